@@ -1,0 +1,27 @@
+// What the burst's driver says: change r concerns device r modulo their number, and turns it from
+// Healthy to Unhealthy or back. Pure, so that the driver and who checks it agree.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace galen::bench {
+
+// The word on one device.
+struct BurstWord {
+  bool healthy = true;
+  std::int64_t change = -1;  // that said so; -1: none concerned it yet
+
+  bool operator==(const BurstWord&) const = default;
+};
+
+// After changes 0 to `made` - 1. REQUIRES: 0 <= device < devices.
+BurstWord WordAfter(std::int64_t made, std::int64_t device, std::int64_t devices);
+
+// A sentence that no other change has.
+std::string SentenceOf(const BurstWord& word);
+
+// "gpu-0"
+std::string DeviceName(std::int64_t device);
+
+}  // namespace galen::bench

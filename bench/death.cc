@@ -1,0 +1,111 @@
+// Drivers that die and drivers that hang: how long until their Pods are told Unknown.
+#include <csignal>
+
+#include "bench/manifest.h"
+#include "bench/parts.h"
+#include "protos/galen/inspect/v1/inspect.pb.h"
+
+namespace galen::bench {
+namespace {
+
+namespace inspect = galen::inspect::v1;
+using namespace std::chrono_literals;
+
+constexpr int kKills = 20;
+constexpr int kPods = 8;
+constexpr Duration kUnknownWithin = 60s;
+constexpr Duration kBackWithin = 30s;
+constexpr Duration kGoneMost = 250ms;
+
+constexpr int kSilences = 10;
+constexpr int kSilentPods = 4;
+constexpr std::int64_t kTimeoutSeconds = 1;  // the shortest that a driver can ask for
+// What was on its way when the driver was stopped has arrived by then.
+constexpr Duration kInFlight = 20ms;
+constexpr Duration kLateMost = 250ms;
+
+Status WaitForAll(Rig& rig, int pods, const std::string& health, Duration limit) {
+  return rig.Until("all Pods to be told " + health, limit, [&] {
+    for (int i = 0; i < pods; ++i) {
+      if (rig.pods().Of(PodName(i)).device.health != health) return false;
+    }
+    return true;
+  });
+}
+
+WallTime LastSeen(Rig& rig, int pods) {
+  WallTime last{};
+  for (int i = 0; i < pods; ++i) last = std::max(last, rig.pods().Of(PodName(i)).seen);
+  return last;
+}
+
+StatusOr<Duration> OneKill(Rig& rig) {
+  const WallTime killed = rig.bench().loop.WallNow();
+  rig.programs().End(Rig::kDriver, SIGKILL);
+  RETURN_IF_ERROR(WaitForAll(rig, kPods, "Unknown", kUnknownWithin));
+  const Duration took = LastSeen(rig, kPods) - killed;
+  RETURN_IF_ERROR(rig.StartGpuDriver(kPods));
+  RETURN_IF_ERROR(WaitForAll(rig, kPods, "Healthy", kBackWithin));
+  return took;
+}
+
+// When the agent's last report stops to hold.
+StatusOr<WallTime> DeadlineOf(Rig& rig) {
+  ASSIGN_OR_RETURN(const auto answer, rig.AskAgent<inspect::ListDevicesResponse>(
+                                          "ListDevices", inspect::ListDevicesRequest()));
+  if (answer.devices().empty()) return NotFound("the agent knows no device");
+  const inspect::Device& device = answer.devices(0);
+  return rig.bench().loop.WallNow() +
+         std::chrono::milliseconds(device.deadline_millis() - device.report_age_millis());
+}
+
+StatusOr<Duration> OneSilence(Rig& rig) {
+  rig.programs().Signal(Rig::kDriver, SIGSTOP);
+  rig.Pause(kInFlight);
+  ASSIGN_OR_RETURN(const WallTime deadline, DeadlineOf(rig));
+  RETURN_IF_ERROR(WaitForAll(rig, kSilentPods, "Unknown", kUnknownWithin));
+  const Duration late = LastSeen(rig, kSilentPods) - deadline;
+  rig.programs().Signal(Rig::kDriver, SIGCONT);
+  RETURN_IF_ERROR(WaitForAll(rig, kSilentPods, "Healthy", kBackWithin));
+  return late;
+}
+
+}  // namespace
+
+StatusOr<std::vector<Figure>> MeasureKilledDriver(Bench& bench) {
+  ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, "manager"));
+  RETURN_IF_ERROR(rig->StartGpuDriver(kPods));
+  RETURN_IF_ERROR(rig->MakePods(Rig::kGpuDriver, kPods));
+  std::vector<Duration> samples;
+  for (int i = 0; i < kKills; ++i) {
+    ASSIGN_OR_RETURN(const Duration took, OneKill(*rig));
+    samples.push_back(took);
+  }
+  return std::vector<Figure>{
+      {.what = fmt::format("driver killed -9 → the last of its {} Pods Unknown, {} times", kPods,
+                           samples.size()),
+       .measured = Spread(samples),
+       .goal = "each ≤ 250 ms",
+       .met = Percentile(samples, 100) <= kGoneMost}};
+}
+
+StatusOr<std::vector<Figure>> MeasureSilentDriver(Bench& bench) {
+  ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, "manager"));
+  RETURN_IF_ERROR(
+      rig->StartOwnDriver({.devices = kSilentPods, .timeout_seconds = kTimeoutSeconds}));
+  RETURN_IF_ERROR(rig->MakePods(kOwnDriverName, kSilentPods));
+  std::vector<Duration> samples;
+  for (int i = 0; i < kSilences; ++i) {
+    ASSIGN_OR_RETURN(const Duration late, OneSilence(*rig));
+    samples.push_back(late);
+  }
+  return std::vector<Figure>{
+      {.what = fmt::format("driver stopped, its word holds {} s → the last of {} Pods Unknown "
+                           "after the deadline, {} times",
+                           kTimeoutSeconds, kSilentPods, samples.size()),
+       .measured = Spread(samples),
+       .goal = "each ≤ 250 ms",
+       .met = Percentile(samples, 100) <= kLateMost}};
+}
+
+}  // namespace galen::bench

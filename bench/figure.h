@@ -1,0 +1,49 @@
+// What was measured, against what was promised, and how that is shown. Values; free of threads.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace galen::bench {
+
+struct Figure {
+  std::string what;
+  std::string measured;
+  std::string goal = {};  // "" = nothing was promised; told because it explains the others
+  bool met = true;
+};
+
+bool AllMet(const std::vector<Figure>& figures);
+
+// By the nearest rank: the smallest sample that at least `percent` of them do not exceed.
+// REQUIRES: samples, 0 < percent <= 100.
+Duration Percentile(std::vector<Duration> samples, double percent);
+
+// "7.3 ms", "0.42 ms", "1240 ms"
+std::string Milliseconds(Duration time);
+// "46.2 MB" of 10^6 bytes, as lists are counted; "17.4 MiB" of 2^20, as memory is.
+std::string Megabytes(std::uint64_t bytes);
+std::string Mebibytes(std::uint64_t bytes);
+// "10,000"
+std::string Count(std::uint64_t count);
+
+// p50, p99 and the worst of some times, in one cell.
+std::string Spread(const std::vector<Duration>& samples);
+
+// For a terminal.
+std::string TextTable(const std::vector<Figure>& figures);
+
+// What a page needs to know of a run.
+struct RunFacts {
+  std::string command;
+  std::size_t cores = 0;
+  std::string build;
+  std::vector<std::string> explanations;  // of the parts, in order; "**latency**: …"
+};
+// The whole page of the figures, for the guide.
+std::string MarkdownPage(const std::vector<Figure>& figures, const RunFacts& facts);
+
+}  // namespace galen::bench

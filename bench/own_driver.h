@@ -1,0 +1,30 @@
+// A driver that this program runs as a process of its own, by the public SDK: it makes many changes
+// as fast as its subscribers and its loop let it, and its word holds as short as is wanted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace galen::bench {
+
+inline constexpr const char* kOwnDriverName = "bench.example.com";
+// What this program is called with, first, to be that driver.
+inline constexpr const char* kOwnDriverMode = "as-driver";
+
+struct OwnDriver {
+  std::string node = {}, kubeconfig = {}, kubelet_root = {}, cdi_root = {};
+  std::int64_t devices = 1;
+  std::int64_t timeout_seconds = 30;  // how long its word holds
+  // It makes this many changes, by the burst's plan, once `start_file` is there, and then writes
+  // how many nanoseconds that took into `result_file`.
+  std::int64_t changes = 0;
+  std::string start_file = {}, result_file = {};
+};
+
+std::vector<std::string> CommandOf(const OwnDriver& driver, const std::string& program);
+
+// The process's main; `argv` as CommandOf made it, without the mode.
+int RunOwnDriver(int argc, char** argv);
+
+}  // namespace galen::bench

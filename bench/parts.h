@@ -1,0 +1,27 @@
+// What can be measured: each part starts its own cluster, measures, and ends it. Belongs to the
+// thread of its bench.
+#pragma once
+
+#include <vector>
+
+#include "bench/figure.h"
+#include "bench/rig.h"
+
+namespace galen::bench {
+
+// An event injected at the driver → the Pod's status at a watcher of the API; single changes.
+StatusOr<std::vector<Figure>> MeasureLatency(Bench& bench);
+// 10,000 changes over 64 devices as fast as the driver goes.
+StatusOr<std::vector<Figure>> MeasureBurst(Bench& bench);
+// kill -9 of the driver → its Pods are told Unknown.
+StatusOr<std::vector<Figure>> MeasureKilledDriver(Bench& bench);
+// SIGSTOP of the driver → its Pods are told Unknown, counted from the deadline of its last word.
+StatusOr<std::vector<Figure>> MeasureSilentDriver(Bench& bench);
+// What an observer uses while nothing happens.
+StatusOr<std::vector<Figure>> MeasureIdle(Bench& bench);
+// Start of an agent that was killed -9 → the Pod tells what changed meanwhile.
+StatusOr<std::vector<Figure>> MeasureRestart(Bench& bench);
+// Memory that reading a Pod list of 46 MB takes.
+StatusOr<std::vector<Figure>> MeasureListMemory(Bench& bench);
+
+}  // namespace galen::bench

@@ -1,0 +1,49 @@
+#include "bench/pod_watch.h"
+
+#include "bench/manifest.h"
+
+namespace galen::bench {
+namespace {
+
+kube::ResourceHealth FirstDevice(const kube::Pod& pod) {
+  for (const kube::ContainerStatus& status : pod.statuses) {
+    for (const kube::ResourceStatus& resource : status.allocated) {
+      if (!resource.resources.empty()) return resource.resources.front();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+PodWatch::PodWatch(EpollLoop& loop, kube::Client& client, Random& random)
+    : loop_(loop),
+      pods_(loop, client, random, {.resource = kube::kPods, .ns = std::string(kNamespace)},
+            kube::DecodePod) {
+  pods_.AddListener([this](const ObjectKey& key, const kube::Pod*, const kube::Pod* after) {
+    OnChange(key, after);
+  });
+}
+
+const PodWatch::Line& PodWatch::Of(const std::string& pod) const {
+  static const Line kNone;
+  const auto it = lines_.find(pod);
+  return it == lines_.end() ? kNone : it->second;
+}
+
+void PodWatch::OnChange(const ObjectKey& key, const kube::Pod* after) {
+  const WallTime now = loop_.WallNow();
+  if (after == nullptr) {
+    lines_.erase(key.name);
+    return loop_.Stop();
+  }
+  Line& line = lines_[key.name];
+  kube::ResourceHealth device = FirstDevice(*after);
+  if (line.seen == WallTime{} || device != line.device) line.seen = now;
+  line.device = std::move(device);
+  line.annotation = after->devices_annotation;
+  line.phase = after->phase;
+  loop_.Stop();
+}
+
+}  // namespace galen::bench

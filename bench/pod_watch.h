@@ -1,0 +1,38 @@
+// Pods as a watcher of the API sees them: what each says of its device, and when that arrived.
+// Belongs to its loop; stops the loop at each change, so that whoever waits looks again.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/epoll_loop.h"
+#include "base/random.h"
+#include "kube/informer.h"
+#include "kube/objects/pod.h"
+
+namespace galen::bench {
+
+class PodWatch {
+ public:
+  struct Line {
+    kube::ResourceHealth device;  // the first that its status tells; empty: none yet
+    std::string annotation;
+    std::string phase;
+    WallTime seen{};  // when this line, and no other, was known
+  };
+
+  PodWatch(EpollLoop& loop, kube::Client& client, Random& random);
+  void Start() { pods_.Start(); }
+
+  // An empty line when there is no such Pod.
+  const Line& Of(const std::string& pod) const;
+
+ private:
+  void OnChange(const ObjectKey& key, const kube::Pod* after);
+
+  EpollLoop& loop_;
+  std::map<std::string, Line> lines_;
+  kube::Informer<kube::Pod> pods_;
+};
+
+}  // namespace galen::bench

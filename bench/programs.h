@@ -1,0 +1,50 @@
+// Real processes under names of ours, with their output kept in files. Belongs to its loop's
+// thread; ends everything it started when it goes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/epoll_loop.h"
+#include "base/process.h"
+
+namespace galen::bench {
+
+class Programs {
+ public:
+  // Output goes to `log_directory`/NAME.log.
+  Programs(EpollLoop& loop, std::string log_directory);
+  ~Programs();
+  Programs(const Programs&) = delete;
+
+  // Under a name whose process has ended, or a new one.
+  Status Start(const std::string& name, std::vector<std::string> command);
+  // Sends `signal` and returns when the process is gone; SIGKILL after a grace period.
+  void End(const std::string& name, int signal);
+  void Signal(const std::string& name, int signal) { running_.at(name).process->Signal(signal); }
+  pid_t pid(const std::string& name) const { return running_.at(name).process->pid(); }
+
+  // OK while nothing ended that was not told to.
+  Status health() const { return health_; }
+
+ private:
+  struct Running {
+    std::unique_ptr<Process> process;
+    bool told_to_end = false;
+    bool ended = false;
+  };
+
+  std::string LogPath(const std::string& name) const {
+    return log_directory_ + "/" + name + ".log";
+  }
+  void OnExit(const std::string& name, const Process::Exit& exit);
+
+  EpollLoop& loop_;
+  const std::string log_directory_;
+  std::map<std::string, Running> running_;
+  Status health_;
+};
+
+}  // namespace galen::bench

@@ -1,0 +1,98 @@
+// One measurement's cluster: the embedded API, an agent and drivers as real processes in a short
+// directory of their own, and the ways to ask and disturb them. Belongs to the thread that made it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/epoll_loop.h"
+#include "base/random.h"
+#include "bench/own_driver.h"
+#include "bench/pod_watch.h"
+#include "bench/programs.h"
+#include "cli/agent_link.h"
+#include "cli/demo_place.h"
+#include "cli/session.h"
+
+namespace galen::bench {
+
+// What all parts share.
+struct Bench {
+  EpollLoop& loop;
+  std::string bin_directory;  // where galen-agent and its siblings are
+  Duration idle = std::chrono::seconds(60);
+  bool interrupted = false;
+};
+
+class Rig {
+ public:
+  inline static const std::string kNode = "node-7";
+  inline static const std::string kGpuDriver = "gpu.example.com";
+  inline static const std::string kAgent = "galen-agent";
+  inline static const std::string kDriver = "driver";
+
+  // The API, and an agent of `role` ("manager", or "observer" beside a simulated kubelet).
+  static StatusOr<std::unique_ptr<Rig>> Start(Bench& bench, const std::string& role);
+  // Ends every process. The directory stays when a wait was in vain: its logs tell why.
+  ~Rig();
+
+  Status StartAgent();
+  // galen-driver with simulated GPUs.
+  Status StartGpuDriver(int devices);
+  // A driver of this program's own: see OwnDriver. Its directories are filled in here.
+  Status StartOwnDriver(OwnDriver driver);
+
+  // Makes Pods that each hold a device of `driver`, and waits until all are told Healthy.
+  Status MakePods(const std::string& driver, int count);
+  // Each Pod's device, as the agent knows it.
+  StatusOr<std::map<std::string, std::string>> DevicesOfPods();
+
+  // Lets the loop run until `done` holds; an error when `limit` passed first, naming `what`.
+  Status Until(const std::string& what, Duration limit, const std::function<bool()>& done);
+  void Pause(Duration time);
+
+  // Asks the driver's simulator, or the agent. A new connection each time, so that a program that
+  // was restarted answers too.
+  StatusOr<std::unique_ptr<cli::AgentLink>> LinkToDriver(const std::string& driver);
+  template <typename Response, typename Request>
+  StatusOr<Response> AskAgent(const std::string& method, const Request& request);
+
+  Bench& bench() { return bench_; }
+  Programs& programs() { return *programs_; }
+  PodWatch& pods() { return *pods_; }
+  cli::Session& session() { return *session_; }
+  const cli::DemoPlace& place() const { return place_; }
+
+ private:
+  Rig(Bench& bench, std::string role, cli::DemoPlace place);
+
+  Status StartApi();
+  Status Make(const kube::Resource& resource, const Json& object);
+  std::string Program(const std::string& name) const { return bench_.bin_directory + "/" + name; }
+
+  Bench& bench_;
+  const std::string role_;
+  const cli::DemoPlace place_;
+  bool waited_in_vain_ = false;
+  Random random_{Random::Seed()};
+  std::optional<Programs> programs_;
+  std::unique_ptr<cli::Session> session_;
+  std::unique_ptr<PodWatch> pods_;
+};
+
+template <typename Response, typename Request>
+StatusOr<Response> Rig::AskAgent(const std::string& method, const Request& request) {
+  ASSIGN_OR_RETURN(auto link,
+                   cli::AgentLink::Open(bench_.loop, session_->dialer(), place_.agent_socket()));
+  return link->Ask<Response>("/galen.inspect.v1.Inspect/" + method, request);
+}
+
+// Shows the sign at once; when that was.
+StatusOr<WallTime> Inject(cli::AgentLink& driver, const std::string& device,
+                          const std::string& sign, const std::string& value);
+
+}  // namespace galen::bench

@@ -1,0 +1,100 @@
+# A room's CMake file is a list: explicit files, explicit rooms it may include.
+
+add_library(galen_options INTERFACE)
+target_compile_options(galen_options INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Werror
+  # Designated initializers name what differs from the default; GCC 12 takes the rest for forgotten.
+  -Wno-missing-field-initializers
+  # GCC 12 at -O2 takes a moved variant for uninitialized and the sum of two texts for overlapping
+  # memory (gcc.gnu.org: PR80635, PR105651); clang and the sanitizers look for the real things.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-Wno-maybe-uninitialized>
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-Wno-restrict>
+  # More of the same kind (PR105329): they may speak, they must not stop the build.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-error=array-bounds>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-error=stringop-overflow>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-error=stringop-overread>
+  -ffunction-sections -fdata-sections)
+target_link_options(galen_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+target_compile_definitions(galen_options INTERFACE GALEN_VERSION="${PROJECT_VERSION}")
+target_include_directories(galen_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+if(GALEN_SANITIZE)
+  # Everything is compiled alike, generated code too, so these go to the whole build.
+  add_compile_options(-fsanitize=${GALEN_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${GALEN_SANITIZE})
+endif()
+
+# galen_library(ROOM SRCS file... DEPS room-or-library... [PRIVATE_DEPS library...])
+function(galen_library room)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(galen_${room} STATIC ${ARG_SRCS})
+  add_library(galen::${room} ALIAS galen_${room})
+  target_link_libraries(galen_${room} PUBLIC galen_options ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+endfunction()
+
+# galen_test(NAME SRCS file_test.cc... DEPS room... [READS_SOURCES file_test.cc...]): one program, one
+# ctest entry. Only the files that read the source tree know where it is, so that a compiler cache
+# serves every clone.
+function(galen_test name)
+  if(NOT GALEN_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;READS_SOURCES" ${ARGN})
+  add_executable(${name} ${ARG_SRCS})
+  target_link_libraries(${name} PRIVATE galen_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  set_source_files_properties(${ARG_READS_SOURCES} PROPERTIES
+    COMPILE_DEFINITIONS GALEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
+    --gtest_output=xml:${CMAKE_BINARY_DIR}/tests/${name}.xml)
+endfunction()
+
+# All that a user runs, without the tests.
+add_custom_target(programs)
+
+# galen_program(NAME SRCS file.cc DEPS room...)
+function(galen_program name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SRCS})
+  add_dependencies(programs ${name})
+  target_link_libraries(${name} PRIVATE galen_options ${ARG_DEPS})
+endfunction()
+
+# galen_proto(TARGET file.proto...): lite messages, generated under the same relative path so that
+# #include "protos/dra/v1/dra.pb.h" works. Our warnings do not apply to generated code.
+function(galen_proto target)
+  set(generated)
+  foreach(proto ${ARGN})
+    string(REGEX REPLACE "\\.proto$" "" stem ${proto})
+    set(out ${CMAKE_BINARY_DIR}/generated/protos/${stem}.pb)
+    add_custom_command(
+      OUTPUT ${out}.cc ${out}.h
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/generated
+      COMMAND protobuf::protoc --cpp_out=${CMAKE_BINARY_DIR}/generated -I ${CMAKE_SOURCE_DIR}/src
+        protos/${proto}
+      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/src
+      DEPENDS ${CMAKE_SOURCE_DIR}/src/protos/${proto}
+      VERBATIM)
+    list(APPEND generated ${out}.cc)
+  endforeach()
+  add_library(galen_${target} STATIC ${generated})
+  add_library(galen::${target} ALIAS galen_${target})
+  target_include_directories(galen_${target} SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/generated)
+  target_link_libraries(galen_${target} PUBLIC protobuf::libprotobuf-lite)
+endfunction()
+
+# galen_embed(TARGET HEADER name=file...): text files as std::string_view constants kName in namespace
+# galen::<room>, for what a program must find without its source tree.
+function(galen_embed target room)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded_${room}.cc)
+  set(text "#include \"${room}/embedded.h\"\n\nnamespace galen::${room} {\n\n")
+  foreach(pair ${ARGN})
+    string(REGEX REPLACE "=.*" "" name ${pair})
+    string(REGEX REPLACE "^[^=]*=" "" file ${pair})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} body)
+    string(APPEND text "const std::string_view ${name} = R\"embedded(${body})embedded\";\n\n")
+  endforeach()
+  string(APPEND text "}  // namespace galen::${room}\n")
+  file(GENERATE OUTPUT ${out} CONTENT "${text}")
+  target_sources(${target} PRIVATE ${out})
+endfunction()

@@ -1,0 +1,312 @@
+#include "agent/agent_app.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/agent_metrics.h"
+
+namespace galen::agent {
+namespace {
+
+// A node's devices change rarely: a few thousand records are weeks, and a megabyte.
+constexpr std::size_t kRecordsKeptMax = 5'000;
+constexpr std::size_t kRecordBytesKeptMax = std::size_t{2} << 20;
+constexpr Duration kStopLook = std::chrono::milliseconds(10);
+
+std::string CrashText(const kube::ContainerStatus& status) {
+  std::string text = fmt::format("container {}", status.name);
+  if (status.exit_code) text += fmt::format(", exit {}", *status.exit_code);
+  if (status.signal) text += fmt::format(", signal {}", *status.signal);
+  if (!status.reason.empty()) text += fmt::format(" ({})", status.reason);
+  return text;
+}
+
+const kube::ContainerStatus* FindStatus(const kube::Pod* pod, const std::string& container) {
+  if (pod == nullptr) return nullptr;
+  for (const kube::ContainerStatus& status : pod->statuses) {
+    if (status.name == container) return &status;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<AgentApp>> AgentApp::Create(Edges edges, AgentConfig config,
+                                                     std::string version) {
+  RETURN_IF_ERROR(edges.files.MakeDirectories(config.state_dir, 0700));
+  ASSIGN_OR_RETURN(std::unique_ptr<history::Store> store,
+                   history::Store::Open(edges.files, {.directory = config.state_dir + "/journal",
+                                                      .records_max = kRecordsKeptMax,
+                                                      .bytes_max = kRecordBytesKeptMax}));
+  for (const std::string& note : store->notes()) edges.log.Warning(note);
+  metric::Declare(edges.metrics);
+  return std::unique_ptr<AgentApp>(
+      new AgentApp(edges, std::move(config), std::move(version), std::move(store)));
+}
+
+AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
+                   std::unique_ptr<history::Store> store)
+    : edges_(e),
+      config_(std::move(config)),
+      version_(std::move(version)),
+      started_(e.loop.WallNow()),
+      store_(std::move(store)),
+      client_(e.loop, e.api),
+      journal_(*store_),
+      keeper_({e.loop, e.log, e.metrics, journal_}, config_.timeouts,
+              [this](const std::vector<HealthChange>& changes) { OnChanges(changes); }),
+      prepared_(e.files, config_.state_dir + "/claims.json"),
+      informers_(e.loop, e.log, e.random, client_, config_.node, *this),
+      claims_(informers_, prepared_),
+      plugins_({e.loop, e.random, e.log, e.metrics, e.dialer, keeper_}, PluginOptions()),
+      watcher_(e.loop, e.log, e.registry, plugins_),
+      events_({e.loop, e.random, e.log, e.metrics, client_}, config_.node),
+      preparer_({e.loop, plugins_, informers_, prepared_}),
+      runner_({e.loop, e.random, e.log, e.metrics, client_, informers_, preparer_, events_},
+              [this](const ObjectKey& pod) { LookAt(claims_.PodChanged(pod)); }),
+      publisher_({e.loop, e.random, e.log, e.metrics, client_, informers_, claims_},
+                 PublisherOptions()),
+      node_publisher_({e.loop, e.random, e.log, e.metrics, client_}, config_.node,
+                      [this](const auto& before) { return NodeHealth(before); }),
+      virtual_node_({e.loop, e.random, e.log, e.metrics, client_}, config_.node, version_),
+      dispatcher_(e.loop),
+      inspect_({e.loop, keeper_, claims_, informers_, plugins_, journal_,
+                [this] { return StatusNow(); }},
+               dispatcher_) {
+  plugins_.OnDriversChanged([this] { OnDriversChanged(); });
+  e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
+}
+
+void AgentApp::Start() {
+  edges_.log.Info(
+      "agent starts",
+      {{"node", config_.node}, {"role", ToString(config_.role)}, {"version", version_}});
+  keeper_.Restore();
+  if (config_.role == Role::kManager) {
+    const Status loaded = prepared_.Load();
+    if (!loaded.ok()) {
+      checkpoint_trouble_ = loaded.message();
+      edges_.log.Error("checkpoint of prepared claims is lost", {{"error", loaded.message()}});
+    }
+    virtual_node_.Start();
+  }
+  informers_.Start();
+  impatient_ = edges_.loop.After(kSyncPatience, [this] { OnIdentities(); });
+  const Status watching = watcher_.Start();
+  if (!watching.ok()) return;  // told by the watcher, which goes on by looking now and then
+}
+
+void AgentApp::Stop(Duration deadline, std::function<void()> done) {
+  if (publisher_.idle() || deadline <= Duration::zero()) {
+    const Status synced = journal_.Sync();
+    if (!synced.ok()) edges_.log.Error("journal is not written", {{"error", synced.message()}});
+    edges_.log.Info("agent stops");
+    return done();
+  }
+  stop_ = edges_.loop.After(
+      kStopLook, [this, left = deadline - kStopLook, done = std::move(done)] { Stop(left, done); });
+}
+
+std::vector<Readiness> AgentApp::readiness() const {
+  std::vector<Readiness> steps = {{"journal replayed", true},
+                                  {"registry scanned", watcher_.scanned()},
+                                  {"API synced", informers_.synced()}};
+  if (config_.role == Role::kManager) {
+    steps.push_back({"node registered", virtual_node_.registered()});
+  }
+  return steps;
+}
+
+bool AgentApp::ready() const {
+  const std::vector<Readiness> steps = readiness();
+  return std::all_of(steps.begin(), steps.end(), [](const Readiness& step) { return step.done; });
+}
+
+std::vector<std::string> AgentApp::troubles() const {
+  std::vector<std::string> all = informers_.troubles();
+  const auto add = [&](const std::string& what, const std::string& trouble) {
+    if (!trouble.empty()) all.push_back(what + ": " + trouble);
+  };
+  add("journal", keeper_.trouble());
+  add("checkpoint", checkpoint_trouble_);
+  add("NodeDeviceHealth", node_publisher_.trouble());
+  add("node", virtual_node_.trouble());
+  for (const DriverInfo& driver : plugins_.drivers()) {
+    add(driver.name.empty() ? driver.socket : "driver " + driver.name, driver.trouble);
+  }
+  return all;
+}
+
+std::uint64_t AgentApp::api_writes() const {
+  return publisher_.writes() + node_publisher_.writes();
+}
+
+void AgentApp::OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) {
+  const bool replaced =
+      before != nullptr && after != nullptr && before->meta.uid != after->meta.uid;
+  if (replaced) publisher_.Forget(key);
+  const bool held = !claims_.DevicesOf(key).empty();
+  LookAt(claims_.PodChanged(key));
+  if (after == nullptr) publisher_.Forget(key);
+  if (after != nullptr) NoteCrashes(before, *after);
+  if (config_.role == Role::kManager) {
+    if (before != nullptr) runner_.MarkDirty(before->ref());
+    if (after != nullptr) runner_.MarkDirty(after->ref());
+  }
+  if (held || !claims_.DevicesOf(key).empty()) OnIdentities();
+}
+
+void AgentApp::OnClaim(const ObjectKey& key) {
+  const std::vector<ObjectKey> pods = claims_.ClaimChanged(key);
+  if (pods.empty()) return;
+  LookAt(pods);
+  for (const ObjectKey& pod : pods) {
+    const kube::Pod* present = informers_.FindPod(pod);
+    if (present != nullptr && config_.role == Role::kManager) runner_.MarkDirty(present->ref());
+  }
+  OnIdentities();
+}
+
+void AgentApp::OnIdentities() {
+  const bool patient = edges_.loop.WallNow() - started_ < kSyncPatience;
+  if (informers_.synced() || !patient) node_publisher_.MarkDirty();
+  inspect_.Changed();
+}
+
+void AgentApp::OnSynced() {
+  edges_.log.Info("lists of the API server are known", {{"pods_with_claims", claims_.pods()}});
+  publisher_.Open();
+  for (const HealthChange& change : std::exchange(early_changes_, {})) Tell(change);
+  informers_.ForEachPod([this](const kube::Pod& pod) { publisher_.MarkDirty(pod.meta.key); });
+  if (config_.role == Role::kManager) runner_.Open();
+  OnIdentities();
+}
+
+void AgentApp::OnChanges(const std::vector<HealthChange>& changes) {
+  for (const HealthChange& change : changes) {
+    edges_.log.Info("device changed", {{"device", ToString(change.after.id)},
+                                       {"from", ToString(change.before.state)},
+                                       {"to", ToString(change.after.state)},
+                                       {"code", change.after.cause.code}});
+    if (informers_.synced()) {
+      Tell(change);
+    } else if (early_changes_.size() < kEarlyChangesMax) {
+      early_changes_.push_back(change);
+    }
+  }
+  OnIdentities();
+}
+
+void AgentApp::Tell(const HealthChange& change) {
+  const std::optional<EventText> event = EventOf(change);
+  for (const ObjectKey& key : claims_.PodsOf(change.after.id)) {
+    const kube::Pod* pod = informers_.FindPod(key);
+    if (pod == nullptr) continue;
+    publisher_.Expect(key, change.after);
+    publisher_.MarkDirty(key);
+    if (event) events_.Tell(pod->ref(), ToString(change.after.id), *event);
+  }
+}
+
+void AgentApp::OnTold(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign) {
+  journal_.Told(pod.ref(), health, after_sign, edges_.loop.WallNow());
+  keeper_.SyncLater();
+}
+
+// What is said of devices that nobody reported depends on who is there.
+void AgentApp::OnDriversChanged() {
+  for (const DeviceId& id : claims_.HeldDevices()) {
+    if (keeper_.cache().Find(id) == nullptr) LookAt(claims_.PodsOf(id));
+  }
+  OnIdentities();
+}
+
+void AgentApp::NoteCrashes(const kube::Pod* before, const kube::Pod& after) {
+  const std::vector<HeldDevice>& held = claims_.DevicesOf(after.meta.key);
+  if (held.empty() || before == nullptr) return;
+  for (const kube::ContainerStatus& status : after.statuses) {
+    const kube::ContainerStatus* earlier = FindStatus(before, status.name);
+    const bool is_new =
+        status.finished && (earlier == nullptr || earlier->finished != status.finished);
+    if (!is_new || status.exit_code.value_or(0) == 0) continue;
+    std::vector<DeviceId> devices;
+    for (const HeldDevice& device : held) devices.push_back(device.device);
+    journal_.Crashed({after.ref(), CrashText(status), *status.finished}, devices);
+    keeper_.SyncLater();
+  }
+}
+
+void AgentApp::LookAt(const std::vector<ObjectKey>& pods) {
+  for (const ObjectKey& pod : pods) publisher_.MarkDirty(pod);
+}
+
+DeviceHealth AgentApp::HealthOf(const DeviceId& id) const {
+  DeviceHealth health = keeper_.HealthOf(id);
+  if (keeper_.cache().Find(id) == nullptr)
+    health.cause.message = plugins_.WhyNotReported(id.driver);
+  return health;
+}
+
+kube::NodeDeviceHealth AgentApp::NodeHealth(const std::vector<kube::Condition>& before) const {
+  std::vector<DeviceHealth> devices = AllDevices(keeper_, claims_);
+  for (DeviceHealth& health : devices) health = HealthOf(health.id);
+  const auto timeout_of = [this](const DeviceId& id) {
+    const HealthCache::Entry* entry = keeper_.cache().Find(id);
+    return entry != nullptr ? entry->timeout : TimeoutOf(config_.timeouts, id, std::nullopt);
+  };
+  return NodeHealthOf(
+      {.node = config_.node,
+       .version = version_,
+       .role = std::string(ToString(config_.role)),
+       .started = started_,
+       .synced = informers_.synced(),
+       .degraded = config_.degraded,
+       .devices = std::move(devices),
+       .timeout_of = timeout_of,
+       .identity_of = [this](const DeviceId& id) { return IdentityOf(id, keeper_, informers_); },
+       .claims = &claims_,
+       .drivers = plugins_.drivers()},
+      before, edges_.loop.WallNow());
+}
+
+PluginManager::Options AgentApp::PluginOptions() const {
+  return {.rules = {.kubelet_root = config_.endpoints_anywhere ? "" : config_.kubelet_root,
+                    .real_path =
+                        [this](const std::string& path) { return edges_.registry.RealPath(path); }},
+          .notify = config_.role == Role::kManager,
+          .unsubscribed = config_.unsubscribed};
+}
+
+PodPublisher::Options AgentApp::PublisherOptions() {
+  return {.manager = config_.role == Role::kManager,
+          .degraded = config_.degraded,
+          .health_of = [this](const DeviceId& id) { return HealthOf(id); },
+          .runs = [this](const kube::Pod& pod) { return runner_.Runs(pod); },
+          .on_told = [this](const kube::Pod& pod, const DeviceHealth& health,
+                            Duration after_sign) { OnTold(pod, health, after_sign); }};
+}
+
+AgentStatus AgentApp::StatusNow() const {
+  return {.version = version_,
+          .node = config_.node,
+          .role = std::string(ToString(config_.role)),
+          .started = started_,
+          .api_writes = api_writes(),
+          .troubles = troubles()};
+}
+
+void AgentApp::Collect(Metrics& metrics) const {
+  metrics.Set(metric::kBuildInfo,
+              {{"version", version_}, {"node", config_.node}, {"role", ToString(config_.role)}}, 1);
+  metrics.Set(metric::kJournalBytes, {}, static_cast<double>(journal_.bytes()));
+  for (const DriverInfo& driver : plugins_.drivers()) {
+    if (!driver.authority || !driver.last_report) continue;
+    const Duration age = edges_.loop.WallNow() - *driver.last_report;
+    metrics.Set(metric::kReportAge, {{"driver", driver.name}},
+                std::chrono::duration<double>(age).count());
+  }
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,20 @@
+// Tested by every test that counts: an undeclared metric ends the process.
+#include "agent/agent_metrics.h"
+
+namespace galen::agent::metric {
+
+void Declare(Metrics& metrics) {
+  metrics.DeclareGauge(kBuildInfo, "1; the labels tell version, node and role.");
+  metrics.DeclareGauge(kDeviceState, "1 for the present state of a device.");
+  metrics.DeclareCounter(kStateChanges, "Changes of a device's finding, by driver and new state.");
+  metrics.DeclareCounter(kReports, "Health reports, by driver and result.");
+  metrics.DeclareGauge(kReportAge, "Seconds since a driver's authority last reported.");
+  metrics.DeclareHistogram(
+      kPublishSeconds, "From the sign of a change to the Pod telling it.",
+      {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60});
+  metrics.DeclareCounter(kApiWrites, "Writes to the API server, by kind and result.");
+  metrics.DeclareGauge(kJournalBytes, "Size of the journal on disk.");
+  metrics.DeclareCounter(kJournalErrors, "Writes of the journal that failed.");
+}
+
+}  // namespace galen::agent::metric

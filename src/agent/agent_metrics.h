@@ -1,0 +1,23 @@
+// The agent's own metrics, in one list: names, help and buckets. Series are bounded by Metrics.
+#pragma once
+
+#include <string_view>
+
+#include "base/metrics.h"
+
+namespace galen::agent::metric {
+
+inline constexpr std::string_view kBuildInfo = "galen_build_info";
+inline constexpr std::string_view kDeviceState = "galen_device_state";
+inline constexpr std::string_view kStateChanges = "galen_device_state_changes_total";
+inline constexpr std::string_view kReports = "galen_reports_total";
+inline constexpr std::string_view kReportAge = "galen_report_age_seconds";
+inline constexpr std::string_view kPublishSeconds = "galen_publish_seconds";
+inline constexpr std::string_view kApiWrites = "galen_api_writes_total";
+inline constexpr std::string_view kJournalBytes = "galen_journal_bytes";
+inline constexpr std::string_view kJournalErrors = "galen_journal_errors_total";
+
+// REQUIRES: once a registry, before anything is counted.
+void Declare(Metrics& metrics);
+
+}  // namespace galen::agent::metric

@@ -1,0 +1,61 @@
+// What is written down of devices and Pods: before anyone is told of it, and read back after a
+// restart. The real one is HistoryLog; one in memory serves tests. Belongs to the agent's loop.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/report_decoder.h"
+#include "model/claim.h"
+#include "model/health.h"
+
+namespace galen::agent {
+
+// A container of a Pod that holds devices ended.
+struct Crash {
+  PodRef pod;
+  std::string text;  // "container train, exit 134"
+  WallTime time{};
+};
+
+// A step of the line of causes.
+struct Step {
+  WallTime time{};
+  std::string kind;  // "sign", "change", "kept", "told", "crash"
+  std::string text;
+  std::string source;
+  DeviceId device;  // all empty: of no single device
+
+  bool operator==(const Step&) const = default;
+};
+
+class ChangeLog {
+ public:
+  virtual ~ChangeLog() = default;
+
+  // These gather; Sync writes. None fails: what a full disk does not take is kept in memory.
+  virtual void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
+                       WallTime now) = 0;
+  virtual void Kept(const std::vector<HealthChange>& changes, WallTime now) = 0;
+  virtual void Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
+                    WallTime now) = 0;
+  virtual void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) = 0;
+  // The device is no more.
+  virtual void Forget(const DeviceId& device, WallTime now) = 0;
+  // Everything gathered survives a power cut when this is OK.
+  virtual Status Sync() = 0;
+
+  // Every device as it was written last.
+  virtual std::vector<DeviceHealth> Devices() const = 0;
+  // The line of causes of a Pod and of these devices, oldest first, the newest kStepsMax.
+  virtual std::vector<Step> StepsOf(const ObjectKey& pod,
+                                    const std::vector<DeviceId>& devices) const = 0;
+  // Written since the start.
+  virtual std::uint64_t records() const = 0;
+  virtual std::uint64_t bytes() const = 0;
+
+  static constexpr std::size_t kStepsMax = 200;
+};
+
+}  // namespace galen::agent

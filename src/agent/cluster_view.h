@@ -1,0 +1,33 @@
+// What the agent knows of the cluster: the Pods of its node, the claims, and what the node's
+// drivers offer. Looked up, never kept: pointers hold until the loop's next task.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "kube/objects/pod.h"
+#include "model/claim.h"
+#include "model/device.h"
+
+namespace galen::agent {
+
+class ClusterView {
+ public:
+  virtual ~ClusterView() = default;
+  virtual const kube::Pod* FindPod(const ObjectKey& key) const = 0;
+  virtual const Claim* FindClaim(const ObjectKey& key) const = 0;
+  virtual void ForEachPod(const std::function<void(const kube::Pod&)>& visit) const = 0;
+  // Serial and model as the drivers' ResourceSlices tell them.
+  virtual std::optional<DeviceIdentity> FindIdentity(const DeviceId& id) const = 0;
+};
+
+// The CDI names under which drivers prepared devices; nobody prepares in the observer role.
+class PreparedDevices {
+ public:
+  virtual ~PreparedDevices() = default;
+  // The first CDI id of a device of a claim, or "".
+  virtual std::string FirstCdiId(const std::string& claim_uid, const DeviceId& device,
+                                 const std::string& share_id) const = 0;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,239 @@
+#include "agent/config.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "net/server.h"
+
+namespace galen::agent {
+namespace {
+
+// Gathers faults, so that a person repairs a file once and not fault by fault.
+class Reader {
+ public:
+  template <typename... Args>
+  void Fault(const std::string& where, fmt::format_string<Args...> format, Args&&... args) {
+    faults_.push_back(where + " " + fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // A member that is absent leaves `value` alone.
+  void Text(const Json& object, std::string_view name, std::string& value) {
+    const Json* member = object.Find(name);
+    if (member == nullptr || member->is_null()) return;
+    if (!member->is_string()) return Fault(std::string(name), "must be a text");
+    value = member->AsString();
+  }
+
+  void Bool(const Json& object, std::string_view name, bool& value) {
+    const Json* member = object.Find(name);
+    if (member == nullptr || member->is_null()) return;
+    if (!member->is_bool()) return Fault(std::string(name), "must be true or false");
+    value = member->AsBool();
+  }
+
+  template <typename T>
+  void Choice(const std::string& where, const std::string& text, T& value,
+              std::initializer_list<std::pair<std::string_view, T>> choices) {
+    if (text.empty()) return;
+    std::vector<std::string_view> names;
+    for (const auto& [name, choice] : choices) {
+      names.push_back(name);
+      if (text != name) continue;
+      value = choice;
+      return;
+    }
+    Fault(where, "is \"{}\", must be one of: {}", Printable(ToValidUtf8(text)),
+          fmt::join(names, ", "));
+  }
+
+  void OnlyKnown(const Json& object, const std::string& where,
+                 std::initializer_list<std::string_view> known) {
+    for (const auto& [name, value] : object.members()) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      Fault(where + Printable(name), "is not known; known are: {}", fmt::join(known, ", "));
+    }
+  }
+
+  Status Result(const std::string& source) const {
+    if (faults_.empty()) return OkStatus();
+    return InvalidArgument("{}: {} faults:\n  {}", source, faults_.size(),
+                           fmt::join(faults_, "\n  "));
+  }
+
+ private:
+  std::vector<std::string> faults_;
+};
+
+void ReadTimeout(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {
+  if (!item.is_object()) return reader.Fault(where, "must be an object with a timeout");
+  reader.OnlyKnown(item, where + ".", {"driver", "pool", "device", "timeout"});
+  TimeoutRule rule;
+  reader.Text(item, "driver", rule.driver);
+  reader.Text(item, "pool", rule.pool);
+  reader.Text(item, "device", rule.device);
+  const StatusOr<Duration> timeout = ParseDuration(item["timeout"].AsString());
+  if (!timeout.ok() || *timeout < kTimeoutLeast || *timeout > kTimeoutMax) {
+    return reader.Fault(where + ".timeout", "must be a duration from 100ms to 24h, such as 30s");
+  }
+  rule.timeout = *timeout;
+  config.timeouts.push_back(std::move(rule));
+}
+
+void ReadDriver(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {
+  if (!item.is_object()) return reader.Fault(where, "must be an object with a name");
+  reader.OnlyKnown(item, where + ".", {"name", "subscribe"});
+  std::string name, subscribe = "auto";
+  reader.Text(item, "name", name);
+  reader.Text(item, "subscribe", subscribe);
+  if (!IsDnsSubdomain(name)) reader.Fault(where + ".name", "must be a driver's name");
+  bool never = false;
+  reader.Choice(where + ".subscribe", subscribe, never, {{"auto", false}, {"never", true}});
+  if (never) config.unsubscribed.insert(name);
+}
+
+using ReadItem = void (*)(Reader&, const std::string&, const Json&, AgentConfig&);
+
+void ReadList(Reader& reader, const Json& file, const std::string& name, std::size_t most,
+              ReadItem read, AgentConfig& config) {
+  const Json& list = file[name];
+  if (list.is_null()) return;
+  if (!list.is_array()) return reader.Fault(name, "must be a list");
+  if (list.items().size() > most) {
+    return reader.Fault(name, "has {} entries, at most {} are taken", list.items().size(), most);
+  }
+  for (std::size_t i = 0; i < list.items().size(); ++i) {
+    read(reader, fmt::format("{}[{}]", name, i), list[i], config);
+  }
+}
+
+void ReadChoices(Reader& reader, const std::string& role, const std::string& degraded,
+                 const std::string& log_level, AgentConfig& config) {
+  reader.Choice("role", role, config.role,
+                {{"observer", Role::kObserver}, {"manager", Role::kManager}});
+  reader.Choice("degradedAs", degraded, config.degraded,
+                {{"healthy", DegradedAs::kHealthy}, {"unhealthy", DegradedAs::kUnhealthy}});
+  reader.Choice("logLevel", log_level, config.log_level,
+                {{"debug", LogLevel::kDebug},
+                 {"info", LogLevel::kInfo},
+                 {"warning", LogLevel::kWarning},
+                 {"error", LogLevel::kError}});
+}
+
+void ReadFile(Reader& reader, const Json& file, AgentConfig& config) {
+  if (!file.is_object() && !file.is_null()) return reader.Fault("the file", "must be a mapping");
+  reader.OnlyKnown(
+      file, "",
+      {"node", "role", "kubeletRoot", "registry", "endpointsAnywhere", "stateDir", "socket",
+       "metricsAddress", "degradedAs", "logLevel", "kubeconfig", "context", "timeouts", "drivers"});
+  reader.Text(file, "node", config.node);
+  reader.Text(file, "kubeletRoot", config.kubelet_root);
+  reader.Text(file, "registry", config.registry);
+  reader.Bool(file, "endpointsAnywhere", config.endpoints_anywhere);
+  reader.Text(file, "stateDir", config.state_dir);
+  reader.Text(file, "socket", config.socket);
+  reader.Text(file, "metricsAddress", config.metrics_address);
+  reader.Text(file, "kubeconfig", config.kubeconfig.path);
+  reader.Text(file, "context", config.kubeconfig.context);
+  std::string role, degraded, log_level;
+  reader.Text(file, "role", role);
+  reader.Text(file, "degradedAs", degraded);
+  reader.Text(file, "logLevel", log_level);
+  ReadChoices(reader, role, degraded, log_level, config);
+  ReadList(reader, file, "timeouts", kTimeoutRulesMax, ReadTimeout, config);
+  ReadList(reader, file, "drivers", kDriverRulesMax, ReadDriver, config);
+}
+
+void Overrule(std::string& value, const std::string& flag) {
+  if (!flag.empty()) value = flag;
+}
+
+void ReadFlags(Reader& reader, const AgentFlags& flags, AgentConfig& config) {
+  Overrule(config.node, flags.node);
+  Overrule(config.kubelet_root, flags.kubelet_root);
+  Overrule(config.registry, flags.registry);
+  Overrule(config.state_dir, flags.state_dir);
+  Overrule(config.socket, flags.socket);
+  Overrule(config.metrics_address, flags.metrics_address);
+  Overrule(config.kubeconfig.path, flags.kubeconfig);
+  Overrule(config.kubeconfig.context, flags.context);
+  ReadChoices(reader, flags.role, flags.degraded, flags.log_level, config);
+}
+
+void CheckPath(Reader& reader, const std::string& where, const std::string& path) {
+  if (!path.starts_with('/')) reader.Fault(where, "is \"{}\", must be an absolute path", path);
+}
+
+void CheckWhole(Reader& reader, const AgentConfig& config) {
+  if (config.node.empty()) {
+    reader.Fault("node", "is empty: give --node, or set NODE_NAME from spec.nodeName");
+  } else if (!IsDnsSubdomain(config.node)) {
+    reader.Fault("node", "is \"{}\", must be a node's name", Printable(ToValidUtf8(config.node)));
+  }
+  CheckPath(reader, "kubeletRoot", config.kubelet_root);
+  CheckPath(reader, "registry", config.registry_directory());
+  CheckPath(reader, "stateDir", config.state_dir);
+  CheckPath(reader, "socket", config.socket);
+  if (config.socket.size() > net::kSocketPathMax) {
+    reader.Fault("socket", "is {} bytes long, at most {} fit a socket's address",
+                 config.socket.size(), net::kSocketPathMax);
+  }
+  const std::string& metrics = config.metrics_address;
+  if (!metrics.empty() && metrics.rfind(':') == std::string::npos) {
+    reader.Fault("metricsAddress", "is \"{}\", must be host:port, or \"\" for none", metrics);
+  }
+}
+
+}  // namespace
+
+std::string_view ToString(Role role) {
+  switch (role) {
+    case Role::kObserver:
+      return "observer";
+    case Role::kManager:
+      return "manager";
+  }
+  GALEN_UNREACHABLE();
+}
+
+void AddFlags(Flags& flags, AgentFlags& values) {
+  flags.Add("--config", values.config_path, "YAML file; flags overrule it");
+  flags.Add("--node", values.node, "this node's name; default $NODE_NAME");
+  flags.Add("--role", values.role,
+            "observer (default, beside a kubelet) or manager (instead of one)");
+  flags.Add("--kubelet-root", values.kubelet_root, "default /var/lib/kubelet");
+  flags.Add("--registry", values.registry, "default plugins_registry below the kubelet's root");
+  flags.Add("--state-dir", values.state_dir, "journal and checkpoint; default /var/lib/galen");
+  flags.Add("--socket", values.socket, "of the inspect service; default /run/galen/agent.sock");
+  flags.Add("--metrics-address", values.metrics_address, "default 127.0.0.1:9470");
+  flags.Add("--degraded-as", values.degraded,
+            "what Kubernetes is told: healthy (default), unhealthy");
+  flags.Add("--kubeconfig", values.kubeconfig, "default: in-cluster, else ~/.kube/config");
+  flags.Add("--context", values.context, "of the kubeconfig; default its current one");
+  flags.Add("--log-level", values.log_level, "debug, info (default), warning, error");
+}
+
+StatusOr<AgentConfig> LoadConfig(FileSystem& files, const Environment& environment,
+                                 const AgentFlags& flags) {
+  Reader reader;
+  AgentConfig config;
+  config.node = Lookup(environment, "NODE_NAME").value_or("");
+  if (!flags.config_path.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, files.Read(flags.config_path));
+    const StatusOr<Json> file = ParseYaml(text);
+    if (!file.ok()) return InvalidArgument("{}: {}", flags.config_path, file.status().message());
+    ReadFile(reader, *file, config);
+  }
+  ReadFlags(reader, flags, config);
+  CheckWhole(reader, config);
+  RETURN_IF_ERROR(reader.Result(flags.config_path.empty() ? "flags" : flags.config_path));
+  return config;
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,127 @@
+#include "agent/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/fake_file_system.h"
+#include "base/posix_file_system.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+StatusOr<AgentConfig> Load(const std::string& yaml, AgentFlags flags = {},
+                           const Environment& environment = {{"NODE_NAME", "node-7"}}) {
+  FakeFileSystem files;
+  flags.config_path = "/etc/galen/agent.yaml";
+  EXPECT_TRUE(files.MakeDirectories("/etc/galen", 0755).ok());
+  EXPECT_TRUE(files.WriteAtomically(flags.config_path, yaml, 0600).ok());
+  return LoadConfig(files, environment, flags);
+}
+
+TEST(Config, NeedsNothingButTheNodesName) {
+  FakeFileSystem files;
+  const StatusOr<AgentConfig> config = LoadConfig(files, {{"NODE_NAME", "node-7"}}, {});
+  ASSERT_TRUE(config.ok()) << ToString(config.status());
+  EXPECT_EQ(config->node, "node-7");
+  EXPECT_EQ(config->role, Role::kObserver);
+  EXPECT_EQ(config->registry_directory(), "/var/lib/kubelet/plugins_registry");
+  EXPECT_EQ(config->metrics_address, "127.0.0.1:9470") << "loopback unless somebody says otherwise";
+}
+
+TEST(Config, ReadsTheWholeFile) {
+  const StatusOr<AgentConfig> config = Load(R"(
+node: node-9
+role: manager
+kubeletRoot: /k
+stateDir: /s
+socket: /run/g.sock
+metricsAddress: ""
+degradedAs: unhealthy
+endpointsAnywhere: true
+logLevel: debug
+timeouts:
+- {driver: gpu.example.com, device: gpu-0, timeout: 5s}
+drivers:
+- {name: nic.example.com, subscribe: never}
+- {name: gpu.example.com, subscribe: auto}
+)");
+  ASSERT_TRUE(config.ok()) << ToString(config.status());
+  EXPECT_EQ(config->node, "node-9");
+  EXPECT_EQ(config->role, Role::kManager);
+  EXPECT_EQ(config->degraded, DegradedAs::kUnhealthy);
+  EXPECT_EQ(config->registry_directory(), "/k/plugins_registry");
+  EXPECT_THAT(config->timeouts, ElementsAre(TimeoutRule{"gpu.example.com", "", "gpu-0", 5s}));
+  EXPECT_THAT(config->unsubscribed, ElementsAre("nic.example.com"));
+  EXPECT_TRUE(config->endpoints_anywhere);
+  EXPECT_EQ(config->log_level, LogLevel::kDebug);
+}
+
+TEST(Config, TheExampleIsOneAndSaysTheDefaults) {
+  PosixFileSystem files;
+  const StatusOr<AgentConfig> example =
+      LoadConfig(files, {}, {.config_path = GALEN_SOURCE_DIR "/deploy/examples/agent.yaml"});
+  ASSERT_TRUE(example.ok()) << ToString(example.status());
+  const AgentConfig defaults;
+  EXPECT_EQ(example->role, defaults.role);
+  EXPECT_EQ(example->kubelet_root, defaults.kubelet_root);
+  EXPECT_EQ(example->registry_directory(), defaults.registry_directory());
+  EXPECT_EQ(example->state_dir, defaults.state_dir);
+  EXPECT_EQ(example->socket, defaults.socket);
+  EXPECT_EQ(example->metrics_address, defaults.metrics_address);
+  EXPECT_EQ(example->degraded, defaults.degraded);
+  EXPECT_EQ(example->timeouts.size(), 2u);
+}
+
+TEST(Config, FlagsOverruleTheFile) {
+  const StatusOr<AgentConfig> config =
+      Load("{node: node-9, role: manager}", {.node = "node-1", .role = "observer"});
+  EXPECT_EQ(config->node, "node-1");
+  EXPECT_EQ(config->role, Role::kObserver);
+}
+
+TEST(Config, TellsEveryFaultAtOnce) {
+  const Status status = Load(R"(
+node: "Node 7"
+role: kubelet
+stateDir: relative
+socket: 17
+metricsAddress: nowhere
+colour: red
+timeouts: [{timeout: 5 minutes}, {timeout: 1ms}, gpu-0]
+drivers: [{name: "", subscribe: maybe}]
+)")
+                            .status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  for (const char* fault :
+       {"/etc/galen/agent.yaml", "node is \"Node 7\"",
+        "role is \"kubelet\", must be one of: observer, manager",
+        "stateDir is \"relative\", must be an absolute path", "socket must be a text",
+        "metricsAddress is \"nowhere\"", "colour is not known", "timeouts[0].timeout",
+        "timeouts[1].timeout", "timeouts[2] must be an object", "drivers[0].name",
+        "drivers[0].subscribe is \"maybe\""}) {
+    EXPECT_THAT(status.message(), HasSubstr(fault));
+  }
+}
+
+TEST(Config, SaysWhereTheNodesNameCouldComeFrom) {
+  EXPECT_THAT(Load("{}", {}, {}).status().message(), HasSubstr("NODE_NAME"));
+}
+
+TEST(Config, NamesTheFileThatIsMissingOrNoYaml) {
+  FakeFileSystem files;
+  EXPECT_FALSE(LoadConfig(files, {}, {.config_path = "/none"}).ok());
+  EXPECT_THAT(Load("a: [").status().message(), HasSubstr("/etc/galen/agent.yaml"));
+  EXPECT_THAT(Load("just words").status().message(), HasSubstr("must be a mapping"));
+}
+
+TEST(Config, ASocketPathThatFitsNoAddressIsAFault) {
+  EXPECT_THAT(Load("{socket: /" + std::string(120, 'a') + "}").status().message(),
+              HasSubstr("at most 107"));
+}
+
+}  // namespace
+}  // namespace galen::agent

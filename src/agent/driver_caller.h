@@ -1,0 +1,24 @@
+// Who can ask a driver to make claims ready and to let go of them: the plugin manager can, and a
+// fake in tests.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/status.h"
+
+namespace galen::agent {
+
+enum class NodeCall { kPrepare, kUnprepare };
+
+class DriverCaller {
+ public:
+  virtual ~DriverCaller() = default;
+  // `request` is a NodePrepareResourcesRequest or NodeUnprepareResourcesRequest, encoded; v1 and
+  // v1beta1 have the same fields. `done` runs once, later, with the encoded response; Unavailable
+  // when no instance of the driver is connected.
+  virtual void CallDriver(const std::string& driver, NodeCall call, std::string request,
+                          std::function<void(StatusOr<std::string>)> done) = 0;
+};
+
+}  // namespace galen::agent

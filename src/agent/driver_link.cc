@@ -1,0 +1,144 @@
+// Tested by plugin_manager_test.cc: what it does shows in what the manager hears.
+#include "agent/driver_link.h"
+
+#include <utility>
+#include <vector>
+
+namespace galen::agent {
+namespace {
+
+std::string HealthMethod(HealthService service) {
+  return service == HealthService::kV1 ? "/v1.DRAResourceHealth/NodeWatchResources"
+                                       : "/v1alpha1.DRAResourceHealth/NodeWatchResources";
+}
+
+}  // namespace
+
+DriverLink::DriverLink(Edges edges, std::uint64_t number, PluginFacts facts, bool subscribe)
+    : edges_(edges), number_(number), facts_(std::move(facts)), subscribe_(subscribe) {}
+
+DriverLink::~DriverLink() { Close(); }
+
+void DriverLink::Call(std::string_view method, std::string request, Duration deadline,
+                      std::function<void(StatusOr<std::string>)> done) {
+  const std::uint64_t id = next_call_++;
+  Pending& pending = pending_[id];
+  pending.done = std::move(done);
+  if (!up()) {
+    pending.refusal = edges_.loop.After(Duration::zero(), [this, id] {
+      Answer(id, Unavailable("driver {} is not connected", facts_.driver));
+    });
+    return;
+  }
+  pending.call =
+      channel_->Unary(method, std::move(request), deadline,
+                      [this, id](StatusOr<std::string> reply) { Answer(id, std::move(reply)); });
+}
+
+void DriverLink::FailCalls(const Status& why) {
+  std::vector<std::function<void(StatusOr<std::string>)>> waiting;
+  for (auto& [id, pending] : std::exchange(pending_, {})) {
+    if (pending.done) waiting.push_back(std::move(pending.done));
+  }
+  for (const auto& done : waiting) done(why);
+}
+
+void DriverLink::OnMessage(std::string_view message) {
+  heard_ = true;
+  backoff_.Reset();
+  edges_.listener.OnLinkReport(*this, message);
+}
+
+void DriverLink::OnEnd(const Status& status) {
+  // The stream ends here, but it is this very stream that tells: it is taken down a turn later.
+  stream_timer_ = edges_.loop.After(Duration::zero(), [this, status] { LoseStream(status); });
+}
+
+void DriverLink::Dial() {
+  dialling_ = edges_.dialer.Dial(
+      {.target = "unix:" + facts_.endpoint, .tls = {}, .connect_timeout = kDialTimeout},
+      [this](StatusOr<std::unique_ptr<net::Connection>> connection) {
+        OnDialled(std::move(connection));
+      });
+}
+
+void DriverLink::OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection) {
+  if (!connection.ok()) return DialLater(connection.status());
+  connection_ = std::move(connection).value();
+  connection_->OnClosed([this](const Status& why) {
+    fall_timer_ = edges_.loop.After(Duration::zero(), [this, why] { Fall(why); });
+  });
+  channel_ = std::make_unique<rpc::Channel>(edges_.loop, *connection_);
+  up_timer_ = edges_.loop.After(Duration::zero(), [this] { Rise(); });
+}
+
+void DriverLink::DialLater(const Status& why) {
+  Backoff& backoff = why.code() == Code::kNotFound ? backoff_without_socket_ : backoff_;
+  dial_timer_ = edges_.loop.After(backoff.Next(edges_.random), [this] { Dial(); });
+}
+
+void DriverLink::Rise() {
+  up_since_ = edges_.loop.WallNow();
+  backoff_without_socket_.Reset();
+  edges_.listener.OnLinkUp(*this);
+  if (wants_health()) {
+    OpenStream();
+  }
+}
+
+// The connection is gone. Whoever accepted it may accept the next at once; whoever accepts and
+// hangs up again without a word is waited for longer and longer.
+void DriverLink::Fall(const Status& why) {
+  Close();
+  up_since_.reset();
+  FailCalls(Unavailable("driver {} hung up", facts_.driver));
+  if (std::exchange(heard_, false) || backoff_.failures() == 0) {
+    dial_timer_ = edges_.loop.After(Duration::zero(), [this] { Dial(); });
+    backoff_.Next(edges_.random);
+  } else {
+    DialLater(why);
+  }
+  edges_.listener.OnLinkDown(*this, why);
+}
+
+void DriverLink::OpenStream() {
+  heard_ = false;
+  stream_ = channel_->ServerStream(HealthMethod(facts_.health), "", *this);
+}
+
+void DriverLink::LoseStream(const Status& why) {
+  stream_.reset();
+  if (why.code() == Code::kUnimplemented) {
+    facts_.health = HealthService::kNone;
+    return edges_.listener.OnLinkWithoutHealth(*this);
+  }
+  if (!connection_->usable()) return Fall(why);
+  const bool prompt = std::exchange(heard_, false);
+  const Duration delay = prompt ? Duration::zero() : backoff_.Next(edges_.random);
+  stream_timer_ = edges_.loop.After(delay, [this] { OpenStream(); });
+  edges_.listener.OnLinkStreamLost(*this, why);
+}
+
+void DriverLink::Answer(std::uint64_t id, StatusOr<std::string> reply) {
+  const auto it = pending_.find(id);
+  if (it == pending_.end() || !it->second.done) return;
+  const auto done = std::exchange(it->second.done, nullptr);
+  // The call that is answering is taken down a turn later.
+  sweep_timer_ = edges_.loop.After(Duration::zero(), [this] {
+    std::erase_if(pending_, [](const auto& item) { return !item.second.done; });
+  });
+  done(std::move(reply));
+}
+
+void DriverLink::Close() {
+  for (auto& [id, pending] : pending_) pending.call.reset();
+  dial_timer_.Cancel();
+  stream_timer_.Cancel();
+  fall_timer_.Cancel();
+  up_timer_.Cancel();
+  stream_.reset();
+  channel_.reset();
+  connection_.reset();
+}
+
+}  // namespace galen::agent

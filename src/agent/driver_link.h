@@ -1,0 +1,108 @@
+// One instance of a driver: the connection to its endpoint, its health stream, the calls to it.
+// Dials again for as long as it lives, at once after a loss and then with jittered backoff.
+// Belongs to the agent's loop. What happens is told to a listener, never from inside a verb.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "agent/plugin_facts.h"
+#include "base/backoff.h"
+#include "base/loop.h"
+#include "net/connection.h"
+#include "rpc/channel.h"
+
+namespace galen::agent {
+
+class DriverLink;
+
+// Hears of a link. May destroy it in OnLinkDown only.
+class LinkListener {
+ public:
+  virtual ~LinkListener() = default;
+  virtual void OnLinkUp(const DriverLink& link) = 0;
+  virtual void OnLinkReport(const DriverLink& link, std::string_view report) = 0;
+  // The health stream ended although the connection stands; it is opened again.
+  virtual void OnLinkStreamLost(const DriverLink& link, const Status& why) = 0;
+  // The driver answered that it has no health; not asked again on this link.
+  virtual void OnLinkWithoutHealth(const DriverLink& link) = 0;
+  virtual void OnLinkDown(const DriverLink& link, const Status& why) = 0;
+};
+
+class DriverLink final : private rpc::StreamSink {
+ public:
+  // While a socket is there somebody may listen soon; without one only a new registration helps.
+  static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(20),
+                                          .most = std::chrono::milliseconds(500)};
+  static constexpr BackoffPolicy kBackoffWithoutSocket{.first = std::chrono::milliseconds(500),
+                                                       .most = std::chrono::seconds(10)};
+  static constexpr Duration kDialTimeout = std::chrono::seconds(10);
+
+  struct Edges {
+    Loop& loop;
+    Random& random;
+    net::Dialer& dialer;
+    LinkListener& listener;
+  };
+  // `number` tells instances of a driver apart: a later one is higher.
+  DriverLink(Edges edges, std::uint64_t number, PluginFacts facts, bool subscribe);
+  ~DriverLink() override;
+
+  void Start() { Dial(); }
+  // `done` runs once, later, also when the link goes down; not when the link is destroyed first.
+  void Call(std::string_view method, std::string request, Duration deadline,
+            std::function<void(StatusOr<std::string>)> done);
+
+  // Answers every call under way with `why`, now; for when the link is about to be destroyed.
+  void FailCalls(const Status& why);
+
+  std::uint64_t number() const { return number_; }
+  const PluginFacts& facts() const { return facts_; }
+  bool up() const { return up_since_.has_value(); }
+  // Whether reports are to be expected: subscribed, and the driver has a health service.
+  bool wants_health() const { return subscribe_ && facts_.health != HealthService::kNone; }
+  std::optional<WallTime> up_since() const { return up_since_; }
+
+ private:
+  struct Pending {
+    std::unique_ptr<rpc::Call> call;
+    Timer refusal;  // instead of a call when there is no connection
+    std::function<void(StatusOr<std::string>)> done;
+  };
+
+  void OnMessage(std::string_view message) override;
+  void OnEnd(const Status& status) override;
+
+  void Dial();
+  void DialLater(const Status& why);
+  void OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection);
+  void Rise();
+  void Fall(const Status& why);
+  void OpenStream();
+  void LoseStream(const Status& why);
+  void Answer(std::uint64_t id, StatusOr<std::string> reply);
+  void Close();
+
+  Edges edges_;
+  const std::uint64_t number_;
+  PluginFacts facts_;
+  const bool subscribe_;
+  bool heard_ = false;  // the stream brought something since it was opened
+  std::optional<WallTime> up_since_;
+  Backoff backoff_{kBackoff};
+  Backoff backoff_without_socket_{kBackoffWithoutSocket};
+  std::unique_ptr<net::Dialling> dialling_;
+  std::unique_ptr<net::Connection> connection_;
+  std::unique_ptr<rpc::Channel> channel_;
+  std::unique_ptr<rpc::Call> stream_;
+  std::map<std::uint64_t, Pending> pending_;
+  std::uint64_t next_call_ = 0;
+  Timer dial_timer_, stream_timer_, fall_timer_, sweep_timer_, up_timer_;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,82 @@
+// Events on Pods, one per transition of a device they hold. Equal transitions of a flapping device
+// are one Event with a count; a Pod with many gets them slower; what an API server that is away
+// misses is written when it is back, merged. Belongs to the agent's loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/work_queue.h"
+#include "kube/client.h"
+#include "kube/objects/event.h"
+#include "model/claim.h"
+#include "model/health.h"
+
+namespace galen::agent {
+
+// What an Event says, as an operator reads it.
+struct EventText {
+  bool warning = true;  // else Normal
+  std::string reason;   // "DeviceUnhealthy", …
+  std::string message;
+
+  bool operator==(const EventText&) const = default;
+};
+
+// The Event of a change, or nullopt when it is no transition worth one: the first word of a
+// device that is well, or a sentence that changed within a state. Pure.
+std::optional<EventText> EventOf(const HealthChange& change);
+
+class EventPublisher {
+ public:
+  static constexpr std::size_t kSeriesMax = 1024;  // the oldest is let go
+  // A series is written at once, then after this and each time twice as long, up to the most.
+  static constexpr Duration kGather = std::chrono::seconds(1);
+  static constexpr Duration kGatherMost = std::chrono::minutes(1);
+
+  struct Edges {
+    Loop& loop;
+    Random& random;
+    Log& log;
+    Metrics& metrics;
+    kube::Client& client;
+  };
+
+  EventPublisher(Edges edges, std::string node);
+
+  // `subject` tells series apart within a Pod: the device, or what else it is about.
+  void Tell(const PodRef& pod, const std::string& subject, const EventText& text);
+
+ private:
+  enum class Step { kCreate, kRead, kCount };
+  using Done = WorkQueue<ObjectKey>::Done;
+  struct Series {
+    kube::Event event;                  // as it should be once all is written
+    int unwritten = 0;                  // how often it happened since the last write
+    std::optional<kube::Event> stored;  // as the server has it
+    Duration gap = kGather;             // to the next write
+    Time next_write{};
+    Timer later;
+  };
+
+  void Reconcile(const ObjectKey& key, Done done);
+  void Ask(const ObjectKey& key, Step step, kube::Event sent, net::HttpRequest request, Done done);
+  void Conclude(Series& series, Step step, const kube::Event& sent, const StatusOr<Json>& reply,
+                Done done);
+  void Written(Series& series, const kube::Event& sent);
+  Series& SeriesOf(const PodRef& pod, const std::string& subject, const EventText& text);
+  void MakeRoom();
+
+  Edges edges_;
+  const std::string node_;
+  std::map<ObjectKey, Series> series_;  // by the Event's own name
+  // Kept apart from the series, which may be let go while it is written.
+  std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
+  WorkQueue<ObjectKey> queue_;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,87 @@
+// One node of a simulated cluster with a whole agent on it, in one thread: embedded API with its
+// controllers, fake drivers, a disk in memory. For tests.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/agent_app.h"
+#include "agent/fake_plugin.h"
+#include "base/fake_file_system.h"
+#include "cluster_sim/fake_cluster.h"
+
+namespace galen::agent {
+
+// The way to the API, which can be cut: open calls end, new ones fail.
+class FakeApiLink final : public net::HttpClient {
+ public:
+  FakeApiLink(Loop& loop, net::HttpClient& inner) : loop_(loop), inner_(inner) {}
+
+  std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
+                                      net::HttpResponseSink& sink) override;
+  void SetDown(bool down);
+  // Requests sent so far that change something.
+  int writes() const { return writes_; }
+  int requests() const { return requests_; }
+
+ private:
+  class Call;
+
+  Loop& loop_;
+  net::HttpClient& inner_;
+  bool down_ = false;
+  int writes_ = 0;
+  int requests_ = 0;
+  std::set<Call*> calls_;
+};
+
+class AgentNode {
+ public:
+  // An observer stands beside a hollow kubelet; a manager is its own node.
+  explicit AgentNode(Role role);
+  ~AgentNode();
+
+  // A driver that offers these devices and says that they are well.
+  FakePlugin& AddDriver(const std::vector<std::string>& devices, FakePlugin::Options options = {});
+  // A Pod whose one container holds one device of the class, by a claim made from a template.
+  void AddPod(const std::string& name, const std::string& device_class = "gpu.example.com");
+  // Any Pod; gives it to the cluster.
+  void CreatePod(const Json& pod);
+
+  void StartAgent();
+  // As kill -9: nothing is said to anyone, and what was not synced is lost.
+  void KillAgent();
+
+  void Pass(Duration d = std::chrono::seconds(1)) { cluster.Pass(d); }
+  std::string Annotation(const std::string& pod);
+  // "False XidGpuLost" of the Pod's condition galen.dev/DevicesHealthy; "" without one.
+  std::string Condition(const std::string& pod);
+  // "claim:gpu gpu.example.com/gpu=gpu-0 Unhealthy: message", one resource a line, of one
+  // container.
+  std::string Allocated(const std::string& pod, std::string_view list = "containerStatuses");
+  // Reason and count of the Events on the Pod: "DeviceUnhealthy x1", in order of name.
+  std::set<std::string> Events(const std::string& pod);
+  Json NodeHealth();
+  std::string DeviceOf(const std::string& pod);  // by its claim: "gpu-0"
+  // The cluster gets the kind that this file defines.
+  void DefineNodeDeviceHealth(const std::string& crd_file);
+
+  AgentConfig config;
+  cluster_sim::FakeCluster cluster;
+  Random random{7};
+  net::LinkWeather weather;
+  net::FakeNetwork network;
+  FakeFileSystem files;
+  FakeSocketDirectory registry;
+  std::vector<std::unique_ptr<FakePlugin>> drivers;
+  cluster_sim::LocalTransport transport;
+  FakeApiLink api;
+  std::unique_ptr<net::Dialer> dialer;
+  std::unique_ptr<Metrics> metrics;
+  std::unique_ptr<AgentApp> app;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,50 @@
+// A change log in memory that a test can look into and break. For tests.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/change_log.h"
+
+namespace galen::agent {
+
+class FakeChangeLog final : public ChangeLog {
+ public:
+  void Changed(const HealthChange& change, const DeviceFacts&, std::uint64_t, WallTime) override {
+    words.push_back("changed " + change.after.id.device);
+  }
+  void Kept(const std::vector<HealthChange>& changes, WallTime) override {
+    words.push_back("kept " + std::to_string(changes.size()));
+  }
+  void Told(const PodRef& pod, const DeviceHealth& health, Duration, WallTime) override {
+    words.push_back("told " + pod.key.name + " " + health.id.device);
+  }
+  void Crashed(const Crash& crash, const std::vector<DeviceId>&) override {
+    words.push_back("crashed " + crash.text);
+  }
+  void Forget(const DeviceId& device, WallTime) override {
+    words.push_back("forgot " + device.device);
+  }
+  Status Sync() override {
+    ++syncs;
+    words.push_back("synced");
+    return fault;
+  }
+  std::vector<DeviceHealth> Devices() const override { return devices; }
+  std::vector<Step> StepsOf(const ObjectKey&, const std::vector<DeviceId>&) const override {
+    return steps;
+  }
+  std::uint64_t records() const override { return words.size(); }
+  std::uint64_t bytes() const override { return 0; }
+
+  std::vector<std::string> Take() { return std::exchange(words, {}); }
+
+  std::vector<std::string> words;
+  std::vector<DeviceHealth> devices;
+  std::vector<Step> steps;
+  Status fault;
+  int syncs = 0;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,86 @@
+// The present health of every device that drivers of this node told of, and until when it holds.
+// Belongs to the agent's loop and reads no clock: every verb takes the time. Each verb returns the
+// devices whose finding changed; a report that only repeats returns none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/report_decoder.h"
+#include "agent/timeout_policy.h"
+#include "model/health.h"
+
+namespace galen::agent {
+
+class HealthCache {
+ public:
+  struct Entry {
+    DeviceHealth health;
+    DeviceFacts facts;
+    Time deadline =
+        Time::max();           // when silence makes it Unknown; max: it is Unknown for that already
+    Time reported{};           // when a driver last spoke of it; meaningless before one did
+    std::uint64_t report = 0;  // the number of that report of its driver; 0: restored from disk
+    EffectiveTimeout timeout;
+    // What it was before silence, so that a fault which only paused keeps its first time.
+    std::optional<DeviceHealth> before_silence;
+  };
+
+  // A driver's devices past this many: one that is silent is forgotten for a new one, else the new
+  // one is refused and counted.
+  static constexpr std::size_t kDevicesPerDriverMax = 4096;
+
+  explicit HealthCache(std::vector<TimeoutRule> rules) : rules_(std::move(rules)) {}
+
+  // A device as it was when this agent last ran: it holds until its deadline counted from `now`.
+  void Restore(const DeviceHealth& health, Time now);
+
+  // The driver spoke. Devices it left out keep their word until their deadline.
+  std::vector<HealthChange> Apply(const DecodedReport& report, Time now, WallTime wall);
+  // Every device whose deadline has come becomes Unknown.
+  std::vector<HealthChange> Expire(Time now, WallTime wall);
+  // Nobody speaks for the driver's devices any more: Unknown at once.
+  std::vector<HealthChange> Drop(const std::string& driver, const Cause& cause, WallTime wall);
+  // Whether the driver's stream is open decides what silence is called.
+  void SetConnected(const std::string& driver, bool connected);
+  // Forgets the device, as if nobody had spoken of it.
+  void Forget(const DeviceId& id);
+
+  // When Expire is to be called next; nullopt: never, as things are.
+  std::optional<Time> NextDeadline() const;
+  const Entry* Find(const DeviceId& id) const;
+  const std::map<DeviceId, Entry>& entries() const { return entries_; }
+  std::size_t refused() const { return refused_; }
+  // Devices that had to make room and are to be forgotten elsewhere too; asking empties the list.
+  std::vector<DeviceId> TakeEvicted() { return std::exchange(evicted_, {}); }
+
+ private:
+  using Entries = std::map<DeviceId, Entry>;
+  struct Driver {
+    std::size_t devices = 0;
+    std::uint64_t reports = 0;
+    bool connected = false;
+  };
+
+  Entries::iterator FirstOf(const std::string& driver);
+  Entry* FindOrAdd(const DeviceId& id);
+  bool MakeRoom(const std::string& driver);
+  std::optional<HealthChange> Hear(Entry& entry, const DeviceHealth& told, WallTime wall);
+  HealthChange Silence(Entry& entry, Cause cause, WallTime wall);
+  Cause SilenceOf(const Entry& entry) const;
+
+  const std::vector<TimeoutRule> rules_;
+  Entries entries_;
+  std::map<std::string, Driver> drivers_;
+  std::vector<DeviceId> evicted_;
+  std::size_t refused_ = 0;
+};
+
+// What is said of a device that nobody ever spoke of.
+DeviceHealth NotReportedHealth(const DeviceId& id);
+
+}  // namespace galen::agent

@@ -1,0 +1,72 @@
+// Between the drivers' words and everybody who acts on them: applies reports to the cache, ends
+// them at their deadlines, and writes each change down before anyone hears of it. Changes of one
+// turn of the loop are written together. Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/change_log.h"
+#include "agent/health_cache.h"
+#include "agent/health_sink.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/metrics.h"
+
+namespace galen::agent {
+
+class HealthKeeper final : public HealthSink {
+ public:
+  struct Edges {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+    ChangeLog& journal;
+  };
+  // A disk that did not write is tried again this often, also when nothing new happens.
+  static constexpr Duration kSyncAgain = std::chrono::seconds(30);
+  // What only completes the record is not worth a write of its own at once.
+  static constexpr Duration kSyncLater = std::chrono::seconds(1);
+  using OnChanges = std::function<void(const std::vector<HealthChange>& changes)>;
+
+  HealthKeeper(Edges edges, std::vector<TimeoutRule> rules, OnChanges on_changes);
+
+  // Takes the devices over as they were when the agent last ran; nobody is told.
+  void Restore();
+
+  void OnReport(const DecodedReport& report, Time heard) override;
+  void OnDriverConnected(const std::string& driver) override;
+  void OnDriverSilent(const std::string& driver, const Cause& why) override;
+
+  // Never fails: of an unknown device nothing was reported.
+  DeviceHealth HealthOf(const DeviceId& id) const;
+  const HealthCache& cache() const { return cache_; }
+  std::uint64_t changes() const { return changes_; }
+  // Something was appended that may wait: written with the next change, or a little later.
+  void SyncLater() { SyncAfter(kSyncLater); }
+  // What hinders the journal; "" when nothing does.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  void Take(std::vector<HealthChange> changes);
+  void Flush();
+  void Expire();
+  void Arm();
+  void Count(const HealthChange& change);
+  void SyncAfter(Duration delay);
+  void NoteJournal(const Status& status);
+
+  Edges edges_;
+  HealthCache cache_;
+  const OnChanges on_changes_;
+  std::vector<HealthChange> waiting_;  // applied, not yet written down and told
+  std::uint64_t changes_ = 0;
+  std::string trouble_;
+  std::optional<Time> armed_for_;
+  Timer flush_, deadline_, sync_later_;
+  bool sync_waits_ = false;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,43 @@
+// The change log on disk: says what happened to a device in the records of history.
+// Belongs to the agent's loop; the store is lent.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/change_log.h"
+#include "history/store.h"
+
+namespace galen::agent {
+
+class HistoryLog final : public ChangeLog {
+ public:
+  explicit HistoryLog(history::Store& store) : store_(store) { RememberIncidents(); }
+
+  void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
+               WallTime now) override;
+  void Kept(const std::vector<HealthChange>& changes, WallTime now) override;
+  void Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
+            WallTime now) override;
+  void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) override;
+  void Forget(const DeviceId& device, WallTime now) override;
+  Status Sync() override { return store_.Sync(); }
+
+  std::vector<DeviceHealth> Devices() const override;
+  std::vector<Step> StepsOf(const ObjectKey& pod,
+                            const std::vector<DeviceId>& devices) const override;
+  std::uint64_t records() const override { return store_.journal().records_written(); }
+  std::uint64_t bytes() const override { return store_.journal().bytes(); }
+
+ private:
+  // The incident that `change` belongs to: it lasts from a device's first bad word to its recovery.
+  std::string IncidentOf(const HealthChange& change);
+  const std::string& LastIncidentOf(const DeviceId& device);
+  void RememberIncidents();
+
+  history::Store& store_;
+  std::map<DeviceId, std::string> incidents_;  // the present or last one of each device
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,110 @@
+#include "agent/history_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/fake_file_system.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr WallTime kSign = WallTime(1'795'269'600s);
+const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-3"};
+const PodRef kPod{{"train", "trainer-0"}, "uid-1"};
+
+HealthChange Lost() {
+  return {.before = {.id = kGpu, .state = HealthState::kHealthy},
+          .after = {.id = kGpu,
+                    .state = HealthState::kUnhealthy,
+                    .cause = {.code = "XidGpuLost", .message = "XID 79"},
+                    .since = kSign}};
+}
+
+class HistoryLogTest : public ::testing::Test {
+ protected:
+  HistoryLogTest() { Open(); }
+  void Open() {
+    store_ = history::Store::Open(files_, {.directory = "/journal"}).value();
+    log_.emplace(*store_);
+  }
+  std::vector<std::string> Line() {
+    std::vector<std::string> line;
+    for (const Step& step : log_->StepsOf(kPod.key, {})) {
+      line.push_back(step.kind + ": " + step.text + " (" + step.source + ")");
+    }
+    return line;
+  }
+
+  FakeFileSystem files_;
+  std::unique_ptr<history::Store> store_;
+  std::optional<HistoryLog> log_;
+};
+
+TEST_F(HistoryLogTest, TellsTheLineOfCausesOfAPodInTheOrderOfTime) {
+  log_->Changed(Lost(), {.sign = "kernel log: Xid 79 on 0000:4b:00.0"}, 812, kSign + 1ms);
+  log_->Kept({Lost()}, kSign + 2ms);
+  log_->Told(kPod, Lost().after, 7ms, kSign + 7ms);
+  log_->Crashed({kPod, "container train, exit 134", kSign + 3s}, {kGpu});
+  EXPECT_THAT(Line(),
+              ElementsAre("sign: kernel log: Xid 79 on 0000:4b:00.0 (gpu.example.com)",
+                          "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
+                          "kept: journal (galen-agent)",
+                          "told: Pod status and annotation (7 ms after sign) (galen-agent)",
+                          "crash: container train, exit 134 (container runtime)"));
+}
+
+TEST_F(HistoryLogTest, SaysThatASilenceWasOurOwnConclusion) {
+  HealthChange silent = Lost();
+  silent.after.cause = {.code = std::string(cause_code::kDriverSilent)};
+  silent.after.state = HealthState::kUnknown;
+  log_->Changed(silent, {.sign = "of another time"}, 812, kSign);
+  log_->Told(kPod, silent.after, 1ms, kSign + 1ms);
+  EXPECT_THAT(Line(), ElementsAre("change: Healthy → Unknown, DriverSilent (galen-agent)",
+                                  ::testing::StartsWith("told")));
+}
+
+TEST_F(HistoryLogTest, KnowsEveryDeviceAfterARestartAsItWasSynced) {
+  log_->Changed(Lost(), {}, 1, kSign);
+  ASSERT_TRUE(log_->Sync().ok());
+  HealthChange unsynced = Lost();
+  unsynced.after.id.device = unsynced.before.id.device = "gpu-4";
+  log_->Changed(unsynced, {}, 2, kSign);
+  store_.reset();
+  files_.Crash();
+  Open();
+  ASSERT_THAT(log_->Devices(), SizeIs(1));
+  EXPECT_EQ(log_->Devices()[0], Lost().after);
+}
+
+TEST_F(HistoryLogTest, ARecoveryAfterARestartBelongsToTheSameIncident) {
+  log_->Changed(Lost(), {}, 1, kSign);
+  log_->Told(kPod, Lost().after, 1ms, kSign);
+  ASSERT_TRUE(log_->Sync().ok());
+  Open();
+  HealthChange recovered{
+      .before = Lost().after,
+      .after = {.id = kGpu, .state = HealthState::kHealthy, .since = kSign + 60s}};
+  log_->Changed(recovered, {}, 1, kSign + 60s);
+  EXPECT_THAT(Line(), SizeIs(3)) << "found by the Pod through its incident";
+}
+
+TEST_F(HistoryLogTest, AForgottenDeviceIsNoMore) {
+  log_->Changed(Lost(), {}, 1, kSign);
+  log_->Forget(kGpu, kSign + 1s);
+  EXPECT_THAT(log_->Devices(), IsEmpty());
+}
+
+TEST_F(HistoryLogTest, GivesTheNewestStepsOfALongLine) {
+  for (int i = 0; i < 500; ++i) log_->Told(kPod, Lost().after, 1ms, kSign + i * 1s);
+  const std::vector<Step> steps = log_->StepsOf(kPod.key, {});
+  ASSERT_THAT(steps, SizeIs(ChangeLog::kStepsMax));
+  EXPECT_EQ(steps.back().time, kSign + 499s);
+}
+
+}  // namespace
+}  // namespace galen::agent

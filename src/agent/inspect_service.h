@@ -1,0 +1,66 @@
+// Answers what the agent knows, on its own socket: for `galen`, and for people with a socket.
+// Belongs to the agent's loop; reads the parts it is lent and changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/change_log.h"
+#include "agent/claim_index.h"
+#include "agent/cluster_view.h"
+#include "agent/health_keeper.h"
+#include "agent/plugin_manager.h"
+#include "rpc/newest_stream.h"
+#include "rpc/service.h"
+
+namespace galen::agent {
+
+struct AgentStatus {
+  std::string version, node, role;
+  WallTime started{};
+  std::uint64_t api_writes = 0;
+  std::vector<std::string> troubles;
+};
+
+class InspectService {
+ public:
+  static constexpr std::size_t kWatchersMax = 64;  // more are refused
+
+  struct Parts {
+    Loop& loop;
+    const HealthKeeper& keeper;
+    const ClaimIndex& claims;
+    const ClusterView& view;
+    const PluginManager& plugins;
+    const ChangeLog& journal;
+    std::function<AgentStatus()> status;
+  };
+
+  // Adds its methods to `dispatcher`.
+  InspectService(Parts parts, rpc::Dispatcher& dispatcher);
+  ~InspectService();
+
+  // Something that ListDevices tells may have changed: watchers get the newest.
+  void Changed();
+
+ private:
+  struct Wire;  // knows the messages
+
+  void Watch(std::unique_ptr<rpc::StreamWriter> writer);
+
+  Parts parts_;
+  std::map<std::uint64_t, std::unique_ptr<rpc::NewestStream>> watchers_;
+  std::uint64_t next_watcher_ = 0;
+  Timer send_, sweep_;
+};
+
+// Serial and model as the driver told, else as its slices do.
+DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const ClusterView& view);
+// Every device that a driver spoke of or a Pod holds.
+std::vector<DeviceHealth> AllDevices(const HealthKeeper& keeper, const ClaimIndex& claims);
+
+}  // namespace galen::agent

@@ -1,0 +1,169 @@
+#include "agent/inspect_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/fake_agent_node.h"
+#include "protos/galen/inspect/v1/inspect.pb.h"
+#include "rpc/typed.h"
+
+namespace galen::agent {
+namespace {
+
+namespace wire = galen::inspect::v1;
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::string kService = "/galen.inspect.v1.Inspect/";
+
+// Hears the lists of one watch: "gpu-0 Healthy" of each first device.
+class Watcher final : public rpc::StreamSink {
+ public:
+  void OnMessage(std::string_view bytes) override {
+    const auto list = rpc::Decode<wire::ListDevicesResponse>(bytes);
+    lists.push_back(list->devices(0).device() + " " + list->devices(0).state());
+  }
+  void OnEnd(const Status& status) override { end = status; }
+  std::vector<std::string> lists;
+  std::optional<Status> end;
+};
+
+class InspectServiceTest : public ::testing::Test {
+ protected:
+  InspectServiceTest() {
+    driver_ = &node_.AddDriver({"gpu-0"});
+    node_.AddPod("trainer-0");
+    node_.StartAgent();
+    node_.Pass();
+    node_.network.Listen("unix:/agent.sock", node_.app->inspect());
+    dialling_ = node_.dialer->Dial({.target = "unix:/agent.sock"},
+                                   [this](StatusOr<std::unique_ptr<net::Connection>> connection) {
+                                     connection_ = std::move(connection).value();
+                                   });
+    node_.Pass(10ms);
+    channel_.emplace(node_.cluster.loop(), *connection_);
+  }
+  ~InspectServiceTest() override { channel_.reset(); }
+
+  template <typename Response, typename Request>
+  StatusOr<Response> Ask(const std::string& method, const Request& request) {
+    std::optional<StatusOr<Response>> answer;
+    const auto call = rpc::Unary<Response>(*channel_, kService + method, request, 1s,
+                                           [&](StatusOr<Response> r) { answer = std::move(r); });
+    node_.Pass(10ms);
+    return *std::move(answer);
+  }
+
+  AgentNode node_{Role::kObserver};
+  FakePlugin* driver_;
+  std::unique_ptr<net::Dialling> dialling_;
+  std::unique_ptr<net::Connection> connection_;
+  std::optional<rpc::Channel> channel_;
+};
+
+TEST_F(InspectServiceTest, ListsDevicesWithWhoHoldsThem) {
+  const auto list = Ask<wire::ListDevicesResponse>("ListDevices", wire::ListDevicesRequest());
+  ASSERT_TRUE(list.ok());
+  ASSERT_EQ(list->devices_size(), 1);
+  const wire::Device& device = list->devices(0);
+  EXPECT_EQ(device.device(), "gpu-0");
+  EXPECT_EQ(device.state(), "Healthy");
+  EXPECT_EQ(device.deadline_millis(), 30'000);
+  EXPECT_EQ(device.deadline_source(), "default");
+  EXPECT_GE(device.report_age_millis(), 0);
+  ASSERT_EQ(device.holders_size(), 1);
+  EXPECT_EQ(device.holders(0).pod(), "trainer-0");
+  EXPECT_EQ(device.holders(0).container(), "main");
+}
+
+TEST_F(InspectServiceTest, ListsDrivers) {
+  const auto list = Ask<wire::ListDriversResponse>("ListDrivers", wire::ListDriversRequest());
+  ASSERT_EQ(list->drivers_size(), 1);
+  EXPECT_TRUE(list->drivers(0).connected());
+  EXPECT_TRUE(list->drivers(0).authority());
+  EXPECT_EQ(list->drivers(0).health(), "v1");
+  EXPECT_EQ(list->drivers(0).service(), "v1.DRAPlugin");
+}
+
+TEST_F(InspectServiceTest, TellsHowTheAgentIs) {
+  const auto status = Ask<wire::GetStatusResponse>("GetStatus", wire::GetStatusRequest());
+  EXPECT_EQ(status->node(), "node-1");
+  EXPECT_EQ(status->role(), "observer");
+  EXPECT_EQ(status->changes(), 1u);
+  EXPECT_GE(status->journal_records(), 1u);
+  EXPECT_THAT(status->troubles(), ElementsAre(HasSubstr("apply its CRD")));
+}
+
+TEST_F(InspectServiceTest, AWatcherGetsTheListAtOnceAndAfterEachChange) {
+  Watcher watcher;
+  const auto call = channel_->ServerStream(kService + "WatchDevices", "", watcher);
+  node_.Pass(10ms);
+  EXPECT_THAT(watcher.lists, ElementsAre("gpu-0 Healthy"));
+  driver_->Report({{.device = "gpu-0", .health = 2}});
+  node_.Pass(1s);
+  EXPECT_THAT(watcher.lists, Contains("gpu-0 Unhealthy"));
+  const std::size_t seen = watcher.lists.size();
+  node_.Pass(10s);
+  EXPECT_EQ(watcher.lists.size(), seen) << "nothing changed";
+}
+
+TEST_F(InspectServiceTest, ManyWatchersAreServedAndTooManyRefused) {
+  std::vector<std::unique_ptr<Watcher>> watchers;
+  std::vector<std::unique_ptr<rpc::Call>> calls;
+  for (std::size_t i = 0; i <= InspectService::kWatchersMax; ++i) {
+    watchers.push_back(std::make_unique<Watcher>());
+    calls.push_back(channel_->ServerStream(kService + "WatchDevices", "", *watchers.back()));
+  }
+  node_.Pass(10ms);
+  EXPECT_FALSE(watchers.front()->end);
+  EXPECT_EQ(watchers.back()->end->code(), Code::kResourceExhausted);
+  calls.erase(calls.begin());
+  node_.Pass(10ms);
+  Watcher late;
+  const auto call = channel_->ServerStream(kService + "WatchDevices", "", late);
+  node_.Pass(10ms);
+  EXPECT_FALSE(late.end) << "one that left made room";
+}
+
+TEST_F(InspectServiceTest, ExplainsAPodByItsLineOfCauses) {
+  driver_->Report({{.device = "gpu-0",
+                    .health = 2,
+                    .message = "XID 79",
+                    .code = "XidGpuLost",
+                    .sign = "kernel log: Xid 79"}});
+  node_.Pass(2s);
+  wire::ExplainRequest request;
+  request.set_namespace_("default");
+  request.set_pod("trainer-0");
+  const auto line = Ask<wire::ExplainResponse>("Explain", request);
+  ASSERT_TRUE(line.ok()) << ToString(line.status());
+  std::vector<std::string> kinds;
+  for (const wire::Step& step : line->steps()) kinds.push_back(step.kind());
+  const std::vector<std::string> tail(kinds.end() - 4, kinds.end());
+  EXPECT_THAT(tail, ElementsAre("sign", "change", "kept", "told"));
+  EXPECT_EQ(line->devices(0).state(), "Unhealthy");
+  EXPECT_EQ(line->node(), "node-1");
+  EXPECT_NE(line->pod_uid(), "");
+}
+
+TEST_F(InspectServiceTest, ExplainsAPodThatIsGone) {
+  driver_->Report({{.device = "gpu-0", .health = 2, .code = "XidGpuLost"}});
+  node_.Pass(2s);
+  node_.cluster.Delete(kube::kPods, "trainer-0", "default", 0);
+  node_.Pass(5s);
+  wire::ExplainRequest request;
+  request.set_namespace_("default");
+  request.set_pod("trainer-0");
+  const auto line = Ask<wire::ExplainResponse>("Explain", request);
+  ASSERT_TRUE(line.ok()) << ToString(line.status());
+  EXPECT_EQ(line->devices(0).device(), "gpu-0");
+  EXPECT_EQ(line->pod_uid(), "");
+  request.set_pod("never-there");
+  EXPECT_EQ(Ask<wire::ExplainResponse>("Explain", request).status().code(), Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace galen::agent

@@ -1,0 +1,37 @@
+// The NodeDeviceHealth object: every device of a node for whoever looks at the cluster. Pure;
+// holds nothing that ticks, so that equal states give equal objects.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/claim_index.h"
+#include "agent/health_cache.h"
+#include "agent/plugin_manager.h"
+#include "agent/pod_status.h"
+#include "kube/objects/node_device_health.h"
+
+namespace galen::agent {
+
+struct NodeHealthInput {
+  std::string node;
+  std::string version;
+  std::string role;
+  WallTime started{};
+  bool synced = false;  // the API's lists are known
+  DegradedAs degraded = DegradedAs::kHealthy;
+  std::vector<DeviceHealth> devices;
+  std::function<EffectiveTimeout(const DeviceId& id)> timeout_of;
+  std::function<DeviceIdentity(const DeviceId& id)> identity_of;
+  const ClaimIndex* claims = nullptr;
+  std::vector<DriverInfo> drivers;
+};
+
+// Worst first, as far as the object's bounds allow; the summary counts all. `before` is what was
+// published last: conditions keep their times.
+kube::NodeDeviceHealth NodeHealthOf(const NodeHealthInput& input,
+                                    const std::vector<kube::Condition>& before, WallTime now);
+
+}  // namespace galen::agent

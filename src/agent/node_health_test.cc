@@ -1,0 +1,107 @@
+#include "agent/node_health.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/fake_cluster_view.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+constexpr WallTime kNow = WallTime(1'795'269'600s);
+DeviceId Gpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
+
+class NodeHealthTest : public ::testing::Test {
+ protected:
+  NodeHealthTest() {
+    view_.AddPod("a");
+    view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+    index_.PodChanged({"default", "a"});
+    input_ = {.node = "node-1",
+              .version = "1.2.3",
+              .role = "observer",
+              .started = kNow,
+              .synced = true,
+              .devices = {{.id = Gpu(1), .state = HealthState::kHealthy},
+                          {.id = Gpu(0),
+                           .state = HealthState::kUnhealthy,
+                           .cause = {.code = "XidGpuLost", .message = "XID 79"},
+                           .since = kNow - 1min}},
+              .timeout_of =
+                  [](const DeviceId&) { return EffectiveTimeout{1500ms, TimeoutSource::kDriver}; },
+              .identity_of = [](const DeviceId& id) { return DeviceIdentity{id, "S1", "H200"}; },
+              .claims = &index_,
+              .drivers = {{.name = "gpu.example.com",
+                           .endpoint = "/dra.sock",
+                           .health = HealthService::kV1,
+                           .connected = true,
+                           .connected_since = kNow}}};
+  }
+  kube::NodeDeviceHealth Build(const std::vector<kube::Condition>& before = {},
+                               WallTime now = kNow) {
+    return NodeHealthOf(input_, before, now);
+  }
+  static std::string Says(const kube::NodeDeviceHealth& health, const std::string& type) {
+    for (const kube::Condition& c : health.conditions) {
+      if (c.type == type) return c.status + " " + c.reason;
+    }
+    return "";
+  }
+
+  FakeClusterView view_;
+  FakePreparedDevices prepared_;
+  ClaimIndex index_{view_, prepared_};
+  NodeHealthInput input_;
+};
+
+TEST_F(NodeHealthTest, ListsTheWorstFirstWithWhoUsesIt) {
+  const kube::NodeDeviceHealth health = Build();
+  ASSERT_THAT(health.devices, SizeIs(2));
+  const kube::NodeDevice& worst = health.devices[0];
+  EXPECT_EQ(worst.identity, (DeviceIdentity{Gpu(0), "S1", "H200"}));
+  EXPECT_EQ(worst.deadline_seconds, 2) << "rounded up: it does not pass before it says so";
+  EXPECT_THAT(worst.used_by, ElementsAre(kube::DeviceUse{{"default", "a"}, "train", "a-gpu"}));
+  EXPECT_EQ(health.summary.devices, 2);
+  EXPECT_EQ(health.summary.unhealthy, 1);
+}
+
+TEST_F(NodeHealthTest, ItsConditionsSumUpTheNode) {
+  EXPECT_EQ(Says(Build(), "Ready"), "True Running");
+  EXPECT_EQ(Says(Build(), "DevicesHealthy"), "False XidGpuLost");
+  EXPECT_EQ(Says(Build(), "DriversConnected"), "True AllConnected");
+  input_.drivers[0].connected = false;
+  EXPECT_EQ(Says(Build(), "DriversConnected"), "False DriverGone");
+  input_.drivers.clear();
+  EXPECT_EQ(Says(Build(), "DriversConnected"), "True NoDrivers");
+  input_.synced = false;
+  EXPECT_EQ(Says(Build(), "Ready"), "False NotSynced");
+}
+
+TEST_F(NodeHealthTest, OneInstanceThatIsConnectedIsEnough) {
+  input_.drivers.push_back({.name = "gpu.example.com", .endpoint = "/old.sock"});
+  EXPECT_EQ(Says(Build(), "DriversConnected"), "True AllConnected");
+}
+
+TEST_F(NodeHealthTest, SaysTheSameLaterWhenNothingChanged) {
+  const kube::NodeDeviceHealth first = Build();
+  EXPECT_TRUE(kube::SaysTheSame(first, Build(first.conditions, kNow + 1h)));
+  input_.drivers[0].last_report = kNow + 30min;
+  EXPECT_TRUE(kube::SaysTheSame(first, Build(first.conditions, kNow + 1h)));
+}
+
+TEST_F(NodeHealthTest, StaysBoundedAndCountsAll) {
+  for (int i = 2; i < 5000; ++i) {
+    input_.devices.push_back({.id = Gpu(i), .state = HealthState::kHealthy});
+  }
+  const kube::NodeDeviceHealth health = Build();
+  EXPECT_THAT(health.devices, SizeIs(kube::kNodeDevicesMax));
+  EXPECT_EQ(health.devices[0].state, HealthState::kUnhealthy);
+  EXPECT_EQ(health.summary.devices, 5000);
+}
+
+}  // namespace
+}  // namespace galen::agent

@@ -1,0 +1,70 @@
+// The part of the cluster that concerns one node, kept by watching: its Pods, all claims, the
+// slices of its drivers. Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/cluster_view.h"
+#include "agent/told_once.h"
+#include "base/log.h"
+#include "kube/informer.h"
+#include "kube/objects/resource_claim.h"
+#include "kube/objects/resource_slice.h"
+
+namespace galen::agent {
+
+// A slice with only what identifies its devices: attributes are many and none of ours.
+struct SliceIdentities {
+  std::vector<DeviceIdentity> devices;
+  bool operator==(const SliceIdentities&) const = default;
+};
+
+// Hears of changes, after the view shows them.
+class ClusterListener {
+ public:
+  virtual ~ClusterListener() = default;
+  // One of the two may be null: new, or gone.
+  virtual void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) = 0;
+  virtual void OnClaim(const ObjectKey& key) = 0;
+  virtual void OnIdentities() = 0;
+  // Every first list is known; once.
+  virtual void OnSynced() = 0;
+};
+
+class NodeInformers final : public ClusterView {
+ public:
+  NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client, const std::string& node,
+                ClusterListener& listener);
+
+  void Start();
+  bool synced() const { return pods_.synced() && claims_.synced() && slices_.synced(); }
+  // What hinders the watches right now, by kind; empty when nothing does.
+  std::vector<std::string> troubles() const;
+
+  const kube::Pod* FindPod(const ObjectKey& key) const override { return pods_.Find(key); }
+  const Claim* FindClaim(const ObjectKey& key) const override { return claims_.Find(key); }
+  void ForEachPod(const std::function<void(const kube::Pod&)>& visit) const override;
+  std::optional<DeviceIdentity> FindIdentity(const DeviceId& id) const override;
+
+ private:
+  template <typename T>
+  void Wire(kube::Informer<T>& informer, const std::string& kind);
+  void OnTrouble(const std::string& kind, const Status& status);
+  void OnSomeSynced();
+  void IndexIdentities(const SliceIdentities* before, const SliceIdentities* after);
+
+  Log& log_;
+  ClusterListener& listener_;
+  kube::Informer<kube::Pod> pods_;
+  kube::Informer<Claim> claims_;
+  kube::Informer<SliceIdentities> slices_;
+  std::map<DeviceId, DeviceIdentity> identities_;
+  std::map<std::string, std::string> troubles_;
+  bool told_synced_ = false;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,25 @@
+// Sees to it that one agent runs per state directory: two would write one journal and contradict
+// each other on the Pods. The lock dies with its process, however that dies.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/fd.h"
+#include "base/status.h"
+
+namespace galen::agent {
+
+class NodeLock {
+ public:
+  // Locks `path`, making it when it is missing, and writes our process id into it.
+  // AlreadyExists names the process that holds it.
+  static StatusOr<std::unique_ptr<NodeLock>> Take(const std::string& path);
+
+ private:
+  explicit NodeLock(Fd fd) : fd_(std::move(fd)) {}
+
+  Fd fd_;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,39 @@
+#include "agent/node_lock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/temporary_directory.h"
+
+namespace galen::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(NodeLock, TellsTheSecondAgentWhoHoldsIt) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Path("lock");
+  const auto first = NodeLock::Take(path);
+  ASSERT_TRUE(first.ok()) << ToString(first.status());
+  const Status second = NodeLock::Take(path).status();
+  EXPECT_EQ(second.code(), Code::kAlreadyExists);
+  EXPECT_THAT(second.message(), HasSubstr("process " + std::to_string(::getpid())));
+  EXPECT_THAT(second.message(), HasSubstr(path));
+}
+
+TEST(NodeLock, IsFreeAgainWhenItsHolderIsGone) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Path("lock");
+  {
+    ASSERT_TRUE(NodeLock::Take(path).ok());
+  }
+  EXPECT_TRUE(NodeLock::Take(path).ok());
+}
+
+TEST(NodeLock, SaysWhatItCouldNotOpen) {
+  EXPECT_THAT(NodeLock::Take("/nowhere/at/all/lock").status().message(), HasSubstr("/nowhere"));
+}
+
+}  // namespace
+}  // namespace galen::agent

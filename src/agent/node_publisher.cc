@@ -1,0 +1,116 @@
+#include "agent/node_publisher.h"
+
+#include <utility>
+
+#include "agent/agent_metrics.h"
+#include "kube/request.h"
+
+namespace galen::agent {
+namespace {
+
+constexpr std::string_view kFieldManager = "galen-agent";
+
+kube::PatchOptions ApplyOptions(const std::string& subresource) {
+  return {.subresource = subresource, .field_manager = std::string(kFieldManager), .force = true};
+}
+
+}  // namespace
+
+NodePublisher::NodePublisher(Edges edges, std::string node, Build build)
+    : edges_(edges),
+      node_(std::move(node)),
+      build_(std::move(build)),
+      queue_(
+          edges.loop, edges.random,
+          {.backoff = {.first = std::chrono::milliseconds(500), .most = std::chrono::minutes(1)}},
+          [this](const std::string&, Done done) { Reconcile(std::move(done)); }) {}
+
+void NodePublisher::MarkDirty() {
+  if (gather_pending_) return;
+  gather_pending_ = true;
+  gather_ = edges_.loop.After(kGather, [this] {
+    gather_pending_ = false;
+    queue_.MarkDirty(node_);
+  });
+}
+
+void NodePublisher::Reconcile(Done done) {
+  if (edges_.loop.Now() < refused_until_) return done(OkStatus());
+  if (!shown_) {
+    return Ask(Step::kRead, kube::Get(kube::kNodeDeviceHealths, "", node_), std::move(done));
+  }
+  Apply(std::move(done));
+}
+
+void NodePublisher::Ask(Step step, net::HttpRequest request, Done done) {
+  call_ = edges_.client.Do(std::move(request), [this, step, done](const StatusOr<Json>& reply) {
+    OnAnswer(step, reply, done);
+  });
+}
+
+void NodePublisher::OnAnswer(Step step, const StatusOr<Json>& reply, Done done) {
+  if (step == Step::kRead) return OnRead(reply, std::move(done));
+  ++writes_;
+  edges_.metrics.Add(metric::kApiWrites,
+                     {{"kind", "NodeDeviceHealth"}, {"result", reply.ok() ? "ok" : "error"}});
+  if (reply.ok()) {
+    trouble_.clear();
+    refusals_.Reset();
+    if (step == Step::kCreate) return Apply(std::move(done));
+    shown_ = std::move(sent_);
+    return done(OkStatus());
+  }
+  // Somebody removed the object, or the kind: look again from the beginning.
+  shown_.reset();
+  const bool vanished = step == Step::kApply && reply.status().code() == Code::kNotFound;
+  if (vanished) return done(Unavailable("NodeDeviceHealth {} vanished", node_));
+  Refused(reply.status(), std::move(done));
+}
+
+void NodePublisher::OnRead(const StatusOr<Json>& reply, Done done) {
+  if (reply.status().code() == Code::kNotFound) return Create(std::move(done));
+  if (!reply.ok()) return Refused(reply.status(), std::move(done));
+  const StatusOr<kube::NodeDeviceHealth> shown = kube::DecodeNodeDeviceHealth(*reply);
+  // What we cannot read somebody else wrote; it is written over.
+  shown_ = shown.ok() ? *shown : kube::NodeDeviceHealth{};
+  Apply(std::move(done));
+}
+
+// A status can only be applied to an object that exists.
+void NodePublisher::Create(Done done) {
+  shown_ = kube::NodeDeviceHealth{};
+  const Json object = Json::MakeObject({{"apiVersion", kube::kNodeDeviceHealths.api_version()},
+                                        {"kind", kube::kNodeDeviceHealths.kind},
+                                        {"metadata", Json::MakeObject({{"name", node_}})}});
+  Ask(Step::kCreate,
+      kube::Patch(kube::kNodeDeviceHealths, "", node_, kube::PatchType::kApply, object,
+                  ApplyOptions("")),
+      std::move(done));
+}
+
+void NodePublisher::Apply(Done done) {
+  kube::NodeDeviceHealth wanted = build_(shown_->conditions);
+  if (kube::SaysTheSame(*shown_, wanted)) return done(OkStatus());
+  const Json object = kube::EncodeNodeDeviceHealth(wanted);
+  sent_ = std::move(wanted);
+  Ask(Step::kApply,
+      kube::Patch(kube::kNodeDeviceHealths, "", node_, kube::PatchType::kApply, object,
+                  ApplyOptions("status")),
+      std::move(done));
+}
+
+void NodePublisher::Refused(const Status& status, Done done) {
+  shown_.reset();
+  if (IsRetryable(status)) return done(status);
+  const std::string why = status.code() == Code::kNotFound
+                              ? "the cluster has no NodeDeviceHealth kind: apply its CRD"
+                              : status.message();
+  if (std::exchange(trouble_, why) != why) {
+    edges_.log.Warning("NodeDeviceHealth is not written", {{"error", why}});
+  }
+  refused_until_ = edges_.loop.Now() + refusals_.Next(edges_.random);
+  again_ = edges_.loop.At(refused_until_, [this] { MarkDirty(); });
+  done(OkStatus());
+}
+
+}  // namespace galen::agent

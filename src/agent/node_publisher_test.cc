@@ -1,0 +1,135 @@
+#include "agent/node_publisher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/agent_metrics.h"
+#include "base/fake_loop.h"
+#include "kube/fake_transport.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class NodePublisherTest : public ::testing::Test {
+ protected:
+  NodePublisherTest()
+      : log_(
+            LogLevel::kWarning, [this] { return loop_.WallNow(); },
+            [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }) {
+    metric::Declare(metrics_);
+    api_.AnswerBy([this](const net::HttpRequest& request) { return Answer(request); });
+    publisher_.emplace(NodePublisher::Edges{loop_, random_, log_, metrics_, client_}, "node-1",
+                       [this](const auto&) { return wanted_; });
+    wanted_.node = "node-1";
+    wanted_.summary.devices = 1;
+  }
+
+  std::optional<kube::FakeTransport::Answer> Answer(const net::HttpRequest& request) {
+    const bool status = request.path.find("/status") != std::string::npos;
+    if (!kind_exists_ || (!object_exists_ && (request.method == "GET" || status))) {
+      return kube::FakeTransport::Answer{.status = 404};
+    }
+    if (request.method == "GET") return kube::FakeTransport::Answer{.body = stored_};
+    object_exists_ = true;
+    if (status) stored_ = request.body;
+    return kube::FakeTransport::Answer{.body = "{}"};
+  }
+  std::vector<std::string> Take() {
+    std::vector<std::string> verbs;
+    for (; seen_ < api_.requests().size(); ++seen_) {
+      const net::HttpRequest& request = api_.requests()[seen_];
+      const bool status = request.path.find("/status") != std::string::npos;
+      verbs.push_back(request.method + (status ? " status" : ""));
+    }
+    return verbs;
+  }
+  void Look() {
+    publisher_->MarkDirty();
+    loop_.Advance(1s);
+  }
+
+  FakeLoop loop_;
+  Random random_{1};
+  std::vector<std::string> lines_;
+  Log log_;
+  Metrics metrics_;
+  kube::FakeTransport api_{loop_};
+  kube::Client client_{loop_, api_};
+  bool kind_exists_ = true;
+  bool object_exists_ = false;
+  std::string stored_ = R"({"metadata": {"name": "node-1", "uid": "u"}})";
+  std::size_t seen_ = 0;
+  kube::NodeDeviceHealth wanted_;
+  std::optional<NodePublisher> publisher_;
+};
+
+TEST_F(NodePublisherTest, MakesTheObjectAndThenItsStatus) {
+  Look();
+  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH", "PATCH status"));
+}
+
+TEST_F(NodePublisherTest, WritesNothingWhileNothingChanges) {
+  Look();
+  Take();
+  for (int i = 0; i < 10; ++i) Look();
+  EXPECT_THAT(Take(), SizeIs(0));
+  wanted_.summary.devices = 2;
+  Look();
+  EXPECT_THAT(Take(), ElementsAre("PATCH status"));
+}
+
+TEST_F(NodePublisherTest, ManyChangesAtATimeAreOneWrite) {
+  Look();
+  Take();
+  for (int i = 0; i < 100; ++i) {
+    wanted_.summary.devices = 100 + i;
+    publisher_->MarkDirty();
+  }
+  loop_.Advance(1s);
+  EXPECT_THAT(Take(), SizeIs(1));
+}
+
+TEST_F(NodePublisherTest, AnAgentThatCameBackFindsWhatItWrote) {
+  Look();
+  Take();
+  wanted_.uid = "u";
+  publisher_.emplace(NodePublisher::Edges{loop_, random_, log_, metrics_, client_}, "node-1",
+                     [this](const auto&) { return wanted_; });
+  stored_ = [&] {
+    Json object = Json::Parse(stored_).value();
+    object["metadata"]["uid"] = "u";
+    return object.Dump();
+  }();
+  Look();
+  EXPECT_THAT(Take(), ElementsAre("GET"));
+}
+
+TEST_F(NodePublisherTest, AClusterWithoutTheKindIsToldOnceAndAskedSlowly) {
+  kind_exists_ = false;
+  for (int i = 0; i < 600; ++i) Look();
+  EXPECT_THAT(lines_, SizeIs(1));
+  EXPECT_THAT(publisher_->trouble(), HasSubstr("apply its CRD"));
+  EXPECT_LE(Take().size(), 20u);
+  kind_exists_ = true;
+  loop_.Advance(5min);
+  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH", "PATCH status"));
+  EXPECT_EQ(publisher_->trouble(), "");
+}
+
+TEST_F(NodePublisherTest, AnObjectThatSomebodyRemovedIsMadeAgain) {
+  Look();
+  Take();
+  object_exists_ = false;
+  wanted_.summary.devices = 2;
+  publisher_->MarkDirty();
+  loop_.Advance(5s);
+  EXPECT_THAT(Take(), ElementsAre("PATCH status", "GET", "PATCH", "PATCH status"));
+}
+
+}  // namespace
+}  // namespace galen::agent

@@ -1,0 +1,51 @@
+// What a plugin says of itself, judged by the kubelet's rules: is it a driver of ours, is its
+// endpoint one that may be dialled, and which versions will be spoken. Pure.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace galen::agent {
+
+// The answer to GetInfo, as it came.
+struct PluginAnswer {
+  std::string type;
+  std::string name;
+  std::string endpoint;
+  std::vector<std::string> versions;
+};
+
+enum class DraService { kV1, kV1Beta1 };
+enum class HealthService { kNone, kV1, kV1Alpha1 };
+std::string_view ToString(DraService service);     // "v1.DRAPlugin"
+std::string_view ToString(HealthService service);  // "v1", "v1alpha1", "none"
+
+// A driver that may be connected to.
+struct PluginFacts {
+  std::string driver;
+  std::string endpoint;  // absolute path of its socket
+  DraService service = DraService::kV1;
+  HealthService health = HealthService::kNone;
+
+  bool operator==(const PluginFacts&) const = default;
+};
+
+struct PluginRules {
+  // Endpoints lie in this directory; "" allows any.
+  std::string kubelet_root;
+  std::function<StatusOr<std::string>(const std::string& path)> real_path;
+};
+
+inline constexpr std::string_view kDraPluginType = "DRAPlugin";
+inline constexpr std::size_t kVersionsMax = 64;  // of one answer; more are not looked at
+
+// `socket` is where the plugin registered; it stands for an empty endpoint. InvalidArgument says
+// what is wrong and what would be right.
+StatusOr<PluginFacts> JudgePlugin(const PluginAnswer& answer, const std::string& socket,
+                                  const PluginRules& rules);
+
+}  // namespace galen::agent

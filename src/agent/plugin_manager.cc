@@ -1,0 +1,314 @@
+#include "agent/plugin_manager.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "agent/agent_metrics.h"
+#include "base/text.h"
+
+namespace galen::agent {
+namespace {
+
+Cause GoneCause(const std::string& driver, const Status& why) {
+  // The last of the causes; which socket it was is in the log.
+  const std::string& chain = why.message();
+  const std::size_t last = chain.rfind(": ");
+  const std::string reason =
+      why.ok() ? "its health stream ended" : chain.substr(last == std::string::npos ? 0 : last + 2);
+  return {.code = std::string(cause_code::kDriverGone),
+          .message =
+              CutText(fmt::format("driver {} is gone: {}", driver, reason), kCauseMessageBytesMax),
+          .owner = FaultOwner::kDriver};
+}
+
+Cause NoHealthCause(const std::string& driver) {
+  return {.code = std::string(cause_code::kNotReported),
+          .message = fmt::format("driver {} reports no health", driver)};
+}
+
+std::string MethodOf(DraService service, NodeCall call) {
+  return fmt::format(
+      "/k8s.io.kubelet.pkg.apis.dra.{}.DRAPlugin/{}", service == DraService::kV1 ? "v1" : "v1beta1",
+      call == NodeCall::kPrepare ? "NodePrepareResources" : "NodeUnprepareResources");
+}
+
+}  // namespace
+
+PluginManager::PluginManager(Edges edges, Options options)
+    : edges_(edges), options_(std::move(options)) {}
+
+PluginManager::~PluginManager() = default;
+
+void PluginManager::OnSocketAdded(const std::string& path) {
+  if (registrations_.size() >= kSocketsMax) {
+    if (told_.First("sockets")) {
+      edges_.log.Error("too many sockets in the registry, the rest is left alone",
+                       {{"limit", kSocketsMax}, {"path", path}});
+    }
+    return;
+  }
+  Introduce(path);
+}
+
+void PluginManager::OnSocketReplaced(const std::string& path) {
+  Supersede(path);
+  Introduce(path);
+}
+
+void PluginManager::OnSocketRemoved(const std::string& path) {
+  registrations_.erase(path);
+  RemoveInstances([&](const Instance& i) { return i.socket == path; },
+                  Unavailable("its registration socket was removed"));
+  Changed();
+}
+
+void PluginManager::CallDriver(const std::string& driver, NodeCall call, std::string request,
+                               std::function<void(StatusOr<std::string>)> done) {
+  const auto it = drivers_.find(driver);
+  if (it == drivers_.end() || it->second.authority == 0) {
+    return edges_.loop.Post([done = std::move(done), driver] {
+      done(Unavailable("driver {} is not connected on this node", driver));
+    });
+  }
+  DriverLink& link = *it->second.instances.at(it->second.authority).link;
+  link.Call(MethodOf(link.facts().service, call), std::move(request), kCallTimeout,
+            std::move(done));
+}
+
+DriverInfo PluginManager::InfoOf(const Instance& instance, bool authority) {
+  const DriverLink& link = *instance.link;
+  return {.name = link.facts().driver,
+          .socket = instance.socket,
+          .endpoint = link.facts().endpoint,
+          .service = link.facts().service,
+          .health = link.facts().health,
+          .connected = link.up(),
+          .authority = authority,
+          .connected_since = link.up_since(),
+          .last_report = instance.heard_wall,
+          .reports = instance.reports,
+          .trouble = instance.trouble};
+}
+
+std::vector<DriverInfo> PluginManager::drivers() const {
+  std::vector<DriverInfo> all;
+  std::set<std::string> known;
+  for (const auto& [name, driver] : drivers_) {
+    if (driver.authority != 0) {
+      all.push_back(InfoOf(driver.instances.at(driver.authority), true));
+    }
+    for (const auto& [number, instance] : driver.instances) {
+      known.insert(instance.socket);
+      if (number != driver.authority) all.push_back(InfoOf(instance, false));
+    }
+  }
+  for (const auto& [socket, registration] : registrations_) {
+    if (known.contains(socket) || registration->trouble().empty()) continue;
+    all.push_back({.socket = socket, .trouble = registration->trouble()});
+  }
+  return all;
+}
+
+std::string PluginManager::WhyNotReported(const std::string& name) const {
+  const auto it = drivers_.find(name);
+  if (it == drivers_.end()) return fmt::format("driver {} is not registered on this node", name);
+  if (it->second.authority == 0) return fmt::format("driver {} is not connected", name);
+  const DriverLink& link = *it->second.instances.at(it->second.authority).link;
+  if (!link.wants_health()) return NoHealthCause(name).message;
+  return fmt::format("driver {} has not told of this device", name);
+}
+
+void PluginManager::OnLinkUp(const DriverLink& link) {
+  const std::string driver = link.facts().driver;
+  Instance& instance = InstanceOf(link);
+  instance.trouble.clear();
+  edges_.log.Info("driver connected", {{"driver", driver},
+                                       {"endpoint", link.facts().endpoint},
+                                       {"health", ToString(link.facts().health)}});
+  Elect(driver, OkStatus());
+  RemoveInstances(
+      [&](const Instance& i) {
+        return i.superseded && i.socket == instance.socket && &i != &instance;
+      },
+      Unavailable("its registration was replaced"));
+  Changed();
+}
+
+void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report) {
+  Instance& instance = InstanceOf(link);
+  const std::string& driver = link.facts().driver;
+  const StatusOr<DecodedReport> decoded = Decode(driver, report);
+  if (!decoded.ok()) {
+    instance.trouble = decoded.status().message();
+    return;
+  }
+  if (instance.reports == 0) Changed();
+  instance.trouble = decoded->faults.example;
+  instance.last_report = report;
+  instance.heard = edges_.loop.Now();
+  instance.heard_wall = edges_.loop.WallNow();
+  ++instance.reports;
+  if (IsAuthority(link)) edges_.sink.OnReport(*decoded, instance.heard);
+}
+
+void PluginManager::OnLinkStreamLost(const DriverLink& link, const Status& why) {
+  Instance& instance = InstanceOf(link);
+  const Cause cause = GoneCause(link.facts().driver, why);
+  instance.last_report.clear();
+  instance.trouble = cause.message;
+  if (IsAuthority(link)) edges_.sink.OnDriverSilent(link.facts().driver, cause);
+  Changed();
+}
+
+void PluginManager::OnLinkWithoutHealth(const DriverLink& link) {
+  const std::string& driver = link.facts().driver;
+  if (IsAuthority(link)) edges_.sink.OnDriverSilent(driver, NoHealthCause(driver));
+  Changed();
+}
+
+void PluginManager::OnLinkDown(const DriverLink& link, const Status& why) {
+  const std::string driver = link.facts().driver;
+  Instance& instance = InstanceOf(link);
+  instance.last_report.clear();
+  instance.trouble = why.ok() ? "the connection was closed" : why.message();
+  edges_.log.Warning(
+      "driver disconnected",
+      {{"driver", driver}, {"endpoint", link.facts().endpoint}, {"error", instance.trouble}});
+  const bool superseded = instance.superseded;
+  const Status gone = why.ok() ? Unavailable("the connection was closed") : why;
+  Elect(driver, gone);
+  if (superseded) Remove(driver, link.number(), gone);
+  Changed();
+}
+
+void PluginManager::Introduce(const std::string& socket) {
+  registrations_[socket] = std::make_unique<Registration>(
+      Registration::Edges{edges_.loop, edges_.random, edges_.log, edges_.dialer},
+      Registration::Options{socket, options_.rules, options_.notify},
+      [this, socket](const PluginFacts& facts) { return TakeIn(socket, facts); });
+  registrations_[socket]->Start();
+}
+
+// What came from `socket` before stays only to bridge the time until its successor is connected.
+void PluginManager::Supersede(const std::string& socket) {
+  for (auto& [name, driver] : drivers_) {
+    for (auto& [number, instance] : driver.instances) {
+      if (instance.socket == socket) instance.superseded = true;
+    }
+  }
+  RemoveInstances([](const Instance& i) { return i.superseded && !i.link->up(); },
+                  Unavailable("its registration was replaced"));
+}
+
+Status PluginManager::TakeIn(const std::string& socket, const PluginFacts& facts) {
+  Driver& driver = drivers_[facts.driver];
+  for (const auto& [number, instance] : driver.instances) {
+    if (instance.superseded || instance.link->facts().endpoint != facts.endpoint) continue;
+    if (instance.socket == socket) return OkStatus();
+    return AlreadyExists("endpoint {} is already registered for driver {} by {}", facts.endpoint,
+                         facts.driver, instance.socket);
+  }
+  if (driver.instances.size() >= kInstancesPerDriverMax) {
+    return ResourceExhausted("driver {} has {} instances registered already", facts.driver,
+                             driver.instances.size());
+  }
+  Supersede(socket);
+  const std::uint64_t number = next_number_++;
+  Instance& instance = drivers_[facts.driver].instances[number];
+  instance.socket = socket;
+  instance.link = std::make_unique<DriverLink>(
+      DriverLink::Edges{edges_.loop, edges_.random, edges_.dialer, *this}, number, facts,
+      !options_.unsubscribed.contains(facts.driver));
+  instance.link->Start();
+  Changed();
+  return OkStatus();
+}
+
+void PluginManager::Elect(const std::string& name, const Status& why) {
+  Driver& driver = drivers_.at(name);
+  std::uint64_t newest = 0;
+  for (const auto& [number, instance] : driver.instances) {
+    if (instance.link->up()) newest = number;
+  }
+  const std::uint64_t before = std::exchange(driver.authority, newest);
+  if (newest == before) return;
+  if (newest == 0) return edges_.sink.OnDriverSilent(name, GoneCause(name, why));
+  LetSpeak(name, driver.instances.at(newest), newest > before, why);
+}
+
+// A newer instance takes over in silence: what the older one said holds until its deadline. An
+// older one that has to step in again repeats the last it said.
+void PluginManager::LetSpeak(const std::string& driver, Instance& instance, bool is_newer,
+                             const Status& why) {
+  edges_.sink.OnDriverConnected(driver);
+  if (!instance.link->wants_health()) {
+    return edges_.sink.OnDriverSilent(driver, NoHealthCause(driver));
+  }
+  if (is_newer) return;
+  const StatusOr<DecodedReport> last =
+      instance.last_report.empty()
+          ? Unavailable("nothing was said yet")
+          : DecodeReport(driver, instance.last_report, *instance.heard_wall);
+  if (!last.ok()) return edges_.sink.OnDriverSilent(driver, GoneCause(driver, why));
+  edges_.sink.OnReport(*last, instance.heard);
+}
+
+void PluginManager::Remove(const std::string& name, std::uint64_t number, const Status& why) {
+  Driver& driver = drivers_.at(name);
+  const auto node = driver.instances.extract(number);
+  Elect(name, why);
+  node.mapped().link->FailCalls(Annotate(why, "driver {} was removed", name));
+  if (driver.instances.empty()) drivers_.erase(name);
+}
+
+void PluginManager::RemoveInstances(const std::function<bool(const Instance&)>& doomed,
+                                    const Status& why) {
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  for (const auto& [name, driver] : drivers_) {
+    for (const auto& [number, instance] : driver.instances) {
+      if (doomed(instance)) found.emplace_back(name, number);
+    }
+  }
+  for (const auto& [name, number] : found) Remove(name, number, why);
+}
+
+StatusOr<DecodedReport> PluginManager::Decode(const std::string& driver, std::string_view report) {
+  StatusOr<DecodedReport> decoded = DecodeReport(driver, report, edges_.loop.WallNow());
+  const bool faulty = decoded.ok() && decoded->faults.any();
+  edges_.metrics.Add(metric::kReports, {{"driver", driver},
+                                        {"result", !decoded.ok() ? "refused"
+                                                   : faulty      ? "faulty"
+                                                                 : "ok"}});
+  if (!decoded.ok() && told_.First("refused " + driver)) {
+    edges_.log.Warning("health report refused",
+                       {{"driver", driver}, {"error", decoded.status().message()}});
+  }
+  if (faulty && told_.First("faulty " + driver)) {
+    const ReportFaults& faults = decoded->faults;
+    edges_.log.Warning("health report has faults, the rest of it is taken",
+                       {{"driver", driver},
+                        {"first", faults.example},
+                        {"invalid", faults.invalid},
+                        {"repeated", faults.repeated},
+                        {"over_limit", faults.over_limit},
+                        {"broken", faults.broken},
+                        {"negative_timeouts", faults.negative_timeouts},
+                        {"cut", faults.cut}});
+  }
+  return decoded;
+}
+
+PluginManager::Instance& PluginManager::InstanceOf(const DriverLink& link) {
+  return drivers_.at(link.facts().driver).instances.at(link.number());
+}
+
+bool PluginManager::IsAuthority(const DriverLink& link) const {
+  return drivers_.at(link.facts().driver).authority == link.number();
+}
+
+void PluginManager::Changed() {
+  if (on_changed_) on_changed_();
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,55 @@
+// Keeps the desired set of registration sockets: looks at the directory at each hint and, should a
+// hint ever get lost, now and then. Plain files, symlinks and dot names are left alone and told
+// once. Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "agent/socket_directory.h"
+#include "agent/told_once.h"
+#include "base/log.h"
+#include "base/loop.h"
+
+namespace galen::agent {
+
+// Hears which registration sockets there are.
+class SocketListener {
+ public:
+  virtual ~SocketListener() = default;
+  virtual void OnSocketAdded(const std::string& path) = 0;
+  // Removed and made again between two looks: whoever listens there has to introduce itself again.
+  virtual void OnSocketReplaced(const std::string& path) = 0;
+  virtual void OnSocketRemoved(const std::string& path) = 0;
+};
+
+class PluginWatcher {
+ public:
+  // Long: the watch tells of changes at once, this only repairs a watch that failed.
+  static constexpr Duration kRescanAfter = std::chrono::minutes(5);
+
+  PluginWatcher(Loop& loop, Log& log, SocketDirectory& directory, SocketListener& listener)
+      : loop_(loop), log_(log), directory_(directory), listener_(listener) {}
+
+  // The first look happens before this returns. An error means that only rescans will notice
+  // changes; the watcher goes on.
+  Status Start();
+  bool scanned() const { return scanned_; }
+
+ private:
+  void Scan();
+  void Compare(const std::vector<DirectoryEntry>& entries);
+  bool IsWanted(const DirectoryEntry& entry);
+
+  Loop& loop_;
+  Log& log_;
+  SocketDirectory& directory_;
+  SocketListener& listener_;
+  std::map<std::string, std::uint64_t> sockets_;  // path → stamp
+  ToldOnce told_;
+  Timer rescan_;
+  bool scanned_ = false;
+};
+
+}  // namespace galen::agent

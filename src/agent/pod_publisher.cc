@@ -1,0 +1,168 @@
+#include "agent/pod_publisher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/agent_metrics.h"
+#include "agent/pod_patch.h"
+#include "kube/request.h"
+
+namespace galen::agent {
+namespace {
+
+// What is told later than this after its sign was not held up by publishing: the agent or the
+// API server was away.
+constexpr Duration kMeasuredMost = std::chrono::minutes(10);
+
+}  // namespace
+
+PodPublisher::PodPublisher(Edges edges, Options options)
+    : edges_(edges),
+      options_(std::move(options)),
+      queue_(
+          edges.loop, edges.random,
+          {.backoff = {.first = std::chrono::milliseconds(50), .most = std::chrono::seconds(30)}},
+          [this](const ObjectKey& key, Done done) { Reconcile(key, std::move(done)); }) {}
+
+void PodPublisher::Open() { open_ = true; }
+
+void PodPublisher::MarkDirty(const ObjectKey& pod) {
+  if (open_) queue_.MarkDirty(pod);
+}
+
+void PodPublisher::Expect(const ObjectKey& pod, const DeviceHealth& health) {
+  records_[pod].expected.insert_or_assign(health.id, health);
+}
+
+void PodPublisher::Forget(const ObjectKey& pod) {
+  records_.erase(pod);
+  later_.erase(pod);
+}
+
+void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
+  const kube::Pod* pod = edges_.view.FindPod(key);
+  if (pod == nullptr) return done(OkStatus());
+  if (const Duration away = away_until_ - edges_.loop.Now(); away > Duration::zero()) {
+    LookLater(key, away);
+    return done(OkStatus());
+  }
+  const std::optional<WantedPodStatus> wanted = WantedOf(key);
+  if (options_.manager) {
+    if (SaysAll(*pod, wanted, options_.runs(*pod))) return WriteOrRest(*pod, std::nullopt, done);
+    return ReadThenWrite(*pod, std::move(done));
+  }
+  // What a Pod once said of devices it holds no more stays: it is how the Pod ended.
+  if (!wanted) return done(OkStatus());
+  WriteOrRest(*pod, FindingsPatch(*pod, *wanted, edges_.loop.WallNow()), std::move(done));
+}
+
+void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
+  const ObjectKey key = pod.meta.key;
+  calls_[key] = edges_.client.Do(
+      kube::Get(kube::kPods, key.ns, key.name),
+      [this, key, uid = pod.meta.uid, done](StatusOr<Json> object) {
+        calls_.erase(key);
+        NoteReply(object.status());
+        if (!object.ok()) {
+          return done(object.status().code() == Code::kNotFound ? OkStatus() : object.status());
+        }
+        const StatusOr<kube::Pod> fresh = kube::DecodePod(*object);
+        if (!fresh.ok() || fresh->meta.uid != uid) return done(OkStatus());
+        WriteOrRest(*fresh,
+                    WholePatch(*object, *fresh, WantedOf(key), options_.runs(*fresh),
+                               edges_.loop.WallNow()),
+                    done);
+      });
+}
+
+void PodPublisher::WriteOrRest(const kube::Pod& pod, const std::optional<Json>& patch, Done done) {
+  const auto it = records_.find(pod.meta.key);
+  if (!patch) {
+    if (it != records_.end()) it->second.expected.clear();
+    return done(OkStatus());
+  }
+  if (const Duration wait = TakeTurn(records_[pod.meta.key]); wait > Duration::zero()) {
+    LookLater(pod.meta.key, wait);
+    return done(OkStatus());
+  }
+  Write(pod, *patch, std::move(done));
+}
+
+void PodPublisher::Write(const kube::Pod& pod, const Json& patch, Done done) {
+  ++writes_;
+  calls_[pod.meta.key] = edges_.client.Do(
+      kube::Patch(kube::kPods, pod.meta.key.ns, pod.meta.key.name, kube::PatchType::kStrategic,
+                  patch, {.subresource = "status"}),
+      [this, pod, written = records_[pod.meta.key].expected, done](const StatusOr<Json>& reply) {
+        calls_.erase(pod.meta.key);
+        Conclude(pod, written, reply.status(), done);
+      });
+}
+
+void PodPublisher::Conclude(const kube::Pod& pod, const Findings& written, const Status& status,
+                            Done done) {
+  edges_.metrics.Add(metric::kApiWrites,
+                     {{"kind", "Pod"}, {"result", status.ok() ? "ok" : "error"}});
+  NoteReply(status);
+  if (status.code() == Code::kNotFound) return done(OkStatus());
+  if (!status.ok() && !IsRetryable(status)) {
+    edges_.log.Error("Pod status refused, asked again later",
+                     {{"pod", ToString(pod.meta.key)}, {"error", status.message()}});
+    LookLater(pod.meta.key, kRefusedAgain);
+    return done(OkStatus());
+  }
+  if (!status.ok()) return done(status);
+  const auto record = records_.find(pod.meta.key);
+  for (const auto& [id, health] : written) {
+    if (record != records_.end()) {
+      auto& expected = record->second.expected;
+      const auto it = expected.find(id);
+      if (it != expected.end() && it->second == health) expected.erase(it);
+    }
+    const Duration after_sign = std::max(edges_.loop.WallNow() - health.since, Duration::zero());
+    if (after_sign <= kMeasuredMost) {
+      edges_.metrics.Observe(metric::kPublishSeconds, {},
+                             std::chrono::duration<double>(after_sign).count());
+    }
+    options_.on_told(pod, health, after_sign);
+  }
+  done(OkStatus());
+}
+
+std::optional<WantedPodStatus> PodPublisher::WantedOf(const ObjectKey& key) const {
+  const std::vector<HeldDevice>& devices = edges_.index.DevicesOf(key);
+  if (devices.empty()) return std::nullopt;
+  return WantedStatusOf(devices, options_.health_of, options_.degraded);
+}
+
+Duration PodPublisher::TakeTurn(Record& record) {
+  const Time now = edges_.loop.Now();
+  const double earned =
+      std::chrono::duration<double>(now - record.refilled) / std::chrono::duration<double>(kRefill);
+  record.turns = std::min<double>(kBurst, record.turns + earned);
+  record.refilled = now;
+  if (record.turns < 1) {
+    return std::chrono::duration_cast<Duration>((1 - record.turns) *
+                                                std::chrono::duration<double>(kRefill)) +
+           std::chrono::milliseconds(1);
+  }
+  record.turns -= 1;
+  return Duration::zero();
+}
+
+void PodPublisher::NoteReply(const Status& status) {
+  const bool conflict = status.code() == Code::kAborted;
+  if (!IsRetryable(status) || conflict) return outage_.Reset();
+  // Of many calls that fail together the first counts.
+  const Time now = edges_.loop.Now();
+  if (now >= away_until_) away_until_ = now + outage_.Next(edges_.random);
+}
+
+void PodPublisher::LookLater(const ObjectKey& key, Duration delay) {
+  later_[key] = edges_.loop.After(delay, [this, key] {
+    later_.erase(key);
+    MarkDirty(key);
+  });
+}
+
+}  // namespace galen::agent

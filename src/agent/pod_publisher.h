@@ -1,0 +1,103 @@
+// Makes Pods say what their devices are. Marked Pods are looked at through a merging queue: the
+// worker compares the Pod as it is with what it should say, and writes only the difference, in one
+// patch that fits only that very Pod. Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/claim_index.h"
+#include "agent/cluster_view.h"
+#include "agent/pod_status.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/work_queue.h"
+#include "kube/client.h"
+
+namespace galen::agent {
+
+class PodPublisher {
+ public:
+  // A Pod whose device flaps is written this often at most; the last word is always written.
+  static constexpr int kBurst = 20;
+  static constexpr Duration kRefill = std::chrono::milliseconds(100);
+  // While the server is away all Pods wait together: each flap of a device would be a try
+  // otherwise.
+  static constexpr BackoffPolicy kOutage{.first = std::chrono::milliseconds(50),
+                                         .most = std::chrono::seconds(5)};
+  // A server that refuses our patch for good is asked again this late: its mind may change, by
+  // an operator's hand.
+  static constexpr Duration kRefusedAgain = std::chrono::minutes(1);
+
+  struct Edges {
+    Loop& loop;
+    Random& random;
+    Log& log;
+    Metrics& metrics;
+    kube::Client& client;
+    const ClusterView& view;
+    const ClaimIndex& index;
+  };
+  struct Options {
+    bool manager = false;
+    DegradedAs degraded = DegradedAs::kHealthy;
+    HealthOf health_of;
+    // Manager: whether the Pod's claims are ready, so that its containers run.
+    std::function<bool(const kube::Pod& pod)> runs = [](const kube::Pod&) { return false; };
+    // The Pod now says the device's present health; `after_sign` after the sign.
+    std::function<void(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign)>
+        on_told = [](const kube::Pod&, const DeviceHealth&, Duration) {};
+  };
+
+  PodPublisher(Edges edges, Options options);
+
+  // Nothing is written before this: what is not known yet must not be published as absent.
+  void Open();
+  // Asks for a look. Cheap; merges with one that is asked for already.
+  void MarkDirty(const ObjectKey& pod);
+  // A change that the Pod is to be told; its delay is measured when it was.
+  void Expect(const ObjectKey& pod, const DeviceHealth& health);
+  // The Pod is gone.
+  void Forget(const ObjectKey& pod);
+
+  // Whether every Pod says what it should, as far as we know.
+  bool idle() const { return queue_.idle() && later_.empty(); }
+  std::uint64_t writes() const { return writes_; }
+
+ private:
+  using Done = WorkQueue<ObjectKey>::Done;
+  using Findings = std::map<DeviceId, DeviceHealth>;
+  struct Record {
+    Findings expected;  // changes that the Pod does not tell yet
+    double turns = kBurst;
+    Time refilled{};
+  };
+
+  void Reconcile(const ObjectKey& key, Done done);
+  void ReadThenWrite(const kube::Pod& pod, Done done);
+  void WriteOrRest(const kube::Pod& pod, const std::optional<Json>& patch, Done done);
+  void Write(const kube::Pod& pod, const Json& patch, Done done);
+  void Conclude(const kube::Pod& pod, const Findings& written, const Status& status, Done done);
+  std::optional<WantedPodStatus> WantedOf(const ObjectKey& key) const;
+  // How long the Pod has to wait for its next write; takes the right to one when zero.
+  Duration TakeTurn(Record& record);
+  void LookLater(const ObjectKey& key, Duration delay);
+  void NoteReply(const Status& status);
+
+  Edges edges_;
+  const Options options_;
+  bool open_ = false;
+  std::uint64_t writes_ = 0;
+  Backoff outage_{kOutage};
+  Time away_until_{};
+  std::map<ObjectKey, Record> records_;
+  std::map<ObjectKey, Timer> later_;  // Pods that are looked at again without a new mark
+  // One a Pod: the queue sees to it. Kept apart from records: a Pod may go while it is written.
+  std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
+  WorkQueue<ObjectKey> queue_;
+};
+
+}  // namespace galen::agent

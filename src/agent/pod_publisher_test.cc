@@ -1,0 +1,249 @@
+#include "agent/pod_publisher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/agent_metrics.h"
+#include "agent/fake_cluster_view.h"
+#include "base/fake_loop.h"
+#include "kube/fake_transport.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
+const ObjectKey kPod{"default", "a"};
+
+class PodPublisherTest : public ::testing::Test {
+ protected:
+  PodPublisherTest() {
+    metric::Declare(metrics_);
+    health_ = {.id = kGpu, .state = HealthState::kHealthy};
+    view_.AddPod("a");
+    view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
+    index_.PodChanged(kPod);
+    api_.AnswerBy([this](const net::HttpRequest& request) { return Answer(request); });
+    Make(false);
+  }
+
+  void Make(bool manager) {
+    publisher_.emplace(
+        PodPublisher::Edges{loop_, random_, NullLog(), metrics_, client_, view_, index_},
+        PodPublisher::Options{
+            .manager = manager,
+            .health_of = [this](const DeviceId&) { return health_; },
+            .runs = [this](const kube::Pod&) { return runs_; },
+            .on_told =
+                [this](const kube::Pod&, const DeviceHealth& health, Duration after) {
+                  told_.push_back(std::string(ToString(health.state)));
+                  after_sign_ = after;
+                }});
+    publisher_->Open();
+  }
+
+  // The server: keeps what is patched and, unless the informer is slow, shows it at once.
+  std::optional<kube::FakeTransport::Answer> Answer(const net::HttpRequest& request) {
+    if (status_ != 200) return kube::FakeTransport::Answer{.status = status_};
+    if (request.method == "GET") return kube::FakeTransport::Answer{.body = object_};
+    const Json patch = Json::Parse(request.body).value();
+    patches_.push_back(patch);
+    kube::Pod& pod = view_.pods.at(kPod);
+    const std::string& text = patch["metadata"]["annotations"][kube::kDevicesAnnotation].AsString();
+    if (informer_follows_ && !text.empty()) pod.devices_annotation = text;
+    for (const Json& c : patch["status"]["conditions"].items()) {
+      if (!informer_follows_) continue;
+      pod.conditions = {{.type = c["type"].AsString(),
+                         .status = c["status"].AsString(),
+                         .reason = c["reason"].AsString(),
+                         .message = c["message"].AsString()}};
+    }
+    return kube::FakeTransport::Answer{.body = "{}"};
+  }
+
+  void Turn(HealthState state) {
+    health_ = {.id = kGpu, .state = state, .cause = {.code = "X"}, .since = loop_.WallNow()};
+    publisher_->Expect(kPod, health_);
+    publisher_->MarkDirty(kPod);
+  }
+
+  FakeLoop loop_;
+  Random random_{1};
+  Metrics metrics_;
+  kube::FakeTransport api_{loop_};
+  kube::Client client_{loop_, api_};
+  FakeClusterView view_;
+  FakePreparedDevices prepared_;
+  ClaimIndex index_{view_, prepared_};
+  DeviceHealth health_;
+  bool runs_ = false;
+  int status_ = 200;
+  bool informer_follows_ = true;
+  std::string object_;
+  std::vector<Json> patches_;
+  std::vector<std::string> told_;
+  Duration after_sign_{};
+  std::optional<PodPublisher> publisher_;
+};
+
+TEST_F(PodPublisherTest, WritesWhatIsDifferentInOnePatchOnTheStatus) {
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  ASSERT_THAT(patches_, SizeIs(1));
+  EXPECT_EQ(api_.last(), "PATCH /api/v1/namespaces/default/pods/a/status");
+  EXPECT_EQ(patches_[0]["metadata"]["uid"].AsString(), "uid-a");
+  EXPECT_THAT(told_, ElementsAre("Unhealthy"));
+}
+
+TEST_F(PodPublisherTest, WritesNothingWhenThePodSaysItAlready) {
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  for (int i = 0; i < 10; ++i) {
+    publisher_->MarkDirty(kPod);
+    loop_.Advance(1s);
+  }
+  EXPECT_THAT(patches_, SizeIs(1));
+}
+
+TEST_F(PodPublisherTest, ChangesOfOneTurnAreOneWriteOfTheLast) {
+  Turn(HealthState::kUnhealthy);
+  Turn(HealthState::kHealthy);
+  Turn(HealthState::kDegraded);
+  loop_.Advance(1s);
+  ASSERT_THAT(patches_, SizeIs(1));
+  EXPECT_THAT(told_, ElementsAre("Degraded"));
+}
+
+TEST_F(PodPublisherTest, TheLastWordIsWrittenHoweverFastItChanges) {
+  for (int i = 0; i < 1000; ++i) {
+    Turn(i % 2 == 0 ? HealthState::kUnhealthy : HealthState::kDegraded);
+    loop_.Advance(1ms);
+  }
+  EXPECT_LE(patches_.size(), 35u) << "a flapping device does not flood the server";
+  loop_.Advance(1s);
+  EXPECT_THAT(view_.pods.at(kPod).devices_annotation, HasSubstr("Degraded"));
+}
+
+TEST_F(PodPublisherTest, AnInformerThatIsBehindIsAnsweredWhenItCatchesUp) {
+  informer_follows_ = false;
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  Turn(HealthState::kHealthy);
+  informer_follows_ = true;
+  view_.pods.at(kPod).devices_annotation = "gpu-0 Unhealthy";
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1s);
+  EXPECT_EQ(view_.pods.at(kPod).devices_annotation, "gpu-0 Healthy");
+}
+
+TEST_F(PodPublisherTest, AServerThatIsAwayIsAskedAgainWithBackoff) {
+  status_ = 503;
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1min);
+  EXPECT_LE(api_.requests().size(), 30u);
+  Turn(HealthState::kDegraded);
+  status_ = 200;
+  loop_.Advance(31s);
+  ASSERT_THAT(patches_, SizeIs(1));
+  EXPECT_THAT(told_, ElementsAre("Degraded")) << "what is true now, not what was meanwhile";
+}
+
+TEST_F(PodPublisherTest, ARefusalIsNotTheEnd) {
+  status_ = 403;
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(10s);
+  EXPECT_THAT(api_.requests(), SizeIs(1));
+  status_ = 200;
+  loop_.Advance(PodPublisher::kRefusedAgain);
+  EXPECT_THAT(patches_, SizeIs(1));
+}
+
+TEST_F(PodPublisherTest, APodThatIsGoneIsNoTrouble) {
+  status_ = 404;
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  view_.pods.clear();
+  publisher_->Forget(kPod);
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1min);
+  EXPECT_THAT(api_.requests(), SizeIs(1));
+  EXPECT_TRUE(publisher_->idle());
+}
+
+TEST_F(PodPublisherTest, APodThatGoesWhileItIsWrittenHoldsUpNobody) {
+  api_.AnswerBy([](const net::HttpRequest&) { return std::nullopt; });
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1ms);
+  publisher_->Forget(kPod);
+  api_.Head(0, 404);
+  api_.End(0);
+  loop_.Advance(1s);
+  EXPECT_TRUE(publisher_->idle());
+}
+
+TEST_F(PodPublisherTest, HowAPodEndedStaysOnIt) {
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  view_.claims.clear();
+  index_.ClaimChanged({"default", "a-gpu"});
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1s);
+  EXPECT_THAT(patches_, SizeIs(1));
+  EXPECT_THAT(view_.pods.at(kPod).devices_annotation, HasSubstr("Unhealthy"));
+}
+
+TEST_F(PodPublisherTest, MeasuresFromTheSign) {
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(0ms);
+  api_.AnswerBy([](const net::HttpRequest&) { return std::nullopt; });
+  EXPECT_EQ(after_sign_, 0ms);
+  health_.since = loop_.WallNow() - 40ms;
+  health_.cause.code = "Y";
+  api_.AnswerBy([this](const net::HttpRequest& request) { return Answer(request); });
+  publisher_->Expect(kPod, health_);
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1ms);
+  EXPECT_EQ(after_sign_, 40ms);
+}
+
+TEST_F(PodPublisherTest, NothingIsWrittenBeforeTheListsAreKnown) {
+  publisher_.emplace(
+      PodPublisher::Edges{loop_, random_, NullLog(), metrics_, client_, view_, index_},
+      PodPublisher::Options{.health_of = [this](const DeviceId&) { return health_; }});
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1s);
+  EXPECT_THAT(api_.requests(), IsEmpty());
+}
+
+TEST_F(PodPublisherTest, AManagerReadsBeforeItReplacesTheLists) {
+  Make(true);
+  runs_ = true;
+  object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "uid-a",
+                             "resourceVersion": "41"},
+                "spec": {"containers": [{"name": "train"}]}, "status": {"phase": "Pending"}})";
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1ms);
+  ASSERT_GE(api_.requests().size(), 2u);
+  EXPECT_EQ(api_.requests()[0].method, "GET");
+  ASSERT_GE(patches_.size(), 1u);
+  EXPECT_EQ(patches_[0]["metadata"]["resourceVersion"].AsString(), "41");
+  const Json& status = patches_[0]["status"]["containerStatuses"][0];
+  EXPECT_EQ(status["allocatedResourcesStatus"][0]["resources"][0]["health"].AsString(),
+            "Unhealthy");
+}
+
+TEST_F(PodPublisherTest, AManagerTellsNoOtherPodOfTheSameName) {
+  Make(true);
+  object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "another"}})";
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  EXPECT_THAT(patches_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace galen::agent

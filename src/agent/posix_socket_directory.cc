@@ -1,0 +1,85 @@
+#include "agent/posix_socket_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+namespace galen::agent {
+namespace {
+
+DirectoryEntry::Kind KindOf(unsigned mode) {
+  if (S_ISSOCK(mode)) return DirectoryEntry::Kind::kSocket;
+  if (S_ISDIR(mode)) return DirectoryEntry::Kind::kDirectory;
+  if (S_ISLNK(mode)) return DirectoryEntry::Kind::kSymlink;
+  return DirectoryEntry::Kind::kOther;
+}
+
+// An inode's number is soon used again, so the time of its birth goes in as well; where the file
+// system keeps none, that of its last change.
+std::uint64_t StampOf(const struct statx& info) {
+  const auto mix = [](std::uint64_t hash, std::uint64_t value) {
+    return (hash ^ value) * 0x100000001b3ULL;  // FNV-1a's prime
+  };
+  const bool birth = (info.stx_mask & STATX_BTIME) != 0;
+  const struct statx_timestamp& time = birth ? info.stx_btime : info.stx_ctime;
+  std::uint64_t hash = mix(0xcbf29ce484222325ULL, info.stx_dev_minor);
+  hash = mix(hash, info.stx_ino);
+  hash = mix(hash, static_cast<std::uint64_t>(time.tv_sec));
+  return mix(hash, time.tv_nsec);
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+void ScanInto(const std::string& directory, int depth, std::vector<DirectoryEntry>& entries) {
+  const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
+  if (open == nullptr) return;  // went away meanwhile: its sockets did, too
+  while (const dirent* item = ::readdir(open.get())) {
+    const std::string name = item->d_name;
+    if (name == "." || name == ".." || entries.size() >= PosixSocketDirectory::kEntriesMax)
+      continue;
+    struct statx info{};
+    DirectoryEntry entry{.path = directory + "/" + name};
+    constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME;
+    if (::statx(AT_FDCWD, entry.path.c_str(), AT_SYMLINK_NOFOLLOW, kWanted, &info) != 0) continue;
+    entry.kind = KindOf(info.stx_mode);
+    entry.stamp = StampOf(info);
+    const bool descend = entry.kind == DirectoryEntry::Kind::kDirectory && !name.starts_with('.') &&
+                         depth < PosixSocketDirectory::kDepthMax;
+    const std::string path = entry.path;
+    entries.push_back(std::move(entry));
+    if (descend) ScanInto(path, depth + 1, entries);
+  }
+}
+
+}  // namespace
+
+Status PosixSocketDirectory::Watch(std::function<void()> on_change) {
+  ASSIGN_OR_RETURN(watch_, DirectoryWatch::Start(loop_, directory_, std::move(on_change)));
+  return OkStatus();
+}
+
+StatusOr<std::vector<DirectoryEntry>> PosixSocketDirectory::Scan() {
+  std::vector<DirectoryEntry> entries;
+  ScanInto(directory_, 1, entries);
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  return entries;
+}
+
+StatusOr<std::string> PosixSocketDirectory::RealPath(const std::string& path) {
+  struct Free {
+    void operator()(char* text) const { std::free(text); }
+  };
+  const std::unique_ptr<char, Free> real(::realpath(path.c_str(), nullptr));
+  if (real == nullptr) return ErrnoStatus(errno, "resolve " + path);
+  return std::string(real.get());
+}
+
+}  // namespace galen::agent

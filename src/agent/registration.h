@@ -1,0 +1,82 @@
+// Asks one plugin who it is (GetInfo on its registration socket), again with backoff until it has
+// answered sensibly, and in the manager role tells it how that ended. A plugin that hangs or talks
+// nonsense holds up nobody: each has its own. Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/plugin_facts.h"
+#include "base/backoff.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "net/connection.h"
+#include "rpc/channel.h"
+
+namespace galen::agent {
+
+class Registration {
+ public:
+  // As the kubelet's: its own answers in well under a second on a loaded node.
+  static constexpr Duration kGetInfoTimeout = std::chrono::seconds(1);
+  static constexpr Duration kDialTimeout = std::chrono::seconds(10);
+  static constexpr Duration kNotifyTimeout = std::chrono::seconds(5);
+  static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(500),
+                                          .most = std::chrono::minutes(2)};
+
+  struct Options {
+    std::string socket;
+    PluginRules rules;
+    bool notify = false;  // the manager role: the plugin hears how its registration ended
+  };
+  struct Edges {
+    Loop& loop;
+    Random& random;
+    Log& log;
+    net::Dialer& dialer;
+  };
+  // Takes the driver in, or says why not; asked again after a refusal, with backoff.
+  using OnFacts = std::function<Status(const PluginFacts& facts)>;
+
+  Registration(Edges edges, Options options, OnFacts on_facts);
+
+  void Start() { Dial(); }
+  // What hinders, in words; "" when nothing does.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  struct Session {
+    std::unique_ptr<net::Connection> connection;
+    std::unique_ptr<rpc::Channel> channel;
+    std::unique_ptr<rpc::Call> call;
+
+    // A call ends before what carries it.
+    void Close() {
+      call.reset();
+      channel.reset();
+      connection.reset();
+    }
+  };
+
+  void Dial();
+  void AskInfo(std::unique_ptr<net::Connection> connection);
+  void OnInfo(StatusOr<PluginAnswer> answer);
+  void Conclude(const PluginAnswer& answer);
+  void Notify(const Status& outcome);
+  void Rest();
+  void TryLater(const Status& why);
+  // Runs `next` from the loop: what is on the stack may belong to the session that it ends.
+  void Then(std::function<void()> next);
+
+  Edges edges_;
+  const Options options_;
+  const OnFacts on_facts_;
+  Backoff backoff_{kBackoff};
+  std::string trouble_;
+  std::unique_ptr<net::Dialling> dialling_;
+  Session session_;
+  Timer timer_;
+};
+
+}  // namespace galen::agent

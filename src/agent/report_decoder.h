@@ -1,0 +1,56 @@
+// What a driver said on its health stream → values we can trust: names checked, texts cut and made
+// printable, times kept plausible, numbers bounded. Pure; fit for hostile input.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "model/health.h"
+
+namespace galen::agent {
+
+// What a driver told of a device beyond its health; each "" when it did not.
+struct DeviceFacts {
+  std::string serial;
+  std::string model;
+  std::string sign;  // the raw sign, for people: "kernel log: Xid 79 on 0000:4b:00.0"
+
+  bool operator==(const DeviceFacts&) const = default;
+};
+
+// What was wrong with a report, counted; the rest of it was taken.
+struct ReportFaults {
+  std::size_t invalid = 0;            // devices left out: names that Kubernetes would not take
+  std::size_t repeated = 0;           // devices named twice: the last word counts
+  std::size_t over_limit = 0;         // devices left out: past kDevicesPerReportMax
+  std::size_t broken = 0;             // devices left out: not decodable
+  std::size_t negative_timeouts = 0;  // read as "not given"
+  std::size_t cut = 0;                // texts that were too long
+  std::string example;                // the first fault, in words
+
+  bool any() const {
+    return invalid + repeated + over_limit + broken + negative_timeouts + cut > 0;
+  }
+};
+
+struct DecodedReport {
+  // `since` of a device is the time of its sign; the epoch when the driver gave none.
+  HealthReport report;
+  std::map<DeviceId, DeviceFacts> facts;
+  ReportFaults faults;
+};
+
+inline constexpr std::size_t kDevicesPerReportMax = 4096;  // at the limit: the rest is counted
+inline constexpr std::size_t kReportedMessageBytesMax =
+    1024;                                          // as Kubernetes' ResourceHealth.message
+inline constexpr std::size_t kFactBytesMax = 128;  // serial, model, code, value, …
+
+// `bytes` is a NodeWatchResourcesResponse, of v1 or v1alpha1: both have the same fields.
+// InvalidArgument when it is no such message at all. `now` bounds the times a driver may claim.
+StatusOr<DecodedReport> DecodeReport(const std::string& driver, std::string_view bytes,
+                                     WallTime now);
+
+}  // namespace galen::agent

@@ -1,0 +1,37 @@
+// The directory in which plugins leave their registration sockets, behind a seam: the real one is
+// PosixSocketDirectory, a fake one keeps names in memory. Belongs to the agent's loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace galen::agent {
+
+// A name below the directory. A file that was removed and made again has another stamp.
+struct DirectoryEntry {
+  enum class Kind { kSocket, kDirectory, kSymlink, kOther };
+  std::string path;
+  Kind kind = Kind::kOther;
+  std::uint64_t stamp = 0;
+
+  bool operator==(const DirectoryEntry&) const = default;
+};
+
+class SocketDirectory {
+ public:
+  virtual ~SocketDirectory() = default;
+
+  // Calls `on_change` whenever something below the directory may have changed.
+  virtual Status Watch(std::function<void()> on_change) = 0;
+  // Everything below the directory, recursively, symlinks not followed; in order of path.
+  // A directory that does not exist is empty.
+  virtual StatusOr<std::vector<DirectoryEntry>> Scan() = 0;
+  // `path` without symlinks, "." and "..".
+  virtual StatusOr<std::string> RealPath(const std::string& path) = 0;
+};
+
+}  // namespace galen::agent

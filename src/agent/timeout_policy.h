@@ -1,0 +1,43 @@
+// How long a device's last report holds: what the operator configured, else what the driver asked
+// for, else Kubernetes' default. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "model/device.h"
+
+namespace galen::agent {
+
+enum class TimeoutSource { kDefault, kDriver, kConfig };
+std::string_view ToString(TimeoutSource source);  // "default", "driver", "config"
+
+// An operator's word on some devices; an empty part stands for all.
+struct TimeoutRule {
+  std::string driver;
+  std::string pool;
+  std::string device;
+  Duration timeout{};
+
+  bool operator==(const TimeoutRule&) const = default;
+};
+
+struct EffectiveTimeout {
+  Duration timeout{};
+  TimeoutSource source = TimeoutSource::kDefault;
+
+  bool operator==(const EffectiveTimeout&) const = default;
+};
+
+// Longer than any driver needs between two reports; silence must end some day.
+inline constexpr Duration kTimeoutMax = std::chrono::hours(24);
+inline constexpr Duration kTimeoutLeast = std::chrono::milliseconds(100);
+
+// Of the rules that fit, the one that names most parts decides; of equals, the last.
+EffectiveTimeout TimeoutOf(const std::vector<TimeoutRule>& rules, const DeviceId& device,
+                           std::optional<Duration> asked_by_driver);
+
+}  // namespace galen::agent

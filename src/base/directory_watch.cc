@@ -1,0 +1,170 @@
+#include "base/directory_watch.h"
+
+#include <dirent.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace galen {
+namespace {
+
+// A registry holds a dozen directories. Past this the rest is not watched, so that a tree that
+// grows without end cannot use up the machine's watches.
+constexpr std::size_t kDirectoriesMax = 4096;
+
+constexpr std::uint32_t kGone = IN_DELETE_SELF | IN_MOVE_SELF;
+constexpr std::uint32_t kTreeEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
+                                      IN_CLOSE_WRITE | IN_ATTRIB | kGone | IN_ONLYDIR;
+// Of a directory above one that is missing: only what may bring it back.
+constexpr std::uint32_t kParentEvents = IN_CREATE | IN_MOVED_TO | kGone | IN_ONLYDIR;
+
+bool IsDirectory(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string ParentOf(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Real directories only: a link could lead in a circle.
+std::vector<std::string> Subdirectories(const std::string& path) {
+  std::vector<std::string> paths;
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(path.c_str()), ::closedir);
+  if (!stream) return paths;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string_view name(entry->d_name);
+    if (name == "." || name == "..") continue;
+    std::string below = path + "/" + std::string(name);
+    struct stat info{};
+    if (::lstat(below.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+      paths.push_back(std::move(below));
+    }
+  }
+  return paths;
+}
+
+}  // namespace
+
+struct DirectoryWatch::Impl {
+  // What one reading of the kernel's events said.
+  struct Events {
+    bool any_in_tree = false;
+    bool shape = false;  // directories came or went
+  };
+
+  Status WatchEverything();
+  Status WatchNearestParent();
+  void WatchTree();
+  Events ReadEvents();
+  void OnReadable();
+
+  std::string directory;
+  std::function<void()> on_change;
+  Fd fd;
+  std::set<int> tree;  // watch descriptors of the tree; empty while it is missing
+  int parent = -1;     // the one of the nearest directory above it while it is missing
+  FdWatch watch;
+};
+
+// Makes the watches match the directories there are. Asking again for one that is watched already
+// gives its old descriptor, so only those that are gone need to be taken off.
+Status DirectoryWatch::Impl::WatchEverything() {
+  const std::set<int> before = std::exchange(tree, {});
+  const int parent_before = std::exchange(parent, -1);
+  Status status;
+  do {
+    WatchTree();
+    if (tree.empty()) status = WatchNearestParent();
+    // Once more when it came while we looked above it.
+  } while (tree.empty() && status.ok() && IsDirectory(directory));
+  for (const int wd : before) {
+    if (tree.count(wd) == 0 && wd != parent) ::inotify_rm_watch(fd.get(), wd);
+  }
+  if (parent_before >= 0 && parent_before != parent && tree.count(parent_before) == 0) {
+    ::inotify_rm_watch(fd.get(), parent_before);
+  }
+  return status;
+}
+
+void DirectoryWatch::Impl::WatchTree() {
+  std::vector<std::string> waiting = {directory};
+  while (!waiting.empty() && tree.size() < kDirectoriesMax) {
+    const std::string path = std::move(waiting.back());
+    waiting.pop_back();
+    const int wd = ::inotify_add_watch(fd.get(), path.c_str(), kTreeEvents);
+    if (wd < 0 || !tree.insert(wd).second) continue;
+    // Listed after it is watched: what comes later is told by an event.
+    for (std::string& below : Subdirectories(path)) waiting.push_back(std::move(below));
+  }
+}
+
+Status DirectoryWatch::Impl::WatchNearestParent() {
+  for (std::string path = ParentOf(directory);; path = ParentOf(path)) {
+    const int wd = ::inotify_add_watch(fd.get(), path.c_str(), kParentEvents);
+    if (wd >= 0) {
+      // The one before, farther or nearer, was taken in an earlier round.
+      if (parent >= 0 && parent != wd) ::inotify_rm_watch(fd.get(), parent);
+      parent = wd;
+      return OkStatus();
+    }
+    const bool missing = errno == ENOENT || errno == ENOTDIR;
+    if (!missing || path == "/" || path == ".") return ErrnoStatus(errno, "watch " + path);
+  }
+}
+
+DirectoryWatch::Impl::Events DirectoryWatch::Impl::ReadEvents() {
+  Events seen;
+  alignas(inotify_event) std::array<char, 16 * 1024> buffer;
+  while (true) {
+    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count <= 0) return seen;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(count);) {
+      inotify_event event{};
+      std::memcpy(&event, buffer.data() + at, sizeof(event));
+      at += sizeof(event) + event.len;
+      const bool lost_some = (event.mask & IN_Q_OVERFLOW) != 0;
+      const bool in_tree = tree.count(event.wd) != 0;
+      seen.any_in_tree |= lost_some || in_tree;
+      seen.shape |= lost_some || !in_tree || (event.mask & (IN_ISDIR | IN_IGNORED | kGone)) != 0;
+    }
+  }
+}
+
+void DirectoryWatch::Impl::OnReadable() {
+  const Events events = ReadEvents();
+  const bool was_there = !tree.empty();
+  // A failure leaves what is watched as it is; those who need more also look from time to time.
+  if (events.shape && !WatchEverything().ok()) tree.clear();
+  if (!events.any_in_tree && was_there == !tree.empty()) return;
+  const std::function<void()> tell = on_change;  // which may destroy this
+  tell();
+}
+
+DirectoryWatch::DirectoryWatch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DirectoryWatch::~DirectoryWatch() = default;
+
+StatusOr<std::unique_ptr<DirectoryWatch>> DirectoryWatch::Start(IoLoop& loop, std::string directory,
+                                                                std::function<void()> on_change) {
+  auto impl = std::make_unique<Impl>();
+  impl->directory = std::move(directory);
+  impl->on_change = std::move(on_change);
+  impl->fd = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!impl->fd) return ErrnoStatus(errno, "create inotify");
+  RETURN_IF_ERROR(impl->WatchEverything());
+  impl->watch = loop.WatchFd(impl->fd.get(), {.readable = true},
+                             [i = impl.get()](Readiness) { i->OnReadable(); });
+  return std::unique_ptr<DirectoryWatch>(new DirectoryWatch(std::move(impl)));
+}
+
+}  // namespace galen

@@ -1,0 +1,130 @@
+#include "base/flags.h"
+
+#include <gtest/gtest.h>
+
+namespace galen {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::optional<int> Parse(Flags& flags, std::vector<std::string> words) {
+  words.insert(words.begin(), "galen");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return flags.Parse(static_cast<int>(words.size()), argv.data());
+}
+
+// A program with one flag of each kind.
+struct Program {
+  Program() {
+    flags.Add("-n,--node", node, "name of the node");
+    flags.Add("--port", port, "where to listen");
+    flags.Add("--timeout", timeout, "how long to wait");
+    flags.Add("--driver", drivers, "drivers to watch");
+    flags.AddSwitch("--once", once, "leave after one round");
+    flags.AddChoice("-o,--output", output, {"table", "json"}, "how to print");
+  }
+  std::string node = "node-1";
+  std::int64_t port = 8080;
+  Duration timeout = 90s;
+  std::vector<std::string> drivers;
+  bool once = false;
+  std::string output = "table";
+  Flags flags{"galen", "Shows device health.", "galen 1.2.3"};
+};
+
+TEST(Flags, WritesWhatIsSaidAndKeepsTheRest) {
+  Program program;
+  EXPECT_EQ(Parse(program.flags, {"-n", "node-7", "--timeout=250ms", "--once", "-o", "json",
+                                  "--driver", "a", "--driver", "b"}),
+            std::nullopt);
+  EXPECT_EQ(program.node, "node-7");
+  EXPECT_EQ(program.timeout, 250ms);
+  EXPECT_TRUE(program.once);
+  EXPECT_EQ(program.output, "json");
+  EXPECT_EQ(program.drivers, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(program.port, 8080);
+}
+
+TEST(Flags, FaultsLeaveWithTheUsageCodeAndSayWhat) {
+  const std::vector<std::vector<std::string>> faults = {
+      {"--nod", "x"}, {"--port", "many"}, {"--timeout", "soon"},  {"-o", "xml"},
+      {"stray"},      {"--node"},         {"--driver", "a", "b"},
+  };
+  for (const auto& words : faults) {
+    Program program;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(Parse(program.flags, words), kExitUsage) << words.back();
+    const std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(text.rfind("galen: ", 0), 0u) << text;
+    EXPECT_NE(text.find("--help"), std::string::npos) << text;
+  }
+}
+
+TEST(Flags, BadDurationIsExplained) {
+  Program program;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Parse(program.flags, {"--timeout", "soon"}), kExitUsage);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("as in 250ms"), std::string::npos);
+  EXPECT_EQ(program.timeout, 90s);
+}
+
+TEST(Flags, HelpShowsEachFlagWithItsDefault) {
+  Program program;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Parse(program.flags, {"--help"}), 0);
+  const std::string text = testing::internal::GetCapturedStdout();
+  for (const char* part : {"--node", "name of the node", "node-1", "8080", "1m30s", "table"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  }
+}
+
+TEST(Flags, VersionIsPrinted) {
+  Program program;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Parse(program.flags, {"--version"}), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "galen 1.2.3\n");
+}
+
+// galen get devices POD...
+struct Commands {
+  Commands() {
+    flags.Add("--context", context, "which cluster");
+    Flags& get = flags.AddCommand("get", "Show things");
+    Flags& devices = get.AddCommand("devices", "Show devices", [] { return 3; });
+    devices.AddPositionals("pods", pods, "only of these");
+    flags.AddCommand("version", "Show the version", [] { return 4; });
+    flags.AddCommand("why", "Explain", [] { return 5; }).AddPositional("pod", pod, "which");
+  }
+  std::string context;
+  std::string pod;
+  std::vector<std::string> pods;
+  Flags flags{"galen", "Shows device health.", "1"};
+};
+
+TEST(Flags, RunsTheDeepestCommandNamed) {
+  Commands commands;
+  EXPECT_EQ(Parse(commands.flags, {"get", "devices", "a", "b"}), std::nullopt);
+  EXPECT_EQ(commands.flags.Run(), 3);
+  EXPECT_EQ(commands.pods, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Flags, FlagOfTheProgramMayFollowTheCommand) {
+  Commands commands;
+  EXPECT_EQ(Parse(commands.flags, {"get", "devices", "--context", "prod"}), std::nullopt);
+  EXPECT_EQ(commands.context, "prod");
+}
+
+TEST(Flags, MissingCommandOrArgumentIsAFault) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{}, {"get"}, {"why"}, {"got"}}) {
+    Commands commands;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(Parse(commands.flags, words), kExitUsage);
+    EXPECT_FALSE(testing::internal::GetCapturedStderr().empty());
+  }
+}
+
+}  // namespace
+}  // namespace galen

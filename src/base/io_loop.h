@@ -1,0 +1,51 @@
+// A Loop that also waits for file descriptors. The real one is EpollLoop; code that needs no
+// descriptors takes a Loop, so that it runs under a FakeLoop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "base/loop.h"
+
+namespace galen {
+
+// What a descriptor is watched for, and what it was found ready for.
+struct Readiness {
+  bool readable = false;
+  bool writable = false;
+  bool hung_up = false;  // error or hang-up; reported whether asked for or not
+
+  bool operator==(const Readiness&) const = default;
+};
+
+// A watched descriptor. Destroying it ends the watch; the descriptor itself stays its owner's.
+class FdWatch {
+ public:
+  class Entry {
+   public:
+    virtual ~Entry() = default;
+    virtual void SetInterest(Readiness interest) = 0;
+  };
+
+  FdWatch() = default;
+  explicit FdWatch(std::unique_ptr<Entry> entry) : entry_(std::move(entry)) {}
+
+  // REQUIRES: not empty.
+  void SetInterest(Readiness interest) { entry_->SetInterest(interest); }
+  void Cancel() { entry_.reset(); }
+  explicit operator bool() const { return entry_ != nullptr; }
+
+ private:
+  std::unique_ptr<Entry> entry_;
+};
+
+class IoLoop : public Loop {
+ public:
+  // Calls `on_ready` from the loop's thread whenever `fd` is ready for something in `interest`
+  // (level-triggered). `on_ready` may destroy the watch. From the loop's own thread only.
+  [[nodiscard]] virtual FdWatch WatchFd(int fd, Readiness interest,
+                                        std::function<void(Readiness)> on_ready) = 0;
+};
+
+}  // namespace galen

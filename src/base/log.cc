@@ -1,0 +1,88 @@
+#include "base/log.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace galen {
+namespace {
+
+// Long enough for a path or a chain of causes; a message of a megabyte stays one line.
+constexpr std::size_t kValueBytesMax = 2048;
+
+bool IsBare(std::string_view value) {
+  return !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
+    return c > ' ' && c != '"' && c != '=' && c != '\\' && c != 0x7F;
+  });
+}
+
+std::string Quoted(std::string_view value) {
+  std::string quoted = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string Rendered(std::string_view value) {
+  if (value.size() <= kValueBytesMax && IsBare(value)) return std::string(value);
+  return Quoted(Printable(CutText(value, kValueBytesMax)));
+}
+
+}  // namespace
+
+std::string_view ToString(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarning:
+      return "warning";
+    case LogLevel::kError:
+      return "error";
+  }
+  GALEN_UNREACHABLE();
+}
+
+StatusOr<LogLevel> ParseLogLevel(std::string_view text) {
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
+    if (text == ToString(level)) return level;
+  }
+  return InvalidArgument("log level \"{}\" is none of debug, info, warning, error",
+                         CutText(text, 64));
+}
+
+Log::Log(LogLevel least, std::function<WallTime()> clock, Sink sink)
+    : least_(least), clock_(std::move(clock)), sink_(std::move(sink)) {}
+
+void Log::Write(LogLevel level, std::string_view sentence, Fields fields) {
+  if (level < least_) return;
+  constexpr int kMilliseconds = 3;
+  std::string line = fmt::format("time={} level={} msg={}", FormatRfc3339(clock_(), kMilliseconds),
+                                 ToString(level), Quoted(Printable(sentence)));
+  for (const LogField& field : fields) {
+    line += fmt::format(" {}={}", field.key, Rendered(field.value));
+  }
+  MutexLock lock(mu_);
+  sink_(level, line);
+}
+
+Log::Sink StderrSink() {
+  return [](LogLevel, std::string_view line) {
+    const std::string whole = std::string(line) + '\n';
+    // Nobody can be told that standard error is gone.
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, whole.data(), whole.size());
+  };
+}
+
+Log& NullLog() {
+  static Log log(LogLevel::kError, [] { return WallTime{}; }, [](LogLevel, std::string_view) {});
+  return log;
+}
+
+}  // namespace galen

@@ -1,0 +1,91 @@
+#include "base/log.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace galen {
+namespace {
+
+class LogTest : public testing::Test {
+ protected:
+  Log Make(LogLevel least) {
+    return Log(
+        least, [] { return WallTime(std::chrono::milliseconds(1'795'269'731'304)); },
+        [this](LogLevel, std::string_view line) { lines_.emplace_back(line); });
+  }
+  std::vector<std::string> lines_;
+};
+
+TEST_F(LogTest, LineCarriesTimeLevelSentenceAndFields) {
+  Log log = Make(LogLevel::kInfo);
+  log.Info("health changed", {{"device", "gpu-3"}, {"reports", 812}});
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_EQ(
+      lines_[0],
+      "time=2026-11-21T14:02:11.304Z level=info msg=\"health changed\" device=gpu-3 reports=812");
+}
+
+TEST_F(LogTest, LowerLevelsAreLeftOut) {
+  Log log = Make(LogLevel::kWarning);
+  log.Debug("a");
+  log.Info("b");
+  log.Warning("c");
+  log.Error("d");
+  ASSERT_EQ(lines_.size(), 2u);
+  EXPECT_NE(lines_[0].find("level=warning"), std::string::npos);
+  EXPECT_NE(lines_[1].find("level=error"), std::string::npos);
+}
+
+TEST_F(LogTest, ValuesAreQuotedWhenTheyWouldBeMisread) {
+  Log log = Make(LogLevel::kInfo);
+  log.Info("x",
+           {{"empty", ""}, {"space", "a b"}, {"equals", "a=b"}, {"quote", "\"\\"}, {"u", "91°C"}});
+  EXPECT_NE(lines_[0].find(R"( empty="" space="a b" equals="a=b" quote="\"\\" u="91°C")"),
+            std::string::npos)
+      << lines_[0];
+}
+
+TEST_F(LogTest, TextFromOutsideCannotForgeALineOrATerminalCommand) {
+  Log log = Make(LogLevel::kInfo);
+  log.Info("x", {{"message", "a\nlevel=error\x1b[2J\xff"}});
+  EXPECT_EQ(lines_[0].find_first_of("\n\x1b\xff"), std::string::npos);
+  EXPECT_NE(lines_[0].find("\"a\xEF\xBF\xBDlevel=error"), std::string::npos) << lines_[0];
+}
+
+TEST_F(LogTest, LongValueIsCut) {
+  Log log = Make(LogLevel::kInfo);
+  log.Info("x", {{"message", std::string(1 << 20, 'a')}});
+  EXPECT_LT(lines_[0].size(), 3000u);
+  EXPECT_EQ(lines_[0].substr(lines_[0].size() - 5), "a...\"");
+}
+
+TEST_F(LogTest, LinesOfManyThreadsStayWhole) {
+  Log log = Make(LogLevel::kInfo);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 250; ++i) log.Info("x");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(lines_.size(), 1000u);
+}
+
+TEST(LogLevel, ReadsWhatItWrites) {
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
+    EXPECT_EQ(*ParseLogLevel(ToString(level)), level);
+  }
+  EXPECT_EQ(ParseLogLevel("INFO").status().code(), Code::kInvalidArgument);
+}
+
+TEST(StderrSink, WritesTheLineAndItsEnd) {
+  testing::internal::CaptureStderr();
+  StderrSink()(LogLevel::kInfo, "level=info msg=x");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "level=info msg=x\n");
+}
+
+}  // namespace
+}  // namespace galen

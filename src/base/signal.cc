@@ -1,0 +1,55 @@
+#include "base/signal.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/fd.h"
+
+namespace galen {
+
+struct SignalWatch::Impl {
+  ~Impl() { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+
+  void OnReadable();
+
+  sigset_t before{};  // what the process blocked until now
+  Fd fd;
+  std::function<void()> on_stop;
+  FdWatch watch;
+  bool stopping = false;
+};
+
+void SignalWatch::Impl::OnReadable() {
+  signalfd_siginfo info{};
+  if (::read(fd.get(), &info, sizeof(info)) != sizeof(info)) return;
+  // Whoever asks twice does not want to wait.
+  if (std::exchange(stopping, true)) ::_exit(128 + static_cast<int>(info.ssi_signo));
+  const std::function<void()> tell = on_stop;  // which may destroy this
+  tell();
+}
+
+SignalWatch::SignalWatch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SignalWatch::~SignalWatch() = default;
+
+StatusOr<std::unique_ptr<SignalWatch>> SignalWatch::Start(IoLoop& loop,
+                                                          std::function<void()> on_stop) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  // A peer that is gone is an error of write(2), not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  auto impl = std::make_unique<Impl>();
+  ::pthread_sigmask(SIG_BLOCK, &signals, &impl->before);
+  impl->fd = Fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!impl->fd) return ErrnoStatus(errno, "create signalfd");
+  impl->on_stop = std::move(on_stop);
+  impl->watch = loop.WatchFd(impl->fd.get(), {.readable = true},
+                             [i = impl.get()](Readiness) { i->OnReadable(); });
+  return std::unique_ptr<SignalWatch>(new SignalWatch(std::move(impl)));
+}
+
+}  // namespace galen

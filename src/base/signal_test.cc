@@ -1,0 +1,59 @@
+#include "base/signal.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "base/epoll_loop.h"
+
+namespace galen {
+namespace {
+
+TEST(SignalWatch, FirstSignalAsksToStopOnTheLoop) {
+  const auto loop = *EpollLoop::Create();
+  int asked = 0;
+  auto watch = SignalWatch::Start(*loop, [&] {
+    ++asked;
+    loop->Stop();
+  });
+  ASSERT_TRUE(watch.ok());
+  std::raise(SIGTERM);
+  loop->Run();
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(SignalWatch, GivesTheSignalsBackWhenItGoes) {
+  sigset_t before;
+  sigset_t after;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  {
+    const auto loop = *EpollLoop::Create();
+    const auto watch = *SignalWatch::Start(*loop, [] {});
+    sigset_t during;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &during);
+    EXPECT_EQ(sigismember(&during, SIGINT), 1);
+  }
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  EXPECT_EQ(sigismember(&after, SIGINT), sigismember(&before, SIGINT));
+  EXPECT_EQ(sigismember(&after, SIGTERM), sigismember(&before, SIGTERM));
+}
+
+TEST(SignalWatch, BrokenPipeDoesNotEndTheProcess) {
+  const auto loop = *EpollLoop::Create();
+  const auto watch = *SignalWatch::Start(*loop, [] {});
+  std::raise(SIGPIPE);
+}
+
+TEST(SignalWatchDeathTest, SecondSignalEndsTheProcessAtOnce) {
+  EXPECT_EXIT(
+      {
+        const auto loop = *EpollLoop::Create();
+        const auto watch = *SignalWatch::Start(*loop, [] { std::raise(SIGINT); });
+        std::raise(SIGTERM);
+        loop->Run();
+      },
+      testing::ExitedWithCode(128 + SIGINT), "");
+}
+
+}  // namespace
+}  // namespace galen

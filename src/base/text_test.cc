@@ -1,0 +1,77 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace galen {
+namespace {
+
+constexpr const char* kBad = "\xEF\xBF\xBD";
+
+TEST(ToValidUtf8, LeavesGoodTextAlone) {
+  for (const char* text : {"", "gpu-3", "91 °C", "\xF0\x9F\x98\x80", "\xEF\xBF\xBF", "\n\x1b"}) {
+    EXPECT_EQ(ToValidUtf8(text), text);
+  }
+}
+
+TEST(ToValidUtf8, ReplacesEachBrokenByte) {
+  EXPECT_EQ(ToValidUtf8("a\xff"
+                        "b"),
+            std::string("a") + kBad + "b");
+  EXPECT_EQ(ToValidUtf8("\xc0\xaf"), std::string(kBad) + kBad);             // too long a form
+  EXPECT_EQ(ToValidUtf8("\xed\xa0\x80"), std::string(kBad) + kBad + kBad);  // half a surrogate
+  EXPECT_EQ(ToValidUtf8("\xe0\x80\x80"), std::string(kBad) + kBad + kBad);
+  EXPECT_EQ(ToValidUtf8("\xf4\x90\x80\x80"), std::string(kBad) + kBad + kBad + kBad);
+  EXPECT_EQ(ToValidUtf8("\xe2\x82"), std::string(kBad) + kBad);  // cut off at the end
+  EXPECT_EQ(ToValidUtf8("\xe2\x28"), std::string(kBad) + "(");
+}
+
+TEST(CutText, KeepsWhatFitsAndMarksWhatWasCut) {
+  EXPECT_EQ(CutText("abcdef", 6), "abcdef");
+  EXPECT_EQ(CutText("abcdefg", 6), "abc...");
+  EXPECT_EQ(CutText("abcdefg", 2), "ab");
+  EXPECT_EQ(CutText("abcdefg", 0), "");
+}
+
+TEST(CutText, NeverCutsInsideACodePoint) {
+  const std::string degrees = "°°°°";  // two bytes each
+  for (std::size_t bytes = 0; bytes <= degrees.size(); ++bytes) {
+    const std::string cut = CutText(degrees, bytes);
+    EXPECT_LE(cut.size(), bytes);
+    EXPECT_EQ(ToValidUtf8(cut), cut) << bytes;
+  }
+}
+
+TEST(Printable, TakesTheTeethOutOfControlCharacters) {
+  EXPECT_EQ(Printable("a\x1b[2Jb"), std::string("a") + kBad + "[2Jb");
+  EXPECT_EQ(Printable("a\nb\tc\x7f"), std::string("a") + kBad + "b" + kBad + "c" + kBad);
+  EXPECT_EQ(Printable("\xC2\x9B"
+                      "31m"),
+            std::string(kBad) + "31m");  // CSI in one code point
+  EXPECT_EQ(Printable("a\xE2\x80\xAE"
+                      "b"),
+            std::string("a") + kBad + "b");  // right-to-left override
+  EXPECT_EQ(Printable("\xff"), kBad);
+  EXPECT_EQ(Printable("91 °C, é"), "91 °C, é");
+}
+
+TEST(DnsNames, LabelsAreShortAndPlain) {
+  for (const char* good : {"a", "gpu-0", "0", "a--b"}) EXPECT_TRUE(IsDnsLabel(good)) << good;
+  for (const char* bad : {"", "-a", "a-", "A", "a.b", "a_b", "a b", "é"}) {
+    EXPECT_FALSE(IsDnsLabel(bad)) << bad;
+  }
+  EXPECT_TRUE(IsDnsLabel(std::string(63, 'a')));
+  EXPECT_FALSE(IsDnsLabel(std::string(64, 'a')));
+}
+
+TEST(DnsNames, SubdomainsAreLabelsWithDots) {
+  for (const char* good : {"a", "gpu.example.com", "1.2"})
+    EXPECT_TRUE(IsDnsSubdomain(good)) << good;
+  for (const char* bad : {"", ".", "a.", ".a", "a..b", "a.-b", "a/b"}) {
+    EXPECT_FALSE(IsDnsSubdomain(bad)) << bad;
+  }
+  EXPECT_TRUE(IsDnsSubdomain(std::string(253, 'a')));
+  EXPECT_FALSE(IsDnsSubdomain(std::string(254, 'a')));
+}
+
+}  // namespace
+}  // namespace galen

@@ -1,0 +1,10 @@
+// The version of all programs; CMake's project() names it.
+#pragma once
+
+#include <string_view>
+
+namespace galen {
+
+inline constexpr std::string_view kVersion = GALEN_VERSION;
+
+}  // namespace galen

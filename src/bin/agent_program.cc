@@ -1,0 +1,139 @@
+#include "bin/agent_program.h"
+
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "agent/agent_app.h"
+#include "agent/node_lock.h"
+#include "agent/posix_socket_directory.h"
+#include "base/environment.h"
+#include "base/epoll_loop.h"
+#include "base/posix_file_system.h"
+#include "base/signal.h"
+#include "base/version.h"
+#include "kube/exec_runner.h"
+#include "kube/transport.h"
+#include "net/server.h"
+#include "web/admin_server.h"
+
+namespace galen::agent_program {
+namespace {
+
+constexpr int kExitFailed = 1;
+// Less than the 30 s that Kubernetes gives a Pod to end.
+constexpr Duration kStopDeadline = std::chrono::seconds(5);
+
+std::string ParentOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// All parts of the process.
+class Program {
+ public:
+  Program(std::unique_ptr<EpollLoop> loop, agent::AgentConfig config)
+      : loop_(std::move(loop)),
+        config_(std::move(config)),
+        log_(
+            config_.log_level, [this] { return loop_->WallNow(); }, StderrSink()),
+        registry_(*loop_, config_.registry_directory()) {}
+
+  // Everything that can be wrong with the configuration, before anything is started.
+  Status PrepareApi();
+  Status Start();
+  void Run() { loop_->Run(); }
+
+ private:
+  Status MakeDirectories();
+  Status Serve();
+  std::string WhyNotReady() const;
+
+  std::unique_ptr<EpollLoop> loop_;
+  const agent::AgentConfig config_;
+  Log log_;
+  Metrics metrics_;
+  Random random_{Random::Seed()};
+  PosixFileSystem files_;
+  agent::PosixSocketDirectory registry_;
+  std::unique_ptr<agent::NodeLock> lock_;
+  std::unique_ptr<net::Dialer> dialer_;
+  std::unique_ptr<kube::ExecRunner> exec_;
+  std::unique_ptr<kube::Transport> transport_;
+  std::unique_ptr<agent::AgentApp> app_;
+  std::unique_ptr<net::Server> inspect_;
+  web::AdminPage page_{metrics_};
+  std::unique_ptr<web::AdminServer> admin_;
+  std::unique_ptr<SignalWatch> signals_;
+};
+
+Status Program::PrepareApi() {
+  dialer_ = net::MakeDialer(*loop_);
+  exec_ = kube::MakeExecRunner(*loop_);
+  ASSIGN_OR_RETURN(kube::ClusterConfig cluster,
+                   kube::FindConfig(files_, ReadEnvironment(), config_.kubeconfig));
+  ASSIGN_OR_RETURN(transport_, kube::Transport::Create(*loop_, log_, *dialer_, files_, *exec_,
+                                                       std::move(cluster)));
+  return OkStatus();
+}
+
+// A manager stands in the kubelet's place, so it makes what the kubelet would.
+Status Program::MakeDirectories() {
+  RETURN_IF_ERROR(files_.MakeDirectories(config_.state_dir, 0700));
+  RETURN_IF_ERROR(files_.MakeDirectories(ParentOf(config_.socket), 0755));
+  if (config_.role == agent::Role::kObserver) return OkStatus();
+  return files_.MakeDirectories(config_.registry_directory(), 0755);
+}
+
+Status Program::Start() {
+  RETURN_IF_ERROR(MakeDirectories());
+  ASSIGN_OR_RETURN(lock_, agent::NodeLock::Take(config_.state_dir + "/lock"));
+  ASSIGN_OR_RETURN(signals_, SignalWatch::Start(*loop_, [this] {
+                     app_->Stop(kStopDeadline, [this] { loop_->Stop(); });
+                   }));
+  ASSIGN_OR_RETURN(app_, agent::AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_,
+                                                  *transport_, registry_},
+                                                 config_, std::string(kVersion)));
+  RETURN_IF_ERROR(Serve());
+  app_->Start();
+  return OkStatus();
+}
+
+Status Program::Serve() {
+  ASSIGN_OR_RETURN(inspect_, net::Server::Start(*loop_, log_, {.address = "unix:" + config_.socket},
+                                                app_->inspect()));
+  page_.AddCheck("agent", [this] { return WhyNotReady(); });
+  page_.AddNote("troubles",
+                [this] { return fmt::format("{}", fmt::join(app_->troubles(), "; ")); });
+  if (config_.metrics_address.empty()) return OkStatus();
+  ASSIGN_OR_RETURN(admin_, web::AdminServer::Start(*loop_, log_, config_.metrics_address, page_));
+  return OkStatus();
+}
+
+std::string Program::WhyNotReady() const {
+  for (const agent::Readiness& step : app_->readiness()) {
+    if (!step.done) return "not yet: " + step.name;
+  }
+  return "";
+}
+
+int Fail(const Status& status, int code) {
+  fmt::print(stderr, "galen-agent: {}\n", status.message());
+  return code;
+}
+
+}  // namespace
+
+int RunAgent(const agent::AgentFlags& flags) {
+  PosixFileSystem files;
+  StatusOr<agent::AgentConfig> config = agent::LoadConfig(files, ReadEnvironment(), flags);
+  if (!config.ok()) return Fail(config.status(), kExitUsage);
+  StatusOr<std::unique_ptr<EpollLoop>> loop = EpollLoop::Create();
+  if (!loop.ok()) return Fail(loop.status(), kExitFailed);
+  Program program(*std::move(loop), *std::move(config));
+  if (const Status status = program.PrepareApi(); !status.ok()) return Fail(status, kExitUsage);
+  if (const Status status = program.Start(); !status.ok()) return Fail(status, kExitFailed);
+  program.Run();
+  return 0;
+}
+
+}  // namespace galen::agent_program

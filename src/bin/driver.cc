@@ -1,0 +1,22 @@
+// galen-driver: a DRA driver with device health, for simulated GPUs or network interfaces.
+#include "base/version.h"
+#include "bin/driver_program.h"
+
+int main(int argc, char** argv) {
+  using galen::device_driver::Kind;
+  galen::Flags flags("galen-driver", "A DRA driver that tells how its devices are",
+                     std::string(galen::kVersion));
+  galen::device_driver::DriverConfig gpu, nic;
+  gpu.driver.name = "gpu.example.com";
+  nic.driver.name = "nic.example.com";
+  galen::device_driver::AddFlags(
+      flags.AddCommand("gpu", "simulated GPUs, and what the kernel's log says of them",
+                       [&gpu] { return galen::device_driver::RunDriver(gpu); }),
+      Kind::kGpu, gpu);
+  galen::device_driver::AddFlags(
+      flags.AddCommand("nic", "network interfaces of this machine",
+                       [&nic] { return galen::device_driver::RunDriver(nic); }),
+      Kind::kNic, nic);
+  if (const auto code = flags.Parse(argc, argv)) return *code;
+  return flags.Run();
+}

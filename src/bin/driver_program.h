@@ -1,0 +1,12 @@
+// Runs a galen-driver as a process: its real loop, files, sockets, kernel log and signals.
+#pragma once
+
+#include "bin/driver_config.h"
+
+namespace galen::device_driver {
+
+// Blocks until a signal and a clean end. The exit code: 0, 64 when the configuration is wrong and
+// nothing was started, 1 when it could not start.
+int RunDriver(DriverConfig config);
+
+}  // namespace galen::device_driver

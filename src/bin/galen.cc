@@ -1,0 +1,7 @@
+// galen: what people type.
+#include "base/environment.h"
+#include "cli/app.h"
+
+int main(int argc, char** argv) {
+  return galen::cli::RunGalen(argc, argv, galen::ReadEnvironment());
+}

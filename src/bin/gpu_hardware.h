@@ -1,0 +1,49 @@
+// The GPUs of galen-driver: simulated ones, with the simulator's own service on the driver's
+// socket, and on demand the real kernel's log for what it says of their PCI addresses. Belongs to
+// its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/metrics.h"
+#include "bin/hardware.h"
+#include "probes/kernel_log.h"
+#include "probes/simulator.h"
+
+namespace galen::device_driver {
+
+class GpuHardware final : public Hardware {
+ public:
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+    probes::StateFile& state;
+    const probes::RuleTable& rules;
+  };
+
+  // `kernel_log` may be nullptr: then the kernel's log is not read. The same `seed` gives the same
+  // GPUs.
+  GpuHardware(Parts parts, int count, const std::string& seed,
+              std::unique_ptr<probes::KernelLogSource> kernel_log);
+
+  StatusOr<Inventory> Devices() override;
+  CdiEdits EditsFor(const std::string& device) const override;
+  void Serve(rpc::Dispatcher& dispatcher) override;
+  Status Start(HardwareEars& ears) override;
+  StatusOr<std::vector<probes::Sign>> Observe() override { return simulator_.Observe(); }
+
+ private:
+  Parts parts_;
+  probes::GpuSimulator simulator_;
+  std::unique_ptr<probes::KernelLogSource> kernel_log_source_;
+  std::unique_ptr<probes::KernelLog> kernel_log_;
+  HardwareEars* ears_ = nullptr;
+};
+
+}  // namespace galen::device_driver

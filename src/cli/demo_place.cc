@@ -1,0 +1,20 @@
+#include "cli/demo_place.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+namespace galen::cli {
+
+StatusOr<DemoPlace> DemoPlace::Make(const std::string& parent) {
+  std::string name = parent + "/galen-XXXXXX";
+  if (mkdtemp(name.data()) == nullptr) return ErrnoStatus(errno, "make a directory in " + parent);
+  return DemoPlace{name};
+}
+
+void DemoPlace::Remove() const {
+  std::error_code ignored;  // what cannot be removed stays in the temporary directory
+  std::filesystem::remove_all(directory, ignored);
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,69 @@
+// The demo's story: six things that happen to devices, each seen on the Pod through the API or the
+// demo has failed. Belongs to its session's thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/demo_programs.h"
+#include "cli/demo_screen.h"
+#include "cli/demo_stage.h"
+
+namespace galen::cli {
+
+class DemoStory {
+ public:
+  struct Settings {
+    bool kernel_log = false;
+  };
+
+  DemoStory(DemoStage& stage, DemoPrograms& programs, DemoScreen& screen, DemoPlace place,
+            Settings settings)
+      : stage_(stage),
+        programs_(programs),
+        screen_(screen),
+        place_(std::move(place)),
+        settings_(settings) {}
+
+  // Plays it through; the first step that was not seen ends it with a sentence that says which.
+  Status Play();
+
+  // "GPU fault on the Pod: 6 ms", one a measurement.
+  const std::vector<std::string>& measured() const { return measured_; }
+
+  // The Pods and classes that the story is about.
+  static std::string Manifest();
+  static bool WaitForPods(DemoStage& stage);
+
+ private:
+  // What a Pod's line must say for a step to be seen.
+  struct Expected {
+    std::string health;
+    std::string message;  // a part of it; "" = any
+  };
+
+  Status GpuFallsOffTheBus();
+  Status TemperatureClimbsAndFalls();
+  Status LinkGoesDownAndUp();
+  Status DriverDies();
+  Status AgentDies();
+
+  StatusOr<WallTime> InjectOn(const ObjectKey& pod, const std::string& sign);
+  StatusOr<WallTime> WriteXidToKernelLog(const ObjectKey& pod);
+  StatusOr<std::string> BusIdOf(const ObjectKey& pod);
+  // The time from `start` until the API told that `pod` says `expected`.
+  StatusOr<Duration> Seen(const ObjectKey& pod, const Expected& expected, WallTime start,
+                          Duration limit);
+  bool Says(const ObjectKey& pod, const Expected& expected) const;
+  void Finish(int step, const std::string& text);
+  void Measure(const std::string& what, Duration took);
+
+  DemoStage& stage_;
+  DemoPrograms& programs_;
+  DemoScreen& screen_;
+  const DemoPlace place_;
+  const Settings settings_;
+  std::vector<std::string> measured_;
+};
+
+}  // namespace galen::cli

@@ -1,0 +1,11 @@
+// Files of the source tree that the program carries with it.
+#pragma once
+
+#include <string_view>
+
+namespace galen::cli {
+
+extern const std::string_view kDemoManifest;     // src/cli/demo_manifest.yaml
+extern const std::string_view kDeviceHealthCrd;  // deploy/crds/nodedevicehealths.yaml
+
+}  // namespace galen::cli

@@ -1,0 +1,38 @@
+// The answer to "why": which devices a Pod holds, how they are, and the line of causes that led
+// there. Values and their picture; pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/claim.h"
+#include "model/health.h"
+
+namespace galen::cli {
+
+struct ExplainedDevice {
+  DeviceIdentity identity;
+  DeviceHealth health;
+  std::string claim;
+};
+
+// One thing that happened, as its teller put it.
+struct ExplainedStep {
+  WallTime time{};
+  std::string kind;  // "sign", "change", "kept", "told", "crash"
+  std::string text;
+  std::string source;  // "gpu.example.com, report 812"
+};
+
+struct Explanation {
+  ObjectKey pod;
+  std::string node;
+  std::vector<ExplainedDevice> devices;
+  std::vector<ExplainedStep> steps;  // oldest first
+  std::string note;                  // what could not be asked, or ""
+};
+
+// The picture that people read; ends in a newline.
+std::string Draw(const Explanation& explanation, WallTime now, bool colour);
+
+}  // namespace galen::cli

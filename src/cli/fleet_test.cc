@@ -1,0 +1,100 @@
+#include "cli/fleet.h"
+
+#include <gtest/gtest.h>
+
+namespace galen::cli {
+namespace {
+
+const DeviceId kGpu3{"gpu.example.com", "node-7", "gpu-3"};
+const DeviceId kGpu4{"gpu.example.com", "node-7", "gpu-4"};
+
+kube::ResourceSlice SliceOfNode7() {
+  kube::ResourceSlice slice;
+  slice.driver = "gpu.example.com";
+  slice.pool = slice.node = "node-7";
+  for (const std::string name : {"gpu-3", "gpu-4"}) {
+    kube::SliceDevice device;
+    device.name = name;
+    device.attributes["model"] = std::string("H200");
+    slice.devices.push_back(device);
+  }
+  return slice;
+}
+
+kube::NodeDeviceHealth HealthOfNode7(const DeviceId& device, HealthState state) {
+  kube::NodeDeviceHealth health;
+  health.node = "node-7";
+  kube::NodeDevice entry;
+  entry.identity.id = device;
+  entry.identity.serial = "1653";
+  entry.state = state;
+  entry.cause.code = "XidGpuLost";
+  health.devices.push_back(entry);
+  return health;
+}
+
+Claim ClaimOf(const DeviceId& device, const std::string& pod) {
+  Claim claim;
+  claim.key = {"train", pod + "-gpu"};
+  claim.devices.push_back({"gpu", device, "", false});
+  claim.reserved_for.push_back({{"train", pod}, "uid-" + pod});
+  return claim;
+}
+
+TEST(Fleet, JoinsWhatSlicesClaimsAndHealthSayOfADevice) {
+  const Fleet fleet = JoinFleet({.pods = {},
+                                 .claims = {ClaimOf(kGpu3, "trainer-0")},
+                                 .slices = {SliceOfNode7()},
+                                 .healths = {HealthOfNode7(kGpu3, HealthState::kUnhealthy)}});
+  ASSERT_EQ(fleet.devices.size(), 2u);
+  const DeviceView& worst = fleet.devices[0];
+  EXPECT_EQ(worst.identity, (DeviceIdentity{kGpu3, "1653", "H200"}));
+  EXPECT_EQ(worst.health.state, HealthState::kUnhealthy);
+  EXPECT_EQ(worst.node, "node-7");
+  EXPECT_EQ(worst.holders,
+            (std::vector<Holding>{{{"train", "trainer-0"}, "trainer-0-gpu", "gpu"}}));
+}
+
+TEST(Fleet, CallsADeviceThatNobodyToldOfUnknownNotHealthy) {
+  const Fleet fleet =
+      JoinFleet({.pods = {}, .claims = {}, .slices = {SliceOfNode7()}, .healths = {}});
+  for (const DeviceView& device : fleet.devices) {
+    EXPECT_EQ(device.health.state, HealthState::kUnknown);
+    EXPECT_EQ(device.health.cause.code, cause_code::kNotReported);
+  }
+}
+
+TEST(Fleet, TakesThePodsWordWhereNoAgentSpeaks) {
+  kube::Pod pod;
+  pod.meta.key = {"train", "trainer-1"};
+  pod.statuses.push_back({});
+  pod.statuses[0].allocated.push_back({"claim:gpu", {{ToString(kGpu4), "Unhealthy", "ECC"}}});
+  const Fleet fleet = JoinFleet(
+      {.pods = {pod}, .claims = {ClaimOf(kGpu4, "trainer-1")}, .slices = {}, .healths = {}});
+  ASSERT_EQ(fleet.devices.size(), 1u);
+  EXPECT_EQ(fleet.devices[0].health.state, HealthState::kUnhealthy);
+  EXPECT_EQ(fleet.devices[0].health.cause.message, "ECC");
+}
+
+TEST(Fleet, BelievesTheAgentBeforeThePod) {
+  kube::Pod pod;
+  pod.meta.key = {"train", "trainer-0"};
+  pod.statuses.push_back({});
+  pod.statuses[0].allocated.push_back({"claim:gpu", {{ToString(kGpu3), "Healthy", ""}}});
+  const Fleet fleet = JoinFleet({.pods = {pod},
+                                 .claims = {ClaimOf(kGpu3, "trainer-0")},
+                                 .slices = {},
+                                 .healths = {HealthOfNode7(kGpu3, HealthState::kUnhealthy)}});
+  EXPECT_EQ(fleet.devices[0].health.state, HealthState::kUnhealthy);
+}
+
+TEST(Fleet, ShowsTheWorstFirst) {
+  const Fleet fleet = JoinFleet({.pods = {},
+                                 .claims = {},
+                                 .slices = {SliceOfNode7()},
+                                 .healths = {HealthOfNode7(kGpu4, HealthState::kUnhealthy)}});
+  EXPECT_EQ(fleet.devices[0].identity.id, kGpu4);
+}
+
+}  // namespace
+}  // namespace galen::cli

@@ -1,0 +1,23 @@
+// What every command of `galen` may be told.
+#pragma once
+
+#include <string>
+
+#include "base/environment.h"
+#include "kube/config.h"
+
+namespace galen::cli {
+
+struct Options {
+  kube::KubeconfigOptions cluster;
+  std::string ns;                // -n; "" = all
+  std::string output = "table";  // table, wide, json or yaml
+  std::string agent_socket = "/run/galen/agent.sock";
+  bool colour = false;    // a terminal, and NO_COLOR is not set
+  bool terminal = false;  // standard output is one
+  Environment environment;
+
+  bool wide() const { return output == "wide"; }
+};
+
+}  // namespace galen::cli

@@ -1,0 +1,50 @@
+// One command's way to the cluster: runs its loop until the answer is there, so that a command
+// reads from top to bottom. Belongs to the thread that made it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/epoll_loop.h"
+#include "base/json.h"
+#include "base/posix_file_system.h"
+#include "cli/await.h"
+#include "cli/options.h"
+#include "kube/client.h"
+#include "kube/request.h"
+#include "kube/transport.h"
+#include "net/connection.h"
+
+namespace galen::cli {
+
+class Session {
+ public:
+  // Reads the kubeconfig; connects at the first question.
+  static StatusOr<std::unique_ptr<Session>> Open(EpollLoop& loop, const Options& options);
+
+  // The answer to one request. Unavailable is told in full sentences: what, where, what to do.
+  StatusOr<Json> Fetch(net::HttpRequest request);
+  // All objects of a kind, page by page.
+  StatusOr<std::vector<Json>> List(const kube::Resource& resource, const std::string& ns,
+                                   const kube::Selectors& selectors = {});
+
+  EpollLoop& loop() { return loop_; }
+  kube::Client& client() { return *client_; }
+  net::Dialer& dialer() { return *dialer_; }
+  const kube::ClusterConfig& config() const { return config_; }
+
+ private:
+  explicit Session(EpollLoop& loop) : loop_(loop) {}
+
+  EpollLoop& loop_;
+  PosixFileSystem files_;
+  kube::ClusterConfig config_;
+  std::unique_ptr<net::Dialer> dialer_;
+  std::unique_ptr<kube::ExecRunner> exec_;
+  std::unique_ptr<kube::Transport> transport_;
+  std::unique_ptr<kube::Client> client_;
+};
+
+}  // namespace galen::cli

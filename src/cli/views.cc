@@ -1,0 +1,126 @@
+#include "cli/views.h"
+
+#include <fmt/core.h>
+
+#include "cli/tone.h"
+
+namespace galen::cli {
+namespace {
+
+std::string Deadline(const DeviceView& device) {
+  if (!device.deadline_seconds) return "";
+  return fmt::format("{}s ({})", *device.deadline_seconds, device.deadline_source);
+}
+
+Table::Cell StateCell(const DeviceHealth& health) {
+  return {StateText(health), ToneOf(health.state)};
+}
+
+// "train/trainer-0, train/trainer-1"
+std::string HoldersText(const DeviceView& device) {
+  std::string text;
+  for (const Holding& holding : device.holders) {
+    text += (text.empty() ? "" : ", ") + ToString(holding.pod);
+  }
+  return text;
+}
+
+// The first of a node's list is its worst; a healthy one is nobody's worst.
+std::string WorstOf(const kube::NodeDeviceHealth& node) {
+  if (node.devices.empty() || node.devices[0].state == HealthState::kHealthy) return "";
+  return node.devices[0].identity.id.device;
+}
+
+bool Shown(const ViewOptions& options, const std::string& name) {
+  return options.name.empty() || options.name == name;
+}
+
+bool Shown(const ViewOptions& options, const Holding& holding) {
+  return (options.ns.empty() || options.ns == holding.pod.ns) && Shown(options, holding.pod.name);
+}
+
+// Columns that only -o wide shows, put at the end of a row or header.
+template <typename Cells>
+Cells Widen(Cells cells, const ViewOptions& options, const Cells& more) {
+  if (options.wide) cells.insert(cells.end(), more.begin(), more.end());
+  return cells;
+}
+
+using Header = std::vector<std::string>;
+using Row = std::vector<Table::Cell>;
+
+}  // namespace
+
+Table DevicesTable(const Fleet& fleet, const ViewOptions& options) {
+  Table table(
+      Widen(Header{"NODE", "DEVICE", "MODEL", "HEALTH", "SINCE", "REASON", "USED BY", "DETAIL"},
+            options, Header{"DRIVER", "POOL", "SERIAL", "DEADLINE"}));
+  for (const DeviceView& device : fleet.devices) {
+    const DeviceIdentity& identity = device.identity;
+    if (!Shown(options, identity.id.device)) continue;
+    table.Add(Widen(Row{device.node, identity.id.device, identity.model, StateCell(device.health),
+                        AgeText(device.health.since, options.now), device.health.cause.code,
+                        HoldersText(device), device.health.cause.message},
+                    options,
+                    Row{identity.id.driver, identity.id.pool, identity.serial, Deadline(device)}));
+  }
+  return table;
+}
+
+Table PodsTable(const Fleet& fleet, const ViewOptions& options) {
+  Table table(
+      Widen(Header{"NAMESPACE", "POD", "DEVICE", "MODEL", "HEALTH", "SINCE", "REASON", "DETAIL"},
+            options, Header{"NODE", "DRIVER", "CLAIM", "SERIAL", "DEADLINE"}));
+  for (const DeviceView& device : fleet.devices) {
+    const DeviceIdentity& identity = device.identity;
+    for (const Holding& holding : device.holders) {
+      if (!Shown(options, holding)) continue;
+      table.Add(Widen(
+          Row{holding.pod.ns, holding.pod.name, identity.id.device, identity.model,
+              StateCell(device.health), AgeText(device.health.since, options.now),
+              device.health.cause.code, device.health.cause.message},
+          options,
+          Row{device.node, identity.id.driver, holding.claim, identity.serial, Deadline(device)}));
+    }
+  }
+  return table;
+}
+
+Table NodesTable(const Fleet& fleet, const ViewOptions& options) {
+  Table table(
+      Widen(Header{"NODE", "DEVICES", "HEALTHY", "DEGRADED", "UNHEALTHY", "UNKNOWN", "WORST"},
+            options, Header{"ROLE", "AGENT", "UP"}));
+  for (const kube::NodeDeviceHealth& node : fleet.nodes) {
+    if (!Shown(options, node.node)) continue;
+    const kube::HealthSummary& summary = node.summary;
+    const auto count = [](int number, Tone tone) {
+      return Table::Cell(std::to_string(number), number > 0 ? tone : Tone::kPlain);
+    };
+    table.Add(
+        Widen(Row{node.node, std::to_string(summary.devices), std::to_string(summary.healthy),
+                  count(summary.degraded, Tone::kWarning), count(summary.unhealthy, Tone::kBad),
+                  count(summary.unknown, Tone::kFaint), WorstOf(node)},
+              options,
+              Row{node.agent_role, node.agent_version,
+                  AgeText(node.agent_since.value_or(WallTime{}), options.now)}));
+  }
+  return table;
+}
+
+Table DriversTable(const Fleet& fleet, const ViewOptions& options) {
+  Table table(Widen(Header{"NODE", "DRIVER", "HEALTH", "CONNECTED", "FOR"}, options,
+                    Header{"SERVICE", "ENDPOINT"}));
+  for (const kube::NodeDeviceHealth& node : fleet.nodes) {
+    for (const kube::NodeDriver& driver : node.drivers) {
+      if (!Shown(options, driver.name)) continue;
+      const Table::Cell connected(driver.connected_since ? "yes" : "no",
+                                  driver.connected_since ? Tone::kGood : Tone::kBad);
+      table.Add(Widen(Row{node.node, driver.name, driver.health, connected,
+                          AgeText(driver.connected_since.value_or(WallTime{}), options.now)},
+                      options, Row{driver.version, driver.endpoint}));
+    }
+  }
+  return table;
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,31 @@
+// The fleet as people and programs read it: tables for terminals, JSON for the rest. Pure.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "cli/fleet.h"
+#include "cli/table.h"
+
+namespace galen::cli {
+
+// What is shown of the fleet.
+struct ViewOptions {
+  bool wide = false;
+  std::string ns;    // Pods of this namespace only; "" = all
+  std::string name;  // the one of this name only; "" = all
+  WallTime now{};
+};
+
+Table DevicesTable(const Fleet& fleet, const ViewOptions& options);
+Table PodsTable(const Fleet& fleet, const ViewOptions& options);
+Table NodesTable(const Fleet& fleet, const ViewOptions& options);
+Table DriversTable(const Fleet& fleet, const ViewOptions& options);
+
+// The same as objects: {"items": [...]}; times in RFC 3339, states by name, nothing left out.
+Json DevicesJson(const Fleet& fleet, const ViewOptions& options);
+Json PodsJson(const Fleet& fleet, const ViewOptions& options);
+Json NodesJson(const Fleet& fleet, const ViewOptions& options);
+Json DriversJson(const Fleet& fleet, const ViewOptions& options);
+
+}  // namespace galen::cli

@@ -1,0 +1,160 @@
+#include "cli/why.h"
+
+#include <algorithm>
+
+#include "base/yaml.h"
+#include "cli/agent_link.h"
+#include "cli/get.h"
+#include "protos/galen/inspect/v1/inspect.pb.h"
+
+namespace galen::cli {
+namespace {
+
+namespace inspect = galen::inspect::v1;
+
+WallTime FromNanos(std::int64_t nanos) { return WallTime(std::chrono::nanoseconds(nanos)); }
+
+ExplainedDevice FromProto(const inspect::Device& device) {
+  ExplainedDevice explained;
+  explained.identity = {
+      {device.driver(), device.pool(), device.device()}, device.serial(), device.model()};
+  explained.health.id = explained.identity.id;
+  explained.health.state = ParseHealthState(device.state()).value_or(HealthState::kUnknown);
+  explained.health.share = device.share();
+  explained.health.since = FromNanos(device.since_unix_nanos());
+  explained.health.cause.code = device.cause().code();
+  explained.health.cause.message = device.cause().message();
+  if (device.holders_size() > 0) explained.claim = device.holders(0).claim();
+  return explained;
+}
+
+// What the agent of this node knows; NotFound when the Pod is not one of its.
+StatusOr<Explanation> AskAgent(Session& session, const Options& options, const ObjectKey& pod) {
+  ASSIGN_OR_RETURN(auto agent,
+                   AgentLink::Open(session.loop(), session.dialer(), options.agent_socket));
+  inspect::ExplainRequest request;
+  request.set_namespace_(pod.ns);
+  request.set_pod(pod.name);
+  ASSIGN_OR_RETURN(const auto answer, agent->Ask<inspect::ExplainResponse>(
+                                          "/galen.inspect.v1.Inspect/Explain", request));
+  Explanation explanation{
+      .pod = pod, .node = answer.node(), .devices = {}, .steps = {}, .note = ""};
+  for (const inspect::Device& device : answer.devices())
+    explanation.devices.push_back(FromProto(device));
+  for (const inspect::Step& step : answer.steps()) {
+    explanation.steps.push_back(
+        {FromNanos(step.unix_nanos()), step.kind(), step.text(), step.source()});
+  }
+  return explanation;
+}
+
+ExplainedStep FromEvent(const Json& event) {
+  const std::string& last = event["lastTimestamp"].AsString();
+  const std::string& time = last.empty() ? event["eventTime"].AsString() : last;
+  const std::string& source = event["source"]["component"].AsString();
+  return {ParseRfc3339(time).ok() ? *ParseRfc3339(time) : WallTime{}, "event",
+          event["reason"].AsString() + ": " + event["message"].AsString(),
+          source.empty() ? event["reportingComponent"].AsString() : source};
+}
+
+StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod) {
+  ASSIGN_OR_RETURN(const FleetObjects objects, FetchFleet(session, ""));
+  Explanation explanation{
+      .pod = pod.meta.key, .node = pod.node, .devices = {}, .steps = {}, .note = ""};
+  for (const DeviceView& device : JoinFleet(objects).devices) {
+    for (const Holding& holding : device.holders) {
+      if (holding.pod != pod.meta.key) continue;
+      explanation.devices.push_back({device.identity, device.health, holding.claim});
+    }
+  }
+  ASSIGN_OR_RETURN(
+      const std::vector<Json> events,
+      session.List(kube::kEvents, pod.meta.key.ns,
+                   {.field = "involvedObject.name=" + pod.meta.key.name, .label = ""}));
+  for (const Json& event : events) explanation.steps.push_back(FromEvent(event));
+  std::sort(explanation.steps.begin(), explanation.steps.end(),
+            [](const ExplainedStep& a, const ExplainedStep& b) { return a.time < b.time; });
+  explanation.note = "From the API server alone; on node " + pod.node +
+                     " the agent's socket tells more (--agent-socket).";
+  return explanation;
+}
+
+// The Pod that `key` names; with no namespace, the only one of that name anywhere.
+StatusOr<kube::Pod> FindPod(Session& session, const ObjectKey& key) {
+  ASSIGN_OR_RETURN(
+      const std::vector<Json> found,
+      session.List(kube::kPods, key.ns, {.field = "metadata.name=" + key.name, .label = ""}));
+  if (found.empty()) {
+    return NotFound("no Pod {} in {}", key.name,
+                    key.ns.empty() ? "any namespace" : "namespace " + key.ns);
+  }
+  if (found.size() > 1) {
+    std::string places;
+    for (const Json& pod : found) places += " " + pod["metadata"]["namespace"].AsString();
+    return InvalidArgument("Pod {} is in several namespaces:{}; choose one by -n", key.name,
+                           places);
+  }
+  return kube::DecodePod(found.front());
+}
+
+Json ToJson(const Explanation& explanation) {
+  Json::Array devices, steps;
+  for (const ExplainedDevice& device : explanation.devices) {
+    devices.push_back(Json::MakeObject({{"device", ToString(device.identity.id)},
+                                        {"serial", device.identity.serial},
+                                        {"model", device.identity.model},
+                                        {"state", ToString(device.health.state)},
+                                        {"since", FormatRfc3339(device.health.since, 3)},
+                                        {"code", device.health.cause.code},
+                                        {"message", device.health.cause.message},
+                                        {"claim", device.claim}}));
+  }
+  for (const ExplainedStep& step : explanation.steps) {
+    steps.push_back(Json::MakeObject({{"time", FormatRfc3339(step.time, 6)},
+                                      {"kind", step.kind},
+                                      {"text", step.text},
+                                      {"source", step.source}}));
+  }
+  return Json::MakeObject({{"namespace", explanation.pod.ns},
+                           {"pod", explanation.pod.name},
+                           {"node", explanation.node},
+                           {"devices", std::move(devices)},
+                           {"steps", std::move(steps)}});
+}
+
+}  // namespace
+
+StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns) {
+  const std::size_t slash = text.find('/');
+  const std::string before = slash == std::string::npos ? "" : text.substr(0, slash);
+  const std::string name = slash == std::string::npos ? text : text.substr(slash + 1);
+  if (name.empty() || name.find('/') != std::string::npos) {
+    return InvalidArgument("'{}' names no Pod: write NAME, pod/NAME or NAMESPACE/NAME", text);
+  }
+  const bool kind = before == "pod" || before == "pods" || before == "po";
+  if (before.empty() || kind) return ObjectKey{ns, name};
+  if (!ns.empty() && ns != before) {
+    return InvalidArgument("'{}' is not in namespace {}, which -n names", text, ns);
+  }
+  return ObjectKey{before, name};
+}
+
+StatusOr<std::string> Why(const Options& options, const std::string& pod) {
+  ASSIGN_OR_RETURN(const ObjectKey named, ParsePod(pod, options.ns));
+  ASSIGN_OR_RETURN(const auto loop, EpollLoop::Create());
+  ASSIGN_OR_RETURN(auto session, Session::Open(*loop, options));
+  const StatusOr<kube::Pod> found = FindPod(*session, named);
+  const ObjectKey key = found.ok() ? found->meta.key : named;
+  StatusOr<Explanation> explanation = AskAgent(*session, options, key);
+  // A Pod that is gone may still be known to the agent, a Pod of another node only to the API.
+  if (!explanation.ok()) {
+    if (!found.ok()) return found.status();
+    explanation = AskApi(*session, *found);
+  }
+  if (!explanation.ok()) return explanation.status();
+  if (options.output == "json") return ToJson(*explanation).DumpPretty(2) + "\n";
+  if (options.output == "yaml") return WriteYaml(ToJson(*explanation));
+  return Draw(*explanation, session->loop().WallNow(), options.colour);
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,22 @@
+#include "cluster_sim/api_calls.h"
+
+namespace galen::cluster_sim {
+
+void ApiCalls::Do(net::HttpRequest request, Answer answer) {
+  const std::uint64_t id = ++last_id_;
+  calls_[id] =
+      client_.Do(std::move(request), [this, id, answer = std::move(answer)](StatusOr<Json> result) {
+        Retire(id);
+        answer(std::move(result));
+      });
+}
+
+void ApiCalls::Retire(std::uint64_t id) {
+  answered_.push_back(std::move(calls_.extract(id).mapped()));
+  if (answered_.size() > 1) return;
+  loop_.Post([weak = std::weak_ptr<ApiCalls*>(self_)] {
+    if (const auto self = weak.lock()) (*self)->answered_.clear();
+  });
+}
+
+}  // namespace galen::cluster_sim

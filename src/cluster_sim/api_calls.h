@@ -1,0 +1,40 @@
+// Keeps requests to the API alive until they are answered, for parts that only want the answer.
+// Belongs to its loop; destroying it cancels what is under way.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "kube/client.h"
+
+namespace galen::cluster_sim {
+
+class ApiCalls {
+ public:
+  using Answer = std::function<void(StatusOr<Json>)>;
+
+  // The loop and the client outlive this.
+  ApiCalls(Loop& loop, kube::Client& client) : loop_(loop), client_(client) {}
+  ApiCalls(const ApiCalls&) = delete;
+
+  // `answer` runs once, later.
+  void Do(net::HttpRequest request, Answer answer);
+  std::size_t under_way() const { return calls_.size(); }
+
+ private:
+  void Retire(std::uint64_t id);
+
+  Loop& loop_;
+  kube::Client& client_;
+  std::uint64_t last_id_ = 0;
+  std::map<std::uint64_t, std::unique_ptr<net::HttpCall>> calls_;
+  // Answered, and still on the stack of their own callback: destroyed a turn later.
+  std::vector<std::unique_ptr<net::HttpCall>> answered_;
+  // Dies with this, so that a late turn finds nobody.
+  std::shared_ptr<ApiCalls*> self_ = std::make_shared<ApiCalls*>(this);
+};
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,49 @@
+// The cluster as its controllers see it: the kinds they all read, each followed once and shared.
+// Belongs to the loop. What a controller wrote is seen here a little later, never at once.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/log.h"
+#include "kube/informer.h"
+
+namespace galen::cluster_sim {
+
+class ClusterView {
+ public:
+  using Kind = kube::Informer<Json>;
+
+  // Names of indexes.
+  static constexpr const char* kByNode = "node";  // pods not done by spec.nodeName; "" = none yet
+  static constexpr const char* kByTemplate = "template";  // pods by "ns/template"
+  static constexpr const char* kByClaim = "claim";        // pods by "ns/claim"
+  static constexpr const char* kByPod = "pod";            // claims by uids of owner and holders
+  static constexpr const char* kByDevice = "device";  // claims by "driver/pool/device" they hold
+
+  // What is lent outlives the view.
+  ClusterView(Loop& loop, kube::Client& client, Random& random, Log& log);
+
+  // After every controller has added its listeners.
+  void Start();
+  // All kinds are known whole. Controllers do nothing before: half a view tells lies.
+  bool synced() const;
+  // Runs on each first list that completes the view.
+  void OnSynced(std::function<void()> callback) { on_synced_.push_back(std::move(callback)); }
+
+  Kind pods;
+  Kind nodes;
+  Kind claims;
+  Kind templates;
+  Kind classes;
+  Kind slices;
+  Kind taint_rules;
+
+ private:
+  void Prepare(Kind& kind, std::string_view name, Log& log);
+
+  std::vector<std::function<void()>> on_synced_;
+};
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,15 @@
+// JSONPath as printer columns use it: ".spec.a", ".metadata.labels['a\.b']", ".list[0].x",
+// ".list[-1]", ".list[*].x", ".conditions[?(@.type==\"Ready\")].status". Pure functions.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace galen::cluster_sim {
+
+// What the path leads to, in order; empty when nothing does, or when the path makes no sense.
+std::vector<Json> EvaluateJsonPath(std::string_view path, const Json& value);
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,78 @@
+// The kinds that the API serves: built-in ones and those that CustomResourceDefinitions add.
+// A Kind is an immutable value; the table belongs to the API's loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/json.h"
+#include "cluster_sim/refusal.h"
+#include "kube/resource.h"
+
+namespace galen::cluster_sim {
+
+// One column of `kubectl get`. Priority 1 shows with -o wide only.
+struct Column {
+  std::string name;
+  std::string type = "string";
+  std::string format = {};
+  std::string description = {};
+  int priority = 0;
+  std::string path = {};  // JSONPath into the object: ".spec.driver"; "" = made by code
+};
+
+struct Kind {
+  kube::Resource resource;
+  std::string singular;
+  std::string list_kind;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
+  std::vector<std::string> subresources;       // beside "status"
+  std::vector<std::string> selectable_fields;  // beside metadata.name and metadata.namespace
+  std::vector<Column> columns;                 // between NAME and AGE, or all when code makes them
+  bool has_status = false;                     // status is written by its subresource only
+  bool counts_generations = false;
+  bool custom = false;
+  bool needs_version_to_update = false;  // PUT must carry the resourceVersion
+  bool put_creates = false;              // PUT of a missing object creates it
+  // Structural schema of the whole object. Shared because requests under way outlive a change.
+  std::shared_ptr<const Json> schema = {};
+
+  // Where its objects are stored: the same for all versions of a resource.
+  std::string collection() const { return resource.group + "/" + resource.plural; }
+  Subject subject(std::string_view name = "") const {
+    return {resource.group, resource.plural, resource.kind, std::string(name)};
+  }
+};
+// Shared because requests and watches under way keep the kind they began with.
+using KindRef = std::shared_ptr<const Kind>;
+
+class KindTable {
+ public:
+  // With the built-in kinds.
+  KindTable();
+
+  // Replaces the kind of the same group, version and plural.
+  void Put(Kind kind);
+  // All versions of it.
+  void Remove(std::string_view group, std::string_view plural);
+
+  KindRef Find(std::string_view group, std::string_view version, std::string_view plural) const;
+  // Any version; null: none.
+  KindRef FindCollection(std::string_view collection) const;
+  bool HasVersion(std::string_view group, std::string_view version) const;
+  // In order of group, version (newest first) and plural.
+  std::vector<KindRef> all() const;
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;  // group, plural, version
+  std::map<Key, KindRef> kinds_;
+};
+
+std::vector<Kind> BuiltInKinds();
+
+}  // namespace galen::cluster_sim

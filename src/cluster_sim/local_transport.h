@@ -1,0 +1,28 @@
+// An API client in the same process as the API: requests go to the handler by way of the loop, not
+// of a socket. Speaks the seam of a real connection. Belongs to its loop.
+#pragma once
+
+#include <memory>
+
+#include "base/loop.h"
+#include "net/http.h"
+
+namespace galen::cluster_sim {
+
+class LocalTransport final : public net::HttpClient {
+ public:
+  // `headers` go with every request (Authorization, User-Agent). What is lent outlives this and
+  // every call; calls die before it.
+  LocalTransport(Loop& loop, net::HttpHandler& handler, net::Headers headers = {})
+      : loop_(loop), handler_(handler), headers_(std::move(headers)) {}
+
+  std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
+                                      net::HttpResponseSink& sink) override;
+
+ private:
+  Loop& loop_;
+  net::HttpHandler& handler_;
+  const net::Headers headers_;
+};
+
+}  // namespace galen::cluster_sim

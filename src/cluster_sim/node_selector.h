@@ -1,0 +1,16 @@
+// Whether a node is among those that a selector of nodes means. Pure.
+// Source of the rules: the NodeSelector type of the core/v1 API.
+#pragma once
+
+#include "base/json.h"
+
+namespace galen::cluster_sim {
+
+// `selector` is a core/v1 NodeSelector: one of its terms must match; none matches nothing.
+// Operators this does not know match nothing.
+bool MatchesNodeSelector(const Json& selector, const Json& node);
+
+// `labels` as in a Pod's spec.nodeSelector: each must be on the node with that value.
+bool HasLabels(const Json& labels, const Json& node);
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,92 @@
+// Every object of the API at its newest version, and the last changes of each collection.
+// One counter numbers all changes; it is what clients know as resourceVersion. Belongs to the
+// API's loop. Objects are immutable snapshots, shared with the history and with readers.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "cluster_sim/refusal.h"
+#include "model/claim.h"
+
+namespace galen::cluster_sim {
+
+// Shared because the store, its history and answers under way read the same immutable value.
+using Snapshot = std::shared_ptr<const Json>;
+
+// One write: `before` is null for a new object, `after` for one that is gone.
+struct Change {
+  std::uint64_t version = 0;
+  ObjectKey key;
+  Snapshot before;
+  Snapshot after;
+};
+
+class ObjectStore {
+ public:
+  struct Options {
+    // Versions start after this; a start later in time must begin higher, so that a client of an
+    // earlier life is told to list again.
+    std::uint64_t first_version = 1;
+    // Changes kept a collection. A watch or page older than these is answered with 410.
+    std::size_t history_max = 8192;
+  };
+  // Hears of every change, right after it was made.
+  using OnChange = std::function<void(const std::string& collection, const Change& change)>;
+
+  explicit ObjectStore(Options options)
+      : options_(options), version_(options.first_version), loaded_(options.first_version) {}
+
+  void AddListener(OnChange listener) { listeners_.push_back(std::move(listener)); }
+
+  // Puts an object as it was before the process started; nobody is told, no version is spent.
+  void Load(const std::string& collection, const ObjectKey& key, Json object);
+  void Unload(const std::string& collection, const ObjectKey& key);
+  // From here on versions are above `version`, and history older than it counts as forgotten.
+  void StartAt(std::uint64_t version);
+
+  // Writes the object with a new metadata.resourceVersion and gives it back.
+  Snapshot Put(const std::string& collection, const ObjectKey& key, Json object);
+  // Gives the object's last state, with the version of its removal. REQUIRES: it exists.
+  Snapshot Remove(const std::string& collection, const ObjectKey& key);
+
+  Snapshot Get(const std::string& collection, const ObjectKey& key) const;  // null: none
+  // In order of namespace and name; `ns` "" is all namespaces.
+  std::vector<Snapshot> List(const std::string& collection, const std::string& ns) const;
+  // The same as it was at `version`; nullopt when that is further back than the history.
+  std::optional<std::vector<Snapshot>> ListAt(const std::string& collection, const std::string& ns,
+                                              std::uint64_t version) const;
+  std::vector<std::string> Collections() const;
+
+  std::uint64_t version() const { return version_; }
+  // Changes after this version are all still known.
+  std::uint64_t OldestKnown(const std::string& collection) const;
+  // The first change after `version`, or null. Stays valid until the next write.
+  const Change* NextChange(const std::string& collection, std::uint64_t version) const;
+
+ private:
+  using Objects = std::map<ObjectKey, Snapshot>;
+  struct Collection {
+    Objects objects;
+    std::deque<Change> history;
+    std::uint64_t forgotten = 0;  // version of the newest change that fell out of the history
+  };
+
+  const Collection* Find(const std::string& collection) const;
+  void Record(const std::string& collection, Change change);
+
+  const Options options_;
+  std::uint64_t version_;
+  std::uint64_t loaded_;
+  std::map<std::string, Collection> collections_;
+  std::vector<OnChange> listeners_;
+};
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,15 @@
+// OpenAPI v3 documents of the kinds served, as far as kubectl explain, apply and its field
+// validation read them. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cluster_sim/discovery.h"
+
+namespace galen::cluster_sim {
+
+// "/openapi/v3" and what it points to, and "/openapi/v2"; nullopt for anything else.
+std::optional<Document> OpenApi(const std::string& path, const KindTable& kinds);
+
+}  // namespace galen::cluster_sim

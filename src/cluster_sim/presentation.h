@@ -1,0 +1,31 @@
+// In which form a client wants to see objects: whole, as a table (what kubectl get shows), or only
+// their metadata. Values; free of threads.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "cluster_sim/api_request.h"
+#include "cluster_sim/kinds.h"
+#include "cluster_sim/object_store.h"
+
+namespace galen::cluster_sim {
+
+struct Presentation {
+  enum class Form { kObject, kTable, kMetadata };
+  Form form = Form::kObject;
+  // What each row of a table carries of its object.
+  enum class Include { kMetadata, kObject, kNothing };
+  Include include = Include::kMetadata;
+
+  Json One(const Kind& kind, const Json& object, WallTime now) const;
+  // `meta` is the list's own: resourceVersion, continue, remainingItemCount.
+  Json Many(const Kind& kind, const std::vector<Snapshot>& objects, Json meta, WallTime now) const;
+};
+
+// From Accept and ?includeObject=; 406 when nothing that is asked for can be given.
+Outcome<Presentation> ReadPresentation(const ApiRequest& request);
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,45 @@
+// Everything below /api and /apis that is about objects: turns a request into reads and writes.
+// Belongs to the API's loop.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cluster_sim/api_request.h"
+#include "cluster_sim/object_deleter.h"
+#include "cluster_sim/object_reader.h"
+#include "cluster_sim/object_writer.h"
+#include "cluster_sim/pod_actions.h"
+
+namespace galen::cluster_sim {
+
+class ResourceApi {
+ public:
+  // What is lent outlives this.
+  ResourceApi(Loop& loop, Random& random, ObjectStore& store, const KindTable& kinds);
+
+  // An answer at once, or a watch to begin.
+  using Answer = std::variant<Written, WatchHub::Spec>;
+  Outcome<Answer> Do(const ApiRequest& request, const KindRef& kind);
+
+  // The verb of authorization: "get", "list", "watch", "create", …
+  static std::string VerbOf(const ApiRequest& request);
+
+ private:
+  Outcome<Written> Read(const ApiRequest& request, const Kind& kind);
+  Outcome<Written> Post(const ApiRequest& request, const WriteTarget& target);
+  Outcome<Written> Put(const ApiRequest& request, const WriteTarget& target);
+  Outcome<Written> Patch(const ApiRequest& request, const WriteTarget& target);
+  Outcome<Written> Delete(const ApiRequest& request, const Kind& kind);
+  Outcome<Written> DeleteCollection(const ApiRequest& request, const Kind& kind);
+
+  Loop& loop_;
+  ObjectStore& store_;
+  ObjectReader reader_;
+  ObjectWriter writer_;
+  ObjectDeleter deleter_;
+  PodActions pods_;
+};
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,79 @@
+// Tested by tests/contract.
+#include "cluster_sim/rules.h"
+
+#include "cluster_sim/base64.h"
+#include "cluster_sim/claim_rules.h"
+#include "cluster_sim/custom_definition.h"
+#include "cluster_sim/pod_rules.h"
+
+namespace galen::cluster_sim {
+namespace {
+
+bool Is(const Kind& kind, const kube::Resource& resource) { return kind.resource == resource; }
+
+void PrepareNamespace(Json& ns) {
+  ns["spec"]["finalizers"] = Json::MakeArray({"kubernetes"});
+  ns["status"]["phase"] = "Active";
+  ns["metadata"]["labels"]["kubernetes.io/metadata.name"] = ns["metadata"]["name"];
+}
+
+// stringData is a way in for people: it is stored as data.
+void PrepareSecret(Json& secret) {
+  const Json plain = std::as_const(secret)["stringData"];
+  for (const auto& [key, value] : plain.members()) {
+    secret["data"][key] = EncodeBase64(value.AsString());
+  }
+  secret.Erase("stringData");
+}
+
+}  // namespace
+
+void PrepareNew(const Kind& kind, Json& object, WallTime now) {
+  if (Is(kind, kube::kNamespaces)) PrepareNamespace(object);
+  if (Is(kind, kube::kPods)) PrepareNewPod(object);
+  if (kind.resource.kind == "Secret") PrepareSecret(object);
+  if (Is(kind, kube::kDeviceTaintRules)) StampRuleTaint(object, now);
+  if (Is(kind, kube::kResourceSlices)) StampSliceTaints(object, now);
+  if (Is(kind, kube::kResourceClaims)) FillRequestCounts(object["spec"]);
+  if (Is(kind, kube::kResourceClaimTemplates)) FillRequestCounts(object["spec"]["spec"]);
+  if (Is(kind, kube::kCustomResourceDefinitions)) PrepareDefinition(object, now);
+}
+
+void PrepareChanged(const Kind& kind, const Json& before, Json& after, WallTime now) {
+  if (Is(kind, kube::kDeviceTaintRules)) StampRuleTaint(after, now);
+  if (Is(kind, kube::kResourceSlices)) StampSliceTaints(after, now);
+  if (Is(kind, kube::kResourceClaims)) FillRequestCounts(after["spec"]);
+  if (Is(kind, kube::kResourceClaimTemplates)) FillRequestCounts(after["spec"]["spec"]);
+  if (Is(kind, kube::kCustomResourceDefinitions)) PrepareDefinition(after, now);
+  if (kind.resource.kind == "Secret") PrepareSecret(after);
+  if (Is(kind, kube::kPods)) KeepPodQosClass(before, after);
+}
+
+Faults CheckObject(const Kind& kind, const Json& object) {
+  if (Is(kind, kube::kPods)) return CheckPod(object);
+  if (Is(kind, kube::kResourceClaims)) return CheckClaimSpec(object["spec"], "spec");
+  if (Is(kind, kube::kResourceClaimTemplates)) {
+    return CheckClaimSpec(object["spec"]["spec"], "spec.spec");
+  }
+  if (Is(kind, kube::kResourceSlices)) return CheckSlice(object);
+  if (Is(kind, kube::kDeviceTaintRules)) return CheckTaintRule(object);
+  if (Is(kind, kube::kCustomResourceDefinitions)) return CheckDefinition(object);
+  return {};
+}
+
+Faults CheckChange(const Kind& kind, const Json& before, const Json& after,
+                   const std::string& subresource) {
+  if (Is(kind, kube::kPods)) return CheckPodChange(before, after, subresource);
+  if (Is(kind, kube::kResourceClaims)) return CheckClaimChange(before, after);
+  if (Is(kind, kube::kResourceSlices)) return CheckSliceChange(before, after);
+  if (Is(kind, kube::kResourceClaimTemplates) && before["spec"] != after["spec"]) {
+    return {InvalidFault("spec", after["spec"], "field is immutable")};
+  }
+  return {};
+}
+
+bool StatusWritesMeta(const Kind& kind) {
+  return Is(kind, kube::kPods) || Is(kind, kube::kNodes) || Is(kind, kube::kNamespaces);
+}
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,77 @@
+// Gives Pods without a node a node, and their claims devices there, by first fit. Does what
+// kube-scheduler does for Pods that name "default-scheduler" or nobody. Belongs to the loop.
+// One Pod at a time: what was decided is remembered until it is seen as written, so that a watch
+// that lags never makes it hand a device out twice.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/work_queue.h"
+#include "cluster_sim/api_calls.h"
+#include "cluster_sim/cluster_view.h"
+#include "cluster_sim/event_recorder.h"
+#include "cluster_sim/placement.h"
+
+namespace galen::cluster_sim {
+
+class Scheduler {
+ public:
+  // Before view.Start(). What is lent outlives the scheduler.
+  Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random& random, Log& log);
+
+  static constexpr const char* kName = "default-scheduler";
+  // Changes of the cluster are gathered for this long before waiting Pods are looked at again.
+  static constexpr Duration kGatherDelay = std::chrono::milliseconds(20);
+
+ private:
+  using Queue = WorkQueue<ObjectKey>;
+
+  // An allocation that was sent. It was sent for one version of its claim: once a later version is
+  // seen, either that holds it or it never will.
+  struct Assumed {
+    std::string uid;
+    Json allocation;
+    std::uint64_t sent_for = 0;
+    bool written = false;  // the server said so; otherwise it may or may not be
+  };
+  // A placement being written: claims one after the other, then the binding.
+  struct Job {
+    Json pod;
+    Placement placement;
+    std::size_t next_claim = 0;
+    Queue::Done done;
+  };
+
+  void MarkWaiting();
+  void OnClaim(const ObjectKey& key, const Json* after);
+  void SettleAssumed(const ObjectKey& key, const Json* seen);
+  void LookAt(const ObjectKey& key, Queue::Done done);
+  bool AwaitsOwnWrites(const Json& pod) const;
+  PlacementFacts Facts();
+  bool InUse(const DeviceId& device) const;
+  const Json& AllocationOf(const Json& claim) const;
+
+  void Advance();
+  void WriteClaim(ClaimPlacement& claim);
+  void WriteClaimStatus(Json claim, const Json& allocation);
+  void OnClaimStatus(const ObjectKey& key, const StatusOr<Json>& answer);
+  void Bind();
+  void End(const Status& status);
+
+  // Takes back a claim that only `pod` holds, so that the Pod can go to another node.
+  bool ReleaseOne(const Json& pod, const Queue::Done& done);
+  void Refuse(const Json& pod, const Status& why, Queue::Done done);
+
+  Loop& loop_;
+  ClusterView& view_;
+  EventRecorder events_;
+  ApiCalls calls_;
+  std::optional<DeviceInventory> inventory_;  // empty: slices or rules changed since
+  std::map<ObjectKey, Assumed> assumed_;
+  std::optional<Job> job_;
+  Queue queue_;
+};
+
+}  // namespace galen::cluster_sim

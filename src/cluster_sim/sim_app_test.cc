@@ -1,0 +1,95 @@
+#include "cluster_sim/sim_app.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/epoll_loop.h"
+#include "base/fake_file_system.h"
+#include "base/yaml.h"
+
+namespace galen::cluster_sim {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+Status Check(std::string listen, bool allow_remote = false) {
+  SimOptions options;
+  options.listen = std::move(listen);
+  options.allow_remote = allow_remote;
+  return CheckOptions(options);
+}
+
+TEST(SimOptions, OnlyLoopbackUnlessRemoteIsAllowed) {
+  for (const char* listen : {"127.0.0.1:0", "localhost:6443", "[::1]:6443", "127.8.8.8:1"}) {
+    EXPECT_TRUE(Check(listen).ok()) << listen;
+  }
+  for (const char* listen : {"0.0.0.0:6443", "[::]:6443", "192.168.1.4:6443", "example.com:1"}) {
+    EXPECT_THAT(Check(listen).message(), HasSubstr("--allow-remote")) << listen;
+    EXPECT_TRUE(Check(listen, true).ok()) << listen;
+  }
+}
+
+TEST(SimOptions, AnAddressNeedsHostAndPort) {
+  for (const char* listen : {"", "6443", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "::1:6443"}) {
+    EXPECT_THAT(Check(listen, true).message(), HasSubstr("want host:port")) << listen;
+  }
+}
+
+TEST(SimOptions, EveryFaultIsNamedAtOnce) {
+  SimOptions options;
+  options.listen = "nowhere";
+  options.node_count = -1;
+  options.nodes = {"Bad Name"};
+  const Status status = CheckOptions(options);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("--listen"));
+  EXPECT_THAT(status.message(), HasSubstr("--nodes is -1"));
+  EXPECT_THAT(status.message(), HasSubstr("\"Bad Name\" is no node name"));
+}
+
+class SimAppTest : public ::testing::Test {
+ protected:
+  StatusOr<std::unique_ptr<SimApp>> Start(const SimOptions& options) {
+    return SimApp::Start(*loop_, files_, random_, NullLog(), options);
+  }
+
+  std::unique_ptr<EpollLoop> loop_ = EpollLoop::Create().value();
+  FakeFileSystem files_;
+  Random random_{1};
+};
+
+TEST_F(SimAppTest, WritesAKubeconfigThatNamesWhereItServes) {
+  SimOptions options;
+  options.kubeconfig_out = "/kubeconfig";
+  const auto app = Start(options);
+  ASSERT_TRUE(app.ok()) << app.status().message();
+  EXPECT_THAT((*app)->url(), StartsWith("https://127.0.0.1:"));
+  const Json config = ParseYaml(files_.Read("/kubeconfig").value()).value();
+  EXPECT_EQ(config["clusters"][std::size_t{0}]["cluster"]["server"].AsString(), (*app)->url());
+}
+
+TEST_F(SimAppTest, ATokenFileThatCannotBeReadStopsItBeforeItListens) {
+  SimOptions options;
+  options.token_file = "/tokens";
+  options.kubeconfig_out = "/kubeconfig";
+  EXPECT_EQ(Start(options).status().code(), Code::kNotFound);
+  ASSERT_TRUE(files_.WriteAtomically("/tokens", "nonsense\n", 0600).ok());
+  EXPECT_THAT(Start(options).status().message(), StartsWith("/tokens: line 1"));
+  EXPECT_FALSE(files_.Read("/kubeconfig").ok());
+}
+
+TEST_F(SimAppTest, StopsWhenAskedTo) {
+  const auto app = Start({});
+  ASSERT_TRUE(app.ok());
+  bool stopped = false;
+  (*app)->Stop([&] {
+    stopped = true;
+    loop_->Stop();
+  });
+  loop_->Run();
+  EXPECT_TRUE(stopped);
+}
+
+}  // namespace
+}  // namespace galen::cluster_sim

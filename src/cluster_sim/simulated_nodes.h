@@ -1,0 +1,96 @@
+// Hollow kubelets: nodes that run nothing and say that they run what was bound to them. For demos
+// and scale runs. All simulated nodes of a process in one part, because they share one view.
+// Belongs to the loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/work_queue.h"
+#include "cluster_sim/api_calls.h"
+#include "cluster_sim/cluster_view.h"
+
+namespace galen::cluster_sim {
+
+// What happens to a Pod's claims on its node before its containers start and after they ended.
+class ClaimPreparer {
+ public:
+  virtual ~ClaimPreparer() = default;
+  // `done` once, now or later. Both are repeated after a failure and must not mind.
+  virtual void Prepare(const Json& pod, std::function<void(const Status&)> done) = 0;
+  virtual void Unprepare(const Json& pod, std::function<void(const Status&)> done) = 0;
+};
+
+// For nodes whose drivers nobody calls.
+class NoPreparation final : public ClaimPreparer {
+ public:
+  void Prepare(const Json&, std::function<void(const Status&)> done) override { done(OkStatus()); }
+  void Unprepare(const Json&, std::function<void(const Status&)> done) override {
+    done(OkStatus());
+  }
+};
+
+struct SimulatedNodeOptions {
+  std::string name;
+  std::map<std::string, std::string> labels = {};
+  // Somebody else runs its Pods: our agent in the manager role. Only the Node object is kept.
+  bool is_virtual = false;
+  int pods_max = 110;
+};
+
+class SimulatedNodes {
+ public:
+  // Before view.Start(). What is lent outlives this.
+  SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& client, Random& random, Log& log,
+                 ClaimPreparer& preparer);
+
+  // AlreadyExists, or InvalidArgument for a name that Kubernetes would not take.
+  Status Add(SimulatedNodeOptions options);
+  // Says that the node is (not) ready. NotFound when it is none of ours.
+  Status SetReady(const std::string& node, bool ready);
+  // Ends a container, as if its program had. Nothing happens when it does not run by then.
+  void Crash(const ObjectKey& pod, const std::string& container, int exit_code);
+
+  static constexpr std::size_t kNodesMax = 10'000;
+
+ private:
+  using PodQueue = WorkQueue<ObjectKey>;
+  using NodeQueue = WorkQueue<std::string>;
+
+  struct Node {
+    SimulatedNodeOptions options;
+    bool ready = true;
+    std::size_t index = 0;  // gives addresses
+  };
+  struct CrashOrder {
+    std::string container;
+    int exit_code = 0;
+  };
+
+  bool Runs(const Json& pod) const;
+  void LookAtNode(const std::string& name, NodeQueue::Done done);
+  void LookAtPod(const ObjectKey& key, PodQueue::Done done);
+  bool ClaimsAreReady(const Json& pod) const;
+  void StartPod(const Json& pod, PodQueue::Done done);
+  void StopPod(const Json& pod, PodQueue::Done done);
+  void CrashPod(const Json& pod, PodQueue::Done done);
+  void PatchPod(const Json& pod, const Json& patch, PodQueue::Done done);
+
+  Loop& loop_;
+  ClusterView& view_;
+  Log& log_;
+  ClaimPreparer& preparer_;
+  ApiCalls calls_;
+  std::map<std::string, Node> nodes_;
+  std::map<ObjectKey, std::vector<CrashOrder>> crashes_;
+  std::set<std::string> prepared_;  // uids of Pods
+  std::size_t last_pod_address_ = 0;
+  NodeQueue node_queue_;
+  PodQueue pod_queue_;
+};
+
+}  // namespace galen::cluster_sim

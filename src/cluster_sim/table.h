@@ -1,0 +1,17 @@
+// What `kubectl get` prints: a meta.k8s.io/v1 Table with the columns of a kind. Pure functions.
+#pragma once
+
+#include <vector>
+
+#include "base/time.h"
+#include "cluster_sim/kinds.h"
+
+namespace galen::cluster_sim {
+
+// The kind's columns as columnDefinitions.
+Json TableColumns(const Kind& kind);
+
+// One cell for each column.
+Json TableCells(const Kind& kind, const Json& object, WallTime now);
+
+}  // namespace galen::cluster_sim

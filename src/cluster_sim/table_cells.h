@@ -1,0 +1,14 @@
+// The cells of `kubectl get` that are more than a field of the object. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "base/time.h"
+#include "cluster_sim/kinds.h"
+
+namespace galen::cluster_sim {
+
+// The cell of a built-in kind's column that has no path.
+Json MadeCell(const Kind& kind, const std::string& column, const Json& object, WallTime now);
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,35 @@
+// Which taints somebody puts up with. The same rules hold for taints of nodes and of devices.
+// Source of the rules:
+// https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "model/taint.h"
+
+namespace galen::cluster_sim {
+
+struct Toleration {
+  std::string key;      // "" with Exists: every key
+  bool exists = false;  // operator Exists; otherwise Equal
+  std::string value;
+  std::string effect;  // "": every effect
+
+  bool operator==(const Toleration&) const = default;
+};
+
+// Reads `tolerations` of a Pod or of a device request.
+std::vector<Toleration> ReadTolerations(const Json& tolerations);
+
+// Reads `taints` of a Node or of a device. Effects that forbid nothing become TaintEffect::kNone.
+std::vector<DeviceTaint> ReadTaints(const Json& taints);
+
+bool Tolerates(const std::vector<Toleration>& tolerations, const DeviceTaint& taint);
+
+// The first taint that keeps newcomers away and is not tolerated, or nullptr.
+const DeviceTaint* Repelling(const std::vector<DeviceTaint>& taints,
+                             const std::vector<Toleration>& tolerations);
+
+}  // namespace galen::cluster_sim

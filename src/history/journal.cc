@@ -1,0 +1,170 @@
+#include "history/journal.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "history/segment.h"
+
+namespace galen::history {
+namespace {
+
+constexpr std::string_view kCorruptMark = ".corrupt-";
+// What an atomic write that a crash has ended leaves behind.
+constexpr std::string_view kTemporaryMark = ".tmp-";
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+StatusOr<Journal::Replayed> Journal::Open(FileSystem& files, std::string directory) {
+  RETURN_IF_ERROR(Annotate(files.MakeDirectories(directory), "open the journal"));
+  Replayed replayed;
+  replayed.journal = std::unique_ptr<Journal>(new Journal(files, std::move(directory)));
+  RETURN_IF_ERROR(Annotate(replayed.journal->Replay(replayed), "open the journal"));
+  return replayed;
+}
+
+Status Journal::Replay(Replayed& into) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(directory_));
+  std::vector<std::uint64_t> numbers;
+  for (const std::string& name : names) {
+    if (const auto number = ParseSegmentName(name)) numbers.push_back(*number);
+    if (Contains(name, kTemporaryMark)) RETURN_IF_ERROR(files_.Remove(directory_ + "/" + name));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  for (const std::uint64_t number : numbers) ReplaySegment(number, into);
+  return OkStatus();
+}
+
+void Journal::ReplaySegment(std::uint64_t number, Replayed& into) {
+  last_ = number;
+  const std::string name = SegmentName(number);
+  const StatusOr<std::string> bytes = files_.Read(PathOf(number));
+  if (!bytes.ok()) {
+    into.notes.push_back(
+        fmt::format("journal segment {} is left out: {}", name, bytes.status().message()));
+    return;
+  }
+  SegmentContent content = ReadSegment(*bytes);
+  if (content.kind == SegmentKind::kSnapshot) {
+    // A crash came between the snapshot and the removal of what it replaces.
+    for (const std::uint64_t older : std::exchange(segments_, {})) {
+      if (const Status removed = files_.Remove(PathOf(older)); !removed.ok()) {
+        into.notes.push_back(removed.message());
+      }
+    }
+    into.records.clear();
+    bytes_ = 0;
+  }
+  segments_.push_back(number);
+  bytes_ += content.good_bytes;
+  std::move(content.records.begin(), content.records.end(), std::back_inserter(into.records));
+  if (content.fault.empty()) return;
+  const Status done = Quarantine(name, *bytes, content.good_bytes);
+  into.notes.push_back(
+      fmt::format("journal segment {} is broken ({}): {} of {} bytes are kept, {}", name,
+                  content.fault, content.good_bytes, bytes->size(),
+                  done.ok() ? "the whole file is beside it as *.corrupt-N" : done.message()));
+}
+
+// Copied, not renamed: were we to end between two steps, a rename would take the good prefix along.
+Status Journal::Quarantine(const std::string& name, std::string_view bytes,
+                           std::size_t good_bytes) {
+  RETURN_IF_ERROR(DropOldestCorrupt());
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(directory_));
+  std::string beside;
+  for (int n = 1; beside.empty() || std::count(names.begin(), names.end(), beside) != 0; ++n) {
+    beside = fmt::format("{}{}{}", name, kCorruptMark, n);
+  }
+  RETURN_IF_ERROR(files_.WriteAtomically(directory_ + "/" + beside, bytes));
+  const std::string path = directory_ + "/" + name;
+  if (good_bytes > 0) return files_.WriteAtomically(path, bytes.substr(0, good_bytes));
+  segments_.pop_back();
+  return files_.Remove(path);
+}
+
+Status Journal::DropOldestCorrupt() {
+  ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(directory_));
+  std::erase_if(names, [](const std::string& name) { return !Contains(name, kCorruptMark); });
+  for (std::size_t i = 0; i + kCorruptFilesMax <= names.size(); ++i) {
+    RETURN_IF_ERROR(files_.Remove(directory_ + "/" + names[i]));
+  }
+  return OkStatus();
+}
+
+Status Journal::Append(std::string_view payload) {
+  if (payload.empty() || payload.size() > kRecordBytesMax) {
+    return InvalidArgument("append to the journal: a record of {} bytes, 1 to {} fit",
+                           payload.size(), kRecordBytesMax);
+  }
+  if (pending_.size() + payload.size() > kPendingBytesMax) {
+    return ResourceExhausted("append to the journal: {} bytes wait for a disk that does not write",
+                             pending_.size());
+  }
+  AppendFrame(pending_, payload);
+  ++pending_records_;
+  return OkStatus();
+}
+
+Status Journal::Sync() {
+  if (pending_.empty()) return OkStatus();
+  trouble_ = Annotate(WritePending(), "write the journal");
+  if (!trouble_.ok()) {
+    LeaveSegment();
+    return trouble_;
+  }
+  records_written_ += std::exchange(pending_records_, 0);
+  pending_.clear();
+  return OkStatus();
+}
+
+Status Journal::WritePending() {
+  if (!file_) {
+    ASSIGN_OR_RETURN(file_, files_.OpenAppend(PathOf(last_ + 1)));
+    segments_.push_back(++last_);
+    has_synced_ = false;
+  }
+  std::string bytes(has_synced_ ? "" : HeaderOf(SegmentKind::kContinuation));
+  bytes += pending_;
+  RETURN_IF_ERROR(file_->Append(bytes));
+  RETURN_IF_ERROR(file_->Sync());
+  has_synced_ = true;
+  bytes_ += bytes.size();
+  bytes_written_ += bytes.size();
+  return OkStatus();
+}
+
+// After an error nobody knows where the open segment ends. What was synced in it stays; a segment
+// with nothing in it goes, so that a disk that is full for an hour is not filled with names.
+void Journal::LeaveSegment() {
+  if (!std::exchange(file_, nullptr) || has_synced_) return;
+  if (files_.Remove(PathOf(last_)).ok()) segments_.pop_back();
+}
+
+Status Journal::Compact(const std::vector<std::string>& records) {
+  std::string bytes(HeaderOf(SegmentKind::kSnapshot));
+  for (const std::string& record : records) AppendFrame(bytes, record);
+  const std::uint64_t number = last_ + 1;
+  trouble_ = Annotate(files_.WriteAtomically(PathOf(number), bytes), "compact the journal");
+  if (!trouble_.ok()) return trouble_;
+  last_ = number;
+  file_ = nullptr;
+  pending_.clear();
+  pending_records_ = 0;
+  bytes_ = bytes.size();
+  bytes_written_ += bytes.size();
+  records_written_ += records.size();
+  // One that cannot be removed now counts no more, and goes when the journal is opened next.
+  for (const std::uint64_t older : std::exchange(segments_, {number})) {
+    if (const Status removed = files_.Remove(PathOf(older)); !removed.ok()) trouble_ = removed;
+  }
+  return OkStatus();
+}
+
+std::string Journal::PathOf(std::uint64_t number) const {
+  return directory_ + "/" + SegmentName(number);
+}
+
+}  // namespace galen::history

@@ -1,0 +1,162 @@
+#include "history/store.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "base/json.h"
+
+namespace galen::history {
+namespace {
+
+// Only lines that Decode has taken, or that come from a bounded record, get into the window.
+Record DecodeOurs(std::string_view line) {
+  StatusOr<Record> record = Decode(line);
+  GALEN_CHECK(record.ok());
+  return *std::move(record);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Store>> Store::Open(FileSystem& files, Options options) {
+  ASSIGN_OR_RETURN(Journal::Replayed replayed, Journal::Open(files, options.directory));
+  auto store = std::unique_ptr<Store>(new Store(std::move(options)));
+  store->journal_ = std::move(replayed.journal);
+  store->notes_ = std::move(replayed.notes);
+  store->compact_at_ = store->options_.journal_bytes_max;
+  store->Replay(replayed.records);
+  return store;
+}
+
+void Store::Replay(const std::vector<std::string>& lines) {
+  std::size_t unreadable = 0;
+  std::string first_fault;
+  for (const std::string& line : lines) {
+    StatusOr<Record> record = Decode(line);
+    if (!record.ok()) {
+      if (++unreadable == 1) first_fault = record.status().message();
+      continue;
+    }
+    // One that came twice was written again after an error of the disk.
+    if (record->sequence > last_sequence_) Apply(*record, line);
+  }
+  if (unreadable == 0) return;
+  notes_.push_back(fmt::format("{} journal records cannot be read and are left out; the first: {}",
+                               unreadable, first_fault));
+}
+
+std::uint64_t Store::Append(Record record) {
+  record = Bounded(std::move(record));
+  record.sequence = last_sequence_ + 1;
+  std::string line = Encode(record);
+  if (!journal_->Append(line).ok()) incomplete_ = true;
+  Apply(record, std::move(line));
+  return last_sequence_;
+}
+
+void Store::Apply(const Record& record, std::string line) {
+  last_sequence_ = record.sequence;
+  if (record.kind == Kind::kForgotten) latest_.erase(record.device);
+  if (record.change) {
+    latest_.insert_or_assign(record.device, record);
+    if (latest_.size() > kDevicesMax) ForgetOldestDevice();
+  }
+  window_bytes_ += line.size();
+  window_.push_back({record.sequence, std::move(line)});
+  while (window_.size() > options_.records_max || window_bytes_ > options_.bytes_max) {
+    window_bytes_ -= window_.front().line.size();
+    window_.pop_front();
+  }
+}
+
+void Store::ForgetOldestDevice() {
+  latest_.erase(std::min_element(latest_.begin(), latest_.end(), [](const auto& a, const auto& b) {
+    return a.second.sequence < b.second.sequence;
+  }));
+}
+
+Status Store::Sync() {
+  // A rewrite holds all that waits, so it takes the place of the write.
+  if (incomplete_ || journal_->bytes() + journal_->pending_bytes() > compact_at_) {
+    if (const Status compacted = Compact(); compacted.ok() || incomplete_) return compacted;
+  }
+  return journal_->Sync();
+}
+
+Status Store::Compact() {
+  std::map<std::uint64_t, std::string> lines;
+  for (const auto& [id, record] : latest_) lines.emplace(record.sequence, Encode(record));
+  for (const Kept& kept : window_) lines.emplace(kept.sequence, kept.line);
+  std::vector<std::string> records;
+  for (auto& line : lines) records.push_back(std::move(line.second));
+  const Status status = journal_->Compact(records);
+  if (status.ok()) incomplete_ = false;
+  // Far enough off that neither a large window nor a full disk makes every Sync a rewrite.
+  const std::size_t now = journal_->bytes();
+  compact_at_ = std::max(options_.journal_bytes_max, status.ok() ? 2 * now : now + now / 4);
+  return status;
+}
+
+std::map<DeviceId, DeviceHealth> Store::Latest() const {
+  std::map<DeviceId, DeviceHealth> healths;
+  for (const auto& [id, record] : latest_) healths.emplace(id, record.change->after);
+  return healths;
+}
+
+template <typename Matches>
+std::vector<Record> Store::Find(std::string_view text, Matches matches) const {
+  const std::string quoted = Json(text).Dump();
+  std::vector<Record> records;
+  for (const Kept& kept : window_) {
+    if (kept.line.find(quoted) == std::string::npos) continue;
+    Record record = DecodeOurs(kept.line);
+    if (matches(record)) records.push_back(std::move(record));
+  }
+  return records;
+}
+
+std::vector<Record> Store::OfDevice(const DeviceId& id) const {
+  return Find(id.device, [&](const Record& record) { return record.device == id; });
+}
+
+template <typename Matches>
+std::vector<Record> Store::OfPodThat(const ObjectKey& key, Matches matches) const {
+  const auto names_it = [&](const Record& record) { return record.pod && matches(*record.pod); };
+  std::map<std::uint64_t, Record> found;
+  std::set<std::string> incidents;
+  for (Record& record : Find(key.name, names_it)) {
+    if (!record.incident.empty()) incidents.insert(record.incident);
+    found.emplace(record.sequence, std::move(record));
+  }
+  for (const std::string& incident : incidents) {
+    // What an incident did to other Pods is their story.
+    const auto part_of_it = [&](const Record& record) {
+      return !record.pod && record.incident == incident;
+    };
+    for (Record& record : Find(incident, part_of_it)) {
+      found.emplace(record.sequence, std::move(record));
+    }
+  }
+  std::vector<Record> records;
+  for (auto& [sequence, record] : found) records.push_back(std::move(record));
+  return records;
+}
+
+std::vector<Record> Store::OfPod(const PodRef& pod) const {
+  return OfPodThat(pod.key, [&](const PodRef& other) { return other == pod; });
+}
+
+std::vector<Record> Store::OfPod(const ObjectKey& pod) const {
+  return OfPodThat(pod, [&](const PodRef& other) { return other.key == pod; });
+}
+
+std::vector<Record> Store::Since(std::uint64_t sequence) const {
+  const auto first = std::partition_point(
+      window_.begin(), window_.end(), [&](const Kept& kept) { return kept.sequence <= sequence; });
+  std::vector<Record> records;
+  std::transform(first, window_.end(), std::back_inserter(records),
+                 [](const Kept& kept) { return DecodeOurs(kept.line); });
+  return records;
+}
+
+}  // namespace galen::history

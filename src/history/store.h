@@ -1,0 +1,88 @@
+// What happened and how each device is, kept over restarts: a journal on disk, the latest health of
+// every device and the last records in memory. Belongs to one loop.
+// Answers come from memory and are the same after a restart, with the original times, for all
+// that Sync has answered OK for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "history/journal.h"
+#include "history/record.h"
+
+namespace galen::history {
+
+class Store {
+ public:
+  // Devices whose latest health is kept; past it the one that changed longest ago is forgotten.
+  static constexpr std::size_t kDevicesMax = 16384;
+
+  struct Options {
+    std::string directory;
+    // The window of recent records; the oldest go first.
+    std::size_t records_max = 20'000;
+    std::size_t bytes_max = std::size_t{8} << 20;
+    // The journal is rewritten when it has grown past this, and past twice what it must hold.
+    std::size_t journal_bytes_max = std::size_t{16} << 20;
+  };
+
+  static StatusOr<std::unique_ptr<Store>> Open(FileSystem& files, Options options);
+  Store(const Store&) = delete;
+
+  // Writes down what happened, in memory at once and on disk with the next Sync. Gives the record
+  // its number. Never refuses: what a full disk keeps from being written is in the next rewrite.
+  std::uint64_t Append(Record record);
+  // Everything appended is on disk when this answers OK; one write for all of it.
+  Status Sync();
+
+  // Of every device that ever changed and was not forgotten.
+  std::map<DeviceId, DeviceHealth> Latest() const;
+  // Oldest first, as far back as the window goes.
+  std::vector<Record> OfDevice(const DeviceId& id) const;
+  // What names the Pod, and all else of the incidents it was part of.
+  std::vector<Record> OfPod(const PodRef& pod) const;
+  std::vector<Record> OfPod(const ObjectKey& pod) const;
+  // What came after the record of this number; 0 for all.
+  std::vector<Record> Since(std::uint64_t sequence) const;
+
+  // What was found broken when it was opened, for the log.
+  const std::vector<std::string>& notes() const { return notes_; }
+  const Journal& journal() const { return *journal_; }
+
+ private:
+  // Kept as written: a quarter of what a Record takes, and few are ever asked for.
+  struct Kept {
+    std::uint64_t sequence = 0;
+    std::string line;
+  };
+
+  explicit Store(Options options) : options_(std::move(options)) {}
+
+  void Replay(const std::vector<std::string>& lines);
+  void Apply(const Record& record, std::string line);
+  void ForgetOldestDevice();
+  Status Compact();
+  // The records whose line holds `text` as JSON writes it and that `matches` takes.
+  template <typename Matches>
+  std::vector<Record> Find(std::string_view text, Matches matches) const;
+  template <typename Matches>
+  std::vector<Record> OfPodThat(const ObjectKey& key, Matches matches) const;
+
+  const Options options_;
+  std::unique_ptr<Journal> journal_;
+  std::vector<std::string> notes_;
+  std::uint64_t last_sequence_ = 0;
+  std::map<DeviceId, Record> latest_;  // the last change of each device
+  std::deque<Kept> window_;
+  std::size_t window_bytes_ = 0;
+  std::size_t compact_at_ = 0;
+  bool incomplete_ = false;  // the journal lacks something that memory has
+};
+
+}  // namespace galen::history

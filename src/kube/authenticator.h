@@ -1,0 +1,69 @@
+// What we show the API server so that it lets us in, kept fresh: tokens, token files that rotate,
+// certificates, plugins. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/file_system.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "kube/config.h"
+#include "kube/exec_credential.h"
+#include "kube/exec_runner.h"
+
+namespace galen::kube {
+
+struct ClientCertificate {
+  std::string certificate_pem;
+  std::string key_pem;
+  bool operator==(const ClientCertificate&) const = default;
+};
+
+class Authenticator {
+ public:
+  // A kubelet renews a Pod's token long before its end, so a minute late is early enough.
+  static constexpr Duration kTokenFileAge = std::chrono::seconds(60);
+  // What a plugin gave is not used in the last moments before its end: it must live through a call.
+  static constexpr Duration kExpirySkew = std::chrono::seconds(10);
+
+  // `config` is what Transport was made with; it and all else outlive this.
+  Authenticator(Loop& loop, Log& log, FileSystem& files, ExecRunner& exec,
+                const ClusterConfig& config);
+
+  // Whether what we hold can be used now. Otherwise Prepare.
+  bool ready() const;
+  // Reads the token file or runs the plugin; `done` runs once, maybe at once, not any more when
+  // this is destroyed before. REQUIRES: no Prepare is under way.
+  void Prepare(std::function<void(const Status&)> done);
+
+  // The value of the Authorization header, or "".
+  const std::string& authorization() const { return authorization_; }
+  // For the next connection; files are read now.
+  StatusOr<ClientCertificate> Certificate() const;
+  // Whether a connection that showed `shown` must give way to one with newer credentials.
+  bool Outdated(const ClientCertificate& shown) const;
+
+  // The server answered 401 to a call that showed `authorization`: whether to try once more.
+  bool Reject(const std::string& authorization);
+
+ private:
+  Status ReadTokenFile();
+  void RunPlugin(std::function<void(const Status&)> done);
+  Status TakePluginsAnswer(const StatusOr<std::string>& output);
+
+  Loop& loop_;
+  Log& log_;
+  FileSystem& files_;
+  ExecRunner& exec_;
+  const ClusterConfig& config_;
+  std::string authorization_;
+  std::optional<Time> token_read_at_;
+  std::optional<ExecCredential> given_;  // by the plugin
+  // Dies with us, so that a plugin that ends late finds nobody.
+  std::shared_ptr<Authenticator*> self_ = std::make_shared<Authenticator*>(this);
+};
+
+}  // namespace galen::kube

@@ -1,0 +1,59 @@
+#include "kube/inflater.h"
+
+#include <zlib.h>
+
+#include <array>
+
+#include "base/check.h"
+
+namespace galen::kube {
+
+struct Inflater::Impl {
+  z_stream stream{};
+  std::size_t bytes_max = 0;
+  std::size_t bytes = 0;
+  bool started = false;
+  bool ended = false;
+};
+
+Inflater::Inflater(std::size_t bytes_max) : impl_(std::make_unique<Impl>()) {
+  impl_->bytes_max = bytes_max;
+  constexpr int kGzipOnly = 16;  // zlib's way of saying so, on top of the window's size
+  GALEN_CHECK(inflateInit2(&impl_->stream, MAX_WBITS + kGzipOnly) == Z_OK);
+}
+
+Inflater::~Inflater() { inflateEnd(&impl_->stream); }
+
+StatusOr<std::string> Inflater::Write(std::string_view bytes) {
+  std::string out;
+  std::array<char, 16 * 1024> buffer;
+  z_stream& stream = impl_->stream;
+  // zlib takes a pointer to non-const and does not write through it.
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  while (stream.avail_in > 0 || stream.avail_out == 0) {
+    if (impl_->ended) return DataLoss("bytes after the end of a gzip answer");
+    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    stream.avail_out = static_cast<uInt>(buffer.size());
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    if (result == Z_BUF_ERROR) break;  // wants more
+    if (result != Z_OK && result != Z_STREAM_END) return DataLoss("the answer is no gzip");
+    impl_->started = true;
+    impl_->ended = result == Z_STREAM_END;
+    const std::size_t got = buffer.size() - stream.avail_out;
+    impl_->bytes += got;
+    if (impl_->bytes > impl_->bytes_max) {
+      return ResourceExhausted("the answer unpacks to more than {} bytes", impl_->bytes_max);
+    }
+    out.append(buffer.data(), got);
+    if (impl_->ended && stream.avail_in == 0) break;
+  }
+  return out;
+}
+
+Status Inflater::Finish() const {
+  if (impl_->started && !impl_->ended) return DataLoss("a gzip answer was cut off");
+  return OkStatus();
+}
+
+}  // namespace galen::kube

@@ -1,0 +1,32 @@
+// Undoes gzip while the bytes arrive. zlib behind it. A value; belongs to whoever feeds it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace galen::kube {
+
+class Inflater {
+ public:
+  // Of one answer, unpacked; past it: ResourceExhausted. A list that is really this long would have
+  // been asked for in pages, so this is somebody's bomb.
+  static constexpr std::size_t kInflatedBytesMax = std::size_t{1} << 30;
+
+  explicit Inflater(std::size_t bytes_max = kInflatedBytesMax);
+  ~Inflater();
+
+  // What the next bytes unpack to; DataLoss when they are no gzip.
+  StatusOr<std::string> Write(std::string_view bytes);
+  // The answer is over; DataLoss when it was cut off.
+  Status Finish() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace galen::kube

@@ -1,0 +1,31 @@
+// How the lists inside Kubernetes' built-in kinds merge under a strategic merge patch: the
+// patchStrategy and patchMergeKey tags of its Go types, as a table. What the table lacks merges as
+// a plain object or, when it is a list, is replaced whole (node taints, tolerations,
+// containerStatuses and most others).
+#pragma once
+
+#include <string_view>
+
+#include "kube/resource.h"
+
+namespace galen::kube {
+
+enum class ListMerge { kAtomic, kByKey, kSet };
+
+// What is known of a field: the type that its value (or each item of it) has, and how lists of it
+// merge.
+struct FieldRule {
+  std::string_view type;
+  std::string_view field;
+  std::string_view child;  // "" = nothing is known about what is below
+  ListMerge merge = ListMerge::kAtomic;
+  std::string_view key = {};  // kByKey: the member that tells items apart
+};
+
+// The type of a whole object, or "" for kinds that are not Kubernetes' own.
+std::string_view RootType(const Resource& resource);
+
+// The rule of `type`'s `field`; one without a child and with atomic lists when there is none.
+FieldRule RuleOf(std::string_view type, std::string_view field);
+
+}  // namespace galen::kube

@@ -1,0 +1,96 @@
+#include "kube/objects/event.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
+
+#include "base/text.h"
+#include "kube/patch.h"
+
+namespace galen::kube {
+namespace {
+
+// An object's name is a DNS subdomain of at most 253 characters; ".", and 16 digits of hash.
+constexpr std::size_t kNamePrefixMax = 253 - 17;
+
+// FNV-1a, with a separator so that ("ab","c") and ("a","bc") differ. Names must stay the same over
+// restarts and versions, which std::hash does not promise.
+std::uint64_t Hash(std::initializer_list<std::string_view> parts) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto mix = [&](unsigned char c) { hash = (hash ^ c) * 0x100000001b3; };
+  for (const std::string_view part : parts) {
+    for (const char c : part) mix(static_cast<unsigned char>(c));
+    mix(0);
+  }
+  return hash;
+}
+
+}  // namespace
+
+ObjectKey EventKey(const EventSubject& subject, std::string_view reason, std::string_view about) {
+  std::string_view prefix = std::string_view(subject.key.name).substr(0, kNamePrefixMax);
+  // A cut may leave a character that no name may have before a dot.
+  while (!prefix.empty() && (prefix.back() == '.' || prefix.back() == '-')) prefix.remove_suffix(1);
+  const std::uint64_t hash = Hash({subject.kind, subject.uid, reason, about});
+  return {subject.key.ns.empty() ? "default" : subject.key.ns,
+          fmt::format("{}.{:016x}", prefix, hash)};
+}
+
+Json EncodeEvent(const Event& event) {
+  Json involved = Json::MakeObject({{"apiVersion", event.subject.api_version},
+                                    {"kind", event.subject.kind},
+                                    {"name", event.subject.key.name},
+                                    {"uid", event.subject.uid}});
+  if (!event.subject.key.ns.empty()) involved["namespace"] = event.subject.key.ns;
+  Json meta = Json::MakeObject({{"name", event.key.name}, {"namespace", event.key.ns}});
+  if (!event.resource_version.empty()) meta["resourceVersion"] = event.resource_version;
+  Json source = Json::MakeObject({{"component", event.component}});
+  if (!event.host.empty()) source["host"] = event.host;
+  return Json::MakeObject({{"apiVersion", "v1"},
+                           {"kind", "Event"},
+                           {"metadata", std::move(meta)},
+                           {"involvedObject", std::move(involved)},
+                           {"type", event.warning ? "Warning" : "Normal"},
+                           {"reason", event.reason},
+                           {"message", CutText(event.message, kEventMessageBytesMax)},
+                           {"source", std::move(source)},
+                           {"count", event.count},
+                           {"firstTimestamp", FormatRfc3339(event.first)},
+                           {"lastTimestamp", FormatRfc3339(event.last)}});
+}
+
+StatusOr<Event> DecodeEvent(const Json& object) {
+  ASSIGN_OR_RETURN(const Meta meta, DecodeMeta(object));
+  const Json& involved = object["involvedObject"];
+  Event event;
+  event.key = meta.key;
+  event.resource_version = object["metadata"]["resourceVersion"].AsString();
+  event.subject = {.api_version = involved["apiVersion"].AsString(),
+                   .kind = involved["kind"].AsString(),
+                   .key = {involved["namespace"].AsString(), involved["name"].AsString()},
+                   .uid = involved["uid"].AsString()};
+  event.warning = object["type"].AsString() == "Warning";
+  event.reason = object["reason"].AsString();
+  event.message = object["message"].AsString();
+  event.component = object["source"]["component"].AsString();
+  event.host = object["source"]["host"].AsString();
+  event.count = static_cast<int>(object["count"].AsInt(1));
+  // Events of the newer API have only an eventTime.
+  const WallTime once = DecodeTime(object["eventTime"]).value_or(meta.created.value_or(WallTime{}));
+  event.first = DecodeTime(object["firstTimestamp"]).value_or(once);
+  event.last = DecodeTime(object["lastTimestamp"]).value_or(event.first);
+  return event;
+}
+
+Event Again(Event event, std::string_view message, WallTime now) {
+  ++event.count;
+  event.message = CutText(message, kEventMessageBytesMax);
+  event.last = now;
+  return event;
+}
+
+Json AgainPatch(const Event& before, std::string_view message, WallTime now) {
+  return CreateMergePatch(EncodeEvent(before), EncodeEvent(Again(before, message, now)));
+}
+
+}  // namespace galen::kube

@@ -1,0 +1,54 @@
+// A core/v1 Event: what happened to an object, for `kubectl describe` and `kubectl events`.
+// Its name is made of what it is about, so that the same thing happening again finds the Event of
+// the time before and counts it up instead of making another one.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "kube/objects/meta.h"
+
+namespace galen::kube {
+
+struct EventSubject {
+  std::string api_version = "v1";
+  std::string kind = {};  // "Pod", "Node"
+  ObjectKey key = {};
+  std::string uid = {};
+  bool operator==(const EventSubject&) const = default;
+};
+
+struct Event {
+  ObjectKey key = {};
+  std::string resource_version = {};  // "" in one that is to be made
+  EventSubject subject = {};
+  bool warning = false;        // else Normal
+  std::string reason = {};     // "DeviceUnhealthy"
+  std::string message = {};    // a sentence
+  std::string component = {};  // "galen-agent"
+  std::string host = {};       // the node it speaks from
+  int count = 1;
+  WallTime first{};
+  WallTime last{};
+  bool operator==(const Event&) const = default;
+};
+
+// kube-apiserver's bound for an event's note.
+inline constexpr std::size_t kEventMessageBytesMax = 1024;
+
+// Where the Event of `subject` for `reason` lives; `about` tells several of one reason apart, e.g.
+// a device. Subjects without a namespace have their Events in "default".
+ObjectKey EventKey(const EventSubject& subject, std::string_view reason, std::string_view about);
+
+// A long message is cut.
+Json EncodeEvent(const Event& event);
+StatusOr<Event> DecodeEvent(const Json& object);
+
+// The same thing once more: counted, with its newest message and time.
+Event Again(Event event, std::string_view message, WallTime now);
+
+// The merge patch that turns the stored `before` into Again(before, …).
+Json AgainPatch(const Event& before, std::string_view message, WallTime now);
+
+}  // namespace galen::kube

@@ -1,0 +1,235 @@
+#include "kube/objects/node_device_health.h"
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+#include <utility>
+
+#include "kube/objects/meta.h"
+
+namespace galen::kube {
+namespace {
+
+void PutText(Json& object, std::string_view name, const std::string& text) {
+  if (!text.empty()) object[name] = text;
+}
+
+void PutTime(Json& object, std::string_view name, const std::optional<WallTime>& time,
+             int digits = 0) {
+  if (time) object[name] = FormatRfc3339(*time, digits);
+}
+
+// A share of capability is text in the object: custom resources have no portable fractions.
+double ParseShare(const std::string& text) {
+  double share = 1.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && share >= 0 && share <= 1 ? share : 1.0;
+}
+
+Json EncodeCause(const Cause& cause) {
+  Json out = Json::MakeObject({{"code", cause.code}});
+  PutText(out, "message", cause.message);
+  PutText(out, "value", cause.value);
+  PutText(out, "threshold", cause.threshold);
+  PutText(out, "unit", cause.unit);
+  PutText(out, "owner", std::string(ToString(cause.owner)));
+  return out;
+}
+
+Cause DecodeCause(const Json& cause) {
+  return {.code = cause["code"].AsString(),
+          .message = cause["message"].AsString(),
+          .value = cause["value"].AsString(),
+          .threshold = cause["threshold"].AsString(),
+          .unit = cause["unit"].AsString(),
+          .owner = ParseFaultOwner(cause["owner"].AsString())};
+}
+
+Json EncodeDevice(const NodeDevice& device) {
+  Json out = Json::MakeObject({{"driver", device.identity.id.driver},
+                               {"pool", device.identity.id.pool},
+                               {"device", device.identity.id.device},
+                               {"state", ToString(device.state)}});
+  PutText(out, "serial", device.identity.serial);
+  PutText(out, "model", device.identity.model);
+  if (device.state == HealthState::kDegraded) out["share"] = fmt::format("{:.2f}", device.share);
+  PutTime(out, "since", device.since, 3);  // of the sign: milliseconds tell cause from effect
+  if (!device.cause.code.empty()) out["cause"] = EncodeCause(device.cause);
+  if (device.deadline_seconds > 0) out["deadlineSeconds"] = device.deadline_seconds;
+  if (!device.deadline_source.empty()) out["deadlineSource"] = device.deadline_source;
+  for (const DeviceUse& use : device.used_by) {
+    out["usedBy"].Append(Json::MakeObject({{"namespace", use.pod.ns},
+                                           {"pod", use.pod.name},
+                                           {"container", use.container},
+                                           {"claim", use.claim}}));
+  }
+  return out;
+}
+
+NodeDevice DecodeDevice(const Json& device) {
+  NodeDevice out;
+  out.identity = {
+      .id = {device["driver"].AsString(), device["pool"].AsString(), device["device"].AsString()},
+      .serial = device["serial"].AsString(),
+      .model = device["model"].AsString()};
+  out.state = ParseHealthState(device["state"].AsString()).value_or(HealthState::kUnknown);
+  if (device.Has("share")) out.share = ParseShare(device["share"].AsString());
+  out.since = DecodeTime(device["since"]);
+  out.cause = DecodeCause(device["cause"]);
+  out.deadline_seconds = static_cast<int>(device["deadlineSeconds"].AsInt());
+  out.deadline_source = device["deadlineSource"].AsString();
+  for (const Json& use : device["usedBy"].items()) {
+    out.used_by.push_back({.pod = {use["namespace"].AsString(), use["pod"].AsString()},
+                           .container = use["container"].AsString(),
+                           .claim = use["claim"].AsString()});
+  }
+  return out;
+}
+
+Json EncodeDriver(const NodeDriver& driver) {
+  Json out = Json::MakeObject({{"name", driver.name}, {"health", driver.health}});
+  PutText(out, "endpoint", driver.endpoint);
+  PutText(out, "version", driver.version);
+  PutTime(out, "connectedSince", driver.connected_since);
+  PutTime(out, "lastReport", driver.last_report);
+  return out;
+}
+
+NodeDriver DecodeDriver(const Json& driver) {
+  return {.name = driver["name"].AsString(),
+          .endpoint = driver["endpoint"].AsString(),
+          .version = driver["version"].AsString(),
+          .health = driver["health"].AsString(),
+          .connected_since = DecodeTime(driver["connectedSince"]),
+          .last_report = DecodeTime(driver["lastReport"])};
+}
+
+Json EncodeCondition(const Condition& condition) {
+  Json out = Json::MakeObject({{"type", condition.type},
+                               {"status", condition.status},
+                               {"reason", condition.reason},
+                               {"message", condition.message}});
+  PutTime(out, "lastTransitionTime", condition.changed);
+  return out;
+}
+
+Condition DecodeCondition(const Json& condition) {
+  return {.type = condition["type"].AsString(),
+          .status = condition["status"].AsString(),
+          .reason = condition["reason"].AsString(),
+          .message = condition["message"].AsString(),
+          .changed = DecodeTime(condition["lastTransitionTime"])};
+}
+
+Json EncodeSummary(const HealthSummary& summary) {
+  return Json::MakeObject({{"devices", summary.devices},
+                           {"healthy", summary.healthy},
+                           {"degraded", summary.degraded},
+                           {"unhealthy", summary.unhealthy},
+                           {"unknown", summary.unknown}});
+}
+
+HealthSummary DecodeSummary(const Json& summary) {
+  const auto count = [&](std::string_view name) { return static_cast<int>(summary[name].AsInt()); };
+  return {.devices = count("devices"),
+          .healthy = count("healthy"),
+          .degraded = count("degraded"),
+          .unhealthy = count("unhealthy"),
+          .unknown = count("unknown")};
+}
+
+Json EncodeStatus(const NodeDeviceHealth& health) {
+  Json agent = Json::MakeObject({{"version", health.agent_version}, {"role", health.agent_role}});
+  PutTime(agent, "since", health.agent_since);
+  Json status = Json::MakeObject({{"observedGeneration", health.observed_generation},
+                                  {"agent", std::move(agent)},
+                                  {"summary", EncodeSummary(health.summary)}});
+  Json& conditions = status["conditions"] = Json::Array{};
+  for (const Condition& c : health.conditions) conditions.Append(EncodeCondition(c));
+  Json& devices = status["devices"] = Json::Array{};
+  for (const NodeDevice& device : health.devices) devices.Append(EncodeDevice(device));
+  Json& drivers = status["drivers"] = Json::Array{};
+  for (const NodeDriver& driver : health.drivers) drivers.Append(EncodeDriver(driver));
+  return status;
+}
+
+}  // namespace
+
+HealthSummary Summarize(const std::vector<NodeDevice>& devices) {
+  HealthSummary summary;
+  for (const NodeDevice& device : devices) {
+    ++summary.devices;
+    switch (device.state) {
+      case HealthState::kHealthy:
+        ++summary.healthy;
+        break;
+      case HealthState::kUnknown:
+        ++summary.unknown;
+        break;
+      case HealthState::kDegraded:
+        ++summary.degraded;
+        break;
+      case HealthState::kUnhealthy:
+        ++summary.unhealthy;
+        break;
+    }
+  }
+  return summary;
+}
+
+void SortAndBound(NodeDeviceHealth& health) {
+  std::ranges::sort(health.devices, [](const NodeDevice& a, const NodeDevice& b) {
+    return std::tie(b.state, a.identity.id) < std::tie(a.state, b.identity.id);
+  });
+  std::ranges::sort(health.drivers, {}, [](const NodeDriver& driver) {
+    return std::tie(driver.name, driver.endpoint);
+  });
+  if (health.devices.size() > kNodeDevicesMax) health.devices.resize(kNodeDevicesMax);
+  if (health.drivers.size() > kNodeDriversMax) health.drivers.resize(kNodeDriversMax);
+  for (NodeDevice& device : health.devices) {
+    std::ranges::sort(device.used_by);
+    if (device.used_by.size() > kDeviceUsesMax) device.used_by.resize(kDeviceUsesMax);
+  }
+}
+
+bool SaysTheSame(const NodeDeviceHealth& before, const NodeDeviceHealth& after) {
+  NodeDeviceHealth a = before, b = after;
+  for (NodeDeviceHealth* health : {&a, &b}) {
+    health->resource_version.clear();
+    health->uid.clear();
+    for (NodeDriver& driver : health->drivers) driver.last_report.reset();
+  }
+  return EncodeNodeDeviceHealth(a) == EncodeNodeDeviceHealth(b);
+}
+
+Json EncodeNodeDeviceHealth(const NodeDeviceHealth& health) {
+  Json meta = Json::MakeObject({{"name", health.node}});
+  PutText(meta, "uid", health.uid);
+  PutText(meta, "resourceVersion", health.resource_version);
+  return Json::MakeObject({{"apiVersion", "galen.dev/v1alpha1"},
+                           {"kind", "NodeDeviceHealth"},
+                           {"metadata", std::move(meta)},
+                           {"status", EncodeStatus(health)}});
+}
+
+StatusOr<NodeDeviceHealth> DecodeNodeDeviceHealth(const Json& object) {
+  ASSIGN_OR_RETURN(const Meta meta, DecodeMeta(object));
+  const Json& status = object["status"];
+  NodeDeviceHealth health;
+  health.node = meta.key.name;
+  health.uid = meta.uid;
+  health.resource_version = object["metadata"]["resourceVersion"].AsString();
+  health.observed_generation = status["observedGeneration"].AsInt();
+  health.agent_version = status["agent"]["version"].AsString();
+  health.agent_role = status["agent"]["role"].AsString();
+  health.agent_since = DecodeTime(status["agent"]["since"]);
+  health.summary = DecodeSummary(status["summary"]);
+  for (const Json& c : status["conditions"].items())
+    health.conditions.push_back(DecodeCondition(c));
+  for (const Json& d : status["devices"].items()) health.devices.push_back(DecodeDevice(d));
+  for (const Json& d : status["drivers"].items()) health.drivers.push_back(DecodeDriver(d));
+  return health;
+}
+
+}  // namespace galen::kube

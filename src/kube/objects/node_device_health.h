@@ -1,0 +1,101 @@
+// NodeDeviceHealth (galen.dev/v1alpha1, cluster scoped, named like its node): all that one node
+// knows of its devices, for people, dashboards and controllers. Its schema is
+// deploy/crds/nodedevicehealths.yaml.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "model/claim.h"
+#include "model/device.h"
+#include "model/health.h"
+
+namespace galen::kube {
+
+// Who uses a device.
+struct DeviceUse {
+  ObjectKey pod;
+  std::string container;
+  std::string claim;  // the ResourceClaim object
+  auto operator<=>(const DeviceUse&) const = default;
+};
+
+struct NodeDevice {
+  DeviceIdentity identity;
+  HealthState state = HealthState::kUnknown;
+  double share = 1.0;  // of its capability that is left; written only when Degraded
+  std::optional<WallTime> since;
+  Cause cause;
+  int deadline_seconds = 0;     // 0 = none
+  std::string deadline_source;  // "driver", "config" or "default"
+  std::vector<DeviceUse> used_by;
+  bool operator==(const NodeDevice&) const = default;
+};
+
+struct NodeDriver {
+  std::string name;
+  std::string endpoint;
+  std::string version;
+  std::string health = "none";  // "v1", "v1alpha1" or "none"
+  std::optional<WallTime> connected_since;
+  std::optional<WallTime> last_report;
+  bool operator==(const NodeDriver&) const = default;
+};
+
+// metav1.Condition.
+struct Condition {
+  std::string type;
+  std::string status;  // "True", "False", "Unknown"
+  std::string reason;
+  std::string message;
+  std::optional<WallTime> changed;
+  bool operator==(const Condition&) const = default;
+};
+
+struct HealthSummary {
+  int devices = 0;
+  int healthy = 0;
+  int degraded = 0;
+  int unhealthy = 0;
+  int unknown = 0;
+  bool operator==(const HealthSummary&) const = default;
+};
+
+struct NodeDeviceHealth {
+  std::string node;
+  std::string uid;
+  std::string resource_version;  // "" in one that is to be made
+  std::int64_t observed_generation = 0;
+  std::string agent_version;
+  std::string agent_role;  // "observer" or "manager"
+  std::optional<WallTime> agent_since;
+  HealthSummary summary;  // of all devices, listed or not
+  std::vector<Condition> conditions;
+  std::vector<NodeDevice> devices;
+  std::vector<NodeDriver> drivers;
+  bool operator==(const NodeDeviceHealth&) const = default;
+};
+
+// Bounds of the object; etcd takes 1.5 MiB, and this stays well below.
+inline constexpr std::size_t kNodeDevicesMax = 256;
+inline constexpr std::size_t kDeviceUsesMax = 16;
+inline constexpr std::size_t kNodeDriversMax = 32;
+
+HealthSummary Summarize(const std::vector<NodeDevice>& devices);
+
+// Worst first, then by name, and cut to the bounds above.
+void SortAndBound(NodeDeviceHealth& health);
+
+// Whether writing `after` would tell a reader of `before` anything: when a driver last reported
+// does not count, or an idle node would write for ever.
+bool SaysTheSame(const NodeDeviceHealth& before, const NodeDeviceHealth& after);
+
+// The whole object, as for server-side apply. Parts that say nothing are left out.
+Json EncodeNodeDeviceHealth(const NodeDeviceHealth& health);
+StatusOr<NodeDeviceHealth> DecodeNodeDeviceHealth(const Json& object);
+
+}  // namespace galen::kube

@@ -1,0 +1,128 @@
+#include "kube/objects/pod.h"
+
+#include <utility>
+
+namespace galen::kube {
+namespace {
+
+std::vector<ContainerClaim> DecodeContainerClaims(const Json& container) {
+  std::vector<ContainerClaim> claims;
+  for (const Json& claim : container["resources"]["claims"].items()) {
+    claims.push_back({claim["name"].AsString(), claim["request"].AsString()});
+  }
+  return claims;
+}
+
+void DecodeContainers(const Json& list, Container::Kind kind, std::vector<Container>& out) {
+  for (const Json& container : list.items()) {
+    // An init container that is restarted for ever runs beside the main ones.
+    const bool sidecar =
+        kind == Container::Kind::kInit && container["restartPolicy"].AsString() == "Always";
+    out.push_back({.name = container["name"].AsString(),
+                   .image = container["image"].AsString(),
+                   .kind = sidecar ? Container::Kind::kSidecar : kind,
+                   .claims = DecodeContainerClaims(container)});
+  }
+}
+
+std::vector<ResourceStatus> DecodeAllocated(const Json& list) {
+  std::vector<ResourceStatus> out;
+  for (const Json& entry : list.items()) {
+    ResourceStatus status{entry["name"].AsString(), {}};
+    for (const Json& resource : entry["resources"].items()) {
+      status.resources.push_back({resource["resourceID"].AsString(), resource["health"].AsString(),
+                                  resource["message"].AsString()});
+    }
+    out.push_back(std::move(status));
+  }
+  return out;
+}
+
+// A container that is waiting or running again keeps its last end in lastState.
+const Json& TerminationOf(const Json& status) {
+  const Json& now = status["state"]["terminated"];
+  return now.is_object() ? now : status["lastState"]["terminated"];
+}
+
+ContainerStatus DecodeContainerStatus(const Json& status) {
+  const Json& ended = TerminationOf(status);
+  const Json& waiting = status["state"]["waiting"];
+  const Json& why = waiting.is_object() ? waiting : ended;
+  ContainerStatus out;
+  out.name = status["name"].AsString();
+  out.running = status["state"]["running"].is_object();
+  if (ended["exitCode"].is_int()) out.exit_code = static_cast<int>(ended["exitCode"].AsInt());
+  if (ended["signal"].AsInt() != 0) out.signal = static_cast<int>(ended["signal"].AsInt());
+  out.reason = why["reason"].AsString();
+  out.message = why["message"].AsString();
+  out.finished = DecodeTime(ended["finishedAt"]);
+  out.restarts = static_cast<int>(status["restartCount"].AsInt());
+  out.allocated = DecodeAllocated(status["allocatedResourcesStatus"]);
+  return out;
+}
+
+std::vector<ContainerStatus> DecodeContainerStatuses(const Json& list) {
+  std::vector<ContainerStatus> out;
+  for (const Json& status : list.items()) out.push_back(DecodeContainerStatus(status));
+  return out;
+}
+
+void DecodeSpec(const Json& spec, Pod& pod) {
+  pod.node = spec["nodeName"].AsString();
+  DecodeContainers(spec["containers"], Container::Kind::kMain, pod.containers);
+  DecodeContainers(spec["initContainers"], Container::Kind::kInit, pod.containers);
+  DecodeContainers(spec["ephemeralContainers"], Container::Kind::kEphemeral, pod.containers);
+  for (const Json& claim : spec["resourceClaims"].items()) {
+    pod.claims.push_back({claim["name"].AsString(), claim["resourceClaimName"].AsString(),
+                          claim["resourceClaimTemplateName"].AsString()});
+  }
+}
+
+void DecodeConditions(const Json& list, Pod& pod) {
+  for (const Json& condition : list.items()) {
+    pod.conditions.push_back({.type = condition["type"].AsString(),
+                              .status = condition["status"].AsString(),
+                              .reason = condition["reason"].AsString(),
+                              .message = condition["message"].AsString(),
+                              .changed = DecodeTime(condition["lastTransitionTime"])});
+  }
+}
+
+void DecodeStatus(const Json& status, Pod& pod) {
+  pod.phase = status["phase"].AsString();
+  pod.started = DecodeTime(status["startTime"]);
+  for (const Json& claim : status["resourceClaimStatuses"].items()) {
+    pod.claim_names[claim["name"].AsString()] = claim["resourceClaimName"].AsString();
+  }
+  const Json& extended = status["extendedResourceClaimStatus"];
+  pod.extended_claim = extended["resourceClaimName"].AsString();
+  for (const Json& mapping : extended["requestMappings"].items()) {
+    pod.extended.push_back({mapping["containerName"].AsString(), mapping["resourceName"].AsString(),
+                            mapping["requestName"].AsString()});
+  }
+  pod.statuses = DecodeContainerStatuses(status["containerStatuses"]);
+  pod.init_statuses = DecodeContainerStatuses(status["initContainerStatuses"]);
+  DecodeConditions(status["conditions"], pod);
+}
+
+}  // namespace
+
+StatusOr<Pod> DecodePod(const Json& object) {
+  Pod pod;
+  ASSIGN_OR_RETURN(pod.meta, DecodeMeta(object));
+  pod.devices_annotation = object["metadata"]["annotations"][kDevicesAnnotation].AsString();
+  DecodeSpec(object["spec"], pod);
+  DecodeStatus(object["status"], pod);
+  return pod;
+}
+
+std::optional<std::string> ClaimObjectName(const Pod& pod, std::string_view pod_claim) {
+  const auto told = pod.claim_names.find(std::string(pod_claim));
+  if (told != pod.claim_names.end() && !told->second.empty()) return told->second;
+  for (const PodClaim& claim : pod.claims) {
+    if (claim.name == pod_claim && !claim.claim_name.empty()) return claim.claim_name;
+  }
+  return std::nullopt;
+}
+
+}  // namespace galen::kube

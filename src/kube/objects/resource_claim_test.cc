@@ -1,0 +1,40 @@
+#include "kube/objects/resource_claim.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/json_of.h"
+
+namespace galen::kube {
+namespace {
+
+TEST(ResourceClaim, ReadsDevicesAndPods) {
+  const StatusOr<Claim> claim = DecodeClaim(JsonOf(R"({
+    "metadata": {"name": "c", "namespace": "train", "uid": "cu"},
+    "status": {
+      "allocation": {"devices": {"results": [
+        {"request": "main/big", "driver": "gpu.example.com", "pool": "node-7", "device": "gpu-3"},
+        {"request": "nic", "driver": "nic.example.com", "pool": "node-7", "device": "eth0",
+         "shareID": "s1", "adminAccess": true}]}},
+      "reservedFor": [{"resource": "pods", "name": "p", "uid": "pu"},
+                      {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": "gu"}]}
+  })"));
+  ASSERT_TRUE(claim.ok());
+  EXPECT_EQ(claim->key, (ObjectKey{"train", "c"}));
+  EXPECT_EQ(claim->uid, "cu");
+  const std::vector<AllocatedDevice> devices = {
+      {"main/big", {"gpu.example.com", "node-7", "gpu-3"}, "", false},
+      {"nic", {"nic.example.com", "node-7", "eth0"}, "s1", true}};
+  EXPECT_EQ(claim->devices, devices);
+  EXPECT_EQ(claim->reserved_for, (std::vector<PodRef>{{{"train", "p"}, "pu"}}));
+}
+
+TEST(ResourceClaim, OneThatIsNotAllocatedHasNoDevices) {
+  const StatusOr<Claim> claim = DecodeClaim(JsonOf(R"({"metadata":{"name":"c","uid":"u"}})"));
+  ASSERT_TRUE(claim.ok());
+  EXPECT_TRUE(claim->devices.empty());
+  EXPECT_TRUE(claim->reserved_for.empty());
+  EXPECT_FALSE(DecodeClaim(JsonOf("{}")).ok());
+}
+
+}  // namespace
+}  // namespace galen::kube

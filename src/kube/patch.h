@@ -1,0 +1,37 @@
+// The ways in which a patch changes a Kubernetes object, and how a merge patch is made from two
+// versions. Pure functions over values.
+//
+// InvalidArgument: the patch itself is wrong (a server answers 400). FailedPrecondition: it is well
+// formed and does not fit this object, e.g. a failed "test" (422). Unimplemented: the kind takes no
+// such patch (415). Whenever the answer is not OK, `object` is what it was before.
+#pragma once
+
+#include <cstddef>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "kube/resource.h"
+
+namespace galen::kube {
+
+// RFC 6902: a list of add, remove, replace, move, copy and test.
+Status ApplyJsonPatch(Json& object, const Json& patch);
+
+// RFC 7386: members replace, null removes, lists are replaced whole.
+Status ApplyMergePatch(Json& object, const Json& patch);
+
+// Kubernetes' own: lists of the built-in kinds merge by the keys of merge_schema.h; understands
+// $patch, $retainKeys, $deleteFromPrimitiveList and $setElementOrder. Custom kinds are refused.
+Status ApplyStrategicPatch(const Resource& resource, Json& object, const Json& patch);
+
+// The merge patch that makes `after` of `before`; an empty object when nothing differs. A null
+// member counts as absent, as everywhere in Kubernetes.
+Json CreateMergePatch(const Json& before, const Json& after);
+
+// Limits of JSON patches: kube-apiserver's own for operations; copies may not blow an object up
+// past what etcd would take twice over. And of each list in a strategic one.
+inline constexpr std::size_t kJsonPatchOperationsMax = 10'000;
+inline constexpr std::size_t kJsonPatchCopiedBytesMax = 3 * 1024 * 1024;
+inline constexpr std::size_t kMergeListItemsMax = 4096;
+
+}  // namespace galen::kube

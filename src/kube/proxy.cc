@@ -1,0 +1,109 @@
+#include "kube/proxy.h"
+
+#include <arpa/inet.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+namespace galen::kube {
+namespace {
+
+// An IPv4 address as IPv6, so that there is one kind.
+using Bytes = std::array<unsigned char, 16>;
+
+struct IpAddress {
+  Bytes bytes{};
+  int bits = 128;  // of its own kind: 32 or 128
+};
+
+std::optional<IpAddress> ParseIp(const std::string& text) {
+  IpAddress ip;
+  if (inet_pton(AF_INET6, text.c_str(), ip.bytes.data()) == 1) return ip;
+  ip.bits = 32;
+  ip.bytes = {};
+  ip.bytes[10] = ip.bytes[11] = 0xff;
+  if (inet_pton(AF_INET, text.c_str(), ip.bytes.data() + 12) == 1) return ip;
+  return std::nullopt;
+}
+
+bool SamePrefix(const IpAddress& a, const IpAddress& b, int bits) {
+  const int skipped = 128 - b.bits;
+  for (int i = 0; i < skipped + bits; ++i) {
+    const auto byte = static_cast<std::size_t>(i / 8);
+    if (((a.bytes[byte] ^ b.bytes[byte]) >> (7 - i % 8) & 1) != 0) return false;
+  }
+  return true;
+}
+
+bool InNetwork(const std::string& host, std::string_view network) {
+  const std::size_t slash = network.find('/');
+  if (slash == std::string_view::npos) return false;
+  const auto ip = ParseIp(host);
+  const auto base = ParseIp(std::string(network.substr(0, slash)));
+  const std::string_view digits = network.substr(slash + 1);
+  int bits = -1;
+  std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+  if (!ip || !base || ip->bits != base->bits || bits < 0 || bits > base->bits) return false;
+  return SamePrefix(*ip, *base, bits);
+}
+
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || InNetwork(host, "127.0.0.0/8");
+}
+
+// "example.com" and ".example.com" speak of the domain below; the first of the name itself too.
+bool InDomain(std::string_view host, std::string_view domain) {
+  if (domain.starts_with("*.")) domain.remove_prefix(1);
+  if (host == domain) return true;
+  if (domain.starts_with('.')) return host.ends_with(domain);
+  return host.size() > domain.size() && host.ends_with(domain) &&
+         host[host.size() - domain.size() - 1] == '.';
+}
+
+bool Matches(const Url& server, std::string_view entry) {
+  if (entry == "*") return true;
+  if (InNetwork(server.host, entry)) return true;
+  const auto entry_ip = ParseIp(std::string(entry));
+  if (entry_ip) return ParseIp(server.host) && ParseIp(server.host)->bytes == entry_ip->bytes;
+  const std::string port = fmt::format(":{}", server.port);
+  if (entry.ends_with(port)) entry.remove_suffix(port.size());
+  if (entry.starts_with('[') && entry.ends_with(']')) entry = entry.substr(1, entry.size() - 2);
+  return !entry.empty() && InDomain(server.host, entry);
+}
+
+std::string_view Trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+// The upper case name wins, as in Go's tools.
+std::string LookupEither(const Environment& environment, const char* upper, const char* lower) {
+  if (const auto value = Lookup(environment, upper)) return *value;
+  return Lookup(environment, lower).value_or("");
+}
+
+}  // namespace
+
+bool IsExempt(const Url& server, std::string_view exceptions) {
+  while (!exceptions.empty()) {
+    const std::string_view entry = exceptions.substr(0, exceptions.find(','));
+    exceptions.remove_prefix(std::min(entry.size() + 1, exceptions.size()));
+    if (const std::string_view name = Trimmed(entry); !name.empty() && Matches(server, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string ProxyFor(const Url& server, const Environment& environment) {
+  if (IsLoopback(server.host)) return "";
+  if (IsExempt(server, LookupEither(environment, "NO_PROXY", "no_proxy"))) return "";
+  std::string proxy = server.tls ? LookupEither(environment, "HTTPS_PROXY", "https_proxy")
+                                 : LookupEither(environment, "HTTP_PROXY", "http_proxy");
+  if (!proxy.empty() && proxy.find("://") == std::string::npos) proxy = "http://" + proxy;
+  return proxy;
+}
+
+}  // namespace galen::kube

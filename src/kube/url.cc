@@ -1,0 +1,114 @@
+#include "kube/url.h"
+
+#include <charconv>
+
+namespace galen::kube {
+namespace {
+
+constexpr std::uint16_t kHttpPort = 80;
+constexpr std::uint16_t kHttpsPort = 443;
+
+std::uint16_t OwnPort(bool tls) { return tls ? kHttpsPort : kHttpPort; }
+
+std::string Bracketed(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+bool IsHostCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_' || c == ':' || c == '%';
+}
+
+StatusOr<std::uint16_t> ParsePort(std::string_view text) {
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc() || end != text.data() + text.size() || port == 0 || port > 65535) {
+    return InvalidArgument("\"{}\" is no port", text);
+  }
+  return static_cast<std::uint16_t>(port);
+}
+
+// "host", "host:port", "[v6]", "[v6]:port".
+Status ParseHostAndPort(std::string_view text, Url& url) {
+  const bool bracket = text.starts_with('[');
+  const std::size_t close = bracket ? text.find(']') : std::string_view::npos;
+  if (bracket && close == std::string_view::npos) return InvalidArgument("\"]\" is missing");
+  const std::size_t host_end = bracket ? close + 1 : text.find(':');
+  url.host = std::string(bracket ? text.substr(1, close - 1) : text.substr(0, host_end));
+  if (url.host.empty()) return InvalidArgument("the host is missing");
+  for (const char c : url.host) {
+    if (!IsHostCharacter(c)) return InvalidArgument("\"{}\" is no host", url.host);
+  }
+  const std::string_view rest = host_end < text.size() ? text.substr(host_end) : "";
+  if (rest.empty()) {
+    url.port = OwnPort(url.tls);
+    return OkStatus();
+  }
+  if (rest.front() != ':') return InvalidArgument("\"{}\" after the host", rest);
+  ASSIGN_OR_RETURN(url.port, ParsePort(rest.substr(1)));
+  return OkStatus();
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+StatusOr<Url> ParseUrl(std::string_view text) {
+  Url url;
+  if (text.starts_with("https://")) {
+    url.tls = true;
+    text.remove_prefix(8);
+  } else if (text.starts_with("http://")) {
+    text.remove_prefix(7);
+  } else {
+    return InvalidArgument("must start with https:// or http://");
+  }
+  if (text.find_first_of("?#") != std::string_view::npos) {
+    return InvalidArgument("must have no query and no fragment");
+  }
+  const std::size_t slash = text.find('/');
+  std::string_view authority = text.substr(0, slash);
+  if (slash != std::string_view::npos) url.prefix = std::string(text.substr(slash));
+  while (url.prefix.ends_with('/')) url.prefix.pop_back();
+  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
+    url.user_info = std::string(authority.substr(0, at));
+    authority.remove_prefix(at + 1);
+  }
+  RETURN_IF_ERROR(ParseHostAndPort(authority, url));
+  return url;
+}
+
+std::string Authority(const Url& url) {
+  if (url.port == OwnPort(url.tls)) return Bracketed(url.host);
+  return fmt::format("{}:{}", Bracketed(url.host), url.port);
+}
+
+std::string ToString(const Url& url) {
+  return fmt::format("{}://{}{}", url.tls ? "https" : "http", Authority(url), url.prefix);
+}
+
+std::string DialTarget(const Url& url) {
+  return fmt::format("tcp:{}:{}", Bracketed(url.host), url.port);
+}
+
+std::string PercentDecode(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const int high = text[i] == '%' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+    const int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
+    if (low < 0) {
+      out += text[i];
+      continue;
+    }
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+}  // namespace galen::kube

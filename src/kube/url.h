@@ -1,0 +1,35 @@
+// The URLs of a kubeconfig: of the API server, and of a proxy before it. A value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace galen::kube {
+
+struct Url {
+  bool tls = false;
+  std::string host = {};  // a name or a number; IPv6 without its brackets
+  std::uint16_t port = 0;
+  std::string prefix = {};     // "/k8s/clusters/c-1"; "" = none; never ends in "/"
+  std::string user_info = {};  // "name:password", still percent-encoded; "" = none
+
+  bool operator==(const Url&) const = default;
+};
+
+// "https://host", "http://name:password@[::1]:8080/prefix/". No query, no fragment.
+StatusOr<Url> ParseUrl(std::string_view text);
+
+// "https://127.0.0.1:6443/prefix", for people: without user and password.
+std::string ToString(const Url& url);
+// "127.0.0.1:6443", "[::1]:6443", "name": the port only when it is not the scheme's own.
+std::string Authority(const Url& url);
+// "tcp:127.0.0.1:6443", as net dials it.
+std::string DialTarget(const Url& url);
+
+// "%41" → "A"; a "%" that starts nothing stays.
+std::string PercentDecode(std::string_view text);
+
+}  // namespace galen::kube

@@ -1,0 +1,55 @@
+#include "kube/url.h"
+
+#include <gtest/gtest.h>
+
+namespace galen::kube {
+namespace {
+
+TEST(Url, ReadsServersAsKubeconfigsNameThem) {
+  EXPECT_EQ(*ParseUrl("https://127.0.0.1:6443"),
+            (Url{.tls = true, .host = "127.0.0.1", .port = 6443}));
+  EXPECT_EQ(*ParseUrl("https://api.example.com"),
+            (Url{.tls = true, .host = "api.example.com", .port = 443}));
+  EXPECT_EQ(*ParseUrl("http://localhost/"), (Url{.tls = false, .host = "localhost", .port = 80}));
+  EXPECT_EQ(*ParseUrl("https://rancher:8443/k8s/clusters/c-1/"),
+            (Url{.tls = true, .host = "rancher", .port = 8443, .prefix = "/k8s/clusters/c-1"}));
+}
+
+TEST(Url, ReadsIpv6InBrackets) {
+  EXPECT_EQ(*ParseUrl("https://[::1]:6443"), (Url{.tls = true, .host = "::1", .port = 6443}));
+  EXPECT_EQ(ParseUrl("https://[fd00::1]")->port, 443);
+}
+
+TEST(Url, ReadsAProxyWithUserAndPassword) {
+  const StatusOr<Url> url = ParseUrl("http://us%40er:p%3Aw@proxy:3128");
+  ASSERT_TRUE(url.ok());
+  EXPECT_EQ(url->host, "proxy");
+  EXPECT_EQ(PercentDecode(url->user_info), "us@er:p:w");
+}
+
+TEST(Url, RefusesWhatCannotBeDialled) {
+  for (const char* text :
+       {"", "127.0.0.1:6443", "ftp://x", "https://", "https://:6443", "https://a:b", "https://a:0",
+        "https://a:70000", "https://a:", "https://[::1", "https://[::1]x", "https://a b",
+        "https://a?x=y", "https://a/#f", "https://a\nb"}) {
+    EXPECT_FALSE(ParseUrl(text).ok()) << text;
+  }
+}
+
+TEST(Url, IsWrittenForPeopleAndForDialling) {
+  const Url url = *ParseUrl("https://u:secret@[::1]:6443/p/");
+  EXPECT_EQ(ToString(url), "https://[::1]:6443/p");
+  EXPECT_EQ(DialTarget(url), "tcp:[::1]:6443");
+  EXPECT_EQ(Authority(url), "[::1]:6443");
+  EXPECT_EQ(Authority(*ParseUrl("https://a:443")), "a");
+  EXPECT_EQ(Authority(*ParseUrl("http://a:443")), "a:443");
+}
+
+TEST(PercentDecode, LeavesAloneWhatIsNoEscape) {
+  EXPECT_EQ(PercentDecode("100%"), "100%");
+  EXPECT_EQ(PercentDecode("%zz%4"), "%zz%4");
+  EXPECT_EQ(PercentDecode("%41%"), "A%");
+}
+
+}  // namespace
+}  // namespace galen::kube

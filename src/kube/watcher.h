@@ -1,0 +1,64 @@
+// Follows one kind: lists it page by page, then watches it, for ever: 410 lists again, a broken
+// watch is taken up where it ended, a silent one is given up a little after the server should have
+// ended it, errors wait with backoff. A state machine over an HttpClient; belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/backoff.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "kube/client.h"
+#include "kube/request.h"
+
+namespace galen::kube {
+
+// Hears what happens to a kind. A list comes as Init, InitItem …, InitDone: only at InitDone is the
+// new whole known, and what was not in it is gone.
+class WatchSink {
+ public:
+  virtual ~WatchSink() = default;
+  virtual void OnInit() = 0;
+  virtual void OnInitItem(const Json& object) = 0;
+  virtual void OnInitDone() = 0;
+  virtual void OnApplied(const Json& object) = 0;
+  virtual void OnDeleted(const Json& object) = 0;
+  // The watcher tries again by itself; for logs, metrics and readiness.
+  virtual void OnTrouble(const Status& status) = 0;
+};
+
+class Watcher {
+ public:
+  struct Options {
+    Resource resource = {};
+    std::string ns = {};  // "" = all
+    Selectors selectors = {};
+    int page = 500;
+    BackoffPolicy backoff{.first = std::chrono::milliseconds(250),
+                          .most = std::chrono::seconds(30)};
+  };
+
+  // The server is asked to end each watch after kWatchTimeout; one that lives kWatchGrace longer is
+  // dead, however quiet its connection. A list that stalls for kListStallMax is given up.
+  static constexpr Duration kWatchTimeout = std::chrono::seconds(290);
+  static constexpr Duration kWatchGrace = std::chrono::seconds(30);
+  static constexpr Duration kListStallMax = std::chrono::seconds(60);
+  // So many watches refused in a row, without one event between them: what we know may be of
+  // another life of the server, so list afresh.
+  static constexpr int kRefusedWatchesMax = 3;
+
+  // The sink must not destroy the watcher from one of its calls.
+  Watcher(Loop& loop, Client& client, Random& random, Options options, WatchSink& sink);
+  ~Watcher();
+
+  // Once.
+  void Start();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace galen::kube

@@ -1,0 +1,33 @@
+#include "model/claim.h"
+
+#include <gtest/gtest.h>
+
+namespace galen {
+namespace {
+
+TEST(ObjectKey, ReadsWithItsNamespaceWhenItHasOne) {
+  EXPECT_EQ(ToString(ObjectKey{"train", "trainer-0"}), "train/trainer-0");
+  EXPECT_EQ(ToString(ObjectKey{"", "node-7"}), "node-7");
+}
+
+TEST(PodRef, PodOfTheSameNameButAnotherUidIsAnotherPod) {
+  EXPECT_NE((PodRef{{"train", "trainer-0"}, "1"}), (PodRef{{"train", "trainer-0"}, "2"}));
+}
+
+TEST(BaseRequest, IsThePartBeforeTheSubRequest) {
+  EXPECT_EQ(BaseRequest("gpu"), "gpu");
+  EXPECT_EQ(BaseRequest("gpu/large"), "gpu");
+  EXPECT_EQ(BaseRequest(""), "");
+}
+
+TEST(Claim, ShareOfADeviceIsItsOwnAllocation) {
+  const DeviceId nic{"nic.example.com", "node-7", "eth0"};
+  Claim a{{"ns", "claim"}, "uid", {{"nic", nic, "share-1", false}}, {}};
+  Claim b = a;
+  EXPECT_EQ(a, b);
+  b.devices[0].share_id = "share-2";
+  EXPECT_NE(a, b);
+}
+
+}  // namespace
+}  // namespace galen

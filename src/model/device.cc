@@ -1,0 +1,50 @@
+#include "model/device.h"
+
+#include "base/text.h"
+
+namespace galen {
+namespace {
+
+constexpr std::size_t kDriverBytesMax = 63;
+constexpr std::size_t kPoolBytesMax = 253;
+// Names come from outside; of a wrong one this much is shown.
+constexpr std::size_t kShownBytesMax = 80;
+
+std::string Shown(std::string_view name) { return Printable(CutText(name, kShownBytesMax)); }
+
+bool IsPool(std::string_view pool) {
+  if (pool.size() > kPoolBytesMax) return false;
+  for (std::size_t slash = pool.find('/'); slash != std::string_view::npos;
+       slash = pool.find('/')) {
+    if (!IsDnsSubdomain(pool.substr(0, slash))) return false;
+    pool.remove_prefix(slash + 1);
+  }
+  return IsDnsSubdomain(pool);
+}
+
+}  // namespace
+
+std::string ToString(const DeviceId& id) {
+  return fmt::format("{}/{}/{}", id.driver, id.pool, id.device);
+}
+
+Status Validate(const DeviceId& id) {
+  if (id.driver.size() > kDriverBytesMax || !IsDnsSubdomain(id.driver)) {
+    return InvalidArgument(
+        "driver name \"{}\" must be a DNS subdomain of at most {} characters, as gpu.example.com",
+        Shown(id.driver), kDriverBytesMax);
+  }
+  if (!IsPool(id.pool)) {
+    return InvalidArgument(
+        "pool name \"{}\" must be DNS subdomains joined by \"/\", at most {} characters",
+        Shown(id.pool), kPoolBytesMax);
+  }
+  if (!IsDnsLabel(id.device)) {
+    return InvalidArgument(
+        "device name \"{}\" must be 1 to 63 lower-case letters, digits or \"-\", as gpu-0",
+        Shown(id.device));
+  }
+  return OkStatus();
+}
+
+}  // namespace galen

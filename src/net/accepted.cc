@@ -1,0 +1,74 @@
+#include "net/accepted.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "net/http1_server.h"
+#include "net/http2_server.h"
+#include "net/tls_stream.h"
+
+namespace galen::net {
+namespace {
+
+// What every HTTP/2 client says first; no request of HTTP/1.1 begins like it.
+constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+bool Agree(std::string_view a, std::string_view b) {
+  const std::size_t size = std::min(a.size(), b.size());
+  return a.substr(0, size) == b.substr(0, size);
+}
+
+}  // namespace
+
+Accepted::Accepted(SessionContext context, std::unique_ptr<ByteStream> stream, Options options)
+    : context_(std::move(context)), options_(options) {
+  opening_ = context_.loop.After(options_.opening_timeout, [this] {
+    End(DeadlineExceeded("the client said nothing that could be answered in time"));
+  });
+  if (options.tls == nullptr) {
+    stream_ = std::move(stream);
+    stream_->SetSink(*this);
+    return;
+  }
+  stream_ = TlsStream::Accept(
+      std::move(stream), options.tls,
+      [this](const StatusOr<std::string>& protocol) { OnHandshake(protocol.status()); });
+}
+
+// Which protocol was chosen does not matter: what the client says first does.
+void Accepted::OnHandshake(const Status& status) {
+  if (!status.ok()) return End(status);
+  stream_->SetSink(*this);
+}
+
+void Accepted::Drain() {
+  if (session_ != nullptr) return session_->Drain();
+  opening_ =
+      context_.loop.At(context_.loop.Now(), [this] { End(Unavailable("the server stops")); });
+}
+
+void Accepted::OnBytes(std::string_view bytes) {
+  first_.append(bytes);
+  if (Agree(first_, kPreface) && first_.size() < kPreface.size()) return;
+  opening_.Cancel();
+  const std::string first = std::exchange(first_, {});
+  if (Agree(first, kPreface)) return StartHttp2(first);
+  auto session = std::make_unique<Http1Server>(context_, std::move(stream_));
+  Http1Server& started = *session;
+  session_ = std::move(session);
+  started.Start(first);
+}
+
+void Accepted::StartHttp2(const std::string& first) {
+  auto session = std::make_unique<Http2Server>(context_, std::move(stream_), options_.lax_messages);
+  Http2Server& started = *session;
+  session_ = std::move(session);
+  started.Start(first);
+}
+
+void Accepted::End(const Status& status) {
+  const auto on_end = context_.on_end;  // a copy: it may destroy this
+  on_end(status);
+}
+
+}  // namespace galen::net

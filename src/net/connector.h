@@ -1,0 +1,44 @@
+// From an address as people write it to a connected socket: names resolved, each address tried in
+// turn. Internal to this room. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/io_loop.h"
+#include "net/address.h"
+#include "net/resolver.h"
+#include "net/socket.h"
+
+namespace galen::net {
+
+// One attempt; destroying it gives up. Has no deadline of its own.
+class Connector {
+ public:
+  // The last address's error when none can be reached.
+  using Done = std::function<void(StatusOr<Fd>)>;
+
+  // `done` runs once, later; it may destroy this.
+  Connector(IoLoop& loop, Resolver& resolver, const Address& address, Done done);
+  Connector(const Connector&) = delete;
+  Connector& operator=(const Connector&) = delete;
+
+ private:
+  void TryNext(const Status& last);
+  void OnOutcome();
+  void Finish(StatusOr<Fd> outcome);
+
+  IoLoop& loop_;
+  Done done_;
+  Timer start_;
+  std::unique_ptr<Resolution> resolution_;
+  std::vector<SocketAddress> addresses_;
+  std::size_t next_ = 0;
+  Fd fd_;
+  FdWatch watch_;
+};
+
+}  // namespace galen::net

@@ -1,0 +1,33 @@
+// Places where a server listens and a client dials, for tests that hold in all of them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "net/connection.h"
+#include "net/http.h"
+
+namespace galen::net {
+
+class ContractWorld {
+ public:
+  enum class Kind { kUnixSocket, kTls, kFakeNetwork };
+  static std::unique_ptr<ContractWorld> Make(Kind kind);
+  virtual ~ContractWorld() = default;
+
+  virtual Loop& loop() = 0;
+  // Fails the process when it takes too long.
+  virtual void RunUntil(const std::function<bool()>& done) = 0;
+  virtual void Listen(HttpHandler& handler) = 0;
+  virtual void StopServer() = 0;
+  virtual std::unique_ptr<Dialling> Dial(
+      std::function<void(StatusOr<std::unique_ptr<Connection>>)> done) = 0;
+
+  // Dials until a connection stands.
+  std::unique_ptr<Connection> Connect();
+};
+
+std::string ToString(ContractWorld::Kind kind);
+
+}  // namespace galen::net

@@ -1,0 +1,255 @@
+#include "net/fake_connection.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "net/exchange_notices.h"
+
+namespace galen::net {
+
+Duration FakeDelay(Random& random, const LinkWeather& weather) {
+  const Duration spread = weather.delay_most - weather.delay_least;
+  if (spread <= Duration::zero()) return weather.delay_least;
+  const auto bound = static_cast<std::uint64_t>(spread.count()) + 1;
+  return weather.delay_least + Duration(static_cast<Duration::rep>(random.Below(bound)));
+}
+
+void FakePipe::Put(Task deliver) {
+  messages_.push_back({loop_.Now() + FakeDelay(random_, weather_), std::move(deliver)});
+  Arm();
+}
+
+void FakePipe::Resume() { Arm(); }
+
+void FakePipe::Clear() {
+  timer_.Cancel();
+  // Out of the member first: what a message holds may come back to us when it dies.
+  const std::deque<Message> lost = std::exchange(messages_, {});
+}
+
+void FakePipe::Arm() {
+  if (timer_ || messages_.empty() || weather_.stalled || weather_.down) return;
+  timer_ = loop_.At(messages_.front().due, [this] {
+    const Timer ran = std::exchange(timer_, Timer());
+    DeliverFirst();
+  });
+}
+
+void FakePipe::DeliverFirst() {
+  if (weather_.stalled || weather_.down) return;
+  Task deliver = std::move(messages_.front().deliver);
+  messages_.pop_front();
+  Arm();
+  deliver();  // last: it may destroy this
+}
+
+class FakeConnection::Call final : public HttpCall {
+ public:
+  Call(FakeConnection& connection, std::uint64_t id) : connection_(&connection), id_(id) {}
+  ~Call() override {
+    if (connection_ != nullptr) connection_->Cancel(id_);
+  }
+  void Forget() { connection_ = nullptr; }
+  void EndLater(Loop& loop, const Status& status) {
+    ending_ = loop.At(loop.Now(), [this, status] {
+      if (connection_ != nullptr) connection_->DeliverEnd(id_, status, {});
+    });
+  }
+
+ private:
+  FakeConnection* connection_;
+  const std::uint64_t id_;
+  Timer ending_;
+};
+
+class FakeConnection::Exchange final : public HttpExchange {
+ public:
+  Exchange(FakeConnection& connection, std::uint64_t id, HttpRequest request)
+      : connection_(&connection),
+        id_(id),
+        request_(std::move(request)),
+        local_(connection.target().starts_with("unix:")),
+        notices_(connection.parts_.loop) {}
+  ~Exchange() override {
+    if (connection_ == nullptr) return;
+    connection_->exchanges_.erase(id_);
+    if (!ended_)
+      Send([](FakeConnection& to, std::uint64_t id) {
+        to.DeliverEnd(id, Unavailable("{} cut the answer off: INTERNAL_ERROR", to.target()), {});
+      });
+  }
+
+  const HttpRequest& request() const override { return request_; }
+  std::optional<PeerCredentials> peer() const override {
+    return local_ ? std::optional<PeerCredentials>(PeerCredentials{}) : std::nullopt;
+  }
+
+  void Head(int status, Headers headers) override {
+    GALEN_CHECK(!std::exchange(has_head_, true));
+    Send([status, headers = std::move(headers)](FakeConnection& to, std::uint64_t id) {
+      if (HttpResponseSink* sink = to.FindSink(id)) sink->OnHead(status, headers);
+    });
+  }
+
+  void Write(std::string bytes) override {
+    GALEN_CHECK(has_head_ && !ended_);
+    if (connection_ == nullptr || bytes.empty()) return;
+    queued_ += bytes.size();
+    Send([bytes = std::move(bytes)](FakeConnection& to, std::uint64_t id) {
+      const auto writer = to.exchanges_.find(id);
+      if (writer != to.exchanges_.end()) writer->second->Took(bytes.size());
+      if (HttpResponseSink* sink = to.FindSink(id)) sink->OnData(bytes);
+    });
+  }
+
+  void End(Headers trailers) override {
+    GALEN_CHECK(has_head_ && !std::exchange(ended_, true));
+    Send([trailers = std::move(trailers)](FakeConnection& to, std::uint64_t id) {
+      to.DeliverEnd(id, OkStatus(), trailers);
+    });
+  }
+
+  std::size_t queued() const override { return queued_; }
+  void OnDrained(std::function<void()> callback) override {
+    notices_.SetOnDrained(std::move(callback));
+  }
+  void OnGone(std::function<void()> callback) override { notices_.SetOnGone(std::move(callback)); }
+
+  void Detach() {
+    connection_ = nullptr;
+    queued_ = 0;
+    if (!ended_) notices_.Gone();
+  }
+
+ private:
+  template <typename F>
+  void Send(F message) {
+    if (connection_ == nullptr) return;
+    connection_->to_client_.Put([connection = connection_, id = id_, message = std::move(message)] {
+      message(*connection, id);
+    });
+  }
+
+  void Took(std::size_t size) {
+    queued_ -= size;
+    if (queued_ == 0) notices_.Drained();
+  }
+
+  FakeConnection* connection_;
+  const std::uint64_t id_;
+  const HttpRequest request_;
+  const bool local_;
+  bool has_head_ = false;
+  bool ended_ = false;
+  std::size_t queued_ = 0;
+  ExchangeNotices notices_;
+};
+
+FakeConnection::FakeConnection(Parts parts)
+    : parts_(std::move(parts)),
+      to_server_(parts_.loop, parts_.random, parts_.weather),
+      to_client_(parts_.loop, parts_.random, parts_.weather) {}
+
+FakeConnection::~FakeConnection() {
+  for (auto& [id, caller] : calls_) caller.call->Forget();
+  for (auto& [id, exchange] : exchanges_) exchange->Detach();
+  if (parts_.on_destroyed) parts_.on_destroyed();
+}
+
+std::unique_ptr<HttpCall> FakeConnection::Send(HttpRequest request, HttpResponseSink& sink) {
+  const std::uint64_t id = next_++;
+  auto call = std::make_unique<Call>(*this, id);
+  calls_[id] = {.call = call.get(), .sink = &sink};
+  if (!usable_) {
+    EndCallSoon(id, closed_);
+  } else if (parts_.weather.down || parts_.random.Chance(parts_.weather.call_failure)) {
+    EndCallSoon(id, Unavailable("call to {}: lost on the way", target()));
+  } else {
+    to_server_.Put(
+        [this, id, request = std::move(request)]() mutable { Arrive(id, std::move(request)); });
+  }
+  return call;
+}
+
+void FakeConnection::EndCallSoon(std::uint64_t id, const Status& status) {
+  // Not through the pipe: a dead link carries nothing.
+  calls_.at(id).call->EndLater(parts_.loop, status);
+}
+
+void FakeConnection::Arrive(std::uint64_t id, HttpRequest request) {
+  if (!calls_.contains(id)) return;  // cancelled on its way
+  if (!FindHeader(request.headers, "host")) {
+    request.headers.insert(request.headers.begin(), {"host", parts_.options.authority});
+  }
+  auto exchange = std::make_unique<Exchange>(*this, id, std::move(request));
+  exchanges_[id] = exchange.get();
+  parts_.handler.Handle(std::move(exchange));
+}
+
+HttpResponseSink* FakeConnection::FindSink(std::uint64_t id) {
+  const auto found = calls_.find(id);
+  return found == calls_.end() ? nullptr : found->second.sink;
+}
+
+void FakeConnection::DeliverEnd(std::uint64_t id, const Status& status, const Headers& trailers) {
+  const auto node = calls_.extract(id);
+  if (!node) return;
+  node.mapped().call->Forget();
+  node.mapped().sink->OnEnd(status, trailers);
+}
+
+void FakeConnection::Cancel(std::uint64_t id) {
+  calls_.erase(id);
+  to_server_.Put([this, id] { LoseExchange(id); });
+}
+
+void FakeConnection::LoseExchange(std::uint64_t id) {
+  const auto node = exchanges_.extract(id);
+  if (node) node.mapped()->Detach();
+}
+
+void FakeConnection::OnClosed(std::function<void(const Status&)> callback) {
+  on_closed_ = std::move(callback);
+  if (!usable_) EndSoon(closed_);
+}
+
+void FakeConnection::EndSoon(Status why) {
+  if (ending_) return;
+  to_server_.Clear();
+  if (std::exchange(usable_, false)) closed_ = why;
+  ending_ = parts_.loop.At(parts_.loop.Now(), [this, why = std::move(why)] {
+    const Timer ran = std::exchange(ending_, Timer());
+    End(why);
+  });
+}
+
+void FakeConnection::FeelWeather() {
+  const Time now = parts_.loop.Now();
+  if (!parts_.weather.stalled) {
+    stalled_since_.reset();
+    to_server_.Resume();
+    to_client_.Resume();
+  } else if (!stalled_since_) {
+    stalled_since_ = now;
+  }
+  const Duration patience = 2 * parts_.options.ping_after;
+  if (parts_.weather.down) return End(Unavailable("connection to {}: the link is down", target()));
+  if (patience > Duration::zero() && stalled_since_ && now - *stalled_since_ >= patience) {
+    End(Unavailable("connection to {}: silent, and no answer to a PING", target()));
+  }
+}
+
+void FakeConnection::End(const Status& why) {
+  if (std::exchange(usable_, false)) closed_ = why;
+  to_server_.Clear();
+  to_client_.Clear();
+  while (!exchanges_.empty()) LoseExchange(exchanges_.begin()->first);
+  Liveness::Watch watch(liveness_);
+  while (!calls_.empty()) {
+    DeliverEnd(calls_.begin()->first, closed_, {});
+    if (!watch.alive()) return;
+  }
+  if (const auto on_closed = std::exchange(on_closed_, nullptr)) on_closed(closed_);
+}
+
+}  // namespace galen::net

@@ -1,0 +1,108 @@
+// One connection of a FakeNetwork: two ordered pipes that feel the weather, calls at one end and
+// exchanges at the other. Internal to this room. Belongs to its loop.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/loop.h"
+#include "base/random.h"
+#include "net/connection.h"
+#include "net/fake_link.h"
+#include "net/liveness.h"
+
+namespace galen::net {
+
+// Messages that arrive in order, each after its delay, and not while the link is stalled.
+class FakePipe {
+ public:
+  FakePipe(Loop& loop, Random& random, const LinkWeather& weather)
+      : loop_(loop), random_(random), weather_(weather) {}
+
+  void Put(Task deliver);
+  // Looks again whether something may arrive; for when a stall is over.
+  void Resume();
+  void Clear();
+
+ private:
+  struct Message {
+    Time due;  // earlier than that of the one before: it arrives right behind it
+    Task deliver;
+  };
+
+  void Arm();
+  void DeliverFirst();
+
+  Loop& loop_;
+  Random& random_;
+  const LinkWeather& weather_;
+  std::deque<Message> messages_;
+  Timer timer_;
+};
+
+// A time that a message takes in this weather.
+Duration FakeDelay(Random& random, const LinkWeather& weather);
+
+class FakeConnection final : public Connection {
+ public:
+  struct Parts {
+    Loop& loop;
+    Random& random;
+    const LinkWeather& weather;
+    HttpHandler& handler;
+    DialOptions options;
+    // Runs when this dies; the network forgets it then.
+    std::function<void()> on_destroyed;
+  };
+
+  explicit FakeConnection(Parts parts);
+  ~FakeConnection() override;
+
+  std::unique_ptr<HttpCall> Send(HttpRequest request, HttpResponseSink& sink) override;
+  void OnClosed(std::function<void(const Status&)> callback) override;
+  bool usable() const override { return usable_; }
+
+  const std::string& target() const { return parts_.options.target; }
+  // Ends everything in the loop's next turn.
+  void EndSoon(Status why);
+  // Called now and then; notices that the weather changed. May destroy this.
+  void FeelWeather();
+  // The network is gone and with it what on_destroyed would touch.
+  void ForgetNetwork() { parts_.on_destroyed = nullptr; }
+
+ private:
+  class Call;
+  class Exchange;
+  struct Caller {
+    Call* call = nullptr;
+    HttpResponseSink* sink = nullptr;
+  };
+
+  void Arrive(std::uint64_t id, HttpRequest request);
+  void DeliverEnd(std::uint64_t id, const Status& status, const Headers& trailers);
+  void EndCallSoon(std::uint64_t id, const Status& status);
+  void Cancel(std::uint64_t id);
+  void LoseExchange(std::uint64_t id);
+  void End(const Status& why);
+  HttpResponseSink* FindSink(std::uint64_t id);
+
+  Parts parts_;
+  bool usable_ = true;
+  Status closed_;
+  std::uint64_t next_ = 0;
+  FakePipe to_server_;
+  FakePipe to_client_;
+  std::map<std::uint64_t, Caller> calls_;
+  std::map<std::uint64_t, Exchange*> exchanges_;
+  std::optional<Time> stalled_since_;
+  std::function<void(const Status&)> on_closed_;
+  Timer ending_;
+  Liveness liveness_;
+};
+
+}  // namespace galen::net

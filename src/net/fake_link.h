@@ -1,0 +1,46 @@
+// A connection without sockets: hands requests to a handler on the same loop after a delay, and
+// can lose, stall and cut. Speaks the same seams as the real thing.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "base/random.h"
+#include "net/connection.h"
+
+namespace galen::net {
+
+// How bad the network is; read at each use, so a test may change it while running.
+struct LinkWeather {
+  Duration delay_least = Duration::zero();
+  Duration delay_most = Duration::zero();  // each message takes between the two, in order
+  bool down = false;        // dials fail, calls get Unavailable, open ones end within 0.2 s
+  bool stalled = false;     // nothing arrives until 0.2 s after it clears, at most (half-open)
+  double call_failure = 0;  // chance that a new call ends with Unavailable
+};
+
+// A named place that handlers listen at and clients dial, for a whole simulated cluster.
+class FakeNetwork {
+ public:
+  FakeNetwork(Loop& loop, Random& random);
+  ~FakeNetwork();
+
+  // Listens at `target` ("unix:/node-1/reg.sock") until StopListening; its connections end then.
+  void Listen(const std::string& target, HttpHandler& handler);
+  void StopListening(const std::string& target);
+  bool listening(const std::string& target) const;
+
+  // A dialer whose connections feel `weather`. `weather` outlives the dialer.
+  std::unique_ptr<Dialer> MakeDialer(const LinkWeather& weather);
+  // Ends every open connection to `target`, as a crash or a RST would.
+  void Cut(const std::string& target);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace galen::net

@@ -1,0 +1,43 @@
+// How an answer of HTTP/1.1 is framed: by its length, in chunks, or by the connection's end.
+// Internal to this room. A pure state machine: calls in, bytes out.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "net/http.h"
+
+namespace galen::net {
+
+class Http1AnswerWriter {
+ public:
+  struct Options {
+    bool head_only = false;    // the request was HEAD
+    bool is_http_1_0 = false;  // knows no chunks
+    bool keep_alive = true;
+  };
+
+  explicit Http1AnswerWriter(Options options) : options_(options) {}
+
+  // Each gives what goes on the wire.
+  std::string Head(int status, const Headers& headers);
+  std::string Body(std::string_view bytes);
+  std::string End(const Headers& trailers);
+
+  bool ended() const { return ended_; }
+  // After the end: whether another answer may follow on the same connection.
+  bool keep_alive() const { return options_.keep_alive; }
+
+ private:
+  enum class Framing { kNone, kLength, kChunks, kUntilClose };
+
+  Options options_;
+  bool has_head_ = false;
+  bool ended_ = false;
+  Framing framing_ = Framing::kNone;
+  std::size_t left_ = 0;  // kLength: bytes still promised
+};
+
+}  // namespace galen::net

@@ -1,0 +1,72 @@
+// The server's end of an HTTP/1.1 connection: one request at a time, others wait their turn.
+// Internal to this room. Belongs to its loop.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "net/byte_stream.h"
+#include "net/http1_answer.h"
+#include "net/http1_request.h"
+#include "net/server_session.h"
+
+namespace galen::net {
+
+// A client that closes its sending side counts as gone, even when it could still read.
+class Http1Server final : public ServerSession, private ByteStream::Sink {
+ public:
+  Http1Server(SessionContext context, std::unique_ptr<ByteStream> stream);
+  Http1Server(const Http1Server&) = delete;
+  Http1Server& operator=(const Http1Server&) = delete;
+  ~Http1Server() override;
+
+  // `first` is what was already read of the stream.
+  void Start(std::string_view first);
+  void Drain() override;
+
+ private:
+  class Exchange;
+  enum class Phase { kRequest, kAnswer, kLinger };
+
+  void OnBytes(std::string_view bytes) override;
+  void OnWritable() override { Pump(); }
+  void OnClosed(const Status& status) override { End(status); }
+
+  void ExpectRequest();
+  void Read(std::string_view bytes);
+  void HandOver();
+  void Refuse();
+  void Queue(std::string bytes);
+  void Pump();
+  void AnswerDone();
+  void NextSoon();
+  void EndSoon(std::string why);
+  void End(const Status& status);
+
+  // What the exchange asks for.
+  void Head(int status, const Headers& headers);
+  void Write(std::string_view bytes);
+  void EndAnswer(const Headers& trailers);
+  std::size_t queued() const { return queued_ + stream_->unsent(); }
+  void Release();
+
+  const SessionContext context_;
+  std::unique_ptr<ByteStream> stream_;
+  Phase phase_ = Phase::kRequest;
+  bool draining_ = false;
+  bool body_written_ = false;  // since the exchange was last told that all was sent
+  std::string waiting_;        // what the client sent ahead of its turn
+  std::unique_ptr<Http1RequestReader> reader_;
+  std::optional<Http1AnswerWriter> answer_;
+  Exchange* exchange_ = nullptr;
+  std::deque<std::string> queue_;
+  std::size_t queued_ = 0;
+  std::size_t front_sent_ = 0;
+  Timer timeout_;
+  Timer next_;
+};
+
+}  // namespace galen::net

@@ -1,0 +1,32 @@
+// Tells a function that calls out whether its object survived the call. Belongs to one thread.
+#pragma once
+
+#include <memory>
+
+namespace galen::net {
+
+// A member of the object that may be destroyed by its own callbacks.
+class Liveness {
+  struct Mark {};
+
+ public:
+  // Lives on the stack around the calls out.
+  class Watch {
+   public:
+    explicit Watch(const Liveness& object) : mark_(object.mark_) {}
+    bool alive() const { return !mark_.expired(); }
+
+   private:
+    std::weak_ptr<Mark> mark_;
+  };
+
+  Liveness() = default;
+  Liveness(const Liveness&) = delete;
+  Liveness& operator=(const Liveness&) = delete;
+
+ private:
+  // Shared with nobody: only its end is watched.
+  std::shared_ptr<Mark> mark_ = std::make_shared<Mark>();
+};
+
+}  // namespace galen::net

@@ -1,0 +1,33 @@
+// Tested by the tests that use it: it is nothing but their support.
+#include "net/loop_runner.h"
+
+#include "base/check.h"
+
+namespace galen::net {
+namespace {
+
+constexpr Duration kPatience = std::chrono::seconds(10);
+constexpr Duration kLook = std::chrono::microseconds(200);
+
+}  // namespace
+
+LoopRunner::LoopRunner() : loop_(*EpollLoop::Create()) {}
+
+void LoopRunner::RunUntil(const std::function<bool()>& done) {
+  const Time deadline = loop_->Now() + kPatience;
+  Timer timer;
+  std::function<void()> look = [&] {
+    GALEN_CHECK(loop_->Now() < deadline);
+    if (done()) return loop_->Stop();
+    timer = loop_->After(kLook, [&] { look(); });
+  };
+  look();
+  loop_->Run();
+}
+
+void LoopRunner::RunFor(Duration duration) {
+  const Time end = loop_->Now() + duration;
+  RunUntil([&] { return loop_->Now() >= end; });
+}
+
+}  // namespace galen::net

@@ -1,0 +1,179 @@
+#include "net/server.h"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "net/accepted.h"
+#include "net/address.h"
+#include "net/fd_stream.h"
+#include "net/socket.h"
+#include "net/tls_context.h"
+
+namespace galen::net {
+namespace {
+
+// So that a burst of connections does not keep others from their turn.
+constexpr int kAcceptsPerTurnMax = 64;
+// When descriptors or memory are out, trying at once again would only burn the processor.
+constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
+
+}  // namespace
+
+struct Server::Impl {
+  Impl(IoLoop& loop_in, Log& log_in, ServerOptions options_in, HttpHandler& handler_in)
+      : loop(loop_in), log(log_in), options(std::move(options_in)), handler(handler_in) {}
+  ~Impl() {
+    if (!unix_path.empty()) RemoveSocketFile(unix_path, listener);
+  }
+
+  Status PrepareTls();
+  Status Listen();
+  Status ListenOnTcp(const Address& wanted);
+  void WatchListener();
+  void AcceptSome();
+  void PauseAccepting(const Status& why);
+  void Add(Fd fd);
+  void Ended(std::uint64_t id, const Status& why);
+  void Drain(Duration deadline, std::function<void()> done);
+  void StopListening();
+  void FinishDrain();
+
+  IoLoop& loop;
+  Log& log;
+  const ServerOptions options;
+  HttpHandler& handler;
+  SslContext tls;  // null: plain text
+  std::string unix_path;
+  std::string address;
+  UnixListener listener;  // of either kind; the file only of a unix socket
+  FdWatch watch;
+  Timer pause;
+  bool full = false;  // and it has been told
+  std::uint64_t next_id = 0;
+  std::map<std::uint64_t, std::unique_ptr<Accepted>> connections;
+  std::function<void()> drained;
+  Timer drain_deadline;
+};
+
+Status Server::Impl::PrepareTls() {
+  if (!options.tls) return OkStatus();
+  StatusOr<SslContext> context = MakeServerContext(*options.tls);
+  if (!context.ok()) return Annotate(context.status(), "TLS of {}", options.address);
+  tls = *std::move(context);
+  return OkStatus();
+}
+
+Status Server::Impl::Listen() {
+  ASSIGN_OR_RETURN(const Address wanted, ParseAddress(options.address));
+  if (wanted.kind == Address::Kind::kTcp) return ListenOnTcp(wanted);
+  ASSIGN_OR_RETURN(listener, ListenUnix(wanted.path, options.socket_mode));
+  unix_path = wanted.path;
+  address = ToString(wanted);
+  return OkStatus();
+}
+
+Status Server::Impl::ListenOnTcp(const Address& wanted) {
+  const auto numeric = NumericSocketAddress(wanted.host, wanted.port);
+  if (!numeric) {
+    return InvalidArgument("cannot listen on {}: write the host as a number, as in 127.0.0.1",
+                           options.address);
+  }
+  ASSIGN_OR_RETURN(listener.fd, ListenTcp(*numeric));
+  ASSIGN_OR_RETURN(const SocketAddress bound, BoundAddress(listener.fd.get()));
+  address = ToString(bound);
+  return OkStatus();
+}
+
+void Server::Impl::WatchListener() {
+  pause.Cancel();
+  watch = loop.WatchFd(listener.fd.get(), {.readable = true, .writable = false, .hung_up = false},
+                       [this](Readiness) { AcceptSome(); });
+}
+
+void Server::Impl::AcceptSome() {
+  for (int i = 0; i < kAcceptsPerTurnMax; ++i) {
+    StatusOr<std::optional<Fd>> fd = AcceptNext(listener.fd.get());
+    if (!fd.ok()) return PauseAccepting(fd.status());
+    if (!fd->has_value()) return;
+    Add(*std::move(*fd));
+  }
+}
+
+void Server::Impl::PauseAccepting(const Status& why) {
+  log.Warning("accepting connections pauses", {{"address", address}, {"reason", ToString(why)}});
+  watch.Cancel();
+  pause = loop.After(kAcceptPause, [this] { WatchListener(); });
+}
+
+void Server::Impl::Add(Fd fd) {
+  if (connections.size() >= options.connections_max) {
+    if (!std::exchange(full, true)) {  // once, not for each client that tries
+      log.Warning("connections are refused, too many are open",
+                  {{"address", address}, {"limit", options.connections_max}});
+    }
+    return;
+  }
+  const std::uint64_t id = next_id++;
+  const bool local = !unix_path.empty();
+  SessionContext context{.loop = loop,
+                         .handler = handler,
+                         .limits = {.request_body_bytes_max = options.request_body_bytes_max,
+                                    .streams_max = options.streams_per_connection_max},
+                         .peer = local ? ReadPeerCredentials(fd.get()) : std::nullopt,
+                         .on_end = [this, id](const Status& why) { Ended(id, why); }};
+  connections[id] =
+      std::make_unique<Accepted>(std::move(context), MakeFdStream(loop, std::move(fd)),
+                                 Accepted::Options{.lax_messages = local, .tls = tls.get()});
+}
+
+void Server::Impl::Ended(std::uint64_t id, const Status& why) {
+  log.Debug("connection ended", {{"address", address}, {"reason", ToString(why)}});
+  const auto ended = connections.extract(id);
+  full = false;
+  if (connections.empty()) FinishDrain();
+}
+
+void Server::Impl::StopListening() {
+  watch.Cancel();
+  pause.Cancel();
+  listener.fd.Reset();
+  if (!unix_path.empty()) RemoveSocketFile(unix_path, listener);
+}
+
+void Server::Impl::Drain(Duration deadline, std::function<void()> done) {
+  drained = std::move(done);
+  StopListening();
+  for (auto& [id, connection] : connections) connection->Drain();
+  const Duration wait = connections.empty() ? Duration::zero() : deadline;
+  drain_deadline = loop.After(wait, [this] {
+    connections.clear();
+    FinishDrain();
+  });
+}
+
+void Server::Impl::FinishDrain() {
+  const Timer ran = std::exchange(drain_deadline, Timer());
+  if (const auto done = std::exchange(drained, nullptr)) done();
+}
+
+StatusOr<std::unique_ptr<Server>> Server::Start(IoLoop& loop, Log& log, ServerOptions options,
+                                                HttpHandler& handler) {
+  auto impl = std::make_unique<Impl>(loop, log, std::move(options), handler);
+  RETURN_IF_ERROR(impl->PrepareTls());
+  RETURN_IF_ERROR(impl->Listen());
+  impl->WatchListener();
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+const std::string& Server::address() const { return impl_->address; }
+std::size_t Server::connections() const { return impl_->connections.size(); }
+
+void Server::Drain(Duration deadline, std::function<void()> done) {
+  impl_->Drain(deadline, std::move(done));
+}
+
+}  // namespace galen::net

@@ -1,0 +1,43 @@
+// One accepted connection after it is known which HTTP it speaks. Internal to this room.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/loop.h"
+#include "net/http.h"
+
+namespace galen::net {
+
+// What a server's connections have in common.
+struct SessionLimits {
+  std::size_t request_body_bytes_max = 16 * 1024 * 1024;
+  // All bodies that have not been handed to the handler yet, of one connection.
+  std::size_t waiting_bytes_max = 64 * 1024 * 1024;
+  std::size_t head_bytes_max = 64 * 1024;
+  std::size_t streams_max = 1000;
+  // How long a connection of HTTP/1.1 may take for a request, or say nothing between two.
+  Duration request_timeout = std::chrono::seconds(60);
+};
+
+// Where a session's requests go, and who sends them.
+struct SessionContext {
+  Loop& loop;
+  HttpHandler& handler;
+  SessionLimits limits;
+  std::optional<PeerCredentials> peer;
+  // Runs once, last: the connection is over and why. May destroy the session.
+  std::function<void(const Status&)> on_end;
+};
+
+// Destroying it closes the connection; exchanges under way hear that they are gone.
+class ServerSession {
+ public:
+  virtual ~ServerSession() = default;
+  // Takes no more requests; ends after the last answer.
+  virtual void Drain() = 0;
+};
+
+}  // namespace galen::net

@@ -1,0 +1,169 @@
+// The server on real sockets; what it says over a connection is in http_contract_test.
+#include "net/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/temporary_directory.h"
+#include "net/connection.h"
+#include "net/fd_stream.h"
+#include "net/keeping_handler.h"
+#include "net/loop_runner.h"
+#include "net/memory_stream.h"
+#include "net/recording_sink.h"
+#include "net/socket.h"
+#include "net/test_certificates.h"
+
+namespace galen::net {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+class ServerTest : public ::testing::Test {
+ protected:
+  StatusOr<std::unique_ptr<Server>> Start(ServerOptions options) {
+    if (options.address.empty()) options.address = address_;
+    return Server::Start(runner_.loop(), NullLog(), std::move(options), handler_);
+  }
+  std::unique_ptr<Connection> Connect() {
+    std::unique_ptr<Connection> connection;
+    const auto dialling = dialer_->Dial({.target = address_}, [&](auto result) {
+      ASSERT_TRUE(result.ok()) << result.status().message();
+      connection = *std::move(result);
+    });
+    runner_.RunUntil([&] { return connection != nullptr; });
+    return connection;
+  }
+  bool SocketExists() const { return access(directory_.Path("s").c_str(), F_OK) == 0; }
+
+  const TemporaryDirectory directory_;
+  const std::string address_ = "unix:" + directory_.Path("s");
+  LoopRunner runner_;
+  KeepingHandler handler_;
+  RecordingSink sink_;
+  const std::unique_ptr<Dialer> dialer_ = MakeDialer(runner_.loop());
+};
+
+TEST_F(ServerTest, SocketFileLivesAsLongAsTheServer) {
+  auto server = *Start({});
+  EXPECT_TRUE(SocketExists());
+  EXPECT_EQ(server->address(), address_);
+  server.reset();
+  EXPECT_FALSE(SocketExists());
+}
+
+TEST_F(ServerTest, SecondServerAtTheSamePathIsRefused) {
+  const auto first = *Start({});
+  const Status second = Start({}).status();
+  EXPECT_EQ(second.code(), Code::kAlreadyExists);
+  EXPECT_TRUE(SocketExists());
+}
+
+TEST_F(ServerTest, FreePortIsChosenAndTold) {
+  const auto server = *Start({.address = "tcp:127.0.0.1:0"});
+  EXPECT_THAT(server->address(), ::testing::Not(EndsWith(":0")));
+}
+
+TEST_F(ServerTest, NameToListenOnIsRefusedWithAdvice) {
+  const Status status = Start({.address = "tcp:localhost:0"}).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("as a number"));
+}
+
+TEST_F(ServerTest, BrokenCertificateStopsTheStart) {
+  const Status status =
+      Start({.tls = ServerTls{.certificate_pem = "none", .key_pem = "none"}}).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_FALSE(SocketExists());
+}
+
+TEST_F(ServerTest, ConnectionPastTheLimitIsClosedAndOthersLive) {
+  const auto server = *Start({.connections_max = 1});
+  const auto first = Connect();
+  RecordingByteSink bytes;
+  const auto second =
+      MakeFdStream(runner_.loop(), *StartConnect(*UnixSocketAddress(directory_.Path("s"))));
+  second->SetSink(bytes);
+  runner_.RunUntil([&] { return !bytes.closed.ok(); });
+  EXPECT_EQ(server->connections(), 1U);
+  EXPECT_TRUE(first->usable());
+}
+
+TEST_F(ServerTest, EndedConnectionsAreForgotten) {
+  const auto server = *Start({});
+  auto connection = Connect();
+  EXPECT_EQ(server->connections(), 1U);
+  connection.reset();
+  runner_.RunUntil([&] { return server->connections() == 0; });
+}
+
+TEST_F(ServerTest, DrainFinishesWhatIsUnderWayAndTakesNothingNew) {
+  const auto server = *Start({});
+  const auto connection = Connect();
+  const auto idle = Connect();
+  const auto call = connection->Send({.path = "/"}, sink_);
+  runner_.RunUntil([&] { return !handler_.exchanges.empty(); });
+  bool drained = false;
+  server->Drain(10s, [&] { drained = true; });
+  EXPECT_FALSE(SocketExists());
+  runner_.RunUntil([&] { return !idle->usable() && server->connections() == 1; });
+  EXPECT_FALSE(drained);
+  Respond(*handler_.exchanges[0], 200, "text/plain", "last");
+  runner_.RunUntil([&] { return drained; });
+  runner_.RunUntil([&] { return sink_.ended(); });
+  EXPECT_EQ(sink_.body(), "last");
+}
+
+TEST_F(ServerTest, DrainCutsOffWhatTakesTooLong) {
+  const auto server = *Start({});
+  const auto connection = Connect();
+  const auto call = connection->Send({.path = "/"}, sink_);
+  runner_.RunUntil([&] { return !handler_.exchanges.empty(); });
+  bool drained = false;
+  server->Drain(20ms, [&] { drained = true; });
+  runner_.RunUntil([&] { return drained && sink_.ended(); });
+  EXPECT_EQ(sink_.end().code(), Code::kUnavailable);
+}
+
+TEST_F(ServerTest, DrainWithoutConnectionsIsDoneSoonButNotAtOnce) {
+  const auto server = *Start({});
+  bool drained = false;
+  server->Drain(10s, [&] { drained = true; });
+  EXPECT_FALSE(drained);
+  runner_.RunUntil([&] { return drained; });
+}
+
+TEST_F(ServerTest, DrainedCallbackMayDestroyTheServer) {
+  auto server = *Start({});
+  const auto connection = Connect();
+  server->Drain(10s, [&] { server.reset(); });
+  runner_.RunUntil([&] { return server == nullptr; });
+}
+
+TEST_F(ServerTest, OldAndNewHttpAreServedAtTheSameAddress) {
+  const auto server = *Start({});
+  const auto connection = Connect();
+  const auto call = connection->Send({.path = "/new"}, sink_);
+  RecordingByteSink bytes;
+  const auto old =
+      MakeFdStream(runner_.loop(), *StartConnect(*UnixSocketAddress(directory_.Path("s"))));
+  old->SetSink(bytes);
+  old->Write("GET /old HTTP/1.1\r\n\r\n");
+  runner_.RunUntil([&] { return handler_.exchanges.size() == 2; });
+  for (const auto& exchange : handler_.exchanges) {
+    EXPECT_TRUE(exchange->peer().has_value());
+    Respond(*exchange, 200, "text/plain", exchange->request().path);
+  }
+  runner_.RunUntil([&] { return sink_.ended() && !bytes.received.empty(); });
+  EXPECT_EQ(sink_.body(), "/new");
+  EXPECT_THAT(bytes.received, EndsWith("/old"));
+}
+
+}  // namespace
+}  // namespace galen::net

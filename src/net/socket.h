@@ -1,0 +1,60 @@
+// Sockets by the system's calls: made non-blocking, with errors that say which address. Internal
+// to this room; no state.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/status.h"
+#include "net/http.h"
+
+namespace galen::net {
+
+// An address as the kernel takes it.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+};
+
+// InvalidArgument when the path is longer than the kernel's 107 bytes.
+StatusOr<SocketAddress> UnixSocketAddress(const std::string& path);
+// nullopt when `host` is a name, not a number.
+std::optional<SocketAddress> NumericSocketAddress(const std::string& host, std::uint16_t port);
+// "unix:/path" or "tcp:127.0.0.1:443".
+std::string ToString(const SocketAddress& address);
+
+// Starts to connect; the socket turns writable when the outcome is known.
+StatusOr<Fd> StartConnect(const SocketAddress& address);
+// The outcome.
+Status ConnectOutcome(int fd, const SocketAddress& address);
+
+// A socket that listens on a path, and which file that made.
+struct UnixListener {
+  Fd fd;
+  dev_t device = 0;
+  ino_t inode = 0;
+};
+
+// Replaces a socket file that nobody listens on; AlreadyExists when somebody does, or when the
+// path is no socket. `mode` is in place before anyone can connect.
+StatusOr<UnixListener> ListenUnix(const std::string& path, unsigned mode);
+// Removes the file unless it has been replaced by another one.
+void RemoveSocketFile(const std::string& path, const UnixListener& listener);
+
+StatusOr<Fd> ListenTcp(const SocketAddress& address);
+// What a listening socket is bound to, with its real port.
+StatusOr<SocketAddress> BoundAddress(int fd);
+
+// The next connection, or nullopt when none waits.
+StatusOr<std::optional<Fd>> AcceptNext(int listener);
+std::optional<PeerCredentials> ReadPeerCredentials(int fd);
+// Whether an accept error is about our own limits (descriptors, memory) rather than one peer.
+bool IsOutOfResources(int error);
+
+}  // namespace galen::net

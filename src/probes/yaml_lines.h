@@ -1,0 +1,31 @@
+// Where in a YAML text the items of its top-level lists begin, so that a fault can name its line.
+// Understands block lists ("- " under a key), which is how tables are written; for anything else
+// the answer is the key's line. Pure.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace galen::probes {
+
+class YamlLines {
+ public:
+  explicit YamlLines(std::string_view text);
+
+  // Lines count from 1; 0 when there is no such key.
+  std::size_t OfKey(std::string_view key) const;
+  std::size_t OfItem(std::string_view key, std::size_t index) const;
+
+ private:
+  struct Place {
+    std::size_t line = 0;
+    std::vector<std::size_t> items;
+  };
+
+  std::map<std::string, Place, std::less<>> keys_;
+};
+
+}  // namespace galen::probes

@@ -1,0 +1,30 @@
+#include "rpc/newest_stream.h"
+
+#include <utility>
+
+namespace galen::rpc {
+
+NewestStream::NewestStream(std::unique_ptr<StreamWriter> writer, std::function<void()> on_gone)
+    : writer_(std::move(writer)) {
+  writer_->OnDrained([this] { SendWaiting(); });
+  writer_->OnGone(std::move(on_gone));
+}
+
+void NewestStream::Send(std::string snapshot) {
+  if (writer_->drained()) return writer_->Write(std::move(snapshot));
+  if (waiting_) ++merged_;
+  waiting_ = std::move(snapshot);
+}
+
+void NewestStream::Finish(const Status& status) {
+  SendWaiting();
+  writer_->Finish(status);
+}
+
+void NewestStream::SendWaiting() {
+  if (!waiting_) return;
+  writer_->Write(*std::move(waiting_));
+  waiting_.reset();
+}
+
+}  // namespace galen::rpc

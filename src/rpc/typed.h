@@ -1,0 +1,67 @@
+// Protobuf messages over Channel and Dispatcher. Templates only, so that no generated header is
+// included here; any lite message type fits.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "rpc/channel.h"
+#include "rpc/service.h"
+
+namespace galen::rpc {
+
+template <typename Message>
+StatusOr<Message> Decode(std::string_view bytes) {
+  Message message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return InvalidArgument("{} bytes are no {}", bytes.size(), message.GetTypeName());
+  }
+  return message;
+}
+
+template <typename Response, typename Request>
+[[nodiscard]] std::unique_ptr<Call> Unary(Channel& channel, std::string_view method,
+                                          const Request& request, Duration deadline,
+                                          std::function<void(StatusOr<Response>)> done) {
+  return channel.Unary(method, request.SerializeAsString(), deadline,
+                       [done = std::move(done)](StatusOr<std::string> bytes) {
+                         if (!bytes.ok()) return done(bytes.status());
+                         done(Decode<Response>(*bytes));
+                       });
+}
+
+template <typename Response>
+using TypedReply = std::function<void(StatusOr<Response>)>;
+
+template <typename Request, typename Response>
+void AddUnary(Dispatcher& dispatcher, std::string path,
+              std::function<void(const Request&, const Caller&, TypedReply<Response>)> method) {
+  dispatcher.AddUnary(
+      std::move(path),
+      [method = std::move(method)](std::string_view bytes, const Caller& caller, Reply reply) {
+        StatusOr<Request> request = Decode<Request>(bytes);
+        if (!request.ok()) return reply(request.status());
+        method(*request, caller, [reply = std::move(reply)](StatusOr<Response> response) {
+          if (!response.ok()) return reply(response.status());
+          reply(response->SerializeAsString());
+        });
+      });
+}
+
+template <typename Request>
+void AddStream(
+    Dispatcher& dispatcher, std::string path,
+    std::function<void(const Request&, const Caller&, std::unique_ptr<StreamWriter>)> method) {
+  dispatcher.AddStream(std::move(path),
+                       [method = std::move(method)](std::string_view bytes, const Caller& caller,
+                                                    std::unique_ptr<StreamWriter> writer) {
+                         StatusOr<Request> request = Decode<Request>(bytes);
+                         if (!request.ok()) return writer->Finish(request.status());
+                         method(*request, caller, std::move(writer));
+                       });
+}
+
+}  // namespace galen::rpc

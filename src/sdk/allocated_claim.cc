@@ -1,0 +1,52 @@
+#include "sdk/allocated_claim.h"
+
+#include "kube/objects/resource_claim.h"
+
+namespace galen::sdk {
+namespace {
+
+void ReadConfigs(const Json& object, std::string_view driver, DeviceClaim& claim) {
+  for (const Json& config : object["status"]["allocation"]["devices"]["config"].items()) {
+    const Json& opaque = config["opaque"];
+    if (opaque["driver"].AsString() != driver) continue;
+    DeviceClaim::Config read{.parameters = opaque["parameters"].Dump(),
+                             .requests = {},
+                             .from_class = config["source"].AsString() == "FromClass"};
+    for (const Json& request : config["requests"].items()) {
+      read.requests.push_back(request.AsString());
+    }
+    claim.configs.push_back(std::move(read));
+  }
+}
+
+}  // namespace
+
+StatusOr<DeviceClaim> ReadAllocation(const Json& object, const ClaimRef& claim,
+                                     std::string_view driver, std::string_view pool) {
+  ASSIGN_OR_RETURN(const Claim decoded, kube::DecodeClaim(object));
+  if (decoded.uid != claim.uid) {
+    return FailedPrecondition("claim {}/{} was replaced: it has UID {}, {} was asked for", claim.ns,
+                              claim.name, decoded.uid, claim.uid);
+  }
+  if (decoded.devices.empty()) {
+    return FailedPrecondition("claim {}/{} is not allocated", claim.ns, claim.name);
+  }
+  DeviceClaim ours{
+      .ns = claim.ns, .name = claim.name, .uid = claim.uid, .devices = {}, .configs = {}};
+  for (const AllocatedDevice& allocated : decoded.devices) {
+    if (allocated.device.driver != driver) continue;
+    if (allocated.device.pool != pool) {
+      return FailedPrecondition("claim {}/{} holds device {} of pool {}, this node publishes {}",
+                                claim.ns, claim.name, allocated.device.device,
+                                allocated.device.pool, pool);
+    }
+    ours.devices.push_back({.device = allocated.device.device,
+                            .request = std::string(BaseRequest(allocated.request)),
+                            .share_id = allocated.share_id,
+                            .admin_access = allocated.admin_access});
+  }
+  ReadConfigs(object, driver, ours);
+  return ours;
+}
+
+}  // namespace galen::sdk

@@ -1,0 +1,38 @@
+// One claim as the Container Device Interface tells it to a container runtime: a JSON file with a
+// device for each device of the claim. Pure. Format:
+// https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "galen/driver.h"
+
+namespace galen::sdk {
+
+// What each device of one claim brings into a container.
+struct ClaimEdits {
+  std::map<std::string, CdiEdits> devices;  // by device name
+  bool operator==(const ClaimEdits&) const = default;
+};
+
+// "fpga.example.com/claim": the vendor is the driver, the class is ours.
+std::string CdiKind(std::string_view driver);
+// "fpga.example.com/claim=<uid>-fpga-0": unique on the node, stable for the claim's life.
+std::string CdiId(std::string_view driver, std::string_view claim_uid, std::string_view device);
+// "fpga.example.com-claim_<uid>.json"
+std::string CdiFileName(std::string_view driver, std::string_view claim_uid);
+
+// Whether `driver` can be a vendor: a letter first, a letter or digit last, "-", "_", "." between.
+bool IsCdiVendor(std::string_view driver);
+
+// InvalidArgument naming what a container runtime would refuse, which would keep the whole Pod
+// from starting with an error far from its cause.
+Status ValidateEdits(const CdiEdits& edits);
+
+// REQUIRES: valid edits.
+Json MakeCdiSpec(std::string_view driver, std::string_view claim_uid, const ClaimEdits& edits);
+
+}  // namespace galen::sdk

@@ -1,0 +1,223 @@
+#include "galen/driver.h"
+
+#include <atomic>
+#include <exception>
+#include <utility>
+
+#include "base/environment.h"
+#include "base/epoll_loop.h"
+#include "base/flags.h"
+#include "base/posix_file_system.h"
+#include "base/signal.h"
+#include "kube/config.h"
+#include "kube/transport.h"
+#include "net/server.h"
+#include "sdk/driver_app.h"
+#include "sdk/driver_options.h"
+#include "sdk/inventory.h"
+#include "sdk/metrics_page.h"
+
+namespace galen {
+namespace {
+
+constexpr int kExitFailed = 1;
+
+LogLevel LevelOf(const Driver::Options& options) {
+  const StatusOr<LogLevel> level = ParseLogLevel(options.log_level);
+  return level.ok() ? *level : LogLevel::kInfo;
+}
+
+// What the author's code throws is that claim's trouble, not the driver's end.
+template <typename Answer>
+std::function<Answer(const DeviceClaim&)> Guard(std::function<Answer(const DeviceClaim&)> handler) {
+  if (!handler) return nullptr;
+  return [handler = std::move(handler)](const DeviceClaim& claim) -> Answer {
+    try {
+      return handler(claim);
+    } catch (const std::exception& e) {
+      return Failure{e.what()};
+    }
+  };
+}
+
+}  // namespace
+
+// All parts live on the loop's thread; other threads only post to it.
+struct Driver::Impl {
+  explicit Impl(Options options_in)
+      : options(std::move(options_in)),
+        log(LevelOf(options), [this] { return WallNow(); }, StderrSink()) {
+    StatusOr<std::unique_ptr<EpollLoop>> made = EpollLoop::Create();
+    if (made.ok()) {
+      loop = std::move(*made);
+    } else {
+      log.Error("the event loop cannot be made", {{"error", made.status().message()}});
+    }
+  }
+
+  WallTime WallNow() const { return loop ? loop->WallNow() : WallTime{}; }
+  StatusOr<std::unique_ptr<kube::Transport>> MakeTransport();
+  // Everything that can be wrong before anything is started.
+  Status Prepare();
+  Status StartAll();
+  Status StartMetrics();
+  void BeginStop();
+  sdk::DriverApp::Handlers TakeHandlers();
+
+  const Options options;
+  std::unique_ptr<EpollLoop> loop;  // before the parts that use it, so that it goes last
+  Log log;
+  Metrics metrics;
+  Random random{Random::Seed()};
+  PosixFileSystem files;
+  sdk::DriverApp::Handlers handlers;
+  std::unique_ptr<net::Dialer> dialer;
+  std::unique_ptr<kube::ExecRunner> exec;
+  std::unique_ptr<kube::Transport> transport;
+  std::unique_ptr<kube::Client> api;
+  std::unique_ptr<sdk::SocketHost> sockets;
+  std::unique_ptr<sdk::DriverApp> app;
+  std::unique_ptr<sdk::MetricsPage> metrics_page;
+  std::unique_ptr<net::Server> metrics_server;
+  std::unique_ptr<SignalWatch> signals;
+  int exit_code = 0;
+  bool stopping = false;
+  std::atomic<bool> inventory_faulty = false;
+  std::atomic<bool> health_change_posted = false;
+};
+
+StatusOr<std::unique_ptr<kube::Transport>> Driver::Impl::MakeTransport() {
+  kube::KubeconfigOptions where;
+  where.path = options.kubeconfig;
+  ASSIGN_OR_RETURN(kube::ClusterConfig config, kube::FindConfig(files, ReadEnvironment(), where));
+  return kube::Transport::Create(*loop, log, *dialer, files, *exec, std::move(config));
+}
+
+sdk::DriverApp::Handlers Driver::Impl::TakeHandlers() {
+  sdk::DriverApp::Handlers taken = std::move(handlers);
+  taken.prepare = Guard<Prepared>(std::move(taken.prepare));
+  taken.unprepare = Guard<std::optional<Failure>>(std::move(taken.unprepare));
+  if (!taken.health) return taken;
+  taken.health = [this, report = std::move(taken.health)](HealthWriter& writer) {
+    try {
+      report(writer);
+    } catch (const std::exception& e) {
+      // What was not said any more is Unknown.
+      log.Error("the health probe threw an exception", {{"error", e.what()}});
+    }
+  };
+  return taken;
+}
+
+Status Driver::Impl::Prepare() {
+  if (!loop) return Internal("there is no event loop");
+  if (inventory_faulty) return InvalidArgument("the inventory is faulty, see above");
+  RETURN_IF_ERROR(sdk::ValidateOptions(options));
+  dialer = net::MakeDialer(*loop);
+  exec = kube::MakeExecRunner(*loop);
+  ASSIGN_OR_RETURN(transport, MakeTransport());
+  api = std::make_unique<kube::Client>(*loop, *transport);
+  sockets = sdk::MakeSocketHost(*loop, log);
+  ASSIGN_OR_RETURN(app, sdk::DriverApp::Create({*loop, log, metrics, random, files, *sockets, *api},
+                                               options, TakeHandlers()));
+  return OkStatus();
+}
+
+Status Driver::Impl::StartMetrics() {
+  if (options.metrics_address.empty()) return OkStatus();
+  metrics_page = std::make_unique<sdk::MetricsPage>(metrics, [this] { return app->WhyNotReady(); });
+  net::ServerOptions server;
+  server.address = options.metrics_address;
+  ASSIGN_OR_RETURN(metrics_server,
+                   net::Server::Start(*loop, log, std::move(server), *metrics_page));
+  log.Info("metrics are served", {{"address", metrics_server->address()}});
+  return OkStatus();
+}
+
+Status Driver::Impl::StartAll() {
+  RETURN_IF_ERROR(StartMetrics());
+  RETURN_IF_ERROR(app->Start());
+  log.Info("driver is running",
+           {{"driver", options.name}, {"node", options.node}, {"socket", app->paths().data}});
+  return OkStatus();
+}
+
+void Driver::Impl::BeginStop() {
+  if (std::exchange(stopping, true) || !app) return;
+  app->Stop([this] { loop->Stop(); });
+}
+
+Driver::Driver(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Driver::~Driver() = default;
+
+std::optional<Failure> Driver::Publish(Inventory inventory) {
+  if (const Status status = sdk::ValidateInventory(inventory); !status.ok()) {
+    impl_->log.Error("the inventory cannot be published", {{"error", status.message()}});
+    impl_->inventory_faulty = true;
+    return Failure{status.message()};
+  }
+  impl_->inventory_faulty = false;
+  if (!impl_->loop) return Failure{"there is no event loop"};
+  impl_->loop->Post([impl = impl_.get(), inventory = std::move(inventory)] {
+    if (!impl->app) return;
+    if (const Status status = impl->app->Publish(inventory); !status.ok()) {
+      impl->log.Error("the inventory cannot be published", {{"error", status.message()}});
+    }
+  });
+  return std::nullopt;
+}
+
+void Driver::OnPrepare(std::function<Prepared(const DeviceClaim&)> prepare) {
+  impl_->handlers.prepare = std::move(prepare);
+}
+
+void Driver::OnUnprepare(std::function<std::optional<Failure>(const DeviceClaim&)> unprepare) {
+  impl_->handlers.unprepare = std::move(unprepare);
+}
+
+void Driver::OnHealth(std::chrono::nanoseconds period, std::function<void(HealthWriter&)> report) {
+  impl_->handlers.health_period = period;
+  impl_->handlers.health = std::move(report);
+}
+
+void Driver::HealthChanged() {
+  if (!impl_->loop || impl_->health_change_posted.exchange(true)) return;
+  impl_->loop->Post([impl = impl_.get()] {
+    impl->health_change_posted = false;
+    if (impl->app) impl->app->HealthChanged();
+  });
+}
+
+int Driver::Run() {
+  Impl& impl = *impl_;
+  if (const Status status = impl.Prepare(); !status.ok()) {
+    impl.log.Error("the driver is not configured rightly; nothing was started",
+                   {{"driver", impl.options.name}, {"error", status.message()}});
+    return kExitUsage;
+  }
+  if (impl.options.handle_signals) {
+    auto signals = SignalWatch::Start(*impl.loop, [&impl] { impl.BeginStop(); });
+    if (signals.ok()) impl.signals = std::move(*signals);
+  }
+  // Behind what was published before, so that nothing half is ever seen.
+  impl.loop->Post([&impl] {
+    if (impl.stopping) return;
+    const Status status = impl.StartAll();
+    if (status.ok()) return;
+    impl.log.Error("the driver cannot start", {{"error", status.message()}});
+    impl.exit_code = kExitFailed;
+    impl.loop->Stop();
+  });
+  impl.loop->Run();
+  impl.signals.reset();
+  impl.metrics_server.reset();
+  impl.app.reset();
+  return impl.exit_code;
+}
+
+void Driver::Stop() {
+  if (!impl_->loop) return;
+  impl_->loop->Post([impl = impl_.get()] { impl->BeginStop(); });
+}
+
+}  // namespace galen

@@ -1,0 +1,137 @@
+#include "sdk/driver_app.h"
+
+#include <utility>
+
+#include "sdk/dra_service.h"
+#include "sdk/driver_options.h"
+#include "sdk/inventory.h"
+
+namespace galen::sdk {
+namespace {
+
+// Streams are told to end before the socket closes; a subscriber that does not listen is cut off.
+constexpr Duration kStreamsEnd = std::chrono::milliseconds(500);
+
+std::unique_ptr<HealthPublisher> MakeHealth(const DriverApp::Parts& parts,
+                                            const Driver::Options& options,
+                                            DriverApp::Handlers& handlers) {
+  if (!handlers.health) return nullptr;
+  return std::make_unique<HealthPublisher>(
+      HealthPublisher::Parts{parts.loop, parts.log, parts.metrics},
+      HealthPublisher::Options{
+          .driver = options.name,
+          .pool = PoolOf(options),
+          .period = handlers.health_period,
+          .snapshot = {.timeout = options.health_timeout,
+                       .degraded_as_unhealthy = options.degraded_as_unhealthy}},
+      std::move(handlers.health));
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<DriverApp>> DriverApp::Create(Parts parts, const Driver::Options& options,
+                                                       Handlers handlers) {
+  RETURN_IF_ERROR(ValidateOptions(options));
+  if (handlers.health && handlers.health_period <= Duration::zero()) {
+    return InvalidArgument("the period of OnHealth must be above zero");
+  }
+  ASSIGN_OR_RETURN(SocketPaths paths,
+                   MakeSocketPaths(options.kubelet_root, options.name, options.instance));
+  return std::unique_ptr<DriverApp>(
+      new DriverApp(parts, options, std::move(paths), std::move(handlers)));
+}
+
+DriverApp::DriverApp(Parts parts, const Driver::Options& options, SocketPaths paths,
+                     Handlers handlers)
+    : parts_(parts),
+      paths_(std::move(paths)),
+      drain_(options.drain),
+      preparer_({parts.loop, parts.log, parts.metrics, parts.api, parts.files},
+                {.driver = options.name,
+                 .pool = PoolOf(options),
+                 .cdi_root = options.cdi_root,
+                 .directory = paths_.plugin_directory + "/claims"},
+                {std::move(handlers.prepare), std::move(handlers.unprepare)}),
+      health_(MakeHealth(parts, options, handlers)),
+      slices_({parts.loop, parts.log, parts.metrics, parts.random, parts.api},
+              {.driver = options.name, .node = options.node, .pool = PoolOf(options)},
+              parts.loop.WallNow().time_since_epoch().count()),
+      registration_(
+          parts.log, parts.metrics,
+          {.driver = options.name, .endpoint = paths_.data, .has_health = health_ != nullptr}),
+      data_methods_(parts.loop),
+      registration_methods_(parts.loop),
+      data_socket_({parts.loop, parts.log, parts.random, parts.files, parts.sockets}, paths_.data,
+                   data_methods_),
+      registration_socket_({parts.loop, parts.log, parts.random, parts.files, parts.sockets},
+                           paths_.registration, registration_methods_) {
+  ServeDra(data_methods_, preparer_);
+  if (health_) health_->Serve(data_methods_);
+  registration_.Serve(registration_methods_);
+  registration_.OnTold([this](const std::string& refusal) { OnRegistrationTold(refusal); });
+}
+
+Status DriverApp::Publish(const Inventory& inventory) {
+  RETURN_IF_ERROR(ValidateInventory(inventory));
+  preparer_.SetInventory(inventory);
+  if (health_) health_->SetInventory(inventory);
+  slices_.SetInventory(inventory);
+  return OkStatus();
+}
+
+// The data socket first: whoever hears of the registration calls it at once.
+Status DriverApp::Start() {
+  preparer_.Recover();
+  if (health_) health_->Start();
+  RETURN_IF_ERROR(data_socket_.Start());
+  RETURN_IF_ERROR(registration_socket_.Start());
+  slices_.Start();
+  return OkStatus();
+}
+
+void DriverApp::HealthChanged() {
+  if (health_) health_->Changed();
+}
+
+void DriverApp::Stop(std::function<void()> done) {
+  const bool already = on_stopped_ != nullptr;
+  on_stopped_ = std::move(done);
+  if (already) return;
+  parts_.log.Info("driver is stopping", {{"claims_under_way", preparer_.under_way()}});
+  registration_socket_.Stop();
+  slices_.Stop();
+  if (preparer_.under_way() == 0) return FinishStreams();
+  preparer_.OnIdle([this] { FinishStreams(); });
+  drain_timer_ = parts_.loop.After(drain_, [this] { FinishStreams(); });
+}
+
+void DriverApp::FinishStreams() {
+  if (std::exchange(draining_streams_, true)) return;
+  drain_timer_.Cancel();
+  if (health_) health_->Stop();
+  data_socket_.Drain(kStreamsEnd, [this] {
+    // Later: this is said by the very socket that is closed next.
+    end_timer_ = parts_.loop.After(Duration::zero(), [this] {
+      data_socket_.Stop();
+      parts_.log.Info("driver has stopped");
+      // Moved out, for it may end this app.
+      const auto done = std::move(on_stopped_);
+      done();
+    });
+  });
+}
+
+std::string DriverApp::WhyNotReady() const {
+  if (!data_socket_.listening()) return "the data socket is not there";
+  if (!registration_socket_.listening()) return "the registration socket is not there";
+  if (!registration_.registered()) return "nobody has registered this driver yet";
+  if (!slices_.settled()) return "ResourceSlices are not published yet";
+  return "";
+}
+
+void DriverApp::OnRegistrationTold(const std::string& refusal) {
+  if (refusal.empty()) return registration_socket_.Settled();
+  registration_socket_.RemakeLater();
+}
+
+}  // namespace galen::sdk

@@ -1,0 +1,92 @@
+// A whole driver on one loop: its parts in order, from what the author gave. galen::Driver runs one
+// on real sockets and files; tests and the simulated cluster run many on a FakeLoop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/file_system.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "galen/driver.h"
+#include "kube/client.h"
+#include "rpc/service.h"
+#include "sdk/claim_preparer.h"
+#include "sdk/health_publisher.h"
+#include "sdk/registration_service.h"
+#include "sdk/slice_publisher.h"
+#include "sdk/socket_keeper.h"
+#include "sdk/socket_paths.h"
+
+namespace galen::sdk {
+
+class DriverApp {
+ public:
+  // All lent; they outlive the app.
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+    Random& random;
+    FileSystem& files;
+    SocketHost& sockets;
+    kube::Client& api;
+  };
+  // What the author gives; each may be empty. Called on the loop.
+  struct Handlers {
+    std::function<Prepared(const DeviceClaim&)> prepare;
+    std::function<std::optional<Failure>(const DeviceClaim&)> unprepare;
+    Duration health_period = std::chrono::seconds(5);
+    std::function<void(HealthWriter&)> health;
+  };
+
+  // InvalidArgument names every fault of the options.
+  static StatusOr<std::unique_ptr<DriverApp>> Create(Parts parts, const Driver::Options& options,
+                                                     Handlers handlers);
+
+  // Before Start or after. InvalidArgument changes nothing.
+  Status Publish(const Inventory& inventory);
+  // Listens, registers, publishes. AlreadyExists: this driver runs here already.
+  Status Start();
+  void HealthChanged();
+  // In order: no more registration, prepares under way end (up to Options::drain), streams end,
+  // the socket closes; then `done`. A second call replaces `done`.
+  void Stop(std::function<void()> done);
+
+  // "" when sockets are there, the kubelet (or an agent) has registered us and slices are
+  // published.
+  std::string WhyNotReady() const;
+  const SocketPaths& paths() const { return paths_; }
+  // What the data socket serves, for services of the driver's own. Before Start.
+  rpc::Dispatcher& methods() { return data_methods_; }
+  std::size_t claims_under_way() const { return preparer_.under_way(); }
+  // nullptr without a health handler.
+  const HealthPublisher* health() const { return health_.get(); }
+
+ private:
+  DriverApp(Parts parts, const Driver::Options& options, SocketPaths paths, Handlers handlers);
+
+  void OnRegistrationTold(const std::string& refusal);
+  void FinishStreams();
+
+  Parts parts_;
+  const SocketPaths paths_;
+  const Duration drain_;
+  ClaimPreparer preparer_;
+  std::unique_ptr<HealthPublisher> health_;
+  SlicePublisher slices_;
+  RegistrationService registration_;
+  rpc::Dispatcher data_methods_;
+  rpc::Dispatcher registration_methods_;
+  SocketKeeper data_socket_;
+  SocketKeeper registration_socket_;
+  Timer drain_timer_;
+  Timer end_timer_;
+  bool draining_streams_ = false;
+  std::function<void()> on_stopped_;
+};
+
+}  // namespace galen::sdk

@@ -1,0 +1,16 @@
+// The options of a driver, checked whole, and the command line that fills them.
+#pragma once
+
+#include "base/log.h"
+#include "base/status.h"
+#include "galen/driver.h"
+
+namespace galen::sdk {
+
+// InvalidArgument with every fault in it.
+Status ValidateOptions(const Driver::Options& options);
+
+// The pool the devices are published in: the option, or the node's name.
+std::string PoolOf(const Driver::Options& options);
+
+}  // namespace galen::sdk

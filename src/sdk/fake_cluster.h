@@ -1,0 +1,101 @@
+// The embedded API for tests of what talks to it: with one node, reachable or not. For tests.
+// No test of its own: the tests of slices and of the whole driver lean on it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fake_loop.h"
+#include "base/log.h"
+#include "cluster_sim/api_server.h"
+#include "cluster_sim/local_transport.h"
+#include "kube/client.h"
+#include "kube/objects/resource_slice.h"
+#include "kube/request.h"
+
+namespace galen::sdk {
+
+// An API server that can go away: then every request fails as a refused connection does.
+class FakeWire final : public net::HttpClient {
+ public:
+  FakeWire(Loop& loop, net::HttpClient& server) : loop_(loop), server_(server) {}
+
+  std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
+                                      net::HttpResponseSink& sink) override {
+    if (request.method != "GET") ++writes_;
+    if (hangs_) return std::make_unique<net::HttpCall>();
+    if (!away_) return server_.Send(std::move(request), sink);
+    return std::make_unique<Refused>(loop_, sink);
+  }
+  void GoAway(bool away) { away_ = away; }
+  // From now on nothing is answered.
+  void Hang(bool hangs) { hangs_ = hangs; }
+  int writes() const { return writes_; }
+
+ private:
+  class Refused final : public net::HttpCall {
+   public:
+    Refused(Loop& loop, net::HttpResponseSink& sink)
+        : timer_(loop.After(Duration::zero(),
+                            [&sink] { sink.OnEnd(Unavailable("connection refused"), {}); })) {}
+
+   private:
+    Timer timer_;
+  };
+
+  Loop& loop_;
+  net::HttpClient& server_;
+  bool away_ = false;
+  bool hangs_ = false;
+  int writes_ = 0;
+};
+
+class FakeCluster {
+ public:
+  FakeCluster(FakeLoop& loop, Random& random)
+      : loop_(loop),
+        server_(std::move(*cluster_sim::ApiServer::Create(loop, random, NullLog(), {}))),
+        local_(loop, *server_),
+        wire_(loop, local_),
+        client_(loop, wire_),
+        own_client_(loop, local_) {}
+
+  kube::Client& client() { return client_; }
+  FakeWire& wire() { return wire_; }
+
+  // Asks as somebody else, who is never cut off. Runs the loop's present tasks.
+  StatusOr<Json> Do(net::HttpRequest request) {
+    StatusOr<Json> answer = Unavailable("no answer");
+    const auto call =
+        own_client_.Do(std::move(request), [&](auto json) { answer = std::move(json); });
+    loop_.RunUntilIdle();
+    return answer;
+  }
+
+  void AddNode(const std::string& name) {
+    const Json node = Json::MakeObject(
+        {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", Json::MakeObject({{"name", name}})}});
+    GALEN_CHECK(Do(kube::Create(kube::kNodes, "", node)).ok());
+  }
+
+  std::vector<kube::ResourceSlice> Slices() {
+    std::vector<kube::ResourceSlice> slices;
+    const StatusOr<Json> list = Do(kube::List(kube::kResourceSlices, "", {}));
+    for (const Json& item : (*list)["items"].items()) {
+      slices.push_back(*kube::DecodeSlice(item));
+    }
+    return slices;
+  }
+
+ private:
+  FakeLoop& loop_;
+  std::unique_ptr<cluster_sim::ApiServer> server_;
+  cluster_sim::LocalTransport local_;
+  FakeWire wire_;
+  kube::Client client_;
+  kube::Client own_client_;
+};
+
+}  // namespace galen::sdk

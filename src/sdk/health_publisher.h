@@ -1,0 +1,89 @@
+// Asks the author how the devices are and tells every subscriber: all of it when one comes, again
+// on each change, and again within half of the shortest device timeout, but only while the probe
+// lives: a driver whose probe hangs falls silent, and silence becomes Unknown at the reader.
+// Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/metrics.h"
+#include "rpc/newest_stream.h"
+#include "sdk/health_snapshot.h"
+
+namespace galen::sdk {
+
+inline constexpr std::string_view kHealthV1 = "v1.DRAResourceHealth";
+inline constexpr std::string_view kHealthV1Alpha1 = "v1alpha1.DRAResourceHealth";
+
+class HealthPublisher {
+ public:
+  // The probe counts as alive this many of its periods after it answered last.
+  static constexpr int kProbePeriodsMax = 3;
+  // Past it the oldest subscriber has to leave. A kubelet, its successor and two agents are four.
+  static constexpr std::size_t kSubscribersMax = 64;
+
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+  };
+  struct Options {
+    std::string driver;
+    std::string pool;
+    Duration period = std::chrono::seconds(5);
+    SnapshotOptions snapshot = {};
+  };
+  HealthPublisher(Parts parts, Options options, std::function<void(HealthWriter&)> report);
+
+  // Adds the v1 and v1alpha1 methods.
+  void Serve(rpc::Dispatcher& dispatcher);
+
+  void SetInventory(const Inventory& inventory);
+  // Begins to ask, at once.
+  void Start();
+  // Asks soon; many calls before that make one.
+  void Changed();
+  // Ends every stream; asks no more.
+  void Stop();
+
+  std::size_t subscribers() const { return subscribers_.size(); }
+  const HealthSnapshot& snapshot() const { return snapshot_; }
+
+ private:
+  using Subscribers = std::list<std::unique_ptr<rpc::NewestStream>>;
+
+  void AskAndPlan();
+  void Ask();
+  void TellStrangers(const HealthRound& round);
+  void CountStates(const HealthSnapshot& before);
+  void Subscribe(std::unique_ptr<rpc::StreamWriter> writer);
+  void Send();
+  void OnResendDue();
+  bool ProbeLives() const;
+
+  Parts parts_;
+  const Options options_;
+  const std::function<void(HealthWriter&)> report_;
+  std::vector<DeviceIdentity> devices_;
+  HealthSnapshot snapshot_;
+  std::set<std::string> strangers_told_;
+  bool started_ = false;
+  bool stopped_ = false;
+  bool ask_posted_ = false;
+  bool silence_told_ = false;
+  Time answered_{};  // when the probe answered last
+  Timer ask_timer_;
+  Timer resend_timer_;
+  Subscribers subscribers_;
+  // Dies with this, so that a posted task finds nobody.
+  std::shared_ptr<HealthPublisher*> self_ = std::make_shared<HealthPublisher*>(this);
+};
+
+}  // namespace galen::sdk

@@ -1,0 +1,40 @@
+// What the driver's author said of the devices in one round. A value with the author's pen to it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "galen/driver.h"
+#include "model/health.h"
+
+namespace galen::sdk {
+
+class HealthRound final : public HealthWriter {
+ public:
+  struct Word {
+    HealthState state = HealthState::kUnknown;
+    double share = 1;
+    HealthCause cause;
+  };
+
+  void Healthy(std::string_view device) override;
+  void Unhealthy(std::string_view device, HealthCause cause) override;
+  void Degraded(std::string_view device, double share, HealthCause cause) override;
+  void Unknown(std::string_view device, HealthCause cause) override;
+  void Timeout(std::string_view device, std::chrono::seconds timeout) override;
+
+  // nullptr: not a word was said of it.
+  const Word* Find(std::string_view device) const;
+  std::optional<Duration> TimeoutOf(std::string_view device) const;
+  const std::map<std::string, Word, std::less<>>& words() const { return words_; }
+
+ private:
+  void Say(std::string_view device, Word word);
+
+  std::map<std::string, Word, std::less<>> words_;  // at most kDevicesMax
+  std::map<std::string, Duration, std::less<>> timeouts_;
+};
+
+}  // namespace galen::sdk

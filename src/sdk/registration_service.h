@@ -1,0 +1,47 @@
+// Tells whoever watches the registry directory what this driver is: the registration service that
+// the kubelet calls. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "rpc/service.h"
+
+namespace galen::sdk {
+
+class RegistrationService {
+ public:
+  struct Options {
+    std::string driver;
+    std::string endpoint;  // absolute path of the data socket
+    bool has_health = false;
+  };
+
+  RegistrationService(Log& log, Metrics& metrics, Options options);
+
+  void Serve(rpc::Dispatcher& dispatcher);
+  // Called each time somebody tells whether the registration worked; "" = it did, else why not.
+  void OnTold(std::function<void(const std::string& refusal)> callback) {
+    on_told_ = std::move(callback);
+  }
+
+  // What was told last was success.
+  bool registered() const { return registered_; }
+  // In the order in which the reader chooses: the first it knows.
+  std::vector<std::string> SupportedVersions() const;
+
+ private:
+  void Told(bool registered, const std::string& error);
+
+  Log& log_;
+  Metrics& metrics_;
+  const Options options_;
+  bool registered_ = false;
+  std::string told_refusal_;
+  std::function<void(const std::string&)> on_told_;
+};
+
+}  // namespace galen::sdk

@@ -1,0 +1,108 @@
+#include "sdk/slice_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sdk/digest.h"
+#include "sdk/inventory.h"
+
+namespace galen::sdk {
+namespace {
+
+// An object's name is a DNS subdomain; "-" and three digits must still fit.
+constexpr std::size_t kNameStemMax = 253 - 5;
+
+std::string NameStem(const SliceScope& scope) {
+  std::string stem = fmt::format("{}-{}", scope.node, scope.driver);
+  if (stem.size() <= kNameStemMax) return stem;
+  const std::string digest = DigestHex(stem, 8);
+  return fmt::format("{}-{}", stem.substr(0, 200), digest);
+}
+
+bool SaysTheSame(const kube::ResourceSlice& have, const kube::ResourceSlice& wanted) {
+  return have.driver == wanted.driver && have.pool == wanted.pool && have.node == wanted.node &&
+         have.slice_count == wanted.slice_count && have.devices == wanted.devices;
+}
+
+using Have = std::map<std::string, PublishedSlice>;
+
+std::int64_t NewestGeneration(const Have& have, const std::string& pool) {
+  std::int64_t newest = 0;
+  for (const auto& [name, published] : have) {
+    if (published.slice.pool == pool) newest = std::max(newest, published.slice.generation);
+  }
+  return newest;
+}
+
+// Whether each slice of `generation` is one that is wanted, as it is wanted: then only the missing
+// ones need be written, and readers see no step back.
+bool GenerationIsSound(const std::map<std::string, const kube::ResourceSlice*>& wanted,
+                       const Have& have, std::int64_t generation) {
+  return std::all_of(have.begin(), have.end(), [&](const auto& entry) {
+    const auto it = wanted.find(entry.first);
+    if (entry.second.slice.generation != generation) return true;
+    return it != wanted.end() && SaysTheSame(entry.second.slice, *it->second);
+  });
+}
+
+bool NewerInstancePublishes(const Have& have, std::int64_t publisher) {
+  return std::any_of(have.begin(), have.end(),
+                     [&](const auto& entry) { return entry.second.publisher > publisher; });
+}
+
+}  // namespace
+
+std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Inventory& inventory) {
+  const bool tainted = std::any_of(inventory.begin(), inventory.end(),
+                                   [](const Device& device) { return !device.taints.empty(); });
+  const std::size_t most = tainted ? kDevicesPerSliceMaxWithTaints : kDevicesPerSliceMax;
+  const std::size_t count = (inventory.size() + most - 1) / most;
+  std::vector<kube::ResourceSlice> slices(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    slices[i].name = fmt::format("{}-{}", NameStem(scope), i);
+    slices[i].driver = scope.driver;
+    slices[i].pool = scope.pool;
+    slices[i].node = scope.node;
+    slices[i].slice_count = static_cast<std::int64_t>(count);
+  }
+  for (std::size_t i = 0; i < inventory.size(); ++i) {
+    slices[i / most].devices.push_back(ToSliceDevice(inventory[i]));
+  }
+  return slices;
+}
+
+SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted, const Have& have,
+                     std::int64_t generation_least, std::int64_t publisher) {
+  std::map<std::string, const kube::ResourceSlice*> by_name;
+  for (const kube::ResourceSlice& slice : wanted) by_name[slice.name] = &slice;
+  const std::string pool = wanted.empty() ? "" : wanted.front().pool;
+  std::int64_t generation =
+      std::max({NewestGeneration(have, pool), generation_least, static_cast<std::int64_t>(1)});
+  if (!GenerationIsSound(by_name, have, generation)) ++generation;
+
+  SlicePlan plan;
+  for (kube::ResourceSlice slice : wanted) {
+    slice.generation = generation;
+    const auto it = have.find(slice.name);
+    if (it == have.end()) {
+      plan.create.push_back(std::move(slice));
+      continue;
+    }
+    const kube::ResourceSlice& now = it->second.slice;
+    if (now.generation == generation && SaysTheSame(now, slice)) continue;
+    slice.uid = now.uid;
+    slice.resource_version = now.resource_version;
+    plan.update.push_back(std::move(slice));
+  }
+  for (const auto& [name, published] : have) {
+    if (!by_name.contains(name)) plan.remove.push_back(published.slice);
+  }
+  if (plan.empty() || !NewerInstancePublishes(have, publisher)) return plan;
+  SlicePlan yielding;
+  yielding.yielded = true;
+  return yielding;
+}
+
+}  // namespace galen::sdk

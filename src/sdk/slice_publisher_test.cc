@@ -1,0 +1,176 @@
+#include "sdk/slice_publisher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <list>
+
+#include "sdk/fake_cluster.h"
+#include "sdk/fake_node.h"
+
+namespace galen::sdk {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const SliceScope kScope{.driver = "fpga.example.com", .node = "node-7", .pool = "node-7"};
+
+Inventory Devices(std::size_t count) {
+  Inventory inventory;
+  for (std::size_t i = 0; i < count; ++i)
+    inventory.push_back({.name = "fpga-" + std::to_string(i)});
+  return inventory;
+}
+
+class SlicePublisherTest : public ::testing::Test {
+ protected:
+  SlicePublisherTest() { cluster_.AddNode("node-7"); }
+
+  std::unique_ptr<SlicePublisher> MakePublisher(std::int64_t started = 1) {
+    return std::make_unique<SlicePublisher>(
+        SlicePublisher::Parts{node_.loop, log_, metrics_.emplace_back(), node_.random,
+                              cluster_.client()},
+        kScope, started);
+  }
+  std::unique_ptr<SlicePublisher> Start(std::size_t devices, std::int64_t started = 1) {
+    auto publisher = MakePublisher(started);
+    publisher->SetInventory(Devices(devices));
+    publisher->Start();
+    node_.loop.Advance(1s);
+    return publisher;
+  }
+
+  FakeNode node_;
+  std::list<Metrics> metrics_;
+  std::vector<std::string> lines_;
+  Log log_{LogLevel::kWarning, [] { return WallTime{}; },
+           [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
+  FakeCluster cluster_{node_.loop, node_.random};
+};
+
+TEST_F(SlicePublisherTest, PublishesTheInventoryOwnedByTheNode) {
+  const auto publisher = Start(2);
+  const auto slices = cluster_.Slices();
+  ASSERT_THAT(slices, SizeIs(1));
+  EXPECT_EQ(slices[0].driver, "fpga.example.com");
+  EXPECT_EQ(slices[0].pool, "node-7");
+  EXPECT_EQ(slices[0].node, "node-7");
+  EXPECT_EQ(slices[0].generation, 1);
+  EXPECT_EQ(slices[0].slice_count, 1);
+  EXPECT_THAT(slices[0].devices, SizeIs(2));
+  EXPECT_TRUE(publisher->settled());
+  const Json node = *cluster_.Do(kube::Get(kube::kNodes, "", "node-7"));
+  const Json slice = *cluster_.Do(kube::Get(kube::kResourceSlices, "", slices[0].name));
+  const Json& owner = slice["metadata"]["ownerReferences"][0];
+  EXPECT_EQ(owner["kind"], Json("Node"));
+  EXPECT_EQ(owner["uid"], node["metadata"]["uid"]);
+}
+
+TEST_F(SlicePublisherTest, WritesOnlyOnChange) {
+  const auto publisher = Start(200);
+  const int writes = cluster_.wire().writes();
+  node_.loop.Advance(3600s);
+  publisher->SetInventory(Devices(200));
+  node_.loop.Advance(3600s);
+  EXPECT_EQ(cluster_.wire().writes(), writes);
+  publisher->SetInventory(Devices(201));
+  node_.loop.Advance(1s);
+  EXPECT_EQ(cluster_.wire().writes(), writes + 2);
+  for (const auto& slice : cluster_.Slices()) EXPECT_EQ(slice.generation, 2);
+}
+
+TEST_F(SlicePublisherTest, ARestartWritesNothing) {
+  Start(2).reset();
+  const int writes = cluster_.wire().writes();
+  const auto restarted = Start(2, 2);
+  EXPECT_TRUE(restarted->settled());
+  EXPECT_EQ(cluster_.wire().writes(), writes);
+}
+
+TEST_F(SlicePublisherTest, BringsWipedSlicesBackAtOnce) {
+  const auto publisher = Start(200);
+  kube::Selectors selectors;
+  selectors.field = "spec.nodeName=node-7";
+  ASSERT_TRUE(cluster_.Do(kube::DeleteCollection(kube::kResourceSlices, "", selectors)).ok());
+  node_.loop.Advance(1s);
+  EXPECT_THAT(cluster_.Slices(), SizeIs(2));
+}
+
+TEST_F(SlicePublisherTest, TakesOverAndRemovesWhatAnEarlierDriverLeft) {
+  kube::ResourceSlice left_over;
+  left_over.name = "node-7-fpga-x7f2k";
+  left_over.driver = "fpga.example.com";
+  left_over.pool = "node-7";
+  left_over.generation = 41;
+  left_over.slice_count = 1;
+  left_over.node = "node-7";
+  left_over.devices.resize(1);
+  left_over.devices[0].name = "old-0";
+  ASSERT_TRUE(
+      cluster_.Do(kube::Create(kube::kResourceSlices, "", kube::EncodeSlice(left_over))).ok());
+  const auto publisher = Start(1);
+  const auto slices = cluster_.Slices();
+  ASSERT_THAT(slices, SizeIs(1));
+  EXPECT_EQ(slices[0].generation, 42);
+  EXPECT_EQ(slices[0].devices.at(0).name, "fpga-0");
+}
+
+TEST_F(SlicePublisherTest, LeavesSlicesOfOthersAlone) {
+  kube::ResourceSlice other;
+  other.name = "node-8-fpga";
+  other.driver = "fpga.example.com";
+  other.pool = "node-8";
+  other.generation = 1;
+  other.slice_count = 1;
+  other.node = "node-8";
+  ASSERT_TRUE(cluster_.Do(kube::Create(kube::kResourceSlices, "", kube::EncodeSlice(other))).ok());
+  const auto publisher = Start(1);
+  EXPECT_THAT(cluster_.Slices(), SizeIs(2));
+}
+
+TEST_F(SlicePublisherTest, WaitsForAnApiServerThatIsAway) {
+  cluster_.wire().GoAway(true);
+  const auto publisher = Start(1);
+  node_.loop.Advance(60s);
+  EXPECT_FALSE(publisher->settled());
+  cluster_.wire().GoAway(false);
+  node_.loop.Advance(60s);
+  EXPECT_TRUE(publisher->settled());
+  EXPECT_THAT(cluster_.Slices(), SizeIs(1));
+  EXPECT_LE(lines_.size(), 2u) << "the same trouble is told once";
+}
+
+TEST_F(SlicePublisherTest, WaitsForItsNodeToBeMade) {
+  ASSERT_TRUE(cluster_.Do(kube::Delete(kube::kNodes, "", "node-7")).ok());
+  const auto publisher = Start(1);
+  EXPECT_THAT(cluster_.Slices(), IsEmpty());
+  EXPECT_THAT(lines_.at(0), HasSubstr("get node node-7"));
+  cluster_.AddNode("node-7");
+  node_.loop.Advance(60s);
+  EXPECT_THAT(cluster_.Slices(), SizeIs(1));
+}
+
+TEST_F(SlicePublisherTest, TwoInstancesWithDifferentDevicesDoNotFight) {
+  const auto older = Start(1, 1);
+  const auto newer = Start(2, 2);
+  node_.loop.Advance(10s);
+  const int writes = cluster_.wire().writes();
+  node_.loop.Advance(600s);
+  EXPECT_EQ(cluster_.wire().writes(), writes);
+  ASSERT_THAT(cluster_.Slices(), SizeIs(1));
+  EXPECT_THAT(cluster_.Slices()[0].devices, SizeIs(2));
+}
+
+TEST_F(SlicePublisherTest, AfterStopWritesNothingAndLeavesWhatIsThere) {
+  const auto publisher = Start(1);
+  publisher->Stop();
+  publisher->SetInventory(Devices(5));
+  node_.loop.Advance(60s);
+  EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace galen::sdk

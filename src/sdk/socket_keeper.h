@@ -1,0 +1,63 @@
+// Keeps one listening socket in its place: made again when its file or directory was removed, as
+// when a kubelet is installed anew, and on request. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/backoff.h"
+#include "base/file_system.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "sdk/socket_host.h"
+
+namespace galen::sdk {
+
+class SocketKeeper {
+ public:
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Random& random;
+    FileSystem& files;
+    SocketHost& sockets;
+  };
+  // `handler` is lent.
+  SocketKeeper(Parts parts, std::string path, net::HttpHandler& handler);
+
+  // Makes the directory, listens and watches. An error here is the caller's to tell.
+  Status Start();
+  // After a while closes the socket and makes it again; the longer the more often this is asked for
+  // without a Settled() between. For a reader that looks again only at a new file.
+  void RemakeLater();
+  // The reader is content.
+  void Settled() { remake_backoff_.Reset(); }
+  void Stop();
+  // As ListeningSocket::Drain, and nothing is made again; `done` at once when nothing listens.
+  void Drain(Duration deadline, std::function<void()> done);
+
+  bool listening() const { return socket_ != nullptr; }
+
+ private:
+  Status Listen();
+  void Look();
+  void LookAfter(Duration delay);
+  void LookNowAndThen();
+
+  Parts parts_;
+  const std::string path_;
+  const std::string directory_;
+  net::HttpHandler& handler_;
+  std::unique_ptr<ListeningSocket> socket_;
+  std::unique_ptr<PlaceWatch> watch_;
+  Timer timer_;
+  Timer look_timer_;  // where directories cannot be watched
+  Backoff backoff_;
+  Backoff remake_backoff_;
+  std::string told_trouble_;
+  bool waiting_ = false;  // for timer_; notices of the watch do not shorten it
+  bool stopped_ = false;
+};
+
+}  // namespace galen::sdk

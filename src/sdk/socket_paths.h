@@ -1,0 +1,27 @@
+// Where a driver's two sockets are, by the kubelet's conventions, so that every path fits into a
+// socket address. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace galen::sdk {
+
+struct SocketPaths {
+  std::string registry;          // <root>/plugins_registry: watched by the kubelet
+  std::string plugin_directory;  // <root>/plugins/<driver>: the driver's own
+  std::string registration;
+  std::string data;
+
+  bool operator==(const SocketPaths&) const = default;
+};
+
+// With an `instance`, names are unique to it, so that two instances can run at once; a registration
+// name that would be too long is shortened with a hash as Kubernetes' own helper does it.
+// InvalidArgument when even the shortest path is too long.
+StatusOr<SocketPaths> MakeSocketPaths(std::string_view kubelet_root, std::string_view driver,
+                                      std::string_view instance);
+
+}  // namespace galen::sdk

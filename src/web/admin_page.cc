@@ -1,0 +1,77 @@
+#include "web/admin_page.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace galen::web {
+namespace {
+
+constexpr std::string_view kText = "text/plain; charset=utf-8";
+constexpr std::string_view kPrometheusText = "text/plain; version=0.0.4; charset=utf-8";
+
+// Whether the query has this word, alone or with a value, as Kubernetes reads ?verbose.
+bool HasWord(std::string_view query, std::string_view word) {
+  while (!query.empty()) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(part.size() < query.size() ? part.size() + 1 : query.size());
+    if (part.substr(0, part.find('=')) == word) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void AdminPage::AddCheck(std::string name, Check check) {
+  GALEN_CHECK(checks_.size() < kChecksMax);
+  checks_.push_back({std::move(name), std::move(check)});
+}
+
+void AdminPage::AddNote(std::string name, Check check) {
+  GALEN_CHECK(checks_.size() < kChecksMax);
+  checks_.push_back({std::move(name), std::move(check), /*is_note=*/true});
+}
+
+void AdminPage::Handle(std::unique_ptr<net::HttpExchange> exchange) {
+  const net::HttpRequest& request = exchange->request();
+  const std::string_view whole = request.path;
+  const std::string_view path = whole.substr(0, whole.find('?'));
+  const std::string_view query = whole.substr(std::min(path.size() + 1, whole.size()));
+  const bool known = path == "/metrics" || path == "/healthz" || path == "/readyz";
+  if (!known) {
+    return net::Respond(*exchange, 404, kText, "not found: try /metrics, /healthz or /readyz\n");
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    return net::Respond(*exchange, 405, kText, "only GET and HEAD are answered\n");
+  }
+  if (path == "/metrics") {
+    return net::Respond(*exchange, 200, kPrometheusText, metrics_.Text());
+  }
+  if (path == "/healthz") return net::Respond(*exchange, 200, kText, "ok\n");
+  AnswerReady(*exchange, HasWord(query, "verbose"));
+}
+
+void AdminPage::AnswerReady(net::HttpExchange& exchange, bool verbose) {
+  std::string lines;
+  bool ready = true;
+  for (const Named& named : checks_) {
+    const std::string reason = named.check();
+    ready = ready && (reason.empty() || named.is_note);
+    lines += LineOf(named, reason);
+  }
+  if (!ready) return net::Respond(exchange, 503, kText, lines + "readyz check failed\n");
+  net::Respond(exchange, 200, kText, verbose ? lines + "readyz check passed\n" : "ok\n");
+}
+
+std::string AdminPage::LineOf(const Named& named, const std::string& reason) {
+  if (reason.empty()) return fmt::format("[+]{} ok\n", named.name);
+  const std::string shown = CutText(Printable(ToValidUtf8(reason)), kReasonBytesMax);
+  return named.is_note ? fmt::format("[!]{}: {}\n", named.name, shown)
+                       : fmt::format("[-]{} failed: {}\n", named.name, shown);
+}
+
+}  // namespace galen::web

@@ -1,0 +1,39 @@
+// Serves a program's AdminPage on a TCP port, loopback unless somebody says otherwise. Belongs to
+// its loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/io_loop.h"
+#include "base/log.h"
+#include "net/server.h"
+#include "web/admin_page.h"
+
+namespace galen::web {
+
+// "127.0.0.1:9470", ":9470" (loopback), "tcp:[::]:9470" → what net::Server listens at.
+// InvalidArgument when there is no port.
+StatusOr<std::string> AdminAddress(std::string_view text);
+
+class AdminServer {
+ public:
+  // A scraper and a few people; more than that is a mistake or an attack.
+  static constexpr std::size_t kConnectionsMax = 32;
+  static constexpr std::size_t kRequestBodyBytesMax = 1024;
+
+  // `page` is lent and outlives the server.
+  static StatusOr<std::unique_ptr<AdminServer>> Start(IoLoop& loop, Log& log,
+                                                      std::string_view address, AdminPage& page);
+
+  // "tcp:127.0.0.1:9470", with the real port.
+  const std::string& address() const { return server_->address(); }
+
+ private:
+  explicit AdminServer(std::unique_ptr<net::Server> server) : server_(std::move(server)) {}
+
+  std::unique_ptr<net::Server> server_;
+};
+
+}  // namespace galen::web

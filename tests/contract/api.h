@@ -1,0 +1,104 @@
+// The API under test, embedded or real, with a client that waits for its answers. One for the
+// whole run; one thread.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/epoll_loop.h"
+#include "base/json.h"
+#include "net/http.h"
+
+namespace galen::contract {
+
+struct Reply {
+  int code = 0;
+  net::Headers headers;
+  std::string text;
+  Json body;
+
+  // What a Status object says went wrong: "NotFound", "Conflict", …
+  const std::string& reason() const { return body["reason"].AsString(); }
+};
+
+inline constexpr const char* kJson = "application/json";
+inline constexpr const char* kJsonPatch = "application/json-patch+json";
+inline constexpr const char* kMergePatch = "application/merge-patch+json";
+inline constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
+inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";
+
+// A watch under way.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+  // The next event, or nullopt when none comes in time or the watch has ended.
+  virtual std::optional<Json> Next(Duration patience = std::chrono::seconds(10)) = 0;
+  virtual bool ended() const = 0;
+  virtual int code() const = 0;
+};
+
+class Api {
+ public:
+  virtual ~Api() = default;
+  virtual Reply Send(std::string method, std::string path, const Json& body = {},
+                     std::string content_type = kJson, net::Headers headers = {}) = 0;
+  virtual std::unique_ptr<Watch> StartWatch(std::string path, net::Headers headers = {}) = 0;
+  // Lets time pass until `done` or the end of patience; whether it was done.
+  virtual bool WaitUntil(const std::function<bool()>& done,
+                         Duration patience = std::chrono::seconds(10)) = 0;
+
+  Reply Get(std::string path) { return Send("GET", std::move(path)); }
+  Reply Post(std::string path, const Json& body) { return Send("POST", std::move(path), body); }
+  Reply Put(std::string path, const Json& body) { return Send("PUT", std::move(path), body); }
+  Reply Delete(std::string path, const Json& options = {}) {
+    return Send("DELETE", std::move(path), options);
+  }
+  Reply Patch(std::string path, const char* type, std::string_view patch);
+};
+
+struct ApiAddress {
+  std::string server;  // "https://127.0.0.1:6443"; "" = start the embedded one
+  std::string token;
+  std::string ca_pem;
+};
+// Ends the process when the API cannot be reached.
+void UseApi(const ApiAddress& address);
+Api& TheApi();
+
+// A namespace of a test's own, deleted at its end.
+class Namespace {
+ public:
+  Namespace();
+  ~Namespace();
+  const std::string& name() const { return name_; }
+  // "/api/v1/namespaces/NS/pods"
+  std::string Pods() const { return "/api/v1/namespaces/" + name_ + "/pods"; }
+  std::string Pod(std::string_view pod) const { return Pods() + "/" + std::string(pod); }
+  std::string ConfigMaps() const { return "/api/v1/namespaces/" + name_ + "/configmaps"; }
+  std::string ConfigMap(std::string_view map) const {
+    return ConfigMaps() + "/" + std::string(map);
+  }
+  // "/apis/resource.k8s.io/v1/namespaces/NS/resourceclaims"
+  std::string Claims() const;
+  std::string Claim(std::string_view claim) const { return Claims() + "/" + std::string(claim); }
+
+ private:
+  std::string name_;
+};
+
+// A name nobody used before in this run or an earlier one.
+std::string FreshName(std::string_view base);
+
+// Text to Json; fails the test when it does not parse.
+Json ToJson(std::string_view text);
+
+// A Pod that no scheduler takes.
+Json MakePod(std::string_view name);
+Json MakeConfigMap(std::string_view name, std::string_view value = "v");
+
+}  // namespace galen::contract

@@ -1,0 +1,156 @@
+// How objects end: at once, after their grace, after their finalizers, with their namespace.
+#include <gtest/gtest.h>
+
+#include "tests/contract/api.h"
+
+namespace galen::contract {
+namespace {
+
+// Binds the Pod to a node that no kubelet runs, so that nobody ends it but us.
+void Bind(const Namespace& ns, std::string_view pod) {
+  Json binding = ToJson(R"({"apiVersion": "v1", "kind": "Binding",
+      "target": {"apiVersion": "v1", "kind": "Node", "name": "no-such-node"}})");
+  binding["metadata"]["name"] = pod;
+  ASSERT_EQ(TheApi().Post(ns.Pod(pod) + "/binding", binding).code, 201);
+}
+
+TEST(Delete, RemovesAndSaysWhat) {
+  const Namespace ns;
+  const Json map = TheApi().Post(ns.ConfigMaps(), MakeConfigMap("a")).body;
+  const Reply reply = TheApi().Delete(ns.ConfigMap("a"));
+  EXPECT_EQ(reply.code, 200);
+  EXPECT_EQ(reply.body["kind"].AsString(), "Status");
+  EXPECT_EQ(reply.body["status"].AsString(), "Success");
+  EXPECT_EQ(reply.body["details"]["name"].AsString(), "a");
+  EXPECT_EQ(reply.body["details"]["kind"].AsString(), "configmaps");
+  EXPECT_EQ(reply.body["details"]["uid"], map["metadata"]["uid"]);
+  EXPECT_EQ(TheApi().Get(ns.ConfigMap("a")).code, 404);
+  EXPECT_EQ(TheApi().Delete(ns.ConfigMap("a")).code, 404);
+}
+
+TEST(Delete, OfAPodOnNoNodeIsImmediate) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  EXPECT_EQ(TheApi().Delete(ns.Pod("a")).code, 200);
+  EXPECT_EQ(TheApi().Get(ns.Pod("a")).code, 404);
+}
+
+TEST(Delete, OfAPodOnANodeWaitsForItsGrace) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  Bind(ns, "a");
+  const Reply reply = TheApi().Delete(ns.Pod("a"));
+  EXPECT_EQ(reply.code, 200);
+  EXPECT_EQ(reply.body["kind"].AsString(), "Pod");
+  const Json meta = TheApi().Get(ns.Pod("a")).body["metadata"];
+  EXPECT_EQ(meta["deletionGracePeriodSeconds"].AsInt(), 30);
+  EXPECT_GT(meta["deletionTimestamp"].AsString(), meta["creationTimestamp"].AsString());
+  EXPECT_EQ(TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})")).code, 200);
+  EXPECT_EQ(TheApi().Get(ns.Pod("a")).code, 404);
+}
+
+TEST(Delete, AgainMayShortenTheGraceButNotLengthenIt) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  Bind(ns, "a");
+  const auto grace = [&] {
+    return TheApi().Get(ns.Pod("a")).body["metadata"]["deletionGracePeriodSeconds"].AsInt();
+  };
+  TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 20})"));
+  EXPECT_EQ(grace(), 20);
+  TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 25})"));
+  EXPECT_EQ(grace(), 20);
+  TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 10})"));
+  EXPECT_EQ(grace(), 10);
+  TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})"));
+}
+
+TEST(Delete, ChecksItsPreconditions) {
+  const Namespace ns;
+  const Json map = TheApi().Post(ns.ConfigMaps(), MakeConfigMap("a")).body;
+  const Reply other = TheApi().Delete(
+      ns.ConfigMap("a"),
+      ToJson(R"({"preconditions": {"uid": "00000000-0000-4000-8000-000000000000"}})"));
+  EXPECT_EQ(other.code, 409);
+  EXPECT_EQ(other.reason(), "Conflict");
+  Json options = ToJson("{}");
+  options["preconditions"]["uid"] = map["metadata"]["uid"];
+  EXPECT_EQ(TheApi().Delete(ns.ConfigMap("a"), options).code, 200);
+}
+
+TEST(Delete, WaitsForTheLastFinalizer) {
+  const Namespace ns;
+  Json map = MakeConfigMap("a");
+  map["metadata"]["finalizers"] = Json::MakeArray({"example.com/one"});
+  TheApi().Post(ns.ConfigMaps(), map);
+  EXPECT_EQ(TheApi().Delete(ns.ConfigMap("a")).code, 200);
+  const Json waiting = TheApi().Get(ns.ConfigMap("a")).body;
+  EXPECT_TRUE(waiting["metadata"].Has("deletionTimestamp"));
+  EXPECT_EQ(
+      TheApi().Patch(ns.ConfigMap("a"), kMergePatch, R"({"metadata": {"finalizers": null}})").code,
+      200);
+  EXPECT_EQ(TheApi().Get(ns.ConfigMap("a")).code, 404);
+}
+
+TEST(Delete, OfACollectionTakesWhatIsSelected) {
+  const Namespace ns;
+  Json gone = MakePod("gone");
+  gone["metadata"]["labels"]["end"] = "yes";
+  TheApi().Post(ns.Pods(), gone);
+  TheApi().Post(ns.Pods(), MakePod("stays"));
+  EXPECT_EQ(TheApi().Delete(ns.Pods() + "?labelSelector=end%3Dyes").code, 200);
+  EXPECT_EQ(TheApi().Get(ns.Pod("gone")).code, 404);
+  EXPECT_EQ(TheApi().Get(ns.Pod("stays")).code, 200);
+}
+
+TEST(Delete, DryRunDeletesNothing) {
+  const Namespace ns;
+  TheApi().Post(ns.ConfigMaps(), MakeConfigMap("a"));
+  EXPECT_EQ(TheApi().Delete(ns.ConfigMap("a") + "?dryRun=All").code, 200);
+  EXPECT_EQ(TheApi().Get(ns.ConfigMap("a")).code, 200);
+}
+
+TEST(Binding, SetsTheNodeOnce) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  Bind(ns, "a");
+  const Json pod = TheApi().Get(ns.Pod("a")).body;
+  EXPECT_EQ(pod["spec"]["nodeName"].AsString(), "no-such-node");
+  EXPECT_EQ(pod["status"]["conditions"][0]["type"].AsString(), "PodScheduled");
+  Json binding = ToJson(R"({"target": {"kind": "Node", "name": "another"}})");
+  binding["metadata"]["name"] = "a";
+  EXPECT_EQ(TheApi().Post(ns.Pod("a") + "/binding", binding).code, 409);
+  TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})"));
+}
+
+TEST(Eviction, DeletesThePodGracefullyAndSaysWhyOnIt) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  Bind(ns, "a");
+  Json eviction = ToJson(R"({"apiVersion": "policy/v1", "kind": "Eviction"})");
+  eviction["metadata"] = Json::MakeObject({{"name", "a"}, {"namespace", ns.name()}});
+  EXPECT_EQ(TheApi().Post(ns.Pod("a") + "/eviction", eviction).code, 201);
+  const Json pod = TheApi().Get(ns.Pod("a")).body;
+  EXPECT_TRUE(pod["metadata"].Has("deletionTimestamp"));
+  bool told = false;
+  for (const Json& condition : pod["status"]["conditions"].items()) {
+    told = told || (condition["type"].AsString() == "DisruptionTarget" &&
+                    condition["reason"].AsString() == "EvictionByEvictionAPI");
+  }
+  EXPECT_TRUE(told);
+  TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})"));
+}
+
+TEST(NamespaceDeletion, TakesItsContentAlongAndThenItself) {
+  const Namespace ns;
+  TheApi().Post(ns.ConfigMaps(), MakeConfigMap("a"));
+  const std::string path = "/api/v1/namespaces/" + ns.name();
+  EXPECT_EQ(TheApi().Delete(path).code, 200);
+  const Reply refused = TheApi().Post(ns.ConfigMaps(), MakeConfigMap("late"));
+  EXPECT_TRUE(refused.code == 403 || refused.code == 404) << refused.code;
+  EXPECT_TRUE(
+      TheApi().WaitUntil([&] { return TheApi().Get(path).code == 404; }, std::chrono::seconds(30)));
+}
+
+}  // namespace
+}  // namespace galen::contract

@@ -1,0 +1,135 @@
+// Watches: order, selection, versions, bookmarks, ends.
+#include <gtest/gtest.h>
+
+#include "tests/contract/api.h"
+
+namespace galen::contract {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::string VersionOf(const std::string& collection) {
+  return TheApi().Get(collection).body["metadata"]["resourceVersion"].AsString();
+}
+
+std::string From(const std::string& collection, const std::string& version) {
+  return collection + "?watch=true&resourceVersion=" + version;
+}
+
+// "ADDED a", or "" when nothing came.
+std::string Told(Watch& watch) {
+  const std::optional<Json> event = watch.Next();
+  if (!event) return "";
+  return (*event)["type"].AsString() + " " + (*event)["object"]["metadata"]["name"].AsString();
+}
+
+TEST(Watch, TellsOfEachChangeInOrder) {
+  const Namespace ns;
+  const auto watch = TheApi().StartWatch(From(ns.Pods(), VersionOf(ns.Pods())));
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"labels": {"a": "b"}}})");
+  TheApi().Delete(ns.Pod("a"));
+  EXPECT_EQ(Told(*watch), "ADDED a");
+  EXPECT_EQ(Told(*watch), "MODIFIED a");
+  EXPECT_EQ(Told(*watch), "DELETED a");
+}
+
+TEST(Watch, GoesOnWhereTheListEnded) {
+  const Namespace ns;
+  TheApi().Post(ns.ConfigMaps(), MakeConfigMap("before"));
+  const std::string version = VersionOf(ns.ConfigMaps());
+  TheApi().Post(ns.ConfigMaps(), MakeConfigMap("between"));
+  const auto watch = TheApi().StartWatch(From(ns.ConfigMaps(), version));
+  TheApi().Post(ns.ConfigMaps(), MakeConfigMap("later"));
+  EXPECT_EQ(Told(*watch), "ADDED between");
+  EXPECT_EQ(Told(*watch), "ADDED later");
+}
+
+TEST(Watch, WithoutAVersionBeginsWithWhatThereIs) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  const auto watch = TheApi().StartWatch(ns.Pods() + "?watch=true");
+  EXPECT_EQ(Told(*watch), "ADDED a");
+}
+
+TEST(Watch, SaysDeletedWhenAnObjectLeavesTheSelection) {
+  const Namespace ns;
+  const auto watch =
+      TheApi().StartWatch(From(ns.Pods(), VersionOf(ns.Pods())) + "&labelSelector=tier%3Dgold");
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"labels": {"tier": "gold"}}})");
+  TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"labels": {"tier": "lead"}}})");
+  TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"labels": {"tier": "tin"}}})");
+  EXPECT_EQ(Told(*watch), "ADDED a");
+  EXPECT_EQ(Told(*watch), "DELETED a");
+  EXPECT_FALSE(watch->Next(milliseconds(200)).has_value());
+}
+
+TEST(Watch, SelectsByFieldAndNamespace) {
+  const Namespace ns;
+  const Namespace other;
+  const auto watch = TheApi().StartWatch(From(ns.Pods(), VersionOf(ns.Pods())) +
+                                         "&fieldSelector=metadata.name%3Dwanted");
+  TheApi().Post(ns.Pods(), MakePod("unwanted"));
+  TheApi().Post(other.Pods(), MakePod("wanted"));
+  TheApi().Post(ns.Pods(), MakePod("wanted"));
+  const std::optional<Json> event = watch->Next();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ((*event)["object"]["metadata"]["namespace"].AsString(), ns.name());
+  EXPECT_EQ((*event)["object"]["metadata"]["name"].AsString(), "wanted");
+}
+
+TEST(Watch, DeletedCarriesTheVersionOfTheRemoval) {
+  const Namespace ns;
+  TheApi().Post(ns.ConfigMaps(), MakeConfigMap("a"));
+  const std::string version = VersionOf(ns.ConfigMaps());
+  const auto watch = TheApi().StartWatch(From(ns.ConfigMaps(), version));
+  TheApi().Delete(ns.ConfigMap("a"));
+  const std::optional<Json> event = watch->Next();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ((*event)["type"].AsString(), "DELETED");
+  EXPECT_GT(std::stoull((*event)["object"]["metadata"]["resourceVersion"].AsString()),
+            std::stoull(version));
+}
+
+TEST(Watch, FromAForgottenVersionIsToldThatItIsGone) {
+  const Namespace ns;
+  const auto watch = TheApi().StartWatch(From(ns.Pods(), "1"));
+  const std::optional<Json> event = watch->Next();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ((*event)["type"].AsString(), "ERROR");
+  EXPECT_EQ((*event)["object"]["kind"].AsString(), "Status");
+  EXPECT_EQ((*event)["object"]["code"].AsInt(), 410);
+  EXPECT_EQ((*event)["object"]["reason"].AsString(), "Expired");
+  EXPECT_TRUE(TheApi().WaitUntil([&] { return watch->ended(); }));
+}
+
+TEST(Watch, EndsByItselfWhenAskedTo) {
+  const Namespace ns;
+  const auto watch =
+      TheApi().StartWatch(From(ns.Pods(), VersionOf(ns.Pods())) + "&timeoutSeconds=1");
+  EXPECT_EQ(watch->code(), 200);
+  EXPECT_FALSE(watch->ended());
+  EXPECT_TRUE(TheApi().WaitUntil([&] { return watch->ended(); }, seconds(5)));
+}
+
+TEST(Watch, WithInitialEventsMarksTheirEndByABookmark) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  const auto watch =
+      TheApi().StartWatch(ns.Pods() +
+                          "?watch=true&sendInitialEvents=true&allowWatchBookmarks=true"
+                          "&resourceVersionMatch=NotOlderThan");
+  EXPECT_EQ(Told(*watch), "ADDED a");
+  const std::optional<Json> bookmark = watch->Next();
+  ASSERT_TRUE(bookmark.has_value());
+  EXPECT_EQ((*bookmark)["type"].AsString(), "BOOKMARK");
+  EXPECT_EQ((*bookmark)["object"]["kind"].AsString(), "Pod");
+  const Json& meta = (*bookmark)["object"]["metadata"];
+  EXPECT_EQ(meta["annotations"]["k8s.io/initial-events-end"].AsString(), "true");
+  EXPECT_FALSE(meta["resourceVersion"].AsString().empty());
+}
+
+}  // namespace
+}  // namespace galen::contract

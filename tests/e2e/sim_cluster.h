@@ -1,0 +1,35 @@
+// A galen-sim of its own for a test, and the ways to ask it. Belongs to its stage.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/stage.h"
+
+namespace galen::e2e {
+
+class SimCluster {
+ public:
+  // Starts it and waits until it serves; check serves() before going on.
+  SimCluster(Stage& stage, std::vector<std::string> arguments);
+
+  bool serves() const { return serves_; }
+  const std::string& kubeconfig() const { return kubeconfig_; }
+  Program& program() { return *program_; }
+
+  // Runs `kubectl` (a path) against it.
+  Outcome Kubectl(const std::string& kubectl, std::vector<std::string> arguments);
+
+ private:
+  Stage& stage_;
+  std::string kubeconfig_;
+  Program* program_ = nullptr;
+  bool serves_ = false;
+};
+
+// Every kubectl of this machine, in order of its name: those of the Google Cloud SDK, which come in
+// many versions, and the one on PATH.
+std::vector<std::string> FindKubectls();
+
+}  // namespace galen::e2e

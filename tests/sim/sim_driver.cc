@@ -1,0 +1,53 @@
+#include "tests/sim/sim_driver.h"
+
+#include "base/check.h"
+
+namespace galen::sim {
+
+SimDriver::SimDriver(Edges edges, std::string name, std::string node,
+                     std::vector<std::string> devices)
+    : edges_(edges), name_(std::move(name)), node_(std::move(node)) {
+  for (std::string& device : devices) truth_[std::move(device)] = HealthState::kHealthy;
+}
+
+void SimDriver::Start() {
+  Driver::Options options;
+  options.name = name_;
+  options.node = node_;
+  options.kubelet_root = "/" + node_ + "/kubelet";
+  options.cdi_root = "/" + node_ + "/cdi";
+  options.health_timeout = kTimeout;
+  sdk::DriverApp::Handlers handlers;
+  handlers.prepare = [](const DeviceClaim&) { return CdiEdits{.env = {"GALEN=1"}}; };
+  handlers.health_period = std::chrono::seconds(1);
+  handlers.health = [this](HealthWriter& health) { Report(health); };
+  metrics_ = Metrics();
+  auto app = sdk::DriverApp::Create(
+      {edges_.loop, NullLog(), metrics_, edges_.random, edges_.files, edges_.sockets, edges_.api},
+      options, std::move(handlers));
+  GALEN_CHECK(app.ok());
+  app_ = std::move(app).value();
+  Inventory inventory;
+  for (const auto& [device, state] : truth_) {
+    inventory.push_back({.name = device, .attributes = {{"serial", "serial-of-" + device}}});
+  }
+  GALEN_CHECK(app_->Publish(inventory).ok());
+  GALEN_CHECK(app_->Start().ok());
+}
+
+void SimDriver::Break(const std::string& device, HealthState state) {
+  truth_[device] = state;
+  if (app_) app_->HealthChanged();
+}
+
+void SimDriver::Report(HealthWriter& health) const {
+  for (const auto& [device, state] : truth_) {
+    if (state == HealthState::kUnhealthy) {
+      health.Unhealthy(device, {.code = "LinkDown", .message = "the link is down"});
+    } else {
+      health.Healthy(device);
+    }
+  }
+}
+
+}  // namespace galen::sim

@@ -1,0 +1,137 @@
+#include "tests/sim/sim_world.h"
+
+#include <fmt/core.h>
+
+#include "base/check.h"
+#include "base/yaml.h"
+
+namespace galen::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kSettleWithin = 60s;
+
+cluster_sim::ClusterApp::Options ClusterOptions() {
+  cluster_sim::ClusterApp::Options options;
+  for (int i = 1; i <= SimWorld::kNodes; ++i) {
+    options.nodes.push_back({.name = fmt::format("node-{}", i), .is_virtual = true});
+  }
+  return options;
+}
+
+std::unique_ptr<cluster_sim::ClusterApp> MakeCluster(Loop& loop, Random& random) {
+  auto cluster = cluster_sim::ClusterApp::Create(loop, random, NullLog(), ClusterOptions());
+  GALEN_CHECK(cluster.ok());
+  return std::move(cluster).value();
+}
+
+kube::Watcher::Options All(const kube::Resource& resource) {
+  kube::Watcher::Options options;
+  options.resource = resource;
+  return options;
+}
+
+}  // namespace
+
+SimWorld::SimWorld(std::uint64_t seed)
+    : random_(seed),
+      network_(loop_, random_),
+      cluster_(MakeCluster(loop_, random_)),
+      transport_(loop_, cluster_->api()),
+      client_(loop_, transport_),
+      pods_(loop_, client_, random_, All(kube::kPods), kube::DecodePod),
+      claims_(loop_, client_, random_, All(kube::kResourceClaims), kube::DecodeClaim) {
+  network_.Listen("tcp:api:80", cluster_->api());
+  for (int i = 1; i <= kNodes; ++i) {
+    nodes_.push_back(
+        std::make_unique<SimNode>(loop_, random_, network_, fmt::format("node-{}", i)));
+  }
+  pods_.Start();
+  claims_.Start();
+}
+
+SimWorld::~SimWorld() {
+  calls_.clear();
+  nodes_.clear();
+}
+
+bool SimWorld::Settle() {
+  for (const auto& node : nodes_) {
+    node->StartAgent();
+    for (const auto& driver : node->drivers()) driver->Start();
+  }
+  for (const std::string driver : {"gpu", "nic"}) {
+    Create(
+        kube::kDeviceClasses, "",
+        fmt::format("{{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {{name: {0}}}, "
+                    "spec: {{selectors: [{{cel: {{expression: 'device.driver == "
+                    "\"{0}.example.com\"'}}}}]}}}}",
+                    driver));
+    Create(kube::kResourceClaimTemplates, "default",
+           fmt::format(
+               "{{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {{name: "
+               "one-{0}, namespace: default}}, spec: {{spec: {{devices: {{requests: [{{name: main, "
+               "exactly: {{deviceClassName: {0}}}}}]}}}}}}}}",
+               driver));
+  }
+  for (int i = 0; i < kPods; ++i) AddPod(fmt::format("pod-{}", i), i % 3 == 2 ? "nic" : "gpu");
+  const Time end = loop_.Now() + kSettleWithin;
+  const auto running = [this] {
+    for (const auto& [key, pod] : pods()) {
+      if (pod.phase != "Running" || pod.devices_annotation.empty()) return false;
+    }
+    return pods().size() == kPods;
+  };
+  while (!running() && loop_.Now() < end) Pass(1s);
+  return running();
+}
+
+SimNode* SimWorld::node(const std::string& name) {
+  for (const auto& node : nodes_) {
+    if (node->name() == name) return node.get();
+  }
+  return nullptr;
+}
+
+std::vector<DeviceId> SimWorld::DevicesOf(const kube::Pod& pod) const {
+  std::vector<DeviceId> devices;
+  for (const auto& [key, claim] : claims()) {
+    for (const PodRef& holder : claim.reserved_for) {
+      if (holder != pod.ref()) continue;
+      for (const AllocatedDevice& allocated : claim.devices) devices.push_back(allocated.device);
+    }
+  }
+  return devices;
+}
+
+void SimWorld::AddPod(const std::string& name, const std::string& driver) {
+  Create(
+      kube::kPods, "default",
+      fmt::format(
+          "{{apiVersion: v1, kind: Pod, metadata: {{name: {0}, namespace: default}}, spec: "
+          "{{resourceClaims: [{{name: device, resourceClaimTemplateName: one-{1}}}], containers: "
+          "[{{name: main, image: example.com/main, resources: {{claims: [{{name: "
+          "device}}]}}}}]}}}}",
+          name, driver));
+}
+
+void SimWorld::DeletePod(const ObjectKey& pod) {
+  calls_.push_back(client_.Do(kube::Delete(kube::kPods, pod.ns, pod.name), [](const auto&) {}));
+}
+
+std::uint64_t SimWorld::agent_writes() const {
+  std::uint64_t writes = 0;
+  for (const auto& node : nodes_) writes += node->agent() ? node->agent()->api_writes() : 0;
+  return writes;
+}
+
+void SimWorld::Create(const kube::Resource& resource, const std::string& ns,
+                      const std::string& yaml) {
+  const StatusOr<Json> object = ParseYaml(yaml);
+  GALEN_CHECK(object.ok());
+  calls_.push_back(client_.Do(kube::Create(resource, ns, *object),
+                              [](const StatusOr<Json>& created) { GALEN_CHECK(created.ok()); }));
+}
+
+}  // namespace galen::sim

@@ -1,0 +1,65 @@
+// A whole cluster in one thread under one fake clock: the embedded API with its controllers, nodes
+// with real drivers and real agents, and Pods that hold devices. The same seed gives the same run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fake_loop.h"
+#include "base/random.h"
+#include "cluster_sim/cluster_app.h"
+#include "cluster_sim/local_transport.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects/pod.h"
+#include "kube/objects/resource_claim.h"
+#include "tests/sim/sim_node.h"
+
+namespace galen::sim {
+
+class SimWorld {
+ public:
+  static constexpr int kNodes = 3;
+  static constexpr int kPods = 8;
+
+  explicit SimWorld(std::uint64_t seed);
+  ~SimWorld();
+
+  // Starts everything and lets Pods be placed and run; false when they do not within a while.
+  bool Settle();
+  void Pass(Duration d) { loop_.Advance(d); }
+
+  FakeLoop& loop() { return loop_; }
+  Random& random() { return random_; }
+  std::vector<std::unique_ptr<SimNode>>& nodes() { return nodes_; }
+  SimNode* node(const std::string& name);
+
+  const std::map<ObjectKey, kube::Pod>& pods() const { return pods_.objects(); }
+  const std::map<ObjectKey, Claim>& claims() const { return claims_.objects(); }
+  // What is allocated to the Pod's claims.
+  std::vector<DeviceId> DevicesOf(const kube::Pod& pod) const;
+  // Asks the API for a new Pod with a claim of its own for one device of `driver`.
+  void AddPod(const std::string& name, const std::string& driver);
+  void DeletePod(const ObjectKey& pod);
+  // Writes that agents made so far, all together.
+  std::uint64_t agent_writes() const;
+
+ private:
+  void Create(const kube::Resource& resource, const std::string& ns, const std::string& yaml);
+
+  FakeLoop loop_;
+  Random random_;
+  net::FakeNetwork network_;
+  std::unique_ptr<cluster_sim::ClusterApp> cluster_;
+  cluster_sim::LocalTransport transport_;
+  kube::Client client_;
+  kube::Informer<kube::Pod> pods_;
+  kube::Informer<Claim> claims_;
+  std::vector<std::unique_ptr<SimNode>> nodes_;
+  std::vector<std::unique_ptr<net::HttpCall>> calls_;
+};
+
+}  // namespace galen::sim

@@ -1,0 +1,67 @@
+// Pages that point to what is there and name no machine.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+
+#include "tests/tidy/source_tree.h"
+
+namespace galen::tidy {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Docs, LinkToFilesThatExist) {
+  static const std::regex kLink(R"(\]\(([^)#:]+)(#[^)]*)?\))");
+  Findings findings;
+  for (const SourceFile& file : FilesEndingWith({".md"})) {
+    const fs::path place = fs::path(GALEN_SOURCE_DIR) / fs::path(file.path).parent_path();
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      for (std::sregex_iterator it(file.lines[i].begin(), file.lines[i].end(), kLink), end;
+           it != end; ++it) {
+        if (!fs::exists(place / (*it)[1].str()))
+          findings.Add(file, i, "no such file: " + (*it)[1].str());
+      }
+    }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+// A path in backquotes that looks like one of ours must be one.
+TEST(Docs, NameFilesThatExist) {
+  static const std::regex kPath(
+      R"(`((?:src|tests|docs|include|cmake|deploy|examples|bench)/[A-Za-z0-9_./-]+)`)");
+  Findings findings;
+  for (const SourceFile& file : FilesEndingWith({".md"})) {
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      for (std::sregex_iterator it(file.lines[i].begin(), file.lines[i].end(), kPath), end;
+           it != end; ++it) {
+        if (!fs::exists(fs::path(GALEN_SOURCE_DIR) / (*it)[1].str())) {
+          findings.Add(file, i, "no such file: " + (*it)[1].str());
+        }
+      }
+    }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+TEST(Docs, HoldNoPathOfAMachine) {
+  static const std::regex kMachine(R"((/work/|/home/[a-z]|/tmp/[a-z0-9]{6,}/))");
+  Findings findings;
+  for (const SourceFile& file : FilesEndingWith({".md", ".yaml", ".cmake", ".txt", ".proto"})) {
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      if (std::regex_search(file.lines[i], kMachine))
+        findings.Add(file, i, "a path of one machine");
+    }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+TEST(Docs, ArchitectureFitsOnTwoPages) {
+  for (const SourceFile& file : FilesEndingWith({"ARCHITECTURE.md", "README.md"})) {
+    EXPECT_LE(file.lines.size(), 140u) << file.path;
+  }
+}
+
+}  // namespace
+}  // namespace galen::tidy

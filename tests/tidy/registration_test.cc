@@ -1,0 +1,109 @@
+// Every file is built, every test is run, every class says what it is.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "tests/tidy/source_tree.h"
+
+namespace galen::tidy {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Sources without a test file of their own, and where they are tested instead.
+const std::map<std::string, std::string>& TestedElsewhere() {
+  static const std::map<std::string, std::string> kElsewhere = {
+      {"src/base/check.cc", "ends the process; nothing to look at afterwards"},
+      {"src/base/environment.cc",
+       "reads the process's environment; flags and config tests use its type"},
+      {"src/base/fd.cc", "one close(2); every socket test leans on it"},
+  };
+  return kElsewhere;
+}
+
+std::string CMakeListsOf(const SourceFile& file) {
+  for (fs::path place = fs::path(file.path).parent_path(); !place.empty();
+       place = place.parent_path()) {
+    for (const SourceFile& list : FilesEndingWith({"CMakeLists.txt"})) {
+      if (fs::path(list.path).parent_path() != place) continue;
+      std::string text;
+      for (const std::string& line : list.lines) text += line + "\n";
+      return text;
+    }
+  }
+  return "";
+}
+
+TEST(Registration, EverySourceIsInItsRoomsList) {
+  Findings findings;
+  std::map<std::string, std::string> lists;
+  for (const SourceFile& file : Sources()) {
+    if (file.IsHeader()) continue;
+    const std::string place = fs::path(file.path).parent_path().string();
+    if (!lists.contains(place)) lists[place] = CMakeListsOf(file);
+    const std::string name = fs::path(file.path).filename().string();
+    const std::regex word("(^|[\\s/])" + std::regex_replace(name, std::regex("\\."), "\\.") +
+                          "\\b");
+    if (!std::regex_search(lists[place], word))
+      findings.Add(file, 0, "is in no CMakeLists.txt: nobody builds it");
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+TEST(Registration, EverySourceHasATestBesideIt) {
+  std::set<std::string> paths;
+  for (const SourceFile& file : Sources()) paths.insert(file.path);
+  Findings findings;
+  for (const SourceFile& file : Sources()) {
+    const std::string room = file.Room();
+    if (file.IsTest() || file.IsHeader() || room.empty() || room == "bin") continue;
+    const std::string stem = file.path.substr(0, file.path.size() - 3);
+    if (paths.contains(stem + "_test.cc") || TestedElsewhere().contains(file.path)) continue;
+    // A source that says where it is tested instead.
+    const bool says =
+        std::any_of(file.lines.begin(), file.lines.end(),
+                    [](const std::string& line) { return line.starts_with("// Tested by "); });
+    if (!says) findings.Add(file, 0, "has no _test.cc beside it and no line \"// Tested by …\"");
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+TEST(Registration, HeadersAreGuardedAndSayWhatTheyAre) {
+  Findings findings;
+  for (const SourceFile& file : Sources()) {
+    if (!file.IsHeader()) continue;
+    if (file.lines.empty() || !file.lines[0].starts_with("//")) {
+      findings.Add(file, 0, "the top of a header says what the thing is");
+    }
+    const bool once = std::any_of(file.lines.begin(), file.lines.end(),
+                                  [](const std::string& line) { return line == "#pragma once"; });
+    if (!once) findings.Add(file, 0, "#pragma once is missing");
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+// A class needs a comment above it, unless it is the one the file's header is about.
+TEST(Registration, ClassesSayWhatTheyPromise) {
+  static const std::regex kClass(R"(^(class|struct) (GALEN_\w+ )?(\w+)( final)?( : .*)? \{.*)");
+  Findings findings;
+  for (const SourceFile& file : Sources()) {
+    if (!file.IsHeader() || file.IsTest()) continue;
+    int seen = 0;
+    for (std::size_t i = 1; i < file.lines.size(); ++i) {
+      std::smatch match;
+      if (!std::regex_match(file.lines[i], match, kClass)) continue;
+      std::size_t above = i - 1;
+      while (above > 0 && file.lines[above].starts_with("template")) --above;
+      const bool told = file.lines[above].starts_with("//");
+      if (!told && match[1] == "class" && ++seen > 1)
+        findings.Add(file, i, "say what this class promises");
+    }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+}  // namespace
+}  // namespace galen::tidy

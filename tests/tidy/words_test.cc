@@ -1,0 +1,93 @@
+// Calls and words that do not belong here, each with what to use instead.
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/tidy/source_tree.h"
+
+namespace galen::tidy {
+namespace {
+
+struct Ban {
+  std::string pattern;
+  std::string instead;
+  std::set<std::string> rooms_allowed;
+  bool in_tests = true;  // whether tests are held to it too
+};
+
+const std::vector<Ban>& Bans() {
+  static const std::vector<Ban> kBans = {
+      {R"(::now\()", "take Time from the loop", {"base"}, false},
+      {R"(\b(sleep_for|sleep_until|usleep|nanosleep)\b|[^_a-z]sleep\()",
+       "wait by a timer on the loop",
+       {}},
+      {R"([^_a-z](secure_)?getenv\()", "take an Environment", {"base"}, true},
+      {R"(std::rand\b|\bsrand\(|[^_a-zA-Z.>]rand\(\))", "take a Random", {}, true},
+      {R"(\bstd::(mutex|recursive_mutex|shared_mutex)\b)",
+       "use galen::Mutex, or better a Loop",
+       {"base"},
+       false},
+      {R"(\babsl::|\bboost::|\bgrpc::)", "not one of our libraries", {}, false},
+      {R"(\busing namespace (?!std::chrono_literals|std::literals|std::string_literals))",
+       "name what you use",
+       {}},
+      {R"(\bthrow )", "return a Status", {}, false},
+      {R"(\bstd::source_location|std::views::)", "clang 14 cannot read it", {}},
+      {R"(\b(TODO|FIXME|XXX|HACK)\b)", "do it, or write it into an issue", {}},
+      {R"((DISABLED_|GTEST_SKIP))", "a test runs or is deleted", {}},
+      {R"((/work/|/home/|[^a-zA-Z0-9"]/root/[a-z]))", "a path of one machine", {}},
+  };
+  return kBans;
+}
+
+TEST(Words, ThatWeDoNotUseAreNotThere) {
+  Findings findings;
+  for (const Ban& ban : Bans()) {
+    const std::regex pattern(ban.pattern);
+    for (const SourceFile& file : Sources()) {
+      if (file.path.starts_with("tests/tidy/")) continue;
+      if (ban.rooms_allowed.contains(file.Room()) || file.Room() == "bin") continue;
+      if (file.IsTest() && !ban.in_tests) continue;
+      for (std::size_t i = 0; i < file.lines.size(); ++i) {
+        if (std::regex_search(file.lines[i], pattern)) findings.Add(file, i, ban.instead);
+      }
+    }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+// Mutexes outside base and shared_ptr need a reason on the line or in the comment above.
+TEST(Words, OfSharingComeWithAReason) {
+  static const std::regex kSharing(R"(^[^/]*\b(Mutex |std::shared_ptr<))");
+  Findings findings;
+  for (const SourceFile& file : Sources()) {
+    if (file.IsTest() || !file.IsHeader() || file.Room() == "base") continue;
+    for (std::size_t i = 1; i < file.lines.size(); ++i) {
+      if (!std::regex_search(file.lines[i], kSharing)) continue;
+      const bool reason = file.lines[i].find("//") != std::string::npos ||
+                          file.lines[i - 1].find("//") != std::string::npos;
+      if (!reason) findings.Add(file, i, "say why this is shared");
+    }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+TEST(Words, InErrorsHaveNoCapitalAndNoFailedTo) {
+  static const std::regex kError(
+      R"rx(\b(InvalidArgument|NotFound|Unavailable|FailedPrecondition|Internal|Annotate)\((?:[a-z_.]+, )?"(Failed|failed to|Error|Could not|could not|Unable))rx");
+  Findings findings;
+  for (const SourceFile& file : Sources()) {
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      if (std::regex_search(file.lines[i], kError)) {
+        findings.Add(file, i, "an error says what was being done, not that it failed");
+      }
+    }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+}  // namespace
+}  // namespace galen::tidy
