@@ -18,7 +18,9 @@ namespace {
 namespace inspect = galen::inspect::v1;
 using namespace std::chrono_literals;
 
+// Enough to fill every queue on the way many times over; the promise is about this number.
 constexpr std::int64_t kChanges = 10'000;
+// More than a node has.
 constexpr int kDevices = 64;
 constexpr Duration kMadeWithin = 120s;
 constexpr Duration kTrueWithin = 30s;
@@ -39,6 +41,7 @@ StatusOr<Counts> CountsOf(Rig& rig) {
   return counts;
 }
 
+// Lets the driver begin, by a file, and waits for the file in which it says how long it took.
 StatusOr<Duration> MakeChanges(Rig& rig, const OwnDriver& driver) {
   std::ofstream(driver.start_file) << "go";
   RETURN_IF_ERROR(rig.Until("the driver to make its changes", kMadeWithin,
@@ -50,6 +53,7 @@ StatusOr<Duration> MakeChanges(Rig& rig, const OwnDriver& driver) {
 
 // Whether the Pod tells the last word on its device.
 bool TellsTheLast(const PodWatch::Line& line, const BurstWord& word) {
+  // A healthy device has no sentence: an earlier Healthy looks the same as the last one.
   if (word.healthy) return line.device.health == "Healthy";
   return line.device.health == "Unhealthy" && line.device.message == SentenceOf(word);
 }
@@ -156,6 +160,8 @@ StatusOr<std::vector<Figure>> MeasureBurst(Bench& bench) {
   const Time made = bench.loop.Now();
   // In vain or not: how many are right is the figure.
   const Time limit = made + kTrueWithin;
+  // The condition holds at the limit too, so that a Pod that is wrong becomes a figure, not an
+  // error.
   RETURN_IF_ERROR(rig->Until("the Pods", kTrueWithin + 1s, [&] {
     return PodsRight(*rig, words) == kDevices || bench.loop.Now() >= limit;
   }));
@@ -164,6 +170,7 @@ StatusOr<std::vector<Figure>> MeasureBurst(Bench& bench) {
   outcome.pods_right = PodsRight(*rig, words);
   ASSIGN_OR_RETURN(outcome.devices_right, DevicesRight(*rig));
   ASSIGN_OR_RETURN(outcome.after, CountsOf(*rig));
+  // The journal has one writer and is read when that has gone.
   rig->programs().End(Rig::kAgent, SIGTERM);
   ASSIGN_OR_RETURN(outcome.journalled, ChangesInJournal(rig->place().agent_state() + "/journal"));
   return FiguresOf(outcome);

@@ -7,7 +7,7 @@
 
 namespace galen::bench {
 
-// The word on one device.
+// The word on one device, as it is told to the driver's subscribers.
 struct BurstWord {
   bool healthy = true;
   std::int64_t change = -1;  // that said so; -1: none concerned it yet
@@ -15,10 +15,12 @@ struct BurstWord {
   bool operator==(const BurstWord&) const = default;
 };
 
-// After changes 0 to `made` - 1. REQUIRES: 0 <= device < devices.
+// What is said of `device` after changes 0 to `made` - 1. Its first change makes it Unhealthy, the
+// next Healthy, and so on. REQUIRES: 0 <= device < devices.
 BurstWord WordAfter(std::int64_t made, std::int64_t device, std::int64_t devices);
 
-// A sentence that no other change has.
+// A sentence that no other change has, so that one seen on a Pod tells which change it is; ""
+// before the first.
 std::string SentenceOf(const BurstWord& word);
 
 // "gpu-0"

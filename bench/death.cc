@@ -11,10 +11,13 @@ namespace {
 namespace inspect = galen::inspect::v1;
 using namespace std::chrono_literals;
 
+// Enough that the worst of them means something.
 constexpr int kKills = 20;
 constexpr int kPods = 8;
 constexpr Duration kUnknownWithin = 60s;
 constexpr Duration kBackWithin = 30s;
+// The goals: a driver that is gone, or a deadline that passed, is told within a quarter of a
+// second.
 constexpr Duration kGoneMost = 250ms;
 
 constexpr int kSilences = 10;
@@ -33,6 +36,7 @@ Status WaitForAll(Rig& rig, int pods, const std::string& health, Duration limit)
   });
 }
 
+// A failure counts until the last Pod knows.
 WallTime LastSeen(Rig& rig, int pods) {
   WallTime last{};
   for (int i = 0; i < pods; ++i) last = std::max(last, rig.pods().Of(PodName(i)).seen);
@@ -55,11 +59,13 @@ StatusOr<WallTime> DeadlineOf(Rig& rig) {
                                           "ListDevices", inspect::ListDevicesRequest()));
   if (answer.devices().empty()) return NotFound("the agent knows no device");
   const inspect::Device& device = answer.devices(0);
+  // By the age that the agent tells: its clock and ours are compared at one moment only.
   return rig.bench().loop.WallNow() +
          std::chrono::milliseconds(device.deadline_millis() - device.report_age_millis());
 }
 
 StatusOr<Duration> OneSilence(Rig& rig) {
+  // A process that is stopped keeps its sockets open: to the agent it looks as if it hung.
   rig.programs().Signal(Rig::kDriver, SIGSTOP);
   rig.Pause(kInFlight);
   ASSIGN_OR_RETURN(const WallTime deadline, DeadlineOf(rig));

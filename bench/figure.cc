@@ -37,6 +37,7 @@ bool AllMet(const std::vector<Figure>& figures) {
 Duration Percentile(std::vector<Duration> samples, double percent) {
   GALEN_CHECK(!samples.empty() && percent > 0 && percent <= 100);
   std::sort(samples.begin(), samples.end());
+  // From 1; without the guard a rounding error at small percents could give 0.
   const double rank = std::ceil(percent / 100 * static_cast<double>(samples.size()));
   return samples[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
 }
@@ -57,6 +58,7 @@ std::string Mebibytes(std::uint64_t bytes) {
 
 std::string Count(std::uint64_t count) {
   std::string text = std::to_string(count);
+  // A comma before each three digits from the right.
   for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
   return text;
 }

@@ -9,10 +9,12 @@
 
 namespace galen::bench {
 
+// One line of the result, as texts: whoever measures also says how it is to be read.
 struct Figure {
   std::string what;
   std::string measured;
   std::string goal = {};  // "" = nothing was promised; told because it explains the others
+  // Stays true where nothing was promised.
   bool met = true;
 };
 
@@ -22,7 +24,7 @@ bool AllMet(const std::vector<Figure>& figures);
 // REQUIRES: samples, 0 < percent <= 100.
 Duration Percentile(std::vector<Duration> samples, double percent);
 
-// "7.3 ms", "0.42 ms", "1240 ms"
+// "7.3 ms", "0.42 ms", "1240 ms": as many digits as mean something.
 std::string Milliseconds(Duration time);
 // "46.2 MB" of 10^6 bytes, as lists are counted; "17.4 MiB" of 2^20, as memory is.
 std::string Megabytes(std::uint64_t bytes);
@@ -30,10 +32,10 @@ std::string Mebibytes(std::uint64_t bytes);
 // "10,000"
 std::string Count(std::uint64_t count);
 
-// p50, p99 and the worst of some times, in one cell.
+// p50, p99 and the worst of some times, in one cell. REQUIRES: samples.
 std::string Spread(const std::vector<Duration>& samples);
 
-// For a terminal.
+// For a terminal: what, measured, goal and whether it was met.
 std::string TextTable(const std::vector<Figure>& figures);
 
 // What a page needs to know of a run.
@@ -43,7 +45,8 @@ struct RunFacts {
   std::string build;
   std::vector<std::string> explanations;  // of the parts, in order; "**latency**: …"
 };
-// The whole page of the figures, for the guide.
+// The whole page of the figures, for the guide; ends in a newline. `explanations` are list items in
+// Markdown.
 std::string MarkdownPage(const std::vector<Figure>& figures, const RunFacts& facts);
 
 }  // namespace galen::bench

@@ -9,9 +9,11 @@ namespace {
 namespace inspect = galen::inspect::v1;
 using namespace std::chrono_literals;
 
+// Twice what most nodes have.
 constexpr int kDevices = 16;
 // First lists, Events and the journal's late records are over by then.
 constexpr Duration kSettle = 10s;
+// The goals: 20 MiB resident, one tick of CPU a minute, no write at all.
 constexpr std::uint64_t kRssMost = std::uint64_t{20} << 20;
 constexpr double kTicksAMinuteMost = 1;
 
@@ -34,6 +36,7 @@ std::size_t Differences(const std::map<std::string, std::string>& before,
   std::size_t different = 0;
   for (const auto& [name, version] : after) {
     const auto it = before.find(name);
+    // New or written; an Event that expired in between is no write of the agent's.
     different += it == before.end() || it->second != version;
   }
   return different;
@@ -50,6 +53,7 @@ struct Moment {
 StatusOr<Moment> Look(Rig& rig, bool ask_first) {
   Moment moment;
   const pid_t pid = rig.programs().pid(Rig::kAgent);
+  // At the end of the quiet time: what was used is read before anything is asked.
   if (!ask_first) {
     ASSIGN_OR_RETURN(moment.use, ReadProcessUse(pid));
   }
@@ -72,6 +76,8 @@ std::vector<Figure> FiguresOf(const Moment& before, const Moment& after, Duratio
   const std::uint64_t disk = after.use.disk_bytes - before.use.disk_bytes;
   const std::uint64_t records = after.journal_records - before.journal_records;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(quiet).count();
+  // CPU time: a run shorter than a minute is allowed the tick of a whole one, for there is no half
+  // tick.
   return {{.what = fmt::format("observer with {} devices, {} s in which nothing happens: memory",
                                kDevices, seconds),
            .measured = Mebibytes(after.use.rss_bytes) + " resident",

@@ -6,10 +6,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// p99 of 300 is the fourth worst: few enough to run, enough to mean something.
 constexpr int kChanges = 300;
 constexpr int kPods = 8;
 constexpr Duration kBetween = 50ms;  // single changes: the one before has settled
 constexpr Duration kToldWithin = 5s;
+// The goals.
 constexpr Duration kMedianMost = 10ms;
 constexpr Duration kP99Most = 50ms;
 
@@ -37,6 +39,7 @@ StatusOr<std::vector<Figure>> MeasureLatency(Bench& bench) {
   std::vector<Duration> samples;
   for (int i = 0; i < kChanges; ++i) {
     const std::string pod = PodName(i % kPods);
+    // All devices break one after the other, then all are mended.
     const bool breaks = i / kPods % 2 == 0;
     const Change change =
         breaks ? Change{"xid", "79", "Unhealthy"} : Change{"reset", "", "Healthy"};

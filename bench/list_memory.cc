@@ -6,9 +6,11 @@
 namespace galen::bench {
 namespace {
 
+// About 5,000 Pods of the size of pod_list.h.
 constexpr std::size_t kListBytes = 46'000'000;
 constexpr Duration kReadWithin = std::chrono::seconds(120);
 constexpr std::int64_t kPage = 500;
+// The goal: text and what is kept of it may be there at once, and nothing more.
 constexpr double kRatioMost = 2;
 
 // Runs a reader to its end and gives its line.
@@ -25,6 +27,7 @@ StatusOr<Json> RunReader(Bench& bench, const ListReader& reader) {
                        bench.loop.Stop();
                      }));
   const Time limit = bench.loop.Now() + kReadWithin;
+  // Destroying `process` on the way out kills a reader that does not end.
   const Timer timer = bench.loop.At(limit, [&] { bench.loop.Stop(); });
   while (!ended && !bench.interrupted && bench.loop.Now() < limit) bench.loop.Run();
   if (!ended) return DeadlineExceeded("the reader of a Pod list does not end");
@@ -54,6 +57,7 @@ StatusOr<Figure> OneList(Bench& bench, const PodListServer& server, const std::s
 }  // namespace
 
 StatusOr<std::vector<Figure>> MeasureListMemory(Bench& bench) {
+  // Served by this process, so that the reader's memory is the reader's alone.
   PodListServer pods(static_cast<int>(kListBytes / PodJson(0).size()));
   ASSIGN_OR_RETURN(const auto server,
                    net::Server::Start(bench.loop, NullLog(), {.address = "tcp:127.0.0.1:0"}, pods));

@@ -32,6 +32,7 @@ StatusOr<Json> Read(const ListReader& reader) {
     trouble = status;
     loop->Stop();
   });
+  // As late as can be: connecting and starting are no part of it.
   RETURN_IF_ERROR(ResetOwnPeak());
   ASSIGN_OR_RETURN(const ProcessUse before, ReadProcessUse(getpid()));
   const Time began = loop->Now();

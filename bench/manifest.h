@@ -18,11 +18,13 @@ struct Manifest {
   Json object;
 };
 
-// "pod-0"
+// "pod-0" and on, in namespace kNamespace.
 std::string PodName(int index);
 
-// In the order in which they are to be made.
+// Namespace, DeviceClass and template, in the order in which they are to be made. Class and
+// template are named as the driver.
 std::vector<Manifest> ClassOf(const std::string& driver);
+// `count` Pods that each want one device of that class. REQUIRES: ClassOf() was made.
 std::vector<Manifest> PodsOf(const std::string& driver, int count);
 
 }  // namespace galen::bench

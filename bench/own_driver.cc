@@ -23,6 +23,7 @@ class Burst {
   Burst(OwnDriver settings, Driver& driver) : settings_(std::move(settings)), driver_(driver) {}
 
   void Report(HealthWriter& writer) {
+    // The first change waits for the start file, looked for at each round.
     if (made_ < settings_.changes && (made_ > 0 || Begins())) MakeChange();
     for (std::int64_t device = 0; device < settings_.devices; ++device) {
       const BurstWord word = WordAfter(made_, device, settings_.devices);
@@ -46,6 +47,7 @@ class Burst {
   // The next one follows as soon as the loop has served its sockets.
   void MakeChange() {
     if (++made_ < settings_.changes) return driver_.HealthChanged();
+    // Until the last change is made, not until it is heard: that is the reader's to measure.
     const auto took = std::chrono::steady_clock::now() - began_;
     PosixFileSystem files;
     const Status written =

@@ -12,6 +12,7 @@ inline constexpr const char* kOwnDriverName = "bench.example.com";
 // What this program is called with, first, to be that driver.
 inline constexpr const char* kOwnDriverMode = "as-driver";
 
+// What the driver is told. The first four are galen-driver's; a Rig fills them in.
 struct OwnDriver {
   std::string node = {}, kubeconfig = {}, kubelet_root = {}, cdi_root = {};
   std::int64_t devices = 1;
@@ -22,9 +23,11 @@ struct OwnDriver {
   std::string start_file = {}, result_file = {};
 };
 
+// The command line; `program` is this program's own path.
 std::vector<std::string> CommandOf(const OwnDriver& driver, const std::string& program);
 
-// The process's main; `argv` as CommandOf made it, without the mode.
+// The process's main; `argv` as CommandOf made it, without the mode. Runs until a signal; the exit
+// code is the SDK's.
 int RunOwnDriver(int argc, char** argv);
 
 }  // namespace galen::bench

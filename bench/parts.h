@@ -1,5 +1,6 @@
-// What can be measured: each part starts its own cluster, measures, and ends it. Belongs to the
-// thread of its bench.
+// What can be measured: each part starts its own cluster, measures, and ends it. Blocking calls on
+// the thread of its bench. An error means that nothing could be measured: a program ended by
+// itself, a wait was in vain, or somebody interrupted (Cancelled).
 #pragma once
 
 #include <vector>

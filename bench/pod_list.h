@@ -11,18 +11,21 @@
 
 namespace galen::bench {
 
-// One Pod's JSON.
+// One Pod's JSON, the same for the same index; all are of almost one size.
 std::string PodJson(int index);
 
 // What a list request asked for.
 struct PageAsked {
   std::size_t limit = 0;  // 0 = all
   std::size_t first = 0;
+  // Asked to stay and tell changes.
   bool watch = false;
 };
+// From a request's path. What is missing or no number is 0.
 PageAsked ParsePage(std::string_view path);
 
-// Serves lists, in pages where asked to, and watches that never tell anything. Belongs to a loop.
+// Serves lists, in pages where asked to, and watches that never tell anything. Whatever the path,
+// it is about its Pods. Continue tokens are plain indices. Belongs to a loop.
 class PodListServer final : public net::HttpHandler {
  public:
   explicit PodListServer(int pods);

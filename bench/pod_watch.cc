@@ -32,6 +32,7 @@ const PodWatch::Line& PodWatch::Of(const std::string& pod) const {
 }
 
 void PodWatch::OnChange(const ObjectKey& key, const kube::Pod* after) {
+  // First: what is done with the news is no part of how late it came.
   const WallTime now = loop_.WallNow();
   if (after == nullptr) {
     lines_.erase(key.name);

@@ -14,6 +14,7 @@ namespace galen::bench {
 
 class PodWatch {
  public:
+  // What one Pod says at the moment.
   struct Line {
     kube::ResourceHealth device;  // the first that its status tells; empty: none yet
     std::string annotation;
@@ -21,10 +22,12 @@ class PodWatch {
     WallTime seen{};  // when this line, and no other, was known
   };
 
+  // Pods of namespace kNamespace. What is lent outlives this.
   PodWatch(EpollLoop& loop, kube::Client& client, Random& random);
+  // Begins to follow the Pods; once. Watches repair themselves.
   void Start() { pods_.Start(); }
 
-  // An empty line when there is no such Pod.
+  // By name; an empty line when there is no such Pod. Valid until the next change.
   const Line& Of(const std::string& pod) const;
 
  private:

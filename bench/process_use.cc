@@ -7,7 +7,8 @@
 namespace galen::bench {
 namespace {
 
-// In /proc/PID/stat, counted from the state, which follows the program's name.
+// In /proc/PID/stat, counted from the state, which follows the program's name: utime and stime,
+// fields 14 and 15 of proc(5).
 constexpr int kUserTicks = 11;
 constexpr int kSystemTicks = 12;
 constexpr std::uint64_t kKibibyte = 1024;

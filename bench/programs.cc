@@ -5,6 +5,7 @@
 namespace galen::bench {
 namespace {
 
+// As long as the agent gives itself to stop.
 constexpr Duration kEndGrace = std::chrono::seconds(5);
 
 }  // namespace
@@ -14,6 +15,7 @@ Programs::Programs(EpollLoop& loop, std::string log_directory)
 
 Programs::~Programs() {
   for (auto& [name, running] : running_) {
+    // A stopped process would not hear SIGTERM.
     if (!running.ended) running.process->Signal(SIGCONT);
     if (!running.ended) End(name, SIGTERM);
   }

@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 constexpr int kRestarts = 10;
 constexpr int kPods = 8;
 constexpr Duration kToldWithin = 20s;
+// The goal: journal, API and drivers are back within a second.
 constexpr Duration kMost = 1s;
 // What a driver's own poll, and its reconnection, may still bring after the start.
 constexpr Duration kBetween = 500ms;
@@ -19,6 +20,7 @@ constexpr Duration kBetween = 500ms;
 StatusOr<Duration> OneRestart(Rig& rig, cli::AgentLink& driver, const std::string& pod,
                               const std::string& device, bool breaks) {
   const std::string health = breaks ? "Unhealthy" : "Healthy";
+  // Without a word, and the change falls into the time without an agent.
   rig.programs().End(Rig::kAgent, SIGKILL);
   RETURN_IF_ERROR(Inject(driver, device, breaks ? "xid" : "reset", breaks ? "79" : "").status());
   const WallTime started = rig.bench().loop.WallNow();

@@ -18,6 +18,7 @@ namespace inspect = galen::inspect::v1;
 namespace simulator = galen::simulator::v1;
 namespace fs = std::filesystem;
 
+// Limits of waits that end long before on any machine that can be measured.
 constexpr Duration kProgramStartsWithin = std::chrono::seconds(20);
 constexpr Duration kPodsRunWithin = std::chrono::seconds(60);
 // How often a file that no descriptor tells of is looked at.
@@ -43,6 +44,7 @@ Rig::Rig(Bench& bench, std::string role, cli::DemoPlace place)
 }
 
 Rig::~Rig() {
+  // Those who ask before those who answer.
   pods_.reset();
   session_.reset();
   programs_.reset();
@@ -55,11 +57,13 @@ Rig::~Rig() {
 
 Status Rig::StartApi() {
   std::vector<std::string> command = {Program(kApi), "--kubeconfig-out", place_.kubeconfig()};
+  // Only then does the API simulate the node's kubelet; a manager is the kubelet itself.
   if (role_ == "observer") command.insert(command.end(), {"--node", kNode});
   RETURN_IF_ERROR(programs_->Start(kApi, std::move(command)));
   RETURN_IF_ERROR(Until("galen-sim to serve", kProgramStartsWithin,
                         [this] { return access(place_.kubeconfig().c_str(), R_OK) == 0; }));
   cli::Options options;
+  // Over TLS, as agents do: what a watcher sees is measured through the same door.
   options.cluster.path = place_.kubeconfig();
   ASSIGN_OR_RETURN(session_, cli::Session::Open(bench_.loop, options));
   ASSIGN_OR_RETURN(const Json definition, ParseYaml(cli::kDeviceHealthCrd));
@@ -109,6 +113,7 @@ Status Rig::MakePods(const std::string& driver, int count) {
   return Until("all Pods to be told Healthy", kPodsRunWithin, [&] {
     for (int i = 0; i < count; ++i) {
       const PodWatch::Line& line = pods_->Of(PodName(i));
+      // Only a manager writes the status; an observer says it in the annotation.
       const bool told = role_ == "manager" ? line.device.health == "Healthy"
                                            : line.annotation.ends_with("Healthy");
       if (!told || line.phase != "Running") return false;
@@ -131,6 +136,7 @@ Status Rig::Until(const std::string& what, Duration limit, const std::function<b
   const Time end = bench_.loop.Now() + limit;
   while (!done()) {
     if (bench_.interrupted) return Cancelled("interrupted");
+    // Nobody waits for something that a dead program would have to do.
     if (Status health = programs_->health(); !health.ok()) {
       waited_in_vain_ = true;
       return health;

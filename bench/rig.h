@@ -20,7 +20,7 @@
 
 namespace galen::bench {
 
-// What all parts share.
+// What all parts share. Lives as long as the run; `interrupted` is set from a signal.
 struct Bench {
   EpollLoop& loop;
   std::string bin_directory;  // where galen-agent and its siblings are
@@ -35,28 +35,34 @@ class Rig {
   inline static const std::string kAgent = "galen-agent";
   inline static const std::string kDriver = "driver";
 
-  // The API, and an agent of `role` ("manager", or "observer" beside a simulated kubelet).
+  // The API, and an agent of `role` ("manager", or "observer" beside a simulated kubelet). Returns
+  // when the API serves; the agent comes up by itself.
   static StatusOr<std::unique_ptr<Rig>> Start(Bench& bench, const std::string& role);
   // Ends every process. The directory stays when a wait was in vain: its logs tell why.
   ~Rig();
 
+  // Starts the agent, again after it was ended.
   Status StartAgent();
   // galen-driver with simulated GPUs.
   Status StartGpuDriver(int devices);
-  // A driver of this program's own: see OwnDriver. Its directories are filled in here.
+  // A driver of this program's own: see OwnDriver. Its directories are filled in here. One driver
+  // at a time, whichever it is.
   Status StartOwnDriver(OwnDriver driver);
 
   // Makes Pods that each hold a device of `driver`, and waits until all are told Healthy.
   Status MakePods(const std::string& driver, int count);
-  // Each Pod's device, as the agent knows it.
+  // Each Pod's device, by names, as the agent knows it.
   StatusOr<std::map<std::string, std::string>> DevicesOfPods();
 
-  // Lets the loop run until `done` holds; an error when `limit` passed first, naming `what`.
+  // Lets the loop run until `done` holds, looked at every few milliseconds and at each change.
+  // DeadlineExceeded naming `what` when `limit` passed first, Cancelled when interrupted,
+  // Unavailable when a program ended by itself.
   Status Until(const std::string& what, Duration limit, const std::function<bool()>& done);
+  // Lets time pass while everything goes on; shorter when interrupted.
   void Pause(Duration time);
 
-  // Asks the driver's simulator, or the agent. A new connection each time, so that a program that
-  // was restarted answers too.
+  // Connects to a driver's socket, for its simulator. A new connection each time, so that a program
+  // that was restarted answers too.
   StatusOr<std::unique_ptr<cli::AgentLink>> LinkToDriver(const std::string& driver);
   template <typename Response, typename Request>
   StatusOr<Response> AskAgent(const std::string& method, const Request& request);
@@ -91,7 +97,8 @@ StatusOr<Response> Rig::AskAgent(const std::string& method, const Request& reque
   return link->Ask<Response>("/galen.inspect.v1.Inspect/" + method, request);
 }
 
-// Shows the sign at once; when that was.
+// Makes the simulated device show the sign at once; when that was, by the driver's clock, which is
+// this machine's.
 StatusOr<WallTime> Inject(cli::AgentLink& driver, const std::string& device,
                           const std::string& sign, const std::string& value);
 

@@ -11,7 +11,7 @@ namespace {
 
 const fs::path kClass = "/sys/class/fpga_manager";
 
-std::string ReadLine(const fs::path& path) {
+std::string ReadLine(const fs::path& path) {  // "" for a file that cannot be read
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -23,13 +23,14 @@ galen::Inventory FindCards() {
   std::error_code error;  // no such directory: no cards
   for (const auto& card : fs::directory_iterator(kClass, error)) {
     cards.push_back({.name = card.path().filename(),
+                     // Kubernetes takes at most 64 bytes of text in an attribute.
                      .attributes = {{"model", ReadLine(card.path() / "name").substr(0, 64)}}});
   }
   return cards;
 }
 
 void Judge(const std::string& card, const std::string& state, galen::HealthWriter& health) {
-  if (state == "operating") return health.Healthy(card);
+  if (state == "operating") return health.Healthy(card);  // of the kernel's fpga_mgr_states
   if (state.empty() || state == "unknown") return health.Unknown(card, {"StateUnknown"});
   health.Unhealthy(card, {.code = "FpgaNotOperating",
                           .message = "FPGA is not operating: " + state,
@@ -44,7 +45,7 @@ int main(int argc, char** argv) {
 
   const galen::Inventory cards = FindCards();
   galen::Driver driver(options);
-  driver.Publish(cards);
+  driver.Publish(cards);  // what is wrong with them is on standard error; Run then returns 64
   driver.OnPrepare([](const galen::DeviceClaim& claim) {
     std::map<std::string, galen::CdiEdits> edits;  // each container gets the cards of its requests
     for (const auto& held : claim.devices) {

@@ -1,9 +1,13 @@
 // A Kubernetes DRA driver with device health, as its author writes it: what devices there are, how
 // a claim is made ready, and how the devices are. Sockets, registration, ResourceSlices, CDI files,
-// restarts, rolling updates, signals and draining are the driver's own business.
+// restarts, rolling updates, signals and draining are the driver's own business. This header is the
+// whole promise; it needs nothing but the standard library.
 //
 // Everything the author gives is called on the thread that called Run(), one at a time; it must
-// return within seconds, because prepares and health wait for it meanwhile.
+// return within seconds, because prepares and health wait for it meanwhile: the kubelet gives a
+// prepare 45 s, and a device whose driver falls silent becomes Unknown after
+// Options::health_timeout. An exception that a handler lets out is that claim's failure, or ends
+// that round of health.
 #pragma once
 
 #include <chrono>
@@ -27,39 +31,50 @@ struct VersionAttribute {
   std::string text;
   bool operator==(const VersionAttribute&) const = default;
 };
+// By Kubernetes' limits a text or a version has at most 64 bytes.
 using Attribute = std::variant<bool, std::int64_t, std::string, VersionAttribute>;
 
-// What keeps new claims away from a device (kNoSchedule) or evicts its holders (kNoExecute).
+// What keeps new claims away from a device (kNoSchedule) or evicts its holders (kNoExecute), as a
+// DRA device taint (KEP-5055). Kubernetes acts on it by default since 1.36. Health alone evicts
+// nobody.
 struct Taint {
   enum class Effect { kNoSchedule, kNoExecute };
-  std::string key = {};  // "fpga.example.com/flashing"
-  std::string value = {};
+  std::string key = {};    // a label's name: "fpga.example.com/flashing"
+  std::string value = {};  // a label's value; "" for none
   Effect effect = Effect::kNoSchedule;
   bool operator==(const Taint&) const = default;
 };
 
 // One device as the scheduler sees it. Attributes "serial" and "model" travel with its health too.
+// Attributes and capacities are named by a C identifier of at most 32 characters, below a DNS
+// subdomain and "/" if it is not the driver's own name.
 struct Device {
   std::string name = {};                             // DNS label, unique here: "fpga-0"
   std::map<std::string, Attribute> attributes = {};  // {"model", "U250"}; at most 32 with capacity
-  std::map<std::string, std::string> capacity = {};  // {"memory", "16Gi"}
-  std::vector<Taint> taints = {};                    // at most 16
+  // Quantities as Kubernetes writes them: {"memory", "16Gi"}.
+  std::map<std::string, std::string> capacity = {};
+  std::vector<Taint> taints = {};  // at most 16
   bool operator==(const Device&) const = default;
 };
 // All devices of this driver on this node; at most 4096.
 using Inventory = std::vector<Device>;
 
-// A ResourceClaim that holds devices of this driver.
+// A ResourceClaim that holds devices of this driver. Devices that it holds of other drivers are not
+// in it.
 struct DeviceClaim {
   struct Held {
+    // Device::name, as in the inventory when the claim was allocated.
     std::string device;
-    std::string request;   // what containers name it by, e.g. "fpga"
-    std::string share_id;  // "" unless the device's capacity is shared out
-    bool admin_access = false;
+    std::string request;  // what containers name it by, e.g. "fpga"
+    // "" unless the device's capacity is shared out (KEP-5075): then several claims hold the same
+    // device, each with its own.
+    std::string share_id;
+    bool admin_access = false;  // for looking at the device, beside its ordinary holder
     bool operator==(const Held&) const = default;
   };
   struct Config {
-    std::string parameters;             // the opaque parameters for this driver, as JSON
+    // The opaque parameters for this driver, as JSON; nobody has checked them.
+    std::string parameters;
     std::vector<std::string> requests;  // empty: for all
     bool from_class = false;            // from the DeviceClass rather than the claim
     bool operator==(const Config&) const = default;
@@ -68,11 +83,14 @@ struct DeviceClaim {
   std::string name;
   std::string uid;
   std::vector<Held> devices;
-  std::vector<Config> configs;  // weakest first
+  // Weakest first: a later one overrules an earlier one.
+  std::vector<Config> configs;
   bool operator==(const DeviceClaim&) const = default;
 };
 
 // What a container gets with a device: the container edits of the Container Device Interface (CDI).
+// Paths are absolute. What a container runtime would refuse makes the prepare fail with a sentence
+// that says what.
 struct CdiEdits {
   struct DeviceNode {
     std::string path = {};         // in the container: "/dev/fpga0"
@@ -87,7 +105,8 @@ struct CdiEdits {
     bool operator==(const Mount&) const = default;
   };
   struct Hook {
-    std::string name = {};  // "createContainer", …
+    // An OCI hook: prestart, createRuntime, createContainer, startContainer, poststart or poststop.
+    std::string name = {};
     std::string path = {};
     std::vector<std::string> args = {};
     std::vector<std::string> env = {};
@@ -100,52 +119,71 @@ struct CdiEdits {
   bool operator==(const CdiEdits&) const = default;
 };
 
-// Why something could not be done; the kubelet shows it on the Pod and asks again.
+// Why something could not be done; the kubelet shows it on the Pod and asks again. An empty message
+// is shown as "the driver gave no reason".
 struct Failure {
   std::string message;
 };
 
 // How a claim was made ready: the same edits for every device of it, edits for each device by its
-// name, or why it could not be.
+// name (a device that is left out gets none; one that the claim does not hold is an error), or why
+// it could not be.
 using Prepared = std::variant<CdiEdits, std::map<std::string, CdiEdits>, Failure>;
 
-// Why a device is as it is.
+// Why a device is as it is. Every member may be empty. Texts are made valid UTF-8 and printable,
+// and cut: the message at 1024 bytes (Kubernetes' limit; 200 are easily read), the sign at 256, the
+// rest at 64.
 struct HealthCause {
   enum class Owner { kUnsaid, kHardware, kDriver, kApplication, kPlatform };
   std::string code = {};     // CamelCase noun: "LinkDown"
   std::string message = {};  // one sentence; keep it stable while nothing changes: "QSFP link down"
-  std::string value = {};    // "91"
+  // What was measured, against what; the unit apart from both.
+  std::string value = {};      // "91"
   std::string threshold = {};  // "85"
   std::string unit = {};       // "°C"
   Owner owner = Owner::kUnsaid;
-  std::string sign = {};  // what the probe read, raw: "kernel log: Xid 79 on 0000:4b:00.0"
-  // When the hardware showed it; nullopt: when the driver first heard of it.
+  // What the probe read, raw, for whoever looks into it: "kernel log: Xid 79 on 0000:4b:00.0".
+  std::string sign = {};
+  // When the hardware showed it; nullopt: when the driver first heard of it. A time to come counts
+  // as now. It is the beginning of the finding: while state, share and cause stay the same, the
+  // first one stays.
   std::optional<std::chrono::system_clock::time_point> seen = {};
 };
 
-// Takes down how each device is. A device that is not named in one round is Unknown (NotReported):
-// silence never means health. Named twice, the last word counts.
+// Takes down how each device is; lent for one call of the author's `report`, on the same thread. A
+// device that is not named in one round is Unknown (NotReported): silence never means health. Named
+// twice, the last word counts. A name that is not in the inventory is left out and said in the log
+// once.
 class HealthWriter {
  public:
   virtual ~HealthWriter() = default;
   virtual void Healthy(std::string_view device) = 0;
   virtual void Unhealthy(std::string_view device, HealthCause cause) = 0;
-  // `share` is what is left of the device's capability, above 0 and below 1.
+  // `share` is what is left of the device's capability, above 0 and below 1 (half the links: 0.5);
+  // it is clamped to 0 to 1. Kubernetes has no such state: Options::degraded_as_unhealthy says what
+  // it is told instead, Galen's own agent is told the truth.
   virtual void Degraded(std::string_view device, double share, HealthCause cause) = 0;
+  // The probe could not tell: never taken for bad.
   virtual void Unknown(std::string_view device, HealthCause cause) = 0;
-  // How long this round's word on the device holds; Options::health_timeout unless said.
+  // How long this round's word on the device holds without a new one; Options::health_timeout
+  // unless said. 1 s to 24 h, else the nearest of these. Reports are repeated well within it by
+  // themselves, as long as `report` returns.
   virtual void Timeout(std::string_view device, std::chrono::seconds timeout) = 0;
 };
 
-// The whole driver. Make one, give it its parts, Run() it.
-// Publish, HealthChanged and Stop may be called from any thread; the rest before Run, from its
-// thread.
+// The whole driver. Make one, give it its parts, Run() it. Publish, HealthChanged and Stop may be
+// called from any thread; the rest before Run, from its thread. One Driver runs once; destroy it
+// after Run has returned, on no thread that still calls it.
 class Driver {
  public:
   struct Options {
-    std::string name = {};  // a DNS subdomain that is yours: "fpga.example.com"
-    std::string node = {};
+    // A DNS subdomain that is yours, at most 63 characters, beginning with a letter (it is the
+    // vendor in CDI names too): "fpga.example.com".
+    std::string name = {};
+    std::string node = {};  // the Node object's name: spec.nodeName, not the host name
     std::string pool = {};  // "" = the node's name
+    // Absolute paths. The sockets are in plugins_registry and plugins/<name> below the first, the
+    // kubelet's conventions; CDI files in the second, where container runtimes look by default.
     std::string kubelet_root = "/var/lib/kubelet";
     std::string cdi_root = "/var/run/cdi";
     // "" = $KUBECONFIG or ~/.kube/config where there is one, else the Pod's own service account.
@@ -155,9 +193,12 @@ class Driver {
     std::string instance = {};
     std::string metrics_address =
         {};  // "tcp:127.0.0.1:9464" for /metrics, /healthz, /readyz; "" = none
-    std::string log_level = "info";           // debug, info, warning or error
-    std::chrono::seconds health_timeout{30};  // whole seconds; kubelets before 1.35 always take 30
-    bool degraded_as_unhealthy = false;     // to Kubernetes, which has no Degraded; else as Healthy
+    std::string log_level = "info";  // debug, info, warning or error
+    // How long a word on a device holds; 1 s to 24 h in whole seconds. The default is Kubernetes'
+    // own (KEP-4680); kubelets before 1.35 always take 30 s.
+    std::chrono::seconds health_timeout{30};
+    // What Kubernetes, which has no Degraded, is told of such a device: Unhealthy, or else Healthy.
+    bool degraded_as_unhealthy = false;
     std::chrono::milliseconds drain{5000};  // how long prepares under way may take after Stop
     bool handle_signals = true;             // SIGTERM and SIGINT stop it, a second one ends it
   };
@@ -167,24 +208,35 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  // Replaces the inventory. A faulty one changes nothing; before Run it makes Run return 64.
+  // Replaces the inventory; ResourceSlices follow. A faulty one changes nothing and is told with
+  // all its faults; if none was right before Run, that makes Run return 64. Publishing the same
+  // again writes nothing to the API server. A device that is left out is gone for the scheduler at
+  // once, but claims that hold it keep it.
   std::optional<Failure> Publish(Inventory inventory);
-  // Makes a claim ready. May be called again for the same claim after a crash. Without it, claims
-  // get their devices and containers get nothing.
+  // Makes a claim ready. Called again for the same claim after a Failure, a crash or a reboot, so
+  // it must be repeatable; a claim that is ready in this boot is answered from the driver's record
+  // without a call. Without it, claims get their devices and containers get nothing.
   void OnPrepare(std::function<Prepared(const DeviceClaim&)> prepare);
   // Undoes OnPrepare; nullopt: done. Called at least once for every claim OnPrepare was called
-  // with.
+  // with, also when that failed or the driver crashed in it. The claim is as it was then; its
+  // object may be long gone.
   void OnUnprepare(std::function<std::optional<Failure>(const DeviceClaim&)> unprepare);
-  // `report` is called every `period` and soon after HealthChanged(). Without it, the driver tells
-  // Kubernetes that it has no health.
+  // `report` is called every `period` (above zero) and soon after HealthChanged(). Without it, the
+  // driver tells Kubernetes that it has no health. While it does not return nothing is said to
+  // anyone, and devices become Unknown after their timeout.
   void OnHealth(std::chrono::nanoseconds period, std::function<void(HealthWriter&)> report);
 
-  // Many calls before the next report make one.
+  // Asks for a report soon, as from a thread that waits for an interrupt. Many calls before the
+  // next report make one.
   void HealthChanged();
 
-  // Blocks until Stop or a signal and a clean end, which is 0. 64: options or inventory are wrong,
-  // nothing was started; 1: could not start. The reason is on standard error.
+  // Blocks until Stop or a signal and a clean end, which is 0. 64: options, inventory or kubeconfig
+  // are wrong, nothing was started; 1: could not start, as when this driver runs here already. The
+  // reason is on standard error. An API server or a kubelet that is away is no reason to end: it is
+  // tried again for as long as the driver runs.
   int Run();
+  // Begins a clean end and returns at once; more calls change nothing. Before Run, it makes Run end
+  // as soon as it begins. Published slices and prepared claims stay.
   void Stop();
 
  private:
@@ -193,7 +245,8 @@ class Driver {
 };
 
 // The command line all drivers share (--node, --kubeconfig, --instance, …; --help lists it). What
-// `options` holds is the default. nullopt: go on; otherwise leave main with this code.
+// `options` holds is the default. nullopt: go on; otherwise leave main with this code: 0 after
+// --help or --version, 64 after a fault, which was said on standard error.
 std::optional<int> ParseCommandLine(int argc, char** argv, Driver::Options& options);
 
 }  // namespace galen

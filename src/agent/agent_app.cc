@@ -15,6 +15,7 @@ constexpr std::size_t kRecordsKeptMax = 5'000;
 constexpr std::size_t kRecordBytesKeptMax = std::size_t{2} << 20;
 constexpr Duration kStopLook = std::chrono::milliseconds(10);
 
+// As the line of causes shows it: "container train, exit 134 (Error)".
 std::string CrashText(const kube::ContainerStatus& status) {
   std::string text = fmt::format("container {}", status.name);
   if (status.exit_code) text += fmt::format(", exit {}", *status.exit_code);
@@ -23,6 +24,7 @@ std::string CrashText(const kube::ContainerStatus& status) {
   return text;
 }
 
+// nullptr for a container that had no status yet.
 const kube::ContainerStatus* FindStatus(const kube::Pod* pod, const std::string& container) {
   if (pod == nullptr) return nullptr;
   for (const kube::ContainerStatus& status : pod->statuses) {
@@ -35,6 +37,7 @@ const kube::ContainerStatus* FindStatus(const kube::Pod* pod, const std::string&
 
 StatusOr<std::unique_ptr<AgentApp>> AgentApp::Create(Edges edges, AgentConfig config,
                                                      std::string version) {
+  // The journal names Pods of every namespace on the node.
   RETURN_IF_ERROR(edges.files.MakeDirectories(config.state_dir, 0700));
   ASSIGN_OR_RETURN(std::unique_ptr<history::Store> store,
                    history::Store::Open(edges.files, {.directory = config.state_dir + "/journal",
@@ -65,6 +68,8 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       events_({e.loop, e.random, e.log, e.metrics, client_}, config_.node),
       preparer_({e.loop, plugins_, informers_, prepared_}),
       runner_({e.loop, e.random, e.log, e.metrics, client_, informers_, preparer_, events_},
+              // Prepared devices have CDI ids now, which the index has not seen: it looks at the
+              // Pod anew.
               [this](const ObjectKey& pod) { LookAt(claims_.PodChanged(pod)); }),
       publisher_({e.loop, e.random, e.log, e.metrics, client_, informers_, claims_},
                  PublisherOptions()),
@@ -83,6 +88,7 @@ void AgentApp::Start() {
   edges_.log.Info(
       "agent starts",
       {{"node", config_.node}, {"role", ToString(config_.role)}, {"version", version_}});
+  // Before anybody can report: what a driver says is compared with what was known.
   keeper_.Restore();
   if (config_.role == Role::kManager) {
     const Status loaded = prepared_.Load();
@@ -93,6 +99,8 @@ void AgentApp::Start() {
     virtual_node_.Start();
   }
   informers_.Start();
+  // An API server that shows no lists may still take a write, and the node's object then says that
+  // we are not ready.
   impatient_ = edges_.loop.After(kSyncPatience, [this] { OnIdentities(); });
   const Status watching = watcher_.Start();
   if (!watching.ok()) return;  // told by the watcher, which goes on by looking now and then
@@ -146,7 +154,9 @@ std::uint64_t AgentApp::api_writes() const {
 void AgentApp::OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) {
   const bool replaced =
       before != nullptr && after != nullptr && before->meta.uid != after->meta.uid;
+  // Before the new one is looked at: what the old one was to be told is not for it.
   if (replaced) publisher_.Forget(key);
+  // Asked before and after: a Pod that lets go of a device changes the node's object as well.
   const bool held = !claims_.DevicesOf(key).empty();
   LookAt(claims_.PodChanged(key));
   if (after == nullptr) publisher_.Forget(key);
@@ -164,6 +174,7 @@ void AgentApp::OnClaim(const ObjectKey& key) {
   LookAt(pods);
   for (const ObjectKey& pod : pods) {
     const kube::Pod* present = informers_.FindPod(pod);
+    // The claim may be what the Pod was waiting for.
     if (present != nullptr && config_.role == Role::kManager) runner_.MarkDirty(present->ref());
   }
   OnIdentities();
@@ -177,6 +188,7 @@ void AgentApp::OnIdentities() {
 
 void AgentApp::OnSynced() {
   edges_.log.Info("lists of the API server are known", {{"pods_with_claims", claims_.pods()}});
+  // Health, Pods and claims are all known from here on, in whatever order they came.
   publisher_.Open();
   for (const HealthChange& change : std::exchange(early_changes_, {})) Tell(change);
   informers_.ForEachPod([this](const kube::Pod& pod) { publisher_.MarkDirty(pod.meta.key); });
@@ -204,6 +216,7 @@ void AgentApp::Tell(const HealthChange& change) {
   for (const ObjectKey& key : claims_.PodsOf(change.after.id)) {
     const kube::Pod* pod = informers_.FindPod(key);
     if (pod == nullptr) continue;
+    // Expected before it is marked, so that the write that follows is measured.
     publisher_.Expect(key, change.after);
     publisher_.MarkDirty(key);
     if (event) events_.Tell(pod->ref(), ToString(change.after.id), *event);
@@ -218,6 +231,7 @@ void AgentApp::OnTold(const kube::Pod& pod, const DeviceHealth& health, Duration
 // What is said of devices that nobody reported depends on who is there.
 void AgentApp::OnDriversChanged() {
   for (const DeviceId& id : claims_.HeldDevices()) {
+    // Devices that somebody reported are told by their own changes.
     if (keeper_.cache().Find(id) == nullptr) LookAt(claims_.PodsOf(id));
   }
   OnIdentities();
@@ -225,11 +239,13 @@ void AgentApp::OnDriversChanged() {
 
 void AgentApp::NoteCrashes(const kube::Pod* before, const kube::Pod& after) {
   const std::vector<HeldDevice>& held = claims_.DevicesOf(after.meta.key);
+  // A Pod that is seen for the first time brings its past with it; its crashes are not news.
   if (held.empty() || before == nullptr) return;
   for (const kube::ContainerStatus& status : after.statuses) {
     const kube::ContainerStatus* earlier = FindStatus(before, status.name);
     const bool is_new =
         status.finished && (earlier == nullptr || earlier->finished != status.finished);
+    // A container that ended well is no step of any fault.
     if (!is_new || status.exit_code.value_or(0) == 0) continue;
     std::vector<DeviceId> devices;
     for (const HeldDevice& device : held) devices.push_back(device.device);
@@ -245,6 +261,8 @@ void AgentApp::LookAt(const std::vector<ObjectKey>& pods) {
 DeviceHealth AgentApp::HealthOf(const DeviceId& id) const {
   DeviceHealth health = keeper_.HealthOf(id);
   if (keeper_.cache().Find(id) == nullptr)
+    // "Not reported" by itself helps nobody: no driver, no connection and no health are three
+    // different things to do.
     health.cause.message = plugins_.WhyNotReported(id.driver);
   return health;
 }
@@ -302,6 +320,7 @@ void AgentApp::Collect(Metrics& metrics) const {
               {{"version", version_}, {"node", config_.node}, {"role", ToString(config_.role)}}, 1);
   metrics.Set(metric::kJournalBytes, {}, static_cast<double>(journal_.bytes()));
   for (const DriverInfo& driver : plugins_.drivers()) {
+    // One series a driver: of several instances the one that speaks.
     if (!driver.authority || !driver.last_report) continue;
     const Duration age = edges_.loop.WallNow() - *driver.last_report;
     metrics.Set(metric::kReportAge, {{"driver", driver.name}},

@@ -28,7 +28,7 @@
 
 namespace galen::agent {
 
-// A step of starting that others may wait for.
+// A step of starting that others may wait for, as /readyz and `galen status` show it.
 struct Readiness {
   std::string name;  // "journal replayed"
   bool done = false;
@@ -36,10 +36,12 @@ struct Readiness {
   bool operator==(const Readiness&) const = default;
 };
 
+// Create, Start, run the loop, Stop. Destroying it without Stop is as a crash: nothing is told to
+// anybody, and what was not synced is lost.
 class AgentApp final : private ClusterListener {
  public:
-  // Changes that come before the API's lists are known; past it the oldest are told to nobody,
-  // though every Pod is still looked at.
+  // Changes that come before the API's lists are known; later ones past it get no Event and no
+  // measured delay, though every Pod is still looked at.
   static constexpr std::size_t kEarlyChangesMax = 4096;
 
   // The node's object says nothing before the lists are known, or they were not for this long.
@@ -57,21 +59,28 @@ class AgentApp final : private ClusterListener {
     SocketDirectory& registry;
   };
 
-  // Reads journal and checkpoint. Starts nothing yet.
+  // Makes the state directory (mode 0700) and reads the journal; what is broken in it is told in
+  // the log and is no error. Starts nothing yet. The caller holds the NodeLock.
   static StatusOr<std::unique_ptr<AgentApp>> Create(Edges edges, AgentConfig config,
                                                     std::string version);
 
+  // Once. Returns at once: what cannot be reached is tried again for as long as the app lives, and
+  // troubles() tells.
   void Start();
-  // Lets writes under way end, up to `deadline`, writes the journal, then calls `done`.
+  // Lets writes to Pods that are due end, up to `deadline`, writes the journal, then calls `done`,
+  // which may destroy the app. Streams and watches go on until then.
   void Stop(Duration deadline, std::function<void()> done);
 
   // To be served on the agent's socket.
   net::HttpHandler& inspect() { return dispatcher_; }
   std::vector<Readiness> readiness() const;
+  // Whether every step of readiness() is done.
   bool ready() const;
-  // What hinders right now, as sentences; empty when nothing does.
+  // What hinders right now, as sentences; empty when nothing does. For `galen status`: each goes
+  // away by itself when its cause does, save a checkpoint that was lost at the start.
   std::vector<std::string> troubles() const;
   const AgentConfig& config() const { return config_; }
+  // Writes to Pods and to the node's object since the start; Events are not among them.
   std::uint64_t api_writes() const;
 
  private:
@@ -83,23 +92,30 @@ class AgentApp final : private ClusterListener {
   void OnIdentities() override;
   void OnSynced() override;
 
+  // From the keeper, after the journal.
   void OnChanges(const std::vector<HealthChange>& changes);
+  // Marks the Pods that hold the device, and gives them an Event if the change is worth one.
   void Tell(const HealthChange& change);
   void OnTold(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign);
   void OnDriversChanged();
+  // Writes down containers that ended badly while their Pod holds devices: which of the two came
+  // first is what people ask.
   void NoteCrashes(const kube::Pod* before, const kube::Pod& after);
+  // Marks Pods for the publisher.
   void LookAt(const std::vector<ObjectKey>& pods);
   DeviceHealth HealthOf(const DeviceId& id) const;
   kube::NodeDeviceHealth NodeHealth(const std::vector<kube::Condition>& before) const;
   PluginManager::Options PluginOptions() const;
   PodPublisher::Options PublisherOptions();
   AgentStatus StatusNow() const;
+  // What is read off the parts rather than counted; called for each scrape.
   void Collect(Metrics& metrics) const;
 
   Edges edges_;
   const AgentConfig config_;
   const std::string version_;
   const WallTime started_;
+  // In the order in which they are made; each borrows only from those above it.
   const std::unique_ptr<history::Store> store_;
   kube::Client client_;
   HistoryLog journal_;

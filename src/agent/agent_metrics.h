@@ -7,6 +7,7 @@
 
 namespace galen::agent::metric {
 
+// Names are a promise to dashboards (docs/guide/metrics.md): they are added to, not changed.
 inline constexpr std::string_view kBuildInfo = "galen_build_info";
 inline constexpr std::string_view kDeviceState = "galen_device_state";
 inline constexpr std::string_view kStateChanges = "galen_device_state_changes_total";

@@ -19,7 +19,7 @@ struct Crash {
   WallTime time{};
 };
 
-// A step of the line of causes.
+// A step of the line of causes, worded for `galen why`.
 struct Step {
   WallTime time{};
   std::string kind;  // "sign", "change", "kept", "told", "crash"
@@ -35,11 +35,17 @@ class ChangeLog {
   virtual ~ChangeLog() = default;
 
   // These gather; Sync writes. None fails: what a full disk does not take is kept in memory.
+  // `report` is the number of the driver's report that brought the change; 0 when it was no report
+  // of this process's.
   virtual void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
                        WallTime now) = 0;
+  // The changes are on disk. Written with the next Sync: it completes the record, nobody waits for
+  // it.
   virtual void Kept(const std::vector<HealthChange>& changes, WallTime now) = 0;
+  // The Pod says this health now, `after_sign` after its sign.
   virtual void Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
                     WallTime now) = 0;
+  // `devices` are those that the Pod held, whose incidents it may belong to.
   virtual void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) = 0;
   // The device is no more.
   virtual void Forget(const DeviceId& device, WallTime now) = 0;
@@ -48,13 +54,15 @@ class ChangeLog {
 
   // Every device as it was written last.
   virtual std::vector<DeviceHealth> Devices() const = 0;
-  // The line of causes of a Pod and of these devices, oldest first, the newest kStepsMax.
+  // The line of causes of a Pod and of these devices, oldest first, the newest kStepsMax. By the
+  // Pod's name: of one that is gone, too.
   virtual std::vector<Step> StepsOf(const ObjectKey& pod,
                                     const std::vector<DeviceId>& devices) const = 0;
   // Written since the start.
   virtual std::uint64_t records() const = 0;
   virtual std::uint64_t bytes() const = 0;
 
+  // More than a person reads, and a bound on the answer.
   static constexpr std::size_t kStepsMax = 200;
 };
 

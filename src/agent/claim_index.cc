@@ -34,6 +34,7 @@ std::vector<ContainerUse> OrdinaryUses(const kube::Pod& pod, const NamedClaim& n
   for (const kube::Container& container : pod.containers) {
     for (const kube::ContainerClaim& claim : container.claims) {
       if (claim.name != named.pod_name) continue;
+      // A container that names no request sees every device of the claim.
       if (!claim.request.empty() && claim.request != request) continue;
       uses.push_back({container.name, container.kind, EntryName(claim.name, claim.request)});
     }
@@ -56,6 +57,8 @@ std::vector<ContainerUse> ExtendedUses(const kube::Pod& pod, const NamedClaim& n
   for (const kube::ExtendedResourceMapping& mapping : pod.extended) {
     if (mapping.request != request) continue;
     uses.push_back({mapping.container, KindOf(pod, mapping.container),
+                    // For extended resources Kubernetes wants the claim object's name here, since
+                    // the Pod has no name for it (API validation since 1.37).
                     EntryName(named.object, mapping.request)});
   }
   return uses;
@@ -69,9 +72,12 @@ HeldDevice Hold(const kube::Pod& pod, const NamedClaim& named, const Claim& clai
                   .claim_uid = claim.uid,
                   .request = std::string(BaseRequest(allocated.request))};
   held.resource_id = prepared.FirstCdiId(claim.uid, held.device, held.share_id);
+  // As the kubelet does for drivers that give no CDI id.
   if (held.resource_id.empty()) held.resource_id = ToString(held.device);
   held.uses = named.pod_name.empty() ? ExtendedUses(pod, named, held.request)
                                      : OrdinaryUses(pod, named, held.request);
+  // In an order of our own, so that equal states give equal texts whatever order the API server
+  // lists things in.
   std::sort(held.uses.begin(), held.uses.end());
   return held;
 }
@@ -112,6 +118,7 @@ std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const ClusterView& view,
 }
 
 std::vector<ObjectKey> ClaimIndex::PodChanged(const ObjectKey& pod) {
+  // Taken out and put in anew: the few devices of a Pod are not worth a comparison.
   Drop(pod);
   if (const kube::Pod* present = view_.FindPod(pod)) Add(*present);
   return {pod};
@@ -121,6 +128,7 @@ std::vector<ObjectKey> ClaimIndex::ClaimChanged(const ObjectKey& claim) {
   const auto it = pods_of_claim_.find(claim);
   if (it == pods_of_claim_.end()) return {};
   const std::vector<ObjectKey> pods(it->second.begin(), it->second.end());
+  // A copy of the names: PodChanged changes the index it comes from.
   for (const ObjectKey& pod : pods) PodChanged(pod);
   return pods;
 }

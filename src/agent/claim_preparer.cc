@@ -20,6 +20,7 @@ std::string Shown(const std::string& text) {
 }
 
 template <typename Request>
+// v1 and v1beta1 have the same bytes here, so one encoding serves both.
 std::string Encode(const std::vector<const PreparedClaim*>& claims) {
   Request request;
   for (const PreparedClaim* claim : claims) {
@@ -104,6 +105,7 @@ void ClaimPreparer::Prepare(const kube::Pod& pod, Done done) {
   for (const auto& [driver, claims] : *batches) uids.insert(claims.begin(), claims.end());
   Ask(NodeCall::kPrepare, *std::move(batches), [this, uids, done](const Status& status) {
     if (!status.ok()) return done(status);
+    // Before the checkpoint is written: should that fail, the drivers have prepared all the same.
     ready_.insert(uids.begin(), uids.end());
     done(edges_.claims.Save());
   });
@@ -132,6 +134,7 @@ void ClaimPreparer::Unprepare(const std::string& pod_uid, Done done) {
   for (const std::string& uid : last) ready_.erase(uid);
   Ask(NodeCall::kUnprepare, std::move(batches), [this, last, done](const Status& status) {
     if (!status.ok()) return done(status);
+    // Only now: had we ended before the drivers answered, the next life would ask them again.
     for (const std::string& uid : last) edges_.claims.Remove(uid);
     done(edges_.claims.Save());
   });
@@ -159,6 +162,7 @@ StatusOr<ClaimPreparer::Batches> ClaimPreparer::Reserve(const kube::Pod& pod) {
     for (const AllocatedDevice& device : claim.devices) {
       prepared.drivers.insert(device.device.driver);
     }
+    // Another Pod had it prepared; this one is merely noted.
     if (ready_.contains(claim.uid)) continue;
     for (const std::string& driver : prepared.drivers) batches[driver].push_back(claim.uid);
   }
@@ -174,10 +178,12 @@ bool ClaimPreparer::AnyBusy(const Batches& batches) const {
 }
 
 void ClaimPreparer::Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done) {
+  // Every claim was ready, or holds no devices: nobody need be asked.
   if (batches.empty()) return done(OkStatus());
   const auto round = std::make_shared<Round>(
       Round{.call = call, .batches = std::move(batches), .done = std::move(done)});
   round->open = round->batches.size();
+  // All of them before the first call: an answer may start the next round.
   for (const auto& [driver, uids] : round->batches) busy_.insert(uids.begin(), uids.end());
   for (const auto& [driver, uids] : round->batches) {
     edges_.drivers.CallDriver(driver, call, RequestOf(call, uids),
@@ -219,6 +225,7 @@ Status ClaimPreparer::TakePrepared(const std::string& driver, const std::vector<
   for (const std::string& uid : uids) {
     PreparedClaim* claim = edges_.claims.Find(uid);
     if (claim == nullptr) continue;
+    // The answer replaces what this driver said before; other drivers' devices of the claim stay.
     std::erase_if(claim->devices, [&](const auto& d) { return d.device.driver == driver; });
     const auto& devices = response.claims().at(uid).devices();
     for (int i = 0; i < std::min(devices.size(), kDevicesPerAnswerMax); ++i) {
@@ -237,6 +244,7 @@ Status ClaimPreparer::TakeUnprepared(const std::string& driver,
   return OkStatus();
 }
 
+// REQUIRES: every uid is noted, as Reserve does before anybody asks.
 std::string ClaimPreparer::RequestOf(NodeCall call, const std::vector<std::string>& uids) {
   std::vector<const PreparedClaim*> claims;
   for (const std::string& uid : uids) claims.push_back(edges_.claims.Find(uid));

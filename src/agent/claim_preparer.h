@@ -15,6 +15,9 @@
 
 namespace galen::agent {
 
+// The manager's side of NodePrepareResources, as the kubelet's DRA manager: checkpoint first, then
+// the drivers, all claims of a Pod for one driver in one call. Never retries by itself; PodRunner's
+// queue does. What is lent outlives it.
 class ClaimPreparer {
  public:
   using Done = std::function<void(const Status&)>;
@@ -28,19 +31,25 @@ class ClaimPreparer {
 
   explicit ClaimPreparer(Edges edges) : edges_(edges) {}
 
-  // Whether every claim of the Pod is made, allocated to it, and prepared by this process: after
-  // a restart drivers are asked again, they may have lost what they did.
+  // Whether every claim of the Pod is made, allocated to it, and prepared by this process: after a
+  // restart drivers are asked again, they may have lost what they did. True for a Pod without
+  // claims.
   bool IsReady(const kube::Pod& pod) const;
   // Whether there is nothing to prepare yet: a claim is not made, not allocated, or another's.
   bool IsWaiting(const kube::Pod& pod) const;
 
-  // Each of these ends with one call of `done`, at once or later; Unavailable is worth a retry.
-  // REQUIRES: !IsWaiting(pod).
+  // Asks every driver of the Pod's claims that are not ready yet. Ends with one call of `done`, at
+  // once or later: OK when IsReady would say so; Unavailable when a driver is away, refused or is
+  // busy with the claim; ResourceExhausted at PreparedClaims::kClaimsMax; or the checkpoint's
+  // error. After an error the claims stay noted: Unprepare lets go of them. REQUIRES:
+  // !IsWaiting(pod).
   void Prepare(const kube::Pod& pod, Done done);
-  // For a Pod that is gone or has ended. Needs no claim object.
+  // For a Pod that is gone or has ended. Needs no claim object; OK for a Pod of which nothing is
+  // known. A claim that other Pods use too only loses this one.
   void Unprepare(const std::string& pod_uid, Done done);
 
-  // Pods that hold prepared claims by what the checkpoint says.
+  // Uids of the Pods that hold prepared claims by what the checkpoint says, also of those that are
+  // gone.
   std::set<std::string> PodsInCheckpoint() const;
 
  private:
@@ -48,10 +57,12 @@ class ClaimPreparer {
   struct Round;
   using Batches = std::map<std::string, std::vector<std::string>>;  // driver → claims' uids
 
+  // One call a driver, at once; `done` when the last has answered, with the first error.
   void Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done);
   // Shared by the calls of one round, which end in any order.
   void OnAnswer(const std::shared_ptr<Round>& round, const std::string& driver,
                 const StatusOr<std::string>& reply);
+  // A driver's whole answer, or why there is none; changes `claims`.
   Status TakeIn(NodeCall call, const std::string& driver, const std::vector<std::string>& uids,
                 const StatusOr<std::string>& reply);
   Status TakePrepared(const std::string& driver, const std::vector<std::string>& uids,
@@ -60,6 +71,7 @@ class ClaimPreparer {
                         const std::string& reply);
   std::string RequestOf(NodeCall call, const std::vector<std::string>& uids);
   StatusOr<Batches> Reserve(const kube::Pod& pod);
+  // A claim is asked about by one round at a time, or a prepare could overtake its unprepare.
   bool AnyBusy(const Batches& batches) const;
 
   Edges edges_;

@@ -11,6 +11,8 @@
 
 namespace galen::agent {
 
+// Narrow on purpose: what the index, the publishers and `inspect` look up, so that tests need no
+// API server. All lookups give nullptr or nullopt for what is not known.
 class ClusterView {
  public:
   virtual ~ClusterView() = default;

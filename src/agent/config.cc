@@ -38,6 +38,7 @@ class Reader {
     value = member->AsBool();
   }
 
+  // The first of `choices` that the text names is taken; "" leaves the value as it is.
   template <typename T>
   void Choice(const std::string& where, const std::string& text, T& value,
               std::initializer_list<std::pair<std::string_view, T>> choices) {
@@ -73,12 +74,14 @@ class Reader {
 
 void ReadTimeout(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {
   if (!item.is_object()) return reader.Fault(where, "must be an object with a timeout");
+  // A misspelled part would make a rule for all devices.
   reader.OnlyKnown(item, where + ".", {"driver", "pool", "device", "timeout"});
   TimeoutRule rule;
   reader.Text(item, "driver", rule.driver);
   reader.Text(item, "pool", rule.pool);
   reader.Text(item, "device", rule.device);
   const StatusOr<Duration> timeout = ParseDuration(item["timeout"].AsString());
+  // Refused rather than clamped: an operator who writes 0 means something that we do not know.
   if (!timeout.ok() || *timeout < kTimeoutLeast || *timeout > kTimeoutMax) {
     return reader.Fault(where + ".timeout", "must be a duration from 100ms to 24h, such as 30s");
   }
@@ -98,6 +101,7 @@ void ReadDriver(Reader& reader, const std::string& where, const Json& item, Agen
   if (never) config.unsubscribed.insert(name);
 }
 
+// A list's bound is looked at before its items, so that a file of a million rows is one fault.
 using ReadItem = void (*)(Reader&, const std::string&, const Json&, AgentConfig&);
 
 void ReadList(Reader& reader, const Json& file, const std::string& name, std::size_t most,
@@ -113,6 +117,7 @@ void ReadList(Reader& reader, const Json& file, const std::string& name, std::si
   }
 }
 
+// The same for file and flags: a flag overrules by being read later.
 void ReadChoices(Reader& reader, const std::string& role, const std::string& degraded,
                  const std::string& log_level, AgentConfig& config) {
   reader.Choice("role", role, config.role,
@@ -150,6 +155,7 @@ void ReadFile(Reader& reader, const Json& file, AgentConfig& config) {
   ReadList(reader, file, "drivers", kDriverRulesMax, ReadDriver, config);
 }
 
+// An empty flag was not given. So `metricsAddress: ""`, for none, can be said in the file only.
 void Overrule(std::string& value, const std::string& flag) {
   if (!flag.empty()) value = flag;
 }
@@ -170,6 +176,7 @@ void CheckPath(Reader& reader, const std::string& where, const std::string& path
   if (!path.starts_with('/')) reader.Fault(where, "is \"{}\", must be an absolute path", path);
 }
 
+// What only shows when file, flags and defaults are together.
 void CheckWhole(Reader& reader, const AgentConfig& config) {
   if (config.node.empty()) {
     reader.Fault("node", "is empty: give --node, or set NODE_NAME from spec.nodeName");
@@ -223,6 +230,7 @@ StatusOr<AgentConfig> LoadConfig(FileSystem& files, const Environment& environme
                                  const AgentFlags& flags) {
   Reader reader;
   AgentConfig config;
+  // The weakest word first; file, then flags, write over it.
   config.node = Lookup(environment, "NODE_NAME").value_or("");
   if (!flags.config_path.empty()) {
     ASSIGN_OR_RETURN(const std::string text, files.Read(flags.config_path));

@@ -24,6 +24,7 @@ void DriverLink::Call(std::string_view method, std::string request, Duration dea
   const std::uint64_t id = next_call_++;
   Pending& pending = pending_[id];
   pending.done = std::move(done);
+  // Refused a turn later: `done` never runs inside Call.
   if (!up()) {
     pending.refusal = edges_.loop.After(Duration::zero(), [this, id] {
       Answer(id, Unavailable("driver {} is not connected", facts_.driver));
@@ -37,6 +38,7 @@ void DriverLink::Call(std::string_view method, std::string request, Duration dea
 
 void DriverLink::FailCalls(const Status& why) {
   std::vector<std::function<void(StatusOr<std::string>)>> waiting;
+  // Taken out first: whoever is answered may call again.
   for (auto& [id, pending] : std::exchange(pending_, {})) {
     if (pending.done) waiting.push_back(std::move(pending.done));
   }
@@ -65,6 +67,7 @@ void DriverLink::Dial() {
 void DriverLink::OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection) {
   if (!connection.ok()) return DialLater(connection.status());
   connection_ = std::move(connection).value();
+  // A turn later: it is the connection that tells, and Fall destroys it.
   connection_->OnClosed([this](const Status& why) {
     fall_timer_ = edges_.loop.After(Duration::zero(), [this, why] { Fall(why); });
   });
@@ -73,12 +76,14 @@ void DriverLink::OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection
 }
 
 void DriverLink::DialLater(const Status& why) {
+  // NotFound: there is no socket file.
   Backoff& backoff = why.code() == Code::kNotFound ? backoff_without_socket_ : backoff_;
   dial_timer_ = edges_.loop.After(backoff.Next(edges_.random), [this] { Dial(); });
 }
 
 void DriverLink::Rise() {
   up_since_ = edges_.loop.WallNow();
+  // Somebody accepted; whether he also talks decides about the other backoff.
   backoff_without_socket_.Reset();
   edges_.listener.OnLinkUp(*this);
   if (wants_health()) {
@@ -108,11 +113,16 @@ void DriverLink::OpenStream() {
 
 void DriverLink::LoseStream(const Status& why) {
   stream_.reset();
+  // Final for this registration, as in the kubelet since 1.37: asking every few seconds would only
+  // fill the driver's log.
   if (why.code() == Code::kUnimplemented) {
     facts_.health = HealthService::kNone;
     return edges_.listener.OnLinkWithoutHealth(*this);
   }
+  // The stream ended because the connection did; its own notice may come later or never.
   if (!connection_->usable()) return Fall(why);
+  // A stream that brought something is opened again at once; one that ended without a word is
+  // waited for longer and longer.
   const bool prompt = std::exchange(heard_, false);
   const Duration delay = prompt ? Duration::zero() : backoff_.Next(edges_.random);
   stream_timer_ = edges_.loop.After(delay, [this] { OpenStream(); });
@@ -131,6 +141,7 @@ void DriverLink::Answer(std::uint64_t id, StatusOr<std::string> reply) {
 }
 
 void DriverLink::Close() {
+  // Calls before what carries them; timers too, for they act on what goes.
   for (auto& [id, pending] : pending_) pending.call.reset();
   dial_timer_.Cancel();
   stream_timer_.Cancel();

@@ -21,26 +21,33 @@ namespace galen::agent {
 
 class DriverLink;
 
-// Hears of a link. May destroy it in OnLinkDown only.
+// Hears of a link, from the loop. May destroy the link in OnLinkDown only.
 class LinkListener {
  public:
   virtual ~LinkListener() = default;
+  // Connected; calls can be made. The health stream, if one is wanted, is opened next.
   virtual void OnLinkUp(const DriverLink& link) = 0;
+  // A NodeWatchResourcesResponse as it came, of at most what a gRPC message may have; the bytes
+  // live until the call returns.
   virtual void OnLinkReport(const DriverLink& link, std::string_view report) = 0;
   // The health stream ended although the connection stands; it is opened again.
   virtual void OnLinkStreamLost(const DriverLink& link, const Status& why) = 0;
   // The driver answered that it has no health; not asked again on this link.
   virtual void OnLinkWithoutHealth(const DriverLink& link) = 0;
+  // The connection is gone; calls under way were answered with Unavailable, and dialling goes on.
   virtual void OnLinkDown(const DriverLink& link, const Status& why) = 0;
 };
 
+// One HTTP/2 connection carries calls and stream, as the kubelet's does.
 class DriverLink final : private rpc::StreamSink {
  public:
   // While a socket is there somebody may listen soon; without one only a new registration helps.
+  // Both are unix sockets on this node: a try costs microseconds.
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(20),
                                           .most = std::chrono::milliseconds(500)};
   static constexpr BackoffPolicy kBackoffWithoutSocket{.first = std::chrono::milliseconds(500),
                                                        .most = std::chrono::seconds(10)};
+  // The kubelet's patience with a registration socket, here for the endpoint.
   static constexpr Duration kDialTimeout = std::chrono::seconds(10);
 
   struct Edges {
@@ -49,12 +56,15 @@ class DriverLink final : private rpc::StreamSink {
     net::Dialer& dialer;
     LinkListener& listener;
   };
-  // `number` tells instances of a driver apart: a later one is higher.
+  // `number` tells instances of a driver apart: a later one is higher. `subscribe`: whether health
+  // is asked for, if the driver has it.
   DriverLink(Edges edges, std::uint64_t number, PluginFacts facts, bool subscribe);
   ~DriverLink() override;
 
   void Start() { Dial(); }
-  // `done` runs once, later, also when the link goes down; not when the link is destroyed first.
+  // One call on the connection; the request and the reply are encoded messages. `done` runs once,
+  // later, also when the link goes down (Unavailable) or the deadline passes (DeadlineExceeded);
+  // not when the link is destroyed first.
   void Call(std::string_view method, std::string request, Duration deadline,
             std::function<void(StatusOr<std::string>)> done);
 
@@ -66,6 +76,7 @@ class DriverLink final : private rpc::StreamSink {
   bool up() const { return up_since_.has_value(); }
   // Whether reports are to be expected: subscribed, and the driver has a health service.
   bool wants_health() const { return subscribe_ && facts_.health != HealthService::kNone; }
+  // nullopt while it is not connected.
   std::optional<WallTime> up_since() const { return up_since_; }
 
  private:
@@ -75,15 +86,19 @@ class DriverLink final : private rpc::StreamSink {
     std::function<void(StatusOr<std::string>)> done;
   };
 
+  // Of the health stream.
   void OnMessage(std::string_view message) override;
   void OnEnd(const Status& status) override;
 
   void Dial();
   void DialLater(const Status& why);
   void OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection);
+  // Connected, told a turn later: whoever listens may call or destroy.
   void Rise();
+  // The connection is gone: answers what waits, dials again, tells.
   void Fall(const Status& why);
   void OpenStream();
+  // The stream is gone, the connection perhaps not.
   void LoseStream(const Status& why);
   void Answer(std::uint64_t id, StatusOr<std::string> reply);
   void Close();
@@ -91,8 +106,8 @@ class DriverLink final : private rpc::StreamSink {
   Edges edges_;
   const std::uint64_t number_;
   PluginFacts facts_;
-  const bool subscribe_;
-  bool heard_ = false;  // the stream brought something since it was opened
+  const bool subscribe_;  // false: an operator's `subscribe: never`
+  bool heard_ = false;    // the stream brought something since it was opened
   std::optional<WallTime> up_since_;
   Backoff backoff_{kBackoff};
   Backoff backoff_without_socket_{kBackoffWithoutSocket};
@@ -100,8 +115,10 @@ class DriverLink final : private rpc::StreamSink {
   std::unique_ptr<net::Connection> connection_;
   std::unique_ptr<rpc::Channel> channel_;
   std::unique_ptr<rpc::Call> stream_;
+  // Calls that are not answered yet, and answered ones until they are swept.
   std::map<std::uint64_t, Pending> pending_;
   std::uint64_t next_call_ = 0;
+  // One for each thing that may have to wait for the next turn: they may all wait at once.
   Timer dial_timer_, stream_timer_, fall_timer_, sweep_timer_, up_timer_;
 };
 

@@ -13,6 +13,8 @@
 namespace galen::agent {
 namespace {
 
+// Reasons are what people filter by: one for each state, stable over releases. The code is in the
+// message.
 std::string_view ReasonOf(HealthState state) {
   switch (state) {
     case HealthState::kHealthy:
@@ -32,11 +34,14 @@ std::string_view ReasonOf(HealthState state) {
 std::optional<EventText> EventOf(const HealthChange& change) {
   const DeviceHealth& before = change.before;
   const DeviceHealth& after = change.after;
+  // A value that moved, or another share, is on the Pod; an Event for each would bury the
+  // transitions.
   if (before.state == after.state && before.cause.code == after.cause.code) return std::nullopt;
   const bool first_word = before.cause.code == cause_code::kNotReported;
   if (first_word && after.state == HealthState::kHealthy) return std::nullopt;
   const bool well = after.state == HealthState::kHealthy;
   std::string sentence = after.id.device + " " + Sentence(after);
+  // The trouble it recovered from may have no Event left.
   if (well) sentence += fmt::format(", was {}", Sentence(before));
   return EventText{!well, std::string(ReasonOf(after.state)),
                    CutText(sentence, kube::kEventMessageBytesMax)};
@@ -52,6 +57,7 @@ EventPublisher::EventPublisher(Edges edges, std::string node)
           [this](const ObjectKey& key, Done done) { Reconcile(key, std::move(done)); }) {}
 
 void EventPublisher::Tell(const PodRef& pod, const std::string& subject, const EventText& text) {
+  // One for each Pod, reason and subject: the same transition again is the same Event.
   Series& series = SeriesOf(pod, subject, text);
   series.event.message = text.message;
   series.event.last = edges_.loop.WallNow();
@@ -63,18 +69,22 @@ void EventPublisher::Reconcile(const ObjectKey& key, Done done) {
   const auto it = series_.find(key);
   if (it == series_.end() || it->second.unwritten == 0) return done(OkStatus());
   Series& series = it->second;
+  // Nothing is lost by waiting: what happens meanwhile is counted into the same write.
   if (edges_.loop.Now() < series.next_write) {
     series.later = edges_.loop.At(series.next_write, [this, key] { queue_.MarkDirty(key); });
     return done(OkStatus());
   }
   kube::Event event = series.event;
   if (!series.stored) {
+    // It may have happened more than once before the first write.
     event.count = series.unwritten;
     net::HttpRequest request = kube::Create(kube::kEvents, key.ns, kube::EncodeEvent(event));
     return Ask(key, Step::kCreate, std::move(event), std::move(request), std::move(done));
   }
+  // The count and the beginning are those of the whole series, as kubectl shows it.
   event.first = series.stored->first;
   event.count = series.stored->count + series.unwritten;
+  // Only what changed is sent: count, last time, message.
   const Json patch =
       kube::CreateMergePatch(kube::EncodeEvent(*series.stored), kube::EncodeEvent(event));
   Ask(key, Step::kCount, std::move(event),
@@ -108,6 +118,7 @@ void EventPublisher::Conclude(Series& series, Step step, const kube::Event& sent
   if (step == Step::kRead && reply.ok()) {
     StatusOr<kube::Event> stored = kube::DecodeEvent(*reply);
     if (stored.ok()) series.stored = *std::move(stored);
+    // With the count that is there the next look can add to it.
     if (series.stored) queue_.MarkDirty(key);
     return done(OkStatus());
   }
@@ -127,6 +138,7 @@ void EventPublisher::Conclude(Series& series, Step step, const kube::Event& sent
 }
 
 void EventPublisher::Written(Series& series, const kube::Event& sent) {
+  // What happened while the write was under way is not in it.
   series.unwritten -= sent.count - (series.stored ? series.stored->count : 0);
   series.stored = sent;
   series.next_write = edges_.loop.Now() + series.gap;

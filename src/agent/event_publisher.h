@@ -18,7 +18,7 @@
 
 namespace galen::agent {
 
-// What an Event says, as an operator reads it.
+// What an Event says, as an operator reads it in `kubectl describe pod`.
 struct EventText {
   bool warning = true;  // else Normal
   std::string reason;   // "DeviceUnhealthy", …
@@ -27,14 +27,20 @@ struct EventText {
   bool operator==(const EventText&) const = default;
 };
 
-// The Event of a change, or nullopt when it is no transition worth one: the first word of a
-// device that is well, or a sentence that changed within a state. Pure.
+// The Event of a change, or nullopt when it is no transition worth one: the first word of a device
+// that is well, or a sentence that changed within a state and code. Recovery is Normal, everything
+// else a Warning. Pure.
 std::optional<EventText> EventOf(const HealthChange& change);
 
+// A courtesy beside the Pod's own status: one that is refused is let go. Events are named after
+// Pod, reason and subject, so an agent that restarts counts on where it left off.
 class EventPublisher {
  public:
-  static constexpr std::size_t kSeriesMax = 1024;  // the oldest is let go
-  // A series is written at once, then after this and each time twice as long, up to the most.
+  // Series that are remembered; past it the one that happened longest ago is let go, written or
+  // not. On the API server it stays.
+  static constexpr std::size_t kSeriesMax = 1024;
+  // A series is written at once, then after this and each time twice as long, up to the most: a
+  // device that flaps for a day costs some 1,500 writes.
   static constexpr Duration kGather = std::chrono::seconds(1);
   static constexpr Duration kGatherMost = std::chrono::minutes(1);
 
@@ -48,10 +54,12 @@ class EventPublisher {
 
   EventPublisher(Edges edges, std::string node);
 
-  // `subject` tells series apart within a Pod: the device, or what else it is about.
+  // It happened once more, now. `subject` tells series apart within a Pod: the device, or what else
+  // it is about. The latest message is the one that is shown.
   void Tell(const PodRef& pod, const std::string& subject, const EventText& text);
 
  private:
+  // kRead: somebody made the Event already, so its count is asked for before it is counted up.
   enum class Step { kCreate, kRead, kCount };
   using Done = WorkQueue<ObjectKey>::Done;
   struct Series {
@@ -59,6 +67,7 @@ class EventPublisher {
     int unwritten = 0;                  // how often it happened since the last write
     std::optional<kube::Event> stored;  // as the server has it
     Duration gap = kGather;             // to the next write
+    // Not before this; the epoch until the first write, so a new series is written at once.
     Time next_write{};
     Timer later;
   };

@@ -47,6 +47,7 @@ void HealthCache::Restore(const DeviceHealth& health, Time now) {
   entry->health = health;
   entry->timeout = TimeoutOf(rules_, health.id, health.timeout);
   const bool silent = health.state == HealthState::kUnknown;
+  // What is Unknown already cannot become it.
   entry->deadline = silent ? Time::max() : now + entry->timeout.timeout;
 }
 
@@ -57,6 +58,7 @@ std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time n
     Entry* entry = FindOrAdd(told.id);
     if (entry == nullptr) continue;
     const auto facts = report.facts.find(told.id);
+    // A driver that tells facts once need not tell them each time.
     if (facts != report.facts.end()) entry->facts = facts->second;
     entry->timeout = TimeoutOf(rules_, told.id, told.timeout);
     entry->deadline = now + entry->timeout.timeout;
@@ -71,6 +73,7 @@ std::vector<HealthChange> HealthCache::Expire(Time now, WallTime wall) {
   std::vector<HealthChange> changes;
   for (auto& [id, entry] : entries_) {
     if (entry.deadline > now) continue;
+    // Once: the next word of the driver sets the next deadline.
     entry.deadline = Time::max();
     if (entry.health.state == HealthState::kUnknown) continue;  // nothing left to lose
     changes.push_back(Silence(entry, SilenceOf(entry), wall));
@@ -84,6 +87,7 @@ std::vector<HealthChange> HealthCache::Drop(const std::string& driver, const Cau
   for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
     it->second.deadline = Time::max();
     const DeviceHealth& health = it->second.health;
+    // The time since when it is Unknown stays the first one.
     if (health.state == HealthState::kUnknown && health.cause.code == cause.code) continue;
     changes.push_back(Silence(it->second, cause, wall));
   }
@@ -109,6 +113,7 @@ const HealthCache::Entry* HealthCache::Find(const DeviceId& id) const {
   return it == entries_.end() ? nullptr : &it->second;
 }
 
+// A driver's devices stand together, because ids are ordered by driver first.
 HealthCache::Entries::iterator HealthCache::FirstOf(const std::string& driver) {
   return entries_.lower_bound(DeviceId{driver, "", ""});
 }
@@ -144,6 +149,7 @@ bool HealthCache::MakeRoom(const std::string& driver) {
 // before is news.
 std::optional<HealthChange> HealthCache::Hear(Entry& entry, const DeviceHealth& told,
                                               WallTime wall) {
+  // Whatever is said now, the silence is over.
   const std::optional<DeviceHealth> earlier = std::exchange(entry.before_silence, std::nullopt);
   entry.health.timeout = told.timeout;
   if (SameFinding(entry.health, told)) return std::nullopt;

@@ -48,6 +48,7 @@ DeviceHealth HealthKeeper::HealthOf(const DeviceId& id) const {
 
 void HealthKeeper::Take(std::vector<HealthChange> changes) {
   Arm();
+  // Before the changes: the journal must not hold more devices than the cache.
   for (const DeviceId& id : cache_.TakeEvicted()) edges_.journal.Forget(id, edges_.loop.WallNow());
   if (changes.empty()) return;
   const WallTime now = edges_.loop.WallNow();
@@ -58,6 +59,8 @@ void HealthKeeper::Take(std::vector<HealthChange> changes) {
     Count(change);
   }
   std::move(changes.begin(), changes.end(), std::back_inserter(waiting_));
+  // Not now: of many reports in one turn of the loop one write comes. A timer that waits is
+  // replaced, which keeps it to one.
   flush_ = edges_.loop.After(Duration::zero(), [this] { Flush(); });
 }
 
@@ -66,6 +69,8 @@ void HealthKeeper::Flush() {
   const Status synced = edges_.journal.Sync();
   NoteJournal(synced);
   const std::vector<HealthChange> changes = std::exchange(waiting_, {});
+  // Only completes the line of causes, and so is not worth a write of its own before the Pods are
+  // told.
   if (synced.ok()) edges_.journal.Kept(changes, edges_.loop.WallNow());
   SyncLater();
   on_changes_(changes);
@@ -76,6 +81,7 @@ void HealthKeeper::SyncAfter(Duration delay) {
   sync_later_ = edges_.loop.After(delay, [this] {
     sync_waits_ = false;
     NoteJournal(edges_.journal.Sync());
+    // Nothing new need happen for a disk to have room again.
     if (!trouble_.empty()) SyncAfter(kSyncAgain);
   });
 }
@@ -100,6 +106,7 @@ void HealthKeeper::Arm() {
 void HealthKeeper::Count(const HealthChange& change) {
   ++changes_;
   const DeviceId& id = change.after.id;
+  // One series a device: a reader sees the present state and no zeros.
   edges_.metrics.Remove(metric::kDeviceState, StateLabels(id, change.before.state));
   edges_.metrics.Set(metric::kDeviceState, StateLabels(id, change.after.state), 1);
   edges_.metrics.Add(metric::kStateChanges,

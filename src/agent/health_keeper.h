@@ -17,6 +17,8 @@
 
 namespace galen::agent {
 
+// The order that it keeps: applied to the cache, written to the journal, told to OnChanges. What is
+// lent in Edges outlives it.
 class HealthKeeper final : public HealthSink {
  public:
   struct Edges {
@@ -29,20 +31,24 @@ class HealthKeeper final : public HealthSink {
   static constexpr Duration kSyncAgain = std::chrono::seconds(30);
   // What only completes the record is not worth a write of its own at once.
   static constexpr Duration kSyncLater = std::chrono::seconds(1);
+  // Called once for each turn of the loop in which something changed, with the changes in order; a
+  // device may be in it more than once.
   using OnChanges = std::function<void(const std::vector<HealthChange>& changes)>;
 
   HealthKeeper(Edges edges, std::vector<TimeoutRule> rules, OnChanges on_changes);
 
-  // Takes the devices over as they were when the agent last ran; nobody is told.
+  // Takes the devices over as they were when the agent last ran; nobody is told. Once, before the
+  // first report.
   void Restore();
 
   void OnReport(const DecodedReport& report, Time heard) override;
   void OnDriverConnected(const std::string& driver) override;
   void OnDriverSilent(const std::string& driver, const Cause& why) override;
 
-  // Never fails: of an unknown device nothing was reported.
+  // Never fails: of an unknown device nothing was reported (Unknown, NotReported).
   DeviceHealth HealthOf(const DeviceId& id) const;
   const HealthCache& cache() const { return cache_; }
+  // Since the start, for `galen status`.
   std::uint64_t changes() const { return changes_; }
   // Something was appended that may wait: written with the next change, or a little later.
   void SyncLater() { SyncAfter(kSyncLater); }
@@ -51,8 +57,10 @@ class HealthKeeper final : public HealthSink {
 
  private:
   void Take(std::vector<HealthChange> changes);
+  // Journal first, then everybody else: what was told survives a crash.
   void Flush();
   void Expire();
+  // Sets the timer for the next deadline.
   void Arm();
   void Count(const HealthChange& change);
   void SyncAfter(Duration delay);
@@ -64,6 +72,7 @@ class HealthKeeper final : public HealthSink {
   std::vector<HealthChange> waiting_;  // applied, not yet written down and told
   std::uint64_t changes_ = 0;
   std::string trouble_;
+  // When deadline_ comes; nullopt: it waits for nothing.
   std::optional<Time> armed_for_;
   Timer flush_, deadline_, sync_later_;
   bool sync_waits_ = false;

@@ -15,7 +15,8 @@ class HealthSink {
   virtual void OnReport(const DecodedReport& report, Time heard) = 0;
   // Somebody can speak for the driver again.
   virtual void OnDriverConnected(const std::string& driver) = 0;
-  // Nobody speaks for the driver's devices any more, or nobody can; why.
+  // Nobody speaks for the driver's devices any more, or nobody can; why. DriverGone: the connection
+  // or its stream is gone. NotReported: it is there and has no health.
   virtual void OnDriverSilent(const std::string& driver, const Cause& why) = 0;
 };
 

@@ -14,6 +14,7 @@ std::int64_t Millis(Duration d) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
 }
 
+// "Healthy → Unhealthy, XidGpuLost": what `galen why` shows of a change.
 std::string TextOf(const HealthChange& change) {
   std::string text =
       fmt::format("{} → {}", ToString(change.before.state), ToString(change.after.state));
@@ -43,6 +44,7 @@ Step StepOf(const history::Record& record) {
 void HistoryLog::Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
                          WallTime now) {
   const std::string incident = IncidentOf(change);
+  // Unknown is our own conclusion from silence: the facts are still those of the last report.
   if (!facts.sign.empty() && change.after.state != HealthState::kUnknown) {
     store_.Append({.time = change.after.since,
                    .kind = history::Kind::kSign,
@@ -88,6 +90,8 @@ void HistoryLog::Told(const PodRef& pod, const DeviceHealth& health, Duration af
 void HistoryLog::Crashed(const Crash& crash, const std::vector<DeviceId>& devices) {
   std::string incident;
   for (const DeviceId& device : devices) {
+    // The first device that has one: a crash is one line, and the devices of a Pod mostly fail
+    // together.
     if (incident.empty()) incident = LastIncidentOf(device);
   }
   store_.Append({.time = crash.time,
@@ -127,6 +131,7 @@ std::vector<Step> HistoryLog::StepsOf(const ObjectKey& pod,
   for (const auto& [sequence, record] : records) by_time.emplace(record.time, StepOf(record));
   std::vector<Step> steps;
   for (auto& [time, step] : by_time) steps.push_back(std::move(step));
+  // The oldest go: what happened last is what is asked for.
   if (steps.size() > kStepsMax) {
     steps.erase(steps.begin(), steps.end() - static_cast<std::ptrdiff_t>(kStepsMax));
   }
@@ -135,10 +140,14 @@ std::vector<Step> HistoryLog::StepsOf(const ObjectKey& pod,
 
 std::string HistoryLog::IncidentOf(const HealthChange& change) {
   const DeviceId& id = change.after.id;
+  // From well to anything else, or a device's first word. From one fault to another it is the same
+  // incident.
   const bool begins = change.before.state == HealthState::kHealthy ||
                       change.before.cause.code == cause_code::kNotReported;
   std::string& incident = incidents_[id];
   if (begins || incident.empty()) {
+    // Readable. Without driver and pool: devices of one name that fail in the same millisecond
+    // share it.
     incident = fmt::format("{}-{}", id.device, Millis(change.after.since.time_since_epoch()));
   }
   return incident;

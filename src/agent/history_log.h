@@ -11,6 +11,8 @@
 
 namespace galen::agent {
 
+// An incident is what belongs together for a person: sign, change, kept, told, crash, up to the
+// device's recovery.
 class HistoryLog final : public ChangeLog {
  public:
   explicit HistoryLog(history::Store& store) : store_(store) { RememberIncidents(); }
@@ -33,6 +35,7 @@ class HistoryLog final : public ChangeLog {
  private:
   // The incident that `change` belongs to: it lasts from a device's first bad word to its recovery.
   std::string IncidentOf(const HealthChange& change);
+  // "" when the device never changed.
   const std::string& LastIncidentOf(const DeviceId& device);
   void RememberIncidents();
 

@@ -39,6 +39,8 @@ void PutHealth(const DeviceHealth& health, wire::Device& out) {
 
 }  // namespace
 
+// Turns the parts' values into messages. Lists have the order of the parts, which is the same for
+// equal states.
 struct InspectService::Wire {
   static void PutHolders(const Parts& parts, const DeviceId& id, wire::Device& out) {
     for (const ObjectKey& key : parts.claims.PodsOf(id)) {
@@ -46,6 +48,7 @@ struct InspectService::Wire {
       for (const HeldDevice& held : parts.claims.DevicesOf(key)) {
         if (held.device != id) continue;
         std::vector<ContainerUse> uses = held.uses;
+        // A Pod may hold a device that none of its containers sees: it is told without a container.
         if (uses.empty()) uses.emplace_back();
         for (const ContainerUse& use : uses) {
           wire::Holder& holder = *out.add_holders();
@@ -65,6 +68,7 @@ struct InspectService::Wire {
     const DeviceIdentity identity = IdentityOf(health.id, parts.keeper, parts.view);
     out.set_serial(identity.serial);
     out.set_model(identity.model);
+    // No report yet in this process's life; restored devices have a state and no age.
     out.set_report_age_millis(-1);
     if (const HealthCache::Entry* entry = parts.keeper.cache().Find(health.id)) {
       out.set_deadline_millis(Millis(entry->timeout.timeout));
@@ -120,6 +124,7 @@ struct InspectService::Wire {
   static StatusOr<wire::ExplainResponse> Explain(const Parts& parts,
                                                  const wire::ExplainRequest& request) {
     const ObjectKey key{request.namespace_(), request.pod()};
+    // By device: claims that share one name it once.
     std::set<DeviceId> ids;
     for (const HeldDevice& held : parts.claims.DevicesOf(key)) ids.insert(held.device);
     std::vector<Step> steps = parts.journal.StepsOf(key, {ids.begin(), ids.end()});
@@ -178,6 +183,7 @@ InspectService::~InspectService() = default;
 void InspectService::Changed() {
   if (watchers_.empty()) return;
   send_ = parts_.loop.After(Duration::zero(), [this] {
+    // One encoding for all watchers.
     const std::string snapshot = Wire::Devices(parts_).SerializeAsString();
     for (const auto& [id, watcher] : watchers_) watcher->Send(snapshot);
   });

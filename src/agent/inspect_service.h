@@ -19,6 +19,8 @@
 
 namespace galen::agent {
 
+// What GetStatus answers beyond what the parts tell. Troubles are sentences; none when nothing
+// hinders.
 struct AgentStatus {
   std::string version, node, role;
   WallTime started{};
@@ -26,6 +28,9 @@ struct AgentStatus {
   std::vector<std::string> troubles;
 };
 
+// The service galen.inspect.v1.Inspect. Every answer is made from the present when it is asked for;
+// nothing is cached. Whoever can connect to the socket may ask, so the socket's mode is the
+// permission.
 class InspectService {
  public:
   static constexpr std::size_t kWatchersMax = 64;  // more are refused
@@ -40,16 +45,19 @@ class InspectService {
     std::function<AgentStatus()> status;
   };
 
-  // Adds its methods to `dispatcher`.
+  // Adds its methods to `dispatcher`, which calls this for as long as it serves. Parts are lent.
   InspectService(Parts parts, rpc::Dispatcher& dispatcher);
   ~InspectService();
 
-  // Something that ListDevices tells may have changed: watchers get the newest.
+  // Something that ListDevices tells may have changed: watchers get the newest, once for all calls
+  // of one turn of the loop.
   void Changed();
 
  private:
   struct Wire;  // knows the messages
 
+  // The present first, then the newest after each change; what a slow reader misses in between is
+  // gone.
   void Watch(std::unique_ptr<rpc::StreamWriter> writer);
 
   Parts parts_;
@@ -58,9 +66,9 @@ class InspectService {
   Timer send_, sweep_;
 };
 
-// Serial and model as the driver told, else as its slices do.
+// Serial and model as the driver told, else as its slices do; "" where neither does.
 DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const ClusterView& view);
-// Every device that a driver spoke of or a Pod holds.
+// Every device that a driver spoke of or a Pod holds, worst first.
 std::vector<DeviceHealth> AllDevices(const HealthKeeper& keeper, const ClaimIndex& claims);
 
 }  // namespace galen::agent

@@ -24,6 +24,7 @@ std::vector<kube::DeviceUse> UsesOf(const NodeHealthInput& input, const DeviceId
 
 kube::NodeDevice DeviceOf(const NodeHealthInput& input, const DeviceHealth& health) {
   const EffectiveTimeout deadline = input.timeout_of(health.id);
+  // Rounded up: a deadline of less than a second must not read as none.
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(deadline.timeout).count();
   kube::NodeDevice device{.identity = input.identity_of(health.id),
                           .state = health.state,
@@ -39,6 +40,7 @@ kube::NodeDevice DeviceOf(const NodeHealthInput& input, const DeviceHealth& heal
 std::vector<kube::NodeDriver> DriversOf(const std::vector<DriverInfo>& drivers) {
   std::vector<kube::NodeDriver> entries;
   for (const DriverInfo& driver : drivers) {
+    // Sockets that have not said who they are cannot be listed by name.
     if (driver.name.empty()) continue;
     entries.push_back({.name = driver.name,
                        .endpoint = driver.endpoint,
@@ -51,6 +53,7 @@ std::vector<kube::NodeDriver> DriversOf(const std::vector<DriverInfo>& drivers) 
 }
 
 WantedCondition DriversConnected(const std::vector<DriverInfo>& drivers) {
+  // By driver: one connected instance of a rolling update is enough.
   std::map<std::string, bool> connected;
   for (const DriverInfo& driver : drivers) {
     if (!driver.name.empty()) connected[driver.name] |= driver.connected;
@@ -67,6 +70,8 @@ kube::Condition ConditionFor(const std::string& type, const WantedCondition& wan
                              const std::vector<kube::Condition>& before, WallTime now) {
   WallTime changed = now;
   for (const kube::Condition& condition : before) {
+    // The time of a condition is that of its status; another reason for the same status does not
+    // move it.
     const bool same = condition.type == type && condition.status == wanted.status;
     if (same) changed = condition.changed.value_or(changed);
   }

@@ -15,14 +15,17 @@
 
 namespace galen::agent {
 
+// Everything the object is made of. Lent parts (claims) live until NodeHealthOf returns.
 struct NodeHealthInput {
   std::string node;
   std::string version;
+  // "observer" or "manager".
   std::string role;
   WallTime started{};
   bool synced = false;  // the API's lists are known
   DegradedAs degraded = DegradedAs::kHealthy;
   std::vector<DeviceHealth> devices;
+  // Asked for each of `devices`, which include those that nobody reported but some Pod holds.
   std::function<EffectiveTimeout(const DeviceId& id)> timeout_of;
   std::function<DeviceIdentity(const DeviceId& id)> identity_of;
   const ClaimIndex* claims = nullptr;

@@ -6,6 +6,7 @@
 namespace galen::agent {
 namespace {
 
+// Attributes and capacities are most of a slice, and nobody here asks for them.
 StatusOr<SliceIdentities> DecodeIdentities(const Json& object) {
   ASSIGN_OR_RETURN(const kube::ResourceSlice slice, kube::DecodeSlice(object));
   SliceIdentities identities;
@@ -84,6 +85,7 @@ void NodeInformers::OnSomeSynced() {
 }
 
 void NodeInformers::IndexIdentities(const SliceIdentities* before, const SliceIdentities* after) {
+  // Taken out first: a device that moved from one slice to another comes in again by its own.
   if (before != nullptr) {
     for (const DeviceIdentity& device : before->devices) identities_.erase(device.id);
   }

@@ -23,18 +23,22 @@ struct SliceIdentities {
   bool operator==(const SliceIdentities&) const = default;
 };
 
-// Hears of changes, after the view shows them.
+// Hears of changes, from the loop, after the view shows them. Also of everything in a first list.
 class ClusterListener {
  public:
   virtual ~ClusterListener() = default;
-  // One of the two may be null: new, or gone.
+  // One of the two may be null: new, or gone. Both: changed, or replaced by another of its name
+  // (compare the uids).
   virtual void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) = 0;
   virtual void OnClaim(const ObjectKey& key) = 0;
+  // Serials or models of some devices may be others now.
   virtual void OnIdentities() = 0;
   // Every first list is known; once.
   virtual void OnSynced() = 0;
 };
 
+// Pods and slices are asked for by field selector (spec.nodeName); claims have no such field, so
+// all of them are watched. What is lent outlives it.
 class NodeInformers final : public ClusterView {
  public:
   NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client, const std::string& node,
@@ -42,7 +46,8 @@ class NodeInformers final : public ClusterView {
 
   void Start();
   bool synced() const { return pods_.synced() && claims_.synced() && slices_.synced(); }
-  // What hinders the watches right now, by kind; empty when nothing does.
+  // What hinders the watches right now, by kind; empty when nothing does. A trouble ends with the
+  // next object of its kind.
   std::vector<std::string> troubles() const;
 
   const kube::Pod* FindPod(const ObjectKey& key) const override { return pods_.Find(key); }

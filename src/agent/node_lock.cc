@@ -37,6 +37,8 @@ Status WriteOwnId(int fd, const std::string& path) {
 }  // namespace
 
 StatusOr<std::unique_ptr<NodeLock>> NodeLock::Take(const std::string& path) {
+  // Not truncated by opening: until the lock is ours the id in it is the holder's. Closed on exec,
+  // or a child would keep the lock.
   Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd) return ErrnoStatus(errno, "open " + path);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {

@@ -1,5 +1,6 @@
 // Sees to it that one agent runs per state directory: two would write one journal and contradict
-// each other on the Pods. The lock dies with its process, however that dies.
+// each other on the Pods. An flock(2), which dies with its process, however that dies; the file
+// stays. Held for as long as the object lives.
 #pragma once
 
 #include <memory>
@@ -12,8 +13,9 @@ namespace galen::agent {
 
 class NodeLock {
  public:
-  // Locks `path`, making it when it is missing, and writes our process id into it.
-  // AlreadyExists names the process that holds it.
+  // Locks `path`, making it when it is missing, and writes our process id into it. Never waits.
+  // AlreadyExists names the process that holds it; other errors are those of opening, locking or
+  // writing the file.
   static StatusOr<std::unique_ptr<NodeLock>> Take(const std::string& path);
 
  private:

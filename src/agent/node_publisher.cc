@@ -35,7 +35,10 @@ void NodePublisher::MarkDirty() {
 }
 
 void NodePublisher::Reconcile(Done done) {
+  // `again_` marks it when the time has come; until then no mark makes a request.
   if (edges_.loop.Now() < refused_until_) return done(OkStatus());
+  // First what the server shows: conditions keep their times over a restart of the agent, and an
+  // object that is right is not written.
   if (!shown_) {
     return Ask(Step::kRead, kube::Get(kube::kNodeDeviceHealths, "", node_), std::move(done));
   }
@@ -56,6 +59,7 @@ void NodePublisher::OnAnswer(Step step, const StatusOr<Json>& reply, Done done) 
   if (reply.ok()) {
     trouble_.clear();
     refusals_.Reset();
+    // The main resource is there now; its status is another write.
     if (step == Step::kCreate) return Apply(std::move(done));
     shown_ = std::move(sent_);
     return done(OkStatus());
@@ -102,6 +106,7 @@ void NodePublisher::Apply(Done done) {
 void NodePublisher::Refused(const Status& status, Done done) {
   shown_.reset();
   if (IsRetryable(status)) return done(status);
+  // An object that is missing is created, so a 404 that comes here is of the kind itself.
   const std::string why = status.code() == Code::kNotFound
                               ? "the cluster has no NodeDeviceHealth kind: apply its CRD"
                               : status.message();

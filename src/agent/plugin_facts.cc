@@ -14,6 +14,7 @@
 namespace galen::agent {
 namespace {
 
+// Kubernetes' limit on spec.driver of a ResourceSlice.
 constexpr std::size_t kDriverNameBytesMax = 63;
 
 // What a stranger wrote, fit for a log line.
@@ -21,6 +22,7 @@ std::string Shown(std::string_view text) {
   return CutText(Printable(ToValidUtf8(text.substr(0, 256))), 120);
 }
 
+// A stranger's list may be of any length.
 std::span<const std::string> VersionsOf(const PluginAnswer& answer) {
   return std::span(answer.versions).first(std::min(answer.versions.size(), kVersionsMax));
 }
@@ -56,6 +58,8 @@ Status CheckName(const std::string& name) {
   return OkStatus();
 }
 
+// By parts of the path, so that "/var/lib/kubelet2" is not inside "/var/lib/kubelet". The root
+// itself is not inside either.
 bool IsInside(const std::filesystem::path& path, const std::filesystem::path& root) {
   const auto [root_end, path_rest] =
       std::mismatch(root.begin(), root.end(), path.begin(), path.end());
@@ -70,6 +74,7 @@ Status CheckInside(const std::string& endpoint, const PluginRules& rules) {
   if (!IsInside(path, root)) {
     return InvalidArgument("endpoint {} is not inside {}", Shown(endpoint), rules.kubelet_root);
   }
+  // The parent, not the endpoint: its socket need not be there yet.
   ASSIGN_OR_RETURN(const std::string real_root, rules.real_path(root.string()));
   ASSIGN_OR_RETURN(const std::string real_parent, rules.real_path(path.parent_path().string()));
   if (!IsInside(std::filesystem::path(real_parent) / path.filename(), real_root)) {
@@ -80,6 +85,7 @@ Status CheckInside(const std::string& endpoint, const PluginRules& rules) {
 }
 
 Status CheckEndpoint(const std::string& endpoint, const PluginRules& rules) {
+  // The kubelet refuses the same: a relative path would mean another file in every process.
   if (!endpoint.starts_with('/')) {
     return InvalidArgument("endpoint \"{}\" is no absolute path", Shown(endpoint));
   }

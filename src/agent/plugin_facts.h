@@ -11,7 +11,7 @@
 
 namespace galen::agent {
 
-// The answer to GetInfo, as it came.
+// The answer to GetInfo (pluginregistration.PluginInfo), as it came: nothing in it is checked.
 struct PluginAnswer {
   std::string type;
   std::string name;
@@ -19,7 +19,9 @@ struct PluginAnswer {
   std::vector<std::string> versions;
 };
 
+// The services of dra/v1 (since Kubernetes 1.34) and dra/v1beta1; they differ in share_id only.
 enum class DraService { kV1, kV1Beta1 };
+// Those of dra-health/v1 (since 1.37) and v1alpha1; kNone: not advertised, so never asked for.
 enum class HealthService { kNone, kV1, kV1Alpha1 };
 std::string_view ToString(DraService service);     // "v1.DRAPlugin"
 std::string_view ToString(HealthService service);  // "v1", "v1alpha1", "none"

@@ -10,6 +10,7 @@
 namespace galen::agent {
 namespace {
 
+// The Pod is to say why in a few words, so of the chain of causes only the last is taken.
 Cause GoneCause(const std::string& driver, const Status& why) {
   // The last of the causes; which socket it was is in the log.
   const std::string& chain = why.message();
@@ -41,6 +42,7 @@ PluginManager::PluginManager(Edges edges, Options options)
 PluginManager::~PluginManager() = default;
 
 void PluginManager::OnSocketAdded(const std::string& path) {
+  // One that was left alone is not looked at again until its file is made anew.
   if (registrations_.size() >= kSocketsMax) {
     if (told_.First("sockets")) {
       edges_.log.Error("too many sockets in the registry, the rest is left alone",
@@ -52,11 +54,13 @@ void PluginManager::OnSocketAdded(const std::string& path) {
 }
 
 void PluginManager::OnSocketReplaced(const std::string& path) {
+  // First, so that the endpoint counts as free when the plugin answers.
   Supersede(path);
   Introduce(path);
 }
 
 void PluginManager::OnSocketRemoved(const std::string& path) {
+  // The registration as well: it would ask a socket that is not there.
   registrations_.erase(path);
   RemoveInstances([&](const Instance& i) { return i.socket == path; },
                   Unavailable("its registration socket was removed"));
@@ -67,6 +71,7 @@ void PluginManager::CallDriver(const std::string& driver, NodeCall call, std::st
                                std::function<void(StatusOr<std::string>)> done) {
   const auto it = drivers_.find(driver);
   if (it == drivers_.end() || it->second.authority == 0) {
+    // Later, as every answer comes: callers need not be ready for one within the call.
     return edges_.loop.Post([done = std::move(done), driver] {
       done(Unavailable("driver {} is not connected on this node", driver));
     });
@@ -104,6 +109,7 @@ std::vector<DriverInfo> PluginManager::drivers() const {
     }
   }
   for (const auto& [socket, registration] : registrations_) {
+    // A socket that is silent without trouble is somebody else's plugin, or has just appeared.
     if (known.contains(socket) || registration->trouble().empty()) continue;
     all.push_back({.socket = socket, .trouble = registration->trouble()});
   }
@@ -149,6 +155,7 @@ void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report
   instance.heard = edges_.loop.Now();
   instance.heard_wall = edges_.loop.WallNow();
   ++instance.reports;
+  // Every instance is listened to, so that an older one can step in at once; only one is believed.
   if (IsAuthority(link)) edges_.sink.OnReport(*decoded, instance.heard);
 }
 
@@ -204,6 +211,8 @@ void PluginManager::Supersede(const std::string& socket) {
 Status PluginManager::TakeIn(const std::string& socket, const PluginFacts& facts) {
   Driver& driver = drivers_[facts.driver];
   for (const auto& [number, instance] : driver.instances) {
+    // The same endpoint by another socket: the kubelet refuses that too. By the same socket it is
+    // the answer to a second try.
     if (instance.superseded || instance.link->facts().endpoint != facts.endpoint) continue;
     if (instance.socket == socket) return OkStatus();
     return AlreadyExists("endpoint {} is already registered for driver {} by {}", facts.endpoint,
@@ -229,6 +238,8 @@ void PluginManager::Elect(const std::string& name, const Status& why) {
   Driver& driver = drivers_.at(name);
   std::uint64_t newest = 0;
   for (const auto& [number, instance] : driver.instances) {
+    // Numbers rise, so the last one that is connected is the newest. Without any, nobody speaks:
+    // there is no use in a dead one.
     if (instance.link->up()) newest = number;
   }
   const std::uint64_t before = std::exchange(driver.authority, newest);
@@ -242,6 +253,7 @@ void PluginManager::Elect(const std::string& name, const Status& why) {
 void PluginManager::LetSpeak(const std::string& driver, Instance& instance, bool is_newer,
                              const Status& why) {
   edges_.sink.OnDriverConnected(driver);
+  // At once rather than at the devices' deadlines: no report will ever come.
   if (!instance.link->wants_health()) {
     return edges_.sink.OnDriverSilent(driver, NoHealthCause(driver));
   }

@@ -36,6 +36,7 @@ Status PluginWatcher::Start() {
 }
 
 void PluginWatcher::Scan() {
+  // Counted from the last look: a registry that is busy is not looked at twice.
   rescan_ = loop_.After(kRescanAfter, [this] { Scan(); });
   const StatusOr<std::vector<DirectoryEntry>> entries = directory_.Scan();
   if (!entries.ok()) {
@@ -55,8 +56,11 @@ void PluginWatcher::Compare(const std::vector<DirectoryEntry>& entries) {
   for (const DirectoryEntry& entry : entries) {
     if (IsWanted(entry)) found.emplace(entry.path, entry.stamp);
   }
+  // The new set stands before anyone is told, so a listener may cause another look.
   const std::map<std::string, std::uint64_t> before = std::exchange(sockets_, found);
   for (const auto& [path, stamp] : before) {
+    // Removals first, as in the kubelet's reconciler: a driver that moved to another name is not
+    // refused for its old one.
     if (!found.contains(path)) listener_.OnSocketRemoved(path);
   }
   for (const auto& [path, stamp] : found) {
@@ -73,6 +77,7 @@ bool PluginWatcher::IsWanted(const DirectoryEntry& entry) {
   if (entry.kind == DirectoryEntry::Kind::kDirectory) return false;
   const bool hidden = HasDotName(entry.path);
   if (entry.kind == DirectoryEntry::Kind::kSocket && !hidden) return true;
+  // Dot files are somebody's temporary ones, and not worth a word.
   if (!hidden && told_.First(entry.path)) {
     log_.Info("left alone in the registry: only sockets are plugins",
               {{"path", entry.path}, {"is", WhatItIs(entry.kind)}});

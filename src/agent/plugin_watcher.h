@@ -14,7 +14,8 @@
 
 namespace galen::agent {
 
-// Hears which registration sockets there are.
+// Hears which registration sockets there are. Called from the watcher's look, removals first; must
+// not destroy the watcher.
 class SocketListener {
  public:
   virtual ~SocketListener() = default;
@@ -32,9 +33,10 @@ class PluginWatcher {
   PluginWatcher(Loop& loop, Log& log, SocketDirectory& directory, SocketListener& listener)
       : loop_(loop), log_(log), directory_(directory), listener_(listener) {}
 
-  // The first look happens before this returns. An error means that only rescans will notice
-  // changes; the watcher goes on.
+  // Watches, and looks once before it returns: whoever registered before the agent is known then.
+  // An error means that only rescans will notice changes; the watcher goes on. Once.
   Status Start();
+  // Whether a look has ever succeeded, for readiness.
   bool scanned() const { return scanned_; }
 
  private:

@@ -24,12 +24,14 @@ std::optional<Json> ConditionPatch(std::string_view type, const Json& present,
                                    const WantedCondition& wanted, WallTime now) {
   const WantedCondition before{present["status"].AsString(), present["reason"].AsString(),
                                present["message"].AsString()};
+  // The time is not compared: that a state lasts is no news.
   if (before == wanted) return std::nullopt;
   const std::string& since = present["lastTransitionTime"].AsString();
   const bool kept = before.status == wanted.status && !since.empty();
   return ConditionJson(type, wanted, before, kept ? since : FormatRfc3339(now));
 }
 
+// Null when there is none, which reads as empty everywhere below.
 const Json& FindNamed(const Json& list, std::string_view member, std::string_view name) {
   static const Json kNone;
   for (const Json& item : list.items()) {
@@ -38,6 +40,7 @@ const Json& FindNamed(const Json& list, std::string_view member, std::string_vie
   return kNone;
 }
 
+// In the shape that the API server gives, so that both roles compare in one way.
 Json FindCondition(const kube::Pod& pod) {
   for (const kube::PodCondition& condition : pod.conditions) {
     if (condition.type != kube::kDevicesCondition) continue;
@@ -50,6 +53,7 @@ Json FindCondition(const kube::Pod& pod) {
   return {};
 }
 
+// In the order it is given: pod_status has sorted it.
 Json ResourceStatusJson(const std::vector<kube::ResourceStatus>& statuses) {
   Json list(Json::Array{});
   for (const kube::ResourceStatus& status : statuses) {
@@ -72,6 +76,7 @@ void PutAllocated(Json& status, const std::vector<kube::ResourceStatus>& wanted)
     if (!entry["name"].AsString().starts_with("claim:")) list.Append(entry);
   }
   auto& items = list.MutableItems();
+  // Ours and the device plugins' together, or the order would depend on who wrote first.
   std::sort(items.begin(), items.end(), [](const Json& a, const Json& b) {
     return a["name"].AsString() < b["name"].AsString();
   });
@@ -84,6 +89,8 @@ void PutAllocated(Json& status, const std::vector<kube::ResourceStatus>& wanted)
 
 Json RunningStatus(const kube::Pod& pod, const kube::Container& container, WallTime now) {
   const std::string time = FormatRfc3339(now);
+  // An init container has ended before the others run; a sidecar goes on, and so is shown as
+  // running.
   const bool init = container.kind == kube::Container::Kind::kInit;
   Json state = init ? Json::MakeObject({{"terminated", Json::MakeObject({{"exitCode", 0},
                                                                          {"reason", "Completed"},
@@ -100,6 +107,7 @@ Json RunningStatus(const kube::Pod& pod, const kube::Container& container, WallT
                            {"state", std::move(state)}});
 }
 
+// What already ran or ended is not made to run again.
 bool HasStarted(const Json& status) {
   return status["state"].Has("running") || status["state"].Has("terminated");
 }
@@ -115,6 +123,7 @@ Json ContainerStatuses(const Json& present, const kube::Pod& pod, const Wanted& 
     if (!include(container.kind)) continue;
     Json status = FindNamed(present, "name", container.name);
     if (running && !HasStarted(status)) {
+      // A container that is not running yet may have devices listed already.
       const Json allocated = status["allocatedResourcesStatus"];
       status = RunningStatus(pod, container, now);
       if (!allocated.is_null()) status["allocatedResourcesStatus"] = allocated;
@@ -129,8 +138,10 @@ Json ContainerStatuses(const Json& present, const kube::Pod& pod, const Wanted& 
 
 void PutRunning(Json& status, const Json& present, WallTime now) {
   const std::string& phase = present["phase"].AsString();
+  // A phase never goes back from an end.
   if (phase.empty() || phase == "Pending" || phase == "Unknown") status["phase"] = "Running";
   if (present["startTime"].AsString().empty()) status["startTime"] = FormatRfc3339(now);
+  // What a kubelet sets for a Pod that runs; a rollout or a Service waits for them.
   for (const std::string_view type :
        {"PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"}) {
     const Json& before = FindNamed(present["conditions"], "type", type);
@@ -142,6 +153,7 @@ void PutRunning(Json& status, const Json& present, WallTime now) {
 }
 
 void PutList(Json& status, const Json& present, std::string_view member, Json list) {
+  // An absent list and an empty one are the same; writing one for the other would go on for ever.
   if (list.items().empty() && present[member].is_null()) return;
   if (list != present[member]) status[member] = std::move(list);
 }
@@ -149,12 +161,15 @@ void PutList(Json& status, const Json& present, std::string_view member, Json li
 std::optional<Json> Finish(const kube::Pod& pod, Json metadata, Json status) {
   const bool nothing = metadata.is_null() && status.is_null();
   if (nothing) return std::nullopt;
+  // The API server refuses a patch whose uid is not the object's (409): a new Pod of the name is
+  // never told of the old one's devices.
   metadata["uid"] = pod.meta.uid;
   Json patch = Json::MakeObject({{"metadata", std::move(metadata)}});
   if (!status.is_null()) patch["status"] = std::move(status);
   return patch;
 }
 
+// An ended Pod keeps its containers as they are; only its devices may still change.
 bool IsTerminal(const kube::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
 }  // namespace
@@ -174,6 +189,7 @@ std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& w
 
 bool SaysAll(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running) {
   if (running && !IsTerminal(pod)) {
+    // Ephemeral containers are nobody's here: they are counted as if they were shown.
     const std::size_t shown = pod.statuses.size() + pod.init_statuses.size();
     const auto ephemeral =
         std::count_if(pod.containers.begin(), pod.containers.end(),
@@ -220,6 +236,7 @@ std::optional<Json> WholePatch(const Json& object, const kube::Pod& pod,
       ContainerStatuses(present["initContainerStatuses"], pod, wanted ? wanted->init : none, runs,
                         now, [](Kind k) { return k == Kind::kInit || k == Kind::kSidecar; }));
   std::optional<Json> patch = Finish(pod, std::move(metadata), std::move(status));
+  // Lists are replaced as a whole, so a write in between must make this one fail.
   if (patch) (*patch)["metadata"]["resourceVersion"] = object["metadata"]["resourceVersion"];
   return patch;
 }

@@ -41,13 +41,17 @@ void PodPublisher::Forget(const ObjectKey& pod) {
 
 void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
   const kube::Pod* pod = edges_.view.FindPod(key);
+  // Gone since it was marked.
   if (pod == nullptr) return done(OkStatus());
+  // Not a failure of this Pod: its own backoff stays short for when the server is back.
   if (const Duration away = away_until_ - edges_.loop.Now(); away > Duration::zero()) {
     LookLater(key, away);
     return done(OkStatus());
   }
   const std::optional<WantedPodStatus> wanted = WantedOf(key);
   if (options_.manager) {
+    // The informer's Pod answers most looks without a request; only what is to be written needs the
+    // server's version of the lists.
     if (SaysAll(*pod, wanted, options_.runs(*pod))) return WriteOrRest(*pod, std::nullopt, done);
     return ReadThenWrite(*pod, std::move(done));
   }
@@ -67,6 +71,7 @@ void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
           return done(object.status().code() == Code::kNotFound ? OkStatus() : object.status());
         }
         const StatusOr<kube::Pod> fresh = kube::DecodePod(*object);
+        // Another Pod has the name now; its own arrival marks it.
         if (!fresh.ok() || fresh->meta.uid != uid) return done(OkStatus());
         WriteOrRest(*fresh,
                     WholePatch(*object, *fresh, WantedOf(key), options_.runs(*fresh),
@@ -78,6 +83,8 @@ void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
 void PodPublisher::WriteOrRest(const kube::Pod& pod, const std::optional<Json>& patch, Done done) {
   const auto it = records_.find(pod.meta.key);
   if (!patch) {
+    // It says it already, perhaps written by an agent before this one: there is no delay to
+    // measure.
     if (it != records_.end()) it->second.expected.clear();
     return done(OkStatus());
   }
@@ -104,6 +111,7 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Findings& written, const
   edges_.metrics.Add(metric::kApiWrites,
                      {{"kind", "Pod"}, {"result", status.ok() ? "ok" : "error"}});
   NoteReply(status);
+  // The Pod went while it was written.
   if (status.code() == Code::kNotFound) return done(OkStatus());
   if (!status.ok() && !IsRetryable(status)) {
     edges_.log.Error("Pod status refused, asked again later",
@@ -111,12 +119,14 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Findings& written, const
     LookLater(pod.meta.key, kRefusedAgain);
     return done(OkStatus());
   }
+  // The queue looks again, later and later: at the Pod as it is then, not at this patch.
   if (!status.ok()) return done(status);
   const auto record = records_.find(pod.meta.key);
   for (const auto& [id, health] : written) {
     if (record != records_.end()) {
       auto& expected = record->second.expected;
       const auto it = expected.find(id);
+      // What changed while the write was under way is still to be told.
       if (it != expected.end() && it->second == health) expected.erase(it);
     }
     const Duration after_sign = std::max(edges_.loop.WallNow() - health.since, Duration::zero());
@@ -137,11 +147,13 @@ std::optional<WantedPodStatus> PodPublisher::WantedOf(const ObjectKey& key) cons
 
 Duration PodPublisher::TakeTurn(Record& record) {
   const Time now = edges_.loop.Now();
+  // A token bucket: kBurst writes at once, then one each kRefill.
   const double earned =
       std::chrono::duration<double>(now - record.refilled) / std::chrono::duration<double>(kRefill);
   record.turns = std::min<double>(kBurst, record.turns + earned);
   record.refilled = now;
   if (record.turns < 1) {
+    // Rounded up, or the look would come just before the turn is earned.
     return std::chrono::duration_cast<Duration>((1 - record.turns) *
                                                 std::chrono::duration<double>(kRefill)) +
            std::chrono::milliseconds(1);
@@ -151,6 +163,7 @@ Duration PodPublisher::TakeTurn(Record& record) {
 }
 
 void PodPublisher::NoteReply(const Status& status) {
+  // A conflict, like any refusal, is the word of a server that is there.
   const bool conflict = status.code() == Code::kAborted;
   if (!IsRetryable(status) || conflict) return outage_.Reset();
   // Of many calls that fail together the first counts.

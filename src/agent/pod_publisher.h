@@ -19,17 +19,21 @@
 
 namespace galen::agent {
 
+// An observer writes the annotation and the condition, a manager also allocatedResourcesStatus and,
+// for its virtual node, that containers run. Of what the kubelet owns an observer writes nothing:
+// it would be overwritten.
 class PodPublisher {
  public:
-  // A Pod whose device flaps is written this often at most; the last word is always written.
+  // A Pod whose device flaps is written this often at most: a burst, then one write each kRefill;
+  // the last word is always written.
   static constexpr int kBurst = 20;
   static constexpr Duration kRefill = std::chrono::milliseconds(100);
   // While the server is away all Pods wait together: each flap of a device would be a try
   // otherwise.
   static constexpr BackoffPolicy kOutage{.first = std::chrono::milliseconds(50),
                                          .most = std::chrono::seconds(5)};
-  // A server that refuses our patch for good is asked again this late: its mind may change, by
-  // an operator's hand.
+  // A server that refuses our patch for good (no permission, a webhook) is asked again this late:
+  // its mind may change, by an operator's hand.
   static constexpr Duration kRefusedAgain = std::chrono::minutes(1);
 
   struct Edges {
@@ -41,6 +45,7 @@ class PodPublisher {
     const ClusterView& view;
     const ClaimIndex& index;
   };
+  // Callbacks run on the loop, while a Pod is looked at; they must not destroy the publisher.
   struct Options {
     bool manager = false;
     DegradedAs degraded = DegradedAs::kHealthy;
@@ -54,29 +59,37 @@ class PodPublisher {
 
   PodPublisher(Edges edges, Options options);
 
-  // Nothing is written before this: what is not known yet must not be published as absent.
+  // Nothing is written before this: what is not known yet must not be published as absent. Marks
+  // that came before are not kept; whoever opens marks every Pod.
   void Open();
   // Asks for a look. Cheap; merges with one that is asked for already.
   void MarkDirty(const ObjectKey& pod);
-  // A change that the Pod is to be told; its delay is measured when it was.
+  // A change that the Pod is to be told; its delay is measured, and on_told called, when a write or
+  // a look shows that it is. A later change of the same device takes its place.
   void Expect(const ObjectKey& pod, const DeviceHealth& health);
-  // The Pod is gone.
+  // The Pod is gone, or another has its name: what it was to be told is dropped. A write under way
+  // ends by itself, and fits only the old one.
   void Forget(const ObjectKey& pod);
 
-  // Whether every Pod says what it should, as far as we know.
+  // Whether every Pod says what it should, as far as we know; what waits for its turn or for the
+  // server is not idle.
   bool idle() const { return queue_.idle() && later_.empty(); }
+  // Patches sent since the start, whatever became of them.
   std::uint64_t writes() const { return writes_; }
 
  private:
   using Done = WorkQueue<ObjectKey>::Done;
   using Findings = std::map<DeviceId, DeviceHealth>;
+  // For Pods that have something to be told, or were written lately.
   struct Record {
     Findings expected;  // changes that the Pod does not tell yet
     double turns = kBurst;
     Time refilled{};
   };
 
+  // One look at one Pod. The queue never runs two for the same Pod.
   void Reconcile(const ObjectKey& key, Done done);
+  // Manager: the server's own version first, because lists are replaced as a whole.
   void ReadThenWrite(const kube::Pod& pod, Done done);
   void WriteOrRest(const kube::Pod& pod, const std::optional<Json>& patch, Done done);
   void Write(const kube::Pod& pod, const Json& patch, Done done);
@@ -85,6 +98,7 @@ class PodPublisher {
   // How long the Pod has to wait for its next write; takes the right to one when zero.
   Duration TakeTurn(Record& record);
   void LookLater(const ObjectKey& key, Duration delay);
+  // What an answer says of the server, not of the Pod.
   void NoteReply(const Status& status);
 
   Edges edges_;
@@ -92,6 +106,7 @@ class PodPublisher {
   bool open_ = false;
   std::uint64_t writes_ = 0;
   Backoff outage_{kOutage};
+  // No Pod is written before this; see kOutage.
   Time away_until_{};
   std::map<ObjectKey, Record> records_;
   std::map<ObjectKey, Timer> later_;  // Pods that are looked at again without a new mark

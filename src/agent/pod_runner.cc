@@ -38,15 +38,18 @@ bool PodRunner::Runs(const kube::Pod& pod) const {
 
 void PodRunner::Reconcile(const PodRef& ref, Done done) {
   const kube::Pod* pod = edges_.view.FindPod(ref.key);
+  // Of the checkpoint's Pods those that are still there come by their names as well.
   if (ref.key.name.empty()) {
     bool present = false;
     edges_.view.ForEachPod([&](const kube::Pod& p) { present |= p.meta.uid == ref.uid; });
     if (present) return done(OkStatus());
   }
+  // Gone, perhaps with another of its name in its place: only the claims are left.
   if (pod == nullptr || pod->meta.uid != ref.uid) return Release(ref, std::move(done), {});
   if (pod->meta.deleted) {
     return Release(ref, done, [this, ref, done] { Delete(ref, done); });
   }
+  // As the kubelet: claims go when the Pod has ended, not when it is deleted.
   if (IsTerminal(*pod)) return Release(ref, std::move(done), {});
   Run(*pod, std::move(done));
 }
@@ -64,6 +67,7 @@ void PodRunner::Run(const kube::Pod& pod, Done done) {
       return done(OkStatus());
     }
     edges_.events.Tell(ref, "prepare",
+                       // The kubelet's own reason, so that tools that know it find ours.
                        {true, "FailedPrepareDynamicResources",
                         CutText("Failed to prepare dynamic resources: " + status.message(),
                                 kube::kEventMessageBytesMax)});
@@ -83,6 +87,7 @@ void PodRunner::Release(const PodRef& ref, Done done, std::function<void()> next
 
 void PodRunner::Delete(const PodRef& ref, Done done) {
   calls_[ref] = edges_.client.Do(
+      // Only after its claims are let go of: a Pod that is no more protects no device.
       kube::Delete(kube::kPods, ref.key.ns, ref.key.name, {.grace_seconds = 0, .uid = ref.uid}),
       [this, ref, done](const StatusOr<Json>& reply) {
         calls_.erase(ref);

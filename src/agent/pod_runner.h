@@ -32,26 +32,35 @@ class PodRunner {
     ClaimPreparer& preparer;
     EventPublisher& events;
   };
-  // The Pod's claims have become ready: its containers may be shown as running.
+  // The Pod's claims have become ready: its containers may be shown as running. Repeated at each
+  // look of a Pod that runs.
   using OnReady = std::function<void(const ObjectKey& pod)>;
 
   PodRunner(Edges edges, OnReady on_ready);
 
-  // Every first list is known: now also what the checkpoint remembers of Pods that are gone.
+  // Every first list is known: now Pods are looked at, also those that are gone and that only the
+  // checkpoint remembers. Marks before it are dropped, since it marks every Pod.
   void Open();
+  // Asks for a look. A Pod of which only the uid is known (no name) is one of the checkpoint's.
   void MarkDirty(const PodRef& pod);
+  // Whether its containers are to be shown as running: not deleted, not ended, and every claim
+  // ready.
   bool Runs(const kube::Pod& pod) const;
 
  private:
   using Done = WorkQueue<PodRef>::Done;
 
   void Reconcile(const PodRef& ref, Done done);
+  // Prepares what is not ready; tells when all is.
   void Run(const kube::Pod& pod, Done done);
+  // Lets go of the Pod's claims, then goes on with `next`, if any.
   void Release(const PodRef& ref, Done done, std::function<void()> next);
   void Delete(const PodRef& ref, Done done);
 
   Edges edges_;
   const OnReady on_ready_;
+  // Before the lists are known every Pod would look as if it were gone, and its claims be let go
+  // of.
   bool open_ = false;
   std::map<PodRef, std::unique_ptr<net::HttpCall>> calls_;
   WorkQueue<PodRef> queue_;

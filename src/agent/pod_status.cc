@@ -22,6 +22,7 @@ std::string NameOf(const DeviceId& id, const std::map<std::string, int>& uses_of
 }
 
 std::string PieceOf(const DeviceHealth& health, const std::map<std::string, int>& uses_of_name) {
+  // One long sentence must not push all other devices out.
   return CutText(NameOf(health.id, uses_of_name) + " " + Sentence(health),
                  kCauseMessageBytesMax + 160);
 }
@@ -30,6 +31,7 @@ kube::ResourceHealth ResourceOf(const HeldDevice& held, const DeviceHealth& heal
                                 DegradedAs degraded) {
   return {.resource_id = held.resource_id,
           .health = std::string(KubernetesHealth(health.state, degraded)),
+          // An empty message is left out when it is written: the API server refuses an empty one.
           .message = CutText(health.cause.message, kStatusMessageBytesMax)};
 }
 
@@ -81,6 +83,7 @@ std::string AnnotationOf(const std::vector<DeviceHealth>& findings) {
   for (const DeviceHealth& health : findings) {
     const std::string piece = PieceOf(health, uses_of_name);
     const bool last = told + 1 == findings.size();
+    // The last piece needs no room for a count behind it.
     const std::size_t room = kAnnotationBytesMax - (last ? 0 : kCountBytesMax);
     if (text.size() + 2 + piece.size() > room) break;
     text += (told++ == 0 ? "" : "; ") + piece;
@@ -104,6 +107,7 @@ std::string_view KubernetesHealth(HealthState state, DegradedAs degraded) {
 }
 
 WantedCondition ConditionOf(const std::vector<DeviceHealth>& findings, DegradedAs degraded) {
+  // The first that Kubernetes is told this health of: findings come worst first.
   const auto worst_as = [&](std::string_view health) {
     return std::find_if(findings.begin(), findings.end(), [&](const DeviceHealth& finding) {
       return KubernetesHealth(finding.state, degraded) == health;

@@ -1,4 +1,5 @@
-// The real directory of registration sockets: inotify for the hint, lstat for the truth.
+// The real directory of registration sockets: inotify for the hint, lstat for the truth. Belongs to
+// the agent's loop, which it borrows; calls block shortly.
 #pragma once
 
 #include <memory>

@@ -7,6 +7,7 @@
 namespace galen::agent {
 namespace {
 
+// Rises when an older agent could not read the file rightly.
 constexpr int kVersion = 1;
 
 template <typename Strings>
@@ -61,6 +62,7 @@ Status PreparedClaims::Load() {
   }
   for (const Json& item : (*file)["claims"].items()) {
     PreparedClaim claim = ClaimOf(item);
+    // Past the bound nobody of ours has written: what is there is not trusted to fit into memory.
     if (!claim.uid.empty() && !full()) claims_.emplace(claim.uid, std::move(claim));
   }
   return OkStatus();

@@ -14,7 +14,8 @@
 
 namespace galen::agent {
 
-// What a driver answered for one device.
+// What a driver answered for one device. The first CDI id is the device's resourceID on the Pod;
+// none is allowed.
 struct PreparedDevice {
   DeviceId device;
   std::string share_id;
@@ -33,6 +34,8 @@ struct PreparedClaim {
   bool operator==(const PreparedClaim&) const = default;
 };
 
+// Kept in memory as a whole and written as a whole; docs/formats/claims.md describes the file. What
+// is lent outlives it.
 class PreparedClaims final : public PreparedDevices {
  public:
   // One page a claim at most; 256 claims fill a large node.
@@ -40,14 +43,17 @@ class PreparedClaims final : public PreparedDevices {
 
   PreparedClaims(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-  // A checkpoint that cannot be read is set aside as PATH.corrupt and the error says so: the
-  // claims of Pods that are still there are prepared again anyway.
+  // Once, before anything else. A file that is missing is an empty checkpoint. One that cannot be
+  // read is set aside as PATH.corrupt and DataLoss says so; the claims of Pods that are still there
+  // are prepared again anyway.
   Status Load();
   // Writes everything down. On an error nothing was changed on disk.
   Status Save();
 
+  // nullptr when it is not known. The pointer holds until the claim is removed.
   PreparedClaim* Find(const std::string& uid);
-  // REQUIRES: fewer than kClaimsMax, or the claim is known.
+  // The claim of that uid, made if it is not there; in memory until Save. REQUIRES: fewer than
+  // kClaimsMax, or the claim is known.
   PreparedClaim& Add(const ObjectKey& key, const std::string& uid);
   void Remove(const std::string& uid) { claims_.erase(uid); }
   bool full() const { return claims_.size() >= kClaimsMax; }

@@ -54,6 +54,7 @@ void Registration::OnInfo(StatusOr<PluginAnswer> answer) {
 void Registration::Conclude(const PluginAnswer& answer) {
   if (answer.type != kDraPluginType) {
     // Somebody else's plugin. Not a fault, so nothing is said and nothing tried again.
+    // The code is a mark for Notify: concluded, but not taken in.
     return Notify(Unimplemented("no handler for plugin type {}",
                                 CutText(Printable(ToValidUtf8(answer.type)), 64)));
   }
@@ -65,9 +66,12 @@ void Registration::Notify(const Status& outcome) {
   const auto conclude = [this, outcome](const Status& told) {
     if (outcome.code() == Code::kUnimplemented) return Rest();
     if (!outcome.ok()) return TryLater(outcome);
+    // A driver that did not hear that it is registered may wait for it; taking it in again changes
+    // nothing.
     if (!told.ok()) return TryLater(Annotate(told, "NotifyRegistrationStatus"));
     Rest();
   };
+  // Beside a kubelet only the kubelet may tell the plugin: two answers would contradict each other.
   if (!options_.notify) return conclude(OkStatus());
   pluginregistration::RegistrationStatus status;
   status.set_plugin_registered(outcome.ok());
@@ -87,6 +91,7 @@ void Registration::Rest() {
 
 void Registration::TryLater(const Status& why) {
   session_.Close();
+  // A plugin that is refused for the same reason every two minutes is one line.
   if (std::exchange(trouble_, why.message()) != why.message()) {
     edges_.log.Warning("plugin does not register",
                        {{"socket", options_.socket}, {"error", why.message()}});
@@ -95,6 +100,7 @@ void Registration::TryLater(const Status& why) {
 }
 
 void Registration::Then(std::function<void()> next) {
+  // There is never more than one next step, so one timer serves them all.
   timer_ = edges_.loop.After(Duration::zero(), std::move(next));
 }
 

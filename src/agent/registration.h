@@ -16,15 +16,21 @@
 
 namespace galen::agent {
 
+// One plugin, one socket, one try at a time. As the kubelet is: a fresh connection for each try,
+// closed when it is concluded. Once it has concluded well it rests; a socket that is made again
+// gets a new Registration. Destroying it ends whatever is under way, in silence.
 class Registration {
  public:
-  // As the kubelet's: its own answers in well under a second on a loaded node.
+  // As the kubelet's (pluginmanager: 1 s for GetInfo, 10 s to dial, 5 s to notify): its own answers
+  // in well under a second on a loaded node.
   static constexpr Duration kGetInfoTimeout = std::chrono::seconds(1);
   static constexpr Duration kDialTimeout = std::chrono::seconds(10);
   static constexpr Duration kNotifyTimeout = std::chrono::seconds(5);
+  // The kubelet's own: half a second, doubling to about two minutes.
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(500),
                                           .most = std::chrono::minutes(2)};
 
+  // `rules` judge what the plugin answers; see plugin_facts.
   struct Options {
     std::string socket;
     PluginRules rules;
@@ -36,16 +42,19 @@ class Registration {
     Log& log;
     net::Dialer& dialer;
   };
-  // Takes the driver in, or says why not; asked again after a refusal, with backoff.
+  // Takes the driver in, or says why not; asked again after a refusal, with backoff. Runs on the
+  // loop; must not destroy this Registration.
   using OnFacts = std::function<Status(const PluginFacts& facts)>;
 
   Registration(Edges edges, Options options, OnFacts on_facts);
 
   void Start() { Dial(); }
-  // What hinders, in words; "" when nothing does.
+  // What hinders, in words; "" when nothing does, also for a plugin that is no DRA driver.
   const std::string& trouble() const { return trouble_; }
 
  private:
+  // What one try holds: gone as soon as it is concluded, so that a plugin sees no idle connection
+  // of ours.
   struct Session {
     std::unique_ptr<net::Connection> connection;
     std::unique_ptr<rpc::Channel> channel;
@@ -64,6 +73,7 @@ class Registration {
   void OnInfo(StatusOr<PluginAnswer> answer);
   void Conclude(const PluginAnswer& answer);
   void Notify(const Status& outcome);
+  // Concluded: nothing more is asked on this socket.
   void Rest();
   void TryLater(const Status& why);
   // Runs `next` from the loop: what is on the stack may belong to the session that it ends.

@@ -12,7 +12,8 @@
 
 namespace galen::agent {
 
-// What a driver told of a device beyond its health; each "" when it did not.
+// What a driver told of a device beyond its health; each "" when it did not. Only drivers made with
+// Galen's own SDK tell any.
 struct DeviceFacts {
   std::string serial;
   std::string model;
@@ -21,7 +22,8 @@ struct DeviceFacts {
   bool operator==(const DeviceFacts&) const = default;
 };
 
-// What was wrong with a report, counted; the rest of it was taken.
+// What was wrong with a report, counted; the rest of it was taken. For the log and the metrics: no
+// fault of one device costs another its word.
 struct ReportFaults {
   std::size_t invalid = 0;            // devices left out: names that Kubernetes would not take
   std::size_t repeated = 0;           // devices named twice: the last word counts
@@ -36,6 +38,8 @@ struct ReportFaults {
   }
 };
 
+// A report as values that may be kept and shown: every id is valid, every text printable and
+// bounded, every share from 0 to 1.
 struct DecodedReport {
   // `since` of a device is the time of its sign; the epoch when the driver gave none.
   HealthReport report;
@@ -43,7 +47,9 @@ struct DecodedReport {
   ReportFaults faults;
 };
 
-inline constexpr std::size_t kDevicesPerReportMax = 4096;  // at the limit: the rest is counted
+// At the limit the rest is counted and left out: 4096 devices is what one message of 4 MiB can hold
+// with a kilobyte each.
+inline constexpr std::size_t kDevicesPerReportMax = 4096;
 inline constexpr std::size_t kReportedMessageBytesMax =
     1024;                                          // as Kubernetes' ResourceHealth.message
 inline constexpr std::size_t kFactBytesMax = 128;  // serial, model, code, value, …

@@ -16,21 +16,24 @@ struct DirectoryEntry {
   enum class Kind { kSocket, kDirectory, kSymlink, kOther };
   std::string path;
   Kind kind = Kind::kOther;
+  // Opaque: only to be compared with an earlier one of the same path.
   std::uint64_t stamp = 0;
 
   bool operator==(const DirectoryEntry&) const = default;
 };
 
+// Hints may be lost, come twice or come for nothing; Scan tells the truth.
 class SocketDirectory {
  public:
   virtual ~SocketDirectory() = default;
 
-  // Calls `on_change` whenever something below the directory may have changed.
+  // Calls `on_change`, from the loop, whenever something below the directory may have changed, for
+  // as long as this lives. An error: there will be no hints, only Scan.
   virtual Status Watch(std::function<void()> on_change) = 0;
-  // Everything below the directory, recursively, symlinks not followed; in order of path.
-  // A directory that does not exist is empty.
+  // Everything below the directory, recursively, symlinks not followed; in order of path. A
+  // directory that does not exist is empty. An error means "could not look", never "nothing there".
   virtual StatusOr<std::vector<DirectoryEntry>> Scan() = 0;
-  // `path` without symlinks, "." and "..".
+  // `path` without symlinks, "." and ".."; an error when it does not exist.
   virtual StatusOr<std::string> RealPath(const std::string& path) = 0;
 };
 

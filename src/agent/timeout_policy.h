@@ -16,6 +16,7 @@ enum class TimeoutSource { kDefault, kDriver, kConfig };
 std::string_view ToString(TimeoutSource source);  // "default", "driver", "config"
 
 // An operator's word on some devices; an empty part stands for all.
+// Without any part it is a rule for every device.
 struct TimeoutRule {
   std::string driver;
   std::string pool;
@@ -34,9 +35,12 @@ struct EffectiveTimeout {
 
 // Longer than any driver needs between two reports; silence must end some day.
 inline constexpr Duration kTimeoutMax = std::chrono::hours(24);
+// Below it a loaded node alone would make devices Unknown.
 inline constexpr Duration kTimeoutLeast = std::chrono::milliseconds(100);
 
-// Of the rules that fit, the one that names most parts decides; of equals, the last.
+// Of the rules that fit, the one that names most parts decides; of equals, the last. A driver's
+// wish is clamped to kTimeoutLeast and kTimeoutMax; an operator's rule was checked when the
+// configuration was read.
 EffectiveTimeout TimeoutOf(const std::vector<TimeoutRule>& rules, const DeviceId& device,
                            std::optional<Duration> asked_by_driver);
 

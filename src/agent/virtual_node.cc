@@ -9,6 +9,7 @@
 namespace galen::agent {
 namespace {
 
+// Where the node controller looks for it.
 constexpr std::string_view kLeaseNamespace = "kube-node-lease";
 constexpr std::string_view kFieldManager = "galen-agent";
 
@@ -16,6 +17,7 @@ kube::PatchOptions Apply(const std::string& subresource) {
   return {.subresource = subresource, .field_manager = std::string(kFieldManager), .force = true};
 }
 
+// Labelled as virtual, so that DaemonSets and people can tell it from a node with a kubelet.
 Json NodeObject(const std::string& node) {
   return Json::MakeObject(
       {{"apiVersion", "v1"},
@@ -28,6 +30,8 @@ Json NodeObject(const std::string& node) {
 }
 
 Json NodeStatus(const std::string& node, const std::string& version, int pods_max, WallTime now) {
+  // Pods and nothing else: what matters on this node are devices, which the scheduler counts by
+  // claims.
   const Json capacity = Json::MakeObject({{"pods", std::to_string(pods_max)}});
   Json ready = Json::MakeObject({{"type", "Ready"},
                                  {"status", "True"},
@@ -84,6 +88,7 @@ void VirtualNode::SetStatus() {
   const Json object = NodeStatus(node_, version_, kPodsMax, edges_.loop.WallNow());
   Ask(kube::Patch(kube::kNodes, "", node_, kube::PatchType::kApply, object, Apply("status")),
       "Node", [this](const Status& status) {
+        // From the beginning: the Node may have been removed in between.
         if (!status.ok()) return TryLater(status, &VirtualNode::Register);
         registered_ = true;
         edges_.log.Info("virtual node is registered", {{"node", node_}});

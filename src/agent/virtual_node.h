@@ -13,11 +13,15 @@
 
 namespace galen::agent {
 
+// All writes are server-side applies with force, so each can be repeated. Never gives up: a node
+// that is not renewed loses its Pods.
 class VirtualNode {
  public:
-  // As a kubelet's: four missed renewals are a node that is gone.
+  // As a kubelet's (lease of 40 s, renewed each 10 s): four missed renewals are a node that is
+  // gone.
   static constexpr Duration kRenewEvery = std::chrono::seconds(10);
   static constexpr int kLeaseSeconds = 40;
+  // The kubelet's default of maxPods; the only capacity that the node has.
   static constexpr int kPodsMax = 110;
 
   struct Edges {
@@ -31,11 +35,14 @@ class VirtualNode {
   VirtualNode(Edges edges, std::string node, std::string version);
 
   void Start() { Register(); }
+  // Whether the Node was written and said to be Ready, ever.
   bool registered() const { return registered_; }
-  // What hinders; "" when nothing does.
+  // What hinders; "" when nothing does. A lease that cannot be renewed is one: four times in a row,
+  // and the node counts as gone.
   const std::string& trouble() const { return trouble_; }
 
  private:
+  // Register, SetStatus, Renew: in this order, Renew for ever. One call is under way at a time.
   void Register();
   void SetStatus();
   void Renew();

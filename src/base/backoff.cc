@@ -11,6 +11,7 @@ Duration Backoff::Next(Random& random) {
     whole = whole > policy_.most / 2 ? policy_.most : whole * 2;
   }
   ++failures_;
+  // Only the upper half is drawn, see the header; a delay of almost nothing would be no backoff.
   const Duration half = whole / 2;
   return half + std::chrono::duration_cast<Duration>((whole - half) * random.Fraction());
 }

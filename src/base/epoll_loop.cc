@@ -19,9 +19,13 @@ namespace galen {
 namespace {
 
 // What epoll carries for our own two descriptors; watches count from the next number on.
+// Numbers, not pointers: an event that epoll has handed out already may name a watch that an
+// earlier callback of the same turn has ended, and a number can be looked up safely.
 constexpr std::uint64_t kMailboxId = 0;
 constexpr std::uint64_t kTimerId = 1;
 constexpr std::uint64_t kFirstWatchId = 2;
+// What one turn takes from epoll. The rest is level-triggered and comes in the next turn, after the
+// mailbox and the timers have had theirs.
 constexpr std::size_t kEventsPerTurnMax = 64;
 
 std::uint32_t ToEpoll(Readiness interest) {
@@ -61,6 +65,7 @@ struct EpollLoop::Impl {
 
   ~Impl();
 
+  // These are called by Run's thread, but for Wake.
   void Wake();
   void RunPosted();
   void RunDue();
@@ -73,15 +78,19 @@ struct EpollLoop::Impl {
   Fd epoll;
   Fd mailbox;  // readable when something was posted while the loop slept
   Fd clock;    // readable when the first timer is due
+  // What the clock is set to, so that a turn that changes no first timer makes no system call.
   Time armed = Time::max();
 
+  // The only state that threads share: the mailbox, and whether its owner must be woken.
   Mutex mu;
   std::deque<Task> posted GALEN_GUARDED_BY(mu);
   bool asleep GALEN_GUARDED_BY(mu) = false;
   std::atomic<bool> stop = false;
 
   std::deque<Task> batch;  // taken from the mailbox, not run yet
+  // By time, then by the order of asking; the number makes each key unique.
   std::map<TimerKey, Task> timers;
+  // By pointer, so that `running` stays valid while a callback adds and ends watches.
   std::map<std::uint64_t, std::unique_ptr<Watch>> watches;
   std::uint64_t next_timer = 0;
   std::uint64_t next_watch = kFirstWatchId;
@@ -104,6 +113,7 @@ class EpollLoop::Impl::TimerEntry final : public Timer::Entry {
 class EpollLoop::Impl::WatchEntry final : public FdWatch::Entry {
  public:
   WatchEntry(Impl& loop, std::uint64_t id, int fd) : loop_(loop), id_(id), fd_(fd) {}
+  // An entry goes before its loop does; see FdWatch.
   ~WatchEntry() override { loop_.Forget(id_); }
 
   void SetInterest(Readiness interest) override {
@@ -129,6 +139,7 @@ EpollLoop::Impl::~Impl() {
   } while (!rest.empty() || !timers.empty());
 }
 
+// An eventfd write costs a system call, so it is made only for a loop that sleeps.
 void EpollLoop::Impl::Wake() {
   const std::uint64_t one = 1;
   // The only failure is a counter that is already full, and then the loop wakes anyway.
@@ -137,6 +148,7 @@ void EpollLoop::Impl::Wake() {
 
 // Only what was posted before; what these tasks post runs in the next turn, after descriptors.
 void EpollLoop::Impl::RunPosted() {
+  // A batch that Stop cut short is finished first: order is kept across runs.
   if (batch.empty()) {
     MutexLock lock(mu);
     batch.swap(posted);
@@ -151,20 +163,25 @@ void EpollLoop::Impl::RunPosted() {
 // Only what was asked for before, so that a task that asks for "now" again starves nobody.
 void EpollLoop::Impl::RunDue() {
   if (timers.empty()) return;
+  // One look at the clock for the whole round: what falls due while it runs waits for the next.
   const TimerKey last(std::chrono::steady_clock::now(), next_timer);
   while (!timers.empty() && timers.begin()->first <= last && !stop) {
     if (timers.begin()->first.second >= last.second) return;
+    // Out of the map before it runs: the task may cancel itself, or ask for new timers.
     auto node = timers.extract(timers.begin());
     node.mapped()();
   }
 }
 
 void EpollLoop::Impl::Sleep() {
+  // Decided under the lock, and before the clock is armed: a Post after this writes the mailbox, so
+  // epoll_wait returns at once. No wake-up can be lost in between.
   const bool may_block = PrepareToSleep();
   if (may_block) Arm();
   std::array<epoll_event, kEventsPerTurnMax> events;
   const int count =
       ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()), may_block ? -1 : 0);
+  // EINTR is a debugger or a stopped process that goes on; the turn is simply empty.
   GALEN_CHECK(count >= 0 || errno == EINTR);
   {
     MutexLock lock(mu);
@@ -173,6 +190,7 @@ void EpollLoop::Impl::Sleep() {
   for (int i = 0; i < count && !stop; ++i) Dispatch(events[static_cast<std::size_t>(i)]);
 }
 
+// Whether the loop has nothing to run; from then on Post wakes it.
 bool EpollLoop::Impl::PrepareToSleep() {
   if (!batch.empty()) return false;
   MutexLock lock(mu);
@@ -187,6 +205,7 @@ void EpollLoop::Impl::Arm() {
   armed = first;
   itimerspec when{};  // zero: never
   if (first != Time::max()) {
+    // A timerfd on CLOCK_MONOTONIC shares steady_clock's epoch, so absolute times pass unchanged.
     const auto since_boot = first.time_since_epoch();
     const auto whole = std::chrono::floor<std::chrono::seconds>(since_boot);
     when.it_value.tv_sec = whole.count();
@@ -203,6 +222,7 @@ void EpollLoop::Impl::Dispatch(const epoll_event& event) {
   }
   const auto found = watches.find(event.data.u64);
   if (found == watches.end()) return;  // ended by a callback before it in this turn
+  // Remembered so that Forget can tell a watch that ends itself from one that ends another.
   running = found->second.get();
   running->on_ready(FromEpoll(event.events));
   running = nullptr;
@@ -245,6 +265,7 @@ void EpollLoop::Post(Task task) {
   {
     MutexLock lock(impl_->mu);
     impl_->posted.push_back(std::move(task));
+    // Whoever finds the loop asleep wakes it, and only the first one: later posts see it awake.
     wake = std::exchange(impl_->asleep, false);
   }
   if (wake) impl_->Wake();
@@ -271,11 +292,13 @@ void EpollLoop::Run() {
     impl_->RunDue();
     if (!impl_->stop) impl_->Sleep();
   }
+  // For a loop that is run in pieces: the next Run must not see this Stop.
   impl_->stop = false;
 }
 
 void EpollLoop::Stop() {
   impl_->stop = true;
+  // Always, asleep or not: `stop` is no part of what the lock guards.
   impl_->Wake();
 }
 

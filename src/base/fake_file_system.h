@@ -1,4 +1,8 @@
-// A disk in memory that can lose what was not synced, tear a write and fill up. For tests.
+// A disk in memory that can lose what was not synced, tear a write and fill up. For tests; keeps
+// the contract of FileSystem (file_system_test runs it beside the real disk). Names are taken as
+// they are: no links, no "..", no permissions, `mode` is ignored. Only the bytes of a file are lost
+// by a crash; that a name was made, moved or removed survives it at once. One thread; outlives the
+// files it opened.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +26,22 @@ class FakeFileSystem final : public FileSystem {
   Status MakeDirectories(const std::string& path, unsigned mode) override;
   StatusOr<std::vector<std::string>> List(const std::string& directory) override;
 
-  // Power cut: of each file only what was synced is left, plus `torn_bytes` of what came after.
+  // Power cut: of each file only what was synced is left, plus at most `torn_bytes` of what came
+  // after. What is left counts as synced. Open handles stay usable; a test that plays a restart
+  // drops them.
   void Crash(std::size_t torn_bytes = 0);
-  // Once `after` more writes have passed, every write and sync answers this; nullopt ends it.
-  // An append takes half of its bytes before it fails. ENOSPC: ResourceExhausted.
+  // Once `after` more writes have passed, every write and sync answers this; nullopt ends it. An
+  // append takes half of its bytes before it fails. ENOSPC: ResourceExhausted. Removing is never
+  // refused, as on a full disk.
   void FailWrites(std::optional<Status> status, std::uint64_t after = 0);
 
-  // How often something was written or synced; "no periodic write" is a difference of zero.
+  // How often something was written, synced, made, renamed or removed, refused tries left out; "no
+  // periodic write" is a difference of zero.
   std::uint64_t writes() const { return writes_; }
 
  private:
   friend class FakeAppendFile;
+  // The bytes as a reader sees them; the first `synced` of them are on the disk.
   struct File {
     std::string bytes;
     std::size_t synced = 0;

@@ -8,11 +8,13 @@
 namespace galen {
 namespace {
 
+// Far more than any test needs in one call, and reached soon by a task that loops.
 constexpr std::size_t kStepsMax = 1'000'000;
 
 }  // namespace
 
 struct FakeLoop::State {
+  // By time, then by the order of asking.
   std::map<std::pair<Time, std::uint64_t>, Task> tasks;
   std::uint64_t next = 0;
 };

@@ -1,5 +1,6 @@
 // A Loop whose time moves only when a test says so. One thread; tasks of equal time run in the
-// order in which they were given.
+// order in which they were given. A run is the same each time: nothing in here asks a real clock.
+// Unlike with the real loop, time stands still while a task runs, and timers may outlive the loop.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,9 @@ namespace galen {
 
 class FakeLoop final : public Loop {
  public:
+  // Starts at Time{} and at a fixed wall time in November 2026.
   FakeLoop();
+  // Tasks that wait are destroyed, not run.
   ~FakeLoop() override;
 
   Time Now() const override { return now_; }
@@ -20,9 +23,11 @@ class FakeLoop final : public Loop {
   void Post(Task task) override;
   [[nodiscard]] Timer At(Time when, Task task) override;
 
-  // Runs everything due within `d`, in order of time, including what those tasks ask for.
-  // Fails the process past a million steps, so that a task that posts itself for ever is named.
+  // Runs everything due within `d`, in order of time, including what those tasks ask for, then sets
+  // the time to the end of `d`. Each task sees the time that it was asked for. Fails the process
+  // past a million steps, so that a task that posts itself for ever is named.
   void Advance(Duration d);
+  // Runs what is due now, not what waits for a later time.
   void RunUntilIdle() { Advance(Duration::zero()); }
 
   // Runs the next waiting task, moving time to it; false when nothing waits.
@@ -31,6 +36,7 @@ class FakeLoop final : public Loop {
   // Moves the watch on the wall, not the deadlines.
   void StepWallClock(Duration d) { wall_epoch_ += d; }
 
+  // Tasks that are posted or wait for their time; zero means that nothing will ever happen again.
   std::size_t waiting() const;
 
  private:

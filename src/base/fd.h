@@ -1,4 +1,5 @@
-// Owns one file descriptor; closes it when it dies.
+// Owns one file descriptor; closes it when it dies. Movable, not copyable. Empty when it holds a
+// negative number, so that the result of open(2) can be given to it before it is looked at.
 #pragma once
 
 #include <utility>
@@ -21,9 +22,12 @@ class Fd {
   Fd& operator=(const Fd&) = delete;
   ~Fd() { Reset(); }
 
+  // The number, still owned by this; -1 when empty.
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  // The number, no longer owned: the caller closes it.
   int Release() { return std::exchange(fd_, -1); }
+  // Closes what is held, now. Errors of close(2) are not told: who must know syncs first.
   void Reset();
 
  private:

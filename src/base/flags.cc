@@ -60,6 +60,7 @@ void Flags::Add(const std::string& name, std::int64_t& value, const std::string&
   impl_->app->add_option(name, value, help)->capture_default_str();
 }
 
+// CLI11 knows no durations: it hands over text, which is checked before it is set.
 void Flags::Add(const std::string& name, Duration& value, const std::string& help) {
   const auto set = [&value](const std::string& text) { value = *ParseDuration(text); };
   // CLI11 asks this before it sets; "" is no fault.
@@ -88,6 +89,7 @@ void Flags::AddChoice(const std::string& name, std::string& value, std::vector<s
 
 void Flags::AddPositional(const std::string& name, std::string& value, const std::string& help,
                           bool required) {
+  // CLI11 would print the type's name (TEXT) beside each word; a space leaves it out.
   impl_->app->add_option(name, value, help)->required(required)->option_text(" ");
 }
 
@@ -103,6 +105,7 @@ Flags& Flags::AddCommand(const std::string& name, const std::string& help,
   // "galen get --context x" means what "galen --context x get" means.
   impl->app->fallthrough();
   impl->run = std::move(run);
+  // None is refused by NeedsCommand, in our words; more than one has no meaning here.
   impl_->app->require_subcommand(0, 1);
   impl_->commands.push_back(std::unique_ptr<Flags>(new Flags(std::move(impl))));
   return *impl_->commands.back();
@@ -111,6 +114,7 @@ Flags& Flags::AddCommand(const std::string& name, const std::string& help,
 std::optional<int> Flags::Parse(int argc, char** argv) {
   CLI::App& app = *impl_->app;
   std::string fault;
+  // The only exceptions in the program are CLI11's; they end here.
   try {
     app.parse(argc, argv);
     if (!impl_->NeedsCommand()) return std::nullopt;
@@ -120,6 +124,7 @@ std::optional<int> Flags::Parse(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     fault = error.what();
   }
+  // No log yet: its level is one of the flags.
   std::cerr << fmt::format("{}: {}\nRun \"{} --help\" for what can be said.\n", app.get_name(),
                            fault, app.get_name());
   return kExitUsage;

@@ -29,10 +29,13 @@ class FdWatch {
   };
 
   FdWatch() = default;
+  // Made by a loop; an entry belongs to that loop's thread and dies before the loop does.
   explicit FdWatch(std::unique_ptr<Entry> entry) : entry_(std::move(entry)) {}
 
+  // Replaces what is watched for; nothing at all still hears of a hang-up. Costs a system call.
   // REQUIRES: not empty.
   void SetInterest(Readiness interest) { entry_->SetInterest(interest); }
+  // Nothing is told from then on, not even an event of this turn. Repeating it does nothing.
   void Cancel() { entry_.reset(); }
   explicit operator bool() const { return entry_ != nullptr; }
 
@@ -40,10 +43,13 @@ class FdWatch {
   std::unique_ptr<Entry> entry_;
 };
 
+// Descriptors are borrowed: their owner ends the watch before it closes them.
 class IoLoop : public Loop {
  public:
   // Calls `on_ready` from the loop's thread whenever `fd` is ready for something in `interest`
-  // (level-triggered). `on_ready` may destroy the watch. From the loop's own thread only.
+  // (level-triggered: again and again until it is read or written). `on_ready` may destroy the
+  // watch and goes on with its captures intact. From the loop's own thread only. REQUIRES: `fd` is
+  // open and has no other watch on this loop.
   [[nodiscard]] virtual FdWatch WatchFd(int fd, Readiness interest,
                                         std::function<void(Readiness)> on_ready) = 0;
 };

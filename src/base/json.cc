@@ -34,6 +34,7 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
   }
   bool StartObject() { return Open(Json(Json::Object())); }
   bool StartArray() { return Open(Json(Json::Array())); }
+  // Sizes are ignored: what was added is counted by the containers themselves.
   bool EndObject(Size) { return Close(); }
   bool EndArray(Size) { return Close(); }
 
@@ -95,6 +96,7 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
 };
 
 template <typename Writer>
+// Recursion is bounded by what Parse lets in; values built by hand stay shallow.
 void Write(const Json& value, Writer& writer) {
   if (value.is_bool()) {
     writer.Bool(value.AsBool());
@@ -129,6 +131,7 @@ const Json& NullJson() {
 }  // namespace
 
 Json::Json(unsigned long value) {
+  // resourceVersions and sizes fit; what does not keeps its magnitude and loses its last digits.
   constexpr auto kIntMax = static_cast<unsigned long>(std::numeric_limits<std::int64_t>::max());
   if (value <= kIntMax) {
     value_ = static_cast<std::int64_t>(value);
@@ -158,6 +161,7 @@ double Json::AsDouble(double otherwise) const {
 }
 
 const std::string& Json::AsString() const {
+  // One that never dies, so that a reference to what is absent stays good.
   static const std::string empty;
   const std::string* value = std::get_if<std::string>(&value_);
   return value != nullptr ? *value : empty;
@@ -233,6 +237,8 @@ std::string Json::DumpPretty(int indent) const {
 }
 
 StatusOr<Json> Json::Parse(std::string_view text) {
+  // Iterative: a deep text must not use up the stack before our own bound is met. Full precision: a
+  // number that was read and written again stays the same.
   constexpr unsigned kFlags = rapidjson::kParseFullPrecisionFlag | rapidjson::kParseIterativeFlag |
                               rapidjson::kParseValidateEncodingFlag;
   rapidjson::MemoryStream bytes(text.data(), text.size());
@@ -240,6 +246,7 @@ StatusOr<Json> Json::Parse(std::string_view text) {
   rapidjson::Reader reader;
   const rapidjson::ParseResult result = reader.Parse<kFlags>(bytes, builder);
   if (result.IsError()) {
+    // Termination means that the Builder said no and knows why.
     const bool refused = result.Code() == rapidjson::kParseErrorTermination;
     return InvalidArgument("JSON is broken at byte {}: {}", result.Offset(),
                            refused ? builder.fault() : rapidjson::GetParseError_En(result.Code()));

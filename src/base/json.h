@@ -25,11 +25,14 @@ concept JsonKey = std::is_convertible_v<const T&, std::string_view>;
 
 class Json {
  public:
+  // Both copy deeply. Keys are ordered by bytes; a key comes once.
   using Array = std::vector<Json>;
   using Object = std::map<std::string, Json, std::less<>>;
 
+  // null.
   Json() = default;
   Json(std::nullptr_t) {}
+  // From whatever holds such a value, so that literals can stand in MakeObject.
   Json(bool value) : value_(value) {}
   Json(int value) : value_(static_cast<std::int64_t>(value)) {}
   Json(unsigned value) : value_(static_cast<std::int64_t>(value)) {}
@@ -44,6 +47,7 @@ class Json {
   Json(Object value) : value_(std::move(value)) {}
 
   // Json::MakeObject({{"kind", "Pod"}, {"spec", std::move(spec)}})
+  // Of a key that comes twice the first counts (Parse takes the last).
   static Json MakeObject(std::initializer_list<std::pair<const std::string, Json>> members);
   static Json MakeArray(std::initializer_list<Json> items) { return Json(Array(items)); }
 
@@ -56,7 +60,8 @@ class Json {
   bool is_array() const { return std::holds_alternative<Array>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
 
-  // What this holds, or `otherwise` when it holds something else.
+  // What this holds, or `otherwise` when it holds something else. No conversion but one: an integer
+  // reads as a double. A double never reads as an integer, not even 3.0.
   bool AsBool(bool otherwise = false) const;
   std::int64_t AsInt(std::int64_t otherwise = 0) const;
   double AsDouble(double otherwise = 0) const;
@@ -70,7 +75,9 @@ class Json {
   const Json& operator[](const Key& key) const {
     return Member(key);
   }
+  // The item at `index`, or null past the end or when this is no array.
   const Json& operator[](std::size_t index) const;
+  // Tells an absent member from one that is null, which operator[] does not.
   const Json* Find(std::string_view key) const;  // nullptr when absent
   bool Has(std::string_view key) const { return Find(key) != nullptr; }
 
@@ -79,7 +86,8 @@ class Json {
   Json& operator[](const Key& key) {
     return MutableMember(key);
   }
-  // For changing in place. null becomes an array/object first. REQUIRES: null or of that type.
+  // For changing in place. null becomes an array/object first. REQUIRES: null or of that type;
+  // anything else is our bug and ends the process.
   Array& MutableItems();
   Object& MutableMembers();
   void Append(Json item) { MutableItems().push_back(std::move(item)); }
@@ -88,12 +96,16 @@ class Json {
 
   bool operator==(const Json&) const = default;
 
-  // Compact text; strings are escaped, control characters too.
+  // Compact text without newlines; strings are escaped, control characters too. What JSON cannot
+  // say (an infinity, "not a number") becomes null.
   std::string Dump() const;
   // Two spaces a level, as kubectl -o json does it with four.
   std::string DumpPretty(int indent = 2) const;
 
-  // At most kDepthMax levels; InvalidArgument names the byte. Text after the value is an error.
+  // Reads one value of RFC 8259. At most kDepthMax levels; InvalidArgument names the byte. Text
+  // after the value, a zero byte and bytes that are no UTF-8 are errors. Of a key that comes twice
+  // the last counts, as in Kubernetes. Whole numbers keep 64 signed bits; beyond, and with a
+  // fraction or an exponent, they are doubles. The size is for the caller to bound.
   static StatusOr<Json> Parse(std::string_view text);
 
   static constexpr int kDepthMax = 128;  // Kubernetes objects stay below 30; a bomb does not

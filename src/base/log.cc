@@ -12,6 +12,8 @@ namespace {
 // Long enough for a path or a chain of causes; a message of a megabyte stays one line.
 constexpr std::size_t kValueBytesMax = 2048;
 
+// What may stand without quotes in logfmt. Bytes beyond ASCII are negative where char is signed,
+// and so are quoted.
 bool IsBare(std::string_view value) {
   return !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
     return c > ' ' && c != '"' && c != '=' && c != '\\' && c != 0x7F;
@@ -28,6 +30,7 @@ std::string Quoted(std::string_view value) {
 }
 
 std::string Rendered(std::string_view value) {
+  // Bare values are the common case and need no cleaning: they hold no control character.
   if (value.size() <= kValueBytesMax && IsBare(value)) return std::string(value);
   return Quoted(Printable(CutText(value, kValueBytesMax)));
 }
@@ -62,6 +65,7 @@ Log::Log(LogLevel least, std::function<WallTime()> clock, Sink sink)
 
 void Log::Write(LogLevel level, std::string_view sentence, Fields fields) {
   if (level < least_) return;
+  // Enough to order lines by, short enough to read.
   constexpr int kMilliseconds = 3;
   std::string line = fmt::format("time={} level={} msg={}", FormatRfc3339(clock_(), kMilliseconds),
                                  ToString(level), Quoted(Printable(sentence)));
@@ -81,6 +85,7 @@ Log::Sink StderrSink() {
 }
 
 Log& NullLog() {
+  // Shared by all who want silence; it has no state that a line could change.
   static Log log(LogLevel::kError, [] { return WallTime{}; }, [](LogLevel, std::string_view) {});
   return log;
 }

@@ -1,6 +1,7 @@
-// Lines for operators: one constant sentence and key=value pairs, in logfmt.
+// Lines for operators: one constant sentence and key=value pairs, in logfmt:
+//   time=2026-11-21T14:02:11.304Z level=info msg="health changed" device=gpu-0
 // info: a state changed. warning: something went wrong and we recovered. error: a person is needed.
-// A Log is handed to whoever writes; it may be used from any thread.
+// A Log is handed to whoever writes; it may be used from any thread and outlives all of them.
 #pragma once
 
 #include <fmt/core.h>
@@ -16,11 +17,14 @@
 
 namespace galen {
 
+// In order: a level includes those after it.
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 std::string_view ToString(LogLevel level);
+// Reads "debug", "info", "warning" or "error", exactly; otherwise InvalidArgument.
 StatusOr<LogLevel> ParseLogLevel(std::string_view text);
 
-// One key=value pair of a line.
+// One key=value pair of a line. `key` is a literal; the value is anything that fmt can write and
+// may come from outside: it is quoted where needed, cut at 2 KiB and made printable.
 struct LogField {
   template <typename T>
   LogField(std::string_view key_in, const T& value_in)
@@ -33,12 +37,16 @@ struct LogField {
 class Log {
  public:
   using Fields = std::initializer_list<LogField>;
-  // Takes whole lines without their newline.
+  // Takes whole lines without their newline, one at a time, under the log's lock: it must not write
+  // to the same log and should be quick.
   using Sink = std::function<void(LogLevel, std::string_view line)>;
 
-  // `clock` stamps the lines.
+  // Lines below `least` are left out. `clock` stamps the lines and is called from whatever thread
+  // writes.
   Log(LogLevel least, std::function<WallTime()> clock, Sink sink);
 
+  // Each writes one line. The sentence is constant and says what happened; what differs from time
+  // to time is in the fields. Values of fields are made even when the level is left out.
   void Debug(std::string_view sentence, Fields fields = {}) {
     Write(LogLevel::kDebug, sentence, fields);
   }
@@ -61,7 +69,8 @@ class Log {
   const Sink sink_ GALEN_GUARDED_BY(mu_);
 };
 
-// Writes each line to standard error with one write(2).
+// Writes each line to standard error with one write(2), so that lines of several processes on one
+// pipe stay whole up to PIPE_BUF (4096 bytes). May block when nobody reads the pipe.
 Log::Sink StderrSink();
 
 // A log that says nothing; for tests and tools.

@@ -10,6 +10,7 @@
 namespace galen {
 namespace {
 
+// As the text format wants it: a backslash and a newline everywhere, quotes in label values.
 std::string Escaped(std::string_view text, bool quotes) {
   std::string escaped;
   for (const char c : text) {
@@ -33,6 +34,7 @@ std::string Rendered(Metrics::Labels labels) {
   return text;
 }
 
+// Whole numbers without an exponent or a fraction: counters are easier to read so.
 std::string Number(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
@@ -74,6 +76,7 @@ void Metrics::Set(std::string_view name, const Labels& labels, double value) {
 void Metrics::Observe(std::string_view name, const Labels& labels, double value) {
   Series& series = SeriesOf(name, labels);
   const std::vector<double>& bounds = families_.find(name)->second.bounds;
+  // The first bound that is not below the value: bounds belong to the lower bucket ("le").
   const auto bucket = std::lower_bound(bounds.begin(), bounds.end(), value) - bounds.begin();
   if (static_cast<std::size_t>(bucket) < bounds.size())
     ++series.buckets[static_cast<std::size_t>(bucket)];
@@ -118,12 +121,14 @@ Metrics::Series& Metrics::SeriesOf(std::string_view name, const Labels& labels) 
   GALEN_CHECK(found != families_.end());
   Family& family = found->second;
   std::string key = Rendered(labels);
+  // Only a new series is sent to "other": those that are there go on by their own names.
   if (family.series.size() >= kSeriesPerFamilyMax && family.series.count(key) == 0) {
     Labels others = labels;
     for (auto& label : others) label.second = "other";
     key = Rendered(std::move(others));
   }
   Series& series = family.series[key];
+  // Does nothing but for a new series.
   series.buckets.resize(family.bounds.size());
   return series;
 }
@@ -138,6 +143,7 @@ std::string Metrics::TextOf(const std::string& name, const Family& family) {
       continue;
     }
     const std::string comma = labels.empty() ? "" : ",";
+    // Cumulative, as the format defines _bucket.
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < family.bounds.size(); ++i) {
       below += series.buckets[i];

@@ -1,5 +1,7 @@
-// A mutex that clang's thread-safety analysis and ThreadSanitizer both understand. Wanted only
-// where threads meet (a loop's mailbox, the log's sink); everything else belongs to a Loop.
+// A mutex that clang's thread-safety analysis and ThreadSanitizer both understand: libstdc++'s
+// carries no annotations, and a sanitizer must see the real std::mutex below. Wanted only where
+// threads meet (a loop's mailbox, the log's sink); everything else belongs to a Loop. Held for a
+// few lines and never across a call out.
 #pragma once
 
 #include <mutex>
@@ -9,6 +11,8 @@
 #else
 #define GALEN_THREAD_ANNOTATION(x)
 #endif
+// Words for clang's -Wthread-safety; other compilers see nothing. GUARDED_BY on a member: only with
+// that mutex held. REQUIRES on a function: the caller holds it.
 #define GALEN_LOCKABLE GALEN_THREAD_ANNOTATION(capability("mutex"))
 #define GALEN_SCOPED_LOCKABLE GALEN_THREAD_ANNOTATION(scoped_lockable)
 #define GALEN_GUARDED_BY(x) GALEN_THREAD_ANNOTATION(guarded_by(x))
@@ -18,6 +22,7 @@
 
 namespace galen {
 
+// Not recursive. Use MutexLock; lock and unlock are for it and for std::lock_guard.
 class GALEN_LOCKABLE Mutex {
  public:
   void lock() GALEN_ACQUIRE() { mu_.lock(); }

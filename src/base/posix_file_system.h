@@ -1,4 +1,7 @@
-// The real disk.
+// The real disk: FileSystem by POSIX calls, each of which blocks until the kernel answers. Has no
+// state of its own and may be used from any thread. Paths are the kernel's: relative ones start at
+// the working directory, links are followed. Reads at most 512 MiB of a file, never waits on a
+// pipe, and takes a pipe without a writer for an empty file.
 #pragma once
 
 #include "base/file_system.h"

@@ -52,6 +52,7 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
+// Ours with the added lines on top; one line a name, so that no program sees the older one.
 std::vector<std::string> MergedEnvironment(const std::vector<std::string>& added) {
   Environment merged = ReadEnvironment();
   for (const std::string& line : added) {
@@ -89,6 +90,7 @@ StatusOr<pid_t> Spawn(Process::Options& options, int output) {
   SpawnPlan plan;
   plan.ResetSignals();
   auto* actions = plan.actions();
+  // A child that asks for input gets the end at once instead of the operator's terminal.
   ::posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
   if (!options.output_path.empty()) {
@@ -99,6 +101,7 @@ StatusOr<pid_t> Spawn(Process::Options& options, int output) {
   }
   std::vector<std::string> environment = MergedEnvironment(options.environment);
   pid_t pid = -1;
+  // Everything else we hold is opened with O_CLOEXEC and ends here.
   const int error =
       ::posix_spawnp(&pid, options.command.front().c_str(), actions, plan.attributes(),
                      Pointers(options.command).data(), Pointers(environment).data());
@@ -128,9 +131,11 @@ struct Process::Impl {
 };
 
 Process::Impl::~Impl() {
+  // Tells the Tell() that is on the stack below us not to touch this any more.
   if (gone != nullptr) *gone = true;
   if (!running) return;
   ::kill(pid, SIGKILL);
+  // Waits for a process that SIGKILL ends at once, so that no zombie is left behind.
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
@@ -142,6 +147,7 @@ std::string Process::Impl::ReadOutput(std::size_t bytes_max) {
     const ssize_t count = ::read(output.get(), buffer, sizeof(buffer));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) break;
+    // The last writer has closed its end: no more output, but the child may go on running.
     if (count <= 0) {
       output_watch.Cancel();
       output.Reset();
@@ -157,19 +163,23 @@ bool Process::Impl::Tell(const std::string& bytes) {
   if (bytes.empty() || !on_output) return true;
   bool destroyed = false;
   gone = &destroyed;
+  // A copy: the listener may destroy this, and its captures must live until it returns.
   const std::function<void(std::string_view)> tell = on_output;
   tell(bytes);
   if (!destroyed) gone = nullptr;
   return !destroyed;
 }
 
+// One read a turn, so that a child that writes without end starves nobody.
 void Process::Impl::OnOutput() { Tell(ReadOutput(1)); }
 
 void Process::Impl::OnEnd() {
   int status = 0;
+  // A pidfd is readable when the process has ended; reaping frees its number.
   if (::waitpid(pid, &status, WNOHANG) != pid) return;
   running = false;
   end_watch.Cancel();
+  // What it wrote before it ended is in the pipe by now.
   const std::string rest = ReadOutput(kRestBytesMax);
   output_watch.Cancel();
   if (!Tell(rest)) return;
@@ -196,13 +206,16 @@ StatusOr<std::unique_ptr<Process>> Process::Start(IoLoop& loop, Options options,
     if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "make a pipe");
     impl->output = Fd(ends[0]);
     childs_end = Fd(ends[1]);
+    // Our end only: the child may expect its standard output to block.
     ::fcntl(impl->output.get(), F_SETFL, O_NONBLOCK);
   } else {
     childs_end =
         Fd(::open(options.output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (!childs_end) return ErrnoStatus(errno, "open " + options.output_path);
   }
+  // The child's end is closed on return; while we held it, its end could never be seen.
   ASSIGN_OR_RETURN(impl->pid, Spawn(options, childs_end.get()));
+  // From here on a failure kills and reaps the child, by ~Impl.
   impl->running = true;
   // By number: this C library declares the function for C only.
   impl->pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, impl->pid, 0)));

@@ -17,6 +17,7 @@ std::uint64_t Random::Seed() {
 }
 
 std::string Random::NameSuffix(int length) {
+  // No vowels, and no digit that can be read as a letter.
   constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
   std::string suffix;
   for (int i = 0; i < length; ++i) suffix += kLetters[Below(kLetters.size())];
@@ -24,6 +25,7 @@ std::string Random::NameSuffix(int length) {
 }
 
 std::string Random::Uuid() {
+  // The four bits of the version and the two of the variant; the other 122 are chance.
   constexpr std::uint64_t kVersion4 = 0x4000;
   constexpr std::uint64_t kVariant = 0x8000000000000000;
   const std::uint64_t high = (Next() & ~0xf000ULL) | kVersion4;

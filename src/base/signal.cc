@@ -24,6 +24,7 @@ struct SignalWatch::Impl {
 
 void SignalWatch::Impl::OnReadable() {
   signalfd_siginfo info{};
+  // One signal a turn. Equal signals that wait merge into one in the kernel.
   if (::read(fd.get(), &info, sizeof(info)) != sizeof(info)) return;
   // Whoever asks twice does not want to wait.
   if (std::exchange(stopping, true)) ::_exit(128 + static_cast<int>(info.ssi_signo));
@@ -43,6 +44,7 @@ StatusOr<std::unique_ptr<SignalWatch>> SignalWatch::Start(IoLoop& loop,
   // A peer that is gone is an error of write(2), not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   auto impl = std::make_unique<Impl>();
+  // A signalfd only sees signals that are blocked, or they would have their default effect.
   ::pthread_sigmask(SIG_BLOCK, &signals, &impl->before);
   impl->fd = Fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!impl->fd) return ErrnoStatus(errno, "create signalfd");

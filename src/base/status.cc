@@ -6,6 +6,8 @@
 namespace galen {
 namespace {
 
+// By what the caller can do, not by what the name of the error suggests: whatever is used up may be
+// free again later, a connection that broke may be made again, a wrong path stays wrong.
 Code CodeOfErrno(int error) {
   switch (error) {
     case ENOENT:
@@ -93,6 +95,8 @@ Status ErrnoStatus(int error, std::string_view what) {
   return {CodeOfErrno(error), fmt::format("{}: {}", what, std::strerror(error))};
 }
 
+// ResourceExhausted is among them because a full disk is emptied and an API server that says 429
+// recovers; backoff keeps the asking cheap meanwhile.
 bool IsRetryable(const Status& status) {
   switch (status.code()) {
     case Code::kUnavailable:

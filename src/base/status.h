@@ -34,12 +34,14 @@ enum class Code {
   kUnauthenticated = 16,
 };
 
+// The name as gRPC's documents write it, without the k: "InvalidArgument".
 std::string_view ToString(Code code);
 
 // Success, or a code and a sentence. The sentence has no capital, no full stop and no "failed to":
 // it is read as a chain of causes from left to right.
 class [[nodiscard]] Status {
  public:
+  // OK.
   Status() = default;
   Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
 
@@ -59,6 +61,11 @@ std::string ToString(const Status& status);
 
 inline Status OkStatus() { return {}; }
 
+// One maker for each code that we give, named for what the receiver should do. The sentence is
+// formatted by fmt. Unavailable, Aborted, DeadlineExceeded, ResourceExhausted: try again later.
+// NotFound, AlreadyExists: usually a success after a look. InvalidArgument, FailedPrecondition,
+// PermissionDenied, Unauthenticated, Unimplemented: a person has to act. Internal, DataLoss: a bug,
+// or what was kept is broken.
 template <typename... Args>
 Status Cancelled(fmt::format_string<Args...> format, Args&&... args) {
   return {Code::kCancelled, fmt::format(format, std::forward<Args>(args)...)};
@@ -124,10 +131,13 @@ Status Annotate(const Status& status, fmt::format_string<Args...> format, Args&&
                                      status.message())};
 }
 
-// The system's answer to a call, from errno: "open /a/b: No such file or directory".
+// The system's answer to a call, from errno: "open /a/b: No such file or directory". `what` says
+// what was asked, with the path. The code is by what can be done about it (status.cc); one that we
+// have no rule for is Unknown.
 Status ErrnoStatus(int error, std::string_view what);
 
-// Whether doing the same again later can help. Everything else needs a person or a look.
+// Whether doing the same again later can help. Everything else needs a person or a look. The one
+// place where this is decided: queues, watches and streams all ask here.
 bool IsRetryable(const Status& status);
 
 // A value, or why there is none. Never holds an OK status.
@@ -140,8 +150,10 @@ class [[nodiscard]] StatusOr {
   StatusOr(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return value_.has_value(); }
+  // OK when there is a value.
   const Status& status() const { return status_; }
 
+  // REQUIRES, for all that follow: ok(). Reading an error as a value ends the process.
   const T& value() const& {
     GALEN_CHECK(ok());
     return *value_;
@@ -168,13 +180,14 @@ class [[nodiscard]] StatusOr {
 #define GALEN_CONCAT_INNER(a, b) a##b
 #define GALEN_CONCAT(a, b) GALEN_CONCAT_INNER(a, b)
 
-// Returns from the enclosing function when `expression` is not OK.
+// Returns from the enclosing function when `expression` is not OK. Evaluates it once.
 #define RETURN_IF_ERROR(expression)                                            \
   do {                                                                         \
     if (::galen::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
 
-// Declares or assigns `left` from a StatusOr, or returns its status.
+// Declares or assigns `left` from a StatusOr, or returns its status. Two statements: not for the
+// body of an `if` without braces.
 #define ASSIGN_OR_RETURN(left, expression) \
   ASSIGN_OR_RETURN_INNER(GALEN_CONCAT(status_or_, __LINE__), left, expression)
 #define ASSIGN_OR_RETURN_INNER(holder, left, expression) \

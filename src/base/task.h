@@ -1,4 +1,6 @@
-// Something to do once, later. Like std::function<void()>, but its captures need only be movable.
+// Something to do once, later. Like std::function<void()>, but its captures need only be movable,
+// so that a task can own what it hands over. Movable, not copyable; an empty one does nothing but
+// say so. Free of threads: a loop moves it between them. Its captures die with it.
 #pragma once
 
 #include <memory>
@@ -18,7 +20,7 @@ class Task {
 
   explicit operator bool() const { return body_ != nullptr; }
 
-  // REQUIRES: not empty.
+  // May be called more than once where the captures allow it. REQUIRES: not empty.
   void operator()() { body_->Run(); }
 
  private:

@@ -1,4 +1,5 @@
-// A directory of its own for a test that needs the real disk; removed with all it holds.
+// A directory of its own for a test that needs the real disk; removed with all it holds when this
+// dies. Never used by the programs themselves.
 #pragma once
 
 #include <string>
@@ -13,6 +14,7 @@ class TemporaryDirectory {
   TemporaryDirectory(const TemporaryDirectory&) = delete;
 
   const std::string& path() const { return path_; }
+  // The path of `name` below it; nothing is made.
   std::string Path(const std::string& name) const { return path_ + "/" + name; }
 
  private:

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 constexpr std::string_view kCutMark = "...";
+// RFC 1035, section 2.3.4, and Kubernetes' validation of names.
 constexpr std::size_t kDnsLabelBytesMax = 63;
 constexpr std::size_t kDnsSubdomainBytesMax = 253;
 
@@ -22,6 +23,7 @@ CodePoint ReadCodePoint(std::string_view text) {
   const unsigned char lead = byte(0);
   if (lead < 0x80) return {lead, 1};
   const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  // 0xC0 and 0xC1 could only begin an overlong form, 0xF5 and more what is past U+10FFFF.
   if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {};
   char32_t value = lead & (0x7FU >> length);
   for (std::size_t i = 1; i < length; ++i) {
@@ -46,6 +48,7 @@ std::string Cleaned(std::string_view text, Replace replace) {
   clean.reserve(text.size());
   while (!text.empty()) {
     const CodePoint point = ReadCodePoint(text);
+    // A byte that begins nothing is replaced alone: what follows it may be good again.
     const std::size_t bytes = std::max<std::size_t>(point.bytes, 1);
     clean += point.bytes == 0 || replace(point.value) ? kReplacement : text.substr(0, bytes);
     text.remove_prefix(bytes);
@@ -72,6 +75,7 @@ std::string CutText(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return std::string(text);
   const bool marked = bytes_max >= kCutMark.size();
   std::size_t end = marked ? bytes_max - kCutMark.size() : bytes_max;
+  // 10xxxxxx continues a code point; the cut goes before its first byte.
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   std::string cut(text.substr(0, end));
   if (marked) cut += kCutMark;

@@ -1,4 +1,6 @@
-// Text from elsewhere, made safe to keep and to show.
+// Text from elsewhere, made safe to keep and to show. Pure functions over any bytes; all are linear
+// in the text's length. For what comes from a driver, the kernel log or the API server, before it
+// is stored, printed or sent on.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +9,21 @@
 
 namespace galen {
 
-// Valid UTF-8: each broken byte becomes U+FFFD.
+// Valid UTF-8 (RFC 3629): each broken byte becomes U+FFFD, so the text may grow to three times its
+// length. Control characters stay.
 std::string ToValidUtf8(std::string_view text);
 
-// At most `bytes_max` bytes, never cutting inside a code point; what was cut is marked by "...".
+// At most `bytes_max` bytes, never cutting inside a code point; what was cut is marked by "...",
+// which counts, and is left out where not even it would fit. REQUIRES: valid UTF-8, or the cut may
+// come earlier than it must.
 std::string CutText(std::string_view text, std::size_t bytes_max);
 
-// For a terminal or a log line: control characters (escape sequences, newlines) become U+FFFD.
+// For a terminal or a log line: control characters (escape sequences, newlines, tabs) and those
+// that reorder or break a line unseen become U+FFFD, as do broken bytes.
 std::string Printable(std::string_view text);
 
-// Kubernetes' names: a DNS label (63) and a DNS subdomain (253), RFC 1123.
+// Kubernetes' names: a DNS label (1 to 63 bytes) and a DNS subdomain (1 to 253 bytes) of RFC 1123,
+// in lower case. As in Kubernetes, the labels of a subdomain have no bound of their own.
 bool IsDnsLabel(std::string_view text);
 bool IsDnsSubdomain(std::string_view text);
 

@@ -34,6 +34,7 @@ class Scanner {
   // A number of exactly `count` digits.
   std::optional<int> Digits(std::size_t count) {
     if (rest_.size() < count) return std::nullopt;
+    // At most four digits are ever asked for, so this cannot overflow.
     int value = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (!IsDigit(rest_[i])) return std::nullopt;
@@ -73,6 +74,7 @@ std::optional<std::chrono::sys_days> ReadDate(Scanner& in) {
   const std::chrono::year_month_day date(std::chrono::year(*year),
                                          std::chrono::month(static_cast<unsigned>(*month)),
                                          std::chrono::day(static_cast<unsigned>(*day)));
+  // The thirtieth of February, or month 13.
   if (!date.ok()) return std::nullopt;
   return std::chrono::sys_days(date);
 }
@@ -96,6 +98,7 @@ std::optional<std::int64_t> ReadFraction(Scanner& in) {
 }
 
 std::optional<seconds> ReadOffset(Scanner& in) {
+  // RFC 3339, section 5.6, allows lower case for both letters, and a space for the T.
   if (in.Skip("Zz")) return seconds(0);
   const int sign = in.Peek() == '-' ? -1 : 1;
   if (!in.Skip("+-")) return std::nullopt;
@@ -103,6 +106,7 @@ std::optional<seconds> ReadOffset(Scanner& in) {
   if (!hour || *hour > 23 || !in.Skip(":")) return std::nullopt;
   const auto minute = in.Digits(2);
   if (!minute || *minute > 59) return std::nullopt;
+  // What the clock there shows is ahead of UTC by this; the caller takes it off.
   return sign * (hours(*hour) + minutes(*minute));
 }
 
@@ -142,6 +146,7 @@ std::optional<Duration> UnitOf(std::string_view name) {
 // `whole`.`fraction` units added to `sum`; nullopt past what a Duration holds.
 std::optional<Duration> AddPart(Duration sum, std::string_view whole, std::string_view fraction,
                                 Duration unit) {
+  // Wide enough for 19 digits of days in nanoseconds; the bound is looked at once, at the end.
   __int128 total = 0;
   constexpr std::size_t kDigitsMax = 19;  // as many as int64 has; more cannot be a duration
   if (whole.size() > kDigitsMax) return std::nullopt;

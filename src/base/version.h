@@ -1,4 +1,4 @@
-// The version of all programs; CMake's project() names it.
+// The version of all programs; CMake's project() names it, so that there is one place.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,7 @@
 // Keys that need a look. Equal keys merge, one key is never looked at twice at once, a failed look
-// is repeated with backoff. Never carries what happened: the worker reads the present.
-// Bounded by the number of keys there are. Belongs to its loop.
+// is repeated with backoff. Never carries what happened: the worker reads the present, so that
+// restart, retry, overload and resync are the same code. Bounded by the number of keys there are.
+// Belongs to its loop; loop and random outlive it. It may be destroyed while looks are under way.
 #pragma once
 
 #include <cstddef>
@@ -16,30 +17,41 @@
 namespace galen {
 
 template <typename Key>
+// `Key` is a value with an order; it is copied.
 class WorkQueue {
  public:
-  // Tells the queue how a look ended. Call it once, now or later, from the loop.
-  // OK or a failure that trying again cannot help: the key rests. A retryable one: again later.
+  // Tells the queue how a look ended. Call it once, now or later, from the loop; twice is our bug
+  // and ends the process, never means that the key is looked at no more. After the queue is gone it
+  // does nothing. OK or a failure that trying again cannot help (IsRetryable): the key rests, and
+  // its backoff starts over. A retryable one: again later. Who wants it logged or counted does it
+  // in the worker.
   using Done = std::function<void(const Status&)>;
-  // Looks at `key` and makes the world match.
+  // Looks at `key` and makes the world match. Runs on the loop, never from inside MarkDirty. May
+  // call `done` before it returns, and may mark keys, this one too.
   using Worker = std::function<void(const Key& key, Done done)>;
 
   struct Options {
+    // Of each key by itself.
     BackoffPolicy backoff;
-    std::size_t at_once_max = 16;  // looks under way at one time
+    // Looks under way at one time; further keys wait in the order in which they were marked. Enough
+    // to hide the API server's latency, few enough to be polite to it.
+    std::size_t at_once_max = 16;
   };
 
   WorkQueue(Loop& loop, Random& random, Options options, Worker worker)
       : loop_(loop), random_(random), options_(options), worker_(std::move(worker)) {}
   WorkQueue(const WorkQueue&) = delete;
 
-  // Asks for a look at `key`, soon. Cheap and never refused.
+  // Asks for a look at `key`, soon, never from inside this call. Cheap and never refused. While the
+  // key is looked at: once more afterwards. After a failure: the delay runs out first, so that new
+  // marks do not turn into a storm.
   void MarkDirty(const Key& key);
-  // Asks for a look at `when`, unless one starts earlier: that one will ask again if it must.
-  // Time::max() asks for nothing.
+  // Asks for a look at `when`, unless one starts earlier: that one will ask again if it must. Of
+  // several times the earliest counts. Time::max() asks for nothing.
   void MarkDirtyAt(const Key& key, Time when);
   // Keys that wait or are being looked at.
   std::size_t depth() const { return entries_.size(); }
+  // Nothing waits, not even for a later time.
   bool idle() const { return entries_.empty(); }
 
  private:
@@ -108,6 +120,7 @@ void WorkQueue<Key>::StartReady() {
     ready_.pop_front();
     Entry& entry = entries_.at(key);
     entry.state = Entry::kRunning;
+    // From here on `due` is only what is asked for while the look is under way.
     entry.due = Time::max();
     ++running_;
     // Posted, so that a worker may answer before it returns.
@@ -125,12 +138,14 @@ void WorkQueue<Key>::Finish(const Key& key, const Status& status) {
   GALEN_CHECK(found != entries_.end() && found->second.state == Entry::kRunning);
   --running_;
   Entry& entry = found->second;
+  // Whatever was asked for meanwhile waits with it: the next look sees the present anyway.
   if (IsRetryable(status)) {
     Schedule(key, entry, loop_.Now() + entry.backoff.Next(random_));
   } else if (entry.due != Time::max()) {
     entry.backoff.Reset();
     Schedule(key, entry, entry.due);
   } else {
+    // Nothing is kept of a key at rest, so the queue is as large as the trouble there is.
     entries_.erase(found);
   }
   StartReady();

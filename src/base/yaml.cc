@@ -32,6 +32,7 @@ class Event {
   yaml_event_t event_{};
 };
 
+// Recursion ends: values come from Open, which bounds their depth.
 std::size_t CountValues(const Json& value) {
   std::size_t count = 1;
   for (const Json& item : value.items()) count += CountValues(item);
@@ -62,6 +63,7 @@ class Reader {
 
  private:
   // What is still to be read inside one list or mapping.
+  // A mapping is read as key, value, key, value: `key` says which of the two is due.
   struct Level {
     Json value;
     std::string anchor;
@@ -127,6 +129,7 @@ StatusOr<Json> Reader::ReadNode() {
 }
 
 StatusOr<bool> Reader::Take(const Event& event) {
+  // A key is not a value: it may be an alias or a list in YAML, but not in JSON.
   const bool key_due = !open_.empty() && open_.back().value.is_object() && !open_.back().key;
   if (key_due && event->type != YAML_MAPPING_END_EVENT) {
     RETURN_IF_ERROR(AddKey(event, open_.back()));
@@ -171,6 +174,7 @@ StatusOr<bool> Reader::Close(const Event& event) {
 
 StatusOr<bool> Reader::Add(const Event& event, Json value, std::string_view anchor) {
   ++values_;
+  // The anchor's own copy counts too: a thousand anchors around one large list are a bomb as well.
   if (!anchor.empty()) {
     RETURN_IF_ERROR(Count(event, value));
     anchors_.insert_or_assign(std::string(anchor), value);
@@ -194,6 +198,7 @@ Status Reader::AddKey(const Event& event, Level& level) {
   }
   const auto& scalar = event->data.scalar;
   std::string key(reinterpret_cast<const char*>(scalar.value), scalar.length);
+  // YAML 1.1's merge key. Taken for a plain key it would lose what it merges without a word.
   if (key == "<<" && scalar.plain_implicit != 0) {
     return FaultAt(event->start_mark, "merging with << is not supported, write the keys out");
   }
@@ -216,6 +221,7 @@ StatusOr<Json> Reader::Resolve(const Event& event) const {
   const auto& scalar = event->data.scalar;
   const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
   const std::string_view tag = TextOf(scalar.tag);
+  // Quoted text is never a number or a bool; only plain words are looked at.
   if (tag.empty()) return scalar.plain_implicit != 0 ? ResolvePlain(text) : Json(text);
   if (tag == YAML_STR_TAG || tag == "!") return Json(text);
   if (tag == YAML_NULL_TAG || tag == YAML_BOOL_TAG || tag == YAML_INT_TAG ||
@@ -231,6 +237,7 @@ StatusOr<Json> Reader::FollowAlias(const Event& event) {
   if (found == anchors_.end()) {
     return FaultAt(event->start_mark, fmt::format("alias *{} names no anchor before it", name));
   }
+  // Depth is checked where text opens a level; an alias brings its levels all at once.
   if (static_cast<int>(open_.size()) + DepthOf(found->second) > Json::kDepthMax) {
     return FaultAt(event->start_mark, fmt::format("nested deeper than {} levels", Json::kDepthMax));
   }

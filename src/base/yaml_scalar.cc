@@ -16,6 +16,7 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> word
 }
 
 template <typename T>
+// The whole of `digits` or nothing: "12a" is a word.
 std::optional<T> Whole(std::string_view digits, int base) {
   T value{};
   const char* const end = digits.data() + digits.size();
@@ -49,6 +50,8 @@ bool IsFloat(std::string_view text) {
 }
 
 std::optional<Json> ResolveNumber(std::string_view text) {
+  // 1.2 writes octals as 0o14; a plain 014 is fourteen there and twelve in 1.1. from_chars takes a
+  // minus sign, which the schema does not allow after the prefix.
   if (text.substr(0, 2) == "0o") {
     const auto value = Whole<std::int64_t>(text.substr(2), 8);
     return value && text[2] != '-' ? std::optional(Json(*value)) : std::nullopt;
@@ -58,6 +61,7 @@ std::optional<Json> ResolveNumber(std::string_view text) {
     return value && text[2] != '-' ? std::optional(Json(*value)) : std::nullopt;
   }
   if (!IsFloat(text)) return std::nullopt;
+  // from_chars takes no plus sign.
   if (text.front() == '+') text.remove_prefix(1);
   if (const auto value = Whole<std::int64_t>(text, 10)) return Json(*value);
   double value = 0;
@@ -90,6 +94,7 @@ Json ResolvePlain(std::string_view text) {
 
 bool NeedsQuotes(std::string_view text) {
   if (!ResolvePlain(text).is_string()) return true;
+  // YAML 1.1's merge key and default value.
   if (text == "<<" || text == "=") return true;
   std::string lower(text.substr(0, 4));
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

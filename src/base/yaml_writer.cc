@@ -16,6 +16,7 @@ class Writer {
     GALEN_CHECK(yaml_emitter_initialize(&emitter_) == 1);
     yaml_emitter_set_output(&emitter_, Append, &text_);
     yaml_emitter_set_unicode(&emitter_, 1);
+    // No folding: a long line that is broken is no longer what a person can search for.
     yaml_emitter_set_width(&emitter_, -1);
   }
   ~Writer() { yaml_emitter_delete(&emitter_); }
@@ -66,6 +67,7 @@ void Writer::Value(const Json& value) {
   if (value.is_array()) return List(value);
   if (value.is_object()) return Mapping(value);
   if (value.is_string()) return String(value.AsString());
+  // JSON's words for null, bools and numbers are YAML's too.
   Scalar(value.is_double() ? Number(value.AsDouble()) : value.Dump(), YAML_PLAIN_SCALAR_STYLE);
 }
 
@@ -87,6 +89,7 @@ void Writer::Mapping(const Json& value) {
 
 std::string Writer::Write(const Json& value) {
   Emit(yaml_stream_start_event_initialize(&event_, YAML_UTF8_ENCODING));
+  // The last argument leaves out "---" and "...".
   Emit(yaml_document_start_event_initialize(&event_, nullptr, nullptr, nullptr, 1));
   Value(value);
   Emit(yaml_document_end_event_initialize(&event_, 1));

@@ -9,6 +9,7 @@
 namespace galen::device_driver {
 namespace {
 
+// So that a slip such as 1ms does not make the driver look without pause.
 constexpr Duration kPollLeast = std::chrono::milliseconds(100);
 constexpr Duration kPollMost = std::chrono::seconds(10);  // well below a report's 30 s
 
@@ -73,9 +74,11 @@ Status Validate(const DriverConfig& config) {
   if (!config.state_dir.empty() && !config.state_dir.starts_with('/')) {
     add("--state-dir must be an absolute path");
   }
+  // Also for nic, where the default passes: one rule less to keep apart.
   if (config.devices < 1 || config.devices > probes::GpuSimulator::kCountMax) {
     add(fmt::format("--devices must be 1 to {}", probes::GpuSimulator::kCountMax));
   }
+  // No default: taking every interface as a device would offer the node's own network to Pods.
   if (config.kind == Kind::kNic && config.interfaces.empty()) {
     add("--interfaces is missing: say which interfaces are devices, e.g. --interfaces 'eth*'");
   }

@@ -12,14 +12,17 @@
 
 namespace galen::device_driver {
 
+// Which hardware: simulated GPUs, or network interfaces of this machine.
 enum class Kind { kGpu, kNic };
 
+// What a driver is told; the members' defaults are the flags'. Only those of its kind count.
 struct DriverConfig {
   Kind kind = Kind::kGpu;
   Driver::Options driver;
   std::string metrics_address;  // "" = none
   std::string rules_path;       // "" = the built-in table
   std::string state_dir;        // "" = below the kubelet's plugin directory
+  // How often devices are looked at; Validate() has the bounds.
   Duration poll = std::chrono::seconds(2);
   std::string kernel_log;               // gpu: "/dev/kmsg"; "" = not read
   std::int64_t devices = 8;             // gpu
@@ -28,16 +31,19 @@ struct DriverConfig {
   std::vector<std::string> interfaces;  // nic: patterns
 };
 
-// Flags of `galen-driver gpu` or `galen-driver nic`; `config` holds the defaults and outlives them.
+// Flags of `galen-driver gpu` or `galen-driver nic`; `config` holds the defaults, is filled in when
+// they are parsed, and outlives them.
 void AddFlags(Flags& flags, Kind kind, DriverConfig& config);
 
-// InvalidArgument holds every fault, one a line.
+// InvalidArgument holds every fault, one a line. Reads nothing but `config`.
 Status Validate(const DriverConfig& config);
 
-// The operator's table, or the built-in one of this kind. The error names every faulty line.
+// The operator's table, or the built-in one of this kind. InvalidArgument names the file that
+// cannot be read, or every faulty line.
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config);
 
-// Where the driver keeps what a restart must not forget.
+// Where the driver keeps what a restart must not forget: `state_dir`, or the driver's own directory
+// below the kubelet's root, which its container has anyway.
 std::string StateDirectory(const DriverConfig& config);
 
 }  // namespace galen::device_driver

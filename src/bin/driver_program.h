@@ -5,8 +5,8 @@
 
 namespace galen::device_driver {
 
-// Blocks until a signal and a clean end. The exit code: 0, 64 when the configuration is wrong and
-// nothing was started, 1 when it could not start.
+// Blocks until a signal and a clean end. The exit code: 0; 64 when the configuration is wrong and
+// nothing was started; 1 when it could not start. Errors go to standard error in one line.
 int RunDriver(DriverConfig config);
 
 }  // namespace galen::device_driver

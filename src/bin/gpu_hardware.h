@@ -19,6 +19,7 @@ namespace galen::device_driver {
 
 class GpuHardware final : public Hardware {
  public:
+  // Lent; they outlive the hardware.
   struct Parts {
     Loop& loop;
     Log& log;
@@ -27,11 +28,13 @@ class GpuHardware final : public Hardware {
     const probes::RuleTable& rules;
   };
 
-  // `kernel_log` may be nullptr: then the kernel's log is not read. The same `seed` gives the same
-  // GPUs.
+  // `count` GPUs, gpu-0 and on. The same `seed` gives the same GPUs, with their serials and
+  // addresses, so a restart finds its devices again. `kernel_log` may be null: then the kernel's
+  // log is not read.
   GpuHardware(Parts parts, int count, const std::string& seed,
               std::unique_ptr<probes::KernelLogSource> kernel_log);
 
+  // The simulated GPUs; always the same ones, and never an error.
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
   void Serve(rpc::Dispatcher& dispatcher) override;

@@ -6,10 +6,12 @@
 namespace galen::device_driver {
 namespace {
 
+// The engine's part of the state file; the kernel log has another.
 constexpr std::string_view kSection = "findings";
 // A debounce that ends is looked at with a fresh reading, but never in a tight circle.
 constexpr Duration kLookAgainLeast = std::chrono::milliseconds(50);
 
+// The public SDK has types of its own, so that drivers include none of ours.
 HealthCause::Owner OwnerOf(FaultOwner owner) {
   switch (owner) {
     case FaultOwner::kNobody:
@@ -55,8 +57,10 @@ HealthJudge::HealthJudge(Parts parts, probes::RuleEngine::Options options,
 
 void HealthJudge::SetDevices(const std::vector<std::string>& names) {
   engine_.SetDevices(names, Present());
+  // Only the first inventory: what a device showed earlier in this process is in the engine.
   if (std::exchange(restored_, true)) return;
   engine_.Restore(parts_.state.Get(kSection), Present());
+  // No signs, but time has passed since the state was written: debounces may have ended.
   Take(engine_.Evaluate({}, Present()));
 }
 
@@ -96,12 +100,14 @@ void HealthJudge::Take(const probes::Evaluation& evaluation) {
                                        {"to", ToString(change.after.state)},
                                        {"cause", change.after.cause.message}});
   }
+  // Kept before anyone is told, so that a crash never forgets what was said.
   parts_.state.Set(kSection, engine_.Save());
   static_cast<void>(parts_.state.Flush().ok());  // it tells a full disk itself
   WaitForTime();
 }
 
 void HealthJudge::WaitForTime() {
+  // Whatever was waited for may have changed.
   timer_.Cancel();
   const std::optional<Time> due = engine_.NextDue(Present());
   if (!due) return;

@@ -1,5 +1,6 @@
 // Between what the hardware shows and what the driver tells: keeps the rule engine, its state file
-// and the timer for what changes by time alone (a debounce that ends). Belongs to its loop.
+// and the timer for what changes by time alone (a debounce that ends). Signs come in by OnSigns and
+// Observe; the verdicts go out by Report. Belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -18,6 +19,7 @@ namespace galen::device_driver {
 
 class HealthJudge final : public probes::SignSink {
  public:
+  // Lent; they outlive the judge. The state file is loaded already.
   struct Parts {
     Loop& loop;
     Log& log;
@@ -26,19 +28,25 @@ class HealthJudge final : public probes::SignSink {
     const probes::RuleTable& rules;
   };
 
-  // `on_change` asks for a round of Observe and Report, soon.
+  // `on_change` asks for a round of Observe and Report, soon; it may be called from inside OnSigns.
   HealthJudge(Parts parts, probes::RuleEngine::Options options, std::function<void()> on_change);
 
-  // The devices there are. The first call brings back what an earlier process of this boot knew.
+  // The devices there are, by name. The first call brings back what an earlier process of this boot
+  // knew. A device that is new is Unknown until something shows how it is; one that left is
+  // forgotten.
   void SetDevices(const std::vector<std::string>& names);
+  // What devices showed by themselves: judged at once, and told at once when a verdict changed.
   void OnSigns(std::vector<probes::Sign> signs) override;
+  // A whole look at all devices, or why there was none; called in a round, so it asks for no other.
   void Observe(const StatusOr<std::vector<probes::Sign>>& observed);
-  // Says of every device how it is.
+  // Says of every device how it is, with the cause.
   void Report(HealthWriter& writer) const;
 
  private:
   probes::Instant Present() const { return {parts_.loop.Now(), parts_.loop.WallNow()}; }
+  // Counts and logs what came of it, keeps it, and sets the timer. Everything passes here.
   void Take(const probes::Evaluation& evaluation);
+  // The next look at the latest when something changes by time alone.
   void WaitForTime();
 
   Parts parts_;

@@ -16,6 +16,7 @@ StatusOr<Inventory> NicHardware::Devices() {
       device.attributes["serial"] = nic.address;
       device.attributes["mac"] = nic.address;
     }
+    // sysfs names no model; the kernel driver is what tells cards apart for people.
     if (!nic.driver.empty()) device.attributes["model"] = nic.driver;
     if (!nic.pci_address.empty()) {
       device.attributes["resource.kubernetes.io/pciBusID"] = nic.pci_address;
@@ -45,6 +46,7 @@ void NicHardware::OnLinkNews(HardwareEars& ears, const std::vector<std::string>&
     strangers = strangers || !probe_.interfaces().contains(name);
   // A name that is not known yet may be one that the patterns mean.
   if (strangers) ears.look_again();
+  // At once and for these only: a link's fall need not wait for the next look.
   std::vector<probes::Sign> signs = probe_.ObserveSome(names);
   if (!signs.empty()) ears.signs.OnSigns(std::move(signs));
 }

@@ -20,6 +20,7 @@ class NicHardware final : public Hardware {
   // Begins to hear of links; the real one is a LinkWatch.
   using Listen = std::function<Status(LinkNews)>;
 
+  // `options` says which interfaces are devices. The loop and files outlive the hardware.
   NicHardware(Loop& loop, FileSystem& files, probes::NetworkProbe::Options options, Listen listen)
       : probe_(loop, files, std::move(options)), listen_(std::move(listen)) {}
 

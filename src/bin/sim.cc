@@ -20,6 +20,7 @@ int Fail(const galen::Status& status) {
 
 int main(int argc, char** argv) {
   galen::cluster_sim::SimOptions options;
+  // A simulation in a terminal should not talk over what one does with it.
   std::string log_level = "warning";
   galen::Flags flags("galen-sim", "A Kubernetes API on this machine with a simulated cluster",
                      std::string(galen::kVersion));

@@ -3,6 +3,7 @@
 namespace galen::cli {
 namespace {
 
+// For bash 4 and later. Pods are read out of JSON with sed, for jq may not be there.
 constexpr std::string_view kBash =
     R"sh(# galen completion bash: source this file, or put it into /etc/bash_completion.d
 _galen() {
@@ -26,6 +27,7 @@ _galen() {
 complete -F _galen galen
 )sh";
 
+// zsh runs bash's script through its own emulation; CompletionScript() puts that behind this.
 constexpr std::string_view kZsh = R"sh(#compdef galen
 # galen completion zsh: put this into a file named _galen in your fpath
 autoload -U bashcompinit && bashcompinit

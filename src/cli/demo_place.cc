@@ -8,6 +8,7 @@ namespace galen::cli {
 
 StatusOr<DemoPlace> DemoPlace::Make(const std::string& parent) {
   std::string name = parent + "/galen-XXXXXX";
+  // It fills in the six X, and nobody else can have made the directory before.
   if (mkdtemp(name.data()) == nullptr) return ErrnoStatus(errno, "make a directory in " + parent);
   return DemoPlace{name};
 }

@@ -7,6 +7,7 @@
 
 namespace galen::cli {
 
+// Paths of one demo or measurement. The programs make what lies at them.
 struct DemoPlace {
   std::string directory;
 
@@ -15,11 +16,13 @@ struct DemoPlace {
   std::string agent_socket() const { return directory + "/agent.sock"; }
   std::string agent_state() const { return directory + "/agent"; }
   std::string cdi_root() const { return directory + "/cdi"; }
+  // What a program writes to standard output and error.
   std::string log(const std::string& program) const { return directory + "/" + program + ".log"; }
 
-  // A new directory with a name short enough for unix sockets below it.
+  // A new directory "galen-XXXXXX" in `parent`, mode 0700, with a name short enough for unix
+  // sockets below it (a socket's path has room for 107 bytes). Errors are those of mkdtemp(3).
   static StatusOr<DemoPlace> Make(const std::string& parent);
-  // Removes the directory and everything in it.
+  // Removes the directory and everything in it, as far as that can be.
   void Remove() const;
 };
 

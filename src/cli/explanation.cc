@@ -11,7 +11,7 @@
 namespace galen::cli {
 namespace {
 
-// "14:02:11" or "14:02:11.304": the day is known from "38 s ago".
+// "14:02:11" or "14:02:11.304", in UTC: the day is known from "38 s ago".
 std::string Clock(WallTime time, int digits) {
   const std::string text = FormatRfc3339(time, digits);
   return text.substr(11, text.size() - 12);
@@ -53,6 +53,7 @@ std::string Draw(const Explanation& explanation, WallTime now, bool colour) {
   std::string text = fmt::format("{} runs on {} and holds {}.\n", explanation.pod.name,
                                  explanation.node.empty() ? "no node yet" : explanation.node,
                                  Count(explanation.devices.size()));
+  // As wide as most names are, so that the picture of one device looks like the others.
   std::size_t name_width = 6;
   for (const ExplainedDevice& device : explanation.devices) {
     name_width = std::max(name_width, Width(device.identity.id.device));
@@ -68,6 +69,7 @@ std::string Draw(const Explanation& explanation, WallTime now, bool colour) {
   }
   for (const ExplainedStep& step : explanation.steps) {
     const std::string told = Printable(step.text);
+    // Padded by hand: the width of fmt counts other characters than a terminal does.
     text += fmt::format("  {}  {:<8} {}{}  {}\n", Clock(step.time, 3), step.kind, told,
                         std::string(text_width - Width(told), ' '),
                         Paint(Printable(step.source), Tone::kFaint, colour));

@@ -10,6 +10,7 @@
 
 namespace galen::cli {
 
+// A device that the Pod holds, and the ResourceClaim through which it does.
 struct ExplainedDevice {
   DeviceIdentity identity;
   DeviceHealth health;
@@ -24,6 +25,7 @@ struct ExplainedStep {
   std::string source;  // "gpu.example.com, report 812"
 };
 
+// Everything there is to say of one Pod.
 struct Explanation {
   ObjectKey pod;
   std::string node;
@@ -32,7 +34,8 @@ struct Explanation {
   std::string note;                  // what could not be asked, or ""
 };
 
-// The picture that people read; ends in a newline.
+// The picture that people read: the Pod, a paragraph for each device, a line for each step; ends in
+// a newline. Times are UTC, ages are counted to `now`. Texts from outside are made printable.
 std::string Draw(const Explanation& explanation, WallTime now, bool colour);
 
 }  // namespace galen::cli

@@ -21,6 +21,7 @@ StatusOr<std::string> FindDriverSocket(EpollLoop& loop, net::Dialer& dialer, con
                                                             inspect::ListDriversRequest()));
   std::string names, endpoint;
   for (const inspect::Driver& driver : answer.drivers()) {
+    // A second instance, during an update, has no say: what it shows nobody is told.
     if (!driver.authority()) continue;
     names += (names.empty() ? "" : ", ") + driver.name();
     if (driver.name() == arguments.driver) return driver.endpoint();
@@ -63,6 +64,7 @@ StatusOr<SignArgument> ParseSign(const std::string& text) {
 StatusOr<std::string> Inject(const Options& options, const InjectArguments& arguments) {
   SignArgument sign;
   if (!arguments.device.empty()) {
+    // Before anything is dialled: a misspelt sign needs no driver to be told.
     ASSIGN_OR_RETURN(sign, ParseSign(arguments.sign));
   }
   ASSIGN_OR_RETURN(auto loop, EpollLoop::Create());

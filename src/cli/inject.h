@@ -8,6 +8,7 @@
 
 namespace galen::cli {
 
+// What the command line names.
 struct InjectArguments {
   std::string device;         // "gpu-3"; "" lists what can be injected
   std::string sign;           // "xid=79", "reset"
@@ -15,16 +16,21 @@ struct InjectArguments {
   std::string driver_socket;  // asks this socket instead of the agent for it
 };
 
-// What to print. InvalidArgument names what is wrong with the arguments.
+// Makes the device show the sign and gives what to print: the moment at which it did, or, without a
+// device, a table of what can be injected. InvalidArgument names what is wrong with the arguments,
+// NotFound says that agent or driver are not there, FailedPrecondition that the driver's hardware
+// is real. Repeating injects once more.
 StatusOr<std::string> Inject(const Options& options, const InjectArguments& arguments);
 
+// A sign as people write it.
 struct SignArgument {
   std::string name;
   std::string value;
   bool operator==(const SignArgument&) const = default;
 };
 
-// "xid=79" → {xid, 79}; "reset" → {reset, ""}.
+// "xid=79" → {xid, 79}; "reset" → {reset, ""}. The value may hold further '='. InvalidArgument for
+// anything else; whether there is such a sign the driver says.
 StatusOr<SignArgument> ParseSign(const std::string& text);
 
 }  // namespace galen::cli

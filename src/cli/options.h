@@ -8,6 +8,7 @@
 
 namespace galen::cli {
 
+// What every command of `galen` may be told; a value, filled in from flags and environment.
 struct Options {
   kube::KubeconfigOptions cluster;
   std::string ns;                // -n; "" = all

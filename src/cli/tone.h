@@ -10,7 +10,7 @@ namespace galen::cli {
 
 Tone ToneOf(HealthState state);
 
-// "Healthy", "Degraded 0.50".
+// "Healthy", or "Degraded 0.50" with the share of its work that the device still does.
 std::string StateText(const DeviceHealth& health);
 
 // "38s" before `now`; "" when the time is not known, the time itself when `now` is not given.

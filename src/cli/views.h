@@ -17,6 +17,8 @@ struct ViewOptions {
   WallTime now{};
 };
 
+// A row for each device, for each hold of a Pod on a device, for each node that told, for each
+// driver of such a node. Rows keep the fleet's order; columns for -o wide come last.
 Table DevicesTable(const Fleet& fleet, const ViewOptions& options);
 Table PodsTable(const Fleet& fleet, const ViewOptions& options);
 Table NodesTable(const Fleet& fleet, const ViewOptions& options);

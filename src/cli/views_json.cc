@@ -4,6 +4,7 @@
 namespace galen::cli {
 namespace {
 
+// Null for a time that is not known.
 Json Time(WallTime time) { return time == WallTime{} ? Json() : Json(FormatRfc3339(time, 3)); }
 
 Json DeviceJson(const DeviceView& device) {
@@ -38,6 +39,7 @@ Json HoldingJson(const Holding& holding) {
                            {"request", holding.request}});
 }
 
+// An object around the list, so that more can be told beside it one day.
 Json Items(Json::Array items) { return Json::MakeObject({{"items", std::move(items)}}); }
 
 bool Shown(const ViewOptions& options, const std::string& name) {

@@ -18,6 +18,7 @@ Json ToArray(const std::vector<std::string>& strings) {
   return array;
 }
 
+// The act that a SelfSubjectAccessReview asks about.
 Act ReadAct(const Json& attributes) {
   const std::string& part = attributes["subresource"].AsString();
   std::string resource = attributes["resource"].AsString();
@@ -26,6 +27,7 @@ Act ReadAct(const Json& attributes) {
           attributes["namespace"].AsString(), attributes["name"].AsString()};
 }
 
+// Our rules know no API groups, so each is shown as good for all of them.
 Json RulesOf(const User& user) {
   Json rules = Json(Json::Array());
   for (const AccessRule& rule : user.rules) {
@@ -45,12 +47,15 @@ User Administrator(std::string name) {
 Outcome<User> Access::Authenticate(const net::Headers& headers) const {
   if (users_by_token_.empty()) {
     User anyone = Administrator("system:anonymous");
+    // kube-apiserver puts anonymous callers in this group; their rules here stay those of
+    // everybody.
     anyone.groups = {"system:unauthenticated"};
     return anyone;
   }
   constexpr std::string_view kBearer = "Bearer ";
   const std::string_view text = net::FindHeader(headers, "authorization").value_or("");
   if (text.substr(0, kBearer.size()) == kBearer) {
+    // An ordinary look-up, not one in constant time: tokens guard a simulation only.
     const auto it = users_by_token_.find(std::string(text.substr(kBearer.size())));
     if (it != users_by_token_.end()) return it->second;
   }
@@ -75,6 +80,8 @@ Refusal DeniedRefusal(const User& user, const Act& act) {
 
 Json AnswerReview(const User& user, const std::string& plural, const Json& review) {
   Json answer = review;
+  // Go writes the zero time of an object that was never stored as null, and clients expect the
+  // field.
   answer["metadata"] = Json::MakeObject({{"creationTimestamp", nullptr}});
   if (plural == "selfsubjectreviews") {
     answer["status"]["userInfo"] =
@@ -82,6 +89,8 @@ Json AnswerReview(const User& user, const std::string& plural, const Json& revie
     return answer;
   }
   if (plural == "selfsubjectaccessreviews") {
+    // A review of a path instead of a resource has no resourceAttributes: it reads as empty verb
+    // and resource, which only "*" allows.
     const bool allowed = Access::MayDo(user, ReadAct(review["spec"]["resourceAttributes"]));
     answer["status"] = Json::MakeObject({{"allowed", allowed}});
     return answer;

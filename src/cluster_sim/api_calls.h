@@ -1,5 +1,6 @@
-// Keeps requests to the API alive until they are answered, for parts that only want the answer.
-// Belongs to its loop; destroying it cancels what is under way.
+// Keeps requests to the API alive until they are answered, for parts that only want the answer. A
+// part that makes calls has one of these as a member, so that its calls end with it.
+// Belongs to its loop; destroying it cancels what is under way, and no answer comes after that.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,21 @@ namespace galen::cluster_sim {
 
 class ApiCalls {
  public:
+  // The object, or the server's refusal as kube::Client::Do gives it.
   using Answer = std::function<void(StatusOr<Json>)>;
 
   // The loop and the client outlive this.
   ApiCalls(Loop& loop, kube::Client& client) : loop_(loop), client_(client) {}
   ApiCalls(const ApiCalls&) = delete;
 
-  // `answer` runs once, later.
+  // `answer` runs once, later and never from inside Do. It may destroy this, and may call Do again.
+  // There is no limit of calls under way: the callers' work queues bound it.
   void Do(net::HttpRequest request, Answer answer);
+  // Calls that are not answered yet.
   std::size_t under_way() const { return calls_.size(); }
 
  private:
+  // Moves a call out of `calls_` without destroying it yet.
   void Retire(std::uint64_t id);
 
   Loop& loop_;

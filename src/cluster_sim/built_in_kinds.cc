@@ -1,5 +1,7 @@
 // Tested by kinds_test.cc and tests/contract/table_test.cc.
-// The rows of the kind table that a cluster has before anyone defines more.
+// The rows of the kind table that a cluster has before anyone defines more: what this product reads
+// and writes, and what kubectl needs beside it. Columns, short names and selectable fields are
+// those of Kubernetes 1.37.
 #include "cluster_sim/built_in_types.h"
 #include "cluster_sim/kinds.h"
 
@@ -14,6 +16,7 @@ Column Made(std::string name, int priority = 0, std::string type = "string") {
   return {.name = std::move(name), .type = std::move(type), .priority = priority};
 }
 
+// A column that shows one field of the object.
 Column At(std::string name, std::string path) {
   return {.name = std::move(name), .path = std::move(path)};
 }
@@ -37,7 +40,9 @@ Kind PodKind() {
   Kind kind = Row(kube::kPods, "pod", {"po"},
                   {kName, Made("Ready"), Made("Status"), Made("Restarts"), kAge, Made("IP", 1),
                    Made("Node", 1), Made("Nominated Node", 1), Made("Readiness Gates", 1)});
+  // `kubectl get all` shows Pods.
   kind.categories = {"all"};
+  // How a scheduler gives a Pod its node, and how an eviction asks the budgets first.
   kind.subresources = {"binding", "eviction"};
   kind.selectable_fields = {
       "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",      "spec.hostNetwork",
@@ -109,6 +114,7 @@ void AddDeviceKinds(std::vector<Kind>& kinds) {
       Row(kube::kResourceSlices, "resourceslice", {},
           {kName, Made("Node"), At("Driver", ".spec.driver"), At("Pool", ".spec.pool.name"), kAge});
   slice.counts_generations = true;
+  // spec.pool.name came with 1.37; the kubelet deletes a driver's slices by the first two.
   slice.selectable_fields = {"spec.nodeName", "spec.driver", "spec.pool.name"};
   kinds.push_back(std::move(slice));
   Kind rule = Row(kube::kDeviceTaintRules, "devicetaintrule", {}, {kName, kAge});
@@ -123,6 +129,7 @@ std::vector<Kind> BuiltInKinds() {
   AddCore(kinds);
   AddDeviceKinds(kinds);
   Kind lease = Row(kube::kLeases, "lease", {}, {kName, At("Holder", ".spec.holderIdentity"), kAge});
+  // As upstream: a kubelet may renew a lease that was deleted under it.
   lease.put_creates = true;
   kinds.push_back(std::move(lease));
   Kind budget = Row({"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"},

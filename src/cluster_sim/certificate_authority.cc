@@ -16,6 +16,7 @@
 namespace galen::cluster_sim {
 namespace {
 
+// Lets unique_ptr free an OpenSSL object by its C function.
 template <auto Free>
 struct Freer {
   template <typename T>
@@ -28,8 +29,11 @@ using CertificatePtr = std::unique_ptr<X509, Freer<X509_free>>;
 using BioPtr = std::unique_ptr<BIO, Freer<BIO_free>>;
 using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Freer<X509_EXTENSION_free>>;
 
+// RFC 5280, section 4.1.2.2, allows 20; 16 random ones never meet twice.
 constexpr std::size_t kSerialBytes = 16;
 
+// Internal with the oldest error of OpenSSL's queue, and empties the queue: the rest would be
+// blamed on the next call.
 Status OpensslStatus(std::string_view what) {
   std::array<char, 256> text{};
   ERR_error_string_n(ERR_get_error(), text.data(), text.size());
@@ -53,6 +57,7 @@ Status AddName(X509_NAME* name, const char* field, const std::string& value) {
   return ok == 1 ? OkStatus() : OpensslStatus(fmt::format("name \"{}\" in a certificate", value));
 }
 
+// `value` is in the notation of x509v3_config(5); "" adds nothing.
 Status AddExtension(X509* certificate, X509* issuer, int nid, const std::string& value) {
   if (value.empty()) return OkStatus();
   X509V3_CTX context;
@@ -81,6 +86,7 @@ void SetTimes(X509* certificate, WallTime now) {
     return std::chrono::system_clock::to_time_t(
         std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
   };
+  // An hour back, so that a client whose clock is a little slow accepts it.
   ASN1_TIME_set(X509_getm_notBefore(certificate), seconds(now - std::chrono::hours(1)));
   ASN1_TIME_set(X509_getm_notAfter(certificate), seconds(now + CertificateAuthority::kValidity));
 }
@@ -93,6 +99,8 @@ Status AddExtensions(X509* certificate, X509* issuer, const Subject& subject) {
       subject.authority ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature"));
   RETURN_IF_ERROR(AddExtension(certificate, issuer, NID_ext_key_usage, subject.usage));
   RETURN_IF_ERROR(AddExtension(certificate, issuer, NID_subject_alt_name, subject.alt_names));
+  // Before the authority's: that one is copied from the issuer's subject key identifier, and an
+  // authority issues itself.
   RETURN_IF_ERROR(AddExtension(certificate, issuer, NID_subject_key_identifier, "hash"));
   return AddExtension(certificate, issuer, NID_authority_key_identifier, "keyid");
 }
@@ -104,6 +112,7 @@ StatusOr<CertificatePtr> Draft(const Subject& subject, EVP_PKEY* key, X509* issu
   RETURN_IF_ERROR(SetSerial(certificate.get()));
   SetTimes(certificate.get(), now);
   X509_NAME* name = X509_get_subject_name(certificate.get());
+  // A field may come several times; Kubernetes takes each O as a group.
   for (const std::string& group : subject.organizations) RETURN_IF_ERROR(AddName(name, "O", group));
   RETURN_IF_ERROR(AddName(name, "CN", subject.common_name));
   X509* parent = issuer != nullptr ? issuer : certificate.get();
@@ -135,6 +144,7 @@ StatusOr<CertificatePair> Encode(X509* certificate, EVP_PKEY* key) {
   return CertificatePair{TextOf(certificate_text.get()), TextOf(key_text.get())};
 }
 
+// Borrows `text`.
 BioPtr ReadOnly(const std::string& text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
@@ -147,6 +157,7 @@ bool IsAddress(const std::string& name) {
 
 }  // namespace
 
+// The authority's own key and certificate; both are set before anybody sees it.
 struct CertificateAuthority::Impl {
   KeyPtr key;
   CertificatePtr certificate;

@@ -1,6 +1,8 @@
 // A certificate authority of our own, for the simulated API server and for tests: makes server and
-// client certificates with ECDSA P-256 keys. Keys and serial numbers come from OpenSSL's own random
-// numbers. Nothing outside a simulation should trust it.
+// client certificates with ECDSA P-256 keys, which kubectl, Go and OpenSSL all take and which are
+// made in no time. Keys and serial numbers come from OpenSSL's own random numbers. Nothing outside
+// a simulation should trust it.
+// Immutable after creation; its functions may be called from any thread.
 #pragma once
 
 #include <memory>
@@ -12,6 +14,7 @@
 
 namespace galen::cluster_sim {
 
+// Both in PEM form; the key is PKCS #8 without a passphrase, so the pair is a secret.
 struct CertificatePair {
   std::string certificate_pem;
   std::string key_pem;
@@ -19,22 +22,28 @@ struct CertificatePair {
 
 class CertificateAuthority {
  public:
-  // A new one, valid from an hour before `now` (clocks differ) for kValidity.
+  // A new one with a key of its own, signed by itself. `name` is its common name. Valid from an
+  // hour before `now` (clocks differ) for kValidity. Internal when OpenSSL cannot.
   static StatusOr<std::unique_ptr<CertificateAuthority>> Create(const std::string& name,
                                                                 WallTime now);
-  // One that was kept. InvalidArgument when the two do not belong together.
+  // One that was kept. InvalidArgument when a part is no PEM or the two do not belong together. Its
+  // dates are not looked at: one that ran out is loaded, and clients then refuse what it signs.
   static StatusOr<std::unique_ptr<CertificateAuthority>> Load(const CertificatePair& pair);
   ~CertificateAuthority();
 
-  // `names` are DNS names and IP addresses; at least one.
+  // A pair for a TLS server, valid as Create says. `names` are DNS names and IP addresses (those
+  // become IP entries); the first is the common name too. InvalidArgument for none and for a name
+  // that holds ',', ':' or a line break. Each call makes another key.
   StatusOr<CertificatePair> IssueServer(const std::vector<std::string>& names, WallTime now) const;
-  // Kubernetes reads the user from the common name and groups from the organizations.
+  // A pair for a TLS client. Kubernetes reads the user from the common name (CN) and groups from
+  // the organizations (O).
   StatusOr<CertificatePair> IssueClient(const std::string& user,
                                         const std::vector<std::string>& groups, WallTime now) const;
 
-  // What clients trust, and the key to keep secret.
+  // What clients trust (the certificate) and the key to keep secret.
   const CertificatePair& pair() const { return pair_; }
 
+  // A year, as kubeadm gives its leaf certificates; the authority itself lasts no longer.
   static constexpr Duration kValidity = std::chrono::hours(24 * 365);
 
  private:

@@ -21,6 +21,7 @@ StatusOr<DeviceWish> ReadWish(const std::string& name, const Json& wish,
   if (device_class == classes.end()) {
     return FailedPrecondition("request {}: there is no DeviceClass {}", name, class_name);
   }
+  // Refused rather than ignored: a claim that asks for capacity would get devices that lack it.
   if (!wish["capacity"].is_null()) {
     return InvalidArgument(
         "request {}: capacity requests are not supported until the allocator exists", name);
@@ -33,6 +34,7 @@ StatusOr<DeviceWish> ReadWish(const std::string& name, const Json& wish,
                   .admin_access = wish["adminAccess"].AsBool(),
                   .tolerations = ReadTolerations(wish["tolerations"]),
                   .class_config = device_class->second["spec"]["config"]};
+  // Selectors of class and request hold together; two that name different drivers fit no device.
   RETURN_IF_ERROR(Annotate(AddDrivers(device_class->second["spec"]["selectors"], read.drivers),
                            "device class {}", class_name));
   RETURN_IF_ERROR(Annotate(AddDrivers(wish["selectors"], read.drivers), "request {}", name));
@@ -46,6 +48,7 @@ StatusOr<DeviceRequest> ReadRequest(const Json& request, const std::map<ObjectKe
     read.wishes.push_back(std::move(wish));
   }
   for (const Json& alternative : request["firstAvailable"].items()) {
+    // How results and Pods' containers name an alternative (KEP-4816).
     const std::string name = read.name + "/" + alternative["name"].AsString();
     ASSIGN_OR_RETURN(DeviceWish wish, ReadWish(name, alternative, classes));
     read.wishes.push_back(std::move(wish));

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kControllersName = "system:kube-controller-manager";
 
 // What the controllers send with each request. With no users everybody may come in; otherwise they
-// are one user more.
+// are one user more, whose token nobody else ever sees.
 StatusOr<net::Headers> AddControllers(ApiServer::Options& options) {
   net::Headers headers{{"user-agent", kControllersName}};
   if (options.users_by_token.empty()) return headers;
@@ -27,6 +27,7 @@ StatusOr<net::Headers> AddControllers(ApiServer::Options& options) {
 }  // namespace
 
 struct ClusterApp::Impl {
+  // Parts in the order of their dependence; controllers listen to the view before it starts.
   Impl(Loop& loop, Random& random, Log& log, const Options& options, net::Headers headers,
        std::unique_ptr<ApiServer> server)
       : api(std::move(server)),
@@ -40,6 +41,7 @@ struct ClusterApp::Impl {
     scheduler.emplace(loop, view, client, random, log);
   }
 
+  // Stands in for a preparer that was not given; above `nodes`, which borrows it.
   NoPreparation nobody;
   std::unique_ptr<ApiServer> api;
   LocalTransport transport;
@@ -59,6 +61,7 @@ StatusOr<std::unique_ptr<ClusterApp>> ClusterApp::Create(Loop& loop, Random& ran
   for (SimulatedNodeOptions& node : options.nodes) {
     RETURN_IF_ERROR(impl->nodes.Add(std::move(node)));
   }
+  // Last: from here on listeners are called.
   impl->view.Start();
   return std::unique_ptr<ClusterApp>(new ClusterApp(std::move(impl)));
 }

@@ -1,5 +1,6 @@
 // A whole Kubernetes cluster in one thread: the API, the controllers and scheduler that make it
-// live, and nodes that pretend. Used by galen-sim and by tests alike. Belongs to its loop.
+// live, and nodes that pretend. The controllers speak to the API as any client does, by a transport
+// without a socket. Used by galen-sim and by tests alike. Belongs to its loop.
 #pragma once
 
 #include <memory>
@@ -13,20 +14,25 @@ namespace galen::cluster_sim {
 class ClusterApp {
  public:
   struct Options {
+    // The controllers get a user and a token of their own when there are users.
     ApiServer::Options api = {};
+    // Nodes from the start; nodes().Add() adds more later.
     std::vector<SimulatedNodeOptions> nodes = {};
-    // False: somebody else makes claims and schedules.
+    // False: somebody else makes claims and schedules, or nobody does and objects only lie there.
     bool run_controllers = true;
-    // Whom simulated nodes ask about claims; nobody when null. Lent.
+    // Whom simulated nodes ask about claims before a Pod starts and after it ended; nobody when
+    // null: claims then count as prepared. Lent.
     ClaimPreparer* preparer = nullptr;
   };
 
-  // What is lent outlives the app. Errors of the kept data or of a node's name.
+  // What is lent outlives the app. Errors: of the kept data (see ApiServer::Create), of a node's
+  // name or number (see SimulatedNodes::Add), Internal without random numbers for a token. The
+  // cluster lives on the loop from here on; ready() says when it acts.
   static StatusOr<std::unique_ptr<ClusterApp>> Create(Loop& loop, Random& random, Log& log,
                                                       Options options);
   ~ClusterApp();
 
-  // What a net::Server or FakeNetwork hands requests to.
+  // What a net::Server or FakeNetwork hands requests to; dies with the app.
   net::HttpHandler& api();
   SimulatedNodes& nodes();
   // The controllers know the whole cluster and act.

@@ -13,11 +13,13 @@ StatusOr<Json> Slim(const Json& object) {
   return slim;
 }
 
+// No key for a Pod that is done: it takes no room. A Pod without a node is indexed under "".
 std::vector<std::string> NodeOf(const Json& pod) {
   if (IsPodDone(pod)) return {};
   return {pod["spec"]["nodeName"].AsString()};
 }
 
+// Keys of an index; an object stands under each, and under none when there are none.
 std::vector<std::string> TemplatesOf(const Json& pod) {
   std::vector<std::string> keys;
   for (const PodClaimFacts& claim : PodClaims(pod)) {

@@ -1,5 +1,6 @@
-// The cluster as its controllers see it: the kinds they all read, each followed once and shared.
-// Belongs to the loop. What a controller wrote is seen here a little later, never at once.
+// The cluster as its controllers see it: the kinds they all read, each followed once (list, then
+// watch) and shared. Read only by controllers; what one wrote is seen here a little later, never at
+// once. Belongs to the loop.
 #pragma once
 
 #include <functional>
@@ -13,9 +14,10 @@ namespace galen::cluster_sim {
 
 class ClusterView {
  public:
+  // Objects whole but for managedFields, by ObjectKey.
   using Kind = kube::Informer<Json>;
 
-  // Names of indexes.
+  // Names of indexes, for Kind::Lookup.
   static constexpr const char* kByNode = "node";  // pods not done by spec.nodeName; "" = none yet
   static constexpr const char* kByTemplate = "template";  // pods by "ns/template"
   static constexpr const char* kByClaim = "claim";        // pods by "ns/claim"
@@ -25,11 +27,12 @@ class ClusterView {
   // What is lent outlives the view.
   ClusterView(Loop& loop, kube::Client& client, Random& random, Log& log);
 
-  // After every controller has added its listeners.
+  // Begins to list and watch all kinds. Once, after every controller has added its listeners.
   void Start();
-  // All kinds are known whole. Controllers do nothing before: half a view tells lies.
+  // All kinds are known whole. Controllers do nothing before: half a view tells lies, such as that
+  // a Pod is gone whose kind was not listed yet. Never false again.
   bool synced() const;
-  // Runs on each first list that completes the view.
+  // Before Start(). Runs once, when the last kind's first list is known whole.
   void OnSynced(std::function<void()> callback) { on_synced_.push_back(std::move(callback)); }
 
   Kind pods;
@@ -41,6 +44,8 @@ class ClusterView {
   Kind taint_rules;
 
  private:
+  // Ties a kind's first list to synced(), and its troubles to the log; the watcher repeats by
+  // itself.
   void Prepare(Kind& kind, std::string_view name, Log& log);
 
   std::vector<std::function<void()>> on_synced_;

@@ -23,6 +23,7 @@ struct Tally {
   std::size_t refused() const { return in_use + tainted + unsupported; }
 };
 
+// The refusal of one wish, in a sentence that people read in the Pod's condition.
 Status Lacking(const DeviceWish& wish, std::size_t fitting, const Tally& tally) {
   std::string why;
   if (tally.in_use > 0) why += fmt::format(", {} in use", tally.in_use);
@@ -41,6 +42,7 @@ Status Lacking(const DeviceWish& wish, std::size_t fitting, const Tally& tally) 
 
 // Whether `wish` may have `device`; if not, counts why.
 bool Judge(const OfferedDevice& device, const DeviceWish& wish, bool free, Tally& tally) {
+  // What a device is comes before who has it: one that can never be had is no device "in use".
   if (!device.unsupported.empty()) {
     ++tally.unsupported;
     tally.feature = device.unsupported;
@@ -91,6 +93,7 @@ NodeAllocator::NodeAllocator(const DeviceInventory& inventory, const Json& node,
     : node_(node), in_use_(std::move(in_use)), pools_(inventory.PoolsFor(node)) {}
 
 StatusOr<Json> NodeAllocator::Allocate(const ClaimRequests& claim) {
+  // On a copy, so that a claim that fails half way takes nothing.
   std::set<DeviceId> taken = taken_;
   std::vector<Pick> picks;
   std::size_t results = 0;
@@ -130,8 +133,10 @@ StatusOr<NodeAllocator::Pick> NodeAllocator::PickFor(const DeviceWish& wish,
       continue;
     }
     for (const OfferedDevice& device : pool->devices) {
+      // Enough: devices that are not looked at any more need no reason.
       if (!wish.all && pick.devices.size() == wanted) break;
       if (!Covers(device.scope, node_)) continue;
+      // Admin access looks over the shoulder of whoever holds the device.
       const bool free = wish.admin_access || (!taken.contains(device.id) && !in_use_(device.id));
       if (Judge(device, wish, free, tally)) pick.devices.push_back(&device);
     }
@@ -153,6 +158,7 @@ Json NodeAllocator::Encode(const ClaimRequests& claim, const std::vector<Pick>& 
     for (const OfferedDevice* device : pick.devices) {
       results.Append(EncodeResult(*pick.wish, device->id));
     }
+    // The class's configuration is for this request only; the claim's names its requests itself.
     AppendConfig(config, pick.wish->class_config, "FromClass",
                  Json::MakeArray({pick.wish->request}));
   }

@@ -9,13 +9,15 @@
 namespace galen::cluster_sim {
 namespace {
 
+// `holder` is a slice's spec, or a device where each says it for itself.
 NodeScope ReadScope(const Json& holder) {
   return {.node = holder["nodeName"].AsString(),
           .all = holder["allNodes"].AsBool(),
           .selector = holder["nodeSelector"]};
 }
 
-// Handing such a device out by its name alone would promise what nobody keeps.
+// What a device needs that first fit lacks. Handing such a device out by its name alone would
+// promise what nobody keeps.
 std::string UnsupportedFeature(const Json& device) {
   if (!device["consumesCounters"].items().empty()) return "shared counters";
   if (device["allowMultipleAllocations"].AsBool()) return "capacity shared by several claims";
@@ -41,6 +43,8 @@ DeviceInventory::DeviceInventory(const std::map<ObjectKey, Json>& slices,
   for (const auto& [key, slice] : slices) AddSlice(slice);
   ApplyRules(rules);
   for (const auto& [name, pool] : pools_) {
+    // A pool whose every device names the same node is found by that name; with thousands of nodes
+    // that spares the search through all pools for each.
     std::set<std::string> nodes;
     for (const OfferedDevice& device : pool.devices) nodes.insert(device.scope.node);
     if (nodes.size() == 1 && !nodes.begin()->empty()) {
@@ -68,6 +72,7 @@ void DeviceInventory::AddSlice(const Json& slice) {
   const std::string& name = spec["pool"]["name"].AsString();
   const std::int64_t generation = spec["pool"]["generation"].AsInt();
   DevicePool& pool = pools_[{driver, name}];
+  // An older slice that its driver has not removed yet.
   if (pool.slices_seen > 0 && generation < pool.generation) return;
   if (pool.slices_seen == 0 || generation > pool.generation) {
     pool = {.driver = driver, .name = name, .generation = generation, .devices = {}};
@@ -87,6 +92,7 @@ void DeviceInventory::AddDevice(DevicePool& pool, const Json& spec, const Json& 
 
 void DeviceInventory::ApplyRules(const std::map<ObjectKey, Json>& rules) {
   for (const auto& [key, rule] : rules) {
+    // No selector selects no device, an empty one all (DeviceTaintRuleSpec of resource.k8s.io).
     const Json* selector = rule["spec"].Find("deviceSelector");
     if (selector == nullptr || selector->is_null()) continue;
     const std::vector<DeviceTaint> taints = ReadTaints(Json::MakeArray({rule["spec"]["taint"]}));

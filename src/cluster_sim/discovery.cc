@@ -19,6 +19,7 @@ Json ToArray(const std::vector<std::string>& strings) {
   return array;
 }
 
+// Every kind takes every verb here.
 const std::vector<std::string> kVerbs{"create", "delete", "deletecollection", "get",
                                       "list",   "patch",  "update",           "watch"};
 const std::vector<std::string> kStatusVerbs{"get", "patch", "update"};
@@ -43,6 +44,7 @@ std::vector<Part> PartsOf(const Kind& kind) {
   std::vector<Part> parts;
   if (kind.has_status) parts.push_back({"status", kind.resource, kStatusVerbs});
   for (const std::string& name : kind.subresources) {
+    // What one posts there is of another kind than the resource, maybe of another group.
     const kube::Resource body = name == "eviction" ? kube::Resource{"policy", "v1", "", "Eviction"}
                                                    : kube::Resource{"", "v1", "", "Binding"};
     parts.push_back({name, body, {"create"}});
@@ -68,6 +70,7 @@ Json ResourceList(const std::vector<KindRef>& kinds, const std::string& group_ve
                                      {"namespaced", kind->resource.namespaced},
                                      {"kind", part.body.kind},
                                      {"verbs", ToArray(part.verbs)}});
+      // Named only where they differ from those of the list.
       if (part.body.kind != kind->resource.kind && !part.body.group.empty()) {
         inner["group"] = part.body.group;
         inner["version"] = part.body.version;
@@ -90,6 +93,7 @@ Json GroupEntry(const KindTable& kinds, const std::string& group) {
   for (const std::string& version : VersionsOf(kinds, group)) {
     versions.Append(GroupVersion(group, version));
   }
+  // Groups in the table have at least one version.
   Json preferred = std::as_const(versions)[0];
   return Json::MakeObject({{"name", group},
                            {"versions", std::move(versions)},
@@ -124,9 +128,11 @@ Json AggregatedResource(const Kind& kind) {
   return entry;
 }
 
+// The core group is served at /api, all others at /apis, each by its own answer.
 Document Aggregated(const KindTable& kinds, bool core, const std::string& version) {
   Json items = Json(Json::Array());
   for (const std::string& group : Groups(kinds)) {
+    // Each of the two paths tells its own groups only.
     if (group.empty() != core) continue;
     Json versions = Json(Json::Array());
     for (const std::string& of_group : VersionsOf(kinds, group)) {
@@ -150,7 +156,8 @@ Document Aggregated(const KindTable& kinds, bool core, const std::string& versio
       fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList", version)};
 }
 
-// "v2" or "v2beta1" when the client would rather have everything at once, else "".
+// "v2" or "v2beta1" when the client would rather have everything at once, else "". Clients since
+// 1.26 list both before plain JSON; the first one named is taken.
 std::string AggregatedVersion(const std::string& accept) {
   const std::size_t at = accept.find("apidiscovery.k8s.io;v=");
   if (at == std::string::npos) return "";
@@ -178,6 +185,7 @@ Document Apis(const ApiRequest& request, const KindTable& kinds) {
       {{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}})};
 }
 
+// "v1.37.0+galen" gives major "1" and minor "37". The rest is what clients print and never use.
 Document Version(const std::string& git_version) {
   const std::size_t dot = git_version.find('.');
   const std::size_t end = git_version.find('.', dot + 1);
@@ -196,6 +204,7 @@ Document Version(const std::string& git_version) {
 std::tuple<int, int, int> Rank(const std::string& version) {
   int major = 0;
   int minor = 0;
+  // "%7[a-z]" leaves room for the final zero; anything longer is no stage we know.
   char stage[8] = {};
   const int read = std::sscanf(version.c_str(), "v%d%7[a-z]%d", &major, stage, &minor);
   const std::string_view word = stage;
@@ -219,10 +228,12 @@ std::vector<std::string> VersionsOf(const KindTable& kinds, const std::string& g
 std::optional<Document> Discover(const ApiRequest& request, const KindTable& kinds,
                                  const std::string& git_version) {
   std::string path = request.path;
+  // As upstream's router, which takes "/apis/" for "/apis".
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   if (path == "/version") return Version(git_version);
   if (path == "/api") return Api(request, kinds);
   if (path == "/apis") return Apis(request, kinds);
+  // Schemas are documents of their own, see open_api.h.
   if (path.rfind("/openapi", 0) == 0) return OpenApi(path, kinds);
   if (path == "/api/v1") return Document{ResourceList(KindsOfVersion(kinds, "", "v1"), "v1")};
   constexpr std::string_view kApis = "/apis/";

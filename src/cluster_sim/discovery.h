@@ -1,5 +1,6 @@
 // What the API says about itself: groups, versions, resources, schemas. Pure functions over the
-// kind table; kubectl reads these before anything else.
+// kind table, so a new CustomResourceDefinition shows at once; kubectl reads these before anything
+// else.
 #pragma once
 
 #include <optional>
@@ -10,6 +11,7 @@
 
 namespace galen::cluster_sim {
 
+// An answer as it is sent: its bytes and their Content-Type.
 struct Document {
   Document(const Json& value, std::string type = "application/json")  // NOLINT
       : body(value.Dump()), content_type(std::move(type)) {}
@@ -20,12 +22,14 @@ struct Document {
   std::string content_type;
 };
 
-// /api, /apis, /api/v1, /apis/GROUP, /apis/GROUP/VERSION, /version, /openapi/…; nullopt: no such
-// path.
+// The document at request.path; nullopt: no such path. Known are /api, /apis, /api/v1, /apis/GROUP,
+// /apis/GROUP/VERSION, /version and /openapi/…, each with or without slashes at the end. /api and
+// /apis answer in the aggregated form when Accept asks for it. REQUIRES: `git_version` reads
+// "vMAJOR.MINOR.…".
 std::optional<Document> Discover(const ApiRequest& request, const KindTable& kinds,
                                  const std::string& git_version);
 
-// The group's versions, newest first: v1 before v1beta1 before v1alpha1.
+// The group's versions, newest first: v1 before v1beta1 before v1alpha1. Empty: no such group.
 std::vector<std::string> VersionsOf(const KindTable& kinds, const std::string& group);
 
 }  // namespace galen::cluster_sim

@@ -5,6 +5,7 @@
 namespace galen::cluster_sim {
 namespace {
 
+// Enough to recognize an expression by; the whole may be 10 KiB.
 constexpr std::size_t kExpressionShownMax = 80;
 
 std::string_view Trim(std::string_view text) {
@@ -24,11 +25,13 @@ bool Skip(std::string_view& text, std::string_view word) {
 }  // namespace
 
 StatusOr<std::string> SelectedDriver(std::string_view expression) {
+  // Made once for all the ways in which an expression is not the one that is known.
   const Status refused = InvalidArgument(
       "the CEL expression \"{}\" is not supported: only driver selection "
       "(device.driver == \"name\") is, until the allocator exists",
       Printable(CutText(expression, kExpressionShownMax)));
   std::string_view rest = Trim(expression);
+  // CEL allows spaces between any two of these.
   if (!Skip(rest, "device") || !Skip(rest, ".") || !Skip(rest, "driver") || !Skip(rest, "==")) {
     return refused;
   }

@@ -30,6 +30,7 @@ void EventExpiry::RemoveDue() {
     const Written oldest = written_.front();
     written_.pop_front();
     const Snapshot event = store_.Get(kEvents, oldest.key);
+    // Written again since: a later entry of the queue stands for it.
     if (event != nullptr && ResourceVersionOf(*event) == oldest.version)
       store_.Remove(kEvents, oldest.key);
   }

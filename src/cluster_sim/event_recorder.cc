@@ -7,6 +7,7 @@
 namespace galen::cluster_sim {
 namespace {
 
+// client-go makes 16 hexadecimal digits of the time; the length is what people are used to.
 constexpr int kSuffixLength = 16;
 
 std::string NamespaceOf(const Json& regarding) {
@@ -31,6 +32,7 @@ void EventRecorder::Record(const Json& regarding, EventType type, const std::str
   const std::string what = UidOf(regarding) + "/" + reason + "/" + text;
   Seen& seen = Remember(what, regarding);
   if (++seen.count == 1) return Create(regarding, type, reason, text, seen);
+  // The object is kept for the case that the Event expired and has to be made again.
   Count(seen, [this, what, regarding, type, reason, text] {
     Forget(what);
     Record(regarding, type, reason, text);
@@ -50,6 +52,7 @@ EventRecorder::Seen& EventRecorder::Remember(const std::string& what, const Json
     return it->second;
   }
   if (seen_.size() == kRememberedMax) Forget(std::string(oldest_first_.front()));
+  // Newest at the end; Record moves an entry there each time it is said.
   const auto age = oldest_first_.insert(oldest_first_.end(), what);
   const std::string name = KeyOf(regarding).name + "." + random_.NameSuffix(kSuffixLength);
   return seen_.emplace(what, Seen{NamespaceOf(regarding), name, 0, age}).first->second;

@@ -1,5 +1,6 @@
-// Writes Kubernetes Events, one object for equal ones with a count. Belongs to its loop. An event
-// that cannot be written is dropped and logged: nothing may depend on it.
+// Writes Kubernetes Events (core/v1), one object for equal ones with a count, as client-go's
+// recorder does. Belongs to its loop. An event that cannot be written is dropped and logged at
+// debug: nothing may depend on it.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +20,23 @@ enum class EventType { kNormal, kWarning };
 
 class EventRecorder {
  public:
-  // `component` is who says it: "default-scheduler".
+  // `component` is who says it: "default-scheduler". What is lent outlives this; destroying it
+  // gives up what is under way.
   EventRecorder(Loop& loop, kube::Client& client, Random& random, Log& log, std::string component);
 
-  // `regarding` is the whole object it is about. Cut to kMessageBytesMax.
+  // `regarding` is the whole object it is about, with apiVersion, kind and metadata. `reason` is
+  // one CamelCase word. `message` is cut to kMessageBytesMax. Saying the same again about the same
+  // object, by uid, counts the Event up instead of making another.
   void Record(const Json& regarding, EventType type, const std::string& reason,
               std::string_view message);
 
+  // What events.k8s.io/v1 takes of a note: 1 kB.
   static constexpr std::size_t kMessageBytesMax = 1024;
-  // Events remembered for counting; past it the oldest starts anew.
+  // Events remembered for counting; past it the one not said for longest starts anew.
   static constexpr std::size_t kRememberedMax = 1024;
 
  private:
+  // An Event that was made; `count` is how often it was said.
   struct Seen {
     std::string ns;
     std::string name;
@@ -40,8 +46,9 @@ class EventRecorder {
 
   void Create(const Json& regarding, EventType type, const std::string& reason,
               const std::string& message, const Seen& seen);
-  // The server forgets events after a while: `on_expired` when this one is gone.
+  // Writes the count. The server forgets events after a while: `on_expired` when this one is gone.
   void Count(const Seen& seen, std::function<void()> on_expired);
+  // What is said next counts from one again.
   void Forget(const std::string& what);
   Seen& Remember(const std::string& what, const Json& regarding);
 
@@ -50,6 +57,7 @@ class EventRecorder {
   Log& log_;
   const std::string component_;
   std::map<std::string, Seen> seen_;  // by object, reason and message
+  // Keys of seen_; each entry knows its place here.
   std::list<std::string> oldest_first_;
   ApiCalls calls_;
 };

@@ -45,6 +45,7 @@ Sent FakeApiClient::Send(std::string method, std::string path, const Json& body,
   if (!accept.empty()) request.headers.push_back({"accept", std::move(accept)});
   Sent sent;
   sent.call = transport_->Send(std::move(request), *sent.got);
+  // Answers come by turns of the loop, none of which waits for time.
   loop_.RunUntilIdle();
   return sent;
 }

@@ -12,17 +12,20 @@
 
 namespace galen::cluster_sim {
 
-// What one request got, so far or in the end.
+// What one request got, so far or in the end. Its queries may be asked at any time.
 class Exchanged final : public net::HttpResponseSink {
  public:
   void OnHead(int status, const net::Headers& headers) override;
   void OnData(std::string_view bytes) override { text_ += bytes; }
   void OnEnd(const Status& status, const net::Headers& trailers) override;
 
+  // The HTTP status; 0 before the head came.
   int code() const { return code_; }
+  // The answer is whole; a watch's is not until it ends.
   bool ended() const { return ended_; }
   const net::Headers& headers() const { return headers_; }
   const std::string& text() const { return text_; }
+  // The body as JSON; null while it does not parse.
   Json body() const;
   // Whole lines that came since the last call: the events of a watch.
   std::vector<Json> TakeEvents();
@@ -35,17 +38,20 @@ class Exchanged final : public net::HttpResponseSink {
   std::size_t taken_ = 0;
 };
 
-// One request under way.
+// One request under way. Dropping it cancels the request; `call` dies before `got`.
 struct Sent {
   std::unique_ptr<Exchanged> got = std::make_unique<Exchanged>();
   std::unique_ptr<net::HttpCall> call;
 };
 
+// The server, its loop with fake time and a client, made together and dying together. Crashes the
+// test when the server cannot be made.
 class FakeApiClient {
  public:
   explicit FakeApiClient(ApiServer::Options options = {});
 
-  // Sends a request and lets the loop run until nothing is due.
+  // Sends a request and lets the loop run until nothing is due; time does not move. A null `body`
+  // sends none. Keep the result of a watch for as long as it is to go on.
   Sent Send(std::string method, std::string path, const Json& body = {},
             std::string content_type = "application/json", std::string accept = "");
   // The same when only the answer's body counts, or its code.
@@ -54,6 +60,7 @@ class FakeApiClient {
   int Code(std::string method, std::string path, const Json& body = {},
            std::string content_type = "application/json");
 
+  // Headers of all later requests, such as Authorization. Ends calls that are under way.
   void SetHeaders(net::Headers headers);
 
   FakeLoop& loop() { return loop_; }

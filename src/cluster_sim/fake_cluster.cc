@@ -9,6 +9,7 @@
 namespace galen::cluster_sim {
 namespace {
 
+// Far more than any answer takes; a call that never ends fails the test instead of hanging it.
 constexpr int kStepsMax = 100'000;
 
 // The server gives these itself and refuses or ignores a client's.
@@ -25,6 +26,7 @@ FakeCluster::FakeCluster(ClusterApp::Options options, std::uint64_t seed)
       app_(ClusterApp::Create(loop_, random_, NullLog(), std::move(options)).value()),
       transport_(loop_, app_->api()),
       client_(loop_, transport_) {
+  // First lists, and nodes that write themselves down.
   Pass();
   GALEN_CHECK(app_->ready());
 }
@@ -33,6 +35,7 @@ StatusOr<Json> FakeCluster::Do(net::HttpRequest request) {
   std::optional<StatusOr<Json>> answer;
   const auto call = client_.Do(std::move(request),
                                [&answer](StatusOr<Json> result) { answer = std::move(result); });
+  // One step at a time, so that no more happens than the answer needs.
   for (int step = 0; !answer && step < kStepsMax; ++step) GALEN_CHECK(loop_.Step());
   GALEN_CHECK(answer.has_value());
   return *std::move(answer);

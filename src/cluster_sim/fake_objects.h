@@ -1,4 +1,5 @@
-// Kubernetes objects for tests, as short as a test can read them. Values.
+// Kubernetes objects for tests, as short as a test can read them. Each has a uid made of its
+// namespace and name, so runs repeat. Values.
 #pragma once
 
 #include <map>
@@ -11,7 +12,7 @@
 
 namespace galen::cluster_sim {
 
-// One YAML document. REQUIRES: it is one.
+// One YAML document as JSON; flow style keeps literals on one line. REQUIRES: it is one.
 Json Yaml(std::string_view text);
 
 // A node that is Ready.
@@ -20,7 +21,8 @@ Json FakeNode(const std::string& name);
 // A DeviceClass that selects by driver; "" selects every device.
 Json FakeClass(const std::string& name, const std::string& driver);
 
-// One slice that is its whole pool; the pool is named like its node.
+// A slice that is its whole pool, generation 1, with devices of these names and nothing more; the
+// pool is named like its node, and the slice "NODE-DRIVER".
 Json FakeSlice(const std::string& driver, const std::string& node,
                const std::vector<std::string>& devices);
 
@@ -32,7 +34,8 @@ Json FakeTemplate(const std::string& name, const std::string& device_class, int 
 
 // A Pod in namespace "default" with one container "main".
 Json FakePod(const std::string& name);
-// Adds an entry to spec.resourceClaims.
+// `pod` with one more entry in spec.resourceClaims: a claim or a template of its namespace, by
+// name.
 Json WithClaim(Json pod, const std::string& pod_claim, const std::string& claim);
 Json WithTemplate(Json pod, const std::string& pod_claim, const std::string& claim_template);
 

@@ -7,6 +7,7 @@ namespace galen::cluster_sim {
 namespace {
 
 std::string StepText(const std::string& step) {
+  // Steps come from ours or from FromFieldsV1, which lets no shorter ones in.
   const std::string rest = step.substr(2);
   if (step[0] == 'f') return "." + rest;
   if (step[0] == 'v') return fmt::format("[={}]", rest);
@@ -64,6 +65,8 @@ Json ToFieldsV1(const FieldSet& set) {
 }
 
 FieldSet FromFieldsV1(const Json& fields) {
+  // An object without steps is a member itself; the root of an empty set reads as one too, which
+  // callers drop.
   FieldSet set{fields.members().empty(), {}};
   for (const auto& [step, child] : fields.members()) {
     if (step == ".") {

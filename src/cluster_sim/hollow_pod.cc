@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kSignalBase = 128;  // a shell's exit code of a process ended by signal N is 128 + N
 
+// One per start, as a runtime gives them: what watches restarts sees it change.
 Json ContainerId(const Json& pod, const Json& container, std::int64_t restarts) {
   return fmt::format("hollow://{}/{}/{}", UidOf(pod), container["name"].AsString(), restarts);
 }
@@ -27,6 +28,7 @@ Json TerminatedState(const Json& started, const Json& id, int exit_code, const s
   return Json::MakeObject({{"terminated", std::move(end)}});
 }
 
+// The status of a container at its first start; one that does not run has ended with 0.
 Json FreshStatus(const Json& pod, const Json& container, bool runs, const std::string& now) {
   const Json id = ContainerId(pod, container, 0);
   return Json::MakeObject({{"name", container["name"]},
@@ -39,6 +41,7 @@ Json FreshStatus(const Json& pod, const Json& container, bool runs, const std::s
                            {"state", runs ? RunningState(now) : TerminatedState(now, id, 0, now)}});
 }
 
+// The time of transition stays as long as the status does, as clients measure by it.
 Json Condition(const Json& pod, const char* type, bool holds, const char* reason,
                const std::string& now) {
   const Json& before = FindCondition(pod["status"]["conditions"], type);
@@ -49,10 +52,12 @@ Json Condition(const Json& pod, const char* type, bool holds, const char* reason
        {"lastProbeTime", nullptr},
        {"lastTransitionTime",
         before["status"].AsString() == status ? before["lastTransitionTime"] : Json(now)}});
+  // A null takes an earlier reason away, for the patch merges.
   condition["reason"] = holds ? Json() : Json(reason);
   return condition;
 }
 
+// Those that a kubelet owns; a strategic merge leaves other types alone.
 Json Conditions(const Json& pod, bool ready, const char* reason, const std::string& now) {
   return Json::MakeArray({Condition(pod, "PodReadyToStartContainers", true, "", now),
                           Condition(pod, "Initialized", true, "", now),
@@ -110,6 +115,7 @@ Json RunningPatch(const Json& pod, const HollowPlace& place) {
                         {"conditions", Conditions(pod, true, "", now)},
                         {"containerStatuses", std::move(main)}});
   for (const Json& container : pod["spec"]["initContainers"].items()) {
+    // An init container that restarts always is a sidecar (KEP-753) and goes on running.
     const bool sidecar = container["restartPolicy"].AsString() == "Always";
     status["initContainerStatuses"].Append(FreshStatus(pod, container, sidecar, now));
   }
@@ -127,6 +133,7 @@ StatusOr<Json> CrashPatch(const Json& pod, const std::string& container, int exi
       found = true;
       EndContainer(pod, status, exit_code, at);
     }
+    // A container that ended earlier and stays ended counts as well.
     failed = failed || status["state"]["terminated"]["exitCode"].AsInt() != 0;
   }
   if (!found) {

@@ -12,6 +12,7 @@ std::string_view Unquoted(std::string_view text) {
   return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
+// A dot that belongs to a name is written "\.".
 std::string WithoutBackslashes(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -24,7 +25,8 @@ void AddMember(const Json& value, std::string_view name, std::vector<Json>& out)
   if (const Json* member = value.Find(name)) out.push_back(*member);
 }
 
-// "@.type=="Ready"": whether an item's member equals, or with != differs from, the text.
+// A filter such as `@.type=="Ready"`: whether what the path leads to equals, or with != differs
+// from, the text. Values that are no strings are compared as JSON, absence as "".
 bool Passes(const Json& item, std::string_view condition) {
   const std::size_t sign = condition.find("==");
   const std::size_t unlike = condition.find("!=");
@@ -54,6 +56,7 @@ void AddSubscript(const Json& value, std::string_view inside, std::vector<Json>&
   } else {
     std::int64_t index = 0;
     std::from_chars(inside.data(), inside.data() + inside.size(), index);
+    // Counted from the end; a subscript that is no number counts as 0.
     if (index < 0) index += static_cast<std::int64_t>(items.size());
     if (index >= 0 && index < static_cast<std::int64_t>(items.size())) {
       out.push_back(items[static_cast<std::size_t>(index)]);
@@ -84,6 +87,7 @@ std::vector<Json> EvaluateJsonPath(std::string_view path, const Json& value) {
     std::vector<Json> next;
     if (path.front() == '[') {
       const std::size_t end = path.find(']');
+      // Not closed, or empty.
       if (end == std::string_view::npos || end == 1) return {};
       for (const Json& item : current) AddSubscript(item, path.substr(1, end - 1), next);
       path.remove_prefix(end + 1);
@@ -94,6 +98,7 @@ std::vector<Json> EvaluateJsonPath(std::string_view path, const Json& value) {
       for (const Json& item : current) {
         if (!name.empty()) AddMember(item, name, next);
       }
+      // A lone dot, as at the start of ".[0]", leads nowhere new.
       if (!name.empty()) current = next;
       path.remove_prefix(end);
       continue;

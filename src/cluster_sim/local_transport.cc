@@ -7,6 +7,7 @@
 namespace galen::cluster_sim {
 namespace {
 
+// An answer in pieces, on its way through the loop.
 struct HeadPart {
   int status;
   net::Headers headers;
@@ -17,20 +18,24 @@ struct EndPart {
 };
 using Part = std::variant<HeadPart, std::string, EndPart>;
 
-// What the two ends of a call have in common. Shared because either end may go first.
+// What the two ends of a call have in common. Shared because either end may go first: the exchange
+// at the server or the call at the client.
 struct Link {
   explicit Link(Loop& loop_in) : loop(loop_in) {}
 
   Loop& loop;
   net::HttpResponseSink* sink = nullptr;  // null: the client is gone
   std::deque<Part> parts;                 // on the way to the client
+  // Bytes of `parts`.
   std::size_t queued = 0;
+  // A turn that delivers is posted; at most one.
   bool delivering = false;
   std::function<void()> on_drained;
   std::function<void()> on_gone;
 };
 
-// False once the client is gone or heard the end. The sink may end the call at any time.
+// False once the client is gone or heard the end. The sink may end the call at any time, so nothing
+// of the sink is touched after it was called.
 bool DeliverOne(Link& link) {
   Part part = std::move(link.parts.front());
   link.parts.pop_front();
@@ -41,15 +46,19 @@ bool DeliverOne(Link& link) {
     link.sink->OnData(*bytes);
   } else {
     const EndPart& end = std::get<EndPart>(part);
+    // Cleared first: OnEnd may destroy the call, which would otherwise tell the server that the
+    // client went away.
     std::exchange(link.sink, nullptr)->OnEnd(end.status, end.trailers);
   }
   return link.sink != nullptr;
 }
 
 void Deliver(const std::shared_ptr<Link>& link) {
+  // First, so that what a sink causes to be written is delivered by a turn of its own.
   link->delivering = false;
   const bool had = link->queued > 0;
   while (link->sink != nullptr && !link->parts.empty()) {
+    // What is still queued is for nobody.
     if (!DeliverOne(*link)) return;
   }
   if (had && link->queued == 0 && link->on_drained) link->on_drained();
@@ -67,8 +76,10 @@ class LocalExchange final : public net::HttpExchange {
       : link_(std::move(link)), request_(std::move(request)) {}
 
   ~LocalExchange() override {
+    // They may hold what holds this exchange.
     link_->on_drained = nullptr;
     link_->on_gone = nullptr;
+    // A handler that drops an exchange resets a real stream; the client hears Unavailable.
     if (!ended_) Queue(link_, EndPart{Unavailable("the server gave the request up"), {}});
   }
 
@@ -102,6 +113,7 @@ class LocalCall final : public net::HttpCall {
  public:
   explicit LocalCall(std::shared_ptr<Link> link) : link_(std::move(link)) {}
   ~LocalCall() override {
+    // The end was heard already: the server has nothing to learn.
     if (std::exchange(link_->sink, nullptr) == nullptr) return;
     link_->loop.Post([link = link_] {
       if (const auto on_gone = std::exchange(link->on_gone, nullptr)) on_gone();
@@ -122,6 +134,7 @@ std::unique_ptr<net::HttpCall> LocalTransport::Send(net::HttpRequest request,
     if (!net::FindHeader(request.headers, header.name)) request.headers.push_back(header);
   }
   loop_.Post([link, &handler = handler_, request = std::move(request)]() mutable {
+    // Cancelled before it got there; a real request could have been seen, none has to be.
     if (link->sink == nullptr) return;
     handler.Handle(std::make_unique<LocalExchange>(link, std::move(request)));
   });

@@ -1,5 +1,7 @@
 // An API client in the same process as the API: requests go to the handler by way of the loop, not
-// of a socket. Speaks the seam of a real connection. Belongs to its loop.
+// of a socket. Speaks the seam of a real connection and keeps its promises: nobody is called back
+// from inside a call, either end may go first, queued() counts what the reader has not got yet. It
+// never fails and is never slow; FakeNetwork is for that. Belongs to its loop.
 #pragma once
 
 #include <memory>
@@ -11,8 +13,8 @@ namespace galen::cluster_sim {
 
 class LocalTransport final : public net::HttpClient {
  public:
-  // `headers` go with every request (Authorization, User-Agent). What is lent outlives this and
-  // every call; calls die before it.
+  // `headers` go with every request that does not name them itself (Authorization, User-Agent).
+  // What is lent outlives this and every call; calls die before it.
   LocalTransport(Loop& loop, net::HttpHandler& handler, net::Headers headers = {})
       : loop_(loop), handler_(handler), headers_(std::move(headers)) {}
 

@@ -20,6 +20,7 @@ struct Owner {
   std::string time;
   FieldSet fields;
 
+  // What makes one entry of the list; a manager that both applies and updates has two.
   bool IsSame(const Owner& other) const {
     return manager == other.manager && operation == other.operation &&
            api_version == other.api_version && subresource == other.subresource;
@@ -39,6 +40,7 @@ std::vector<Owner> ReadOwners(const Json& list) {
 void WriteOwners(const std::vector<Owner>& owners, Json& object) {
   Json list = Json(Json::Array());
   for (const Owner& owner : owners) {
+    // Who owns nothing any more is forgotten.
     if (owner.fields.empty()) continue;
     Json entry = Json::MakeObject({{"manager", owner.manager},
                                    {"operation", owner.operation},
@@ -56,7 +58,7 @@ void WriteOwners(const std::vector<Owner>& owners, Json& object) {
   }
 }
 
-// Nobody owns what names the object or what only the API writes.
+// Nobody owns what names the object or what only the API writes: the list of upstream's stripMeta.
 Json WithoutSystemFields(Json object) {
   object.Erase("apiVersion");
   object.Erase("kind");
@@ -89,11 +91,13 @@ Json Effective(const ApplyRequest& request, const Json& applied) {
   return status;
 }
 
+// Fields that `owner` has and the applier wants otherwise.
 struct Conflict {
   const Owner* owner;
   std::vector<std::string> fields;
 };
 
+// The owner as kubectl shows it; upstream tells the time of updates only.
 std::string With(const Owner& owner) {
   std::string text = fmt::format("\"{}\"", owner.manager);
   if (!owner.subresource.empty())
@@ -103,6 +107,7 @@ std::string With(const Owner& owner) {
   return text;
 }
 
+// In the words that kubectl prints above its advice to use --force-conflicts.
 Refusal ConflictsRefusal(const std::vector<Conflict>& conflicts) {
   Json causes = Json(Json::Array());
   std::vector<std::string> sentences;
@@ -158,6 +163,8 @@ Outcome<Json> ApplyConfiguration(const ApplyRequest& request, const Json& live,
   std::vector<Owner> owners = ReadOwners(live["metadata"]["managedFields"]);
   const Owner self{request.manager,     "Apply", request.kind.resource.api_version(),
                    request.subresource, "",      {}};
+  // Fields applied with the value they have are no change, and so no conflict: they get one owner
+  // more.
   Json merged = MergeTyped(schema, live, wanted);
   const Delta delta = Compare(schema, WithoutSystemFields(live), WithoutSystemFields(merged));
   std::vector<Conflict> conflicts;
@@ -173,10 +180,12 @@ Outcome<Json> ApplyConfiguration(const ApplyRequest& request, const Json& live,
   Owner& own = FindOrAdd(owners, self);
   FieldSet fields = FieldsOf(schema, wanted);
   fields.member = false;  // nobody owns the object itself, even an empty configuration
+  // Last, on the merged object: what this manager applied before and does not name now.
   RemoveFields(schema, Difference(own.fields, fields), Union(std::move(others), fields), merged);
   if (own.fields != fields || own.time.empty()) own.time = FormatRfc3339(request.now);
   own.fields = std::move(fields);
   for (const char* field : {"apiVersion", "kind"}) merged[field] = applied[field];
+  // Who names a version or a uid means this very object; the writer checks them.
   for (const auto& [name, value] : applied["metadata"].members()) {
     const bool names_object =
         name == "name" || name == "namespace" || name == "resourceVersion" || name == "uid";
@@ -195,6 +204,7 @@ void TrackUpdate(const Kind& kind, const std::string& manager, const std::string
     const Owner self{manager, "Update", kind.resource.api_version(), subresource, "", {}};
     TakeFrom(owners, self, Union(delta.changed, delta.removed));
     Owner& own = FindOrAdd(owners, self);
+    // What an updater removed nobody owns; what it set it owns beside what it had.
     own.fields = Union(Difference(std::move(own.fields), delta.removed), delta.changed);
     own.time = FormatRfc3339(now);
   }

@@ -10,9 +10,10 @@
 namespace galen::cluster_sim {
 namespace {
 
+// DefaultTerminationGracePeriodSeconds of core/v1.
 constexpr std::int64_t kPodGraceSecondsDefault = 30;
 constexpr const char* kNamespaces = "/namespaces";
-// The namespaces that a cluster cannot do without.
+// The namespaces that a cluster cannot do without; upstream's NamespaceLifecycle keeps these too.
 const std::set<std::string, std::less<>> kKept{"default", "kube-system", "kube-public"};
 
 // Nobody has to be asked when no kubelet runs the Pod (any more).
@@ -59,6 +60,7 @@ Outcome<DeletionWish> ReadDeletionWish(const Json& options, const std::string& q
   if (options["gracePeriodSeconds"].is_int()) {
     wish.grace_seconds = options["gracePeriodSeconds"].AsInt();
   }
+  // Upstream's rule for Pods, so that nobody skips the kubelet by accident.
   if (wish.grace_seconds && *wish.grace_seconds < 0) wish.grace_seconds = 1;
   wish.uid = options["preconditions"]["uid"].AsString();
   wish.resource_version = options["preconditions"]["resourceVersion"].AsString();
@@ -84,11 +86,13 @@ Outcome<ObjectDeleter::Deleted> ObjectDeleter::Delete(const Kind& kind, const Ob
   if (before == nullptr) return NotFoundRefusal(subject);
   if (auto refusal = CheckPreconditions(subject, *before, wish)) return *refusal;
   const bool is_namespace = kind.resource == kube::kNamespaces;
+  // After the preconditions, before anything is written.
   if (is_namespace && kKept.contains(key.name)) {
     return ForbiddenRefusal(subject, "this namespace may not be deleted");
   }
   const Json& meta = (*before)["metadata"];
   const std::int64_t grace = GraceOf(kind, *before, wish);
+  // Nobody to wait for: the object goes at once and the answer is what it was.
   const bool waits = grace > 0 || is_namespace || !meta["finalizers"].items().empty();
   if (!waits) {
     if (wish.dry_run) return Deleted{*before, true};
@@ -107,6 +111,7 @@ ObjectDeleter::Deleted ObjectDeleter::Mark(const Kind& kind, const ObjectKey& ke
   const WallTime when = loop_.WallNow() + std::chrono::seconds(grace);
   meta["deletionTimestamp"] = FormatRfc3339(when);
   meta["deletionGracePeriodSeconds"] = grace;
+  // Being marked counts as a change of the object; a shorter grace later does not.
   if (kind.counts_generations && !before["metadata"].Has("deletionTimestamp")) {
     meta["generation"] = before["metadata"]["generation"].AsInt() + 1;
   }
@@ -119,6 +124,7 @@ void ObjectDeleter::OnChange(const std::string& collection, const Change& change
   const bool ns_marked = collection == kNamespaces && change.after != nullptr &&
                          (*change.after)["metadata"].Has("deletionTimestamp");
   if (ns_marked) ending_.insert(change.key.name);
+  // Something of an ending namespace went: it may have been the last.
   const bool left = change.after == nullptr && ending_.contains(change.key.ns);
   if (ns_marked || left) SweepSoon();
 }
@@ -133,8 +139,10 @@ void ObjectDeleter::SweepSoon() {
 }
 
 void ObjectDeleter::Sweep() {
+  // A copy, since removing a namespace comes back to OnChange.
   const std::set<std::string> ending = ending_;
   for (const std::string& ns : ending) {
+    // What is left goes later and brings the next sweep.
     if (!Empty(ns)) continue;
     ending_.erase(ns);
     if (store_.Get(kNamespaces, {"", ns}) != nullptr) store_.Remove(kNamespaces, {"", ns});
@@ -147,6 +155,7 @@ bool ObjectDeleter::Empty(const std::string& ns) {
     const KindRef kind = kinds_.FindCollection(collection);
     if (kind == nullptr || !kind->resource.namespaced) continue;
     for (const Snapshot& object : store_.List(collection, ns)) {
+      // Without wishes of its own: Pods keep the grace that they ask for.
       const Outcome<Deleted> deleted = Delete(*kind, KeyOf(*object), {});
       empty = empty && deleted.ok() && deleted->gone;
     }

@@ -9,6 +9,7 @@
 namespace galen::cluster_sim {
 namespace {
 
+// generateName is among them: it tells how the name came about and cannot change afterwards.
 constexpr const char* kSystemFields[] = {
     "uid",      "creationTimestamp",          "generation",   "deletionTimestamp",
     "selfLink", "deletionGracePeriodSeconds", "generateName", "resourceVersion"};
@@ -19,6 +20,7 @@ bool IsAlphanumeric(char c) {
 
 // The name part of a label key, and label values: letters, digits, '-', '_', '.'; at most 63.
 bool IsLabelWord(std::string_view text) {
+  // LabelValueMaxLength of k8s.io/apimachinery.
   constexpr std::size_t kLabelBytesMax = 63;
   return !text.empty() && text.size() <= kLabelBytesMax && IsAlphanumeric(text.front()) &&
          IsAlphanumeric(text.back()) && std::all_of(text.begin(), text.end(), [](char c) {
@@ -26,6 +28,7 @@ bool IsLabelWord(std::string_view text) {
          });
 }
 
+// An optional DNS subdomain as prefix, a slash, and a name: "galen.dev/simulated".
 bool IsQualifiedName(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return IsLabelWord(text);
@@ -52,6 +55,7 @@ void CheckLabels(const Json& meta, Faults& faults) {
 void CheckAnnotations(const Json& meta, Faults& faults) {
   std::size_t bytes = 0;
   for (const auto& [key, value] : meta["annotations"].members()) {
+    // Annotation keys are checked in lower case, label keys as they are: upstream's rule.
     std::string lower = key;
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -66,6 +70,7 @@ void CheckAnnotations(const Json& meta, Faults& faults) {
 }
 
 void CheckOwners(const Json& meta, Faults& faults) {
+  // One object may have many owners but one controller.
   std::size_t controllers = 0;
   for (std::size_t i = 0; i < meta["ownerReferences"].items().size(); ++i) {
     const Json& owner = meta["ownerReferences"][i];
@@ -95,6 +100,7 @@ bool IsEqualBut(const Json& a, const Json& b, std::initializer_list<std::string_
       return same != nullptr && *same == member.second;
     });
   };
+  // Same number of members that count, and every one of `a` in `b`: equal.
   const auto size = [&counts](const Json& one) {
     return std::count_if(one.members().begin(), one.members().end(),
                          [&counts](const auto& member) { return counts(member.first); });

@@ -20,6 +20,7 @@ Json Combine(const WriteTarget& target, const Json& before, Json desired) {
   const bool status_write = target.subresource == "status";
   Json after = status_write ? before : std::move(desired);
   const Json& source = status_write ? desired : before;
+  // Owner references belong to the main part even where the status may write metadata.
   if (status_write && StatusWritesMeta(*target.kind)) {
     Json meta = std::as_const(desired)["metadata"];
     if (const Json* owners = before["metadata"].Find("ownerReferences")) {
@@ -37,6 +38,7 @@ Json Combine(const WriteTarget& target, const Json& before, Json desired) {
   return after;
 }
 
+// Optimistic concurrency: who names a uid or a version means that one.
 std::optional<Refusal> CheckVersions(const WriteTarget& target, const Json& before,
                                      const Json& desired) {
   const Subject subject = target.kind->subject(target.key.name);
@@ -49,6 +51,7 @@ std::optional<Refusal> CheckVersions(const WriteTarget& target, const Json& befo
                                        uid, own_uid));
   }
   const std::string& version = desired["metadata"]["resourceVersion"].AsString();
+  // The 0 is what Go shows of a version that is not set.
   if (version.empty() && target.kind->needs_version_to_update) {
     return InvalidRefusal(
         subject, {InvalidFault("metadata.resourceVersion", 0, "must be specified for an update")});
@@ -87,6 +90,7 @@ ObjectWriter::ObjectWriter(Loop& loop, Random& random, ObjectStore& store)
     : loop_(loop), random_(random), store_(store) {}
 
 Outcome<Written> ObjectWriter::Create(const WriteTarget& target, Json object) {
+  // A version would claim that it was read before.
   if (!std::as_const(object)["metadata"]["resourceVersion"].AsString().empty()) {
     return BadRequest("resourceVersion should not be set on objects to be created");
   }
@@ -120,6 +124,7 @@ Outcome<Written> ObjectWriter::Change(const WriteTarget& target, const Edit& edi
 Outcome<Written> ObjectWriter::Apply(const WriteTarget& target, Json applied, bool force) {
   if (auto refusal = CheckIdentity(target, applied)) return *refusal;
   const Snapshot before = store_.Get(target.kind->collection(), target.key);
+  // Only the main part creates.
   if (before == nullptr && !target.subresource.empty()) {
     return NotFoundRefusal(target.kind->subject(target.key.name));
   }
@@ -198,9 +203,11 @@ std::optional<Refusal> ObjectWriter::CheckNamespace(const WriteTarget& target) c
 Outcome<std::vector<std::string>> ObjectWriter::Normalize(const WriteTarget& target,
                                                           Json& object) const {
   const Kind& kind = *target.kind;
+  // A custom object may be allowed to hold null; built-in types cannot, in Go.
   DropNulls(kind.custom ? object["metadata"] : object);
   std::vector<std::string> warnings;
   if (kind.schema == nullptr) return warnings;
+  // Unknown fields are dropped, told of, or refused (?fieldValidation=, KEP-2885).
   const std::vector<std::string> unknown = Prune(*kind.schema, object);
   if (!unknown.empty() && target.validation == "Strict") return StrictRefusal(kind, unknown);
   if (target.validation != "Ignore") {
@@ -223,14 +230,19 @@ Outcome<Written> ObjectWriter::Insert(const WriteTarget& target, Json object, Ma
     object["metadata"]["name"] = "";
     StampNew(kind, object, random_, loop_.WallNow());
   }
+  // Before defaults and rules, which may fill in a first status.
   if (kind.has_status) object.Erase("status");
   ASSIGN_OR_RETURN(std::vector<std::string> warnings, Normalize(target, object));
+  // The order of all writes: defaults of the schema, then of the kind, then checks from general to
+  // special. Special ones read the object's parts and rely on their types, so they come last and
+  // only when nothing was wrong.
   PrepareNew(kind, object, loop_.WallNow());
   Faults faults = CheckMeta(kind, object);
   if (kind.schema != nullptr) AddFaults(faults, ValidateSchema(*kind.schema, object));
   if (faults.empty()) AddFaults(faults, CheckObject(kind, object));
   const ObjectKey key = KeyOf(object);
   if (!faults.empty()) return InvalidRefusal(kind.subject(key.name), faults);
+  // After the checks, as upstream: a bad object is bad whether or not its name is taken.
   if (store_.Get(kind.collection(), key) != nullptr) {
     return AlreadyExistsRefusal(kind.subject(key.name));
   }
@@ -241,11 +253,14 @@ Outcome<Written> ObjectWriter::Insert(const WriteTarget& target, Json object, Ma
   return Written{201, *store_.Put(kind.collection(), key, std::move(object)), std::move(warnings)};
 }
 
+// Steps in upstream's order: who is meant, on which version, what it comes to as a whole object,
+// its defaults, its checks, who owns what, and whether anything changed at all.
 Outcome<Written> ObjectWriter::Replace(const WriteTarget& target, const Json& before, Json desired,
                                        Manage manage) {
   const Kind& kind = *target.kind;
   if (auto refusal = CheckIdentity(target, desired)) return *refusal;
   if (auto refusal = CheckVersions(target, before, desired)) return *refusal;
+  // Kept aside, since the steps below take metadata apart.
   const Json managed = std::as_const(desired)["metadata"]["managedFields"];
   Json after = Combine(target, before, std::move(desired));
   KeepSystemMeta(before, after);
@@ -263,6 +278,7 @@ Outcome<Written> ObjectWriter::Replace(const WriteTarget& target, const Json& be
     after["metadata"]["managedFields"] = before["metadata"]["managedFields"];
     TrackUpdate(kind, target.manager, target.subresource, loop_.WallNow(), before, after);
   }
+  // An apply may change who owns what and nothing else; that is worth a write, later times are not.
   if (IsSameObject(before, after) &&
       (manage == Manage::kUpdate ||
        IsSameOwnership(before["metadata"]["managedFields"], after["metadata"]["managedFields"]))) {
@@ -276,6 +292,7 @@ Outcome<Written> ObjectWriter::Replace(const WriteTarget& target, const Json& be
 Written ObjectWriter::Store(const WriteTarget& target, const Json& before, Json after) {
   if (target.dry_run) return {200, std::move(after), {}};
   const std::string collection = target.kind->collection();
+  // The last finalizer was taken off a marked object: this very write removes it.
   if (IsReadyToGo(after) && before["metadata"].Has("deletionTimestamp")) {
     store_.Remove(collection, target.key);
     return {200, std::move(after), {}};

@@ -21,7 +21,8 @@ Json KindName(const kube::Resource& resource) {
       {{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}});
 }
 
-// Saying that the server checks fields itself keeps kubectl from asking for the old v2 document.
+// One operation of a path. Saying that the server checks fields itself (the parameter
+// fieldValidation) keeps kubectl from asking for the old v2 document.
 Json WriteOperation(const kube::Resource& resource, const char* action, bool strategic) {
   Json parameters = Json(Json::Array());
   for (const char* name : {"dryRun", "fieldManager", "fieldValidation"}) {

@@ -9,7 +9,8 @@
 
 namespace galen::cluster_sim {
 
-// "/openapi/v3" and what it points to, and "/openapi/v2"; nullopt for anything else.
+// The document at `path`: "/openapi/v3", the index with a URL for each group and version; those
+// below it; and "/openapi/v2". nullopt for anything else. Made anew at each call.
 std::optional<Document> OpenApi(const std::string& path, const KindTable& kinds);
 
 }  // namespace galen::cluster_sim

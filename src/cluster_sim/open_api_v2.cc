@@ -6,10 +6,12 @@
 namespace galen::cluster_sim {
 namespace {
 
-// A protobuf message being written; field numbers are those of gnostic's OpenAPIv2.proto.
+// A protobuf message being written; field numbers are those of gnostic's OpenAPIv2.proto. Enough of
+// the format for text and messages inside, which is all that kubectl reads.
 class Message {
  public:
   Message& Text(std::uint32_t field, std::string_view bytes) {
+    // Wire type 2: bytes with their length before them.
     Varint(field << 3 | 2);
     Varint(bytes.size());
     bytes_ += bytes;
@@ -45,6 +47,7 @@ void AddPatchStrategy(const Json& schema, Message& out) {
   if (type != "map" && type != "set") return;
   out.Inner(31, Extension("x-kubernetes-patch-strategy", "merge"));
   if (type == "set") return;
+  // One key is all that the old notation has room for; the first is the telling one.
   out.Inner(31, Extension("x-kubernetes-patch-merge-key", schema["x-kubernetes-list-map-keys"][0]));
 }
 
@@ -109,6 +112,7 @@ std::string OpenApiV2(const KindTable& kinds) {
 std::string SchemaName(const kube::Resource& resource) {
   std::string group = resource.group.empty() ? "core.api.k8s.io" : resource.group;
   std::string reversed;
+  // "resource.k8s.io" is said backwards: "io.k8s.resource".
   while (!group.empty()) {
     const std::size_t dot = group.rfind('.');
     reversed += (dot == std::string::npos ? group : group.substr(dot + 1)) + ".";

@@ -12,6 +12,7 @@ namespace galen::cluster_sim {
 inline constexpr const char* kOpenApiV2Type =
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
+// The serialized document of all kinds.
 std::string OpenApiV2(const KindTable& kinds);
 
 // How documents name a kind's schema: "io.k8s.resource.v1.ResourceClaim".

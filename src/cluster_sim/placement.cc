@@ -11,9 +11,10 @@
 namespace galen::cluster_sim {
 namespace {
 
-// Different reasons that one sentence tells; a thousand nodes can have a thousand.
+// Different reasons that one sentence tells; a thousand nodes can have a thousand, and the sentence
+// ends in the Pod's status.
 constexpr std::size_t kReasonsMax = 4;
-// The API's bound of status.reservedFor.
+// The API's bound of status.reservedFor (ResourceClaimReservedForMaxSize of resource.k8s.io/v1).
 constexpr std::size_t kHoldersMax = 256;
 
 // A claim with what it asks for; `requests` is empty when it has an allocation.
@@ -23,10 +24,13 @@ struct NeededClaim {
   ClaimRequests requests;
 };
 
+// Whether the Pod may use the claim at all, whatever the node.
 Status CheckUsable(const Json& pod, const PodClaimFacts& entry, const Json& claim) {
   const std::string& name = KeyOf(claim).name;
   if (IsBeingDeleted(claim)) return ResourceExhausted("resourceclaim {} is being deleted", name);
   const Json* owner = OwnerPod(claim);
+  // A claim of the generated name that somebody else made is none of this Pod's (IsForPod of
+  // k8s.io/dynamic-resource-allocation).
   if (entry.from_template() && (owner == nullptr || (*owner)["uid"].AsString() != UidOf(pod))) {
     return ResourceExhausted("resourceclaim {} was not made for this Pod", name);
   }
@@ -46,6 +50,7 @@ StatusOr<NeededClaim> ReadNeeded(const Json& pod, const PodClaimFacts& entry,
     return FailedPrecondition("the claim for {} is not made yet", entry.name);
   }
   const auto claim = facts.claims.find({KeyOf(pod).ns, *entry.object_name});
+  // Named by the Pod and not there, or gone: it may come.
   if (claim == facts.claims.end()) {
     return ResourceExhausted("resourceclaim \"{}\" not found", *entry.object_name);
   }
@@ -87,6 +92,7 @@ bool IsFull(const Json& node, const PlacementFacts& facts) {
 std::string Refuses(const Json& node, const Json& pod, const PlacementFacts& facts) {
   const Json& ready = FindCondition(node["status"]["conditions"], "Ready");
   if (ready["status"].AsString() != "True") return "not ready";
+  // In the order in which people would look for the reason.
   if (node["spec"]["unschedulable"].AsBool()) return "cordoned";
   const std::vector<DeviceTaint> taints = ReadTaints(node["spec"]["taints"]);
   if (const DeviceTaint* taint = Repelling(taints, ReadTolerations(pod["spec"]["tolerations"]))) {
@@ -103,6 +109,7 @@ std::string Refuses(const Json& node, const Json& pod, const PlacementFacts& fac
 StatusOr<Placement> PlaceOn(const Json& node, const std::vector<NeededClaim>& needed,
                             const PlacementFacts& facts) {
   Placement placement{.node = KeyOf(node).name, .claims = {}};
+  // One for all claims of the Pod, so that no two of them get the same device.
   NodeAllocator allocator(facts.inventory, node, facts.in_use);
   for (const NeededClaim& one : needed) {
     Json allocation;
@@ -110,6 +117,7 @@ StatusOr<Placement> PlaceOn(const Json& node, const std::vector<NeededClaim>& ne
       ASSIGN_OR_RETURN(allocation, allocator.Allocate(one.requests));
     } else {
       const Json& selector = (*one.allocation)["nodeSelector"];
+      // Allocated earlier, maybe for another Pod: this one has to go where the devices are.
       if (!selector.is_null() && !MatchesNodeSelector(selector, node)) {
         return ResourceExhausted("resourceclaim {} is allocated on another node",
                                  KeyOf(*one.claim).name);
@@ -147,6 +155,7 @@ StatusOr<Placement> Place(const Json& pod, const PlacementFacts& facts) {
     }
     StatusOr<Placement> placement = PlaceOn(node, needed, facts);
     if (placement.ok()) return placement;
+    // Equal sentences of many nodes are told once, with their number.
     ++reasons[placement.status().message()];
   }
   return NoNode(facts.nodes.size(), reasons);

@@ -1,5 +1,7 @@
 // Decides which node a Pod goes to and which devices its claims get there: the first node that will
-// do. Pure: facts in, decision out.
+// do, in order of names. Looks at readiness, cordons, taints, node selectors, required node
+// affinity, the number of Pods and devices; not at CPU, memory, spreading or preferences. Pure:
+// facts in, decision out.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +18,7 @@
 
 namespace galen::cluster_sim {
 
-// What is known at the moment of the decision. Lent.
+// What is known at the moment of the decision. All maps are whole and by key. Lent.
 struct PlacementFacts {
   const std::map<ObjectKey, Json>& nodes;
   const std::map<ObjectKey, Json>& claims;
@@ -24,8 +26,10 @@ struct PlacementFacts {
   const DeviceInventory& inventory;
   // Whether some claim holds the device, written already or decided lately.
   std::function<bool(const DeviceId& device)> in_use;
-  // A claim's allocation, written already or decided lately; null when it has none.
+  // A claim's allocation, written already or decided lately; null when it has none. The reference
+  // lives until the decision is made.
   std::function<const Json&(const Json& claim)> allocation_of;
+  // Pods that are bound to the node and not done.
   std::function<std::size_t(const std::string& node)> pods_on;
 };
 
@@ -35,6 +39,7 @@ struct ClaimPlacement {
   Json allocation;
 };
 
+// Where the Pod goes, and every claim it needs in the Pod's order, reserved already or not.
 struct Placement {
   std::string node;
   std::vector<ClaimPlacement> claims;

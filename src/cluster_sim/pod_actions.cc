@@ -76,6 +76,7 @@ Outcome<Written> PodActions::Bind(const WriteTarget& target, const Json& binding
                                         {"status", "True"},
                                         {"lastProbeTime", nullptr},
                                         {"lastTransitionTime", FormatRfc3339(loop_.WallNow())}}));
+  // The writer lets only this subresource write spec and status at once.
   WriteTarget both = target;
   both.subresource = "binding";
   ASSIGN_OR_RETURN(const Written written, writer_.Update(both, std::move(bound)));
@@ -89,6 +90,8 @@ Outcome<Written> PodActions::Evict(const WriteTarget& target, const Json& evicti
   ASSIGN_OR_RETURN(DeletionWish wish,
                    ReadDeletionWish(eviction["deleteOptions"], "", target.dry_run));
   if (auto refusal = CheckBudgets(target.key, *pod)) return *refusal;
+  // The mark is a write and gives the Pod a new version: with a precondition on the old one the
+  // deletion would then refuse itself.
   if (!wish.dry_run && wish.resource_version.empty()) {
     Json marked = *pod;
     PutCondition(marked,

@@ -24,6 +24,7 @@ bool IsBeingDeleted(const Json& object) {
 bool IsPodDone(const Json& pod) {
   const std::string& phase = pod["status"]["phase"].AsString();
   if (phase == "Succeeded" || phase == "Failed") return true;
+  // On a node, a deleted Pod may still run until the node says otherwise.
   return IsBeingDeleted(pod) && pod["spec"]["nodeName"].AsString().empty();
 }
 
@@ -37,6 +38,7 @@ std::vector<PodClaimFacts> PodClaims(const Json& pod) {
     if (!named.empty()) facts.object_name = named;
     const Json& status = ClaimStatusOf(pod, facts.name);
     const std::string& made = status["resourceClaimName"].AsString();
+    // The status wins: it tells what was made for this very Pod.
     if (!made.empty()) facts.object_name = made;
     facts.not_needed = !status.is_null() && made.empty() && facts.from_template();
     claims.push_back(std::move(facts));

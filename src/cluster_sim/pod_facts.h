@@ -13,13 +13,14 @@
 
 namespace galen::cluster_sim {
 
+// "" when it has none.
 const std::string& UidOf(const Json& object);
 bool IsBeingDeleted(const Json& object);
 
 // Whether it holds no devices any more: it ended, or was deleted before it got a node.
 bool IsPodDone(const Json& pod);
 
-// An entry of spec.resourceClaims.
+// An entry of spec.resourceClaims, together with what the Pod's status says of it.
 struct PodClaimFacts {
   std::string name;           // pod-local
   std::string template_name;  // "" when the Pod names a claim itself
@@ -29,19 +30,23 @@ struct PodClaimFacts {
 
   bool from_template() const { return !template_name.empty(); }
 };
+// In the order of the spec. Claims of extended resources are not among them.
 std::vector<PodClaimFacts> PodClaims(const Json& pod);
 
-// The Pod in a claim's ownerReferences that controls it, or nullptr.
+// The Pod in a claim's ownerReferences that controls it, or nullptr; lives as long as the claim
+// does.
 const Json* OwnerPod(const Json& claim);
 
 bool HasFinalizer(const Json& object, std::string_view finalizer);
-// Pods in status.reservedFor.
+// Pods in status.reservedFor; holders of other kinds are left out.
 std::vector<PodRef> Holders(const Json& claim);
 
+// The finalizer on a claim that holds devices, and the annotation by which a generated claim says
+// for which entry of its Pod it was made. Names of resource.k8s.io.
 inline constexpr std::string_view kDeleteProtection = "resource.kubernetes.io/delete-protection";
 inline constexpr std::string_view kPodClaimName = "resource.kubernetes.io/pod-claim-name";
 
-// The condition of `type` in `conditions`, or null.
+// The condition of `type` in `conditions`, or a null that lives forever.
 const Json& FindCondition(const Json& conditions, std::string_view type);
 
 }  // namespace galen::cluster_sim

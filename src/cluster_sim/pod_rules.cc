@@ -73,6 +73,7 @@ void CheckPodClaims(const Json& pod, Faults& faults) {
       faults.push_back(
           InvalidFault(Under(path, "name"), claims[i]["name"], "must be a DNS label (RFC 1123)"));
     }
+    // Exactly one of the two: both or neither are equal here and refused below.
     const bool named = claims[i].Has("resourceClaimName");
     if (named != claims[i].Has("resourceClaimTemplateName")) continue;
     faults.push_back(InvalidFault(
@@ -82,8 +83,8 @@ void CheckPodClaims(const Json& pod, Faults& faults) {
   }
 }
 
-// Whether the container may report a resource under this name: one of its claims as
-// "claim:NAME[/REQUEST]", a claim made for its extended resources, or a resource it requests.
+// Whether the container may report a resource under this name as one of its claims: "claim:NAME"
+// where it names no request, "claim:NAME/REQUEST" where it does.
 bool HasClaim(const Json& container, const std::string& name) {
   const Json::Array& claims = container["resources"]["claims"].items();
   return std::any_of(claims.begin(), claims.end(), [&name](const Json& claim) {
@@ -93,6 +94,8 @@ bool HasClaim(const Json& container, const std::string& name) {
   });
 }
 
+// Or as the claim that was made for its extended resources: "claim:CLAIM/REQUEST", with the name of
+// the ResourceClaim, for the Pod has none of its own for it (KEP-5004).
 bool HasExtendedResourceClaim(const Json& pod, const Json& container, const std::string& name) {
   const Json& claim = pod["status"]["extendedResourceClaimStatus"];
   const Json::Array& mappings = claim["requestMappings"].items();
@@ -104,6 +107,8 @@ bool HasExtendedResourceClaim(const Json& pod, const Json& container, const std:
   });
 }
 
+// The resources of one entry of allocatedResourcesStatus: known states, ids of their own, and a
+// message that is short or not there at all.
 void CheckHealths(const Json& entry, const std::string& path, Faults& faults) {
   std::set<std::string> ids;
   for (std::size_t i = 0; i < entry["resources"].items().size(); ++i) {
@@ -162,6 +167,7 @@ void CheckStatuses(const Json& pod, const char* statuses, const char* containers
 // The spec without what may change after creation.
 Json FixedSpec(const Json& pod, bool binding) {
   Json spec = pod["spec"];
+  // Upstream lets these change, tolerations by addition only, which HasAllTolerations() sees to.
   for (const char* field : {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
                             "schedulingGates"}) {
     spec.Erase(field);
@@ -174,6 +180,7 @@ Json FixedSpec(const Json& pod, bool binding) {
   return spec;
 }
 
+// Tolerations may be added, and their seconds changed; none may go.
 bool HasAllTolerations(const Json& before, const Json& after) {
   const Json::Array& now = after["spec"]["tolerations"].items();
   const Json::Array& old = before["spec"]["tolerations"].items();
@@ -187,6 +194,8 @@ bool HasAllTolerations(const Json& before, const Json& after) {
   });
 }
 
+// Guaranteed: every container's CPU and memory have limits and the same requests; BestEffort: none
+// has any; Burstable: the rest.
 std::string QosClass(const Json& pod) {
   bool any = false;
   bool guaranteed = true;
@@ -223,6 +232,7 @@ void FillRequests(Json& pod) {
 void PrepareNewPod(Json& pod) {
   FillRequests(pod);
   Json& spec = pod["spec"];
+  // Both names of the field are kept equal for old clients.
   if (!spec.Has("serviceAccount")) spec["serviceAccount"] = spec["serviceAccountName"];
   pod["status"] = Json::MakeObject({{"phase", "Pending"}, {"qosClass", QosClass(pod)}});
 }
@@ -246,6 +256,7 @@ Faults CheckPodChange(const Json& before, const Json& after, const std::string& 
   if (subresource == "status") {
     CheckStatuses(after, "containerStatuses", "containers", faults);
     CheckStatuses(after, "initContainerStatuses", "initContainers", faults);
+    // Ephemeral containers have no resources, so no health either.
     const Json& ephemeral = after["status"]["ephemeralContainerStatuses"];
     for (std::size_t i = 0; i < ephemeral.items().size(); ++i) {
       if (!ephemeral[i].Has("allocatedResourcesStatus")) continue;

@@ -20,12 +20,15 @@ struct Presentation {
   enum class Include { kMetadata, kObject, kNothing };
   Include include = Include::kMetadata;
 
+  // The object in the form asked for: apiVersion of the kind's version, a table of one row, or a
+  // PartialObjectMetadata. `now` gives ages.
   Json One(const Kind& kind, const Json& object, WallTime now) const;
-  // `meta` is the list's own: resourceVersion, continue, remainingItemCount.
+  // The same of a list. `meta` is the list's own: resourceVersion, continue, remainingItemCount.
   Json Many(const Kind& kind, const std::vector<Snapshot>& objects, Json meta, WallTime now) const;
 };
 
-// From Accept and ?includeObject=; 406 when nothing that is asked for can be given.
+// From Accept and ?includeObject=. The first entry of Accept that can be given wins, without regard
+// to q-values, which Kubernetes' clients do not send; 406 when there is none.
 Outcome<Presentation> ReadPresentation(const ApiRequest& request);
 
 }  // namespace galen::cluster_sim

@@ -129,6 +129,7 @@ Refusal InvalidRefusal(const Subject& subject, const Faults& faults) {
       subject.group.empty() ? subject.kind : subject.kind + "." + subject.group;
   const std::string why =
       sentences.size() == 1 ? sentences.front() : fmt::format("[{}]", fmt::join(sentences, ", "));
+  // Here details.kind is the kind, not the plural: so it is upstream.
   Json details = DetailsOf(subject, subject.kind);
   details["causes"] = std::move(causes);
   return {422, "Invalid", fmt::format("{} \"{}\" is invalid: {}", qualified, subject.name, why),

@@ -13,6 +13,8 @@
 
 namespace galen::cluster_sim {
 
+// What a client is told instead of an answer: `code` is the HTTP status, `reason` one of
+// metav1.StatusReason by which clients decide, `message` for people.
 struct Refusal {
   int code = 500;
   std::string reason;
@@ -22,10 +24,12 @@ struct Refusal {
   bool operator==(const Refusal&) const = default;
 };
 
-// {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",…}
+// The body that goes out: {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",…}
 Json ToStatusObject(const Refusal& refusal);
 
-// A value, or the refusal; works with ASSIGN_OR_RETURN as StatusOr does.
+// A value, or the refusal; works with ASSIGN_OR_RETURN as StatusOr does. Not a StatusOr because
+// clients must get Kubernetes' reasons and details, which our codes do not carry. Reading the value
+// of a refusal crashes.
 template <typename T>
 class [[nodiscard]] Outcome {
  public:
@@ -47,7 +51,7 @@ class [[nodiscard]] Outcome {
   std::optional<T> value_;
 };
 
-// What a refusal is about: "pods" of group "", kind "Pod".
+// What a refusal is about: "pods" of group "", kind "Pod", and an object's name or "".
 struct Subject {
   std::string group;
   std::string plural;
@@ -55,18 +59,27 @@ struct Subject {
   std::string name;
 };
 
+// 404, in the words that client-go and kubectl know.
 Refusal NotFoundRefusal(const Subject& subject);
+// 409 with reason AlreadyExists.
 Refusal AlreadyExistsRefusal(const Subject& subject);
-// Somebody else changed the object in between, or a precondition does not hold.
+// 409 with reason Conflict: somebody else changed the object in between, or a precondition does not
+// hold. Clients read anew and try again.
 Refusal ConflictRefusal(const Subject& subject, std::string_view why);
+// 403: rights, or a rule that holds for everybody.
 Refusal ForbiddenRefusal(const Subject& subject, std::string_view why);
+// 400: the request makes no sense, whatever is stored.
 Refusal BadRequest(std::string message);
+// 410: what was asked for is further back than the history. Clients list anew.
 Refusal ExpiredRefusal(std::string message);
+// Any other, without details.
 Refusal PlainRefusal(int code, std::string reason, std::string message);
+// The sentence of a conflict of versions, word for word upstream's OptimisticLockErrorMsg.
 inline constexpr std::string_view kObjectModified =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-// One field that is wrong. `reason` is a cause of metav1.Status: FieldValueInvalid, …
+// One field that is wrong. `reason` is a cause type of metav1.Status: FieldValueInvalid and its
+// like.
 struct Fault {
   std::string reason;
   std::string field;  // "spec.containers[0].name"
@@ -76,6 +89,8 @@ struct Fault {
 };
 using Faults = std::vector<Fault>;
 
+// The kinds of k8s.io/apimachinery's field.Error, in its words. `field` is a path such as
+// "spec.containers[0].name"; a value is shown as JSON and cut.
 Fault RequiredFault(std::string field, std::string_view detail = "");
 Fault InvalidFault(std::string field, const Json& value, std::string_view detail);
 Fault TypeFault(std::string field, const Json& value, std::string_view detail);

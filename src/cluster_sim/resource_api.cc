@@ -20,6 +20,8 @@ Outcome<Json> ReadOptions(const ApiRequest& request) {
   return ReadBody(request);
 }
 
+// How a patch that cannot be applied is told: a test of a JSON patch that does not hold, an unknown
+// type, or a patch that makes no sense.
 Refusal RefusalOfPatch(const Kind& kind, const std::string& name, const Status& status) {
   switch (status.code()) {
     case Code::kFailedPrecondition:
@@ -138,6 +140,7 @@ Outcome<Written> ResourceApi::Post(const ApiRequest& request, const WriteTarget&
 
 Outcome<Written> ResourceApi::Put(const ApiRequest& request, const WriteTarget& target) {
   ASSIGN_OR_RETURN(Json body, ReadBody(request));
+  // A PUT replaces what it names; a body without a name is most often one that was not read.
   if (body["metadata"]["name"].AsString().empty()) {
     return BadRequest("the object has no name in its metadata");
   }
@@ -148,6 +151,7 @@ Outcome<Written> ResourceApi::Patch(const ApiRequest& request, const WriteTarget
   const std::string& type = request.content_type;
   ASSIGN_OR_RETURN(Json patch, ReadBody(request));
   if (type == kube::ContentType(kube::PatchType::kApply)) {
+    // Apply alone must say who owns; other writes fall back on the user agent.
     if (request.Param("fieldManager").empty()) {
       return InvalidRefusal({"meta.k8s.io", "patchoptions", "PatchOptions", ""},
                             {RequiredFault("fieldManager", "is required for apply patch")});
@@ -157,6 +161,7 @@ Outcome<Written> ResourceApi::Patch(const ApiRequest& request, const WriteTarget
   const kube::Resource& resource = target.kind->resource;
   return writer_.Change(target, [&](const Json& present) -> Outcome<Json> {
     Json object = present;
+    // The patch is applied to the newest state, so a patch conflicts only where it says so itself.
     Status status = Unimplemented("no such patch");
     if (type == kube::ContentType(kube::PatchType::kJson)) {
       status = kube::ApplyJsonPatch(object, patch);
@@ -190,6 +195,7 @@ Outcome<Written> ResourceApi::DeleteCollection(const ApiRequest& request, const 
   for (const Snapshot& object : store_.List(kind.collection(), request.ns)) {
     if (!selection.Matches(*object)) continue;
     auto one = deleter_.Delete(kind, KeyOf(*object), wish);
+    // What was deleted so far stays so; the client asks again.
     if (!one.ok()) return one.status();
     deleted.push_back(std::make_shared<const Json>(one->object));
   }

@@ -1,5 +1,6 @@
-// Everything below /api and /apis that is about objects: turns a request into reads and writes.
-// Belongs to the API's loop.
+// Everything below /api and /apis that is about objects: turns a request into reads and writes, by
+// its verb, subresource and the type of its body. Rights are checked before. Belongs to the API's
+// loop.
 #pragma once
 
 #include <string>
@@ -19,11 +20,15 @@ class ResourceApi {
   // What is lent outlives this.
   ResourceApi(Loop& loop, Random& random, ObjectStore& store, const KindTable& kinds);
 
-  // An answer at once, or a watch to begin.
+  // An answer at once, or a watch to begin on the request's exchange.
   using Answer = std::variant<Written, WatchHub::Spec>;
+  // `kind` is the one that the request's path names. 404 for a subresource or scope that the kind
+  // does not have, 405 for a verb that makes no sense there, and what reader, writer and deleter
+  // say.
   Outcome<Answer> Do(const ApiRequest& request, const KindRef& kind);
 
-  // The verb of authorization: "get", "list", "watch", "create", …
+  // The verb of authorization: "get", "list", "watch", "create", "update", "patch", "delete" or
+  // "deletecollection". Whatever is none of GET, HEAD, POST, PUT and PATCH counts as DELETE.
   static std::string VerbOf(const ApiRequest& request);
 
  private:

@@ -23,7 +23,9 @@ Faults CheckObject(const Kind& kind, const Json& object);
 Faults CheckChange(const Kind& kind, const Json& before, const Json& after,
                    const std::string& subresource);
 
-// Whether a status write may change labels, annotations and finalizers of this kind as well.
+// Whether a status write may change labels, annotations and finalizers of this kind as well:
+// upstream's strategies differ by kind. Drivers and agents that may write nothing but a Pod's
+// status leave their annotations on it this way.
 bool StatusWritesMeta(const Kind& kind);
 
 }  // namespace galen::cluster_sim

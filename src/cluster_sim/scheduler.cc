@@ -18,6 +18,7 @@ bool WantsNode(const Json& pod) {
          !IsPodDone(pod) && pod["spec"]["schedulingGates"].items().empty();
 }
 
+// By uid: a new Pod of the same name has to reserve for itself.
 bool IsReservedFor(const Json& claim, const Json& pod) {
   const std::vector<PodRef> holders = Holders(claim);
   return std::any_of(holders.begin(), holders.end(),
@@ -30,6 +31,7 @@ void Reserve(Json& claim, const Json& pod) {
       Json::MakeObject({{"resource", "pods"}, {"name", KeyOf(pod).name}, {"uid", UidOf(pod)}}));
 }
 
+// POST of a v1 Binding to the Pod's subresource; the uid keeps it from the next Pod of the name.
 net::HttpRequest BindRequest(const Json& pod, const std::string& node) {
   const ObjectKey key = KeyOf(pod);
   const Json binding = Json::MakeObject(
@@ -52,6 +54,7 @@ Scheduler::Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random
       calls_(loop, client),
       queue_(loop, random, {.backoff = {}, .at_once_max = 1},
              [this](const ObjectKey& key, Queue::Done done) { LookAt(key, std::move(done)); }) {
+  // The inventory is worked out from slices and rules alone, and anew only when they change.
   const auto on_offer = [this](const ObjectKey&, const Json*, const Json*) {
     inventory_.reset();
     MarkWaiting();
@@ -63,6 +66,7 @@ Scheduler::Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random
   view_.nodes.AddListener(on_change);
   view_.classes.AddListener(on_change);
   view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
+    // Also a Pod whose node selector, tolerations or gates changed while it waits.
     if (after != nullptr && WantsNode(*after)) return queue_.MarkDirty(key);
     // A Pod that left its node makes room.
     if (before != nullptr && (after == nullptr || IsPodDone(*after))) MarkWaiting();
@@ -74,6 +78,7 @@ Scheduler::Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random
 void Scheduler::MarkWaiting() {
   if (!view_.synced()) return;
   for (const ObjectKey& pod : view_.pods.Lookup(ClusterView::kByNode, "")) {
+    // A look that is due earlier already is not put off.
     queue_.MarkDirtyAt(pod, loop_.Now() + kGatherDelay);
   }
 }
@@ -83,6 +88,7 @@ void Scheduler::OnClaim(const ObjectKey& key, const Json* after) {
   for (const ObjectKey& pod : view_.pods.Lookup(ClusterView::kByClaim, ToString(key))) {
     queue_.MarkDirty(pod);
   }
+  // Devices are held by allocations alone; a claim without one holds none.
   const bool freed = after == nullptr || (*after)["status"]["allocation"].is_null();
   if (freed) MarkWaiting();
 }
@@ -90,6 +96,7 @@ void Scheduler::OnClaim(const ObjectKey& key, const Json* after) {
 void Scheduler::SettleAssumed(const ObjectKey& key, const Json* seen) {
   const auto it = assumed_.find(key);
   if (it == assumed_.end()) return;
+  // Gone, another of the same name, or any version after the one that was written upon.
   const bool settled = seen == nullptr || UidOf(*seen) != it->second.uid ||
                        ResourceVersionOf(*seen) > it->second.sent_for;
   if (settled) assumed_.erase(it);
@@ -109,6 +116,8 @@ void Scheduler::LookAt(const ObjectKey& key, Queue::Done done) {
   }
   // Claims not made yet: their making brings the next look.
   if (placement.status().code() == Code::kFailedPrecondition) return done(OkStatus());
+  // A claim that is allocated ties the Pod to a node that will not do now; without it another node
+  // may.
   if (ReleaseOne(*pod, done)) return;
   Refuse(*pod, placement.status(), std::move(done));
 }
@@ -122,6 +131,7 @@ bool Scheduler::AwaitsOwnWrites(const Json& pod) const {
 }
 
 PlacementFacts Scheduler::Facts() {
+  // Valid until the decision ends: the view changes between turns of the loop only.
   if (!inventory_) inventory_.emplace(view_.slices.objects(), view_.taint_rules.objects());
   return {.nodes = view_.nodes.objects(),
           .claims = view_.claims.objects(),
@@ -137,6 +147,7 @@ PlacementFacts Scheduler::Facts() {
 
 bool Scheduler::InUse(const DeviceId& device) const {
   if (!view_.claims.Lookup(ClusterView::kByDevice, ToString(device)).empty()) return true;
+  // Assumed allocations are few: one Pod's at a time, and those of which the watch is late.
   return std::any_of(assumed_.begin(), assumed_.end(), [&device](const auto& entry) {
     const std::vector<DeviceId> held = HeldDevices(entry.second.allocation);
     return std::find(held.begin(), held.end(), device) != held.end();
@@ -154,6 +165,7 @@ void Scheduler::Advance() {
   std::vector<ClaimPlacement>& claims = job_->placement.claims;
   while (job_->next_claim < claims.size()) {
     ClaimPlacement& claim = claims[job_->next_claim];
+    // A claim that has both its devices and this Pod's reservation needs no write.
     if (!claim.allocation.is_null() || !IsReservedFor(claim.claim, job_->pod)) {
       return WriteClaim(claim);
     }
@@ -163,6 +175,7 @@ void Scheduler::Advance() {
 }
 
 void Scheduler::WriteClaim(ClaimPlacement& claim) {
+  // Only a reservation to add, or protected already.
   if (claim.allocation.is_null() || HasFinalizer(claim.claim, kDeleteProtection)) {
     return WriteClaimStatus(claim.claim, claim.allocation);
   }
@@ -179,6 +192,7 @@ void Scheduler::WriteClaim(ClaimPlacement& claim) {
 void Scheduler::WriteClaimStatus(Json claim, const Json& allocation) {
   const ObjectKey key = KeyOf(claim);
   if (!allocation.is_null()) {
+    // Before the request goes out: from here on it may be written, whatever the answer is.
     assumed_.insert_or_assign(key,
                               Assumed{UidOf(claim), allocation, ResourceVersionOf(claim), false});
     claim["status"]["allocation"] = allocation;
@@ -219,6 +233,7 @@ void Scheduler::Bind() {
 }
 
 void Scheduler::End(const Status& status) {
+  // job_ is free before `done` runs, for the queue may start the next look at once.
   const Queue::Done done = std::move(job_->done);
   job_.reset();
   done(status.code() == Code::kNotFound ? OkStatus() : status);
@@ -228,6 +243,7 @@ bool Scheduler::ReleaseOne(const Json& pod, const Queue::Done& done) {
   for (const PodClaimFacts& entry : PodClaims(pod)) {
     const Json* claim = view_.claims.Find({KeyOf(pod).ns, entry.object_name.value_or("")});
     if (claim == nullptr || (*claim)["status"]["allocation"].is_null()) continue;
+    // Others run with it, or may: it stays where it is.
     if (Holders(*claim).size() != 1 || !IsReservedFor(*claim, pod)) continue;
     Json released = *claim;
     released["status"].Erase("allocation");
@@ -243,10 +259,12 @@ void Scheduler::Refuse(const Json& pod, const Status& why, Queue::Done done) {
   const std::string reason =
       why.code() == Code::kInvalidArgument ? "SchedulerError" : "Unschedulable";
   const Json& before = FindCondition(pod["status"]["conditions"], "PodScheduled");
+  // Writing the same again would be a change, the change a look, and the look a write.
   if (before["reason"].AsString() == reason && before["message"].AsString() == why.message()) {
     return done(OkStatus());
   }
   events_.Record(pod, EventType::kWarning, "FailedScheduling", why.message());
+  // The time tells since when it waits, whatever the reason is by now.
   const bool was_false = before["status"].AsString() == "False";
   const Json condition =
       Json::MakeObject({{"type", "PodScheduled"},

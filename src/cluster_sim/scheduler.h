@@ -1,7 +1,8 @@
-// Gives Pods without a node a node, and their claims devices there, by first fit. Does what
-// kube-scheduler does for Pods that name "default-scheduler" or nobody. Belongs to the loop.
-// One Pod at a time: what was decided is remembered until it is seen as written, so that a watch
-// that lags never makes it hand a device out twice.
+// Gives Pods without a node a node, and their claims devices there, by first fit (see placement.h).
+// Does what kube-scheduler does for Pods that name "default-scheduler" or nobody; others, and Pods
+// with scheduling gates, it leaves alone.
+// Belongs to the loop. One Pod at a time: what was decided is remembered until it is seen as
+// written, so that a watch that lags never makes it hand a device out twice.
 #pragma once
 
 #include <map>
@@ -18,11 +19,13 @@ namespace galen::cluster_sim {
 
 class Scheduler {
  public:
-  // Before view.Start(). What is lent outlives the scheduler.
+  // Listens to the view; construct it before view.Start(). Acts by itself once the view is synced.
+  // What is lent outlives the scheduler; a placement half written is taken up by the next one.
   Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random& random, Log& log);
 
   static constexpr const char* kName = "default-scheduler";
-  // Changes of the cluster are gathered for this long before waiting Pods are looked at again.
+  // Changes of the cluster are gathered for this long before waiting Pods are looked at again: many
+  // come at once when a driver publishes its slices, and each look goes over all nodes.
   static constexpr Duration kGatherDelay = std::chrono::milliseconds(20);
 
  private:
@@ -44,24 +47,34 @@ class Scheduler {
     Queue::Done done;
   };
 
+  // Every Pod without a node is to be looked at: something changed that may help it.
   void MarkWaiting();
+  // A claim changed (`after` null: it is gone): its Pods look again, and others too when devices
+  // came free.
   void OnClaim(const ObjectKey& key, const Json* after);
+  // Forgets what was assumed of the claim once `seen` tells the truth about it.
   void SettleAssumed(const ObjectKey& key, const Json* seen);
+  // Decides, and begins to write what was decided; or says in the Pod's status why not.
   void LookAt(const ObjectKey& key, Queue::Done done);
+  // A claim of the Pod was written and is not seen yet: the watch brings the next look.
   bool AwaitsOwnWrites(const Json& pod) const;
   PlacementFacts Facts();
   bool InUse(const DeviceId& device) const;
   const Json& AllocationOf(const Json& claim) const;
 
+  // The next step of job_: a claim that lacks something, or the binding.
   void Advance();
+  // Finalizer, then allocation and reservation, each as an update of the version that was read.
   void WriteClaim(ClaimPlacement& claim);
   void WriteClaimStatus(Json claim, const Json& allocation);
   void OnClaimStatus(const ObjectKey& key, const StatusOr<Json>& answer);
   void Bind();
+  // Ends job_. A Pod or claim that is gone needs no more.
   void End(const Status& status);
 
   // Takes back a claim that only `pod` holds, so that the Pod can go to another node.
   bool ReleaseOne(const Json& pod, const Queue::Done& done);
+  // Writes the condition PodScheduled=False and an Event, unless the Pod says this already.
   void Refuse(const Json& pod, const Status& why, Queue::Done done);
 
   Loop& loop_;

@@ -9,7 +9,8 @@
 namespace galen::cluster_sim {
 namespace {
 
-// The standard library's matcher recurses once a character.
+// The standard library's matcher recurses once a character: a longer text could end the process by
+// its stack. At the limit the text counts as not matching.
 constexpr std::size_t kPatternTextBytesMax = 4096;
 
 bool IsOpen(const Json& schema) { return schema["x-kubernetes-preserve-unknown-fields"].AsBool(); }
@@ -27,6 +28,7 @@ std::string TypeName(const Json& value) {
   return value.is_array() ? "array" : "object";
 }
 
+// A JSON number without a fraction is an integer and a number both.
 bool HasType(const Json& schema, const Json& value) {
   if (value.is_null()) return schema["nullable"].AsBool();
   if (schema["x-kubernetes-int-or-string"].AsBool()) return value.is_number() || value.is_string();
@@ -74,6 +76,7 @@ void CheckString(const Json& schema, const Json& value, const std::string& path,
 }
 
 void CheckNumber(const Json& schema, const Json& value, const std::string& path, Faults& faults) {
+  // Exclusive bounds are booleans beside the bound, as OpenAPI v3.0 has them.
   const Json& least = schema["minimum"];
   const Json& most = schema["maximum"];
   const double number = value.AsDouble();
@@ -107,6 +110,7 @@ void CheckArray(const Json& schema, const Json& value, const std::string& path, 
         path, static_cast<std::int64_t>(count),
         fmt::format("{} in body should have at least {} items", path, schema["minItems"].AsInt())));
   }
+  // Identities as compact JSON, whose members are in a fixed order.
   std::set<std::string> seen;
   for (std::size_t i = 0; i < count; ++i) {
     const Json identity = ListItemIdentity(schema, value[i]);
@@ -146,6 +150,7 @@ void ApplyDefaults(const Json& schema, Json& value) {
   for (const auto& [name, inner] : schema["properties"].members()) {
     const Json* fallback = inner.Find("default");
     const Json* present = value.Find(name);
+    // A default stands in for what was not said; its own members get theirs below.
     const bool absent = present == nullptr || (present->is_null() && !inner["nullable"].AsBool());
     if (absent && fallback != nullptr) value[name] = *fallback;
     if (value.Has(name)) ApplyDefaults(inner, value[name]);
@@ -169,6 +174,7 @@ std::vector<std::string> Prune(const Json& schema, Json& value, const std::strin
   }
   if (!value.is_object()) return dropped;
   const Json& rest = schema["additionalProperties"];
+  // Unknown members of an open object stay; those that are known are pruned inside all the same.
   const bool open = IsOpen(schema) || rest.is_object() || rest.AsBool();
   for (auto it = value.MutableMembers().begin(); it != value.MutableMembers().end();) {
     const Json* inner = schema["properties"].Find(it->first);

@@ -24,7 +24,8 @@ std::optional<std::int64_t> ToInteger(std::string_view text) {
   return value;
 }
 
-// At commas that are not inside parentheses.
+// At commas that are not inside parentheses; an open one lets the last term run to the end, which
+// the term's parser then refuses.
 std::vector<std::string_view> SplitTerms(std::string_view text) {
   std::vector<std::string_view> terms;
   int depth = 0;
@@ -68,11 +69,13 @@ std::optional<Requirement> ParseSetTerm(std::string_view term) {
   return requirement;
 }
 
+// "key=value", "==", "!=", ">" and "<"; nullopt for anything else.
 std::optional<Requirement> ParseComparison(std::string_view term) {
   const std::size_t at = term.find_first_of("=!<>");
   if (at == std::string_view::npos || at == 0) return std::nullopt;
   std::string_view sign = term.substr(at, 1);
   if (term.substr(at, 2) == "==" || term.substr(at, 2) == "!=") sign = term.substr(at, 2);
+  // "!key" asks for absence and compares nothing.
   if (sign == "!") return std::nullopt;
   Requirement requirement{std::string(Trim(term.substr(0, at))),
                           Operator::kIn,
@@ -84,6 +87,7 @@ std::optional<Requirement> ParseComparison(std::string_view term) {
 }
 
 std::optional<Requirement> ParseLabelTerm(std::string_view term) {
+  // Sets first: their values could hold signs of comparison.
   if (std::optional<Requirement> set = ParseSetTerm(term)) return set;
   if (std::optional<Requirement> comparison = ParseComparison(term)) return comparison;
   if (!term.empty() && term.front() == '!') {
@@ -92,6 +96,7 @@ std::optional<Requirement> ParseLabelTerm(std::string_view term) {
   return Requirement{std::string(term), Operator::kExists, {}};
 }
 
+// Empty, or a label word: at most 63 bytes without a slash.
 bool IsLabelValue(std::string_view value) {
   constexpr std::size_t kValueBytesMax = 63;
   return value.empty() || (value.size() <= kValueBytesMax && IsLabelKey(value) &&
@@ -107,7 +112,8 @@ bool IsWellFormed(const Requirement& requirement) {
   return !orders || ToInteger(requirement.values.front()).has_value();
 }
 
-// Booleans and numbers are compared by their text, absence by "".
+// The field at a dotted path as text: booleans and numbers are compared by their text, absence by
+// "".
 std::string FieldText(const Json& object, std::string_view path) {
   const Json* at = &object;
   while (true) {

@@ -21,10 +21,12 @@ std::string HostOf(const std::string& listen) {
   return host.find(':') == std::string::npos ? host : "";
 }
 
+// By name, without asking a resolver; what looks foreign only has to be permitted.
 bool IsLoopback(const std::string& host) {
   return host == "::1" || host == "localhost" || host.starts_with("127.");
 }
 
+// Names are checked again by SimulatedNodes; here all faults are told at once.
 void CheckNodes(const SimOptions& options, std::vector<std::string>& faults) {
   constexpr auto kMost = static_cast<std::int64_t>(SimulatedNodes::kNodesMax);
   if (options.node_count < 0 || options.node_count > kMost) {
@@ -46,6 +48,7 @@ std::vector<SimulatedNodeOptions> NodesOf(const SimOptions& options) {
   }
   for (const std::string& name : options.nodes) nodes.push_back({.name = name});
   for (const std::string& name : options.virtual_nodes) {
+    // The label lets selectors tell them from nodes that only pretend.
     nodes.push_back({.name = name, .labels = {{"type", "virtual"}}, .is_virtual = true});
   }
   return nodes;
@@ -57,6 +60,7 @@ std::string DialedHost(const std::string& host) {
   return host == "::" ? "::1" : host;
 }
 
+// `bound` is the address that the server has, with the port that the system gave.
 std::string UrlOf(const std::string& host, const std::string& bound) {
   const std::string port = bound.substr(bound.rfind(':') + 1);
   const bool ipv6 = host.find(':') != std::string::npos;
@@ -73,6 +77,7 @@ StatusOr<std::map<std::string, User>> ReadUsers(FileSystem& files, const std::st
 
 StatusOr<net::ServerOptions> ServerFor(const std::string& listen, const std::string& host,
                                        const CertificateAuthority& authority, WallTime now) {
+  // All names by which this machine can reach itself, beside the one that was asked for.
   ASSIGN_OR_RETURN(CertificatePair pair,
                    authority.IssueServer({host, "localhost", "127.0.0.1", "::1"}, now));
   // One byte more than the API takes, so that it and not the server says what was wrong.
@@ -137,7 +142,9 @@ StatusOr<std::unique_ptr<SimApp>> SimApp::Start(IoLoop& loop, FileSystem& files,
   ASSIGN_OR_RETURN(auto users, ReadUsers(files, options.token_file));
   ASSIGN_OR_RETURN(const SimCredentials credentials,
                    LoadOrMakeCredentials(files, options.data_directory, loop.WallNow()));
+  // From here on there are users, so nobody comes in without a token.
   users.emplace(credentials.admin_token, Administrator("admin"));
+  // What the certificate and the kubeconfig name is what clients dial.
   const std::string host = DialedHost(HostOf(options.listen));
   ASSIGN_OR_RETURN(net::ServerOptions server,
                    ServerFor(options.listen, host, *credentials.authority, loop.WallNow()));
@@ -150,6 +157,7 @@ StatusOr<std::unique_ptr<SimApp>> SimApp::Start(IoLoop& loop, FileSystem& files,
   if (!options.kubeconfig_out.empty()) {
     const std::string text = Kubeconfig(impl->url, credentials.authority->pair().certificate_pem,
                                         credentials.admin_token);
+    // Whoever waits for the file can dial as soon as it is there; readable by its owner only.
     RETURN_IF_ERROR(files.WriteAtomically(options.kubeconfig_out, text, 0600));
   }
   log.Info("the simulated API serves", {{"url", impl->url}});

@@ -1,5 +1,6 @@
 // Who may talk to galen-sim and how they know it: its certificate authority, the administrator's
-// token, further users from a file, and the kubeconfig that puts it together.
+// token, further users from a file, and the kubeconfig that puts it together. Functions without
+// state; they read and write files and ask the system for random numbers.
 #pragma once
 
 #include <map>
@@ -12,24 +13,28 @@
 
 namespace galen::cluster_sim {
 
-// A bearer token that nobody can guess. Internal when the system has no random numbers.
+// A bearer token that nobody can guess: 48 hexadecimal digits, 192 random bits. Internal when the
+// system has no random numbers.
 StatusOr<std::string> MakeToken();
 
+// Both are secrets; whoever has the token may do everything.
 struct SimCredentials {
   std::unique_ptr<CertificateAuthority> authority;
   std::string admin_token;
 };
 
-// Those kept in `directory`, or new ones that are then kept there, so that a kubeconfig outlives a
-// restart. New ones each time when `directory` is "".
+// Those kept in `directory` (ca.crt, ca.key, admin.token), or new ones that are then kept there, so
+// that a kubeconfig outlives a restart. New ones each time when `directory` is "". InvalidArgument
+// when what is kept is damaged: it is never replaced silently.
 StatusOr<SimCredentials> LoadOrMakeCredentials(FileSystem& files, const std::string& directory,
                                                WallTime now);
 
-// kube-apiserver's token file: lines of `token,user,uid[,"group1,group2"]`; the uid is not used.
-// Here every user may do everything. Every bad line is named, by its number and never its token.
+// kube-apiserver's --token-auth-file: lines of `token,user,uid[,"group1,group2"]`; the uid is not
+// used. Gives users by token. Here every user may do everything. Empty lines are skipped;
+// InvalidArgument names every bad line, by its number and never its token.
 StatusOr<std::map<std::string, User>> ParseTokenFile(std::string_view text);
 
-// A kubeconfig with one context for the administrator.
+// A kubeconfig with one context for the administrator, as YAML. Holds the token: keep it private.
 std::string Kubeconfig(const std::string& url, const std::string& ca_pem, const std::string& token);
 
 }  // namespace galen::cluster_sim

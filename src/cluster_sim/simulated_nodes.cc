@@ -87,6 +87,7 @@ SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& clie
     if (nodes_.contains(key.name)) node_queue_.MarkDirty(key.name);
   });
   view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
+    // The last that is heard of a Pod: forget what was kept for it.
     if (before != nullptr && after == nullptr) {
       prepared_.erase(UidOf(*before));
       crashes_.erase(key);
@@ -94,6 +95,7 @@ SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& clie
     if (after != nullptr && Runs(*after)) pod_queue_.MarkDirty(key);
   });
   view_.claims.AddListener([this](const ObjectKey& key, const Json*, const Json*) {
+    // A claim that was allocated or reserved is what its Pod's start waits for.
     for (const ObjectKey& pod : view_.pods.Lookup(ClusterView::kByClaim, ToString(key))) {
       pod_queue_.MarkDirty(pod);
     }
@@ -139,6 +141,7 @@ void SimulatedNodes::LookAtNode(const std::string& name, NodeQueue::Done done) {
   const Node& wanted = nodes_.at(name);
   if (!view_.synced()) return done(OkStatus());
   const auto answer = [done](const StatusOr<Json>& result) {
+    // Two looks, or an earlier life, made it first: the watch brings it.
     const bool there = result.status().code() == Code::kAlreadyExists;
     done(there ? OkStatus() : result.status());
   };
@@ -146,6 +149,7 @@ void SimulatedNodes::LookAtNode(const std::string& name, NodeQueue::Done done) {
   if (node == nullptr) {
     return calls_.Do(kube::Create(kube::kNodes, "", NodeObject(wanted.options)), answer);
   }
+  // Readiness is all that is kept up to date; a status that says it was written whole.
   const Json& before = FindCondition((*node)["status"]["conditions"], "Ready");
   if (before["status"].AsString() == (wanted.ready ? "True" : "False")) return done(OkStatus());
   const Json ready = ReadyCondition(before, wanted.ready, FormatRfc3339(loop_.WallNow()));
@@ -161,6 +165,7 @@ void SimulatedNodes::LookAtPod(const ObjectKey& key, PodQueue::Done done) {
     crashes_.erase(key);
     return done(OkStatus());
   }
+  // Ending comes first, so that a Pod that is deleted while it starts is not started.
   if (IsBeingDeleted(*pod) || IsPodDone(*pod)) return StopPod(*pod, std::move(done));
   if (IsStarted(*pod)) {
     if (crashes_.contains(key)) return CrashPod(*pod, std::move(done));
@@ -185,6 +190,8 @@ bool SimulatedNodes::ClaimsAreReady(const Json& pod) const {
 void SimulatedNodes::StartPod(const Json& pod, PodQueue::Done done) {
   preparer_.Prepare(pod, [this, pod, done = std::move(done)](const Status& status) {
     if (!status.ok()) return done(Unavailable("prepare claims: {}", status.message()));
+    // Remembered in memory only: after a restart claims of running Pods are not unprepared, and a
+    // preparer must bear to be asked again.
     prepared_.insert(UidOf(pod));
     const Node& node = nodes_.at(pod["spec"]["nodeName"].AsString());
     PatchPod(pod,
@@ -201,11 +208,14 @@ void SimulatedNodes::StopPod(const Json& pod, PodQueue::Done done) {
     return preparer_.Unprepare(pod, [this, pod, done = std::move(done)](const Status& status) {
       if (!status.ok()) return done(Unavailable("unprepare claims: {}", status.message()));
       prepared_.erase(UidOf(pod));
+      // Again from the top, now with nothing prepared: the deletion is next.
       StopPod(pod, done);
     });
   }
+  // Done by itself: its object stays for people to read.
   if (!IsBeingDeleted(pod)) return done(OkStatus());
   const ObjectKey key = KeyOf(pod);
+  // What a kubelet says when all containers ended: no more grace, let it go.
   calls_.Do(kube::Delete(kube::kPods, key.ns, key.name,
                          {.grace_seconds = 0, .uid = UidOf(pod), .resource_version = ""}),
             [done = std::move(done)](const StatusOr<Json>& answer) {
@@ -217,6 +227,7 @@ void SimulatedNodes::CrashPod(const Json& pod, PodQueue::Done done) {
   const ObjectKey key = KeyOf(pod);
   const CrashOrder order = crashes_.at(key).front();
   const StatusOr<Json> patch = CrashPatch(pod, order.container, order.exit_code, loop_.WallNow());
+  // The Pod may have gone meanwhile, with all its orders.
   const auto drop = [this, key] {
     const auto it = crashes_.find(key);
     if (it == crashes_.end()) return;
@@ -224,10 +235,12 @@ void SimulatedNodes::CrashPod(const Json& pod, PodQueue::Done done) {
     if (it->second.empty()) crashes_.erase(it);
   };
   if (!patch.ok()) {
+    // Repeating cannot help: the container is not there or does not run.
     log_.Warning("crash order dropped", {{"error", patch.status().message()}});
     drop();
     return done(OkStatus());
   }
+  // The order is dropped once it is written; a conflict looks again and tries on the newer state.
   PatchPod(pod, *patch, [drop, done = std::move(done)](const Status& status) {
     if (status.ok()) drop();
     done(status);

@@ -1,6 +1,7 @@
 // Hollow kubelets: nodes that run nothing and say that they run what was bound to them. For demos
-// and scale runs. All simulated nodes of a process in one part, because they share one view.
-// Belongs to the loop.
+// and scale runs. All simulated nodes of a process in one part, because they share one view: a node
+// costs a map entry, not a watch. Nodes keep no heartbeat: one stays Ready until SetReady() says
+// otherwise. Belongs to the loop.
 #pragma once
 
 #include <functional>
@@ -16,16 +17,18 @@
 
 namespace galen::cluster_sim {
 
-// What happens to a Pod's claims on its node before its containers start and after they ended.
+// What happens to a Pod's claims on its node before its containers start and after they ended: a
+// driver's NodePrepareResources and NodeUnprepareResources.
 class ClaimPreparer {
  public:
   virtual ~ClaimPreparer() = default;
-  // `done` once, now or later. Both are repeated after a failure and must not mind.
+  // `pod` is as the API has it and lives as long as the call. `done` once, now or later. Both are
+  // repeated after a failure and must not mind.
   virtual void Prepare(const Json& pod, std::function<void(const Status&)> done) = 0;
   virtual void Unprepare(const Json& pod, std::function<void(const Status&)> done) = 0;
 };
 
-// For nodes whose drivers nobody calls.
+// For nodes whose drivers nobody calls: every claim is prepared already.
 class NoPreparation final : public ClaimPreparer {
  public:
   void Prepare(const Json&, std::function<void(const Status&)> done) override { done(OkStatus()); }
@@ -34,27 +37,36 @@ class NoPreparation final : public ClaimPreparer {
   }
 };
 
+// One node as it is to appear.
 struct SimulatedNodeOptions {
   std::string name;
+  // Beside hostname, os and galen.dev/simulated, and in their stead where they name the same.
   std::map<std::string, std::string> labels = {};
   // Somebody else runs its Pods: our agent in the manager role. Only the Node object is kept.
   bool is_virtual = false;
+  // What the node says it can take; the kubelet's default of maxPods.
   int pods_max = 110;
 };
 
 class SimulatedNodes {
  public:
-  // Before view.Start(). What is lent outlives this.
+  // Listens to the view; construct it before view.Start(). Acts once the view is synced. What is
+  // lent outlives this.
   SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& client, Random& random, Log& log,
                  ClaimPreparer& preparer);
 
-  // AlreadyExists, or InvalidArgument for a name that Kubernetes would not take.
+  // Makes the Node object, now or once the view is synced; before or after view.Start().
+  // AlreadyExists, InvalidArgument for a name that Kubernetes would not take, ResourceExhausted
+  // past kNodesMax. A Node of this name that the API keeps from earlier is taken over.
   Status Add(SimulatedNodeOptions options);
-  // Says that the node is (not) ready. NotFound when it is none of ours.
+  // Says that the node is (not) ready, in its Ready condition. Its Pods go on. NotFound when it is
+  // none of ours.
   Status SetReady(const std::string& node, bool ready);
-  // Ends a container, as if its program had. Nothing happens when it does not run by then.
+  // Ends a container, as if its program had; several orders for a Pod are carried out one by one.
+  // Waits for a Pod that has not started. Nothing happens when the container does not run by then.
   void Crash(const ObjectKey& pod, const std::string& container, int exit_code);
 
+  // More than Kubernetes itself supports (5,000). At the limit: ResourceExhausted.
   static constexpr std::size_t kNodesMax = 10'000;
 
  private:
@@ -66,14 +78,18 @@ class SimulatedNodes {
     bool ready = true;
     std::size_t index = 0;  // gives addresses
   };
+  // A wish of Crash() that was not carried out yet.
   struct CrashOrder {
     std::string container;
     int exit_code = 0;
   };
 
+  // Whether the Pod is on a node of ours that pretends to run it.
   bool Runs(const Json& pod) const;
   void LookAtNode(const std::string& name, NodeQueue::Done done);
   void LookAtPod(const ObjectKey& key, PodQueue::Done done);
+  // Every claim has its devices and is reserved for the Pod: what a kubelet checks before it starts
+  // anything.
   bool ClaimsAreReady(const Json& pod) const;
   void StartPod(const Json& pod, PodQueue::Done done);
   void StopPod(const Json& pod, PodQueue::Done done);

@@ -22,6 +22,8 @@ Json PathCell(const Column& column, const Json& object, WallTime now) {
   const bool matches = (column.type == "integer" || column.type == "number") ? value.is_number()
                        : column.type == "boolean"                            ? value.is_bool()
                                                                              : value.is_string();
+  // As upstream's printer: a value of another type shows as nothing, except that a text column
+  // takes anything, as JSON.
   if (matches || column.type != "string") return matches ? value : Json();
   return value.Dump();
 }
@@ -31,6 +33,7 @@ Json PathCell(const Column& column, const Json& object, WallTime now) {
 Json TableColumns(const Kind& kind) {
   Json columns = Json(Json::Array());
   for (const Column& column : kind.columns) {
+    // Built-in kinds send their ages as text; of custom kinds upstream tells the column's own type.
     const bool age = column.type == "date" && !kind.custom;
     columns.Append(Json::MakeObject({{"name", column.name},
                                      {"type", age ? std::string("string") : column.type},

@@ -8,10 +8,10 @@
 
 namespace galen::cluster_sim {
 
-// The kind's columns as columnDefinitions.
+// The kind's columns as columnDefinitions, in their order.
 Json TableColumns(const Kind& kind);
 
-// One cell for each column.
+// One cell for each column of the kind, null where there is nothing to show. `now` gives ages.
 Json TableCells(const Kind& kind, const Json& object, WallTime now);
 
 }  // namespace galen::cluster_sim

@@ -47,6 +47,7 @@ std::string InitTroubleOf(const Json& pod) {
   for (std::size_t i = 0; i < statuses.items().size(); ++i) {
     const Json& state = statuses[i]["state"];
     const bool done = state.Has("terminated") && state["terminated"]["exitCode"].AsInt() == 0;
+    // Through, or a sidecar that is up.
     if (done || statuses[i]["started"].AsBool()) continue;
     const std::string trouble = TroubleOf(statuses[i]);
     if (!trouble.empty() && trouble != "PodInitializing") return "Init:" + trouble;
@@ -55,6 +56,7 @@ std::string InitTroubleOf(const Json& pod) {
   return "";
 }
 
+// "Running", "CrashLoopBackOff", "Init:1/2", "Terminating", …: the worst that can be said.
 std::string PodStatus(const Json& pod) {
   const Json& status = pod["status"];
   std::string reason = status["reason"].AsString();
@@ -68,6 +70,7 @@ std::string PodStatus(const Json& pod) {
       if (!trouble.empty()) reason = trouble;
     }
   }
+  // Set by the node lifecycle controller when a node is gone: nobody knows whether the Pod ended.
   const bool lost = status["reason"].AsString() == "NodeLost";
   if (pod["metadata"].Has("deletionTimestamp")) return lost ? "Unknown" : "Terminating";
   return reason;
@@ -88,6 +91,7 @@ Json PodCell(const std::string& column, const Json& pod, WallTime now) {
       restarts += status["restartCount"].AsInt();
       last = std::max(last, status["lastState"]["terminated"]["finishedAt"].AsString());
     }
+    // RFC 3339 times of one zone compare as text.
     if (restarts == 0 || last.empty()) return std::to_string(restarts);
     return fmt::format("{} ({} ago)", restarts, AgeOf(Json(last), now));
   }
@@ -141,6 +145,7 @@ Json NodeCell(const std::string& column, const Json& node) {
 }
 
 std::string EventTime(const Json& event, const char* first, WallTime now) {
+  // Events of events.k8s.io writers have eventTime and not the other two.
   for (const char* field : {first, "eventTime", "firstTimestamp"}) {
     if (event[field].is_string()) return AgeOf(event[field], now);
   }
@@ -166,6 +171,7 @@ Json EventCell(const std::string& column, const Json& event, WallTime now) {
   return host.empty() ? component : component + ", " + host;
 }
 
+// The words of upstream's printer for ResourceClaims.
 std::string ClaimState(const Json& claim) {
   if (claim["metadata"].Has("deletionTimestamp")) return "deleted";
   if (!claim["status"].Has("allocation")) return "pending";

@@ -8,7 +8,8 @@
 
 namespace galen::cluster_sim {
 
-// The cell of a built-in kind's column that has no path.
+// The cell of a built-in kind's column that has no path, as kubectl's own printers (pkg/printers)
+// would make it. `column` is one of kind.columns by name.
 Json MadeCell(const Kind& kind, const std::string& column, const Json& object, WallTime now);
 
 }  // namespace galen::cluster_sim

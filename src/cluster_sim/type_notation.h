@@ -17,12 +17,16 @@
 
 namespace galen::cluster_sim {
 
-// Compiles a text of types. Immutable once made. REQUIRES: the text is well formed; it is ours.
+// Compiles a text of types. Immutable once made; any thread. A text that is not well formed, or a
+// type that it does not name, crashes the process. REQUIRES: the texts are ours, and types do not
+// contain themselves.
 class TypeNotation {
  public:
+  // The texts count as one; types may be used before they are named.
   explicit TypeNotation(std::initializer_list<std::string_view> texts);
 
-  // The schema of `type` with apiVersion and kind added.
+  // The schema of `type` with apiVersion and kind added. Works through all types below it each
+  // time.
   Json SchemaOfKind(std::string_view type) const;
 
  private:

@@ -8,9 +8,10 @@
 namespace galen::cluster_sim {
 namespace {
 
+// kLeaf is any value that is replaced as a whole, an atomic object or list included.
 enum class Shape { kLeaf, kMap, kKeyedList, kSet };
 
-// What is not described merges by its members, and its lists as one.
+// How a value merges. What is not described merges by its members, and its lists as one.
 Shape ShapeOf(const Json& schema, const Json& value) {
   if (value.is_object()) {
     return schema["x-kubernetes-map-type"].AsString() == "atomic" ? Shape::kLeaf : Shape::kMap;
@@ -92,6 +93,7 @@ Delta CompareLists(const Json& schema, Shape shape, const Json& before, const Js
   return delta;
 }
 
+// Items keep the place they have in `live`.
 Json MergeLists(const Json& schema, Shape shape, const Json& live, const Json& applied) {
   Json merged = live;
   for (const Json& item : applied.items()) {
@@ -116,6 +118,7 @@ const FieldSet& ChildOf(const FieldSet& set, const std::string& step) {
 // Whether the value below goes as a whole; else what is inside is taken out of it.
 bool GoesWhole(const Json& schema, const FieldSet& gone, const FieldSet& kept, Json& value) {
   if (gone.empty()) return false;
+  // Nobody else owns it or anything below it.
   if (kept.empty() && gone.member) return true;
   const auto is_empty = [&value] { return value.members().empty() && value.items().empty(); };
   if ((!value.is_object() && !value.is_array()) || is_empty()) return false;
@@ -136,6 +139,7 @@ FieldSet FieldsOf(const Json& schema, const Json& value) {
       set.member = value.members().empty();
       for (const auto& [name, member] : value.members()) {
         FieldSet child = FieldsOf(MemberSchema(schema, name), member);
+        // See OnlyIn: an entry of a map of data is owned as such.
         child.member = child.member || !schema["properties"].Has(name);
         Put(set, "f:" + name, std::move(child));
       }

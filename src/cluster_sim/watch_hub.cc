@@ -11,6 +11,7 @@ std::string Line(std::string_view type, Json object) {
   return Json::MakeObject({{"type", type}, {"object", std::move(object)}}).Dump() + "\n";
 }
 
+// Whether the watcher sees this state of the object; null is seen by nobody.
 bool Concerns(const WatchHub::Spec& spec, const ObjectKey& key, const Snapshot& object) {
   return object != nullptr && (spec.ns.empty() || spec.ns == key.ns) &&
          spec.selection.Matches(*object);
@@ -31,6 +32,7 @@ WatchHub::WatchHub(Loop& loop, ObjectStore& store) : loop_(loop), store_(store) 
 
 void WatchHub::Start(Spec spec, std::unique_ptr<net::HttpExchange> exchange) {
   const std::uint64_t id = next_id_++;
+  // By id: the watcher may have ended by itself before its client went.
   exchange->OnGone([this, id] {
     const auto it = watchers_.find(id);
     if (it == watchers_.end()) return;
@@ -45,6 +47,7 @@ void WatchHub::Start(Spec spec, std::unique_ptr<net::HttpExchange> exchange) {
   Watcher& watcher = watchers_[id];
   watcher = {std::move(spec), std::move(exchange), 0, std::move(timeout), false};
   watcher.told = watcher.spec.after;
+  // Before the pump, which goes on from the version at which the initial ones were taken.
   if (watcher.spec.initial_events) SendInitial(watcher);
   Pump(watcher);
   if (!bookmark_timer_) {
@@ -88,6 +91,7 @@ void WatchHub::Pump(Watcher& watcher) {
     }
     const Change* change = store_.NextChange(collection, watcher.told);
     if (change == nullptr) return;
+    // Also when it does not concern the watcher, so that it does not fall behind by silence.
     watcher.told = change->version;
     Tell(watcher, *change);
   }
@@ -131,6 +135,7 @@ void WatchHub::OnTimeout(std::uint64_t id) {
   if (it == watchers_.end() || it->second.ended) return;
   Pump(it->second);
   if (!it->second.ended) {
+    // A last bookmark lets the client come back from here instead of from its last event.
     if (it->second.spec.bookmarks) SendBookmark(it->second, false);
     End(it->second);
   }

@@ -1,5 +1,6 @@
-// Tells watchers what changed. A watcher is a place in the store's history, not a queue: a slow
-// one falls behind without costing memory, and is told 410 when the history has moved past it.
+// Tells watchers what changed. A watcher is a place in the store's history, not a queue: a slow one
+// falls behind without costing memory, and is told 410 when the history has moved past it. Only the
+// objects that a watch begins with are sent at once, however many they are.
 // Belongs to the API's loop.
 #pragma once
 
@@ -18,7 +19,7 @@ namespace galen::cluster_sim {
 
 class WatchHub {
  public:
-  // What one client wants to see.
+  // What one client wants to see; made by ObjectReader::ReadWatch().
   struct Spec {
     KindRef kind;
     std::string ns;  // "" = all
@@ -33,18 +34,21 @@ class WatchHub {
     std::function<Json(const Json& object)> present;
   };
 
-  // What is lent outlives the hub.
+  // Hears of every change of the store from here on. What is lent outlives the hub.
   WatchHub(Loop& loop, ObjectStore& store);
 
+  // Answers `exchange` with 200 and a stream of JSON lines, and keeps it until the watch ends. A
+  // version that is too old, or of the future, is told as an ERROR event with 410, not as a status.
+  // Any number of watches may be open.
   void Start(Spec spec, std::unique_ptr<net::HttpExchange> exchange);
-  // Ends all watches of a collection; for kinds that are no more.
+  // Ends all watches of a collection after they were told what is left; for kinds that are no more.
   void EndAll(const std::string& collection);
 
   std::size_t watchers() const { return watchers_.size(); }
 
-  // How often a quiet watcher that asked for bookmarks gets one.
+  // How often a watcher that asked for bookmarks gets one: kube-apiserver's interval, a minute.
   static constexpr Duration kBookmarkInterval = std::chrono::seconds(60);
-  // What a watcher may leave unread before it is fed no more.
+  // What a watcher may leave unread before it is fed no more; it goes on once it has read all.
   static constexpr std::size_t kQueuedBytesMax = 256 * 1024;
 
  private:
@@ -56,9 +60,12 @@ class WatchHub {
     bool ended = false;
   };
 
+  // One pump of all watchers for all changes of a turn.
   void WakeSoon();
   void PumpAll();
+  // Tells a watcher what it can take of what it has not heard.
   void Pump(Watcher& watcher);
+  // One change as ADDED, MODIFIED or DELETED, as it looks through the watcher's selection.
   void Tell(Watcher& watcher, const Change& change);
   void SendInitial(Watcher& watcher);
   void SendBookmark(Watcher& watcher, bool initial_end);

@@ -30,6 +30,7 @@ Status Journal::Replay(Replayed& into) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(directory_));
   std::vector<std::uint64_t> numbers;
   for (const std::string& name : names) {
+    // Names that are neither ours nor an atomic write's left-over belong to somebody else and stay.
     if (const auto number = ParseSegmentName(name)) numbers.push_back(*number);
     if (Contains(name, kTemporaryMark)) RETURN_IF_ERROR(files_.Remove(directory_ + "/" + name));
   }
@@ -39,6 +40,7 @@ Status Journal::Replay(Replayed& into) {
 }
 
 void Journal::ReplaySegment(std::uint64_t number, Replayed& into) {
+  // Even of a segment that cannot be read: its number must not be used for another.
   last_ = number;
   const std::string name = SegmentName(number);
   const StatusOr<std::string> bytes = files_.Read(PathOf(number));
@@ -58,6 +60,7 @@ void Journal::ReplaySegment(std::uint64_t number, Replayed& into) {
     into.records.clear();
     bytes_ = 0;
   }
+  // Before Quarantine, which takes it out again when nothing good is left of it.
   segments_.push_back(number);
   bytes_ += content.good_bytes;
   std::move(content.records.begin(), content.records.end(), std::back_inserter(into.records));
@@ -79,12 +82,15 @@ Status Journal::Quarantine(const std::string& name, std::string_view bytes,
     beside = fmt::format("{}{}{}", name, kCorruptMark, n);
   }
   RETURN_IF_ERROR(files_.WriteAtomically(directory_ + "/" + beside, bytes));
+  // From here on the broken file exists twice, so cutting it loses nothing that a person may want
+  // to see.
   const std::string path = directory_ + "/" + name;
   if (good_bytes > 0) return files_.WriteAtomically(path, bytes.substr(0, good_bytes));
   segments_.pop_back();
   return files_.Remove(path);
 }
 
+// By name, and List is in order: the copy of the oldest segment goes first.
 Status Journal::DropOldestCorrupt() {
   ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(directory_));
   std::erase_if(names, [](const std::string& name) { return !Contains(name, kCorruptMark); });
@@ -99,6 +105,8 @@ Status Journal::Append(std::string_view payload) {
     return InvalidArgument("append to the journal: a record of {} bytes, 1 to {} fit",
                            payload.size(), kRecordBytesMax);
   }
+  // Memory must not grow for as long as a disk stays full. The Store keeps what is refused here and
+  // rewrites later.
   if (pending_.size() + payload.size() > kPendingBytesMax) {
     return ResourceExhausted("append to the journal: {} bytes wait for a disk that does not write",
                              pending_.size());
@@ -121,11 +129,14 @@ Status Journal::Sync() {
 }
 
 Status Journal::WritePending() {
+  // A new segment after a start, a rewrite or an error: never goes on in a file whose end was not
+  // seen to be synced.
   if (!file_) {
     ASSIGN_OR_RETURN(file_, files_.OpenAppend(PathOf(last_ + 1)));
     segments_.push_back(++last_);
     has_synced_ = false;
   }
+  // Header and first records in one write: a file that holds only a header would say nothing.
   std::string bytes(has_synced_ ? "" : HeaderOf(SegmentKind::kContinuation));
   bytes += pending_;
   RETURN_IF_ERROR(file_->Append(bytes));
@@ -147,9 +158,14 @@ Status Journal::Compact(const std::vector<std::string>& records) {
   std::string bytes(HeaderOf(SegmentKind::kSnapshot));
   for (const std::string& record : records) AppendFrame(bytes, record);
   const std::uint64_t number = last_ + 1;
+  // This rename is the moment in which the snapshot counts. Before it everything is as it was;
+  // after it the older segments are left-overs, whether they are removed now or, after a crash, by
+  // the next replay.
   trouble_ = Annotate(files_.WriteAtomically(PathOf(number), bytes), "compact the journal");
   if (!trouble_.ok()) return trouble_;
   last_ = number;
+  // The next Sync begins a continuation behind the snapshot: a file that was renamed into place is
+  // not appended to.
   file_ = nullptr;
   pending_.clear();
   pending_records_ = 0;

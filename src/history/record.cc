@@ -44,6 +44,7 @@ void Bound(DeviceHealth& health, const DeviceId& id) {
   if (!std::isfinite(health.share)) health.share = 1.0;
 }
 
+// An absent member and an empty text read back as the same, so an empty one is not written.
 void Put(Json& object, std::string_view key, std::string_view text) {
   if (!text.empty()) object[key] = text;
 }
@@ -62,6 +63,7 @@ Json ToJson(const Cause& cause) {
 Json ToJson(const DeviceHealth& health) {
   Json json;
   json["state"] = ToString(health.state);
+  // Absent is 1, as ToHealth reads it.
   if (health.share != 1.0) json["share"] = health.share;
   if (health.cause != Cause()) json["cause"] = ToJson(health.cause);
   if (health.since != WallTime()) json["since"] = FormatRfc3339(health.since, kNanosecondDigits);
@@ -83,6 +85,7 @@ Cause ToCause(const Json& json) {
           json["unit"].AsString(),  ParseFaultOwner(json["owner"].AsString())};
 }
 
+// An absent time is the epoch, which stands for "not known" throughout.
 StatusOr<WallTime> ToTime(const Json& json) {
   if (json.is_null()) return WallTime();
   return ParseRfc3339(json.AsString());
@@ -180,6 +183,7 @@ StatusOr<Record> Decode(std::string_view line) {
   if (!kind) return DataLoss("record kind \"{}\" is not known", json["kind"].AsString());
   Record record;
   record.kind = *kind;
+  // Zero would be taken for a record of before the beginning, and be skipped without a word.
   if (json["sequence"].AsInt() <= 0) return DataLoss("record has no sequence number");
   record.sequence = static_cast<std::uint64_t>(json["sequence"].AsInt());
   ASSIGN_OR_RETURN(record.time, ParseRfc3339(json["time"].AsString()));

@@ -11,6 +11,8 @@
 namespace galen::history {
 namespace {
 
+// The newline shows at once when a tool has changed line ends; the digit is the version of the
+// format.
 constexpr std::string_view kContinuationHeader = "GALENJ1\n";
 constexpr std::string_view kSnapshotHeader = "GALENS1\n";
 constexpr std::size_t kHeaderBytes = kSnapshotHeader.size();
@@ -18,6 +20,7 @@ constexpr std::size_t kFrameBytes = 8;  // length and checksum
 constexpr std::string_view kNameEnd = ".segment";
 constexpr std::size_t kNameDigits = 8;
 
+// By hand, so that a file can be moved between machines and read without alignment.
 std::string LittleEndian(std::uint32_t value) {
   std::string bytes;
   for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(value >> shift);
@@ -49,6 +52,7 @@ Frame ReadFrame(std::string_view bytes) {
   if (bytes.size() < kFrameBytes) return {{}, "a frame is cut off"};
   const std::string_view length = bytes.substr(0, 4);
   const std::size_t size = ReadLittleEndian(length);
+  // Before the checksum: a length from a torn block must not make us look far past it.
   if (size == 0 || size > kRecordBytesMax) return {{}, "a record's length is impossible"};
   if (bytes.size() < kFrameBytes + size) return {{}, "a record is cut off"};
   const std::string_view payload = bytes.substr(kFrameBytes, size);
@@ -86,6 +90,7 @@ SegmentContent ReadSegment(std::string_view bytes) {
     content.fault = "its header is broken";
     return content;
   }
+  // A header without records is whole: nothing was written yet.
   content.good_bytes = kHeaderBytes;
   while (content.good_bytes < bytes.size()) {
     const Frame frame = ReadFrame(bytes.substr(content.good_bytes));

@@ -23,6 +23,8 @@ StatusOr<std::unique_ptr<Store>> Store::Open(FileSystem& files, Options options)
   auto store = std::unique_ptr<Store>(new Store(std::move(options)));
   store->journal_ = std::move(replayed.journal);
   store->notes_ = std::move(replayed.notes);
+  // The size found on disk is not rewritten at the start: a start should write nothing. The first
+  // Sync does so if it must.
   store->compact_at_ = store->options_.journal_bytes_max;
   store->Replay(replayed.records);
   return store;
@@ -47,6 +49,8 @@ void Store::Replay(const std::vector<std::string>& lines) {
 
 std::uint64_t Store::Append(Record record) {
   record = Bounded(std::move(record));
+  // Even a record that the journal refuses has its number, so that memory and the next rewrite
+  // agree.
   record.sequence = last_sequence_ + 1;
   std::string line = Encode(record);
   if (!journal_->Append(line).ok()) incomplete_ = true;
@@ -56,6 +60,7 @@ std::uint64_t Store::Append(Record record) {
 
 void Store::Apply(const Record& record, std::string line) {
   last_sequence_ = record.sequence;
+  // Replay and Append come through here alike, so a restart gives the same answers.
   if (record.kind == Kind::kForgotten) latest_.erase(record.device);
   if (record.change) {
     latest_.insert_or_assign(record.device, record);
@@ -63,6 +68,7 @@ void Store::Apply(const Record& record, std::string line) {
   }
   window_bytes_ += line.size();
   window_.push_back({record.sequence, std::move(line)});
+  // A single line longer than the byte bound leaves the window empty, which is within its promise.
   while (window_.size() > options_.records_max || window_bytes_ > options_.bytes_max) {
     window_bytes_ -= window_.front().line.size();
     window_.pop_front();
@@ -78,12 +84,16 @@ void Store::ForgetOldestDevice() {
 Status Store::Sync() {
   // A rewrite holds all that waits, so it takes the place of the write.
   if (incomplete_ || journal_->bytes() + journal_->pending_bytes() > compact_at_) {
+    // A rewrite that fails when nothing is lacking is only put off: the plain write below may still
+    // fit on the disk.
     if (const Status compacted = Compact(); compacted.ok() || incomplete_) return compacted;
   }
   return journal_->Sync();
 }
 
 Status Store::Compact() {
+  // By number, so that the rewritten journal is in order and a record that is both latest and in
+  // the window is written once.
   std::map<std::uint64_t, std::string> lines;
   for (const auto& [id, record] : latest_) lines.emplace(record.sequence, Encode(record));
   for (const Kept& kept : window_) lines.emplace(kept.sequence, kept.line);
@@ -105,6 +115,8 @@ std::map<DeviceId, DeviceHealth> Store::Latest() const {
 
 template <typename Matches>
 std::vector<Record> Store::Find(std::string_view text, Matches matches) const {
+  // Lines are searched as text first: decoding every line of the window for one question would take
+  // far longer. A match may be by chance, so `matches` has the last word.
   const std::string quoted = Json(text).Dump();
   std::vector<Record> records;
   for (const Kept& kept : window_) {
@@ -119,6 +131,8 @@ std::vector<Record> Store::OfDevice(const DeviceId& id) const {
   return Find(id.device, [&](const Record& record) { return record.device == id; });
 }
 
+// Two passes: first what names the Pod, which tells its incidents; then what belongs to these. By
+// number, so that both merge in order.
 template <typename Matches>
 std::vector<Record> Store::OfPodThat(const ObjectKey& key, Matches matches) const {
   const auto names_it = [&](const Record& record) { return record.pod && matches(*record.pod); };

@@ -18,34 +18,47 @@
 
 namespace galen::history {
 
+// The memory of a process about its devices. What is asked often (Latest) is kept decoded; the
+// records of the window are kept as lines and decoded for the one who asks.
 class Store {
  public:
   // Devices whose latest health is kept; past it the one that changed longest ago is forgotten.
+  // Four drivers of the most devices that one may have (4096).
   static constexpr std::size_t kDevicesMax = 16384;
 
   struct Options {
+    // The journal's; made when it is missing. One process at a time.
     std::string directory;
-    // The window of recent records; the oldest go first.
+    // The window of recent records; the oldest go first, whichever of the two bounds is reached.
+    // The latest change of a device outlives it. Bytes are those of the encoded lines.
     std::size_t records_max = 20'000;
     std::size_t bytes_max = std::size_t{8} << 20;
     // The journal is rewritten when it has grown past this, and past twice what it must hold.
     std::size_t journal_bytes_max = std::size_t{16} << 20;
   };
 
+  // Reads everything that is on disk. A broken segment and a line that cannot be read are no
+  // errors: they are left out and notes() says so. Errors are those of Journal::Open. `files` is
+  // lent and outlives the store.
   static StatusOr<std::unique_ptr<Store>> Open(FileSystem& files, Options options);
   Store(const Store&) = delete;
 
-  // Writes down what happened, in memory at once and on disk with the next Sync. Gives the record
-  // its number. Never refuses: what a full disk keeps from being written is in the next rewrite.
+  // Writes down what happened, in memory at once and on disk with the next Sync. Bounds the record,
+  // gives it its number and returns that. Never refuses: what the journal has no room for is in the
+  // next rewrite, if the window still holds it. A kChange becomes the device's latest health, a
+  // kForgotten takes it away.
   std::uint64_t Append(Record record);
-  // Everything appended is on disk when this answers OK; one write for all of it.
+  // Everything appended is on disk when this answers OK; one write for all of it, or a rewrite when
+  // the journal has grown too far. After an error all of it waits for the next call; queries answer
+  // from memory meanwhile.
   Status Sync();
 
-  // Of every device that ever changed and was not forgotten.
+  // The health after the last change of every device that ever changed and was not forgotten.
   std::map<DeviceId, DeviceHealth> Latest() const;
   // Oldest first, as far back as the window goes.
   std::vector<Record> OfDevice(const DeviceId& id) const;
-  // What names the Pod, and all else of the incidents it was part of.
+  // What names the Pod, and all else of the incidents it was part of, save what those did to other
+  // Pods. Oldest first. By PodRef: that very Pod; by name: every Pod that had it.
   std::vector<Record> OfPod(const PodRef& pod) const;
   std::vector<Record> OfPod(const ObjectKey& pod) const;
   // What came after the record of this number; 0 for all.
@@ -81,6 +94,7 @@ class Store {
   std::map<DeviceId, Record> latest_;  // the last change of each device
   std::deque<Kept> window_;
   std::size_t window_bytes_ = 0;
+  // Bytes of journal past which the next Sync rewrites it.
   std::size_t compact_at_ = 0;
   bool incomplete_ = false;  // the journal lacks something that memory has
 };

@@ -1,4 +1,7 @@
 // Who holds which device: claims, what was allocated to them, and the Pods they are reserved for.
+// Plain values with no owner and no thread. They hold what the API server said last, decoded by
+// `kube`; nothing here checks that an object still exists. Equality is by all members, order by
+// members in turn, so that they can be keys of maps.
 #pragma once
 
 #include <compare>
@@ -10,9 +13,10 @@
 
 namespace galen {
 
-// A namespaced object's name.
+// A namespaced object's name. Not its identity: an object that was deleted and made again has the
+// same key and another uid.
 struct ObjectKey {
-  std::string ns;
+  std::string ns;  // "" for an object of the whole cluster, such as a Node
   std::string name;
 
   auto operator<=>(const ObjectKey&) const = default;
@@ -20,15 +24,19 @@ struct ObjectKey {
 
 std::string ToString(const ObjectKey& key);  // "ns/name"; "name" when ns is empty
 
-// One Pod, not merely one of that name.
+// One Pod, not merely one of that name. A StatefulSet's Pod that is replaced keeps its key; what
+// was said of the old one must not be written on the new one.
 struct PodRef {
   ObjectKey key;
+  // metadata.uid; "" where only the name is known, which then equals no Pod of the API server's.
   std::string uid;
 
   auto operator<=>(const PodRef&) const = default;
 };
 
-// One result of status.allocation.devices.results.
+// One result of status.allocation.devices.results (resource.k8s.io/v1). A device may be in several
+// results, of one claim or of several: with admin access it is shared with its ordinary holder,
+// with consumable capacity each share is a result of its own.
 struct AllocatedDevice {
   std::string request;  // "main", or "main/sub" for a prioritized list
   DeviceId device;
@@ -38,15 +46,19 @@ struct AllocatedDevice {
   auto operator<=>(const AllocatedDevice&) const = default;
 };
 
-// The part of a request before its "/sub": what containers and drivers name it by.
+// The part of a request before its "/sub": what containers (resources.claims[].request) and drivers
+// (Device.request_names) name it by. A request without "/" is given back whole. The view points
+// into `request`.
 std::string_view BaseRequest(std::string_view request);
 
-// A ResourceClaim as far as health is concerned.
+// A ResourceClaim as far as health is concerned: which devices it holds, and who may use them.
 struct Claim {
   ObjectKey key;
   std::string uid;
   std::vector<AllocatedDevice> devices;  // empty: not allocated
-  std::vector<PodRef> reserved_for;      // Pods only
+  // status.reservedFor, Pods only: a PodGroup or another kind that reserves a claim is left out by
+  // the decoder. At most 256 by the API's limit.
+  std::vector<PodRef> reserved_for;
 
   bool operator==(const Claim&) const = default;
 };

@@ -5,6 +5,8 @@
 namespace galen {
 namespace {
 
+// The API server's own limits on spec.driver and spec.pool.name of a ResourceSlice
+// (resource.k8s.io/v1).
 constexpr std::size_t kDriverBytesMax = 63;
 constexpr std::size_t kPoolBytesMax = 253;
 // Names come from outside; of a wrong one this much is shown.
@@ -12,6 +14,7 @@ constexpr std::size_t kShownBytesMax = 80;
 
 std::string Shown(std::string_view name) { return Printable(CutText(name, kShownBytesMax)); }
 
+// Every part between slashes must be a name, so "a//b", "/a" and "a/" are none.
 bool IsPool(std::string_view pool) {
   if (pool.size() > kPoolBytesMax) return false;
   for (std::size_t slash = pool.find('/'); slash != std::string_view::npos;
@@ -39,6 +42,7 @@ Status Validate(const DeviceId& id) {
         "pool name \"{}\" must be DNS subdomains joined by \"/\", at most {} characters",
         Shown(id.pool), kPoolBytesMax);
   }
+  // Its limit of 63 bytes is a DNS label's.
   if (!IsDnsLabel(id.device)) {
     return InvalidArgument(
         "device name \"{}\" must be 1 to 63 lower-case letters, digits or \"-\", as gpu-0",

@@ -1,4 +1,5 @@
-// Which device: the name Kubernetes knows it by, and what stays when that name changes.
+// Which device: the name Kubernetes knows it by, and what stays when that name changes. Values; no
+// owner, no thread.
 #pragma once
 
 #include <compare>
@@ -8,7 +9,9 @@
 
 namespace galen {
 
-// A device as DRA names it. `pool` is usually the node's name; `device` is unique in its pool.
+// A device as DRA names it: unique in the cluster only with all three parts. `pool` is usually the
+// node's name; `device` is unique in its pool. The name is of a slot: after a repair another piece
+// of hardware may bear it, which DeviceIdentity tells.
 struct DeviceId {
   std::string driver;
   std::string pool;
@@ -17,14 +20,19 @@ struct DeviceId {
   auto operator<=>(const DeviceId&) const = default;
 };
 
-// "driver/pool/device".
+// "driver/pool/device", as Kubernetes writes a resourceID without a CDI id. Not to be taken apart
+// again: a pool may hold "/".
 std::string ToString(const DeviceId& id);
 
 // OK when all three parts are names that Kubernetes would take: a driver of at most 63 characters
-// (DNS subdomain), a pool of DNS subdomains joined by "/" (253), a device that is a DNS label.
+// (DNS subdomain), a pool of DNS subdomains joined by "/" (253 in all), a device that is a DNS
+// label (63). InvalidArgument names the first part that is none; its message is short and printable
+// whatever came in, because these names come from drivers.
 Status Validate(const DeviceId& id);
 
-// What tells one piece of hardware from another, whatever slot or name it has today.
+// What tells one piece of hardware from another, whatever slot or name it has today. Serial and
+// model are as the driver says, from attributes of its ResourceSlice or from its health report;
+// nobody verifies them.
 struct DeviceIdentity {
   DeviceId id;
   std::string serial;  // "" when the driver does not tell

@@ -49,6 +49,8 @@ FaultOwner ParseFaultOwner(std::string_view text) {
   return FaultOwner::kNobody;
 }
 
+// The share is part of it: half a link is another matter than a quarter of one, though both are
+// Degraded.
 bool SameFinding(const DeviceHealth& a, const DeviceHealth& b) {
   return a.id == b.id && a.state == b.state && a.share == b.share && a.cause == b.cause;
 }
@@ -62,6 +64,8 @@ HealthState Worse(HealthState a, HealthState b) { return a < b ? b : a; }
 
 std::string Sentence(const DeviceHealth& health) {
   std::string text(ToString(health.state));
+  // Since when a device is well is of interest to nobody, and would make each restart look like
+  // news.
   if (health.state == HealthState::kHealthy) return text;
   if (health.state == HealthState::kDegraded) text += fmt::format(" {:.2f}", health.share);
   if (health.since != WallTime{}) text += " since " + FormatRfc3339(health.since);

@@ -18,6 +18,7 @@ TaintEffect ParseTaintEffect(std::string_view text) {
   for (const TaintEffect effect : {TaintEffect::kNoSchedule, TaintEffect::kNoExecute}) {
     if (text == ToString(effect)) return effect;
   }
+  // A later Kubernetes may know more effects. Its API says that readers take those for None.
   return TaintEffect::kNone;
 }
 

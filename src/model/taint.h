@@ -1,4 +1,6 @@
-// A DRA device taint (KEP-5055): keeps new claims away from a device, or evicts its holders.
+// A DRA device taint (KEP-5055): keeps new claims away from a device, or evicts its holders. A
+// value. A driver puts taints into its ResourceSlices; an operator or a controller gives them by a
+// DeviceTaintRule. All that apply add up.
 #pragma once
 
 #include <compare>
@@ -10,11 +12,18 @@
 
 namespace galen {
 
+// kNone does nothing but be seen. kNoSchedule keeps new allocations away unless they tolerate it.
+// kNoExecute also has the cluster's eviction controller delete Pods that hold the device and do not
+// tolerate it; it asks no PodDisruptionBudget.
 enum class TaintEffect { kNone, kNoSchedule, kNoExecute };
 std::string_view ToString(TaintEffect effect);
+// Exact, as ToString writes it.
 TaintEffect ParseTaintEffect(
     std::string_view text);  // an unknown effect acts as None, by the API's rule
 
+// key: a label's name, by custom below the giver's domain ("fpga.example.com/flashing"). value: a
+// label's value or "". added: when the effect began, from which a claim's tolerationSeconds count;
+// nullopt: the API server fills it in.
 struct DeviceTaint {
   std::string key;
   std::string value;

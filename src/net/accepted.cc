@@ -13,6 +13,7 @@ namespace {
 // What every HTTP/2 client says first; no request of HTTP/1.1 begins like it.
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
+// Whether one text is the beginning of the other.
 bool Agree(std::string_view a, std::string_view b) {
   const std::size_t size = std::min(a.size(), b.size());
   return a.substr(0, size) == b.substr(0, size);
@@ -42,6 +43,7 @@ void Accepted::OnHandshake(const Status& status) {
 }
 
 void Accepted::Drain() {
+  // A session that has begun knows itself when it is done; one that has said nothing yet ends.
   if (session_ != nullptr) return session_->Drain();
   opening_ =
       context_.loop.At(context_.loop.Now(), [this] { End(Unavailable("the server stops")); });
@@ -49,8 +51,10 @@ void Accepted::Drain() {
 
 void Accepted::OnBytes(std::string_view bytes) {
   first_.append(bytes);
+  // It may still become either; "P" alone is also how POST begins.
   if (Agree(first_, kPreface) && first_.size() < kPreface.size()) return;
   opening_.Cancel();
+  // Out of the member: the session's first request may end this connection.
   const std::string first = std::exchange(first_, {});
   if (Agree(first, kPreface)) return StartHttp2(first);
   auto session = std::make_unique<Http1Server>(context_, std::move(stream_));

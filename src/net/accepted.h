@@ -1,5 +1,7 @@
 // An accepted connection from its first byte to its end: TLS if asked for, then HTTP/2 or 1.1 by
-// what the client says first. Internal to this room. Belongs to its loop.
+// what the client says first. Internal to this room; made by Server for each socket it accepts.
+// Belongs to its loop. Owns the stream and hears it; loop and handler outlive it. Destroying it
+// closes the connection, and exchanges under way hear that they are gone.
 #pragma once
 
 #include <memory>
@@ -13,24 +15,28 @@ struct ssl_ctx_st;
 
 namespace galen::net {
 
+// Its end is told once, by the context's on_end.
 class Accepted final : private ByteStream::Sink {
  public:
   struct Options {
     // Lets old grpc-go's requests through; for unix sockets.
+    // See docs/adr/0001: such clients give the socket's path as :authority.
     bool lax_messages = false;
     // From accept to the first request's first bytes.
+    // Covers the TLS handshake as well: a client that connects and says nothing holds a slot no
+    // longer.
     Duration opening_timeout = std::chrono::seconds(10);
-    // Only read in the constructor; null: plain text.
+    // The server's certificate and key. Only read in the constructor; null: plain text.
     ssl_ctx_st* tls = nullptr;
   };
 
-  // The context's on_end may destroy this.
+  // Starts at once; the context's on_end runs later, from the loop, and may destroy this.
   Accepted(SessionContext context, std::unique_ptr<ByteStream> stream, Options options);
   Accepted(const Accepted&) = delete;
   Accepted& operator=(const Accepted&) = delete;
   ~Accepted() override = default;
 
-  // Ends at once while it is idle, otherwise after the answers under way.
+  // Ends at once (in the loop's next turn) while it is idle, otherwise after the answers under way.
   void Drain();
 
  private:

@@ -45,6 +45,7 @@ StatusOr<Address> ParseAddress(std::string_view text) {
   }
   const std::string_view path = text.substr(kUnixPrefix.size());
   if (path.empty()) return InvalidArgument("address \"{}\" has no path", text);
+  // Linux would take it for an abstract name or end the path there, which nobody means.
   if (path.find('\0') != std::string_view::npos) {
     return InvalidArgument("address \"unix:\" has a zero byte in its path");
   }

@@ -1,4 +1,5 @@
-// Where to listen or dial, as people write it: "unix:/path", "tcp:host:port". A value.
+// Where to listen or dial, as people write it: "unix:/path", "tcp:host:port". A value. What it
+// names need not exist, and a host is not looked up here.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,21 @@ struct Address {
   enum class Kind { kUnix, kTcp };
 
   Kind kind = Kind::kUnix;
+  // kUnix: an absolute or a relative path; its length is checked when a socket is made of it.
   std::string path;
-  std::string host;  // a name or a number; IPv6 without its brackets
+  // kTcp: a name or a number; IPv6 without its brackets.
+  std::string host;
+  // kTcp: 0 to 65535; 0 only makes sense to listen on: any free one.
   std::uint16_t port = 0;
 
   bool operator==(const Address&) const = default;
 };
 
+// InvalidArgument, with a sentence for the operator, for an unknown kind, an empty path or host, a
+// missing port, an IPv6 host without brackets, or a zero byte in a path.
 StatusOr<Address> ParseAddress(std::string_view text);
 
-// What ParseAddress reads.
+// What ParseAddress reads; IPv6 gets its brackets back.
 std::string ToString(const Address& address);
 
 }  // namespace galen::net

@@ -1,5 +1,6 @@
-// Bytes both ways between two ends, without blocking: a socket, TLS over another stream, or two
-// ends in memory for tests. Internal to this room. Belongs to its loop.
+// Bytes both ways between two ends, without blocking: a socket (fd_stream), TLS over another stream
+// (tls_stream), or two ends in memory for tests (memory_stream). Internal to this room. Belongs to
+// its loop. Has one owner; destroying it closes it, and its sink then hears nothing more.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +17,25 @@ class ByteStream {
   class Sink {
    public:
     virtual ~Sink() = default;
+    // What has come, in order, in pieces that end anywhere; borrowed for the call.
     virtual void OnBytes(std::string_view bytes) = 0;
-    // Everything written has left: the time to write more.
+    // Everything written has left after it once could not: the time to write more. Not told for
+    // bytes that left within Write.
     virtual void OnWritable() = 0;
-    // Once, last: the peer ended it or it broke. Never OK.
+    // Once, last: the peer ended it or it broke. Never OK; Unavailable unless a handshake says
+    // more.
     virtual void OnClosed(const Status& status) = 0;
   };
 
   virtual ~ByteStream() = default;
 
   // From now on `sink` hears; it outlives the stream or is replaced in time. The first call starts
-  // the stream.
+  // the stream: before it nothing is read.
   virtual void SetSink(Sink& sink) = 0;
-  // Keeps what cannot leave at once; the writer looks at unsent() to keep that bounded.
+  // Takes all of `bytes`; keeps what cannot leave at once. The writer looks at unsent() to keep
+  // that bounded. On a broken stream it does nothing: OnClosed tells.
   virtual void Write(std::string_view bytes) = 0;
+  // Bytes that are kept because the other end has not taken them.
   virtual std::size_t unsent() const = 0;
 };
 

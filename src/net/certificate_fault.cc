@@ -16,9 +16,11 @@
 namespace galen::net {
 namespace {
 
+// As many as an operator reads; a certificate of a large site has hundreds.
 constexpr std::size_t kNamesShownMax = 6;
 
 template <typename F>
+// OpenSSL prints to BIOs only. A certificate's texts come from the peer: made printable here.
 std::string Print(F print) {
   const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new(BIO_s_mem()), &BIO_free);
   print(bio.get());
@@ -39,6 +41,7 @@ std::string AddressText(const ASN1_OCTET_STRING* bytes) {
   char text[INET6_ADDRSTRLEN] = {};
   const int size = ASN1_STRING_length(bytes);
   const int family = size == 4 ? AF_INET : AF_INET6;
+  // Neither IPv4 nor IPv6.
   if (size != 4 && size != 16) return "?";
   inet_ntop(family, ASN1_STRING_get0_data(bytes), text, sizeof(text));
   return text;
@@ -73,6 +76,7 @@ std::string Names(const X509* certificate) {
 std::string DescribeCertificateFault(int error, const x509_st* certificate,
                                      const std::string& expected_name) {
   const bool known = certificate != nullptr;
+  // What operators meet, in words that say what to do; the rest in OpenSSL's own.
   switch (error) {
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:

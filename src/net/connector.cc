@@ -15,6 +15,7 @@ Connector::Connector(IoLoop& loop, Resolver& resolver, const Address& address, D
                                    });
     return;
   }
+  // Later even where the answer is known: `done` never runs inside the constructor.
   start_ = loop_.At(loop_.Now(), [this, path = address.path] {
     const StatusOr<SocketAddress> local = UnixSocketAddress(path);
     if (!local.ok()) return Finish(local.status());
@@ -30,6 +31,7 @@ void Connector::TryNext(const Status& last) {
     error = fd.status();
     if (!fd.ok()) continue;
     fd_ = *std::move(fd);
+    // Writable: connected or refused, ConnectOutcome knows which.
     watch_ = loop_.WatchFd(fd_.get(), {.readable = false, .writable = true, .hung_up = false},
                            [this](Readiness) { OnOutcome(); });
     return;
@@ -38,6 +40,7 @@ void Connector::TryNext(const Status& last) {
 }
 
 void Connector::OnOutcome() {
+  // Before the descriptor goes: its number may be another's at once.
   watch_.Cancel();
   const Status status = ConnectOutcome(fd_.get(), addresses_[next_ - 1]);
   if (status.ok()) return Finish(std::move(fd_));
@@ -46,6 +49,7 @@ void Connector::OnOutcome() {
 }
 
 void Connector::Finish(StatusOr<Fd> outcome) {
+  // Out of the member: it may destroy this.
   const Done done = std::move(done_);
   done(std::move(outcome));
 }

@@ -1,5 +1,6 @@
 // From an address as people write it to a connected socket: names resolved, each address tried in
-// turn. Internal to this room. Belongs to its loop.
+// turn. Internal to this room; a step of the dialer. Belongs to its loop; loop and resolver outlive
+// it.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ namespace galen::net {
 // One attempt; destroying it gives up. Has no deadline of its own.
 class Connector {
  public:
-  // The last address's error when none can be reached.
+  // A connected, non-blocking socket, or the last address's error when none can be reached.
   using Done = std::function<void(StatusOr<Fd>)>;
 
   // `done` runs once, later; it may destroy this.
@@ -27,6 +28,7 @@ class Connector {
   Connector& operator=(const Connector&) = delete;
 
  private:
+  // Starts with the next address; `last` is what went wrong with the one before.
   void TryNext(const Status& last);
   void OnOutcome();
   void Finish(StatusOr<Fd> outcome);
@@ -37,6 +39,7 @@ class Connector {
   std::unique_ptr<Resolution> resolution_;
   std::vector<SocketAddress> addresses_;
   std::size_t next_ = 0;
+  // The one that is being tried, and its watch; the address is next_ - 1.
   Fd fd_;
   FdWatch watch_;
 };

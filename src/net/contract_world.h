@@ -1,4 +1,6 @@
-// Places where a server listens and a client dials, for tests that hold in all of them.
+// Places where a server listens and a client dials, for tests that hold in all of them: what is
+// promised of HttpClient, HttpExchange and Dialer must not depend on what is below. A test runs on
+// one thread.
 #pragma once
 
 #include <functional>
@@ -17,8 +19,10 @@ class ContractWorld {
   virtual ~ContractWorld() = default;
 
   virtual Loop& loop() = 0;
-  // Fails the process when it takes too long.
+  // Runs the loop until `done()`. Fails the process when it takes too long.
   virtual void RunUntil(const std::function<bool()>& done) = 0;
+  // At the one place of this world. Once, and again after StopServer. `handler` outlives the
+  // server.
   virtual void Listen(HttpHandler& handler) = 0;
   virtual void StopServer() = 0;
   virtual std::unique_ptr<Dialling> Dial(

@@ -28,6 +28,7 @@ class SocketDialling final : public Dialling {
  public:
   SocketDialling(IoLoop& loop, Resolver& resolver, DialOptions options, DialDone done)
       : loop_(loop), resolver_(resolver), options_(std::move(options)), done_(std::move(done)) {
+    // `done` is never called from inside Dial, so even a bad address is told later.
     start_ = loop_.At(loop_.Now(), [this] { Start(); });
     timeout_ = loop_.After(options_.connect_timeout,
                            [this] { Finish(DeadlineExceeded("no answer in time")); });
@@ -49,10 +50,12 @@ class SocketDialling final : public Dialling {
   }
 
   Status PrepareTls() {
+    // Refused rather than ignored: a request in plain text would show its token to the proxy.
     if (!options_.proxy.empty() && (!options_.tls || target_.kind != Address::Kind::kTcp)) {
       return InvalidArgument("a proxy carries TLS over TCP only; leave the proxy out");
     }
     if (!options_.tls) return OkStatus();
+    // Without a name there would be nothing to compare the certificate with.
     if (ServerName().empty() && !options_.tls->skip_verification) {
       return InvalidArgument("TLS over a unix socket needs a server name to verify");
     }
@@ -89,6 +92,7 @@ class SocketDialling final : public Dialling {
 
   void OnSecured(const StatusOr<std::string>& protocol) {
     if (!protocol.ok()) return Finish(protocol.status());
+    // A server without ALPN may speak HTTP/1.1, which the client side here does not.
     if (*protocol != "h2") {
       return Finish(FailedPrecondition("the server offers no HTTP/2, which is needed here"));
     }
@@ -103,6 +107,8 @@ class SocketDialling final : public Dialling {
                              .scheme = options_.tls ? "https" : "http",
                              .head_bytes_max = options_.response_head_bytes_max,
                              .ping_after = options_.ping_after});
+    // Not done before the server's settings have come: a socket that accepts may still be of
+    // something that speaks no HTTP/2.
     client_->OnClosed([this](const Status& why) { Finish(why); });
     client_->OnReady([this] {
       client_->OnClosed(nullptr);
@@ -111,6 +117,7 @@ class SocketDialling final : public Dialling {
   }
 
   void Finish(StatusOr<std::unique_ptr<Connection>> outcome) {
+    // All parts go before `done` runs, the one that calls us too: each tells its outcome last.
     timeout_.Cancel();
     connector_.reset();
     tunnel_.reset();

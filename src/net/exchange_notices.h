@@ -10,17 +10,22 @@
 
 namespace galen::net {
 
-// A member of each kind of HttpExchange; either callback may destroy the exchange, and this in it.
+// A member of each kind of HttpExchange, real and fake, so that all of them keep the same promises:
+// told in the loop's next turn, gone once and last, drained as often as it happens. Either callback
+// may destroy the exchange, and this in it. The loop outlives it.
 class ExchangeNotices {
  public:
   explicit ExchangeNotices(Loop& loop) : loop_(loop) {}
 
+  // nullptr takes a callback back.
   void SetOnDrained(std::function<void()> callback) { on_drained_ = std::move(callback); }
+  // Set after the fact, it is still told.
   void SetOnGone(std::function<void()> callback) {
     on_gone_ = std::move(callback);
     if (is_gone_) TellSoon();
   }
 
+  // Several before the turn make one call; after Gone there is none.
   void Drained() {
     is_drained_ = true;
     TellSoon();
@@ -33,6 +38,7 @@ class ExchangeNotices {
  private:
   void TellSoon() {
     if (timer_) return;
+    // One timer for both: what happens again before it ran needs no second.
     timer_ = loop_.At(loop_.Now(), [this] {
       const Timer ran = std::exchange(timer_, Timer());
       Tell();

@@ -10,11 +10,13 @@ namespace galen::net {
 Duration FakeDelay(Random& random, const LinkWeather& weather) {
   const Duration spread = weather.delay_most - weather.delay_least;
   if (spread <= Duration::zero()) return weather.delay_least;
+  // The bound itself can be drawn.
   const auto bound = static_cast<std::uint64_t>(spread.count()) + 1;
   return weather.delay_least + Duration(static_cast<Duration::rep>(random.Below(bound)));
 }
 
 void FakePipe::Put(Task deliver) {
+  // Due times need not rise: what is due earlier than its forerunner waits behind it.
   messages_.push_back({loop_.Now() + FakeDelay(random_, weather_), std::move(deliver)});
   Arm();
 }
@@ -28,6 +30,8 @@ void FakePipe::Clear() {
 }
 
 void FakePipe::Arm() {
+  // A stalled or dead link arms nothing, so an idle simulation has nothing to run; Resume looks
+  // again.
   if (timer_ || messages_.empty() || weather_.stalled || weather_.down) return;
   timer_ = loop_.At(messages_.front().due, [this] {
     const Timer ran = std::exchange(timer_, Timer());
@@ -36,9 +40,11 @@ void FakePipe::Arm() {
 }
 
 void FakePipe::DeliverFirst() {
+  // The weather may have changed between arming and arriving.
   if (weather_.stalled || weather_.down) return;
   Task deliver = std::move(messages_.front().deliver);
   messages_.pop_front();
+  // Before the delivery, which may destroy this pipe and everything around it.
   Arm();
   deliver();  // last: it may destroy this
 }
@@ -70,6 +76,7 @@ class FakeConnection::Exchange final : public HttpExchange {
         request_(std::move(request)),
         local_(connection.target().starts_with("unix:")),
         notices_(connection.parts_.loop) {}
+  // What a real server does: a stream that is given up is reset with INTERNAL_ERROR.
   ~Exchange() override {
     if (connection_ == nullptr) return;
     connection_->exchanges_.erase(id_);
@@ -80,6 +87,7 @@ class FakeConnection::Exchange final : public HttpExchange {
   }
 
   const HttpRequest& request() const override { return request_; }
+  // Credentials of nobody in particular; that there are some is what handlers look at.
   std::optional<PeerCredentials> peer() const override {
     return local_ ? std::optional<PeerCredentials>(PeerCredentials{}) : std::nullopt;
   }
@@ -97,6 +105,7 @@ class FakeConnection::Exchange final : public HttpExchange {
     queued_ += bytes.size();
     Send([bytes = std::move(bytes)](FakeConnection& to, std::uint64_t id) {
       const auto writer = to.exchanges_.find(id);
+      // Arriving is what drains the writer's queue: the reader takes everything at once here.
       if (writer != to.exchanges_.end()) writer->second->Took(bytes.size());
       if (HttpResponseSink* sink = to.FindSink(id)) sink->OnData(bytes);
     });
@@ -115,6 +124,7 @@ class FakeConnection::Exchange final : public HttpExchange {
   }
   void OnGone(std::function<void()> callback) override { notices_.SetOnGone(std::move(callback)); }
 
+  // The other end is gone: from here on everything that is written goes nowhere.
   void Detach() {
     connection_ = nullptr;
     queued_ = 0;
@@ -125,6 +135,7 @@ class FakeConnection::Exchange final : public HttpExchange {
   template <typename F>
   void Send(F message) {
     if (connection_ == nullptr) return;
+    // The connection outlives its pipes' messages; the exchange may not, hence its number.
     connection_->to_client_.Put([connection = connection_, id = id_, message = std::move(message)] {
       message(*connection, id);
     });
@@ -151,6 +162,7 @@ FakeConnection::FakeConnection(Parts parts)
       to_client_(parts_.loop, parts_.random, parts_.weather) {}
 
 FakeConnection::~FakeConnection() {
+  // Both ends may outlive the connection and must not come back to it.
   for (auto& [id, caller] : calls_) caller.call->Forget();
   for (auto& [id, exchange] : exchanges_) exchange->Detach();
   if (parts_.on_destroyed) parts_.on_destroyed();
@@ -160,6 +172,7 @@ std::unique_ptr<HttpCall> FakeConnection::Send(HttpRequest request, HttpResponse
   const std::uint64_t id = next_++;
   auto call = std::make_unique<Call>(*this, id);
   calls_[id] = {.call = call.get(), .sink = &sink};
+  // As on a real one, the answer comes later in each case.
   if (!usable_) {
     EndCallSoon(id, closed_);
   } else if (parts_.weather.down || parts_.random.Chance(parts_.weather.call_failure)) {
@@ -178,6 +191,7 @@ void FakeConnection::EndCallSoon(std::uint64_t id, const Status& status) {
 
 void FakeConnection::Arrive(std::uint64_t id, HttpRequest request) {
   if (!calls_.contains(id)) return;  // cancelled on its way
+  // What :authority becomes at a real server.
   if (!FindHeader(request.headers, "host")) {
     request.headers.insert(request.headers.begin(), {"host", parts_.options.authority});
   }
@@ -192,6 +206,7 @@ HttpResponseSink* FakeConnection::FindSink(std::uint64_t id) {
 }
 
 void FakeConnection::DeliverEnd(std::uint64_t id, const Status& status, const Headers& trailers) {
+  // Out of the map first: the sink may destroy the call, whose end would look for it here.
   const auto node = calls_.extract(id);
   if (!node) return;
   node.mapped().call->Forget();
@@ -200,6 +215,7 @@ void FakeConnection::DeliverEnd(std::uint64_t id, const Status& status, const He
 
 void FakeConnection::Cancel(std::uint64_t id) {
   calls_.erase(id);
+  // The server hears of it a delay later, as of a RST_STREAM.
   to_server_.Put([this, id] { LoseExchange(id); });
 }
 
@@ -215,6 +231,7 @@ void FakeConnection::OnClosed(std::function<void(const Status&)> callback) {
 
 void FakeConnection::EndSoon(Status why) {
   if (ending_) return;
+  // At once, so that a handler that has stopped listening is not handed a request any more.
   to_server_.Clear();
   if (std::exchange(usable_, false)) closed_ = why;
   ending_ = parts_.loop.At(parts_.loop.Now(), [this, why = std::move(why)] {
@@ -232,6 +249,7 @@ void FakeConnection::FeelWeather() {
   } else if (!stalled_since_) {
     stalled_since_ = now;
   }
+  // As Http2Session: one ping_after of silence, then as long again for the answer.
   const Duration patience = 2 * parts_.options.ping_after;
   if (parts_.weather.down) return End(Unavailable("connection to {}: the link is down", target()));
   if (patience > Duration::zero() && stalled_since_ && now - *stalled_since_ >= patience) {
@@ -243,6 +261,7 @@ void FakeConnection::End(const Status& why) {
   if (std::exchange(usable_, false)) closed_ = why;
   to_server_.Clear();
   to_client_.Clear();
+  // Servers hear first, as their callbacks run later; then the sinks, which run now.
   while (!exchanges_.empty()) LoseExchange(exchanges_.begin()->first);
   Liveness::Watch watch(liveness_);
   while (!calls_.empty()) {

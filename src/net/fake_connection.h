@@ -1,5 +1,6 @@
 // One connection of a FakeNetwork: two ordered pipes that feel the weather, calls at one end and
-// exchanges at the other. Internal to this room. Belongs to its loop.
+// exchanges at the other. Internal to this room; keeps the contract of the real one
+// (http_contract_test). Belongs to its loop; loop, random, weather and handler outlive it.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,18 @@
 
 namespace galen::net {
 
-// Messages that arrive in order, each after its delay, and not while the link is stalled.
+// Messages that arrive in order, each after its delay, and not while the link is stalled or down.
+// `loop`, `random` and `weather` outlive it.
 class FakePipe {
  public:
   FakePipe(Loop& loop, Random& random, const LinkWeather& weather)
       : loop_(loop), random_(random), weather_(weather) {}
 
+  // Draws the delay now, by the weather of now.
   void Put(Task deliver);
   // Looks again whether something may arrive; for when a stall is over.
   void Resume();
+  // Drops what is on its way; nobody is told.
   void Clear();
 
  private:
@@ -45,11 +49,13 @@ class FakePipe {
   Timer timer_;
 };
 
-// A time that a message takes in this weather.
+// A time that a message takes in this weather: evenly between delay_least and delay_most.
 Duration FakeDelay(Random& random, const LinkWeather& weather);
 
+// Both ends in one object: Send is the client's side, the handler's exchanges are the server's.
 class FakeConnection final : public Connection {
  public:
+  // What it borrows, and the options it was dialled with (target, authority, ping_after).
   struct Parts {
     Loop& loop;
     Random& random;
@@ -68,9 +74,11 @@ class FakeConnection final : public Connection {
   bool usable() const override { return usable_; }
 
   const std::string& target() const { return parts_.options.target; }
-  // Ends everything in the loop's next turn.
+  // Ends everything in the loop's next turn; what the server has not received by now is lost. The
+  // first reason counts.
   void EndSoon(Status why);
-  // Called now and then; notices that the weather changed. May destroy this.
+  // Called now and then by the network; notices that the weather changed: a link that is down ends
+  // the connection, a stall of two ping_after does so when PINGs are asked for. May destroy this.
   void FeelWeather();
   // The network is gone and with it what on_destroyed would touch.
   void ForgetNetwork() { parts_.on_destroyed = nullptr; }
@@ -78,6 +86,7 @@ class FakeConnection final : public Connection {
  private:
   class Call;
   class Exchange;
+  // A call under way at the client's end; both are borrowed, and go when the call does.
   struct Caller {
     Call* call = nullptr;
     HttpResponseSink* sink = nullptr;
@@ -97,6 +106,7 @@ class FakeConnection final : public Connection {
   std::uint64_t next_ = 0;
   FakePipe to_server_;
   FakePipe to_client_;
+  // By the request's number; an exchange has the number of its call, and may outlive it.
   std::map<std::uint64_t, Caller> calls_;
   std::map<std::uint64_t, Exchange*> exchanges_;
   std::optional<Time> stalled_since_;

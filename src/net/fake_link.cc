@@ -49,6 +49,7 @@ class FakeNetwork::Impl::Dialling final : public net::Dialling {
  private:
   void Arrive() {
     if (weather_.down) return Finish(Unavailable("dial {}: the link is down", options_.target));
+    // Neither refused nor reached; connect_timeout ends it.
     if (weather_.stalled) {
       timer_ = network_.loop.After(kWeatherPeriod, [this] { Arrive(); });
       return;
@@ -97,6 +98,7 @@ class FakeNetwork::Impl::Dialer final : public net::Dialer {
   const LinkWeather& weather_;
 };
 
+// Without connections nobody feels the weather, and the loop can become idle.
 void FakeNetwork::Impl::WatchWeather() {
   if (weather || connections.empty()) return;
   weather = loop.After(kWeatherPeriod, [this] { LookAtWeather(); });
@@ -107,6 +109,7 @@ void FakeNetwork::Impl::LookAtWeather() {
   WatchWeather();
   std::vector<std::uint64_t> ids;
   for (const auto& [id, connection] : connections) ids.push_back(id);
+  // A connection that ends may take others with it, so each is looked up again.
   for (const std::uint64_t id : ids) {
     const auto found = connections.find(id);
     if (found != connections.end()) found->second->FeelWeather();

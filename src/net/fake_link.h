@@ -1,5 +1,7 @@
-// A connection without sockets: hands requests to a handler on the same loop after a delay, and
-// can lose, stall and cut. Speaks the same seams as the real thing.
+// A network without sockets: hands requests to a handler on the same loop after a delay, and can
+// lose, stall and cut. Speaks the same seams as the real thing (Dialer, Connection, HttpHandler)
+// and keeps the same contract. For tests and simulated clusters; with one seed a run is the same
+// each time. Belongs to its loop; loop and random outlive it.
 #pragma once
 
 #include <functional>
@@ -13,7 +15,8 @@
 
 namespace galen::net {
 
-// How bad the network is; read at each use, so a test may change it while running.
+// How bad the network is; a value that its owner changes while it runs. Read at each use: open
+// connections notice within 0.2 s of simulated time.
 struct LinkWeather {
   Duration delay_least = Duration::zero();
   Duration delay_most = Duration::zero();  // each message takes between the two, in order
@@ -22,18 +25,21 @@ struct LinkWeather {
   double call_failure = 0;  // chance that a new call ends with Unavailable
 };
 
-// A named place that handlers listen at and clients dial, for a whole simulated cluster.
+// A network of named places that handlers listen at and clients dial, for a whole simulated
+// cluster. May die before or after the connections that it made; dialers and dials go first.
 class FakeNetwork {
  public:
   FakeNetwork(Loop& loop, Random& random);
   ~FakeNetwork();
 
   // Listens at `target` ("unix:/node-1/reg.sock") until StopListening; its connections end then.
+  // `handler` outlives that. The target is any text; REQUIRES: nobody listens there.
   void Listen(const std::string& target, HttpHandler& handler);
   void StopListening(const std::string& target);
   bool listening(const std::string& target) const;
 
-  // A dialer whose connections feel `weather`. `weather` outlives the dialer.
+  // A dialer whose connections feel `weather`, e.g. one for each node. `weather` outlives the
+  // dialer and its connections.
   std::unique_ptr<Dialer> MakeDialer(const LinkWeather& weather);
   // Ends every open connection to `target`, as a crash or a RST would.
   void Cut(const std::string& target);

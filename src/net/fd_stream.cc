@@ -27,10 +27,12 @@ class FdStream final : public ByteStream {
 
   void Write(std::string_view bytes) override {
     if (broken_) return;
+    // Behind what waits already, or the bytes would change places.
     const std::size_t sent = unsent_.empty() ? SendSome(bytes) : 0;
     if (broken_ || sent == bytes.size()) return;
     const bool was_empty = unsent_.empty();
     unsent_.append(bytes.substr(sent));
+    // Asking for writability only while something waits: a writable socket would wake each turn.
     if (was_empty && watch_) watch_.SetInterest(Interest());
   }
 
@@ -44,6 +46,7 @@ class FdStream final : public ByteStream {
   // How much the kernel took. When it takes no more for ever, reading tells: what the peer said
   // before it left is still to be read.
   std::size_t SendSome(std::string_view bytes) {
+    // MSG_NOSIGNAL: a peer that is gone is an error, whatever the process does with SIGPIPE.
     const ssize_t sent = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent >= 0) return static_cast<std::size_t>(sent);
     if (errno == EAGAIN || errno == EINTR) return 0;
@@ -54,6 +57,7 @@ class FdStream final : public ByteStream {
 
   void OnReady(Readiness found) {
     Liveness::Watch watch(liveness_);
+    // Writing first makes room: what is read next may want to answer.
     if (found.writable && !unsent_.empty()) SendUnsent();
     if (!watch.alive()) return;
     if (found.readable || found.hung_up) ReadSome();
@@ -68,11 +72,13 @@ class FdStream final : public ByteStream {
 
   void ReadSome() {
     char buffer[kReadBytesMax];
+    // Once a turn; level-triggered readiness brings us back, after others had their turn.
     const ssize_t got = recv(fd_.get(), buffer, sizeof(buffer), 0);
     if (got > 0) return sink_->OnBytes({buffer, static_cast<std::size_t>(got)});
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     const Status status = got == 0 ? Unavailable("the peer closed the connection")
                                    : Unavailable("{}", ErrnoStatus(errno, "read").message());
+    // A stream that has ended is readable for ever.
     watch_.Cancel();
     sink_->OnClosed(status);
   }

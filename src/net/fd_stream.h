@@ -1,4 +1,5 @@
-// A connected socket as a byte stream. Belongs to its loop.
+// A connected socket as a byte stream: reads when the loop says so, writes at once as far as the
+// kernel takes it and keeps the rest. Belongs to its loop, which outlives it.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace galen::net {
 
-// `fd` is connected and non-blocking.
+// Owns `fd` from now on. REQUIRES: it is connected, non-blocking and watched by nobody else.
 std::unique_ptr<ByteStream> MakeFdStream(IoLoop& loop, Fd fd);
 
 }  // namespace galen::net

@@ -36,6 +36,7 @@ std::string Http1AnswerWriter::Head(int status, const Headers& headers) {
   GALEN_CHECK(!has_head_);
   has_head_ = true;
   const auto length = ContentLength(headers);
+  // No body by definition; a client would take one for the next answer.
   if (options_.head_only || status == 204 || status == 304) {
     framing_ = Framing::kNone;
   } else if (length) {
@@ -49,6 +50,7 @@ std::string Http1AnswerWriter::Head(int status, const Headers& headers) {
   for (const Header& header : headers) out += HeaderLine(header);
   if (framing_ == Framing::kChunks) out += "transfer-encoding: chunked\r\n";
   if (!options_.keep_alive) out += "connection: close\r\n";
+  // 1.0 closes unless it is told; 1.1 keeps unless it is told.
   if (options_.keep_alive && options_.is_http_1_0) out += "connection: keep-alive\r\n";
   return out + "\r\n";
 }

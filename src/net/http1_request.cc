@@ -63,11 +63,15 @@ struct Http1RequestReader::Impl {
     Impl& self = Self(parser);
     parser->upgrade = 0;  // we stay with HTTP/1.1, whatever the client offers
     self.request.method = http_method_str(static_cast<http_method>(parser->method));
+    // Trailers come by the same callbacks as headers; this is where they begin.
     self.head_size = self.request.headers.size();
     for (Header& header : self.request.headers) {
+      // RFC 9112, section 5.1: white space around a value is no part of it; the parser keeps it at
+      // the end.
       header.value.erase(header.value.find_last_not_of(" \t") + 1);
     }
     const bool sized = parser->content_length != ULLONG_MAX;
+    // Before the body comes: a client that waits for "100 Continue" never sends it.
     if (sized && parser->content_length > self.limits.body_bytes_max) return self.RefuseBody();
     const auto expectation = FindHeader(self.request.headers, "expect");
     self.expects_continue = expectation && *expectation == "100-continue";
@@ -80,6 +84,7 @@ struct Http1RequestReader::Impl {
 
   static int OnBody(http_parser* parser, const char* data, std::size_t size) {
     Impl& self = Self(parser);
+    // A chunked body says its size only as it comes.
     if (self.request.body.size() + size > self.limits.body_bytes_max) return self.RefuseBody();
     self.request.body.append(data, size);
     return 0;
@@ -90,6 +95,7 @@ struct Http1RequestReader::Impl {
     self.request.headers.resize(self.head_size);  // trailers are nobody's concern
     self.keep_alive = http_should_keep_alive(parser) != 0;
     self.state = State::kComplete;
+    // Stops behind this request; the bytes of the next are left to its own reader.
     http_parser_pause(parser, 1);
     return 0;
   }
@@ -131,6 +137,7 @@ std::size_t Http1RequestReader::Read(std::string_view bytes) {
   impl_->started = true;
   const std::size_t taken =
       http_parser_execute(&impl_->parser, &Impl::Settings(), bytes.data(), bytes.size());
+  // A refusal of ours stops the parser with an error as well, and has its own words already.
   const http_errno error = HTTP_PARSER_ERRNO(&impl_->parser);
   if (impl_->state == State::kReading && error != HPE_OK) {
     impl_->Refuse(error == HPE_HEADER_OVERFLOW ? 431 : 400,

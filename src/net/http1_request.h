@@ -1,5 +1,6 @@
 // Requests of HTTP/1.1 out of bytes, one at a time. Internal to this room; libhttp-parser behind
-// it. Values in, values out: no sockets, no time.
+// it. Values in, values out: no sockets, no time. Takes HTTP/1.0 too. Trailers are dropped, an
+// Upgrade is not taken.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +16,13 @@ namespace galen::net {
 // Reads one request, then must be replaced by a new one for the next.
 class Http1RequestReader {
  public:
+  // At either limit the request is refused, 431 or 413, as soon as it is known to break it.
   struct Limits {
+    // Path, names and values; the parser itself ends at 80 KiB of head.
     std::size_t head_bytes_max = 64 * 1024;
     std::size_t body_bytes_max = 16 * 1024 * 1024;
   };
+  // kComplete and kRefused are final: what comes after belongs to the next request, or to nobody.
   enum class State { kReading, kComplete, kRefused };
 
   explicit Http1RequestReader(Limits limits);
@@ -26,7 +30,8 @@ class Http1RequestReader {
   Http1RequestReader& operator=(const Http1RequestReader&) = delete;
   ~Http1RequestReader();
 
-  // How much of `bytes` belongs to this request; all of it while the state stays kReading.
+  // How much of `bytes` belongs to this request; all of it while the state stays kReading, nothing
+  // once it is final.
   std::size_t Read(std::string_view bytes);
 
   State state() const;
@@ -35,12 +40,12 @@ class Http1RequestReader {
   // Once: whether the client waits for "100 Continue" before it sends its body.
   bool TakeExpectation();
 
-  // When complete.
+  // When complete. TakeRequest once; the others stay.
   HttpRequest TakeRequest();
   bool keep_alive() const;
   bool is_http_1_0() const;
 
-  // When refused: the answer's status and a sentence.
+  // When refused: the answer's status (400, 413 or 431) and a sentence for the client.
   int refusal_status() const;
   const std::string& refusal() const;
 

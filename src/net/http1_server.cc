@@ -10,6 +10,7 @@ namespace {
 
 // What a client may send before its last request is answered; past it the connection ends.
 constexpr std::size_t kAheadBytesMax = 64 * 1024;
+// What is handed to the socket at once; the rest waits here, where it counts as queued.
 constexpr std::size_t kWriteBytesMax = 64 * 1024;
 // After a refusal the rest of the request is read and dropped for so long: closing at once would
 // make the kernel drop the answer before the client has read it.
@@ -46,6 +47,7 @@ class Http1Server::Exchange final : public HttpExchange {
   void OnGone(std::function<void()> callback) override { notices_.SetOnGone(std::move(callback)); }
 
   void Drained() { notices_.Drained(); }
+  // The connection goes on without this exchange, or has ended.
   void Detach(bool gone) {
     server_ = nullptr;
     if (gone) notices_.Gone();
@@ -62,6 +64,7 @@ Http1Server::Http1Server(SessionContext context, std::unique_ptr<ByteStream> str
     : context_(std::move(context)), stream_(std::move(stream)) {}
 
 Http1Server::~Http1Server() {
+  // An answer that was complete is nobody's loss, even when it did not all arrive.
   if (exchange_ != nullptr) exchange_->Detach(!answer_->ended());
 }
 
@@ -84,6 +87,7 @@ void Http1Server::ExpectRequest() {
 
 void Http1Server::Drain() {
   draining_ = true;
+  // A request that has begun is still answered, and the answer says "connection: close".
   if (phase_ == Phase::kRequest && !reader_->started()) EndSoon("the server stops");
 }
 
@@ -104,6 +108,7 @@ void Http1Server::OnBytes(std::string_view bytes) {
 
 void Http1Server::Read(std::string_view bytes) {
   const std::size_t taken = reader_->Read(bytes);
+  // RFC 9110, section 10.1.1. curl waits a second for it before it sends a large body.
   if (reader_->TakeExpectation()) stream_->Write("HTTP/1.1 100 Continue\r\n\r\n");
   switch (reader_->state()) {
     case Http1RequestReader::State::kReading:
@@ -125,11 +130,13 @@ void Http1Server::HandOver() {
                                              .keep_alive = reader_->keep_alive() && !draining_});
   auto exchange = std::make_unique<Exchange>(*this, std::move(request));
   exchange_ = exchange.get();
+  // Last: the handler may answer at once, and what follows may end this connection.
   context_.handler.Handle(std::move(exchange));
 }
 
 void Http1Server::Refuse() {
   phase_ = Phase::kLinger;
+  // Even a client that sends without end is cut off then.
   timeout_ = context_.loop.After(kLinger, [this] { End(InvalidArgument("a refused request")); });
   const std::string text = reader_->refusal() + "\n";
   Http1AnswerWriter writer({.head_only = false, .is_http_1_0 = false, .keep_alive = false});
@@ -147,6 +154,7 @@ void Http1Server::Queue(std::string bytes) {
 }
 
 void Http1Server::Pump() {
+  // Only when the socket has taken all before: the queue, which is counted, grows instead of it.
   while (stream_->unsent() == 0 && !queue_.empty()) {
     const std::string_view left = std::string_view(queue_.front()).substr(front_sent_);
     const std::string_view piece = left.substr(0, kWriteBytesMax);
@@ -157,12 +165,14 @@ void Http1Server::Pump() {
     queue_.pop_front();
     front_sent_ = 0;
   }
+  // Drained and done are only told of an answer, not of a refusal.
   if (queued() > 0 || phase_ != Phase::kAnswer) return;
   if (exchange_ != nullptr && std::exchange(body_written_, false)) exchange_->Drained();
   if (answer_->ended()) AnswerDone();
 }
 
 void Http1Server::AnswerDone() {
+  // The turn that follows is on its way already.
   if (next_) return;
   if (exchange_ != nullptr) std::exchange(exchange_, nullptr)->Detach(/*gone=*/false);
   if (answer_->keep_alive() && !draining_) return NextSoon();
@@ -171,6 +181,7 @@ void Http1Server::AnswerDone() {
 
 // Later, because we may be inside a call of the handler's.
 void Http1Server::NextSoon() {
+  // Replaces a next request that was about to be read: the end wins.
   next_ = context_.loop.At(context_.loop.Now(), [this] {
     const Timer ran = std::exchange(next_, Timer());
     ExpectRequest();
@@ -200,6 +211,7 @@ void Http1Server::Write(std::string_view bytes) {
 
 void Http1Server::EndAnswer(const Headers& trailers) {
   std::string last = answer_->End(trailers);
+  // Nothing to send: the answer may be through already.
   if (last.empty()) return Pump();
   Queue(std::move(last));
 }

@@ -1,5 +1,6 @@
-// The server's end of an HTTP/1.1 connection: one request at a time, others wait their turn.
-// Internal to this room. Belongs to its loop.
+// The server's end of an HTTP/1.1 connection: one request at a time, others wait their turn. For
+// Prometheus, curl and probes, which ask rarely and one thing at a time. Internal to this room.
+// Belongs to its loop. Owns the stream; at most one exchange points back at it.
 #pragma once
 
 #include <deque>
@@ -18,17 +19,19 @@ namespace galen::net {
 // A client that closes its sending side counts as gone, even when it could still read.
 class Http1Server final : public ServerSession, private ByteStream::Sink {
  public:
+  // The context's on_end runs once, from the loop, and may destroy this.
   Http1Server(SessionContext context, std::unique_ptr<ByteStream> stream);
   Http1Server(const Http1Server&) = delete;
   Http1Server& operator=(const Http1Server&) = delete;
   ~Http1Server() override;
 
-  // `first` is what was already read of the stream.
+  // `first` is what was already read of the stream. May run the handler, and may destroy this.
   void Start(std::string_view first);
   void Drain() override;
 
  private:
   class Exchange;
+  // A request comes in; its answer goes out; a refused request is read and dropped.
   enum class Phase { kRequest, kAnswer, kLinger };
 
   void OnBytes(std::string_view bytes) override;

@@ -11,10 +11,12 @@
 namespace galen::net {
 namespace {
 
+// A sentence; more would be the peer filling our log.
 constexpr std::size_t kGoawayTextBytesMax = 200;
 
 Headers RequestFields(const HttpRequest& request, const std::string& scheme,
                       const std::string& authority) {
+  // RFC 9113, section 8.3.1: :authority instead of host, and pseudo headers first.
   const auto host = FindHeader(request.headers, "host");
   Headers fields = {{":method", request.method},
                     {":scheme", scheme},
@@ -23,6 +25,7 @@ Headers RequestFields(const HttpRequest& request, const std::string& scheme,
   for (const Header& header : request.headers) {
     if (header.name != "host") fields.push_back(header);
   }
+  // Some API servers and proxies refuse a body of unknown length.
   if (!request.body.empty() && !FindHeader(request.headers, "content-length")) {
     fields.push_back({"content-length", std::to_string(request.body.size())});
   }
@@ -38,6 +41,7 @@ int ParseStatus(std::string_view text) {
 // Most resets say "try again"; the named ones say something else.
 Status ResetStatus(Http2Error error, const std::string& peer) {
   std::string text = fmt::format("{} cut the answer off: {}", peer, ToString(error));
+  // These as gRPC maps them (PROTOCOL-HTTP2.md, "Errors").
   switch (error) {
     case Http2Error::kCancel:
       return {Code::kCancelled, std::move(text)};
@@ -56,6 +60,7 @@ Status ResetStatus(Http2Error error, const std::string& peer) {
 // A call on a connection that is already dead.
 class DeadCall final : public HttpCall {
  public:
+  // Later, since Send never calls the sink; unless the call is destroyed before.
   DeadCall(Loop& loop, Status why, HttpResponseSink& sink)
       : timer_(loop.At(loop.Now(), [why = std::move(why), &sink] { sink.OnEnd(why, {}); })) {}
 
@@ -68,13 +73,17 @@ class DeadCall final : public HttpCall {
 struct Http2Client::Stream {
   Call* call = nullptr;
   HttpResponseSink* sink = nullptr;
+  // The request's body and how much of it has left.
   std::string body;
   std::size_t body_sent = 0;
   int status = 0;
   Headers headers;
   Headers trailers;
+  // Names and values so far, of preliminary answers, headers and trailers.
   std::size_t head_bytes = 0;
+  // What follows are trailers.
   bool head_done = false;
+  // And the sink will hear `outcome`; whatever still comes is ignored.
   bool ended = false;
   Status outcome;
 };
@@ -139,6 +148,7 @@ void Http2Client::OnHeader(std::int32_t id, std::string_view name, std::string_v
   if (stream == nullptr || stream->ended) return;
   stream->head_bytes += name.size() + value.size();
   if (stream->head_bytes > options_.head_bytes_max) {
+    // This stream alone: other calls on the connection are no worse for it.
     session_.Reset(id, Http2Error::kCancel);
     return EndOfAnswer(id, ResourceExhausted("{} answered with more than {} bytes of headers",
                                              options_.peer, options_.head_bytes_max));
@@ -168,6 +178,7 @@ void Http2Client::OnHeadersEnd(std::int32_t id, bool last) {
 void Http2Client::OnData(std::int32_t id, std::string_view bytes) {
   const Stream* stream = Find(id);
   if (stream == nullptr || stream->ended) return;
+  // Many frames of one turn are told as one piece.
   const bool joins =
       !notes_.empty() && notes_.back().kind == Note::Kind::kData && notes_.back().stream == id;
   if (joins) {
@@ -195,6 +206,7 @@ void Http2Client::EndOfAnswer(std::int32_t id, Status status) {
 Http2Session::BodyPiece Http2Client::ReadBody(std::int32_t id, char* to, std::size_t size) {
   using Then = Http2Session::BodyPiece::Then;
   Stream* stream = Find(id);
+  // Cancelled meanwhile; the reset follows.
   if (stream == nullptr) return {.bytes = 0, .then = Then::kEnd};
   const std::size_t count = stream->body.copy(to, size, stream->body_sent);
   stream->body_sent += count;
@@ -208,6 +220,7 @@ void Http2Client::OnGoaway(Http2Error error, std::string_view text) {
   usable_ = false;
   goaway_ = fmt::format("{} is going away: {}", options_.peer, ToString(error));
   if (!text.empty()) goaway_ += " " + CutText(Printable(text), kGoawayTextBytesMax);
+  // Unavailable: a peer that goes away processed nothing of what is new, so trying again is safe.
   closed_ = Unavailable("{}", goaway_);
   // Those that still wait for a slot will get none, and the open ones may last for days.
   for (const auto& [id, stream] : streams_) {
@@ -216,6 +229,7 @@ void Http2Client::OnGoaway(Http2Error error, std::string_view text) {
 }
 
 void Http2Client::OnTurn() {
+  // Out of the members: sinks may send, cancel or destroy this while they hear.
   const std::vector<Note> notes = std::exchange(notes_, {});
   const std::string data = std::exchange(data_, {});
   Liveness::Watch watch(liveness_);
@@ -242,6 +256,7 @@ void Http2Client::Deliver(const Note& note, std::string_view data) {
 }
 
 void Http2Client::DeliverEnd(std::int32_t id) {
+  // Out of the map first: the sink may destroy its call or send another.
   auto node = streams_.extract(id);
   Stream& stream = node.mapped();
   stream.call->Forget();
@@ -252,6 +267,7 @@ void Http2Client::DeliverEnd(std::int32_t id) {
 
 void Http2Client::Cancel(std::int32_t id) {
   const auto node = streams_.extract(id);
+  // Nothing is left to take back: the peer has ended the stream, and so have we.
   if (node.mapped().ended && node.mapped().body.empty()) return;
   session_.Reset(id, Http2Error::kCancel);
 }
@@ -260,6 +276,7 @@ void Http2Client::OnSessionEnd(const Status& status) {
   usable_ = false;
   closed_ = goaway_.empty() ? Annotate(status, "connection to {}", options_.peer) : closed_;
   Liveness::Watch watch(liveness_);
+  // Calls first, then the connection, as Connection promises.
   while (!streams_.empty()) {
     Stream& stream = streams_.begin()->second;
     stream.outcome = closed_;

@@ -1,4 +1,5 @@
-// The client's end of an HTTP/2 connection. Internal to this room. Belongs to its loop.
+// The client's end of an HTTP/2 connection (RFC 9113), for gRPC and the Kubernetes API. Internal to
+// this room; made by the dialer. Belongs to its loop, which outlives it.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +18,23 @@
 namespace galen::net {
 
 // Many calls over one byte stream. Sinks hear only from the loop, outside of nghttp2's work, and
-// may destroy calls and the connection whenever they hear something.
+// may destroy calls and the connection whenever they hear something. What comes is noted in
+// OnHeader and its like, and told in OnTurn. Flow-control windows are given back as data comes in:
+// a sink cannot hold a server back.
 class Http2Client final : public Connection, private Http2Session::Events {
  public:
   struct Options {
-    std::string peer;  // for errors
+    // How errors name the server, e.g. the target that was dialled.
+    std::string peer;
     std::string authority = "localhost";
     std::string scheme = "http";
+    // Of one answer, headers and trailers together.
     std::size_t head_bytes_max = 64 * 1024;
+    // See DialOptions.
     Duration ping_after = Duration::zero();
   };
 
+  // Starts to speak at once.
   Http2Client(Loop& loop, std::unique_ptr<ByteStream> stream, Options options);
   ~Http2Client() override;
 
@@ -35,7 +42,8 @@ class Http2Client final : public Connection, private Http2Session::Events {
   void OnClosed(std::function<void(const Status&)> callback) override;
   bool usable() const override { return usable_; }
 
-  // Called once when the server's settings have come: somebody there speaks HTTP/2.
+  // Called once when the server's settings have come: somebody there speaks HTTP/2. Not called once
+  // the connection is over. May destroy this.
   void OnReady(std::function<void()> callback) { on_ready_ = std::move(callback); }
 
  private:
@@ -62,6 +70,7 @@ class Http2Client final : public Connection, private Http2Session::Events {
   void OnSessionEnd(const Status& status) override;
 
   Stream* Find(std::int32_t id);
+  // The first end of a stream counts; the sink hears it in the next OnTurn.
   void EndOfAnswer(std::int32_t id, Status status);
   void Deliver(const Note& note, std::string_view data);
   void DeliverEnd(std::int32_t id);
@@ -70,10 +79,13 @@ class Http2Client final : public Connection, private Http2Session::Events {
   Loop& loop_;
   const Options options_;
   bool usable_ = true;
+  // The server's settings have come.
   bool settled_ = false;
   Status closed_;  // why, once it is
+  // What the peer said, "" before; the connection then ends for that reason, whatever follows.
   std::string goaway_;
   std::map<std::int32_t, Stream> streams_;
+  // In the order in which they came; data_ holds the bytes of all kData among them.
   std::vector<Note> notes_;
   std::string data_;
   std::function<void()> on_ready_;

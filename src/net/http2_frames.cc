@@ -5,6 +5,7 @@
 namespace galen::net {
 namespace {
 
+// Three bytes of length, type, flags, and four of the stream's number.
 constexpr std::size_t kHeadBytes = 9;
 
 std::uint32_t ReadNumber(std::string_view bytes) {

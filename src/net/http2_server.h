@@ -1,4 +1,6 @@
-// The server's end of an HTTP/2 connection. Internal to this room. Belongs to its loop.
+// The server's end of an HTTP/2 connection (RFC 9113). Internal to this room; made by Accepted.
+// Belongs to its loop. Loop and handler outlive it; exchanges may outlive it and hear that they are
+// gone.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +18,18 @@
 namespace galen::net {
 
 // Hands each request to the handler once it is whole. Requests that break a limit are answered
-// here: 431 for headers, 413 for bodies (a gRPC caller hears RESOURCE_EXHAUSTED).
+// here: 431 for headers, 413 for bodies (a gRPC caller hears RESOURCE_EXHAUSTED); a stream that
+// would break the connection's bound on waiting bodies is reset with ENHANCE_YOUR_CALM. What comes
+// is noted in OnHeader and its like, and acted upon in OnTurn.
 class Http2Server final : public ServerSession, private Http2Session::Events {
  public:
   // `first` is what was already read of the stream. `lax_messages`: see Http2Session.
   Http2Server(SessionContext context, std::unique_ptr<ByteStream> stream, bool lax_messages);
   ~Http2Server() override;
 
+  // May run the handler before it returns.
   void Start(std::string_view first) { session_.Start(first); }
+  // Says GOAWAY; streams that are open go on.
   void Drain() override { session_.Goaway(); }
 
  private:
@@ -55,8 +61,11 @@ class Http2Server final : public ServerSession, private Http2Session::Events {
 
   const SessionContext context_;
   std::map<std::int32_t, Stream> streams_;
-  std::vector<std::int32_t> complete_;    // requests for the handler
-  std::vector<std::int32_t> head_waits_;  // answers whose head may still grow an end
+  // Requests that are whole and wait for the next OnTurn.
+  std::vector<std::int32_t> complete_;
+  // Answers whose head may still grow an end: they leave at the end of the turn.
+  std::vector<std::int32_t> head_waits_;
+  // Bodies of requests that are not whole yet; bounded by waiting_bytes_max.
   std::size_t waiting_bytes_ = 0;
   Liveness liveness_;
   Http2Session session_;

@@ -18,6 +18,7 @@ constexpr std::int32_t kConnectionWindowBytes = 8 * 1024 * 1024;
 // What goes to the socket in one write; what does not fit stays where newer things overtake it.
 constexpr std::size_t kBatchBytesMax = 64 * 1024;
 
+// nghttp2's C interface wants pointers to what it does not change.
 std::uint8_t* Bytes(const std::string& text) {
   return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(text.data()));
 }
@@ -51,6 +52,7 @@ std::string_view ToString(Http2Error error) {
 struct Http2Session::Callbacks {
   static Http2Session& Self(void* user) { return *static_cast<Http2Session*>(user); }
 
+  // Each gives 0, "go on": faults of a message end its stream, which is done by Reset.
   static int OnBeginHeaders(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     if (frame->hd.type == NGHTTP2_HEADERS) Self(user).events_.OnHeadersBegin(frame->hd.stream_id);
     return 0;
@@ -120,12 +122,14 @@ struct Http2Session::Callbacks {
       case BodyPiece::Then::kMore:
         break;
       case BodyPiece::Then::kWait:
+        // With bytes in hand they go out first; the next call finds none and defers.
         if (piece.bytes == 0) return NGHTTP2_ERR_DEFERRED;
         break;
       case BodyPiece::Then::kEnd:
         *flags |= NGHTTP2_DATA_FLAG_EOF;
         break;
       case BodyPiece::Then::kTrailers:
+        // The body ends here, the stream with the trailers.
         *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
         break;
     }
@@ -156,6 +160,8 @@ Http2Session::Http2Session(Loop& loop, std::unique_ptr<ByteStream> stream, Optio
   nghttp2_session_callbacks* callbacks = Callbacks::New();
   nghttp2_option* option = nullptr;
   GALEN_CHECK(nghttp2_option_new(&option) == 0);
+  // Old grpc-go sends the socket's path as :authority, which nghttp2 would refuse with
+  // PROTOCOL_ERROR. What we need of its checks is done by Http2Server.
   if (options_.lax_messages) nghttp2_option_set_no_http_messaging(option, 1);
   const int made = options_.side == Options::Side::kClient
                        ? nghttp2_session_client_new2(&session_, callbacks, this, option)
@@ -171,6 +177,7 @@ void Http2Session::Start(std::string_view first) {
   SendSettings();
   SettleSoon();
   WatchSilence();
+  // The settings are queued before anything is read: they are the first that leaves.
   stream_->SetSink(*this);
   if (!first.empty()) OnBytes(first);
 }
@@ -180,12 +187,14 @@ void Http2Session::SendSettings() {
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindowBytes},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, options_.head_bytes_max}};
   if (options_.side == Options::Side::kClient) {
+    // Nobody here could use a pushed answer.
     settings.push_back({NGHTTP2_SETTINGS_ENABLE_PUSH, 0});
   } else {
     settings.push_back({NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, options_.streams_max});
   }
   GALEN_CHECK(
       nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size()) == 0);
+  // Stream 0 is the connection; its window is not part of SETTINGS (RFC 9113, section 6.9.2).
   GALEN_CHECK(nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
                                                     kConnectionWindowBytes) == 0);
 }
@@ -195,6 +204,7 @@ StatusOr<std::int32_t> Http2Session::SubmitRequest(const Headers& fields, bool h
   const nghttp2_data_provider body = {{.ptr = this}, Callbacks::ReadBody};
   const std::int32_t stream = nghttp2_submit_request(session_, nullptr, nv.data(), nv.size(),
                                                      has_body ? &body : nullptr, nullptr);
+  // Stream numbers are used up, or the session takes no more: another connection can help.
   if (stream < 0) return Unavailable("new request: {}", nghttp2_strerror(stream));
   SettleSoon();
   return stream;
@@ -244,6 +254,7 @@ void Http2Session::OnBytes(std::string_view bytes) {
   ping_unanswered_ = false;
   const ssize_t taken = nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  // nghttp2 takes all or fails.
   if (taken >= 0) return Settle();
   // Telling the peer why is a courtesy; the connection ends either way.
   static_cast<void>(SendBatches());
@@ -254,6 +265,7 @@ void Http2Session::OnBytes(std::string_view bytes) {
 }
 
 void Http2Session::SettleSoon() {
+  // Sending is on its way already.
   if (over_ || settle_ || sending_next_) return;
   settle_ = loop_.At(loop_.Now(), [this] {
     const Timer ran = std::move(settle_);
@@ -271,6 +283,7 @@ void Http2Session::Settle() {
   if (const Status status = SendBatches(); !status.ok()) return End(status);
   events_.OnTurn();  // sending closes streams and drains bodies
   if (!watch.alive() || over_) return;
+  // While anything is to be read or written the conversation goes on; OnWritable comes back here.
   if (stream_->unsent() > 0 || nghttp2_session_want_read(session_) != 0 ||
       nghttp2_session_want_write(session_) != 0) {
     return;
@@ -284,6 +297,7 @@ Status Http2Session::EndOfConversation() const {
 }
 
 Status Http2Session::SendBatches() {
+  // One batch ahead of the socket at most: what waits in nghttp2 can still be reordered or reset.
   while (stream_->unsent() == 0) {
     std::string batch;
     while (batch.size() < kBatchBytesMax) {
@@ -302,6 +316,7 @@ Status Http2Session::SendBatches() {
 }
 
 void Http2Session::End(const Status& status) {
+  // The stream goes before the event: its owner may destroy this, and nothing is to be sent.
   over_ = true;
   settle_.Cancel();
   silence_.Cancel();
@@ -311,6 +326,7 @@ void Http2Session::End(const Status& status) {
 
 void Http2Session::WatchSilence() {
   if (options_.ping_after == Duration::zero()) return;
+  // One timer, set again only when it fires: what is heard costs no timer work.
   silence_ = loop_.At(std::max(heard_, loop_.Now() - options_.ping_after) + options_.ping_after,
                       [this] { OnSilenceTimer(); });
 }
@@ -322,6 +338,7 @@ void Http2Session::OnSilenceTimer() {
     return End(Unavailable("silent for {:.1f} s, and no answer to a PING", seconds));
   }
   if (silent >= options_.ping_after) {
+    // Any byte from the peer clears it, not only the PING's answer.
     ping_unanswered_ = true;
     static_cast<void>(nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr));
     SettleSoon();

@@ -1,4 +1,5 @@
-// Keeps each request until the test answers it.
+// Keeps each request until the test answers it. Loses those that are left when it dies, which
+// resets their streams.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,6 @@
-// Tells a function that calls out whether its object survived the call. Belongs to one thread.
+// Tells a function that calls out whether its object survived the call. Belongs to one thread. The
+// way of this room wherever a callback may destroy its caller: watch, call out, and touch no member
+// when the object is gone.
 #pragma once
 
 #include <memory>
@@ -10,7 +12,7 @@ class Liveness {
   struct Mark {};
 
  public:
-  // Lives on the stack around the calls out.
+  // Lives on the stack around the calls out; may outlive the object.
   class Watch {
    public:
     explicit Watch(const Liveness& object) : mark_(object.mark_) {}

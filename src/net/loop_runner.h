@@ -1,5 +1,5 @@
-// Runs a real loop in a test until something has come true, and fails the process when it does
-// not within ten seconds.
+// Runs a real loop in a test until something has come true, and fails the process when it does not
+// within ten seconds. For tests that need sockets or threads; others take a FakeLoop.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,9 @@ class LoopRunner {
   LoopRunner();
 
   EpollLoop& loop() { return *loop_; }
+  // Looks at `done` on the loop, again and again.
   void RunUntil(const std::function<bool()>& done);
+  // For what is expected not to happen; as short as the test allows.
   void RunFor(Duration duration);
 
  private:

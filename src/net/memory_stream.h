@@ -21,6 +21,7 @@ class MemoryStream final : public ByteStream {
     std::unique_ptr<MemoryStream> left;
     std::unique_ptr<MemoryStream> right;
   };
+  // Two ends that are each other's peer; either may die first. The loop outlives both.
   static Pair Make(Loop& loop);
   ~MemoryStream() override;
 
@@ -28,7 +29,7 @@ class MemoryStream final : public ByteStream {
   void Write(std::string_view bytes) override;
   std::size_t unsent() const override { return unsent_.size(); }
 
-  // While it does not read, what the other end writes piles up there.
+  // While it does not read, what the other end writes piles up there (unsent).
   void SetReading(bool reading);
 
  private:

@@ -9,6 +9,7 @@
 namespace galen::net {
 namespace {
 
+// Proxies answer with a few lines; more is no proxy.
 constexpr std::size_t kHeadBytesMax = 16 * 1024;
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
@@ -20,6 +21,7 @@ Status TunnelStatus(std::string_view head) {
     return Unavailable("the proxy answers no HTTP: \"{}\"", CutText(Printable(line), 100));
   }
   const std::string_view rest = line.substr(space + 1);
+  // Any 2xx opens the tunnel (RFC 9110, section 9.3.6).
   if (rest.starts_with("2")) return OkStatus();
   const std::string shown = CutText(Printable(rest), 100);
   if (rest.starts_with("407")) return Unauthenticated("the proxy wants a password: {}", shown);

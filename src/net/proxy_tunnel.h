@@ -1,4 +1,5 @@
-// Asks an HTTP proxy for a tunnel (CONNECT). Internal to this room. Belongs to its loop.
+// Asks an HTTP proxy for a tunnel (CONNECT, RFC 9110, section 9.3.6). Internal to this room; a step
+// of the dialer. Belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -17,10 +18,13 @@ class ProxyTunnel final : private ByteStream::Sink {
     std::string target;         // "host:port"
     std::string authorization;  // value of Proxy-Authorization, or ""
   };
-  // The stream, from then on to the target; whoever gets it sets its sink at once.
+  // The stream, from then on to the target; whoever gets it sets its sink at once. Errors:
+  // Unauthenticated (407), PermissionDenied (403), Unavailable for every other refusal and for what
+  // is no HTTP.
   using Done = std::function<void(StatusOr<std::unique_ptr<ByteStream>>)>;
 
-  // `proxy` is connected to the proxy. `done` runs once, later; it may destroy this.
+  // `proxy` is connected to the proxy and owned from now on. `done` runs once, later; it may
+  // destroy this.
   ProxyTunnel(std::unique_ptr<ByteStream> proxy, const Options& options, Done done);
 
  private:

@@ -1,4 +1,5 @@
-// Remembers an answer, for tests.
+// Remembers an answer, for tests: head, body and end, and how often it was ended. Outlives the call
+// that it hears.
 #pragma once
 
 #include <optional>

@@ -20,6 +20,7 @@ using Addresses = StatusOr<std::vector<SocketAddress>>;
 // Blocks for as long as the system's resolver does.
 Addresses LookUp(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
+  // One entry for each address instead of one for each kind of socket.
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
   addrinfo* list = nullptr;
@@ -51,6 +52,7 @@ class Resolver::Lookup final : public Resolution {
   Lookup(Loop& loop, Done done) : loop_(loop), done_(std::move(done)) {}
 
   void TellSoon(Addresses addresses) {
+    // Numbers too are answered later, so that callers know one order of events.
     timer_ = loop_.At(loop_.Now(), [this, addresses = std::move(addresses)] { Tell(addresses); });
   }
 
@@ -62,10 +64,12 @@ class Resolver::Lookup final : public Resolution {
       }
       ++shared->threads;
     }
+    // The one place where the standard library has no other way to tell.
     try {
       std::thread(LookUpAndPost, shared, std::move(host), port, std::weak_ptr<Lookup*>(self_))
           .detach();
     } catch (const std::system_error& error) {
+      // Held while posting: the resolver, and so the loop, cannot go in between.
       MutexLock lock(shared->mu);
       --shared->threads;
       TellSoon(ResourceExhausted("start a thread for a lookup: {}", error.what()));

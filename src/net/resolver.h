@@ -20,7 +20,9 @@ class Resolution {
 };
 
 // Numbers are answered without a thread. For a name a short-lived thread waits in getaddrinfo,
-// which cannot be interrupted; the thread may outlive the resolver, and then tells nobody.
+// which cannot be interrupted; the thread may outlive the resolver, and then tells nobody. At most
+// eight threads hang at a time; past that a lookup is Unavailable at once. Nothing is cached: the
+// system's resolver does that, and a dial is rare.
 class Resolver {
  public:
   using Done = std::function<void(StatusOr<std::vector<SocketAddress>>)>;
@@ -31,7 +33,10 @@ class Resolver {
   Resolver& operator=(const Resolver&) = delete;
   ~Resolver();
 
-  // `done` runs once, later, on the loop.
+  // `done` runs once, later, on the loop, unless the Resolution is destroyed first; it may destroy
+  // it. Gives at least one address, in the system's order of preference (RFC 6724), or Unavailable:
+  // a name that is not known now may be known later. ResourceExhausted when no thread can be
+  // started.
   std::unique_ptr<Resolution> Resolve(const std::string& host, std::uint16_t port, Done done);
 
  private:

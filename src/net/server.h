@@ -1,5 +1,6 @@
-// Listens on a unix socket or TCP address, speaks HTTP/2 (prior knowledge or ALPN) and HTTP/1.1,
-// and hands whole requests to a handler. Belongs to its loop.
+// Listens on a unix socket or TCP address, speaks HTTP/2 (prior knowledge or ALPN) and HTTP/1.1
+// (each connection by what its client says first), and hands whole requests to a handler. Belongs
+// to its loop.
 #pragma once
 
 #include <cstddef>
@@ -13,36 +14,49 @@
 
 namespace galen::net {
 
+// PEM texts; a new certificate needs a new Server. Clients are not asked for certificates.
 struct ServerTls {
   std::string certificate_pem;  // chain, leaf first
+  // Not encrypted.
   std::string key_pem;
 };
 
 struct ServerOptions {
   // "unix:/path" or "tcp:127.0.0.1:0" (port 0: any free one).
   std::string address{};
+  // nullopt: plain text.
   std::optional<ServerTls> tls{};
   // Permission bits of a unix socket, set before anyone can connect.
   unsigned socket_mode = 0600;
-  std::size_t request_body_bytes_max = 16 * 1024 * 1024;  // past it: 413, gRPC: RESOURCE_EXHAUSTED
-  std::size_t connections_max = 1024;                     // past it: accepted and closed
+  // Of one request, held in memory until it is whole. Past it: 413, gRPC: RESOURCE_EXHAUSTED.
+  std::size_t request_body_bytes_max = 16 * 1024 * 1024;
+  // Past it: accepted and closed, so that a client sees it at once instead of waiting in the
+  // backlog.
+  std::size_t connections_max = 1024;
+  // HTTP/2 only; told to the client by SETTINGS_MAX_CONCURRENT_STREAMS.
   std::size_t streams_per_connection_max = 1000;
 };
 
+// Requests come from the loop, never from inside Start.
 class Server {
  public:
   // Binds and listens. A unix socket file that nobody listens on any more is replaced; one that
-  // somebody listens on is AlreadyExists; a path past 107 bytes is InvalidArgument.
+  // somebody listens on is AlreadyExists; a path past 107 bytes is InvalidArgument, and so are a
+  // TCP host that is no number and PEM that cannot be read. Other errors are the system's
+  // (PermissionDenied, NotFound for a missing directory). Loop, log and handler outlive the server.
   static StatusOr<std::unique_ptr<Server>> Start(IoLoop& loop, Log& log, ServerOptions options,
                                                  HttpHandler& handler);
-  // Closes everything at once and removes the socket file if it is still ours.
+  // Closes everything at once and removes the socket file if it is still ours. Exchanges may
+  // outlive it and hear that they are gone.
   ~Server();
 
   // The bound address, with the real port: "tcp:127.0.0.1:41234".
   const std::string& address() const;
+  // Open ones, those whose TLS handshake is under way included.
   std::size_t connections() const;
 
-  // Stops accepting, says GOAWAY, waits for exchanges under way up to `deadline`, then `done`.
+  // Stops accepting, says GOAWAY, waits for exchanges under way up to `deadline`, then closes the
+  // rest; then `done`, once, from the loop, which may destroy the server. Call it once.
   void Drain(Duration deadline, std::function<void()> done);
 
  private:

@@ -1,4 +1,5 @@
-// Certificates made on the spot, good ones and bad ones, for tests of TLS.
+// Certificates made on the spot, good ones and bad ones, for tests of TLS. Never used by programs.
+// Keys are P-256; nothing is kept on disk.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,10 @@ struct TestCertificate {
   std::string key_pem;
 };
 
+// A root of its own for each test; valid for two hours either way.
 class TestAuthority {
  public:
+  // Alternative names of the leaf: DNS names and IP addresses.
   struct Wanted {
     std::vector<std::string> names{};
     std::vector<std::string> addresses{};
@@ -27,6 +30,7 @@ class TestAuthority {
   explicit TestAuthority(const std::string& name);
   ~TestAuthority();
 
+  // A leaf with a new key, signed by this authority.
   TestCertificate Issue(const Wanted& wanted) const;
   const std::string& pem() const { return pem_; }
 

@@ -38,6 +38,7 @@ Bio Reader(const std::string& text) {
 }
 
 // OpenSSL's own words for what went wrong last, and an empty queue of errors.
+// The queue is one for the thread: what is left in it would be taken for the next call's error.
 std::string LastError() {
   const unsigned long error = ERR_get_error();
   ERR_clear_error();
@@ -72,6 +73,7 @@ Status UseCertificate(SSL_CTX* context, const std::string& certificate_pem,
   if (key == nullptr) {
     return InvalidArgument("the key is no unencrypted private key in PEM: {}", LastError());
   }
+  // The leaf comes first in the text; what follows is sent along for peers that know only the root.
   if (SSL_CTX_use_certificate(context, chain.front().get()) != 1) {
     return InvalidArgument("certificate: {}", LastError());
   }
@@ -120,6 +122,7 @@ int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size,
   unsigned char* chosen = nullptr;
   const int outcome =
       SSL_select_next_proto(&chosen, out_size, kHttp2Or1, sizeof(kHttp2Or1) - 1, in, in_size);
+  // No common protocol: goes on without ALPN instead of breaking off; the first bytes decide.
   if (outcome != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_NOACK;
   *out = chosen;
   return SSL_TLSEXT_ERR_OK;

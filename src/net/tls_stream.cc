@@ -17,6 +17,7 @@ namespace {
 
 // Large enough for OpenSSL to hand out a whole record.
 constexpr int kPlainBytesMax = 16 * 1024;
+// SSL_write counts in int.
 constexpr int kWriteBytesMax = 1 << 30;
 
 bool IsIpAddress(const std::string& name) {
@@ -70,6 +71,7 @@ TlsStream::TlsStream(std::unique_ptr<ByteStream> inner, ssl_ctx_st* context, OnH
 
 TlsStream::~TlsStream() {
   // Says goodbye, as far as the socket takes it at once; without it the peer sees a cut.
+  // Only after the handshake: before it there is no session to say goodbye in.
   if (inner_ != nullptr && !done_) {
     ERR_clear_error();
     if (SSL_shutdown(ssl_) >= 0) SendCipherText();
@@ -98,6 +100,7 @@ std::unique_ptr<TlsStream> TlsStream::Accept(std::unique_ptr<ByteStream> inner, 
 
 void TlsStream::ExpectPeer() {
   const bool number = IsIpAddress(peer_.name);
+  // RFC 6066, section 3: addresses are no server names.
   if (!number && !peer_.name.empty()) SSL_set_tlsext_host_name(ssl_, peer_.name.c_str());
   if (peer_.skip_verification) return SSL_set_verify(ssl_, SSL_VERIFY_NONE, nullptr);
   SSL_set_verify(ssl_, SSL_VERIFY_PEER, Hooks::OnVerify);
@@ -141,9 +144,11 @@ void TlsStream::SendCipherText() {
 }
 
 void TlsStream::OnBytes(std::string_view bytes) {
+  // Memory takes all of it.
   BIO_write(SSL_get_rbio(ssl_), bytes.data(), static_cast<int>(bytes.size()));
   Liveness::Watch watch(liveness_);
   if (done_) Shake();
+  // Data may come right behind the handshake, in the same bytes.
   if (watch.alive() && !done_ && sink_ != nullptr) DeliverPlainText();
 }
 
@@ -159,6 +164,7 @@ void TlsStream::OnClosed(const Status& status) {
 void TlsStream::Shake() {
   ERR_clear_error();
   const int outcome = SSL_do_handshake(ssl_);
+  // What reading makes us say: an alert, a key update, the answer to a goodbye.
   SendCipherText();
   if (outcome == 1) {
     const unsigned char* name = nullptr;

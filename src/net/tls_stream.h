@@ -1,5 +1,6 @@
-// TLS over another stream, as a stream. Internal to this room; OpenSSL behind it. Belongs to its
-// loop.
+// TLS over another stream, as a stream. Internal to this room; OpenSSL behind it, by memory BIOs:
+// it never sees a socket. Belongs to its loop. Owns the inner stream; says goodbye (close_notify)
+// when it dies.
 #pragma once
 
 #include <functional>
@@ -17,14 +18,19 @@ namespace galen::net {
 
 // Whom a client expects.
 struct TlsPeer {
-  std::string name;     // a DNS name or an IP address, checked against the certificate
-  std::string address;  // as people know it, for errors
+  // A DNS name or an IP address, checked against the certificate's alternative names.
+  std::string name;
+  // As people know it, for errors.
+  std::string address;
+  // Takes any certificate; `name` then serves for SNI only.
   bool skip_verification = false;
 };
 
 class TlsStream final : public ByteStream, private ByteStream::Sink {
  public:
-  // The outcome of the handshake: the protocol that both chose ("h2"; "" for none).
+  // The outcome of the handshake: the protocol that both chose ("h2"; "" for none), or why not:
+  // Unauthenticated for certificates that are not accepted by us or by the peer, FailedPrecondition
+  // for a peer that does not speak TLS, otherwise Unavailable.
   using OnHandshake = std::function<void(const StatusOr<std::string>& protocol)>;
 
   // Both start the handshake; `context` is only read during the call. `done` runs once, later; it
@@ -38,6 +44,7 @@ class TlsStream final : public ByteStream, private ByteStream::Sink {
   void SetSink(ByteStream::Sink& sink) override { sink_ = &sink; }
   // REQUIRES: the handshake is done.
   void Write(std::string_view bytes) override;
+  // Of cipher text, a little more than what was written.
   std::size_t unsent() const override { return inner_->unsent(); }
 
  private:

@@ -23,6 +23,7 @@ StatusOr<std::unique_ptr<DevKmsg>> DevKmsg::Open(IoLoop& loop, const std::string
 }
 
 StatusOr<std::optional<std::string>> DevKmsg::Next() {
+  // A record that does not fit is answered with EINVAL, which would end the reading.
   std::array<char, kKernelRecordBytesMax> buffer;
   while (true) {
     const ssize_t size = ::read(fd_.get(), buffer.data(), buffer.size());

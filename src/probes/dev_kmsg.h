@@ -1,4 +1,6 @@
-// /dev/kmsg, opened for reading without waiting. Belongs to its loop.
+// /dev/kmsg, opened for reading without waiting: the real source of a KernelLog. Belongs to its
+// loop, which is lent.
+// https://www.kernel.org/doc/Documentation/ABI/testing/dev-kmsg says how the file behaves.
 #pragma once
 
 #include <functional>
@@ -13,9 +15,13 @@ namespace galen::probes {
 
 class DevKmsg final : public KernelLogSource {
  public:
-  // From the first record that the kernel still has. PermissionDenied says what is missing.
+  // From the first record that the kernel still has; records from before this process come again,
+  // so the reader must know how far it is. PermissionDenied says what is missing; other errors are
+  // open(2)'s.
   static StatusOr<std::unique_ptr<DevKmsg>> Open(IoLoop& loop, const std::string& path);
 
+  // One read(2) a record. DataLoss: the ring buffer went round; the next call gives the oldest
+  // record there is. Any other error is the last: the file is not watched any more.
   StatusOr<std::optional<std::string>> Next() override;
   void OnReadable(std::function<void()> callback) override;
 

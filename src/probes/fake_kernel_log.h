@@ -23,6 +23,7 @@ class FakeKernelLog final : public KernelLogSource {
 
   // Puts records at the end; a reader that waits is told.
   void Append(std::string record) { Add(std::optional(std::move(record))); }
+  // What Next answers in its turn: DataLoss is an overrun, anything else the end of reading.
   void Fail(Status status) { Add(std::move(status)); }
 
  private:

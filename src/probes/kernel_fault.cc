@@ -9,6 +9,7 @@
 namespace galen::probes {
 namespace {
 
+// The kernel's and NVIDIA's own wording; "NVRM: Xid (PCI:0000:4b:00): 79, …".
 constexpr std::string_view kXid = "NVRM: Xid (";
 constexpr std::string_view kSxid = ": SXid (";
 constexpr std::string_view kBusError = "PCIe Bus Error: severity=";
@@ -56,6 +57,7 @@ std::optional<std::int64_t> RecoveryAction(std::string_view rest) {
 }
 
 void AddXid(std::string_view text, std::vector<KernelFault>& faults) {
+  // "GPU recovery action changed": the number behind " to 0x" is what the driver asks for.
   constexpr std::int64_t kRecoveryActionXid = 154;
   const std::optional<Numbered> xid = ParseNumbered(text.substr(kXid.size()));
   if (!xid) return;
@@ -74,6 +76,7 @@ void AddXid(std::string_view text, std::vector<KernelFault>& faults) {
 // The first address in the text: "nvidia 0000:4b:00.0: …", "GPU 0000:4b:00.0 …".
 std::string FirstSlot(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
+    // In the middle of a longer number no address begins.
     if (i > 0 && std::isxdigit(static_cast<unsigned char>(text[i - 1])) != 0) continue;
     if (std::string slot = PciSlot(text.substr(i)); !slot.empty()) return slot;
   }
@@ -125,6 +128,8 @@ std::vector<KernelFault> FaultsIn(const KernelRecord& record) {
     }
   } else if (const std::size_t bus = text.find(kBusError); bus != std::string_view::npos) {
     AddBusError(text, bus, faults);
+    // The address in such a line is memory's or a processor's, never a device's: it concerns them
+    // all.
   } else if (text.find(kHardwareError) != std::string_view::npos) {
     faults.push_back(MakeFault("machine-check", "", 1, "hardware error of the host"));
   } else if (text.starts_with("NVRM: ") && text.find(kOffTheBus) != std::string_view::npos) {

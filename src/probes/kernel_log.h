@@ -21,15 +21,18 @@ namespace galen::probes {
 class KernelLogSource {
  public:
   virtual ~KernelLogSource() = default;
-  // The next record; nullopt: none now. DataLoss: records were overwritten before they were read,
-  // go on with the next. Anything else: the log cannot be read any more.
+  // The next record as it was written; nullopt: none now. DataLoss: records were overwritten before
+  // they were read, go on with the next. Anything else: the log cannot be read any more, and
+  // OnReadable calls no more.
   virtual StatusOr<std::optional<std::string>> Next() = 0;
-  // Called whenever there may be more, from the loop.
+  // Called whenever there may be more, from the loop; also without need. A second callback takes
+  // the place of the first.
   virtual void OnReadable(std::function<void()> callback) = 0;
 };
 
 class KernelLog {
  public:
+  // All lent; they outlive the log.
   struct Parts {
     Loop& loop;
     Log& log;
@@ -38,7 +41,8 @@ class KernelLog {
     KernelLogSource& source;
     SignSink& sink;
   };
-  // Where to begin when no state file says how far this boot's log was dealt with.
+  // Where to begin when no state file says how far this boot's log was dealt with: at the oldest
+  // record there is, or with what comes from now on.
   enum class Begin { kAtBoot, kNow };
 
   // All parts are lent. Devices by their PCI address ("0000:4b:00.0"); faults of others are
@@ -51,13 +55,17 @@ class KernelLog {
 
  private:
   void ReadMore();
+  // Everything that was in the log at the start has been read.
   void CatchUp();
   void TakeRecord(const std::string& bytes, std::vector<Sign>& signs);
+  // Counts and tells records that were overwritten before they were read.
   void NoteGap(std::uint64_t sequence);
   void AddSign(const KernelFault& fault, WallTime time, std::vector<Sign>& signs);
+  // The record's time by our wall clock.
   WallTime TimeOf(const KernelRecord& record) const;
 
   Parts parts_;
+  // By PCI address without the function, as kernel lines name it.
   std::map<std::string, std::string, std::less<>> device_of_slot_;
   std::optional<std::uint64_t> dealt_with_;  // sequence of the last fault that was told
   std::optional<std::uint64_t> last_read_;

@@ -35,6 +35,8 @@ StatusOr<KernelRecord> ParseKernelRecord(std::string_view bytes) {
   }
   std::string_view head = TakeLine(bytes);
   KernelRecord record;
+  // Each needs the one before; the first that is missing makes all that follow missing. Fields
+  // between the time and ";" are flags, of which later kernels may have more.
   const auto priority = TakeNumber<std::uint32_t>(head, ',');
   const auto sequence = priority ? TakeNumber<std::uint64_t>(head, ',') : std::nullopt;
   const auto micros = sequence ? TakeNumber<std::uint64_t>(head, ',') : std::nullopt;
@@ -44,6 +46,7 @@ StatusOr<KernelRecord> ParseKernelRecord(std::string_view bytes) {
   }
   constexpr std::uint64_t kMicrosMax = 100ull * 366 * 24 * 3600 * 1'000'000;  // no machine is older
   if (*micros > kMicrosMax) return InvalidArgument("kernel record from {} µs after boot", *micros);
+  // As in syslog: three bits of level, the rest is the facility.
   record.level = static_cast<int>(*priority % 8);
   record.facility = static_cast<int>(*priority / 8);
   record.sequence = *sequence;

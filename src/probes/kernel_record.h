@@ -12,21 +12,25 @@
 
 namespace galen::probes {
 
+// Facilities are syslog's (RFC 5424): what the kernel itself said, and what a process wrote into
+// /dev/kmsg.
 inline constexpr int kFacilityKernel = 0;
 inline constexpr int kFacilityUser = 1;  // what root writes into /dev/kmsg
 
 struct KernelRecord {
   int level = 0;     // 0 is an emergency, 7 debugging
   int facility = 0;  // who wrote it
+  // Rises by one with each record of a boot and never falls: what makes "exactly once" possible.
   std::uint64_t sequence = 0;
-  Duration since_boot{};
-  std::string text{};                                            // valid UTF-8, one line
+  Duration since_boot{};  // by the kernel's own clock, which is not ours
+  std::string text{};     // valid UTF-8, one line
   std::map<std::string, std::string, std::less<>> properties{};  // {"DEVICE", "+pci:0000:4b:00.0"}
 
   bool operator==(const KernelRecord&) const = default;
 };
 
-// The kernel's records are shorter; a line past it was not written by a kernel.
+// Kernels compose a record in a buffer of at most this size (CONSOLE_EXT_LOG_MAX of printk); a
+// longer one was not written by a kernel.
 inline constexpr std::size_t kKernelRecordBytesMax = 8192;
 
 // InvalidArgument says what is not as the kernel writes it.

@@ -19,6 +19,7 @@ namespace galen::probes {
 namespace {
 
 constexpr std::size_t kDatagramBytesMax = 32 * 1024;  // what the kernel uses for its own dumps
+// A storm of messages must not keep the loop from its other work; what is left wakes it again.
 constexpr int kDatagramsAtOnceMax = 64;
 
 // A value out of bytes that may stand anywhere.
@@ -35,6 +36,7 @@ std::size_t Aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 // The interface's name among the attributes; "" when there is none.
 std::string NameIn(std::string_view attributes) {
   while (const auto head = Take<rtattr>(attributes, 0)) {
+    // A length that does not fit would make this walk read past the message, or stand still.
     if (head->rta_len < sizeof(rtattr) || head->rta_len > attributes.size()) return "";
     const std::string_view value =
         attributes.substr(sizeof(rtattr), head->rta_len - sizeof(rtattr));
@@ -98,6 +100,7 @@ StatusOr<std::unique_ptr<LinkWatch>> LinkWatch::Start(
   ASSIGN_OR_RETURN(Fd fd, OpenSocketIn(network_namespace));
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
+  // Links only: addresses, routes and neighbours are other groups, and far busier.
   address.nl_groups = RTMGRP_LINK;
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return ErrnoStatus(errno, "listen to link changes");
@@ -115,10 +118,12 @@ void LinkWatch::Read() {
   for (int i = 0; i < kDatagramsAtOnceMax; ++i) {
     const ssize_t size = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
     if (size < 0 && errno == EINTR) continue;
+    // The kernel had no room for a message and dropped it: which one is not known.
     if (size < 0 && errno == ENOBUFS) {
       lost = true;
       continue;
     }
+    // EAGAIN: all was read. Anything else the next wake-up will meet again.
     if (size <= 0) break;
     for (LinkMessage& message :
          ParseLinkMessages({buffer.data(), static_cast<std::size_t>(size)})) {

@@ -25,14 +25,17 @@ struct LinkMessage {
   bool operator==(const LinkMessage&) const = default;
 };
 
-// The link messages in one datagram of the kernel's; what is broken or of another kind is left out.
+// The link messages in one datagram of the kernel's (netlink(7), rtnetlink(7)); what is broken or
+// of another kind is left out.
 std::vector<LinkMessage> ParseLinkMessages(std::string_view datagram);
 
 class LinkWatch {
  public:
-  // `on_change` gets the names that something was said of; empty: messages were lost, look at all.
-  // `network_namespace` is a file that stands for one ("/proc/1/ns/net"; entering it takes
-  // CAP_SYS_ADMIN), or "" for the one that the process is in.
+  // `on_change` gets the names that something was said of, a name perhaps more than once; empty:
+  // messages were lost, look at all. It runs on the loop. `network_namespace` is a file that stands
+  // for one ("/proc/1/ns/net"; entering it takes CAP_SYS_ADMIN), or "" for the one that the process
+  // is in. Errors are those of socket(2), setns(2) and bind(2). `loop` is lent; destroying the
+  // watch ends it.
   static StatusOr<std::unique_ptr<LinkWatch>> Start(
       IoLoop& loop, const std::string& network_namespace,
       std::function<void(const std::vector<std::string>&)> on_change);

@@ -39,6 +39,7 @@ class Cursor {
   std::string_view rest_;
 };
 
+// The whole text, or nothing: "85C" is no number.
 template <typename Number>
 std::optional<Number> ParseNumber(std::string_view text) {
   Number number{};
@@ -50,6 +51,7 @@ std::optional<Number> ParseNumber(std::string_view text) {
 }
 
 std::optional<Compare> TakeCompare(Cursor& cursor) {
+  // The longer marks first: ">" is also how ">=" begins.
   if (cursor.Take(">=")) return Compare::kAtLeast;
   if (cursor.Take("<=")) return Compare::kAtMost;
   if (cursor.Take("==")) return Compare::kEqual;
@@ -78,6 +80,7 @@ StatusOr<Match> ParseComparison(Compare compare, Cursor& cursor) {
   } else if (IsEquality(compare)) {
     comparison.with = std::string(right);
   } else {
+    // Which of two texts is the greater would be a matter of taste.
     return InvalidArgument("'{}' is no number: {}", right, kForms);
   }
   return Match(comparison);
@@ -122,6 +125,7 @@ bool NumberSet::Contains(std::int64_t number) const {
 
 StatusOr<Match> ParseMatch(std::string_view text) {
   Cursor cursor(text);
+  // Marks first: no word begins with one, so what follows is a comparison for certain.
   if (const std::optional<Compare> compare = TakeCompare(cursor)) {
     return ParseComparison(*compare, cursor);
   }

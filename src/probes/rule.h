@@ -17,6 +17,8 @@
 namespace galen::probes {
 
 // How a sign behaves: a reading is the present value, a counter only grows, an event happened once.
+// It decides what a rule may say: only readings and counters end by themselves, only counters rise,
+// only events are listed by number and counted within a window.
 enum class SignKind { kReading, kCounter, kEvent };
 
 // A sign that rules may name.
@@ -30,6 +32,7 @@ struct SignSpec {
   bool operator==(const SignSpec&) const = default;
 };
 
+// In a rules file: ">", ">=", "<", "<=", "==", "!=".
 enum class Compare { kAbove, kAtLeast, kBelow, kAtMost, kEqual, kNotEqual };
 
 // The right side of a comparison that is not in the table: what the sign itself says to expect,
@@ -41,7 +44,8 @@ struct Baseline {
   bool operator==(const Baseline&) const = default;
 };
 
-// "> 85", "== down", "< expected", "< baseline".
+// "> 85", "== down", "< expected", "< baseline". Texts can only be equal or not; "baseline" goes
+// with "<" only, because the best value is the highest one.
 struct Comparison {
   Compare compare = Compare::kEqual;
   std::variant<double, std::string, Expected, Baseline> with = 0.0;
@@ -49,7 +53,7 @@ struct Comparison {
   bool operator==(const Comparison&) const = default;
 };
 
-// "in 13, 31-33".
+// "in 13, 31-33": numbers of events, both ends of a range included.
 struct NumberRange {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -63,7 +67,8 @@ struct NumberSet {
   bool operator==(const NumberSet&) const = default;
 };
 
-// "rises > 10 in 60s": a counter grew by more than that within the window.
+// "rises > 10 in 60s": a counter grew by more than that within the window. A counter that falls was
+// reset and starts anew.
 struct Rise {
   double above = 0;
   Duration window{};
@@ -78,8 +83,9 @@ struct Other {
 
 using Match = std::variant<Comparison, NumberSet, Rise, Other>;
 
-// InvalidArgument says which form was expected.
+// Reads the `when` of a rule. InvalidArgument says which form was expected.
 StatusOr<Match> ParseMatch(std::string_view text);
+// `left` is what was read, `right` what the rule says.
 bool Holds(Compare compare, double left, double right);
 
 // What ends a finding.
@@ -95,7 +101,8 @@ struct ShareRatio {
   bool operator==(const ShareRatio&) const = default;
 };
 
-// A rule counts only while another sign of the same device says so: "utilization > 20".
+// A rule counts only while another sign of the same device says so: "utilization > 20". Compares
+// with a number; while the other sign is not known the rule is paused.
 struct Condition {
   std::string sign{};
   Comparison comparison{};
@@ -103,12 +110,16 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
+// One row of the table: which sign, what of it is a finding, what is said then, and what it takes
+// to enter and to leave. Fields are those of the rules file.
 struct Rule {
   std::string id{};    // "temperature-high"
   std::string sign{};  // which sign it looks at
   Match match{};
   std::optional<Condition> condition{};
   HealthState state = HealthState::kHealthy;  // Healthy: kept as a record, changes nothing
+  // What is left of a Degraded device, above 0 and up to 1; a ratio is the value over what it is
+  // compared with.
   std::variant<double, ShareRatio> share = 1.0;
   std::string code{};      // "TemperatureHigh"
   std::string sentence{};  // with {value} {threshold} {expected} {unit} {share} {text}
@@ -117,6 +128,9 @@ struct Rule {
   FaultOwner owner = FaultOwner::kNobody;
   std::string because{};  // why a Healthy rule changes nothing
 
+  // Debounce and hysteresis: a finding begins after `enter_for` and `count` matches, and ends once
+  // the value has been past `leave` for `leave_for`. Durations are zero unless the row says
+  // otherwise.
   Duration enter_for{};           // matches without a break for so long
   int count = 1;                  // and so many times
   Duration window{};              // within this; zero: one after the other
@@ -129,10 +143,13 @@ struct Rule {
   bool operator==(const Rule&) const = default;
 };
 
+// Everything that one rules file says. Never changes once read; engines, tracks and simulators
+// borrow it, so it outlives them.
 struct RuleTable {
   std::vector<SignSpec> signs{};
   std::vector<Rule> rules{};
 
+  // nullptr when there is none. Pointers hold as long as the table.
   const SignSpec* FindSign(std::string_view name) const;
   const Rule* FindRule(std::string_view id) const;
   bool operator==(const RuleTable&) const = default;

@@ -13,6 +13,7 @@ namespace galen::probes {
 namespace {
 
 bool IsCamelCase(std::string_view text) {
+  // The code becomes the reason of a condition and of Events, where people read it in a column.
   constexpr std::size_t kCodeBytesMax = 64;
   return !text.empty() && text.size() <= kCodeBytesMax && text.front() >= 'A' &&
          text.front() <= 'Z' && std::all_of(text.begin(), text.end(), [](char c) {
@@ -20,6 +21,7 @@ bool IsCamelCase(std::string_view text) {
          });
 }
 
+// Only against a best value is there a ratio to take.
 bool ComparesWithKnownBest(const Rule& rule) {
   const auto* comparison = std::get_if<Comparison>(&rule.match);
   return comparison != nullptr && (std::holds_alternative<Expected>(comparison->with) ||
@@ -49,6 +51,8 @@ void CheckCondition(const Rule& rule, const RuleTable& table, RuleFaults& faults
   }
 }
 
+// Hysteresis: the threshold to leave lies on the good side of the one to enter, or the finding
+// would flap at once.
 void CheckLeave(const Rule& rule, RuleFaults& faults) {
   if (!rule.leave) return;
   const auto* comparison = std::get_if<Comparison>(&rule.match);
@@ -100,10 +104,12 @@ void CheckWords(const Rule& rule, RuleFaults& faults) {
   if (const Status status = CheckSentence(rule.sentence); !status.ok()) {
     faults.Add("sentence", status.message());
   }
+  // So that a filled sentence is not cut before its numbers.
   if (rule.sentence.size() + rule.text.size() > kCauseMessageBytesMax - kSentenceBytesForValues) {
     faults.Add("sentence", fmt::format("is past {} bytes with its text",
                                        kCauseMessageBytesMax - kSentenceBytesForValues));
   }
+  // People read these at night.
   if ((rule.sentence + rule.text).find('!') != std::string::npos) {
     faults.Add("sentence", "has an exclamation mark");
   }
@@ -128,6 +134,7 @@ void RuleFaults::Add(std::string_view field, std::string_view what) {
 Status RuleFaults::ToStatus() const {
   if (faults_.empty()) return OkStatus();
   std::string all;
+  // One wrong default can make every row faulty.
   const std::size_t told = std::min(faults_.size(), kFaultsTold);
   for (std::size_t i = 0; i < told; ++i) all += (i > 0 ? "\n" : "") + faults_[i];
   if (told < faults_.size()) all += fmt::format("\nand {} more", faults_.size() - told);
@@ -162,6 +169,7 @@ void CheckTable(const RuleTable& table, const YamlLines& lines, RuleFaults& faul
   for (std::size_t i = 0; i < table.rules.size(); ++i) {
     const Rule& rule = table.rules[i];
     faults.At(lines.OfItem("rules", i), rule.id);
+    // "reset" and "reboot" stand in `clears` for all rules that wait for them.
     if (!rule.id.empty() && (!IsDnsLabel(rule.id) || rule.id == "reset" || rule.id == "reboot")) {
       faults.Add("id", "is not lower-case letters, digits and '-', or means something else");
     }

@@ -11,9 +11,12 @@
 
 namespace galen::probes {
 
+// Matches that one rule remembers, each with its time, for each device: a bound on memory.
 inline constexpr int kCountMax = 64;  // matches that one rule remembers
 
 // Collects every fault of a file: "rules.yaml:12: temperature-high: when: ...".
+// A person repairs a file once, not fault by fault. At sets the place, Add notes what is wrong
+// there.
 class RuleFaults {
  public:
   explicit RuleFaults(std::string origin) : origin_(std::move(origin)) {}
@@ -34,9 +37,11 @@ class RuleFaults {
   std::vector<std::string> faults_;
 };
 
-// One rule against the signs of its table.
+// One rule against the signs of its table, which must be read before. Adds to `faults`, where At
+// has named the row.
 void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults);
-// Rules and signs against each other: names used twice, `clears` that name nothing.
+// Rules and signs against each other: names used twice, `clears` that name nothing. Once, after the
+// last row. Adds to `faults`.
 void CheckTable(const RuleTable& table, const YamlLines& lines, RuleFaults& faults);
 
 }  // namespace galen::probes

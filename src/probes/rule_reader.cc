@@ -35,6 +35,7 @@ class Row {
       if (required) Fault(field, "is missing");
       return "";
     }
+    // YAML makes numbers of texts like 79; a rule that is named or compared by one means the text.
     if (value.is_int()) return fmt::format("{}", value.AsInt());
     if (value.is_double()) return NumberText(value.AsDouble());
     if (value.is_string()) return value.AsString();
@@ -74,9 +75,12 @@ class Row {
       names += names.empty() ? std::string(name) : fmt::format(", {}", name);
     }
     if (!text.empty()) Fault(field, fmt::format("'{}' is none of {}", text, names));
+    // Any will do: the fault that was noted keeps the table from being used.
     return choices.front().second;
   }
 
+  // After all Takes: a field that nobody asked for is a misspelling, in the row or in its sign's
+  // defaults.
   void RefuseUnknownFields() {
     for (const Json* from : {&row_, &defaults_}) {
       for (const auto& [field, value] : from->members()) {
@@ -108,6 +112,7 @@ SignSpec ReadSign(Row row) {
 
 void ReadUntil(Row& row, Rule& rule) {
   const std::string text = row.Text("until");
+  // An absent `until` is right for a reading; CheckRule refuses it for an event.
   if (text.empty() || text == "clear") return;
   if (text == "reset") {
     rule.until = Until::kReset;
@@ -142,6 +147,7 @@ void ReadMatch(Row& row, Rule& rule) {
   }
   const std::string condition = row.Text("while");
   if (condition.empty()) return;
+  // The name ends at the first space; what is behind it has the form of any comparison.
   const std::size_t space = std::min(condition.find(' '), condition.size());
   StatusOr<Match> holds = ParseMatch(std::string_view(condition).substr(space));
   if (holds.ok() && std::holds_alternative<Comparison>(*holds)) {
@@ -195,6 +201,8 @@ void ReadRows(const Json& rows, std::string_view list, std::size_t rows_max, Yam
               RuleFaults& faults, Read read) {
   faults.At(lines.OfKey(list), std::string(list));
   if (!rows.is_array()) return faults.Add("", "is missing or no list");
+  // Not even looked at: a table past the bound is a mistake as a whole, and its faults would bury
+  // the one that counts.
   if (rows.items().size() > rows_max) {
     return faults.Add("",
                       fmt::format("has {} rows, at most {} fit", rows.items().size(), rows_max));
@@ -224,6 +232,7 @@ StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
   RuleTable table;
   RuleFaults faults{std::string(origin)};
   YamlLines lines(text);
+  // Signs have no defaults; rules have those of their sign, so signs are read first.
   const Json none;
   ReadRows((*document)["signs"], "signs", kSignsMax, lines, faults,
            [&](const Json& row) { table.signs.push_back(ReadSign(Row(row, none, faults))); });
@@ -234,6 +243,7 @@ StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
   });
   CheckTable(table, lines, faults);
   for (const auto& [name, value] : document->members()) {
+    // Anything else is likelier a misspelled part than a part for a later version.
     if (name == "signs" || name == "rules" || name == "defaults") continue;
     faults.At(lines.OfKey(name), "file");
     faults.Add(name, "is no part of a rules file");

@@ -32,6 +32,7 @@ Piece NextPiece(std::string_view sentence) {
   const std::size_t open = sentence.find('{');
   if (open == std::string_view::npos) return {sentence, std::nullopt, {}};
   const std::size_t close = sentence.find('}', open);
+  // A brace without its other half stays in the text, where CheckSentence finds it.
   if (close == std::string_view::npos) return {sentence, std::nullopt, {}};
   return {sentence.substr(0, open), sentence.substr(open + 1, close - open - 1),
           sentence.substr(close + 1)};
@@ -40,6 +41,7 @@ Piece NextPiece(std::string_view sentence) {
 }  // namespace
 
 std::string ShareWords(double share) {
+  // Halves of links and lanes are what is seen in practice; anything else reads better as a number.
   if (share == 0.5) return "half the";
   if (share == 0.25) return "a quarter of the";
   if (share == 0.125) return "an eighth of the";
@@ -70,6 +72,7 @@ std::string FillSentence(std::string_view sentence, const SentenceValues& values
     if (piece.name) filled += Fill(*piece.name, values).value_or("");
     sentence = piece.after;
   }
+  // Values come from hardware and may be anything.
   return CutText(Printable(ToValidUtf8(filled)), kCauseMessageBytesMax);
 }
 

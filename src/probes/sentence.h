@@ -20,14 +20,18 @@ struct SentenceValues {
   double share = 1.0;
 };
 
-// Of the bytes that a sentence may have, those that are kept for what is filled in.
+// Of the bytes that a sentence may have (kCauseMessageBytesMax), those that are kept for what is
+// filled in: two numbers and the words of a share. Longer values are cut at the sentence's end.
 inline constexpr std::size_t kSentenceBytesForValues = 40;
 
-// InvalidArgument names the first brace that is no placeholder.
+// OK when every brace is part of a placeholder that FillSentence knows; else InvalidArgument names
+// the first that is not.
 Status CheckSentence(std::string_view sentence);
-// At most kCauseMessageBytesMax bytes of valid UTF-8 on one line.
+// At most kCauseMessageBytesMax bytes of valid UTF-8 on one line, whatever the values hold.
+// Placeholders that are not known become nothing: CheckSentence has refused them when the table was
+// read.
 std::string FillSentence(std::string_view sentence, const SentenceValues& values);
-// "half the", "a quarter of the", "62 % of the".
+// "half the", "a quarter of the", "62 % of the": reads before a noun, as in "half the bandwidth".
 std::string ShareWords(double share);
 
 }  // namespace galen::probes

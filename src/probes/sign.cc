@@ -27,6 +27,7 @@ std::optional<std::int64_t> WholeNumberOf(const Sign& sign) {
   return static_cast<std::int64_t>(*number);
 }
 
+// Enough for any counter that people read, too little for the noise of a binary fraction.
 std::string NumberText(double number) { return fmt::format("{:.10g}", number); }
 
 std::string ValueText(const Sign& sign) {

@@ -13,7 +13,8 @@
 
 namespace galen::probes {
 
-// A sign of this device concerns every device of the driver, e.g. a fault of the switch between.
+// A sign of this device concerns every device of the driver, e.g. a fault of the switch between. No
+// device can have the name: it is no DNS label.
 inline constexpr std::string_view kEveryDevice = "*";
 
 // One thing read from one device at one time. `error` set: it could not be read, and `value` says
@@ -24,25 +25,33 @@ struct Sign {
   std::variant<double, std::string> value = 0.0;
   std::string unit{};                // "°C"
   std::optional<double> expected{};  // what this device can do at its best, where it tells
-  WallTime time{};                   // when the hardware showed it
+  // When the hardware showed it, by the wall clock, because sources such as the kernel's log bring
+  // old ones.
+  WallTime time{};
   std::string raw{};  // for people: "kernel log: Xid 79 on 0000:4b:00.0"; "" when there is no more
   std::string error{};  // why it could not be read
 
   bool operator==(const Sign&) const = default;
 };
 
-// The value as a number; a text that is none gives nullopt.
+// The value as a number; a text that is none gives nullopt, and so do "nan" and "inf": no rule can
+// weigh them.
 std::optional<double> NumberOf(const Sign& sign);
+// The same for numbers of events such as XIDs; nullopt for a fraction or what a double cannot hold
+// exactly.
 std::optional<std::int64_t> WholeNumberOf(const Sign& sign);
 // The value as people write it: "91", "0.5", "down".
 std::string ValueText(const Sign& sign);
+// Ten digits at most, without trailing zeros.
 std::string NumberText(double number);
 
-// A source that is asked. What it leaves out was not looked at; what it failed to read has `error`.
+// A source that is asked, again and again, by whoever owns it. What it leaves out was not looked
+// at; what it failed to read has `error`. Devices are named as in the driver's inventory.
 class Probe {
  public:
   virtual ~Probe() = default;
-  // A status: nothing at all could be read.
+  // A status: nothing at all could be read, so every device is Unknown. What a single file refused
+  // is that sign's error instead. Runs on the loop, so it must return soon.
   virtual StatusOr<std::vector<Sign>> Observe() = 0;
 };
 

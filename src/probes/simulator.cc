@@ -11,7 +11,9 @@
 namespace galen::probes {
 namespace {
 
+// PCI has five bits for the slot.
 constexpr int kSlotsPerBus = 32;
+// It comes from a socket and goes into logs.
 constexpr std::size_t kInjectedBytesMax = 64;
 
 // A warm thing is never twice the same; what is counted or negotiated is.
@@ -41,6 +43,7 @@ GpuSimulator::GpuSimulator(Loop& loop, Random random, const RuleTable& table, in
   GALEN_CHECK(count >= 1 && count <= kCountMax);
   for (const Rule& rule : table_.rules) {
     const auto* comparison = std::get_if<Comparison>(&rule.match);
+    // Only a rule that asks for the best value needs a device that tells one.
     if (comparison == nullptr) continue;
     if (std::holds_alternative<Expected>(comparison->with)) has_best_.insert(rule.sign);
   }
@@ -80,6 +83,7 @@ Sign GpuSimulator::Reading(const SimulatedGpu& device, const SignSpec& spec) {
     sign.value = injected->second;
     sign.raw = fmt::format("simulator: {} {}", spec.name, NumberText(injected->second));
   } else if (const auto own = state.own.find(spec.name); own != state.own.end()) {
+    // One step up or down, as a thermometer that is read again.
     sign.value = own->second + static_cast<double>(random_.Below(3)) - 1;
   } else {
     sign.value = usual;
@@ -126,6 +130,7 @@ StatusOr<std::vector<Sign>> GpuSimulator::Inject(std::string_view device, std::s
                            sign);
   }
   states_[found->name].injected[spec->name] = *number;
+  // A value was given, so it can be read again.
   states_[found->name].unreadable.erase(spec->name);
   return std::vector<Sign>{Reading(*found, *spec)};
 }
@@ -135,6 +140,8 @@ StatusOr<std::vector<Sign>> GpuSimulator::InjectReset(const std::string& device,
   if (!value.empty() && value != "gpu" && value != "host") {
     return InvalidArgument("'{}' cannot be reset: gpu or host", Printable(CutText(value, 80)));
   }
+  // First the readings are well again, then the reset is told: the other way round the engine would
+  // find the old fault anew.
   states_[device].injected.clear();
   states_[device].unreadable.clear();
   const SimulatedGpu& found = *Find(device);

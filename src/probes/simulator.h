@@ -36,21 +36,26 @@ class GpuSimulator final : public Probe {
   static constexpr std::string_view kReset = "reset";
   static constexpr std::string_view kUnreadable = "unreadable";
 
-  // `table` is lent and outlives the simulator. REQUIRES: 1 <= count <= kCountMax.
+  // Loop and `table` are lent and outlive the simulator. The same `random` gives the same devices.
+  // REQUIRES: 1 <= count <= kCountMax.
   GpuSimulator(Loop& loop, Random random, const RuleTable& table, int count);
 
   const std::vector<SimulatedGpu>& devices() const { return devices_; }
+  // Every reading and counter of every device. Never fails as a whole; events are not observed,
+  // they are injected.
   StatusOr<std::vector<Sign>> Observe() override;
 
-  // From now on `device` shows `value`; an event happens once. Gives the signs that this shows at
-  // once, for the rule engine. "reset" (value "gpu" or "host"; "" is host) ends every injected
-  // reading; "unreadable" names a sign that cannot be read any more. InvalidArgument or NotFound
-  // says what there is.
+  // From now on `device` shows `value` (at most 64 bytes; a number for what is read); an event
+  // happens once. Gives the signs that this shows at once, for the rule engine. "reset" (value
+  // "gpu" or "host"; "" is host) ends every injected reading; "unreadable" names a sign that cannot
+  // be read any more, until it is injected anew or the device is reset. NotFound for a device or
+  // sign that there is not, InvalidArgument for a value that does not fit; both say what there is.
   StatusOr<std::vector<Sign>> Inject(std::string_view device, std::string_view sign,
                                      std::string_view value);
 
  private:
   struct State {
+    // By sign. What is in neither map shows the table's usual value.
     std::map<std::string, double, std::less<>> injected;
     std::set<std::string, std::less<>> unreadable;
     std::map<std::string, double, std::less<>> own;  // where this device differs from the usual

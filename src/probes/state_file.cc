@@ -34,6 +34,8 @@ void StateFile::Load() {
                   {"kept_as", moved.ok() ? path_ + ".broken" : moved.message()}});
     return;
   }
+  // Sequence numbers of another boot mean other records, and a fault may be gone with the reset.
+  // The next Flush writes the file over.
   if ((*state)["bootId"].AsString() != boot_id_) return;
   sections_ = (*state)["sections"];
 }
@@ -48,6 +50,7 @@ Status StateFile::Flush() {
   if (!dirty_) return OkStatus();
   const Json state = Json::MakeObject({{"bootId", boot_id_}, {"sections", sections_}});
   const Status status = files_.WriteAtomically(path_, state.Dump());
+  // What could not be written stays due, whether or not anything changes.
   dirty_ = !status.ok();
   if (status.ok() == failing_) {
     failing_ = !status.ok();

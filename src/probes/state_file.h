@@ -18,11 +18,15 @@ class StateFile {
   // Files and log are lent. `boot_id` is the kernel's, of this boot.
   StateFile(FileSystem& files, Log& log, std::string path, std::string boot_id);
 
-  // Reads what there is. A file of another boot counts as none; a broken one is put aside.
+  // Once, before Get. No file, or one of another boot, counts as none; one that cannot be read or
+  // understood is renamed to "*.broken", told in the log, and counts as none.
   void Load();
+  // Null when there is no such section.
   const Json& Get(std::string_view section) const { return sections_[section]; }
+  // Keeps the value in memory for the next Flush; setting the same again changes nothing.
   void Set(std::string_view section, Json value);
-  // Writes if something changed. A full disk is told once and tried again at the next change.
+  // Writes all sections at once, if one changed since the last write that went well. The error is
+  // the file system's: it is told once in the log, and the next Flush tries again.
   Status Flush();
 
  private:
@@ -30,12 +34,14 @@ class StateFile {
   Log& log_;
   const std::string path_;
   const std::string boot_id_;
+  // By the name of the part that keeps something; each part knows its own form.
   Json sections_{Json::Object()};
   bool dirty_ = false;
   bool failing_ = false;
 };
 
-// The kernel's name for this boot.
+// The kernel's name for this boot, from /proc/sys/kernel/random/boot_id (random(4)): a new one each
+// time the machine starts.
 StatusOr<std::string> ReadBootId(FileSystem& files);
 
 }  // namespace galen::probes

@@ -17,6 +17,7 @@ YamlLines::YamlLines(std::string_view text) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
     if (IsTopKey(line)) {
+      // A key that stands there twice is refused by the parser; here the last one counts.
       place = &keys_[std::string(line.substr(0, line.find(':')))];
       *place = Place{number, {}};
       continue;

@@ -11,12 +11,16 @@
 
 namespace galen::probes {
 
+// A hint for people, made beside the real parser: it never fails, and being wrong about a line is
+// the worst it can do.
 class YamlLines {
  public:
   explicit YamlLines(std::string_view text);
 
   // Lines count from 1; 0 when there is no such key.
   std::size_t OfKey(std::string_view key) const;
+  // The line of the key's item `index`, counted from 0; the key's own line when the items cannot be
+  // told apart.
   std::size_t OfItem(std::string_view key, std::size_t index) const;
 
  private:

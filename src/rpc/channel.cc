@@ -10,6 +10,8 @@ namespace galen::rpc {
 namespace {
 
 net::HttpRequest MakeRequest(std::string_view method, std::string_view message) {
+  // The order of PROTOCOL-HTTP2.md; "te: trailers" lets a proxy in between show that it would drop
+  // the status.
   return {.method = "POST",
           .path = std::string(method),
           .headers = {{"te", "trailers"},
@@ -35,6 +37,7 @@ class Answer final : private net::HttpResponseSink {
   }
   // Hears no more of the server and tells `status`.
   void Finish(const Status& status) {
+    // First: cancels what is still under way, so that nothing is heard after the end.
     http_.reset();
     const OnStatus on_status = std::move(on_status_);
     on_status(status);
@@ -43,6 +46,7 @@ class Answer final : private net::HttpResponseSink {
  private:
   void OnHead(int status, const net::Headers& headers) override {
     const auto type = net::FindHeader(headers, "content-type");
+    // Anything else is a proxy or another server: its body is no messages, its status all we have.
     is_grpc_ = status == 200 && type && IsGrpcContentType(*type);
     in_head_ = StatusFromHeaders(headers);
     if (!is_grpc_ && !in_head_) in_head_ = StatusFromHttp(status);
@@ -52,6 +56,7 @@ class Answer final : private net::HttpResponseSink {
     if (!is_grpc_) return;
     reader_.Add(bytes);
     net::Liveness::Watch watch(liveness_);
+    // A message may end the call, by its own callback or by Finish.
     while (watch.alive() && http_ != nullptr) {
       const StatusOr<std::optional<std::string_view>> message = reader_.Next();
       if (!message.ok()) return Finish(message.status());
@@ -63,14 +68,17 @@ class Answer final : private net::HttpResponseSink {
   void OnEnd(const Status& status, const net::Headers& trailers) override {
     if (!status.ok()) return Finish(status);
     std::optional<Status> found = StatusFromHeaders(trailers);
+    // "Trailers only": an answer without messages may have its status in the head.
     if (!found) found = in_head_;
     if (!found) return Finish({Code::kUnknown, "the server ended the answer without a status"});
+    // A status other than OK may come at any place: the server gave up.
     if (found->ok() && !reader_.between_messages()) {
       return Finish(Internal("the server ended the answer in the middle of a message"));
     }
     Finish(*found);
   }
 
+  // The callbacks come before http_, which dies first: nothing calls into what is gone.
   FrameReader reader_;
   const OnMessage on_message_;
   OnStatus on_status_;
@@ -95,6 +103,8 @@ class UnaryCall final : public Call {
       const auto seconds = std::chrono::duration<double>(deadline).count();
       answer_.Finish(DeadlineExceeded("no answer within {:g} s", seconds));
     });
+    // So that a server need not finish what nobody waits for. Ours counts from here, its from
+    // there.
     request.headers.push_back({"grpc-timeout", FormatTimeout(deadline)});
     answer_.Ask(client, std::move(request));
   }
@@ -109,6 +119,7 @@ class UnaryCall final : public Call {
     deadline_.Cancel();
     const Done done = std::move(done_);
     if (!status.ok()) return done(status);
+    // The codes that grpc-go and grpc-java give for a broken unary answer.
     if (!response_) return done(Unimplemented("the server said OK without a message"));
     done(*std::move(response_));
   }

@@ -1,7 +1,8 @@
 // Calls a gRPC server over one HTTP/2 connection
 // (https://grpc.github.io/grpc/core/md_doc__p_r_o_t_o_c_o_l-_h_t_t_p2.html): unary and
-// server-streaming. Belongs to its loop. Messages are bytes here; typed calls are in typed.h, so
-// that this header needs no protobuf.
+// server-streaming. Belongs to its loop. Has no connection of its own and never dials: whoever
+// holds the connection makes a new channel on a new one. Messages are bytes here; typed calls are
+// in typed.h, so that this header needs no protobuf.
 #pragma once
 
 #include <functional>
@@ -15,37 +16,46 @@
 
 namespace galen::rpc {
 
-// A call under way. Destroying it cancels: nothing more is heard of it.
+// A call under way. Destroying it cancels: nothing more is heard of it, and the server is told.
+// After its end it does nothing. May be destroyed from inside its own callback.
 class Call {
  public:
   virtual ~Call() = default;
 };
 
-// Hears a stream of messages.
+// Hears a stream of messages. Borrowed: outlives the call.
 class StreamSink {
  public:
   virtual ~StreamSink() = default;
+  // One whole message, in order, borrowed for the call. May destroy the call.
   virtual void OnMessage(std::string_view message) = 0;
-  // Exactly once, last; OK when the server ended the stream. May destroy the call.
+  // Exactly once, last; OK when the server ended the stream, otherwise its status, or Unavailable
+  // when the connection was lost. May destroy the call.
   virtual void OnEnd(const Status& status) = 0;
 };
 
+// A value-like maker of calls: small, and may go before the calls it made.
 class Channel {
  public:
   struct Options {
-    std::size_t message_bytes_max = 4 * 1024 * 1024;  // as grpc-go; past it: ResourceExhausted
+    // Of one answer's message, as grpc-go's default; past it the call ends with ResourceExhausted.
+    std::size_t message_bytes_max = 4 * 1024 * 1024;
   };
 
-  // `connection` is lent and outlives the channel and its calls.
+  // `connection` is lent and outlives the channel and its calls. So does the loop.
   Channel(Loop& loop, net::HttpClient& connection) : Channel(loop, connection, Options()) {}
   Channel(Loop& loop, net::HttpClient& connection, Options options);
 
-  // `method` is "/package.Service/Method". `done` runs once, later; DeadlineExceeded after
-  // `deadline`.
+  // `method` is "/package.Service/Method", `request` the message's bytes. `done` runs once, later,
+  // unless the call is destroyed first; it may destroy it. Gives the answer's bytes or the server's
+  // status; DeadlineExceeded after `deadline`, which the server is told too (grpc-timeout),
+  // Unavailable on a dead connection, Unimplemented for an answer of no or several messages,
+  // Internal for one that breaks off, and what an HTTP status means when no gRPC server answers.
   [[nodiscard]] std::unique_ptr<Call> Unary(std::string_view method, std::string request,
                                             Duration deadline,
                                             std::function<void(StatusOr<std::string>)> done);
-  // Without a deadline: a stream lasts as long as its server lives. The sink outlives the call.
+  // Without a deadline: a stream lasts as long as its server lives. A server that is silent is not
+  // noticed here: that is for PINGs of the connection or the caller's own timer.
   [[nodiscard]] std::unique_ptr<Call> ServerStream(std::string_view method, std::string request,
                                                    StreamSink& sink);
 

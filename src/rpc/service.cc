@@ -26,6 +26,7 @@ StatusOr<std::string> ReadRequest(std::string_view body, std::size_t message_byt
   ASSIGN_OR_RETURN(const std::optional<std::string_view> first, reader.Next());
   if (first && reader.between_messages()) return std::string(*first);
   if (!first && !body.empty()) return Internal("the request ends in the middle of a message");
+  // gRPC's code for a wrong number of messages (statuscodes.md: cardinality violation).
   return Unimplemented("the request holds {} messages, it must hold one", first ? "several" : "no");
 }
 
@@ -34,6 +35,7 @@ class PendingReply {
  public:
   PendingReply(Loop& loop, std::unique_ptr<net::HttpExchange> exchange)
       : exchange_(std::move(exchange)) {
+    // Nobody waits any more: the exchange goes, the method's Reply stays and does nothing.
     exchange_->OnGone([this] { Drop(); });
     const auto timeout = net::FindHeader(exchange_->request().headers, "grpc-timeout");
     const auto duration = timeout ? ParseTimeout(*timeout) : std::nullopt;
@@ -47,6 +49,7 @@ class PendingReply {
   ~PendingReply() { End(Internal("the method ended without an answer")); }
 
   void End(const StatusOr<std::string>& answer) {
+    // Answered already, timed out, or the caller is gone.
     if (exchange_ == nullptr) return;
     if (answer.ok()) {
       exchange_->Head(200, AnswerHeaders());
@@ -87,6 +90,7 @@ class ExchangeWriter final : public StreamWriter {
 
   void Finish(const Status& status) override {
     GALEN_CHECK(!std::exchange(finished_, true));
+    // A stream that fails before its first message is "trailers only", as a unary call's error is.
     if (!has_head_) return EndWithStatus(*exchange_, status);
     exchange_->End(StatusHeaders(status));
   }
@@ -111,6 +115,7 @@ class ExchangeWriter final : public StreamWriter {
 bool AnswerIfNotGrpc(net::HttpExchange& exchange) {
   const net::HttpRequest& request = exchange.request();
   const auto type = net::FindHeader(request.headers, "content-type");
+  // For people with curl, and for probes that knock at the wrong port.
   if (request.method != "POST") {
     net::Respond(exchange, 405, "text/plain", "this is a gRPC server: use POST\n");
     return true;
@@ -148,6 +153,7 @@ void Dispatcher::Handle(std::unique_ptr<net::HttpExchange> exchange) {
   if (stream != streams_.end()) {
     return stream->second(*message, caller, std::make_unique<ExchangeWriter>(std::move(exchange)));
   }
+  // Shared, because a std::function must be copyable; its last copy is the last who can answer.
   const auto pending = std::make_shared<PendingReply>(loop_, std::move(exchange));
   unary->second(*message, caller,
                 [pending](StatusOr<std::string> answer) { pending->End(answer); });

@@ -1,5 +1,5 @@
-// Protobuf messages over Channel and Dispatcher. Templates only, so that no generated header is
-// included here; any lite message type fits.
+// Protobuf messages over Channel and Dispatcher: the same promises, with messages instead of bytes.
+// Templates only, so that no generated header is included here; any lite message type fits.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,8 @@
 
 namespace galen::rpc {
 
+// `bytes` as a Message, or InvalidArgument. Unknown fields are kept or dropped by protobuf: a newer
+// peer is no error.
 template <typename Message>
 StatusOr<Message> Decode(std::string_view bytes) {
   Message message;
@@ -22,6 +24,7 @@ StatusOr<Message> Decode(std::string_view bytes) {
   return message;
 }
 
+// Channel::Unary. An answer that is no Response ends with InvalidArgument.
 template <typename Response, typename Request>
 [[nodiscard]] std::unique_ptr<Call> Unary(Channel& channel, std::string_view method,
                                           const Request& request, Duration deadline,
@@ -33,9 +36,12 @@ template <typename Response, typename Request>
                        });
 }
 
+// A Reply with a message; call it once.
 template <typename Response>
 using TypedReply = std::function<void(StatusOr<Response>)>;
 
+// Dispatcher::AddUnary. A request that is no Request is answered with INVALID_ARGUMENT here.
+// Messages are borrowed for the call.
 template <typename Request, typename Response>
 void AddUnary(Dispatcher& dispatcher, std::string path,
               std::function<void(const Request&, const Caller&, TypedReply<Response>)> method) {
@@ -51,6 +57,7 @@ void AddUnary(Dispatcher& dispatcher, std::string path,
       });
 }
 
+// Dispatcher::AddStream, likewise.
 template <typename Request>
 void AddStream(
     Dispatcher& dispatcher, std::string path,

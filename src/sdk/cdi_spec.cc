@@ -50,6 +50,7 @@ Json EditsJson(const CdiEdits& edits) {
   return json;
 }
 
+// A zero byte would end the path early in whatever C program mounts it.
 Status CheckPath(std::string_view what, std::string_view path) {
   if (path.starts_with('/') && path.find('\0') == std::string_view::npos) return OkStatus();
   return InvalidArgument("{} \"{}\" is no absolute path", what, Printable(path));
@@ -64,6 +65,7 @@ Status CheckEnv(const std::string& variable) {
 }
 
 Status CheckHook(const CdiEdits::Hook& hook) {
+  // The OCI runtime specification's hooks; a runtime refuses a container for any other.
   constexpr std::string_view kNames[] = {"prestart",       "createRuntime", "createContainer",
                                          "startContainer", "poststart",     "poststop"};
   if (std::find(std::begin(kNames), std::end(kNames), hook.name) == std::end(kNames)) {
@@ -77,6 +79,7 @@ Status CheckHook(const CdiEdits::Hook& hook) {
 Status CheckNode(const CdiEdits::DeviceNode& node) {
   RETURN_IF_ERROR(CheckPath("device node", node.path));
   if (!node.host_path.empty()) RETURN_IF_ERROR(CheckPath("device node", node.host_path));
+  // Read, write, mknod, as in a cgroup's device list; none at all leaves it to the runtime.
   if (node.permissions.find_first_not_of("rwm") == std::string::npos) return OkStatus();
   return InvalidArgument("device node {}: permissions \"{}\" are not made of r, w and m", node.path,
                          Printable(node.permissions));

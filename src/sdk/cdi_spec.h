@@ -20,18 +20,22 @@ struct ClaimEdits {
 
 // "fpga.example.com/claim": the vendor is the driver, the class is ours.
 std::string CdiKind(std::string_view driver);
-// "fpga.example.com/claim=<uid>-fpga-0": unique on the node, stable for the claim's life.
+// "fpga.example.com/claim=<uid>-fpga-0": unique on the node, stable for the claim's life. The
+// kubelet passes it to the container runtime, and shows the first one of a device as its resourceID
+// on the Pod.
 std::string CdiId(std::string_view driver, std::string_view claim_uid, std::string_view device);
 // "fpga.example.com-claim_<uid>.json"
 std::string CdiFileName(std::string_view driver, std::string_view claim_uid);
 
-// Whether `driver` can be a vendor: a letter first, a letter or digit last, "-", "_", "." between.
+// Whether `driver` can be a vendor (CDI's SPEC.md): a letter first, a letter or digit last, "-",
+// "_", "." between.
 bool IsCdiVendor(std::string_view driver);
 
 // InvalidArgument naming what a container runtime would refuse, which would keep the whole Pod
 // from starting with an error far from its cause.
 Status ValidateEdits(const CdiEdits& edits);
 
+// The whole file's content. A device without edits is listed all the same: its id must resolve.
 // REQUIRES: valid edits.
 Json MakeCdiSpec(std::string_view driver, std::string_view claim_uid, const ClaimEdits& edits);
 

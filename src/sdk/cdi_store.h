@@ -1,5 +1,6 @@
-// The CDI files of this driver's prepared claims: one file a claim, written whole or not at all.
-// Belongs to its loop; the calls block shortly.
+// The CDI files of this driver's prepared claims, where container runtimes find them: one file a
+// claim, written whole or not at all and readable by everybody (0644). Belongs to its loop; the
+// calls block shortly. Errors are those of the file system.
 #pragma once
 
 #include <string>
@@ -11,16 +12,19 @@
 
 namespace galen::sdk {
 
+// Of two instances of one driver each sees the other's files: a claim's file is the same whoever
+// writes it.
 class CdiStore {
  public:
   // `files` is lent.
   CdiStore(FileSystem& files, std::string root, std::string driver);
 
-  // Writes nothing when the file already says so.
+  // Replaces the claim's file; writes nothing when it already says so. Makes the directory.
+  // REQUIRES: edits that ValidateEdits takes.
   Status Write(std::string_view claim_uid, const ClaimEdits& edits);
   // OK when there is none.
   Status Remove(std::string_view claim_uid);
-  // The claims that have a file. None when the directory is not there.
+  // UIDs of the claims that have a file of this driver's. None when the directory is not there.
   StatusOr<std::vector<std::string>> Claims();
 
  private:

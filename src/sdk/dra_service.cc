@@ -13,7 +13,7 @@ namespace {
 namespace v1 = ::k8s::io::kubelet::pkg::apis::dra::v1;
 namespace v1beta1 = ::k8s::io::kubelet::pkg::apis::dra::v1beta1;
 
-// The two versions differ in their types and in share_id.
+// The two versions differ in their types and in share_id, which v1beta1 has no field for.
 struct V1 {
   static constexpr char kService[] = "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/";
   using Claim = v1::Claim;
@@ -59,6 +59,7 @@ template <typename Version>
 void Fill(const ReadyDevice& ready, const std::string& uid,
           typename Version::PrepareResponse& response) {
   auto& device = *(*response.mutable_claims())[uid].add_devices();
+  // No name would mean "for all requests" to the kubelet, and every container would get the device.
   device.add_request_names(ready.request);
   device.set_pool_name(ready.pool);
   device.set_device_name(ready.device);
@@ -73,6 +74,7 @@ void Prepare(ClaimPreparer& preparer, const typename Version::PrepareRequest& re
   if (request.claims_size() > kClaimsPerRequestMax) {
     return reply(TooMany(request.claims_size()));
   }
+  // Nobody would count down to the answer.
   if (request.claims_size() == 0) return reply(Response());
   auto gathering = std::make_shared<Gathering<Response>>();
   gathering->waiting = request.claims_size();
@@ -84,6 +86,8 @@ void Prepare(ClaimPreparer& preparer, const typename Version::PrepareRequest& re
                        if (!ready.ok()) {
                          entry.set_error(ready.status().message());
                        } else {
+                         // A claim that is named twice in a request is prepared twice and listed
+                         // once.
                          entry.clear_devices();
                          for (const ReadyDevice& device : *ready)
                            Fill<Version>(device, uid, gathering->response);

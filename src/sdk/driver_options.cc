@@ -12,6 +12,7 @@
 namespace galen {
 namespace {
 
+// What DaemonSets by custom set from spec.nodeName.
 constexpr char kNodeVariable[] = "NODE_NAME";
 
 Duration AsDuration(std::chrono::nanoseconds value) { return value; }
@@ -42,6 +43,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Driver::Options& opti
   flags.AddChoice("--log-level", options.log_level, {"debug", "info", "warning", "error"},
                   "the least important lines to write");
   const std::optional<int> leave = flags.Parse(argc, argv);
+  // Whole seconds are what the wire carries. What becomes zero is refused later.
   options.health_timeout = std::chrono::duration_cast<std::chrono::seconds>(timeout);
   options.drain = std::chrono::duration_cast<std::chrono::milliseconds>(drain);
   return leave;
@@ -84,6 +86,8 @@ Status ValidateOptions(const Driver::Options& options) {
                     Printable(options.log_level)));
   }
   const std::string pool = PoolOf(options);
+  // Only once its parts are right, or one fault would be told twice. A pool named after the node
+  // was checked as the node.
   if (faults.empty() && !options.pool.empty()) {
     const Status status = Validate(DeviceId{options.name, pool, "device"});
     if (!status.ok()) add(status.message());

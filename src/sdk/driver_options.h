@@ -7,7 +7,8 @@
 
 namespace galen::sdk {
 
-// InvalidArgument with every fault in it.
+// InvalidArgument with every fault in it, also when two options that are right by themselves make a
+// socket path that is too long.
 Status ValidateOptions(const Driver::Options& options);
 
 // The pool the devices are published in: the option, or the node's name.

@@ -8,6 +8,8 @@
 namespace galen::sdk {
 namespace {
 
+// The packages of dra-health are the bare words v1 and v1alpha1; newer kubelets take v1, those
+// before 1.37 know v1alpha1 only.
 constexpr std::string_view kMethods[] = {"/v1.DRAResourceHealth/NodeWatchResources",
                                          "/v1alpha1.DRAResourceHealth/NodeWatchResources"};
 // A driver may make up a new name each round; each is told once, up to this many.
@@ -26,6 +28,7 @@ HealthPublisher::HealthPublisher(Parts parts, Options options,
 
 void HealthPublisher::Serve(rpc::Dispatcher& dispatcher) {
   for (const std::string_view method : kMethods) {
+    // The request is empty, so it is not even decoded.
     dispatcher.AddStream(std::string(method), [this](std::string_view, const rpc::Caller&,
                                                      std::unique_ptr<rpc::StreamWriter> writer) {
       Subscribe(std::move(writer));
@@ -44,6 +47,7 @@ void HealthPublisher::Start() {
 }
 
 void HealthPublisher::Changed() {
+  // Posted, so that the author may call from within his report without asking himself.
   if (!started_ || stopped_ || std::exchange(ask_posted_, true)) return;
   parts_.loop.Post([weak = std::weak_ptr<HealthPublisher*>(self_)] {
     const auto self = weak.lock();
@@ -73,13 +77,16 @@ void HealthPublisher::Ask() {
   if (stopped_) return;
   HealthRound round;
   report_(round);
+  // From here on the probe counts as alive again.
   answered_ = parts_.loop.Now();
   silence_told_ = false;
   TellStrangers(round);
   HealthSnapshot fresh =
       Judge(devices_, round, snapshot_, options_.snapshot, parts_.loop.WallNow());
+  // Kept also when it is not sent: a new subscriber gets the newest.
   const HealthSnapshot before = std::exchange(snapshot_, std::move(fresh));
   CountStates(before);
+  // Without a timer nothing was sent yet, or the last word was withheld: this one must go.
   if (!SaysTheSame(before, snapshot_) || !resend_timer_) Send();
 }
 
@@ -117,6 +124,7 @@ void HealthPublisher::CountStates(const HealthSnapshot& before) {
 
 void HealthPublisher::Subscribe(std::unique_ptr<rpc::StreamWriter> writer) {
   if (stopped_) return writer->Finish(Unavailable("the driver is stopping"));
+  // The oldest, because a subscriber that was forgotten without a word is likelier old than new.
   if (subscribers_.size() >= kSubscribersMax) {
     subscribers_.front()->Finish(ResourceExhausted("more than {} subscribers", kSubscribersMax));
     subscribers_.pop_front();
@@ -130,6 +138,7 @@ void HealthPublisher::Subscribe(std::unique_ptr<rpc::StreamWriter> writer) {
   parts_.metrics.Set("galen_driver_health_subscribers", {},
                      static_cast<double>(subscribers_.size()));
   if (started_ && ProbeLives()) {
+    // Everything at once, as the kubelet expects of a new stream.
     (*place)->Send(Encode(snapshot_, options_.snapshot, parts_.loop.WallNow()));
   } else {
     // Old news must not look fresh to somebody new: the probe's next answer is sent.
@@ -138,6 +147,7 @@ void HealthPublisher::Subscribe(std::unique_ptr<rpc::StreamWriter> writer) {
 }
 
 void HealthPublisher::Send() {
+  // One report may be late or lost without a device becoming Unknown.
   const Duration rest = ShortestTimeout(snapshot_, options_.snapshot) / 2;
   resend_timer_ = parts_.loop.After(rest, [this] { OnResendDue(); });
   parts_.metrics.Add("galen_driver_health_reports_total", {});

@@ -23,6 +23,8 @@ void HealthRound::Unknown(std::string_view device, HealthCause cause) {
 }
 
 void HealthRound::Timeout(std::string_view device, std::chrono::seconds timeout) {
+  // An author's loop over made-up names must not fill the memory; what is past the bound is no
+  // device's anyway.
   if (timeouts_.size() < kDevicesMax) timeouts_[std::string(device)] = timeout;
 }
 
@@ -39,6 +41,7 @@ std::optional<Duration> HealthRound::TimeoutOf(std::string_view device) const {
 
 void HealthRound::Say(std::string_view device, Word word) {
   const auto it = words_.find(device);
+  // The last word counts, also past the bound.
   if (it != words_.end()) {
     it->second = std::move(word);
   } else if (words_.size() < kDevicesMax) {

@@ -1,4 +1,6 @@
-// What the driver's author said of the devices in one round. A value with the author's pen to it.
+// What the driver's author said of the devices in one round: the pen he is given, and the page for
+// the Judge. A value; made for one call of `report` and read right after it. Takes names as they
+// come: which of them are devices, the reader decides.
 #pragma once
 
 #include <map>
@@ -13,6 +15,7 @@ namespace galen::sdk {
 
 class HealthRound final : public HealthWriter {
  public:
+  // The last word on one device. `share` is as the author gave it, in bounds or not.
   struct Word {
     HealthState state = HealthState::kUnknown;
     double share = 1;
@@ -27,6 +30,7 @@ class HealthRound final : public HealthWriter {
 
   // nullptr: not a word was said of it.
   const Word* Find(std::string_view device) const;
+  // nullopt: none was said. Not bounded yet.
   std::optional<Duration> TimeoutOf(std::string_view device) const;
   const std::map<std::string, Word, std::less<>>& words() const { return words_; }
 

@@ -10,12 +10,14 @@
 namespace galen::sdk {
 namespace {
 
+// Codes, values, units: what is longer is a sentence in the wrong place.
 constexpr std::size_t kFactBytesMax = 64;
 constexpr std::size_t kSignBytesMax = 256;
 // 2,100 devices with every text at its bound are just below 4 MiB; past that texts are cut so that
 // kDevicesMax devices fit.
 constexpr std::size_t kRoomyDevicesMax = 2000;
 constexpr std::size_t kTightMessageBytesMax = 200;
+// As the agent bounds it: silence must end some day.
 constexpr std::chrono::hours kTimeoutMax{24};
 
 // Little is looked at of a text that is far too long: an author's megabyte costs as much as a line.
@@ -52,6 +54,7 @@ Cause CauseOf(const HealthCause& cause) {
 
 double ShareOf(const HealthRound::Word& word) {
   if (word.state != HealthState::kDegraded) return 1;
+  // Whoever divides by zero has nothing left to offer.
   return std::isfinite(word.share) ? std::clamp(word.share, 0.0, 1.0) : 0;
 }
 
@@ -100,6 +103,8 @@ v1::HealthStatus StatusOnWire(HealthState state, const SnapshotOptions& options)
 void EncodeFinding(const DeviceFinding& finding, bool roomy, v1::Finding& out) {
   const Cause& cause = finding.health.cause;
   out.set_sign_unix_nanos(finding.health.since.time_since_epoch().count());
+  // The state on the wire has no Degraded; this tells our agent which of Healthy and Unhealthy was
+  // meant.
   out.set_degraded(finding.health.state == HealthState::kDegraded);
   if (out.degraded()) out.set_share(finding.health.share);
   out.set_code(cause.code);
@@ -109,11 +114,13 @@ void EncodeFinding(const DeviceFinding& finding, bool roomy, v1::Finding& out) {
   out.set_owner(std::string(ToString(cause.owner)));
   out.set_serial(finding.identity.serial);
   out.set_model(finding.identity.model);
+  // The raw sign is the first to go when there is no room: it is for the curious.
   if (roomy) out.set_sign(finding.sign);
 }
 
 }  // namespace
 
+// Through the same slice that is published, so that the agent finds one identity on both ways.
 std::vector<DeviceIdentity> IdentitiesOf(const std::string& driver, const std::string& pool,
                                          const Inventory& inventory) {
   std::vector<DeviceIdentity> identities;
@@ -140,6 +147,7 @@ HealthSnapshot Judge(const std::vector<DeviceIdentity>& devices, const HealthRou
     const auto known = before.find(identity.id.device);
     const bool same = known != before.end() && SameFinding(known->second.health, finding.health);
     finding.health.since = same ? known->second.health.since : seen;
+    // Each reading has a sign of its own; the one that brought the finding is the one to keep.
     if (same) finding.sign = known->second.sign;
     snapshot.emplace(identity.id.device, std::move(finding));
   }

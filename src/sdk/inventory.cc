@@ -17,10 +17,13 @@ namespace {
 // More would not be read; the first ones say what is wrong.
 constexpr std::size_t kFaultsShownMax = 20;
 
+// In the C locale, which nothing here changes, these are ASCII's letters and digits, as in
+// Kubernetes.
 bool IsNameStart(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool IsNamePart(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// [domain/]identifier: a C identifier of at most 32 characters below a DNS subdomain of at most 63.
+// [domain/]identifier: a C identifier of at most 32 characters below a DNS subdomain of at most 63
+// (QualifiedName of resource.k8s.io/v1).
 bool IsQualifiedName(std::string_view name) {
   const std::size_t slash = name.find('/');
   std::string_view id = name;
@@ -33,6 +36,8 @@ bool IsQualifiedName(std::string_view name) {
 }
 
 bool IsQuantity(const std::string& text) {
+  // Kubernetes' resource.Quantity: a signed decimal, then a binary or decimal suffix or an
+  // exponent.
   static const std::regex kQuantity(
       R"(^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$)");
   return text.size() <= kAttributeTextMax && std::regex_match(text, kQuantity);
@@ -54,6 +59,7 @@ bool IsTaintKey(std::string_view key) {
   return IsDnsSubdomain(key.substr(0, slash)) && IsLabelPart(key.substr(slash + 1));
 }
 
+// Numbers and truth values have no bound of this kind.
 std::size_t TextSize(const Attribute& attribute) {
   if (const auto* text = std::get_if<std::string>(&attribute)) return text->size();
   if (const auto* version = std::get_if<VersionAttribute>(&attribute)) return version->text.size();
@@ -152,6 +158,7 @@ Status ValidateInventory(const Inventory& inventory) {
     if (!IsDnsLabel(device.name)) {
       faults.Add("device name \"{}\" is no DNS label (a-z, 0-9, \"-\", at most 63)",
                  Printable(CutText(device.name, 80)));
+      // Only of names that are right: a wrong one that is there twice is one fault.
     } else if (!names.insert(device.name).second) {
       faults.Add("device {} is there twice", device.name);
     }

@@ -9,14 +9,21 @@
 
 namespace galen::sdk {
 
+// Our own limit: what the agent takes in one report, and what fits into one message of health below
+// 4 MiB.
 inline constexpr std::size_t kDevicesMax = 4096;
+// Limits of resource.k8s.io/v1 on one device: attributes and capacities together, taints, and bytes
+// of an attribute's text.
 inline constexpr std::size_t kAttributesAndCapacitiesMax = 32;
 inline constexpr std::size_t kTaintsMax = 16;
 inline constexpr std::size_t kAttributeTextMax = 64;
 
-// InvalidArgument with every fault in it, each with its device.
+// InvalidArgument with every fault in it (the first 20 in words, the rest counted), each with its
+// device. Asked before anything is written, because the API server would refuse a whole slice for
+// one device and say so in nobody's log but ours.
 Status ValidateInventory(const Inventory& inventory);
 
+// REQUIRES: a device of a valid inventory.
 kube::SliceDevice ToSliceDevice(const Device& device);
 
 }  // namespace galen::sdk

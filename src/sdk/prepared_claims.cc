@@ -7,6 +7,8 @@
 namespace galen::sdk {
 namespace {
 
+// Rises when an older program could not read the file rightly; it then puts it aside and starts
+// anew.
 constexpr int kFormatVersion = 1;
 constexpr std::string_view kSuffix = ".json";
 
@@ -151,17 +153,21 @@ StatusOr<std::optional<PreparedClaim>> PreparedClaims::Find(std::string_view cla
   if (!text.ok() && text.status().code() == Code::kNotFound) return std::optional<PreparedClaim>();
   if (!text.ok()) return Annotate(text.status(), "read what was prepared");
   StatusOr<PreparedClaim> prepared = ParsePreparedClaim(*text);
+  // A file that was copied to another's name must not answer for it.
   if (prepared.ok() && prepared->claim.uid == claim_uid) {
     return std::optional<PreparedClaim>(std::move(*prepared));
   }
   log_.Error("a record of a prepared claim cannot be understood and was put aside",
              {{"file", path}, {"error", prepared.status().message()}});
+  // Nothing known: a prepare is done anew, an unprepare has nobody to ask. The file stays for a
+  // person.
   RETURN_IF_ERROR(files_.Rename(path, path + ".corrupt"));
   return std::optional<PreparedClaim>();
 }
 
 Status PreparedClaims::Save(const PreparedClaim& prepared) {
   RETURN_IF_ERROR(ValidateClaimUid(prepared.claim.uid));
+  // Opaque parameters may hold secrets.
   RETURN_IF_ERROR(files_.MakeDirectories(directory_, 0700));
   return Annotate(files_.WriteAtomically(PathOf(prepared.claim.uid), ToJson(prepared).Dump()),
                   "keep what was prepared");

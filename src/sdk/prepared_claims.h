@@ -26,6 +26,7 @@ struct PreparedClaim {
   State state = State::kPreparing;
   // Which boot of the machine it was prepared in: a reboot undoes what devices were told.
   std::string boot_id;
+  // What the author answered; empty while Preparing.
   ClaimEdits edits;
 
   bool operator==(const PreparedClaim&) const = default;
@@ -39,10 +40,12 @@ class PreparedClaims {
   // nullopt: nothing is known of it. A file that cannot be understood is put aside under
   // "<name>.corrupt" and counts as nothing known.
   StatusOr<std::optional<PreparedClaim>> Find(std::string_view claim_uid);
+  // On disk when it answers OK: one file, written whole, mode 0600 in a directory of mode 0700.
   Status Save(const PreparedClaim& prepared);
   // OK when there is none.
   Status Remove(std::string_view claim_uid);
-  // UIDs in order.
+  // UIDs in order; none when the directory is not there. Files that were put aside are not among
+  // them.
   StatusOr<std::vector<std::string>> List();
 
  private:
@@ -57,6 +60,8 @@ class PreparedClaims {
 Status ValidateClaimUid(std::string_view uid);
 
 Json ToJson(const PreparedClaim& prepared);
+// InvalidArgument for another version, state or UID, or the parser's error; members that are not
+// known are skipped.
 StatusOr<PreparedClaim> ParsePreparedClaim(std::string_view text);
 
 }  // namespace galen::sdk

@@ -11,6 +11,7 @@
 namespace galen::sdk {
 namespace {
 
+// Enough for a kubelet's sentence with its causes; it goes into a log line.
 constexpr std::size_t kRefusalBytesMax = 512;
 
 }  // namespace
@@ -40,6 +41,7 @@ void RegistrationService::Serve(rpc::Dispatcher& dispatcher) {
       dispatcher, "/pluginregistration.Registration/NotifyRegistrationStatus",
       [this](const wire::RegistrationStatus& status, const rpc::Caller&,
              rpc::TypedReply<wire::RegistrationStatusResponse> reply) {
+        // Answered before it is acted upon: the socket of this very call may be made anew for it.
         reply(wire::RegistrationStatusResponse());
         Told(status.plugin_registered(), status.error());
       });
@@ -67,6 +69,7 @@ void RegistrationService::Told(bool registered, const std::string& error) {
   registered_ = registered;
   told_refusal_ = refusal;
   metrics_.Set("galen_driver_registered", {}, registered ? 1 : 0);
+  // A refusal without a reason must not read as success.
   if (on_told_) on_told_(registered || !refusal.empty() ? refusal : "no reason given");
 }
 

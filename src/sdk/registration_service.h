@@ -12,6 +12,8 @@
 
 namespace galen::sdk {
 
+// The driver is the server here, the kubelet or an agent in the manager role the client. What it
+// says never changes, so it may be asked any number of times by anybody.
 class RegistrationService {
  public:
   struct Options {
@@ -22,15 +24,17 @@ class RegistrationService {
 
   RegistrationService(Log& log, Metrics& metrics, Options options);
 
+  // Adds GetInfo and NotifyRegistrationStatus. The dispatcher calls this for as long as it serves.
   void Serve(rpc::Dispatcher& dispatcher);
   // Called each time somebody tells whether the registration worked; "" = it did, else why not.
   void OnTold(std::function<void(const std::string& refusal)> callback) {
     on_told_ = std::move(callback);
   }
 
-  // What was told last was success.
+  // What was told last was success. False until a kubelet, or an agent in the manager role, has
+  // told.
   bool registered() const { return registered_; }
-  // In the order in which the reader chooses: the first it knows.
+  // In the order in which the reader chooses: a kubelet takes the first DRA service it knows.
   std::vector<std::string> SupportedVersions() const;
 
  private:

@@ -19,8 +19,11 @@ StatusOr<std::string> FirstThatFits(const std::vector<std::string>& candidates) 
                          candidates.back(), candidates.back().size(), net::kSocketPathMax);
 }
 
+// The names and their order are those of Kubernetes' kubeletplugin since 1.37, so that a person
+// finds the file he expects.
 std::vector<std::string> RegistrationNames(std::string_view driver, std::string_view instance) {
   if (instance.empty()) return {fmt::format("{}-reg.sock", driver)};
+  // The zero keeps "a" + "bc" from being "ab" + "c".
   const std::string both = fmt::format("{}{}{}", driver, '\0', instance);
   return {fmt::format("{}-{}-reg.sock", driver, instance),
           fmt::format("{}-{}-reg.sock", driver, DigestBase64Url(instance, 8)),

@@ -1,5 +1,5 @@
 // Where a driver's two sockets are, by the kubelet's conventions, so that every path fits into a
-// socket address. Pure.
+// socket address (108 bytes with its end on Linux, unix(7)). Pure: makes nothing.
 #pragma once
 
 #include <string>
@@ -12,15 +12,18 @@ namespace galen::sdk {
 struct SocketPaths {
   std::string registry;          // <root>/plugins_registry: watched by the kubelet
   std::string plugin_directory;  // <root>/plugins/<driver>: the driver's own
+  // In the registry: whoever finds it asks there who the driver is.
   std::string registration;
+  // In the driver's own directory: prepares and health. The registration tells it.
   std::string data;
 
   bool operator==(const SocketPaths&) const = default;
 };
 
 // With an `instance`, names are unique to it, so that two instances can run at once; a registration
-// name that would be too long is shortened with a hash as Kubernetes' own helper does it.
-// InvalidArgument when even the shortest path is too long.
+// name that would be too long is shortened with a hash as Kubernetes' own helper (kubeletplugin)
+// does it. The same arguments always give the same paths. InvalidArgument when even the shortest
+// path is too long.
 StatusOr<SocketPaths> MakeSocketPaths(std::string_view kubelet_root, std::string_view driver,
                                       std::string_view instance);
 

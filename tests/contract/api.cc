@@ -13,8 +13,10 @@
 namespace galen::contract {
 namespace {
 
+// For a loaded machine and a real cluster; what takes longer does not come.
 constexpr Duration kPatience = std::chrono::seconds(20);
 
+// Gathers an answer as it comes; each piece stops the loop, so that whoever waits looks again.
 class Collector final : public net::HttpResponseSink {
  public:
   explicit Collector(EpollLoop& loop) : loop_(loop) {}
@@ -39,6 +41,7 @@ class Collector final : public net::HttpResponseSink {
   EpollLoop& loop_;
 };
 
+// What both APIs have in common: a client on a loop that runs while somebody waits.
 class LoopApi : public Api {
  public:
   LoopApi(std::unique_ptr<EpollLoop> loop, std::string token)
@@ -55,6 +58,7 @@ class LoopApi : public Api {
     Collector collector(*loop_);
     const auto call = Start(std::move(request), collector);
     WaitUntil([&] { return collector.end.has_value(); }, kPatience);
+    // An answer that breaks off is a failure of the test, whatever it began with.
     EXPECT_TRUE(collector.end && collector.end->ok()) << "no whole answer";
     StatusOr<Json> parsed = Json::Parse(collector.reply.text);
     if (parsed.ok()) collector.reply.body = *std::move(parsed);
@@ -95,6 +99,7 @@ class LoopWatch final : public Watch {
   }
 
   std::optional<Json> Next(Duration patience) override {
+    // Events are lines; one may arrive in pieces.
     const auto has_line = [this] {
       return collector_.reply.text.find('\n', taken_) != std::string::npos;
     };
@@ -122,6 +127,7 @@ std::unique_ptr<Watch> LoopApi::StartWatch(std::string path, net::Headers header
           .method = "GET", .path = std::move(path), .headers = std::move(headers), .body = {}});
 }
 
+// The API in this process, without a socket: fast, and the one that every run tests.
 class EmbeddedApi final : public LoopApi {
  public:
   explicit EmbeddedApi(std::unique_ptr<EpollLoop> loop) : LoopApi(std::move(loop), "") {
@@ -139,6 +145,7 @@ class EmbeddedApi final : public LoopApi {
   std::unique_ptr<cluster_sim::LocalTransport> transport_;
 };
 
+// An API server somewhere, to learn whether the suite itself is true.
 class RealApi final : public LoopApi {
  public:
   RealApi(std::unique_ptr<EpollLoop> loop, const ApiAddress& address)
@@ -146,6 +153,7 @@ class RealApi final : public LoopApi {
     const std::string place = address.server.substr(address.server.find("://") + 3);
     net::DialOptions options{.target = "tcp:" + place};
     options.authority = place;
+    // The address must be among the names of the server's certificate.
     options.tls =
         net::TlsOptions{.server_name = place.substr(0, place.rfind(':')), .ca_pem = address.ca_pem};
     std::optional<StatusOr<std::unique_ptr<net::Connection>>> dialled;
@@ -165,6 +173,7 @@ class RealApi final : public LoopApi {
   std::unique_ptr<net::Connection> connection_;
 };
 
+// One for the process, since gtest makes the tests itself and hands them nothing.
 std::unique_ptr<Api>& Slot() {
   static std::unique_ptr<Api> api;
   return api;

@@ -16,6 +16,7 @@
 
 namespace galen::contract {
 
+// A whole answer. `body` is its text as JSON, null when that does not parse.
 struct Reply {
   int code = 0;
   net::Headers headers;
@@ -32,23 +33,27 @@ inline constexpr const char* kMergePatch = "application/merge-patch+json";
 inline constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
 inline constexpr const char* kApplyPatch = "application/apply-patch+yaml";
 
-// A watch under way.
+// A watch under way; dropping it cancels. Starting it waits for the head of the answer.
 class Watch {
  public:
   virtual ~Watch() = default;
   // The next event, or nullopt when none comes in time or the watch has ended.
   virtual std::optional<Json> Next(Duration patience = std::chrono::seconds(10)) = 0;
   virtual bool ended() const = 0;
+  // The HTTP status; 0 when no head came in time.
   virtual int code() const = 0;
 };
 
+// Sends requests and waits for what comes; a request that gets no whole answer within 20 s fails
+// the test.
 class Api {
  public:
   virtual ~Api() = default;
   virtual Reply Send(std::string method, std::string path, const Json& body = {},
                      std::string content_type = kJson, net::Headers headers = {}) = 0;
   virtual std::unique_ptr<Watch> StartWatch(std::string path, net::Headers headers = {}) = 0;
-  // Lets time pass until `done` or the end of patience; whether it was done.
+  // Lets time pass until `done`, asked at each arrival, or the end of patience; whether it was
+  // done.
   virtual bool WaitUntil(const std::function<bool()>& done,
                          Duration patience = std::chrono::seconds(10)) = 0;
 
@@ -61,16 +66,19 @@ class Api {
   Reply Patch(std::string path, const char* type, std::string_view patch);
 };
 
+// Where the API is. A real one is reached by TLS with a bearer token.
 struct ApiAddress {
   std::string server;  // "https://127.0.0.1:6443"; "" = start the embedded one
   std::string token;
   std::string ca_pem;
 };
-// Ends the process when the API cannot be reached.
+// Before the first test, once. Ends the process when the API cannot be reached.
 void UseApi(const ApiAddress& address);
+// REQUIRES: UseApi.
 Api& TheApi();
 
-// A namespace of a test's own, deleted at its end.
+// A namespace of a test's own, deleted at its end, so that tests share a real cluster without
+// seeing each other.
 class Namespace {
  public:
   Namespace();
@@ -91,13 +99,13 @@ class Namespace {
   std::string name_;
 };
 
-// A name nobody used before in this run or an earlier one.
+// "BASE-SUFFIX": a name nobody used before in this run or an earlier one.
 std::string FreshName(std::string_view base);
 
 // Text to Json; fails the test when it does not parse.
 Json ToJson(std::string_view text);
 
-// A Pod that no scheduler takes.
+// A Pod that no scheduler takes, so that what a test writes stays as it is.
 Json MakePod(std::string_view name);
 Json MakeConfigMap(std::string_view name, std::string_view value = "v");
 

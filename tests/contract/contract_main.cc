@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   const auto variable = [&](const char* name) {
     return galen::Lookup(environment, name).value_or("");
   };
+  // Unset, the embedded API is tested; GALEN_CONTRACT_CA names a file in PEM form.
   galen::contract::ApiAddress address{.server = variable("GALEN_CONTRACT_SERVER"),
                                       .token = variable("GALEN_CONTRACT_TOKEN"),
                                       .ca_pem = {}};

@@ -9,6 +9,7 @@
 namespace galen::e2e {
 namespace {
 
+// Where the packages of the Google Cloud SDK put them, as kubectl.1.NN.
 constexpr const char* kCloudSdk = "/usr/lib/google-cloud-sdk/bin";
 
 std::optional<std::string> OnPath(const std::string& program) {

@@ -11,14 +11,16 @@ namespace galen::e2e {
 
 class SimCluster {
  public:
-  // Starts it and waits until it serves; check serves() before going on.
+  // Starts it with these flags and waits until it serves; check serves() before going on. The stage
+  // outlives it and ends its program.
   SimCluster(Stage& stage, std::vector<std::string> arguments);
 
   bool serves() const { return serves_; }
   const std::string& kubeconfig() const { return kubeconfig_; }
   Program& program() { return *program_; }
 
-  // Runs `kubectl` (a path) against it.
+  // Runs `kubectl` (a path) against it as the administrator and waits for its end. Its cache lies
+  // in the stage's directory, so that no other run's is used.
   Outcome Kubectl(const std::string& kubectl, std::vector<std::string> arguments);
 
  private:

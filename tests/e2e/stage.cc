@@ -13,6 +13,7 @@ namespace {
 
 // How often a condition is looked at; the wait ends at most this late.
 constexpr Duration kLookEvery = std::chrono::milliseconds(5);
+// As much of a log as a person reads in a test's output.
 constexpr std::size_t kTailBytes = 4000;
 
 std::string ReadWhole(const std::string& path) {
@@ -39,6 +40,7 @@ Stage::Stage() : loop_(EpollLoop::Create().value()) {
 }
 
 Stage::~Stage() {
+  // Kills what still runs; before the directory goes, into which it writes.
   for (const auto& program : programs_) program->process_.reset();
   if (!::testing::Test::HasFailure()) {
     std::error_code ignored;

@@ -21,6 +21,7 @@ namespace galen::e2e {
 // A program that was started and may have ended.
 class Program {
  public:
+  // False as well when it could not be started.
   bool running() const { return process_ != nullptr && !ended_; }
   pid_t pid() const { return process_->pid(); }
   // Negative: the signal that ended it. REQUIRES: it ended.
@@ -53,23 +54,27 @@ class Stage {
   ~Stage();
   Stage(const Stage&) = delete;
 
+  // How a program is run.
   struct Options {
     std::vector<std::string> environment{};  // "KEY=value"
+    // Of Run() only; a started program lives until the stage goes.
     Duration deadline = std::chrono::seconds(30);
   };
 
-  // Starts one of our programs from the build's bin directory, or any by its path. The second of a
-  // name logs into "name-2.log".
+  // Starts one of our programs from the build's bin directory, or any by its path; one that cannot
+  // be started fails the test. The second of a name logs into "name-2.log". The program lives as
+  // long as the stage.
   Program& Start(const std::string& name, std::vector<std::string> arguments, Options options);
   Program& Start(const std::string& name, std::vector<std::string> arguments) {
     return Start(name, std::move(arguments), Options{});
   }
 
-  // Runs a command to its end; one that takes longer than the deadline is killed (-9).
+  // Runs a command to its end; one that takes longer than the deadline is killed and gives -9.
   Outcome Run(std::vector<std::string> command, Options options);
   Outcome Run(std::vector<std::string> command) { return Run(std::move(command), Options{}); }
 
-  // Lets the loop run until `condition` holds; false when it does not within `deadline`.
+  // Lets the loop run until `condition` holds, which is asked every few milliseconds; false when it
+  // does not within `deadline` of real time.
   bool Until(const std::function<bool()>& condition, Duration deadline = std::chrono::seconds(20));
 
   const std::string& directory() const { return directory_; }

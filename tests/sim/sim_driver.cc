@@ -21,10 +21,12 @@ void SimDriver::Start() {
   handlers.prepare = [](const DeviceClaim&) { return CdiEdits{.env = {"GALEN=1"}}; };
   handlers.health_period = std::chrono::seconds(1);
   handlers.health = [this](HealthWriter& health) { Report(health); };
+  // As a new process would count.
   metrics_ = Metrics();
   auto app = sdk::DriverApp::Create(
       {edges_.loop, NullLog(), metrics_, edges_.random, edges_.files, edges_.sockets, edges_.api},
       options, std::move(handlers));
+  // In a simulation nothing of this can be refused; if it is, the test is wrong.
   GALEN_CHECK(app.ok());
   app_ = std::move(app).value();
   Inventory inventory;
@@ -42,6 +44,8 @@ void SimDriver::Break(const std::string& device, HealthState state) {
 
 void SimDriver::Report(HealthWriter& health) const {
   for (const auto& [device, state] : truth_) {
+    // The hardware of the simulation is well or not; verdicts in between are the rule engine's
+    // tests.
     if (state == HealthState::kUnhealthy) {
       health.Unhealthy(device, {.code = "LinkDown", .message = "the link is down"});
     } else {

@@ -16,6 +16,7 @@ namespace galen::sim {
 
 class SimDriver {
  public:
+  // Of the node; lent, they outlive the driver.
   struct Edges {
     Loop& loop;
     Random& random;
@@ -23,19 +24,22 @@ class SimDriver {
     sdk::SocketHost& sockets;
     kube::Client& api;
   };
+  // All devices are healthy at first. Does not start.
   SimDriver(Edges edges, std::string name, std::string node, std::vector<std::string> devices);
 
+  // As a new process: what the app knew is gone, the hardware is what it is. REQUIRES: not running.
   void Start();
   // As kill -9: its sockets and streams are gone without a word.
   void Kill() { app_.reset(); }
   bool running() const { return app_ != nullptr; }
 
-  // The hardware changes; the driver is told at once unless it is away.
+  // The hardware changes; the driver is told at once unless it is away, and then when it starts.
   void Break(const std::string& device, HealthState state);
   HealthState truth(const std::string& device) const { return truth_.at(device); }
   const std::map<std::string, HealthState>& truths() const { return truth_; }
   const std::string& name() const { return name_; }
 
+  // How long its word holds: short, so that a run sees many deadlines pass.
   static constexpr std::chrono::seconds kTimeout{10};
 
  private:

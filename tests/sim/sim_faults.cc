@@ -19,6 +19,7 @@ std::string Describe(const net::LinkWeather& weather) {
 }  // namespace
 
 std::string SimFaults::Happen() {
+  // Hardware changes five times of twelve: without changes there is nothing to get wrong.
   switch (world_.random().Below(12)) {
     case 0:
       return KillOrStartDriver();
@@ -43,6 +44,7 @@ void SimFaults::EndAll() {
   for (const auto& node : world_.nodes()) {
     node->api_weather = net::LinkWeather();
     node->driver_weather = net::LinkWeather();
+    // Before the agent starts: it has to open its journal.
     node->files().FailWrites(std::nullopt);
     if (node->agent() == nullptr) node->StartAgent();
     for (const auto& driver : node->drivers()) {
@@ -59,6 +61,7 @@ std::string SimFaults::BreakOrHeal() {
                 static_cast<std::ptrdiff_t>(world_.random().Below(driver.truths().size())));
   const HealthState state =
       device->second == HealthState::kHealthy ? HealthState::kUnhealthy : HealthState::kHealthy;
+  // A copy, for the story; the driver may tell at once.
   const std::string name = device->first;
   driver.Break(name, state);
   return fmt::format("{}/{} becomes {}", node.name(), name, ToString(state));
@@ -97,6 +100,7 @@ net::LinkWeather SimFaults::AnyWeather() {
       weather.stalled = true;
       break;
     case 2:
+      // Often enough that retries meet it twice in a row.
       weather.call_failure = 0.3;
       break;
     case 3:
@@ -135,6 +139,8 @@ std::string SimFaults::ReplacePod() {
       std::next(world_.pods().begin(),
                 static_cast<std::ptrdiff_t>(world_.random().Below(world_.pods().size())));
   const ObjectKey gone = pod->first;
+  // Its device comes free only when its node lets it go, which may be cut off: the new Pod then
+  // waits.
   world_.DeletePod(gone);
   const std::string fresh = fmt::format("late-{}", ++pods_made_);
   world_.AddPod(fresh, world_.random().Chance(0.5) ? "gpu" : "nic");
@@ -142,6 +148,7 @@ std::string SimFaults::ReplacePod() {
 }
 
 std::string SimFaults::StepWallClock() {
+  // Up to an hour either way, as a wrong time zone or a first synchronization makes it.
   const Duration step = (static_cast<int>(world_.random().Below(7200)) - 3600) * 1s;
   world_.loop().StepWallClock(step);
   return fmt::format("the clock on the wall jumps by {} s", step / 1s);

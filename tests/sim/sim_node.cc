@@ -26,6 +26,7 @@ SimNode::SimNode(Loop& loop, Random& random, net::FakeNetwork& network, std::str
       driver_transport_(MakeTransport(*api_dialer_)),
       driver_api_(std::make_unique<kube::Client>(loop, *driver_transport_)) {
   const std::string registry = "/" + name_ + "/kubelet/plugins_registry/";
+  // The fake directory watch: a socket that appears in the registry is a driver to be found there.
   sockets_.OnChange([this, registry](const std::string& path, bool there) {
     if (!path.starts_with(registry)) return;
     there ? registry_.Put(path) : registry_.Remove(path);
@@ -39,6 +40,7 @@ SimNode::SimNode(Loop& loop, Random& random, net::FakeNetwork& network, std::str
 }
 
 void SimNode::StartAgent() {
+  // A new process counts from nothing and dials anew.
   metrics_ = std::make_unique<Metrics>();
   agent_transport_ = MakeTransport(*api_dialer_);
   agent::AgentConfig config;

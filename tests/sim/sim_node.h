@@ -18,15 +18,20 @@ namespace galen::sim {
 
 class SimNode {
  public:
+  // Nothing runs yet but the sockets' directory; drivers and agent are started by the world. What
+  // is lent outlives the node.
   SimNode(Loop& loop, Random& random, net::FakeNetwork& network, std::string name);
   ~SimNode() { KillAgent(false); }
 
   void StartAgent();
-  // As kill -9, and a power cut for the disk when `power_cut`.
+  // As kill -9, and a power cut for the disk when `power_cut`: what was not synced is gone.
+  // Harmless when none runs.
   void KillAgent(bool power_cut);
+  // Null while none runs.
   agent::AgentApp* agent() { return agent_.get(); }
 
   std::vector<std::unique_ptr<SimDriver>>& drivers() { return drivers_; }
+  // REQUIRES: there is one of this name.
   SimDriver& driver(const std::string& name);
 
   // How the way to the API server and to the drivers' sockets is right now.
@@ -35,7 +40,7 @@ class SimNode {
 
   FakeFileSystem& files() { return agent_files_; }
   const std::string& name() const { return name_; }
-  // Since when nothing has hindered the agent from hearing and telling; for the rules.
+  // Whether nothing hinders the agent from hearing and telling right now; for the rules.
   bool undisturbed() const;
 
  private:

@@ -23,6 +23,7 @@ std::string SaidBy(const kube::Pod& pod) {
   return "";
 }
 
+// "gpu-1" is not named by "gpu-10": the name ends at a space.
 bool Names(const std::string& annotation, const std::string& device) {
   const std::size_t at = annotation.find(device + " ");
   return at != std::string::npos && (at == 0 || annotation[at - 1] == ' ');
@@ -46,6 +47,7 @@ void SimRules::CheckHolding(std::vector<std::string>& breaches) {
     for (const std::string& name : kNames) {
       const bool holds = std::any_of(held.begin(), held.end(),
                                      [&](const DeviceId& id) { return id.device == name; });
+      // A Pod whose claim is just being taken away may still show its old line.
       if (!holds && !held.empty() && Names(pod.devices_annotation, name)) {
         breaches.push_back(fmt::format("{} is told of {}, which it does not hold", key.name, name));
       }
@@ -54,6 +56,7 @@ void SimRules::CheckHolding(std::vector<std::string>& breaches) {
 }
 
 void SimRules::CheckAllocation(std::vector<std::string>& breaches) {
+  // First come, first named: the second claim of a device is the breach.
   std::map<DeviceId, std::string> claimed;
   for (const auto& [key, claim] : world_.claims()) {
     for (const AllocatedDevice& allocated : claim.devices) {
@@ -74,13 +77,16 @@ void SimRules::CheckSilence(std::vector<std::string>& breaches) {
         node->agent() != nullptr && !way.down && !way.stalled && way.call_failure == 0;
     for (const auto& driver : node->drivers()) {
       const std::string name = node->name() + "/" + driver->name();
+      // A way that only loses or delays is heard now and then, so its silence has no beginning.
       const bool unheard =
           !driver->running() || node->driver_weather.stalled || node->driver_weather.down;
+      // The patience begins anew: nobody can be blamed for the time before.
       if (!could_tell || !unheard) {
         unheard_since_.erase(name);
         continue;
       }
       const Time since = unheard_since_.try_emplace(name, now).first->second;
+      // Still within its deadline, or on its way to be told.
       if (now - since < kToldWithin) continue;
       for (const auto& [key, pod] : world_.pods()) {
         const std::vector<DeviceId> held = world_.DevicesOf(pod);
@@ -97,6 +103,7 @@ void SimRules::CheckSilence(std::vector<std::string>& breaches) {
 std::vector<std::string> SimRules::CheckConverged() {
   std::vector<std::string> breaches = Check();
   for (const auto& [key, pod] : world_.pods()) {
+    // A Pod that waits for a device, or ends, has nothing to say.
     if (pod.phase != "Running") continue;
     const std::vector<DeviceId> held = world_.DevicesOf(pod);
     SimNode* node = world_.node(pod.node);

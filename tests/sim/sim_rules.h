@@ -12,14 +12,17 @@ namespace galen::sim {
 // Looked at after each step. Belongs to one run.
 class SimRules {
  public:
+  // The world outlives this.
   explicit SimRules(SimWorld& world) : world_(world) {}
 
+  // Breaches of what must hold at any moment, faults or not; looked at after each step.
   // No Pod is told of a device it does not hold; no device is in two claims; no Pod says Healthy of
   // a device whose driver is gone or silent for longer than its deadline while its agent could
   // tell.
   std::vector<std::string> Check();
 
-  // After faults have ended and time has passed: each Pod says exactly what the hardware is.
+  // The same, and what must hold after faults have ended and time has passed: each Pod says exactly
+  // what the hardware is, in its status and in its annotation.
   std::vector<std::string> CheckConverged();
 
  private:

@@ -10,11 +10,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Far more than a quiet start needs.
 constexpr Duration kSettleWithin = 60s;
 
 cluster_sim::ClusterApp::Options ClusterOptions() {
   cluster_sim::ClusterApp::Options options;
   for (int i = 1; i <= SimWorld::kNodes; ++i) {
+    // Virtual: our agents run their Pods, in the manager role.
     options.nodes.push_back({.name = fmt::format("node-{}", i), .is_virtual = true});
   }
   return options;
@@ -42,6 +44,8 @@ SimWorld::SimWorld(std::uint64_t seed)
       client_(loop_, transport_),
       pods_(loop_, client_, random_, All(kube::kPods), kube::DecodePod),
       claims_(loop_, client_, random_, All(kube::kResourceClaims), kube::DecodeClaim) {
+  // Agents and drivers come by the network with its weather; the world itself asks by a transport
+  // that never fails, for it must know the truth.
   network_.Listen("tcp:api:80", cluster_->api());
   for (int i = 1; i <= kNodes; ++i) {
     nodes_.push_back(
@@ -52,6 +56,7 @@ SimWorld::SimWorld(std::uint64_t seed)
 }
 
 SimWorld::~SimWorld() {
+  // Calls die before the client, nodes before the network that they dial.
   calls_.clear();
   nodes_.clear();
 }
@@ -75,10 +80,12 @@ bool SimWorld::Settle() {
                "exactly: {{deviceClassName: {0}}}}}]}}}}}}}}",
                driver));
   }
+  // A third wants a network interface, of which there are two a node.
   for (int i = 0; i < kPods; ++i) AddPod(fmt::format("pod-{}", i), i % 3 == 2 ? "nic" : "gpu");
   const Time end = loop_.Now() + kSettleWithin;
   const auto running = [this] {
     for (const auto& [key, pod] : pods()) {
+      // Running, and its agent has spoken: faults begin on a cluster that is whole.
       if (pod.phase != "Running" || pod.devices_annotation.empty()) return false;
     }
     return pods().size() == kPods;
@@ -98,6 +105,7 @@ std::vector<DeviceId> SimWorld::DevicesOf(const kube::Pod& pod) const {
   std::vector<DeviceId> devices;
   for (const auto& [key, claim] : claims()) {
     for (const PodRef& holder : claim.reserved_for) {
+      // By uid too: a claim of an earlier Pod of the name is another's.
       if (holder != pod.ref()) continue;
       for (const AllocatedDevice& allocated : claim.devices) devices.push_back(allocated.device);
     }

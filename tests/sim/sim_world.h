@@ -22,29 +22,35 @@ namespace galen::sim {
 
 class SimWorld {
  public:
+  // Small enough for hundreds of runs, large enough that Pods share nodes and not all do.
   static constexpr int kNodes = 3;
   static constexpr int kPods = 8;
 
+  // Everything that is random in the run comes from `seed`.
   explicit SimWorld(std::uint64_t seed);
   ~SimWorld();
 
-  // Starts everything and lets Pods be placed and run; false when they do not within a while.
+  // Starts everything and lets Pods be placed and run; false when they do not within a minute of
+  // fake time. Once.
   bool Settle();
   void Pass(Duration d) { loop_.Advance(d); }
 
   FakeLoop& loop() { return loop_; }
   Random& random() { return random_; }
   std::vector<std::unique_ptr<SimNode>>& nodes() { return nodes_; }
+  // Null when there is none of this name.
   SimNode* node(const std::string& name);
 
   const std::map<ObjectKey, kube::Pod>& pods() const { return pods_.objects(); }
   const std::map<ObjectKey, Claim>& claims() const { return claims_.objects(); }
   // What is allocated to the Pod's claims.
   std::vector<DeviceId> DevicesOf(const kube::Pod& pod) const;
-  // Asks the API for a new Pod with a claim of its own for one device of `driver`.
+  // Asks the API for a new Pod with a claim of its own for one device of `driver` ("gpu" or "nic");
+  // it may stay pending when all are taken.
   void AddPod(const std::string& name, const std::string& driver);
+  // Asks for deletion; the Pod goes when its node lets it.
   void DeletePod(const ObjectKey& pod);
-  // Writes that agents made so far, all together.
+  // Writes that the agents which run now made since their start, all together.
   std::uint64_t agent_writes() const;
 
  private:
