@@ -1,0 +1,3 @@
+module galen/cluster/harness
+
+go 1.24.0

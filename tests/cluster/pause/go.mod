@@ -1,0 +1,3 @@
+module galen/cluster/pause
+
+go 1.24.0
