@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/fnv1a.h"
+
 namespace galen::agent {
 namespace {
 
@@ -22,15 +24,11 @@ DirectoryEntry::Kind KindOf(unsigned mode) {
 // An inode's number is soon used again, so the time of its birth goes in as well; where the file
 // system keeps none, that of its last change.
 std::uint64_t StampOf(const struct statx& info) {
-  const auto mix = [](std::uint64_t hash, std::uint64_t value) {
-    return (hash ^ value) * 0x100000001b3ULL;  // FNV-1a's prime
-  };
   const bool birth = (info.stx_mask & STATX_BTIME) != 0;
   const struct statx_timestamp& time = birth ? info.stx_btime : info.stx_ctime;
-  std::uint64_t hash = mix(0xcbf29ce484222325ULL, info.stx_dev_minor);
-  hash = mix(hash, info.stx_ino);
-  hash = mix(hash, static_cast<std::uint64_t>(time.tv_sec));
-  return mix(hash, time.tv_nsec);
+  const std::uint64_t parts[] = {info.stx_dev_minor, info.stx_ino,
+                                 static_cast<std::uint64_t>(time.tv_sec), time.tv_nsec};
+  return Fnv1a({reinterpret_cast<const char*>(parts), sizeof(parts)});
 }
 
 struct CloseDirectory {
@@ -47,11 +45,14 @@ void ScanInto(const std::string& directory, int depth, std::vector<DirectoryEntr
     struct statx info{};
     DirectoryEntry entry{.path = directory + "/" + name};
     constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME;
+    // Went away between the two calls.
     if (::statx(AT_FDCWD, entry.path.c_str(), AT_SYMLINK_NOFOLLOW, kWanted, &info) != 0) continue;
     entry.kind = KindOf(info.stx_mode);
     entry.stamp = StampOf(info);
+    // As the kubelet's watcher does: sub-directories are part of the registry, hidden ones are not.
     const bool descend = entry.kind == DirectoryEntry::Kind::kDirectory && !name.starts_with('.') &&
                          depth < PosixSocketDirectory::kDepthMax;
+    // Copied: the recursion may move what `entries` holds.
     const std::string path = entry.path;
     entries.push_back(std::move(entry));
     if (descend) ScanInto(path, depth + 1, entries);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/path.h"
 
 namespace galen {
 namespace {
@@ -20,7 +21,10 @@ namespace {
 // grows without end cannot use up the machine's watches.
 constexpr std::size_t kDirectoriesMax = 4096;
 
+// The watched directory itself went: its watch descriptor is worth nothing from then on.
 constexpr std::uint32_t kGone = IN_DELETE_SELF | IN_MOVE_SELF;
+// IN_CLOSE_WRITE instead of IN_MODIFY: one event when a file is complete, not one for each write.
+// IN_ONLYDIR: a file that took the directory's name is not watched.
 constexpr std::uint32_t kTreeEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                       IN_CLOSE_WRITE | IN_ATTRIB | kGone | IN_ONLYDIR;
 // Of a directory above one that is missing: only what may bring it back.
@@ -31,17 +35,12 @@ bool IsDirectory(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-std::string ParentOf(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 // Real directories only: a link could lead in a circle.
 std::vector<std::string> Subdirectories(const std::string& path) {
   std::vector<std::string> paths;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(path.c_str()), ::closedir);
   if (!stream) return paths;
+  // A directory that goes while it is listed ends the listing early; its going is an event too.
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string_view name(entry->d_name);
     if (name == "." || name == "..") continue;
@@ -80,6 +79,7 @@ struct DirectoryWatch::Impl {
 // Makes the watches match the directories there are. Asking again for one that is watched already
 // gives its old descriptor, so only those that are gone need to be taken off.
 Status DirectoryWatch::Impl::WatchEverything() {
+  // The old ones are taken off last, so that no moment passes without a watch on what stays.
   const std::set<int> before = std::exchange(tree, {});
   const int parent_before = std::exchange(parent, -1);
   Status status;
@@ -102,6 +102,8 @@ void DirectoryWatch::Impl::WatchTree() {
   while (!waiting.empty() && tree.size() < kDirectoriesMax) {
     const std::string path = std::move(waiting.back());
     waiting.pop_back();
+    // A directory that is gone again, or that we may not read, is left out. One that is in the set
+    // already is the same directory by another way: its children are listed already.
     const int wd = ::inotify_add_watch(fd.get(), path.c_str(), kTreeEvents);
     if (wd < 0 || !tree.insert(wd).second) continue;
     // Listed after it is watched: what comes later is told by an event.
@@ -118,6 +120,7 @@ Status DirectoryWatch::Impl::WatchNearestParent() {
       parent = wd;
       return OkStatus();
     }
+    // Anything but a missing name (no permission, no watches left) will not be mended higher up.
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     if (!missing || path == "/" || path == ".") return ErrnoStatus(errno, "watch " + path);
   }
@@ -125,15 +128,21 @@ Status DirectoryWatch::Impl::WatchNearestParent() {
 
 DirectoryWatch::Impl::Events DirectoryWatch::Impl::ReadEvents() {
   Events seen;
+  // Room for many events; one with the longest name takes 272 bytes (inotify(7)).
   alignas(inotify_event) std::array<char, 16 * 1024> buffer;
   while (true) {
     const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    // EAGAIN: all was read. Other errors cannot be mended here, and the next event comes anyway.
     if (count <= 0) return seen;
     for (std::size_t at = 0; at < static_cast<std::size_t>(count);) {
+      // Copied out, because the name's length need not keep the next event aligned.
       inotify_event event{};
       std::memcpy(&event, buffer.data() + at, sizeof(event));
       at += sizeof(event) + event.len;
+      // After an overflow the kernel has dropped events: treated as if everything had changed.
       const bool lost_some = (event.mask & IN_Q_OVERFLOW) != 0;
+      // An event of a descriptor that we do not know is the parent's, or of one taken off just now:
+      // either way the shape of the tree is to be looked at again.
       const bool in_tree = tree.count(event.wd) != 0;
       seen.any_in_tree |= lost_some || in_tree;
       seen.shape |= lost_some || !in_tree || (event.mask & (IN_ISDIR | IN_IGNORED | kGone)) != 0;
@@ -146,7 +155,9 @@ void DirectoryWatch::Impl::OnReadable() {
   const bool was_there = !tree.empty();
   // A failure leaves what is watched as it is; those who need more also look from time to time.
   if (events.shape && !WatchEverything().ok()) tree.clear();
+  // Events above a missing directory concern nobody until the directory itself is there.
   if (!events.any_in_tree && was_there == !tree.empty()) return;
+  // A copy, because the call may destroy this.
   const std::function<void()> tell = on_change;  // which may destroy this
   tell();
 }

@@ -4,17 +4,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/path.h"
+
 namespace galen {
-namespace {
-
-std::string ParentOf(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-}  // namespace
-
 // Writes to a file that may meanwhile be renamed or removed, as a descriptor does.
 class FakeAppendFile final : public AppendFile {
  public:
@@ -52,12 +44,14 @@ StatusOr<std::string> FakeFileSystem::Read(const std::string& path) {
 StatusOr<std::unique_ptr<AppendFile>> FakeFileSystem::OpenAppend(const std::string& path) {
   if (files_.count(path) == 0) RETURN_IF_ERROR(StartCreate(path));
   std::shared_ptr<File>& file = files_[path];
+  // One that is there keeps its bytes and its handles: both then grow the same file.
   if (!file) file = std::make_shared<File>();
   return std::unique_ptr<AppendFile>(std::make_unique<FakeAppendFile>(*this, file));
 }
 
 Status FakeFileSystem::WriteAtomically(const std::string& path, std::string_view bytes, unsigned) {
   RETURN_IF_ERROR(StartCreate(path));
+  // A new file under the old name: a handle that is still open goes on with the old one.
   auto file = std::make_shared<File>();
   file->bytes = bytes;
   file->synced = bytes.size();
@@ -95,6 +89,7 @@ StatusOr<std::vector<std::string>> FakeFileSystem::List(const std::string& direc
     return ErrnoStatus(files_.count(directory) != 0 ? ENOTDIR : ENOENT, "list " + directory);
   }
   std::set<std::string> names;
+  // As the real disk does it: names of this directory only, each once and in order.
   const auto add = [&](const std::string& path) {
     if (path != directory && ParentOf(path) == directory) {
       names.insert(path.substr(path.find_last_of('/') + 1));
@@ -117,6 +112,7 @@ void FakeFileSystem::FailWrites(std::optional<Status> status, std::uint64_t afte
   fault_from_ = writes_ + after;
 }
 
+// The root and the working directory are always there.
 bool FakeFileSystem::IsDirectory(const std::string& path) const {
   return path == "/" || path == "." || directories_.count(path) != 0;
 }

@@ -11,6 +11,7 @@
 #include "agent/posix_socket_directory.h"
 #include "base/environment.h"
 #include "base/epoll_loop.h"
+#include "base/path.h"
 #include "base/posix_file_system.h"
 #include "base/signal.h"
 #include "base/version.h"
@@ -25,8 +26,6 @@ namespace {
 constexpr int kExitFailed = 1;
 // Less than the 30 s that Kubernetes gives a Pod to end.
 constexpr Duration kStopDeadline = std::chrono::seconds(5);
-
-std::string ParentOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 // All parts of the process.
 class Program {

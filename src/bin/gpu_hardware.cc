@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/fnv1a.h"
 #include "protos/galen/simulator/v1/simulator.pb.h"
 #include "rpc/typed.h"
 
@@ -12,15 +13,7 @@ namespace {
 
 namespace wire = galen::simulator::v1;
 
-// FNV-1a: the same on every machine and in every build, unlike std::hash.
-std::uint64_t SeedOf(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  }
-  return hash;
-}
-
+// How the simulator's service tells of a sign that can be injected.
 wire::Sign ToWire(std::string_view name, const std::string& unit, const std::string& help,
                   const std::string& usual) {
   wire::Sign sign;
@@ -48,7 +41,7 @@ wire::ListSignsResponse ListSigns(const probes::RuleTable& rules,
 GpuHardware::GpuHardware(Parts parts, int count, const std::string& seed,
                          std::unique_ptr<probes::KernelLogSource> kernel_log)
     : parts_(parts),
-      simulator_(parts.loop, Random(SeedOf(seed)), parts.rules, count),
+      simulator_(parts.loop, Random(Fnv1a(seed)), parts.rules, count),
       kernel_log_source_(std::move(kernel_log)) {}
 
 StatusOr<Inventory> GpuHardware::Devices() {
@@ -56,11 +49,13 @@ StatusOr<Inventory> GpuHardware::Devices() {
   for (const probes::SimulatedGpu& gpu : simulator_.devices()) {
     Device device;
     device.name = gpu.name;
+    // pciBusID is the attribute by which Kubernetes lets claims match devices of one PCI root.
     device.attributes = {{"model", gpu.model},
                          {"serial", gpu.serial},
                          {"uuid", gpu.uuid},
                          {"simulated", true},
                          {"resource.kubernetes.io/pciBusID", gpu.pci_address}};
+    // Of an H200.
     device.capacity = {{"memory", "141Gi"}};
     inventory.push_back(std::move(device));
   }
@@ -89,6 +84,7 @@ void GpuHardware::Serve(rpc::Dispatcher& dispatcher) {
         parts_.log.Info(
             "simulator shows a sign",
             {{"device", request.device()}, {"sign", request.sign()}, {"value", request.value()}});
+        // Served before Start(): what is injected then is seen at the first look.
         if (ears_ != nullptr) ears_->signs.OnSigns(*std::move(signs));
         reply(response);
       });
@@ -103,6 +99,7 @@ void GpuHardware::Serve(rpc::Dispatcher& dispatcher) {
 Status GpuHardware::Start(HardwareEars& ears) {
   ears_ = &ears;
   if (kernel_log_source_ == nullptr) return OkStatus();
+  // The kernel knows a card by its bus address, we know it by its name.
   std::map<std::string, std::string> device_of_address;
   for (const probes::SimulatedGpu& gpu : simulator_.devices()) {
     device_of_address[gpu.pci_address] = gpu.name;

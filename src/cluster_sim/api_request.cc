@@ -2,22 +2,19 @@
 
 #include <vector>
 
+#include "base/percent.h"
+
 namespace galen::cluster_sim {
 namespace {
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
+// The parts of a path between slashes, decoded one by one so that "%2F" stays inside its part.
+// Empty parts are skipped: "/api//v1/" is "/api/v1".
 std::vector<std::string> Segments(std::string_view path) {
   std::vector<std::string> segments;
   while (!path.empty()) {
     const std::size_t slash = path.find('/');
     const std::string_view segment = path.substr(0, slash);
-    if (!segment.empty()) segments.push_back(PercentDecode(segment, false));
+    if (!segment.empty()) segments.push_back(PercentDecode(segment));
     if (slash == std::string_view::npos) break;
     path.remove_prefix(slash + 1);
   }
@@ -30,8 +27,9 @@ void ReadQuery(std::string_view text, ApiRequest& request) {
     const std::string_view pair = text.substr(0, end);
     const std::size_t equals = pair.find('=');
     std::string value;
-    if (equals != std::string_view::npos) value = PercentDecode(pair.substr(equals + 1), true);
-    if (!pair.empty()) request.query[PercentDecode(pair.substr(0, equals), true)] = value;
+    if (equals != std::string_view::npos)
+      value = PercentDecode(pair.substr(equals + 1), Plus::kIsSpace);
+    if (!pair.empty()) request.query[PercentDecode(pair.substr(0, equals), Plus::kIsSpace)] = value;
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
@@ -43,6 +41,8 @@ bool IsNamespaceItself(const std::vector<std::string>& rest) {
 }
 
 void ReadResource(std::vector<std::string> segments, ApiRequest& request) {
+  // "/api/VERSION/…" is the core group, which has no name; all others are "/apis/GROUP/VERSION/…".
+  // A path that ends at the version asks for discovery and names no resource.
   const bool core = !segments.empty() && segments[0] == "api";
   const std::size_t head = core ? 2 : 3;
   if (segments.empty() || (!core && segments[0] != "apis") || segments.size() <= head) return;
@@ -58,6 +58,7 @@ void ReadResource(std::vector<std::string> segments, ApiRequest& request) {
   request.plural = rest[0];
   if (rest.size() > 1) request.name = rest[1];
   if (rest.size() > 2) request.subresource = rest[2];
+  // Nothing is served below a subresource; leaving the fields set is harmless once this is false.
   if (rest.size() > 3) request.is_resource = false;
 }
 
@@ -81,6 +82,7 @@ bool ApiRequest::Flag(std::string_view parameter) const {
 std::string ApiRequest::manager() const {
   const std::string& named = Param("fieldManager");
   if (!named.empty()) return named;
+  // As client-go does for writers that do not name themselves.
   const std::string first = user_agent.substr(0, user_agent.find_first_of("/ "));
   return first.empty() ? "unknown" : first;
 }
@@ -94,26 +96,12 @@ ApiRequest ReadApiRequest(const net::HttpRequest& http) {
   if (question != std::string_view::npos) ReadQuery(whole.substr(question + 1), request);
   request.body = http.body;
   const std::string content_type = HeaderOr(http.headers, "content-type");
+  // "application/json; charset=utf-8" is JSON; no parameter changes how a body is read here.
   request.content_type = content_type.substr(0, content_type.find(';'));
   request.accept = HeaderOr(http.headers, "accept");
   request.user_agent = HeaderOr(http.headers, "user-agent");
   ReadResource(Segments(request.path), request);
   return request;
-}
-
-std::string PercentDecode(std::string_view text, bool plus_is_space) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escaped = text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 &&
-                         HexDigit(text[i + 2]) >= 0;
-    if (escaped) {
-      out += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
-      i += 2;
-    } else {
-      out += plus_is_space && text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return out;
 }
 
 }  // namespace galen::cluster_sim

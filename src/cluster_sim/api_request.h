@@ -12,16 +12,21 @@
 
 namespace galen::cluster_sim {
 
+// A request with its parts named. Members that do not apply are empty; reading it never fails.
 struct ApiRequest {
+  // Upper case, as sent: "GET", "POST", "PUT", "PATCH", "DELETE".
   std::string method;
   std::string path;  // without the query
+  // Decoded. A parameter that is named twice has its last value.
   std::map<std::string, std::string, std::less<>> query;
   std::string body;
   std::string content_type;  // of the body, without parameters
   std::string accept;
   std::string user_agent;
 
-  // Set when the path is below /api or /apis and names a resource.
+  // Set when the path is below /api or /apis and names a resource. The members below mean something
+  // only then: `group` is "" for the core group, `ns` is "" for cluster-scoped kinds and for lists
+  // over all namespaces, `name` and `subresource` are "" when the path ends before them.
   bool is_resource = false;
   std::string group;
   std::string version;
@@ -40,8 +45,5 @@ struct ApiRequest {
 
 // REQUIRES: nothing; a path that makes no sense is simply no resource.
 ApiRequest ReadApiRequest(const net::HttpRequest& request);
-
-// Undoes %41 and, in queries, '+'.
-std::string PercentDecode(std::string_view text, bool plus_is_space);
 
 }  // namespace galen::cluster_sim

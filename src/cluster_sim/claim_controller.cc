@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fnv1a.h"
 #include "cluster_sim/pod_facts.h"
 #include "kube/request.h"
 
@@ -11,13 +12,6 @@ namespace {
 // Kubernetes cuts generated names so that they still fit where labels do: 63 with the suffix.
 constexpr std::size_t kNameBaseMax = 58;
 constexpr int kSuffixLength = 5;
-
-// FNV-1a: the same on every machine and in every run, which std::hash does not promise.
-std::uint64_t Hash(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  return hash;
-}
 
 bool Holds(const ClusterView& view, const PodRef& holder) {
   const Json* pod = view.pods.Find(holder.key);
@@ -35,6 +29,8 @@ Json WantedStatus(const ClusterView& view, const Json& claim) {
       return pod.uid == holder["uid"].AsString() && !Holds(view, pod);
     });
   };
+  // A claim that was allocated and never reserved is left alone: somebody may be about to reserve
+  // it.
   const bool had_holders = !claim["status"]["reservedFor"].items().empty();
   Json left(Json::Array{});
   for (const Json& holder : claim["status"]["reservedFor"].items()) {
@@ -45,11 +41,13 @@ Json WantedStatus(const ClusterView& view, const Json& claim) {
   } else if (had_holders || IsBeingDeleted(claim)) {
     status.Erase("reservedFor");
     status.Erase("allocation");
+    // Drivers report on allocated devices only; without them the API refuses their reports.
     status.Erase("devices");
   }
   return status;
 }
 
+// REQUIRES: `claim` has finalizers.
 Json WithoutFinalizer(Json claim) {
   Json::Array& finalizers = claim["metadata"]["finalizers"].MutableItems();
   std::erase_if(finalizers, [](const Json& f) { return f.AsString() == kDeleteProtection; });
@@ -61,6 +59,7 @@ Json GeneratedClaim(const Json& pod, const std::string& pod_claim, const Json& c
   Json meta = Json::MakeObject({{"name", GeneratedClaimName(pod, pod_claim)},
                                 {"namespace", KeyOf(pod).ns},
                                 {"annotations", given["annotations"]}});
+  // The template's spec.metadata gives labels and annotations, its spec.spec becomes the spec.
   if (!given["labels"].is_null()) meta["labels"] = given["labels"];
   meta["annotations"][kPodClaimName] = pod_claim;
   meta["ownerReferences"] = Json::MakeArray({Json::MakeObject({{"apiVersion", "v1"},
@@ -81,6 +80,7 @@ Json ClaimStatuses(const Json& pod) {
   for (const PodClaimFacts& claim : PodClaims(pod)) {
     if (!claim.from_template()) continue;
     Json status = Json::MakeObject({{"name", claim.name}});
+    // An entry without a name tells that no claim is needed.
     if (!claim.not_needed) {
       status["resourceClaimName"] = claim.object_name.value_or(GeneratedClaimName(pod, claim.name));
     }
@@ -92,7 +92,7 @@ Json ClaimStatuses(const Json& pod) {
 }  // namespace
 
 std::string GeneratedClaimName(const Json& pod, const std::string& pod_claim) {
-  Random suffix(Hash(UidOf(pod) + "/" + pod_claim));
+  Random suffix(Fnv1a(UidOf(pod) + "/" + pod_claim));
   std::string base = KeyOf(pod).name + "-" + pod_claim + "-";
   if (base.size() > kNameBaseMax) base.resize(kNameBaseMax);
   return base + suffix.NameSuffix(kSuffixLength);
@@ -111,6 +111,7 @@ ClaimController::ClaimController(Loop& loop, ClusterView& view, kube::Client& cl
       }) {
   view_.OnSynced([this] { MarkEverything(); });
   view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
+    // Also the claims of the Pod that was: a name can pass from one uid to another in one change.
     pods_.MarkDirty(key);
     if (before != nullptr) MarkClaimsOf(UidOf(*before));
     if (after != nullptr) MarkClaimsOf(UidOf(*after));
@@ -118,6 +119,7 @@ ClaimController::ClaimController(Loop& loop, ClusterView& view, kube::Client& cl
   view_.claims.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
     claims_.MarkDirty(key);
     const Json* owner = OwnerPod(after != nullptr ? *after : *before);
+    // A claim that appeared or went is what its Pod waits for.
     if (owner != nullptr) pods_.MarkDirty({key.ns, (*owner)["name"].AsString()});
   });
   view_.templates.AddListener([this](const ObjectKey& key, const Json*, const Json*) {
@@ -145,10 +147,13 @@ void ClaimController::LookAtPod(const ObjectKey& key, Queue::Done done) {
   bool missing_in_status = false;
   for (const PodClaimFacts& claim : PodClaims(*pod)) {
     if (!claim.from_template() || claim.object_name || claim.not_needed) continue;
+    // One claim a look: its appearance in the view brings the next look.
     if (!Ensure(*pod, claim.name, claim.template_name, done)) return;
     missing_in_status = true;
   }
   if (!missing_in_status) return done(OkStatus());
+  // All claims are there but the Pod's status does not name them all. The uid keeps the write from
+  // landing on the next Pod of this name.
   const Json patch = Json::MakeObject(
       {{"metadata", Json::MakeObject({{"uid", UidOf(*pod)}})},
        {"status", Json::MakeObject({{"resourceClaimStatuses", ClaimStatuses(*pod)}})}});
@@ -163,6 +168,7 @@ bool ClaimController::Ensure(const Json& pod, const std::string& pod_claim,
   const Json* claim = view_.claims.Find({pod_key.ns, GeneratedClaimName(pod, pod_claim)});
   if (claim != nullptr) {
     const Json* owner = OwnerPod(*claim);
+    // The name follows from the Pod's uid, so another's claim of it is an accident or made by hand.
     const bool ours = owner != nullptr && (*owner)["uid"].AsString() == UidOf(pod);
     if (ours && !IsBeingDeleted(*claim)) return true;
     // One of the same name that is on its way out, or not ours: its end brings the next look.
@@ -200,10 +206,12 @@ void ClaimController::Create(const Json& pod, const Json& claim, Queue::Done don
 void ClaimController::LookAtClaim(const ObjectKey& key, Queue::Done done) {
   const Json* claim = view_.claims.Find(key);
   if (!view_.synced() || claim == nullptr) return done(OkStatus());
+  // Devices before everything else: a claim that is deleted keeps its finalizer until then.
   if (Json status = WantedStatus(view_, *claim); status != (*claim)["status"]) {
     return Release(*claim, std::move(status), std::move(done));
   }
   if (IsBeingDeleted(*claim)) {
+    // Some Pod still runs with it; the end of that Pod brings the next look.
     if (!(*claim)["status"]["allocation"].is_null()) return done(OkStatus());
     if (!HasFinalizer(*claim, kDeleteProtection)) return done(OkStatus());
     return Unprotect(*claim, std::move(done));
@@ -212,6 +220,7 @@ void ClaimController::LookAtClaim(const ObjectKey& key, Queue::Done done) {
   const bool orphan = owner != nullptr && !Holds(view_, {{key.ns, (*owner)["name"].AsString()},
                                                          (*owner)["uid"].AsString()});
   if (!orphan) return done(OkStatus());
+  // With the uid: a claim made anew under this name must not go in its stead.
   Write(kube::Delete(kube::kResourceClaims, key.ns, key.name,
                      {.grace_seconds = std::nullopt, .uid = UidOf(*claim), .resource_version = ""}),
         std::move(done));
@@ -224,6 +233,7 @@ void ClaimController::Release(const Json& claim, Json status, Queue::Done done) 
   calls_.Do(kube::Update(kube::kResourceClaims, released, "status"),
             [this, deallocated, done = std::move(done)](const StatusOr<Json>& answer) {
               if (!answer.ok()) return done(answer.status());
+              // Shared claims keep their finalizer while anybody holds them.
               if (!deallocated || !HasFinalizer(*answer, kDeleteProtection)) {
                 return done(OkStatus());
               }

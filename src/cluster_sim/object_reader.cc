@@ -7,7 +7,7 @@
 #include <charconv>
 #include <optional>
 
-#include "cluster_sim/base64.h"
+#include "base/base64.h"
 #include "cluster_sim/object_meta.h"
 #include "cluster_sim/presentation.h"
 
@@ -24,6 +24,7 @@ Outcome<std::uint64_t> ReadNumber(const std::string& text, const char* what) {
   return value;
 }
 
+// The client read elsewhere what is not here yet; client-go knows it by the cause and waits.
 Refusal TooLargeVersion(std::uint64_t asked, std::uint64_t current) {
   Refusal refusal = PlainRefusal(
       504, "Timeout",
@@ -35,7 +36,8 @@ Refusal TooLargeVersion(std::uint64_t asked, std::uint64_t current) {
   return refusal;
 }
 
-// A page's token: the version of the whole list and the last object that was shown.
+// A page's token: the version of the whole list and the last object that was shown. Opaque to
+// clients; it needs no secret, for it opens nothing that a list would not.
 std::string MakeToken(std::uint64_t version, const ObjectKey& last) {
   return EncodeBase64(
       Json::MakeObject(
@@ -45,7 +47,7 @@ std::string MakeToken(std::uint64_t version, const ObjectKey& last) {
 
 }  // namespace
 
-// Which part of which list.
+// Which part of which list, as the query says it.
 struct ObjectReader::Page {
   std::uint64_t version = 0;
   std::uint64_t limit = 0;         // 0: no limit
@@ -65,6 +67,7 @@ Outcome<Json> ObjectReader::List(const ApiRequest& request, const Kind& kind) co
   ASSIGN_OR_RETURN(const Selection selection, ReadSelection(request, kind));
   ASSIGN_OR_RETURN(const Page page, ReadPage(request));
   std::optional<std::vector<Snapshot>> all = store_.List(kind.collection(), request.ns);
+  // Reading the past costs a walk back through the history; only pages and exact versions do.
   if (page.at_version) all = store_.ListAt(kind.collection(), request.ns, page.version);
   if (!all) {
     return ExpiredRefusal(
@@ -74,6 +77,7 @@ Outcome<Json> ObjectReader::List(const ApiRequest& request, const Kind& kind) co
                                  page.version));
   }
   std::vector<Snapshot> shown;
+  // Counted over the rest, which costs a pass but tells clients how far they are.
   std::int64_t remaining = 0;
   for (Snapshot& object : *all) {
     if (page.after && KeyOf(*object) <= *page.after) continue;
@@ -102,7 +106,8 @@ Outcome<ObjectReader::Page> ObjectReader::ReadPage(const ApiRequest& request) co
   const std::string& asked = request.Param("resourceVersion");
   const std::string& match = request.Param("resourceVersionMatch");
   if (const std::string& token = request.Param("continue"); !token.empty()) {
-    const StatusOr<Json> read = Json::Parse(DecodeBase64(token).value_or(""));
+    const StatusOr<std::string> text = DecodeBase64(token);
+    const StatusOr<Json> read = text.ok() ? Json::Parse(*text) : text.status();
     if (!read.ok() || !(*read)["rv"].is_int()) {
       return BadRequest("continue key is not valid: it is not a token of this server");
     }
@@ -111,12 +116,16 @@ Outcome<ObjectReader::Page> ObjectReader::ReadPage(const ApiRequest& request) co
     page.at_version = true;
     return page;
   }
+  // The token carries its version, so with one these parameters are not looked at.
   if (asked.empty() && !match.empty()) {
     return BadRequest("resourceVersionMatch is forbidden unless resourceVersion is provided");
   }
+  // "0" asks for anything there is; the newest is as good.
   if (asked.empty() || asked == "0") return page;
   ASSIGN_OR_RETURN(const std::uint64_t version, ReadNumber(asked, "resourceVersion"));
   if (version > page.version) return TooLargeVersion(version, page.version);
+  // "NotOlderThan", and a version alone, are met by the newest. A page at a version is exact, by
+  // Kubernetes' table of list semantics.
   if (match == "Exact" || (match.empty() && page.limit > 0)) {
     page.version = version;
     page.at_version = true;
@@ -147,6 +156,7 @@ Outcome<WatchHub::Spec> ObjectReader::ReadWatch(const ApiRequest& request,
   if (!request.Param("timeoutSeconds").empty()) {
     ASSIGN_OR_RETURN(seconds, ReadNumber(request.Param("timeoutSeconds"), "timeoutSeconds"));
   }
+  // A day: longer than any client means, and short of what would overflow a Duration.
   constexpr std::uint64_t kSecondsMax = 24 * 60 * 60;
   spec.timeout =
       seconds > 0

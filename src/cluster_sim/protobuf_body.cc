@@ -1,16 +1,21 @@
 // Tested by body_test.cc.
-// Decodes the protobuf messages of body.h with a table of their fields.
+// Decodes the protobuf messages of body.h with a table of their fields: there are few, and they
+// never change their numbers, so generated code would be the larger part.
 #include <algorithm>
 #include <optional>
 
-#include "cluster_sim/base64.h"
+#include "base/base64.h"
 #include "cluster_sim/body.h"
 
 namespace galen::cluster_sim {
 namespace {
 
+// How a field's bytes become JSON. kTexts may come several times; kBytes are base64 in JSON, as Go
+// writes them; the maps are repeated messages of key and value.
 enum class Shape { kText, kTexts, kBytes, kInt, kBool, kMessage, kTextMap, kBytesMap };
 
+// One row: field `number` of `message` is the member `name`. `type` is the message inside, for
+// kMessage.
 struct Field {
   std::string_view message;
   std::uint64_t number;
@@ -19,7 +24,8 @@ struct Field {
   std::string_view type = "";
 };
 
-// Field numbers as in Kubernetes' generated.proto files.
+// Field numbers as in Kubernetes' generated.proto files of k8s.io/api and k8s.io/apimachinery.
+// TextEntry and BytesEntry are the map entries that protobuf makes: key 1, value 2.
 constexpr Field kFields[] = {
     {"Unknown", 1, "type", Shape::kMessage, "TypeMeta"},
     {"Unknown", 2, "raw", Shape::kBytes},
@@ -85,6 +91,7 @@ const Field* FindField(std::string_view message, std::uint64_t number) {
   return it == std::end(kFields) ? nullptr : it;
 }
 
+// Seven bits a byte, lowest first; nullopt when the bytes end early or it does not fit 64 bits.
 std::optional<std::uint64_t> TakeVarint(std::string_view& bytes) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
@@ -96,7 +103,7 @@ std::optional<std::uint64_t> TakeVarint(std::string_view& bytes) {
   return std::nullopt;
 }
 
-// One field as it is on the wire.
+// One field as it is on the wire: `varint` of wire type 0, `bytes` of all others.
 struct Raw {
   std::uint64_t number = 0;
   std::uint64_t varint = 0;
@@ -107,6 +114,7 @@ std::optional<Raw> TakeField(std::string_view& bytes) {
   const std::optional<std::uint64_t> tag = TakeVarint(bytes);
   if (!tag) return std::nullopt;
   Raw raw{*tag >> 3, 0, {}};
+  // 0 varint, 1 eight bytes, 2 with a length, 5 four bytes. Groups (3, 4) are long out of use.
   const std::uint64_t wire_type = *tag & 7;
   const std::size_t fixed = wire_type == 1 ? 8 : wire_type == 5 ? 4 : 0;
   if (wire_type == 0) {
@@ -117,6 +125,7 @@ std::optional<Raw> TakeField(std::string_view& bytes) {
   }
   std::optional<std::uint64_t> length = fixed;
   if (wire_type == 2) length = TakeVarint(bytes);
+  // A length beyond the end is refused before anything is read by it.
   if (!length || *length > bytes.size() || (wire_type != 2 && fixed == 0)) return std::nullopt;
   raw.bytes = bytes.substr(0, *length);
   bytes.remove_prefix(*length);
@@ -134,6 +143,7 @@ Status PutEntry(Json& object, const Field& field, std::string_view type, std::st
 Status PutField(Json& object, const Field& field, const Raw& raw) {
   switch (field.shape) {
     case Shape::kText:
+      // Go writes strings that are not set as empty ones; in JSON they are left out.
       if (!raw.bytes.empty()) object[field.name] = raw.bytes;
       return OkStatus();
     case Shape::kTexts:
@@ -161,6 +171,7 @@ Status PutField(Json& object, const Field& field, const Raw& raw) {
   GALEN_UNREACHABLE();
 }
 
+// Recursion is as deep as the table's types are, three levels, however the bytes are nested.
 StatusOr<Json> DecodeMessage(std::string_view message, std::string_view bytes) {
   Json object = Json::MakeObject({});
   while (!bytes.empty()) {
@@ -185,7 +196,8 @@ StatusOr<Json> DecodeKubernetesProtobuf(std::string_view bytes) {
   if (!IsKnown(kind)) {
     return InvalidArgument("objects of kind {} are not understood as protobuf; send JSON", kind);
   }
-  const std::string raw = DecodeBase64(envelope["raw"].AsString()).value_or("");
+  // PutField made base64 of the bytes, as for any other; here they are wanted as they are.
+  ASSIGN_OR_RETURN(const std::string raw, DecodeBase64(envelope["raw"].AsString()));
   ASSIGN_OR_RETURN(Json object, DecodeMessage(kind, raw));
   object["apiVersion"] = envelope["type"]["apiVersion"];
   object["kind"] = kind;

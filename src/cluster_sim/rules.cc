@@ -1,7 +1,7 @@
 // Tested by tests/contract.
 #include "cluster_sim/rules.h"
 
-#include "cluster_sim/base64.h"
+#include "base/base64.h"
 #include "cluster_sim/claim_rules.h"
 #include "cluster_sim/custom_definition.h"
 #include "cluster_sim/pod_rules.h"
@@ -12,6 +12,7 @@ namespace {
 bool Is(const Kind& kind, const kube::Resource& resource) { return kind.resource == resource; }
 
 void PrepareNamespace(Json& ns) {
+  // Upstream gives every namespace its finalizer and a label with its name, to select by.
   ns["spec"]["finalizers"] = Json::MakeArray({"kubernetes"});
   ns["status"]["phase"] = "Active";
   ns["metadata"]["labels"]["kubernetes.io/metadata.name"] = ns["metadata"]["name"];

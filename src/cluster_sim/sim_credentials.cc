@@ -6,14 +6,16 @@
 #include <set>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/yaml.h"
-#include "cluster_sim/base64.h"
 
 namespace galen::cluster_sim {
 namespace {
 
+// 192 bits: beyond guessing. Written out, a token has twice as many characters.
 constexpr std::size_t kTokenBytes = 24;
 constexpr unsigned kSecretMode = 0600;
+// A file that is no token file at all would otherwise fill the screen.
 constexpr std::size_t kFaultsToldMax = 10;
 
 constexpr const char* kCertificateFile = "/ca.crt";
@@ -86,6 +88,7 @@ StatusOr<SimCredentials> LoadOrMakeCredentials(FileSystem& files, const std::str
                                                WallTime now) {
   if (!directory.empty()) {
     StatusOr<SimCredentials> kept = Load(files, directory);
+    // A part that is missing means that the making was cut short: nobody was given these yet.
     if (kept.status().code() != Code::kNotFound) {
       if (kept.ok()) return kept;
       return Annotate(kept.status(), "credentials kept in {}", directory);

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "base/fake_file_system.h"
 #include "base/yaml.h"
-#include "cluster_sim/base64.h"
 
 namespace galen::cluster_sim {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kube/base64.h"
+#include "base/base64.h"
 
 namespace galen::kube {
 namespace {

@@ -1,7 +1,7 @@
 #include "kube/exec_credential.h"
 
+#include "base/base64.h"
 #include "base/json.h"
-#include "kube/base64.h"
 
 namespace galen::kube {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/yaml.h"
-#include "kube/base64.h"
 #include "kube/config.h"
 #include "kube/proxy.h"
 #include "kube/url.h"

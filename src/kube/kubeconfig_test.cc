@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "base/fake_file_system.h"
-#include "kube/base64.h"
 #include "kube/config.h"
 
 namespace galen::kube {

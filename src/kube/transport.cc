@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "base/backoff.h"
+#include "base/base64.h"
 #include "base/check.h"
+#include "base/percent.h"
 #include "base/version.h"
 #include "kube/authenticator.h"
-#include "kube/base64.h"
 #include "kube/inflater.h"
 #include "kube/url.h"
 

@@ -49,13 +49,6 @@ Status ParseHostAndPort(std::string_view text, Url& url) {
   return OkStatus();
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 }  // namespace
 
 StatusOr<Url> ParseUrl(std::string_view text) {
@@ -94,21 +87,6 @@ std::string ToString(const Url& url) {
 
 std::string DialTarget(const Url& url) {
   return fmt::format("tcp:{}:{}", Bracketed(url.host), url.port);
-}
-
-std::string PercentDecode(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
-    if (low < 0) {
-      out += text[i];
-      continue;
-    }
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return out;
 }
 
 }  // namespace galen::kube

@@ -29,7 +29,4 @@ std::string Authority(const Url& url);
 // "tcp:127.0.0.1:6443", as net dials it.
 std::string DialTarget(const Url& url);
 
-// "%41" → "A"; a "%" that starts nothing stays.
-std::string PercentDecode(std::string_view text);
-
 }  // namespace galen::kube

@@ -24,7 +24,7 @@ TEST(Url, ReadsAProxyWithUserAndPassword) {
   const StatusOr<Url> url = ParseUrl("http://us%40er:p%3Aw@proxy:3128");
   ASSERT_TRUE(url.ok());
   EXPECT_EQ(url->host, "proxy");
-  EXPECT_EQ(PercentDecode(url->user_info), "us@er:p:w");
+  EXPECT_EQ(url->user_info, "us%40er:p%3Aw");
 }
 
 TEST(Url, RefusesWhatCannotBeDialled) {
@@ -43,12 +43,6 @@ TEST(Url, IsWrittenForPeopleAndForDialling) {
   EXPECT_EQ(Authority(url), "[::1]:6443");
   EXPECT_EQ(Authority(*ParseUrl("https://a:443")), "a");
   EXPECT_EQ(Authority(*ParseUrl("http://a:443")), "a:443");
-}
-
-TEST(PercentDecode, LeavesAloneWhatIsNoEscape) {
-  EXPECT_EQ(PercentDecode("100%"), "100%");
-  EXPECT_EQ(PercentDecode("%zz%4"), "%zz%4");
-  EXPECT_EQ(PercentDecode("%41%"), "A%");
 }
 
 }  // namespace

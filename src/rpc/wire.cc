@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/percent.h"
 #include "base/text.h"
 
 namespace galen::rpc {
@@ -22,6 +23,7 @@ struct Unit {
   char letter;
   std::int64_t nanoseconds;
 };
+// From the finest to the coarsest, so that the first that fits loses least.
 constexpr std::array<Unit, 6> kUnits = {{{'n', 1},
                                          {'u', 1'000},
                                          {'m', 1'000'000},
@@ -30,19 +32,11 @@ constexpr std::array<Unit, 6> kUnits = {{{'n', 1},
                                          {'H', 3'600'000'000'000}}};
 
 template <typename T>
-std::optional<T> ParseNumber(std::string_view text, int base = 10) {
+std::optional<T> ParseNumber(std::string_view text) {
   T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
   return value;
-}
-
-// The byte at the front of "%XX…", or nullopt when that is not what stands there.
-std::optional<char> DecodeByte(std::string_view text) {
-  if (text.size() < 3 || text[0] != '%') return std::nullopt;
-  const auto byte = ParseNumber<std::uint8_t>(text.substr(1, 2), 16);
-  if (!byte) return std::nullopt;
-  return static_cast<char>(*byte);
 }
 
 Code CodeFromWire(std::string_view text) {
@@ -54,6 +48,7 @@ Code CodeFromWire(std::string_view text) {
 }
 
 Code CodeFromHttp(int http_status) {
+  // http-grpc-status-mapping.md; 400 is Internal because a request of ours must not be malformed.
   switch (http_status) {
     case 400:
       return Code::kInternal;
@@ -116,16 +111,6 @@ std::string PercentEncode(std::string_view text) {
   return out;
 }
 
-std::string PercentDecode(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = DecodeByte(text.substr(i));
-    out += byte ? *byte : text[i];
-    if (byte) i += 2;
-  }
-  return ToValidUtf8(out);
-}
-
 net::Headers StatusHeaders(const Status& status) {
   net::Headers out = {{"grpc-status", std::to_string(static_cast<int>(status.code()))}};
   if (!status.message().empty()) {
@@ -137,9 +122,10 @@ net::Headers StatusHeaders(const Status& status) {
 std::optional<Status> StatusFromHeaders(const net::Headers& headers) {
   const auto code = net::FindHeader(headers, "grpc-status");
   if (!code) return std::nullopt;
+  // The message of a success is of no use, and Status has no place for it.
   if (*code == "0") return OkStatus();
   const auto message = net::FindHeader(headers, "grpc-message");
-  return Status(CodeFromWire(*code), message ? PercentDecode(*message) : "");
+  return Status(CodeFromWire(*code), message ? ToValidUtf8(PercentDecode(*message)) : "");
 }
 
 Status StatusFromHttp(int http_status) {

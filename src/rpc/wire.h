@@ -1,4 +1,5 @@
-// What gRPC writes into HTTP headers: timeouts, codes and percent-encoded texts. Pure functions.
+// What gRPC writes into HTTP headers (PROTOCOL-HTTP2.md): timeouts, codes and percent-encoded
+// texts. Pure functions; what comes from a peer is never an error here, only less informative.
 #pragma once
 
 #include <optional>
@@ -16,19 +17,20 @@ inline constexpr std::string_view kContentType = "application/grpc";
 // "application/grpc", "application/grpc+proto", either with parameters. Case does not matter.
 bool IsGrpcContentType(std::string_view value);
 
-// A grpc-timeout of at most eight digits and a unit: "1500m". Rounded up, never to nothing.
+// A grpc-timeout of at most eight digits and a unit: "1500m". In the finest unit that fits. Rounded
+// up, never to nothing: a negative or zero timeout is one nanosecond.
 std::string FormatTimeout(Duration timeout);
-// nullopt when it is malformed; such a header is ignored.
+// nullopt when it is malformed; such a header is ignored. What no Duration holds is
+// Duration::max().
 std::optional<Duration> ParseTimeout(std::string_view text);
 
 // Everything but printable ASCII, and the percent sign, as %XX.
 std::string PercentEncode(std::string_view text);
-// Broken sequences stay as they are; the outcome is valid UTF-8.
-std::string PercentDecode(std::string_view text);
 
 // grpc-status and grpc-message.
 net::Headers StatusHeaders(const Status& status);
-// The status in trailers (or in the headers of an answer that has nothing else), or nullopt.
+// The status in trailers (or in the headers of an answer that has nothing else), or nullopt. Its
+// message is valid UTF-8, and broken escapes stay in it as they are.
 std::optional<Status> StatusFromHeaders(const net::Headers& headers);
 // What an answer without a grpc-status means, by its HTTP status.
 Status StatusFromHttp(int http_status);

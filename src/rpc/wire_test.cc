@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/percent.h"
+
 namespace galen::rpc {
 namespace {
 
@@ -60,11 +62,13 @@ TEST(Wire, EveryTextSurvivesEncoding) {
   EXPECT_EQ(PercentDecode(PercentEncode(text)), text);
 }
 
-TEST(Wire, BrokenEncodingIsKeptAsItIs) {
-  EXPECT_EQ(PercentDecode("50% of %zz and %4"), "50% of %zz and %4");
-  EXPECT_EQ(PercentDecode("%"), "%");
-  EXPECT_EQ(PercentDecode("%c2%B0"), "°");
-  EXPECT_EQ(PercentDecode("%FF!"), "\xEF\xBF\xBD!");  // no UTF-8
+TEST(Wire, BrokenMessagesAreKeptAsTheyAreAndMadeUtf8) {
+  const auto message = [](const std::string& encoded) {
+    return StatusFromHeaders({{"grpc-status", "5"}, {"grpc-message", encoded}})->message();
+  };
+  EXPECT_EQ(message("50% of %zz and %4"), "50% of %zz and %4");
+  EXPECT_EQ(message("%c2%B0"), "°");
+  EXPECT_EQ(message("%FF!"), "\xEF\xBF\xBD!");
 }
 
 TEST(Wire, StatusTravelsInHeaders) {

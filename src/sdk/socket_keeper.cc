@@ -2,12 +2,17 @@
 
 #include <utility>
 
+#include "base/path.h"
+
 namespace galen::sdk {
 namespace {
 
+// While a kubelet is installed anew its directories come and go for a few seconds.
 constexpr BackoffPolicy kListenAgain{.first = std::chrono::milliseconds(200),
                                      .most = std::chrono::seconds(10)};
+// Only where directories cannot be watched.
 constexpr Duration kLookPeriod = std::chrono::seconds(10);
+// Each new file makes the kubelet ask again; its own backoff goes up to two minutes as well.
 constexpr BackoffPolicy kRemake{.first = std::chrono::seconds(2), .most = std::chrono::minutes(2)};
 
 }  // namespace
@@ -15,7 +20,7 @@ constexpr BackoffPolicy kRemake{.first = std::chrono::seconds(2), .most = std::c
 SocketKeeper::SocketKeeper(Parts parts, std::string path, net::HttpHandler& handler)
     : parts_(parts),
       path_(std::move(path)),
-      directory_(path_.substr(0, path_.find_last_of('/'))),
+      directory_(ParentOf(path_)),
       handler_(handler),
       backoff_(kListenAgain),
       remake_backoff_(kRemake) {}
@@ -74,6 +79,7 @@ Status SocketKeeper::Listen() {
   RETURN_IF_ERROR(parts_.files.MakeDirectories(directory_));
   StatusOr<std::unique_ptr<ListeningSocket>> fresh = parts_.sockets.Listen(path_, handler_);
   if (!fresh.ok()) return Annotate(fresh.status(), "listen on {}", path_);
+  // The old one goes only now, and leaves the new file alone, since it is not its own.
   socket_ = std::move(*fresh);
   backoff_.Reset();
   told_trouble_.clear();
@@ -81,6 +87,8 @@ Status SocketKeeper::Listen() {
 }
 
 void SocketKeeper::Look() {
+  // Every notice ends here, also of files that are none of ours: looking is cheap, and what it
+  // finds decides.
   if (stopped_ || waiting_ || (socket_ && socket_->InPlace())) return;
   parts_.log.Info("socket is gone; making it again", {{"path", path_}});
   const Status status = Listen();

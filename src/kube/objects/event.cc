@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/fnv1a.h"
 #include "base/text.h"
 #include "kube/patch.h"
 
@@ -13,14 +14,12 @@ namespace {
 // An object's name is a DNS subdomain of at most 253 characters; ".", and 16 digits of hash.
 constexpr std::size_t kNamePrefixMax = 253 - 17;
 
-// FNV-1a, with a separator so that ("ab","c") and ("a","bc") differ. Names must stay the same over
-// restarts and versions, which std::hash does not promise.
+// With a separator so that ("ab","c") and ("a","bc") differ. Names must stay the same over
+// restarts and versions.
 std::uint64_t Hash(std::initializer_list<std::string_view> parts) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  const auto mix = [&](unsigned char c) { hash = (hash ^ c) * 0x100000001b3; };
+  std::uint64_t hash = kFnv1aStart;
   for (const std::string_view part : parts) {
-    for (const char c : part) mix(static_cast<unsigned char>(c));
-    mix(0);
+    hash = Fnv1a(std::string_view("\0", 1), Fnv1a(part, hash));
   }
   return hash;
 }

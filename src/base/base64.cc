@@ -1,14 +1,30 @@
-#include "kube/base64.h"
+#include "base/base64.h"
 
 #include <cstdint>
 
-namespace galen::kube {
+namespace galen {
 namespace {
 
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kUrlAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// One character more than there are bytes in the last group.
+std::string EncodeUnpadded(std::string_view alphabet, std::string_view bytes) {
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::string_view group = bytes.substr(i, 3);
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      bits = bits << 8 | (k < group.size() ? static_cast<unsigned char>(group[k]) : 0u);
+    }
+    for (std::size_t k = 0; k <= group.size(); ++k) out += alphabet[bits >> (18 - 6 * k) & 63];
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -39,18 +55,11 @@ StatusOr<std::string> DecodeBase64(std::string_view text) {
 }
 
 std::string EncodeBase64(std::string_view bytes) {
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::string_view group = bytes.substr(i, 3);
-    std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      bits = bits << 8 | (k < group.size() ? static_cast<unsigned char>(group[k]) : 0u);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      out += k <= group.size() ? kAlphabet[bits >> (18 - 6 * k) & 63] : '=';
-    }
-  }
+  std::string out = EncodeUnpadded(kAlphabet, bytes);
+  out.append((4 - out.size() % 4) % 4, '=');
   return out;
 }
 
-}  // namespace galen::kube
+std::string EncodeBase64Url(std::string_view bytes) { return EncodeUnpadded(kUrlAlphabet, bytes); }
+
+}  // namespace galen

@@ -1,8 +1,8 @@
-#include "kube/base64.h"
+#include "base/base64.h"
 
 #include <gtest/gtest.h>
 
-namespace galen::kube {
+namespace galen {
 namespace {
 
 constexpr std::pair<const char*, const char*> kRfcVectors[] = {{"", ""},
@@ -34,5 +34,11 @@ TEST(Base64, RefusesWhatItIsNot) {
   }
 }
 
+TEST(Base64, ForUrlsAndFileNamesHasNeitherSlashNorPadding) {
+  EXPECT_EQ(EncodeBase64("\xfb\xff\xfe?"), "+//+Pw==");
+  EXPECT_EQ(EncodeBase64Url("\xfb\xff\xfe?"), "-__-Pw");
+  EXPECT_EQ(EncodeBase64Url(""), "");
+}
+
 }  // namespace
-}  // namespace galen::kube
+}  // namespace galen
