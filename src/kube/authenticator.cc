@@ -34,6 +34,7 @@ Authenticator::Authenticator(Loop& loop, Log& log, FileSystem& files, ExecRunner
 bool Authenticator::ready() const {
   if (config_.credentials.exec) {
     if (!given_) return false;
+    if (loop_.Now() - given_at_ < kUseAtLeast) return true;
     return !given_->expires || loop_.WallNow() + kExpirySkew < *given_->expires;
   }
   if (config_.credentials.token_file.empty()) return true;
@@ -81,11 +82,20 @@ Status Authenticator::TakePluginsAnswer(const StatusOr<std::string>& output) {
                            credential.status().message(), hint);
   }
   given_ = std::move(credential).value();
+  given_at_ = loop_.Now();
+  const bool expired = given_->expires && *given_->expires <= loop_.WallNow();
+  if (expired && !std::exchange(told_of_expiry_, true)) {
+    log_.Warning(
+        "a credential plugin gave what has expired already; is this machine's clock right?",
+        {{"plugin", plugin.command.front()},
+         {"expired", FormatRfc3339(*given_->expires)},
+         {"now", FormatRfc3339(loop_.WallNow())}});
+  }
   authorization_ = Bearer(given_->token);
   return OkStatus();
 }
 
-StatusOr<ClientCertificate> Authenticator::Certificate() const {
+StatusOr<ClientCertificate> Authenticator::Certificate() {
   if (given_ && !given_->certificate_pem.empty()) {
     return ClientCertificate{given_->certificate_pem, given_->key_pem};
   }
@@ -94,22 +104,38 @@ StatusOr<ClientCertificate> Authenticator::Certificate() const {
   ASSIGN_OR_RETURN(certificate.certificate_pem,
                    TextOrFile(files_, mine.certificate_pem, mine.certificate_file));
   ASSIGN_OR_RETURN(certificate.key_pem, TextOrFile(files_, mine.key_pem, mine.key_file));
+  read_ = certificate;
   return certificate;
 }
 
 bool Authenticator::Outdated(const ClientCertificate& shown) const {
-  if (!given_ || given_->certificate_pem.empty()) return false;
-  return shown != ClientCertificate{given_->certificate_pem, given_->key_pem};
+  if (given_ && !given_->certificate_pem.empty()) {
+    return shown != ClientCertificate{given_->certificate_pem, given_->key_pem};
+  }
+  // A plugin that runs, or gave a token only, says nothing of the certificate.
+  return !config_.credentials.exec && read_ && shown != *read_;
 }
 
-bool Authenticator::Reject(const std::string& authorization) {
-  if (authorization != authorization_) return true;  // others were faster: there is a newer one
+bool Authenticator::Reject(const std::string& authorization, const ClientCertificate& shown) {
+  // Others were faster: there is a newer one.
+  if (authorization != authorization_ || Outdated(shown)) return true;
   if (config_.credentials.exec) {
     given_.reset();
     return true;
   }
-  if (config_.credentials.token_file.empty()) return false;
-  return ReadTokenFile().ok() && authorization != authorization_;
+  const bool token = !config_.credentials.token_file.empty() && ReadTokenFile().ok() &&
+                     authorization != authorization_;
+  return HasAnotherCertificate(shown) || token;
+}
+
+bool Authenticator::HasAnotherCertificate(const ClientCertificate& shown) {
+  const Credentials& mine = config_.credentials;
+  if (mine.certificate_file.empty() && mine.key_file.empty()) return false;
+  const StatusOr<ClientCertificate> fresh = Certificate();
+  if (fresh.ok()) return *fresh != shown;
+  log_.Warning("client certificate cannot be read, the last one stays",
+               {{"file", mine.certificate_file}, {"why", fresh.status().message()}});
+  return false;
 }
 
 }  // namespace galen::kube

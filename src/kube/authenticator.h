@@ -28,6 +28,9 @@ class Authenticator {
   static constexpr Duration kTokenFileAge = std::chrono::seconds(60);
   // What a plugin gave is not used in the last moments before its end: it must live through a call.
   static constexpr Duration kExpirySkew = std::chrono::seconds(10);
+  // But so long it is, whatever its end says: a plugin whose credentials are that short-lived, or a
+  // machine whose clock is ahead, must not make us run it without a pause. The server decides.
+  static constexpr Duration kUseAtLeast = std::chrono::seconds(10);
 
   // `config` is what Transport was made with; it and all else outlive this.
   Authenticator(Loop& loop, Log& log, FileSystem& files, ExecRunner& exec,
@@ -42,15 +45,19 @@ class Authenticator {
   // The value of the Authorization header, or "".
   const std::string& authorization() const { return authorization_; }
   // For the next connection; files are read now.
-  StatusOr<ClientCertificate> Certificate() const;
-  // Whether a connection that showed `shown` must give way to one with newer credentials.
+  StatusOr<ClientCertificate> Certificate();
+  // Whether a connection that showed `shown` must give way to one with newer credentials, of a
+  // plugin or of files that have been read again since.
   bool Outdated(const ClientCertificate& shown) const;
 
-  // The server answered 401 to a call that showed `authorization`: whether to try once more.
-  bool Reject(const std::string& authorization);
+  // The server answered 401 to a call that showed `authorization`, on a connection that showed
+  // `shown`: whether to try once more. Files are read again, for they may have rotated; the server
+  // looks at a certificate's end at each request, not only when the connection begins.
+  bool Reject(const std::string& authorization, const ClientCertificate& shown);
 
  private:
   Status ReadTokenFile();
+  bool HasAnotherCertificate(const ClientCertificate& shown);
   void RunPlugin(std::function<void(const Status&)> done);
   Status TakePluginsAnswer(const StatusOr<std::string>& output);
 
@@ -61,7 +68,10 @@ class Authenticator {
   const ClusterConfig& config_;
   std::string authorization_;
   std::optional<Time> token_read_at_;
-  std::optional<ExecCredential> given_;  // by the plugin
+  std::optional<ClientCertificate> read_;  // last, of the configuration or its files
+  std::optional<ExecCredential> given_;    // by the plugin
+  Time given_at_{};
+  bool told_of_expiry_ = false;
   // Dies with us, so that a plugin that ends late finds nobody.
   std::shared_ptr<Authenticator*> self_ = std::make_shared<Authenticator*>(this);
 };

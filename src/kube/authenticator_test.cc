@@ -52,7 +52,7 @@ TEST_F(AuthenticatorTest, ShowsAFixedTokenOrPassword) {
   config_.credentials.token = "t0ken\n";
   EXPECT_TRUE(Make().ready());
   EXPECT_EQ(authenticator_->authorization(), "Bearer t0ken");
-  EXPECT_FALSE(authenticator_->Reject("Bearer t0ken")) << "there is no other";
+  EXPECT_FALSE(authenticator_->Reject("Bearer t0ken", {})) << "there is no other";
 
   config_.credentials = {.username = "me", .password = "pw"};
   EXPECT_EQ(Make().authorization(), "Basic bWU6cHc=");
@@ -91,11 +91,11 @@ TEST_F(AuthenticatorTest, ARefusedTokenIsTriedAgainOnlyWhenTheFileHasAnother) {
   config_.credentials.token_file = "/t/token";
   Make();
   Prepared();
-  EXPECT_FALSE(authenticator_->Reject("Bearer one"));
+  EXPECT_FALSE(authenticator_->Reject("Bearer one", {}));
   Put("/t/token", "two");
-  EXPECT_TRUE(authenticator_->Reject("Bearer one"));
+  EXPECT_TRUE(authenticator_->Reject("Bearer one", {}));
   EXPECT_EQ(authenticator_->authorization(), "Bearer two");
-  EXPECT_TRUE(authenticator_->Reject("Bearer one")) << "a call that was under way meanwhile";
+  EXPECT_TRUE(authenticator_->Reject("Bearer one", {})) << "a call that was under way meanwhile";
 }
 
 TEST_F(AuthenticatorTest, KeepsWhatAPluginGaveUntilShortlyBeforeItsEnd) {
@@ -120,7 +120,7 @@ TEST_F(AuthenticatorTest, RunsThePluginAgainWhenTheServerRefusesWhatItGave) {
   Make();
   exec_.AnswerNext(Token("one"));
   Prepared();
-  EXPECT_TRUE(authenticator_->Reject("Bearer one"));
+  EXPECT_TRUE(authenticator_->Reject("Bearer one", {}));
   EXPECT_FALSE(authenticator_->ready());
 }
 
@@ -164,6 +164,38 @@ TEST_F(AuthenticatorTest, ReadsCertificateFilesForEachConnection) {
   EXPECT_EQ(authenticator_->Certificate()->certificate_pem, "cert 2");
   EXPECT_TRUE(files_.Remove("/c/key").ok());
   EXPECT_EQ(authenticator_->Certificate().status().code(), Code::kNotFound);
+}
+
+TEST_F(AuthenticatorTest, ARefusedCertificateIsTriedAgainOnlyWhenItsFilesHaveAnother) {
+  Put("/c/cert", "cert 1");
+  Put("/c/key", "key 1");
+  config_.credentials.certificate_file = "/c/cert";
+  config_.credentials.key_file = "/c/key";
+  const ClientCertificate shown = *Make().Certificate();
+  EXPECT_FALSE(authenticator_->Reject("", shown));
+  EXPECT_FALSE(authenticator_->Outdated(shown));
+  Put("/c/cert", "cert 2");
+  Put("/c/key", "key 2");
+  EXPECT_FALSE(authenticator_->Outdated(shown)) << "a connection that works is left alone";
+  EXPECT_TRUE(authenticator_->Reject("", shown));
+  EXPECT_TRUE(authenticator_->Outdated(shown));
+  EXPECT_TRUE(authenticator_->Reject("", shown)) << "a call that was under way meanwhile";
+  EXPECT_FALSE(authenticator_->Outdated(*authenticator_->Certificate()));
+  EXPECT_TRUE(files_.Remove("/c/key").ok());
+  EXPECT_FALSE(authenticator_->Reject("", {"cert 2", "key 2"})) << "it cannot be read just now";
+}
+
+TEST_F(AuthenticatorTest, UsesWhatAPluginGaveForAWhileWhateverItsEndSays) {
+  UsePlugin();
+  Make();
+  const std::string past = FormatRfc3339(loop_.WallNow() - 1h);  // or our clock is ahead
+  for (int i = 1; i <= 3; ++i) {
+    exec_.AnswerNext(Token(std::to_string(i), R"(,"expirationTimestamp":")" + past + "\""));
+    EXPECT_EQ(Prepared(), "Bearer " + std::to_string(i));
+    EXPECT_TRUE(authenticator_->ready());
+    loop_.Advance(Authenticator::kUseAtLeast);
+    EXPECT_FALSE(authenticator_->ready());
+  }
 }
 
 TEST_F(AuthenticatorTest, ACertificateOfAPluginOutdatesConnectionsWithAnother) {

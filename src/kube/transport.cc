@@ -178,7 +178,7 @@ void Transport::Impl::Call::End(const Status& status, const net::Headers& traile
 void Transport::Impl::Call::OnHead(int status, const net::Headers& headers) {
   link_->answered = true;
   impl_.backoff.Reset();
-  if (status == 401 && !tried_again_ && impl_.authenticator.Reject(authorization_)) {
+  if (status == 401 && !tried_again_ && impl_.authenticator.Reject(authorization_, link_->shown)) {
     tried_again_ = again_ = true;
     later_ = impl_.loop.After(Duration::zero(), [this] {
       again_ = false;

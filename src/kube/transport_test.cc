@@ -298,6 +298,46 @@ TEST_F(TransportTest, TriesOnceMoreWithNewCredentialsAfterA401) {
   EXPECT_EQ(SentHeader(1, "authorization"), "Bearer two");
 }
 
+TEST_F(TransportTest, ShowsARotatedCertificateAfterA401) {
+  Put("/pki/cert", "cert 1");
+  Put("/pki/key", "key 1");
+  config_.credentials.certificate_file = "/pki/cert";
+  config_.credentials.key_file = "/pki/key";
+  answers_.AnswerNext({.body = "welcome"});
+  answers_.AnswerNext({.status = 401, .body = "expired"});
+  answers_.AnswerNext({.body = "welcome again"});
+  answers_.AnswerNext({.status = 401, .body = "no"});
+  Create();
+  const auto first = Ask();
+  loop_.Advance(10ms);
+  Put("/pki/cert", "cert 2");
+  const auto second = Ask();
+  loop_.Advance(20ms);
+  EXPECT_EQ(second->text, "200 welcome again.");
+  ASSERT_EQ(dialer_.dials.size(), 2u);
+  EXPECT_EQ(dialer_.dials[1].tls->certificate_pem, "cert 2");
+  const auto third = Ask();
+  loop_.Advance(20ms);
+  EXPECT_EQ(third->text, "401 no.") << "the files hold nothing newer";
+  EXPECT_EQ(dialer_.dials.size(), 2u);
+}
+
+TEST_F(TransportTest, RunsAPluginWhoseAnswersHaveExpiredOnceForManyCalls) {
+  UsePlugin();
+  const std::string past = FormatRfc3339(loop_.WallNow() - 1h);
+  const std::string expired =
+      Token("one\",\"expirationTimestamp\":\"" + past);  // closes the quotes of the token
+  for (int i = 0; i < 5; ++i) exec_.AnswerNext(expired);
+  answers_.AnswerNext({.body = "a"});
+  answers_.AnswerNext({.body = "b"});
+  Create();
+  const auto a = Ask(), b = Ask();
+  loop_.Advance(1s);
+  EXPECT_EQ(a->text, "200 a.");
+  EXPECT_EQ(b->text, "200 b.");
+  EXPECT_EQ(exec_.plugins().size(), 1u);
+}
+
 TEST_F(TransportTest, PassesASecond401On) {
   UsePlugin();
   exec_.AnswerNext(Token("one"));
