@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "kube/objects/meta.h"
 
 namespace galen::kube {
@@ -154,6 +155,32 @@ Json EncodeStatus(const NodeDeviceHealth& health) {
   return status;
 }
 
+void Cut(std::string& text, std::size_t bytes_max) {
+  if (text.size() > bytes_max) text = CutText(text, bytes_max);
+}
+
+// The names stay whole: two that are cut could become one.
+void CutTexts(NodeDevice& device) {
+  Cause& cause = device.cause;
+  for (std::string* fact : {&device.identity.serial, &device.identity.model, &cause.code,
+                            &cause.value, &cause.threshold}) {
+    Cut(*fact, kDeviceFactBytesMax);
+  }
+  Cut(cause.message, kCauseMessageBytesMax);
+  Cut(cause.unit, kUnitBytesMax);
+}
+
+// The server refuses an object with two rows of one name.
+void BoundDrivers(std::vector<NodeDriver>& drivers) {
+  std::ranges::sort(drivers, [](const NodeDriver& a, const NodeDriver& b) {
+    return std::tie(a.name, b.connected_since, a.endpoint) <
+           std::tie(b.name, a.connected_since, b.endpoint);
+  });
+  const auto [first, last] = std::ranges::unique(drivers, {}, &NodeDriver::name);
+  drivers.erase(first, last);
+  if (drivers.size() > kNodeDriversMax) drivers.resize(kNodeDriversMax);
+}
+
 }  // namespace
 
 HealthSummary Summarize(const std::vector<NodeDevice>& devices) {
@@ -182,14 +209,19 @@ void SortAndBound(NodeDeviceHealth& health) {
   std::ranges::sort(health.devices, [](const NodeDevice& a, const NodeDevice& b) {
     return std::tie(b.state, a.identity.id) < std::tie(a.state, b.identity.id);
   });
-  std::ranges::sort(health.drivers, {}, [](const NodeDriver& driver) {
-    return std::tie(driver.name, driver.endpoint);
-  });
   if (health.devices.size() > kNodeDevicesMax) health.devices.resize(kNodeDevicesMax);
-  if (health.drivers.size() > kNodeDriversMax) health.drivers.resize(kNodeDriversMax);
+  std::size_t uses_left = kNodeUsesMax;
   for (NodeDevice& device : health.devices) {
     std::ranges::sort(device.used_by);
-    if (device.used_by.size() > kDeviceUsesMax) device.used_by.resize(kDeviceUsesMax);
+    const std::size_t uses = std::min({device.used_by.size(), kDeviceUsesMax, uses_left});
+    device.used_by.resize(uses);
+    uses_left -= uses;
+    CutTexts(device);
+  }
+  BoundDrivers(health.drivers);
+  if (health.conditions.size() > kNodeConditionsMax) health.conditions.resize(kNodeConditionsMax);
+  for (Condition& condition : health.conditions) {
+    Cut(condition.message, kConditionMessageBytesMax);
   }
 }
 

@@ -80,14 +80,22 @@ struct NodeDeviceHealth {
   bool operator==(const NodeDeviceHealth&) const = default;
 };
 
-// Bounds of the object; etcd takes 1.5 MiB, and this stays well below.
+// Bounds of the object, those of its schema and one more: with names as long as Kubernetes takes
+// them, and with what the API server notes for server-side apply, it stays below the 1.5 MiB that
+// etcd takes.
 inline constexpr std::size_t kNodeDevicesMax = 256;
 inline constexpr std::size_t kDeviceUsesMax = 16;
+inline constexpr std::size_t kNodeUsesMax = 1024;  // of all devices; the worst have theirs first
 inline constexpr std::size_t kNodeDriversMax = 32;
+inline constexpr std::size_t kNodeConditionsMax = 16;
+inline constexpr std::size_t kConditionMessageBytesMax = 1024;
+inline constexpr std::size_t kDeviceFactBytesMax = 64;  // serial, model, code, value, threshold
+inline constexpr std::size_t kUnitBytesMax = 16;
 
 HealthSummary Summarize(const std::vector<NodeDevice>& devices);
 
-// Worst first, then by name, and cut to the bounds above.
+// Worst first, then by name, and cut to the bounds above. A driver that is there twice, as during a
+// rolling update, has one row: of the instance that connected last.
 void SortAndBound(NodeDeviceHealth& health);
 
 // Whether writing `after` would tell a reader of `before` anything: when a driver last reported

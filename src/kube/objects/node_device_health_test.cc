@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "base/posix_file_system.h"
 #include "base/yaml.h"
@@ -117,6 +119,86 @@ TEST(NodeDeviceHealth, ListsTheWorstFirstAndCutsTheRest) {
   EXPECT_EQ(health.devices[3].identity.id.device, "gpu-000");
 }
 
+TEST(NodeDeviceHealth, HasOneRowForADriverThatIsThereTwice) {
+  NodeDeviceHealth health;
+  health.drivers = {{"gpu.example.com", "/a.sock", "", "v1", At("2026-11-21T14:00:02Z"), {}},
+                    {"gpu.example.com", "/b.sock", "", "v1", At("2026-11-21T14:00:05Z"), {}},
+                    {"gpu.example.com", "/c.sock", "", "v1", {}, {}},
+                    {"a.example.com", "/d.sock", "", "none", {}, {}}};
+  SortAndBound(health);
+  ASSERT_EQ(health.drivers.size(), 2u);
+  EXPECT_EQ(health.drivers[0].name, "a.example.com");
+  EXPECT_EQ(health.drivers[1].endpoint, "/b.sock");
+}
+
+// The object with every list and text past its bound, and quotes, which JSON doubles.
+NodeDeviceHealth Largest() {
+  const auto name = [](std::size_t size, int i) { return fmt::format("{:0>{}}", i, size); };
+  const std::string quotes(5000, '"');
+  NodeDeviceHealth health = Full();
+  health.node = name(253, 0);
+  health.conditions.assign(100, {name(316, 0), "Unknown", name(64, 0), quotes, health.agent_since});
+  health.devices.clear();
+  health.drivers.clear();
+  for (int i = 0; i < 1000; ++i) {
+    NodeDevice device = Full().devices[0];
+    device.identity = {{name(63, 1), name(253, 1), name(63, i)}, quotes, quotes};
+    device.cause = {"XidGpuLost" + quotes, quotes, quotes, quotes, quotes, FaultOwner::kPlatform};
+    device.deadline_seconds = 86400;
+    for (int k = 0; k < 100; ++k) {
+      device.used_by.push_back({{name(63, k), name(253, k)}, name(63, k), name(253, k)});
+    }
+    health.devices.push_back(device);
+    health.drivers.push_back({name(63, i), "/" + name(107, i), "v1", "v1alpha1", health.agent_since,
+                              health.agent_since});
+  }
+  return health;
+}
+
+// metadata.managedFields of one writer (fieldsV1), as server-side apply keeps them beside the
+// object: one path for each field, an item of a list-map by its keys.
+Json FieldsOf(const Json& value, const std::string& field) {
+  static const std::map<std::string, std::vector<std::string>> kKeys = {
+      {"devices", {"driver", "pool", "device"}}, {"drivers", {"name"}}, {"conditions", {"type"}}};
+  Json fields = Json::MakeObject({});
+  if (value.is_object()) {
+    for (const auto& [name, member] : value.members()) fields["f:" + name] = FieldsOf(member, name);
+  }
+  const auto keys = kKeys.find(field);
+  if (keys == kKeys.end()) return fields;  // other lists belong to one writer as a whole
+  for (const Json& item : value.items()) {
+    Json key = Json::MakeObject({});
+    for (const std::string& name : keys->second) key[name] = item[name];
+    Json& path = fields["k:" + key.Dump()] = FieldsOf(item, "");
+    path["."] = Json::MakeObject({});
+  }
+  return fields;
+}
+
+// At its bounds it must still be written, or a large node would say nothing at all, for ever.
+TEST(NodeDeviceHealth, FitsIntoEtcdAtItsBounds) {
+  NodeDeviceHealth health = Largest();
+  SortAndBound(health);
+  const Json object = EncodeNodeDeviceHealth(health);
+  const std::size_t bytes =
+      object.Dump().size() + FieldsOf(object["status"], "status").Dump().size();
+  EXPECT_LT(bytes, std::size_t{1536} * 1024);
+  EXPECT_GT(bytes, std::size_t{1024} * 1024) << "there would be room for more";
+}
+
+TEST(NodeDeviceHealth, TheWorstDevicesKeepTheirUses) {
+  NodeDeviceHealth health = Largest();
+  health.devices.back().state = HealthState::kUnhealthy;
+  for (std::size_t i = 0; i + 1 < health.devices.size(); ++i) {
+    health.devices[i].state = HealthState::kHealthy;
+  }
+  const DeviceId worst = health.devices.back().identity.id;
+  SortAndBound(health);
+  EXPECT_EQ(health.devices[0].identity.id, worst);
+  EXPECT_EQ(health.devices[0].used_by.size(), kDeviceUsesMax);
+  EXPECT_EQ(health.devices[kNodeDevicesMax - 1].used_by.size(), 0u);
+}
+
 TEST(NodeDeviceHealth, AReportWithoutNewsSaysTheSame) {
   const NodeDeviceHealth before = Full();
   NodeDeviceHealth after = before;
@@ -147,7 +229,11 @@ std::string Mismatch(const Json& schema, const Json& value, const std::string& p
     if (!value.is_string()) return path + " is no string";
     const Json::Array& allowed = schema["enum"].items();
     const bool listed = std::ranges::find(allowed, value) != allowed.end();
-    return allowed.empty() || listed ? "" : path + " is none of the enum";
+    if (!allowed.empty() && !listed) return path + " is none of the enum";
+    const bool long_text =
+        schema.Has("maxLength") &&
+        value.AsString().size() > static_cast<std::size_t>(schema["maxLength"].AsInt());
+    return long_text ? path + " is too long" : "";
   }
   if (type == "integer") return value.is_int() ? "" : path + " is no integer";
   if (type == "array") {
@@ -192,6 +278,12 @@ TEST(NodeDeviceHealthCrd, ItsSchemaTakesWhatWeWriteAndWouldPruneNothing) {
   EXPECT_EQ(Mismatch(Schema(), EncodeNodeDeviceHealth(large), ""), ".status.devices is too long");
   SortAndBound(large);
   EXPECT_EQ(Mismatch(Schema(), EncodeNodeDeviceHealth(large), ""), "");
+}
+
+TEST(NodeDeviceHealthCrd, ItsSchemaTakesTheLargestThatWeWrite) {
+  NodeDeviceHealth largest = Largest();
+  SortAndBound(largest);
+  EXPECT_EQ(Mismatch(Schema(), EncodeNodeDeviceHealth(largest), ""), "");
 }
 
 TEST(NodeDeviceHealthCrd, DevicesMergeByDriverPoolAndDevice) {
