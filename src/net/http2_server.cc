@@ -26,15 +26,19 @@ bool IsGrpc(const HttpRequest& request) {
 struct Http2Server::Stream {
   HttpRequest request;
   std::size_t head_bytes = 0;
-  bool request_done = false;  // whole, or refused: what still comes is dropped
+  // Whole, or refused: what still comes is dropped.
+  bool request_done = false;
   Exchange* exchange = nullptr;
 
+  // 0 until the handler has called Head.
   int status = 0;
   Headers headers;
   bool head_sent = false;
+  // What was written and has not left; front_sent bytes of the first have.
   std::deque<std::string> queue;
   std::size_t front_sent = 0;
   std::size_t queued = 0;
+  // The handler has called End; the stream itself may still be open.
   bool ended = false;
   Headers trailers;
 };
@@ -89,7 +93,8 @@ Http2Server::Http2Server(SessionContext context, std::unique_ptr<ByteStream> str
                {.side = Http2Session::Options::Side::kServer,
                 .lax_messages = lax_messages,
                 .streams_max = static_cast<std::uint32_t>(context_.limits.streams_max),
-                .head_bytes_max = static_cast<std::uint32_t>(context_.limits.head_bytes_max)},
+                .head_bytes_max = static_cast<std::uint32_t>(context_.limits.head_bytes_max),
+                .ping_after = context_.limits.ping_after},
                *this) {}
 
 Http2Server::~Http2Server() {
@@ -119,6 +124,7 @@ void Http2Server::OnHeader(std::int32_t id, std::string_view name, std::string_v
   } else if (name == ":path") {
     request.path = value;
   } else if (name == ":authority") {
+    // RFC 9113, section 8.3.1: the same thing in HTTP/1.1's words, so handlers know one name.
     request.headers.push_back({"host", std::string(value)});
   } else if (!name.starts_with(':')) {
     request.headers.push_back({std::string(name), std::string(value)});
@@ -132,6 +138,7 @@ void Http2Server::OnHeadersEnd(std::int32_t id, bool last) {
 void Http2Server::OnData(std::int32_t id, std::string_view bytes) {
   Stream* stream = Find(id);
   if (stream == nullptr || stream->request_done) return;
+  // A thousand uploads at once must not fill the memory; this one may be tried again.
   if (waiting_bytes_ + bytes.size() > context_.limits.waiting_bytes_max) {
     return session_.Reset(id, Http2Error::kEnhanceYourCalm);
   }
@@ -149,6 +156,7 @@ void Http2Server::OnDataEnd(std::int32_t id) { RequestComplete(id); }
 void Http2Server::RequestComplete(std::int32_t id) {
   Stream* stream = Find(id);
   if (stream == nullptr || stream->request_done) return;
+  // nghttp2 sees to it where its checks are on; lax_messages switches them off.
   if (stream->request.path.empty()) return Refuse(id, 400, "the request has no path");
   stream->request_done = true;
   waiting_bytes_ -= stream->request.body.size();
@@ -161,6 +169,7 @@ void Http2Server::Refuse(std::int32_t id, int status, std::string text) {
   stream.request_done = true;
   waiting_bytes_ -= stream.request.body.size();
   stream.request.body = std::string();
+  // gRPC callers read trailers alone: "trailers only", with 200, in its own terms.
   if (IsGrpc(stream.request)) {
     Head(id, 200,
          {{"content-type", "application/grpc"},
@@ -175,6 +184,7 @@ void Http2Server::Refuse(std::int32_t id, int status, std::string text) {
 }
 
 void Http2Server::OnStreamClosed(std::int32_t id, Http2Error) {
+  // Out of the map first: a message of ours may look the stream up.
   const auto node = streams_.extract(id);
   if (!node) return;
   const Stream& stream = node.mapped();
@@ -198,15 +208,18 @@ Http2Session::BodyPiece Http2Server::ReadBody(std::int32_t id, char* to, std::si
   }
   stream->queued -= count;
   if (stream->queued > 0) return {.bytes = count, .then = Then::kMore};
+  // Told later, by ExchangeNotices: we are in the middle of nghttp2's work.
   if (count > 0 && stream->exchange != nullptr) stream->exchange->Drained();
   if (!stream->ended) return {.bytes = count, .then = Then::kWait};
   if (stream->trailers.empty()) return {.bytes = count, .then = Then::kEnd};
+  // Now and not in EndAnswer: nghttp2 would send them before the rest of the body.
   session_.SubmitTrailers(id, stream->trailers);
   return {.bytes = count, .then = Then::kTrailers};
 }
 
 void Http2Server::OnTurn() {
   Liveness::Watch watch(liveness_);
+  // Out of the member: handlers may answer at once, which may add to it.
   for (const std::int32_t id : std::exchange(complete_, {})) {
     HandOver(id);
     if (!watch.alive()) return;
@@ -236,6 +249,7 @@ void Http2Server::Head(std::int32_t id, int status, Headers headers) {
   stream.status = status;
   stream.headers = std::move(headers);
   head_waits_.push_back(id);
+  // The head waits for the end of the turn, when it is known whether a body follows.
   session_.SettleSoon();
 }
 
@@ -256,6 +270,7 @@ void Http2Server::Write(std::int32_t id, std::string bytes) {
   if (bytes.empty()) return;
   stream.queued += bytes.size();
   stream.queue.push_back(std::move(bytes));
+  // Before that nghttp2 knows of no body that could go on.
   if (stream.head_sent) session_.ResumeBody(id);
 }
 
@@ -272,6 +287,7 @@ std::size_t Http2Server::Queued(std::int32_t id) { return Find(id)->queued; }
 void Http2Server::Release(std::int32_t id) {
   Stream& stream = *Find(id);
   stream.exchange = nullptr;
+  // The caller must not take half an answer for a whole one.
   if (!stream.ended) session_.Reset(id, Http2Error::kInternal);
 }
 

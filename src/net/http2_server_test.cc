@@ -15,6 +15,7 @@
 namespace galen::net {
 namespace {
 
+using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
 class Http2ServerTest : public ::testing::Test {
@@ -76,6 +77,26 @@ class Http2ServerTest : public ::testing::Test {
   Status ended_;
   std::unique_ptr<Http2Server> server_;
 };
+
+// A client that hangs keeps its place no longer than twice the limit; one that only rests stays.
+TEST_F(Http2ServerTest, ClientThatAnswersNoPingIsLetGo) {
+  StartWithBytes(false);
+  const Duration limit = SessionLimits{}.ping_after;
+  loop_.Advance(limit - 1ns);
+  EXPECT_TRUE(Answered(kPingFrame).empty());
+  loop_.Advance(1ns);
+  EXPECT_EQ(Answered(kPingFrame).size(), 1U);
+  EXPECT_NE(server_, nullptr);
+  loop_.Advance(limit);
+  EXPECT_EQ(server_, nullptr);
+  EXPECT_THAT(ended_.message(), HasSubstr("no answer to a PING"));
+}
+
+TEST_F(Http2ServerTest, ClientThatRestsAndLivesIsKept) {
+  StartWithClient();
+  loop_.Advance(24h);
+  EXPECT_NE(server_, nullptr);
+}
 
 const Headers kGet = {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {":authority", "h"}};
 const Headers kOldGrpcGo = {{":method", "POST"},

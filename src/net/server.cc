@@ -24,6 +24,7 @@ struct Server::Impl {
   Impl(IoLoop& loop_in, Log& log_in, ServerOptions options_in, HttpHandler& handler_in)
       : loop(loop_in), log(log_in), options(std::move(options_in)), handler(handler_in) {}
   ~Impl() {
+    // Before the descriptor goes, so that nobody finds a file without a listener.
     if (!unix_path.empty()) RemoveSocketFile(unix_path, listener);
   }
 
@@ -49,7 +50,8 @@ struct Server::Impl {
   UnixListener listener;  // of either kind; the file only of a unix socket
   FdWatch watch;
   Timer pause;
-  bool full = false;  // and it has been told
+  bool full = false;     // and it has been told
+  bool starved = false;  // of descriptors or memory, and it has been told
   std::uint64_t next_id = 0;
   std::map<std::uint64_t, std::unique_ptr<Accepted>> connections;
   std::function<void()> drained;
@@ -75,6 +77,7 @@ Status Server::Impl::Listen() {
 
 Status Server::Impl::ListenOnTcp(const Address& wanted) {
   const auto numeric = NumericSocketAddress(wanted.host, wanted.port);
+  // A name could mean several addresses, or change; where a server listens is not to be guessed.
   if (!numeric) {
     return InvalidArgument("cannot listen on {}: write the host as a number, as in 127.0.0.1",
                            options.address);
@@ -96,17 +99,21 @@ void Server::Impl::AcceptSome() {
     StatusOr<std::optional<Fd>> fd = AcceptNext(listener.fd.get());
     if (!fd.ok()) return PauseAccepting(fd.status());
     if (!fd->has_value()) return;
+    starved = false;
     Add(*std::move(*fd));
   }
 }
 
 void Server::Impl::PauseAccepting(const Status& why) {
-  log.Warning("accepting connections pauses", {{"address", address}, {"reason", ToString(why)}});
+  if (!std::exchange(starved, true)) {  // once, not ten times a second until there is room
+    log.Warning("accepting connections pauses", {{"address", address}, {"reason", ToString(why)}});
+  }
   watch.Cancel();
   pause = loop.After(kAcceptPause, [this] { WatchListener(); });
 }
 
 void Server::Impl::Add(Fd fd) {
+  // `fd` is closed on return.
   if (connections.size() >= options.connections_max) {
     if (!std::exchange(full, true)) {  // once, not for each client that tries
       log.Warning("connections are refused, too many are open",
@@ -115,6 +122,7 @@ void Server::Impl::Add(Fd fd) {
     return;
   }
   const std::uint64_t id = next_id++;
+  // Who may connect to a unix socket is known by its mode; the old gRPC clients are there only.
   const bool local = !unix_path.empty();
   SessionContext context{.loop = loop,
                          .handler = handler,
@@ -129,6 +137,7 @@ void Server::Impl::Add(Fd fd) {
 
 void Server::Impl::Ended(std::uint64_t id, const Status& why) {
   log.Debug("connection ended", {{"address", address}, {"reason", ToString(why)}});
+  // Dies at the end of this: we are called from inside it.
   const auto ended = connections.extract(id);
   full = false;
   if (connections.empty()) FinishDrain();
@@ -145,6 +154,7 @@ void Server::Impl::Drain(Duration deadline, std::function<void()> done) {
   drained = std::move(done);
   StopListening();
   for (auto& [id, connection] : connections) connection->Drain();
+  // Without connections still by a timer: `done` never runs inside Drain.
   const Duration wait = connections.empty() ? Duration::zero() : deadline;
   drain_deadline = loop.After(wait, [this] {
     connections.clear();

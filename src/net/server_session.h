@@ -20,6 +20,10 @@ struct SessionLimits {
   std::size_t streams_max = 1000;
   // How long a connection of HTTP/1.1 may take for a request, or say nothing between two.
   Duration request_timeout = std::chrono::seconds(60);
+  // A connection of HTTP/2 may rest as long as its client lives, and keeps one of the server's
+  // places: after this much silence it is asked by a PING, and ended after as much again without a
+  // word. Clients of ours ask twice as often.
+  Duration ping_after = std::chrono::seconds(60);
 };
 
 // Where a session's requests go, and who sends them.

@@ -3,11 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "base/fake_loop.h"
 #include "base/temporary_directory.h"
 #include "net/connection.h"
 #include "net/fd_stream.h"
@@ -93,6 +96,46 @@ TEST_F(ServerTest, ConnectionPastTheLimitIsClosedAndOthersLive) {
   runner_.RunUntil([&] { return !bytes.closed.ok(); });
   EXPECT_EQ(server->connections(), 1U);
   EXPECT_TRUE(first->usable());
+}
+
+// Time stands still until the test moves it, and a descriptor is ready when the test says so.
+class StandingIoLoop final : public IoLoop {
+ public:
+  Time Now() const override { return time.Now(); }
+  WallTime WallNow() const override { return time.WallNow(); }
+  void Post(Task task) override { time.Post(std::move(task)); }
+  [[nodiscard]] Timer At(Time when, Task task) override { return time.At(when, std::move(task)); }
+  [[nodiscard]] FdWatch WatchFd(int, Readiness, std::function<void(Readiness)> ready) override {
+    on_ready = std::move(ready);
+    return FdWatch();
+  }
+
+  FakeLoop time;
+  std::function<void(Readiness)> on_ready;  // of the last watch
+};
+
+TEST_F(ServerTest, SaysOnceThatDescriptorsAreOutAndAcceptsWhenThereAreSomeAgain) {
+  std::vector<std::string> lines;
+  Log log(
+      LogLevel::kWarning, [] { return WallTime(); },
+      [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  StandingIoLoop loop;
+  const auto server = *Server::Start(loop, log, {.address = address_}, handler_);
+  const Fd client = *StartConnect(*UnixSocketAddress(directory_.Path("s")));
+  const auto accept = [&] { std::function(loop.on_ready)({.readable = true}); };
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  for (int i = 0; i < 100; ++i) {
+    accept();
+    loop.time.Advance(1s);
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(lines.size(), 1U);
+  EXPECT_EQ(server->connections(), 0U);
+  accept();
+  EXPECT_EQ(server->connections(), 1U);
 }
 
 TEST_F(ServerTest, EndedConnectionsAreForgotten) {

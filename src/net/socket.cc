@@ -31,6 +31,7 @@ void SetOption(int fd, int level, int name, int value) {
 }
 
 void TuneTcp(int fd) {
+  // Frames are gathered a turn at a time already; waiting for more would only add delay.
   SetOption(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   SetOption(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   SetOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
@@ -50,6 +51,7 @@ StatusOr<Fd> NewSocket(const SocketAddress& address) {
 // A server that is not there yet, or not any more, is a matter of trying again.
 Status ConnectError(int error, const SocketAddress& address) {
   const Status status = ErrnoStatus(error, fmt::format("connect to {}", ToString(address)));
+  // Time does not mend a mode; a person does.
   if (error == EACCES || error == EPERM) return status;
   return {Code::kUnavailable, status.message()};
 }
@@ -69,6 +71,7 @@ Status MakeWay(const std::string& path, const SocketAddress& address) {
   if (!S_ISSOCK(found.st_mode)) {
     return AlreadyExists("{} exists and is no socket; remove it or choose another path", path);
   }
+  // Asked by connecting: a file says nothing about its listener.
   ASSIGN_OR_RETURN(const bool taken, SomebodyListens(address));
   if (taken) return AlreadyExists("another process listens on {}", path);
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {
@@ -93,6 +96,7 @@ StatusOr<SocketAddress> UnixSocketAddress(const std::string& path) {
   auto* local = reinterpret_cast<sockaddr_un*>(&address.storage);
   local->sun_family = AF_UNIX;
   std::memcpy(local->sun_path, path.data(), path.size());
+  // The terminating zero is counted.
   address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
   return address;
 }
@@ -152,6 +156,9 @@ StatusOr<UnixListener> ListenUnix(const std::string& path, unsigned mode) {
     return ErrnoStatus(errno, fmt::format("listen on {}", path));
   }
   struct stat made{};
+  // The name is there a moment before listen(): who dials on the directory's event can be refused
+  // once, and tries again. A rename into place would close that gap, but getpeername and ss would
+  // show the other name ever after.
   // Nobody can connect before listen(), so the mode is right from the first connection on.
   if (chmod(path.c_str(), mode) != 0 || lstat(path.c_str(), &made) != 0) {
     return ErrnoStatus(errno, fmt::format("set the mode of {}", path));
@@ -171,6 +178,7 @@ void RemoveSocketFile(const std::string& path, const UnixListener& listener) {
 
 StatusOr<Fd> ListenTcp(const SocketAddress& address) {
   ASSIGN_OR_RETURN(Fd fd, NewSocket(address));
+  // A restart must not wait for the old connections' TIME_WAIT.
   SetOption(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (bind(fd.get(), Raw(address), address.size) != 0) {
     return ErrnoStatus(errno, fmt::format("listen on {}", ToString(address)));
