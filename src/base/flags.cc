@@ -114,7 +114,7 @@ Flags& Flags::AddCommand(const std::string& name, const std::string& help,
 std::optional<int> Flags::Parse(int argc, char** argv) {
   CLI::App& app = *impl_->app;
   std::string fault;
-  // The only exceptions in the program are CLI11's; they end here.
+  // CLI11 speaks by exceptions; they end here.
   try {
     app.parse(argc, argv);
     if (!impl_->NeedsCommand()) return std::nullopt;

@@ -95,8 +95,8 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
   std::string fault_;
 };
 
-template <typename Writer>
 // Recursion is bounded by what Parse lets in; values built by hand stay shallow.
+template <typename Writer>
 void Write(const Json& value, Writer& writer) {
   if (value.is_bool()) {
     writer.Bool(value.AsBool());

@@ -16,8 +16,8 @@
 
 namespace galen {
 
-template <typename Key>
 // `Key` is a value with an order; it is copied.
+template <typename Key>
 class WorkQueue {
  public:
   // Tells the queue how a look ended. Call it once, now or later, from the loop; twice is our bug

@@ -15,8 +15,8 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> word
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-template <typename T>
 // The whole of `digits` or nothing: "12a" is a word.
+template <typename T>
 std::optional<T> Whole(std::string_view digits, int base) {
   T value{};
   const char* const end = digits.data() + digits.size();

@@ -33,8 +33,10 @@ Code CodeOf(int http_status, std::string_view reason) {
       return Code::kUnimplemented;
     case 408:
       return Code::kDeadlineExceeded;
+    // A conflict of versions: read again and try again. A name that is taken stays taken.
     case 409:
       return reason == "AlreadyExists" ? Code::kAlreadyExists : Code::kAborted;
+    // OutOfRange, which nobody retries by chance: the version is gone, only a fresh list helps.
     case 410:
       return Code::kOutOfRange;
     case 429:
@@ -70,15 +72,19 @@ class JsonCall final : public net::HttpCall, private net::HttpResponseSink {
         request_(std::move(request)),
         done_(std::move(done)),
         deadline_at_(loop.Now() + Client::kDeadline) {
+    // One timer for all tries: repeated calls must not add up to more.
     deadline_ = loop_.At(deadline_at_, [this] { Expire(); });
     Send();
   }
 
  private:
   void Send();
+  // The deadline: cancels whatever is under way.
   void Expire();
   void Fail(Status status);
+  // The only way out: every end goes through here, once.
   void Finish(StatusOr<Json> result);
+  // Whether the answer asks for another try and there is time for one; then it is under way.
   bool RepeatLater();
 
   void OnHead(int status, const net::Headers& headers) override;
@@ -95,6 +101,7 @@ class JsonCall final : public net::HttpCall, private net::HttpResponseSink {
   int repeated_ = 0;
 
   int http_status_ = 0;
+  // Of the present try, like http_status_ and body_; Send clears all three.
   std::optional<Duration> retry_after_;
   std::string body_;
   std::unique_ptr<net::HttpCall> call_;
@@ -108,6 +115,7 @@ void JsonCall::Send() {
 }
 
 void JsonCall::Expire() {
+  // Tells a server that is silent from one that is slow.
   const std::string what = http_status_ == 0 ? "no answer" : "no whole answer";
   Fail(DeadlineExceeded(
       "{} after {} s", what,
@@ -144,6 +152,7 @@ void JsonCall::OnData(std::string_view bytes) {
 bool JsonCall::RepeatLater() {
   const bool told_to = (http_status_ == 429 || http_status_ == 503) && retry_after_;
   if (!told_to || repeated_ >= Client::kRetriesMax) return false;
+  // Waiting would only end in a timeout; the caller gets the server's own words instead.
   if (loop_.Now() + *retry_after_ >= deadline_at_) return false;
   ++repeated_;
   again_ = loop_.After(*retry_after_, [this] { Send(); });
@@ -156,6 +165,7 @@ void JsonCall::OnEnd(const Status& status, const net::Headers&) {
   if (http_status_ < 200 || http_status_ > 299) {
     return Finish(StatusOfResponse(http_status_, body_));
   }
+  // A success may say nothing more.
   if (body_.empty()) return Finish(Json());
   StatusOr<Json> object = Json::Parse(body_);
   if (!object.ok()) return Fail(DataLoss("the answer is no JSON: {}", object.status().message()));
@@ -173,6 +183,7 @@ std::unique_ptr<net::HttpCall> Client::Do(net::HttpRequest request,
 
 Status StatusOfResponse(int http_status, std::string_view body) {
   const StatusOr<Json> object = Json::Parse(body);
+  // Only a Status speaks for Kubernetes; a 404 page of a load balancer may be JSON as well.
   if (object.ok() && (*object)["kind"].AsString() == "Status") {
     return Describe(http_status, *object);
   }

@@ -1,4 +1,5 @@
-// Asks a Kubernetes API server and understands its answers. Belongs to its loop.
+// Asks a Kubernetes API server and understands its answers. One a program or part; small. Belongs
+// to its loop; loop and transport outlive it and its calls. Requests are values of request.h.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +19,29 @@ class Client {
   // `transport` adds credentials and keeps a connection; lent, outlives the client.
   Client(Loop& loop, net::HttpClient& transport);
 
-  // `done` runs once, later: the object, or the server's Status as ours: 404 NotFound, 409 Aborted
+  // `done` runs once, later, unless the call is destroyed first; it may destroy it. It gets the
+  // object (null for an empty body), or the server's Status as ours: 404 NotFound, 409 Aborted
   // (AlreadyExists when that is the reason), 410 OutOfRange, 401 Unauthenticated, 403
-  // PermissionDenied, 400/422 InvalidArgument, 429 ResourceExhausted, 5xx Unavailable. 429 and 503
-  // with Retry-After are repeated after that time, up to kRetriesMax. DeadlineExceeded past
-  // kDeadline.
+  // PermissionDenied, 400/413/422 InvalidArgument, 405/406/415/501 Unimplemented, 408
+  // DeadlineExceeded, 429 ResourceExhausted, other 5xx Unavailable. What the transport says
+  // (Unavailable, Unauthenticated) passes through. DataLoss: the answer is no JSON. 429 and 503
+  // with Retry-After are repeated after that time, up to kRetriesMax, as client-go does.
+  // DeadlineExceeded past kDeadline.
   [[nodiscard]] std::unique_ptr<net::HttpCall> Do(net::HttpRequest request,
                                                   std::function<void(StatusOr<Json>)> done);
 
-  // A raw answer, for lists and watches that are read while they arrive.
+  // A raw answer, for lists and watches that are read while they arrive. No deadline, no
+  // repetition; the promises are HttpClient::Send's.
   [[nodiscard]] std::unique_ptr<net::HttpCall> Stream(net::HttpRequest request,
                                                       net::HttpResponseSink& sink) {
     return transport_.Send(std::move(request), sink);
   }
 
+  // Of one Do. A server that sends us away this often is overloaded; the caller's backoff is
+  // longer.
   static constexpr int kRetriesMax = 5;
-  // For the whole of a Do, its repetitions included.
+  // For the whole of a Do, its repetitions included. As long as the slowest admission webhook may
+  // take (timeoutSeconds is at most 30).
   static constexpr Duration kDeadline = std::chrono::seconds(30);
   // Past it: ResourceExhausted. etcd takes objects of 1.5 MiB; a page of 500 large Pods fits.
   static constexpr std::size_t kResponseBytesMax = 32 * 1024 * 1024;
@@ -43,7 +51,8 @@ class Client {
   net::HttpClient& transport_;
 };
 
-// The Status of an answer that is no success; `body` may hold a Kubernetes Status object.
+// The Status of an answer that is no success; `body` may hold a Kubernetes Status object, whose
+// message and reason are taken, or a proxy's page, of which the beginning is shown. One line.
 Status StatusOfResponse(int http_status, std::string_view body);
 
 // The same for a Status object that came by itself, as in an ERROR event of a watch. The HTTP

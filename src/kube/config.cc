@@ -33,15 +33,18 @@ StatusOr<ClusterConfig> InClusterConfig(FileSystem& files, const Environment& en
         "not inside a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set");
   }
   ClusterConfig config;
+  // The variable holds a bare address.
   const bool ipv6 = host->find(':') != std::string::npos;
   config.server = ipv6 ? fmt::format("https://[{}]:{}", *host, *port)
                        : fmt::format("https://{}:{}", *host, *port);
   config.ca_file = kServiceAccount + "ca.crt";
   config.credentials.token_file = kServiceAccount + "token";
+  // Now, so that a Pod without a mounted token says so at start and not at its first call.
   for (const std::string& path : {config.ca_file, config.credentials.token_file}) {
     const StatusOr<std::string> text = files.Read(path);
     if (!text.ok()) return Annotate(text.status(), "the Pod's service account");
   }
+  // Left out by some; "default" will do.
   if (const StatusOr<std::string> ns = files.Read(kServiceAccount + "namespace"); ns.ok()) {
     if (std::string name = Trimmed(*ns); IsDnsLabel(name)) config.ns = std::move(name);
   }

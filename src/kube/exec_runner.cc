@@ -16,6 +16,8 @@ class ProcessRunner final : public ExecRunner {
   void Run(const ExecPlugin& plugin, std::function<void(StatusOr<std::string>)> done) override;
 
  private:
+  // A plugin that runs, by a number of its own: its callbacks may come when it is gone from the
+  // map.
   struct Running {
     std::string output;
     std::function<void(StatusOr<std::string>)> done;
@@ -40,6 +42,7 @@ void ProcessRunner::Run(const ExecPlugin& plugin, std::function<void(StatusOr<st
   options.environment = plugin.environment;
   options.on_output = [this, id](std::string_view bytes) { Hear(id, bytes); };
   auto process = Process::Start(loop_, std::move(options), [this, id](Process::Exit exit) {
+    // Ended already by its timeout or for its size.
     const auto it = running_.find(id);
     if (it == running_.end()) return;
     if (exit.signal != 0) return Finish(id, Unauthenticated("ended by signal {}", exit.signal));

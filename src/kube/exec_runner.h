@@ -15,14 +15,19 @@ namespace galen::kube {
 class ExecRunner {
  public:
   virtual ~ExecRunner() = default;
-  // `done` runs once, maybe at once; not any more when the runner is destroyed before.
+  // `done` gets what the plugin printed to its standard output; its standard error is ours. Runs
+  // once, maybe at once; not any more when the runner is destroyed before. Unauthenticated when it
+  // ended badly, DeadlineExceeded, ResourceExhausted, or the error of starting it. Several may run
+  // at a time.
   virtual void Run(const ExecPlugin& plugin, std::function<void(StatusOr<std::string>)> done) = 0;
 };
 
-// A plugin that takes longer is killed; one that prints more is killed too.
+// A plugin that takes longer is killed: it may ask a remote login service, never a person. One that
+// prints more is killed too; a credential is a few kilobytes.
 inline constexpr Duration kExecTimeout = std::chrono::seconds(60);
 inline constexpr std::size_t kExecOutputBytesMax = 1024 * 1024;
 
+// Starts processes. The loop outlives it; destroying it kills what runs.
 std::unique_ptr<ExecRunner> MakeExecRunner(IoLoop& loop);
 
 }  // namespace galen::kube

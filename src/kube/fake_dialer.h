@@ -1,5 +1,5 @@
 // Connections without sockets, with everything that can happen to one in a test's hands: for the
-// transport, which must outlive them all.
+// transport, which the FakeTransport and the dialer must outlive. One loop.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,10 @@ class FakeConnection final : public net::Connection {
   }
   bool usable() const override { return good; }
 
+  // What usable() says; a GOAWAY is played by false.
   bool good = true;
   int sent = 0;
+  // What the transport wants to be told; a lost connection is played by calling it.
   std::function<void(const Status&)> closed;
 
  private:

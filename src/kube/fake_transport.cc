@@ -29,6 +29,7 @@ std::unique_ptr<net::HttpCall> FakeTransport::Send(net::HttpRequest request,
     answer = responder_(request);
   }
   requests_.push_back(std::move(request));
+  // The timer lives in the exchange, so a call that is cancelled takes its answer with it.
   if (answer) {
     exchanges_[number].answer = loop_.After(
         Duration::zero(), [this, number, answer = std::move(*answer)] { Play(number, answer); });

@@ -1,5 +1,6 @@
 // An HttpClient whose answers a test writes: in advance, by a function of the request, or by hand
 // while a request is open. For unit tests of whatever talks to the API; no sockets. One loop.
+// Outlives its calls.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +35,7 @@ class FakeTransport final : public net::HttpClient {
   using Responder = std::function<std::optional<Answer>(const net::HttpRequest& request)>;
   void AnswerBy(Responder responder) { responder_ = std::move(responder); }
 
+  // Answers later, as HttpClient promises, also what was written in advance.
   std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
                                       net::HttpResponseSink& sink) override;
 

@@ -31,6 +31,7 @@ StatusOr<std::string> Inflater::Write(std::string_view bytes) {
   // zlib takes a pointer to non-const and does not write through it.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
+  // A full buffer may mean that there is more to come out, even with nothing left to go in.
   while (stream.avail_in > 0 || stream.avail_out == 0) {
     if (impl_->ended) return DataLoss("bytes after the end of a gzip answer");
     stream.next_out = reinterpret_cast<Bytef*>(buffer.data());

@@ -1,4 +1,5 @@
-// Undoes gzip while the bytes arrive. zlib behind it. A value; belongs to whoever feeds it.
+// Undoes gzip (RFC 1952) while the bytes arrive, so that a list is never in memory twice. zlib
+// behind it. A value; belongs to whoever feeds it. One for each answer.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,10 @@ class Inflater {
   explicit Inflater(std::size_t bytes_max = kInflatedBytesMax);
   ~Inflater();
 
-  // What the next bytes unpack to; DataLoss when they are no gzip.
+  // What the next bytes unpack to, maybe nothing yet; DataLoss when they are no gzip or go on after
+  // its end, ResourceExhausted past the bound. After an error feed no more.
   StatusOr<std::string> Write(std::string_view bytes);
-  // The answer is over; DataLoss when it was cut off.
+  // The answer is over; DataLoss when it was cut off. OK when nothing came at all.
   Status Finish() const;
 
  private:

@@ -47,6 +47,7 @@ bool ItemSplitter::Structural(char c) {
     in_string_ = true;
     return false;
   }
+  // Brackets are counted, not matched: the parser sees to that at the end of each part.
   if (c == '{' || c == '[') ++depth_;
   if (c == '}' || c == ']') --depth_;
   return true;
@@ -59,18 +60,21 @@ Status ItemSplitter::InEnvelope(std::string_view& bytes) {
   while (!bytes.empty()) {
     const char c = bytes.front();
     bytes.remove_prefix(1);
+    // One byte at a time, so the bound holds within a piece as well.
     if (envelope_.size() >= kEnvelopeBytesMax) return TooLong("the head", kEnvelopeBytesMax);
     envelope_ += c;
     const bool was_in_string = in_string_;
     const bool structural = Structural(c);
     if (!was_in_string && in_string_) string_begin_ = envelope_.size();
     if (!structural) continue;
+    // The string before a colon is a name; only at depth 1 is it one of the list's own.
     if (c == ':' && depth_ == 1) {
       key_ = envelope_.substr(string_begin_, envelope_.find('"', string_begin_) - string_begin_);
     }
     if (c == ',' && depth_ == 1) key_.clear();
     if (!StartsItems(c)) continue;
     if (std::exchange(seen_items_, true)) return DataLoss("the list has \"items\" twice");
+    // The "[" stays in the envelope, the "]" will too: it reads as an empty list there.
     place_ = Place::kBeforeFirst;
     return OkStatus();
   }
@@ -84,6 +88,7 @@ Status ItemSplitter::BetweenItems(std::string_view& bytes) {
   if (c == '{' && place_ != Place::kAfterItem) {
     place_ = Place::kInItem;
     item_.clear();
+    // Of the item by itself; the bracket that was just seen is taken by InItem.
     depth_ = 0;
     return OkStatus();
   }
@@ -97,6 +102,7 @@ Status ItemSplitter::BetweenItems(std::string_view& bytes) {
   }
   envelope_ += c;
   key_.clear();
+  // Back inside the list's own object.
   depth_ = 1;
   place_ = Place::kEnvelope;
   return OkStatus();
@@ -117,6 +123,7 @@ Status ItemSplitter::EmitItem() {
   if (!item.ok()) {
     return DataLoss("item {} of a list is broken: {}", count_, item.status().message());
   }
+  // Readers may rely on them, in a list as in a watch, where the server writes them.
   if (!item->Has("kind")) (*item)["kind"] = resource_.kind;
   if (!item->Has("apiVersion")) (*item)["apiVersion"] = resource_.api_version();
   ++count_;
@@ -130,6 +137,7 @@ StatusOr<ListHead> ItemSplitter::Finish() {
   const StatusOr<Json> envelope = Json::Parse(envelope_);
   if (!envelope.ok()) return DataLoss("the list is broken: {}", envelope.status().message());
   const Json& items = (*envelope)["items"];
+  // "items": null is how Go writes an empty list.
   if (!envelope->is_object() || (!items.is_array() && !items.is_null())) {
     return DataLoss("the answer is no list");
   }

@@ -1,4 +1,5 @@
-// For tests: a Json from a literal. A broken literal ends the test program.
+// For tests: a Json from a literal. A broken literal ends the test program. Never for text that
+// comes from outside: that is Json::Parse.
 #pragma once
 
 #include "base/check.h"

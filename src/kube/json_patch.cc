@@ -22,6 +22,7 @@ StatusOr<std::string> UnescapeToken(std::string_view token) {
       continue;
     }
     const char next = i + 1 < token.size() ? token[i + 1] : '\0';
+    // RFC 6901, section 3: "~0" is "~" and "~1" is "/"; nothing else may follow.
     if (next != '0' && next != '1') return InvalidArgument("\"~\" must be followed by 0 or 1");
     out += next == '0' ? '~' : '/';
     ++i;
@@ -54,6 +55,7 @@ StatusOr<std::size_t> ParseIndex(const std::string& token, std::size_t size) {
   std::size_t index = 0;
   const char* end = token.data() + token.size();
   const auto [rest, error] = std::from_chars(token.data(), end, index);
+  // RFC 6901, section 4 forbids it; "01" and "1" would be two names of one item.
   const bool leading_zero = token.size() > 1 && token.front() == '0';
   if (token.empty() || leading_zero || rest != end || error != std::errc()) {
     return InvalidArgument("\"{}\" is no index of a list", token);
@@ -65,6 +67,7 @@ StatusOr<std::size_t> ParseIndex(const std::string& token, std::size_t size) {
 }
 
 StatusOr<Json*> Child(Json& parent, const std::string& token) {
+  // An object may have a member called "0": its kind decides what a token means, not its look.
   if (parent.is_object()) {
     const auto it = parent.MutableMembers().find(token);
     if (it == parent.MutableMembers().end()) {
@@ -77,6 +80,7 @@ StatusOr<Json*> Child(Json& parent, const std::string& token) {
   return &parent.MutableItems()[index];
 }
 
+// The value after the first `depth` steps; stays valid until the document changes.
 StatusOr<Json*> Find(Json& root, const Pointer& pointer, std::size_t depth) {
   Json* at = &root;
   for (std::size_t i = 0; i < depth; ++i) {
@@ -85,6 +89,7 @@ StatusOr<Json*> Find(Json& root, const Pointer& pointer, std::size_t depth) {
   return at;
 }
 
+// As Json::Parse counts: an empty list is one level deep, a plain value none.
 int DepthOf(const Json& value) {
   int deepest = 0;
   for (const Json& item : value.items()) deepest = std::max(deepest, DepthOf(item));
@@ -151,6 +156,7 @@ Status JsonPatcher::Dispatch(const std::string& op, const Pointer& path, const J
 }
 
 Status JsonPatcher::Add(const Pointer& path, Json value) {
+  // What Json::Parse would refuse must not come about by patching either.
   if (DepthOf(value) + static_cast<int>(path.size()) > Json::kDepthMax) {
     return InvalidArgument("the object would be more than {} levels deep", Json::kDepthMax);
   }
@@ -166,7 +172,9 @@ Status JsonPatcher::Add(const Pointer& path, Json value) {
   if (!parent->is_array()) return FailedPrecondition("its parent is a plain value");
   Json::Array& items = parent->MutableItems();
   std::size_t index = items.size();
+  // "-" is the place after the last item (RFC 6902, section 4.1).
   if (path.back() != "-") {
+    // An add may name the place after the last item.
     ASSIGN_OR_RETURN(index, ParseIndex(path.back(), items.size() + 1));
   }
   items.insert(items.begin() + static_cast<std::ptrdiff_t>(index), std::move(value));
@@ -185,6 +193,7 @@ Status JsonPatcher::Remove(const Pointer& path) {
 }
 
 Status JsonPatcher::Replace(const Pointer& path, const Json& value) {
+  // Unlike add: what is replaced must be there.
   ASSIGN_OR_RETURN(Json* const target, Find(document_, path, path.size()));
   if (DepthOf(value) + static_cast<int>(path.size()) > Json::kDepthMax) {
     return InvalidArgument("the object would be more than {} levels deep", Json::kDepthMax);
@@ -196,6 +205,7 @@ Status JsonPatcher::Replace(const Pointer& path, const Json& value) {
 Status JsonPatcher::MoveOrCopy(bool move, const Pointer& path, const Json& operation) {
   if (!operation["from"].is_string()) return InvalidArgument("\"from\" is missing");
   ASSIGN_OR_RETURN(const Pointer from, ParsePointer(operation["from"].AsString()));
+  // RFC 6902, section 4.4; `from` equal to `path` is no move at all and allowed.
   const bool inside =
       from.size() < path.size() && std::ranges::equal(from, std::span(path).first(from.size()));
   if (move && inside) return InvalidArgument("a value cannot be moved into itself");
@@ -206,6 +216,7 @@ Status JsonPatcher::MoveOrCopy(bool move, const Pointer& path, const Json& opera
   if (move) {
     RETURN_IF_ERROR(Remove(from));
   } else {
+    // Each copy may double the object: ten of them would make a thousand times its size.
     copied_bytes_ += value.Dump().size();
   }
   if (copied_bytes_ > kJsonPatchCopiedBytesMax) {
@@ -228,6 +239,7 @@ Status ApplyJsonPatch(Json& object, const Json& patch) {
     return InvalidArgument("the patch has {} operations, at most {} are taken",
                            patch.items().size(), kJsonPatchOperationsMax);
   }
+  // On a copy: a failed operation must leave the object as it was.
   JsonPatcher patcher(object);
   for (std::size_t i = 0; i < patch.items().size(); ++i) {
     RETURN_IF_ERROR(Annotate(patcher.Apply(patch.items()[i]), "operation {}", i));

@@ -5,6 +5,7 @@
 namespace galen::kube {
 namespace {
 
+// The pseudocode of RFC 7386, section 2.
 void Merge(Json& target, const Json& patch) {
   if (!patch.is_object()) {
     target = patch;
@@ -31,6 +32,7 @@ Status ApplyMergePatch(Json& object, const Json& patch) {
 Json CreateMergePatch(const Json& before, const Json& after) {
   Json patch = Json::Object{};
   for (const auto& [name, old_value] : before.members()) {
+    // What is gone must be said; what was absent or null before needs no word.
     if (!old_value.is_null() && after[name].is_null()) patch[name] = nullptr;
   }
   for (const auto& [name, value] : after.members()) {

@@ -1,7 +1,8 @@
 // How the lists inside Kubernetes' built-in kinds merge under a strategic merge patch: the
 // patchStrategy and patchMergeKey tags of its Go types, as a table. What the table lacks merges as
 // a plain object or, when it is a list, is replaced whole (node taints, tolerations,
-// containerStatuses and most others).
+// containerStatuses and most others). Used by the simulated API server, and wherever we must know
+// what a server will do. Pure.
 #pragma once
 
 #include <string_view>
@@ -10,6 +11,7 @@
 
 namespace galen::kube {
 
+// kAtomic: replaced whole. kByKey: items with an equal `key` merge. kSet: plain values, united.
 enum class ListMerge { kAtomic, kByKey, kSet };
 
 // What is known of a field: the type that its value (or each item of it) has, and how lists of it
@@ -22,7 +24,8 @@ struct FieldRule {
   std::string_view key = {};  // kByKey: the member that tells items apart
 };
 
-// The type of a whole object, or "" for kinds that are not Kubernetes' own.
+// The type of a whole object, e.g. "Pod", or "" for kinds that are not Kubernetes' own: a server
+// refuses strategic patches of those.
 std::string_view RootType(const Resource& resource);
 
 // The rule of `type`'s `field`; one without a child and with atomic lists when there is none.

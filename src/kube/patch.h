@@ -14,18 +14,20 @@
 
 namespace galen::kube {
 
-// RFC 6902: a list of add, remove, replace, move, copy and test.
+// RFC 6902: a list of add, remove, replace, move, copy and test, applied in order, all or none.
 Status ApplyJsonPatch(Json& object, const Json& patch);
 
-// RFC 7386: members replace, null removes, lists are replaced whole.
+// RFC 7386: members replace, null removes, lists are replaced whole. Only objects are taken, as by
+// Kubernetes; `object` itself need not be one.
 Status ApplyMergePatch(Json& object, const Json& patch);
 
-// Kubernetes' own: lists of the built-in kinds merge by the keys of merge_schema.h; understands
-// $patch, $retainKeys, $deleteFromPrimitiveList and $setElementOrder. Custom kinds are refused.
+// Kubernetes' own (its sig-api-machinery/strategic-merge-patch.md): lists of the built-in kinds
+// merge by the keys of merge_schema.h; understands $patch, $retainKeys, $deleteFromPrimitiveList
+// and $setElementOrder. Custom kinds are refused, as by a server.
 Status ApplyStrategicPatch(const Resource& resource, Json& object, const Json& patch);
 
 // The merge patch that makes `after` of `before`; an empty object when nothing differs. A null
-// member counts as absent, as everywhere in Kubernetes.
+// member counts as absent, as everywhere in Kubernetes. Lists that differ are written whole.
 Json CreateMergePatch(const Json& before, const Json& after);
 
 // Limits of JSON patches: kube-apiserver's own for operations; copies may not blow an object up

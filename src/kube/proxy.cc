@@ -22,12 +22,15 @@ std::optional<IpAddress> ParseIp(const std::string& text) {
   if (inet_pton(AF_INET6, text.c_str(), ip.bytes.data()) == 1) return ip;
   ip.bits = 32;
   ip.bytes = {};
+  // RFC 4291, section 2.5.5.2: an IPv4-mapped address.
   ip.bytes[10] = ip.bytes[11] = 0xff;
   if (inet_pton(AF_INET, text.c_str(), ip.bytes.data() + 12) == 1) return ip;
   return std::nullopt;
 }
 
+// Whether the first `bits` bits agree, counted within b's kind.
 bool SamePrefix(const IpAddress& a, const IpAddress& b, int bits) {
+  // An IPv4 network counts its bits from where the IPv4 part begins.
   const int skipped = 128 - b.bits;
   for (int i = 0; i < skipped + bits; ++i) {
     const auto byte = static_cast<std::size_t>(i / 8);
@@ -44,16 +47,19 @@ bool InNetwork(const std::string& host, std::string_view network) {
   const std::string_view digits = network.substr(slash + 1);
   int bits = -1;
   std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+  // Networks of one kind say nothing about addresses of the other.
   if (!ip || !base || ip->bits != base->bits || bits < 0 || bits > base->bits) return false;
   return SamePrefix(*ip, *base, bits);
 }
 
+// Go's tools treat these alike; a proxy elsewhere could not reach them anyway.
 bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || InNetwork(host, "127.0.0.0/8");
 }
 
 // "example.com" and ".example.com" speak of the domain below; the first of the name itself too.
 bool InDomain(std::string_view host, std::string_view domain) {
+  // "*.example.com" says what ".example.com" says, as in Go.
   if (domain.starts_with("*.")) domain.remove_prefix(1);
   if (host == domain) return true;
   if (domain.starts_with('.')) return host.ends_with(domain);
@@ -65,8 +71,10 @@ bool Matches(const Url& server, std::string_view entry) {
   if (entry == "*") return true;
   if (InNetwork(server.host, entry)) return true;
   const auto entry_ip = ParseIp(std::string(entry));
+  // Compared as bytes: an address can be written in several ways.
   if (entry_ip) return ParseIp(server.host) && ParseIp(server.host)->bytes == entry_ip->bytes;
   const std::string port = fmt::format(":{}", server.port);
+  // An entry with another port stays as it is, and then matches no host.
   if (entry.ends_with(port)) entry.remove_suffix(port.size());
   if (entry.starts_with('[') && entry.ends_with(']')) entry = entry.substr(1, entry.size() - 2);
   return !entry.empty() && InDomain(server.host, entry);

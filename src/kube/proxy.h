@@ -1,5 +1,6 @@
-// Which proxy the environment wants between us and a server, by the rules that other tools follow:
-// HTTPS_PROXY or HTTP_PROXY, and NO_PROXY's exceptions. Pure functions.
+// Which proxy the environment wants between us and a server, by the rules that other tools follow
+// (Go's net/http and golang.org/x/net/http/httpproxy): HTTPS_PROXY or HTTP_PROXY, and NO_PROXY's
+// exceptions. Pure functions; nothing is looked up.
 #pragma once
 
 #include <string>
@@ -9,11 +10,12 @@
 
 namespace galen::kube {
 
-// The proxy's URL, or "" for none. A server on this machine never has one.
+// The proxy's URL, or "" for none; "http://" is put before a bare "host:port". Upper-case names of
+// variables win over lower-case ones. A server on this machine never has one.
 std::string ProxyFor(const Url& server, const Environment& environment);
 
 // Whether NO_PROXY (`exceptions`: names, domains, addresses, networks, each with or without a port,
-// or "*") speaks of `server`.
+// or "*", with commas between) speaks of `server`. Entries that mean nothing are passed over.
 bool IsExempt(const Url& server, std::string_view exceptions);
 
 }  // namespace galen::kube

@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kJson = "application/json";
 
 // RFC 3986: everything but the unreserved characters.
+// More than a query needs, but never wrong: selectors hold "=", ",", "(" and spaces.
 std::string PercentEncode(std::string_view text) {
   constexpr std::string_view kKept =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
@@ -45,6 +46,7 @@ class Query {
 };
 
 // "/api/v1/namespaces/a/pods"
+// The core group has its own root, for history's sake.
 std::string CollectionPath(const Resource& resource, std::string_view ns) {
   std::string path = resource.group.empty() ? "/api/" : fmt::format("/apis/{}/", resource.group);
   path += resource.version;
@@ -105,6 +107,7 @@ net::HttpRequest List(const Resource& resource, std::string_view ns, const ListO
 }
 
 net::HttpRequest Watch(const Resource& resource, std::string_view ns, const WatchOptions& options) {
+  // Whole seconds; the server adds no jitter to a timeout that was asked for.
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.timeout).count();
   Query query;
   query.Add("watch", "true");
@@ -144,6 +147,7 @@ net::HttpRequest Delete(const Resource& resource, std::string_view ns, std::stri
   if (!options.resource_version.empty())
     preconditions["resourceVersion"] = options.resource_version;
   std::string path = ObjectPath(resource, ns, name);
+  // A body is only needed to say more than "delete".
   if (!options.grace_seconds && preconditions.is_null()) return Bare("DELETE", std::move(path));
   Json body = Json::MakeObject({{"apiVersion", "v1"}, {"kind", "DeleteOptions"}});
   if (options.grace_seconds) body["gracePeriodSeconds"] = *options.grace_seconds;

@@ -1,4 +1,5 @@
-// Kinds of the Kubernetes API as values: where they live in its URLs and what they are called.
+// Kinds of the Kubernetes API as values: where they live in its URLs and what they are called. A
+// new kind is a line here.
 #pragma once
 
 #include <compare>
@@ -6,10 +7,13 @@
 
 namespace galen::kube {
 
+// The four names of a kind and its scope; a value that is compared and used as a key.
 struct Resource {
   std::string group;  // "" is the core group
   std::string version;
+  // As in URLs: "pods".
   std::string plural;
+  // As in objects: "Pod".
   std::string kind;
   bool namespaced = true;
 
@@ -17,6 +21,7 @@ struct Resource {
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
 };
 
+// Served by kube-apiserver. resource.k8s.io/v1 since 1.34; its DeviceTaintRule since 1.37.
 inline const Resource kNamespaces{"", "v1", "namespaces", "Namespace", false};
 inline const Resource kNodes{"", "v1", "nodes", "Node", false};
 inline const Resource kPods{"", "v1", "pods", "Pod", true};
@@ -35,6 +40,7 @@ inline const Resource kDeviceTaintRules{"resource.k8s.io", "v1", "devicetaintrul
                                         "DeviceTaintRule", false};
 inline const Resource kCustomResourceDefinitions{
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};
+// Ours: deploy/crds/nodedevicehealths.yaml.
 inline const Resource kNodeDeviceHealths{"galen.dev", "v1alpha1", "nodedevicehealths",
                                          "NodeDeviceHealth", false};
 

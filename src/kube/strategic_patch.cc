@@ -11,6 +11,8 @@
 namespace galen::kube {
 namespace {
 
+// The directives of a strategic merge patch; members of a patch that never become members of the
+// object.
 constexpr std::string_view kPatch = "$patch";
 constexpr std::string_view kRetainKeys = "$retainKeys";
 constexpr std::string_view kDeletePrefix = "$deleteFromPrimitiveList/";
@@ -41,6 +43,7 @@ const Json& IdentityOf(const FieldRule& rule, const Json& item) {
 }
 
 std::size_t IndexOf(const FieldRule& rule, const Json::Array& items, const Json& identity) {
+  // The size of the list when nothing has that identity.
   const auto it = std::ranges::find_if(
       items, [&](const Json& item) { return IdentityOf(rule, item) == identity; });
   return static_cast<std::size_t>(it - items.begin());
@@ -65,6 +68,7 @@ Status CheckKey(const FieldRule& rule, const Json& item) {
 Status ReplaceList(const FieldRule& rule, Json::Array& target, const Json::Array& patch) {
   target.clear();
   for (const Json& item : patch) {
+    // The directive's own item, which is not data.
     if (item.Has(kPatch)) continue;
     Json fresh = Json::Object{};
     RETURN_IF_ERROR(CheckKey(rule, item));
@@ -74,15 +78,18 @@ Status ReplaceList(const FieldRule& rule, Json::Array& target, const Json::Array
   return OkStatus();
 }
 
+// One item of a patch into the list: deletes, changes or appends.
 Status MergeItem(const FieldRule& rule, Json::Array& target, const Json& item) {
   RETURN_IF_ERROR(CheckKey(rule, item));
   ASSIGN_OR_RETURN(const std::string directive, PatchDirective(item));
   const Json& identity = item[rule.key];
   if (directive == "delete") {
+    // All of them, should the stored list hold one key twice.
     std::erase_if(target, [&](const Json& old) { return old[rule.key] == identity; });
     return OkStatus();
   }
   const std::size_t index = IndexOf(rule, target, identity);
+  // Merged into something empty rather than copied: the item may hold directives of its own.
   if (index == target.size()) target.emplace_back(Json::Object{});
   return MergeObject(rule.child, target[index], item);
 }
@@ -102,6 +109,7 @@ void MergeSet(const FieldRule& rule, Json::Array& target, const Json::Array& pat
 }
 
 Status MergeList(const FieldRule& rule, Json& target, const Json& patch) {
+  // Absent, or of another type: the patch decides.
   if (!target.is_array()) target = Json::Array{};
   if (rule.merge != ListMerge::kAtomic) RETURN_IF_ERROR(CheckSize(patch.items()));
   switch (rule.merge) {
@@ -146,12 +154,15 @@ Status RetainKeys(Json& target, const Json& patch) {
   return OkStatus();
 }
 
+// $deleteFromPrimitiveList/finalizers: ["a"] takes plain values out of a list (finalizers and their
+// like), whatever the list's own strategy is.
 Status DeleteFromPrimitiveLists(Json& target, const Json& patch) {
   for (const auto& [name, values] : patch.members()) {
     if (!name.starts_with(kDeletePrefix)) continue;
     if (!values.is_array()) return InvalidArgument("{} must be a list", name);
     const std::string field = name.substr(kDeletePrefix.size());
     const auto it = target.MutableMembers().find(field);
+    // Nothing to delete from is no fault: the patch may come a second time.
     if (it == target.MutableMembers().end() || !it->second.is_array()) continue;
     std::erase_if(it->second.MutableItems(), [&](const Json& item) {
       return std::ranges::find(values.items(), item) != values.items().end();
@@ -197,6 +208,7 @@ void SetOrder(const FieldRule& rule, Json::Array& items, const Json::Array& befo
 
 Status CheckOrder(const FieldRule& rule, const Json& order, const Json& own_list) {
   if (!order.is_array()) return InvalidArgument("must be a list");
+  // The patch's list is the whole new list, in its own order.
   if (rule.merge == ListMerge::kAtomic) {
     return InvalidArgument("the list does not merge, so it has no order to set");
   }
@@ -244,8 +256,11 @@ Status MergeMembers(std::string_view type, Json& target, const Json& patch) {
 Status MergeObject(std::string_view type, Json& target, const Json& patch) {
   ASSIGN_OR_RETURN(const std::string directive, PatchDirective(patch));
   if (directive != "merge") target = Json::Object{};
+  // As an item's directive it takes the item out; here the object becomes empty.
   if (directive == "delete") return OkStatus();
+  // Copied only where an order is set: the old places are looked up then.
   const Json before = HasOrder(patch) ? target : Json();
+  // What goes away goes first, then merging, then the order of the result.
   RETURN_IF_ERROR(RetainKeys(target, patch));
   RETURN_IF_ERROR(DeleteFromPrimitiveLists(target, patch));
   RETURN_IF_ERROR(MergeMembers(type, target, patch));
@@ -263,6 +278,7 @@ Status ApplyStrategicPatch(const Resource& resource, Json& object, const Json& p
         resource.plural, resource.group);
   }
   if (!patch.is_object()) return InvalidArgument("a strategic merge patch must be a JSON object");
+  // On a copy: a fault in the last member must leave the object as it was.
   Json copy = object.is_object() ? object : Json(Json::Object{});
   RETURN_IF_ERROR(MergeObject(type, copy, patch));
   object = std::move(copy);

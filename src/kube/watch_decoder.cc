@@ -37,6 +37,7 @@ StatusOr<WatchEvent> ParseEvent(std::string_view line) {
 }  // namespace
 
 Status WatchDecoder::Write(std::string_view bytes) {
+  // Only a line that has no end yet can be too long: whole ones came within one piece.
   const bool inside_line = scanned_ == buffer_.size() && bytes.find('\n') == std::string_view::npos;
   buffer_.erase(0, begin_);
   scanned_ -= begin_;
@@ -57,6 +58,7 @@ StatusOr<std::optional<WatchEvent>> WatchDecoder::Next() {
     }
     const std::string_view line = std::string_view(buffer_).substr(begin_, end - begin_);
     begin_ = scanned_ = end + 1;
+    // No event and no harm: passed over.
     if (line.empty()) continue;
     ASSIGN_OR_RETURN(WatchEvent event, ParseEvent(line));
     return std::optional(std::move(event));

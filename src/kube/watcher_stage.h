@@ -13,6 +13,7 @@
 
 namespace galen::kube {
 
+// Watcher::Options's own longest delay.
 inline constexpr Duration kBackoffMost = std::chrono::seconds(30);
 
 inline std::string PodText(std::string_view name, int version) {
@@ -30,6 +31,7 @@ inline std::string EventText(std::string_view type, std::string_view object) {
   return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object);
 }
 
+// An ERROR event as a server sends it, e.g. with 410 when a version is gone.
 inline std::string ErrorText(int code) {
   return EventText("ERROR",
                    fmt::format(R"({{"kind":"Status","code":{},"message":"told {}"}})", code, code));

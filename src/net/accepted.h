@@ -45,6 +45,7 @@ class Accepted final : private ByteStream::Sink {
   void OnClosed(const Status& status) override { End(status); }
   void OnHandshake(const Status& status);
   void StartHttp2(const std::string& first);
+  // Tells the context; destroys this, as a rule.
   void End(const Status& status);
 
   SessionContext context_;

@@ -19,8 +19,8 @@ namespace {
 // As many as an operator reads; a certificate of a large site has hundreds.
 constexpr std::size_t kNamesShownMax = 6;
 
-template <typename F>
 // OpenSSL prints to BIOs only. A certificate's texts come from the peer: made printable here.
+template <typename F>
 std::string Print(F print) {
   const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new(BIO_s_mem()), &BIO_free);
   print(bio.get());

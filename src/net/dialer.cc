@@ -65,6 +65,7 @@ class SocketDialling final : public Dialling {
     return OkStatus();
   }
 
+  // What the certificate must be for: a name that was given goes before the target's own.
   const std::string& ServerName() const {
     return options_.tls->server_name.empty() ? target_.host : options_.tls->server_name;
   }
@@ -116,6 +117,7 @@ class SocketDialling final : public Dialling {
     });
   }
 
+  // The only way out, from any step; a Finish ends all timers and parts, so it comes once.
   void Finish(StatusOr<std::unique_ptr<Connection>> outcome) {
     // All parts go before `done` runs, the one that calls us too: each tells its outcome last.
     timeout_.Cancel();

@@ -261,7 +261,7 @@ void FakeConnection::End(const Status& why) {
   if (std::exchange(usable_, false)) closed_ = why;
   to_server_.Clear();
   to_client_.Clear();
-  // Servers hear first, as their callbacks run later; then the sinks, which run now.
+  // Exchanges only take note, their callbacks run later; sinks run now and may destroy this.
   while (!exchanges_.empty()) LoseExchange(exchanges_.begin()->first);
   Liveness::Watch watch(liveness_);
   while (!calls_.empty()) {

@@ -39,6 +39,7 @@ class FakePipe {
     Task deliver;
   };
 
+  // One timer, for the first message; none while nothing may arrive.
   void Arm();
   void DeliverFirst();
 
@@ -92,10 +93,13 @@ class FakeConnection final : public Connection {
     HttpResponseSink* sink = nullptr;
   };
 
+  // The request is at the server's end of its pipe.
   void Arrive(std::uint64_t id, HttpRequest request);
+  // Tells a call its end, when it is still there. May destroy this.
   void DeliverEnd(std::uint64_t id, const Status& status, const Headers& trailers);
   void EndCallSoon(std::uint64_t id, const Status& status);
   void Cancel(std::uint64_t id);
+  // The server's side of a request that the client gave up, or whose connection ended.
   void LoseExchange(std::uint64_t id);
   void End(const Status& why);
   HttpResponseSink* FindSink(std::uint64_t id);

@@ -181,7 +181,6 @@ void Http1Server::AnswerDone() {
 
 // Later, because we may be inside a call of the handler's.
 void Http1Server::NextSoon() {
-  // Replaces a next request that was about to be read: the end wins.
   next_ = context_.loop.At(context_.loop.Now(), [this] {
     const Timer ran = std::exchange(next_, Timer());
     ExpectRequest();
@@ -191,6 +190,7 @@ void Http1Server::NextSoon() {
 }
 
 void Http1Server::EndSoon(std::string why) {
+  // Replaces a next request that was about to be read: the end wins.
   next_ = context_.loop.At(context_.loop.Now(),
                            [this, why = std::move(why)] { End(Unavailable("{}", why)); });
 }

@@ -43,8 +43,11 @@ class Http1Server final : public ServerSession, private ByteStream::Sink {
   void HandOver();
   void Refuse();
   void Queue(std::string bytes);
+  // Moves what is queued to the stream, and tells the exchange when all of it has left.
   void Pump();
+  // The answer has left as a whole: on to the next request, or to the end.
   void AnswerDone();
+  // Reads the next request, which may be here already.
   void NextSoon();
   void EndSoon(std::string why);
   void End(const Status& status);

@@ -117,9 +117,14 @@ class Http2Session final : private ByteStream::Sink {
   void OnClosed(const Status& status) override { End(status); }
 
   void SendSettings();
+  // One turn: act on the notes, send, act on what sending brought; ends the session when nothing is
+  // left to say. May destroy this.
   void Settle();
+  // Until the stream has to keep a part of what it was given, or nothing is left.
   Status SendBatches();
+  // The only end. May destroy this.
   void End(const Status& status);
+  // Sets the timer for the next PING, by what was heard last.
   void WatchSilence();
   void OnSilenceTimer();
   Status EndOfConversation() const;

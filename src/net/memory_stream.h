@@ -34,8 +34,10 @@ class MemoryStream final : public ByteStream {
 
  private:
   explicit MemoryStream(Loop& loop) : loop_(loop) {}
+  // As much of unsent_ as the peer has room for.
   void Move();
   void DeliverSoon();
+  // Tells the sink what came, then makes room for more. May destroy this.
   void Deliver();
 
   Loop& loop_;

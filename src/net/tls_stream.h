@@ -51,14 +51,18 @@ class TlsStream final : public ByteStream, private ByteStream::Sink {
   struct Hooks;
 
   TlsStream(std::unique_ptr<ByteStream> inner, ssl_ctx_st* context, OnHandshake done);
+  // Sets what the peer's certificate is checked for. A client's only.
   void ExpectPeer();
   void Start();
   void OnBytes(std::string_view bytes) override;
   void OnWritable() override;
   void OnClosed(const Status& status) override;
+  // Goes on with the handshake as far as the bytes reach.
   void Shake();
   void FinishHandshake(const StatusOr<std::string>& protocol);
+  // Reads until nothing is left; may destroy this.
   void DeliverPlainText();
+  // Hands what OpenSSL has written to the inner stream.
   void SendCipherText();
   Status Error(int outcome) const;
 

@@ -119,7 +119,7 @@ class UnaryCall final : public Call {
     deadline_.Cancel();
     const Done done = std::move(done_);
     if (!status.ok()) return done(status);
-    // The codes that grpc-go and grpc-java give for a broken unary answer.
+    // As for several messages: statuscodes.md of gRPC, "response cardinality violation".
     if (!response_) return done(Unimplemented("the server said OK without a message"));
     done(*std::move(response_));
   }

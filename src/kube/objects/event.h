@@ -1,6 +1,7 @@
-// A core/v1 Event: what happened to an object, for `kubectl describe` and `kubectl events`.
-// Its name is made of what it is about, so that the same thing happening again finds the Event of
-// the time before and counts it up instead of making another one.
+// A core/v1 Event: what happened to an object, for `kubectl describe` and `kubectl events`. Its
+// name is made of what it is about, so that the same thing happening again finds the Event of the
+// time before and counts it up instead of making another one, over restarts too. Values and pure
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 
 namespace galen::kube {
 
+// The object that an Event is about (involvedObject).
 struct EventSubject {
   std::string api_version = "v1";
   std::string kind = {};  // "Pod", "Node"
@@ -28,27 +30,30 @@ struct Event {
   std::string message = {};    // a sentence
   std::string component = {};  // "galen-agent"
   std::string host = {};       // the node it speaks from
+  // How often it happened, from `first` to `last`, whole seconds in the object.
   int count = 1;
   WallTime first{};
   WallTime last{};
   bool operator==(const Event&) const = default;
 };
 
-// kube-apiserver's bound for an event's note.
+// kube-apiserver's bound for an event's note (NoteLengthLimit in its validation of events.k8s.io).
 inline constexpr std::size_t kEventMessageBytesMax = 1024;
 
 // Where the Event of `subject` for `reason` lives; `about` tells several of one reason apart, e.g.
 // a device. Subjects without a namespace have their Events in "default".
 ObjectKey EventKey(const EventSubject& subject, std::string_view reason, std::string_view about);
 
-// A long message is cut.
+// The whole object; a message past the bound is cut.
 Json EncodeEvent(const Event& event);
+// InvalidArgument when its metadata is broken; a missing count is 1. Takes Events of either API.
 StatusOr<Event> DecodeEvent(const Json& object);
 
 // The same thing once more: counted, with its newest message and time.
 Event Again(Event event, std::string_view message, WallTime now);
 
-// The merge patch that turns the stored `before` into Again(before, …).
+// The merge patch that turns the stored `before` into Again(before, …). It carries no
+// resourceVersion: of two writers the later one counts.
 Json AgainPatch(const Event& before, std::string_view message, WallTime now);
 
 }  // namespace galen::kube

@@ -1,4 +1,6 @@
-// What every Kubernetes object carries, as far as we read it.
+// What every Kubernetes object carries, as far as we read it. Values and pure functions; what is
+// not named here is neither read nor kept, so these values are for reading and for objects of our
+// own, never for writing somebody else's object back.
 #pragma once
 
 #include <optional>
@@ -11,6 +13,7 @@
 
 namespace galen::kube {
 
+// Who owns an object; with the owner the object goes.
 struct OwnerReference {
   std::string api_version, kind, name, uid;
   bool controller = false;
@@ -19,9 +22,11 @@ struct OwnerReference {
 
 struct Meta {
   ObjectKey key;
+  // Tells this object from another of the same name, before or after it.
   std::string uid;
   std::optional<WallTime> created;
   std::optional<WallTime> deleted;  // deletionTimestamp: asked to go, maybe still there
+  // In the object's order; empty = nobody owns it.
   std::vector<OwnerReference> owners;
   bool operator==(const Meta&) const = default;
 };
@@ -32,6 +37,7 @@ StatusOr<Meta> DecodeMeta(const Json& object);
 // metav1.Time or MicroTime; nullopt when it is absent or no time.
 std::optional<WallTime> DecodeTime(const Json& value);
 
+// For metadata.ownerReferences.
 Json EncodeOwners(const std::vector<OwnerReference>& owners);
 
 }  // namespace galen::kube

@@ -13,6 +13,7 @@ std::vector<ContainerClaim> DecodeContainerClaims(const Json& container) {
   return claims;
 }
 
+// Appends, so that the kinds come one after the other in `out`.
 void DecodeContainers(const Json& list, Container::Kind kind, std::vector<Container>& out) {
   for (const Json& container : list.items()) {
     // An init container that is restarted for ever runs beside the main ones.
@@ -47,10 +48,12 @@ const Json& TerminationOf(const Json& status) {
 ContainerStatus DecodeContainerStatus(const Json& status) {
   const Json& ended = TerminationOf(status);
   const Json& waiting = status["state"]["waiting"];
+  // Waiting says why now ("CrashLoopBackOff"); its last end has code and signal all the same.
   const Json& why = waiting.is_object() ? waiting : ended;
   ContainerStatus out;
   out.name = status["name"].AsString();
   out.running = status["state"]["running"].is_object();
+  // An exit code of 0 is one; a missing one is none.
   if (ended["exitCode"].is_int()) out.exit_code = static_cast<int>(ended["exitCode"].AsInt());
   if (ended["signal"].AsInt() != 0) out.signal = static_cast<int>(ended["signal"].AsInt());
   out.reason = why["reason"].AsString();

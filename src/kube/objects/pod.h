@@ -1,5 +1,6 @@
 // A Pod as far as device health is concerned. resourceVersion and most of the spec are left out, so
-// that a change of theirs is no change to us.
+// that a change of theirs is no change to us. A value, only ever read: patches are made by those
+// who know what they change.
 #pragma once
 
 #include <map>
@@ -11,13 +12,14 @@
 
 namespace galen::kube {
 
-// An entry of container.resources.claims.
+// An entry of container.resources.claims: which devices of a claim a container gets.
 struct ContainerClaim {
   std::string name;     // pod-local, of spec.resourceClaims
   std::string request;  // "" = all requests of the claim
   bool operator==(const ContainerClaim&) const = default;
 };
 
+// A container of the spec, of any kind.
 struct Container {
   enum class Kind { kMain, kInit, kSidecar, kEphemeral };
   std::string name;
@@ -27,27 +29,33 @@ struct Container {
   bool operator==(const Container&) const = default;
 };
 
-// An entry of spec.resourceClaims.
+// An entry of spec.resourceClaims: a pod-local name for a claim object, or for a template of one.
 struct PodClaim {
   std::string name;
-  std::string claim_name;  // one of the two
+  // resourceClaimName; "" when it is by template. Exactly one of the two is set.
+  std::string claim_name;
   std::string template_name;
   bool operator==(const PodClaim&) const = default;
 };
 
-// One device as status.containerStatuses[].allocatedResourcesStatus[].resources tells it.
+// One device as status.containerStatuses[].allocatedResourcesStatus[].resources tells it
+// (KEP-4680).
 struct ResourceHealth {
+  // As the kubelet writes it: for DRA the device's CDI name, or "driver/pool/device" where it has
+  // none; for a device plugin its own name of it.
   std::string resource_id;
   std::string health;   // "Healthy", "Unhealthy", "Unknown"
   std::string message;  // "" = none
   bool operator==(const ResourceHealth&) const = default;
 };
+// The devices of one resource or claim request; `name` tells entries of a container apart.
 struct ResourceStatus {
   std::string name;  // "claim:gpu/req-0", "vendor.com/nic"
   std::vector<ResourceHealth> resources;
   bool operator==(const ResourceStatus&) const = default;
 };
 
+// What became of a container.
 struct ContainerStatus {
   std::string name;
   bool running = false;
@@ -56,23 +64,27 @@ struct ContainerStatus {
   std::string reason;  // of that termination or of waiting: "OOMKilled", "CrashLoopBackOff"
   std::string message;
   std::optional<WallTime> finished;
+  // restartCount of the kubelet; may begin anew after the node was started again.
   int restarts = 0;
   std::vector<ResourceStatus> allocated;
   bool operator==(const ContainerStatus&) const = default;
 };
 
+// As in the object; types are anybody's.
 struct PodCondition {
   std::string type, status, reason, message;
   std::optional<WallTime> changed;
   bool operator==(const PodCondition&) const = default;
 };
 
-// status.extendedResourceClaimStatus.requestMappings[]
+// status.extendedResourceClaimStatus.requestMappings[]: which request of that claim stands for an
+// extended resource of a container.
 struct ExtendedResourceMapping {
   std::string container, resource, request;
   bool operator==(const ExtendedResourceMapping&) const = default;
 };
 
+// The Pod itself: what its spec asks for and what its status says.
 struct Pod {
   Meta meta;
   std::string node;
@@ -93,12 +105,14 @@ struct Pod {
   PodRef ref() const { return {meta.key, meta.uid}; }
 };
 
+// InvalidArgument when its metadata is broken; everything else may be missing.
 StatusOr<Pod> DecodePod(const Json& object);
 
 // The ResourceClaim object that a pod-local claim name stands for: status first, then
 // spec.resourceClaimName. nullopt: not made yet, or needs none.
 std::optional<std::string> ClaimObjectName(const Pod& pod, std::string_view pod_claim);
 
+// What our publisher writes: the devices in short, and whether all of them are well.
 inline constexpr std::string_view kDevicesAnnotation = "galen.dev/devices";
 inline constexpr std::string_view kDevicesCondition = "galen.dev/DevicesHealthy";
 

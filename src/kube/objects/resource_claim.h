@@ -1,4 +1,4 @@
-// resource.k8s.io/v1 ResourceClaim → model's Claim.
+// resource.k8s.io/v1 ResourceClaim → model's Claim: what was allocated, and which Pods hold it.
 #pragma once
 
 #include "base/json.h"
@@ -6,6 +6,8 @@
 
 namespace galen::kube {
 
+// InvalidArgument when its metadata is broken. A claim without an allocation has no devices.
+// Consumers that are no Pods are left out.
 StatusOr<Claim> DecodeClaim(const Json& object);
 
 }  // namespace galen::kube

@@ -48,6 +48,7 @@ SliceDevice DecodeDevice(const Json& device) {
     if (auto decoded = DecodeAttribute(value)) out.attributes.emplace(name, *std::move(decoded));
   }
   for (const auto& [name, value] : device["capacity"].members()) {
+    // v1 wraps the quantity, for policies that we do not read.
     out.capacity[name] = value["value"].AsString();
   }
   for (const Json& taint : device["taints"].items()) out.taints.push_back(DecodeTaint(taint));

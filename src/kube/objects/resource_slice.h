@@ -1,4 +1,6 @@
-// resource.k8s.io/v1 ResourceSlice: what a driver offers on a node.
+// resource.k8s.io/v1 ResourceSlice: what a driver offers on a node (KEP-4381), with the taints of
+// its devices (KEP-5055). Values and pure functions. What v1 of 1.34 does not know is not kept, so
+// only the driver's own slices are ever written back.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,7 @@ struct Version {
 };
 using AttributeValue = std::variant<bool, std::int64_t, std::string, Version>;
 
+// A device of a slice; its name is unique within the pool.
 struct SliceDevice {
   std::string name;
   std::map<std::string, AttributeValue> attributes;  // qualified names; no domain: the driver's own
@@ -28,6 +31,8 @@ struct SliceDevice {
   bool operator==(const SliceDevice&) const = default;
 };
 
+// One of the pool's slices: `generation` rises with each change of the pool, and readers take only
+// the slices of the highest one, once there are `slice_count` of them.
 struct ResourceSlice {
   std::string name;
   std::string uid;
@@ -42,7 +47,9 @@ struct ResourceSlice {
   bool operator==(const ResourceSlice&) const = default;
 };
 
+// InvalidArgument when its metadata is broken; attributes of unknown kinds are left out.
 StatusOr<ResourceSlice> DecodeSlice(const Json& object);
+// The whole object. A slice without a node is for all nodes.
 Json EncodeSlice(const ResourceSlice& slice);
 
 // The device's serial and model by the names drivers use for them ("serial", "serialNumber",
