@@ -73,19 +73,25 @@ func (c census) String() string {
 
 func lines(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
 
-// clusterProcesses are those in a network that is not the machine's, those that run a program
-// built for a cluster, and this program as a holder.
+// clusterProcesses are those in a cluster's control group, those that run a program built for one,
+// holders, and whatever is in a network that is neither ours nor the machine's.
 func clusterProcesses(cache string) []string {
-	own, _ := os.Readlink("/proc/1/ns/net")
+	own, _ := os.Readlink("/proc/self/ns/net")
+	first, _ := os.Readlink("/proc/1/ns/net")
 	directories, _ := filepath.Glob("/proc/[0-9]*")
 	var found []string
 	for _, directory := range directories {
 		pid, _ := strconv.Atoi(filepath.Base(directory))
 		network, _ := os.Readlink(directory + "/ns/net")
 		program, _ := os.Readlink(directory + "/exe")
+		groups, _ := os.ReadFile(directory + "/cgroup")
 		command := process{PID: pid}.command()
-		if network != "" && network != own || strings.HasPrefix(program, cache) ||
-			strings.Contains(command, " _hold ") {
+		if _, ended, _ := processState(pid); ended {
+			continue // its parent, the machine's first process, takes note when it likes
+		}
+		if network != "" && network != own && network != first ||
+			strings.HasPrefix(program, cache) || strings.Contains(command, " _hold ") ||
+			strings.Contains(string(groups), "/galen-cluster-") {
 			found = append(found, fmt.Sprintf("%d %s", pid, command))
 		}
 	}

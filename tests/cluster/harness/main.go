@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 )
 
@@ -34,6 +35,10 @@ var verbs = map[string]func(ctx context.Context, args []string) error{
 	"_enter":   enter,
 	"_probe":   func(context.Context, []string) error { return nil },
 }
+
+// The main goroutine keeps the main thread. A process that becomes another program from any other
+// thread looks dead for a moment, and whoever watches it then believes so.
+func init() { runtime.LockOSThread() }
 
 func main() {
 	if len(os.Args) < 2 {

@@ -182,8 +182,8 @@ func (c *cluster) become(name, directory string, command []string) error {
 	if err := c.cgroup().below(name).below("host").join(); err != nil {
 		return err
 	}
-	// A thread may change its mount table only when it shares its directory with no other thread.
-	runtime.LockOSThread()
+	// A thread may change its mount table only when it shares its directory with no other thread;
+	// main keeps us on the same one.
 	if err := syscall.Unshare(syscall.CLONE_FS); err != nil {
 		return fmt.Errorf("enter %s: %w", name, err)
 	}

@@ -81,7 +81,7 @@ func (c *cluster) cable(number int, node string, control int) []string {
 		fmt.Sprintf("@%s address add %s/24 dev eth0", node, address),
 		"@" + node + " link set eth0 up",
 		fmt.Sprintf("@%s route add default via %s", node, via),
-		fmt.Sprintf("@control route add %s via %s", podRange(number), address),
+		fmt.Sprintf("@control route replace %s via %s", podRange(number), address),
 	}
 	for i, other := range c.nodes() {
 		if other != node {

@@ -18,20 +18,23 @@ type process struct {
 	Start uint64 `json:"start"` // clock ticks since boot, as the kernel counts them
 }
 
-// processState is what the kernel says of a process: its state letter and when it started.
-func processState(pid int) (state byte, start uint64, ok bool) {
+// processState is what the kernel says of a process: when it started, and whether it has ended and
+// only waits for its parent to take note. One with a thread that still runs has not ended: it
+// holds its files and ports.
+func processState(pid int) (start uint64, ended, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, 0, false
+		return 0, false, false
 	}
 	// The name stands in brackets and may itself hold spaces and brackets.
 	_, rest, found := cutLast(string(text), ") ")
 	fields := strings.Fields(rest)
 	if !found || len(fields) < 20 {
-		return 0, 0, false
+		return 0, false, false
 	}
+	state, threads := fields[0], fields[17]
 	start, err = strconv.ParseUint(fields[19], 10, 64)
-	return fields[0][0], start, err == nil
+	return start, state == "X" || state == "Z" && (threads == "0" || threads == "1"), err == nil
 }
 
 func cutLast(text, separator string) (before, after string, found bool) {
@@ -44,14 +47,14 @@ func cutLast(text, separator string) (before, after string, found bool) {
 
 // processOf names the process that has this id now.
 func processOf(pid int) (process, bool) {
-	_, start, ok := processState(pid)
+	start, _, ok := processState(pid)
 	return process{PID: pid, Start: start}, ok
 }
 
-// alive: still this very process, and not merely waiting for its parent to take note.
+// alive: still this very process.
 func (p process) alive() bool {
-	state, start, ok := processState(p.PID)
-	return ok && start == p.Start && state != 'Z' && state != 'X'
+	start, ended, ok := processState(p.PID)
+	return ok && start == p.Start && !ended
 }
 
 // signal reaches this very process or none. The handle is taken first and the identity checked
