@@ -13,14 +13,17 @@
 namespace galen::cluster_sim {
 namespace {
 
+// Collections are named "GROUP/PLURAL", see Kind::collection().
 constexpr const char* kDefinitions = "apiextensions.k8s.io/customresourcedefinitions";
 constexpr std::string_view kJsonType = "application/json";
 
+// Served without a user, as probes of a load balancer or of `kubectl` have none.
 bool IsHealthPath(const std::string& path) {
   return path == "/healthz" || path == "/readyz" || path == "/livez" ||
          path.rfind("/readyz/", 0) == 0 || path.rfind("/livez/", 0) == 0;
 }
 
+// Sends the refusal as a metav1.Status. Clients wait by the header, not by the body's details.
 void Refuse(net::HttpExchange& exchange, const Refusal& refusal) {
   net::Headers headers{{"content-type", std::string(kJsonType)}};
   const std::int64_t after = refusal.details["retryAfterSeconds"].AsInt();
@@ -31,6 +34,8 @@ void Refuse(net::HttpExchange& exchange, const Refusal& refusal) {
   exchange.End();
 }
 
+// Sends what was read or written. Warnings travel in headers of the form of RFC 7234, section 5.5,
+// with code 299; kubectl prints them.
 void Answer(net::HttpExchange& exchange, const Written& written) {
   net::Headers headers{{"content-type", std::string(kJsonType)}};
   for (const std::string& warning : written.warnings) {
@@ -53,13 +58,17 @@ Act ActOf(const ApiRequest& request) {
           request.name};
 }
 
+// Reviews are questions in the form of objects: posted, answered, never stored. So they have no
+// kind in the table.
 bool IsReview(const ApiRequest& request) {
   return request.method == "POST" &&
          (request.group == "authorization.k8s.io" || request.group == "authentication.k8s.io") &&
          (request.version == "v1" || request.version == "v1beta1");
 }
 
-// A start later in time begins above all versions of an earlier life without kept state.
+// A start later in time begins above all versions of an earlier life without kept state, so that a
+// client of that life is told 410 instead of being shown a gap. A wall clock that went back breaks
+// this; the hub then still refuses versions of the future.
 std::uint64_t FirstVersion(WallTime now) {
   constexpr std::int64_t kWritesPerSecond = 100;  // more than a life makes on average
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
@@ -79,13 +88,17 @@ struct ApiServer::Impl {
             {.first_version = FirstVersion(loop_in.WallNow()), .history_max = options.history_max}),
         hub(loop_in, store) {}
 
+  // Reads what is kept, then adds the parts that listen. Once, before the first request.
   Status Load();
+  // Brings the kind table in line with a CustomResourceDefinition that was written or removed.
   void OnDefinition(const Change& change);
+  // Those of kube-apiserver's start, where they are missing.
   void AddNamespaces();
   void HandleResource(const ApiRequest& request, const User& user,
                       std::unique_ptr<net::HttpExchange> exchange);
   Outcome<Written> DoReview(const ApiRequest& request, const User& user) const;
 
+  // In the order in which they depend on each other: what is below uses what is above.
   Loop& loop;
   Random& random;
   Log& log;
@@ -101,8 +114,10 @@ struct ApiServer::Impl {
 
 Status ApiServer::Impl::Load() {
   if (options.files != nullptr) {
-    ASSIGN_OR_RETURN(kept, StoreLog::Open(*options.files, log, options.data_directory, store));
+    ASSIGN_OR_RETURN(kept,
+                     StoreLog::Open(loop, *options.files, log, options.data_directory, store));
   }
+  // Before the listener is added: loading tells nobody, so kept definitions are read by hand.
   for (const Snapshot& definition : store.List(kDefinitions, "")) {
     for (Kind& kind : KindsOf(*definition)) kinds.Put(std::move(kind));
   }
@@ -116,15 +131,19 @@ Status ApiServer::Impl::Load() {
 }
 
 void ApiServer::Impl::OnDefinition(const Change& change) {
+  // A removal is described by what was there before.
   const Json& spec = (change.after != nullptr ? *change.after : *change.before)["spec"];
   const std::string& group = spec["group"].AsString();
   const std::string& plural = spec["names"]["plural"].AsString();
+  // All versions first: one that is no longer served must go.
   kinds.Remove(group, plural);
   if (change.after != nullptr) {
     for (Kind& kind : KindsOf(*change.after)) kinds.Put(std::move(kind));
     return;
   }
   const std::string collection = group + "/" + plural;
+  // Objects of a kind that is no more can be reached by nobody; they go without regard to
+  // finalizers.
   for (const Snapshot& object : store.List(collection, "")) {
     store.Remove(collection, KeyOf(*object));
   }
@@ -150,6 +169,7 @@ void ApiServer::Impl::AddNamespaces() {
         .plural = "namespaces",
         .name = {},
         .subresource = {}};
+    // Through the front door, so that they get uid, labels and phase like any other.
     const auto created = resources->Do(request, kind);
     GALEN_CHECK(created.ok());
   }
@@ -158,10 +178,12 @@ void ApiServer::Impl::AddNamespaces() {
 void ApiServer::Impl::HandleResource(const ApiRequest& request, const User& user,
                                      std::unique_ptr<net::HttpExchange> exchange) {
   const Act act = ActOf(request);
+  // Before rights are checked: whoever got in may ask about itself.
   if (IsReview(request)) {
     const Outcome<Written> review = DoReview(request, user);
     return review.ok() ? Answer(*exchange, *review) : Refuse(*exchange, review.status());
   }
+  // Rights before existence, so that nobody learns of kinds or objects by the difference.
   if (!Access::MayDo(user, act)) return Refuse(*exchange, DeniedRefusal(user, act));
   const KindRef kind = kinds.Find(request.group, request.version, request.plural);
   if (kind == nullptr) {
@@ -200,9 +222,11 @@ std::size_t ApiServer::watchers() const { return impl_->hub.watchers(); }
 
 void ApiServer::Handle(std::unique_ptr<net::HttpExchange> exchange) {
   const ApiRequest request = ReadApiRequest(exchange->request());
+  // Before authentication, see IsHealthPath.
   if (IsHealthPath(request.path)) return net::Respond(*exchange, 200, "text/plain", "ok");
   const Outcome<User> user = impl_->access.Authenticate(exchange->request().headers);
   if (!user.ok()) return Refuse(*exchange, user.status());
+  // The server in front takes one byte more than this, so that a body too large ends here.
   if (request.body.size() > kBodyBytesMax) {
     return Refuse(*exchange, PlainRefusal(413, "RequestEntityTooLarge",
                                           fmt::format("the body is {} bytes, at most {} are taken",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <set>
 
 #include "base/text.h"
 #include "cluster_sim/built_in_types.h"
@@ -13,6 +14,7 @@
 namespace galen::cluster_sim {
 namespace {
 
+// ASCII only: kinds hold nothing else.
 std::string Lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -33,7 +35,19 @@ std::vector<std::string> Strings(const Json& list) {
   return strings;
 }
 
-// Every pattern must compile here, or validation could fail later for no fault of the object.
+// A definition in such a group would take a built-in kind's place, and with the definition all its
+// objects would go.
+bool IsBuiltInGroup(const std::string& group) {
+  static const std::set<std::string> kGroups = [] {
+    std::set<std::string> groups;
+    for (const Kind& kind : BuiltInKinds()) groups.insert(kind.resource.group);
+    return groups;
+  }();
+  return kGroups.contains(group);
+}
+
+// Every pattern in the schema must compile here, or validation could fail later for no fault of the
+// object.
 void CheckPatterns(const Json& schema, const std::string& path, Faults& faults) {
   if (const std::string& pattern = schema["pattern"].AsString(); !pattern.empty()) {
     // The standard library answers a broken pattern with an exception; it ends here.
@@ -52,6 +66,7 @@ void CheckPatterns(const Json& schema, const std::string& path, Faults& faults) 
 }
 
 void CheckVersions(const Json& spec, Faults& faults) {
+  // More or less than one is a fault of the list, told after the faults of its items.
   int stored = 0;
   const Json& versions = spec["versions"];
   for (std::size_t i = 0; i < versions.items().size(); ++i) {
@@ -80,6 +95,7 @@ void CheckVersions(const Json& spec, Faults& faults) {
 std::shared_ptr<const Json> WholeSchema(const Json& version) {
   Json schema = version["schema"]["openAPIV3Schema"];
   const std::shared_ptr<const Json> any_kind = BuiltInSchema("CustomResourceDefinition");
+  // Authors need not describe these, and may not describe them differently.
   for (const char* field : {"apiVersion", "kind", "metadata"}) {
     schema["properties"][field] = (*any_kind)["properties"][field];
   }
@@ -96,6 +112,7 @@ std::vector<Column> ColumnsOf(const Json& version) {
                        .priority = static_cast<int>(column["priority"].AsInt()),
                        .path = column["jsonPath"].AsString()});
   }
+  // Without columns of their own, kinds show their age, as upstream.
   if (columns.size() == 1) {
     columns.push_back({.name = "Age", .type = "date", .path = ".metadata.creationTimestamp"});
   }
@@ -106,6 +123,7 @@ std::vector<std::string> SelectableFields(const Json& version) {
   std::vector<std::string> fields;
   for (const Json& field : version["selectableFields"].items()) {
     const std::string& path = field["jsonPath"].AsString();
+    // Field selectors are written without the leading dot of a JSONPath.
     if (!path.empty() && path.front() == '.') fields.push_back(path.substr(1));
   }
   return fields;
@@ -123,12 +141,14 @@ void PrepareDefinition(Json& definition, WallTime now) {
   if (!spec.Has("conversion")) spec["conversion"] = Json::MakeObject({{"strategy", "None"}});
   Json& status = definition["status"];
   status["acceptedNames"] = names;
+  // Once: later writes keep the times of the first.
   if (!status.Has("conditions")) {
     status["conditions"] =
         Json::MakeArray({Condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
                          Condition("Established", "InitialNamesAccepted",
                                    "the initial names have been accepted", now)});
   }
+  // Versions ever stored are remembered, also when another becomes the stored one.
   for (const Json& version : std::as_const(spec)["versions"].items()) {
     if (!version["storage"].AsBool()) continue;
     Json& stored = status["storedVersions"];
@@ -146,6 +166,10 @@ Faults CheckDefinition(const Json& definition) {
   const std::string& plural = spec["names"]["plural"].AsString();
   const std::string& scope = spec["scope"].AsString();
   if (group.empty()) faults.push_back(RequiredFault("spec.group"));
+  if (!group.empty() && IsBuiltInGroup(group)) {
+    faults.push_back(
+        InvalidFault("spec.group", group, "is served by the API itself; choose another group"));
+  }
   if (plural.empty()) faults.push_back(RequiredFault("spec.names.plural"));
   if (spec["names"]["kind"].AsString().empty()) {
     faults.push_back(RequiredFault("spec.names.kind"));
@@ -178,6 +202,7 @@ std::vector<Kind> KindsOf(const Json& definition) {
               .selectable_fields = SelectableFields(version),
               .columns = ColumnsOf(version)};
     kind.has_status = version["subresources"].Has("status");
+    // As upstream: custom objects count generations, and a PUT of one must name its version.
     kind.counts_generations = kind.custom = kind.needs_version_to_update = true;
     kind.schema = WholeSchema(version);
     kinds.push_back(std::move(kind));

@@ -14,7 +14,6 @@ constexpr const char* kChangesName = "changes";
 constexpr const char* kTornName = "changes.torn";
 constexpr std::size_t kHeadBytes = 8;  // length and checksum
 constexpr std::size_t kRecordBytesMax = 64 * 1024 * 1024;
-constexpr int kChangesBetweenRetries = 256;  // a full disk must not cost a snapshot a write
 
 void AppendNumber(std::string& out, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(value >> shift & 0xFF);
@@ -50,6 +49,12 @@ Json RemovePayload(const std::string& collection, const ObjectKey& key, std::uin
         Json::MakeObject({{"namespace", key.ns}, {"name", key.name}, {"version", version}})}});
 }
 
+std::uint64_t VersionIn(const Json& payload) {
+  const Json& removed = payload["removed"];
+  return removed.is_object() ? static_cast<std::uint64_t>(removed["version"].AsInt())
+                             : ResourceVersionOf(payload["object"]);
+}
+
 // Hands each good record to `take` and gives the bytes they span; what follows is torn.
 template <typename Take>
 std::size_t ReadRecords(std::string_view bytes, const Take& take) {
@@ -69,11 +74,12 @@ std::size_t ReadRecords(std::string_view bytes, const Take& take) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<StoreLog>> StoreLog::Open(FileSystem& files, Log& log,
+StatusOr<std::unique_ptr<StoreLog>> StoreLog::Open(Loop& loop, FileSystem& files, Log& log,
                                                    std::string directory, ObjectStore& store) {
-  std::unique_ptr<StoreLog> kept(new StoreLog(files, log, std::move(directory), store));
+  std::unique_ptr<StoreLog> kept(new StoreLog(loop, files, log, std::move(directory), store));
   RETURN_IF_ERROR(Annotate(files.MakeDirectories(kept->directory_, 0700), "data directory"));
   RETURN_IF_ERROR(Annotate(kept->Load(), "data directory {}", kept->directory_));
+  // After loading, which tells nobody and is written down already.
   store.AddListener([raw = kept.get()](const std::string& collection, const Change& change) {
     raw->OnChange(collection, change);
   });
@@ -84,6 +90,7 @@ Status StoreLog::Load() {
   RETURN_IF_ERROR(LoadSnapshot());
   RETURN_IF_ERROR(LoadChanges());
   if (loaded_version_ > 0) store_.StartAt(loaded_version_ + kVersionGap);
+  // Every start begins with one whole snapshot and an empty log, so a torn end is read only once.
   return Fold();
 }
 
@@ -104,7 +111,12 @@ Status StoreLog::LoadChanges() {
   if (!bytes.ok()) {
     return bytes.status().code() == Code::kNotFound ? OkStatus() : bytes.status();
   }
-  const std::size_t read = ReadRecords(*bytes, [this](const Json& payload) { Take(payload); });
+  // A kill between a new snapshot and the removal of the old log leaves both. What the snapshot
+  // knows of is not taken again: the log may lack what came last, and would bring back the past.
+  const std::uint64_t folded = loaded_version_;
+  const std::size_t read = ReadRecords(*bytes, [this, folded](const Json& payload) {
+    if (VersionIn(payload) > folded) Take(payload);
+  });
   if (read == bytes->size()) return OkStatus();
   log_.Warning("the end of the log of changes was torn and is put beside",
                {{"file", PathOf(kTornName)}, {"bytes", bytes->size() - read}});
@@ -114,14 +126,12 @@ Status StoreLog::LoadChanges() {
 void StoreLog::Take(const Json& payload) {
   const std::string& collection = payload["collection"].AsString();
   const Json& removed = payload["removed"];
+  loaded_version_ = std::max(loaded_version_, VersionIn(payload));
   if (removed.is_object()) {
-    loaded_version_ =
-        std::max(loaded_version_, static_cast<std::uint64_t>(removed["version"].AsInt()));
     store_.Unload(collection, {removed["namespace"].AsString(), removed["name"].AsString()});
     return;
   }
   const Json& object = payload["object"];
-  loaded_version_ = std::max(loaded_version_, ResourceVersionOf(object));
   store_.Load(collection, KeyOf(object), object);
 }
 
@@ -134,6 +144,8 @@ Status StoreLog::Fold() {
   }
   // The removal of nothing carries the version on, should no object bear the newest one.
   snapshot += Record(RemovePayload("", {}, store_.version()));
+  // The new snapshot is in place before the old log goes: a crash in between leaves changes that
+  // the snapshot holds already.
   RETURN_IF_ERROR(files_.WriteAtomically(PathOf(kSnapshotName), snapshot));
   changes_.reset();
   RETURN_IF_ERROR(files_.Remove(PathOf(kChangesName)));
@@ -143,22 +155,23 @@ Status StoreLog::Fold() {
 }
 
 void StoreLog::OnChange(const std::string& collection, const Change& change) {
-  const bool wait = trouble_ && ++changes_since_trouble_ < kChangesBetweenRetries;
-  if (wait) return;
+  if (trouble_) return;  // the next fold holds this too
   const std::string record =
       Record(change.after != nullptr ? PutPayload(collection, *change.after)
                                      : RemovePayload(collection, change.key, change.version));
   changes_bytes_ += record.size();
-  // The file's end is unknown after an error, so the way back is a snapshot of everything.
-  const bool fold = trouble_ || changes_bytes_ > kLogBytesMax;
-  const Status status = fold ? Fold() : changes_->Append(record);
+  Conclude(changes_bytes_ > kLogBytesMax ? Fold() : changes_->Append(record));
+}
+
+void StoreLog::Conclude(const Status& status) {
   if (status.ok() && trouble_) log_.Info("changes are kept again", {{"directory", directory_}});
   if (!status.ok() && !trouble_) {
     log_.Error("changes are not kept: a restart would lose them",
                {{"directory", directory_}, {"reason", status.message()}});
   }
   trouble_ = !status.ok();
-  changes_since_trouble_ = 0;
+  // The file's end is unknown after an error, so the way back is a snapshot of everything.
+  if (trouble_) retry_ = loop_.After(kRetryAfter, [this] { Conclude(Fold()); });
 }
 
 }  // namespace galen::cluster_sim

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fake_file_system.h"
+#include "base/fake_loop.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -17,7 +18,7 @@ Json Map(std::string_view name, int value) {
 // One life of a store that is kept in the same files.
 struct Life {
   explicit Life(FakeFileSystem& files) {
-    auto opened = StoreLog::Open(files, NullLog(), "/data", store);
+    auto opened = StoreLog::Open(loop, files, NullLog(), "/data", store);
     status = opened.status();
     if (opened.ok()) log = std::move(opened).value();
   }
@@ -27,6 +28,7 @@ struct Life {
   }
   void Put(const char* name, int value) { store.Put(kMaps, {"d", name}, Map(name, value)); }
 
+  FakeLoop loop;
   ObjectStore store{{.first_version = 1}};
   std::unique_ptr<StoreLog> log;
   Status status;
@@ -100,12 +102,37 @@ TEST(StoreLog, ServesOnWithAFullDiskAndKeepsAllOnceThereIsRoom) {
     files.FailWrites(ResourceExhausted("no space left"));
     life.Put("a", 1);
     EXPECT_EQ(life.Value("a"), 1);
+    life.loop.Advance(StoreLog::kRetryAfter * 3);
+    life.Put("b", 1);
     files.FailWrites(std::nullopt);
-    for (int i = 0; i < 300; ++i) life.Put("b", i);
+    life.loop.Advance(StoreLog::kRetryAfter);  // nobody needs to write for it
+    life.Put("c", 2);
   }
   Life life(files);
   EXPECT_EQ(life.Value("a"), 1);
-  EXPECT_EQ(life.Value("b"), 299);
+  EXPECT_EQ(life.Value("b"), 1);
+  EXPECT_EQ(life.Value("c"), 2);
+}
+
+TEST(StoreLog, AFoldThatWasCutShortDoesNotBringBackThePast) {
+  FakeFileSystem files;
+  std::string old_log;
+  {
+    Life life(files);
+    life.Put("changed", 1);
+    life.Put("removed", 1);
+    old_log = files.Read("/data/changes").value();
+    files.FailWrites(ResourceExhausted("no space left"));
+    life.Put("changed", 2);
+    life.store.Remove(kMaps, {"d", "removed"});
+    files.FailWrites(std::nullopt);
+    life.loop.Advance(StoreLog::kRetryAfter);
+  }
+  // As if killed after the new snapshot, before the old log was removed.
+  ASSERT_TRUE(files.WriteAtomically("/data/changes", old_log, 0600).ok());
+  const Life life(files);
+  EXPECT_EQ(life.Value("changed"), 2);
+  EXPECT_EQ(life.Value("removed"), -1);
 }
 
 TEST(StoreLog, FoldsALongLogIntoASnapshot) {

@@ -78,6 +78,19 @@ TEST(CustomResource, IsEstablishedAndDiscovered) {
   }));
 }
 
+// Had it been taken, deleting it would have taken every node's Lease along.
+TEST(CustomResource, CannotTakeABuiltInKindsPlace) {
+  Json definition = ToJson(R"({"metadata": {"name": "leases.coordination.k8s.io"},
+    "spec": {"group": "coordination.k8s.io", "scope": "Namespaced",
+      "names": {"plural": "leases", "kind": "Lease"},
+      "versions": [{"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": {"type": "object"}}}]}})");
+  const Reply reply = TheApi().Post(kDefinitions, definition);
+  EXPECT_EQ(reply.code, 422) << reply.text;
+  TheApi().Delete(std::string(kDefinitions) + "/leases.coordination.k8s.io");
+  EXPECT_EQ(TheApi().Get("/apis/coordination.k8s.io/v1/leases").code, 200);
+}
+
 TEST(CustomResource, GetsItsDefaults) {
   const GaugeDefinition gauges;
   const Reply reply = gauges.Create(R"({"level": 1, "marks": [{"name": "x"}]})");
