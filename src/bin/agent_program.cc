@@ -60,7 +60,7 @@ class Program {
   std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<agent::AgentApp> app_;
   std::unique_ptr<net::Server> inspect_;
-  web::AdminPage page_{metrics_};
+  net::AdminPage page_{metrics_};
   std::unique_ptr<web::AdminServer> admin_;
   std::unique_ptr<SignalWatch> signals_;
 };

@@ -65,7 +65,7 @@ class Program {
   std::unique_ptr<kube::Client> api_;
   std::unique_ptr<sdk::SocketHost> sockets_;
   std::unique_ptr<DeviceDriver> driver_;
-  web::AdminPage page_{metrics_};
+  net::AdminPage page_{metrics_};
   std::unique_ptr<web::AdminServer> admin_;
   std::unique_ptr<SignalWatch> signals_;
 };

@@ -11,11 +11,11 @@
 #include "base/signal.h"
 #include "kube/config.h"
 #include "kube/transport.h"
+#include "net/admin_page.h"
 #include "net/server.h"
 #include "sdk/driver_app.h"
 #include "sdk/driver_options.h"
 #include "sdk/inventory.h"
-#include "sdk/metrics_page.h"
 
 namespace galen {
 namespace {
@@ -44,6 +44,7 @@ std::function<Answer(const DeviceClaim&)> Guard(std::function<Answer(const Devic
 
 // All parts live on the loop's thread; other threads only post to it.
 struct Driver::Impl {
+  // A constructor cannot fail: without a loop Run says why and returns.
   explicit Impl(Options options_in)
       : options(std::move(options_in)),
         log(LevelOf(options), [this] { return WallNow(); }, StderrSink()) {
@@ -77,7 +78,7 @@ struct Driver::Impl {
   std::unique_ptr<kube::Client> api;
   std::unique_ptr<sdk::SocketHost> sockets;
   std::unique_ptr<sdk::DriverApp> app;
-  std::unique_ptr<sdk::MetricsPage> metrics_page;
+  net::AdminPage metrics_page{metrics};
   std::unique_ptr<net::Server> metrics_server;
   std::unique_ptr<SignalWatch> signals;
   int exit_code = 0;
@@ -86,6 +87,7 @@ struct Driver::Impl {
   std::atomic<bool> health_change_posted = false;
 };
 
+// Dials nothing yet: an API server that is away must not keep a driver from starting.
 StatusOr<std::unique_ptr<kube::Transport>> Driver::Impl::MakeTransport() {
   kube::KubeconfigOptions where;
   where.path = options.kubeconfig;
@@ -93,6 +95,7 @@ StatusOr<std::unique_ptr<kube::Transport>> Driver::Impl::MakeTransport() {
   return kube::Transport::Create(*loop, log, *dialer, files, *exec, std::move(config));
 }
 
+// The author's code behind guards: nothing that it throws gets into the loop.
 sdk::DriverApp::Handlers Driver::Impl::TakeHandlers() {
   sdk::DriverApp::Handlers taken = std::move(handlers);
   taken.prepare = Guard<Prepared>(std::move(taken.prepare));
@@ -111,6 +114,7 @@ sdk::DriverApp::Handlers Driver::Impl::TakeHandlers() {
 
 Status Driver::Impl::Prepare() {
   if (!loop) return Internal("there is no event loop");
+  // A driver that starts without its devices would take them from the scheduler.
   if (inventory_faulty) return InvalidArgument("the inventory is faulty, see above");
   RETURN_IF_ERROR(sdk::ValidateOptions(options));
   dialer = net::MakeDialer(*loop);
@@ -125,16 +129,17 @@ Status Driver::Impl::Prepare() {
 
 Status Driver::Impl::StartMetrics() {
   if (options.metrics_address.empty()) return OkStatus();
-  metrics_page = std::make_unique<sdk::MetricsPage>(metrics, [this] { return app->WhyNotReady(); });
+  metrics_page.AddCheck("driver", [this] { return app->WhyNotReady(); });
   net::ServerOptions server;
   server.address = options.metrics_address;
-  ASSIGN_OR_RETURN(metrics_server,
-                   net::Server::Start(*loop, log, std::move(server), *metrics_page));
+  ASSIGN_OR_RETURN(metrics_server, net::Server::Start(*loop, log, std::move(server), metrics_page));
+  // With the port that was given, if port 0 was asked for.
   log.Info("metrics are served", {{"address", metrics_server->address()}});
   return OkStatus();
 }
 
 Status Driver::Impl::StartAll() {
+  // First: whoever waits for readiness sees from the beginning why not.
   RETURN_IF_ERROR(StartMetrics());
   RETURN_IF_ERROR(app->Start());
   log.Info("driver is running",
@@ -143,6 +148,7 @@ Status Driver::Impl::StartAll() {
 }
 
 void Driver::Impl::BeginStop() {
+  // A second signal is not waited for here: SignalWatch ends the process at once.
   if (std::exchange(stopping, true) || !app) return;
   app->Stop([this] { loop->Stop(); });
 }
@@ -153,6 +159,7 @@ Driver::~Driver() = default;
 std::optional<Failure> Driver::Publish(Inventory inventory) {
   if (const Status status = sdk::ValidateInventory(inventory); !status.ok()) {
     impl_->log.Error("the inventory cannot be published", {{"error", status.message()}});
+    // Checked on the caller's thread, which can still do something about it.
     impl_->inventory_faulty = true;
     return Failure{status.message()};
   }
@@ -181,6 +188,7 @@ void Driver::OnHealth(std::chrono::nanoseconds period, std::function<void(Health
 }
 
 void Driver::HealthChanged() {
+  // A thread that calls this a million times posts one task.
   if (!impl_->loop || impl_->health_change_posted.exchange(true)) return;
   impl_->loop->Post([impl = impl_.get()] {
     impl->health_change_posted = false;
@@ -197,6 +205,7 @@ int Driver::Run() {
   }
   if (impl.options.handle_signals) {
     auto signals = SignalWatch::Start(*impl.loop, [&impl] { impl.BeginStop(); });
+    // Without signals (no descriptor is left) the driver still runs; Stop ends it.
     if (signals.ok()) impl.signals = std::move(*signals);
   }
   // Behind what was published before, so that nothing half is ever seen.
@@ -209,6 +218,7 @@ int Driver::Run() {
     impl.loop->Stop();
   });
   impl.loop->Run();
+  // What listens goes before what it calls; the rest goes with the Impl, the loop last.
   impl.signals.reset();
   impl.metrics_server.reset();
   impl.app.reset();

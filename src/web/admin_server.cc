@@ -15,13 +15,14 @@ StatusOr<std::string> AdminAddress(std::string_view text) {
   if (port.empty() || port.size() > 5 || !digits || std::stoi(std::string(port)) > 65535) {
     return InvalidArgument("'{}' is no address for metrics, write one like 127.0.0.1:9470", whole);
   }
+  // Left out means this machine only: opening it to the network is to be said aloud.
   const std::string_view host = colon == 0 ? "127.0.0.1" : text.substr(0, colon);
   return fmt::format("tcp:{}:{}", host, port);
 }
 
 StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(IoLoop& loop, Log& log,
                                                           std::string_view address,
-                                                          AdminPage& page) {
+                                                          net::AdminPage& page) {
   net::ServerOptions options;
   ASSIGN_OR_RETURN(options.address, AdminAddress(address));
   options.connections_max = kConnectionsMax;

@@ -1,5 +1,6 @@
-// Serves a program's AdminPage on a TCP port, loopback unless somebody says otherwise. Belongs to
-// its loop.
+// Serves a program's AdminPage on a TCP port, loopback unless somebody says otherwise. Plain HTTP
+// without a login, as Prometheus scrapes it. Belongs to its loop. Destroying it closes everything
+// at once.
 #pragma once
 
 #include <memory>
@@ -8,24 +9,27 @@
 
 #include "base/io_loop.h"
 #include "base/log.h"
+#include "net/admin_page.h"
 #include "net/server.h"
-#include "web/admin_page.h"
 
 namespace galen::web {
 
 // "127.0.0.1:9470", ":9470" (loopback), "tcp:[::]:9470" → what net::Server listens at.
-// InvalidArgument when there is no port.
+// InvalidArgument when there is no port. Whether the host is a number is for net::Server to check.
 StatusOr<std::string> AdminAddress(std::string_view text);
 
 class AdminServer {
  public:
   // A scraper and a few people; more than that is a mistake or an attack.
   static constexpr std::size_t kConnectionsMax = 32;
+  // Nothing here reads a body; a small one is no reason to refuse.
   static constexpr std::size_t kRequestBodyBytesMax = 1024;
 
-  // `page` is lent and outlives the server.
+  // Listens; `address` is as for AdminAddress. Errors are its and net::Server::Start's. `page`,
+  // loop and log are lent and outlive the server.
   static StatusOr<std::unique_ptr<AdminServer>> Start(IoLoop& loop, Log& log,
-                                                      std::string_view address, AdminPage& page);
+                                                      std::string_view address,
+                                                      net::AdminPage& page);
 
   // "tcp:127.0.0.1:9470", with the real port.
   const std::string& address() const { return server_->address(); }

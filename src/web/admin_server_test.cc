@@ -59,7 +59,7 @@ TEST(AdminServer, AnswersAScraperOverARealSocket) {
   Metrics metrics;
   metrics.DeclareGauge("galen_up", "Up.");
   metrics.Set("galen_up", {}, 1);
-  AdminPage page(metrics);
+  net::AdminPage page(metrics);
   const auto server = AdminServer::Start(**loop, NullLog(), "127.0.0.1:0", page);
   ASSERT_TRUE(server.ok()) << server.status().message();
   const std::string& address = (*server)->address();
@@ -79,7 +79,7 @@ TEST(AdminServer, SaysWhyItCannotStart) {
   const auto loop = EpollLoop::Create();
   ASSERT_TRUE(loop.ok());
   Metrics metrics;
-  AdminPage page(metrics);
+  net::AdminPage page(metrics);
   EXPECT_EQ(AdminServer::Start(**loop, NullLog(), "nowhere", page).status().code(),
             Code::kInvalidArgument);
   const auto first = AdminServer::Start(**loop, NullLog(), ":0", page);

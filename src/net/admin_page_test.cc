@@ -1,4 +1,4 @@
-#include "web/admin_page.h"
+#include "net/admin_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "net/fake_link.h"
 #include "net/recording_sink.h"
 
-namespace galen::web {
+namespace galen::net {
 namespace {
 
 using ::testing::HasSubstr;
@@ -18,9 +18,9 @@ class AdminPageTest : public ::testing::Test {
  protected:
   AdminPageTest() {
     network_.Listen(kTarget, page_);
-    net::DialOptions options;
+    DialOptions options;
     options.target = kTarget;
-    dialling_ = dialer_->Dial(options, [this](StatusOr<std::unique_ptr<net::Connection>> made) {
+    dialling_ = dialer_->Dial(options, [this](StatusOr<std::unique_ptr<Connection>> made) {
       connection_ = std::move(made).value();
     });
     loop_.RunUntilIdle();
@@ -28,26 +28,26 @@ class AdminPageTest : public ::testing::Test {
 
   // The status and body of an answer.
   std::pair<int, std::string> Ask(std::string method, std::string path) {
-    net::HttpRequest request;
+    HttpRequest request;
     request.method = std::move(method);
     request.path = std::move(path);
-    net::RecordingSink sink;
+    RecordingSink sink;
     const auto call = connection_->Send(std::move(request), sink);
     loop_.RunUntilIdle();
-    type_ = net::FindHeader(sink.headers(), "content-type").value_or("");
+    type_ = FindHeader(sink.headers(), "content-type").value_or("");
     return {sink.status(), sink.body()};
   }
   std::pair<int, std::string> Get(std::string path) { return Ask("GET", std::move(path)); }
 
   FakeLoop loop_;
   Random random_{1};
-  net::FakeNetwork network_{loop_, random_};
-  net::LinkWeather weather_;
+  FakeNetwork network_{loop_, random_};
+  LinkWeather weather_;
   Metrics metrics_;
   AdminPage page_{metrics_};
-  std::unique_ptr<net::Dialer> dialer_ = network_.MakeDialer(weather_);
-  std::unique_ptr<net::Dialling> dialling_;
-  std::unique_ptr<net::Connection> connection_;
+  std::unique_ptr<Dialer> dialer_ = network_.MakeDialer(weather_);
+  std::unique_ptr<Dialling> dialling_;
+  std::unique_ptr<Connection> connection_;
   std::string type_;
 };
 
@@ -105,4 +105,4 @@ TEST_F(AdminPageTest, AnswersNothingElse) {
 }
 
 }  // namespace
-}  // namespace galen::web
+}  // namespace galen::net

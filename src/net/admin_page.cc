@@ -1,4 +1,4 @@
-#include "web/admin_page.h"
+#include "net/admin_page.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,11 @@
 #include "base/check.h"
 #include "base/text.h"
 
-namespace galen::web {
+namespace galen::net {
 namespace {
 
 constexpr std::string_view kText = "text/plain; charset=utf-8";
+// The content type of the text exposition format; Prometheus chooses its parser by it.
 constexpr std::string_view kPrometheusText = "text/plain; version=0.0.4; charset=utf-8";
 
 // Whether the query has this word, alone or with a value, as Kubernetes reads ?verbose.
@@ -36,42 +37,44 @@ void AdminPage::AddNote(std::string name, Check check) {
   checks_.push_back({std::move(name), std::move(check), /*is_note=*/true});
 }
 
-void AdminPage::Handle(std::unique_ptr<net::HttpExchange> exchange) {
-  const net::HttpRequest& request = exchange->request();
+void AdminPage::Handle(std::unique_ptr<HttpExchange> exchange) {
+  const HttpRequest& request = exchange->request();
   const std::string_view whole = request.path;
   const std::string_view path = whole.substr(0, whole.find('?'));
   const std::string_view query = whole.substr(std::min(path.size() + 1, whole.size()));
   const bool known = path == "/metrics" || path == "/healthz" || path == "/readyz";
   if (!known) {
-    return net::Respond(*exchange, 404, kText, "not found: try /metrics, /healthz or /readyz\n");
+    return Respond(*exchange, 404, kText, "not found: try /metrics, /healthz or /readyz\n");
   }
   if (request.method != "GET" && request.method != "HEAD") {
-    return net::Respond(*exchange, 405, kText, "only GET and HEAD are answered\n");
+    return Respond(*exchange, 405, kText, "only GET and HEAD are answered\n");
   }
   if (path == "/metrics") {
-    return net::Respond(*exchange, 200, kPrometheusText, metrics_.Text());
+    return Respond(*exchange, 200, kPrometheusText, metrics_.Text());
   }
-  if (path == "/healthz") return net::Respond(*exchange, 200, kText, "ok\n");
+  if (path == "/healthz") return Respond(*exchange, 200, kText, "ok\n");
   AnswerReady(*exchange, HasWord(query, "verbose"));
 }
 
-void AdminPage::AnswerReady(net::HttpExchange& exchange, bool verbose) {
+void AdminPage::AnswerReady(HttpExchange& exchange, bool verbose) {
   std::string lines;
   bool ready = true;
   for (const Named& named : checks_) {
+    // All of them, even after a failure: a person wants to see everything that is wrong at once.
     const std::string reason = named.check();
     ready = ready && (reason.empty() || named.is_note);
     lines += LineOf(named, reason);
   }
-  if (!ready) return net::Respond(exchange, 503, kText, lines + "readyz check failed\n");
-  net::Respond(exchange, 200, kText, verbose ? lines + "readyz check passed\n" : "ok\n");
+  if (!ready) return Respond(exchange, 503, kText, lines + "readyz check failed\n");
+  Respond(exchange, 200, kText, verbose ? lines + "readyz check passed\n" : "ok\n");
 }
 
 std::string AdminPage::LineOf(const Named& named, const std::string& reason) {
   if (reason.empty()) return fmt::format("[+]{} ok\n", named.name);
+  // A reason may quote a driver or the API server; it must not forge another check's line.
   const std::string shown = CutText(Printable(ToValidUtf8(reason)), kReasonBytesMax);
   return named.is_note ? fmt::format("[!]{}: {}\n", named.name, shown)
                        : fmt::format("[-]{} failed: {}\n", named.name, shown);
 }
 
-}  // namespace galen::web
+}  // namespace galen::net

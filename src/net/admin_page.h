@@ -1,0 +1,55 @@
+// What a program shows of itself over HTTP: /metrics as Prometheus text, /healthz, /readyz with one
+// line a check. Reads only, and shows nothing that is secret: there is no login. Belongs to its
+// loop, on which the checks run. Here, below the rooms whose programs all show one: agent and
+// drivers of any vendor.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/metrics.h"
+#include "net/http.h"
+
+namespace galen::net {
+
+class AdminPage final : public HttpHandler {
+ public:
+  // "" when all is well, else why not, in one line. Runs at each /readyz, so it looks and never
+  // waits. What it captures outlives the page.
+  using Check = std::function<std::string()>;
+  // A page that a person reads; a list made from data would be our bug.
+  static constexpr std::size_t kChecksMax = 32;
+  // Of one reason; what is longer is cut.
+  static constexpr std::size_t kReasonBytesMax = 512;
+
+  // `metrics` is lent and outlives the page.
+  explicit AdminPage(Metrics& metrics) : metrics_(metrics) {}
+
+  // Ready only when this check says so. REQUIRES: at most kChecksMax of them, notes included.
+  void AddCheck(std::string name, Check check);
+  // Told among the checks ("[!]"), and in nobody's way: what hinders without making unready.
+  void AddNote(std::string name, Check check);
+
+  // GET and HEAD; anything else is 405, any other path 404. /healthz is always 200: that the loop
+  // answers is what it says. /readyz is 503 while a check fails, and lists all checks then or with
+  // ?verbose.
+  void Handle(std::unique_ptr<HttpExchange> exchange) override;
+
+ private:
+  struct Named {
+    std::string name;
+    Check check;
+    bool is_note = false;
+  };
+
+  static std::string LineOf(const Named& named, const std::string& reason);
+
+  void AnswerReady(HttpExchange& exchange, bool verbose);
+
+  Metrics& metrics_;
+  std::vector<Named> checks_;
+};
+
+}  // namespace galen::net
