@@ -1,5 +1,5 @@
-// FNV-1a, 64 bits (Fowler, Noll, Vo): the same on every machine, in every build and every run, which
-// std::hash does not promise. For names and seeds; whoever chooses the input can make two collide.
+// FNV-1a, 64 bits (Fowler, Noll, Vo): the same on every machine, in every build and in every run,
+// which std::hash does not promise. For names and seeds: who chooses the input can make two equal.
 #pragma once
 
 #include <cstdint>

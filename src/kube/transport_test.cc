@@ -6,79 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "base/fake_file_system.h"
-#include "base/fake_loop.h"
-#include "kube/fake_dialer.h"
-#include "kube/fake_exec_runner.h"
-#include "kube/fake_transport.h"
+#include "kube/transport_stage.h"
 
 namespace galen::kube {
 namespace {
 
 using namespace std::chrono_literals;
-
-// One request and what came of it.
-struct Asked final : net::HttpResponseSink {
-  void OnHead(int status, const net::Headers& headers) override {
-    text += std::to_string(status) + " ";
-    head = headers;
-  }
-  void OnData(std::string_view bytes) override { text += bytes; }
-  void OnEnd(const Status& status, const net::Headers&) override {
-    end = status;
-    text += status.ok() ? "." : "!";
-    call.reset();
-  }
-
-  std::string text;
-  net::Headers head;
-  Status end;
-  std::unique_ptr<net::HttpCall> call;
-};
-
-class TransportTest : public testing::Test {
- protected:
-  TransportTest() { config_.server = "https://10.0.0.1:6443/k8s"; }
-
-  void Create() {
-    auto created = Transport::Create(loop_, NullLog(), dialer_, files_, exec_, config_);
-    ASSERT_TRUE(created.ok()) << ToString(created.status());
-    transport_ = std::move(created).value();
-  }
-  std::unique_ptr<Asked> Ask(std::string path = "/api") {
-    auto asked = std::make_unique<Asked>();
-    net::HttpRequest request;
-    request.path = std::move(path);
-    asked->call = transport_->Send(std::move(request), *asked);
-    return asked;
-  }
-  std::string SentHeader(std::size_t request, std::string_view name) const {
-    const auto value = net::FindHeader(answers_.requests().at(request).headers, name);
-    return value ? std::string(*value) : "none";
-  }
-  void Put(const std::string& path, std::string_view text) {
-    ASSERT_TRUE(files_.MakeDirectories(path.substr(0, path.rfind('/')), 0755).ok());
-    ASSERT_TRUE(files_.WriteAtomically(path, text, 0600).ok());
-  }
-  std::string Token(std::string_view token) const {
-    return fmt::format(
-        R"({{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",)"
-        R"("status":{{"token":"{}"}}}})",
-        token);
-  }
-  void UsePlugin() {
-    config_.credentials.exec =
-        ExecPlugin{.api_version = "client.authentication.k8s.io/v1", .command = {"login"}};
-  }
-
-  FakeLoop loop_;
-  FakeTransport answers_{loop_};
-  FakeDialer dialer_{loop_, answers_};
-  FakeFileSystem files_;
-  FakeExecRunner exec_;
-  ClusterConfig config_;
-  std::unique_ptr<Transport> transport_;
-};
 
 TEST_F(TransportTest, DialsAtTheFirstRequestAndUsesOneConnectionForAll) {
   Create();
@@ -260,104 +193,6 @@ TEST_F(TransportTest, UnpacksGzipOnTheWay) {
   EXPECT_EQ(whole->head, (net::Headers{{"x", "y"}}));
   EXPECT_EQ(cut->end.code(), Code::kDataLoss);
   EXPECT_EQ(wrong->text, "200 !");
-}
-
-TEST_F(TransportTest, WaitsForAPluginAndRunsItOnce) {
-  UsePlugin();
-  Create();
-  const auto a = Ask(), b = Ask();
-  loop_.Advance(1s);
-  EXPECT_EQ(exec_.plugins().size(), 1u);
-  EXPECT_TRUE(dialer_.dials.empty());
-  exec_.Finish(Token("one"));
-  loop_.Advance(10ms);
-  EXPECT_EQ(SentHeader(0, "authorization"), "Bearer one");
-  EXPECT_EQ(SentHeader(1, "authorization"), "Bearer one");
-}
-
-TEST_F(TransportTest, TellsAllThatWaitWhenAPluginFails) {
-  UsePlugin();
-  exec_.AnswerNext(Unauthenticated("ended with exit code 1"));
-  Create();
-  const auto asked = Ask();
-  loop_.RunUntilIdle();
-  EXPECT_EQ(ToString(asked->end),
-            "Unauthenticated: credential plugin \"login\": ended with exit code 1");
-}
-
-TEST_F(TransportTest, TriesOnceMoreWithNewCredentialsAfterA401) {
-  UsePlugin();
-  exec_.AnswerNext(Token("one"));
-  exec_.AnswerNext(Token("two"));
-  answers_.AnswerNext({.status = 401, .body = "go away"});
-  answers_.AnswerNext({.body = "welcome"});
-  Create();
-  const auto asked = Ask();
-  loop_.Advance(10ms);
-  EXPECT_EQ(asked->text, "200 welcome.");
-  EXPECT_EQ(SentHeader(1, "authorization"), "Bearer two");
-}
-
-TEST_F(TransportTest, ShowsARotatedCertificateAfterA401) {
-  Put("/pki/cert", "cert 1");
-  Put("/pki/key", "key 1");
-  config_.credentials.certificate_file = "/pki/cert";
-  config_.credentials.key_file = "/pki/key";
-  answers_.AnswerNext({.body = "welcome"});
-  answers_.AnswerNext({.status = 401, .body = "expired"});
-  answers_.AnswerNext({.body = "welcome again"});
-  answers_.AnswerNext({.status = 401, .body = "no"});
-  Create();
-  const auto first = Ask();
-  loop_.Advance(10ms);
-  Put("/pki/cert", "cert 2");
-  const auto second = Ask();
-  loop_.Advance(20ms);
-  EXPECT_EQ(second->text, "200 welcome again.");
-  ASSERT_EQ(dialer_.dials.size(), 2u);
-  EXPECT_EQ(dialer_.dials[1].tls->certificate_pem, "cert 2");
-  const auto third = Ask();
-  loop_.Advance(20ms);
-  EXPECT_EQ(third->text, "401 no.") << "the files hold nothing newer";
-  EXPECT_EQ(dialer_.dials.size(), 2u);
-}
-
-TEST_F(TransportTest, RunsAPluginWhoseAnswersHaveExpiredOnceForManyCalls) {
-  UsePlugin();
-  const std::string past = FormatRfc3339(loop_.WallNow() - 1h);
-  const std::string expired =
-      Token("one\",\"expirationTimestamp\":\"" + past);  // closes the quotes of the token
-  for (int i = 0; i < 5; ++i) exec_.AnswerNext(expired);
-  answers_.AnswerNext({.body = "a"});
-  answers_.AnswerNext({.body = "b"});
-  Create();
-  const auto a = Ask(), b = Ask();
-  loop_.Advance(1s);
-  EXPECT_EQ(a->text, "200 a.");
-  EXPECT_EQ(b->text, "200 b.");
-  EXPECT_EQ(exec_.plugins().size(), 1u);
-}
-
-TEST_F(TransportTest, PassesASecond401On) {
-  UsePlugin();
-  exec_.AnswerNext(Token("one"));
-  exec_.AnswerNext(Token("two"));
-  answers_.AnswerNext({.status = 401});
-  answers_.AnswerNext({.status = 401, .body = "no"});
-  Create();
-  const auto asked = Ask();
-  loop_.Advance(10ms);
-  EXPECT_EQ(asked->text, "401 no.");
-  EXPECT_EQ(answers_.requests().size(), 2u);
-}
-
-TEST_F(TransportTest, PassesA401OnWhenThereIsNothingElseToShow) {
-  config_.credentials.token = "t";
-  answers_.AnswerNext({.status = 401});
-  Create();
-  const auto asked = Ask();
-  loop_.Advance(10ms);
-  EXPECT_EQ(asked->text, "401 .");
 }
 
 TEST_F(TransportTest, ACancelledCallIsForgottenWhereverItIs) {
