@@ -3,13 +3,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <utility>
 
 namespace galen::probes {
+namespace {
 
-StatusOr<std::unique_ptr<DevKmsg>> DevKmsg::Open(IoLoop& loop, const std::string& path) {
+// More in a row than a kernel ever writes are no records: something that answers EINVAL for ever.
+constexpr int kTooLongInARowMax = 100;
+
+}  // namespace
+
+StatusOr<std::unique_ptr<DevKmsg>> DevKmsg::Open(IoLoop& loop, const std::string& path,
+                                                 std::size_t record_bytes_max) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd) {
     Status status = ErrnoStatus(errno, "open " + path);
@@ -19,21 +25,24 @@ StatusOr<std::unique_ptr<DevKmsg>> DevKmsg::Open(IoLoop& loop, const std::string
     }
     return status;
   }
-  return std::unique_ptr<DevKmsg>(new DevKmsg(loop, std::move(fd)));
+  return std::unique_ptr<DevKmsg>(new DevKmsg(loop, std::move(fd), record_bytes_max));
 }
 
 StatusOr<std::optional<std::string>> DevKmsg::Next() {
-  // A record that does not fit is answered with EINVAL, which would end the reading.
-  std::array<char, kKernelRecordBytesMax> buffer;
   while (true) {
-    const ssize_t size = ::read(fd_.get(), buffer.data(), buffer.size());
+    const ssize_t size = ::read(fd_.get(), buffer_.data(), buffer_.size());
     if (size > 0) {
-      return std::optional(std::string(buffer.data(), static_cast<std::size_t>(size)));
+      too_long_ = 0;
+      return std::optional(buffer_.substr(0, static_cast<std::size_t>(size)));
     }
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return std::optional<std::string>();
     // The reader now stands at the oldest record there is.
     if (size < 0 && errno == EPIPE) return DataLoss("records were overwritten");
+    // The reader stands behind the one that did not fit (devkmsg_read of the kernel's printk.c).
+    if (size < 0 && errno == EINVAL && ++too_long_ <= kTooLongInARowMax) {
+      return DataLoss("a record is longer than {} bytes", buffer_.size());
+    }
     dead_ = true;
     watch_.Cancel();  // or the loop would be woken for it for ever
     if (size == 0) return Unavailable("the kernel's log has ended");

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/epoll_loop.h"
+#include "base/fd.h"
 #include "base/random.h"
 #include "probes/kernel_record.h"
 
@@ -28,6 +29,36 @@ TEST(DevKmsg, AFileThatEndsIsAnErrorAndNotAQuietLog) {
   const auto source = DevKmsg::Open(**loop, "/dev/null");
   ASSERT_TRUE(source.ok());
   EXPECT_EQ((*source)->Next().status().code(), Code::kUnavailable);
+}
+
+// Real: behind a record that does not fit, reading goes on.
+TEST(DevKmsg, ARecordThatIsTooLongIsPassedOver) {
+  const Fd writer(::open("/dev/kmsg", O_WRONLY | O_CLOEXEC));
+  if (!writer) {
+    fmt::print("not tried: writing /dev/kmsg needs root\n");
+    return;
+  }
+  const auto loop = EpollLoop::Create();
+  ASSERT_TRUE(loop.ok());
+  constexpr std::size_t kRoom = 300;
+  auto opened = DevKmsg::Open(**loop, "/dev/kmsg", kRoom);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  const std::string mark = Random(Random::Seed()).Uuid();
+  for (const std::string& line : {mark + std::string(kRoom, 'x'), mark + " short"}) {
+    const std::string written = fmt::format("<6>{}\n", line);
+    ASSERT_EQ(::write(writer.get(), written.data(), written.size()),
+              static_cast<ssize_t>(written.size()));
+  }
+  std::vector<std::string> found;
+  while (true) {
+    const auto next = (*opened)->Next();
+    if (next.status().code() == Code::kDataLoss) continue;
+    ASSERT_TRUE(next.ok()) << next.status().message();
+    if (!*next) break;
+    if ((*next)->find(mark) != std::string::npos) found.push_back(**next);
+  }
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].find(mark + " short"), std::string::npos);
 }
 
 // Real: what root writes into the kernel's log is read back from it within the loop.

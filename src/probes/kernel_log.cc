@@ -56,11 +56,12 @@ void KernelLog::Start(Begin begin) {
 
 void KernelLog::ReadMore() {
   std::vector<Sign> signs;
+  bool dealt_with_some = false;
   bool more = true;
   for (int i = 0; more && i < kRecordsAtOnceMax; ++i) {
     const StatusOr<std::optional<std::string>> record = parts_.source.Next();
     if (record.ok() && *record) {
-      TakeRecord(**record, signs);
+      dealt_with_some |= TakeRecord(**record, signs);
     } else if (record.status().code() != Code::kDataLoss) {
       more = false;
       CatchUp();
@@ -71,10 +72,12 @@ void KernelLog::ReadMore() {
       }
     }
   }
-  if (!signs.empty()) {
-    // One write for the place in the log and for what the sink keeps of these signs.
+  if (dealt_with_some) {
+    // One write for the place in the log and for what the sink keeps of these signs. Also for
+    // faults that gave no sign, such as those of other devices: the next process must not count
+    // them again.
     parts_.state.Set(kSection, SectionOf(*dealt_with_));
-    parts_.sink.OnSigns(std::move(signs));
+    if (!signs.empty()) parts_.sink.OnSigns(std::move(signs));
     static_cast<void>(parts_.state.Flush().ok());  // it tells a full disk itself
   }
   if (more) parts_.loop.Post([this] { ReadMore(); });
@@ -89,18 +92,20 @@ void KernelLog::CatchUp() {
   static_cast<void>(parts_.state.Flush().ok());
 }
 
-void KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {
+bool KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {
   const StatusOr<KernelRecord> record = ParseKernelRecord(bytes);
   if (!record.ok()) {
-    return parts_.log.Debug("skipped a kernel record", {{"error", record.status().message()}});
+    parts_.log.Debug("skipped a kernel record", {{"error", record.status().message()}});
+    return false;
   }
   NoteGap(record->sequence);
-  if (skipping_) return;
-  if (dealt_with_ && record->sequence <= *dealt_with_) return;
+  if (skipping_) return false;
+  if (dealt_with_ && record->sequence <= *dealt_with_) return false;
   const std::vector<KernelFault> faults = FaultsIn(*record);
-  if (faults.empty()) return;
+  if (faults.empty()) return false;
   dealt_with_ = record->sequence;
   for (const KernelFault& fault : faults) AddSign(fault, TimeOf(*record), signs);
+  return true;
 }
 
 void KernelLog::NoteGap(std::uint64_t sequence) {

@@ -57,7 +57,8 @@ class KernelLog {
   void ReadMore();
   // Everything that was in the log at the start has been read.
   void CatchUp();
-  void TakeRecord(const std::string& bytes, std::vector<Sign>& signs);
+  // Whether it tells of a fault that nobody dealt with before.
+  bool TakeRecord(const std::string& bytes, std::vector<Sign>& signs);
   // Counts and tells records that were overwritten before they were read.
   void NoteGap(std::uint64_t sequence);
   void AddSign(const KernelFault& fault, WallTime time, std::vector<Sign>& signs);
@@ -67,7 +68,7 @@ class KernelLog {
   Parts parts_;
   // By PCI address without the function, as kernel lines name it.
   std::map<std::string, std::string, std::less<>> device_of_slot_;
-  std::optional<std::uint64_t> dealt_with_;  // sequence of the last fault that was told
+  std::optional<std::uint64_t> dealt_with_;  // sequence of the last fault that was told or counted
   std::optional<std::uint64_t> last_read_;
   std::optional<WallTime> last_machine_check_;
   bool skipping_ = false;  // what is older than Start

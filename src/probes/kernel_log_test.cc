@@ -93,6 +93,16 @@ TEST_F(KernelLogTest, TellsEachFaultOnceOverRestartsWithinABoot) {
   EXPECT_THAT(next.sink.values, ElementsAre(48)) << "what came while nobody ran, and no more";
 }
 
+TEST_F(KernelLogTest, CountsFaultsOfOtherDevicesOnceOverRestarts) {
+  const std::vector<std::string> log = {Xid(1, 79), Xid(2, 79, "0000:99:00")};
+  {
+    Follower follower(loop_, files_, "boot", log);
+    EXPECT_EQ(follower.metrics.Value("galen_kernel_log_faults_total", {{"sign", "xid"}}), 2);
+  }
+  Follower next(loop_, files_, "boot", log);
+  EXPECT_EQ(next.metrics.Value("galen_kernel_log_faults_total", {{"sign", "xid"}}), 0);
+}
+
 TEST_F(KernelLogTest, ANewBootStartsFresh) {
   {
     Follower follower(loop_, files_, "boot-1", {Xid(500, 79)});

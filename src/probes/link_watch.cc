@@ -15,6 +15,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
+
 namespace galen::probes {
 namespace {
 
@@ -72,11 +74,16 @@ Status Enter(const Fd& network_namespace) {
 StatusOr<Fd> OpenSocketIn(const std::string& network_namespace) {
   if (network_namespace.empty()) return OpenSocket();
   const Fd own(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+  if (!own) return ErrnoStatus(errno, "open /proc/thread-self/ns/net");
+  // Tried first: who may not return (as in a user namespace on the host's network) must not go.
+  RETURN_IF_ERROR(Enter(own));
   const Fd wanted(::open(network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
   if (!wanted) return ErrnoStatus(errno, "open " + network_namespace);
   RETURN_IF_ERROR(Enter(wanted));
   StatusOr<Fd> fd = OpenSocket();
-  RETURN_IF_ERROR(Enter(own));
+  // Never left behind in there: every later socket of this thread would be of the wrong namespace,
+  // without a word.
+  GALEN_CHECK(Enter(own).ok());
   return fd;
 }
 

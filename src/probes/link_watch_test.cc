@@ -1,5 +1,6 @@
 #include "probes/link_watch.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "base/epoll_loop.h"
@@ -160,6 +163,33 @@ TEST(LinkWatch, SaysWhichNamespaceItCannotEnter) {
   const auto watch = LinkWatch::Start(**loop, "/nowhere/net", [](const auto&) {});
   ASSERT_FALSE(watch.ok());
   EXPECT_NE(watch.status().message().find("/nowhere/net"), std::string::npos);
+}
+
+std::string OwnNetwork() {
+  return std::filesystem::read_symlink("/proc/thread-self/ns/net").string();
+}
+
+// For a process of its own: root of a user namespace that stays on the machine's network may enter
+// networks made there, and never return. Ends with 0 when it was refused and stayed.
+[[noreturn]] void TryWhereNobodyReturns() {
+  if (::unshare(CLONE_NEWUSER) != 0) {
+    fmt::print("not tried: a user namespace is not allowed\n");
+    std::exit(0);
+  }
+  Fd inner;
+  std::thread([&inner] {
+    if (::unshare(CLONE_NEWNET) == 0) inner = Fd(::open("/proc/thread-self/ns/net", O_RDONLY));
+  }).join();
+  if (!inner) std::exit(2);
+  const std::string before = OwnNetwork();
+  const auto loop = *EpollLoop::Create();
+  const auto watch =
+      LinkWatch::Start(*loop, fmt::format("/proc/self/fd/{}", inner.get()), [](const auto&) {});
+  std::exit(!watch.ok() && OwnNetwork() == before ? 0 : 1);
+}
+
+TEST(LinkWatch, EntersNoNamespaceThatItCouldNotLeave) {
+  EXPECT_EXIT(TryWhereNobodyReturns(), ::testing::ExitedWithCode(0), "");
 }
 
 // Real: a veth pair in a network namespace of its own loses its carrier and gets it back.
