@@ -18,7 +18,10 @@ std::string NameStem(const SliceScope& scope) {
   std::string stem = fmt::format("{}-{}", scope.node, scope.driver);
   if (stem.size() <= kNameStemMax) return stem;
   const std::string digest = DigestHex(stem, 8);
-  return fmt::format("{}-{}", stem.substr(0, 200), digest);
+  stem.resize(200);
+  // A label may not begin with the "-" that follows.
+  while (stem.ends_with('.')) stem.pop_back();
+  return fmt::format("{}-{}", stem, digest);
 }
 
 bool SaysTheSame(const kube::ResourceSlice& have, const kube::ResourceSlice& wanted) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace galen::sdk {
 namespace {
 
@@ -64,6 +66,15 @@ TEST(SlicesOf, LongNamesAreCutAndStayApart) {
   const auto two = SlicesOf({.driver = "b.example.com", .node = node, .pool = "p"}, Devices(1));
   EXPECT_LE(one[0].name.size(), 253u);
   EXPECT_NE(one[0].name, two[0].name);
+}
+
+TEST(SlicesOf, LongNamesAreSubdomainsWhereverTheyAreCut) {
+  for (std::size_t label = 190; label < 210; ++label) {
+    const std::string node = std::string(label, 'n') + "." + std::string(240 - label, 'm');
+    const auto slices =
+        SlicesOf({.driver = "a.example.com", .node = node, .pool = "p"}, Devices(1));
+    EXPECT_TRUE(IsDnsSubdomain(slices[0].name)) << slices[0].name;
+  }
 }
 
 TEST(PlanSlices, CreatesTheFirstGeneration) {
