@@ -64,7 +64,7 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("reference-driver", flag.ContinueOnError)
 	flags.StringVar(&o.name, "name", "ref.example.com", "the driver's name")
 	flags.StringVar(&o.node, "node", os.Getenv("NODE_NAME"), "the node it serves")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "how to reach the API server")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "for the API server")
 	flags.StringVar(&o.root, "kubelet-root", "/var/lib/kubelet", "where plugins and registry are")
 	flags.StringVar(&o.cdi, "cdi", "/var/run/cdi", "where specifications of devices are read from")
 	flags.StringVar(&o.control, "control", "", "the socket for commands (default /run/NAME.sock)")

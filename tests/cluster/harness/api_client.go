@@ -83,21 +83,34 @@ type node struct {
 			Runtime        string `json:"containerRuntimeVersion"`
 		} `json:"nodeInfo"`
 		Conditions []struct {
-			Type    string `json:"type"`
-			Status  string `json:"status"`
-			Message string `json:"message"`
+			Type    string    `json:"type"`
+			Status  string    `json:"status"`
+			Message string    `json:"message"`
+			Said    time.Time `json:"lastHeartbeatTime"`
 		} `json:"conditions"`
 	} `json:"status"`
 }
 
-// ready gives the kubelet's word, and why not if not.
-func (n node) ready() (bool, string) {
+// ready gives the kubelet's word, when it was said, and why not if not.
+func (n node) ready() (ready bool, said time.Time, why string) {
 	for _, condition := range n.Status.Conditions {
 		if condition.Type == "Ready" {
-			return condition.Status == "True", condition.Message
+			return condition.Status == "True", condition.Said, condition.Message
 		}
 	}
-	return false, "it has not reported yet"
+	return false, time.Time{}, "it has not reported yet"
+}
+
+// leaseRenewed is when the node's kubelet last said that it lives.
+func (a *apiClient) leaseRenewed(ctx context.Context, node string) time.Time {
+	var lease struct {
+		Spec struct {
+			RenewTime time.Time `json:"renewTime"`
+		} `json:"spec"`
+	}
+	_ = a.ask(ctx, http.MethodGet, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"+
+		node, "", &lease)
+	return lease.Spec.RenewTime
 }
 
 func (a *apiClient) nodes(ctx context.Context) ([]node, error) {

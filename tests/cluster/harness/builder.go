@@ -23,7 +23,8 @@ type builder struct {
 }
 
 // buildModules gives the paths of all programs of the modules, building those that are not there.
-func buildModules(ctx context.Context, tells *progress, wanted []module) (map[string]string, error) {
+func buildModules(ctx context.Context, tells *progress, wanted []module) (map[string]string,
+	error) {
 	sources, err := sourceDirectory()
 	if err != nil {
 		return nil, err

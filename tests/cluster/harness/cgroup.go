@@ -175,8 +175,11 @@ func (c cgroup) holds(p process) bool {
 	return false
 }
 
-// kill ends everything in the group: again and again, since what is being killed may fork.
+// kill ends everything in the group: again and again, since what is being killed may fork. A
+// process leaves the group's list before it has let go of its files and ports, so that each one
+// ever seen is waited for.
 func (c cgroup) kill(limit time.Duration) error {
+	var seen []process
 	return until(context.Background(), limit, "end all in "+string(c), func() (bool, error) {
 		left := c.processes()
 		for _, p := range left {
@@ -184,7 +187,8 @@ func (c cgroup) kill(limit time.Duration) error {
 				p.signal(syscall.SIGKILL)
 			}
 		}
-		return !slices.ContainsFunc(left, process.alive), nil
+		seen = slices.DeleteFunc(append(seen, left...), func(p process) bool { return !p.alive() })
+		return len(seen) == 0, nil
 	})
 }
 

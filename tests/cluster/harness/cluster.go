@@ -20,7 +20,8 @@ import (
 type cluster struct {
 	dir   string
 	id    string
-	mu    sync.Mutex // the state's parts: they start side by side
+	mu    sync.Mutex      // the state's parts: they start side by side
+	fresh map[string]bool // parts that this very command has started
 	state clusterState
 }
 
@@ -49,7 +50,7 @@ func clusterAt(dir string) (*cluster, error) {
 			absolute, len(absolute), longest)
 	}
 	sum := sha256.Sum256([]byte(absolute))
-	c := &cluster{dir: absolute, id: hex.EncodeToString(sum[:4])}
+	c := &cluster{dir: absolute, id: hex.EncodeToString(sum[:4]), fresh: map[string]bool{}}
 	return c, c.load()
 }
 

@@ -72,7 +72,7 @@ func hold(ctx context.Context, args []string) error {
 }
 
 // layOut gives the namespace what a node has for itself: /var/lib, /var/log and /run, which are
-// directories of the cluster, and stand-ins for the kernel's settings that a kubelet wants to write.
+// directories of the cluster, and stand-ins for the kernel's settings that a kubelet writes.
 func (c *cluster) layOut(name string) error {
 	if err := c.cgroup().below(name).below("host").join(); err != nil {
 		return err

@@ -27,10 +27,13 @@ import (
 const (
 	serviceRange   = "10.96.0.0/16"
 	serviceAddress = "10.96.0.1"
-	apiPort        = 443 // as services have it: one port inside and outside of Pods
+	dnsAddress     = "10.96.0.10" // nobody serves there: who asks for a name is refused at once
+	apiPort        = 443          // as services have it: one port inside and outside of Pods
 )
 
-func (c *cluster) address(host int) string { return fmt.Sprintf("100.64.%d.%d", c.state.Subnet, host) }
+func (c *cluster) address(host int) string {
+	return fmt.Sprintf("100.64.%d.%d", c.state.Subnet, host)
+}
 
 func (c *cluster) controlAddress() string { return c.address(1) }
 
@@ -56,7 +59,9 @@ func (c *cluster) connect(ctx context.Context) error {
 	}
 	control := c.state.Holders[controlName].PID
 	lines := []string{
-		fmt.Sprintf("@control link set lo up\n@control address add %s/32 dev lo", serviceAddress),
+		"@control link set lo up",
+		fmt.Sprintf("@control address add %s/32 dev lo", serviceAddress),
+		fmt.Sprintf("@control address add %s/32 dev lo", dnsAddress),
 		"@control link add nodes type bridge",
 		fmt.Sprintf("@control address add %s/24 dev nodes", c.controlAddress()),
 		"@control link set nodes up",
@@ -92,19 +97,18 @@ func (c *cluster) cable(number int, node string, control int) []string {
 	return lines
 }
 
-// ip gives the lines to ip(8), in order; "@NAME " says in which namespace a line is meant. Lines for
-// the same place that follow one another are one run of the program.
+// ip gives the lines to ip(8), in order; "@NAME " says in which namespace a line is meant. Lines
+// for the same place that follow one another are one run of the program.
 func (c *cluster) ip(ctx context.Context, lines []string) error {
-	flat := strings.Split(strings.Join(lines, "\n"), "\n")
-	for len(flat) > 0 {
-		place, _ := splitPlace(flat[0])
+	for len(lines) > 0 {
+		place, _ := splitPlace(lines[0])
 		var batch []string
-		for len(flat) > 0 {
-			next, line := splitPlace(flat[0])
+		for len(lines) > 0 {
+			next, line := splitPlace(lines[0])
 			if next != place {
 				break
 			}
-			batch, flat = append(batch, line), flat[1:]
+			batch, lines = append(batch, line), lines[1:]
 		}
 		if err := c.ipBatch(ctx, place, batch); err != nil {
 			return err

@@ -28,27 +28,33 @@ func (c *cluster) containerd(name string) part {
 
 func (c *cluster) kubelet(number int) part {
 	name := nodeName(number)
-	return part{name: name + "/kubelet", ports: []int{10250, 10248}, within: 90 * time.Second,
+	since := time.Now()
+	return part{name: name + "/kubelet", ports: []int{kubeletPort, 10248}, within: 90 * time.Second,
 		command: []string{c.state.Programs["kube"], "kubelet",
 			"--config=" + c.path(name, "kubelet.yaml"),
 			"--kubeconfig=" + c.path("keys", name+".kubeconfig"),
 			"--root-dir=/var/lib/kubelet", "--cert-dir=/var/lib/kubelet/pki",
 			"--hostname-override=" + name, "--node-ip=" + c.nodeAddress(number), "--v=2"},
-		ready: func(ctx context.Context) bool { return c.nodeReady(ctx, name) }}
+		ready: func(ctx context.Context) bool { return c.nodeReady(ctx, name, since) }}
 }
 
-func (c *cluster) nodeReady(ctx context.Context, name string) bool {
+// nodeReady wants the word of the kubelet that runs now, since what the one before said stands for
+// a while. The status it writes when something changed, the lease within ten seconds.
+func (c *cluster) nodeReady(ctx context.Context, name string, since time.Time) bool {
 	client, err := c.client()
-	if err != nil {
+	if err != nil || c.portHolder(name, kubeletPort) == "" {
 		return false
 	}
 	var one node
 	if err := client.ask(ctx, "GET", "/api/v1/nodes/"+name, "", &one); err != nil {
 		return false
 	}
-	ready, _ := one.ready()
-	return ready
+	ready, said, _ := one.ready()
+	reported := !said.Before(since.Truncate(time.Second)) // the status has whole seconds
+	return ready && (reported || client.leaseRenewed(ctx, name).After(since))
 }
+
+const kubeletPort = 10250
 
 // prepareNode writes what the node's parts read at their start.
 func (c *cluster) prepareNode(number int) error {
@@ -130,10 +136,12 @@ cgroupRoot: %[4]s
 enforceNodeAllocatable: [pods]
 failSwapOn: false
 resolvConf: ""
+clusterDNS: [%[6]s]
 imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: 50Mi, nodefs.available: 1%%, imagefs.available: 1%%}
 featureGates: %[5]s
-`, c.path("keys"), name, c.path(name, "containerd.sock"), c.nodeCgroup(name), c.gateLines())
+`, c.path("keys"), name, c.path(name, "containerd.sock"), c.nodeCgroup(name), c.gateLines(),
+		dnsAddress)
 	if c.state.Options.Version != "1.34" {
 		// Kubelets from 1.35 on refuse control groups of version 1 unless told; older ones do not
 		// know the word.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -55,26 +56,40 @@ func (c *cluster) record(name string, started process, command []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state.Parts[name] = started
+	c.fresh[name] = true
 	c.state.Commands[name] = command
 	// A disk that is full is told by the part itself, which writes much more.
 	_ = c.save()
 }
 
-// serves waits until the part answers. When it ends instead, its last words are the error.
+// serves waits until the part answers. When it or another one ends instead, that one's last words
+// are the error: a store that ended is why the API server does not answer.
 func (c *cluster) serves(ctx context.Context, p part) error {
-	c.mu.Lock()
-	started := c.state.Parts[p.name]
-	c.mu.Unlock()
+	culprit := p.name
 	err := until(ctx, p.within, p.name+" does not serve", func() (bool, error) {
-		if !started.alive() {
-			return false, fmt.Errorf("%s ended", p.name)
+		if ended := c.endedPart(); ended != "" {
+			culprit = ended
+			return false, errors.Join(fmt.Errorf("%s ended", ended), c.diskFull())
 		}
-		return p.ready(ctx), nil
+		return p.ready(ctx), c.diskFull()
 	})
-	if err != nil {
-		return fmt.Errorf("%w%s\n  its log: %s", err, c.lastWords(p.name), c.logPath(p.name))
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return nil
+	return fmt.Errorf("%w%s\n  its log: %s", err, c.lastWords(culprit), c.logPath(culprit))
+}
+
+// endedPart names one that this command has started and that runs no more. What ended before is not
+// what we wait for.
+func (c *cluster) endedPart() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range c.fresh {
+		if !c.state.Parts[name].alive() {
+			return name
+		}
+	}
+	return ""
 }
 
 // run starts parts that do not need each other, and waits until all serve.
@@ -121,16 +136,20 @@ func (c *cluster) openLog(name string) (*os.File, error) {
 	return os.OpenFile(c.logPath(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }
 
-// diskFullMiB: with less than this left a part that ended most likely ended for that.
+// diskFullMiB: with less than this left nothing is to be expected of a part.
 const diskFullMiB = 8
 
-// lastWords are the end of the part's log, indented below an error, and the disk's state if that
-// explains it.
+// diskFull tells a cause that programs often hide: some end, some hang, some only stop logging.
+func (c *cluster) diskFull() error {
+	if free := freeMiB(c.dir); free < diskFullMiB {
+		return fmt.Errorf("the disk of %s is full (%d MiB left)", c.dir, free)
+	}
+	return nil
+}
+
+// lastWords are the end of the part's log, indented below an error.
 func (c *cluster) lastWords(name string) string {
 	words := ""
-	if free := freeMiB(c.dir); free < diskFullMiB {
-		words = fmt.Sprintf("; the disk of %s is full (%d MiB left)", c.dir, free)
-	}
 	text, _ := os.ReadFile(c.logPath(name))
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	for _, line := range lines[max(0, len(lines)-5):] {

@@ -86,7 +86,8 @@ func (p process) end(grace time.Duration) bool {
 const killedWithin = 5 * time.Second
 
 func (p process) gone(limit time.Duration) bool {
-	return until(context.Background(), limit, "", func() (bool, error) { return !p.alive(), nil }) == nil
+	ended := func() (bool, error) { return !p.alive(), nil }
+	return until(context.Background(), limit, "", ended) == nil
 }
 
 // command is the process's name and arguments, for sentences about strangers.

@@ -21,7 +21,8 @@ func (p *progress) say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(p.start).Seconds(),
+		fmt.Sprintf(format, args...))
 }
 
 // pass says a line that is of interest only until the next one.

@@ -85,18 +85,23 @@ func (t trial) run(ctx context.Context) error {
 type bench struct {
 	dir  string
 	env  []string
+	user uint32 // who runs it, root unless said
 	undo []func()
 }
 
 // cluster runs a command of this program on the bench and wants that exit code; it gives back all
 // that was said.
-func (b *bench) cluster(ctx context.Context, code int, verb string, args ...string) (string, error) {
+func (b *bench) cluster(ctx context.Context, code int, verb string, args ...string) (string,
+	error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
 	command := exec.CommandContext(ctx, self, append([]string{verb, "--dir", b.dir}, args...)...)
 	command.Env = append(os.Environ(), b.env...)
+	command.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: b.user, Gid: b.user},
+	}
 	said, err := command.CombinedOutput()
 	if command.ProcessState == nil {
 		return "", err
@@ -109,7 +114,8 @@ func (b *bench) cluster(ctx context.Context, code int, verb string, args ...stri
 }
 
 // says runs a command like cluster and wants the words among what it says.
-func (b *bench) says(ctx context.Context, code int, words []string, verb string, args ...string) error {
+func (b *bench) says(ctx context.Context, code int, words []string, verb string,
+	args ...string) error {
 	said, err := b.cluster(ctx, code, verb, args...)
 	if err != nil {
 		return err

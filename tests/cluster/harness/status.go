@@ -92,7 +92,7 @@ func (c *cluster) printNodes(ctx context.Context) error {
 	var faults []error
 	for _, n := range nodes {
 		state := "Ready"
-		ready, why := n.ready()
+		ready, _, why := n.ready()
 		if !ready {
 			state = "NotReady"
 			faults = append(faults, fmt.Errorf("%s is not Ready: %s", n.Metadata.Name, why))

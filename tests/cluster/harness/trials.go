@@ -26,6 +26,9 @@ var trials = []trial{
 	{"a directory with other things in it is refused", tryOtherDirectory},
 	{"what the machine lacks is named, all at once", tryLacking},
 	{"wrong flags are all told at once", tryFlags},
+	{"the reference driver's devices and their health reach a Pod", tryDriver},
+	{"three nodes, one of which is switched off and on", tryNodes},
+	{"the old release runs too", tryOldRelease},
 }
 
 const podManifest = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"try"},"spec":{
@@ -250,12 +253,17 @@ func tryOtherDirectory(ctx context.Context, b *bench) error {
 	return os.Remove(b.dir)
 }
 
-// tryLacking hides the machine's programs from the search path.
+// tryLacking hides the machine's programs from the search path, and comes as nobody.
 func tryLacking(ctx context.Context, b *bench) error {
-	b.env = []string{"PATH=/nowhere"}
-	defer func() { b.env = nil }()
+	const nobody = 65534
+	b.env, b.user = []string{"PATH=/nowhere"}, nobody
+	defer func() { b.env, b.user = nil, 0 }()
+	if err := os.Chmod(filepath.Dir(b.dir), 0o755); err != nil {
+		return err
+	}
 	return b.says(ctx, exitFault, []string{"this machine cannot run a Kubernetes node",
-		"runc is missing: Debian's package runc", "iproute2", "iptables"}, "up")
+		"it takes root", "runc is missing: Debian's package runc", "iproute2", "iptables",
+		"namespaces (mount, network, host name) cannot be made", "no control group can be made"}, "up")
 }
 
 func tryFlags(ctx context.Context, b *bench) error {

@@ -31,7 +31,9 @@ var parts = map[string]func() *cobra.Command{
 	"apiserver":          apiserver.NewAPIServerCommand,
 	"controller-manager": controllermanager.NewControllerManagerCommand,
 	"scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
-	"kubelet":            func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
+	"kubelet": func() *cobra.Command {
+		return kubelet.NewKubeletCommand(context.Background())
+	},
 }
 
 func main() {
