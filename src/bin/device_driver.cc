@@ -29,12 +29,14 @@ StatusOr<std::unique_ptr<DeviceDriver>> DeviceDriver::Create(Parts parts,
   handlers.health = [self = driver.get()](HealthWriter& writer) { self->LookAtAll(writer); };
   ASSIGN_OR_RETURN(driver->app_,
                    sdk::DriverApp::Create(parts.edges, config.driver, std::move(handlers)));
+  // Before the socket is open, so that no call meets a half of the services.
   parts.hardware.Serve(driver->app_->methods());
   return driver;
 }
 
 Status DeviceDriver::Start() {
   RETURN_IF_ERROR(TakeInventory());
+  // After the inventory: what hardware says of a device must find it known.
   RETURN_IF_ERROR(parts_.hardware.Start(ears_));
   return app_->Start();
 }
@@ -50,19 +52,20 @@ Prepared DeviceDriver::Prepare(const DeviceClaim& claim) const {
 // One round: what there is, what it shows, how it is.
 void DeviceDriver::LookAtAll(HealthWriter& writer) {
   const Status inventory = TakeInventory();
+  // Devices that cannot even be counted cannot be trusted: all become Unknown with the reason.
   judge_.Observe(inventory.ok() ? parts_.hardware.Observe()
                                 : StatusOr<std::vector<probes::Sign>>(inventory));
   judge_.Report(writer);
 }
 
 Status DeviceDriver::TakeInventory() {
-  ASSIGN_OR_RETURN(const Inventory inventory, parts_.hardware.Devices());
+  ASSIGN_OR_RETURN(Inventory inventory, parts_.hardware.Devices());
+  if (inventory == inventory_) return OkStatus();
+  RETURN_IF_ERROR(app_->Publish(inventory));
   std::vector<std::string> names;
   for (const Device& device : inventory) names.push_back(device.name);
-  if (names == names_) return OkStatus();
-  RETURN_IF_ERROR(app_->Publish(inventory));
   judge_.SetDevices(names);
-  names_ = std::move(names);
+  inventory_ = std::move(inventory);
   return OkStatus();
 }
 

@@ -16,7 +16,7 @@ namespace galen::device_driver {
 
 class DeviceDriver {
  public:
-  // All lent; they outlive the driver.
+  // What the driver needs of its process. All lent; they outlive the driver.
   struct Parts {
     sdk::DriverApp::Parts edges;
     probes::StateFile& state;
@@ -24,27 +24,34 @@ class DeviceDriver {
     Hardware& hardware;
   };
 
+  // Wires the parts; nothing is opened or read yet. Errors are those of the SDK's options.
   static StatusOr<std::unique_ptr<DeviceDriver>> Create(Parts parts, const DriverConfig& config);
 
-  // Publishes the devices there are, listens, registers.
+  // Publishes the devices there are, listens, registers. Once; an error leaves the driver unusable.
   Status Start();
-  // `done` runs once everything is closed in order.
+  // `done` runs once everything is closed in order: registration, claims under way, streams, the
+  // socket.
   void Stop(std::function<void()> done) { app_->Stop(std::move(done)); }
 
+  // "" when the kubelet or agent has registered the driver and all works; else what is missing.
   std::string WhyNotReady() const { return app_->WhyNotReady(); }
+  // Where the driver's sockets are.
   const sdk::SocketPaths& paths() const { return app_->paths(); }
 
  private:
   DeviceDriver(Parts parts, const DriverConfig& config);
 
+  // What the containers of a claim need, by device.
   Prepared Prepare(const DeviceClaim& claim) const;
+  // One round of health, at the driver's pace and when something asks for it at once.
   void LookAtAll(HealthWriter& writer);
+  // Publishes the devices anew when their names differ from those published last.
   Status TakeInventory();
 
   Parts parts_;
   HealthJudge judge_;
   HardwareEars ears_;
-  std::optional<std::vector<std::string>> names_;  // of the inventory that was published last
+  std::optional<Inventory> inventory_;  // that was published last
   std::unique_ptr<sdk::DriverApp> app_;
 };
 

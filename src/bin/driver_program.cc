@@ -21,11 +21,11 @@
 namespace galen::device_driver {
 namespace {
 
-// Two instances of one driver, during an update, keep apart what they know.
+// One file for all instances of a driver: what the outgoing one knows of the hardware (a lost GPU,
+// the place in the kernel's log) must be known to the one that follows it in a rolling update. Each
+// writes it whole, and what both look at is the same.
 std::string StatePath(const DriverConfig& config) {
-  const std::string& instance = config.driver.instance;
-  return fmt::format("{}/probes{}{}.json", StateDirectory(config), instance.empty() ? "" : "-",
-                     instance);
+  return StateDirectory(config) + "/probes.json";
 }
 
 // All parts of the process, in the order in which they need each other.
@@ -43,6 +43,7 @@ class Program {
   Log& log() { return log_; }
 
  private:
+  // What an earlier process of this boot knew. A file of another boot counts for nothing.
   Status PrepareState();
   Status PrepareHardware();
   Status PrepareApi();
@@ -167,6 +168,7 @@ int RunDriver(DriverConfig config) {
   if (!level.ok()) return Fail(level.status(), kExitUsage);
   Program program(*std::move(loop), std::move(config), *level);
   if (const Status status = program.Prepare(); !status.ok()) {
+    // NotFound is a file or a credential that the configuration names.
     const bool usage = status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound;
     return Fail(status, usage ? kExitUsage : kExitFailed);
   }

@@ -48,9 +48,11 @@ KernelLog::KernelLog(Parts parts, const std::map<std::string, std::string>& devi
 
 void KernelLog::Start(Begin begin) {
   dealt_with_ = SequenceIn(parts_.state.Get(kSection));
+  // A known place wins over `begin`: nothing between the two processes is lost.
   skipping_ = begin == Begin::kNow && !dealt_with_;
   parts_.metrics.Set("galen_kernel_log_readable", {}, 1);
   parts_.source.OnReadable([this] { ReadMore(); });
+  // The first look does not wait for a new line: what the log has is read now.
   parts_.loop.Post([this] { ReadMore(); });
 }
 
@@ -62,6 +64,7 @@ void KernelLog::ReadMore() {
     const StatusOr<std::optional<std::string>> record = parts_.source.Next();
     if (record.ok() && *record) {
       dealt_with_some |= TakeRecord(**record, signs);
+      // After DataLoss the next call goes on; how many were lost shows in the sequence numbers.
     } else if (record.status().code() != Code::kDataLoss) {
       more = false;
       CatchUp();
@@ -80,6 +83,7 @@ void KernelLog::ReadMore() {
     if (!signs.empty()) parts_.sink.OnSigns(std::move(signs));
     static_cast<void>(parts_.state.Flush().ok());  // it tells a full disk itself
   }
+  // There is more, but other work comes first.
   if (more) parts_.loop.Post([this] { ReadMore(); });
 }
 
@@ -100,6 +104,7 @@ bool KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {
   }
   NoteGap(record->sequence);
   if (skipping_) return false;
+  // Told by this process or by one before it: exactly once within a boot.
   if (dealt_with_ && record->sequence <= *dealt_with_) return false;
   const std::vector<KernelFault> faults = FaultsIn(*record);
   if (faults.empty()) return false;
@@ -109,20 +114,19 @@ bool KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {
 }
 
 void KernelLog::NoteGap(std::uint64_t sequence) {
-  // After a restart the log begins where the kernel still has it: only what came after the last
-  // record that was dealt with is missed.
-  const std::optional<std::uint64_t> before = last_read_ ? last_read_ : dealt_with_;
-  const std::uint64_t lost = before && sequence > *before + 1 ? sequence - *before - 1 : 0;
-  const bool first = !last_read_;
-  last_read_ = sequence;
-  if (lost == 0) return;
+  const std::optional<std::uint64_t> before = std::exchange(last_read_, sequence);
+  // What the first record after a start lies behind of is not known to be lost: only the place of
+  // the last fault is kept, and harmless records after it may have been read by the process before.
+  if (!before || sequence <= *before + 1) return;
+  const std::uint64_t lost = sequence - *before - 1;
   parts_.metrics.Add("galen_kernel_log_lost_records_total", {}, static_cast<double>(lost));
   parts_.log.Warning("records of the kernel's log were overwritten before they were read",
-                     {{"records", lost}, {"while", first ? "not running" : "running"}});
+                     {{"records", lost}});
 }
 
 WallTime KernelLog::TimeOf(const KernelRecord& record) const {
   const WallTime now = parts_.loop.WallNow();
+  // Both clocks count from about the boot, so their difference is the record's age.
   const WallTime told = now - (parts_.loop.Now() - Time(record.since_boot));
   // A record that has just come is as old as reading it took, whatever its clock says.
   if (caught_up_ && now - told > kClockDriftMax) return now;

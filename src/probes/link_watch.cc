@@ -13,9 +13,8 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <thread>
 #include <utility>
-
-#include "base/check.h"
 
 namespace galen::probes {
 namespace {
@@ -65,25 +64,20 @@ StatusOr<Fd> OpenSocket() {
   return fd;
 }
 
-Status Enter(const Fd& network_namespace) {
-  if (::setns(network_namespace.get(), CLONE_NEWNET) == 0) return OkStatus();
-  return ErrnoStatus(errno, "enter a network namespace");
-}
-
-// A socket stays in the namespace it was opened in, so this thread enters it for that moment only.
+// A socket stays in the namespace it was opened in, and a thread is in one of its own: one that
+// only opens the socket goes there and ends, so nobody has to come back. That would need rights
+// over the network we are in, which root of a user namespace on the machine's network does not have
+// (setns(2)).
 StatusOr<Fd> OpenSocketIn(const std::string& network_namespace) {
   if (network_namespace.empty()) return OpenSocket();
-  const Fd own(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-  if (!own) return ErrnoStatus(errno, "open /proc/thread-self/ns/net");
-  // Tried first: who may not return (as in a user namespace on the host's network) must not go.
-  RETURN_IF_ERROR(Enter(own));
   const Fd wanted(::open(network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
   if (!wanted) return ErrnoStatus(errno, "open " + network_namespace);
-  RETURN_IF_ERROR(Enter(wanted));
-  StatusOr<Fd> fd = OpenSocket();
-  // Never left behind in there: every later socket of this thread would be of the wrong namespace,
-  // without a word.
-  GALEN_CHECK(Enter(own).ok());
+  StatusOr<Fd> fd = Internal("no thread ran");
+  std::thread([&] {
+    fd = ::setns(wanted.get(), CLONE_NEWNET) == 0
+             ? OpenSocket()
+             : StatusOr<Fd>(ErrnoStatus(errno, "enter the network namespace " + network_namespace));
+  }).join();
   return fd;
 }
 

@@ -19,6 +19,7 @@ struct CounterFile {
   std::string_view sign;
   std::string_view file;
 };
+// Signs of rules/nic.yaml and the files below /sys/class/net/<interface>/ that they are read from.
 constexpr CounterFile kCounters[] = {
     {"carrier-changes", "carrier_changes"},
     {"rx-errors", "statistics/rx_errors"},
@@ -73,6 +74,7 @@ std::string DeviceNameOf(std::string_view interface) {
 }
 
 bool NetworkProbe::Wanted(const std::string& interface) const {
+  // Always there, never faulty, nobody's device.
   if (interface == "lo") return false;
   return std::any_of(options_.patterns.begin(), options_.patterns.end(),
                      [&interface](const std::string& pattern) {
@@ -90,6 +92,7 @@ StatusOr<std::string> NetworkProbe::ReadFile(const std::string& interface, std::
 
 NetworkInterface NetworkProbe::Describe(const std::string& interface) {
   NetworkInterface nic{.device = DeviceNameOf(interface), .interface = interface};
+  // Nothing here is required: a veth has no hardware, and a tunnel no address.
   if (const auto address = ReadFile(interface, "address"); address.ok()) {
     nic.address = Printable(ToValidUtf8(*address));
   }
@@ -107,7 +110,7 @@ StatusOr<std::vector<NetworkInterface>> NetworkProbe::Discover() {
   for (const auto& [interface, nic] : interfaces_) taken.insert(nic.device);
   for (const std::string& name : names) {
     if (!Wanted(name) || interfaces_.contains(name)) continue;
-    if (interfaces_.size() >= kInterfacesMax) break;
+    if (interfaces_.size() >= kInterfacesMax && !ForgetAnAbsentOne(taken)) break;
     NetworkInterface nic = Describe(name);
     // Two interfaces whose names differ only in marks: the first one has the name.
     if (nic.device.empty() || !taken.insert(nic.device).second) continue;
@@ -118,10 +121,19 @@ StatusOr<std::vector<NetworkInterface>> NetworkProbe::Discover() {
   return all;
 }
 
+bool NetworkProbe::ForgetAnAbsentOne(std::set<std::string>& taken) {
+  if (absent_.empty()) return false;
+  const auto gone = interfaces_.find(*absent_.begin());
+  taken.erase(gone->second.device);
+  interfaces_.erase(gone);
+  absent_.erase(absent_.begin());
+  return true;
+}
+
 StatusOr<std::vector<Sign>> NetworkProbe::Observe() {
   RETURN_IF_ERROR(Discover().status());
   std::vector<Sign> signs;
-  for (const auto& [interface, nic] : interfaces_) ObserveInto(nic, signs);
+  for (auto& [interface, nic] : interfaces_) ObserveInto(nic, signs);
   return signs;
 }
 
@@ -142,14 +154,20 @@ Sign NetworkProbe::MakeSign(const NetworkInterface& nic, std::string_view name) 
   return sign;
 }
 
-void NetworkProbe::ObserveInto(const NetworkInterface& nic, std::vector<Sign>& signs) {
+void NetworkProbe::ObserveInto(NetworkInterface& nic, std::vector<Sign>& signs) {
   Sign present = MakeSign(nic, "present");
+  // Every interface has flags, so a file that is missing means an interface that is.
   const StatusOr<std::string> flags = ReadFile(nic.interface, "flags");
   const bool gone = flags.status().code() == Code::kNotFound;
   present.value = gone ? 0.0 : 1.0;
   if (gone) present.raw = fmt::format("sysfs: no interface {}", nic.interface);
   signs.push_back(std::move(present));
-  if (gone) return;
+  if (gone) {
+    absent_.insert(nic.interface);
+    return;
+  }
+  // The name came back; the card behind it may be another one.
+  if (absent_.erase(nic.interface) > 0) nic = Describe(nic.interface);
 
   Sign admin = MakeSign(nic, "admin-up");
   SetNumber(admin, flags);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,8 @@ struct NetworkInterface {
   bool operator==(const NetworkInterface&) const = default;
 };
 
-// The device name that Kubernetes takes for an interface; "" when none can be made.
+// The device name that Kubernetes takes for an interface: lower case, other marks become "-". ""
+// when none can be made. Two interfaces may give one name.
 std::string DeviceNameOf(std::string_view interface);
 
 class NetworkProbe final : public Probe {
@@ -33,14 +35,16 @@ class NetworkProbe final : public Probe {
     std::string sysfs_root = "/sys";
     std::vector<std::string> patterns{};  // shell patterns; "lo" is never meant
   };
-  static constexpr std::size_t kInterfacesMax = 256;  // past it the rest is left out, by name
+  static constexpr std::size_t kInterfacesMax =
+      256;  // past it gone ones make room, then the rest is left out
 
   // Loop and files are lent.
   NetworkProbe(Loop& loop, FileSystem& files, Options options)
       : loop_(loop), files_(files), options_(std::move(options)) {}
 
   // The interfaces there are now. One that was seen before and is gone stays, with its `present`
-  // sign at 0: a card that fell off its bus must not vanish from sight.
+  // sign at 0: a card that fell off its bus must not vanish from sight. One that comes back is
+  // described anew, because it may be another card.
   StatusOr<std::vector<NetworkInterface>> Discover();
   // Signs of all interfaces that were discovered.
   StatusOr<std::vector<Sign>> Observe() override;
@@ -53,7 +57,8 @@ class NetworkProbe final : public Probe {
   bool Wanted(const std::string& interface) const;
   NetworkInterface Describe(const std::string& interface);
   StatusOr<std::string> ReadFile(const std::string& interface, std::string_view file);
-  void ObserveInto(const NetworkInterface& nic, std::vector<Sign>& signs);
+  void ObserveInto(NetworkInterface& nic, std::vector<Sign>& signs);
+  bool ForgetAnAbsentOne(std::set<std::string>& taken);
   void ReadCarrier(const NetworkInterface& nic, std::vector<Sign>& signs);
   void ReadSpeed(const NetworkInterface& nic, std::vector<Sign>& signs);
   Sign MakeSign(const NetworkInterface& nic, std::string_view name) const;
@@ -62,6 +67,7 @@ class NetworkProbe final : public Probe {
   FileSystem& files_;
   const Options options_;
   std::map<std::string, NetworkInterface> interfaces_;  // by interface
+  std::set<std::string> absent_;                        // of these, by interface
 };
 
 }  // namespace galen::probes

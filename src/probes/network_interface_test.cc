@@ -151,6 +151,33 @@ TEST_F(NetworkProbeTest, AnInterfaceThatIsGoneStaysInSight) {
   EXPECT_EQ(NumberOf(signs.at("present")), 0);
 }
 
+TEST_F(NetworkProbeTest, AnotherCardUnderTheSameNameHasItsOwnAddress) {
+  NetworkProbe probe = Probe({"eth*"});
+  ASSERT_TRUE(probe.Observe().ok());
+  RemoveInterface("eth0");
+  ASSERT_TRUE(probe.Observe().ok());
+  AddInterface("eth0");
+  Write("eth0", "address", "02:00:00:00:00:99\n");
+  ASSERT_TRUE(probe.Observe().ok());
+  EXPECT_EQ(probe.Discover()->at(0).address, "02:00:00:00:00:99");
+}
+
+TEST_F(NetworkProbeTest, InterfacesThatAreGoneMakeRoomForNewOnes) {
+  NetworkProbe probe = Probe({"veth*"});
+  for (std::size_t i = 0; i < NetworkProbe::kInterfacesMax; ++i) {
+    AddInterface("veth" + std::to_string(i));
+  }
+  ASSERT_TRUE(probe.Observe().ok());
+  AddInterface("vethnew");
+  ASSERT_TRUE(probe.Observe().ok());
+  EXPECT_FALSE(probe.interfaces().contains("vethnew")) << "nobody went, so there is no room";
+  ASSERT_TRUE(files_.Remove("/sys/class/net/veth7/flags").ok());
+  ASSERT_TRUE(probe.Observe().ok());
+  ASSERT_TRUE(probe.Observe().ok());
+  EXPECT_TRUE(probe.interfaces().contains("vethnew"));
+  EXPECT_FALSE(probe.interfaces().contains("veth7"));
+}
+
 TEST_F(NetworkProbeTest, ANewInterfaceIsFoundByTheNextLook) {
   NetworkProbe probe = Probe({"veth*"});
   EXPECT_THAT(*probe.Observe(), IsEmpty());

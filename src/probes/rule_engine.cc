@@ -26,13 +26,21 @@ Cause MakeCause(std::string_view code, std::string message, std::string value, F
   return cause;
 }
 
+// Everything but a comparison with a text needs a number to weigh.
 bool NeedsNumber(const Match& match) {
   const auto* comparison = std::get_if<Comparison>(&match);
   return comparison == nullptr || !std::holds_alternative<std::string>(comparison->with);
 }
 
+bool AsksForBaseline(const Match& match) {
+  const auto* comparison = std::get_if<Comparison>(&match);
+  return comparison != nullptr && std::holds_alternative<Baseline>(comparison->with);
+}
+
 bool EndsBy(const Rule& kept, const std::string& by) {
   if (by == kept.id) return true;
+  // A reset of the device ends what waits for one. A start of the machine resets devices too, and
+  // ends quiet times along with them.
   if (by == "reset") return kept.until == Until::kReset;
   return by == "reboot" && kept.until != Until::kClear;
 }
@@ -42,13 +50,17 @@ bool EndsBy(const Rule& kept, const std::string& by) {
 RuleEngine::RuleEngine(const RuleTable& table, Options options)
     : table_(table), options_(std::move(options)) {
   for (std::size_t i = 0; i < table_.rules.size(); ++i) {
+    // An index by sign: of some eighty rules a reading concerns one or two.
     rules_of_sign_[table_.rules[i].sign].push_back(i);
     if (NeedsNumber(table_.rules[i].match)) numeric_signs_.insert(table_.rules[i].sign);
+    if (AsksForBaseline(table_.rules[i].match)) baseline_signs_.insert(table_.rules[i].sign);
   }
 }
 
 void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant& at) {
   const std::set<std::string, std::less<>> present(names.begin(), names.end());
+  // A device that comes back under its name may be another: it starts without the old one's
+  // findings.
   std::erase_if(devices_, [&present](const auto& entry) { return !present.contains(entry.first); });
   for (const std::string& name : present) {
     Device& device = devices_.try_emplace(name).first->second;
@@ -67,12 +79,15 @@ Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& a
     if (!number || !sign.error.empty()) continue;
     for (Device* device : DevicesOf(sign)) {
       device->latest[sign.name] = *number;
+      // In this process's life only: a link that trained badly at boot and never better has no
+      // baseline to fall from.
       double& best = device->best.try_emplace(sign.name, *number).first->second;
       best = std::max(best, *number);
     }
   }
   for (const Sign& sign : signs) {
     const SignSpec* spec = table_.FindSign(sign.name);
+    // A probe may read more than this table has rules for.
     if (spec == nullptr) continue;
     for (Device* device : DevicesOf(sign)) {
       if (!sign.error.empty()) {
@@ -89,6 +104,7 @@ Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& a
       }
     }
   }
+  // All devices, not only those with signs: time has passed for every one.
   for (auto& [name, device] : devices_) Settle(device, at, evaluation);
   return evaluation;
 }
@@ -113,6 +129,7 @@ std::vector<RuleEngine::Device*> RuleEngine::DevicesOf(const Sign& sign) {
 }
 
 void RuleEngine::ApplyReading(Device& device, const Sign& sign, const Instant& at) {
+  // The empty name is the probe as a whole: a single reading shows that it reads again.
   const bool was_unreadable = device.unreadable.erase(sign.name) + device.unreadable.erase("") > 0;
   if (was_unreadable || !device.last_read) {
     device.good_since = std::max(device.good_since, sign.time);
@@ -126,6 +143,7 @@ void RuleEngine::ApplyReading(Device& device, const Sign& sign, const Instant& a
       const auto best = device.best.find(sign.name);
       track.OnReading(sign, best == device.best.end() ? 0 : best->second, at);
     } else {
+      // What it found already stays: only the sign itself can end it.
       track.Pause();
     }
   }
@@ -133,6 +151,7 @@ void RuleEngine::ApplyReading(Device& device, const Sign& sign, const Instant& a
 
 void RuleEngine::ApplyUnreadable(Device& device, const Sign& sign) {
   device.latest.erase(sign.name);
+  // The first error stays, so that the sentence and its time do not change while the trouble lasts.
   device.unreadable.try_emplace(sign.name, Trouble{sign.error, sign.time});
   const auto rules = rules_of_sign_.find(sign.name);
   if (rules == rules_of_sign_.end()) return;
@@ -143,6 +162,7 @@ bool RuleEngine::MatchesEvent(const Rule& rule, const Sign& sign) const {
   const std::optional<double> number = NumberOf(sign);
   if (const auto* comparison = std::get_if<Comparison>(&rule.match)) {
     if (const auto* text = std::get_if<std::string>(&comparison->with)) {
+      // Texts know only == and !=; the reader sees to it.
       return (*text == ValueText(sign)) == (comparison->compare == Compare::kEqual);
     }
     const double* right = std::get_if<double>(&comparison->with);
@@ -153,6 +173,7 @@ bool RuleEngine::MatchesEvent(const Rule& rule, const Sign& sign) const {
     return whole && set->Contains(*whole);
   }
   if (!std::holds_alternative<Other>(rule.match)) return false;
+  // "other": no rule of this sign with a real match takes the event.
   const std::vector<std::size_t>& siblings = rules_of_sign_.find(rule.sign)->second;
   return std::none_of(siblings.begin(), siblings.end(), [&](std::size_t index) {
     const Rule& sibling = table_.rules[index];
@@ -167,6 +188,8 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const Instant& at,
   for (const std::size_t index : rules->second) {
     const Rule& rule = table_.rules[index];
     if (!MatchesEvent(rule, sign) || !ConditionHolds(device, rule)) continue;
+    // A Healthy rule is a record with a reason: it finds nothing, but it may clear what others
+    // found.
     if (rule.state != HealthState::kHealthy) TrackOf(device, index).OnEvent(sign, at);
     Clear(device, rule, sign.time);
     Sign told = sign;
@@ -194,6 +217,7 @@ void RuleEngine::Clear(Device& device, const Rule& by, WallTime when) {
 bool RuleEngine::ConditionHolds(const Device& device, const Rule& rule) const {
   if (!rule.condition) return true;
   const auto latest = device.latest.find(rule.condition->sign);
+  // Of a sign that is not known the condition does not hold: no finding begins on a guess.
   const double* right = std::get_if<double>(&rule.condition->comparison.with);
   return latest != device.latest.end() && right != nullptr &&
          Holds(rule.condition->comparison.compare, latest->second, *right);
@@ -209,11 +233,13 @@ bool RuleEngine::IsSilent(const Device& device, const Instant& at) const {
 
 void RuleEngine::Settle(Device& device, const Instant& at, Evaluation& evaluation) {
   for (auto& [index, track] : device.tracks) {
+    // Silence ends what rests on readings. A lost GPU stays lost.
     if (IsSilent(device, at)) track.OnUnreadable();
     track.Settle(at);
     device.good_since = std::max(device.good_since, track.ended());
   }
   DeviceHealth after = HealthOf(device, at);
+  // The old value stays, and with it the time since when it holds.
   if (SameFinding(device.health, after)) return;
   evaluation.changes.push_back({device.health, after});
   device.health = std::move(after);
@@ -239,6 +265,8 @@ DeviceHealth RuleEngine::UnknownHealth(const Device& device, std::string_view co
 }
 
 DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const {
+  // A fault outranks blindness: that a sign cannot be read now does not make a known fault any
+  // better.
   if (const Finding* worst = Worst(device)) {
     return {device.health.id, worst->state, worst->share, worst->cause, worst->since, std::nullopt};
   }
@@ -258,6 +286,14 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
     return UnknownHealth(device, cause_code::kProbeSilent,
                          fmt::format("nothing was read from this device for {} s", seconds),
                          at.wall);
+  }
+  // A first bad reading that waits out its debounce is no proof of health either.
+  const bool in_doubt = std::any_of(device.tracks.begin(), device.tracks.end(),
+                                    [](const auto& entry) { return entry.second.in_doubt(); });
+  if (device.health.state == HealthState::kUnknown && in_doubt) {
+    return UnknownHealth(device, cause_code::kNotProbed,
+                         "its first readings look bad and are being confirmed",
+                         device.health.since);
   }
   return {device.health.id, HealthState::kHealthy, 1.0, Cause{}, device.good_since, std::nullopt};
 }
@@ -281,9 +317,10 @@ std::optional<Time> RuleEngine::NextDue(const Instant& at) const {
   };
   for (const auto& [name, device] : devices_) {
     for (const auto& [index, track] : device.tracks) consider(track.Due(at));
-    // Once told, silence is no reason to look again.
-    const bool silent = device.health.cause.code == cause_code::kProbeSilent;
-    if (device.last_read && !silent) consider(*device.last_read + options_.silent_after);
+    // Once it has set in, silence changes nothing more by time alone.
+    if (device.last_read && !IsSilent(device, at)) {
+      consider(*device.last_read + options_.silent_after);
+    }
   }
   return first;
 }
@@ -298,6 +335,11 @@ Json RuleEngine::Save() const {
       row["rule"] = table_.rules[index].id;
       rows.Append(std::move(row));
     }
+    for (const std::string& sign : baseline_signs_) {
+      const auto best = device.best.find(sign);
+      if (best == device.best.end()) continue;
+      rows.Append(Json::MakeObject({{"device", name}, {"sign", sign}, {"best", best->second}}));
+    }
   }
   return rows;
 }
@@ -305,7 +347,13 @@ Json RuleEngine::Save() const {
 void RuleEngine::Restore(const Json& saved, const Instant& at) {
   for (const Json& row : saved.items()) {
     const auto device = devices_.find(row["device"].AsString());
+    if (device != devices_.end() && row.Has("best")) {
+      const std::string& sign = row["sign"].AsString();
+      if (baseline_signs_.contains(sign)) device->second.best[sign] = row["best"].AsDouble();
+      continue;
+    }
     const Rule* rule = table_.FindRule(row["rule"].AsString());
+    // Rules may have been renamed, devices taken out; their findings say nothing any more.
     if (device == devices_.end() || rule == nullptr) continue;
     const auto index = static_cast<std::size_t>(rule - table_.rules.data());
     TrackOf(device->second, index).Restore(row, at);

@@ -19,6 +19,7 @@ signs:
   - {name: width, kind: reading}
   - {name: load, kind: reading}
   - {name: link, kind: reading}
+  - {name: speed, kind: reading}
   - {name: xid, kind: event}
   - {name: reset, kind: event}
 rules:
@@ -26,6 +27,8 @@ rules:
      sentence: "{value} exceeds {threshold}", enter_for: 3s, leave: 82}
   - {id: narrow, sign: width, when: "< expected", while: load > 20, state: Degraded, share: ratio,
      code: Narrow, owner: Hardware, sentence: "x{value} of x{expected}"}
+  - {id: slow, sign: speed, when: "< baseline", state: Degraded, share: ratio, code: Slow,
+     owner: Platform, sentence: "{value}, was {threshold}"}
   - {id: link-down, sign: link, when: == down, state: Unhealthy, code: LinkDown, owner: Platform,
      sentence: link is down}
   - {id: lost, sign: xid, when: in 79, state: Unhealthy, code: Lost, owner: Hardware,
@@ -122,6 +125,7 @@ TEST_F(RuleEngineTest, AChangeIsToldOnceWithBothSides) {
 }
 
 TEST_F(RuleEngineTest, ADebounceThatEndsByTimeAloneIsToldAndAnnounced) {
+  Show("temperature", 41.0);
   Show("temperature", 91.0);
   EXPECT_EQ(State(), HealthState::kHealthy);
   EXPECT_EQ(engine_.NextDue(Present()), Present().now + 3s);
@@ -301,6 +305,51 @@ TEST_F(RuleEngineTest, KeptFindingsSurviveARestartWithTheirTimes) {
   EXPECT_EQ(changes[0].after, Health());
   EXPECT_EQ(next.RawSign("a"), "kernel log: Xid 79");
   EXPECT_EQ(next.RawSign("b"), "");
+}
+
+TEST_F(RuleEngineTest, AHotDeviceIsHotWithItsOldTimeAfterARestartUntilItIsSeenCool) {
+  Show("temperature", 91.0);
+  now_ = 3s;
+  Show("temperature", 91.0);
+  const DeviceHealth hot = Health();
+  ASSERT_EQ(hot.cause.code, "Hot");
+  RuleEngine next(Table(), {.driver = "gpu.example.com", .pool = "node-7"});
+  now_ = 60s;
+  next.SetDevices({"a", "b"}, Present());
+  next.Restore(engine_.Save(), Present());
+  next.Evaluate({Make("temperature", 91.0)}, Present());
+  EXPECT_EQ(next.Snapshot()[0], hot);
+  next.Evaluate({Make("temperature", 40.0)}, Present());
+  EXPECT_EQ(next.Snapshot()[0].state, HealthState::kHealthy);
+}
+
+TEST_F(RuleEngineTest, ABaselineSurvivesARestart) {
+  Show("speed", 10000.0);
+  RuleEngine next(Table(), {.driver = "gpu.example.com", .pool = "node-7"});
+  next.SetDevices({"a", "b"}, Present());
+  next.Restore(engine_.Save(), Present());
+  next.Evaluate({Make("speed", 1000.0)}, Present());
+  EXPECT_EQ(next.Snapshot()[0].cause.message, "1000, was 10000");
+}
+
+TEST_F(RuleEngineTest, AFirstBadReadingThatWaitsOutItsDebounceIsNotHealth) {
+  Show("temperature", 91.0);
+  EXPECT_EQ(Health().state, HealthState::kUnknown);
+  EXPECT_EQ(Health().cause.message, "its first readings look bad and are being confirmed");
+  now_ = 1s;
+  Show("temperature", 40.0);
+  EXPECT_EQ(Health().state, HealthState::kHealthy);
+  Show("temperature", 91.0);
+  EXPECT_EQ(Health().state, HealthState::kHealthy) << "once healthy, a debounce is no doubt";
+}
+
+TEST_F(RuleEngineTest, AProbeThatFailsForLongIsNotLookedAtInATightCircle) {
+  Show("temperature", 40.0);
+  now_ = 1s;
+  engine_.ObserveFailed(Unavailable("no /sys"), Present());
+  now_ = 31s;
+  engine_.ObserveFailed(Unavailable("no /sys"), Present());
+  EXPECT_EQ(engine_.NextDue(Present()), std::nullopt);
 }
 
 TEST_F(RuleEngineTest, WhatWasSavedForRulesOrDevicesThatAreGoneIsDropped) {

@@ -29,12 +29,14 @@ std::optional<double> RightSide(const Comparison& comparison, const Sign& sign, 
 bool RuleTrack::Matches(const Sign& sign, double best) {
   if (const Rise* rise = std::get_if<Rise>(&rule_->match)) return Rises(*rise);
   const auto* comparison = std::get_if<Comparison>(&rule_->match);
+  // Numbers and "other" are for events, which come through OnEvent.
   if (comparison == nullptr) return false;
   if (std::holds_alternative<std::string>(comparison->with)) {
     return SameText(*comparison, ValueText(sign));
   }
   const std::optional<double> left = NumberOf(sign);
   std::optional<double> right = RightSide(*comparison, sign, best);
+  // Once found, the threshold to leave is the one that counts: that is the hysteresis.
   if (finding_ && rule_->leave) right = rule_->leave;
   return left && right && Holds(comparison->compare, *left, *right);
 }
@@ -44,6 +46,7 @@ void RuleTrack::Remember(const Rise& rise, double value, Time now) {
   if (!samples_.empty() && value < samples_.back().value) samples_.clear();
   // The oldest sample that is kept stands at or before the window's start.
   while (samples_.size() > 1 && now - samples_[1].at >= rise.window) samples_.pop_front();
+  // Bounded memory: readings closer together than a sixtieth of the window replace one another.
   const bool crowded = samples_.size() > 1 &&
                        now - samples_[samples_.size() - 2].at < rise.window / kSamplesPerWindow;
   if (crowded) {
@@ -65,6 +68,7 @@ void RuleTrack::OnReading(const Sign& sign, double best, const Instant& at) {
   last_ = sign;
   best_ = best;
   const bool matches = Matches(sign, best);
+  // Entering and leaving never happen on one reading.
   if (finding_) return WatchForEnd(sign, matches, at);
   if (!matches) return Pause();
   if (!matching_since_) {
@@ -90,15 +94,18 @@ void RuleTrack::WatchForEnd(const Sign& sign, bool matches, const Instant& at) {
 
 void RuleTrack::TryEnter(const Instant& at) {
   if (!matching_since_ || streak_ < rule_->count) return;
+  // By the monotonic clock: a step of the wall clock must not make or end a finding.
   if (at.now - *matching_since_ < rule_->enter_for) return;
   // The sign that decided: the newest, or the moment in which the debounce ended without another.
   Enter(last_, std::max(last_.time, first_match_ + rule_->enter_for));
 }
 
 void RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
+  // Also of a finding that stands: each further event puts the end of its quiet time off.
   last_event_ = std::max(last_event_, sign.time);
   if (finding_) return;
   hits_.push_back(sign.time);
+  // The last `count` hits are enough to know whether so many lie within the window.
   while (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.pop_front();
   const bool enough = hits_.size() == static_cast<std::size_t>(rule_->count);
   if (enough && (rule_->count == 1 || sign.time - hits_.front() <= rule_->window)) {
@@ -114,6 +121,7 @@ void RuleTrack::Pause() {
 
 void RuleTrack::OnUnreadable() {
   Pause();
+  // A rise across a gap is not known to have happened within the window.
   samples_.clear();
   leaving_since_.reset();
   if (rule_->until == Until::kClear) finding_.reset();
@@ -121,6 +129,7 @@ void RuleTrack::OnUnreadable() {
 
 void RuleTrack::Settle(const Instant& at) {
   if (!finding_) return TryEnter(at);
+  // Wall time, because the last event may be older than this process.
   if (rule_->until == Until::kFor && at.wall - last_event_ >= rule_->quiet) {
     return End(last_event_ + rule_->quiet);
   }
@@ -130,6 +139,8 @@ void RuleTrack::Settle(const Instant& at) {
 }
 
 void RuleTrack::End(WallTime when) {
+  // A track that had found nothing is only reset, and says nothing about when the device became
+  // well.
   if (finding_) ended_ = when;
   finding_.reset();
   leaving_since_.reset();
@@ -156,6 +167,7 @@ std::string RuleTrack::ThresholdText(const Sign& sign) const {
   return right ? NumberText(*right) : "";
 }
 
+// A fixed share, or the value against what it is compared with; 1 when that cannot be told.
 double RuleTrack::ShareOf(const Sign& sign) const {
   if (const double* share = std::get_if<double>(&rule_->share)) return *share;
   const auto& comparison = std::get<Comparison>(rule_->match);
@@ -194,12 +206,13 @@ void RuleTrack::Enter(const Sign& sign, WallTime since) {
                      .raw = sign.raw};
 }
 
+// A finding that ends with its sign is kept too: until the next process has read the sign itself,
+// the last word stands, and a fault that lasts keeps its time.
 Json RuleTrack::Save() const {
-  const bool kept = finding_ && rule_->until != Until::kClear;
-  if (!kept && hits_.empty()) return Json();
+  if (!finding_ && hits_.empty()) return Json();
   Json saved = Json::MakeObject({{"lastEvent", FormatRfc3339(last_event_, 9)}});
   for (const WallTime hit : hits_) saved["hits"].Append(FormatRfc3339(hit, 9));
-  if (!kept) return saved;
+  if (!finding_) return saved;
   saved["since"] = FormatRfc3339(finding_->since, 9);
   saved["share"] = finding_->share;
   saved["message"] = finding_->cause.message;
@@ -218,7 +231,7 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
   last_event_ = time(saved["lastEvent"]);
   for (const Json& hit : saved["hits"].items()) hits_.push_back(time(hit));
   while (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.pop_front();
-  if (saved.Has("since") && rule_->until != Until::kClear) {
+  if (saved.Has("since")) {
     finding_ = Finding{.state = rule_->state,
                        .share = saved["share"].AsDouble(1.0),
                        .cause = {.code = rule_->code,

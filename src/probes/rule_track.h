@@ -31,12 +31,15 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
+// One for each pair of device and rule, made by the RuleEngine when the rule first matters to the
+// device. Not thread-safe; a value's life.
 class RuleTrack {
  public:
   // `rule` is lent and outlives the track.
   explicit RuleTrack(const Rule& rule) : rule_(&rule) {}
 
-  // A reading or a counter; `best` is the highest value seen on this device, for "< baseline".
+  // A reading or a counter; `best` is the highest value seen on this device, for "< baseline". May
+  // enter a finding, begin or finish its end.
   void OnReading(const Sign& sign, double best, const Instant& at);
   // An event that the rule matches. True when it counts (now, or as one of several).
   void OnEvent(const Sign& sign, const Instant& at);
@@ -51,6 +54,8 @@ class RuleTrack {
 
   const Rule& rule() const { return *rule_; }
   const std::optional<Finding>& finding() const { return finding_; }
+  // Readings match, but not yet for long or often enough to be a finding.
+  bool in_doubt() const { return matching_since_ && !finding_; }
   // When the last finding ended.
   WallTime ended() const { return ended_; }
   // When Settle next has something to do, if no sign comes before.
@@ -66,10 +71,13 @@ class RuleTrack {
     double value = 0;
   };
 
+  // Whether the reading is a finding, or still is one.
   bool Matches(const Sign& sign, double best);
+  // Whether the counter grew too much within the window that samples_ covers.
   bool Rises(const Rise& rise);
   void Remember(const Rise& rise, double value, Time now);
   void WatchForEnd(const Sign& sign, bool matches, const Instant& at);
+  // Begins the finding if the matches so far are enough.
   void TryEnter(const Instant& at);
   void Enter(const Sign& sign, WallTime since);
   std::string ThresholdText(const Sign& sign) const;
@@ -81,11 +89,13 @@ class RuleTrack {
   // Towards a finding.
   std::optional<Time> matching_since_;
   WallTime first_match_{};
+  // Readings that matched, one after another.
   int streak_ = 0;
   std::deque<WallTime> hits_;   // of events, at most rule.count
   std::deque<Sample> samples_;  // of a counter within its window
   // Of a finding.
   std::optional<Finding> finding_;
+  // Since when the value is past the threshold to leave; nullopt: it is not.
   std::optional<Time> leaving_since_;
   WallTime first_miss_{};
   WallTime last_event_{};

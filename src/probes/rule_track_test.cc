@@ -289,10 +289,25 @@ TEST(RuleTrack, AKeptFindingAndHalfACountSurviveARestart) {
   EXPECT_TRUE(whole.finding());
 }
 
-TEST(RuleTrack, WhatReadsAnewByItselfIsNotSaved) {
+TEST(RuleTrack, AReadingsFindingSurvivesARestartAndEndsWhenItIsGoodAgain) {
+  const Rule rule = HotRule();
+  RuleTrack before(rule);
+  before.OnReading(Reading(91, 0s), 91, At(0s));
+  ASSERT_TRUE(before.finding());
+  RuleTrack after(rule);
+  after.Restore(before.Save(), At(100s));
+  EXPECT_EQ(after.finding(), before.finding());
+  after.OnReading(Reading(90, 101s), 91, At(101s));
+  EXPECT_EQ(after.finding(), before.finding()) << "the same fault, so the same sentence and time";
+  after.OnReading(Reading(40, 102s), 91, At(102s));
+  after.Settle(At(200s));
+  EXPECT_FALSE(after.finding());
+}
+
+TEST(RuleTrack, WithoutAFindingThereIsNothingToSave) {
   const Rule rule = HotRule();
   RuleTrack track(rule);
-  track.OnReading(Reading(91, 0s), 91, At(0s));
+  track.OnReading(Reading(40, 0s), 40, At(0s));
   EXPECT_TRUE(track.Save().is_null());
 }
 

@@ -15,6 +15,7 @@ std::string ReadBootId(FileSystem& files) {
   return text.ok() ? text->substr(0, text->find('\n')) : "";
 }
 
+// The kubelet shows the text on the Pod, where a person reads it.
 Status ExplainGet(const Status& status, const ClaimRef& claim) {
   if (status.code() == Code::kNotFound) {
     return NotFound("ResourceClaim {}/{} does not exist", claim.ns, claim.name);
@@ -49,12 +50,15 @@ void ClaimPreparer::Recover() {
   Status status;
   for (const std::string& uid : *uids) {
     const auto record = records_.Find(uid);
+    // What another boot prepared is made anew when it is asked for.
     if (!record.ok() || !record->has_value() || (*record)->boot_id != boot_id_) continue;
     if ((*record)->edits.devices.empty()) continue;
     if (Status written = cdi_.Write(uid, (*record)->edits); !written.ok()) status = written;
   }
   const std::set<std::string> known(uids->begin(), uids->end());
   for (const std::string& uid : *files) {
+    // Without a record no prepare was begun or the unprepare is done: records are written before
+    // CDI files and removed after them.
     if (known.contains(uid)) continue;
     if (Status removed = cdi_.Remove(uid); !removed.ok()) status = removed;
   }
@@ -95,6 +99,7 @@ void ClaimPreparer::Unprepare(const ClaimRef& claim, UnprepareDone done) {
 void ClaimPreparer::Enqueue(const ClaimRef& claim, Task task) {
   ++under_way_;
   const auto [it, first] = busy_.try_emplace(claim.uid);
+  // Behind what this claim does already: prepare and unprepare of one claim never overlap.
   if (!first) {
     it->second.push_back(std::move(task));
     return;
@@ -128,12 +133,16 @@ void ClaimPreparer::Finish(const std::string& uid, std::string_view operation,
 void ClaimPreparer::StartPrepare(const ClaimRef& claim, PrepareDone done) {
   const StatusOr<std::optional<PreparedClaim>> record = records_.Find(claim.uid);
   if (!record.ok()) return done(record.status());
+  // A record that says Preparing is of a crash within the author's code, or of his Failure: he is
+  // asked again.
   const bool prepared = record->has_value() &&
                         (*record)->state == PreparedClaim::State::kPrepared &&
                         (*record)->boot_id == boot_id_;
   if (prepared) {
     const PreparedClaim& known = **record;
     if (!known.edits.devices.empty()) {
+      // The CDI directory is on a tmpfs as a rule and may have been emptied; nothing is written
+      // when the file is right.
       if (Status status = cdi_.Write(claim.uid, known.edits); !status.ok()) return done(status);
     }
     return done(Answer(known));
@@ -199,11 +208,15 @@ StatusOr<ClaimEdits> ClaimPreparer::AskAuthor(const DeviceClaim& claim) const {
     return Unavailable("{}",
                        failure->message.empty() ? "the driver gave no reason" : failure->message);
   }
+  // Every device has an entry, so that each has a CDI id to be named by, also one that brings
+  // nothing.
   for (const DeviceClaim::Held& held : claim.devices) edits.devices[held.device];
   if (auto* by_device = std::get_if<std::map<std::string, CdiEdits>>(&answer)) {
     for (auto& [device, device_edits] : *by_device) {
       const auto it = edits.devices.find(device);
       if (it == edits.devices.end()) {
+        // The author's mistake; passed over it would give a container a device that it does not
+        // own.
         return Internal("the driver prepared device {}, which the claim does not hold", device);
       }
       it->second = std::move(device_edits);
@@ -214,6 +227,9 @@ StatusOr<ClaimEdits> ClaimPreparer::AskAuthor(const DeviceClaim& claim) const {
   for (const auto& [device, device_edits] : edits.devices) {
     RETURN_IF_ERROR(Annotate(ValidateEdits(device_edits), "CDI edits of device {}", device));
   }
+  // A device without edits gets no CDI id: runtimes refuse a whole spec file that holds one
+  // (container-device-interface, "empty device edits").
+  std::erase_if(edits.devices, [](const auto& entry) { return entry.second == CdiEdits{}; });
   return edits;
 }
 

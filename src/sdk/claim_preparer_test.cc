@@ -176,6 +176,15 @@ TEST_F(ClaimPreparerTest, SaysWhyAClaimCannotBePrepared) {
   EXPECT_THAT(prepared_, IsEmpty());
 }
 
+// Runtimes refuse a whole spec file that holds a device without edits.
+TEST_F(ClaimPreparerTest, DevicesWithoutEditsGetNoCdiDevice) {
+  prepare_answer_ = CdiEdits{};
+  const auto ready = Prepare();
+  ASSERT_TRUE(ready.ok());
+  ASSERT_FALSE(ready->empty());
+  for (const ReadyDevice& device : *ready) EXPECT_THAT(device.cdi_ids, IsEmpty());
+}
+
 TEST_F(ClaimPreparerTest, AnApiServerThatIsAwayIsARetryableErrorAndSaysSo) {
   answer_ = kube::FakeTransport::Answer{.status = 0, .end = Unavailable("connection refused")};
   const Status status = Prepare().status();

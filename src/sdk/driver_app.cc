@@ -10,11 +10,13 @@ namespace galen::sdk {
 namespace {
 
 // Streams are told to end before the socket closes; a subscriber that does not listen is cut off.
+// Long enough for an answer on a unix socket, short beside the 30 s that a Pod has to end.
 constexpr Duration kStreamsEnd = std::chrono::milliseconds(500);
 
 std::unique_ptr<HealthPublisher> MakeHealth(const DriverApp::Parts& parts,
                                             const Driver::Options& options,
                                             DriverApp::Handlers& handlers) {
+  // A driver without health has no publisher, so the service is neither served nor advertised.
   if (!handlers.health) return nullptr;
   return std::make_unique<HealthPublisher>(
       HealthPublisher::Parts{parts.loop, parts.log, parts.metrics},
@@ -53,8 +55,11 @@ DriverApp::DriverApp(Parts parts, const Driver::Options& options, SocketPaths pa
                  .directory = paths_.plugin_directory + "/claims"},
                 {std::move(handlers.prepare), std::move(handlers.unprepare)}),
       health_(MakeHealth(parts, options, handlers)),
-      slices_({parts.loop, parts.log, parts.metrics, parts.random, parts.api},
+      slices_({parts.loop, parts.log, parts.metrics, parts.random, parts.api,
+               AnotherRuns(options.instance)},
               {.driver = options.name, .node = options.node, .pool = PoolOf(options)},
+              // Who of two instances started later decides about the slices, so it must compare
+              // across processes: wall time.
               parts.loop.WallNow().time_since_epoch().count()),
       registration_(
           parts.log, parts.metrics,
@@ -65,10 +70,17 @@ DriverApp::DriverApp(Parts parts, const Driver::Options& options, SocketPaths pa
                    data_methods_),
       registration_socket_({parts.loop, parts.log, parts.random, parts.files, parts.sockets},
                            paths_.registration, registration_methods_) {
+  // Services are added before anything listens, so no caller ever meets half a driver.
   ServeDra(data_methods_, preparer_);
   if (health_) health_->Serve(data_methods_);
   registration_.Serve(registration_methods_);
   registration_.OnTold([this](const std::string& refusal) { OnRegistrationTold(refusal); });
+}
+
+// Without an instance name there is one driver a node, so nobody to yield to.
+std::function<bool()> DriverApp::AnotherRuns(const std::string& instance) {
+  if (instance.empty()) return nullptr;
+  return [this] { return parts_.sockets.OthersListen(paths_.plugin_directory, paths_.data); };
 }
 
 Status DriverApp::Publish(const Inventory& inventory) {
@@ -81,10 +93,12 @@ Status DriverApp::Publish(const Inventory& inventory) {
 
 // The data socket first: whoever hears of the registration calls it at once.
 Status DriverApp::Start() {
+  // Before anybody can ask: what a prepare finds on disk is in order then.
   preparer_.Recover();
   if (health_) health_->Start();
   RETURN_IF_ERROR(data_socket_.Start());
   RETURN_IF_ERROR(registration_socket_.Start());
+  // Last: the scheduler sends claims as soon as it sees devices.
   slices_.Start();
   return OkStatus();
 }
@@ -98,6 +112,7 @@ void DriverApp::Stop(std::function<void()> done) {
   on_stopped_ = std::move(done);
   if (already) return;
   parts_.log.Info("driver is stopping", {{"claims_under_way", preparer_.under_way()}});
+  // First out of the registry, so that nobody new comes; what is under way may still end.
   registration_socket_.Stop();
   slices_.Stop();
   if (preparer_.under_way() == 0) return FinishStreams();
@@ -130,6 +145,7 @@ std::string DriverApp::WhyNotReady() const {
 }
 
 void DriverApp::OnRegistrationTold(const std::string& refusal) {
+  // A kubelet that has refused a driver may look at it again only when there is a new file.
   if (refusal.empty()) return registration_socket_.Settled();
   registration_socket_.RemakeLater();
 }

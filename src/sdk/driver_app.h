@@ -1,5 +1,6 @@
 // A whole driver on one loop: its parts in order, from what the author gave. galen::Driver runs one
-// on real sockets and files; tests and the simulated cluster run many on a FakeLoop.
+// on real sockets and files; tests and the simulated cluster run many on a FakeLoop. Every call
+// comes from the loop's thread.
 #pragma once
 
 #include <functional>
@@ -23,6 +24,9 @@
 
 namespace galen::sdk {
 
+// Serves two sockets (registration and data), publishes ResourceSlices, prepares claims, reports
+// health. Start once, Stop once; destroying it without Stop closes everything at once, as a crash
+// would.
 class DriverApp {
  public:
   // All lent; they outlive the app.
@@ -43,17 +47,23 @@ class DriverApp {
     std::function<void(HealthWriter&)> health;
   };
 
-  // InvalidArgument names every fault of the options.
+  // Starts and writes nothing. InvalidArgument names every fault of the options, or a health period
+  // that is not above zero.
   static StatusOr<std::unique_ptr<DriverApp>> Create(Parts parts, const Driver::Options& options,
                                                      Handlers handlers);
 
-  // Before Start or after. InvalidArgument changes nothing.
+  // Replaces the inventory for slices, prepares and health; before Start or after. InvalidArgument
+  // names every fault and changes nothing. Until the first call no slice is written.
   Status Publish(const Inventory& inventory);
-  // Listens, registers, publishes. AlreadyExists: this driver runs here already.
+  // Listens, registers, publishes. AlreadyExists: this driver runs here already. Other errors are
+  // those of making directories and sockets; after one the app is of no use. An API server or a
+  // kubelet that is away is no error.
   Status Start();
+  // As Driver's; nothing without a health handler.
   void HealthChanged();
-  // In order: no more registration, prepares under way end (up to Options::drain), streams end,
-  // the socket closes; then `done`. A second call replaces `done`.
+  // In order: no more registration, prepares under way end (up to Options::drain), streams end, the
+  // socket closes; then `done`, from the loop, which may destroy the app. A second call replaces
+  // `done`. Slices and prepared claims stay.
   void Stop(std::function<void()> done);
 
   // "" when sockets are there, the kubelet (or an agent) has registered us and slices are
@@ -62,6 +72,7 @@ class DriverApp {
   const SocketPaths& paths() const { return paths_; }
   // What the data socket serves, for services of the driver's own. Before Start.
   rpc::Dispatcher& methods() { return data_methods_; }
+  // Prepares and unprepares asked for and not answered.
   std::size_t claims_under_way() const { return preparer_.under_way(); }
   // nullptr without a health handler.
   const HealthPublisher* health() const { return health_.get(); }
@@ -71,6 +82,7 @@ class DriverApp {
 
   void OnRegistrationTold(const std::string& refusal);
   void FinishStreams();
+  std::function<bool()> AnotherRuns(const std::string& instance);
 
   Parts parts_;
   const SocketPaths paths_;

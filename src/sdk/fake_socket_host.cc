@@ -6,6 +6,7 @@
 namespace galen::sdk {
 namespace {
 
+// Short beside any deadline of ours, long beside the delays of a FakeNetwork.
 constexpr Duration kDrain = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -69,6 +70,12 @@ StatusOr<std::unique_ptr<PlaceWatch>> FakeSocketHost::Watch(const std::string& d
   if (!watch_fault_.ok()) return watch_fault_;
   return std::unique_ptr<PlaceWatch>(
       std::make_unique<DirectoryWatch>(*this, directory, std::move(on_change)));
+}
+
+bool FakeSocketHost::OthersListen(const std::string& directory, const std::string& own) {
+  return std::any_of(sockets_.begin(), sockets_.end(), [&](const auto& entry) {
+    return entry.first != own && entry.first.starts_with(directory + "/");
+  });
 }
 
 std::set<std::string> FakeSocketHost::sockets() const {

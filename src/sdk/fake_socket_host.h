@@ -22,13 +22,15 @@ class FakeSocketHost final : public SocketHost {
                                                     net::HttpHandler& handler) override;
   StatusOr<std::unique_ptr<PlaceWatch>> Watch(const std::string& directory,
                                               std::function<void()> on_change) override;
+  bool OthersListen(const std::string& directory, const std::string& own) override;
 
   // Called with each socket that comes (true) or goes (false), at once.
   using Listener = std::function<void(const std::string& path, bool there)>;
   void OnChange(Listener listener) { listener_ = std::move(listener); }
   std::set<std::string> sockets() const;
 
-  // As when somebody removes the file: nobody new can connect, and the watch tells.
+  // As when somebody removes the file: nobody new can connect, and the watch tells. Nothing when
+  // there is none.
   void RemoveFile(const std::string& path);
   // From now on Listen (Watch) answers this; OK ends it.
   void FailListen(Status status) { fault_ = std::move(status); }

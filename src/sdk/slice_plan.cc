@@ -18,6 +18,7 @@ std::string NameStem(const SliceScope& scope) {
   std::string stem = fmt::format("{}-{}", scope.node, scope.driver);
   if (stem.size() <= kNameStemMax) return stem;
   const std::string digest = DigestHex(stem, 8);
+  // Two long names that begin alike must not share a slice.
   stem.resize(200);
   // A label may not begin with the "-" that follows.
   while (stem.ends_with('.')) stem.pop_back();
@@ -31,6 +32,8 @@ bool SaysTheSame(const kube::ResourceSlice& have, const kube::ResourceSlice& wan
 
 using Have = std::map<std::string, PublishedSlice>;
 
+// Of this pool only: another pool of the driver's, from an earlier configuration, counts for
+// itself.
 std::int64_t NewestGeneration(const Have& have, const std::string& pool) {
   std::int64_t newest = 0;
   for (const auto& [name, published] : have) {
@@ -60,6 +63,8 @@ bool NewerInstancePublishes(const Have& have, std::int64_t publisher) {
 std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Inventory& inventory) {
   const bool tainted = std::any_of(inventory.begin(), inventory.end(),
                                    [](const Device& device) { return !device.taints.empty(); });
+  // Either limit for all slices: one taint more or less then moves devices between slices, which is
+  // rare, and keeps names simple.
   const std::size_t most = tainted ? kDevicesPerSliceMaxWithTaints : kDevicesPerSliceMax;
   const std::size_t count = (inventory.size() + most - 1) / most;
   std::vector<kube::ResourceSlice> slices(count);
@@ -77,12 +82,14 @@ std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Invento
 }
 
 SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted, const Have& have,
-                     std::int64_t generation_least, std::int64_t publisher) {
+                     std::int64_t generation_least, std::optional<std::int64_t> rank) {
   std::map<std::string, const kube::ResourceSlice*> by_name;
   for (const kube::ResourceSlice& slice : wanted) by_name[slice.name] = &slice;
   const std::string pool = wanted.empty() ? "" : wanted.front().pool;
   std::int64_t generation =
       std::max({NewestGeneration(have, pool), generation_least, static_cast<std::int64_t>(1)});
+  // A generation never says two things: once a slice of it differs, all of them are written under
+  // the next.
   if (!GenerationIsSound(by_name, have, generation)) ++generation;
 
   SlicePlan plan;
@@ -102,7 +109,7 @@ SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted, const Have&
   for (const auto& [name, published] : have) {
     if (!by_name.contains(name)) plan.remove.push_back(published.slice);
   }
-  if (plan.empty() || !NewerInstancePublishes(have, publisher)) return plan;
+  if (plan.empty() || !rank || !NewerInstancePublishes(have, *rank)) return plan;
   SlicePlan yielding;
   yielding.yielded = true;
   return yielding;

@@ -158,5 +158,13 @@ TEST(PlanSlices, OfAnOlderInstanceYieldToANewerOne) {
   EXPECT_FALSE(PlanSlices(SlicesOf(kScope, Devices(2)), newer, 0, kMe + 2).empty());
 }
 
+TEST(PlanSlices, OfTheOnlyInstanceYieldToNobody) {
+  const auto left_over =
+      Apply({}, PlanSlices(SlicesOf(kScope, Devices(3)), {}, 0, kMe + 1), kMe + 1);
+  const SlicePlan plan = PlanSlices(SlicesOf(kScope, Devices(2)), left_over, 0, std::nullopt);
+  EXPECT_FALSE(plan.yielded);
+  EXPECT_FALSE(plan.empty());
+}
+
 }  // namespace
 }  // namespace galen::sdk

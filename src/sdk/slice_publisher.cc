@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace galen::sdk {
 namespace {
 
+// When the instance that wrote the slice started, in nanoseconds since 1970, as text.
 constexpr std::string_view kPublisherAnnotation = "galen.dev/published-by";
 // The pool is looked at as a whole, so the queue has one key.
 constexpr char kPool[] = "pool";
@@ -23,6 +25,7 @@ kube::Watcher::Options WatchOwn(const SliceScope& scope) {
 WorkQueue<std::string>::Options QueueOptions() {
   WorkQueue<std::string>::Options options;
   options.backoff = {.first = std::chrono::milliseconds(250), .most = std::chrono::seconds(60)};
+  // There is one Round, which its answers go to.
   options.at_once_max = 1;
   return options;
 }
@@ -45,10 +48,10 @@ StatusOr<PublishedSlice> DecodePublishedSlice(const Json& object) {
   return published;
 }
 
-SlicePublisher::SlicePublisher(Parts parts, SliceScope scope, std::int64_t publisher)
-    : parts_(parts),
+SlicePublisher::SlicePublisher(Parts parts, SliceScope scope, std::int64_t started)
+    : parts_(std::move(parts)),
       scope_(std::move(scope)),
-      publisher_(publisher),
+      publisher_(started),
       informer_(std::make_unique<kube::Informer<PublishedSlice>>(
           parts_.loop, parts_.api, parts_.random, WatchOwn(scope_), DecodePublishedSlice)),
       queue_(parts_.loop, parts_.random, QueueOptions(),
@@ -88,18 +91,36 @@ void SlicePublisher::Stop() {
 }
 
 void SlicePublisher::Reconcile(Done done) {
+  // What is not known must not be taken for absent: an empty list before the first answer would
+  // look like a wipe.
   if (stopped_ || !inventory_known_ || !informer_->synced()) return done(OkStatus());
   calls_.clear();
   round_ = std::make_unique<Round>();
-  round_->plan = PlanSlices(wanted_, have_, generation_, publisher_);
+  RankOnce();
+  const bool alone = !parts_.another_runs || !parts_.another_runs();
+  round_->plan = PlanSlices(wanted_, have_, generation_,
+                            alone ? std::nullopt : std::optional<std::int64_t>(publisher_));
   round_->done = std::move(done);
   TellYielded(round_->plan.yielded);
+  if (round_->plan.yielded) {
+    settled_ = false;
+    // Nothing tells of the other one's end, so the queue looks again by itself.
+    return round_->done(Unavailable("a newer instance of this driver publishes the pool"));
+  }
   if (round_->plan.empty()) {
     settled_ = true;
     return round_->done(OkStatus());
   }
+  // Removing needs no owner.
   if (round_->plan.create.empty() && round_->plan.update.empty()) return Carry("");
   AskForNode();
+}
+
+void SlicePublisher::RankOnce() {
+  if (std::exchange(ranked_, true)) return;
+  for (const auto& [name, published] : have_) {
+    publisher_ = std::max(publisher_, published.publisher + 1);
+  }
 }
 
 // Asked anew each time: a slice owned by a Node that was made again under its name would be
@@ -128,6 +149,7 @@ void SlicePublisher::Carry(const std::string& node_uid) {
   }
   for (const kube::ResourceSlice& slice : plan.remove) {
     kube::DeleteOptions options;
+    // A slice that was made again under the name is not the one that is to go.
     options.uid = slice.uid;
     calls_.push_back(parts_.api.Do(kube::Delete(kube::kResourceSlices, "", slice.name, options),
                                    [this, name = slice.name](const StatusOr<Json>& answer) {
@@ -152,6 +174,7 @@ void SlicePublisher::OnWritten(const std::string& name, const StatusOr<Json>& an
 }
 
 void SlicePublisher::OnRemoved(const std::string& name, const Status& status) {
+  // Somebody else removed it, which is as good.
   const bool gone = status.ok() || status.code() == Code::kNotFound;
   if (gone) have_.erase(name);
   CountWrite(name, gone ? OkStatus() : status);
@@ -186,6 +209,8 @@ Json SlicePublisher::ToObject(const kube::ResourceSlice& slice, const std::strin
   Json object = kube::EncodeSlice(slice);
   Json& metadata = object["metadata"];
   metadata["annotations"][kPublisherAnnotation] = fmt::format("{}", publisher_);
+  // Owned by the Node, so that slices of a node that is taken out of the cluster are collected with
+  // it.
   metadata["ownerReferences"] = Json::MakeArray({Json::MakeObject({{"apiVersion", "v1"},
                                                                    {"kind", "Node"},
                                                                    {"name", scope_.node},

@@ -20,17 +20,25 @@
 
 namespace galen::sdk {
 
+// One look at a time: what the API server has (by watch) against what is wanted, then all writes at
+// once. A kubelet wipes a driver's slices when it starts and 30 s after it lost the driver; both
+// are noticed by the watch and mended.
 class SlicePublisher {
  public:
-  // What is lent outlives the publisher. `publisher` is when this instance started.
+  // What is lent outlives the publisher.
   struct Parts {
     Loop& loop;
     Log& log;
     Metrics& metrics;
     Random& random;
     kube::Client& api;
+    // Whether another instance of this driver runs on the node now, as during a rolling update.
+    // Only then a newer one's slices are left alone: a dead process must not hold the pool.
+    std::function<bool()> another_runs;
   };
-  SlicePublisher(Parts parts, SliceScope scope, std::int64_t publisher);
+  // `started` ranks instances, in nanoseconds of the wall clock. A clock that was set back does not
+  // matter: who finds slices of a higher rank when it starts ranks above them.
+  SlicePublisher(Parts parts, SliceScope scope, std::int64_t started);
   ~SlicePublisher();
 
   void Start();
@@ -38,7 +46,7 @@ class SlicePublisher {
   // Nothing is written any more; what is published stays.
   void Stop();
 
-  // Everything wanted is published.
+  // Everything wanted is published by us. False while a newer instance publishes something else.
   bool settled() const { return settled_; }
 
  private:
@@ -46,6 +54,7 @@ class SlicePublisher {
   struct Round;
 
   void Reconcile(Done done);
+  void RankOnce();
   void AskForNode();
   void Carry(const std::string& node_uid);
   void Write(net::HttpRequest request, const std::string& name);
@@ -59,15 +68,18 @@ class SlicePublisher {
 
   Parts parts_;
   const SliceScope scope_;
-  const std::int64_t publisher_;
+  std::int64_t publisher_;
+  bool ranked_ = false;
   std::vector<kube::ResourceSlice> wanted_;
   std::map<std::string, PublishedSlice> have_;  // by watch, and from the answers to our own writes
+  // The highest that was written by this process; 0 before the first.
   std::int64_t generation_ = 0;
   bool inventory_known_ = false;
   bool started_ = false;
   bool stopped_ = false;
   bool settled_ = false;
   bool yielded_ = false;
+  // The last trouble in the log, so that it is not told at each try.
   std::string told_trouble_;
   std::unique_ptr<kube::Informer<PublishedSlice>> informer_;
   WorkQueue<std::string> queue_;
@@ -75,7 +87,8 @@ class SlicePublisher {
   std::vector<std::unique_ptr<net::HttpCall>> calls_;
 };
 
-// A ResourceSlice object with who published it.
+// A ResourceSlice object with who published it; publisher 0 when our annotation is not there.
+// Errors are those of kube::DecodeSlice.
 StatusOr<PublishedSlice> DecodePublishedSlice(const Json& object);
 
 }  // namespace galen::sdk

@@ -32,7 +32,7 @@ class SlicePublisherTest : public ::testing::Test {
   std::unique_ptr<SlicePublisher> MakePublisher(std::int64_t started = 1) {
     return std::make_unique<SlicePublisher>(
         SlicePublisher::Parts{node_.loop, log_, metrics_.emplace_back(), node_.random,
-                              cluster_.client()},
+                              cluster_.client(), [this] { return another_runs_; }},
         kScope, started);
   }
   std::unique_ptr<SlicePublisher> Start(std::size_t devices, std::int64_t started = 1) {
@@ -43,6 +43,7 @@ class SlicePublisherTest : public ::testing::Test {
     return publisher;
   }
 
+  bool another_runs_ = false;
   FakeNode node_;
   std::list<Metrics> metrics_;
   std::vector<std::string> lines_;
@@ -118,6 +119,29 @@ TEST_F(SlicePublisherTest, TakesOverAndRemovesWhatAnEarlierDriverLeft) {
   EXPECT_EQ(slices[0].devices.at(0).name, "fpga-0");
 }
 
+TEST_F(SlicePublisherTest, WaitsWhileANewerInstancePublishesAndGoesOnWhenItIsGone) {
+  another_runs_ = true;
+  const auto older = Start(1, 10);
+  auto newer = Start(2, 20);
+  older->SetInventory(Devices(3));
+  node_.loop.Advance(1s);
+  EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(2));
+  EXPECT_FALSE(older->settled());
+  newer.reset();
+  another_runs_ = false;
+  node_.loop.Advance(60s);
+  EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(3));
+  EXPECT_TRUE(older->settled());
+}
+
+TEST_F(SlicePublisherTest, AClockThatWasSetBackDoesNotMakeANewInstanceTheOlderOne) {
+  Start(1, 1'000).reset();
+  another_runs_ = true;
+  const auto after = Start(2, 10);
+  EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(2));
+  EXPECT_TRUE(after->settled());
+}
+
 TEST_F(SlicePublisherTest, LeavesSlicesOfOthersAlone) {
   kube::ResourceSlice other;
   other.name = "node-8-fpga";
@@ -154,6 +178,7 @@ TEST_F(SlicePublisherTest, WaitsForItsNodeToBeMade) {
 }
 
 TEST_F(SlicePublisherTest, TwoInstancesWithDifferentDevicesDoNotFight) {
+  another_runs_ = true;
   const auto older = Start(1, 1);
   const auto newer = Start(2, 2);
   node_.loop.Advance(10s);

@@ -2,11 +2,13 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/directory_watch.h"
 #include "net/server.h"
+#include "net/socket.h"
 
 namespace galen::sdk {
 namespace {
@@ -22,6 +24,12 @@ std::optional<FileId> SocketFileAt(const std::string& path) {
   struct stat facts{};
   if (::lstat(path.c_str(), &facts) != 0 || !S_ISSOCK(facts.st_mode)) return std::nullopt;
   return FileId{facts.st_dev, facts.st_ino};
+}
+
+// A unix socket's connection is there at once or refused: the file of a dead process refuses.
+bool Answers(const std::string& path) {
+  const auto address = net::UnixSocketAddress(path);
+  return address.ok() && net::StartConnect(*address).ok();
 }
 
 class UnixSocket final : public ListeningSocket {
@@ -64,6 +72,15 @@ class UnixSocketHost final : public SocketHost {
                                               std::function<void()> on_change) override {
     ASSIGN_OR_RETURN(auto watch, DirectoryWatch::Start(loop_, directory, std::move(on_change)));
     return std::unique_ptr<PlaceWatch>(std::make_unique<InotifyWatch>(std::move(watch)));
+  }
+
+  bool OthersListen(const std::string& directory, const std::string& own) override {
+    std::error_code unreadable;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, unreadable)) {
+      const std::string path = entry.path().string();
+      if (path != own && SocketFileAt(path) && Answers(path)) return true;
+    }
+    return false;
   }
 
  private:

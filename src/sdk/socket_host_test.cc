@@ -53,6 +53,22 @@ TEST_F(SocketHostTest, LeavesALivingSocketToItsOwner) {
   EXPECT_TRUE((*first)->InPlace());
 }
 
+TEST_F(SocketHostTest, OnlyALivingSocketBesideItsOwnCountsAsAnother) {
+  const std::string place = std::filesystem::path(path_).parent_path();
+  EXPECT_FALSE(host_->OthersListen(place, path_));
+  auto own = host_->Listen(path_, handler_);
+  EXPECT_FALSE(host_->OthersListen(place, path_));
+  auto other = host_->Listen(directory_.Path("dra-2.sock"), handler_);
+  EXPECT_TRUE(host_->OthersListen(place, path_));
+  {
+    std::filesystem::rename(directory_.Path("dra-2.sock"), directory_.Path("kept"));
+    other->reset();
+    std::filesystem::rename(directory_.Path("kept"), directory_.Path("dra-2.sock"));
+  }
+  EXPECT_FALSE(host_->OthersListen(place, path_)) << "the file of a dead process answers nobody";
+  EXPECT_FALSE(host_->OthersListen("/nonexistent", path_));
+}
+
 TEST_F(SocketHostTest, WatchesADirectoryThatGoesAndComes) {
   const std::string place = directory_.Path("registry");
   std::filesystem::create_directory(place);
