@@ -17,6 +17,8 @@ namespace {
 
 constexpr int kExitMissed = 1;
 
+// One thing that can be measured, by the name people call it; the explanation ends up on the page
+// of the figures.
 struct Part {
   std::string name;
   StatusOr<std::vector<Figure>> (*measure)(Bench&);
@@ -83,9 +85,11 @@ std::string OwnDirectory() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
+// A part that could not be measured is a figure that was missed: a goal never passes unseen.
 std::vector<Figure> Measure(Bench& bench, const std::vector<Part>& parts) {
   std::vector<Figure> figures;
   for (const Part& part : parts) {
+    // What was measured so far is still shown.
     if (bench.interrupted) break;
     fmt::print(stderr, "galen-bench: {} …\n", part.name);
     auto measured = part.measure(bench);
@@ -105,7 +109,7 @@ RunFacts FactsOf(const Settings& settings, const std::vector<Part>& parts) {
   RunFacts facts{.command = "./dev bench",
                  .cores = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN))};
   for (const std::string& name : settings.parts) facts.command += " " + name;
-#ifdef NDEBUG
+#ifdef __OPTIMIZE__
   facts.build = "an optimised build";
 #else
   facts.build = "a build for debugging";

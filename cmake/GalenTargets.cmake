@@ -31,14 +31,14 @@ function(galen_library room)
   target_link_libraries(galen_${room} PUBLIC galen_options ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
 endfunction()
 
-# galen_test(NAME SRCS file_test.cc... DEPS room... [READS_SOURCES file_test.cc...]): one program, one
-# ctest entry. Only the files that read the source tree know where it is, so that a compiler cache
-# serves every clone.
+# galen_test(NAME SRCS file_test.cc... DEPS room... [READS_SOURCES file_test.cc...] [ALONE]): one program,
+# one ctest entry. Only the files that read the source tree know where it is, so that a compiler cache
+# serves every clone. ALONE is for real processes with deadlines, which share the cores with no other test.
 function(galen_test name)
   if(NOT GALEN_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;READS_SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE" "" "SRCS;DEPS;READS_SOURCES" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
   target_link_libraries(${name} PRIVATE galen_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   set_source_files_properties(${ARG_READS_SOURCES} PROPERTIES
@@ -46,6 +46,9 @@ function(galen_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
     --gtest_output=xml:${CMAKE_BINARY_DIR}/tests/${name}.xml)
+  if(ARG_ALONE)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
 endfunction()
 
 # All that a user runs, without the tests.
@@ -58,6 +61,9 @@ function(galen_program name)
   add_dependencies(programs ${name})
   target_link_libraries(${name} PRIVATE galen_options ${ARG_DEPS})
 endfunction()
+
+# What must be generated before a source file can be read by a tool.
+add_custom_target(generated)
 
 # galen_proto(TARGET file.proto...): lite messages, generated under the same relative path so that
 # #include "protos/dra/v1/dra.pb.h" works. Our warnings do not apply to generated code.
@@ -80,6 +86,8 @@ function(galen_proto target)
   add_library(galen::${target} ALIAS galen_${target})
   target_include_directories(galen_${target} SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(galen_${target} PUBLIC protobuf::libprotobuf-lite)
+  add_custom_target(galen_${target}_generated DEPENDS ${generated})
+  add_dependencies(generated galen_${target}_generated)
 endfunction()
 
 # galen_embed(TARGET HEADER name=file...): text files as std::string_view constants kName in namespace
