@@ -37,8 +37,11 @@ Json PodSpec(const std::string& driver) {
       Json::MakeObject({{"name", "work"},
                         {"image", "example.com/work:1"},
                         {"resources", Json::MakeObject({{"claims", Json::MakeArray({use})}})}});
-  return Json::MakeObject(
-      {{"resourceClaims", Json::MakeArray({claim})}, {"containers", Json::MakeArray({container})}});
+  // Measured on a virtual node, too.
+  const Json toleration = Json::MakeObject({{"key", "galen.dev/virtual"}, {"operator", "Exists"}});
+  return Json::MakeObject({{"resourceClaims", Json::MakeArray({claim})},
+                           {"containers", Json::MakeArray({container})},
+                           {"tolerations", Json::MakeArray({toleration})}});
 }
 
 }  // namespace

@@ -77,9 +77,10 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
                       [this](const auto& before) { return NodeHealth(before); }),
       virtual_node_({e.loop, e.random, e.log, e.metrics, client_}, config_.node, version_),
       dispatcher_(e.loop),
-      inspect_({e.loop, keeper_, claims_, informers_, plugins_, journal_,
-                [this] { return StatusNow(); }},
-               dispatcher_) {
+      inspect_(
+          {e.loop, keeper_, claims_, informers_, plugins_, journal_,
+           [this](const DeviceId& id) { return HealthOf(id); }, [this] { return StatusNow(); }},
+          dispatcher_) {
   plugins_.OnDriversChanged([this] { OnDriversChanged(); });
   e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
 }
@@ -99,6 +100,7 @@ void AgentApp::Start() {
     virtual_node_.Start();
   }
   informers_.Start();
+  departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });
   // An API server that shows no lists may still take a write, and the node's object then says that
   // we are not ready.
   impatient_ = edges_.loop.After(kSyncPatience, [this] { OnIdentities(); });
@@ -107,14 +109,21 @@ void AgentApp::Start() {
 }
 
 void AgentApp::Stop(Duration deadline, std::function<void()> done) {
-  if (publisher_.idle() || deadline <= Duration::zero()) {
+  stopping_ = true;
+  node_publisher_.Flush();
+  StopWhenIdle(deadline, std::move(done));
+}
+
+void AgentApp::StopWhenIdle(Duration left, std::function<void()> done) {
+  const bool idle = publisher_.idle() && node_publisher_.idle();
+  if (idle || left <= Duration::zero()) {
     const Status synced = journal_.Sync();
     if (!synced.ok()) edges_.log.Error("journal is not written", {{"error", synced.message()}});
     edges_.log.Info("agent stops");
     return done();
   }
   stop_ = edges_.loop.After(
-      kStopLook, [this, left = deadline - kStopLook, done = std::move(done)] { Stop(left, done); });
+      kStopLook, [this, left, done = std::move(done)] { StopWhenIdle(left - kStopLook, done); });
 }
 
 std::vector<Readiness> AgentApp::readiness() const {
@@ -139,6 +148,7 @@ std::vector<std::string> AgentApp::troubles() const {
   };
   add("journal", keeper_.trouble());
   add("checkpoint", checkpoint_trouble_);
+  add("registry", watcher_.trouble());
   add("NodeDeviceHealth", node_publisher_.trouble());
   add("node", virtual_node_.trouble());
   for (const DriverInfo& driver : plugins_.drivers()) {
@@ -160,6 +170,8 @@ void AgentApp::OnPod(const ObjectKey& key, const kube::Pod* before, const kube::
   const bool held = !claims_.DevicesOf(key).empty();
   LookAt(claims_.PodChanged(key));
   if (after == nullptr) publisher_.Forget(key);
+  if (replaced) late_news_.erase(key);
+  ListenForLateNews(key, after);
   if (after != nullptr) NoteCrashes(before, *after);
   if (config_.role == Role::kManager) {
     if (before != nullptr) runner_.MarkDirty(before->ref());
@@ -213,9 +225,13 @@ void AgentApp::OnChanges(const std::vector<HealthChange>& changes) {
 
 void AgentApp::Tell(const HealthChange& change) {
   const std::optional<EventText> event = EventOf(change);
-  for (const ObjectKey& key : claims_.PodsOf(change.after.id)) {
+  const bool fault =
+      change.after.state == HealthState::kDegraded || change.after.state == HealthState::kUnhealthy;
+  for (const ObjectKey& key : claims_.PodsToTell(change.after.id)) {
     const kube::Pod* pod = informers_.FindPod(key);
     if (pod == nullptr) continue;
+    // A Pod that has ended is told what may have ended it, and nothing of the time after.
+    if (HasEnded(*pod) && !fault) continue;
     // Expected before it is marked, so that the write that follows is measured.
     publisher_.Expect(key, change.after);
     publisher_.MarkDirty(key);
@@ -226,6 +242,40 @@ void AgentApp::Tell(const HealthChange& change) {
 void AgentApp::OnTold(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign) {
   journal_.Told(pod.ref(), health, after_sign, edges_.loop.WallNow());
   keeper_.SyncLater();
+}
+
+void AgentApp::ListenForLateNews(const ObjectKey& key, const kube::Pod* pod) {
+  const bool listen = pod != nullptr && HasEnded(*pod) && !claims_.DevicesOf(key).empty();
+  if (!listen) {
+    late_news_.erase(key);
+    return;
+  }
+  if (late_news_.contains(key)) return;
+  late_news_[key] = edges_.loop.After(kLateNews, [this, key] {
+    claims_.LetGo(key);
+    late_news_.erase(key);
+  });
+}
+
+void AgentApp::ForgetDeparted() {
+  departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });
+  const auto departed = departed_.Look(
+      keeper_.cache(), [this](const DeviceId& id) { return TracesOf(id); }, edges_.loop.Now());
+  for (const DeviceId& id : departed) {
+    edges_.log.Info("device has left, it is forgotten", {{"device", ToString(id)}});
+    keeper_.Forget(id, "neither its driver nor a slice nor a Pod names it any more");
+  }
+  if (!departed.empty()) OnIdentities();
+}
+
+DepartedDevices::Traces AgentApp::TracesOf(const DeviceId& id) const {
+  DepartedDevices::Traces traces;
+  traces.held = !informers_.synced() || !claims_.PodsToTell(id).empty();
+  traces.listed = !informers_.synced() || informers_.FindIdentity(id).has_value();
+  traces.driver_registered = !watcher_.scanned() || plugins_.IsRegistered(id.driver);
+  const auto ages = plugins_.ReportAges();
+  if (const auto it = ages.find(id.driver); it != ages.end()) traces.report_age = it->second;
+  return traces;
 }
 
 // What is said of devices that nobody reported depends on who is there.
@@ -268,8 +318,8 @@ DeviceHealth AgentApp::HealthOf(const DeviceId& id) const {
 }
 
 kube::NodeDeviceHealth AgentApp::NodeHealth(const std::vector<kube::Condition>& before) const {
-  std::vector<DeviceHealth> devices = AllDevices(keeper_, claims_);
-  for (DeviceHealth& health : devices) health = HealthOf(health.id);
+  std::vector<DeviceHealth> devices =
+      AllDevices(keeper_, claims_, [this](const DeviceId& id) { return HealthOf(id); });
   const auto timeout_of = [this](const DeviceId& id) {
     const HealthCache::Entry* entry = keeper_.cache().Find(id);
     return entry != nullptr ? entry->timeout : TimeoutOf(config_.timeouts, id, std::nullopt);
@@ -280,6 +330,7 @@ kube::NodeDeviceHealth AgentApp::NodeHealth(const std::vector<kube::Condition>& 
        .role = std::string(ToString(config_.role)),
        .started = started_,
        .synced = informers_.synced(),
+       .stopped = stopping_,
        .degraded = config_.degraded,
        .devices = std::move(devices),
        .timeout_of = timeout_of,
@@ -315,16 +366,18 @@ AgentStatus AgentApp::StatusNow() const {
           .troubles = troubles()};
 }
 
-void AgentApp::Collect(Metrics& metrics) const {
+void AgentApp::Collect(Metrics& metrics) {
   metrics.Set(metric::kBuildInfo,
               {{"version", version_}, {"node", config_.node}, {"role", ToString(config_.role)}}, 1);
   metrics.Set(metric::kJournalBytes, {}, static_cast<double>(journal_.bytes()));
-  for (const DriverInfo& driver : plugins_.drivers()) {
-    // One series a driver: of several instances the one that speaks.
-    if (!driver.authority || !driver.last_report) continue;
-    const Duration age = edges_.loop.WallNow() - *driver.last_report;
-    metrics.Set(metric::kReportAge, {{"driver", driver.name}},
+  // It goes on rising while the driver is away, and ends with its registration.
+  for (const std::string& driver : std::exchange(aged_drivers_, {})) {
+    metrics.Remove(metric::kReportAge, {{"driver", driver}});
+  }
+  for (const auto& [driver, age] : plugins_.ReportAges()) {
+    metrics.Set(metric::kReportAge, {{"driver", driver}},
                 std::chrono::duration<double>(age).count());
+    aged_drivers_.insert(driver);
   }
 }
 

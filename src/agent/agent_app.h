@@ -7,12 +7,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "agent/claim_index.h"
 #include "agent/claim_preparer.h"
 #include "agent/config.h"
+#include "agent/departed_devices.h"
 #include "agent/event_publisher.h"
 #include "agent/health_keeper.h"
 #include "agent/history_log.h"
@@ -47,6 +49,12 @@ class AgentApp final : private ClusterListener {
   // The node's object says nothing before the lists are known, or they were not for this long.
   static constexpr Duration kSyncPatience = std::chrono::seconds(30);
 
+  // What is learnt this long after a Pod ended may be why it did; later it is another Pod's story.
+  static constexpr Duration kLateNews = std::chrono::minutes(5);
+
+  // How often it is looked whether devices have left.
+  static constexpr Duration kDepartedEvery = std::chrono::minutes(1);
+
   // What is lent outlives the app.
   struct Edges {
     Loop& loop;
@@ -67,8 +75,9 @@ class AgentApp final : private ClusterListener {
   // Once. Returns at once: what cannot be reached is tried again for as long as the app lives, and
   // troubles() tells.
   void Start();
-  // Lets writes to Pods that are due end, up to `deadline`, writes the journal, then calls `done`,
-  // which may destroy the app. Streams and watches go on until then.
+  // Says on the node's object that nobody looks any more, lets writes that are due end, up to
+  // `deadline`, writes the journal, then calls `done`, which may destroy the app. Streams and
+  // watches go on until then.
   void Stop(Duration deadline, std::function<void()> done);
 
   // To be served on the agent's socket.
@@ -101,6 +110,10 @@ class AgentApp final : private ClusterListener {
   // Writes down containers that ended badly while their Pod holds devices: which of the two came
   // first is what people ask.
   void NoteCrashes(const kube::Pod* before, const kube::Pod& after);
+  void ListenForLateNews(const ObjectKey& key, const kube::Pod* pod);
+  void ForgetDeparted();
+  DepartedDevices::Traces TracesOf(const DeviceId& id) const;
+  void StopWhenIdle(Duration left, std::function<void()> done);
   // Marks Pods for the publisher.
   void LookAt(const std::vector<ObjectKey>& pods);
   DeviceHealth HealthOf(const DeviceId& id) const;
@@ -109,7 +122,7 @@ class AgentApp final : private ClusterListener {
   PodPublisher::Options PublisherOptions();
   AgentStatus StatusNow() const;
   // What is read off the parts rather than counted; called for each scrape.
-  void Collect(Metrics& metrics) const;
+  void Collect(Metrics& metrics);
 
   Edges edges_;
   const AgentConfig config_;
@@ -135,7 +148,11 @@ class AgentApp final : private ClusterListener {
   InspectService inspect_;
   std::string checkpoint_trouble_;
   std::vector<HealthChange> early_changes_;
-  Timer stop_, impatient_;
+  DepartedDevices departed_;
+  std::map<ObjectKey, Timer> late_news_;  // by Pods that ended: until when they are told
+  std::set<std::string> aged_drivers_;    // whose reports' age is shown
+  bool stopping_ = false;
+  Timer stop_, impatient_, departing_;
 };
 
 }  // namespace galen::agent

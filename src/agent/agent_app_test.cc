@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "agent/fake_agent_node.h"
 #include "cluster_sim/fake_objects.h"
 
@@ -163,22 +165,6 @@ TEST(Observer, KeepsServingWithAFullDiskAndSaysSo) {
   EXPECT_THAT(node.app->troubles(), ::testing::Not(Contains(HasSubstr("journal"))));
 }
 
-TEST(Observer, TellsTheNodesObjectToo) {
-  AgentNode node(Role::kObserver);
-  FakePlugin& driver = node.AddDriver({"gpu-0", "gpu-1"});
-  node.DefineNodeDeviceHealth(kCrdFile);
-  node.AddPod("trainer-0");
-  node.StartAgent();
-  node.Pass(2s);
-  driver.Report({Lost("gpu-0"), {.device = "gpu-1"}});
-  node.Pass(2s);
-  const Json status = node.NodeHealth();
-  EXPECT_EQ(status["summary"]["devices"].AsInt(), 2);
-  EXPECT_EQ(status["summary"]["unhealthy"].AsInt(), 1);
-  EXPECT_EQ(status["devices"][0]["device"].AsString(), "gpu-0");
-  EXPECT_EQ(status["devices"][0]["cause"]["code"].AsString(), "XidGpuLost");
-}
-
 TEST(Observer, PublishesTenThousandChangesByTheirLastWord) {
   AgentNode node(Role::kObserver);
   std::vector<std::string> devices;
@@ -228,6 +214,69 @@ TEST(Observer, NotesAContainersCrashForThePostMortem) {
   EXPECT_THAT(journal, HasSubstr("container main, exit 134"));
 }
 
+TEST(Observer, ReadsOnlyTheClaimsThatItsPodsName) {
+  AgentNode node(Role::kObserver);
+  node.AddDriver({"gpu-0"});
+  node.cluster.Create(kube::kResourceClaims, cluster_sim::FakeClaim("foreign", "gpu.example.com"));
+  node.AddPod("trainer-0");
+  node.StartAgent();
+  node.Pass(10s);
+  ASSERT_EQ(node.Annotation("trainer-0"), "gpu-0 Healthy");
+  int reads = 0;
+  for (const std::string& path : node.api.paths()) {
+    if (path.find("/resourceclaims") == std::string::npos) continue;
+    EXPECT_THAT(path, HasSubstr("/namespaces/default/resourceclaims/trainer-0-gpu"));
+    ++reads;
+  }
+  EXPECT_GE(reads, 1);
+  EXPECT_LE(reads, 3);
+}
+
+TEST(Observer, TheSameTroubleIsToldAgainWhenItComesAgain) {
+  AgentNode node(Role::kObserver);
+  node.DefineNodeDeviceHealth(kCrdFile);
+  node.StartAgent();
+  node.Pass(2s);
+  const auto told = [&] {
+    return std::count_if(node.lines.begin(), node.lines.end(), [](const std::string& line) {
+      return line.find("watch is in trouble") != std::string::npos;
+    });
+  };
+  node.api.SetDown(true);
+  node.Pass(10s);
+  EXPECT_EQ(told(), 2) << "of Pods and of slices";
+  EXPECT_THAT(node.app->troubles(), Contains(HasSubstr("watch pods")));
+  node.api.SetDown(false);
+  node.Pass(1min);
+  EXPECT_THAT(node.app->troubles(), IsEmpty()) << "although no object changed";
+  node.api.SetDown(true);
+  node.Pass(10s);
+  EXPECT_EQ(told(), 4);
+}
+
+TEST(Observer, ARegistryThatCannotBeReadIsATrouble) {
+  AgentNode node(Role::kObserver);
+  node.registry.FailScans(PermissionDenied("open /var/lib/kubelet/plugins_registry"));
+  node.StartAgent();
+  node.Pass(2s);
+  EXPECT_THAT(node.app->troubles(), Contains(HasSubstr("registry: open /var/lib/kubelet")));
+  EXPECT_FALSE(node.app->ready());
+}
+
+TEST(Observer, ReportAgesRunOnWhileADriverIsAwayAndEndWithIt) {
+  AgentNode node(Role::kObserver);
+  FakePlugin& driver = node.AddDriver({"gpu-0"});
+  node.StartAgent();
+  node.Pass(2s);
+  driver.Kill();
+  node.Pass(2min);
+  (void)node.metrics->Text();
+  EXPECT_GE(node.metrics->Value("galen_report_age_seconds", {{"driver", "gpu.example.com"}}), 120);
+  node.registry.Remove("/var/lib/kubelet/plugins_registry/gpu.example.com-reg.sock");
+  node.Pass(1s);
+  EXPECT_THAT(node.metrics->Text(), ::testing::Not(HasSubstr("galen_report_age_seconds{")));
+}
+
 TEST(Observer, StopsProperly) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"});
@@ -255,83 +304,6 @@ TEST(Observer, StopsAtItsDeadlineWhenTheApiIsAway) {
   EXPECT_FALSE(stopped) << "a write is still to be made";
   node.Pass(200ms);
   EXPECT_TRUE(stopped);
-}
-
-TEST(Manager, RunsThePodAndListsItsDeviceAsTheKubeletWould) {
-  AgentNode node(Role::kManager);
-  FakePlugin& driver = node.AddDriver({"gpu-0"});
-  node.AddPod("trainer-0");
-  node.StartAgent();
-  node.Pass(5s);
-  EXPECT_EQ(node.cluster.Pod("trainer-0")["status"]["phase"].AsString(), "Running")
-      << node.cluster.WhyPending("trainer-0");
-  EXPECT_EQ(node.Allocated("trainer-0"), "claim:gpu gpu.example.com/gpu=gpu-0 Healthy: ");
-  EXPECT_EQ(driver.told(), "registered");
-  driver.Report({{.device = "gpu-0", .health = 2, .message = "ECC", .code = "EccUncorrectable"}});
-  node.Pass(100ms);
-  EXPECT_EQ(node.Allocated("trainer-0"), "claim:gpu gpu.example.com/gpu=gpu-0 Unhealthy: ECC");
-  EXPECT_THAT(node.app->readiness(), Contains(Readiness{"node registered", true}));
-}
-
-TEST(Manager, RunsAPodWithoutClaimsToo) {
-  AgentNode node(Role::kManager);
-  node.StartAgent();
-  node.CreatePod(cluster_sim::FakePod("web-0"));
-  node.Pass(5s);
-  EXPECT_EQ(node.cluster.Pod("web-0")["status"]["phase"].AsString(), "Running");
-  node.cluster.Delete(kube::kPods, "web-0", "default");
-  node.Pass(5s);
-  EXPECT_TRUE(node.cluster.Pod("web-0").is_null());
-}
-
-TEST(Manager, LetsGoOfTheClaimAndThenOfThePod) {
-  AgentNode node(Role::kManager);
-  FakePlugin& driver = node.AddDriver({"gpu-0"});
-  node.AddPod("trainer-0");
-  node.StartAgent();
-  node.Pass(5s);
-  ASSERT_EQ(driver.prepared().size(), 1u);
-  node.cluster.Delete(kube::kPods, "trainer-0", "default");
-  node.Pass(5s);
-  EXPECT_THAT(driver.prepared(), IsEmpty());
-  EXPECT_TRUE(node.cluster.Pod("trainer-0").is_null());
-  node.AddPod("trainer-1");
-  node.Pass(5s);
-  EXPECT_EQ(node.cluster.Pod("trainer-1")["status"]["phase"].AsString(), "Running")
-      << "the device is free again";
-}
-
-TEST(Manager, ShowsAFaultOnARestartedAgentsPodsAsBefore) {
-  AgentNode node(Role::kManager);
-  FakePlugin& driver = node.AddDriver({"gpu-0"});
-  node.AddPod("trainer-0");
-  node.StartAgent();
-  node.Pass(5s);
-  driver.Report({Lost("gpu-0")});
-  node.Pass(2s);
-  const std::string before = node.Allocated("trainer-0");
-  const std::string annotation = node.Annotation("trainer-0");
-  node.KillAgent();
-  node.Pass(10s);
-  node.StartAgent();
-  node.Pass(1s);
-  EXPECT_EQ(node.Allocated("trainer-0"), before) << "under the id that the driver gave it";
-  EXPECT_EQ(node.Annotation("trainer-0"), annotation);
-}
-
-TEST(Manager, LetsGoAfterARestartOfWhatVanishedMeanwhile) {
-  AgentNode node(Role::kManager);
-  FakePlugin& driver = node.AddDriver({"gpu-0"});
-  node.AddPod("trainer-0");
-  node.StartAgent();
-  node.Pass(5s);
-  node.KillAgent();
-  node.cluster.Delete(kube::kPods, "trainer-0", "default", 0);
-  node.Pass(10s);
-  ASSERT_EQ(driver.prepared().size(), 1u);
-  node.StartAgent();
-  node.Pass(5s);
-  EXPECT_THAT(driver.prepared(), IsEmpty());
 }
 
 }  // namespace

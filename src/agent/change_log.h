@@ -22,7 +22,7 @@ struct Crash {
 // A step of the line of causes, worded for `galen why`.
 struct Step {
   WallTime time{};
-  std::string kind;  // "sign", "change", "kept", "told", "crash"
+  std::string kind;  // "sign", "change", "kept", "told", "crash", "driver-lost", …
   std::string text;
   std::string source;
   DeviceId device;  // all empty: of no single device
@@ -47,15 +47,18 @@ class ChangeLog {
                     WallTime now) = 0;
   // `devices` are those that the Pod held, whose incidents it may belong to.
   virtual void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) = 0;
+  // The driver can be heard, or not any more.
+  virtual void DriverConnected(const std::string& driver, WallTime now) = 0;
+  virtual void DriverLost(const std::string& driver, const std::string& why, WallTime now) = 0;
   // The device is no more.
-  virtual void Forget(const DeviceId& device, WallTime now) = 0;
+  virtual void Forget(const DeviceId& device, const std::string& why, WallTime now) = 0;
   // Everything gathered survives a power cut when this is OK.
   virtual Status Sync() = 0;
 
   // Every device as it was written last.
   virtual std::vector<DeviceHealth> Devices() const = 0;
-  // The line of causes of a Pod and of these devices, oldest first, the newest kStepsMax. By the
-  // Pod's name: of one that is gone, too.
+  // The line of causes of a Pod, of these devices and of their drivers, oldest first, the newest
+  // kStepsMax. By the Pod's name: of one that is gone, too.
   virtual std::vector<Step> StepsOf(const ObjectKey& pod,
                                     const std::vector<DeviceId>& devices) const = 0;
   // Written since the start.

@@ -1,6 +1,7 @@
 #include "agent/claim_index.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -82,7 +83,13 @@ HeldDevice Hold(const kube::Pod& pod, const NamedClaim& named, const Claim& clai
   return held;
 }
 
+auto OrderOf(const HeldDevice& held) {
+  return std::tie(held.device, held.share_id, held.claim, held.request, held.uses);
+}
+
 }  // namespace
+
+bool HasEnded(const kube::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
 std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod) {
   std::vector<ObjectKey> keys;
@@ -90,13 +97,14 @@ std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod) {
   return keys;
 }
 
-// A claim reserved for others is not this Pod's, whatever its name says. One that is reserved for
-// no Pod but allocated is reserved for a group of Pods.
-bool IsHeldBy(const Claim& claim, const kube::Pod& pod) {
+// A claim reserved for others is not this Pod's, whatever its name says, and one reserved for
+// nobody is nobody's, as the kubelet has it. Of a group of Pods its members are not listed: who
+// names its claim is taken for one.
+bool IsHeldBy(const Claim& claim, const std::string& pod_uid) {
   if (claim.devices.empty()) return false;
-  return claim.reserved_for.empty() ||
-         std::any_of(claim.reserved_for.begin(), claim.reserved_for.end(),
-                     [&](const PodRef& ref) { return ref.uid == pod.meta.uid; });
+  return claim.reserved_for_group ||
+         std::ranges::any_of(claim.reserved_for,
+                             [&](const PodRef& ref) { return ref.uid == pod_uid; });
 }
 
 std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const ClusterView& view,
@@ -104,24 +112,27 @@ std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const ClusterView& view,
   std::vector<HeldDevice> devices;
   for (const NamedClaim& named : ClaimsOf(pod)) {
     const Claim* claim = view.FindClaim({pod.meta.key.ns, named.object});
-    if (claim == nullptr || !IsHeldBy(*claim, pod)) continue;
+    if (claim == nullptr || !IsHeldBy(*claim, pod.meta.uid)) continue;
     for (const AllocatedDevice& allocated : claim->devices) {
       if (devices.size() >= ClaimIndex::kDevicesPerPodMax) return devices;
       devices.push_back(Hold(pod, named, *claim, allocated, prepared));
     }
   }
-  std::sort(devices.begin(), devices.end(), [](const HeldDevice& a, const HeldDevice& b) {
-    return std::tie(a.device, a.share_id, a.claim, a.request, a.uses) <
-           std::tie(b.device, b.share_id, b.claim, b.request, b.uses);
-  });
+  std::ranges::sort(devices, {}, OrderOf);
   return devices;
 }
 
 std::vector<ObjectKey> ClaimIndex::PodChanged(const ObjectKey& pod) {
   // Taken out and put in anew: the few devices of a Pod are not worth a comparison.
-  Drop(pod);
-  if (const kube::Pod* present = view_.FindPod(pod)) Add(*present);
+  Holder before = Drop(pod);
+  if (const kube::Pod* present = view_.FindPod(pod)) Add(*present, std::move(before));
   return {pod};
+}
+
+std::vector<ObjectKey> ClaimIndex::LetGo(const ObjectKey& pod) {
+  const auto it = pods_.find(pod);
+  if (it != pods_.end()) it->second.let_go = true;
+  return PodChanged(pod);
 }
 
 std::vector<ObjectKey> ClaimIndex::ClaimChanged(const ObjectKey& claim) {
@@ -134,6 +145,12 @@ std::vector<ObjectKey> ClaimIndex::ClaimChanged(const ObjectKey& claim) {
 }
 
 std::vector<ObjectKey> ClaimIndex::PodsOf(const DeviceId& device) const {
+  std::vector<ObjectKey> pods = PodsToTell(device);
+  std::erase_if(pods, [&](const ObjectKey& pod) { return pods_.at(pod).ended; });
+  return pods;
+}
+
+std::vector<ObjectKey> ClaimIndex::PodsToTell(const DeviceId& device) const {
   const auto it = pods_of_device_.find(device);
   if (it == pods_of_device_.end()) return {};
   return {it->second.begin(), it->second.end()};
@@ -147,13 +164,15 @@ const std::vector<HeldDevice>& ClaimIndex::DevicesOf(const ObjectKey& pod) const
 
 std::vector<DeviceId> ClaimIndex::HeldDevices() const {
   std::vector<DeviceId> devices;
-  for (const auto& [device, pods] : pods_of_device_) devices.push_back(device);
+  for (const auto& [device, pods] : pods_of_device_) {
+    if (!PodsOf(device).empty()) devices.push_back(device);
+  }
   return devices;
 }
 
-void ClaimIndex::Drop(const ObjectKey& pod) {
-  const auto node = pods_.extract(pod);
-  if (!node) return;
+ClaimIndex::Holder ClaimIndex::Drop(const ObjectKey& pod) {
+  auto node = pods_.extract(pod);
+  if (!node) return {};
   const auto erase = [&](auto& index, const auto& key) {
     const auto it = index.find(key);
     if (it == index.end()) return;
@@ -162,19 +181,43 @@ void ClaimIndex::Drop(const ObjectKey& pod) {
   };
   for (const HeldDevice& held : node.mapped().devices) erase(pods_of_device_, held.device);
   for (const ObjectKey& claim : node.mapped().claims) erase(pods_of_claim_, claim);
+  return std::move(node.mapped());
 }
 
 // Only Pods with claims are kept: most Pods of a node hold no device.
-void ClaimIndex::Add(const kube::Pod& pod) {
-  Holder holder;
+void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
+  Holder holder{.uid = pod.meta.uid, .ended = HasEnded(pod)};
   for (ObjectKey& claim : ClaimKeysOf(pod)) holder.claims.insert(std::move(claim));
   if (holder.claims.empty()) return;
-  holder.devices = agent::DevicesOf(pod, view_, prepared_);
+  holder.let_go = before.uid == holder.uid && before.let_go;
+  // The view may show a claim that was taken away meanwhile: nobody looks at an ended Pod's claims.
+  if (!holder.ended || !holder.let_go) {
+    holder.devices = agent::DevicesOf(pod, view_, prepared_);
+    if (before.uid == holder.uid) holder.taken = TakenFrom(std::move(before), holder.devices);
+  }
+  if (holder.ended) {
+    std::ranges::move(std::exchange(holder.taken, {}), std::back_inserter(holder.devices));
+    std::ranges::sort(holder.devices, {}, OrderOf);
+  }
   for (const HeldDevice& held : holder.devices) {
     pods_of_device_[held.device].insert(pod.meta.key);
   }
   for (const ObjectKey& claim : holder.claims) pods_of_claim_[claim].insert(pod.meta.key);
   pods_[pod.meta.key] = std::move(holder);
+}
+
+// What the Pod held before and holds no more, through whatever claim.
+std::vector<HeldDevice> ClaimIndex::TakenFrom(Holder before,
+                                              const std::vector<HeldDevice>& present) {
+  std::vector<HeldDevice> taken = std::move(before.devices);
+  std::ranges::move(before.taken, std::back_inserter(taken));
+  std::erase_if(taken, [&](const HeldDevice& held) {
+    return std::ranges::any_of(present, [&](const HeldDevice& p) {
+      return p.claim == held.claim && p.device == held.device && p.share_id == held.share_id;
+    });
+  });
+  if (taken.size() > kDevicesPerPodMax) taken.resize(kDevicesPerPodMax);
+  return taken;
 }
 
 }  // namespace galen::agent

@@ -1,6 +1,8 @@
 // Who holds which device: device → Pods, and Pod → devices with the containers that see them. Kept
 // up to date by being told which Pod or claim changed; looks the rest up in the view, which
-// outlives it. Belongs to the agent's loop. Lookups never fail: an unknown device has no Pods.
+// outlives it. A Pod that has ended is told late news of what it held, although its claims are
+// taken away as soon as it ends: its devices stay until LetGo, or until the Pod is gone.
+// Belongs to the agent's loop. Lookups never fail: an unknown device has no Pods.
 #pragma once
 
 #include <map>
@@ -42,9 +44,11 @@ struct HeldDevice {
 // The ResourceClaim objects that `pod` names, as far as they are made: named ones, those made from
 // templates (by the Pod's status), and the one of its extended resources. Pure.
 std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod);
-// Whether `claim` is allocated, and to `pod`: reserved for its uid, or for a group of Pods, which
-// is not among the values we have.
-bool IsHeldBy(const Claim& claim, const kube::Pod& pod);
+// Whether it ran and never will again.
+bool HasEnded(const kube::Pod& pod);
+// Whether `claim` is allocated, and to the Pod: reserved for its uid, or for a group of Pods, whose
+// members the claim does not list.
+bool IsHeldBy(const Claim& claim, const std::string& pod_uid);
 
 // The devices of `pod` by what the view knows now, in order of device and claim; at most
 // ClaimIndex::kDevicesPerPodMax. Pure.
@@ -65,10 +69,15 @@ class ClaimIndex {
   // The same for a claim: the Pods that name it, none when nobody does.
   std::vector<ObjectKey> ClaimChanged(const ObjectKey& claim);
 
-  // In order of name.
+  // A Pod that has ended is told of nothing any more.
+  std::vector<ObjectKey> LetGo(const ObjectKey& pod);
+
+  // Pods that have not ended and hold the device, in order of name.
   std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
-  // Empty for a Pod that is not known or holds none. The reference holds until the Pod or one of
-  // its claims changes.
+  // These, and those that held it when they ended.
+  std::vector<ObjectKey> PodsToTell(const DeviceId& device) const;
+  // Of a Pod that has ended: also what it held. Empty for a Pod that is not known or holds none.
+  // The reference holds until the Pod or one of its claims changes.
   const std::vector<HeldDevice>& DevicesOf(const ObjectKey& pod) const;
   // Every device that some Pod of this node holds.
   std::vector<DeviceId> HeldDevices() const;
@@ -79,12 +88,19 @@ class ClaimIndex {
   // What is known of one Pod, kept so that it can be taken out again when the Pod or claim is
   // another by then.
   struct Holder {
+    std::string uid;  // of the Pod
+    bool ended = false;
+    bool let_go = false;
     std::vector<HeldDevice> devices;
+    // Taken from it. It matters once the Pod ends, which may be heard of a little later than that
+    // its claim was taken.
+    std::vector<HeldDevice> taken;
     std::set<ObjectKey> claims;  // that it names, whether they exist or not
   };
 
-  void Drop(const ObjectKey& pod);
-  void Add(const kube::Pod& pod);
+  Holder Drop(const ObjectKey& pod);
+  void Add(const kube::Pod& pod, Holder before);
+  static std::vector<HeldDevice> TakenFrom(Holder before, const std::vector<HeldDevice>& present);
 
   const ClusterView& view_;
   const PreparedDevices& prepared_;

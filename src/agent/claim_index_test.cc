@@ -133,8 +133,16 @@ TEST_F(ClaimIndexTest, SharesAndAdminAccessAreHeldLikeAnyDevice) {
 
 TEST_F(ClaimIndexTest, AClaimReservedForAGroupIsHeldByThePodsThatNameIt) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a").reserved_for.clear();
+  Claim& claim = view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  claim.reserved_for.clear();
+  claim.reserved_for_group = true;
   EXPECT_THAT(Held("a"), SizeIs(1));
+}
+
+TEST_F(ClaimIndexTest, AClaimReservedForNobodyIsHeldByNobody) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a").reserved_for.clear();
+  EXPECT_THAT(Held("a"), IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, FollowsClaimsThatComeAfterTheirPods) {
@@ -160,6 +168,50 @@ TEST_F(ClaimIndexTest, ForgetsPodsThatAreGoneAndDevicesGivenBack) {
   EXPECT_THAT(index_.HeldDevices(), IsEmpty());
   EXPECT_EQ(index_.pods(), 0u);
   EXPECT_THAT(index_.ClaimChanged(Key("a-gpu")), IsEmpty());
+}
+
+TEST_F(ClaimIndexTest, APodThatHasEndedIsStillToldOfWhatItHeld) {
+  kube::Pod& pod = view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  index_.PodChanged(Key("a"));
+  pod.phase = "Failed";
+  index_.PodChanged(Key("a"));
+  view_.claims.at(Key("a-gpu")).reserved_for.clear();
+  view_.claims.at(Key("a-gpu")).devices.clear();
+  index_.ClaimChanged(Key("a-gpu"));
+  EXPECT_THAT(index_.PodsToTell(Gpu(0)), ElementsAre(Key("a")));
+  EXPECT_THAT(index_.DevicesOf(Key("a")), SizeIs(1));
+  EXPECT_THAT(index_.PodsOf(Gpu(0)), IsEmpty()) << "it uses the device no more";
+  EXPECT_THAT(index_.HeldDevices(), IsEmpty());
+  index_.LetGo(Key("a"));
+  EXPECT_THAT(index_.PodsToTell(Gpu(0)), IsEmpty());
+}
+
+TEST_F(ClaimIndexTest, NothingIsLostWhenTheClaimIsSeenToGoBeforeThePodIsSeenToEnd) {
+  kube::Pod& pod = view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  index_.PodChanged(Key("a"));
+  view_.claims.clear();
+  index_.ClaimChanged(Key("a-gpu"));
+  EXPECT_THAT(index_.DevicesOf(Key("a")), IsEmpty());
+  pod.phase = "Succeeded";
+  index_.PodChanged(Key("a"));
+  EXPECT_THAT(index_.PodsToTell(Gpu(0)), ElementsAre(Key("a")));
+  view_.pods.clear();
+  index_.PodChanged(Key("a"));
+  EXPECT_THAT(index_.PodsToTell(Gpu(0)), IsEmpty());
+}
+
+TEST_F(ClaimIndexTest, APodOfTheSameNameInheritsNothing) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  index_.PodChanged(Key("a"));
+  view_.claims.clear();
+  kube::Pod& next = view_.AddPod("a");
+  next.meta.uid = "another";
+  next.phase = "Failed";
+  index_.PodChanged(Key("a"));
+  EXPECT_THAT(index_.PodsToTell(Gpu(0)), IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, KeepsNothingOfPodsWithoutClaims) {

@@ -81,7 +81,7 @@ bool ClaimPreparer::IsWaiting(const kube::Pod& pod) const {
   if (named < pod.claims.size()) return true;
   return std::any_of(keys.begin(), keys.end(), [&](const ObjectKey& key) {
     const Claim* claim = edges_.view.FindClaim(key);
-    return claim == nullptr || !IsHeldBy(*claim, pod);
+    return claim == nullptr || !IsHeldBy(*claim, pod.meta.uid);
   });
 }
 
@@ -98,9 +98,9 @@ bool ClaimPreparer::IsReady(const kube::Pod& pod) const {
 void ClaimPreparer::Prepare(const kube::Pod& pod, Done done) {
   StatusOr<Batches> batches = Reserve(pod);
   if (!batches.ok()) return done(batches.status());
-  if (AnyBusy(*batches))
-    return done(
-        Unavailable("a claim of pod {} is being prepared for another", ToString(pod.meta.key)));
+  if (AnyBusy(*batches)) {
+    return done(Aborted("a claim of pod {} is being prepared for another", ToString(pod.meta.key)));
+  }
   std::set<std::string> uids;
   for (const auto& [driver, claims] : *batches) uids.insert(claims.begin(), claims.end());
   Ask(NodeCall::kPrepare, *std::move(batches), [this, uids, done](const Status& status) {
@@ -129,7 +129,7 @@ void ClaimPreparer::Unprepare(const std::string& pod_uid, Done done) {
     if (const Status saved = edges_.claims.Save(); !saved.ok()) return done(saved);
   }
   if (last.empty()) return done(OkStatus());
-  if (AnyBusy(batches)) return done(Unavailable("a claim is being worked on"));
+  if (AnyBusy(batches)) return done(Aborted("a claim is being worked on"));
   // From here on nobody is to take it for ready.
   for (const std::string& uid : last) ready_.erase(uid);
   Ask(NodeCall::kUnprepare, std::move(batches), [this, last, done](const Status& status) {

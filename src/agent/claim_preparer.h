@@ -39,10 +39,10 @@ class ClaimPreparer {
   bool IsWaiting(const kube::Pod& pod) const;
 
   // Asks every driver of the Pod's claims that are not ready yet. Ends with one call of `done`, at
-  // once or later: OK when IsReady would say so; Unavailable when a driver is away, refused or is
-  // busy with the claim; ResourceExhausted at PreparedClaims::kClaimsMax; or the checkpoint's
-  // error. After an error the claims stay noted: Unprepare lets go of them. REQUIRES:
-  // !IsWaiting(pod).
+  // once or later: OK when IsReady would say so; Unavailable when a driver is away or refused;
+  // Aborted, and nothing is wrong, when a claim is being worked on for another Pod: ask again when
+  // that is done; ResourceExhausted at PreparedClaims::kClaimsMax; or the checkpoint's error. After
+  // an error the claims stay noted: Unprepare lets go of them. REQUIRES: !IsWaiting(pod).
   void Prepare(const kube::Pod& pod, Done done);
   // For a Pod that is gone or has ended. Needs no claim object; OK for a Pod of which nothing is
   // known. A claim that other Pods use too only loses this one.

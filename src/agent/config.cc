@@ -10,7 +10,9 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "net/address.h"
 #include "net/server.h"
+#include "net/socket.h"
 
 namespace galen::agent {
 namespace {
@@ -176,6 +178,19 @@ void CheckPath(Reader& reader, const std::string& where, const std::string& path
   if (!path.starts_with('/')) reader.Fault(where, "is \"{}\", must be an absolute path", path);
 }
 
+// As the server of metrics takes it: "tcp:" may stand before it, and no host is loopback. A name
+// is no host to listen on.
+void CheckMetricsAddress(Reader& reader, std::string_view text) {
+  if (text.empty()) return;
+  std::string_view rest = text.starts_with("tcp:") ? text.substr(4) : text;
+  const std::string whole = std::string("tcp:") + (rest.starts_with(':') ? "127.0.0.1" : "");
+  const StatusOr<net::Address> address = net::ParseAddress(whole + std::string(rest));
+  if (address.ok() && net::NumericSocketAddress(address->host, address->port)) return;
+  reader.Fault("metricsAddress",
+               "is \"{}\", must be an address and a port such as 127.0.0.1:9470, or \"\" for none",
+               Printable(ToValidUtf8(text)));
+}
+
 // What only shows when file, flags and defaults are together.
 void CheckWhole(Reader& reader, const AgentConfig& config) {
   if (config.node.empty()) {
@@ -191,10 +206,7 @@ void CheckWhole(Reader& reader, const AgentConfig& config) {
     reader.Fault("socket", "is {} bytes long, at most {} fit a socket's address",
                  config.socket.size(), net::kSocketPathMax);
   }
-  const std::string& metrics = config.metrics_address;
-  if (!metrics.empty() && metrics.rfind(':') == std::string::npos) {
-    reader.Fault("metricsAddress", "is \"{}\", must be host:port, or \"\" for none", metrics);
-  }
+  CheckMetricsAddress(reader, config.metrics_address);
 }
 
 }  // namespace

@@ -107,6 +107,19 @@ drivers: [{name: "", subscribe: maybe}]
   }
 }
 
+TEST(Config, AnAddressOnWhichNothingCanListenIsAFaultBeforeAnythingStarts) {
+  for (const char* wrong : {"localhost:http", "localhost:9470", "127.0.0.1:70000", "::1:9470",
+                            "9470", "127.0.0.1:", "unix:/run/x"}) {
+    EXPECT_THAT(
+        Load(std::string("{node: n, metricsAddress: \"") + wrong + "\"}").status().message(),
+        HasSubstr("metricsAddress is"))
+        << wrong;
+  }
+  for (const char* right : {"127.0.0.1:9470", "tcp:0.0.0.0:9470", ":9470", "[::1]:0", ""}) {
+    EXPECT_TRUE(Load(std::string("{node: n, metricsAddress: \"") + right + "\"}").ok()) << right;
+  }
+}
+
 TEST(Config, SaysWhereTheNodesNameCouldComeFrom) {
   EXPECT_THAT(Load("{}", {}, {}).status().message(), HasSubstr("NODE_NAME"));
 }

@@ -46,8 +46,6 @@ void DriverLink::FailCalls(const Status& why) {
 }
 
 void DriverLink::OnMessage(std::string_view message) {
-  heard_ = true;
-  backoff_.Reset();
   edges_.listener.OnLinkReport(*this, message);
 }
 
@@ -83,7 +81,9 @@ void DriverLink::DialLater(const Status& why) {
 
 void DriverLink::Rise() {
   up_since_ = edges_.loop.WallNow();
-  // Somebody accepted; whether he also talks decides about the other backoff.
+  risen_ = edges_.loop.Now();
+  // Somebody accepted; whether he also stays decides about the other backoff.
+  backoff_.Reset();
   backoff_without_socket_.Reset();
   edges_.listener.OnLinkUp(*this);
   if (wants_health()) {
@@ -91,23 +91,18 @@ void DriverLink::Rise() {
   }
 }
 
-// The connection is gone. Whoever accepted it may accept the next at once; whoever accepts and
-// hangs up again without a word is waited for longer and longer.
+// The connection is gone. Whoever accepted it may accept the next at once; whoever hangs up soon,
+// again and again, is waited for longer and longer.
 void DriverLink::Fall(const Status& why) {
   Close();
   up_since_.reset();
   FailCalls(Unavailable("driver {} hung up", facts_.driver));
-  if (std::exchange(heard_, false) || backoff_.failures() == 0) {
-    dial_timer_ = edges_.loop.After(Duration::zero(), [this] { Dial(); });
-    backoff_.Next(edges_.random);
-  } else {
-    DialLater(why);
-  }
+  dial_timer_ = edges_.loop.After(DelayAfter(risen_), [this] { Dial(); });
   edges_.listener.OnLinkDown(*this, why);
 }
 
 void DriverLink::OpenStream() {
-  heard_ = false;
+  opened_ = edges_.loop.Now();
   stream_ = channel_->ServerStream(HealthMethod(facts_.health), "", *this);
 }
 
@@ -121,12 +116,15 @@ void DriverLink::LoseStream(const Status& why) {
   }
   // The stream ended because the connection did; its own notice may come later or never.
   if (!connection_->usable()) return Fall(why);
-  // A stream that brought something is opened again at once; one that ended without a word is
-  // waited for longer and longer.
-  const bool prompt = std::exchange(heard_, false);
-  const Duration delay = prompt ? Duration::zero() : backoff_.Next(edges_.random);
-  stream_timer_ = edges_.loop.After(delay, [this] { OpenStream(); });
+  stream_timer_ = edges_.loop.After(DelayAfter(opened_), [this] { OpenStream(); });
   edges_.listener.OnLinkStreamLost(*this, why);
+}
+
+Duration DriverLink::DelayAfter(Time since) {
+  if (edges_.loop.Now() - since >= kSoundAfter) short_lived_.Reset();
+  const bool at_once = short_lived_.failures() == 0;
+  const Duration delay = short_lived_.Next(edges_.random);
+  return at_once ? Duration::zero() : delay;
 }
 
 void DriverLink::Answer(std::uint64_t id, StatusOr<std::string> reply) {

@@ -49,6 +49,13 @@ class DriverLink final : private rpc::StreamSink {
                                                        .most = std::chrono::seconds(10)};
   // The kubelet's patience with a registration socket, here for the endpoint.
   static constexpr Duration kDialTimeout = std::chrono::seconds(10);
+  // A connection or stream that lived this long was sound, and the next is tried at once. Of those
+  // that end sooner only the first is: a driver that ends each stream after one message would have
+  // its devices go to Unknown and back without end, and every Pod and disk written each time. The
+  // most is what the kubelet waits before it opens a stream again.
+  static constexpr Duration kSoundAfter = std::chrono::seconds(10);
+  static constexpr BackoffPolicy kBackoffShortLived{.first = std::chrono::milliseconds(500),
+                                                    .most = std::chrono::seconds(5)};
 
   struct Edges {
     Loop& loop;
@@ -100,17 +107,20 @@ class DriverLink final : private rpc::StreamSink {
   void OpenStream();
   // The stream is gone, the connection perhaps not.
   void LoseStream(const Status& why);
+  // How long to wait after something that was there since `since` has ended.
+  Duration DelayAfter(Time since);
   void Answer(std::uint64_t id, StatusOr<std::string> reply);
   void Close();
 
   Edges edges_;
   const std::uint64_t number_;
   PluginFacts facts_;
-  const bool subscribe_;  // false: an operator's `subscribe: never`
-  bool heard_ = false;    // the stream brought something since it was opened
+  const bool subscribe_;     // false: an operator's `subscribe: never`
+  Time risen_{}, opened_{};  // when the connection and the stream began
   std::optional<WallTime> up_since_;
   Backoff backoff_{kBackoff};
   Backoff backoff_without_socket_{kBackoffWithoutSocket};
+  Backoff short_lived_{kBackoffShortLived};
   std::unique_ptr<net::Dialling> dialling_;
   std::unique_ptr<net::Connection> connection_;
   std::unique_ptr<rpc::Channel> channel_;

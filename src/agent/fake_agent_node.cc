@@ -54,6 +54,7 @@ class FakeApiLink::Call final : public net::HttpCall, private net::HttpResponseS
 std::unique_ptr<net::HttpCall> FakeApiLink::Send(net::HttpRequest request,
                                                  net::HttpResponseSink& sink) {
   ++requests_;
+  paths_.push_back(request.path);
   if (request.method != "GET") ++writes_;
   return std::make_unique<Call>(*this, std::move(request), sink);
 }
@@ -69,7 +70,10 @@ AgentNode::AgentNode(Role role)
       network(cluster.loop(), random),
       transport(cluster.loop(), cluster.app().api()),
       api(cluster.loop(), transport),
-      dialer(network.MakeDialer(weather)) {
+      dialer(network.MakeDialer(weather)),
+      log(
+          LogLevel::kInfo, [this] { return cluster.loop().WallNow(); },
+          [this](LogLevel, std::string_view line) { lines.emplace_back(line); }) {
   config.node = kNode;
   config.role = role;
 }
@@ -101,14 +105,18 @@ void AgentNode::AddPod(const std::string& name, const std::string& device_class)
   CreatePod(pod);
 }
 
-void AgentNode::CreatePod(const Json& pod) { cluster.Create(kube::kPods, pod); }
+void AgentNode::CreatePod(Json pod) {
+  // As whoever wants a Pod on a virtual node has to write.
+  pod["spec"]["tolerations"].Append(
+      Json::MakeObject({{"key", VirtualNode::kTaint}, {"operator", "Exists"}}));
+  cluster.Create(kube::kPods, pod);
+}
 
 void AgentNode::StartAgent() {
   metrics = std::make_unique<Metrics>();
-  app =
-      AgentApp::Create({cluster.loop(), NullLog(), *metrics, random, files, *dialer, api, registry},
-                       config, "1.2.3")
-          .value();
+  app = AgentApp::Create({cluster.loop(), log, *metrics, random, files, *dialer, api, registry},
+                         config, "1.2.3")
+            .value();
   app->Start();
 }
 

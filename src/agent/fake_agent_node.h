@@ -26,6 +26,7 @@ class FakeApiLink final : public net::HttpClient {
   // Requests sent so far that change something.
   int writes() const { return writes_; }
   int requests() const { return requests_; }
+  const std::vector<std::string>& paths() const { return paths_; }
 
  private:
   class Call;
@@ -35,6 +36,7 @@ class FakeApiLink final : public net::HttpClient {
   bool down_ = false;
   int writes_ = 0;
   int requests_ = 0;
+  std::vector<std::string> paths_;
   std::set<Call*> calls_;
 };
 
@@ -48,8 +50,8 @@ class AgentNode {
   FakePlugin& AddDriver(const std::vector<std::string>& devices, FakePlugin::Options options = {});
   // A Pod whose one container holds one device of the class, by a claim made from a template.
   void AddPod(const std::string& name, const std::string& device_class = "gpu.example.com");
-  // Any Pod; gives it to the cluster.
-  void CreatePod(const Json& pod);
+  // Any Pod; gives it to the cluster. It tolerates virtual nodes.
+  void CreatePod(Json pod);
 
   void StartAgent();
   // As kill -9: nothing is said to anyone, and what was not synced is lost.
@@ -80,6 +82,8 @@ class AgentNode {
   cluster_sim::LocalTransport transport;
   FakeApiLink api;
   std::unique_ptr<net::Dialer> dialer;
+  std::vector<std::string> lines;  // of the agent's log, from info on
+  Log log;
   std::unique_ptr<Metrics> metrics;
   std::unique_ptr<AgentApp> app;
 };

@@ -23,7 +23,13 @@ class FakeChangeLog final : public ChangeLog {
   void Crashed(const Crash& crash, const std::vector<DeviceId>&) override {
     words.push_back("crashed " + crash.text);
   }
-  void Forget(const DeviceId& device, WallTime) override {
+  void DriverConnected(const std::string& driver, WallTime) override {
+    drivers.push_back("+" + driver);
+  }
+  void DriverLost(const std::string& driver, const std::string& why, WallTime) override {
+    drivers.push_back("-" + driver + ": " + why);
+  }
+  void Forget(const DeviceId& device, const std::string&, WallTime) override {
     words.push_back("forgot " + device.device);
   }
   Status Sync() override {
@@ -41,6 +47,7 @@ class FakeChangeLog final : public ChangeLog {
   std::vector<std::string> Take() { return std::exchange(words, {}); }
 
   std::vector<std::string> words;
+  std::vector<std::string> drivers;
   std::vector<DeviceHealth> devices;
   std::vector<Step> steps;
   Status fault;

@@ -90,6 +90,7 @@ struct FakePlugin::Methods {
     const int id = self.streams_opened_++;
     writer->OnGone([&self, id] { self.streams_.erase(id); });
     if (!self.report_.empty()) writer->Write(self.report_);
+    if (self.one_message_) return writer->Finish(*self.one_message_);
     self.streams_[id] = std::move(writer);
   }
 };
@@ -137,10 +138,14 @@ void FakePlugin::Serve() {
 }
 
 void FakePlugin::Start() {
+  ListenAgain();
+  directory_.Put(options_.socket);
+}
+
+void FakePlugin::ListenAgain() {
   network_.Listen("unix:" + options_.endpoint, endpoint_);
   network_.Listen("unix:" + options_.socket, registration_);
   listening_ = true;
-  directory_.Put(options_.socket);
 }
 
 void FakePlugin::Kill() {

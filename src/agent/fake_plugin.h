@@ -54,6 +54,8 @@ class FakePlugin {
 
   // Listens and puts its socket into the registry.
   void Start();
+  // Listens without touching the registry.
+  void ListenAgain();
   // Dies without a word: nobody listens, the socket file stays.
   void Kill();
   // Goes properly: nobody listens, the socket file is gone.
@@ -68,6 +70,8 @@ class FakePlugin {
 
   // From now on.
   void HangGetInfo(bool hang) { hang_get_info_ = hang; }
+  // Each stream hears the present word and ends, as of a driver that takes it for one answer.
+  void EndStreamsAfterOneMessage(std::optional<Status> status) { one_message_ = std::move(status); }
   void AnswerStreamsWith(std::optional<Status> status) { stream_answer_ = std::move(status); }
   void FailPrepare(std::string error) { prepare_error_ = std::move(error); }
   void FailUnprepare(std::string error) { unprepare_error_ = std::move(error); }
@@ -96,7 +100,7 @@ class FakePlugin {
   rpc::Dispatcher endpoint_;
   bool listening_ = false;
   bool hang_get_info_ = false;
-  std::optional<Status> stream_answer_;
+  std::optional<Status> stream_answer_, one_message_;
   std::string prepare_error_, unprepare_error_;
   bool leave_out_ = false;
   std::vector<std::string> devices_ = {"gpu-0"};

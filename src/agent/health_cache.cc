@@ -94,8 +94,8 @@ std::vector<HealthChange> HealthCache::Drop(const std::string& driver, const Cau
   return changes;
 }
 
-void HealthCache::SetConnected(const std::string& driver, bool connected) {
-  drivers_[driver].connected = connected;
+bool HealthCache::SetConnected(const std::string& driver, bool connected) {
+  return std::exchange(drivers_[driver].connected, connected) != connected;
 }
 
 void HealthCache::Forget(const DeviceId& id) {
@@ -140,7 +140,7 @@ bool HealthCache::MakeRoom(const std::string& driver) {
   }
   if (oldest == nullptr) return false;
   const DeviceId id = oldest->health.id;
-  evicted_.push_back(id);
+  evicted_.push_back(oldest->health);
   Forget(id);
   return true;
 }

@@ -52,8 +52,8 @@ class HealthCache {
   // with the same code, it changes nothing.
   std::vector<HealthChange> Drop(const std::string& driver, const Cause& cause, WallTime wall);
   // Whether the driver's stream is open decides what silence is called (DriverSilent or
-  // DriverGone). Changes no device by itself.
-  void SetConnected(const std::string& driver, bool connected);
+  // DriverGone). Changes no device by itself. True when it was otherwise before.
+  bool SetConnected(const std::string& driver, bool connected);
   // Forgets the device, as if nobody had spoken of it. Nothing when nobody has.
   void Forget(const DeviceId& id);
 
@@ -65,7 +65,7 @@ class HealthCache {
   // How often a device was refused at kDevicesPerDriverMax since the start.
   std::size_t refused() const { return refused_; }
   // Devices that had to make room and are to be forgotten elsewhere too; asking empties the list.
-  std::vector<DeviceId> TakeEvicted() { return std::exchange(evicted_, {}); }
+  std::vector<DeviceHealth> TakeEvicted() { return std::exchange(evicted_, {}); }
 
  private:
   using Entries = std::map<DeviceId, Entry>;
@@ -88,7 +88,7 @@ class HealthCache {
   const std::vector<TimeoutRule> rules_;
   Entries entries_;
   std::map<std::string, Driver> drivers_;
-  std::vector<DeviceId> evicted_;
+  std::vector<DeviceHealth> evicted_;
   std::size_t refused_ = 0;
 };
 

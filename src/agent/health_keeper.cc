@@ -29,16 +29,34 @@ void HealthKeeper::Restore() {
 }
 
 void HealthKeeper::OnReport(const DecodedReport& report, Time heard) {
+  // Also after a stream that ended and was opened again, of which nobody tells.
+  OnDriverConnected(report.report.driver);
   Take(cache_.Apply(report, heard, edges_.loop.WallNow()));
 }
 
 void HealthKeeper::OnDriverConnected(const std::string& driver) {
-  cache_.SetConnected(driver, true);
+  if (!cache_.SetConnected(driver, true)) return;
+  edges_.journal.DriverConnected(driver, edges_.loop.WallNow());
+  SyncLater();
 }
 
 void HealthKeeper::OnDriverSilent(const std::string& driver, const Cause& why) {
-  cache_.SetConnected(driver, why.code != cause_code::kDriverGone);
+  const bool gone = why.code == cause_code::kDriverGone;
+  if (cache_.SetConnected(driver, !gone) && gone) {
+    edges_.journal.DriverLost(driver, why.message, edges_.loop.WallNow());
+    SyncLater();
+  }
   Take(cache_.Drop(driver, why, edges_.loop.WallNow()));
+}
+
+void HealthKeeper::Forget(const DeviceId& id, const std::string& why) {
+  const HealthCache::Entry* entry = cache_.Find(id);
+  if (entry == nullptr) return;
+  const HealthState state = entry->health.state;
+  cache_.Forget(id);
+  NoteForgotten(id, state, why);
+  SyncLater();
+  Arm();
 }
 
 DeviceHealth HealthKeeper::HealthOf(const DeviceId& id) const {
@@ -49,7 +67,9 @@ DeviceHealth HealthKeeper::HealthOf(const DeviceId& id) const {
 void HealthKeeper::Take(std::vector<HealthChange> changes) {
   Arm();
   // Before the changes: the journal must not hold more devices than the cache.
-  for (const DeviceId& id : cache_.TakeEvicted()) edges_.journal.Forget(id, edges_.loop.WallNow());
+  for (const DeviceHealth& health : cache_.TakeEvicted()) {
+    NoteForgotten(health.id, health.state, "made room for another device of its driver");
+  }
   if (changes.empty()) return;
   const WallTime now = edges_.loop.WallNow();
   for (const HealthChange& change : changes) {
@@ -111,6 +131,11 @@ void HealthKeeper::Count(const HealthChange& change) {
   edges_.metrics.Set(metric::kDeviceState, StateLabels(id, change.after.state), 1);
   edges_.metrics.Add(metric::kStateChanges,
                      {{"driver", id.driver}, {"state", ToString(change.after.state)}});
+}
+
+void HealthKeeper::NoteForgotten(const DeviceId& id, HealthState state, const std::string& why) {
+  edges_.journal.Forget(id, why, edges_.loop.WallNow());
+  edges_.metrics.Remove(metric::kDeviceState, StateLabels(id, state));
 }
 
 void HealthKeeper::NoteJournal(const Status& status) {

@@ -45,6 +45,9 @@ class HealthKeeper final : public HealthSink {
   void OnDriverConnected(const std::string& driver) override;
   void OnDriverSilent(const std::string& driver, const Cause& why) override;
 
+  // The device is no more: nobody speaks of it again, nor does a metric.
+  void Forget(const DeviceId& id, const std::string& why);
+
   // Never fails: of an unknown device nothing was reported (Unknown, NotReported).
   DeviceHealth HealthOf(const DeviceId& id) const;
   const HealthCache& cache() const { return cache_; }
@@ -65,6 +68,7 @@ class HealthKeeper final : public HealthSink {
   void Count(const HealthChange& change);
   void SyncAfter(Duration delay);
   void NoteJournal(const Status& status);
+  void NoteForgotten(const DeviceId& id, HealthState state, const std::string& why);
 
   Edges edges_;
   HealthCache cache_;

@@ -131,6 +131,26 @@ TEST_F(HealthKeeperTest, ADriverThatIsGoneIsToldAtOnce) {
   EXPECT_EQ(changes_.back().after.cause.message, "gone");
 }
 
+TEST_F(HealthKeeperTest, ADriverThatHangsAfterItsStreamWasReopenedIsSilentAndNotGone) {
+  Report({{0, HealthState::kHealthy}});
+  keeper_->OnDriverSilent(kDriver,
+                          {.code = std::string(cause_code::kDriverGone), .message = "gone"});
+  Report({{0, HealthState::kHealthy}});
+  loop_.Advance(30s);
+  EXPECT_EQ(changes_.back().after.cause.code, cause_code::kDriverSilent);
+}
+
+TEST_F(HealthKeeperTest, ADeviceThatLeftIsForgottenEverywhere) {
+  Report({{0, HealthState::kHealthy}, {1, HealthState::kHealthy}});
+  loop_.Advance(30s);
+  journal_.Take();
+  keeper_->Forget(Gpu(0), "its driver does not list it any more");
+  EXPECT_EQ(keeper_->cache().Find(Gpu(0)), nullptr);
+  EXPECT_THAT(journal_.Take(), ElementsAre("forgot gpu-0"));
+  EXPECT_THAT(metrics_.Text(), ::testing::Not(::testing::HasSubstr("device=\"gpu-0\"")));
+  EXPECT_THAT(metrics_.Text(), ::testing::HasSubstr("device=\"gpu-1\""));
+}
+
 TEST_F(HealthKeeperTest, OneSeriesADeviceTellsItsState) {
   Report({{0, HealthState::kHealthy}});
   Report({{0, HealthState::kUnhealthy}});
@@ -143,8 +163,17 @@ TEST_F(HealthKeeperTest, OneSeriesADeviceTellsItsState) {
   EXPECT_EQ(value("Unhealthy"), 1);
 }
 
+TEST_F(HealthKeeperTest, WritesDownWhenADriverIsLostAndWhenItIsBack) {
+  journal_.drivers.clear();
+  keeper_->OnDriverSilent(kDriver,
+                          {.code = std::string(cause_code::kDriverGone), .message = "hung up"});
+  Report({{0, HealthState::kHealthy}});
+  Report({{0, HealthState::kHealthy}});
+  EXPECT_THAT(journal_.drivers, ElementsAre("-" + kDriver + ": hung up", "+" + kDriver));
+}
+
 TEST_F(HealthKeeperTest, SleepsWhenNobodyIsThere) {
-  loop_.RunUntilIdle();
+  loop_.Advance(HealthKeeper::kSyncLater);
   EXPECT_EQ(loop_.waiting(), 0u);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <map>
+#include <set>
 #include <utility>
 
 namespace galen::agent {
@@ -36,7 +37,8 @@ Step StepOf(const history::Record& record) {
           .kind = std::string(history::ToString(record.kind)),
           .text = record.text,
           .source = record.source,
-          .device = record.device};
+          // A driver's record is of no single device.
+          .device = record.device.device.empty() ? DeviceId{} : record.device};
 }
 
 }  // namespace
@@ -102,12 +104,29 @@ void HistoryLog::Crashed(const Crash& crash, const std::vector<DeviceId>& device
                  .incident = incident});
 }
 
-void HistoryLog::Forget(const DeviceId& device, WallTime now) {
+// A record of a driver is filed under a device of it without a name.
+void HistoryLog::DriverConnected(const std::string& driver, WallTime now) {
+  store_.Append({.time = now,
+                 .kind = history::Kind::kDriverConnected,
+                 .device = {driver, "", ""},
+                 .text = fmt::format("driver {} is connected", driver),
+                 .source = std::string(kAgent)});
+}
+
+void HistoryLog::DriverLost(const std::string& driver, const std::string& why, WallTime now) {
+  store_.Append({.time = now,
+                 .kind = history::Kind::kDriverLost,
+                 .device = {driver, "", ""},
+                 .text = why,
+                 .source = std::string(kAgent)});
+}
+
+void HistoryLog::Forget(const DeviceId& device, const std::string& why, WallTime now) {
   incidents_.erase(device);
   store_.Append({.time = now,
                  .kind = history::Kind::kForgotten,
                  .device = device,
-                 .text = "made room for another device of its driver",
+                 .text = why,
                  .source = std::string(kAgent)});
 }
 
@@ -124,7 +143,11 @@ std::vector<Step> HistoryLog::StepsOf(const ObjectKey& pod,
     for (history::Record& record : some) records.emplace(record.sequence, std::move(record));
   };
   add(store_.OfPod(pod));
-  for (const DeviceId& device : devices) add(store_.OfDevice(device));
+  std::set<std::string> drivers;
+  for (const DeviceId& device : devices) {
+    add(store_.OfDevice(device));
+    if (drivers.insert(device.driver).second) add(store_.OfDevice({device.driver, "", ""}));
+  }
   // A sign is written when its change arrives, and a crash when the Pod tells of it: by time, and
   // what is of one time in the order of writing.
   std::multimap<WallTime, Step> by_time;

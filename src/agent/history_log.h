@@ -23,7 +23,9 @@ class HistoryLog final : public ChangeLog {
   void Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
             WallTime now) override;
   void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) override;
-  void Forget(const DeviceId& device, WallTime now) override;
+  void DriverConnected(const std::string& driver, WallTime now) override;
+  void DriverLost(const std::string& driver, const std::string& why, WallTime now) override;
+  void Forget(const DeviceId& device, const std::string& why, WallTime now) override;
   Status Sync() override { return store_.Sync(); }
 
   std::vector<DeviceHealth> Devices() const override;

@@ -95,7 +95,22 @@ TEST_F(HistoryLogTest, ARecoveryAfterARestartBelongsToTheSameIncident) {
 
 TEST_F(HistoryLogTest, AForgottenDeviceIsNoMore) {
   log_->Changed(Lost(), {}, 1, kSign);
-  log_->Forget(kGpu, kSign + 1s);
+  log_->Forget(kGpu, "nobody names it any more", kSign + 1s);
+  EXPECT_THAT(log_->Devices(), IsEmpty());
+}
+
+TEST_F(HistoryLogTest, TheLineOfADeviceTellsWhenItsDriverWasLostAndWhenItWasBack) {
+  log_->DriverLost(kGpu.driver, "driver gpu.example.com is gone: hung up", kSign);
+  log_->DriverLost("nic.example.com", "another's", kSign);
+  log_->DriverConnected(kGpu.driver, kSign + 2s);
+  ASSERT_TRUE(log_->Sync().ok());
+  Open();
+  const std::vector<Step> steps = log_->StepsOf({"train", "no-such-pod"}, {kGpu});
+  ASSERT_THAT(steps, SizeIs(2));
+  EXPECT_EQ(steps[0].kind, "driver-lost");
+  EXPECT_EQ(steps[0].text, "driver gpu.example.com is gone: hung up");
+  EXPECT_EQ(steps[1].kind, "driver-connected");
+  EXPECT_EQ(steps[1].device, DeviceId{}) << "of no single device";
   EXPECT_THAT(log_->Devices(), IsEmpty());
 }
 

@@ -82,7 +82,7 @@ struct InspectService::Wire {
 
   static wire::ListDevicesResponse Devices(const Parts& parts) {
     wire::ListDevicesResponse response;
-    for (const DeviceHealth& health : AllDevices(parts.keeper, parts.claims)) {
+    for (const DeviceHealth& health : AllDevices(parts.keeper, parts.claims, parts.health_of)) {
       PutDevice(parts, health, *response.add_devices());
     }
     return response;
@@ -140,7 +140,7 @@ struct InspectService::Wire {
     response.set_node(parts.status().node);
     if (pod != nullptr) response.set_pod_uid(pod->meta.uid);
     for (const DeviceId& id : ids) {
-      PutDevice(parts, parts.keeper.HealthOf(id), *response.add_devices());
+      PutDevice(parts, parts.health_of(id), *response.add_devices());
     }
     for (const Step& step : steps) PutStep(step, *response.add_steps());
     return response;
@@ -209,12 +209,14 @@ DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const 
   return identity;
 }
 
-std::vector<DeviceHealth> AllDevices(const HealthKeeper& keeper, const ClaimIndex& claims) {
+std::vector<DeviceHealth> AllDevices(
+    const HealthKeeper& keeper, const ClaimIndex& claims,
+    const std::function<DeviceHealth(const DeviceId&)>& health_of) {
   std::set<DeviceId> ids;
   for (const auto& [id, entry] : keeper.cache().entries()) ids.insert(id);
   for (const DeviceId& id : claims.HeldDevices()) ids.insert(id);
   std::vector<DeviceHealth> devices;
-  for (const DeviceId& id : ids) devices.push_back(keeper.HealthOf(id));
+  for (const DeviceId& id : ids) devices.push_back(health_of(id));
   std::sort(devices.begin(), devices.end(), WorseFirst);
   return devices;
 }

@@ -42,6 +42,7 @@ class InspectService {
     const ClusterView& view;
     const PluginManager& plugins;
     const ChangeLog& journal;
+    std::function<DeviceHealth(const DeviceId&)> health_of;  // as the Pods are told
     std::function<AgentStatus()> status;
   };
 
@@ -69,6 +70,7 @@ class InspectService {
 // Serial and model as the driver told, else as its slices do; "" where neither does.
 DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const ClusterView& view);
 // Every device that a driver spoke of or a Pod holds, worst first.
-std::vector<DeviceHealth> AllDevices(const HealthKeeper& keeper, const ClaimIndex& claims);
+std::vector<DeviceHealth> AllDevices(const HealthKeeper& keeper, const ClaimIndex& claims,
+                                     const std::function<DeviceHealth(const DeviceId&)>& health_of);
 
 }  // namespace galen::agent

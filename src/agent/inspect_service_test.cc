@@ -79,6 +79,26 @@ TEST_F(InspectServiceTest, ListsDevicesWithWhoHoldsThem) {
   EXPECT_EQ(device.holders(0).container(), "main");
 }
 
+TEST_F(InspectServiceTest, SaysOfADeviceThatNobodyReportedWhatItsPodSays) {
+  FakePlugin::Options nic;
+  nic.driver = "nic.example.com";
+  nic.socket = "/var/lib/kubelet/plugins_registry/nic.example.com-reg.sock";
+  nic.endpoint = "/var/lib/kubelet/plugins/nic.example.com/dra.sock";
+  nic.versions = {"v1.DRAPlugin"};
+  node_.AddDriver({"nic-0"}, nic);
+  node_.AddPod("ingest-0", "nic.example.com");
+  node_.Pass(5s);
+  const std::string why = "driver nic.example.com reports no health";
+  EXPECT_THAT(node_.Annotation("ingest-0"), HasSubstr(why));
+  const auto list = Ask<wire::ListDevicesResponse>("ListDevices", wire::ListDevicesRequest());
+  ASSERT_EQ(list->devices_size(), 2);
+  for (const wire::Device& device : list->devices()) {
+    if (device.device() == "nic-0") {
+      EXPECT_EQ(device.cause().message(), why);
+    }
+  }
+}
+
 TEST_F(InspectServiceTest, ListsDrivers) {
   const auto list = Ask<wire::ListDriversResponse>("ListDrivers", wire::ListDriversRequest());
   ASSERT_EQ(list->drivers_size(), 1);

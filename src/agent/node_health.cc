@@ -37,19 +37,29 @@ kube::NodeDevice DeviceOf(const NodeHealthInput& input, const DeviceHealth& heal
   return device;
 }
 
+// One entry a driver, of the instance that speaks: the list is keyed by name, and an object with
+// a key twice is refused. Two instances are there in each rolling update.
 std::vector<kube::NodeDriver> DriversOf(const std::vector<DriverInfo>& drivers) {
   std::vector<kube::NodeDriver> entries;
   for (const DriverInfo& driver : drivers) {
     // Sockets that have not said who they are cannot be listed by name.
-    if (driver.name.empty()) continue;
+    const bool known = !entries.empty() && entries.back().name == driver.name;
+    if (driver.name.empty() || known) continue;
     entries.push_back({.name = driver.name,
                        .endpoint = driver.endpoint,
                        .version = std::string(ToString(driver.service)),
                        .health = std::string(ToString(driver.health)),
-                       .connected_since = driver.connected_since,
-                       .last_report = driver.last_report});
+                       .connected_since = driver.connected_since});
   }
   return entries;
+}
+
+WantedCondition Ready(const NodeHealthInput& input) {
+  if (input.stopped) {
+    return {"False", "AgentStopped", "galen-agent was stopped; the rest is as it was then"};
+  }
+  if (!input.synced) return {"False", "NotSynced", "lists are being read"};
+  return {"True", "Running", ""};
 }
 
 WantedCondition DriversConnected(const std::vector<DriverInfo>& drivers) {
@@ -84,16 +94,13 @@ kube::NodeDeviceHealth NodeHealthOf(const NodeHealthInput& input,
                                     const std::vector<kube::Condition>& before, WallTime now) {
   std::vector<DeviceHealth> worst_first = input.devices;
   std::sort(worst_first.begin(), worst_first.end(), WorseFirst);
-  const WantedCondition ready = input.synced
-                                    ? WantedCondition{"True", "Running", ""}
-                                    : WantedCondition{"False", "NotSynced", "lists are being read"};
   const WantedCondition devices = ConditionOf(worst_first, input.degraded);
   kube::NodeDeviceHealth health{
       .node = input.node,
       .agent_version = input.version,
       .agent_role = input.role,
       .agent_since = input.started,
-      .conditions = {ConditionFor("Ready", ready, before, now),
+      .conditions = {ConditionFor("Ready", Ready(input), before, now),
                      ConditionFor("DevicesHealthy", devices, before, now),
                      ConditionFor("DriversConnected", DriversConnected(input.drivers), before,
                                   now)},

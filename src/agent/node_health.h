@@ -22,7 +22,8 @@ struct NodeHealthInput {
   // "observer" or "manager".
   std::string role;
   WallTime started{};
-  bool synced = false;  // the API's lists are known
+  bool synced = false;   // the API's lists are known
+  bool stopped = false;  // these are the agent's last words
   DegradedAs degraded = DegradedAs::kHealthy;
   std::vector<DeviceHealth> devices;
   // Asked for each of `devices`, which include those that nobody reported but some Pod holds.

@@ -79,6 +79,30 @@ TEST_F(NodeHealthTest, ItsConditionsSumUpTheNode) {
   EXPECT_EQ(Says(Build(), "DriversConnected"), "True NoDrivers");
   input_.synced = false;
   EXPECT_EQ(Says(Build(), "Ready"), "False NotSynced");
+  input_.stopped = true;
+  EXPECT_EQ(Says(Build(), "Ready"), "False AgentStopped");
+}
+
+TEST_F(NodeHealthTest, ADriverOfTwoInstancesIsListedOnceByTheOneThatSpeaks) {
+  input_.drivers.push_back({.name = "gpu.example.com", .endpoint = "/old.sock"});
+  input_.drivers.push_back({.name = "nic.example.com", .endpoint = "/nic.sock"});
+  const kube::NodeDeviceHealth health = Build();
+  ASSERT_THAT(health.drivers, SizeIs(2));
+  EXPECT_EQ(health.drivers[0].endpoint, "/dra.sock");
+}
+
+TEST_F(NodeHealthTest, CutsWhatADriverSaysToWhatTheObjectTakes) {
+  const std::string text(1024, 'x');
+  input_.devices[1].cause = {
+      .code = text, .message = text, .value = text, .threshold = text, .unit = text};
+  input_.identity_of = [&](const DeviceId& id) { return DeviceIdentity{id, text, text}; };
+  const kube::NodeDevice worst = Build().devices[0];
+  EXPECT_EQ(worst.cause.message.size(), kCauseMessageBytesMax);
+  EXPECT_EQ(worst.cause.unit.size(), kube::kUnitBytesMax);
+  for (const std::string& fact : {worst.cause.code, worst.cause.value, worst.cause.threshold,
+                                  worst.identity.serial, worst.identity.model}) {
+    EXPECT_EQ(fact.size(), kube::kDeviceFactBytesMax);
+  }
 }
 
 TEST_F(NodeHealthTest, OneInstanceThatIsConnectedIsEnough) {
@@ -90,6 +114,7 @@ TEST_F(NodeHealthTest, SaysTheSameLaterWhenNothingChanged) {
   const kube::NodeDeviceHealth first = Build();
   EXPECT_TRUE(kube::SaysTheSame(first, Build(first.conditions, kNow + 1h)));
   input_.drivers[0].last_report = kNow + 30min;
+  input_.drivers[0].reports = 180;
   EXPECT_TRUE(kube::SaysTheSame(first, Build(first.conditions, kNow + 1h)));
 }
 

@@ -27,32 +27,34 @@ NodeInformers::NodeInformers(Loop& loop, Log& log, Random& random, kube::Client&
     : log_(log),
       listener_(listener),
       pods_(loop, client, random, OfNode(kube::kPods, node), kube::DecodePod),
-      claims_(loop, client, random, {.resource = kube::kResourceClaims}, kube::DecodeClaim),
-      slices_(loop, client, random, OfNode(kube::kResourceSlices, node), DecodeIdentities) {
+      slices_(loop, client, random, OfNode(kube::kResourceSlices, node), DecodeIdentities),
+      claims_(
+          {loop, random, log, client}, [this](const ObjectKey& key) { listener_.OnClaim(key); },
+          [this] { OnSomeSynced(); }) {
   pods_.AddListener([this](const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) {
+    claims_.PodChanged(key, after);
     listener_.OnPod(key, before, after);
   });
-  claims_.AddListener(
-      [this](const ObjectKey& key, const Claim*, const Claim*) { listener_.OnClaim(key); });
   slices_.AddListener(
       [this](const ObjectKey&, const SliceIdentities* before, const SliceIdentities* after) {
         IndexIdentities(before, after);
         listener_.OnIdentities();
       });
   Wire(pods_, "pods");
-  Wire(claims_, "resourceclaims");
   Wire(slices_, "resourceslices");
 }
 
 void NodeInformers::Start() {
   pods_.Start();
-  claims_.Start();
   slices_.Start();
 }
 
 std::vector<std::string> NodeInformers::troubles() const {
   std::vector<std::string> all;
   for (const auto& [kind, trouble] : troubles_) all.push_back("watch " + kind + ": " + trouble);
+  if (const std::string claims = claims_.trouble(); !claims.empty()) {
+    all.push_back("read resourceclaims: " + claims);
+  }
   return all;
 }
 
@@ -69,9 +71,7 @@ template <typename T>
 void NodeInformers::Wire(kube::Informer<T>& informer, const std::string& kind) {
   informer.OnSynced([this] { OnSomeSynced(); });
   informer.OnWatchTrouble([this, kind](const Status& status) { OnTrouble(kind, status); });
-  // The watcher does not tell that all is well again, its objects do.
-  informer.AddListener(
-      [this, kind](const ObjectKey&, const T*, const T*) { troubles_.erase(kind); });
+  informer.OnWatchWell([this, kind] { OnWell(kind); });
 }
 
 void NodeInformers::OnTrouble(const std::string& kind, const Status& status) {
@@ -80,8 +80,15 @@ void NodeInformers::OnTrouble(const std::string& kind, const Status& status) {
   log_.Warning("watch is in trouble", {{"kind", kind}, {"error", status.message()}});
 }
 
+// From now on the same trouble is news again.
+void NodeInformers::OnWell(const std::string& kind) {
+  if (troubles_.erase(kind) > 0) log_.Info("watch is well again", {{"kind", kind}});
+}
+
 void NodeInformers::OnSomeSynced() {
-  if (synced() && !std::exchange(told_synced_, true)) listener_.OnSynced();
+  if (synced_ || !pods_.synced() || !slices_.synced() || !claims_.settled()) return;
+  synced_ = true;
+  listener_.OnSynced();
 }
 
 void NodeInformers::IndexIdentities(const SliceIdentities* before, const SliceIdentities* after) {

@@ -1,5 +1,5 @@
-// The part of the cluster that concerns one node, kept by watching: its Pods, all claims, the
-// slices of its drivers. Belongs to the agent's loop.
+// The part of the cluster that concerns one node: its Pods and the slices of its drivers, kept by
+// watching, and the claims that its Pods name. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "agent/cluster_view.h"
-#include "agent/told_once.h"
+#include "agent/node_claims.h"
 #include "base/log.h"
 #include "kube/informer.h"
-#include "kube/objects/resource_claim.h"
 #include "kube/objects/resource_slice.h"
 
 namespace galen::agent {
@@ -37,17 +36,17 @@ class ClusterListener {
   virtual void OnSynced() = 0;
 };
 
-// Pods and slices are asked for by field selector (spec.nodeName); claims have no such field, so
-// all of them are watched. What is lent outlives it.
+// Pods and slices are asked for by field selector (spec.nodeName); claims have no such field and
+// are read by name. What is lent outlives it.
 class NodeInformers final : public ClusterView {
  public:
   NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client, const std::string& node,
                 ClusterListener& listener);
 
   void Start();
-  bool synced() const { return pods_.synced() && claims_.synced() && slices_.synced(); }
-  // What hinders the watches right now, by kind; empty when nothing does. A trouble ends with the
-  // next object of its kind.
+  // Whether every first list is known, and every claim that is named in it. Stays so.
+  bool synced() const { return synced_; }
+  // What hinders right now, by kind; empty when nothing does.
   std::vector<std::string> troubles() const;
 
   const kube::Pod* FindPod(const ObjectKey& key) const override { return pods_.Find(key); }
@@ -59,17 +58,18 @@ class NodeInformers final : public ClusterView {
   template <typename T>
   void Wire(kube::Informer<T>& informer, const std::string& kind);
   void OnTrouble(const std::string& kind, const Status& status);
+  void OnWell(const std::string& kind);
   void OnSomeSynced();
   void IndexIdentities(const SliceIdentities* before, const SliceIdentities* after);
 
   Log& log_;
   ClusterListener& listener_;
   kube::Informer<kube::Pod> pods_;
-  kube::Informer<Claim> claims_;
   kube::Informer<SliceIdentities> slices_;
+  NodeClaims claims_;
   std::map<DeviceId, DeviceIdentity> identities_;
   std::map<std::string, std::string> troubles_;
-  bool told_synced_ = false;
+  bool synced_ = false;
 };
 
 }  // namespace galen::agent

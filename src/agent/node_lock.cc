@@ -43,15 +43,25 @@ StatusOr<std::unique_ptr<NodeLock>> NodeLock::Take(const std::string& path) {
   if (!fd) return ErrnoStatus(errno, "open " + path);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock " + path);
-    return AlreadyExists(
-        "another agent, process {}, holds {}: stop it, or give this one its own "
-        "--state-dir",
-        HolderOf(fd.get()), path);
+    return AlreadyExists("another agent, process {}, holds {}: stop it first", HolderOf(fd.get()),
+                         path);
   }
   // A disk that is full holds up no agent: the lock is what counts.
   if (const Status written = WriteOwnId(fd.get(), path);
       !written.ok() && written.code() != Code::kResourceExhausted) {
     return written;
+  }
+  return std::unique_ptr<NodeLock>(new NodeLock(std::move(fd)));
+}
+
+StatusOr<std::unique_ptr<NodeLock>> NodeLock::TakeRegistry(const std::string& directory) {
+  Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd && errno != ENOENT) return ErrnoStatus(errno, "open " + directory);
+  if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock " + directory);
+    return AlreadyExists(
+        "another agent of this node listens to {}, maybe with another --state-dir: stop it first",
+        directory);
   }
   return std::unique_ptr<NodeLock>(new NodeLock(std::move(fd)));
 }

@@ -1,6 +1,6 @@
-// Sees to it that one agent runs per state directory: two would write one journal and contradict
-// each other on the Pods. An flock(2), which dies with its process, however that dies; the file
-// stays. Held for as long as the object lives.
+// Sees to it that one agent runs per state directory and per kubelet: two would write one journal
+// or contradict each other on the Pods. An flock(2), which dies with its process, however that
+// dies; the file stays. Held for as long as the object lives.
 #pragma once
 
 #include <memory>
@@ -17,6 +17,9 @@ class NodeLock {
   // AlreadyExists names the process that holds it; other errors are those of opening, locking or
   // writing the file.
   static StatusOr<std::unique_ptr<NodeLock>> Take(const std::string& path);
+  // Locks the drivers' registry, of which a node has one, whatever state directories its agents
+  // have; needs no right to write. One that does not exist yet is not locked.
+  static StatusOr<std::unique_ptr<NodeLock>> TakeRegistry(const std::string& directory);
 
  private:
   explicit NodeLock(Fd fd) : fd_(std::move(fd)) {}

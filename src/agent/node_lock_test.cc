@@ -31,6 +31,22 @@ TEST(NodeLock, IsFreeAgainWhenItsHolderIsGone) {
   EXPECT_TRUE(NodeLock::Take(path).ok());
 }
 
+TEST(NodeLock, ASecondAgentOfOneRegistryIsRefusedWhateverItsStateDirectory) {
+  const TemporaryDirectory registry;
+  auto first = NodeLock::TakeRegistry(registry.path());
+  ASSERT_TRUE(first.ok()) << ToString(first.status());
+  const Status second = NodeLock::TakeRegistry(registry.path()).status();
+  EXPECT_EQ(second.code(), Code::kAlreadyExists);
+  EXPECT_THAT(second.message(), HasSubstr(registry.path()));
+  first->reset();
+  EXPECT_TRUE(NodeLock::TakeRegistry(registry.path()).ok());
+}
+
+TEST(NodeLock, ARegistryThatIsNotThereYetIsNotLocked) {
+  const TemporaryDirectory directory;
+  EXPECT_TRUE(NodeLock::TakeRegistry(directory.Path("later")).ok());
+}
+
 TEST(NodeLock, SaysWhatItCouldNotOpen) {
   EXPECT_THAT(NodeLock::Take("/nowhere/at/all/lock").status().message(), HasSubstr("/nowhere"));
 }

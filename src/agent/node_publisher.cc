@@ -23,7 +23,12 @@ NodePublisher::NodePublisher(Edges edges, std::string node, Build build)
       queue_(
           edges.loop, edges.random,
           {.backoff = {.first = std::chrono::milliseconds(500), .most = std::chrono::minutes(1)}},
-          [this](const std::string&, Done done) { Reconcile(std::move(done)); }) {}
+          [this](const std::string&, Done done) { Reconcile(std::move(done)); }),
+      watcher_(edges.loop, edges.client, edges.random,
+               {.resource = kube::kNodeDeviceHealths,
+                .selectors = {.field = "metadata.name=" + node_},
+                .backoff = kRefusedAgain},
+               *this) {}
 
 void NodePublisher::MarkDirty() {
   if (gather_pending_) return;
@@ -34,9 +39,41 @@ void NodePublisher::MarkDirty() {
   });
 }
 
+void NodePublisher::Flush() {
+  gather_pending_ = false;
+  gather_.Cancel();
+  queue_.MarkDirty(node_);
+}
+
+void NodePublisher::OnInitDone() {
+  if (!listed_) LookAfresh();
+}
+
+// Our own writes come back here, too, and are no news.
+void NodePublisher::OnApplied(const Json& object) {
+  listed_ = true;
+  const StatusOr<kube::NodeDeviceHealth> seen = kube::DecodeNodeDeviceHealth(object);
+  const auto is_ours = [&](const std::optional<kube::NodeDeviceHealth>& known) {
+    return seen.ok() && known && kube::SaysTheSame(*known, *seen);
+  };
+  if (!is_ours(shown_) && !is_ours(sent_)) LookAfresh();
+}
+
+void NodePublisher::OnDeleted(const Json&) { LookAfresh(); }
+
+// What was seen may be older than what was written since: it is read before anything is done.
+void NodePublisher::LookAfresh() {
+  if (!shown_ && !sent_) return;  // the first look is still to come
+  stale_ = true;
+  MarkDirty();
+}
+
 void NodePublisher::Reconcile(Done done) {
+  // From the first look on: before, there is nothing that could be put right.
+  if (!std::exchange(watching_, true)) watcher_.Start();
   // `again_` marks it when the time has come; until then no mark makes a request.
   if (edges_.loop.Now() < refused_until_) return done(OkStatus());
+  if (std::exchange(stale_, false)) shown_.reset();
   // First what the server shows: conditions keep their times over a restart of the agent, and an
   // object that is right is not written.
   if (!shown_) {
@@ -61,7 +98,7 @@ void NodePublisher::OnAnswer(Step step, const StatusOr<Json>& reply, Done done) 
     refusals_.Reset();
     // The main resource is there now; its status is another write.
     if (step == Step::kCreate) return Apply(std::move(done));
-    shown_ = std::move(sent_);
+    shown_ = sent_;
     return done(OkStatus());
   }
   // Somebody removed the object, or the kind: look again from the beginning.

@@ -1,5 +1,6 @@
 // Keeps the NodeDeviceHealth object named like the node equal to what is known, by server-side
-// apply, and writes nothing while nothing changes. A cluster without the kind is asked again
+// apply, and writes nothing while nothing changes. It watches that one object, so that one which
+// somebody removed or altered is put right at once. A cluster without the kind is asked again
 // slowly. Belongs to the agent's loop.
 #pragma once
 
@@ -14,11 +15,12 @@
 #include "base/metrics.h"
 #include "base/work_queue.h"
 #include "kube/client.h"
+#include "kube/watcher.h"
 
 namespace galen::agent {
 
 // The object is cluster-scoped and the agent's alone: applied with force, under one field manager.
-class NodePublisher {
+class NodePublisher final : private kube::WatchSink {
  public:
   // Changes are gathered this long, so that a report on hundreds of devices is one write: the
   // object is for looking at, Pods are told at once.
@@ -44,6 +46,10 @@ class NodePublisher {
 
   // Something that the object tells may have changed. Cheap; marks within kGather are one look.
   void MarkDirty();
+  // As MarkDirty, without waiting for more: the agent stops.
+  void Flush();
+  // Whether the object says what it should, or cannot be written for now.
+  bool idle() const { return !gather_pending_ && queue_.idle(); }
   // Requests that were to change something, answered in whatever way.
   std::uint64_t writes() const { return writes_; }
   // What hinders; "" when nothing does.
@@ -54,6 +60,16 @@ class NodePublisher {
   // status.
   enum class Step { kRead, kCreate, kApply };
   using Done = WorkQueue<std::string>::Done;
+
+  void OnInit() override { listed_ = false; }
+  void OnInitItem(const Json& object) override { OnApplied(object); }
+  void OnInitDone() override;
+  void OnApplied(const Json& object) override;
+  void OnDeleted(const Json& object) override;
+  // What hinders the watch hinders the writes, and is told there; without a watch this still
+  // writes whatever changes.
+  void OnTrouble(const Status&) override {}
+  void LookAfresh();
 
   void Reconcile(Done done);
   void Ask(Step step, net::HttpRequest request, Done done);
@@ -76,8 +92,12 @@ class NodePublisher {
   bool gather_pending_ = false;
   Backoff refusals_{kRefusedAgain};
   Time refused_until_{};
+  bool watching_ = false;
+  bool stale_ = false;   // shown_ is to be read again, whatever comes meanwhile
+  bool listed_ = false;  // the object was in the list that is being read
   Timer gather_, again_;
   WorkQueue<std::string> queue_;  // of one key, for its merging and its backoff
+  kube::Watcher watcher_;
 };
 
 }  // namespace galen::agent

@@ -29,20 +29,50 @@ class NodePublisherTest : public ::testing::Test {
     wanted_.summary.devices = 1;
   }
 
+  static std::string WithUid(const std::string& text) {
+    Json object = Json::Parse(text).value();
+    object["metadata"]["uid"] = "u";
+    return object.Dump();
+  }
+  static bool IsOfWatcher(const net::HttpRequest& request) {
+    return request.path.find("fieldSelector") != std::string::npos;
+  }
   std::optional<kube::FakeTransport::Answer> Answer(const net::HttpRequest& request) {
+    if (IsOfWatcher(request)) return AnswerWatcher(request);
     const bool status = request.path.find("/status") != std::string::npos;
     if (!kind_exists_ || (!object_exists_ && (request.method == "GET" || status))) {
       return kube::FakeTransport::Answer{.status = 404};
     }
     if (request.method == "GET") return kube::FakeTransport::Answer{.body = stored_};
     object_exists_ = true;
-    if (status) stored_ = request.body;
+    if (status) stored_ = WithUid(request.body);
     return kube::FakeTransport::Answer{.body = "{}"};
+  }
+  std::optional<kube::FakeTransport::Answer> AnswerWatcher(const net::HttpRequest& request) {
+    if (!kind_exists_) return kube::FakeTransport::Answer{.status = 404};
+    if (request.path.find("watch=") != std::string::npos) return std::nullopt;  // a test's to send
+    const std::string items = object_exists_ ? stored_ : "";
+    return kube::FakeTransport::Answer{
+        .body = R"({"metadata": {"resourceVersion": "1"}, "items": [)" + items + "]}"};
+  }
+  // What the watch tells of the object.
+  void Watched(const std::string& type) {
+    Json object = Json::Parse(stored_).value();
+    object["metadata"]["resourceVersion"] = "2";
+    const std::string line =
+        Json::MakeObject({{"type", type}, {"object", std::move(object)}}).Dump() + "\n";
+    for (std::size_t i = api_.requests().size(); i-- > 0;) {
+      if (api_.requests()[i].path.find("watch=") == std::string::npos) continue;
+      api_.Head(i);
+      api_.Data(i, line);
+      break;
+    }
   }
   std::vector<std::string> Take() {
     std::vector<std::string> verbs;
     for (; seen_ < api_.requests().size(); ++seen_) {
       const net::HttpRequest& request = api_.requests()[seen_];
+      if (IsOfWatcher(request)) continue;
       const bool status = request.path.find("/status") != std::string::npos;
       verbs.push_back(request.method + (status ? " status" : ""));
     }
@@ -100,11 +130,6 @@ TEST_F(NodePublisherTest, AnAgentThatCameBackFindsWhatItWrote) {
   wanted_.uid = "u";
   publisher_.emplace(NodePublisher::Edges{loop_, random_, log_, metrics_, client_}, "node-1",
                      [this](const auto&) { return wanted_; });
-  stored_ = [&] {
-    Json object = Json::Parse(stored_).value();
-    object["metadata"]["uid"] = "u";
-    return object.Dump();
-  }();
   Look();
   EXPECT_THAT(Take(), ElementsAre("GET"));
 }
@@ -115,6 +140,7 @@ TEST_F(NodePublisherTest, AClusterWithoutTheKindIsToldOnceAndAskedSlowly) {
   EXPECT_THAT(lines_, SizeIs(1));
   EXPECT_THAT(publisher_->trouble(), HasSubstr("apply its CRD"));
   EXPECT_LE(Take().size(), 20u);
+  EXPECT_LE(api_.requests().size(), 40u) << "its watch, too";
   kind_exists_ = true;
   loop_.Advance(5min);
   EXPECT_THAT(Take(), ElementsAre("GET", "PATCH", "PATCH status"));
@@ -129,6 +155,46 @@ TEST_F(NodePublisherTest, AnObjectThatSomebodyRemovedIsMadeAgain) {
   publisher_->MarkDirty();
   loop_.Advance(5s);
   EXPECT_THAT(Take(), ElementsAre("PATCH status", "GET", "PATCH", "PATCH status"));
+}
+
+TEST_F(NodePublisherTest, AnObjectThatSomebodyRemovedIsMadeAgainAlthoughNothingElseChanges) {
+  Look();
+  Take();
+  Watched("ADDED");
+  object_exists_ = false;
+  Watched("DELETED");
+  loop_.Advance(1s);
+  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH", "PATCH status"));
+}
+
+TEST_F(NodePublisherTest, AnObjectThatSomebodyAlteredIsPutRight) {
+  Look();
+  Take();
+  const std::string ours = stored_;
+  stored_ = WithUid(R"({"metadata": {"name": "node-1"}, "status": {"summary": {"devices": 99}}})");
+  Watched("MODIFIED");
+  loop_.Advance(1s);
+  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH status"));
+  EXPECT_EQ(stored_, ours);
+}
+
+TEST_F(NodePublisherTest, ItsOwnWritesAreNoNews) {
+  Look();
+  Take();
+  Watched("MODIFIED");
+  loop_.Advance(1s);
+  EXPECT_THAT(Take(), SizeIs(0));
+}
+
+TEST_F(NodePublisherTest, TheLastWordIsWrittenAtOnce) {
+  Look();
+  Take();
+  wanted_.summary.devices = 7;
+  publisher_->Flush();
+  EXPECT_FALSE(publisher_->idle());
+  loop_.Advance(10ms);
+  EXPECT_TRUE(publisher_->idle());
+  EXPECT_THAT(Take(), ElementsAre("PATCH status"));
 }
 
 }  // namespace

@@ -23,11 +23,6 @@ Cause GoneCause(const std::string& driver, const Status& why) {
           .owner = FaultOwner::kDriver};
 }
 
-Cause NoHealthCause(const std::string& driver) {
-  return {.code = std::string(cause_code::kNotReported),
-          .message = fmt::format("driver {} reports no health", driver)};
-}
-
 std::string MethodOf(DraService service, NodeCall call) {
   return fmt::format(
       "/k8s.io.kubelet.pkg.apis.dra.{}.DRAPlugin/{}", service == DraService::kV1 ? "v1" : "v1beta1",
@@ -44,8 +39,9 @@ PluginManager::~PluginManager() = default;
 void PluginManager::OnSocketAdded(const std::string& path) {
   // One that was left alone is not looked at again until its file is made anew.
   if (registrations_.size() >= kSocketsMax) {
+    waiting_.insert(path);
     if (told_.First("sockets")) {
-      edges_.log.Error("too many sockets in the registry, the rest is left alone",
+      edges_.log.Error("too many sockets in the registry, the rest waits for room",
                        {{"limit", kSocketsMax}, {"path", path}});
     }
     return;
@@ -54,14 +50,17 @@ void PluginManager::OnSocketAdded(const std::string& path) {
 }
 
 void PluginManager::OnSocketReplaced(const std::string& path) {
+  if (waiting_.contains(path)) return;
   // First, so that the endpoint counts as free when the plugin answers.
   Supersede(path);
   Introduce(path);
 }
 
 void PluginManager::OnSocketRemoved(const std::string& path) {
+  if (waiting_.erase(path) > 0) return;
   // The registration as well: it would ask a socket that is not there.
   registrations_.erase(path);
+  if (!waiting_.empty()) Introduce(waiting_.extract(waiting_.begin()).value());
   RemoveInstances([&](const Instance& i) { return i.socket == path; },
                   Unavailable("its registration socket was removed"));
   Changed();
@@ -121,8 +120,27 @@ std::string PluginManager::WhyNotReported(const std::string& name) const {
   if (it == drivers_.end()) return fmt::format("driver {} is not registered on this node", name);
   if (it->second.authority == 0) return fmt::format("driver {} is not connected", name);
   const DriverLink& link = *it->second.instances.at(it->second.authority).link;
-  if (!link.wants_health()) return NoHealthCause(name).message;
+  if (!link.wants_health()) return WithoutHealth(name).message;
   return fmt::format("driver {} has not told of this device", name);
+}
+
+std::map<std::string, Duration> PluginManager::ReportAges() const {
+  std::map<std::string, Duration> ages;
+  for (const auto& [name, driver] : drivers_) {
+    const auto& newest = *driver.instances.rbegin();
+    if (newest.second.link->wants_health()) ages[name] = edges_.loop.Now() - driver.heard;
+  }
+  return ages;
+}
+
+Cause PluginManager::WithoutHealth(const std::string& driver) const {
+  Cause cause{.code = std::string(cause_code::kNotReported),
+              .message = fmt::format("driver {} reports no health", driver)};
+  if (options_.unsubscribed.contains(driver)) {
+    cause.message =
+        fmt::format("the agent is told not to ask driver {} (subscribe: never)", driver);
+  }
+  return cause;
 }
 
 void PluginManager::OnLinkUp(const DriverLink& link) {
@@ -156,7 +174,9 @@ void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report
   instance.heard_wall = edges_.loop.WallNow();
   ++instance.reports;
   // Every instance is listened to, so that an older one can step in at once; only one is believed.
-  if (IsAuthority(link)) edges_.sink.OnReport(*decoded, instance.heard);
+  if (!IsAuthority(link)) return;
+  drivers_.at(driver).heard = instance.heard;
+  edges_.sink.OnReport(*decoded, instance.heard);
 }
 
 void PluginManager::OnLinkStreamLost(const DriverLink& link, const Status& why) {
@@ -170,7 +190,7 @@ void PluginManager::OnLinkStreamLost(const DriverLink& link, const Status& why) 
 
 void PluginManager::OnLinkWithoutHealth(const DriverLink& link) {
   const std::string& driver = link.facts().driver;
-  if (IsAuthority(link)) edges_.sink.OnDriverSilent(driver, NoHealthCause(driver));
+  if (IsAuthority(link)) edges_.sink.OnDriverSilent(driver, WithoutHealth(driver));
   Changed();
 }
 
@@ -224,7 +244,9 @@ Status PluginManager::TakeIn(const std::string& socket, const PluginFacts& facts
   }
   Supersede(socket);
   const std::uint64_t number = next_number_++;
-  Instance& instance = drivers_[facts.driver].instances[number];
+  Driver& home = drivers_[facts.driver];  // anew: superseding may have emptied it
+  if (home.instances.empty()) home.heard = edges_.loop.Now();
+  Instance& instance = home.instances[number];
   instance.socket = socket;
   instance.link = std::make_unique<DriverLink>(
       DriverLink::Edges{edges_.loop, edges_.random, edges_.dialer, *this}, number, facts,
@@ -255,7 +277,7 @@ void PluginManager::LetSpeak(const std::string& driver, Instance& instance, bool
   edges_.sink.OnDriverConnected(driver);
   // At once rather than at the devices' deadlines: no report will ever come.
   if (!instance.link->wants_health()) {
-    return edges_.sink.OnDriverSilent(driver, NoHealthCause(driver));
+    return edges_.sink.OnDriverSilent(driver, WithoutHealth(driver));
   }
   if (is_newer) return;
   const StatusOr<DecodedReport> last =

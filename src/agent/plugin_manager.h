@@ -49,7 +49,7 @@ struct DriverInfo {
 // kubelets up to 1.37, which listen to every instance.
 class PluginManager final : public SocketListener, public DriverCaller, private LinkListener {
  public:
-  static constexpr std::size_t kSocketsMax = 256;           // more are told once and left alone
+  static constexpr std::size_t kSocketsMax = 256;           // more are told once, and wait for room
   static constexpr std::size_t kInstancesPerDriverMax = 8;  // a rolling update has two
   // The kubelet's deadline for both calls (45 s): half of the time between two tries at a Pod.
   static constexpr Duration kCallTimeout = std::chrono::seconds(45);
@@ -87,9 +87,12 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   void CallDriver(const std::string& driver, NodeCall call, std::string request,
                   std::function<void(StatusOr<std::string>)> done) override;
 
+  bool IsRegistered(const std::string& driver) const { return drivers_.contains(driver); }
   // Why nothing is known of a device of this driver, as a sentence for the Pod: not registered, not
   // connected, no health, or not a word of this device.
   std::string WhyNotReported(const std::string& driver) const;
+  // Of each driver whose reports are expected: since when none came, or since it registered.
+  std::map<std::string, Duration> ReportAges() const;
   // In order of name, of each the authority first; last what has not told its name.
   std::vector<DriverInfo> drivers() const;
 
@@ -111,6 +114,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   struct Driver {
     std::map<std::uint64_t, Instance> instances;  // by number: the last is the newest
     std::uint64_t authority = 0;                  // 0: nobody
+    Time heard{};  // when its authority last reported; before, when it registered
   };
 
   void OnLinkUp(const DriverLink& link) override;
@@ -136,6 +140,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // next is looked at.
   void RemoveInstances(const std::function<bool(const Instance&)>& doomed, const Status& why);
   StatusOr<DecodedReport> Decode(const std::string& driver, std::string_view report);
+  Cause WithoutHealth(const std::string& driver) const;
   Instance& InstanceOf(const DriverLink& link);
   bool IsAuthority(const DriverLink& link) const;
   void Changed();
@@ -145,6 +150,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   std::function<void()> on_changed_;
   std::map<std::string, Driver> drivers_;
   std::map<std::string, std::unique_ptr<Registration>> registrations_;  // by socket
+  std::set<std::string> waiting_;  // sockets for which there was no room
   std::uint64_t next_number_ = 1;
   // Faults of reports, once for each driver: a driver that is wrong is wrong each time.
   ToldOnce told_;

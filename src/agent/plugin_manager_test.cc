@@ -175,8 +175,41 @@ TEST_F(PluginManagerTest, AStreamThatEndsAgainAndAgainIsOpenedWithBackoff) {
   EXPECT_EQ(plugin.streams_opened(), 0);
   EXPECT_LT(manager_->drivers().at(0).reports, 1u);
   plugin.AnswerStreamsWith(std::nullopt);
-  loop_.Advance(600ms);
+  loop_.Advance(DriverLink::kBackoffShortLived.most);
   EXPECT_EQ(plugin.streams_opened(), 1);
+}
+
+TEST_F(PluginManagerTest, ADriverThatEndsEachStreamAfterOneMessageIsNotAskedInALoop) {
+  FakePlugin& plugin = Add();
+  plugin.EndStreamsAfterOneMessage(OkStatus());
+  loop_.Advance(1min);
+  EXPECT_GE(plugin.streams_opened(), 10);
+  EXPECT_LE(plugin.streams_opened(), 30) << "every one makes its devices Unknown and well again";
+}
+
+TEST_F(PluginManagerTest, ADriverThatHangsUpAfterOneMessageIsNotDialledInALoop) {
+  FakePlugin& plugin = Add();
+  int connections = 0;
+  for (int i = 0; i < 600; ++i) {
+    loop_.Advance(100ms);
+    if (plugin.streams() == 0) continue;
+    ++connections;
+    plugin.Kill();
+    plugin.ListenAgain();
+  }
+  EXPECT_GE(connections, 10);
+  EXPECT_LE(connections, 30);
+}
+
+TEST_F(PluginManagerTest, AStreamThatWasSoundForAWhileIsOpenedAgainAtOnce) {
+  FakePlugin& plugin = Add();
+  for (int i = 0; i < 5; ++i) {
+    loop_.Advance(DriverLink::kSoundAfter);
+    heard_.Take();
+    plugin.EndStreams(Unavailable("restarting"));
+    loop_.Advance(10ms);
+    EXPECT_THAT(heard_.Take(), ElementsAre("-gpu.example.com DriverGone", "gpu-0 Healthy"));
+  }
 }
 
 TEST_F(PluginManagerTest, ADriverWithoutHealthIsLeftInPeace) {
@@ -280,6 +313,41 @@ TEST_F(PluginManagerTest, AnUnsubscribedDriverIsNotListenedTo) {
   loop_.Advance(1s);
   EXPECT_EQ(plugin.streams_opened(), 0);
   EXPECT_THAT(heard_.Take(), ElementsAre("+gpu.example.com", "-gpu.example.com NotReported"));
+  EXPECT_THAT(manager_->WhyNotReported("gpu.example.com"), HasSubstr("subscribe: never"));
+  EXPECT_THAT(heard_.last_sentence, HasSubstr("subscribe: never"));
+}
+
+TEST_F(PluginManagerTest, ASocketThatFoundNoRoomIsIntroducedWhenThereIsSome) {
+  const auto socket = [](std::size_t i) {
+    return "/var/lib/kubelet/plugins_registry/a" + std::to_string(1000 + i) + ".sock";
+  };
+  for (std::size_t i = 0; i < PluginManager::kSocketsMax; ++i) directory_.Put(socket(i));
+  FakePlugin& late = Add();
+  loop_.Advance(1s);
+  EXPECT_EQ(late.times_asked(), 0);
+  directory_.Remove(socket(7));
+  loop_.Advance(1s);
+  EXPECT_EQ(late.times_asked(), 1);
+}
+
+TEST_F(PluginManagerTest, TheAgeOfADriversReportRunsOnWhileItIsAway) {
+  FakePlugin& plugin = Add();
+  loop_.Advance(10s);
+  plugin.Report({{.device = "gpu-0"}});
+  loop_.Advance(1s);
+  EXPECT_EQ(manager_->ReportAges().at("gpu.example.com"), 1s);
+  plugin.Kill();
+  loop_.Advance(2min);
+  EXPECT_EQ(manager_->ReportAges().at("gpu.example.com"), 2min + 1s);
+  plugin.Stop();
+  directory_.Remove("/var/lib/kubelet/plugins_registry/gpu.example.com-reg.sock");
+  EXPECT_THAT(manager_->ReportAges(), IsEmpty()) << "it is uninstalled";
+}
+
+TEST_F(PluginManagerTest, ADriverThatNeverReportsHasAnAgeSinceItRegistered) {
+  Add().AnswerStreamsWith(Internal("not today"));
+  loop_.Advance(5min);
+  EXPECT_GE(manager_->ReportAges().at("gpu.example.com"), 4min);
 }
 
 TEST_F(PluginManagerTest, FaultsInReportsAreToldOnceAndTheRestIsTaken) {

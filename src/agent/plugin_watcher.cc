@@ -16,6 +16,8 @@ std::string_view WhatItIs(DirectoryEntry::Kind kind) {
       return "symlink";
     case DirectoryEntry::Kind::kOther:
       return "no socket";
+    case DirectoryEntry::Kind::kUnreadable:
+      return "unreadable";
   }
   GALEN_UNREACHABLE();
 }
@@ -36,25 +38,39 @@ Status PluginWatcher::Start() {
 }
 
 void PluginWatcher::Scan() {
-  // Counted from the last look: a registry that is busy is not looked at twice.
-  rescan_ = loop_.After(kRescanAfter, [this] { Scan(); });
   const StatusOr<std::vector<DirectoryEntry>> entries = directory_.Scan();
-  if (!entries.ok()) {
-    // Not knowing is no reason to take drivers for gone.
-    if (told_.First("scan")) {
-      log_.Warning("cannot read the registry", {{"error", entries.status().message()}});
+  const bool missing = entries.status().code() == Code::kNotFound;
+  std::string trouble = entries.ok() ? "" : entries.status().message();
+  if (missing) trouble += ": is the kubelet's root right?";
+  if (entries.ok() || missing) {
+    Compare(entries.ok() ? *entries : std::vector<DirectoryEntry>{});
+    scanned_ = true;
+    for (const DirectoryEntry& entry : entries.ok() ? *entries : std::vector<DirectoryEntry>{}) {
+      if (entry.kind == DirectoryEntry::Kind::kUnreadable) trouble = entry.path + " is unreadable";
     }
-    return;
   }
-  told_.Forget("scan");
-  Compare(*entries);
-  scanned_ = true;
+  // Anything else: not knowing is no reason to take drivers for gone.
+  Note(trouble);
+  rescan_ = loop_.After(trouble_.empty() ? kRescanAfter : kRescanInTrouble, [this] { Scan(); });
+}
+
+void PluginWatcher::Note(const std::string& trouble) {
+  if (std::exchange(trouble_, trouble) == trouble) return;
+  if (trouble.empty()) {
+    log_.Info("registry can be read again");
+  } else {
+    log_.Warning("cannot read the registry", {{"error", trouble}});
+  }
 }
 
 void PluginWatcher::Compare(const std::vector<DirectoryEntry>& entries) {
   std::map<std::string, std::uint64_t> found;
   for (const DirectoryEntry& entry : entries) {
     if (IsWanted(entry)) found.emplace(entry.path, entry.stamp);
+    if (entry.kind != DirectoryEntry::Kind::kUnreadable) continue;
+    for (const auto& [path, stamp] : sockets_) {
+      if (path == entry.path || path.starts_with(entry.path + "/")) found.emplace(path, stamp);
+    }
   }
   // The new set stands before anyone is told, so a listener may cause another look.
   const std::map<std::string, std::uint64_t> before = std::exchange(sockets_, found);
@@ -74,7 +90,8 @@ void PluginWatcher::Compare(const std::vector<DirectoryEntry>& entries) {
 }
 
 bool PluginWatcher::IsWanted(const DirectoryEntry& entry) {
-  if (entry.kind == DirectoryEntry::Kind::kDirectory) return false;
+  using Kind = DirectoryEntry::Kind;
+  if (entry.kind == Kind::kDirectory || entry.kind == Kind::kUnreadable) return false;
   const bool hidden = HasDotName(entry.path);
   if (entry.kind == DirectoryEntry::Kind::kSocket && !hidden) return true;
   // Dot files are somebody's temporary ones, and not worth a word.

@@ -1,6 +1,6 @@
 // Keeps the desired set of registration sockets: looks at the directory at each hint and, should a
 // hint ever get lost, now and then. Plain files, symlinks and dot names are left alone and told
-// once. Belongs to the agent's loop.
+// once. What could not be looked at is not taken for gone. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -29,6 +29,8 @@ class PluginWatcher {
  public:
   // Long: the watch tells of changes at once, this only repairs a watch that failed.
   static constexpr Duration kRescanAfter = std::chrono::minutes(5);
+  // While something hinders: a right that is given or a disk that is mounted gives no hint.
+  static constexpr Duration kRescanInTrouble = std::chrono::seconds(10);
 
   PluginWatcher(Loop& loop, Log& log, SocketDirectory& directory, SocketListener& listener)
       : loop_(loop), log_(log), directory_(directory), listener_(listener) {}
@@ -38,10 +40,13 @@ class PluginWatcher {
   Status Start();
   // Whether a look has ever succeeded, for readiness.
   bool scanned() const { return scanned_; }
+  // What hinders; "" when nothing does.
+  const std::string& trouble() const { return trouble_; }
 
  private:
   void Scan();
   void Compare(const std::vector<DirectoryEntry>& entries);
+  void Note(const std::string& trouble);
   bool IsWanted(const DirectoryEntry& entry);
 
   Loop& loop_;
@@ -50,6 +55,7 @@ class PluginWatcher {
   SocketListener& listener_;
   std::map<std::string, std::uint64_t> sockets_;  // path → stamp
   ToldOnce told_;
+  std::string trouble_;
   Timer rescan_;
   bool scanned_ = false;
 };

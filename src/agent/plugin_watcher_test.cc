@@ -89,6 +89,33 @@ TEST_F(PluginWatcherTest, TakesNobodyForGoneBecauseItCannotLook) {
   EXPECT_EQ(lines_.size(), 1u) << "told once";
 }
 
+TEST_F(PluginWatcherTest, KeepsWhatLiesBelowADirectoryThatItCannotRead) {
+  directory_.Put("/r/a.sock");
+  directory_.Put("/r/sub/b.sock");
+  ASSERT_TRUE(watcher_.Start().ok());
+  heard_.Take();
+  directory_.GoDeaf();
+  directory_.Remove("/r/a.sock");
+  directory_.Remove("/r/sub/b.sock");
+  directory_.Put("/r/sub", DirectoryEntry::Kind::kUnreadable);
+  loop_.Advance(PluginWatcher::kRescanAfter);
+  EXPECT_THAT(heard_.Take(), ElementsAre("-/r/a.sock"));
+  EXPECT_EQ(watcher_.trouble(), "/r/sub is unreadable");
+}
+
+TEST_F(PluginWatcherTest, AMissingRegistryIsATroubleUntilItIsThere) {
+  directory_.FailScans(NotFound("open /r: no such file or directory"));
+  ASSERT_TRUE(watcher_.Start().ok());
+  EXPECT_TRUE(watcher_.scanned());
+  EXPECT_THAT(watcher_.trouble(), ::testing::HasSubstr("no such file"));
+  directory_.FailScans(OkStatus());
+  directory_.GoDeaf();
+  directory_.Put("/r/a.sock");
+  loop_.Advance(PluginWatcher::kRescanInTrouble);
+  EXPECT_EQ(watcher_.trouble(), "");
+  EXPECT_THAT(heard_.Take(), ElementsAre("+/r/a.sock"));
+}
+
 TEST_F(PluginWatcherTest, HardlyEverWakesUpWhenNothingHappens) {
   ASSERT_TRUE(watcher_.Start().ok());
   loop_.Advance(std::chrono::hours(1));

@@ -169,9 +169,6 @@ std::optional<Json> Finish(const kube::Pod& pod, Json metadata, Json status) {
   return patch;
 }
 
-// An ended Pod keeps its containers as they are; only its devices may still change.
-bool IsTerminal(const kube::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
-
 }  // namespace
 
 std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
@@ -188,7 +185,8 @@ std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& w
 }
 
 bool SaysAll(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running) {
-  if (running && !IsTerminal(pod)) {
+  // An ended Pod keeps its containers as they are; only its devices may still change.
+  if (running && !HasEnded(pod)) {
     // Ephemeral containers are nobody's here: they are counted as if they were shown.
     const std::size_t shown = pod.statuses.size() + pod.init_statuses.size();
     const auto ephemeral =
@@ -214,7 +212,7 @@ std::optional<Json> WholePatch(const Json& object, const kube::Pod& pod,
                                WallTime now) {
   const Json& present = object["status"];
   Json metadata, status;
-  const bool runs = running && !IsTerminal(pod);
+  const bool runs = running && !HasEnded(pod);
   if (runs) PutRunning(status, present, now);
   if (wanted && object["metadata"]["annotations"][kube::kDevicesAnnotation].AsString() !=
                     wanted->annotation) {

@@ -14,6 +14,10 @@ namespace {
 // API server was away.
 constexpr Duration kMeasuredMost = std::chrono::minutes(10);
 
+bool IsFault(HealthState state) {
+  return state == HealthState::kDegraded || state == HealthState::kUnhealthy;
+}
+
 }  // namespace
 
 PodPublisher::PodPublisher(Edges edges, Options options)
@@ -48,7 +52,7 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
     LookLater(key, away);
     return done(OkStatus());
   }
-  const std::optional<WantedPodStatus> wanted = WantedOf(key);
+  const std::optional<WantedPodStatus> wanted = WantedOf(*pod);
   if (options_.manager) {
     // The informer's Pod answers most looks without a request; only what is to be written needs the
     // server's version of the lists.
@@ -62,22 +66,25 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
 
 void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
   const ObjectKey key = pod.meta.key;
-  calls_[key] = edges_.client.Do(
-      kube::Get(kube::kPods, key.ns, key.name),
-      [this, key, uid = pod.meta.uid, done](StatusOr<Json> object) {
-        calls_.erase(key);
-        NoteReply(object.status());
-        if (!object.ok()) {
-          return done(object.status().code() == Code::kNotFound ? OkStatus() : object.status());
-        }
-        const StatusOr<kube::Pod> fresh = kube::DecodePod(*object);
-        // Another Pod has the name now; its own arrival marks it.
-        if (!fresh.ok() || fresh->meta.uid != uid) return done(OkStatus());
-        WriteOrRest(*fresh,
-                    WholePatch(*object, *fresh, WantedOf(key), options_.runs(*fresh),
-                               edges_.loop.WallNow()),
-                    done);
-      });
+  calls_[key] =
+      edges_.client.Do(kube::Get(kube::kPods, key.ns, key.name),
+                       [this, key, uid = pod.meta.uid, done](StatusOr<Json> object) {
+                         calls_.erase(key);
+                         NoteReply(object.status());
+                         if (object.status().code() == Code::kNotFound) return done(OkStatus());
+                         if (!object.ok() && !IsRetryable(object.status())) {
+                           Refused(key, "Pod cannot be read, asked again later", object.status());
+                           return done(OkStatus());
+                         }
+                         if (!object.ok()) return done(object.status());
+                         const StatusOr<kube::Pod> fresh = kube::DecodePod(*object);
+                         // Another Pod has the name now; its own arrival marks it.
+                         if (!fresh.ok() || fresh->meta.uid != uid) return done(OkStatus());
+                         WriteOrRest(*fresh,
+                                     WholePatch(*object, *fresh, WantedOf(*fresh),
+                                                options_.runs(*fresh), edges_.loop.WallNow()),
+                                     done);
+                       });
 }
 
 void PodPublisher::WriteOrRest(const kube::Pod& pod, const std::optional<Json>& patch, Done done) {
@@ -114,9 +121,7 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Findings& written, const
   // The Pod went while it was written.
   if (status.code() == Code::kNotFound) return done(OkStatus());
   if (!status.ok() && !IsRetryable(status)) {
-    edges_.log.Error("Pod status refused, asked again later",
-                     {{"pod", ToString(pod.meta.key)}, {"error", status.message()}});
-    LookLater(pod.meta.key, kRefusedAgain);
+    Refused(pod.meta.key, "Pod status refused, asked again later", status);
     return done(OkStatus());
   }
   // The queue looks again, later and later: at the Pod as it is then, not at this patch.
@@ -139,10 +144,24 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Findings& written, const
   done(OkStatus());
 }
 
-std::optional<WantedPodStatus> PodPublisher::WantedOf(const ObjectKey& key) const {
-  const std::vector<HeldDevice>& devices = edges_.index.DevicesOf(key);
+void PodPublisher::Refused(const ObjectKey& key, const std::string& what, const Status& status) {
+  edges_.log.Error(what, {{"pod", ToString(key)}, {"error", status.message()}});
+  LookLater(key, kRefusedAgain);
+}
+
+std::optional<WantedPodStatus> PodPublisher::WantedOf(const kube::Pod& pod) {
+  const std::vector<HeldDevice>& devices = edges_.index.DevicesOf(pod.meta.key);
   if (devices.empty()) return std::nullopt;
-  return WantedStatusOf(devices, options_.health_of, options_.degraded);
+  Findings& said = records_[pod.meta.key].said;
+  const bool ended = HasEnded(pod);
+  for (const HeldDevice& held : devices) {
+    DeviceHealth present = options_.health_of(held.device);
+    const auto [it, first] = said.try_emplace(held.device, present);
+    const bool worse = IsFault(present.state) && present.state > it->second.state;
+    if (!first && (!ended || worse)) it->second = std::move(present);
+  }
+  return WantedStatusOf(
+      devices, [&](const DeviceId& id) { return said.at(id); }, options_.degraded);
 }
 
 Duration PodPublisher::TakeTurn(Record& record) {

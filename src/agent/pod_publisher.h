@@ -1,6 +1,7 @@
 // Makes Pods say what their devices are. Marked Pods are looked at through a merging queue: the
 // worker compares the Pod as it is with what it should say, and writes only the difference, in one
-// patch that fits only that very Pod. Belongs to the agent's loop.
+// patch that fits only that very Pod. A Pod that has ended keeps what it said, as evidence; only a
+// worse finding is added to it. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -82,6 +83,7 @@ class PodPublisher {
   using Findings = std::map<DeviceId, DeviceHealth>;
   // For Pods that have something to be told, or were written lately.
   struct Record {
+    Findings said;      // as of the last look, of a Pod that has ended: what it is to say for good
     Findings expected;  // changes that the Pod does not tell yet
     double turns = kBurst;
     Time refilled{};
@@ -94,7 +96,8 @@ class PodPublisher {
   void WriteOrRest(const kube::Pod& pod, const std::optional<Json>& patch, Done done);
   void Write(const kube::Pod& pod, const Json& patch, Done done);
   void Conclude(const kube::Pod& pod, const Findings& written, const Status& status, Done done);
-  std::optional<WantedPodStatus> WantedOf(const ObjectKey& key) const;
+  void Refused(const ObjectKey& key, const std::string& what, const Status& status);
+  std::optional<WantedPodStatus> WantedOf(const kube::Pod& pod);
   // How long the Pod has to wait for its next write; takes the right to one when zero.
   Duration TakeTurn(Record& record);
   void LookLater(const ObjectKey& key, Duration delay);

@@ -100,6 +100,36 @@ TEST_F(PodPublisherTest, WritesWhatIsDifferentInOnePatchOnTheStatus) {
   EXPECT_THAT(told_, ElementsAre("Unhealthy"));
 }
 
+TEST_F(PodPublisherTest, APodThatHasEndedKeepsWhatItSaidAndIsToldOnlyOfAFault) {
+  Turn(HealthState::kHealthy);
+  loop_.Advance(1s);
+  view_.pods.at(kPod).phase = "Failed";
+  index_.PodChanged(kPod);
+  patches_.clear();
+  Turn(HealthState::kUnknown);
+  loop_.Advance(1s);
+  EXPECT_THAT(patches_, IsEmpty()) << "its driver went, which is no matter of this Pod";
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  EXPECT_THAT(patches_, SizeIs(1));
+  Turn(HealthState::kHealthy);
+  loop_.Advance(1s);
+  EXPECT_THAT(patches_, SizeIs(1)) << "the device was repaired, the Pod was not";
+}
+
+TEST_F(PodPublisherTest, AReadThatIsRefusedIsMadeAgainLater) {
+  Make(/*manager=*/true);
+  object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "uid-a"}})";
+  status_ = 403;
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(10s);
+  const std::size_t asked = api_.requests().size();
+  status_ = 200;
+  loop_.Advance(PodPublisher::kRefusedAgain);
+  EXPECT_EQ(asked, 1u);
+  EXPECT_THAT(patches_, SizeIs(1));
+}
+
 TEST_F(PodPublisherTest, WritesNothingWhenThePodSaysItAlready) {
   Turn(HealthState::kUnhealthy);
   loop_.Advance(1s);

@@ -3,16 +3,11 @@
 #include <utility>
 
 #include "agent/agent_metrics.h"
+#include "agent/claim_index.h"
 #include "base/text.h"
 #include "kube/request.h"
 
 namespace galen::agent {
-namespace {
-
-bool IsTerminal(const kube::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
-
-}  // namespace
-
 PodRunner::PodRunner(Edges edges, OnReady on_ready)
     : edges_(edges),
       on_ready_(std::move(on_ready)),
@@ -33,7 +28,7 @@ void PodRunner::MarkDirty(const PodRef& pod) {
 }
 
 bool PodRunner::Runs(const kube::Pod& pod) const {
-  return !pod.meta.deleted && !IsTerminal(pod) && edges_.preparer.IsReady(pod);
+  return !pod.meta.deleted && !HasEnded(pod) && edges_.preparer.IsReady(pod);
 }
 
 void PodRunner::Reconcile(const PodRef& ref, Done done) {
@@ -50,7 +45,7 @@ void PodRunner::Reconcile(const PodRef& ref, Done done) {
     return Release(ref, done, [this, ref, done] { Delete(ref, done); });
   }
   // As the kubelet: claims go when the Pod has ended, not when it is deleted.
-  if (IsTerminal(*pod)) return Release(ref, std::move(done), {});
+  if (HasEnded(*pod)) return Release(ref, std::move(done), {});
   Run(*pod, std::move(done));
 }
 
@@ -62,6 +57,8 @@ void PodRunner::Run(const kube::Pod& pod, Done done) {
     return done(OkStatus());
   }
   edges_.preparer.Prepare(pod, [this, ref = pod.ref(), done](const Status& status) {
+    if (status.code() == Code::kAborted) return Await(ref, done);
+    WakeWaiting();
     if (status.ok()) {
       on_ready_(ref.key);
       return done(OkStatus());
@@ -78,11 +75,22 @@ void PodRunner::Run(const kube::Pod& pod, Done done) {
 void PodRunner::Release(const PodRef& ref, Done done, std::function<void()> next) {
   edges_.preparer.Unprepare(ref.uid, [this, ref, done,
                                       next = std::move(next)](const Status& status) {
+    if (status.code() == Code::kAborted) return Await(ref, done);
+    WakeWaiting();
     if (status.ok()) return next ? next() : done(OkStatus());
     edges_.log.Warning("claims of a Pod are not let go of yet",
                        {{"pod", ToString(ref.key)}, {"uid", ref.uid}, {"error", status.message()}});
     done(status);
   });
+}
+
+void PodRunner::Await(const PodRef& ref, Done done) {
+  waiting_.insert(ref);
+  done(OkStatus());
+}
+
+void PodRunner::WakeWaiting() {
+  for (const PodRef& ref : std::exchange(waiting_, {})) MarkDirty(ref);
 }
 
 void PodRunner::Delete(const PodRef& ref, Done done) {

@@ -56,12 +56,17 @@ class PodRunner {
   // Lets go of the Pod's claims, then goes on with `next`, if any.
   void Release(const PodRef& ref, Done done, std::function<void()> next);
   void Delete(const PodRef& ref, Done done);
+  // A Pod whose claim is being worked on for another waits until a round of calls ends, and has
+  // no fault.
+  void Await(const PodRef& ref, Done done);
+  void WakeWaiting();
 
   Edges edges_;
   const OnReady on_ready_;
   // Before the lists are known every Pod would look as if it were gone, and its claims be let go
   // of.
   bool open_ = false;
+  std::set<PodRef> waiting_;
   std::map<PodRef, std::unique_ptr<net::HttpCall>> calls_;
   WorkQueue<PodRef> queue_;
 };

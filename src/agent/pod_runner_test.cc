@@ -126,6 +126,20 @@ TEST_F(PodRunnerTest, ADeletedPodGoesAfterItsClaimsWereLetGoOf) {
   EXPECT_THAT(claims_.all(), IsEmpty());
 }
 
+TEST_F(PodRunnerTest, PodsThatShareAClaimRunTogetherAndNoneHasAFault) {
+  view_.AddPod("a");
+  view_.AddPod("b").claim_names = {{"gpu", "a-gpu"}};
+  view_.AddClaim("a-gpu", {{"main", kGpu}}, "a")
+      .reserved_for.push_back({{"default", "b"}, "uid-b"});
+  runner_.MarkDirty({{"default", "a"}, "uid-a"});
+  runner_.MarkDirty({{"default", "b"}, "uid-b"});
+  loop_.Advance(10ms);
+  EXPECT_THAT(ready_, ElementsAre("a", "b"));
+  EXPECT_THAT(driver_.Take(), ElementsAre("prepare"));
+  loop_.Advance(10s);
+  EXPECT_THAT(api_.requests(), IsEmpty()) << "no Event";
+}
+
 TEST_F(PodRunnerTest, APodWithoutClaimsGoesAtOnce) {
   kube::Pod& pod = view_.AddPod("a");
   pod.claims.clear();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "base/fnv1a.h"
@@ -35,28 +36,47 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-void ScanInto(const std::string& directory, int depth, std::vector<DirectoryEntry>& entries) {
+using Entries = std::vector<DirectoryEntry>;
+
+// nullopt: it went away meanwhile.
+std::optional<DirectoryEntry> Look(const std::string& path) {
+  struct statx info{};
+  constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME;
+  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, kWanted, &info) != 0) {
+    if (errno == ENOENT) return std::nullopt;
+    return DirectoryEntry{.path = path, .kind = DirectoryEntry::Kind::kUnreadable};
+  }
+  return DirectoryEntry{.path = path, .kind = KindOf(info.stx_mode), .stamp = StampOf(info)};
+}
+
+Status ScanInto(const std::string& directory, int depth, Entries& entries);
+
+// A directory below that cannot be read holds up nobody but those below it.
+void Descend(const std::string& directory, int depth, Entries& entries) {
+  const Status scanned = ScanInto(directory, depth, entries);
+  if (scanned.ok() || scanned.code() == Code::kNotFound) return;
+  entries.push_back({.path = directory, .kind = DirectoryEntry::Kind::kUnreadable});
+}
+
+Status ScanInto(const std::string& directory, int depth, Entries& entries) {
   const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
-  if (open == nullptr) return;  // went away meanwhile: its sockets did, too
-  while (const dirent* item = ::readdir(open.get())) {
+  if (open == nullptr) return ErrnoStatus(errno, "open " + directory);
+  while (true) {
+    errno = 0;
+    const dirent* item = ::readdir(open.get());
+    if (item == nullptr) break;
     const std::string name = item->d_name;
     if (name == "." || name == ".." || entries.size() >= PosixSocketDirectory::kEntriesMax)
       continue;
-    struct statx info{};
-    DirectoryEntry entry{.path = directory + "/" + name};
-    constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME;
-    // Went away between the two calls.
-    if (::statx(AT_FDCWD, entry.path.c_str(), AT_SYMLINK_NOFOLLOW, kWanted, &info) != 0) continue;
-    entry.kind = KindOf(info.stx_mode);
-    entry.stamp = StampOf(info);
+    const std::optional<DirectoryEntry> entry = Look(directory + "/" + name);
+    if (!entry) continue;
+    entries.push_back(*entry);
     // As the kubelet's watcher does: sub-directories are part of the registry, hidden ones are not.
-    const bool descend = entry.kind == DirectoryEntry::Kind::kDirectory && !name.starts_with('.') &&
-                         depth < PosixSocketDirectory::kDepthMax;
-    // Copied: the recursion may move what `entries` holds.
-    const std::string path = entry.path;
-    entries.push_back(std::move(entry));
-    if (descend) ScanInto(path, depth + 1, entries);
+    const bool descend = entry->kind == DirectoryEntry::Kind::kDirectory &&
+                         !name.starts_with('.') && depth < PosixSocketDirectory::kDepthMax;
+    if (descend) Descend(entry->path, depth + 1, entries);
   }
+  return errno == 0 ? OkStatus() : ErrnoStatus(errno, "read " + directory);
 }
 
 }  // namespace
@@ -68,7 +88,7 @@ Status PosixSocketDirectory::Watch(std::function<void()> on_change) {
 
 StatusOr<std::vector<DirectoryEntry>> PosixSocketDirectory::Scan() {
   std::vector<DirectoryEntry> entries;
-  ScanInto(directory_, 1, entries);
+  RETURN_IF_ERROR(ScanInto(directory_, 1, entries));
   std::sort(entries.begin(), entries.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
   return entries;

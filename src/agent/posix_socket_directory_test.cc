@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -85,17 +86,40 @@ TEST_F(PosixSocketDirectoryTest, TellsOfASocketThatComes) {
   EXPECT_EQ(changes, 1);
 }
 
-TEST_F(PosixSocketDirectoryTest, ADirectoryThatDoesNotExistIsEmpty) {
-  PosixSocketDirectory missing(*loop_, root_.Path("none"));
-  EXPECT_THAT(missing.Scan().value(), IsEmpty());
-}
-
 TEST_F(PosixSocketDirectoryTest, FindsWhereAPathTrulyLies) {
   ASSERT_EQ(::mkdir(root_.Path("real").c_str(), 0755), 0);
   ASSERT_EQ(::symlink("real", root_.Path("alias").c_str()), 0);
   EXPECT_EQ(directory_.RealPath(root_.Path("alias")).value(),
             directory_.RealPath(root_.Path("real")).value());
   EXPECT_FALSE(directory_.RealPath(root_.Path("none")).ok());
+}
+
+TEST_F(PosixSocketDirectoryTest, ADirectoryThatDoesNotExistIsNotFound) {
+  PosixSocketDirectory missing(*loop_, root_.Path("nowhere"));
+  EXPECT_EQ(missing.Scan().status().code(), Code::kNotFound);
+}
+
+TEST_F(PosixSocketDirectoryTest, ADirectoryThatCannotBeReadIsNotAnEmptyOne) {
+  const Fd top = Listen(root_.Path("a.sock"));
+  ASSERT_EQ(::mkdir(root_.Path("sub").c_str(), 0755), 0);
+  // As when the process has no descriptor left.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  std::vector<Fd> taken;
+  for (int i = 0; i < 16; ++i) taken.emplace_back(::dup(top.get()));
+  const rlimit none{.rlim_cur = static_cast<rlim_t>(taken.back().get()) + 1,
+                    .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto without_any = directory_.Scan();
+  taken.pop_back();  // room for one: the top can be read, what is below it cannot
+  const auto with_one = directory_.Scan();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(without_any.ok());
+  ASSERT_TRUE(with_one.ok());
+  std::map<std::string, Kind> last;
+  for (const DirectoryEntry& entry : *with_one) last[entry.path] = entry.kind;
+  EXPECT_EQ(last[root_.Path("a.sock")], Kind::kSocket);
+  EXPECT_EQ(last[root_.Path("sub")], Kind::kUnreadable);
 }
 
 }  // namespace

@@ -8,13 +8,16 @@
 #include <utility>
 
 #include "agent/timeout_policy.h"
-#include "agent/wire_fields.h"
 #include "base/text.h"
+#include "rpc/wire_fields.h"
 
 namespace galen::agent {
 namespace {
 
-// Field 4680 of a device: what Galen's own drivers add.
+using rpc::WireFields;
+
+// Field 4680 of a device, named after the KEP: what Galen's own drivers add. Kubernetes' readers
+// skip it as unknown.
 struct Finding {
   bool present = false;
   std::int64_t sign_unix_nanos = 0;
@@ -36,10 +39,13 @@ struct RawDevice {
 // What strangers send may be a megabyte of anything: little of it is looked at.
 std::string CleanText(std::string_view text, std::size_t bytes_max, ReportFaults& faults) {
   if (text.size() > bytes_max) ++faults.cut;
+  // Room for one code point that the cut goes through, and to see that there was more.
   const std::string_view head = text.substr(0, bytes_max + 16);
   return CutText(Printable(ToValidUtf8(head)), bytes_max);
 }
 
+// Field numbers are those of Finding in our .proto; wire types are not checked, for a field of the
+// wrong type has no bytes or the number zero.
 void ReadFinding(std::string_view bytes, Finding& finding, ReportFaults& faults) {
   finding.present = true;
   WireFields fields(bytes);
@@ -106,10 +112,14 @@ std::optional<RawDevice> ReadDevice(std::string_view bytes, ReportFaults& faults
     if (field->number == 5) device.message = field->bytes;
     if (field->number == 4680) ReadFinding(field->bytes, device.finding, faults);
   }
+  // A device that cannot be walked to its end is not taken in part: its state may be what is
+  // missing.
   if (fields.broken()) return std::nullopt;
   return device;
 }
 
+// Degraded is told beside Healthy or Unhealthy, whichever the driver chose for readers that know no
+// third.
 HealthState StateOf(const RawDevice& device) {
   // UNKNOWN = 0, HEALTHY = 1, UNHEALTHY = 2; a state of a later version tells us nothing.
   if (device.health != 1 && device.health != 2) return HealthState::kUnknown;
@@ -137,6 +147,7 @@ Cause CauseOf(const RawDevice& device, HealthState state, ReportFaults& faults) 
               .threshold = finding.threshold,
               .unit = finding.unit,
               .owner = ParseFaultOwner(finding.owner)};
+  // Every state but Healthy has a reason, because a Pod's condition must have one.
   if (cause.code.empty() && state != HealthState::kHealthy) cause.code = cause_code::kReported;
   return cause;
 }
@@ -176,6 +187,8 @@ class Gatherer {
       });
     const std::optional<RawDevice> raw = ReadDevice(bytes, faults);
     if (!raw) return Count(faults.broken, [] { return "a device that cannot be decoded"; });
+    // The driver is the one whose stream it is, whatever the report may say: no driver speaks for
+    // another.
     DeviceId id{decoded_.report.driver, std::string(raw->pool.substr(0, kNameBytesMax)),
                 std::string(raw->device.substr(0, kNameBytesMax))};
     if (const Status valid = Validate(id); !valid.ok()) {
@@ -229,6 +242,7 @@ StatusOr<DecodedReport> DecodeReport(const std::string& driver, std::string_view
   while (const auto field = fields.Next()) {
     if (field->number == 1 && field->type == WireFields::Type::kBytes) gatherer.Add(field->bytes);
   }
+  // The devices before the broken byte are dropped as well: what is no message has no devices.
   if (fields.broken()) {
     return InvalidArgument("a health report of {} bytes from driver {} is no protobuf message",
                            bytes.size(), driver);

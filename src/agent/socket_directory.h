@@ -13,7 +13,8 @@ namespace galen::agent {
 
 // A name below the directory. A file that was removed and made again has another stamp.
 struct DirectoryEntry {
-  enum class Kind { kSocket, kDirectory, kSymlink, kOther };
+  // kUnreadable: it is there, but what it is, or what lies below it, could not be seen.
+  enum class Kind { kSocket, kDirectory, kSymlink, kOther, kUnreadable };
   std::string path;
   Kind kind = Kind::kOther;
   // Opaque: only to be compared with an earlier one of the same path.
@@ -30,8 +31,8 @@ class SocketDirectory {
   // Calls `on_change`, from the loop, whenever something below the directory may have changed, for
   // as long as this lives. An error: there will be no hints, only Scan.
   virtual Status Watch(std::function<void()> on_change) = 0;
-  // Everything below the directory, recursively, symlinks not followed; in order of path. A
-  // directory that does not exist is empty. An error means "could not look", never "nothing there".
+  // Everything below the directory, recursively, symlinks not followed; in order of path. NotFound
+  // when it does not exist. Another error means "could not look", never "nothing there".
   virtual StatusOr<std::vector<DirectoryEntry>> Scan() = 0;
   // `path` without symlinks, "." and ".."; an error when it does not exist.
   virtual StatusOr<std::string> RealPath(const std::string& path) = 0;

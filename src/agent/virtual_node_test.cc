@@ -17,9 +17,23 @@ class VirtualNodeTest : public ::testing::Test {
  protected:
   VirtualNodeTest() {
     metric::Declare(metrics_);
-    api_.AnswerBy([this](const net::HttpRequest&) {
-      return kube::FakeTransport::Answer{.status = status_, .body = "{}"};
-    });
+    api_.AnswerBy([this](const net::HttpRequest& request) { return Answer(request); });
+  }
+
+  // A server that keeps the Node and its Ready condition.
+  kube::FakeTransport::Answer Answer(const net::HttpRequest& request) {
+    if (status_ != 200) return {.status = status_, .body = "{}"};
+    if (request.path.find("/leases/") != std::string::npos) return {.body = "{}"};
+    if (request.method == "POST") {
+      taints_ = Json::Parse(request.body).value()["spec"]["taints"].Dump();
+      made_ = true;
+      return {.status = 201, .body = "{}"};
+    }
+    if (!made_) return {.status = 404, .body = "{}"};
+    if (request.path.find("/status") != std::string::npos) ready_ = "True";
+    return {.body = R"({"metadata": {"name": "node-1"}, "status": {"conditions": [
+                        {"type": "Ready", "status": ")" +
+                    ready_ + R"("}]}})"};
   }
   // How many requests named this.
   int Count(const std::string& part) {
@@ -36,6 +50,9 @@ class VirtualNodeTest : public ::testing::Test {
   kube::FakeTransport api_{loop_};
   kube::Client client_{loop_, api_};
   int status_ = 200;
+  bool made_ = false;
+  std::string ready_ = "Unknown";
+  std::string taints_;
   VirtualNode node_{{loop_, random_, NullLog(), metrics_, client_}, "node-1", "1.2.3"};
 };
 
@@ -43,9 +60,50 @@ TEST_F(VirtualNodeTest, RegistersAndSaysThatItIsReady) {
   node_.Start();
   loop_.Advance(100ms);
   EXPECT_TRUE(node_.registered());
-  const Json status = Json::Parse(api_.requests().at(1).body).value();
+  const Json status = Json::Parse(api_.requests().at(2).body).value();
   EXPECT_EQ(status["status"]["conditions"][0]["type"].AsString(), "Ready");
   EXPECT_EQ(status["status"]["conditions"][0]["status"].AsString(), "True");
+  EXPECT_EQ(taints_, R"([{"effect":"NoSchedule","key":"galen.dev/virtual","value":"true"}])");
+}
+
+TEST_F(VirtualNodeTest, LeavesTheTaintsOfANodeThatIsThereAlone) {
+  made_ = true;
+  node_.Start();
+  loop_.Advance(1min);
+  EXPECT_TRUE(node_.registered());
+  for (const net::HttpRequest& request : api_.requests()) {
+    EXPECT_THAT(request.body, ::testing::Not(HasSubstr("taints")));
+  }
+}
+
+TEST_F(VirtualNodeTest, IsReadyAgainAfterTheClusterTookItForLost) {
+  node_.Start();
+  loop_.Advance(1s);
+  ready_ = "Unknown";
+  loop_.Advance(VirtualNode::kRenewEvery);
+  EXPECT_EQ(ready_, "True");
+}
+
+TEST_F(VirtualNodeTest, IsMadeAgainWhenSomebodyRemovedIt) {
+  node_.Start();
+  loop_.Advance(1s);
+  made_ = false;
+  ready_ = "";
+  loop_.Advance(VirtualNode::kRenewEvery);
+  EXPECT_TRUE(made_);
+  EXPECT_EQ(ready_, "True");
+}
+
+TEST_F(VirtualNodeTest, WritesOnlyItsLeaseWhileAllIsWell) {
+  node_.Start();
+  loop_.Advance(1s);
+  const std::size_t before = api_.requests().size();
+  loop_.Advance(5min);
+  for (std::size_t i = before; i < api_.requests().size(); ++i) {
+    const net::HttpRequest& request = api_.requests()[i];
+    if (request.method == "GET") continue;
+    EXPECT_THAT(request.path, HasSubstr("/leases/"));
+  }
 }
 
 TEST_F(VirtualNodeTest, RenewsItsLeaseEveryTenSeconds) {

@@ -27,7 +27,8 @@ constexpr int kExitFailed = 1;
 // Less than the 30 s that Kubernetes gives a Pod to end.
 constexpr Duration kStopDeadline = std::chrono::seconds(5);
 
-// All parts of the process.
+// All parts of the process. Members stand in the order in which they need each other and end in the
+// opposite one: servers before the agent they ask, the agent before its edges.
 class Program {
  public:
   Program(std::unique_ptr<EpollLoop> loop, agent::AgentConfig config)
@@ -37,13 +38,15 @@ class Program {
             config_.log_level, [this] { return loop_->WallNow(); }, StderrSink()),
         registry_(*loop_, config_.registry_directory()) {}
 
-  // Everything that can be wrong with the configuration, before anything is started.
+  // Everything that can be wrong with the configuration, before anything is started or written.
   Status PrepareApi();
   Status Start();
   void Run() { loop_->Run(); }
 
  private:
+  // Takes the node, then starts what others can see: sockets last.
   Status MakeDirectories();
+  // The inspect socket, and the admin page where one is asked for.
   Status Serve();
   std::string WhyNotReady() const;
 
@@ -54,7 +57,7 @@ class Program {
   Random random_{Random::Seed()};
   PosixFileSystem files_;
   agent::PosixSocketDirectory registry_;
-  std::unique_ptr<agent::NodeLock> lock_;
+  std::unique_ptr<agent::NodeLock> lock_, node_lock_;
   std::unique_ptr<net::Dialer> dialer_;
   std::unique_ptr<kube::ExecRunner> exec_;
   std::unique_ptr<kube::Transport> transport_;
@@ -85,7 +88,11 @@ Status Program::MakeDirectories() {
 
 Status Program::Start() {
   RETURN_IF_ERROR(MakeDirectories());
+  // Before anything of the state directory is read: two agents of one node would overwrite each
+  // other's word on the Pods.
   ASSIGN_OR_RETURN(lock_, agent::NodeLock::Take(config_.state_dir + "/lock"));
+  ASSIGN_OR_RETURN(node_lock_, agent::NodeLock::TakeRegistry(config_.registry_directory()));
+  // Signals are read by the loop, which does not run before Run(): app_ is there by then.
   ASSIGN_OR_RETURN(signals_, SignalWatch::Start(*loop_, [this] {
                      app_->Stop(kStopDeadline, [this] { loop_->Stop(); });
                    }));
@@ -103,11 +110,13 @@ Status Program::Serve() {
   page_.AddCheck("agent", [this] { return WhyNotReady(); });
   page_.AddNote("troubles",
                 [this] { return fmt::format("{}", fmt::join(app_->troubles(), "; ")); });
+  // The checks above cost nothing unserved.
   if (config_.metrics_address.empty()) return OkStatus();
   ASSIGN_OR_RETURN(admin_, web::AdminServer::Start(*loop_, log_, config_.metrics_address, page_));
   return OkStatus();
 }
 
+// The first step that is missing; later ones wait for it anyway.
 std::string Program::WhyNotReady() const {
   for (const agent::Readiness& step : app_->readiness()) {
     if (!step.done) return "not yet: " + step.name;
@@ -129,6 +138,7 @@ int RunAgent(const agent::AgentFlags& flags) {
   StatusOr<std::unique_ptr<EpollLoop>> loop = EpollLoop::Create();
   if (!loop.ok()) return Fail(loop.status(), kExitFailed);
   Program program(*std::move(loop), *std::move(config));
+  // A kubeconfig that is missing or wrong is the operator's to repair, as a wrong flag is.
   if (const Status status = program.PrepareApi(); !status.ok()) return Fail(status, kExitUsage);
   if (const Status status = program.Start(); !status.ok()) return Fail(status, kExitFailed);
   program.Run();

@@ -38,6 +38,8 @@ class Informer final : private WatchSink {
   void OnWatchTrouble(std::function<void(const Status&)> callback) {
     on_trouble_ = std::move(callback);
   }
+  // The kind is watched again, and every object that is known could be decoded.
+  void OnWatchWell(std::function<void()> callback) { on_well_ = std::move(callback); }
   void Start() { watcher_.Start(); }
 
   bool synced() const { return synced_; }
@@ -55,13 +57,19 @@ class Informer final : private WatchSink {
     std::map<std::string, std::set<ObjectKey>> keys;
   };
 
-  void OnInit() override { pending_.emplace(); }
+  void OnInit() override {
+    pending_.emplace();
+    undecoded_.clear();
+  }
   void OnInitItem(const Json& object) override;
   void OnInitDone() override;
   void OnApplied(const Json& object) override;
   void OnDeleted(const Json& object) override { Replace(KeyOf(object), std::nullopt); }
   void OnTrouble(const Status& status) override {
     if (on_trouble_) on_trouble_(status);
+  }
+  void OnWell() override {
+    if (on_well_ && undecoded_.empty()) on_well_();
   }
 
   static ObjectKey KeyOf(const Json& object) {
@@ -78,6 +86,8 @@ class Informer final : private WatchSink {
   std::vector<OnChange> listeners_;
   std::function<void()> on_synced_;
   std::function<void(const Status&)> on_trouble_;
+  std::function<void()> on_well_;
+  std::set<ObjectKey> undecoded_;  // as the server has them now
   bool synced_ = false;
   Watcher watcher_;
 };
@@ -99,6 +109,7 @@ void Informer<T>::OnInitItem(const Json& object) {
     pending_->insert_or_assign(key, std::move(decoded).value());
     return;
   }
+  undecoded_.insert(key);
   // It is there, so it must not be told as gone: what we knew of it stays.
   if (const T* known = Find(key)) pending_->insert_or_assign(key, *known);
   OnTrouble(Annotate(decoded.status(), "{}", ToString(key)));
@@ -108,6 +119,7 @@ template <typename T>
 void Informer<T>::OnInitDone() {
   std::map<ObjectKey, T> fresh = std::move(*pending_);
   pending_.reset();
+  // First what is gone, then what is there: a name that moves is never in two places of an index.
   std::vector<ObjectKey> gone;
   for (const auto& [key, object] : objects_) {
     if (!fresh.contains(key)) gone.push_back(key);
@@ -121,12 +133,16 @@ void Informer<T>::OnInitDone() {
 template <typename T>
 void Informer<T>::OnApplied(const Json& object) {
   StatusOr<T> decoded = decode_(object);
-  if (!decoded.ok()) return OnTrouble(Annotate(decoded.status(), "{}", ToString(KeyOf(object))));
+  if (!decoded.ok()) {
+    undecoded_.insert(KeyOf(object));
+    return OnTrouble(Annotate(decoded.status(), "{}", ToString(KeyOf(object))));
+  }
   Replace(KeyOf(object), std::move(decoded).value());
 }
 
 template <typename T>
 void Informer<T>::Replace(const ObjectKey& key, std::optional<T> after) {
+  undecoded_.erase(key);
   auto node = objects_.extract(key);
   const T* before = node ? &node.mapped() : nullptr;
   if (before == nullptr && !after) return;

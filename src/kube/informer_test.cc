@@ -160,5 +160,29 @@ TEST_F(InformerTest, AnObjectThatCannotBeReadIsToldAndKeepsItsLastState) {
   EXPECT_EQ(informer_.Find({"a", "q"}), nullptr);
 }
 
+TEST_F(InformerTest, TellsWhenTheWatchIsWellAgainAlthoughNothingChanged) {
+  int well = 0;
+  informer_.OnWatchWell([&] { ++well; });
+  StartWith(PodText("p", "Running", "", 9));
+  EXPECT_EQ(well, 1);
+  transport_.End(Latest(), Unavailable("cut"));
+  EXPECT_EQ(well, 1);
+  loop_.Advance(std::chrono::seconds(1));
+  transport_.Head(Latest());
+  EXPECT_EQ(well, 2);
+}
+
+TEST_F(InformerTest, IsNotWellWhileAnObjectCannotBeDecoded) {
+  int well = 0;
+  informer_.OnWatchWell([&] { ++well; });
+  StartWith(PodText("p", "broken", "", 9));
+  EXPECT_EQ(well, 0);
+  Receive("MODIFIED", PodText("p", "Running", "", 11));
+  transport_.End(Latest(), Unavailable("cut"));
+  loop_.Advance(std::chrono::seconds(1));
+  transport_.Head(Latest());
+  EXPECT_EQ(well, 1);
+}
+
 }  // namespace
 }  // namespace galen::kube

@@ -36,11 +36,13 @@ struct Watcher::Impl final : net::HttpResponseSink {
         sink(sink_in),
         backoff(options.backoff) {}
 
-  // Beginnings.
+  // Beginnings. ListAfresh asks for the first page, whatever `resume` was.
   void ListAfresh();
   void AskPage();
   void AskWatch();
+  // Every change of state goes through here, so no call or timer of an earlier state can come back.
   void Enter(State next);
+  // Waits by the backoff, or for `at_least` when that is longer, then goes to `next`.
   void BackOff(State next, std::optional<Duration> at_least = std::nullopt);
 
   // What arrives.
@@ -50,7 +52,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
   void OnEventBytes(std::string_view bytes);
   void OnEvent(const WatchEvent& event);
 
-  // Ends.
+  // Ends; each leads to exactly one next state.
   void OnPageEnd();
   void OnWatchEnd();
   void OnRefused();
@@ -135,6 +137,7 @@ void Watcher::Impl::OnHead(int status, const net::Headers& headers) {
   http_status = status;
   retry_after = RetryAfter(headers);
   if (state == State::kListing && status == 200 && resume.empty()) sink.OnInit();
+  if (state == State::kWatching && status == 200) sink.OnWell();
 }
 
 void Watcher::Impl::OnData(std::string_view bytes) {

@@ -27,6 +27,8 @@ class WatchSink {
   virtual void OnDeleted(const Json& object) = 0;
   // The watcher tries again by itself; for logs, metrics and readiness.
   virtual void OnTrouble(const Status& status) = 0;
+  // A watch stands: whatever trouble was told before has ended.
+  virtual void OnWell() {}
 };
 
 class Watcher {

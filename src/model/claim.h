@@ -59,6 +59,7 @@ struct Claim {
   // status.reservedFor, Pods only: a PodGroup or another kind that reserves a claim is left out by
   // the decoder. At most 256 by the API's limit.
   std::vector<PodRef> reserved_for;
+  bool reserved_for_group = false;  // of Pods, whose members the claim does not list
 
   bool operator==(const Claim&) const = default;
 };

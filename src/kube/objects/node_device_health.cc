@@ -25,6 +25,7 @@ double ParseShare(const std::string& text) {
   double share = 1.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
   const bool whole = error == std::errc() && end == text.data() + text.size();
+  // What is no share at all is taken for a whole device: nothing is claimed that nobody said.
   return whole && share >= 0 && share <= 1 ? share : 1.0;
 }
 
@@ -93,7 +94,6 @@ Json EncodeDriver(const NodeDriver& driver) {
   PutText(out, "endpoint", driver.endpoint);
   PutText(out, "version", driver.version);
   PutTime(out, "connectedSince", driver.connected_since);
-  PutTime(out, "lastReport", driver.last_report);
   return out;
 }
 
@@ -102,8 +102,7 @@ NodeDriver DecodeDriver(const Json& driver) {
           .endpoint = driver["endpoint"].AsString(),
           .version = driver["version"].AsString(),
           .health = driver["health"].AsString(),
-          .connected_since = DecodeTime(driver["connectedSince"]),
-          .last_report = DecodeTime(driver["lastReport"])};
+          .connected_since = DecodeTime(driver["connectedSince"])};
 }
 
 Json EncodeCondition(const Condition& condition) {
@@ -230,7 +229,6 @@ bool SaysTheSame(const NodeDeviceHealth& before, const NodeDeviceHealth& after) 
   for (NodeDeviceHealth* health : {&a, &b}) {
     health->resource_version.clear();
     health->uid.clear();
-    for (NodeDriver& driver : health->drivers) driver.last_report.reset();
   }
   return EncodeNodeDeviceHealth(a) == EncodeNodeDeviceHealth(b);
 }

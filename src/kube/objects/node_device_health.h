@@ -16,7 +16,7 @@
 
 namespace galen::kube {
 
-// Who uses a device.
+// Who uses a device: one container by one claim.
 struct DeviceUse {
   ObjectKey pod;
   std::string container;
@@ -56,6 +56,7 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
+// How many devices are in each state; the parts add up to `devices`.
 struct HealthSummary {
   int devices = 0;
   int healthy = 0;
@@ -98,8 +99,7 @@ HealthSummary Summarize(const std::vector<NodeDevice>& devices);
 // rolling update, has one row: of the instance that connected last.
 void SortAndBound(NodeDeviceHealth& health);
 
-// Whether writing `after` would tell a reader of `before` anything: when a driver last reported
-// does not count, or an idle node would write for ever.
+// Whether writing `after` would tell a reader of `before` nothing new.
 bool SaysTheSame(const NodeDeviceHealth& before, const NodeDeviceHealth& after);
 
 // The whole object, as for server-side apply. Parts that say nothing are left out.

@@ -21,7 +21,10 @@ StatusOr<Claim> DecodeClaim(const Json& object) {
   for (const Json& consumer : status["reservedFor"].items()) {
     const bool pod =
         consumer["resource"].AsString() == "pods" && consumer["apiGroup"].AsString().empty();
-    if (!pod) continue;  // a PodGroup: its Pods are found elsewhere
+    if (!pod) {
+      claim.reserved_for_group = true;
+      continue;
+    }
     claim.reserved_for.push_back(
         {.key = {meta.key.ns, consumer["name"].AsString()}, .uid = consumer["uid"].AsString()});
   }
