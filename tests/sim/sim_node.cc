@@ -15,10 +15,12 @@ class NoExec final : public kube::ExecRunner {
 
 }  // namespace
 
-SimNode::SimNode(Loop& loop, Random& random, net::FakeNetwork& network, std::string name)
+SimNode::SimNode(Loop& loop, Random& random, net::FakeNetwork& network, std::string name,
+                 agent::Role role)
     : loop_(loop),
       random_(random),
       name_(std::move(name)),
+      role_(role),
       sockets_(loop, network),
       api_dialer_(network.MakeDialer(api_weather)),
       driver_dialer_(network.MakeDialer(driver_weather)),
@@ -45,7 +47,7 @@ void SimNode::StartAgent() {
   agent_transport_ = MakeTransport(*api_dialer_);
   agent::AgentConfig config;
   config.node = name_;
-  config.role = agent::Role::kManager;
+  config.role = role_;
   config.kubelet_root = "/" + name_ + "/kubelet";
   config.state_dir = "/" + name_ + "/galen";
   auto app = agent::AgentApp::Create({loop_, NullLog(), *metrics_, random_, agent_files_,

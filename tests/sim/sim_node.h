@@ -1,6 +1,5 @@
-// One simulated node: a disk, sockets, a GPU and a NIC driver, and our agent in the manager role.
-// Whatever crashes loses its memory, and of its disk what was not synced. Belongs to the world's
-// loop.
+// One simulated node: a disk, sockets, a GPU and a NIC driver, and our agent. Whatever crashes
+// loses its memory, and of its disk what was not synced. Belongs to the world's loop.
 #pragma once
 
 #include <memory>
@@ -18,9 +17,10 @@ namespace galen::sim {
 
 class SimNode {
  public:
-  // Nothing runs yet but the sockets' directory; drivers and agent are started by the world. What
-  // is lent outlives the node.
-  SimNode(Loop& loop, Random& random, net::FakeNetwork& network, std::string name);
+  // An observer stands beside the cluster's own simulated kubelet. Nothing runs yet but the
+  // sockets' directory; drivers and agent are started by the world. What is lent outlives the node.
+  SimNode(Loop& loop, Random& random, net::FakeNetwork& network, std::string name,
+          agent::Role role);
   ~SimNode() { KillAgent(false); }
 
   void StartAgent();
@@ -40,6 +40,7 @@ class SimNode {
 
   FakeFileSystem& files() { return agent_files_; }
   const std::string& name() const { return name_; }
+  agent::Role role() const { return role_; }
   // Whether nothing hinders the agent from hearing and telling right now; for the rules.
   bool undisturbed() const;
 
@@ -49,6 +50,7 @@ class SimNode {
   Loop& loop_;
   Random& random_;
   const std::string name_;
+  const agent::Role role_;
   FakeFileSystem agent_files_, driver_files_;
   agent::FakeSocketDirectory registry_;
   sdk::FakeSocketHost sockets_;

@@ -13,12 +13,28 @@ using namespace std::chrono_literals;
 // A deadline, a few retries of a lossy way to the API, and the turn of the loop.
 constexpr Duration kToldWithin = SimDriver::kTimeout + 20s;
 
-// What the Pod's status says of its one device; empty when it says nothing.
-std::string SaidBy(const kube::Pod& pod) {
+// What the kubelet's list in the Pod's status says of its one device; empty when it says nothing.
+std::string Listed(const kube::Pod& pod) {
   for (const kube::ContainerStatus& status : pod.statuses) {
     for (const kube::ResourceStatus& resource : status.allocated) {
       for (const kube::ResourceHealth& health : resource.resources) return health.health;
     }
+  }
+  return "";
+}
+
+// What the annotation says of the device: "Healthy" of "gpu-0 Healthy; gpu-1 Unhealthy since …".
+std::string Annotated(const kube::Pod& pod, const std::string& device) {
+  const std::string text = "; " + pod.devices_annotation;
+  const std::size_t at = text.find("; " + device + " ");
+  if (at == std::string::npos) return "";
+  const std::size_t word = at + device.size() + 3;
+  return text.substr(word, text.find_first_of(" ;", word) - word);
+}
+
+std::string Condition(const kube::Pod& pod) {
+  for (const kube::PodCondition& condition : pod.conditions) {
+    if (condition.type == kube::kDevicesCondition) return condition.status;
   }
   return "";
 }
@@ -91,7 +107,7 @@ void SimRules::CheckSilence(std::vector<std::string>& breaches) {
       for (const auto& [key, pod] : world_.pods()) {
         const std::vector<DeviceId> held = world_.DevicesOf(pod);
         if (pod.node != node->name() || held.empty() || held[0].driver != driver->name()) continue;
-        if (SaidBy(pod) == "Healthy") {
+        if (Annotated(pod, held[0].device) == "Healthy") {
           breaches.push_back(fmt::format("{} says Healthy {} s after {} was last heard", key.name,
                                          (now - since) / 1s, name));
         }
@@ -102,26 +118,64 @@ void SimRules::CheckSilence(std::vector<std::string>& breaches) {
 
 std::vector<std::string> SimRules::CheckConverged() {
   std::vector<std::string> breaches = Check();
-  for (const auto& [key, pod] : world_.pods()) {
-    // A Pod that waits for a device, or ends, has nothing to say.
-    if (pod.phase != "Running") continue;
-    const std::vector<DeviceId> held = world_.DevicesOf(pod);
-    SimNode* node = world_.node(pod.node);
-    if (held.empty() || node == nullptr) {
-      breaches.push_back(fmt::format("{} runs without a device", key.name));
-      continue;
-    }
-    const std::string truth(ToString(node->driver(held[0].driver).truth(held[0].device)));
-    if (SaidBy(pod) != truth) {
-      breaches.push_back(fmt::format("{} says '{}' of {}, which is {}", key.name, SaidBy(pod),
-                                     ToString(held[0]), truth));
-    }
-    if (!Names(pod.devices_annotation, held[0].device)) {
-      breaches.push_back(fmt::format("{}'s annotation '{}' does not name {}", key.name,
-                                     pod.devices_annotation, held[0].device));
+  if (world_.pods().size() < SimWorld::kPods) {
+    breaches.push_back(fmt::format("there are {} Pods", world_.pods().size()));
+  }
+  for (const auto& [key, pod] : world_.pods()) CheckTruth(key.name, pod, breaches);
+  for (const auto& node : world_.nodes()) CheckNodeHealth(*node, breaches);
+  return breaches;
+}
+
+// There is a device for every Pod, so each must run, and say of its device what is true.
+void SimRules::CheckTruth(const std::string& name, const kube::Pod& pod,
+                          std::vector<std::string>& breaches) {
+  const std::vector<DeviceId> held = world_.DevicesOf(pod);
+  SimNode* node = world_.node(pod.node);
+  if (pod.phase != "Running" || held.empty() || node == nullptr) {
+    breaches.push_back(
+        fmt::format("{} is {} on '{}' with {} devices", name, pod.phase, pod.node, held.size()));
+    return;
+  }
+  const HealthState state = node->driver(held[0].driver).truth(held[0].device);
+  const std::string truth(ToString(state));
+  const auto expect = [&](const std::string& where, const std::string& said,
+                          const std::string& right) {
+    if (said == right) return;
+    breaches.push_back(fmt::format("{}'s {} says '{}' of {}, which is {}", name, where, said,
+                                   ToString(held[0]), truth));
+  };
+  expect("annotation", Annotated(pod, held[0].device), truth);
+  expect("condition", Condition(pod), state == HealthState::kHealthy ? "True" : "False");
+  if (node->role() == agent::Role::kManager) expect("list", Listed(pod), truth);
+}
+
+void SimRules::CheckNodeHealth(SimNode& node, std::vector<std::string>& breaches) {
+  const kube::NodeDeviceHealth* health = world_.NodeHealth(node.name());
+  if (health == nullptr) {
+    breaches.push_back(fmt::format("{} has no NodeDeviceHealth", node.name()));
+    return;
+  }
+  std::map<DeviceId, HealthState> said;
+  for (const kube::NodeDevice& device : health->devices) {
+    said[device.identity.id] = device.state;
+  }
+  std::map<DeviceId, HealthState> truth;
+  for (const auto& driver : node.drivers()) {
+    for (const auto& [device, state] : driver->truths()) {
+      truth[{driver->name(), node.name(), device}] = state;
     }
   }
-  return breaches;
+  for (const auto& [id, state] : truth) {
+    const auto it = said.find(id);
+    if (it != said.end() && it->second == state) continue;
+    breaches.push_back(fmt::format("NodeDeviceHealth {} says '{}' of {}, which is {}", node.name(),
+                                   it == said.end() ? "nothing" : ToString(it->second),
+                                   ToString(id), ToString(state)));
+  }
+  if (said.size() > truth.size()) {
+    breaches.push_back(fmt::format("NodeDeviceHealth {} names {} devices of {}", node.name(),
+                                   said.size(), truth.size()));
+  }
 }
 
 }  // namespace galen::sim

@@ -21,14 +21,17 @@ class SimRules {
   // tell.
   std::vector<std::string> Check();
 
-  // The same, and what must hold after faults have ended and time has passed: each Pod says exactly
-  // what the hardware is, in its status and in its annotation.
+  // The same, and what must hold after faults have ended and time has passed: each Pod runs and
+  // says exactly what the hardware is, in each of its places, and so do the nodes' objects.
   std::vector<std::string> CheckConverged();
 
  private:
   void CheckHolding(std::vector<std::string>& breaches);
   void CheckAllocation(std::vector<std::string>& breaches);
   void CheckSilence(std::vector<std::string>& breaches);
+  void CheckTruth(const std::string& name, const kube::Pod& pod,
+                  std::vector<std::string>& breaches);
+  void CheckNodeHealth(SimNode& node, std::vector<std::string>& breaches);
 
   SimWorld& world_;
   // Since when each driver has been out of hearing of an agent that could have told.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/check.h"
+#include "base/posix_file_system.h"
 #include "base/yaml.h"
 
 namespace galen::sim {
@@ -12,12 +13,18 @@ using namespace std::chrono_literals;
 
 // Far more than a quiet start needs.
 constexpr Duration kSettleWithin = 60s;
+const std::string kCrdFile = GALEN_SOURCE_DIR "/deploy/crds/nodedevicehealths.yaml";
+
+agent::Role RoleOf(int node) {
+  return node == SimWorld::kNodes ? agent::Role::kObserver : agent::Role::kManager;
+}
 
 cluster_sim::ClusterApp::Options ClusterOptions() {
   cluster_sim::ClusterApp::Options options;
   for (int i = 1; i <= SimWorld::kNodes; ++i) {
     // Virtual: our agents run their Pods, in the manager role.
-    options.nodes.push_back({.name = fmt::format("node-{}", i), .is_virtual = true});
+    options.nodes.push_back(
+        {.name = fmt::format("node-{}", i), .is_virtual = RoleOf(i) == agent::Role::kManager});
   }
   return options;
 }
@@ -43,16 +50,22 @@ SimWorld::SimWorld(std::uint64_t seed)
       transport_(loop_, cluster_->api()),
       client_(loop_, transport_),
       pods_(loop_, client_, random_, All(kube::kPods), kube::DecodePod),
-      claims_(loop_, client_, random_, All(kube::kResourceClaims), kube::DecodeClaim) {
+      claims_(loop_, client_, random_, All(kube::kResourceClaims), kube::DecodeClaim),
+      slices_(loop_, client_, random_, All(kube::kResourceSlices), kube::DecodeSlice),
+      healths_(loop_, client_, random_, All(kube::kNodeDeviceHealths),
+               kube::DecodeNodeDeviceHealth) {
   // Agents and drivers come by the network with its weather; the world itself asks by a transport
   // that never fails, for it must know the truth.
   network_.Listen("tcp:api:80", cluster_->api());
   for (int i = 1; i <= kNodes; ++i) {
     nodes_.push_back(
-        std::make_unique<SimNode>(loop_, random_, network_, fmt::format("node-{}", i)));
+        std::make_unique<SimNode>(loop_, random_, network_, fmt::format("node-{}", i), RoleOf(i)));
   }
+  Create(kube::kCustomResourceDefinitions, "", PosixFileSystem().Read(kCrdFile).value());
   pods_.Start();
   claims_.Start();
+  slices_.Start();
+  healths_.Start();
 }
 
 SimWorld::~SimWorld() {
@@ -111,6 +124,33 @@ std::vector<DeviceId> SimWorld::DevicesOf(const kube::Pod& pod) const {
     }
   }
   return devices;
+}
+
+std::set<DeviceId> SimWorld::Offered(const std::string& node) const {
+  std::set<DeviceId> devices;
+  for (const auto& [key, slice] : slices_.objects()) {
+    if (slice.node != node) continue;
+    for (const kube::SliceDevice& device : slice.devices) {
+      devices.insert(kube::IdentityOf(slice, device).id);
+    }
+  }
+  return devices;
+}
+
+std::set<std::string> SimWorld::SliceUids(const std::string& node) const {
+  std::set<std::string> uids;
+  for (const auto& [key, slice] : slices_.objects()) {
+    if (slice.node == node) uids.insert(slice.uid);
+  }
+  return uids;
+}
+
+void SimWorld::WipeSlices(const std::string& node) {
+  for (const auto& [key, slice] : slices_.objects()) {
+    if (slice.node != node) continue;
+    calls_.push_back(client_.Do(kube::Delete(kube::kResourceSlices, "", key.name),
+                                [](const StatusOr<Json>& gone) { GALEN_CHECK(gone.ok()); }));
+  }
 }
 
 void SimWorld::AddPod(const std::string& name, const std::string& driver) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,16 +15,19 @@
 #include "cluster_sim/local_transport.h"
 #include "kube/client.h"
 #include "kube/informer.h"
+#include "kube/objects/node_device_health.h"
 #include "kube/objects/pod.h"
 #include "kube/objects/resource_claim.h"
+#include "kube/objects/resource_slice.h"
 #include "tests/sim/sim_node.h"
 
 namespace galen::sim {
 
 class SimWorld {
  public:
-  // Small enough for hundreds of runs, large enough that Pods share nodes and not all do.
-  static constexpr int kNodes = 3;
+  // Small enough for hundreds of runs, large enough that Pods share nodes and not all do. The last
+  // one's agent is an observer.
+  static constexpr int kNodes = 4;
   static constexpr int kPods = 8;
 
   // Everything that is random in the run comes from `seed`.
@@ -43,6 +47,14 @@ class SimWorld {
 
   const std::map<ObjectKey, kube::Pod>& pods() const { return pods_.objects(); }
   const std::map<ObjectKey, Claim>& claims() const { return claims_.objects(); }
+  const kube::NodeDeviceHealth* NodeHealth(const std::string& node) const {
+    return healths_.Find({"", node});
+  }
+  // What the ResourceSlices of a node offer, and the uids of those slices.
+  std::set<DeviceId> Offered(const std::string& node) const;
+  std::set<std::string> SliceUids(const std::string& node) const;
+  // As a kubelet does that starts and does not see its drivers yet.
+  void WipeSlices(const std::string& node);
   // What is allocated to the Pod's claims.
   std::vector<DeviceId> DevicesOf(const kube::Pod& pod) const;
   // Asks the API for a new Pod with a claim of its own for one device of `driver` ("gpu" or "nic");
@@ -64,6 +76,8 @@ class SimWorld {
   kube::Client client_;
   kube::Informer<kube::Pod> pods_;
   kube::Informer<Claim> claims_;
+  kube::Informer<kube::ResourceSlice> slices_;
+  kube::Informer<kube::NodeDeviceHealth> healths_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::vector<std::unique_ptr<net::HttpCall>> calls_;
 };
