@@ -11,8 +11,10 @@ NewestStream::NewestStream(std::unique_ptr<StreamWriter> writer, std::function<v
 }
 
 void NewestStream::Send(std::string snapshot) {
+  // Also where the reader has made room but the notice of it is still to come: left there, the
+  // older snapshot would go out after this one.
+  if (std::exchange(waiting_, std::nullopt)) ++merged_;
   if (writer_->drained()) return writer_->Write(std::move(snapshot));
-  if (waiting_) ++merged_;
   waiting_ = std::move(snapshot);
 }
 

@@ -60,6 +60,17 @@ TEST_F(NewestStreamTest, SlowReaderGetsTheNewestAndHoldsOne) {
   EXPECT_THAT(wire_.written, ElementsAre("1", "4"));
 }
 
+// A writer is drained before its notice of it comes, which takes a turn of the loop.
+TEST_F(NewestStreamTest, SnapshotSentBeforeTheNoticeOfRoomIsNotFollowedByAnOlderOne) {
+  stream_.Send("1");
+  stream_.Send("2");
+  wire_.drained = true;
+  stream_.Send("3");
+  wire_.on_drained();
+  EXPECT_THAT(wire_.written, ElementsAre("1", "3"));
+  EXPECT_EQ(stream_.merged(), 1U);
+}
+
 TEST_F(NewestStreamTest, FastReaderGetsEach) {
   for (const char* snapshot : {"1", "2", "3"}) {
     stream_.Send(snapshot);
