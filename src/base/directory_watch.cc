@@ -27,8 +27,11 @@ constexpr std::uint32_t kGone = IN_DELETE_SELF | IN_MOVE_SELF;
 // IN_ONLYDIR: a file that took the directory's name is not watched.
 constexpr std::uint32_t kTreeEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                       IN_CLOSE_WRITE | IN_ATTRIB | kGone | IN_ONLYDIR;
-// Of a directory above one that is missing: only what may bring it back.
-constexpr std::uint32_t kParentEvents = IN_CREATE | IN_MOVED_TO | kGone | IN_ONLYDIR;
+// Of a directory above one that is missing or may not be read: only what may bring it back.
+constexpr std::uint32_t kParentEvents = IN_CREATE | IN_MOVED_TO | IN_ATTRIB | kGone | IN_ONLYDIR;
+
+// Of inotify_add_watch with IN_ONLYDIR: no directory has this name.
+bool IsMissing(int error) { return error == ENOENT || error == ENOTDIR; }
 
 bool IsDirectory(const std::string& path) {
   struct stat info{};
@@ -64,7 +67,7 @@ struct DirectoryWatch::Impl {
 
   Status WatchEverything();
   Status WatchNearestParent();
-  void WatchTree();
+  Status WatchTree();
   Events ReadEvents();
   void OnReadable();
 
@@ -84,9 +87,12 @@ Status DirectoryWatch::Impl::WatchEverything() {
   const int parent_before = std::exchange(parent, -1);
   Status status;
   do {
-    WatchTree();
-    if (tree.empty()) status = WatchNearestParent();
-    // Once more when it came while we looked above it.
+    status = WatchTree();
+    if (tree.empty()) {
+      const Status above = WatchNearestParent();
+      if (status.ok()) status = above;
+    }
+    // Once more when it came while we looked above it; not when it is there and cannot be watched.
   } while (tree.empty() && status.ok() && IsDirectory(directory));
   for (const int wd : before) {
     if (tree.count(wd) == 0 && wd != parent) ::inotify_rm_watch(fd.get(), wd);
@@ -97,7 +103,9 @@ Status DirectoryWatch::Impl::WatchEverything() {
   return status;
 }
 
-void DirectoryWatch::Impl::WatchTree() {
+// OK also when the directory is missing; not when it is there and cannot be watched.
+Status DirectoryWatch::Impl::WatchTree() {
+  Status status;
   std::vector<std::string> waiting = {directory};
   while (!waiting.empty() && tree.size() < kDirectoriesMax) {
     const std::string path = std::move(waiting.back());
@@ -105,10 +113,14 @@ void DirectoryWatch::Impl::WatchTree() {
     // A directory that is gone again, or that we may not read, is left out. One that is in the set
     // already is the same directory by another way: its children are listed already.
     const int wd = ::inotify_add_watch(fd.get(), path.c_str(), kTreeEvents);
+    if (wd < 0 && path == directory && !IsMissing(errno)) {
+      status = ErrnoStatus(errno, "watch " + path);
+    }
     if (wd < 0 || !tree.insert(wd).second) continue;
     // Listed after it is watched: what comes later is told by an event.
     for (std::string& below : Subdirectories(path)) waiting.push_back(std::move(below));
   }
+  return status;
 }
 
 Status DirectoryWatch::Impl::WatchNearestParent() {
@@ -121,8 +133,7 @@ Status DirectoryWatch::Impl::WatchNearestParent() {
       return OkStatus();
     }
     // Anything but a missing name (no permission, no watches left) will not be mended higher up.
-    const bool missing = errno == ENOENT || errno == ENOTDIR;
-    if (!missing || path == "/" || path == ".") return ErrnoStatus(errno, "watch " + path);
+    if (!IsMissing(errno) || path == "/" || path == ".") return ErrnoStatus(errno, "watch " + path);
   }
 }
 
@@ -157,7 +168,6 @@ void DirectoryWatch::Impl::OnReadable() {
   if (events.shape && !WatchEverything().ok()) tree.clear();
   // Events above a missing directory concern nobody until the directory itself is there.
   if (!events.any_in_tree && was_there == !tree.empty()) return;
-  // A copy, because the call may destroy this.
   const std::function<void()> tell = on_change;  // which may destroy this
   tell();
 }

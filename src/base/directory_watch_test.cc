@@ -1,6 +1,8 @@
 #include "base/directory_watch.h"
 
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -130,6 +132,48 @@ TEST_F(DirectoryWatchTest, DoesNotFollowLinksInCircles) {
   EXPECT_EQ(Told(), 0);
   MakeFile("registry/inside");
   EXPECT_EQ(Told(), 1);
+}
+
+// Without root's right to read everything, for as long as it lives; nothing for any other user.
+class UsualRights {
+ public:
+  UsualRights() { ::setfsuid(kNobody); }
+  ~UsualRights() { ::setfsuid(::geteuid()); }
+  UsualRights(const UsualRights&) = delete;
+
+ private:
+  static constexpr uid_t kNobody = 65534;
+};
+
+TEST_F(DirectoryWatchTest, SaysThatADirectoryMayNotBeRead) {
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  MakeDirectory("registry");
+  std::filesystem::permissions(directory_.Path("registry"), std::filesystem::perms::none);
+  {
+    const UsualRights usual;
+    const auto watch = DirectoryWatch::Start(*loop_, directory_.Path("registry"), [] {});
+    EXPECT_EQ(watch.status().code(), Code::kPermissionDenied) << ToString(watch.status());
+  }
+  // So that it can be removed.
+  std::filesystem::permissions(directory_.Path("registry"), std::filesystem::perms(0755));
+}
+
+TEST_F(DirectoryWatchTest, DirectoryThatMayBeReadAgainIsWatchedAgain) {
+  const auto allow = [this](unsigned mode) {
+    std::filesystem::permissions(directory_.Path("registry"), std::filesystem::perms(mode));
+  };
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  MakeDirectory("registry");
+  Start("registry");
+  allow(0);
+  {
+    const UsualRights usual;
+    EXPECT_GE(Told(), 1);
+  }
+  allow(0755);
+  EXPECT_GE(Told(), 1);
+  MakeFile("registry/socket");
+  EXPECT_GE(Told(), 1);
 }
 
 TEST_F(DirectoryWatchTest, ListenerMayDestroyTheWatch) {

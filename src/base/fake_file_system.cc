@@ -69,7 +69,14 @@ Status FakeFileSystem::Rename(const std::string& from, const std::string& to) {
 
 Status FakeFileSystem::Remove(const std::string& path) {
   if (IsDirectory(path)) return ErrnoStatus(EISDIR, "remove " + path);
-  if (files_.erase(path) != 0) ++writes_;
+  if (files_.count(path) == 0) return OkStatus();
+  // Removing needs no room.
+  if (fault_ && fault_->code() == Code::kResourceExhausted) {
+    ++writes_;
+  } else {
+    RETURN_IF_ERROR(StartWrite());
+  }
+  files_.erase(path);
   return OkStatus();
 }
 

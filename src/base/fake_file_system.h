@@ -31,8 +31,8 @@ class FakeFileSystem final : public FileSystem {
   // drops them.
   void Crash(std::size_t torn_bytes = 0);
   // Once `after` more writes have passed, every write and sync answers this; nullopt ends it. An
-  // append takes half of its bytes before it fails. ENOSPC: ResourceExhausted. Removing is never
-  // refused, as on a full disk.
+  // append takes half of its bytes before it fails. ENOSPC is ResourceExhausted: a full disk lets
+  // files be removed; any other fault refuses that too.
   void FailWrites(std::optional<Status> status, std::uint64_t after = 0);
 
   // How often something was written, synced, made, renamed or removed, refused tries left out; "no

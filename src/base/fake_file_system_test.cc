@@ -49,6 +49,18 @@ TEST(FakeFileSystem, FullDiskTakesPartOfAnAppendAndSaysSo) {
   EXPECT_TRUE(file->Append("5").ok());
 }
 
+TEST(FakeFileSystem, FullDiskLetsFilesBeRemovedAndABrokenOneDoesNot) {
+  FakeFileSystem files;
+  ASSERT_TRUE(files.WriteAtomically("/a", "x", 0600).ok());
+  ASSERT_TRUE(files.WriteAtomically("/b", "x", 0600).ok());
+  files.FailWrites(kFull);
+  EXPECT_TRUE(files.Remove("/a").ok());
+  files.FailWrites(PermissionDenied("read-only file system"));
+  EXPECT_EQ(files.Remove("/b").code(), Code::kPermissionDenied);
+  EXPECT_TRUE(files.Remove("/a").ok()) << "nothing to do";
+  EXPECT_EQ(*files.Read("/b"), "x");
+}
+
 TEST(FakeFileSystem, FaultCanComeAfterSomeWrites) {
   FakeFileSystem files;
   auto file = *files.OpenAppend("/log");

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace galen {
 namespace {
@@ -24,12 +25,14 @@ std::string Escaped(std::string_view text, bool quotes) {
   return escaped;
 }
 
-// `a="1",b="2"` in order of names, so that one series has one text.
+// `a="1",b="2"` in order of names, so that one series has one text. Valid UTF-8, which the format
+// demands: Prometheus would refuse the whole page for one broken byte.
 std::string Rendered(Metrics::Labels labels) {
   std::sort(labels.begin(), labels.end());
   std::string text;
   for (const auto& [name, value] : labels) {
-    text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", name, Escaped(value, true));
+    text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", name,
+                        Escaped(ToValidUtf8(value), true));
   }
   return text;
 }
@@ -66,14 +69,17 @@ void Metrics::DeclareHistogram(std::string_view name, std::string_view help,
 }
 
 void Metrics::Add(std::string_view name, const Labels& labels, double amount) {
+  GALEN_CHECK(!IsHistogram(name));
   SeriesOf(name, labels).value += amount;
 }
 
 void Metrics::Set(std::string_view name, const Labels& labels, double value) {
+  GALEN_CHECK(!IsHistogram(name));
   SeriesOf(name, labels).value = value;
 }
 
 void Metrics::Observe(std::string_view name, const Labels& labels, double value) {
+  GALEN_CHECK(IsHistogram(name));
   Series& series = SeriesOf(name, labels);
   const std::vector<double>& bounds = families_.find(name)->second.bounds;
   // The first bound that is not below the value: bounds belong to the lower bucket ("le").
@@ -114,6 +120,12 @@ void Metrics::Declare(std::string_view name, std::string_view help, Kind kind,
   family.help = help;
   family.bounds = std::move(bounds);
   GALEN_CHECK(families_.emplace(name, std::move(family)).second);
+}
+
+bool Metrics::IsHistogram(std::string_view name) const {
+  const auto found = families_.find(name);
+  GALEN_CHECK(found != families_.end());
+  return found->second.kind == Kind::kHistogram;
 }
 
 Metrics::Series& Metrics::SeriesOf(std::string_view name, const Labels& labels) {

@@ -18,7 +18,7 @@ namespace galen {
 class Metrics {
  public:
   // Names and values; borrowed for the call only. The order does not matter. Values may be any
-  // text, names are ours.
+  // bytes (broken UTF-8 is replaced), names are ours.
   using Labels = std::vector<std::pair<std::string_view, std::string_view>>;
 
   // A family past this many series counts the rest in one series whose labels are all "other". More
@@ -34,8 +34,9 @@ class Metrics {
   void DeclareHistogram(std::string_view name, std::string_view help, std::vector<double> bounds);
 
   // Add counts, Set replaces, Observe puts one value into a histogram; a series starts with its
-  // first call. The family's kind is not checked: Add may move a gauge up and down. REQUIRES:
-  // declared; `amount` of a counter is not negative.
+  // first call. Add may move a gauge up and down, and Set a counter whose count is kept elsewhere.
+  // REQUIRES: declared, as a histogram for Observe and as anything else for the others; `amount` of
+  // a counter is not negative.
   void Add(std::string_view name, const Labels& labels, double amount = 1);
   void Set(std::string_view name, const Labels& labels, double value);
   void Observe(std::string_view name, const Labels& labels, double value);
@@ -69,6 +70,8 @@ class Metrics {
   };
 
   void Declare(std::string_view name, std::string_view help, Kind kind, std::vector<double> bounds);
+  // REQUIRES: declared.
+  bool IsHistogram(std::string_view name) const;
   Series& SeriesOf(std::string_view name, const Labels& labels);
   static std::string TextOf(const std::string& name, const Family& family);
 

@@ -56,6 +56,13 @@ TEST(Metrics, LabelsFromOutsideAreEscaped) {
             "# HELP g A \\\\ and\\na line.\n# TYPE g gauge\ng{x=\"a\\\"b\\\\c\\nd\"} 1\n");
 }
 
+TEST(Metrics, LabelsFromOutsideBecomeValidUtf8) {
+  Metrics metrics;
+  metrics.DeclareGauge("g", "G.");
+  metrics.Set("g", {{"x", "a\xff"}}, 1);
+  EXPECT_NE(metrics.Text().find("g{x=\"a\xEF\xBF\xBD\"} 1\n"), std::string::npos) << metrics.Text();
+}
+
 TEST(Metrics, SeriesPastTheBoundAreCountedTogether) {
   Metrics metrics;
   metrics.DeclareCounter("c_total", "C.");
@@ -104,6 +111,15 @@ TEST(MetricsDeathTest, UseBeforeDeclarationIsOurBug) {
   EXPECT_DEATH(metrics.Add("nobody_total", {}), "check failed");
   metrics.DeclareGauge("g", "G.");
   EXPECT_DEATH(metrics.DeclareGauge("g", "Again."), "check failed");
+}
+
+TEST(MetricsDeathTest, UseAsAnotherKindIsOurBug) {
+  Metrics metrics;
+  metrics.DeclareGauge("g", "G.");
+  metrics.DeclareHistogram("h_seconds", "H.", {1});
+  EXPECT_DEATH(metrics.Observe("g", {}, 1), "check failed");
+  EXPECT_DEATH(metrics.Add("h_seconds", {}), "check failed");
+  EXPECT_DEATH(metrics.Set("h_seconds", {}, 1), "check failed");
 }
 
 }  // namespace

@@ -90,12 +90,13 @@ StatusOr<pid_t> Spawn(Process::Options& options, int output) {
   SpawnPlan plan;
   plan.ResetSignals();
   auto* actions = plan.actions();
-  // A child that asks for input gets the end at once instead of the operator's terminal.
-  ::posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
   if (!options.output_path.empty()) {
     ::posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
   }
+  // A child that asks for input gets the end at once instead of the operator's terminal. After the
+  // output, which is descriptor 0 itself where we were started with our own input closed.
+  ::posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (!options.directory.empty()) {
     ::posix_spawn_file_actions_addchdir_np(actions, options.directory.c_str());
   }

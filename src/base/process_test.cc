@@ -1,10 +1,13 @@
 #include "base/process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
 
 #include "base/epoll_loop.h"
+#include "base/fd.h"
 #include "base/posix_file_system.h"
 #include "base/signal.h"
 #include "base/temporary_directory.h"
@@ -75,6 +78,15 @@ TEST_F(ProcessTest, OutputAndErrorsGoToAFileWhenOneIsNamed) {
   const Ended ended = Run("echo out; echo err >&2", {.output_path = directory.Path("log")});
   EXPECT_EQ(ended.output, "");
   EXPECT_EQ(*PosixFileSystem().Read(directory.Path("log")), "out\nerr\n");
+}
+
+TEST_F(ProcessTest, OutputReachesTheFileWhenOurOwnInputIsClosed) {
+  const TemporaryDirectory directory;
+  const Fd kept(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  ::close(STDIN_FILENO);
+  Run("echo out; cat", {.output_path = directory.Path("log")});
+  if (kept) ::dup2(kept.get(), STDIN_FILENO);
+  EXPECT_EQ(*PosixFileSystem().Read(directory.Path("log")), "out\n");
 }
 
 TEST_F(ProcessTest, StandardInputIsEmpty) { EXPECT_EQ(Run("cat").output, ""); }

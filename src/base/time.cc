@@ -197,7 +197,7 @@ StatusOr<WallTime> ParseRfc3339(std::string_view text) {
   // The years that nanoseconds since 1970 can tell, less one at either end.
   if (whole < std::chrono::sys_days(std::chrono::year(1678) / 1 / 1) ||
       whole >= std::chrono::sys_days(std::chrono::year(2262) / 1 / 1)) {
-    return InvalidArgument("time \"{}\" is outside the years 1678 to 2261", text);
+    return InvalidArgument("time \"{}\" is outside the years 1678 to 2261", text.substr(0, 64));
   }
   return WallTime(whole) + Duration(*nanos);
 }
