@@ -80,6 +80,15 @@ bool Matches(const Url& server, std::string_view entry) {
   return !entry.empty() && InDomain(server.host, entry);
 }
 
+// Host names have no case (RFC 4343).
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
 std::string_view Trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -94,22 +103,25 @@ std::string LookupEither(const Environment& environment, const char* upper, cons
 
 }  // namespace
 
-bool IsExempt(const Url& server, std::string_view exceptions) {
+bool IsExempt(const Url& url, std::string_view exceptions) {
+  Url server = url;
+  server.host = Lower(server.host);
   while (!exceptions.empty()) {
     const std::string_view entry = exceptions.substr(0, exceptions.find(','));
     exceptions.remove_prefix(std::min(entry.size() + 1, exceptions.size()));
-    if (const std::string_view name = Trimmed(entry); !name.empty() && Matches(server, name)) {
-      return true;
-    }
+    const std::string name = Lower(Trimmed(entry));
+    if (!name.empty() && Matches(server, name)) return true;
   }
   return false;
 }
 
 std::string ProxyFor(const Url& server, const Environment& environment) {
-  if (IsLoopback(server.host)) return "";
+  // Only TLS can be carried, through a tunnel (net/dialer): in plain text the proxy would read the
+  // token. HTTP_PROXY is therefore for others, and such a server is dialled directly.
+  if (!server.tls) return "";
+  if (IsLoopback(Lower(server.host))) return "";
   if (IsExempt(server, LookupEither(environment, "NO_PROXY", "no_proxy"))) return "";
-  std::string proxy = server.tls ? LookupEither(environment, "HTTPS_PROXY", "https_proxy")
-                                 : LookupEither(environment, "HTTP_PROXY", "http_proxy");
+  std::string proxy = LookupEither(environment, "HTTPS_PROXY", "https_proxy");
   if (!proxy.empty() && proxy.find("://") == std::string::npos) proxy = "http://" + proxy;
   return proxy;
 }

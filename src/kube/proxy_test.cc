@@ -13,17 +13,18 @@ bool Exempt(std::string_view server, std::string_view exceptions) {
   return IsExempt(*ParseUrl(server), exceptions);
 }
 
-TEST(ProxyFor, FollowsTheServersScheme) {
+TEST(ProxyFor, IsForServersWithTlsOnly) {
   const Environment environment = {{"HTTPS_PROXY", "http://secure:1"}, {"http_proxy", "plain:2"}};
   EXPECT_EQ(Proxy("https://api.example.com", environment), "http://secure:1");
-  EXPECT_EQ(Proxy("http://api.example.com", environment), "http://plain:2");
+  EXPECT_EQ(Proxy("https://api.example.com", {{"https_proxy", "secure:1"}}), "http://secure:1");
+  EXPECT_EQ(Proxy("http://api.example.com", environment), "") << "no tunnel carries plain text";
   EXPECT_EQ(Proxy("https://api.example.com", {}), "");
 }
 
 TEST(ProxyFor, NeverStandsBeforeThisMachine) {
   const Environment environment = {{"HTTPS_PROXY", "http://p:1"}};
-  for (const char* server :
-       {"https://127.0.0.1:6443", "https://127.8.8.8", "https://localhost", "https://[::1]:6443"}) {
+  for (const char* server : {"https://127.0.0.1:6443", "https://127.8.8.8", "https://localhost",
+                             "https://Localhost", "https://[::1]:6443"}) {
     EXPECT_EQ(Proxy(server, environment), "") << server;
   }
   EXPECT_EQ(Proxy("https://128.0.0.1", environment), "http://p:1");
@@ -47,6 +48,11 @@ TEST(IsExempt, ByNameAndDomain) {
   EXPECT_TRUE(Exempt("https://anything", "*"));
   EXPECT_FALSE(Exempt("https://a.com", ""));
   EXPECT_FALSE(Exempt("https://a.com", ",, ,"));
+}
+
+TEST(IsExempt, WhateverTheCase) {
+  EXPECT_TRUE(Exempt("https://api.example.com", ".Example.COM"));
+  EXPECT_TRUE(Exempt("https://API.example.com", "api.example.com"));
 }
 
 TEST(IsExempt, ByPort) {

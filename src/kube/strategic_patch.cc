@@ -142,6 +142,7 @@ Status RetainKeys(Json& target, const Json& patch) {
   const Json* keys = patch.Find(kRetainKeys);
   if (keys == nullptr) return OkStatus();
   if (!keys->is_array()) return InvalidArgument("$retainKeys must be a list of names");
+  RETURN_IF_ERROR(Annotate(CheckSize(keys->items()), "$retainKeys"));
   const auto named = [&](const std::string& name) {
     return std::ranges::find(keys->items(), Json(name)) != keys->items().end();
   };
@@ -160,6 +161,7 @@ Status DeleteFromPrimitiveLists(Json& target, const Json& patch) {
   for (const auto& [name, values] : patch.members()) {
     if (!name.starts_with(kDeletePrefix)) continue;
     if (!values.is_array()) return InvalidArgument("{} must be a list", name);
+    RETURN_IF_ERROR(Annotate(CheckSize(values.items()), "{}", name));
     const std::string field = name.substr(kDeletePrefix.size());
     const auto it = target.MutableMembers().find(field);
     // Nothing to delete from is no fault: the patch may come a second time.

@@ -168,5 +168,15 @@ TEST(StrategicPatch, BoundsTheListsItMerges) {
   EXPECT_EQ(ApplyStrategicPatch(kPods, pod, patch).code(), Code::kInvalidArgument);
 }
 
+TEST(StrategicPatch, BoundsTheListsOfItsDirectives) {
+  Json names = Json::Array{};
+  for (std::size_t i = 0; i <= kMergeListItemsMax; ++i) names.Append(std::to_string(i));
+  for (const char* directive : {"$deleteFromPrimitiveList/finalizers", "$retainKeys"}) {
+    Json pod = JsonOf(R"({"metadata":{"finalizers":["a"]}})");
+    const Json patch = Json::MakeObject({{"metadata", Json::MakeObject({{directive, names}})}});
+    EXPECT_EQ(ApplyStrategicPatch(kPods, pod, patch).code(), Code::kInvalidArgument) << directive;
+  }
+}
+
 }  // namespace
 }  // namespace galen::kube
