@@ -12,8 +12,10 @@
 namespace galen::net {
 namespace {
 
-// gRPC's number for RESOURCE_EXHAUSTED: its callers read no HTTP status.
-constexpr const char* kGrpcResourceExhausted = "8";
+// What gRPC calls a refusal by HTTP `status`, in its numbers: INTERNAL for a request that is broken
+// (as in gRPC's own mapping of 400, doc/http-grpc-status-mapping.md), else RESOURCE_EXHAUSTED for
+// one that is too large (413, 431).
+std::string GrpcStatusOf(int status) { return status == 400 ? "13" : "8"; }
 
 bool IsGrpc(const HttpRequest& request) {
   const auto type = FindHeader(request.headers, "content-type");
@@ -169,11 +171,11 @@ void Http2Server::Refuse(std::int32_t id, int status, std::string text) {
   stream.request_done = true;
   waiting_bytes_ -= stream.request.body.size();
   stream.request.body = std::string();
-  // gRPC callers read trailers alone: "trailers only", with 200, in its own terms.
+  // gRPC callers read no HTTP status: "trailers only", with 200, in its own terms.
   if (IsGrpc(stream.request)) {
     Head(id, 200,
          {{"content-type", "application/grpc"},
-          {"grpc-status", kGrpcResourceExhausted},
+          {"grpc-status", GrpcStatusOf(status)},
           {"grpc-message", std::move(text)}});
   } else {
     text += '\n';

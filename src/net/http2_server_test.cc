@@ -36,8 +36,8 @@ class Http2ServerTest : public ::testing::Test {
   }
 
   // A well-behaved client at the other end.
-  void StartWithClient(SessionLimits limits = {}) {
-    Start(limits);
+  void StartWithClient(SessionLimits limits = {}, bool lax_messages = false) {
+    Start(limits, lax_messages);
     link_ = pair_.left.get();
     client_ = std::make_unique<Http2Client>(loop_, std::move(pair_.left),
                                             Http2Client::Options{.peer = "server"});
@@ -197,6 +197,15 @@ TEST_F(Http2ServerTest, BodyOfACallPastTheLimitIsRefusedInWordsOfGrpc) {
                           .body = std::string(2000, 'x')});
   EXPECT_EQ(sink_.status(), 200);
   EXPECT_EQ(FindHeader(sink_.headers(), "grpc-status"), "8");
+}
+
+// Not RESOURCE_EXHAUSTED, which would have the caller look for what is used up.
+TEST_F(Http2ServerTest, CallWithoutAPathIsRefusedAsBrokenInWordsOfGrpc) {
+  StartWithClient({}, /*lax_messages=*/true);
+  const auto call =
+      Send({.method = "POST", .path = "", .headers = {{"content-type", "application/grpc"}}});
+  EXPECT_EQ(sink_.status(), 200);
+  EXPECT_EQ(FindHeader(sink_.headers(), "grpc-status"), "13");
 }
 
 TEST_F(Http2ServerTest, HeadersPastTheLimitAreRefusedWith431) {

@@ -59,7 +59,10 @@ void MemoryStream::Deliver() {
   if (!watch.alive()) return;
   if (peer_ == nullptr) return sink_->OnClosed(Unavailable("the peer closed the connection"));
   peer_->Move();
-  if (peer_->unsent_.empty() && std::exchange(peer_->was_full_, false)) peer_->sink_->OnWritable();
+  // The other end may have written before anyone listens there.
+  if (peer_->unsent_.empty() && std::exchange(peer_->was_full_, false) && peer_->sink_ != nullptr) {
+    peer_->sink_->OnWritable();
+  }
 }
 
 }  // namespace galen::net

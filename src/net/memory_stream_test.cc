@@ -42,6 +42,14 @@ TEST_F(MemoryStreamTest, WritesPileUpWhileTheReaderSleepsAndDrainWhenItWakes) {
   EXPECT_EQ(right_.received.size(), MemoryStream::kRoom + 10);
 }
 
+TEST_F(MemoryStreamTest, EndThatNobodyListensAtMayHaveWrittenMoreThanFits) {
+  MemoryStream::Pair pair = MemoryStream::Make(loop_);
+  pair.right->SetSink(right_);
+  pair.left->Write(std::string(MemoryStream::kRoom + 10, 'x'));
+  loop_.RunUntilIdle();
+  EXPECT_EQ(right_.received.size(), MemoryStream::kRoom + 10);
+}
+
 TEST_F(MemoryStreamTest, EndIsToldAfterTheLastBytes) {
   pair_.left->Write("last");
   pair_.left.reset();
