@@ -17,13 +17,16 @@
 
 namespace galen::cluster_sim {
 
+// The version of Kubernetes whose API is spoken here, as the server and its nodes tell it.
+inline constexpr const char* kKubernetesVersion = "v1.37.0+galen";
+
 class ApiServer final : public net::HttpHandler {
  public:
   struct Options {
     // Bearer tokens and whom they name. None: everybody may do everything.
     std::map<std::string, User> users_by_token = {};
     // What `kubectl version` shows. REQUIRES: "vMAJOR.MINOR.…", for discovery cuts it at the dots.
-    std::string git_version = "v1.37.0+galen";  // what `kubectl version` shows
+    std::string git_version = kKubernetesVersion;
     // Changes kept of each kind for watches and pages of lists; what asks for older ones gets 410.
     // They share their objects with the store where these did not change since.
     std::size_t history_max = 8192;

@@ -44,6 +44,33 @@ TEST(ApiServer, WatchTellsOfEachChangeAfterTheList) {
   EXPECT_FALSE(watch.got->ended());
 }
 
+// Not taken for DELETE: a browser's preflight must not empty a collection.
+TEST(ApiServer, MethodsItDoesNotKnowChangeNothing) {
+  FakeApiClient api;
+  api.Send("POST", kPods, kPod);
+  for (const char* method : {"OPTIONS", "TRACE", "PROPFIND", "delete"}) {
+    EXPECT_EQ(api.Code(method, kPods), 405) << method;
+    EXPECT_EQ(api.Code(method, kTrain), 405) << method;
+  }
+  EXPECT_EQ(api.Code("GET", kTrain), 200);
+}
+
+TEST(ApiServer, AGraceThatDoesNotFitIsRefusedAndAVeryLongOneIsKept) {
+  FakeApiClient api;
+  api.Send("POST", kPods, kPod);
+  api.Send("POST", std::string(kTrain) + "/binding", ToJson(R"({"target": {"name": "n"}})"));
+  constexpr const char* kTooLarge = "99999999999999999999";
+  EXPECT_EQ(api.Code("DELETE", std::string(kTrain) + "?gracePeriodSeconds=" + kTooLarge), 400);
+  EXPECT_EQ(api.Code("DELETE", kTrain, ToJson(R"({"gracePeriodSeconds": 99999999999999999999})")),
+            400);
+  EXPECT_FALSE(api.Body("GET", kTrain)["metadata"].Has("deletionTimestamp"));
+  EXPECT_EQ(api.Code("DELETE", std::string(kTrain) + "?gracePeriodSeconds=9223372036854775807"),
+            200);
+  const Json meta = api.Body("GET", kTrain)["metadata"];
+  EXPECT_EQ(meta["deletionGracePeriodSeconds"].AsInt(), 9223372036854775807);
+  EXPECT_GT(meta["deletionTimestamp"].AsString(), meta["creationTimestamp"].AsString());
+}
+
 TEST(ApiServer, RefusesAnUpdateThatMissedAChange) {
   FakeApiClient api;
   api.Send("POST", kPods, kPod);

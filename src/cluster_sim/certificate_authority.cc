@@ -11,6 +11,7 @@
 #include <openssl/x509v3.h>
 
 #include <array>
+#include <ctime>
 #include <utility>
 
 namespace galen::cluster_sim {
@@ -149,6 +150,13 @@ BioPtr ReadOnly(const std::string& text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
+std::string CommonName(X509* certificate) {
+  std::array<char, 256> name{};  // longer than the 64 that X.520 allows
+  X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, name.data(),
+                            static_cast<int>(name.size()));
+  return name.data();
+}
+
 bool IsAddress(const std::string& name) {
   std::array<unsigned char, sizeof(in6_addr)> ignored{};
   return inet_pton(AF_INET, name.c_str(), ignored.data()) == 1 ||
@@ -177,10 +185,8 @@ CertificateAuthority::CertificateAuthority(std::unique_ptr<Impl> impl, Certifica
     : impl_(std::move(impl)), pair_(std::move(pair)) {}
 CertificateAuthority::~CertificateAuthority() = default;
 
-StatusOr<std::unique_ptr<CertificateAuthority>> CertificateAuthority::Create(
-    const std::string& name, WallTime now) {
-  auto impl = std::make_unique<Impl>();
-  ASSIGN_OR_RETURN(impl->key, MakeKey());
+StatusOr<std::unique_ptr<CertificateAuthority>> CertificateAuthority::SelfSigned(
+    std::unique_ptr<Impl> impl, const std::string& name, WallTime now) {
   const Subject subject{
       .common_name = name, .organizations = {}, .authority = true, .usage = "", .alt_names = ""};
   ASSIGN_OR_RETURN(impl->certificate, Draft(subject, impl->key.get(), nullptr, now));
@@ -190,6 +196,26 @@ StatusOr<std::unique_ptr<CertificateAuthority>> CertificateAuthority::Create(
   ASSIGN_OR_RETURN(CertificatePair pair, Encode(impl->certificate.get(), impl->key.get()));
   return std::unique_ptr<CertificateAuthority>(
       new CertificateAuthority(std::move(impl), std::move(pair)));
+}
+
+StatusOr<std::unique_ptr<CertificateAuthority>> CertificateAuthority::Create(
+    const std::string& name, WallTime now) {
+  auto impl = std::make_unique<Impl>();
+  ASSIGN_OR_RETURN(impl->key, MakeKey());
+  return SelfSigned(std::move(impl), name, now);
+}
+
+StatusOr<std::unique_ptr<CertificateAuthority>> CertificateAuthority::Renewed(WallTime now) const {
+  auto impl = std::make_unique<Impl>();
+  EVP_PKEY_up_ref(impl_->key.get());
+  impl->key.reset(impl_->key.get());
+  return SelfSigned(std::move(impl), CommonName(impl_->certificate.get()), now);
+}
+
+WallTime CertificateAuthority::expires() const {
+  std::tm when{};
+  ASN1_TIME_to_tm(X509_get0_notAfter(impl_->certificate.get()), &when);
+  return WallTime(std::chrono::seconds(::timegm(&when)));
 }
 
 StatusOr<std::unique_ptr<CertificateAuthority>> CertificateAuthority::Load(

@@ -27,9 +27,16 @@ class CertificateAuthority {
   static StatusOr<std::unique_ptr<CertificateAuthority>> Create(const std::string& name,
                                                                 WallTime now);
   // One that was kept. InvalidArgument when a part is no PEM or the two do not belong together. Its
-  // dates are not looked at: one that ran out is loaded, and clients then refuse what it signs.
+  // dates are not looked at: one that ran out is loaded, and clients then refuse what it signs; see
+  // expires().
   static StatusOr<std::unique_ptr<CertificateAuthority>> Load(const CertificatePair& pair);
   ~CertificateAuthority();
+
+  // The same authority, by name and key, with a certificate that is valid anew, as Create says. Who
+  // trusts the old certificate trusts what the new one signs, for as long as the old one is valid.
+  StatusOr<std::unique_ptr<CertificateAuthority>> Renewed(WallTime now) const;
+  // Until when the authority's own certificate is valid.
+  WallTime expires() const;
 
   // A pair for a TLS server, valid as Create says. `names` are DNS names and IP addresses (those
   // become IP entries); the first is the common name too. InvalidArgument for none and for a name
@@ -49,6 +56,10 @@ class CertificateAuthority {
  private:
   struct Impl;
   CertificateAuthority(std::unique_ptr<Impl> impl, CertificatePair pair);
+  // `impl` has the key; gets a certificate that it signs itself.
+  static StatusOr<std::unique_ptr<CertificateAuthority>> SelfSigned(std::unique_ptr<Impl> impl,
+                                                                    const std::string& name,
+                                                                    WallTime now);
 
   std::unique_ptr<Impl> impl_;
   CertificatePair pair_;

@@ -84,6 +84,18 @@ TEST(CertificateAuthority, AnotherAuthorityIsNotTrusted) {
             "good");
 }
 
+TEST(CertificateAuthority, WhoTrustsTheOldCertificateTrustsWhatTheRenewedOneSigns) {
+  const auto old = Authority();
+  const WallTime later = kNow + 24h * 200;
+  const auto renewed = old->Renewed(later).value();
+  EXPECT_EQ(renewed->expires(), later + CertificateAuthority::kValidity);
+  const std::string leaf = renewed->IssueServer({"localhost"}, later).value().certificate_pem;
+  for (const auto* authority : {old.get(), renewed.get()}) {
+    EXPECT_EQ(Verify(authority->pair().certificate_pem, leaf, X509_PURPOSE_SSL_SERVER, later),
+              "good");
+  }
+}
+
 TEST(CertificateAuthority, CertificatesHoldForAYearAndForClocksAnHourBehind) {
   const auto authority = Authority();
   const CertificatePair server = authority->IssueServer({"localhost"}, kNow).value();

@@ -55,8 +55,11 @@ void AddSubscript(const Json& value, std::string_view inside, std::vector<Json>&
     AddMember(value, WithoutBackslashes(Unquoted(inside)), out);
   } else {
     std::int64_t index = 0;
-    std::from_chars(inside.data(), inside.data() + inside.size(), index);
-    // Counted from the end; a subscript that is no number counts as 0.
+    const char* end = inside.data() + inside.size();
+    const auto [read, error] = std::from_chars(inside.data(), end, index);
+    // Neither an index nor anything else that is understood, such as a slice.
+    if (error != std::errc() || read != end) return;
+    // Counted from the end.
     if (index < 0) index += static_cast<std::int64_t>(items.size());
     if (index >= 0 && index < static_cast<std::int64_t>(items.size())) {
       out.push_back(items[static_cast<std::size_t>(index)]);

@@ -30,6 +30,7 @@ TEST(JsonPath, FollowsMembersIndexesAndFilters) {
 
 TEST(JsonPath, LeadsNowhereWithoutComplaint) {
   for (const char* path : {".spec.none", ".spec.list[9]", ".spec.a.b", ".spec.list[", ".x[]",
+                           ".spec.list[abc]", ".spec.list[1x]", ".spec.list[99999999999999999999]",
                            ".status.conditions[?(@.type==\"No\")].status", ".spec.a["}) {
     EXPECT_TRUE(EvaluateJsonPath(path, kObject).empty()) << path;
   }

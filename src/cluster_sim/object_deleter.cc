@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "cluster_sim/object_meta.h"
 
 namespace galen::cluster_sim {
@@ -12,6 +14,8 @@ namespace {
 
 // DefaultTerminationGracePeriodSeconds of core/v1.
 constexpr std::int64_t kPodGraceSecondsDefault = 30;
+// A longer grace is kept as it was told, but ends at a moment that a timestamp can still tell.
+constexpr std::chrono::seconds kGraceMax = std::chrono::hours(24 * 365 * 100);
 constexpr const char* kNamespaces = "/namespaces";
 // The namespaces that a cluster cannot do without; upstream's NamespaceLifecycle keeps these too.
 const std::set<std::string, std::less<>> kKept{"default", "kube-system", "kube-public"};
@@ -43,6 +47,10 @@ std::optional<Refusal> CheckPreconditions(const Subject& subject, const Json& ob
   return check("ResourceVersion", wish.resource_version, meta["resourceVersion"].AsString());
 }
 
+Refusal BadGrace(const std::string& text) {
+  return BadRequest("gracePeriodSeconds is no whole number of 64 bits: " + CutText(text, 64));
+}
+
 }  // namespace
 
 Outcome<DeletionWish> ReadDeletionWish(const Json& options, const std::string& query_grace,
@@ -52,14 +60,14 @@ Outcome<DeletionWish> ReadDeletionWish(const Json& options, const std::string& q
   if (!query_grace.empty()) {
     std::int64_t seconds = 0;
     const char* end = query_grace.data() + query_grace.size();
-    if (std::from_chars(query_grace.data(), end, seconds).ptr != end) {
-      return BadRequest("gracePeriodSeconds is no number: " + query_grace);
-    }
+    const auto [read, error] = std::from_chars(query_grace.data(), end, seconds);
+    // One that does not fit would otherwise count as 0: a Pod killed at once instead of late.
+    if (error != std::errc() || read != end) return BadGrace(query_grace);
     wish.grace_seconds = seconds;
   }
-  if (options["gracePeriodSeconds"].is_int()) {
-    wish.grace_seconds = options["gracePeriodSeconds"].AsInt();
-  }
+  const Json& grace = options["gracePeriodSeconds"];
+  if (!grace.is_null() && !grace.is_int()) return BadGrace(grace.Dump());
+  if (grace.is_int()) wish.grace_seconds = grace.AsInt();
   // Upstream's rule for Pods, so that nobody skips the kubelet by accident.
   if (wish.grace_seconds && *wish.grace_seconds < 0) wish.grace_seconds = 1;
   wish.uid = options["preconditions"]["uid"].AsString();
@@ -108,7 +116,7 @@ ObjectDeleter::Deleted ObjectDeleter::Mark(const Kind& kind, const ObjectKey& ke
                                            const Json& before, std::int64_t grace, bool dry_run) {
   Json after = before;
   Json& meta = after["metadata"];
-  const WallTime when = loop_.WallNow() + std::chrono::seconds(grace);
+  const WallTime when = loop_.WallNow() + std::min(std::chrono::seconds(grace), kGraceMax);
   meta["deletionTimestamp"] = FormatRfc3339(when);
   meta["deletionGracePeriodSeconds"] = grace;
   // Being marked counts as a change of the object; a shorter grace later does not.

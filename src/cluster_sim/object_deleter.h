@@ -26,7 +26,8 @@ struct DeletionWish {
 };
 
 // From the body of a DELETE or an eviction (null: none), and from the query; the body wins. 400 for
-// a grace in the query that is no number. A negative grace is 1 second, as upstream reads it.
+// a grace that is no number or does not fit 64 bits. A negative grace is 1 second, as upstream
+// reads it.
 Outcome<DeletionWish> ReadDeletionWish(const Json& options, const std::string& query_grace,
                                        bool query_dry_run);
 

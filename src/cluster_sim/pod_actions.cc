@@ -29,7 +29,9 @@ void PutCondition(Json& pod, const Json& condition) {
   conditions.Append(condition);
 }
 
+// An absent selector matches nothing and an empty one everything, as policy/v1 has it.
 bool LabelsMatch(const Json& selector, const Json& pod) {
+  if (selector.is_null()) return false;
   const Json& labels = pod["metadata"]["labels"];
   for (const auto& [key, value] : selector["matchLabels"].members()) {
     if (labels[key] != value) return false;
@@ -50,6 +52,21 @@ bool LabelsMatch(const Json& selector, const Json& pod) {
     if (!requirement.Holds(own == nullptr ? nullptr : &own->AsString())) return false;
   }
   return true;
+}
+
+// No budget guards a Pod that serves nobody, not yet or no longer (kube-apiserver's eviction.go).
+bool NeedsNoBudget(const Json& pod) {
+  const std::string& phase = pod["status"]["phase"].AsString();
+  return phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
+         pod["metadata"].Has("deletionTimestamp");
+}
+
+Json DisruptionTarget(WallTime now) {
+  return Json::MakeObject({{"type", "DisruptionTarget"},
+                           {"status", "True"},
+                           {"reason", "EvictionByEvictionAPI"},
+                           {"message", "Eviction API: evicting"},
+                           {"lastTransitionTime", FormatRfc3339(now)}});
 }
 
 }  // namespace
@@ -90,19 +107,23 @@ Outcome<Written> PodActions::Evict(const WriteTarget& target, const Json& evicti
   ASSIGN_OR_RETURN(DeletionWish wish,
                    ReadDeletionWish(eviction["deleteOptions"], "", target.dry_run));
   if (auto refusal = CheckBudgets(target.key, *pod)) return *refusal;
-  // The mark is a write and gives the Pod a new version: with a precondition on the old one the
-  // deletion would then refuse itself.
-  if (!wish.dry_run && wish.resource_version.empty()) {
+  // Tried first: a Pod that the preconditions do not mean must not be marked.
+  DeletionWish trial = wish;
+  trial.dry_run = true;
+  if (auto tried = deleter_.Delete(*target.kind, target.key, trial); !tried.ok()) {
+    return tried.status();
+  }
+  if (!wish.dry_run) {
     Json marked = *pod;
-    PutCondition(marked,
-                 Json::MakeObject({{"type", "DisruptionTarget"},
-                                   {"status", "True"},
-                                   {"reason", "EvictionByEvictionAPI"},
-                                   {"message", "Eviction API: evicting"},
-                                   {"lastTransitionTime", FormatRfc3339(loop_.WallNow())}}));
+    PutCondition(marked, DisruptionTarget(loop_.WallNow()));
     WriteTarget status = target;
     status.subresource = "status";
     ASSIGN_OR_RETURN(const Written told, writer_.Update(status, std::move(marked)));
+    // The mark is a write and gives the Pod a new version: with a precondition on the old one the
+    // deletion would now refuse itself.
+    if (!wish.resource_version.empty()) {
+      wish.resource_version = told.object["metadata"]["resourceVersion"].AsString();
+    }
   }
   const auto deleted = deleter_.Delete(*target.kind, target.key, wish);
   if (!deleted.ok()) return deleted.status();
@@ -110,6 +131,7 @@ Outcome<Written> PodActions::Evict(const WriteTarget& target, const Json& evicti
 }
 
 std::optional<Refusal> PodActions::CheckBudgets(const ObjectKey& key, const Json& pod) const {
+  if (NeedsNoBudget(pod)) return std::nullopt;
   for (const Snapshot& budget : store_.List("policy/poddisruptionbudgets", key.ns)) {
     if (!LabelsMatch((*budget)["spec"]["selector"], pod)) continue;
     if ((*budget)["status"]["disruptionsAllowed"].AsInt() > 0) continue;

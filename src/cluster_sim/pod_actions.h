@@ -20,7 +20,8 @@ class PodActions {
   Outcome<Written> Bind(const WriteTarget& target, const Json& binding);
   // `eviction` is a policy/v1 Eviction. Marks the Pod with the condition DisruptionTarget, then
   // deletes it as its deleteOptions say. 429 while a PodDisruptionBudget that selects it allows no
-  // disruption (status.disruptionsAllowed, which nothing here counts down); 404 without the Pod.
+  // disruption (status.disruptionsAllowed, which nothing here counts down), unless the Pod is
+  // pending, finished or being deleted; 404 without the Pod; 409 when a precondition does not hold.
   Outcome<Written> Evict(const WriteTarget& target, const Json& eviction);
 
  private:

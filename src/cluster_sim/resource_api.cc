@@ -95,7 +95,9 @@ std::string ResourceApi::VerbOf(const ApiRequest& request) {
   if (request.method == "POST") return "create";
   if (request.method == "PUT") return "update";
   if (request.method == "PATCH") return "patch";
-  return one ? "delete" : "deletecollection";
+  if (request.method == "DELETE") return one ? "delete" : "deletecollection";
+  // OPTIONS and whatever else there is: kube-apiserver has no verb for it, and refuses it with 405.
+  return "";
 }
 
 Outcome<ResourceApi::Answer> ResourceApi::Do(const ApiRequest& request, const KindRef& kind) {

@@ -51,8 +51,8 @@ void CheckString(const Json& schema, const Json& value, const std::string& path,
   const std::int64_t length = LengthOf(value.AsString());
   const Json& most = schema["maxLength"];
   if (most.is_int() && length > most.AsInt()) {
-    faults.push_back({"FieldValueTooLong", path,
-                      fmt::format("Too long: may not be more than {} bytes", most.AsInt())});
+    // The sentence speaks of bytes though code points are counted: as a real API server has it.
+    faults.push_back(TooLongFault(path, static_cast<std::size_t>(most.AsInt())));
   }
   if (length < schema["minLength"].AsInt()) {
     faults.push_back(InvalidFault(path, value,
@@ -79,22 +79,18 @@ void CheckNumber(const Json& schema, const Json& value, const std::string& path,
   // Exclusive bounds are booleans beside the bound, as OpenAPI v3.0 has them.
   const Json& least = schema["minimum"];
   const Json& most = schema["maximum"];
+  const bool above = schema["exclusiveMinimum"].AsBool();
+  const bool below = schema["exclusiveMaximum"].AsBool();
   const double number = value.AsDouble();
-  const bool low =
-      least.is_number() && (schema["exclusiveMinimum"].AsBool() ? number <= least.AsDouble()
-                                                                : number < least.AsDouble());
-  const bool high =
-      most.is_number() &&
-      (schema["exclusiveMaximum"].AsBool() ? number >= most.AsDouble() : number > most.AsDouble());
-  if (low) {
-    faults.push_back(InvalidFault(
-        path, value,
-        fmt::format("{} in body should be greater than or equal to {}", path, least.Dump())));
+  if (least.is_number() && (above ? number <= least.AsDouble() : number < least.AsDouble())) {
+    faults.push_back(InvalidFault(path, value,
+                                  fmt::format("{} in body should be greater than {}{}", path,
+                                              above ? "" : "or equal to ", least.Dump())));
   }
-  if (high) {
-    faults.push_back(InvalidFault(
-        path, value,
-        fmt::format("{} in body should be less than or equal to {}", path, most.Dump())));
+  if (most.is_number() && (below ? number >= most.AsDouble() : number > most.AsDouble())) {
+    faults.push_back(InvalidFault(path, value,
+                                  fmt::format("{} in body should be less than {}{}", path,
+                                              below ? "" : "or equal to ", most.Dump())));
   }
 }
 

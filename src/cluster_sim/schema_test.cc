@@ -73,6 +73,20 @@ TEST(Schema, ChecksLimits) {
   EXPECT_EQ(FieldsWrong(R"({"enum": ["a", "b"]})", R"("c")").size(), 1u);
 }
 
+TEST(Schema, SaysWhetherABoundItselfIsAllowed) {
+  const auto detail = [](std::string_view schema, std::string_view value) {
+    return ValidateSchema(ToJson(schema), ToJson(value), "n").at(0).message;
+  };
+  EXPECT_EQ(detail(R"({"minimum": 1})", "0"),
+            "Invalid value: 0: n in body should be greater than or equal to 1");
+  EXPECT_EQ(detail(R"({"minimum": 1, "exclusiveMinimum": true})", "1"),
+            "Invalid value: 1: n in body should be greater than 1");
+  EXPECT_EQ(detail(R"({"maximum": 3})", "4"),
+            "Invalid value: 4: n in body should be less than or equal to 3");
+  EXPECT_EQ(detail(R"({"maximum": 3, "exclusiveMaximum": true})", "3"),
+            "Invalid value: 3: n in body should be less than 3");
+}
+
 TEST(Schema, NamesTheMissingField) {
   EXPECT_EQ(FieldsWrong(R"({"properties": {"list": {"items": {"required": ["name"]}}}})",
                         R"({"list": [{"name": 1}, {}]})"),

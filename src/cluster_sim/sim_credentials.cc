@@ -18,6 +18,10 @@ constexpr unsigned kSecretMode = 0600;
 // A file that is no token file at all would otherwise fill the screen.
 constexpr std::size_t kFaultsToldMax = 10;
 
+// So far before its end a kept authority is renewed: a program that starts just before then runs
+// for months, and the kubeconfigs that were copied are still good for as long.
+constexpr Duration kRenewBefore = CertificateAuthority::kValidity / 2;
+
 constexpr const char* kCertificateFile = "/ca.crt";
 constexpr const char* kKeyFile = "/ca.key";
 constexpr const char* kTokenFile = "/admin.token";
@@ -72,6 +76,16 @@ StatusOr<SimCredentials> Load(FileSystem& files, const std::string& directory) {
   return credentials;
 }
 
+// Puts a certificate with a new date in the place of one that ends soon. The key stays, and so what
+// is signed now is trusted by those who have the old certificate, too.
+Status RenewInTime(FileSystem& files, const std::string& directory, SimCredentials& credentials,
+                   WallTime now) {
+  if (credentials.authority->expires() - now > kRenewBefore) return OkStatus();
+  ASSIGN_OR_RETURN(credentials.authority, credentials.authority->Renewed(now));
+  return files.WriteAtomically(directory + kCertificateFile,
+                               credentials.authority->pair().certificate_pem, 0644);
+}
+
 }  // namespace
 
 StatusOr<std::string> MakeToken() {
@@ -90,8 +104,9 @@ StatusOr<SimCredentials> LoadOrMakeCredentials(FileSystem& files, const std::str
     StatusOr<SimCredentials> kept = Load(files, directory);
     // A part that is missing means that the making was cut short: nobody was given these yet.
     if (kept.status().code() != Code::kNotFound) {
-      if (kept.ok()) return kept;
-      return Annotate(kept.status(), "credentials kept in {}", directory);
+      const Status status = kept.ok() ? RenewInTime(files, directory, *kept, now) : kept.status();
+      if (status.ok()) return kept;
+      return Annotate(status, "credentials kept in {}", directory);
     }
   }
   SimCredentials made;

@@ -24,8 +24,9 @@ struct SimCredentials {
 };
 
 // Those kept in `directory` (ca.crt, ca.key, admin.token), or new ones that are then kept there, so
-// that a kubeconfig outlives a restart. New ones each time when `directory` is "". InvalidArgument
-// when what is kept is damaged: it is never replaced silently.
+// that a kubeconfig outlives a restart. New ones each time when `directory` is "". A kept authority
+// that is valid for less than half of its time gets a new certificate for the same key.
+// InvalidArgument when what is kept is damaged: it is never replaced silently.
 StatusOr<SimCredentials> LoadOrMakeCredentials(FileSystem& files, const std::string& directory,
                                                WallTime now);
 

@@ -30,6 +30,21 @@ TEST(SimCredentials, ThoseOfADataDirectoryOutliveARestart) {
   EXPECT_EQ(first.authority->pair().certificate_pem, second.authority->pair().certificate_pem);
 }
 
+TEST(SimCredentials, AKeptAuthorityIsRenewedBeforeItEnds) {
+  FakeFileSystem files;
+  const SimCredentials first = LoadOrMakeCredentials(files, "/data", kNow).value();
+  constexpr Duration kMonth = std::chrono::hours(24 * 30);
+  EXPECT_EQ(LoadOrMakeCredentials(files, "/data", kNow + 5 * kMonth).value().authority->expires(),
+            first.authority->expires());
+  for (const Duration later : {7 * kMonth, 70 * kMonth}) {
+    const SimCredentials renewed = LoadOrMakeCredentials(files, "/data", kNow + later).value();
+    EXPECT_EQ(renewed.authority->expires(), kNow + later + CertificateAuthority::kValidity);
+    EXPECT_EQ(renewed.authority->pair().key_pem, first.authority->pair().key_pem);
+    EXPECT_EQ(renewed.admin_token, first.admin_token);
+    EXPECT_EQ(*files.Read("/data/ca.crt"), renewed.authority->pair().certificate_pem);
+  }
+}
+
 TEST(SimCredentials, WithoutADirectoryTheyAreNewEachTimeAndWrittenNowhere) {
   FakeFileSystem files;
   const SimCredentials first = LoadOrMakeCredentials(files, "", kNow).value();

@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cluster_sim/api_server.h"
 #include "cluster_sim/hollow_pod.h"
 #include "cluster_sim/pod_facts.h"
 #include "kube/request.h"
 
 namespace galen::cluster_sim {
 namespace {
+
+constexpr const char* kSimulatedLabel = "galen.dev/simulated";
 
 // 10.64.0.0/16 for nodes and 10.128.0.0/9 for Pods: never routed, only shown.
 std::string NodeAddress(std::size_t index) {
@@ -30,10 +33,26 @@ Json ReadyCondition(const Json& before, bool ready, const std::string& now) {
        {"lastTransitionTime", same ? before["lastTransitionTime"] : Json(now)}});
 }
 
+// What the node controller of a real cluster says of a node that is heard of no more.
+Json AbandonedPatch(const Json& before, const std::string& now) {
+  const Json unknown = Json::MakeObject({{"type", "Ready"},
+                                         {"status", "Unknown"},
+                                         {"reason", "NodeStatusUnknown"},
+                                         {"message", "nothing simulates this node any more"},
+                                         {"lastHeartbeatTime", before["lastHeartbeatTime"]},
+                                         {"lastTransitionTime", now}});
+  return Json::MakeObject(
+      {{"status", Json::MakeObject({{"conditions", Json::MakeArray({unknown})}})}});
+}
+
+bool IsSimulated(const Json& node) {
+  return node["metadata"]["labels"][kSimulatedLabel].AsString() == "true";
+}
+
 Json NodeObject(const SimulatedNodeOptions& options) {
   Json labels = Json::MakeObject({{"kubernetes.io/hostname", options.name},
                                   {"kubernetes.io/os", "linux"},
-                                  {"galen.dev/simulated", "true"}});
+                                  {kSimulatedLabel, "true"}});
   for (const auto& [key, value] : options.labels) labels[key] = value;
   return Json::MakeObject(
       {{"apiVersion", "v1"},
@@ -47,7 +66,7 @@ Json NodeStatusPatch(const SimulatedNodeOptions& options, std::size_t index, con
       {{"cpu", "64"}, {"memory", "256Gi"}, {"pods", fmt::format("{}", options.pods_max)}});
   const Json address = Json::MakeObject({{"type", "InternalIP"}, {"address", NodeAddress(index)}});
   const Json host = Json::MakeObject({{"type", "Hostname"}, {"address", options.name}});
-  const Json info = Json::MakeObject({{"kubeletVersion", "v1.34.0-galen-sim"},
+  const Json info = Json::MakeObject({{"kubeletVersion", kKubernetesVersion},
                                       {"osImage", "simulated"},
                                       {"kernelVersion", "simulated"},
                                       {"containerRuntimeVersion", "hollow://1"},
@@ -81,6 +100,10 @@ SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& clie
       }) {
   view_.OnSynced([this] {
     for (const auto& [name, node] : nodes_) node_queue_.MarkDirty(name);
+    // Those of an earlier life that was kept and had other nodes.
+    for (const auto& [key, node] : view_.nodes.objects()) {
+      if (IsSimulated(node)) node_queue_.MarkDirty(key.name);
+    }
     for (const auto& [key, pod] : view_.pods.objects()) pod_queue_.MarkDirty(key);
   });
   view_.nodes.AddListener([this](const ObjectKey& key, const Json*, const Json*) {
@@ -89,7 +112,7 @@ SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& clie
   view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
     // The last that is heard of a Pod: forget what was kept for it.
     if (before != nullptr && after == nullptr) {
-      prepared_.erase(UidOf(*before));
+      unprepared_.erase(UidOf(*before));
       crashes_.erase(key);
     }
     if (after != nullptr && Runs(*after)) pod_queue_.MarkDirty(key);
@@ -138,7 +161,6 @@ bool SimulatedNodes::Runs(const Json& pod) const {
 }
 
 void SimulatedNodes::LookAtNode(const std::string& name, NodeQueue::Done done) {
-  const Node& wanted = nodes_.at(name);
   if (!view_.synced()) return done(OkStatus());
   const auto answer = [done](const StatusOr<Json>& result) {
     // Two looks, or an earlier life, made it first: the watch brings it.
@@ -146,6 +168,9 @@ void SimulatedNodes::LookAtNode(const std::string& name, NodeQueue::Done done) {
     done(there ? OkStatus() : result.status());
   };
   const Json* node = view_.nodes.Find({"", name});
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end()) return AbandonNode(name, node, answer);
+  const Node& wanted = found->second;
   if (node == nullptr) {
     return calls_.Do(kube::Create(kube::kNodes, "", NodeObject(wanted.options)), answer);
   }
@@ -155,6 +180,17 @@ void SimulatedNodes::LookAtNode(const std::string& name, NodeQueue::Done done) {
   const Json ready = ReadyCondition(before, wanted.ready, FormatRfc3339(loop_.WallNow()));
   calls_.Do(kube::Patch(kube::kNodes, "", name, kube::PatchType::kStrategic,
                         NodeStatusPatch(wanted.options, wanted.index, ready),
+                        {.subresource = "status", .field_manager = ""}),
+            answer);
+}
+
+void SimulatedNodes::AbandonNode(const std::string& name, const Json* node,
+                                 const ApiCalls::Answer& answer) {
+  if (node == nullptr) return answer(Json());
+  const Json& before = FindCondition((*node)["status"]["conditions"], "Ready");
+  if (before["status"].AsString() == "Unknown") return answer(Json());
+  calls_.Do(kube::Patch(kube::kNodes, "", name, kube::PatchType::kStrategic,
+                        AbandonedPatch(before, FormatRfc3339(loop_.WallNow())),
                         {.subresource = "status", .field_manager = ""}),
             answer);
 }
@@ -190,9 +226,6 @@ bool SimulatedNodes::ClaimsAreReady(const Json& pod) const {
 void SimulatedNodes::StartPod(const Json& pod, PodQueue::Done done) {
   preparer_.Prepare(pod, [this, pod, done = std::move(done)](const Status& status) {
     if (!status.ok()) return done(Unavailable("prepare claims: {}", status.message()));
-    // Remembered in memory only: after a restart claims of running Pods are not unprepared, and a
-    // preparer must bear to be asked again.
-    prepared_.insert(UidOf(pod));
     const Node& node = nodes_.at(pod["spec"]["nodeName"].AsString());
     PatchPod(pod,
              RunningPatch(pod, {.host_ip = NodeAddress(node.index),
@@ -204,10 +237,11 @@ void SimulatedNodes::StartPod(const Json& pod, PodQueue::Done done) {
 
 void SimulatedNodes::StopPod(const Json& pod, PodQueue::Done done) {
   crashes_.erase(KeyOf(pod));
-  if (prepared_.contains(UidOf(pod))) {
+  // Of every Pod that ends, whether this life prepared its claims, an earlier one, or none.
+  if (!unprepared_.contains(UidOf(pod))) {
     return preparer_.Unprepare(pod, [this, pod, done = std::move(done)](const Status& status) {
       if (!status.ok()) return done(Unavailable("unprepare claims: {}", status.message()));
-      prepared_.erase(UidOf(pod));
+      unprepared_.insert(UidOf(pod));
       // Again from the top, now with nothing prepared: the deletion is next.
       StopPod(pod, done);
     });

@@ -1,7 +1,8 @@
 // Hollow kubelets: nodes that run nothing and say that they run what was bound to them. For demos
 // and scale runs. All simulated nodes of a process in one part, because they share one view: a node
-// costs a map entry, not a watch. Nodes keep no heartbeat: one stays Ready until SetReady() says
-// otherwise. Belongs to the loop.
+// costs a map entry, not a watch. Nodes keep no heartbeat and no Lease: one is Ready until
+// SetReady() says otherwise, and Unknown in a later life that does not simulate it. Belongs to the
+// loop.
 #pragma once
 
 #include <functional>
@@ -23,7 +24,8 @@ class ClaimPreparer {
  public:
   virtual ~ClaimPreparer() = default;
   // `pod` is as the API has it and lives as long as the call. `done` once, now or later. Both are
-  // repeated after a failure and must not mind.
+  // repeated after a failure or a restart and must not mind; Unprepare comes for every Pod that
+  // ends on its node, also for one whose claims were never prepared.
   virtual void Prepare(const Json& pod, std::function<void(const Status&)> done) = 0;
   virtual void Unprepare(const Json& pod, std::function<void(const Status&)> done) = 0;
 };
@@ -87,6 +89,8 @@ class SimulatedNodes {
   // Whether the Pod is on a node of ours that pretends to run it.
   bool Runs(const Json& pod) const;
   void LookAtNode(const std::string& name, NodeQueue::Done done);
+  // `node`, null when it is gone, is simulated by nobody any more: says so in its Ready condition.
+  void AbandonNode(const std::string& name, const Json* node, const ApiCalls::Answer& answer);
   void LookAtPod(const ObjectKey& key, PodQueue::Done done);
   // Every claim has its devices and is reserved for the Pod: what a kubelet checks before it starts
   // anything.
@@ -103,7 +107,7 @@ class SimulatedNodes {
   ApiCalls calls_;
   std::map<std::string, Node> nodes_;
   std::map<ObjectKey, std::vector<CrashOrder>> crashes_;
-  std::set<std::string> prepared_;  // uids of Pods
+  std::set<std::string> unprepared_;  // uids of Pods that ended and are there still
   std::size_t last_pod_address_ = 0;
   NodeQueue node_queue_;
   PodQueue pod_queue_;

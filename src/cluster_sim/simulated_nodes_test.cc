@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fake_file_system.h"
 #include "cluster_sim/fake_cluster.h"
 #include "cluster_sim/fake_objects.h"
 #include "cluster_sim/pod_facts.h"
@@ -39,6 +40,31 @@ TEST(SimulatedNodes, CanBeToldNotToBeReady) {
   cluster.Pass();
   EXPECT_EQ(Ready(cluster, "node-1"), "False");
   EXPECT_EQ(cluster.app().nodes().SetReady("node-9", false).code(), Code::kNotFound);
+}
+
+TEST(SimulatedNodes, SpeakTheVersionOfTheirServer) {
+  FakeCluster cluster({.nodes = {{.name = "node-1"}}});
+  const Json version = *cluster.Do({.method = "GET", .path = "/version"});
+  EXPECT_EQ(cluster.Get(kube::kNodes, "node-1")["status"]["nodeInfo"]["kubeletVersion"],
+            version["gitVersion"]);
+}
+
+TEST(SimulatedNodes, ThatALaterLifeDoesNotSimulateAreUnknownUntilOneDoes) {
+  FakeFileSystem files;
+  const ClusterApp::Options two{.api = {.files = &files, .data_directory = "/data"},
+                                .nodes = {{.name = "node-1"}, {.name = "node-2"}}};
+  ClusterApp::Options one = two;
+  one.nodes.pop_back();
+  {
+    FakeCluster cluster(two);
+  }
+  {
+    FakeCluster cluster(one);
+    EXPECT_EQ(Ready(cluster, "node-1"), "True");
+    EXPECT_EQ(Ready(cluster, "node-2"), "Unknown");
+  }
+  FakeCluster cluster(two);
+  EXPECT_EQ(Ready(cluster, "node-2"), "True");
 }
 
 TEST(SimulatedNodes, RunWhatIsBoundToThem) {
@@ -137,6 +163,25 @@ TEST(SimulatedNodes, PrepareClaimsBeforeThePodRunsAndUnprepareThemAfterwards) {
   cluster.Pass();
   EXPECT_EQ(Phase(cluster, "a"), "Running");
   EXPECT_TRUE(preparer.prepared.contains("a"));
+  cluster.Delete(kube::kPods, "a", "default");
+  cluster.Pass();
+  EXPECT_TRUE(cluster.Pod("a").is_null());
+  EXPECT_TRUE(preparer.prepared.empty());
+}
+
+TEST(SimulatedNodes, UnprepareWhatAnEarlierLifePrepared) {
+  FakeFileSystem files;
+  FakePreparer preparer;
+  const ClusterApp::Options options{.api = {.files = &files, .data_directory = "/data"},
+                                    .nodes = {{.name = "node-1"}},
+                                    .preparer = &preparer};
+  {
+    FakeCluster cluster(options);
+    cluster.Create(kube::kPods, FakePod("a"));
+    cluster.Pass();
+    ASSERT_TRUE(preparer.prepared.contains("a"));
+  }
+  FakeCluster cluster(options);
   cluster.Delete(kube::kPods, "a", "default");
   cluster.Pass();
   EXPECT_TRUE(cluster.Pod("a").is_null());

@@ -47,8 +47,13 @@ void WatchHub::Start(Spec spec, std::unique_ptr<net::HttpExchange> exchange) {
   Watcher& watcher = watchers_[id];
   watcher = {std::move(spec), std::move(exchange), 0, std::move(timeout), false};
   watcher.told = watcher.spec.after;
-  // Before the pump, which goes on from the version at which the initial ones were taken.
-  if (watcher.spec.initial_events) SendInitial(watcher);
+  if (watcher.spec.initial_events) {
+    // The present of this moment, whenever the client takes it; changes go on from here.
+    watcher.told = store_.version();
+    watcher.initial = store_.List(watcher.spec.kind->collection(), watcher.spec.ns);
+    std::ranges::reverse(watcher.initial);
+    watcher.beginning = true;
+  }
   Pump(watcher);
   if (!bookmark_timer_) {
     bookmark_timer_ = loop_.After(kBookmarkInterval, [this] { OnBookmarkTime(); });
@@ -79,6 +84,7 @@ void WatchHub::PumpAll() {
 }
 
 void WatchHub::Pump(Watcher& watcher) {
+  if (watcher.ended || !SendInitial(watcher)) return;
   const std::string collection = watcher.spec.kind->collection();
   while (!watcher.ended && watcher.exchange->queued() < kQueuedBytesMax) {
     const std::uint64_t oldest = store_.OldestKnown(collection);
@@ -106,14 +112,17 @@ void WatchHub::Tell(Watcher& watcher, const Change& change) {
   watcher.exchange->Write(Line(type, spec.present(is ? *change.after : LastSeen(change))));
 }
 
-void WatchHub::SendInitial(Watcher& watcher) {
+bool WatchHub::SendInitial(Watcher& watcher) {
   const Spec& spec = watcher.spec;
-  for (const Snapshot& object : store_.List(spec.kind->collection(), spec.ns)) {
+  while (!watcher.initial.empty()) {
+    if (watcher.exchange->queued() >= kQueuedBytesMax) return false;
+    const Snapshot object = std::move(watcher.initial.back());
+    watcher.initial.pop_back();
     if (!spec.selection.Matches(*object)) continue;
     watcher.exchange->Write(Line("ADDED", spec.present(*object)));
   }
-  watcher.told = store_.version();
-  if (spec.initial_bookmark) SendBookmark(watcher, true);
+  if (std::exchange(watcher.beginning, false) && spec.initial_bookmark) SendBookmark(watcher, true);
+  return true;
 }
 
 void WatchHub::SendBookmark(Watcher& watcher, bool initial_end) {
@@ -136,7 +145,8 @@ void WatchHub::OnTimeout(std::uint64_t id) {
   Pump(it->second);
   if (!it->second.ended) {
     // A last bookmark lets the client come back from here instead of from its last event.
-    if (it->second.spec.bookmarks) SendBookmark(it->second, false);
+    // Not while it lacks objects that are older than the bookmark.
+    if (it->second.spec.bookmarks && !it->second.beginning) SendBookmark(it->second, false);
     End(it->second);
   }
   WakeSoon();

@@ -1,6 +1,6 @@
 // Tells watchers what changed. A watcher is a place in the store's history, not a queue: a slow one
-// falls behind without costing memory, and is told 410 when the history has moved past it. Only the
-// objects that a watch begins with are sent at once, however many they are.
+// falls behind without costing memory, and is told 410 when the history has moved past it. Of the
+// objects that a watch begins with it holds the store's own snapshots until the client takes them.
 // Belongs to the API's loop.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/loop.h"
 #include "cluster_sim/object_store.h"
@@ -58,6 +59,9 @@ class WatchHub {
     std::uint64_t told = 0;  // version of the newest change it was told of, or passed over
     Timer timeout;
     bool ended = false;
+    // The objects it begins with that it had no room for yet; the next one is last.
+    std::vector<Snapshot> initial = {};
+    bool beginning = false;  // some of them, or the bookmark after them, are still to be sent
   };
 
   // One pump of all watchers for all changes of a turn.
@@ -67,7 +71,8 @@ class WatchHub {
   void Pump(Watcher& watcher);
   // One change as ADDED, MODIFIED or DELETED, as it looks through the watcher's selection.
   void Tell(Watcher& watcher, const Change& change);
-  void SendInitial(Watcher& watcher);
+  // What it can take of the objects it begins with; false while some are left.
+  bool SendInitial(Watcher& watcher);
   void SendBookmark(Watcher& watcher, bool initial_end);
   void End(Watcher& watcher);
   void OnTimeout(std::uint64_t id);

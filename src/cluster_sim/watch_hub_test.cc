@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "cluster_sim/fake_api_client.h"
 
 namespace galen::cluster_sim {
@@ -82,13 +84,16 @@ class SlowExchange final : public net::HttpExchange {
 
 class SlowWatch : public testing::Test {
  protected:
-  void Start() {
+  void Start(bool initial = false) {
     const KindRef kind = kinds_.Find("", "v1", "configmaps");
     hub_.Start({.kind = kind,
                 .ns = "",
                 .selection = {},
                 .after = store_.version(),
                 .timeout = std::chrono::hours(1),
+                .bookmarks = initial,
+                .initial_events = initial,
+                .initial_bookmark = initial,
                 .present = [](const Json& object) { return object; }},
                std::make_unique<SlowExchange>(out_, drained_));
   }
@@ -98,6 +103,14 @@ class SlowWatch : public testing::Test {
     map["metadata"]["namespace"] = "d";
     store_.Put("/configmaps", {"d", name}, std::move(map));
     loop_.RunUntilIdle();
+  }
+
+  // Everything that was sent so far is read; more comes as far as there is room.
+  std::string Read() {
+    std::string read = std::exchange(out_, {});
+    drained_();
+    loop_.RunUntilIdle();
+    return read;
   }
 
   FakeLoop loop_;
@@ -116,6 +129,28 @@ TEST_F(SlowWatch, IsFedNoMoreThanItReads) {
   drained_();
   loop_.RunUntilIdle();
   EXPECT_NE(out_.find("\"m5\""), std::string::npos);
+}
+
+TEST_F(SlowWatch, GetsTheObjectsItBeginsWithAsItReadsThem) {
+  for (int i = 0; i < 10; ++i) Put(i);
+  Start(/*initial=*/true);
+  EXPECT_LT(out_.size(), WatchHub::kQueuedBytesMax + 128 * 1024);
+  Put(10);
+  std::string all;
+  for (int i = 0; i < 5; ++i) all += Read();
+  std::size_t at = 0;
+  for (const char* next : {"\"m0\"", "\"m9\"", "initial-events-end", "\"m10\""}) {
+    at = all.find(next, at);
+    EXPECT_NE(at, std::string::npos) << next;
+  }
+}
+
+TEST_F(SlowWatch, EndsWithoutABookmarkWhileItLacksObjectsItBeginsWith) {
+  for (int i = 0; i < 10; ++i) Put(i);
+  Start(/*initial=*/true);
+  loop_.Advance(std::chrono::hours(2));
+  EXPECT_EQ(out_.find("BOOKMARK"), std::string::npos);
+  EXPECT_EQ(hub_.watchers(), 0u);
 }
 
 TEST_F(SlowWatch, IsToldItIsTooLateWhenTheHistoryHasMovedOn) {

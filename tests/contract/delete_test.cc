@@ -141,6 +141,85 @@ TEST(Eviction, DeletesThePodGracefullyAndSaysWhyOnIt) {
   TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})"));
 }
 
+// A budget that allows no disruption.
+void AddBudget(const Namespace& ns, const std::string& name, const Json& selector) {
+  Json budget = ToJson(R"({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+      "spec": {"minAvailable": 1}})");
+  budget["metadata"]["name"] = name;
+  if (!selector.is_null()) budget["spec"]["selector"] = selector;
+  const std::string path = "/apis/policy/v1/namespaces/" + ns.name() + "/poddisruptionbudgets";
+  ASSERT_EQ(TheApi().Post(path, budget).code, 201);
+}
+
+Reply Evict(const Namespace& ns, const std::string& pod, const Json& options = {}) {
+  Json eviction = ToJson(R"({"apiVersion": "policy/v1", "kind": "Eviction"})");
+  eviction["metadata"] = Json::MakeObject({{"name", pod}, {"namespace", ns.name()}});
+  if (!options.is_null()) eviction["deleteOptions"] = options;
+  return TheApi().Post(ns.Pod(pod) + "/eviction", eviction);
+}
+
+// As its kubelet would say.
+void SetPhase(const Namespace& ns, const std::string& pod, const std::string& phase) {
+  const Json status = Json::MakeObject({{"phase", phase}});
+  ASSERT_EQ(TheApi()
+                .Patch(ns.Pod(pod) + "/status", kStrategicPatch,
+                       Json::MakeObject({{"status", status}}).Dump())
+                .code,
+            200);
+}
+
+TEST(Eviction, OfAnotherPodOfThatNameMarksNothing) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  Bind(ns, "a");
+  const Reply refused = Evict(
+      ns, "a", ToJson(R"({"preconditions": {"uid": "00000000-0000-4000-8000-000000000000"}})"));
+  EXPECT_EQ(refused.code, 409);
+  const Json pod = TheApi().Get(ns.Pod("a")).body;
+  for (const Json& condition : pod["status"]["conditions"].items()) {
+    EXPECT_NE(condition["type"].AsString(), "DisruptionTarget");
+  }
+  EXPECT_FALSE(pod["metadata"].Has("deletionTimestamp"));
+  TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})"));
+}
+
+TEST(Eviction, OfTheVersionThatWasReadMarksThePodToo) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  Bind(ns, "a");
+  Json options = ToJson("{}");
+  options["preconditions"]["resourceVersion"] =
+      TheApi().Get(ns.Pod("a")).body["metadata"]["resourceVersion"];
+  EXPECT_EQ(Evict(ns, "a", options).code, 201);
+  const Reply pod = TheApi().Get(ns.Pod("a"));
+  EXPECT_TRUE(pod.body["metadata"].Has("deletionTimestamp"));
+  EXPECT_NE(pod.text.find("DisruptionTarget"), std::string::npos);
+  TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})"));
+}
+
+TEST(Eviction, ABudgetGuardsWhatItSelectsWhileItRuns) {
+  const Namespace ns;
+  AddBudget(ns, "all", Json::Object{});
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  Bind(ns, "a");
+  SetPhase(ns, "a", "Running");
+  EXPECT_EQ(Evict(ns, "a").code, 429);
+  SetPhase(ns, "a", "Failed");
+  EXPECT_EQ(Evict(ns, "a").code, 201);
+  TheApi().Post(ns.Pods(), MakePod("pending"));
+  EXPECT_EQ(Evict(ns, "pending").code, 201);
+}
+
+TEST(Eviction, ABudgetWithoutASelectorGuardsNothing) {
+  const Namespace ns;
+  AddBudget(ns, "none", Json());
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  Bind(ns, "a");
+  SetPhase(ns, "a", "Running");
+  EXPECT_EQ(Evict(ns, "a").code, 201);
+  TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})"));
+}
+
 TEST(NamespaceDeletion, TakesItsContentAlongAndThenItself) {
   const Namespace ns;
   TheApi().Post(ns.ConfigMaps(), MakeConfigMap("a"));
