@@ -1,10 +1,10 @@
 #include "bin/driver_config.h"
 
+#include "net/admin_page.h"
 #include "probes/embedded.h"
 #include "probes/rule_reader.h"
 #include "probes/simulator.h"
 #include "sdk/driver_options.h"
-#include "web/admin_server.h"
 
 namespace galen::device_driver {
 namespace {
@@ -67,7 +67,7 @@ Status Validate(const DriverConfig& config) {
   if (const Status status = sdk::ValidateOptions(config.driver); !status.ok())
     add(status.message());
   if (!config.metrics_address.empty()) {
-    const StatusOr<std::string> address = web::AdminAddress(config.metrics_address);
+    const StatusOr<std::string> address = net::AdminAddress(config.metrics_address);
     if (!address.ok()) add("--metrics-address: " + address.status().message());
   }
   if (config.poll < kPollLeast || config.poll > kPollMost) add("--poll must be 100ms to 10s");

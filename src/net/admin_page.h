@@ -7,12 +7,19 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/metrics.h"
+#include "base/status.h"
 #include "net/http.h"
 
 namespace galen::net {
+
+// Where a program shows its page, as people write it: "127.0.0.1:9470", ":9470" (loopback),
+// "tcp:[::]:9470" → what net::Server listens at. // InvalidArgument when there is no port. Whether
+// the host is a number is for net::Server to check.
+StatusOr<std::string> AdminAddress(std::string_view text);
 
 class AdminPage final : public HttpHandler {
  public:

@@ -104,5 +104,19 @@ TEST_F(AdminPageTest, AnswersNothingElse) {
   EXPECT_EQ(Ask("HEAD", "/metrics").first, 200);
 }
 
+TEST(AdminAddress, IsLoopbackUnlessSomebodySaysOtherwise) {
+  EXPECT_EQ(*AdminAddress(":9470"), "tcp:127.0.0.1:9470");
+  EXPECT_EQ(*AdminAddress("127.0.0.1:9470"), "tcp:127.0.0.1:9470");
+  EXPECT_EQ(*AdminAddress("tcp:0.0.0.0:9470"), "tcp:0.0.0.0:9470");
+  EXPECT_EQ(*AdminAddress("[::1]:0"), "tcp:[::1]:0");
+}
+
+TEST(AdminAddress, WithoutAPortIsRefused) {
+  for (const char* text : {"", "9470", "localhost", "127.0.0.1:", "127.0.0.1:http", "a:65536",
+                           "a:999999999999", "tcp:"}) {
+    EXPECT_FALSE(AdminAddress(text).ok()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace galen::net

@@ -6,6 +6,7 @@
 #include "base/flags.h"
 #include "base/text.h"
 #include "model/device.h"
+#include "net/admin_page.h"
 #include "sdk/cdi_spec.h"
 #include "sdk/socket_paths.h"
 
@@ -34,8 +35,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Driver::Options& opti
             "kubeconfig to use; $KUBECONFIG, ~/.kube/config or the Pod's account unless given");
   flags.Add("--instance", options.instance,
             "unique id of this instance (the Pod's UID), so that two can run during an update");
-  flags.Add("--metrics", options.metrics_address,
-            "serve /metrics, /healthz and /readyz here, e.g. tcp:127.0.0.1:9464");
+  flags.Add("--metrics-address", options.metrics_address,
+            "serve /metrics, /healthz and /readyz here, e.g. 127.0.0.1:9464");
   flags.Add("--health-timeout", timeout, "how long a report of a device's health holds");
   flags.AddSwitch("--degraded-as-unhealthy", options.degraded_as_unhealthy,
                   "tell Kubernetes that a degraded device is Unhealthy rather than Healthy");
@@ -84,6 +85,10 @@ Status ValidateOptions(const Driver::Options& options) {
   if (!ParseLogLevel(options.log_level).ok()) {
     add(fmt::format("log level \"{}\" is none of debug, info, warning, error",
                     Printable(options.log_level)));
+  }
+  if (!options.metrics_address.empty()) {
+    const StatusOr<std::string> address = net::AdminAddress(options.metrics_address);
+    if (!address.ok()) add(address.status().message());
   }
   const std::string pool = PoolOf(options);
   // Only once its parts are right, or one fault would be told twice. A pool named after the node

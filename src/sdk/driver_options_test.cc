@@ -37,10 +37,12 @@ TEST(DriverOptions, TellEveryFaultAtOnce) {
   options.log_level = "loud";
   options.health_timeout = 0s;
   options.instance = "a/b";
+  options.metrics_address = "9464";
   EXPECT_EQ(ValidateOptions(options).code(), Code::kInvalidArgument);
-  EXPECT_THAT(Fault(options), AllOf(HasSubstr("name \"Not A Name\""), HasSubstr("$NODE_NAME"),
-                                    HasSubstr("kubelet root"), HasSubstr("\"loud\""),
-                                    HasSubstr("1s to 24h"), HasSubstr("instance \"a/b\"")));
+  EXPECT_THAT(Fault(options),
+              AllOf(HasSubstr("name \"Not A Name\""), HasSubstr("$NODE_NAME"),
+                    HasSubstr("kubelet root"), HasSubstr("\"loud\""), HasSubstr("1s to 24h"),
+                    HasSubstr("instance \"a/b\""), HasSubstr("'9464' is no address")));
 }
 
 TEST(DriverOptions, RefuseANameThatIsNoCdiVendor) {

@@ -14,10 +14,6 @@
 
 namespace galen::web {
 
-// "127.0.0.1:9470", ":9470" (loopback), "tcp:[::]:9470" → what net::Server listens at.
-// InvalidArgument when there is no port. Whether the host is a number is for net::Server to check.
-StatusOr<std::string> AdminAddress(std::string_view text);
-
 class AdminServer {
  public:
   // A scraper and a few people; more than that is a mistake or an attack.
@@ -25,8 +21,8 @@ class AdminServer {
   // Nothing here reads a body; a small one is no reason to refuse.
   static constexpr std::size_t kRequestBodyBytesMax = 1024;
 
-  // Listens; `address` is as for AdminAddress. Errors are its and net::Server::Start's. `page`,
-  // loop and log are lent and outlive the server.
+  // Listens; `address` is as for net::AdminAddress. Errors are its and net::Server::Start's.
+  // `page`, loop and log are lent and outlive the server.
   static StatusOr<std::unique_ptr<AdminServer>> Start(IoLoop& loop, Log& log,
                                                       std::string_view address,
                                                       net::AdminPage& page);
