@@ -4,16 +4,20 @@
 namespace galen::cli {
 
 StatusOr<std::unique_ptr<AgentLink>> AgentLink::Open(EpollLoop& loop, net::Dialer& dialer,
-                                                     const std::string& socket) {
+                                                     const std::string& socket,
+                                                     const Interrupt* interrupt) {
+  // Lives until the answer is there; dropping it would give the attempt up.
   std::unique_ptr<net::Dialling> dialling;
   net::DialOptions options;
   options.target = "unix:" + socket;
   StatusOr<std::unique_ptr<net::Connection>> connection = Await<std::unique_ptr<net::Connection>>(
-      loop, [&](std::function<void(StatusOr<std::unique_ptr<net::Connection>>)> done) {
+      loop,
+      [&](std::function<void(StatusOr<std::unique_ptr<net::Connection>>)> done) {
         dialling = dialer.Dial(options, std::move(done));
-      });
+      },
+      interrupt);
   if (!connection.ok()) return Annotate(connection.status(), "connect to {}", socket);
-  return std::unique_ptr<AgentLink>(new AgentLink(loop, std::move(connection).value()));
+  return std::unique_ptr<AgentLink>(new AgentLink(loop, std::move(connection).value(), interrupt));
 }
 
 }  // namespace galen::cli

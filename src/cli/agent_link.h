@@ -1,4 +1,5 @@
-// Asks the agent of this node, through its socket. Belongs to its session's thread.
+// Asks a gRPC socket of this node and waits for the answer: the agent's, or a driver's for its
+// simulator. Belongs to its session's thread; each call runs the loop until it is answered.
 #pragma once
 
 #include <functional>
@@ -15,22 +16,34 @@ namespace galen::cli {
 
 class AgentLink {
  public:
-  // Connects to any gRPC socket of ours: the agent's, or a driver's for its simulator. NotFound
-  // when there is no socket, PermissionDenied when it is another user's.
+  // Connects to the unix socket at the path `socket`. NotFound when there is none, PermissionDenied
+  // when it is another user's, Unavailable when nobody listens. What is lent outlives the link.
+  // `interrupt` (null = nobody may) ends this wait and those for answers.
   static StatusOr<std::unique_ptr<AgentLink>> Open(EpollLoop& loop, net::Dialer& dialer,
-                                                   const std::string& socket);
+                                                   const std::string& socket,
+                                                   const Interrupt* interrupt = nullptr);
 
-  // One question: Ask<ListDevicesResponse>("/galen.inspect.v1.Inspect/ListDevices", request).
+  // One question: Ask<ListDevicesResponse>("/galen.inspect.v1.Inspect/ListDevices", request). Gives
+  // the service's Status as it came (Unimplemented when it has no such method), but for
+  // InvalidArgument, which is kept for command lines: that comes as FailedPrecondition.
+  // DeadlineExceeded after kAnswerWithin. One at a time. Once the connection broke, open another
+  // link.
   template <typename Response, typename Request>
   StatusOr<Response> Ask(std::string_view method, const Request& request);
 
  private:
-  AgentLink(EpollLoop& loop, std::unique_ptr<net::Connection> connection)
-      : loop_(loop), connection_(std::move(connection)), channel_(loop, *connection_) {}
+  AgentLink(EpollLoop& loop, std::unique_ptr<net::Connection> connection,
+            const Interrupt* interrupt)
+      : loop_(loop),
+        interrupt_(interrupt),
+        connection_(std::move(connection)),
+        channel_(loop, *connection_) {}
 
+  // Everything asked for is in memory on the other side; a person waits.
   static constexpr Duration kAnswerWithin = std::chrono::seconds(5);
 
   EpollLoop& loop_;
+  const Interrupt* const interrupt_;
   std::unique_ptr<net::Connection> connection_;
   rpc::Channel channel_;
 };
@@ -38,9 +51,14 @@ class AgentLink {
 template <typename Response, typename Request>
 StatusOr<Response> AgentLink::Ask(std::string_view method, const Request& request) {
   std::unique_ptr<rpc::Call> call;
-  return Await<Response>(loop_, [&](std::function<void(StatusOr<Response>)> done) {
-    call = rpc::Unary<Response>(channel_, method, request, kAnswerWithin, std::move(done));
-  });
+  StatusOr<Response> answer = Await<Response>(
+      loop_,
+      [&](std::function<void(StatusOr<Response>)> done) {
+        call = rpc::Unary<Response>(channel_, method, request, kAnswerWithin, std::move(done));
+      },
+      interrupt_);
+  if (answer.status().code() != Code::kInvalidArgument) return answer;
+  return FailedPrecondition("{}", answer.status().message());
 }
 
 }  // namespace galen::cli

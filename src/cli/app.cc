@@ -1,4 +1,4 @@
-// Tested by tests/e2e, as the program galen.
+// Tested by tests/e2e/galen_test.cc, as the program galen.
 #include "cli/app.h"
 
 #include <unistd.h>
@@ -10,11 +10,15 @@
 #include "base/flags.h"
 #include "base/json.h"
 #include "base/version.h"
+#include "base/yaml.h"
 #include "cli/completion.h"
+#include "cli/conformance.h"
 #include "cli/demo.h"
 #include "cli/get.h"
 #include "cli/inject.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
 #include "cli/watch.h"
 #include "cli/why.h"
 
@@ -23,20 +27,10 @@ namespace {
 
 constexpr int kExitFailed = 1;
 
-void Print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
+// What the user gave is blamed on the user: InvalidArgument is a wrong command line.
 int Fail(const Status& status) {
   std::fprintf(stderr, "galen: %s\n", status.message().c_str());
   return status.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
-}
-
-int PrintOrFail(const StatusOr<std::string>& text) {
-  if (!text.ok()) return Fail(text.status());
-  Print(*text);
-  return 0;
 }
 
 int CodeOrFail(const StatusOr<int>& code) { return code.ok() ? *code : Fail(code.status()); }
@@ -47,38 +41,53 @@ std::string OwnDirectory() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
-// What the command line of one run said; commands read it when they run.
+// What the command line of one run said, and where its answer goes. Flags write into it while they
+// are parsed; commands read it when they run.
 struct Arguments {
   Options options;
+  Output output{STDOUT_FILENO};
   std::string kind = "pods", name, pod, shell = "bash";
   bool follow = false, all_namespaces = false, no_colour = false;
   InjectArguments inject;
   DemoArguments demo;
+  ConformanceArguments conformance;
 };
 
+int PrintOrFail(Arguments& arguments, const StatusOr<std::string>& text) {
+  if (!text.ok()) return Fail(text.status());
+  arguments.output.Write(*text);
+  return CodeOrFail(ExitCodeOf(arguments.output));
+}
+
+int GetOnce(Arguments& arguments) {
+  const StatusOr<Answer> answer = Get(arguments.options, arguments.kind, arguments.name);
+  if (!answer.ok()) return Fail(answer.status());
+  for (const std::string& note : answer->notes) std::fprintf(stderr, "galen: %s\n", note.c_str());
+  return PrintOrFail(arguments, answer->text);
+}
+
+int Follow(Arguments& arguments) {
+  return CodeOrFail(Watch(arguments.options, arguments.kind, arguments.name, arguments.output));
+}
+
 void AddGet(Flags& flags, Arguments& arguments) {
-  Flags& get =
-      flags.AddCommand("get", "show devices, pods (with devices), nodes or drivers", [&arguments] {
-        if (arguments.follow)
-          return CodeOrFail(Watch(arguments.options, arguments.kind, arguments.name, Print));
-        return PrintOrFail(Get(arguments.options, arguments.kind, arguments.name));
-      });
+  Flags& get = flags.AddCommand(
+      "get", "show devices, pods (with devices), nodes or drivers",
+      [&arguments] { return arguments.follow ? Follow(arguments) : GetOnce(arguments); });
   get.AddPositional("kind", arguments.kind, "devices, pods, nodes or drivers");
   get.AddPositional("name", arguments.name, "only the one of this name", false);
   get.AddSwitch("-w,--watch", arguments.follow, "stay, and show what changes");
 }
 
 void AddWatch(Flags& flags, Arguments& arguments) {
-  Flags& watch =
-      flags.AddCommand("watch", "the live table; a line for each change in a pipe", [&arguments] {
-        return CodeOrFail(Watch(arguments.options, arguments.kind, arguments.name, Print));
-      });
+  Flags& watch = flags.AddCommand("watch", "the live table; a line for each change in a pipe",
+                                  [&arguments] { return Follow(arguments); });
   watch.AddPositional("kind", arguments.kind, "devices, pods, nodes or drivers", false);
 }
 
 void AddWhy(Flags& flags, Arguments& arguments) {
   Flags& why = flags.AddCommand("why", "the line of causes of a Pod's devices", [&arguments] {
-    return PrintOrFail(Why(arguments.options, arguments.pod));
+    return PrintOrFail(arguments, Why(arguments.options, arguments.pod));
   });
   why.AddPositional("pod", arguments.pod, "NAME, pod/NAME or NAMESPACE/NAME");
 }
@@ -86,7 +95,7 @@ void AddWhy(Flags& flags, Arguments& arguments) {
 void AddInject(Flags& flags, Arguments& arguments) {
   Flags& inject = flags.AddCommand(
       "inject", "make a simulated device show a sign (simulator only)",
-      [&arguments] { return PrintOrFail(Inject(arguments.options, arguments.inject)); });
+      [&arguments] { return PrintOrFail(arguments, Inject(arguments.options, arguments.inject)); });
   inject.AddPositional("device", arguments.inject.device, "gpu-3; without it: what can be injected",
                        false);
   inject.AddPositional("sign", arguments.inject.sign, "xid=79, temperature=91, … or reset", false);
@@ -99,7 +108,7 @@ void AddDemo(Flags& flags, Arguments& arguments) {
   Flags& demo = flags.AddCommand(
       "demo", "a GPU fails and its Pod says so: real processes, one minute", [&arguments] {
         if (arguments.demo.bin_directory.empty()) arguments.demo.bin_directory = OwnDirectory();
-        return CodeOrFail(Demo(arguments.options, arguments.demo));
+        return CodeOrFail(Demo(arguments.options, arguments.demo, arguments.output));
       });
   demo.AddSwitch("--batch", arguments.demo.batch,
                  "plain lines; exit code 0 only if each step was seen");
@@ -109,21 +118,45 @@ void AddDemo(Flags& flags, Arguments& arguments) {
   demo.Add("--directory", arguments.demo.directory, "where its own directory is made");
 }
 
+int RunConformance(Arguments& arguments) {
+  const ConformanceResult result = Conformance(arguments.options, arguments.conformance);
+  if (!result.problem.empty()) std::fprintf(stderr, "galen: %s\n", result.problem.c_str());
+  arguments.output.Write(result.text);
+  const int written = CodeOrFail(ExitCodeOf(arguments.output));
+  return result.code != 0 ? result.code : written;
+}
+
+void AddConformance(Flags& flags, Arguments& arguments) {
+  ConformanceArguments& conformance = arguments.conformance;
+  Flags& command = flags.AddCommand(
+      "conformance", "check a DRA driver; plays a kubelet, so not beside one that uses it",
+      [&arguments] { return RunConformance(arguments); });
+  command.AddPositional("what", conformance.what,
+                        "a registry directory, a registration socket, or a driver's name");
+  command.AddSwitch("--read-only", conformance.read_only,
+                    "only GetInfo, health, slices and files; the default in a kubelet's registry");
+  command.AddSwitch("--full", conformance.full, "play a kubelet even there: when none runs");
+  command.Add("--kubelet-root", conformance.kubelet_root,
+              "the kubelet's root; the directory above plugins_registry unless given");
+  command.Add("--cdi-root", conformance.cdi_roots, "a CDI directory; may be repeated");
+  command.Add("--node", conformance.node, "this node, when the driver publishes on several");
+  command.Add("--patience", conformance.patience, "how long repeated reports are waited for");
+  command.AddChoice("-o,--output", conformance.output, {"text", "json", "junit"}, "how to print");
+}
+
 std::string VersionText(const Options& options) {
-  if (options.output == "json" || options.output == "yaml") {
-    return Json::MakeObject({{"version", kVersion}}).DumpPretty() + "\n";
-  }
+  const Json json = Json::MakeObject({{"version", kVersion}});
+  if (options.output == "json") return json.DumpPretty() + "\n";
+  if (options.output == "yaml") return WriteYaml(json);
   return "galen " + std::string(kVersion) + "\n";
 }
 
 void AddOthers(Flags& flags, Arguments& arguments) {
-  flags.AddCommand("version", "print the version", [&arguments] {
-    Print(VersionText(arguments.options));
-    return 0;
-  });
-  Flags& completion =
-      flags.AddCommand("completion", "a completion script for bash, zsh or fish",
-                       [&arguments] { return PrintOrFail(CompletionScript(arguments.shell)); });
+  flags.AddCommand("version", "print the version",
+                   [&arguments] { return PrintOrFail(arguments, VersionText(arguments.options)); });
+  Flags& completion = flags.AddCommand(
+      "completion", "a completion script for bash, zsh or fish",
+      [&arguments] { return PrintOrFail(arguments, CompletionScript(arguments.shell)); });
   completion.AddPositional("shell", arguments.shell, "bash, zsh or fish");
 }
 
@@ -144,6 +177,9 @@ void AddGlobals(Flags& flags, Arguments& arguments) {
 int RunGalen(int argc, char** argv, Environment environment) {
   Arguments arguments;
   arguments.options.terminal = isatty(STDOUT_FILENO) != 0;
+  if (arguments.options.terminal) {
+    arguments.options.columns = SizeOfTerminal(STDOUT_FILENO).columns;
+  }
   arguments.options.environment = std::move(environment);
   Flags flags("galen", "Device health on Kubernetes, from the hardware to the Pod",
               std::string(kVersion));
@@ -153,9 +189,13 @@ int RunGalen(int argc, char** argv, Environment environment) {
   AddWatch(flags, arguments);
   AddInject(flags, arguments);
   AddDemo(flags, arguments);
+  AddConformance(flags, arguments);
   AddOthers(flags, arguments);
+  // Help, the version or a fault: all is said already.
   if (const auto code = flags.Parse(argc, argv)) return *code;
+  // -A beats -n, as kubectl has it.
   if (arguments.all_namespaces) arguments.options.ns.clear();
+  // An empty NO_COLOR says nothing (no-color.org), and Lookup gives none.
   arguments.options.colour = arguments.options.terminal && !arguments.no_colour &&
                              !Lookup(arguments.options.environment, "NO_COLOR");
   return flags.Run();

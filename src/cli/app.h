@@ -6,9 +6,10 @@
 
 namespace galen::cli {
 
-// Parses and runs one command; a blocking call from main's thread. The exit code: 0 done, also a
-// watch that a signal ended; 1 could not, standard error says why; 64 the command line is wrong;
-// 130 a demo that was interrupted.
+// Parses and runs one command; a blocking call from main's thread. The exit code: 0 done; 1 could
+// not, standard error says why; 64 the command line or the kubeconfig is wrong, while what a server
+// or a driver finds wrong is 1; 130 a watch or a demo that Ctrl-C or SIGTERM ended; 141 nobody read
+// the output any more.
 int RunGalen(int argc, char** argv, Environment environment);
 
 }  // namespace galen::cli

@@ -2,24 +2,32 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/epoll_loop.h"
+#include "cli/interrupt.h"
 
 namespace galen::cli {
 
-// Runs `loop` until the function given to `start` was called, and gives what it was called with.
+// Runs `loop` until the function given to `start` was called, and gives what it was called with; or
+// until `interrupt` (null = nobody may) is raised, and gives its reason.
 template <typename T>
 StatusOr<T> Await(EpollLoop& loop,
-                  const std::function<void(std::function<void(StatusOr<T>)>)>& start) {
-  std::optional<StatusOr<T>> answer;
-  start([&](StatusOr<T> result) {
-    answer.emplace(std::move(result));
+                  const std::function<void(std::function<void(StatusOr<T>)>)>& start,
+                  const Interrupt* interrupt = nullptr) {
+  const auto interrupted = [&] { return interrupt != nullptr && interrupt->raised(); };
+  if (interrupted()) return interrupt->why();
+  // Shared with the callback, which may still come after an interrupt has ended the wait.
+  const auto answer = std::make_shared<std::optional<StatusOr<T>>>();
+  start([answer, &loop](StatusOr<T> result) {
+    answer->emplace(std::move(result));
     loop.Stop();
   });
-  while (!answer) loop.Run();
-  return std::move(*answer);
+  while (!*answer && !interrupted()) loop.Run();
+  if (!*answer) return interrupt->why();
+  return std::move(**answer);
 }
 
 }  // namespace galen::cli

@@ -1,9 +1,9 @@
-// Tested by tests/e2e, which plays the demo in batch.
+// Tested by tests/e2e/demo_test.cc, which plays the demo in batch.
 #include "cli/demo.h"
 
 #include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 
 #include "base/signal.h"
 #include "cli/demo_place.h"
@@ -19,22 +19,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Ample on a loaded machine; each program starts in milliseconds.
 constexpr Duration kProgramStartsWithin = 20s;
+// A person does not notice; nothing is measured before it is there.
 constexpr Duration kLookForKubeconfigEvery = 20ms;
-constexpr int kExitInterrupted = 130;  // as a shell says of SIGINT
+// As often as a person sees seconds go by in the table.
+constexpr Duration kRedrawEvery = 1s;
+// Longer than an agent gathers changes of its node.
+constexpr Duration kTableWithin = 2s;
 
-void Print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
-// galen-sim writes its kubeconfig once it serves.
+// Starts galen-sim and waits until it serves: it writes its kubeconfig last.
 Status WaitForApi(EpollLoop& loop, DemoPrograms& programs, const DemoPlace& place,
-                  const std::string& died) {
+                  const Interrupt& interrupt) {
   RETURN_IF_ERROR(programs.StartApi());
   const Time end = loop.Now() + kProgramStartsWithin;
   while (access(place.kubeconfig().c_str(), R_OK) != 0) {
-    if (!died.empty()) return Unavailable("{} ended by itself; see {}", died, place.log(died));
+    RETURN_IF_ERROR(interrupt.why());
     if (loop.Now() > end)
       return DeadlineExceeded("galen-sim serves nothing; see {}", place.log("galen-sim"));
     const Timer pause = loop.After(kLookForKubeconfigEvery, [&loop] { loop.Stop(); });
@@ -43,22 +43,18 @@ Status WaitForApi(EpollLoop& loop, DemoPrograms& programs, const DemoPlace& plac
   return OkStatus();
 }
 
+// Three lines that fit on a terminal of 80 columns.
 std::vector<std::string> HeaderLines(const DemoPlace& place, const DemoPrograms& programs) {
-  return {
-      fmt::format("Galen: an embedded Kubernetes API (pid {}), node-7's agent ({}), a GPU driver "
-                  "with eight "
-                  "simulated H200 ({}),",
-                  programs.pid("galen-sim"), programs.pid("galen-agent"),
-                  programs.pid("gpu-driver")),
-      fmt::format(
-          "a NIC driver with a real veth link in a network namespace of its own ({}); three Pods "
-          "hold one device each.",
-          programs.pid("nic-driver")),
-      "Files, sockets and logs: " + place.directory};
+  return {fmt::format("Galen: an embedded Kubernetes API (pid {}), the agent of node-7 ({}),",
+                      programs.pid("galen-sim"), programs.pid("galen-agent")),
+          fmt::format("a driver of eight simulated GPUs ({}), a driver of a real veth link ({});",
+                      programs.pid("gpu-driver"), programs.pid("nic-driver")),
+          "three Pods hold a device each. Files, sockets and logs: " + place.directory};
 }
 
-std::string NextLines(const DemoPlace& place) {
-  const std::string galen = fmt::format("galen --kubeconfig {} --agent-socket {}",
+// By the path of this very program, which need not be on PATH.
+std::string NextLines(const DemoPlace& place, const std::string& bin_directory) {
+  const std::string galen = fmt::format("{}/galen --kubeconfig {} --agent-socket {}", bin_directory,
                                         place.kubeconfig(), place.agent_socket());
   return fmt::format(
       "\nIt stays up until you press Ctrl-C. Try:\n"
@@ -70,48 +66,64 @@ std::string NextLines(const DemoPlace& place) {
 // Wires the demo's parts and plays the story once.
 class DemoRun {
  public:
-  DemoRun(Options options, DemoArguments arguments, DemoPlace place, EpollLoop& loop,
-          Random& random)
+  // What is lent outlives the run.
+  struct Edges {
+    EpollLoop& loop;
+    Random& random;
+    Interrupt& interrupt;
+    Output& output;
+  };
+
+  DemoRun(Options options, DemoArguments arguments, DemoPlace place, Edges edges)
       : options_(std::move(options)),
         arguments_(std::move(arguments)),
         place_(std::move(place)),
-        loop_(loop),
-        random_(random),
-        screen_(options_.terminal && !arguments_.batch, Print),
-        programs_(loop, place_,
+        edges_(edges),
+        live_(options_.terminal && !arguments_.batch),
+        screen_({.live = live_,
+                 .colour = options_.colour,
+                 .size = [] { return SizeOfTerminal(STDOUT_FILENO); }},
+                [this](std::string_view bytes) { edges_.output.Write(bytes); }),
+        programs_(edges_.loop, place_,
                   {.bin_directory = arguments_.bin_directory,
                    .node = "node-7",
-                   .kernel_log = arguments_.kernel_log},
-                  [this](const std::string& program) { died_ = program; }) {
+                   .kernel_log = arguments_.kernel_log,
+                   .interrupt = &edges_.interrupt},
+                  [this](const std::string& how) { OnDeath(how); }) {
     options_.cluster.path = place_.kubeconfig();
     options_.agent_socket = place_.agent_socket();
+    // Its output goes into logs and tests.
     if (arguments_.batch) options_.colour = false;
   }
 
   Status Play() {
-    if (!arguments_.batch) screen_.Story("starting the API, the agent and two drivers …");
-    RETURN_IF_ERROR(WaitForApi(loop_, programs_, place_, died_));
-    ASSIGN_OR_RETURN(session_, Session::Open(loop_, options_));
+    screen_.Story("starting the API, the agent and two drivers …");
+    RETURN_IF_ERROR(WaitForApi(edges_.loop, programs_, place_, edges_.interrupt));
+    ASSIGN_OR_RETURN(session_, Session::Open(edges_.loop, options_, &edges_.interrupt));
+    // Once before the story: a broken API is told by its own error, not by a step that is not seen.
     RETURN_IF_ERROR(session_->List(kube::kPods, "").status());
     return Perform();
   }
 
-  void Interrupt() {
-    interrupted_ = true;
-    if (stage_ != nullptr) stage_->Interrupt();
-    loop_.Stop();
-  }
-  bool interrupted() const { return interrupted_; }
-
+  // Until somebody has had enough. Programs may die now: people try what happens then.
   void Keep() {
-    screen_.Close(NextLines(place_));
-    while (!interrupted_) loop_.Run();
+    keeping_ = true;
+    screen_.Close(NextLines(place_, arguments_.bin_directory));
+    while (!edges_.interrupt.raised()) edges_.loop.Run();
   }
 
  private:
   Status Perform() {
-    DemoStage stage(*session_, random_, [this] { Redraw(); });
+    DemoStage stage(*session_, edges_.random, [this] { Redraw(); });
+    // Redraw uses it while it lives; it dies with this function.
     stage_ = &stage;
+    const Status performed = PerformOn(stage);
+    stage_ = nullptr;
+    tick_.Cancel();
+    return performed;
+  }
+
+  Status PerformOn(DemoStage& stage) {
     RETURN_IF_ERROR(stage.Apply(DemoStory::Manifest()));
     stage.Start();
     RETURN_IF_ERROR(programs_.StartAgent());
@@ -119,20 +131,22 @@ class DemoRun {
     RETURN_IF_ERROR(programs_.MakeLink());
     RETURN_IF_ERROR(programs_.StartNicDriver());
     screen_.Header(HeaderLines(place_, programs_));
+    if (live_) Tick();
     if (!DemoStory::WaitForPods(stage)) {
-      return DeadlineExceeded("the Pods are not running with healthy devices{}; logs are in {}",
-                              died_.empty() ? "" : ", " + died_ + " ended by itself",
+      RETURN_IF_ERROR(stage.interrupted());
+      return DeadlineExceeded("the Pods are not running with healthy devices; logs are in {}",
                               place_.directory);
     }
     DemoStory story(stage, programs_, screen_, place_, {.kernel_log = arguments_.kernel_log});
-    const Status played = story.Play();
-    stage_ = nullptr;
-    if (!played.ok()) return played;
+    RETURN_IF_ERROR(story.Play());
     return Summarize(story);
   }
 
   Status Summarize(const DemoStory& story) {
-    ASSIGN_OR_RETURN(const std::string why, Why(options_, "serve/llm-0"));
+    // The table goes by NodeDeviceHealth, which gathers changes for a moment.
+    stage_->WaitUntil([this] { return AllIsWellButTheLostGpu(); }, kTableWithin);
+    ASSIGN_OR_RETURN(const std::string why, Why(*session_, options_, "serve/llm-0"));
+    Redraw();
     std::string text = "\nMeasured in this run:\n";
     for (const std::string& line : story.measured()) text += "  " + line + "\n";
     text += "\n$ galen why serve/llm-0\n" + why;
@@ -140,43 +154,80 @@ class DemoRun {
     return OkStatus();
   }
 
+  // As the story leaves it.
+  bool AllIsWellButTheLostGpu() const {
+    const std::optional<Fleet> fleet = stage_->fleet();
+    if (!fleet) return false;
+    return std::count_if(
+               fleet->devices.begin(), fleet->devices.end(), [](const DeviceView& device) {
+                 return !device.holders.empty() && device.health.state == HealthState::kHealthy;
+               }) == 2;
+  }
+
+  void OnDeath(const std::string& how) {
+    if (!keeping_) return edges_.interrupt.Raise(Unavailable("{}", how));
+    edges_.output.Write(how + "\n");
+  }
+
   void Redraw() {
-    if (stage_ == nullptr) return;
-    const auto table = Show(stage_->fleet(), "pods", "", options_, loop_.WallNow());
+    const std::optional<Fleet> fleet = stage_ == nullptr ? std::nullopt : stage_->fleet();
+    if (!fleet) return;
+    const auto table = ShowLive(*fleet, "pods", "", options_, edges_.loop.WallNow(),
+                                SizeOfTerminal(STDOUT_FILENO).columns);
     if (table.ok()) screen_.Show(*table);
+  }
+
+  void Tick() {
+    Redraw();
+    tick_ = edges_.loop.After(kRedrawEvery, [this] { Tick(); });
   }
 
   Options options_;
   const DemoArguments arguments_;
   const DemoPlace place_;
-  EpollLoop& loop_;
-  Random& random_;
+  const Edges edges_;
+  const bool live_;
   DemoScreen screen_;
-  std::string died_;
+  bool keeping_ = false;
   DemoPrograms programs_;
   std::unique_ptr<Session> session_;
   DemoStage* stage_ = nullptr;
-  bool interrupted_ = false;
+  Timer tick_;
 };
+
+// Sees a signal that came after the last wait.
+void LookForSignals(EpollLoop& loop) {
+  const Timer moment = loop.After(1ms, [&loop] { loop.Stop(); });
+  loop.Run();
+}
 
 }  // namespace
 
-StatusOr<int> Demo(const Options& options, const DemoArguments& arguments) {
-  ASSIGN_OR_RETURN(const DemoPlace place, DemoPlace::Make(arguments.directory));
+StatusOr<int> Demo(const Options& options, const DemoArguments& arguments, Output& output) {
   ASSIGN_OR_RETURN(const auto loop, EpollLoop::Create());
   Random random(Random::Seed());
+  Interrupt interrupt(*loop);
+  bool signalled = false;
+  // From before there is anything to clean up until all is clean.
+  ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(*loop, [&] {
+                     signalled = true;
+                     interrupt.Raise(Cancelled("interrupted"));
+                   }));
+  const auto watching = output.Watch(*loop, [&] { interrupt.Raise(output.status()); });
+  ASSIGN_OR_RETURN(const DemoPlace place, DemoPlace::Make(arguments.directory));
   Status played;
-  bool interrupted = false;
   {
-    DemoRun run(options, arguments, place, *loop, random);
-    ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(*loop, [&run] { run.Interrupt(); }));
+    // In a block of its own: all processes have ended before the directory goes.
+    DemoRun run(options, arguments, place, {*loop, random, interrupt, output});
     played = run.Play();
     if (played.ok() && arguments.keep) run.Keep();
-    interrupted = run.interrupted();
   }
-  if (!played.ok() && !interrupted) return played;  // the directory stays, for its logs
+  LookForSignals(*loop);
+  const bool ended_from_outside = signalled || !output.status().ok();
+  if (!played.ok() && !ended_from_outside) return played;  // the directory stays, for its logs
   place.Remove();
-  return played.ok() ? 0 : kExitInterrupted;
+  if (!output.status().ok()) return ExitCodeOf(output);
+  return signalled && !(played.ok() && arguments.keep) ? kExitInterrupted : 0;
 }
 
 }  // namespace galen::cli

@@ -1,5 +1,6 @@
 // The demo's real processes: API, agent and two drivers, and what is done to them. Each is started
-// by its name beside this program and ended by its id. Belongs to its session's thread.
+// by its file beside this program and ended by its id; known here as galen-sim, galen-agent,
+// gpu-driver, nic-driver and link. Belongs to its session's thread. Ends all of them when it goes.
 #pragma once
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include "base/epoll_loop.h"
 #include "base/process.h"
 #include "cli/demo_place.h"
+#include "cli/interrupt.h"
 
 namespace galen::cli {
 
@@ -20,18 +22,21 @@ class DemoPrograms {
   struct Settings {
     std::string bin_directory;  // where galen-agent and its siblings are
     std::string node = "node-7";
-    bool kernel_log = false;  // the GPU driver also reads /dev/kmsg
+    bool kernel_log = false;               // the GPU driver also reads /dev/kmsg
+    const Interrupt* interrupt = nullptr;  // ends every wait but that for a program's end
   };
 
-  // `on_death` runs when a program ends that was not told to.
+  // `on_death` runs when a program ends that was not told to; `how` is a sentence that names it and
+  // its log.
   DemoPrograms(EpollLoop& loop, DemoPlace place, Settings settings,
-               std::function<void(const std::string& program)> on_death);
+               std::function<void(const std::string& how)> on_death);
   ~DemoPrograms();
 
   Status StartApi();
   Status StartAgent();
   Status StartGpuDriver();
   // A network namespace of its own with a veth pair rail0–rail1 in it; returns when it is there.
+  // Who is not root gets a user namespace around it, so that the link is real for everyone.
   Status MakeLink();
   // For the interface rail0 of that namespace. REQUIRES: MakeLink.
   Status StartNicDriver();
@@ -42,8 +47,11 @@ class DemoPrograms {
   Status SetLink(const std::string& state);
   pid_t pid(const std::string& program) const;
 
-  // SIGTERM to all, newest first, then SIGKILL after a grace period.
+  // SIGTERM to all, the API last, then SIGKILL; takes at most kEndWithin.
   void StopAll();
+
+  // A person who pressed Ctrl-C waits for it.
+  static constexpr Duration kEndWithin = std::chrono::milliseconds(1500);
 
  private:
   struct Running {
@@ -52,16 +60,22 @@ class DemoPrograms {
     std::optional<Process::Exit> exit;
   };
 
-  Status Start(const std::string& program, std::vector<std::string> command);
-  void WaitForEnd(const std::string& program, Duration limit);
+  // `enter` is a command that runs the command given to it elsewhere, as nsenter(1) does.
+  Status Start(const std::string& program, std::vector<std::string> command,
+               std::vector<std::string> enter = {});
+  void OnExit(const std::string& program, Process::Exit exit);
+  void WaitUntil(Time end, const std::function<bool()>& done);
   std::vector<std::string> DriverArguments(const std::string& kind) const;
+  std::vector<std::string> AsOwnerOfLink(std::vector<std::string> enter) const;
   std::string LinkSysfs() const;
 
   EpollLoop& loop_;
   const DemoPlace place_;
   const Settings settings_;
-  const std::function<void(const std::string&)> on_death_;
+  const bool privileged_;  // root may make network namespaces directly
+  const std::function<void(const std::string& how)> on_death_;
   std::map<std::string, Running> running_;
+  // Names in the order of their first start.
   std::vector<std::string> order_;
 };
 

@@ -1,4 +1,4 @@
-// Tested by tests/e2e, which plays the demo in batch.
+// Tested by tests/e2e/demo_test.cc, which plays the demo in batch.
 #include "cli/demo_stage.h"
 
 #include "base/yaml.h"
@@ -16,6 +16,7 @@ StatusOr<kube::Resource> ResourceOf(const Json& object) {
   return InvalidArgument("the demo makes no {}", object["kind"].AsString());
 }
 
+// The devices of the first container that tells any; the demo's Pods have one.
 std::vector<kube::ResourceHealth> DevicesOf(const kube::Pod& pod) {
   for (const kube::ContainerStatus& status : pod.statuses) {
     for (const kube::ResourceStatus& resource : status.allocated) {
@@ -51,13 +52,20 @@ bool DemoStage::WaitUntil(const std::function<bool()>& done, Duration limit) {
   EpollLoop& loop = session_.loop();
   const Time end = loop.Now() + limit;
   const Timer timer = loop.At(end, [&loop] { loop.Stop(); });
-  while (!interrupted_ && !done() && loop.Now() < end) loop.Run();
-  return !interrupted_ && done();
+  while (interrupted().ok() && !done() && loop.Now() < end) loop.Run();
+  return interrupted().ok() && done();
 }
 
-void DemoStage::Interrupt() {
-  interrupted_ = true;
-  session_.loop().Stop();
+std::optional<Fleet> DemoStage::fleet() const {
+  if (!fleet_.synced()) return std::nullopt;
+  return fleet_.Join(session_.loop().WallNow());
+}
+
+void DemoStage::KeepSaying(const ObjectKey& pod) {
+  listened_to_ = pod;
+  const kube::Pod* present = Find(pod);
+  last_said_ = present == nullptr ? "" : present->devices_annotation;
+  said_.clear();
 }
 
 const kube::ResourceHealth* DemoStage::HealthOf(const ObjectKey& pod) const {
@@ -82,9 +90,14 @@ WallTime DemoStage::SeenAt(const ObjectKey& pod) const {
 void DemoStage::OnChange() {
   for (const auto& [key, pod] : fleet_.pods().objects()) {
     std::vector<kube::ResourceHealth> line = DevicesOf(pod);
+    // Other changes of the Pod are no news of its device, and keep the time at which it was told.
     if (lines_[key] == line) continue;
     lines_[key] = std::move(line);
     seen_[key] = session_.loop().WallNow();
+  }
+  if (const kube::Pod* pod = listened_to_ ? Find(*listened_to_) : nullptr) {
+    if (pod->devices_annotation != last_said_) said_.push_back(pod->devices_annotation);
+    last_said_ = pod->devices_annotation;
   }
   on_change_();
   session_.loop().Stop();  // whoever waits looks again

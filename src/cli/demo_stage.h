@@ -17,27 +17,40 @@ namespace galen::cli {
 
 class DemoStage {
  public:
-  // `on_change` runs whenever a Pod changed, for the screen.
+  // `on_change` runs on the session's loop whenever a Pod changed, for the screen. What is lent
+  // outlives the stage.
   DemoStage(Session& session, Random& random, std::function<void()> on_change);
 
+  // Begins to follow the cluster. Once.
   void Start() { fleet_.Start(); }
 
-  // Makes or replaces each object of a manifest, in order.
+  // Makes or replaces each object of a manifest (YAML documents), in order, by server-side apply;
+  // stops at the first that is refused and names it.
   Status Apply(const std::string& manifest);
 
-  // Runs the loop until `done` holds; false when `limit` passed first or somebody interrupted.
+  // Runs the loop until `done` holds, which is asked after each change; false when `limit` passed
+  // first or the session was interrupted: by Ctrl-C, or because a program of the demo died.
   bool WaitUntil(const std::function<bool()>& done, Duration limit);
-  // Ends every wait, now and later.
-  void Interrupt();
+  // Why nothing is waited for any more; OK while it is.
+  Status interrupted() const {
+    return session_.interrupt() == nullptr ? OkStatus() : session_.interrupt()->why();
+  }
 
-  // The Pod's one device as its status tells it; null when it tells none yet.
+  // The Pod's one device as its status tells it; null when it tells none yet. Valid until the Pod
+  // changes.
   const kube::ResourceHealth* HealthOf(const ObjectKey& pod) const;
   // The device that was allocated to the Pod's claim.
   std::optional<DeviceId> DeviceOf(const ObjectKey& pod) const;
   const kube::Pod* Find(const ObjectKey& pod) const { return fleet_.pods().Find(pod); }
-  Fleet fleet() const { return fleet_.Join(); }
-  // When the API server's watch brought the Pod's present line.
+  // nullopt until all of it is known.
+  std::optional<Fleet> fleet() const;
+  // When the API server's watch brought the Pod's present line; the epoch when there is none.
   WallTime SeenAt(const ObjectKey& pod) const;
+
+  // From now on, what the Pod's annotation becomes is kept.
+  void KeepSaying(const ObjectKey& pod);
+  // Every text that it was given since, in order; not the one it had.
+  const std::vector<std::string>& Said() const { return said_; }
 
   Session& session() { return session_; }
 
@@ -47,7 +60,9 @@ class DemoStage {
   Session& session_;
   const std::function<void()> on_change_;
   LiveFleet fleet_;
-  bool interrupted_ = false;
+  std::optional<ObjectKey> listened_to_;
+  std::string last_said_;
+  std::vector<std::string> said_;
   std::map<ObjectKey, std::vector<kube::ResourceHealth>> lines_;  // each Pod's line as last seen
   std::map<ObjectKey, WallTime> seen_;
 };

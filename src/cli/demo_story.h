@@ -1,5 +1,5 @@
-// The demo's story: six things that happen to devices, each seen on the Pod through the API or the
-// demo has failed. Belongs to its session's thread.
+// The demo's story: five things that happen to devices and programs, each seen on the Pod through
+// the API or the demo has failed. Belongs to its session's thread.
 #pragma once
 
 #include <string>
@@ -17,6 +17,7 @@ class DemoStory {
     bool kernel_log = false;
   };
 
+  // What is lent outlives the story.
   DemoStory(DemoStage& stage, DemoPrograms& programs, DemoScreen& screen, DemoPlace place,
             Settings settings)
       : stage_(stage),
@@ -25,14 +26,16 @@ class DemoStory {
         place_(std::move(place)),
         settings_(settings) {}
 
-  // Plays it through; the first step that was not seen ends it with a sentence that says which.
+  // Plays it through; the first step that was not seen ends it with a sentence that says which
+  // (DeadlineExceeded). Once. REQUIRES: WaitForPods gave true.
   Status Play();
 
   // "GPU fault on the Pod: 6 ms", one a measurement.
   const std::vector<std::string>& measured() const { return measured_; }
 
-  // The Pods and classes that the story is about.
+  // The Pods, claims and classes that the story is about, and the definition of NodeDeviceHealth.
   static std::string Manifest();
+  // Waits until each Pod of the manifest says that its device is Healthy; false when they do not.
   static bool WaitForPods(DemoStage& stage);
 
  private:
@@ -47,13 +50,19 @@ class DemoStory {
   Status LinkGoesDownAndUp();
   Status DriverDies();
   Status AgentDies();
+  Status AgentTellsTheRecovery(const std::string& before, Duration told);
+  Status Changed(const std::string& before) const;
+  Status WaitForReportOf(const ObjectKey& pod);
+  bool AgentHeardOf(const DeviceId& device);
 
+  // Makes the Pod's device show `sign` ("xid=79"); the time at which the driver says it did.
   StatusOr<WallTime> InjectOn(const ObjectKey& pod, const std::string& sign);
   StatusOr<WallTime> WriteXidToKernelLog(const ObjectKey& pod);
   StatusOr<std::string> BusIdOf(const ObjectKey& pod);
   // The time from `start` until the API told that `pod` says `expected`.
   StatusOr<Duration> Seen(const ObjectKey& pod, const Expected& expected, WallTime start,
                           Duration limit);
+  // Whether the Pod's line says it now.
   bool Says(const ObjectKey& pod, const Expected& expected) const;
   void Finish(int step, const std::string& text);
   void Measure(const std::string& what, Duration took);

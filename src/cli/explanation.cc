@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "cli/tone.h"
 
 namespace galen::cli {
@@ -47,9 +48,59 @@ std::string IdentityLine(const ExplainedDevice& device) {
   return line;
 }
 
+// `head` and `body`, wrapped under its beginning when `columns` is not 0.
+std::string Paragraph(const std::string& head, const std::string& body, std::size_t columns) {
+  const std::size_t indent = Width(head);
+  // Less than this for the body would be no line any more.
+  constexpr std::size_t kBodyColumnsMin = 20;
+  if (columns < indent + kBodyColumnsMin) return head + body + "\n";
+  const std::string margin(indent, ' ');
+  std::string text;
+  for (const std::string& line : WrapText(body, columns - indent, "")) {
+    text += (text.empty() ? head : margin) + line + "\n";
+  }
+  return text;
+}
+
+struct StepWidths {
+  std::size_t kind = 6, text = 0, source = 0;
+  // With two columns between each, a margin and a time of 12.
+  std::size_t Line() const { return 2 + 12 + 2 + kind + 2 + text + 2 + source; }
+};
+
+StepWidths WidthsOf(const std::vector<ExplainedStep>& steps) {
+  StepWidths widths;
+  for (const ExplainedStep& step : steps) {
+    widths.kind = std::max(widths.kind, Width(Printable(step.kind)));
+    widths.text = std::max(widths.text, Width(Printable(step.text)));
+    widths.source = std::max(widths.source, Width(Printable(step.source)));
+  }
+  return widths;
+}
+
+// In columns where they fit, else one behind the other, wrapped.
+std::string StepLines(const std::vector<ExplainedStep>& steps, const DrawOptions& options) {
+  const StepWidths widths = WidthsOf(steps);
+  const bool narrow = options.columns != 0 && widths.Line() > options.columns;
+  std::string lines;
+  for (const ExplainedStep& step : steps) {
+    const std::string told = Printable(step.text);
+    std::string source = Printable(step.source);
+    if (narrow) source = source.substr(0, source.find(','));
+    const std::string head = fmt::format("  {}  {:<{}}  ", Clock(step.time, 3),
+                                         Printable(step.kind), narrow ? 6 : widths.kind);
+    // Padded by hand: the width of fmt counts other characters than a terminal does.
+    const std::string padding(narrow ? 0 : widths.text - Width(told), ' ');
+    const std::string body =
+        fmt::format("{}{}  {}", told, padding, Paint(source, Tone::kFaint, options.colour));
+    lines += Paragraph(head, body, narrow ? options.columns : 0);
+  }
+  return lines;
+}
+
 }  // namespace
 
-std::string Draw(const Explanation& explanation, WallTime now, bool colour) {
+std::string Draw(const Explanation& explanation, WallTime now, DrawOptions options) {
   std::string text = fmt::format("{} runs on {} and holds {}.\n", explanation.pod.name,
                                  explanation.node.empty() ? "no node yet" : explanation.node,
                                  Count(explanation.devices.size()));
@@ -59,22 +110,13 @@ std::string Draw(const Explanation& explanation, WallTime now, bool colour) {
     name_width = std::max(name_width, Width(device.identity.id.device));
   }
   for (const ExplainedDevice& device : explanation.devices) {
-    text += fmt::format("  {:<{}}  {}\n", Printable(device.identity.id.device), name_width,
-                        StateLine(device.health, now, colour));
-    text += fmt::format("  {:<{}}  {}\n", "", name_width, IdentityLine(device));
+    text += Paragraph(fmt::format("  {:<{}}  ", Printable(device.identity.id.device), name_width),
+                      StateLine(device.health, now, options.colour), options.columns);
+    text +=
+        Paragraph(fmt::format("  {:<{}}  ", "", name_width), IdentityLine(device), options.columns);
   }
-  std::size_t text_width = 0;
-  for (const ExplainedStep& step : explanation.steps) {
-    text_width = std::max(text_width, Width(Printable(step.text)));
-  }
-  for (const ExplainedStep& step : explanation.steps) {
-    const std::string told = Printable(step.text);
-    // Padded by hand: the width of fmt counts other characters than a terminal does.
-    text += fmt::format("  {}  {:<8} {}{}  {}\n", Clock(step.time, 3), step.kind, told,
-                        std::string(text_width - Width(told), ' '),
-                        Paint(Printable(step.source), Tone::kFaint, colour));
-  }
-  if (!explanation.note.empty()) text += explanation.note + "\n";
+  text += StepLines(explanation.steps, options);
+  if (!explanation.note.empty()) text += Paragraph("", explanation.note, options.columns);
   return text;
 }
 

@@ -34,8 +34,14 @@ struct Explanation {
   std::string note;                  // what could not be asked, or ""
 };
 
+struct DrawOptions {
+  bool colour = false;
+  std::size_t columns =
+      0;  // to wrap lines at, with report numbers left out; 0 = as long as they are
+};
+
 // The picture that people read: the Pod, a paragraph for each device, a line for each step; ends in
 // a newline. Times are UTC, ages are counted to `now`. Texts from outside are made printable.
-std::string Draw(const Explanation& explanation, WallTime now, bool colour);
+std::string Draw(const Explanation& explanation, WallTime now, DrawOptions options);
 
 }  // namespace galen::cli

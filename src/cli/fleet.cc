@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include "cli/pod_word.h"
 
 namespace galen::cli {
 namespace {
@@ -14,6 +17,7 @@ DeviceView& Enter(Devices& devices, const DeviceId& id) {
   DeviceView& view = it->second;
   if (fresh) {
     view.identity.id = id;
+    // Until somebody says better: drivers mostly name a pool after its node.
     view.node = id.pool;
     view.health.id = id;
     view.health.cause = {.code = std::string(cause_code::kNotReported),
@@ -26,13 +30,36 @@ DeviceView& Enter(Devices& devices, const DeviceId& id) {
   return view;
 }
 
-void AddSlices(Devices& devices, const std::vector<kube::ResourceSlice>& slices) {
+// Of each pool the slices that count: those of its newest generation that is there in full, or,
+// while none is, of its newest. Older ones linger while a driver replaces them, and may hold
+// devices that are gone.
+std::vector<const kube::ResourceSlice*> PresentSlices(
+    const std::vector<kube::ResourceSlice>& slices) {
+  using Generations = std::map<std::int64_t, std::vector<const kube::ResourceSlice*>>;
+  std::map<std::pair<std::string, std::string>, Generations> pools;
   for (const kube::ResourceSlice& slice : slices) {
-    for (const kube::SliceDevice& device : slice.devices) {
-      const DeviceIdentity identity = kube::IdentityOf(slice, device);
+    pools[{slice.driver, slice.pool}][slice.generation].push_back(&slice);
+  }
+  std::vector<const kube::ResourceSlice*> present;
+  for (const auto& [pool, generations] : pools) {
+    auto chosen = generations.rbegin();
+    for (auto it = generations.rbegin(); it != generations.rend(); ++it) {
+      if (std::ssize(it->second) < it->second.front()->slice_count) continue;
+      chosen = it;
+      break;
+    }
+    present.insert(present.end(), chosen->second.begin(), chosen->second.end());
+  }
+  return present;
+}
+
+void AddSlices(Devices& devices, const std::vector<kube::ResourceSlice>& slices) {
+  for (const kube::ResourceSlice* slice : PresentSlices(slices)) {
+    for (const kube::SliceDevice& device : slice->devices) {
+      const DeviceIdentity identity = kube::IdentityOf(*slice, device);
       DeviceView& view = Enter(devices, identity.id);
       view.identity = identity;
-      if (!slice.node.empty()) view.node = slice.node;
+      if (!slice->node.empty()) view.node = slice->node;
     }
   }
 }
@@ -42,6 +69,7 @@ void AddHealths(Devices& devices, const std::vector<kube::NodeDeviceHealth>& hea
     for (const kube::NodeDevice& entry : node.devices) {
       DeviceView& view = Enter(devices, entry.identity.id);
       view.node = node.node;
+      // The slice is the driver's own word; what an agent says of the identity fills gaps only.
       if (view.identity.serial.empty()) view.identity.serial = entry.identity.serial;
       if (view.identity.model.empty()) view.identity.model = entry.identity.model;
       view.health.state = entry.state;
@@ -65,51 +93,67 @@ void AddHolders(Devices& devices, const std::vector<Claim>& claims) {
   }
 }
 
-// What a Pod's own status says of `device`, by the upstream id: only where no agent of ours speaks.
-const kube::ResourceHealth* ToldByPod(const kube::Pod& pod, const DeviceId& device) {
-  for (const kube::ContainerStatus& status : pod.statuses) {
-    for (const kube::ResourceStatus& resource : status.allocated) {
-      for (const kube::ResourceHealth& health : resource.resources) {
-        if (health.resource_id == ToString(device)) return &health;
+void Take(DeviceView& view, const kube::ResourceHealth& told) {
+  view.health.state = ParseHealthState(told.health).value_or(HealthState::kUnknown);
+  view.health.cause = {};
+  view.health.cause.message = told.message;
+}
+
+// The kubelet's word, where no agent of ours speaks.
+void AddPods(Devices& devices, const std::vector<kube::Pod>& pods,
+             const std::vector<Claim>& claims) {
+  std::map<ObjectKey, const kube::Pod*> by_key;
+  for (const kube::Pod& pod : pods) by_key[pod.meta.key] = &pod;
+  for (const Claim& claim : claims) {
+    for (const AllocatedDevice& allocated : claim.devices) {
+      DeviceView& view = Enter(devices, allocated.device);
+      for (const PodRef& holder : claim.reserved_for) {
+        if (view.health.cause.code != cause_code::kNotReported) break;
+        const auto pod = by_key.find(holder.key);
+        if (pod == by_key.end()) continue;
+        const auto* told = WordOfPod(*pod->second, claim, allocated.device);
+        if (told != nullptr) Take(view, *told);
       }
     }
   }
-  return nullptr;
 }
 
-void AddPods(Devices& devices, const std::vector<kube::Pod>& pods) {
-  std::map<ObjectKey, const kube::Pod*> by_key;
-  for (const kube::Pod& pod : pods) by_key[pod.meta.key] = &pod;
+// A finding without a node that lives behind it is old news. What is Unknown already keeps its
+// reason.
+void DoubtLapsed(Devices& devices, const NodeLives& lives) {
   for (auto& [id, view] : devices) {
-    if (view.health.cause.code != cause_code::kNotReported) continue;
-    for (const Holding& holding : view.holders) {
-      const auto pod = by_key.find(holding.pod);
-      const auto* told = pod == by_key.end() ? nullptr : ToldByPod(*pod->second, id);
-      if (told == nullptr) continue;
-      view.health.state = ParseHealthState(told->health).value_or(HealthState::kUnknown);
-      view.health.cause = {};
-      view.health.cause.message = told->message;
-    }
+    if (view.health.state == HealthState::kUnknown) continue;
+    const std::optional<Lapse> lapse = lives.Find(view.node, false);
+    if (!lapse) continue;
+    Doubt(view.health.state, view.health.cause, *lapse);
+    view.health.share = 1.0;
+    if (lapse->since != WallTime{}) view.health.since = lapse->since;
   }
 }
 
 }  // namespace
 
-Fleet JoinFleet(const FleetObjects& objects) {
+Fleet JoinFleet(const FleetObjects& objects, WallTime now) {
+  const NodeLives lives(objects.signs, now);
+  Fleet fleet;
+  fleet.nodes = objects.healths;
+  for (kube::NodeDeviceHealth& node : fleet.nodes) {
+    if (const auto lapse = lives.Find(node.node, true)) Doubt(node, *lapse);
+  }
   Devices devices;
   AddSlices(devices, objects.slices);
-  AddHealths(devices, objects.healths);
+  AddHealths(devices, fleet.nodes);
   AddHolders(devices, objects.claims);
-  AddPods(devices, objects.pods);
-  Fleet fleet;
+  AddPods(devices, objects.pods, objects.claims);
+  DoubtLapsed(devices, lives);
   for (auto& [id, view] : devices) {
     std::sort(view.holders.begin(), view.holders.end());
     fleet.devices.push_back(std::move(view));
   }
+  // The map's order, by driver, pool and name, stays among those that are equally bad.
   std::stable_sort(
       fleet.devices.begin(), fleet.devices.end(),
       [](const DeviceView& a, const DeviceView& b) { return WorseFirst(a.health, b.health); });
-  fleet.nodes = objects.healths;
   return fleet;
 }
 

@@ -1,6 +1,7 @@
 // What the cluster says about devices, put together from its objects: slices say which devices
-// there are, claims who holds them, NodeDeviceHealth how they are, and the Pod's own status where
-// no agent of ours speaks. Pure; the commands fetch, this joins.
+// there are, claims who holds them, NodeDeviceHealth how they are, the Pod's own status where no
+// agent of ours speaks, and nodes and Leases whether any of it still holds. Pure; the commands
+// fetch, this joins.
 #pragma once
 
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/node_life.h"
 #include "kube/objects/node_device_health.h"
 #include "kube/objects/pod.h"
 #include "kube/objects/resource_slice.h"
@@ -26,17 +28,22 @@ struct Holding {
   auto operator<=>(const Holding&) const = default;
 };
 
+// One device and all that is known of it.
 struct DeviceView {
   DeviceIdentity identity;
+  // Of its slice; the pool's name, which most drivers name after the node, when no slice says it.
   std::string node;
   DeviceHealth health;  // Unknown, NotReported when nobody told
+  // How long its driver's word holds, and who said so; nullopt and "": not known.
   std::optional<std::int64_t> deadline_seconds;
   std::string deadline_source;
   std::vector<Holding> holders;
 };
 
+// Everything at one moment.
 struct Fleet {
   std::vector<DeviceView> devices;  // worse first, then by node and name
+  // As the agents wrote them, for what is told of nodes and drivers.
   std::vector<kube::NodeDeviceHealth> nodes;
 };
 
@@ -46,8 +53,10 @@ struct FleetObjects {
   std::vector<Claim> claims;
   std::vector<kube::ResourceSlice> slices;
   std::vector<kube::NodeDeviceHealth> healths;
+  NodeSigns signs = {};
 };
 
-Fleet JoinFleet(const FleetObjects& objects);
+// `now` as NodeLives takes it: findings of nodes that fell silent are Unknown, AgentGone.
+Fleet JoinFleet(const FleetObjects& objects, WallTime now = {});
 
 }  // namespace galen::cli

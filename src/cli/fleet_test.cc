@@ -68,7 +68,9 @@ TEST(Fleet, TakesThePodsWordWhereNoAgentSpeaks) {
   kube::Pod pod;
   pod.meta.key = {"train", "trainer-1"};
   pod.statuses.push_back({});
-  pod.statuses[0].allocated.push_back({"claim:gpu", {{ToString(kGpu4), "Unhealthy", "ECC"}}});
+  pod.claims.push_back({"gpu", "trainer-1-gpu", ""});
+  pod.statuses[0].allocated.push_back(
+      {"claim:gpu", {{"gpu.example.com/claim=9856bc7a-gpu-4", "Unhealthy", "ECC"}}});
   const Fleet fleet = JoinFleet(
       {.pods = {pod}, .claims = {ClaimOf(kGpu4, "trainer-1")}, .slices = {}, .healths = {}});
   ASSERT_EQ(fleet.devices.size(), 1u);
@@ -80,7 +82,9 @@ TEST(Fleet, BelievesTheAgentBeforeThePod) {
   kube::Pod pod;
   pod.meta.key = {"train", "trainer-0"};
   pod.statuses.push_back({});
-  pod.statuses[0].allocated.push_back({"claim:gpu", {{ToString(kGpu3), "Healthy", ""}}});
+  pod.claims.push_back({"gpu", "trainer-0-gpu", ""});
+  pod.statuses[0].allocated.push_back(
+      {"claim:gpu", {{"gpu.example.com/claim=9856bc7a-gpu-3", "Healthy", ""}}});
   const Fleet fleet = JoinFleet({.pods = {pod},
                                  .claims = {ClaimOf(kGpu3, "trainer-0")},
                                  .slices = {},
@@ -94,6 +98,74 @@ TEST(Fleet, ShowsTheWorstFirst) {
                                  .slices = {SliceOfNode7()},
                                  .healths = {HealthOfNode7(kGpu4, HealthState::kUnhealthy)}});
   EXPECT_EQ(fleet.devices[0].identity.id, kGpu4);
+}
+
+NodeSigns SilentNode7(WallTime renewed) {
+  return {.nodes = {{NodeReady{"node-7", "True", {}}}},
+          .leases = {{NodeLease{"node-7", renewed, std::chrono::seconds(40)}}}};
+}
+
+TEST(Fleet, CallsNoDeviceHealthyWhoseNodeFellSilent) {
+  const WallTime renewed{std::chrono::seconds(1'000'000)};
+  const FleetObjects objects{.pods = {},
+                             .claims = {},
+                             .slices = {},
+                             .healths = {HealthOfNode7(kGpu3, HealthState::kHealthy)},
+                             .signs = SilentNode7(renewed)};
+  EXPECT_EQ(JoinFleet(objects, renewed + std::chrono::seconds(39)).devices[0].health.state,
+            HealthState::kHealthy);
+  const Fleet fleet = JoinFleet(objects, renewed + std::chrono::seconds(95));
+  EXPECT_EQ(fleet.devices[0].health.state, HealthState::kUnknown);
+  EXPECT_EQ(fleet.devices[0].health.cause.code, kAgentGone);
+  EXPECT_EQ(fleet.devices[0].health.since, renewed);
+  EXPECT_EQ(fleet.nodes[0].devices[0].state, HealthState::kUnknown);
+}
+
+TEST(Fleet, DoubtsTheWordOfASilentNodesKubeletToo) {
+  const WallTime renewed{std::chrono::seconds(1'000'000)};
+  kube::Pod pod;
+  pod.meta.key = {"train", "trainer-1"};
+  pod.statuses.push_back({});
+  pod.claims.push_back({"gpu", "trainer-1-gpu", ""});
+  pod.statuses[0].allocated.push_back({"claim:gpu", {{"a/b=c", "Healthy", ""}}});
+  const Fleet fleet = JoinFleet({.pods = {pod},
+                                 .claims = {ClaimOf(kGpu4, "trainer-1")},
+                                 .slices = {},
+                                 .healths = {},
+                                 .signs = SilentNode7(renewed)},
+                                renewed + std::chrono::hours(1));
+  EXPECT_EQ(fleet.devices[0].health.state, HealthState::kUnknown);
+}
+
+kube::ResourceSlice SliceOf(std::int64_t generation, std::int64_t count, const std::string& name) {
+  kube::ResourceSlice slice;
+  slice.driver = "gpu.example.com";
+  slice.pool = slice.node = "node-7";
+  slice.generation = generation;
+  slice.slice_count = count;
+  slice.devices.push_back({name, {}, {}, {}});
+  return slice;
+}
+
+std::vector<std::string> NamesIn(std::vector<kube::ResourceSlice> slices) {
+  std::vector<std::string> names;
+  const Fleet fleet =
+      JoinFleet({.pods = {}, .claims = {}, .slices = std::move(slices), .healths = {}});
+  for (const DeviceView& device : fleet.devices) names.push_back(device.identity.id.device);
+  return names;
+}
+
+TEST(Fleet, ShowsNoDeviceOfAPoolsOldGeneration) {
+  EXPECT_EQ(NamesIn({SliceOf(1, 1, "gone"), SliceOf(2, 1, "gpu-0")}),
+            (std::vector<std::string>{"gpu-0"}));
+}
+
+TEST(Fleet, KeepsTheLastWholeGenerationWhileTheNextIsIncomplete) {
+  EXPECT_EQ(NamesIn({SliceOf(1, 1, "gpu-0"), SliceOf(2, 2, "gpu-1")}),
+            (std::vector<std::string>{"gpu-0"}));
+  EXPECT_EQ(NamesIn({SliceOf(1, 2, "gpu-0"), SliceOf(2, 2, "gpu-1")}),
+            (std::vector<std::string>{"gpu-1"}))
+      << "none is whole: the newest";
 }
 
 }  // namespace

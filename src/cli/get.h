@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/fleet.h"
 #include "cli/options.h"
@@ -10,13 +11,37 @@
 
 namespace galen::cli {
 
-// Asks the API server for everything that a fleet is joined from. `ns` "" = all.
-StatusOr<FleetObjects> FetchFleet(Session& session, const std::string& ns);
+// What was asked for, and what could not be taken into account: a sentence each, for standard
+// error.
+struct Answer {
+  std::string text;
+  std::vector<std::string> notes;
+};
 
-// `kind` in any of its spellings ("pod", "pods", "po"), as options.output says. Ends in a newline.
+struct FetchedFleet {
+  FleetObjects objects;
+  std::vector<std::string> notes;
+};
+
+// Asks the API server for everything that a fleet is joined from. `ns` "" = all. One object that
+// cannot be read, or a kind that only helps and may not be asked for, is a note.
+StatusOr<FetchedFleet> FetchFleet(Session& session, const std::string& ns);
+
+// `kind` in any of its spellings ("pod", "pods", "po"); InvalidArgument names those there are.
+// `now` {} shows times instead of ages.
+StatusOr<Table> TableOf(const Fleet& fleet, const std::string& kind, const std::string& name,
+                        const Options& options, WallTime now);
+StatusOr<Json> JsonOf(const Fleet& fleet, const std::string& kind, const std::string& name,
+                      const Options& options);
+
+// One of the two, as options.output says. Ends in a newline.
 StatusOr<std::string> Show(const Fleet& fleet, const std::string& kind, const std::string& name,
                            const Options& options, WallTime now);
 
-StatusOr<std::string> Get(const Options& options, const std::string& kind, const std::string& name);
+// The same for a live picture `columns` wide: in brief where that is what fits.
+StatusOr<std::string> ShowLive(const Fleet& fleet, const std::string& kind, const std::string& name,
+                               const Options& options, WallTime now, std::size_t columns);
+
+StatusOr<Answer> Get(const Options& options, const std::string& kind, const std::string& name);
 
 }  // namespace galen::cli

@@ -32,6 +32,15 @@ TEST(Get, SaysThatThereIsNothingInsteadOfAnEmptyTable) {
   EXPECT_EQ(*Show({}, "pods", "", {}, {}), "no Pod holds a device\n");
 }
 
+TEST(Get, ShowsPodsInBriefOnATerminalThatIsTooNarrowForAll) {
+  Fleet fleet = OneDevice();
+  fleet.devices[0].holders = {{{"train", "trainer-0"}, "claim", "gpu"}};
+  EXPECT_EQ(*ShowLive(fleet, "pods", "", {}, {}, 200), *Show(fleet, "pods", "", {}, {}));
+  const std::string brief = *ShowLive(fleet, "pods", "", {}, {}, 40);
+  EXPECT_NE(brief.find("train/trainer-0"), std::string::npos) << brief;
+  EXPECT_EQ(brief.find("MODEL"), std::string::npos) << brief;
+}
+
 TEST(Get, FailsWhenTheNamedOneIsNotThere) {
   EXPECT_EQ(Show(OneDevice(), "devices", "gpu-9", {}, {}).status().code(), Code::kNotFound);
 }

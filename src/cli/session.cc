@@ -1,6 +1,7 @@
-// Tested by get_test.cc (no server) and tests/e2e (a real one).
 #include "cli/session.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
@@ -8,12 +9,14 @@
 namespace galen::cli {
 namespace {
 
+// As kubectl's chunk size: pages keep the server's and our memory small.
 constexpr int kPage = 500;
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Session>> Session::Open(EpollLoop& loop, const Options& options) {
-  std::unique_ptr<Session> session(new Session(loop));
+StatusOr<std::unique_ptr<Session>> Session::Open(EpollLoop& loop, const Options& options,
+                                                 const Interrupt* interrupt) {
+  std::unique_ptr<Session> session(new Session(loop, interrupt));
   ASSIGN_OR_RETURN(session->config_,
                    kube::FindConfig(session->files_, options.environment, options.cluster));
   session->dialer_ = net::MakeDialer(loop);
@@ -27,11 +30,27 @@ StatusOr<std::unique_ptr<Session>> Session::Open(EpollLoop& loop, const Options&
 
 StatusOr<Json> Session::Fetch(net::HttpRequest request) {
   std::unique_ptr<net::HttpCall> call;
-  StatusOr<Json> answer = Await<Json>(loop_, [&](std::function<void(StatusOr<Json>)> done) {
-    call = client_->Do(std::move(request), std::move(done));
-  });
-  if (answer.ok() || !kube::IsUnreachable(answer.status())) return answer;
-  return Unavailable("{}. Is it running? --kubeconfig names another", answer.status().message());
+  StatusOr<Json> answer = Await<Json>(
+      loop_,
+      [&](std::function<void(StatusOr<Json>)> done) {
+        call = client_->Do(std::move(request), std::move(done));
+      },
+      interrupt_);
+  if (answer.ok()) return answer;
+  const std::string& said = answer.status().message();
+  if (kube::IsUnreachable(answer.status())) {
+    return Unavailable("{}. Is it running? --kubeconfig names another.", said);
+  }
+  if (answer.status().code() == Code::kInvalidArgument) return FailedPrecondition("{}", said);
+  return answer;
+}
+
+StatusOr<std::vector<Json>> ItemsOf(Json answer, const std::string& what) {
+  const Json& items = std::as_const(answer)["items"];
+  // Go writes an empty list as null.
+  if (items.is_null() && answer.is_object() && answer.Has("items")) return std::vector<Json>();
+  if (!items.is_array()) return DataLoss("{} gave no list; is it a Kubernetes API?", what);
+  return std::move(answer["items"].MutableItems());
 }
 
 StatusOr<std::vector<Json>> Session::List(const kube::Resource& resource, const std::string& ns,
@@ -41,8 +60,11 @@ StatusOr<std::vector<Json>> Session::List(const kube::Resource& resource, const 
       .selectors = selectors, .limit = kPage, .resume = "", .resource_version = ""};
   do {
     ASSIGN_OR_RETURN(Json answer, Fetch(kube::List(resource, ns, page)));
-    for (Json& item : answer["items"].MutableItems()) items.push_back(std::move(item));
     page.resume = std::as_const(answer)["metadata"]["continue"].AsString();
+    ASSIGN_OR_RETURN(std::vector<Json> more,
+                     ItemsOf(std::move(answer),
+                             fmt::format("{}, asked for {},", config_.server, resource.plural)));
+    std::move(more.begin(), more.end(), std::back_inserter(items));
   } while (!page.resume.empty());
   return items;
 }

@@ -21,12 +21,17 @@ namespace galen::cli {
 
 class Session {
  public:
-  // Reads the kubeconfig; connects at the first question.
-  static StatusOr<std::unique_ptr<Session>> Open(EpollLoop& loop, const Options& options);
+  // Reads the kubeconfig; connects at the first question. `interrupt` (null = nobody may) ends
+  // every wait for an answer.
+  static StatusOr<std::unique_ptr<Session>> Open(EpollLoop& loop, const Options& options,
+                                                 const Interrupt* interrupt = nullptr);
 
-  // The answer to one request. Unavailable is told in full sentences: what, where, what to do.
+  // The answer to one request. Unavailable is told in full sentences: what, where, what to do. What
+  // the server finds wrong in a request is FailedPrecondition: InvalidArgument is kept for command
+  // lines.
   StatusOr<Json> Fetch(net::HttpRequest request);
-  // All objects of a kind, page by page.
+  // All objects of a kind, page by page. DataLoss when the answer is no list, as from a server that
+  // is no Kubernetes API.
   StatusOr<std::vector<Json>> List(const kube::Resource& resource, const std::string& ns,
                                    const kube::Selectors& selectors = {});
 
@@ -34,11 +39,13 @@ class Session {
   kube::Client& client() { return *client_; }
   net::Dialer& dialer() { return *dialer_; }
   const kube::ClusterConfig& config() const { return config_; }
+  const Interrupt* interrupt() const { return interrupt_; }
 
  private:
-  explicit Session(EpollLoop& loop) : loop_(loop) {}
+  Session(EpollLoop& loop, const Interrupt* interrupt) : loop_(loop), interrupt_(interrupt) {}
 
   EpollLoop& loop_;
+  const Interrupt* const interrupt_;
   PosixFileSystem files_;
   kube::ClusterConfig config_;
   std::unique_ptr<net::Dialer> dialer_;
@@ -46,5 +53,8 @@ class Session {
   std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<kube::Client> client_;
 };
+
+// The items of one page of a list, moved out of it; DataLoss when it is none.
+StatusOr<std::vector<Json>> ItemsOf(Json answer, const std::string& what);
 
 }  // namespace galen::cli

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -10,8 +11,10 @@
 namespace galen::cli {
 namespace {
 
+// Spaces between columns.
 constexpr std::size_t kGap = 2;
 
+// SGR parameters of ECMA-48 that every terminal knows; both light and dark ones show them.
 std::string_view Code(Tone tone) {
   switch (tone) {
     case Tone::kPlain:
@@ -40,29 +43,43 @@ std::size_t Width(std::string_view utf8) {
       std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-void Table::Add(std::vector<Cell> row) {
-  GALEN_CHECK(row.size() == header_.size());
-  for (Cell& cell : row) cell.text = Printable(cell.text);
-  rows_.push_back(std::move(row));
+void Table::Add(std::vector<Cell> cells, std::string key) {
+  GALEN_CHECK(cells.size() == header_.size());
+  for (Cell& cell : cells) cell.text = Printable(cell.text);
+  rows_.push_back({std::move(cells), std::move(key)});
+}
+
+void Table::Widen(Widths& widths) const {
+  widths.resize(header_.size());
+  for (std::size_t column = 0; column < header_.size(); ++column) {
+    std::size_t& width = widths[column];
+    width = std::max(width, Width(header_[column]));
+    for (const Row& row : rows_) width = std::max(width, Width(row.cells[column].text));
+  }
+}
+
+std::string Table::Line(const std::vector<Cell>& cells, const Widths& widths, bool colour) {
+  std::string line;
+  for (std::size_t column = 0; column < cells.size(); ++column) {
+    const Cell& cell = cells[column];
+    line += Paint(cell.text, cell.tone, colour);
+    const bool last = column + 1 == cells.size();
+    line += last ? "\n" : std::string(widths[column] - Width(cell.text) + kGap, ' ');
+  }
+  return line;
+}
+
+std::size_t Table::Columns() const {
+  Widths widths;
+  Widen(widths);
+  return std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
 }
 
 std::string Table::Text(bool colour) const {
-  std::vector<std::size_t> widths;
-  for (std::size_t column = 0; column < header_.size(); ++column) {
-    std::size_t width = Width(header_[column]);
-    for (const auto& row : rows_) width = std::max(width, Width(row[column].text));
-    widths.push_back(width);
-  }
-  std::string text;
-  const auto add = [&](std::size_t column, const std::string& cell, Tone tone) {
-    text += Paint(cell, tone, colour);
-    const bool last = column + 1 == header_.size();
-    text += last ? "\n" : std::string(widths[column] - Width(cell) + kGap, ' ');
-  };
-  for (std::size_t i = 0; i < header_.size(); ++i) add(i, header_[i], Tone::kPlain);
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) add(i, row[i].text, row[i].tone);
-  }
+  Widths widths;
+  Widen(widths);
+  std::string text = Line({header_.begin(), header_.end()}, widths, false);
+  for (const Row& row : rows_) text += Line(row.cells, widths, colour);
   return text;
 }
 

@@ -8,7 +8,8 @@
 
 namespace galen::cli {
 
-// What a colour says; it never says anything alone. Faint: not known, or not important.
+// What a colour says; it never says anything alone, for pipes and colour-blind people. Faint: not
+// known, or not important.
 enum class Tone { kPlain, kGood, kWarning, kBad, kFaint };
 
 // `text` in its colour by ANSI codes when `colour` is on.
@@ -17,10 +18,9 @@ std::string Paint(std::string_view text, Tone tone, bool colour);
 // How many columns of a terminal `utf8` takes; code points, good enough for what we print.
 std::size_t Width(std::string_view utf8);
 
+// Collects rows, then gives them as text. Colours do not count for widths.
 class Table {
  public:
-  explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
-
   struct Cell {
     Cell(std::string text_in, Tone tone_in = Tone::kPlain)  // NOLINT(google-explicit-constructor)
         : text(std::move(text_in)), tone(tone_in) {}
@@ -28,17 +28,38 @@ class Table {
     std::string text;
     Tone tone = Tone::kPlain;
   };
+  struct Row {
+    std::vector<Cell> cells;
+    std::string key;  // what the row is about, the same each time the table is made; "" = nothing
+  };
+  using Widths = std::vector<std::size_t>;  // one a column
+
+  // The columns before `finding` say what a row is about, those from there on how it is.
+  explicit Table(std::vector<std::string> header, std::size_t finding = 1)
+      : header_(std::move(header)), finding_(finding) {}
+
   // REQUIRES: as many cells as the header has.
-  void Add(std::vector<Cell> row);
+  void Add(std::vector<Cell> cells, std::string key = "");
   bool empty() const { return rows_.empty(); }
+  const std::vector<std::string>& header() const { return header_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  std::size_t finding() const { return finding_; }
 
   // Lines with a newline each; the last column is not padded. Control characters in cells are made
   // printable: what a device calls itself must not drive a terminal.
   std::string Text(bool colour) const;
 
+  // How many columns of a terminal its widest line takes.
+  std::size_t Columns() const;
+
+  // For lines that are printed one by one: widths that no cell of this table exceeds, and a line.
+  void Widen(Widths& widths) const;
+  static std::string Line(const std::vector<Cell>& cells, const Widths& widths, bool colour);
+
  private:
   std::vector<std::string> header_;
-  std::vector<std::vector<Cell>> rows_;
+  std::size_t finding_;
+  std::vector<Row> rows_;
 };
 
 }  // namespace galen::cli

@@ -7,6 +7,7 @@
 namespace galen::cli {
 namespace {
 
+// "30s (driver)": how long its driver's word holds, and who said so.
 std::string Deadline(const DeviceView& device) {
   if (!device.deadline_seconds) return "";
   return fmt::format("{}s ({})", *device.deadline_seconds, device.deadline_source);
@@ -46,6 +47,10 @@ Cells Widen(Cells cells, const ViewOptions& options, const Cells& more) {
   return cells;
 }
 
+std::string KeyOf(const Holding& holding) {
+  return ToString(holding.pod) + " " + holding.claim + " " + holding.request;
+}
+
 using Header = std::vector<std::string>;
 using Row = std::vector<Table::Cell>;
 
@@ -54,7 +59,8 @@ using Row = std::vector<Table::Cell>;
 Table DevicesTable(const Fleet& fleet, const ViewOptions& options) {
   Table table(
       Widen(Header{"NODE", "DEVICE", "MODEL", "HEALTH", "SINCE", "REASON", "USED BY", "DETAIL"},
-            options, Header{"DRIVER", "POOL", "SERIAL", "DEADLINE"}));
+            options, Header{"DRIVER", "POOL", "SERIAL", "DEADLINE"}),
+      3);
   for (const DeviceView& device : fleet.devices) {
     const DeviceIdentity& identity = device.identity;
     if (!Shown(options, identity.id.device)) continue;
@@ -62,7 +68,8 @@ Table DevicesTable(const Fleet& fleet, const ViewOptions& options) {
                         AgeText(device.health.since, options.now), device.health.cause.code,
                         HoldersText(device), device.health.cause.message},
                     options,
-                    Row{identity.id.driver, identity.id.pool, identity.serial, Deadline(device)}));
+                    Row{identity.id.driver, identity.id.pool, identity.serial, Deadline(device)}),
+              ToString(identity.id));
   }
   return table;
 }
@@ -70,17 +77,32 @@ Table DevicesTable(const Fleet& fleet, const ViewOptions& options) {
 Table PodsTable(const Fleet& fleet, const ViewOptions& options) {
   Table table(
       Widen(Header{"NAMESPACE", "POD", "DEVICE", "MODEL", "HEALTH", "SINCE", "REASON", "DETAIL"},
-            options, Header{"NODE", "DRIVER", "CLAIM", "SERIAL", "DEADLINE"}));
+            options, Header{"NODE", "DRIVER", "CLAIM", "SERIAL", "DEADLINE"}),
+      4);
   for (const DeviceView& device : fleet.devices) {
     const DeviceIdentity& identity = device.identity;
     for (const Holding& holding : device.holders) {
       if (!Shown(options, holding)) continue;
-      table.Add(Widen(
-          Row{holding.pod.ns, holding.pod.name, identity.id.device, identity.model,
-              StateCell(device.health), AgeText(device.health.since, options.now),
-              device.health.cause.code, device.health.cause.message},
-          options,
-          Row{device.node, identity.id.driver, holding.claim, identity.serial, Deadline(device)}));
+      table.Add(Widen(Row{holding.pod.ns, holding.pod.name, identity.id.device, identity.model,
+                          StateCell(device.health), AgeText(device.health.since, options.now),
+                          device.health.cause.code, device.health.cause.message},
+                      options,
+                      Row{device.node, identity.id.driver, holding.claim, identity.serial,
+                          Deadline(device)}),
+                ToString(identity.id) + " " + KeyOf(holding));
+    }
+  }
+  return table;
+}
+
+Table PodsInBrief(const Fleet& fleet, const ViewOptions& options) {
+  Table table({"POD", "DEVICE", "HEALTH", "SINCE", "DETAIL"}, 2);
+  for (const DeviceView& device : fleet.devices) {
+    for (const Holding& holding : device.holders) {
+      if (!Shown(options, holding)) continue;
+      table.Add({ToString(holding.pod), device.identity.id.device, StateCell(device.health),
+                 AgeText(device.health.since, options.now), device.health.cause.message},
+                ToString(device.identity.id) + " " + KeyOf(holding));
     }
   }
   return table;
@@ -102,14 +124,16 @@ Table NodesTable(const Fleet& fleet, const ViewOptions& options) {
                   count(summary.unknown, Tone::kFaint), WorstOf(node)},
               options,
               Row{node.agent_role, node.agent_version,
-                  AgeText(node.agent_since.value_or(WallTime{}), options.now)}));
+                  AgeText(node.agent_since.value_or(WallTime{}), options.now)}),
+        node.node);
   }
   return table;
 }
 
 Table DriversTable(const Fleet& fleet, const ViewOptions& options) {
   Table table(Widen(Header{"NODE", "DRIVER", "HEALTH", "CONNECTED", "FOR"}, options,
-                    Header{"SERVICE", "ENDPOINT"}));
+                    Header{"SERVICE", "ENDPOINT"}),
+              2);
   for (const kube::NodeDeviceHealth& node : fleet.nodes) {
     for (const kube::NodeDriver& driver : node.drivers) {
       if (!Shown(options, driver.name)) continue;
@@ -117,7 +141,8 @@ Table DriversTable(const Fleet& fleet, const ViewOptions& options) {
                                   driver.connected_since ? Tone::kGood : Tone::kBad);
       table.Add(Widen(Row{node.node, driver.name, driver.health, connected,
                           AgeText(driver.connected_since.value_or(WallTime{}), options.now)},
-                      options, Row{driver.version, driver.endpoint}));
+                      options, Row{driver.version, driver.endpoint}),
+                node.node + " " + driver.name);
     }
   }
   return table;

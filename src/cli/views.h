@@ -21,6 +21,8 @@ struct ViewOptions {
 // driver of such a node. Rows keep the fleet's order; columns for -o wide come last.
 Table DevicesTable(const Fleet& fleet, const ViewOptions& options);
 Table PodsTable(const Fleet& fleet, const ViewOptions& options);
+// The same for a narrow terminal, without what can be done without: model and code.
+Table PodsInBrief(const Fleet& fleet, const ViewOptions& options);
 Table NodesTable(const Fleet& fleet, const ViewOptions& options);
 Table DriversTable(const Fleet& fleet, const ViewOptions& options);
 

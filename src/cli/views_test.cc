@@ -32,6 +32,13 @@ TEST(Views, ShowAPodWithItsDeviceAndWhy) {
             "fallen off the bus\n");
 }
 
+TEST(Views, LeaveModelAndCodeOutInBrief) {
+  const Fleet fleet{.devices = {FallenGpu()}, .nodes = {}};
+  EXPECT_EQ(PodsInBrief(fleet, {.wide = false, .ns = "train", .name = "", .now = kNow}).Text(false),
+            "POD              DEVICE  HEALTH     SINCE  DETAIL\n"
+            "train/trainer-0  gpu-3   Unhealthy  38s    XID 79: GPU has fallen off the bus\n");
+}
+
 TEST(Views, SayNodeDriverClaimSerialAndDeadlineWhenWide) {
   const Fleet fleet{.devices = {FallenGpu()}, .nodes = {}};
   const std::string text =

@@ -1,92 +1,151 @@
 #include "cli/watch.h"
 
-#include <set>
-#include <sstream>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
 
 #include "base/signal.h"
 #include "cli/get.h"
 #include "cli/live_fleet.h"
+#include "cli/live_picture.h"
+#include "cli/row_changes.h"
 
 namespace galen::cli {
 namespace {
 
-// Ages move while nothing else does; a terminal shows them at this pace.
-constexpr Duration kRedrawEvery = std::chrono::seconds(1);
-
-constexpr std::string_view kHomeAndClear = "\x1b[H\x1b[J";
-constexpr std::string_view kClearScreen = "\x1b[2J";
+// Ages move, and Leases run out, while nothing else does: so often somebody looks.
+constexpr Duration kLookEvery = std::chrono::seconds(1);
 
 // Draws what a LiveFleet says. Belongs to the session's thread.
 class Painter {
  public:
-  Painter(Session& session, Options options, std::string kind, std::string name,
-          std::function<void(std::string_view)> output)
+  Painter(Session& session, const LiveFleet& fleet, Options options, std::string kind,
+          std::string name, Output& output)
       : session_(session),
+        fleet_(fleet),
         options_(std::move(options)),
         kind_(std::move(kind)),
         name_(std::move(name)),
-        output_(std::move(output)) {}
+        output_(output),
+        picture_(
+            LivePicture::Keep::kFirst, [] { return SizeOfTerminal(STDOUT_FILENO); },
+            [&output](std::string_view bytes) { output.Write(bytes); }) {}
 
-  void Draw(const LiveFleet& fleet) {
-    if (!fleet.synced()) return;
-    // An age would make each line of a pipe differ each time: there it is the time itself.
-    const WallTime now = options_.terminal ? session_.loop().WallNow() : WallTime{};
-    const auto text = Show(fleet.Join(), kind_, name_, options_, now);
-    const std::string shown = text.ok() ? *text : text.status().message() + "\n";
-    if (options_.terminal) {
-      output_(std::string(first_ ? kClearScreen : "") + std::string(kHomeAndClear) + shown);
-    } else {
-      output_(first_ ? shown : ChangedLines(shown_, shown));
-    }
-    first_ = false;
-    shown_ = shown;
+  void Draw() {
+    std::vector<std::string> status = fleet_.notes();
+    for (const std::string& line : fleet_.trouble().Lines()) status.push_back(line);
+    const bool json = options_.output == "json";
+    if (!options_.terminal || json) TellStatus(status);
+    // What was lost sight of is shown as it was then: its ages do not run on as if it were live.
+    const WallTime now = fleet_.trouble().since().value_or(session_.loop().WallNow());
+    if (json) return DrawItems(now);
+    if (!options_.terminal) return DrawRows(now);
+    DrawPicture(now, status);
   }
 
  private:
+  void DrawItems(WallTime now) {
+    if (!fleet_.synced()) return;
+    const auto document = JsonOf(fleet_.Join(now), kind_, name_, options_);
+    if (document.ok()) output_.Write(items_.Next(*document));
+  }
+
+  // An age would make each row differ each time: there it is the time itself.
+  void DrawRows(WallTime now) {
+    if (!fleet_.synced()) return;
+    const auto table = TableOf(fleet_.Join(now), kind_, name_, options_, {});
+    if (table.ok()) output_.Write(rows_.Next(*table));
+  }
+
+  void DrawPicture(WallTime now, const std::vector<std::string>& status) {
+    std::vector<std::string> lines;
+    if (fleet_.synced()) {
+      const std::size_t columns = SizeOfTerminal(STDOUT_FILENO).columns;
+      const auto text = ShowLive(fleet_.Join(now), kind_, name_, options_, now, columns);
+      lines = SplitLines(text.ok() ? *text : text.status().message());
+    } else if (status.empty()) {
+      return;  // the first answers are on their way
+    }
+    if (!status.empty()) lines.emplace_back();
+    for (const std::string& line : status) {
+      lines.push_back(Paint(line, Tone::kWarning, options_.colour));
+    }
+    picture_.Draw(std::move(lines));
+  }
+
+  void TellStatus(const std::vector<std::string>& status) {
+    for (const std::string& line : status) {
+      if (std::find(told_.begin(), told_.end(), line) == told_.end()) {
+        std::fprintf(stderr, "galen: %s\n", line.c_str());
+      }
+    }
+    const bool live = !fleet_.trouble().since();
+    if (live && !live_) std::fputs("galen: live again\n", stderr);
+    live_ = live;
+    told_ = status;
+  }
+
   Session& session_;
+  const LiveFleet& fleet_;
   const Options options_;
   const std::string kind_, name_;
-  const std::function<void(std::string_view)> output_;
-  std::string shown_;
-  bool first_ = true;
+  Output& output_;
+  LivePicture picture_;
+  RowChanges rows_;
+  ItemChanges items_;
+  std::vector<std::string> told_;
+  bool live_ = true;
 };
+
+// The first questions are ordinary ones, so that a wrong address or a missing permission is told at
+// once and ends the command, as it ends `galen get`.
+Status AskOnce(Session& session) {
+  for (const kube::Resource& resource :
+       {kube::kResourceSlices, kube::kPods, kube::kResourceClaims, kube::kNodeDeviceHealths}) {
+    const Status status =
+        session
+            .Fetch(kube::List(resource, "",
+                              {.selectors = {}, .limit = 1, .resume = "", .resource_version = ""}))
+            .status();
+    const bool undefined = resource == kube::kNodeDeviceHealths && status.code() == Code::kNotFound;
+    if (!undefined) RETURN_IF_ERROR(status);
+  }
+  return OkStatus();
+}
 
 }  // namespace
 
-std::string ChangedLines(const std::string& before, const std::string& after) {
-  std::set<std::string> known;
-  std::istringstream old_lines(before), new_lines(after);
-  for (std::string line; std::getline(old_lines, line);) known.insert(line);
-  std::string changed;
-  for (std::string line; std::getline(new_lines, line);) {
-    if (!known.contains(line)) changed += line + "\n";
-  }
-  return changed;
-}
-
 StatusOr<int> Watch(const Options& options, const std::string& kind, const std::string& name,
-                    const std::function<void(std::string_view)>& output) {
+                    Output& output) {
   RETURN_IF_ERROR(Show({}, kind, "", options, {}).status());
+  if (options.output == "yaml") {
+    return InvalidArgument("what changes cannot be told in yaml: -o json gives an object a line");
+  }
   ASSIGN_OR_RETURN(const auto loop, EpollLoop::Create());
-  ASSIGN_OR_RETURN(auto session, Session::Open(*loop, options));
-  // The first question is an ordinary one, so that a wrong address is told at once.
-  RETURN_IF_ERROR(session->List(kube::kResourceSlices, "").status());
+  Interrupt interrupt(*loop);
+  ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(*loop, [&interrupt] {
+                     interrupt.Raise(Cancelled("interrupted"));
+                   }));
+  const auto watching = output.Watch(*loop, [&] { interrupt.Raise(output.status()); });
+  ASSIGN_OR_RETURN(auto session, Session::Open(*loop, options, &interrupt));
+  const Status asked = AskOnce(*session);
+  if (!asked.ok() && !interrupt.raised()) return asked;
   Random random(Random::Seed());
-  Painter painter(*session, options, kind, name, output);
-  const LiveFleet* shown = nullptr;
-  LiveFleet fleet(*session, random, [&] { painter.Draw(*shown); });
-  shown = &fleet;
+  std::function<void()> draw;
+  LiveFleet fleet(*session, random, [&draw] { draw(); });
+  Painter painter(*session, fleet, options, kind, name, output);
+  draw = [&painter] { painter.Draw(); };
   Timer tick;
-  std::function<void()> redraw = [&] {
-    painter.Draw(fleet);
-    tick = session->loop().After(kRedrawEvery, [&] { redraw(); });
+  std::function<void()> look = [&] {
+    painter.Draw();
+    tick = loop->After(kLookEvery, [&look] { look(); });
   };
-  ASSIGN_OR_RETURN(const auto signals,
-                   SignalWatch::Start(session->loop(), [&] { session->loop().Stop(); }));
   fleet.Start();
-  if (options.terminal) redraw();
-  session->loop().Run();
-  return 0;
+  look();
+  while (!interrupt.raised()) loop->Run();
+  if (output.status().ok()) return kExitInterrupted;
+  return ExitCodeOf(output);
 }
 
 }  // namespace galen::cli

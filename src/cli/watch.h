@@ -1,20 +1,18 @@
 // `galen watch [KIND]` and `galen get -w`: the table stays and changes. On a terminal in place, in
-// a pipe a line for each row that changed.
+// a pipe a line for each row that changed; with -o json an object a line. What is not live is said
+// to be so: on the terminal below the table, in a pipe on standard error.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
 
 #include "cli/options.h"
+#include "cli/output.h"
 
 namespace galen::cli {
 
-// Runs until a signal; the exit code.
+// Runs until a signal (130), until nobody takes the output (kExitReaderGone, or its error), or
+// not at all: what `galen get` would refuse is refused here.
 StatusOr<int> Watch(const Options& options, const std::string& kind, const std::string& name,
-                    const std::function<void(std::string_view)>& output);
-
-// The lines of `after` that `before` did not have, header left out: what a pipe is told.
-std::string ChangedLines(const std::string& before, const std::string& after);
+                    Output& output);
 
 }  // namespace galen::cli

@@ -1,25 +1,25 @@
 #include "cli/watch.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace galen::cli {
 namespace {
 
-TEST(Watch, TellsAPipeOnlyTheRowsThatChanged) {
-  const std::string before = "POD  HEALTH\na    Healthy\nb    Healthy\n";
-  const std::string after = "POD  HEALTH\nb    Unhealthy\na    Healthy\n";
-  EXPECT_EQ(ChangedLines(before, after), "b    Unhealthy\n");
-}
-
-TEST(Watch, TellsAPipeNothingWhenNothingChanged) {
-  EXPECT_EQ(ChangedLines("A\nx\n", "A\nx\n"), "");
+// What ends before anything is connected to; the rest is tests/e2e/watch_test.cc.
+Code RefusalOf(const std::string& kind, const std::string& output_format) {
+  Options options;
+  options.output = output_format;
+  Output output(STDOUT_FILENO);
+  return Watch(options, kind, "", output).status().code();
 }
 
 TEST(Watch, RefusesAKindItDoesNotKnowBeforeItConnects) {
-  Options options;
-  const auto code = Watch(options, "gadgets", "", [](std::string_view) {});
-  ASSERT_FALSE(code.ok());
-  EXPECT_EQ(code.status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(RefusalOf("gadgets", "table"), Code::kInvalidArgument);
+}
+
+TEST(Watch, RefusesYamlWhichCannotBeToldPieceByPiece) {
+  EXPECT_EQ(RefusalOf("pods", "yaml"), Code::kInvalidArgument);
 }
 
 }  // namespace

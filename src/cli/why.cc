@@ -24,14 +24,15 @@ ExplainedDevice FromProto(const inspect::Device& device) {
   explained.health.since = FromNanos(device.since_unix_nanos());
   explained.health.cause.code = device.cause().code();
   explained.health.cause.message = device.cause().message();
+  // Pods that share a device share its claim; admin access, the exception, holds nothing.
   if (device.holders_size() > 0) explained.claim = device.holders(0).claim();
   return explained;
 }
 
 // What the agent of this node knows; NotFound when the Pod is not one of its.
 StatusOr<Explanation> AskAgent(Session& session, const Options& options, const ObjectKey& pod) {
-  ASSIGN_OR_RETURN(auto agent,
-                   AgentLink::Open(session.loop(), session.dialer(), options.agent_socket));
+  ASSIGN_OR_RETURN(auto agent, AgentLink::Open(session.loop(), session.dialer(),
+                                               options.agent_socket, session.interrupt()));
   inspect::ExplainRequest request;
   request.set_namespace_(pod.ns);
   request.set_pod(pod.name);
@@ -52,16 +53,20 @@ ExplainedStep FromEvent(const Json& event) {
   const std::string& last = event["lastTimestamp"].AsString();
   const std::string& time = last.empty() ? event["eventTime"].AsString() : last;
   const std::string& source = event["source"]["component"].AsString();
+  // An Event without a readable time comes first rather than not at all.
   return {ParseRfc3339(time).ok() ? *ParseRfc3339(time) : WallTime{}, "event",
           event["reason"].AsString() + ": " + event["message"].AsString(),
           source.empty() ? event["reportingComponent"].AsString() : source};
 }
 
-StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod) {
-  ASSIGN_OR_RETURN(const FleetObjects objects, FetchFleet(session, ""));
+// What the API server knows, where the agent gave nothing but `refusal`.
+StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Status& refusal) {
+  // Whole, for a device's state is joined from objects of several kinds.
+  ASSIGN_OR_RETURN(const FetchedFleet fetched, FetchFleet(session, ""));
+  const WallTime now = session.loop().WallNow();
   Explanation explanation{
       .pod = pod.meta.key, .node = pod.node, .devices = {}, .steps = {}, .note = ""};
-  for (const DeviceView& device : JoinFleet(objects).devices) {
+  for (const DeviceView& device : JoinFleet(fetched.objects, now).devices) {
     for (const Holding& holding : device.holders) {
       if (holding.pod != pod.meta.key) continue;
       explanation.devices.push_back({device.identity, device.health, holding.claim});
@@ -74,8 +79,8 @@ StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod) {
   for (const Json& event : events) explanation.steps.push_back(FromEvent(event));
   std::sort(explanation.steps.begin(), explanation.steps.end(),
             [](const ExplainedStep& a, const ExplainedStep& b) { return a.time < b.time; });
-  explanation.note = "From the API server alone; on node " + pod.node +
-                     " the agent's socket tells more (--agent-socket).";
+  explanation.note = NoteOf(refusal, pod.node);
+  for (const std::string& note : fetched.notes) explanation.note += "\n" + note;
   return explanation;
 }
 
@@ -97,6 +102,30 @@ StatusOr<kube::Pod> FindPod(Session& session, const ObjectKey& key) {
   return kube::DecodePod(found.front());
 }
 
+}  // namespace
+
+StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns) {
+  const std::size_t slash = text.find('/');
+  const std::string before = slash == std::string::npos ? "" : text.substr(0, slash);
+  const std::string name = slash == std::string::npos ? text : text.substr(slash + 1);
+  if (name.empty() || name.find('/') != std::string::npos) {
+    return InvalidArgument("'{}' names no Pod: write NAME, pod/NAME or NAMESPACE/NAME", text);
+  }
+  const bool kind = before == "pod" || before == "pods" || before == "po";
+  if (before.empty() || kind) return ObjectKey{ns, name};
+  if (!ns.empty() && ns != before) {
+    return InvalidArgument("'{}' is not in namespace {}, which -n names", text, ns);
+  }
+  return ObjectKey{before, name};
+}
+
+std::string NoteOf(const Status& refusal, const std::string& node) {
+  std::string note = "The agent was not asked: " + refusal.message() + ".";
+  if (refusal.code() == Code::kPermissionDenied) note += " Its socket is for root: try sudo.";
+  note += " This is what the API server knows";
+  return note + (node.empty() ? "." : "; the agent of node " + node + " knows more.");
+}
+
 Json ToJson(const Explanation& explanation) {
   Json::Array devices, steps;
   for (const ExplainedDevice& device : explanation.devices) {
@@ -115,46 +144,38 @@ Json ToJson(const Explanation& explanation) {
                                       {"text", step.text},
                                       {"source", step.source}}));
   }
-  return Json::MakeObject({{"namespace", explanation.pod.ns},
-                           {"pod", explanation.pod.name},
-                           {"node", explanation.node},
-                           {"devices", std::move(devices)},
-                           {"steps", std::move(steps)}});
-}
-
-}  // namespace
-
-StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns) {
-  const std::size_t slash = text.find('/');
-  const std::string before = slash == std::string::npos ? "" : text.substr(0, slash);
-  const std::string name = slash == std::string::npos ? text : text.substr(slash + 1);
-  if (name.empty() || name.find('/') != std::string::npos) {
-    return InvalidArgument("'{}' names no Pod: write NAME, pod/NAME or NAMESPACE/NAME", text);
-  }
-  const bool kind = before == "pod" || before == "pods" || before == "po";
-  if (before.empty() || kind) return ObjectKey{ns, name};
-  if (!ns.empty() && ns != before) {
-    return InvalidArgument("'{}' is not in namespace {}, which -n names", text, ns);
-  }
-  return ObjectKey{before, name};
+  Json json = Json::MakeObject({{"namespace", explanation.pod.ns},
+                                {"pod", explanation.pod.name},
+                                {"node", explanation.node},
+                                {"devices", std::move(devices)},
+                                {"steps", std::move(steps)}});
+  // Without it a short answer would look like a whole one.
+  if (!explanation.note.empty()) json["note"] = explanation.note;
+  return json;
 }
 
 StatusOr<std::string> Why(const Options& options, const std::string& pod) {
-  ASSIGN_OR_RETURN(const ObjectKey named, ParsePod(pod, options.ns));
+  RETURN_IF_ERROR(ParsePod(pod, options.ns).status());
   ASSIGN_OR_RETURN(const auto loop, EpollLoop::Create());
-  ASSIGN_OR_RETURN(auto session, Session::Open(*loop, options));
-  const StatusOr<kube::Pod> found = FindPod(*session, named);
+  ASSIGN_OR_RETURN(const auto session, Session::Open(*loop, options));
+  return Why(*session, options, pod);
+}
+
+StatusOr<std::string> Why(Session& session, const Options& options, const std::string& pod) {
+  ASSIGN_OR_RETURN(const ObjectKey named, ParsePod(pod, options.ns));
+  const StatusOr<kube::Pod> found = FindPod(session, named);
   const ObjectKey key = found.ok() ? found->meta.key : named;
-  StatusOr<Explanation> explanation = AskAgent(*session, options, key);
+  StatusOr<Explanation> explanation = AskAgent(session, options, key);
   // A Pod that is gone may still be known to the agent, a Pod of another node only to the API.
   if (!explanation.ok()) {
     if (!found.ok()) return found.status();
-    explanation = AskApi(*session, *found);
+    explanation = AskApi(session, *found, explanation.status());
   }
   if (!explanation.ok()) return explanation.status();
   if (options.output == "json") return ToJson(*explanation).DumpPretty(2) + "\n";
   if (options.output == "yaml") return WriteYaml(ToJson(*explanation));
-  return Draw(*explanation, session->loop().WallNow(), options.colour);
+  return Draw(*explanation, session.loop().WallNow(),
+              {.colour = options.colour, .columns = options.columns});
 }
 
 }  // namespace galen::cli

@@ -5,15 +5,27 @@
 
 #include <string>
 
+#include "base/json.h"
 #include "cli/explanation.h"
 #include "cli/options.h"
 #include "cli/session.h"
 
 namespace galen::cli {
 
-// "trainer-0", "pod/trainer-0" or "train/trainer-0"; `ns` is what -n said, or "".
+// "trainer-0", "pod/trainer-0" or "train/trainer-0"; `ns` is what -n said, or "". A namespace of ""
+// in the answer: any. InvalidArgument when it names no Pod, or another namespace than -n does.
 StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns);
 
+// What to print, as options.output says. NotFound: neither the API server nor the agent knows the
+// Pod. Whatever keeps the agent from answering, the API server is asked instead and a note says so.
 StatusOr<std::string> Why(const Options& options, const std::string& pod);
+// The same over a session that is open.
+StatusOr<std::string> Why(Session& session, const Options& options, const std::string& pod);
+
+// What to say when the agent was not asked, as `refusal` says, and the API server was.
+std::string NoteOf(const Status& refusal, const std::string& node);
+
+// For programs: times in RFC 3339, states by name; "note" when something could not be asked.
+Json ToJson(const Explanation& explanation);
 
 }  // namespace galen::cli

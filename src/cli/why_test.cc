@@ -21,5 +21,22 @@ TEST(Why, RefusesWhatNamesNoPod) {
   EXPECT_NE(elsewhere.status().message().find("train"), std::string::npos);
 }
 
+TEST(Why, SaysWhyTheAgentWasNotAskedAndWhatIsMissing) {
+  const std::string note =
+      NoteOf(PermissionDenied("connect to /run/galen/agent.sock: Permission denied"), "node-7");
+  EXPECT_NE(note.find("/run/galen/agent.sock: Permission denied"), std::string::npos);
+  EXPECT_NE(note.find("sudo"), std::string::npos);
+  EXPECT_NE(note.find("node-7"), std::string::npos);
+  EXPECT_EQ(NoteOf(NotFound("connect to x: No such file"), "n").find("sudo"), std::string::npos);
+}
+
+TEST(Why, TellsProgramsTooThatTheAnswerIsNotTheWholeOne) {
+  Explanation explanation{
+      .pod = {"serve", "llm-0"}, .node = "node-7", .devices = {}, .steps = {}, .note = ""};
+  EXPECT_FALSE(ToJson(explanation).Has("note"));
+  explanation.note = "The agent was not asked: no socket.";
+  EXPECT_EQ(ToJson(explanation)["note"].AsString(), explanation.note);
+}
+
 }  // namespace
 }  // namespace galen::cli

@@ -1,0 +1,33 @@
+// The wish to end early, heard by whoever waits on a loop: Ctrl-C, a program that died, a reader
+// that went away. Belongs to the loop's thread.
+#pragma once
+
+#include <utility>
+
+#include "base/epoll_loop.h"
+
+namespace galen::cli {
+
+// As a shell says of a program that SIGINT ended.
+inline constexpr int kExitInterrupted = 130;
+
+class Interrupt {
+ public:
+  explicit Interrupt(EpollLoop& loop) : loop_(loop) {}
+  Interrupt(const Interrupt&) = delete;
+
+  // Wakes who waits; the first reason counts. REQUIRES: `why` is not OK.
+  void Raise(Status why) {
+    if (why_.ok()) why_ = std::move(why);
+    loop_.Stop();
+  }
+  bool raised() const { return !why_.ok(); }
+  // OK while not raised.
+  const Status& why() const { return why_; }
+
+ private:
+  EpollLoop& loop_;
+  Status why_;
+};
+
+}  // namespace galen::cli

@@ -1,0 +1,32 @@
+// How much fits on a terminal, and text made to fit. Pure but for the question of its size.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace galen::cli {
+
+struct TerminalSize {
+  std::size_t columns = 80;
+  std::size_t rows = 24;
+  bool operator==(const TerminalSize&) const = default;
+};
+
+// By TIOCGWINSZ (ioctl_tty(2)); a terminal that does not know its size is taken to have 80 × 24.
+TerminalSize SizeOfTerminal(int fd);
+
+// `line` cut to `columns`, the last of them "…" when something is cut. Colours (escape sequences of
+// the form ESC [ … letter) take no room and never run on behind the cut.
+std::string CutLine(std::string_view line, std::size_t columns);
+
+// `text` in lines of at most `columns`, broken at spaces where there are any; every line but the
+// first begins with `indent`. REQUIRES: columns > the indent's width.
+std::vector<std::string> WrapText(std::string_view text, std::size_t columns,
+                                  std::string_view indent);
+
+// The lines of a text, without their newlines.
+std::vector<std::string> SplitLines(std::string_view text);
+
+}  // namespace galen::cli
