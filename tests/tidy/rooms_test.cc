@@ -24,7 +24,10 @@ const std::map<std::string, std::set<std::string>>& Edges() {
       {"agent", {"base", "model", "protos", "net", "rpc", "kube", "history"}},
       {"controller", {"base", "model", "kube", "history"}},
       {"web", {"base", "model", "net", "history"}},
-      {"cli", {"base", "model", "protos", "net", "rpc", "kube", "history"}},
+      {"conformance", {"base", "model", "protos", "net", "rpc", "kube"}},
+      {"doctor", {"base", "model", "protos", "net", "rpc", "kube", "history"}},
+      {"cli",
+       {"base", "model", "protos", "net", "rpc", "kube", "history", "conformance", "doctor"}},
       {"cluster_sim", {"base", "model", "net", "kube"}},
   };
   return kEdges;

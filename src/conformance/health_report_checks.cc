@@ -1,0 +1,220 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "conformance/health_judging.h"
+#include "model/device.h"
+
+namespace galen::conformance {
+namespace {
+
+constexpr std::size_t kMessageBytesMax = 1024;            // core/v1 ResourceHealthMessageMaxLength
+constexpr std::size_t kReportBytesMax = 4 * 1024 * 1024;  // grpc-go's default, the kubelet's
+// last_updated_time is in seconds; one that is farther off is in another unit or of a wrong clock.
+constexpr std::int64_t kClockSlackSeconds = 24 * 60 * 60;
+constexpr std::size_t kReportsToJudgeMessages = 3;
+
+Outcome JudgeFirstComplete(const Observations& seen) {
+  return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
+    std::set<std::string> all;
+    for (const StreamSeen& stream : streams) {
+      for (const HealthReportSeen& report : stream.reports) {
+        for (const DeviceHealthSeen& device : report.devices) all.insert(device.Key());
+      }
+    }
+    if (all.empty()) return NotChecked("the reports name no device");
+    for (const StreamSeen& stream : streams) {
+      if (stream.reports.empty()) continue;
+      for (const std::string& key : all) {
+        if (stream.reports.front().Find(key) != nullptr) continue;
+        return Failed(fmt::format("{} is missing in the first report of {} and is told of later",
+                                  Shown(key), stream.version));
+      }
+    }
+    return Passed(Many(all.size(), "device"));
+  });
+}
+
+Outcome JudgeAlike(const Observations& seen) {
+  return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
+    if (streams.size() < 2) return NotChecked("only " + streams.front().version + " is announced");
+    if (streams[0].reports.empty() || streams[1].reports.empty()) {
+      return Failed(
+          fmt::format("{} reports nothing", streams[0].reports.empty() ? "v1" : "v1alpha1"));
+    }
+    // The latest word of each: a device may have changed between the two openings.
+    const HealthReportSeen& a = streams[0].reports.back();
+    const HealthReportSeen& b = streams[1].reports.back();
+    if (a.devices.size() != b.devices.size()) {
+      return Failed(
+          fmt::format("v1 names {} devices, v1alpha1 {}", a.devices.size(), b.devices.size()));
+    }
+    for (const DeviceHealthSeen& device : a.devices) {
+      const DeviceHealthSeen* other = b.Find(device.Key());
+      if (other == nullptr || other->health != device.health || other->message != device.message ||
+          other->timeout_seconds != device.timeout_seconds) {
+        return Failed(fmt::format("{} differs between them", Shown(device.Key())));
+      }
+    }
+    return Passed(Many(a.devices.size(), "device"));
+  });
+}
+
+Outcome JudgeWire(const Observations& seen) {
+  return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
+    for (const StreamSeen& stream : streams) {
+      for (const HealthReportSeen& report : stream.reports) {
+        if (report.broken) return Failed(stream.version + ": a report that does not parse");
+      }
+    }
+    return Passed();
+  });
+}
+
+Outcome JudgeNames(const Observations& seen) {
+  return EachDevice(seen, [&](const DeviceHealthSeen& device) {
+    return Validate(DeviceId{seen.registration.info.info.name, device.pool, device.device})
+        .message();
+  });
+}
+
+Outcome JudgeDuplicates(const Observations& seen) {
+  return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
+    for (const StreamSeen& stream : streams) {
+      for (const HealthReportSeen& report : stream.reports) {
+        std::set<std::string> known;
+        for (const DeviceHealthSeen& device : report.devices) {
+          if (!known.insert(device.Key()).second) {
+            return Failed(fmt::format("{} is there twice", Shown(device.Key())));
+          }
+        }
+      }
+    }
+    return Passed();
+  });
+}
+
+Outcome JudgeStates(const Observations& seen) {
+  return EachDevice(seen, [](const DeviceHealthSeen& device) {
+    const bool known = device.health >= 0 && device.health <= 2;
+    return known ? "" : fmt::format("health {}", device.health);
+  });
+}
+
+Outcome JudgeTimeouts(const Observations& seen) {
+  return EachDevice(seen, [](const DeviceHealthSeen& device) {
+    return device.timeout_seconds >= 0 ? "" : fmt::format("{} s", device.timeout_seconds);
+  });
+}
+
+Outcome JudgeUpdated(const Observations& seen) {
+  const std::int64_t now =
+      std::chrono::duration_cast<std::chrono::seconds>(seen.when.time_since_epoch()).count();
+  return EachDevice(seen, [now](const DeviceHealthSeen& device) -> std::string {
+    const std::int64_t updated = device.updated_unix_seconds;
+    // An old time is a device that has not changed for long; only what lies ahead is wrong.
+    if (updated == 0 || (updated > 0 && updated <= now + kClockSlackSeconds)) return "";
+    return fmt::format("last_updated_time {} where now is {}", updated, now);
+  });
+}
+
+Outcome JudgeMessageBytes(const Observations& seen) {
+  return EachDevice(seen, [](const DeviceHealthSeen& device) {
+    const std::size_t bytes = device.message.size();
+    return bytes <= kMessageBytesMax ? "" : fmt::format("a message of {} bytes", bytes);
+  });
+}
+
+Outcome JudgeUtf8(const Observations& seen) {
+  return EachDevice(seen, [](const DeviceHealthSeen& device) {
+    for (const std::string& text : {device.pool, device.device, device.message}) {
+      if (text != ToValidUtf8(text)) return fmt::format("\"{}\"", Shown(text));
+    }
+    return std::string();
+  });
+}
+
+Outcome JudgeReportBytes(const Observations& seen) {
+  return WithStreams(seen, [](const std::vector<StreamSeen>& streams) {
+    std::size_t most = 0;
+    for (const StreamSeen& stream : streams) {
+      for (const HealthReportSeen& report : stream.reports) most = std::max(most, report.bytes);
+    }
+    return PassedIf(most <= kReportBytesMax, fmt::format("at most {} bytes", most));
+  });
+}
+
+// Whether a device kept its state and wrote another message into each of its reports.
+bool MessageNeverRests(const StreamSeen& stream, const std::string& key) {
+  const DeviceHealthSeen* last = nullptr;
+  std::size_t named = 0;
+  for (const HealthReportSeen& report : stream.reports) {
+    const DeviceHealthSeen* device = report.Find(key);
+    if (device == nullptr) continue;
+    ++named;
+    if (last != nullptr && (device->health != last->health || device->message == last->message)) {
+      return false;
+    }
+    last = device;
+  }
+  return named >= kReportsToJudgeMessages;
+}
+
+Outcome JudgeMessageRests(const Observations& seen) {
+  return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
+    std::size_t judged = 0;
+    for (const StreamSeen& stream : streams) {
+      if (stream.reports.size() < kReportsToJudgeMessages) continue;
+      for (const DeviceHealthSeen& device : stream.reports.front().devices) {
+        ++judged;
+        if (!MessageNeverRests(stream, device.Key())) continue;
+        return Failed(fmt::format("{} says \"{}\", and something else each time",
+                                  Shown(device.Key()), Shown(device.message)));
+      }
+    }
+    if (judged > 0) return Passed();
+    return NotChecked(fmt::format("fewer than {} reports came while it was listened to",
+                                  kReportsToJudgeMessages));
+  });
+}
+
+}  // namespace
+
+std::vector<Check> HealthReportChecks() {
+  return {
+      {"health.first-report-complete", "The first report names every device",
+       "Send the complete list first: a device that is left out stays Unknown.",
+       JudgeFirstComplete},
+      {"health.versions-alike", "v1 and v1alpha1 say the same",
+       "Serve both from one source; the messages have the same fields.", JudgeAlike},
+      {"health.wire", "Reports are messages of the published schema",
+       "Generate the messages from k8s.io/kubelet/pkg/apis/dra-health.", JudgeWire},
+      {"health.names", "Devices bear the names of their ResourceSlices",
+       "Set pool_name and device_name as published: DNS labels, in a pool's name joined by /.",
+       JudgeNames},
+      {"health.no-duplicates", "A report names each device once",
+       "Kubelets keep the last entry only: merge them before sending.", JudgeDuplicates},
+      {"health.states", "States are UNKNOWN, HEALTHY or UNHEALTHY",
+       "Kubelets take any other number as Unknown.", JudgeStates},
+      {"health.timeouts", "health_check_timeout_seconds is not negative",
+       "Leave it at 0 for the kubelet's 30 s, or set whole seconds above.", JudgeTimeouts},
+      {"health.updated", "last_updated_time is in seconds and not ahead of the clock",
+       "Write Unix seconds, not milli- or nanoseconds.", JudgeUpdated},
+      {"health.message-bytes", "Messages have at most 1024 bytes",
+       "Cut them yourself between code points; kubelets cut at byte 1021.", JudgeMessageBytes},
+      {"health.utf8", "All texts are valid UTF-8",
+       "Clean what hardware says: one bad byte makes the kubelet refuse the whole report and end "
+       "the stream.",
+       JudgeUtf8},
+      {"health.report-bytes", "A report stays below 4 MiB",
+       "Shorten messages when there are many devices: gRPC refuses larger ones.", JudgeReportBytes},
+      {"health.message-rests", "A message stays the same while the state does",
+       "Leave times and readings out of it: every new text writes the kubelet's checkpoint and "
+       "the Pod's status.",
+       JudgeMessageRests},
+  };
+}
+
+}  // namespace galen::conformance

@@ -1,0 +1,169 @@
+// What was seen of one driver while a kubelet was played for it: values only, so that every check
+// is a judgement that can be made again from them, without the driver. What was not tried is
+// nullopt.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "conformance/health_report.h"
+
+namespace galen::conformance {
+
+// How one call ended and how long that took.
+struct Answer {
+  Status status;
+  Duration took{};
+};
+
+// What GetInfo said.
+struct Info {
+  std::string type;
+  std::string name;
+  std::string endpoint;
+  std::vector<std::string> versions;
+
+  bool operator==(const Info&) const = default;
+  bool Offers(std::string_view version) const;
+};
+
+struct InfoAnswer {
+  Answer answer;
+  Info info;  // valid when the answer is OK
+};
+
+struct RegistrationSeen {
+  std::string socket;  // its path
+  bool is_socket = true;
+  InfoAnswer info;
+  std::optional<InfoAnswer> again;  // on a second connection
+  std::optional<InfoAnswer> with_unknown_field;
+  std::vector<InfoAnswer> parallel;
+  // Sockets of the directory that announce the same name and endpoint.
+  std::vector<std::string> twins;
+  std::optional<Status> endpoint_connect;
+  std::string kubelet_root;    // "" = not known
+  std::string real_directory;  // of the endpoint, without symlinks; "" = not there
+  std::string real_root;
+  std::optional<Answer> told_registered, told_refused;
+  std::optional<InfoAnswer> after_refusal;
+};
+
+// One health stream, from its opening to its end or ours.
+struct StreamSeen {
+  std::string version;                    // "v1" or "v1alpha1"
+  std::vector<HealthReportSeen> reports;  // at most kReportsKept
+  std::size_t report_count = 0;
+  Duration watched{};                   // how long it was listened to
+  std::optional<Status> end;            // set when the driver ended it
+  std::optional<Duration> first_after;  // from opening to the first report
+
+  static constexpr std::size_t kReportsKept = 256;
+};
+
+struct HealthSeen {
+  std::vector<StreamSeen> steady;  // one a version, kept open for the whole examination
+  std::vector<StreamSeen> crowd;   // opened at once, each on a connection of its own
+  std::vector<StreamSeen> shared;  // two on one connection
+  std::optional<StreamSeen> with_unknown_field;
+  std::optional<StreamSeen> after_cancel;  // on the connection whose first stream was cancelled
+  std::optional<StreamSeen> after_break;   // on a new connection, after one was cut
+  // Asked for without being announced: v1, then v1alpha1. How it ended within a second.
+  std::map<std::string, Status> unannounced;
+};
+
+struct ClaimRef {
+  std::string ns, name, uid;
+};
+
+struct PreparedDevice {
+  std::vector<std::string> requests;
+  std::string pool, device;
+  std::vector<std::string> cdi_ids;
+  std::string share_id;
+
+  bool operator==(const PreparedDevice&) const = default;
+};
+
+// One claim's part of an answer.
+struct ClaimEntry {
+  std::vector<PreparedDevice> devices;
+  std::string error;
+
+  bool operator==(const ClaimEntry&) const = default;
+};
+
+// The answer to NodePrepareResources or NodeUnprepareResources.
+struct ClaimsAnswer {
+  Answer answer;
+  std::vector<std::string> asked;  // claim UIDs
+  std::map<std::string, ClaimEntry> entries;
+};
+
+// What the test's claim holds by its allocation.
+struct TestAllocation {
+  std::string request, pool, device;
+};
+
+struct ClaimsSeen {
+  // Why nothing was called at all; "" = calls were made.
+  std::string not_checked;
+  // Why there was no claim to prepare; "" = there was.
+  std::string no_claim;
+  std::map<std::string, ClaimsAnswer> empty_prepare, empty_unprepare;  // by "v1", "v1beta1"
+  std::optional<ClaimsAnswer> with_unknown_field;
+  std::optional<ClaimsAnswer> unprepare_unknown;
+  std::optional<ClaimsAnswer> prepare_missing;  // a claim that the API server does not have
+  std::vector<ClaimsAnswer> parallel;           // unprepare of unknown claims, at once
+
+  ClaimRef claim;
+  TestAllocation allocated;
+  std::optional<ClaimsAnswer> prepare, prepare_again, other_version;
+  std::vector<ClaimsAnswer> prepare_parallel;
+  std::optional<ClaimsAnswer> mixed;      // the claim and one that does not exist
+  std::optional<ClaimsAnswer> wrong_uid;  // the claim's name with another UID
+  std::optional<ClaimsAnswer> not_allocated;
+  std::optional<ClaimsAnswer> unprepare, unprepare_again, prepare_after, unprepare_deleted;
+};
+
+// One file of a CDI directory, read and judged.
+struct CdiSpecSeen {
+  std::string path;
+  std::string unreadable;  // why it is no JSON or YAML object; "" = it is
+  std::string cdi_version, kind;
+  std::vector<std::string> devices;  // names, in order
+  std::vector<std::string> faults;   // of edits and structure, in words
+  std::string least_version;         // that knows all it uses
+};
+
+struct CdiSeen {
+  std::string not_checked;  // why no directory was read
+  std::vector<std::string> directories;
+  std::vector<CdiSpecSeen> specs;  // all files of the directories
+};
+
+struct SlicesSeen {
+  std::string not_checked;   // why the API server was not asked, or did not answer
+  std::vector<Json> slices;  // ResourceSlices of this driver, all nodes
+  std::string node;          // this one; "" = not known
+};
+
+// All that was seen of one driver.
+struct Observations {
+  std::string driver;
+  bool read_only = false;
+  WallTime when{};
+  RegistrationSeen registration;
+  HealthSeen health;
+  ClaimsSeen claims;
+  CdiSeen cdi;
+  SlicesSeen slices;
+};
+
+}  // namespace galen::conformance

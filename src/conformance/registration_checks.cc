@@ -1,0 +1,274 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/text.h"
+#include "conformance/check.h"
+#include "conformance/registration_probe.h"
+#include "net/server.h"
+
+namespace galen::conformance {
+namespace {
+
+// KEP-4381 and the kubelet's pluginmanager; facts of versions are those of 1.34 to 1.37.
+constexpr std::size_t kDriverNameBytesMax = 63;
+constexpr Duration kGetInfoLimit = std::chrono::seconds(1);
+constexpr std::string_view kReadOnly =
+    "read-only: a kubelet may be using this driver, and only it may tell how registration ended";
+constexpr std::string_view kNotTried = "not tried: the examination was interrupted";
+
+const RegistrationSeen& Of(const Observations& seen) { return seen.registration; }
+
+std::string ShownStatus(const Status& status) {
+  return fmt::format("{}: {}", ToString(status.code()), Shown(status.message()));
+}
+
+// A judgement that needs GetInfo's answer.
+template <typename Judgement>
+Outcome WithInfo(const Observations& seen, Judgement judge) {
+  if (!Of(seen).info.answer.status.ok()) return NotChecked("GetInfo gave no answer");
+  return judge(Of(seen).info.info);
+}
+
+Outcome JudgeSocketFile(const Observations& seen) {
+  const std::string name = std::filesystem::path(Of(seen).socket).filename().string();
+  if (!Of(seen).is_socket) return Failed(fmt::format("{} is no socket", Shown(Of(seen).socket)));
+  return PassedIf(!name.starts_with('.'), Shown(name));
+}
+
+Outcome JudgeSocketLength(const Observations& seen) {
+  const std::size_t bytes = Of(seen).socket.size();
+  return PassedIf(bytes <= net::kSocketPathMax, fmt::format("{} bytes", bytes));
+}
+
+Outcome JudgeGetInfo(const Observations& seen) {
+  const Answer& answer = Of(seen).info.answer;
+  if (!answer.status.ok()) return Failed(ShownStatus(answer.status));
+  return PassedIf(answer.took <= kGetInfoLimit, Shown(answer.took));
+}
+
+Outcome JudgeType(const Observations& seen) {
+  return WithInfo(seen, [](const Info& info) {
+    return PassedIf(info.type == "DRAPlugin", fmt::format("\"{}\"", Shown(info.type)));
+  });
+}
+
+Outcome JudgeName(const Observations& seen) {
+  return WithInfo(seen, [](const Info& info) {
+    const bool good = info.name.size() <= kDriverNameBytesMax && IsDnsSubdomain(info.name);
+    return PassedIf(good, fmt::format("\"{}\", {} bytes", Shown(info.name), info.name.size()));
+  });
+}
+
+Outcome JudgeEndpointAbsolute(const Observations& seen) {
+  return WithInfo(seen, [](const Info& info) {
+    if (info.endpoint.empty()) return Passed("empty: the registration socket itself");
+    const bool clean = info.endpoint == Printable(ToValidUtf8(info.endpoint));
+    return PassedIf(info.endpoint.starts_with('/') && clean, Shown(info.endpoint));
+  });
+}
+
+Outcome JudgeEndpointLength(const Observations& seen) {
+  return WithInfo(seen, [&](const Info&) {
+    const std::size_t bytes = EndpointOf(Of(seen)).size();
+    return PassedIf(bytes <= net::kSocketPathMax, fmt::format("{} bytes", bytes));
+  });
+}
+
+bool IsInside(const std::filesystem::path& path, const std::filesystem::path& root) {
+  const auto [root_end, path_rest] =
+      std::mismatch(root.begin(), root.end(), path.begin(), path.end());
+  return root_end == root.end() && path_rest != path.end();
+}
+
+Outcome JudgeEndpointInside(const Observations& seen) {
+  return WithInfo(seen, [&](const Info&) {
+    const RegistrationSeen& at = Of(seen);
+    if (at.kubelet_root.empty()) {
+      return NotChecked("the kubelet's root is not known: --kubelet-root names it");
+    }
+    const std::filesystem::path endpoint = std::filesystem::path(EndpointOf(at)).lexically_normal();
+    const std::filesystem::path root =
+        std::filesystem::path(at.kubelet_root + "/").lexically_normal().parent_path();
+    if (!IsInside(endpoint, root)) {
+      return Failed(fmt::format("{} is not below {}", Shown(endpoint.string()), root.string()));
+    }
+    // By its letters, and by where it truly lies: a symlink must not lead out.
+    const bool real = at.real_directory.empty() || at.real_root.empty() ||
+                      IsInside(std::filesystem::path(at.real_directory) / "socket", at.real_root);
+    return PassedIf(real, real ? Shown(endpoint.string())
+                               : fmt::format("{} leads to {}", Shown(endpoint.string()),
+                                             Shown(at.real_directory)));
+  });
+}
+
+Outcome JudgeEndpointListens(const Observations& seen) {
+  return WithInfo(seen, [&](const Info&) {
+    const std::optional<Status>& status = Of(seen).endpoint_connect;
+    if (!status) return NotChecked("the endpoint is no absolute path");
+    return status->ok() ? Passed() : Failed(ShownStatus(*status));
+  });
+}
+
+Outcome JudgeVersions(const Observations& seen) {
+  return WithInfo(seen, [](const Info& info) {
+    return PassedIf(info.Offers("v1.DRAPlugin") || info.Offers("v1beta1.DRAPlugin"),
+                    Shown(fmt::format("{}", fmt::join(info.versions, ", "))));
+  });
+}
+
+Outcome JudgeVersionOrder(const Observations& seen) {
+  return WithInfo(seen, [](const Info& info) {
+    if (!info.Offers("v1.DRAPlugin")) return NotChecked("v1.DRAPlugin is not offered");
+    const auto position = [&](std::string_view version) {
+      return std::find(info.versions.begin(), info.versions.end(), version);
+    };
+    return PassedIf(position("v1.DRAPlugin") <= position("v1beta1.DRAPlugin"),
+                    Shown(fmt::format("{}", fmt::join(info.versions, ", "))));
+  });
+}
+
+Outcome JudgeVersionsForm(const Observations& seen) {
+  return WithInfo(seen, [](const Info& info) {
+    std::set<std::string> known;
+    for (const std::string& version : info.versions) {
+      const std::size_t dot = version.find('.');
+      if (dot == 0 || dot == std::string::npos || dot + 1 == version.size()) {
+        return Failed(fmt::format("\"{}\" is not of the form v1.Service", Shown(version)));
+      }
+      if (!known.insert(version).second) {
+        return Failed(fmt::format("{} is there twice", Shown(version)));
+      }
+    }
+    return Passed(fmt::format("{} of them", info.versions.size()));
+  });
+}
+
+Outcome JudgeAgain(const Observations& seen) {
+  return WithInfo(seen, [&](const Info& info) {
+    if (!Of(seen).again) return NotChecked(std::string(kNotTried));
+    const InfoAnswer& again = *Of(seen).again;
+    if (!again.answer.status.ok()) return Failed(ShownStatus(again.answer.status));
+    return again.info == info ? Passed() : Failed("the second answer differs from the first");
+  });
+}
+
+Outcome JudgeUnknownField(const Observations& seen) {
+  return WithInfo(seen, [&](const Info& info) {
+    if (!Of(seen).with_unknown_field) return NotChecked(std::string(kNotTried));
+    const InfoAnswer& answer = *Of(seen).with_unknown_field;
+    if (!answer.answer.status.ok()) return Failed(ShownStatus(answer.answer.status));
+    return answer.info == info ? Passed() : Failed("the answer differs from the one without it");
+  });
+}
+
+Outcome JudgeParallel(const Observations& seen) {
+  return WithInfo(seen, [&](const Info& info) {
+    const std::vector<InfoAnswer>& answers = Of(seen).parallel;
+    if (answers.empty()) return NotChecked(std::string(kNotTried));
+    const auto good = std::count_if(answers.begin(), answers.end(), [&](const InfoAnswer& one) {
+      return one.answer.status.ok() && one.info == info;
+    });
+    return PassedIf(good == std::ssize(answers),
+                    fmt::format("{} of {} answered", good, answers.size()));
+  });
+}
+
+Outcome JudgeUnique(const Observations& seen) {
+  return WithInfo(seen, [&](const Info&) {
+    const std::vector<std::string>& twins = Of(seen).twins;
+    if (twins.empty()) return Passed();
+    return Failed(fmt::format("so does {}", Shown(twins.front())));
+  });
+}
+
+Outcome JudgeToldRegistered(const Observations& seen) {
+  if (seen.read_only) return NotChecked(std::string(kReadOnly));
+  return WithInfo(seen, [&](const Info&) {
+    if (!Of(seen).told_registered) return NotChecked(std::string(kNotTried));
+    const Answer& told = *Of(seen).told_registered;
+    return told.status.ok() ? Passed(Shown(told.took)) : Failed(ShownStatus(told.status));
+  });
+}
+
+Outcome JudgeSurvivesRefusal(const Observations& seen) {
+  if (seen.read_only) return NotChecked(std::string(kReadOnly));
+  return WithInfo(seen, [&](const Info&) {
+    if (!Of(seen).told_refused || !Of(seen).after_refusal) {
+      return NotChecked(std::string(kNotTried));
+    }
+    // Kubernetes' own helper answers a refusal with an error: any answer will do.
+    const Code told = Of(seen).told_refused->status.code();
+    if (told == Code::kDeadlineExceeded || told == Code::kUnimplemented) {
+      return Failed("the refusal itself: " + ShownStatus(Of(seen).told_refused->status));
+    }
+    const Answer& after = Of(seen).after_refusal->answer;
+    return after.status.ok() ? Passed("serves on")
+                             : Failed("GetInfo within 5 s after it: " + ShownStatus(after.status));
+  });
+}
+
+}  // namespace
+
+std::vector<Check> RegistrationChecks() {
+  return {
+      {"registration.socket-file",
+       "The registration socket is a unix socket whose name starts with no dot",
+       "Kubelets skip names with a leading dot and all that is no socket: name it "
+       "<driver>-reg.sock.",
+       JudgeSocketFile},
+      {"registration.socket-length", "The registration socket's path fits an address: 107 bytes",
+       "Shorten the name; Kubernetes' helper hashes the Pod's UID for that.", JudgeSocketLength},
+      {"registration.get-info", "GetInfo answers within 1 s",
+       "Serve pluginregistration.Registration on this socket, and only when you are ready to be "
+       "asked; the kubelet gives up after 1 s.",
+       JudgeGetInfo},
+      {"registration.type", "The plugin's type is DRAPlugin",
+       "Set PluginInfo.type to DRAPlugin: kubelets choose the handler by it.", JudgeType},
+      {"registration.name", "The driver's name is a DNS subdomain of at most 63 bytes",
+       "Use a domain that is yours, in lower case: gpu.example.com. ResourceSlices bear it too.",
+       JudgeName},
+      {"registration.endpoint-absolute", "The endpoint is an absolute path",
+       "Set PluginInfo.endpoint to the absolute path of the socket that serves DRAPlugin.",
+       JudgeEndpointAbsolute},
+      {"registration.endpoint-length", "The endpoint's path fits a socket's address: 107 bytes",
+       "Shorten the plugin's directory or its socket's name.", JudgeEndpointLength},
+      {"registration.endpoint-inside", "The endpoint lies below the kubelet's root directory",
+       "Put the socket into <kubelet root>/plugins/<driver>/; newer kubelets refuse others.",
+       JudgeEndpointInside},
+      {"registration.endpoint-listens", "Somebody listens at the endpoint",
+       "Listen on the endpoint before the registration socket is made, and keep listening.",
+       JudgeEndpointListens},
+      {"registration.versions", "v1.DRAPlugin or v1beta1.DRAPlugin is offered",
+       "List the services in supported_versions as <version>.DRAPlugin; others are refused.",
+       JudgeVersions},
+      {"registration.version-order", "v1.DRAPlugin comes before v1beta1.DRAPlugin",
+       "Kubelets take the first they know in your order: put v1 first.", JudgeVersionOrder},
+      {"registration.versions-form", "Each offered version is named v1.Service, and once",
+       "Write v1.DRAPlugin, v1beta1.DRAPlugin, v1.DRAResourceHealth, v1alpha1.DRAResourceHealth.",
+       JudgeVersionsForm},
+      {"registration.repeatable", "GetInfo says the same on a second connection",
+       "A restarted kubelet asks again: answer from what does not change.", JudgeAgain},
+      {"registration.unknown-field", "GetInfo takes a request with a field of a later version",
+       "Skip unknown fields, as proto3 readers do.", JudgeUnknownField},
+      {"registration.parallel", "GetInfo answers several readers at once",
+       "Serve more than one connection: an old and a new kubelet, or an agent, may ask together.",
+       JudgeParallel},
+      {"registration.unique", "No other socket of the directory offers this name and endpoint",
+       "Kubelets refuse the second of the same name and endpoint: remove stale sockets at start, "
+       "and give each instance its own endpoint.",
+       JudgeUnique},
+      {"registration.told-registered",
+       "NotifyRegistrationStatus(registered) is answered within 5 s",
+       "Answer it: a kubelet takes the driver out again when this call fails.",
+       JudgeToldRegistered},
+      {"registration.survives-refusal", "The driver serves on after it was refused",
+       "Do not end when plugin_registered is false: log it, and make the registration socket anew "
+       "to be asked again.",
+       JudgeSurvivesRefusal},
+  };
+}
+
+}  // namespace galen::conformance

@@ -1,0 +1,32 @@
+// What an examination found, as people and machines read it. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/check.h"
+
+namespace galen::conformance {
+
+// One driver's findings.
+struct DriverReport {
+  std::string driver;  // as it names itself; "" when it did not answer
+  std::string socket;
+  bool read_only = false;
+  std::vector<Finding> findings;
+};
+
+struct Tally {
+  std::size_t passed = 0, failed = 0, not_checked = 0;
+};
+Tally Count(const std::vector<DriverReport>& reports);
+
+// Grouped, one line a check; a failed one is followed by what was seen and what to do.
+std::string TextReport(const std::vector<DriverReport>& reports);
+// {"drivers": [{"driver", "socket", "mode", "checks": [{"id", "group", "verdict", "expected",
+// "seen", "advice"}]}], "summary": {"passed", "failed", "notChecked"}}
+Json JsonReport(const std::vector<DriverReport>& reports);
+// JUnit's XML: a suite for each driver's groups; what was not checked is "skipped" with its reason.
+std::string JunitReport(const std::vector<DriverReport>& reports);
+
+}  // namespace galen::conformance

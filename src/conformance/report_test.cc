@@ -1,0 +1,80 @@
+#include "conformance/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace galen::conformance {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<DriverReport> Reports() {
+  return {{.driver = "gpu.example.com",
+           .socket = "/k/gpu-reg.sock",
+           .findings = {
+               {"registration.name", "The name is good", Verdict::kPassed, "15 bytes", "Rename."},
+               {"health.utf8", "Texts are UTF-8", Verdict::kFailed, "\"<&\"", "Clean it."},
+               {"claims.prepare", "It prepares", Verdict::kNotChecked, "no cluster given",
+                "Prepare."}}}};
+}
+
+TEST(Report, IsGroupedWithOneLineACheck) {
+  EXPECT_EQ(TextReport(Reports()),
+            "gpu.example.com at /k/gpu-reg.sock\n"
+            "\nregistration\n"
+            "  passed       The name is good (15 bytes)\n"
+            "\nhealth\n"
+            "  failed       Texts are UTF-8\n"
+            "               seen:  \"<&\"\n"
+            "               do:    Clean it.\n"
+            "               check: health.utf8\n"
+            "\nclaims\n"
+            "  not checked  It prepares: no cluster given\n"
+            "\n3 checks: 1 passed, 1 failed, 1 not checked\n");
+}
+
+TEST(Report, SaysWhenItOnlyLooked) {
+  std::vector<DriverReport> reports = Reports();
+  EXPECT_THAT(TextReport(reports), Not(HasSubstr("read-only")));
+  reports[0].read_only = true;
+  EXPECT_THAT(TextReport(reports), HasSubstr("read-only"));
+  EXPECT_EQ(JsonReport(reports)["drivers"][0]["mode"].AsString(), "read-only");
+}
+
+TEST(Report, CountsWhatWasNotCheckedApart) {
+  const Tally tally = Count(Reports());
+  EXPECT_EQ(tally.passed, 1u);
+  EXPECT_EQ(tally.failed, 1u);
+  EXPECT_EQ(tally.not_checked, 1u);
+  const Json json = JsonReport(Reports());
+  EXPECT_EQ(json["summary"]["notChecked"].AsInt(), 1);
+  const Json& check = json["drivers"][0]["checks"][1];
+  EXPECT_EQ(check["id"].AsString(), "health.utf8");
+  EXPECT_EQ(check["group"].AsString(), "health");
+  EXPECT_EQ(check["verdict"].AsString(), "failed");
+  EXPECT_EQ(check["advice"].AsString(), "Clean it.");
+}
+
+TEST(Report, AsJunitIsXmlWithASuiteAGroup) {
+  const std::string xml = JunitReport(Reports());
+  EXPECT_THAT(xml, HasSubstr(R"(tests="3" failures="1" errors="0" skipped="1")"));
+  EXPECT_THAT(xml, HasSubstr(R"(<testsuite name="gpu.example.com.health" tests="1")"));
+  EXPECT_THAT(xml,
+              HasSubstr(R"(<testcase classname="gpu.example.com.registration" name="name"/>)"));
+  EXPECT_THAT(xml, HasSubstr(R"(<failure message="&quot;&lt;&amp;&quot;">)"));
+  EXPECT_THAT(xml, HasSubstr(R"(<skipped message="no cluster given"/>)"));
+}
+
+TEST(Report, OfAStrangerHasNoControlCharacters) {
+  std::vector<DriverReport> reports = Reports();
+  reports[0].driver = "a\x1b[2J\xff";
+  reports[0].findings[1].seen = "b\x01";
+  for (const std::string& text : {TextReport(reports), JunitReport(reports)}) {
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  }
+  EXPECT_EQ(JunitReport(reports).find('\x01'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace galen::conformance

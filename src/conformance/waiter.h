@@ -1,0 +1,27 @@
+// Lets the loop run until something holds or time is up, so that an examination reads from top to
+// bottom. Two: EpollWaiter on the real loop, and the tests' own on a fake one.
+#pragma once
+
+#include <functional>
+
+#include "base/loop.h"
+
+namespace galen::conformance {
+
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+
+  // Runs the loop until `done` holds or `limit` has passed; whether it holds. `done` is looked at
+  // after each Wake. Not from a task of the loop.
+  virtual bool WaitUntil(const std::function<bool()>& done, Duration limit) = 0;
+  // Called by whatever heard something.
+  virtual void Wake() = 0;
+  // Whether a person wants it to end: then nothing is waited for.
+  virtual bool interrupted() const = 0;
+  // The end has come: from now on waits wait even if a person has interrupted, because what was
+  // made must be put away.
+  virtual void StartPuttingAway() {}
+};
+
+}  // namespace galen::conformance
