@@ -5,6 +5,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
 
 #include "tests/e2e/stage.h"
 
@@ -22,6 +26,31 @@ Outcome PlayDemo(Stage& stage, std::vector<std::string> more = {}) {
   return stage.Run(command, {.deadline = std::chrono::minutes(3)});
 }
 
+// A line without what differs from run to run: figures, times, the directory's name and the width
+// of columns.
+std::string Shape(std::string line) {
+  line = std::regex_replace(line, std::regex("[^ ]*/galen-[A-Za-z0-9]{6}$"), "*");
+  line = std::regex_replace(line, std::regex("[0-9]+"), "#");
+  return std::regex_replace(line, std::regex(" +"), " ");
+}
+
+// What the README says that the demo prints, but for the lines that it leaves out.
+std::vector<std::string> LinesOfReadme() {
+  std::ifstream readme(GALEN_SOURCE_DIR "/README.md");
+  std::vector<std::string> lines;
+  bool inside = false;
+  for (std::string line; std::getline(readme, line);) {
+    if (line == "$ ./dev demo --batch") {
+      inside = true;
+    } else if (inside && line == "```") {
+      return lines;
+    } else if (inside && !line.ends_with("…")) {
+      lines.push_back(line);
+    }
+  }
+  return {};
+}
+
 TEST(Demo, SeesEachStepOnThePodAndLeavesNothingBehind) {
   Stage stage;
   const Outcome demo = PlayDemo(stage);
@@ -37,6 +66,13 @@ TEST(Demo, SeesEachStepOnThePodAndLeavesNothingBehind) {
               ContainsRegex("temperature 93.*\n.*TemperatureHigh.*\n.*  kept .*\n.*  told "));
   EXPECT_THAT(demo.output, HasSubstr("$ galen why serve/llm-0"));
   EXPECT_THAT(demo.output, Not(HasSubstr("\x1b"))) << "a pipe gets no colours";
+  std::set<std::string> printed;
+  std::istringstream output(demo.output);
+  for (std::string line; std::getline(output, line);) printed.insert(Shape(line));
+  ASSERT_GT(LinesOfReadme().size(), 10u);
+  for (const std::string& line : LinesOfReadme()) {
+    EXPECT_TRUE(printed.contains(Shape(line))) << "the README says, and nobody printed: " << line;
+  }
   for (const auto& entry : std::filesystem::directory_iterator(stage.directory())) {
     EXPECT_FALSE(entry.is_directory()) << "left behind: " << entry.path();
   }
