@@ -1,4 +1,4 @@
-// Tested by inject_test.cc (no socket) and tests/e2e (a real agent).
+// Tested by inject_test.cc (no socket) and tests/e2e/agent_test.cc (a real agent).
 #include "cli/agent_link.h"
 
 namespace galen::cli {

@@ -59,17 +59,19 @@ class Painter {
   }
 
   void DrawPicture(WallTime now, const std::vector<std::string>& status) {
+    const std::size_t columns = SizeOfTerminal(STDOUT_FILENO).columns;
     std::vector<std::string> lines;
     if (fleet_.synced()) {
-      const std::size_t columns = SizeOfTerminal(STDOUT_FILENO).columns;
       const auto text = ShowLive(fleet_.Join(now), kind_, name_, options_, now, columns);
       lines = SplitLines(text.ok() ? *text : text.status().message());
     } else if (status.empty()) {
       return;  // the first answers are on their way
     }
     if (!status.empty()) lines.emplace_back();
-    for (const std::string& line : status) {
-      lines.push_back(Paint(line, Tone::kWarning, options_.colour));
+    for (const std::string& sentence : status) {
+      for (const std::string& line : WrapText(sentence, columns, "")) {
+        lines.push_back(Paint(line, Tone::kWarning, options_.colour));
+      }
     }
     picture_.Draw(std::move(lines));
   }
