@@ -29,6 +29,7 @@ bool HasWord(std::string_view query, std::string_view word) {
 }  // namespace
 
 StatusOr<std::string> AdminAddress(std::string_view text) {
+  if (text.starts_with("unix:/")) return std::string(text);
   const std::string_view whole = text;
   if (text.starts_with("tcp:")) text.remove_prefix(4);
   const std::size_t colon = text.rfind(':');

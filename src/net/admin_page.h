@@ -16,9 +16,9 @@
 
 namespace galen::net {
 
-// Where a program shows its page, as people write it: "127.0.0.1:9470", ":9470" (loopback),
-// "tcp:[::]:9470" → what net::Server listens at. // InvalidArgument when there is no port. Whether
-// the host is a number is for net::Server to check.
+// Where a program shows its page, as people write it ("127.0.0.1:9470", ":9470" for loopback,
+// "tcp:[::]:9470", "unix:/run/x.sock") → what net::Server listens at. InvalidArgument when there is
+// no port. Whether the host is a number is for net::Server to check.
 StatusOr<std::string> AdminAddress(std::string_view text);
 
 class AdminPage final : public HttpHandler {
