@@ -42,7 +42,6 @@ struct NodeDriver {
   std::string version;
   std::string health = "none";  // "v1", "v1alpha1" or "none"
   std::optional<WallTime> connected_since;
-  std::optional<WallTime> last_report;
   bool operator==(const NodeDriver&) const = default;
 };
 

@@ -147,8 +147,8 @@ NodeDeviceHealth Largest() {
       device.used_by.push_back({{name(63, k), name(253, k)}, name(63, k), name(253, k)});
     }
     health.devices.push_back(device);
-    health.drivers.push_back({name(63, i), "/" + name(107, i), "v1", "v1alpha1", health.agent_since,
-                              health.agent_since});
+    health.drivers.push_back(
+        {name(63, i), "/" + name(107, i), "v1", "v1alpha1", health.agent_since});
   }
   return health;
 }
