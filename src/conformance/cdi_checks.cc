@@ -105,6 +105,7 @@ Outcome JudgeIdForm(const Observations& seen) {
   });
 }
 
+// Only first ids must differ: a second one may well be shared, as for a common device node.
 Outcome JudgeIdsUnique(const Observations& seen) {
   return WithIds(seen, [](const ClaimEntry& entry, const std::vector<std::string>&) {
     std::map<std::string, std::string> first_ids;
@@ -185,6 +186,8 @@ Outcome JudgeVersion(const Observations& seen) {
   });
 }
 
+// A file of a version that its runtime does not know is refused; one that claims too little may be
+// read without what it asks for.
 Outcome JudgeLeastVersion(const Observations& seen) {
   return EachSpec(seen, [](const CdiSpecSeen& spec) -> std::string {
     // A version that came after this Galen knows all that Galen knows.
@@ -211,26 +214,35 @@ Outcome JudgeContents(const Observations& seen) {
 
 std::vector<Check> CdiChecks() {
   return {
+      // CDI SPEC.md, "CDI Devices": vendor/class=name.
       {"cdi.id-form", "CDI ids are vendor/class=name",
        "Use the characters of the CDI specification; runtimes refuse others.", JudgeIdForm},
+      // manager.go, buildResourceHealth: resourceID is the first id; the list is a map by it.
       {"cdi.ids-unique", "Each device has a first CDI id of its own",
        "The kubelet shows a device on the Pod by its first id: equal ones become one entry.",
        JudgeIdsUnique},
+      // A runtime resolves ids when the container is made, right after prepare.
       {"cdi.ids-exist", "The ids that prepare answers are in the CDI directory",
        "Write the file before answering, into a directory that the runtime reads (/var/run/cdi or "
        "/etc/cdi); --cdi-root names another.",
        JudgeIdsExist},
+      // pkg/cdi/cache.go: of equal priority they are a conflict, and neither resolves.
       {"cdi.no-conflict", "No two files of a directory define the same id",
        "Give each claim its own device names: a runtime refuses ids that conflict.", JudgeConflict},
+      // Runtimes read .json and .yaml; half a file is an error that a person must find.
       {"cdi.readable", "The driver's CDI files are JSON or YAML",
        "Write them whole: to a temporary name, then rename.", JudgeReadable},
+      // pkg/cdi/version.go: anything else is refused.
       {"cdi.version", "cdiVersion is a version", "Write it as three numbers: 0.6.0.", JudgeVersion},
+      // pkg/cdi/version.go, MinimumRequiredVersion.
       {"cdi.least-version", "cdiVersion is at least what the file uses",
        "Raise cdiVersion: hostPath and digits in front need 0.5.0, annotations 0.6.0, intelRdt "
        "and additionalGids 0.7.0, netDevices 1.1.0.",
        JudgeLeastVersion},
+      // pkg/parser/parser.go.
       {"cdi.kind", "kind is vendor/class", "Use your domain and a class: gpu.example.com/claim.",
        JudgeKind},
+      // pkg/cdi/device.go ("invalid device, empty device edits") and container-edits.go.
       {"cdi.contents", "Devices and edits are valid",
        "A runtime refuses the whole file for one of these: every device needs a valid name and at "
        "least one edit, every edit its fields.",

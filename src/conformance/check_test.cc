@@ -1,8 +1,11 @@
 #include "conformance/check.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "conformance/fake_observations.h"
@@ -32,6 +35,15 @@ TEST(Checks, AreManyAndEachSaysWhatItExpectsAndWhatToDo) {
     EXPECT_TRUE(check.advice.ends_with('.')) << check.id;
   }
   EXPECT_GE(ids.size(), 35u);
+}
+
+TEST(Checks, AreAllInTheGuide) {
+  std::ifstream file(GALEN_SOURCE_DIR "/docs/guide/conformance.md");
+  const std::string guide((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const Check& check : AllChecks()) {
+    const std::string row = fmt::format("| `{}` | {} |", check.id, check.expected);
+    EXPECT_NE(guide.find(row), std::string::npos) << row;
+  }
 }
 
 TEST(Checks, OfADriverThatDoesNotAnswerSayOnlyThat) {

@@ -29,6 +29,10 @@ Outcome WithCalls(const Observations& seen, Judgement judge) {
   return why.empty() ? judge(Of(seen)) : NotChecked(why);
 }
 
+Outcome NotTried(const ClaimsSeen& claims) {
+  return NotChecked(claims.stopped.empty() ? "the examination was interrupted" : claims.stopped);
+}
+
 // A judgement of an answer about the test's claim.
 template <typename Judgement>
 Outcome WithClaim(const Observations& seen, std::optional<ClaimsAnswer> ClaimsSeen::* which,
@@ -36,7 +40,7 @@ Outcome WithClaim(const Observations& seen, std::optional<ClaimsAnswer> ClaimsSe
   return WithCalls(seen, [&](const ClaimsSeen& claims) {
     if (!claims.no_claim.empty()) return NotChecked(claims.no_claim);
     const std::optional<ClaimsAnswer>& answer = claims.*which;
-    if (!answer) return NotChecked("not tried");
+    if (!answer) return NotTried(claims);
     if (!answer->answer.status.ok()) return Failed(ShownStatus(answer->answer.status));
     return judge(claims, *answer);
   });
@@ -75,6 +79,7 @@ Outcome JudgeRefused(const ClaimsAnswer& answer) {
   return Passed(fmt::format("\"{}\"", Shown(entry.error)));
 }
 
+// UNIMPLEMENTED is the service's absence; any other error is its answer.
 Outcome JudgeServed(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
     std::vector<std::string> versions;
@@ -107,7 +112,7 @@ Outcome JudgeEmpty(const Observations& seen) {
 
 Outcome JudgeUnknownField(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
-    if (!claims.with_unknown_field) return NotChecked("not tried");
+    if (!claims.with_unknown_field) return NotTried(claims);
     const Status& status = claims.with_unknown_field->answer.status;
     return status.ok() ? Passed() : Failed(ShownStatus(status));
   });
@@ -115,16 +120,17 @@ Outcome JudgeUnknownField(const Observations& seen) {
 
 Outcome JudgeUnprepareUnknown(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
-    if (!claims.unprepare_unknown) return NotChecked("not tried");
+    if (!claims.unprepare_unknown) return NotTried(claims);
     const ClaimsAnswer& answer = *claims.unprepare_unknown;
     return answer.answer.status.ok() ? JudgeDone(answer)
                                      : Failed(ShownStatus(answer.answer.status));
   });
 }
 
+// No cluster is needed for this: no driver can know the claim, whatever API server it asks.
 Outcome JudgeMissing(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
-    if (!claims.prepare_missing) return NotChecked("not tried");
+    if (!claims.prepare_missing) return NotTried(claims);
     const ClaimsAnswer& answer = *claims.prepare_missing;
     return answer.answer.status.ok()
                ? JudgeRefused(answer)
@@ -134,7 +140,7 @@ Outcome JudgeMissing(const Observations& seen) {
 
 Outcome JudgeParallel(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
-    if (claims.parallel.empty()) return NotChecked("not tried");
+    if (claims.parallel.empty()) return NotTried(claims);
     Duration slowest{};
     for (const ClaimsAnswer& answer : claims.parallel) {
       if (!answer.answer.status.ok()) return Failed(ShownStatus(answer.answer.status));
@@ -193,6 +199,7 @@ Outcome JudgeDevices(const Observations& seen) {
       });
 }
 
+// No request name at all means "for all requests", and is right for a claim with one.
 Outcome JudgeRequests(const Observations& seen) {
   return WithPrepared(
       seen, &ClaimsSeen::prepare,
@@ -219,10 +226,11 @@ Outcome JudgePrepareAfter(const Observations& seen) {
   return WithPrepared(seen, &ClaimsSeen::prepare_after, JudgeSame);
 }
 
+// On two connections, as from a kubelet and the one that replaces it.
 Outcome JudgePrepareParallel(const Observations& seen) {
   return WithPrepared(seen, &ClaimsSeen::prepare,
                       [](const ClaimEntry& first, const ClaimsAnswer&, const ClaimsSeen& claims) {
-                        if (claims.prepare_parallel.empty()) return NotChecked("not tried");
+                        if (claims.prepare_parallel.empty()) return NotTried(claims);
                         for (const ClaimsAnswer& answer : claims.prepare_parallel) {
                           if (!answer.answer.status.ok())
                             return Failed(ShownStatus(answer.answer.status));
@@ -233,6 +241,7 @@ Outcome JudgePrepareParallel(const Observations& seen) {
                       });
 }
 
+// The good claim was prepared before, so its answer is known.
 Outcome JudgeMixed(const Observations& seen) {
   return WithPrepared(
       seen, &ClaimsSeen::mixed,
@@ -269,60 +278,93 @@ Outcome JudgeUnprepareDeleted(const Observations& seen) {
                    [](const ClaimsSeen&, const ClaimsAnswer& answer) { return JudgeDone(answer); });
 }
 
-}  // namespace
-
-std::vector<Check> ClaimChecks() {
+// Of calls that need no claim of the API server's.
+std::vector<Check> CallChecks() {
   return {
+      // dra/v1 and dra/v1beta1 types.go.
       {"claims.served", "Every offered version of DRAPlugin is served",
        "Register the services of k8s.io/kubelet/pkg/apis/dra on the endpoint, or do not list them.",
        JudgeServed},
+      // dra/v1/api.proto: the map holds an entry for each claim asked for; here, none.
       {"claims.empty", "A request without claims is answered with no entries",
        "Loop over the claims and answer an empty map.", JudgeEmpty},
+      // share_id came in 1.35: messages grow.
       {"claims.unknown-field",
        "NodePrepareResources takes a request with a field of a later version",
        "Skip unknown fields, as proto3 readers do.", JudgeUnknownField},
+      // A kubelet repeats it until it succeeds, and the Pod stays Terminating meanwhile.
       {"claims.unprepare-unknown", "Unpreparing a claim that was never prepared succeeds",
        "Answer an entry without error: kubelets repeat it until it succeeds, and the Pod stays "
        "Terminating until then.",
        JudgeUnprepareUnknown},
+      // dra/v1/api.proto: a claim has an error of its own. A call carries all of a Pod.
       {"claims.error-per-claim",
        "A claim that does not exist is that claim's error, not the call's",
-       "Put the sentence into the claim's entry: a failed call fails every Pod's claim in it.",
+       "Put the sentence into the claim's entry: a failed call fails all of the Pod's claims.",
        JudgeMissing},
+      // Several Pods start at once, each with a call of its own.
       {"claims.parallel", "Eight calls at once are each answered for their own claim",
        "Do not refuse while busy: wait for the lock; a call has 45 s.", JudgeParallel},
+  };
+}
+
+// Of a claim that is prepared and unprepared.
+std::vector<Check> PreparedClaimChecks() {
+  return {
+      // manager.go, PrepareResources; 45 s are defaultClientCallTimeout.
       {"claims.prepare", "An allocated claim is prepared",
        "Read the claim from the API server and prepare what status.allocation names of yours.",
        JudgePrepare},
+      // manager.go: (pool, device) is what health is joined by.
       {"claims.devices", "The answer names the devices of the allocation",
        "Copy pool and device of each allocation result of your driver.", JudgeDevices},
+      // resourceclaim.BaseRequestRef: containers name the request, never "request/sub".
       {"claims.requests", "request_names are the claim's requests, without a subrequest",
        "Give the part before the slash: containers refer to that.", JudgeRequests},
+      // After a restart of the kubelet every claim counts as not prepared (claiminfo.go).
       {"claims.prepare-again", "Preparing again gives the same answer",
        "Keep what was prepared, and answer it again: a restarted kubelet asks for every claim.",
        JudgeAgain},
+      // dra/v1beta1/conversion.go: share_id is the only difference.
       {"claims.versions-alike", "v1 and v1beta1 give the same answer",
        "Serve both from one source; a node's kubelet may be up- or downgraded.", JudgeOtherVersion},
+      // A call that ran into its 45 s may still run when the kubelet asks again.
       {"claims.prepare-parallel", "Two prepares of one claim at once give the same answer",
        "Let one claim do one thing at a time; a kubelet gives up after 45 s and asks again.",
        JudgePrepareParallel},
+      // manager.go: the first error aborts the Pod; the rest must be prepared next time.
       {"claims.mixed", "A bad claim in a call does not spoil a good one",
        "Go on after a claim's error.", JudgeMixed},
+      // kubeletplugin/draplugin.go: "claim … got replaced".
       {"claims.wrong-uid", "A claim of the same name with another UID is refused",
        "Compare the UID: it is another claim, made after the first was deleted.", JudgeWrongUid},
+      // draplugin.go: "not allocated".
       {"claims.not-allocated", "A claim without an allocation is refused",
        "Answer an error in its entry: there is nothing to prepare.", JudgeNotAllocated},
+      // manager.go, UnprepareResources: before the Pod's end is told.
       {"claims.unprepare", "A prepared claim is unprepared",
        "Undo what prepare did and answer an entry without error.", JudgeUnprepare},
+      // The kubelet may lose the first answer.
       {"claims.unprepare-again", "Unpreparing again succeeds",
        "Answer success for what is done already.", JudgeUnprepareAgain},
+      // A shared claim outlives its Pods: unprepared with the last, prepared again.
       {"claims.prepare-after", "An unprepared claim can be prepared again",
        "Forget a claim when it is unprepared, and give the same ids the next time.",
        JudgePrepareAfter},
+      // A Pod deleted by force takes its template's claim along; unprepare comes later.
       {"claims.unprepare-deleted", "A claim is unprepared after its object was deleted",
        "Keep on disk what unprepare needs: the API server may not have the claim any more.",
        JudgeUnprepareDeleted},
   };
+}
+
+}  // namespace
+
+std::vector<Check> ClaimChecks() {
+  std::vector<Check> checks = CallChecks();
+  const std::vector<Check> more = PreparedClaimChecks();
+  checks.insert(checks.end(), more.begin(), more.end());
+  return checks;
 }
 
 }  // namespace galen::conformance

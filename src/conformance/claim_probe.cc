@@ -1,6 +1,8 @@
 // Tested by examination_test.cc, which plays every answer that can go wrong.
 #include "conformance/claim_probe.h"
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "protos/dra/v1/dra.pb.h"
@@ -74,6 +76,14 @@ void ClaimProbe::AskWithoutClaim(ClaimsSeen& seen) {
     seen.empty_prepare[version] = Await(Start(Operation::kPrepare, version, {}));
     seen.empty_unprepare[version] = Await(Start(Operation::kUnprepare, version, {}));
   }
+  const auto hangs = [](const auto& answer) {
+    return answer.second.answer.status.code() == Code::kDeadlineExceeded;
+  };
+  if (std::any_of(seen.empty_prepare.begin(), seen.empty_prepare.end(), hangs) ||
+      std::any_of(seen.empty_unprepare.begin(), seen.empty_unprepare.end(), hangs)) {
+    seen.stopped = seen.no_claim = "a request without claims was not answered";
+    return;
+  }
   seen.with_unknown_field = Await(Start(Operation::kPrepare, versions_.front(), {}, kUnknownField));
   seen.unprepare_unknown = Ask(Operation::kUnprepare, {UnknownClaim()});
   seen.prepare_missing = Ask(Operation::kPrepare, {UnknownClaim()});
@@ -89,9 +99,18 @@ void ClaimProbe::Prepare(ClusterAccess& cluster, const TestAllocation& device, C
   }
   seen.claim = *claim;
   seen.allocated = device;
+  // Before it is prepared once: a record of it must not answer for another.
+  const auto hangs = [&seen](const std::optional<ClaimsAnswer>& answer) {
+    if (answer->answer.status.code() != Code::kDeadlineExceeded) return false;
+    seen.stopped = "a prepare was not answered";
+    return true;
+  };
   seen.not_allocated = Ask(Operation::kPrepare, {*waiting});
+  if (hangs(seen.not_allocated)) return;
   seen.wrong_uid = Ask(Operation::kPrepare, {{claim->ns, claim->name, edges_.random.Uuid()}});
+  if (hangs(seen.wrong_uid)) return;
   seen.prepare = Ask(Operation::kPrepare, {*claim});
+  if (hangs(seen.prepare)) return;
   seen.prepare_again = Ask(Operation::kPrepare, {*claim});
   if (versions_.size() > 1) {
     seen.other_version = Await(Start(Operation::kPrepare, versions_.back(), {*claim}));
@@ -105,6 +124,10 @@ void ClaimProbe::Prepare(ClusterAccess& cluster, const TestAllocation& device, C
 
 void ClaimProbe::Unprepare(ClusterAccess& cluster, ClaimsSeen& seen) {
   seen.unprepare = Ask(Operation::kUnprepare, {seen.claim});
+  if (seen.unprepare->answer.status.code() == Code::kDeadlineExceeded) {
+    seen.stopped = "the claim's unprepare was not answered";
+    return;
+  }
   seen.unprepare_again = Ask(Operation::kUnprepare, {seen.claim});
   seen.prepare_after = Ask(Operation::kPrepare, {seen.claim});
   // A kubelet unprepares long after somebody deleted the claim by force.

@@ -143,7 +143,7 @@ StatusOr<TestAllocation> FindFreeDevice(const std::vector<Json>& slices,
     for (const Json& device : slice["spec"]["devices"].items()) {
       ++seen;
       const std::string& name = device["name"].AsString();
-      if (device.Has("taints") || held.contains({driver, pool, name})) continue;
+      if (!device["taints"].items().empty() || held.contains({driver, pool, name})) continue;
       return TestAllocation{.request = kRequest, .pool = pool, .device = name};
     }
   }

@@ -61,7 +61,8 @@ class Examination {
   void LookAtClaims(ClaimProbe& probe, std::optional<ClusterAccess>& cluster) {
     if (!options_.read_only) {
       probe.AskWithoutClaim(seen_.claims);
-      if (seen_.claims.not_checked.empty()) PrepareOne(probe, cluster);
+      const ClaimsSeen& claims = seen_.claims;
+      if (claims.not_checked.empty() && claims.stopped.empty()) PrepareOne(probe, cluster);
     }
     ReadCdi();
     if (seen_.claims.prepare) probe.Unprepare(*cluster, seen_.claims);

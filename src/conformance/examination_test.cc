@@ -246,10 +246,7 @@ TEST(Examination, NamesAMessageThatNeverRests) {
 
 TEST(Examination, NamesWhatIsWrongWithStreams) {
   ExpectFailures({
-      {"no first report",
-       {.first_report = false},
-       {"health.first-report", "health.unknown-field", "health.many-subscribers",
-        "health.shared-connection", "health.after-cancel", "health.after-break"}},
+      {"no first report", {.first_report = false}, {"health.first-report"}},
       {"silence after the first report", {.repeat_every = 0s}, {"health.resend"}},
       {"a flood", {.repeat_every = 5ms}, {"health.rate"}},
       {"one subscriber only",
@@ -352,6 +349,18 @@ TEST(Examination, NamesWhatIsWrongWithUnpreparing) {
        }),
        {"claims.unprepare-deleted"}},
   });
+}
+
+TEST(Examination, ACallThatHangsIsWaitedForOnce) {
+  FakeScene scene;
+  scene.Publish();
+  FakeDriver& driver = scene.Start();
+  driver.script().hangs_in_prepare = true;
+  const Time start = scene.loop.Now();
+  const Observations seen = scene.Run();
+  EXPECT_THAT(Failures(seen), ElementsAre("claims.empty"));
+  EXPECT_THAT(FindingOf(seen, "claims.error-per-claim").seen, HasSubstr("was not answered"));
+  EXPECT_LE(scene.loop.Now() - start, 100s);
 }
 
 TEST(Examination, NamesWhatIsWrongWithCdi) {

@@ -51,6 +51,7 @@ class FakeDriver {
     // for that claim, from 0. An error given here fails the whole call.
     std::function<Status(const std::string& version, int number, ClaimEntry& entry)> on_prepare;
     std::function<Status(int number, ClaimEntry& entry)> on_unprepare;
+    bool hangs_in_prepare = false;  // never answers it
     bool checks_uid = true;
     bool checks_allocation = true;
     bool forgets_unasked_entries = false;  // answers {} to everything

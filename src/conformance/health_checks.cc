@@ -18,16 +18,20 @@ Outcome Disturbing(const Observations& seen, Judgement judge) {
     if (seen.read_only) {
       return NotChecked("read-only: a driver that serves one reader only would drop the kubelet's");
     }
-    return judge(seen.health);
+    const bool heard = std::any_of(seen.health.steady.begin(), seen.health.steady.end(),
+                                   [](const StreamSeen& one) { return one.report_count > 0; });
+    return heard ? judge(seen.health) : NotChecked("no report came, not even to one reader");
   });
 }
 
+// On a stream that was opened after something had happened to another.
 Outcome JudgeHeard(const std::optional<StreamSeen>& stream) {
   if (!stream) return NotChecked("nobody listens at the endpoint");
   const std::string missing = Missing(*stream);
   return missing.empty() ? Passed(Shown(*stream->first_after)) : Failed(missing);
 }
 
+// One that was pushed out after its report counts as not served: a kubelet would be, too.
 Outcome JudgeAllHeard(const std::vector<StreamSeen>& streams) {
   if (streams.empty()) return NotChecked("nobody listens at the endpoint");
   std::string missing;
@@ -56,6 +60,7 @@ Outcome JudgeServed(const Observations& seen) {
   });
 }
 
+// A driver without health at all passes: kubelets before 1.37 ask it, and get UNIMPLEMENTED.
 Outcome JudgeAnnounced(const Observations& seen) {
   if (!seen.registration.info.answer.status.ok()) return NotChecked("GetInfo gave no answer");
   if (seen.health.unannounced.empty()) return NotChecked("every version is announced");
@@ -91,11 +96,14 @@ Duration LongestSilence(const StreamSeen& stream, const std::string& key) {
 Outcome JudgeResend(const Observations& seen) {
   return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
     Duration longest{}, unheard{};
+    std::size_t judged = 0;
     for (const StreamSeen& stream : streams) {
+      // What a stream's end silences is another check's matter.
       if (stream.reports.empty() || stream.end) continue;
       // A driver that floods has repeated; what was not kept cannot be timed.
-      if (stream.report_count > StreamSeen::kReportsKept) continue;
+      if (stream.report_count > StreamSeen::kReportsKept) return Passed("without end");
       for (const DeviceHealthSeen& device : stream.reports.front().devices) {
+        ++judged;
         const Duration silence = LongestSilence(stream, device.Key());
         if (silence > device.Timeout()) {
           return Failed(fmt::format("{} on {}: silent for {}, its timeout is {}",
@@ -113,10 +121,12 @@ Outcome JudgeResend(const Observations& seen) {
       return NotChecked(
           fmt::format("a timeout of {} did not pass: --patience listens longer", Shown(unheard)));
     }
+    if (judged == 0) return NotChecked("no stream that stayed open named a device");
     return Passed("longest silence " + Shown(longest));
   });
 }
 
+// A clean end costs the Pods as much as a broken one.
 Outcome JudgeStaysOpen(const Observations& seen) {
   return WithStreams(seen, [](const std::vector<StreamSeen>& streams) {
     Duration watched{};
@@ -131,6 +141,7 @@ Outcome JudgeStaysOpen(const Observations& seen) {
   });
 }
 
+// Over at least a second: a burst at the start is no flood.
 Outcome JudgeRate(const Observations& seen) {
   return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
     double most = 0;
@@ -164,36 +175,47 @@ Outcome JudgeBreak(const Observations& seen) {
 
 std::vector<Check> HealthChecks() {
   std::vector<Check> checks = {
+      // PR 139477: UNIMPLEMENTED ends the watch for good; before, it was tried for ever.
       {"health.served", "Every announced health service is served",
        "Do not announce what answers UNIMPLEMENTED: kubelet 1.36 asks every 5 s for ever, 1.37 "
        "never again.",
        JudgeServed},
+      // dra_plugin_manager.go of 1.37, pickHealthService: only what is announced is opened.
       {"health.announced", "No health service is served without being announced",
        "Add it to supported_versions: kubelets since 1.37 open only what is announced.",
        JudgeAnnounced},
+      // KEP-4680: until a report comes, getHealthInfo answers Unknown.
       {"health.first-report", "A new stream brings a report within 5 s",
        "Send the present state at once when a stream opens; until then every Pod's device is "
        "Unknown.",
        JudgeFirst},
+      // healthinfo.go, getHealthInfo: older than its timeout (or 30 s) reads Unknown.
       {"health.resend", "Every device is reported again within its timeout",
        "Send the list again by half of the shortest timeout: 15 s for the default of 30 s.",
        JudgeResend},
+      // manager.go, HandleWatchResourcesStream: every exit clears all health of the driver.
       {"health.stays-open", "The stream stays open",
        "Return from NodeWatchResources only when the reader cancels or the driver stops; each end "
        "makes every device Unknown for 5 s or more.",
        JudgeStaysOpen},
+      // manager.go: each report takes the claim cache's lock; a change syncs whole Pods.
       {"health.rate", "Fewer than ten reports come a second",
        "Merge changes; every report locks the kubelet's claims and syncs Pods.", JudgeRate},
+      // NodeWatchResourcesRequest is empty today: a later kubelet may ask for something.
       {"health.unknown-field", "NodeWatchResources takes a request with a field of a later version",
        "Skip unknown fields, as proto3 readers do.", JudgeUnknownField},
+      // A kubelet, one that is being replaced, and agents such as ours listen side by side.
       {"health.many-subscribers", "Eight readers at once each get the full stream",
        "Keep a list of subscribers and give each its own queue; a kubelet and an agent read side "
        "by side.",
        JudgeCrowd},
+      // Issue 133943: health and claims share one connection since 1.35.
       {"health.shared-connection", "Two streams on one connection each get the report",
        "Do not key subscribers by connection: kubelets use one for all calls.", JudgeShared},
+      // DeRegisterPlugin cancels the stream, and a registration soon after opens the next.
       {"health.after-cancel", "A reader that cancelled is served again",
        "Drop a subscriber when its context ends, and nothing else.", JudgeCancel},
+      // The kubelet opens a stream again 5 s after it was lost (wait.UntilWithContext).
       {"health.after-break", "A reader whose connection broke is served again",
        "Expect sends to fail; a killed kubelet comes back on a new connection.", JudgeBreak},
   };

@@ -76,6 +76,23 @@ TEST(HealthChecks, ADriverWithoutHealthIsNotChecked) {
   }
 }
 
+TEST(HealthChecks, AStreamThatEndedIsNoProofOfRepetition) {
+  Observations seen = GoodObservations();
+  for (StreamSeen& stream : seen.health.steady) stream.end = OkStatus();
+  EXPECT_EQ(FindingOf(seen, "health.resend").verdict, Verdict::kNotChecked);
+}
+
+TEST(HealthChecks, ADriverWithoutDevicesPassesNothingOfThem) {
+  Observations seen = GoodObservations();
+  for (StreamSeen& stream : seen.health.steady) {
+    for (HealthReportSeen& report : stream.reports) report.devices.clear();
+  }
+  for (const char* id : {"health.resend", "health.versions-alike", "health.no-duplicates",
+                         "health.first-report-complete", "health.names", "health.utf8"}) {
+    EXPECT_EQ(FindingOf(seen, id).verdict, Verdict::kNotChecked) << id;
+  }
+}
+
 TEST(HealthChecks, ATimeoutThatDidNotPassIsNotChecked) {
   Observations seen = GoodObservations();
   seen.health.steady.pop_back();

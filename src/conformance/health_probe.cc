@@ -37,7 +37,11 @@ void HealthProbe::OpenSteady() {
 }
 
 void HealthProbe::Crowd() {
-  if (versions_.empty()) return;
+  // Where one reader hears nothing, more of them tell nothing.
+  const bool heard = std::any_of(steady_.begin(), steady_.end(), [](const Stream& stream) {
+    return stream.subscription && stream.subscription->heard();
+  });
+  if (!heard) return;
   CrowdAtOnce();
   ShareConnection();
   seen_.with_unknown_field = OpenAndHear(versions_.front(), kUnknownField);

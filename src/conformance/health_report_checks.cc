@@ -58,10 +58,12 @@ Outcome JudgeAlike(const Observations& seen) {
         return Failed(fmt::format("{} differs between them", Shown(device.Key())));
       }
     }
+    if (a.devices.empty()) return NotChecked("the reports name no device");
     return Passed(Many(a.devices.size(), "device"));
   });
 }
 
+// Unknown fields are no fault: they are how both sides grow.
 Outcome JudgeWire(const Observations& seen) {
   return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
     for (const StreamSeen& stream : streams) {
@@ -82,17 +84,19 @@ Outcome JudgeNames(const Observations& seen) {
 
 Outcome JudgeDuplicates(const Observations& seen) {
   return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
+    std::size_t count = 0;
     for (const StreamSeen& stream : streams) {
       for (const HealthReportSeen& report : stream.reports) {
         std::set<std::string> known;
         for (const DeviceHealthSeen& device : report.devices) {
+          ++count;
           if (!known.insert(device.Key()).second) {
             return Failed(fmt::format("{} is there twice", Shown(device.Key())));
           }
         }
       }
     }
-    return Passed();
+    return count == 0 ? NotChecked("the reports name no device") : Passed();
   });
 }
 
@@ -127,6 +131,7 @@ Outcome JudgeMessageBytes(const Observations& seen) {
   });
 }
 
+// Names count as well as messages: they are proto3 strings.
 Outcome JudgeUtf8(const Observations& seen) {
   return EachDevice(seen, [](const DeviceHealthSeen& device) {
     for (const std::string& text : {device.pool, device.device, device.message}) {
@@ -136,8 +141,9 @@ Outcome JudgeUtf8(const Observations& seen) {
   });
 }
 
+// Our own reader takes more than a kubelet does, or the stream would only look broken.
 Outcome JudgeReportBytes(const Observations& seen) {
-  return WithStreams(seen, [](const std::vector<StreamSeen>& streams) {
+  return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
     std::size_t most = 0;
     for (const StreamSeen& stream : streams) {
       for (const HealthReportSeen& report : stream.reports) most = std::max(most, report.bytes);
@@ -162,6 +168,8 @@ bool MessageNeverRests(const StreamSeen& stream, const std::string& key) {
   return named >= kReportsToJudgeMessages;
 }
 
+// A message may change with the state, and once in a while without: only one that never rests is
+// wrong.
 Outcome JudgeMessageRests(const Observations& seen) {
   return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
     std::size_t judged = 0;
@@ -184,32 +192,44 @@ Outcome JudgeMessageRests(const Observations& seen) {
 
 std::vector<Check> HealthReportChecks() {
   return {
+      // dra-health/v1/api.proto: it should be a complete list for the driver.
       {"health.first-report-complete", "The first report names every device",
        "Send the complete list first: a device that is left out stays Unknown.",
        JudgeFirstComplete},
+      // dra-health/v1/conversion.go: field for field the same.
       {"health.versions-alike", "v1 and v1alpha1 say the same",
        "Serve both from one source; the messages have the same fields.", JudgeAlike},
+      // dra-health/v1/api.proto.
       {"health.wire", "Reports are messages of the published schema",
        "Generate the messages from k8s.io/kubelet/pkg/apis/dra-health.", JudgeWire},
+      // The kubelet finds Pods by (pool, device); a name that no slice has finds none.
       {"health.names", "Devices bear the names of their ResourceSlices",
        "Set pool_name and device_name as published: DNS labels, in a pool's name joined by /.",
        JudgeNames},
+      // healthinfo.go, updateHealthInfo: the last entry wins, in silence.
       {"health.no-duplicates", "A report names each device once",
        "Kubelets keep the last entry only: merge them before sending.", JudgeDuplicates},
+      // manager.go, buildDeviceHealth: any other number is Unknown.
       {"health.states", "States are UNKNOWN, HEALTHY or UNHEALTHY",
        "Kubelets take any other number as Unknown.", JudgeStates},
+      // manager.go, buildDeviceHealth: negative is logged and taken as 30 s.
       {"health.timeouts", "health_check_timeout_seconds is not negative",
        "Leave it at 0 for the kubelet's 30 s, or set whole seconds above.", JudgeTimeouts},
+      // dra-health/v1/api.proto. Kubelets ignore it, people who read it do not.
       {"health.updated", "last_updated_time is in seconds and not ahead of the clock",
        "Write Unix seconds, not milli- or nanoseconds.", JudgeUpdated},
+      // core/v1 ResourceHealthMessageMaxLength.
       {"health.message-bytes", "Messages have at most 1024 bytes",
        "Cut them yourself between code points; kubelets cut at byte 1021.", JudgeMessageBytes},
+      // protobuf.dev: proto3 strings are UTF-8; grpc-go fails the whole message otherwise.
       {"health.utf8", "All texts are valid UTF-8",
        "Clean what hardware says: one bad byte makes the kubelet refuse the whole report and end "
        "the stream.",
        JudgeUtf8},
+      // grpc-go: MaxCallRecvMsgSize is 4 MiB unless set, and the kubelet does not set it.
       {"health.report-bytes", "A report stays below 4 MiB",
        "Shorten messages when there are many devices: gRPC refuses larger ones.", JudgeReportBytes},
+      // healthinfo.go: a change of the message writes the checkpoint and notifies Pods.
       {"health.message-rests", "A message stays the same while the state does",
        "Leave times and readings out of it: every new text writes the kubelet's checkpoint and "
        "the Pod's status.",

@@ -114,6 +114,8 @@ struct TestAllocation {
 struct ClaimsSeen {
   // Why nothing was called at all; "" = calls were made.
   std::string not_checked;
+  // Why it was not gone on: a call that hangs takes 45 s, and the next would take as long.
+  std::string stopped;
   // Why there was no claim to prepare; "" = there was.
   std::string no_claim;
   std::map<std::string, ClaimsAnswer> empty_prepare, empty_unprepare;  // by "v1", "v1beta1"

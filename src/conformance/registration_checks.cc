@@ -32,6 +32,7 @@ Outcome WithInfo(const Observations& seen, Judgement judge) {
   return judge(Of(seen).info.info);
 }
 
+// A name that a kubelet never looks at is a driver that never registers.
 Outcome JudgeSocketFile(const Observations& seen) {
   const std::string name = std::filesystem::path(Of(seen).socket).filename().string();
   if (!Of(seen).is_socket) return Failed(fmt::format("{} is no socket", Shown(Of(seen).socket)));
@@ -62,6 +63,7 @@ Outcome JudgeName(const Observations& seen) {
   });
 }
 
+// An empty endpoint is allowed: then both services are on one socket.
 Outcome JudgeEndpointAbsolute(const Observations& seen) {
   return WithInfo(seen, [](const Info& info) {
     if (info.endpoint.empty()) return Passed("empty: the registration socket itself");
@@ -130,6 +132,7 @@ Outcome JudgeVersionOrder(const Observations& seen) {
   });
 }
 
+// A kubelet drops what it cannot match without a word, so a slip of the pen shows nowhere else.
 Outcome JudgeVersionsForm(const Observations& seen) {
   return WithInfo(seen, [](const Info& info) {
     std::set<std::string> known;
@@ -164,6 +167,7 @@ Outcome JudgeUnknownField(const Observations& seen) {
   });
 }
 
+// Each reader has a connection of its own, opened before any of them asks.
 Outcome JudgeParallel(const Observations& seen) {
   return WithInfo(seen, [&](const Info& info) {
     const std::vector<InfoAnswer>& answers = Of(seen).parallel;
@@ -176,6 +180,7 @@ Outcome JudgeParallel(const Observations& seen) {
   });
 }
 
+// The other socket is often one that a driver left behind and another took over.
 Outcome JudgeUnique(const Observations& seen) {
   return WithInfo(seen, [&](const Info&) {
     const std::vector<std::string>& twins = Of(seen).twins;
@@ -210,65 +215,97 @@ Outcome JudgeSurvivesRefusal(const Observations& seen) {
   });
 }
 
-}  // namespace
-
-std::vector<Check> RegistrationChecks() {
+// Of the sockets and of what GetInfo answers once.
+std::vector<Check> AnswerChecks() {
   return {
+      // plugin_watcher.go, handleCreateEvent: dotfiles and what is no socket are skipped.
       {"registration.socket-file",
        "The registration socket is a unix socket whose name starts with no dot",
        "Kubelets skip names with a leading dot and all that is no socket: name it "
        "<driver>-reg.sock.",
        JudgeSocketFile},
+      // unix(7): sun_path has 108 bytes with its zero.
       {"registration.socket-length", "The registration socket's path fits an address: 107 bytes",
        "Shorten the name; Kubernetes' helper hashes the Pod's UID for that.", JudgeSocketLength},
+      // operation_generator.go, GenerateRegisterPluginFunc: infoClient.GetInfo under a 1 s context.
       {"registration.get-info", "GetInfo answers within 1 s",
        "Serve pluginregistration.Registration on this socket, and only when you are ready to be "
        "asked; the kubelet gives up after 1 s.",
        JudgeGetInfo},
+      // pluginregistration/v1/constants.go. Another type gets no DRA handler, or none at all.
       {"registration.type", "The plugin's type is DRAPlugin",
        "Set PluginInfo.type to DRAPlugin: kubelets choose the handler by it.", JudgeType},
+      // api/resource/v1 DriverNameMaxLength; the kubelet of 1.37 checks it at registration, too.
       {"registration.name", "The driver's name is a DNS subdomain of at most 63 bytes",
        "Use a domain that is yours, in lower case: gpu.example.com. ResourceSlices bear it too.",
        JudgeName},
+      // TestRegisterPluginRejectsUntrustedInput, 1.37. Empty: the registration socket.
       {"registration.endpoint-absolute", "The endpoint is an absolute path",
        "Set PluginInfo.endpoint to the absolute path of the socket that serves DRAPlugin.",
        JudgeEndpointAbsolute},
+      // The same test: "longer than" the limit of a unix socket.
       {"registration.endpoint-length", "The endpoint's path fits a socket's address: 107 bytes",
        "Shorten the plugin's directory or its socket's name.", JudgeEndpointLength},
+      // The same test: "is not inside" the root. Older kubelets dial whatever they are told.
       {"registration.endpoint-inside", "The endpoint lies below the kubelet's root directory",
        "Put the socket into <kubelet root>/plugins/<driver>/; newer kubelets refuse others.",
        JudgeEndpointInside},
+      // dra_plugin_manager.go, add: connected at once; slices are wiped 30 s after a loss.
       {"registration.endpoint-listens", "Somebody listens at the endpoint",
        "Listen on the endpoint before the registration socket is made, and keep listening.",
        JudgeEndpointListens},
+  };
+}
+
+// Of versions, and of how the driver takes being asked in every way.
+std::vector<Check> ConductChecks() {
+  return {
+      // dra_plugin_manager.go, validateSupportedServices.
       {"registration.versions", "v1.DRAPlugin or v1beta1.DRAPlugin is offered",
        "List the services in supported_versions as <version>.DRAPlugin; others are refused.",
        JudgeVersions},
+      // The same: the plugin's order decides, not the kubelet's.
       {"registration.version-order", "v1.DRAPlugin comes before v1beta1.DRAPlugin",
        "Kubelets take the first they know in your order: put v1 first.", JudgeVersionOrder},
+      // <package>.<Service>; anything else matches nothing and is dropped without a word.
       {"registration.versions-form", "Each offered version is named v1.Service, and once",
        "Write v1.DRAPlugin, v1beta1.DRAPlugin, v1.DRAResourceHealth, v1alpha1.DRAResourceHealth.",
        JudgeVersionsForm},
+      // A kubelet that restarts registers every socket anew.
       {"registration.repeatable", "GetInfo says the same on a second connection",
        "A restarted kubelet asks again: answer from what does not change.", JudgeAgain},
+      // protobuf.dev, proto3, "Unknown Fields": 1.35 and 1.36 each added one to these messages.
       {"registration.unknown-field", "GetInfo takes a request with a field of a later version",
        "Skip unknown fields, as proto3 readers do.", JudgeUnknownField},
+      // A restarted kubelet may meet what is left of the one before it.
       {"registration.parallel", "GetInfo answers several readers at once",
        "Serve more than one connection: an old and a new kubelet, or an agent, may ask together.",
        JudgeParallel},
+      // dra_plugin_manager.go, add: "endpoint … already registered for DRA driver plugin".
       {"registration.unique", "No other socket of the directory offers this name and endpoint",
        "Kubelets refuse the second of the same name and endpoint: remove stale sockets at start, "
        "and give each instance its own endpoint.",
        JudgeUnique},
+      // operation_generator.go: notifyTimeoutDuration 5 s; a failure takes the plugin out again.
       {"registration.told-registered",
        "NotifyRegistrationStatus(registered) is answered within 5 s",
        "Answer it: a kubelet takes the driver out again when this call fails.",
        JudgeToldRegistered},
+      // registrationserver.go of Kubernetes' helper answers an error and serves on.
       {"registration.survives-refusal", "The driver serves on after it was refused",
        "Do not end when plugin_registered is false: log it, and make the registration socket anew "
        "to be asked again.",
        JudgeSurvivesRefusal},
   };
+}
+
+}  // namespace
+
+std::vector<Check> RegistrationChecks() {
+  std::vector<Check> checks = AnswerChecks();
+  const std::vector<Check> more = ConductChecks();
+  checks.insert(checks.end(), more.begin(), more.end());
+  return checks;
 }
 
 }  // namespace galen::conformance

@@ -75,6 +75,7 @@ Outcome EachDevice(const Observations& seen, Judgement fault) {
   });
 }
 
+// What counts: a consumer looks at no other.
 std::int64_t NewestGeneration(const std::vector<const Json*>& slices) {
   std::int64_t newest = 0;
   for (const Json* slice : slices) newest = std::max(newest, PoolOf(*slice)["generation"].AsInt());
@@ -89,6 +90,7 @@ Outcome JudgeNames(const Observations& seen) {
   });
 }
 
+// Slices of before stay only for moments while a pool is written anew.
 Outcome JudgeGeneration(const Observations& seen) {
   return EachPool(seen, [](const std::vector<const Json*>& slices) -> std::string {
     const std::int64_t newest = NewestGeneration(slices);
@@ -122,7 +124,7 @@ Outcome JudgeSize(const Observations& seen) {
   return EachSlice(seen, [](const Json& slice) -> std::string {
     const auto& devices = slice["spec"]["devices"].items();
     const bool heavy = std::any_of(devices.begin(), devices.end(), [](const Json& device) {
-      return device.Has("taints") || device.Has("consumesCounters");
+      return !device["taints"].items().empty() || !device["consumesCounters"].items().empty();
     });
     const std::size_t most = heavy ? kDevicesMaxWithTaints : kDevicesMax;
     if (devices.size() <= most) return "";
@@ -151,6 +153,7 @@ Outcome JudgeDevicesUnique(const Observations& seen) {
   });
 }
 
+// The API server refuses others; a driver is checked against any server, and an older one may not.
 Outcome JudgePlacement(const Observations& seen) {
   return EachSlice(seen, [](const Json& slice) -> std::string {
     const Json& spec = slice["spec"];
@@ -257,6 +260,7 @@ Outcome JudgePublished(const Observations& seen) {
       fmt::format("no slice has spec.driver {}, and its health names devices", Shown(seen.driver)));
 }
 
+// Of this node only: what other nodes publish is told by their own drivers.
 Outcome JudgeHealthKnown(const Observations& seen) {
   return WithSlices(seen, [&](const std::vector<Json>& slices) {
     const std::set<std::string> reported = ReportedKeys(seen);
@@ -286,31 +290,42 @@ Outcome JudgeHealthKnown(const Observations& seen) {
 
 std::vector<Check> SliceChecks() {
   return {
+      // The allocator joins a result's driver with the registered name.
       {"slices.published", "The driver has published ResourceSlices by the name it registers with",
        "Set spec.driver to the name that GetInfo answers: claims are matched by it.",
        JudgePublished},
+      // resource/v1 validation: DriverNameMaxLength 63, PoolNameMaxLength 253.
       {"slices.names", "Driver and pool names are valid",
        "A driver is a DNS subdomain of at most 63 bytes, a pool DNS subdomains joined by /.",
        JudgeNames},
+      // resource/v1 ResourcePool.generation: a consumer ignores all but the newest.
       {"slices.generation", "All slices of a pool are of its newest generation",
        "Write every slice of the pool anew when one changes, and delete those of before.",
        JudgeGeneration},
+      // resource/v1 ResourcePool.resourceSliceCount: an incomplete pool is not used.
       {"slices.count", "resourceSliceCount is the number of the pool's slices",
        "Schedulers ignore a pool until its newest generation is complete.", JudgeCount},
+      // resource/v1 ResourceSliceMaxDevices, …WithTaintsOrConsumesCounters.
       {"slices.size", "A slice has at most 128 devices, 64 with taints or counters",
        "Spread them over several slices of one pool.", JudgeSize},
+      // resource/v1 Device.name.
       {"slices.device-names", "Device names are DNS labels",
        "Use lower-case letters, digits and dashes, at most 63.", JudgeDeviceNames},
+      // resource/v1 ResourcePool.name: names are unique in the pool, over all its slices.
       {"slices.devices-unique", "A device's name is there once in its pool",
        "Number devices over all slices of the pool.", JudgeDevicesUnique},
+      // resource/v1 ResourceSliceSpec: exactly one of the four.
       {"slices.placement", "A slice says in exactly one way which nodes reach it",
        "Set one of nodeName, nodeSelector, allNodes and perDeviceNodeSelection.", JudgePlacement},
+      // resource/v1 QualifiedName, DeviceAttributeMaxValueLength and their like.
       {"slices.attributes", "Attributes and capacities are valid",
        "At most 32 together; names are C identifiers of 32 bytes, with a domain of 63 or none; "
        "texts have at most 64 bytes.",
        JudgeAttributes},
+      // KEP-5055; DeviceTaintsMaxLength 16.
       {"slices.taints", "Device taints are valid",
        "At most 16; key and value as labels, effect None, NoSchedule or NoExecute.", JudgeTaints},
+      // Joined by (pool, device); what one side lacks is Unknown or found by nobody.
       {"slices.health-known", "Health is told for exactly the devices that this node publishes",
        "Use the same pool and device names in both: a device without a report is Unknown.",
        JudgeHealthKnown},
