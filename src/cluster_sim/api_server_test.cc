@@ -36,11 +36,13 @@ TEST(ApiServer, WatchTellsOfEachChangeAfterTheList) {
            "application/merge-patch+json");
   api.Send("DELETE", kTrain);
   const std::vector<Json> events = watch.got->TakeEvents();
-  ASSERT_EQ(events.size(), 3u);
+  ASSERT_EQ(events.size(), 4u);
   EXPECT_EQ(events[0]["type"].AsString(), "ADDED");
   EXPECT_EQ(events[1]["type"].AsString(), "MODIFIED");
   EXPECT_EQ(events[1]["object"]["metadata"]["labels"]["app"].AsString(), "serve");
-  EXPECT_EQ(events[2]["type"].AsString(), "DELETED");
+  // A Pod is marked before it goes.
+  EXPECT_EQ(events[2]["type"].AsString(), "MODIFIED");
+  EXPECT_EQ(events[3]["type"].AsString(), "DELETED");
   EXPECT_FALSE(watch.got->ended());
 }
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
 #include <vector>
 
 #include "cluster_sim/rules.h"
+#include "cluster_sim/schema.h"
 #include "cluster_sim/typed_merge.h"
 
 namespace galen::cluster_sim {
@@ -138,6 +140,53 @@ const Json& SchemaOf(const Kind& kind) {
   return kind.schema == nullptr ? kNone : *kind.schema;
 }
 
+// The keys of a list item as conflicts and refusals show them: [type="A"]; of a set: [="a"].
+std::string ShownKey(const Json& identity) {
+  if (!identity.is_object()) return fmt::format("[={}]", identity.Dump());
+  std::vector<std::string> keys;
+  for (const auto& [name, value] : identity.members()) {
+    keys.push_back(fmt::format("{}={}", name, value.Dump()));
+  }
+  return fmt::format("[{}]", fmt::join(keys, ","));
+}
+
+// The first list below `path` that holds a key twice, as a sentence, or "".
+std::string DuplicateIn(const Json& schema, const Json& value, const std::string& path) {
+  std::set<std::string> seen;
+  for (const Json& item : value.items()) {
+    const Json identity = ListItemIdentity(schema, item);
+    if (!identity.is_null() && !seen.insert(identity.Dump()).second) {
+      return fmt::format("{}: duplicate entries for key {}", path, ShownKey(identity));
+    }
+    const std::string inner = DuplicateIn(schema["items"], item, path + ShownKey(identity));
+    if (!inner.empty()) return inner;
+  }
+  for (const auto& [name, member] : value.members()) {
+    const Json* known = schema["properties"].Find(name);
+    const std::string inner =
+        DuplicateIn(known == nullptr ? schema["additionalProperties"] : *known, member,
+                    fmt::format("{}.{}", path, name));
+    if (!inner.empty()) return inner;
+  }
+  return "";
+}
+
+// An applied configuration must be one of its type, strictly, whatever fieldValidation says. That
+// it is not is told as an error of the server, and so it is upstream.
+std::optional<Refusal> CheckTyped(const Kind& kind, const Json& applied) {
+  if (kind.schema == nullptr) return std::nullopt;
+  Json copy = applied;
+  std::string fault = DuplicateIn(*kind.schema, applied, "");
+  const std::vector<std::string> unknown = Prune(*kind.schema, copy);
+  if (!unknown.empty()) fault = "." + unknown.front() + ": field not declared in schema";
+  if (fault.empty()) return std::nullopt;
+  const Json& meta = applied["metadata"];
+  return PlainRefusal(500, "",
+                      fmt::format("failed to create typed patch object ({}/{}; {}, Kind={}): {}",
+                                  meta["namespace"].AsString(), meta["name"].AsString(),
+                                  kind.resource.api_version(), kind.resource.kind, fault));
+}
+
 void TakeFrom(std::vector<Owner>& owners, const Owner& except, const FieldSet& fields) {
   for (Owner& owner : owners) {
     if (!owner.IsSame(except)) owner.fields = Difference(std::move(owner.fields), fields);
@@ -158,6 +207,7 @@ Outcome<Json> ApplyConfiguration(const ApplyRequest& request, const Json& live,
   if (!applied["metadata"]["managedFields"].items().empty()) {
     return BadRequest("metadata.managedFields must be nil");
   }
+  if (auto refusal = CheckTyped(request.kind, applied)) return *refusal;
   const Json& schema = SchemaOf(request.kind);
   const Json wanted = Effective(request, applied);
   std::vector<Owner> owners = ReadOwners(live["metadata"]["managedFields"]);

@@ -102,11 +102,15 @@ Outcome<ObjectDeleter::Deleted> ObjectDeleter::Delete(const Kind& kind, const Ob
   const std::int64_t grace = GraceOf(kind, *before, wish);
   // Nobody to wait for: the object goes at once and the answer is what it was.
   const bool waits = grace > 0 || is_namespace || !meta["finalizers"].items().empty();
+  const Json& marked = meta["deletionGracePeriodSeconds"];
   if (!waits) {
     if (wish.dry_run) return Deleted{*before, true};
+    // A Pod is marked all the same, as upstream, in a write of its own: watchers are told MODIFIED
+    // with a grace of 0, then DELETED.
+    const bool is_marked = meta.Has("deletionTimestamp") && marked.AsInt() == 0;
+    if (kind.resource == kube::kPods && !is_marked) Mark(kind, key, *before, 0, false);
     return Deleted{*store_.Remove(kind.collection(), key), true};
   }
-  const Json& marked = meta["deletionGracePeriodSeconds"];
   // A later wish may shorten the grace, never lengthen it.
   if (meta.Has("deletionTimestamp") && marked.AsInt() <= grace) return Deleted{*before, false};
   return Mark(kind, key, *before, grace, wish.dry_run);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "cluster_sim/managed_fields.h"
 #include "cluster_sim/object_meta.h"
 #include "cluster_sim/rules.h"
@@ -38,18 +40,27 @@ Json Combine(const WriteTarget& target, const Json& before, Json desired) {
   return after;
 }
 
-// Optimistic concurrency: who names a uid or a version means that one.
-std::optional<Refusal> CheckVersions(const WriteTarget& target, const Json& before,
-                                     const Json& desired) {
+// Who names a uid means that object. Of a PUT it is a precondition; a patch that names another one
+// would change a field that never changes (registry/generic/registry/store.go upstream).
+std::optional<Refusal> CheckUid(const WriteTarget& target, const Json& before, const Json& desired,
+                                bool is_put) {
   const Subject subject = target.kind->subject(target.key.name);
   const std::string& uid = desired["metadata"]["uid"].AsString();
   const std::string& own_uid = before["metadata"]["uid"].AsString();
-  if (!uid.empty() && uid != own_uid) {
-    return ConflictRefusal(subject,
-                           fmt::format("Precondition failed: UID in precondition: {}, UID in "
-                                       "object meta: {}",
-                                       uid, own_uid));
+  if (uid.empty() || uid == own_uid) return std::nullopt;
+  if (!is_put) {
+    return InvalidRefusal(subject, {InvalidFault("metadata.uid", uid, "field is immutable")});
   }
+  return ConflictRefusal(subject,
+                         fmt::format("Precondition failed: UID in precondition: {}, UID in "
+                                     "object meta: {}",
+                                     uid, own_uid));
+}
+
+// Optimistic concurrency: who names a version means that one.
+std::optional<Refusal> CheckVersion(const WriteTarget& target, const Json& before,
+                                    const Json& desired) {
+  const Subject subject = target.kind->subject(target.key.name);
   const std::string& version = desired["metadata"]["resourceVersion"].AsString();
   // The 0 is what Go shows of a version that is not set.
   if (version.empty() && target.kind->needs_version_to_update) {
@@ -77,6 +88,33 @@ void AddFaults(Faults& faults, Faults more) {
   faults.insert(faults.end(), more.begin(), more.end());
 }
 
+// What the schema says against the object. A Pod's status may hold a key of a list twice: upstream
+// checks that of an apply only, and of the devices of one entry, see CheckPodChange().
+Faults CheckSchema(const Kind& kind, const Json& object) {
+  if (kind.schema == nullptr) return {};
+  Faults faults = ValidateSchema(*kind.schema, object);
+  if (kind.resource == kube::kPods) {
+    std::erase_if(faults, [](const Fault& fault) {
+      return fault.reason == "FieldValueDuplicate" && fault.field.starts_with("status.");
+    });
+  }
+  return faults;
+}
+
+// Who is on the way out waits for those that it has, and for nobody who comes later.
+Faults CheckFinalizers(const Json& before, const Json& after) {
+  if (!before["metadata"].Has("deletionTimestamp")) return {};
+  const Json::Array& old = before["metadata"]["finalizers"].items();
+  for (const Json& finalizer : after["metadata"]["finalizers"].items()) {
+    if (std::ranges::find(old, finalizer) != old.end()) continue;
+    return {ForbiddenFault("metadata.finalizers",
+                           fmt::format("no new finalizers can be added if the object is being "
+                                       "deleted, found new finalizers []string{{{}}}",
+                                       finalizer.Dump()))};
+  }
+  return {};
+}
+
 // Kept until the last finalizer is gone and the grace period was cut to nothing.
 bool IsReadyToGo(const Json& object) {
   const Json& meta = object["metadata"];
@@ -94,16 +132,16 @@ Outcome<Written> ObjectWriter::Create(const WriteTarget& target, Json object) {
   if (!std::as_const(object)["metadata"]["resourceVersion"].AsString().empty()) {
     return BadRequest("resourceVersion should not be set on objects to be created");
   }
-  return Insert(target, std::move(object), Manage::kUpdate);
+  return Insert(target, std::move(object), Way::kPut);
 }
 
 Outcome<Written> ObjectWriter::Update(const WriteTarget& target, Json desired) {
   const Snapshot before = store_.Get(target.kind->collection(), target.key);
   if (before == nullptr && target.kind->put_creates && target.subresource.empty()) {
-    return Insert(target, std::move(desired), Manage::kUpdate);
+    return Insert(target, std::move(desired), Way::kPut);
   }
   if (before == nullptr) return NotFoundRefusal(target.kind->subject(target.key.name));
-  return Replace(target, *before, std::move(desired), Manage::kUpdate);
+  return Replace(target, *before, std::move(desired), Way::kPut);
 }
 
 Outcome<Written> ObjectWriter::Change(const WriteTarget& target, const Edit& edit) {
@@ -118,7 +156,7 @@ Outcome<Written> ObjectWriter::Change(const WriteTarget& target, const Edit& edi
   if (!std::as_const(desired)["metadata"]["resourceVersion"].is_string()) {
     desired["metadata"]["resourceVersion"] = (*before)["metadata"]["resourceVersion"];
   }
-  return Replace(target, *before, std::move(desired), Manage::kUpdate);
+  return Replace(target, *before, std::move(desired), Way::kPatch);
 }
 
 Outcome<Written> ObjectWriter::Apply(const WriteTarget& target, Json applied, bool force) {
@@ -128,6 +166,14 @@ Outcome<Written> ObjectWriter::Apply(const WriteTarget& target, Json applied, bo
   if (before == nullptr && !target.subresource.empty()) {
     return NotFoundRefusal(target.kind->subject(target.key.name));
   }
+  // Who names a uid means an object that was there once, and must not make another one.
+  if (const std::string& uid = std::as_const(applied)["metadata"]["uid"].AsString();
+      before == nullptr && !uid.empty()) {
+    return ConflictRefusal(target.kind->subject(target.key.name),
+                           fmt::format("uid mismatch: the provided object specified uid {}, and no "
+                                       "existing object was found",
+                                       uid));
+  }
   const Json nothing = Json::MakeObject({});
   const ApplyRequest request{.kind = *target.kind,
                              .manager = target.manager,
@@ -136,8 +182,8 @@ Outcome<Written> ObjectWriter::Apply(const WriteTarget& target, Json applied, bo
                              .now = loop_.WallNow()};
   ASSIGN_OR_RETURN(Json merged,
                    ApplyConfiguration(request, before == nullptr ? nothing : *before, applied));
-  if (before == nullptr) return Insert(target, std::move(merged), Manage::kApply);
-  return Replace(target, *before, std::move(merged), Manage::kApply);
+  if (before == nullptr) return Insert(target, std::move(merged), Way::kApply);
+  return Replace(target, *before, std::move(merged), Way::kApply);
 }
 
 std::optional<Refusal> ObjectWriter::CheckIdentity(const WriteTarget& target, Json& object) const {
@@ -215,11 +261,18 @@ Outcome<std::vector<std::string>> ObjectWriter::Normalize(const WriteTarget& tar
       warnings.push_back(fmt::format("unknown field \"{}\"", path));
     }
   }
+  // Before defaults: a list that was left empty is one that was not given. Of a custom object only
+  // the metadata has a type in Go.
+  if (!kind.custom) {
+    DropEmpty(*kind.schema, object);
+  } else if (object.Has("metadata")) {
+    DropEmpty((*kind.schema)["properties"]["metadata"], object["metadata"]);
+  }
   ApplyDefaults(*kind.schema, object);
   return warnings;
 }
 
-Outcome<Written> ObjectWriter::Insert(const WriteTarget& target, Json object, Manage manage) {
+Outcome<Written> ObjectWriter::Insert(const WriteTarget& target, Json object, Way way) {
   const Kind& kind = *target.kind;
   if (auto refusal = CheckIdentity(target, object)) return *refusal;
   if (auto refusal = CheckNamespace(target)) return *refusal;
@@ -238,7 +291,7 @@ Outcome<Written> ObjectWriter::Insert(const WriteTarget& target, Json object, Ma
   // only when nothing was wrong.
   PrepareNew(kind, object, loop_.WallNow());
   Faults faults = CheckMeta(kind, object);
-  if (kind.schema != nullptr) AddFaults(faults, ValidateSchema(*kind.schema, object));
+  AddFaults(faults, CheckSchema(kind, object));
   if (faults.empty()) AddFaults(faults, CheckObject(kind, object));
   const ObjectKey key = KeyOf(object);
   if (!faults.empty()) return InvalidRefusal(kind.subject(key.name), faults);
@@ -246,7 +299,7 @@ Outcome<Written> ObjectWriter::Insert(const WriteTarget& target, Json object, Ma
   if (store_.Get(kind.collection(), key) != nullptr) {
     return AlreadyExistsRefusal(kind.subject(key.name));
   }
-  if (manage == Manage::kUpdate) {
+  if (way != Way::kApply) {
     TrackUpdate(kind, target.manager, "", loop_.WallNow(), Json::MakeObject({}), object);
   }
   if (target.dry_run) return Written{201, std::move(object), std::move(warnings)};
@@ -256,10 +309,14 @@ Outcome<Written> ObjectWriter::Insert(const WriteTarget& target, Json object, Ma
 // Steps in upstream's order: who is meant, on which version, what it comes to as a whole object,
 // its defaults, its checks, who owns what, and whether anything changed at all.
 Outcome<Written> ObjectWriter::Replace(const WriteTarget& target, const Json& before, Json desired,
-                                       Manage manage) {
+                                       Way way) {
   const Kind& kind = *target.kind;
   if (auto refusal = CheckIdentity(target, desired)) return *refusal;
-  if (auto refusal = CheckVersions(target, before, desired)) return *refusal;
+  // A patch may have been made for an older version of the object: that is told first.
+  const auto uid_refusal = CheckUid(target, before, desired, way == Way::kPut);
+  if (way == Way::kPut && uid_refusal) return *uid_refusal;
+  if (auto refusal = CheckVersion(target, before, desired)) return *refusal;
+  if (uid_refusal) return *uid_refusal;
   // Kept aside, since the steps below take metadata apart.
   const Json managed = std::as_const(desired)["metadata"]["managedFields"];
   Json after = Combine(target, before, std::move(desired));
@@ -268,11 +325,12 @@ Outcome<Written> ObjectWriter::Replace(const WriteTarget& target, const Json& be
   PrepareChanged(kind, before, after, loop_.WallNow());
   CountGeneration(kind, before, after);
   Faults faults = CheckMeta(kind, after);
-  if (kind.schema != nullptr) AddFaults(faults, ValidateSchema(*kind.schema, after));
+  AddFaults(faults, CheckFinalizers(before, after));
+  AddFaults(faults, CheckSchema(kind, after));
   if (faults.empty()) AddFaults(faults, CheckObject(kind, after));
   if (faults.empty()) AddFaults(faults, CheckChange(kind, before, after, target.subresource));
   if (!faults.empty()) return InvalidRefusal(kind.subject(target.key.name), faults);
-  if (manage == Manage::kApply) {
+  if (way == Way::kApply) {
     after["metadata"]["managedFields"] = managed;
   } else {
     after["metadata"]["managedFields"] = before["metadata"]["managedFields"];
@@ -280,7 +338,7 @@ Outcome<Written> ObjectWriter::Replace(const WriteTarget& target, const Json& be
   }
   // An apply may change who owns what and nothing else; that is worth a write, later times are not.
   if (IsSameObject(before, after) &&
-      (manage == Manage::kUpdate ||
+      (way != Way::kApply ||
        IsSameOwnership(before["metadata"]["managedFields"], after["metadata"]["managedFields"]))) {
     return Written{200, before, std::move(warnings)};
   }

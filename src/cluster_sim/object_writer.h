@@ -42,7 +42,8 @@ class ObjectWriter {
   // is ending, 400 or 422 for an object that is not in order.
   Outcome<Written> Create(const WriteTarget& target, Json object);
   // Replaces the object, or its status, by `desired`. 404 unless the kind may be created so; 409
-  // Conflict when `desired` names another version or uid than the present one.
+  // Conflict when `desired` names another version or uid than the present one. Of a patch or an
+  // apply, another uid is a change of a field that never changes: 422, as upstream has it.
   Outcome<Written> Update(const WriteTarget& target, Json desired);
   // Replaces it by what `edit` makes of the present one, shown in the target's version. A result
   // that names no version is taken without a condition. Refusals of `edit` are passed on.
@@ -55,8 +56,9 @@ class ObjectWriter {
   static constexpr int kGeneratedNamesMax = 8;  // tries before a taken name is a conflict
 
  private:
-  // Whether managedFields are yet to be worked out, or were by ApplyConfiguration().
-  enum class Manage { kUpdate, kApply };
+  // How a change came. It decides how another object's uid is refused, and whether managedFields
+  // are yet to be worked out (those of an apply were, by ApplyConfiguration()).
+  enum class Way { kPut, kPatch, kApply };
 
   // Version, kind, namespace and name of the body agree with the URL; what the body leaves out is
   // filled in from it.
@@ -65,9 +67,8 @@ class ObjectWriter {
   std::optional<Refusal> CheckNamespace(const WriteTarget& target) const;
   Outcome<std::vector<std::string>> Normalize(const WriteTarget& target, Json& object) const;
   // The rest of a write of a new object, and of one that exists.
-  Outcome<Written> Insert(const WriteTarget& target, Json object, Manage manage);
-  Outcome<Written> Replace(const WriteTarget& target, const Json& before, Json desired,
-                           Manage manage);
+  Outcome<Written> Insert(const WriteTarget& target, Json object, Way way);
+  Outcome<Written> Replace(const WriteTarget& target, const Json& before, Json desired, Way way);
   // The last step: the object, or its removal when it was kept only by what this write took away.
   Written Store(const WriteTarget& target, const Json& before, Json after);
 

@@ -27,6 +27,15 @@ void PrepareSecret(Json& secret) {
   secret.Erase("stringData");
 }
 
+// An Event is kept where its object is; those of Nodes and other objects without a namespace are in
+// "default" (pkg/apis/core/validation/events.go upstream).
+Faults CheckEvent(const Json& event) {
+  const std::string& own = event["metadata"]["namespace"].AsString();
+  const std::string& ns = event["involvedObject"]["namespace"].AsString();
+  if (ns.empty() ? own == "default" : own == ns) return {};
+  return {InvalidFault("involvedObject.namespace", ns, "does not match event.namespace")};
+}
+
 }  // namespace
 
 void PrepareNew(const Kind& kind, Json& object, WallTime now) {
@@ -57,6 +66,7 @@ Faults CheckObject(const Kind& kind, const Json& object) {
     return CheckClaimSpec(object["spec"]["spec"], "spec.spec");
   }
   if (Is(kind, kube::kResourceSlices)) return CheckSlice(object);
+  if (Is(kind, kube::kEvents)) return CheckEvent(object);
   if (Is(kind, kube::kDeviceTaintRules)) return CheckTaintRule(object);
   if (Is(kind, kube::kCustomResourceDefinitions)) return CheckDefinition(object);
   return {};

@@ -6,6 +6,8 @@
 #include <regex>
 #include <set>
 
+#include "base/time.h"
+
 namespace galen::cluster_sim {
 namespace {
 
@@ -58,6 +60,10 @@ void CheckString(const Json& schema, const Json& value, const std::string& path,
     faults.push_back(InvalidFault(path, value,
                                   fmt::format("{} in body should be at least {} chars long", path,
                                               schema["minLength"].AsInt())));
+  }
+  if (schema["format"].AsString() == "date-time" && !ParseRfc3339(value.AsString()).ok()) {
+    faults.push_back(TypeFault(
+        path, value, fmt::format("{} in body must be of type date-time: {}", path, value.Dump())));
   }
   const std::string& pattern = schema["pattern"].AsString();
   if (pattern.empty()) return;
@@ -229,6 +235,25 @@ void DropNulls(Json& value) {
   if (!value.is_object()) return;
   std::erase_if(value.MutableMembers(), [](const auto& member) { return member.second.is_null(); });
   for (auto& [name, member] : value.MutableMembers()) DropNulls(member);
+}
+
+void DropEmpty(const Json& schema, Json& value) {
+  if (value.is_array()) {
+    for (Json& item : value.MutableItems()) DropEmpty(schema["items"], item);
+  }
+  if (!value.is_object()) return;
+  const Json& rest = schema["additionalProperties"];
+  for (auto it = value.MutableMembers().begin(); it != value.MutableMembers().end();) {
+    const Json* known = schema["properties"].Find(it->first);
+    const Json& inner = known != nullptr ? *known : rest;
+    DropEmpty(inner, it->second);
+    const bool is_list = inner["type"].AsString() == "array";
+    const bool is_map = inner["additionalProperties"].is_object();
+    const bool empty = it->second.items().empty() && it->second.members().empty();
+    const bool container = it->second.is_array() || it->second.is_object();
+    const bool goes = known != nullptr && (is_list || is_map) && container && empty;
+    it = goes ? value.MutableMembers().erase(it) : std::next(it);
+  }
 }
 
 std::string Under(const std::string& path, std::string_view member) {

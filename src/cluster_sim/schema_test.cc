@@ -109,5 +109,21 @@ TEST(Schema, DropsNullsAtAnyDepth) {
   EXPECT_EQ(value, ToJson(R"({"b": [{"d": 1}]})"));
 }
 
+TEST(DropEmpty, TakesListsAndMapsOfDataButNoStructures) {
+  const Json schema = ToJson(R"({"properties": {
+      "list": {"type": "array", "items": {"properties": {
+        "labels": {"additionalProperties": {"type": "string"}}}}},
+      "labels": {"additionalProperties": {"type": "string"}},
+      "selector": {"properties": {"labels": {"additionalProperties": {"type": "string"}}}},
+      "open": {"x-kubernetes-preserve-unknown-fields": true}}})");
+  Json value = ToJson(R"({"labels": {}, "selector": {"labels": {}}, "open": {"a": []},
+                          "list": [{"labels": {}}]})");
+  DropEmpty(schema, value);
+  EXPECT_EQ(value, ToJson(R"({"selector": {}, "open": {"a": []}, "list": [{}]})"));
+  Json empty = ToJson(R"({"list": []})");
+  DropEmpty(schema, empty);
+  EXPECT_EQ(empty, ToJson("{}"));
+}
+
 }  // namespace
 }  // namespace galen::cluster_sim

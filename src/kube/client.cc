@@ -52,10 +52,21 @@ std::string OneLine(std::string text) {
   return Printable(text);
 }
 
+// Whether a patch was refused because it names the uid of another object than the one that has the
+// name now. The server says so as of any field that may not change (422); to whoever wrote the
+// patch it is a conflict.
+bool MeansAnotherObject(int http_status, const Json& object) {
+  const Json::Array& causes = object["details"]["causes"].items();
+  return http_status == 422 && std::ranges::any_of(causes, [](const Json& cause) {
+           return cause["field"].AsString() == "metadata.uid";
+         });
+}
+
 Status Describe(int http_status, const Json& object) {
   const std::string& message = object["message"].AsString();
   const std::string& reason = object["reason"].AsString();
-  const Code code = CodeOf(http_status, reason);
+  const Code code =
+      MeansAnotherObject(http_status, object) ? Code::kAborted : CodeOf(http_status, reason);
   if (!message.empty()) return {code, OneLine(message)};
   return {code, fmt::format("HTTP {} {}", http_status, OneLine(reason))};
 }

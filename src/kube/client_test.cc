@@ -206,6 +206,16 @@ TEST(StatusOfResponse, TellsAnObjectThatIsThereFromALostRace) {
   EXPECT_EQ(StatusOfResponse(409, StatusBody(409, "Conflict", "x")).code(), Code::kAborted);
 }
 
+TEST(StatusOfResponse, AnotherObjectsUidInAPatchIsAConflict) {
+  const auto refused = [](const char* field) {
+    Json body = JsonOf(StatusBody(422, "Invalid", "field is immutable"));
+    body["details"]["causes"] = Json::MakeArray({Json::MakeObject({{"field", field}})});
+    return StatusOfResponse(422, body.Dump()).code();
+  };
+  EXPECT_EQ(refused("metadata.uid"), Code::kAborted);
+  EXPECT_EQ(refused("spec.nodeName"), Code::kInvalidArgument);
+}
+
 TEST(StatusOfResponse, ShowsForeignTextCutAndPrintable) {
   const Status status = StatusOfResponse(502, "<h1>\x1b[31mproxy\n" + std::string(10'000, 'x'));
   EXPECT_LT(status.message().size(), 250u);

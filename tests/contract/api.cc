@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <deque>
 
 #include "base/random.h"
@@ -15,6 +16,8 @@ namespace {
 
 // For a loaded machine and a real cluster; what takes longer does not come.
 constexpr Duration kPatience = std::chrono::seconds(20);
+// How often what is waited for is asked for again; short, since most of it comes at once.
+constexpr Duration kAskAgain = std::chrono::milliseconds(20);
 
 // Gathers an answer as it comes; each piece stops the loop, so that whoever waits looks again.
 class Collector final : public net::HttpResponseSink {
@@ -73,7 +76,11 @@ class LoopApi : public Api {
       late = true;
       loop_->Stop();
     });
-    while (!done() && !late) loop_->Run();
+    while (!done() && !late) {
+      // What `done` asks the API for changes there, and nothing arrives here to say so.
+      const Timer again = loop_->After(kAskAgain, [this] { loop_->Stop(); });
+      loop_->Run();
+    }
     return done();
   }
 
@@ -183,6 +190,18 @@ std::unique_ptr<Api>& Slot() {
 
 Reply Api::Patch(std::string path, const char* type, std::string_view patch) {
   return Send("PATCH", std::move(path), ToJson(patch), type);
+}
+
+int Api::minor() {
+  // "34+" where somebody builds their own.
+  if (minor_ == 0) minor_ = std::atoi(Get("/version").body["minor"].AsString().c_str());
+  return minor_;
+}
+
+bool IsBefore(int minor) {
+  if (TheApi().minor() >= minor) return false;
+  testing::Test::RecordProperty("since", fmt::format("1.{}", minor));
+  return true;
 }
 
 void UseApi(const ApiAddress& address) {

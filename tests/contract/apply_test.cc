@@ -149,15 +149,70 @@ TEST(Apply, MergesASetByItsValues) {
   const Namespace ns;
   const auto with = [](const char* finalizer) {
     Json map = Map("{}");
-    map["metadata"]["finalizers"] = Json::MakeArray({finalizer});
+    map.Erase("data");
+    if (*finalizer != 0) map["metadata"]["finalizers"] = Json::MakeArray({finalizer});
     return map;
   };
   Apply(ns.ConfigMap("a"), "one", with("example.com/one"));
   const Reply both = Apply(ns.ConfigMap("a"), "two", with("example.com/two"));
-  EXPECT_EQ(both.body["metadata"]["finalizers"].items().size(), 2u);
-  const Reply left = Apply(ns.ConfigMap("a"), "one", Map("{}"));
+  EXPECT_EQ(both.body["metadata"]["finalizers"].items().size(), 2u) << both.text;
+  const Reply left = Apply(ns.ConfigMap("a"), "one", with(""));
   EXPECT_EQ(left.body["metadata"]["finalizers"], Json::MakeArray({"example.com/two"}));
   TheApi().Patch(ns.ConfigMap("a"), kMergePatch, R"({"metadata": {"finalizers": null}})");
+}
+
+// The empty map is owned though nobody can read it back, so it is new to every applier.
+TEST(Apply, OfAnEmptyMapIsOwnedByTheFirst) {
+  const Namespace ns;
+  const Reply first = Apply(ns.ConfigMap("a"), "one", Map("{}"));
+  EXPECT_FALSE(first.body.Has("data"));
+  ASSERT_NE(EntryOf(first.body, "one"), nullptr) << first.text;
+  EXPECT_TRUE((*EntryOf(first.body, "one"))["fieldsV1"].Has("f:data"));
+  const Reply second = Apply(ns.ConfigMap("a"), "two", Map("{}"));
+  EXPECT_EQ(second.code, 409);
+  EXPECT_EQ(second.body["details"]["causes"][0]["field"].AsString(), ".data");
+}
+
+TEST(Apply, RefusesAListThatNamesAKeyTwice) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  const Reply keyed = Apply(ns.Pod("a") + "/status", "one", Conditions(R"([
+      {"type": "A", "status": "True"}, {"type": "A", "status": "False"}])"));
+  EXPECT_EQ(keyed.code, 500);
+  EXPECT_NE(keyed.body["message"].AsString().find(
+                R"(.status.conditions: duplicate entries for key [type="A"])"),
+            std::string::npos)
+      << keyed.text;
+  Json map = Map("{}");
+  map["metadata"]["finalizers"] = Json::MakeArray({"example.com/a", "example.com/a"});
+  const Reply set = Apply(ns.ConfigMap("a"), "one", map);
+  EXPECT_EQ(set.code, 500);
+  EXPECT_NE(set.body["message"].AsString().find(
+                R"(.metadata.finalizers: duplicate entries for key [="example.com/a"])"),
+            std::string::npos)
+      << set.text;
+  EXPECT_EQ(TheApi().Get(ns.ConfigMap("a")).code, 404);
+}
+
+TEST(Apply, RefusesAFieldThatNobodyKnows) {
+  const Namespace ns;
+  Json map = Map("{}");
+  map["bogus"] = 1;
+  const Reply reply = Apply(ns.ConfigMap("a"), "one", map);
+  EXPECT_EQ(reply.code, 500);
+  EXPECT_NE(reply.body["message"].AsString().find(".bogus: field not declared in schema"),
+            std::string::npos)
+      << reply.text;
+}
+
+TEST(Apply, WithTheUidOfAnObjectThatIsGoneMakesNone) {
+  const Namespace ns;
+  Json map = Map("{}");
+  map["metadata"]["uid"] = "00000000-0000-4000-8000-000000000000";
+  const Reply reply = Apply(ns.ConfigMap("a"), "one", map);
+  EXPECT_EQ(reply.code, 409);
+  EXPECT_EQ(reply.reason(), "Conflict");
+  EXPECT_EQ(TheApi().Get(ns.ConfigMap("a")).code, 404);
 }
 
 TEST(ManagedFields, RecordWhatAnUpdateChanged) {

@@ -13,10 +13,11 @@ Json MakeClaim() {
       {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}]}}})");
 }
 
+// For something that is no Pod: of Pods that are not there a cluster's controller takes it back.
 constexpr const char* kAllocation = R"({"status": {
     "allocation": {"devices": {"results": [{"request": "gpu", "driver": "gpu.example.com",
                                             "pool": "node-1", "device": "gpu-0"}]}},
-    "reservedFor": [{"resource": "pods", "name": "p", "uid": "u"}]}})";
+    "reservedFor": [{"apiGroup": "example.com", "resource": "gangs", "name": "p", "uid": "u"}]}})";
 
 Json MakeSlice(const std::string& name) {
   Json slice = ToJson(R"({"spec": {"driver": "gpu.example.com", "nodeName": "node-1",
@@ -94,6 +95,54 @@ TEST(ResourceClaim, AStatusWriteLeavesLabelsAlone) {
   EXPECT_FALSE(reply.body["metadata"]["labels"].Has("a"));
 }
 
+// Two drivers, each of which speaks for its own device.
+TEST(ResourceClaim, DeviceStatusesAreAppliedByDeviceKey) {
+  const Namespace ns;
+  Json claim = MakeClaim();
+  claim["spec"]["devices"]["requests"].MutableItems()[0]["exactly"]["count"] = 2;
+  ASSERT_EQ(TheApi().Post(ns.Claims(), claim).code, 201);
+  const std::string status = ns.Claim("c") + "/status";
+  const Reply allocated = TheApi().Patch(status, kMergePatch, R"({"status": {
+      "allocation": {"devices": {"results": [
+        {"request": "gpu", "driver": "gpu.example.com", "pool": "p", "device": "gpu-0"},
+        {"request": "gpu", "driver": "nic.example.com", "pool": "p", "device": "nic-0"}]}}}})");
+  ASSERT_EQ(allocated.code, 200) << allocated.text;
+  const auto apply = [&](const char* driver, const char* device) {
+    Json applied = ToJson(R"({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+        "metadata": {"name": "c"}, "status": {"devices": [{"pool": "p", "data": {"a": 1}}]}})");
+    Json& entry = applied["status"]["devices"].MutableItems()[0];
+    entry["driver"] = driver;
+    entry["device"] = device;
+    return TheApi().Send("PATCH", status + "?fieldManager=" + driver, applied, kApplyPatch);
+  };
+  apply("gpu.example.com", "gpu-0");
+  const Reply both = apply("nic.example.com", "nic-0");
+  ASSERT_EQ(both.code, 200) << both.text;
+  EXPECT_EQ(both.body["status"]["devices"].items().size(), 2u);
+  EXPECT_EQ(both.body["status"]["devices"][0]["data"], ToJson(R"({"a": 1})"));
+}
+
+TEST(ResourceClaim, AStatusWriteLeavesTheSpecAlone) {
+  const Namespace ns;
+  const Json made = TheApi().Post(ns.Claims(), MakeClaim()).body;
+  Json changed = made;
+  changed["spec"]["devices"]["requests"].MutableItems()[0]["name"] = "other";
+  changed["status"]["reservedFor"] = Json::Array();
+  const Reply reply = TheApi().Put(ns.Claim("c") + "/status", changed);
+  ASSERT_EQ(reply.code, 200) << reply.text;
+  EXPECT_EQ(reply.body["spec"], made["spec"]);
+}
+
+TEST(ResourceClaim, AnUpdateLeavesTheStatusAlone) {
+  const Namespace ns;
+  TheApi().Post(ns.Claims(), MakeClaim());
+  TheApi().Patch(ns.Claim("c") + "/status", kMergePatch, kAllocation);
+  const Reply reply =
+      TheApi().Patch(ns.Claim("c"), kMergePatch, R"({"status": {"reservedFor": null}})");
+  EXPECT_EQ(reply.code, 200);
+  EXPECT_EQ(reply.body["status"]["reservedFor"].items().size(), 1u) << reply.text;
+}
+
 TEST(ResourceSlice, CountsItsGenerations) {
   const std::string name = FreshName("slice");
   const Reply created = TheApi().Post(kSlices, MakeSlice(name));
@@ -104,6 +153,25 @@ TEST(ResourceSlice, CountsItsGenerations) {
       TheApi().Patch(path, kMergePatch, R"({"spec": {"pool": {"generation": 2}}})");
   EXPECT_EQ(changed.body["metadata"]["generation"].AsInt(), 2);
   TheApi().Delete(path);
+}
+
+TEST(ResourceSlice, RemembersWhenATaintCame) {
+  const std::string name = FreshName("slice");
+  Json slice = MakeSlice(name);
+  slice["spec"]["devices"].MutableItems()[0]["taints"] =
+      ToJson(R"([{"key": "galen.dev/unhealthy", "effect": "NoSchedule"}])");
+  const Reply reply = TheApi().Post(kSlices, slice);
+  ASSERT_EQ(reply.code, 201) << reply.text;
+  EXPECT_GT(reply.body["spec"]["devices"][0]["taints"][0]["timeAdded"].AsString(), "2020");
+  TheApi().Delete(std::string(kSlices) + "/" + name);
+}
+
+TEST(ResourceSlice, NamesEachDeviceOnce) {
+  Json slice = MakeSlice(FreshName("slice"));
+  slice["spec"]["devices"].Append(ToJson(R"({"name": "gpu-0"})"));
+  const Reply reply = TheApi().Post(kSlices, slice);
+  EXPECT_EQ(reply.code, 422);
+  EXPECT_EQ(reply.body["details"]["causes"][0]["reason"].AsString(), "FieldValueDuplicate");
 }
 
 TEST(ResourceSlice, IsFoundByDriverAndNode) {
@@ -147,7 +215,9 @@ TEST(DeviceTaintRule, RemembersWhenItsTaintCame) {
       "taint": {"key": "galen.dev/unhealthy", "effect": "NoExecute"}}})");
   const std::string name = FreshName("rule");
   rule["metadata"]["name"] = name;
-  const std::string rules = "/apis/resource.k8s.io/v1/devicetaintrules";
+  // Before it came to v1 it was served only where v1alpha3 was asked for.
+  const std::string version = IsBefore(37) ? "v1alpha3" : "v1";
+  const std::string rules = "/apis/resource.k8s.io/" + version + "/devicetaintrules";
   const Reply reply = TheApi().Post(rules, rule);
   ASSERT_EQ(reply.code, 201) << reply.text;
   EXPECT_GT(reply.body["spec"]["taint"]["timeAdded"].AsString(), "2020");

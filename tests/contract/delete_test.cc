@@ -31,8 +31,53 @@ TEST(Delete, RemovesAndSaysWhat) {
 TEST(Delete, OfAPodOnNoNodeIsImmediate) {
   const Namespace ns;
   TheApi().Post(ns.Pods(), MakePod("a"));
-  EXPECT_EQ(TheApi().Delete(ns.Pod("a")).code, 200);
+  const Reply reply = TheApi().Delete(ns.Pod("a"));
+  EXPECT_EQ(reply.code, 200);
+  EXPECT_EQ(reply.body["kind"].AsString(), "Pod");
+  EXPECT_TRUE(reply.body["metadata"].Has("deletionTimestamp"));
+  EXPECT_EQ(reply.body["metadata"]["deletionGracePeriodSeconds"].AsInt(), 0);
   EXPECT_EQ(TheApi().Get(ns.Pod("a")).code, 404);
+}
+
+TEST(Delete, OfAPodWithAFinalizerMarksItWithNoGrace) {
+  const Namespace ns;
+  Json pod = MakePod("a");
+  pod["metadata"]["finalizers"] = Json::MakeArray({"example.com/one"});
+  TheApi().Post(ns.Pods(), pod);
+  EXPECT_EQ(TheApi().Delete(ns.Pod("a")).code, 200);
+  const Json meta = TheApi().Get(ns.Pod("a")).body["metadata"];
+  EXPECT_TRUE(meta.Has("deletionTimestamp"));
+  EXPECT_EQ(meta["deletionGracePeriodSeconds"].AsInt(), 0);
+  EXPECT_EQ(TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"finalizers": null}})").code,
+            200);
+  EXPECT_EQ(TheApi().Get(ns.Pod("a")).code, 404);
+}
+
+TEST(Delete, WaitsForGraceAndFinalizersBoth) {
+  const Namespace ns;
+  Json pod = MakePod("a");
+  pod["metadata"]["finalizers"] = Json::MakeArray({"example.com/one"});
+  TheApi().Post(ns.Pods(), pod);
+  Bind(ns, "a");
+  TheApi().Delete(ns.Pod("a"));
+  TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"finalizers": null}})");
+  EXPECT_EQ(TheApi().Get(ns.Pod("a")).body["metadata"]["deletionGracePeriodSeconds"].AsInt(), 30);
+  TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})"));
+  EXPECT_EQ(TheApi().Get(ns.Pod("a")).code, 404);
+}
+
+TEST(Delete, NoFinalizerIsAddedToWhatIsEnding) {
+  const Namespace ns;
+  Json map = MakeConfigMap("a");
+  map["metadata"]["finalizers"] = Json::MakeArray({"example.com/one"});
+  TheApi().Post(ns.ConfigMaps(), map);
+  TheApi().Delete(ns.ConfigMap("a"));
+  const Reply reply = TheApi().Patch(ns.ConfigMap("a"), kJsonPatch, R"([
+      {"op": "add", "path": "/metadata/finalizers/-", "value": "example.com/two"}])");
+  EXPECT_EQ(reply.code, 422);
+  EXPECT_EQ(reply.body["details"]["causes"][0]["field"].AsString(), "metadata.finalizers");
+  TheApi().Patch(ns.ConfigMap("a"), kMergePatch, R"({"metadata": {"finalizers": null}})");
+  EXPECT_EQ(TheApi().Get(ns.ConfigMap("a")).code, 404);
 }
 
 TEST(Delete, OfAPodOnANodeWaitsForItsGrace) {

@@ -115,6 +115,31 @@ TEST(List, AtAnExactVersionShowsThePast) {
   EXPECT_TRUE(NamesIn(TheApi().Get(ns.Pods() + query + "NotOlderThan").body).contains("a"));
 }
 
+TEST(List, OfAVersionThatIsYetToComeTimesOut) {
+  const Namespace ns;
+  const Reply reply = TheApi().Get(ns.Pods() + "?resourceVersion=9000000000000000000");
+  EXPECT_EQ(reply.code, 504);
+  EXPECT_EQ(reply.reason(), "Timeout");
+  // What client-go knows it by.
+  EXPECT_EQ(reply.body["details"]["causes"][0]["reason"].AsString(), "ResourceVersionTooLarge");
+}
+
+TEST(List, PagesOfASelectionAreFull) {
+  const Namespace ns;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    TheApi().Post(ns.ConfigMaps(), Labelled(name, "odd", (*name - 'a') % 2 == 0 ? "yes" : "no"));
+  }
+  const std::string query = ns.ConfigMaps() + "?labelSelector=odd%3Dyes&limit=2";
+  const Json first = TheApi().Get(query).body;
+  EXPECT_EQ(NamesIn(first), (Names{"a", "c"}));
+  // Nobody counts what nobody looked at.
+  EXPECT_FALSE(first["metadata"].Has("remainingItemCount"));
+  const Json second =
+      TheApi().Get(query + "&continue=" + first["metadata"]["continue"].AsString()).body;
+  EXPECT_EQ(NamesIn(second), Names{"e"});
+  EXPECT_FALSE(second["metadata"].Has("continue"));
+}
+
 TEST(List, OfAllNamespacesHoldsEachOfThem) {
   const Namespace one;
   const Namespace two;

@@ -35,6 +35,37 @@ TEST(Object, MayHaveItsNameGenerated) {
   EXPECT_NE(first, second);
 }
 
+TEST(Object, AGeneratedNameIsCutToFit) {
+  const Namespace ns;
+  Json map = MakeConfigMap("");
+  map["metadata"].Erase("name");
+  map["metadata"]["generateName"] = std::string(62, 'x') + "-";
+  const Reply reply = TheApi().Post(ns.ConfigMaps(), map);
+  ASSERT_EQ(reply.code, 201) << reply.text;
+  EXPECT_EQ(reply.body["metadata"]["name"].AsString().size(), 63u);
+}
+
+TEST(Object, ANameBesideAGeneratedOneWins) {
+  const Namespace ns;
+  Json map = MakeConfigMap("a");
+  map["metadata"]["generateName"] = "base-";
+  EXPECT_EQ(TheApi().Post(ns.ConfigMaps(), map).body["metadata"]["name"].AsString(), "a");
+}
+
+TEST(Object, EmptyListsAndMapsAreNotKept) {
+  const Namespace ns;
+  Json pod = MakePod("a");
+  pod["metadata"]["labels"] = Json::Object();
+  pod["metadata"]["finalizers"] = Json::Array();
+  pod["spec"]["volumes"] = ToJson(R"([{"name": "v", "emptyDir": {}}])");
+  pod["spec"]["containers"].MutableItems()[0]["env"] = Json::Array();
+  const Json made = TheApi().Post(ns.Pods(), pod).body;
+  EXPECT_FALSE(made["metadata"].Has("labels"));
+  EXPECT_FALSE(made["metadata"].Has("finalizers"));
+  EXPECT_FALSE(made["spec"]["containers"][0].Has("env"));
+  EXPECT_TRUE(made["spec"]["volumes"][0].Has("emptyDir"));
+}
+
 TEST(Object, WithoutANameIsInvalid) {
   const Namespace ns;
   Json map = MakeConfigMap("");

@@ -78,15 +78,93 @@ TEST(StrategicPatch, DeletesAnItemByItsKey) {
   EXPECT_EQ(reply.body["status"]["conditions"][0]["type"].AsString(), "B");
 }
 
-TEST(StrategicPatch, WithAUidPreconditionOfAnotherObjectConflicts) {
+// A PUT with another uid is a conflict; a patch would change a field that never changes.
+TEST(Patch, WithTheUidOfAnotherObjectIsInvalid) {
   const Namespace ns;
   TheApi().Post(ns.Pods(), MakePod("a"));
-  const Reply reply =
-      TheApi().Patch(ns.Pod("a") + "/status", kStrategicPatch,
-                     R"({"metadata": {"uid": "00000000-0000-4000-8000-000000000000"},
-          "status": {"message": "late"}})");
-  EXPECT_EQ(reply.code, 409);
+  for (const char* type : {kStrategicPatch, kMergePatch, kApplyPatch}) {
+    const Reply reply = TheApi().Patch(ns.Pod("a") + "/status?fieldManager=m", type,
+                                       R"({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "a", "uid": "00000000-0000-4000-8000-000000000000"},
+            "status": {"message": "late"}})");
+    EXPECT_EQ(reply.code, 422) << type;
+    EXPECT_EQ(reply.body["details"]["causes"][0]["field"].AsString(), "metadata.uid") << type;
+  }
   EXPECT_FALSE(TheApi().Get(ns.Pod("a")).body["status"].Has("message"));
+}
+
+// One patch of each type that gives an object a label; `named` is for the apply.
+void LabelByEachType(const std::string& path, Json named) {
+  named["metadata"]["labels"] = ToJson(R"({"apply": "1"})");
+  const std::pair<const char*, std::string> patches[] = {
+      {kMergePatch, R"({"metadata": {"labels": {"merge": "1"}}})"},
+      {kStrategicPatch, R"({"metadata": {"labels": {"strategic": "1"}}})"},
+      {kJsonPatch, R"([{"op": "add", "path": "/metadata/labels/json", "value": "1"}])"},
+      {kApplyPatch, named.Dump()}};
+  for (const auto& [type, patch] : patches) {
+    const Reply reply = TheApi().Patch(path + "?fieldManager=m", type, patch);
+    EXPECT_EQ(reply.code, 200) << type << " " << reply.text;
+  }
+  EXPECT_EQ(TheApi().Get(path).body["metadata"]["labels"],
+            ToJson(R"({"merge": "1", "strategic": "1", "json": "1", "apply": "1"})"));
+}
+
+Json Named(const char* version, const char* kind, const std::string& name) {
+  Json object = Json::MakeObject({{"apiVersion", version}, {"kind", kind}});
+  object["metadata"]["name"] = name;
+  return object;
+}
+
+TEST(Patch, OfEachTypeIsForPods) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  LabelByEachType(ns.Pod("a"), Named("v1", "Pod", "a"));
+}
+
+TEST(Patch, OfEachTypeIsForClaims) {
+  const Namespace ns;
+  Json claim = Named("resource.k8s.io/v1", "ResourceClaim", "c");
+  claim["spec"] = ToJson(R"({"devices": {"requests": [
+      {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}]}})");
+  ASSERT_EQ(TheApi().Post(ns.Claims(), claim).code, 201);
+  LabelByEachType(ns.Claim("c"), Named("resource.k8s.io/v1", "ResourceClaim", "c"));
+}
+
+TEST(Patch, OfEachTypeIsForSlices) {
+  const std::string slices = "/apis/resource.k8s.io/v1/resourceslices";
+  const std::string name = FreshName("slice");
+  Json slice = Named("resource.k8s.io/v1", "ResourceSlice", name);
+  slice["spec"] = ToJson(R"({"driver": "gpu.example.com", "nodeName": "node-1",
+      "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1}})");
+  ASSERT_EQ(TheApi().Post(slices, slice).code, 201);
+  LabelByEachType(slices + "/" + name, Named("resource.k8s.io/v1", "ResourceSlice", name));
+  TheApi().Delete(slices + "/" + name);
+}
+
+// Lists of slices and claims have no patch keys in Go: a strategic patch replaces them.
+TEST(StrategicPatch, ReplacesTheDevicesOfASlice) {
+  const std::string slices = "/apis/resource.k8s.io/v1/resourceslices";
+  const std::string name = FreshName("slice");
+  Json slice = Named("resource.k8s.io/v1", "ResourceSlice", name);
+  slice["spec"] = ToJson(R"({"driver": "gpu.example.com", "nodeName": "node-1",
+      "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+      "devices": [{"name": "gpu-0"}, {"name": "gpu-1"}]})");
+  ASSERT_EQ(TheApi().Post(slices, slice).code, 201);
+  const Reply reply = TheApi().Patch(slices + "/" + name, kStrategicPatch,
+                                     R"({"spec": {"devices": [{"name": "gpu-2"}]}})");
+  EXPECT_EQ(reply.body["spec"]["devices"], ToJson(R"([{"name": "gpu-2"}])")) << reply.text;
+  TheApi().Delete(slices + "/" + name);
+}
+
+// Not so on Pods: only an apply asks that a key stands once.
+TEST(MergePatch, MayWriteAPodsConditionTwice) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  const Reply reply = TheApi().Patch(ns.Pod("a") + "/status", kMergePatch,
+                                     R"({"status": {"conditions": [
+      {"type": "A", "status": "True"}, {"type": "A", "status": "False"}]}})");
+  ASSERT_EQ(reply.code, 200) << reply.text;
+  EXPECT_EQ(reply.body["status"]["conditions"].items().size(), 2u);
 }
 
 TEST(Patch, OfWhatIsNotThereIsNotFound) {

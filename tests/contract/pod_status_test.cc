@@ -1,29 +1,10 @@
-// The status of Pods: written apart from the rest, and what it may say about devices.
+// The status of Pods: written apart from the rest, by several writers.
 #include <gtest/gtest.h>
 
 #include "tests/contract/api.h"
 
 namespace galen::contract {
 namespace {
-
-// A Pod whose container holds the claim "gpu", and of "nic" only the request "port".
-Json MakeClaimPod() {
-  Json pod = MakePod("a");
-  pod["spec"]["resourceClaims"] = ToJson(R"([{"name": "gpu", "resourceClaimName": "g"},
-                                             {"name": "nic", "resourceClaimName": "n"}])");
-  pod["spec"]["containers"].MutableItems()[0]["resources"] =
-      ToJson(R"({"claims": [{"name": "gpu"}, {"name": "nic", "request": "port"}]})");
-  return pod;
-}
-
-// Writes one entry of allocatedResourcesStatus.
-Reply Report(const Namespace& ns, std::string_view entry) {
-  Json patch = ToJson(R"({"status": {"containerStatuses": [{"name": "main", "ready": true,
-      "restartCount": 0, "image": "localhost/none", "imageID": ""}]}})");
-  patch["status"]["containerStatuses"].MutableItems()[0]["allocatedResourcesStatus"] =
-      Json::MakeArray({ToJson(entry)});
-  return TheApi().Patch(ns.Pod("a") + "/status", kMergePatch, patch.Dump());
-}
 
 TEST(PodStatus, IsNotWrittenThroughThePodItself) {
   const Namespace ns;
@@ -58,72 +39,76 @@ TEST(PodStatus, CanBeReadAsTheWholePod) {
   EXPECT_EQ(reply.body["spec"]["containers"][0]["name"].AsString(), "main");
 }
 
-TEST(DeviceHealth, IsTakenForTheContainersClaims) {
+TEST(PodStatus, IsReplacedByAPut) {
   const Namespace ns;
-  ASSERT_EQ(TheApi().Post(ns.Pods(), MakeClaimPod()).code, 201);
-  const Reply reply = Report(ns, R"({"name": "claim:gpu", "resources": [
-      {"resourceID": "gpu.example.com/gpu=gpu-3", "health": "Unhealthy", "message": "lost"}]})");
+  Json pod = TheApi().Post(ns.Pods(), MakePod("a")).body;
+  pod["spec"]["hostNetwork"] = true;
+  pod["metadata"]["annotations"]["galen.dev/devices"] = "gpu-3 Unhealthy";
+  pod["status"]["message"] = "late";
+  const Reply reply = TheApi().Put(ns.Pod("a") + "/status", pod);
   ASSERT_EQ(reply.code, 200) << reply.text;
-  const Json& entry = reply.body["status"]["containerStatuses"][0]["allocatedResourcesStatus"][0];
-  EXPECT_EQ(entry["resources"][0]["health"].AsString(), "Unhealthy");
-  EXPECT_EQ(entry["resources"][0]["message"].AsString(), "lost");
-  EXPECT_EQ(Report(ns, R"({"name": "claim:nic/port", "resources": [
-      {"resourceID": "x", "health": "Unknown"}]})")
-                .code,
-            200);
+  EXPECT_EQ(reply.body["status"]["message"].AsString(), "late");
+  EXPECT_EQ(reply.body["metadata"]["annotations"]["galen.dev/devices"].AsString(),
+            "gpu-3 Unhealthy");
+  EXPECT_FALSE(reply.body["spec"]["hostNetwork"].AsBool());
+  // It was of that version, which is gone now.
+  EXPECT_EQ(TheApi().Put(ns.Pod("a") + "/status", pod).code, 409);
 }
 
-TEST(DeviceHealth, IsRefusedForWhatTheContainerDoesNotHold) {
+TEST(PodStatus, PatchThatNamesAnOldVersionConflicts) {
   const Namespace ns;
-  TheApi().Post(ns.Pods(), MakeClaimPod());
-  for (const char* name : {"claim:other", "claim:nic", "claim:gpu/extra", "vendor.com/nic"}) {
-    Json entry = ToJson(R"({"resources": [{"resourceID": "x", "health": "Healthy"}]})");
-    entry["name"] = name;
-    const Reply reply = Report(ns, entry.Dump());
-    EXPECT_EQ(reply.code, 422) << name;
-    EXPECT_EQ(reply.body["details"]["causes"][0]["field"].AsString(),
-              "status.containerStatuses[0].allocatedResourcesStatus[0].name");
+  const Json pod = TheApi().Post(ns.Pods(), MakePod("a")).body;
+  const std::string status = ns.Pod("a") + "/status";
+  TheApi().Patch(status, kMergePatch, R"({"status": {"message": "first"}})");
+  for (const char* type : {kStrategicPatch, kMergePatch}) {
+    Json late = ToJson(R"({"status": {"message": "late"}})");
+    late["metadata"]["resourceVersion"] = pod["metadata"]["resourceVersion"];
+    EXPECT_EQ(TheApi().Patch(status, type, late.Dump()).code, 409) << type;
   }
+  EXPECT_EQ(TheApi().Get(ns.Pod("a")).body["status"]["message"].AsString(), "first");
 }
 
-TEST(DeviceHealth, IsOneOfThreeWords) {
+TEST(PodStatus, TakesAJsonPatchThatTestsFirst) {
   const Namespace ns;
-  TheApi().Post(ns.Pods(), MakeClaimPod());
-  const Reply reply = Report(ns, R"({"name": "claim:gpu", "resources": [
-      {"resourceID": "x", "health": "Degraded"}]})");
-  EXPECT_EQ(reply.code, 422);
-  EXPECT_EQ(reply.body["details"]["causes"][0]["reason"].AsString(), "FieldValueNotSupported");
-}
-
-TEST(DeviceHealth, NamesEachResourceOnce) {
-  const Namespace ns;
-  TheApi().Post(ns.Pods(), MakeClaimPod());
-  const Reply reply = Report(ns, R"({"name": "claim:gpu", "resources": [
-      {"resourceID": "x", "health": "Healthy"}, {"resourceID": "x", "health": "Healthy"}]})");
-  EXPECT_EQ(reply.code, 422);
-  EXPECT_EQ(reply.body["details"]["causes"][0]["reason"].AsString(), "FieldValueDuplicate");
-}
-
-TEST(DeviceHealth, HasAMessageOfOneTo1024Bytes) {
-  const Namespace ns;
-  TheApi().Post(ns.Pods(), MakeClaimPod());
-  const auto report = [&ns](std::size_t bytes) {
-    Json entry =
-        ToJson(R"({"name": "claim:gpu", "resources": [{"resourceID": "x", "health": "Healthy"}]})");
-    entry["resources"].MutableItems()[0]["message"] = std::string(bytes, 'm');
-    return Report(ns, entry.Dump()).code;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  const std::string status = ns.Pod("a") + "/status";
+  const auto patch = [&](const char* phase) {
+    Json test = ToJson(R"({"op": "test", "path": "/status/phase"})");
+    test["value"] = phase;
+    const Json add = ToJson(R"({"op": "add", "path": "/status/message", "value": "m"})");
+    return TheApi().Patch(status, kJsonPatch, Json::MakeArray({test, add}).Dump());
   };
-  EXPECT_EQ(report(0), 422);
-  EXPECT_EQ(report(1), 200);
-  EXPECT_EQ(report(1024), 200);
-  EXPECT_EQ(report(1025), 422);
+  EXPECT_EQ(patch("Running").code, 422);
+  EXPECT_EQ(patch("Pending").body["status"]["message"].AsString(), "m");
 }
 
-TEST(DeviceHealth, ContainersMayOnlyNameThePodsClaims) {
+TEST(PodStatus, IsAppliedWithItsAnnotation) {
   const Namespace ns;
-  Json pod = MakeClaimPod();
-  pod["spec"]["resourceClaims"] = ToJson(R"([{"name": "gpu", "resourceClaimName": "g"}])");
-  EXPECT_EQ(TheApi().Post(ns.Pods(), pod).code, 422);
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  const Reply reply = TheApi().Patch(ns.Pod("a") + "/status?fieldManager=galen", kApplyPatch, R"({
+      "apiVersion": "v1", "kind": "Pod",
+      "metadata": {"name": "a", "annotations": {"galen.dev/devices": "gpu-3 Unhealthy"}},
+      "status": {"conditions": [{"type": "galen.dev/DevicesHealthy", "status": "False"}]}})");
+  ASSERT_EQ(reply.code, 200) << reply.text;
+  EXPECT_EQ(reply.body["metadata"]["annotations"]["galen.dev/devices"].AsString(),
+            "gpu-3 Unhealthy");
+  EXPECT_EQ(reply.body["status"]["conditions"][0]["type"].AsString(), "galen.dev/DevicesHealthy");
+}
+
+TEST(PodStatus, OfAKubeletKeepsTheConditionOfAnother) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  const std::string status = ns.Pod("a") + "/status";
+  TheApi().Patch(status, kStrategicPatch, R"({"status": {"conditions": [
+      {"type": "galen.dev/DevicesHealthy", "status": "False"}]}})");
+  // As a kubelet writes: its own conditions, and the order that it wants.
+  const Reply reply = TheApi().Patch(status, kStrategicPatch, R"({"status": {
+      "$setElementOrder/conditions": [{"type": "Ready"}, {"type": "galen.dev/DevicesHealthy"}],
+      "conditions": [{"type": "Ready", "status": "True"}]}})");
+  ASSERT_EQ(reply.code, 200) << reply.text;
+  ASSERT_EQ(reply.body["status"]["conditions"].items().size(), 2u);
+  EXPECT_EQ(reply.body["status"]["conditions"][0]["type"].AsString(), "Ready");
+  EXPECT_EQ(reply.body["status"]["conditions"][1]["status"].AsString(), "False");
 }
 
 }  // namespace

@@ -72,6 +72,35 @@ TEST(Table, OfClaimsSaysTheirState) {
   EXPECT_EQ(Cell(TableAt(ns.Claims()), "State").AsString(), "pending");
 }
 
+TEST(Table, OfSlicesSaysNodeDriverAndPool) {
+  const std::string name = FreshName("slice");
+  const std::string slices = "/apis/resource.k8s.io/v1/resourceslices";
+  Json slice = ToJson(R"({"spec": {"driver": "gpu.example.com", "nodeName": "node-1",
+      "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}})");
+  slice["metadata"]["name"] = name;
+  ASSERT_EQ(TheApi().Post(slices, slice).code, 201);
+  const Json table = TableAt(slices + "/" + name);
+  EXPECT_EQ(Cell(table, "Node").AsString(), "node-1");
+  EXPECT_EQ(Cell(table, "Driver").AsString(), "gpu.example.com");
+  EXPECT_EQ(Cell(table, "Pool").AsString(), "p");
+  TheApi().Delete(slices + "/" + name);
+}
+
+TEST(Table, ShowsHowAPodEnds) {
+  const Namespace ns;
+  Json pod = MakePod("a");
+  pod["metadata"]["finalizers"] = Json::MakeArray({"example.com/one"});
+  TheApi().Post(ns.Pods(), pod);
+  TheApi().Patch(ns.Pod("a") + "/status", kStrategicPatch, R"({"status": {"phase": "Failed",
+      "reason": "Evicted"}})");
+  EXPECT_EQ(Cell(TableAt(ns.Pods()), "Status").AsString(), "Evicted");
+  TheApi().Patch(ns.Pod("a") + "/status", kStrategicPatch, R"({"status": {"phase": "Running",
+      "reason": null}})");
+  TheApi().Delete(ns.Pod("a"));
+  EXPECT_EQ(Cell(TableAt(ns.Pods()), "Status").AsString(), "Terminating");
+  TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"finalizers": null}})");
+}
+
 TEST(Table, IsAlsoWatched) {
   const Namespace ns;
   TheApi().Post(ns.Pods(), MakePod("a"));

@@ -32,6 +32,12 @@ TEST(Watch, TellsOfEachChangeInOrder) {
   TheApi().Delete(ns.Pod("a"));
   EXPECT_EQ(Told(*watch), "ADDED a");
   EXPECT_EQ(Told(*watch), "MODIFIED a");
+  // Also a Pod that nobody runs is marked before it goes.
+  const std::optional<Json> marked = watch->Next();
+  ASSERT_TRUE(marked.has_value());
+  EXPECT_EQ((*marked)["type"].AsString(), "MODIFIED");
+  EXPECT_TRUE((*marked)["object"]["metadata"].Has("deletionTimestamp"));
+  EXPECT_EQ((*marked)["object"]["metadata"]["deletionGracePeriodSeconds"].AsInt(), 0);
   EXPECT_EQ(Told(*watch), "DELETED a");
 }
 
@@ -93,9 +99,21 @@ TEST(Watch, DeletedCarriesTheVersionOfTheRemoval) {
             std::stoull(version));
 }
 
+// A server remembers a kind since it knows of it; of a kind just defined it cannot know version 1.
 TEST(Watch, FromAForgottenVersionIsToldThatItIsGone) {
-  const Namespace ns;
-  const auto watch = TheApi().StartWatch(From(ns.Pods(), "1"));
+  const std::string group = FreshName("g") + ".example.com";
+  const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  Json definition = ToJson(R"({"spec": {"scope": "Cluster",
+      "names": {"plural": "gauges", "kind": "Gauge"},
+      "versions": [{"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": {"type": "object"}}}]}})");
+  definition["metadata"]["name"] = "gauges." + group;
+  definition["spec"]["group"] = group;
+  ASSERT_EQ(TheApi().Post(definitions, definition).code, 201);
+  const std::string gauges = "/apis/" + group + "/v1/gauges";
+  ASSERT_TRUE(TheApi().WaitUntil([&] { return TheApi().Get(gauges).code == 200; }));
+  const auto watch = TheApi().StartWatch(From(gauges, "1"));
+  TheApi().Delete(definitions + "/gauges." + group);
   const std::optional<Json> event = watch->Next();
   ASSERT_TRUE(event.has_value());
   EXPECT_EQ((*event)["type"].AsString(), "ERROR");
@@ -112,6 +130,39 @@ TEST(Watch, EndsByItselfWhenAskedTo) {
   EXPECT_EQ(watch->code(), 200);
   EXPECT_FALSE(watch->ended());
   EXPECT_TRUE(TheApi().WaitUntil([&] { return watch->ended(); }, seconds(5)));
+}
+
+TEST(Watch, IsToldABookmarkBeforeItsTimeEnds) {
+  const Namespace ns;
+  const std::string version = VersionOf(ns.Pods());
+  const auto watch =
+      TheApi().StartWatch(From(ns.Pods(), version) + "&timeoutSeconds=3&allowWatchBookmarks=true");
+  const std::optional<Json> bookmark = watch->Next();
+  ASSERT_TRUE(bookmark.has_value());
+  EXPECT_EQ((*bookmark)["type"].AsString(), "BOOKMARK");
+  EXPECT_GE(std::stoull((*bookmark)["object"]["metadata"]["resourceVersion"].AsString()),
+            std::stoull(version));
+  EXPECT_FALSE((*bookmark)["object"]["metadata"].Has("name"));
+}
+
+TEST(Watch, WithoutAllowanceGetsNoBookmark) {
+  const Namespace ns;
+  const auto watch =
+      TheApi().StartWatch(From(ns.Pods(), VersionOf(ns.Pods())) + "&timeoutSeconds=3");
+  EXPECT_FALSE(watch->Next().has_value());
+  EXPECT_TRUE(watch->ended());
+}
+
+TEST(Watch, OfAStatusTellsTheWholeObject) {
+  const Namespace ns;
+  TheApi().Post(ns.Pods(), MakePod("a"));
+  const auto watch = TheApi().StartWatch(From(ns.Pods(), VersionOf(ns.Pods())));
+  TheApi().Patch(ns.Pod("a") + "/status", kMergePatch, R"({"status": {"message": "m"}})");
+  const std::optional<Json> event = watch->Next();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ((*event)["type"].AsString(), "MODIFIED");
+  EXPECT_EQ((*event)["object"]["status"]["message"].AsString(), "m");
+  EXPECT_EQ((*event)["object"]["spec"]["schedulerName"].AsString(), "nobody");
 }
 
 TEST(Watch, WithInitialEventsMarksTheirEndByABookmark) {
