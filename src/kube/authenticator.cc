@@ -7,6 +7,7 @@
 namespace galen::kube {
 namespace {
 
+// Files end in a newline more often than not.
 std::string Bearer(std::string_view token) {
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r' || token.back() == ' ')) {
     token.remove_suffix(1);
@@ -33,6 +34,7 @@ Authenticator::Authenticator(Loop& loop, Log& log, FileSystem& files, ExecRunner
 
 bool Authenticator::ready() const {
   if (config_.credentials.exec) {
+    // Without an expiry it is good until the server says otherwise.
     if (!given_) return false;
     if (loop_.Now() - given_at_ < kUseAtLeast) return true;
     return !given_->expires || loop_.WallNow() + kExpirySkew < *given_->expires;
@@ -59,12 +61,14 @@ Status Authenticator::ReadTokenFile() {
     if (authorization_.empty()) return Unauthenticated("token file {}: {}", path, why);
     log_.Warning("token file cannot be read, the last token stays", {{"file", path}, {"why", why}});
   }
+  // Also after a failure: the next look is a minute away, not at every call.
   token_read_at_ = loop_.Now();
   return OkStatus();
 }
 
 void Authenticator::RunPlugin(std::function<void(const Status&)> done) {
   ExecPlugin plugin = *config_.credentials.exec;
+  // Last, so that it wins over a variable of the same name in the configuration.
   plugin.environment.push_back(ExecInfoVariable(plugin, config_));
   exec_.Run(plugin, [weak = std::weak_ptr<Authenticator*>(self_),
                      done = std::move(done)](const StatusOr<std::string>& output) {

@@ -1,5 +1,6 @@
 // What we show the API server so that it lets us in, kept fresh: tokens, token files that rotate,
-// certificates, plugins. Belongs to its loop.
+// certificates, plugins. A part of Transport, which asks before each call; knows nothing of
+// connections. Belongs to its loop. Secrets stay here: no error and no log quotes one.
 #pragma once
 
 #include <functional>
@@ -16,6 +17,7 @@
 
 namespace galen::kube {
 
+// PEM texts that belong together; both empty = none.
 struct ClientCertificate {
   std::string certificate_pem;
   std::string key_pem;
@@ -67,6 +69,7 @@ class Authenticator {
   ExecRunner& exec_;
   const ClusterConfig& config_;
   std::string authorization_;
+  // Of the last try, good or not; nullopt before the first.
   std::optional<Time> token_read_at_;
   std::optional<ClientCertificate> read_;  // last, of the configuration or its files
   std::optional<ExecCredential> given_;    // by the plugin

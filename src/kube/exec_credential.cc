@@ -6,6 +6,7 @@
 namespace galen::kube {
 namespace {
 
+// The Cluster type of client.authentication.k8s.io; named as in a kubeconfig.
 Json ClusterInfo(const ClusterConfig& config) {
   Json cluster = Json::MakeObject({{"server", config.server}});
   if (!config.tls_server_name.empty()) cluster["tls-server-name"] = config.tls_server_name;
@@ -33,6 +34,7 @@ StatusOr<ExecCredential> ParseExecCredential(const ExecPlugin& plugin, std::stri
   if (object["kind"].AsString() != "ExecCredential") {
     return InvalidArgument("its output is no ExecCredential");
   }
+  // A plugin that ignores what was asked may mean something else by the same fields.
   if (object["apiVersion"].AsString() != plugin.api_version) {
     return InvalidArgument("it answers in version \"{}\", asked was {}",
                            object["apiVersion"].AsString(), plugin.api_version);

@@ -16,6 +16,8 @@
 namespace galen::kube {
 namespace {
 
+// Far more than a thousand contexts; keeps a path that is no kubeconfig from being read in whole as
+// one.
 constexpr std::size_t kFileBytesMax = 1024 * 1024;
 constexpr std::size_t kFaultsMax = 50;  // told; a broken file must not fill the screen
 
@@ -40,6 +42,7 @@ class Faults {
   std::string text_;
 };
 
+// One file, read and parsed.
 struct Source {
   std::string path;
   Json root;
@@ -53,6 +56,7 @@ struct Entry {
 };
 using Section = std::map<std::string, Entry>;
 
+// All files together. Entries point into the sources, which outlive this.
 struct Merged {
   Section clusters, users, contexts;
   std::string current_context;
@@ -74,6 +78,7 @@ class FieldReader {
     if (!value.is_null() && !value.is_string()) Fault(name, "must be text; put it in quotes");
     return value.AsString();
   }
+  // Told once; what follows goes on with "", so that other faults are found as well.
   std::string Needed(std::string_view name) {
     if (!Has(name)) Fault(name, "is missing");
     return Text(name);
@@ -92,6 +97,7 @@ class FieldReader {
       Fault(name, bytes.status().message());
       return "";
     }
+    // The most common mistake: a path, or DER, in base64.
     if (bytes->find("-----BEGIN ") == std::string::npos) Fault(name, "holds no PEM");
     return std::move(bytes).value();
   }
@@ -99,6 +105,7 @@ class FieldReader {
   std::string Path(std::string_view name) {
     const std::string path = Resolve(Text(name));
     if (path.empty()) return "";
+    // Read for the check only; its text is read again when it is used.
     if (const auto text = files_.Read(path); !text.ok()) Fault(name, text.status().message());
     return path;
   }
@@ -107,6 +114,7 @@ class FieldReader {
     if (path.empty() || path.front() == '/' || slash == std::string::npos) return path;
     return entry_.source->path.substr(0, slash + 1) + path;
   }
+  // For a mapping within the entry, "exec"; its faults name the whole way.
   FieldReader Inside(std::string_view name) const {
     return {
         files_, faults_, {entry_.source, fmt::format("{}.{}", entry_.field, name), &body()[name]}};
@@ -118,10 +126,12 @@ class FieldReader {
   Entry entry_;
 };
 
+// KUBECONFIG's paths, with colons between, as PATH has them.
 std::vector<std::string> SplitPaths(std::string_view text) {
   std::vector<std::string> paths;
   while (!text.empty()) {
     const std::size_t colon = std::min(text.find(':'), text.size());
+    // An empty part means nothing, unlike in PATH.
     if (colon > 0) paths.emplace_back(text.substr(0, colon));
     text.remove_prefix(std::min(colon + 1, text.size()));
   }
@@ -153,10 +163,12 @@ std::vector<Source> ReadSources(FileSystem& files, const std::vector<std::string
                                 Faults& faults) {
   std::vector<Source> sources;
   for (const std::string& path : paths) {
+    // Any other error is told: a file that may not be read is not a file that is not there.
     const bool missing = files.Read(path).status().code() == Code::kNotFound;
     if (missing && paths.size() > 1) continue;
     ReadSource(files, path, sources, faults);
   }
+  // Nothing was found at all, and nobody has said so yet.
   if (sources.empty() && !faults.any()) {
     faults.Add(paths.empty() ? "kubeconfig" : fmt::format("{}", fmt::join(paths, ", ")), "",
                "there is no such file; KUBECONFIG or --kubeconfig names one");
@@ -185,6 +197,7 @@ void ReadSection(const Source& source, std::string_view list, std::string_view b
       faults.Add(source.path, place + ".name", fmt::format("\"{}\" is there twice", name));
     }
   }
+  // std::map keeps what it has: the first file wins, as with kubectl.
   section.merge(own);
 }
 
@@ -201,10 +214,12 @@ Merged Merge(const std::vector<Source>& sources, Faults& faults) {
   return merged;
 }
 
+// Tells faults of a URL here, with file and field, instead of at the first call.
 void CheckUrl(FieldReader& fields, std::string_view name, const std::string& text, bool proxy) {
   if (text.empty()) return;
   const StatusOr<Url> url = ParseUrl(text);
   if (!url.ok()) return fields.Fault(name, url.status().message());
+  // The tunnel is asked for in plain text (net/proxy_tunnel.h).
   if (proxy && url->tls) fields.Fault(name, "only http:// proxies are supported");
   if (!proxy && !url->user_info.empty()) fields.Fault(name, "must hold no user and password");
 }
@@ -213,10 +228,12 @@ void ReadCluster(FieldReader fields, ClusterConfig& config) {
   config.server = fields.Needed("server");
   CheckUrl(fields, "server", config.server, /*proxy=*/false);
   config.ca_pem = fields.Pem("certificate-authority-data");
+  // As kubectl: data goes before a file.
   if (!fields.Has("certificate-authority-data")) {
     config.ca_file = fields.Path("certificate-authority");
   }
   config.skip_verification = fields.Flag("insecure-skip-tls-verify");
+  // Go's client refuses the two together as well: nobody could tell what was meant.
   if (config.skip_verification && (!config.ca_pem.empty() || !config.ca_file.empty())) {
     fields.Fault("insecure-skip-tls-verify",
                  "an authority to verify by is given as well; leave one out");
@@ -226,6 +243,7 @@ void ReadCluster(FieldReader fields, ClusterConfig& config) {
   CheckUrl(fields, "proxy-url", config.proxy_url, /*proxy=*/true);
 }
 
+// A list of {name, value}, unlike anything else in the file.
 void ReadExecEnvironment(FieldReader& fields, ExecPlugin& plugin) {
   const Json::Array& variables = fields.body()["env"].items();
   for (std::size_t i = 0; i < variables.size(); ++i) {
@@ -239,6 +257,7 @@ void ReadExecEnvironment(FieldReader& fields, ExecPlugin& plugin) {
 ExecPlugin ReadExec(FieldReader fields) {
   ExecPlugin plugin;
   plugin.api_version = fields.Needed("apiVersion");
+  // v1alpha1 went with Kubernetes 1.24.
   const bool known = plugin.api_version == "client.authentication.k8s.io/v1" ||
                      plugin.api_version == "client.authentication.k8s.io/v1beta1";
   if (!plugin.api_version.empty() && !known) {
@@ -306,6 +325,7 @@ const Entry* Referred(FieldReader& fields, const char* kind, const Section& sect
   return nullptr;
 }
 
+// A person who mistyped a context's name wants to see those that there are.
 const Entry* ChosenContext(const Merged& merged, const std::vector<Source>& sources,
                            const std::string& asked, Faults& faults) {
   const std::string& name = asked.empty() ? merged.current_context : asked;
@@ -326,6 +346,7 @@ void ReadContext(FieldReader fields, FileSystem& files, const Merged& merged, Cl
   if (const Entry* cluster = Referred(fields, "cluster", merged.clusters)) {
     ReadCluster({files, faults, *cluster}, config);
   }
+  // A context without a user is anonymous.
   if (fields.Has("user")) {
     if (const Entry* user = Referred(fields, "user", merged.users)) {
       ReadUser({files, faults, *user}, config.credentials);
@@ -347,6 +368,7 @@ StatusOr<ClusterConfig> LoadKubeconfig(FileSystem& files, const Environment& env
     ReadContext({files, faults, *context}, files, merged, config, faults);
   }
   if (faults.any()) return faults.ToStatus();
+  // Only when the file names none; the server's URL was checked above.
   if (config.proxy_url.empty()) config.proxy_url = ProxyFor(*ParseUrl(config.server), environment);
   return config;
 }

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view kCannotReach = "cannot reach the API server at ";
 
+// As kubectl names itself in its user agent, for the server's audit log.
 #if defined(__aarch64__)
 constexpr std::string_view kPlatform = "linux/arm64";
 #else
@@ -46,14 +47,18 @@ bool IsUnreachable(const Status& status) {
 }
 
 struct Transport::Impl {
+  // Calls go before the transport; links outlive the calls on them.
   class Call;
 
   // A connection, the calls on it, and what it was opened with.
   struct Link {
     std::unique_ptr<net::Connection> connection;
+    // What the server knows us by on this connection; see Authenticator::Outdated.
     ClientCertificate shown;
+    // That still run on it; with none, and not current, it is reaped.
     int calls = 0;
     bool lost = false;
+    // A head has come over it: it was good for something.
     bool answered = false;
   };
 
@@ -68,6 +73,7 @@ struct Transport::Impl {
         authenticator(loop, log, files, exec, config),
         random(static_cast<std::uint64_t>(loop.Now().time_since_epoch().count())) {}
 
+  // The current connection, when a new call may go on it.
   Link* Usable();
   void Pump();
   void PumpSoon() {
@@ -152,10 +158,12 @@ void Transport::Impl::Call::SendOn(Link& link) {
   link_ = &link;
   ++link.calls;
   net::HttpRequest request = request_;
+  // The request itself stays as it came, for the case that it is sent again after a 401.
   request.path = impl_.url.prefix + request.path;
   authorization_ = impl_.authenticator.authorization();
   if (!authorization_.empty()) request.headers.push_back({"authorization", authorization_});
   request.headers.push_back({"user-agent", fmt::format("galen/{} ({})", kVersion, kPlatform)});
+  // Lists repeat themselves and shrink well; who asked for something else gets it.
   if (!net::FindHeader(request.headers, "accept-encoding")) {
     request.headers.push_back({"accept-encoding", "gzip"});
   }
@@ -167,6 +175,7 @@ void Transport::Impl::Call::Release() {
   if (link_ == nullptr) return;
   --link_->calls;
   link_ = nullptr;
+  // The link may have waited for its last call.
   impl_.ReapSoon();
 }
 
@@ -192,6 +201,7 @@ void Transport::Impl::Call::OnHead(int status, const net::Headers& headers) {
   if (const auto encoding = net::FindHeader(plain, "content-encoding"); encoding == "gzip") {
     inflater_.emplace();
     TakeHeader(plain, "content-encoding");
+    // It counts packed bytes, and the sink sees plain ones.
     TakeHeader(plain, "content-length");
   }
   sink_.OnHead(status, plain);
@@ -201,6 +211,7 @@ void Transport::Impl::Call::OnData(std::string_view bytes) {
   if (again_) return;
   if (!inflater_) return sink_.OnData(bytes);
   const StatusOr<std::string> unpacked = inflater_->Write(bytes);
+  // Release in End cancels the rest of the answer.
   if (!unpacked.ok()) return End(unpacked.status());
   if (!unpacked->empty()) sink_.OnData(*unpacked);
 }
@@ -213,6 +224,7 @@ void Transport::Impl::Call::OnEnd(const Status& status, const net::Headers& trai
 
 Transport::Impl::Link* Transport::Impl::Usable() {
   if (current == nullptr) return nullptr;
+  // Each reason to change (lost, GOAWAY, newer certificate) lets running calls finish.
   if (!current->lost && current->connection->usable() && !authenticator.Outdated(current->shown)) {
     return current;
   }
@@ -235,6 +247,7 @@ void Transport::Impl::Pump() {
 }
 
 void Transport::Impl::Authenticate() {
+  // One at a time; all calls that come meanwhile wait for the same answer.
   if (std::exchange(authenticating, true)) return;
   authenticator.Prepare([this](const Status& status) {
     authenticating = false;
@@ -244,6 +257,7 @@ void Transport::Impl::Authenticate() {
 
 void Transport::Impl::Dial() {
   if (dialling) return;
+  // The last dial failed a moment ago: calls wait instead of failing at once, or of storming.
   if (loop.Now() < next_dial) {
     pump = loop.At(next_dial, [this] { Pump(); });
     return;
@@ -273,6 +287,7 @@ StatusOr<net::DialOptions> Transport::Impl::MakeDialOptions(const ClientCertific
   net::TlsOptions& tls = options.tls.emplace();
   tls.server_name = config.tls_server_name.empty() ? url.host : config.tls_server_name;
   tls.ca_pem = config.ca_pem;
+  // Read for each dial: authorities rotate too.
   if (!config.ca_file.empty()) {
     ASSIGN_OR_RETURN(tls.ca_pem, files.Read(config.ca_file));
   }
@@ -284,6 +299,7 @@ StatusOr<net::DialOptions> Transport::Impl::MakeDialOptions(const ClientCertific
 
 void Transport::Impl::OnDialled(StatusOr<std::unique_ptr<net::Connection>> result,
                                 ClientCertificate shown) {
+  // We are inside its callback: it dies when this returns.
   const auto done = std::move(dialling);
   if (!result.ok()) {
     next_dial = loop.Now() + backoff.Next(random);
@@ -292,6 +308,7 @@ void Transport::Impl::OnDialled(StatusOr<std::unique_ptr<net::Connection>> resul
   Link& link = links.emplace_back();
   link.connection = std::move(result).value();
   link.shown = std::move(shown);
+  // A list's elements stay where they are, so the reference is good until the link is reaped.
   link.connection->OnClosed([this, &link](const Status&) { OnLost(link); });
   current = &link;
   Pump();
@@ -306,6 +323,7 @@ void Transport::Impl::OnLost(Link& link) {
   PumpSoon();
 }
 
+// Told from a list of their own: what a sink sends while it hears waits for the next dial.
 void Transport::Impl::FailWaiting(const Status& status) {
   failing.splice(failing.end(), waiting);
   while (!failing.empty()) {
@@ -326,6 +344,7 @@ void Transport::Impl::ReapSoon() {
 // The URL names the place already, so the dialler's own names of it are left out.
 Status Transport::Impl::CannotReach(const Status& status) const {
   std::string why = status.message();
+  // The dialer's own words for the same place, see Dialer::Dial.
   for (const char* verb : {"dial", "connect to"}) {
     const std::string place = fmt::format("{} {}: ", verb, DialTarget(url));
     if (why.starts_with(place)) why.erase(0, place.size());

@@ -8,12 +8,14 @@ namespace {
 constexpr std::uint16_t kHttpPort = 80;
 constexpr std::uint16_t kHttpsPort = 443;
 
+// RFC 9110, section 4.2: 443 for https, 80 for http.
 std::uint16_t OwnPort(bool tls) { return tls ? kHttpsPort : kHttpPort; }
 
 std::string Bracketed(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
+// What may stand in a name or an address; "%" begins an IPv6 zone.
 bool IsHostCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '.' || c == '_' || c == ':' || c == '%';
@@ -68,6 +70,7 @@ StatusOr<Url> ParseUrl(std::string_view text) {
   std::string_view authority = text.substr(0, slash);
   if (slash != std::string_view::npos) url.prefix = std::string(text.substr(slash));
   while (url.prefix.ends_with('/')) url.prefix.pop_back();
+  // The last one: a password may hold an "@" that nobody encoded.
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
     url.user_info = std::string(authority.substr(0, at));
     authority.remove_prefix(at + 1);

@@ -1,4 +1,5 @@
-// The URLs of a kubeconfig: of the API server, and of a proxy before it. A value.
+// The URLs of a kubeconfig: of the API server, and of a proxy before it. A value, and pure
+// functions. Only http and https, as that is all that such URLs can be.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,11 @@
 namespace galen::kube {
 
 struct Url {
+  // "https" rather than "http".
   bool tls = false;
-  std::string host = {};  // a name or a number; IPv6 without its brackets
+  // A name or a number; IPv6 without its brackets.
+  std::string host = {};
+  // Never 0 in what ParseUrl gives: 443 or 80 where none is written.
   std::uint16_t port = 0;
   std::string prefix = {};     // "/k8s/clusters/c-1"; "" = none; never ends in "/"
   std::string user_info = {};  // "name:password", still percent-encoded; "" = none
@@ -19,7 +23,9 @@ struct Url {
   bool operator==(const Url&) const = default;
 };
 
-// "https://host", "http://name:password@[::1]:8080/prefix/". No query, no fragment.
+// "https://host", "http://name:password@[::1]:8080/prefix/". No query, no fragment:
+// InvalidArgument, whose sentence goes behind the name of the field. Slashes at the end are
+// dropped.
 StatusOr<Url> ParseUrl(std::string_view text);
 
 // "https://127.0.0.1:6443/prefix", for people: without user and password.

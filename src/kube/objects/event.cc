@@ -30,6 +30,7 @@ ObjectKey EventKey(const EventSubject& subject, std::string_view reason, std::st
   std::string_view prefix = std::string_view(subject.key.name).substr(0, kNamePrefixMax);
   // A cut may leave a character that no name may have before a dot.
   while (!prefix.empty() && (prefix.back() == '.' || prefix.back() == '-')) prefix.remove_suffix(1);
+  // The uid is part of it: a new Pod of an old name starts with Events of its own.
   const std::uint64_t hash = Hash({subject.kind, subject.uid, reason, about});
   return {subject.key.ns.empty() ? "default" : subject.key.ns,
           fmt::format("{}.{:016x}", prefix, hash)};
