@@ -20,6 +20,12 @@ target_include_directories(galen_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMA
 if(GALEN_SANITIZE)
   # Everything is compiled alike, generated code too, so these go to the whole build.
   add_compile_options(-fsanitize=${GALEN_SANITIZE} -fno-omit-frame-pointer)
+  if(GALEN_SANITIZE MATCHES undefined)
+    # vptr looks at memory through a pipe, so it sees ghosts in a test that runs out of descriptors.
+    # RapidJSON adds zero to a null pointer, which C++20 allows and the check does not.
+    add_compile_options(-fno-sanitize=vptr
+      -fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/cmake/sanitizer_ignorelist.txt)
+  endif()
   add_link_options(-fsanitize=${GALEN_SANITIZE})
 endif()
 

@@ -215,12 +215,13 @@ void EpollLoop::Impl::Arm() {
 }
 
 void EpollLoop::Impl::Dispatch(const epoll_event& event) {
-  if (event.data.u64 == kMailboxId) return Drain(mailbox);
-  if (event.data.u64 == kTimerId) {
+  const std::uint64_t id = event.data.u64;  // a copy: the kernel's struct is packed
+  if (id == kMailboxId) return Drain(mailbox);
+  if (id == kTimerId) {
     armed = Time::max();
     return Drain(clock);
   }
-  const auto found = watches.find(event.data.u64);
+  const auto found = watches.find(id);
   if (found == watches.end()) return;  // ended by a callback before it in this turn
   // Remembered so that Forget can tell a watch that ends itself from one that ends another.
   running = found->second.get();

@@ -71,6 +71,24 @@ TEST(Registration, EverySourceHasATestBesideIt) {
   EXPECT_EQ(findings.text(), "");
 }
 
+// "Tested by agent_app_test.cc" must lead somewhere: to a test that there is.
+TEST(Registration, TestsThatSourcesNameExist) {
+  static const std::regex kTest(R"([a-z0-9_]+_test\.cc)");
+  std::set<std::string> names;
+  for (const SourceFile& file : Sources()) names.insert(fs::path(file.path).filename().string());
+  Findings findings;
+  for (const SourceFile& file : Sources()) {
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      if (!file.lines[i].starts_with("// Tested by ")) continue;
+      const std::string& line = file.lines[i];
+      for (std::sregex_iterator it(line.begin(), line.end(), kTest), end; it != end; ++it) {
+        if (!names.contains(it->str())) findings.Add(file, i, "there is no test " + it->str());
+      }
+    }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
 TEST(Registration, HeadersAreGuardedAndSayWhatTheyAre) {
   Findings findings;
   for (const SourceFile& file : Sources()) {
