@@ -187,7 +187,9 @@ TEST_F(DriverTest, PutsItsSocketsBackWhenTheRegistryIsRemoved) {
   ASSERT_EQ(driver.Publish({{.name = "fpga-0"}}), std::nullopt);
   Running running(driver);
   Connect(RegistrationSocket());
-  fs::remove_all(directory_.Path("k"));
+  // Each in one step: file by file, the driver would put back what is being removed.
+  fs::rename(fs::path(RegistrationSocket()).parent_path(), directory_.Path("gone-registry"));
+  fs::rename(fs::path(DataSocket()).parent_path(), directory_.Path("gone-plugin"));
   runner_.RunUntil([&] { return fs::exists(RegistrationSocket()) && fs::exists(DataSocket()); });
   const auto registration = Connect(RegistrationSocket());
   EXPECT_EQ(Call<wire::PluginInfo>(*registration, "/pluginregistration.Registration/GetInfo",
