@@ -191,8 +191,8 @@ class Driver {
     // Something unique to this instance, such as the Pod's UID, when two may run at once during a
     // rolling update; "" = only one runs at a time.
     std::string instance = {};
-    std::string metrics_address =
-        {};  // "127.0.0.1:9464" for /metrics, /healthz, /readyz; "" = none
+    // "127.0.0.1:9464" or "unix:/path" for /metrics, /healthz and /readyz; "" = none.
+    std::string metrics_address = {};
     std::string log_level = "info";  // debug, info, warning or error
     // How long a word on a device holds; 1 s to 24 h in whole seconds. The default is Kubernetes'
     // own (KEP-4680); kubelets before 1.35 always take 30 s.
