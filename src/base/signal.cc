@@ -18,6 +18,7 @@ struct SignalWatch::Impl {
   sigset_t before{};  // what the process blocked until now
   Fd fd;
   std::function<void()> on_stop;
+  SecondSignal second{};
   FdWatch watch;
   bool stopping = false;
 };
@@ -26,8 +27,11 @@ void SignalWatch::Impl::OnReadable() {
   signalfd_siginfo info{};
   // One signal a turn. Equal signals that wait merge into one in the kernel.
   if (::read(fd.get(), &info, sizeof(info)) != sizeof(info)) return;
-  // Whoever asks twice does not want to wait.
-  if (std::exchange(stopping, true)) ::_exit(128 + static_cast<int>(info.ssi_signo));
+  if (std::exchange(stopping, true)) {
+    if (second == SecondSignal::kIsIgnored) return;
+    // Whoever asks twice does not want to wait.
+    ::_exit(128 + static_cast<int>(info.ssi_signo));
+  }
   const std::function<void()> tell = on_stop;  // which may destroy this
   tell();
 }
@@ -36,7 +40,8 @@ SignalWatch::SignalWatch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SignalWatch::~SignalWatch() = default;
 
 StatusOr<std::unique_ptr<SignalWatch>> SignalWatch::Start(IoLoop& loop,
-                                                          std::function<void()> on_stop) {
+                                                          std::function<void()> on_stop,
+                                                          SecondSignal second) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -49,6 +54,7 @@ StatusOr<std::unique_ptr<SignalWatch>> SignalWatch::Start(IoLoop& loop,
   impl->fd = Fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!impl->fd) return ErrnoStatus(errno, "create signalfd");
   impl->on_stop = std::move(on_stop);
+  impl->second = second;
   impl->watch = loop.WatchFd(impl->fd.get(), {.readable = true},
                              [i = impl.get()](Readiness) { i->OnReadable(); });
   return std::unique_ptr<SignalWatch>(new SignalWatch(std::move(impl)));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 
 #include "base/epoll_loop.h"
@@ -53,6 +54,25 @@ TEST(SignalWatchDeathTest, SecondSignalEndsTheProcessAtOnce) {
         loop->Run();
       },
       testing::ExitedWithCode(128 + SIGINT), "");
+}
+
+// Whoever removes what it made is asked twice by a Ctrl-C held down, and by timeout(1), which
+// signals the process and then its group.
+TEST(SignalWatch, SecondSignalIsIgnoredWhereTheCleanUpMustNotBeCutOff) {
+  const auto loop = *EpollLoop::Create();
+  int asked = 0;
+  const auto watch = *SignalWatch::Start(
+      *loop,
+      [&] {
+        ++asked;
+        std::raise(SIGTERM);
+        std::raise(SIGINT);
+      },
+      SecondSignal::kIsIgnored);
+  std::raise(SIGINT);
+  const Timer end = loop->After(std::chrono::milliseconds(20), [&] { loop->Stop(); });
+  loop->Run();
+  EXPECT_EQ(asked, 1);
 }
 
 }  // namespace

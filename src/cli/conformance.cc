@@ -54,9 +54,13 @@ StatusOr<std::unique_ptr<Session>> OpenCluster(EpollLoop& loop, const Options& o
   return session;
 }
 
-bool ReadOnly(const ConformanceArguments& arguments, const std::string& socket) {
-  if (arguments.read_only || arguments.full) return arguments.read_only;
-  return conformance::BelongsToKubelet(std::filesystem::path(socket).parent_path().string());
+// Why the driver at `socket` is only looked at, as a clause; empty when it may be used.
+std::string WhyReadOnly(const ConformanceArguments& arguments, const std::string& socket) {
+  if (arguments.full) return "";
+  if (arguments.read_only) return "it was asked for";
+  const std::string user =
+      conformance::UserOf(std::filesystem::path(socket).parent_path().string());
+  return user.empty() ? "" : user + " (--full examines it all the same)";
 }
 
 // One run of the command.
@@ -89,9 +93,10 @@ class Run {
 
  private:
   conformance::DriverReport ExamineOne(const conformance::RegistrationSeen& target) {
+    const std::string why_read_only = WhyReadOnly(arguments_, target.socket);
     const conformance::ExaminationOptions options{
         .found = target,
-        .read_only = ReadOnly(arguments_, target.socket),
+        .read_only = !why_read_only.empty(),
         .cdi_directories = arguments_.cdi_roots,
         .node = arguments_.node,
         .ns = options_.ns.empty() ? kNamespace : options_.ns,
@@ -100,6 +105,7 @@ class Run {
     return {.driver = seen.driver,
             .socket = target.socket,
             .read_only = seen.read_only,
+            .why_read_only = why_read_only,
             .findings = conformance::Judge(seen)};
   }
 

@@ -52,15 +52,14 @@ std::vector<std::string> HeaderLines(const DemoPlace& place, const DemoPrograms&
           "three Pods hold a device each. Files, sockets and logs: " + place.directory};
 }
 
-// By the path of this very program, which need not be on PATH.
+// For a terminal beside this one. By the path of this very program, which need not be on PATH.
 std::string NextLines(const DemoPlace& place, const std::string& bin_directory) {
-  const std::string galen = fmt::format("{}/galen --kubeconfig {} --agent-socket {}", bin_directory,
-                                        place.kubeconfig(), place.agent_socket());
   return fmt::format(
-      "\nIt stays up until you press Ctrl-C. Try:\n"
-      "  {0} get pods\n  {0} watch\n  {0} inject --driver gpu.example.com gpu-5 pcie-width=8\n"
-      "  {0} why llm-0\n  kubectl --kubeconfig {1} describe pod -n serve llm-0\n",
-      galen, place.kubeconfig());
+      "\nIt stays up until you press Ctrl-C. In another terminal:\n"
+      "  export KUBECONFIG={}\n  export GALEN_AGENT_SOCKET={}\n  export PATH=\"{}:$PATH\"\n"
+      "  galen get pods\n  galen watch\n  galen inject gpu-5 pcie-width=8\n"
+      "  galen why llm-0\n  kubectl describe pod -n serve llm-0\n",
+      place.kubeconfig(), place.agent_socket(), bin_directory);
 }
 
 // Wires the demo's parts and plays the story once.
@@ -110,6 +109,8 @@ class DemoRun {
     keeping_ = true;
     screen_.Close(NextLines(place_, arguments_.bin_directory));
     while (!edges_.interrupt.raised()) edges_.loop.Run();
+    // Behind the ^C that a terminal shows.
+    edges_.output.Write("\n");
   }
 
  private:
@@ -209,10 +210,13 @@ StatusOr<int> Demo(const Options& options, const DemoArguments& arguments, Outpu
   Interrupt interrupt(*loop);
   bool signalled = false;
   // From before there is anything to clean up until all is clean.
-  ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(*loop, [&] {
-                     signalled = true;
-                     interrupt.Raise(Cancelled("interrupted"));
-                   }));
+  ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(
+                                           *loop,
+                                           [&] {
+                                             signalled = true;
+                                             interrupt.Raise(Cancelled("interrupted"));
+                                           },
+                                           SecondSignal::kIsIgnored));
   const auto watching = output.Watch(*loop, [&] { interrupt.Raise(output.status()); });
   ASSIGN_OR_RETURN(const DemoPlace place, DemoPlace::Make(arguments.directory));
   Status played;

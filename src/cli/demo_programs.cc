@@ -190,8 +190,7 @@ void DemoPrograms::OnExit(const std::string& program, Process::Exit exit) {
   if (ended.told_to_end) return;
   const std::string how = exit.signal != 0 ? fmt::format("was ended by signal {}", exit.signal)
                                            : fmt::format("ended with exit code {}", exit.code);
-  on_death_(fmt::format("{} {}, and nobody asked it to; its log is {}", program, how,
-                        place_.log(program)));
+  on_death_(fmt::format("{} {}; its log is {}", program, how, place_.log(program)));
 }
 
 void DemoPrograms::WaitUntil(Time end, const std::function<bool()>& done) {

@@ -155,9 +155,9 @@ Status DemoStory::AgentTellsTheRecovery(const std::string& before, Duration told
   ASSIGN_OR_RETURN(const Duration back, Seen(kLlm, {"Healthy", ""}, cool, kSeenWithin));
   // Nothing in between, least of all a moment of Unknown.
   if (stage_.Said().size() != 1) return Changed(before);
-  Finish(5, fmt::format("\"{}\" outlived the agent unchanged; the new one told {:.0f} ms after its "
-                        "start what it had missed, and the recovery after {:.1f} s of calm",
-                        before, Milliseconds(told), Milliseconds(back) / 1000));
+  Finish(5, fmt::format("the Pod's line stayed unchanged; the new agent told after {:.0f} ms what "
+                        "had happened meanwhile, and the recovery after {:.1f} s of calm",
+                        Milliseconds(told), Milliseconds(back) / 1000));
   return OkStatus();
 }
 

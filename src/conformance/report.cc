@@ -100,6 +100,13 @@ std::string TestCase(const std::string& suite, const Finding& finding) {
       head, Xml(finding.seen), Xml(finding.expected), Xml(finding.seen), Xml(finding.advice));
 }
 
+// What was done to the driver, before what was seen.
+std::string ModeLine(const DriverReport& report) {
+  if (!report.read_only) return "full: this run was the driver's kubelet\n";
+  return fmt::format("read-only, since {}: nothing was registered or prepared\n",
+                     report.why_read_only);
+}
+
 }  // namespace
 
 Tally Count(const std::vector<DriverReport>& reports) {
@@ -118,7 +125,7 @@ std::string TextReport(const std::vector<DriverReport>& reports) {
   for (const DriverReport& report : reports) {
     text +=
         fmt::format("{}{} at {}\n", text.empty() ? "" : "\n", NameOf(report), Shown(report.socket));
-    text += report.read_only ? "read-only: nothing was told, prepared or crowded\n" : "";
+    text += ModeLine(report);
     std::string_view group;
     for (const Finding& finding : report.findings) {
       if (finding.group() != group) {

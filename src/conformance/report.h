@@ -13,6 +13,7 @@ struct DriverReport {
   std::string driver;  // as it names itself; "" when it did not answer
   std::string socket;
   bool read_only = false;
+  std::string why_read_only;  // a clause: "it was asked for", "a kubelet's sockets lie beside …"
   std::vector<Finding> findings;
 };
 

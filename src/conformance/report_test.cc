@@ -22,6 +22,7 @@ std::vector<DriverReport> Reports() {
 TEST(Report, IsGroupedWithOneLineACheck) {
   EXPECT_EQ(TextReport(Reports()),
             "gpu.example.com at /k/gpu-reg.sock\n"
+            "full: this run was the driver's kubelet\n"
             "\nregistration\n"
             "  passed       The name is good (15 bytes)\n"
             "\nhealth\n"
@@ -36,9 +37,11 @@ TEST(Report, IsGroupedWithOneLineACheck) {
 
 TEST(Report, SaysWhenItOnlyLooked) {
   std::vector<DriverReport> reports = Reports();
-  EXPECT_THAT(TextReport(reports), Not(HasSubstr("read-only")));
+  EXPECT_THAT(TextReport(reports), HasSubstr("full: this run was the driver's kubelet\n"));
   reports[0].read_only = true;
-  EXPECT_THAT(TextReport(reports), HasSubstr("read-only"));
+  reports[0].why_read_only = "it was asked for";
+  EXPECT_THAT(TextReport(reports),
+              HasSubstr("read-only, since it was asked for: nothing was registered or prepared\n"));
   EXPECT_EQ(JsonReport(reports)["drivers"][0]["mode"].AsString(), "read-only");
 }
 

@@ -1,10 +1,14 @@
 #include "conformance/target.h"
 
+#include <fcntl.h>
 #include <fmt/ranges.h>
+#include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
+#include "base/fd.h"
 #include "conformance/check.h"
 #include "conformance/registration_probe.h"
 
@@ -120,14 +124,23 @@ StatusOr<std::vector<RegistrationSeen>> FindTargets(const Edges& edges, const st
   return all;
 }
 
-bool BelongsToKubelet(const std::string& registry) {
+std::string UserOf(const std::string& registry) {
   std::error_code error;
   fs::path place = fs::weakly_canonical(registry, error);
   if (!place.has_filename()) place = place.parent_path();  // it was written with a slash at its end
-  if (place == fs::path(kKubeletRoot) / "plugins_registry") return true;
+  if (place == fs::path(kKubeletRoot) / "plugins_registry") return "it is in a kubelet's registry";
   const fs::path root = place.parent_path();
-  return fs::exists(root / "pod-resources/kubelet.sock", error) ||
-         fs::exists(root / "device-plugins/kubelet.sock", error);
+  if (fs::exists(root / "pod-resources/kubelet.sock", error) ||
+      fs::exists(root / "device-plugins/kubelet.sock", error)) {
+    return "a kubelet's sockets lie beside its registry";
+  }
+  // Shared, and given back at once. An agent that starts in that very moment ends as if another one
+  // were here, and whoever supervises it starts it again.
+  const Fd fd(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return "a galen-agent listens to its registry";
+  }
+  return "";
 }
 
 }  // namespace galen::conformance

@@ -17,8 +17,9 @@ inline constexpr std::string_view kKubeletRoot = "/var/lib/kubelet";
 StatusOr<std::vector<RegistrationSeen>> FindTargets(const Edges& edges, const std::string& what,
                                                     const std::string& kubelet_root);
 
-// Whether a kubelet uses the drivers of this registry directory: it is the kubelet's usual one, or
-// a kubelet's own sockets lie beside it.
-bool BelongsToKubelet(const std::string& registry);
+// Who uses the drivers of this registry directory, as a clause ("…, since a kubelet's sockets lie
+// beside it"); empty when nobody is seen to. It is the kubelet's usual one, a kubelet's own sockets
+// lie beside it, or an agent of ours holds it by flock(2), as each does that runs.
+std::string UserOf(const std::string& registry);
 
 }  // namespace galen::conformance

@@ -1,13 +1,16 @@
 // Finding drivers needs real sockets: the directory is walked.
 #include "conformance/target.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "base/epoll_loop.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/posix_file_system.h"
 #include "base/temporary_directory.h"
@@ -104,13 +107,24 @@ TEST_F(TargetTest, TheSameNameAndEndpointTwiceAreTwins) {
 }
 
 TEST_F(TargetTest, ARegistryBesideAKubeletsSocketsIsTheKubelets) {
-  EXPECT_FALSE(BelongsToKubelet(Registry()));
+  EXPECT_EQ(UserOf(Registry()), "");
   fs::create_directories(directory_.Path("pod-resources"));
   std::ofstream(directory_.Path("pod-resources/kubelet.sock")) << "";
-  EXPECT_TRUE(BelongsToKubelet(Registry()));
-  EXPECT_TRUE(BelongsToKubelet("/var/lib/kubelet/plugins_registry"));
-  EXPECT_TRUE(BelongsToKubelet("/var/lib/kubelet/plugins_registry/"));
-  EXPECT_FALSE(BelongsToKubelet("/var/lib/kubelet2/plugins_registry"));
+  EXPECT_THAT(UserOf(Registry()), HasSubstr("a kubelet's sockets"));
+  EXPECT_THAT(UserOf("/var/lib/kubelet/plugins_registry"), HasSubstr("a kubelet's registry"));
+  EXPECT_THAT(UserOf("/var/lib/kubelet/plugins_registry/"), HasSubstr("a kubelet's registry"));
+  EXPECT_EQ(UserOf("/var/lib/kubelet2/plugins_registry"), "");
+}
+
+// An agent in the manager's role is what prepares this driver's claims.
+TEST_F(TargetTest, ARegistryThatAnAgentHoldsIsInUse) {
+  fs::create_directories(Registry());
+  {
+    const Fd agent(::open(Registry().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(::flock(agent.get(), LOCK_EX | LOCK_NB), 0);
+    EXPECT_THAT(UserOf(Registry()), HasSubstr("galen-agent"));
+  }
+  EXPECT_EQ(UserOf(Registry()), "");
 }
 
 }  // namespace

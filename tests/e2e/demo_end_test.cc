@@ -76,6 +76,22 @@ INSTANTIATE_TEST_SUITE_P(Moments, DemoInterrupted,
                                            "2/5", "no agent is there"),
                          [](const auto& test) { return "Moment" + std::to_string(test.index); });
 
+// A hand that is impatient, and timeout(1), which signals galen and then its group.
+TEST_F(DemoEnd, LeavesNothingWhenItIsInterruptedAgainWhileItCleansUp) {
+  PseudoTerminal terminal(Command(), Environment(), {});
+  ASSERT_TRUE(stage_.Until([&] { return Count(terminal.Output(), "2/5") > 0; }, 60s))
+      << terminal.Output();
+  EXPECT_TRUE(stage_.Until(
+      [&] {
+        terminal.Type("\x03");
+        return !terminal.running();
+      },
+      3s));
+  ASSERT_FALSE(terminal.running());
+  EXPECT_EQ(terminal.exit_code(), 130) << terminal.Output();
+  ExpectNothingLeft();
+}
+
 TEST_F(DemoEnd, SaysWhichProgramDiedAndWhereItsLogIs) {
   Program& demo = stage_.Start("galen", {"demo", "--batch", "--directory", stage_.directory()},
                                {.environment = {Mark()}, .deadline = 60s});
@@ -115,12 +131,17 @@ TEST_F(DemoEnd, KeptUpSaysLinesThatWorkAsTheyArePrinted) {
                    {.environment = {Mark()}, .deadline = 60s});
   ASSERT_TRUE(stage_.Until([&] { return Count(demo.Log(), "describe pod") > 0; }, 90s))
       << demo.Log();
-  std::istringstream lines(demo.Log().substr(demo.Log().find("Try:\n")));
+  std::istringstream lines(demo.Log().substr(demo.Log().find("In another terminal:\n")));
   std::string line;
+  std::string exports;
   int tried = 0;
   while (std::getline(lines, line)) {
     if (!line.starts_with("  ") || line.ends_with(" watch") || Count(line, "kubectl") > 0) continue;
-    const Outcome outcome = stage_.Run({"/bin/sh", "-c", line});
+    if (line.starts_with("  export ")) {
+      exports += line + "\n";
+      continue;
+    }
+    const Outcome outcome = stage_.Run({"/bin/sh", "-c", exports + line});
     EXPECT_EQ(outcome.exit_code, 0) << line << "\n" << outcome.error;
     ++tried;
   }
