@@ -1,0 +1,223 @@
+package stories
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+)
+
+// Namespace makes one for the story. In the end its Pods and then itself are removed, while the
+// story's programs still run: a claim is unprepared by the driver that prepared it.
+func (c *Cluster) Namespace(t testing.TB) string {
+	t.Helper()
+	made, err := c.API.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "story-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.clearNamespace(t, made.Name) })
+	return made.Name
+}
+
+// podsGoneWithin: stories' containers end at once, and the kubelet unprepares within seconds.
+const podsGoneWithin = 40 * time.Second
+
+func (c *Cluster) clearNamespace(t testing.TB, ns string) {
+	ctx, stop := context.WithTimeout(context.Background(), podsGoneWithin)
+	defer stop()
+	pods := c.API.CoreV1().Pods(ns)
+	_ = pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+	for {
+		left, err := pods.List(ctx, metav1.ListOptions{})
+		if err == nil && len(left.Items) == 0 {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Errorf("Pods of the story are still there after %v (%v)", podsGoneWithin, err)
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := c.API.CoreV1().Namespaces().Delete(context.Background(), ns,
+		metav1.DeleteOptions{}); err != nil && !errors.IsNotFound(err) {
+		t.Errorf("remove namespace %s: %v", ns, err)
+	}
+}
+
+// Seen is one version of a Pod, and when its event arrived here.
+type Seen struct {
+	At  time.Time
+	Pod *corev1.Pod // nil: the Pod was removed
+}
+
+// A PodWatch takes down every version of one Pod, as a watcher of the API server sees them.
+type PodWatch struct {
+	name   string
+	mu     sync.Mutex
+	seen   []Seen
+	fresh  chan struct{} // closed and made anew with each version
+	cursor int
+}
+
+// WatchPod begins with the Pod as it is, or with its creation; it ends with the story.
+func (c *Cluster) WatchPod(t testing.TB, ns, name string) *PodWatch {
+	t.Helper()
+	selector := fields.OneTermEqualSelector("metadata.name", name).String()
+	pods := c.API.CoreV1().Pods(ns)
+	list, err := pods.List(t.Context(), metav1.ListOptions{FieldSelector: selector})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &PodWatch{name: name, fresh: make(chan struct{})}
+	for i := range list.Items {
+		w.add(&list.Items[i])
+	}
+	events, err := pods.Watch(t.Context(), metav1.ListOptions{FieldSelector: selector,
+		ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(events.Stop)
+	go func() {
+		for event := range events.ResultChan() {
+			pod, ok := event.Object.(*corev1.Pod)
+			if event.Type == "DELETED" {
+				pod = nil
+			}
+			if ok {
+				w.add(pod)
+			}
+		}
+	}()
+	return w
+}
+
+func (w *PodWatch) add(pod *corev1.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = append(w.seen, Seen{time.Now(), pod})
+	close(w.fresh)
+	w.fresh = make(chan struct{})
+}
+
+// Until gives the first version that holds, beginning with the one the last Until gave: what a story
+// waits for comes in the story's order. A Pod that is removed holds only where `holds` takes nil.
+func (w *PodWatch) Until(t testing.TB, what string, limit time.Duration,
+	holds func(*corev1.Pod) bool) Seen {
+	t.Helper()
+	over := time.After(limit)
+	for {
+		w.mu.Lock()
+		fresh := w.fresh
+		for ; w.cursor < len(w.seen); w.cursor++ {
+			if seen := w.seen[w.cursor]; holds(seen.Pod) {
+				w.mu.Unlock()
+				return seen
+			}
+		}
+		w.mu.Unlock()
+		select {
+		case <-fresh:
+		case <-over:
+			t.Fatalf("Pod %s: not within %v: %s; it says: %s", w.name, limit, what, Tell(w.Last().Pod))
+		}
+	}
+}
+
+// Last is the newest version that was seen.
+func (w *PodWatch) Last() Seen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.seen) == 0 {
+		return Seen{}
+	}
+	return w.seen[len(w.seen)-1]
+}
+
+// All are the versions so far, in order.
+func (w *PodWatch) All() []Seen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.seen)
+}
+
+// Running is what most stories wait for first.
+func Running(pod *corev1.Pod) bool {
+	return pod != nil && Condition(pod, corev1.PodReady).Status == corev1.ConditionTrue
+}
+
+// Condition of a type; the empty one when the Pod has none.
+func Condition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == kind {
+			return condition
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+// DeviceHealth is the kubelet's word in all containers' allocatedResourcesStatus, sorted: lines
+// "container claim:name/request resourceID=Health message".
+func DeviceHealth(pod *corev1.Pod) []string {
+	var lines []string
+	if pod == nil {
+		return nil
+	}
+	for _, container := range slices.Concat(pod.Status.InitContainerStatuses,
+		pod.Status.ContainerStatuses) {
+		for _, resource := range container.AllocatedResourcesStatus {
+			for _, device := range resource.Resources {
+				message := ""
+				if device.Message != nil {
+					message = " " + *device.Message
+				}
+				lines = append(lines, fmt.Sprintf("%s %s %s=%s%s", container.Name, resource.Name,
+					device.ResourceID, device.Health, message))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// Tell is what a failure shows of a Pod.
+func Tell(pod *corev1.Pod) string {
+	if pod == nil {
+		return "there is no such Pod"
+	}
+	words := []string{string(pod.Status.Phase), pod.Status.Reason, pod.Status.Message}
+	for _, condition := range pod.Status.Conditions {
+		words = append(words, fmt.Sprintf("%s=%s %s", condition.Type, condition.Status,
+			condition.Message))
+	}
+	for _, container := range pod.Status.ContainerStatuses {
+		if waiting := container.State.Waiting; waiting != nil {
+			words = append(words, waiting.Reason, waiting.Message)
+		}
+	}
+	return strings.Join(append(words, DeviceHealth(pod)...), "; ")
+}
+
+// Events are the sentences of the Events about a Pod.
+func (c *Cluster) Events(t testing.TB, ns, pod string) []string {
+	t.Helper()
+	list, err := c.API.CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("involvedObject.name", pod).String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, event := range list.Items {
+		lines = append(lines, event.Reason+": "+event.Message)
+	}
+	return lines
+}
