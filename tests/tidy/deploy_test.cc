@@ -1,0 +1,64 @@
+// What is applied to a cluster is what the rest of the tree says of it.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/version.h"
+#include "base/yaml.h"
+#include "tests/tidy/source_tree.h"
+
+namespace galen::tidy {
+namespace {
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(std::string(GALEN_SOURCE_DIR) + "/" + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Documents of a YAML file, which stand between lines of three dashes.
+std::vector<std::string> DocumentsOf(const std::string& text) {
+  std::vector<std::string> documents;
+  std::size_t from = 0;
+  for (std::size_t at; (at = text.find("\n---\n", from)) != std::string::npos; from = at + 5) {
+    documents.push_back(text.substr(from, at + 1 - from));
+  }
+  documents.push_back(text.substr(from));
+  return documents;
+}
+
+// Paths of members that have no value: what is left of a sentence with a comma that was not quoted.
+void FindEmpty(const Json& value, const std::string& path, std::string& found) {
+  if (value.is_null()) found += path + "\n";
+  for (const auto& [name, member] : value.members()) FindEmpty(member, path + "." + name, found);
+  for (const Json& item : value.items()) FindEmpty(item, path + "[]", found);
+}
+
+TEST(Deploy, InstallsTheDefinitionOfNodeDeviceHealthAsItsFileHasIt) {
+  const std::string crd = TextOf("deploy/crds/nodedevicehealths.yaml");
+  ASSERT_NE(crd, "");
+  EXPECT_NE(TextOf("deploy/galen.yaml").find("\n---\n" + crd + "---\n"), std::string::npos)
+      << "deploy/galen.yaml holds another text: put the whole of the file in its place";
+}
+
+TEST(Deploy, RunsTheImageOfThisVersion) {
+  const std::string image = "image: localhost/galen:" + std::string(kVersion) + "\n";
+  EXPECT_NE(TextOf("deploy/galen.yaml").find(image), std::string::npos) << "wants " << image;
+}
+
+TEST(Deploy, HoldsNoMemberWithoutAValue) {
+  for (const char* path : {"deploy/galen.yaml", "deploy/crds/nodedevicehealths.yaml"}) {
+    for (const std::string& document : DocumentsOf(TextOf(path))) {
+      const StatusOr<Json> value = ParseYaml(document);
+      ASSERT_TRUE(value.ok()) << path << ": " << value.status().message();
+      std::string found;
+      FindEmpty(*value, "", found);
+      EXPECT_EQ(found, "") << path;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace galen::tidy
