@@ -72,6 +72,8 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
               // Pod anew.
               [this](const ObjectKey& pod) { LookAt(claims_.PodChanged(pod)); }),
       publisher_({e.loop, e.random, e.log, e.metrics, client_, informers_, claims_},
+  journal_.AgentStarted(edges_.loop.WallNow());
+  keeper_.SyncLater();
                  PublisherOptions()),
       node_publisher_({e.loop, e.random, e.log, e.metrics, client_}, config_.node,
                       [this](const auto& before) { return NodeHealth(before); }),
@@ -98,6 +100,7 @@ void AgentApp::Start() {
       edges_.log.Error("checkpoint of prepared claims is lost", {{"error", loaded.message()}});
     }
     virtual_node_.Start();
+    journal_.AgentStopped(edges_.loop.WallNow());
   }
   informers_.Start();
   departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });

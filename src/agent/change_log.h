@@ -19,13 +19,23 @@ struct Crash {
   WallTime time{};
 };
 
+// A Pod that was given a device.
+struct Assignment {
+  PodRef pod;
+  DeviceHealth health;  // of the device, as it was then
+  bool found = false;   // the Pod had it when the agent started, who knows since when
+
+  bool operator==(const Assignment&) const = default;
+};
+
 // A step of the line of causes, worded for `galen why`.
 struct Step {
   WallTime time{};
   std::string kind;  // "sign", "change", "kept", "told", "crash", "driver-lost", …
   std::string text;
   std::string source;
-  DeviceId device;  // all empty: of no single device
+  DeviceId device;           // all empty: of no single device
+  std::string message = {};  // of a change: the sentence of the cause that it brought
 
   bool operator==(const Step&) const = default;
 };
@@ -42,14 +52,21 @@ class ChangeLog {
   // The changes are on disk. Written with the next Sync: it completes the record, nobody waits for
   // it.
   virtual void Kept(const std::vector<HealthChange>& changes, WallTime now) = 0;
-  // The Pod says this health now, `after_sign` after its sign.
+  // The Pod says this health now, `after_sign` after its sign (which may be of long ago: a driver
+  // that is heard again repeats what it found before).
   virtual void Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
                     WallTime now) = 0;
+  // The Pod has the device from now on. False, and nothing is written, when that was noted before:
+  // by an earlier process, say.
+  virtual bool Assigned(const Assignment& assignment, WallTime now) = 0;
   // `devices` are those that the Pod held, whose incidents it may belong to.
   virtual void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) = 0;
   // The driver can be heard, or not any more.
   virtual void DriverConnected(const std::string& driver, WallTime now) = 0;
   virtual void DriverLost(const std::string& driver, const std::string& why, WallTime now) = 0;
+  // This process begins to listen to drivers, or ends in order.
+  virtual void AgentStarted(WallTime now) = 0;
+  virtual void AgentStopped(WallTime now) = 0;
   // The device is no more.
   virtual void Forget(const DeviceId& device, const std::string& why, WallTime now) = 0;
   // Everything gathered survives a power cut when this is OK.

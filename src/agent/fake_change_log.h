@@ -29,6 +29,12 @@ class FakeChangeLog final : public ChangeLog {
   void DriverLost(const std::string& driver, const std::string& why, WallTime) override {
     drivers.push_back("-" + driver + ": " + why);
   }
+  bool Assigned(const Assignment& assignment, WallTime) override {
+    words.push_back("assigned " + assignment.health.id.device);
+    return true;
+  }
+  void AgentStarted(WallTime) override { words.push_back("agent started"); }
+  void AgentStopped(WallTime) override { words.push_back("agent stopped"); }
   void Forget(const DeviceId& device, const std::string&, WallTime) override {
     words.push_back("forgot " + device.device);
   }

@@ -10,6 +10,9 @@ namespace galen::agent {
 namespace {
 
 constexpr std::string_view kAgent = "galen-agent";
+// What the agent did itself is filed under this driver, whose name no driver can have: it has a
+// slash.
+const DeviceId kAgentItself{"galen.dev/agent", "", ""};
 
 std::int64_t Millis(Duration d) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
@@ -20,6 +23,15 @@ std::string TextOf(const HealthChange& change) {
   std::string text =
       fmt::format("{} → {}", ToString(change.before.state), ToString(change.after.state));
   if (!change.after.cause.code.empty()) text += ", " + change.after.cause.code;
+  return text;
+}
+
+// "to this Pod: Unhealthy, XidGpuLost".
+std::string TextOf(const Assignment& assignment) {
+  const DeviceHealth& health = assignment.health;
+  std::string text = fmt::format("{}: {}", assignment.found ? "found on this Pod" : "to this Pod",
+                                 ToString(health.state));
+  if (!health.cause.code.empty()) text += ", " + health.cause.code;
   return text;
 }
 
@@ -38,7 +50,8 @@ Step StepOf(const history::Record& record) {
           .text = record.text,
           .source = record.source,
           // A driver's record is of no single device.
-          .device = record.device.device.empty() ? DeviceId{} : record.device};
+          .device = record.device.device.empty() ? DeviceId{} : record.device,
+          .message = record.change ? record.change->after.cause.message : ""};
 }
 
 }  // namespace
@@ -47,23 +60,27 @@ void HistoryLog::Changed(const HealthChange& change, const DeviceFacts& facts, s
                          WallTime now) {
   const std::string incident = IncidentOf(change);
   // Unknown is our own conclusion from silence: the facts are still those of the last report.
-  if (!facts.sign.empty() && change.after.state != HealthState::kUnknown) {
-    store_.Append({.time = change.after.since,
-                   .kind = history::Kind::kSign,
-                   .device = change.after.id,
-                   .serial = facts.serial,
-                   .text = facts.sign,
-                   .source = change.after.id.driver,
-                   .incident = incident});
+  const bool has_sign = !facts.sign.empty() && change.after.state != HealthState::kUnknown;
+  const Newest& newest = newest_[change.after.id];
+  // A driver that is heard again repeats what it found: the sign is in the line already.
+  const bool repeated = newest.sign == facts.sign && newest.sign_time == change.after.since;
+  if (has_sign && !repeated) {
+    Append({.time = change.after.since,
+            .kind = history::Kind::kSign,
+            .device = change.after.id,
+            .serial = facts.serial,
+            .text = facts.sign,
+            .source = change.after.id.driver,
+            .incident = incident});
   }
-  store_.Append({.time = now,
-                 .kind = history::Kind::kChange,
-                 .device = change.after.id,
-                 .serial = facts.serial,
-                 .change = change,
-                 .text = TextOf(change),
-                 .source = SourceOf(change, report),
-                 .incident = incident});
+  Append({.time = now,
+          .kind = history::Kind::kChange,
+          .device = change.after.id,
+          .serial = facts.serial,
+          .change = change,
+          .text = TextOf(change),
+          .source = SourceOf(change, report),
+          .incident = incident});
 }
 
 void HistoryLog::Kept(const std::vector<HealthChange>& changes, WallTime now) {
@@ -79,14 +96,30 @@ void HistoryLog::Kept(const std::vector<HealthChange>& changes, WallTime now) {
 
 void HistoryLog::Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
                       WallTime now) {
-  store_.Append(
-      {.time = now,
-       .kind = history::Kind::kTold,
-       .device = health.id,
-       .pod = pod,
-       .text = fmt::format("Pod status and annotation ({} ms after sign)", Millis(after_sign)),
-       .source = std::string(kAgent),
-       .incident = LastIncidentOf(health.id)});
+  store_.Append({.time = now,
+                 .kind = history::Kind::kTold,
+                 .device = health.id,
+                 .pod = pod,
+                 .text = fmt::format("Pod status and annotation ({})",
+                                     Delay(pod, health.id, after_sign, now)),
+                 .source = std::string(kAgent),
+                 .incident = LastIncidentOf(health.id)});
+}
+
+bool HistoryLog::Assigned(const Assignment& assignment, WallTime now) {
+  const DeviceHealth& health = assignment.health;
+  for (const history::Record& record : store_.OfPod(assignment.pod)) {
+    if (record.kind == history::Kind::kAssigned && record.device == health.id) return false;
+  }
+  Append({.time = now,
+          .kind = history::Kind::kAssigned,
+          .device = health.id,
+          .pod = assignment.pod,
+          .text = TextOf(assignment),
+          .source = std::string(kAgent),
+          // What the device suffers from is this Pod's matter from now on; what is over is not.
+          .incident = health.state == HealthState::kHealthy ? "" : LastIncidentOf(health.id)});
+  return true;
 }
 
 void HistoryLog::Crashed(const Crash& crash, const std::vector<DeviceId>& devices) {
@@ -121,8 +154,24 @@ void HistoryLog::DriverLost(const std::string& driver, const std::string& why, W
                  .source = std::string(kAgent)});
 }
 
+void HistoryLog::AgentStarted(WallTime now) {
+  NoteAgent(history::Kind::kAgentStarted, "the agent was started", now);
+}
+
+void HistoryLog::AgentStopped(WallTime now) {
+  NoteAgent(history::Kind::kAgentStopped, "the agent was stopped", now);
+}
+
+void HistoryLog::NoteAgent(history::Kind kind, std::string_view text, WallTime now) {
+  store_.Append({.time = now,
+                 .kind = kind,
+                 .device = kAgentItself,
+                 .text = std::string(text),
+                 .source = std::string(kAgent)});
+}
+
 void HistoryLog::Forget(const DeviceId& device, const std::string& why, WallTime now) {
-  incidents_.erase(device);
+  newest_.erase(device);
   store_.Append({.time = now,
                  .kind = history::Kind::kForgotten,
                  .device = device,
@@ -140,13 +189,25 @@ std::vector<Step> HistoryLog::StepsOf(const ObjectKey& pod,
                                       const std::vector<DeviceId>& devices) const {
   std::map<std::uint64_t, history::Record> records;
   const auto add = [&](std::vector<history::Record> some) {
-    for (history::Record& record : some) records.emplace(record.sequence, std::move(record));
+    for (history::Record& record : some) {
+      // What other Pods were told of a device, or when they got it, is their story.
+      if (record.pod && record.pod->key != pod) continue;
+      records.emplace(record.sequence, std::move(record));
+    }
   };
   add(store_.OfPod(pod));
   std::set<std::string> drivers;
   for (const DeviceId& device : devices) {
     add(store_.OfDevice(device));
     if (drivers.insert(device.driver).second) add(store_.OfDevice({device.driver, "", ""}));
+  }
+  // Between the steps, what the agent did itself; what it did before the first is no part of them.
+  if (!records.empty()) {
+    WallTime first = records.begin()->second.time;
+    for (const auto& [sequence, record] : records) first = std::min(first, record.time);
+    std::vector<history::Record> own = store_.OfDevice(kAgentItself);
+    std::erase_if(own, [&](const history::Record& record) { return record.time < first; });
+    add(std::move(own));
   }
   // A sign is written when its change arrives, and a crash when the Pod tells of it: by time, and
   // what is of one time in the order of writing.
@@ -167,7 +228,7 @@ std::string HistoryLog::IncidentOf(const HealthChange& change) {
   // incident.
   const bool begins = change.before.state == HealthState::kHealthy ||
                       change.before.cause.code == cause_code::kNotReported;
-  std::string& incident = incidents_[id];
+  std::string& incident = newest_[id].incident;
   if (begins || incident.empty()) {
     // Readable. Without driver and pool: devices of one name that fail in the same millisecond
     // share it.
@@ -178,16 +239,55 @@ std::string HistoryLog::IncidentOf(const HealthChange& change) {
 
 const std::string& HistoryLog::LastIncidentOf(const DeviceId& device) {
   static const std::string kNone;
-  const auto it = incidents_.find(device);
-  return it == incidents_.end() ? kNone : it->second;
+  const auto it = newest_.find(device);
+  return it == newest_.end() ? kNone : it->second.incident;
+}
+
+std::string HistoryLog::Delay(const PodRef& pod, const DeviceId& device, Duration after_sign,
+                              WallTime now) const {
+  const auto it = newest_.find(device);
+  // Nobody can be told of what was before it had the device.
+  if (it != newest_.end() && it->second.holder == pod.uid &&
+      it->second.assigned > it->second.changed) {
+    return fmt::format("{} ms after assignment",
+                       Millis(std::max(now - it->second.assigned, Duration::zero())));
+  }
+  // A device that was forgotten meanwhile, or never changed: nothing but what the teller says.
+  if (it == newest_.end() || it->second.by_sign || it->second.changed == WallTime{}) {
+    return fmt::format("{} ms after sign", Millis(after_sign));
+  }
+  const Duration after_change = std::max(now - it->second.changed, Duration::zero());
+  return fmt::format("{} ms after change", Millis(after_change));
+}
+
+void HistoryLog::Append(history::Record record) {
+  Remember(record);
+  store_.Append(std::move(record));
 }
 
 // A recovery after a restart belongs to what happened before it.
-void HistoryLog::RememberIncidents() {
-  for (history::Record& record : store_.Since(0)) {
-    if (record.kind == history::Kind::kChange) {
-      incidents_[record.device] = std::move(record.incident);
-    }
+void HistoryLog::RememberAll() {
+  for (const history::Record& record : store_.Since(0)) Remember(record);
+}
+
+void HistoryLog::Remember(const history::Record& record) {
+  if (record.kind == history::Kind::kSign) {
+    Newest& newest = newest_[record.device];
+    newest.sign = record.text;
+    newest.sign_time = record.time;
+    // What was seen before the last change was told with it, or before.
+    newest.sign_is_next = record.time > newest.changed;
+  } else if (record.kind == history::Kind::kChange) {
+    Newest& newest = newest_[record.device];
+    newest.incident = record.incident;
+    newest.changed = record.time;
+    newest.by_sign = std::exchange(newest.sign_is_next, false);
+  } else if (record.kind == history::Kind::kAssigned && record.pod) {
+    Newest& newest = newest_[record.device];
+    newest.holder = record.pod->uid;
+    newest.assigned = record.time;
+  } else if (record.kind == history::Kind::kForgotten) {
+    newest_.erase(record.device);
   }
 }
 

@@ -58,6 +58,90 @@ TEST_F(HistoryLogTest, TellsTheLineOfCausesOfAPodInTheOrderOfTime) {
                           "crash: container train, exit 134 (container runtime)"));
 }
 
+// The driver was killed and started again: it repeats the sign of six seconds ago.
+TEST_F(HistoryLogTest, CountsFromTheChangeWhereItsSignIsOldNews) {
+  log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign + 1ms);
+  log_->Told(kPod, Lost().after, 7ms, kSign + 7ms);
+  HealthChange gone{.before = Lost().after, .after = Lost().after};
+  gone.after.state = HealthState::kUnknown;
+  gone.after.cause = {.code = std::string(cause_code::kDriverGone)};
+  gone.after.since = kSign + 5s;
+  log_->Changed(gone, {.sign = "kernel log: Xid 79"}, 0, kSign + 5s);
+  log_->Told(kPod, gone.after, 0ms, kSign + 5s + 4ms);
+  ASSERT_TRUE(log_->Sync().ok());
+  Open();  // what is news does not depend on who remembers
+  log_->Changed({.before = gone.after, .after = Lost().after}, {.sign = "kernel log: Xid 79"}, 1,
+                kSign + 6s);
+  log_->Told(kPod, Lost().after, 6s + 6ms, kSign + 6s + 6ms);
+  EXPECT_THAT(Line(),
+              ElementsAre("sign: kernel log: Xid 79 (gpu.example.com)",
+                          "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
+                          "told: Pod status and annotation (7 ms after sign) (galen-agent)",
+                          "change: Unhealthy → Unknown, DriverGone (galen-agent)",
+                          "told: Pod status and annotation (4 ms after change) (galen-agent)",
+                          "change: Unknown → Unhealthy, XidGpuLost (gpu.example.com, report 1)",
+                          "told: Pod status and annotation (6 ms after change) (galen-agent)"));
+}
+
+TEST_F(HistoryLogTest, CountsFromTheSignThatTheAgentMissedWhileItWasAway) {
+  log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign + 2s);
+  log_->Told(kPod, Lost().after, 2s + 5ms, kSign + 2s + 5ms);
+  EXPECT_EQ(Line().back(), "told: Pod status and annotation (2005 ms after sign) (galen-agent)");
+}
+
+TEST_F(HistoryLogTest, TellsHowADeviceWasWhenThePodGotItOnceAndCountsFromThere) {
+  log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign + 1ms);
+  const PodRef other{{"train", "trainer-9"}, "uid-9"};
+  EXPECT_TRUE(log_->Assigned({other, Lost().after}, kSign + 30s));
+  EXPECT_TRUE(log_->Assigned({kPod, Lost().after}, kSign + 60s));
+  log_->Told(kPod, Lost().after, 60s, kSign + 60s + 4ms);
+  ASSERT_TRUE(log_->Sync().ok());
+  Open();
+  EXPECT_FALSE(log_->Assigned({kPod, Lost().after}, kSign + 90s)) << "it was noted before";
+  EXPECT_THAT(Line(),
+              ElementsAre("sign: kernel log: Xid 79 (gpu.example.com)",
+                          "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
+                          "assigned: to this Pod: Unhealthy, XidGpuLost (galen-agent)",
+                          "told: Pod status and annotation (4 ms after assignment) (galen-agent)"));
+  const std::vector<Step> steps = log_->StepsOf(kPod.key, {kGpu});
+  EXPECT_THAT(steps, SizeIs(4)) << "what the other Pod got is its own story";
+  EXPECT_EQ(steps[3].device, kGpu);
+}
+
+TEST_F(HistoryLogTest, ADeviceThatNeverChangedIsToldFromItsAssignment) {
+  const DeviceHealth well{.id = kGpu, .state = HealthState::kHealthy};
+  EXPECT_TRUE(log_->Assigned({kPod, well, true}, kSign));
+  log_->Told(kPod, well, 600h, kSign + 3ms);
+  EXPECT_THAT(Line(),
+              ElementsAre("assigned: found on this Pod: Healthy (galen-agent)",
+                          "told: Pod status and annotation (3 ms after assignment) (galen-agent)"));
+}
+
+TEST_F(HistoryLogTest, GivesTheSentenceOfEachChange) {
+  log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 1, kSign);
+  const std::vector<Step> steps = log_->StepsOf(kPod.key, {kGpu});
+  ASSERT_THAT(steps, SizeIs(2));
+  EXPECT_EQ(steps[0].message, "");
+  EXPECT_EQ(steps[1].message, "XID 79");
+  EXPECT_EQ(steps[1].device, kGpu);
+}
+
+TEST_F(HistoryLogTest, TellsOfTheAgentsOwnStartsAndStopsAmongTheStepsOnly) {
+  log_->AgentStarted(kSign - 60s);
+  EXPECT_THAT(log_->StepsOf(kPod.key, {kGpu}), IsEmpty());
+  log_->Changed(Lost(), {}, 6, kSign);
+  log_->AgentStopped(kSign + 1s);
+  log_->AgentStarted(kSign + 2s);
+  ASSERT_TRUE(log_->Sync().ok());
+  Open();
+  const std::vector<Step> steps = log_->StepsOf(kPod.key, {kGpu});
+  ASSERT_THAT(steps, SizeIs(3));
+  EXPECT_EQ(steps[1].kind, "agent-stopped");
+  EXPECT_EQ(steps[2].kind, "agent-started");
+  EXPECT_EQ(steps[2].device, DeviceId{});
+  EXPECT_THAT(log_->Devices(), SizeIs(1)) << "it is no device";
+}
+
 TEST_F(HistoryLogTest, SaysThatASilenceWasOurOwnConclusion) {
   HealthChange silent = Lost();
   silent.after.cause = {.code = std::string(cause_code::kDriverSilent)};

@@ -152,6 +152,7 @@ struct InspectService::Wire {
     out.set_text(step.text);
     out.set_source(step.source);
     if (step.device != DeviceId{}) out.set_device(ToString(step.device));
+    out.set_message(step.message);
   }
 };
 

@@ -164,6 +164,10 @@ TEST_F(InspectServiceTest, ExplainsAPodByItsLineOfCauses) {
   for (const wire::Step& step : line->steps()) kinds.push_back(step.kind());
   const std::vector<std::string> tail(kinds.end() - 4, kinds.end());
   EXPECT_THAT(tail, ElementsAre("sign", "change", "kept", "told"));
+  const wire::Step& change = line->steps(line->steps_size() - 3);
+  EXPECT_EQ(change.message(), "XID 79");
+  EXPECT_THAT(change.device(), HasSubstr("/gpu-0"));
+  EXPECT_THAT(kinds, testing::Not(Contains("agent-started"))) << "before there was a step";
   EXPECT_EQ(line->devices(0).state(), "Unhealthy");
   EXPECT_EQ(line->node(), "node-1");
   EXPECT_NE(line->pod_uid(), "");

@@ -10,9 +10,18 @@
 namespace galen::history {
 namespace {
 
-constexpr Kind kKinds[] = {Kind::kSign,       Kind::kChange,    Kind::kKept,
-                           Kind::kTold,       Kind::kForgotten, Kind::kDriverConnected,
-                           Kind::kDriverLost, Kind::kCrash,     Kind::kNote};
+constexpr Kind kKinds[] = {Kind::kSign,
+                           Kind::kChange,
+                           Kind::kKept,
+                           Kind::kAssigned,
+                           Kind::kTold,
+                           Kind::kForgotten,
+                           Kind::kDriverConnected,
+                           Kind::kDriverLost,
+                           Kind::kAgentStarted,
+                           Kind::kAgentStopped,
+                           Kind::kCrash,
+                           Kind::kNote};
 constexpr int kNanosecondDigits = 9;
 
 void Bound(std::string& text, std::size_t bytes_max) {
@@ -114,6 +123,8 @@ std::string_view ToString(Kind kind) {
       return "change";
     case Kind::kKept:
       return "kept";
+    case Kind::kAssigned:
+      return "assigned";
     case Kind::kTold:
       return "told";
     case Kind::kForgotten:
@@ -122,6 +133,10 @@ std::string_view ToString(Kind kind) {
       return "driver-connected";
     case Kind::kDriverLost:
       return "driver-lost";
+    case Kind::kAgentStarted:
+      return "agent-started";
+    case Kind::kAgentStopped:
+      return "agent-stopped";
     case Kind::kCrash:
       return "crash";
     case Kind::kNote:

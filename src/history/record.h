@@ -19,10 +19,13 @@ enum class Kind {
   kSign,             // hardware showed something
   kChange,           // a device went from one finding to another
   kKept,             // the journal has it
+  kAssigned,         // a Pod was given the device
   kTold,             // the Pod, an Event or another object says so
   kForgotten,        // a device is no more
   kDriverConnected,  // its health stream is open
   kDriverLost,       // its socket or stream is gone
+  kAgentStarted,     // so reports are counted anew, and drivers were connected to once more
+  kAgentStopped,     // in order; one that was killed says nothing
   kCrash,            // a container ended badly
   kNote,             // anything else a person should read
 };
