@@ -21,7 +21,7 @@ using rpc::WireFields;
 struct Finding {
   bool present = false;
   std::int64_t sign_unix_nanos = 0;
-  double share = 1;
+  double share = 0;  // the wire leaves a zero out
   bool degraded = false;
   std::string code, value, threshold, unit, owner;
   DeviceFacts facts;
@@ -123,7 +123,10 @@ std::optional<RawDevice> ReadDevice(std::string_view bytes, ReportFaults& faults
 HealthState StateOf(const RawDevice& device) {
   // UNKNOWN = 0, HEALTHY = 1, UNHEALTHY = 2; a state of a later version tells us nothing.
   if (device.health != 1 && device.health != 2) return HealthState::kUnknown;
-  if (device.finding.degraded) return HealthState::kDegraded;
+  // A device of which nothing is left is no good to its Pod, whatever word its driver uses for it.
+  if (device.finding.degraded) {
+    return device.finding.share <= 0 ? HealthState::kUnhealthy : HealthState::kDegraded;
+  }
   return device.health == 1 ? HealthState::kHealthy : HealthState::kUnhealthy;
 }
 

@@ -73,10 +73,21 @@ TEST(ReportDecoder, TakesWhatGalensDriversAdd) {
 TEST(ReportDecoder, KeepsSharesBetweenNothingAndAll) {
   FakeReport report{.device = "gpu-0", .code = "X", .degraded = true, .share = 7};
   EXPECT_EQ(DecodeOne(report).share, 1.0);
-  report.share = -1;
-  EXPECT_EQ(DecodeOne(report).share, 0.0);
+  report.share = 0.001;
+  EXPECT_EQ(DecodeOne(report).share, 0.001);
+  EXPECT_EQ(DecodeOne(report).state, HealthState::kDegraded);
   report.share = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(DecodeOne(report).share, 1.0);
+}
+
+// A share of zero is not on the wire at all, as proto3 has it; it once came out as "all is left".
+TEST(ReportDecoder, ADegradedDeviceOfWhichNothingIsLeftIsUnhealthy) {
+  for (const double share : {0.0, -1.0}) {
+    const DeviceHealth health =
+        DecodeOne({.device = "gpu-0", .code = "X", .degraded = true, .share = share});
+    EXPECT_EQ(health.state, HealthState::kUnhealthy);
+    EXPECT_EQ(health.share, 1.0) << "a share is of Degraded devices only";
+  }
 }
 
 TEST(ReportDecoder, BelievesNoSignFromTheFuture) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/fnv1a.h"
+#include "probes/sign_value.h"
 #include "protos/galen/simulator/v1/simulator.pb.h"
 #include "rpc/typed.h"
 
@@ -28,7 +29,10 @@ wire::ListSignsResponse ListSigns(const probes::RuleTable& rules,
                                   const probes::GpuSimulator& simulator) {
   wire::ListSignsResponse response;
   for (const probes::SignSpec& sign : rules.signs) {
-    *response.add_signs() = ToWire(sign.name, sign.unit, sign.help, sign.usual);
+    const std::string possible = probes::PossibleValues(sign);
+    *response.add_signs() = ToWire(
+        sign.name, sign.unit,
+        possible.empty() ? sign.help : fmt::format("{} ({})", sign.help, possible), sign.usual);
   }
   *response.add_signs() = ToWire(probes::GpuSimulator::kUnreadable, "",
                                  "a sign by name that cannot be read any more", "");

@@ -28,6 +28,12 @@ struct SignSpec {
   std::string unit{};
   std::string help{};   // one line for `galen inject`
   std::string usual{};  // the value on a healthy device; "" for events
+  // What it can be, for whoever makes one up (sign_value.h): one of a few texts or numbers, or a
+  // number within bounds.
+  std::vector<std::string> among{};
+  std::optional<double> least{};
+  std::optional<double> most{};
+  bool whole = false;  // in plain digits, as faults are numbered and links are counted
 
   bool operator==(const SignSpec&) const = default;
 };

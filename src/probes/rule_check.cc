@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "probes/sentence.h"
+#include "probes/sign_value.h"
 
 namespace galen::probes {
 namespace {
@@ -97,6 +98,19 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   }
 }
 
+// What a sign can be must leave something, and the value of a healthy device within it.
+void CheckValues(const SignSpec& sign, RuleFaults& faults) {
+  if (sign.least && sign.most && *sign.least > *sign.most) {
+    return faults.Add("least", "is above most");
+  }
+  if (!sign.among.empty() && (sign.least || sign.most || sign.whole)) {
+    return faults.Add("among", "leaves nothing to least, most and whole");
+  }
+  if (!sign.usual.empty() && !ParseSignValue(sign, sign.usual).ok()) {
+    faults.Add("usual", fmt::format("'{}' is not {}", sign.usual, PossibleValues(sign)));
+  }
+}
+
 void CheckWords(const Rule& rule, RuleFaults& faults) {
   if (!rule.code.empty() && !IsCamelCase(rule.code)) {
     faults.Add("code", "is no CamelCase noun like TemperatureHigh");
@@ -164,6 +178,7 @@ void CheckTable(const RuleTable& table, const YamlLines& lines, RuleFaults& faul
       faults.Add("name", "is not lower-case letters, digits and '-'");
     }
     if (!names.insert(sign.name).second) faults.Add("name", "is taken by a row above");
+    CheckValues(sign, faults);
   }
   names.clear();
   for (std::size_t i = 0; i < table.rules.size(); ++i) {

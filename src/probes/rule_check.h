@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/yaml_lines.h"
 #include "probes/rule.h"
-#include "probes/yaml_lines.h"
 
 namespace galen::probes {
 

@@ -268,7 +268,8 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
   // A fault outranks blindness: that a sign cannot be read now does not make a known fault any
   // better.
   if (const Finding* worst = Worst(device)) {
-    return {device.health.id, worst->state, worst->share, worst->cause, worst->since, std::nullopt};
+    const double share = worst->state == HealthState::kDegraded ? worst->share : 1.0;
+    return {device.health.id, worst->state, share, worst->cause, worst->since, std::nullopt};
   }
   if (!device.unreadable.empty()) {
     const auto& [sign, trouble] = *device.unreadable.begin();

@@ -8,11 +8,18 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "base/yaml_lines.h"
 #include "probes/rule_check.h"
-#include "probes/yaml_lines.h"
 
 namespace galen::probes {
 namespace {
+
+// YAML makes numbers of texts like 79; a rule that is named or compared by one means the text.
+std::string TextOf(const Json& value) {
+  if (value.is_int()) return fmt::format("{}", value.AsInt());
+  if (value.is_double()) return NumberText(value.AsDouble());
+  return value.AsString();
+}
 
 // One row under reading: takes its fields and notes what is wrong with each.
 class Row {
@@ -35,12 +42,8 @@ class Row {
       if (required) Fault(field, "is missing");
       return "";
     }
-    // YAML makes numbers of texts like 79; a rule that is named or compared by one means the text.
-    if (value.is_int()) return fmt::format("{}", value.AsInt());
-    if (value.is_double()) return NumberText(value.AsDouble());
-    if (value.is_string()) return value.AsString();
-    Fault(field, "is no text");
-    return "";
+    if (!value.is_string() && !value.is_number()) Fault(field, "is no text");
+    return TextOf(value);
   }
 
   std::optional<double> Number(std::string_view field) {
@@ -62,8 +65,14 @@ class Row {
     std::vector<std::string> texts;
     const Json& value = Take(field);
     if (!value.is_null() && !value.is_array()) Fault(field, "is no list");
-    for (const Json& item : value.items()) texts.push_back(item.AsString());
+    for (const Json& item : value.items()) texts.push_back(TextOf(item));
     return texts;
+  }
+
+  bool Switch(std::string_view field) {
+    const Json& value = Take(field);
+    if (!value.is_null() && !value.is_bool()) Fault(field, "is neither true nor false");
+    return value.AsBool();
   }
 
   template <typename T>
@@ -105,6 +114,10 @@ SignSpec ReadSign(Row row) {
       .unit = row.Text("unit"),
       .help = row.Text("help"),
       .usual = row.Text("usual"),
+      .among = row.Texts("among"),
+      .least = row.Number("least"),
+      .most = row.Number("most"),
+      .whole = row.Switch("whole"),
   };
   row.RefuseUnknownFields();
   return sign;

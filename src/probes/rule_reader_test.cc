@@ -105,6 +105,21 @@ TEST(RuleReader, TellsEveryFaultAtOnceWithLineRowAndField) {
   EXPECT_THAT(faults, HasSubstr("r.yaml:15: two: sentence is missing"));
 }
 
+TEST(RuleReader, ASignsPossibleValuesMustLeaveSomethingAndHoldTheUsualOne) {
+  const std::string faults = FaultsOf(
+      "signs:\n"
+      "  - {name: heat, kind: reading, usual: 41, least: 50, most: 90}\n"
+      "  - {name: width, kind: reading, least: 5, most: 4}\n"
+      "  - {name: flag, kind: reading, among: [0, 1], whole: true}\n"
+      "  - {name: links, kind: reading, whole: yes please}\n"
+      "rules:\n" +
+      std::string(kGoodRule));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:2: heat: usual '41' is not a number from 50 to 90"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:3: width: least is above most"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:4: flag: among leaves nothing to least"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:5: links: whole is neither true nor false"));
+}
+
 struct BadField {
   std::string_view name;
   std::string_view lines;  // put after a good rule

@@ -1,5 +1,7 @@
 #include "probes/rule_track.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -97,7 +99,13 @@ void RuleTrack::TryEnter(const Instant& at) {
   // By the monotonic clock: a step of the wall clock must not make or end a finding.
   if (at.now - *matching_since_ < rule_->enter_for) return;
   // The sign that decided: the newest, or the moment in which the debounce ended without another.
-  Enter(last_, std::max(last_.time, first_match_ + rule_->enter_for));
+  Sign decided = last_;
+  // Whoever counts from the sign's time is told that it began earlier.
+  if (rule_->enter_for > Duration::zero() && !decided.raw.empty()) {
+    decided.raw +=
+        fmt::format(" for {:g} s", std::chrono::duration<double>(rule_->enter_for).count());
+  }
+  Enter(decided, std::max(last_.time, first_match_ + rule_->enter_for));
 }
 
 void RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
@@ -174,8 +182,13 @@ double RuleTrack::ShareOf(const Sign& sign) const {
   const std::optional<double> whole = RightSide(comparison, sign, best_);
   const std::optional<double> left = NumberOf(sign);
   if (!whole || !left || *whole <= 0) return 1.0;
-  // Two digits are what people are shown; more would make news of nothing.
-  return std::clamp(std::round(*left / *whole * 1000) / 1000, 0.0, 1.0);
+  if (*left <= 0) return 0;
+  // Two digits are what people are shown; more would make news of nothing. Little is not nothing.
+  return std::clamp(std::round(*left / *whole * 1000) / 1000, 0.001, 1.0);
+}
+
+HealthState RuleTrack::StateAt(double share) const {
+  return share > 0 ? rule_->state : HealthState::kUnhealthy;
 }
 
 void RuleTrack::Enter(const Sign& sign, WallTime since) {
@@ -194,7 +207,7 @@ void RuleTrack::Enter(const Sign& sign, WallTime since) {
                               .unit = unit,
                               .text = rule_->text,
                               .share = share};
-  finding_ = Finding{.state = rule_->state,
+  finding_ = Finding{.state = StateAt(share),
                      .share = share,
                      .cause = {.code = rule_->code,
                                .message = FillSentence(rule_->sentence, values),
@@ -232,8 +245,9 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
   for (const Json& hit : saved["hits"].items()) hits_.push_back(time(hit));
   while (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.pop_front();
   if (saved.Has("since")) {
-    finding_ = Finding{.state = rule_->state,
-                       .share = saved["share"].AsDouble(1.0),
+    const double share = saved["share"].AsDouble(1.0);
+    finding_ = Finding{.state = StateAt(share),
+                       .share = share,
                        .cause = {.code = rule_->code,
                                  .message = saved["message"].AsString(),
                                  .value = saved["value"].AsString(),

@@ -23,7 +23,7 @@ struct Instant {
 // What a rule has found.
 struct Finding {
   HealthState state = HealthState::kHealthy;
-  double share = 1.0;
+  double share = 1.0;  // 0: a ratio that leaves nothing, which makes the device Unhealthy
   Cause cause{};
   WallTime since{};
   std::string raw{};  // of the sign that decided
@@ -82,6 +82,9 @@ class RuleTrack {
   void Enter(const Sign& sign, WallTime since);
   std::string ThresholdText(const Sign& sign) const;
   double ShareOf(const Sign& sign) const;
+  // The rule's state; Unhealthy where a ratio leaves nothing: whoever holds such a device can do
+  // nothing with it, so it is not merely Degraded.
+  HealthState StateAt(double share) const;
 
   const Rule* rule_;
   Sign last_;

@@ -65,6 +65,18 @@ TEST(RuleTrack, WaitsOutItsDebounce) {
   EXPECT_EQ(track.finding()->since, At(4s).wall);
 }
 
+TEST(RuleTrack, ItsSignSaysForHowLongItWasWatched) {
+  Rule rule = HotRule();
+  rule.enter_for = 2500ms;
+  RuleTrack track(rule);
+  Sign sign = Reading(91, 0s);
+  sign.raw = "sysfs: temperature 91 °C";
+  track.OnReading(sign, 91, At(0s));
+  track.Settle(At(2500ms));
+  ASSERT_TRUE(track.finding());
+  EXPECT_EQ(track.finding()->raw, "sysfs: temperature 91 °C for 2.5 s");
+}
+
 TEST(RuleTrack, ADipStartsTheDebounceAnew) {
   Rule rule = HotRule();
   rule.enter_for = 3s;
@@ -147,6 +159,29 @@ TEST(RuleTrack, AnotherShareIsNewsWithTheTimeOfItsSign) {
   EXPECT_DOUBLE_EQ(track.finding()->share, 0.25);
   EXPECT_EQ(track.finding()->since, At(5s).wall);
   EXPECT_EQ(track.finding()->cause.value, "4");
+}
+
+// x0 of x16 was told as Degraded with all of it left.
+TEST(RuleTrack, ARatioThatLeavesNothingIsUnhealthyAndLittleIsNot) {
+  Rule rule = HotRule();
+  rule.match = Comparison{Compare::kBelow, Expected{}};
+  rule.state = HealthState::kDegraded;
+  rule.share = ShareRatio{};
+  rule.sentence = "x{value} of x{expected}: {share} bandwidth";
+  RuleTrack track(rule);
+  Sign sign = Reading(0, 0s);
+  sign.expected = 16;
+  track.OnReading(sign, 16, At(0s));
+  ASSERT_TRUE(track.finding());
+  EXPECT_EQ(track.finding()->state, HealthState::kUnhealthy);
+  EXPECT_EQ(track.finding()->cause.message, "x0 of x16: none of the bandwidth");
+  RuleTrack restarted(rule);
+  restarted.Restore(track.Save(), At(1s));
+  EXPECT_EQ(restarted.finding(), track.finding());
+  sign.value = 0.001;
+  track.OnReading(sign, 16, At(2s));
+  EXPECT_EQ(track.finding()->state, HealthState::kDegraded);
+  EXPECT_GT(track.finding()->share, 0);
 }
 
 TEST(RuleTrack, WithoutAnExpectedValueNothingIsFound) {

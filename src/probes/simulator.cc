@@ -7,15 +7,13 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "probes/sign_value.h"
 
 namespace galen::probes {
 namespace {
 
 // PCI has five bits for the slot.
 constexpr int kSlotsPerBus = 32;
-// It comes from a socket and goes into logs.
-constexpr std::size_t kInjectedBytesMax = 64;
-
 // A warm thing is never twice the same; what is counted or negotiated is.
 bool Wobbles(std::string_view unit) { return unit == "°C" || unit == "W"; }
 
@@ -25,15 +23,6 @@ Sign MakeSign(const SimulatedGpu& device, std::string_view name, WallTime time) 
   sign.name = name;
   sign.time = time;
   return sign;
-}
-
-// The text as a number where it is one: events may carry words.
-std::variant<double, std::string> ValueOf(std::string_view text) {
-  Sign sign;
-  sign.value = std::string(text);
-  const std::optional<double> number = NumberOf(sign);
-  if (number) return *number;
-  return std::string(text);
 }
 
 }  // namespace
@@ -82,6 +71,7 @@ Sign GpuSimulator::Reading(const SimulatedGpu& device, const SignSpec& spec) {
   if (const auto injected = state.injected.find(spec.name); injected != state.injected.end()) {
     sign.value = injected->second;
     sign.raw = fmt::format("simulator: {} {}", spec.name, NumberText(injected->second));
+    if (!spec.unit.empty()) sign.raw += " " + spec.unit;
   } else if (const auto own = state.own.find(spec.name); own != state.own.end()) {
     // One step up or down, as a thermometer that is read again.
     sign.value = own->second + static_cast<double>(random_.Below(3)) - 1;
@@ -114,22 +104,14 @@ StatusOr<std::vector<Sign>> GpuSimulator::Inject(std::string_view device, std::s
   if (spec == nullptr) {
     return NotFound("no sign '{}': there are {}", Printable(CutText(sign, 80)), SignNames());
   }
-  const auto parsed = ValueOf(value);
-  const double* number = std::get_if<double>(&parsed);
+  ASSIGN_OR_RETURN(auto parsed, ParseSignValue(*spec, value));
   if (spec->kind == SignKind::kEvent) {
-    if (value.empty() || value.size() > kInjectedBytesMax) {
-      return InvalidArgument("the value of {} is empty or past {} bytes", sign, kInjectedBytesMax);
-    }
     Sign event = MakeSign(*found, sign, loop_.WallNow());
-    event.value = parsed;
-    event.raw = Printable(fmt::format("simulator: {} {}", sign, value));
+    event.value = std::move(parsed);
+    event.raw = Printable(fmt::format("simulator: {} {}", sign, ValueText(event)));
     return std::vector<Sign>{std::move(event)};
   }
-  if (number == nullptr) {
-    return InvalidArgument("'{}' is no number, as {} needs one", Printable(CutText(value, 80)),
-                           sign);
-  }
-  states_[found->name].injected[spec->name] = *number;
+  states_[found->name].injected[spec->name] = std::get<double>(parsed);
   // A value was given, so it can be read again.
   states_[found->name].unreadable.erase(spec->name);
   return std::vector<Sign>{Reading(*found, *spec)};

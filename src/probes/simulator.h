@@ -45,8 +45,8 @@ class GpuSimulator final : public Probe {
   // they are injected.
   StatusOr<std::vector<Sign>> Observe() override;
 
-  // From now on `device` shows `value` (at most 64 bytes; a number for what is read); an event
-  // happens once. Gives the signs that this shows at once, for the rule engine. "reset" (value
+  // From now on `device` shows `value`, one of those that the table says the sign can have
+  // (sign_value.h); an event happens once. Gives the signs that this shows at once, for the rule engine. "reset" (value
   // "gpu" or "host"; "" is host) ends every injected reading; "unreadable" names a sign that cannot
   // be read any more, until it is injected anew or the device is reset. NotFound for a device or
   // sign that there is not, InvalidArgument for a value that does not fit; both say what there is.

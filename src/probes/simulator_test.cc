@@ -64,6 +64,17 @@ TEST_F(GpuSimulatorTest, TheSameSeedGivesTheSameGpusAndReadings) {
   EXPECT_NE(other.devices(), simulator_.devices());
 }
 
+TEST_F(GpuSimulatorTest, WhatItWasToldToShowHasItsUnit) {
+  const auto shown = simulator_.Inject("gpu-3", "temperature", "91");
+  ASSERT_TRUE(shown.ok());
+  std::vector<std::string> raw;
+  const auto observed = simulator_.Observe();
+  for (const Sign& sign : *observed) {
+    if (!sign.raw.empty()) raw.push_back(sign.raw);
+  }
+  EXPECT_EQ(raw, std::vector<std::string>{"simulator: temperature 91 °C"});
+}
+
 TEST_F(GpuSimulatorTest, ManyGpusStillHaveAddressesOfTheirOwn) {
   GpuSimulator many(loop_, Random(7), Table(), GpuSimulator::kCountMax);
   std::set<std::string> addresses;
@@ -129,6 +140,9 @@ TEST_F(GpuSimulatorTest, RefusesWhatThereIsNotAndSaysWhatThereIs) {
   EXPECT_THAT(Refusal("gpu-0", "smell", "1"), HasSubstr("temperature, "));
   EXPECT_THAT(Refusal("gpu-0", "temperature", "hot"), HasSubstr("'hot' is no number"));
   EXPECT_THAT(Refusal("gpu-0", "temperature", "nan"), HasSubstr("no number"));
+  EXPECT_THAT(Refusal("gpu-0", "temperature", "-400"), HasSubstr("from -40 to 150"));
+  EXPECT_THAT(Refusal("gpu-0", "xid", "abc"), HasSubstr("'abc' is no number"));
+  EXPECT_THAT(Refusal("gpu-0", "xid", "9999"), HasSubstr("a whole number from 1 to 999"));
   EXPECT_THAT(Refusal("gpu-0", "xid", ""), HasSubstr("empty"));
   EXPECT_THAT(Refusal("gpu-0", "xid", std::string(1000, '9')), HasSubstr("64 bytes"));
   EXPECT_THAT(Refusal("gpu-0", "unreadable", "xid"), HasSubstr("that is read"));

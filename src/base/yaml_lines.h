@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace galen::probes {
+namespace galen {
 
 // A hint for people, made beside the real parser: it never fails, and being wrong about a line is
 // the worst it can do.
@@ -22,6 +22,8 @@ class YamlLines {
   // The line of the key's item `index`, counted from 0; the key's own line when the items cannot be
   // told apart.
   std::size_t OfItem(std::string_view key, std::size_t index) const;
+  // The line of that item's own field; the item's line when it cannot be found.
+  std::size_t OfField(std::string_view key, std::size_t index, std::string_view field) const;
 
  private:
   struct Place {
@@ -30,6 +32,7 @@ class YamlLines {
   };
 
   std::map<std::string, Place, std::less<>> keys_;
+  std::vector<std::string> lines_;
 };
 
-}  // namespace galen::probes
+}  // namespace galen

@@ -1,8 +1,8 @@
-#include "probes/yaml_lines.h"
+#include "base/yaml_lines.h"
 
 #include <gtest/gtest.h>
 
-namespace galen::probes {
+namespace galen {
 namespace {
 
 constexpr std::string_view kText =
@@ -33,9 +33,23 @@ TEST(YamlLines, FallsBackToTheKeyAndThenToNothing) {
   EXPECT_EQ(YamlLines("").OfKey("rules"), 0u);
 }
 
+TEST(YamlLines, NamesTheLineOfARowsField) {
+  const YamlLines lines(
+      "timeouts:\n"
+      "- driver: a\n"
+      "  timeout: 5\n"
+      "- {driver: b, timeout: 6}\n"
+      "- driver: c\n"
+      "node: timeout\n");
+  EXPECT_EQ(lines.OfField("timeouts", 0, "timeout"), 3u);
+  EXPECT_EQ(lines.OfField("timeouts", 1, "timeout"), 4u);
+  EXPECT_EQ(lines.OfField("timeouts", 2, "timeout"), 5u) << "it has none: its own line";
+  EXPECT_EQ(lines.OfField("drivers", 0, "name"), 0u);
+}
+
 TEST(YamlLines, RowsMayStartAtTheLeftEdge) {
   EXPECT_EQ(YamlLines("rules:\n- id: one\n- id: two\n").OfItem("rules", 1), 3u);
 }
 
 }  // namespace
-}  // namespace galen::probes
+}  // namespace galen

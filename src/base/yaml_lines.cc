@@ -1,6 +1,6 @@
-#include "probes/yaml_lines.h"
+#include "base/yaml_lines.h"
 
-namespace galen::probes {
+namespace galen {
 namespace {
 
 bool IsTopKey(std::string_view line) {
@@ -16,6 +16,7 @@ YamlLines::YamlLines(std::string_view text) {
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
+    lines_.emplace_back(line);
     if (IsTopKey(line)) {
       // A key that stands there twice is refused by the parser; here the last one counts.
       place = &keys_[std::string(line.substr(0, line.find(':')))];
@@ -42,4 +43,23 @@ std::size_t YamlLines::OfItem(std::string_view key, std::size_t index) const {
   return index < found->second.items.size() ? found->second.items[index] : found->second.line;
 }
 
-}  // namespace galen::probes
+// A field stands behind blanks, a dash, a brace or a comma, so that a value of the same word is not
+// taken for it.
+std::size_t YamlLines::OfField(std::string_view key, std::size_t index,
+                               std::string_view field) const {
+  const std::size_t first = OfItem(key, index);
+  if (first == 0) return 0;
+  const std::size_t next = OfItem(key, index + 1);
+  const std::string wanted = std::string(field) + ":";
+  for (std::size_t line = first; line <= lines_.size() && (next <= first || line < next); ++line) {
+    const std::string& text = lines_[line - 1];
+    if (line > first && IsTopKey(text)) break;
+    const std::size_t at = text.find(wanted);
+    if (at == std::string::npos) continue;
+    if (at == 0 || std::string_view(" -{,").find(text[at - 1]) != std::string_view::npos)
+      return line;
+  }
+  return first;
+}
+
+}  // namespace galen
