@@ -1,11 +1,10 @@
 #include "agent/agent_app.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "agent/agent_metrics.h"
+#include "agent/container_crash.h"
 
 namespace galen::agent {
 namespace {
@@ -14,24 +13,6 @@ namespace {
 constexpr std::size_t kRecordsKeptMax = 5'000;
 constexpr std::size_t kRecordBytesKeptMax = std::size_t{2} << 20;
 constexpr Duration kStopLook = std::chrono::milliseconds(10);
-
-// As the line of causes shows it: "container train, exit 134 (Error)".
-std::string CrashText(const kube::ContainerStatus& status) {
-  std::string text = fmt::format("container {}", status.name);
-  if (status.exit_code) text += fmt::format(", exit {}", *status.exit_code);
-  if (status.signal) text += fmt::format(", signal {}", *status.signal);
-  if (!status.reason.empty()) text += fmt::format(" ({})", status.reason);
-  return text;
-}
-
-// nullptr for a container that had no status yet.
-const kube::ContainerStatus* FindStatus(const kube::Pod* pod, const std::string& container) {
-  if (pod == nullptr) return nullptr;
-  for (const kube::ContainerStatus& status : pod->statuses) {
-    if (status.name == container) return &status;
-  }
-  return nullptr;
-}
 
 }  // namespace
 
@@ -72,8 +53,6 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
               // Pod anew.
               [this](const ObjectKey& pod) { LookAt(claims_.PodChanged(pod)); }),
       publisher_({e.loop, e.random, e.log, e.metrics, client_, informers_, claims_},
-  journal_.AgentStarted(edges_.loop.WallNow());
-  keeper_.SyncLater();
                  PublisherOptions()),
       node_publisher_({e.loop, e.random, e.log, e.metrics, client_}, config_.node,
                       [this](const auto& before) { return NodeHealth(before); }),
@@ -93,6 +72,8 @@ void AgentApp::Start() {
       {{"node", config_.node}, {"role", ToString(config_.role)}, {"version", version_}});
   // Before anybody can report: what a driver says is compared with what was known.
   keeper_.Restore();
+  journal_.AgentStarted(edges_.loop.WallNow());
+  keeper_.SyncLater();
   if (config_.role == Role::kManager) {
     const Status loaded = prepared_.Load();
     if (!loaded.ok()) {
@@ -100,7 +81,6 @@ void AgentApp::Start() {
       edges_.log.Error("checkpoint of prepared claims is lost", {{"error", loaded.message()}});
     }
     virtual_node_.Start();
-    journal_.AgentStopped(edges_.loop.WallNow());
   }
   informers_.Start();
   departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });
@@ -120,6 +100,7 @@ void AgentApp::Stop(Duration deadline, std::function<void()> done) {
 void AgentApp::StopWhenIdle(Duration left, std::function<void()> done) {
   const bool idle = publisher_.idle() && node_publisher_.idle();
   if (idle || left <= Duration::zero()) {
+    journal_.AgentStopped(edges_.loop.WallNow());
     const Status synced = journal_.Sync();
     if (!synced.ok()) edges_.log.Error("journal is not written", {{"error", synced.message()}});
     edges_.log.Info("agent stops");
@@ -154,6 +135,7 @@ std::vector<std::string> AgentApp::troubles() const {
   add("registry", watcher_.trouble());
   add("NodeDeviceHealth", node_publisher_.trouble());
   add("node", virtual_node_.trouble());
+  add("pods", runner_.trouble());
   for (const DriverInfo& driver : plugins_.drivers()) {
     add(driver.name.empty() ? driver.socket : "driver " + driver.name, driver.trouble);
   }
@@ -174,6 +156,8 @@ void AgentApp::OnPod(const ObjectKey& key, const kube::Pod* before, const kube::
   LookAt(claims_.PodChanged(key));
   if (after == nullptr) publisher_.Forget(key);
   if (replaced) late_news_.erase(key);
+  if (replaced || after == nullptr) assigned_.Forget(key);
+  NoteAssigned(key);
   ListenForLateNews(key, after);
   if (after != nullptr) NoteCrashes(before, *after);
   if (config_.role == Role::kManager) {
@@ -188,6 +172,7 @@ void AgentApp::OnClaim(const ObjectKey& key) {
   if (pods.empty()) return;
   LookAt(pods);
   for (const ObjectKey& pod : pods) {
+    NoteAssigned(pod);
     const kube::Pod* present = informers_.FindPod(pod);
     // The claim may be what the Pod was waiting for.
     if (present != nullptr && config_.role == Role::kManager) runner_.MarkDirty(present->ref());
@@ -242,6 +227,29 @@ void AgentApp::Tell(const HealthChange& change) {
   }
 }
 
+void AgentApp::NoteAssigned(const ObjectKey& key) {
+  const kube::Pod* pod = informers_.FindPod(key);
+  if (pod == nullptr) return;
+  for (const DeviceId& id : assigned_.Look(*pod, claims_.DevicesOf(key))) TellAssigned(*pod, id);
+}
+
+void AgentApp::TellAssigned(const kube::Pod& pod, const DeviceId& id) {
+  const bool found = !informers_.synced();
+  const auto is_ours = [](const kube::PodCondition& c) {
+    return c.type == kube::kDevicesCondition;
+  };
+  // The journal begins later than this Pod, which was told by somebody already.
+  if (found && std::ranges::any_of(pod.conditions, is_ours)) return;
+  const DeviceHealth health = HealthOf(id);
+  // An agent before us noted it.
+  if (!journal_.Assigned({pod.ref(), health, found}, edges_.loop.WallNow())) return;
+  keeper_.SyncLater();
+  publisher_.Expect(pod.meta.key, health);
+  if (const std::optional<EventText> event = EventOfAssignment(health)) {
+    events_.Tell(pod.ref(), ToString(id), *event);
+  }
+}
+
 void AgentApp::OnTold(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign) {
   journal_.Told(pod.ref(), health, after_sign, edges_.loop.WallNow());
   keeper_.SyncLater();
@@ -287,22 +295,21 @@ void AgentApp::OnDriversChanged() {
     // Devices that somebody reported are told by their own changes.
     if (keeper_.cache().Find(id) == nullptr) LookAt(claims_.PodsOf(id));
   }
+  std::set<std::string> connected;
+  for (const DriverInfo& driver : plugins_.drivers()) {
+    if (driver.connected) connected.insert(driver.name);
+  }
+  const std::set<std::string> before = std::exchange(connected_drivers_, connected);
+  if (!std::ranges::includes(before, connected)) runner_.OnDriverConnected();
   OnIdentities();
 }
 
 void AgentApp::NoteCrashes(const kube::Pod* before, const kube::Pod& after) {
-  const std::vector<HeldDevice>& held = claims_.DevicesOf(after.meta.key);
-  // A Pod that is seen for the first time brings its past with it; its crashes are not news.
-  if (held.empty() || before == nullptr) return;
-  for (const kube::ContainerStatus& status : after.statuses) {
-    const kube::ContainerStatus* earlier = FindStatus(before, status.name);
-    const bool is_new =
-        status.finished && (earlier == nullptr || earlier->finished != status.finished);
-    // A container that ended well is no step of any fault.
-    if (!is_new || status.exit_code.value_or(0) == 0) continue;
-    std::vector<DeviceId> devices;
-    for (const HeldDevice& device : held) devices.push_back(device.device);
-    journal_.Crashed({after.ref(), CrashText(status), *status.finished}, devices);
+  std::vector<DeviceId> devices;
+  for (const HeldDevice& held : claims_.DevicesOf(after.meta.key)) devices.push_back(held.device);
+  if (devices.empty()) return;
+  for (const Crash& crash : NewCrashes(before, after)) {
+    journal_.Crashed(crash, devices);
     keeper_.SyncLater();
   }
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/assigned_devices.h"
 #include "agent/claim_index.h"
 #include "agent/claim_preparer.h"
 #include "agent/config.h"
@@ -105,6 +106,9 @@ class AgentApp final : private ClusterListener {
   void OnChanges(const std::vector<HealthChange>& changes);
   // Marks the Pods that hold the device, and gives them an Event if the change is worth one.
   void Tell(const HealthChange& change);
+  // Notes which devices the Pod has got since the last look, and tells it how they were then.
+  void NoteAssigned(const ObjectKey& key);
+  void TellAssigned(const kube::Pod& pod, const DeviceId& id);
   void OnTold(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign);
   void OnDriversChanged();
   // Writes down containers that ended badly while their Pod holds devices: which of the two came
@@ -151,6 +155,8 @@ class AgentApp final : private ClusterListener {
   DepartedDevices departed_;
   std::map<ObjectKey, Timer> late_news_;  // by Pods that ended: until when they are told
   std::set<std::string> aged_drivers_;    // whose reports' age is shown
+  std::set<std::string> connected_drivers_;
+  AssignedDevices assigned_;
   bool stopping_ = false;
   Timer stop_, impatient_, departing_;
 };

@@ -59,6 +59,42 @@ TEST(Observer, TellsThePodOfAFaultWithItsSentenceAndAnEvent) {
               UnorderedElementsAre("DeviceUnhealthy x1", "DeviceRecovered x1"));
 }
 
+// The first thing that the owner of a new Pod wants to hear.
+TEST(Observer, APodThatGetsABadDeviceIsWarnedAtOnceAndOnceOverRestarts) {
+  AgentNode node(Role::kObserver);
+  FakePlugin& driver = node.AddDriver({"gpu-0"});
+  node.StartAgent();
+  node.Pass(2s);
+  driver.Report({Lost("gpu-0")});
+  node.Pass(10s);
+  node.AddPod("trainer-0");
+  node.Pass(2s);
+  EXPECT_EQ(node.Condition("trainer-0"), "False XidGpuLost");
+  EXPECT_THAT(node.Events("trainer-0"), UnorderedElementsAre("DeviceUnhealthy x1"));
+  EXPECT_EQ(node.metrics->Value("galen_publish_seconds", {}), 0)
+      << "it waited for its Pod, not for us";
+  node.KillAgent();
+  node.Pass(10s);
+  node.StartAgent();
+  node.Pass(10s);
+  EXPECT_THAT(node.Events("trainer-0"), UnorderedElementsAre("DeviceUnhealthy x1"));
+}
+
+TEST(Observer, APodThatGotABadDeviceWhileTheAgentWasAwayIsWarnedToo) {
+  AgentNode node(Role::kObserver);
+  FakePlugin& driver = node.AddDriver({"gpu-0"});
+  node.StartAgent();
+  node.Pass(2s);
+  driver.Report({Lost("gpu-0")});
+  node.Pass(5s);
+  node.KillAgent();
+  node.AddPod("trainer-0");
+  node.Pass(10s);
+  node.StartAgent();
+  node.Pass(5s);
+  EXPECT_THAT(node.Events("trainer-0"), UnorderedElementsAre("DeviceUnhealthy x1"));
+}
+
 TEST(Observer, TellsOnlyThePodThatHoldsTheDevice) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0", "gpu-1"});

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "net/address.h"
@@ -17,19 +18,26 @@
 namespace galen::agent {
 namespace {
 
-// Gathers faults, so that a person repairs a file once and not fault by fault.
+// Of a value in a fault.
+constexpr std::size_t kShownBytesMax = 80;
+
+// Takes values off the file and notes what is wrong with them.
 class Reader {
  public:
+  explicit Reader(ConfigFaults& faults) : faults_(faults) {}
+
   template <typename... Args>
   void Fault(const std::string& where, fmt::format_string<Args...> format, Args&&... args) {
-    faults_.push_back(where + " " + fmt::format(format, std::forward<Args>(args)...));
+    faults_.Add(where, fmt::format(format, std::forward<Args>(args)...));
   }
+  ConfigFaults& faults() { return faults_; }
 
   // A member that is absent leaves `value` alone.
-  void Text(const Json& object, std::string_view name, std::string& value) {
+  void Text(const Json& object, std::string_view name, std::string& value,
+            const std::string& where = "") {
     const Json* member = object.Find(name);
     if (member == nullptr || member->is_null()) return;
-    if (!member->is_string()) return Fault(std::string(name), "must be a text");
+    if (!member->is_string()) return Fault(where + std::string(name), "must be a text");
     value = member->AsString();
   }
 
@@ -64,14 +72,8 @@ class Reader {
     }
   }
 
-  Status Result(const std::string& source) const {
-    if (faults_.empty()) return OkStatus();
-    return InvalidArgument("{}: {} faults:\n  {}", source, faults_.size(),
-                           fmt::join(faults_, "\n  "));
-  }
-
  private:
-  std::vector<std::string> faults_;
+  ConfigFaults& faults_;
 };
 
 void ReadTimeout(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {
@@ -79,13 +81,20 @@ void ReadTimeout(Reader& reader, const std::string& where, const Json& item, Age
   // A misspelled part would make a rule for all devices.
   reader.OnlyKnown(item, where + ".", {"driver", "pool", "device", "timeout"});
   TimeoutRule rule;
-  reader.Text(item, "driver", rule.driver);
-  reader.Text(item, "pool", rule.pool);
-  reader.Text(item, "device", rule.device);
-  const StatusOr<Duration> timeout = ParseDuration(item["timeout"].AsString());
-  // Refused rather than clamped: an operator who writes 0 means something that we do not know.
-  if (!timeout.ok() || *timeout < kTimeoutLeast || *timeout > kTimeoutMax) {
-    return reader.Fault(where + ".timeout", "must be a duration from 100ms to 24h, such as 30s");
+  reader.Text(item, "driver", rule.driver, where + ".");
+  reader.Text(item, "pool", rule.pool, where + ".");
+  reader.Text(item, "device", rule.device, where + ".");
+  const Json& said = item["timeout"];
+  if (said.is_null()) return reader.Fault(where, "has no timeout, such as timeout: 30s");
+  const StatusOr<Duration> timeout = ParseDuration(said.AsString());
+  const std::string shown = CutText(Printable(ToValidUtf8(said.Dump())), kShownBytesMax);
+  if (!timeout.ok()) {
+    return reader.Fault(where + ".timeout", "is {}, must be a number with its unit, such as 30s",
+                        shown);
+  }
+  // Refused rather than clamped: an operator who writes 0s means something that we do not know.
+  if (*timeout < kTimeoutLeast || *timeout > kTimeoutMax) {
+    return reader.Fault(where + ".timeout", "is {}, must be from 100ms to 24h", shown);
   }
   rule.timeout = *timeout;
   config.timeouts.push_back(std::move(rule));
@@ -95,8 +104,8 @@ void ReadDriver(Reader& reader, const std::string& where, const Json& item, Agen
   if (!item.is_object()) return reader.Fault(where, "must be an object with a name");
   reader.OnlyKnown(item, where + ".", {"name", "subscribe"});
   std::string name, subscribe = "auto";
-  reader.Text(item, "name", name);
-  reader.Text(item, "subscribe", subscribe);
+  reader.Text(item, "name", name, where + ".");
+  reader.Text(item, "subscribe", subscribe, where + ".");
   if (!IsDnsSubdomain(name)) reader.Fault(where + ".name", "must be a driver's name");
   bool never = false;
   reader.Choice(where + ".subscribe", subscribe, never, {{"auto", false}, {"never", true}});
@@ -158,24 +167,33 @@ void ReadFile(Reader& reader, const Json& file, AgentConfig& config) {
 }
 
 // An empty flag was not given. So `metricsAddress: ""`, for none, can be said in the file only.
-void Overrule(std::string& value, const std::string& flag) {
-  if (!flag.empty()) value = flag;
+void Overrule(Reader& reader, const std::string& key, std::string& value, const std::string& name,
+              const std::string& flag) {
+  if (flag.empty()) return;
+  value = flag;
+  reader.faults().SaidByFlag(key, name);
 }
 
 void ReadFlags(Reader& reader, const AgentFlags& flags, AgentConfig& config) {
-  Overrule(config.node, flags.node);
-  Overrule(config.kubelet_root, flags.kubelet_root);
-  Overrule(config.registry, flags.registry);
-  Overrule(config.state_dir, flags.state_dir);
-  Overrule(config.socket, flags.socket);
-  Overrule(config.metrics_address, flags.metrics_address);
-  Overrule(config.kubeconfig.path, flags.kubeconfig);
-  Overrule(config.kubeconfig.context, flags.context);
-  ReadChoices(reader, flags.role, flags.degraded, flags.log_level, config);
+  Overrule(reader, "node", config.node, "--node", flags.node);
+  Overrule(reader, "kubeletRoot", config.kubelet_root, "--kubelet-root", flags.kubelet_root);
+  Overrule(reader, "registry", config.registry, "--registry", flags.registry);
+  Overrule(reader, "stateDir", config.state_dir, "--state-dir", flags.state_dir);
+  Overrule(reader, "socket", config.socket, "--socket", flags.socket);
+  Overrule(reader, "metricsAddress", config.metrics_address, "--metrics-address",
+           flags.metrics_address);
+  Overrule(reader, "kubeconfig", config.kubeconfig.path, "--kubeconfig", flags.kubeconfig);
+  Overrule(reader, "context", config.kubeconfig.context, "--context", flags.context);
+  std::string role, degraded, log_level;
+  Overrule(reader, "role", role, "--role", flags.role);
+  Overrule(reader, "degradedAs", degraded, "--degraded-as", flags.degraded);
+  Overrule(reader, "logLevel", log_level, "--log-level", flags.log_level);
+  ReadChoices(reader, role, degraded, log_level, config);
 }
 
 void CheckPath(Reader& reader, const std::string& where, const std::string& path) {
-  if (!path.starts_with('/')) reader.Fault(where, "is \"{}\", must be an absolute path", path);
+  if (path.starts_with('/') || reader.faults().Has(where)) return;
+  reader.Fault(where, "is \"{}\", must be an absolute path", path);
 }
 
 // As the server of metrics takes it: "tcp:" may stand before it, and no host is loopback. A name
@@ -193,13 +211,16 @@ void CheckMetricsAddress(Reader& reader, std::string_view text) {
 
 // What only shows when file, flags and defaults are together.
 void CheckWhole(Reader& reader, const AgentConfig& config) {
-  if (config.node.empty()) {
+  if (reader.faults().Has("node")) {
+    // It is no text.
+  } else if (config.node.empty()) {
     reader.Fault("node", "is empty: give --node, or set NODE_NAME from spec.nodeName");
   } else if (!IsDnsSubdomain(config.node)) {
     reader.Fault("node", "is \"{}\", must be a node's name", Printable(ToValidUtf8(config.node)));
   }
   CheckPath(reader, "kubeletRoot", config.kubelet_root);
-  CheckPath(reader, "registry", config.registry_directory());
+  // One that follows from the kubelet's root is as right as that is.
+  if (!config.registry.empty()) CheckPath(reader, "registry", config.registry);
   CheckPath(reader, "stateDir", config.state_dir);
   CheckPath(reader, "socket", config.socket);
   if (config.socket.size() > net::kSocketPathMax) {
@@ -233,27 +254,50 @@ void AddFlags(Flags& flags, AgentFlags& values) {
   flags.Add("--metrics-address", values.metrics_address, "default 127.0.0.1:9470");
   flags.Add("--degraded-as", values.degraded,
             "what Kubernetes is told: healthy (default), unhealthy");
-  flags.Add("--kubeconfig", values.kubeconfig, "default: in-cluster, else ~/.kube/config");
+  flags.Add("--kubeconfig", values.kubeconfig,
+            "default: $KUBECONFIG, ~/.kube/config, in-cluster: the first that there is");
   flags.Add("--context", values.context, "of the kubeconfig; default its current one");
   flags.Add("--log-level", values.log_level, "debug, info (default), warning, error");
 }
 
-StatusOr<AgentConfig> LoadConfig(FileSystem& files, const Environment& environment,
-                                 const AgentFlags& flags) {
-  Reader reader;
+AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const AgentFlags& flags,
+                       ConfigFaults& faults) {
+  Reader reader(faults);
   AgentConfig config;
   // The weakest word first; file, then flags, write over it.
   config.node = Lookup(environment, "NODE_NAME").value_or("");
   if (!flags.config_path.empty()) {
-    ASSIGN_OR_RETURN(const std::string text, files.Read(flags.config_path));
-    const StatusOr<Json> file = ParseYaml(text);
-    if (!file.ok()) return InvalidArgument("{}: {}", flags.config_path, file.status().message());
-    ReadFile(reader, *file, config);
+    const StatusOr<std::string> text = files.Read(flags.config_path);
+    const StatusOr<Json> file = text.ok() ? ParseYaml(*text) : StatusOr<Json>(text.status());
+    faults.UseFile(flags.config_path, text.ok() ? *text : "");
+    if (file.ok()) {
+      ReadFile(reader, *file, config);
+    } else {
+      faults.Add("", file.status().message());
+    }
   }
   ReadFlags(reader, flags, config);
   CheckWhole(reader, config);
-  RETURN_IF_ERROR(reader.Result(flags.config_path.empty() ? "flags" : flags.config_path));
   return config;
+}
+
+void PreparePlaces(FileSystem& files, const Environment& environment, const AgentConfig& config,
+                   ConfigFaults& faults) {
+  if (!faults.Has("kubeconfig") && !faults.Has("context")) {
+    const Status found = kube::FindConfig(files, environment, config.kubeconfig).status();
+    if (!found.ok()) faults.Add("", "kubeconfig: " + found.message());
+  }
+  const auto make = [&](const std::string& where, const std::string& directory, unsigned mode) {
+    if (faults.Has(where)) return;
+    const Status made = files.MakeDirectories(directory, mode);
+    if (!made.ok()) faults.AddRefusal(where, made);
+  };
+  make("stateDir", config.state_dir, 0700);
+  make("socket", ParentOf(config.socket), 0755);
+  // A manager stands in the kubelet's place, so it makes what the kubelet would.
+  if (config.role != Role::kManager || faults.Has("role")) return;
+  if (faults.Has("kubeletRoot")) return;
+  make("registry", config.registry_directory(), 0755);
 }
 
 }  // namespace galen::agent

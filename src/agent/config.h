@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/config_faults.h"
 #include "agent/pod_status.h"
 #include "agent/timeout_policy.h"
 #include "base/environment.h"
@@ -60,10 +61,16 @@ struct AgentFlags {
 // `values` is lent to `flags` until these are parsed.
 void AddFlags(Flags& flags, AgentFlags& values);
 
-// InvalidArgument holds every fault, one a line, each with what would be right; a file that cannot
-// be read gives the file system's error. The node's name comes from the flag, the file, or
-// $NODE_NAME. Creates and starts nothing.
-StatusOr<AgentConfig> LoadConfig(FileSystem& files, const Environment& environment,
-                                 const AgentFlags& flags);
+// The node's name comes from the flag, the file, or $NODE_NAME. What is wrong goes into `faults`,
+// with what would be right, and its value is the default: the config is to be used only if there is
+// no fault. Creates and starts nothing.
+AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const AgentFlags& flags,
+                       ConfigFaults& faults);
+
+// Makes the directories that the agent writes in, with what the kubelet would make where it takes
+// its place, and looks whether an API server can be found; `faults` has LoadConfig's and gets the
+// rest, so that a person hears of all in one pass. What has a fault already is left alone.
+void PreparePlaces(FileSystem& files, const Environment& environment, const AgentConfig& config,
+                   ConfigFaults& faults);
 
 }  // namespace galen::agent

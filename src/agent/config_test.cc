@@ -13,18 +13,27 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// The config, or every fault of it.
+StatusOr<AgentConfig> LoadFrom(FileSystem& files, const Environment& environment,
+                               const AgentFlags& flags) {
+  ConfigFaults faults;
+  AgentConfig config = LoadConfig(files, environment, flags, faults);
+  RETURN_IF_ERROR(faults.ToStatus());
+  return config;
+}
+
 StatusOr<AgentConfig> Load(const std::string& yaml, AgentFlags flags = {},
                            const Environment& environment = {{"NODE_NAME", "node-7"}}) {
   FakeFileSystem files;
   flags.config_path = "/etc/galen/agent.yaml";
   EXPECT_TRUE(files.MakeDirectories("/etc/galen", 0755).ok());
   EXPECT_TRUE(files.WriteAtomically(flags.config_path, yaml, 0600).ok());
-  return LoadConfig(files, environment, flags);
+  return LoadFrom(files, environment, flags);
 }
 
 TEST(Config, NeedsNothingButTheNodesName) {
   FakeFileSystem files;
-  const StatusOr<AgentConfig> config = LoadConfig(files, {{"NODE_NAME", "node-7"}}, {});
+  const StatusOr<AgentConfig> config = LoadFrom(files, {{"NODE_NAME", "node-7"}}, {});
   ASSERT_TRUE(config.ok()) << ToString(config.status());
   EXPECT_EQ(config->node, "node-7");
   EXPECT_EQ(config->role, Role::kObserver);
@@ -63,7 +72,7 @@ drivers:
 TEST(Config, TheExampleIsOneAndSaysTheDefaults) {
   PosixFileSystem files;
   const StatusOr<AgentConfig> example =
-      LoadConfig(files, {}, {.config_path = GALEN_SOURCE_DIR "/deploy/examples/agent.yaml"});
+      LoadFrom(files, {}, {.config_path = GALEN_SOURCE_DIR "/deploy/examples/agent.yaml"});
   ASSERT_TRUE(example.ok()) << ToString(example.status());
   const AgentConfig defaults;
   EXPECT_EQ(example->role, defaults.role);
@@ -100,11 +109,59 @@ drivers: [{name: "", subscribe: maybe}]
        {"/etc/galen/agent.yaml", "node is \"Node 7\"",
         "role is \"kubelet\", must be one of: observer, manager",
         "stateDir is \"relative\", must be an absolute path", "socket must be a text",
-        "metricsAddress is \"nowhere\"", "colour is not known", "timeouts[0].timeout",
-        "timeouts[1].timeout", "timeouts[2] must be an object", "drivers[0].name",
-        "drivers[0].subscribe is \"maybe\""}) {
+        "metricsAddress is \"nowhere\"", "/etc/galen/agent.yaml:7: colour is not known",
+        "timeouts[0].timeout is \"5 minutes\", must be a number with its unit",
+        "timeouts[1].timeout is \"1ms\", must be from 100ms to 24h",
+        "timeouts[2] must be an object", "drivers[0].name", "drivers[0].subscribe is \"maybe\""}) {
     EXPECT_THAT(status.message(), HasSubstr(fault));
   }
+}
+
+TEST(Config, TellsFaultsInTheOrderOfTheFileAndNoneThatFollowsFromAnother) {
+  const Status status = Load(
+                            "role: kubelet\n"
+                            "timeouts:\n"
+                            "- driver: gpu.example.com\n"
+                            "  timeout: 5\n"
+                            "kubeletRoot: relative/path\n",
+                            {.log_level = "loud"})
+                            .status();
+  EXPECT_EQ(
+      status.message(),
+      "/etc/galen/agent.yaml: 4 faults:\n"
+      "  /etc/galen/agent.yaml:1: role is \"kubelet\", must be one of: observer, manager\n"
+      "  /etc/galen/agent.yaml:4: timeouts[0].timeout is 5, must be a number with its unit, "
+      "such as 30s\n"
+      "  /etc/galen/agent.yaml:5: kubeletRoot is \"relative/path\", must be an absolute path\n"
+      "  --log-level is \"loud\", must be one of: debug, info, warning, error");
+}
+
+TEST(Config, DirectoriesAndKubeconfigAreToldInTheSamePass) {
+  FakeFileSystem files;
+  ConfigFaults faults;
+  const AgentConfig config =
+      LoadConfig(files, {{"NODE_NAME", "node-7"}},
+                 {.role = "boss", .state_dir = "/s", .kubeconfig = "/nope"}, faults);
+  files.FailWrites(PermissionDenied("make directory"));
+  PreparePlaces(files, {}, config, faults);
+  const std::string text = faults.ToStatus().message();
+  EXPECT_THAT(text, HasSubstr("--role is \"boss\""));
+  EXPECT_THAT(text, HasSubstr("kubeconfig: /nope"));
+  EXPECT_THAT(text, HasSubstr("--state-dir: make directory"));
+  EXPECT_THAT(text, HasSubstr("socket: make directory"));
+}
+
+TEST(Config, AManagerMakesWhatTheKubeletWould) {
+  FakeFileSystem files;
+  ConfigFaults faults;
+  const Environment pod = {{"NODE_NAME", "node-7"}};
+  PreparePlaces(files, pod, LoadConfig(files, pod, {.role = "manager"}, faults), faults);
+  EXPECT_TRUE(files.List("/var/lib/kubelet/plugins_registry").ok());
+  EXPECT_TRUE(files.List("/var/lib/galen").ok());
+  EXPECT_TRUE(files.List("/run/galen").ok());
+  FakeFileSystem other;
+  PreparePlaces(other, pod, LoadConfig(other, pod, {}, faults), faults);
+  EXPECT_FALSE(other.List("/var/lib/kubelet").ok());
 }
 
 TEST(Config, AnAddressOnWhichNothingCanListenIsAFaultBeforeAnythingStarts) {
@@ -126,7 +183,7 @@ TEST(Config, SaysWhereTheNodesNameCouldComeFrom) {
 
 TEST(Config, NamesTheFileThatIsMissingOrNoYaml) {
   FakeFileSystem files;
-  EXPECT_FALSE(LoadConfig(files, {}, {.config_path = "/none"}).ok());
+  EXPECT_FALSE(LoadFrom(files, {}, {.config_path = "/none"}).ok());
   EXPECT_THAT(Load("a: [").status().message(), HasSubstr("/etc/galen/agent.yaml"));
   EXPECT_THAT(Load("just words").status().message(), HasSubstr("must be a mapping"));
 }

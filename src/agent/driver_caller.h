@@ -16,7 +16,7 @@ class DriverCaller {
   virtual ~DriverCaller() = default;
   // `request` is a NodePrepareResourcesRequest or NodeUnprepareResourcesRequest, encoded; v1 and
   // v1beta1 have the same fields. `done` runs once, later, with the encoded response; Unavailable
-  // when no instance of the driver is connected.
+  // when no instance of the driver is connected. Errors do not name the driver: callers do.
   virtual void CallDriver(const std::string& driver, NodeCall call, std::string request,
                           std::function<void(StatusOr<std::string>)> done) = 0;
 };

@@ -47,6 +47,16 @@ std::optional<EventText> EventOf(const HealthChange& change) {
                    CutText(sentence, kube::kEventMessageBytesMax)};
 }
 
+std::optional<EventText> EventOfAssignment(const DeviceHealth& health) {
+  // A driver without health is no trouble of each Pod that uses it.
+  const bool silent = health.cause.code == cause_code::kNotReported;
+  if (health.state == HealthState::kHealthy || silent) return std::nullopt;
+  return EventText{
+      true, std::string(ReasonOf(health.state)),
+      CutText(fmt::format("This Pod was given {}: {}", health.id.device, Sentence(health)),
+              kube::kEventMessageBytesMax)};
+}
+
 EventPublisher::EventPublisher(Edges edges, std::string node)
     : edges_(edges),
       node_(std::move(node)),

@@ -32,6 +32,10 @@ struct EventText {
 // else a Warning. Pure.
 std::optional<EventText> EventOf(const HealthChange& change);
 
+// The Event of a device that a Pod was given as it is: a Warning unless it is well, or its driver
+// has never said how it is. Pure.
+std::optional<EventText> EventOfAssignment(const DeviceHealth& health);
+
 // A courtesy beside the Pod's own status: one that is refused is let go. Events are named after
 // Pod, reason and subject, so an agent that restarts counts on where it left off.
 class EventPublisher {

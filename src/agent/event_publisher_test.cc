@@ -47,6 +47,20 @@ TEST(EventOf, TheFirstWordOfADeviceThatIsWellAndASentenceThatMovesAreNone) {
                        Health(HealthState::kUnhealthy, "XidGpuLost")}));
 }
 
+TEST(EventOfAssignment, WarnsOfADeviceThatIsNotWellWhenAPodGetsIt) {
+  const auto lost = EventOfAssignment(Health(HealthState::kUnhealthy, "XidGpuLost", "XID 79"));
+  ASSERT_TRUE(lost);
+  EXPECT_TRUE(lost->warning);
+  EXPECT_EQ(lost->reason, "DeviceUnhealthy");
+  EXPECT_EQ(lost->message, "This Pod was given gpu-0: Unhealthy: XID 79");
+  EXPECT_EQ(EventOfAssignment(Health(HealthState::kUnknown, "DriverGone"))->reason,
+            "DeviceUnknown");
+  EXPECT_EQ(EventOfAssignment(Health(HealthState::kDegraded, "X"))->reason, "DeviceDegraded");
+  EXPECT_FALSE(EventOfAssignment(Health(HealthState::kHealthy)));
+  EXPECT_FALSE(EventOfAssignment(Health(HealthState::kUnknown, "NotReported")))
+      << "its driver has no health";
+}
+
 class EventPublisherTest : public ::testing::Test {
  protected:
   EventPublisherTest() {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/posix_file_system.h"
@@ -171,6 +172,11 @@ std::string AgentNode::DeviceOf(const std::string& pod) {
   const std::string& claim =
       object["status"]["resourceClaimStatuses"][0]["resourceClaimName"].AsString();
   return cluster.Claim(claim)["status"]["allocation"]["devices"]["results"][0]["device"].AsString();
+}
+
+int AgentNode::Logged(std::string_view sentence) const {
+  return static_cast<int>(std::ranges::count_if(
+      lines, [&](const std::string& line) { return line.find(sentence) != std::string::npos; }));
 }
 
 void AgentNode::DefineNodeDeviceHealth(const std::string& crd_file) {

@@ -68,6 +68,7 @@ class AgentNode {
   std::set<std::string> Events(const std::string& pod);
   Json NodeHealth();
   std::string DeviceOf(const std::string& pod);  // by its claim: "gpu-0"
+  int Logged(std::string_view sentence) const;   // lines of the log with this in them
   // The cluster gets the kind that this file defines.
   void DefineNodeDeviceHealth(const std::string& crd_file);
 

@@ -206,7 +206,10 @@ std::vector<Step> HistoryLog::StepsOf(const ObjectKey& pod,
     WallTime first = records.begin()->second.time;
     for (const auto& [sequence, record] : records) first = std::min(first, record.time);
     std::vector<history::Record> own = store_.OfDevice(kAgentItself);
-    std::erase_if(own, [&](const history::Record& record) { return record.time < first; });
+    const std::uint64_t first_written = records.begin()->first;
+    std::erase_if(own, [&](const history::Record& record) {
+      return record.time < first || (record.time == first && record.sequence < first_written);
+    });
     add(std::move(own));
   }
   // A sign is written when its change arrives, and a crash when the Pod tells of it: by time, and

@@ -11,6 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::Contains;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 FakeReport Lost(const std::string& device) {
   return {.device = device,
@@ -87,6 +89,30 @@ TEST(Manager, LetsGoOfTheClaimAndThenOfThePod) {
   node.Pass(5s);
   EXPECT_EQ(node.cluster.Pod("trainer-1")["status"]["phase"].AsString(), "Running")
       << "the device is free again";
+}
+
+// It hung in Terminating, and only the agent's log knew why.
+TEST(Manager, APodWhoseDriverIsAwaySaysWhyItStaysAndGoesWithTheDriversReturn) {
+  AgentNode node(Role::kManager);
+  FakePlugin& driver = node.AddDriver({"gpu-0"});
+  node.AddPod("trainer-0");
+  node.StartAgent();
+  node.Pass(5s);
+  driver.Kill();
+  node.Pass(1s);
+  node.cluster.Delete(kube::kPods, "trainer-0", "default");
+  node.Pass(3min);
+  ASSERT_FALSE(node.cluster.Pod("trainer-0").is_null());
+  EXPECT_THAT(node.Events("trainer-0"), Contains("FailedUnprepareDynamicResources x1"));
+  EXPECT_THAT(node.app->troubles(),
+              Contains("pods: claims of Pod default/trainer-0 cannot be unprepared: driver "
+                       "gpu.example.com: not connected on this node"));
+  driver.Start();
+  // As long as the agent's own look for the driver takes, and not half a minute more.
+  for (int i = 0; i < 60 && node.Logged("driver connected") < 2; ++i) node.Pass(1s);
+  node.Pass(100ms);
+  EXPECT_TRUE(node.cluster.Pod("trainer-0").is_null());
+  EXPECT_THAT(node.app->troubles(), Not(Contains(StartsWith("pods:"))));
 }
 
 TEST(Manager, ShowsAFaultOnARestartedAgentsPodsAsBefore) {

@@ -37,21 +37,38 @@ const Claim* NodeClaims::Find(const ObjectKey& key) const {
 }
 
 std::string NodeClaims::trouble() const {
-  if (troubles_.empty()) return told_full_ ? "too many claims on this node" : "";
+  if (troubles_.empty()) return full_ ? "too many claims on this node" : "";
   return ToString(troubles_.begin()->first) + ": " + troubles_.begin()->second;
 }
 
 void NodeClaims::Want(const ObjectKey& claim, const ObjectKey& pod) {
   if (!pods_of_.contains(claim)) {
     if (pods_of_.size() >= kClaimsMax) {
-      if (std::exchange(told_full_, true)) return;
-      return edges_.log.Error("too many claims on this node, the rest is left alone",
+      if (std::exchange(full_, true)) return;
+      return edges_.log.Error("too many claims on this node, the rest waits for room",
                               {{"limit", kClaimsMax}, {"claim", ToString(claim)}});
     }
     unanswered_.insert(claim);
   }
   pods_of_[claim].insert(pod);
   if (IsOpen(claim)) queue_.MarkDirty(claim);
+}
+
+void NodeClaims::WantWaiting() {
+  bool waits = false;
+  for (const auto& [pod, holder] : pods_) {
+    for (const ObjectKey& claim : holder.claims) {
+      const auto it = pods_of_.find(claim);
+      if (it != pods_of_.end() && it->second.contains(pod)) continue;
+      if (it == pods_of_.end() && pods_of_.size() >= kClaimsMax) {
+        waits = true;
+      } else {
+        Want(claim, pod);
+      }
+    }
+  }
+  full_ = waits;
+  if (!full_) edges_.log.Info("the claims of this node have room again", {{"limit", kClaimsMax}});
 }
 
 void NodeClaims::Unwant(const ObjectKey& claim, const ObjectKey& pod) {
@@ -62,10 +79,10 @@ void NodeClaims::Unwant(const ObjectKey& claim, const ObjectKey& pod) {
   pods_of_.erase(it);
   claims_.erase(claim);
   troubles_.erase(claim);
+  const bool was_unanswered = unanswered_.erase(claim) > 0;
+  if (full_) WantWaiting();
   // Later: whoever told of the Pod is not done with it.
-  if (unanswered_.erase(claim) > 0) {
-    answer_ = edges_.loop.After(Duration::zero(), [this] { on_answer_(); });
-  }
+  if (was_unanswered) answer_ = edges_.loop.After(Duration::zero(), [this] { on_answer_(); });
 }
 
 bool NodeClaims::IsOpen(const ObjectKey& claim) const {

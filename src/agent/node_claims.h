@@ -20,7 +20,7 @@ namespace galen::agent {
 
 class NodeClaims {
  public:
-  // Claims past this are not looked at, and that is told: no node holds as many.
+  // Claims past this wait until there is room, and that is told: no node holds as many.
   static constexpr std::size_t kClaimsMax = 4096;
   // A claim is mostly there before its Pod comes to a node; what is not may take its time.
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(100),
@@ -54,6 +54,8 @@ class NodeClaims {
   };
 
   void Want(const ObjectKey& claim, const ObjectKey& pod);
+  // Takes in what waited for room, as far as there is some now.
+  void WantWaiting();
   void Unwant(const ObjectKey& claim, const ObjectKey& pod);
   // Whether another answer could tell more.
   bool IsOpen(const ObjectKey& claim) const;
@@ -72,7 +74,7 @@ class NodeClaims {
   std::set<ObjectKey> unanswered_;
   std::map<ObjectKey, std::string> troubles_;  // by claim
   std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
-  bool told_full_ = false;
+  bool full_ = false;  // some claims wait for room
   Timer answer_;
   WorkQueue<ObjectKey> queue_;
 };

@@ -1,7 +1,10 @@
 #include "agent/node_claims.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "agent/fake_cluster_view.h"
 #include "base/fake_loop.h"
@@ -11,7 +14,9 @@ namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -53,7 +58,10 @@ class NodeClaimsTest : public ::testing::Test {
   std::string body_;
   std::vector<std::string> asked_, changed_;
   int answers_ = 0;
-  NodeClaims claims_{{loop_, random_, NullLog(), client_},
+  std::vector<std::string> lines_;
+  Log log_{LogLevel::kInfo, [this] { return loop_.WallNow(); },
+           [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
+  NodeClaims claims_{{loop_, random_, log_, client_},
                      [this](const ObjectKey& key) { changed_.push_back(key.name); },
                      [this] { ++answers_; }};
 };
@@ -140,6 +148,42 @@ TEST_F(NodeClaimsTest, ARefusalIsATroubleAndNotTheEnd) {
   loop_.Advance(NodeClaims::kBackoff.most);
   EXPECT_EQ(claims_.trouble(), "");
   EXPECT_THAT(changed_, SizeIs(1));
+}
+
+kube::Pod PodWithClaims(const std::string& name, std::size_t count) {
+  kube::Pod pod;
+  pod.meta.key = {"default", name};
+  pod.meta.uid = "uid-" + name;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string claim = fmt::format("{}-{}", name, i);
+    pod.claims.push_back({.name = claim, .claim_name = claim, .template_name = {}});
+  }
+  return pod;
+}
+
+// Once full it said so for ever, and never again; what had no room stayed unread.
+TEST_F(NodeClaimsTest, PastItsLimitClaimsWaitForRoomAndEachTimeIsTold) {
+  const kube::Pod many = PodWithClaims("many", NodeClaims::kClaimsMax);
+  const kube::Pod one = PodWithClaims("one", 1);
+  for (int round = 1; round <= 2; ++round) {
+    claims_.PodChanged(many.meta.key, &many);
+    claims_.PodChanged(one.meta.key, &one);
+    EXPECT_EQ(claims_.trouble(), "too many claims on this node");
+    EXPECT_EQ(std::ranges::count_if(lines_,
+                                    [](const std::string& line) {
+                                      return line.find("the rest waits for room") !=
+                                             std::string::npos;
+                                    }),
+              round);
+    asked_.clear();
+    claims_.PodChanged(many.meta.key, nullptr);
+    EXPECT_EQ(claims_.trouble(), "");
+    loop_.Advance(1s);
+    EXPECT_THAT(asked_, Contains("/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/"
+                                 "one-0"));
+    claims_.PodChanged(one.meta.key, nullptr);
+    EXPECT_THAT(lines_.back(), HasSubstr("have room again"));
+  }
 }
 
 }  // namespace

@@ -77,6 +77,8 @@ void NodePublisher::Reconcile(Done done) {
   // First what the server shows: conditions keep their times over a restart of the agent, and an
   // object that is right is not written.
   if (!shown_) {
+    // Nothing of a kind that is missing can be read; making it shows whether it still is.
+    if (kind_missing_) return Create(std::move(done));
     return Ask(Step::kRead, kube::Get(kube::kNodeDeviceHealths, "", node_), std::move(done));
   }
   Apply(std::move(done));
@@ -94,8 +96,7 @@ void NodePublisher::OnAnswer(Step step, const StatusOr<Json>& reply, Done done) 
   edges_.metrics.Add(metric::kApiWrites,
                      {{"kind", "NodeDeviceHealth"}, {"result", reply.ok() ? "ok" : "error"}});
   if (reply.ok()) {
-    trouble_.clear();
-    refusals_.Reset();
+    NoteWritten();
     // The main resource is there now; its status is another write.
     if (step == Step::kCreate) return Apply(std::move(done));
     shown_ = sent_;
@@ -106,6 +107,15 @@ void NodePublisher::OnAnswer(Step step, const StatusOr<Json>& reply, Done done) 
   const bool vanished = step == Step::kApply && reply.status().code() == Code::kNotFound;
   if (vanished) return done(Unavailable("NodeDeviceHealth {} vanished", node_));
   Refused(reply.status(), std::move(done));
+}
+
+void NodePublisher::NoteWritten() {
+  if (!std::exchange(trouble_, "").empty()) {
+    edges_.log.Info("NodeDeviceHealth is written again", {{"name", node_}});
+  }
+  kind_missing_ = false;
+  refusals_.Reset();
+  absences_.Reset();
 }
 
 void NodePublisher::OnRead(const StatusOr<Json>& reply, Done done) {
@@ -144,13 +154,16 @@ void NodePublisher::Refused(const Status& status, Done done) {
   shown_.reset();
   if (IsRetryable(status)) return done(status);
   // An object that is missing is created, so a 404 that comes here is of the kind itself.
-  const std::string why = status.code() == Code::kNotFound
-                              ? "the cluster has no NodeDeviceHealth kind: apply its CRD"
+  kind_missing_ = status.code() == Code::kNotFound;
+  const std::string why = kind_missing_
+                              ? "the cluster has no NodeDeviceHealth kind: apply its CRD, "
+                                "deploy/crds/nodedevicehealths.yaml"
                               : status.message();
   if (std::exchange(trouble_, why) != why) {
     edges_.log.Warning("NodeDeviceHealth is not written", {{"error", why}});
   }
-  refused_until_ = edges_.loop.Now() + refusals_.Next(edges_.random);
+  Backoff& backoff = kind_missing_ ? absences_ : refusals_;
+  refused_until_ = edges_.loop.Now() + backoff.Next(edges_.random);
   again_ = edges_.loop.At(refused_until_, [this] { MarkDirty(); });
   done(OkStatus());
 }

@@ -25,10 +25,13 @@ class NodePublisher final : private kube::WatchSink {
   // Changes are gathered this long, so that a report on hundreds of devices is one write: the
   // object is for looking at, Pods are told at once.
   static constexpr Duration kGather = std::chrono::milliseconds(250);
-  // The kind is missing or we may not write it: an operator's hand is needed, which may be at
-  // work right now, or never be.
+  // We may not write it: an operator's hand is needed, which may be at work right now, or never be.
   static constexpr BackoffPolicy kRefusedAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(5)};
+  // The kind is missing: who applies its definition looks for the object next. One request each
+  // time, which a server answers without its store; a kubelet renews its lease as often.
+  static constexpr BackoffPolicy kMissingAgain{.first = std::chrono::seconds(5),
+                                               .most = std::chrono::seconds(10)};
 
   struct Edges {
     Loop& loop;
@@ -75,6 +78,7 @@ class NodePublisher final : private kube::WatchSink {
   void Ask(Step step, net::HttpRequest request, Done done);
   void OnAnswer(Step step, const StatusOr<Json>& reply, Done done);
   void OnRead(const StatusOr<Json>& reply, Done done);
+  void NoteWritten();
   void Create(Done done);
   void Apply(Done done);
   void Refused(const Status& status, Done done);
@@ -91,6 +95,8 @@ class NodePublisher final : private kube::WatchSink {
   std::unique_ptr<net::HttpCall> call_;
   bool gather_pending_ = false;
   Backoff refusals_{kRefusedAgain};
+  Backoff absences_{kMissingAgain};
+  bool kind_missing_ = false;  // as of the last answer
   Time refused_until_{};
   bool watching_ = false;
   bool stale_ = false;   // shown_ is to be read again, whatever comes meanwhile

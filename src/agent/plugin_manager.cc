@@ -61,6 +61,8 @@ void PluginManager::OnSocketRemoved(const std::string& path) {
   // The registration as well: it would ask a socket that is not there.
   registrations_.erase(path);
   if (!waiting_.empty()) Introduce(waiting_.extract(waiting_.begin()).value());
+  // Should it get too crowded again, that is news.
+  if (waiting_.empty()) told_.Forget("sockets");
   RemoveInstances([&](const Instance& i) { return i.socket == path; },
                   Unavailable("its registration socket was removed"));
   Changed();
@@ -71,9 +73,8 @@ void PluginManager::CallDriver(const std::string& driver, NodeCall call, std::st
   const auto it = drivers_.find(driver);
   if (it == drivers_.end() || it->second.authority == 0) {
     // Later, as every answer comes: callers need not be ready for one within the call.
-    return edges_.loop.Post([done = std::move(done), driver] {
-      done(Unavailable("driver {} is not connected on this node", driver));
-    });
+    return edges_.loop.Post(
+        [done = std::move(done)] { done(Unavailable("not connected on this node")); });
   }
   DriverLink& link = *it->second.instances.at(it->second.authority).link;
   link.Call(MethodOf(link.facts().service, call), std::move(request), kCallTimeout,

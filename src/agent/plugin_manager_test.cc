@@ -12,6 +12,7 @@ namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -325,9 +326,13 @@ TEST_F(PluginManagerTest, ASocketThatFoundNoRoomIsIntroducedWhenThereIsSome) {
   FakePlugin& late = Add();
   loop_.Advance(1s);
   EXPECT_EQ(late.times_asked(), 0);
+  EXPECT_THAT(lines_, SizeIs(1));
   directory_.Remove(socket(7));
   loop_.Advance(1s);
   EXPECT_EQ(late.times_asked(), 1);
+  directory_.Put(socket(7));
+  loop_.Advance(1s);
+  EXPECT_THAT(lines_, Contains(HasSubstr("too many sockets")).Times(2)) << "each time";
 }
 
 TEST_F(PluginManagerTest, TheAgeOfADriversReportRunsOnWhileItIsAway) {

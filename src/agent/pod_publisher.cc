@@ -135,7 +135,9 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Findings& written, const
       if (it != expected.end() && it->second == health) expected.erase(it);
     }
     const Duration after_sign = std::max(edges_.loop.WallNow() - health.since, Duration::zero());
-    if (after_sign <= kMeasuredMost) {
+    // A Pod that came after the sign was not waiting to be told of it.
+    const bool witnessed = !pod.meta.created || health.since >= *pod.meta.created;
+    if (witnessed && after_sign <= kMeasuredMost) {
       edges_.metrics.Observe(metric::kPublishSeconds, {},
                              std::chrono::duration<double>(after_sign).count());
     }

@@ -1,5 +1,7 @@
 #include "agent/pod_runner.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "agent/agent_metrics.h"
@@ -8,13 +10,20 @@
 #include "kube/request.h"
 
 namespace galen::agent {
+namespace {
+
+// Of a Pod that only the checkpoint remembers there is no name.
+std::string NameOf(const PodRef& ref) {
+  return ref.key.name.empty() ? "a Pod that is gone, uid " + ref.uid : "Pod " + ToString(ref.key);
+}
+
+}  // namespace
+
 PodRunner::PodRunner(Edges edges, OnReady on_ready)
     : edges_(edges),
       on_ready_(std::move(on_ready)),
-      queue_(
-          edges.loop, edges.random,
-          {.backoff = {.first = std::chrono::milliseconds(100), .most = std::chrono::seconds(30)}},
-          [this](const PodRef& ref, Done done) { Reconcile(ref, std::move(done)); }) {}
+      queue_(edges.loop, edges.random, {.backoff = kBackoff},
+             [this](const PodRef& ref, Done done) { Reconcile(ref, std::move(done)); }) {}
 
 void PodRunner::Open() {
   open_ = true;
@@ -31,7 +40,28 @@ bool PodRunner::Runs(const kube::Pod& pod) const {
   return !pod.meta.deleted && !HasEnded(pod) && edges_.preparer.IsReady(pod);
 }
 
+void PodRunner::OnDriverConnected() {
+  for (auto& [ref, failure] : failures_) {
+    failure.not_before = {};
+    failure.backoff.Reset();
+    MarkDirty(ref);
+  }
+}
+
+std::string PodRunner::trouble() const {
+  if (failures_.empty()) return "";
+  const auto& [ref, failure] = *failures_.begin();
+  return fmt::format("claims of {} cannot be {}: {}", NameOf(ref),
+                     failure.unpreparing ? "unprepared" : "prepared", failure.error);
+}
+
 void PodRunner::Reconcile(const PodRef& ref, Done done) {
+  const auto failed = failures_.find(ref);
+  // News of the Pod must not turn into a storm of calls that fail.
+  if (failed != failures_.end() && edges_.loop.Now() < failed->second.not_before) {
+    queue_.MarkDirtyAt(ref, failed->second.not_before);
+    return done(OkStatus());
+  }
   const kube::Pod* pod = edges_.view.FindPod(ref.key);
   // Of the checkpoint's Pods those that are still there come by their names as well.
   if (ref.key.name.empty()) {
@@ -51,37 +81,69 @@ void PodRunner::Reconcile(const PodRef& ref, Done done) {
 
 void PodRunner::Run(const kube::Pod& pod, Done done) {
   // A claim that changes marks its Pods again, so waiting needs no clock.
-  if (edges_.preparer.IsWaiting(pod)) return done(OkStatus());
+  if (edges_.preparer.IsWaiting(pod)) {
+    failures_.erase(pod.ref());
+    return done(OkStatus());
+  }
   if (edges_.preparer.IsReady(pod)) {
+    failures_.erase(pod.ref());
     on_ready_(pod.meta.key);
     return done(OkStatus());
   }
   edges_.preparer.Prepare(pod, [this, ref = pod.ref(), done](const Status& status) {
     if (status.code() == Code::kAborted) return Await(ref, done);
     WakeWaiting();
-    if (status.ok()) {
-      on_ready_(ref.key);
-      return done(OkStatus());
-    }
-    edges_.events.Tell(ref, "prepare",
-                       // The kubelet's own reason, so that tools that know it find ours.
-                       {true, "FailedPrepareDynamicResources",
-                        CutText("Failed to prepare dynamic resources: " + status.message(),
-                                kube::kEventMessageBytesMax)});
-    done(status);
+    if (!status.ok()) return Fail(ref, false, status, done);
+    failures_.erase(ref);
+    on_ready_(ref.key);
+    done(OkStatus());
   });
 }
 
 void PodRunner::Release(const PodRef& ref, Done done, std::function<void()> next) {
-  edges_.preparer.Unprepare(ref.uid, [this, ref, done,
-                                      next = std::move(next)](const Status& status) {
-    if (status.code() == Code::kAborted) return Await(ref, done);
-    WakeWaiting();
-    if (status.ok()) return next ? next() : done(OkStatus());
-    edges_.log.Warning("claims of a Pod are not let go of yet",
-                       {{"pod", ToString(ref.key)}, {"uid", ref.uid}, {"error", status.message()}});
-    done(status);
-  });
+  edges_.preparer.Unprepare(ref.uid,
+                            [this, ref, done, next = std::move(next)](const Status& status) {
+                              if (status.code() == Code::kAborted) return Await(ref, done);
+                              WakeWaiting();
+                              if (!status.ok()) return Fail(ref, true, status, done);
+                              failures_.erase(ref);
+                              if (next) return next();
+                              done(OkStatus());
+                            });
+}
+
+void PodRunner::Fail(const PodRef& ref, bool unpreparing, const Status& status, Done done) {
+  Failure& failure =
+      failures_.try_emplace(ref, Failure{.backoff = Backoff(kBackoff)}).first->second;
+  const bool is_news = failure.unpreparing != unpreparing || failure.error != status.message();
+  if (failure.unpreparing != unpreparing) failure.backoff.Reset();
+  failure.error = status.message();
+  failure.unpreparing = unpreparing;
+  if (is_news) {
+    edges_.log.Warning(unpreparing ? "claims of a Pod cannot be unprepared, trying again"
+                                   : "claims of a Pod cannot be prepared, trying again",
+                       {{"pod", NameOf(ref)}, {"uid", ref.uid}, {"error", status.message()}});
+    TellOfFailure(ref, unpreparing, status);
+  }
+  // What trying again cannot help waits for news of the Pod, or for a driver.
+  if (IsRetryable(status)) {
+    failure.not_before = edges_.loop.Now() + failure.backoff.Next(edges_.random);
+    queue_.MarkDirtyAt(ref, failure.not_before);
+  }
+  done(OkStatus());
+}
+
+// Once for each different reason: it stays on the Pod for an hour, and troubles tell that it lasts.
+void PodRunner::TellOfFailure(const PodRef& ref, bool unpreparing, const Status& status) {
+  // Of the checkpoint's Pods nobody can read an Event: they are gone.
+  if (ref.key.name.empty()) return;
+  const std::string_view what = unpreparing ? "The Pod stays until its claims are unprepared: "
+                                            : "Failed to prepare dynamic resources: ";
+  edges_.events.Tell(
+      ref, unpreparing ? "unprepare" : "prepare",
+      // The kubelet's own reason, and its like, so that tools that know it find ours.
+      {true, unpreparing ? "FailedUnprepareDynamicResources" : "FailedPrepareDynamicResources",
+       CutText(std::string(what) + status.message(), kube::kEventMessageBytesMax)});
 }
 
 void PodRunner::Await(const PodRef& ref, Done done) {

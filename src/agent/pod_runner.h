@@ -36,6 +36,10 @@ class PodRunner {
   // look of a Pod that runs.
   using OnReady = std::function<void(const ObjectKey& pod)>;
 
+  // Of a Pod that fails: first soon, for a driver that is being replaced, then patiently.
+  static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(100),
+                                          .most = std::chrono::seconds(30)};
+
   PodRunner(Edges edges, OnReady on_ready);
 
   // Every first list is known: now Pods are looked at, also those that are gone and that only the
@@ -46,9 +50,21 @@ class PodRunner {
   // Whether its containers are to be shown as running: not deleted, not ended, and every claim
   // ready.
   bool Runs(const kube::Pod& pod) const;
+  // A driver can be asked again: what failed is tried at once rather than when its delay is over.
+  void OnDriverConnected();
+  // The first Pod whose claims cannot be prepared or unprepared, and why; "" when there is none.
+  std::string trouble() const;
 
  private:
   using Done = WorkQueue<PodRef>::Done;
+  // What a Pod last failed at. It is kept here rather than by the queue, whose delays nothing can
+  // shorten: a driver that is back would not help its Pods for half a minute.
+  struct Failure {
+    std::string error;
+    bool unpreparing = false;
+    Backoff backoff;
+    Time not_before{};
+  };
 
   void Reconcile(const PodRef& ref, Done done);
   // Prepares what is not ready; tells when all is.
@@ -58,6 +74,9 @@ class PodRunner {
   void Delete(const PodRef& ref, Done done);
   // A Pod whose claim is being worked on for another waits until a round of calls ends, and has
   // no fault.
+  // Tries again later, and says so once on the Pod and in the log for each different reason.
+  void Fail(const PodRef& ref, bool unpreparing, const Status& status, Done done);
+  void TellOfFailure(const PodRef& ref, bool unpreparing, const Status& status);
   void Await(const PodRef& ref, Done done);
   void WakeWaiting();
 
@@ -67,6 +86,7 @@ class PodRunner {
   // of.
   bool open_ = false;
   std::set<PodRef> waiting_;
+  std::map<PodRef, Failure> failures_;
   std::map<PodRef, std::unique_ptr<net::HttpCall>> calls_;
   WorkQueue<PodRef> queue_;
 };

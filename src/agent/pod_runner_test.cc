@@ -60,6 +60,15 @@ class PodRunnerTest : public ::testing::Test {
     }
     return paths;
   }
+  std::vector<std::string> EventReasons() {
+    std::vector<std::string> reasons;
+    for (const net::HttpRequest& request : api_.requests()) {
+      if (request.method != "DELETE") {
+        reasons.push_back(Json::Parse(request.body).value()["reason"].AsString());
+      }
+    }
+    return reasons;
+  }
   kube::Pod& Pod() { return view_.pods.at({"default", "a"}); }
   void Mark() {
     runner_.MarkDirty({{"default", "a"}, "uid-a"});
@@ -107,6 +116,57 @@ TEST_F(PodRunnerTest, ADriverThatIsAwayIsToldOnThePodAndAskedAgain) {
   driver_.away = false;
   loop_.Advance(30s);
   EXPECT_TRUE(runner_.Runs(Pod()));
+}
+
+// A Pod was stuck in Terminating for a minute and nothing but the agent's log knew why.
+TEST_F(PodRunnerTest, APodThatCannotGoSaysWhyOnceAndGoesAsSoonAsItsDriverIsBack) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
+  Mark();
+  EXPECT_EQ(runner_.trouble(), "");
+  driver_.away = true;
+  Pod().meta.deleted = loop_.WallNow();
+  Mark();
+  loop_.Advance(2min);
+  EXPECT_THAT(EventReasons(), ElementsAre("FailedUnprepareDynamicResources"));
+  EXPECT_EQ(Json::Parse(api_.requests()[0].body).value()["message"].AsString(),
+            "The Pod stays until its claims are unprepared: driver gpu.example.com: away");
+  EXPECT_EQ(runner_.trouble(),
+            "claims of Pod default/a cannot be unprepared: driver gpu.example.com: away");
+  driver_.away = false;
+  runner_.OnDriverConnected();
+  loop_.Advance(1ms);
+  EXPECT_THAT(Deleted(), SizeIs(1));
+  EXPECT_EQ(runner_.trouble(), "");
+}
+
+TEST_F(PodRunnerTest, APodIsPreparedAsSoonAsItsDriverIsThere) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
+  driver_.away = true;
+  Mark();
+  loop_.Advance(2min);
+  EXPECT_EQ(runner_.trouble(),
+            "claims of Pod default/a cannot be prepared: driver gpu.example.com: away");
+  driver_.away = false;
+  runner_.OnDriverConnected();
+  loop_.Advance(1ms);
+  EXPECT_TRUE(runner_.Runs(Pod()));
+  EXPECT_EQ(runner_.trouble(), "");
+}
+
+TEST_F(PodRunnerTest, NewsOfAPodThatFailsAreNoStormOfCalls) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
+  driver_.away = true;
+  Mark();
+  loop_.Advance(2min);
+  driver_.Take();
+  for (int i = 0; i < 100; ++i) {
+    runner_.MarkDirty({{"default", "a"}, "uid-a"});
+    loop_.Advance(10ms);
+  }
+  EXPECT_LE(driver_.Take().size(), 1u);
 }
 
 TEST_F(PodRunnerTest, ADeletedPodGoesAfterItsClaimsWereLetGoOf) {

@@ -1,6 +1,10 @@
 #include "base/flags.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <iostream>
 
@@ -31,6 +35,25 @@ struct Flags::Impl {
   CLI::App* app = nullptr;
   std::vector<std::unique_ptr<Flags>> commands;
   std::function<int()> run;
+  std::function<Status()> check;
+  // Of the whole command line, values first. CLI11 would end at the first.
+  std::shared_ptr<std::vector<std::string>> faults;
+
+  // Notes the fault instead of throwing it; the value stays as it is.
+  void Fault(const std::string& name, std::string_view what) {
+    faults->push_back(fmt::format("{}: {}", name, what));
+  }
+
+  // The deepest command that was named, with the words that lead to it: "galen get".
+  const Impl* Named(std::string& path) const {
+    for (const auto& command : commands) {
+      const Impl& below = *command->impl_;
+      if (!below.app->parsed()) continue;
+      path += " " + below.app->get_name();
+      return below.Named(path);
+    }
+    return this;
+  }
 
   // Whether what was parsed leaves nothing to run.
   bool NeedsCommand() const {
@@ -43,6 +66,7 @@ struct Flags::Impl {
 
 Flags::Flags(std::string program, std::string description, std::string version)
     : impl_(std::make_unique<Impl>()) {
+  impl_->faults = std::make_shared<std::vector<std::string>>();
   impl_->root = std::make_unique<CLI::App>(std::move(description), std::move(program));
   impl_->app = impl_->root.get();
   impl_->app->set_version_flag("--version", std::move(version));
@@ -56,17 +80,29 @@ void Flags::Add(const std::string& name, std::string& value, const std::string& 
   impl_->app->add_option(name, value, help)->capture_default_str();
 }
 
+// CLI11 hands over text, here and for durations: what is wrong with it is ours to note.
 void Flags::Add(const std::string& name, std::int64_t& value, const std::string& help) {
-  impl_->app->add_option(name, value, help)->capture_default_str();
+  const auto set = [impl = impl_.get(), name, &value](const std::string& text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) {
+      value = number;
+    } else {
+      impl->Fault(name, fmt::format("'{}' is no whole number", text));
+    }
+  };
+  impl_->app->add_option_function<std::string>(name, set, help)
+      ->type_name("INT")
+      ->default_str(fmt::format("{}", value));
 }
 
-// CLI11 knows no durations: it hands over text, which is checked before it is set.
 void Flags::Add(const std::string& name, Duration& value, const std::string& help) {
-  const auto set = [&value](const std::string& text) { value = *ParseDuration(text); };
-  // CLI11 asks this before it sets; "" is no fault.
-  const auto fault = [](const std::string& text) { return ParseDuration(text).status().message(); };
+  const auto set = [impl = impl_.get(), name, &value](const std::string& text) {
+    const StatusOr<Duration> duration = ParseDuration(text);
+    if (!duration.ok()) return impl->Fault(name, duration.status().message());
+    value = *duration;
+  };
   impl_->app->add_option_function<std::string>(name, set, help)
-      ->check(fault)
       ->type_name("DURATION")
       ->default_str(FormatDuration(value));
 }
@@ -82,9 +118,18 @@ void Flags::AddSwitch(const std::string& name, bool& value, const std::string& h
 
 void Flags::AddChoice(const std::string& name, std::string& value, std::vector<std::string> choices,
                       const std::string& help) {
-  impl_->app->add_option(name, value, help)
-      ->check(CLI::IsMember(std::move(choices)))
-      ->capture_default_str();
+  std::string names;
+  for (const std::string& choice : choices) names += (names.empty() ? "" : ",") + choice;
+  const auto set = [impl = impl_.get(), name, &value, choices](const std::string& text) {
+    if (std::find(choices.begin(), choices.end(), text) != choices.end()) {
+      value = text;
+    } else {
+      impl->Fault(name, fmt::format("'{}' is none of {}", text, fmt::join(choices, ", ")));
+    }
+  };
+  impl_->app->add_option_function<std::string>(name, set, help)
+      ->type_name(fmt::format("TEXT:{{{}}}", names))
+      ->default_str(value);
 }
 
 void Flags::AddPositional(const std::string& name, std::string& value, const std::string& help,
@@ -102,6 +147,7 @@ Flags& Flags::AddCommand(const std::string& name, const std::string& help,
                          std::function<int()> run) {
   auto impl = std::make_unique<Impl>();
   impl->app = impl_->app->add_subcommand(name, help);
+  impl->faults = impl_->faults;
   // "galen get --context x" means what "galen --context x get" means.
   impl->app->fallthrough();
   impl->run = std::move(run);
@@ -111,22 +157,34 @@ Flags& Flags::AddCommand(const std::string& name, const std::string& help,
   return *impl_->commands.back();
 }
 
+void Flags::AddCheck(std::function<Status()> check) { impl_->check = std::move(check); }
+
 std::optional<int> Flags::Parse(int argc, char** argv) {
   CLI::App& app = *impl_->app;
-  std::string fault;
+  std::vector<std::string>& faults = *impl_->faults;
   // CLI11 speaks by exceptions; they end here.
   try {
     app.parse(argc, argv);
-    if (!impl_->NeedsCommand()) return std::nullopt;
-    fault = "a command is missing";
+    if (impl_->NeedsCommand()) faults.push_back("a command is missing");
   } catch (const CLI::ParseError& error) {
     // Prints the help or the version, and gives 0 for both.
     if (error.get_exit_code() == 0) return app.exit(error);
-    fault = error.what();
+    faults.push_back(error.what());
   }
+  std::string path = app.get_name();
+  const Impl* named = impl_->Named(path);
+  const Status checked = named->check ? named->check() : OkStatus();
+  if (!checked.ok()) faults.push_back(checked.message());
+  if (faults.empty()) return std::nullopt;
   // No log yet: its level is one of the flags.
-  std::cerr << fmt::format("{}: {}\nRun \"{} --help\" for what can be said.\n", app.get_name(),
-                           fault, app.get_name());
+  for (const std::string& fault : faults) {
+    for (std::size_t at = 0; at <= fault.size();) {
+      const std::size_t end = std::min(fault.find('\n', at), fault.size());
+      std::cerr << fmt::format("{}: {}\n", app.get_name(), fault.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  std::cerr << fmt::format("Run \"{} --help\" for what can be said.\n", path);
   return kExitUsage;
 }
 

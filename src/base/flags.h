@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "base/time.h"
 
 namespace galen {
@@ -49,9 +50,14 @@ class Flags {
   Flags& AddCommand(const std::string& name, const std::string& help,
                     std::function<int()> run = {});
 
+  // What only shows when the values are together; asked when this is the program, or the command
+  // that was named, also after faults of other values, which then have their defaults. Each line of
+  // an error is a fault that is told along with the rest. Starts nothing.
+  void AddCheck(std::function<Status()> check);
+
   // Reads the command line, once. nullopt: go on (and Run() runs the chosen command). Otherwise
-  // leave with this code: 0 after --help or --version, kExitUsage after a fault, which is written
-  // to standard error and names the program.
+  // leave with this code: 0 after --help or --version, kExitUsage after faults, which are written
+  // to standard error, each on a line that names the program.
   std::optional<int> Parse(int argc, char** argv);
   // Runs the deepest command that was named and gives its exit code; 0 when there is none.
   // REQUIRES: Parse gave nullopt.

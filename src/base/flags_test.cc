@@ -62,6 +62,45 @@ TEST(Flags, FaultsLeaveWithTheUsageCodeAndSayWhat) {
   }
 }
 
+// Repairing a command line took as many tries as it had faults.
+TEST(Flags, EveryFaultIsToldAtOnce) {
+  Program program;
+  program.flags.AddCheck([&] {
+    EXPECT_EQ(program.timeout, 90s) << "what cannot be read has its default";
+    return InvalidArgument("--node is missing\n--driver is missing");
+  });
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(
+      Parse(program.flags, {"--timeout", "soon", "--port", "many", "-o", "xml", "--nod", "x"}),
+      kExitUsage);
+  const std::string text = testing::internal::GetCapturedStderr();
+  for (const char* fault :
+       {"galen: --timeout: duration \"soon\"", "galen: --port: 'many' is no whole number\n",
+        "galen: -o,--output: 'xml' is none of ", "--nod", "galen: --node is missing\n",
+        "galen: --driver is missing\n"}) {
+    EXPECT_NE(text.find(fault), std::string::npos) << fault << " in " << text;
+  }
+}
+
+TEST(Flags, ACheckOfTheCommandThatWasNamedIsAsked) {
+  bool asked = false;
+  const auto refuse = [&] {
+    asked = true;
+    return InvalidArgument("no");
+  };
+  Flags flags("galen", "Shows device health.", "1");
+  flags.AddCommand("get", "Show things", [] { return 0; }).AddCheck(refuse);
+  flags.AddCommand("why", "Explain", [] { return 0; });
+  EXPECT_EQ(Parse(flags, {"why"}), std::nullopt);
+  EXPECT_FALSE(asked);
+  Flags again("galen", "Shows device health.", "1");
+  again.AddCommand("get", "Show things", [] { return 0; }).AddCheck(refuse);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Parse(again, {"get"}), kExitUsage);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "galen: no\nRun \"galen get --help\" for what can be said.\n");
+}
+
 TEST(Flags, BadDurationIsExplained) {
   Program program;
   testing::internal::CaptureStderr();

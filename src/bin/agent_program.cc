@@ -11,7 +11,6 @@
 #include "agent/posix_socket_directory.h"
 #include "base/environment.h"
 #include "base/epoll_loop.h"
-#include "base/path.h"
 #include "base/posix_file_system.h"
 #include "base/signal.h"
 #include "base/version.h"
@@ -45,7 +44,6 @@ class Program {
 
  private:
   // Takes the node, then starts what others can see: sockets last.
-  Status MakeDirectories();
   // The inspect socket, and the admin page where one is asked for.
   Status Serve();
   std::string WhyNotReady() const;
@@ -78,16 +76,7 @@ Status Program::PrepareApi() {
   return OkStatus();
 }
 
-// A manager stands in the kubelet's place, so it makes what the kubelet would.
-Status Program::MakeDirectories() {
-  RETURN_IF_ERROR(files_.MakeDirectories(config_.state_dir, 0700));
-  RETURN_IF_ERROR(files_.MakeDirectories(ParentOf(config_.socket), 0755));
-  if (config_.role == agent::Role::kObserver) return OkStatus();
-  return files_.MakeDirectories(config_.registry_directory(), 0755);
-}
-
 Status Program::Start() {
-  RETURN_IF_ERROR(MakeDirectories());
   // Before anything of the state directory is read: two agents of one node would overwrite each
   // other's word on the Pods.
   ASSIGN_OR_RETURN(lock_, agent::NodeLock::Take(config_.state_dir + "/lock"));
@@ -133,11 +122,16 @@ int Fail(const Status& status, int code) {
 
 int RunAgent(const agent::AgentFlags& flags) {
   PosixFileSystem files;
-  StatusOr<agent::AgentConfig> config = agent::LoadConfig(files, ReadEnvironment(), flags);
-  if (!config.ok()) return Fail(config.status(), kExitUsage);
+  agent::ConfigFaults faults;
+  agent::AgentConfig config = agent::LoadConfig(files, ReadEnvironment(), flags, faults);
+  agent::PreparePlaces(files, ReadEnvironment(), config, faults);
+  if (const Status status = faults.ToStatus(); !status.ok()) {
+    // A directory that cannot be made may be in a moment.
+    return Fail(status, status.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed);
+  }
   StatusOr<std::unique_ptr<EpollLoop>> loop = EpollLoop::Create();
   if (!loop.ok()) return Fail(loop.status(), kExitFailed);
-  Program program(*std::move(loop), *std::move(config));
+  Program program(*std::move(loop), std::move(config));
   // A kubeconfig that is missing or wrong is the operator's to repair, as a wrong flag is.
   if (const Status status = program.PrepareApi(); !status.ok()) return Fail(status, kExitUsage);
   if (const Status status = program.Start(); !status.ok()) return Fail(status, kExitFailed);
