@@ -188,6 +188,22 @@ std::optional<int> Flags::Parse(int argc, char** argv) {
   return kExitUsage;
 }
 
+StatusOr<std::string> Flags::Help(const std::string& command) const {
+  // Not App::help, which gives the help of the command that was parsed.
+  const auto help_of = [](const CLI::App& app, const std::string& path) {
+    return app.get_formatter()->make_help(&app, path, CLI::AppFormatMode::Normal);
+  };
+  const std::string& program = impl_->app->get_name();
+  if (command.empty()) return help_of(*impl_->app, program);
+  std::string names;
+  for (const auto& known : impl_->commands) {
+    const CLI::App& app = *known->impl_->app;
+    if (app.get_name() == command) return help_of(app, program + " " + command);
+    names += (names.empty() ? "" : ", ") + app.get_name();
+  }
+  return NotFound("there is no command '{}'; there are {}", command, names);
+}
+
 int Flags::Run() {
   for (const auto& command : impl_->commands) {
     if (command->impl_->app->parsed()) return command->Run();

@@ -155,6 +155,17 @@ TEST(Flags, FlagOfTheProgramMayFollowTheCommand) {
   EXPECT_EQ(commands.context, "prod");
 }
 
+TEST(Flags, GivesTheHelpOfACommandAsItsOwnFlagDoes) {
+  Commands commands;
+  const std::string text = *commands.flags.Help("why");
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Parse(commands.flags, {"why", "--help"}), 0);
+  EXPECT_EQ(text, testing::internal::GetCapturedStdout());
+  EXPECT_NE(commands.flags.Help("")->find("Show the version"), std::string::npos);
+  EXPECT_NE(commands.flags.Help("whence").status().message().find("get, version, why"),
+            std::string::npos);
+}
+
 TEST(Flags, MissingCommandOrArgumentIsAFault) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{}, {"get"}, {"why"}, {"got"}}) {

@@ -20,4 +20,28 @@ StatusOr<std::unique_ptr<AgentLink>> AgentLink::Open(EpollLoop& loop, net::Diale
   return std::unique_ptr<AgentLink>(new AgentLink(loop, std::move(connection).value(), interrupt));
 }
 
+StatusOr<std::unique_ptr<AgentLink>> AgentLink::OpenAgent(EpollLoop& loop, net::Dialer& dialer,
+                                                          const std::string& socket,
+                                                          const Interrupt* interrupt) {
+  StatusOr<std::unique_ptr<AgentLink>> link = Open(loop, dialer, socket, interrupt);
+  if (link.ok()) return link;
+  return Advise(link.status(), "agent", socket,
+                "run this on the Pod's node, or name the socket by --agent-socket or "
+                "GALEN_AGENT_SOCKET");
+}
+
+Status Advise(const Status& failed, std::string_view who, const std::string& socket,
+              std::string_view advice) {
+  // The path was said three times over on the way up: by the system, the dialler and the link.
+  if (failed.code() == Code::kNotFound)
+    return NotFound("no {} listens on {}: {}", who, socket, advice);
+  if (failed.code() == Code::kUnavailable) {
+    return Unavailable("no {} listens on {}: {}", who, socket, advice);
+  }
+  if (failed.code() == Code::kPermissionDenied) {
+    return PermissionDenied("the {}'s socket {} is root's: try sudo", who, socket);
+  }
+  return failed;
+}
+
 }  // namespace galen::cli

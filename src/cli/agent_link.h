@@ -23,6 +23,11 @@ class AgentLink {
                                                    const std::string& socket,
                                                    const Interrupt* interrupt = nullptr);
 
+  // The same for the agent's socket, with what to do about it.
+  static StatusOr<std::unique_ptr<AgentLink>> OpenAgent(EpollLoop& loop, net::Dialer& dialer,
+                                                        const std::string& socket,
+                                                        const Interrupt* interrupt = nullptr);
+
   // One question: Ask<ListDevicesResponse>("/galen.inspect.v1.Inspect/ListDevices", request). Gives
   // the service's Status as it came (Unimplemented when it has no such method), but for
   // InvalidArgument, which is kept for command lines: that comes as FailedPrecondition.
@@ -47,6 +52,11 @@ class AgentLink {
   std::unique_ptr<net::Connection> connection_;
   rpc::Channel channel_;
 };
+
+// What Open said of the `socket` of a `who` ("driver") for the one who runs the command: that
+// nobody listens, with `advice`, or that it takes root; anything else as it is. Keeps the code.
+Status Advise(const Status& failed, std::string_view who, const std::string& socket,
+              std::string_view advice);
 
 template <typename Response, typename Request>
 StatusOr<Response> AgentLink::Ask(std::string_view method, const Request& request) {

@@ -46,7 +46,7 @@ std::string OwnDirectory() {
 struct Arguments {
   Options options;
   Output output{STDOUT_FILENO};
-  std::string kind = "pods", name, pod, shell = "bash";
+  std::string kind = "pods", name, pod, shell = "bash", help_of;
   bool follow = false, all_namespaces = false, no_colour = false;
   InjectArguments inject;
   DemoArguments demo;
@@ -75,7 +75,8 @@ void AddGet(Flags& flags, Arguments& arguments) {
       "get", "show devices, pods (with devices), nodes or drivers",
       [&arguments] { return arguments.follow ? Follow(arguments) : GetOnce(arguments); });
   get.AddPositional("kind", arguments.kind, "devices, pods, nodes or drivers");
-  get.AddPositional("name", arguments.name, "only the one of this name", false);
+  get.AddPositional("name", arguments.name,
+                    "only the one of this name; of a Pod NAME, pod/NAME or NAMESPACE/NAME", false);
   get.AddSwitch("-w,--watch", arguments.follow, "stay, and show what changes");
 }
 
@@ -98,7 +99,9 @@ void AddInject(Flags& flags, Arguments& arguments) {
       [&arguments] { return PrintOrFail(arguments, Inject(arguments.options, arguments.inject)); });
   inject.AddPositional("device", arguments.inject.device, "gpu-3; without it: what can be injected",
                        false);
-  inject.AddPositional("sign", arguments.inject.sign, "xid=79, temperature=91, … or reset", false);
+  inject.AddPositional(
+      "sign", arguments.inject.sign,
+      "xid=79, temperature=91, …; reset=gpu or reset=host (the same as reset) ends them", false);
   inject.Add("--driver", arguments.inject.driver,
              "the driver's name, when the agent knows several");
   inject.Add("--driver-socket", arguments.inject.driver_socket, "ask this socket; no agent needed");
@@ -120,6 +123,17 @@ void AddDemo(Flags& flags, Arguments& arguments) {
 
 int RunConformance(Arguments& arguments) {
   const ConformanceResult result = Conformance(arguments.options, arguments.conformance);
+// The flags outlive the run of their command.
+void AddHelp(Flags& flags, Arguments& arguments) {
+  Flags& help = flags.AddCommand("help", "what a command does, and its flags", [&] {
+    const StatusOr<std::string> text = flags.Help(arguments.help_of);
+    // The user's word is wrong, not the world.
+    if (!text.ok()) return Fail(InvalidArgument("{}", text.status().message()));
+    return PrintOrFail(arguments, text);
+  });
+  help.AddPositional("command", arguments.help_of, "get, why, watch, …", false);
+}
+
   if (!result.problem.empty()) std::fprintf(stderr, "galen: %s\n", result.problem.c_str());
   arguments.output.Write(result.text);
   const int written = CodeOrFail(ExitCodeOf(arguments.output));
@@ -131,7 +145,7 @@ void AddConformance(Flags& flags, Arguments& arguments) {
   Flags& command = flags.AddCommand(
       "conformance", "check a DRA driver; plays a kubelet, so not beside one that uses it",
       [&arguments] { return RunConformance(arguments); });
-  command.AddPositional("what", conformance.what,
+  command.AddPositional("driver", conformance.what,
                         "a registry directory, a registration socket, or a driver's name");
   command.AddSwitch("--read-only", conformance.read_only,
                     "only GetInfo, health, slices and files; the default in a kubelet's registry");
@@ -168,7 +182,8 @@ void AddGlobals(Flags& flags, Arguments& arguments) {
   flags.AddSwitch("-A,--all-namespaces", arguments.all_namespaces,
                   "Pods of all namespaces (the default)");
   flags.AddChoice("-o,--output", options.output, {"table", "wide", "json", "yaml"}, "how to print");
-  flags.Add("--agent-socket", options.agent_socket, "the socket of this node's agent");
+  flags.Add("--agent-socket", options.agent_socket,
+            "the socket of this node's agent; GALEN_AGENT_SOCKET says the same");
   flags.AddSwitch("--no-color", arguments.no_colour, "no colours; NO_COLOR says the same");
 }
 
@@ -202,3 +217,8 @@ int RunGalen(int argc, char** argv, Environment environment) {
 }
 
 }  // namespace galen::cli
+  // Before the flags are read: --agent-socket wins.
+  if (const auto socket = Lookup(arguments.options.environment, "GALEN_AGENT_SOCKET")) {
+    arguments.options.agent_socket = *socket;
+  }
+  AddHelp(flags, arguments);

@@ -1,4 +1,5 @@
-// `galen completion SHELL`: a script that completes commands, kinds, flags and Pods' names.
+// `galen completion SHELL`: a script that completes commands, their flags and values, and the names
+// of Pods, devices, drivers and simulated signs.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 namespace galen::cli {
 
 // The script for "bash", "zsh" or "fish", to be sourced; InvalidArgument for any other shell. Names
-// of Pods are asked of the cluster when the user presses Tab; without one nothing is offered.
+// are asked of the cluster, and signs of the simulator, when the user presses Tab; without one
+// nothing is offered.
 StatusOr<std::string> CompletionScript(const std::string& shell);
 
 }  // namespace galen::cli

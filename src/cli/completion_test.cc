@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -64,6 +65,43 @@ TEST(Completion, OfBashCompletesCommandsKindsAndFormats) {
   EXPECT_EQ(InBash("galen get d", 2), "devices drivers");
   EXPECT_EQ(InBash("galen watch p", 2), "pods");
   EXPECT_EQ(InBash("galen get pods -o y", 4), "yaml");
+  EXPECT_EQ(InBash("galen -n train get d", 4), "devices drivers");
+  EXPECT_EQ(InBash("galen help con", 2), "conformance");
+}
+
+TEST(Completion, OfBashKnowsTheFlagsAndValuesOfEachCommand) {
+  EXPECT_EQ(InBash("galen inject --dr", 2), "--driver --driver-socket");
+  EXPECT_EQ(InBash("galen demo --k", 2), "--kubeconfig --keep --kernel-log");
+  EXPECT_EQ(InBash("galen conformance --re", 2), "--read-only");
+  EXPECT_EQ(InBash("galen conformance -o j", 3), "json junit");
+  EXPECT_EQ(InBash("galen why --b", 2), "") << "it has none";
+}
+
+// A galen that answers as the real one does, before the real one in the PATH.
+std::string WithAnsweringGalen(const std::string& words, int current) {
+  const std::string directory = testing::TempDir() + "galen_completion_bin";
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory + "/galen") << R"(#!/bin/sh
+case $1$2 in
+inject) printf 'SIGN UNIT\ntemperature °C 45 hot\nxid  which\n\n'
+  printf '`reset` alone is x\nDevices: gpu-0 gpu-1\n' ;;
+getdevices) printf '{\n  "device": "gpu-7",\n  "driver": "gpu"\n}\n' ;;
+getdrivers) printf '{\n  "name": "gpu.example.com"\n}\n' ;;
+getpods) printf '{\n  "pod": "llm-0"\n}\n' ;;
+esac
+)";
+  std::filesystem::permissions(directory + "/galen", std::filesystem::perms::owner_all);
+  return Printed("PATH=" + directory + ":$PATH bash -c 'source " + Written("bash") +
+                 "; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(current) +
+                 "; _galen; echo ${COMPREPLY[*]}'");
+}
+
+TEST(Completion, OfBashKnowsTheNamesThatThereAre) {
+  EXPECT_EQ(WithAnsweringGalen("galen inject g", 2), "gpu-0 gpu-1");
+  EXPECT_EQ(WithAnsweringGalen("galen inject gpu-0 \"\"", 3), "reset temperature= xid=");
+  EXPECT_EQ(WithAnsweringGalen("galen inject --driver \"\"", 3), "gpu.example.com");
+  EXPECT_EQ(WithAnsweringGalen("galen get devices g", 3), "gpu-7");
+  EXPECT_EQ(WithAnsweringGalen("galen why l", 2), "llm-0");
 }
 
 // The function is called as zsh calls it, with the words of the line; compadd(1) tells us instead.
@@ -75,7 +113,8 @@ TEST(Completion, OfZshCompletesTheSame) {
                    Written("zsh") + "; words=(" + words + "); CURRENT=" + std::to_string(current) +
                    "; _galen'");
   };
-  EXPECT_EQ(in_zsh("galen \"\"", 2), "get why watch inject demo conformance version completion");
+  EXPECT_EQ(in_zsh("galen \"\"", 2),
+            "get why watch inject demo conformance doctor version completion help");
   EXPECT_EQ(in_zsh("galen get d", 3), "devices pods nodes drivers");
   EXPECT_EQ(in_zsh("galen get pods -o y", 5), "table wide json yaml");
 }

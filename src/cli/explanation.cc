@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/text.h"
 #include "cli/table.h"
@@ -12,7 +14,10 @@
 namespace galen::cli {
 namespace {
 
-// "14:02:11" or "14:02:11.304", in UTC: the day is known from "38 s ago".
+// "2026-11-21", in UTC.
+std::string Day(WallTime time) { return FormatRfc3339(time, 0).substr(0, 10); }
+
+// "14:02:11" or "14:02:11.304", in UTC.
 std::string Clock(WallTime time, int digits) {
   const std::string text = FormatRfc3339(time, digits);
   return text.substr(11, text.size() - 12);
@@ -27,8 +32,9 @@ std::string Count(std::size_t devices) {
 std::string StateLine(const DeviceHealth& health, WallTime now, bool colour) {
   std::string line = Paint(StateText(health), ToneOf(health.state), colour);
   if (health.since != WallTime{}) {
-    line +=
-        fmt::format(" since {} ({} ago)", Clock(health.since, 0), FormatAge(now - health.since));
+    const std::string day = Day(health.since) == Day(now) ? "" : Day(health.since) + " ";
+    line += fmt::format(" since {}{} ({} ago)", day, Clock(health.since, 0),
+                        FormatAge(now - health.since));
   }
   if (!health.cause.message.empty()) line += ": " + Printable(health.cause.message);
   return line;
@@ -62,40 +68,91 @@ std::string Paragraph(const std::string& head, const std::string& body, std::siz
   return text;
 }
 
-struct StepWidths {
-  std::size_t kind = 6, text = 0, source = 0;
-  // With two columns between each, a margin and a time of 12.
-  std::size_t Line() const { return 2 + 12 + 2 + kind + 2 + text + 2 + source; }
+// A step as it is shown.
+struct StepLine {
+  std::string day, time, kind, device, text, source, message;
 };
 
-StepWidths WidthsOf(const std::vector<ExplainedStep>& steps) {
+struct StepWidths {
+  std::size_t kind = 6, device = 0, text = 0, source = 0;
+  // With two columns between each, a margin and a time of 12.
+  std::size_t Line() const { return Head() + text + 2 + source; }
+  std::size_t Head() const { return 2 + 12 + 2 + kind + 2 + (device == 0 ? 0 : device + 2); }
+};
+
+StepWidths WidthsOf(const std::vector<StepLine>& lines) {
   StepWidths widths;
-  for (const ExplainedStep& step : steps) {
-    widths.kind = std::max(widths.kind, Width(Printable(step.kind)));
-    widths.text = std::max(widths.text, Width(Printable(step.text)));
-    widths.source = std::max(widths.source, Width(Printable(step.source)));
+  for (const StepLine& line : lines) {
+    widths.kind = std::max(widths.kind, Width(line.kind));
+    widths.device = std::max(widths.device, Width(line.device));
+    widths.text = std::max(widths.text, Width(line.text));
+    widths.source = std::max(widths.source, Width(line.source));
   }
   return widths;
 }
 
-// In columns where they fit, else one behind the other, wrapped.
-std::string StepLines(const std::vector<ExplainedStep>& steps, const DrawOptions& options) {
-  const StepWidths widths = WidthsOf(steps);
-  const bool narrow = options.columns != 0 && widths.Line() > options.columns;
-  std::string lines;
-  for (const ExplainedStep& step : steps) {
-    const std::string told = Printable(step.text);
-    std::string source = Printable(step.source);
-    if (narrow) source = source.substr(0, source.find(','));
-    const std::string head = fmt::format("  {}  {:<{}}  ", Clock(step.time, 3),
-                                         Printable(step.kind), narrow ? 6 : widths.kind);
-    // Padded by hand: the width of fmt counts other characters than a terminal does.
-    const std::string padding(narrow ? 0 : widths.text - Width(told), ' ');
-    const std::string body =
-        fmt::format("{}{}  {}", told, padding, Paint(source, Tone::kFaint, options.colour));
-    lines += Paragraph(head, body, narrow ? options.columns : 0);
+// What the devices are called: by their names alone, unless two have the same.
+std::map<std::string, std::string> NamesOf(const std::vector<ExplainedDevice>& devices) {
+  std::map<std::string, std::string> names;
+  std::set<std::string> taken;
+  bool ambiguous = false;
+  for (const ExplainedDevice& device : devices) {
+    const DeviceId& id = device.identity.id;
+    if (!names.emplace(ToString(id), id.device).second) continue;
+    ambiguous = !taken.insert(id.device).second || ambiguous;
+  }
+  for (auto& [id, name] : names) name = Printable(ambiguous ? id : name);
+  return names;
+}
+
+// Sentences that stand above the steps already.
+std::set<std::string> Said(const std::vector<ExplainedDevice>& devices) {
+  std::set<std::string> said = {""};
+  for (const ExplainedDevice& device : devices) said.insert(device.health.cause.message);
+  return said;
+}
+
+std::vector<StepLine> LinesOf(const Explanation& explanation) {
+  const std::map<std::string, std::string> names = NamesOf(explanation.devices);
+  const std::set<std::string> said = Said(explanation.devices);
+  std::vector<StepLine> lines;
+  for (const ExplainedStep& step : explanation.steps) {
+    const auto name = names.find(step.device);
+    lines.push_back({.day = Day(step.time),
+                     .time = Clock(step.time, step.to_the_second ? 0 : 3),
+                     .kind = Printable(step.kind),
+                     .device = names.size() > 1 && name != names.end() ? name->second : "",
+                     .text = Printable(step.text),
+                     .source = Printable(step.source),
+                     .message = said.contains(step.message) ? "" : Printable(step.message)});
   }
   return lines;
+}
+
+std::string Padded(const std::string& text, std::size_t width) {
+  // By hand: the width of fmt counts other characters than a terminal does.
+  return text + std::string(width - std::min(Width(text), width), ' ');
+}
+
+// In columns where they fit, else one behind the other, wrapped.
+std::string StepLines(const Explanation& explanation, WallTime now, const DrawOptions& options) {
+  const std::vector<StepLine> lines = LinesOf(explanation);
+  StepWidths widths = WidthsOf(lines);
+  const bool narrow = options.columns != 0 && widths.Line() > options.columns;
+  if (narrow) widths.kind = 6;
+  std::string text, day = Day(now);
+  for (const StepLine& line : lines) {
+    if (line.day != day) text += fmt::format("  {}\n", day = line.day);
+    std::string head = fmt::format("  {:<12}  {}  ", line.time, Padded(line.kind, widths.kind));
+    if (widths.device > 0) head += Padded(line.device, widths.device) + "  ";
+    const std::string source = narrow ? line.source.substr(0, line.source.find(',')) : line.source;
+    const std::string body = fmt::format("{}  {}", Padded(line.text, narrow ? 0 : widths.text),
+                                         Paint(source, Tone::kFaint, options.colour));
+    text += Paragraph(head, body, narrow ? options.columns : 0);
+    if (line.message.empty()) continue;
+    text += Paragraph(std::string(widths.Head(), ' '), line.message, options.columns);
+  }
+  return text;
 }
 
 }  // namespace
@@ -115,7 +172,7 @@ std::string Draw(const Explanation& explanation, WallTime now, DrawOptions optio
     text +=
         Paragraph(fmt::format("  {:<{}}  ", "", name_width), IdentityLine(device), options.columns);
   }
-  text += StepLines(explanation.steps, options);
+  text += StepLines(explanation, now, options);
   if (!explanation.note.empty()) text += Paragraph("", explanation.note, options.columns);
   return text;
 }

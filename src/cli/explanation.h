@@ -22,7 +22,10 @@ struct ExplainedStep {
   WallTime time{};
   std::string kind;  // "sign", "change", "kept", "told", "crash"
   std::string text;
-  std::string source;  // "gpu.example.com, report 812"
+  std::string source;          // "gpu.example.com, report 812"
+  std::string device = {};     // "driver/pool/device"; "" = of no single device
+  std::string message = {};    // of a change: the sentence of the cause that it brought
+  bool to_the_second = false;  // its teller knows no fractions
 };
 
 // Everything there is to say of one Pod.
@@ -41,7 +44,9 @@ struct DrawOptions {
 };
 
 // The picture that people read: the Pod, a paragraph for each device, a line for each step; ends in
-// a newline. Times are UTC, ages are counted to `now`. Texts from outside are made printable.
+// a newline. Below a change stands its sentence, unless it is the device's present one, which is
+// said above. Steps name their device when there are several. Times are UTC, with a line for each
+// day that is not today's; ages are counted to `now`. Texts from outside are made printable.
 std::string Draw(const Explanation& explanation, WallTime now, DrawOptions options);
 
 }  // namespace galen::cli

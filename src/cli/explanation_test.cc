@@ -48,6 +48,65 @@ TEST(Explanation, KeepsItsColumnsUnderALongKindOfStep) {
       << text;
 }
 
+// A Pod with two GPUs: each step says of which it is, but for what is of their driver.
+Explanation PairOfGpus() {
+  Explanation pair = TrainerOnAFallenGpu();
+  pair.devices.push_back(pair.devices[0]);
+  pair.devices[1].identity.id.device = "gpu-4";
+  pair.devices[1].health = {.state = HealthState::kHealthy};
+  pair.steps[0].device = "gpu.example.com/node-7/gpu-3";
+  pair.steps[1].device = "gpu.example.com/node-7/gpu-4";
+  pair.steps.push_back({At("2026-11-21T14:02:12Z"), "driver-lost", "it is gone", "galen-agent"});
+  return pair;
+}
+
+TEST(Explanation, SaysOfWhichOfSeveralDevicesAStepIs) {
+  const std::string text = Draw(PairOfGpus(), At("2026-11-21T14:02:49Z"), {});
+  EXPECT_NE(text.find("  14:02:11.304  sign         gpu-3  kernel log: Xid 79  gpu.example.com\n"
+                      "  14:02:11.311  told         gpu-4  Pod status          galen-agent\n"
+                      "  14:02:12.000  driver-lost         it is gone          galen-agent\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Explanation, TellsDevicesOfOneNameApart) {
+  Explanation pair = PairOfGpus();
+  pair.devices[1].identity.id = {"gpu.example.com", "node-8", "gpu-3"};
+  pair.steps[1].device = "gpu.example.com/node-8/gpu-3";
+  const std::string text = Draw(pair, At("2026-11-21T14:02:49Z"), {});
+  EXPECT_NE(text.find("told         gpu.example.com/node-8/gpu-3  Pod"), std::string::npos) << text;
+}
+
+TEST(Explanation, GivesTheSentenceOfAChangeThatIsOver) {
+  Explanation explanation = TrainerOnAFallenGpu();
+  explanation.steps = {
+      {At("2026-11-21T14:00:00Z"), "change", "Healthy → Unhealthy, TemperatureHigh", "gpu", "",
+       "GPU temperature 91 °C exceeds 85 °C"},
+      {At("2026-11-21T14:02:11Z"), "change", "Healthy → Unhealthy, XidGpuLost", "gpu", "",
+       "XID 79: GPU has fallen off the bus"}};
+  const std::string text = Draw(explanation, At("2026-11-21T14:02:49Z"), {});
+  EXPECT_NE(text.find("  14:00:00.000  change  Healthy → Unhealthy, TemperatureHigh  gpu\n"
+                      "                        GPU temperature 91 °C exceeds 85 °C\n"
+                      "  14:02:11.000  change  Healthy → Unhealthy, XidGpuLost       gpu\n"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(text.ends_with("gpu\n")) << "the present one stands above: " << text;
+}
+
+TEST(Explanation, SaysTheDayWhereItIsAnother) {
+  Explanation explanation = TrainerOnAFallenGpu();
+  explanation.steps[1].time = At("2026-11-22T00:00:01Z");
+  explanation.steps[1].to_the_second = true;
+  const std::string text = Draw(explanation, At("2026-11-22T14:02:49Z"), {});
+  EXPECT_NE(text.find("since 2026-11-21 14:02:11 (24h ago)"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  2026-11-21\n"
+                      "  14:02:11.304  sign    kernel log: Xid 79  gpu.example.com\n"
+                      "  2026-11-22\n"
+                      "  00:00:01      told    Pod status          galen-agent\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Explanation, FitsOnANarrowTerminal) {
   const std::string text =
       Draw(TrainerOnAFallenGpu(), At("2026-11-21T14:02:49Z"), {.colour = false, .columns = 50});

@@ -21,7 +21,7 @@ DeviceView& Enter(Devices& devices, const DeviceId& id) {
     view.node = id.pool;
     view.health.id = id;
     view.health.cause = {.code = std::string(cause_code::kNotReported),
-                         .message = "no agent has told of this device",
+                         .message = "no agent has reported this device",
                          .value = "",
                          .threshold = "",
                          .unit = "",
@@ -118,6 +118,15 @@ void AddPods(Devices& devices, const std::vector<kube::Pod>& pods,
   }
 }
 
+// Where agents have no way to report, that is the reason and not their silence.
+void BlameMissingKind(Devices& devices) {
+  for (auto& [id, view] : devices) {
+    if (view.health.cause.code == cause_code::kNotReported) {
+      view.health.cause.message = std::string(kKindMissingShort);
+    }
+  }
+}
+
 // A finding without a node that lives behind it is old news. What is Unknown already keeps its
 // reason.
 void DoubtLapsed(Devices& devices, const NodeLives& lives) {
@@ -137,8 +146,12 @@ Fleet JoinFleet(const FleetObjects& objects, WallTime now) {
   const NodeLives lives(objects.signs, now);
   Fleet fleet;
   fleet.nodes = objects.healths;
+  fleet.kind_missing = objects.kind_missing;
   for (kube::NodeDeviceHealth& node : fleet.nodes) {
-    if (const auto lapse = lives.Find(node.node, true)) Doubt(node, *lapse);
+    // Its own goodbye is the nearer reason, and known before any Lease runs out.
+    std::optional<Lapse> lapse = Goodbye(node);
+    if (!lapse) lapse = lives.Find(node.node, true);
+    if (lapse) Doubt(node, *lapse);
   }
   Devices devices;
   AddSlices(devices, objects.slices);
@@ -146,6 +159,7 @@ Fleet JoinFleet(const FleetObjects& objects, WallTime now) {
   AddHolders(devices, objects.claims);
   AddPods(devices, objects.pods, objects.claims);
   DoubtLapsed(devices, lives);
+  if (objects.kind_missing) BlameMissingKind(devices);
   for (auto& [id, view] : devices) {
     std::sort(view.holders.begin(), view.holders.end());
     fleet.devices.push_back(std::move(view));

@@ -45,7 +45,15 @@ struct Fleet {
   std::vector<DeviceView> devices;  // worse first, then by node and name
   // As the agents wrote them, for what is told of nodes and drivers.
   std::vector<kube::NodeDeviceHealth> nodes;
+  bool kind_missing = false;  // so no agent could tell of any
 };
+
+// What to say, once, where the cluster has no NodeDeviceHealth; and in short of one device.
+inline constexpr std::string_view kKindMissing =
+    "this cluster has no NodeDeviceHealth kind: kubectl apply -f "
+    "deploy/crds/nodedevicehealths.yaml";
+inline constexpr std::string_view kKindMissingShort =
+    "this cluster has no NodeDeviceHealth kind, by which agents report";
 
 // The objects as the API server has them.
 struct FleetObjects {
@@ -54,9 +62,11 @@ struct FleetObjects {
   std::vector<kube::ResourceSlice> slices;
   std::vector<kube::NodeDeviceHealth> healths;
   NodeSigns signs = {};
+  bool kind_missing = false;  // the cluster does not have NodeDeviceHealth at all
 };
 
-// `now` as NodeLives takes it: findings of nodes that fell silent are Unknown, AgentGone.
+// `now` as NodeLives takes it: findings of nodes that fell silent are Unknown, AgentGone; of those
+// whose agent was stopped, AgentStopped, at once.
 Fleet JoinFleet(const FleetObjects& objects, WallTime now = {});
 
 }  // namespace galen::cli

@@ -121,6 +121,33 @@ TEST(Fleet, CallsNoDeviceHealthyWhoseNodeFellSilent) {
   EXPECT_EQ(fleet.nodes[0].devices[0].state, HealthState::kUnknown);
 }
 
+TEST(Fleet, BelievesAnAgentThatSaysItIsStopped) {
+  const WallTime stopped{std::chrono::seconds(1'000'000)};
+  kube::NodeDeviceHealth node = HealthOfNode7(kGpu3, HealthState::kHealthy);
+  node.conditions = {{"Ready", "False", "AgentStopped", "galen-agent was stopped", stopped}};
+  // Its Lease holds for a while yet.
+  const Fleet fleet = JoinFleet(
+      {.pods = {}, .claims = {}, .slices = {}, .healths = {node}, .signs = SilentNode7(stopped)},
+      stopped + std::chrono::seconds(1));
+  EXPECT_EQ(fleet.devices[0].health.state, HealthState::kUnknown);
+  EXPECT_EQ(fleet.devices[0].health.cause.code, kAgentStopped);
+  EXPECT_EQ(fleet.devices[0].health.cause.message,
+            "galen-agent of node node-7 was stopped; last known as Healthy");
+  EXPECT_EQ(fleet.devices[0].health.since, stopped);
+}
+
+TEST(Fleet, BlamesTheMissingKindAndNotTheAgents) {
+  const std::vector<Claim> claims = {ClaimOf(kGpu4, "trainer-1")};
+  EXPECT_EQ(JoinFleet({.pods = {}, .claims = claims, .slices = {}, .healths = {}})
+                .devices[0]
+                .health.cause.message,
+            "no agent has reported this device");
+  const Fleet fleet =
+      JoinFleet({.pods = {}, .claims = claims, .slices = {}, .healths = {}, .kind_missing = true});
+  EXPECT_EQ(fleet.devices[0].health.cause.message, kKindMissingShort);
+  EXPECT_EQ(fleet.devices[0].health.cause.code, cause_code::kNotReported);
+}
+
 TEST(Fleet, DoubtsTheWordOfASilentNodesKubeletToo) {
   const WallTime renewed{std::chrono::seconds(1'000'000)};
   kube::Pod pod;

@@ -1,10 +1,13 @@
 #include "cli/get.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <map>
 
 #include "base/yaml.h"
 #include "cli/decode_all.h"
+#include "cli/why.h"
 #include "kube/objects/resource_claim.h"
 
 namespace galen::cli {
@@ -13,7 +16,11 @@ namespace {
 struct View {
   std::function<Table(const Fleet&, const ViewOptions&)> table;
   std::function<Json(const Fleet&, const ViewOptions&)> json;
-  std::string none;  // what to say instead of an empty table
+  std::string none;     // what to say instead of an empty table
+  std::string unnamed;  // the same of one name, "{}"
+  // Columns that can be done without on a terminal that is too narrow, the first to go first.
+  std::vector<std::string> spare;
+  bool of_pods = false;
   std::function<Table(const Fleet&, const ViewOptions&)> brief = {};  // for narrow terminals
 };
 
@@ -21,20 +28,75 @@ StatusOr<View> ViewOf(const std::string& kind) {
   static const std::map<std::string, std::string> kPlural = {
       {"device", "devices"}, {"dev", "devices"}, {"pod", "pods"},      {"po", "pods"},
       {"node", "nodes"},     {"no", "nodes"},    {"driver", "drivers"}};
+  static const std::map<std::string, View> kViews = {
+      {"devices",
+       {.table = DevicesTable,
+        .json = DevicesJson,
+        .none = "no devices: no driver has published any",
+        .unnamed = "no device is called {}",
+        .spare = {"MODEL", "NODE", "DEADLINE", "SERIAL", "POOL", "DRIVER", "USED BY", "REASON"}}},
+      {"pods",
+       {.table = PodsTable,
+        .json = PodsJson,
+        .none = "no Pod{} holds a device",
+        .unnamed = "no Pod {}{} holds a device",
+        .spare = {"MODEL", "DEADLINE", "SERIAL", "CLAIM", "DRIVER", "NODE", "REASON"},
+        .of_pods = true,
+        .brief = PodsInBrief}},
+      {"nodes",
+       {.table = NodesTable,
+        .json = NodesJson,
+        .none = "no node has reported: is galen-agent running on one?",
+        .unnamed = "no node {} has reported",
+        .spare = {"AGENT", "ROLE", "UP", "HEALTHY", "DEVICES"}}},
+      {"drivers",
+       {.table = DriversTable,
+        .json = DriversJson,
+        .none = "no drivers: no agent has reported any",
+        .unnamed = "no agent has reported a driver {}",
+        .spare = {"ENDPOINT", "SERVICE", "FOR"}}}};
   const auto alias = kPlural.find(kind);
-  const std::string plural = alias == kPlural.end() ? kind : alias->second;
-  if (plural == "devices")
-    return View{DevicesTable, DevicesJson, "no devices: no driver has published any"};
-  if (plural == "pods") return View{PodsTable, PodsJson, "no Pod holds a device", PodsInBrief};
-  if (plural == "nodes")
-    return View{NodesTable, NodesJson, "no node has told: is galen-agent running on one?"};
-  if (plural == "drivers")
-    return View{DriversTable, DriversJson, "no drivers: no agent has told of any"};
+  const auto view = kViews.find(alias == kPlural.end() ? kind : alias->second);
+  if (view != kViews.end()) return view->second;
   return InvalidArgument("galen knows no '{}': get devices, pods, nodes or drivers", kind);
 }
 
-ViewOptions Shown(const Options& options, const std::string& name, WallTime now) {
-  return {.wide = options.wide(), .ns = options.ns, .name = name, .now = now};
+// InvalidArgument when `name` names a Pod of another namespace than -n does, or none at all.
+StatusOr<ViewOptions> Shown(const View& view, const Options& options, const std::string& name,
+                            WallTime now) {
+  ViewOptions shown{.wide = options.wide(), .ns = options.ns, .name = name, .now = now};
+  if (!view.of_pods || name.empty()) return shown;
+  // As `galen why` takes it, and as our own tables write it: NAMESPACE/NAME.
+  ASSIGN_OR_RETURN(const ObjectKey pod, ParsePod(name, options.ns));
+  shown.ns = pod.ns;
+  shown.name = pod.name;
+  return shown;
+}
+
+// What to say where a table is empty. NotFound when one of a name was asked for.
+StatusOr<std::string> Nothing(const View& view, const ViewOptions& shown) {
+  const std::string where = shown.ns.empty() ? "" : " in namespace " + shown.ns;
+  if (shown.name.empty()) return fmt::format(fmt::runtime(view.none), where) + "\n";
+  return NotFound("{}", fmt::format(fmt::runtime(view.unnamed), shown.name, where));
+}
+
+// Takes columns out until the table fits, or none is left to spare; gives their names.
+std::vector<std::string> Narrow(Table& table, const View& view, std::size_t columns) {
+  std::vector<std::string> dropped;
+  for (const std::string& name : view.spare) {
+    if (table.Columns() <= columns) break;
+    // Devices of different nodes may have one name.
+    if (name == "NODE" && !table.SaysOneThing(name)) continue;
+    if (table.Drop(name)) dropped.push_back(name);
+  }
+  return dropped;
+}
+
+std::string DoNotFit(const std::vector<std::string>& names, std::size_t needed) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return fmt::format("{} {} not fit: {} (all need {} columns)\n", names.size(),
+                     names.size() == 1 ? "column does" : "columns do", list, needed);
 }
 
 template <typename T>
@@ -73,6 +135,8 @@ StatusOr<FetchedFleet> FetchFleet(Session& session, const std::string& ns) {
                                                   kube::DecodeNodeDeviceHealth, notes);
   // A cluster without our definition still has slices, claims and Pods to tell of.
   if (!healths.ok() && healths.status().code() != Code::kNotFound) return healths.status();
+  objects.kind_missing = !healths.ok();
+  if (objects.kind_missing) notes.emplace_back(kKindMissing);
   if (healths.ok()) objects.healths = std::move(healths).value();
   objects.signs.nodes = FetchSign<NodeReady>(session, kube::kNodes, "", DecodeNodeReady, notes);
   objects.signs.leases = FetchSign<NodeLease>(session, kube::kLeases, std::string(kNodeLeases),
@@ -83,37 +147,42 @@ StatusOr<FetchedFleet> FetchFleet(Session& session, const std::string& ns) {
 StatusOr<Table> TableOf(const Fleet& fleet, const std::string& kind, const std::string& name,
                         const Options& options, WallTime now) {
   ASSIGN_OR_RETURN(const View view, ViewOf(kind));
-  return view.table(fleet, Shown(options, name, now));
+  ASSIGN_OR_RETURN(const ViewOptions shown, Shown(view, options, name, now));
+  return view.table(fleet, shown);
 }
 
 StatusOr<Json> JsonOf(const Fleet& fleet, const std::string& kind, const std::string& name,
                       const Options& options) {
   ASSIGN_OR_RETURN(const View view, ViewOf(kind));
-  return view.json(fleet, Shown(options, name, {}));
+  ASSIGN_OR_RETURN(const ViewOptions shown, Shown(view, options, name, {}));
+  return view.json(fleet, shown);
 }
 
 StatusOr<std::string> Show(const Fleet& fleet, const std::string& kind, const std::string& name,
                            const Options& options, WallTime now) {
   ASSIGN_OR_RETURN(const View view, ViewOf(kind));
-  const ViewOptions shown = Shown(options, name, now);
+  ASSIGN_OR_RETURN(const ViewOptions shown, Shown(view, options, name, now));
   if (options.output == "json") return view.json(fleet, shown).DumpPretty(2) + "\n";
   if (options.output == "yaml") return WriteYaml(view.json(fleet, shown));
   const Table table = view.table(fleet, shown);
-  if (!table.empty()) return table.Text(options.colour);
-  if (!name.empty()) return NotFound("no {} of that name: {}", kind, name);
-  return view.none + "\n";
+  return table.empty() ? Nothing(view, shown) : table.Text(options.colour);
 }
 
 StatusOr<std::string> ShowLive(const Fleet& fleet, const std::string& kind, const std::string& name,
                                const Options& options, WallTime now, std::size_t columns) {
   ASSIGN_OR_RETURN(const View view, ViewOf(kind));
-  const ViewOptions shown = Shown(options, name, now);
-  const bool too_wide = view.table(fleet, shown).Columns() > columns;
-  if (view.brief == nullptr || options.wide() || !too_wide) {
-    return Show(fleet, kind, name, options, now);
+  ASSIGN_OR_RETURN(const ViewOptions shown, Shown(view, options, name, now));
+  Table table = view.table(fleet, shown);
+  if (table.empty()) return Nothing(view, shown);
+  const std::size_t needed = table.Columns();
+  if (needed > columns && view.brief != nullptr && !options.wide()) {
+    table = view.brief(fleet, shown);
   }
-  const Table brief = view.brief(fleet, shown);
-  return brief.empty() ? Show(fleet, kind, name, options, now) : brief.Text(options.colour);
+  const std::vector<std::string> dropped = Narrow(table, view, columns);
+  std::string text = table.Text(options.colour);
+  // Who asked for all is told what is missing.
+  if (options.wide() && !dropped.empty()) text += "\n" + DoNotFit(dropped, needed);
+  return text;
 }
 
 StatusOr<Answer> Get(const Options& options, const std::string& kind, const std::string& name) {

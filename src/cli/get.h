@@ -34,11 +34,13 @@ StatusOr<Table> TableOf(const Fleet& fleet, const std::string& kind, const std::
 StatusOr<Json> JsonOf(const Fleet& fleet, const std::string& kind, const std::string& name,
                       const Options& options);
 
-// One of the two, as options.output says. Ends in a newline.
+// One of the two, as options.output says. Ends in a newline. A Pod's name may be NAMESPACE/NAME.
+// NotFound when there is none of that name.
 StatusOr<std::string> Show(const Fleet& fleet, const std::string& kind, const std::string& name,
                            const Options& options, WallTime now);
 
-// The same for a live picture `columns` wide: in brief where that is what fits.
+// The same as a table for a live picture `columns` wide: without the columns that can be done
+// without where it would be too wide; with -o wide a last line names them.
 StatusOr<std::string> ShowLive(const Fleet& fleet, const std::string& kind, const std::string& name,
                                const Options& options, WallTime now, std::size_t columns);
 

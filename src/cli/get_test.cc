@@ -42,7 +42,59 @@ TEST(Get, ShowsPodsInBriefOnATerminalThatIsTooNarrowForAll) {
 }
 
 TEST(Get, FailsWhenTheNamedOneIsNotThere) {
-  EXPECT_EQ(Show(OneDevice(), "devices", "gpu-9", {}, {}).status().code(), Code::kNotFound);
+  const Status device = Show(OneDevice(), "devices", "gpu-9", {}, {}).status();
+  EXPECT_EQ(device.code(), Code::kNotFound);
+  EXPECT_EQ(device.message(), "no device is called gpu-9");
+}
+
+Fleet HeldByTrainer() {
+  Fleet fleet = OneDevice();
+  fleet.devices[0].identity.model = "H200";
+  fleet.devices[0].node = "node-7";
+  fleet.devices[0].health.cause.code = "NotReported";
+  fleet.devices[0].holders = {{{"train", "trainer-0"}, "claim", "gpu"}};
+  return fleet;
+}
+
+TEST(Get, TakesAPodAsItsOwnTablesWriteIt) {
+  for (const std::string name : {"trainer-0", "train/trainer-0", "pod/trainer-0"}) {
+    const auto text = Show(HeldByTrainer(), "pods", name, {}, {});
+    ASSERT_TRUE(text.ok()) << name;
+    EXPECT_NE(text->find("gpu-3"), std::string::npos);
+  }
+  EXPECT_EQ(Show(HeldByTrainer(), "pods", "serve/trainer-0", {}, {}).status().message(),
+            "no Pod trainer-0 in namespace serve holds a device");
+}
+
+TEST(Get, SaysInWhichNamespaceItLooked) {
+  Options options;
+  options.ns = "serve";
+  EXPECT_EQ(*Show(HeldByTrainer(), "pods", "", options, {}),
+            "no Pod in namespace serve holds a device\n");
+  EXPECT_EQ(Show(HeldByTrainer(), "pods", "trainer-0", options, {}).status().message(),
+            "no Pod trainer-0 in namespace serve holds a device");
+  EXPECT_EQ(Show(HeldByTrainer(), "pods", "train/trainer-0", options, {}).status().code(),
+            Code::kInvalidArgument);
+}
+
+TEST(Get, LeavesOutOfDevicesFirstWhatIsTheSameInEachRow) {
+  const std::string text = *ShowLive(HeldByTrainer(), "devices", "", {}, {}, 62);
+  EXPECT_EQ(text.substr(0, text.find('\n')),
+            "DEVICE  HEALTH   SINCE  REASON       USED BY          DETAIL");
+  Fleet two = HeldByTrainer();
+  two.devices.push_back(two.devices[0]);
+  two.devices[1].node = "node-8";
+  EXPECT_TRUE(ShowLive(two, "devices", "", {}, {}, 62)->starts_with("NODE "))
+      << "devices of two nodes may have one name";
+}
+
+TEST(Get, SaysWhichOfTheWideColumnsDoNotFit) {
+  Options wide;
+  wide.output = "wide";
+  const std::string whole = *ShowLive(HeldByTrainer(), "devices", "", wide, {}, 200);
+  EXPECT_EQ(whole.find("not fit"), std::string::npos) << whole;
+  const std::string cut = *ShowLive(HeldByTrainer(), "devices", "", wide, {}, 90);
+  EXPECT_NE(cut.find("columns do not fit: MODEL, NODE, DEADLINE"), std::string::npos) << cut;
 }
 
 TEST(Get, PrintsJsonAndYamlOfTheSame) {

@@ -1,7 +1,11 @@
 #include "cli/inject.h"
 
+#include <algorithm>
+
 #include "cli/agent_link.h"
+#include "cli/simulated_driver.h"
 #include "cli/table.h"
+#include "model/health.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "protos/galen/simulator/v1/simulator.pb.h"
 
@@ -11,43 +15,121 @@ namespace {
 namespace inspect = galen::inspect::v1;
 namespace simulator = galen::simulator::v1;
 
-// The socket of the driver to ask: as named, or the one that the agent knows.
-StatusOr<std::string> FindDriverSocket(EpollLoop& loop, net::Dialer& dialer, const Options& options,
-                                       const InjectArguments& arguments) {
-  if (!arguments.driver_socket.empty()) return arguments.driver_socket;
-  ASSIGN_OR_RETURN(auto agent, AgentLink::Open(loop, dialer, options.agent_socket));
-  ASSIGN_OR_RETURN(const auto answer,
-                   agent->Ask<inspect::ListDriversResponse>("/galen.inspect.v1.Inspect/ListDrivers",
-                                                            inspect::ListDriversRequest()));
-  std::string names, endpoint;
-  for (const inspect::Driver& driver : answer.drivers()) {
-    // A second instance, during an update, has no say: what it shows nobody is told.
-    if (!driver.authority()) continue;
-    names += (names.empty() ? "" : ", ") + driver.name();
-    if (driver.name() == arguments.driver) return driver.endpoint();
-    endpoint = driver.endpoint();
+constexpr char kDriverAdvice[] = "is it running? --driver-socket names another";
+
+// What a driver tells of its simulator; nullopt when it has none, for its hardware is real.
+StatusOr<std::optional<simulator::ListSignsResponse>> SignsOf(AgentLink& driver) {
+  auto answer = driver.Ask<simulator::ListSignsResponse>("/galen.simulator.v1.Simulator/ListSigns",
+                                                         simulator::ListSignsRequest());
+  if (answer.status().code() == Code::kUnimplemented) {
+    return std::optional<simulator::ListSignsResponse>();
   }
-  if (!arguments.driver.empty()) {
-    return NotFound("the agent knows no driver {}; it knows: {}", arguments.driver, names);
-  }
-  if (names.empty()) return NotFound("the agent knows no driver; is galen-driver running?");
-  if (names.find(',') != std::string::npos) {
-    return InvalidArgument("several drivers are here ({}): choose one by --driver", names);
-  }
-  return endpoint;
+  if (!answer.ok()) return answer.status();
+  return std::optional(std::move(answer).value());
 }
 
-StatusOr<std::string> ListSigns(AgentLink& driver) {
-  ASSIGN_OR_RETURN(const auto answer,
-                   driver.Ask<simulator::ListSignsResponse>(
-                       "/galen.simulator.v1.Simulator/ListSigns", simulator::ListSignsRequest()));
+SimulatedDriver FromProto(const std::string& name, const std::string& socket,
+                          const simulator::ListSignsResponse& answer) {
+  SimulatedDriver driver{.name = name, .socket = socket, .devices = {}, .signs = {}};
+  driver.devices.assign(answer.devices().begin(), answer.devices().end());
+  for (const simulator::Sign& sign : answer.signs()) driver.signs.push_back(sign.name());
+  return driver;
+}
+
+// Where to look for the driver that is meant. Belongs to the command's loop.
+class DriverSearch {
+ public:
+  DriverSearch(EpollLoop& loop, net::Dialer& dialer, const Options& options,
+               const InjectArguments& arguments)
+      : loop_(loop), dialer_(dialer), options_(options), arguments_(arguments) {}
+
+  StatusOr<SimulatedDriver> Find() {
+    return arguments_.driver_socket.empty() ? FindByAgent() : FindAtSocket();
+  }
+
+ private:
+  StatusOr<SimulatedDriver> FindAtSocket() {
+    const std::string& socket = arguments_.driver_socket;
+    const auto link = AgentLink::Open(loop_, dialer_, socket);
+    if (!link.ok()) return Advise(link.status(), "driver", socket, kDriverAdvice);
+    ASSIGN_OR_RETURN(const auto signs, SignsOf(**link));
+    if (signs) return FromProto("the driver", socket, *signs);
+    return FailedPrecondition("the driver at {} simulates nothing: signs come from its hardware",
+                              socket);
+  }
+
+  StatusOr<SimulatedDriver> FindByAgent() {
+    ASSIGN_OR_RETURN(const auto agent, AgentLink::OpenAgent(loop_, dialer_, options_.agent_socket));
+    ASSIGN_OR_RETURN(const auto answer,
+                     agent->Ask<inspect::ListDriversResponse>(
+                         "/galen.inspect.v1.Inspect/ListDrivers", inspect::ListDriversRequest()));
+    std::vector<SimulatedDriver> found;
+    for (const inspect::Driver& driver : answer.drivers()) {
+      // A second instance, during an update, has no say: what it shows nobody is told.
+      if (!driver.authority()) continue;
+      if (!arguments_.driver.empty() && driver.name() != arguments_.driver) continue;
+      const auto link = AgentLink::Open(loop_, dialer_, driver.endpoint());
+      // One that just died; if its devices are asked for, the agent says so.
+      if (!link.ok()) continue;
+      ASSIGN_OR_RETURN(const auto signs, SignsOf(**link));
+      if (signs) found.push_back(FromProto(driver.name(), driver.endpoint(), *signs));
+    }
+    ASSIGN_OR_RETURN(const std::vector<SilentDevice> silent, SilentDevices(*agent, found));
+    const bool known = std::any_of(silent.begin(), silent.end(),
+                                   [](const SilentDevice& device) { return !device.why.empty(); });
+    if (!arguments_.driver.empty() && found.empty() && !known) return NamedInVain(answer);
+    return ChooseDriver(found, arguments_.device, silent);
+  }
+
+  // The driver that --driver names is not there, or is no simulator.
+  Status NamedInVain(const inspect::ListDriversResponse& answer) const {
+    std::string names;
+    for (const inspect::Driver& driver : answer.drivers()) {
+      if (driver.name() == arguments_.driver) {
+        return FailedPrecondition("driver {} simulates nothing: signs come from its hardware",
+                                  arguments_.driver);
+      }
+      names += (names.empty() ? "" : ", ") + driver.name();
+    }
+    return NotFound("the agent knows no driver {}; it knows {}", arguments_.driver,
+                    names.empty() ? "none" : names);
+  }
+
+  // What the agent knows of devices whose driver is not among `found`.
+  StatusOr<std::vector<SilentDevice>> SilentDevices(AgentLink& agent,
+                                                    const std::vector<SimulatedDriver>& found) {
+    ASSIGN_OR_RETURN(const auto answer,
+                     agent.Ask<inspect::ListDevicesResponse>(
+                         "/galen.inspect.v1.Inspect/ListDevices", inspect::ListDevicesRequest()));
+    std::vector<SilentDevice> silent;
+    for (const inspect::Device& device : answer.devices()) {
+      if (!arguments_.driver.empty() && device.driver() != arguments_.driver) continue;
+      const bool speaks = std::any_of(found.begin(), found.end(), [&](const auto& driver) {
+        return driver.name == device.driver();
+      });
+      if (speaks) continue;
+      const bool gone = device.cause().code() == cause_code::kDriverGone;
+      silent.push_back({device.driver(), device.device(), gone ? device.cause().message() : ""});
+    }
+    return silent;
+  }
+
+  EpollLoop& loop_;
+  net::Dialer& dialer_;
+  const Options& options_;
+  const InjectArguments& arguments_;
+};
+
+std::string SignsTable(const simulator::ListSignsResponse& answer) {
   Table table({"SIGN", "UNIT", "USUAL", "MEANING"});
   for (const simulator::Sign& sign : answer.signs()) {
     table.Add({sign.name(), sign.unit(), sign.usual(), sign.help()});
   }
   std::string devices;
   for (const std::string& device : answer.devices()) devices += " " + device;
-  return table.Text(false) + "\nDevices:" + devices + "\n";
+  return table.Text(false) +
+         "\n`reset` alone is reset=host: either ends everything that was injected.\nDevices:" +
+         devices + "\n";
 }
 
 }  // namespace
@@ -62,28 +144,35 @@ StatusOr<SignArgument> ParseSign(const std::string& text) {
 }
 
 StatusOr<std::string> Inject(const Options& options, const InjectArguments& arguments) {
+  const bool lists = arguments.device.empty();
+  if (!lists && arguments.sign.empty()) {
+    return InvalidArgument(
+        "which sign shall {} show? write name=value, for example xid=79, or reset; "
+        "`galen inject` lists them",
+        arguments.device);
+  }
   SignArgument sign;
-  if (!arguments.device.empty()) {
-    // Before anything is dialled: a misspelt sign needs no driver to be told.
+  // Before anything is dialled: a misspelt sign needs no driver to be told.
+  if (!lists) {
     ASSIGN_OR_RETURN(sign, ParseSign(arguments.sign));
   }
   ASSIGN_OR_RETURN(auto loop, EpollLoop::Create());
   const auto dialer = net::MakeDialer(*loop);
-  ASSIGN_OR_RETURN(const std::string socket, FindDriverSocket(*loop, *dialer, options, arguments));
-  ASSIGN_OR_RETURN(auto driver, AgentLink::Open(*loop, *dialer, socket));
-  if (arguments.device.empty()) return ListSigns(*driver);
+  ASSIGN_OR_RETURN(const SimulatedDriver driver,
+                   DriverSearch(*loop, *dialer, options, arguments).Find());
+  ASSIGN_OR_RETURN(auto link, AgentLink::Open(*loop, *dialer, driver.socket));
+  if (lists) {
+    ASSIGN_OR_RETURN(const auto signs, SignsOf(*link));
+    return SignsTable(signs.value_or(simulator::ListSignsResponse()));
+  }
+  RETURN_IF_ERROR(CheckSign(driver, sign.name));
   simulator::InjectRequest request;
   request.set_device(arguments.device);
   request.set_sign(sign.name);
   request.set_value(sign.value);
-  const auto answer =
-      driver->Ask<simulator::InjectResponse>("/galen.simulator.v1.Simulator/Inject", request);
-  if (!answer.ok() && answer.status().code() == Code::kUnimplemented) {
-    return FailedPrecondition("the driver at {} simulates nothing: signs come from its hardware",
-                              socket);
-  }
-  if (!answer.ok()) return answer.status();
-  const WallTime when{std::chrono::nanoseconds(answer->injected_unix_nanos())};
+  ASSIGN_OR_RETURN(const auto answer, link->Ask<simulator::InjectResponse>(
+                                          "/galen.simulator.v1.Simulator/Inject", request));
+  const WallTime when{std::chrono::nanoseconds(answer.injected_unix_nanos())};
   return fmt::format("{}: {} at {}\n", arguments.device, arguments.sign, FormatRfc3339(when, 3));
 }
 

@@ -12,14 +12,14 @@ namespace galen::cli {
 struct InjectArguments {
   std::string device;         // "gpu-3"; "" lists what can be injected
   std::string sign;           // "xid=79", "reset"
-  std::string driver;         // "" = the only simulated one the agent knows
+  std::string driver;         // "" = the simulated one that has the device, or the only one
   std::string driver_socket;  // asks this socket instead of the agent for it
 };
 
 // Makes the device show the sign and gives what to print: the moment at which it did, or, without a
 // device, a table of what can be injected. InvalidArgument names what is wrong with the arguments,
-// NotFound says that agent or driver are not there, FailedPrecondition that the driver's hardware
-// is real. Repeating injects once more.
+// NotFound says that agent, driver or device are not there or not simulated. Repeating injects once
+// more.
 StatusOr<std::string> Inject(const Options& options, const InjectArguments& arguments);
 
 // A sign as people write it.

@@ -82,6 +82,16 @@ void LiveFleet::Missed(const kube::Resource& resource, const std::string& ns,
   trouble_.Tell(resource, ns, status);
 }
 
+bool LiveFleet::kind_missing() const {
+  return done_without_.contains(kube::kNodeDeviceHealths) && !healths_.synced();
+}
+
+std::vector<std::string> LiveFleet::notes() const {
+  std::vector<std::string> notes = notes_;
+  if (kind_missing()) notes.emplace_back(kKindMissing);
+  return notes;
+}
+
 bool LiveFleet::synced() const {
   const auto known = [&](const auto& informer, const kube::Resource& resource) {
     return informer.synced() || done_without_.contains(resource);
@@ -99,7 +109,8 @@ Fleet LiveFleet::Join(WallTime now) const {
                     .claims = Values(claims_.objects()),
                     .slices = Values(slices_.objects()),
                     .healths = Values(healths_.objects()),
-                    .signs = std::move(signs)},
+                    .signs = std::move(signs),
+                    .kind_missing = kind_missing()},
                    now);
 }
 

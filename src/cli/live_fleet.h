@@ -33,7 +33,7 @@ class LiveFleet {
   // What is not live, and since when; empty and nullopt while all is.
   const WatchTrouble& trouble() const { return trouble_; }
   // What could not be taken into account, a sentence each.
-  const std::vector<std::string>& notes() const { return notes_; }
+  std::vector<std::string> notes() const;
   const kube::Informer<kube::Pod>& pods() const { return pods_; }
   const kube::Informer<Claim>& claims() const { return claims_; }
 
@@ -43,6 +43,8 @@ class LiveFleet {
               std::string_view ns = "");
   void Missed(const kube::Resource& resource, const std::string& ns, const Status& status);
   void MarkChanged();
+  // The cluster has no NodeDeviceHealth, or had none when it was asked last.
+  bool kind_missing() const;
 
   Loop& loop_;
   const std::function<void()> on_change_;

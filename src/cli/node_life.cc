@@ -43,8 +43,8 @@ NodeLives::NodeLives(const NodeSigns& signs, WallTime now) : nodes_known_(signs.
     if (!lease.renewed || lease.holds <= Duration::zero()) continue;
     if (now - *lease.renewed <= lease.holds) continue;
     lapses_[lease.node] =
-        Lapse{.why = fmt::format("node {} has not renewed its lease since {}, by this clock",
-                                 lease.node, FormatRfc3339(*lease.renewed)),
+        Lapse{.why = fmt::format("node {} has been silent since {}: its Lease expired", lease.node,
+                                 FormatRfc3339(*lease.renewed)),
               .since = *lease.renewed};
   }
 }
@@ -56,12 +56,22 @@ std::optional<Lapse> NodeLives::Find(const std::string& node, bool must_exist) c
   return Lapse{.why = fmt::format("node {} is not in the cluster any more", node), .since = {}};
 }
 
+std::optional<Lapse> Goodbye(const kube::NodeDeviceHealth& node) {
+  for (const kube::Condition& condition : node.conditions) {
+    if (condition.type != "Ready" || condition.reason != kAgentStopped) continue;
+    return Lapse{.why = fmt::format("galen-agent of node {} was stopped", node.node),
+                 .since = condition.changed.value_or(WallTime{}),
+                 .code = kAgentStopped};
+  }
+  return std::nullopt;
+}
+
 void Doubt(HealthState& state, Cause& cause, const Lapse& lapse) {
   std::string last = std::string(ToString(state));
   if (!cause.message.empty()) last += ": " + cause.message;
   state = HealthState::kUnknown;
-  cause = Cause{.code = std::string(kAgentGone),
-                .message = fmt::format("{}; last word: {}", lapse.why, last),
+  cause = Cause{.code = std::string(lapse.code),
+                .message = fmt::format("{}; last known as {}", lapse.why, last),
                 .value = "",
                 .threshold = "",
                 .unit = "",
@@ -78,11 +88,13 @@ void Doubt(kube::NodeDeviceHealth& node, const Lapse& lapse) {
   node.summary = {
       .devices = devices, .healthy = 0, .degraded = 0, .unhealthy = 0, .unknown = devices};
   for (kube::Condition& condition : node.conditions) {
+    if (condition.type == "Ready" && condition.reason == lapse.code) continue;
     condition.status = "Unknown";
-    condition.reason = kAgentGone;
+    condition.reason = lapse.code;
     condition.message = lapse.why;
   }
   for (kube::NodeDriver& driver : node.drivers) driver.connected_since.reset();
+  node.agent_since.reset();
 }
 
 }  // namespace galen::cli

@@ -16,8 +16,10 @@
 
 namespace galen::cli {
 
-// The code of the cause that such a device is shown with.
+// The code of the cause that such a device is shown with: its node fell silent.
 inline constexpr std::string_view kAgentGone = "AgentGone";
+// The same where the agent said goodbye itself; also the reason of the condition in which it does.
+inline constexpr std::string_view kAgentStopped = "AgentStopped";
 // Where nodes keep their Leases.
 inline constexpr std::string_view kNodeLeases = "kube-node-lease";
 
@@ -50,7 +52,12 @@ struct NodeSigns {
 struct Lapse {
   std::string why;
   WallTime since{};
+  std::string_view code = kAgentGone;
 };
+
+// That the agent of this node was stopped, as its own last word says (Ready is False,
+// AgentStopped); nullopt when it did not say so.
+std::optional<Lapse> Goodbye(const kube::NodeDeviceHealth& node);
 
 // Knows which nodes have lapsed, of those that the signs name.
 class NodeLives {
@@ -71,7 +78,7 @@ class NodeLives {
 // what it last said.
 void Doubt(HealthState& state, Cause& cause, const Lapse& lapse);
 
-// All that a lapsed node's object says, doubted.
+// All that a lapsed node's object says, doubted; the agent's own goodbye stays as it is.
 void Doubt(kube::NodeDeviceHealth& node, const Lapse& lapse);
 
 }  // namespace galen::cli

@@ -67,11 +67,30 @@ TEST(NodeLife, LeavesOfALapsedNodesWordOnlyWhatItWas) {
   Doubt(node, {.why = "node node-7 is gone", .since = kNow - 95s});
   EXPECT_EQ(node.devices[0].state, HealthState::kUnknown);
   EXPECT_EQ(node.devices[0].cause.code, kAgentGone);
-  EXPECT_EQ(node.devices[0].cause.message, "node node-7 is gone; last word: Healthy");
+  EXPECT_EQ(node.devices[0].cause.message, "node node-7 is gone; last known as Healthy");
   EXPECT_EQ(node.devices[0].since, kNow - 95s);
   EXPECT_EQ(node.summary.healthy, 0);
   EXPECT_EQ(node.summary.unknown, 8);
   EXPECT_FALSE(node.drivers[0].connected_since);
+}
+
+TEST(NodeLife, EndsAtOnceWhenTheAgentSaysGoodbye) {
+  kube::NodeDeviceHealth node;
+  node.node = "node-7";
+  node.agent_since = kNow - 1h;
+  node.conditions = {{.type = "Ready", .status = "True", .reason = "Watching"},
+                     {.type = "DevicesHealthy", .status = "True", .reason = "AllHealthy"}};
+  EXPECT_FALSE(Goodbye(node));
+  node.conditions[0] = {"Ready", "False", std::string(kAgentStopped), "it was stopped", kNow - 2s};
+  const auto lapse = Goodbye(node);
+  ASSERT_TRUE(lapse);
+  EXPECT_EQ(lapse->since, kNow - 2s);
+  Doubt(node, *lapse);
+  EXPECT_EQ(node.conditions[0].status, "False") << "its own word needs no doubt";
+  EXPECT_EQ(node.conditions[0].message, "it was stopped");
+  EXPECT_EQ(node.conditions[1].status, "Unknown");
+  EXPECT_EQ(node.conditions[1].reason, kAgentStopped);
+  EXPECT_FALSE(node.agent_since) << "it is not up";
 }
 
 }  // namespace

@@ -1,9 +1,27 @@
 #include "cli/row_changes.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 namespace galen::cli {
 namespace {
+
+// What a column will need once things change: lines that were printed cannot be moved any more. A
+// state with its share, a time to the millisecond, a code.
+constexpr std::pair<std::string_view, std::size_t> kUsualWidths[] = {
+    {"HEALTH", 13}, {"SINCE", 24}, {"FOR", 24}, {"UP", 24}, {"REASON", 18}, {"WORST", 9}};
+
+Table::Widths UsualWidths(const Table& table) {
+  Table::Widths widths;
+  for (const std::string& name : table.header()) {
+    const auto* usual = std::find_if(std::begin(kUsualWidths), std::end(kUsualWidths),
+                                     [&](const auto& entry) { return entry.first == name; });
+    widths.push_back(usual == std::end(kUsualWidths) ? 0 : usual->second);
+  }
+  return widths;
+}
 
 bool SaysTheSame(const Table::Row& a, const Table::Row& b) {
   return std::equal(
@@ -35,6 +53,7 @@ std::string EventLine(const char* type, const Json& object) {
 }  // namespace
 
 std::string RowChanges::Next(const Table& table) {
+  if (widths_.empty()) widths_ = UsualWidths(table);
   table.Widen(widths_);
   std::string lines;
   if (!begun_ && !table.empty()) {

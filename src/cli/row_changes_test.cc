@@ -14,7 +14,7 @@ Table Pods(const std::map<std::string, std::string>& health_of) {
 TEST(RowChanges, BeginWithTheWholeTable) {
   RowChanges changes;
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}})),
-            "POD  HEALTH   DETAIL\na    Healthy  \nb    Healthy  \n");
+            "POD  HEALTH         DETAIL\na    Healthy        \nb    Healthy        \n");
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}})), "");
 }
 
@@ -22,20 +22,33 @@ TEST(RowChanges, TellOnlyTheRowThatChangedThoughItWidensItsColumn) {
   RowChanges changes;
   changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}, {"c", "Healthy"}}));
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}, {"b", "Unhealthy"}, {"c", "Healthy"}})),
-            "b    Unhealthy  \n");
+            "b    Unhealthy      \n");
+}
+
+TEST(RowChanges, StandUnderTheirHeaderThoughTheyAreLongerThanWhatWasThereFirst) {
+  RowChanges changes;
+  const auto table = [](const std::string& health, const std::string& reason) {
+    Table made({"POD", "HEALTH", "REASON", "DETAIL"});
+    made.Add({"a", health, reason, "x"}, "a");
+    return made;
+  };
+  const std::string first = changes.Next(table("Healthy", ""));
+  const std::string then = changes.Next(table("Degraded 0.50", "EccUncorrectable"));
+  EXPECT_EQ(first.find("DETAIL"), then.find("x\n")) << first << then;
 }
 
 TEST(RowChanges, TellWhichRowIsGone) {
   RowChanges changes;
   changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}}));
-  EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})), "b    gone     \n");
+  EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})), "b    gone           \n");
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})), "") << "once";
 }
 
 TEST(RowChanges, PrintTheHeaderWithTheFirstRow) {
   RowChanges changes;
   EXPECT_EQ(changes.Next(Pods({})), "");
-  EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})), "POD  HEALTH   DETAIL\na    Healthy  \n");
+  EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})),
+            "POD  HEALTH         DETAIL\na    Healthy        \n");
 }
 
 Json Devices(const std::map<std::string, std::string>& state_of) {

@@ -12,13 +12,24 @@ namespace {
 // As kubectl's chunk size: pages keep the server's and our memory small.
 constexpr int kPage = 500;
 
+// The file that --kubeconfig named is not there: said once, with what to do.
+Status NoConfig(const Status& status, const std::string& path) {
+  if (status.code() != Code::kNotFound || path.empty()) return status;
+  return NotFound(
+      "there is no kubeconfig {}: --kubeconfig names another, without it $KUBECONFIG "
+      "or ~/.kube/config is read",
+      path);
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Session>> Session::Open(EpollLoop& loop, const Options& options,
                                                  const Interrupt* interrupt) {
   std::unique_ptr<Session> session(new Session(loop, interrupt));
-  ASSIGN_OR_RETURN(session->config_,
-                   kube::FindConfig(session->files_, options.environment, options.cluster));
+  StatusOr<kube::ClusterConfig> config =
+      kube::FindConfig(session->files_, options.environment, options.cluster);
+  if (!config.ok()) return NoConfig(config.status(), options.cluster.path);
+  session->config_ = *std::move(config);
   session->dialer_ = net::MakeDialer(loop);
   session->exec_ = kube::MakeExecRunner(loop);
   ASSIGN_OR_RETURN(session->transport_,

@@ -14,6 +14,18 @@ TEST(Session, TakesTheItemsOfAListAndAnEmptyOneOfGo) {
   EXPECT_TRUE(none->empty());
 }
 
+TEST(Session, SaysOnceThatTheKubeconfigThatWasNamedIsNotThere) {
+  const auto loop = EpollLoop::Create();
+  ASSERT_TRUE(loop.ok());
+  Options options;
+  options.cluster.path = "/nonexistent/kubeconfig";
+  const auto session = Session::Open(**loop, options);
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.status().message(),
+            "there is no kubeconfig /nonexistent/kubeconfig: --kubeconfig names another, without "
+            "it $KUBECONFIG or ~/.kube/config is read");
+}
+
 TEST(Session, DoubtsThatWhatGivesNoListIsAKubernetesApi) {
   for (const char* answer : {R"("welcome")", "[]", "7", "null", "{}", R"({"items": "no"})",
                              R"({"items": {"a": 1}})", R"({"message": "please log in"})"}) {

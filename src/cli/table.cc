@@ -49,6 +49,25 @@ void Table::Add(std::vector<Cell> cells, std::string key) {
   rows_.push_back({std::move(cells), std::move(key)});
 }
 
+bool Table::Drop(std::string_view name) {
+  const auto found = std::find(header_.begin(), header_.end(), name);
+  if (found == header_.end()) return false;
+  const std::ptrdiff_t column = found - header_.begin();
+  header_.erase(found);
+  for (Row& row : rows_) row.cells.erase(row.cells.begin() + column);
+  if (static_cast<std::size_t>(column) < finding_) --finding_;
+  return true;
+}
+
+bool Table::SaysOneThing(std::string_view name) const {
+  const auto found = std::find(header_.begin(), header_.end(), name);
+  if (found == header_.end()) return true;
+  const auto column = static_cast<std::size_t>(found - header_.begin());
+  return std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+    return row.cells[column].text == rows_.front().cells[column].text;
+  });
+}
+
 void Table::Widen(Widths& widths) const {
   widths.resize(header_.size());
   for (std::size_t column = 0; column < header_.size(); ++column) {

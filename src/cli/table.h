@@ -40,6 +40,10 @@ class Table {
 
   // REQUIRES: as many cells as the header has.
   void Add(std::vector<Cell> cells, std::string key = "");
+  // Takes the column of this name out of header and rows; false when there is none.
+  bool Drop(std::string_view name);
+  // Whether all rows say the same in the column of this name; true when there is none.
+  bool SaysOneThing(std::string_view name) const;
   bool empty() const { return rows_.empty(); }
   const std::vector<std::string>& header() const { return header_; }
   const std::vector<Row>& rows() const { return rows_; }

@@ -36,6 +36,18 @@ TEST(Table, KeepsColumnsAlignedUnderColours) {
   EXPECT_EQ(table.Text(true), "A      B\n\x1b[31;1mbad\x1b[0m    1\nfine!  2\n");
 }
 
+TEST(Table, CanDoWithoutAColumn) {
+  Table table({"NODE", "DEVICE", "HEALTH"}, 2);
+  table.Add({"node-7", "gpu-0", "Healthy"});
+  table.Add({"node-7", "gpu-1", "Unknown"});
+  EXPECT_TRUE(table.SaysOneThing("NODE"));
+  EXPECT_FALSE(table.SaysOneThing("DEVICE"));
+  EXPECT_TRUE(table.Drop("NODE"));
+  EXPECT_FALSE(table.Drop("NODE")) << "it is not there any more";
+  EXPECT_EQ(table.Text(false), "DEVICE  HEALTH\ngpu-0   Healthy\ngpu-1   Unknown\n");
+  EXPECT_EQ(table.finding(), 1u) << "how it is stands one column further left";
+}
+
 TEST(Table, ShowsNoControlCharacters) {
   Table table({"A"});
   table.Add({std::string("x\x1b[31my\n")});

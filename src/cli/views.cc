@@ -26,10 +26,19 @@ std::string HoldersText(const DeviceView& device) {
   return text;
 }
 
-// The first of a node's list is its worst; a healthy one is nobody's worst.
-std::string WorstOf(const kube::NodeDeviceHealth& node) {
-  if (node.devices.empty() || node.devices[0].state == HealthState::kHealthy) return "";
-  return node.devices[0].identity.id.device;
+// The first of a node's list is its worst.
+const kube::NodeDevice* WorstOf(const kube::NodeDeviceHealth& node) {
+  return node.devices.empty() ? nullptr : &node.devices[0];
+}
+
+// Why the node's worst device is in its state; else why its agent is not ready.
+std::string ReasonOf(const kube::NodeDeviceHealth& node) {
+  const kube::NodeDevice* worst = WorstOf(node);
+  if (worst != nullptr && !worst->cause.code.empty()) return worst->cause.code;
+  for (const kube::Condition& condition : node.conditions) {
+    if (condition.type == "Ready" && condition.status != "True") return condition.reason;
+  }
+  return "";
 }
 
 bool Shown(const ViewOptions& options, const std::string& name) {
@@ -109,23 +118,29 @@ Table PodsInBrief(const Fleet& fleet, const ViewOptions& options) {
 }
 
 Table NodesTable(const Fleet& fleet, const ViewOptions& options) {
-  Table table(
-      Widen(Header{"NODE", "DEVICES", "HEALTHY", "DEGRADED", "UNHEALTHY", "UNKNOWN", "WORST"},
-            options, Header{"ROLE", "AGENT", "UP"}));
+  Table table(Widen(Header{"NODE", "DEVICES", "HEALTHY", "DEGRADED", "UNHEALTHY", "UNKNOWN",
+                           "WORST", "DEVICE", "REASON"},
+                    options, Header{"ROLE", "AGENT", "UP"}));
   for (const kube::NodeDeviceHealth& node : fleet.nodes) {
     if (!Shown(options, node.node)) continue;
     const kube::HealthSummary& summary = node.summary;
     const auto count = [](int number, Tone tone) {
       return Table::Cell(std::to_string(number), number > 0 ? tone : Tone::kPlain);
     };
-    table.Add(
-        Widen(Row{node.node, std::to_string(summary.devices), std::to_string(summary.healthy),
-                  count(summary.degraded, Tone::kWarning), count(summary.unhealthy, Tone::kBad),
-                  count(summary.unknown, Tone::kFaint), WorstOf(node)},
-              options,
-              Row{node.agent_role, node.agent_version,
-                  AgeText(node.agent_since.value_or(WallTime{}), options.now)}),
-        node.node);
+    // As kubectl prints it: the state. Which device it is says nothing while that is Healthy.
+    const kube::NodeDevice* worst = WorstOf(node);
+    const bool bad = worst != nullptr && worst->state != HealthState::kHealthy;
+    const Table::Cell state =
+        worst == nullptr ? Table::Cell("")
+                         : Table::Cell(std::string(ToString(worst->state)), ToneOf(worst->state));
+    table.Add(Widen(Row{node.node, std::to_string(summary.devices), std::to_string(summary.healthy),
+                        count(summary.degraded, Tone::kWarning),
+                        count(summary.unhealthy, Tone::kBad), count(summary.unknown, Tone::kFaint),
+                        state, bad ? worst->identity.id.device : "", ReasonOf(node)},
+                    options,
+                    Row{node.agent_role, node.agent_version,
+                        AgeText(node.agent_since.value_or(WallTime{}), options.now)}),
+              node.node);
   }
   return table;
 }

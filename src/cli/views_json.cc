@@ -7,9 +7,19 @@ namespace {
 // Null for a time that is not known.
 Json Time(WallTime time) { return time == WallTime{} ? Json() : Json(FormatRfc3339(time, 3)); }
 
+// Null where there is none, as of a device that is well.
+Json CauseJson(const Cause& cause) {
+  if (cause == Cause()) return Json();
+  return Json::MakeObject({{"code", cause.code},
+                           {"message", cause.message},
+                           {"value", cause.value},
+                           {"threshold", cause.threshold},
+                           {"unit", cause.unit},
+                           {"owner", ToString(cause.owner)}});
+}
+
 Json DeviceJson(const DeviceView& device) {
   const DeviceIdentity& identity = device.identity;
-  const Cause& cause = device.health.cause;
   Json json = Json::MakeObject({{"driver", identity.id.driver},
                                 {"pool", identity.id.pool},
                                 {"device", identity.id.device},
@@ -19,12 +29,7 @@ Json DeviceJson(const DeviceView& device) {
                                 {"state", ToString(device.health.state)},
                                 {"share", device.health.share},
                                 {"since", Time(device.health.since)}});
-  json["cause"] = Json::MakeObject({{"code", cause.code},
-                                    {"message", cause.message},
-                                    {"value", cause.value},
-                                    {"threshold", cause.threshold},
-                                    {"unit", cause.unit},
-                                    {"owner", ToString(cause.owner)}});
+  json["cause"] = CauseJson(device.health.cause);
   if (device.deadline_seconds) {
     json["deadlineSeconds"] = *device.deadline_seconds;
     json["deadlineSource"] = device.deadline_source;

@@ -63,10 +63,25 @@ TEST(Views, CountANodesDevicesByState) {
   kube::NodeDevice worst;
   worst.identity.id.device = "gpu-3";
   worst.state = HealthState::kUnhealthy;
+  worst.cause.code = "XidGpuLost";
   node.devices = {worst};
   EXPECT_EQ(NodesTable({.devices = {}, .nodes = {node}}, {}).Text(false),
-            "NODE    DEVICES  HEALTHY  DEGRADED  UNHEALTHY  UNKNOWN  WORST\n"
-            "node-7  8        6        1         1          0        gpu-3\n");
+            "NODE    DEVICES  HEALTHY  DEGRADED  UNHEALTHY  UNKNOWN  WORST      DEVICE  "
+            "REASON\n"
+            "node-7  8        6        1         1          0        Unhealthy  gpu-3   "
+            "XidGpuLost\n");
+}
+
+TEST(Views, SayWhyANodesAgentIsNotReadyAndThatItIsNotUp) {
+  kube::NodeDeviceHealth node;
+  node.node = "node-7";
+  node.conditions = {{.type = "Ready", .status = "False", .reason = "AgentStopped"}};
+  node.agent_role = "observer";
+  node.agent_version = "0.1.0";
+  const std::string text = NodesTable({.devices = {}, .nodes = {node}},
+                                      {.wide = true, .ns = "", .name = "", .now = kNow})
+                               .Text(false);
+  EXPECT_TRUE(text.ends_with("AgentStopped  observer  0.1.0  \n")) << text;
 }
 
 TEST(Views, TellWhichDriverIsNotConnected) {
@@ -87,6 +102,10 @@ TEST(Views, GiveProgramsStatesByNameAndTimesInFull) {
   EXPECT_EQ(device["state"].AsString(), "Unhealthy");
   EXPECT_EQ(device["since"].AsString(), FormatRfc3339(kNow - 38s, 3));
   EXPECT_EQ(device["cause"]["code"].AsString(), "XidGpuLost");
+  Fleet well = fleet;
+  well.devices[0].health.state = HealthState::kHealthy;
+  well.devices[0].health.cause = {};
+  EXPECT_TRUE(DevicesJson(well, {})["items"][0]["cause"].is_null());
   EXPECT_EQ(device["usedBy"].items().size(), 2u);
   EXPECT_EQ(PodsJson(fleet, {.wide = false, .ns = "serve", .name = "", .now = {}})["items"]
                 .items()

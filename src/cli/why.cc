@@ -31,8 +31,8 @@ ExplainedDevice FromProto(const inspect::Device& device) {
 
 // What the agent of this node knows; NotFound when the Pod is not one of its.
 StatusOr<Explanation> AskAgent(Session& session, const Options& options, const ObjectKey& pod) {
-  ASSIGN_OR_RETURN(auto agent, AgentLink::Open(session.loop(), session.dialer(),
-                                               options.agent_socket, session.interrupt()));
+  ASSIGN_OR_RETURN(auto agent, AgentLink::OpenAgent(session.loop(), session.dialer(),
+                                                    options.agent_socket, session.interrupt()));
   inspect::ExplainRequest request;
   request.set_namespace_(pod.ns);
   request.set_pod(pod.name);
@@ -43,8 +43,8 @@ StatusOr<Explanation> AskAgent(Session& session, const Options& options, const O
   for (const inspect::Device& device : answer.devices())
     explanation.devices.push_back(FromProto(device));
   for (const inspect::Step& step : answer.steps()) {
-    explanation.steps.push_back(
-        {FromNanos(step.unix_nanos()), step.kind(), step.text(), step.source()});
+    explanation.steps.push_back({FromNanos(step.unix_nanos()), step.kind(), step.text(),
+                                 step.source(), step.device(), step.message()});
   }
   return explanation;
 }
@@ -54,9 +54,13 @@ ExplainedStep FromEvent(const Json& event) {
   const std::string& time = last.empty() ? event["eventTime"].AsString() : last;
   const std::string& source = event["source"]["component"].AsString();
   // An Event without a readable time comes first rather than not at all.
-  return {ParseRfc3339(time).ok() ? *ParseRfc3339(time) : WallTime{}, "event",
-          event["reason"].AsString() + ": " + event["message"].AsString(),
-          source.empty() ? event["reportingComponent"].AsString() : source};
+  const StatusOr<WallTime> when = ParseRfc3339(time);
+  return {.time = when.ok() ? *when : WallTime{},
+          .kind = "event",
+          .text = event["reason"].AsString() + ": " + event["message"].AsString(),
+          .source = source.empty() ? event["reportingComponent"].AsString() : source,
+          // metav1.Time has whole seconds, metav1.MicroTime has not.
+          .to_the_second = time.find('.') == std::string::npos};
 }
 
 // What the API server knows, where the agent gave nothing but `refusal`.
@@ -77,8 +81,9 @@ StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Statu
       session.List(kube::kEvents, pod.meta.key.ns,
                    {.field = "involvedObject.name=" + pod.meta.key.name, .label = ""}));
   for (const Json& event : events) explanation.steps.push_back(FromEvent(event));
-  std::sort(explanation.steps.begin(), explanation.steps.end(),
-            [](const ExplainedStep& a, const ExplainedStep& b) { return a.time < b.time; });
+  // Stable: Events of one second come as they are listed, by name, and their names rise in time.
+  std::stable_sort(explanation.steps.begin(), explanation.steps.end(),
+                   [](const ExplainedStep& a, const ExplainedStep& b) { return a.time < b.time; });
   explanation.note = NoteOf(refusal, pod.node);
   for (const std::string& note : fetched.notes) explanation.note += "\n" + note;
   return explanation;
@@ -121,7 +126,6 @@ StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns) {
 
 std::string NoteOf(const Status& refusal, const std::string& node) {
   std::string note = "The agent was not asked: " + refusal.message() + ".";
-  if (refusal.code() == Code::kPermissionDenied) note += " Its socket is for root: try sudo.";
   note += " This is what the API server knows";
   return note + (node.empty() ? "." : "; the agent of node " + node + " knows more.");
 }
@@ -139,10 +143,13 @@ Json ToJson(const Explanation& explanation) {
                                         {"claim", device.claim}}));
   }
   for (const ExplainedStep& step : explanation.steps) {
-    steps.push_back(Json::MakeObject({{"time", FormatRfc3339(step.time, 6)},
-                                      {"kind", step.kind},
-                                      {"text", step.text},
-                                      {"source", step.source}}));
+    steps.push_back(
+        Json::MakeObject({{"time", FormatRfc3339(step.time, step.to_the_second ? 0 : 6)},
+                          {"kind", step.kind},
+                          {"device", step.device},
+                          {"text", step.text},
+                          {"message", step.message},
+                          {"source", step.source}}));
   }
   Json json = Json::MakeObject({{"namespace", explanation.pod.ns},
                                 {"pod", explanation.pod.name},

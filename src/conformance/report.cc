@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 
@@ -107,6 +108,28 @@ std::string ModeLine(const DriverReport& report) {
                      report.why_read_only);
 }
 
+// A group's lines. What was not checked for one and the same reason is one line: a run that only
+// looks would say it nineteen times.
+std::string GroupText(const std::vector<const Finding*>& group) {
+  std::map<std::string_view, std::size_t> unchecked;  // how many, by reason
+  for (const Finding* finding : group) {
+    if (finding->verdict == Verdict::kNotChecked) ++unchecked[finding->seen];
+  }
+  std::string text;
+  std::set<std::string_view> said;
+  for (const Finding* finding : group) {
+    if (finding->verdict != Verdict::kNotChecked) {
+      text += Line(*finding);
+    } else if (said.insert(finding->seen).second) {
+      const std::size_t more = unchecked[finding->seen] - 1;
+      std::string line = Line(*finding);
+      if (more > 0) line.insert(line.size() - 1, fmt::format(" (and {} more like it)", more));
+      text += line;
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 Tally Count(const std::vector<DriverReport>& reports) {
@@ -126,14 +149,15 @@ std::string TextReport(const std::vector<DriverReport>& reports) {
     text +=
         fmt::format("{}{} at {}\n", text.empty() ? "" : "\n", NameOf(report), Shown(report.socket));
     text += ModeLine(report);
-    std::string_view group;
+    std::vector<const Finding*> group;
     for (const Finding& finding : report.findings) {
-      if (finding.group() != group) {
-        group = finding.group();
-        text += fmt::format("\n{}\n", group);
+      if (!group.empty() && finding.group() != group[0]->group()) {
+        text += fmt::format("\n{}\n{}", group[0]->group(), GroupText(group));
+        group.clear();
       }
-      text += Line(finding);
+      group.push_back(&finding);
     }
+    if (!group.empty()) text += fmt::format("\n{}\n{}", group[0]->group(), GroupText(group));
     text += "\n" + Sum(CountOf(report.findings));
   }
   return text;

@@ -45,6 +45,19 @@ TEST(Report, SaysWhenItOnlyLooked) {
   EXPECT_EQ(JsonReport(reports)["drivers"][0]["mode"].AsString(), "read-only");
 }
 
+TEST(Report, GivesOneReasonForNotCheckingOnceAGroup) {
+  std::vector<DriverReport> reports = Reports();
+  reports[0].findings.push_back(
+      {"claims.again", "It prepares again", Verdict::kNotChecked, "no cluster given", "x"});
+  reports[0].findings.push_back(
+      {"claims.end", "It lets go", Verdict::kNotChecked, "nothing was prepared", "x"});
+  EXPECT_THAT(TextReport(reports),
+              HasSubstr("\nclaims\n"
+                        "  not checked  It prepares: no cluster given (and 1 more like it)\n"
+                        "  not checked  It lets go: nothing was prepared\n"
+                        "\n5 checks: 1 passed, 1 failed, 3 not checked\n"));
+}
+
 TEST(Report, CountsWhatWasNotCheckedApart) {
   const Tally tally = Count(Reports());
   EXPECT_EQ(tally.passed, 1u);

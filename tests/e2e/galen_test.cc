@@ -86,7 +86,7 @@ TEST(Galen, CallsNoDeviceOfADeadNodeHealthy) {
                   .ok());
   const Outcome devices = fleet.Galen({"get", "devices"});
   EXPECT_THAT(devices.output, AllOf(HasSubstr("Unknown"), HasSubstr("AgentGone"),
-                                    HasSubstr("2026-01-01"), HasSubstr("last word: Healthy")));
+                                    HasSubstr("2026-01-01"), HasSubstr("last known as Healthy")));
   const auto nodes = Json::Parse(fleet.Galen({"-o", "json", "get", "nodes"}).output);
   ASSERT_TRUE(nodes.ok());
   EXPECT_EQ((*nodes)["items"][0]["status"]["summary"]["unknown"].AsInt(), 1);
@@ -104,24 +104,78 @@ TEST(Galen, SaysWhyTheAgentWasNotAsked) {
   EXPECT_THAT((*json)["note"].AsString(), HasSubstr(fleet.stage().Path("agent.sock")));
 }
 
-// What `galen --help` lists, each shell's script completes.
-TEST(Galen, CompletesEachOfItsCommandsInEveryShell) {
+TEST(Galen, SaysWhatToApplyWhereTheClusterHasNoNodeDeviceHealth) {
+  FleetStage fleet(kEmptyCluster);
+  ASSERT_TRUE(fleet.serves());
+  const Outcome nodes = fleet.Galen({"get", "nodes"});
+  EXPECT_EQ(nodes.exit_code, 0) << nodes.error;
+  EXPECT_THAT(nodes.error, HasSubstr("kubectl apply -f deploy/crds/nodedevicehealths.yaml\n"));
+  fleet.InstallDefinitions();
+  EXPECT_THAT(fleet.Galen({"get", "nodes"}).error, Not(HasSubstr("kubectl apply")));
+}
+
+TEST(Galen, TakesTheAgentsSocketFromTheEnvironmentToo) {
   Stage stage;
-  const std::string help = stage.Run({BuiltProgram("galen"), "--help"}).output;
-  std::istringstream lines(help.substr(std::min(help.find("Subcommands:"), help.size())));
-  std::vector<std::string> commands;
+  const auto inject = [&](std::vector<std::string> more) {
+    std::vector<std::string> command = {"env", "GALEN_AGENT_SOCKET=/nonexistent/a.sock",
+                                        BuiltProgram("galen"), "inject"};
+    command.insert(command.end(), more.begin(), more.end());
+    return stage.Run(command).error;
+  };
+  EXPECT_THAT(inject({}), HasSubstr("no agent listens on /nonexistent/a.sock: "));
+  EXPECT_THAT(inject({"--agent-socket", "/nonexistent/b.sock"}),
+              HasSubstr("no agent listens on /nonexistent/b.sock: "));
+}
+
+TEST(Galen, HelpsWithEachCommandByWordAndByFlag) {
+  Stage stage;
+  const auto galen = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> command = {BuiltProgram("galen")};
+    command.insert(command.end(), words.begin(), words.end());
+    return stage.Run(command);
+  };
+  EXPECT_EQ(galen({"help", "why"}).output, galen({"why", "--help"}).output);
+  EXPECT_THAT(galen({"help"}).output, HasSubstr("conformance"));
+  const Outcome unknown = galen({"help", "whence"});
+  EXPECT_EQ(unknown.exit_code, 64);
+  EXPECT_THAT(unknown.error, HasSubstr("no command 'whence'"));
+  EXPECT_THAT(galen({"get"}).error, HasSubstr("galen get --help"));
+}
+
+// The words at the beginning of the lines below `title` in a help text, up to the next title.
+std::vector<std::string> WordsBelow(const std::string& help, const std::string& title) {
+  std::istringstream lines(help.substr(std::min(help.find(title), help.size())));
+  std::vector<std::string> found;
   std::string line;
   std::getline(lines, line);
-  while (std::getline(lines, line)) {
+  while (std::getline(lines, line) && (line.empty() || line[0] == ' ')) {
     std::istringstream words(line);
-    std::string command;
-    if (line.starts_with("  ") && line[2] != ' ' && words >> command) commands.push_back(command);
+    std::string word;
+    if (line.starts_with("  ") && line[2] != ' ' && words >> word) found.push_back(word);
   }
+  return found;
+}
+
+// What `galen --help` and the help of each command list, each shell's script completes.
+TEST(Galen, CompletesEachOfItsCommandsAndTheirFlagsInEveryShell) {
+  Stage stage;
+  const std::string help = stage.Run({BuiltProgram("galen"), "--help"}).output;
+  const std::vector<std::string> commands = WordsBelow(help, "Subcommands:");
   ASSERT_GE(commands.size(), 7u) << help;
+  std::vector<std::string> words = commands;
+  for (const std::string& command : commands) {
+    const std::string text = stage.Run({BuiltProgram("galen"), "help", command}).output;
+    for (std::string flag : WordsBelow(text, "Options:")) {
+      flag = flag.substr(flag.rfind(',') + 1);  // of -w,--watch the long one
+      words.push_back(flag.substr(flag.find_first_not_of('-')));
+    }
+  }
+  EXPECT_THAT(words, testing::IsSupersetOf({"driver-socket", "batch", "patience", "watch"}));
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = stage.Run({BuiltProgram("galen"), "completion", shell}).output;
-    for (const std::string& command : commands) {
-      EXPECT_THAT(script, HasSubstr(command)) << shell << " does not complete it";
+    for (const std::string& word : words) {
+      EXPECT_THAT(script, testing::ContainsRegex("[ -]" + word + "[ \")\n]"))
+          << shell << " does not complete it";
     }
   }
 }

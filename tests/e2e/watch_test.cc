@@ -48,7 +48,7 @@ TEST(Watch, InAPipeTellsWhatIsAndThenOneLineAChange) {
   ASSERT_EQ(rows.size(), 11u) << watch.Log();
   EXPECT_THAT(rows[9], HasSubstr("gpu-3"));
   EXPECT_THAT(rows[10], HasSubstr("gpu-4"));
-  EXPECT_THAT(watch.Log(), Not(HasSubstr("no agent has told")))
+  EXPECT_THAT(watch.Log(), Not(HasSubstr("no agent has reported")))
       << "it said so before it had looked";
   EXPECT_THAT(watch.Log(), Not(HasSubstr("\x1b"))) << "a pipe gets no escapes";
   watch.Signal(SIGINT);
