@@ -86,9 +86,20 @@ func Attach(dir, version string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Dir: dir, Version: version, API: client, Config: config,
-		Logs: filepath.Join(Root(), "build", "logs", "stories-"+version)}
+	c := &Cluster{Dir: dir, Version: version, API: client, Config: config, Logs: logsOf(dir, version)}
 	return c, os.MkdirAll(c.Logs, 0o755)
+}
+
+// ownPlace is the last word of a cluster's directory that a run of the stories chose by itself.
+const ownPlace = "cluster"
+
+// logsOf keeps runs apart that go on side by side in directories people chose.
+func logsOf(dir, version string) string {
+	name := "stories-" + version
+	if filepath.Base(dir) != ownPlace {
+		name += "-" + filepath.Base(dir)
+	}
+	return filepath.Join(Root(), "build", "logs", name)
 }
 
 // Down ends the cluster and everything that runs on its nodes. Right in every state.

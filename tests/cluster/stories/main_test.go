@@ -21,6 +21,7 @@ import (
 var (
 	versionsFlag = flag.String("versions", "1.37,1.34", "versions of Kubernetes, one after the other")
 	dirFlag      = flag.String("dir", "", "a cluster that is up, or may be, and stays up")
+	programsFlag = flag.String("programs", "", "where Galen's programs are (default build/release/bin)")
 )
 
 // cluster is what all stories of a run share; stories run one at a time.
@@ -38,6 +39,7 @@ const storiesWithin = 15 * time.Minute
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	Programs = *programsFlag
 	if dir := os.Getenv(dirVariable); dir != "" {
 		var err error
 		if cluster, err = Attach(dir, os.Getenv(versionVariable)); err != nil {
@@ -73,19 +75,19 @@ func tellVersion(ctx context.Context, version string) (err error) {
 	if err := prepare(ctx, version); err != nil {
 		return err
 	}
-	dir, logs := *dirFlag, filepath.Join(Root(), "build", "logs", "stories-"+version)
-	if err := os.RemoveAll(logs); err != nil {
-		return err
-	}
+	dir := *dirFlag
 	if dir == "" {
-		place, err := os.MkdirTemp("", "galen-stories-")
+		place, err := os.MkdirTemp("", "galen-")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(place)
-		dir = filepath.Join(place, "c")
+		dir = filepath.Join(place, ownPlace)
 		// Also after a failed or interrupted up.
 		defer func() { err = errors.Join(err, Down(dir)) }()
+	}
+	if err := os.RemoveAll(logsOf(dir, version)); err != nil {
+		return err
 	}
 	begin := time.Now()
 	c, err := Up(ctx, dir, Usual(version))
@@ -103,7 +105,8 @@ func tellVersion(ctx context.Context, version string) (err error) {
 func prepare(ctx context.Context, version string) error {
 	for _, name := range []string{"galen", "galen-agent", "galen-driver"} {
 		if Program(name) == "" {
-			return fmt.Errorf("there is no build/release/bin/%s: run ./dev build", name)
+			return fmt.Errorf("there is no program %s: run ./dev build, or name another place with "+
+				"-programs", name)
 		}
 	}
 	command := door(ctx, "build", "--all", "--version", version)

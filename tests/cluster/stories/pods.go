@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 // Namespace makes one for the story. In the end its Pods and then itself are removed, while the
@@ -24,7 +26,8 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.clearNamespace(t, made.Name) })
+	end := c.endOf(t)
+	end.namespaces = append(end.namespaces, made.Name)
 	return made.Name
 }
 
@@ -62,6 +65,7 @@ type Seen struct {
 // A PodWatch takes down every version of one Pod, as a watcher of the API server sees them.
 type PodWatch struct {
 	name   string
+	pods   corev1client.PodInterface
 	mu     sync.Mutex
 	seen   []Seen
 	fresh  chan struct{} // closed and made anew with each version
@@ -77,7 +81,7 @@ func (c *Cluster) WatchPod(t testing.TB, ns, name string) *PodWatch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &PodWatch{name: name, fresh: make(chan struct{})}
+	w := &PodWatch{name: name, pods: pods, fresh: make(chan struct{})}
 	for i := range list.Items {
 		w.add(&list.Items[i])
 	}
@@ -114,6 +118,32 @@ func (w *PodWatch) add(pod *corev1.Pod) {
 func (w *PodWatch) Until(t testing.TB, what string, limit time.Duration,
 	holds func(*corev1.Pod) bool) Seen {
 	t.Helper()
+	seen, held := w.wait(limit, holds)
+	if !held {
+		t.Fatalf("Pod %s: not within %v: %s; it says: %s", w.name, limit, what, Tell(w.Last().Pod))
+	}
+	return seen
+}
+
+// UntilAsked is Until for what the kubelet failed at. It tries again after a minute or more by
+// itself, and at once when the Pod changes: so the Pod gets a new annotation each second.
+func (w *PodWatch) UntilAsked(t testing.TB, what string, limit time.Duration,
+	holds func(*corev1.Pod) bool) Seen {
+	t.Helper()
+	for begin := time.Now(); time.Since(begin) < limit; {
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{"story/asked":"%d"}}}`, time.Now().Unix())
+		if _, err := w.pods.Patch(t.Context(), w.name, types.MergePatchType, []byte(patch),
+			metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if seen, held := w.wait(time.Second, holds); held {
+			return seen
+		}
+	}
+	return w.Until(t, what, 0, holds)
+}
+
+func (w *PodWatch) wait(limit time.Duration, holds func(*corev1.Pod) bool) (Seen, bool) {
 	over := time.After(limit)
 	for {
 		w.mu.Lock()
@@ -121,14 +151,14 @@ func (w *PodWatch) Until(t testing.TB, what string, limit time.Duration,
 		for ; w.cursor < len(w.seen); w.cursor++ {
 			if seen := w.seen[w.cursor]; holds(seen.Pod) {
 				w.mu.Unlock()
-				return seen
+				return seen, true
 			}
 		}
 		w.mu.Unlock()
 		select {
 		case <-fresh:
 		case <-over:
-			t.Fatalf("Pod %s: not within %v: %s; it says: %s", w.name, limit, what, Tell(w.Last().Pod))
+			return Seen{}, false
 		}
 	}
 }

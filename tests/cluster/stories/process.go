@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -42,9 +43,16 @@ func (c *Cluster) Run(t testing.TB, node string, program string, args ...string)
 	return c.start(t, node, name, c.harness(t.Context(), "exec", command...))
 }
 
+// Programs is where Galen's own programs are, "" for build/release/bin.
+var Programs string
+
 // Program is the path of one of Galen's own programs as built, "" when there is none of that name.
 func Program(name string) string {
-	path := filepath.Join(Root(), "build", "release", "bin", name)
+	place := Programs
+	if place == "" {
+		place = filepath.Join(Root(), "build", "release", "bin")
+	}
+	path := filepath.Join(place, name)
 	if info, err := os.Stat(path); strings.Contains(name, "/") || err != nil || info.IsDir() {
 		return ""
 	}
@@ -73,13 +81,54 @@ func (c *Cluster) start(t testing.TB, node, name string, command *exec.Cmd) *Pro
 		_ = p.command.Wait()
 		close(p.ended)
 	}()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("%s wrote %s; its end:\n%s", name, logs, tail(p.Log(), 15))
-		}
-		p.Stop()
-	})
+	end := c.endOf(t)
+	end.programs = append(end.programs, p)
 	return p
+}
+
+// A storysEnd is what a story leaves to be put away, in this order however it came about: namespaces
+// with their Pods, what is waited for, programs. Pods need the driver that prepared their claims.
+type storysEnd struct {
+	namespaces []string
+	waits      []func()
+	programs   []*Process
+}
+
+// ends are those of the stories that run.
+var ends = map[testing.TB]*storysEnd{}
+
+func (c *Cluster) endOf(t testing.TB) *storysEnd {
+	if ends[t] == nil {
+		ends[t] = &storysEnd{}
+		t.Cleanup(func() { c.putAway(t) })
+	}
+	return ends[t]
+}
+
+func (c *Cluster) putAway(t testing.TB) {
+	end := ends[t]
+	delete(ends, t)
+	// Also when something before them gives up.
+	defer func() {
+		for _, p := range slices.Backward(end.programs) {
+			if t.Failed() {
+				t.Logf("%s wrote %s; its end:\n%s", p.Name, p.LogFile, tail(p.Log(), 15))
+			}
+			p.Stop()
+		}
+	}()
+	for _, ns := range end.namespaces {
+		c.clearNamespace(t, ns)
+	}
+	for _, wait := range end.waits {
+		wait()
+	}
+}
+
+// BeforeProgramsEnd calls wait in the story's end, when its Pods are gone and its programs still run.
+func (c *Cluster) BeforeProgramsEnd(t testing.TB, wait func()) {
+	end := c.endOf(t)
+	end.waits = append(end.waits, wait)
 }
 
 // Signal reaches the process if it still runs.
