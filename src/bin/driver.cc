@@ -9,14 +9,16 @@ int main(int argc, char** argv) {
   galen::device_driver::DriverConfig gpu, nic;
   gpu.driver.name = "gpu.example.com";
   nic.driver.name = "nic.example.com";
-  galen::device_driver::AddFlags(
+  galen::Flags& gpu_flags =
       flags.AddCommand("gpu", "simulated GPUs, and what the kernel's log says of them",
-                       [&gpu] { return galen::device_driver::RunDriver(gpu); }),
-      Kind::kGpu, gpu);
-  galen::device_driver::AddFlags(
-      flags.AddCommand("nic", "network interfaces of this machine",
-                       [&nic] { return galen::device_driver::RunDriver(nic); }),
-      Kind::kNic, nic);
+                       [&gpu] { return galen::device_driver::RunDriver(gpu); });
+  galen::Flags& nic_flags = flags.AddCommand("nic", "network interfaces of this machine", [&nic] {
+    return galen::device_driver::RunDriver(nic);
+  });
+  galen::device_driver::AddFlags(gpu_flags, Kind::kGpu, gpu);
+  galen::device_driver::AddFlags(nic_flags, Kind::kNic, nic);
+  gpu_flags.AddCheck([&gpu] { return galen::device_driver::CheckDriver(gpu); });
+  nic_flags.AddCheck([&nic] { return galen::device_driver::CheckDriver(nic); });
   if (const auto code = flags.Parse(argc, argv)) return *code;
   return flags.Run();
 }

@@ -159,6 +159,20 @@ int Fail(const Status& status, int code) {
 
 }  // namespace
 
+Status CheckDriver(DriverConfig config) {
+  if (config.driver.node.empty()) config.driver.node = NodeNameFromEnv();
+  PosixFileSystem files;
+  kube::KubeconfigOptions where;
+  where.path = config.driver.kubeconfig;
+  const Status cluster = kube::FindConfig(files, ReadEnvironment(), where).status();
+  std::string faults;
+  for (const Status& status : {Validate(config), LoadRules(files, config).status(),
+                               cluster.ok() ? cluster : Annotate(cluster, "--kubeconfig")}) {
+    if (!status.ok()) faults += (faults.empty() ? "" : "\n") + status.message();
+  }
+  return faults.empty() ? OkStatus() : Status(Code::kInvalidArgument, faults);
+}
+
 int RunDriver(DriverConfig config) {
   constexpr int kExitFailed = 1;
   if (config.driver.node.empty()) config.driver.node = NodeNameFromEnv();

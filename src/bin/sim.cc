@@ -22,7 +22,10 @@ int main(int argc, char** argv) {
   galen::cluster_sim::SimOptions options;
   // A simulation in a terminal should not talk over what one does with it.
   std::string log_level = "warning";
-  galen::Flags flags("galen-sim", "A Kubernetes API on this machine with a simulated cluster",
+  galen::Flags flags("galen-sim",
+                     "A Kubernetes API on this machine with a simulated cluster.\n"
+                     "Exit codes: 0 after SIGINT or SIGTERM; 64 when the command line or the token "
+                     "file is faulty; 1 when it cannot start, e.g. because the address is taken",
                      std::string(galen::kVersion));
   options.AddTo(flags);
   flags.AddChoice("--log-level", log_level, {"debug", "info", "warning", "error"},

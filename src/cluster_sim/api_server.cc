@@ -191,7 +191,16 @@ void ApiServer::Impl::HandleResource(const ApiRequest& request, const User& user
                                           "the server could not find the requested resource"));
   }
   Outcome<ResourceApi::Answer> answer = resources->Do(request, kind);
-  if (!answer.ok()) return Refuse(*exchange, answer.status());
+  if (!answer.ok()) {
+    // Nobody looks into a driver's retries: the one who runs this API has to be told.
+    if (answer.status().code == 415) {
+      log.Warning("a request in a format that is not read here was refused",
+                  {{"path", request.path},
+                   {"contentType", request.content_type},
+                   {"error", answer.status().message}});
+    }
+    return Refuse(*exchange, answer.status());
+  }
   ResourceApi::Answer done = *std::move(answer);
   if (auto* watch = std::get_if<WatchHub::Spec>(&done)) {
     return hub.Start(std::move(*watch), std::move(exchange));

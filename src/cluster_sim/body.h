@@ -7,15 +7,17 @@
 namespace galen::cluster_sim {
 
 // The body by its Content-Type; none, "*/*" and everything with "json" in it (patches too) is JSON,
-// everything with "yaml" is YAML. 400 when it cannot be read, 415 when it is in no known format.
+// everything with "yaml" is YAML. 400 when it cannot be read; 415, as a real server answers for
+// custom resources, when it is in no known format or of a kind that is not known in protobuf: a
+// client that can send JSON does so then.
 Outcome<Json> ReadBody(const ApiRequest& request);
 
 // Kubernetes' envelope around a protobuf message: four bytes "k8s\0", then runtime.Unknown with the
 // type and the message.
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
 // Only of kinds that kubectl sends so: ConfigMap, Secret, Namespace, ServiceAccount, DeleteOptions,
-// Eviction and the self-subject reviews. InvalidArgument for others and for broken bytes. Fields
-// that the table does not know are skipped, as protobuf wants it.
+// Eviction and the self-subject reviews. Unimplemented for others, InvalidArgument for broken
+// bytes. Fields that the table does not know are skipped, as protobuf wants it.
 StatusOr<Json> DecodeKubernetesProtobuf(std::string_view bytes);
 
 }  // namespace galen::cluster_sim

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cluster_sim/object_meta.h"
+#include "cluster_sim/pod_facts.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -22,8 +23,7 @@ const std::set<std::string, std::less<>> kKept{"default", "kube-system", "kube-p
 
 // Nobody has to be asked when no kubelet runs the Pod (any more).
 bool StopsAtOnce(const Json& pod) {
-  const std::string& phase = pod["status"]["phase"].AsString();
-  return pod["spec"]["nodeName"].AsString().empty() || phase == "Succeeded" || phase == "Failed";
+  return pod["spec"]["nodeName"].AsString().empty() || HasPodEnded(pod);
 }
 
 std::int64_t GraceOf(const Kind& kind, const Json& object, const DeletionWish& wish) {

@@ -131,6 +131,8 @@ StatusOr<Placement> PlaceOn(const Json& node, const std::vector<NeededClaim>& ne
 }
 
 Status NoNode(std::size_t nodes, const std::map<std::string, std::size_t>& reasons) {
+  // kube-scheduler's ErrNoNodesAvailable, so that it is told from nodes that do not fit.
+  if (nodes == 0) return ResourceExhausted("no nodes available to schedule pods");
   std::string message = fmt::format("0/{} nodes are available", nodes);
   std::size_t told = 0;
   for (const auto& [reason, count] : reasons) {

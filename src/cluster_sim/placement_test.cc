@@ -55,6 +55,11 @@ TEST_F(PlacementTest, NodesThatTakeNobodyArePassedBy) {
   EXPECT_EQ(NodeFor(FakePod("p")), "0/2 nodes are available: 1: cordoned; 1: not ready");
 }
 
+TEST_F(PlacementTest, AClusterWithoutNodesSaysSoAsKubeSchedulerDoes) {
+  nodes_.clear();
+  EXPECT_EQ(NodeFor(FakePod("p")), "no nodes available to schedule pods");
+}
+
 TEST_F(PlacementTest, TaintsOfNodesNeedATolerationOfThePod) {
   Node("node-1")["spec"]["taints"] = Yaml("[{key: k, effect: NoSchedule}]");
   EXPECT_EQ(NodeFor(FakePod("p")), "node-2");

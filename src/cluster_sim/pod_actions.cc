@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cluster_sim/pod_facts.h"
 #include "cluster_sim/selectors.h"
 
 namespace galen::cluster_sim {
@@ -56,8 +57,7 @@ bool LabelsMatch(const Json& selector, const Json& pod) {
 
 // No budget guards a Pod that serves nobody, not yet or no longer (kube-apiserver's eviction.go).
 bool NeedsNoBudget(const Json& pod) {
-  const std::string& phase = pod["status"]["phase"].AsString();
-  return phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
+  return pod["status"]["phase"].AsString() == "Pending" || HasPodEnded(pod) ||
          pod["metadata"].Has("deletionTimestamp");
 }
 

@@ -21,9 +21,13 @@ bool IsBeingDeleted(const Json& object) {
   return !object["metadata"]["deletionTimestamp"].is_null();
 }
 
-bool IsPodDone(const Json& pod) {
+bool HasPodEnded(const Json& pod) {
   const std::string& phase = pod["status"]["phase"].AsString();
-  if (phase == "Succeeded" || phase == "Failed") return true;
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+bool IsPodDone(const Json& pod) {
+  if (HasPodEnded(pod)) return true;
   // On a node, a deleted Pod may still run until the node says otherwise.
   return IsBeingDeleted(pod) && pod["spec"]["nodeName"].AsString().empty();
 }

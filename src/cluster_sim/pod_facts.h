@@ -17,6 +17,9 @@ namespace galen::cluster_sim {
 const std::string& UidOf(const Json& object);
 bool IsBeingDeleted(const Json& object);
 
+// Whether it ran and never will again: its phase is Succeeded or Failed.
+bool HasPodEnded(const Json& pod);
+
 // Whether it holds no devices any more: it ended, or was deleted before it got a node.
 bool IsPodDone(const Json& pod);
 

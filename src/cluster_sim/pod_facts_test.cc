@@ -1,5 +1,6 @@
 #include "cluster_sim/pod_facts.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cluster_sim/fake_objects.h"
@@ -64,6 +65,15 @@ TEST(PodFacts, FindsAConditionByItsType) {
   const Json conditions = Yaml("[{type: A, status: 'True'}, {type: B, status: 'False'}]");
   EXPECT_EQ(FindCondition(conditions, "B")["status"].AsString(), "False");
   EXPECT_TRUE(FindCondition(conditions, "C").is_null());
+}
+
+TEST(PodFacts, APodHasEndedOnceItNeverRunsAgain) {
+  for (const char* phase : {"Succeeded", "Failed"}) {
+    EXPECT_TRUE(HasPodEnded(Yaml(fmt::format("{{status: {{phase: \"{}\"}}}}", phase))));
+  }
+  for (const char* phase : {"Pending", "Running", "Unknown", ""}) {
+    EXPECT_FALSE(HasPodEnded(Yaml(fmt::format("{{status: {{phase: \"{}\"}}}}", phase))));
+  }
 }
 
 }  // namespace

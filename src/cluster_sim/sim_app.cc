@@ -1,5 +1,7 @@
 #include "cluster_sim/sim_app.h"
 
+#include <set>
+
 #include "base/text.h"
 #include "cluster_sim/sim_credentials.h"
 #include "net/server.h"
@@ -26,6 +28,19 @@ bool IsLoopback(const std::string& host) {
   return host == "::1" || host == "localhost" || host.starts_with("127.");
 }
 
+std::vector<SimulatedNodeOptions> NodesOf(const SimOptions& options) {
+  std::vector<SimulatedNodeOptions> nodes;
+  for (std::int64_t i = 1; i <= options.node_count; ++i) {
+    nodes.push_back({.name = fmt::format("node-{}", i)});
+  }
+  for (const std::string& name : options.nodes) nodes.push_back({.name = name});
+  for (const std::string& name : options.virtual_nodes) {
+    // The label lets selectors tell them from nodes that only pretend.
+    nodes.push_back({.name = name, .labels = {{"type", "virtual"}}, .is_virtual = true});
+  }
+  return nodes;
+}
+
 // Names are checked again by SimulatedNodes; here all faults are told at once.
 void CheckNodes(const SimOptions& options, std::vector<std::string>& faults) {
   constexpr auto kMost = static_cast<std::int64_t>(SimulatedNodes::kNodesMax);
@@ -39,19 +54,13 @@ void CheckNodes(const SimOptions& options, std::vector<std::string>& faults) {
                                    Printable(CutText(name, 64))));
     }
   }
-}
-
-std::vector<SimulatedNodeOptions> NodesOf(const SimOptions& options) {
-  std::vector<SimulatedNodeOptions> nodes;
-  for (std::int64_t i = 1; i <= options.node_count; ++i) {
-    nodes.push_back({.name = fmt::format("node-{}", i)});
+  if (options.node_count > kMost) return;
+  std::set<std::string> names;
+  for (const SimulatedNodeOptions& node : NodesOf(options)) {
+    if (names.insert(node.name).second) continue;
+    faults.push_back(fmt::format("node \"{}\" is named twice by --nodes, --node and --virtual-node",
+                                 Printable(CutText(node.name, 64))));
   }
-  for (const std::string& name : options.nodes) nodes.push_back({.name = name});
-  for (const std::string& name : options.virtual_nodes) {
-    // The label lets selectors tell them from nodes that only pretend.
-    nodes.push_back({.name = name, .labels = {{"type", "virtual"}}, .is_virtual = true});
-  }
-  return nodes;
 }
 
 // What others dial to reach `host`: nobody dials 0.0.0.0.

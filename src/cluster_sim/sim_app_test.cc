@@ -48,6 +48,19 @@ TEST(SimOptions, EveryFaultIsNamedAtOnce) {
   EXPECT_THAT(status.message(), HasSubstr("\"Bad Name\" is no node name"));
 }
 
+// It was found while starting, with the exit code of a failure at run time.
+TEST(SimOptions, TwoNodesOfOneNameAreAFaultOfTheCommandLine) {
+  SimOptions options;
+  options.nodes = {"x"};
+  options.virtual_nodes = {"x"};
+  EXPECT_EQ(CheckOptions(options).message(),
+            "node \"x\" is named twice by --nodes, --node and --virtual-node");
+  options = {};
+  options.node_count = 2;
+  options.nodes = {"node-2"};
+  EXPECT_THAT(CheckOptions(options).message(), HasSubstr("\"node-2\" is named twice"));
+}
+
 class SimAppTest : public ::testing::Test {
  protected:
   StatusOr<std::unique_ptr<SimApp>> Start(const SimOptions& options) {

@@ -46,10 +46,11 @@ class GpuSimulator final : public Probe {
   StatusOr<std::vector<Sign>> Observe() override;
 
   // From now on `device` shows `value`, one of those that the table says the sign can have
-  // (sign_value.h); an event happens once. Gives the signs that this shows at once, for the rule engine. "reset" (value
-  // "gpu" or "host"; "" is host) ends every injected reading; "unreadable" names a sign that cannot
-  // be read any more, until it is injected anew or the device is reset. NotFound for a device or
-  // sign that there is not, InvalidArgument for a value that does not fit; both say what there is.
+  // (sign_value.h); an event happens once. Gives the signs that this shows at once, for the rule
+  // engine. "reset" (value "gpu" or "host"; "" is host) ends every injected reading; "unreadable"
+  // names a sign that cannot be read any more, until it is injected anew or the device is reset.
+  // NotFound for a device or sign that there is not, InvalidArgument for a value that does not fit;
+  // both say what there is.
   StatusOr<std::vector<Sign>> Inject(std::string_view device, std::string_view sign,
                                      std::string_view value);
 
