@@ -105,16 +105,19 @@ std::map<std::string, std::string> NamesOf(const std::vector<ExplainedDevice>& d
   return names;
 }
 
-// Sentences that stand above the steps already.
-std::set<std::string> Said(const std::vector<ExplainedDevice>& devices) {
+// Sentences that stand above the steps already, or are one: why a driver was lost.
+std::set<std::string> Said(const Explanation& explanation) {
   std::set<std::string> said = {""};
-  for (const ExplainedDevice& device : devices) said.insert(device.health.cause.message);
+  for (const ExplainedDevice& device : explanation.devices) {
+    said.insert(device.health.cause.message);
+  }
+  for (const ExplainedStep& step : explanation.steps) said.insert(step.text);
   return said;
 }
 
 std::vector<StepLine> LinesOf(const Explanation& explanation) {
   const std::map<std::string, std::string> names = NamesOf(explanation.devices);
-  const std::set<std::string> said = Said(explanation.devices);
+  const std::set<std::string> said = Said(explanation);
   std::vector<StepLine> lines;
   for (const ExplainedStep& step : explanation.steps) {
     const auto name = names.find(step.device);

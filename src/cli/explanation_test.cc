@@ -93,6 +93,16 @@ TEST(Explanation, GivesTheSentenceOfAChangeThatIsOver) {
   EXPECT_TRUE(text.ends_with("gpu\n")) << "the present one stands above: " << text;
 }
 
+TEST(Explanation, SaysOnceWhyADriverWasLost) {
+  Explanation explanation = TrainerOnAFallenGpu();
+  explanation.steps = {
+      {At("2026-11-21T14:00:00Z"), "driver-lost", "driver gpu is gone: hung up", "galen-agent"},
+      {At("2026-11-21T14:00:00Z"), "change", "Healthy → Unknown, DriverGone", "galen-agent", "",
+       "driver gpu is gone: hung up"}};
+  const std::string text = Draw(explanation, At("2026-11-21T14:02:49Z"), {});
+  EXPECT_EQ(text.find("hung up"), text.rfind("hung up")) << text;
+}
+
 TEST(Explanation, SaysTheDayWhereItIsAnother) {
   Explanation explanation = TrainerOnAFallenGpu();
   explanation.steps[1].time = At("2026-11-22T00:00:01Z");

@@ -12,10 +12,10 @@ namespace {
 // As kubectl's chunk size: pages keep the server's and our memory small.
 constexpr int kPage = 500;
 
-// The file that --kubeconfig named is not there: said once, with what to do.
-Status NoConfig(const Status& status, const std::string& path) {
-  if (status.code() != Code::kNotFound || path.empty()) return status;
-  return NotFound(
+// A file that --kubeconfig names and that is not there is told once, with what to do.
+Status CheckNamed(FileSystem& files, const std::string& path) {
+  if (path.empty() || files.Read(path).status().code() != Code::kNotFound) return OkStatus();
+  return InvalidArgument(
       "there is no kubeconfig {}: --kubeconfig names another, without it $KUBECONFIG "
       "or ~/.kube/config is read",
       path);
@@ -26,10 +26,9 @@ Status NoConfig(const Status& status, const std::string& path) {
 StatusOr<std::unique_ptr<Session>> Session::Open(EpollLoop& loop, const Options& options,
                                                  const Interrupt* interrupt) {
   std::unique_ptr<Session> session(new Session(loop, interrupt));
-  StatusOr<kube::ClusterConfig> config =
-      kube::FindConfig(session->files_, options.environment, options.cluster);
-  if (!config.ok()) return NoConfig(config.status(), options.cluster.path);
-  session->config_ = *std::move(config);
+  RETURN_IF_ERROR(CheckNamed(session->files_, options.cluster.path));
+  ASSIGN_OR_RETURN(session->config_,
+                   kube::FindConfig(session->files_, options.environment, options.cluster));
   session->dialer_ = net::MakeDialer(loop);
   session->exec_ = kube::MakeExecRunner(loop);
   ASSIGN_OR_RETURN(session->transport_,

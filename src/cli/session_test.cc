@@ -21,6 +21,7 @@ TEST(Session, SaysOnceThatTheKubeconfigThatWasNamedIsNotThere) {
   options.cluster.path = "/nonexistent/kubeconfig";
   const auto session = Session::Open(**loop, options);
   ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.status().code(), Code::kInvalidArgument) << "a wrong command line";
   EXPECT_EQ(session.status().message(),
             "there is no kubeconfig /nonexistent/kubeconfig: --kubeconfig names another, without "
             "it $KUBECONFIG or ~/.kube/config is read");
