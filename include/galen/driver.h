@@ -54,6 +54,10 @@ struct Device {
   // Quantities as Kubernetes writes them: {"memory", "16Gi"}.
   std::map<std::string, std::string> capacity = {};
   std::vector<Taint> taints = {};  // at most 16
+  // Whether several claims may hold it at once, each with the part of `capacity` that it asked for
+  // and a share id of its own (consumable capacity, KEP-5075: by default since Kubernetes 1.36). A
+  // claim that asks for none gets all that there is.
+  bool allow_multiple_allocations = false;
   bool operator==(const Device&) const = default;
 };
 // All devices of this driver on this node; at most 4096.

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "base/version.h"
+#include "sdk/inventory.h"
 
 namespace galen::device_driver {
 
@@ -12,7 +14,10 @@ DeviceDriver::DeviceDriver(Parts parts, const DriverConfig& config)
              {.driver = config.driver.name,
               .pool = config.driver.pool.empty() ? config.driver.node : config.driver.pool},
              [this] { app_->HealthChanged(); }),
-      ears_{judge_, [this] { app_->HealthChanged(); }} {
+      ears_{judge_, [this] { app_->HealthChanged(); }},
+      taint_key_(config.taint_unhealthy.empty() ? "" : config.driver.name + "/unhealthy"),
+      taint_effect_(config.taint_unhealthy == "NoExecute" ? Taint::Effect::kNoExecute
+                                                          : Taint::Effect::kNoSchedule) {
   parts_.edges.metrics.DeclareGauge("galen_build_info", "1; the labels tell version and driver.");
   parts_.edges.metrics.Set("galen_build_info",
                            {{"version", kVersion}, {"driver", config.driver.name}}, 1);
@@ -56,16 +61,37 @@ void DeviceDriver::LookAtAll(HealthWriter& writer) {
   judge_.Observe(inventory.ok() ? parts_.hardware.Observe()
                                 : StatusOr<std::vector<probes::Sign>>(inventory));
   judge_.Report(writer);
+  // The devices were found right and a taint of ours is; a fault here would be our own.
+  if (devices_) GALEN_CHECK(Offer().ok());
 }
 
 Status DeviceDriver::TakeInventory() {
-  ASSIGN_OR_RETURN(Inventory inventory, parts_.hardware.Devices());
-  if (inventory == inventory_) return OkStatus();
-  RETURN_IF_ERROR(app_->Publish(inventory));
+  ASSIGN_OR_RETURN(Inventory devices, parts_.hardware.Devices());
+  if (devices == devices_) return OkStatus();
+  // Refused as a whole before anybody is told of a part of it.
+  RETURN_IF_ERROR(sdk::ValidateInventory(devices));
   std::vector<std::string> names;
-  for (const Device& device : inventory) names.push_back(device.name);
+  for (const Device& device : devices) names.push_back(device.name);
   judge_.SetDevices(names);
-  inventory_ = std::move(inventory);
+  devices_ = std::move(devices);
+  return Offer();
+}
+
+Status DeviceDriver::Offer() {
+  Inventory offered = *devices_;
+  const std::map<std::string, std::string> unhealthy =
+      taint_key_.empty() ? std::map<std::string, std::string>() : judge_.Unhealthy();
+  for (Device& device : offered) {
+    const auto it = unhealthy.find(device.name);
+    if (it == unhealthy.end()) continue;
+    // A code of an operator's own rules may be no label value.
+    device.taints.push_back({.key = taint_key_,
+                             .value = sdk::IsTaintValue(it->second) ? it->second : "",
+                             .effect = taint_effect_});
+  }
+  if (offered == published_) return OkStatus();
+  RETURN_IF_ERROR(app_->Publish(offered));
+  published_ = std::move(offered);
   return OkStatus();
 }
 

@@ -45,13 +45,19 @@ class DeviceDriver {
   Prepared Prepare(const DeviceClaim& claim) const;
   // One round of health, at the driver's pace and when something asks for it at once.
   void LookAtAll(HealthWriter& writer);
-  // Publishes the devices anew when their names differ from those published last.
+  // Looks which devices there are, and publishes what is new.
   Status TakeInventory();
+  // Publishes the devices, with the taints that their health asks for, when that differs from what
+  // was published last.
+  Status Offer();
 
   Parts parts_;
   HealthJudge judge_;
   HardwareEars ears_;
-  std::optional<Inventory> inventory_;  // that was published last
+  const std::string taint_key_;  // "": devices are not tainted
+  const Taint::Effect taint_effect_;
+  std::optional<Inventory> devices_;    // as the hardware has them
+  std::optional<Inventory> published_;  // with taints
   std::unique_ptr<sdk::DriverApp> app_;
 };
 

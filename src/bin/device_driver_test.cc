@@ -53,7 +53,8 @@ class DeviceDriverTest : public ::testing::Test {
     auto kernel_log = std::make_unique<probes::FakeKernelLog>();
     kernel_log_ = kernel_log.get();
     hardware_ = std::make_unique<GpuHardware>(
-        GpuHardware::Parts{node_.loop, NullLog(), *metrics_, *state_, *rules_}, 8, "node-7",
+        GpuHardware::Parts{node_.loop, NullLog(), *metrics_, *state_, *rules_},
+        GpuHardware::Options{.count = 8, .seed = "node-7", .shared = config_.shared},
         std::move(kernel_log));
   }
   void MakeNics() {
@@ -94,6 +95,15 @@ class DeviceDriverTest : public ::testing::Test {
     return caller_->Call<wire::InjectResponse>("/galen.simulator.v1.Simulator/Inject", request);
   }
   const v1::DeviceHealth& Health(std::string_view device) { return kubelet_->Latest(device); }
+  std::vector<DeviceTaint> Taints(std::string_view device) {
+    for (const kube::ResourceSlice& slice : cluster_.Slices()) {
+      for (const kube::SliceDevice& each : slice.devices) {
+        if (each.name == device) return each.taints;
+      }
+    }
+    ADD_FAILURE() << "no device " << device;
+    return {};
+  }
 
   sdk::FakeNode node_;
   sdk::FakeCluster cluster_{node_.loop, node_.random};
@@ -117,6 +127,57 @@ TEST_F(DeviceDriverTest, PublishesEightHealthyGpusWithTheirIdentity) {
   ASSERT_THAT(slices, SizeIs(1));
   EXPECT_THAT(slices[0].devices, SizeIs(8));
   EXPECT_TRUE(slices[0].devices[0].attributes.contains("resource.kubernetes.io/pciBusID"));
+}
+
+TEST_F(DeviceDriverTest, SharedGpusSaySo) {
+  config_.shared = true;
+  Start(Kind::kGpu);
+  EXPECT_TRUE(cluster_.Slices().at(0).devices[7].allow_multiple_allocations);
+}
+
+TEST_F(DeviceDriverTest, AnUnhealthyGpuIsTaintedWhenAskedForUntilItIsHealthyAgain) {
+  config_.taint_unhealthy = "NoExecute";
+  Start(Kind::kGpu);
+  EXPECT_THAT(Taints("gpu-3"), SizeIs(0));
+  ASSERT_TRUE(Inject("gpu-3", "xid", "79").ok());
+  node_.loop.Advance(1s);
+  ASSERT_THAT(Taints("gpu-3"), SizeIs(1));
+  EXPECT_EQ(Taints("gpu-3")[0].key, "gpu.example.com/unhealthy");
+  EXPECT_EQ(Taints("gpu-3")[0].value, "XidGpuLost");
+  EXPECT_EQ(Taints("gpu-3")[0].effect, TaintEffect::kNoExecute);
+  EXPECT_THAT(Taints("gpu-4"), SizeIs(0));
+  ASSERT_TRUE(Inject("gpu-3", "reset", "").ok());
+  node_.loop.Advance(1s);
+  EXPECT_THAT(Taints("gpu-3"), SizeIs(0));
+}
+
+TEST_F(DeviceDriverTest, ATaintOutlivesTheDriverThatGaveIt) {
+  config_.taint_unhealthy = "NoSchedule";
+  Start(Kind::kGpu);
+  ASSERT_TRUE(Inject("gpu-3", "xid", "79").ok());
+  node_.loop.Advance(10s);
+  Kill();
+  node_.loop.Advance(1s);
+  const int writes = cluster_.wire().writes();
+  Start(Kind::kGpu);
+  ASSERT_THAT(Taints("gpu-3"), SizeIs(1));
+  EXPECT_EQ(cluster_.wire().writes(), writes) << "never published without it in between";
+}
+
+TEST_F(DeviceDriverTest, UnknownIsNeverTainted) {
+  config_.taint_unhealthy = "NoExecute";
+  Start(Kind::kGpu);
+  ASSERT_TRUE(Inject("gpu-0", "unreadable", "temperature").ok());
+  node_.loop.Advance(10s);
+  EXPECT_EQ(Health("gpu-0").health(), v1::UNKNOWN);
+  EXPECT_THAT(Taints("gpu-0"), SizeIs(0));
+}
+
+TEST_F(DeviceDriverTest, NothingIsTaintedUnlessAskedFor) {
+  Start(Kind::kGpu);
+  ASSERT_TRUE(Inject("gpu-3", "xid", "79").ok());
+  node_.loop.Advance(10s);
+  EXPECT_THAT(Taints("gpu-3"), SizeIs(0));
 }
 
 TEST_F(DeviceDriverTest, AnInjectedXidReachesTheKubeletAtOnceWithItsCauseAndTime) {

@@ -33,6 +33,9 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
             "serve /metrics, /healthz and /readyz here, e.g. 127.0.0.1:9464");
   flags.AddSwitch("--degraded-as-unhealthy", driver.degraded_as_unhealthy,
                   "tell Kubernetes that a degraded device is Unhealthy rather than Healthy");
+  flags.AddChoice("--taint-unhealthy", config.taint_unhealthy, {"NoSchedule", "NoExecute"},
+                  "taint Unhealthy devices, so that no new claim gets them (NoSchedule) or that "
+                  "their Pods are evicted too (NoExecute); Unknown is never tainted");
   flags.AddChoice("--log-level", driver.log_level, {"debug", "info", "warning", "error"},
                   "the least important lines to write");
 }
@@ -45,6 +48,8 @@ void AddFlags(Flags& flags, Kind kind, DriverConfig& config) {
   switch (kind) {
     case Kind::kGpu:
       flags.Add("--devices", config.devices, "how many GPUs to simulate");
+      flags.AddSwitch("--shared", config.shared,
+                      "let claims share a GPU, each with the memory it asks for");
       flags.Add("--kernel-log", config.kernel_log,
                 "also read faults of their PCI addresses from this log, e.g. /dev/kmsg");
       return;

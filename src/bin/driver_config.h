@@ -24,8 +24,12 @@ struct DriverConfig {
   std::string state_dir;        // "" = below the kubelet's plugin directory
   // How often devices are looked at; Validate() has the bounds.
   Duration poll = std::chrono::seconds(2);
-  std::string kernel_log;               // gpu: "/dev/kmsg"; "" = not read
-  std::int64_t devices = 8;             // gpu
+  std::string kernel_log;    // gpu: "/dev/kmsg"; "" = not read
+  std::int64_t devices = 8;  // gpu
+  bool shared = false;       // gpu: claims take parts of a GPU's memory
+  // "NoSchedule" keeps new claims away from Unhealthy devices, "NoExecute" also has their holders
+  // evicted; "" does neither.
+  std::string taint_unhealthy;
   std::string sysfs_root = "/sys";      // nic
   std::string network_namespace;        // nic; "" = the one that the process is in
   std::vector<std::string> interfaces;  // nic: patterns

@@ -101,7 +101,9 @@ Status Program::PrepareHardware() {
   }
   hardware_ = std::make_unique<GpuHardware>(
       GpuHardware::Parts{*loop_, log_, metrics_, *state_, rules_},
-      static_cast<int>(config_.devices), config_.driver.name + "/" + config_.driver.node,
+      GpuHardware::Options{.count = static_cast<int>(config_.devices),
+                           .seed = config_.driver.name + "/" + config_.driver.node,
+                           .shared = config_.shared},
       std::move(kernel_log));
   return OkStatus();
 }

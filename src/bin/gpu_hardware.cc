@@ -42,10 +42,11 @@ wire::ListSignsResponse ListSigns(const probes::RuleTable& rules,
 
 }  // namespace
 
-GpuHardware::GpuHardware(Parts parts, int count, const std::string& seed,
+GpuHardware::GpuHardware(Parts parts, Options options,
                          std::unique_ptr<probes::KernelLogSource> kernel_log)
     : parts_(parts),
-      simulator_(parts.loop, Random(Fnv1a(seed)), parts.rules, count),
+      shared_(options.shared),
+      simulator_(parts.loop, Random(Fnv1a(options.seed)), parts.rules, options.count),
       kernel_log_source_(std::move(kernel_log)) {}
 
 StatusOr<Inventory> GpuHardware::Devices() {
@@ -61,6 +62,7 @@ StatusOr<Inventory> GpuHardware::Devices() {
                          {"resource.kubernetes.io/pciBusID", gpu.pci_address}};
     // Of an H200.
     device.capacity = {{"memory", "141Gi"}};
+    device.allow_multiple_allocations = shared_;
     inventory.push_back(std::move(device));
   }
   return inventory;

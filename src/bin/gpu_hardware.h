@@ -28,11 +28,16 @@ class GpuHardware final : public Hardware {
     const probes::RuleTable& rules;
   };
 
-  // `count` GPUs, gpu-0 and on. The same `seed` gives the same GPUs, with their serials and
-  // addresses, so a restart finds its devices again. `kernel_log` may be null: then the kernel's
-  // log is not read.
-  GpuHardware(Parts parts, int count, const std::string& seed,
-              std::unique_ptr<probes::KernelLogSource> kernel_log);
+  struct Options {
+    int count = 8;  // gpu-0 and on
+    // The same one gives the same GPUs, with their serials and addresses, so a restart finds its
+    // devices again.
+    std::string seed = {};
+    bool shared = false;  // claims may hold parts of a GPU's memory, many at once
+  };
+
+  // `kernel_log` may be null: then the kernel's log is not read.
+  GpuHardware(Parts parts, Options options, std::unique_ptr<probes::KernelLogSource> kernel_log);
 
   // The simulated GPUs; always the same ones, and never an error.
   StatusOr<Inventory> Devices() override;
@@ -43,6 +48,7 @@ class GpuHardware final : public Hardware {
 
  private:
   Parts parts_;
+  const bool shared_;
   probes::GpuSimulator simulator_;
   std::unique_ptr<probes::KernelLogSource> kernel_log_source_;
   std::unique_ptr<probes::KernelLog> kernel_log_;

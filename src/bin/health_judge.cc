@@ -115,6 +115,14 @@ void HealthJudge::WaitForTime() {
   timer_ = parts_.loop.At(when, [this] { on_change_(); });
 }
 
+std::map<std::string, std::string> HealthJudge::Unhealthy() const {
+  std::map<std::string, std::string> codes;
+  for (const DeviceHealth& health : engine_.Snapshot()) {
+    if (health.state == HealthState::kUnhealthy) codes[health.id.device] = health.cause.code;
+  }
+  return codes;
+}
+
 void HealthJudge::Report(HealthWriter& writer) const {
   for (const DeviceHealth& health : engine_.Snapshot()) {
     const std::string& device = health.id.device;

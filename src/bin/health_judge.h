@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ class HealthJudge final : public probes::SignSink {
   void Observe(const StatusOr<std::vector<probes::Sign>>& observed);
   // Says of every device how it is, with the cause.
   void Report(HealthWriter& writer) const;
+  // The devices that are Unhealthy, each with its cause's code.
+  std::map<std::string, std::string> Unhealthy() const;
 
  private:
   probes::Instant Present() const { return {parts_.loop.Now(), parts_.loop.WallNow()}; }

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/text.h"
+#include "sdk/quantity.h"
 
 namespace galen::sdk {
 namespace {
@@ -33,14 +33,6 @@ bool IsQualifiedName(std::string_view name) {
   }
   if (id.empty() || id.size() > 32 || !IsNameStart(id.front())) return false;
   return std::all_of(id.begin(), id.end(), IsNamePart);
-}
-
-bool IsQuantity(const std::string& text) {
-  // Kubernetes' resource.Quantity: a signed decimal, then a binary or decimal suffix or an
-  // exponent.
-  static const std::regex kQuantity(
-      R"(^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$)");
-  return text.size() <= kAttributeTextMax && std::regex_match(text, kQuantity);
 }
 
 // Like a label's name and value: letters, digits, "-", "_", ".", both ends alphanumeric, at
@@ -96,7 +88,7 @@ void CheckTaints(const Device& device, Faults& faults) {
       faults.Add("device {}: taint key \"{}\" is not of the form example.com/name", device.name,
                  Printable(taint.key));
     }
-    if (!taint.value.empty() && !IsLabelPart(taint.value)) {
+    if (!IsTaintValue(taint.value)) {
       faults.Add("device {}: taint value \"{}\" is no label value", device.name,
                  Printable(taint.value));
     }
@@ -148,6 +140,8 @@ DeviceTaint ToTaint(const Taint& taint) {
 
 }  // namespace
 
+bool IsTaintValue(std::string_view value) { return value.empty() || IsLabelPart(value); }
+
 Status ValidateInventory(const Inventory& inventory) {
   Faults faults;
   if (inventory.size() > kDevicesMax) {
@@ -169,8 +163,11 @@ Status ValidateInventory(const Inventory& inventory) {
 }
 
 kube::SliceDevice ToSliceDevice(const Device& device) {
-  kube::SliceDevice out{
-      .name = device.name, .attributes = {}, .capacity = device.capacity, .taints = {}};
+  kube::SliceDevice out{.name = device.name,
+                        .attributes = {},
+                        .capacity = device.capacity,
+                        .taints = {},
+                        .allow_multiple_allocations = device.allow_multiple_allocations};
   for (const auto& [name, value] : device.attributes) out.attributes.emplace(name, ToValue(value));
   for (const Taint& taint : device.taints) out.taints.push_back(ToTaint(taint));
   return out;

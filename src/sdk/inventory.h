@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "base/status.h"
 #include "galen/driver.h"
@@ -17,6 +18,10 @@ inline constexpr std::size_t kDevicesMax = 4096;
 inline constexpr std::size_t kAttributesAndCapacitiesMax = 32;
 inline constexpr std::size_t kTaintsMax = 16;
 inline constexpr std::size_t kAttributeTextMax = 64;
+
+// Whether a taint may have this value, which is a label's: letters, digits, "-", "_", ".", both
+// ends alphanumeric, at most 63. "" is none, and allowed.
+bool IsTaintValue(std::string_view value);
 
 // InvalidArgument with every fault in it (the first 20 in words, the rest counted), each with its
 // device. Asked before anything is written, because the API server would refuse a whole slice for

@@ -74,7 +74,9 @@ TEST(Inventory, BecomesASlicesDevice) {
       ToSliceDevice({.name = "fpga-0",
                      .attributes = {{"model", "U250"}, {"fw", VersionAttribute{"1.0.0"}}, {"n", 3}},
                      .capacity = {{"memory", "16Gi"}},
-                     .taints = {{.key = "example.com/x", .effect = Taint::Effect::kNoExecute}}});
+                     .taints = {{.key = "example.com/x", .effect = Taint::Effect::kNoExecute}},
+                     .allow_multiple_allocations = true});
+  EXPECT_TRUE(device.allow_multiple_allocations);
   EXPECT_EQ(device.name, "fpga-0");
   EXPECT_EQ(device.attributes.at("model"), kube::AttributeValue("U250"));
   EXPECT_EQ(device.attributes.at("fw"), kube::AttributeValue(kube::Version{"1.0.0"}));

@@ -7,6 +7,7 @@
 
 #include "sdk/digest.h"
 #include "sdk/inventory.h"
+#include "sdk/quantity.h"
 
 namespace galen::sdk {
 namespace {
@@ -25,9 +26,50 @@ std::string NameStem(const SliceScope& scope) {
   return fmt::format("{}-{}", stem, digest);
 }
 
+// Gives taints of `wanted` that have no time the time that the same taint has in `have`.
+void KeepTimes(const kube::SliceDevice& have, kube::SliceDevice& wanted) {
+  for (DeviceTaint& taint : wanted.taints) {
+    if (taint.added) continue;
+    for (const DeviceTaint& known : have.taints) {
+      const bool same =
+          known.key == taint.key && known.value == taint.value && known.effect == taint.effect;
+      if (same) taint.added = known.added;
+    }
+  }
+}
+
+bool SameCapacity(const std::map<std::string, std::string>& have,
+                  const std::map<std::string, std::string>& wanted) {
+  return std::equal(have.begin(), have.end(), wanted.begin(), wanted.end(),
+                    [](const auto& a, const auto& b) {
+                      return a.first == b.first && SameQuantity(a.second, b.second);
+                    });
+}
+
+// An API server gives each taint its time, and quantities a form of its own: a device that comes
+// back with those is still the one that was written.
+bool SameDevice(const kube::SliceDevice& have, kube::SliceDevice wanted) {
+  if (!SameCapacity(have.capacity, wanted.capacity)) return false;
+  wanted.capacity = have.capacity;
+  KeepTimes(have, wanted);
+  return have == wanted;
+}
+
 bool SaysTheSame(const kube::ResourceSlice& have, const kube::ResourceSlice& wanted) {
   return have.driver == wanted.driver && have.pool == wanted.pool && have.node == wanted.node &&
-         have.slice_count == wanted.slice_count && have.devices == wanted.devices;
+         have.slice_count == wanted.slice_count &&
+         std::equal(have.devices.begin(), have.devices.end(), wanted.devices.begin(),
+                    wanted.devices.end(), SameDevice);
+}
+
+// A taint that stays began when it began: claims count their tolerationSeconds from then.
+void KeepTimes(const kube::ResourceSlice& have, kube::ResourceSlice& wanted) {
+  for (kube::SliceDevice& device : wanted.devices) {
+    const auto it =
+        std::find_if(have.devices.begin(), have.devices.end(),
+                     [&](const kube::SliceDevice& each) { return each.name == device.name; });
+    if (it != have.devices.end()) KeepTimes(*it, device);
+  }
 }
 
 using Have = std::map<std::string, PublishedSlice>;
@@ -102,6 +144,7 @@ SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted, const Have&
     }
     const kube::ResourceSlice& now = it->second.slice;
     if (now.generation == generation && SaysTheSame(now, slice)) continue;
+    KeepTimes(now, slice);
     slice.uid = now.uid;
     slice.resource_version = now.resource_version;
     plan.update.push_back(std::move(slice));

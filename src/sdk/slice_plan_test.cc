@@ -91,6 +91,42 @@ TEST(PlanSlices, WritesNothingAfterARestartWithTheSameDevices) {
   EXPECT_TRUE(PlanSlices(SlicesOf(kScope, Devices(200)), Published(200), 0, kMe + 1).empty());
 }
 
+// What an API server makes of a slice: taints have times, quantities another form.
+std::map<std::string, PublishedSlice> Normalized(std::map<std::string, PublishedSlice> have) {
+  for (auto& [name, published] : have) {
+    for (kube::SliceDevice& device : published.slice.devices) {
+      for (DeviceTaint& taint : device.taints) taint.added = WallTime(std::chrono::seconds(1000));
+      for (auto& [what, amount] : device.capacity) amount = "1Gi";
+    }
+  }
+  return have;
+}
+
+Inventory TwoTainted() {
+  Inventory inventory = Devices(2);
+  for (Device& device : inventory) {
+    device.capacity["memory"] = "1024Mi";
+    device.taints = {{.key = "example.com/x"}};
+  }
+  return inventory;
+}
+
+TEST(PlanSlices, WritesNothingForWhatTheServerPutsInItsOwnForm) {
+  const auto wanted = SlicesOf(kScope, TwoTainted());
+  const auto have = Normalized(Apply({}, PlanSlices(wanted, {}, 0, kMe)));
+  EXPECT_TRUE(PlanSlices(wanted, have, 1, kMe).empty());
+}
+
+TEST(PlanSlices, ATaintThatStaysKeepsItsTimeWhenTheSliceChanges) {
+  Inventory inventory = TwoTainted();
+  const auto have = Normalized(Apply({}, PlanSlices(SlicesOf(kScope, inventory), {}, 0, kMe)));
+  inventory[1].taints[0].effect = Taint::Effect::kNoExecute;
+  const SlicePlan plan = PlanSlices(SlicesOf(kScope, inventory), have, 1, kMe);
+  ASSERT_EQ(plan.update.size(), 1u);
+  EXPECT_EQ(plan.update[0].devices[0].taints[0].added, WallTime(std::chrono::seconds(1000)));
+  EXPECT_EQ(plan.update[0].devices[1].taints[0].added, std::nullopt) << "another taint than before";
+}
+
 TEST(PlanSlices, BringsEverySliceToANewGenerationOnAnyChange) {
   auto have = Published(200);
   have["node-7-fpga.example.com-1"].slice.resource_version = "41";

@@ -52,6 +52,18 @@ class SlicePublisherTest : public ::testing::Test {
   FakeCluster cluster_{node_.loop, node_.random};
 };
 
+TEST_F(SlicePublisherTest, WritesATaintedDeviceOnceAlthoughTheServerAddsATime) {
+  auto publisher = MakePublisher();
+  Inventory inventory = Devices(1);
+  inventory[0].taints = {{.key = "fpga.example.com/flashing"}};
+  publisher->SetInventory(inventory);
+  publisher->Start();
+  node_.loop.Advance(10s);
+  EXPECT_TRUE(publisher->settled());
+  EXPECT_EQ(cluster_.wire().writes(), 1);
+  EXPECT_TRUE(cluster_.Slices().at(0).devices[0].taints[0].added.has_value());
+}
+
 TEST_F(SlicePublisherTest, PublishesTheInventoryOwnedByTheNode) {
   const auto publisher = Start(2);
   const auto slices = cluster_.Slices();

@@ -52,6 +52,7 @@ SliceDevice DecodeDevice(const Json& device) {
     out.capacity[name] = value["value"].AsString();
   }
   for (const Json& taint : device["taints"].items()) out.taints.push_back(DecodeTaint(taint));
+  out.allow_multiple_allocations = device["allowMultipleAllocations"].AsBool();
   return out;
 }
 
@@ -64,6 +65,7 @@ Json EncodeDevice(const SliceDevice& device) {
     out["capacity"][name] = Json::MakeObject({{"value", quantity}});
   }
   for (const DeviceTaint& taint : device.taints) out["taints"].Append(EncodeTaint(taint));
+  if (device.allow_multiple_allocations) out["allowMultipleAllocations"] = true;
   return out;
 }
 

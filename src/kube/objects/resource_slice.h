@@ -28,6 +28,7 @@ struct SliceDevice {
   std::map<std::string, AttributeValue> attributes;  // qualified names; no domain: the driver's own
   std::map<std::string, std::string> capacity;       // quantities as text: "80Gi"
   std::vector<DeviceTaint> taints;
+  bool allow_multiple_allocations = false;  // claims share its capacity (KEP-5075)
   bool operator==(const SliceDevice&) const = default;
 };
 

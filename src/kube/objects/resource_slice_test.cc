@@ -60,6 +60,14 @@ TEST(ResourceSlice, ANewOneHasNoVersionAndEmptyPartsAreLeftOut) {
             R"("pool":{"generation":0,"name":"p","resourceSliceCount":0}}})");
 }
 
+TEST(ResourceSlice, TellsWhichDevicesClaimsShare) {
+  EXPECT_FALSE(DecodeSlice(JsonOf(kSlice))->devices[0].allow_multiple_allocations);
+  Json slice = JsonOf(kSlice);
+  slice["spec"]["devices"].MutableItems()[0]["allowMultipleAllocations"] = true;
+  EXPECT_TRUE(DecodeSlice(slice)->devices[0].allow_multiple_allocations);
+  EXPECT_EQ(EncodeSlice(*DecodeSlice(slice)), slice);
+}
+
 TEST(ResourceSlice, AttributesOfLaterVersionsAreLeftOut) {
   Json slice = JsonOf(kSlice);
   slice["spec"]["devices"].MutableItems()[0]["attributes"]["peers"] =
