@@ -230,6 +230,18 @@ void CheckWhole(Reader& reader, const AgentConfig& config) {
   CheckMetricsAddress(reader, config.metrics_address);
 }
 
+// Whether the directory could be made as far as looking can tell: what is there of its path is
+// directories.
+Status CheckPlace(FileSystem& files, const std::string& directory) {
+  std::string path = directory;
+  Status listed = files.List(path).status();
+  while (listed.code() == Code::kNotFound && path != "/") {
+    path = ParentOf(path);
+    listed = files.List(path).status();
+  }
+  return listed;
+}
+
 }  // namespace
 
 std::string_view ToString(Role role) {
@@ -287,9 +299,12 @@ void PreparePlaces(FileSystem& files, const Environment& environment, const Agen
     const Status found = kube::FindConfig(files, environment, config.kubeconfig).status();
     if (!found.ok()) faults.Add("", "kubeconfig: " + found.message());
   }
+  // An agent that does not start leaves nothing behind.
+  const bool refused = !faults.ToStatus().ok();
   const auto make = [&](const std::string& where, const std::string& directory, unsigned mode) {
     if (faults.Has(where)) return;
-    const Status made = files.MakeDirectories(directory, mode);
+    const Status made =
+        refused ? CheckPlace(files, directory) : files.MakeDirectories(directory, mode);
     if (!made.ok()) faults.AddRefusal(where, made);
   };
   make("stateDir", config.state_dir, 0700);

@@ -69,7 +69,8 @@ AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const 
 
 // Makes the directories that the agent writes in, with what the kubelet would make where it takes
 // its place, and looks whether an API server can be found; `faults` has LoadConfig's and gets the
-// rest, so that a person hears of all in one pass. What has a fault already is left alone.
+// rest, so that a person hears of all in one pass. What has a fault already is left alone; after
+// any fault nothing is made, only looked at.
 void PreparePlaces(FileSystem& files, const Environment& environment, const AgentConfig& config,
                    ConfigFaults& faults);
 

@@ -13,6 +13,11 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+constexpr std::string_view kKubeconfig =
+    "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k, "
+    "user: u}}], clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}], users: [{name: u, "
+    "user: {}}]}";
+
 // The config, or every fault of it.
 StatusOr<AgentConfig> LoadFrom(FileSystem& files, const Environment& environment,
                                const AgentFlags& flags) {
@@ -141,25 +146,40 @@ TEST(Config, DirectoriesAndKubeconfigAreToldInTheSamePass) {
   ConfigFaults faults;
   const AgentConfig config =
       LoadConfig(files, {{"NODE_NAME", "node-7"}},
-                 {.role = "boss", .state_dir = "/s", .kubeconfig = "/nope"}, faults);
-  files.FailWrites(PermissionDenied("make directory"));
+                 {.role = "boss", .state_dir = "/file/s", .kubeconfig = "/nope"}, faults);
+  ASSERT_TRUE(files.WriteAtomically("/file", "", 0600).ok());
   PreparePlaces(files, {}, config, faults);
   const std::string text = faults.ToStatus().message();
   EXPECT_THAT(text, HasSubstr("--role is \"boss\""));
   EXPECT_THAT(text, HasSubstr("kubeconfig: /nope"));
-  EXPECT_THAT(text, HasSubstr("--state-dir: make directory"));
-  EXPECT_THAT(text, HasSubstr("socket: make directory"));
+  EXPECT_THAT(text, HasSubstr("--state-dir: list /file"));
+  EXPECT_FALSE(files.List("/run/galen").ok()) << "a refused agent leaves nothing behind";
+}
+
+TEST(Config, ADirectoryThatCannotBeMadeMayEndByItself) {
+  FakeFileSystem files;
+  ConfigFaults faults;
+  const Environment pod = {{"NODE_NAME", "node-7"}, {"KUBECONFIG", "/k"}};
+  ASSERT_TRUE(files.WriteAtomically("/k", kKubeconfig, 0600).ok());
+  const AgentConfig config = LoadConfig(files, pod, {.state_dir = "/s"}, faults);
+  files.FailWrites(PermissionDenied("make directory"));
+  PreparePlaces(files, pod, config, faults);
+  EXPECT_EQ(faults.ToStatus().code(), Code::kPermissionDenied);
+  EXPECT_THAT(faults.ToStatus().message(), HasSubstr("--state-dir: make directory"));
 }
 
 TEST(Config, AManagerMakesWhatTheKubeletWould) {
   FakeFileSystem files;
   ConfigFaults faults;
-  const Environment pod = {{"NODE_NAME", "node-7"}};
+  const Environment pod = {{"NODE_NAME", "node-7"}, {"KUBECONFIG", "/k"}};
+  ASSERT_TRUE(files.WriteAtomically("/k", kKubeconfig, 0600).ok());
   PreparePlaces(files, pod, LoadConfig(files, pod, {.role = "manager"}, faults), faults);
+  EXPECT_EQ(faults.ToStatus(), OkStatus());
   EXPECT_TRUE(files.List("/var/lib/kubelet/plugins_registry").ok());
   EXPECT_TRUE(files.List("/var/lib/galen").ok());
   EXPECT_TRUE(files.List("/run/galen").ok());
   FakeFileSystem other;
+  ASSERT_TRUE(other.WriteAtomically("/k", kKubeconfig, 0600).ok());
   PreparePlaces(other, pod, LoadConfig(other, pod, {}, faults), faults);
   EXPECT_FALSE(other.List("/var/lib/kubelet").ok());
 }
