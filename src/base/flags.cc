@@ -69,7 +69,7 @@ Flags::Flags(std::string program, std::string description, std::string version)
   impl_->faults = std::make_shared<std::vector<std::string>>();
   impl_->root = std::make_unique<CLI::App>(std::move(description), std::move(program));
   impl_->app = impl_->root.get();
-  impl_->app->set_version_flag("--version", std::move(version));
+  impl_->app->set_version_flag("--version", version);
   impl_->app->set_help_flag("-h,--help", "Print this and leave");
 }
 

@@ -125,7 +125,7 @@ class DemoRun {
   }
 
   Status PerformOn(DemoStage& stage) {
-    RETURN_IF_ERROR(stage.Apply(DemoStory::Manifest()));
+    RETURN_IF_ERROR(stage.Apply(DemoStory::Manifest(), DemoStage::Part::kGround));
     stage.Start();
     RETURN_IF_ERROR(programs_.StartAgent());
     RETURN_IF_ERROR(programs_.StartGpuDriver());
@@ -133,7 +133,10 @@ class DemoRun {
     RETURN_IF_ERROR(programs_.StartNicDriver());
     screen_.Header(HeaderLines(place_, programs_));
     if (live_) Tick();
-    if (!DemoStory::WaitForPods(stage)) {
+    const bool has_devices = DemoStory::WaitForDrivers(stage);
+    // Without devices the Pods' own Events say best what is missing.
+    RETURN_IF_ERROR(stage.Apply(DemoStory::Manifest(), DemoStage::Part::kPods));
+    if (!has_devices || !DemoStory::WaitForPods(stage)) {
       RETURN_IF_ERROR(stage.interrupted());
       return DeadlineExceeded("the Pods are not running with healthy devices; logs are in {}",
                               place_.directory);

@@ -33,10 +33,11 @@ DemoStage::DemoStage(Session& session, Random& random, std::function<void()> on_
       on_change_(std::move(on_change)),
       fleet_(session, random, [this] { OnChange(); }) {}
 
-Status DemoStage::Apply(const std::string& manifest) {
+Status DemoStage::Apply(const std::string& manifest, Part part) {
   ASSIGN_OR_RETURN(const std::vector<Json> objects, ParseYamlStream(manifest));
   for (const Json& object : objects) {
     ASSIGN_OR_RETURN(const kube::Resource resource, ResourceOf(object));
+    if ((resource.kind == kube::kPods.kind) != (part == Part::kPods)) continue;
     const Json& meta = object["metadata"];
     const auto answer = session_.Fetch(kube::Patch(
         resource, meta["namespace"].AsString(), meta["name"].AsString(), kube::PatchType::kApply,

@@ -24,9 +24,12 @@ class DemoStage {
   // Begins to follow the cluster. Once.
   void Start() { fleet_.Start(); }
 
-  // Makes or replaces each object of a manifest (YAML documents), in order, by server-side apply;
-  // stops at the first that is refused and names it.
-  Status Apply(const std::string& manifest);
+  // Which objects of a manifest: those that Pods need, and the Pods.
+  enum class Part { kGround, kPods };
+
+  // Makes or replaces the objects of this part of a manifest (YAML documents), in order, by
+  // server-side apply; stops at the first that is refused and names it.
+  Status Apply(const std::string& manifest, Part part);
 
   // Runs the loop until `done` holds, which is asked after each change; false when `limit` passed
   // first or the session was interrupted: by Ctrl-C, or because a program of the demo died.

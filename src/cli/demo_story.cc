@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "base/fd.h"
 #include "cli/agent_link.h"
@@ -25,6 +26,7 @@ const ObjectKey kIngest{"train", "ingest-0"};
 // Long enough for a loaded machine of two cores; a step that was not seen by then is not coming.
 constexpr Duration kSeenWithin = 20s;
 constexpr int kSteps = 5;
+constexpr std::size_t kDrivers = 2;  // of GPUs, and of the link
 constexpr Duration kLookForReportEvery = 20ms;
 // The agent brings its notes to disk within a second, to write but once for many.
 constexpr Duration kNotesOnDiskWithin = 1200ms;
@@ -37,8 +39,20 @@ std::string DemoStory::Manifest() {
   return std::string(kDeviceHealthCrd) + "\n---\n" + std::string(kDemoManifest);
 }
 
+bool DemoStory::WaitForDrivers(DemoStage& stage) {
+  return stage.WaitUntil(
+      [&] {
+        const std::optional<Fleet> fleet = stage.fleet();
+        if (!fleet) return false;
+        std::set<std::string> drivers;
+        for (const DeviceView& device : fleet->devices) drivers.insert(device.identity.id.driver);
+        return drivers.size() == kDrivers;
+      },
+      kSeenWithin);
+}
+
 bool DemoStory::WaitForPods(DemoStage& stage) {
-  // Three programs have to start, register and be scheduled upon before.
+  // They have to be scheduled and prepared before.
   return stage.WaitUntil(
       [&] {
         for (const ObjectKey& pod : {kTrainer, kLlm, kIngest}) {

@@ -35,6 +35,9 @@ class DemoStory {
 
   // The Pods, claims and classes that the story is about, and the definition of NodeDeviceHealth.
   static std::string Manifest();
+  // Waits until both drivers have told of their devices: a Pod made earlier would begin with an
+  // Event that it cannot be scheduled. False when they do not.
+  static bool WaitForDrivers(DemoStage& stage);
   // Waits until each Pod of the manifest says that its device is Healthy; false when they do not.
   static bool WaitForPods(DemoStage& stage);
 
