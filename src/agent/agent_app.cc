@@ -46,6 +46,10 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       claims_(informers_, prepared_),
       plugins_({e.loop, e.random, e.log, e.metrics, e.dialer, keeper_}, PluginOptions()),
       watcher_(e.loop, e.log, e.registry, plugins_),
+      // A manager's Pods have no kubelet: the field is ours.
+      kubelet_word_({e.loop, informers_, claims_, keeper_},
+                    observes() ? config_.unsubscribed : std::set<std::string>{},
+                    [this](const std::string& driver) { return plugins_.IsConnected(driver); }),
       events_({e.loop, e.random, e.log, e.metrics, client_}, config_.node),
       preparer_({e.loop, plugins_, informers_, prepared_}),
       runner_({e.loop, e.random, e.log, e.metrics, client_, informers_, preparer_, events_},
@@ -136,6 +140,7 @@ std::vector<std::string> AgentApp::troubles() const {
   add("NodeDeviceHealth", node_publisher_.trouble());
   add("node", virtual_node_.trouble());
   add("pods", runner_.trouble());
+  add("Pod status", publisher_.trouble());
   for (const DriverInfo& driver : plugins_.drivers()) {
     add(driver.name.empty() ? driver.socket : "driver " + driver.name, driver.trouble);
   }
@@ -182,8 +187,14 @@ void AgentApp::OnClaim(const ObjectKey& key) {
 
 void AgentApp::OnIdentities() {
   const bool patient = edges_.loop.WallNow() - started_ < kSyncPatience;
+  if (informers_.synced()) kubelet_word_.Look();
   if (informers_.synced() || !patient) node_publisher_.MarkDirty();
   inspect_.Changed();
+}
+
+void AgentApp::Retry() {
+  informers_.ForEachPod([this](const kube::Pod& pod) { publisher_.MarkDirty(pod.meta.key); });
+  node_publisher_.Retry();
 }
 
 void AgentApp::OnSynced() {
@@ -354,8 +365,9 @@ PluginManager::Options AgentApp::PluginOptions() const {
   return {.rules = {.kubelet_root = config_.endpoints_anywhere ? "" : config_.kubelet_root,
                     .real_path =
                         [this](const std::string& path) { return edges_.registry.RealPath(path); }},
-          .notify = config_.role == Role::kManager,
-          .unsubscribed = config_.unsubscribed};
+          .notify = !observes(),
+          .unsubscribed = config_.unsubscribed,
+          .kubelet_speaks = observes()};
 }
 
 PodPublisher::Options AgentApp::PublisherOptions() {
@@ -380,15 +392,7 @@ void AgentApp::Collect(Metrics& metrics) {
   metrics.Set(metric::kBuildInfo,
               {{"version", version_}, {"node", config_.node}, {"role", ToString(config_.role)}}, 1);
   metrics.Set(metric::kJournalBytes, {}, static_cast<double>(journal_.bytes()));
-  // It goes on rising while the driver is away, and ends with its registration.
-  for (const std::string& driver : std::exchange(aged_drivers_, {})) {
-    metrics.Remove(metric::kReportAge, {{"driver", driver}});
-  }
-  for (const auto& [driver, age] : plugins_.ReportAges()) {
-    metrics.Set(metric::kReportAge, {{"driver", driver}},
-                std::chrono::duration<double>(age).count());
-    aged_drivers_.insert(driver);
-  }
+  metric::ShowAges(metrics, plugins_.ReportAges(), aged_drivers_);
 }
 
 }  // namespace galen::agent

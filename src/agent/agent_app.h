@@ -20,6 +20,7 @@
 #include "agent/health_keeper.h"
 #include "agent/history_log.h"
 #include "agent/inspect_service.h"
+#include "agent/kubelet_word.h"
 #include "agent/node_informers.h"
 #include "agent/node_publisher.h"
 #include "agent/plugin_manager.h"
@@ -81,6 +82,9 @@ class AgentApp final : private ClusterListener {
   // watches go on until then.
   void Stop(Duration deadline, std::function<void()> done);
 
+  // The API server may allow now what it refused: everything is looked at again.
+  void Retry();
+
   // To be served on the agent's socket.
   net::HttpHandler& inspect() { return dispatcher_; }
   std::vector<Readiness> readiness() const;
@@ -97,6 +101,7 @@ class AgentApp final : private ClusterListener {
   AgentApp(Edges edges, AgentConfig config, std::string version,
            std::unique_ptr<history::Store> store);
 
+  bool observes() const { return config_.role == Role::kObserver; }
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) override;
   void OnClaim(const ObjectKey& key) override;
   void OnIdentities() override;
@@ -142,6 +147,7 @@ class AgentApp final : private ClusterListener {
   ClaimIndex claims_;
   PluginManager plugins_;
   PluginWatcher watcher_;
+  KubeletWord kubelet_word_;
   EventPublisher events_;
   ClaimPreparer preparer_;
   PodRunner runner_;

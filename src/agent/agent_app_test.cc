@@ -250,6 +250,32 @@ TEST(Observer, NotesAContainersCrashForThePostMortem) {
   EXPECT_THAT(journal, HasSubstr("container main, exit 134"));
 }
 
+TEST(Observer, TakesTheKubeletsWordForADriverThatItMustNotAsk) {
+  AgentNode node(Role::kObserver);
+  node.config.unsubscribed = {"gpu.example.com"};
+  FakePlugin& driver = node.AddDriver({"gpu-0"});
+  node.AddPod("trainer-0");
+  node.StartAgent();
+  node.Pass(2s);
+  EXPECT_THAT(node.Annotation("trainer-0"), HasSubstr("and the kubelet does not say"));
+  const Json patch = cluster_sim::Yaml(R"({status: {containerStatuses: [{name: main, image: pause,
+      imageID: "", ready: true, restartCount: 0, allocatedResourcesStatus: [{name: "claim:gpu",
+      resources: [{resourceID: "x/y=1-gpu-0", health: Unhealthy, message: "ECC"}]}]}]}})");
+  ASSERT_TRUE(node.cluster
+                  .Do(kube::Patch(kube::kPods, "default", "trainer-0", kube::PatchType::kStrategic,
+                                  patch, {.subresource = "status"}))
+                  .ok());
+  node.Pass(100ms);
+  EXPECT_THAT(node.Annotation("trainer-0"), StartsWith("gpu-0 Unhealthy since "));
+  EXPECT_EQ(node.Condition("trainer-0"), "False Reported");
+  node.Pass(1h);
+  EXPECT_EQ(node.Condition("trainer-0"), "False Reported") << "the kubelet keeps the deadlines";
+  driver.Kill();
+  node.Pass(100ms);
+  EXPECT_EQ(node.Condition("trainer-0"), "Unknown DriverGone");
+  EXPECT_EQ(driver.streams_opened(), 0);
+}
+
 TEST(Observer, ReadsOnlyTheClaimsThatItsPodsName) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"});

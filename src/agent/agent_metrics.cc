@@ -1,6 +1,8 @@
 // Tested by every test that counts: an undeclared metric ends the process.
 #include "agent/agent_metrics.h"
 
+#include <utility>
+
 namespace galen::agent::metric {
 
 void Declare(Metrics& metrics) {
@@ -16,6 +18,17 @@ void Declare(Metrics& metrics) {
   metrics.DeclareCounter(kApiWrites, "Writes to the API server, by kind and result.");
   metrics.DeclareGauge(kJournalBytes, "Size of the journal on disk.");
   metrics.DeclareCounter(kJournalErrors, "Writes of the journal that failed.");
+}
+
+void ShowAges(Metrics& metrics, const std::map<std::string, Duration>& ages,
+              std::set<std::string>& shown) {
+  for (const std::string& driver : std::exchange(shown, {})) {
+    metrics.Remove(kReportAge, {{"driver", driver}});
+  }
+  for (const auto& [driver, age] : ages) {
+    metrics.Set(kReportAge, {{"driver", driver}}, std::chrono::duration<double>(age).count());
+    shown.insert(driver);
+  }
 }
 
 }  // namespace galen::agent::metric

@@ -1,9 +1,13 @@
 // The agent's own metrics, in one list: names, help and buckets. Series are bounded by Metrics.
 #pragma once
 
+#include <map>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "base/metrics.h"
+#include "base/time.h"
 
 namespace galen::agent::metric {
 
@@ -20,5 +24,10 @@ inline constexpr std::string_view kJournalErrors = "galen_journal_errors_total";
 
 // REQUIRES: once a registry, before anything is counted.
 void Declare(Metrics& metrics);
+
+// Shows how long ago each driver reported. It goes on rising while a driver is away, and ends with
+// its registration: `shown` holds whose age was shown last.
+void ShowAges(Metrics& metrics, const std::map<std::string, Duration>& ages,
+              std::set<std::string>& shown);
 
 }  // namespace galen::agent::metric

@@ -140,9 +140,12 @@ void EventPublisher::Conclude(Series& series, Step step, const kube::Event& sent
   if (!reply.ok() && IsRetryable(reply.status())) return done(reply.status());
   if (!reply.ok()) {
     // An Event is a courtesy: a namespace that is going takes none. The state itself is on the Pod.
-    edges_.log.Warning("Event refused",
-                       {{"pod", ToString(sent.subject.key)}, {"error", reply.status().message()}});
+    if (!std::exchange(refused_, true)) {
+      edges_.log.Warning("Event refused", {{"pod", ToString(sent.subject.key)},
+                                           {"error", reply.status().message()}});
+    }
   }
+  if (reply.ok()) refused_ = false;  // the next refusal is news
   Written(series, sent);
   done(OkStatus());
 }

@@ -89,6 +89,7 @@ class EventPublisher {
   std::map<ObjectKey, Series> series_;  // by the Event's own name
   // Kept apart from the series, which may be let go while it is written.
   std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
+  bool refused_ = false;  // the last answer was a refusal, and that was told
   WorkQueue<ObjectKey> queue_;
 };
 

@@ -80,7 +80,10 @@ class EventPublisherTest : public ::testing::Test {
   int create_status_ = 201;
   int status_ = 200;
   std::string body_ = "{}";
-  EventPublisher events_{{loop_, random_, NullLog(), metrics_, client_}, "node-1"};
+  std::vector<std::string> lines_;  // of the log
+  Log log_{LogLevel::kInfo, [this] { return loop_.WallNow(); },
+           [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
+  EventPublisher events_{{loop_, random_, log_, metrics_, client_}, "node-1"};
   const EventText text_{true, "DeviceUnhealthy", "gpu-0 Unhealthy: XID 79"};
 };
 
@@ -161,6 +164,22 @@ TEST_F(EventPublisherTest, ANamespaceThatTakesNoneIsNotAskedForEver) {
   events_.Tell(kPod, "gpu-0", text_);
   loop_.Advance(1h);
   EXPECT_THAT(api_.requests(), SizeIs(1));
+}
+
+TEST_F(EventPublisherTest, RefusalsAreOneLineUntilAnEventIsTaken) {
+  const auto tell = [&](const std::string& device) {
+    events_.Tell(kPod, device, text_);
+    loop_.Advance(1s);
+  };
+  create_status_ = 403;
+  tell("gpu-0");
+  tell("gpu-1");
+  EXPECT_THAT(lines_, SizeIs(1));
+  create_status_ = 201;
+  tell("gpu-2");
+  create_status_ = 403;
+  tell("gpu-3");
+  EXPECT_THAT(lines_, SizeIs(2));
 }
 
 TEST_F(EventPublisherTest, RemembersSoManySeriesAndNoMore) {

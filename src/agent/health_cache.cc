@@ -60,8 +60,8 @@ std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time n
     const auto facts = report.facts.find(told.id);
     // A driver that tells facts once need not tell them each time.
     if (facts != report.facts.end()) entry->facts = facts->second;
-    entry->timeout = TimeoutOf(rules_, told.id, told.timeout);
-    entry->deadline = now + entry->timeout.timeout;
+    entry->timeout = report.lasting ? EffectiveTimeout{} : TimeoutOf(rules_, told.id, told.timeout);
+    entry->deadline = report.lasting ? Time::max() : now + entry->timeout.timeout;
     entry->reported = now;
     entry->report = number;
     if (auto change = Hear(*entry, told, wall)) changes.push_back(*std::move(change));

@@ -23,10 +23,10 @@ class HealthCache {
     DeviceHealth health;
     DeviceFacts facts;
     Time deadline =
-        Time::max();           // when silence makes it Unknown; max: it is Unknown for that already
-    Time reported{};           // when a driver last spoke of it; meaningless before one did
+        Time::max();  // when silence makes it Unknown; max: never, or it is Unknown already
+    Time reported{};  // when a driver last spoke of it; meaningless before one did
     std::uint64_t report = 0;  // the number of that report of its driver; 0: restored from disk
-    // How long its word holds, and by whose choice.
+    // How long its word holds, and by whose choice; zero: until the next.
     EffectiveTimeout timeout;
     // What it was before silence, so that a fault which only paused keeps its first time.
     std::optional<DeviceHealth> before_silence;

@@ -26,13 +26,14 @@ kube::NodeDevice DeviceOf(const NodeHealthInput& input, const DeviceHealth& heal
   const EffectiveTimeout deadline = input.timeout_of(health.id);
   // Rounded up: a deadline of less than a second must not read as none.
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(deadline.timeout).count();
-  kube::NodeDevice device{.identity = input.identity_of(health.id),
-                          .state = health.state,
-                          .share = health.share,
-                          .cause = health.cause,
-                          .deadline_seconds = static_cast<int>(seconds),
-                          .deadline_source = std::string(ToString(deadline.source)),
-                          .used_by = UsesOf(input, health.id)};
+  kube::NodeDevice device{
+      .identity = input.identity_of(health.id),
+      .state = health.state,
+      .share = health.share,
+      .cause = health.cause,
+      .deadline_seconds = static_cast<int>(seconds),
+      .deadline_source = seconds == 0 ? "" : std::string(ToString(deadline.source)),
+      .used_by = UsesOf(input, health.id)};
   if (health.since != WallTime{}) device.since = health.since;
   return device;
 }

@@ -45,6 +45,12 @@ void NodePublisher::Flush() {
   queue_.MarkDirty(node_);
 }
 
+void NodePublisher::Retry() {
+  refusals_.Reset();
+  refused_until_ = {};
+  MarkDirty();
+}
+
 void NodePublisher::OnInitDone() {
   if (!listed_) LookAfresh();
 }

@@ -51,6 +51,8 @@ class NodePublisher final : private kube::WatchSink {
   void MarkDirty();
   // As MarkDirty, without waiting for more: the agent stops.
   void Flush();
+  // What was refused may be allowed now: tried at once.
+  void Retry();
   // Whether the object says what it should, or cannot be written for now.
   bool idle() const { return !gather_pending_ && queue_.idle(); }
   // Requests that were to change something, answered in whatever way.

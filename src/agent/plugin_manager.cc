@@ -125,6 +125,11 @@ std::string PluginManager::WhyNotReported(const std::string& name) const {
   return fmt::format("driver {} has not told of this device", name);
 }
 
+bool PluginManager::IsConnected(const std::string& driver) const {
+  const auto it = drivers_.find(driver);
+  return it != drivers_.end() && it->second.authority != 0;
+}
+
 std::map<std::string, Duration> PluginManager::ReportAges() const {
   std::map<std::string, Duration> ages;
   for (const auto& [name, driver] : drivers_) {
@@ -140,6 +145,7 @@ Cause PluginManager::WithoutHealth(const std::string& driver) const {
   if (options_.unsubscribed.contains(driver)) {
     cause.message =
         fmt::format("the agent is told not to ask driver {} (subscribe: never)", driver);
+    if (options_.kubelet_speaks) cause.message += ", and the kubelet does not say";
   }
   return cause;
 }
@@ -278,6 +284,8 @@ void PluginManager::LetSpeak(const std::string& driver, Instance& instance, bool
   edges_.sink.OnDriverConnected(driver);
   // At once rather than at the devices' deadlines: no report will ever come.
   if (!instance.link->wants_health()) {
+    // The kubelet's word on them stays as it is.
+    if (options_.kubelet_speaks && options_.unsubscribed.contains(driver)) return;
     return edges_.sink.OnDriverSilent(driver, WithoutHealth(driver));
   }
   if (is_newer) return;

@@ -59,6 +59,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     PluginRules rules;
     bool notify = false;                 // the manager role
     std::set<std::string> unsubscribed;  // drivers whose health is not asked for
+    bool kubelet_speaks = false;         // for these: what it says of them comes another way
   };
   struct Edges {
     Loop& loop;
@@ -91,6 +92,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // Why nothing is known of a device of this driver, as a sentence for the Pod: not registered, not
   // connected, no health, or not a word of this device.
   std::string WhyNotReported(const std::string& driver) const;
+  bool IsConnected(const std::string& driver) const;
   // Of each driver whose reports are expected: since when none came, or since it registered.
   std::map<std::string, Duration> ReportAges() const;
   // In order of name, of each the authority first; last what has not told its name.

@@ -1,5 +1,7 @@
 #include "agent/pod_publisher.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -41,6 +43,15 @@ void PodPublisher::Expect(const ObjectKey& pod, const DeviceHealth& health) {
 void PodPublisher::Forget(const ObjectKey& pod) {
   records_.erase(pod);
   later_.erase(pod);
+  NotRefused(pod);
+}
+
+std::string PodPublisher::trouble() const {
+  if (refusals_.empty()) return "";
+  const auto& [pod, refusal] = *refusals_.begin();
+  const std::size_t more = refusals_.size() - 1;
+  return fmt::format("{}: {}{}", ToString(pod), refusal.why,
+                     more == 0 ? "" : fmt::format(", and {} Pods more", more));
 }
 
 void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
@@ -90,6 +101,7 @@ void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
 void PodPublisher::WriteOrRest(const kube::Pod& pod, const std::optional<Json>& patch, Done done) {
   const auto it = records_.find(pod.meta.key);
   if (!patch) {
+    NotRefused(pod.meta.key);
     // It says it already, perhaps written by an agent before this one: there is no delay to
     // measure.
     if (it != records_.end()) it->second.expected.clear();
@@ -120,6 +132,7 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Findings& written, const
   NoteReply(status);
   // The Pod went while it was written.
   if (status.code() == Code::kNotFound) return done(OkStatus());
+  if (status.ok()) NotRefused(pod.meta.key);
   if (!status.ok() && !IsRetryable(status)) {
     Refused(pod.meta.key, "Pod status refused, asked again later", status);
     return done(OkStatus());
@@ -146,9 +159,18 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Findings& written, const
   done(OkStatus());
 }
 
+// A line for the first of them: a right that was taken away refuses them all, again and again.
 void PodPublisher::Refused(const ObjectKey& key, const std::string& what, const Status& status) {
-  edges_.log.Error(what, {{"pod", ToString(key)}, {"error", status.message()}});
-  LookLater(key, kRefusedAgain);
+  if (refusals_.empty()) {
+    edges_.log.Error(what, {{"pod", ToString(key)}, {"error", status.message()}});
+  }
+  Refusal& refusal = refusals_[key];
+  refusal.why = status.message();
+  LookLater(key, refusal.backoff.Next(edges_.random));
+}
+
+void PodPublisher::NotRefused(const ObjectKey& key) {
+  if (refusals_.erase(key) > 0 && refusals_.empty()) edges_.log.Info("no Pod is refused any more");
 }
 
 std::optional<WantedPodStatus> PodPublisher::WantedOf(const kube::Pod& pod) {

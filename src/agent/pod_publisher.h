@@ -33,9 +33,10 @@ class PodPublisher {
   // otherwise.
   static constexpr BackoffPolicy kOutage{.first = std::chrono::milliseconds(50),
                                          .most = std::chrono::seconds(5)};
-  // A server that refuses our patch for good (no permission, a webhook) is asked again this late:
-  // its mind may change, by an operator's hand.
-  static constexpr Duration kRefusedAgain = std::chrono::minutes(1);
+  // A server that refuses our patch for good (no permission, a webhook) is asked again later and
+  // later: its mind may change, by an operator's hand.
+  static constexpr BackoffPolicy kRefusedAgain{.first = std::chrono::seconds(1),
+                                               .most = std::chrono::minutes(1)};
 
   struct Edges {
     Loop& loop;
@@ -77,6 +78,8 @@ class PodPublisher {
   bool idle() const { return queue_.idle() && later_.empty(); }
   // Patches sent since the start, whatever became of them.
   std::uint64_t writes() const { return writes_; }
+  // Which Pod the server refuses, and why; "" when it refuses none.
+  std::string trouble() const;
 
  private:
   using Done = WorkQueue<ObjectKey>::Done;
@@ -89,6 +92,11 @@ class PodPublisher {
     Time refilled{};
   };
 
+  struct Refusal {
+    std::string why;
+    Backoff backoff{kRefusedAgain};
+  };
+
   // One look at one Pod. The queue never runs two for the same Pod.
   void Reconcile(const ObjectKey& key, Done done);
   // Manager: the server's own version first, because lists are replaced as a whole.
@@ -97,6 +105,7 @@ class PodPublisher {
   void Write(const kube::Pod& pod, const Json& patch, Done done);
   void Conclude(const kube::Pod& pod, const Findings& written, const Status& status, Done done);
   void Refused(const ObjectKey& key, const std::string& what, const Status& status);
+  void NotRefused(const ObjectKey& key);
   std::optional<WantedPodStatus> WantedOf(const kube::Pod& pod);
   // How long the Pod has to wait for its next write; takes the right to one when zero.
   Duration TakeTurn(Record& record);
@@ -112,7 +121,8 @@ class PodPublisher {
   // No Pod is written before this; see kOutage.
   Time away_until_{};
   std::map<ObjectKey, Record> records_;
-  std::map<ObjectKey, Timer> later_;  // Pods that are looked at again without a new mark
+  std::map<ObjectKey, Refusal> refusals_;  // of Pods whose last read or write was refused
+  std::map<ObjectKey, Timer> later_;       // Pods that are looked at again without a new mark
   // One a Pod: the queue sees to it. Kept apart from records: a Pod may go while it is written.
   std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
   WorkQueue<ObjectKey> queue_;

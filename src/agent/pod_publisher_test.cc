@@ -12,9 +12,12 @@ namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Lt;
 using ::testing::SizeIs;
 
 const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
@@ -122,11 +125,10 @@ TEST_F(PodPublisherTest, AReadThatIsRefusedIsMadeAgainLater) {
   object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "uid-a"}})";
   status_ = 403;
   Turn(HealthState::kUnhealthy);
-  loop_.Advance(10s);
-  const std::size_t asked = api_.requests().size();
+  loop_.Advance(400ms);
+  EXPECT_THAT(api_.requests(), SizeIs(1));
   status_ = 200;
-  loop_.Advance(PodPublisher::kRefusedAgain);
-  EXPECT_EQ(asked, 1u);
+  loop_.Advance(PodPublisher::kRefusedAgain.first * 2);
   EXPECT_THAT(patches_, SizeIs(1));
 }
 
@@ -186,11 +188,24 @@ TEST_F(PodPublisherTest, AServerThatIsAwayIsAskedAgainWithBackoff) {
 TEST_F(PodPublisherTest, ARefusalIsNotTheEnd) {
   status_ = 403;
   Turn(HealthState::kUnhealthy);
-  loop_.Advance(10s);
+  loop_.Advance(400ms);
   EXPECT_THAT(api_.requests(), SizeIs(1));
+  EXPECT_THAT(publisher_->trouble(), HasSubstr("default/a: HTTP 403"));
+  loop_.Advance(1h);
+  EXPECT_THAT(api_.requests(), SizeIs(AllOf(Gt(60u), Lt(150u)))) << "once a minute in the end";
   status_ = 200;
-  loop_.Advance(PodPublisher::kRefusedAgain);
+  loop_.Advance(PodPublisher::kRefusedAgain.most * 2);
   EXPECT_THAT(patches_, SizeIs(1));
+  EXPECT_EQ(publisher_->trouble(), "");
+}
+
+TEST_F(PodPublisherTest, ARefusedPodThatIsGoneIsNoTroubleAnyMore) {
+  status_ = 403;
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  view_.pods.clear();
+  publisher_->Forget(kPod);
+  EXPECT_EQ(publisher_->trouble(), "");
 }
 
 TEST_F(PodPublisherTest, APodThatIsGoneIsNoTrouble) {

@@ -45,6 +45,8 @@ struct DecodedReport {
   HealthReport report;
   std::map<DeviceId, DeviceFacts> facts;
   ReportFaults faults;
+  // Whether it holds until the next, however long that takes: its teller keeps the deadlines.
+  bool lasting = false;
 };
 
 // At the limit the rest is counted and left out: 4096 devices is what one message of 4 MiB can hold

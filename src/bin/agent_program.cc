@@ -8,6 +8,7 @@
 
 #include "agent/agent_app.h"
 #include "agent/node_lock.h"
+#include "agent/permissions.h"
 #include "agent/posix_socket_directory.h"
 #include "base/environment.h"
 #include "base/epoll_loop.h"
@@ -59,6 +60,7 @@ class Program {
   std::unique_ptr<net::Dialer> dialer_;
   std::unique_ptr<kube::ExecRunner> exec_;
   std::unique_ptr<kube::Transport> transport_;
+  std::unique_ptr<agent::Permissions> permissions_;
   std::unique_ptr<agent::AgentApp> app_;
   std::unique_ptr<net::Server> inspect_;
   net::AdminPage page_{metrics_};
@@ -73,6 +75,10 @@ Status Program::PrepareApi() {
                    kube::FindConfig(files_, ReadEnvironment(), config_.kubeconfig));
   ASSIGN_OR_RETURN(transport_, kube::Transport::Create(*loop_, log_, *dialer_, files_, *exec_,
                                                        std::move(cluster)));
+  permissions_ = std::make_unique<agent::Permissions>(*loop_, log_, *transport_);
+  permissions_->OnRestored([this] {
+    if (app_) app_->Retry();
+  });
   return OkStatus();
 }
 
@@ -86,7 +92,7 @@ Status Program::Start() {
                      app_->Stop(kStopDeadline, [this] { loop_->Stop(); });
                    }));
   ASSIGN_OR_RETURN(app_, agent::AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_,
-                                                  *transport_, registry_},
+                                                  *permissions_, registry_},
                                                  config_, std::string(kVersion)));
   RETURN_IF_ERROR(Serve());
   app_->Start();
@@ -97,6 +103,11 @@ Status Program::Serve() {
   ASSIGN_OR_RETURN(inspect_, net::Server::Start(*loop_, log_, {.address = "unix:" + config_.socket},
                                                 app_->inspect()));
   page_.AddCheck("agent", [this] { return WhyNotReady(); });
+  // An agent that may not tell Pods is of no use, whatever it knows.
+  page_.AddCheck("permissions", [this] {
+    const std::vector<std::string> missing = permissions_->missing();
+    return missing.empty() ? "" : fmt::format("cannot {}", fmt::join(missing, "; "));
+  });
   page_.AddNote("troubles",
                 [this] { return fmt::format("{}", fmt::join(app_->troubles(), "; ")); });
   // The checks above cost nothing unserved.
