@@ -20,6 +20,10 @@ type board struct {
 	devices []deviceState
 	stream  string // "on", "silent" or "end"
 	prepare string // "ok" or a way to be wrong
+	hanging int    // prepares that were told to hang and still do
+	single  bool   // whether only the newest stream is served
+	newest  int    // the number of that stream
+	open    int    // streams
 }
 
 // deviceState is one device as `show` prints it.
@@ -32,7 +36,7 @@ type deviceState struct {
 
 func newBoard(o options) *board {
 	b := &board{changed: make(chan struct{}), node: o.node, timeout: o.timeout, stream: "on",
-		prepare: "ok"}
+		prepare: "ok", single: o.single}
 	b.resize(o.devices)
 	return b
 }
@@ -68,6 +72,29 @@ func (b *board) report() (kubeletplugin.DeviceHealthReport, time.Duration, strin
 			HealthCheckTimeout: d.Timeout, LastUpdated: time.Now()})
 	}
 	return report, shortest, b.stream, b.changed
+}
+
+// join counts a stream in and gives its number; leave counts it out.
+func (b *board) join() (number int, leave func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	// Nobody is woken: a stream that comes is no news to the others.
+	b.open, b.newest = b.open+1, b.newest+1
+	return b.newest, func() { b.count(&b.open, -1) }
+}
+
+// serves tells whether the stream of this number is to be sent anything.
+func (b *board) serves(number int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.single || number == b.newest
+}
+
+// count adds to one of the board's numbers, which nobody waits for.
+func (b *board) count(number *int, add int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	*number += add
 }
 
 // misbehaviour is how the next answers are to be wrong.

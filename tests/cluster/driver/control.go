@@ -146,7 +146,7 @@ func (c commander) show() (string, error) {
 	c.board.mu.Lock()
 	defer c.board.mu.Unlock()
 	text, err := json.Marshal(map[string]any{"devices": c.board.devices, "stream": c.board.stream,
-		"prepare": c.board.prepare})
+		"prepare": c.board.prepare, "hanging": c.board.hanging, "streams": c.board.open})
 	return string(text), err
 }
 

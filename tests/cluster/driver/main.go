@@ -28,6 +28,7 @@ import (
 type options struct {
 	name, node, kubeconfig, root, cdi, control, health, instance string
 	devices                                                      int
+	single                                                       bool
 	timeout                                                      time.Duration
 }
 
@@ -70,6 +71,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.control, "control", "", "the socket for commands (default /run/NAME.sock)")
 	flags.StringVar(&o.health, "health", "v1,v1alpha1", "health services to offer, or none")
 	flags.StringVar(&o.instance, "instance", "", "this instance's id, for rolling updates")
+	flags.BoolVar(&o.single, "single", false, "serve one health stream only, the newest")
 	flags.IntVar(&o.devices, "devices", 4, "how many devices, dev-0 and on")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long a health report holds")
 	if err := flags.Parse(args); err != nil {

@@ -26,10 +26,15 @@ func (p *plugin) PrepareResourceClaims(ctx context.Context, claims []*resourceap
 	case "fail":
 		return nil, errors.New("the reference driver was told to fail")
 	case "hang":
-		select {
-		case <-ctx.Done():
-		case <-changed:
+		p.board.count(&p.board.hanging, 1)
+		for how == "hang" && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-changed:
+				how, changed = p.board.misbehaviour()
+			}
 		}
+		p.board.count(&p.board.hanging, -1)
 		return nil, errors.New("the reference driver was told to hang")
 	case "missing":
 		return map[types.UID]kubeletplugin.PrepareResult{}, nil
@@ -84,11 +89,16 @@ func (p *plugin) HandleError(_ context.Context, err error, message string) {
 }
 
 // WatchHealthStatus sends the whole board at once, on every change, and thrice within the time that
-// a report holds. Told to be silent it keeps the stream and says nothing; told to end, it ends.
+// a report holds. With --single only the newest stream hears it. Told to be silent it keeps the stream and says nothing; told to end, it ends.
 func (p *plugin) WatchHealthStatus(ctx context.Context,
 	reports chan<- kubeletplugin.DeviceHealthReport) error {
+	number, leave := p.board.join()
+	defer leave()
 	for {
 		report, holds, stream, changed := p.board.report()
+		if !p.board.serves(number) {
+			stream = "silent"
+		}
 		switch stream {
 		case "end":
 			return errors.New("the reference driver was told to end its streams")

@@ -1,0 +1,178 @@
+package stories
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// An attempt is something that a token of the agent is used for.
+type attempt struct {
+	what string
+	try  func(ctx context.Context, api kubernetes.Interface) error
+	says string // of the refusal; "" when it is allowed
+}
+
+// asAgent is a client with a token of the agent's account; bound to the agent's Pod, as the kubelet
+// asks for it, or to nothing.
+func asAgent(t *testing.T, bound bool) kubernetes.Interface {
+	t.Helper()
+	request := &authenticationv1.TokenRequest{}
+	if bound {
+		pod := cluster.agentPod(t)
+		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{Kind: "Pod",
+			APIVersion: "v1", Name: pod.Name, UID: pod.UID}
+	}
+	token, err := cluster.API.CoreV1().ServiceAccounts(agentNamespace).CreateToken(t.Context(),
+		agentName, request, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(cluster.Config)
+	config.BearerToken = token.Status.Token
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func TestAnAgentsTokenDoesNothingButWhatItIsFor(t *testing.T) {
+	cluster.Install(t, "")
+	ns := cluster.Namespace(t)
+	cluster.Apply(t, ns, idle("mine", "node-1"))
+	// Of a node that there is not: the API server knows where a Pod belongs, and that is all it takes.
+	cluster.Apply(t, ns, idle("others", "node-9"))
+	agent := asAgent(t, true)
+	for _, each := range attempts(ns) {
+		requireAnswer(t, each, each.try(t.Context(), agent))
+	}
+	requireAnswer(t, attempt{what: "a token of no node writes our annotation",
+		says: "may not write to a Pod of node"},
+		patchStatus(ns, "mine", `{"metadata":{"annotations":{"galen.dev/devices":"x"}}}`)(t.Context(),
+			asAgent(t, false)))
+}
+
+// A policy takes a moment to be in force at an API server; then an answer is an answer.
+func requireAnswer(t *testing.T, a attempt, err error) {
+	t.Helper()
+	switch {
+	case a.says == "" && err != nil:
+		t.Errorf("%s: refused: %v", a.what, err)
+	case a.says != "" && err == nil:
+		t.Errorf("%s: allowed", a.what)
+	case a.says != "" && !strings.Contains(err.Error(), a.says):
+		t.Errorf("%s: refused with %q, wanted %q", a.what, err, a.says)
+	default:
+		t.Logf("%s: %s", a.what, map[bool]string{true: "allowed", false: "refused"}[err == nil])
+	}
+}
+
+// idle is a Pod without devices that is on a node from the start.
+func idle(name, node string) string {
+	return `
+apiVersion: v1
+kind: Pod
+metadata: {name: ` + name + `}
+spec:
+  nodeName: ` + node + `
+  terminationGracePeriodSeconds: 0
+  tolerations: [{operator: Exists}]
+  containers:
+  - {name: c, image: localhost/busybox:1, imagePullPolicy: Never, command: [sleep, "100000"]}
+`
+}
+
+func patchStatus(ns, pod, patch string) func(context.Context, kubernetes.Interface) error {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		_, err := api.CoreV1().Pods(ns).Patch(ctx, pod, types.StrategicMergePatchType, []byte(patch),
+			metav1.PatchOptions{}, "status")
+		return err
+	}
+}
+
+// healthOf applies a NodeDeviceHealth of that name.
+func healthOf(node string) func(context.Context, kubernetes.Interface) error {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		body := `{"apiVersion":"galen.dev/v1alpha1","kind":"NodeDeviceHealth","metadata":{"name":"` +
+			node + `"}}`
+		return api.CoreV1().RESTClient().Patch(types.ApplyPatchType).
+			AbsPath("/apis/galen.dev/v1alpha1/nodedevicehealths/"+node).
+			Param("fieldManager", "story").Param("force", "true").Body([]byte(body)).Do(ctx).Error()
+	}
+}
+
+func eventOf(ns, host string) func(context.Context, kubernetes.Interface) error {
+	return func(ctx context.Context, api kubernetes.Interface) error {
+		_, err := api.CoreV1().Events(ns).Create(ctx, &corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{GenerateName: "story-"},
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: ns, Name: "mine"},
+			Reason:         "DeviceUnhealthy", Message: "x", Type: corev1.EventTypeWarning,
+			Source:         corev1.EventSource{Component: agentName, Host: host},
+			FirstTimestamp: metav1.NewTime(time.Now()), LastTimestamp: metav1.NewTime(time.Now()),
+		}, metav1.CreateOptions{})
+		return err
+	}
+}
+
+func attempts(ns string) []attempt {
+	const rbac, policy = "cannot ", "ValidatingAdmissionPolicy"
+	ours := `{"metadata":{"annotations":{"galen.dev/devices":"gpu-3 Healthy"}},"status":{"conditions":` +
+		`[{"type":"galen.dev/DevicesHealthy","status":"True","reason":"AllHealthy"}]}}`
+	return []attempt{
+		{"annotation and condition on a Pod of its node", patchStatus(ns, "mine", ours), ""},
+		{"the same on a Pod of another node", patchStatus(ns, "others", ours),
+			"galen-agent of node 'node-1' may not write to a Pod of node 'node-9'"},
+		{"another annotation", patchStatus(ns, "mine", `{"metadata":{"annotations":{"a":"b"}}}`), policy},
+		{"taking an annotation away", patchStatus(ns, "mine",
+			`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":null}}}`), policy},
+		{"a label", patchStatus(ns, "mine", `{"metadata":{"labels":{"a":"b"}}}`), policy},
+		{"a finalizer", patchStatus(ns, "mine", `{"metadata":{"finalizers":["a/b"]}}`), policy},
+		{"another condition", patchStatus(ns, "mine",
+			`{"status":{"conditions":[{"type":"story.example/Forged","status":"True"}]}}`), policy},
+		{"a condition of the scheduler's", patchStatus(ns, "mine",
+			`{"status":{"conditions":[{"type":"PodScheduled","status":"False","reason":"x"}]}}`), policy},
+		{"the phase", patchStatus(ns, "mine", `{"status":{"phase":"Failed"}}`), policy},
+		{"a container's status", patchStatus(ns, "mine",
+			`{"status":{"containerStatuses":[{"name":"c","image":"x","imageID":"x","ready":true,`+
+				`"restartCount":7}]}}`), policy},
+		{"an address", patchStatus(ns, "mine",
+			`{"status":{"podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}]}}`), policy},
+		{"the Pod itself", func(ctx context.Context, api kubernetes.Interface) error {
+			_, err := api.CoreV1().Pods(ns).Patch(ctx, "mine", types.MergePatchType,
+				[]byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+			return err
+		}, rbac},
+		{"deleting the Pod", func(ctx context.Context, api kubernetes.Interface) error {
+			return api.CoreV1().Pods(ns).Delete(ctx, "mine", metav1.DeleteOptions{})
+		}, rbac},
+		{"evicting by a new Pod", func(ctx context.Context, api kubernetes.Interface) error {
+			_, err := api.CoreV1().Pods(ns).Create(ctx, &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: "new"}}, metav1.CreateOptions{})
+			return err
+		}, rbac},
+		{"the secrets", func(ctx context.Context, api kubernetes.Interface) error {
+			_, err := api.CoreV1().Secrets(ns).List(ctx, metav1.ListOptions{})
+			return err
+		}, rbac},
+		{"the node", func(ctx context.Context, api kubernetes.Interface) error {
+			_, err := api.CoreV1().Nodes().Patch(ctx, "node-1", types.MergePatchType,
+				[]byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
+			return err
+		}, rbac},
+		{"NodeDeviceHealth of its node", healthOf("node-1"), ""},
+		{"NodeDeviceHealth of another node", healthOf("node-9"),
+			"galen-agent of node 'node-1' may not write NodeDeviceHealth node-9"},
+		{"an Event of its own", eventOf(ns, "node-1"), ""},
+		{"an Event in another agent's name", eventOf(ns, "node-9"),
+			"galen-agent of node 'node-1' may write only Events of its own"},
+	}
+}
