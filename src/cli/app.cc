@@ -14,6 +14,7 @@
 #include "cli/completion.h"
 #include "cli/conformance.h"
 #include "cli/demo.h"
+#include "cli/doctor.h"
 #include "cli/get.h"
 #include "cli/inject.h"
 #include "cli/options.h"
@@ -51,6 +52,7 @@ struct Arguments {
   InjectArguments inject;
   DemoArguments demo;
   ConformanceArguments conformance;
+  DoctorArguments doctor;
 };
 
 int PrintOrFail(Arguments& arguments, const StatusOr<std::string>& text) {
@@ -103,7 +105,7 @@ void AddInject(Flags& flags, Arguments& arguments) {
       "sign", arguments.inject.sign,
       "xid=79, temperature=91, …; reset=gpu or reset=host (the same as reset) ends them", false);
   inject.Add("--driver", arguments.inject.driver,
-             "the driver's name, when the agent knows several");
+             "the driver's name, when several have the device");
   inject.Add("--driver-socket", arguments.inject.driver_socket, "ask this socket; no agent needed");
 }
 
@@ -121,8 +123,6 @@ void AddDemo(Flags& flags, Arguments& arguments) {
   demo.Add("--directory", arguments.demo.directory, "where its own directory is made");
 }
 
-int RunConformance(Arguments& arguments) {
-  const ConformanceResult result = Conformance(arguments.options, arguments.conformance);
 // The flags outlive the run of their command.
 void AddHelp(Flags& flags, Arguments& arguments) {
   Flags& help = flags.AddCommand("help", "what a command does, and its flags", [&] {
@@ -134,10 +134,36 @@ void AddHelp(Flags& flags, Arguments& arguments) {
   help.AddPositional("command", arguments.help_of, "get, why, watch, …", false);
 }
 
+int RunConformance(Arguments& arguments) {
+  const ConformanceResult result = Conformance(arguments.options, arguments.conformance);
   if (!result.problem.empty()) std::fprintf(stderr, "galen: %s\n", result.problem.c_str());
   arguments.output.Write(result.text);
   const int written = CodeOrFail(ExitCodeOf(arguments.output));
   return result.code != 0 ? result.code : written;
+}
+
+int RunDoctor(Arguments& arguments) {
+  const DoctorResult result = Doctor(arguments.options, arguments.doctor);
+  if (!result.problem.empty()) std::fprintf(stderr, "galen: %s\n", result.problem.c_str());
+  arguments.output.Write(result.text);
+  const int written = CodeOrFail(ExitCodeOf(arguments.output));
+  return result.code != 0 ? result.code : written;
+}
+
+void AddDoctor(Flags& flags, Arguments& arguments) {
+  DoctorArguments& doctor = arguments.doctor;
+  Flags& command = flags.AddCommand("doctor", "what is wrong with this node, and what to do",
+                                    [&arguments] { return RunDoctor(arguments); });
+  command.Add("--node", doctor.node, "this node's name; $NODE_NAME, or what the agent says");
+  command.Add("--kubelet-root", doctor.kubelet_root, "the kubelet's root");
+  command.Add("--registry", doctor.registry, "where drivers register; below the root unless given");
+  command.Add("--state-dir", doctor.state_dir, "the agent's");
+  command.Add("--cdi-root", doctor.cdi_roots,
+              "a CDI directory, may be repeated; /etc/cdi and /var/run/cdi unless given");
+  command.Add("--agent-account", doctor.agent_account,
+              "NAMESPACE/NAME whose rights are looked at; the agent's Pod tells it");
+  command.AddChoice("-o,--output", doctor.output, {"table", "wide", "json", "junit"},
+                    "how to print; wide tells what is healthy, too");
 }
 
 void AddConformance(Flags& flags, Arguments& arguments) {
@@ -196,6 +222,10 @@ int RunGalen(int argc, char** argv, Environment environment) {
     arguments.options.columns = SizeOfTerminal(STDOUT_FILENO).columns;
   }
   arguments.options.environment = std::move(environment);
+  // Before the flags are read: --agent-socket wins.
+  if (const auto socket = Lookup(arguments.options.environment, "GALEN_AGENT_SOCKET")) {
+    arguments.options.agent_socket = *socket;
+  }
   Flags flags("galen", "Device health on Kubernetes, from the hardware to the Pod",
               std::string(kVersion));
   AddGlobals(flags, arguments);
@@ -205,7 +235,9 @@ int RunGalen(int argc, char** argv, Environment environment) {
   AddInject(flags, arguments);
   AddDemo(flags, arguments);
   AddConformance(flags, arguments);
+  AddDoctor(flags, arguments);
   AddOthers(flags, arguments);
+  AddHelp(flags, arguments);
   // Help, the version or a fault: all is said already.
   if (const auto code = flags.Parse(argc, argv)) return *code;
   // -A beats -n, as kubectl has it.
@@ -217,8 +249,3 @@ int RunGalen(int argc, char** argv, Environment environment) {
 }
 
 }  // namespace galen::cli
-  // Before the flags are read: --agent-socket wins.
-  if (const auto socket = Lookup(arguments.options.environment, "GALEN_AGENT_SOCKET")) {
-    arguments.options.agent_socket = *socket;
-  }
-  AddHelp(flags, arguments);

@@ -1,0 +1,179 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/check.h"
+
+namespace galen::doctor {
+namespace {
+
+// It holds a connection to each driver and one to the API server, and watches the registry.
+constexpr std::int64_t kAgentFilesLeast = 1024;
+
+Outcome JudgeRunning(const Observations& seen) {
+  const Seen<AgentStatus>& status = seen.agent.status;
+  if (status.ok()) {
+    return Healthy(fmt::format("galen-agent {}, {}", Shown(status->version), Shown(status->role)));
+  }
+  switch (status.status().code()) {
+    case Code::kNotFound:
+    case Code::kUnavailable:
+    case Code::kDeadlineExceeded:
+      return Bad(Shown(status.status().message()));
+    default:
+      // The socket is root's: that another user cannot ask it says nothing of the agent.
+      return Unknown(status.status());
+  }
+}
+
+Outcome JudgeRole(const Observations& seen) {
+  if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
+  const AgentStatus& status = *seen.agent.status;
+  if (status.node != seen.node) {
+    return Bad(fmt::format("the agent calls this node {}, it is {}", Shown(status.node),
+                           Shown(seen.node)));
+  }
+  if (status.role == "manager" && seen.kubelet.process.ok()) {
+    return Bad(fmt::format("the agent is a manager, and kubelet {} runs here, too",
+                           seen.kubelet.process->pid));
+  }
+  return Healthy(fmt::format("{} of {}", Shown(status.role), Shown(status.node)));
+}
+
+Outcome JudgeTroubles(const Observations& seen) {
+  if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
+  std::vector<std::string> found;
+  for (const std::string& trouble : seen.agent.status->troubles) found.push_back(Shown(trouble));
+  return Judged(Verdict::kBad, found);
+}
+
+// "" when the agent is connected to an instance of it.
+std::string FaultOf(const std::vector<AgentDriver>& known, const std::string& name) {
+  std::string fault = "is unknown to the agent";
+  for (const AgentDriver& driver : known) {
+    if (driver.name != name) continue;
+    if (driver.connected && driver.trouble.empty()) return "";
+    fault = driver.trouble.empty() ? "is not connected to the agent" : Shown(driver.trouble);
+  }
+  return fault;
+}
+
+Outcome JudgeDrivers(const Observations& seen) {
+  if (!seen.agent.drivers.ok()) return Unknown("the agent could not be asked");
+  if (!seen.registry.ok()) return Unknown(seen.registry.status());
+  std::vector<std::string> found;
+  const std::set<std::string> live = seen.LiveDrivers();
+  for (const std::string& name : live) {
+    if (const std::string fault = FaultOf(*seen.agent.drivers, name); !fault.empty()) {
+      found.push_back(fmt::format("{}: {}", Shown(name), fault));
+    }
+  }
+  return Judged(Verdict::kBad, found, Many(live.size(), "driver"));
+}
+
+Outcome JudgePermissions(const Observations& seen) {
+  const std::vector<AccessSeen>& access = seen.api.access;
+  if (access.empty()) return Unknown("the API server was not asked");
+  std::vector<std::string> found;
+  const AccessSeen* unasked = nullptr;
+  for (const AccessSeen& one : access) {
+    if (!one.allowed.ok()) {
+      unasked = &one;
+    } else if (!*one.allowed) {
+      found.push_back(one.right);
+    }
+  }
+  if (!found.empty()) return Bad(fmt::format("{} may not: {}", seen.api.access_of, Listed(found)));
+  if (unasked != nullptr) return Unknown(unasked->allowed.status());
+  return Healthy(fmt::format("{} has all {} rights", seen.api.access_of, access.size()));
+}
+
+Outcome JudgeDefinition(const Observations& seen) {
+  if (seen.api.health_served.ok()) return Healthy("galen.dev/v1alpha1 is served");
+  if (seen.api.health_served.status().code() != Code::kNotFound) {
+    return Unknown(seen.api.health_served.status());
+  }
+  return Bad("the API server does not know galen.dev/v1alpha1");
+}
+
+Outcome JudgeObject(const Observations& seen) {
+  const Seen<NodeHealthSeen>& health = seen.api.health;
+  if (!health.ok()) {
+    if (health.status().code() != Code::kNotFound || !seen.api.health_served.ok()) {
+      return Unknown(health.status());
+    }
+    return Bad(fmt::format("there is no NodeDeviceHealth {}", Shown(seen.node)));
+  }
+  if (!health->ready) return Bad("it has no condition Ready");
+  const ConditionSeen& ready = *health->ready;
+  if (ready.status == "True") return Healthy();
+  return Bad(fmt::format("its Ready is {}: {}: {}", Shown(ready.status), Shown(ready.reason),
+                         Shown(ready.message)));
+}
+
+Outcome JudgeJournal(const Observations& seen) {
+  if (!seen.agent.journal.ok()) return Unknown(seen.agent.journal.status());
+  std::vector<std::string> found;
+  for (const std::string& name : seen.agent.journal->quarantined) found.push_back(Shown(name));
+  return Judged(Verdict::kWarning, found);
+}
+
+Outcome JudgeOpenFiles(const Observations& seen) {
+  const Seen<std::int64_t>& limit = seen.agent.open_files;
+  if (!limit.ok()) return Unknown(limit.status());
+  if (*limit < 0) return Healthy("unlimited");
+  std::string told = fmt::format("it may open {} files", *limit);
+  return *limit >= kAgentFilesLeast ? Healthy(std::move(told)) : Warning(std::move(told));
+}
+
+std::vector<Check> ProcessChecks() {
+  return {
+      {"agent.running", Verdict::kBad, "galen-agent answers on its socket",
+       "Nothing tells Pods of this node that their device is broken, but the kubelet's own field.",
+       "See whether the agent's Pod runs on this node (kubectl get pods -A -o wide); "
+       "--agent-socket names another socket.",
+       JudgeRunning},
+      {"agent.role", Verdict::kBad, "The agent knows this node and is not its second kubelet",
+       "It looks at another node's Pods, or registers and prepares beside the kubelet.",
+       "Start it with --node set to this node's name (NODE_NAME by the downward API), and with "
+       "--role observer beside a kubelet.",
+       JudgeRole},
+      {"agent.troubles", Verdict::kBad, "Nothing hinders the agent",
+       "The agent says itself what it cannot do; until then some of what it tells is missing or "
+       "old.",
+       "Each sentence names what to mend; the agent tries again by itself.", JudgeTroubles},
+      {"agent.drivers", Verdict::kBad, "The agent is connected to each driver",
+       "The devices of that driver are Unknown on their Pods.",
+       "Give the agent the kubelet's root as the kubelet sees it (same path, read access); the "
+       "sentence says what it met.",
+       JudgeDrivers},
+      {"agent.open-files", Verdict::kWarning, "The agent may open at least 1024 files",
+       "With many drivers it cannot connect to all of them.", "Raise its LimitNOFILE.",
+       JudgeOpenFiles},
+      {"agent.journal", Verdict::kWarning, "No part of the agent's journal was set aside",
+       "A crash or the disk broke a file: of that time galen why knows less. The rest is whole.",
+       "Look for disk errors in the kernel's log; then remove the *.corrupt-* files.",
+       JudgeJournal},
+  };
+}
+
+}  // namespace
+
+std::vector<Check> AgentChecks() {
+  std::vector<Check> checks = ProcessChecks();
+  const std::vector<Check> more = {
+      {"agent.permissions", Verdict::kBad, "The agent has each right that it needs",
+       "What it may not do it does not do: Pods, Events or objects stay as they were.",
+       "Give its ClusterRole the rights that docs/guide/operator.md lists.", JudgePermissions},
+      {"agent.definition", Verdict::kBad, "The cluster knows NodeDeviceHealth",
+       "No program but galen why can read what the node knows of its devices.",
+       "kubectl apply -f deploy/galen.yaml.", JudgeDefinition},
+      {"agent.object", Verdict::kBad, "An agent stands behind the node's NodeDeviceHealth",
+       "What the object says of the devices is old, or there is none.",
+       "Look at agent.running and agent.permissions first; then at the agent's log.", JudgeObject},
+  };
+  checks.insert(checks.end(), more.begin(), more.end());
+  return checks;
+}
+
+}  // namespace galen::doctor

@@ -1,0 +1,70 @@
+#include <fmt/ranges.h>
+
+#include "doctor/check.h"
+
+namespace galen::doctor {
+namespace {
+
+// Beyond it times of this node's Events, conditions and leases are misread by others.
+constexpr Duration kClockWarning = std::chrono::seconds(2);
+// A quarter of a lease: beyond it a living node may be taken for dead.
+constexpr Duration kClockBad = std::chrono::seconds(10);
+
+// The part of the difference that the header's whole seconds cannot explain.
+Duration Certain(const ClockSeen& clock) {
+  const Duration off = clock.ahead < Duration::zero() ? -clock.ahead : clock.ahead;
+  return std::max(off - clock.uncertainty, Duration::zero());
+}
+
+Outcome JudgeReachable(const Observations& seen) {
+  const Seen<KubernetesVersion>& version = seen.api.version;
+  if (version.ok()) return Healthy(fmt::format("{} at {}", Shown(version->text), seen.api.server));
+  // No cluster was named: that is no fault of the node.
+  if (seen.api.server.empty()) return Unknown(version.status());
+  return Bad(Shown(version.status().message()));
+}
+
+Outcome JudgeDraServed(const Observations& seen) {
+  const Seen<std::set<std::string>>& versions = seen.api.dra_versions;
+  if (!versions.ok()) {
+    if (versions.status().code() != Code::kNotFound) return Unknown(versions.status());
+    return Bad("resource.k8s.io is not served");
+  }
+  std::string told = fmt::format("resource.k8s.io: {}", fmt::join(*versions, ", "));
+  return versions->contains("v1") ? Healthy(std::move(told)) : Bad(std::move(told));
+}
+
+Outcome JudgeClock(const Observations& seen) {
+  if (!seen.api.clock.ok()) return Unknown(seen.api.clock.status());
+  const ClockSeen& clock = *seen.api.clock;
+  const bool behind = clock.ahead < Duration::zero();
+  std::string told = fmt::format("this clock is {} {} the API server's, give or take {}",
+                                 Shown(behind ? -clock.ahead : clock.ahead),
+                                 behind ? "behind" : "ahead of", Shown(clock.uncertainty));
+  const Duration certain = Certain(clock);
+  if (certain > kClockBad) return Bad(std::move(told));
+  return certain > kClockWarning ? Warning(std::move(told)) : Healthy(std::move(told));
+}
+
+}  // namespace
+
+std::vector<Check> ApiChecks() {
+  return {
+      {"api.reachable", Verdict::kBad, "The API server answers",
+       "Nothing that happens on this node is told to the cluster; it is kept until it answers.",
+       "See whether the server runs and whether this node's network reaches it; --kubeconfig names "
+       "another.",
+       JudgeReachable},
+      {"api.dra", Verdict::kBad, "The API server serves resource.k8s.io/v1",
+       "There are no ResourceSlices and claims as drivers and Galen write them.",
+       "Use Kubernetes 1.34 or later, and do not switch the group off by --runtime-config.",
+       JudgeDraServed},
+      {"api.clock", Verdict::kBad, "This machine's clock agrees with the API server's",
+       "Times on Pods, Events and leases are wrong by that much; a node far behind looks dead, and "
+       "certificates are refused.",
+       "Run a time service such as chrony on the node, and on the API server's machine.",
+       JudgeClock},
+  };
+}
+
+}  // namespace galen::doctor

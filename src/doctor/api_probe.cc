@@ -1,0 +1,245 @@
+#include "doctor/api_probe.h"
+
+#include <memory>
+#include <utility>
+
+#include "doctor/api_reading.h"
+
+namespace galen::doctor {
+namespace {
+
+constexpr char kLeaseNamespace[] = "kube-node-lease";
+
+}  // namespace
+
+void NothingAsked(ApiSeen& seen, KubeletSeen& kubelet, const Status& why) {
+  seen.version = why;
+  seen.clock = why;
+  seen.dra_versions = why;
+  seen.gates = why;
+  seen.node = why;
+  seen.lease = why;
+  seen.slices = why;
+  seen.all_slices = why;
+  seen.nodes = why;
+  seen.pods = why;
+  seen.claims = why;
+  seen.health_served = why;
+  seen.health = why;
+  kubelet.plugins = why;
+}
+
+ApiProbe::ApiProbe(Loop& loop, net::HttpClient& transport, ApiProbeOptions options, ApiSeen& seen,
+                   KubeletSeen& kubelet, std::function<void()> done)
+    : loop_(loop),
+      transport_(transport),
+      client_(loop, transport),
+      options_(std::move(options)),
+      seen_(seen),
+      kubelet_(kubelet),
+      done_(std::move(done)) {}
+
+void ApiProbe::Start() {
+  AskPlain("/version", ApiCall::Kind::kText, [this](PlainAnswer answer) { TakeVersion(answer); });
+}
+
+void ApiProbe::TakeVersion(const PlainAnswer& answer) {
+  if (answer.status.ok()) {
+    const StatusOr<Json> json = Json::Parse(answer.body);
+    seen_.version = json.ok() ? ReadVersion(*json) : json.status();
+  } else {
+    seen_.version = answer.status;
+  }
+  if (!seen_.version.ok()) NothingAsked(seen_, kubelet_, seen_.version.status());
+  // A server that refuses still tells its time.
+  if (!answer.date.empty()) {
+    seen_.clock = ReadClock(answer.date, answer.asked, answer.answered);
+  }
+}
+
+void ApiProbe::AskObjects() {
+  const std::string here = "spec.nodeName=" + options_.node;
+  Fetch(kube::Get(kube::kNodes, "", options_.node), seen_.node, ReadNode);
+  Fetch(kube::Get(kube::kLeases, kLeaseNamespace, options_.node), seen_.lease, ReadLease);
+  Fetch(kube::Get(kube::kNodeDeviceHealths, "", options_.node), seen_.health, ReadNodeHealth);
+  Fetch(net::HttpRequest{.path = "/apis/resource.k8s.io"}, seen_.dra_versions, ReadGroupVersions);
+  Fetch(net::HttpRequest{.path = "/apis/galen.dev/v1alpha1"}, seen_.health_served,
+        [](const Json&) { return true; });
+  Gather(kube::kPods, here, seen_.pods, ReadPod);
+  Gather(kube::kResourceSlices, here, seen_.slices, kube::DecodeSlice);
+  Gather(kube::kResourceSlices, "", seen_.all_slices,
+         [](const Json& slice) { return StatusOr<SlicePlace>(ReadSlicePlace(slice)); });
+  Gather(kube::kResourceClaims, "", seen_.claims,
+         [this](const Json& claim) { return ReadClaim(claim, options_.node); });
+  AskNodes();
+  Ask(WhoAmIRequest(), [this](StatusOr<Json> answer) {
+    if (answer.ok()) user_ = ReadUser(*answer);
+  });
+}
+
+void ApiProbe::AskNodes() {
+  using Names = std::set<std::string>;
+  // Shared by the page's reader and the end's, which come one after the other.
+  const auto names = std::make_shared<Names>();
+  AskAll(
+      kube::kNodes, "",
+      [names](const Json& node) { names->insert(node["metadata"]["name"].AsString()); },
+      [this, names](Status status) {
+        seen_.nodes = status.ok() ? Seen<Names>(std::move(*names)) : Seen<Names>(std::move(status));
+      });
+}
+
+// The kubelet's page by way of the API server, which may ask it when we may not.
+void ApiProbe::AskGates() {
+  AskPlain("/metrics", ApiCall::Kind::kMetrics, [this](const PlainAnswer& answer) {
+    seen_.gates = answer.status.ok() ? NotFound("the API server's /metrics names no gates")
+                                     : Annotate(answer.status, "the API server's /metrics");
+    if (auto gates = GatesOf(answer.samples, "the API server's /metrics")) seen_.gates = *gates;
+  });
+  AskPlain("/api/v1/nodes/" + options_.node + "/proxy/metrics", ApiCall::Kind::kMetrics,
+           [this](const PlainAnswer& answer) {
+             if (!answer.status.ok()) {
+               kubelet_.plugins = Annotate(answer.status, "the kubelet's /metrics");
+               return;
+             }
+             kubelet_.plugins = PluginsOf(answer.samples);
+             // Else what its configuration says stays.
+             if (auto gates = GatesOf(answer.samples, "the kubelet's /metrics")) {
+               kubelet_.gates = *gates;
+             }
+           });
+}
+
+void ApiProbe::AskRest() {
+  if (seen_.claims.ok() && seen_.slices.ok()) MarkClaimsHere(*seen_.claims, *seen_.slices);
+  AskFarPods();
+  AskRights();
+}
+
+void ApiProbe::AskFarPods() {
+  if (!seen_.claims.ok() || !seen_.pods.ok()) return;
+  std::size_t asked = 0;
+  for (const PodRef& ref : FarPods(*seen_.claims, *seen_.pods)) {
+    Seen<bool>& there = seen_.far_pods[ref.uid];
+    if (asked++ >= kFarPodsMax) continue;
+    Ask(kube::Get(kube::kPods, ref.key.ns, ref.key.name), [&there, ref](StatusOr<Json> pod) {
+      if (pod.ok()) {
+        there = (*pod)["metadata"]["uid"].AsString() == ref.uid;
+      } else if (pod.status().code() == Code::kNotFound) {
+        there = false;
+      } else {
+        there = pod.status();
+      }
+    });
+  }
+}
+
+Subject ApiProbe::SubjectOfAgent() const {
+  if (options_.agent) return *options_.agent;
+  if (seen_.pods.ok()) {
+    for (const PodSeen& pod : *seen_.pods) {
+      if (pod.runs_agent) return {pod.pod.meta.key.ns, pod.service_account};
+    }
+  }
+  return {};
+}
+
+void ApiProbe::AskRights() {
+  Subject subject = SubjectOfAgent();
+  // The agent itself may not ask about others, but everybody may about himself.
+  subject.self = !user_.empty() && subject.user() == user_;
+  seen_.access_of = subject.words();
+  for (const Right& right : AgentRights()) {
+    if (!right.manager_only || options_.manager) seen_.access.push_back({.right = ToString(right)});
+  }
+  std::size_t at = 0;
+  for (const Right& right : AgentRights()) {
+    if (right.manager_only && !options_.manager) continue;
+    Seen<bool>& allowed = seen_.access[at++].allowed;
+    Fetch(ReviewRequest(right, subject), allowed, ReadAllowed);
+  }
+}
+
+void ApiProbe::Ask(net::HttpRequest request, Take take) {
+  ++open_;
+  calls_.push_back(
+      client_.Do(std::move(request), [this, take = std::move(take)](StatusOr<Json> answer) {
+        take(std::move(answer));
+        Finish();
+      }));
+}
+
+void ApiProbe::AskPlain(const std::string& path, ApiCall::Kind kind,
+                        std::function<void(PlainAnswer)> take) {
+  ++open_;
+  plain_calls_.push_back(std::make_unique<ApiCall>(
+      loop_, transport_, path, kind, [this, take = std::move(take)](PlainAnswer answer) {
+        take(std::move(answer));
+        Finish();
+      }));
+}
+
+void ApiProbe::AskAll(const kube::Resource& resource, const std::string& field, Each each,
+                      std::function<void(Status)> end) {
+  AskPage(resource, {.selectors = {.field = field}, .limit = kPage}, 0, each, end);
+}
+
+void ApiProbe::AskPage(const kube::Resource& resource, kube::ListOptions page, std::size_t before,
+                       const Each& each, const std::function<void(Status)>& end) {
+  Ask(kube::List(resource, "", page),
+      [this, resource, page, before, each, end](StatusOr<Json> answer) mutable {
+        if (!answer.ok()) return end(answer.status());
+        const Json& list = *answer;
+        for (const Json& item : list["items"].items()) each(item);
+        before += list["items"].items().size();
+        page.resume = list["metadata"]["continue"].AsString();
+        if (page.resume.empty()) return end(OkStatus());
+        if (before >= kObjectsMax) {
+          return end(ResourceExhausted("more than {} {}", kObjectsMax, resource.plural));
+        }
+        AskPage(resource, std::move(page), before, each, end);
+      });
+}
+
+template <typename T, typename Read>
+void ApiProbe::Gather(const kube::Resource& resource, const std::string& field,
+                      Seen<std::vector<T>>& into, Read read) {
+  // Shared by the page's reader and the end's, which come one after the other.
+  const auto all = std::make_shared<std::vector<T>>();
+  AskAll(
+      resource, field,
+      [all, read](const Json& item) {
+        // One that cannot be read is left out: it is not what this node is judged by.
+        if (StatusOr<T> one = read(item); one.ok()) all->push_back(std::move(*one));
+      },
+      [all, &into](Status status) {
+        into = status.ok() ? Seen<std::vector<T>>(std::move(*all))
+                           : Seen<std::vector<T>>(std::move(status));
+      });
+}
+
+template <typename T, typename Read>
+void ApiProbe::Fetch(net::HttpRequest request, Seen<T>& into, Read read) {
+  Ask(std::move(request), [&into, read](StatusOr<Json> answer) {
+    into = answer.ok() ? Seen<T>(read(*answer)) : Seen<T>(answer.status());
+  });
+}
+
+// The last answer of a stage begins the next one.
+void ApiProbe::Finish() {
+  if (--open_ > 0) return;
+  if (++stage_ == 1 && seen_.version.ok()) {
+    ++open_;  // until all are asked
+    AskObjects();
+    AskGates();
+    return Finish();
+  }
+  if (stage_ == 2) {
+    ++open_;
+    AskRest();
+    return Finish();
+  }
+  done_();
+}
+
+}  // namespace galen::doctor

@@ -1,0 +1,90 @@
+// What the API server knows of this node: objects, gates, versions, rights. Reads only, all of it
+// side by side; belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/loop.h"
+#include "doctor/api_call.h"
+#include "doctor/observations.h"
+#include "doctor/rights.h"
+#include "kube/client.h"
+#include "kube/request.h"
+
+namespace galen::doctor {
+
+struct ApiProbeOptions {
+  std::string node;
+  std::optional<Subject> agent;  // whose rights; nullopt: those of the agent's Pod, else our own
+  bool manager = false;          // the rights of that role, too
+};
+
+// Everything that only the API server tells could not be looked at, for this reason.
+void NothingAsked(ApiSeen& seen, KubeletSeen& kubelet, const Status& why);
+
+// One round of questions.
+class ApiProbe {
+ public:
+  // What is lent outlives the probe; `seen` and `kubelet` are filled in until `done`, which runs
+  // once, on the loop.
+  ApiProbe(Loop& loop, net::HttpClient& transport, ApiProbeOptions options, ApiSeen& seen,
+           KubeletSeen& kubelet, std::function<void()> done);
+
+  // Asks for the version first: where that gets no answer, nothing else is asked for.
+  void Start();
+
+  static constexpr int kPage = 500;
+  // Objects of one kind; of larger clusters the checks that need all of them say Unknown.
+  static constexpr std::size_t kObjectsMax = 50'000;
+  static constexpr std::size_t kFarPodsMax = 100;
+
+ private:
+  using Take = std::function<void(StatusOr<Json>)>;
+  using Each = std::function<void(const Json&)>;
+
+  void Ask(net::HttpRequest request, Take take);
+  void AskPlain(const std::string& path, ApiCall::Kind kind, std::function<void(PlainAnswer)> take);
+  // Every object of a kind; `each` for each, then `end` with OK or what went wrong.
+  void AskAll(const kube::Resource& resource, const std::string& field, Each each,
+              std::function<void(Status)> end);
+  void AskPage(const kube::Resource& resource, kube::ListOptions page, std::size_t before,
+               const Each& each, const std::function<void(Status)>& end);
+  // Every object of a kind, read by `read`, into `into`.
+  template <typename T, typename Read>
+  void Gather(const kube::Resource& resource, const std::string& field, Seen<std::vector<T>>& into,
+              Read read);
+  // One object, read by `read`, into `into`.
+  template <typename T, typename Read>
+  void Fetch(net::HttpRequest request, Seen<T>& into, Read read);
+
+  void TakeVersion(const PlainAnswer& answer);
+  void AskObjects();
+  void AskNodes();
+  void AskGates();
+  void AskRest();
+  void AskFarPods();
+  void AskRights();
+  Subject SubjectOfAgent() const;
+  void Finish();
+
+  Loop& loop_;
+  net::HttpClient& transport_;
+  kube::Client client_;
+  const ApiProbeOptions options_;
+  ApiSeen& seen_;
+  std::string user_;  // who we are to the API server; "" = not known
+  KubeletSeen& kubelet_;
+  const std::function<void()> done_;
+  std::size_t open_ = 0;
+  int stage_ = 0;  // 0 version, 1 objects, 2 what follows from them
+  std::list<std::unique_ptr<net::HttpCall>> calls_;
+  std::list<std::unique_ptr<ApiCall>> plain_calls_;
+};
+
+}  // namespace galen::doctor

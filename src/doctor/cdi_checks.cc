@@ -1,0 +1,86 @@
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "doctor/check.h"
+
+namespace galen::doctor {
+namespace {
+
+// A judgement of the files, which must have been read.
+template <typename Judgement>
+Outcome WithFiles(const Observations& seen, Judgement judge) {
+  if (!seen.cdi.files.ok()) return Unknown(seen.cdi.files.status());
+  return judge(*seen.cdi.files);
+}
+
+Outcome JudgeSpecs(const Observations& seen) {
+  return WithFiles(seen, [](const std::vector<CdiFile>& files) {
+    std::vector<std::string> found;
+    for (const CdiFile& file : files) {
+      if (!file.fault.empty()) {
+        found.push_back(fmt::format("{}: {}", Shown(file.path), Shown(file.fault)));
+      }
+    }
+    return Judged(Verdict::kBad, found, Many(files.size(), "file"));
+  });
+}
+
+Outcome JudgeDuplicates(const Observations& seen) {
+  return WithFiles(seen, [](const std::vector<CdiFile>& files) {
+    std::map<std::string, std::string> paths;
+    std::vector<std::string> found;
+    for (const CdiFile& file : files) {
+      for (const std::string& id : file.ids) {
+        const auto [first, fresh] = paths.emplace(id, file.path);
+        if (fresh) continue;
+        found.push_back(
+            fmt::format("{} is in {} and {}", Shown(id), Shown(first->second), Shown(file.path)));
+      }
+    }
+    return Judged(Verdict::kBad, found, Many(paths.size(), "device"));
+  });
+}
+
+Outcome JudgeMissing(const Observations& seen) {
+  if (!seen.kubelet.prepared.ok()) return Unknown(seen.kubelet.prepared.status());
+  return WithFiles(seen, [&](const std::vector<CdiFile>& files) {
+    std::set<std::string> defined;
+    for (const CdiFile& file : files) defined.insert(file.ids.begin(), file.ids.end());
+    std::vector<std::string> found;
+    std::size_t judged = 0;
+    for (const PreparedClaim& claim : *seen.kubelet.prepared) {
+      for (const std::string& id : claim.cdi_ids) {
+        ++judged;
+        if (defined.contains(id)) continue;
+        found.push_back(fmt::format("{} of claim {} is in no file of {}", Shown(id),
+                                    Shown(ToString(claim.key)),
+                                    fmt::join(seen.cdi.directories, ", ")));
+      }
+    }
+    return Judged(Verdict::kBad, found, Many(judged, "id") + " in use");
+  });
+}
+
+}  // namespace
+
+std::vector<Check> CdiChecks() {
+  return {
+      // container-device-interface, SPEC.md; runtimes skip a file that is not valid.
+      {"cdi.specs", Verdict::kBad, "Each file of the CDI directories is a valid specification",
+       "Container runtimes leave the whole file out: containers with its devices do not start.",
+       "Let its driver write it anew (unprepare and prepare), or remove it.", JudgeSpecs},
+      {"cdi.duplicates", Verdict::kBad, "Each CDI device is defined once",
+       "Runtimes refuse a device that two files of one directory define; of two directories the "
+       "later one wins.",
+       "Remove the file that an earlier driver left.", JudgeDuplicates},
+      {"cdi.missing", Verdict::kBad, "Each CDI device of a prepared claim is defined",
+       "Its container does not start, or not again after a restart: /var/run is empty after a "
+       "boot.",
+       "Start the driver again, then the Pod. If the files lie elsewhere, name the directory with "
+       "--cdi-root.",
+       JudgeMissing},
+  };
+}
+
+}  // namespace galen::doctor

@@ -1,0 +1,90 @@
+#include "doctor/check.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace galen::doctor {
+namespace {
+
+constexpr std::size_t kShownBytesMax = 240;
+constexpr std::size_t kListedMax = 4;  // more are counted: a person mends one after the other
+
+}  // namespace
+
+std::string_view ToString(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kHealthy:
+      return "healthy";
+    case Verdict::kUnknown:
+      return "unknown";
+    case Verdict::kWarning:
+      return "warning";
+    case Verdict::kBad:
+      return "bad";
+  }
+  GALEN_UNREACHABLE();
+}
+
+Outcome Healthy(std::string seen) { return {Verdict::kHealthy, std::move(seen)}; }
+Outcome Warning(std::string seen) { return {Verdict::kWarning, std::move(seen)}; }
+Outcome Bad(std::string seen) { return {Verdict::kBad, std::move(seen)}; }
+Outcome Unknown(std::string why) { return {Verdict::kUnknown, std::move(why)}; }
+Outcome Unknown(const Status& why) { return Unknown(Shown(why.message())); }
+Outcome Judged(Verdict when_found, const std::vector<std::string>& found, std::string healthy) {
+  return found.empty() ? Healthy(std::move(healthy)) : Outcome{when_found, Listed(found)};
+}
+
+std::string_view Finding::group() const { return std::string_view(id).substr(0, id.find('.')); }
+
+std::vector<Check> AllChecks() {
+  std::vector<Check> all;
+  for (const auto& group :
+       {ApiChecks(), KubeletChecks(), GateChecks(), DriverChecks(), SliceChecks(), ClaimChecks(),
+        CdiChecks(), AgentChecks(), HostChecks()}) {
+    all.insert(all.end(), group.begin(), group.end());
+  }
+  return all;
+}
+
+std::vector<Finding> Judge(const Observations& seen) {
+  std::vector<Finding> findings;
+  for (const Check& check : AllChecks()) {
+    Outcome outcome = check.judge(seen);
+    findings.push_back({.id = std::string(check.id),
+                        .verdict = outcome.verdict,
+                        .severity = check.severity,
+                        .expected = std::string(check.expected),
+                        .seen = std::move(outcome.seen),
+                        .means = std::string(check.means),
+                        .advice = std::string(check.advice)});
+  }
+  return findings;
+}
+
+std::string Shown(std::string_view text) {
+  // Cut before it is cleaned: what a stranger sends may be megabytes.
+  return CutText(Printable(ToValidUtf8(text.substr(0, 2 * kShownBytesMax))), kShownBytesMax);
+}
+
+std::string Many(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string Shown(Duration duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  return FormatAge(duration);
+}
+
+std::string Listed(const std::vector<std::string>& items) {
+  std::string text;
+  for (std::size_t i = 0; i < items.size() && i < kListedMax; ++i) {
+    text += (i == 0 ? "" : "; ") + items[i];
+  }
+  if (items.size() > kListedMax) text += fmt::format("; and {} more", items.size() - kListedMax);
+  return text;
+}
+
+}  // namespace galen::doctor

@@ -1,0 +1,227 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "doctor/check.h"
+
+namespace galen::doctor {
+namespace {
+
+// After its grace period a Pod's containers are killed and its claims unprepared within seconds.
+constexpr Duration kTerminationSlack = std::chrono::seconds(30);
+
+// Names of the ResourceClaims that a Pod uses.
+std::set<ObjectKey> ClaimsOf(const kube::Pod& pod) {
+  std::set<ObjectKey> keys;
+  for (const kube::PodClaim& claim : pod.claims) {
+    if (const auto name = kube::ClaimObjectName(pod, claim.name)) {
+      keys.insert({pod.meta.key.ns, *name});
+    }
+  }
+  if (!pod.extended_claim.empty()) keys.insert({pod.meta.key.ns, pod.extended_claim});
+  return keys;
+}
+
+// The drivers of a claim, by the kubelet's record and by the claim's allocation.
+std::set<std::string> DriversOf(const Observations& seen, const ObjectKey& key) {
+  std::set<std::string> drivers;
+  if (seen.kubelet.prepared.ok()) {
+    for (const PreparedClaim& claim : *seen.kubelet.prepared) {
+      if (claim.key == key) drivers.insert(claim.drivers.begin(), claim.drivers.end());
+    }
+  }
+  if (seen.api.claims.ok()) {
+    for (const ClaimSeen& claim : *seen.api.claims) {
+      if (claim.claim.key != key) continue;
+      for (const AllocatedDevice& device : claim.claim.devices) {
+        drivers.insert(device.device.driver);
+      }
+    }
+  }
+  return drivers;
+}
+
+// Those of them that nobody here can be asked for; nothing while the registry cannot be read.
+std::vector<std::string> GoneOf(const Observations& seen, const std::set<std::string>& drivers) {
+  std::vector<std::string> gone;
+  const std::set<std::string> live = seen.LiveDrivers();
+  for (const std::string& driver : drivers) {
+    if (!live.contains(driver)) gone.push_back(Shown(driver));
+  }
+  return gone;
+}
+
+// OK when it is known which drivers run.
+Status DriversKnown(const Observations& seen) {
+  if (!seen.registry.ok()) return seen.registry.status();
+  for (const RegistryEntry& entry : *seen.registry) {
+    if (entry.connected.code() == Code::kPermissionDenied) return entry.connected;
+  }
+  return OkStatus();
+}
+
+// Why a Pod that should be gone is still there, as far as can be seen.
+std::string WhyStuck(const Observations& seen, const PodSeen& pod) {
+  std::set<std::string> drivers;
+  for (const ObjectKey& key : ClaimsOf(pod.pod)) {
+    const std::set<std::string> some = DriversOf(seen, key);
+    drivers.insert(some.begin(), some.end());
+  }
+  if (DriversKnown(seen).ok()) {
+    const std::vector<std::string> gone = GoneOf(seen, drivers);
+    if (!gone.empty()) {
+      return fmt::format("driver {} must unprepare its claim and does not run", Listed(gone));
+    }
+  }
+  if (!pod.finalizers.empty()) {
+    return fmt::format("finalizer {} holds it", Shown(pod.finalizers.front()));
+  }
+  return drivers.empty() ? "it holds no device; the kubelet's log says why"
+                         : "its drivers run; the kubelet's log says why";
+}
+
+Outcome JudgeStuck(const Observations& seen) {
+  if (!seen.api.pods.ok()) return Unknown(seen.api.pods.status());
+  std::vector<std::string> found;
+  for (const PodSeen& pod : *seen.api.pods) {
+    // deletionTimestamp is when the grace period ends, not when somebody asked.
+    if (!pod.pod.meta.deleted) continue;
+    const Duration over = seen.ApiNow() - *pod.pod.meta.deleted;
+    if (over <= kTerminationSlack) continue;
+    found.push_back(fmt::format("{} should be gone for {}: {}", Shown(ToString(pod.pod.meta.key)),
+                                Shown(over), WhyStuck(seen, pod)));
+  }
+  return Judged(Verdict::kBad, found, Many(seen.api.pods->size(), "Pod"));
+}
+
+Outcome JudgeDriverGone(const Observations& seen) {
+  if (const Status known = DriversKnown(seen); !known.ok()) return Unknown(known);
+  if (!seen.kubelet.prepared.ok() && !seen.api.claims.ok()) {
+    return Unknown(seen.kubelet.prepared.status());
+  }
+  std::set<ObjectKey> keys;
+  if (seen.kubelet.prepared.ok()) {
+    for (const PreparedClaim& claim : *seen.kubelet.prepared) keys.insert(claim.key);
+  }
+  if (seen.api.claims.ok()) {
+    for (const ClaimSeen& claim : *seen.api.claims) {
+      if (claim.here && !claim.claim.reserved_for.empty()) keys.insert(claim.claim.key);
+    }
+  }
+  std::vector<std::string> found;
+  for (const ObjectKey& key : keys) {
+    const std::vector<std::string> gone = GoneOf(seen, DriversOf(seen, key));
+    if (gone.empty()) continue;
+    found.push_back(fmt::format("claim {} is of {}", Shown(ToString(key)), Listed(gone)));
+  }
+  return Judged(Verdict::kBad, found, Many(keys.size(), "claim"));
+}
+
+// nullopt: it could not be asked.
+std::optional<bool> PodIsThere(const Observations& seen, const PodRef& ref) {
+  for (const PodSeen& pod : *seen.api.pods) {
+    if (pod.pod.meta.uid == ref.uid) return true;
+  }
+  const auto far = seen.api.far_pods.find(ref.uid);
+  if (far == seen.api.far_pods.end() || !far->second.ok()) return std::nullopt;
+  return *far->second;
+}
+
+Outcome JudgeReservedGone(const Observations& seen) {
+  if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
+  if (!seen.api.pods.ok()) return Unknown(seen.api.pods.status());
+  std::vector<std::string> found;
+  std::size_t judged = 0;
+  bool all_asked = true;
+  for (const ClaimSeen& claim : *seen.api.claims) {
+    if (!claim.here) continue;
+    ++judged;
+    for (const PodRef& ref : claim.claim.reserved_for) {
+      const std::optional<bool> there = PodIsThere(seen, ref);
+      all_asked = all_asked && there.has_value();
+      if (!there.value_or(true)) {
+        found.push_back(fmt::format("{} is reserved for Pod {}, which is gone",
+                                    Shown(ToString(claim.claim.key)), Shown(ref.key.name)));
+      }
+    }
+  }
+  if (found.empty() && !all_asked) return Unknown("not every Pod could be asked for");
+  return Judged(Verdict::kBad, found, Many(judged, "claim"));
+}
+
+Outcome JudgePreparedGone(const Observations& seen) {
+  if (!seen.kubelet.prepared.ok()) return Unknown(seen.kubelet.prepared.status());
+  if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
+  std::map<ObjectKey, std::string> uids;
+  for (const ClaimSeen& claim : *seen.api.claims) uids[claim.claim.key] = claim.claim.uid;
+  std::vector<std::string> found;
+  for (const PreparedClaim& claim : *seen.kubelet.prepared) {
+    const auto there = uids.find(claim.key);
+    if (there != uids.end() && there->second == claim.uid) continue;
+    found.push_back(fmt::format(
+        "{} ({}) is prepared, and {}", Shown(ToString(claim.key)), Shown(claim.uid),
+        there == uids.end() ? "no such claim exists" : "the claim of that name is another"));
+  }
+  return Judged(Verdict::kBad, found, Many(seen.kubelet.prepared->size(), "prepared claim"));
+}
+
+Outcome JudgeDevicesGone(const Observations& seen) {
+  if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
+  if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
+  std::set<DeviceId> offered;
+  std::set<std::pair<std::string, std::string>> pools;
+  for (const kube::ResourceSlice& slice : *seen.api.slices) {
+    pools.emplace(slice.driver, slice.pool);
+    for (const kube::SliceDevice& device : slice.devices) {
+      offered.insert({slice.driver, slice.pool, device.name});
+    }
+  }
+  std::vector<std::string> found;
+  std::size_t judged = 0;
+  for (const ClaimSeen& claim : *seen.api.claims) {
+    for (const AllocatedDevice& device : claim.claim.devices) {
+      // A driver without any slice is slices.missing or claims.driver-gone.
+      if (!pools.contains({device.device.driver, device.device.pool})) continue;
+      ++judged;
+      if (offered.contains(device.device)) continue;
+      found.push_back(fmt::format("{} holds {}", Shown(ToString(claim.claim.key)),
+                                  Shown(ToString(device.device))));
+    }
+  }
+  return Judged(Verdict::kWarning, found, Many(judged, "device") + " held");
+}
+
+}  // namespace
+
+std::vector<Check> ClaimChecks() {
+  return {
+      // Seen on 1.37.1: a Pod stayed for ten minutes, until its driver ran again.
+      {"claims.stuck-pods", Verdict::kBad, "Pods that were deleted go",
+       "The Pod keeps its name, its devices and its place on the node.",
+       "Start the driver that is named: the kubelet tries again within two minutes. Deleting the "
+       "Pod by force leaves the claim prepared.",
+       JudgeStuck},
+      {"claims.driver-gone", Verdict::kBad, "The driver of each prepared claim runs",
+       "Pods with these claims run on, but cannot end, and nobody knows the health of their "
+       "devices.",
+       "Start the driver again before you delete the Pods.", JudgeDriverGone},
+      {"claims.reserved-gone", Verdict::kBad, "No claim is reserved for a Pod that is gone",
+       "The claim's devices stay taken though nobody uses them.",
+       "See whether kube-controller-manager runs: its resource claim controller takes such "
+       "reservations away.",
+       JudgeReservedGone},
+      // "old ResourceClaim with same name … still exists": the kubelet refuses the next one.
+      {"claims.prepared-gone", Verdict::kBad, "Each prepared claim exists",
+       "A Pod or claim was deleted by force. The devices stay prepared, and a new claim of that "
+       "name is refused here.",
+       "The kubelet unprepares it within a minute, if the driver runs. Else start the driver, then "
+       "the kubelet, again.",
+       JudgePreparedGone},
+      {"claims.devices-gone", Verdict::kWarning, "Each device that a claim holds is still offered",
+       "The driver has withdrawn the device, as many do with a broken one; its Pod still uses it.",
+       "Ask galen why POD, and replace the Pod.", JudgeDevicesGone},
+  };
+}
+
+}  // namespace galen::doctor

@@ -1,0 +1,68 @@
+// Looks at one node from beginning to end and writes down what it sees: files and limits, the
+// sockets of drivers and agent, then the API server. Changes nothing. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file_system.h"
+#include "doctor/api_probe.h"
+#include "doctor/host_probe.h"
+#include "doctor/node_probe.h"
+#include "doctor/observations.h"
+
+namespace galen::doctor {
+
+// What an examination stands on; all lent.
+struct Edges {
+  Loop& loop;
+  net::Dialer& dialer;
+  FileSystem& files;
+  net::HttpClient* api = nullptr;  // nullptr: no cluster; ExaminationOptions::no_cluster says why
+};
+
+struct ExaminationOptions {
+  std::string node;       // "" = the agent's word for it, else `host_name`
+  std::string host_name;  // of this machine
+  std::string kubelet_root = "/var/lib/kubelet";
+  std::string registry;  // "" = <kubelet_root>/plugins_registry
+  std::string state_dir = "/var/lib/galen";
+  std::string agent_socket = "/run/galen/agent.sock";
+  std::vector<std::string> cdi_directories = {"/etc/cdi", "/var/run/cdi"};
+  std::optional<Subject> agent;  // see ApiProbeOptions
+  std::string server;            // the API server's address, for people
+  Status no_cluster;
+  KernelPlaces kernel;
+};
+
+class Examination {
+ public:
+  // `done` runs once, on the loop; what it is given stays the examination's.
+  Examination(const Edges& edges, ExaminationOptions options,
+              std::function<void(const Observations&)> done);
+
+  // Blocks shortly for files; sockets and the API server are waited for on the loop.
+  void Start();
+
+ private:
+  void OnSockets();
+  void LookAtFiles();
+  void LookAtHost();
+  void AskApi();
+  void Finish();
+
+  const Edges edges_;
+  const ExaminationOptions options_;
+  const std::function<void(const Observations&)> done_;
+  Observations seen_;
+  NodeProbe sockets_;
+  std::unique_ptr<ApiProbe> api_;
+};
+
+// Whether there was anything of a node to look at: its kubelet's root, its agent or its API server.
+bool IsNode(const Observations& seen);
+
+}  // namespace galen::doctor

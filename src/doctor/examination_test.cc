@@ -1,0 +1,131 @@
+// One examination of a node that is a directory, in one thread.
+#include "doctor/examination.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/fake_loop.h"
+#include "base/posix_file_system.h"
+#include "base/temporary_directory.h"
+#include "doctor/check.h"
+#include "kube/fake_transport.h"
+#include "net/fake_link.h"
+
+namespace galen::doctor {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+struct Place {
+  ExaminationOptions Options() {
+    return {.node = "",
+            .host_name = "this-host",
+            .kubelet_root = directory.Path("kubelet"),
+            .state_dir = directory.Path("galen"),
+            .agent_socket = directory.Path("agent.sock"),
+            .cdi_directories = {directory.Path("cdi")},
+            .no_cluster = FailedPrecondition("no cluster: --kubeconfig names one")};
+  }
+
+  void Make(const std::string& name) { std::filesystem::create_directories(directory.Path(name)); }
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(directory.Path(name)) << text;
+  }
+
+  Observations Look(const ExaminationOptions& options, net::HttpClient* api = nullptr) {
+    std::optional<Observations> result;
+    Examination examination({loop, *dialer, files, api}, options,
+                            [&](const Observations& seen) { result = seen; });
+    examination.Start();
+    loop.Advance(60s);
+    EXPECT_TRUE(result.has_value());
+    return result.value_or(Observations());
+  }
+
+  const TemporaryDirectory directory;
+  FakeLoop loop;
+  Random random{3};
+  PosixFileSystem files;
+  net::LinkWeather weather;
+  net::FakeNetwork network{loop, random};
+  std::unique_ptr<net::Dialer> dialer = network.MakeDialer(weather);
+};
+
+TEST(Examination, LooksAtEverythingThatIsThere) {
+  Place place;
+  place.Make("kubelet/plugins_registry");
+  place.Make("kubelet/pods");
+  place.Make("cdi");
+  place.Make("galen/journal");
+  place.Write("kubelet/plugins_registry/stray.txt", "x");
+  place.Write("kubelet/dra_manager_state", "{}");
+  place.Write("galen/journal/00000001.segment.corrupt-1", "x");
+  const Observations seen = place.Look(place.Options());
+  EXPECT_EQ(seen.node, "this-host");
+  ASSERT_TRUE(seen.registry.ok());
+  EXPECT_EQ(seen.registry->size(), 1u);
+  EXPECT_EQ(seen.kubelet.prepared.status().code(), Code::kDataLoss);
+  EXPECT_EQ(seen.agent.journal->quarantined.size(), 1u);
+  EXPECT_TRUE(seen.cdi.files.ok());
+  EXPECT_TRUE(seen.host.inotify.ok());
+  EXPECT_EQ(seen.host.disks.size(), 3u);
+  EXPECT_TRUE(seen.host.disks[0].looked.ok()) << seen.host.disks[0].looked.message();
+  EXPECT_THAT(seen.api.pods.status().message(), HasSubstr("--kubeconfig"));
+  EXPECT_TRUE(IsNode(seen));
+}
+
+TEST(Examination, WhereThereIsNothingIsNoNode) {
+  Place place;
+  EXPECT_FALSE(IsNode(place.Look(place.Options())));
+  place.Make("galen");
+  EXPECT_TRUE(IsNode(place.Look(place.Options()))) << "an agent ran here";
+}
+
+TEST(Examination, APartOfTheKubeletsRootIsNotItsDisk) {
+  Place place;
+  place.Make("kubelet/plugins_registry");  // as a DaemonSet's Pod is given it
+  const Observations seen = place.Look(place.Options());
+  EXPECT_EQ(seen.host.disks[0].looked.code(), Code::kNotFound);
+}
+
+TEST(Examination, TheAgentsProcessIsKnownByItsLockAndItsName) {
+  Place place;
+  place.Make("galen");
+  ExaminationOptions options = place.Options();
+  options.kernel.proc = place.directory.Path("proc");
+  place.Make("proc/77");
+  place.Write("galen/lock", "77\n");
+  place.Write("proc/77/limits", "Max open files            512                  512    files \n");
+  place.Write("proc/77/cmdline", std::string("/usr/bin/galen-agent\0--role", 27));
+  EXPECT_EQ(*place.Look(options).agent.open_files, 512);
+  place.Write("proc/77/cmdline", std::string("/sbin/init\0", 11));
+  EXPECT_EQ(place.Look(options).agent.open_files.status().code(), Code::kNotFound)
+      << "the id is of another process namespace";
+}
+
+TEST(Examination, WithAClusterItsNodeIsAskedFor) {
+  Place place;
+  kube::FakeTransport transport(place.loop);
+  std::vector<std::string> paths;
+  transport.AnswerBy([&](const net::HttpRequest& request) {
+    paths.push_back(request.path);
+    return std::optional<kube::FakeTransport::Answer>(
+        request.path == "/version"
+            ? kube::FakeTransport::Answer{.body = R"({"gitVersion": "v1.37.1"})"}
+            : kube::FakeTransport::Answer{.status = 404});
+  });
+  ExaminationOptions options = place.Options();
+  options.node = "node-7";
+  const Observations seen = place.Look(options, &transport);
+  EXPECT_THAT(paths, ::testing::Contains("/api/v1/nodes/node-7"));
+  EXPECT_EQ(seen.api.node.status().code(), Code::kNotFound);
+  EXPECT_TRUE(IsNode(seen)) << "its API server answers";
+}
+
+}  // namespace
+}  // namespace galen::doctor

@@ -1,0 +1,181 @@
+#include <fmt/ranges.h>
+
+#include "doctor/check.h"
+
+namespace galen::doctor {
+namespace {
+
+// What the kernel gives by itself; kind's and many vendors' guides ask for more, and say why.
+constexpr std::int64_t kInstancesLeast = 128;
+constexpr std::int64_t kWatchesLeast = 8192;
+constexpr double kFileTableFull = 0.9;
+
+// The agent's journal is rewritten at 16 MiB and needs as much again while that happens.
+constexpr std::uint64_t kFreeLeast = std::uint64_t{32} << 20;
+constexpr std::uint64_t kInodesLeast = 100;
+// evictionHard of a kubelet: nodefs.available<10%, nodefs.inodesFree<5%.
+constexpr double kFreeShareLeast = 0.10;
+constexpr double kInodeShareLeast = 0.05;
+
+std::string Mebibytes(std::uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
+
+Outcome JudgeCgroup(const Observations& seen) {
+  if (!seen.host.cgroup.ok()) return Unknown(seen.host.cgroup.status());
+  const CgroupSeen& cgroup = *seen.host.cgroup;
+  std::string told = fmt::format("version {}, controllers {}", cgroup.unified ? 2 : 1,
+                                 fmt::join(cgroup.controllers, " "));
+  for (const char* needed : {"cpu", "memory", "pids"}) {
+    if (!cgroup.controllers.contains(needed)) return Bad(fmt::format("{}: no {}", told, needed));
+  }
+  return cgroup.unified ? Healthy(std::move(told)) : Warning(std::move(told));
+}
+
+Outcome JudgeInstances(const Observations& seen) {
+  if (!seen.host.inotify.ok()) return Unknown(seen.host.inotify.status());
+  const InotifySeen& inotify = *seen.host.inotify;
+  // EMFILE of inotify_init(2); ENOSPC of inotify_add_watch(2) is the other check's.
+  std::string told = fmt::format("max_user_instances is {}", inotify.instances_max);
+  if (inotify.tried.code() == Code::kResourceExhausted &&
+      inotify.tried.message().starts_with("inotify_init")) {
+    return Bad(fmt::format("{}: {}", told, Shown(inotify.tried.message())));
+  }
+  return inotify.instances_max >= kInstancesLeast ? Healthy(std::move(told))
+                                                  : Warning(std::move(told));
+}
+
+Outcome JudgeWatches(const Observations& seen) {
+  if (!seen.host.inotify.ok()) return Unknown(seen.host.inotify.status());
+  const InotifySeen& inotify = *seen.host.inotify;
+  std::string told = fmt::format("max_user_watches is {}", inotify.watches_max);
+  if (inotify.tried.code() == Code::kResourceExhausted &&
+      inotify.tried.message().starts_with("inotify_add_watch")) {
+    return Bad(fmt::format("{}: {}", told, Shown(inotify.tried.message())));
+  }
+  return inotify.watches_max >= kWatchesLeast ? Healthy(std::move(told)) : Warning(std::move(told));
+}
+
+Outcome JudgeFileTable(const Observations& seen) {
+  if (!seen.host.file_table.ok()) return Unknown(seen.host.file_table.status());
+  const FileTableSeen& table = *seen.host.file_table;
+  std::string told = fmt::format("{} of {} are open", table.used, table.max);
+  const bool full =
+      static_cast<double>(table.used) > kFileTableFull * static_cast<double>(table.max);
+  return full ? Bad(std::move(told)) : Healthy(std::move(told));
+}
+
+Outcome JudgeTimeSync(const Observations& seen) {
+  if (!seen.host.time_sync.ok()) return Unknown(seen.host.time_sync.status());
+  const TimeSyncSeen& sync = *seen.host.time_sync;
+  if (!sync.synchronised) return Warning("nobody disciplines the kernel's clock (adjtimex)");
+  return Healthy("synchronised, at most " + Shown(sync.error_max) + " off");
+}
+
+Outcome JudgeJumps(const Observations& seen) {
+  if (!seen.agent.journal.ok()) return Unknown(seen.agent.journal.status());
+  return Judged(Verdict::kWarning, seen.agent.journal->jumps);
+}
+
+// Judges each disk that could be looked at. One that is not there is not judged: an agent that
+// never ran has no directory.
+template <typename Judgement>
+Outcome EachDisk(const Observations& seen, Judgement judge) {
+  std::vector<std::string> bad, warned;
+  std::size_t judged = 0;
+  Status why = Unavailable("not looked at");
+  for (const DiskSeen& disk : seen.host.disks) {
+    if (!disk.looked.ok()) {
+      why = disk.looked;
+      continue;
+    }
+    ++judged;
+    const Outcome one = judge(disk);
+    std::string told = fmt::format("{} ({}): {}", Shown(disk.path), disk.of, one.seen);
+    if (one.verdict == Verdict::kBad) bad.push_back(std::move(told));
+    if (one.verdict == Verdict::kWarning) warned.push_back(std::move(told));
+  }
+  if (!bad.empty()) return Bad(Listed(bad));
+  if (!warned.empty()) return Warning(Listed(warned));
+  return judged == 0 ? Unknown(why) : Healthy(Many(judged, "place"));
+}
+
+double Share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Outcome JudgeSpace(const Observations& seen) {
+  return EachDisk(seen, [](const DiskSeen& disk) {
+    const double share = Share(disk.free_bytes, disk.bytes);
+    std::string told = fmt::format("{} free, {:.0f} %", Mebibytes(disk.free_bytes), 100 * share);
+    if (disk.free_bytes < kFreeLeast) return Bad(std::move(told));
+    return share < kFreeShareLeast ? Warning(std::move(told)) : Healthy(std::move(told));
+  });
+}
+
+Outcome JudgeInodes(const Observations& seen) {
+  return EachDisk(seen, [](const DiskSeen& disk) {
+    // btrfs and others make inodes as they are needed.
+    if (disk.inodes == 0) return Healthy();
+    const double share = Share(disk.free_inodes, disk.inodes);
+    std::string told =
+        fmt::format("{} free, {:.0f} %", Many(disk.free_inodes, "inode"), 100 * share);
+    if (disk.free_inodes < kInodesLeast) return Bad(std::move(told));
+    return share < kInodeShareLeast ? Warning(std::move(told)) : Healthy(std::move(told));
+  });
+}
+
+Outcome JudgeWritable(const Observations& seen) {
+  return EachDisk(seen, [](const DiskSeen& disk) {
+    return disk.writable.ok() ? Healthy() : Bad(Shown(disk.writable.message()));
+  });
+}
+
+std::vector<Check> KernelChecks() {
+  return {
+      // KEP-5573: kubelets from 1.35 on refuse version 1 unless failCgroupV1 is false.
+      {"host.cgroup", Verdict::kBad, "Control groups are of version 2, with cpu, memory and pids",
+       "Kubelets from 1.35 on do not start with version 1 unless failCgroupV1 is false, and Pods "
+       "have no limits without these controllers.",
+       "Boot with systemd.unified_cgroup_hierarchy=1; until then set failCgroupV1: false.",
+       JudgeCgroup},
+      {"host.inotify-instances", Verdict::kBad, "There are enough inotify instances",
+       "A kubelet, driver or agent that starts cannot watch files: drivers are found late or not "
+       "at all.",
+       "sysctl fs.inotify.max_user_instances=512, and the same in /etc/sysctl.d.", JudgeInstances},
+      {"host.inotify-watches", Verdict::kBad, "There are enough inotify watches",
+       "A kubelet, driver or agent that starts cannot watch files: drivers are found late or not "
+       "at all.",
+       "sysctl fs.inotify.max_user_watches=524288, and the same in /etc/sysctl.d.", JudgeWatches},
+      {"host.open-files", Verdict::kBad, "The kernel's table of open files has room",
+       "No process of the node can open files or sockets any more.",
+       "Find who holds them (ls /proc/*/fd), or raise fs.file-max.", JudgeFileTable},
+      {"host.time-sync", Verdict::kWarning, "A time service keeps the clock",
+       "The clock drifts by seconds a day: times on Pods and in the journal are wrong.",
+       "Run chrony or systemd-timesyncd.", JudgeTimeSync},
+      {"host.clock-jumps", Verdict::kWarning, "The clock did not go back while the agent wrote",
+       "The order of what galen why shows of that time is not the order in which it happened.",
+       "Have the time service slew and not step the clock once the node is up.", JudgeJumps},
+  };
+}
+
+}  // namespace
+
+std::vector<Check> HostChecks() {
+  std::vector<Check> checks = KernelChecks();
+  const std::vector<Check> more = {
+      {"host.disk-space", Verdict::kBad, "The disks of kubelet, agent and CDI have room",
+       "Below 10 % the kubelet evicts Pods; on a full disk drivers prepare nothing and the agent's "
+       "journal remembers nothing.",
+       "Free space: images that are not used, logs, emptyDirs.", JudgeSpace},
+      {"host.disk-inodes", Verdict::kBad, "The disks of kubelet, agent and CDI have inodes",
+       "No file can be made, though there is space.",
+       "Find directories of many small files and remove what is not needed.", JudgeInodes},
+      {"host.disk-writable", Verdict::kBad, "The disks of kubelet, agent and CDI can be written to",
+       "Claims are not prepared, and the agent forgets with each restart.",
+       "A disk becomes read-only after errors: see dmesg. Else look at the mount and its owner.",
+       JudgeWritable},
+  };
+  checks.insert(checks.end(), more.begin(), more.end());
+  return checks;
+}
+
+}  // namespace galen::doctor

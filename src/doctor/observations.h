@@ -1,0 +1,256 @@
+// What was seen of one node: values only, so that every check is a judgement that can be made again
+// from them, without the node. What could not be looked at says why.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "doctor/seen.h"
+#include "kube/objects/pod.h"
+#include "kube/objects/resource_slice.h"
+#include "model/claim.h"
+
+namespace galen::doctor {
+
+// What a plugin answers to GetInfo.
+struct PluginInfo {
+  std::string type, name, endpoint;
+  std::vector<std::string> versions;
+
+  bool Offers(std::string_view version) const;
+};
+
+// One name in the kubelet's plugin registry.
+struct RegistryEntry {
+  enum class Kind { kSocket, kFile, kSymlink, kOther };
+  std::string path;
+  Kind kind = Kind::kSocket;
+  bool hidden = false;  // its name starts with a dot
+
+  // Of sockets that are not hidden only.
+  Status connected;
+  Seen<PluginInfo> info;
+  Seen<bool> endpoint_listens;  // never false: an error says why nobody could be reached
+
+  // Where the plugin serves; the registration socket itself when it names none.
+  const std::string& endpoint() const;
+  // A DRA driver that answered; not a CSI or device plugin.
+  bool is_driver() const;
+};
+
+// A kubelet's or API server's feature gates.
+struct Gates {
+  std::map<std::string, bool> values;
+  std::string source;     // where they were read
+  bool complete = false;  // all gates of that program; else only those that somebody set
+};
+
+// The kubelet's process, by /proc.
+struct KubeletProcess {
+  std::int64_t pid = 0;
+  std::vector<std::string> arguments;
+  Seen<std::int64_t> open_files;           // RLIMIT_NOFILE, the soft limit; -1 = unlimited
+  Seen<std::optional<Duration>> watchdog;  // systemd's WatchdogSec; nullopt: none
+};
+
+// A claim that the kubelet has had prepared, by its checkpoint.
+struct PreparedClaim {
+  ObjectKey key;
+  std::string uid;
+  std::set<std::string> drivers;
+  std::set<std::string> cdi_ids;
+};
+
+// Of a registration socket, in the kubelet's plugin manager.
+struct PluginState {
+  bool wanted = false;      // the kubelet has found it
+  bool registered = false;  // and registered it
+};
+
+struct KubeletSeen {
+  Seen<KubeletProcess> process;
+  Seen<Gates> gates;
+  Seen<std::map<std::string, PluginState>> plugins;  // by the registration socket's path
+  Seen<std::vector<PreparedClaim>> prepared;         // DataLoss: the checkpoint is broken
+};
+
+// "v1.37.1" in parts.
+struct KubernetesVersion {
+  std::string text;
+  int major = 0, minor = 0;
+};
+// nullopt when `text` is no version.
+std::optional<KubernetesVersion> ParseVersion(const std::string& text);
+
+// This machine's clock against the API server's.
+struct ClockSeen {
+  Duration ahead{};        // positive: this clock is ahead
+  Duration uncertainty{};  // either way; the server's header has whole seconds
+};
+
+// A condition of an object, by its type.
+struct ConditionSeen {
+  std::string status, reason, message;
+};
+
+struct NodeSeen {
+  std::string kubelet_version;
+  std::optional<ConditionSeen> ready;
+};
+
+struct LeaseSeen {
+  std::optional<WallTime> renewed;
+  Duration holds = std::chrono::seconds(40);
+};
+
+struct PodSeen {
+  kube::Pod pod;
+  std::vector<std::string> finalizers;
+  std::string service_account;
+  bool runs_agent = false;  // one of its containers is a galen-agent
+};
+
+struct ClaimSeen {
+  Claim claim;
+  bool here = false;  // allocated to this node alone
+};
+
+// What is left of a slice once only its place is of interest.
+struct SlicePlace {
+  std::string name, driver, node, pool;
+  std::int64_t generation = 0;
+};
+
+struct NodeHealthSeen {
+  std::optional<ConditionSeen> ready;
+};
+
+// One right that the agent needs, and whether it has it.
+struct AccessSeen {
+  std::string right;  // "patch pods/status"
+  Seen<bool> allowed;
+};
+
+// NotFound of an object means that the API server says so.
+struct ApiSeen {
+  std::string server;
+  Seen<KubernetesVersion> version;
+  Seen<ClockSeen> clock;
+  Seen<std::set<std::string>> dra_versions;  // of resource.k8s.io; NotFound: not served
+  Seen<Gates> gates;
+  Seen<NodeSeen> node;
+  Seen<LeaseSeen> lease;
+  Seen<std::vector<kube::ResourceSlice>> slices;  // that name this node
+  Seen<std::vector<SlicePlace>> all_slices;
+  Seen<std::set<std::string>> nodes;
+  Seen<std::vector<PodSeen>> pods;  // of this node
+  Seen<std::vector<ClaimSeen>> claims;
+  // Pods by UID that claims are reserved for and that are not on this node: whether they are there.
+  std::map<std::string, Seen<bool>> far_pods;
+  Seen<bool> health_served;  // NotFound: NodeDeviceHealth is not defined
+  Seen<NodeHealthSeen> health;
+  std::string access_of;  // whose rights they are, in words
+  std::vector<AccessSeen> access;
+};
+
+struct AgentStatus {
+  std::string version, node, role;
+  std::vector<std::string> troubles;
+};
+
+// A driver as the agent sees it.
+struct AgentDriver {
+  std::string name, endpoint, health, trouble;
+  bool connected = false;
+};
+
+struct JournalSeen {
+  std::vector<std::string> quarantined;  // files that were set aside
+  std::vector<std::string> jumps;        // of the clock, in words
+};
+
+struct AgentSeen {
+  std::string socket;
+  Seen<AgentStatus> status;
+  Seen<std::vector<AgentDriver>> drivers;
+  Seen<JournalSeen> journal;
+  Seen<std::int64_t> open_files;  // as KubeletProcess::open_files
+};
+
+// A place where somebody must be able to write.
+struct DiskSeen {
+  std::string path;
+  std::string of;  // whose it is: "galen-agent", "the kubelet"
+  Status looked;   // else: why it could not be looked at; NotFound: not there
+  std::uint64_t free_bytes = 0, bytes = 0;
+  std::uint64_t free_inodes = 0, inodes = 0;  // 0 inodes: the file system has no such limit
+  Status writable;
+};
+
+struct CgroupSeen {
+  bool unified = false;  // version 2 alone
+  std::set<std::string> controllers;
+};
+
+struct InotifySeen {
+  std::int64_t instances_max = 0, watches_max = 0;  // of one user
+  Status tried;                                     // one instance with one watch, just now
+};
+
+struct FileTableSeen {
+  std::int64_t used = 0, max = 0;
+};
+
+struct TimeSyncSeen {
+  bool synchronised = false;
+  Duration error_max{};
+};
+
+struct HostSeen {
+  Seen<CgroupSeen> cgroup;
+  Seen<InotifySeen> inotify;
+  Seen<FileTableSeen> file_table;
+  Seen<TimeSyncSeen> time_sync;
+  std::vector<DiskSeen> disks;
+};
+
+// One file of a CDI directory.
+struct CdiFile {
+  std::string path;
+  std::string fault;          // "" = a valid specification
+  std::set<std::string> ids;  // "vendor.com/class=name"
+};
+
+struct CdiSeen {
+  std::vector<std::string> directories;
+  Seen<std::vector<CdiFile>> files;
+};
+
+// All that was seen of one node.
+struct Observations {
+  std::string node;
+  std::string kubelet_root;
+  WallTime when{};
+  Seen<std::vector<RegistryEntry>> registry;
+  KubeletSeen kubelet;
+  ApiSeen api;
+  AgentSeen agent;
+  HostSeen host;
+  CdiSeen cdi;
+
+  // The API server's time, as far as it is known; else this machine's.
+  WallTime ApiNow() const;
+  // The kubelet's version by its Node object.
+  std::optional<KubernetesVersion> KubeletVersion() const;
+  // Drivers of the registry that answered.
+  std::vector<const RegistryEntry*> Drivers() const;
+  // Names of drivers whose endpoint can be reached now.
+  std::set<std::string> LiveDrivers() const;
+};
+
+}  // namespace galen::doctor

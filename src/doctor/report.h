@@ -1,0 +1,38 @@
+// What an examination found, as people and machines read it. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "doctor/check.h"
+
+namespace galen::doctor {
+
+struct Report {
+  std::string node;
+  std::string kubelet_root;
+  WallTime when{};
+  std::vector<Finding> findings;
+};
+
+struct Tally {
+  std::size_t bad = 0, warning = 0, unknown = 0, healthy = 0;
+};
+Tally Count(const Report& report);
+
+struct TextOptions {
+  bool wide = false;        // what is healthy, too, a line each
+  std::size_t columns = 0;  // lines are wrapped to it; 0 = as long as they are
+};
+// Bad first, then warnings, each with what was seen, what it means and what to do; then what could
+// not be looked at, and the tally.
+std::string TextReport(const Report& report, const TextOptions& options);
+// {"node", "kubeletRoot", "time", "checks": [{"id", "group", "verdict", "severity", "expected",
+// "seen", "means", "advice"}], "summary": {"bad", "warning", "unknown", "healthy"}}
+Json JsonReport(const Report& report);
+// JUnit's XML: a suite for each group. Bad is a failure; a warning passes with its words as output;
+// what could not be looked at is "skipped" with its reason.
+std::string JunitReport(const Report& report);
+
+}  // namespace galen::doctor

@@ -1,0 +1,95 @@
+#include "doctor/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace galen::doctor {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Finding Made(const std::string& id, Verdict verdict, const std::string& seen) {
+  return {.id = id,
+          .verdict = verdict,
+          .severity = Verdict::kBad,
+          .expected = "It is well",
+          .seen = seen,
+          .means = "Something does not work.",
+          .advice = "Mend it & go on."};
+}
+
+Report Sample() {
+  return {.node = "node-7",
+          .kubelet_root = "/k",
+          .when = *ParseRfc3339("2026-11-21T14:02:11Z"),
+          .findings = {Made("api.reachable", Verdict::kHealthy, "v1.37.1"),
+                       Made("api.clock", Verdict::kWarning, "4 s ahead"),
+                       Made("drivers.answer", Verdict::kUnknown, "not root"),
+                       Made("drivers.dead-sockets", Verdict::kBad, "<old>.sock: refused")}};
+}
+
+TEST(DoctorReport, TellsTheWorstFirstAndWhatToDo) {
+  EXPECT_EQ(TextReport(Sample(), {}), R"(node node-7, kubelet root /k
+
+BAD       drivers.dead-sockets
+  seen    <old>.sock: refused
+  means   Something does not work.
+  do      Mend it & go on.
+
+WARNING   api.clock
+  seen    4 s ahead
+  means   Something does not work.
+  do      Mend it & go on.
+
+could not be looked at
+  drivers.answer          not root
+
+4 checks: 1 bad, 1 warning, 1 unknown, 1 healthy
+)");
+}
+
+TEST(DoctorReport, WideNamesWhatIsHealthyToo) {
+  EXPECT_THAT(TextReport(Sample(), {.wide = true}),
+              HasSubstr("healthy\n  api.reachable           v1.37.1\n"));
+}
+
+TEST(DoctorReport, IsWrappedToTheTerminal) {
+  Report report = Sample();
+  report.findings = {Made("a.b", Verdict::kBad,
+                          "one two three four five six seven eight nine ten "
+                          "eleven twelve thirteen")};
+  EXPECT_THAT(TextReport(report, {.columns = 40}),
+              HasSubstr("  seen    one two three four five six\n"
+                        "          seven eight nine ten eleven\n"
+                        "          twelve thirteen\n"));
+}
+
+TEST(DoctorReport, JsonHoldsEverything) {
+  const Json json = JsonReport(Sample());
+  EXPECT_EQ(json["node"].AsString(), "node-7");
+  EXPECT_EQ(json["time"].AsString(), "2026-11-21T14:02:11Z");
+  EXPECT_EQ(json["checks"].items().size(), 4u);
+  const Json& check = json["checks"][3];
+  EXPECT_EQ(check["id"].AsString(), "drivers.dead-sockets");
+  EXPECT_EQ(check["group"].AsString(), "drivers");
+  EXPECT_EQ(check["verdict"].AsString(), "bad");
+  EXPECT_EQ(check["severity"].AsString(), "bad");
+  EXPECT_EQ(check["advice"].AsString(), "Mend it & go on.");
+  EXPECT_EQ(json["summary"]["bad"].AsInt(), 1);
+  EXPECT_EQ(json["summary"]["unknown"].AsInt(), 1);
+}
+
+TEST(DoctorReport, JunitFailsWhatIsBadAndSkipsWhatIsUnknown) {
+  const std::string xml = JunitReport(Sample());
+  EXPECT_THAT(xml, HasSubstr("<testsuites name=\"galen doctor\" tests=\"4\" failures=\"1\""));
+  EXPECT_THAT(xml, HasSubstr("<testsuite name=\"node-7.drivers\" tests=\"2\" failures=\"1\""));
+  EXPECT_THAT(xml, HasSubstr("<failure message=\"&lt;old&gt;.sock: refused\">"));
+  EXPECT_THAT(xml, HasSubstr("<skipped message=\"not root\"/>"));
+  EXPECT_THAT(xml, HasSubstr("warning: 4 s ahead"));
+  EXPECT_THAT(xml, HasSubstr("Mend it &amp; go on."));
+  EXPECT_THAT(xml, Not(HasSubstr("<old>")));
+}
+
+}  // namespace
+}  // namespace galen::doctor

@@ -1,0 +1,104 @@
+#include "doctor/rights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "base/yaml.h"
+
+namespace galen::doctor {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ReadSource(const std::string& path) {
+  std::ifstream file(GALEN_SOURCE_DIR "/" + path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void Add(const Json& rule, std::set<std::string>& rights) {
+  for (const Json& resource : rule["resources"].items()) {
+    for (const Json& verb : rule["verbs"].items()) {
+      rights.insert(verb.AsString() + " " + rule["apiGroups"][0].AsString() + " " +
+                    resource.AsString());
+    }
+  }
+}
+
+// What AgentRights says for a role.
+std::set<std::string> RightsOf(bool manager) {
+  std::set<std::string> rights;
+  for (const Right& right : AgentRights()) {
+    if (right.manager_only && !manager) continue;
+    rights.insert(right.verb + " " + right.group + " " + right.resource +
+                  (right.subresource.empty() ? "" : "/" + right.subresource));
+  }
+  return rights;
+}
+
+// What the ClusterRole of a manifest gives.
+std::set<std::string> RightsIn(const std::string& manifest) {
+  const StatusOr<std::vector<Json>> objects = ParseYamlStream(ReadSource(manifest));
+  EXPECT_TRUE(objects.ok()) << objects.status().message();
+  std::set<std::string> rights;
+  if (!objects.ok()) return rights;
+  for (const Json& object : *objects) {
+    if (object["kind"].AsString() != "ClusterRole") continue;
+    for (const Json& rule : object["rules"].items()) Add(rule, rights);
+  }
+  return rights;
+}
+
+TEST(Rights, OfAnObserverAreThoseOfItsManifest) {
+  EXPECT_EQ(RightsOf(false), RightsIn("deploy/galen.yaml"));
+}
+
+TEST(Rights, OfAManagerAreThoseOfItsManifest) {
+  EXPECT_EQ(RightsOf(true), RightsIn("deploy/examples/manager.yaml"));
+}
+
+TEST(Rights, AreAskedForAServiceAccountByItsNameAndGroups) {
+  const net::HttpRequest request =
+      ReviewRequest({.verb = "patch", .resource = "pods", .subresource = "status"},
+                    {.ns = "galen-system", .account = "galen-agent"});
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_THAT(request.path, HasSubstr("/subjectaccessreviews"));
+  const Json spec = (*Json::Parse(request.body))["spec"];
+  EXPECT_EQ(spec["user"].AsString(), "system:serviceaccount:galen-system:galen-agent");
+  EXPECT_EQ(spec["groups"].items().size(), 3u);
+  EXPECT_EQ(spec["resourceAttributes"]["verb"].AsString(), "patch");
+  EXPECT_EQ(spec["resourceAttributes"]["subresource"].AsString(), "status");
+}
+
+TEST(Rights, AreAskedForOneselfWithoutAName) {
+  const net::HttpRequest request =
+      ReviewRequest({.verb = "get", .group = "resource.k8s.io", .resource = "resourceclaims"}, {});
+  EXPECT_THAT(request.path, HasSubstr("/selfsubjectaccessreviews"));
+  const Json spec = (*Json::Parse(request.body))["spec"];
+  EXPECT_FALSE(spec.Has("user"));
+  EXPECT_EQ(spec["resourceAttributes"]["group"].AsString(), "resource.k8s.io");
+}
+
+TEST(Rights, OfAnAgentThatAsksForItselfAreAskedForWithoutAName) {
+  const net::HttpRequest request = ReviewRequest({.verb = "list", .resource = "pods"},
+                                                 {.ns = "a", .account = "b", .self = true});
+  EXPECT_THAT(request.path, HasSubstr("/selfsubjectaccessreviews"));
+  EXPECT_THAT(WhoAmIRequest().path, HasSubstr("/selfsubjectreviews"));
+  EXPECT_EQ(ReadUser(*Json::Parse(
+                R"({"status": {"userInfo": {"username": "system:serviceaccount:a:b"}}})")),
+            (Subject{.ns = "a", .account = "b"}).user());
+}
+
+TEST(Rights, AreToldAsPeopleSayThem) {
+  EXPECT_EQ(ToString({.verb = "list", .resource = "pods"}), "list pods");
+  EXPECT_EQ(ToString({.verb = "patch", .resource = "pods", .subresource = "status"}),
+            "patch pods/status");
+  EXPECT_EQ((Subject{"a", "b"}).words(), "service account a/b");
+}
+
+}  // namespace
+}  // namespace galen::doctor

@@ -1,0 +1,177 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "doctor/check.h"
+
+namespace galen::doctor {
+namespace {
+
+using PoolKey = std::pair<std::string, std::string>;  // driver, pool
+
+// What the slices of one pool of this node say.
+struct Pool {
+  std::int64_t newest = 0;
+  std::int64_t promised = 0;          // slices of the newest generation, as its slices say
+  std::vector<std::string> outdated;  // names of slices of older generations
+};
+
+std::map<PoolKey, Pool> PoolsOf(const std::vector<kube::ResourceSlice>& slices) {
+  std::map<PoolKey, Pool> pools;
+  for (const kube::ResourceSlice& slice : slices) {
+    Pool& pool = pools[{slice.driver, slice.pool}];
+    pool.newest = std::max(pool.newest, slice.generation);
+  }
+  for (const kube::ResourceSlice& slice : slices) {
+    Pool& pool = pools[{slice.driver, slice.pool}];
+    if (slice.generation == pool.newest) {
+      pool.promised = std::max(pool.promised, slice.slice_count);
+    } else {
+      pool.outdated.push_back(Shown(slice.name));
+    }
+  }
+  return pools;
+}
+
+std::string Named(const PoolKey& key) {
+  return fmt::format("pool {} of {}", Shown(key.second), Shown(key.first));
+}
+
+// Whether the registry was read whole; else the reason that it was not.
+Status RegistryRead(const Observations& seen) {
+  if (!seen.registry.ok()) return seen.registry.status();
+  for (const RegistryEntry& entry : *seen.registry) {
+    if (entry.connected.code() == Code::kPermissionDenied) return entry.connected;
+  }
+  return OkStatus();
+}
+
+Outcome JudgeMissing(const Observations& seen) {
+  if (!seen.registry.ok()) return Unknown(seen.registry.status());
+  if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
+  std::set<std::string> publishing;
+  for (const kube::ResourceSlice& slice : *seen.api.slices) publishing.insert(slice.driver);
+  // Devices that several nodes reach are in slices without a node.
+  if (seen.api.all_slices.ok()) {
+    for (const SlicePlace& slice : *seen.api.all_slices) {
+      if (slice.node.empty()) publishing.insert(slice.driver);
+    }
+  }
+  std::vector<std::string> found;
+  for (const std::string& driver : seen.LiveDrivers()) {
+    if (!publishing.contains(driver)) found.push_back(Shown(driver) + " has no ResourceSlice here");
+  }
+  return Judged(Verdict::kBad, found, Many(seen.api.slices->size(), "slice"));
+}
+
+Outcome JudgeOrphaned(const Observations& seen) {
+  if (const Status read = RegistryRead(seen); !read.ok()) return Unknown(read);
+  if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
+  const std::set<std::string> live = seen.LiveDrivers();
+  std::vector<std::string> found;
+  for (const kube::ResourceSlice& slice : *seen.api.slices) {
+    if (live.contains(slice.driver)) continue;
+    found.push_back(fmt::format("{} offers {} of {}, which does not run here", Shown(slice.name),
+                                Many(slice.devices.size(), "device"), Shown(slice.driver)));
+  }
+  return Judged(Verdict::kBad, found, Many(seen.api.slices->size(), "slice"));
+}
+
+Outcome JudgeGenerations(const Observations& seen) {
+  if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
+  std::vector<std::string> found;
+  for (const auto& [key, pool] : PoolsOf(*seen.api.slices)) {
+    if (pool.outdated.empty()) continue;
+    found.push_back(fmt::format("{} is at generation {}, and {} is older", Named(key), pool.newest,
+                                Listed(pool.outdated)));
+  }
+  return Judged(Verdict::kWarning, found, Many(seen.api.slices->size(), "slice"));
+}
+
+// Slices of a pool's newest generation, those for other nodes included.
+std::int64_t CountOf(const Observations& seen, const PoolKey& key, std::int64_t generation) {
+  const auto counts = [&](const auto& slice) {
+    return slice.driver == key.first && slice.pool == key.second && slice.generation == generation;
+  };
+  if (seen.api.all_slices.ok()) return std::ranges::count_if(*seen.api.all_slices, counts);
+  return std::ranges::count_if(*seen.api.slices, counts);
+}
+
+Outcome JudgeComplete(const Observations& seen) {
+  if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
+  std::vector<std::string> found;
+  for (const auto& [key, pool] : PoolsOf(*seen.api.slices)) {
+    const std::int64_t count = CountOf(seen, key, pool.newest);
+    if (count == pool.promised) continue;
+    found.push_back(fmt::format("{} is to have {} of generation {}, and has {}", Named(key),
+                                Many(static_cast<std::size_t>(pool.promised), "slice"), pool.newest,
+                                count));
+  }
+  return Judged(Verdict::kBad, found, Many(PoolsOf(*seen.api.slices).size(), "pool"));
+}
+
+Outcome JudgeDuplicates(const Observations& seen) {
+  if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
+  const std::map<PoolKey, Pool> pools = PoolsOf(*seen.api.slices);
+  std::map<PoolKey, std::set<std::string>> names;
+  std::vector<std::string> found;
+  for (const kube::ResourceSlice& slice : *seen.api.slices) {
+    const PoolKey key{slice.driver, slice.pool};
+    if (slice.generation != pools.at(key).newest) continue;
+    for (const kube::SliceDevice& device : slice.devices) {
+      if (!names[key].insert(device.name).second) {
+        found.push_back(fmt::format("{} is in {} twice", Shown(device.name), Named(key)));
+      }
+    }
+  }
+  return Judged(Verdict::kBad, found, Many(pools.size(), "pool"));
+}
+
+Outcome JudgeNodeGone(const Observations& seen) {
+  if (!seen.api.all_slices.ok()) return Unknown(seen.api.all_slices.status());
+  if (!seen.api.nodes.ok()) return Unknown(seen.api.nodes.status());
+  std::vector<std::string> found;
+  for (const SlicePlace& slice : *seen.api.all_slices) {
+    if (slice.node.empty() || seen.api.nodes->contains(slice.node)) continue;
+    found.push_back(fmt::format("{} of {} is for node {}, which is gone", Shown(slice.name),
+                                Shown(slice.driver), Shown(slice.node)));
+  }
+  return Judged(Verdict::kWarning, found, Many(seen.api.all_slices->size(), "slice"));
+}
+
+}  // namespace
+
+std::vector<Check> SliceChecks() {
+  return {
+      {"slices.missing", Verdict::kBad, "Each driver that runs here has published its devices",
+       "The scheduler does not know the devices: nothing that needs them is placed here.",
+       "Look at the driver's log for what the API server refused; start the driver again. A "
+       "kubelet that starts removes all slices of its node, and drivers must make them anew.",
+       JudgeMissing},
+      // dra/manager.go: defaultWipingDelay 30 s.
+      {"slices.orphaned", Verdict::kBad, "No devices are offered whose driver does not run here",
+       "Pods are placed here for devices that nobody can prepare, and do not start. The kubelet "
+       "removes such slices after 30 s, unless it does not know that driver.",
+       "Start the driver again; if it is gone for good, delete its slices: kubectl delete "
+       "resourceslice NAME.",
+       JudgeOrphaned},
+      {"slices.generations", Verdict::kWarning, "Each pool's slices are of one generation",
+       "The driver is in the middle of an update, or left old slices behind. Readers ignore them, "
+       "once the newest generation is complete.",
+       "If it stays so for a minute, delete the older slices.", JudgeGenerations},
+      // resource/v1, ResourcePool.resourceSliceCount: an incomplete pool is not allocated from.
+      {"slices.complete", Verdict::kBad, "Each pool has as many slices as it says",
+       "The scheduler takes no device of a pool that is not complete.",
+       "If it stays so for a minute, start the driver again: it publishes what is missing.",
+       JudgeComplete},
+      {"slices.duplicates", Verdict::kBad, "Each device is in its pool once",
+       "The scheduler refuses the whole pool.",
+       "Mend the driver: names are unique within a pool, over all of its slices.", JudgeDuplicates},
+      {"slices.node-gone", Verdict::kWarning, "No slice names a node that is gone",
+       "Its devices cannot be used. Slices that their Node owns go with it; these do not.",
+       "Delete them: kubectl delete resourceslice NAME.", JudgeNodeGone},
+  };
+}
+
+}  // namespace galen::doctor

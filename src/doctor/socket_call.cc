@@ -1,0 +1,41 @@
+// Tested by node_probe_test.cc, whose sockets answer, refuse and hang.
+#include "doctor/socket_call.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace galen::doctor {
+
+SocketCall::SocketCall(Loop& loop, net::Dialer& dialer, const std::string& path, std::string method,
+                       std::string request, Done done)
+    : loop_(loop),
+      path_(path),
+      method_(std::move(method)),
+      request_(std::move(request)),
+      done_(std::move(done)) {
+  net::DialOptions options;
+  options.target = "unix:" + path;
+  options.connect_timeout = kConnectWithin;
+  dialling_ = dialer.Dial(options, [this](StatusOr<std::unique_ptr<net::Connection>> connection) {
+    OnConnected(std::move(connection));
+  });
+}
+
+void SocketCall::OnConnected(StatusOr<std::unique_ptr<net::Connection>> connection) {
+  if (!connection.ok()) {
+    done_(connection.status(), connection.status());
+    return;
+  }
+  connection_ = std::move(connection).value();
+  if (method_.empty()) {
+    done_(OkStatus(), std::string());
+    return;
+  }
+  channel_.emplace(loop_, *connection_);
+  call_ = channel_->Unary(method_, request_, kAnswerWithin, [this](StatusOr<std::string> answer) {
+    done_(OkStatus(), std::move(answer));
+  });
+}
+
+}  // namespace galen::doctor
