@@ -79,6 +79,18 @@ Outcome JudgeRefused(const ClaimsAnswer& answer) {
   return Passed(fmt::format("\"{}\"", Shown(entry.error)));
 }
 
+// In the claim's entry, or by an error of the whole call: that it should be the former is a check
+// of its own. A call that nobody answered refuses nothing.
+Outcome JudgeRefusedAnyhow(const ClaimsAnswer& answer) {
+  const Status& status = answer.answer.status;
+  if (status.ok()) return JudgeRefused(answer);
+  const bool unanswered = status.code() == Code::kUnimplemented ||
+                          status.code() == Code::kDeadlineExceeded ||
+                          status.code() == Code::kUnavailable || status.code() == Code::kCancelled;
+  if (unanswered) return Failed(ShownStatus(status));
+  return Passed(fmt::format("the whole call: {}", ShownStatus(status)));
+}
+
 // UNIMPLEMENTED is the service's absence; any other error is its answer.
 Outcome JudgeServed(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
@@ -255,15 +267,20 @@ Outcome JudgeMixed(const Observations& seen) {
       });
 }
 
-Outcome JudgeWrongUid(const Observations& seen) {
-  return WithClaim(seen, &ClaimsSeen::wrong_uid, [](const ClaimsSeen&, const ClaimsAnswer& answer) {
-    return JudgeRefused(answer);
+// A judgement of what was to be refused: an error of the whole call is an answer here.
+Outcome JudgeRefusal(const Observations& seen, std::optional<ClaimsAnswer> ClaimsSeen::* which) {
+  return WithCalls(seen, [&](const ClaimsSeen& claims) {
+    if (!claims.no_claim.empty()) return NotChecked(claims.no_claim);
+    const std::optional<ClaimsAnswer>& answer = claims.*which;
+    return answer ? JudgeRefusedAnyhow(*answer) : NotTried(claims);
   });
 }
+
+Outcome JudgeWrongUid(const Observations& seen) {
+  return JudgeRefusal(seen, &ClaimsSeen::wrong_uid);
+}
 Outcome JudgeNotAllocated(const Observations& seen) {
-  return WithClaim(
-      seen, &ClaimsSeen::not_allocated,
-      [](const ClaimsSeen&, const ClaimsAnswer& answer) { return JudgeRefused(answer); });
+  return JudgeRefusal(seen, &ClaimsSeen::not_allocated);
 }
 Outcome JudgeUnprepare(const Observations& seen) {
   return WithClaim(seen, &ClaimsSeen::unprepare,

@@ -59,6 +59,8 @@ TEST(ClaimChecks, EachFailsAlone) {
        [](Observations& s) { s.claims.mixed->entries["u1"].error = "no claim u9"; }},
       {"claims.mixed", [](Observations& s) { s.claims.mixed->entries["u9"].error = ""; }},
       {"claims.wrong-uid", [](Observations& s) { EntryOf(*s.claims.wrong_uid).error = ""; }},
+      {"claims.wrong-uid",
+       [](Observations& s) { s.claims.wrong_uid->answer.status = Unavailable("it crashed"); }},
       {"claims.not-allocated",
        [](Observations& s) { EntryOf(*s.claims.not_allocated).error = ""; }},
       {"claims.unprepare", [](Observations& s) { EntryOf(*s.claims.unprepare).error = "busy"; }},
@@ -82,6 +84,14 @@ TEST(ClaimChecks, AClaimThatIsNotPreparedFailsThatAlone) {
   seen.claims.prepare = GoodAnswer("u1", {.devices = {}, .error = "no bitstream"});
   EXPECT_THAT(Failures(seen), ::testing::ElementsAre("claims.prepare"));
   EXPECT_EQ(FindingOf(seen, "claims.prepare-again").verdict, Verdict::kNotChecked);
+}
+
+TEST(ClaimChecks, AnErrorOfTheWholeCallRefusesAClaimToo) {
+  Observations seen = GoodObservations();
+  seen.claims.wrong_uid->answer.status = Internal("claim default/c got replaced");
+  seen.claims.not_allocated->answer.status = Internal("claim default/c not allocated");
+  EXPECT_THAT(Failures(seen), ::testing::IsEmpty());
+  EXPECT_THAT(FindingOf(seen, "claims.wrong-uid").seen, ::testing::HasSubstr("got replaced"));
 }
 
 TEST(ClaimChecks, AnOfferedServiceThatIsNotThereFails) {

@@ -63,7 +63,8 @@ func requireFailed(t *testing.T, checks []check, wanted ...string) {
 
 func TestOurDriverConformsBesideAKubeletAndWithoutOne(t *testing.T) {
 	startGpus(t)
-	checks, mode := conformance(t, gpuDriver)
+	// What takes a deadline's time is looked at below.
+	checks, mode := conformance(t, gpuDriver, "--patience", "1s")
 	if mode != "read-only" {
 		t.Errorf("beside a kubelet the mode is %s", mode)
 	}
@@ -87,8 +88,7 @@ func TestTheGoDriverConformsButForWhatItsHelperDoesAndWhatItIsToldToDoWrong(t *t
 	driver := startReference(t, "--timeout", "3s")
 	withoutKubelet(t, func() {
 		checks, _ := conformance(t, refDriver, "--full")
-		requireFailed(t, checks, "claims.error-per-claim", "claims.mixed", "claims.not-allocated",
-			"claims.wrong-uid")
+		requireFailed(t, checks, "claims.error-per-claim", "claims.mixed")
 		requirePrepared(t, checks)
 		t.Logf("full: %d passed, not checked: %q", len(having(checks, "passed")),
 			having(checks, "not checked"))
