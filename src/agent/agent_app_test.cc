@@ -268,6 +268,11 @@ TEST(Observer, TakesTheKubeletsWordForADriverThatItMustNotAsk) {
   node.Pass(100ms);
   EXPECT_THAT(node.Annotation("trainer-0"), StartsWith("gpu-0 Unhealthy since "));
   EXPECT_EQ(node.Condition("trainer-0"), "False Reported");
+  // That the driver connects says nothing against the kubelet's word.
+  node.KillAgent();
+  node.StartAgent();
+  node.Pass(2s);
+  EXPECT_THAT(node.Events("trainer-0"), UnorderedElementsAre("DeviceUnhealthy x1"));
   node.Pass(1h);
   EXPECT_EQ(node.Condition("trainer-0"), "False Reported") << "the kubelet keeps the deadlines";
   driver.Kill();

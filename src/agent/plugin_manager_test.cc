@@ -318,19 +318,6 @@ TEST_F(PluginManagerTest, AnUnsubscribedDriverIsNotListenedTo) {
   EXPECT_THAT(heard_.last_sentence, HasSubstr("subscribe: never"));
 }
 
-TEST_F(PluginManagerTest, WhatTheKubeletSaysOfAnUnsubscribedDriverIsNotContradicted) {
-  Make({.unsubscribed = {"gpu.example.com"}, .kubelet_speaks = true});
-  FakePlugin& plugin = Add();
-  EXPECT_FALSE(manager_->IsConnected("gpu.example.com"));
-  loop_.Advance(1s);
-  EXPECT_EQ(plugin.streams_opened(), 0);
-  EXPECT_TRUE(manager_->IsConnected("gpu.example.com"));
-  EXPECT_THAT(heard_.Take(), ElementsAre("+gpu.example.com"));
-  plugin.Kill();
-  loop_.Advance(1s);
-  EXPECT_THAT(heard_.Take(), ElementsAre("-gpu.example.com DriverGone"));
-}
-
 TEST_F(PluginManagerTest, ASocketThatFoundNoRoomIsIntroducedWhenThereIsSome) {
   const auto socket = [](std::size_t i) {
     return "/var/lib/kubelet/plugins_registry/a" + std::to_string(1000 + i) + ".sock";
