@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -94,10 +95,15 @@ type storysEnd struct {
 	programs   []*Process
 }
 
-// ends are those of the stories that run.
-var ends = map[testing.TB]*storysEnd{}
+// ends are those of the stories that run; parts of one may run side by side.
+var (
+	endsMu sync.Mutex
+	ends   = map[testing.TB]*storysEnd{}
+)
 
 func (c *Cluster) endOf(t testing.TB) *storysEnd {
+	endsMu.Lock()
+	defer endsMu.Unlock()
 	if ends[t] == nil {
 		ends[t] = &storysEnd{}
 		t.Cleanup(func() { c.putAway(t) })
@@ -106,8 +112,7 @@ func (c *Cluster) endOf(t testing.TB) *storysEnd {
 }
 
 func (c *Cluster) putAway(t testing.TB) {
-	end := ends[t]
-	delete(ends, t)
+	end := c.endOf(t)
 	// Also when something before them gives up.
 	defer func() {
 		for _, p := range slices.Backward(end.programs) {
