@@ -11,7 +11,13 @@
 namespace galen {
 
 struct SignalWatch::Impl {
-  ~Impl() { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+  ~Impl() {
+    if (stopping && second == SecondSignal::kIsIgnored) {
+      std::signal(SIGTERM, SIG_IGN);  // also drops one that waits
+      std::signal(SIGINT, SIG_IGN);
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
 
   void OnReadable();
 

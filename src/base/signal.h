@@ -25,7 +25,9 @@ class SignalWatch {
   static StatusOr<std::unique_ptr<SignalWatch>> Start(
       IoLoop& loop, std::function<void()> on_stop,
       SecondSignal second = SecondSignal::kEndsTheProcess);
-  // Gives both signals back as they were before; one that waits then has its default effect.
+  // Gives both signals back as they were before; one that waits then has its default effect. After
+  // a stop whose second signal is ignored they stay ignored, so that the process that is about to
+  // end does so with the exit code of its own.
   ~SignalWatch();
 
  private:

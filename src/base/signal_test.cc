@@ -1,6 +1,7 @@
 #include "base/signal.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -73,6 +74,23 @@ TEST(SignalWatch, SecondSignalIsIgnoredWhereTheCleanUpMustNotBeCutOff) {
   const Timer end = loop->After(std::chrono::milliseconds(20), [&] { loop->Stop(); });
   loop->Run();
   EXPECT_EQ(asked, 1);
+}
+
+TEST(SignalWatchDeathTest, AProcessThatIgnoredTheSecondSignalEndsWithItsOwnExitCode) {
+  EXPECT_EXIT(
+      {
+        {
+          const auto loop = *EpollLoop::Create();
+          const auto watch =
+              *SignalWatch::Start(*loop, [&] { loop->Stop(); }, SecondSignal::kIsIgnored);
+          std::raise(SIGINT);
+          loop->Run();
+          std::raise(SIGINT);  // nobody reads it any more
+        }
+        std::raise(SIGTERM);
+        ::_exit(130);
+      },
+      testing::ExitedWithCode(130), "");
 }
 
 }  // namespace
