@@ -19,7 +19,7 @@ Outcome JudgeRunning(const Observations& seen) {
     case Code::kNotFound:
     case Code::kUnavailable:
     case Code::kDeadlineExceeded:
-      return Bad(Shown(status.status().message()));
+      return Bad(fmt::format("{}: {}", Shown(seen.agent.socket), Shown(status.status().message())));
     default:
       // The socket is root's: that another user cannot ask it says nothing of the agent.
       return Unknown(status.status());

@@ -10,7 +10,7 @@ const std::vector<Flaw>& AgentFlaws() {
   static const std::vector<Flaw> kFlaws = {
       {{"agent.running bad", "agent.role unknown", "agent.troubles unknown",
         "agent.drivers unknown"},
-       "nobody listens",
+       "/run/galen/agent.sock: nobody listens",
        [](Observations& s) {
          s.agent.status = Unavailable("nobody listens");
          s.agent.drivers = Unavailable("nobody listens");

@@ -1,4 +1,4 @@
-// The checks of kubelet_checks.cc and api_checks.cc, each finding one thing that is wrong.
+// The checks of kubelet_checks.cc, each finding one thing that is wrong.
 #include <gtest/gtest.h>
 
 #include "doctor/fake_observations.h"

@@ -62,14 +62,34 @@ std::string OneLine(const Finding& finding, const TextOptions& options) {
                      Wrapped(told, kColumn, kColumn, options.columns));
 }
 
-// The findings of one verdict, a line each, below a title.
-std::string Section(const Report& report, Verdict verdict, std::string_view title,
-                    const TextOptions& options) {
+// What is healthy, a line each.
+std::string HealthySection(const Report& report, const TextOptions& options) {
   std::string text;
   for (const Finding& finding : report.findings) {
-    if (finding.verdict == verdict) text += OneLine(finding, options);
+    if (finding.verdict == Verdict::kHealthy) text += OneLine(finding, options);
   }
-  return text.empty() ? text : fmt::format("\n{}\n{}", title, text);
+  return text.empty() ? text : "\nhealthy\n" + text;
+}
+
+// What could not be looked at, by the reason: one often stands before many checks.
+std::string UnknownSection(const Report& report, const TextOptions& options) {
+  std::vector<std::pair<std::string, std::string>> reasons;  // with the checks' ids
+  for (const Finding& finding : report.findings) {
+    if (finding.verdict != Verdict::kUnknown) continue;
+    const auto at =
+        std::ranges::find(reasons, finding.seen, &std::pair<std::string, std::string>::first);
+    if (at == reasons.end()) {
+      reasons.emplace_back(finding.seen, finding.id);
+    } else {
+      at->second += " " + finding.id;
+    }
+  }
+  std::string text;
+  for (const auto& [reason, ids] : reasons) {
+    text += fmt::format("  {}\n    {}\n", Wrapped(reason, 2, 2, options.columns),
+                        Wrapped(ids, 4, 4, options.columns));
+  }
+  return text.empty() ? text : "\nCould not be looked at, because of\n" + text;
 }
 
 // Printable, because XML has no way to write control characters.
@@ -153,8 +173,8 @@ std::string TextReport(const Report& report, const TextOptions& options) {
       if (finding.verdict == verdict) text += Paragraph(finding, options);
     }
   }
-  text += Section(report, Verdict::kUnknown, "could not be looked at", options);
-  if (options.wide) text += Section(report, Verdict::kHealthy, "healthy", options);
+  text += UnknownSection(report, options);
+  if (options.wide) text += HealthySection(report, options);
   const Tally tally = Count(report);
   return text + fmt::format("\n{} checks: {} bad, {}, {} unknown, {} healthy\n",
                             report.findings.size(), tally.bad, Many(tally.warning, "warning"),

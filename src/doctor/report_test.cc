@@ -42,8 +42,9 @@ WARNING   api.clock
   means   Something does not work.
   do      Mend it & go on.
 
-could not be looked at
-  drivers.answer          not root
+Could not be looked at, because of
+  not root
+    drivers.answer
 
 4 checks: 1 bad, 1 warning, 1 unknown, 1 healthy
 )");
@@ -52,6 +53,15 @@ could not be looked at
 TEST(DoctorReport, WideNamesWhatIsHealthyToo) {
   EXPECT_THAT(TextReport(Sample(), {.wide = true}),
               HasSubstr("healthy\n  api.reachable           v1.37.1\n"));
+}
+
+TEST(DoctorReport, NamesAReasonOnceForAllThatItHides) {
+  Report report = Sample();
+  report.findings.push_back(Made("agent.running", Verdict::kUnknown, "no socket"));
+  report.findings.push_back(Made("slices.missing", Verdict::kUnknown, "not root"));
+  EXPECT_THAT(TextReport(report, {}), HasSubstr("Could not be looked at, because of\n"
+                                                "  not root\n    drivers.answer slices.missing\n"
+                                                "  no socket\n    agent.running\n"));
 }
 
 TEST(DoctorReport, IsWrappedToTheTerminal) {

@@ -1,11 +1,21 @@
 // Tested by node_probe_test.cc, whose sockets answer, refuse and hang.
 #include "doctor/socket_call.h"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 namespace galen::doctor {
+namespace {
+
+// What went wrong, without the path that the dialer and the system name: a report names it once.
+Status WithoutPath(const Status& status, const std::string& path) {
+  std::string message = status.message();
+  for (const std::string& prefix : {"dial unix:" + path + ": ", "connect to unix:" + path + ": "}) {
+    if (message.starts_with(prefix)) message.erase(0, prefix.size());
+  }
+  return {status.code(), std::move(message)};
+}
+
+}  // namespace
 
 SocketCall::SocketCall(Loop& loop, net::Dialer& dialer, const std::string& path, std::string method,
                        std::string request, Done done)
@@ -24,7 +34,8 @@ SocketCall::SocketCall(Loop& loop, net::Dialer& dialer, const std::string& path,
 
 void SocketCall::OnConnected(StatusOr<std::unique_ptr<net::Connection>> connection) {
   if (!connection.ok()) {
-    done_(connection.status(), connection.status());
+    const Status why = WithoutPath(connection.status(), path_);
+    done_(why, why);
     return;
   }
   connection_ = std::move(connection).value();
