@@ -26,6 +26,7 @@ Outcome JudgeRunning(const Observations& seen) {
   }
 }
 
+// Both mistakes are silent otherwise: the agent runs, is connected, and tells nobody.
 Outcome JudgeRole(const Observations& seen) {
   if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
   const AgentStatus& status = *seen.agent.status;
@@ -40,6 +41,7 @@ Outcome JudgeRole(const Observations& seen) {
   return Healthy(fmt::format("{} of {}", Shown(status.role), Shown(status.node)));
 }
 
+// The agent's own sentences; they go as soon as what they name is over.
 Outcome JudgeTroubles(const Observations& seen) {
   if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
   std::vector<std::string> found;
@@ -58,6 +60,7 @@ std::string FaultOf(const std::vector<AgentDriver>& known, const std::string& na
   return fault;
 }
 
+// Of drivers that can be reached: of the others the agent has nothing to be connected to.
 Outcome JudgeDrivers(const Observations& seen) {
   if (!seen.agent.drivers.ok()) return Unknown("the agent could not be asked");
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
@@ -71,6 +74,7 @@ Outcome JudgeDrivers(const Observations& seen) {
   return Judged(Verdict::kBad, found, Many(live.size(), "driver"));
 }
 
+// One right that is missing is told even if others could not be asked for.
 Outcome JudgePermissions(const Observations& seen) {
   const std::vector<AccessSeen>& access = seen.api.access;
   if (access.empty()) return Unknown("the API server was not asked");
@@ -88,6 +92,7 @@ Outcome JudgePermissions(const Observations& seen) {
   return Healthy(fmt::format("{} has all {} rights", seen.api.access_of, access.size()));
 }
 
+// By discovery, which every account may read.
 Outcome JudgeDefinition(const Observations& seen) {
   if (seen.api.health_served.ok()) return Healthy("galen.dev/v1alpha1 is served");
   if (seen.api.health_served.status().code() != Code::kNotFound) {
@@ -96,6 +101,7 @@ Outcome JudgeDefinition(const Observations& seen) {
   return Bad("the API server does not know galen.dev/v1alpha1");
 }
 
+// The Ready condition is how an agent says that it has synced, or that it was stopped.
 Outcome JudgeObject(const Observations& seen) {
   const Seen<NodeHealthSeen>& health = seen.api.health;
   if (!health.ok()) {
@@ -111,6 +117,7 @@ Outcome JudgeObject(const Observations& seen) {
                          Shown(ready.message)));
 }
 
+// docs/formats/journal.md: what is broken is copied beside itself and never read again.
 Outcome JudgeJournal(const Observations& seen) {
   if (!seen.agent.journal.ok()) return Unknown(seen.agent.journal.status());
   std::vector<std::string> found;
@@ -118,6 +125,7 @@ Outcome JudgeJournal(const Observations& seen) {
   return Judged(Verdict::kWarning, found);
 }
 
+// A limit that systemd or a shell gave it; the agent itself raises none.
 Outcome JudgeOpenFiles(const Observations& seen) {
   const Seen<std::int64_t>& limit = seen.agent.open_files;
   if (!limit.ok()) return Unknown(limit.status());

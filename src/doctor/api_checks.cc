@@ -16,6 +16,7 @@ Duration Certain(const ClockSeen& clock) {
   return std::max(off - clock.uncertainty, Duration::zero());
 }
 
+// By /version, which even an anonymous user may read.
 Outcome JudgeReachable(const Observations& seen) {
   const Seen<KubernetesVersion>& version = seen.api.version;
   if (version.ok()) return Healthy(fmt::format("{} at {}", Shown(version->text), seen.api.server));
@@ -24,6 +25,7 @@ Outcome JudgeReachable(const Observations& seen) {
   return Bad(Shown(version.status().message()));
 }
 
+// v1 came with 1.34; v1beta1 and v1beta2 alone are of no use to our drivers.
 Outcome JudgeDraServed(const Observations& seen) {
   const Seen<std::set<std::string>>& versions = seen.api.dra_versions;
   if (!versions.ok()) {
@@ -34,6 +36,7 @@ Outcome JudgeDraServed(const Observations& seen) {
   return versions->contains("v1") ? Healthy(std::move(told)) : Bad(std::move(told));
 }
 
+// The sign is told, because it says on which machine to look.
 Outcome JudgeClock(const Observations& seen) {
   if (!seen.api.clock.ok()) return Unknown(seen.api.clock.status());
   const ClockSeen& clock = *seen.api.clock;

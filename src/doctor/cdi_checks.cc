@@ -14,6 +14,7 @@ Outcome WithFiles(const Observations& seen, Judgement judge) {
   return judge(*seen.cdi.files);
 }
 
+// Of all vendors: a runtime that stumbles over a stranger's file stumbles for everybody.
 Outcome JudgeSpecs(const Observations& seen) {
   return WithFiles(seen, [](const std::vector<CdiFile>& files) {
     std::vector<std::string> found;
@@ -26,6 +27,7 @@ Outcome JudgeSpecs(const Observations& seen) {
   });
 }
 
+// By full id: two vendors may both have a device "0".
 Outcome JudgeDuplicates(const Observations& seen) {
   return WithFiles(seen, [](const std::vector<CdiFile>& files) {
     std::map<std::string, std::string> paths;
@@ -42,6 +44,7 @@ Outcome JudgeDuplicates(const Observations& seen) {
   });
 }
 
+// The ids are those that the driver answered and the kubelet wrote down.
 Outcome JudgeMissing(const Observations& seen) {
   if (!seen.kubelet.prepared.ok()) return Unknown(seen.kubelet.prepared.status());
   return WithFiles(seen, [&](const std::vector<CdiFile>& files) {

@@ -81,6 +81,7 @@ std::string WhyStuck(const Observations& seen, const PodSeen& pod) {
                          : "its drivers run; the kubelet's log says why";
 }
 
+// The reason is looked for in the order in which it can be helped: a driver, a finalizer, the rest.
 Outcome JudgeStuck(const Observations& seen) {
   if (!seen.api.pods.ok()) return Unknown(seen.api.pods.status());
   std::vector<std::string> found;
@@ -95,6 +96,7 @@ Outcome JudgeStuck(const Observations& seen) {
   return Judged(Verdict::kBad, found, Many(seen.api.pods->size(), "Pod"));
 }
 
+// Told while the Pod still runs: that is when it can be mended without anybody noticing.
 Outcome JudgeDriverGone(const Observations& seen) {
   if (const Status known = DriversKnown(seen); !known.ok()) return Unknown(known);
   if (!seen.kubelet.prepared.ok() && !seen.api.claims.ok()) {
@@ -128,6 +130,7 @@ std::optional<bool> PodIsThere(const Observations& seen, const PodRef& ref) {
   return *far->second;
 }
 
+// Of claims of this node only: whose Pods could run nowhere else.
 Outcome JudgeReservedGone(const Observations& seen) {
   if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
   if (!seen.api.pods.ok()) return Unknown(seen.api.pods.status());
@@ -150,6 +153,7 @@ Outcome JudgeReservedGone(const Observations& seen) {
   return Judged(Verdict::kBad, found, Many(judged, "claim"));
 }
 
+// A claim made anew under the old name has another UID, and the kubelet takes it for an intruder.
 Outcome JudgePreparedGone(const Observations& seen) {
   if (!seen.kubelet.prepared.ok()) return Unknown(seen.kubelet.prepared.status());
   if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
@@ -166,6 +170,7 @@ Outcome JudgePreparedGone(const Observations& seen) {
   return Judged(Verdict::kBad, found, Many(seen.kubelet.prepared->size(), "prepared claim"));
 }
 
+// An allocation is never taken back by a driver; what it withdraws stays with its Pod.
 Outcome JudgeDevicesGone(const Observations& seen) {
   if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());

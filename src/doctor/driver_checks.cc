@@ -55,6 +55,7 @@ Outcome EachDriver(const Observations& seen, Verdict when_found, Fault fault) {
   return Healthy(Many(seen.Drivers().size(), "driver"));
 }
 
+// Not there and not readable are two things: only the first says something of the node.
 Outcome JudgeRegistry(const Observations& seen) {
   if (seen.registry.ok()) return Healthy(Many(seen.registry->size(), "name"));
   if (seen.registry.status().code() == Code::kNotFound) {
@@ -63,6 +64,7 @@ Outcome JudgeRegistry(const Observations& seen) {
   return Unknown(seen.registry.status());
 }
 
+// Such names are left behind by hand or by drivers that bind elsewhere and link here.
 Outcome JudgeStrays(const Observations& seen) {
   return EachEntry(seen, Verdict::kWarning, [](const RegistryEntry& entry) -> std::string {
     switch (entry.kind) {
@@ -79,6 +81,7 @@ Outcome JudgeStrays(const Observations& seen) {
   });
 }
 
+// What a kubelet would ask, and we did.
 bool IsAsked(const RegistryEntry& entry) { return entry.kind == Kind::kSocket && !entry.hidden; }
 
 // The kernel takes a connection for a process that is stopped or stuck, and nobody says a word.
@@ -91,6 +94,7 @@ Outcome JudgeDeadSockets(const Observations& seen) {
   });
 }
 
+// A driver may accept and never answer, or not even accept: for its author both are "it hangs".
 Outcome JudgeAnswers(const Observations& seen) {
   return EachEntry(seen, Verdict::kBad, [](const RegistryEntry& entry) -> std::string {
     const bool asked = IsAsked(entry) && (entry.connected.ok() || Hangs(entry));
@@ -106,6 +110,8 @@ std::string BelowRegistry(const std::string& path) {
   return at == std::string::npos ? path : path.substr(at);
 }
 
+// plugin_manager_total_plugins counts a socket once among those found (desired) and once among
+// those registered (actual).
 Outcome JudgeRegistered(const Observations& seen) {
   if (!seen.kubelet.plugins.ok()) return Unknown(seen.kubelet.plugins.status());
   std::map<std::string, PluginState> states;
@@ -134,6 +140,7 @@ std::vector<std::string> Repeated(const Observations& seen, Key key) {
   return found;
 }
 
+// By name and endpoint together, as the kubelet refuses them.
 Outcome JudgeUnique(const Observations& seen) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
   return Judged(Verdict::kBad,
@@ -144,6 +151,7 @@ Outcome JudgeUnique(const Observations& seen) {
                 Many(seen.Drivers().size(), "driver"));
 }
 
+// Two endpoints of one name are allowed since 1.33, for rolling updates.
 Outcome JudgeInstances(const Observations& seen) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
   return Judged(Verdict::kWarning,
@@ -151,6 +159,7 @@ Outcome JudgeInstances(const Observations& seen) {
                 Many(seen.Drivers().size(), "driver"));
 }
 
+// The registration socket says only where the driver means to serve.
 Outcome JudgeEndpoint(const Observations& seen) {
   return EachDriver(seen, Verdict::kBad, [](const RegistryEntry& driver) -> std::string {
     const Status& status = driver.endpoint_listens.status();
@@ -169,6 +178,7 @@ Outcome ByVersion(const Observations& seen, Verdict when_found, Fault fault) {
                     [&](const RegistryEntry& driver) { return fault(*kubelet, driver); });
 }
 
+// v1beta1 is in every kubelet that can be met here, so it alone is never a fault.
 Outcome JudgeService(const Observations& seen) {
   return ByVersion(
       seen, Verdict::kBad,
@@ -182,6 +192,7 @@ Outcome JudgeService(const Observations& seen) {
       });
 }
 
+// From 1.37 on a kubelet listens to drivers that offer it, and to no others.
 bool OffersHealth(const RegistryEntry& driver) {
   return driver.info->Offers("v1.DRAResourceHealth") ||
          driver.info->Offers("v1alpha1.DRAResourceHealth");
@@ -193,6 +204,7 @@ Outcome JudgeHealth(const Observations& seen) {
   });
 }
 
+// A driver that offers both is right for every kubelet; one that offers one is right for some.
 Outcome JudgeHealthVersion(const Observations& seen) {
   return ByVersion(
       seen, Verdict::kWarning,

@@ -31,6 +31,7 @@ std::optional<bool> IsOn(const Gates& gates, std::string_view name,
   return std::nullopt;
 }
 
+// Off is what was read; a gate that nobody names is not known.
 Outcome JudgeGate(const Seen<Gates>& gates, std::string_view name, Verdict when_off,
                   const std::optional<KubernetesVersion>& version) {
   if (!gates.ok()) return Unknown(gates.status());
@@ -50,21 +51,25 @@ Outcome OfApi(const Observations& seen, std::string_view name, Verdict when_off)
                    seen.api.version.ok() ? std::optional(*seen.api.version) : std::nullopt);
 }
 
+// A kubelet of 1.37 does not start with it off; on an older one somebody may have switched it off.
 Outcome JudgeDra(const Observations& seen) {
   return OfKubelet(seen, "DynamicResourceAllocation", Verdict::kBad);
 }
+// Both sides must have it on: the kubelet writes the field, the API server keeps it.
 Outcome JudgeKubeletHealth(const Observations& seen) {
   return OfKubelet(seen, "ResourceHealthStatus", Verdict::kWarning);
 }
 Outcome JudgeApiHealth(const Observations& seen) {
   return OfApi(seen, "ResourceHealthStatus", Verdict::kWarning);
 }
+// Depends on the gate before it.
 Outcome JudgeMessage(const Observations& seen) {
   return OfKubelet(seen, "ResourceHealthStatusMessage", Verdict::kWarning);
 }
 Outcome JudgeApiMessage(const Observations& seen) {
   return OfApi(seen, "ResourceHealthStatusMessage", Verdict::kWarning);
 }
+// The API server drops the field where it is off; drivers go on without noticing.
 Outcome JudgeTaints(const Observations& seen) {
   return OfApi(seen, "DRADeviceTaints", Verdict::kWarning);
 }

@@ -19,6 +19,7 @@ constexpr double kInodeShareLeast = 0.05;
 
 std::string Mebibytes(std::uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
 
+// cpu, memory and pids are those that the kubelet itself asks for.
 Outcome JudgeCgroup(const Observations& seen) {
   if (!seen.host.cgroup.ok()) return Unknown(seen.host.cgroup.status());
   const CgroupSeen& cgroup = *seen.host.cgroup;
@@ -43,6 +44,7 @@ Outcome JudgeInstances(const Observations& seen) {
                                                   : Warning(std::move(told));
 }
 
+// The kernel answers ENOSPC for watches and EMFILE for instances.
 Outcome JudgeWatches(const Observations& seen) {
   if (!seen.host.inotify.ok()) return Unknown(seen.host.inotify.status());
   const InotifySeen& inotify = *seen.host.inotify;
@@ -54,6 +56,7 @@ Outcome JudgeWatches(const Observations& seen) {
   return inotify.watches_max >= kWatchesLeast ? Healthy(std::move(told)) : Warning(std::move(told));
 }
 
+// The last tenth goes within seconds when something leaks.
 Outcome JudgeFileTable(const Observations& seen) {
   if (!seen.host.file_table.ok()) return Unknown(seen.host.file_table.status());
   const FileTableSeen& table = *seen.host.file_table;
@@ -63,6 +66,7 @@ Outcome JudgeFileTable(const Observations& seen) {
   return full ? Bad(std::move(told)) : Healthy(std::move(told));
 }
 
+// STA_UNSYNC of adjtimex(2): set at boot, cleared by whoever keeps the time.
 Outcome JudgeTimeSync(const Observations& seen) {
   if (!seen.host.time_sync.ok()) return Unknown(seen.host.time_sync.status());
   const TimeSyncSeen& sync = *seen.host.time_sync;
@@ -70,6 +74,7 @@ Outcome JudgeTimeSync(const Observations& seen) {
   return Healthy("synchronised, at most " + Shown(sync.error_max) + " off");
 }
 
+// As far as it can be seen afterwards: by what the agent wrote.
 Outcome JudgeJumps(const Observations& seen) {
   if (!seen.agent.journal.ok()) return Unknown(seen.agent.journal.status());
   return Judged(Verdict::kWarning, seen.agent.journal->jumps);
@@ -98,10 +103,12 @@ Outcome EachDisk(const Observations& seen, Judgement judge) {
   return judged == 0 ? Unknown(why) : Healthy(Many(judged, "place"));
 }
 
+// 1 where there is no whole: a file system without a limit is never full.
 double Share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// Bytes for what must still be written, a share for when the kubelet starts to evict.
 Outcome JudgeSpace(const Observations& seen) {
   return EachDisk(seen, [](const DiskSeen& disk) {
     const double share = Share(disk.free_bytes, disk.bytes);
@@ -111,6 +118,7 @@ Outcome JudgeSpace(const Observations& seen) {
   });
 }
 
+// As with space: a number for what must still be made, a share for evictions.
 Outcome JudgeInodes(const Observations& seen) {
   return EachDisk(seen, [](const DiskSeen& disk) {
     // btrfs and others make inodes as they are needed.
@@ -123,6 +131,7 @@ Outcome JudgeInodes(const Observations& seen) {
   });
 }
 
+// By mount and rights; nothing is written to find out.
 Outcome JudgeWritable(const Observations& seen) {
   return EachDisk(seen, [](const DiskSeen& disk) {
     return disk.writable.ok() ? Healthy() : Bad(Shown(disk.writable.message()));

@@ -16,6 +16,7 @@ constexpr Duration kWatchdogLeast = std::chrono::seconds(10);
 // Each Pod and each plugin takes some; a kubelet asks for a million by default (maxOpenFiles).
 constexpr std::int64_t kKubeletFilesLeast = 4096;
 
+// The condition is the kubelet's, or the node controller's once the kubelet is silent.
 Outcome JudgeReady(const Observations& seen) {
   if (!seen.api.node.ok()) {
     if (seen.api.node.status().code() != Code::kNotFound) return Unknown(seen.api.node.status());
@@ -28,6 +29,7 @@ Outcome JudgeReady(const Observations& seen) {
                          Shown(ready->message)));
 }
 
+// By the API server's clock, by which others judge the node, too.
 Outcome JudgeLease(const Observations& seen) {
   const Seen<LeaseSeen>& lease = seen.api.lease;
   if (!lease.ok()) {
@@ -41,6 +43,7 @@ Outcome JudgeLease(const Observations& seen) {
   return age <= lease->holds ? Healthy(std::move(told)) : Bad(std::move(told));
 }
 
+// A kubelet newer than its API server writes fields that are dropped without a word.
 Outcome JudgeVersion(const Observations& seen) {
   const std::optional<KubernetesVersion> kubelet = seen.KubeletVersion();
   if (!kubelet) return Unknown("the kubelet's version is not known");
@@ -55,6 +58,7 @@ Outcome JudgeVersion(const Observations& seen) {
   return fits ? Healthy(std::move(told)) : Bad(std::move(told));
 }
 
+// By the process's environment: what systemd really gave it, whatever unit files say.
 Outcome JudgeWatchdog(const Observations& seen) {
   if (!seen.kubelet.process.ok()) return Unknown(seen.kubelet.process.status());
   const Seen<std::optional<Duration>>& watchdog = seen.kubelet.process->watchdog;
@@ -68,6 +72,7 @@ Outcome JudgeWatchdog(const Observations& seen) {
   return **watchdog < kWatchdogLeast ? Bad(std::move(told)) : Healthy(std::move(told));
 }
 
+// Go raises the soft limit to the hard one at its start, so this is the hard one in truth.
 Outcome JudgeOpenFiles(const Observations& seen) {
   if (!seen.kubelet.process.ok()) return Unknown(seen.kubelet.process.status());
   const Seen<std::int64_t>& limit = seen.kubelet.process->open_files;
@@ -77,6 +82,7 @@ Outcome JudgeOpenFiles(const Observations& seen) {
   return *limit >= kKubeletFilesLeast ? Healthy(std::move(told)) : Warning(std::move(told));
 }
 
+// Only a file that was read and is broken is bad: who may not read it learns nothing.
 Outcome JudgeCheckpoint(const Observations& seen) {
   const auto& prepared = seen.kubelet.prepared;
   if (prepared.ok()) return Healthy(Many(prepared->size(), "prepared claim"));

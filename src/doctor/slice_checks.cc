@@ -34,6 +34,7 @@ std::map<PoolKey, Pool> PoolsOf(const std::vector<kube::ResourceSlice>& slices) 
   return pools;
 }
 
+// A pool is known by its driver, too: two drivers may both name theirs after the node.
 std::string Named(const PoolKey& key) {
   return fmt::format("pool {} of {}", Shown(key.second), Shown(key.first));
 }
@@ -47,6 +48,7 @@ Status RegistryRead(const Observations& seen) {
   return OkStatus();
 }
 
+// A driver that serves and publishes nothing looks well from its own socket.
 Outcome JudgeMissing(const Observations& seen) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
@@ -65,6 +67,8 @@ Outcome JudgeMissing(const Observations& seen) {
   return Judged(Verdict::kBad, found, Many(seen.api.slices->size(), "slice"));
 }
 
+// Whoever lost its last socket is gone for the scheduler only after the kubelet has wiped its
+// slices.
 Outcome JudgeOrphaned(const Observations& seen) {
   if (const Status read = RegistryRead(seen); !read.ok()) return Unknown(read);
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
@@ -78,6 +82,7 @@ Outcome JudgeOrphaned(const Observations& seen) {
   return Judged(Verdict::kBad, found, Many(seen.api.slices->size(), "slice"));
 }
 
+// KEP-4381: a pool changes by slices of the next generation, made before the old ones are removed.
 Outcome JudgeGenerations(const Observations& seen) {
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
   std::vector<std::string> found;
@@ -98,6 +103,7 @@ std::int64_t CountOf(const Observations& seen, const PoolKey& key, std::int64_t 
   return std::ranges::count_if(*seen.api.slices, counts);
 }
 
+// Counted by what the newest slices promise, since one of them may be the one that is missing.
 Outcome JudgeComplete(const Observations& seen) {
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
   std::vector<std::string> found;
@@ -111,6 +117,7 @@ Outcome JudgeComplete(const Observations& seen) {
   return Judged(Verdict::kBad, found, Many(PoolsOf(*seen.api.slices).size(), "pool"));
 }
 
+// The API server checks names within a slice; nobody but the scheduler looks across slices.
 Outcome JudgeDuplicates(const Observations& seen) {
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
   const std::map<PoolKey, Pool> pools = PoolsOf(*seen.api.slices);
@@ -128,6 +135,7 @@ Outcome JudgeDuplicates(const Observations& seen) {
   return Judged(Verdict::kBad, found, Many(pools.size(), "pool"));
 }
 
+// The one check of other nodes: their own doctor cannot run any more.
 Outcome JudgeNodeGone(const Observations& seen) {
   if (!seen.api.all_slices.ok()) return Unknown(seen.api.all_slices.status());
   if (!seen.api.nodes.ok()) return Unknown(seen.api.nodes.status());
