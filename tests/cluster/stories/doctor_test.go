@@ -327,6 +327,12 @@ func unprivileged(t *testing.T) {
 
 func TestDoctorFindsWhatIsWrongInTheRegistry(t *testing.T) {
 	doctorIsFor137(t)
+	// A kubelet whose registry was moved watches it no more, also when it is back in its place: it
+	// hears of no driver until it starts again.
+	defer func() {
+		cluster.Kill(t, "node-1/kubelet")
+		cluster.Start(t, "node-1/kubelet")
+	}()
 	cluster.Reference(t, "node-1")
 	registry := kubeletFile("plugins_registry")
 	socket := filepath.Join(registry, "ref.example.com-reg.sock")
