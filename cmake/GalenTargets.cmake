@@ -47,6 +47,8 @@ function(galen_test name)
   cmake_parse_arguments(ARG "ALONE" "" "SRCS;DEPS;READS_SOURCES" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
   target_link_libraries(${name} PRIVATE galen_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  # What a test measures is in the rooms' libraries; its own code takes half the time to compile so.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   set_source_files_properties(${ARG_READS_SOURCES} PROPERTIES
     COMPILE_DEFINITIONS GALEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -46,10 +46,12 @@ void ConfigFaults::AddRefusal(std::string_view where, const Status& status) {
 
 Status ConfigFaults::ToStatus() const {
   if (faults_.empty()) return OkStatus();
-  std::vector<Fault> sorted = faults_;
-  // What stands in no line comes last.
+  // What stands in no line comes last; of one line, what was found first comes first.
   const auto place = [](const Fault& fault) { return fault.line - 1; };
-  std::ranges::stable_sort(sorted, {}, place);
+  std::vector<Fault> sorted;
+  for (const Fault& fault : faults_) {
+    sorted.insert(std::ranges::upper_bound(sorted, place(fault), {}, place), fault);
+  }
   std::string text = path_.empty() ? "" : path_ + ": ";
   text += sorted.size() == 1 ? "1 fault:" : fmt::format("{} faults:", sorted.size());
   for (const Fault& fault : sorted) {

@@ -7,7 +7,10 @@
 namespace galen::cli {
 
 StatusOr<DemoPlace> DemoPlace::Make(const std::string& parent) {
-  std::string name = parent + "/galen-XXXXXX";
+  // Absolute: the programs want paths that mean the same wherever they run.
+  std::error_code ignored;  // without a current directory mkdtemp tells what is wrong
+  const std::filesystem::path whole = std::filesystem::absolute(parent, ignored);
+  std::string name = (whole.empty() ? parent : whole.string()) + "/galen-XXXXXX";
   // It fills in the six X, and nobody else can have made the directory before.
   if (mkdtemp(name.data()) == nullptr) return ErrnoStatus(errno, "make a directory in " + parent);
   return DemoPlace{name};

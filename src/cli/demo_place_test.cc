@@ -20,6 +20,13 @@ TEST(DemoPlace, LeavesRoomForSocketNames) {
   EXPECT_LE((place.kubelet_root() + "/plugins_registry/gpu.example.com-reg.sock").size(), 107u);
 }
 
+TEST(DemoPlace, IsAbsoluteWhereTheDirectoryWasNot) {
+  const auto place = DemoPlace::Make(".");
+  ASSERT_TRUE(place.ok()) << place.status().message();
+  EXPECT_TRUE(std::filesystem::path(place->directory).is_absolute());
+  place->Remove();
+}
+
 TEST(DemoPlace, SaysWhereItCouldNotBeMade) {
   const auto place = DemoPlace::Make("/nonexistent");
   ASSERT_FALSE(place.ok());

@@ -45,7 +45,12 @@ bool DemoStory::WaitForDrivers(DemoStage& stage) {
         const std::optional<Fleet> fleet = stage.fleet();
         if (!fleet) return false;
         std::set<std::string> drivers;
-        for (const DeviceView& device : fleet->devices) drivers.insert(device.identity.id.driver);
+        for (const DeviceView& device : fleet->devices) {
+          // Its agent has heard of it: a slice alone comes before the driver can prepare.
+          if (device.health.state == HealthState::kHealthy) {
+            drivers.insert(device.identity.id.driver);
+          }
+        }
         return drivers.size() == kDrivers;
       },
       kSeenWithin);

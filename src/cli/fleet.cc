@@ -164,8 +164,7 @@ Fleet JoinFleet(const FleetObjects& objects, WallTime now) {
     std::sort(view.holders.begin(), view.holders.end());
     fleet.devices.push_back(std::move(view));
   }
-  // The map's order, by driver, pool and name, stays among those that are equally bad.
-  std::stable_sort(
+  std::sort(
       fleet.devices.begin(), fleet.devices.end(),
       [](const DeviceView& a, const DeviceView& b) { return WorseFirst(a.health, b.health); });
   return fleet;

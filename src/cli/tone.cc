@@ -21,7 +21,10 @@ Tone ToneOf(HealthState state) {
 }
 
 std::string StateText(const DeviceHealth& health) {
-  if (health.state != HealthState::kDegraded) return std::string(ToString(health.state));
+  // A whole share is none that anybody measured.
+  if (health.state != HealthState::kDegraded || health.share >= 1) {
+    return std::string(ToString(health.state));
+  }
   return fmt::format("{} {:.2f}", ToString(health.state), health.share);
 }
 

@@ -10,6 +10,8 @@ TEST(Tone, WritesTheShareOfADegradedDeviceOnly) {
   health.state = HealthState::kDegraded;
   health.share = 0.5;
   EXPECT_EQ(StateText(health), "Degraded 0.50");
+  health.share = 1;
+  EXPECT_EQ(StateText(health), "Degraded") << "nobody knows how much is left";
   health.state = HealthState::kUnhealthy;
   EXPECT_EQ(StateText(health), "Unhealthy");
 }

@@ -18,6 +18,13 @@ Json CauseJson(const Cause& cause) {
                            {"owner", ToString(cause.owner)}});
 }
 
+// Null where it is not known: of an Unhealthy device nobody says what it could still do.
+Json ShareJson(const DeviceHealth& health) {
+  if (health.state == HealthState::kHealthy) return Json(1.0);
+  const bool known = health.state == HealthState::kDegraded && health.share < 1;
+  return known ? Json(health.share) : Json();
+}
+
 Json DeviceJson(const DeviceView& device) {
   const DeviceIdentity& identity = device.identity;
   Json json = Json::MakeObject({{"driver", identity.id.driver},
@@ -27,7 +34,7 @@ Json DeviceJson(const DeviceView& device) {
                                 {"model", identity.model},
                                 {"node", device.node},
                                 {"state", ToString(device.health.state)},
-                                {"share", device.health.share},
+                                {"share", ShareJson(device.health)},
                                 {"since", Time(device.health.since)}});
   json["cause"] = CauseJson(device.health.cause);
   if (device.deadline_seconds) {

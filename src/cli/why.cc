@@ -49,6 +49,16 @@ StatusOr<Explanation> AskAgent(Session& session, const Options& options, const O
   return explanation;
 }
 
+// Events of one second stay as they are listed, by name, for their names rise in time.
+std::vector<ExplainedStep> ByTime(std::vector<ExplainedStep> steps) {
+  std::vector<ExplainedStep> sorted;
+  for (ExplainedStep& step : steps) {
+    const auto after = std::ranges::upper_bound(sorted, step.time, {}, &ExplainedStep::time);
+    sorted.insert(after, std::move(step));
+  }
+  return sorted;
+}
+
 ExplainedStep FromEvent(const Json& event) {
   const std::string& last = event["lastTimestamp"].AsString();
   const std::string& time = last.empty() ? event["eventTime"].AsString() : last;
@@ -81,9 +91,7 @@ StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Statu
       session.List(kube::kEvents, pod.meta.key.ns,
                    {.field = "involvedObject.name=" + pod.meta.key.name, .label = ""}));
   for (const Json& event : events) explanation.steps.push_back(FromEvent(event));
-  // Stable: Events of one second come as they are listed, by name, and their names rise in time.
-  std::stable_sort(explanation.steps.begin(), explanation.steps.end(),
-                   [](const ExplainedStep& a, const ExplainedStep& b) { return a.time < b.time; });
+  explanation.steps = ByTime(std::move(explanation.steps));
   explanation.note = NoteOf(refusal, pod.node);
   for (const std::string& note : fetched.notes) explanation.note += "\n" + note;
   return explanation;

@@ -13,7 +13,8 @@ namespace {
 // The finding to show of two: worse state, less left, earlier (the root, not what followed).
 bool Outranks(const Finding& a, const Finding& b) {
   if (a.state != b.state) return a.state > b.state;
-  if (a.share != b.share) return a.share < b.share;
+  // What is left counts only where something is: an Unhealthy device has no share to compare.
+  if (a.state == HealthState::kDegraded && a.share != b.share) return a.share < b.share;
   return a.since < b.since;
 }
 

@@ -171,6 +171,21 @@ TEST_F(RuleEngineTest, OfEqualStatesTheEarlierIsTheRootAndLessLeftOutranksMore) 
   EXPECT_EQ(Health(1).cause.code, "Narrow");
 }
 
+// A lost GPU shows a link of width 0 next: that follows from the first fault and says less.
+TEST_F(RuleEngineTest, OfTwoUnhealthyFindingsTheEarlierStaysWhateverIsLeft) {
+  Show("xid", 79.0);
+  const std::string first = Health().cause.code;
+  const WallTime since = Health().since;
+  ASSERT_EQ(State(), HealthState::kUnhealthy);
+  now_ = 5s;
+  Sign gone = Make("width", 0.0);
+  gone.expected = 16;
+  Show({gone, Make("load", 90.0)});
+  EXPECT_EQ(State(), HealthState::kUnhealthy);
+  EXPECT_EQ(Health().cause.code, first);
+  EXPECT_EQ(Health().since, since);
+}
+
 TEST_F(RuleEngineTest, AConditionMustHoldWhateverTheOrderOfTheSigns) {
   Sign narrow = Make("width", 8.0);
   narrow.expected = 16;
