@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "probes/sentence.h"
+#include "probes/sign.h"
 #include "probes/sign_value.h"
 
 namespace galen::probes {
@@ -98,8 +99,18 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   }
 }
 
+// What is read is weighed and drawn as a number; only an event can be a word.
+void CheckNumbers(const SignSpec& sign, RuleFaults& faults) {
+  if (sign.kind == SignKind::kEvent) return;
+  for (const std::string& each : sign.among) {
+    if (NumberOf(Sign{.value = each})) continue;
+    faults.Add("among", fmt::format("'{}' is no number; only an event can be a word", each));
+  }
+}
+
 // What a sign can be must leave something, and the value of a healthy device within it.
 void CheckValues(const SignSpec& sign, RuleFaults& faults) {
+  CheckNumbers(sign, faults);
   if (sign.least && sign.most && *sign.least > *sign.most) {
     return faults.Add("least", "is above most");
   }

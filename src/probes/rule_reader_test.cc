@@ -120,6 +120,22 @@ TEST(RuleReader, ASignsPossibleValuesMustLeaveSomethingAndHoldTheUsualOne) {
   EXPECT_THAT(faults, HasSubstr("r.yaml:5: links: whole is neither true nor false"));
 }
 
+// The simulator would take the word for the number that every reading is.
+TEST(RuleReader, AReadingOrCounterCanBeNumbersOnly) {
+  const std::string faults = FaultsOf(
+      "signs:\n"
+      "  - {name: mode, kind: reading, usual: ok, among: [ok, 1, bad]}\n"
+      "  - {name: laps, kind: counter, among: [1, nan]}\n"
+      "  - {name: reset, kind: event, among: [gpu, host]}\n"
+      "rules:\n" +
+      std::string(kGoodRule));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:2: mode: among 'ok' is no number"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:2: mode: among 'bad' is no number"));
+  EXPECT_THAT(faults, Not(HasSubstr("'1'")));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:3: laps: among 'nan' is no number"));
+  EXPECT_THAT(faults, Not(HasSubstr("reset")));
+}
+
 struct BadField {
   std::string_view name;
   std::string_view lines;  // put after a good rule
