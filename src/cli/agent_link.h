@@ -31,10 +31,14 @@ class AgentLink {
   // One question: Ask<ListDevicesResponse>("/galen.inspect.v1.Inspect/ListDevices", request). Gives
   // the service's Status as it came (Unimplemented when it has no such method), but for
   // InvalidArgument, which is kept for command lines: that comes as FailedPrecondition.
-  // DeadlineExceeded after kAnswerWithin. One at a time. Once the connection broke, open another
-  // link.
+  // DeadlineExceeded when it does not come `within`. One at a time. Once the connection broke, open
+  // another link.
   template <typename Response, typename Request>
-  StatusOr<Response> Ask(std::string_view method, const Request& request);
+  StatusOr<Response> Ask(std::string_view method, const Request& request,
+                         Duration within = kAnswerWithin);
+
+  // Everything asked for is in memory on the other side; a person waits.
+  static constexpr Duration kAnswerWithin = std::chrono::seconds(5);
 
  private:
   AgentLink(EpollLoop& loop, std::unique_ptr<net::Connection> connection,
@@ -43,9 +47,6 @@ class AgentLink {
         interrupt_(interrupt),
         connection_(std::move(connection)),
         channel_(loop, *connection_) {}
-
-  // Everything asked for is in memory on the other side; a person waits.
-  static constexpr Duration kAnswerWithin = std::chrono::seconds(5);
 
   EpollLoop& loop_;
   const Interrupt* const interrupt_;
@@ -59,12 +60,13 @@ Status Advise(const Status& failed, std::string_view who, const std::string& soc
               std::string_view advice);
 
 template <typename Response, typename Request>
-StatusOr<Response> AgentLink::Ask(std::string_view method, const Request& request) {
+StatusOr<Response> AgentLink::Ask(std::string_view method, const Request& request,
+                                  Duration within) {
   std::unique_ptr<rpc::Call> call;
   StatusOr<Response> answer = Await<Response>(
       loop_,
       [&](std::function<void(StatusOr<Response>)> done) {
-        call = rpc::Unary<Response>(channel_, method, request, kAnswerWithin, std::move(done));
+        call = rpc::Unary<Response>(channel_, method, request, within, std::move(done));
       },
       interrupt_);
   if (answer.status().code() != Code::kInvalidArgument) return answer;

@@ -93,10 +93,9 @@ std::vector<std::string> Narrow(Table& table, const View& view, std::size_t colu
 }
 
 std::string DoNotFit(const std::vector<std::string>& names, std::size_t needed) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
   return fmt::format("{} {} not fit: {} (all need {} columns)\n", names.size(),
-                     names.size() == 1 ? "column does" : "columns do", list, needed);
+                     names.size() == 1 ? "column does" : "columns do", fmt::join(names, ", "),
+                     needed);
 }
 
 template <typename T>

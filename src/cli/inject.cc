@@ -1,6 +1,9 @@
 #include "cli/inject.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 
 #include "cli/agent_link.h"
 #include "cli/simulated_driver.h"
@@ -17,10 +20,14 @@ namespace simulator = galen::simulator::v1;
 
 constexpr char kDriverAdvice[] = "is it running? --driver-socket names another";
 
+// For each driver of a search, of which most are not meant; one that is well takes milliseconds.
+constexpr Duration kSearchWithin = std::chrono::seconds(1);
+
 // What a driver tells of its simulator; nullopt when it has none, for its hardware is real.
-StatusOr<std::optional<simulator::ListSignsResponse>> SignsOf(AgentLink& driver) {
+StatusOr<std::optional<simulator::ListSignsResponse>> SignsOf(
+    AgentLink& driver, Duration within = AgentLink::kAnswerWithin) {
   auto answer = driver.Ask<simulator::ListSignsResponse>("/galen.simulator.v1.Simulator/ListSigns",
-                                                         simulator::ListSignsRequest());
+                                                         simulator::ListSignsRequest(), within);
   if (answer.status().code() == Code::kUnimplemented) {
     return std::optional<simulator::ListSignsResponse>();
   }
@@ -63,17 +70,7 @@ class DriverSearch {
     ASSIGN_OR_RETURN(const auto answer,
                      agent->Ask<inspect::ListDriversResponse>(
                          "/galen.inspect.v1.Inspect/ListDrivers", inspect::ListDriversRequest()));
-    std::vector<SimulatedDriver> found;
-    for (const inspect::Driver& driver : answer.drivers()) {
-      // A second instance, during an update, has no say: what it shows nobody is told.
-      if (!driver.authority()) continue;
-      if (!arguments_.driver.empty() && driver.name() != arguments_.driver) continue;
-      const auto link = AgentLink::Open(loop_, dialer_, driver.endpoint());
-      // One that just died; if its devices are asked for, the agent says so.
-      if (!link.ok()) continue;
-      ASSIGN_OR_RETURN(const auto signs, SignsOf(**link));
-      if (signs) found.push_back(FromProto(driver.name(), driver.endpoint(), *signs));
-    }
+    ASSIGN_OR_RETURN(const std::vector<SimulatedDriver> found, AskEach(answer));
     ASSIGN_OR_RETURN(const std::vector<SilentDevice> silent, SilentDevices(*agent, found));
     const bool known = std::any_of(silent.begin(), silent.end(),
                                    [](const SilentDevice& device) { return !device.why.empty(); });
@@ -81,18 +78,44 @@ class DriverSearch {
     return ChooseDriver(found, arguments_.device, silent);
   }
 
+  // Those of the agent's drivers that simulate. One that cannot tell goes into mute_, for it is
+  // most often not the one that is meant, unless --driver names it.
+  StatusOr<std::vector<SimulatedDriver>> AskEach(const inspect::ListDriversResponse& answer) {
+    const bool named = !arguments_.driver.empty();
+    std::vector<SimulatedDriver> found;
+    for (const inspect::Driver& driver : answer.drivers()) {
+      // A second instance, during an update, has no say: what it shows nobody is told.
+      if (!driver.authority()) continue;
+      if (named && driver.name() != arguments_.driver) continue;
+      const auto link = AgentLink::Open(loop_, dialer_, driver.endpoint());
+      // One that just died; if its devices are asked for, the agent says so.
+      if (!link.ok()) continue;
+      const auto signs = SignsOf(**link, named ? AgentLink::kAnswerWithin : kSearchWithin);
+      if (!signs.ok()) {
+        const Status mute =
+            Annotate(signs.status(), "driver {} does not say what it simulates", driver.name());
+        if (named) return mute;
+        mute_[driver.name()] = mute.message();
+      } else if (*signs) {
+        found.push_back(FromProto(driver.name(), driver.endpoint(), **signs));
+      }
+    }
+    return found;
+  }
+
   // The driver that --driver names is not there, or is no simulator.
   Status NamedInVain(const inspect::ListDriversResponse& answer) const {
-    std::string names;
+    std::vector<std::string> names;
     for (const inspect::Driver& driver : answer.drivers()) {
       if (driver.name() == arguments_.driver) {
         return FailedPrecondition("driver {} simulates nothing: signs come from its hardware",
                                   arguments_.driver);
       }
-      names += (names.empty() ? "" : ", ") + driver.name();
+      names.push_back(driver.name());
     }
+    if (names.empty()) names.emplace_back("none");
     return NotFound("the agent knows no driver {}; it knows {}", arguments_.driver,
-                    names.empty() ? "none" : names);
+                    fmt::join(names, ", "));
   }
 
   // What the agent knows of devices whose driver is not among `found`.
@@ -108,8 +131,13 @@ class DriverSearch {
         return driver.name == device.driver();
       });
       if (speaks) continue;
-      const bool gone = device.cause().code() == cause_code::kDriverGone;
-      silent.push_back({device.driver(), device.device(), gone ? device.cause().message() : ""});
+      SilentDevice& last = silent.emplace_back(SilentDevice{device.driver(), device.device(), ""});
+      if (device.cause().code() == cause_code::kDriverGone) {
+        last.why = device.cause().message();
+      } else if (const auto mute = mute_.find(device.driver()); mute != mute_.end()) {
+        last.why = mute->second;
+        last.advice = "look at its log";
+      }
     }
     return silent;
   }
@@ -118,6 +146,7 @@ class DriverSearch {
   net::Dialer& dialer_;
   const Options& options_;
   const InjectArguments& arguments_;
+  std::map<std::string, std::string> mute_;  // by driver, why it does not say what it simulates
 };
 
 std::string SignsTable(const simulator::ListSignsResponse& answer) {

@@ -1,5 +1,7 @@
 #include "cli/simulated_driver.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace galen::cli {
@@ -9,18 +11,12 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 // Nobody who answers has it: what else is known of it.
 Status Missing(const std::vector<SimulatedDriver>& drivers, const std::string& device,
                const std::vector<SilentDevice>& silent) {
   for (const SilentDevice& known : silent) {
     if (known.device != device && !device.empty()) continue;
-    if (!known.why.empty()) return NotFound("{}; start it, then try again", known.why);
+    if (!known.why.empty()) return NotFound("{}; {}, then try again", known.why, known.advice);
     if (device.empty()) continue;
     return NotFound("{} is real: it belongs to driver {}, which simulates nothing", device,
                     known.driver);
@@ -28,7 +24,7 @@ Status Missing(const std::vector<SimulatedDriver>& drivers, const std::string& d
   if (drivers.empty()) return NotFound("no driver of this node simulates its hardware");
   std::string text;
   for (const SimulatedDriver& driver : drivers) {
-    text += fmt::format("; {} has {}", driver.name, Joined(driver.devices));
+    text += fmt::format("; {} has {}", driver.name, fmt::join(driver.devices, ", "));
   }
   return NotFound("no driver of this node simulates a device {}{}", device, text);
 }
@@ -48,7 +44,7 @@ StatusOr<SimulatedDriver> ChooseDriver(const std::vector<SimulatedDriver>& drive
   if (meant.empty()) return Missing(drivers, device, silent);
   if (meant.size() == 1) return meant[0];
   return InvalidArgument("several drivers simulate {} ({}): choose one by --driver",
-                         device.empty() ? "devices" : "a device " + device, Joined(names));
+                         device.empty() ? "devices" : "a device " + device, fmt::join(names, ", "));
 }
 
 Status CheckSign(const SimulatedDriver& driver, const std::string& sign) {

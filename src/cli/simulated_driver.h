@@ -21,7 +21,8 @@ struct SimulatedDriver {
 struct SilentDevice {
   std::string driver;
   std::string device;
-  std::string why;  // "driver gpu.example.com is gone: …"; "" when its driver is there
+  std::string why;  // "driver gpu.example.com is gone: …"; "" when its driver is there and real
+  std::string advice = "start it";  // what to do about `why`
 };
 
 // The only one, or the one that has `device` ("" = any). NotFound, with the reason where `silent`

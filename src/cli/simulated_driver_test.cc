@@ -44,6 +44,13 @@ TEST(SimulatedDriver, SaysThatTheDriverOfADeviceIsGone) {
               HasSubstr("eth0 is real: it belongs to driver nic.example.com"));
 }
 
+TEST(SimulatedDriver, CallsNoDeviceRealWhoseDriverDoesNotSay) {
+  const std::vector<SilentDevice> silent = {
+      {"gpu.example.com", "gpu-0", "driver gpu.example.com does not say", "look at its log"}};
+  EXPECT_EQ(ChooseDriver({kFpga}, "gpu-0", silent).status().message(),
+            "driver gpu.example.com does not say; look at its log, then try again");
+}
+
 TEST(SimulatedDriver, NamesTheDevicesThatThereAre) {
   EXPECT_THAT(ChooseDriver({kGpu}, "gpu-9", {}).status().message(),
               HasSubstr("gpu-9; gpu.example.com has gpu-0, gpu-1"));
