@@ -1,8 +1,11 @@
 // What is applied to a cluster is what the rest of the tree says of it.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/version.h"
 #include "base/yaml.h"
@@ -49,7 +52,14 @@ TEST(Deploy, RunsTheImageOfThisVersion) {
 }
 
 TEST(Deploy, HoldsNoMemberWithoutAValue) {
-  for (const char* path : {"deploy/galen.yaml", "deploy/crds/nodedevicehealths.yaml"}) {
+  std::vector<std::string> paths = {"deploy/galen.yaml", "deploy/crds/nodedevicehealths.yaml"};
+  const std::filesystem::path examples = std::string(GALEN_SOURCE_DIR) + "/deploy/examples";
+  for (const auto& entry : std::filesystem::directory_iterator(examples)) {
+    const std::string name = entry.path().filename();
+    if (name.ends_with(".yaml")) paths.push_back("deploy/examples/" + name);
+  }
+  EXPECT_GT(paths.size(), 3U) << "the examples are read as well";
+  for (const std::string& path : paths) {
     for (const std::string& document : DocumentsOf(TextOf(path))) {
       const StatusOr<Json> value = ParseYaml(document);
       ASSERT_TRUE(value.ok()) << path << ": " << value.status().message();

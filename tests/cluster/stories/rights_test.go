@@ -110,12 +110,12 @@ func healthOf(node string) func(context.Context, kubernetes.Interface) error {
 	}
 }
 
-func eventOf(ns, host string) func(context.Context, kubernetes.Interface) error {
+func eventOf(ns, host, kind, reason string) func(context.Context, kubernetes.Interface) error {
 	return func(ctx context.Context, api kubernetes.Interface) error {
 		_, err := api.CoreV1().Events(ns).Create(ctx, &corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{GenerateName: "story-"},
-			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: ns, Name: "mine"},
-			Reason:         "DeviceUnhealthy", Message: "x", Type: corev1.EventTypeWarning,
+			InvolvedObject: corev1.ObjectReference{Kind: kind, Namespace: ns, Name: "mine"},
+			Reason:         reason, Message: "x", Type: corev1.EventTypeWarning,
 			Source:         corev1.EventSource{Component: agentName, Host: host},
 			FirstTimestamp: metav1.NewTime(time.Now()), LastTimestamp: metav1.NewTime(time.Now()),
 		}, metav1.CreateOptions{})
@@ -171,8 +171,12 @@ func attempts(ns string) []attempt {
 		{"NodeDeviceHealth of its node", healthOf("node-1"), ""},
 		{"NodeDeviceHealth of another node", healthOf("node-9"),
 			"galen-agent of node 'node-1' may not write NodeDeviceHealth node-9"},
-		{"an Event of its own", eventOf(ns, "node-1"), ""},
-		{"an Event in another agent's name", eventOf(ns, "node-9"),
+		{"an Event of its own", eventOf(ns, "node-1", "Pod", "DeviceUnhealthy"), ""},
+		{"an Event of something else than a Pod", eventOf(ns, "node-1", "Node", "DeviceUnhealthy"),
+			"may write only Events of its own, on Pods, of devices"},
+		{"an Event with the kubelet's reason", eventOf(ns, "node-1", "Pod", "Evicted"),
+			"may write only Events of its own, on Pods, of devices"},
+		{"an Event in another agent's name", eventOf(ns, "node-9", "Pod", "DeviceUnhealthy"),
 			"galen-agent of node 'node-1' may write only Events of its own"},
 	}
 }
