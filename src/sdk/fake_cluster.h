@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,8 @@
 
 namespace galen::sdk {
 
-// An API server that can go away: then every request fails as a refused connection does.
+// An API server that can go away: then every request fails as a refused connection does. And one
+// whose feature gates can be off: then it drops their fields of devices, without a word.
 class FakeWire final : public net::HttpClient {
  public:
   FakeWire(Loop& loop, net::HttpClient& server) : loop_(loop), server_(server) {}
@@ -26,12 +28,16 @@ class FakeWire final : public net::HttpClient {
                                       net::HttpResponseSink& sink) override {
     if (request.method != "GET") ++writes_;
     if (hangs_) return std::make_unique<net::HttpCall>();
+    if (!dropped_.empty() && !request.body.empty()) request.body = WithoutDropped(request.body);
     if (!away_) return server_.Send(std::move(request), sink);
     return std::make_unique<Refused>(loop_, sink);
   }
   void GoAway(bool away) { away_ = away; }
   // From now on nothing is answered.
   void Hang(bool hangs) { hangs_ = hangs; }
+  // From now on `field` of each device of a ResourceSlice is dropped, or kept again.
+  void Drop(const std::string& field) { dropped_.insert(field); }
+  void Keep(const std::string& field) { dropped_.erase(field); }
   int writes() const { return writes_; }
 
  private:
@@ -45,8 +51,20 @@ class FakeWire final : public net::HttpClient {
     Timer timer_;
   };
 
+  std::string WithoutDropped(const std::string& body) const {
+    Json object = *Json::Parse(body);
+    Json devices = Json::Array{};
+    for (Json device : object["spec"]["devices"].items()) {
+      for (const std::string& field : dropped_) device.Erase(field);
+      devices.Append(std::move(device));
+    }
+    object["spec"]["devices"] = std::move(devices);
+    return object.Dump();
+  }
+
   Loop& loop_;
   net::HttpClient& server_;
+  std::set<std::string> dropped_;
   bool away_ = false;
   bool hangs_ = false;
   int writes_ = 0;

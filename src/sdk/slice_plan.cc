@@ -62,6 +62,17 @@ bool SaysTheSame(const kube::ResourceSlice& have, const kube::ResourceSlice& wan
                     wanted.devices.end(), SameDevice);
 }
 
+using Reduced = std::map<std::string, ReducedSlice>;
+
+// As it is wanted, or as much of that as the API server keeps.
+bool IsAsWanted(const kube::ResourceSlice& have, const kube::ResourceSlice& wanted,
+                const Reduced& reduced) {
+  if (SaysTheSame(have, wanted)) return true;
+  const auto it = reduced.find(wanted.name);
+  return it != reduced.end() && SaysTheSame(it->second.sent, wanted) &&
+         SaysTheSame(have, it->second.kept);
+}
+
 // A taint that stays began when it began: claims count their tolerationSeconds from then.
 void KeepTimes(const kube::ResourceSlice& have, kube::ResourceSlice& wanted) {
   for (kube::SliceDevice& device : wanted.devices) {
@@ -87,11 +98,11 @@ std::int64_t NewestGeneration(const Have& have, const std::string& pool) {
 // Whether each slice of `generation` is one that is wanted, as it is wanted: then only the missing
 // ones need be written, and readers see no step back.
 bool GenerationIsSound(const std::map<std::string, const kube::ResourceSlice*>& wanted,
-                       const Have& have, std::int64_t generation) {
+                       const Have& have, std::int64_t generation, const Reduced& reduced) {
   return std::all_of(have.begin(), have.end(), [&](const auto& entry) {
     const auto it = wanted.find(entry.first);
     if (entry.second.slice.generation != generation) return true;
-    return it != wanted.end() && SaysTheSame(entry.second.slice, *it->second);
+    return it != wanted.end() && IsAsWanted(entry.second.slice, *it->second, reduced);
   });
 }
 
@@ -123,8 +134,34 @@ std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Invento
   return slices;
 }
 
+std::vector<DroppedField> DroppedFields(const kube::ResourceSlice& sent,
+                                        const kube::ResourceSlice& answer) {
+  if (SaysTheSame(answer, sent)) return {};
+  bool taints = false;
+  bool sharing = false;
+  for (std::size_t i = 0; i < std::min(sent.devices.size(), answer.devices.size()); ++i) {
+    const kube::SliceDevice& before = sent.devices[i];
+    const kube::SliceDevice& after = answer.devices[i];
+    taints = taints || before.taints.size() > after.taints.size();
+    sharing = sharing || (before.allow_multiple_allocations && !after.allow_multiple_allocations);
+  }
+  std::vector<DroppedField> dropped;
+  if (taints) {
+    dropped.push_back({"taints", "switch the API server's feature gate DRADeviceTaints on"});
+  }
+  if (sharing) {
+    dropped.push_back({"allowMultipleAllocations",
+                       "switch the API server's feature gate DRAConsumableCapacity on"});
+  }
+  // No gate of ours: most often an admission webhook that has its own idea.
+  if (dropped.empty())
+    dropped.push_back({"something else", "look for a webhook that changes ResourceSlices"});
+  return dropped;
+}
+
 SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted, const Have& have,
-                     std::int64_t generation_least, std::optional<std::int64_t> rank) {
+                     std::int64_t generation_least, std::optional<std::int64_t> rank,
+                     const Reduced& reduced) {
   std::map<std::string, const kube::ResourceSlice*> by_name;
   for (const kube::ResourceSlice& slice : wanted) by_name[slice.name] = &slice;
   const std::string pool = wanted.empty() ? "" : wanted.front().pool;
@@ -132,7 +169,7 @@ SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted, const Have&
       std::max({NewestGeneration(have, pool), generation_least, static_cast<std::int64_t>(1)});
   // A generation never says two things: once a slice of it differs, all of them are written under
   // the next.
-  if (!GenerationIsSound(by_name, have, generation)) ++generation;
+  if (!GenerationIsSound(by_name, have, generation, reduced)) ++generation;
 
   SlicePlan plan;
   for (kube::ResourceSlice slice : wanted) {
@@ -143,7 +180,7 @@ SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted, const Have&
       continue;
     }
     const kube::ResourceSlice& now = it->second.slice;
-    if (now.generation == generation && SaysTheSame(now, slice)) continue;
+    if (now.generation == generation && IsAsWanted(now, slice, reduced)) continue;
     KeepTimes(now, slice);
     slice.uid = now.uid;
     slice.resource_version = now.resource_version;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "galen/driver.h"
@@ -44,6 +45,24 @@ struct SlicePlan {
   bool empty() const { return create.empty() && update.empty() && remove.empty(); }
 };
 
+// What an API server made of a slice that was written, where it did not keep all of it: fields of
+// features that are switched off there are dropped without an error.
+struct ReducedSlice {
+  kube::ResourceSlice sent;
+  kube::ResourceSlice kept;
+};
+
+// A field of a device that the API server did not keep, and what to do about it: both for people.
+struct DroppedField {
+  std::string_view field;
+  std::string_view advice;
+};
+
+// What of `sent` the `answer` to its write lacks; empty when all is there, whatever times and forms
+// of quantities the API server gave it. Never empty when PlanSlices would write it again.
+std::vector<DroppedField> DroppedFields(const kube::ResourceSlice& sent,
+                                        const kube::ResourceSlice& answer);
+
 // The slices that hold `inventory`: deterministic names, as few as possible; generation 0.
 std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Inventory& inventory);
 
@@ -51,8 +70,11 @@ std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Invento
 // `rank` tells which instance asks while several run: slices that differ and were written by one of
 // a higher rank are left alone. nullopt: nobody else runs, so everything is ours.
 // `generation_least` is what was written last, so that a wiped pool does not go back in time.
+// `reduced`, by name: a slice that still says what was kept of the wanted one is as good as that,
+// or it would be written for ever.
 SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted,
                      const std::map<std::string, PublishedSlice>& have,
-                     std::int64_t generation_least, std::optional<std::int64_t> rank);
+                     std::int64_t generation_least, std::optional<std::int64_t> rank,
+                     const std::map<std::string, ReducedSlice>& reduced = {});
 
 }  // namespace galen::sdk

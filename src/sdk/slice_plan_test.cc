@@ -77,6 +77,30 @@ TEST(SlicesOf, LongNamesAreSubdomainsWhereverTheyAreCut) {
   }
 }
 
+TEST(DroppedFields, AreNoneWhereTheServerGaveATimeAndAnotherFormOfAQuantity) {
+  Inventory inventory = Devices(1);
+  inventory[0].taints = {{.key = "example.com/x"}};
+  inventory[0].capacity["memory"] = "1024Mi";
+  const auto sent = SlicesOf(kScope, inventory)[0];
+  auto answer = sent;
+  answer.devices[0].taints[0].added = WallTime(std::chrono::seconds(1000));
+  answer.devices[0].capacity["memory"] = "1Gi";
+  EXPECT_TRUE(DroppedFields(sent, answer).empty());
+}
+
+// A webhook with its own idea would else have the slice written for ever.
+TEST(DroppedFields, AreNeverNoneWhereTheAnswerIsAnother) {
+  const auto sent = SlicesOf(kScope, Devices(2))[0];
+  auto answer = sent;
+  answer.devices.pop_back();
+  ASSERT_EQ(DroppedFields(sent, answer).size(), 1u);
+  const ReducedSlice reduced{sent, answer};
+  EXPECT_FALSE(PlanSlices({sent}, {{sent.name, {answer, kMe}}}, 0, kMe).empty());
+  answer.generation = 1;
+  EXPECT_TRUE(
+      PlanSlices({sent}, {{sent.name, {answer, kMe}}}, 0, kMe, {{sent.name, reduced}}).empty());
+}
+
 TEST(PlanSlices, CreatesTheFirstGeneration) {
   const SlicePlan plan = PlanSlices(SlicesOf(kScope, Devices(1)), {}, 0, kMe);
   ASSERT_EQ(plan.create.size(), 1u);

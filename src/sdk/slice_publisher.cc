@@ -79,7 +79,10 @@ void SlicePublisher::Start() {
 }
 
 void SlicePublisher::SetInventory(const Inventory& inventory) {
-  wanted_ = SlicesOf(scope_, inventory);
+  std::vector<kube::ResourceSlice> wanted = SlicesOf(scope_, inventory);
+  // Each change is tried in full: the feature gate may have been switched on meanwhile.
+  if (wanted != wanted_) reduced_.clear();
+  wanted_ = std::move(wanted);
   inventory_known_ = true;
   settled_ = false;
   if (started_) queue_.MarkDirty(kPool);
@@ -98,8 +101,9 @@ void SlicePublisher::Reconcile(Done done) {
   round_ = std::make_unique<Round>();
   RankOnce();
   const bool alone = !parts_.another_runs || !parts_.another_runs();
-  round_->plan = PlanSlices(wanted_, have_, generation_,
-                            alone ? std::nullopt : std::optional<std::int64_t>(publisher_));
+  round_->plan =
+      PlanSlices(wanted_, have_, generation_,
+                 alone ? std::nullopt : std::optional<std::int64_t>(publisher_), reduced_);
   round_->done = std::move(done);
   TellYielded(round_->plan.yielded);
   if (round_->plan.yielded) {
@@ -142,10 +146,10 @@ void SlicePublisher::Carry(const std::string& node_uid) {
   const SlicePlan& plan = round_->plan;
   round_->waiting = plan.create.size() + plan.update.size() + plan.remove.size();
   for (const kube::ResourceSlice& slice : plan.create) {
-    Write(kube::Create(kube::kResourceSlices, "", ToObject(slice, node_uid)), slice.name);
+    Write(kube::Create(kube::kResourceSlices, "", ToObject(slice, node_uid)), slice);
   }
   for (const kube::ResourceSlice& slice : plan.update) {
-    Write(kube::Update(kube::kResourceSlices, ToObject(slice, node_uid)), slice.name);
+    Write(kube::Update(kube::kResourceSlices, ToObject(slice, node_uid)), slice);
   }
   for (const kube::ResourceSlice& slice : plan.remove) {
     kube::DeleteOptions options;
@@ -158,25 +162,44 @@ void SlicePublisher::Carry(const std::string& node_uid) {
   }
 }
 
-void SlicePublisher::Write(net::HttpRequest request, const std::string& name) {
+void SlicePublisher::Write(net::HttpRequest request, const kube::ResourceSlice& sent) {
   calls_.push_back(parts_.api.Do(
-      std::move(request), [this, name](const StatusOr<Json>& answer) { OnWritten(name, answer); }));
+      std::move(request), [this, sent](const StatusOr<Json>& answer) { OnWritten(sent, answer); }));
 }
 
-void SlicePublisher::OnWritten(const std::string& name, const StatusOr<Json>& answer) {
-  if (!answer.ok()) return CountWrite(name, answer.status());
+void SlicePublisher::OnWritten(const kube::ResourceSlice& sent, const StatusOr<Json>& answer) {
+  if (!answer.ok()) return CountWrite(sent.name, answer.status());
   // The watch says the same soon; until then the next look must not write it again.
   if (StatusOr<PublishedSlice> now = DecodePublishedSlice(*answer); now.ok()) {
     generation_ = std::max(generation_, now->slice.generation);
-    have_.insert_or_assign(name, std::move(*now));
+    RememberWhatWasKept(sent, now->slice);
+    have_.insert_or_assign(sent.name, std::move(*now));
   }
-  CountWrite(name, OkStatus());
+  CountWrite(sent.name, OkStatus());
+}
+
+// An API server answers OK to fields whose feature gate is off, and drops them. Whoever looked only
+// at what is wanted would write them again, for ever.
+void SlicePublisher::RememberWhatWasKept(const kube::ResourceSlice& sent,
+                                         const kube::ResourceSlice& kept) {
+  reduced_.erase(sent.name);
+  const std::vector<DroppedField> dropped = DroppedFields(sent, kept);
+  if (dropped.empty()) return;
+  reduced_.insert_or_assign(sent.name, ReducedSlice{sent, kept});
+  for (const DroppedField& each : dropped) {
+    if (!told_dropped_.insert(each.field).second) continue;
+    parts_.log.Warning("the API server drops a field of devices; they are published without it",
+                       {{"pool", scope_.pool}, {"field", each.field}, {"advice", each.advice}});
+  }
 }
 
 void SlicePublisher::OnRemoved(const std::string& name, const Status& status) {
   // Somebody else removed it, which is as good.
   const bool gone = status.ok() || status.code() == Code::kNotFound;
-  if (gone) have_.erase(name);
+  if (gone) {
+    have_.erase(name);
+    reduced_.erase(name);
+  }
   CountWrite(name, gone ? OkStatus() : status);
 }
 

@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -46,7 +48,8 @@ class SlicePublisher {
   // Nothing is written any more; what is published stays.
   void Stop();
 
-  // Everything wanted is published by us. False while a newer instance publishes something else.
+  // Everything wanted is published by us, as far as the API server keeps it. False while a newer
+  // instance publishes something else.
   bool settled() const { return settled_; }
 
  private:
@@ -57,8 +60,9 @@ class SlicePublisher {
   void RankOnce();
   void AskForNode();
   void Carry(const std::string& node_uid);
-  void Write(net::HttpRequest request, const std::string& name);
-  void OnWritten(const std::string& name, const StatusOr<Json>& answer);
+  void Write(net::HttpRequest request, const kube::ResourceSlice& sent);
+  void OnWritten(const kube::ResourceSlice& sent, const StatusOr<Json>& answer);
+  void RememberWhatWasKept(const kube::ResourceSlice& sent, const kube::ResourceSlice& kept);
   void OnRemoved(const std::string& name, const Status& status);
   void CountWrite(const std::string& name, const Status& status);
   void FinishRound();
@@ -72,6 +76,9 @@ class SlicePublisher {
   bool ranked_ = false;
   std::vector<kube::ResourceSlice> wanted_;
   std::map<std::string, PublishedSlice> have_;  // by watch, and from the answers to our own writes
+  // By name, those of which the API server dropped fields at the last write.
+  std::map<std::string, ReducedSlice> reduced_;
+  std::set<std::string_view> told_dropped_;  // each field is told once
   // The highest that was written by this process; 0 before the first.
   std::int64_t generation_ = 0;
   bool inventory_known_ = false;

@@ -12,6 +12,7 @@ namespace galen::sdk {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -62,6 +63,83 @@ TEST_F(SlicePublisherTest, WritesATaintedDeviceOnceAlthoughTheServerAddsATime) {
   EXPECT_TRUE(publisher->settled());
   EXPECT_EQ(cluster_.wire().writes(), 1);
   EXPECT_TRUE(cluster_.Slices().at(0).devices[0].taints[0].added.has_value());
+}
+
+Inventory TaintedAndShared() {
+  Inventory inventory = Devices(2);
+  inventory[0].taints = {{.key = "fpga.example.com/flashing"}};
+  inventory[1].allow_multiple_allocations = true;
+  return inventory;
+}
+
+// Kubernetes 1.34 and 1.35 as they come: the gates are off, and the write is answered with 200.
+TEST_F(SlicePublisherTest, WritesOnceWhereTheServerDropsFieldsAndNamesTheirGates) {
+  cluster_.wire().Drop("taints");
+  cluster_.wire().Drop("allowMultipleAllocations");
+  auto publisher = MakePublisher();
+  publisher->SetInventory(TaintedAndShared());
+  publisher->Start();
+  node_.loop.Advance(3600s);
+  EXPECT_EQ(cluster_.wire().writes(), 1);
+  EXPECT_EQ(cluster_.Slices().at(0).generation, 1);
+  EXPECT_TRUE(publisher->settled());
+  ASSERT_THAT(lines_, SizeIs(2));
+  EXPECT_THAT(lines_[0], AllOf(HasSubstr("taints"), HasSubstr("DRADeviceTaints")));
+  EXPECT_THAT(lines_[1],
+              AllOf(HasSubstr("allowMultipleAllocations"), HasSubstr("DRAConsumableCapacity")));
+}
+
+TEST_F(SlicePublisherTest, WhereFieldsAreDroppedWritesAgainOnlyOnChange) {
+  cluster_.wire().Drop("taints");
+  auto publisher = MakePublisher();
+  Inventory inventory = Devices(70);  // two slices, for there are taints
+  inventory[0].taints = {{.key = "fpga.example.com/flashing"}};
+  publisher->SetInventory(inventory);
+  publisher->Start();
+  node_.loop.Advance(60s);
+  EXPECT_EQ(cluster_.wire().writes(), 2);
+  inventory.push_back({.name = "fpga-70"});
+  publisher->SetInventory(inventory);
+  node_.loop.Advance(60s);
+  EXPECT_EQ(cluster_.wire().writes(), 4) << "both slices carry the new generation";
+  kube::ResourceSlice touched = cluster_.Slices().at(0);
+  touched.devices.pop_back();
+  ASSERT_TRUE(cluster_.Do(kube::Update(kube::kResourceSlices, kube::EncodeSlice(touched))).ok());
+  node_.loop.Advance(60s);
+  EXPECT_EQ(cluster_.wire().writes(), 6) << "somebody else's change is mended";
+  EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(64));
+  EXPECT_THAT(lines_, SizeIs(1)) << "told once";
+}
+
+TEST_F(SlicePublisherTest, OnceTheServerKeepsTheFieldTheNextWriteHasIt) {
+  cluster_.wire().Drop("taints");
+  auto publisher = MakePublisher();
+  publisher->SetInventory(TaintedAndShared());
+  publisher->Start();
+  node_.loop.Advance(1s);
+  cluster_.wire().Keep("taints");
+  const auto name = cluster_.Slices().at(0).name;
+  ASSERT_TRUE(cluster_.Do(kube::Delete(kube::kResourceSlices, "", name)).ok());
+  node_.loop.Advance(1s);
+  EXPECT_THAT(cluster_.Slices().at(0).devices.at(0).taints, SizeIs(1));
+  EXPECT_EQ(cluster_.wire().writes(), 2);
+}
+
+TEST_F(SlicePublisherTest, ATaintThatComesBackIsTriedAgain) {
+  cluster_.wire().Drop("taints");
+  auto publisher = MakePublisher();
+  publisher->SetInventory(TaintedAndShared());
+  publisher->Start();
+  node_.loop.Advance(1s);
+  Inventory well = TaintedAndShared();
+  well[0].taints.clear();
+  publisher->SetInventory(well);
+  node_.loop.Advance(1s);
+  EXPECT_EQ(cluster_.wire().writes(), 1) << "as the server has it";
+  cluster_.wire().Keep("taints");
+  publisher->SetInventory(TaintedAndShared());
+  node_.loop.Advance(1s);
+  EXPECT_THAT(cluster_.Slices().at(0).devices.at(0).taints, SizeIs(1));
 }
 
 TEST_F(SlicePublisherTest, PublishesTheInventoryOwnedByTheNode) {
