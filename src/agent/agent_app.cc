@@ -306,11 +306,12 @@ void AgentApp::OnDriversChanged() {
     // Devices that somebody reported are told by their own changes.
     if (keeper_.cache().Find(id) == nullptr) LookAt(claims_.PodsOf(id));
   }
-  std::set<std::string> connected;
+  // By instance: in a rolling update the new one may do at once what the old one could not.
+  decltype(connected_drivers_) connected;
   for (const DriverInfo& driver : plugins_.drivers()) {
-    if (driver.connected) connected.insert(driver.name);
+    if (driver.connected && driver.authority) connected.emplace(driver.name, driver.socket);
   }
-  const std::set<std::string> before = std::exchange(connected_drivers_, connected);
+  const auto before = std::exchange(connected_drivers_, connected);
   if (!std::ranges::includes(before, connected)) runner_.OnDriverConnected();
   OnIdentities();
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/assigned_devices.h"
@@ -161,7 +162,8 @@ class AgentApp final : private ClusterListener {
   DepartedDevices departed_;
   std::map<ObjectKey, Timer> late_news_;  // by Pods that ended: until when they are told
   std::set<std::string> aged_drivers_;    // whose reports' age is shown
-  std::set<std::string> connected_drivers_;
+  // Names of drivers that are connected, each with the socket of the instance that speaks for it.
+  std::set<std::pair<std::string, std::string>> connected_drivers_;
   AssignedDevices assigned_;
   bool stopping_ = false;
   Timer stop_, impatient_, departing_;

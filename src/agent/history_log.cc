@@ -286,12 +286,25 @@ void HistoryLog::Remember(const history::Record& record) {
     newest.changed = record.time;
     newest.by_sign = std::exchange(newest.sign_is_next, false);
   } else if (record.kind == history::Kind::kAssigned && record.pod) {
-    Newest& newest = newest_[record.device];
-    newest.holder = record.pod->uid;
-    newest.assigned = record.time;
+    RememberAssigned(record.device, record.pod->uid, record.time);
   } else if (record.kind == history::Kind::kForgotten) {
     newest_.erase(record.device);
   }
+}
+
+void HistoryLog::RememberAssigned(const DeviceId& device, const std::string& holder, WallTime now) {
+  const auto [it, first] = newest_.try_emplace(device);
+  it->second.holder = holder;
+  it->second.assigned = now;
+  if (!first) return;
+  only_assigned_.push_back(device);
+  if (only_assigned_.size() <= kOnlyAssignedMax) return;
+  const auto oldest = newest_.find(only_assigned_.front());
+  const auto is_only_assigned = [](const Newest& newest) {
+    return newest.incident.empty() && newest.sign.empty() && newest.changed == WallTime{};
+  };
+  if (oldest != newest_.end() && is_only_assigned(oldest->second)) newest_.erase(oldest);
+  only_assigned_.pop_front();
 }
 
 }  // namespace galen::agent

@@ -2,6 +2,7 @@
 // Belongs to the agent's loop; the store is lent.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,6 +16,10 @@ namespace galen::agent {
 // device's recovery.
 class HistoryLog final : public ChangeLog {
  public:
+  // Devices of which no more is known than that a Pod got them: their drivers report no health, so
+  // that nobody forgets them. Past it the oldest go, and with them where a delay is counted from.
+  static constexpr std::size_t kOnlyAssignedMax = 1024;
+
   explicit HistoryLog(history::Store& store) : store_(store) { RememberAll(); }
 
   void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
@@ -36,6 +41,8 @@ class HistoryLog final : public ChangeLog {
                             const std::vector<DeviceId>& devices) const override;
   std::uint64_t records() const override { return store_.journal().records_written(); }
   std::uint64_t bytes() const override { return store_.journal().bytes(); }
+  // Devices of which something is held in memory.
+  std::size_t remembered() const { return newest_.size(); }
 
  private:
   // What the newest records say of a device.
@@ -57,6 +64,7 @@ class HistoryLog final : public ChangeLog {
   // Writes a record of a device down, and remembers what it says.
   void Append(history::Record record);
   void Remember(const history::Record& record);
+  void RememberAssigned(const DeviceId& device, const std::string& holder, WallTime now);
   void RememberAll();
   void NoteAgent(history::Kind kind, std::string_view text, WallTime now);
   // "7 ms after sign", or "after change" where no sign that is news brought it, or "after
@@ -66,6 +74,7 @@ class HistoryLog final : public ChangeLog {
 
   history::Store& store_;
   std::map<DeviceId, Newest> newest_;
+  std::deque<DeviceId> only_assigned_;  // oldest first; of those that changed since it says nothing
 };
 
 }  // namespace galen::agent

@@ -1,6 +1,8 @@
 // What the kubelet says of a Pod's devices (allocatedResourcesStatus, KEP-4680), as the source for
-// drivers that are not to be asked: one that serves a single subscriber serves the kubelet. Belongs
-// to the agent's loop.
+// drivers that are not to be asked: one that serves a single subscriber serves the kubelet. A word
+// has no deadline here, since the kubelet keeps those. If the kubelet dies and the driver hangs
+// then, nobody notices here: the word stays, and only the Node's Ready condition, which is not
+// watched, tells that its teller is gone. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>

@@ -115,6 +115,29 @@ TEST(Manager, APodWhoseDriverIsAwaySaysWhyItStaysAndGoesWithTheDriversReturn) {
   EXPECT_THAT(node.app->troubles(), Not(Contains(StartsWith("pods:"))));
 }
 
+// The old instance still answers while the new one, which can do it, stands beside it.
+TEST(Manager, ANewInstanceBesideAnOldOneIsAskedAtOnceWhatTheOldOneCouldNot) {
+  AgentNode node(Role::kManager);
+  FakePlugin& old = node.AddDriver({"gpu-0"});
+  old.FailPrepare("out of order");
+  node.AddPod("trainer-0");
+  node.StartAgent();
+  node.Pass(5min);
+  ASSERT_NE(node.cluster.Pod("trainer-0")["status"]["phase"].AsString(), "Running");
+  const int calls = old.prepare_calls();
+  FakePlugin next(node.cluster.loop(), node.network, node.registry,
+                  {.socket = "/var/lib/kubelet/plugins_registry/gpu.example.com-next-reg.sock",
+                   .endpoint = "/var/lib/kubelet/plugins/gpu.example.com/next.sock"});
+  next.Report({{.device = "gpu-0"}});
+  next.PrepareAs({"gpu-0"});
+  next.Start();
+  for (int i = 0; i < 600 && next.streams() == 0; ++i) node.Pass(100ms);
+  node.Pass(200ms);
+  EXPECT_EQ(next.prepare_calls(), 1);
+  EXPECT_EQ(old.prepare_calls(), calls);
+  EXPECT_EQ(node.cluster.Pod("trainer-0")["status"]["phase"].AsString(), "Running");
+}
+
 TEST(Manager, ShowsAFaultOnARestartedAgentsPodsAsBefore) {
   AgentNode node(Role::kManager);
   FakePlugin& driver = node.AddDriver({"gpu-0"});

@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::string_view kFieldManager = "galen-agent";
 
-kube::PatchOptions ApplyOptions(const std::string& subresource) {
-  return {.subresource = subresource, .field_manager = std::string(kFieldManager), .force = true};
-}
-
 }  // namespace
 
 NodePublisher::NodePublisher(Edges edges, std::string node, Build build)
@@ -52,6 +48,8 @@ void NodePublisher::Retry() {
 }
 
 void NodePublisher::OnInitDone() {
+  // A list shows that the kind is there, which the look for it need not wait to find out.
+  if (kind_missing_) return Retry();
   if (!listed_) LookAfresh();
 }
 
@@ -82,12 +80,24 @@ void NodePublisher::Reconcile(Done done) {
   if (std::exchange(stale_, false)) shown_.reset();
   // First what the server shows: conditions keep their times over a restart of the agent, and an
   // object that is right is not written.
-  if (!shown_) {
-    // Nothing of a kind that is missing can be read; making it shows whether it still is.
-    if (kind_missing_) return Create(std::move(done));
-    return Ask(Step::kRead, kube::Get(kube::kNodeDeviceHealths, "", node_), std::move(done));
-  }
+  if (!shown_) return Look(kind_missing_ ? Step::kFindKind : Step::kRead, std::move(done));
   Apply(std::move(done));
+}
+
+// A 404 to one object does not tell whether it or its kind is missing; one to a list does.
+void NodePublisher::Look(Step step, Done done) {
+  net::HttpRequest request =
+      step == Step::kRead
+          ? kube::Get(kube::kNodeDeviceHealths, "", node_)
+          : kube::List(kube::kNodeDeviceHealths, "",
+                       {.selectors = {.field = "metadata.name=" + node_}, .limit = 1});
+  Ask(step, std::move(request), std::move(done));
+}
+
+void NodePublisher::OnKind(const StatusOr<Json>& reply, Done done) {
+  if (!reply.ok()) return Refused(reply.status(), std::move(done));
+  kind_missing_ = false;
+  Look(Step::kRead, std::move(done));
 }
 
 void NodePublisher::Ask(Step step, net::HttpRequest request, Done done) {
@@ -97,6 +107,7 @@ void NodePublisher::Ask(Step step, net::HttpRequest request, Done done) {
 }
 
 void NodePublisher::OnAnswer(Step step, const StatusOr<Json>& reply, Done done) {
+  if (step == Step::kFindKind) return OnKind(reply, std::move(done));
   if (step == Step::kRead) return OnRead(reply, std::move(done));
   ++writes_;
   edges_.metrics.Add(metric::kApiWrites,
@@ -141,18 +152,24 @@ void NodePublisher::Create(Done done) {
                                         {"metadata", Json::MakeObject({{"name", node_}})}});
   Ask(Step::kCreate,
       kube::Patch(kube::kNodeDeviceHealths, "", node_, kube::PatchType::kApply, object,
-                  ApplyOptions("")),
+                  {.field_manager = std::string(kFieldManager), .force = true}),
       std::move(done));
 }
 
 void NodePublisher::Apply(Done done) {
   kube::NodeDeviceHealth wanted = build_(shown_->conditions);
   if (kube::SaysTheSame(*shown_, wanted)) return done(OkStatus());
-  const Json object = kube::EncodeNodeDeviceHealth(wanted);
+  // The status is ours alone and is replaced as a whole. An apply patch would merge the devices
+  // into the list as it was and keep its order, and then the first would not be the worst.
+  const Json replace =
+      Json::MakeObject({{"op", "add"},
+                        {"path", "/status"},
+                        {"value", kube::EncodeNodeDeviceHealth(wanted)["status"]}});
   sent_ = std::move(wanted);
   Ask(Step::kApply,
-      kube::Patch(kube::kNodeDeviceHealths, "", node_, kube::PatchType::kApply, object,
-                  ApplyOptions("status")),
+      kube::Patch(kube::kNodeDeviceHealths, "", node_, kube::PatchType::kJson,
+                  Json(Json::Array{replace}),
+                  {.subresource = "status", .field_manager = std::string(kFieldManager)}),
       std::move(done));
 }
 

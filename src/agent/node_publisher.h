@@ -28,10 +28,10 @@ class NodePublisher final : private kube::WatchSink {
   // We may not write it: an operator's hand is needed, which may be at work right now, or never be.
   static constexpr BackoffPolicy kRefusedAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(5)};
-  // The kind is missing: who applies its definition looks for the object next. One request each
-  // time, which a server answers without its store; a kubelet renews its lease as often.
+  // The kind is missing: who applies its definition looks for the object next. Each time one list,
+  // which a server answers without its store, and no write.
   static constexpr BackoffPolicy kMissingAgain{.first = std::chrono::seconds(5),
-                                               .most = std::chrono::seconds(10)};
+                                               .most = std::chrono::minutes(1)};
 
   struct Edges {
     Loop& loop;
@@ -61,9 +61,9 @@ class NodePublisher final : private kube::WatchSink {
   const std::string& trouble() const { return trouble_; }
 
  private:
-  // The steps to an object that is right: see what is shown, make it if it is missing, apply its
-  // status.
-  enum class Step { kRead, kCreate, kApply };
+  // The steps to an object that is right: see whether the kind is back, if it was missing, and what
+  // is shown; make the object if it is missing; apply its status.
+  enum class Step { kFindKind, kRead, kCreate, kApply };
   using Done = WorkQueue<std::string>::Done;
 
   void OnInit() override { listed_ = false; }
@@ -75,6 +75,8 @@ class NodePublisher final : private kube::WatchSink {
   // writes whatever changes.
   void OnTrouble(const Status&) override {}
   void LookAfresh();
+  void Look(Step step, Done done);
+  void OnKind(const StatusOr<Json>& reply, Done done);
 
   void Reconcile(Done done);
   void Ask(Step step, net::HttpRequest request, Done done);

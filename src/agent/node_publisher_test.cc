@@ -13,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 class NodePublisherTest : public ::testing::Test {
@@ -29,10 +30,13 @@ class NodePublisherTest : public ::testing::Test {
     wanted_.summary.devices = 1;
   }
 
-  static std::string WithUid(const std::string& text) {
-    Json object = Json::Parse(text).value();
-    object["metadata"]["uid"] = "u";
-    return object.Dump();
+  // The object after a patch that replaces its status.
+  static std::string Patched(const std::string& text) {
+    const Json patch = Json::Parse(text).value();
+    EXPECT_EQ(patch[0]["path"].AsString(), "/status") << text;
+    return Json::MakeObject({{"metadata", Json::MakeObject({{"name", "node-1"}, {"uid", "u"}})},
+                             {"status", patch[0]["value"]}})
+        .Dump();
   }
   static bool IsOfWatcher(const net::HttpRequest& request) {
     return request.path.find("fieldSelector") != std::string::npos;
@@ -45,7 +49,7 @@ class NodePublisherTest : public ::testing::Test {
     }
     if (request.method == "GET") return kube::FakeTransport::Answer{.body = stored_};
     object_exists_ = true;
-    if (status) stored_ = WithUid(request.body);
+    if (status) stored_ = Patched(request.body);
     return kube::FakeTransport::Answer{.body = "{}"};
   }
   std::optional<kube::FakeTransport::Answer> AnswerWatcher(const net::HttpRequest& request) {
@@ -136,13 +140,20 @@ TEST_F(NodePublisherTest, AnAgentThatCameBackFindsWhatItWrote) {
 
 TEST_F(NodePublisherTest, AClusterWithoutTheKindIsToldOnceAndAskedNowAndThen) {
   kind_exists_ = false;
-  for (int i = 0; i < 600; ++i) Look();
+  Look();
+  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH")) << "a 404 to one object tells not of its kind";
+  const std::uint64_t writes = publisher_->writes();
+  const std::size_t requests = api_.requests().size();
+  for (int i = 0; i < 3600; ++i) Look();
   EXPECT_THAT(lines_, SizeIs(1));
   EXPECT_THAT(publisher_->trouble(), HasSubstr("apply its CRD, deploy/crds/nodedevicehealths"));
-  EXPECT_LE(Take().size(), 150u) << "600 looks in ten minutes";
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(publisher_->writes(), writes) << "an agent that waits writes nothing";
+  // Of an hour: a look each 30 s to 1 min, and the watch's own tries.
+  EXPECT_LE(api_.requests().size() - requests, 160u);
   kind_exists_ = true;
-  loop_.Advance(11s);
-  EXPECT_THAT(Take(), ElementsAre("PATCH", "PATCH status")) << "who applied it looks for it now";
+  loop_.Advance(NodePublisher::kMissingAgain.most + 1s);
+  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH", "PATCH status"));
   EXPECT_EQ(publisher_->trouble(), "");
   ASSERT_THAT(lines_, SizeIs(2));
   EXPECT_THAT(lines_[1], HasSubstr("NodeDeviceHealth is written again"));
@@ -172,7 +183,8 @@ TEST_F(NodePublisherTest, AnObjectThatSomebodyAlteredIsPutRight) {
   Look();
   Take();
   const std::string ours = stored_;
-  stored_ = WithUid(R"({"metadata": {"name": "node-1"}, "status": {"summary": {"devices": 99}}})");
+  stored_ =
+      R"({"metadata": {"name": "node-1", "uid": "u"}, "status": {"summary": {"devices": 99}}})";
   Watched("MODIFIED");
   loop_.Advance(1s);
   EXPECT_THAT(Take(), ElementsAre("GET", "PATCH status"));

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "kube/client.h"
+#include "kube/request.h"
 
 namespace galen::agent {
 namespace {
@@ -16,11 +16,8 @@ constexpr int kForbidden = 403;
 constexpr std::size_t kBodyBytesMax = 8 * 1024;
 constexpr std::size_t kTextBytesMax = 300;
 
-// What a request asks for, as RBAC sees it: the same for every object of a kind.
-struct Right {
-  std::string name;
-  std::string place;  // namespace
-};
+const kube::Resource kReviews{"authorization.k8s.io", "v1", "selfsubjectaccessreviews",
+                              "SelfSubjectAccessReview", false};
 
 std::vector<std::string_view> SegmentsOf(std::string_view path) {
   path = path.substr(0, path.find('?'));
@@ -34,33 +31,59 @@ std::vector<std::string_view> SegmentsOf(std::string_view path) {
   return segments;
 }
 
-// "/api/v1/namespaces/train/pods/a/status" → "PATCH pods/status" in train. A list, a watch and one
-// object are different rights to RBAC.
-Right RightOf(const net::HttpRequest& request) {
-  std::vector<std::string_view> rest = SegmentsOf(request.path);
-  const auto drop = [&](std::size_t count) {
-    rest.erase(rest.begin(),
-               rest.begin() + static_cast<std::ptrdiff_t>(std::min(count, rest.size())));
-  };
-  drop(!rest.empty() && rest.front() == "api" ? 2 : 3);
-  Right right{.name = request.method};
-  if (rest.size() > 2 && rest.front() == "namespaces") {
-    right.place = rest[1];
-    drop(2);
-  }
-  if (request.path.find("watch=") != std::string::npos) right.name = "WATCH";
-  if (right.name == "GET" && rest.size() < 2) right.name = "LIST";
-  if (!rest.empty()) right.name += fmt::format(" {}", rest[0]);
-  if (rest.size() > 2) right.name += fmt::format("/{}", rest[2]);
-  return right;
-}
-
 // Whether the answer came from behind the check of rights.
 bool WasAuthorized(int status) {
   return status != 401 && status != kForbidden && status != 429 && status < 500;
 }
 
 }  // namespace
+
+std::string Permissions::Right::name() const {
+  return fmt::format("{} {}{}{}", verb, resource, subresource.empty() ? "" : "/", subresource);
+}
+
+// "/api/v1/namespaces/train/pods/a/status" → patch pods/status in train. A list, a watch and one
+// object are different rights to RBAC.
+Permissions::Right Permissions::RightOf(const net::HttpRequest& request) {
+  static const std::map<std::string_view, std::string_view> kVerbs = {{"GET", "get"},
+                                                                      {"POST", "create"},
+                                                                      {"PUT", "update"},
+                                                                      {"PATCH", "patch"},
+                                                                      {"DELETE", "delete"}};
+  std::vector<std::string_view> rest = SegmentsOf(request.path);
+  const auto drop = [&](std::size_t count) {
+    rest.erase(rest.begin(),
+               rest.begin() + static_cast<std::ptrdiff_t>(std::min(count, rest.size())));
+  };
+  Right right;
+  if (const auto verb = kVerbs.find(request.method); verb != kVerbs.end()) {
+    right.verb = verb->second;
+  }
+  const bool is_core = !rest.empty() && rest.front() == "api";
+  if (!is_core && rest.size() > 1) right.group = rest[1];
+  drop(is_core ? 2 : 3);
+  if (rest.size() > 2 && rest.front() == "namespaces") {
+    right.place = rest[1];
+    drop(2);
+  }
+  if (right.verb == "get" && rest.size() < 2) right.verb = "list";
+  if (request.path.find("watch=") != std::string::npos) right.verb = "watch";
+  if (!rest.empty()) right.resource = rest[0];
+  if (rest.size() > 2) right.subresource = rest[2];
+  return right;
+}
+
+// A SelfSubjectAccessReview (authorization.k8s.io/v1): may I?
+Json Permissions::ReviewOf(const Right& right) {
+  Json attributes = Json::MakeObject({{"verb", right.verb}, {"resource", right.resource}});
+  if (!right.group.empty()) attributes["group"] = right.group;
+  if (!right.subresource.empty()) attributes["subresource"] = right.subresource;
+  if (!right.place.empty()) attributes["namespace"] = right.place;
+  return Json::MakeObject(
+      {{"apiVersion", kReviews.api_version()},
+       {"kind", kReviews.kind},
+       {"spec", Json::MakeObject({{"resourceAttributes", std::move(attributes)}})}});
+}
 
 // As kube-apiserver words it: `pods "a" is forbidden: User "x" cannot patch resource …`. Whoever
 // refuses later (admission, a namespace that is going) says "forbidden", too, but not this.
@@ -84,7 +107,7 @@ class Permissions::Call final : public net::HttpCall, private net::HttpResponseS
   // Each may destroy this call, so that what is ours comes before what is passed on.
   void OnHead(int status, const net::Headers& headers) override {
     forbidden_ = status == kForbidden;
-    if (WasAuthorized(status)) owner_.Allowed(right_.name, right_.place);
+    if (WasAuthorized(status)) owner_.Allowed(right_);
     sink_.OnHead(status, headers);
   }
   void OnData(std::string_view bytes) override {
@@ -99,8 +122,8 @@ class Permissions::Call final : public net::HttpCall, private net::HttpResponseS
   void Refused() {
     std::string text = DeniedByRbac(kube::StatusOfResponse(kForbidden, body_).message());
     // Refused later than by RBAC: the right itself is there.
-    if (text.empty()) return owner_.Allowed(right_.name, right_.place);
-    owner_.Denied(right_.name, right_.place, std::move(text));
+    if (text.empty()) return owner_.Allowed(right_);
+    owner_.Denied(right_, std::move(text));
   }
 
   Permissions& owner_;
@@ -118,51 +141,85 @@ std::unique_ptr<net::HttpCall> Permissions::Send(net::HttpRequest request,
 
 std::vector<std::string> Permissions::missing() const {
   std::vector<std::string> texts;
-  for (const auto& [right, places] : missing_) {
-    std::size_t count = 0;
-    const Missing* first = nullptr;
-    for (const auto& [place, one] : places) {
-      if (IsOld(one)) continue;
-      ++count;
-      if (first == nullptr) first = &one;
-    }
-    if (first == nullptr) continue;
-    texts.push_back(count == 1 ? first->text
-                               : fmt::format("{} and {} more", first->text, count - 1));
+  for (const auto& [name, places] : missing_) {
+    const std::string& first = places.begin()->second.text;
+    texts.push_back(places.size() == 1 ? first
+                                       : fmt::format("{} and {} more", first, places.size() - 1));
   }
   return texts;
 }
 
-void Permissions::Allowed(const std::string& right, const Place& place) {
-  const auto it = missing_.find(right);
-  if (it == missing_.end() || !it->second.contains(place)) return;
-  // Somebody's hand is at work. The others may be back, too, and not all of them are asked for
-  // again by themselves: what is still missing will be told anew.
-  missing_.clear();
-  log_.Info("the API server allows again what it forbade", {{"right", right}});
+const Permissions::Missing* Permissions::Find(const Right& right) const {
+  const auto places = missing_.find(right.name());
+  if (places == missing_.end()) return nullptr;
+  const auto it = places->second.find(right.place);
+  return it == places->second.end() ? nullptr : &it->second;
+}
+
+void Permissions::Allowed(const Right& right) {
+  if (Find(right) == nullptr) return;
+  const auto places = missing_.find(right.name());
+  places->second.erase(right.place);
+  if (places->second.empty()) {
+    missing_.erase(places);
+    log_.Info("the API server allows again what it forbade", {{"right", right.name()}});
+  }
   // From the loop, not from inside somebody's answer.
   restored_ = loop_.After(Duration::zero(), [this] {
     if (on_restored_) on_restored_();
   });
+  // Somebody's hand is at work, and the others may be back, too.
+  if (to_ask_.empty()) ask_ = loop_.After(Duration::zero(), [this] { AskForAll(); });
 }
 
-void Permissions::Denied(const std::string& right, const Place& place, std::string text) {
-  const auto it = missing_.find(right);
-  const bool known = it != missing_.end() && it->second.contains(place);
-  if (!known && size() >= kMissingMax) return;
-  std::map<Place, Missing>& places = missing_[right];
+void Permissions::Denied(const Right& right, std::string text) {
+  if (Find(right) == nullptr && size() >= kMissingMax) return;
+  if (missing_.empty()) ask_ = loop_.After(kAskEvery, [this] { AskForAll(); });
+  std::map<Place, Missing>& places = missing_[right.name()];
   // A line for each right, not for each namespace and each try.
-  const bool told =
-      std::ranges::any_of(places, [&](const auto& one) { return !IsOld(one.second); });
-  places[place] = {std::move(text), loop_.Now()};
-  if (told) return;
-  log_.Error("the API server forbids what the agent needs: apply deploy/galen.yaml again",
-             {{"cannot", places[place].text}});
+  if (places.empty()) {
+    log_.Error(
+        fmt::format("the API server forbids what the agent needs: apply {} again", manifest_),
+        {{"cannot", text}});
+  }
+  places[right.place] = {right, std::move(text)};
+}
+
+void Permissions::AskForAll() {
+  review_.reset();
+  to_ask_.clear();
+  for (const auto& [name, places] : missing_) {
+    for (const auto& [place, one] : places) to_ask_.push_back(one.right);
+  }
+  AskNext();
+}
+
+void Permissions::AskNext() {
+  // Others may have seen meanwhile that it is allowed.
+  while (!to_ask_.empty() && Find(to_ask_.front()) == nullptr) to_ask_.pop_front();
+  if (to_ask_.empty()) {
+    if (!missing_.empty()) ask_ = loop_.After(kAskEvery, [this] { AskForAll(); });
+    return;
+  }
+  review_ = client_.Do(
+      kube::Create(kReviews, "", ReviewOf(to_ask_.front())),
+      [this, right = to_ask_.front()](const StatusOr<Json>& reply) { OnReview(right, reply); });
+}
+
+void Permissions::OnReview(const Right& right, const StatusOr<Json>& reply) {
+  if (reply.ok() && (*reply)["status"]["allowed"].AsBool()) Allowed(right);
+  // Whoever does not answer this one does not answer the next; what is not known stays as it was.
+  if (reply.ok()) {
+    to_ask_.pop_front();
+  } else {
+    to_ask_.clear();
+  }
+  AskNext();
 }
 
 std::size_t Permissions::size() const {
   std::size_t size = 0;
-  for (const auto& [right, places] : missing_) size += places.size();
+  for (const auto& [name, places] : missing_) size += places.size();
   return size;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <set>
 
 #include "base/fake_loop.h"
 #include "kube/client.h"
@@ -36,6 +37,19 @@ class PermissionsTest : public ::testing::Test {
             LogLevel::kInfo, [this] { return loop_.WallNow(); },
             [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }) {
     permissions_.OnRestored([this] { ++restored_; });
+    // Whoever asks for itself whether it may.
+    api_.AnswerBy(
+        [this](const net::HttpRequest& request) -> std::optional<kube::FakeTransport::Answer> {
+          if (!request.path.ends_with("/selfsubjectaccessreviews")) return std::nullopt;
+          const Json review = Json::Parse(request.body).value();
+          const Json& what = review["spec"]["resourceAttributes"];
+          reviews_.push_back(what["verb"].AsString() + " " + what["resource"].AsString() + " " +
+                             what["namespace"].AsString());
+          return kube::FakeTransport::Answer{.status = review_status_,
+                                             .body = allowed_.contains(reviews_.back())
+                                                         ? R"({"status":{"allowed":true}})"
+                                                         : R"({"status":{"allowed":false}})"};
+        });
   }
 
   // One request, answered with this; what its asker heard.
@@ -58,9 +72,12 @@ class PermissionsTest : public ::testing::Test {
   std::vector<std::string> lines_;
   Log log_;
   kube::FakeTransport api_{loop_};
-  Permissions permissions_{loop_, log_, api_};
+  Permissions permissions_{loop_, log_, api_, "deploy/examples/manager.yaml"};
   kube::Client client_{loop_, permissions_};
   int restored_ = 0;
+  int review_status_ = 201;
+  std::set<std::string> allowed_;
+  std::vector<std::string> reviews_;
 };
 
 TEST_F(PermissionsTest, ARightThatIsMissingIsToldOnceAndForAsLongAsItIsMissing) {
@@ -73,6 +90,10 @@ TEST_F(PermissionsTest, ARightThatIsMissingIsToldOnceAndForAsLongAsItIsMissing) 
       ElementsAre(R"(patch resource "pods/status" in API group "" in the namespace "train")"));
   ASSERT_THAT(lines_, SizeIs(1));
   EXPECT_THAT(lines_[0], HasSubstr("pods/status"));
+  EXPECT_THAT(lines_[0], HasSubstr("apply deploy/examples/manager.yaml again"));
+  loop_.Advance(24h);
+  EXPECT_THAT(permissions_.missing(), SizeIs(1)) << "time gives no right back";
+  EXPECT_THAT(lines_, SizeIs(1));
   EXPECT_EQ(PatchPod("train", 200, "{}"), Code::kOk);
   EXPECT_THAT(permissions_.missing(), IsEmpty());
   EXPECT_EQ(restored_, 1);
@@ -86,17 +107,39 @@ TEST_F(PermissionsTest, ManyNamespacesAreOneLine) {
   EXPECT_THAT(permissions_.missing(), ElementsAre(HasSubstr("and 1 more")));
 }
 
-// An Event that was refused is not written again, so that nobody asks whether it may be.
-TEST_F(PermissionsTest, WhenOneRightIsBackTheOthersAreNotTakenForMissingUntilTheyAreRefusedAgain) {
+// An Event that was refused is not written again, so that nobody else asks whether it may be.
+TEST_F(PermissionsTest, WhenOneRightIsBackTheOthersAreAskedForAndStayUntilTheyAreAllowed) {
   Ask(kube::Create(kube::kEvents, "train", Json::MakeObject({})), 403,
       Forbidden(R"(create resource \"events\")"));
   PatchPod("train", 403, Forbidden(kPatchStatus));
   PatchPod("serve", 403, Forbidden(kPatchStatus));
+  EXPECT_THAT(reviews_, IsEmpty()) << "it was told just now";
+  allowed_ = {"patch pods train", "patch pods serve"};
   PatchPod("train", 200, "{}");
+  loop_.RunUntilIdle();
+  EXPECT_THAT(reviews_, ElementsAre("create events train", "patch pods serve"));
+  EXPECT_THAT(permissions_.missing(), ElementsAre(HasSubstr("events")));
+  EXPECT_EQ(restored_, 2);
+  allowed_.insert("create events train");
+  loop_.Advance(Permissions::kAskEvery + 1s);
   EXPECT_THAT(permissions_.missing(), IsEmpty());
-  EXPECT_EQ(restored_, 1);
+  EXPECT_EQ(restored_, 3);
+  reviews_.clear();
+  loop_.Advance(1h);
+  EXPECT_THAT(reviews_, IsEmpty()) << "nothing is missing";
+}
+
+TEST_F(PermissionsTest, AReviewThatIsNotAnsweredLeavesARightMissing) {
+  PatchPod("train", 403, Forbidden(kPatchStatus));
   PatchPod("serve", 403, Forbidden(kPatchStatus));
+  allowed_ = {"patch pods train", "patch pods serve"};
+  review_status_ = 403;
+  loop_.Advance(Permissions::kAskEvery + 1s);
+  EXPECT_THAT(reviews_, SizeIs(1));
   EXPECT_THAT(permissions_.missing(), SizeIs(1));
+  review_status_ = 201;
+  loop_.Advance(Permissions::kAskEvery);
+  EXPECT_THAT(permissions_.missing(), IsEmpty());
 }
 
 TEST_F(PermissionsTest, RightsToReadListAndWatchAreDifferentOnes) {
@@ -124,14 +167,6 @@ TEST_F(PermissionsTest, AServerInTroubleSaysNothingOfRights) {
   PatchPod("train", 500, "");
   PatchPod("train", 401, "");
   EXPECT_THAT(permissions_.missing(), SizeIs(1));
-}
-
-TEST_F(PermissionsTest, ARightThatNobodyAsksForAnyMoreIsForgotten) {
-  PatchPod("train", 403, Forbidden(kPatchStatus));
-  loop_.Advance(Permissions::kForgetAfter + 1s);
-  EXPECT_THAT(permissions_.missing(), IsEmpty());
-  PatchPod("train", 403, Forbidden(kPatchStatus));
-  EXPECT_THAT(lines_, SizeIs(2)) << "it is news again";
 }
 
 TEST_F(PermissionsTest, ACallMayBeGivenUpInTheMiddleOfARefusal) {

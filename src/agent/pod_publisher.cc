@@ -20,6 +20,18 @@ bool IsFault(HealthState state) {
   return state == HealthState::kDegraded || state == HealthState::kUnhealthy;
 }
 
+// A refusal without the Pod that it names, so that many Pods refused alike have one reason.
+std::string ReasonOf(const Status& status, const ObjectKey& pod) {
+  std::string reason = status.message();
+  for (const std::string& name : {pod.name, pod.ns}) {
+    const std::string quoted = '"' + name + '"';
+    for (std::size_t at; (at = reason.find(quoted)) != std::string::npos;) {
+      reason.replace(at, quoted.size(), "it");
+    }
+  }
+  return reason;
+}
+
 }  // namespace
 
 PodPublisher::PodPublisher(Edges edges, Options options)
@@ -56,8 +68,11 @@ std::string PodPublisher::trouble() const {
 
 void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
   const kube::Pod* pod = edges_.view.FindPod(key);
-  // Gone since it was marked.
-  if (pod == nullptr) return done(OkStatus());
+  // Gone since it was marked; a refusal that came after Forget goes here.
+  if (pod == nullptr) {
+    NotRefused(key);
+    return done(OkStatus());
+  }
   // Not a failure of this Pod: its own backoff stays short for when the server is back.
   if (const Duration away = away_until_ - edges_.loop.Now(); away > Duration::zero()) {
     LookLater(key, away);
@@ -71,7 +86,10 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
     return ReadThenWrite(*pod, std::move(done));
   }
   // What a Pod once said of devices it holds no more stays: it is how the Pod ended.
-  if (!wanted) return done(OkStatus());
+  if (!wanted) {
+    NotRefused(key);
+    return done(OkStatus());
+  }
   WriteOrRest(*pod, FindingsPatch(*pod, *wanted, edges_.loop.WallNow()), std::move(done));
 }
 
@@ -82,7 +100,10 @@ void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
                        [this, key, uid = pod.meta.uid, done](StatusOr<Json> object) {
                          calls_.erase(key);
                          NoteReply(object.status());
-                         if (object.status().code() == Code::kNotFound) return done(OkStatus());
+                         if (object.status().code() == Code::kNotFound) {
+                           NotRefused(key);
+                           return done(OkStatus());
+                         }
                          if (!object.ok() && !IsRetryable(object.status())) {
                            Refused(key, "Pod cannot be read, asked again later", object.status());
                            return done(OkStatus());
@@ -130,9 +151,10 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Findings& written, const
   edges_.metrics.Add(metric::kApiWrites,
                      {{"kind", "Pod"}, {"result", status.ok() ? "ok" : "error"}});
   NoteReply(status);
-  // The Pod went while it was written.
-  if (status.code() == Code::kNotFound) return done(OkStatus());
-  if (status.ok()) NotRefused(pod.meta.key);
+  // The Pod may have gone while it was written; neither way is it refused any more.
+  const bool gone = status.code() == Code::kNotFound;
+  if (status.ok() || gone) NotRefused(pod.meta.key);
+  if (gone) return done(OkStatus());
   if (!status.ok() && !IsRetryable(status)) {
     Refused(pod.meta.key, "Pod status refused, asked again later", status);
     return done(OkStatus());
@@ -159,9 +181,9 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Findings& written, const
   done(OkStatus());
 }
 
-// A line for the first of them: a right that was taken away refuses them all, again and again.
+// A line for each reason: a right that was taken away refuses every Pod, again and again.
 void PodPublisher::Refused(const ObjectKey& key, const std::string& what, const Status& status) {
-  if (refusals_.empty()) {
+  if (refusals_told_.First(ReasonOf(status, key))) {
     edges_.log.Error(what, {{"pod", ToString(key)}, {"error", status.message()}});
   }
   Refusal& refusal = refusals_[key];
@@ -170,7 +192,9 @@ void PodPublisher::Refused(const ObjectKey& key, const std::string& what, const 
 }
 
 void PodPublisher::NotRefused(const ObjectKey& key) {
-  if (refusals_.erase(key) > 0 && refusals_.empty()) edges_.log.Info("no Pod is refused any more");
+  if (refusals_.erase(key) == 0 || !refusals_.empty()) return;
+  refusals_told_ = {};
+  edges_.log.Info("no Pod is refused any more");
 }
 
 std::optional<WantedPodStatus> PodPublisher::WantedOf(const kube::Pod& pod) {

@@ -13,6 +13,7 @@
 #include "agent/claim_index.h"
 #include "agent/cluster_view.h"
 #include "agent/pod_status.h"
+#include "agent/told_once.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/work_queue.h"
@@ -122,6 +123,7 @@ class PodPublisher {
   Time away_until_{};
   std::map<ObjectKey, Record> records_;
   std::map<ObjectKey, Refusal> refusals_;  // of Pods whose last read or write was refused
+  ToldOnce refusals_told_;                 // why any of them is
   std::map<ObjectKey, Timer> later_;       // Pods that are looked at again without a new mark
   // One a Pod: the queue sees to it. Kept apart from records: a Pod may go while it is written.
   std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;

@@ -13,6 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Gt;
 using ::testing::HasSubstr;
@@ -37,7 +38,7 @@ class PodPublisherTest : public ::testing::Test {
 
   void Make(bool manager) {
     publisher_.emplace(
-        PodPublisher::Edges{loop_, random_, NullLog(), metrics_, client_, view_, index_},
+        PodPublisher::Edges{loop_, random_, log_, metrics_, client_, view_, index_},
         PodPublisher::Options{
             .manager = manager,
             .health_of = [this](const DeviceId&) { return health_; },
@@ -52,7 +53,7 @@ class PodPublisherTest : public ::testing::Test {
 
   // The server: keeps what is patched and, unless the informer is slow, shows it at once.
   std::optional<kube::FakeTransport::Answer> Answer(const net::HttpRequest& request) {
-    if (status_ != 200) return kube::FakeTransport::Answer{.status = status_};
+    if (status_ != 200) return kube::FakeTransport::Answer{.status = status_, .body = refusal_};
     if (request.method == "GET") return kube::FakeTransport::Answer{.body = object_};
     const Json patch = Json::Parse(request.body).value();
     patches_.push_back(patch);
@@ -76,6 +77,9 @@ class PodPublisherTest : public ::testing::Test {
   }
 
   FakeLoop loop_;
+  std::vector<std::string> lines_;
+  Log log_{LogLevel::kInfo, [this] { return loop_.WallNow(); },
+           [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
   Random random_{1};
   Metrics metrics_;
   kube::FakeTransport api_{loop_};
@@ -86,6 +90,7 @@ class PodPublisherTest : public ::testing::Test {
   DeviceHealth health_;
   bool runs_ = false;
   int status_ = 200;
+  std::string refusal_;  // its body
   bool informer_follows_ = true;
   std::string object_;
   std::vector<Json> patches_;
@@ -206,6 +211,62 @@ TEST_F(PodPublisherTest, ARefusedPodThatIsGoneIsNoTroubleAnyMore) {
   view_.pods.clear();
   publisher_->Forget(kPod);
   EXPECT_EQ(publisher_->trouble(), "");
+}
+
+TEST_F(PodPublisherTest, ARefusalThatArrivesAfterThePodHasGoneDoesNotStay) {
+  api_.AnswerBy([](const net::HttpRequest&) { return std::nullopt; });
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1ms);
+  view_.pods.clear();
+  publisher_->Forget(kPod);
+  api_.Head(0, 403);
+  api_.End(0);
+  loop_.Advance(PodPublisher::kRefusedAgain.first * 2);
+  EXPECT_EQ(publisher_->trouble(), "");
+  EXPECT_THAT(lines_, Contains(HasSubstr("no Pod is refused any more")));
+}
+
+TEST_F(PodPublisherTest, ARefusedPodThatLetsGoOfItsDevicesIsNoTroubleAnyMore) {
+  status_ = 403;
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  EXPECT_NE(publisher_->trouble(), "");
+  view_.pods.at(kPod).claims.clear();
+  index_.PodChanged(kPod);
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1s);
+  EXPECT_EQ(publisher_->trouble(), "");
+}
+
+TEST_F(PodPublisherTest, ARefusedPodThatTheServerKnowsNoMoreIsNoTrouble) {
+  status_ = 403;
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(100ms);
+  EXPECT_NE(publisher_->trouble(), "");
+  // Its deletion is on its way to us.
+  status_ = 404;
+  loop_.Advance(PodPublisher::kRefusedAgain.first * 2);
+  EXPECT_EQ(publisher_->trouble(), "");
+}
+
+TEST_F(PodPublisherTest, EachReasonOfRefusalsIsOneLineForAllPods) {
+  view_.AddPod("b");
+  view_.AddClaim("b-gpu", {{"main", kGpu}}, "b");
+  index_.PodChanged({"default", "b"});
+  status_ = 403;
+  const auto refuse = [&](const std::string& pod, const std::string& why) {
+    refusal_ =
+        R"({"kind":"Status","message":"pods \")" + pod + R"(\" is forbidden: )" + why + "\"}";
+    publisher_->MarkDirty({"default", pod});
+    loop_.Advance(100ms);
+  };
+  Turn(HealthState::kUnhealthy);
+  refuse("a", "no right");
+  refuse("b", "no right");
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("no right")));
+  refuse("a", "a webhook says no");
+  refuse("b", "a webhook says no");
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("no right"), HasSubstr("a webhook says no")));
 }
 
 TEST_F(PodPublisherTest, APodThatIsGoneIsNoTrouble) {

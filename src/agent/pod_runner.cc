@@ -44,6 +44,7 @@ void PodRunner::OnDriverConnected() {
   for (auto& [ref, failure] : failures_) {
     failure.not_before = {};
     failure.backoff.Reset();
+    failure.patient.Reset();
     MarkDirty(ref);
   }
 }
@@ -113,8 +114,7 @@ void PodRunner::Release(const PodRef& ref, Done done, std::function<void()> next
 }
 
 void PodRunner::Fail(const PodRef& ref, bool unpreparing, const Status& status, Done done) {
-  Failure& failure =
-      failures_.try_emplace(ref, Failure{.backoff = Backoff(kBackoff)}).first->second;
+  Failure& failure = failures_[ref];
   const bool is_news = failure.unpreparing != unpreparing || failure.error != status.message();
   if (failure.unpreparing != unpreparing) failure.backoff.Reset();
   failure.error = status.message();
@@ -125,11 +125,12 @@ void PodRunner::Fail(const PodRef& ref, bool unpreparing, const Status& status, 
                        {{"pod", NameOf(ref)}, {"uid", ref.uid}, {"error", status.message()}});
     TellOfFailure(ref, unpreparing, status);
   }
-  // What trying again cannot help waits for news of the Pod, or for a driver.
-  if (IsRetryable(status)) {
-    failure.not_before = edges_.loop.Now() + failure.backoff.Next(edges_.random);
-    queue_.MarkDirtyAt(ref, failure.not_before);
-  }
+  // What trying again hardly helps is tried patiently, and at once at news of the Pod or a driver.
+  const bool retryable = IsRetryable(status);
+  Backoff& backoff = retryable ? failure.backoff : failure.patient;
+  const Time again = edges_.loop.Now() + backoff.Next(edges_.random);
+  failure.not_before = retryable ? again : Time{};
+  queue_.MarkDirtyAt(ref, again);
   done(OkStatus());
 }
 

@@ -39,6 +39,11 @@ class PodRunner {
   // Of a Pod that fails: first soon, for a driver that is being replaced, then patiently.
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(100),
                                           .most = std::chrono::seconds(30)};
+  // Of a Pod that fails for a reason that another try by itself does not help (a checkpoint that
+  // may not be written): an operator's hand, of which no news comes. News of the Pod is not held
+  // up.
+  static constexpr BackoffPolicy kPatientBackoff{.first = std::chrono::seconds(5),
+                                                 .most = std::chrono::minutes(5)};
 
   PodRunner(Edges edges, OnReady on_ready);
 
@@ -62,7 +67,8 @@ class PodRunner {
   struct Failure {
     std::string error;
     bool unpreparing = false;
-    Backoff backoff;
+    Backoff backoff{kBackoff};
+    Backoff patient{kPatientBackoff};
     Time not_before{};
   };
 
@@ -72,11 +78,11 @@ class PodRunner {
   // Lets go of the Pod's claims, then goes on with `next`, if any.
   void Release(const PodRef& ref, Done done, std::function<void()> next);
   void Delete(const PodRef& ref, Done done);
-  // A Pod whose claim is being worked on for another waits until a round of calls ends, and has
-  // no fault.
   // Tries again later, and says so once on the Pod and in the log for each different reason.
   void Fail(const PodRef& ref, bool unpreparing, const Status& status, Done done);
   void TellOfFailure(const PodRef& ref, bool unpreparing, const Status& status);
+  // A Pod whose claim is being worked on for another waits until a round of calls ends, and has
+  // no fault.
   void Await(const PodRef& ref, Done done);
   void WakeWaiting();
 

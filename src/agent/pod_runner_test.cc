@@ -16,6 +16,7 @@ namespace {
 namespace dra = k8s::io::kubelet::pkg::apis::dra::v1;
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -153,6 +154,32 @@ TEST_F(PodRunnerTest, APodIsPreparedAsSoonAsItsDriverIsThere) {
   loop_.Advance(1ms);
   EXPECT_TRUE(runner_.Runs(Pod()));
   EXPECT_EQ(runner_.trouble(), "");
+}
+
+// Nobody tells of a directory that may be written again.
+TEST_F(PodRunnerTest, WhatOnlyAnOperatorCanMendIsTriedAgainByTime) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
+  files_.FailWrites(PermissionDenied("/claims.json: Permission denied"));
+  Mark();
+  loop_.Advance(1h);
+  EXPECT_THAT(runner_.trouble(), HasSubstr("cannot be prepared: write checkpoint /claims.json"));
+  files_.FailWrites(std::nullopt);
+  loop_.Advance(PodRunner::kPatientBackoff.most);
+  EXPECT_TRUE(runner_.Runs(Pod()));
+  EXPECT_EQ(runner_.trouble(), "");
+}
+
+TEST_F(PodRunnerTest, WhatOnlyAnOperatorCanMendIsTriedAtOnceAtNewsOfThePod) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
+  files_.FailWrites(PermissionDenied("/claims.json: Permission denied"));
+  Mark();
+  loop_.Advance(1h);
+  files_.FailWrites(std::nullopt);
+  runner_.MarkDirty({{"default", "a"}, "uid-a"});
+  loop_.Advance(1ms);
+  EXPECT_TRUE(runner_.Runs(Pod()));
 }
 
 TEST_F(PodRunnerTest, NewsOfAPodThatFailsAreNoStormOfCalls) {

@@ -75,7 +75,9 @@ Status Program::PrepareApi() {
                    kube::FindConfig(files_, ReadEnvironment(), config_.kubeconfig));
   ASSIGN_OR_RETURN(transport_, kube::Transport::Create(*loop_, log_, *dialer_, files_, *exec_,
                                                        std::move(cluster)));
-  permissions_ = std::make_unique<agent::Permissions>(*loop_, log_, *transport_);
+  permissions_ = std::make_unique<agent::Permissions>(
+      *loop_, log_, *transport_,
+      config_.role == agent::Role::kManager ? "deploy/examples/manager.yaml" : "deploy/galen.yaml");
   permissions_->OnRestored([this] {
     if (app_) app_->Retry();
   });
