@@ -121,14 +121,17 @@ TEST_F(HistoryLogTest, ForgetsTheOldestOfDevicesThatNobodyReports) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign);
   const std::size_t most = HistoryLog::kOnlyAssignedMax;
   DeviceHealth silent{.id = kGpu, .cause = {.code = std::string(cause_code::kNotReported)}};
-  for (std::size_t i = 0; i < 2 * most; ++i) {
+  PodRef pod;
+  for (std::size_t i = 0; i < most + 10; ++i) {
     silent.id.device = "silent-" + std::to_string(i);
-    log_->Assigned({kPod, silent}, kSign + 1s);
+    pod = {{"train", "holder-" + std::to_string(i)}, "uid-" + std::to_string(i)};
+    log_->Assigned({pod, silent}, kSign + 1s);
   }
   EXPECT_EQ(log_->remembered(), most + 1);
-  log_->Told(kPod, silent, 600h, kSign + 1s + 3ms);
-  EXPECT_EQ(Line().back(), "told: Pod status and annotation (3 ms after assignment) (galen-agent)");
-  // Its incident is still known.
+  log_->Told(pod, silent, 600h, kSign + 1s + 3ms);
+  EXPECT_EQ(log_->StepsOf(pod.key, {}).back().text,
+            "Pod status and annotation (3 ms after assignment)");
+  // What a driver reported is still known.
   log_->Kept({Lost()}, kSign + 2s);
   EXPECT_EQ(store_->OfDevice(kGpu).back().incident, store_->OfDevice(kGpu).front().incident);
 }
