@@ -146,6 +146,9 @@ TEST_F(DemoEnd, KeptUpSaysLinesThatWorkAsTheyArePrinted) {
     ++tried;
   }
   EXPECT_EQ(tried, 3);
+  // The lost GPU is the worst device wherever it stood in the object before.
+  const Outcome nodes = stage_.Run({"/bin/sh", "-c", exports + "galen get nodes"});
+  EXPECT_THAT(nodes.output, ::testing::ContainsRegex("Unhealthy +gpu-1 +XidGpuLost"));
   demo.Signal(SIGINT);
   EXPECT_TRUE(stage_.Until([&] { return !demo.running(); }, 2s));
   ExpectNothingLeft();
