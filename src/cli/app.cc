@@ -155,7 +155,8 @@ void AddDoctor(Flags& flags, Arguments& arguments) {
   Flags& command = flags.AddCommand("doctor", "what is wrong with this node, and what to do",
                                     [&arguments] { return RunDoctor(arguments); });
   command.Add("--node", doctor.node, "this node's name; $NODE_NAME, or what the agent says");
-  command.Add("--kubelet-root", doctor.kubelet_root, "the kubelet's root");
+  command.Add("--kubelet-root", doctor.kubelet_root,
+              "the kubelet's root; that of the agent's drivers, else /var/lib/kubelet");
   command.Add("--registry", doctor.registry, "where drivers register; below the root unless given");
   command.Add("--state-dir", doctor.state_dir, "the agent's");
   command.Add("--cdi-root", doctor.cdi_roots,

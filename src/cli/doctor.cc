@@ -144,7 +144,7 @@ DoctorResult Doctor(const Options& options, const DoctorArguments& arguments) {
     return Problem(
         NotFound("this is no node: no {}, no agent at {} and no API server; "
                  "--kubelet-root names another directory",
-                 arguments.kubelet_root, options.agent_socket));
+                 (*seen)->kubelet_root, options.agent_socket));
   }
   const doctor::Report report{.node = (*seen)->node,
                               .kubelet_root = (*seen)->kubelet_root,

@@ -10,9 +10,9 @@
 namespace galen::cli {
 
 struct DoctorArguments {
-  std::string node;  // "" = $NODE_NAME, else the agent's word, else the host's name
-  std::string kubelet_root = "/var/lib/kubelet";
-  std::string registry;  // "" = below kubelet_root
+  std::string node;          // "" = $NODE_NAME, else the agent's word, else the host's name
+  std::string kubelet_root;  // "" = that of the agent's drivers, else /var/lib/kubelet
+  std::string registry;      // "" = below kubelet_root
   std::string state_dir = "/var/lib/galen";
   // A directory that is given replaces these.
   std::vector<std::string> cdi_roots;  // {} = /etc/cdi and /var/run/cdi

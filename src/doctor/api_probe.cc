@@ -54,6 +54,10 @@ void ApiProbe::TakeVersion(const PlainAnswer& answer) {
   // A server that refuses still tells its time.
   if (!answer.date.empty()) {
     seen_.clock = ReadClock(answer.date, answer.asked, answer.answered);
+  } else if (seen_.version.ok()) {
+    // A header that every server with a clock should send (RFC 9110, 6.6.1); the embedded API and
+    // some proxies do not.
+    seen_.clock = NotFound("the API server's answers have no header Date");
   }
 }
 

@@ -86,6 +86,14 @@ struct Server {
   KubeletSeen kubelet;
 };
 
+TEST(ApiProbe, AServerThatDoesNotTellItsTimeIsNamedAsTheReason) {
+  Server server;
+  server.answers["/version"].headers = {};
+  server.Ask();
+  EXPECT_TRUE(server.api.version.ok());
+  EXPECT_THAT(server.api.clock.status().message(), HasSubstr("header Date"));
+}
+
 TEST(ApiProbe, EverythingIsReadInOneRound) {
   Server server;
   server.Ask();

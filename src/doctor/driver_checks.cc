@@ -55,10 +55,11 @@ Outcome EachDriver(const Observations& seen, Verdict when_found, Fault fault) {
   return Healthy(Many(seen.Drivers().size(), "driver"));
 }
 
-// Not there and not readable are two things: only the first says something of the node.
+// Not there and not readable are two things: only the first says something of the node, and that
+// only beside a kubelet, which makes its registry when it starts.
 Outcome JudgeRegistry(const Observations& seen) {
   if (seen.registry.ok()) return Healthy(Many(seen.registry->size(), "name"));
-  if (seen.registry.status().code() == Code::kNotFound) {
+  if (seen.registry.status().code() == Code::kNotFound && seen.kubelet.process.ok()) {
     return Bad(Shown(seen.registry.status().message()));
   }
   return Unknown(seen.registry.status());

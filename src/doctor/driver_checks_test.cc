@@ -165,5 +165,13 @@ TEST(DriverChecks, PluginsOfOtherKindsAreAskedOnlyWhoTheyAre) {
   EXPECT_THAT(Found(seen), ::testing::IsEmpty());
 }
 
+TEST(DriverChecks, ARegistryThatIsMissingWhereNoKubeletRunsIsNotKnown) {
+  Observations seen = GoodObservations();
+  seen.registry = NotFound("list /k: No such file or directory");
+  EXPECT_EQ(FindingOf(seen, "drivers.registry").verdict, Verdict::kBad);
+  seen.kubelet.process = NotFound("no kubelet");
+  EXPECT_EQ(FindingOf(seen, "drivers.registry").verdict, Verdict::kUnknown);
+}
+
 }  // namespace
 }  // namespace galen::doctor

@@ -38,6 +38,23 @@ DiskSeen LookAtRoot(FileSystem& files, const std::string& root) {
           .looked = NotFound("{} has no directory pods: it is not the kubelet's own", root)};
 }
 
+constexpr char kRegistry[] = "/plugins_registry";
+
+// The root of the drivers that the agent tells of; "" when it tells of none, or has that directory
+// mounted where we do not see it.
+std::string RootByAgent(const AgentSeen& agent) {
+  if (!agent.drivers.ok()) return "";
+  for (const AgentDriver& driver : *agent.drivers) {
+    const std::size_t end = driver.registration_socket.rfind(std::string(kRegistry) + "/");
+    if (end == std::string::npos) continue;
+    std::string root = driver.registration_socket.substr(0, end);
+    if (ListRegistry(root + kRegistry).status().code() != Code::kNotFound) return root;
+  }
+  return "";
+}
+
+bool IsMissing(const Status& status) { return status.code() == Code::kNotFound; }
+
 }  // namespace
 
 Examination::Examination(const Edges& edges, ExaminationOptions options,
@@ -45,14 +62,20 @@ Examination::Examination(const Edges& edges, ExaminationOptions options,
     : edges_(edges),
       options_(std::move(options)),
       done_(std::move(done)),
+      agent_(edges.loop, edges.dialer, [this] { OnAgent(); }),
       sockets_(edges.loop, edges.dialer, [this] { OnSockets(); }) {}
 
 void Examination::Start() {
-  seen_.kubelet_root = options_.kubelet_root;
-  seen_.registry = ListRegistry(
-      options_.registry.empty() ? options_.kubelet_root + "/plugins_registry" : options_.registry);
-  if (seen_.registry.ok()) sockets_.AskDrivers(*seen_.registry, options_.kubelet_root);
-  sockets_.AskAgent(options_.agent_socket, seen_.agent);
+  agent_.AskAgent(options_.agent_socket, seen_.agent);
+  agent_.Start();
+}
+
+void Examination::OnAgent() {
+  std::string& root = seen_.kubelet_root = options_.kubelet_root;
+  if (root.empty()) root = RootByAgent(seen_.agent);
+  if (root.empty()) root = options_.fallback_root;
+  seen_.registry = ListRegistry(options_.registry.empty() ? root + kRegistry : options_.registry);
+  if (seen_.registry.ok()) sockets_.AskDrivers(*seen_.registry, root);
   sockets_.Start();
 }
 
@@ -64,15 +87,16 @@ void Examination::OnSockets() {
                                       : options_.host_name;
   LookAtFiles();
   LookAtHost();
+  NameWhatToGive();
   AskApi();
 }
 
 void Examination::LookAtFiles() {
   FileSystem& files = edges_.files;
   KubeletSeen& kubelet = seen_.kubelet;
-  kubelet.process = FindKubelet(files, options_.kernel.proc, seen_.node);
-  kubelet.gates = ReadConfiguredGates(files, kubelet.process, options_.kubelet_root);
-  kubelet.prepared = ReadPreparedClaims(files, options_.kubelet_root);
+  kubelet.process = FindKubelet(files, options_.kernel.proc, seen_.kubelet_root, seen_.node);
+  kubelet.gates = ReadConfiguredGates(files, kubelet.process, seen_.kubelet_root);
+  kubelet.prepared = ReadPreparedClaims(files, seen_.kubelet_root);
   seen_.agent.journal =
       LookAtJournal(files, options_.state_dir + "/journal", edges_.loop.WallNow());
   seen_.agent.open_files = OpenFilesOfAgent(files, options_.kernel.proc, options_.state_dir);
@@ -86,10 +110,35 @@ void Examination::LookAtHost() {
   host.inotify = LookAtInotify(edges_.files, options_.kernel);
   host.file_table = LookAtFileTable(edges_.files, options_.kernel);
   host.time_sync = LookAtTimeSync();
-  host.disks.push_back(LookAtRoot(edges_.files, options_.kubelet_root));
+  host.disks.push_back(LookAtRoot(edges_.files, seen_.kubelet_root));
   host.disks.push_back(LookAtDisk(options_.state_dir, "galen-agent"));
   for (const std::string& directory : options_.cdi_directories) {
     host.disks.push_back(LookAtDisk(directory, "drivers"));
+  }
+}
+
+// Where nobody named a root and there is none at the usual place, all that is missing is missing
+// for that one reason: it says what to do, and stands once before all checks that need it.
+void Examination::NameWhatToGive() {
+  const bool named = !options_.kubelet_root.empty() || !options_.registry.empty();
+  const Status root = edges_.files.List(seen_.kubelet_root).status();
+  if (named || !IsMissing(root)) return;
+  const Status why = NotFound(
+      "there is no {}: say by --kubelet-root, --state-dir and --cdi-root where this node's files "
+      "are",
+      seen_.kubelet_root);
+  const auto explain = [&](auto& seen) {
+    if (IsMissing(seen.status())) seen = why;
+  };
+  explain(seen_.registry);
+  explain(seen_.kubelet.process);
+  explain(seen_.kubelet.gates);
+  explain(seen_.kubelet.prepared);
+  explain(seen_.agent.journal);
+  explain(seen_.agent.open_files);
+  explain(seen_.cdi.files);
+  for (DiskSeen& disk : seen_.host.disks) {
+    if (IsMissing(disk.looked)) disk.looked = why;
   }
 }
 

@@ -25,10 +25,10 @@ struct Edges {
 };
 
 struct ExaminationOptions {
-  std::string node;       // "" = the agent's word for it, else `host_name`
-  std::string host_name;  // of this machine
-  std::string kubelet_root = "/var/lib/kubelet";
-  std::string registry;  // "" = <kubelet_root>/plugins_registry
+  std::string node;          // "" = the agent's word for it, else `host_name`
+  std::string host_name;     // of this machine
+  std::string kubelet_root;  // "" = above the sockets that the agent tells of, else fallback_root
+  std::string registry;      // "" = <kubelet_root>/plugins_registry
   std::string state_dir = "/var/lib/galen";
   std::string agent_socket = "/run/galen/agent.sock";
   std::vector<std::string> cdi_directories = {"/etc/cdi", "/var/run/cdi"};
@@ -36,6 +36,7 @@ struct ExaminationOptions {
   std::string server;            // the API server's address, for people
   Status no_cluster;
   KernelPlaces kernel;
+  std::string fallback_root = "/var/lib/kubelet";  // where kubelets keep their files by default
 };
 
 class Examination {
@@ -48,9 +49,11 @@ class Examination {
   void Start();
 
  private:
+  void OnAgent();
   void OnSockets();
   void LookAtFiles();
   void LookAtHost();
+  void NameWhatToGive();
   void AskApi();
   void Finish();
 
@@ -58,6 +61,7 @@ class Examination {
   const ExaminationOptions options_;
   const std::function<void(const Observations&)> done_;
   Observations seen_;
+  NodeProbe agent_;  // before the others: it knows where they are
   NodeProbe sockets_;
   std::unique_ptr<ApiProbe> api_;
 };

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/fake_loop.h"
 #include "base/posix_file_system.h"
@@ -14,6 +15,8 @@
 #include "doctor/check.h"
 #include "kube/fake_transport.h"
 #include "net/fake_link.h"
+#include "protos/galen/inspect/v1/inspect.pb.h"
+#include "rpc/service.h"
 
 namespace galen::doctor {
 namespace {
@@ -106,6 +109,68 @@ TEST(Examination, TheAgentsProcessIsKnownByItsLockAndItsName) {
   place.Write("proc/77/cmdline", std::string("/sbin/init\0", 11));
   EXPECT_EQ(place.Look(options).agent.open_files.status().code(), Code::kNotFound)
       << "the id is of another process namespace";
+}
+
+// An agent that knows one driver, whose registration socket lies at `socket`.
+void Serve(rpc::Dispatcher& agent, const std::string& socket) {
+  agent.AddUnary("/galen.inspect.v1.Inspect/GetStatus",
+                 [](std::string_view, const rpc::Caller&, rpc::Reply reply) {
+                   reply(inspect::v1::GetStatusResponse().SerializeAsString());
+                 });
+  agent.AddUnary("/galen.inspect.v1.Inspect/ListDrivers",
+                 [socket](std::string_view, const rpc::Caller&, rpc::Reply reply) {
+                   inspect::v1::ListDriversResponse list;
+                   list.add_drivers()->set_registration_socket(socket);
+                   reply(list.SerializeAsString());
+                 });
+}
+
+TEST(Examination, WithoutAFlagTheRootIsThatOfTheDriversThatTheAgentTellsOf) {
+  Place place;
+  place.Make("kubelet/plugins_registry");
+  place.Make("fallback/plugins_registry");
+  ExaminationOptions options = place.Options();
+  options.kubelet_root = "";
+  options.fallback_root = place.directory.Path("fallback");
+  EXPECT_EQ(place.Look(options).kubelet_root, place.directory.Path("fallback")) << "no agent";
+  rpc::Dispatcher agent{place.loop};
+  Serve(agent, place.directory.Path("kubelet/plugins_registry/gpu.sock"));
+  place.network.Listen("unix:" + options.agent_socket, agent);
+  const Observations seen = place.Look(options);
+  EXPECT_EQ(seen.kubelet_root, place.directory.Path("kubelet"));
+  EXPECT_TRUE(seen.registry.ok());
+  std::filesystem::remove_all(place.directory.Path("kubelet"));
+  EXPECT_EQ(place.Look(options).kubelet_root, place.directory.Path("fallback"))
+      << "the agent has it mounted elsewhere";
+  options.kubelet_root = place.directory.Path("other");
+  EXPECT_EQ(place.Look(options).kubelet_root, options.kubelet_root) << "a flag wins";
+}
+
+TEST(Examination, WhereNothingIsAtTheUsualPlaceOneSentenceNamesTheFlags) {
+  Place place;
+  ExaminationOptions options = place.Options();
+  options.kubelet_root = "";
+  options.fallback_root = place.directory.Path("nothing");
+  options.kernel.proc = place.directory.Path("proc");
+  place.Make("proc");
+  const Observations seen = place.Look(options);
+  EXPECT_FALSE(IsNode(seen));
+  const std::string& words = seen.registry.status().message();
+  for (const char* flag : {"nothing", "--kubelet-root", "--state-dir", "--cdi-root"}) {
+    EXPECT_THAT(words, HasSubstr(flag));
+  }
+  std::set<std::string> bad;
+  std::size_t for_that_reason = 0;
+  for (const Finding& finding : Judge(seen)) {
+    if (finding.verdict == Verdict::kBad) bad.insert(finding.id);
+    for_that_reason += finding.seen == Shown(words) ? 1 : 0;
+  }
+  EXPECT_THAT(bad, ::testing::ElementsAre("agent.running")) << "what is not known is not bad";
+  EXPECT_GE(for_that_reason, 20u);
+  options.kubelet_root = options.fallback_root;
+  EXPECT_THAT(place.Look(options).registry.status().message(),
+              ::testing::Not(HasSubstr("--state-dir")))
+      << "who named a root is told of that root";
 }
 
 TEST(Examination, WithAClusterItsNodeIsAskedFor) {

@@ -15,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kKubelet = "kubelet";
+// Of --root-dir, which a kubelet has as a flag alone: KubeletConfiguration has no such field.
+constexpr char kDefaultRoot[] = "/var/lib/kubelet";
 constexpr std::size_t kCheckpointBytesMax = std::size_t{64} << 20;
 
 std::vector<std::string> SplitAt(std::string_view text, char separator) {
@@ -82,6 +84,23 @@ bool SharesFiles(const std::string& proc, std::int64_t pid) {
   return !ours_error && !theirs_error && ours == theirs;
 }
 
+// Whether a process' directory is `root`, or holds the same registry: a Pod is given that part of
+// the root alone. proc(5): PID/root is the process' view of the files, its own mounts included.
+bool IsRootOf(const KubeletProcess& process, const std::string& proc, const std::string& root) {
+  const std::vector<std::string> named = FlagValues(process.arguments, "--root-dir");
+  const std::string theirs = named.empty() ? kDefaultRoot : named.back();
+  const std::string view = fmt::format("{}/{}/root/", proc, process.pid);
+  std::error_code error;
+  // Only root, and the process' own user, may look there.
+  if (!fs::exists(view, error) || error) {
+    return fs::path(theirs + "/").lexically_normal() == fs::path(root + "/").lexically_normal();
+  }
+  for (const char* part : {"", "/plugins_registry"}) {
+    if (fs::equivalent(view + theirs + part, root + part, error) && !error) return true;
+  }
+  return false;
+}
+
 void ReadGateFlags(const KubeletProcess& process, Gates& gates) {
   for (const std::string& value : FlagValues(process.arguments, "--feature-gates")) {
     for (const std::string& gate : SplitAt(value, ',')) {
@@ -126,7 +145,7 @@ StatusOr<Json> ReadCheckpoint(const std::string& text) {
 }  // namespace
 
 StatusOr<KubeletProcess> FindKubelet(FileSystem& files, const std::string& proc,
-                                     const std::string& node) {
+                                     const std::string& root, const std::string& node) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(proc));
   std::vector<KubeletProcess> found;
   for (const std::string& name : names) {
@@ -135,9 +154,13 @@ StatusOr<KubeletProcess> FindKubelet(FileSystem& files, const std::string& proc,
     const StatusOr<std::string> line = files.Read(proc + "/" + name + "/cmdline");
     if (!line.ok()) continue;  // it ended meanwhile
     std::vector<std::string> arguments = SplitAt(*line, '\0');
-    if (IsKubelet(arguments)) found.push_back({.pid = *pid, .arguments = std::move(arguments)});
+    if (!IsKubelet(arguments)) continue;
+    KubeletProcess process{.pid = *pid, .arguments = std::move(arguments)};
+    if (IsRootOf(process, proc, root)) found.push_back(std::move(process));
   }
-  if (found.empty()) return NotFound("no kubelet among the processes that are seen from here");
+  if (found.empty()) {
+    return NotFound("no kubelet with root {} among the processes that are seen from here", root);
+  }
   const auto choose = [&](auto wanted) {
     std::vector<KubeletProcess> some = found;
     std::erase_if(some, [&](const KubeletProcess& process) { return !wanted(process); });

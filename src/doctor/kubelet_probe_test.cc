@@ -4,7 +4,12 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "base/fake_file_system.h"
+#include "base/posix_file_system.h"
+#include "base/temporary_directory.h"
 
 namespace galen::doctor {
 namespace {
@@ -23,7 +28,7 @@ struct Machine {
   }
   void Start(int pid, std::string command, const std::string& environment = "") {
     for (char& c : command) c = c == ' ' ? '\0' : c;
-    const std::string place = "/proc/" + std::to_string(pid);
+    const std::string place = kProc + ("/" + std::to_string(pid));
     Write(place + "/cmdline", command + '\0');
     Write(place + "/environ", environment);
     Write(place + "/limits",
@@ -31,9 +36,13 @@ struct Machine {
           "Max cpu time              unlimited            unlimited            seconds   \n"
           "Max open files            20000                524288               files     \n");
   }
-  StatusOr<KubeletProcess> Find(const std::string& node = "node-7") {
-    return FindKubelet(files, "/proc", node);
+  StatusOr<KubeletProcess> Find(const std::string& node = "node-7",
+                                const std::string& root = "/var/lib/kubelet") {
+    return FindKubelet(files, kProc, root, node);
   }
+
+  // Namespaces are of the real disk: this place is not on it, so that nothing is known of them.
+  static constexpr char kProc[] = "/no-such-directory/proc";
 
   FakeFileSystem files;
 };
@@ -85,6 +94,49 @@ TEST(KubeletProbe, WhereNoKubeletIsSeenThereIsNone) {
   Machine machine;
   machine.Start(1, "/usr/bin/galen-agent");
   EXPECT_EQ(machine.Find().status().code(), Code::kNotFound);
+}
+
+TEST(KubeletProbe, AKubeletWithAnotherRootIsAnotherNodes) {
+  Machine machine;
+  machine.Start(7, "kubelet --root-dir=/one/");
+  machine.Start(8, "kubelet --root-dir /two");
+  EXPECT_EQ(machine.Find("node-7", "/one")->pid, 7);
+  EXPECT_EQ(machine.Find("node-7", "/two")->pid, 8);
+  const Status none = machine.Find().status();
+  EXPECT_EQ(none.code(), Code::kNotFound) << "neither is that of the default root";
+  EXPECT_THAT(none.message(), HasSubstr("/var/lib/kubelet"));
+  machine.Start(9, "kubelet --v=2");
+  EXPECT_EQ(machine.Find()->pid, 9) << "who names no root has the default";
+}
+
+// Two kubelets that call their roots by the same name, each in a mount namespace of its own: a
+// directory below which PID/root leads.
+TEST(KubeletProbe, ItsRootIsSeenThroughItsMountNamespace) {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory directory;
+  PosixFileSystem files;
+  for (const std::string pid : {"7", "8"}) {
+    fs::create_directories(directory.Path("proc/" + pid));
+    std::ofstream(directory.Path("proc/" + pid + "/cmdline")) << std::string("kubelet\0--v=2", 13);
+    fs::create_directories(directory.Path("mounts-" + pid + "/var/lib"));
+    fs::create_directories(directory.Path("node-" + pid + "/plugins_registry"));
+    // As a bind mount would have it.
+    fs::create_symlink(directory.Path("node-" + pid),
+                       directory.Path("mounts-" + pid + "/var/lib/kubelet"));
+    fs::create_symlink(directory.Path("mounts-" + pid), directory.Path("proc/" + pid + "/root"));
+  }
+  const auto find = [&](const std::string& root) {
+    return FindKubelet(files, directory.Path("proc"), root, "node-7");
+  };
+  EXPECT_EQ(find(directory.Path("node-7"))->pid, 7);
+  EXPECT_EQ(find(directory.Path("node-8"))->pid, 8);
+  EXPECT_EQ(find(directory.Path("node-9")).status().code(), Code::kNotFound);
+  EXPECT_EQ(find("/no-such-directory/kubelet").status().code(), Code::kNotFound);
+  // A Pod with the registry alone.
+  fs::create_directories(directory.Path("pod"));
+  fs::create_symlink(directory.Path("node-8/plugins_registry"),
+                     directory.Path("pod/plugins_registry"));
+  EXPECT_EQ(find(directory.Path("pod"))->pid, 8);
 }
 
 TEST(KubeletProbe, GatesAreThoseOfItsFileAndItsCommandLine) {

@@ -65,7 +65,8 @@ Seen<std::vector<AgentDriver>> ReadDrivers(const StatusOr<std::string>& answer) 
                        .endpoint = driver.endpoint(),
                        .health = driver.health(),
                        .trouble = driver.trouble(),
-                       .connected = driver.connected()});
+                       .connected = driver.connected(),
+                       .registration_socket = driver.registration_socket()});
   }
   return drivers;
 }

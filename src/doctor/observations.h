@@ -167,6 +167,7 @@ struct AgentStatus {
 struct AgentDriver {
   std::string name, endpoint, health, trouble;
   bool connected = false;
+  std::string registration_socket;  // as the agent sees it; "" = it does not say
 };
 
 struct JournalSeen {
