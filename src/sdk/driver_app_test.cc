@@ -195,8 +195,8 @@ TEST_F(DriverAppTest, RegistersAgainWhenTheRegistryWasWiped) {
 }
 
 TEST_F(DriverAppTest, MakesItsRegistrationSocketAgainWhenItIsRefused) {
+  int gone = 0;  // outlives the app, whose end is an unlink too
   const auto app = Start(Options());
-  int gone = 0;
   node_.sockets.OnChange([&](const std::string& path, bool there) {
     if (path == kRegistration && !there) ++gone;
   });
