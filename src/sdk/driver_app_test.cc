@@ -250,6 +250,7 @@ TEST_F(DriverAppTest, APrepareThatHangsDelaysTheStopOnlySoLong) {
 }
 
 TEST_F(DriverAppTest, ARollingUpdateLeavesNoMomentWithoutADriver) {
+  bool gap = false;  // outlives both, whose ends are changes too
   const std::string uid = MakeClaim();
   auto older = Start(Options("one"));
   const std::string older_data = older->paths().data;
@@ -257,7 +258,6 @@ TEST_F(DriverAppTest, ARollingUpdateLeavesNoMomentWithoutADriver) {
   const auto newer = Start(Options("two"));
   EXPECT_THAT(node_.sockets.sockets(), SizeIs(4));
   bool stopped = false;
-  bool gap = false;
   node_.sockets.OnChange(
       [&](const std::string&, bool) { gap |= node_.sockets.sockets().size() < 2; });
   older->Stop([&] { stopped = true; });
