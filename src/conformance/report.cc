@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/xml.h"
 
 namespace galen::conformance {
 namespace {
@@ -15,30 +16,6 @@ constexpr std::string_view kIndent = "               ";  // below a check's sent
 
 std::string NameOf(const DriverReport& report) {
   return report.driver.empty() ? "a driver that does not answer" : Shown(report.driver);
-}
-
-// Printable, because XML has no way to write control characters.
-std::string Xml(std::string_view text) {
-  std::string escaped;
-  for (const char c : Printable(ToValidUtf8(text))) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
 }
 
 std::string CheckName(const Finding& finding) {
@@ -84,21 +61,22 @@ Tally CountOf(const std::vector<Finding>& findings) {
 }
 
 std::string TestCase(const std::string& suite, const Finding& finding) {
-  const std::string head =
-      fmt::format(R"(    <testcase classname="{}" name="{}")", Xml(suite), Xml(CheckName(finding)));
+  const std::string head = fmt::format(R"(    <testcase classname="{}" name="{}")",
+                                       EscapeXml(suite), EscapeXml(CheckName(finding)));
   switch (finding.verdict) {
     case Verdict::kPassed:
       return head + "/>\n";
     case Verdict::kNotChecked:
       return fmt::format("{}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", head,
-                         Xml(finding.seen));
+                         EscapeXml(finding.seen));
     case Verdict::kFailed:
       break;
   }
   return fmt::format(
       "{}>\n      <failure message=\"{}\">expected: {}\nseen: {}\ndo: {}</failure>\n"
       "    </testcase>\n",
-      head, Xml(finding.seen), Xml(finding.expected), Xml(finding.seen), Xml(finding.advice));
+      head, EscapeXml(finding.seen), EscapeXml(finding.expected), EscapeXml(finding.seen),
+      EscapeXml(finding.advice));
 }
 
 // What was done to the driver, before what was seen.
@@ -203,7 +181,7 @@ std::string JunitReport(const std::vector<DriverReport>& reports) {
       const Tally tally = CountOf(findings);
       suites += fmt::format(
           "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
-          Xml(suite), findings.size(), tally.failed, tally.not_checked);
+          EscapeXml(suite), findings.size(), tally.failed, tally.not_checked);
       for (const Finding& finding : findings) suites += TestCase(suite, finding);
       suites += "  </testsuite>\n";
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/xml.h"
 
 namespace galen::doctor {
 namespace {
@@ -92,49 +93,26 @@ std::string UnknownSection(const Report& report, const TextOptions& options) {
   return text.empty() ? text : "\nCould not be looked at, because of\n" + text;
 }
 
-// Printable, because XML has no way to write control characters.
-std::string Xml(std::string_view text) {
-  std::string escaped;
-  for (const char c : Printable(ToValidUtf8(text))) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 std::string TestCase(const std::string& suite, const Finding& finding) {
   const std::string head =
-      fmt::format(R"(    <testcase classname="{}" name="{}">)", Xml(suite),
-                  Xml(std::string_view(finding.id).substr(finding.group().size() + 1)));
+      fmt::format(R"(    <testcase classname="{}" name="{}">)", EscapeXml(suite),
+                  EscapeXml(std::string_view(finding.id).substr(finding.group().size() + 1)));
   std::string body;
   switch (finding.verdict) {
     case Verdict::kHealthy:
       break;
     case Verdict::kUnknown:
-      body = fmt::format("\n      <skipped message=\"{}\"/>\n    ", Xml(finding.seen));
+      body = fmt::format("\n      <skipped message=\"{}\"/>\n    ", EscapeXml(finding.seen));
       break;
     case Verdict::kWarning:
-      body = fmt::format("\n      <system-out>warning: {}\nmeans: {}\ndo: {}</system-out>\n    ",
-                         Xml(finding.seen), Xml(finding.means), Xml(finding.advice));
+      body =
+          fmt::format("\n      <system-out>warning: {}\nmeans: {}\ndo: {}</system-out>\n    ",
+                      EscapeXml(finding.seen), EscapeXml(finding.means), EscapeXml(finding.advice));
       break;
     case Verdict::kBad:
       body = fmt::format(
           "\n      <failure message=\"{0}\">seen: {0}\nmeans: {1}\ndo: {2}</failure>\n    ",
-          Xml(finding.seen), Xml(finding.means), Xml(finding.advice));
+          EscapeXml(finding.seen), EscapeXml(finding.means), EscapeXml(finding.advice));
       break;
   }
   return head + body + "</testcase>\n";
@@ -218,7 +196,7 @@ std::string JunitReport(const Report& report) {
     const Tally tally = CountOf(findings);
     suites += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
-        Xml(suite), findings.size(), tally.bad, tally.unknown);
+        EscapeXml(suite), findings.size(), tally.bad, tally.unknown);
     for (const Finding& finding : findings) suites += TestCase(suite, finding);
     suites += "  </testsuite>\n";
   }

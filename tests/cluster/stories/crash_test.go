@@ -234,15 +234,22 @@ func deleteByForce(t *testing.T, ns, pod, claim string) {
 	}
 }
 
-func TestAClaimIsUnpreparedAfterItsObjectIsGone(t *testing.T) {
+// A Pod whose claim "mine" was prepared and then deleted by force together with it; gives the
+// namespace and the claim's UID.
+func deletedByForce(t *testing.T) (ns, uid string) {
 	startGpus(t)
-	ns := cluster.Namespace(t)
+	ns = cluster.Namespace(t)
 	cluster.Apply(t, ns, namedClaim)
 	watch := cluster.WatchPod(t, ns, "holder")
 	cluster.Apply(t, ns, lingering("holder", named("mine")))
 	watch.Until(t, "Ready", podWithin, Running)
-	uid := string(claimOf(t, ns, "holder").UID)
+	uid = string(claimOf(t, ns, "holder").UID)
 	deleteByForce(t, ns, "holder", "mine")
+	return ns, uid
+}
+
+func TestAClaimIsUnpreparedAfterItsObjectIsGone(t *testing.T) {
+	ns, uid := deletedByForce(t)
 	if _, err := cluster.API.ResourceV1().ResourceClaims(ns).Get(t.Context(), "mine",
 		metav1.GetOptions{}); err == nil {
 		t.Fatal("the claim's object is still there")
@@ -255,14 +262,7 @@ func TestAClaimIsUnpreparedAfterItsObjectIsGone(t *testing.T) {
 
 // A kubelet refuses the new claim while the old one of its name is not unprepared.
 func TestAClaimOfTheSameNameIsPreparedAfterItsForerunnerWasDeletedByForce(t *testing.T) {
-	startGpus(t)
-	ns := cluster.Namespace(t)
-	cluster.Apply(t, ns, namedClaim)
-	watch := cluster.WatchPod(t, ns, "holder")
-	cluster.Apply(t, ns, lingering("holder", named("mine")))
-	watch.Until(t, "Ready", podWithin, Running)
-	first := string(claimOf(t, ns, "holder").UID)
-	deleteByForce(t, ns, "holder", "mine")
+	ns, first := deletedByForce(t)
 	cluster.Apply(t, ns, namedClaim)
 	begin := time.Now()
 	next := cluster.WatchPod(t, ns, "next")
