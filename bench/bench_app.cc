@@ -10,54 +10,12 @@
 #include "base/posix_file_system.h"
 #include "base/signal.h"
 #include "base/version.h"
-#include "bench/parts.h"
+#include "bench/part_list.h"
 
 namespace galen::bench {
 namespace {
 
 constexpr int kExitMissed = 1;
-
-// One thing that can be measured, by the name people call it; the explanation ends up on the page
-// of the figures.
-struct Part {
-  std::string name;
-  StatusOr<std::vector<Figure>> (*measure)(Bench&);
-  std::string explanation;
-};
-
-const std::vector<Part>& Parts() {
-  static const std::vector<Part> kParts = {
-      {"latency", MeasureLatency,
-       "300 single signs, XID 79 and its reset, injected over the driver's socket into eight GPUs "
-       "in "
-       "turn; the driver's answer holds when. The end is the moment at which a watcher of Pods in "
-       "this program, over TLS, knows the new `allocatedResourcesStatus`."},
-      {"burst", MeasureBurst,
-       "a driver on the SDK makes one change in each round of health and asks for the next round "
-       "at "
-       "once. Where its stream is slower than it, a newer snapshot takes an older one's place: "
-       "that "
-       "is what merges. Then the agent is stopped and its journal is read from disk."},
-      {"killed", MeasureKilledDriver,
-       "SIGKILL to the driver; the end is the last of eight Pods that says Unknown."},
-      {"silent", MeasureSilentDriver,
-       "SIGSTOP to a driver whose word holds one second; sockets stay open. The agent is asked for "
-       "the age of the last report and its deadline; counted from that deadline."},
-      {"idle", MeasureIdle,
-       "an observer beside a simulated kubelet, 16 Pods with a GPU each. Ticks, resident memory "
-       "and "
-       "bytes to disk are the kernel's own count for the agent; writes to the API are the agent's "
-       "count and the objects whose version changed."},
-      {"restart", MeasureRestart,
-       "SIGKILL to the agent, a GPU changes meanwhile, the agent is started; the end is the Pod "
-       "that "
-       "says what changed, so journal, API, registration and the driver's stream are all in it."},
-      {"list", MeasureListMemory,
-       "a process of its own with the agent's informer; the growth of its resident peak, divided "
-       "by "
-       "the bytes of the list."}};
-  return kParts;
-}
 
 struct Settings {
   std::vector<std::string> parts;
@@ -69,8 +27,7 @@ struct Settings {
 StatusOr<std::vector<Part>> Choose(const std::vector<std::string>& names) {
   if (names.empty()) return Parts();
   std::vector<Part> chosen;
-  std::string known;
-  for (const Part& part : Parts()) known += (known.empty() ? "" : ", ") + part.name;
+  const std::string known = PartNames();
   for (const std::string& name : names) {
     const auto it = std::find_if(Parts().begin(), Parts().end(),
                                  [&](const Part& part) { return part.name == name; });
@@ -146,8 +103,7 @@ int RunBench(int argc, char** argv) {
   Settings settings;
   Flags flags("galen-bench", "Measures this build's real processes: ratios and counts of one run",
               std::string(kVersion));
-  flags.AddPositionals("part", settings.parts,
-                       "latency, burst, killed, silent, idle, restart, list; all unless named");
+  flags.AddPositionals("part", settings.parts, PartNames() + "; all unless named");
   flags.Add("--markdown", settings.markdown, "also write the page of the figures here");
   flags.Add("--idle", settings.idle, "how long the idle agent is looked at");
   if (const auto code = flags.Parse(argc, argv)) return *code;

@@ -79,9 +79,9 @@ StatusOr<Duration> OneSilence(Rig& rig) {
 }  // namespace
 
 StatusOr<std::vector<Figure>> MeasureKilledDriver(Bench& bench) {
-  ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, "manager"));
+  ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, {.role = "manager"}));
   RETURN_IF_ERROR(rig->StartGpuDriver(kPods));
-  RETURN_IF_ERROR(rig->MakePods(Rig::kGpuDriver, kPods));
+  RETURN_IF_ERROR(rig->MakePods({.driver = Rig::kGpuDriver, .count = kPods}));
   std::vector<Duration> samples;
   for (int i = 0; i < kKills; ++i) {
     ASSIGN_OR_RETURN(const Duration took, OneKill(*rig));
@@ -96,10 +96,10 @@ StatusOr<std::vector<Figure>> MeasureKilledDriver(Bench& bench) {
 }
 
 StatusOr<std::vector<Figure>> MeasureSilentDriver(Bench& bench) {
-  ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, "manager"));
+  ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, {.role = "manager"}));
   RETURN_IF_ERROR(
       rig->StartOwnDriver({.devices = kSilentPods, .timeout_seconds = kTimeoutSeconds}));
-  RETURN_IF_ERROR(rig->MakePods(kOwnDriverName, kSilentPods));
+  RETURN_IF_ERROR(rig->MakePods({.driver = kOwnDriverName, .count = kSilentPods}));
   std::vector<Duration> samples;
   for (int i = 0; i < kSilences; ++i) {
     ASSIGN_OR_RETURN(const Duration late, OneSilence(*rig));

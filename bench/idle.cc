@@ -100,9 +100,9 @@ std::vector<Figure> FiguresOf(const Moment& before, const Moment& after, Duratio
 }  // namespace
 
 StatusOr<std::vector<Figure>> MeasureIdle(Bench& bench) {
-  ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, "observer"));
+  ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, {.role = "observer"}));
   RETURN_IF_ERROR(rig->StartGpuDriver(kDevices));
-  RETURN_IF_ERROR(rig->MakePods(Rig::kGpuDriver, kDevices));
+  RETURN_IF_ERROR(rig->MakePods({.driver = Rig::kGpuDriver, .count = kDevices}));
   rig->Pause(kSettle);
   ASSIGN_OR_RETURN(const Moment before, Look(*rig, true));
   const Time began = bench.loop.Now();

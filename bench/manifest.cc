@@ -23,9 +23,11 @@ Json ClassSpec(const std::string& driver) {
   return Json::MakeObject({{"selectors", Json::MakeArray({selector})}});
 }
 
-Json TemplateSpec(const std::string& driver) {
-  const Json request = Json::MakeObject(
-      {{"name", "device"}, {"exactly", Json::MakeObject({{"deviceClassName", driver}})}});
+Json TemplateSpec(const PodPlan& plan) {
+  const Json exactly = Json::MakeObject({{"deviceClassName", plan.driver},
+                                         {"allocationMode", "ExactCount"},
+                                         {"count", plan.devices}});
+  const Json request = Json::MakeObject({{"name", "device"}, {"exactly", exactly}});
   const Json devices = Json::MakeObject({{"requests", Json::MakeArray({request})}});
   return Json::MakeObject({{"spec", Json::MakeObject({{"devices", devices}})}});
 }
@@ -48,16 +50,17 @@ Json PodSpec(const std::string& driver) {
 
 std::string PodName(int index) { return "pod-" + std::to_string(index); }
 
-std::vector<Manifest> ClassOf(const std::string& driver) {
-  return {Object(kube::kNamespaces, kNamespace, nullptr),
-          Object(kube::kDeviceClasses, driver, ClassSpec(driver)),
-          Object(kube::kResourceClaimTemplates, driver, TemplateSpec(driver))};
+Manifest Namespace() { return Object(kube::kNamespaces, kNamespace, nullptr); }
+
+std::vector<Manifest> ClassOf(const PodPlan& plan) {
+  return {Object(kube::kDeviceClasses, plan.driver, ClassSpec(plan.driver)),
+          Object(kube::kResourceClaimTemplates, plan.driver, TemplateSpec(plan))};
 }
 
-std::vector<Manifest> PodsOf(const std::string& driver, int count) {
+std::vector<Manifest> PodsOf(const PodPlan& plan) {
   std::vector<Manifest> pods;
-  for (int i = 0; i < count; ++i) {
-    pods.push_back(Object(kube::kPods, PodName(i), PodSpec(driver)));
+  for (int i = plan.first; i < plan.first + plan.count; ++i) {
+    pods.push_back(Object(kube::kPods, PodName(i), PodSpec(plan.driver)));
   }
   return pods;
 }

@@ -21,10 +21,18 @@ struct Manifest {
 // "pod-0" and on, in namespace kNamespace.
 std::string PodName(int index);
 
-// Namespace, DeviceClass and template, in the order in which they are to be made. Class and
-// template are named as the driver.
-std::vector<Manifest> ClassOf(const std::string& driver);
-// `count` Pods that each want one device of that class. REQUIRES: ClassOf() was made.
-std::vector<Manifest> PodsOf(const std::string& driver, int count);
+// Pods that each hold devices of one driver.
+struct PodPlan {
+  std::string driver;
+  int count = 1;
+  int first = 0;    // "pod-7": numbers go on from one plan to the next
+  int devices = 1;  // of each Pod
+};
+
+Manifest Namespace();
+// DeviceClass and template, in the order in which they are to be made, named as the driver.
+std::vector<Manifest> ClassOf(const PodPlan& plan);
+// REQUIRES: Namespace() and ClassOf() were made.
+std::vector<Manifest> PodsOf(const PodPlan& plan);
 
 }  // namespace galen::bench

@@ -1,5 +1,6 @@
 // A driver that this program runs as a process of its own, by the public SDK: it makes many changes
-// as fast as its subscribers and its loop let it, and its word holds as short as is wanted.
+// at a pace or as fast as its subscribers and its loop let it, and its word holds as short as is
+// wanted.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct OwnDriver {
   // It makes this many changes, by the burst's plan, once `start_file` is there, and then writes
   // how many nanoseconds that took into `result_file`.
   std::int64_t changes = 0;
+  std::int64_t changes_per_second = 0;  // 0: as fast as it goes
   std::string start_file = {}, result_file = {};
 };
 

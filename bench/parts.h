@@ -12,8 +12,16 @@ namespace galen::bench {
 
 // An event injected at the driver → the Pod's status at a watcher of the API; single changes.
 StatusOr<std::vector<Figure>> MeasureLatency(Bench& bench);
+// The same on a node with a driver that floods.
+StatusOr<std::vector<Figure>> MeasureFlood(Bench& bench);
 // 10,000 changes over 64 devices as fast as the driver goes.
 StatusOr<std::vector<Figure>> MeasureBurst(Bench& bench);
+// 4,096 devices and 512 Pods on one node: memory, and how soon a change is told.
+StatusOr<std::vector<Figure>> MeasureScale(Bench& bench);
+// 5,000 changes a second for a minute: is anything lost, does anything grow.
+StatusOr<std::vector<Figure>> MeasureSustained(Bench& bench);
+// A day of a busy node, compressed, with everybody restarted now and then: does anything grow.
+StatusOr<std::vector<Figure>> MeasureSoak(Bench& bench);
 // kill -9 of the driver → its Pods are told Unknown.
 StatusOr<std::vector<Figure>> MeasureKilledDriver(Bench& bench);
 // SIGSTOP of the driver → its Pods are told Unknown, counted from the deadline of its last word.

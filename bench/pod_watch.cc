@@ -40,7 +40,8 @@ void PodWatch::OnChange(const ObjectKey& key, const kube::Pod* after) {
   }
   Line& line = lines_[key.name];
   kube::ResourceHealth device = FirstDevice(*after);
-  if (line.seen == WallTime{} || device != line.device) line.seen = now;
+  const bool same = device == line.device && after->devices_annotation == line.annotation;
+  if (line.seen == WallTime{} || !same) line.seen = now;
   line.device = std::move(device);
   line.annotation = after->devices_annotation;
   line.phase = after->phase;

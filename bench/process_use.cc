@@ -1,6 +1,7 @@
 #include "bench/process_use.h"
 
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -71,6 +72,13 @@ StatusOr<ProcessUse> ReadProcessUse(pid_t pid) {
       ParseProcessUse(ReadText(place + "stat"), ReadText(place + "status"), ReadText(place + "io"));
   if (!use.ok()) return Annotate(use.status(), "read {}", place);
   return use;
+}
+
+StatusOr<std::size_t> CountDescriptors(pid_t pid) {
+  std::error_code error;
+  const std::filesystem::directory_iterator all(fmt::format("/proc/{}/fd", pid), error);
+  if (error) return Unavailable("/proc/{}/fd: {}", pid, error.message());
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
 Status ResetOwnPeak() {

@@ -22,6 +22,9 @@ struct ProcessUse {
 // An error when the process is gone or another user's.
 StatusOr<ProcessUse> ReadProcessUse(pid_t pid);
 
+// Descriptors that the process has open now.
+StatusOr<std::size_t> CountDescriptors(pid_t pid);
+
 // From the texts of /proc/PID/stat, …/status and …/io (proc(5)); an error names what is missing.
 StatusOr<ProcessUse> ParseProcessUse(std::string_view stat, std::string_view status,
                                      std::string_view io);

@@ -34,7 +34,19 @@ TEST(ProcessUse, OfThisProcessIsThereAndItsPeakIsNotBelowIt) {
   EXPECT_GE(use->peak_bytes, use->rss_bytes);
 }
 
-TEST(ProcessUse, OfAProcessThatIsGoneIsAnError) { EXPECT_FALSE(ReadProcessUse(-1).ok()); }
+TEST(ProcessUse, OfAProcessThatIsGoneIsAnError) {
+  EXPECT_FALSE(ReadProcessUse(-1).ok());
+  EXPECT_FALSE(CountDescriptors(-1).ok());
+}
+
+TEST(ProcessUse, CountsEachOpenDescriptor) {
+  // The directory that is read is open too, each time.
+  const std::size_t before = CountDescriptors(getpid()).value();
+  std::FILE* file = std::fopen("/dev/null", "r");
+  EXPECT_EQ(CountDescriptors(getpid()).value(), before + 1);
+  std::fclose(file);
+  EXPECT_EQ(CountDescriptors(getpid()).value(), before);
+}
 
 }  // namespace
 }  // namespace galen::bench

@@ -33,9 +33,9 @@ StatusOr<Duration> OneRestart(Rig& rig, cli::AgentLink& driver, const std::strin
 }  // namespace
 
 StatusOr<std::vector<Figure>> MeasureRestart(Bench& bench) {
-  ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, "manager"));
+  ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, {.role = "manager"}));
   RETURN_IF_ERROR(rig->StartGpuDriver(kPods));
-  RETURN_IF_ERROR(rig->MakePods(Rig::kGpuDriver, kPods));
+  RETURN_IF_ERROR(rig->MakePods({.driver = Rig::kGpuDriver, .count = kPods}));
   ASSIGN_OR_RETURN(const auto devices, rig->DevicesOfPods());
   ASSIGN_OR_RETURN(const auto driver, rig->LinkToDriver(Rig::kGpuDriver));
   std::vector<Duration> samples;

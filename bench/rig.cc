@@ -4,8 +4,10 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
 #include "base/yaml.h"
+#include "bench/flooding_driver.h"
 #include "bench/manifest.h"
 #include "cli/embedded.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
@@ -20,27 +22,31 @@ namespace fs = std::filesystem;
 
 // Limits of waits that end long before on any machine that can be measured.
 constexpr Duration kProgramStartsWithin = std::chrono::seconds(20);
-constexpr Duration kPodsRunWithin = std::chrono::seconds(60);
+constexpr Duration kPodsRunWithin = std::chrono::seconds(300);
+// Of a Pod that is taken away: nothing runs in it.
+constexpr std::int64_t kGraceSeconds = 1;
 // How often a file that no descriptor tells of is looked at.
 constexpr Duration kLookEvery = std::chrono::milliseconds(5);
 
 const std::string kApi = "galen-sim";
+constexpr std::string_view kHttps = "https://";  // before its address, as its kubeconfig has it
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Rig>> Rig::Start(Bench& bench, const std::string& role) {
+StatusOr<std::unique_ptr<Rig>> Rig::Start(Bench& bench, RigOptions options) {
   ASSIGN_OR_RETURN(cli::DemoPlace place, cli::DemoPlace::Make("/tmp"));
-  std::unique_ptr<Rig> rig(new Rig(bench, role, std::move(place)));
+  std::unique_ptr<Rig> rig(new Rig(bench, std::move(options), std::move(place)));
   RETURN_IF_ERROR(rig->StartApi());
   RETURN_IF_ERROR(rig->StartAgent());
   return rig;
 }
 
-Rig::Rig(Bench& bench, std::string role, cli::DemoPlace place)
-    : bench_(bench), role_(std::move(role)), place_(std::move(place)) {
+Rig::Rig(Bench& bench, RigOptions options, cli::DemoPlace place)
+    : bench_(bench), options_(std::move(options)), place_(std::move(place)) {
   programs_.emplace(bench.loop, place_.directory);
   // The kubelet's; an observer makes nothing there.
   fs::create_directories(place_.kubelet_root() + "/plugins_registry");
+  if (!options_.config.empty()) std::ofstream(ConfigPath()) << options_.config;
 }
 
 Rig::~Rig() {
@@ -56,12 +62,7 @@ Rig::~Rig() {
 }
 
 Status Rig::StartApi() {
-  std::vector<std::string> command = {Program(kApi), "--kubeconfig-out", place_.kubeconfig()};
-  // Only then does the API simulate the node's kubelet; a manager is the kubelet itself.
-  if (role_ == "observer") command.insert(command.end(), {"--node", kNode});
-  RETURN_IF_ERROR(programs_->Start(kApi, std::move(command)));
-  RETURN_IF_ERROR(Until("galen-sim to serve", kProgramStartsWithin,
-                        [this] { return access(place_.kubeconfig().c_str(), R_OK) == 0; }));
+  RETURN_IF_ERROR(LaunchApi("127.0.0.1:0", place_.kubeconfig()));
   cli::Options options;
   // Over TLS, as agents do: what a watcher sees is measured through the same door.
   options.cluster.path = place_.kubeconfig();
@@ -73,19 +74,59 @@ Status Rig::StartApi() {
   return OkStatus();
 }
 
-Status Rig::StartAgent() {
-  return programs_->Start(
-      kAgent, {Program("galen-agent"), "--role", role_, "--node", kNode, "--kubeconfig",
-               place_.kubeconfig(), "--kubelet-root", place_.kubelet_root(), "--state-dir",
-               place_.agent_state(), "--socket", place_.agent_socket(), "--metrics-address",
-               "127.0.0.1:0"});
+Status Rig::LaunchApi(const std::string& listen, const std::string& kubeconfig) {
+  std::vector<std::string> command = {Program(kApi), "--listen", listen, "--kubeconfig-out",
+                                      kubeconfig};
+  if (options_.keeps_api) command.insert(command.end(), {"--data", place_.directory + "/api"});
+  // Only then does the API simulate the node's kubelet; a manager is the kubelet itself.
+  if (options_.role == "observer") {
+    command.insert(command.end(),
+                   {"--node", kNode, "--max-pods", std::to_string(options_.max_pods)});
+  }
+  RETURN_IF_ERROR(programs_->Start(kApi, std::move(command)));
+  // Written last of all.
+  return Until("galen-sim to serve", kProgramStartsWithin,
+               [&] { return access(kubeconfig.c_str(), R_OK) == 0; });
 }
 
-Status Rig::StartGpuDriver(int devices) {
+Status Rig::RestartApi() {
+  const std::string address = session_->config().server.substr(kHttps.size());
+  programs_->End(kApi, SIGKILL);
+  // Another file than the first, which everybody reads already.
+  const std::string again = place_.directory + "/kubeconfig-again";
+  fs::remove(again);
+  RETURN_IF_ERROR(LaunchApi(address, again));
+  // What was under way with the old one ends first.
+  return Until("galen-sim to answer", kProgramStartsWithin,
+               [this] { return session_->List(kube::kNamespaces, "").ok(); });
+}
+
+Status Rig::StartAgent() {
+  std::vector<std::string> command = {Program("galen-agent"),
+                                      "--role",
+                                      options_.role,
+                                      "--node",
+                                      kNode,
+                                      "--kubeconfig",
+                                      place_.kubeconfig(),
+                                      "--kubelet-root",
+                                      place_.kubelet_root(),
+                                      "--state-dir",
+                                      place_.agent_state(),
+                                      "--socket",
+                                      place_.agent_socket(),
+                                      "--metrics-address",
+                                      "127.0.0.1:0"};
+  if (!options_.config.empty()) command.insert(command.end(), {"--config", ConfigPath()});
+  return programs_->Start(kAgent, std::move(command));
+}
+
+Status Rig::StartGpuDriver(int devices, const std::string& driver) {
   return programs_->Start(
-      kDriver, {Program("galen-driver"), "gpu", "--node", kNode, "--kubeconfig",
-                place_.kubeconfig(), "--kubelet-root", place_.kubelet_root(), "--cdi-root",
-                place_.cdi_root(), "--devices", std::to_string(devices)});
+      driver == kGpuDriver ? kDriver : driver,
+      {Program("galen-driver"), "gpu", "--name", driver, "--node", kNode, "--kubeconfig",
+       place_.kubeconfig(), "--kubelet-root", place_.kubelet_root(), "--cdi-root",
+       place_.cdi_root(), "--devices", std::to_string(devices)});
 }
 
 Status Rig::StartOwnDriver(OwnDriver driver) {
@@ -96,6 +137,11 @@ Status Rig::StartOwnDriver(OwnDriver driver) {
   return programs_->Start(kDriver, CommandOf(driver, Program("galen-bench")));
 }
 
+Status Rig::StartFloodingDriver() {
+  return programs_->Start("flood", CommandOf(FloodingDriver{.kubelet_root = place_.kubelet_root()},
+                                             Program("galen-bench")));
+}
+
 Status Rig::Make(const kube::Resource& resource, const Json& object) {
   const auto made =
       session_->Fetch(kube::Create(resource, object["metadata"]["namespace"].AsString(), object));
@@ -103,20 +149,52 @@ Status Rig::Make(const kube::Resource& resource, const Json& object) {
                   object["metadata"]["name"].AsString());
 }
 
-Status Rig::MakePods(const std::string& driver, int count) {
-  for (const Manifest& manifest : ClassOf(driver)) {
+Status Rig::MakePods(const PodPlan& plan) {
+  RETURN_IF_ERROR(MakeClass(plan));
+  RETURN_IF_ERROR(CreatePods(plan));
+  return AwaitPods(plan);
+}
+
+Status Rig::MakeClass(const PodPlan& plan) {
+  const Manifest ns = Namespace();
+  if (!has_namespace_) RETURN_IF_ERROR(Make(ns.resource, ns.object));
+  has_namespace_ = true;
+  for (const Manifest& manifest : ClassOf(plan)) {
     RETURN_IF_ERROR(Make(manifest.resource, manifest.object));
   }
-  for (const Manifest& manifest : PodsOf(driver, count)) {
+  return OkStatus();
+}
+
+Status Rig::CreatePods(const PodPlan& plan) {
+  for (const Manifest& manifest : PodsOf(plan)) {
     RETURN_IF_ERROR(Make(manifest.resource, manifest.object));
   }
+  return OkStatus();
+}
+
+Status Rig::AwaitPods(const PodPlan& plan) {
   return Until("all Pods to be told Healthy", kPodsRunWithin, [&] {
-    for (int i = 0; i < count; ++i) {
+    for (int i = plan.first; i < plan.first + plan.count; ++i) {
       const PodWatch::Line& line = pods_->Of(PodName(i));
-      // Only a manager writes the status; an observer says it in the annotation.
-      const bool told = role_ == "manager" ? line.device.health == "Healthy"
-                                           : line.annotation.ends_with("Healthy");
+      // Only a manager writes the status; an observer says it in the annotation, the worst first.
+      const bool told = options_.role == "manager" ? line.device.health == "Healthy"
+                                                   : line.annotation.ends_with("Healthy");
       if (!told || line.phase != "Running") return false;
+    }
+    return true;
+  });
+}
+
+Status Rig::RemovePods(const PodPlan& plan) {
+  const auto name = [&](int i) { return PodName(plan.first + i); };
+  for (int i = 0; i < plan.count; ++i) {
+    const auto gone = session_->Fetch(
+        kube::Delete(kube::kPods, kNamespace, name(i), {.grace_seconds = kGraceSeconds}));
+    RETURN_IF_ERROR(Annotate(gone.status(), "remove {}", name(i)));
+  }
+  return Until("the Pods to be gone", kPodsRunWithin, [&] {
+    for (int i = 0; i < plan.count; ++i) {
+      if (!pods_->Of(name(i)).phase.empty()) return false;
     }
     return true;
   });

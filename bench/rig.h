@@ -11,6 +11,7 @@
 
 #include "base/epoll_loop.h"
 #include "base/random.h"
+#include "bench/manifest.h"
 #include "bench/own_driver.h"
 #include "bench/pod_watch.h"
 #include "bench/programs.h"
@@ -28,6 +29,14 @@ struct Bench {
   bool interrupted = false;
 };
 
+// What a cluster is made of.
+struct RigOptions {
+  std::string role;         // "manager", or "observer" beside a simulated kubelet
+  int max_pods = 110;       // that the simulated kubelet takes; a manager's own number is fixed
+  bool keeps_api = false;   // the API keeps its state, so that it can be restarted
+  std::string config = {};  // of the agent, beyond what the flags say: YAML
+};
+
 class Rig {
  public:
   inline static const std::string kNode = "node-7";
@@ -35,22 +44,32 @@ class Rig {
   inline static const std::string kAgent = "galen-agent";
   inline static const std::string kDriver = "driver";
 
-  // The API, and an agent of `role` ("manager", or "observer" beside a simulated kubelet). Returns
-  // when the API serves; the agent comes up by itself.
-  static StatusOr<std::unique_ptr<Rig>> Start(Bench& bench, const std::string& role);
+  // The API and an agent. Returns when the API serves; the agent comes up by itself.
+  static StatusOr<std::unique_ptr<Rig>> Start(Bench& bench, RigOptions options);
   // Ends every process. The directory stays when a wait was in vain: its logs tell why.
   ~Rig();
 
   // Starts the agent, again after it was ended.
   Status StartAgent();
-  // galen-driver with simulated GPUs.
-  Status StartGpuDriver(int devices);
+  // Kills the API and starts it again, where it was and with all that it knew. REQUIRES: keeps_api.
+  Status RestartApi();
+  // galen-driver with simulated GPUs. Those beside the first are programs of their driver's name.
+  Status StartGpuDriver(int devices, const std::string& driver = kGpuDriver);
   // A driver of this program's own: see OwnDriver. Its directories are filled in here. One driver
   // at a time, whichever it is.
   Status StartOwnDriver(OwnDriver driver);
 
-  // Makes Pods that each hold a device of `driver`, and waits until all are told Healthy.
-  Status MakePods(const std::string& driver, int count);
+  // A driver beside it that floods: see FloodingDriver.
+  Status StartFloodingDriver();
+
+  // Makes Pods and what they need, and waits until all are told Healthy.
+  Status MakePods(const PodPlan& plan);
+  // The parts of it: what all Pods of a driver need, once; the Pods; the wait.
+  Status MakeClass(const PodPlan& plan);
+  Status CreatePods(const PodPlan& plan);
+  Status AwaitPods(const PodPlan& plan);
+  // Takes the Pods away and waits until they are gone.
+  Status RemovePods(const PodPlan& plan);
   // Each Pod's device, by names, as the agent knows it.
   StatusOr<std::map<std::string, std::string>> DevicesOfPods();
 
@@ -74,16 +93,20 @@ class Rig {
   const cli::DemoPlace& place() const { return place_; }
 
  private:
-  Rig(Bench& bench, std::string role, cli::DemoPlace place);
+  Rig(Bench& bench, RigOptions options, cli::DemoPlace place);
 
   Status StartApi();
+  // Returns once it serves; its kubeconfig is at `kubeconfig` then.
+  Status LaunchApi(const std::string& listen, const std::string& kubeconfig);
   Status Make(const kube::Resource& resource, const Json& object);
+  std::string ConfigPath() const { return place_.directory + "/agent.yaml"; }
   std::string Program(const std::string& name) const { return bench_.bin_directory + "/" + name; }
 
   Bench& bench_;
-  const std::string role_;
+  const RigOptions options_;
   const cli::DemoPlace place_;
   bool waited_in_vain_ = false;
+  bool has_namespace_ = false;
   Random random_{Random::Seed()};
   std::optional<Programs> programs_;
   std::unique_ptr<cli::Session> session_;

@@ -15,7 +15,7 @@ readonly BYTES_MAX=$((30 * 1000 * 1000))
 readonly EPOCH=1970-01-01T00:00:00Z
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/galen-image.XXXXXX")
 readonly WORK
-trap 'rm -rf "$WORK"' EXIT
+trap 'rm -rf "$WORK" "$OUT"/galen.{tar,spdx.json}.new' EXIT
 
 die() { printf 'image: %s\n' "$*" >&2; exit 1; }
 
@@ -50,13 +50,15 @@ fill_libraries() {
   mkdir -p "$root"/{etc,usr/lib,usr/lib64,var/lib/dpkg/status.d}
   ln -s usr/lib "$root/lib"
   ln -s usr/lib64 "$root/lib64"
+  # A statement of its own: nobody looks at how one ends whose output is redirected to a loop's input.
+  libraries >"$WORK/list"
   while read -r library; do
     # The file itself, under the name by which the loader asks for it.
     real=$(readlink -f "$library")
     put "$root" "$real" "$(readlink -f "$(dirname "$library")")/$(basename "$library")" 0755
     package=$(package_of "$real")
     echo "${package%%:*}"
-  done < <(libraries) | sort -u >"$WORK/packages"
+  done <"$WORK/list" | sort -u >"$WORK/packages"
   [[ -s $WORK/packages ]] || die "no libraries were found"
   while read -r package; do
     dpkg-query -s "$package" >"$root/var/lib/dpkg/status.d/$package"
@@ -67,11 +69,13 @@ fill_libraries() {
   printf 'root:x:0:\n' >"$root/etc/group"
 }
 
+# Without what only debuggers read, and the build's id, which is a hash of that as well: the directory
+# in which a program was built is in it.
 fill_programs() {
   local root=$1 program
   for program in "${PROGRAMS[@]}"; do
     mkdir -p "$root/usr/bin"
-    strip --strip-all -o "$root/usr/bin/$program" "$BIN/$program"
+    strip --strip-all --remove-section=.note.gnu.build-id -o "$root/usr/bin/$program" "$BIN/$program"
     chmod 0755 "$root/usr/bin/$program"
   done
 }
@@ -186,8 +190,12 @@ main() {
   size=$(stat -c %s "$WORK/galen.tar")
   ((size <= BYTES_MAX)) || die "the image has $size bytes, more than $BYTES_MAX"
   write_sbom "$(cat "$WORK/digest")" >"$WORK/galen.spdx.json"
-  # Both or neither: one that does not belong to the other would be a lie.
-  mv "$WORK/galen.tar" "$WORK/galen.spdx.json" "$OUT/"
+  # Both or neither: one that does not belong to the other would be a lie. What can fail, as on a full
+  # disk, is the copying; then nothing has the names yet.
+  cp "$WORK/galen.tar" "$OUT/galen.tar.new"
+  cp "$WORK/galen.spdx.json" "$OUT/galen.spdx.json.new"
+  mv "$OUT/galen.spdx.json.new" "$OUT/galen.spdx.json"
+  mv "$OUT/galen.tar.new" "$OUT/galen.tar"
   printf '%s\n' "$OUT/galen.tar: $NAME, $(cat "$WORK/digest"), $((size / 1000)) kB" \
     "$OUT/galen.spdx.json: $(wc -l <"$WORK/packages") Debian packages, ${#PROGRAMS[@]} programs"
 }

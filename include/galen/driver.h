@@ -161,7 +161,10 @@ struct HealthCause {
 class HealthWriter {
  public:
   virtual ~HealthWriter() = default;
-  virtual void Healthy(std::string_view device) = 0;
+  void Healthy(std::string_view device) { Healthy(device, {}); }
+  // `note` is what is worth knowing of a device that is well: the fault of a program that used it
+  // (owner kApplication), or only the sign that showed that it is well again.
+  virtual void Healthy(std::string_view device, HealthCause note) = 0;
   virtual void Unhealthy(std::string_view device, HealthCause cause) = 0;
   // `share` is what is left of the device's capability, above 0 and below 1 (half the links: 0.5);
   // it is clamped to 0 to 1. Kubernetes has no such state: Options::degraded_as_unhealthy says what

@@ -24,19 +24,27 @@ StatusOr<std::unique_ptr<AgentApp>> AgentApp::Create(Edges edges, AgentConfig co
                    history::Store::Open(edges.files, {.directory = config.state_dir + "/journal",
                                                       .records_max = kRecordsKeptMax,
                                                       .bytes_max = kRecordBytesKeptMax}));
+  ASSIGN_OR_RETURN(
+      auto post_mortems,
+      history::PostMortemStore::Open(edges.files, {.directory = config.state_dir + "/post-mortem",
+                                                   .age_max = config.post_mortem_age_max,
+                                                   .bytes_max = config.post_mortem_bytes_max}));
   for (const std::string& note : store->notes()) edges.log.Warning(note);
+  for (const std::string& note : post_mortems->notes()) edges.log.Warning(note);
   metric::Declare(edges.metrics);
-  return std::unique_ptr<AgentApp>(
-      new AgentApp(edges, std::move(config), std::move(version), std::move(store)));
+  return std::unique_ptr<AgentApp>(new AgentApp(edges, std::move(config), std::move(version),
+                                                std::move(store), std::move(post_mortems)));
 }
 
 AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
-                   std::unique_ptr<history::Store> store)
+                   std::unique_ptr<history::Store> store,
+                   std::unique_ptr<history::PostMortemStore> post_mortem_store)
     : edges_(e),
       config_(std::move(config)),
       version_(std::move(version)),
       started_(e.loop.WallNow()),
       store_(std::move(store)),
+      post_mortem_store_(std::move(post_mortem_store)),
       client_(e.loop, e.api),
       journal_(*store_),
       keeper_({e.loop, e.log, e.metrics, journal_}, config_.timeouts,
@@ -51,8 +59,11 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
                     observes() ? config_.unsubscribed : std::set<std::string>{},
                     [this](const std::string& driver) { return plugins_.IsConnected(driver); }),
       events_({e.loop, e.random, e.log, e.metrics, client_}, config_.node),
+      post_mortems_(PostMortemParts()),
       preparer_({e.loop, plugins_, informers_, prepared_}),
-      runner_({e.loop, e.random, e.log, e.metrics, client_, informers_, preparer_, events_},
+      processes_(MakeProcessRunner()),
+      runner_({e.loop, e.random, e.log, e.metrics, client_, informers_, preparer_, events_,
+               processes_.get()},
               // Prepared devices have CDI ids now, which the index has not seen: it looks at the
               // Pod anew.
               [this](const ObjectKey& pod) { LookAt(claims_.PodChanged(pod)); }),
@@ -63,9 +74,10 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       virtual_node_({e.loop, e.random, e.log, e.metrics, client_}, config_.node, version_),
       dispatcher_(e.loop),
       inspect_(
-          {e.loop, keeper_, claims_, informers_, plugins_, journal_,
+          {e.loop, keeper_, claims_, informers_, plugins_, journal_, post_mortems_,
            [this](const DeviceId& id) { return HealthOf(id); }, [this] { return StatusNow(); }},
           dispatcher_) {
+  keeper_.OnForgotten([this](const DeviceId& id) { post_mortems_.Forget(id); });
   plugins_.OnDriversChanged([this] { OnDriversChanged(); });
   e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
 }
@@ -76,6 +88,8 @@ void AgentApp::Start() {
       {{"node", config_.node}, {"role", ToString(config_.role)}, {"version", version_}});
   // Before anybody can report: what a driver says is compared with what was known.
   keeper_.Restore();
+  // Before anything is written: what was written last tells when the agent was last there.
+  post_mortems_.Start(ReadNodeBoot(edges_.files));
   journal_.AgentStarted(edges_.loop.WallNow());
   keeper_.SyncLater();
   if (config_.role == Role::kManager) {
@@ -85,6 +99,7 @@ void AgentApp::Start() {
       edges_.log.Error("checkpoint of prepared claims is lost", {{"error", loaded.message()}});
     }
     virtual_node_.Start();
+    if (processes_) processes_->Start();
   }
   informers_.Start();
   departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });
@@ -97,13 +112,17 @@ void AgentApp::Start() {
 
 void AgentApp::Stop(Duration deadline, std::function<void()> done) {
   stopping_ = true;
+  if (processes_) processes_->Stop();
+  publisher_.Flush();
   node_publisher_.Flush();
   StopWhenIdle(deadline, std::move(done));
 }
 
 void AgentApp::StopWhenIdle(Duration left, std::function<void()> done) {
-  const bool idle = publisher_.idle() && node_publisher_.idle();
+  const bool idle =
+      publisher_.idle() && node_publisher_.idle() && (!processes_ || processes_->idle());
   if (idle || left <= Duration::zero()) {
+    post_mortems_.Flush();
     journal_.AgentStopped(edges_.loop.WallNow());
     const Status synced = journal_.Sync();
     if (!synced.ok()) edges_.log.Error("journal is not written", {{"error", synced.message()}});
@@ -112,43 +131,6 @@ void AgentApp::StopWhenIdle(Duration left, std::function<void()> done) {
   }
   stop_ = edges_.loop.After(
       kStopLook, [this, left, done = std::move(done)] { StopWhenIdle(left - kStopLook, done); });
-}
-
-std::vector<Readiness> AgentApp::readiness() const {
-  std::vector<Readiness> steps = {{"journal replayed", true},
-                                  {"registry scanned", watcher_.scanned()},
-                                  {"API synced", informers_.synced()}};
-  if (config_.role == Role::kManager) {
-    steps.push_back({"node registered", virtual_node_.registered()});
-  }
-  return steps;
-}
-
-bool AgentApp::ready() const {
-  const std::vector<Readiness> steps = readiness();
-  return std::all_of(steps.begin(), steps.end(), [](const Readiness& step) { return step.done; });
-}
-
-std::vector<std::string> AgentApp::troubles() const {
-  std::vector<std::string> all = informers_.troubles();
-  const auto add = [&](const std::string& what, const std::string& trouble) {
-    if (!trouble.empty()) all.push_back(what + ": " + trouble);
-  };
-  add("journal", keeper_.trouble());
-  add("checkpoint", checkpoint_trouble_);
-  add("registry", watcher_.trouble());
-  add("NodeDeviceHealth", node_publisher_.trouble());
-  add("node", virtual_node_.trouble());
-  add("pods", runner_.trouble());
-  add("Pod status", publisher_.trouble());
-  for (const DriverInfo& driver : plugins_.drivers()) {
-    add(driver.name.empty() ? driver.socket : "driver " + driver.name, driver.trouble);
-  }
-  return all;
-}
-
-std::uint64_t AgentApp::api_writes() const {
-  return publisher_.writes() + node_publisher_.writes();
 }
 
 void AgentApp::OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) {
@@ -160,11 +142,13 @@ void AgentApp::OnPod(const ObjectKey& key, const kube::Pod* before, const kube::
   const bool held = !claims_.DevicesOf(key).empty();
   LookAt(claims_.PodChanged(key));
   if (after == nullptr) publisher_.Forget(key);
+  if (replaced || after == nullptr) events_.Forget(before->ref());
   if (replaced) late_news_.erase(key);
   if (replaced || after == nullptr) assigned_.Forget(key);
   NoteAssigned(key);
   ListenForLateNews(key, after);
   if (after != nullptr) NoteCrashes(before, *after);
+  post_mortems_.OnPod(key, before, after);
   if (config_.role == Role::kManager) {
     if (before != nullptr) runner_.MarkDirty(before->ref());
     if (after != nullptr) runner_.MarkDirty(after->ref());
@@ -178,6 +162,7 @@ void AgentApp::OnClaim(const ObjectKey& key) {
   LookAt(pods);
   for (const ObjectKey& pod : pods) {
     NoteAssigned(pod);
+    post_mortems_.OnClaims(pod);
     const kube::Pod* present = informers_.FindPod(pod);
     // The claim may be what the Pod was waiting for.
     if (present != nullptr && config_.role == Role::kManager) runner_.MarkDirty(present->ref());
@@ -193,6 +178,7 @@ void AgentApp::OnIdentities() {
 }
 
 void AgentApp::Retry() {
+  publisher_.Retry();
   informers_.ForEachPod([this](const kube::Pod& pod) { publisher_.MarkDirty(pod.meta.key); });
   node_publisher_.Retry();
 }
@@ -204,15 +190,14 @@ void AgentApp::OnSynced() {
   for (const HealthChange& change : std::exchange(early_changes_, {})) Tell(change);
   informers_.ForEachPod([this](const kube::Pod& pod) { publisher_.MarkDirty(pod.meta.key); });
   if (config_.role == Role::kManager) runner_.Open();
+  post_mortems_.OnSynced();
   OnIdentities();
 }
 
 void AgentApp::OnChanges(const std::vector<HealthChange>& changes) {
+  post_mortems_.OnChanges(changes);
   for (const HealthChange& change : changes) {
-    edges_.log.Info("device changed", {{"device", ToString(change.after.id)},
-                                       {"from", ToString(change.before.state)},
-                                       {"to", ToString(change.after.state)},
-                                       {"code", change.after.cause.code}});
+    LogChange(change);
     if (informers_.synced()) {
       Tell(change);
     } else if (early_changes_.size() < kEarlyChangesMax) {
@@ -220,6 +205,18 @@ void AgentApp::OnChanges(const std::vector<HealthChange>& changes) {
     }
   }
   OnIdentities();
+}
+
+void AgentApp::LogChange(const HealthChange& change) {
+  const auto left_out = changes_told_.Take(change.after.id.driver, edges_.loop.Now());
+  if (!left_out) return;
+  edges_.log.Info("device changed", {{"device", ToString(change.after.id)},
+                                     {"from", ToString(change.before.state)},
+                                     {"to", ToString(change.after.state)},
+                                     {"code", change.after.cause.code}});
+  if (*left_out == 0) return;
+  edges_.log.Info("devices of this driver changed too often to tell each",
+                  {{"driver", change.after.id.driver}, {"left_out", *left_out}});
 }
 
 void AgentApp::Tell(const HealthChange& change) {
@@ -339,29 +336,6 @@ DeviceHealth AgentApp::HealthOf(const DeviceId& id) const {
   return health;
 }
 
-kube::NodeDeviceHealth AgentApp::NodeHealth(const std::vector<kube::Condition>& before) const {
-  std::vector<DeviceHealth> devices =
-      AllDevices(keeper_, claims_, [this](const DeviceId& id) { return HealthOf(id); });
-  const auto timeout_of = [this](const DeviceId& id) {
-    const HealthCache::Entry* entry = keeper_.cache().Find(id);
-    return entry != nullptr ? entry->timeout : TimeoutOf(config_.timeouts, id, std::nullopt);
-  };
-  return NodeHealthOf(
-      {.node = config_.node,
-       .version = version_,
-       .role = std::string(ToString(config_.role)),
-       .started = started_,
-       .synced = informers_.synced(),
-       .stopped = stopping_,
-       .degraded = config_.degraded,
-       .devices = std::move(devices),
-       .timeout_of = timeout_of,
-       .identity_of = [this](const DeviceId& id) { return IdentityOf(id, keeper_, informers_); },
-       .claims = &claims_,
-       .drivers = plugins_.drivers()},
-      before, edges_.loop.WallNow());
-}
-
 PluginManager::Options AgentApp::PluginOptions() const {
   return {.rules = {.kubelet_root = config_.endpoints_anywhere ? "" : config_.kubelet_root,
                     .real_path =
@@ -371,29 +345,54 @@ PluginManager::Options AgentApp::PluginOptions() const {
           .kubelet_speaks = observes()};
 }
 
+std::unique_ptr<ProcessRunner> AgentApp::MakeProcessRunner() {
+  if (edges_.processes == nullptr) return nullptr;
+  std::vector<std::string> cdi(std::begin(kCdiDirectories), std::end(kCdiDirectories));
+  if (!config_.cdi_root.empty()) cdi = {config_.cdi_root};
+  return std::make_unique<ProcessRunner>(
+      ProcessRunner::Edges{edges_.loop, edges_.random, edges_.log, edges_.files, client_, events_,
+                           *edges_.processes, informers_, prepared_},
+      ProcessRunner::Options{.node = config_.node,
+                             .directory = config_.pods_directory(),
+                             .path = edges_.path,
+                             .cdi_directories = std::move(cdi)},
+      [this](const PodRef& pod) {
+        LookAt({pod.key});
+        runner_.MarkDirty(pod);
+      });
+}
+
+PostMortemKeeper::Parts AgentApp::PostMortemParts() {
+  return {.loop = edges_.loop,
+          .log = edges_.log,
+          .store = *post_mortem_store_,
+          .journal = *store_,
+          .claims = claims_,
+          .view = informers_,
+          .node = config_.node,
+          .unseen_since = [this] { return informers_.pods_unseen_since(); },
+          .health_of = [this](const DeviceId& id) { return HealthOf(id); },
+          .identity_of = [this](const DeviceId& id) { return IdentityOf(id, keeper_, informers_); },
+          .tell =
+              [this](const PodRef& pod, const std::string& subject, const EventText& text) {
+                events_.Tell(pod, subject, text);
+                const kube::Pod* present = informers_.FindPod(pod.key);
+                const bool gone = present == nullptr || present->meta.uid != pod.uid;
+                if (gone) events_.Forget(pod);
+              },
+          .on_notable = [this] { OnIdentities(); }};
+}
+
 PodPublisher::Options AgentApp::PublisherOptions() {
   return {.manager = config_.role == Role::kManager,
           .degraded = config_.degraded,
           .health_of = [this](const DeviceId& id) { return HealthOf(id); },
-          .runs = [this](const kube::Pod& pod) { return runner_.Runs(pod); },
+          .runs = [this](const kube::Pod& pod) { return !processes_ && runner_.Runs(pod); },
+          .run_of = [this](const kube::Pod& pod) -> std::optional<Json> {
+            return processes_ ? processes_->StatusOf(pod.ref()) : std::nullopt;
+          },
           .on_told = [this](const kube::Pod& pod, const DeviceHealth& health,
                             Duration after_sign) { OnTold(pod, health, after_sign); }};
-}
-
-AgentStatus AgentApp::StatusNow() const {
-  return {.version = version_,
-          .node = config_.node,
-          .role = std::string(ToString(config_.role)),
-          .started = started_,
-          .api_writes = api_writes(),
-          .troubles = troubles()};
-}
-
-void AgentApp::Collect(Metrics& metrics) {
-  metrics.Set(metric::kBuildInfo,
-              {{"version", version_}, {"node", config_.node}, {"role", ToString(config_.role)}}, 1);
-  metrics.Set(metric::kJournalBytes, {}, static_cast<double>(journal_.bytes()));
-  metric::ShowAges(metrics, plugins_.ReportAges(), aged_drivers_);
 }
 
 }  // namespace galen::agent

@@ -28,7 +28,10 @@
 #include "agent/plugin_watcher.h"
 #include "agent/pod_publisher.h"
 #include "agent/pod_runner.h"
+#include "agent/post_mortem_keeper.h"
+#include "agent/told_seldom.h"
 #include "agent/virtual_node.h"
+#include "history/post_mortem_store.h"
 #include "history/store.h"
 
 namespace galen::agent {
@@ -68,6 +71,9 @@ class AgentApp final : private ClusterListener {
     net::Dialer& dialer;   // for drivers' sockets
     net::HttpClient& api;  // the API server
     SocketDirectory& registry;
+    // Where the Pods' containers run as processes, with their PATH; null where they do not.
+    ContainerProcesses* processes = nullptr;
+    std::string path = {};
   };
 
   // Makes the state directory (mode 0700) and reads the journal; what is broken in it is told in
@@ -100,18 +106,22 @@ class AgentApp final : private ClusterListener {
 
  private:
   AgentApp(Edges edges, AgentConfig config, std::string version,
-           std::unique_ptr<history::Store> store);
+           std::unique_ptr<history::Store> store,
+           std::unique_ptr<history::PostMortemStore> post_mortem_store);
 
   bool observes() const { return config_.role == Role::kObserver; }
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) override;
   void OnClaim(const ObjectKey& key) override;
   void OnIdentities() override;
+  void OnServerBack() override { publisher_.Retry(); }
   void OnSynced() override;
 
   // From the keeper, after the journal.
   void OnChanges(const std::vector<HealthChange>& changes);
   // Marks the Pods that hold the device, and gives them an Event if the change is worth one.
   void Tell(const HealthChange& change);
+  // In the log; of a driver that flaps only now and then.
+  void LogChange(const HealthChange& change);
   // Notes which devices the Pod has got since the last look, and tells it how they were then.
   void NoteAssigned(const ObjectKey& key);
   void TellAssigned(const kube::Pod& pod, const DeviceId& id);
@@ -129,7 +139,9 @@ class AgentApp final : private ClusterListener {
   DeviceHealth HealthOf(const DeviceId& id) const;
   kube::NodeDeviceHealth NodeHealth(const std::vector<kube::Condition>& before) const;
   PluginManager::Options PluginOptions() const;
+  std::unique_ptr<ProcessRunner> MakeProcessRunner();
   PodPublisher::Options PublisherOptions();
+  PostMortemKeeper::Parts PostMortemParts();
   AgentStatus StatusNow() const;
   // What is read off the parts rather than counted; called for each scrape.
   void Collect(Metrics& metrics);
@@ -140,6 +152,7 @@ class AgentApp final : private ClusterListener {
   const WallTime started_;
   // In the order in which they are made; each borrows only from those above it.
   const std::unique_ptr<history::Store> store_;
+  const std::unique_ptr<history::PostMortemStore> post_mortem_store_;
   kube::Client client_;
   HistoryLog journal_;
   HealthKeeper keeper_;
@@ -150,7 +163,9 @@ class AgentApp final : private ClusterListener {
   PluginWatcher watcher_;
   KubeletWord kubelet_word_;
   EventPublisher events_;
+  PostMortemKeeper post_mortems_;
   ClaimPreparer preparer_;
+  const std::unique_ptr<ProcessRunner> processes_;  // null where containers do not run
   PodRunner runner_;
   PodPublisher publisher_;
   NodePublisher node_publisher_;
@@ -159,6 +174,7 @@ class AgentApp final : private ClusterListener {
   InspectService inspect_;
   std::string checkpoint_trouble_;
   std::vector<HealthChange> early_changes_;
+  ToldSeldom changes_told_;
   DepartedDevices departed_;
   std::map<ObjectKey, Timer> late_news_;  // by Pods that ended: until when they are told
   std::set<std::string> aged_drivers_;    // whose reports' age is shown

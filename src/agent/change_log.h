@@ -72,11 +72,13 @@ class ChangeLog {
   // Everything gathered survives a power cut when this is OK.
   virtual Status Sync() = 0;
 
+  // Whether something that was written was lost before this process could read it.
+  virtual bool has_gaps() const = 0;
   // Every device as it was written last.
   virtual std::vector<DeviceHealth> Devices() const = 0;
   // The line of causes of a Pod, of these devices and of their drivers, oldest first, the newest
-  // kStepsMax. By the Pod's name: of one that is gone, too.
-  virtual std::vector<Step> StepsOf(const ObjectKey& pod,
+  // kStepsMax. Without a uid, as for one that is gone: of every Pod that had the name.
+  virtual std::vector<Step> StepsOf(const PodRef& pod,
                                     const std::vector<DeviceId>& devices) const = 0;
   // Written since the start.
   virtual std::uint64_t records() const = 0;

@@ -72,6 +72,7 @@ HeldDevice Hold(const kube::Pod& pod, const NamedClaim& named, const Claim& clai
                   .claim = named.object,
                   .claim_uid = claim.uid,
                   .request = std::string(BaseRequest(allocated.request))};
+  held.admin_access = allocated.admin_access;
   held.resource_id = prepared.FirstCdiId(claim.uid, held.device, held.share_id);
   // As the kubelet does for drivers that give no CDI id.
   if (held.resource_id.empty()) held.resource_id = ToString(held.device);
@@ -98,13 +99,9 @@ std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod) {
 }
 
 // A claim reserved for others is not this Pod's, whatever its name says, and one reserved for
-// nobody is nobody's, as the kubelet has it. Of a group of Pods its members are not listed: who
-// names its claim is taken for one.
-bool IsHeldBy(const Claim& claim, const std::string& pod_uid) {
-  if (claim.devices.empty()) return false;
-  return claim.reserved_for_group ||
-         std::ranges::any_of(claim.reserved_for,
-                             [&](const PodRef& ref) { return ref.uid == pod_uid; });
+// nobody is nobody's, as the kubelet has it.
+bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string& group) {
+  return !claim.devices.empty() && claim.IsReservedFor(pod_uid, group);
 }
 
 std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const ClusterView& view,
@@ -112,7 +109,7 @@ std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const ClusterView& view,
   std::vector<HeldDevice> devices;
   for (const NamedClaim& named : ClaimsOf(pod)) {
     const Claim* claim = view.FindClaim({pod.meta.key.ns, named.object});
-    if (claim == nullptr || !IsHeldBy(*claim, pod.meta.uid)) continue;
+    if (claim == nullptr || !IsHeldBy(*claim, pod.meta.uid, pod.group)) continue;
     for (const AllocatedDevice& allocated : claim->devices) {
       if (devices.size() >= ClaimIndex::kDevicesPerPodMax) return devices;
       devices.push_back(Hold(pod, named, *claim, allocated, prepared));

@@ -37,6 +37,7 @@ struct HeldDevice {
   // "driver/pool/device".
   std::string resource_id;
   std::vector<ContainerUse> uses;  // none: no container references the claim
+  bool admin_access = false;       // beside whoever works on it: a monitor, say
 
   bool operator==(const HeldDevice&) const = default;
 };
@@ -46,9 +47,9 @@ struct HeldDevice {
 std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod);
 // Whether it ran and never will again.
 bool HasEnded(const kube::Pod& pod);
-// Whether `claim` is allocated, and to the Pod: reserved for its uid, or for a group of Pods, whose
-// members the claim does not list.
-bool IsHeldBy(const Claim& claim, const std::string& pod_uid);
+// Whether `claim` is allocated, and to the Pod: reserved for its uid or for its group ("" for
+// none).
+bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string& group);
 
 // The devices of `pod` by what the view knows now, in order of device and claim; at most
 // ClaimIndex::kDevicesPerPodMax. Pure.

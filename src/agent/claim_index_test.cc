@@ -129,13 +129,19 @@ TEST_F(ClaimIndexTest, SharesAndAdminAccessAreHeldLikeAnyDevice) {
   EXPECT_EQ(held[0].resource_id, "gpu.example.com/node-1/gpu-0");
   EXPECT_EQ(held[1].resource_id, "gpu.example.com/gpu=share-2") << "the first CDI id, as prepared";
   EXPECT_EQ(held[2].device, Gpu(1));
+  EXPECT_TRUE(held[2].admin_access);
+  EXPECT_FALSE(held[0].admin_access);
 }
 
-TEST_F(ClaimIndexTest, AClaimReservedForAGroupIsHeldByThePodsThatNameIt) {
-  view_.AddPod("a");
+TEST_F(ClaimIndexTest, AClaimReservedForAGroupIsHeldByItsPodsOnly) {
+  kube::Pod& pod = view_.AddPod("a");
   Claim& claim = view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
   claim.reserved_for.clear();
-  claim.reserved_for_group = true;
+  claim.reserved_for_groups = {"gang"};
+  EXPECT_THAT(Held("a"), IsEmpty()) << "it names the claim, and is of no group";
+  pod.group = "others";
+  EXPECT_THAT(Held("a"), IsEmpty());
+  pod.group = "gang";
   EXPECT_THAT(Held("a"), SizeIs(1));
 }
 

@@ -7,6 +7,7 @@
 #include "agent/claim_index.h"
 #include "base/text.h"
 #include "protos/dra/v1/dra.pb.h"
+#include "rpc/typed.h"
 
 namespace galen::agent {
 namespace {
@@ -15,12 +16,8 @@ namespace dra = k8s::io::kubelet::pkg::apis::dra::v1;
 
 constexpr std::size_t kDriverErrorBytesMax = 512;
 
-std::string Shown(const std::string& text) {
-  return CutText(Printable(ToValidUtf8(text)), kDriverErrorBytesMax);
-}
-
-template <typename Request>
 // v1 and v1beta1 have the same bytes here, so one encoding serves both.
+template <typename Request>
 std::string Encode(const std::vector<const PreparedClaim*>& claims) {
   Request request;
   for (const PreparedClaim* claim : claims) {
@@ -38,9 +35,7 @@ constexpr int kCdiIdsPerDeviceMax = 64;
 constexpr std::size_t kNameBytesMax = 253;
 
 PreparedDevice FromProto(const std::string& driver, const dra::Device& device) {
-  const auto name = [](const std::string& text) {
-    return CutText(Printable(ToValidUtf8(text)), kNameBytesMax);
-  };
+  const auto name = [](const std::string& text) { return Shown(text, kNameBytesMax); };
   PreparedDevice prepared{.device = {driver, name(device.pool_name()), name(device.device_name())},
                           .share_id = name(device.share_id())};
   for (const std::string& id : device.cdi_device_ids()) {
@@ -57,7 +52,7 @@ Status ErrorOf(const Response& response, const std::string& driver, const std::s
     return Unavailable("driver {} left claim {} out of its answer", driver, uid);
   }
   if (it->second.error().empty()) return OkStatus();
-  return Unavailable("driver {}: {}", driver, Shown(it->second.error()));
+  return Unavailable("driver {}: {}", driver, Shown(it->second.error(), kDriverErrorBytesMax));
 }
 
 }  // namespace
@@ -81,7 +76,7 @@ bool ClaimPreparer::IsWaiting(const kube::Pod& pod) const {
   if (named < pod.claims.size()) return true;
   return std::any_of(keys.begin(), keys.end(), [&](const ObjectKey& key) {
     const Claim* claim = edges_.view.FindClaim(key);
-    return claim == nullptr || !IsHeldBy(*claim, pod.meta.uid);
+    return claim == nullptr || !IsHeldBy(*claim, pod.meta.uid, pod.group);
   });
 }
 
@@ -211,7 +206,8 @@ Status ClaimPreparer::TakeIn(NodeCall call, const std::string& driver,
                              const StatusOr<std::string>& reply) {
   // Whatever the driver's code, asking again is all that can be done.
   if (!reply.ok()) {
-    return Unavailable("driver {}: {}", driver, Shown(reply.status().message()));
+    return Unavailable("driver {}: {}", driver,
+                       Shown(reply.status().message(), kDriverErrorBytesMax));
   }
   return call == NodeCall::kPrepare ? TakePrepared(driver, uids, *reply)
                                     : TakeUnprepared(driver, uids, *reply);
@@ -219,8 +215,11 @@ Status ClaimPreparer::TakeIn(NodeCall call, const std::string& driver,
 
 Status ClaimPreparer::TakePrepared(const std::string& driver, const std::vector<std::string>& uids,
                                    const std::string& reply) {
-  dra::NodePrepareResourcesResponse response;
-  if (!response.ParseFromString(reply)) return Unavailable("driver {} answered nonsense", driver);
+  const auto answer = rpc::Decode<dra::NodePrepareResourcesResponse>(reply);
+  if (!answer.ok()) {
+    return Unavailable("driver {} answered nonsense: {}", driver, answer.status().message());
+  }
+  const auto& response = *answer;
   for (const std::string& uid : uids) RETURN_IF_ERROR(ErrorOf(response, driver, uid));
   for (const std::string& uid : uids) {
     PreparedClaim* claim = edges_.claims.Find(uid);
@@ -238,8 +237,11 @@ Status ClaimPreparer::TakePrepared(const std::string& driver, const std::vector<
 Status ClaimPreparer::TakeUnprepared(const std::string& driver,
                                      const std::vector<std::string>& uids,
                                      const std::string& reply) {
-  dra::NodeUnprepareResourcesResponse response;
-  if (!response.ParseFromString(reply)) return Unavailable("driver {} answered nonsense", driver);
+  const auto answer = rpc::Decode<dra::NodeUnprepareResourcesResponse>(reply);
+  if (!answer.ok()) {
+    return Unavailable("driver {} answered nonsense: {}", driver, answer.status().message());
+  }
+  const auto& response = *answer;
   for (const std::string& uid : uids) RETURN_IF_ERROR(ErrorOf(response, driver, uid));
   return OkStatus();
 }

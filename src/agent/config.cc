@@ -7,13 +7,11 @@
 #include <initializer_list>
 #include <utility>
 
+#include "agent/config_addresses.h"
 #include "base/check.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "net/address.h"
 #include "net/server.h"
-#include "net/socket.h"
 
 namespace galen::agent {
 namespace {
@@ -76,6 +74,29 @@ class Reader {
   ConfigFaults& faults_;
 };
 
+// A pool's name is a path of subdomains (resource.k8s.io).
+bool IsPoolName(std::string_view text) {
+  while (true) {
+    const std::size_t slash = text.find('/');
+    if (!IsDnsSubdomain(text.substr(0, slash))) return false;
+    if (slash == std::string_view::npos) return true;
+    text.remove_prefix(slash + 1);
+  }
+}
+
+// A part that no device can have would make a rule that never holds, and nobody would notice.
+void CheckParts(Reader& reader, const std::string& where, const TimeoutRule& rule) {
+  const auto check = [&](std::string_view part, const std::string& name, bool right,
+                         std::string_view whose) {
+    if (name.empty() || right) return;
+    reader.Fault(fmt::format("{}.{}", where, part), "is \"{}\", must be {} name, in lower case",
+                 Shown(name, kShownBytesMax), whose);
+  };
+  check("driver", rule.driver, IsDnsSubdomain(rule.driver), "a driver's");
+  check("pool", rule.pool, IsPoolName(rule.pool), "a pool's");
+  check("device", rule.device, IsDnsLabel(rule.device), "a device's");
+}
+
 void ReadTimeout(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {
   if (!item.is_object()) return reader.Fault(where, "must be an object with a timeout");
   // A misspelled part would make a rule for all devices.
@@ -84,10 +105,11 @@ void ReadTimeout(Reader& reader, const std::string& where, const Json& item, Age
   reader.Text(item, "driver", rule.driver, where + ".");
   reader.Text(item, "pool", rule.pool, where + ".");
   reader.Text(item, "device", rule.device, where + ".");
+  CheckParts(reader, where, rule);
   const Json& said = item["timeout"];
   if (said.is_null()) return reader.Fault(where, "has no timeout, such as timeout: 30s");
   const StatusOr<Duration> timeout = ParseDuration(said.AsString());
-  const std::string shown = CutText(Printable(ToValidUtf8(said.Dump())), kShownBytesMax);
+  const std::string shown = Shown(said.Dump(), kShownBytesMax);
   if (!timeout.ok()) {
     return reader.Fault(where + ".timeout", "is {}, must be a number with its unit, such as 30s",
                         shown);
@@ -112,6 +134,29 @@ void ReadDriver(Reader& reader, const std::string& where, const Json& item, Agen
   if (never) config.unsubscribed.insert(name);
 }
 
+void ReadPostMortems(Reader& reader, const Json& file, AgentConfig& config) {
+  const Json& age = file["postMortemAgeMax"];
+  if (!age.is_null()) {
+    const StatusOr<Duration> said = ParseDuration(age.AsString());
+    if (said.ok() && *said >= kPostMortemAgeLeast && *said <= kPostMortemAgeMost) {
+      config.post_mortem_age_max = *said;
+    } else {
+      reader.Fault("postMortemAgeMax", "is {}, must be from 1h to 90d, such as 14d",
+                   Shown(age.Dump(), kShownBytesMax));
+    }
+  }
+  const Json& bytes = file["postMortemBytesMax"];
+  if (bytes.is_null()) return;
+  const std::int64_t said = bytes.AsInt(-1);
+  if (said >= static_cast<std::int64_t>(kPostMortemBytesLeast) &&
+      said <= static_cast<std::int64_t>(kPostMortemBytesMost)) {
+    config.post_mortem_bytes_max = static_cast<std::size_t>(said);
+  } else {
+    reader.Fault("postMortemBytesMax", "is {}, must be a number of bytes from {} to {}",
+                 Shown(bytes.Dump(), kShownBytesMax), kPostMortemBytesLeast, kPostMortemBytesMost);
+  }
+}
+
 // A list's bound is looked at before its items, so that a file of a million rows is one fault.
 using ReadItem = void (*)(Reader&, const std::string&, const Json&, AgentConfig&);
 
@@ -130,7 +175,9 @@ void ReadList(Reader& reader, const Json& file, const std::string& name, std::si
 
 // The same for file and flags: a flag overrules by being read later.
 void ReadChoices(Reader& reader, const std::string& role, const std::string& degraded,
-                 const std::string& log_level, AgentConfig& config) {
+                 const std::string& log_level, const std::string& containers, AgentConfig& config) {
+  reader.Choice("containers", containers, config.containers,
+                {{"none", Containers::kNone}, {"processes", Containers::kProcesses}});
   reader.Choice("role", role, config.role,
                 {{"observer", Role::kObserver}, {"manager", Role::kManager}});
   reader.Choice("degradedAs", degraded, config.degraded,
@@ -144,10 +191,30 @@ void ReadChoices(Reader& reader, const std::string& role, const std::string& deg
 
 void ReadFile(Reader& reader, const Json& file, AgentConfig& config) {
   if (!file.is_object() && !file.is_null()) return reader.Fault("the file", "must be a mapping");
-  reader.OnlyKnown(
-      file, "",
-      {"node", "role", "kubeletRoot", "registry", "endpointsAnywhere", "stateDir", "socket",
-       "metricsAddress", "degradedAs", "logLevel", "kubeconfig", "context", "timeouts", "drivers"});
+  reader.OnlyKnown(file, "",
+                   {"node",
+                    "role",
+                    "kubeletRoot",
+                    "registry",
+                    "endpointsAnywhere",
+                    "stateDir",
+                    "socket",
+                    "metricsAddress",
+                    "metricsCertificate",
+                    "metricsKey",
+                    "metricsTokenFile",
+                    "probesAddress",
+                    "degradedAs",
+                    "logLevel",
+                    "kubeconfig",
+                    "context",
+                    "timeouts",
+                    "drivers",
+                    "containers",
+                    "processesAsRoot",
+                    "cdiRoot",
+                    "postMortemAgeMax",
+                    "postMortemBytesMax"});
   reader.Text(file, "node", config.node);
   reader.Text(file, "kubeletRoot", config.kubelet_root);
   reader.Text(file, "registry", config.registry);
@@ -155,13 +222,21 @@ void ReadFile(Reader& reader, const Json& file, AgentConfig& config) {
   reader.Text(file, "stateDir", config.state_dir);
   reader.Text(file, "socket", config.socket);
   reader.Text(file, "metricsAddress", config.metrics_address);
+  reader.Text(file, "metricsCertificate", config.metrics_certificate);
+  reader.Text(file, "metricsKey", config.metrics_key);
+  reader.Text(file, "metricsTokenFile", config.metrics_token_file);
+  reader.Text(file, "probesAddress", config.probes_address);
   reader.Text(file, "kubeconfig", config.kubeconfig.path);
   reader.Text(file, "context", config.kubeconfig.context);
-  std::string role, degraded, log_level;
+  reader.Bool(file, "processesAsRoot", config.processes_as_root);
+  reader.Text(file, "cdiRoot", config.cdi_root);
+  std::string role, degraded, log_level, containers;
+  reader.Text(file, "containers", containers);
   reader.Text(file, "role", role);
   reader.Text(file, "degradedAs", degraded);
   reader.Text(file, "logLevel", log_level);
-  ReadChoices(reader, role, degraded, log_level, config);
+  ReadChoices(reader, role, degraded, log_level, containers, config);
+  ReadPostMortems(reader, file, config);
   ReadList(reader, file, "timeouts", kTimeoutRulesMax, ReadTimeout, config);
   ReadList(reader, file, "drivers", kDriverRulesMax, ReadDriver, config);
 }
@@ -182,31 +257,23 @@ void ReadFlags(Reader& reader, const AgentFlags& flags, AgentConfig& config) {
   Overrule(reader, "socket", config.socket, "--socket", flags.socket);
   Overrule(reader, "metricsAddress", config.metrics_address, "--metrics-address",
            flags.metrics_address);
+  Overrule(reader, "probesAddress", config.probes_address, "--probes-address",
+           flags.probes_address);
   Overrule(reader, "kubeconfig", config.kubeconfig.path, "--kubeconfig", flags.kubeconfig);
   Overrule(reader, "context", config.kubeconfig.context, "--context", flags.context);
-  std::string role, degraded, log_level;
+  Overrule(reader, "cdiRoot", config.cdi_root, "--cdi-root", flags.cdi_root);
+  config.processes_as_root |= flags.processes_as_root;
+  std::string role, degraded, log_level, containers;
+  Overrule(reader, "containers", containers, "--containers", flags.containers);
   Overrule(reader, "role", role, "--role", flags.role);
   Overrule(reader, "degradedAs", degraded, "--degraded-as", flags.degraded);
   Overrule(reader, "logLevel", log_level, "--log-level", flags.log_level);
-  ReadChoices(reader, role, degraded, log_level, config);
+  ReadChoices(reader, role, degraded, log_level, containers, config);
 }
 
 void CheckPath(Reader& reader, const std::string& where, const std::string& path) {
   if (path.starts_with('/') || reader.faults().Has(where)) return;
   reader.Fault(where, "is \"{}\", must be an absolute path", path);
-}
-
-// As the server of metrics takes it: "tcp:" may stand before it, and no host is loopback. A name
-// is no host to listen on.
-void CheckMetricsAddress(Reader& reader, std::string_view text) {
-  if (text.empty()) return;
-  std::string_view rest = text.starts_with("tcp:") ? text.substr(4) : text;
-  const std::string whole = std::string("tcp:") + (rest.starts_with(':') ? "127.0.0.1" : "");
-  const StatusOr<net::Address> address = net::ParseAddress(whole + std::string(rest));
-  if (address.ok() && net::NumericSocketAddress(address->host, address->port)) return;
-  reader.Fault("metricsAddress",
-               "is \"{}\", must be an address and a port such as 127.0.0.1:9470, or \"\" for none",
-               Printable(ToValidUtf8(text)));
 }
 
 // What only shows when file, flags and defaults are together.
@@ -227,19 +294,11 @@ void CheckWhole(Reader& reader, const AgentConfig& config) {
     reader.Fault("socket", "is {} bytes long, at most {} fit a socket's address",
                  config.socket.size(), net::kSocketPathMax);
   }
-  CheckMetricsAddress(reader, config.metrics_address);
-}
-
-// Whether the directory could be made as far as looking can tell: what is there of its path is
-// directories.
-Status CheckPlace(FileSystem& files, const std::string& directory) {
-  std::string path = directory;
-  Status listed = files.List(path).status();
-  while (listed.code() == Code::kNotFound && path != "/") {
-    path = ParentOf(path);
-    listed = files.List(path).status();
+  CheckAddresses(config, reader.faults());
+  if (!config.cdi_root.empty()) CheckPath(reader, "cdiRoot", config.cdi_root);
+  if (config.containers == Containers::kProcesses && config.role != Role::kManager) {
+    reader.Fault("containers", "is \"processes\", which needs the role manager");
   }
-  return listed;
 }
 
 }  // namespace
@@ -264,12 +323,28 @@ void AddFlags(Flags& flags, AgentFlags& values) {
   flags.Add("--state-dir", values.state_dir, "journal and checkpoint; default /var/lib/galen");
   flags.Add("--socket", values.socket, "of the inspect service; default /run/galen/agent.sock");
   flags.Add("--metrics-address", values.metrics_address, "default 127.0.0.1:9470");
+  flags.Add("--probes-address", values.probes_address,
+            "/healthz and /readyz only, for a kubelet's probes; default none");
   flags.Add("--degraded-as", values.degraded,
             "what Kubernetes is told: healthy (default), unhealthy");
   flags.Add("--kubeconfig", values.kubeconfig,
             "default: $KUBECONFIG, ~/.kube/config, in-cluster: the first that there is");
   flags.Add("--context", values.context, "of the kubeconfig; default its current one");
   flags.Add("--log-level", values.log_level, "debug, info (default), warning, error");
+  flags.Add("--containers", values.containers,
+            "of a manager's Pods: none (default), or processes of this machine");
+  flags.AddSwitch("--processes-as-root", values.processes_as_root,
+                  "let every Pod of the node do anything to this machine");
+  flags.Add("--cdi-root", values.cdi_root,
+            "where drivers write CDI files; default /etc/cdi and /var/run/cdi");
+}
+
+void CheckProcesses(const AgentConfig& config, unsigned user, ConfigFaults& faults) {
+  if (config.containers != Containers::kProcesses || config.processes_as_root || user != 0) return;
+  faults.Add(
+      "containers",
+      "is \"processes\", and the agent is root: every Pod could do anything to this machine; "
+      "run it as another user, or allow it by processesAsRoot: true (--processes-as-root)");
 }
 
 AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const AgentFlags& flags,
@@ -280,10 +355,12 @@ AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const 
   config.node = Lookup(environment, "NODE_NAME").value_or("");
   if (!flags.config_path.empty()) {
     const StatusOr<std::string> text = files.Read(flags.config_path);
-    const StatusOr<Json> file = text.ok() ? ParseYaml(*text) : StatusOr<Json>(text.status());
+    const StatusOr<YamlReading> file =
+        text.ok() ? ReadYaml(*text) : StatusOr<YamlReading>(text.status());
     faults.UseFile(flags.config_path, text.ok() ? *text : "");
     if (file.ok()) {
-      ReadFile(reader, *file, config);
+      faults.AddDoubled(file->doubled);
+      ReadFile(reader, file->value, config);
     } else {
       faults.Add("", file.status().message());
     }
@@ -291,28 +368,6 @@ AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const 
   ReadFlags(reader, flags, config);
   CheckWhole(reader, config);
   return config;
-}
-
-void PreparePlaces(FileSystem& files, const Environment& environment, const AgentConfig& config,
-                   ConfigFaults& faults) {
-  if (!faults.Has("kubeconfig") && !faults.Has("context")) {
-    const Status found = kube::FindConfig(files, environment, config.kubeconfig).status();
-    if (!found.ok()) faults.Add("", "kubeconfig: " + found.message());
-  }
-  // An agent that does not start leaves nothing behind.
-  const bool refused = !faults.ToStatus().ok();
-  const auto make = [&](const std::string& where, const std::string& directory, unsigned mode) {
-    if (faults.Has(where)) return;
-    const Status made =
-        refused ? CheckPlace(files, directory) : files.MakeDirectories(directory, mode);
-    if (!made.ok()) faults.AddRefusal(where, made);
-  };
-  make("stateDir", config.state_dir, 0700);
-  make("socket", ParentOf(config.socket), 0755);
-  // A manager stands in the kubelet's place, so it makes what the kubelet would.
-  if (config.role != Role::kManager || faults.Has("role")) return;
-  if (faults.Has("kubeletRoot")) return;
-  make("registry", config.registry_directory(), 0755);
 }
 
 }  // namespace galen::agent

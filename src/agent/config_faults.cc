@@ -32,6 +32,12 @@ void ConfigFaults::Add(std::string_view where, std::string_view what) {
                      name.empty() ? std::string(what) : fmt::format("{} {}", name, what)});
 }
 
+void ConfigFaults::AddDoubled(const std::vector<DoubledKey>& keys) {
+  for (const DoubledKey& key : keys) {
+    faults_.push_back({key.line, "", fmt::format("key \"{}\" comes twice", key.key)});
+  }
+}
+
 bool ConfigFaults::Has(std::string_view where) const {
   return std::ranges::any_of(faults_, [&](const Fault& fault) { return fault.where == where; });
 }

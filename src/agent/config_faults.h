@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/yaml.h"
 #include "base/yaml_lines.h"
 
 namespace galen::agent {
@@ -23,6 +24,8 @@ class ConfigFaults {
   // `where` is "role", "timeouts[0]", "timeouts[0].timeout", or "" for the whole. Lines from
   // elsewhere, as of a kubeconfig, are kept whole.
   void Add(std::string_view where, std::string_view what);
+  // Keys of the file that come twice: what was said first is lost without a word.
+  void AddDoubled(const std::vector<DoubledKey>& keys);
   // Whether this key has a fault already: what follows from it is none of its own.
   bool Has(std::string_view where) const;
   // The surroundings refuse what is right in itself, e.g. a directory that cannot be made.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "base/fake_file_system.h"
 #include "base/posix_file_system.h"
 
@@ -12,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr std::string_view kKubeconfig =
     "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k, "
@@ -53,7 +56,11 @@ role: manager
 kubeletRoot: /k
 stateDir: /s
 socket: /run/g.sock
-metricsAddress: ""
+metricsAddress: 0.0.0.0:9470
+metricsCertificate: /tls/crt
+metricsKey: /tls/key
+metricsTokenFile: /tls/token
+probesAddress: "[::]:9471"
 degradedAs: unhealthy
 endpointsAnywhere: true
 logLevel: debug
@@ -68,10 +75,44 @@ drivers:
   EXPECT_EQ(config->role, Role::kManager);
   EXPECT_EQ(config->degraded, DegradedAs::kUnhealthy);
   EXPECT_EQ(config->registry_directory(), "/k/plugins_registry");
+  EXPECT_EQ(config->metrics_certificate, "/tls/crt");
+  EXPECT_EQ(config->metrics_key, "/tls/key");
+  EXPECT_EQ(config->metrics_token_file, "/tls/token");
+  EXPECT_EQ(config->probes_address, "[::]:9471");
   EXPECT_THAT(config->timeouts, ElementsAre(TimeoutRule{"gpu.example.com", "", "gpu-0", 5s}));
   EXPECT_THAT(config->unsubscribed, ElementsAre("nic.example.com"));
   EXPECT_TRUE(config->endpoints_anywhere);
   EXPECT_EQ(config->log_level, LogLevel::kDebug);
+}
+
+TEST(Config, TheExampleNamesEveryLineThatMayStandInAFile) {
+  PosixFileSystem files;
+  const std::string example = "\n" + *files.Read(GALEN_SOURCE_DIR "/deploy/examples/agent.yaml");
+  const std::string fault = ToString(Load("nonsense: 1\n").status());
+  const std::string_view known = "known are: ";
+  const std::size_t from = fault.find(known);
+  ASSERT_NE(from, std::string::npos) << fault;
+  std::istringstream names(fault.substr(from + known.size()));
+  int count = 0;
+  for (std::string name; std::getline(names >> std::ws, name, ',');) {
+    ++count;
+    const bool named = example.find("\n" + name + ":") != std::string::npos ||
+                       example.find("\n# " + name + ":") != std::string::npos;
+    EXPECT_TRUE(named) << name;
+  }
+  EXPECT_GE(count, 19);
+}
+
+TEST(Config, TheServicesExampleNamesAKubeconfigAndLeavesTheNodeToTheUnit) {
+  PosixFileSystem files;
+  const StatusOr<AgentConfig> config =
+      LoadFrom(files, {{"NODE_NAME", "node-7"}},
+               {.config_path = GALEN_SOURCE_DIR "/deploy/systemd/agent.yaml"});
+  ASSERT_TRUE(config.ok()) << ToString(config.status());
+  EXPECT_EQ(config->node, "node-7");
+  EXPECT_EQ(config->kubeconfig.path, "/etc/galen/kubeconfig");
+  EXPECT_THAT(config->timeouts, IsEmpty());
+  EXPECT_THAT(config->unsubscribed, IsEmpty());
 }
 
 TEST(Config, TheExampleIsOneAndSaysTheDefaults) {
@@ -87,7 +128,7 @@ TEST(Config, TheExampleIsOneAndSaysTheDefaults) {
   EXPECT_EQ(example->socket, defaults.socket);
   EXPECT_EQ(example->metrics_address, defaults.metrics_address);
   EXPECT_EQ(example->degraded, defaults.degraded);
-  EXPECT_EQ(example->timeouts.size(), 2u);
+  EXPECT_EQ(example->timeouts.size(), 3u);
 }
 
 TEST(Config, FlagsOverruleTheFile) {
@@ -120,6 +161,44 @@ drivers: [{name: "", subscribe: maybe}]
         "timeouts[2] must be an object", "drivers[0].name", "drivers[0].subscribe is \"maybe\""}) {
     EXPECT_THAT(status.message(), HasSubstr(fault));
   }
+}
+
+TEST(Config, ATimeoutForANameThatNobodyHasIsAFault) {
+  const Status status = Load(R"(
+timeouts:
+- {driver: GPU.example.com, pool: node-1/, device: gpu_0, timeout: 48h}
+- {driver: gpu.example.com, pool: rack-1/node-1, device: gpu-0, timeout: 45s}
+)")
+                            .status();
+  EXPECT_EQ(status.message(),
+            "/etc/galen/agent.yaml: 4 faults:\n"
+            "  /etc/galen/agent.yaml:3: timeouts[0].driver is \"GPU.example.com\", must be a "
+            "driver's name, in lower case\n"
+            "  /etc/galen/agent.yaml:3: timeouts[0].pool is \"node-1/\", must be a pool's name, in "
+            "lower case\n"
+            "  /etc/galen/agent.yaml:3: timeouts[0].device is \"gpu_0\", must be a device's name, "
+            "in lower case\n"
+            "  /etc/galen/agent.yaml:3: timeouts[0].timeout is \"48h\", must be from 100ms to 24h");
+}
+
+TEST(Config, AKeyThatComesTwiceHidesNoOtherFault) {
+  const Status status = Load(
+                            "role: kubelet\n"
+                            "node: node-1\n"
+                            "timeouts:\n"
+                            "- timeout: 5s\n"
+                            "  timeout: 6s\n"
+                            "node: node-2\n"
+                            "colour: red\n")
+                            .status();
+  EXPECT_THAT(
+      status.message(),
+      testing::StartsWith(
+          "/etc/galen/agent.yaml: 4 faults:\n"
+          "  /etc/galen/agent.yaml:1: role is \"kubelet\", must be one of: observer, manager\n"
+          "  /etc/galen/agent.yaml:5: key \"timeout\" comes twice\n"
+          "  /etc/galen/agent.yaml:6: key \"node\" comes twice\n"
+          "  /etc/galen/agent.yaml:7: colour is not known; known are: "));
 }
 
 TEST(Config, TellsFaultsInTheOrderOfTheFileAndNoneThatFollowsFromAnother) {
@@ -192,7 +271,7 @@ TEST(Config, AnAddressOnWhichNothingCanListenIsAFaultBeforeAnythingStarts) {
         HasSubstr("metricsAddress is"))
         << wrong;
   }
-  for (const char* right : {"127.0.0.1:9470", "tcp:0.0.0.0:9470", ":9470", "[::1]:0", ""}) {
+  for (const char* right : {"127.0.0.1:9470", "tcp:127.0.0.1:9470", ":9470", "[::1]:0", ""}) {
     EXPECT_TRUE(Load(std::string("{node: n, metricsAddress: \"") + right + "\"}").ok()) << right;
   }
 }
@@ -211,6 +290,42 @@ TEST(Config, NamesTheFileThatIsMissingOrNoYaml) {
 TEST(Config, ASocketPathThatFitsNoAddressIsAFault) {
   EXPECT_THAT(Load("{socket: /" + std::string(120, 'a') + "}").status().message(),
               HasSubstr("at most 107"));
+}
+
+// Whoever may make a Pod on such a node could do anything to it.
+TEST(Config, RootRunsPodsAsProcessesOnlyWhereThatIsSaid) {
+  const auto faults_of = [](AgentConfig config, unsigned user) {
+    ConfigFaults faults;
+    CheckProcesses(config, user, faults);
+    return faults.ToStatus();
+  };
+  AgentConfig config = Load("role: manager\ncontainers: processes\ncdiRoot: /c").value();
+  EXPECT_EQ(config.containers, Containers::kProcesses);
+  EXPECT_EQ(config.cdi_root, "/c");
+  EXPECT_TRUE(faults_of(config, 1000).ok());
+  EXPECT_THAT(faults_of(config, 0).message(), HasSubstr("--processes-as-root"));
+  config.processes_as_root = true;
+  EXPECT_TRUE(faults_of(config, 0).ok());
+  EXPECT_TRUE(faults_of(AgentConfig{}, 0).ok()) << "nothing runs unless it is asked for";
+}
+
+TEST(Config, OnlyAManagerRunsContainers) {
+  EXPECT_THAT(Load("containers: processes").status().message(), HasSubstr("role manager"));
+  EXPECT_FALSE(Load("role: manager\ncontainers: images").ok());
+  EXPECT_EQ(Load("role: manager", {.containers = "processes"})->containers, Containers::kProcesses);
+}
+
+TEST(Config, BoundsPostMortemRecordsByAgeAndBytes) {
+  const StatusOr<AgentConfig> plain = Load("");
+  EXPECT_EQ(plain->post_mortem_age_max, 14 * 24h);
+  const StatusOr<AgentConfig> config = Load("postMortemAgeMax: 30d\npostMortemBytesMax: 8388608");
+  ASSERT_TRUE(config.ok()) << ToString(config.status());
+  EXPECT_EQ(config->post_mortem_age_max, 30 * 24h);
+  EXPECT_EQ(config->post_mortem_bytes_max, std::size_t{8} << 20);
+  const std::string said = ToString(Load("postMortemAgeMax: 5m\npostMortemBytesMax: 8Mi").status());
+  EXPECT_THAT(said, HasSubstr("agent.yaml:1: postMortemAgeMax is \"5m\", must be from 1h to 90d"));
+  EXPECT_THAT(said, HasSubstr("agent.yaml:2: postMortemBytesMax is \"8Mi\", must be a number of "
+                              "bytes from 65536 to 67108864"));
 }
 
 }  // namespace

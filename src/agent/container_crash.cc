@@ -1,18 +1,18 @@
 #include "agent/container_crash.h"
 
-#include <fmt/core.h>
-
 #include <string>
+
+#include "history/post_mortem_text.h"
 
 namespace galen::agent {
 namespace {
 
+// As post-mortems word it. Why it waits now ("CrashLoopBackOff") is no news of how it ended.
 std::string CrashText(const kube::ContainerStatus& status) {
-  std::string text = fmt::format("container {}", status.name);
-  if (status.exit_code) text += fmt::format(", exit {}", *status.exit_code);
-  if (status.signal) text += fmt::format(", signal {}", *status.signal);
-  if (!status.reason.empty()) text += fmt::format(" ({})", status.reason);
-  return text;
+  return history::TextOf({.container = status.name,
+                          .exit_code = status.exit_code,
+                          .signal = status.signal,
+                          .reason = status.end_reason});
 }
 
 // nullptr for a container that had no status yet.

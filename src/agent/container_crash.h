@@ -10,8 +10,8 @@
 namespace galen::agent {
 
 // The bad ends that `after` shows and `before` does not, each as "container train, exit 134
-// (Error)". A Pod that is seen for the first time (null) brings its past with it, which is no news;
-// a container that ended well is no step of any fault.
+// (SIGABRT)". A Pod that is seen for the first time (null) brings its past with it, which is no
+// news; a container that ended well is no step of any fault.
 std::vector<Crash> NewCrashes(const kube::Pod* before, const kube::Pod& after);
 
 }  // namespace galen::agent

@@ -17,7 +17,8 @@ kube::Pod PodThatEnded(std::optional<int> exit_code, WallTime finished) {
   kube::ContainerStatus status;
   status.name = "train";
   status.exit_code = exit_code;
-  status.reason = "Error";
+  status.reason = "CrashLoopBackOff";
+  status.end_reason = "Error";
   status.finished = finished;
   pod.statuses.push_back(status);
   return pod;
@@ -32,7 +33,7 @@ TEST(NewCrashes, TellsAContainerThatEndedBadlyOnce) {
   const kube::Pod crashed = PodThatEnded(134, WallTime(5s));
   const std::vector<Crash> crashes = NewCrashes(&running, crashed);
   ASSERT_THAT(crashes, SizeIs(1));
-  EXPECT_EQ(crashes[0].text, "container train, exit 134 (Error)");
+  EXPECT_EQ(crashes[0].text, "container train, exit 134 (SIGABRT)");
   EXPECT_EQ(crashes[0].time, WallTime(5s));
   EXPECT_EQ(crashes[0].pod, crashed.ref());
   EXPECT_THAT(NewCrashes(&crashed, crashed), IsEmpty());

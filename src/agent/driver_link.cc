@@ -1,4 +1,3 @@
-// Tested by plugin_manager_test.cc: what it does shows in what the manager hears.
 #include "agent/driver_link.h"
 
 #include <utility>
@@ -46,7 +45,23 @@ void DriverLink::FailCalls(const Status& why) {
 }
 
 void DriverLink::OnMessage(std::string_view message) {
-  edges_.listener.OnLinkReport(*this, message);
+  const Time now = edges_.loop.Now();
+  if (!held_ && pacer_.Take(message.size(), now)) {
+    return edges_.listener.OnLinkReport(*this, message);
+  }
+  // Each report is a whole picture: of those that wait the newest says it all.
+  if (held_) ++merged_;
+  held_ = message;
+  held_timer_ = edges_.loop.After(pacer_.Wait(message.size(), now), [this] { TellHeld(); });
+}
+
+void DriverLink::TellHeld() {
+  held_timer_.Cancel();
+  if (!held_) return;
+  const std::string report = *std::exchange(held_, std::nullopt);
+  // Also at the stream's end, when its turn has not come: what it says is not to be lost.
+  pacer_.Take(report.size(), edges_.loop.Now());
+  edges_.listener.OnLinkReport(*this, report);
 }
 
 void DriverLink::OnEnd(const Status& status) {
@@ -94,6 +109,7 @@ void DriverLink::Rise() {
 // The connection is gone. Whoever accepted it may accept the next at once; whoever hangs up soon,
 // again and again, is waited for longer and longer.
 void DriverLink::Fall(const Status& why) {
+  TellHeld();
   Close();
   up_since_.reset();
   FailCalls(Unavailable("driver {} hung up", facts_.driver));
@@ -107,6 +123,7 @@ void DriverLink::OpenStream() {
 }
 
 void DriverLink::LoseStream(const Status& why) {
+  TellHeld();
   stream_.reset();
   // Final for this registration, as in the kubelet since 1.37: asking every few seconds would only
   // fill the driver's log.
@@ -145,6 +162,8 @@ void DriverLink::Close() {
   stream_timer_.Cancel();
   fall_timer_.Cancel();
   up_timer_.Cancel();
+  held_timer_.Cancel();
+  held_.reset();
   stream_.reset();
   channel_.reset();
   connection_.reset();

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "agent/plugin_facts.h"
+#include "agent/report_pacer.h"
 #include "base/backoff.h"
 #include "base/loop.h"
 #include "net/connection.h"
@@ -28,7 +29,7 @@ class LinkListener {
   // Connected; calls can be made. The health stream, if one is wanted, is opened next.
   virtual void OnLinkUp(const DriverLink& link) = 0;
   // A NodeWatchResourcesResponse as it came, of at most what a gRPC message may have; the bytes
-  // live until the call returns.
+  // live until the call returns. Of a flood only the newest, at ReportPacer's pace.
   virtual void OnLinkReport(const DriverLink& link, std::string_view report) = 0;
   // The health stream ended although the connection stands; it is opened again.
   virtual void OnLinkStreamLost(const DriverLink& link, const Status& why) = 0;
@@ -83,6 +84,8 @@ class DriverLink final : private rpc::StreamSink {
   bool up() const { return up_since_.has_value(); }
   // Whether reports are to be expected: subscribed, and the driver has a health service.
   bool wants_health() const { return subscribe_ && facts_.health != HealthService::kNone; }
+  // Reports of which a newer one came before their turn, since the link was made.
+  std::uint64_t merged() const { return merged_; }
   // nullopt while it is not connected.
   std::optional<WallTime> up_since() const { return up_since_; }
 
@@ -96,6 +99,9 @@ class DriverLink final : private rpc::StreamSink {
   // Of the health stream.
   void OnMessage(std::string_view message) override;
   void OnEnd(const Status& status) override;
+
+  // Tells of the report that waits for its turn, if one does.
+  void TellHeld();
 
   void Dial();
   void DialLater(const Status& why);
@@ -125,11 +131,14 @@ class DriverLink final : private rpc::StreamSink {
   std::unique_ptr<net::Connection> connection_;
   std::unique_ptr<rpc::Channel> channel_;
   std::unique_ptr<rpc::Call> stream_;
+  ReportPacer pacer_;
+  std::optional<std::string> held_;  // the newest report, while it waits for its turn
+  std::uint64_t merged_ = 0;
   // Calls that are not answered yet, and answered ones until they are swept.
   std::map<std::uint64_t, Pending> pending_;
   std::uint64_t next_call_ = 0;
   // One for each thing that may have to wait for the next turn: they may all wait at once.
-  Timer dial_timer_, stream_timer_, fall_timer_, sweep_timer_, up_timer_;
+  Timer dial_timer_, stream_timer_, fall_timer_, sweep_timer_, up_timer_, held_timer_;
 };
 
 }  // namespace galen::agent

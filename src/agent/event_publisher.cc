@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "agent/agent_metrics.h"
 #include "base/text.h"
@@ -13,23 +14,46 @@
 namespace galen::agent {
 namespace {
 
-// Reasons are what people filter by: one for each state, stable over releases. The code is in the
-// message.
-std::string_view ReasonOf(HealthState state) {
+// One for each state; the code is in the message.
+EventReason ReasonOf(HealthState state) {
   switch (state) {
     case HealthState::kHealthy:
-      return "DeviceRecovered";
+      return EventReason::kDeviceRecovered;
     case HealthState::kUnknown:
-      return "DeviceUnknown";
+      return EventReason::kDeviceUnknown;
     case HealthState::kDegraded:
-      return "DeviceDegraded";
+      return EventReason::kDeviceDegraded;
     case HealthState::kUnhealthy:
-      return "DeviceUnhealthy";
+      return EventReason::kDeviceUnhealthy;
   }
   GALEN_UNREACHABLE();
 }
 
 }  // namespace
+
+std::string_view ToString(EventReason reason) {
+  switch (reason) {
+    case EventReason::kDeviceRecovered:
+      return "DeviceRecovered";
+    case EventReason::kDeviceUnknown:
+      return "DeviceUnknown";
+    case EventReason::kDeviceDegraded:
+      return "DeviceDegraded";
+    case EventReason::kDeviceUnhealthy:
+      return "DeviceUnhealthy";
+    case EventReason::kPostMortem:
+      return "PostMortem";
+    case EventReason::kFailedPrepare:
+      return "FailedPrepareDynamicResources";
+    case EventReason::kFailedUnprepare:
+      return "FailedUnprepareDynamicResources";
+    case EventReason::kFailedCreateContainer:
+      return "FailedCreatePodContainer";
+    case EventReason::kContainersAreProcesses:
+      return "ContainersAreProcesses";
+  }
+  GALEN_UNREACHABLE();
+}
 
 std::optional<EventText> EventOf(const HealthChange& change) {
   const DeviceHealth& before = change.before;
@@ -40,11 +64,12 @@ std::optional<EventText> EventOf(const HealthChange& change) {
   const bool first_word = before.cause.code == cause_code::kNotReported;
   if (first_word && after.state == HealthState::kHealthy) return std::nullopt;
   const bool well = after.state == HealthState::kHealthy;
+  // A program's own fault, noted on a device that was and is well.
+  if (well && before.state == HealthState::kHealthy) return std::nullopt;
   std::string sentence = after.id.device + " " + Sentence(after);
   // The trouble it recovered from may have no Event left.
   if (well) sentence += fmt::format(", was {}", Sentence(before));
-  return EventText{!well, std::string(ReasonOf(after.state)),
-                   CutText(sentence, kube::kEventMessageBytesMax)};
+  return EventText{!well, ReasonOf(after.state), CutText(sentence, kube::kEventMessageBytesMax)};
 }
 
 std::optional<EventText> EventOfAssignment(const DeviceHealth& health) {
@@ -52,7 +77,7 @@ std::optional<EventText> EventOfAssignment(const DeviceHealth& health) {
   const bool silent = health.cause.code == cause_code::kNotReported;
   if (health.state == HealthState::kHealthy || silent) return std::nullopt;
   return EventText{
-      true, std::string(ReasonOf(health.state)),
+      true, ReasonOf(health.state),
       CutText(fmt::format("This Pod was given {}: {}", health.id.device, Sentence(health)),
               kube::kEventMessageBytesMax)};
 }
@@ -73,6 +98,22 @@ void EventPublisher::Tell(const PodRef& pod, const std::string& subject, const E
   series.event.last = edges_.loop.WallNow();
   ++series.unwritten;
   queue_.MarkDirty(series.event.key);
+}
+
+void EventPublisher::Forget(const PodRef& pod) {
+  std::vector<ObjectKey> keys;
+  for (auto& [key, series] : series_) {
+    if (series.event.subject.uid != pod.uid) continue;
+    series.forgotten = true;
+    keys.push_back(key);
+  }
+  for (const ObjectKey& key : keys) LetGo(key);
+}
+
+void EventPublisher::LetGo(const ObjectKey& key) {
+  const auto it = series_.find(key);
+  if (it == series_.end() || !it->second.forgotten) return;
+  if (it->second.unwritten == 0 && !calls_.contains(key)) series_.erase(it);
 }
 
 void EventPublisher::Reconcile(const ObjectKey& key, Done done) {
@@ -110,6 +151,7 @@ void EventPublisher::Ask(const ObjectKey& key, Step step, kube::Event sent,
     const auto it = series_.find(key);
     if (it == series_.end()) return done(OkStatus());
     Conclude(it->second, step, sent, reply, done);
+    LetGo(key);
   });
 }
 
@@ -162,14 +204,14 @@ void EventPublisher::Written(Series& series, const kube::Event& sent) {
 EventPublisher::Series& EventPublisher::SeriesOf(const PodRef& pod, const std::string& subject,
                                                  const EventText& text) {
   const kube::EventSubject about{.kind = "Pod", .key = pod.key, .uid = pod.uid};
-  const ObjectKey key = kube::EventKey(about, text.reason, subject);
+  const ObjectKey key = kube::EventKey(about, ToString(text.reason), subject);
   if (const auto it = series_.find(key); it != series_.end()) return it->second;
   MakeRoom();
   Series& series = series_[key];
   series.event = {.key = key,
                   .subject = about,
                   .warning = text.warning,
-                  .reason = text.reason,
+                  .reason = std::string(ToString(text.reason)),
                   .component = "galen-agent",
                   .host = node_,
                   .first = edges_.loop.WallNow()};

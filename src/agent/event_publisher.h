@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/log.h"
 #include "base/metrics.h"
@@ -18,10 +19,31 @@
 
 namespace galen::agent {
 
+// Why an Event was written. Reasons are what people filter by, stable over releases, and what the
+// admission policies of deploy/ let an agent write: one more here is one more there.
+enum class EventReason {
+  kDeviceRecovered,
+  kDeviceUnknown,
+  kDeviceDegraded,
+  kDeviceUnhealthy,
+  kPostMortem,
+  // Of managers only, from here on. The kubelet's own, and its like, so that tools that know it
+  // find ours.
+  kFailedPrepare,
+  kFailedUnprepare,
+  kFailedCreateContainer,
+  kContainersAreProcesses,
+};
+inline constexpr EventReason kFirstManagerReason = EventReason::kFailedPrepare;
+inline constexpr EventReason kLastEventReason = EventReason::kContainersAreProcesses;
+
+// As an Event has it: "DeviceUnhealthy".
+std::string_view ToString(EventReason reason);
+
 // What an Event says, as an operator reads it in `kubectl describe pod`.
 struct EventText {
   bool warning = true;  // else Normal
-  std::string reason;   // "DeviceUnhealthy", …
+  EventReason reason = EventReason::kDeviceUnknown;
   std::string message;
 
   bool operator==(const EventText&) const = default;
@@ -61,6 +83,11 @@ class EventPublisher {
   // It happened once more, now. `subject` tells series apart within a Pod: the device, or what else
   // it is about. The latest message is the one that is shown.
   void Tell(const PodRef& pod, const std::string& subject, const EventText& text);
+  // The Pod is gone: its series go as soon as they are written. What is told of it later all the
+  // same is counted on, for the Event is there.
+  void Forget(const PodRef& pod);
+  // Series that are remembered now.
+  std::size_t remembered() const { return series_.size(); }
 
  private:
   // kRead: somebody made the Event already, so its count is asked for before it is counted up.
@@ -71,6 +98,7 @@ class EventPublisher {
     int unwritten = 0;                  // how often it happened since the last write
     std::optional<kube::Event> stored;  // as the server has it
     Duration gap = kGather;             // to the next write
+    bool forgotten = false;             // to be let go once it is written
     // Not before this; the epoch until the first write, so a new series is written at once.
     Time next_write{};
     Timer later;
@@ -83,6 +111,8 @@ class EventPublisher {
   void Written(Series& series, const kube::Event& sent);
   Series& SeriesOf(const PodRef& pod, const std::string& subject, const EventText& text);
   void MakeRoom();
+  // Lets go of a forgotten series of which nothing is left to write.
+  void LetGo(const ObjectKey& key);
 
   Edges edges_;
   const std::string node_;

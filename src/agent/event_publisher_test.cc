@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "agent/agent_metrics.h"
 #include "base/fake_loop.h"
 #include "kube/fake_transport.h"
@@ -13,6 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAreArray;
 
 const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
 const PodRef kPod{{"train", "trainer-0"}, "uid-1"};
@@ -27,14 +31,46 @@ TEST(EventOf, EachTransitionHasItsReason) {
   const auto bad = EventOf({well, lost});
   ASSERT_TRUE(bad);
   EXPECT_TRUE(bad->warning);
-  EXPECT_EQ(bad->reason, "DeviceUnhealthy");
+  EXPECT_EQ(bad->reason, EventReason::kDeviceUnhealthy);
   EXPECT_EQ(bad->message, "gpu-0 Unhealthy: XID 79");
-  EXPECT_EQ(EventOf({well, Health(HealthState::kDegraded, "X")})->reason, "DeviceDegraded");
-  EXPECT_EQ(EventOf({well, Health(HealthState::kUnknown, "DriverGone")})->reason, "DeviceUnknown");
+  EXPECT_EQ(EventOf({well, Health(HealthState::kDegraded, "X")})->reason,
+            EventReason::kDeviceDegraded);
+  EXPECT_EQ(EventOf({well, Health(HealthState::kUnknown, "DriverGone")})->reason,
+            EventReason::kDeviceUnknown);
   const auto good = EventOf({lost, well});
   EXPECT_FALSE(good->warning);
-  EXPECT_EQ(good->reason, "DeviceRecovered");
+  EXPECT_EQ(good->reason, EventReason::kDeviceRecovered);
   EXPECT_THAT(good->message, HasSubstr("was Unhealthy"));
+}
+
+// The reasons that a manifest's policy lets an agent write.
+std::vector<std::string> ReasonsIn(const std::string& manifest) {
+  std::ifstream file(GALEN_SOURCE_DIR "/" + manifest);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string_view list = "e.?reason.orValue(\"\") in";
+  const std::size_t from = text.find(list);
+  EXPECT_NE(from, std::string::npos) << manifest << " has no list of reasons";
+  if (from == std::string::npos) return {};
+  std::vector<std::string> reasons;
+  std::size_t at = from + list.size();
+  const std::size_t end = text.find(']', at);
+  while ((at = text.find('"', at)) < end) {
+    const std::size_t close = text.find('"', at + 1);
+    reasons.push_back(text.substr(at + 1, close - at - 1));
+    at = close + 1;
+  }
+  return reasons;
+}
+
+TEST(EventReason, EachMayBeWrittenByTheManifestsOfItsRole) {
+  std::vector<std::string> observer, manager;
+  for (int i = 0; i <= static_cast<int>(kLastEventReason); ++i) {
+    const auto reason = static_cast<EventReason>(i);
+    manager.emplace_back(ToString(reason));
+    if (reason < kFirstManagerReason) observer.emplace_back(ToString(reason));
+  }
+  EXPECT_THAT(ReasonsIn("deploy/galen.yaml"), UnorderedElementsAreArray(observer));
+  EXPECT_THAT(ReasonsIn("deploy/examples/manager.yaml"), UnorderedElementsAreArray(manager));
 }
 
 TEST(EventOf, TheFirstWordOfADeviceThatIsWellAndASentenceThatMovesAreNone) {
@@ -47,15 +83,23 @@ TEST(EventOf, TheFirstWordOfADeviceThatIsWellAndASentenceThatMovesAreNone) {
                        Health(HealthState::kUnhealthy, "XidGpuLost")}));
 }
 
+TEST(EventOf, AProgramsFaultOnADeviceThatStaysWellIsNone) {
+  EXPECT_FALSE(
+      EventOf({Health(HealthState::kHealthy), Health(HealthState::kHealthy, "XidPageFault")}));
+  EXPECT_FALSE(
+      EventOf({Health(HealthState::kHealthy, "XidPageFault"), Health(HealthState::kHealthy)}));
+}
+
 TEST(EventOfAssignment, WarnsOfADeviceThatIsNotWellWhenAPodGetsIt) {
   const auto lost = EventOfAssignment(Health(HealthState::kUnhealthy, "XidGpuLost", "XID 79"));
   ASSERT_TRUE(lost);
   EXPECT_TRUE(lost->warning);
-  EXPECT_EQ(lost->reason, "DeviceUnhealthy");
+  EXPECT_EQ(lost->reason, EventReason::kDeviceUnhealthy);
   EXPECT_EQ(lost->message, "This Pod was given gpu-0: Unhealthy: XID 79");
   EXPECT_EQ(EventOfAssignment(Health(HealthState::kUnknown, "DriverGone"))->reason,
-            "DeviceUnknown");
-  EXPECT_EQ(EventOfAssignment(Health(HealthState::kDegraded, "X"))->reason, "DeviceDegraded");
+            EventReason::kDeviceUnknown);
+  EXPECT_EQ(EventOfAssignment(Health(HealthState::kDegraded, "X"))->reason,
+            EventReason::kDeviceDegraded);
   EXPECT_FALSE(EventOfAssignment(Health(HealthState::kHealthy)));
   EXPECT_FALSE(EventOfAssignment(Health(HealthState::kUnknown, "NotReported")))
       << "its driver has no health";
@@ -84,7 +128,7 @@ class EventPublisherTest : public ::testing::Test {
   Log log_{LogLevel::kInfo, [this] { return loop_.WallNow(); },
            [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
   EventPublisher events_{{loop_, random_, log_, metrics_, client_}, "node-1"};
-  const EventText text_{true, "DeviceUnhealthy", "gpu-0 Unhealthy: XID 79"};
+  const EventText text_{true, EventReason::kDeviceUnhealthy, "gpu-0 Unhealthy: XID 79"};
 };
 
 TEST_F(EventPublisherTest, WritesAnEventAboutThePod) {
@@ -113,7 +157,7 @@ TEST_F(EventPublisherTest, AFlappingDeviceIsOneEventWithACount) {
 TEST_F(EventPublisherTest, DevicesAndReasonsHaveEventsOfTheirOwn) {
   events_.Tell(kPod, "gpu-0", text_);
   events_.Tell(kPod, "gpu-1", text_);
-  events_.Tell(kPod, "gpu-0", {false, "DeviceRecovered", "gpu-0 Healthy"});
+  events_.Tell(kPod, "gpu-0", {false, EventReason::kDeviceRecovered, "gpu-0 Healthy"});
   loop_.Advance(10ms);
   EXPECT_THAT(api_.requests(), SizeIs(3));
 }
@@ -180,6 +224,21 @@ TEST_F(EventPublisherTest, RefusalsAreOneLineUntilAnEventIsTaken) {
   create_status_ = 403;
   tell("gpu-3");
   EXPECT_THAT(lines_, SizeIs(2));
+}
+
+TEST_F(EventPublisherTest, OfAPodThatIsGoneNothingIsRememberedOnceItIsWritten) {
+  events_.Tell(kPod, "gpu-0", text_);
+  events_.Forget(kPod);
+  EXPECT_EQ(events_.remembered(), 1u) << "it is still to be written";
+  loop_.RunUntilIdle();
+  EXPECT_THAT(api_.requests(), SizeIs(1));
+  EXPECT_EQ(events_.remembered(), 0u);
+  events_.Tell(kPod, "gpu-1", text_);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(events_.remembered(), 1u) << "nobody said that this one is gone";
+  events_.Forget(kPod);
+  EXPECT_EQ(events_.remembered(), 0u);
+  EXPECT_THAT(api_.requests(), SizeIs(2));
 }
 
 TEST_F(EventPublisherTest, RemembersSoManySeriesAndNoMore) {

@@ -26,24 +26,27 @@ class FakeApiLink::Call final : public net::HttpCall, private net::HttpResponseS
       : link_(link), sink_(sink) {
     link_.calls_.insert(this);
     if (link_.down_) {
-      Cut();
+      Cut(Unavailable("the API is away"));
     } else {
       inner_ = link_.inner_.Send(std::move(request), *this);
     }
   }
   ~Call() override { link_.calls_.erase(this); }
 
-  void Cut() {
+  void Cut(const Status& status) {
     inner_.reset();
-    cut_ = link_.loop_.After(Duration::zero(),
-                             [this] { sink_.OnEnd(Unavailable("the API is away"), {}); });
+    cut_ = link_.loop_.After(Duration::zero(), [this, status] { sink_.OnEnd(status, {}); });
   }
 
  private:
-  void OnHead(int status, const net::Headers& headers) override { sink_.OnHead(status, headers); }
-  void OnData(std::string_view bytes) override { sink_.OnData(bytes); }
+  void OnHead(int status, const net::Headers& headers) override {
+    if (!link_.half_open_) sink_.OnHead(status, headers);
+  }
+  void OnData(std::string_view bytes) override {
+    if (!link_.half_open_) sink_.OnData(bytes);
+  }
   void OnEnd(const Status& status, const net::Headers& trailers) override {
-    sink_.OnEnd(status, trailers);
+    if (!link_.half_open_) sink_.OnEnd(status, trailers);
   }
 
   FakeApiLink& link_;
@@ -63,7 +66,12 @@ std::unique_ptr<net::HttpCall> FakeApiLink::Send(net::HttpRequest request,
 void FakeApiLink::SetDown(bool down) {
   down_ = down;
   if (!down) return;
-  for (Call* call : calls_) call->Cut();
+  for (Call* call : calls_) call->Cut(Unavailable("the API is away"));
+}
+
+void FakeApiLink::NoticeHalfOpen() {
+  half_open_ = false;
+  for (Call* call : calls_) call->Cut(Unavailable("silent, and no answer to a PING"));
 }
 
 AgentNode::AgentNode(Role role)
@@ -115,8 +123,9 @@ void AgentNode::CreatePod(Json pod) {
 
 void AgentNode::StartAgent() {
   metrics = std::make_unique<Metrics>();
-  app = AgentApp::Create({cluster.loop(), log, *metrics, random, files, *dialer, api, registry},
-                         config, "1.2.3")
+  app = AgentApp::Create(
+            {cluster.loop(), log, *metrics, random, files, *dialer, api, registry, processes},
+            config, "1.2.3")
             .value();
   app->Start();
 }

@@ -15,7 +15,8 @@
 
 namespace galen::agent {
 
-// The way to the API, which can be cut: open calls end, new ones fail.
+// The way to the API, which can be cut: open calls end, new ones fail. Or half open: calls go out
+// and nothing comes back.
 class FakeApiLink final : public net::HttpClient {
  public:
   FakeApiLink(Loop& loop, net::HttpClient& inner) : loop_(loop), inner_(inner) {}
@@ -23,6 +24,9 @@ class FakeApiLink final : public net::HttpClient {
   std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
                                       net::HttpResponseSink& sink) override;
   void SetDown(bool down);
+  void GoHalfOpen() { half_open_ = true; }
+  // No PING was answered: the connection ends as Http2Session ends it, and the next is well.
+  void NoticeHalfOpen();
   // Requests sent so far that change something.
   int writes() const { return writes_; }
   int requests() const { return requests_; }
@@ -34,6 +38,7 @@ class FakeApiLink final : public net::HttpClient {
   Loop& loop_;
   net::HttpClient& inner_;
   bool down_ = false;
+  bool half_open_ = false;
   int writes_ = 0;
   int requests_ = 0;
   std::vector<std::string> paths_;
@@ -86,6 +91,7 @@ class AgentNode {
   std::vector<std::string> lines;  // of the agent's log, from info on
   Log log;
   std::unique_ptr<Metrics> metrics;
+  ContainerProcesses* processes = nullptr;  // of agents that are started from then on
   std::unique_ptr<AgentApp> app;
 };
 

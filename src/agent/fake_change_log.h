@@ -43,8 +43,9 @@ class FakeChangeLog final : public ChangeLog {
     words.push_back("synced");
     return fault;
   }
+  bool has_gaps() const override { return gaps; }
   std::vector<DeviceHealth> Devices() const override { return devices; }
-  std::vector<Step> StepsOf(const ObjectKey&, const std::vector<DeviceId>&) const override {
+  std::vector<Step> StepsOf(const PodRef&, const std::vector<DeviceId>&) const override {
     return steps;
   }
   std::uint64_t records() const override { return words.size(); }
@@ -57,6 +58,7 @@ class FakeChangeLog final : public ChangeLog {
   std::vector<DeviceHealth> devices;
   std::vector<Step> steps;
   Status fault;
+  bool gaps = false;
   int syncs = 0;
 };
 

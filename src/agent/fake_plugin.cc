@@ -33,6 +33,7 @@ std::string EncodeReport(const std::string& pool, const std::vector<FakeReport>&
     finding.set_serial(report.serial);
     finding.set_model(report.model);
     finding.set_sign(report.sign);
+    finding.set_owner(report.owner);
   }
   return response.SerializeAsString();
 }
@@ -69,7 +70,11 @@ struct FakePlugin::Methods {
         dra::Device& device = *item.add_devices();
         device.set_pool_name(self.options_.pool);
         device.set_device_name(name);
-        device.add_cdi_device_ids(self.options_.driver + "/gpu=" + name);
+        const auto share = self.shares_.find(claim.name());
+        const bool shared = share != self.shares_.end();
+        if (shared) device.set_share_id(share->second);
+        device.add_cdi_device_ids(self.options_.driver + "/gpu=" + name +
+                                  (shared ? "-" + share->second : ""));
       }
     }
     reply(response.SerializeAsString());

@@ -31,6 +31,7 @@ struct FakeReport {
   std::string serial = {};
   std::string model = {};
   std::string sign = {};
+  std::string owner = {};  // "Hardware"
 };
 
 // A NodeWatchResourcesResponse, encoded.
@@ -78,6 +79,10 @@ class FakePlugin {
   // The devices that each prepared claim gets.
   void PrepareAs(std::vector<std::string> devices) { devices_ = std::move(devices); }
   void LeaveClaimsOut(bool leave_out) { leave_out_ = leave_out; }
+  // What the claim of this name is given is this share of each device.
+  void PrepareShare(const std::string& claim, std::string share_id) {
+    shares_[claim] = std::move(share_id);
+  }
 
   std::size_t streams() const { return streams_.size(); }
   int streams_opened() const { return streams_opened_; }
@@ -104,6 +109,7 @@ class FakePlugin {
   std::string prepare_error_, unprepare_error_;
   bool leave_out_ = false;
   std::vector<std::string> devices_ = {"gpu-0"};
+  std::map<std::string, std::string> shares_;  // by claim
   std::string report_;
   std::vector<rpc::Reply> hanging_;
   std::map<int, std::unique_ptr<rpc::StreamWriter>> streams_;

@@ -25,10 +25,26 @@ std::string WhoseLimit(TimeoutSource source) {
   GALEN_UNREACHABLE();
 }
 
+// Whether the driver says the same as before, and that it began later: it ended in between.
+bool IsNewsOf(const DeviceHealth& before, const DeviceHealth& told) {
+  return SameFinding(before, told) && told.since > before.since;
+}
+
+// What is known of a device of whose history a part was lost.
+DeviceHealth HistoryLost(const DeviceHealth& before) {
+  return {.id = before.id,
+          .state = HealthState::kUnknown,
+          .cause = {.code = std::string(kHistoryLost),
+                    .message = "part of the agent's journal was lost",
+                    .owner = FaultOwner::kNobody},
+          .since = before.since,
+          .timeout = before.timeout};
+}
+
 // The time at which what `told` says began. A driver that gives the sign's time is believed;
 // without one, a fault that only paused or whose sentence changed keeps its first time.
 WallTime SinceOf(const DeviceHealth& told, const DeviceHealth& before,
-                 const std::optional<DeviceHealth>& before_silence, WallTime wall) {
+                 const DeviceHealth* before_silence, WallTime wall) {
   if (told.since != WallTime{}) return told.since;
   if (told.state == HealthState::kHealthy) return wall;
   const auto continues = [&](const DeviceHealth& earlier) {
@@ -41,10 +57,11 @@ WallTime SinceOf(const DeviceHealth& told, const DeviceHealth& before,
 
 }  // namespace
 
-void HealthCache::Restore(const DeviceHealth& health, Time now) {
+void HealthCache::Restore(const DeviceHealth& health, Time now, bool doubtful) {
   Entry* entry = FindOrAdd(health.id);
   if (entry == nullptr) return;
   entry->health = health;
+  entry->doubtful = doubtful;
   entry->timeout = TimeoutOf(rules_, health.id, health.timeout);
   const bool silent = health.state == HealthState::kUnknown;
   // What is Unknown already cannot become it.
@@ -60,6 +77,9 @@ std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time n
     const auto facts = report.facts.find(told.id);
     // A driver that tells facts once need not tell them each time.
     if (facts != report.facts.end()) entry->facts = facts->second;
+    // Only Galen's own drivers tell when a state began; others when they last looked.
+    const bool doubted = std::exchange(entry->doubtful, false) && facts != report.facts.end();
+    if (doubted && IsNewsOf(entry->health, told)) entry->health = HistoryLost(entry->health);
     entry->timeout = report.lasting ? EffectiveTimeout{} : TimeoutOf(rules_, told.id, told.timeout);
     entry->deadline = report.lasting ? Time::max() : now + entry->timeout.timeout;
     entry->reported = now;
@@ -150,17 +170,19 @@ bool HealthCache::MakeRoom(const std::string& driver) {
 std::optional<HealthChange> HealthCache::Hear(Entry& entry, const DeviceHealth& told,
                                               WallTime wall) {
   // Whatever is said now, the silence is over.
-  const std::optional<DeviceHealth> earlier = std::exchange(entry.before_silence, std::nullopt);
+  const std::unique_ptr<DeviceHealth> earlier = std::move(entry.before_silence);
   entry.health.timeout = told.timeout;
   if (SameFinding(entry.health, told)) return std::nullopt;
   DeviceHealth before = std::exchange(entry.health, told);
-  entry.health.since = SinceOf(told, before, earlier, wall);
+  entry.health.since = SinceOf(told, before, earlier.get(), wall);
   return HealthChange{std::move(before), entry.health};
 }
 
 HealthChange HealthCache::Silence(Entry& entry, Cause cause, WallTime wall) {
   DeviceHealth before = entry.health;
-  if (before.state != HealthState::kUnknown) entry.before_silence = before;
+  if (before.state != HealthState::kUnknown) {
+    entry.before_silence = std::make_unique<DeviceHealth>(before);
+  }
   entry.health = {.id = before.id,
                   .state = HealthState::kUnknown,
                   .cause = std::move(cause),

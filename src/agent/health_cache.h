@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,10 @@
 #include "model/health.h"
 
 namespace galen::agent {
+
+// The cause of Unknown, as in model/health.h: what was written down of the device was lost, and it
+// did something meanwhile.
+inline constexpr std::string_view kHistoryLost = "HistoryLost";
 
 class HealthCache {
  public:
@@ -28,8 +33,10 @@ class HealthCache {
     std::uint64_t report = 0;  // the number of that report of its driver; 0: restored from disk
     // How long its word holds, and by whose choice; zero: until the next.
     EffectiveTimeout timeout;
-    // What it was before silence, so that a fault which only paused keeps its first time.
-    std::optional<DeviceHealth> before_silence;
+    // What it was before silence, so that a fault which only paused keeps its first time; null for
+    // most.
+    std::unique_ptr<DeviceHealth> before_silence;
+    bool doubtful = false;  // as restored, until a driver speaks of it
   };
 
   // A driver's devices past this many (as many as one report may have): one that is silent is
@@ -40,8 +47,9 @@ class HealthCache {
   explicit HealthCache(std::vector<TimeoutRule> rules) : rules_(std::move(rules)) {}
 
   // A device as it was when this agent last ran: it holds until its deadline counted from `now`, so
-  // that a restart by itself makes nothing Unknown. Once, before any report.
-  void Restore(const DeviceHealth& health, Time now);
+  // that a restart by itself makes nothing Unknown. Once, before any report. `doubtful`: something
+  // newer may have been lost, so of what its driver repeats the driver knows better since when.
+  void Restore(const DeviceHealth& health, Time now, bool doubtful);
 
   // The driver spoke at `now`, which may lie a little back; `wall` dates changes whose sign has no
   // time. Devices it left out keep their word until their deadline.

@@ -170,18 +170,56 @@ TEST(HealthCache, ARestoredDeviceHoldsUntilItsDeadlineAndTellsNobody) {
   DeviceHealth stored = Unhealthy(0);
   stored.since = kMorning - 1h;
   stored.timeout = 10s;
-  at.cache.Restore(stored, at.now);
+  at.cache.Restore(stored, at.now, false);
   EXPECT_THAT(at.Apply({Unhealthy(0)}), IsEmpty()) << "the driver repeats what is known";
   EXPECT_EQ(at.Health(0).since, kMorning - 1h);
   at.now += 30s;
   EXPECT_THAT(at.Expire(), SizeIs(1));
 }
 
+TEST(HealthCache, AfterALossTheDriverKnowsBetterSinceWhenADeviceIsAsItIs) {
+  CacheAt at;
+  DeviceHealth stored = Healthy(0);
+  stored.since = kMorning - 1h;
+  at.cache.Restore(stored, at.now, true);
+  DeviceHealth told = Healthy(0);
+  told.since = kMorning - 1min;
+  DecodedReport of_ours = Report({told});
+  of_ours.facts[Gpu(0)] = {};
+  const std::vector<HealthChange> changes = at.cache.Apply(of_ours, at.now, at.wall());
+  ASSERT_THAT(changes, SizeIs(1)) << "it was not well all the time";
+  EXPECT_EQ(changes[0].before.state, HealthState::kUnknown);
+  EXPECT_EQ(changes[0].before.cause.code, kHistoryLost);
+  EXPECT_EQ(at.Health(0).since, kMorning - 1min);
+  told.since = kMorning;
+  EXPECT_THAT(at.Apply({told}), IsEmpty()) << "from the first word on nothing is doubtful";
+}
+
+TEST(HealthCache, AfterALossWhatTheDriverSaysWithoutALaterTimeIsNoNews) {
+  CacheAt at;
+  DeviceHealth stored = Healthy(0);
+  stored.since = kMorning - 1h;
+  at.cache.Restore(stored, at.now, true);
+  EXPECT_THAT(at.Apply({stored}), IsEmpty());
+  EXPECT_EQ(at.Health(0).since, kMorning - 1h);
+}
+
+// Theirs is the time at which they last looked.
+TEST(HealthCache, AfterALossTheTimesOfOthersDriversProveNothing) {
+  CacheAt at;
+  DeviceHealth stored = Healthy(0);
+  stored.since = kMorning - 1h;
+  at.cache.Restore(stored, at.now, true);
+  stored.since = kMorning - 12s;
+  EXPECT_THAT(at.Apply({stored}), IsEmpty());
+  EXPECT_EQ(at.Health(0).since, kMorning - 1h);
+}
+
 TEST(HealthCache, ARestoredDeviceWhoseDriverNeverCameBackIsCalledGone) {
   HealthCache cache({});
   DeviceHealth stored = Unhealthy(0);
   stored.timeout = 10s;
-  cache.Restore(stored, Time{});
+  cache.Restore(stored, Time{}, false);
   EXPECT_EQ(cache.NextDeadline(), Time{} + 10s);
   EXPECT_EQ(cache.Expire(Time{} + 10s, kMorning).at(0).after.cause.code, cause_code::kDriverGone);
 }
@@ -191,7 +229,8 @@ TEST(HealthCache, TheOperatorsTimeoutOverrulesTheDriversAndSaysSo) {
   DeviceHealth health = Healthy(0);
   health.timeout = 60s;
   at.Apply({health});
-  EXPECT_EQ(at.cache.Find(Gpu(0))->timeout, (EffectiveTimeout{5s, TimeoutSource::kConfig}));
+  EXPECT_EQ(at.cache.Find(Gpu(0))->timeout,
+            (EffectiveTimeout{5s, TimeoutSource::kConfig, "device gpu-0"}));
   at.now += 5s;
   EXPECT_EQ(at.Expire().at(0).after.cause.message, "no report for 5 s, the configured limit");
 }

@@ -22,7 +22,7 @@ HealthKeeper::HealthKeeper(Edges edges, std::vector<TimeoutRule> rules, OnChange
 void HealthKeeper::Restore() {
   const Time now = edges_.loop.Now();
   for (const DeviceHealth& health : edges_.journal.Devices()) {
-    cache_.Restore(health, now);
+    cache_.Restore(health, now, edges_.journal.has_gaps());
     edges_.metrics.Set(metric::kDeviceState, StateLabels(health.id, health.state), 1);
   }
   Arm();
@@ -136,6 +136,7 @@ void HealthKeeper::Count(const HealthChange& change) {
 void HealthKeeper::NoteForgotten(const DeviceId& id, HealthState state, const std::string& why) {
   edges_.journal.Forget(id, why, edges_.loop.WallNow());
   edges_.metrics.Remove(metric::kDeviceState, StateLabels(id, state));
+  if (on_forgotten_) on_forgotten_(id);
 }
 
 void HealthKeeper::NoteJournal(const Status& status) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/change_log.h"
@@ -45,6 +46,11 @@ class HealthKeeper final : public HealthSink {
   void OnDriverConnected(const std::string& driver) override;
   void OnDriverSilent(const std::string& driver, const Cause& why) override;
 
+  // Called for each device that is forgotten, for whatever reason; for who keeps something of it.
+  void OnForgotten(std::function<void(const DeviceId& id)> on_forgotten) {
+    on_forgotten_ = std::move(on_forgotten);
+  }
+
   // The device is no more: nobody speaks of it again, nor does a metric.
   void Forget(const DeviceId& id, const std::string& why);
 
@@ -53,6 +59,8 @@ class HealthKeeper final : public HealthSink {
   const HealthCache& cache() const { return cache_; }
   // Since the start, for `galen status`.
   std::uint64_t changes() const { return changes_; }
+  // Whether every change that is counted was handed on.
+  bool idle() const { return waiting_.empty(); }
   // Something was appended that may wait: written with the next change, or a little later.
   void SyncLater() { SyncAfter(kSyncLater); }
   // What hinders the journal; "" when nothing does.
@@ -73,6 +81,7 @@ class HealthKeeper final : public HealthSink {
   Edges edges_;
   HealthCache cache_;
   const OnChanges on_changes_;
+  std::function<void(const DeviceId& id)> on_forgotten_;
   std::vector<HealthChange> waiting_;  // applied, not yet written down and told
   std::uint64_t changes_ = 0;
   std::string trouble_;

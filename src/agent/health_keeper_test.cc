@@ -76,6 +76,15 @@ TEST_F(HealthKeeperTest, AReportThatRepeatsWritesNothing) {
   EXPECT_THAT(journal_.Take(), IsEmpty());
 }
 
+TEST_F(HealthKeeperTest, WhoKeepsSomethingOfADeviceHearsThatItIsForgotten) {
+  std::vector<std::string> forgotten;
+  keeper_->OnForgotten([&](const DeviceId& id) { forgotten.push_back(id.device); });
+  Report({{0, HealthState::kHealthy}});
+  keeper_->Forget(Gpu(0), "it left");
+  keeper_->Forget(Gpu(0), "it left");
+  EXPECT_THAT(forgotten, ElementsAre("gpu-0"));
+}
+
 TEST_F(HealthKeeperTest, ASilentDriverIsNoticedAtTheDeadlineWithoutAnyReport) {
   Report({{0, HealthState::kHealthy}});
   loop_.Advance(30s - 1ns);

@@ -20,6 +20,12 @@ std::int64_t Millis(Duration d) {
 
 // "Healthy → Unhealthy, XidGpuLost": what `galen why` shows of a change.
 std::string TextOf(const HealthChange& change) {
+  const bool stays_well =
+      change.before.state == HealthState::kHealthy && change.after.state == HealthState::kHealthy;
+  const std::string &was = change.before.cause.code, &is = change.after.cause.code;
+  // What a program did to it, and soon after that it is not told any more.
+  if (stays_well && !is.empty()) return "stays Healthy, " + is;
+  if (stays_well && !was.empty()) return "stays Healthy, " + was + " is over";
   std::string text =
       fmt::format("{} → {}", ToString(change.before.state), ToString(change.after.state));
   if (!change.after.cause.code.empty()) text += ", " + change.after.cause.code;
@@ -155,7 +161,12 @@ void HistoryLog::DriverLost(const std::string& driver, const std::string& why, W
 }
 
 void HistoryLog::AgentStarted(WallTime now) {
-  NoteAgent(history::Kind::kAgentStarted, "the agent was started", now);
+  NoteAgent(history::Kind::kAgentStarted,
+            has_gaps()
+                ? "the agent was started; part of its journal was lost, so that steps before "
+                  "this may be missing"
+                : "the agent was started",
+            now);
 }
 
 void HistoryLog::AgentStopped(WallTime now) {
@@ -185,17 +196,18 @@ std::vector<DeviceHealth> HistoryLog::Devices() const {
   return devices;
 }
 
-std::vector<Step> HistoryLog::StepsOf(const ObjectKey& pod,
+std::vector<Step> HistoryLog::StepsOf(const PodRef& pod,
                                       const std::vector<DeviceId>& devices) const {
   std::map<std::uint64_t, history::Record> records;
   const auto add = [&](std::vector<history::Record> some) {
     for (history::Record& record : some) {
       // What other Pods were told of a device, or when they got it, is their story.
-      if (record.pod && record.pod->key != pod) continue;
+      if (record.pod && record.pod->key != pod.key) continue;
+      if (record.pod && !pod.uid.empty() && record.pod->uid != pod.uid) continue;
       records.emplace(record.sequence, std::move(record));
     }
   };
-  add(store_.OfPod(pod));
+  add(pod.uid.empty() ? store_.OfPod(pod.key) : store_.OfPod(pod));
   std::set<std::string> drivers;
   for (const DeviceId& device : devices) {
     add(store_.OfDevice(device));
@@ -229,13 +241,16 @@ std::string HistoryLog::IncidentOf(const HealthChange& change) {
   const DeviceId& id = change.after.id;
   // From well to anything else, or a device's first word. From one fault to another it is the same
   // incident.
-  const bool begins = change.before.state == HealthState::kHealthy ||
+  // What follows a program's fault, which is noted on a device that is well, belongs to that.
+  const bool noted = !change.before.cause.code.empty();
+  const bool begins = (change.before.state == HealthState::kHealthy && !noted) ||
                       change.before.cause.code == cause_code::kNotReported;
   std::string& incident = newest_[id].incident;
   if (begins || incident.empty()) {
-    // Readable. Without driver and pool: devices of one name that fail in the same millisecond
-    // share it.
-    incident = fmt::format("{}-{}", id.device, Millis(change.after.since.time_since_epoch()));
+    // Readable, and of this device alone: every driver has a gpu-0, and they go together when a
+    // kubelet's registry does.
+    incident = fmt::format("{}-{}-{}/{}", id.device, Millis(change.after.since.time_since_epoch()),
+                           id.driver, id.pool);
   }
   return incident;
 }

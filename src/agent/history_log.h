@@ -36,9 +36,9 @@ class HistoryLog final : public ChangeLog {
   void Forget(const DeviceId& device, const std::string& why, WallTime now) override;
   Status Sync() override { return store_.Sync(); }
 
+  bool has_gaps() const override { return store_.lossy(); }
   std::vector<DeviceHealth> Devices() const override;
-  std::vector<Step> StepsOf(const ObjectKey& pod,
-                            const std::vector<DeviceId>& devices) const override;
+  std::vector<Step> StepsOf(const PodRef& pod, const std::vector<DeviceId>& devices) const override;
   std::uint64_t records() const override { return store_.journal().records_written(); }
   std::uint64_t bytes() const override { return store_.journal().bytes(); }
   // Devices of which something is held in memory.

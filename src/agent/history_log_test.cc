@@ -9,7 +9,9 @@ namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -34,10 +36,21 @@ class HistoryLogTest : public ::testing::Test {
   }
   std::vector<std::string> Line() {
     std::vector<std::string> line;
-    for (const Step& step : log_->StepsOf(kPod.key, {})) {
+    for (const Step& step : log_->StepsOf(kPod, {})) {
       line.push_back(step.kind + ": " + step.text + " (" + step.source + ")");
     }
     return line;
+  }
+
+  // As a disk that gives back other bytes than it took.
+  void BreakJournal() {
+    const std::vector<std::string> names = files_.List("/journal").value();
+    for (const std::string& name : names) {
+      const std::string path = "/journal/" + name;
+      std::string bytes = files_.Read(path).value();
+      bytes.back() ^= 1;
+      ASSERT_TRUE(files_.WriteAtomically(path, bytes, 0600).ok());
+    }
   }
 
   FakeFileSystem files_;
@@ -56,6 +69,29 @@ TEST_F(HistoryLogTest, TellsTheLineOfCausesOfAPodInTheOrderOfTime) {
                           "kept: journal (galen-agent)",
                           "told: Pod status and annotation (7 ms after sign) (galen-agent)",
                           "crash: container train, exit 134 (container runtime)"));
+}
+
+TEST_F(HistoryLogTest, SaysOfAProgramsFaultThatTheDeviceStaysHealthy) {
+  HealthChange noted{.before = {.id = kGpu, .state = HealthState::kHealthy},
+                     .after = {.id = kGpu, .state = HealthState::kHealthy, .since = kSign}};
+  noted.after.cause = {.code = "XidPageFault", .owner = FaultOwner::kApplication};
+  log_->Changed(noted, {.sign = "kernel log: Xid 31"}, 5, kSign);
+  log_->Changed({.before = noted.after, .after = noted.before}, {}, 6, kSign + 1min);
+  log_->Crashed({kPod, "container train, exit 1", kSign + 1s}, {kGpu});
+  EXPECT_THAT(Line(), ElementsAre("sign: kernel log: Xid 31 (gpu.example.com)",
+                                  "change: stays Healthy, XidPageFault (gpu.example.com, report 5)",
+                                  "crash: container train, exit 1 (container runtime)",
+                                  "change: stays Healthy, XidPageFault is over "
+                                  "(gpu.example.com, report 6)"));
+}
+
+TEST_F(HistoryLogTest, ARecoveryHasTheSignThatShowedIt) {
+  log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign);
+  HealthChange back{.before = Lost().after,
+                    .after = {.id = kGpu, .state = HealthState::kHealthy, .since = kSign + 9s}};
+  log_->Changed(back, {.sign = "simulator: reset host"}, 813, kSign + 9s);
+  log_->Told(kPod, back.after, 3ms, kSign + 9s + 3ms);
+  EXPECT_THAT(Line(), Contains("sign: simulator: reset host (gpu.example.com)"));
 }
 
 // The driver was killed and started again: it repeats the sign of six seconds ago.
@@ -103,7 +139,7 @@ TEST_F(HistoryLogTest, TellsHowADeviceWasWhenThePodGotItOnceAndCountsFromThere) 
                           "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
                           "assigned: to this Pod: Unhealthy, XidGpuLost (galen-agent)",
                           "told: Pod status and annotation (4 ms after assignment) (galen-agent)"));
-  const std::vector<Step> steps = log_->StepsOf(kPod.key, {kGpu});
+  const std::vector<Step> steps = log_->StepsOf(kPod, {kGpu});
   EXPECT_THAT(steps, SizeIs(4)) << "what the other Pod got is its own story";
   EXPECT_EQ(steps[3].device, kGpu);
 }
@@ -129,31 +165,63 @@ TEST_F(HistoryLogTest, ForgetsTheOldestOfDevicesThatNobodyReports) {
   }
   EXPECT_EQ(log_->remembered(), most + 1);
   log_->Told(pod, silent, 600h, kSign + 1s + 3ms);
-  EXPECT_EQ(log_->StepsOf(pod.key, {}).back().text,
+  EXPECT_EQ(log_->StepsOf(pod, {}).back().text,
             "Pod status and annotation (3 ms after assignment)");
   // What a driver reported is still known.
   log_->Kept({Lost()}, kSign + 2s);
   EXPECT_EQ(store_->OfDevice(kGpu).back().incident, store_->OfDevice(kGpu).front().incident);
 }
 
+TEST_F(HistoryLogTest, DevicesOfOneNameThatFailAtOnceAreTwoIncidents) {
+  HealthChange others = Lost();
+  others.before.id.driver = others.after.id.driver = "spare.example.com";
+  log_->Changed(Lost(), {}, 812, kSign);
+  log_->Changed(others, {}, 9, kSign);
+  log_->Told(kPod, Lost().after, 7ms, kSign + 7ms);
+  EXPECT_THAT(Line(), SizeIs(2)) << "what another driver's device did is no matter of this Pod";
+}
+
+TEST_F(HistoryLogTest, LeavesOutWhatAnEarlierPodOfTheNameWasTold) {
+  const PodRef earlier{kPod.key, "an-earlier-uid"};
+  log_->Told(earlier, Lost().after, 7ms, kSign - 60s);
+  log_->Told(kPod, Lost().after, 7ms, kSign);
+  EXPECT_THAT(log_->StepsOf(kPod, {kGpu}), SizeIs(1));
+  EXPECT_THAT(log_->StepsOf({kPod.key, ""}, {kGpu}), SizeIs(2))
+      << "of one that is gone all are told";
+}
+
 TEST_F(HistoryLogTest, GivesTheSentenceOfEachChange) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 1, kSign);
-  const std::vector<Step> steps = log_->StepsOf(kPod.key, {kGpu});
+  const std::vector<Step> steps = log_->StepsOf(kPod, {kGpu});
   ASSERT_THAT(steps, SizeIs(2));
   EXPECT_EQ(steps[0].message, "");
   EXPECT_EQ(steps[1].message, "XID 79");
   EXPECT_EQ(steps[1].device, kGpu);
 }
 
+TEST_F(HistoryLogTest, AStartWithAJournalThatLostSomethingSaysThatStepsMayBeMissing) {
+  log_->Changed(Lost(), {}, 6, kSign);
+  ASSERT_TRUE(log_->Sync().ok());
+  Open();
+  EXPECT_FALSE(log_->has_gaps());
+  BreakJournal();
+  Open();
+  EXPECT_TRUE(log_->has_gaps());
+  log_->Changed(Lost(), {}, 7, kSign + 1s);
+  log_->AgentStarted(kSign + 2s);
+  EXPECT_THAT(log_->StepsOf(kPod, {kGpu}).back().text,
+              HasSubstr("part of its journal was lost, so that steps before this may be missing"));
+}
+
 TEST_F(HistoryLogTest, TellsOfTheAgentsOwnStartsAndStopsAmongTheStepsOnly) {
   log_->AgentStarted(kSign - 60s);
-  EXPECT_THAT(log_->StepsOf(kPod.key, {kGpu}), IsEmpty());
+  EXPECT_THAT(log_->StepsOf(kPod, {kGpu}), IsEmpty());
   log_->Changed(Lost(), {}, 6, kSign);
   log_->AgentStopped(kSign + 1s);
   log_->AgentStarted(kSign + 2s);
   ASSERT_TRUE(log_->Sync().ok());
   Open();
-  const std::vector<Step> steps = log_->StepsOf(kPod.key, {kGpu});
+  const std::vector<Step> steps = log_->StepsOf(kPod, {kGpu});
   ASSERT_THAT(steps, SizeIs(3));
   EXPECT_EQ(steps[1].kind, "agent-stopped");
   EXPECT_EQ(steps[2].kind, "agent-started");
@@ -208,7 +276,7 @@ TEST_F(HistoryLogTest, TheLineOfADeviceTellsWhenItsDriverWasLostAndWhenItWasBack
   log_->DriverConnected(kGpu.driver, kSign + 2s);
   ASSERT_TRUE(log_->Sync().ok());
   Open();
-  const std::vector<Step> steps = log_->StepsOf({"train", "no-such-pod"}, {kGpu});
+  const std::vector<Step> steps = log_->StepsOf({{"train", "no-such-pod"}, ""}, {kGpu});
   ASSERT_THAT(steps, SizeIs(2));
   EXPECT_EQ(steps[0].kind, "driver-lost");
   EXPECT_EQ(steps[0].text, "driver gpu.example.com is gone: hung up");
@@ -219,7 +287,7 @@ TEST_F(HistoryLogTest, TheLineOfADeviceTellsWhenItsDriverWasLostAndWhenItWasBack
 
 TEST_F(HistoryLogTest, GivesTheNewestStepsOfALongLine) {
   for (int i = 0; i < 500; ++i) log_->Told(kPod, Lost().after, 1ms, kSign + i * 1s);
-  const std::vector<Step> steps = log_->StepsOf(kPod.key, {});
+  const std::vector<Step> steps = log_->StepsOf(kPod, {});
   ASSERT_THAT(steps, SizeIs(ChangeLog::kStepsMax));
   EXPECT_EQ(steps.back().time, kSign + 499s);
 }

@@ -14,6 +14,7 @@
 #include "agent/cluster_view.h"
 #include "agent/health_keeper.h"
 #include "agent/plugin_manager.h"
+#include "agent/post_mortem_keeper.h"
 #include "rpc/newest_stream.h"
 #include "rpc/service.h"
 
@@ -25,7 +26,9 @@ struct AgentStatus {
   std::string version, node, role;
   WallTime started{};
   std::uint64_t api_writes = 0;
+  std::uint64_t pod_writes = 0;  // of these, to Pods
   std::vector<std::string> troubles;
+  bool all_told = false;  // Pods and the node's object say all that is known
 };
 
 // The service galen.inspect.v1.Inspect. Every answer is made from the present when it is asked for;
@@ -34,6 +37,8 @@ struct AgentStatus {
 class InspectService {
  public:
   static constexpr std::size_t kWatchersMax = 64;  // more are refused
+  // Of one answer; older records are counted only. Half of what a gRPC client takes by default.
+  static constexpr std::size_t kPostMortemBytesMax = std::size_t{2} << 20;
 
   struct Parts {
     Loop& loop;
@@ -42,6 +47,7 @@ class InspectService {
     const ClusterView& view;
     const PluginManager& plugins;
     const ChangeLog& journal;
+    PostMortemKeeper& post_mortems;
     std::function<DeviceHealth(const DeviceId&)> health_of;  // as the Pods are told
     std::function<AgentStatus()> status;
   };
@@ -64,12 +70,12 @@ class InspectService {
   Parts parts_;
   std::map<std::uint64_t, std::unique_ptr<rpc::NewestStream>> watchers_;
   std::uint64_t next_watcher_ = 0;
-  Timer send_, sweep_;
+  Timer send_;
 };
 
 // Serial and model as the driver told, else as its slices do; "" where neither does.
 DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const ClusterView& view);
-// Every device that a driver spoke of or a Pod holds, worst first.
+// Every device that a driver spoke of or a Pod holds, in no order.
 std::vector<DeviceHealth> AllDevices(const HealthKeeper& keeper, const ClaimIndex& claims,
                                      const std::function<DeviceHealth(const DeviceId&)>& health_of);
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "agent/fake_agent_node.h"
+#include "cluster_sim/fake_objects.h"
+#include "kube/request.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "rpc/typed.h"
 
@@ -55,6 +57,14 @@ class InspectServiceTest : public ::testing::Test {
                                            [&](StatusOr<Response> r) { answer = std::move(r); });
     node_.Pass(10ms);
     return *std::move(answer);
+  }
+
+  // What `galen why` asks.
+  StatusOr<wire::ExplainResponse> Explain(const std::string& pod, const std::string& ns = "") {
+    wire::ExplainRequest request;
+    request.set_namespace_(ns);
+    request.set_pod(pod);
+    return Ask<wire::ExplainResponse>("Explain", request);
   }
 
   AgentNode node_{Role::kObserver};
@@ -155,10 +165,7 @@ TEST_F(InspectServiceTest, ExplainsAPodByItsLineOfCauses) {
                     .code = "XidGpuLost",
                     .sign = "kernel log: Xid 79"}});
   node_.Pass(2s);
-  wire::ExplainRequest request;
-  request.set_namespace_("default");
-  request.set_pod("trainer-0");
-  const auto line = Ask<wire::ExplainResponse>("Explain", request);
+  const auto line = Explain("trainer-0", "default");
   ASSERT_TRUE(line.ok()) << ToString(line.status());
   std::vector<std::string> kinds;
   for (const wire::Step& step : line->steps()) kinds.push_back(step.kind());
@@ -178,15 +185,140 @@ TEST_F(InspectServiceTest, ExplainsAPodThatIsGone) {
   node_.Pass(2s);
   node_.cluster.Delete(kube::kPods, "trainer-0", "default", 0);
   node_.Pass(5s);
-  wire::ExplainRequest request;
-  request.set_namespace_("default");
-  request.set_pod("trainer-0");
-  const auto line = Ask<wire::ExplainResponse>("Explain", request);
+  const auto line = Explain("trainer-0", "default");
   ASSERT_TRUE(line.ok()) << ToString(line.status());
   EXPECT_EQ(line->devices(0).device(), "gpu-0");
   EXPECT_EQ(line->pod_uid(), "");
-  request.set_pod("never-there");
-  EXPECT_EQ(Ask<wire::ExplainResponse>("Explain", request).status().code(), Code::kNotFound);
+  EXPECT_EQ(Explain("never-there", "default").status().code(), Code::kNotFound);
+}
+
+TEST_F(InspectServiceTest, TellsHowAPodEndedThatIsGoneFromTheApi) {
+  driver_->Report({{.device = "gpu-0", .health = 2, .message = "XID 79: lost", .code = "XidLost"}});
+  node_.Pass(2s);
+  node_.cluster.Delete(kube::kPods, "trainer-0", "default", 0);
+  node_.Pass(1min);
+  ASSERT_TRUE(node_.cluster.Pod("trainer-0").is_null());
+  const auto list =
+      Ask<wire::ListPostMortemsResponse>("ListPostMortems", wire::ListPostMortemsRequest());
+  EXPECT_EQ(list->node(), "node-1");
+  ASSERT_EQ(list->post_mortems_size(), 1);
+  const wire::PostMortem& record = list->post_mortems(0);
+  EXPECT_EQ(record.namespace_() + "/" + record.pod(), "default/trainer-0");
+  EXPECT_EQ(record.end(), "Deleted");
+  EXPECT_TRUE(record.over());
+  EXPECT_TRUE(record.exact());
+  EXPECT_GT(record.ended_unix_nanos(), 0);
+  ASSERT_EQ(record.devices_size(), 1);
+  const wire::PostMortemDevice& device = record.devices(0);
+  EXPECT_EQ(device.device(), "gpu-0");
+  std::string findings;
+  for (const wire::Finding& finding : device.findings()) {
+    findings += finding.state() + " " + finding.cause().message() + "; ";
+  }
+  EXPECT_THAT(findings, HasSubstr("Unhealthy XID 79: lost; "));
+  EXPECT_EQ(record.verdict().kind(), "Undetermined") << "nothing crashed";
+
+  wire::ListPostMortemsRequest other;
+  other.set_namespace_("train");
+  EXPECT_EQ(Ask<wire::ListPostMortemsResponse>("ListPostMortems", other)->post_mortems_size(), 0);
+  const auto answer = Explain("trainer-0");
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->namespace_(), "default") << "who asks did not know it";
+  EXPECT_EQ(answer->pod_uid(), "");
+  EXPECT_EQ(answer->devices_size(), 1);
+  EXPECT_EQ(answer->post_mortems_size(), 1);
+  std::string ended;
+  for (const wire::Step& step : answer->steps()) {
+    if (step.kind() == "ended") ended += step.text();
+  }
+  EXPECT_EQ(ended, "Deleted");
+}
+
+TEST_F(InspectServiceTest, OfAPodSaysItsPhaseAndWhetherItWasAskedToGo) {
+  const auto before = Explain("trainer-0");
+  ASSERT_TRUE(before.ok()) << "the only Pod of that name: " << ToString(before.status());
+  EXPECT_EQ(before->namespace_(), "default");
+  EXPECT_NE(before->phase(), "");
+  EXPECT_EQ(before->asked_to_go_unix_nanos(), 0);
+  node_.cluster.Delete(kube::kPods, "trainer-0", "default", 30);
+  EXPECT_GT(Explain("trainer-0")->asked_to_go_unix_nanos(), 0);
+}
+
+// By now its device may be another Pod's.
+TEST_F(InspectServiceTest, OfAPodThatIsGoneTheDeviceIsAsItWasThen) {
+  const std::string claim =
+      node_.cluster.Pod("trainer-0")["status"]["resourceClaimStatuses"][0]["resourceClaimName"]
+          .AsString();
+  node_.cluster.Delete(kube::kPods, "trainer-0", "default", 0);
+  node_.Pass(1min);
+  node_.AddPod("trainer-1");
+  node_.Pass(5s);
+  driver_->Report({{.device = "gpu-0", .health = 2, .message = "XID 79: lost", .code = "XidLost"}});
+  node_.Pass(5s);
+  const auto answer = Explain("trainer-0");
+  ASSERT_TRUE(answer.ok()) << ToString(answer.status());
+  ASSERT_EQ(answer->devices_size(), 1);
+  EXPECT_EQ(answer->devices(0).state(), "Healthy");
+  ASSERT_EQ(answer->devices(0).holders_size(), 1);
+  EXPECT_EQ(answer->devices(0).holders(0).claim(), claim);
+}
+
+TEST_F(InspectServiceTest, TellsNothingOfHowAnEarlierPodOfThatNameEnded) {
+  driver_->Report({{.device = "gpu-0", .health = 2, .message = "XID 79: lost", .code = "XidLost"}});
+  node_.Pass(2s);
+  node_.cluster.Delete(kube::kPods, "trainer-0", "default", 0);
+  node_.Pass(1min);
+  driver_->Report({{.device = "gpu-0", .health = 1}});
+  node_.AddPod("trainer-0");
+  node_.Pass(5s);
+  const auto answer = Explain("trainer-0", "default");
+  ASSERT_TRUE(answer.ok()) << ToString(answer.status());
+  EXPECT_NE(answer->pod_uid(), "");
+  EXPECT_EQ(answer->post_mortems_size(), 0);
+  for (const wire::Step& step : answer->steps()) EXPECT_NE(step.kind(), "ended") << step.text();
+}
+
+// One that would be chosen among several might be another than is meant.
+TEST_F(InspectServiceTest, OfTwoPodsOfANameAsksForTheNamespace) {
+  Json pod = cluster_sim::FakePod("trainer-0");
+  pod["metadata"]["namespace"] = "other";
+  node_.cluster.Create(kube::kNamespaces,
+                       Json::MakeObject({{"metadata", Json::MakeObject({{"name", "other"}})}}));
+  ASSERT_TRUE(node_.cluster.Do(kube::Create(kube::kPods, "other", pod)).ok());
+  node_.Pass(5s);
+  const auto answer = Explain("trainer-0");
+  EXPECT_EQ(answer.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(answer.status().message(), HasSubstr("write NAMESPACE/POD"));
+  EXPECT_TRUE(Explain("trainer-0", "default").ok());
+}
+
+// Bound by hand while its claim waits for a device: "holds no devices" alone would be untrue soon.
+TEST_F(InspectServiceTest, APodWhoseClaimsGiveItNoDeviceSaysSo) {
+  Json pod = cluster_sim::WithTemplate(cluster_sim::FakePod("early"), "gpu", "gpu.example.com");
+  pod["spec"]["nodeName"] = "node-1";
+  node_.CreatePod(pod);
+  node_.Pass(5s);
+  const auto answer = Explain("early", "default");
+  ASSERT_TRUE(answer.ok()) << ToString(answer.status());
+  ASSERT_GT(answer->notes_size(), 0);
+  EXPECT_THAT(answer->notes(0), HasSubstr("Its claims give it no device"));
+}
+
+TEST_F(InspectServiceTest, AnAnswerThatMayBeShortSaysWhatHindersTheAgent) {
+  const auto answer = Explain("trainer-0");
+  ASSERT_TRUE(answer.ok());
+  ASSERT_EQ(answer->notes_size(), 1);
+  EXPECT_THAT(answer->notes(0), HasSubstr("The agent is hindered: NodeDeviceHealth: "));
+}
+
+// libprotobuf would write "String field … contains invalid UTF-8" to standard error, as often as
+// somebody sends one.
+TEST_F(InspectServiceTest, ATextThatIsNoUtf8IsRefusedAndNothingIsWrittenToStandardError) {
+  ::testing::internal::CaptureStderr();
+  const auto answer = Explain("trainer-\xff");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(answer.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(answer.status().message(), HasSubstr("a text in it is no UTF-8"));
 }
 
 }  // namespace

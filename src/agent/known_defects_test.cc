@@ -137,7 +137,9 @@ TEST(KnownDefect, AHealthyDeviceIsTakenForSilentAfterARestart) {
 
 TEST(KnownDefect, ExtendedResourcesHaveNoHealth) {
   RunningPod at(Role::kObserver);
-  at.node.CreatePod(cluster_sim::FakePod("plain-0"));
+  Json plain = cluster_sim::FakePod("plain-0");
+  plain["spec"]["containers"].MutableItems()[0]["resources"]["limits"]["example.com/gpu"] = 1;
+  at.node.CreatePod(plain);
   at.node.Pass(2s);
   const std::string claim =
       at.node.cluster.Pod("trainer-0")["status"]["resourceClaimStatuses"][0]["resourceClaimName"]

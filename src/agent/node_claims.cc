@@ -21,7 +21,7 @@ void NodeClaims::PodChanged(const ObjectKey& key, const kube::Pod* pod) {
   Holder holder;
   if (pod != nullptr) {
     const std::vector<ObjectKey> named = ClaimKeysOf(*pod);
-    holder = {pod->meta.uid, HasEnded(*pod), {named.begin(), named.end()}};
+    holder = {pod->meta.uid, pod->group, HasEnded(*pod), {named.begin(), named.end()}};
   }
   const std::set<ObjectKey> before = std::exchange(pods_[key], holder).claims;
   for (const ObjectKey& claim : before) {
@@ -96,7 +96,7 @@ bool NodeClaims::SomePodWaits(const ObjectKey& claim) const {
   const Claim* known = Find(claim);
   return std::ranges::any_of(it->second, [&](const ObjectKey& pod) {
     const Holder& holder = pods_.at(pod);
-    return !holder.ended && (known == nullptr || !IsHeldBy(*known, holder.uid));
+    return !holder.ended && (known == nullptr || !IsHeldBy(*known, holder.uid, holder.group));
   });
 }
 

@@ -48,7 +48,7 @@ class NodeClaims {
  private:
   using Done = WorkQueue<ObjectKey>::Done;
   struct Holder {
-    std::string uid;
+    std::string uid, group;
     bool ended = false;
     std::set<ObjectKey> claims;
   };

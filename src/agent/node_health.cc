@@ -4,6 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
+#include "history/post_mortem_text.h"
+#include "history/telling_finding.h"
+
 namespace galen::agent {
 namespace {
 
@@ -33,6 +37,7 @@ kube::NodeDevice DeviceOf(const NodeHealthInput& input, const DeviceHealth& heal
       .cause = health.cause,
       .deadline_seconds = static_cast<int>(seconds),
       .deadline_source = seconds == 0 ? "" : std::string(ToString(deadline.source)),
+      .deadline_rule = deadline.rule,
       .used_by = UsesOf(input, health.id)};
   if (health.since != WallTime{}) device.since = health.since;
   return device;
@@ -53,6 +58,50 @@ std::vector<kube::NodeDriver> DriversOf(const std::vector<DriverInfo>& drivers) 
                        .connected_since = driver.connected_since});
   }
   return entries;
+}
+
+// In short: the record itself stays with the agent.
+kube::NodePostMortem ShortOf(const history::PostMortem& record) {
+  kube::NodePostMortem entry{.pod = record.pod,
+                             .number = record.number,
+                             .end = std::string(history::ToString(record.end)),
+                             .ended = record.ended,
+                             .container = "",
+                             .exit_code = {},
+                             .device = {},
+                             .state = HealthState::kUnknown,
+                             .code = "",
+                             .message = "",
+                             .verdict = std::string(ToString(record.verdict.kind)),
+                             .confidence = record.verdict.confidence,
+                             .summary = Printable(history::VerdictText(record))};
+  if (const ContainerEnd* end = history::TellingEnd(record)) {
+    entry.container = end->container;
+    entry.exit_code = end->exit_code;
+  }
+  if (record.devices.empty()) return entry;
+  const history::PostMortemDevice& device = history::TellingDeviceOf(record);
+  entry.device = device.identity.id;
+  if (const auto* finding = history::FindingAtTheEnd(record, device)) {
+    entry.state = finding->health.state;
+  }
+  if (const auto telling = history::TellingFindingOf(record, device)) {
+    entry.code = telling->finding->health.cause.code;
+    entry.message = history::DetailOf(*telling);
+  }
+  return entry;
+}
+
+// All that a condition can be about, worst first: of devices in one state one stands for all.
+std::vector<DeviceHealth> WorstOfEachState(const std::vector<DeviceHealth>& devices) {
+  std::map<HealthState, const DeviceHealth*, std::greater<>> worst;
+  for (const DeviceHealth& device : devices) {
+    const DeviceHealth*& present = worst[device.state];
+    if (present == nullptr || WorseFirst(device, *present)) present = &device;
+  }
+  std::vector<DeviceHealth> all;
+  for (const auto& [state, device] : worst) all.push_back(*device);
+  return all;
 }
 
 WantedCondition Ready(const NodeHealthInput& input) {
@@ -93,9 +142,15 @@ kube::Condition ConditionFor(const std::string& type, const WantedCondition& wan
 
 kube::NodeDeviceHealth NodeHealthOf(const NodeHealthInput& input,
                                     const std::vector<kube::Condition>& before, WallTime now) {
-  std::vector<DeviceHealth> worst_first = input.devices;
-  std::sort(worst_first.begin(), worst_first.end(), WorseFirst);
-  const WantedCondition devices = ConditionOf(worst_first, input.degraded);
+  const WantedCondition devices = ConditionOf(WorstOfEachState(input.devices), input.degraded);
+  std::vector<const DeviceHealth*> worst_first;
+  worst_first.reserve(input.devices.size());
+  for (const DeviceHealth& device : input.devices) worst_first.push_back(&device);
+  // Of a large node's devices most are in no list: they are not even looked at more closely.
+  const std::size_t listed = std::min(worst_first.size(), kube::kNodeDevicesMax);
+  std::ranges::partial_sort(worst_first, worst_first.begin() + static_cast<std::ptrdiff_t>(listed),
+                            [](const auto* a, const auto* b) { return WorseFirst(*a, *b); });
+  worst_first.resize(listed);
   kube::NodeDeviceHealth health{
       .node = input.node,
       .agent_version = input.version,
@@ -106,8 +161,14 @@ kube::NodeDeviceHealth NodeHealthOf(const NodeHealthInput& input,
                      ConditionFor("DriversConnected", DriversConnected(input.drivers), before,
                                   now)},
       .drivers = DriversOf(input.drivers)};
-  for (const DeviceHealth& device : worst_first) health.devices.push_back(DeviceOf(input, device));
-  health.summary = kube::Summarize(health.devices);
+  for (const DeviceHealth* device : worst_first) {
+    health.devices.push_back(DeviceOf(input, *device));
+  }
+  if (input.post_mortems != nullptr) {
+    for (const history::PostMortem& r : *input.post_mortems)
+      health.post_mortems.push_back(ShortOf(r));
+  }
+  health.summary = kube::Summarize(input.devices);
   kube::SortAndBound(health);
   return health;
 }

@@ -11,11 +11,13 @@
 #include "agent/health_cache.h"
 #include "agent/plugin_manager.h"
 #include "agent/pod_status.h"
+#include "history/post_mortem.h"
 #include "kube/objects/node_device_health.h"
 
 namespace galen::agent {
 
-// Everything the object is made of. Lent parts (claims) live until NodeHealthOf returns.
+// Everything the object is made of. Lent parts (claims, post_mortems) live until NodeHealthOf
+// returns.
 struct NodeHealthInput {
   std::string node;
   std::string version;
@@ -31,6 +33,8 @@ struct NodeHealthInput {
   std::function<DeviceIdentity(const DeviceId& id)> identity_of;
   const ClaimIndex* claims = nullptr;
   std::vector<DriverInfo> drivers;
+  // Those in which a device had a fault, newest first; null for none.
+  const std::vector<history::PostMortem>* post_mortems = nullptr;
 };
 
 // Worst first, as far as the object's bounds allow; the summary counts all. `before` is what was

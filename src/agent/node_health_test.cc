@@ -32,7 +32,9 @@ class NodeHealthTest : public ::testing::Test {
                            .cause = {.code = "XidGpuLost", .message = "XID 79"},
                            .since = kNow - 1min}},
               .timeout_of =
-                  [](const DeviceId&) { return EffectiveTimeout{1500ms, TimeoutSource::kDriver}; },
+                  [](const DeviceId&) {
+                    return EffectiveTimeout{1500ms, TimeoutSource::kConfig, "pool node-1"};
+                  },
               .identity_of = [](const DeviceId& id) { return DeviceIdentity{id, "S1", "H200"}; },
               .claims = &index_,
               .drivers = {{.name = "gpu.example.com",
@@ -64,6 +66,7 @@ TEST_F(NodeHealthTest, ListsTheWorstFirstWithWhoUsesIt) {
   const kube::NodeDevice& worst = health.devices[0];
   EXPECT_EQ(worst.identity, (DeviceIdentity{Gpu(0), "S1", "H200"}));
   EXPECT_EQ(worst.deadline_seconds, 2) << "rounded up: it does not pass before it says so";
+  EXPECT_EQ(worst.deadline_source + ", " + worst.deadline_rule, "config, pool node-1");
   EXPECT_THAT(worst.used_by, ElementsAre(kube::DeviceUse{{"default", "a"}, "train", "a-gpu"}));
   EXPECT_EQ(health.summary.devices, 2);
   EXPECT_EQ(health.summary.unhealthy, 1);
@@ -116,6 +119,37 @@ TEST_F(NodeHealthTest, SaysTheSameLaterWhenNothingChanged) {
   input_.drivers[0].last_report = kNow + 30min;
   input_.drivers[0].reports = 180;
   EXPECT_TRUE(kube::SaysTheSame(first, Build(first.conditions, kNow + 1h)));
+}
+
+// What the list has no room for still counts: a cut list must not sound better than it is.
+TEST_F(NodeHealthTest, ItsConditionIsOfAllDevicesAndNotOfThoseThatAreListed) {
+  input_.devices.clear();
+  for (int i = 0; i < 300; ++i) {
+    input_.devices.push_back({.id = Gpu(i), .state = HealthState::kDegraded, .share = 0.5});
+  }
+  input_.devices.push_back(
+      {.id = Gpu(300), .state = HealthState::kUnknown, .cause = {.code = "DriverGone"}});
+  EXPECT_EQ(Says(Build(), "DevicesHealthy"), "Unknown DriverGone");
+  EXPECT_EQ(Build().summary.unknown, 1);
+}
+
+TEST_F(NodeHealthTest, ListsHowADeviceWasAtAPodsEndAndWhenAFaultCameLater) {
+  history::PostMortem record;
+  record.first = record.ended = kNow;
+  history::HeardFinding well, lost;
+  well.health = {.id = Gpu(0), .state = HealthState::kHealthy};
+  lost.health = {.id = Gpu(0),
+                 .state = HealthState::kUnhealthy,
+                 .cause = {.code = "XidGpuLost", .message = "XID 79"},
+                 .since = kNow + 13s};
+  record.devices.emplace_back().findings = {well, lost};
+  record.devices[0].identity.id = Gpu(0);
+  const std::vector<history::PostMortem> records = {record};
+  input_.post_mortems = &records;
+  const kube::NodePostMortem entry = Build().post_mortems.at(0);
+  EXPECT_EQ(entry.state, HealthState::kHealthy);
+  EXPECT_EQ(entry.code, "XidGpuLost");
+  EXPECT_EQ(entry.message, "Unhealthy 13s after the end: XID 79");
 }
 
 TEST_F(NodeHealthTest, StaysBoundedAndCountsAll) {

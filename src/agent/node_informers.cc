@@ -9,12 +9,17 @@ namespace {
 // Attributes and capacities are most of a slice, and nobody here asks for them.
 StatusOr<SliceIdentities> DecodeIdentities(const Json& object) {
   ASSIGN_OR_RETURN(const kube::ResourceSlice slice, kube::DecodeSlice(object));
-  SliceIdentities identities;
+  SliceIdentities identities{.driver = slice.driver, .pool = slice.pool, .devices = {}};
+  identities.devices.reserve(slice.devices.size());
   for (const kube::SliceDevice& device : slice.devices) {
-    identities.devices.push_back(kube::IdentityOf(slice, device));
+    DeviceIdentity identity = kube::IdentityOf(slice, device);
+    identities.devices.push_back(
+        {device.name, std::move(identity.serial), std::move(identity.model)});
   }
   return identities;
 }
+
+constexpr const char* kPods = "pods";
 
 kube::Watcher::Options OfNode(const kube::Resource& resource, const std::string& node) {
   return {.resource = resource, .selectors = {.field = "spec.nodeName=" + node}};
@@ -24,7 +29,8 @@ kube::Watcher::Options OfNode(const kube::Resource& resource, const std::string&
 
 NodeInformers::NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client,
                              const std::string& node, ClusterListener& listener)
-    : log_(log),
+    : loop_(loop),
+      log_(log),
       listener_(listener),
       pods_(loop, client, random, OfNode(kube::kPods, node), kube::DecodePod),
       slices_(loop, client, random, OfNode(kube::kResourceSlices, node), DecodeIdentities),
@@ -40,7 +46,7 @@ NodeInformers::NodeInformers(Loop& loop, Log& log, Random& random, kube::Client&
         IndexIdentities(before, after);
         listener_.OnIdentities();
       });
-  Wire(pods_, "pods");
+  Wire(pods_, kPods);
   Wire(slices_, "resourceslices");
 }
 
@@ -51,7 +57,11 @@ void NodeInformers::Start() {
 
 std::vector<std::string> NodeInformers::troubles() const {
   std::vector<std::string> all;
-  for (const auto& [kind, trouble] : troubles_) all.push_back("watch " + kind + ": " + trouble);
+  for (const auto& [kind, trouble] : troubles_) {
+    // What hinders the watch names it; what could not be decoded names its object.
+    const bool named = trouble.starts_with("watch ") || trouble.starts_with("list ");
+    all.push_back(named ? trouble : "watch " + kind + ": " + trouble);
+  }
   if (const std::string claims = claims_.trouble(); !claims.empty()) {
     all.push_back("read resourceclaims: " + claims);
   }
@@ -64,7 +74,8 @@ void NodeInformers::ForEachPod(const std::function<void(const kube::Pod&)>& visi
 
 std::optional<DeviceIdentity> NodeInformers::FindIdentity(const DeviceId& id) const {
   const auto it = identities_.find(id);
-  return it == identities_.end() ? std::nullopt : std::optional(it->second);
+  if (it == identities_.end()) return std::nullopt;
+  return DeviceIdentity{id, it->second.serial, it->second.model};
 }
 
 template <typename T>
@@ -75,6 +86,13 @@ void NodeInformers::Wire(kube::Informer<T>& informer, const std::string& kind) {
 }
 
 void NodeInformers::OnTrouble(const std::string& kind, const Status& status) {
+  if (kind == kPods) {
+    caught_up_.Cancel();
+    // A connection that died without a word is noticed late.
+    const Time now = loop_.Now();
+    const Duration unheard = now - pods_.last_heard().value_or(now);
+    if (!pods_unseen_since_) pods_unseen_since_ = loop_.WallNow() - unheard;
+  }
   std::string& trouble = troubles_[kind];
   if (std::exchange(trouble, status.message()) == status.message()) return;
   log_.Warning("watch is in trouble", {{"kind", kind}, {"error", status.message()}});
@@ -82,6 +100,10 @@ void NodeInformers::OnTrouble(const std::string& kind, const Status& status) {
 
 // From now on the same trouble is news again.
 void NodeInformers::OnWell(const std::string& kind) {
+  if (kind == kPods && pods_unseen_since_) {
+    listener_.OnServerBack();
+    caught_up_ = loop_.After(kCatchUp, [this] { pods_unseen_since_.reset(); });
+  }
   if (troubles_.erase(kind) > 0) log_.Info("watch is well again", {{"kind", kind}});
 }
 
@@ -94,10 +116,13 @@ void NodeInformers::OnSomeSynced() {
 void NodeInformers::IndexIdentities(const SliceIdentities* before, const SliceIdentities* after) {
   // Taken out first: a device that moved from one slice to another comes in again by its own.
   if (before != nullptr) {
-    for (const DeviceIdentity& device : before->devices) identities_.erase(device.id);
+    for (const auto& device : before->devices) {
+      identities_.erase({before->driver, before->pool, device.name});
+    }
   }
-  if (after != nullptr) {
-    for (const DeviceIdentity& device : after->devices) identities_[device.id] = device;
+  if (after == nullptr) return;
+  for (const auto& device : after->devices) {
+    identities_[{after->driver, after->pool, device.name}] = {device.serial, device.model};
   }
 }
 

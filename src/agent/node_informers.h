@@ -16,9 +16,15 @@
 
 namespace galen::agent {
 
-// A slice with only what identifies its devices: attributes are many and none of ours.
+// A slice with only what identifies its devices: attributes are many and none of ours. A node may
+// have thousands, so what they share stands once.
 struct SliceIdentities {
-  std::vector<DeviceIdentity> devices;
+  struct Device {
+    std::string name, serial, model;
+    bool operator==(const Device&) const = default;
+  };
+  std::string driver, pool;
+  std::vector<Device> devices;
   bool operator==(const SliceIdentities&) const = default;
 };
 
@@ -32,6 +38,8 @@ class ClusterListener {
   virtual void OnClaim(const ObjectKey& key) = 0;
   // Serials or models of some devices may be others now.
   virtual void OnIdentities() = 0;
+  // The watch of Pods stands again after it was in trouble: it may be another API server by now.
+  virtual void OnServerBack() {}
   // Every first list is known; once.
   virtual void OnSynced() = 0;
 };
@@ -40,12 +48,18 @@ class ClusterListener {
 // are read by name. What is lent outlives it.
 class NodeInformers final : public ClusterView {
  public:
+  // A watch that is taken up again tells what it missed first, which takes no longer than this.
+  static constexpr Duration kCatchUp = std::chrono::seconds(5);
+
   NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client, const std::string& node,
                 ClusterListener& listener);
 
   void Start();
   // Whether every first list is known, and every claim that is named in it. Stays so.
   bool synced() const { return synced_; }
+  // From this time on Pods may have gone without our hearing of it in time; nullopt while the watch
+  // of Pods is well, and has been for kCatchUp.
+  std::optional<WallTime> pods_unseen_since() const { return pods_unseen_since_; }
   // What hinders right now, by kind; empty when nothing does.
   std::vector<std::string> troubles() const;
 
@@ -62,14 +76,20 @@ class NodeInformers final : public ClusterView {
   void OnSomeSynced();
   void IndexIdentities(const SliceIdentities* before, const SliceIdentities* after);
 
+  Loop& loop_;
   Log& log_;
   ClusterListener& listener_;
   kube::Informer<kube::Pod> pods_;
   kube::Informer<SliceIdentities> slices_;
   NodeClaims claims_;
-  std::map<DeviceId, DeviceIdentity> identities_;
+  struct Facts {
+    std::string serial, model;
+  };
+  std::map<DeviceId, Facts> identities_;
   std::map<std::string, std::string> troubles_;
   bool synced_ = false;
+  std::optional<WallTime> pods_unseen_since_;
+  Timer caught_up_;
 };
 
 }  // namespace galen::agent

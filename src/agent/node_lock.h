@@ -13,18 +13,21 @@ namespace galen::agent {
 
 class NodeLock {
  public:
-  // Locks `path`, making it when it is missing, and writes our process id into it. Never waits.
-  // AlreadyExists names the process that holds it; other errors are those of opening, locking or
-  // writing the file.
+  // Locks `path`, making it when it is missing, and the directory that it is in, and writes our
+  // process id into it; on a read-only disk without it the directory alone. Never waits.
+  // AlreadyExists names the process that holds them; other errors are those of opening, locking or
+  // writing.
   static StatusOr<std::unique_ptr<NodeLock>> Take(const std::string& path);
   // Locks the drivers' registry, of which a node has one, whatever state directories its agents
   // have; needs no right to write. One that does not exist yet is not locked.
   static StatusOr<std::unique_ptr<NodeLock>> TakeRegistry(const std::string& directory);
 
  private:
-  explicit NodeLock(Fd fd) : fd_(std::move(fd)) {}
+  explicit NodeLock(Fd directory, Fd file = {})
+      : directory_(std::move(directory)), file_(std::move(file)) {}
 
-  Fd fd_;
+  Fd directory_;
+  Fd file_;  // empty: there is none
 };
 
 }  // namespace galen::agent

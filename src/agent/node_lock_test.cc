@@ -1,9 +1,12 @@
 #include "agent/node_lock.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/temporary_directory.h"
 
 namespace galen::agent {
@@ -29,6 +32,27 @@ TEST(NodeLock, IsFreeAgainWhenItsHolderIsGone) {
     ASSERT_TRUE(NodeLock::Take(path).ok());
   }
   EXPECT_TRUE(NodeLock::Take(path).ok());
+}
+
+// Without a file to lock, as on a disk that was read-only when that agent began.
+TEST(NodeLock, AnAgentThatCouldOnlyLockTheDirectoryKeepsOutTheNextThatCanDoMore) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Path("lock");
+  Fd earlier(::open(directory.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(::flock(earlier.get(), LOCK_EX | LOCK_NB), 0);
+  const Status second = NodeLock::Take(path).status();
+  EXPECT_EQ(second.code(), Code::kAlreadyExists) << ToString(second);
+  EXPECT_THAT(second.message(), HasSubstr(path));
+  earlier.Reset();
+  EXPECT_TRUE(NodeLock::Take(path).ok());
+}
+
+TEST(NodeLock, AnAgentOfBeforeThatLocksTheFileAloneKeepsOutTheNext) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Path("lock");
+  const Fd earlier(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::flock(earlier.get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(NodeLock::Take(path).status().code(), Code::kAlreadyExists);
 }
 
 TEST(NodeLock, ASecondAgentOfOneRegistryIsRefusedWhateverItsStateDirectory) {

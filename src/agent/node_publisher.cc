@@ -1,5 +1,6 @@
 #include "agent/node_publisher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/agent_metrics.h"
@@ -27,15 +28,27 @@ NodePublisher::NodePublisher(Edges edges, std::string node, Build build)
                *this) {}
 
 void NodePublisher::MarkDirty() {
-  if (gather_pending_) return;
+  marked_ = edges_.loop.Now();
+  if (gather_pending_ || flushed_) return;
   gather_pending_ = true;
-  gather_ = edges_.loop.After(kGather, [this] {
+  if (marked_ >= calm_from_) gather_for_ = kGather;
+  gather_ = edges_.loop.After(gather_for_, [this] {
     gather_pending_ = false;
+    PlanNext();
     queue_.MarkDirty(node_);
   });
 }
 
+// What came at the beginning only, as one change and its echo do, is no storm.
+void NodePublisher::PlanNext() {
+  const Time now = edges_.loop.Now();
+  const bool goes_on = now - marked_ < kGather / 2;
+  gather_for_ = goes_on ? std::min(gather_for_ * 2, kGatherMost) : kGather;
+  calm_from_ = now + gather_for_;
+}
+
 void NodePublisher::Flush() {
+  flushed_ = true;
   gather_pending_ = false;
   gather_.Cancel();
   queue_.MarkDirty(node_);
@@ -56,6 +69,9 @@ void NodePublisher::OnInitDone() {
 // Our own writes come back here, too, and are no news.
 void NodePublisher::OnApplied(const Json& object) {
   listed_ = true;
+  // The whole need not be compared where the server says which write it was.
+  const std::string& version = object["metadata"]["resourceVersion"].AsString();
+  if (!version.empty() && version == version_) return;
   const StatusOr<kube::NodeDeviceHealth> seen = kube::DecodeNodeDeviceHealth(object);
   const auto is_ours = [&](const std::optional<kube::NodeDeviceHealth>& known) {
     return seen.ok() && known && kube::SaysTheSame(*known, *seen);
@@ -114,9 +130,11 @@ void NodePublisher::OnAnswer(Step step, const StatusOr<Json>& reply, Done done) 
                      {{"kind", "NodeDeviceHealth"}, {"result", reply.ok() ? "ok" : "error"}});
   if (reply.ok()) {
     NoteWritten();
+    version_ = (*reply)["metadata"]["resourceVersion"].AsString();
     // The main resource is there now; its status is another write.
     if (step == Step::kCreate) return Apply(std::move(done));
-    shown_ = sent_;
+    shown_ = std::exchange(sent_, std::nullopt);
+    shown_is_ours_ = true;
     return done(OkStatus());
   }
   // Somebody removed the object, or the kind: look again from the beginning.
@@ -141,12 +159,14 @@ void NodePublisher::OnRead(const StatusOr<Json>& reply, Done done) {
   const StatusOr<kube::NodeDeviceHealth> shown = kube::DecodeNodeDeviceHealth(*reply);
   // What we cannot read somebody else wrote; it is written over.
   shown_ = shown.ok() ? *shown : kube::NodeDeviceHealth{};
+  shown_is_ours_ = false;
   Apply(std::move(done));
 }
 
 // A status can only be applied to an object that exists.
 void NodePublisher::Create(Done done) {
   shown_ = kube::NodeDeviceHealth{};
+  shown_is_ours_ = false;
   const Json object = Json::MakeObject({{"apiVersion", kube::kNodeDeviceHealths.api_version()},
                                         {"kind", kube::kNodeDeviceHealths.kind},
                                         {"metadata", Json::MakeObject({{"name", node_}})}});
@@ -158,7 +178,9 @@ void NodePublisher::Create(Done done) {
 
 void NodePublisher::Apply(Done done) {
   kube::NodeDeviceHealth wanted = build_(shown_->conditions);
-  if (kube::SaysTheSame(*shown_, wanted)) return done(OkStatus());
+  // Both of one maker need not be written out to be compared.
+  const bool same = shown_is_ours_ ? *shown_ == wanted : kube::SaysTheSame(*shown_, wanted);
+  if (same) return done(OkStatus());
   // The status is ours alone and is replaced as a whole. An apply patch would merge the devices
   // into the list as it was and keep its order, and then the first would not be the worst.
   const Json replace =

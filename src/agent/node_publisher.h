@@ -23,8 +23,10 @@ namespace galen::agent {
 class NodePublisher final : private kube::WatchSink {
  public:
   // Changes are gathered this long, so that a report on hundreds of devices is one write: the
-  // object is for looking at, Pods are told at once.
+  // object is for looking at, Pods are told at once. While changes come without a pause, each time
+  // twice as long up to the most: it is large, and all who watch it get all of it.
   static constexpr Duration kGather = std::chrono::milliseconds(250);
+  static constexpr Duration kGatherMost = std::chrono::seconds(5);
   // We may not write it: an operator's hand is needed, which may be at work right now, or never be.
   static constexpr BackoffPolicy kRefusedAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(5)};
@@ -47,9 +49,9 @@ class NodePublisher final : private kube::WatchSink {
   // objects for equal states, or each look would write.
   NodePublisher(Edges edges, std::string node, Build build);
 
-  // Something that the object tells may have changed. Cheap; marks within kGather are one look.
+  // Something that the object tells may have changed. Cheap; marks that are gathered are one look.
   void MarkDirty();
-  // As MarkDirty, without waiting for more: the agent stops.
+  // The last look, without waiting for more: the agent stops, and what changes now is left out.
   void Flush();
   // What was refused may be allowed now: tried at once.
   void Retry();
@@ -77,6 +79,8 @@ class NodePublisher final : private kube::WatchSink {
   void LookAfresh();
   void Look(Step step, Done done);
   void OnKind(const StatusOr<Json>& reply, Done done);
+  // How long the next marks are gathered.
+  void PlanNext();
 
   void Reconcile(Done done);
   void Ask(Step step, net::HttpRequest request, Done done);
@@ -94,10 +98,16 @@ class NodePublisher final : private kube::WatchSink {
   std::optional<kube::NodeDeviceHealth> shown_;
   // What is under way; becomes shown_ when the server has taken it.
   std::optional<kube::NodeDeviceHealth> sent_;
+  bool shown_is_ours_ = false;  // as build_ made it, and not as it was read
+  std::string version_;         // of the object as our last write left it
   std::string trouble_;
   std::uint64_t writes_ = 0;
   std::unique_ptr<net::HttpCall> call_;
   bool gather_pending_ = false;
+  bool flushed_ = false;
+  Time marked_{};                  // last
+  Duration gather_for_ = kGather;  // the next marks
+  Time calm_from_{};               // a mark after this one is not part of what went on before
   Backoff refusals_{kRefusedAgain};
   Backoff absences_{kMissingAgain};
   bool kind_missing_ = false;  // as of the last answer

@@ -11,9 +11,12 @@ namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Le;
 using ::testing::SizeIs;
 
 class NodePublisherTest : public ::testing::Test {
@@ -128,6 +131,36 @@ TEST_F(NodePublisherTest, ManyChangesAtATimeAreOneWrite) {
   EXPECT_THAT(Take(), SizeIs(1));
 }
 
+TEST_F(NodePublisherTest, ChangesThatGoOnAreWrittenLessAndLessOften) {
+  Look();
+  loop_.Advance(1min);
+  Take();
+  for (int i = 0; i < 60'000; ++i) {
+    wanted_.summary.devices = 100 + i;
+    publisher_->MarkDirty();
+    loop_.Advance(1ms);
+  }
+  // After 0.25, 0.75, 1.75, 3.75, 7.75 s, and then each 5 s.
+  EXPECT_THAT(Take(), SizeIs(AllOf(Ge(15u), Le(16u))));
+  wanted_.summary.devices = 7;
+  publisher_->MarkDirty();
+  loop_.Advance(NodePublisher::kGatherMost);
+  EXPECT_THAT(Take(), SizeIs(1)) << "the last word is written";
+}
+
+TEST_F(NodePublisherTest, SingleChangesOneAfterTheOtherWaitNoLongerThanTheFirst) {
+  Look();
+  Take();
+  for (int i = 0; i < 10; ++i) {
+    wanted_.summary.devices = 10 + i;
+    publisher_->MarkDirty();
+    loop_.Advance(10ms);
+    publisher_->MarkDirty();  // the Pod that was told comes back
+    loop_.Advance(NodePublisher::kGather);
+    EXPECT_THAT(Take(), SizeIs(1)) << i;
+  }
+}
+
 TEST_F(NodePublisherTest, AnAgentThatCameBackFindsWhatItWrote) {
   Look();
   Take();
@@ -208,6 +241,8 @@ TEST_F(NodePublisherTest, TheLastWordIsWrittenAtOnce) {
   loop_.Advance(10ms);
   EXPECT_TRUE(publisher_->idle());
   EXPECT_THAT(Take(), ElementsAre("PATCH status"));
+  publisher_->MarkDirty();
+  EXPECT_TRUE(publisher_->idle()) << "an agent that stops waits for no storm to end";
 }
 
 }  // namespace

@@ -17,11 +17,6 @@ namespace {
 // Kubernetes' limit on spec.driver of a ResourceSlice.
 constexpr std::size_t kDriverNameBytesMax = 63;
 
-// What a stranger wrote, fit for a log line.
-std::string Shown(std::string_view text) {
-  return CutText(Printable(ToValidUtf8(text.substr(0, 256))), 120);
-}
-
 // A stranger's list may be of any length.
 std::span<const std::string> VersionsOf(const PluginAnswer& answer) {
   return std::span(answer.versions).first(std::min(answer.versions.size(), kVersionsMax));

@@ -169,6 +169,7 @@ void PluginManager::OnLinkUp(const DriverLink& link) {
 void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report) {
   Instance& instance = InstanceOf(link);
   const std::string& driver = link.facts().driver;
+  NoteMerged(link, instance);
   const StatusOr<DecodedReport> decoded = Decode(driver, report);
   if (!decoded.ok()) {
     instance.trouble = decoded.status().message();
@@ -314,6 +315,17 @@ void PluginManager::RemoveInstances(const std::function<bool(const Instance&)>& 
     }
   }
   for (const auto& [name, number] : found) Remove(name, number, why);
+}
+
+void PluginManager::NoteMerged(const DriverLink& link, Instance& instance) {
+  const std::uint64_t more = link.merged() - std::exchange(instance.merged, link.merged());
+  if (more == 0) return;
+  const std::string& driver = link.facts().driver;
+  edges_.metrics.Add(metric::kReports, {{"driver", driver}, {"result", "merged"}},
+                     static_cast<double>(more));
+  if (!told_.First("flood " + driver)) return;
+  edges_.log.Warning("driver reports faster than it is read, only its newest reports are taken",
+                     {{"driver", driver}, {"reports_per_second", ReportPacer::kPerSecond}});
 }
 
 StatusOr<DecodedReport> PluginManager::Decode(const std::string& driver, std::string_view report) {

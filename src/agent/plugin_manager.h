@@ -111,6 +111,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     Time heard{};
     std::optional<WallTime> heard_wall;
     std::uint64_t reports = 0;
+    std::uint64_t merged = 0;  // of the link's, what is counted and told
     std::string trouble;
   };
   struct Driver {
@@ -141,6 +142,8 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // Everything `doomed` takes; two passes, because removing one may elect, and so tell, before the
   // next is looked at.
   void RemoveInstances(const std::function<bool(const Instance&)>& doomed, const Status& why);
+  // Counts and tells, once, that a driver reports faster than it is read.
+  void NoteMerged(const DriverLink& link, Instance& instance);
   StatusOr<DecodedReport> Decode(const std::string& driver, std::string_view report);
   Cause WithoutHealth(const std::string& driver) const;
   Instance& InstanceOf(const DriverLink& link);

@@ -27,6 +27,7 @@ PodRunner::PodRunner(Edges edges, OnReady on_ready)
 
 void PodRunner::Open() {
   open_ = true;
+  if (edges_.processes != nullptr) edges_.processes->Open();
   edges_.view.ForEachPod([this](const kube::Pod& pod) { MarkDirty(pod.ref()); });
   // A name is not known of these, and not needed: their uid is.
   for (const std::string& uid : edges_.preparer.PodsInCheckpoint()) MarkDirty({{}, uid});
@@ -70,8 +71,15 @@ void PodRunner::Reconcile(const PodRef& ref, Done done) {
     edges_.view.ForEachPod([&](const kube::Pod& p) { present |= p.meta.uid == ref.uid; });
     if (present) return done(OkStatus());
   }
+  const bool gone = pod == nullptr || pod->meta.uid != ref.uid;
+  // Devices are let go of only when no process of the Pod can use them any more; news of that
+  // marks the Pod again.
+  const bool over = gone || pod->meta.deleted || HasEnded(*pod);
+  if (over && edges_.processes != nullptr && !edges_.processes->End(ref, gone ? nullptr : pod)) {
+    return done(OkStatus());
+  }
   // Gone, perhaps with another of its name in its place: only the claims are left.
-  if (pod == nullptr || pod->meta.uid != ref.uid) return Release(ref, std::move(done), {});
+  if (gone) return Release(ref, std::move(done), {});
   if (pod->meta.deleted) {
     return Release(ref, done, [this, ref, done] { Delete(ref, done); });
   }
@@ -81,24 +89,32 @@ void PodRunner::Reconcile(const PodRef& ref, Done done) {
 }
 
 void PodRunner::Run(const kube::Pod& pod, Done done) {
+  if (edges_.processes != nullptr) edges_.processes->Correct(pod);
   // A claim that changes marks its Pods again, so waiting needs no clock.
   if (edges_.preparer.IsWaiting(pod)) {
     failures_.erase(pod.ref());
     return done(OkStatus());
   }
   if (edges_.preparer.IsReady(pod)) {
-    failures_.erase(pod.ref());
-    on_ready_(pod.meta.key);
+    Begin(pod.ref());
     return done(OkStatus());
   }
   edges_.preparer.Prepare(pod, [this, ref = pod.ref(), done](const Status& status) {
     if (status.code() == Code::kAborted) return Await(ref, done);
     WakeWaiting();
     if (!status.ok()) return Fail(ref, false, status, done);
-    failures_.erase(ref);
-    on_ready_(ref.key);
+    Begin(ref);
     done(OkStatus());
   });
+}
+
+void PodRunner::Begin(const PodRef& ref) {
+  failures_.erase(ref);
+  const kube::Pod* pod = edges_.view.FindPod(ref.key);
+  const bool may_run =
+      pod != nullptr && pod->meta.uid == ref.uid && !pod->meta.deleted && !HasEnded(*pod);
+  if (edges_.processes != nullptr && may_run) edges_.processes->Run(*pod);
+  on_ready_(ref.key);
 }
 
 void PodRunner::Release(const PodRef& ref, Done done, std::function<void()> next) {
@@ -142,8 +158,7 @@ void PodRunner::TellOfFailure(const PodRef& ref, bool unpreparing, const Status&
                                             : "Failed to prepare dynamic resources: ";
   edges_.events.Tell(
       ref, unpreparing ? "unprepare" : "prepare",
-      // The kubelet's own reason, and its like, so that tools that know it find ours.
-      {true, unpreparing ? "FailedUnprepareDynamicResources" : "FailedPrepareDynamicResources",
+      {true, unpreparing ? EventReason::kFailedUnprepare : EventReason::kFailedPrepare,
        CutText(std::string(what) + status.message(), kube::kEventMessageBytesMax)});
 }
 

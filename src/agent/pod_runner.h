@@ -13,6 +13,7 @@
 #include "agent/claim_preparer.h"
 #include "agent/cluster_view.h"
 #include "agent/event_publisher.h"
+#include "agent/process_runner.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/work_queue.h"
@@ -31,6 +32,7 @@ class PodRunner {
     const ClusterView& view;
     ClaimPreparer& preparer;
     EventPublisher& events;
+    ProcessRunner* processes = nullptr;  // where containers run as processes
   };
   // The Pod's claims have become ready: its containers may be shown as running. Repeated at each
   // look of a Pod that runs.
@@ -75,6 +77,8 @@ class PodRunner {
   void Reconcile(const PodRef& ref, Done done);
   // Prepares what is not ready; tells when all is.
   void Run(const kube::Pod& pod, Done done);
+  // The Pod's claims are ready.
+  void Begin(const PodRef& ref);
   // Lets go of the Pod's claims, then goes on with `next`, if any.
   void Release(const PodRef& ref, Done done, std::function<void()> next);
   void Delete(const PodRef& ref, Done done);

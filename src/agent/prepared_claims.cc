@@ -97,13 +97,23 @@ std::vector<std::string> PreparedClaims::ClaimsOfPod(const std::string& pod_uid)
 
 std::string PreparedClaims::FirstCdiId(const std::string& claim_uid, const DeviceId& device,
                                        const std::string& share_id) const {
+  const std::vector<std::string> ids = CdiIds(claim_uid, device, share_id);
+  return ids.empty() ? "" : ids.front();
+}
+
+std::vector<std::string> PreparedClaims::CdiIds(const std::string& claim_uid,
+                                                const DeviceId& device,
+                                                const std::string& share_id) const {
   const auto it = claims_.find(claim_uid);
-  if (it == claims_.end()) return "";
+  if (it == claims_.end()) return {};
+  const PreparedDevice* without_share = nullptr;
   for (const PreparedDevice& prepared : it->second.devices) {
-    const bool fits = prepared.device == device && prepared.share_id == share_id;
-    if (fits && !prepared.cdi_ids.empty()) return prepared.cdi_ids.front();
+    if (prepared.device != device || prepared.cdi_ids.empty()) continue;
+    if (prepared.share_id == share_id) return prepared.cdi_ids;
+    if (prepared.share_id.empty() && without_share == nullptr) without_share = &prepared;
   }
-  return "";
+  // A driver that speaks v1beta1, which has no field for it, or that gives all shares one id.
+  return without_share == nullptr ? std::vector<std::string>() : without_share->cdi_ids;
 }
 
 }  // namespace galen::agent

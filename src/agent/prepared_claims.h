@@ -63,6 +63,9 @@ class PreparedClaims final : public PreparedDevices {
 
   std::string FirstCdiId(const std::string& claim_uid, const DeviceId& device,
                          const std::string& share_id) const override;
+  // All of them, in the driver's order: what a container that sees the device is given.
+  std::vector<std::string> CdiIds(const std::string& claim_uid, const DeviceId& device,
+                                  const std::string& share_id) const;
 
  private:
   FileSystem& files_;

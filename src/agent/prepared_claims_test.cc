@@ -35,6 +35,27 @@ TEST(PreparedClaims, ComeBackAfterARestart) {
   EXPECT_THAT(after.ClaimsOfPod("pod-3"), IsEmpty());
 }
 
+TEST(PreparedClaims, AShareOfADriverThatNamesNoSharesHasItsId) {
+  FakeFileSystem files;
+  PreparedClaims claims(files, kPath);
+  claims.Add({"default", "a-gpu"}, "uid-1").devices = {
+      {.device = kGpu, .cdi_ids = {"gpu.example.com/gpu=whole"}},
+      {.device = kGpu, .share_id = "share-2", .cdi_ids = {"gpu.example.com/gpu=second"}}};
+  EXPECT_EQ(claims.FirstCdiId("uid-1", kGpu, "share-1"), "gpu.example.com/gpu=whole");
+  EXPECT_EQ(claims.FirstCdiId("uid-1", kGpu, "share-2"), "gpu.example.com/gpu=second");
+  EXPECT_EQ(claims.FirstCdiId("uid-1", kGpu, ""), "gpu.example.com/gpu=whole");
+}
+
+TEST(PreparedClaims, AContainerGetsAllIdsThatItsDriverNamed) {
+  FakeFileSystem files;
+  PreparedClaims claims(files, kPath);
+  claims.Add({"default", "a-gpu"}, "uid-1").devices = {
+      {.device = kGpu, .cdi_ids = {"gpu.example.com/gpu=0", "gpu.example.com/mounts=all"}}};
+  EXPECT_THAT(claims.CdiIds("uid-1", kGpu, ""),
+              ElementsAre("gpu.example.com/gpu=0", "gpu.example.com/mounts=all"));
+  EXPECT_THAT(claims.CdiIds("uid-2", kGpu, ""), IsEmpty());
+}
+
 TEST(PreparedClaims, TwoClaimsOfOneNameAreTwo) {
   FakeFileSystem files;
   PreparedClaims claims(files, kPath);

@@ -55,8 +55,7 @@ void Registration::Conclude(const PluginAnswer& answer) {
   if (answer.type != kDraPluginType) {
     // Somebody else's plugin. Not a fault, so nothing is said and nothing tried again.
     // The code is a mark for Notify: concluded, but not taken in.
-    return Notify(Unimplemented("no handler for plugin type {}",
-                                CutText(Printable(ToValidUtf8(answer.type)), 64)));
+    return Notify(Unimplemented("no handler for plugin type {}", Shown(answer.type, 64)));
   }
   const StatusOr<PluginFacts> facts = JudgePlugin(answer, options_.socket, options_.rules);
   Notify(facts.ok() ? on_facts_(*facts) : facts.status());

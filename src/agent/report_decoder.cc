@@ -36,12 +36,9 @@ struct RawDevice {
   Finding finding;
 };
 
-// What strangers send may be a megabyte of anything: little of it is looked at.
 std::string CleanText(std::string_view text, std::size_t bytes_max, ReportFaults& faults) {
   if (text.size() > bytes_max) ++faults.cut;
-  // Room for one code point that the cut goes through, and to see that there was more.
-  const std::string_view head = text.substr(0, bytes_max + 16);
-  return CutText(Printable(ToValidUtf8(head)), bytes_max);
+  return Shown(text, bytes_max);
 }
 
 // Field numbers are those of Finding in our .proto; wire types are not checked, for a field of the

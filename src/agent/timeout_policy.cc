@@ -19,6 +19,12 @@ int PartsNamed(const TimeoutRule& rule) {
   return !rule.driver.empty() + !rule.pool.empty() + !rule.device.empty();
 }
 
+std::string NameOf(const TimeoutRule& rule) {
+  if (!rule.device.empty()) return "device " + rule.device;
+  if (!rule.pool.empty()) return "pool " + rule.pool;
+  return rule.driver.empty() ? "" : "driver " + rule.driver;
+}
+
 }  // namespace
 
 std::string_view ToString(TimeoutSource source) {
@@ -40,9 +46,9 @@ EffectiveTimeout TimeoutOf(const std::vector<TimeoutRule>& rules, const DeviceId
     if (!Fits(rule, device)) continue;
     if (best == nullptr || PartsNamed(rule) >= PartsNamed(*best)) best = &rule;
   }
-  if (best != nullptr) return {best->timeout, TimeoutSource::kConfig};
-  if (!asked_by_driver) return {kHealthTimeoutDefault, TimeoutSource::kDefault};
-  return {std::clamp(*asked_by_driver, kTimeoutLeast, kTimeoutMax), TimeoutSource::kDriver};
+  if (best != nullptr) return {best->timeout, TimeoutSource::kConfig, NameOf(*best)};
+  if (!asked_by_driver) return {kHealthTimeoutDefault, TimeoutSource::kDefault, ""};
+  return {std::clamp(*asked_by_driver, kTimeoutLeast, kTimeoutMax), TimeoutSource::kDriver, ""};
 }
 
 }  // namespace galen::agent

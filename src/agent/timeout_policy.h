@@ -29,6 +29,9 @@ struct TimeoutRule {
 struct EffectiveTimeout {
   Duration timeout{};
   TimeoutSource source = TimeoutSource::kDefault;
+  // Of kConfig: which of the operator's rules decided, by the most particular part that it names:
+  // "device gpu-3", "pool node-1", "driver gpu.example.com"; "" for the rule of every device.
+  std::string rule = {};
 
   bool operator==(const EffectiveTimeout&) const = default;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/agent_metrics.h"
+#include "base/architecture.h"
 #include "kube/request.h"
 
 namespace galen::agent {
@@ -65,7 +66,7 @@ Json NodeStatus(const std::string& node, const std::string& version, int pods_ma
               Json::MakeArray({Json::MakeObject({{"type", "Hostname"}, {"address", node}})})},
              {"nodeInfo", Json::MakeObject({{"kubeletVersion", "galen-agent-" + version},
                                             {"operatingSystem", "linux"},
-                                            {"architecture", "amd64"},
+                                            {"architecture", std::string(kArchitecture)},
                                             {"kernelVersion", ""},
                                             {"osImage", ""},
                                             {"containerRuntimeVersion", "galen://" + version},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/agent_metrics.h"
+#include "base/architecture.h"
 #include "base/fake_loop.h"
 #include "kube/fake_transport.h"
 
@@ -63,6 +64,8 @@ TEST_F(VirtualNodeTest, RegistersAndSaysThatItIsReady) {
   const Json status = Json::Parse(api_.requests().at(2).body).value();
   EXPECT_EQ(status["status"]["conditions"][0]["type"].AsString(), "Ready");
   EXPECT_EQ(status["status"]["conditions"][0]["status"].AsString(), "True");
+  EXPECT_EQ(status["status"]["nodeInfo"]["architecture"].AsString(), kArchitecture)
+      << "else the scheduler puts Pods here whose programs cannot run";
   EXPECT_EQ(taints_, R"([{"effect":"NoSchedule","key":"galen.dev/virtual","value":"true"}])");
 }
 

@@ -11,9 +11,10 @@ namespace galen {
 }  // namespace galen
 
 // Evaluates `condition` once. REQUIRES in a comment means that a check like this guards it, or that
-// the caller is trusted to keep it.
+// the caller is trusted to keep it. The file's name without its path, which is no other in any
+// checkout.
 #define GALEN_CHECK(condition) \
-  ((condition) ? static_cast<void>(0) : ::galen::CheckFailed(#condition, __FILE__, __LINE__))
+  ((condition) ? static_cast<void>(0) : ::galen::CheckFailed(#condition, __FILE_NAME__, __LINE__))
 // After a switch over all values of an enum, which has no default so that a new value breaks the
 // build where it matters.
-#define GALEN_UNREACHABLE() ::galen::CheckFailed("unreachable", __FILE__, __LINE__)
+#define GALEN_UNREACHABLE() ::galen::CheckFailed("unreachable", __FILE_NAME__, __LINE__)

@@ -27,8 +27,10 @@ constexpr std::uint32_t kGone = IN_DELETE_SELF | IN_MOVE_SELF;
 // IN_ONLYDIR: a file that took the directory's name is not watched.
 constexpr std::uint32_t kTreeEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                       IN_CLOSE_WRITE | IN_ATTRIB | kGone | IN_ONLYDIR;
-// Of a directory above one that is missing or may not be read: only what may bring it back.
-constexpr std::uint32_t kParentEvents = IN_CREATE | IN_MOVED_TO | IN_ATTRIB | kGone | IN_ONLYDIR;
+// Of a directory above: what may bring the watched one, and what takes it away. It says so itself
+// only when nobody holds it open any more, as a process does whose working directory or lock it is.
+constexpr std::uint32_t kParentEvents =
+    IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | kGone | IN_ONLYDIR;
 
 // Of inotify_add_watch with IN_ONLYDIR: no directory has this name.
 bool IsMissing(int error) { return error == ENOENT || error == ENOTDIR; }
@@ -66,16 +68,18 @@ struct DirectoryWatch::Impl {
   };
 
   Status WatchEverything();
+  void WatchParent();
   Status WatchNearestParent();
   Status WatchTree();
   Events ReadEvents();
+  Events Judge(const inotify_event& event, std::string_view name) const;
   void OnReadable();
 
   std::string directory;
   std::function<void()> on_change;
   Fd fd;
   std::set<int> tree;  // watch descriptors of the tree; empty while it is missing
-  int parent = -1;     // the one of the nearest directory above it while it is missing
+  int parent = -1;     // of the directory above it; while it is missing, of the nearest one
   FdWatch watch;
 };
 
@@ -87,6 +91,8 @@ Status DirectoryWatch::Impl::WatchEverything() {
   const int parent_before = std::exchange(parent, -1);
   Status status;
   do {
+    // Above it first: what goes while it is being watched is told by an event then.
+    WatchParent();
     status = WatchTree();
     if (tree.empty()) {
       const Status above = WatchNearestParent();
@@ -123,6 +129,18 @@ Status DirectoryWatch::Impl::WatchTree() {
   return status;
 }
 
+// One that may not be watched is done without: only the removal of a directory that somebody holds
+// open goes unseen then.
+void DirectoryWatch::Impl::WatchParent() {
+  const std::string above = ParentOf(directory);
+  if (above == directory) return;
+  const int wd = ::inotify_add_watch(fd.get(), above.c_str(), kParentEvents);
+  if (wd < 0) return;
+  // The one before, farther up, was taken in an earlier round.
+  if (parent >= 0 && parent != wd) ::inotify_rm_watch(fd.get(), parent);
+  parent = wd;
+}
+
 Status DirectoryWatch::Impl::WatchNearestParent() {
   for (std::string path = ParentOf(directory);; path = ParentOf(path)) {
     const int wd = ::inotify_add_watch(fd.get(), path.c_str(), kParentEvents);
@@ -149,25 +167,39 @@ DirectoryWatch::Impl::Events DirectoryWatch::Impl::ReadEvents() {
       // Copied out, because the name's length need not keep the next event aligned.
       inotify_event event{};
       std::memcpy(&event, buffer.data() + at, sizeof(event));
+      // Padded with zeros; "" of an event of the directory itself.
+      const std::string name(buffer.data() + at + sizeof(event), event.len);
       at += sizeof(event) + event.len;
-      // After an overflow the kernel has dropped events: treated as if everything had changed.
-      const bool lost_some = (event.mask & IN_Q_OVERFLOW) != 0;
-      // An event of a descriptor that we do not know is the parent's, or of one taken off just now:
-      // either way the shape of the tree is to be looked at again.
-      const bool in_tree = tree.count(event.wd) != 0;
-      seen.any_in_tree |= lost_some || in_tree;
-      seen.shape |= lost_some || !in_tree || (event.mask & (IN_ISDIR | IN_IGNORED | kGone)) != 0;
+      const Events found = Judge(event, name.c_str());
+      seen.any_in_tree |= found.any_in_tree;
+      seen.shape |= found.shape;
     }
   }
 }
 
+DirectoryWatch::Impl::Events DirectoryWatch::Impl::Judge(const inotify_event& event,
+                                                         std::string_view name) const {
+  // After an overflow the kernel has dropped events: treated as if everything had changed.
+  if ((event.mask & IN_Q_OVERFLOW) != 0) return {.any_in_tree = true, .shape = true};
+  const bool self = (event.mask & (IN_IGNORED | kGone)) != 0;
+  if (tree.count(event.wd) != 0) {
+    return {.any_in_tree = true, .shape = self || (event.mask & IN_ISDIR) != 0};
+  }
+  // The neighbours of a directory that is there are nobody's concern.
+  const bool neighbour = event.wd == parent && !tree.empty() && !self &&
+                         name != directory.substr(directory.rfind('/') + 1);
+  // Else an event from above, or of a descriptor that was taken off just now: either way the shape
+  // of the tree is to be looked at again.
+  return {.any_in_tree = false, .shape = !neighbour};
+}
+
 void DirectoryWatch::Impl::OnReadable() {
   const Events events = ReadEvents();
-  const bool was_there = !tree.empty();
+  const std::set<int> before = tree;
   // A failure leaves what is watched as it is; those who need more also look from time to time.
   if (events.shape && !WatchEverything().ok()) tree.clear();
-  // Events above a missing directory concern nobody until the directory itself is there.
-  if (!events.any_in_tree && was_there == !tree.empty()) return;
+  // Events above a directory concern nobody, unless it came, went or is another one by now.
+  if (!events.any_in_tree && before == tree) return;
   const std::function<void()> tell = on_change;  // which may destroy this
   tell();
 }

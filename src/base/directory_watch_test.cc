@@ -1,5 +1,6 @@
 #include "base/directory_watch.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <fstream>
 
 #include "base/epoll_loop.h"
+#include "base/fd.h"
 #include "base/temporary_directory.h"
 
 namespace galen {
@@ -105,6 +107,48 @@ TEST_F(DirectoryWatchTest, FindsTheNewDirectoryWhenItWasReplacedWithinOneTurn) {
   EXPECT_GE(Told(), 1);
   MakeFile("registry/socket");
   EXPECT_GE(Told(), 1);
+}
+
+// The kernel tells the removal of a directory to those who watch it only after the last who holds
+// it open has let go: a process that locks it, or a shell that stands in it.
+TEST_F(DirectoryWatchTest, FindsTheNewDirectoryAlsoWhenSomebodyHoldsTheOldOneOpen) {
+  MakeDirectory("registry");
+  Start("registry");
+  const Fd held(::open(directory_.Path("registry").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_TRUE(held);
+  Remove("registry");
+  EXPECT_GE(Told(), 1);
+  MakeDirectory("registry");
+  EXPECT_GE(Told(), 1);
+  MakeFile("registry/socket");
+  EXPECT_GE(Told(), 1);
+  const Fd again(::open(directory_.Path("registry").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Remove("registry");
+  MakeDirectory("registry");
+  EXPECT_GE(Told(), 1) << "replaced within one turn";
+  MakeFile("registry/socket");
+  EXPECT_GE(Told(), 1);
+}
+
+TEST_F(DirectoryWatchTest, FindsTheNewDirectoryWhenTheOldOneWasMovedAside) {
+  MakeDirectory("registry");
+  Start("registry");
+  std::filesystem::rename(directory_.Path("registry"), directory_.Path("registry.old"));
+  MakeDirectory("registry");
+  EXPECT_GE(Told(), 1);
+  MakeFile("registry.old/stray");
+  EXPECT_EQ(Told(), 0);
+  MakeFile("registry/socket");
+  EXPECT_GE(Told(), 1);
+}
+
+TEST_F(DirectoryWatchTest, SaysNothingOfTheDirectorysNeighbours) {
+  MakeDirectory("registry");
+  Start("registry");
+  MakeFile("neighbour");
+  MakeDirectory("registry-of-another");
+  Remove("neighbour");
+  EXPECT_EQ(Told(), 0);
 }
 
 TEST_F(DirectoryWatchTest, WaitsForADirectoryWhoseParentsAreMissingToo) {

@@ -80,6 +80,8 @@ struct EpollLoop::Impl {
   Fd clock;    // readable when the first timer is due
   // What the clock is set to, so that a turn that changes no first timer makes no system call.
   Time armed = Time::max();
+  // Just before descriptors were last looked at: what came until then has been dispatched.
+  Time looked{};
 
   // The only state that threads share: the mailbox, and whether its owner must be woken.
   Mutex mu;
@@ -160,11 +162,12 @@ void EpollLoop::Impl::RunPosted() {
   }
 }
 
-// Only what was asked for before, so that a task that asks for "now" again starves nobody.
+// Only what was asked for before, so that a task that asks for "now" again starves nobody; and only
+// what was due when the descriptors were looked at, so that a process that was stopped, or got no
+// processor, does not take for silence what it has not read yet.
 void EpollLoop::Impl::RunDue() {
   if (timers.empty()) return;
-  // One look at the clock for the whole round: what falls due while it runs waits for the next.
-  const TimerKey last(std::chrono::steady_clock::now(), next_timer);
+  const TimerKey last(looked, next_timer);
   while (!timers.empty() && timers.begin()->first <= last && !stop) {
     if (timers.begin()->first.second >= last.second) return;
     // Out of the map before it runs: the task may cancel itself, or ask for new timers.
@@ -174,14 +177,17 @@ void EpollLoop::Impl::RunDue() {
 }
 
 void EpollLoop::Impl::Sleep() {
+  looked = std::chrono::steady_clock::now();
+  const bool due = !timers.empty() && timers.begin()->first.first <= looked;
   // Decided under the lock, and before the clock is armed: a Post after this writes the mailbox, so
   // epoll_wait returns at once. No wake-up can be lost in between.
-  const bool may_block = PrepareToSleep();
+  const bool may_block = !due && PrepareToSleep();
   if (may_block) Arm();
   std::array<epoll_event, kEventsPerTurnMax> events;
   const int count =
       ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()), may_block ? -1 : 0);
-  // EINTR is a debugger or a stopped process that goes on; the turn is simply empty.
+  // EINTR is a debugger or a stopped process that goes on; the turn is simply empty, and what fell
+  // due meanwhile waits for the next.
   GALEN_CHECK(count >= 0 || errno == EINTR);
   {
     MutexLock lock(mu);

@@ -75,6 +75,28 @@ TEST_F(EpollLoopTest, TimersRunInOrderOfTimeAndNeverEarly) {
   EXPECT_EQ(order, "ab");
 }
 
+// As a process that was stopped, or got no processor: what came in time is read before a timer says
+// that it did not come.
+TEST_F(EpollLoopTest, WhatCameBeforeATimerIsReadBeforeItEvenIfTheLoopIsLate) {
+  std::string order;
+  Send(theirs_);
+  const Time due = loop_->Now() + 2ms;
+  const Timer deadline = loop_->At(due, [&] {
+    order += "timer";
+    loop_->Stop();
+  });
+  const FdWatch watch = loop_->WatchFd(ours_.get(), {.readable = true}, [&](Readiness) {
+    Receive(ours_);
+    order += "read ";
+  });
+  loop_->Post([&] {
+    while (loop_->Now() <= due) {
+    }
+  });
+  loop_->Run();
+  EXPECT_EQ(order, "read timer");
+}
+
 TEST_F(EpollLoopTest, CancelledTimerDoesNotRun) {
   bool ran = false;
   Timer cancelled = loop_->After(1ms, [&] { ran = true; });

@@ -1,10 +1,13 @@
-// What every FileSystem promises: one suite, run on the real disk and on the fake one.
+// What every FileSystem promises: one suite, run on the real disk, on the fake file system and on
+// the simulated disk.
 #include "base/file_system.h"
 
 #include <gtest/gtest.h>
 
+#include "base/durable_file_system.h"
 #include "base/fake_file_system.h"
 #include "base/posix_file_system.h"
+#include "base/simulated_disk.h"
 #include "base/temporary_directory.h"
 
 namespace galen {
@@ -19,6 +22,13 @@ struct OnDisk {
 struct InMemory {
   InMemory() { EXPECT_TRUE(files.MakeDirectories("/state", 0755).ok()); }
   FakeFileSystem files;
+  std::string root = "/state";
+};
+
+struct OnSimulatedDisk {
+  OnSimulatedDisk() { EXPECT_TRUE(files.MakeDirectories("/state", 0755).ok()); }
+  SimulatedDisk disk;
+  DurableFileSystem files{disk};
   std::string root = "/state";
 };
 
@@ -40,7 +50,7 @@ class FileSystemContract : public testing::Test {
   Place place_;
 };
 
-using Places = testing::Types<OnDisk, InMemory>;
+using Places = testing::Types<OnDisk, InMemory, OnSimulatedDisk>;
 TYPED_TEST_SUITE(FileSystemContract, Places);
 
 TYPED_TEST(FileSystemContract, WrittenFileReadsBackWhole) {

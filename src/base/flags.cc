@@ -55,6 +55,16 @@ struct Flags::Impl {
     return this;
   }
 
+  // CLI11's sentence, "kind is required", and what may be given there.
+  std::string WhatIsMissing(const CLI::RequiredError& error) const {
+    std::string path;
+    for (const CLI::Option* option : Named(path)->app->get_options()) {
+      if (!option->get_required() || !option->empty()) continue;
+      return fmt::format("{} is missing: {}", option->get_name(), option->get_description());
+    }
+    return error.what();
+  }
+
   // Whether what was parsed leaves nothing to run.
   bool NeedsCommand() const {
     for (const auto& command : commands) {
@@ -150,6 +160,8 @@ Flags& Flags::AddCommand(const std::string& name, const std::string& help,
   impl->faults = impl_->faults;
   // "galen get --context x" means what "galen --context x get" means.
   impl->app->fallthrough();
+  impl->app->footer(
+      fmt::format("What \"{} --help\" lists may stand here, too.", impl_->app->get_name()));
   impl->run = std::move(run);
   // None is refused by NeedsCommand, in our words; more than one has no meaning here.
   impl_->app->require_subcommand(0, 1);
@@ -166,6 +178,11 @@ std::optional<int> Flags::Parse(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (impl_->NeedsCommand()) faults.push_back("a command is missing");
+  } catch (const CLI::ExtrasError&) {
+    // CLI11's own sentence has them in the reverse order.
+    faults.push_back(fmt::format("not expected: {}", fmt::join(app.remaining(true), " ")));
+  } catch (const CLI::RequiredError& error) {
+    faults.push_back(impl_->WhatIsMissing(error));
   } catch (const CLI::ParseError& error) {
     // Prints the help or the version, and gives 0 for both.
     if (error.get_exit_code() == 0) return app.exit(error);
@@ -184,7 +201,7 @@ std::optional<int> Flags::Parse(int argc, char** argv) {
       at = end + 1;
     }
   }
-  std::cerr << fmt::format("Run \"{} --help\" for what can be said.\n", path);
+  std::cerr << fmt::format("Run \"{} --help\" for usage.\n", path);
   return kExitUsage;
 }
 

@@ -98,7 +98,7 @@ TEST(Flags, ACheckOfTheCommandThatWasNamedIsAsked) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(Parse(again, {"get"}), kExitUsage);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "galen: no\nRun \"galen get --help\" for what can be said.\n");
+            "galen: no\nRun \"galen get --help\" for usage.\n");
 }
 
 TEST(Flags, BadDurationIsExplained) {
@@ -159,6 +159,8 @@ TEST(Flags, GivesTheHelpOfACommandAsItsOwnFlagDoes) {
   Commands commands;
   const std::string text = *commands.flags.Help("why");
   testing::internal::CaptureStdout();
+  EXPECT_NE(text.find("What \"galen --help\" lists may stand here, too."), std::string::npos)
+      << text;
   EXPECT_EQ(Parse(commands.flags, {"why", "--help"}), 0);
   EXPECT_EQ(text, testing::internal::GetCapturedStdout());
   EXPECT_NE(commands.flags.Help("")->find("Show the version"), std::string::npos);
@@ -166,13 +168,28 @@ TEST(Flags, GivesTheHelpOfACommandAsItsOwnFlagDoes) {
             std::string::npos);
 }
 
+// What stands on stderr after these words were refused.
+std::string Refusal(const std::vector<std::string>& words) {
+  Commands commands;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Parse(commands.flags, words), kExitUsage);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Flags, AMissingArgumentIsNamedWithWhatMayBeGiven) {
+  EXPECT_EQ(Refusal({"why"}),
+            "galen: pod is missing: which\nRun \"galen why --help\" for usage.\n");
+}
+
+TEST(Flags, WordsTooManyAreToldInTheirOrder) {
+  EXPECT_EQ(Refusal({"why", "a", "b", "c"}),
+            "galen: not expected: b c\nRun \"galen why --help\" for usage.\n");
+}
+
 TEST(Flags, MissingCommandOrArgumentIsAFault) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{}, {"get"}, {"why"}, {"got"}}) {
-    Commands commands;
-    testing::internal::CaptureStderr();
-    EXPECT_EQ(Parse(commands.flags, words), kExitUsage);
-    EXPECT_FALSE(testing::internal::GetCapturedStderr().empty());
+    EXPECT_FALSE(Refusal(words).empty());
   }
 }
 

@@ -7,11 +7,46 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "base/code_point.h"
 namespace galen {
 namespace {
+
+// Of a number that no double holds: whether it is too large rather than too near to zero.
+bool IsTooLarge(std::string_view number) {
+  const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
+  std::string_view power = number.substr(std::min(mark + 1, number.size()));
+  const bool below_one = power.starts_with('-');
+  if (power.starts_with('+')) power.remove_prefix(1);
+  std::int64_t exponent = 0;
+  if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec ==
+      std::errc::result_out_of_range) {
+    return !below_one;
+  }
+  const std::string_view digits = number.substr(0, mark);
+  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
+  // There is one: zero is in the range of a double.
+  const auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));
+  // Not as a sum: the exponent may be the least number that there is.
+  return exponent > first - point;
+}
+
+// A number as RFC 8259 spells it, which the parser has seen to; nullopt: too large for a double.
+// By ourselves, because RapidJSON 1.1 makes "not a number" of some that are near to zero.
+std::optional<Json> ReadNumber(std::string_view text) {
+  const char* end = text.data() + text.size();
+  std::int64_t whole = 0;
+  const auto [rest, error] = std::from_chars(text.data(), end, whole);
+  if (error == std::errc() && rest == end) return Json(whole);
+  double number = 0;
+  if (std::from_chars(text.data(), end, number).ec == std::errc()) return Json(number);
+  if (IsTooLarge(text)) return std::nullopt;
+  return Json(0.0);
+}
 
 // Builds a Json from the parser's events; refuses to go deeper than Json::kDepthMax.
 class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> {
@@ -20,11 +55,11 @@ class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> 
 
   bool Null() { return Add(Json()); }
   bool Bool(bool value) { return Add(Json(value)); }
-  bool Int(int value) { return Add(Json(value)); }
-  bool Uint(unsigned value) { return Add(Json(value)); }
-  bool Int64(std::int64_t value) { return Add(Json(value)); }
-  bool Uint64(std::uint64_t value) { return Add(Json(value)); }
-  bool Double(double value) { return Add(Json(value)); }
+  bool RawNumber(const char* text, Size size, bool) {
+    std::optional<Json> number = ReadNumber({text, size});
+    if (!number) return Refuse("a number is too big to be stored in a double");
+    return Add(*std::move(number));
+  }
   bool String(const char* text, Size size, bool) {
     return IsWhole({text, size}) && Add(Json(std::string(text, size)));
   }
@@ -225,7 +260,8 @@ std::string Json::Dump() const {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
   Write(*this, writer);
-  return {buffer.GetString(), buffer.GetSize()};
+  // The writer knows those below the space only; what is printed must command no terminal.
+  return EscapeHighControls({buffer.GetString(), buffer.GetSize()});
 }
 
 std::string Json::DumpPretty(int indent) const {
@@ -233,13 +269,13 @@ std::string Json::DumpPretty(int indent) const {
   rapidjson::PrettyWriter<rapidjson::StringBuffer> writer(buffer);
   writer.SetIndent(' ', static_cast<unsigned>(indent));
   Write(*this, writer);
-  return {buffer.GetString(), buffer.GetSize()};
+  return EscapeHighControls({buffer.GetString(), buffer.GetSize()});
 }
 
 StatusOr<Json> Json::Parse(std::string_view text) {
-  // Iterative: a deep text must not use up the stack before our own bound is met. Full precision: a
-  // number that was read and written again stays the same.
-  constexpr unsigned kFlags = rapidjson::kParseFullPrecisionFlag | rapidjson::kParseIterativeFlag |
+  // Iterative: a deep text must not use up the stack before our own bound is met.
+  constexpr unsigned kFlags = rapidjson::kParseNumbersAsStringsFlag |
+                              rapidjson::kParseIterativeFlag |
                               rapidjson::kParseValidateEncodingFlag;
   rapidjson::MemoryStream bytes(text.data(), text.size());
   Builder builder;

@@ -59,6 +59,26 @@ TEST(Json, NumbersSurviveBeingWrittenAndRead) {
   }
 }
 
+TEST(Json, NumberTooSmallForADoubleIsZeroAndNotNoNumber) {
+  // The last one's exponent is the least that 64 bits hold.
+  for (const char* text : {"1e-324", "-1e-324", "0.1e-330", "0e-32", "1e-99999999999999999999",
+                           "0.00001e-320", "0.1e-9223372036854775808"}) {
+    const StatusOr<Json> value = Json::Parse(text);
+    ASSERT_TRUE(value.ok()) << text;
+    EXPECT_EQ(value->AsDouble(1), 0.0) << text;
+    EXPECT_EQ(*Json::Parse(value->Dump()), *value);
+  }
+}
+
+TEST(Json, NumberTooLargeForADoubleIsAnError) {
+  for (const char* text : {"1.8e308", "-1.8e308", "1e309", "0.18e309", "1e99999999999999999999",
+                           "10e9223372036854775807"}) {
+    const StatusOr<Json> value = Json::Parse(text);
+    EXPECT_EQ(value.status().code(), Code::kInvalidArgument) << text;
+  }
+  EXPECT_EQ(Parsed("0.00000000017e317").AsDouble(), 1.7e307);
+}
+
 TEST(Json, OfRepeatedKeysTheLastCounts) {
   EXPECT_EQ(Parsed(R"({"a":1,"a":2})").Dump(), R"({"a":2})");
 }
@@ -139,6 +159,19 @@ TEST(Json, EscapesWhatWouldBreakTheText) {
 TEST(Json, WhatJsonCannotSayIsNull) {
   EXPECT_EQ(Json(std::numeric_limits<double>::infinity()).Dump(), "null");
   EXPECT_EQ(Json(std::numeric_limits<double>::quiet_NaN()).Dump(), "null");
+}
+
+// A terminal obeys U+009B as it does ESC [, and U+202E turns a line round.
+TEST(Json, NoTextOfItCommandsATerminal) {
+  const std::string model = "H200 \u009b2J\u202e\x7f\x1b[2J";
+  const Json json = Json::MakeObject({{"model", model}, {model, "91 °C"}});
+  for (const std::string& text : {json.Dump(), json.DumpPretty()}) {
+    EXPECT_EQ(text.find("\u009b"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\u202e"), std::string::npos) << text;
+    EXPECT_EQ(text.find('\x7f'), std::string::npos) << text;
+    EXPECT_NE(text.find("91 °C"), std::string::npos) << text;
+    EXPECT_EQ(Parsed(text), json) << "programs read the same value";
+  }
 }
 
 TEST(Json, PrettyTextIndentsAsAsked) {

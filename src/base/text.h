@@ -22,6 +22,17 @@ std::string CutText(std::string_view text, std::size_t bytes_max);
 // that reorder or break a line unseen become U+FFFD, as do broken bytes.
 std::string Printable(std::string_view text);
 
+// What a stranger wrote, fit for a line of a message: printable and cut. Costs no more than its
+// bound does, for what is sent may be megabytes.
+std::string Shown(std::string_view text, std::size_t bytes_max = 240);
+
+// Empties the text and gives its memory back: one that an empty text is assigned to keeps its room
+// (libstdc++), which after a burst may be megabytes.
+void GiveBack(std::string& text);
+
+// "1 slice", "3 slices".
+std::string Counted(std::size_t count, std::string_view what);
+
 // Kubernetes' names: a DNS label (1 to 63 bytes) and a DNS subdomain (1 to 253 bytes) of RFC 1123,
 // in lower case. As in Kubernetes, the labels of a subdomain have no bound of their own.
 bool IsDnsLabel(std::string_view text);

@@ -54,6 +54,27 @@ TEST(Printable, TakesTheTeethOutOfControlCharacters) {
   EXPECT_EQ(Printable("91 °C, é"), "91 °C, é");
 }
 
+TEST(Shown, IsCleanAndShortWhateverAStrangerWrote) {
+  EXPECT_EQ(Shown("a\x1b[31m\n"), std::string("a") + kBad + "[31m" + kBad);
+  EXPECT_EQ(Shown("a stranger's name", 10), "a stran...");
+  const std::string megabyte(1 << 20, 'x');
+  EXPECT_EQ(Shown(megabyte), std::string(237, 'x') + "...");
+  EXPECT_EQ(Shown("\xC3\xA9\xC3\xA9\xC3\xA9", 5), "\xC3\xA9...") << "no code point is cut";
+}
+
+TEST(GiveBack, LeavesNoRoom) {
+  std::string text(1 << 20, 'x');
+  GiveBack(text);
+  EXPECT_EQ(text, "");
+  EXPECT_LT(text.capacity(), 100u);
+}
+
+TEST(Counted, IsOneOrMany) {
+  EXPECT_EQ(Counted(1, "slice"), "1 slice");
+  EXPECT_EQ(Counted(0, "slice"), "0 slices");
+  EXPECT_EQ(Counted(12, "slice"), "12 slices");
+}
+
 TEST(DnsNames, LabelsAreShortAndPlain) {
   for (const char* good : {"a", "gpu-0", "0", "a--b"}) EXPECT_TRUE(IsDnsLabel(good)) << good;
   for (const char* bad : {"", "-a", "a-", "A", "a.b", "a_b", "a b", "é"}) {

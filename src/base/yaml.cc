@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/text.h"
 #include "base/yaml_scalar.h"
 
 namespace galen {
@@ -13,6 +14,8 @@ namespace {
 
 // Values there may be when one is copied: a few lines of nested aliases can ask for billions.
 constexpr std::size_t kCopiedValuesMax = 1'000'000;
+// Of a key in a fault.
+constexpr std::size_t kShownBytesMax = 80;
 
 std::string_view TextOf(const yaml_char_t* text) {
   return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
@@ -60,6 +63,8 @@ class Reader {
 
   // The next document, or nullopt at the end.
   StatusOr<std::optional<Json>> NextDocument();
+  // Of all documents so far.
+  const std::vector<DoubledKey>& doubled() const { return doubled_; }
 
  private:
   // What is still to be read inside one list or mapping.
@@ -87,6 +92,7 @@ class Reader {
   Json root_;
   std::map<std::string, Json, std::less<>> anchors_;
   std::size_t values_ = 0;
+  std::vector<DoubledKey> doubled_;
 };
 
 Status FaultAt(const yaml_mark_t& mark, std::string_view what) {
@@ -203,7 +209,11 @@ Status Reader::AddKey(const Event& event, Level& level) {
     return FaultAt(event->start_mark, "merging with << is not supported, write the keys out");
   }
   if (level.value.Has(key)) {
-    return FaultAt(event->start_mark, fmt::format("key \"{}\" comes twice", key));
+    // No end of the reading: the rest may have faults to be told besides.
+    const yaml_mark_t& mark = event->start_mark;
+    if (doubled_.size() < kDoubledKeysMax) {
+      doubled_.push_back({mark.line + 1, mark.column + 1, Shown(key, kShownBytesMax)});
+    }
   }
   level.key = std::move(key);
   return OkStatus();
@@ -245,24 +255,54 @@ StatusOr<Json> Reader::FollowAlias(const Event& event) {
   return found->second;
 }
 
-}  // namespace
+// `status`, behind the keys that come twice; OK when there is neither.
+Status WithDoubled(const std::vector<DoubledKey>& doubled, const Status& status) {
+  if (doubled.empty()) return status;
+  std::string text;
+  for (const DoubledKey& key : doubled) {
+    text += fmt::format("{}YAML line {}, column {}: key \"{}\" comes twice",
+                        text.empty() ? "" : "; ", key.line, key.column, key.key);
+  }
+  if (!status.ok()) text += "; " + status.message();
+  return InvalidArgument("{}", text);
+}
 
-StatusOr<Json> ParseYaml(std::string_view text) {
-  Reader reader(text);
+StatusOr<Json> OnlyDocument(Reader& reader) {
   ASSIGN_OR_RETURN(std::optional<Json> first, reader.NextDocument());
   ASSIGN_OR_RETURN(const std::optional<Json> second, reader.NextDocument());
   if (second) return InvalidArgument("YAML holds more than one document, one is wanted");
   return first ? std::move(*first) : Json();
 }
 
-StatusOr<std::vector<Json>> ParseYamlStream(std::string_view text) {
-  Reader reader(text);
+StatusOr<std::vector<Json>> AllDocuments(Reader& reader) {
   std::vector<Json> documents;
   while (true) {
     ASSIGN_OR_RETURN(std::optional<Json> document, reader.NextDocument());
     if (!document) return documents;
     if (!document->is_null()) documents.push_back(std::move(*document));
   }
+}
+
+}  // namespace
+
+StatusOr<YamlReading> ReadYaml(std::string_view text) {
+  Reader reader(text);
+  StatusOr<Json> value = OnlyDocument(reader);
+  if (!value.ok()) return WithDoubled(reader.doubled(), value.status());
+  return YamlReading{std::move(value).value(), reader.doubled()};
+}
+
+StatusOr<Json> ParseYaml(std::string_view text) {
+  ASSIGN_OR_RETURN(YamlReading reading, ReadYaml(text));
+  RETURN_IF_ERROR(WithDoubled(reading.doubled, OkStatus()));
+  return std::move(reading.value);
+}
+
+StatusOr<std::vector<Json>> ParseYamlStream(std::string_view text) {
+  Reader reader(text);
+  StatusOr<std::vector<Json>> documents = AllDocuments(reader);
+  RETURN_IF_ERROR(WithDoubled(reader.doubled(), documents.status()));
+  return documents;
 }
 
 }  // namespace galen

@@ -62,6 +62,28 @@ TEST(ParseYaml, FaultsNameLineAndColumn) {
   }
 }
 
+TEST(ParseYaml, TellsEveryKeyThatComesTwiceAndWhatIsWrongBesides) {
+  EXPECT_EQ(ParseYaml("a: 1\nb: {c: 2, c: 3}\na: 4\n").status().message(),
+            "YAML line 2, column 11: key \"c\" comes twice; YAML line 3, column 1: key \"a\" comes "
+            "twice");
+  const std::string both = ParseYaml("a: 1\na: 2\nb: *nobody\n").status().message();
+  EXPECT_NE(both.find("\"a\" comes twice; "), std::string::npos) << both;
+  EXPECT_NE(both.find("alias *nobody"), std::string::npos) << both;
+  EXPECT_EQ(ParseYamlStream("a: 1\n---\nb: 1\nb: 2\n").status().message(),
+            "YAML line 4, column 1: key \"b\" comes twice");
+}
+
+TEST(ReadYaml, GivesTheValueBesideKeysThatComeTwice) {
+  const StatusOr<YamlReading> reading = ReadYaml("a: 1\nb: 2\na: 3\n");
+  ASSERT_TRUE(reading.ok()) << reading.status().message();
+  EXPECT_EQ(reading->value.Dump(), R"({"a":3,"b":2})");
+  EXPECT_EQ(reading->doubled, (std::vector<DoubledKey>{{3, 1, "a"}}));
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "a: 1\n";
+  EXPECT_EQ(ReadYaml(many)->doubled.size(), kDoubledKeysMax);
+  EXPECT_FALSE(ReadYaml("a: [\n").ok());
+}
+
 TEST(ParseYaml, BytesThatAreNoTextAreAnError) {
   EXPECT_FALSE(ParseYaml("a: \xff\xfe\n").ok());
   EXPECT_FALSE(ParseYaml(std::string_view("a: b\0c\n", 7)).ok());

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/code_point.h"
 #include "base/yaml.h"
 #include "base/yaml_scalar.h"
 
@@ -58,7 +59,9 @@ void Writer::Scalar(std::string_view text, yaml_scalar_style_t style) {
 
 // Where a style cannot hold the text, the emitter itself goes on to one that can.
 void Writer::String(std::string_view text) {
-  if (NeedsQuotes(text)) return Scalar(text, YAML_DOUBLE_QUOTED_SCALAR_STYLE);
+  // libyaml takes those that turn a line round for printable.
+  if (NeedsQuotes(text) || HasHighControl(text))
+    return Scalar(text, YAML_DOUBLE_QUOTED_SCALAR_STYLE);
   const bool lines = text.find('\n') != std::string_view::npos;
   Scalar(text, lines ? YAML_LITERAL_SCALAR_STYLE : YAML_PLAIN_SCALAR_STYLE);
 }
@@ -94,7 +97,7 @@ std::string Writer::Write(const Json& value) {
   Value(value);
   Emit(yaml_document_end_event_initialize(&event_, 1));
   Emit(yaml_stream_end_event_initialize(&event_));
-  return std::move(text_);
+  return EscapeHighControls(std::move(text_));
 }
 
 }  // namespace

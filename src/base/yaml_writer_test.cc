@@ -57,6 +57,18 @@ TEST(WriteYaml, WhatIsWrittenReadsBackTheSame) {
   }
 }
 
+TEST(WriteYaml, NoTextOfItCommandsATerminal) {
+  const Json json =
+      Json::MakeObject({{"model", "H200 \u009b2J\u202e"}, {"a\u2066", "two\nlines \u202e\x7f"}});
+  const std::string yaml = WriteYaml(json);
+  for (const char* control : {"\u009b", "\u202e", "\u2066", "\x7f"}) {
+    EXPECT_EQ(yaml.find(control), std::string::npos) << yaml;
+  }
+  const StatusOr<Json> back = ParseYaml(yaml);
+  ASSERT_TRUE(back.ok()) << ToString(back.status()) << "\n" << yaml;
+  EXPECT_EQ(*back, json) << yaml;
+}
+
 TEST(WriteYaml, InfinityHasItsOwnWord) {
   EXPECT_EQ(WriteYaml(Json::MakeArray({std::numeric_limits<double>::infinity()})), "- .inf\n");
 }

@@ -13,8 +13,9 @@ DeviceDriver::DeviceDriver(Parts parts, const DriverConfig& config)
       judge_({parts.edges.loop, parts.edges.log, parts.edges.metrics, parts.state, parts.rules},
              {.driver = config.driver.name,
               .pool = config.driver.pool.empty() ? config.driver.node : config.driver.pool},
-             [this] { app_->HealthChanged(); }),
-      ears_{judge_, [this] { app_->HealthChanged(); }},
+             {.on_verdict = [this] { TellSoon(); }, .look_again = [this] { LookSoon(); }}),
+      ears_{judge_, [this] { LookSoon(); }},
+      poll_(config.poll),
       taint_key_(config.taint_unhealthy.empty() ? "" : config.driver.name + "/unhealthy"),
       taint_effect_(config.taint_unhealthy == "NoExecute" ? Taint::Effect::kNoExecute
                                                           : Taint::Effect::kNoSchedule) {
@@ -31,9 +32,9 @@ StatusOr<std::unique_ptr<DeviceDriver>> DeviceDriver::Create(Parts parts,
     return self->Prepare(claim);
   };
   handlers.health_period = config.poll;
-  handlers.health = [self = driver.get()](HealthWriter& writer) { self->LookAtAll(writer); };
+  handlers.health = [self = driver.get()](HealthWriter& writer) { self->OneRound(writer); };
   ASSIGN_OR_RETURN(driver->app_,
-                   sdk::DriverApp::Create(parts.edges, config.driver, std::move(handlers)));
+                   sdk::DriverApp::Create(parts.edges, SdkOptions(config), std::move(handlers)));
   // Before the socket is open, so that no call meets a half of the services.
   parts.hardware.Serve(driver->app_->methods());
   return driver;
@@ -54,12 +55,36 @@ Prepared DeviceDriver::Prepare(const DeviceClaim& claim) const {
   return edits;
 }
 
-// One round: what there is, what it shows, how it is.
-void DeviceDriver::LookAtAll(HealthWriter& writer) {
+void DeviceDriver::TellSoon() {
+  tell_due_ = true;
+  app_->HealthChanged();
+}
+
+void DeviceDriver::LookSoon() {
+  look_due_ = true;
+  app_->HealthChanged();
+}
+
+// A sign that came by itself says all of its device: reading hundreds of others first would only
+// make it late.
+bool DeviceDriver::TakeLook() {
+  const Time now = parts_.edges.loop.Now();
+  const bool only_tells = std::exchange(tell_due_, false) && !look_due_ && now < next_look_;
+  if (only_tells) return false;
+  look_due_ = false;
+  next_look_ = now + poll_;
+  return true;
+}
+
+void DeviceDriver::LookAtAll() {
   const Status inventory = TakeInventory();
   // Devices that cannot even be counted cannot be trusted: all become Unknown with the reason.
   judge_.Observe(inventory.ok() ? parts_.hardware.Observe()
                                 : StatusOr<std::vector<probes::Sign>>(inventory));
+}
+
+void DeviceDriver::OneRound(HealthWriter& writer) {
+  if (TakeLook()) LookAtAll();
   judge_.Report(writer);
   // The devices were found right and a taint of ours is; a fault here would be our own.
   if (devices_) GALEN_CHECK(Offer().ok());

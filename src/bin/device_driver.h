@@ -43,8 +43,15 @@ class DeviceDriver {
 
   // What the containers of a claim need, by device.
   Prepared Prepare(const DeviceClaim& claim) const;
+  // Ask for a round at once: with what is known, or with a fresh look at the hardware.
+  void TellSoon();
+  void LookSoon();
   // One round of health, at the driver's pace and when something asks for it at once.
-  void LookAtAll(HealthWriter& writer);
+  void OneRound(HealthWriter& writer);
+  // Whether the round has to look at the hardware; takes note that it does.
+  bool TakeLook();
+  // What there is, and what it shows.
+  void LookAtAll();
   // Looks which devices there are, and publishes what is new.
   Status TakeInventory();
   // Publishes the devices, with the taints that their health asks for, when that differs from what
@@ -54,6 +61,9 @@ class DeviceDriver {
   Parts parts_;
   HealthJudge judge_;
   HardwareEars ears_;
+  const Duration poll_;
+  Time next_look_{};  // the latest
+  bool look_due_ = false, tell_due_ = false;
   const std::string taint_key_;  // "": devices are not tainted
   const Taint::Effect taint_effect_;
   std::optional<Inventory> devices_;    // as the hardware has them

@@ -19,6 +19,25 @@ using ::testing::SizeIs;
 namespace wire = galen::simulator::v1;
 
 // A whole driver on a fake node, and a kubelet that listens to its health.
+// Hardware, and how often all of it was looked at.
+class CountedHardware final : public Hardware {
+ public:
+  explicit CountedHardware(std::unique_ptr<Hardware> real) : real_(std::move(real)) {}
+  StatusOr<std::vector<probes::Sign>> Observe() override {
+    ++looks;
+    return real_->Observe();
+  }
+  StatusOr<Inventory> Devices() override { return real_->Devices(); }
+  CdiEdits EditsFor(const std::string& device) const override { return real_->EditsFor(device); }
+  void Serve(rpc::Dispatcher& dispatcher) override { real_->Serve(dispatcher); }
+  Status Start(HardwareEars& ears) override { return real_->Start(ears); }
+
+  int looks = 0;
+
+ private:
+  const std::unique_ptr<Hardware> real_;
+};
+
 class DeviceDriverTest : public ::testing::Test {
  protected:
   DeviceDriverTest() {
@@ -52,10 +71,12 @@ class DeviceDriverTest : public ::testing::Test {
   void MakeGpus() {
     auto kernel_log = std::make_unique<probes::FakeKernelLog>();
     kernel_log_ = kernel_log.get();
-    hardware_ = std::make_unique<GpuHardware>(
+    auto gpus = std::make_unique<CountedHardware>(std::make_unique<GpuHardware>(
         GpuHardware::Parts{node_.loop, NullLog(), *metrics_, *state_, *rules_},
         GpuHardware::Options{.count = 8, .seed = "node-7", .shared = config_.shared},
-        std::move(kernel_log));
+        std::move(kernel_log)));
+    gpus_ = gpus.get();
+    hardware_ = std::move(gpus);
   }
   void MakeNics() {
     hardware_ = std::make_unique<NicHardware>(node_.loop, node_.files,
@@ -112,6 +133,7 @@ class DeviceDriverTest : public ::testing::Test {
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<probes::StateFile> state_;
   std::unique_ptr<Hardware> hardware_;
+  CountedHardware* gpus_ = nullptr;
   probes::FakeKernelLog* kernel_log_ = nullptr;
   NicHardware::LinkNews link_news_;
   std::unique_ptr<DeviceDriver> driver_;
@@ -243,6 +265,42 @@ TEST_F(DeviceDriverTest, AFaultOfAProgramLeavesTheGpuHealthyAndIsCounted) {
   EXPECT_EQ(Health("gpu-0").health(), v1::HEALTHY);
   EXPECT_EQ(
       metrics_->Value("galen_driver_events_total", {{"sign", "xid"}, {"code", "XidPageFault"}}), 1);
+}
+
+TEST_F(DeviceDriverTest, AFaultOfAProgramIsNotedOnItsHealthyGpuForAMoment) {
+  Start(Kind::kGpu);
+  ASSERT_TRUE(Inject("gpu-0", "xid", "31").ok());
+  // Its echo, by which each ended program is followed, does not hide it.
+  ASSERT_TRUE(Inject("gpu-0", "xid", "45").ok());
+  EXPECT_EQ(Health("gpu-0").health(), v1::HEALTHY);
+  EXPECT_EQ(Health("gpu-0").galen().code(), "XidPageFault");
+  EXPECT_EQ(Health("gpu-0").galen().owner(), "Application");
+  EXPECT_EQ(Health("gpu-0").galen().sign(), "simulator: xid 31");
+  EXPECT_EQ(Health("gpu-1").galen().code(), "");
+  node_.loop.Advance(6s);
+  EXPECT_EQ(Health("gpu-0").galen().code(), "") << "the next program's fault is news again";
+}
+
+TEST_F(DeviceDriverTest, ARecoverySaysWhichSignShowedIt) {
+  Start(Kind::kGpu);
+  ASSERT_TRUE(Inject("gpu-0", "temperature", "93").ok());
+  node_.loop.Advance(5s);
+  ASSERT_EQ(Health("gpu-0").health(), v1::UNHEALTHY);
+  ASSERT_TRUE(Inject("gpu-0", "temperature", "60").ok());
+  node_.loop.Advance(5s);
+  ASSERT_EQ(Health("gpu-0").health(), v1::HEALTHY);
+  EXPECT_EQ(Health("gpu-0").galen().sign(), "simulator: temperature 60 °C for 3 s");
+}
+
+// Hundreds of other devices would make it late; they are looked at in their turn all the same.
+TEST_F(DeviceDriverTest, ASignThatComesByItselfIsToldWithoutALookAtAllOthers) {
+  Start(Kind::kGpu);
+  const int looks = gpus_->looks;
+  ASSERT_TRUE(Inject("gpu-0", "xid", "79").ok());
+  EXPECT_EQ(Health("gpu-0").health(), v1::UNHEALTHY);
+  EXPECT_EQ(gpus_->looks, looks);
+  node_.loop.Advance(config_.poll);
+  EXPECT_GT(gpus_->looks, looks);
 }
 
 TEST_F(DeviceDriverTest, ABlindProbeMakesAGpuUnknownWithTheReason) {

@@ -29,6 +29,8 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
             "given");
   flags.Add("--rules", config.rules_path, "a table of rules to use instead of the built-in one");
   flags.Add("--poll", config.poll, "how often devices are looked at");
+  flags.Add("--health-timeout", config.health_timeout,
+            "how long a report of a device's health holds: 1s to 24h, in whole seconds");
   flags.Add("--metrics-address", config.metrics_address,
             "serve /metrics, /healthz and /readyz here, e.g. 127.0.0.1:9464");
   flags.AddSwitch("--degraded-as-unhealthy", driver.degraded_as_unhealthy,
@@ -47,7 +49,7 @@ void AddFlags(Flags& flags, Kind kind, DriverConfig& config) {
   AddSharedFlags(flags, config);
   switch (kind) {
     case Kind::kGpu:
-      flags.Add("--devices", config.devices, "how many GPUs to simulate");
+      flags.Add("--devices", config.devices, "how many GPUs to simulate, up to 4096");
       flags.AddSwitch("--shared", config.shared,
                       "let claims share a GPU, each with the memory it asks for");
       flags.Add("--kernel-log", config.kernel_log,
@@ -64,16 +66,25 @@ void AddFlags(Flags& flags, Kind kind, DriverConfig& config) {
   }
 }
 
+Driver::Options SdkOptions(const DriverConfig& config) {
+  Driver::Options options = config.driver;
+  options.health_timeout = std::chrono::duration_cast<std::chrono::seconds>(config.health_timeout);
+  return options;
+}
+
 Status Validate(const DriverConfig& config) {
   std::string faults;
   const auto add = [&faults](std::string_view fault) {
     faults += (faults.empty() ? "" : "\n") + std::string(fault);
   };
-  if (const Status status = sdk::ValidateOptions(config.driver); !status.ok())
+  if (const Status status = sdk::ValidateOptions(SdkOptions(config)); !status.ok())
     add(status.message());
   if (!config.metrics_address.empty()) {
     const StatusOr<std::string> address = net::AdminAddress(config.metrics_address);
     if (!address.ok()) add("--metrics-address: " + address.status().message());
+  }
+  if (config.health_timeout % std::chrono::seconds(1) != Duration::zero()) {
+    add("--health-timeout must be whole seconds");
   }
   if (config.poll < kPollLeast || config.poll > kPollMost) add("--poll must be 100ms to 10s");
   if (!config.state_dir.empty() && !config.state_dir.starts_with('/')) {

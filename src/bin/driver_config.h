@@ -22,6 +22,9 @@ struct DriverConfig {
   std::string metrics_address;  // "" = none
   std::string rules_path;       // "" = the built-in table
   std::string state_dir;        // "" = below the kubelet's plugin directory
+  // How long a report of a device's health holds, in whole seconds as the wire carries it; takes
+  // the place of driver.health_timeout. It is told again within half of that.
+  Duration health_timeout = std::chrono::seconds(30);
   // How often devices are looked at; Validate() has the bounds.
   Duration poll = std::chrono::seconds(2);
   std::string kernel_log;    // gpu: "/dev/kmsg"; "" = not read
@@ -38,6 +41,9 @@ struct DriverConfig {
 // Flags of `galen-driver gpu` or `galen-driver nic`; `config` holds the defaults, is filled in when
 // they are parsed, and outlives them.
 void AddFlags(Flags& flags, Kind kind, DriverConfig& config);
+
+// What the SDK is told: `driver`, with the health timeout of the command line.
+Driver::Options SdkOptions(const DriverConfig& config);
 
 // InvalidArgument holds every fault, one a line. Reads nothing but `config`.
 Status Validate(const DriverConfig& config);

@@ -31,15 +31,26 @@ TEST(DriverConfig, TellsEveryFaultAtOnce) {
   config.metrics_address = "nowhere";
   config.poll = 1min;
   config.state_dir = "here";
-  config.devices = 1000;
+  config.devices = 5000;
   config.interfaces.clear();
   const Status status = Validate(config);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   for (const char* fault :
        {"node is empty", "--metrics-address: 'nowhere'", "--poll must be", "--state-dir must be",
-        "--devices must be 1 to 256", "--interfaces is missing"}) {
+        "--devices must be 1 to 4096", "--interfaces is missing"}) {
     EXPECT_THAT(status.message(), HasSubstr(fault));
   }
+}
+
+TEST(DriverConfig, AReportHoldsForWholeSecondsFromOneToADay) {
+  DriverConfig config = GoodConfig(Kind::kGpu);
+  config.health_timeout = 5s;
+  EXPECT_EQ(Validate(config), OkStatus());
+  EXPECT_EQ(SdkOptions(config).health_timeout, 5s);
+  config.health_timeout = 1500ms;
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--health-timeout must be whole seconds"));
+  config.health_timeout = 0s;
+  EXPECT_THAT(Validate(config).message(), HasSubstr("health timeout must be 1s to 24h"));
 }
 
 TEST(DriverConfig, TheOperatorsRulesTakeThePlaceOfTheBuiltInOnes) {

@@ -64,7 +64,7 @@ class Program {
   std::unique_ptr<kube::ExecRunner> exec_;
   std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<kube::Client> api_;
-  std::unique_ptr<sdk::SocketHost> sockets_;
+  std::unique_ptr<net::SocketHost> sockets_;
   std::unique_ptr<DeviceDriver> driver_;
   net::AdminPage page_{metrics_};
   std::unique_ptr<web::AdminServer> admin_;
@@ -126,7 +126,7 @@ Status Program::Prepare() {
   RETURN_IF_ERROR(PrepareApi());
   RETURN_IF_ERROR(PrepareState());
   RETURN_IF_ERROR(PrepareHardware());
-  sockets_ = sdk::MakeSocketHost(*loop_, log_);
+  sockets_ = net::MakeSocketHost(*loop_, log_);
   ASSIGN_OR_RETURN(
       driver_, DeviceDriver::Create({{*loop_, log_, metrics_, random_, files_, *sockets_, *api_},
                                      *state_,
@@ -139,7 +139,9 @@ Status Program::Prepare() {
 Status Program::StartAdmin() {
   page_.AddCheck("driver", [this] { return driver_->WhyNotReady(); });
   if (config_.metrics_address.empty()) return OkStatus();
-  ASSIGN_OR_RETURN(admin_, web::AdminServer::Start(*loop_, log_, config_.metrics_address, page_));
+  ASSIGN_OR_RETURN(admin_, web::AdminServer::Start(*loop_, log_, files_,
+                                                   {.address = config_.metrics_address}, page_));
+  log_.Info("metrics are served", {{"address", admin_->address()}});
   return OkStatus();
 }
 

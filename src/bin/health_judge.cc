@@ -10,6 +10,9 @@ namespace {
 constexpr std::string_view kSection = "findings";
 // A debounce that ends is looked at with a fresh reading, but never in a tight circle.
 constexpr Duration kLookAgainLeast = std::chrono::milliseconds(50);
+// Of a fault and its echoes (XID 31, then 45) the first says more. After that the next fault of a
+// program is news, also where it is the same again.
+constexpr Duration kNoted = std::chrono::seconds(5);
 
 // The public SDK has types of its own, so that drivers include none of ours.
 HealthCause::Owner OwnerOf(FaultOwner owner) {
@@ -43,9 +46,8 @@ HealthCause CauseOf(const DeviceHealth& health, std::string sign) {
 
 }  // namespace
 
-HealthJudge::HealthJudge(Parts parts, probes::RuleEngine::Options options,
-                         std::function<void()> on_change)
-    : parts_(parts), engine_(parts.rules, std::move(options)), on_change_(std::move(on_change)) {
+HealthJudge::HealthJudge(Parts parts, probes::RuleEngine::Options options, Callbacks callbacks)
+    : parts_(parts), engine_(parts.rules, std::move(options)), callbacks_(std::move(callbacks)) {
   parts_.metrics.DeclareCounter(
       "galen_driver_events_total",
       "Events that devices showed, by sign and by the code of their rule.");
@@ -64,26 +66,31 @@ void HealthJudge::SetDevices(const std::vector<std::string>& names) {
   Take(engine_.Evaluate({}, Present()));
 }
 
+void HealthJudge::CountUnreadable(const std::vector<probes::Sign>& signs) {
+  for (const probes::Sign& sign : signs) {
+    if (sign.error.empty()) continue;
+    parts_.metrics.Add("galen_driver_read_errors_total", {{"sign", sign.name}});
+  }
+}
+
 void HealthJudge::OnSigns(std::vector<probes::Sign> signs) {
+  CountUnreadable(signs);
   const probes::Evaluation evaluation = engine_.Evaluate(signs, Present());
-  Take(evaluation);
-  if (!evaluation.changes.empty()) on_change_();
+  if (Take(evaluation) || !evaluation.changes.empty()) callbacks_.on_verdict();
 }
 
 void HealthJudge::Observe(const StatusOr<std::vector<probes::Sign>>& observed) {
   if (!observed.ok()) {
     parts_.metrics.Add("galen_driver_read_errors_total", {{"sign", "all"}});
-    return Take(engine_.ObserveFailed(observed.status(), Present()));
+    Take(engine_.ObserveFailed(observed.status(), Present()));
+    return;
   }
-  for (const probes::Sign& sign : *observed) {
-    if (!sign.error.empty()) {
-      parts_.metrics.Add("galen_driver_read_errors_total", {{"sign", sign.name}});
-    }
-  }
+  CountUnreadable(*observed);
   Take(engine_.Evaluate(*observed, Present()));
 }
 
-void HealthJudge::Take(const probes::Evaluation& evaluation) {
+bool HealthJudge::Take(const probes::Evaluation& evaluation) {
+  bool noted = false;
   for (const probes::SignRecord& record : evaluation.records) {
     parts_.metrics.Add("galen_driver_events_total",
                        {{"sign", record.sign.name}, {"code", record.cause.code}});
@@ -91,6 +98,7 @@ void HealthJudge::Take(const probes::Evaluation& evaluation) {
                                                {"event", record.cause.message},
                                                {"sign", record.sign.raw},
                                                {"rule", record.rule}});
+    noted = TakeNote(record) || noted;
   }
   for (const HealthChange& change : evaluation.changes) {
     parts_.metrics.Add("galen_driver_findings_total", {{"state", ToString(change.after.state)},
@@ -104,15 +112,40 @@ void HealthJudge::Take(const probes::Evaluation& evaluation) {
   parts_.state.Set(kSection, engine_.Save());
   static_cast<void>(parts_.state.Flush().ok());  // it tells a full disk itself
   WaitForTime();
+  return noted;
+}
+
+bool HealthJudge::TakeNote(const probes::SignRecord& record) {
+  if (record.cause.owner != FaultOwner::kApplication) return false;
+  const Time now = parts_.loop.Now();
+  const auto [it, fresh] = notes_.try_emplace(record.sign.device);
+  Note& note = it->second;
+  if (!fresh && now - note.taken < kNoted) return false;
+  note = {.cause = record.cause, .raw = record.sign.raw, .seen = record.sign.time, .taken = now};
+  return true;
+}
+
+HealthCause HealthJudge::NoteOn(const std::string& device, HealthCause well) const {
+  const auto it = notes_.find(device);
+  if (it == notes_.end()) return well;
+  DeviceHealth noted;
+  noted.cause = it->second.cause;
+  noted.since = it->second.seen;
+  return CauseOf(noted, it->second.raw);
 }
 
 void HealthJudge::WaitForTime() {
   // Whatever was waited for may have changed.
   timer_.Cancel();
-  const std::optional<Time> due = engine_.NextDue(Present());
+  const Time now = parts_.loop.Now();
+  std::erase_if(notes_, [&](const auto& note) { return now - note.second.taken >= kNoted; });
+  std::optional<Time> due = engine_.NextDue(Present());
+  for (const auto& [device, note] : notes_) {
+    due = due ? std::min(*due, note.taken + kNoted) : note.taken + kNoted;
+  }
   if (!due) return;
   const Time when = std::max(*due, parts_.loop.Now() + kLookAgainLeast);
-  timer_ = parts_.loop.At(when, [this] { on_change_(); });
+  timer_ = parts_.loop.At(when, [this] { callbacks_.look_again(); });
 }
 
 std::map<std::string, std::string> HealthJudge::Unhealthy() const {
@@ -129,7 +162,7 @@ void HealthJudge::Report(HealthWriter& writer) const {
     HealthCause cause = CauseOf(health, engine_.RawSign(device));
     switch (health.state) {
       case HealthState::kHealthy:
-        writer.Healthy(device);
+        writer.Healthy(device, NoteOn(device, std::move(cause)));
         break;
       case HealthState::kUnknown:
         writer.Unknown(device, std::move(cause));

@@ -29,8 +29,14 @@ class HealthJudge final : public probes::SignSink {
     const probes::RuleTable& rules;
   };
 
-  // `on_change` asks for a round of Observe and Report, soon; it may be called from inside OnSigns.
-  HealthJudge(Parts parts, probes::RuleEngine::Options options, std::function<void()> on_change);
+  struct Callbacks {
+    // A sign changed a verdict: Report is news. May be called from inside OnSigns.
+    std::function<void()> on_verdict;
+    // By now time alone may have changed one, which a fresh look decides.
+    std::function<void()> look_again;
+  };
+
+  HealthJudge(Parts parts, probes::RuleEngine::Options options, Callbacks callbacks);
 
   // The devices there are, by name. The first call brings back what an earlier process of this boot
   // knew. A device that is new is Unknown until something shows how it is; one that left is
@@ -47,15 +53,29 @@ class HealthJudge final : public probes::SignSink {
 
  private:
   probes::Instant Present() const { return {parts_.loop.Now(), parts_.loop.WallNow()}; }
-  // Counts and logs what came of it, keeps it, and sets the timer. Everything passes here.
-  void Take(const probes::Evaluation& evaluation);
+  // The fault of a program, which leaves its device Healthy.
+  struct Note {
+    Cause cause;
+    std::string raw;
+    WallTime seen{};
+    Time taken{};
+  };
+
+  void CountUnreadable(const std::vector<probes::Sign>& signs);
+  // Counts and logs what came of it, keeps it, and sets the timer; whether a device has a new note.
+  // Everything passes here.
+  bool Take(const probes::Evaluation& evaluation);
+  bool TakeNote(const probes::SignRecord& record);
+  // The device's note, for some seconds, else `well`.
+  HealthCause NoteOn(const std::string& device, HealthCause well) const;
   // The next look at the latest when something changes by time alone.
   void WaitForTime();
 
   Parts parts_;
   probes::RuleEngine engine_;
-  const std::function<void()> on_change_;
+  const Callbacks callbacks_;
   bool restored_ = false;
+  std::map<std::string, Note> notes_;  // by device
   Timer timer_;
 };
 

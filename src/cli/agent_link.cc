@@ -38,6 +38,11 @@ Status Advise(const Status& failed, std::string_view who, const std::string& soc
   if (failed.code() == Code::kUnavailable) {
     return Unavailable("no {} listens on {}: {}", who, socket, advice);
   }
+  // Somebody has the socket open: a process that is stopped, or a node that is overloaded.
+  if (failed.code() == Code::kDeadlineExceeded) {
+    return DeadlineExceeded("the {} behind {} does not answer: does it hang, or is it stopped?",
+                            who, socket);
+  }
   if (failed.code() == Code::kPermissionDenied) {
     return PermissionDenied("the {}'s socket {} is root's: try sudo", who, socket);
   }

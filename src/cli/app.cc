@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 
@@ -14,11 +13,13 @@
 #include "cli/completion.h"
 #include "cli/conformance.h"
 #include "cli/demo.h"
+#include "cli/dev_node.h"
 #include "cli/doctor.h"
 #include "cli/get.h"
 #include "cli/inject.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/post_mortem.h"
 #include "cli/terminal.h"
 #include "cli/watch.h"
 #include "cli/why.h"
@@ -30,7 +31,7 @@ constexpr int kExitFailed = 1;
 
 // What the user gave is blamed on the user: InvalidArgument is a wrong command line.
 int Fail(const Status& status) {
-  std::fprintf(stderr, "galen: %s\n", status.message().c_str());
+  PrintError(status.message());
   return status.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
 }
 
@@ -51,6 +52,7 @@ struct Arguments {
   bool follow = false, all_namespaces = false, no_colour = false;
   InjectArguments inject;
   DemoArguments demo;
+  DevNodeArguments dev_node;
   ConformanceArguments conformance;
   DoctorArguments doctor;
 };
@@ -61,21 +63,31 @@ int PrintOrFail(Arguments& arguments, const StatusOr<std::string>& text) {
   return CodeOrFail(ExitCodeOf(arguments.output));
 }
 
-int GetOnce(Arguments& arguments) {
-  const StatusOr<Answer> answer = Get(arguments.options, arguments.kind, arguments.name);
+int AnswerOrFail(Arguments& arguments, const StatusOr<Answer>& answer) {
   if (!answer.ok()) return Fail(answer.status());
-  for (const std::string& note : answer->notes) std::fprintf(stderr, "galen: %s\n", note.c_str());
+  for (const std::string& note : answer->notes) PrintError(note);
   return PrintOrFail(arguments, answer->text);
+}
+
+int GetOnce(Arguments& arguments) {
+  return AnswerOrFail(arguments, Get(arguments.options, arguments.kind, arguments.name));
+}
+
+int ListPostMortems(Arguments& arguments) {
+  return AnswerOrFail(arguments, PostMortems(arguments.options, arguments.pod));
 }
 
 int Follow(Arguments& arguments) {
   return CodeOrFail(Watch(arguments.options, arguments.kind, arguments.name, arguments.output));
 }
 
+int GetOrFollow(Arguments& arguments) {
+  return arguments.follow ? Follow(arguments) : GetOnce(arguments);
+}
+
 void AddGet(Flags& flags, Arguments& arguments) {
-  Flags& get = flags.AddCommand(
-      "get", "show devices, pods (with devices), nodes or drivers",
-      [&arguments] { return arguments.follow ? Follow(arguments) : GetOnce(arguments); });
+  Flags& get = flags.AddCommand("get", "show devices, pods (with devices), nodes or drivers",
+                                [&arguments] { return GetOrFollow(arguments); });
   get.AddPositional("kind", arguments.kind, "devices, pods, nodes or drivers");
   get.AddPositional("name", arguments.name,
                     "only the one of this name; of a Pod NAME, pod/NAME or NAMESPACE/NAME", false);
@@ -85,7 +97,7 @@ void AddGet(Flags& flags, Arguments& arguments) {
 void AddWatch(Flags& flags, Arguments& arguments) {
   Flags& watch = flags.AddCommand("watch", "the live table; a line for each change in a pipe",
                                   [&arguments] { return Follow(arguments); });
-  watch.AddPositional("kind", arguments.kind, "devices, pods, nodes or drivers", false);
+  watch.AddPositional("kind", arguments.kind, "devices, pods, nodes or drivers; pod/NAME", false);
 }
 
 void AddWhy(Flags& flags, Arguments& arguments) {
@@ -95,15 +107,23 @@ void AddWhy(Flags& flags, Arguments& arguments) {
   why.AddPositional("pod", arguments.pod, "NAME, pod/NAME or NAMESPACE/NAME");
 }
 
+void AddPostMortem(Flags& flags, Arguments& arguments) {
+  Flags& command =
+      flags.AddCommand("post-mortem", "how Pods with devices ended, also those that are gone",
+                       [&arguments] { return ListPostMortems(arguments); });
+  command.AddPositional("pod", arguments.pod,
+                        "the whole record of NAME, pod/NAME or NAMESPACE/NAME; without it: a list",
+                        false);
+}
+
 void AddInject(Flags& flags, Arguments& arguments) {
   Flags& inject = flags.AddCommand(
       "inject", "make a simulated device show a sign (simulator only)",
       [&arguments] { return PrintOrFail(arguments, Inject(arguments.options, arguments.inject)); });
   inject.AddPositional("device", arguments.inject.device, "gpu-3; without it: what can be injected",
                        false);
-  inject.AddPositional(
-      "sign", arguments.inject.sign,
-      "xid=79, temperature=91, …; reset=gpu or reset=host (the same as reset) ends them", false);
+  inject.AddPositional("sign", arguments.inject.sign,
+                       "xid=79, temperature=91, …; reset=host, or reset alone, ends them", false);
   inject.Add("--driver", arguments.inject.driver,
              "the driver's name, when several have the device");
   inject.Add("--driver-socket", arguments.inject.driver_socket, "ask this socket; no agent needed");
@@ -123,6 +143,19 @@ void AddDemo(Flags& flags, Arguments& arguments) {
   demo.Add("--directory", arguments.demo.directory, "where its own directory is made");
 }
 
+void AddDevNode(Flags& flags, Arguments& arguments) {
+  DevNodeArguments& node = arguments.dev_node;
+  Flags& command = flags.AddCommand(
+      "dev-node", "a node on this machine, for whoever writes a driver", [&arguments] {
+        arguments.dev_node.bin_directory = OwnDirectory();
+        return CodeOrFail(DevNode(arguments.options, arguments.dev_node, arguments.output));
+      });
+  command.Add("--dir", node.directory, "where everything lies; removed at the end");
+  command.Add("--node", node.node, "the node's name");
+  command.Add("--driver-sim", node.simulated_gpus, "also a driver of so many simulated GPUs");
+  command.AddSwitch("--as-root", node.as_root, "let Pods run as root of this machine");
+}
+
 // The flags outlive the run of their command.
 void AddHelp(Flags& flags, Arguments& arguments) {
   Flags& help = flags.AddCommand("help", "what a command does, and its flags", [&] {
@@ -134,17 +167,10 @@ void AddHelp(Flags& flags, Arguments& arguments) {
   help.AddPositional("command", arguments.help_of, "get, why, watch, …", false);
 }
 
-int RunConformance(Arguments& arguments) {
-  const ConformanceResult result = Conformance(arguments.options, arguments.conformance);
-  if (!result.problem.empty()) std::fprintf(stderr, "galen: %s\n", result.problem.c_str());
-  arguments.output.Write(result.text);
-  const int written = CodeOrFail(ExitCodeOf(arguments.output));
-  return result.code != 0 ? result.code : written;
-}
-
-int RunDoctor(Arguments& arguments) {
-  const DoctorResult result = Doctor(arguments.options, arguments.doctor);
-  if (!result.problem.empty()) std::fprintf(stderr, "galen: %s\n", result.problem.c_str());
+// Of conformance and doctor, whose own code wins over what became of the output.
+template <typename Result>
+int ReportOrFail(Arguments& arguments, const Result& result) {
+  if (!result.problem.empty()) PrintError(result.problem);
   arguments.output.Write(result.text);
   const int written = CodeOrFail(ExitCodeOf(arguments.output));
   return result.code != 0 ? result.code : written;
@@ -152,8 +178,10 @@ int RunDoctor(Arguments& arguments) {
 
 void AddDoctor(Flags& flags, Arguments& arguments) {
   DoctorArguments& doctor = arguments.doctor;
-  Flags& command = flags.AddCommand("doctor", "what is wrong with this node, and what to do",
-                                    [&arguments] { return RunDoctor(arguments); });
+  Flags& command =
+      flags.AddCommand("doctor", "what is wrong with this node, and what to do", [&arguments] {
+        return ReportOrFail(arguments, Doctor(arguments.options, arguments.doctor));
+      });
   command.Add("--node", doctor.node, "this node's name; $NODE_NAME, or what the agent says");
   command.Add("--kubelet-root", doctor.kubelet_root,
               "the kubelet's root; that of the agent's drivers, else /var/lib/kubelet");
@@ -171,7 +199,9 @@ void AddConformance(Flags& flags, Arguments& arguments) {
   ConformanceArguments& conformance = arguments.conformance;
   Flags& command = flags.AddCommand(
       "conformance", "check a DRA driver; plays a kubelet, so not beside one that uses it",
-      [&arguments] { return RunConformance(arguments); });
+      [&arguments] {
+        return ReportOrFail(arguments, Conformance(arguments.options, arguments.conformance));
+      });
   command.AddPositional("driver", conformance.what,
                         "a registry directory, a registration socket, or a driver's name");
   command.AddSwitch("--read-only", conformance.read_only,
@@ -232,9 +262,11 @@ int RunGalen(int argc, char** argv, Environment environment) {
   AddGlobals(flags, arguments);
   AddGet(flags, arguments);
   AddWhy(flags, arguments);
+  AddPostMortem(flags, arguments);
   AddWatch(flags, arguments);
   AddInject(flags, arguments);
   AddDemo(flags, arguments);
+  AddDevNode(flags, arguments);
   AddConformance(flags, arguments);
   AddDoctor(flags, arguments);
   AddOthers(flags, arguments);

@@ -10,10 +10,12 @@ namespace {
 
 // What there is to complete, the same in every shell. Names are asked for when the key is pressed,
 // by commands without double quotes, which stand around them in two of the shells, and without
-// dollars, which fish would take for variables.
+// dollars, which fish would take for variables. They give the letters of names only: bash expands
+// what it is given to choose from, so a name of "$(reboot)" would be run.
 const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
   static const std::vector<std::pair<std::string_view, std::string_view>> kWords = {
-      {"@COMMANDS@", "get why watch inject demo conformance doctor version completion help"},
+      {"@COMMANDS@",
+       "get why post-mortem watch inject demo dev-node conformance doctor version completion help"},
       {"@KINDS@", "devices pods nodes drivers"},
       {"@FORMATS@", "table wide json yaml"},
       {"@REPORTS@", "text json junit"},
@@ -25,10 +27,11 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
       {"@GET@", "--watch"},
       {"@INJECT@", "--driver --driver-socket"},
       {"@DEMO@", "--batch --keep --kernel-log --directory"},
+      {"@DEVNODE@", "--dir --node --driver-sim --as-root"},
       {"@CONFORMANCE@", "--read-only --full --kubelet-root --cdi-root --node --patience"},
       {"@DOCTOR@", "--node --kubelet-root --registry --state-dir --cdi-root --agent-account"},
       {"@PATHS@",
-       "--kubeconfig --agent-socket --driver-socket --directory --kubelet-root --cdi-root "
+       "--kubeconfig --agent-socket --driver-socket --dir --directory --kubelet-root --cdi-root "
        "--registry --state-dir"},
       {"@IN@", "__fish_seen_subcommand_from"},
       // Pods that hold devices.
@@ -42,7 +45,9 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
        "galen get drivers -o json 2>/dev/null | "
        "sed -n '/^ *.name.: /{s/^ *.name.: .//;s/[^a-z0-9.-].*//;p}' | sort -u"},
       // Of the simulator, as `galen inject` lists them.
-      {"@SIMULATED@", "galen inject 2>/dev/null | sed -n 's/^Devices: //p'"},
+      {"@SIMULATED@",
+       "galen inject 2>/dev/null | "
+       "sed -n '/^Devices: /{s/^Devices: //;s/[^a-z0-9. -]//g;p}'"},
       {"@SIGNS@", "galen inject 2>/dev/null | sed -n '2,/^Devices/s/^\\([a-z0-9-]*\\) .*/\\1=/p'"}};
   return kWords;
 }
@@ -60,6 +65,7 @@ _galen() {
     [[ $command == get ]] && flags+=" @GET@"
     [[ $command == inject ]] && flags+=" @INJECT@"
     [[ $command == demo ]] && flags+=" @DEMO@"
+    [[ $command == dev-node ]] && flags+=" @DEVNODE@"
     [[ $command == conformance ]] && flags+=" @CONFORMANCE@"
     [[ $command == doctor ]] && flags+=" @DOCTOR@"
     COMPREPLY=($(compgen -W "$flags" -- "$word"))
@@ -74,7 +80,7 @@ _galen() {
     COMPREPLY=($(compgen -W "$flags" -- "$word"))
   elif [[ -z $command || $before == help ]]; then
     COMPREPLY=($(compgen -W "@COMMANDS@" -- "$word"))
-  elif [[ $command == why || $command == get && $before == pods ]]; then
+  elif [[ $command == why || $command == post-mortem || $command == get && $before == pods ]]; then
     COMPREPLY=($(compgen -W "$(@PODS@)" -- "$word"))
   elif [[ $command == get && $before == devices ]]; then
     COMPREPLY=($(compgen -W "$(@DEVICES@)" -- "$word"))
@@ -113,6 +119,7 @@ _galen() {
     [[ $command == get ]] && flags+=(@GET@)
     [[ $command == inject ]] && flags+=(@INJECT@)
     [[ $command == demo ]] && flags+=(@DEMO@)
+    [[ $command == dev-node ]] && flags+=(@DEVNODE@)
     [[ $command == conformance ]] && flags+=(@CONFORMANCE@)
     [[ $command == doctor ]] && flags+=(@DOCTOR@)
     compadd -- $flags
@@ -127,7 +134,7 @@ _galen() {
     compadd -- $flags
   elif [[ -z $command || $before == help ]]; then
     compadd -- @COMMANDS@
-  elif [[ $command == why || $command == get && $before == pods ]]; then
+  elif [[ $command == why || $command == post-mortem || $command == get && $before == pods ]]; then
     compadd -- $(@PODS@)
   elif [[ $command == get && $before == devices ]]; then
     compadd -- $(@DEVICES@)
@@ -166,7 +173,7 @@ complete -c galen -n "@IN@ get; and @IN@ pods" -a "(@PODS@)"
 complete -c galen -n "@IN@ get; and @IN@ devices" -a "(@DEVICES@)"
 complete -c galen -n "@IN@ get; and @IN@ drivers" -a "(@DRIVERS@)"
 complete -c galen -n "@IN@ get" -s w -l watch
-complete -c galen -n "@IN@ why" -a "(@PODS@)"
+complete -c galen -n "@IN@ why post-mortem" -a "(@PODS@)"
 complete -c galen -n "@IN@ inject" -a "(@SIMULATED@ | tr ' ' '\n')"
 complete -c galen -n "@IN@ inject" -a "reset (@SIGNS@)"
 complete -c galen -n "@IN@ inject" -l driver -x -a "(@DRIVERS@)"
@@ -175,12 +182,15 @@ complete -c galen -n "@IN@ demo" -l batch
 complete -c galen -n "@IN@ demo" -l keep
 complete -c galen -n "@IN@ demo" -l kernel-log
 complete -c galen -n "@IN@ demo" -l directory -r -F
+complete -c galen -n "@IN@ dev-node" -l dir -r -F
+complete -c galen -n "@IN@ dev-node" -l driver-sim -x
+complete -c galen -n "@IN@ dev-node" -l as-root
 complete -c galen -n "@IN@ conformance" -a "(@DRIVERS@)"
 complete -c galen -n "@IN@ conformance" -l read-only
 complete -c galen -n "@IN@ conformance" -l full
 complete -c galen -n "@IN@ conformance doctor" -l kubelet-root -r -F
 complete -c galen -n "@IN@ conformance doctor" -l cdi-root -r -F
-complete -c galen -n "@IN@ conformance doctor" -l node -x
+complete -c galen -n "@IN@ dev-node conformance doctor" -l node -x
 complete -c galen -n "@IN@ conformance" -l patience -x
 complete -c galen -n "@IN@ completion" -a "@SHELLS@"
 complete -c galen -n "@IN@ doctor" -l registry -r -F

@@ -77,6 +77,9 @@ TEST(Completion, OfBashKnowsTheFlagsAndValuesOfEachCommand) {
   EXPECT_EQ(InBash("galen why --b", 2), "") << "it has none";
 }
 
+// A file that is there once the name of a device was run as a command.
+std::string RunByAName() { return testing::TempDir() + "galen_completion_was_run"; }
+
 // A galen that answers as the real one does, before the real one in the PATH.
 std::string WithAnsweringGalen(const std::string& words, int current) {
   const std::string directory = testing::TempDir() + "galen_completion_bin";
@@ -84,16 +87,16 @@ std::string WithAnsweringGalen(const std::string& words, int current) {
   std::ofstream(directory + "/galen") << R"(#!/bin/sh
 case $1$2 in
 inject) printf 'SIGN UNIT\ntemperature °C 45 hot\nxid  which\n\n'
-  printf '`reset` alone is x\nDevices: gpu-0 gpu-1\n' ;;
+  printf '`reset` alone is x\nDevices: gpu-0 gpu-1 $(touch${IFS}%s) `touch${IFS}%s`\n' $RUN $RUN ;;
 getdevices) printf '{\n  "device": "gpu-7",\n  "driver": "gpu"\n}\n' ;;
 getdrivers) printf '{\n  "name": "gpu.example.com"\n}\n' ;;
 getpods) printf '{\n  "pod": "llm-0"\n}\n' ;;
 esac
 )";
   std::filesystem::permissions(directory + "/galen", std::filesystem::perms::owner_all);
-  return Printed("PATH=" + directory + ":$PATH bash -c 'source " + Written("bash") +
-                 "; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(current) +
-                 "; _galen; echo ${COMPREPLY[*]}'");
+  return Printed("RUN=" + RunByAName() + " PATH=" + directory + ":$PATH bash -c 'source " +
+                 Written("bash") + "; COMP_WORDS=(" + words +
+                 "); COMP_CWORD=" + std::to_string(current) + "; _galen; echo ${COMPREPLY[*]}'");
 }
 
 TEST(Completion, OfBashKnowsTheNamesThatThereAre) {
@@ -102,6 +105,13 @@ TEST(Completion, OfBashKnowsTheNamesThatThereAre) {
   EXPECT_EQ(WithAnsweringGalen("galen inject --driver \"\"", 3), "gpu.example.com");
   EXPECT_EQ(WithAnsweringGalen("galen get devices g", 3), "gpu-7");
   EXPECT_EQ(WithAnsweringGalen("galen why l", 2), "llm-0");
+}
+
+TEST(Completion, OfBashRunsNoNameAsACommand) {
+  std::filesystem::remove(RunByAName());
+  EXPECT_EQ(WithAnsweringGalen("galen inject gpu-0 r", 3), "reset");
+  EXPECT_TRUE(WithAnsweringGalen("galen inject g", 2).starts_with("gpu-0 gpu-1"));
+  EXPECT_FALSE(std::filesystem::exists(RunByAName()));
 }
 
 // The function is called as zsh calls it, with the words of the line; compadd(1) tells us instead.
@@ -114,7 +124,7 @@ TEST(Completion, OfZshCompletesTheSame) {
                    "; _galen'");
   };
   EXPECT_EQ(in_zsh("galen \"\"", 2),
-            "get why watch inject demo conformance doctor version completion help");
+            "get why watch inject demo dev-node conformance doctor version completion help");
   EXPECT_EQ(in_zsh("galen get d", 3), "devices pods nodes drivers");
   EXPECT_EQ(in_zsh("galen get pods -o y", 5), "table wide json yaml");
 }

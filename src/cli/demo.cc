@@ -19,29 +19,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Ample on a loaded machine; each program starts in milliseconds.
-constexpr Duration kProgramStartsWithin = 20s;
-// A person does not notice; nothing is measured before it is there.
-constexpr Duration kLookForKubeconfigEvery = 20ms;
 // As often as a person sees seconds go by in the table.
 constexpr Duration kRedrawEvery = 1s;
 // Longer than an agent gathers changes of its node.
 constexpr Duration kTableWithin = 2s;
-
-// Starts galen-sim and waits until it serves: it writes its kubeconfig last.
-Status WaitForApi(EpollLoop& loop, DemoPrograms& programs, const DemoPlace& place,
-                  const Interrupt& interrupt) {
-  RETURN_IF_ERROR(programs.StartApi());
-  const Time end = loop.Now() + kProgramStartsWithin;
-  while (access(place.kubeconfig().c_str(), R_OK) != 0) {
-    RETURN_IF_ERROR(interrupt.why());
-    if (loop.Now() > end)
-      return DeadlineExceeded("galen-sim serves nothing; see {}", place.log("galen-sim"));
-    const Timer pause = loop.After(kLookForKubeconfigEvery, [&loop] { loop.Stop(); });
-    loop.Run();
-  }
-  return OkStatus();
-}
 
 // Three lines that fit on a terminal of 80 columns.
 std::vector<std::string> HeaderLines(const DemoPlace& place, const DemoPrograms& programs) {
@@ -88,7 +69,7 @@ class DemoRun {
                    .node = "node-7",
                    .kernel_log = arguments_.kernel_log,
                    .interrupt = &edges_.interrupt},
-                  [this](const std::string& how) { OnDeath(how); }) {
+                  [this](const auto&, const auto&, const std::string& how) { OnDeath(how); }) {
     options_.cluster.path = place_.kubeconfig();
     options_.agent_socket = place_.agent_socket();
     // Its output goes into logs and tests.
@@ -97,7 +78,7 @@ class DemoRun {
 
   Status Play() {
     screen_.Story("starting the API, the agent and two drivers …");
-    RETURN_IF_ERROR(WaitForApi(edges_.loop, programs_, place_, edges_.interrupt));
+    RETURN_IF_ERROR(programs_.StartApi());
     ASSIGN_OR_RETURN(session_, Session::Open(edges_.loop, options_, &edges_.interrupt));
     // Once before the story: a broken API is told by its own error, not by a step that is not seen.
     RETURN_IF_ERROR(session_->List(kube::kPods, "").status());

@@ -22,6 +22,10 @@ struct DemoPlace {
   // A new directory "galen-XXXXXX" in `parent`, mode 0700, with a name short enough for unix
   // sockets below it (a socket's path has room for 107 bytes). Errors are those of mkdtemp(3).
   static StatusOr<DemoPlace> Make(const std::string& parent);
+  // That directory, absolute and without links; made when it is missing, and of mode 0700 from now
+  // on. AlreadyExists when something is in it: what is there is somebody's, and Remove would take
+  // it along.
+  static StatusOr<DemoPlace> MakeAt(const std::string& directory);
   // Removes the directory and everything in it, as far as that can be.
   void Remove() const;
 };

@@ -15,10 +15,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of kEndWithin: for all but the API, whose last words it takes.
-constexpr Duration kEndOthersWithin = 1s;
+// Of the API, whose last words it takes.
+constexpr Duration kEndApiWithin = 500ms;
+// The kernel needs a moment for what SIGKILL ends.
+constexpr Duration kKilledWithin = 1500ms;
 constexpr Duration kLinkWithin = 10s;
 constexpr Duration kLookForLinkEvery = 20ms;
+// Ample on a loaded machine; each program starts in milliseconds.
+constexpr Duration kServesWithin = 20s;
+// A person does not notice; nothing is measured before it is there.
+constexpr Duration kLookForFileEvery = 20ms;
 
 // sysfs shows the interfaces of the namespace it was mounted in, so it is mounted anew in there.
 constexpr std::string_view kNamespaceScript =
@@ -32,8 +38,7 @@ const std::string kApi = "galen-sim";
 
 }  // namespace
 
-DemoPrograms::DemoPrograms(EpollLoop& loop, DemoPlace place, Settings settings,
-                           std::function<void(const std::string& how)> on_death)
+DemoPrograms::DemoPrograms(EpollLoop& loop, DemoPlace place, Settings settings, OnDeath on_death)
     : loop_(loop),
       place_(std::move(place)),
       settings_(std::move(settings)),
@@ -43,21 +48,52 @@ DemoPrograms::DemoPrograms(EpollLoop& loop, DemoPlace place, Settings settings,
 DemoPrograms::~DemoPrograms() { StopAll(); }
 
 Status DemoPrograms::StartApi() {
-  return Start(kApi, {settings_.bin_directory + "/galen-sim", "--listen", "127.0.0.1:0",
-                      "--kubeconfig-out", place_.kubeconfig()});
+  std::vector<std::string> command = {settings_.bin_directory + "/galen-sim", "--listen",
+                                      "127.0.0.1:0", "--kubeconfig-out", place_.kubeconfig()};
+  command.insert(command.end(), settings_.api_arguments.begin(), settings_.api_arguments.end());
+  RETURN_IF_ERROR(Start(kApi, std::move(command)));
+  // It writes its kubeconfig last.
+  return WaitForFile(place_.kubeconfig(), kApi);
+}
+
+Status DemoPrograms::WaitForFile(const std::string& path, const std::string& program) {
+  const Time end = loop_.Now() + kServesWithin;
+  while (access(path.c_str(), R_OK) != 0) {
+    if (settings_.interrupt != nullptr) RETURN_IF_ERROR(settings_.interrupt->why());
+    if (loop_.Now() > end) {
+      return DeadlineExceeded("{} serves nothing; see {}", program, place_.log(program));
+    }
+    const Timer pause = loop_.After(kLookForFileEvery, [this] { loop_.Stop(); });
+    loop_.Run();
+  }
+  return OkStatus();
 }
 
 Status DemoPrograms::StartAgent() {
-  return Start("galen-agent",
-               {settings_.bin_directory + "/galen-agent", "--role", "manager", "--node",
-                settings_.node, "--kubeconfig", place_.kubeconfig(), "--kubelet-root",
-                place_.kubelet_root(), "--state-dir", place_.agent_state(), "--socket",
-                place_.agent_socket(), "--metrics-address", "127.0.0.1:0"});
+  std::vector<std::string> command = {settings_.bin_directory + "/galen-agent",
+                                      "--role",
+                                      "manager",
+                                      "--node",
+                                      settings_.node,
+                                      "--kubeconfig",
+                                      place_.kubeconfig(),
+                                      "--kubelet-root",
+                                      place_.kubelet_root(),
+                                      "--state-dir",
+                                      place_.agent_state(),
+                                      "--socket",
+                                      place_.agent_socket(),
+                                      "--metrics-address",
+                                      "127.0.0.1:0"};
+  const auto& more = settings_.agent_arguments;
+  command.insert(command.end(), more.begin(), more.end());
+  return Start("galen-agent", std::move(command));
 }
 
 Status DemoPrograms::StartGpuDriver() {
   std::vector<std::string> command = DriverArguments("gpu");
   if (settings_.kernel_log) command.insert(command.end(), {"--kernel-log", "/dev/kmsg"});
+  command.insert(command.end(), settings_.gpu_arguments.begin(), settings_.gpu_arguments.end());
   return Start("gpu-driver", std::move(command));
 }
 
@@ -103,7 +139,7 @@ Status DemoPrograms::Kill(const std::string& program) {
   Running& running = running_.at(program);
   running.told_to_end = true;
   running.process->Signal(SIGKILL);
-  WaitUntil(loop_.Now() + kEndWithin, [&running] { return running.exit.has_value(); });
+  WaitUntil(loop_.Now() + kKilledWithin, [&running] { return running.exit.has_value(); });
   return OkStatus();
 }
 
@@ -144,17 +180,16 @@ void DemoPrograms::StopAll() {
     const Running& running = running_.at(program);
     return !running.process || running.exit;
   };
-  const Time now = loop_.Now();
   for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
     if (*it != kApi) end(*it);
   }
-  WaitUntil(now + kEndOthersWithin, [&] {
+  WaitUntil(loop_.Now() + settings_.end_others_within, [&] {
     return std::all_of(order_.begin(), order_.end(),
                        [&](const std::string& name) { return name == kApi || ended(name); });
   });
   if (running_.contains(kApi)) {
     end(kApi);
-    WaitUntil(now + kEndWithin, [&] { return ended(kApi); });
+    WaitUntil(loop_.Now() + kEndApiWithin, [&] { return ended(kApi); });
   }
   // Destroying a process kills what did not listen.
   running_.clear();
@@ -190,7 +225,7 @@ void DemoPrograms::OnExit(const std::string& program, Process::Exit exit) {
   if (ended.told_to_end) return;
   const std::string how = exit.signal != 0 ? fmt::format("was ended by signal {}", exit.signal)
                                            : fmt::format("ended with exit code {}", exit.code);
-  on_death_(fmt::format("{} {}; its log is {}", program, how, place_.log(program)));
+  on_death_(program, exit, fmt::format("{} {}; its log is {}", program, how, place_.log(program)));
 }
 
 void DemoPrograms::WaitUntil(Time end, const std::function<bool()>& done) {

@@ -24,17 +24,25 @@ class DemoPrograms {
     std::string node = "node-7";
     bool kernel_log = false;               // the GPU driver also reads /dev/kmsg
     const Interrupt* interrupt = nullptr;  // ends every wait but that for a program's end
+    // Beside those that every API, agent and GPU driver of ours gets.
+    std::vector<std::string> api_arguments = {}, agent_arguments = {}, gpu_arguments = {};
+    // How long all but the API get to end by SIGTERM.
+    Duration end_others_within = std::chrono::seconds(1);
   };
 
-  // `on_death` runs when a program ends that was not told to; `how` is a sentence that names it and
-  // its log.
-  DemoPrograms(EpollLoop& loop, DemoPlace place, Settings settings,
-               std::function<void(const std::string& how)> on_death);
+  // Runs when a program ends that was not told to; `how` is a sentence that names it and its log.
+  using OnDeath = std::function<void(const std::string& program, const Process::Exit& exit,
+                                     const std::string& how)>;
+  DemoPrograms(EpollLoop& loop, DemoPlace place, Settings settings, OnDeath on_death);
   ~DemoPrograms();
 
+  // Returns when it serves.
   Status StartApi();
   Status StartAgent();
-  Status StartGpuDriver();
+  // Returns when `program` has made `path`, by which others see that it serves; DeadlineExceeded
+  // after 20 s, and the interrupt's reason.
+  Status WaitForFile(const std::string& path, const std::string& program);
+  Status StartGpuDriver();  // also again, once it has ended
   // A network namespace of its own with a veth pair rail0–rail1 in it; returns when it is there.
   // Who is not root gets a user namespace around it, so that the link is real for everyone.
   Status MakeLink();
@@ -47,11 +55,9 @@ class DemoPrograms {
   Status SetLink(const std::string& state);
   pid_t pid(const std::string& program) const;
 
-  // SIGTERM to all, the API last, then SIGKILL; takes at most kEndWithin.
+  // SIGTERM to all, the API last, then SIGKILL; takes at most end_others_within and half a second:
+  // a person who pressed Ctrl-C waits for it.
   void StopAll();
-
-  // A person who pressed Ctrl-C waits for it.
-  static constexpr Duration kEndWithin = std::chrono::milliseconds(1500);
 
  private:
   struct Running {
@@ -73,7 +79,7 @@ class DemoPrograms {
   const DemoPlace place_;
   const Settings settings_;
   const bool privileged_;  // root may make network namespaces directly
-  const std::function<void(const std::string& how)> on_death_;
+  const OnDeath on_death_;
   std::map<std::string, Running> running_;
   // Names in the order of their first start.
   std::vector<std::string> order_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -107,6 +108,22 @@ class Run {
   doctor::ExaminationOptions options_;
 };
 
+// A root that is not there is a slip of the pen: a node without one would look well in most checks.
+Status CheckPlaces(const DoctorArguments& arguments) {
+  const std::pair<std::string_view, const std::string*> named[] = {
+      {"--kubelet-root", &arguments.kubelet_root}, {"--registry", &arguments.registry}};
+  for (const auto& [flag, directory] : named) {
+    if (directory->empty()) continue;
+    std::error_code error;
+    const std::filesystem::file_status status = std::filesystem::status(*directory, error);
+    // What may not be looked at may be there: the checks say what they could not see.
+    const bool unseen = status.type() == std::filesystem::file_type::none;
+    if (unseen || std::filesystem::is_directory(status)) continue;
+    return InvalidArgument("{} {}: no such directory", flag, *directory);
+  }
+  return OkStatus();
+}
+
 doctor::ExaminationOptions OptionsOf(const Options& options, const DoctorArguments& arguments) {
   doctor::ExaminationOptions made{.node = arguments.node,
                                   .host_name = HostName(),
@@ -131,6 +148,7 @@ DoctorResult Doctor(const Options& options, const DoctorArguments& arguments) {
   if (!format.ok()) return Problem(format.status());
   const auto subject = SubjectOf(arguments.agent_account);
   if (!subject.ok()) return Problem(subject.status());
+  if (const Status places = CheckPlaces(arguments); !places.ok()) return Problem(places);
   const auto loop = EpollLoop::Create();
   if (!loop.ok()) return Problem(loop.status());
   doctor::ExaminationOptions examined = OptionsOf(options, arguments);

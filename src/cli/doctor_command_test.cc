@@ -31,8 +31,17 @@ DoctorArguments Below(const TemporaryDirectory& directory) {
           .cdi_roots = {directory.Path("cdi")}};
 }
 
+TEST(DoctorCommand, ARootThatIsNotThereIsAWrongFlag) {
+  const TemporaryDirectory directory;
+  const DoctorResult result = Doctor(Alone(directory), Below(directory));
+  EXPECT_EQ(result.code, kExitUsage);
+  EXPECT_THAT(result.problem, HasSubstr("--kubelet-root " + directory.Path("kubelet")));
+  EXPECT_EQ(result.text, "");
+}
+
 TEST(DoctorCommand, WhereThereIsNoNodeItSaysSo) {
   const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.Path("kubelet"));
   const DoctorResult result = Doctor(Alone(directory), Below(directory));
   EXPECT_EQ(result.code, kExitUnavailable);
   EXPECT_THAT(result.problem, HasSubstr(directory.Path("kubelet")));
@@ -78,6 +87,7 @@ TEST(DoctorCommand, EachFormatIsThere) {
 
 TEST(DoctorCommand, WhatIsWrongOnTheCommandLineIsToldBeforeAnythingIsLookedAt) {
   const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.Path("kubelet"));
   Options options = Alone(directory);
   options.output = "yaml";
   EXPECT_EQ(Doctor(options, Below(directory)).code, kExitUsage);

@@ -137,33 +137,89 @@ std::string Padded(const std::string& text, std::size_t width) {
   return text + std::string(width - std::min(Width(text), width), ' ');
 }
 
-// In columns where they fit, else one behind the other, wrapped.
+// How the steps are laid out: in columns where they fit, else with the text wrapped in its column,
+// else text and source one behind the other, wrapped.
+struct StepLayout {
+  StepWidths widths;
+  std::size_t columns = 0;  // to wrap at; 0: not at all
+  bool flows = false;       // there is no column for the source
+};
+
+// Narrower than this a column of text is a ladder.
+constexpr std::size_t kTextColumnsMin = 36;
+
+// Fits `lines` to the columns; the numbers of reports go first.
+StepLayout LayoutOf(std::vector<StepLine>& lines, std::size_t columns) {
+  StepLayout layout{.widths = WidthsOf(lines), .columns = columns};
+  if (columns == 0 || layout.widths.Line() <= columns) return layout;
+  for (StepLine& line : lines) line.source = line.source.substr(0, line.source.find(','));
+  layout.widths = WidthsOf(lines);
+  StepWidths& widths = layout.widths;
+  if (widths.Line() <= columns) return layout;
+  const std::size_t others = widths.Line() - widths.text;
+  layout.flows = columns < others + kTextColumnsMin;
+  if (!layout.flows) widths.text = columns - others;
+  // A long kind pushes its own line, not all of them.
+  if (layout.flows && columns < widths.Head() + kTextColumnsMin) widths.kind = StepWidths().kind;
+  return layout;
+}
+
+std::string DrawStep(const StepLine& line, const StepLayout& layout, bool colour) {
+  const StepWidths& widths = layout.widths;
+  std::string head = fmt::format("  {:<12}  {}  ", line.time, Padded(line.kind, widths.kind));
+  if (widths.device > 0) head += Padded(line.device, widths.device) + "  ";
+  const std::string source = Paint(line.source, Tone::kFaint, colour);
+  if (layout.flows) return Paragraph(head, line.text + "  " + source, layout.columns);
+  const std::string margin(widths.Head(), ' ');
+  std::string text;
+  // As wide as all of the texts where nothing has to be wrapped.
+  for (const std::string& part : WrapText(line.text, std::max<std::size_t>(1, widths.text), "")) {
+    text += text.empty() ? head + Padded(part, widths.text) + "  " + source : margin + part;
+    text += "\n";
+  }
+  return text;
+}
+
 std::string StepLines(const Explanation& explanation, WallTime now, const DrawOptions& options) {
-  const std::vector<StepLine> lines = LinesOf(explanation);
-  StepWidths widths = WidthsOf(lines);
-  const bool narrow = options.columns != 0 && widths.Line() > options.columns;
-  if (narrow) widths.kind = 6;
+  std::vector<StepLine> lines = LinesOf(explanation);
+  const StepLayout layout = LayoutOf(lines, options.columns);
   std::string text, day = Day(now);
   for (const StepLine& line : lines) {
     if (line.day != day) text += fmt::format("  {}\n", day = line.day);
-    std::string head = fmt::format("  {:<12}  {}  ", line.time, Padded(line.kind, widths.kind));
-    if (widths.device > 0) head += Padded(line.device, widths.device) + "  ";
-    const std::string source = narrow ? line.source.substr(0, line.source.find(',')) : line.source;
-    const std::string body = fmt::format("{}  {}", Padded(line.text, narrow ? 0 : widths.text),
-                                         Paint(source, Tone::kFaint, options.colour));
-    text += Paragraph(head, body, narrow ? options.columns : 0);
+    text += DrawStep(line, layout, options.colour);
     if (line.message.empty()) continue;
-    text += Paragraph(std::string(widths.Head(), ' '), line.message, options.columns);
+    text += Paragraph(std::string(layout.widths.Head(), ' '), line.message, options.columns);
   }
   return text;
+}
+
+// "trainer-0 runs on node-7 and holds one device; it was asked to go 40s ago."
+std::string LifeLine(const Explanation& explanation, WallTime now) {
+  const bool ended = explanation.phase == "Failed" || explanation.phase == "Succeeded";
+  const bool over = explanation.gone || ended;
+  std::string line = fmt::format(
+      "{} {} {} and {} {}", Printable(explanation.pod.name), over ? "ran on" : "runs on",
+      explanation.node.empty() ? "no node yet" : Printable(explanation.node),
+      over ? "held" : "holds", Count(explanation.devices.size()));
+  if (ended)
+    line += "; it has " + std::string(explanation.phase == "Failed" ? "failed" : "succeeded");
+  if (explanation.asked_to_go) {
+    line += fmt::format("; it was asked to go {} ago", FormatAge(now - *explanation.asked_to_go));
+  }
+  return line + ".\n";
+}
+
+// Under the times, its words under the kinds of steps.
+std::string VerdictLine(const Explanation& explanation, std::size_t columns) {
+  if (!explanation.verdict) return "";
+  return Paragraph(fmt::format("  {:<12}  ", "verdict"), Printable(Summary(*explanation.verdict)),
+                   columns);
 }
 
 }  // namespace
 
 std::string Draw(const Explanation& explanation, WallTime now, DrawOptions options) {
-  std::string text = fmt::format("{} runs on {} and holds {}.\n", explanation.pod.name,
-                                 explanation.node.empty() ? "no node yet" : explanation.node,
-                                 Count(explanation.devices.size()));
+  std::string text = LifeLine(explanation, now);
   // As wide as most names are, so that the picture of one device looks like the others.
   std::size_t name_width = 6;
   for (const ExplainedDevice& device : explanation.devices) {
@@ -176,7 +232,10 @@ std::string Draw(const Explanation& explanation, WallTime now, DrawOptions optio
         Paragraph(fmt::format("  {:<{}}  ", "", name_width), IdentityLine(device), options.columns);
   }
   text += StepLines(explanation, now, options);
-  if (!explanation.note.empty()) text += Paragraph("", explanation.note, options.columns);
+  text += VerdictLine(explanation, options.columns);
+  for (const std::string& line : SplitLines(explanation.note)) {
+    text += Paragraph("", Printable(line), options.columns);
+  }
   return text;
 }
 

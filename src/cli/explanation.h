@@ -2,11 +2,13 @@
 // there. Values and their picture; pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/claim.h"
 #include "model/health.h"
+#include "model/verdict.h"
 
 namespace galen::cli {
 
@@ -35,6 +37,10 @@ struct Explanation {
   std::vector<ExplainedDevice> devices;
   std::vector<ExplainedStep> steps;  // oldest first
   std::string note;                  // what could not be asked, or ""
+  bool gone = false;                 // the Pod is not on its node any more
+  std::optional<Verdict> verdict;    // on the last crash; nullopt: none, or nobody judged it
+  std::string phase = {};            // of the Pod; "" when it is not known
+  std::optional<WallTime> asked_to_go = {};  // when somebody deleted the Pod, which is still there
 };
 
 struct DrawOptions {
@@ -43,10 +49,11 @@ struct DrawOptions {
       0;  // to wrap lines at, with report numbers left out; 0 = as long as they are
 };
 
-// The picture that people read: the Pod, a paragraph for each device, a line for each step; ends in
-// a newline. Below a change stands its sentence, unless it is the device's present one, which is
-// said above. Steps name their device when there are several. Times are UTC, with a line for each
-// day that is not today's; ages are counted to `now`. Texts from outside are made printable.
+// The picture that people read: the Pod, a paragraph for each device, a line for each step, the
+// verdict; ends in a newline. Below a change stands its sentence, unless it is the device's present
+// one, which is said above. Steps name their device when there are several. Times are UTC, with a
+// line for each day that is not today's; ages are counted to `now`. Texts from outside are made
+// printable.
 std::string Draw(const Explanation& explanation, WallTime now, DrawOptions options);
 
 }  // namespace galen::cli

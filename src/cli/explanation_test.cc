@@ -37,6 +37,22 @@ TEST(Explanation, SaysDeviceStateAndSinceWhen) {
             "  14:02:11.311  told    Pod status          galen-agent\n");
 }
 
+TEST(Explanation, OfAPodThatEndedOrIsToGoSaysSo) {
+  Explanation explanation = TrainerOnAFallenGpu();
+  const WallTime now = At("2026-11-21T14:02:49Z");
+  const auto first_line = [&] {
+    const std::string text = Draw(explanation, now, {});
+    return text.substr(0, text.find('\n'));
+  };
+  explanation.phase = "Running";
+  explanation.asked_to_go = now - 40s;
+  EXPECT_EQ(first_line(),
+            "trainer-0 runs on node-7 and holds one device; it was asked to go 40s ago.");
+  explanation.asked_to_go.reset();
+  explanation.phase = "Failed";
+  EXPECT_EQ(first_line(), "trainer-0 ran on node-7 and held one device; it has failed.");
+}
+
 TEST(Explanation, KeepsItsColumnsUnderALongKindOfStep) {
   Explanation explanation = TrainerOnAFallenGpu();
   explanation.steps.push_back(
@@ -46,6 +62,19 @@ TEST(Explanation, KeepsItsColumnsUnderALongKindOfStep) {
       << text;
   EXPECT_NE(text.find("  driver-lost  its socket is gone  galen-agent\n"), std::string::npos)
       << text;
+}
+
+TEST(Explanation, NothingFromOutsideCommandsTheTerminal) {
+  Explanation explanation = TrainerOnAFallenGpu();
+  explanation.pod.name = "a\x1b[2J";
+  explanation.node = "b\x1b[2J";
+  explanation.note = "The agent was not asked: \x1b]0;owned\x07.\nA node's object is odd: \x1b[2J";
+  for (const std::size_t columns : {std::size_t{0}, std::size_t{80}}) {
+    const std::string text = Draw(explanation, At("2026-11-21T14:02:49Z"), {.columns = columns});
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+    EXPECT_NE(text.find("a\uFFFD[2J runs on b\uFFFD[2J and holds"), std::string::npos) << text;
+    EXPECT_NE(text.find("owned\uFFFD.\nA node's object"), std::string::npos) << text;
+  }
 }
 
 // A Pod with two GPUs: each step says of which it is, but for what is of their driver.
@@ -132,10 +161,68 @@ TEST(Explanation, FitsOnANarrowTerminal) {
             "  14:02:11.311  told    Pod status  galen-agent\n");
 }
 
+TEST(Explanation, EndsInTheVerdict) {
+  Explanation explanation = TrainerOnAFallenGpu();
+  explanation.verdict = Verdict{.kind = VerdictKind::kHardware,
+                                .confidence = 0.98,
+                                .supporting = {{.rule = "device-lost",
+                                                .speaks_for = VerdictKind::kHardware,
+                                                .weight = 0.95,
+                                                .sentence = "device lost 2.7 s\x1b before"}},
+                                .opposing = {}};
+  const std::string text = Draw(explanation, At("2026-11-21T14:02:49Z"), {});
+  EXPECT_TRUE(text.ends_with("\n  verdict       hardware (0.98): device lost 2.7 s\uFFFD before\n"))
+      << text;
+  explanation.note = "The agent was not asked.";
+  EXPECT_TRUE(Draw(explanation, {}, {}).ends_with("before\nThe agent was not asked.\n"));
+  const std::string narrow =
+      Draw(explanation, At("2026-11-21T14:02:49Z"), {.colour = false, .columns = 40});
+  EXPECT_NE(narrow.find("\n  verdict       hardware (0.98): device\n                lost 2.7 s"),
+            std::string::npos)
+      << narrow;
+}
+
+// A Pod whose driver was away, at the width of many terminals.
+TEST(Explanation, KeepsItsColumnsWhereTheTextHasToBeWrapped) {
+  Explanation explanation = TrainerOnAFallenGpu();
+  explanation.steps = {
+      {At("2026-11-21T14:02:11Z"), "driver-connected",
+       "driver gpu.example.com is connected, and speaks of all of its devices again",
+       "galen-agent"},
+      {At("2026-11-21T14:02:12Z"), "told", "Pod status", "gpu.example.com, report 812"}};
+  const std::string text =
+      Draw(explanation, At("2026-11-21T14:02:49Z"), {.colour = false, .columns = 100});
+  const std::string margin(34, ' ');
+  EXPECT_TRUE(text.ends_with(
+      "  14:02:11.000  driver-connected  driver gpu.example.com is "
+      "connected, and speaks    galen-agent\n" +
+      margin + "of all of its devices again\n" + "  14:02:12.000  told              Pod status" +
+      std::string(41, ' ') + "gpu.example.com\n"))
+      << text;
+}
+
+TEST(Explanation, LeavesOutTheNumbersOfReportsBeforeItWraps) {
+  Explanation explanation = TrainerOnAFallenGpu();
+  explanation.steps[0].source = "gpu.example.com, report 812";
+  const std::string text =
+      Draw(explanation, At("2026-11-21T14:02:49Z"), {.colour = false, .columns = 62});
+  EXPECT_TRUE(
+      text.ends_with("  14:02:11.304  sign    kernel log: Xid 79  gpu.example.com\n"
+                     "  14:02:11.311  told    Pod status          galen-agent\n"))
+      << text;
+}
+
 TEST(Explanation, OfAPodWithoutDevicesSaysSo) {
   const Explanation explanation{
       .pod = {"a", "web"}, .node = "node-1", .devices = {}, .steps = {}, .note = ""};
   EXPECT_EQ(Draw(explanation, {}, {}), "web runs on node-1 and holds no devices.\n");
+}
+
+TEST(Explanation, OfAPodThatIsGoneSaysSo) {
+  Explanation explanation = TrainerOnAFallenGpu();
+  explanation.gone = true;
+  EXPECT_TRUE(
+      Draw(explanation, {}, {}).starts_with("trainer-0 ran on node-7 and held one device.\n"));
 }
 
 TEST(Explanation, NeverPassesOnATerminalsEscapes) {

@@ -78,8 +78,29 @@ void AddHealths(Devices& devices, const std::vector<kube::NodeDeviceHealth>& hea
       view.health.since = entry.since.value_or(WallTime{});
       if (entry.deadline_seconds > 0) view.deadline_seconds = entry.deadline_seconds;
       view.deadline_source = entry.deadline_source;
+      view.deadline_rule = entry.deadline_rule;
     }
   }
+}
+
+// The claims with those that use them. A claim that is reserved for a group of Pods does not list
+// its members: they are the group's Pods that name it, as the agent has it, while they run.
+std::vector<Claim> WithGroupMembers(std::vector<Claim> claims, const std::vector<kube::Pod>& pods) {
+  std::map<ObjectKey, std::vector<const kube::Pod*>> naming;
+  for (const kube::Pod& pod : pods) {
+    if (pod.phase == "Succeeded" || pod.phase == "Failed") continue;
+    for (const kube::PodClaim& claim : pod.claims) {
+      const std::optional<std::string> object = kube::ClaimObjectName(pod, claim.name);
+      if (object) naming[{pod.meta.key.ns, *object}].push_back(&pod);
+    }
+  }
+  for (Claim& claim : claims) {
+    for (const kube::Pod* pod : naming[claim.key]) {
+      if (claim.IsReservedFor(pod->meta.uid, "")) continue;  // listed, or told already
+      if (claim.IsReservedFor(pod->meta.uid, pod->group)) claim.reserved_for.push_back(pod->ref());
+    }
+  }
+  return claims;
 }
 
 void AddHolders(Devices& devices, const std::vector<Claim>& claims) {
@@ -156,8 +177,13 @@ Fleet JoinFleet(const FleetObjects& objects, WallTime now) {
   Devices devices;
   AddSlices(devices, objects.slices);
   AddHealths(devices, fleet.nodes);
-  AddHolders(devices, objects.claims);
-  AddPods(devices, objects.pods, objects.claims);
+  const bool groups = std::ranges::any_of(
+      objects.claims, [](const Claim& claim) { return !claim.reserved_for_groups.empty(); });
+  const std::vector<Claim> of_groups =
+      groups ? WithGroupMembers(objects.claims, objects.pods) : std::vector<Claim>();
+  const std::vector<Claim>& claims = groups ? of_groups : objects.claims;
+  AddHolders(devices, claims);
+  AddPods(devices, objects.pods, claims);
   DoubtLapsed(devices, lives);
   if (objects.kind_missing) BlameMissingKind(devices);
   for (auto& [id, view] : devices) {

@@ -34,9 +34,11 @@ struct DeviceView {
   // Of its slice; the pool's name, which most drivers name after the node, when no slice says it.
   std::string node;
   DeviceHealth health;  // Unknown, NotReported when nobody told
-  // How long its driver's word holds, and who said so; nullopt and "": not known.
+  // How long its driver's word holds, who said so, and by which rule of the operator's ("pool
+  // node-7"); nullopt and "": not known.
   std::optional<std::int64_t> deadline_seconds;
   std::string deadline_source;
+  std::string deadline_rule;
   std::vector<Holding> holders;
 };
 

@@ -55,6 +55,28 @@ TEST(Fleet, JoinsWhatSlicesClaimsAndHealthSayOfADevice) {
             (std::vector<Holding>{{{"train", "trainer-0"}, "trainer-0-gpu", "gpu"}}));
 }
 
+TEST(Fleet, ShowsTheRunningPodsThatNameTheClaimOfAGroup) {
+  Claim claim = ClaimOf(kGpu3, "gang");
+  claim.reserved_for.clear();
+  claim.reserved_for_groups = {"gang"};
+  std::vector<kube::Pod> pods;
+  for (const std::string name :
+       {"member-0", "member-1", "done", "other", "far", "stranger", "alone"}) {
+    kube::Pod& pod = pods.emplace_back();
+    pod.meta.key = {"train", name};
+    pod.meta.uid = "uid-" + name;
+    pod.phase = name == "done" ? "Succeeded" : "Running";
+    pod.claims.push_back({"gpu", name == "other" ? "another" : "gang-gpu", ""});
+    pod.group = name == "stranger" ? "others" : name == "alone" ? "" : "gang";
+    if (name == "far") pod.meta.key.ns = "serve";
+  }
+  const Fleet fleet = JoinFleet({.pods = pods, .claims = {claim}, .slices = {}, .healths = {}});
+  ASSERT_EQ(fleet.devices.size(), 1u);
+  EXPECT_EQ(fleet.devices[0].holders,
+            (std::vector<Holding>{{{"train", "member-0"}, "gang-gpu", "gpu"},
+                                  {{"train", "member-1"}, "gang-gpu", "gpu"}}));
+}
+
 TEST(Fleet, CallsADeviceThatNobodyToldOfUnknownNotHealthy) {
   const Fleet fleet =
       JoinFleet({.pods = {}, .claims = {}, .slices = {SliceOfNode7()}, .healths = {}});

@@ -184,7 +184,21 @@ StatusOr<std::string> ShowLive(const Fleet& fleet, const std::string& kind, cons
   return text;
 }
 
-StatusOr<Answer> Get(const Options& options, const std::string& kind, const std::string& name) {
+Status SplitKind(std::string& kind, std::string& name) {
+  const std::size_t slash = kind.find('/');
+  if (slash == std::string::npos) return OkStatus();
+  if (slash + 1 == kind.size()) {
+    return InvalidArgument("'{}' names none: write {}/NAME, or {} for all", kind,
+                           kind.substr(0, slash), kind.substr(0, slash));
+  }
+  if (!name.empty()) return InvalidArgument("'{}' names one already: leave out '{}'", kind, name);
+  name = kind.substr(slash + 1);
+  kind.resize(slash);
+  return OkStatus();
+}
+
+StatusOr<Answer> Get(const Options& options, std::string kind, std::string name) {
+  RETURN_IF_ERROR(SplitKind(kind, name));
   RETURN_IF_ERROR(ViewOf(kind).status());
   ASSIGN_OR_RETURN(const auto loop, EpollLoop::Create());
   ASSIGN_OR_RETURN(auto session, Session::Open(*loop, options));

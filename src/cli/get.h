@@ -44,6 +44,11 @@ StatusOr<std::string> Show(const Fleet& fleet, const std::string& kind, const st
 StatusOr<std::string> ShowLive(const Fleet& fleet, const std::string& kind, const std::string& name,
                                const Options& options, WallTime now, std::size_t columns);
 
-StatusOr<Answer> Get(const Options& options, const std::string& kind, const std::string& name);
+// Takes "pod/trainer-0", as kubectl has it, apart into `kind` and `name`. InvalidArgument when a
+// name is given besides, or none behind the slash.
+Status SplitKind(std::string& kind, std::string& name);
+
+// `kind` may be "pod/trainer-0", when `name` is "".
+StatusOr<Answer> Get(const Options& options, std::string kind, std::string name);
 
 }  // namespace galen::cli

@@ -116,5 +116,29 @@ TEST(Get, WithoutAnApiServerSaysWhereItLooked) {
   EXPECT_NE(text.status().message().find("/nonexistent/kubeconfig"), std::string::npos);
 }
 
+TEST(Get, KindAndNameMayBeOneWord) {
+  std::string kind = "pod/trainer-0", name;
+  EXPECT_TRUE(SplitKind(kind, name).ok());
+  EXPECT_EQ(kind + " " + name, "pod trainer-0");
+  EXPECT_TRUE(SplitKind(kind, name).ok());
+  EXPECT_EQ(kind + " " + name, "pod trainer-0");
+}
+
+TEST(Get, TwoNamesAreOneTooMany) {
+  std::string kind = "pod/trainer-0", name = "trainer-1";
+  EXPECT_EQ(SplitKind(kind, name).message(),
+            "'pod/trainer-0' names one already: leave out 'trainer-1'");
+}
+
+// It listed everything.
+TEST(Get, ASlashWithoutANameIsRefused) {
+  for (std::string kind : {"pods/", "devices/"}) {
+    std::string name;
+    const Status status = SplitKind(kind, name);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_NE(status.message().find("names none"), std::string::npos) << status.message();
+  }
+}
+
 }  // namespace
 }  // namespace galen::cli

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
+#include "base/text.h"
 #include "cli/agent_link.h"
 #include "cli/simulated_driver.h"
 #include "cli/table.h"
@@ -23,6 +25,25 @@ constexpr char kDriverAdvice[] = "is it running? --driver-socket names another";
 // For each driver of a search, of which most are not meant; one that is well takes milliseconds.
 constexpr Duration kSearchWithin = std::chrono::seconds(1);
 
+// A driver tells its agent within milliseconds of a sign that changes something. One that changes
+// nothing at once, as a temperature that must last, is not waited for.
+constexpr Duration kHeardWithin = std::chrono::milliseconds(250);
+// Until Pods and the node's object say so; an API server may be away.
+constexpr Duration kToldWithin = std::chrono::seconds(2);
+constexpr Duration kAskEvery = std::chrono::milliseconds(10);
+
+// Names are DNS labels, as Kubernetes has them of devices and a rules file of signs. A stranger's
+// answer may hold anything, and what passes here is printed and offered by a shell's completion.
+void KeepNames(simulator::ListSignsResponse& answer) {
+  auto& devices = *answer.mutable_devices();
+  const auto bad_device = std::ranges::remove_if(devices, std::not_fn(IsDnsLabel));
+  devices.erase(bad_device.begin(), bad_device.end());
+  auto& signs = *answer.mutable_signs();
+  const auto bad_sign = std::ranges::remove_if(
+      signs, [](const simulator::Sign& sign) { return !IsDnsLabel(sign.name()); });
+  signs.erase(bad_sign.begin(), bad_sign.end());
+}
+
 // What a driver tells of its simulator; nullopt when it has none, for its hardware is real.
 StatusOr<std::optional<simulator::ListSignsResponse>> SignsOf(
     AgentLink& driver, Duration within = AgentLink::kAnswerWithin) {
@@ -32,6 +53,7 @@ StatusOr<std::optional<simulator::ListSignsResponse>> SignsOf(
     return std::optional<simulator::ListSignsResponse>();
   }
   if (!answer.ok()) return answer.status();
+  KeepNames(*answer);
   return std::optional(std::move(answer).value());
 }
 
@@ -149,6 +171,33 @@ class DriverSearch {
   std::map<std::string, std::string> mute_;  // by driver, why it does not say what it simulates
 };
 
+StatusOr<inspect::GetStatusResponse> AgentStatus(AgentLink& agent, Duration within) {
+  return agent.Ask<inspect::GetStatusResponse>("/galen.inspect.v1.Inspect/GetStatus",
+                                               inspect::GetStatusRequest(), within);
+}
+
+void Pause(EpollLoop& loop, Duration d) {
+  const Timer end = loop.After(d, [&loop] { loop.Stop(); });
+  loop.Run();
+}
+
+// Returns once the agent has told what the sign changed, so that whoever asks the cluster next is
+// told so too; or, silently, when that does not come: the sign is there all the same. `changes` is
+// how many the agent had seen before.
+void AwaitTold(EpollLoop& loop, AgentLink& agent, std::uint64_t changes) {
+  const Time begin = loop.Now();
+  while (true) {
+    // An agent that hangs is not waited for beyond that either.
+    const Duration left = kToldWithin - (loop.Now() - begin);
+    if (left <= Duration::zero()) return;
+    const auto status = AgentStatus(agent, left);
+    if (!status.ok()) return;
+    const bool heard = status->changes() != changes;
+    if (heard ? status->all_told() : loop.Now() - begin >= kHeardWithin) return;
+    Pause(loop, kAskEvery);
+  }
+}
+
 std::string SignsTable(const simulator::ListSignsResponse& answer) {
   Table table({"SIGN", "UNIT", "USUAL", "MEANING"});
   for (const simulator::Sign& sign : answer.signs()) {
@@ -157,7 +206,8 @@ std::string SignsTable(const simulator::ListSignsResponse& answer) {
   std::string devices;
   for (const std::string& device : answer.devices()) devices += " " + device;
   return table.Text(false) +
-         "\n`reset` alone is reset=host: either ends everything that was injected.\nDevices:" +
+         "\nreset=host, or reset alone, ends all that was injected; reset=gpu leaves what needs a "
+         "reboot.\nDevices:" +
          devices + "\n";
 }
 
@@ -195,12 +245,21 @@ StatusOr<std::string> Inject(const Options& options, const InjectArguments& argu
     return SignsTable(signs.value_or(simulator::ListSignsResponse()));
   }
   RETURN_IF_ERROR(CheckSign(driver, sign.name));
+  // Who names the driver's socket may have no agent.
+  std::unique_ptr<AgentLink> agent;
+  StatusOr<inspect::GetStatusResponse> before = Unavailable("nobody is asked");
+  if (arguments.driver_socket.empty()) {
+    ASSIGN_OR_RETURN(agent, AgentLink::OpenAgent(*loop, *dialer, options.agent_socket));
+    // One that does not say what it knows, which takes it no time, is not waited for afterwards.
+    before = AgentStatus(*agent, kHeardWithin);
+  }
   simulator::InjectRequest request;
   request.set_device(arguments.device);
   request.set_sign(sign.name);
   request.set_value(sign.value);
   ASSIGN_OR_RETURN(const auto answer, link->Ask<simulator::InjectResponse>(
                                           "/galen.simulator.v1.Simulator/Inject", request));
+  if (before.ok()) AwaitTold(*loop, *agent, before->changes());
   const WallTime when{std::chrono::nanoseconds(answer.injected_unix_nanos())};
   return fmt::format("{}: {} at {}\n", arguments.device, arguments.sign, FormatRfc3339(when, 3));
 }

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <utility>
+
+#include "cli/terminal.h"
 
 namespace galen::cli {
 namespace {
@@ -55,6 +58,10 @@ void Output::Lose(Status why) {
 void Output::Unwatch() {
   watch_.Cancel();
   on_lost_ = {};
+}
+
+void PrintError(std::string_view message) {
+  std::fputs(("galen: " + PrintableLines(message) + "\n").c_str(), stderr);
 }
 
 StatusOr<int> ExitCodeOf(const Output& output) {

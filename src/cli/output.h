@@ -49,6 +49,10 @@ class Output {
   FdWatch watch_;
 };
 
+// Writes "galen: <message>" to standard error. A message may have several lines; what a stranger
+// put into one does not command the terminal (Printable).
+void PrintError(std::string_view message);
+
 // The exit code of a command whose work is done: 0, kExitReaderGone, or why the output did not go.
 StatusOr<int> ExitCodeOf(const Output& output);
 

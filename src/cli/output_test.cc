@@ -23,6 +23,15 @@ struct Pipe {
   Fd reader, writer;
 };
 
+TEST(Output, AnErrorCommandsNoTerminal) {
+  testing::internal::CaptureStderr();
+  PrintError(
+      "driver a.example.com: \x1b]0;owned\x07\x1b[2J\nsecond line: \xC2\x9B"
+      "2J");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "galen: driver a.example.com: \uFFFD]0;owned\uFFFD\uFFFD[2J\nsecond line: \uFFFD2J\n");
+}
+
 TEST(Output, WritesAllOfALongText) {
   Pipe pipe;
   ASSERT_GT(::fcntl(pipe.writer.get(), F_SETPIPE_SZ, 1 << 20), 0);

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "cli/table.h"
 
 namespace galen::cli {
@@ -91,6 +92,15 @@ std::vector<std::string> SplitLines(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
+}
+
+std::string PrintableLines(std::string_view text) {
+  std::string printable;
+  for (const std::string& line : SplitLines(text)) {
+    printable += Printable(line) + "\n";
+  }
+  if (!printable.empty()) printable.pop_back();
+  return printable;
 }
 
 }  // namespace galen::cli

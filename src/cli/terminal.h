@@ -29,4 +29,7 @@ std::vector<std::string> WrapText(std::string_view text, std::size_t columns,
 // The lines of a text, without their newlines.
 std::vector<std::string> SplitLines(std::string_view text);
 
+// A text of several lines, each of them Printable; a newline at the end is not kept.
+std::string PrintableLines(std::string_view text);
+
 }  // namespace galen::cli

@@ -7,10 +7,15 @@
 namespace galen::cli {
 namespace {
 
-// "30s (driver)": how long its driver's word holds, and who said so.
+// "30s default", "10s driver", "45s config pool node-1": how long its driver's word holds, and who
+// said so.
 std::string Deadline(const DeviceView& device) {
   if (!device.deadline_seconds) return "";
-  return fmt::format("{}s ({})", *device.deadline_seconds, device.deadline_source);
+  std::string text = fmt::format("{}s", *device.deadline_seconds);
+  for (const std::string& word : {device.deadline_source, device.deadline_rule}) {
+    if (!word.empty()) text += " " + word;
+  }
+  return text;
 }
 
 Table::Cell StateCell(const DeviceHealth& health) {
@@ -56,6 +61,14 @@ Cells Widen(Cells cells, const ViewOptions& options, const Cells& more) {
   return cells;
 }
 
+// The same before the last column, a sentence: it has no width that others could stand behind, and
+// whoever reads a pipe takes the rest of the line for it.
+template <typename Cells>
+Cells WidenBeforeDetail(Cells cells, const ViewOptions& options, const Cells& more) {
+  if (options.wide) cells.insert(cells.end() - 1, more.begin(), more.end());
+  return cells;
+}
+
 std::string KeyOf(const Holding& holding) {
   return ToString(holding.pod) + " " + holding.claim + " " + holding.request;
 }
@@ -66,38 +79,40 @@ using Row = std::vector<Table::Cell>;
 }  // namespace
 
 Table DevicesTable(const Fleet& fleet, const ViewOptions& options) {
-  Table table(
-      Widen(Header{"NODE", "DEVICE", "MODEL", "HEALTH", "SINCE", "REASON", "USED BY", "DETAIL"},
-            options, Header{"DRIVER", "POOL", "SERIAL", "DEADLINE"}),
-      3);
+  Table table(WidenBeforeDetail(Header{"NODE", "DEVICE", "MODEL", "HEALTH", "SINCE", "REASON",
+                                       "USED BY", "DETAIL"},
+                                options, Header{"DRIVER", "POOL", "SERIAL", "DEADLINE"}),
+              3);
   for (const DeviceView& device : fleet.devices) {
     const DeviceIdentity& identity = device.identity;
     if (!Shown(options, identity.id.device)) continue;
-    table.Add(Widen(Row{device.node, identity.id.device, identity.model, StateCell(device.health),
-                        AgeText(device.health.since, options.now), device.health.cause.code,
-                        HoldersText(device), device.health.cause.message},
-                    options,
-                    Row{identity.id.driver, identity.id.pool, identity.serial, Deadline(device)}),
-              ToString(identity.id));
+    table.Add(
+        WidenBeforeDetail(
+            Row{device.node, identity.id.device, identity.model, StateCell(device.health),
+                AgeText(device.health.since, options.now), device.health.cause.code,
+                HoldersText(device), device.health.cause.message},
+            options, Row{identity.id.driver, identity.id.pool, identity.serial, Deadline(device)}),
+        ToString(identity.id));
   }
   return table;
 }
 
 Table PodsTable(const Fleet& fleet, const ViewOptions& options) {
-  Table table(
-      Widen(Header{"NAMESPACE", "POD", "DEVICE", "MODEL", "HEALTH", "SINCE", "REASON", "DETAIL"},
-            options, Header{"NODE", "DRIVER", "CLAIM", "SERIAL", "DEADLINE"}),
-      4);
+  Table table(WidenBeforeDetail(Header{"NAMESPACE", "POD", "DEVICE", "MODEL", "HEALTH", "SINCE",
+                                       "REASON", "DETAIL"},
+                                options, Header{"NODE", "DRIVER", "CLAIM", "SERIAL", "DEADLINE"}),
+              4);
   for (const DeviceView& device : fleet.devices) {
     const DeviceIdentity& identity = device.identity;
     for (const Holding& holding : device.holders) {
       if (!Shown(options, holding)) continue;
-      table.Add(Widen(Row{holding.pod.ns, holding.pod.name, identity.id.device, identity.model,
-                          StateCell(device.health), AgeText(device.health.since, options.now),
-                          device.health.cause.code, device.health.cause.message},
-                      options,
-                      Row{device.node, identity.id.driver, holding.claim, identity.serial,
-                          Deadline(device)}),
+      table.Add(WidenBeforeDetail(
+                    Row{holding.pod.ns, holding.pod.name, identity.id.device, identity.model,
+                        StateCell(device.health), AgeText(device.health.since, options.now),
+                        device.health.cause.code, device.health.cause.message},
+                    options,
+                    Row{device.node, identity.id.driver, holding.claim, identity.serial,
+                        Deadline(device)}),
                 ToString(identity.id) + " " + KeyOf(holding));
     }
   }

@@ -18,7 +18,8 @@ struct ViewOptions {
 };
 
 // A row for each device, for each hold of a Pod on a device, for each node that told, for each
-// driver of such a node. Rows keep the fleet's order; columns for -o wide come last.
+// driver of such a node. Rows keep the fleet's order; columns for -o wide come last, but
+// for DETAIL, whose sentence ends a line.
 Table DevicesTable(const Fleet& fleet, const ViewOptions& options);
 Table PodsTable(const Fleet& fleet, const ViewOptions& options);
 // The same for a narrow terminal, without what can be done without: model and code.

@@ -40,6 +40,7 @@ Json DeviceJson(const DeviceView& device) {
   if (device.deadline_seconds) {
     json["deadlineSeconds"] = *device.deadline_seconds;
     json["deadlineSource"] = device.deadline_source;
+    if (!device.deadline_rule.empty()) json["deadlineRule"] = device.deadline_rule;
   }
   return json;
 }

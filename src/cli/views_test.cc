@@ -43,10 +43,31 @@ TEST(Views, SayNodeDriverClaimSerialAndDeadlineWhenWide) {
   const Fleet fleet{.devices = {FallenGpu()}, .nodes = {}};
   const std::string text =
       PodsTable(fleet, {.wide = true, .ns = "", .name = "llm-0", .now = kNow}).Text(false);
-  EXPECT_NE(text.find("NODE    DRIVER           CLAIM  SERIAL  DEADLINE\n"), std::string::npos)
+  EXPECT_NE(text.find("NODE    DRIVER           CLAIM  SERIAL  DEADLINE    DETAIL\n"),
+            std::string::npos)
       << text;
-  EXPECT_NE(text.find("node-7  gpu.example.com  llm    1653    30s (driver)\n"), std::string::npos)
+  EXPECT_NE(text.find("node-7  gpu.example.com  llm    1653    30s driver  XID 79: GPU has fallen "
+                      "off the bus\n"),
+            std::string::npos)
       << text;
+}
+
+TEST(Views, SayWhereADeadlineComesFrom) {
+  const auto deadline = [](std::int64_t seconds, const char* source, const char* rule) {
+    DeviceView gpu = FallenGpu();
+    gpu.deadline_seconds = seconds;
+    gpu.deadline_source = source;
+    gpu.deadline_rule = rule;
+    const Table table = DevicesTable({.devices = {gpu}, .nodes = {}},
+                                     {.wide = true, .ns = "", .name = "", .now = kNow});
+    EXPECT_EQ(table.header().back(), "DETAIL");
+    return table.rows()[0].cells[table.header().size() - 2].text;
+  };
+  EXPECT_EQ(deadline(30, "default", ""), "30s default");
+  EXPECT_EQ(deadline(10, "driver", ""), "10s driver");
+  EXPECT_EQ(deadline(45, "config", "pool node-1"), "45s config pool node-1");
+  EXPECT_EQ(deadline(5, "config", ""), "5s config") << "a rule for every device";
+  EXPECT_EQ(deadline(7, "", ""), "7s") << "an agent that does not say so";
 }
 
 TEST(Views, ShowEachDeviceOnceWithAllItsHolders) {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/signal.h"
 #include "cli/get.h"
@@ -79,11 +78,11 @@ class Painter {
   void TellStatus(const std::vector<std::string>& status) {
     for (const std::string& line : status) {
       if (std::find(told_.begin(), told_.end(), line) == told_.end()) {
-        std::fprintf(stderr, "galen: %s\n", line.c_str());
+        PrintError(line);
       }
     }
     const bool live = !fleet_.trouble().since();
-    if (live && !live_) std::fputs("galen: live again\n", stderr);
+    if (live && !live_) PrintError("live again");
     live_ = live;
     told_ = status;
   }
@@ -118,8 +117,8 @@ Status AskOnce(Session& session) {
 
 }  // namespace
 
-StatusOr<int> Watch(const Options& options, const std::string& kind, const std::string& name,
-                    Output& output) {
+StatusOr<int> Watch(const Options& options, std::string kind, std::string name, Output& output) {
+  RETURN_IF_ERROR(SplitKind(kind, name));
   RETURN_IF_ERROR(Show({}, kind, "", options, {}).status());
   if (options.output == "yaml") {
     return InvalidArgument("what changes cannot be told in yaml: -o json gives an object a line");

@@ -11,8 +11,7 @@
 namespace galen::cli {
 
 // Runs until a signal (130), until nobody takes the output (kExitReaderGone, or its error), or
-// not at all: what `galen get` would refuse is refused here.
-StatusOr<int> Watch(const Options& options, const std::string& kind, const std::string& name,
-                    Output& output);
+// not at all: what `galen get` would refuse is refused here. `kind` may be "pod/trainer-0", too.
+StatusOr<int> Watch(const Options& options, std::string kind, std::string name, Output& output);
 
 }  // namespace galen::cli

@@ -1,10 +1,15 @@
 #include "cli/why.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 
 #include "base/yaml.h"
 #include "cli/agent_link.h"
 #include "cli/get.h"
+#include "cli/inspect_values.h"
+#include "cli/verdict_view.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 
 namespace galen::cli {
@@ -12,9 +17,7 @@ namespace {
 
 namespace inspect = galen::inspect::v1;
 
-WallTime FromNanos(std::int64_t nanos) { return WallTime(std::chrono::nanoseconds(nanos)); }
-
-ExplainedDevice FromProto(const inspect::Device& device) {
+ExplainedDevice DeviceFromProto(const inspect::Device& device) {
   ExplainedDevice explained;
   explained.identity = {
       {device.driver(), device.pool(), device.device()}, device.serial(), device.model()};
@@ -22,11 +25,14 @@ ExplainedDevice FromProto(const inspect::Device& device) {
   explained.health.state = ParseHealthState(device.state()).value_or(HealthState::kUnknown);
   explained.health.share = device.share();
   explained.health.since = FromNanos(device.since_unix_nanos());
-  explained.health.cause.code = device.cause().code();
-  explained.health.cause.message = device.cause().message();
+  explained.health.cause = FromProto(device.cause());
   // Pods that share a device share its claim; admin access, the exception, holds nothing.
   if (device.holders_size() > 0) explained.claim = device.holders(0).claim();
   return explained;
+}
+
+void AddNote(Explanation& explanation, const std::string& note) {
+  explanation.note += (explanation.note.empty() ? "" : "\n") + note;
 }
 
 // What the agent of this node knows; NotFound when the Pod is not one of its.
@@ -41,11 +47,20 @@ StatusOr<Explanation> AskAgent(Session& session, const Options& options, const O
   Explanation explanation{
       .pod = pod, .node = answer.node(), .devices = {}, .steps = {}, .note = ""};
   for (const inspect::Device& device : answer.devices())
-    explanation.devices.push_back(FromProto(device));
+    explanation.devices.push_back(DeviceFromProto(device));
   for (const inspect::Step& step : answer.steps()) {
     explanation.steps.push_back({FromNanos(step.unix_nanos()), step.kind(), step.text(),
                                  step.source(), step.device(), step.message()});
   }
+  explanation.verdict = VerdictOf(answer);
+  explanation.phase = answer.phase();
+  if (answer.asked_to_go_unix_nanos() != 0) {
+    explanation.asked_to_go = FromNanos(answer.asked_to_go_unix_nanos());
+  }
+  for (const std::string& note : answer.notes()) AddNote(explanation, note);
+  explanation.gone = answer.pod_uid().empty();
+  // Of one that is gone only the agent knows it.
+  if (explanation.pod.ns.empty()) explanation.pod.ns = answer.namespace_();
   return explanation;
 }
 
@@ -92,8 +107,10 @@ StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Statu
                    {.field = "involvedObject.name=" + pod.meta.key.name, .label = ""}));
   for (const Json& event : events) explanation.steps.push_back(FromEvent(event));
   explanation.steps = ByTime(std::move(explanation.steps));
+  explanation.phase = pod.phase;
+  explanation.asked_to_go = pod.asked_to_go;
   explanation.note = NoteOf(refusal, pod.node);
-  for (const std::string& note : fetched.notes) explanation.note += "\n" + note;
+  for (const std::string& note : fetched.notes) AddNote(explanation, note);
   return explanation;
 }
 
@@ -113,6 +130,16 @@ StatusOr<kube::Pod> FindPod(Session& session, const ObjectKey& key) {
                            places);
   }
   return kube::DecodePod(found.front());
+}
+
+// `missing` of a Pod `name`, with more where somebody named a device instead.
+Status WithDeviceHint(Session& session, const Status& missing, const std::string& name) {
+  if (missing.code() != Code::kNotFound) return missing;
+  const StatusOr<FetchedFleet> fetched = FetchFleet(session, "");
+  // The question was another one: that this was not answered either helps nobody.
+  if (!fetched.ok()) return missing;
+  const Fleet fleet = JoinFleet(fetched->objects, session.loop().WallNow());
+  return NotFound("{}{}", missing.message(), DeviceHint(fleet, name));
 }
 
 }  // namespace
@@ -136,6 +163,33 @@ std::string NoteOf(const Status& refusal, const std::string& node) {
   std::string note = "The agent was not asked: " + refusal.message() + ".";
   note += " This is what the API server knows";
   return note + (node.empty() ? "." : "; the agent of node " + node + " knows more.");
+}
+
+std::string DeviceHint(const Fleet& fleet, const std::string& name) {
+  std::vector<const DeviceView*> meant;
+  for (const DeviceView& device : fleet.devices) {
+    if (device.identity.id.device == name) meant.push_back(&device);
+  }
+  if (meant.empty()) return "";
+  // Each node names its own from 0, and so does each driver of a node.
+  if (meant.size() > 1) {
+    std::set<std::string> nodes;
+    for (const DeviceView* device : meant) nodes.insert(device->node);
+    std::string whose = fmt::format("a device of {} nodes", nodes.size());
+    if (nodes.size() == 1) {
+      whose = fmt::format("the name of {} devices of {}", meant.size(), *nodes.begin());
+    }
+    return fmt::format("; {} is {}: `galen get devices {}` tells who holds each", name, whose,
+                       name);
+  }
+  const DeviceView& device = *meant.front();
+  if (device.holders.empty()) {
+    return fmt::format("; {} is a device of {} that no Pod holds: `galen get devices {}` shows it",
+                       name, device.node, name);
+  }
+  const std::string pod = ToString(device.holders.front().pod);
+  return fmt::format("; {} is a device of {} that Pod {} holds: `galen why {}`", name, device.node,
+                     pod, pod);
 }
 
 Json ToJson(const Explanation& explanation) {
@@ -164,6 +218,9 @@ Json ToJson(const Explanation& explanation) {
                                 {"node", explanation.node},
                                 {"devices", std::move(devices)},
                                 {"steps", std::move(steps)}});
+  if (!explanation.phase.empty()) json["phase"] = explanation.phase;
+  if (explanation.asked_to_go) json["askedToGo"] = FormatRfc3339(*explanation.asked_to_go, 3);
+  if (explanation.verdict) json["verdict"] = ToJson(*explanation.verdict);
   // Without it a short answer would look like a whole one.
   if (!explanation.note.empty()) json["note"] = explanation.note;
   return json;
@@ -179,14 +236,21 @@ StatusOr<std::string> Why(const Options& options, const std::string& pod) {
 StatusOr<std::string> Why(Session& session, const Options& options, const std::string& pod) {
   ASSIGN_OR_RETURN(const ObjectKey named, ParsePod(pod, options.ns));
   const StatusOr<kube::Pod> found = FindPod(session, named);
+  // Of several Pods of the name the agent here may know another than is meant.
+  if (found.status().code() == Code::kInvalidArgument) return found.status();
   const ObjectKey key = found.ok() ? found->meta.key : named;
   StatusOr<Explanation> explanation = AskAgent(session, options, key);
   // A Pod that is gone may still be known to the agent, a Pod of another node only to the API.
   if (!explanation.ok()) {
-    if (!found.ok()) return found.status();
+    if (!found.ok()) return WithDeviceHint(session, found.status(), named.name);
     explanation = AskApi(session, *found, explanation.status());
   }
   if (!explanation.ok()) return explanation.status();
+  if (!found.ok() && found.status().code() != Code::kNotFound) {
+    const std::string& why = found.status().message();
+    AddNote(*explanation,
+            "The API server gave no answer: " + why + (why.ends_with('.') ? "" : "."));
+  }
   if (options.output == "json") return ToJson(*explanation).DumpPretty(2) + "\n";
   if (options.output == "yaml") return WriteYaml(ToJson(*explanation));
   return Draw(*explanation, session.loop().WallNow(),

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "cli/explanation.h"
+#include "cli/fleet.h"
 #include "cli/options.h"
 #include "cli/session.h"
 
@@ -24,6 +25,10 @@ StatusOr<std::string> Why(Session& session, const Options& options, const std::s
 
 // What to say when the agent was not asked, as `refusal` says, and the API server was.
 std::string NoteOf(const Status& refusal, const std::string& node);
+
+// Where no Pod has this name and devices have: "; gpu-1 is a device of node-7 that Pod
+// train/trainer-0 holds: …", with the command that tells more. Else "".
+std::string DeviceHint(const Fleet& fleet, const std::string& name);
 
 // For programs: times in RFC 3339, states by name; "note" when something could not be asked.
 Json ToJson(const Explanation& explanation);

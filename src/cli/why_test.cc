@@ -21,6 +21,33 @@ TEST(Why, RefusesWhatNamesNoPod) {
   EXPECT_NE(elsewhere.status().message().find("train"), std::string::npos);
 }
 
+TEST(Why, OfADeviceSaysWhoHoldsIt) {
+  DeviceView held, idle;
+  held.identity.id = {"gpu.example.com", "node-7", "gpu-1"};
+  held.node = "node-7";
+  held.holders = {{{"train", "trainer-0"}, "trainer-0-gpu", "gpu"}};
+  idle.identity.id = {"gpu.example.com", "node-7", "gpu-2"};
+  idle.node = "node-7";
+  Fleet fleet;
+  fleet.devices = {held, idle};
+  EXPECT_EQ(DeviceHint(fleet, "gpu-1"),
+            "; gpu-1 is a device of node-7 that Pod train/trainer-0 holds: `galen why "
+            "train/trainer-0`");
+  EXPECT_EQ(DeviceHint(fleet, "gpu-2"),
+            "; gpu-2 is a device of node-7 that no Pod holds: `galen get devices gpu-2` shows it");
+  EXPECT_EQ(DeviceHint(fleet, "trainer-1"), "");
+  DeviceView other = held;
+  other.identity.id.driver = "nic.example.com";
+  fleet.devices.push_back(other);
+  EXPECT_EQ(DeviceHint(fleet, "gpu-1"),
+            "; gpu-1 is the name of 2 devices of node-7: `galen get devices gpu-1` tells who "
+            "holds each");
+  other.identity.id.pool = other.node = "node-8";
+  fleet.devices.push_back(other);
+  EXPECT_EQ(DeviceHint(fleet, "gpu-1"),
+            "; gpu-1 is a device of 2 nodes: `galen get devices gpu-1` tells who holds each");
+}
+
 TEST(Why, SaysWhyTheAgentWasNotAskedAndWhatIsMissing) {
   const std::string note =
       NoteOf(PermissionDenied("the agent's socket /run/galen/agent.sock is root's"), "node-7");
@@ -34,6 +61,23 @@ TEST(Why, TellsProgramsTooThatTheAnswerIsNotTheWholeOne) {
   EXPECT_FALSE(ToJson(explanation).Has("note"));
   explanation.note = "The agent was not asked: no socket.";
   EXPECT_EQ(ToJson(explanation)["note"].AsString(), explanation.note);
+}
+
+TEST(Why, TellsProgramsTheVerdictWithItsEvidence) {
+  Explanation explanation{
+      .pod = {"train", "trainer-0"}, .node = "node-7", .devices = {}, .steps = {}, .note = ""};
+  EXPECT_FALSE(ToJson(explanation).Has("verdict"));
+  explanation.verdict = Verdict{.kind = VerdictKind::kApplication,
+                                .confidence = 0.85,
+                                .supporting = {{.rule = "program-fault",
+                                                .speaks_for = VerdictKind::kApplication,
+                                                .weight = 0.85,
+                                                .sentence = "the program's own fault"}},
+                                .opposing = {}};
+  const Json verdict = ToJson(explanation)["verdict"];
+  EXPECT_EQ(verdict["kind"].AsString(), "Application");
+  EXPECT_EQ(verdict["summary"].AsString(), "application (0.85): the program's own fault");
+  EXPECT_EQ(verdict["supporting"][0]["rule"].AsString(), "program-fault");
 }
 
 TEST(Why, TellsProgramsTheDeviceAndTheSentenceOfEachStep) {

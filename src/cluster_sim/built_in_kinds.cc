@@ -42,8 +42,9 @@ Kind PodKind() {
                    Made("Node", 1), Made("Nominated Node", 1), Made("Readiness Gates", 1)});
   // `kubectl get all` shows Pods.
   kind.categories = {"all"};
-  // How a scheduler gives a Pod its node, and how an eviction asks the budgets first.
-  kind.subresources = {"binding", "eviction"};
+  // How a scheduler gives a Pod its node, how an eviction asks the budgets first, and how
+  // `kubectl debug` puts a container into a Pod that runs.
+  kind.subresources = {"binding", "ephemeralcontainers", "eviction"};
   kind.selectable_fields = {
       "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",      "spec.hostNetwork",
       "status.phase",  "status.podIP",       "spec.serviceAccountName", "status.nominatedNodeName"};

@@ -100,6 +100,14 @@ Container: name image command[] args[] workingDir ports:ContainerPort[containerP
   readinessProbe:Probe startupProbe:Probe lifecycle:any
   terminationMessagePath=/dev/termination-log terminationMessagePolicy=File
   imagePullPolicy=IfNotPresent securityContext:SecurityContext stdin:bool stdinOnce:bool tty:bool
+EphemeralContainer: name image command[] args[] workingDir
+  ports:ContainerPort[containerPort,protocol] envFrom:EnvFromSource[] env:EnvVar[name]
+  resources:ResourceRequirements resizePolicy:ContainerResizePolicy[] restartPolicy
+  restartPolicyRules:ContainerRestartRule[] volumeMounts:VolumeMount[mountPath]
+  volumeDevices:VolumeDevice[devicePath] livenessProbe:Probe readinessProbe:Probe
+  startupProbe:Probe lifecycle:any terminationMessagePath=/dev/termination-log
+  terminationMessagePolicy=File imagePullPolicy=IfNotPresent securityContext:SecurityContext
+  stdin:bool stdinOnce:bool tty:bool targetContainerName
 Sysctl: name value
 PodSecurityContext: seLinuxOptions:SELinuxOptions windowsOptions:any runAsUser:int runAsGroup:int
   runAsNonRoot:bool supplementalGroups:int[] supplementalGroupsPolicy fsGroup:int sysctls:Sysctl[]
@@ -119,7 +127,8 @@ PodResourceClaim: name resourceClaimName resourceClaimTemplateName
 PodSchedulingGroup: podGroupName
 EvictionResponder: name priority:int
 PodSpec: volumes:Volume[name] initContainers:Container[name] containers:Container[name]
-  ephemeralContainers:any[name] restartPolicy=Always terminationGracePeriodSeconds:int=30
+  ephemeralContainers:EphemeralContainer[name] restartPolicy=Always
+  terminationGracePeriodSeconds:int=30
   activeDeadlineSeconds:int dnsPolicy=ClusterFirst nodeSelector:map@ serviceAccountName=default
   serviceAccount automountServiceAccountToken:bool nodeName hostNetwork:bool hostPID:bool
   hostIPC:bool shareProcessNamespace:bool securityContext:PodSecurityContext={}

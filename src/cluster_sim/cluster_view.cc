@@ -34,6 +34,9 @@ std::vector<std::string> ClaimsOf(const Json& pod) {
   for (const PodClaimFacts& claim : PodClaims(pod)) {
     if (claim.object_name) keys.push_back(ToString(ObjectKey{KeyOf(pod).ns, *claim.object_name}));
   }
+  const std::string& extended =
+      pod["status"]["extendedResourceClaimStatus"]["resourceClaimName"].AsString();
+  if (!extended.empty()) keys.push_back(ToString(ObjectKey{KeyOf(pod).ns, extended}));
   return keys;
 }
 

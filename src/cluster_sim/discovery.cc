@@ -44,6 +44,10 @@ std::vector<Part> PartsOf(const Kind& kind) {
   std::vector<Part> parts;
   if (kind.has_status) parts.push_back({"status", kind.resource, kStatusVerbs});
   for (const std::string& name : kind.subresources) {
+    if (name == "ephemeralcontainers") {
+      parts.push_back({name, kind.resource, kStatusVerbs});
+      continue;
+    }
     // What one posts there is of another kind than the resource, maybe of another group.
     const kube::Resource body = name == "eviction" ? kube::Resource{"policy", "v1", "", "Eviction"}
                                                    : kube::Resource{"", "v1", "", "Binding"};
@@ -246,7 +250,7 @@ std::optional<Document> Discover(const ApiRequest& request, const KindTable& kin
     Json entry = GroupEntry(kinds, group);
     entry["kind"] = "APIGroup";
     entry["apiVersion"] = "v1";
-    return Document{std::move(entry)};
+    return Document{entry};
   }
   const std::string version = rest.substr(slash + 1);
   if (!kinds.HasVersion(group, version)) return std::nullopt;

@@ -44,7 +44,7 @@ StatusOr<Json> FakeCluster::Do(net::HttpRequest request) {
 Json FakeCluster::Create(const kube::Resource& resource, const Json& object) {
   const std::string ns = resource.namespaced ? "default" : "";
   StatusOr<Json> created = Do(kube::Create(resource, ns, ForServer(object)));
-  if (!created.ok()) CheckFailed(ToString(created.status()).c_str(), __FILE__, __LINE__);
+  if (!created.ok()) CheckFailed(ToString(created.status()).c_str(), __FILE_NAME__, __LINE__);
   return *std::move(created);
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "cluster_sim/ephemeral_containers.h"
 #include "cluster_sim/managed_fields.h"
 #include "cluster_sim/object_meta.h"
 #include "cluster_sim/rules.h"
@@ -19,8 +20,9 @@ namespace {
 Json Combine(const WriteTarget& target, const Json& before, Json desired) {
   // A binding sets the node and says so in the status at once.
   if (!target.kind->has_status || target.subresource == "binding") return desired;
+  if (target.subresource == kEphemeralContainers) return WithEphemeralContainers(before, desired);
   const bool status_write = target.subresource == "status";
-  Json after = status_write ? before : std::move(desired);
+  Json after = status_write ? before : desired;
   const Json& source = status_write ? desired : before;
   // Owner references belong to the main part even where the status may write metadata.
   if (status_write && StatusWritesMeta(*target.kind)) {
@@ -292,6 +294,7 @@ Outcome<Written> ObjectWriter::Insert(const WriteTarget& target, Json object, Wa
   PrepareNew(kind, object, loop_.WallNow());
   Faults faults = CheckMeta(kind, object);
   AddFaults(faults, CheckSchema(kind, object));
+  if (faults.empty()) AddFaults(faults, CheckNew(kind, object));
   if (faults.empty()) AddFaults(faults, CheckObject(kind, object));
   const ObjectKey key = KeyOf(object);
   if (!faults.empty()) return InvalidRefusal(kind.subject(key.name), faults);

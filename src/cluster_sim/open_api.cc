@@ -90,9 +90,9 @@ std::optional<Document> OpenApi(const std::string& path, const KindTable& kinds)
     return Document{Json::MakeObject({{"paths", std::move(places)}})};
   }
   if (path.rfind(std::string(kRoot) + "/", 0) != 0) return std::nullopt;
-  Json document = DocumentOf(path.substr(kRoot.size() + 1), kinds);
+  const Json document = DocumentOf(path.substr(kRoot.size() + 1), kinds);
   if (document.is_null()) return std::nullopt;
-  return Document{std::move(document)};
+  return Document{document};
 }
 
 }  // namespace galen::cluster_sim

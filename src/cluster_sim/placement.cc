@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cluster_sim/claim_requests.h"
+#include "cluster_sim/extended_resources.h"
 #include "cluster_sim/node_selector.h"
 #include "cluster_sim/pod_facts.h"
 #include "cluster_sim/toleration.h"
@@ -106,8 +107,48 @@ std::string Refuses(const Json& node, const Json& pod, const PlacementFacts& fac
   return IsFull(node, facts) ? "full" : "";
 }
 
-StatusOr<Placement> PlaceOn(const Json& node, const std::vector<NeededClaim>& needed,
-                            const PlacementFacts& facts) {
+// The claim that an earlier try made for the Pod's extended resources; nullptr: none.
+const Json* FindExtendedClaim(const Json& pod, const PlacementFacts& facts) {
+  for (const auto& [key, claim] : facts.claims) {
+    if (key.ns != KeyOf(pod).ns || !IsExtendedClaimOf(claim, pod)) continue;
+    if (!IsBeingDeleted(claim)) return &claim;
+  }
+  return nullptr;
+}
+
+// Devices for what the Pod asks of classes by the names of resources.
+Status PlaceExtended(const Json& pod, const Json& node, const PlacementFacts& facts,
+                     NodeAllocator& allocator, Placement& placement) {
+  const ExtendedRequests extended = ReadExtendedRequests(pod, node, facts.classes);
+  if (extended.empty()) return OkStatus();
+  const Json* made = FindExtendedClaim(pod, facts);
+  const Json claim = made != nullptr ? *made : MakeExtendedClaim(pod, extended.requests);
+  // It was made for a node that offers some of them by itself.
+  if (claim["spec"]["devices"]["requests"] != extended.requests) {
+    return ResourceExhausted("resourceclaim {} was made for another node", KeyOf(claim).name);
+  }
+  Json allocation = made != nullptr ? facts.allocation_of(*made) : Json();
+  if (allocation.is_null()) {
+    ASSIGN_OR_RETURN(const ClaimRequests requests, ReadClaimRequests(claim, facts.classes));
+    ASSIGN_OR_RETURN(allocation, allocator.Allocate(requests));
+  } else if (const Json& selector = allocation["nodeSelector"];
+             !selector.is_null() && !MatchesNodeSelector(selector, node)) {
+    return ResourceExhausted("resourceclaim {} is allocated on another node", KeyOf(claim).name);
+  }
+  placement.extended = ExtendedPlacement{
+      .claim = {}, .allocation = allocation, .name = {}, .mappings = extended.mappings};
+  if (made == nullptr) {
+    placement.extended->claim = claim;
+    return OkStatus();
+  }
+  placement.extended->name = KeyOf(*made).name;
+  const bool written = !(*made)["status"]["allocation"].is_null();
+  placement.claims.push_back({*made, written ? Json() : allocation});
+  return OkStatus();
+}
+
+StatusOr<Placement> PlaceOn(const Json& pod, const Json& node,
+                            const std::vector<NeededClaim>& needed, const PlacementFacts& facts) {
   Placement placement{.node = KeyOf(node).name, .claims = {}};
   // One for all claims of the Pod, so that no two of them get the same device.
   NodeAllocator allocator(facts.inventory, node, facts.in_use);
@@ -127,6 +168,7 @@ StatusOr<Placement> PlaceOn(const Json& node, const std::vector<NeededClaim>& ne
     }
     placement.claims.push_back({*one.claim, std::move(allocation)});
   }
+  RETURN_IF_ERROR(PlaceExtended(pod, node, facts, allocator, placement));
   return placement;
 }
 
@@ -155,7 +197,7 @@ StatusOr<Placement> Place(const Json& pod, const PlacementFacts& facts) {
       ++reasons[refusal];
       continue;
     }
-    StatusOr<Placement> placement = PlaceOn(node, needed, facts);
+    StatusOr<Placement> placement = PlaceOn(pod, node, needed, facts);
     if (placement.ok()) return placement;
     // Equal sentences of many nodes are told once, with their number.
     ++reasons[placement.status().message()];

@@ -1,12 +1,13 @@
 // Decides which node a Pod goes to and which devices its claims get there: the first node that will
 // do, in order of names. Looks at readiness, cordons, taints, node selectors, required node
-// affinity, the number of Pods and devices; not at CPU, memory, spreading or preferences. Pure:
-// facts in, decision out.
+// affinity, the number of Pods and devices; not at CPU, memory, spreading or preferences, and at
+// extended resources only as far as DeviceClasses offer them. Pure: facts in, decision out.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,10 +40,21 @@ struct ClaimPlacement {
   Json allocation;
 };
 
+// What stands for the Pod's extended resources on its node (KEP-5004).
+struct ExtendedPlacement {
+  // The claim as it is yet to be made, without a name; one that is made already is among the
+  // placement's.
+  Json claim;
+  Json allocation;
+  std::string name;  // of the claim once it is made
+  Json mappings;     // for the Pod's status
+};
+
 // Where the Pod goes, and every claim it needs in the Pod's order, reserved already or not.
 struct Placement {
   std::string node;
   std::vector<ClaimPlacement> claims;
+  std::optional<ExtendedPlacement> extended = {};  // nullopt: it asks for none that classes offer
 };
 
 // Why there is no placement, by code: ResourceExhausted: no node will do now (Unschedulable);

@@ -74,6 +74,16 @@ std::vector<PodRef> Holders(const Json& claim) {
   return pods;
 }
 
+bool IsReservedForPodOrItsGroup(const Json& claim, const Json& pod) {
+  const std::string& group = pod["spec"]["schedulingGroup"]["podGroupName"].AsString();
+  const auto& consumers = claim["status"]["reservedFor"].items();
+  return std::any_of(consumers.begin(), consumers.end(), [&](const Json& consumer) {
+    if (consumer["uid"].AsString() == UidOf(pod)) return true;
+    return !group.empty() && consumer["apiGroup"].AsString() == "scheduling.k8s.io" &&
+           consumer["resource"].AsString() == "podgroups" && consumer["name"].AsString() == group;
+  });
+}
+
 const Json& FindCondition(const Json& conditions, std::string_view type) {
   static const Json kNone;
   for (const Json& condition : conditions.items()) {

@@ -44,6 +44,10 @@ bool HasFinalizer(const Json& object, std::string_view finalizer);
 // Pods in status.reservedFor; holders of other kinds are left out.
 std::vector<PodRef> Holders(const Json& claim);
 
+// Whether a kubelet lets the Pod use the claim: it is reserved for its uid, or for the PodGroup
+// that the Pod is in (KEP-5729), which a Pod knows by name only.
+bool IsReservedForPodOrItsGroup(const Json& claim, const Json& pod);
+
 // The finalizer on a claim that holds devices, and the annotation by which a generated claim says
 // for which entry of its Pod it was made. Names of resource.k8s.io.
 inline constexpr std::string_view kDeleteProtection = "resource.kubernetes.io/delete-protection";

@@ -54,6 +54,21 @@ TEST(PodFacts, HoldersArePodsOfTheClaimsNamespace) {
   EXPECT_EQ(Holders(claim), expected);
 }
 
+TEST(PodFacts, AClaimOfAPodGroupIsForItsPods) {
+  Json claim = FakeClaim("c", "gpu");
+  claim["status"]["reservedFor"] = Yaml(R"([{resource: pods, name: a, uid: u1},
+      {apiGroup: scheduling.k8s.io, resource: podgroups, name: gang, uid: u2}])");
+  Json pod = FakePod("b");
+  EXPECT_FALSE(IsReservedForPodOrItsGroup(claim, pod));
+  pod["spec"]["schedulingGroup"]["podGroupName"] = "others";
+  EXPECT_FALSE(IsReservedForPodOrItsGroup(claim, pod));
+  pod["spec"]["schedulingGroup"]["podGroupName"] = "gang";
+  EXPECT_TRUE(IsReservedForPodOrItsGroup(claim, pod));
+  Json named = FakePod("a");
+  named["metadata"]["uid"] = "u1";
+  EXPECT_TRUE(IsReservedForPodOrItsGroup(claim, named));
+}
+
 TEST(PodFacts, VersionsAreNumbersAndZeroWhenThereIsNone) {
   Json pod = FakePod("a");
   EXPECT_EQ(ResourceVersionOf(pod), 0U);

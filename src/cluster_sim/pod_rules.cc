@@ -7,6 +7,8 @@
 #include <set>
 
 #include "base/text.h"
+#include "cluster_sim/ephemeral_containers.h"
+#include "cluster_sim/pod_claim_rules.h"
 #include "cluster_sim/schema.h"
 
 namespace galen::cluster_sim {
@@ -91,19 +93,6 @@ bool HasClaim(const Json& container, const std::string& name) {
     const std::string& request = claim["request"].AsString();
     const std::string own = "claim:" + claim["name"].AsString();
     return name == (request.empty() ? own : own + "/" + request);
-  });
-}
-
-// Or as the claim that was made for its extended resources: "claim:CLAIM/REQUEST", with the name of
-// the ResourceClaim, for the Pod has none of its own for it (KEP-5004).
-bool HasExtendedResourceClaim(const Json& pod, const Json& container, const std::string& name) {
-  const Json& claim = pod["status"]["extendedResourceClaimStatus"];
-  const Json::Array& mappings = claim["requestMappings"].items();
-  return std::any_of(mappings.begin(), mappings.end(), [&](const Json& mapping) {
-    return mapping["containerName"] == container["name"] &&
-           container["resources"]["requests"].Has(mapping["resourceName"].AsString()) &&
-           name == fmt::format("claim:{}/{}", claim["resourceClaimName"].AsString(),
-                               mapping["requestName"].AsString());
   });
 }
 
@@ -194,6 +183,10 @@ bool HasAllTolerations(const Json& before, const Json& after) {
   });
 }
 
+void Append(const Faults& more, Faults& faults) {
+  faults.insert(faults.end(), more.begin(), more.end());
+}
+
 // Guaranteed: every container's CPU and memory have limits and the same requests; BestEffort: none
 // has any; Burstable: the rest.
 std::string QosClass(const Json& pod) {
@@ -247,13 +240,19 @@ Faults CheckPod(const Json& pod) {
   Faults faults;
   CheckContainers(pod, faults);
   CheckPodClaims(pod, faults);
+  Append(CheckEphemeralContainers(pod), faults);
   return faults;
 }
+
+Faults CheckNewPod(const Json& pod) { return CheckNoEphemeralContainers(pod); }
 
 Faults CheckPodChange(const Json& before, const Json& after, const std::string& subresource) {
   Faults faults;
   const bool binding = subresource == "binding";
+  if (subresource == kEphemeralContainers) return CheckEphemeralContainersChange(before, after);
   if (subresource == "status") {
+    Append(CheckClaimStatuses(after), faults);
+    Append(CheckExtendedResourceClaim(after), faults);
     CheckStatuses(after, "containerStatuses", "containers", faults);
     CheckStatuses(after, "initContainerStatuses", "initContainers", faults);
     // Ephemeral containers have no resources, so no health either.

@@ -72,6 +72,10 @@ Faults CheckObject(const Kind& kind, const Json& object) {
   return {};
 }
 
+Faults CheckNew(const Kind& kind, const Json& object) {
+  return Is(kind, kube::kPods) ? CheckNewPod(object) : Faults{};
+}
+
 Faults CheckChange(const Kind& kind, const Json& before, const Json& after,
                    const std::string& subresource) {
   if (Is(kind, kube::kPods)) return CheckPodChange(before, after, subresource);

@@ -19,6 +19,9 @@ void PrepareChanged(const Kind& kind, const Json& before, Json& after, WallTime 
 // What must hold of any object of the kind.
 Faults CheckObject(const Kind& kind, const Json& object);
 
+// What must hold besides when it is made.
+Faults CheckNew(const Kind& kind, const Json& object);
+
 // What may not change from `before` to `after`; `subresource` "" is the object's main part.
 Faults CheckChange(const Kind& kind, const Json& before, const Json& after,
                    const std::string& subresource);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster_sim/extended_resources.h"
 #include "cluster_sim/pod_facts.h"
 #include "kube/request.h"
 
@@ -88,6 +89,9 @@ void Scheduler::OnClaim(const ObjectKey& key, const Json* after) {
   for (const ObjectKey& pod : view_.pods.Lookup(ClusterView::kByClaim, ToString(key))) {
     queue_.MarkDirty(pod);
   }
+  // The Pod that it was made for may not name it yet.
+  const Json* owner = after == nullptr ? nullptr : OwnerPod(*after);
+  if (owner != nullptr) queue_.MarkDirty({key.ns, (*owner)["name"].AsString()});
   // Devices are held by allocations alone; a claim without one holds none.
   const bool freed = after == nullptr || (*after)["status"]["allocation"].is_null();
   if (freed) MarkWaiting();
@@ -123,6 +127,10 @@ void Scheduler::LookAt(const ObjectKey& key, Queue::Done done) {
 }
 
 bool Scheduler::AwaitsOwnWrites(const Json& pod) const {
+  const bool extended = std::any_of(assumed_.begin(), assumed_.end(), [&pod](const auto& entry) {
+    return entry.second.written && entry.second.pod_uid == UidOf(pod);
+  });
+  if (extended) return true;
   const std::vector<PodClaimFacts> claims = PodClaims(pod);
   return std::any_of(claims.begin(), claims.end(), [&](const PodClaimFacts& claim) {
     const auto it = assumed_.find({KeyOf(pod).ns, claim.object_name.value_or("")});
@@ -171,7 +179,38 @@ void Scheduler::Advance() {
     }
     ++job_->next_claim;
   }
-  Bind();
+  auto& extended = job_->placement.extended;
+  if (!extended) return Bind();
+  if (extended->name.empty()) return MakeClaim(*extended);
+  WriteMappings(*extended);
+}
+
+void Scheduler::MakeClaim(ExtendedPlacement& extended) {
+  calls_.Do(kube::Create(kube::kResourceClaims, KeyOf(job_->pod).ns, extended.claim),
+            [this](const StatusOr<Json>& answer) {
+              if (!answer.ok()) return End(answer.status());
+              ExtendedPlacement& made = *job_->placement.extended;
+              made.name = KeyOf(*answer).name;
+              // From here on it is a claim like the others, which the next step allocates.
+              job_->placement.claims.push_back({*answer, made.allocation});
+              Advance();
+            });
+}
+
+// With the uid, so that the next Pod of the name is told of no claim of this one.
+void Scheduler::WriteMappings(const ExtendedPlacement& extended) {
+  const ObjectKey key = KeyOf(job_->pod);
+  const Json status = Json::MakeObject(
+      {{"resourceClaimName", extended.name}, {"requestMappings", extended.mappings}});
+  const Json patch =
+      Json::MakeObject({{"metadata", Json::MakeObject({{"uid", UidOf(job_->pod)}})},
+                        {"status", Json::MakeObject({{"extendedResourceClaimStatus", status}})}});
+  calls_.Do(kube::Patch(kube::kPods, key.ns, key.name, kube::PatchType::kMerge, patch,
+                        {.subresource = "status", .field_manager = ""}),
+            [this](const StatusOr<Json>& answer) {
+              if (!answer.ok()) return End(answer.status());
+              Bind();
+            });
 }
 
 void Scheduler::WriteClaim(ClaimPlacement& claim) {
@@ -195,6 +234,7 @@ void Scheduler::WriteClaimStatus(Json claim, const Json& allocation) {
     // Before the request goes out: from here on it may be written, whatever the answer is.
     assumed_.insert_or_assign(key,
                               Assumed{UidOf(claim), allocation, ResourceVersionOf(claim), false});
+    if (IsExtendedClaimOf(claim, job_->pod)) assumed_.at(key).pod_uid = UidOf(job_->pod);
     claim["status"]["allocation"] = allocation;
     claim["status"]["allocation"]["allocationTimestamp"] = FormatRfc3339(loop_.WallNow());
   }
@@ -240,8 +280,22 @@ void Scheduler::End(const Status& status) {
 }
 
 bool Scheduler::ReleaseOne(const Json& pod, const Queue::Done& done) {
+  std::vector<ObjectKey> keys;
   for (const PodClaimFacts& entry : PodClaims(pod)) {
-    const Json* claim = view_.claims.Find({KeyOf(pod).ns, entry.object_name.value_or("")});
+    keys.push_back({KeyOf(pod).ns, entry.object_name.value_or("")});
+  }
+  for (const ObjectKey& key : view_.claims.Lookup(ClusterView::kByPod, UidOf(pod))) {
+    const Json* claim = view_.claims.Find(key);
+    if (claim == nullptr || !IsExtendedClaimOf(*claim, pod)) continue;
+    keys.push_back(key);
+    if (!(*claim)["status"]["allocation"].is_null() || IsBeingDeleted(*claim)) continue;
+    calls_.Do(kube::Delete(kube::kResourceClaims, key.ns, key.name,
+                           {.grace_seconds = std::nullopt, .uid = UidOf(*claim)}),
+              [done](const StatusOr<Json>& answer) { done(answer.status()); });
+    return true;
+  }
+  for (const ObjectKey& key : keys) {
+    const Json* claim = view_.claims.Find(key);
     if (claim == nullptr || (*claim)["status"]["allocation"].is_null()) continue;
     // Others run with it, or may: it stays where it is.
     if (Holders(*claim).size() != 1 || !IsReservedFor(*claim, pod)) continue;

@@ -37,9 +37,11 @@ class Scheduler {
     std::string uid;
     Json allocation;
     std::uint64_t sent_for = 0;
-    bool written = false;  // the server said so; otherwise it may or may not be
+    bool written = false;      // the server said so; otherwise it may or may not be
+    std::string pod_uid = {};  // of a claim that only its owner's status will name
   };
-  // A placement being written: claims one after the other, then the binding.
+  // A placement being written: claims one after the other, the one for extended resources with what
+  // the Pod's status says of it, then the binding.
   struct Job {
     Json pod;
     Placement placement;
@@ -68,11 +70,15 @@ class Scheduler {
   void WriteClaim(ClaimPlacement& claim);
   void WriteClaimStatus(Json claim, const Json& allocation);
   void OnClaimStatus(const ObjectKey& key, const StatusOr<Json>& answer);
+  // What an extended resource needs: its claim, then the mapping in the Pod's status.
+  void MakeClaim(ExtendedPlacement& extended);
+  void WriteMappings(const ExtendedPlacement& extended);
   void Bind();
   // Ends job_. A Pod or claim that is gone needs no more.
   void End(const Status& status);
 
-  // Takes back a claim that only `pod` holds, so that the Pod can go to another node.
+  // Takes back a claim that only `pod` holds, so that the Pod can go to another node; one that was
+  // made for its extended resources goes, once it holds nothing.
   bool ReleaseOne(const Json& pod, const Queue::Done& done);
   // Writes the condition PodScheduled=False and an Event, unless the Pod says this already.
   void Refuse(const Json& pod, const Status& why, Queue::Done done);

@@ -78,6 +78,45 @@ TEST_F(SchedulerTest, ManyPodsShareANamedClaimOnItsNode) {
   EXPECT_EQ(Holders(cluster_.Claim("shared")).size(), 3U);
 }
 
+TEST_F(SchedulerTest, AnExtendedResourceGetsAClaimThatThePodsStatusMaps) {
+  Json cards = FakeClass("cards", "gpu");
+  cards["spec"]["extendedResourceName"] = "example.com/card";
+  cluster_.Create(kube::kDeviceClasses, cards);
+  Json pod = FakePod("plain");
+  pod["spec"]["containers"].MutableItems()[0]["resources"]["limits"]["example.com/card"] = 1;
+  AddPod(pod);
+  EXPECT_EQ(NodeOf("plain"), "node-1") << cluster_.WhyPending("plain");
+  const Json status = cluster_.Pod("plain")["status"]["extendedResourceClaimStatus"];
+  const std::string name = status["resourceClaimName"].AsString();
+  EXPECT_THAT(name, StartsWith("plain-extended-resources-"));
+  EXPECT_EQ(status["requestMappings"][0]["containerName"].AsString(), "main");
+  const Json claim = cluster_.Claim(name);
+  EXPECT_EQ(claim["status"]["allocation"]["devices"]["results"][0]["request"].AsString(),
+            status["requestMappings"][0]["requestName"].AsString());
+  EXPECT_EQ(HeldDevices(claim["status"]["allocation"]).size(), 1U);
+  EXPECT_EQ(Holders(claim).size(), 1U);
+  // Its devices and the claim go with the Pod.
+  cluster_.Delete(kube::kPods, "plain", "default", 0);
+  cluster_.Pass(std::chrono::seconds(5));
+  EXPECT_TRUE(cluster_.Claim(name).is_null());
+}
+
+TEST_F(SchedulerTest, AnExtendedResourceThatIsTakenIsWaitedFor) {
+  Json cards = FakeClass("cards", "gpu");
+  cards["spec"]["extendedResourceName"] = "example.com/card";
+  cluster_.Create(kube::kDeviceClasses, cards);
+  for (const char* name : {"a", "b"}) AddGpuPod(name);
+  Json pod = FakePod("plain");
+  pod["spec"]["containers"].MutableItems()[0]["resources"]["limits"]["example.com/card"] = 1;
+  AddPod(pod);
+  EXPECT_EQ(NodeOf("plain"), "");
+  EXPECT_THAT(cluster_.WhyPending("plain"), HasSubstr("wants 1 of class cards, 0 free, 2 in use"));
+  EXPECT_EQ(cluster_.List(kube::kResourceClaims).size(), 2U) << "none is made in vain";
+  cluster_.Delete(kube::kPods, "a", "default", 0);
+  cluster_.Pass(std::chrono::seconds(5));
+  EXPECT_EQ(NodeOf("plain"), "node-1");
+}
+
 TEST_F(SchedulerTest, AClassWithOtherCelIsRefusedByName) {
   Json clever = FakeClass("clever", "");
   clever["spec"]["selectors"] = Yaml("[{cel: {expression: device.allowMultipleAllocations}}]");

@@ -30,10 +30,11 @@ bool IsLoopback(const std::string& host) {
 
 std::vector<SimulatedNodeOptions> NodesOf(const SimOptions& options) {
   std::vector<SimulatedNodeOptions> nodes;
-  for (std::int64_t i = 1; i <= options.node_count; ++i) {
-    nodes.push_back({.name = fmt::format("node-{}", i)});
-  }
-  for (const std::string& name : options.nodes) nodes.push_back({.name = name});
+  const auto add = [&](std::string name) {
+    nodes.push_back({.name = std::move(name), .pods_max = static_cast<int>(options.max_pods)});
+  };
+  for (std::int64_t i = 1; i <= options.node_count; ++i) add(fmt::format("node-{}", i));
+  for (const std::string& name : options.nodes) add(name);
   for (const std::string& name : options.virtual_nodes) {
     // The label lets selectors tell them from nodes that only pretend.
     nodes.push_back({.name = name, .labels = {{"type", "virtual"}}, .is_virtual = true});
@@ -53,6 +54,10 @@ void CheckNodes(const SimOptions& options, std::vector<std::string>& faults) {
       faults.push_back(fmt::format("\"{}\" is no node name: lower-case letters, digits, - and .",
                                    Printable(CutText(name, 64))));
     }
+  }
+  if (options.max_pods < 1 || options.max_pods > SimulatedNodes::kPodsPerNodeMax) {
+    faults.push_back(fmt::format("--max-pods is {}, must be 1..{}", options.max_pods,
+                                 SimulatedNodes::kPodsPerNodeMax));
   }
   if (options.node_count > kMost) return;
   std::set<std::string> names;
@@ -119,6 +124,7 @@ void SimOptions::AddTo(Flags& flags) {
             "More users, who may do everything: lines of token,user,uid[,\"group1,group2\"]");
   flags.Add("--nodes", node_count, "How many nodes to simulate: node-1, node-2, ...");
   flags.Add("--node", nodes, "Simulate a node of this name (may be repeated)");
+  flags.Add("--max-pods", max_pods, "How many Pods each simulated node takes");
   flags.Add("--virtual-node", virtual_nodes,
             "A node of this name whose Pods galen-agent runs (may be repeated)");
 }

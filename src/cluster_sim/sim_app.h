@@ -27,9 +27,10 @@ struct SimOptions {
   std::string kubeconfig_out;
   // More users, see ParseTokenFile(); "": none.
   std::string token_file;
-  std::int64_t node_count = 0;             // node-1, node-2, …
-  std::vector<std::string> nodes;          // further ones by name
-  std::vector<std::string> virtual_nodes;  // whose Pods an agent runs
+  std::int64_t node_count = 0;                              // node-1, node-2, …
+  std::vector<std::string> nodes;                           // further ones by name
+  std::vector<std::string> virtual_nodes;                   // whose Pods an agent runs
+  std::int64_t max_pods = SimulatedNodeOptions().pods_max;  // that each simulated node takes
 
   // Adds every option as a flag; they are filled in when the flags are parsed.
   void AddTo(Flags& flags);

@@ -41,11 +41,13 @@ TEST(SimOptions, EveryFaultIsNamedAtOnce) {
   options.listen = "nowhere";
   options.node_count = -1;
   options.nodes = {"Bad Name"};
+  options.max_pods = 0;
   const Status status = CheckOptions(options);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("--listen"));
   EXPECT_THAT(status.message(), HasSubstr("--nodes is -1"));
   EXPECT_THAT(status.message(), HasSubstr("\"Bad Name\" is no node name"));
+  EXPECT_THAT(status.message(), HasSubstr("--max-pods is 0, must be 1..4096"));
 }
 
 // It was found while starting, with the exit code of a failure at run time.

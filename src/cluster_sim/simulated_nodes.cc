@@ -217,9 +217,7 @@ bool SimulatedNodes::ClaimsAreReady(const Json& pod) const {
     if (entry.not_needed) return true;
     const Json* claim = view_.claims.Find({KeyOf(pod).ns, entry.object_name.value_or("")});
     if (claim == nullptr || (*claim)["status"]["allocation"].is_null()) return false;
-    const std::vector<PodRef> holders = Holders(*claim);
-    return std::any_of(holders.begin(), holders.end(),
-                       [&pod](const PodRef& holder) { return holder.uid == UidOf(pod); });
+    return IsReservedForPodOrItsGroup(*claim, pod);
   });
 }
 

@@ -70,6 +70,8 @@ class SimulatedNodes {
 
   // More than Kubernetes itself supports (5,000). At the limit: ResourceExhausted.
   static constexpr std::size_t kNodesMax = 10'000;
+  // Of one node; more than any kubelet is set to, and a scale that these hollow ones bear.
+  static constexpr int kPodsPerNodeMax = 4'096;
 
  private:
   using PodQueue = WorkQueue<ObjectKey>;

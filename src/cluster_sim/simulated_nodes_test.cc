@@ -27,6 +27,15 @@ TEST(SimulatedNodes, AppearAndAreReady) {
   EXPECT_EQ(cluster.Get(kube::kNodes, "node-1")["metadata"]["labels"]["zone"].AsString(), "a");
 }
 
+TEST(SimulatedNodes, TakeAsManyPodsAsTheyAreMadeFor) {
+  FakeCluster cluster({.nodes = {{.name = "small"}, {.name = "large", .pods_max = 512}}});
+  const auto pods = [&](const std::string& node) {
+    return cluster.Get(kube::kNodes, node)["status"]["allocatable"]["pods"].AsString();
+  };
+  EXPECT_EQ(pods("small"), "110");
+  EXPECT_EQ(pods("large"), "512");
+}
+
 TEST(SimulatedNodes, ComeBackWhenSomebodyDeletesThem) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}});
   cluster.Delete(kube::kNodes, "node-1", "");

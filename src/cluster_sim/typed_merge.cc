@@ -1,7 +1,8 @@
 #include "cluster_sim/typed_merge.h"
 
-#include <algorithm>
+#include <iterator>
 #include <set>
+#include <unordered_map>
 
 #include "cluster_sim/schema.h"
 
@@ -38,11 +39,16 @@ void Put(FieldSet& set, const std::string& step, FieldSet child) {
   own = Union(std::move(own), child);
 }
 
-const Json* FindItem(const Json& schema, Shape shape, const Json& list, const std::string& step) {
-  const auto it = std::find_if(list.items().begin(), list.items().end(), [&](const Json& item) {
-    return StepOf(schema, shape, item) == step;
-  });
-  return it == list.items().end() ? nullptr : &*it;
+// Where the item is to which a step leads, of equals the first. A list has hundreds of items, and
+// making a step costs as much as comparing two of them.
+using ItemIndex = std::unordered_map<std::string, std::size_t>;
+
+ItemIndex IndexOf(const Json& schema, Shape shape, const Json& list) {
+  ItemIndex index;
+  for (std::size_t i = 0; i < list.items().size(); ++i) {
+    index.try_emplace(StepOf(schema, shape, list.items()[i]), i);
+  }
+  return index;
 }
 
 void Add(Delta& delta, const std::string& step, Delta inner) {
@@ -78,17 +84,17 @@ Delta CompareMaps(const Json& schema, const Json& before, const Json& after) {
 
 Delta CompareLists(const Json& schema, Shape shape, const Json& before, const Json& after) {
   Delta delta;
-  for (const Json& item : after.items()) {
-    const std::string step = StepOf(schema, shape, item);
-    const Json* old = FindItem(schema, shape, before, step);
+  const ItemIndex old = IndexOf(schema, shape, before), now = IndexOf(schema, shape, after);
+  for (const auto& [step, at] : now) {
+    const Json& item = after.items()[at];
+    const auto same = old.find(step);
     Add(delta, step,
-        old == nullptr ? OnlyIn(schema["items"], item, true, true)
-                       : Compare(schema["items"], *old, item));
+        same == old.end() ? OnlyIn(schema["items"], item, true, true)
+                          : Compare(schema["items"], before.items()[same->second], item));
   }
-  for (const Json& item : before.items()) {
-    const std::string step = StepOf(schema, shape, item);
-    if (FindItem(schema, shape, after, step) != nullptr) continue;
-    Add(delta, step, OnlyIn(schema["items"], item, true, false));
+  for (const auto& [step, at] : old) {
+    if (now.contains(step)) continue;
+    Add(delta, step, OnlyIn(schema["items"], before.items()[at], true, false));
   }
   return delta;
 }
@@ -96,15 +102,15 @@ Delta CompareLists(const Json& schema, Shape shape, const Json& before, const Js
 // Items keep the place they have in `live`.
 Json MergeLists(const Json& schema, Shape shape, const Json& live, const Json& applied) {
   Json merged = live;
+  ItemIndex own = IndexOf(schema, shape, live);
   for (const Json& item : applied.items()) {
-    const std::string step = StepOf(schema, shape, item);
-    bool found = false;
-    for (Json& own : merged.MutableItems()) {
-      if (StepOf(schema, shape, own) != step) continue;
-      own = MergeTyped(schema["items"], own, item);
-      found = true;
+    const auto [same, is_new] = own.try_emplace(StepOf(schema, shape, item), merged.items().size());
+    if (is_new) {
+      merged.Append(item);
+      continue;
     }
-    if (!found) merged.Append(item);
+    Json& present = merged.MutableItems()[same->second];
+    present = MergeTyped(schema["items"], present, item);
   }
   return merged;
 }

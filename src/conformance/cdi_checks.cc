@@ -5,8 +5,9 @@
 #include <map>
 #include <set>
 
-#include "conformance/cdi_spec.h"
+#include "base/text.h"
 #include "conformance/check.h"
+#include "model/cdi_spec.h"
 
 namespace galen::conformance {
 namespace {
@@ -44,14 +45,13 @@ Outcome WithIds(const Observations& seen, Judgement judge) {
   return judge(*entry, ids);
 }
 
-bool Defines(const CdiSpecSeen& spec, const std::string& id) {
+bool Defines(const CdiSpec& spec, const std::string& id) {
   return std::any_of(spec.devices.begin(), spec.devices.end(),
                      [&](const std::string& device) { return spec.kind + "=" + device == id; });
 }
 
 // Whether a file is this driver's: by its name, its vendor, or an id that the driver answered.
-bool IsOurs(const CdiSpecSeen& spec, const std::string& driver,
-            const std::vector<std::string>& ids) {
+bool IsOurs(const CdiSpec& spec, const std::string& driver, const std::vector<std::string>& ids) {
   if (std::filesystem::path(spec.path).filename().string().find(driver) != std::string::npos) {
     return true;
   }
@@ -67,8 +67,8 @@ Outcome WithSpecs(const Observations& seen, Judgement judge) {
   const ClaimEntry* entry = Prepared(seen);
   const std::vector<std::string> ids =
       entry == nullptr ? std::vector<std::string>() : IdsOf(*entry);
-  std::vector<const CdiSpecSeen*> ours;
-  for (const CdiSpecSeen& spec : seen.cdi.specs) {
+  std::vector<const CdiSpec*> ours;
+  for (const CdiSpec& spec : seen.cdi.specs) {
     if (!seen.driver.empty() && IsOurs(spec, seen.driver, ids)) ours.push_back(&spec);
   }
   if (ours.empty()) {
@@ -81,16 +81,16 @@ Outcome WithSpecs(const Observations& seen, Judgement judge) {
 // Judges each file of the driver; `fault` gives "" or what is wrong with it.
 template <typename Fault>
 Outcome EachSpec(const Observations& seen, Fault fault) {
-  return WithSpecs(seen, [&](const std::vector<const CdiSpecSeen*>& specs) {
+  return WithSpecs(seen, [&](const std::vector<const CdiSpec*>& specs) {
     std::size_t judged = 0;
-    for (const CdiSpecSeen* spec : specs) {
+    for (const CdiSpec* spec : specs) {
       if (!spec->unreadable.empty()) continue;
       ++judged;
       const std::string what = fault(*spec);
       if (!what.empty()) return Failed(fmt::format("{}: {}", Shown(spec->path), what));
     }
     return judged == 0 ? NotChecked("none of the driver's files can be read")
-                       : Passed(Many(judged, "file"));
+                       : Passed(Counted(judged, "file"));
   });
 }
 
@@ -120,7 +120,7 @@ Outcome JudgeIdsUnique(const Observations& seen) {
         return Failed(fmt::format("{} more than once", Shown(device.cdi_ids.front())));
       }
     }
-    return Passed(Many(first_ids.size(), "device"));
+    return Passed(Counted(first_ids.size(), "device"));
   });
 }
 
@@ -129,12 +129,12 @@ Outcome JudgeIdsExist(const Observations& seen) {
     if (!seen.cdi.not_checked.empty()) return NotChecked(seen.cdi.not_checked);
     for (const std::string& id : ids) {
       const bool there = std::any_of(seen.cdi.specs.begin(), seen.cdi.specs.end(),
-                                     [&](const CdiSpecSeen& spec) { return Defines(spec, id); });
+                                     [&](const CdiSpec& spec) { return Defines(spec, id); });
       if (there) continue;
       return Failed(fmt::format("{} is in none of the {} files of {}", Shown(id),
                                 seen.cdi.specs.size(), fmt::join(seen.cdi.directories, ", ")));
     }
-    return Passed(Many(ids.size(), "id"));
+    return Passed(Counted(ids.size(), "id"));
   });
 }
 
@@ -144,7 +144,7 @@ Outcome JudgeConflict(const Observations& seen) {
     for (const std::string& id : ids) {
       // A later directory overrides an earlier one; within one, two are a conflict.
       std::map<std::string, std::string> by_directory;
-      for (const CdiSpecSeen& spec : seen.cdi.specs) {
+      for (const CdiSpec& spec : seen.cdi.specs) {
         if (!Defines(spec, id)) continue;
         const std::string directory = std::filesystem::path(spec.path).parent_path().string();
         const auto [it, added] = by_directory.emplace(directory, spec.path);
@@ -159,54 +159,43 @@ Outcome JudgeConflict(const Observations& seen) {
 }
 
 Outcome JudgeReadable(const Observations& seen) {
-  return WithSpecs(seen, [](const std::vector<const CdiSpecSeen*>& specs) {
-    for (const CdiSpecSeen* spec : specs) {
+  return WithSpecs(seen, [](const std::vector<const CdiSpec*>& specs) {
+    for (const CdiSpec* spec : specs) {
       if (spec->unreadable.empty()) continue;
       return Failed(fmt::format("{}: {}", Shown(spec->path), Shown(spec->unreadable)));
     }
-    return Passed(Many(specs.size(), "file"));
+    return Passed(Counted(specs.size(), "file"));
   });
 }
 
-bool IsVersion(std::string_view text) {
-  return std::count(text.begin(), text.end(), '.') == 2 && !text.starts_with('.') &&
-         !text.ends_with('.') && text.find("..") == std::string_view::npos &&
-         text.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
-std::size_t PlaceOf(const std::string& version) {
-  const auto it = std::find(CdiVersions().begin(), CdiVersions().end(), version);
-  return static_cast<std::size_t>(it - CdiVersions().begin());
-}
-
 Outcome JudgeVersion(const Observations& seen) {
-  return EachSpec(seen, [](const CdiSpecSeen& spec) -> std::string {
-    if (IsVersion(spec.cdi_version)) return "";
+  return EachSpec(seen, [](const CdiSpec& spec) -> std::string {
+    if (IsCdiVersion(spec.cdi_version)) return "";
     return fmt::format("cdiVersion \"{}\"", Shown(spec.cdi_version));
   });
 }
 
-// A file of a version that its runtime does not know is refused; one that claims too little may be
-// read without what it asks for.
+// A runtime refuses a file that claims too little, an old one may read it without what it asks for.
 Outcome JudgeLeastVersion(const Observations& seen) {
-  return EachSpec(seen, [](const CdiSpecSeen& spec) -> std::string {
-    // A version that came after this Galen knows all that Galen knows.
-    if (PlaceOf(spec.cdi_version) >= PlaceOf(spec.least_version)) return "";
+  return EachSpec(seen, [](const CdiSpec& spec) -> std::string {
+    if (IsCdiVersionEnough(spec)) return "";
     return fmt::format("cdiVersion {}, and what it uses came with {}", spec.cdi_version,
                        spec.least_version);
   });
 }
 
 Outcome JudgeKind(const Observations& seen) {
-  return EachSpec(seen, [](const CdiSpecSeen& spec) -> std::string {
+  return EachSpec(seen, [](const CdiSpec& spec) -> std::string {
     if (IsCdiKind(spec.kind)) return "";
     return fmt::format("kind \"{}\"", Shown(spec.kind));
   });
 }
 
 Outcome JudgeContents(const Observations& seen) {
-  return EachSpec(seen, [](const CdiSpecSeen& spec) -> std::string {
-    return spec.faults.empty() ? "" : fmt::format("{}", fmt::join(spec.faults, "; "));
+  return EachSpec(seen, [](const CdiSpec& spec) -> std::string {
+    std::vector<std::string> all = spec.faults;
+    all.insert(all.end(), spec.relative_paths.begin(), spec.relative_paths.end());
+    return fmt::format("{}", fmt::join(all, "; "));
   });
 }
 
@@ -244,8 +233,9 @@ std::vector<Check> CdiChecks() {
        JudgeKind},
       // pkg/cdi/device.go ("invalid device, empty device edits") and container-edits.go.
       {"cdi.contents", "Devices and edits are valid",
-       "A runtime refuses the whole file for one of these: every device needs a valid name and at "
-       "least one edit, every edit its fields.",
+       "A runtime refuses the whole file for one of these, or the container fails on it: every "
+       "device needs a valid name and at least one edit, every edit its fields, paths from the "
+       "root.",
        JudgeContents},
   };
 }

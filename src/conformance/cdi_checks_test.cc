@@ -16,7 +16,7 @@ void SetId(Observations& seen, const std::string& id) {
   seen.claims.mixed->entries["u1"] = seen.claims.prepare->entries["u1"];
 }
 
-CdiSpecSeen& SpecOf(Observations& seen) { return seen.cdi.specs[0]; }
+CdiSpec& SpecOf(Observations& seen) { return seen.cdi.specs[0]; }
 
 TEST(CdiChecks, EachFailsAlone) {
   const std::vector<Flaw> flaws = {
@@ -59,6 +59,15 @@ TEST(CdiChecks, AKindThatIsNoneFails) {
   Observations seen = GoodObservations();
   SpecOf(seen).kind = "gpu";
   EXPECT_EQ(FindingOf(seen, "cdi.kind").verdict, Verdict::kFailed);
+}
+
+// A runtime takes the file, and the container fails: whoever writes the driver wants to know.
+TEST(CdiChecks, ARelativePathFails) {
+  Observations seen = GoodObservations();
+  SpecOf(seen).relative_paths = {"device gpu-0: a mount's hostPath is \"a\", no absolute path"};
+  const Finding finding = FindingOf(seen, "cdi.contents");
+  EXPECT_EQ(finding.verdict, Verdict::kFailed);
+  EXPECT_THAT(finding.seen, ::testing::HasSubstr("hostPath"));
 }
 
 TEST(CdiChecks, TwoDevicesOfOneIdFail) {

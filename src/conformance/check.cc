@@ -6,12 +6,6 @@
 #include "base/text.h"
 
 namespace galen::conformance {
-namespace {
-
-constexpr std::size_t kShownBytesMax = 160;
-
-}  // namespace
-
 std::string_view ToString(Verdict verdict) {
   switch (verdict) {
     case Verdict::kPassed:
@@ -55,16 +49,11 @@ std::vector<Finding> Judge(const Observations& seen) {
   return findings;
 }
 
-std::string Shown(std::string_view text) {
-  // Cut before it is cleaned: what a stranger sends may be megabytes.
-  return CutText(Printable(ToValidUtf8(text.substr(0, 2 * kShownBytesMax))), kShownBytesMax);
+std::string ShownStatus(const Status& status) {
+  return fmt::format("{}: {}", ToString(status.code()), Shown(status.message()));
 }
 
-std::string Many(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::string Shown(Duration duration) {
+std::string ShownTime(Duration duration) {
   const double seconds = std::chrono::duration<double>(duration).count();
   if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
   return fmt::format("{:.1f} ms", seconds * 1000);

@@ -53,11 +53,9 @@ std::vector<Check> AllChecks();
 // Every check of AllChecks, in that order.
 std::vector<Finding> Judge(const Observations& seen);
 
-// What a driver wrote, fit for a line of a report.
-std::string Shown(std::string_view text);
-// "1 slice", "3 slices".
-std::string Many(std::size_t count, std::string_view what);
+// "unavailable: the driver went away": the code, and what a driver wrote.
+std::string ShownStatus(const Status& status);
 // "2.0 ms", "15.0 s".
-std::string Shown(Duration duration);
+std::string ShownTime(Duration duration);
 
 }  // namespace galen::conformance

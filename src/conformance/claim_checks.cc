@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "conformance/check.h"
 
 namespace galen::conformance {
@@ -11,10 +12,6 @@ constexpr std::string_view kReadOnly =
     "read-only: a kubelet may be using this driver, and only it may prepare claims";
 
 const ClaimsSeen& Of(const Observations& seen) { return seen.claims; }
-
-std::string ShownStatus(const Status& status) {
-  return fmt::format("{}: {}", ToString(status.code()), Shown(status.message()));
-}
 
 // Why nothing was called; "" when calls were made.
 std::string WhyNot(const Observations& seen) {
@@ -66,7 +63,7 @@ std::string Fault(const ClaimsAnswer& answer) {
 
 Outcome JudgeDone(const ClaimsAnswer& answer) {
   const std::string fault = Fault(answer);
-  return fault.empty() ? Passed(Shown(answer.answer.took)) : Failed(fault);
+  return fault.empty() ? Passed(ShownTime(answer.answer.took)) : Failed(fault);
 }
 
 // An answer that should hold that claim's own error.
@@ -159,7 +156,8 @@ Outcome JudgeParallel(const Observations& seen) {
       if (const std::string fault = Fault(answer); !fault.empty()) return Failed(fault);
       slowest = std::max(slowest, answer.answer.took);
     }
-    return Passed(fmt::format("{} calls, the slowest {}", claims.parallel.size(), Shown(slowest)));
+    return Passed(
+        fmt::format("{} calls, the slowest {}", claims.parallel.size(), ShownTime(slowest)));
   });
 }
 
@@ -249,7 +247,7 @@ Outcome JudgePrepareParallel(const Observations& seen) {
                           Outcome outcome = JudgeSame(first, answer, claims);
                           if (outcome.verdict != Verdict::kPassed) return outcome;
                         }
-                        return Passed(Many(claims.prepare_parallel.size(), "call"));
+                        return Passed(Counted(claims.prepare_parallel.size(), "call"));
                       });
 }
 

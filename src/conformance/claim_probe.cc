@@ -1,4 +1,3 @@
-// Tested by examination_test.cc, which plays every answer that can go wrong.
 #include "conformance/claim_probe.h"
 
 #include <algorithm>
@@ -136,17 +135,29 @@ void ClaimProbe::Unprepare(ClusterAccess& cluster, ClaimsSeen& seen) {
   }
 }
 
-void ClaimProbe::PutAway(ClusterAccess& cluster, const ClaimsSeen& seen) {
+void ClaimProbe::PutAway(ClusterAccess* cluster, const ClaimsSeen& seen) {
   const bool undone = seen.unprepare_deleted && seen.unprepare_deleted->answer.status.ok();
-  if (seen.prepare && !undone) (void)Ask(Operation::kUnprepare, {seen.claim});
-  (void)cluster.PutAway();  // what cannot be removed now is named galen-conformance-…
+  for (const ClaimRef& claim : to_put_away_) {
+    if (undone && claim.uid == seen.claim.uid) continue;
+    // One by one: an error of one must not keep the others. Who hangs once hangs again.
+    const ClaimsAnswer answer = Ask(Operation::kUnprepare, {claim});
+    if (answer.answer.status.code() == Code::kDeadlineExceeded) break;
+  }
+  // What cannot be removed now is named galen-conformance-…
+  if (cluster != nullptr) (void)cluster->PutAway();
 }
 
 ClaimProbe::OpenClaims ClaimProbe::Start(Operation operation, const std::string& version,
                                          const std::vector<ClaimRef>& claims,
                                          std::string_view more) {
   OpenClaims open{.version = version, .operation = operation};
-  for (const ClaimRef& claim : claims) open.asked.push_back(claim.uid);
+  for (const ClaimRef& claim : claims) {
+    open.asked.push_back(claim.uid);
+    const auto same = [&](const ClaimRef& one) { return one.uid == claim.uid; };
+    if (operation == Operation::kPrepare && std::ranges::none_of(to_put_away_, same)) {
+      to_put_away_.push_back(claim);
+    }
+  }
   StatusOr<std::unique_ptr<Link>> link = Link::Open(edges_, endpoint_);
   if (!link.ok()) return open;
   open.link = std::move(*link);

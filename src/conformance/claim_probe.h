@@ -20,8 +20,9 @@ class ClaimProbe {
   void Prepare(ClusterAccess& cluster, const TestAllocation& device, ClaimsSeen& seen);
   // Unprepares that claim in every way and removes it. REQUIRES: Prepare.
   void Unprepare(ClusterAccess& cluster, ClaimsSeen& seen);
-  // Leaves nothing behind, whatever happened before.
-  void PutAway(ClusterAccess& cluster, const ClaimsSeen& seen);
+  // Leaves nothing behind, whatever happened before and whatever a driver prepared that it should
+  // have refused. `cluster` may be nullptr: then no claim was made.
+  void PutAway(ClusterAccess* cluster, const ClaimsSeen& seen);
 
   // As the kubelet's (dra_plugin.go: defaultClientCallTimeout).
   static constexpr Duration kCallLimit = std::chrono::seconds(45);
@@ -48,6 +49,7 @@ class ClaimProbe {
   const Edges& edges_;
   const std::string endpoint_;
   std::vector<std::string> versions_;  // of DRAPlugin, in the driver's order: "v1", "v1beta1"
+  std::vector<ClaimRef> to_put_away_;  // all that a prepare was asked for, each once
 };
 
 }  // namespace galen::conformance

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "conformance/cdi_spec.h"
+#include "conformance/cdi_directories.h"
 #include "conformance/claim_probe.h"
 #include "conformance/cluster_access.h"
 #include "conformance/health_probe.h"
@@ -122,7 +122,7 @@ class Examination {
 
   void PutAway(ClaimProbe& claims, std::optional<ClusterAccess>& cluster) {
     edges_.waiter.StartPuttingAway();
-    if (cluster) claims.PutAway(*cluster, seen_.claims);
+    claims.PutAway(cluster ? &*cluster : nullptr, seen_.claims);
     // It was refused for the examination's sake only.
     if (seen_.registration.told_refused) {
       (void)TellRegistered(edges_, seen_.registration.socket);

@@ -98,20 +98,6 @@ TEST(Examination, WithEveryDeviceHeldPreparesNone) {
   EXPECT_THAT(FindingOf(seen, "claims.prepare").seen, HasSubstr("held by a claim"));
 }
 
-TEST(Examination, InterruptedItStillPutsItsClaimsAway) {
-  FakeScene scene;
-  scene.Publish();
-  FakeDriver& driver = scene.Start();
-  driver.script().on_prepare = [&](const std::string&, int, ClaimEntry& entry) {
-    if (entry.error.empty()) scene.waiter.Interrupt();
-    return OkStatus();
-  };
-  scene.Run();
-  scene.loop.Advance(1s);
-  EXPECT_THAT(driver.prepared(), IsEmpty());
-  EXPECT_THAT((*scene.Do(kube::List(kube::kResourceClaims, "", {})))["items"].items(), IsEmpty());
-}
-
 // One way in which a driver is broken, and all that an examination says of it.
 struct Broken {
   std::string what;

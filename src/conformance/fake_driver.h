@@ -54,6 +54,7 @@ class FakeDriver {
     bool hangs_in_prepare = false;  // never answers it
     bool checks_uid = true;
     bool checks_allocation = true;
+    bool knows_every_claim = false;        // prepares also what the API server does not have
     bool forgets_unasked_entries = false;  // answers {} to everything
     // What it writes for a device, or "" for nothing.
     std::function<std::string(const std::string& uid, const std::string& device)> cdi_text;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "conformance/health_judging.h"
 
 namespace galen::conformance {
@@ -28,7 +29,7 @@ Outcome Disturbing(const Observations& seen, Judgement judge) {
 Outcome JudgeHeard(const std::optional<StreamSeen>& stream) {
   if (!stream) return NotChecked("nobody listens at the endpoint");
   const std::string missing = Missing(*stream);
-  return missing.empty() ? Passed(Shown(*stream->first_after)) : Failed(missing);
+  return missing.empty() ? Passed(ShownTime(*stream->first_after)) : Failed(missing);
 }
 
 // One that was pushed out after its report counts as not served: a kubelet would be, too.
@@ -78,7 +79,7 @@ Outcome JudgeFirst(const Observations& seen) {
       if (!missing.empty()) return Failed(stream.version + ": " + missing);
       slowest = std::max(slowest, *stream.first_after);
     }
-    return Passed(Shown(slowest));
+    return Passed(ShownTime(slowest));
   });
 }
 
@@ -107,8 +108,8 @@ Outcome JudgeResend(const Observations& seen) {
         const Duration silence = LongestSilence(stream, device.Key());
         if (silence > device.Timeout()) {
           return Failed(fmt::format("{} on {}: silent for {}, its timeout is {}",
-                                    Shown(device.Key()), stream.version, Shown(silence),
-                                    Shown(device.Timeout())));
+                                    Shown(device.Key()), stream.version, ShownTime(silence),
+                                    ShownTime(device.Timeout())));
         }
         longest = std::max(longest, silence);
         const bool again =
@@ -118,11 +119,11 @@ Outcome JudgeResend(const Observations& seen) {
       }
     }
     if (unheard > Duration::zero()) {
-      return NotChecked(
-          fmt::format("a timeout of {} did not pass: --patience listens longer", Shown(unheard)));
+      return NotChecked(fmt::format("a timeout of {} did not pass: --patience listens longer",
+                                    ShownTime(unheard)));
     }
     if (judged == 0) return NotChecked("no stream that stayed open named a device");
-    return Passed("longest silence " + Shown(longest));
+    return Passed("longest silence " + ShownTime(longest));
   });
 }
 
@@ -133,11 +134,11 @@ Outcome JudgeStaysOpen(const Observations& seen) {
     for (const StreamSeen& stream : streams) {
       if (stream.end) {
         return Failed(fmt::format("{} ended after {} with {}", stream.version,
-                                  Shown(stream.watched), ShownStatus(*stream.end)));
+                                  ShownTime(stream.watched), ShownStatus(*stream.end)));
       }
       watched = std::max(watched, stream.watched);
     }
-    return Passed("open for " + Shown(watched));
+    return Passed("open for " + ShownTime(watched));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "conformance/check.h"
 
 namespace galen::conformance {
@@ -22,16 +23,12 @@ inline bool Announces(const Observations& seen) {
   return info.Offers("v1.DRAResourceHealth") || info.Offers("v1alpha1.DRAResourceHealth");
 }
 
-inline std::string ShownStatus(const Status& status) {
-  return fmt::format("{}: {}", ToString(status.code()), Shown(status.message()));
-}
-
 // Why the first report is missing on a stream; "" when it is there and in time.
 inline std::string Missing(const StreamSeen& stream) {
   if (stream.first_after && *stream.first_after <= kFirstReportLimit) return "";
-  if (stream.first_after) return "the first report came after " + Shown(*stream.first_after);
+  if (stream.first_after) return "the first report came after " + ShownTime(*stream.first_after);
   if (stream.end) return "the stream ended with " + ShownStatus(*stream.end);
-  return "no report within " + Shown(stream.watched);
+  return "no report within " + ShownTime(stream.watched);
 }
 
 // A judgement of what the steady streams reported.
@@ -67,7 +64,7 @@ Outcome EachDevice(const Observations& seen, Fault fault) {
       }
     }
     return count == 0 ? NotChecked("the reports name no device")
-                      : Passed(Many(count, "reported state"));
+                      : Passed(Counted(count, "reported state"));
   });
 }
 

@@ -33,7 +33,7 @@ Outcome JudgeFirstComplete(const Observations& seen) {
                                   Shown(key), stream.version));
       }
     }
-    return Passed(Many(all.size(), "device"));
+    return Passed(Counted(all.size(), "device"));
   });
 }
 
@@ -59,7 +59,7 @@ Outcome JudgeAlike(const Observations& seen) {
       }
     }
     if (a.devices.empty()) return NotChecked("the reports name no device");
-    return Passed(Many(a.devices.size(), "device"));
+    return Passed(Counted(a.devices.size(), "device"));
   });
 }
 

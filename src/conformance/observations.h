@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "conformance/health_report.h"
+#include "model/cdi_spec.h"
 
 namespace galen::conformance {
 
@@ -134,20 +135,10 @@ struct ClaimsSeen {
   std::optional<ClaimsAnswer> unprepare, unprepare_again, prepare_after, unprepare_deleted;
 };
 
-// One file of a CDI directory, read and judged.
-struct CdiSpecSeen {
-  std::string path;
-  std::string unreadable;  // why it is no JSON or YAML object; "" = it is
-  std::string cdi_version, kind;
-  std::vector<std::string> devices;  // names, in order
-  std::vector<std::string> faults;   // of edits and structure, in words
-  std::string least_version;         // that knows all it uses
-};
-
 struct CdiSeen {
   std::string not_checked;  // why no directory was read
   std::vector<std::string> directories;
-  std::vector<CdiSpecSeen> specs;  // all files of the directories
+  std::vector<CdiSpec> specs;  // all files of the directories
 };
 
 struct SlicesSeen {

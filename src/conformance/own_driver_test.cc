@@ -4,8 +4,8 @@
 
 #include "conformance/fake_observations.h"
 #include "conformance/fake_scene.h"
+#include "net/fake_socket_host.h"
 #include "sdk/driver_app.h"
-#include "sdk/fake_socket_host.h"
 
 namespace galen::conformance {
 namespace {
@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 TEST(OwnDriver, PassesEveryCheckThatThereIs) {
   FakeScene scene;
   Metrics metrics;
-  sdk::FakeSocketHost sockets(scene.loop, scene.network);
+  net::FakeSocketHost sockets(scene.loop, scene.network);
   sdk::DriverApp::Handlers handlers;
   handlers.prepare = [](const DeviceClaim&) { return CdiEdits{.env = {"GPU=0"}}; };
   handlers.health = [](HealthWriter& health) {

@@ -21,10 +21,6 @@ constexpr std::string_view kNotTried = "not tried: the examination was interrupt
 
 const RegistrationSeen& Of(const Observations& seen) { return seen.registration; }
 
-std::string ShownStatus(const Status& status) {
-  return fmt::format("{}: {}", ToString(status.code()), Shown(status.message()));
-}
-
 // A judgement that needs GetInfo's answer.
 template <typename Judgement>
 Outcome WithInfo(const Observations& seen, Judgement judge) {
@@ -47,7 +43,7 @@ Outcome JudgeSocketLength(const Observations& seen) {
 Outcome JudgeGetInfo(const Observations& seen) {
   const Answer& answer = Of(seen).info.answer;
   if (!answer.status.ok()) return Failed(ShownStatus(answer.status));
-  return PassedIf(answer.took <= kGetInfoLimit, Shown(answer.took));
+  return PassedIf(answer.took <= kGetInfoLimit, ShownTime(answer.took));
 }
 
 Outcome JudgeType(const Observations& seen) {
@@ -194,7 +190,7 @@ Outcome JudgeToldRegistered(const Observations& seen) {
   return WithInfo(seen, [&](const Info&) {
     if (!Of(seen).told_registered) return NotChecked(std::string(kNotTried));
     const Answer& told = *Of(seen).told_registered;
-    return told.status.ok() ? Passed(Shown(told.took)) : Failed(ShownStatus(told.status));
+    return told.status.ok() ? Passed(ShownTime(told.took)) : Failed(ShownStatus(told.status));
   });
 }
 

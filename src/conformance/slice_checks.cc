@@ -43,7 +43,7 @@ Outcome EachPool(const Observations& seen, Judgement fault) {
       const std::string what = fault(members);
       if (!what.empty()) return Failed(fmt::format("pool {}: {}", Shown(pool), what));
     }
-    return Passed(Many(pools.size(), "pool") + ", " + Many(slices.size(), "slice"));
+    return Passed(Counted(pools.size(), "pool") + ", " + Counted(slices.size(), "slice"));
   });
 }
 
@@ -54,7 +54,7 @@ Outcome EachSlice(const Observations& seen, Judgement fault) {
       const std::string what = fault(slice);
       if (!what.empty()) return Failed(fmt::format("{}: {}", Shown(NameOf(slice)), what));
     }
-    return Passed(Many(slices.size(), "slice"));
+    return Passed(Counted(slices.size(), "slice"));
   });
 }
 
@@ -71,7 +71,7 @@ Outcome EachDevice(const Observations& seen, Judgement fault) {
                                   Shown(NameOf(slice)), what));
       }
     }
-    return Passed(Many(count, "device"));
+    return Passed(Counted(count, "device"));
   });
 }
 
@@ -252,7 +252,7 @@ std::set<std::string> ReportedKeys(const Observations& seen) {
 Outcome JudgePublished(const Observations& seen) {
   const SlicesSeen& slices = seen.slices;
   if (!slices.not_checked.empty()) return NotChecked(slices.not_checked);
-  if (!slices.slices.empty()) return Passed(Many(slices.slices.size(), "slice"));
+  if (!slices.slices.empty()) return Passed(Counted(slices.slices.size(), "slice"));
   if (ReportedKeys(seen).empty()) {
     return NotChecked("no slice, and no report of a device: has the driver devices here?");
   }
@@ -282,7 +282,7 @@ Outcome JudgeHealthKnown(const Observations& seen) {
     for (const std::string& key : reported) {
       if (!published.contains(key)) return Failed(Shown(key) + " is reported, no slice has it");
     }
-    return Passed(Many(published.size(), "device"));
+    return Passed(Counted(published.size(), "device"));
   });
 }
 

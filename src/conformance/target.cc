@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "conformance/check.h"
 #include "conformance/registration_probe.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "doctor/check.h"
 
 namespace galen::doctor {
@@ -71,7 +72,7 @@ Outcome JudgeDrivers(const Observations& seen) {
       found.push_back(fmt::format("{}: {}", Shown(name), fault));
     }
   }
-  return Judged(Verdict::kBad, found, Many(live.size(), "driver"));
+  return Judged(Verdict::kBad, found, Counted(live.size(), "driver"));
 }
 
 // One right that is missing is told even if others could not be asked for.

@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "doctor/check.h"
 
 namespace galen::doctor {
@@ -42,8 +43,8 @@ Outcome JudgeClock(const Observations& seen) {
   const ClockSeen& clock = *seen.api.clock;
   const bool behind = clock.ahead < Duration::zero();
   std::string told = fmt::format("this clock is {} {} the API server's, give or take {}",
-                                 Shown(behind ? -clock.ahead : clock.ahead),
-                                 behind ? "behind" : "ahead of", Shown(clock.uncertainty));
+                                 ShownTime(behind ? -clock.ahead : clock.ahead),
+                                 behind ? "behind" : "ahead of", ShownTime(clock.uncertainty));
   const Duration certain = Certain(clock);
   if (certain > kClockBad) return Bad(std::move(told));
   return certain > kClockWarning ? Warning(std::move(told)) : Healthy(std::move(told));

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "base/text.h"
 #include "doctor/check.h"
 
 namespace galen::doctor {
@@ -23,7 +24,7 @@ Outcome JudgeSpecs(const Observations& seen) {
         found.push_back(fmt::format("{}: {}", Shown(file.path), Shown(file.fault)));
       }
     }
-    return Judged(Verdict::kBad, found, Many(files.size(), "file"));
+    return Judged(Verdict::kBad, found, Counted(files.size(), "file"));
   });
 }
 
@@ -40,7 +41,7 @@ Outcome JudgeDuplicates(const Observations& seen) {
             fmt::format("{} is in {} and {}", Shown(id), Shown(first->second), Shown(file.path)));
       }
     }
-    return Judged(Verdict::kBad, found, Many(paths.size(), "device"));
+    return Judged(Verdict::kBad, found, Counted(paths.size(), "device"));
   });
 }
 
@@ -61,7 +62,7 @@ Outcome JudgeMissing(const Observations& seen) {
                                     fmt::join(seen.cdi.directories, ", ")));
       }
     }
-    return Judged(Verdict::kBad, found, Many(judged, "id") + " in use");
+    return Judged(Verdict::kBad, found, Counted(judged, "id") + " in use");
   });
 }
 

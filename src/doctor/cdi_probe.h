@@ -1,5 +1,5 @@
 // The files of CDI directories, read as a container runtime does (container-device-interface,
-// SPEC.md 1.1.0): which devices they define, or the first rule they break.
+// SPEC.md 1.1.0): which devices they define, or why they are left out.
 #pragma once
 
 #include <string>

@@ -49,7 +49,7 @@ TEST(CdiProbe, EachRuleThatIsBrokenIsNamedAndNothingOfTheFileCounts) {
       {with("v.com/gpu", "[]"), "no devices"},
       {with("v.com/gpu", R"([{"name": "a b", "containerEdits": {"env": ["A=b"]}}])"),
        "device name \"a b\""},
-      {with("v.com/gpu", R"([{"name": "a"}])"), "device a has no containerEdits"},
+      {with("v.com/gpu", R"([{"name": "a"}])"), "device a has no edits"},
       {with("v.com/gpu", R"([{"name": "a", "containerEdits": {"env": ["A=b"]}},
                              {"name": "a", "containerEdits": {"env": ["A=b"]}}])"),
        "device a is there twice"},
@@ -57,6 +57,12 @@ TEST(CdiProbe, EachRuleThatIsBrokenIsNamedAndNothingOfTheFileCounts) {
       {edits(R"({"deviceNodes": [{}]})"), "device node"},
       {edits(R"({"mounts": [{"hostPath": "/a"}]})"), "mount"},
       {edits(R"({"hooks": [{"path": "/a"}]})"), "hook"},
+      {edits(R"({"hooks": [{"hookName": "onStart", "path": "/a"}]})"), "hook \"onStart\""},
+      {edits(R"({"deviceNodes": [{"path": "/dev/a", "type": "x"}]})"), "type \"x\""},
+      {edits(R"({"deviceNodes": [{"path": "/dev/a", "permissions": "x"}]})"), "permissions"},
+      {edits(R"({"env": []})"), "device a has no edits"},
+      {edits(R"({"netDevices": [{"hostInterfaceName": "a", "name": "b"}]})"),
+       "what it uses came with 1.1.0"},
   };
   for (const auto& [text, words] : broken) {
     const CdiFile file = ReadCdiFile("/cdi/a.json", text);

@@ -8,7 +8,6 @@
 namespace galen::doctor {
 namespace {
 
-constexpr std::size_t kShownBytesMax = 240;
 constexpr std::size_t kListedMax = 4;  // more are counted: a person mends one after the other
 
 }  // namespace
@@ -63,16 +62,7 @@ std::vector<Finding> Judge(const Observations& seen) {
   return findings;
 }
 
-std::string Shown(std::string_view text) {
-  // Cut before it is cleaned: what a stranger sends may be megabytes.
-  return CutText(Printable(ToValidUtf8(text.substr(0, 2 * kShownBytesMax))), kShownBytesMax);
-}
-
-std::string Many(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::string Shown(Duration duration) {
+std::string ShownTime(Duration duration) {
   const double seconds = std::chrono::duration<double>(duration).count();
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);
   return FormatAge(duration);

@@ -63,12 +63,8 @@ std::vector<Check> AllChecks();
 // Every check of AllChecks, in that order.
 std::vector<Finding> Judge(const Observations& seen);
 
-// What a stranger wrote, fit for a line of a report.
-std::string Shown(std::string_view text);
-// "1 slice", "3 slices".
-std::string Many(std::size_t count, std::string_view what);
 // "1.2 s", "45 s", "3m12s".
-std::string Shown(Duration duration);
+std::string ShownTime(Duration duration);
 // The first few, and how many more there are.
 std::string Listed(const std::vector<std::string>& items);
 

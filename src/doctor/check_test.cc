@@ -64,13 +64,9 @@ TEST(Checks, NeverSayMoreThanTheirSeverity) {
   EXPECT_EQ(finding.verdict, Verdict::kWarning);
 }
 
-TEST(Checks, ShowWhatStrangersWroteInOneCleanLine) {
-  EXPECT_EQ(Shown("a\x1b[31m\n"), "a\xEF\xBF\xBD[31m\xEF\xBF\xBD");
-  EXPECT_LE(Shown(std::string(1 << 20, 'x')).size(), 240u);
-  EXPECT_EQ(Many(1, "slice"), "1 slice");
-  EXPECT_EQ(Many(0, "slice"), "0 slices");
-  EXPECT_EQ(Shown(Duration(1500ms)), "1.5 s");
-  EXPECT_EQ(Shown(Duration(90s)), "90s");
+TEST(Checks, ShowTimesAsAPersonReadsThem) {
+  EXPECT_EQ(ShownTime(Duration(1500ms)), "1.5 s");
+  EXPECT_EQ(ShownTime(Duration(90s)), "90s");
 }
 
 TEST(Checks, ListTheFirstFewAndCountTheRest) {

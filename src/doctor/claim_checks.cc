@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "doctor/check.h"
 
 namespace galen::doctor {
@@ -71,7 +72,8 @@ std::string WhyStuck(const Observations& seen, const PodSeen& pod) {
   if (DriversKnown(seen).ok()) {
     const std::vector<std::string> gone = GoneOf(seen, drivers);
     if (!gone.empty()) {
-      return fmt::format("driver {} must unprepare its claim and does not run", Listed(gone));
+      return fmt::format("driver {} must unprepare its claim and does not {}", Listed(gone),
+                         seen.AllAnswered().ok() ? "run" : "answer");
     }
   }
   if (!pod.finalizers.empty()) {
@@ -91,9 +93,9 @@ Outcome JudgeStuck(const Observations& seen) {
     const Duration over = seen.ApiNow() - *pod.pod.meta.deleted;
     if (over <= kTerminationSlack) continue;
     found.push_back(fmt::format("{} should be gone for {}: {}", Shown(ToString(pod.pod.meta.key)),
-                                Shown(over), WhyStuck(seen, pod)));
+                                ShownTime(over), WhyStuck(seen, pod)));
   }
-  return Judged(Verdict::kBad, found, Many(seen.api.pods->size(), "Pod"));
+  return Judged(Verdict::kBad, found, Counted(seen.api.pods->size(), "Pod"));
 }
 
 // Told while the Pod still runs: that is when it can be mended without anybody noticing.
@@ -108,7 +110,9 @@ Outcome JudgeDriverGone(const Observations& seen) {
   }
   if (seen.api.claims.ok()) {
     for (const ClaimSeen& claim : *seen.api.claims) {
-      if (claim.here && !claim.claim.reserved_for.empty()) keys.insert(claim.claim.key);
+      const Claim& one = claim.claim;
+      const bool used = !one.reserved_for.empty() || !one.reserved_for_groups.empty();
+      if (claim.here && used) keys.insert(one.key);
     }
   }
   std::vector<std::string> found;
@@ -117,7 +121,8 @@ Outcome JudgeDriverGone(const Observations& seen) {
     if (gone.empty()) continue;
     found.push_back(fmt::format("claim {} is of {}", Shown(ToString(key)), Listed(gone)));
   }
-  return Judged(Verdict::kBad, found, Many(keys.size(), "claim"));
+  if (const Status all = seen.AllAnswered(); !found.empty() && !all.ok()) return Unknown(all);
+  return Judged(Verdict::kBad, found, Counted(keys.size(), "claim"));
 }
 
 // nullopt: it could not be asked.
@@ -150,7 +155,7 @@ Outcome JudgeReservedGone(const Observations& seen) {
     }
   }
   if (found.empty() && !all_asked) return Unknown("not every Pod could be asked for");
-  return Judged(Verdict::kBad, found, Many(judged, "claim"));
+  return Judged(Verdict::kBad, found, Counted(judged, "claim"));
 }
 
 // A claim made anew under the old name has another UID, and the kubelet takes it for an intruder.
@@ -167,7 +172,7 @@ Outcome JudgePreparedGone(const Observations& seen) {
         "{} ({}) is prepared, and {}", Shown(ToString(claim.key)), Shown(claim.uid),
         there == uids.end() ? "no such claim exists" : "the claim of that name is another"));
   }
-  return Judged(Verdict::kBad, found, Many(seen.kubelet.prepared->size(), "prepared claim"));
+  return Judged(Verdict::kBad, found, Counted(seen.kubelet.prepared->size(), "prepared claim"));
 }
 
 // An allocation is never taken back by a driver; what it withdraws stays with its Pod.
@@ -194,7 +199,7 @@ Outcome JudgeDevicesGone(const Observations& seen) {
                                   Shown(ToString(device.device))));
     }
   }
-  return Judged(Verdict::kWarning, found, Many(judged, "device") + " held");
+  return Judged(Verdict::kWarning, found, Counted(judged, "device") + " held");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The checks of claim_checks.cc, each finding one thing that is wrong.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "doctor/fake_observations.h"
@@ -78,6 +79,28 @@ TEST(ClaimChecks, TheKubeletsRecordAloneShowsThatADriverIsGone) {
   EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kBad);
   seen.kubelet.prepared = PermissionDenied("not root");
   EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kUnknown);
+}
+
+TEST(ClaimChecks, TheApiAloneShowsThatTheDriverOfAGroupsClaimIsGone) {
+  Observations seen = GoodObservations();
+  seen.registry->clear();
+  seen.kubelet.prepared = PermissionDenied("not root");
+  Claim& claim = (*seen.api.claims)[0].claim;
+  claim.reserved_for.clear();
+  EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kHealthy) << "nobody uses it";
+  claim.reserved_for_groups = {"gang"};
+  EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kBad);
+}
+
+TEST(ClaimChecks, ADriverThatHangsIsNotTakenForOneThatIsGone) {
+  Observations seen = GoodObservations();
+  (*seen.registry)[0].info = DeadlineExceeded("no answer in 1 s");
+  EXPECT_EQ(FindingOf(seen, "drivers.answer").verdict, Verdict::kBad);
+  EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kUnknown);
+  EXPECT_EQ(FindingOf(seen, "slices.orphaned").verdict, Verdict::kUnknown);
+  Delete(seen);
+  EXPECT_THAT(FindingOf(seen, "claims.stuck-pods").seen,
+              ::testing::HasSubstr("must unprepare its claim and does not answer"));
 }
 
 TEST(ClaimChecks, AReservationIsOnlyBadWhenThePodIsKnownToBeGone) {

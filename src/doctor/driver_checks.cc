@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "doctor/check.h"
 
 namespace galen::doctor {
@@ -42,7 +43,7 @@ Outcome EachEntry(const Observations& seen, Verdict when_found, Fault fault) {
     if (std::string what = fault(entry); !what.empty()) found.push_back(std::move(what));
   }
   if (found.empty() && !refused.ok()) return Unknown(refused);
-  return Judged(when_found, found, Many(looked_at, "name"));
+  return Judged(when_found, found, Counted(looked_at, "name"));
 }
 
 // Judges each driver that answered.
@@ -52,13 +53,13 @@ Outcome EachDriver(const Observations& seen, Verdict when_found, Fault fault) {
     return entry.is_driver() ? fault(entry) : std::string();
   });
   if (outcome.verdict != Verdict::kHealthy) return outcome;
-  return Healthy(Many(seen.Drivers().size(), "driver"));
+  return Healthy(Counted(seen.Drivers().size(), "driver"));
 }
 
 // Not there and not readable are two things: only the first says something of the node, and that
 // only beside a kubelet, which makes its registry when it starts.
 Outcome JudgeRegistry(const Observations& seen) {
-  if (seen.registry.ok()) return Healthy(Many(seen.registry->size(), "name"));
+  if (seen.registry.ok()) return Healthy(Counted(seen.registry->size(), "name"));
   if (seen.registry.status().code() == Code::kNotFound && seen.kubelet.process.ok()) {
     return Bad(Shown(seen.registry.status().message()));
   }
@@ -149,7 +150,7 @@ Outcome JudgeUnique(const Observations& seen) {
                          [](const RegistryEntry& driver) {
                            return driver.info->name + '\n' + driver.endpoint();
                          }),
-                Many(seen.Drivers().size(), "driver"));
+                Counted(seen.Drivers().size(), "driver"));
 }
 
 // Two endpoints of one name are allowed since 1.33, for rolling updates.
@@ -157,7 +158,7 @@ Outcome JudgeInstances(const Observations& seen) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
   return Judged(Verdict::kWarning,
                 Repeated(seen, [](const RegistryEntry& driver) { return driver.info->name; }),
-                Many(seen.Drivers().size(), "driver"));
+                Counted(seen.Drivers().size(), "driver"));
 }
 
 // The registration socket says only where the driver means to serve.

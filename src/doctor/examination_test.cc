@@ -12,6 +12,7 @@
 #include "base/fake_loop.h"
 #include "base/posix_file_system.h"
 #include "base/temporary_directory.h"
+#include "base/text.h"
 #include "doctor/check.h"
 #include "kube/fake_transport.h"
 #include "net/fake_link.h"

@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "doctor/check.h"
 
 namespace galen::doctor {
@@ -71,7 +72,7 @@ Outcome JudgeTimeSync(const Observations& seen) {
   if (!seen.host.time_sync.ok()) return Unknown(seen.host.time_sync.status());
   const TimeSyncSeen& sync = *seen.host.time_sync;
   if (!sync.synchronised) return Warning("nobody disciplines the kernel's clock (adjtimex)");
-  return Healthy("synchronised, at most " + Shown(sync.error_max) + " off");
+  return Healthy("synchronised, at most " + ShownTime(sync.error_max) + " off");
 }
 
 // As far as it can be seen afterwards: by what the agent wrote.
@@ -94,13 +95,13 @@ Outcome EachDisk(const Observations& seen, Judgement judge) {
     }
     ++judged;
     const Outcome one = judge(disk);
-    std::string told = fmt::format("{} ({}): {}", Shown(disk.path), disk.of, one.seen);
-    if (one.verdict == Verdict::kBad) bad.push_back(std::move(told));
-    if (one.verdict == Verdict::kWarning) warned.push_back(std::move(told));
+    const std::string told = fmt::format("{} ({}): {}", Shown(disk.path), disk.of, one.seen);
+    if (one.verdict == Verdict::kBad) bad.push_back(told);
+    if (one.verdict == Verdict::kWarning) warned.push_back(told);
   }
   if (!bad.empty()) return Bad(Listed(bad));
   if (!warned.empty()) return Warning(Listed(warned));
-  return judged == 0 ? Unknown(why) : Healthy(Many(judged, "place"));
+  return judged == 0 ? Unknown(why) : Healthy(Counted(judged, "place"));
 }
 
 // 1 where there is no whole: a file system without a limit is never full.
@@ -125,7 +126,7 @@ Outcome JudgeInodes(const Observations& seen) {
     if (disk.inodes == 0) return Healthy();
     const double share = Share(disk.free_inodes, disk.inodes);
     std::string told =
-        fmt::format("{} free, {:.0f} %", Many(disk.free_inodes, "inode"), 100 * share);
+        fmt::format("{} free, {:.0f} %", Counted(disk.free_inodes, "inode"), 100 * share);
     if (disk.free_inodes < kInodesLeast) return Bad(std::move(told));
     return share < kInodeShareLeast ? Warning(std::move(told)) : Healthy(std::move(told));
   });

@@ -17,7 +17,7 @@ bool IsStampedByAgent(const history::Record& record) {
 }
 
 std::string Jump(WallTime from, WallTime to) {
-  return fmt::format("from {} back by {}", FormatRfc3339(from), Shown(from - to));
+  return fmt::format("from {} back by {}", FormatRfc3339(from), ShownTime(from - to));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "doctor/check.h"
 
 namespace galen::doctor {
@@ -38,8 +39,9 @@ Outcome JudgeLease(const Observations& seen) {
   }
   if (!lease->renewed) return Bad("the lease was never renewed");
   const Duration age = seen.ApiNow() - *lease->renewed;
-  std::string told = fmt::format("renewed {} ago, holds for {}",
-                                 Shown(std::max(age, Duration::zero())), Shown(lease->holds));
+  std::string told =
+      fmt::format("renewed {} ago, holds for {}", ShownTime(std::max(age, Duration::zero())),
+                  ShownTime(lease->holds));
   return age <= lease->holds ? Healthy(std::move(told)) : Bad(std::move(told));
 }
 
@@ -64,7 +66,7 @@ Outcome JudgeWatchdog(const Observations& seen) {
   const Seen<std::optional<Duration>>& watchdog = seen.kubelet.process->watchdog;
   if (!watchdog.ok()) return Unknown(watchdog.status());
   if (!*watchdog) return Warning("systemd watches the kubelet without WatchdogSec, or not at all");
-  std::string told = "WatchdogSec is " + Shown(**watchdog);
+  std::string told = "WatchdogSec is " + ShownTime(**watchdog);
   const std::optional<KubernetesVersion> version = seen.KubeletVersion();
   if (version && version->minor < kWatchdogSince) {
     return Bad(fmt::format("{}, and kubelet {} does not answer it", told, Shown(version->text)));
@@ -85,7 +87,7 @@ Outcome JudgeOpenFiles(const Observations& seen) {
 // Only a file that was read and is broken is bad: who may not read it learns nothing.
 Outcome JudgeCheckpoint(const Observations& seen) {
   const auto& prepared = seen.kubelet.prepared;
-  if (prepared.ok()) return Healthy(Many(prepared->size(), "prepared claim"));
+  if (prepared.ok()) return Healthy(Counted(prepared->size(), "prepared claim"));
   if (prepared.status().code() == Code::kDataLoss) return Bad(Shown(prepared.status().message()));
   return Unknown(prepared.status());
 }

@@ -192,10 +192,9 @@ StatusOr<std::int64_t> OpenFilesOf(FileSystem& files, const std::string& proc, s
 StatusOr<Gates> ReadConfiguredGates(FileSystem& files, const Seen<KubeletProcess>& process,
                                     const std::string& root) {
   std::string path = root + "/config.yaml";
-  if (process.ok()) {
-    const std::vector<std::string> named = FlagValues(process->arguments, "--config");
-    if (!named.empty()) path = named.back();
-  }
+  std::vector<std::string> named;
+  if (process.ok()) named = FlagValues(process->arguments, "--config");
+  if (!named.empty()) path = named.back();
   Gates gates;
   const StatusOr<std::string> text = files.Read(path);
   if (text.ok()) {
@@ -207,6 +206,10 @@ StatusOr<Gates> ReadConfiguredGates(FileSystem& files, const Seen<KubeletProcess
     gates.source = path;
   } else if (!process.ok()) {
     return text.status();
+  } else if (!named.empty()) {
+    // What the file sets is hidden: a gate that no flag names is not known, whatever its default.
+    gates.complete = true;
+    gates.source = fmt::format("the kubelet's command line ({})", text.status().message());
   }
   if (process.ok()) ReadGateFlags(*process, gates);
   if (gates.source.empty()) gates.source = "the kubelet's command line";

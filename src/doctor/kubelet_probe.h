@@ -22,7 +22,9 @@ StatusOr<KubeletProcess> FindKubelet(FileSystem& files, const std::string& proc,
 StatusOr<std::int64_t> OpenFilesOf(FileSystem& files, const std::string& proc, std::int64_t pid);
 
 // featureGates of the configuration file that the process was given, or of <root>/config.yaml
-// where kubeadm puts it; what --feature-gates says wins. NotFound when neither is there.
+// where kubeadm puts it; what --feature-gates says wins. NotFound when neither is there. Of a
+// process whose file may not be read only the gates of its flags are known; then it is `complete`,
+// so that nobody takes a default for what the file may have set.
 StatusOr<Gates> ReadConfiguredGates(FileSystem& files, const Seen<KubeletProcess>& process,
                                     const std::string& root);
 

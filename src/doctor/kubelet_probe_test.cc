@@ -150,6 +150,25 @@ TEST(KubeletProbe, GatesAreThoseOfItsFileAndItsCommandLine) {
   EXPECT_FALSE(gates->complete);
 }
 
+TEST(KubeletProbe, AFileThatMayNotBeReadHidesTheGatesThatNoFlagNames) {
+  Machine machine;
+  machine.Start(812, "kubelet --config=/etc/hidden.yaml --feature-gates=B=false");
+  const StatusOr<Gates> gates = ReadConfiguredGates(machine.files, machine.Find(), "/k");
+  ASSERT_TRUE(gates.ok()) << gates.status().message();
+  EXPECT_EQ(gates->values, (std::map<std::string, bool>{{"B", false}}));
+  EXPECT_TRUE(gates->complete);
+  EXPECT_THAT(gates->source, HasSubstr("/etc/hidden.yaml"));
+}
+
+TEST(KubeletProbe, WithoutAFileTheCommandLineIsAllThereIs) {
+  Machine machine;
+  machine.Start(812, "kubelet --feature-gates=B=false");
+  const StatusOr<Gates> gates = ReadConfiguredGates(machine.files, machine.Find(), "/k");
+  ASSERT_TRUE(gates.ok()) << gates.status().message();
+  EXPECT_FALSE(gates->complete);
+  EXPECT_EQ(gates->source, "the kubelet's command line");
+}
+
 TEST(KubeletProbe, WithoutAProcessTheFileIsWhereKubeadmPutsIt) {
   Machine machine;
   EXPECT_FALSE(ReadConfiguredGates(machine.files, {}, "/k").ok());

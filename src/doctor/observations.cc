@@ -41,6 +41,15 @@ std::vector<const RegistryEntry*> Observations::Drivers() const {
   return drivers;
 }
 
+Status Observations::AllAnswered() const {
+  if (!registry.ok()) return registry.status();
+  for (const RegistryEntry& entry : *registry) {
+    if (entry.info.status().code() != Code::kDeadlineExceeded) continue;
+    return Annotate(entry.info.status(), "{}", entry.path);
+  }
+  return OkStatus();
+}
+
 std::set<std::string> Observations::LiveDrivers() const {
   std::set<std::string> names;
   for (const RegistryEntry* driver : Drivers()) {

@@ -46,8 +46,10 @@ struct RegistryEntry {
 // A kubelet's or API server's feature gates.
 struct Gates {
   std::map<std::string, bool> values;
-  std::string source;     // where they were read
-  bool complete = false;  // all gates of that program; else only those that somebody set
+  std::string source;  // where they were read
+  // All that may be known of that program; else only what somebody set, and the rest is as its
+  // version has it.
+  bool complete = false;
 };
 
 // The kubelet's process, by /proc.
@@ -250,6 +252,9 @@ struct Observations {
   std::optional<KubernetesVersion> KubeletVersion() const;
   // Drivers of the registry that answered.
   std::vector<const RegistryEntry*> Drivers() const;
+  // OK when each plugin that is there said who it is; else the first that hangs. It may be the
+  // driver that seems to be missing.
+  Status AllAnswered() const;
   // Names of drivers whose endpoint can be reached now.
   std::set<std::string> LiveDrivers() const;
 };

@@ -155,7 +155,7 @@ std::string TextReport(const Report& report, const TextOptions& options) {
   if (options.wide) text += HealthySection(report, options);
   const Tally tally = Count(report);
   return text + fmt::format("\n{} checks: {} bad, {}, {} unknown, {} healthy\n",
-                            report.findings.size(), tally.bad, Many(tally.warning, "warning"),
+                            report.findings.size(), tally.bad, Counted(tally.warning, "warning"),
                             tally.unknown, tally.healthy);
 }
 

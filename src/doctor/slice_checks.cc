@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "doctor/check.h"
 
 namespace galen::doctor {
@@ -64,7 +65,7 @@ Outcome JudgeMissing(const Observations& seen) {
   for (const std::string& driver : seen.LiveDrivers()) {
     if (!publishing.contains(driver)) found.push_back(Shown(driver) + " has no ResourceSlice here");
   }
-  return Judged(Verdict::kBad, found, Many(seen.api.slices->size(), "slice"));
+  return Judged(Verdict::kBad, found, Counted(seen.api.slices->size(), "slice"));
 }
 
 // Whoever lost its last socket is gone for the scheduler only after the kubelet has wiped its
@@ -77,9 +78,10 @@ Outcome JudgeOrphaned(const Observations& seen) {
   for (const kube::ResourceSlice& slice : *seen.api.slices) {
     if (live.contains(slice.driver)) continue;
     found.push_back(fmt::format("{} offers {} of {}, which does not run here", Shown(slice.name),
-                                Many(slice.devices.size(), "device"), Shown(slice.driver)));
+                                Counted(slice.devices.size(), "device"), Shown(slice.driver)));
   }
-  return Judged(Verdict::kBad, found, Many(seen.api.slices->size(), "slice"));
+  if (const Status all = seen.AllAnswered(); !found.empty() && !all.ok()) return Unknown(all);
+  return Judged(Verdict::kBad, found, Counted(seen.api.slices->size(), "slice"));
 }
 
 // KEP-4381: a pool changes by slices of the next generation, made before the old ones are removed.
@@ -91,7 +93,7 @@ Outcome JudgeGenerations(const Observations& seen) {
     found.push_back(fmt::format("{} is at generation {}, and {} is older", Named(key), pool.newest,
                                 Listed(pool.outdated)));
   }
-  return Judged(Verdict::kWarning, found, Many(seen.api.slices->size(), "slice"));
+  return Judged(Verdict::kWarning, found, Counted(seen.api.slices->size(), "slice"));
 }
 
 // Slices of a pool's newest generation, those for other nodes included.
@@ -111,10 +113,10 @@ Outcome JudgeComplete(const Observations& seen) {
     const std::int64_t count = CountOf(seen, key, pool.newest);
     if (count == pool.promised) continue;
     found.push_back(fmt::format("{} is to have {} of generation {}, and has {}", Named(key),
-                                Many(static_cast<std::size_t>(pool.promised), "slice"), pool.newest,
-                                count));
+                                Counted(static_cast<std::size_t>(pool.promised), "slice"),
+                                pool.newest, count));
   }
-  return Judged(Verdict::kBad, found, Many(PoolsOf(*seen.api.slices).size(), "pool"));
+  return Judged(Verdict::kBad, found, Counted(PoolsOf(*seen.api.slices).size(), "pool"));
 }
 
 // The API server checks names within a slice; nobody but the scheduler looks across slices.
@@ -132,7 +134,7 @@ Outcome JudgeDuplicates(const Observations& seen) {
       }
     }
   }
-  return Judged(Verdict::kBad, found, Many(pools.size(), "pool"));
+  return Judged(Verdict::kBad, found, Counted(pools.size(), "pool"));
 }
 
 // The one check of other nodes: their own doctor cannot run any more.
@@ -145,7 +147,7 @@ Outcome JudgeNodeGone(const Observations& seen) {
     found.push_back(fmt::format("{} of {} is for node {}, which is gone", Shown(slice.name),
                                 Shown(slice.driver), Shown(slice.node)));
   }
-  return Judged(Verdict::kWarning, found, Many(seen.api.all_slices->size(), "slice"));
+  return Judged(Verdict::kWarning, found, Counted(seen.api.all_slices->size(), "slice"));
 }
 
 }  // namespace

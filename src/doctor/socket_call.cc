@@ -44,9 +44,9 @@ void SocketCall::OnConnected(StatusOr<std::unique_ptr<net::Connection>> connecti
     return;
   }
   channel_.emplace(loop_, *connection_);
-  call_ = channel_->Unary(method_, request_, kAnswerWithin, [this](StatusOr<std::string> answer) {
-    done_(OkStatus(), std::move(answer));
-  });
+  call_ =
+      channel_->Unary(method_, request_, kAnswerWithin,
+                      [this](const StatusOr<std::string>& answer) { done_(OkStatus(), answer); });
 }
 
 }  // namespace galen::doctor

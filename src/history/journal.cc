@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "history/segment.h"
 
 namespace galen::history {
@@ -35,28 +36,63 @@ Status Journal::Replay(Replayed& into) {
     if (Contains(name, kTemporaryMark)) RETURN_IF_ERROR(files_.Remove(directory_ + "/" + name));
   }
   std::sort(numbers.begin(), numbers.end());
-  for (const std::uint64_t number : numbers) ReplaySegment(number, into);
+  std::vector<std::uint64_t> replaced;
+  for (const std::uint64_t number : numbers) ReplaySegment(number, into, replaced);
+  const Status settled = Settle();
+  if (!settled.ok()) {
+    into.notes.push_back(
+        fmt::format("until the next sync a power cut may take journal segment {}: {}",
+                    SegmentName(segments_.back()), settled.message()));
+    return OkStatus();
+  }
+  // Only now: until its name was synced, a power cut could have taken the snapshot and left us with
+  // neither.
+  for (const std::uint64_t older : replaced) {
+    if (const Status removed = files_.Remove(PathOf(older)); !removed.ok()) {
+      into.notes.push_back(removed.message());
+    }
+  }
   return OkStatus();
 }
 
-void Journal::ReplaySegment(std::uint64_t number, Replayed& into) {
+// A process that was killed may have left names and bytes that no sync has confirmed. From here on
+// they count, so they must not go any more; in a journal that was closed in order this writes
+// nothing.
+Status Journal::Settle() {
+  if (segments_.empty()) return OkStatus();
+  const std::string path = PathOf(segments_.back());
+  const StatusOr<std::unique_ptr<AppendFile>> last = files_.OpenAppend(path);
+  const Status settled = last.ok() ? (*last)->Sync() : last.status();
+  if (settled.ok()) return settled;
+  // A second sync would prove nothing, so the next one writes them once more, into a new segment. A
+  // snapshot's bytes were synced before it had its name.
+  const StatusOr<std::string> bytes = files_.Read(path);
+  const SegmentContent content = bytes.ok() ? ReadSegment(*bytes) : SegmentContent();
+  if (content.kind == SegmentKind::kSnapshot) return settled;
+  for (const std::string& record : content.records) RETURN_IF_ERROR(Append(record));
+  return settled;
+}
+
+void Journal::ReplaySegment(std::uint64_t number, Replayed& into,
+                            std::vector<std::uint64_t>& replaced) {
   // Even of a segment that cannot be read: its number must not be used for another.
   last_ = number;
   const std::string name = SegmentName(number);
   const StatusOr<std::string> bytes = files_.Read(PathOf(number));
   if (!bytes.ok()) {
+    into.lossy = true;
     into.notes.push_back(
         fmt::format("journal segment {} is left out: {}", name, bytes.status().message()));
     return;
   }
+  // A crash came between its name and its first bytes. There is nothing to keep, and nothing for a
+  // person to see; one that cannot be removed is found again by the next start.
+  if (bytes->empty() && files_.Remove(PathOf(number)).ok()) return;
   SegmentContent content = ReadSegment(*bytes);
   if (content.kind == SegmentKind::kSnapshot) {
     // A crash came between the snapshot and the removal of what it replaces.
-    for (const std::uint64_t older : std::exchange(segments_, {})) {
-      if (const Status removed = files_.Remove(PathOf(older)); !removed.ok()) {
-        into.notes.push_back(removed.message());
-      }
-    }
+    replaced.insert(replaced.end(), segments_.begin(), segments_.end());
+    segments_.clear();
     into.records.clear();
     bytes_ = 0;
   }
@@ -65,6 +101,7 @@ void Journal::ReplaySegment(std::uint64_t number, Replayed& into) {
   bytes_ += content.good_bytes;
   std::move(content.records.begin(), content.records.end(), std::back_inserter(into.records));
   if (content.fault.empty()) return;
+  into.lossy = true;
   const Status done = Quarantine(name, *bytes, content.good_bytes);
   into.notes.push_back(
       fmt::format("journal segment {} is broken ({}): {} of {} bytes are kept, {}", name,
@@ -124,7 +161,7 @@ Status Journal::Sync() {
     return trouble_;
   }
   records_written_ += std::exchange(pending_records_, 0);
-  pending_.clear();
+  GiveBack(pending_);
   return OkStatus();
 }
 
@@ -132,8 +169,16 @@ Status Journal::WritePending() {
   // A new segment after a start, a rewrite or an error: never goes on in a file whose end was not
   // seen to be synced.
   if (!file_) {
-    ASSIGN_OR_RETURN(file_, files_.OpenAppend(PathOf(last_ + 1)));
-    segments_.push_back(++last_);
+    // The number is used up whatever the answer: when the name was made and only its sync failed, a
+    // second sync of the same name would prove nothing.
+    ++last_;
+    StatusOr<std::unique_ptr<AppendFile>> opened = files_.OpenAppend(PathOf(last_));
+    if (!opened.ok()) {
+      static_cast<void>(files_.Remove(PathOf(last_)));  // at the worst an empty file stays
+      return opened.status();
+    }
+    file_ = *std::move(opened);
+    segments_.push_back(last_);
     has_synced_ = false;
   }
   // Header and first records in one write: a file that holds only a header would say nothing.
@@ -154,20 +199,25 @@ void Journal::LeaveSegment() {
   if (files_.Remove(PathOf(last_)).ok()) segments_.pop_back();
 }
 
-Status Journal::Compact(const std::vector<std::string>& records) {
+Status Journal::Compact(const std::vector<std::string_view>& records) {
   std::string bytes(HeaderOf(SegmentKind::kSnapshot));
-  for (const std::string& record : records) AppendFrame(bytes, record);
+  for (const std::string_view record : records) AppendFrame(bytes, record);
   const std::uint64_t number = last_ + 1;
   // This rename is the moment in which the snapshot counts. Before it everything is as it was;
   // after it the older segments are left-overs, whether they are removed now or, after a crash, by
   // the next replay.
   trouble_ = Annotate(files_.WriteAtomically(PathOf(number), bytes), "compact the journal");
-  if (!trouble_.ok()) return trouble_;
-  last_ = number;
   // The next Sync begins a continuation behind the snapshot: a file that was renamed into place is
-  // not appended to.
+  // not appended to. Nor is one before it after an error: when only the last sync failed, the
+  // snapshot may be there after a power cut, and would take along what was written before it.
+  last_ = number;
   file_ = nullptr;
-  pending_.clear();
+  if (!trouble_.ok()) {
+    // One that stays does no harm: it holds all that was appended, and what comes is behind it.
+    static_cast<void>(files_.Remove(PathOf(number)));
+    return trouble_;
+  }
+  GiveBack(pending_);
   pending_records_ = 0;
   bytes_ = bytes.size();
   bytes_written_ += bytes.size();

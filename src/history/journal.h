@@ -30,8 +30,9 @@ class Journal {
   // Reads what `directory` holds, which is made when it is missing. A segment that is torn or
   // corrupt is copied beside itself as "*.corrupt-N" and cut to its good prefix; notes say so. Such
   // a segment is no error: an error is a directory that cannot be made or listed, or a left-over
-  // temporary file that cannot be removed. `files` is lent and outlives the journal. Nothing is
-  // written to a journal that is sound.
+  // temporary file that cannot be removed. `files` is lent and outlives the journal. What
+  // was read survives a power cut from now on, or notes say that it may not. Nothing is written to
+  // a journal that is sound.
   static StatusOr<Replayed> Open(FileSystem& files, std::string directory);
   Journal(const Journal&) = delete;
 
@@ -46,9 +47,10 @@ class Journal {
   Status Sync();
 
   // Replaces everything, what waits included, by `records`, atomically; removes older segments.
-  // After an error everything is as it was. The caller sees to it that `records` hold what still
-  // waits. REQUIRES: each has 1 to kRecordBytesMax bytes.
-  Status Compact(const std::vector<std::string>& records);
+  // After an error everything is as it was, and what waits still waits; when only the last sync
+  // failed, a power cut may bring `records` back in place of what was before them. The caller sees
+  // to it that `records` hold what still waits. REQUIRES: each has 1 to kRecordBytesMax bytes.
+  Status Compact(const std::vector<std::string_view>& records);
 
   // OK, or what the last Sync or Compact died of. May be set after a Compact that answered OK: an
   // old segment could not be removed, which costs room and nothing else.
@@ -66,7 +68,9 @@ class Journal {
       : files_(files), directory_(std::move(directory)) {}
 
   Status Replay(Replayed& into);
-  void ReplaySegment(std::uint64_t number, Replayed& into);
+  // Adds to `replaced` the segments that count no more because a snapshot came after them.
+  void ReplaySegment(std::uint64_t number, Replayed& into, std::vector<std::uint64_t>& replaced);
+  Status Settle();
   Status Quarantine(const std::string& name, std::string_view bytes, std::size_t good_bytes);
   Status DropOldestCorrupt();
   Status WritePending();
@@ -92,6 +96,7 @@ struct Journal::Replayed {
   std::unique_ptr<Journal> journal;
   std::vector<std::string> records;
   std::vector<std::string> notes;  // what was broken and what was done about it, for the log
+  bool lossy = false;              // something that was written could not be read
 };
 
 }  // namespace galen::history

@@ -132,7 +132,7 @@ TEST_F(JournalTest, CorruptMiddleLosesOnlyWhatFollowsInItsSegment) {
 TEST_F(JournalTest, SegmentThatIsNoneGoesAsAWhole) {
   ASSERT_TRUE(files_.MakeDirectories(kDirectory, 0755).ok());
   ASSERT_TRUE(files_.WriteAtomically(Path(1), "what is this", 0600).ok());
-  ASSERT_TRUE(files_.WriteAtomically(Path(2), "", 0600).ok());
+  ASSERT_TRUE(files_.WriteAtomically(Path(2), "GALEN", 0600).ok());
   Open();
   EXPECT_THAT(held_, IsEmpty());
   EXPECT_EQ(notes_.size(), 2u);
@@ -140,6 +140,18 @@ TEST_F(JournalTest, SegmentThatIsNoneGoesAsAWhole) {
   Write({"a"});
   Open();
   EXPECT_THAT(held_, ElementsAre("a"));
+}
+
+TEST_F(JournalTest, EmptySegmentThatACrashLeftIsRemovedAndNotKeptForAPerson) {
+  Open();
+  Write({"a"});
+  ASSERT_TRUE(files_.OpenAppend(Path(2)).ok());
+  Open();
+  EXPECT_THAT(held_, ElementsAre("a"));
+  EXPECT_THAT(notes_, IsEmpty());
+  EXPECT_THAT(Files(), ElementsAre(SegmentName(1)));
+  Write({"b"});
+  EXPECT_THAT(Files(), ElementsAre(SegmentName(1), SegmentName(3))) << "its number is used up";
 }
 
 TEST_F(JournalTest, OnlySoManyBrokenFilesAreKept) {
@@ -258,7 +270,8 @@ void Live(Journal& journal, Lines& appended, Lines& safe) {
       appended.push_back("record " + std::to_string(appended.size()));
       ASSERT_TRUE(journal.Append(appended.back()).ok());
     }
-    const Status status = round == 3 ? journal.Compact(appended) : journal.Sync();
+    const Status status =
+        round == 3 ? journal.Compact({appended.begin(), appended.end()}) : journal.Sync();
     if (status.ok()) safe = appended;
   }
 }

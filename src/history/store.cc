@@ -1,7 +1,6 @@
 #include "history/store.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "base/json.h"
@@ -23,6 +22,7 @@ StatusOr<std::unique_ptr<Store>> Store::Open(FileSystem& files, Options options)
   auto store = std::unique_ptr<Store>(new Store(std::move(options)));
   store->journal_ = std::move(replayed.journal);
   store->notes_ = std::move(replayed.notes);
+  store->lossy_ = replayed.lossy;
   // The size found on disk is not rewritten at the start: a start should write nothing. The first
   // Sync does so if it must.
   store->compact_at_ = store->options_.journal_bytes_max;
@@ -43,6 +43,7 @@ void Store::Replay(const std::vector<std::string>& lines) {
     if (record->sequence > last_sequence_) Apply(*record, line);
   }
   if (unreadable == 0) return;
+  lossy_ = true;
   notes_.push_back(fmt::format("{} journal records cannot be read and are left out; the first: {}",
                                unreadable, first_fault));
 }
@@ -63,15 +64,13 @@ void Store::Apply(const Record& record, std::string line) {
   // Replay and Append come through here alike, so a restart gives the same answers.
   if (record.kind == Kind::kForgotten) latest_.erase(record.device);
   if (record.change) {
-    latest_.insert_or_assign(record.device, record);
+    latest_.insert_or_assign(record.device, Kept{record.sequence, line});
     if (latest_.size() > kDevicesMax) ForgetOldestDevice();
   }
-  window_bytes_ += line.size();
-  window_.push_back({record.sequence, std::move(line)});
+  window_.Push(record.sequence, line);
   // A single line longer than the byte bound leaves the window empty, which is within its promise.
-  while (window_.size() > options_.records_max || window_bytes_ > options_.bytes_max) {
-    window_bytes_ -= window_.front().line.size();
-    window_.pop_front();
+  while (window_.size() > options_.records_max || window_.bytes() > options_.bytes_max) {
+    window_.PopFront();
   }
 }
 
@@ -91,15 +90,23 @@ Status Store::Sync() {
   return journal_->Sync();
 }
 
+// In the order of their numbers. Borrowed: what is written of them is copy enough.
+std::vector<std::string_view> Store::Lines() const {
+  std::map<std::uint64_t, std::string_view> older;
+  for (const auto& [id, record] : latest_) {
+    // What is in the window, too, is written once.
+    const bool in_window = !window_.empty() && record.sequence >= window_.front().sequence;
+    if (!in_window) older.emplace(record.sequence, record.line);
+  }
+  std::vector<std::string_view> lines;
+  lines.reserve(older.size() + window_.size());
+  for (const auto& [sequence, line] : older) lines.push_back(line);
+  window_.ForEach([&](const LineWindow::Line& line) { lines.push_back(line.text); });
+  return lines;
+}
+
 Status Store::Compact() {
-  // By number, so that the rewritten journal is in order and a record that is both latest and in
-  // the window is written once.
-  std::map<std::uint64_t, std::string> lines;
-  for (const auto& [id, record] : latest_) lines.emplace(record.sequence, Encode(record));
-  for (const Kept& kept : window_) lines.emplace(kept.sequence, kept.line);
-  std::vector<std::string> records;
-  for (auto& line : lines) records.push_back(std::move(line.second));
-  const Status status = journal_->Compact(records);
+  const Status status = journal_->Compact(Lines());
   if (status.ok()) incomplete_ = false;
   // Far enough off that neither a large window nor a full disk makes every Sync a rewrite.
   const std::size_t now = journal_->bytes();
@@ -109,7 +116,9 @@ Status Store::Compact() {
 
 std::map<DeviceId, DeviceHealth> Store::Latest() const {
   std::map<DeviceId, DeviceHealth> healths;
-  for (const auto& [id, record] : latest_) healths.emplace(id, record.change->after);
+  for (const auto& [id, record] : latest_) {
+    healths.emplace(id, DecodeOurs(record.line).change->after);
+  }
   return healths;
 }
 
@@ -119,11 +128,11 @@ std::vector<Record> Store::Find(std::string_view text, Matches matches) const {
   // far longer. A match may be by chance, so `matches` has the last word.
   const std::string quoted = Json(text).Dump();
   std::vector<Record> records;
-  for (const Kept& kept : window_) {
-    if (kept.line.find(quoted) == std::string::npos) continue;
-    Record record = DecodeOurs(kept.line);
+  window_.ForEach([&](const LineWindow::Line& line) {
+    if (line.text.find(quoted) == std::string_view::npos) return;
+    Record record = DecodeOurs(line.text);
     if (matches(record)) records.push_back(std::move(record));
-  }
+  });
   return records;
 }
 
@@ -165,11 +174,10 @@ std::vector<Record> Store::OfPod(const ObjectKey& pod) const {
 }
 
 std::vector<Record> Store::Since(std::uint64_t sequence) const {
-  const auto first = std::partition_point(
-      window_.begin(), window_.end(), [&](const Kept& kept) { return kept.sequence <= sequence; });
   std::vector<Record> records;
-  std::transform(first, window_.end(), std::back_inserter(records),
-                 [](const Kept& kept) { return DecodeOurs(kept.line); });
+  window_.ForEach([&](const LineWindow::Line& line) {
+    if (line.sequence > sequence) records.push_back(DecodeOurs(line.text));
+  });
   return records;
 }
 

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,12 +13,13 @@
 #include <vector>
 
 #include "history/journal.h"
+#include "history/line_window.h"
 #include "history/record.h"
 
 namespace galen::history {
 
-// The memory of a process about its devices. What is asked often (Latest) is kept decoded; the
-// records of the window are kept as lines and decoded for the one who asks.
+// The memory of a process about its devices. Records are kept as lines and decoded for the one who
+// asks: nobody asks often, and a node may have thousands of devices.
 class Store {
  public:
   // Devices whose latest health is kept; past it the one that changed longest ago is forgotten.
@@ -66,6 +66,8 @@ class Store {
 
   // What was found broken when it was opened, for the log.
   const std::vector<std::string>& notes() const { return notes_; }
+  // Whether something that was written before was lost.
+  bool lossy() const { return lossy_; }
   const Journal& journal() const { return *journal_; }
 
  private:
@@ -80,6 +82,8 @@ class Store {
   void Replay(const std::vector<std::string>& lines);
   void Apply(const Record& record, std::string line);
   void ForgetOldestDevice();
+  // Everything that is kept, as written.
+  std::vector<std::string_view> Lines() const;
   Status Compact();
   // The records whose line holds `text` as JSON writes it and that `matches` takes.
   template <typename Matches>
@@ -90,10 +94,10 @@ class Store {
   const Options options_;
   std::unique_ptr<Journal> journal_;
   std::vector<std::string> notes_;
+  bool lossy_ = false;
   std::uint64_t last_sequence_ = 0;
-  std::map<DeviceId, Record> latest_;  // the last change of each device
-  std::deque<Kept> window_;
-  std::size_t window_bytes_ = 0;
+  std::map<DeviceId, Kept> latest_;  // the last change of each device
+  LineWindow window_;
   // Bytes of journal past which the next Sync rewrites it.
   std::size_t compact_at_ = 0;
   bool incomplete_ = false;  // the journal lacks something that memory has

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/architecture.h"
 #include "base/backoff.h"
 #include "base/base64.h"
 #include "base/check.h"
@@ -20,13 +21,6 @@ namespace galen::kube {
 namespace {
 
 constexpr std::string_view kCannotReach = "cannot reach the API server at ";
-
-// As kubectl names itself in its user agent, for the server's audit log.
-#if defined(__aarch64__)
-constexpr std::string_view kPlatform = "linux/arm64";
-#else
-constexpr std::string_view kPlatform = "linux/amd64";
-#endif
 
 // A server that is away shall be found soon after it is back, and not be knocked at all the time.
 constexpr BackoffPolicy kDialBackoff{.first = std::chrono::milliseconds(100),
@@ -162,7 +156,8 @@ void Transport::Impl::Call::SendOn(Link& link) {
   request.path = impl_.url.prefix + request.path;
   authorization_ = impl_.authenticator.authorization();
   if (!authorization_.empty()) request.headers.push_back({"authorization", authorization_});
-  request.headers.push_back({"user-agent", fmt::format("galen/{} ({})", kVersion, kPlatform)});
+  request.headers.push_back(
+      {"user-agent", fmt::format("galen/{} (linux/{})", kVersion, kArchitecture)});
   // Lists repeat themselves and shrink well; who asked for something else gets it.
   if (!net::FindHeader(request.headers, "accept-encoding")) {
     request.headers.push_back({"accept-encoding", "gzip"});

@@ -53,6 +53,11 @@ StatusOr<std::optional<WatchEvent>> WatchDecoder::Next() {
   for (;;) {
     const std::size_t end = buffer_.find('\n', scanned_);
     if (end == std::string::npos) {
+      // At rest nothing is kept, not even room: a first list was a megabyte in one piece.
+      if (begin_ == buffer_.size()) {
+        GiveBack(buffer_);
+        begin_ = 0;
+      }
       scanned_ = buffer_.size();
       return std::optional<WatchEvent>();
     }

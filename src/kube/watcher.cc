@@ -84,6 +84,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
   std::string refusal;
   std::optional<ItemSplitter> splitter;
   std::optional<WatchDecoder> decoder;
+  std::optional<Time> heard;
 };
 
 void Watcher::Impl::ListAfresh() {
@@ -134,6 +135,7 @@ void Watcher::Impl::BackOff(State next, std::optional<Duration> at_least) {
 }
 
 void Watcher::Impl::OnHead(int status, const net::Headers& headers) {
+  heard = loop.Now();
   http_status = status;
   retry_after = RetryAfter(headers);
   if (state == State::kListing && status == 200 && resume.empty()) sink.OnInit();
@@ -141,6 +143,7 @@ void Watcher::Impl::OnHead(int status, const net::Headers& headers) {
 }
 
 void Watcher::Impl::OnData(std::string_view bytes) {
+  heard = loop.Now();
   if (http_status != 200) {
     refusal += bytes.substr(0, kRefusalBytesMax - refusal.size());
     return;
@@ -152,6 +155,7 @@ void Watcher::Impl::OnData(std::string_view bytes) {
 
 void Watcher::Impl::OnEnd(const Status& status, const net::Headers&) {
   if (!status.ok()) return OnLost(status);
+  heard = loop.Now();
   if (http_status != 200) return OnRefused();
   state == State::kListing ? OnPageEnd() : OnWatchEnd();
 }
@@ -271,5 +275,7 @@ void Watcher::Start() {
   GALEN_CHECK(impl_->state == Impl::State::kEmpty);
   impl_->ListAfresh();
 }
+
+std::optional<Time> Watcher::last_heard() const { return impl_->heard; }
 
 }  // namespace galen::kube

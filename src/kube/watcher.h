@@ -57,6 +57,9 @@ class Watcher {
 
   // Once.
   void Start();
+  // When something of the kind was last heard, or a request for it ended in order; nullopt: never.
+  // What happened since may be unknown, however late it is noticed that a connection is dead.
+  std::optional<Time> last_heard() const;
 
  private:
   struct Impl;

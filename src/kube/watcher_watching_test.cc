@@ -33,6 +33,27 @@ TEST_F(WatcherTest, BookmarksMoveTheVersionAndSayNothing) {
   EXPECT_EQ(transport_.last(), WatchFrom("99"));
 }
 
+// What its owner may have missed when it hears of trouble, however late that is.
+TEST_F(WatcherTest, SaysWhenItHeardSomethingLast) {
+  EXPECT_EQ(watcher_.last_heard(), std::nullopt);
+  StartWatching();
+  const Time watched = loop_.Now();
+  EXPECT_EQ(watcher_.last_heard(), watched);
+  loop_.Advance(10s);
+  Receive(EventText("MODIFIED", PodText("a", 12)));
+  EXPECT_EQ(watcher_.last_heard(), watched + 10s);
+  loop_.Advance(60s);
+  transport_.End(Latest(), Unavailable("silent, and no answer to a PING"));
+  EXPECT_EQ(watcher_.last_heard(), watched + 10s);
+}
+
+TEST_F(WatcherTest, AWatchThatEndsInOrderHasMissedNothing) {
+  StartWatching();
+  loop_.Advance(60s);
+  transport_.End(Latest());
+  EXPECT_EQ(watcher_.last_heard(), loop_.Now());
+}
+
 TEST_F(WatcherTest, DoesNotTurnInATightLoopWhenWatchesEndWithoutAWord) {
   StartWatching();
   transport_.AnswerBy([](const net::HttpRequest&) { return FakeTransport::Answer{}; });

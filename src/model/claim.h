@@ -7,6 +7,7 @@
 #include <compare>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/device.h"
@@ -56,10 +57,13 @@ struct Claim {
   ObjectKey key;
   std::string uid;
   std::vector<AllocatedDevice> devices;  // empty: not allocated
-  // status.reservedFor, Pods only: a PodGroup or another kind that reserves a claim is left out by
-  // the decoder. At most 256 by the API's limit.
+  // status.reservedFor: Pods, and the names of PodGroups in the claim's namespace (KEP-5729), whose
+  // members it does not list. At most 256 of both by the API's limit.
   std::vector<PodRef> reserved_for;
-  bool reserved_for_group = false;  // of Pods, whose members the claim does not list
+  std::vector<std::string> reserved_for_groups;
+
+  // Whether a kubelet lets a Pod use it: by the Pod's uid, or by its group; "" for a Pod of none.
+  bool IsReservedFor(std::string_view pod_uid, std::string_view group) const;
 
   bool operator==(const Claim&) const = default;
 };

@@ -29,5 +29,16 @@ TEST(Claim, ShareOfADeviceIsItsOwnAllocation) {
   EXPECT_NE(a, b);
 }
 
+TEST(Claim, IsForThePodsThatItListsAndForThoseOfItsGroups) {
+  Claim claim;
+  EXPECT_FALSE(claim.IsReservedFor("u-1", "")) << "of nobody";
+  claim.reserved_for = {{{"train", "trainer-0"}, "u-1"}};
+  claim.reserved_for_groups = {"gang"};
+  EXPECT_TRUE(claim.IsReservedFor("u-1", ""));
+  EXPECT_FALSE(claim.IsReservedFor("u-2", ""));
+  EXPECT_TRUE(claim.IsReservedFor("u-2", "gang"));
+  EXPECT_FALSE(claim.IsReservedFor("u-2", "others"));
+}
+
 }  // namespace
 }  // namespace galen

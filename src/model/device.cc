@@ -12,8 +12,6 @@ constexpr std::size_t kPoolBytesMax = 253;
 // Names come from outside; of a wrong one this much is shown.
 constexpr std::size_t kShownBytesMax = 80;
 
-std::string Shown(std::string_view name) { return Printable(CutText(name, kShownBytesMax)); }
-
 // Every part between slashes must be a name, so "a//b", "/a" and "a/" are none.
 bool IsPool(std::string_view pool) {
   if (pool.size() > kPoolBytesMax) return false;
@@ -35,18 +33,18 @@ Status Validate(const DeviceId& id) {
   if (id.driver.size() > kDriverBytesMax || !IsDnsSubdomain(id.driver)) {
     return InvalidArgument(
         "driver name \"{}\" must be a DNS subdomain of at most {} characters, as gpu.example.com",
-        Shown(id.driver), kDriverBytesMax);
+        Shown(id.driver, kShownBytesMax), kDriverBytesMax);
   }
   if (!IsPool(id.pool)) {
     return InvalidArgument(
         "pool name \"{}\" must be DNS subdomains joined by \"/\", at most {} characters",
-        Shown(id.pool), kPoolBytesMax);
+        Shown(id.pool, kShownBytesMax), kPoolBytesMax);
   }
   // Its limit of 63 bytes is a DNS label's.
   if (!IsDnsLabel(id.device)) {
     return InvalidArgument(
         "device name \"{}\" must be 1 to 63 lower-case letters, digits or \"-\", as gpu-0",
-        Shown(id.device));
+        Shown(id.device, kShownBytesMax));
   }
   return OkStatus();
 }

@@ -22,7 +22,7 @@ bool Agree(std::string_view a, std::string_view b) {
 }  // namespace
 
 Accepted::Accepted(SessionContext context, std::unique_ptr<ByteStream> stream, Options options)
-    : context_(std::move(context)), options_(options) {
+    : context_(std::move(context)), options_(options), accepted_(context_.loop.Now()) {
   opening_ = context_.loop.After(options_.opening_timeout, [this] {
     End(DeadlineExceeded("the client said nothing that could be answered in time"));
   });
@@ -47,6 +47,10 @@ void Accepted::Drain() {
   if (session_ != nullptr) return session_->Drain();
   opening_ =
       context_.loop.At(context_.loop.Now(), [this] { End(Unavailable("the server stops")); });
+}
+
+std::optional<Time> Accepted::idle_since() const {
+  return session_ != nullptr ? session_->idle_since() : accepted_;
 }
 
 void Accepted::OnBytes(std::string_view bytes) {

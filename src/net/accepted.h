@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,9 @@ class Accepted final : private ByteStream::Sink {
   // Ends at once (in the loop's next turn) while it is idle, otherwise after the answers under way.
   void Drain();
 
+  // See ServerSession; before the first request: since it was accepted.
+  std::optional<Time> idle_since() const;
+
  private:
   void OnBytes(std::string_view bytes) override;
   void OnWritable() override {}
@@ -50,6 +54,7 @@ class Accepted final : private ByteStream::Sink {
 
   SessionContext context_;
   const Options options_;
+  const Time accepted_;
   std::unique_ptr<ByteStream> stream_;  // until the session has it
   std::string first_;
   Timer opening_;

@@ -28,7 +28,7 @@ StatusOr<Address> ParseTcp(std::string_view rest, std::string_view whole) {
   const bool brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (brackets) host = host.substr(1, host.size() - 2);
   if (host.empty()) return InvalidArgument("address \"{}\" has no host", whole);
-  if (!brackets && host.find_first_of(":[]") != std::string_view::npos) {
+  if (host.find_first_of(brackets ? "[]" : ":[]") != std::string_view::npos) {
     return InvalidArgument("address \"{}\": write an IPv6 host in brackets, \"tcp:[::1]:443\"",
                            whole);
   }

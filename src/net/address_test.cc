@@ -43,7 +43,9 @@ INSTANTIATE_TEST_SUITE_P(
                       BadAddress{"tcp:name", "no port"}, BadAddress{"tcp:name:", "no port"},
                       BadAddress{"tcp:name:65536", "0 to 65535"},
                       BadAddress{"tcp:name:1x", "0 to 65535"}, BadAddress{"tcp::443", "no host"},
-                      BadAddress{"tcp:::1:443", "brackets"}, BadAddress{"tcp:[]:1", "brackets"}));
+                      BadAddress{"tcp:::1:443", "brackets"}, BadAddress{"tcp:[]:1", "brackets"},
+                      BadAddress{"tcp:[1]]:6443", "brackets"},
+                      BadAddress{"tcp:[[::1]:1", "brackets"}));
 
 }  // namespace
 }  // namespace galen::net

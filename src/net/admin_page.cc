@@ -73,6 +73,11 @@ void AdminPage::Handle(std::unique_ptr<HttpExchange> exchange) {
   AnswerReady(*exchange, HasWord(query, "verbose"));
 }
 
+bool AdminPage::IsReady() const {
+  return std::all_of(checks_.begin(), checks_.end(),
+                     [](const Named& named) { return named.is_note || named.check().empty(); });
+}
+
 void AdminPage::AnswerReady(HttpExchange& exchange, bool verbose) {
   std::string lines;
   bool ready = true;
@@ -89,7 +94,7 @@ void AdminPage::AnswerReady(HttpExchange& exchange, bool verbose) {
 std::string AdminPage::LineOf(const Named& named, const std::string& reason) {
   if (reason.empty()) return fmt::format("[+]{} ok\n", named.name);
   // A reason may quote a driver or the API server; it must not forge another check's line.
-  const std::string shown = CutText(Printable(ToValidUtf8(reason)), kReasonBytesMax);
+  const std::string shown = Shown(reason, kReasonBytesMax);
   return named.is_note ? fmt::format("[!]{}: {}\n", named.name, shown)
                        : fmt::format("[-]{} failed: {}\n", named.name, shown);
 }

@@ -39,6 +39,9 @@ class AdminPage final : public HttpHandler {
   // Told among the checks ("[!]"), and in nobody's way: what hinders without making unready.
   void AddNote(std::string name, Check check);
 
+  // Whether no check fails; runs all of them.
+  bool IsReady() const;
+
   // GET and HEAD; anything else is 405, any other path 404. /healthz is always 200: that the loop
   // answers is what it says. /readyz is 503 while a check fails, and lists all checks then or with
   // ?verbose.

@@ -94,6 +94,8 @@ class FakeConnection::Exchange final : public HttpExchange {
 
   void Head(int status, Headers headers) override {
     GALEN_CHECK(!std::exchange(has_head_, true));
+    // As over HTTP/2, whose place this takes.
+    std::erase_if(headers, [](const Header& header) { return header.name == "connection"; });
     Send([status, headers = std::move(headers)](FakeConnection& to, std::uint64_t id) {
       if (HttpResponseSink* sink = to.FindSink(id)) sink->OnHead(status, headers);
     });

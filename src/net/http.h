@@ -94,7 +94,8 @@ class HttpExchange {
   virtual const HttpRequest& request() const = 0;
   virtual std::optional<PeerCredentials> peer() const = 0;  // unix sockets only
 
-  // Once, first. Header names are lower case. May leave together with what follows.
+  // Once, first. Header names are lower case. May leave together with what follows. "connection:
+  // close" ends a connection of HTTP/1.1 after this answer; HTTP/2 has no such thing and drops it.
   virtual void Head(int status, Headers headers) = 0;
   // Queues bytes; the writer looks at queued() to keep the queue bounded: nothing is refused here.
   // Empty ones do nothing.

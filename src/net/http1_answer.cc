@@ -45,9 +45,13 @@ std::string Http1AnswerWriter::Head(int status, const Headers& headers) {
   } else {
     framing_ = options_.is_http_1_0 ? Framing::kUntilClose : Framing::kChunks;
   }
-  if (framing_ == Framing::kUntilClose) options_.keep_alive = false;
+  const auto connection = FindHeader(headers, "connection");
+  if (framing_ == Framing::kUntilClose || connection == "close") options_.keep_alive = false;
   std::string out = fmt::format("HTTP/1.1 {} {}\r\n", status, ReasonPhrase(status));
-  for (const Header& header : headers) out += HeaderLine(header);
+  for (const Header& header : headers) {
+    // Said below, once, together with our own reasons.
+    if (header.name != "connection") out += HeaderLine(header);
+  }
   if (framing_ == Framing::kChunks) out += "transfer-encoding: chunked\r\n";
   if (!options_.keep_alive) out += "connection: close\r\n";
   // 1.0 closes unless it is told; 1.1 keeps unless it is told.

@@ -26,7 +26,8 @@ class Http1AnswerWriter {
   explicit Http1AnswerWriter(Options options) : options_(options) {}
 
   // Each gives what goes on the wire, which may be nothing. A content-length among `headers`
-  // chooses the framing. REQUIRES: it is a number, and the body is not longer.
+  // chooses the framing. REQUIRES: it is a number, and the body is not longer. A "connection:
+  // close" takes keep_alive back.
   std::string Head(int status, const Headers& headers);
   std::string Body(std::string_view bytes);
   std::string End(const Headers& trailers);

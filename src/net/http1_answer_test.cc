@@ -27,6 +27,14 @@ TEST(Http1Answer, UnknownLengthGoesInChunksAndTrailersAfterThem) {
   EXPECT_TRUE(writer.keep_alive());
 }
 
+TEST(Http1Answer, AnswerMayEndTheConnectionAndSaysSoOnce) {
+  Http1AnswerWriter writer({});
+  EXPECT_EQ(writer.Head(200, {{"connection", "close"}, {"content-length", "0"}}),
+            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+  writer.End({});
+  EXPECT_FALSE(writer.keep_alive());
+}
+
 TEST(Http1Answer, HeadRequestsGetTheHeadAlone) {
   Http1AnswerWriter writer({.head_only = true});
   EXPECT_THAT(writer.Head(200, {{"content-length", "5"}}), HasSubstr("content-length: 5"));

@@ -61,7 +61,7 @@ class Http1Server::Exchange final : public HttpExchange {
 };
 
 Http1Server::Http1Server(SessionContext context, std::unique_ptr<ByteStream> stream)
-    : context_(std::move(context)), stream_(std::move(stream)) {}
+    : context_(std::move(context)), stream_(std::move(stream)), idle_since_(context_.loop.Now()) {}
 
 Http1Server::~Http1Server() {
   // An answer that was complete is nobody's loss, even when it did not all arrive.
@@ -89,6 +89,11 @@ void Http1Server::Drain() {
   draining_ = true;
   // A request that has begun is still answered, and the answer says "connection: close".
   if (phase_ == Phase::kRequest && !reader_->started()) EndSoon("the server stops");
+}
+
+std::optional<Time> Http1Server::idle_since() const {
+  if (phase_ == Phase::kAnswer && !answer_->ended()) return std::nullopt;
+  return idle_since_;
 }
 
 void Http1Server::OnBytes(std::string_view bytes) {
@@ -210,6 +215,7 @@ void Http1Server::Write(std::string_view bytes) {
 }
 
 void Http1Server::EndAnswer(const Headers& trailers) {
+  idle_since_ = context_.loop.Now();
   std::string last = answer_->End(trailers);
   // Nothing to send: the answer may be through already.
   if (last.empty()) return Pump();

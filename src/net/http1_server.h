@@ -28,6 +28,7 @@ class Http1Server final : public ServerSession, private ByteStream::Sink {
   // `first` is what was already read of the stream. May run the handler, and may destroy this.
   void Start(std::string_view first);
   void Drain() override;
+  std::optional<Time> idle_since() const override;
 
  private:
   class Exchange;
@@ -63,6 +64,7 @@ class Http1Server final : public ServerSession, private ByteStream::Sink {
   std::unique_ptr<ByteStream> stream_;
   Phase phase_ = Phase::kRequest;
   bool draining_ = false;
+  Time idle_since_;
   bool body_written_ = false;  // since the exchange was last told that all was sent
   std::string waiting_;        // what the client sent ahead of its turn
   std::unique_ptr<Http1RequestReader> reader_;

@@ -65,6 +65,21 @@ TEST_F(Http1ServerTest, ConnectionServesOneRequestAfterTheOther) {
   EXPECT_NE(server_, nullptr);
 }
 
+TEST_F(Http1ServerTest, ConnectionIsIdleSinceItsLastAnswerWhateverItsClientDrawsOut) {
+  const Time start = loop_.Now();
+  loop_.Advance(5s);
+  Say("GET / HT");
+  EXPECT_EQ(server_->idle_since(), start) << "half a request is none";
+  Say("TP/1.1\r\n\r\n");
+  EXPECT_EQ(server_->idle_since(), std::nullopt);
+  loop_.Advance(5s);
+  pair_.left->SetReading(false);
+  Respond(Last(), 200, "text/plain", std::string(300'000, 'x'));
+  const Time answered = loop_.Now();
+  loop_.Advance(5s);
+  EXPECT_EQ(server_->idle_since(), answered) << "nobody reads the answer";
+}
+
 TEST_F(Http1ServerTest, RequestsSentAheadAreAnsweredInTheirOrder) {
   Say("GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\nGET /3 HTTP/1.1\r\n\r\n");
   ASSERT_EQ(handler_.exchanges.size(), 1U);

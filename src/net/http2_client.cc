@@ -211,7 +211,7 @@ Http2Session::BodyPiece Http2Client::ReadBody(std::int32_t id, char* to, std::si
   const std::size_t count = stream->body.copy(to, size, stream->body_sent);
   stream->body_sent += count;
   if (stream->body_sent < stream->body.size()) return {.bytes = count, .then = Then::kMore};
-  stream->body = std::string();
+  GiveBack(stream->body);
   stream->body_sent = 0;
   return {.bytes = count, .then = Then::kEnd};
 }
@@ -219,7 +219,7 @@ Http2Session::BodyPiece Http2Client::ReadBody(std::int32_t id, char* to, std::si
 void Http2Client::OnGoaway(Http2Error error, std::string_view text) {
   usable_ = false;
   goaway_ = fmt::format("{} is going away: {}", options_.peer, ToString(error));
-  if (!text.empty()) goaway_ += " " + CutText(Printable(text), kGoawayTextBytesMax);
+  if (!text.empty()) goaway_ += " " + Shown(text, kGoawayTextBytesMax);
   // Unavailable: a peer that goes away processed nothing of what is new, so trying again is safe.
   closed_ = Unavailable("{}", goaway_);
   // Those that still wait for a slot will get none, and the open ones may last for days.

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "net/exchange_notices.h"
 
 namespace galen::net {
@@ -91,6 +93,7 @@ class Http2Server::Exchange final : public HttpExchange {
 Http2Server::Http2Server(SessionContext context, std::unique_ptr<ByteStream> stream,
                          bool lax_messages)
     : context_(std::move(context)),
+      idle_since_(context_.loop.Now()),
       session_(context_.loop, std::move(stream),
                {.side = Http2Session::Options::Side::kServer,
                 .lax_messages = lax_messages,
@@ -103,6 +106,14 @@ Http2Server::~Http2Server() {
   for (auto& [id, stream] : streams_) {
     if (stream.exchange != nullptr) stream.exchange->Detach(!stream.ended);
   }
+}
+
+std::optional<Time> Http2Server::idle_since() const {
+  const auto owes = [](const auto& entry) {
+    return entry.second.exchange != nullptr && !entry.second.ended;
+  };
+  if (std::ranges::any_of(streams_, owes)) return std::nullopt;
+  return idle_since_;
 }
 
 Http2Server::Stream* Http2Server::Find(std::int32_t id) {
@@ -170,7 +181,7 @@ void Http2Server::Refuse(std::int32_t id, int status, std::string text) {
   Stream& stream = *Find(id);
   stream.request_done = true;
   waiting_bytes_ -= stream.request.body.size();
-  stream.request.body = std::string();
+  GiveBack(stream.request.body);
   // gRPC callers read no HTTP status: "trailers only", with 200, in its own terms.
   if (IsGrpc(stream.request)) {
     Head(id, 200,
@@ -191,7 +202,9 @@ void Http2Server::OnStreamClosed(std::int32_t id, Http2Error) {
   if (!node) return;
   const Stream& stream = node.mapped();
   if (!stream.request_done) waiting_bytes_ -= stream.request.body.size();
-  if (stream.exchange != nullptr) stream.exchange->Detach(!stream.ended);
+  if (stream.exchange == nullptr) return;
+  if (!stream.ended) idle_since_ = context_.loop.Now();
+  stream.exchange->Detach(!stream.ended);
 }
 
 Http2Session::BodyPiece Http2Server::ReadBody(std::int32_t id, char* to, std::size_t size) {
@@ -260,7 +273,10 @@ void Http2Server::Head(std::int32_t id, int status, Headers headers) {
 void Http2Server::SubmitHead(std::int32_t id, Stream& stream) {
   stream.head_sent = true;
   Headers fields = {{":status", std::to_string(stream.status)}};
-  for (Header& header : stream.headers) fields.push_back(std::move(header));
+  for (Header& header : stream.headers) {
+    // RFC 9113, section 8.2.2: a client would take the answer for malformed.
+    if (header.name != "connection") fields.push_back(std::move(header));
+  }
   stream.headers.clear();
   const bool empty = stream.ended && stream.queued == 0 && stream.trailers.empty();
   session_.SubmitResponse(id, fields, !empty);
@@ -280,6 +296,7 @@ void Http2Server::EndAnswer(std::int32_t id, Headers trailers) {
   Stream& stream = *Find(id);
   GALEN_CHECK(stream.status != 0 && !stream.ended);
   stream.ended = true;
+  idle_since_ = context_.loop.Now();
   stream.trailers = std::move(trailers);
   if (stream.head_sent) session_.ResumeBody(id);
 }
@@ -289,8 +306,10 @@ std::size_t Http2Server::Queued(std::int32_t id) { return Find(id)->queued; }
 void Http2Server::Release(std::int32_t id) {
   Stream& stream = *Find(id);
   stream.exchange = nullptr;
+  if (stream.ended) return;
+  idle_since_ = context_.loop.Now();
   // The caller must not take half an answer for a whole one.
-  if (!stream.ended) session_.Reset(id, Http2Error::kInternal);
+  session_.Reset(id, Http2Error::kInternal);
 }
 
 }  // namespace galen::net

@@ -31,6 +31,7 @@ class Http2Server final : public ServerSession, private Http2Session::Events {
   void Start(std::string_view first) { session_.Start(first); }
   // Says GOAWAY; streams that are open go on.
   void Drain() override { session_.Goaway(); }
+  std::optional<Time> idle_since() const override;
 
  private:
   class Exchange;
@@ -67,6 +68,7 @@ class Http2Server final : public ServerSession, private Http2Session::Events {
   std::vector<std::int32_t> head_waits_;
   // Bodies of requests that are not whole yet; bounded by waiting_bytes_max.
   std::size_t waiting_bytes_ = 0;
+  Time idle_since_;
   Liveness liveness_;
   Http2Session session_;
 };

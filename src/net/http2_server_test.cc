@@ -104,6 +104,33 @@ const Headers kOldGrpcGo = {{":method", "POST"},
                             {":path", "/pluginregistration.Registration/GetInfo"},
                             {":authority", "/var/lib/kubelet/plugins_registry/x.sock"}};
 
+TEST_F(Http2ServerTest, ConnectionThatOnlyAnswersPingsIsIdle) {
+  const Time start = loop_.Now();
+  StartWithClient();
+  loop_.Advance(24h);
+  ASSERT_NE(server_, nullptr);
+  EXPECT_EQ(server_->idle_since(), start);
+}
+
+TEST_F(Http2ServerTest, ConnectionIsIdleSinceItsLastAnswerHoweverThatEnds) {
+  StartWithClient();
+  const auto first = Send({.path = "/1"});
+  auto second = Send({.path = "/2"});
+  const auto third = Send({.path = "/3"});
+  const auto ask = [&](auto&& end) {
+    loop_.Advance(5s);
+    EXPECT_EQ(server_->idle_since(), std::nullopt);
+    end();
+    loop_.RunUntilIdle();
+  };
+  ask([&] { Respond(*handler_.exchanges[0], 200, "text/plain", "x"); });
+  ask([&] { second.reset(); });              // by its client
+  ask([&] { handler_.exchanges.clear(); });  // by its handler
+  const Time last = loop_.Now();
+  loop_.Advance(5s);
+  EXPECT_EQ(server_->idle_since(), last);
+}
+
 TEST_F(Http2ServerTest, PathAsAuthorityPassesWhereOldKubeletsCall) {
   StartWithBytes(/*lax_messages=*/true);
   SayRequest(kOldGrpcGo);

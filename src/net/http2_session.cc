@@ -154,7 +154,7 @@ Http2Session::Http2Session(Loop& loop, std::unique_ptr<ByteStream> stream, Optio
                            Events& events)
     : loop_(loop),
       stream_(std::move(stream)),
-      options_(std::move(options)),
+      options_(options),
       events_(events),
       heard_(loop.Now()) {
   nghttp2_session_callbacks* callbacks = Callbacks::New();

@@ -100,6 +100,21 @@ TEST_P(HttpContract, TrailersComeWithoutABodyToo) {
   EXPECT_EQ(sink_.trailers(), (Headers{{"x-trailer", "t"}}));
 }
 
+TEST_P(HttpContract, AnswerThatWouldCloseAnOldConnectionIsPlainHere) {
+  const auto connection = world_->Connect();
+  const auto call = connection->Send({.path = "/"}, sink_);
+  HttpExchange& exchange = Arrived();
+  exchange.Head(200, {{"connection", "close"}, {"x-one", "1"}});
+  exchange.Write("ok");
+  exchange.End();
+  world_->RunUntil([&] { return sink_.ended(); });
+  EXPECT_TRUE(sink_.end().ok());
+  EXPECT_EQ(sink_.body(), "ok");
+  EXPECT_EQ(FindHeader(sink_.headers(), "connection"), std::nullopt);
+  EXPECT_EQ(FindHeader(sink_.headers(), "x-one"), "1");
+  EXPECT_TRUE(connection->usable());
+}
+
 TEST_P(HttpContract, ManyCallsShareAConnectionAndEndInAnyOrder) {
   const auto connection = world_->Connect();
   std::vector<RecordingSink> sinks(20);

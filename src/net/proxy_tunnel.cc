@@ -18,12 +18,12 @@ Status TunnelStatus(std::string_view head) {
   const std::string_view line = head.substr(0, head.find("\r\n"));
   const std::size_t space = line.find(' ');
   if (!line.starts_with("HTTP/1.") || space == std::string_view::npos) {
-    return Unavailable("the proxy answers no HTTP: \"{}\"", CutText(Printable(line), 100));
+    return Unavailable("the proxy answers no HTTP: \"{}\"", Shown(line, 100));
   }
   const std::string_view rest = line.substr(space + 1);
   // Any 2xx opens the tunnel (RFC 9110, section 9.3.6).
   if (rest.starts_with("2")) return OkStatus();
-  const std::string shown = CutText(Printable(rest), 100);
+  const std::string shown = Shown(rest, 100);
   if (rest.starts_with("407")) return Unauthenticated("the proxy wants a password: {}", shown);
   if (rest.starts_with("403")) return PermissionDenied("the proxy refuses: {}", shown);
   return Unavailable("the proxy refuses: {}", shown);

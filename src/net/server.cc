@@ -1,9 +1,11 @@
 #include "net/server.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
 
+#include "base/check.h"
 #include "net/accepted.h"
 #include "net/address.h"
 #include "net/fd_stream.h"
@@ -14,9 +16,11 @@ namespace galen::net {
 namespace {
 
 // So that a burst of connections does not keep others from their turn.
-constexpr int kAcceptsPerTurnMax = 64;
+constexpr std::size_t kAcceptsPerTurnMax = 64;
 // When descriptors or memory are out, trying at once again would only burn the processor.
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
+// Who opens and closes connections must not fill the log as well.
+constexpr Duration kFullAgain = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -28,13 +32,17 @@ struct Server::Impl {
     if (!unix_path.empty()) RemoveSocketFile(unix_path, listener);
   }
 
-  Status PrepareTls();
+  // With `wanted` from now on; after an error as before.
+  Status UseTls(const std::optional<ServerTls>& wanted);
   Status Listen();
   Status ListenOnTcp(const Address& wanted);
   void WatchListener();
+  void AcceptSoon();
   void AcceptSome();
   void PauseAccepting(const Status& why);
   void Add(Fd fd);
+  bool MakeRoom();
+  void TellFull(std::string_view what);
   void Ended(std::uint64_t id, const Status& why);
   void Drain(Duration deadline, std::function<void()> done);
   void StopListening();
@@ -49,8 +57,9 @@ struct Server::Impl {
   std::string address;
   UnixListener listener;  // of either kind; the file only of a unix socket
   FdWatch watch;
+  Timer accepting;
   Timer pause;
-  bool full = false;     // and it has been told
+  std::optional<Time> full_told;
   bool starved = false;  // of descriptors or memory, and it has been told
   std::uint64_t next_id = 0;
   std::map<std::uint64_t, std::unique_ptr<Accepted>> connections;
@@ -58,9 +67,9 @@ struct Server::Impl {
   Timer drain_deadline;
 };
 
-Status Server::Impl::PrepareTls() {
-  if (!options.tls) return OkStatus();
-  StatusOr<SslContext> context = MakeServerContext(*options.tls);
+Status Server::Impl::UseTls(const std::optional<ServerTls>& wanted) {
+  if (!wanted) return OkStatus();
+  StatusOr<SslContext> context = MakeServerContext(*wanted);
   if (!context.ok()) return Annotate(context.status(), "TLS of {}", options.address);
   tls = *std::move(context);
   return OkStatus();
@@ -91,11 +100,23 @@ Status Server::Impl::ListenOnTcp(const Address& wanted) {
 void Server::Impl::WatchListener() {
   pause.Cancel();
   watch = loop.WatchFd(listener.fd.get(), {.readable = true, .writable = false, .hung_up = false},
-                       [this](Readiness) { AcceptSome(); });
+                       [this](Readiness) { AcceptSoon(); });
+}
+
+// Behind the reads of this turn: what a client said together with its connecting is read before
+// others may take its place.
+void Server::Impl::AcceptSoon() {
+  if (accepting) return;
+  accepting = loop.At(loop.Now(), [this] {
+    const Timer ran = std::exchange(accepting, Timer());
+    AcceptSome();
+  });
 }
 
 void Server::Impl::AcceptSome() {
-  for (int i = 0; i < kAcceptsPerTurnMax; ++i) {
+  // No more than there are places, or the last of a turn would close the first.
+  const std::size_t most = std::clamp<std::size_t>(options.connections_max, 1, kAcceptsPerTurnMax);
+  for (std::size_t i = 0; i < most; ++i) {
     StatusOr<std::optional<Fd>> fd = AcceptNext(listener.fd.get());
     if (!fd.ok()) return PauseAccepting(fd.status());
     if (!fd->has_value()) return;
@@ -114,13 +135,7 @@ void Server::Impl::PauseAccepting(const Status& why) {
 
 void Server::Impl::Add(Fd fd) {
   // `fd` is closed on return.
-  if (connections.size() >= options.connections_max) {
-    if (!std::exchange(full, true)) {  // once, not for each client that tries
-      log.Warning("connections are refused, too many are open",
-                  {{"address", address}, {"limit", options.connections_max}});
-    }
-    return;
-  }
+  if (connections.size() >= options.connections_max && !MakeRoom()) return;
   const std::uint64_t id = next_id++;
   // Who may connect to a unix socket is known by its mode; the old gRPC clients are there only.
   const bool local = !unix_path.empty();
@@ -135,16 +150,41 @@ void Server::Impl::Add(Fd fd) {
                                  Accepted::Options{.lax_messages = local, .tls = tls.get()});
 }
 
+// False when every connection owes an answer.
+bool Server::Impl::MakeRoom() {
+  auto longest = connections.end();
+  std::optional<Time> since;
+  for (auto it = connections.begin(); it != connections.end(); ++it) {
+    const std::optional<Time> idle = it->second->idle_since();
+    if (!idle || (since && *since <= *idle)) continue;
+    longest = it;
+    since = idle;
+  }
+  if (!since) {
+    TellFull("connections are refused, too many are open");
+    return false;
+  }
+  TellFull("too many connections are open, the one idle longest is closed for each new one");
+  connections.erase(longest);
+  return true;
+}
+
+void Server::Impl::TellFull(std::string_view what) {
+  if (full_told && loop.Now() - *full_told < kFullAgain) return;
+  full_told = loop.Now();
+  log.Warning(what, {{"address", address}, {"limit", options.connections_max}});
+}
+
 void Server::Impl::Ended(std::uint64_t id, const Status& why) {
   log.Debug("connection ended", {{"address", address}, {"reason", ToString(why)}});
   // Dies at the end of this: we are called from inside it.
   const auto ended = connections.extract(id);
-  full = false;
   if (connections.empty()) FinishDrain();
 }
 
 void Server::Impl::StopListening() {
   watch.Cancel();
+  accepting.Cancel();
   pause.Cancel();
   listener.fd.Reset();
   if (!unix_path.empty()) RemoveSocketFile(unix_path, listener);
@@ -170,7 +210,7 @@ void Server::Impl::FinishDrain() {
 StatusOr<std::unique_ptr<Server>> Server::Start(IoLoop& loop, Log& log, ServerOptions options,
                                                 HttpHandler& handler) {
   auto impl = std::make_unique<Impl>(loop, log, std::move(options), handler);
-  RETURN_IF_ERROR(impl->PrepareTls());
+  RETURN_IF_ERROR(impl->UseTls(impl->options.tls));
   RETURN_IF_ERROR(impl->Listen());
   impl->WatchListener();
   return std::unique_ptr<Server>(new Server(std::move(impl)));
@@ -178,6 +218,11 @@ StatusOr<std::unique_ptr<Server>> Server::Start(IoLoop& loop, Log& log, ServerOp
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
+
+Status Server::UseTls(const ServerTls& tls) {
+  GALEN_CHECK(impl_->tls != nullptr);
+  return impl_->UseTls(tls);
+}
 
 const std::string& Server::address() const { return impl_->address; }
 std::size_t Server::connections() const { return impl_->connections.size(); }

@@ -14,7 +14,7 @@
 
 namespace galen::net {
 
-// PEM texts; a new certificate needs a new Server. Clients are not asked for certificates.
+// PEM texts. Clients are not asked for certificates.
 struct ServerTls {
   std::string certificate_pem;  // chain, leaf first
   // Not encrypted.
@@ -30,8 +30,9 @@ struct ServerOptions {
   unsigned socket_mode = 0600;
   // Of one request, held in memory until it is whole. Past it: 413, gRPC: RESOURCE_EXHAUSTED.
   std::size_t request_body_bytes_max = 16 * 1024 * 1024;
-  // Past it: accepted and closed, so that a client sees it at once instead of waiting in the
-  // backlog.
+  // Past it the connection that has been idle longest (see ServerSession) is closed to make room:
+  // clients that hold connections shut nobody out. While each owes an answer the new one is
+  // accepted and closed, so that a client sees it at once instead of waiting in the backlog.
   std::size_t connections_max = 1024;
   // HTTP/2 only; told to the client by SETTINGS_MAX_CONCURRENT_STREAMS.
   std::size_t streams_per_connection_max = 1000;
@@ -49,6 +50,10 @@ class Server {
   // Closes everything at once and removes the socket file if it is still ours. Exchanges may
   // outlive it and hear that they are gone.
   ~Server();
+
+  // Another certificate, for connections that are accepted from now on; open ones keep theirs. On
+  // an error, those of Start, the one before stays. REQUIRES: started with TLS.
+  Status UseTls(const ServerTls& tls);
 
   // The bound address, with the real port: "tcp:127.0.0.1:41234".
   const std::string& address() const;

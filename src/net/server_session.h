@@ -42,6 +42,11 @@ class ServerSession {
   virtual ~ServerSession() = default;
   // Takes no more requests; ends after the last answer.
   virtual void Drain() = 0;
+  // Since when the handler owes no answer: the end of the last one, or the start. nullopt: it owes
+  // one. Bytes that make no whole request do not count, nor does what keeps a connection alive (a
+  // PING's answer), nor an answer that the client is slow to read: all that is the client's to draw
+  // out as long as it likes.
+  virtual std::optional<Time> idle_since() const = 0;
 };
 
 }  // namespace galen::net

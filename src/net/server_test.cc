@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -27,6 +29,17 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+
+// A client that is only bytes.
+struct RawClient {
+  RawClient(IoLoop& loop, const std::string& path)
+      : stream(MakeFdStream(loop, *StartConnect(*UnixSocketAddress(path)))) {
+    stream->SetSink(bytes);
+  }
+
+  RecordingByteSink bytes;
+  std::unique_ptr<ByteStream> stream;
+};
 
 class ServerTest : public ::testing::Test {
  protected:
@@ -86,16 +99,73 @@ TEST_F(ServerTest, BrokenCertificateStopsTheStart) {
   EXPECT_FALSE(SocketExists());
 }
 
-TEST_F(ServerTest, ConnectionPastTheLimitIsClosedAndOthersLive) {
+TEST_F(ServerTest, ConnectionPastTheLimitIsClosedWhileAllOthersAreOwedAnAnswer) {
   const auto server = *Start({.connections_max = 1});
   const auto first = Connect();
-  RecordingByteSink bytes;
-  const auto second =
-      MakeFdStream(runner_.loop(), *StartConnect(*UnixSocketAddress(directory_.Path("s"))));
-  second->SetSink(bytes);
-  runner_.RunUntil([&] { return !bytes.closed.ok(); });
+  const auto call = first->Send({.path = "/"}, sink_);
+  runner_.RunUntil([&] { return !handler_.exchanges.empty(); });
+  RawClient second(runner_.loop(), directory_.Path("s"));
+  runner_.RunUntil([&] { return !second.bytes.closed.ok(); });
   EXPECT_EQ(server->connections(), 1U);
+  Respond(*handler_.exchanges[0], 200, "text/plain", "last");
+  runner_.RunUntil([&] { return sink_.ended(); });
+  EXPECT_EQ(sink_.body(), "last");
+}
+
+TEST_F(ServerTest, ConnectionPastTheLimitTakesThePlaceOfTheOneIdleLongest) {
+  const auto server = *Start({.connections_max = 2});
+  const auto first = Connect();
+  const auto second = Connect();
+  const auto call = first->Send({.path = "/"}, sink_);
+  runner_.RunUntil([&] { return !handler_.exchanges.empty(); });
+  Respond(*handler_.exchanges[0], 200, "text/plain", "x");
+  runner_.RunUntil([&] { return sink_.ended(); });
+  const auto third = Connect();
+  runner_.RunUntil([&] { return !second->usable(); });
+  EXPECT_EQ(server->connections(), 2U);
   EXPECT_TRUE(first->usable());
+  EXPECT_TRUE(third->usable());
+}
+
+// More at once than there are places: each has said its request when it is accepted.
+TEST_F(ServerTest, ClientsThatComeTogetherAreAllAnsweredBeforeTheyMakeRoom) {
+  class AnsweringHandler final : public HttpHandler {
+    void Handle(std::unique_ptr<HttpExchange> exchange) override {
+      Respond(*exchange, 200, "text/plain", "answer");
+    }
+  } handler;
+  const auto server = *Server::Start(runner_.loop(), NullLog(),
+                                     {.address = address_, .connections_max = 2}, handler);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 7; ++i) {
+    clients.push_back(std::make_unique<RawClient>(runner_.loop(), directory_.Path("s")));
+    clients.back()->stream->Write("GET / HTTP/1.1\r\n\r\n");
+  }
+  runner_.RunUntil([&] {
+    return std::ranges::all_of(clients, [](const auto& client) {
+      return client->bytes.received.ends_with("answer") || !client->bytes.closed.ok();
+    });
+  });
+  for (const auto& client : clients) EXPECT_THAT(client->bytes.received, EndsWith("answer"));
+  EXPECT_LE(server->connections(), 2U);
+}
+
+TEST_F(ServerTest, SaysAtMostOnceAMinuteThatTooManyAreOpen) {
+  std::vector<std::string> lines;
+  Log log(
+      LogLevel::kWarning, [] { return WallTime(); },
+      [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const auto server =
+      *Server::Start(runner_.loop(), log, {.address = address_, .connections_max = 1}, handler_);
+  for (int i = 0; i < 2; ++i) {
+    const auto first = Connect();
+    auto second = Connect();
+    runner_.RunUntil([&] { return !first->usable(); });
+    second.reset();
+    runner_.RunUntil([&] { return server->connections() == 0; });
+  }
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr("the one idle longest is closed for each new one"));
 }
 
 // Time stands still until the test moves it, and a descriptor is ready when the test says so.
@@ -135,6 +205,7 @@ TEST_F(ServerTest, SaysOnceThatDescriptorsAreOutAndAcceptsWhenThereAreSomeAgain)
   EXPECT_EQ(lines.size(), 1U);
   EXPECT_EQ(server->connections(), 0U);
   accept();
+  loop.time.RunUntilIdle();
   EXPECT_EQ(server->connections(), 1U);
 }
 

@@ -180,6 +180,18 @@ void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
   CheckWords(rule, faults);
 }
 
+// Whether some rule tells of what ends `rule`. A start of the machine resets its devices too.
+bool HasEnd(const Rule& rule, const RuleTable& table) {
+  const bool waits = rule.state != HealthState::kHealthy &&
+                     (rule.until == Until::kReset || rule.until == Until::kReboot);
+  return !waits || std::ranges::any_of(table.rules, [&](const Rule& other) {
+    return &other != &rule && std::ranges::any_of(other.clears, [&](const std::string& cleared) {
+      return cleared == "reboot" || cleared == rule.id ||
+             (cleared == "reset" && rule.until == Until::kReset);
+    });
+  });
+}
+
 void CheckTable(const RuleTable& table, const YamlLines& lines, RuleFaults& faults) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < table.signs.size(); ++i) {
@@ -200,6 +212,10 @@ void CheckTable(const RuleTable& table, const YamlLines& lines, RuleFaults& faul
       faults.Add("id", "is not lower-case letters, digits and '-', or means something else");
     }
     if (!names.insert(rule.id).second) faults.Add("id", "is taken by a row above");
+    if (!HasEnd(rule, table)) {
+      faults.Add("until", fmt::format("never comes: no rule of this file clears '{}'",
+                                      rule.until == Until::kReset ? "reset" : "reboot"));
+    }
     for (const std::string& cleared : rule.clears) {
       if (cleared == "reset" || cleared == "reboot" || table.FindRule(cleared) != nullptr) continue;
       faults.Add("clears", fmt::format("'{}' is no rule of this file, reset or reboot", cleared));

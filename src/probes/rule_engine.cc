@@ -132,8 +132,10 @@ std::vector<RuleEngine::Device*> RuleEngine::DevicesOf(const Sign& sign) {
 void RuleEngine::ApplyReading(Device& device, const Sign& sign, const Instant& at) {
   // The empty name is the probe as a whole: a single reading shows that it reads again.
   const bool was_unreadable = device.unreadable.erase(sign.name) + device.unreadable.erase("") > 0;
-  if (was_unreadable || !device.last_read) {
-    device.good_since = std::max(device.good_since, sign.time);
+  if ((was_unreadable || !device.last_read) && sign.time > device.good_since) {
+    device.good_since = sign.time;
+    // That a first look finds nothing is no news.
+    device.good_by = was_unreadable ? sign.raw : "";
   }
   device.last_read = at.now;
   const auto rules = rules_of_sign_.find(sign.name);
@@ -192,7 +194,7 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const Instant& at,
     // A Healthy rule is a record with a reason: it finds nothing, but it may clear what others
     // found.
     if (rule.state != HealthState::kHealthy) TrackOf(device, index).OnEvent(sign, at);
-    Clear(device, rule, sign.time);
+    Clear(device, rule, sign);
     Sign told = sign;
     told.device = device.health.id.device;
     const std::string value = ValueText(sign);
@@ -203,14 +205,17 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const Instant& at,
   }
 }
 
-void RuleEngine::Clear(Device& device, const Rule& by, WallTime when) {
+void RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign) {
+  const WallTime when = sign.time;
   for (const std::string& cleared : by.clears) {
     for (auto& [index, track] : device.tracks) {
       if (!track.finding() || !EndsBy(table_.rules[index], cleared)) continue;
       // A log that is read again may bring a reset older than the finding.
       if (track.finding()->since > when) continue;
-      track.End(when);
-      device.good_since = std::max(device.good_since, when);
+      track.End(when, sign.raw);
+      if (when < device.good_since) continue;
+      device.good_since = when;
+      device.good_by = sign.raw;
     }
   }
 }
@@ -237,7 +242,9 @@ void RuleEngine::Settle(Device& device, const Instant& at, Evaluation& evaluatio
     // Silence ends what rests on readings. A lost GPU stays lost.
     if (IsSilent(device, at)) track.OnUnreadable();
     track.Settle(at);
-    device.good_since = std::max(device.good_since, track.ended());
+    if (track.ended() <= device.good_since) continue;
+    device.good_since = track.ended();
+    device.good_by = track.ended_by();
   }
   DeviceHealth after = HealthOf(device, at);
   // The old value stays, and with it the time since when it holds.
@@ -259,8 +266,7 @@ DeviceHealth RuleEngine::UnknownHealth(const Device& device, std::string_view co
                                        std::string_view message, WallTime since) const {
   DeviceHealth health;
   health.id = device.health.id;
-  health.cause = MakeCause(code, CutText(Printable(ToValidUtf8(message)), kCauseMessageBytesMax),
-                           "", FaultOwner::kDriver);
+  health.cause = MakeCause(code, Shown(message, kCauseMessageBytesMax), "", FaultOwner::kDriver);
   health.since = since;
   return health;
 }
@@ -308,8 +314,10 @@ std::vector<DeviceHealth> RuleEngine::Snapshot() const {
 
 std::string RuleEngine::RawSign(std::string_view device) const {
   const auto found = devices_.find(device);
-  const Finding* worst = found == devices_.end() ? nullptr : Worst(found->second);
-  return worst == nullptr ? "" : worst->raw;
+  if (found == devices_.end()) return "";
+  const Device& known = found->second;
+  if (const Finding* worst = Worst(known)) return worst->raw;
+  return known.health.state == HealthState::kHealthy ? known.good_by : "";
 }
 
 std::optional<Time> RuleEngine::NextDue(const Instant& at) const {

@@ -69,7 +69,8 @@ class RuleEngine {
 
   // Every device, in order of name.
   std::vector<DeviceHealth> Snapshot() const;
-  // The sign behind a device's cause, for people; "" when there is none, or no such device.
+  // The sign behind a device's cause, for people; of a device that is Healthy the one that ended
+  // its last finding. "" when there is none, or no such device.
   std::string RawSign(std::string_view device) const;
   // When Evaluate({}, …) next changes something by time alone: a debounce, a quiet time, a silence.
   // nullopt: only a new sign can.
@@ -99,6 +100,7 @@ class RuleEngine {
     // Since when the device is Healthy if nothing is found: the end of the last finding, or of the
     // last blindness.
     WallTime good_since{};
+    std::string good_by{};  // the raw sign that showed it, or ""
   };
   using Devices = std::map<std::string, Device, std::less<>>;
 
@@ -107,7 +109,7 @@ class RuleEngine {
   void ApplyUnreadable(Device& device, const Sign& sign);
   void ApplyEvent(Device& device, const Sign& sign, const Instant& at, Evaluation& evaluation);
   bool MatchesEvent(const Rule& rule, const Sign& sign) const;
-  void Clear(Device& device, const Rule& by, WallTime when);
+  void Clear(Device& device, const Rule& by, const Sign& sign);
   bool ConditionHolds(const Device& device, const Rule& rule) const;
   // Made when the rule first matters to the device: most rules never do.
   RuleTrack& TrackOf(Device& device, std::size_t rule);

@@ -322,6 +322,16 @@ TEST_F(RuleEngineTest, KeptFindingsSurviveARestartWithTheirTimes) {
   EXPECT_EQ(next.RawSign("b"), "");
 }
 
+TEST_F(RuleEngineTest, ADeviceThatRecoveredSaysWhichSignShowedIt) {
+  Show("temperature", 41.0);
+  Show("xid", 79.0);
+  Sign reset = Make("reset", "host");
+  reset.raw = "simulator: reset host";
+  Show({reset});
+  EXPECT_EQ(Health().state, HealthState::kHealthy);
+  EXPECT_EQ(engine_.RawSign("a"), "simulator: reset host");
+}
+
 TEST_F(RuleEngineTest, AHotDeviceIsHotWithItsOldTimeAfterARestartUntilItIsSeenCool) {
   Show("temperature", 91.0);
   now_ = 3s;

@@ -239,23 +239,28 @@ StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
   if (text.size() > kRuleFileBytesMax) {
     return InvalidArgument("{}: {} bytes, at most {} fit", origin, text.size(), kRuleFileBytesMax);
   }
-  const StatusOr<Json> document = ParseYaml(text);
-  if (!document.ok()) return Annotate(document.status(), "{}", origin);
+  const StatusOr<YamlReading> reading = ReadYaml(text);
+  if (!reading.ok()) return Annotate(reading.status(), "{}", origin);
+  const Json& document = reading->value;
 
   RuleTable table;
   RuleFaults faults{std::string(origin)};
+  for (const DoubledKey& doubled : reading->doubled) {
+    faults.At(doubled.line, fmt::format("key \"{}\"", doubled.key));
+    faults.Add("", "comes twice");
+  }
   YamlLines lines(text);
   // Signs have no defaults; rules have those of their sign, so signs are read first.
   const Json none;
-  ReadRows((*document)["signs"], "signs", kSignsMax, lines, faults,
+  ReadRows(document["signs"], "signs", kSignsMax, lines, faults,
            [&](const Json& row) { table.signs.push_back(ReadSign(Row(row, none, faults))); });
-  const Json& defaults = (*document)["defaults"];
-  ReadRows((*document)["rules"], "rules", kRulesMax, lines, faults, [&](const Json& row) {
+  const Json& defaults = document["defaults"];
+  ReadRows(document["rules"], "rules", kRulesMax, lines, faults, [&](const Json& row) {
     table.rules.push_back(ReadRule(Row(row, defaults[row["sign"].AsString()], faults)));
     CheckRule(table.rules.back(), table, faults);
   });
   CheckTable(table, lines, faults);
-  for (const auto& [name, value] : document->members()) {
+  for (const auto& [name, value] : document.members()) {
     // Anything else is likelier a misspelled part than a part for a later version.
     if (name == "signs" || name == "rules" || name == "defaults") continue;
     faults.At(lines.OfKey(name), "file");

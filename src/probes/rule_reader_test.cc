@@ -63,15 +63,16 @@ TEST(RuleReader, ReadsEveryFieldOfARule) {
 }
 
 TEST(RuleReader, RulesOfASignShareItsDefaultsAndMayDepartFromThem) {
-  const StatusOr<RuleTable> table =
-      ParseRules(std::string(kSigns) +
-                     "defaults:\n"
-                     "  xid: {state: Unhealthy, code: Xid, owner: Hardware, until: reset,\n"
-                     "    sentence: 'XID {value}: {text}'}\n"
-                     "rules:\n"
-                     "  - {id: a, sign: xid, when: in 79, text: gone, until: reboot}\n"
-                     "  - {id: b, sign: xid, when: in 74, text: link, until: 10m, owner: Driver}\n",
-                 "r.yaml");
+  const StatusOr<RuleTable> table = ParseRules(
+      std::string(kSigns) +
+          "defaults:\n"
+          "  xid: {state: Unhealthy, code: Xid, owner: Hardware, until: reset,\n"
+          "    sentence: 'XID {value}: {text}'}\n"
+          "rules:\n"
+          "  - {id: a, sign: xid, when: in 79, text: gone, until: reboot}\n"
+          "  - {id: b, sign: xid, when: in 74, text: link, until: 10m, owner: Driver}\n"
+          "  - {id: c, sign: xid, when: in 1, text: ok, state: Healthy, clears: [reboot]}\n",
+      "r.yaml");
   ASSERT_TRUE(table.ok()) << table.status().message();
   EXPECT_EQ(table->rules[0].until, Until::kReboot);
   EXPECT_EQ(table->rules[0].owner, FaultOwner::kHardware);
@@ -79,6 +80,15 @@ TEST(RuleReader, RulesOfASignShareItsDefaultsAndMayDepartFromThem) {
   EXPECT_EQ(table->rules[1].quiet, 10min);
   EXPECT_EQ(table->rules[1].owner, FaultOwner::kDriver);
   EXPECT_EQ(table->rules[1].sentence, "XID {value}: {text}");
+}
+
+TEST(RuleReader, AKeyThatComesTwiceHidesNoOtherFault) {
+  const std::string faults =
+      FaultsOf(FileWith("  - id: one\n"
+                        "    sign: heat\n"
+                        "    id: two\n"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:9: key \"id\" comes twice"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:7: two: sign 'heat' is not among"));
 }
 
 TEST(RuleReader, TellsEveryFaultAtOnceWithLineRowAndField) {
@@ -175,6 +185,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "  - {id: x, sign: xid, when: in 1, state: Unhealthy, code: A, sentence: a,\n"
                  "     owner: Driver}\n",
                  "until is missing: an event does not end"},
+        BadField{"EventWhoseEndNeverComes",
+                 "  - {id: x, sign: xid, when: in 1, state: Unhealthy, code: A, sentence: a,\n"
+                 "     owner: Driver, until: reset}\n",
+                 "until never comes: no rule of this file clears 'reset'"},
         BadField{"EventDebounce",
                  "  - {id: x, sign: xid, when: in 1, state: Unhealthy, code: A, sentence: a,\n"
                  "     owner: Driver, until: reset, enter_for: 3s}\n",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "probes/sentence.h"
 
@@ -100,11 +101,7 @@ void RuleTrack::TryEnter(const Instant& at) {
   if (at.now - *matching_since_ < rule_->enter_for) return;
   // The sign that decided: the newest, or the moment in which the debounce ended without another.
   Sign decided = last_;
-  // Whoever counts from the sign's time is told that it began earlier.
-  if (rule_->enter_for > Duration::zero() && !decided.raw.empty()) {
-    decided.raw +=
-        fmt::format(" for {:g} s", std::chrono::duration<double>(rule_->enter_for).count());
-  }
+  decided.raw = RawFor(rule_->enter_for);
   Enter(decided, std::max(last_.time, first_match_ + rule_->enter_for));
 }
 
@@ -139,17 +136,25 @@ void RuleTrack::Settle(const Instant& at) {
   if (!finding_) return TryEnter(at);
   // Wall time, because the last event may be older than this process.
   if (rule_->until == Until::kFor && at.wall - last_event_ >= rule_->quiet) {
-    return End(last_event_ + rule_->quiet);
+    return End(last_event_ + rule_->quiet, "");
   }
   if (rule_->until != Until::kClear || !leaving_since_) return;
   if (at.now - *leaving_since_ < rule_->leave_for) return;
-  End(std::max(last_.time, first_miss_ + rule_->leave_for));
+  End(std::max(last_.time, first_miss_ + rule_->leave_for), RawFor(rule_->leave_for));
 }
 
-void RuleTrack::End(WallTime when) {
+std::string RuleTrack::RawFor(Duration debounce) const {
+  if (debounce <= Duration::zero() || last_.raw.empty()) return last_.raw;
+  return fmt::format("{} for {:g} s", last_.raw, std::chrono::duration<double>(debounce).count());
+}
+
+void RuleTrack::End(WallTime when, std::string by) {
   // A track that had found nothing is only reset, and says nothing about when the device became
   // well.
-  if (finding_) ended_ = when;
+  if (finding_) {
+    ended_ = when;
+    ended_by_ = std::move(by);
+  }
   finding_.reset();
   leaving_since_.reset();
   hits_.clear();

@@ -49,8 +49,8 @@ class RuleTrack {
   void OnUnreadable();
   // Lets time pass: a debounce or a quiet time may be over.
   void Settle(const Instant& at);
-  // Ends the finding, as of `when`.
-  void End(WallTime when);
+  // Ends the finding, as of `when`; `by` is the raw sign that showed it, "" where only time passed.
+  void End(WallTime when, std::string by);
 
   const Rule& rule() const { return *rule_; }
   const std::optional<Finding>& finding() const { return finding_; }
@@ -58,6 +58,8 @@ class RuleTrack {
   bool in_doubt() const { return matching_since_ && !finding_; }
   // When the last finding ended.
   WallTime ended() const { return ended_; }
+  // The raw sign that ended it; "" when it was none, or no finding ended yet.
+  const std::string& ended_by() const { return ended_by_; }
   // When Settle next has something to do, if no sign comes before.
   std::optional<Time> Due(const Instant& at) const;
 
@@ -80,6 +82,8 @@ class RuleTrack {
   // Begins the finding if the matches so far are enough.
   void TryEnter(const Instant& at);
   void Enter(const Sign& sign, WallTime since);
+  // The newest sign, raw. Whoever counts from its time is told that it began earlier.
+  std::string RawFor(Duration debounce) const;
   std::string ThresholdText(const Sign& sign) const;
   double ShareOf(const Sign& sign) const;
   // The rule's state; Unhealthy where a ratio leaves nothing: whoever holds such a device can do
@@ -103,6 +107,7 @@ class RuleTrack {
   WallTime first_miss_{};
   WallTime last_event_{};
   WallTime ended_{};
+  std::string ended_by_;
 };
 
 }  // namespace galen::probes

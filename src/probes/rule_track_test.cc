@@ -250,7 +250,8 @@ TEST(RuleTrack, AnEventStaysUntilItIsEnded) {
   track.Settle(At(240h));
   ASSERT_TRUE(track.finding());
   EXPECT_EQ(track.Due(At(0s)), std::nullopt);
-  track.End(At(241h).wall);
+  track.End(At(241h).wall, "reset of the GPU");
+  EXPECT_EQ(track.ended_by(), "reset of the GPU");
   EXPECT_FALSE(track.finding());
 }
 

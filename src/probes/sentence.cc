@@ -73,7 +73,7 @@ std::string FillSentence(std::string_view sentence, const SentenceValues& values
     sentence = piece.after;
   }
   // Values come from hardware and may be anything.
-  return CutText(Printable(ToValidUtf8(filled)), kCauseMessageBytesMax);
+  return Shown(filled, kCauseMessageBytesMax);
 }
 
 }  // namespace galen::probes

@@ -28,7 +28,7 @@ Sign MakeSign(const SimulatedGpu& device, std::string_view name, WallTime time) 
 }  // namespace
 
 GpuSimulator::GpuSimulator(Loop& loop, Random random, const RuleTable& table, int count)
-    : loop_(loop), random_(std::move(random)), table_(table) {
+    : loop_(loop), random_(random), table_(table) {
   GALEN_CHECK(count >= 1 && count <= kCountMax);
   for (const Rule& rule : table_.rules) {
     const auto* comparison = std::get_if<Comparison>(&rule.match);

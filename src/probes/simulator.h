@@ -29,8 +29,8 @@ struct SimulatedGpu {
 
 class GpuSimulator final : public Probe {
  public:
-  // Two buses of 32 slots each, four times over.
-  static constexpr int kCountMax = 256;
+  // As many devices as the agent takes of one driver; half of the buses that PCI can number.
+  static constexpr int kCountMax = 4096;
   // Names that Inject takes beside the table's: what brings a device back, and what blinds its
   // probe.
   static constexpr std::string_view kReset = "reset";

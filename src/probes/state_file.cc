@@ -6,7 +6,8 @@ namespace galen::probes {
 namespace {
 
 constexpr std::string_view kBootIdPath = "/proc/sys/kernel/random/boot_id";
-constexpr std::size_t kStateBytesMax = 4 * 1024 * 1024;  // every rule on 256 devices, and more
+// Every rule on 4096 devices, and more.
+constexpr std::size_t kStateBytesMax = std::size_t{64} << 20;
 
 StatusOr<Json> ParseState(const std::string& text) {
   if (text.size() > kStateBytesMax) return InvalidArgument("{} bytes", text.size());

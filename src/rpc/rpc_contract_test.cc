@@ -78,7 +78,8 @@ TEST_P(RpcContract, MessagesOfAMegabyteArriveUnharmed) {
 
 TEST_P(RpcContract, ErrorKeepsItsCodeAndOddCharacters) {
   const Status status = Ask("/t.T/Fail", "").status();
-  EXPECT_EQ(status, NotFound("no \"gpu-0\" at 100% — 无\nsecond line"));
+  // In one line, whatever a stranger puts into it: it ends up in logs and on terminals.
+  EXPECT_EQ(status, NotFound("no \"gpu-0\" at 100% — 无 second line"));
 }
 
 TEST_P(RpcContract, UnknownMethodIsUnimplementedAndNamed) {

@@ -36,6 +36,8 @@ constexpr const char* kGetInfo = "/pluginregistration.Registration/GetInfo";
 constexpr const char* kNotify = "/pluginregistration.Registration/NotifyRegistrationStatus";
 constexpr const char* kWatch = "/v1.DRAResourceHealth/NodeWatchResources";
 constexpr const char* kOddWords = "no \"gpu-0\": 91 °C at 100% — 无\nsecond line\t%41";
+// As our client hands it on: to logs and terminals.
+constexpr const char* kOddWordsInOneLine = "no \"gpu-0\": 91 °C at 100% — 无 second line\uFFFD%41";
 
 std::string DeviceOf(const NodeWatchResourcesResponse& report) {
   return report.devices_size() == 0 ? "" : report.devices(0).device().device_name();
@@ -150,7 +152,7 @@ TEST_F(OurClient, ReadsTheirErrorWithOddCharacters) {
   RegistrationStatus status;
   status.set_error(kOddWords);
   EXPECT_EQ(Ask<RegistrationStatusResponse>(*connection, kNotify, status).status(),
-            FailedPrecondition("{}", kOddWords));
+            FailedPrecondition("{}", kOddWordsInOneLine));
 }
 
 TEST_F(OurClient, HearsThatTheirServerLacksAMethod) {

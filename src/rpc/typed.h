@@ -9,17 +9,19 @@
 #include <utility>
 
 #include "rpc/channel.h"
+#include "rpc/quiet_protobuf.h"
 #include "rpc/service.h"
 
 namespace galen::rpc {
 
 // `bytes` as a Message, or InvalidArgument. Unknown fields are kept or dropped by protobuf: a newer
-// peer is no error.
+// peer is no error. The status is all that is said.
 template <typename Message>
 StatusOr<Message> Decode(std::string_view bytes) {
   Message message;
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return InvalidArgument("{} bytes are no {}", bytes.size(), message.GetTypeName());
+  if (!ParseQuietly(bytes, message)) {
+    return InvalidArgument("{} bytes are no {}, or a text in it is no UTF-8", bytes.size(),
+                           message.GetTypeName());
   }
   return message;
 }
@@ -29,7 +31,7 @@ template <typename Response, typename Request>
 [[nodiscard]] std::unique_ptr<Call> Unary(Channel& channel, std::string_view method,
                                           const Request& request, Duration deadline,
                                           std::function<void(StatusOr<Response>)> done) {
-  return channel.Unary(method, request.SerializeAsString(), deadline,
+  return channel.Unary(method, SerializeQuietly(request), deadline,
                        [done = std::move(done)](StatusOr<std::string> bytes) {
                          if (!bytes.ok()) return done(bytes.status());
                          done(Decode<Response>(*bytes));
@@ -52,7 +54,7 @@ void AddUnary(Dispatcher& dispatcher, std::string path,
         if (!request.ok()) return reply(request.status());
         method(*request, caller, [reply = std::move(reply)](StatusOr<Response> response) {
           if (!response.ok()) return reply(response.status());
-          reply(response->SerializeAsString());
+          reply(SerializeQuietly(*response));
         });
       });
 }

@@ -68,6 +68,12 @@ Code CodeFromHttp(int http_status) {
   }
 }
 
+// The sentence of a stranger: it goes to logs, Events and terminals, which obey control characters.
+std::string OneLine(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return Shown(text, kMessageBytesMax);
+}
+
 }  // namespace
 
 bool IsGrpcContentType(std::string_view value) {
@@ -125,7 +131,7 @@ std::optional<Status> StatusFromHeaders(const net::Headers& headers) {
   // The message of a success is of no use, and Status has no place for it.
   if (*code == "0") return OkStatus();
   const auto message = net::FindHeader(headers, "grpc-message");
-  return Status(CodeFromWire(*code), message ? ToValidUtf8(PercentDecode(*message)) : "");
+  return Status(CodeFromWire(*code), message ? OneLine(PercentDecode(*message)) : "");
 }
 
 Status StatusFromHttp(int http_status) {

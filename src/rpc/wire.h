@@ -30,7 +30,8 @@ std::string PercentEncode(std::string_view text);
 // grpc-status and grpc-message.
 net::Headers StatusHeaders(const Status& status);
 // The status in trailers (or in the headers of an answer that has nothing else), or nullopt. Its
-// message is valid UTF-8, and broken escapes stay in it as they are.
+// message, a stranger's, is one printable line of at most 4096 bytes (base/text.h); escapes of
+// percents that are broken stay in it as they are.
 std::optional<Status> StatusFromHeaders(const net::Headers& headers);
 // What an answer without a grpc-status means, by its HTTP status.
 Status StatusFromHttp(int http_status);

@@ -71,6 +71,18 @@ TEST(Wire, BrokenMessagesAreKeptAsTheyAreAndMadeUtf8) {
   EXPECT_EQ(message("%FF!"), "\xEF\xBF\xBD!");
 }
 
+TEST(Wire, MessagesOfPeersCommandNoTerminalAndHaveABound) {
+  const auto message = [](const std::string& encoded) {
+    return StatusFromHeaders({{"grpc-status", "13"}, {"grpc-message", encoded}})->message();
+  };
+  EXPECT_EQ(message("%1B]0;owned%07"), "\xEF\xBF\xBD]0;owned\xEF\xBF\xBD");
+  EXPECT_EQ(message("%C2%9B2J"),
+            "\xEF\xBF\xBD"
+            "2J");
+  EXPECT_EQ(message("first%0Asecond"), "first second");
+  EXPECT_LE(message(std::string(100'000, 'x')).size(), 4096U);
+}
+
 TEST(Wire, StatusTravelsInHeaders) {
   const Status status = NotFound("no pod \"a\" at 100%");
   EXPECT_EQ(StatusHeaders(status),

@@ -76,7 +76,7 @@ struct Driver::Impl {
   std::unique_ptr<kube::ExecRunner> exec;
   std::unique_ptr<kube::Transport> transport;
   std::unique_ptr<kube::Client> api;
-  std::unique_ptr<sdk::SocketHost> sockets;
+  std::unique_ptr<net::SocketHost> sockets;
   std::unique_ptr<sdk::DriverApp> app;
   net::AdminPage metrics_page{metrics};
   std::unique_ptr<net::Server> metrics_server;
@@ -121,7 +121,7 @@ Status Driver::Impl::Prepare() {
   exec = kube::MakeExecRunner(*loop);
   ASSIGN_OR_RETURN(transport, MakeTransport());
   api = std::make_unique<kube::Client>(*loop, *transport);
-  sockets = sdk::MakeSocketHost(*loop, log);
+  sockets = net::MakeSocketHost(*loop, log);
   ASSIGN_OR_RETURN(app, sdk::DriverApp::Create({*loop, log, metrics, random, files, *sockets, *api},
                                                options, TakeHandlers()));
   return OkStatus();

@@ -14,12 +14,12 @@
 #include "base/random.h"
 #include "galen/driver.h"
 #include "kube/client.h"
+#include "net/socket_keeper.h"
 #include "rpc/service.h"
 #include "sdk/claim_preparer.h"
 #include "sdk/health_publisher.h"
 #include "sdk/registration_service.h"
 #include "sdk/slice_publisher.h"
-#include "sdk/socket_keeper.h"
 #include "sdk/socket_paths.h"
 
 namespace galen::sdk {
@@ -36,7 +36,7 @@ class DriverApp {
     Metrics& metrics;
     Random& random;
     FileSystem& files;
-    SocketHost& sockets;
+    net::SocketHost& sockets;
     kube::Client& api;
   };
   // What the author gives; each may be empty. Called on the loop.
@@ -93,8 +93,8 @@ class DriverApp {
   RegistrationService registration_;
   rpc::Dispatcher data_methods_;
   rpc::Dispatcher registration_methods_;
-  SocketKeeper data_socket_;
-  SocketKeeper registration_socket_;
+  net::SocketKeeper data_socket_;
+  net::SocketKeeper registration_socket_;
   Timer drain_timer_;
   Timer end_timer_;
   bool draining_streams_ = false;

@@ -14,10 +14,10 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "net/fake_link.h"
+#include "net/fake_socket_host.h"
 #include "protos/dra_health/v1/health.pb.h"
 #include "rpc/channel.h"
 #include "rpc/typed.h"
-#include "sdk/fake_socket_host.h"
 
 namespace galen::sdk {
 
@@ -94,7 +94,7 @@ struct FakeNode {
   FakeFileSystem files;
   net::LinkWeather weather;
   net::FakeNetwork network{loop, random};
-  FakeSocketHost sockets{loop, network};
+  net::FakeSocketHost sockets{loop, network};
   std::unique_ptr<net::Dialer> dialer = network.MakeDialer(weather);
 };
 

@@ -6,8 +6,8 @@
 
 namespace galen::sdk {
 
-void HealthRound::Healthy(std::string_view device) {
-  Say(device, {.state = HealthState::kHealthy, .share = 1, .cause = {}});
+void HealthRound::Healthy(std::string_view device, HealthCause note) {
+  Say(device, {.state = HealthState::kHealthy, .share = 1, .cause = std::move(note)});
 }
 
 void HealthRound::Unhealthy(std::string_view device, HealthCause cause) {

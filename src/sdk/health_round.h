@@ -22,7 +22,8 @@ class HealthRound final : public HealthWriter {
     HealthCause cause;
   };
 
-  void Healthy(std::string_view device) override;
+  using HealthWriter::Healthy;
+  void Healthy(std::string_view device, HealthCause note) override;
   void Unhealthy(std::string_view device, HealthCause cause) override;
   void Degraded(std::string_view device, double share, HealthCause cause) override;
   void Unknown(std::string_view device, HealthCause cause) override;

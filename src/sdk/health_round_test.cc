@@ -26,6 +26,15 @@ TEST(HealthRound, TheLastWordOnADeviceCounts) {
   EXPECT_EQ(round.Find("a")->cause.code, "ProbeBusy");
 }
 
+TEST(HealthRound, ADeviceThatIsWellMayCarryANote) {
+  HealthRound round;
+  round.Healthy("a", {.code = "XidPageFault", .owner = HealthCause::Owner::kApplication});
+  EXPECT_EQ(round.Find("a")->state, HealthState::kHealthy);
+  EXPECT_EQ(round.Find("a")->cause.code, "XidPageFault");
+  round.Healthy("a");
+  EXPECT_EQ(round.Find("a")->cause.code, "") << "the last word counts";
+}
+
 TEST(HealthRound, ATimeoutAloneSaysNothingOfTheState) {
   HealthRound round;
   round.Timeout("a", 10s);

@@ -20,13 +20,6 @@ constexpr std::size_t kTightMessageBytesMax = 200;
 // As the agent bounds it: silence must end some day.
 constexpr std::chrono::hours kTimeoutMax{24};
 
-// Little is looked at of a text that is far too long: an author's megabyte costs as much as a line.
-std::string Clean(std::string_view text, std::size_t bytes_max) {
-  constexpr std::size_t kEnoughToSeeItIsCut = 4;
-  return CutText(Printable(ToValidUtf8(text.substr(0, bytes_max + kEnoughToSeeItIsCut))),
-                 bytes_max);
-}
-
 FaultOwner OwnerOf(HealthCause::Owner owner) {
   switch (owner) {
     case HealthCause::Owner::kUnsaid:
@@ -44,11 +37,11 @@ FaultOwner OwnerOf(HealthCause::Owner owner) {
 }
 
 Cause CauseOf(const HealthCause& cause) {
-  return {.code = Clean(cause.code, kFactBytesMax),
-          .message = Clean(cause.message, kWireMessageBytesMax),
-          .value = Clean(cause.value, kFactBytesMax),
-          .threshold = Clean(cause.threshold, kFactBytesMax),
-          .unit = Clean(cause.unit, kFactBytesMax),
+  return {.code = Shown(cause.code, kFactBytesMax),
+          .message = Shown(cause.message, kWireMessageBytesMax),
+          .value = Shown(cause.value, kFactBytesMax),
+          .threshold = Shown(cause.threshold, kFactBytesMax),
+          .unit = Shown(cause.unit, kFactBytesMax),
           .owner = OwnerOf(cause.owner)};
 }
 
@@ -82,7 +75,7 @@ DeviceFinding FindingOf(const DeviceIdentity& identity, const HealthRound::Word*
   finding.health.share = ShareOf(*word);
   finding.health.cause = CauseOf(word->cause);
   finding.identity = identity;
-  finding.sign = Clean(word->cause.sign, kSignBytesMax);
+  finding.sign = Shown(word->cause.sign, kSignBytesMax);
   return finding;
 }
 

@@ -50,6 +50,26 @@ TEST(HealthSnapshot, HoldsTheInventoryAndNothingElse) {
   EXPECT_EQ(snapshot.at("a").identity.model, "U250");
 }
 
+TEST(HealthSnapshot, ANoteOnAHealthyDeviceIsNewsAndASignAloneIsNot) {
+  HealthRound round;
+  round.Healthy("a");
+  const HealthSnapshot well = Judge(Devices({"a"}), round, {}, {}, kNow);
+  round.Healthy("a", {.sign = "temperature 60 °C", .seen = kNow - 1s});
+  EXPECT_TRUE(SaysTheSame(well, Judge(Devices({"a"}), round, well, {}, kNow + 1s)));
+  round.Healthy("a", {.code = "XidPageFault",
+                      .message = "XID 31: MMU page fault",
+                      .owner = HealthCause::Owner::kApplication,
+                      .sign = "kernel log: Xid 31",
+                      .seen = kNow + 2s});
+  const HealthSnapshot noted = Judge(Devices({"a"}), round, well, {}, kNow + 3s);
+  EXPECT_FALSE(SaysTheSame(well, noted));
+  EXPECT_EQ(noted.at("a").health.since, kNow + 2s);
+  const v1::DeviceHealth wire = Decoded(noted).devices(0);
+  EXPECT_EQ(wire.health(), v1::HEALTHY);
+  EXPECT_EQ(wire.galen().owner(), "Application");
+  EXPECT_EQ(wire.galen().sign(), "kernel log: Xid 31");
+}
+
 TEST(HealthSnapshot, SinceStaysWhileTheFindingStays) {
   HealthRound round;
   round.Unhealthy("a", {"LinkDown", "QSFP link down"});

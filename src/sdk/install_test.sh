@@ -16,7 +16,8 @@ headers=$(cd "$place/galen/include" && find . -type f | sort)
 [ "$headers" = "./galen/driver.h" ] || fail "installed headers are not one: $headers"
 
 say "by find_package(galen)"
-cmake -S "$source/examples" -B "$place/build" -DCMAKE_CXX_COMPILER="$cxx" \
+# Not CMake's default, make: Ninja is what this build has.
+cmake -G Ninja -S "$source/examples" -B "$place/build" -DCMAKE_CXX_COMPILER="$cxx" \
   -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_PREFIX_PATH="$place/galen" >"$place/log" 2>&1 &&
   cmake --build "$place/build" >>"$place/log" 2>&1 || { cat "$place/log"; fail "CMake build failed"; }
 

@@ -59,8 +59,7 @@ std::vector<std::string> RegistrationService::SupportedVersions() const {
 }
 
 void RegistrationService::Told(bool registered, const std::string& error) {
-  const std::string refusal =
-      registered ? "" : CutText(Printable(ToValidUtf8(error)), kRefusalBytesMax);
+  const std::string refusal = registered ? "" : Shown(error, kRefusalBytesMax);
   if (registered && !registered_) log_.Info("driver is registered", {{"driver", options_.driver}});
   if (!registered && (registered_ || refusal != told_refusal_)) {
     log_.Error("the kubelet refuses this driver; trying again",

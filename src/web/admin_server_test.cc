@@ -6,20 +6,29 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "base/epoll_loop.h"
+#include "base/fake_file_system.h"
 #include "base/fd.h"
+#include "net/connection.h"
+#include "net/loop_runner.h"
+#include "net/recording_sink.h"
+#include "net/test_certificates.h"
+#include "web/probe_page.h"
 
 namespace galen::web {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Sends `text` over a real socket and gives all that comes back until the server closes.
-std::string Talk(EpollLoop& loop, int port, const std::string& text) {
-  const Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+// Connects over a real socket and sends `text`.
+Fd Connect(int port, const std::string& text) {
+  Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
@@ -27,6 +36,12 @@ std::string Talk(EpollLoop& loop, int port, const std::string& text) {
   EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   EXPECT_EQ(::send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(text.size()));
+  return fd;
+}
+
+// Sends `text` and gives all that comes back until the server closes.
+std::string Talk(EpollLoop& loop, int port, const std::string& text) {
+  const Fd fd = Connect(port, text);
   std::string answer;
   const FdWatch watch = loop.WatchFd(fd.get(), {.readable = true}, [&](Readiness) {
     char buffer[4096];
@@ -42,11 +57,13 @@ std::string Talk(EpollLoop& loop, int port, const std::string& text) {
 TEST(AdminServer, AnswersAScraperOverARealSocket) {
   const auto loop = EpollLoop::Create();
   ASSERT_TRUE(loop.ok());
+  FakeFileSystem files;
   Metrics metrics;
   metrics.DeclareGauge("galen_up", "Up.");
   metrics.Set("galen_up", {}, 1);
   net::AdminPage page(metrics);
-  const auto server = AdminServer::Start(**loop, NullLog(), "127.0.0.1:0", page);
+  const auto server =
+      AdminServer::Start(**loop, NullLog(), files, {.address = "127.0.0.1:0"}, page);
   ASSERT_TRUE(server.ok()) << server.status().message();
   const std::string& address = (*server)->address();
   const int port = std::stoi(address.substr(address.rfind(':') + 1));
@@ -61,16 +78,129 @@ TEST(AdminServer, AnswersAScraperOverARealSocket) {
   EXPECT_THAT(head, Not(HasSubstr("galen_up")));
 }
 
+// What a Pod of the cluster could do at the open port of the probes.
+TEST(AdminServer, ClientsThatHoldAllConnectionsShutNoProbeOut) {
+  const auto loop = EpollLoop::Create();
+  ASSERT_TRUE(loop.ok());
+  FakeFileSystem files;
+  Metrics metrics;
+  net::AdminPage page(metrics);
+  ProbePage probes(page);
+  const auto server =
+      AdminServer::Start(**loop, NullLog(), files, {.address = "127.0.0.1:0"}, probes);
+  ASSERT_TRUE(server.ok()) << server.status().message();
+  const std::string& address = (*server)->address();
+  const int port = std::stoi(address.substr(address.rfind(':') + 1));
+  std::vector<Fd> held;
+  for (std::size_t i = 0; i < 2 * AdminServer::kConnectionsMax; ++i) {
+    // Of HTTP/2, that say hello and no more; and of HTTP/1.1, that never finish their request.
+    const bool http2 = i % 2 == 0;
+    held.push_back(Connect(port, http2 ? "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" : "GET /he"));
+  }
+  for (int i = 0; i < 3; ++i) {
+    // It asks to keep the connection; that it ends all the same is what ends Talk.
+    const std::string got = Talk(**loop, port, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_THAT(got, StartsWith("HTTP/1.1 200"));
+    EXPECT_THAT(got, HasSubstr("connection: close\r\n"));
+    EXPECT_THAT(got, EndsWith("ok\n"));
+  }
+}
+
+// A server with a certificate and a token, and who asks it over TLS.
+class GuardedAdminServerTest : public ::testing::Test {
+ protected:
+  GuardedAdminServerTest() {
+    Issue(first_);
+    WriteFile("/token", "s3cret\n");
+    server_ = AdminServer::Start(runner_.loop(), NullLog(), files_,
+                                 {.address = "127.0.0.1:0",
+                                  .certificate_file = "/crt",
+                                  .key_file = "/key",
+                                  .token_file = "/token",
+                                  .renewal = 10ms},
+                                 page_);
+  }
+
+  void WriteFile(const std::string& path, const std::string& text) {
+    EXPECT_TRUE(files_.WriteAtomically(path, text, 0600).ok());
+  }
+  void Issue(const net::TestAuthority& authority) {
+    const net::TestCertificate leaf = authority.Issue({.addresses = {"127.0.0.1"}});
+    WriteFile("/crt", leaf.certificate_pem);
+    WriteFile("/key", leaf.key_pem);
+  }
+  // The status of /healthz; 0 when no connection comes about that this authority vouches for.
+  int Ask(const net::TestAuthority& authority, const std::string& token) {
+    std::optional<StatusOr<std::unique_ptr<net::Connection>>> made;
+    const auto dialling = dialer_->Dial(
+        {.target = (*server_)->address(), .tls = net::TlsOptions{.ca_pem = authority.pem()}},
+        [&made](auto result) { made = std::move(result); });
+    runner_.RunUntil([&] { return made.has_value(); });
+    if (!made->ok()) return 0;
+    net::RecordingSink sink;
+    const auto call = (**made)->Send(
+        {.method = "GET", .path = "/healthz", .headers = {{"authorization", "Bearer " + token}}},
+        sink);
+    runner_.RunUntil([&] { return sink.status() != 0; });
+    return sink.status();
+  }
+
+  const net::TestAuthority first_{"first"};
+  net::LoopRunner runner_;
+  FakeFileSystem files_;
+  Metrics metrics_;
+  net::AdminPage page_{metrics_};
+  std::unique_ptr<net::Dialer> dialer_ = net::MakeDialer(runner_.loop());
+  StatusOr<std::unique_ptr<AdminServer>> server_ = Internal("not started");
+};
+
+TEST_F(GuardedAdminServerTest, AsksForItsTokenOverTls) {
+  ASSERT_TRUE(server_.ok()) << server_.status().message();
+  EXPECT_EQ(Ask(first_, "s3cret"), 200);
+  EXPECT_EQ(Ask(first_, "guess"), 401);
+}
+
+TEST_F(GuardedAdminServerTest, ShowsACertificateThatWasReplacedAndKeepsTheOldOneUntilBothFilesFit) {
+  ASSERT_TRUE(server_.ok()) << server_.status().message();
+  const net::TestAuthority second("second");
+  WriteFile("/crt", second.Issue({.addresses = {"127.0.0.1"}}).certificate_pem);
+  runner_.RunFor(50ms);
+  EXPECT_EQ(Ask(first_, "s3cret"), 200) << "the key is still the old one's";
+  Issue(second);
+  int status = 0;
+  for (int i = 0; i < 500 && status == 0; ++i) {
+    runner_.RunFor(10ms);
+    status = Ask(second, "s3cret");
+  }
+  EXPECT_EQ(status, 200);
+  EXPECT_EQ(Ask(first_, "s3cret"), 0);
+}
+
+TEST_F(GuardedAdminServerTest, DoesNotStartWithoutItsFiles) {
+  const auto start = [this](const AdminOptions& options) {
+    return std::string(
+        AdminServer::Start(runner_.loop(), NullLog(), files_, options, page_).status().message());
+  };
+  EXPECT_THAT(start({.address = ":0", .certificate_file = "/none", .key_file = "/key"}),
+              HasSubstr("read /none"));
+  EXPECT_THAT(start({.address = ":0", .token_file = "/nothing"}), HasSubstr("read /nothing"));
+  EXPECT_THAT(start({.address = ":0", .certificate_file = "/token", .key_file = "/key"}),
+              HasSubstr("TLS of tcp:127.0.0.1:0"));
+}
+
 TEST(AdminServer, SaysWhyItCannotStart) {
   const auto loop = EpollLoop::Create();
   ASSERT_TRUE(loop.ok());
+  FakeFileSystem files;
   Metrics metrics;
   net::AdminPage page(metrics);
-  EXPECT_EQ(AdminServer::Start(**loop, NullLog(), "nowhere", page).status().code(),
-            Code::kInvalidArgument);
-  const auto first = AdminServer::Start(**loop, NullLog(), ":0", page);
+  EXPECT_EQ(
+      AdminServer::Start(**loop, NullLog(), files, {.address = "nowhere"}, page).status().code(),
+      Code::kInvalidArgument);
+  const auto first = AdminServer::Start(**loop, NullLog(), files, {.address = ":0"}, page);
   ASSERT_TRUE(first.ok());
-  EXPECT_FALSE(AdminServer::Start(**loop, NullLog(), (*first)->address(), page).ok());
+  EXPECT_FALSE(
+      AdminServer::Start(**loop, NullLog(), files, {.address = (*first)->address()}, page).ok());
 }
 
 }  // namespace

@@ -70,6 +70,24 @@ TEST(ResourceClaim, AnAllocationIsTakenBackOrKeptButNotChanged) {
             200);
 }
 
+// As a scheduler and a controller do side by side: each names its own Pod.
+TEST(ResourceClaim, AStrategicPatchOfTheStatusMergesReservationsByTheirUid) {
+  const Namespace ns;
+  TheApi().Post(ns.Claims(), MakeClaim());
+  const std::string status = ns.Claim("c") + "/status";
+  TheApi().Patch(status, kMergePatch, kAllocation);
+  const Reply added = TheApi().Patch(status, kStrategicPatch, R"({"status": {"reservedFor": [
+      {"apiGroup": "example.com", "resource": "gangs", "name": "q", "uid": "v"}]}})");
+  ASSERT_EQ(added.code, 200) << added.text;
+  EXPECT_EQ(added.body["status"]["reservedFor"].items().size(), 2u) << added.text;
+  EXPECT_TRUE(added.body["status"]["allocation"].is_object()) << added.text;
+  const Reply taken = TheApi().Patch(status, kStrategicPatch, R"({"status": {"reservedFor": [
+      {"$patch": "delete", "uid": "u"}]}})");
+  ASSERT_EQ(taken.code, 200) << taken.text;
+  ASSERT_EQ(taken.body["status"]["reservedFor"].items().size(), 1u) << taken.text;
+  EXPECT_EQ(taken.body["status"]["reservedFor"][0]["name"].AsString(), "q");
+}
+
 TEST(ResourceClaim, SpeaksOnlyOfDevicesThatItHolds) {
   const Namespace ns;
   TheApi().Post(ns.Claims(), MakeClaim());

@@ -61,7 +61,8 @@ constexpr const char* kWhole = R"({
     "summary": {"devices": 2, "healthy": 1, "degraded": 0, "unhealthy": 1, "unknown": 0},
     "devices": [
       {"driver": "gpu.example.com", "pool": "n", "device": "gpu-3", "state": "Unhealthy",
-       "since": "2026-01-01T00:00:00Z", "deadlineSeconds": 30, "deadlineSource": "driver",
+       "since": "2026-01-01T00:00:00Z", "deadlineSeconds": 30, "deadlineSource": "config",
+       "deadlineRule": "pool n",
        "cause": {"code": "XidGpuLost", "message": "lost", "owner": "Hardware"},
        "usedBy": [{"namespace": "serve", "pod": "llm-0", "container": "main", "claim": "gpu"}]},
       {"driver": "gpu.example.com", "pool": "n", "device": "gpu-4", "state": "Healthy"}],

@@ -4,6 +4,9 @@
 
 #include <csignal>
 
+#include "base/posix_file_system.h"
+#include "base/random.h"
+#include "history/store.h"
 #include "tests/e2e/fleet_stage.h"
 
 namespace galen::e2e {
@@ -46,6 +49,45 @@ TEST_F(ObserverTest, EndsCleanlyOnSigterm) {
   agent.Signal(SIGTERM);
   ASSERT_TRUE(stage_.Until([&] { return !agent.running(); }));
   EXPECT_EQ(agent.exit_code(), 0) << agent.Log();
+}
+
+// Device after device fails; the agent is killed right then, or once it has told.
+TEST_F(ObserverTest, KeepsEveryToldChangeAndItsTimeOverKillsWithNine) {
+  fleet_.InstallDefinitions();
+  fleet_.StartGpuDriver();
+  std::vector<history::Record> before;
+  Random chance(Random::Seed());
+  for (std::size_t round = 0; round < 8; ++round) {
+    Program& agent = fleet_.StartAgent();
+    const std::string gpu = fmt::format("gpu-{}", round);
+    // As soon as the agent knows where the driver is.
+    ASSERT_TRUE(
+        stage_.Until([&] { return fleet_.Galen({"inject", gpu, "xid=79"}).exit_code == 0; }));
+    const bool told = round % 2 == 0;
+    // Of those that were killed at once too the present agent tells in time.
+    const auto all_told = [&] {
+      return Count(fleet_.Galen({"get", "devices"}).output, "XidGpuLost") == round + 1;
+    };
+    if (told) {
+      ASSERT_TRUE(stage_.Until(all_told));
+    } else {
+      stage_.Until([] { return false; }, chance.Below(20) * std::chrono::milliseconds(1));
+    }
+    agent.Signal(SIGKILL);
+    ASSERT_TRUE(stage_.Until([&] { return !agent.running(); }));
+    PosixFileSystem files;
+    const auto kept = history::Store::Open(files, {.directory = stage_.Path("agent/journal")});
+    ASSERT_TRUE(kept.ok()) << ToString(kept.status());
+    const std::vector<history::Record> now = (*kept)->Since(0);
+    ASSERT_GE(now.size(), before.size());
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), now.begin())) << "records never change";
+    const auto latest = (*kept)->Latest();
+    const auto found = latest.find({"gpu.example.com", "node-7", gpu});
+    if (told) {
+      EXPECT_TRUE(found != latest.end() && found->second.cause.code == "XidGpuLost") << gpu;
+    }
+    before = now;
+  }
 }
 
 TEST(Agent, TellsEveryFaultOfItsConfigurationAtOnceAndStartsNothing) {

@@ -6,6 +6,17 @@
 #include "cli/embedded.h"
 
 namespace galen::e2e {
+namespace {
+
+std::vector<std::string> WithData(std::vector<std::string> arguments, const std::string& path) {
+  arguments.insert(arguments.end(), {"--data", path});
+  return arguments;
+}
+
+}  // namespace
+
+FleetStage::FleetStage(std::vector<std::string> sim_arguments, const std::string& data)
+    : cluster_(stage_, WithData(std::move(sim_arguments), stage_.Path(data))) {}
 
 std::vector<std::string> FleetStage::Command(std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), {BuiltProgram("galen"), "--kubeconfig", cluster_.kubeconfig(),

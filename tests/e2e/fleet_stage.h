@@ -18,6 +18,8 @@ class FleetStage {
  public:
   explicit FleetStage(std::vector<std::string> sim_arguments = {"--node", "node-7"})
       : cluster_(stage_, std::move(sim_arguments)) {}
+  // The same with an API that keeps what it knows in the stage's directory of this name.
+  FleetStage(std::vector<std::string> sim_arguments, const std::string& data);
 
   bool serves() const { return cluster_.serves(); }
   // As an operator does first of all: kubectl apply -f deploy/crds.
@@ -37,6 +39,8 @@ class FleetStage {
   // Creates an object of a kind, given as YAML; a failure fails the test.
   void Create(const kube::Resource& resource, const std::string& ns, const std::string& yaml);
   cli::Session& session();
+  // The next question reads the kubeconfig anew.
+  void ForgetSession() { session_.reset(); }
 
   Stage& stage() { return stage_; }
   SimCluster& cluster() { return cluster_; }

@@ -25,12 +25,32 @@ std::optional<std::string> OnPath(const std::string& program) {
 
 }  // namespace
 
-SimCluster::SimCluster(Stage& stage, std::vector<std::string> arguments) : stage_(stage) {
-  kubeconfig_ = stage.Path("kubeconfig");
+SimCluster::SimCluster(Stage& stage, std::vector<std::string> arguments)
+    : stage_(stage), arguments_(std::move(arguments)), kubeconfig_(stage.Path("kubeconfig")) {
+  serves_ = Start(arguments_);
+}
+
+bool SimCluster::Start(std::vector<std::string> arguments) {
   arguments.insert(arguments.end(), {"--kubeconfig-out", kubeconfig_});
-  program_ = &stage.Start("galen-sim", std::move(arguments));
-  serves_ = stage.Until([&] { return !program_->running() || stage.HasFile("kubeconfig"); }) &&
-            program_->running();
+  program_ = &stage_.Start("galen-sim", std::move(arguments));
+  return stage_.Until([&] { return !program_->running() || stage_.HasFile("kubeconfig"); }) &&
+         program_->running();
+}
+
+bool SimCluster::StartAgain(const std::vector<std::string>& more) {
+  // "…server: https://127.0.0.1:41234…": a free port was taken the first time.
+  const std::string text = stage_.Read("kubeconfig");
+  const std::string scheme = "https://";
+  const std::size_t at = text.find(scheme);
+  if (at == std::string::npos) return false;
+  const std::size_t begin = at + scheme.size();
+  std::vector<std::string> arguments = arguments_;
+  arguments.insert(arguments.end(),
+                   {"--listen", text.substr(begin, text.find_first_of("\" \n", begin) - begin)});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  // It is written again once the API serves.
+  std::filesystem::remove(kubeconfig_);
+  return serves_ = Start(std::move(arguments));
 }
 
 Outcome SimCluster::Kubectl(const std::string& kubectl, std::vector<std::string> arguments) {

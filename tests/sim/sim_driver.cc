@@ -1,30 +1,34 @@
 #include "tests/sim/sim_driver.h"
 
+#include <utility>
+
 #include "base/check.h"
 
 namespace galen::sim {
 
 SimDriver::SimDriver(Edges edges, std::string name, std::string node,
                      std::vector<std::string> devices)
-    : edges_(edges), name_(std::move(name)), node_(std::move(node)) {
+    : edges_(edges), loop_(edges.loop), name_(std::move(name)), node_(std::move(node)) {
   for (std::string& device : devices) truth_[std::move(device)] = HealthState::kHealthy;
 }
 
 void SimDriver::Start() {
+  loop_.Resume();
   Driver::Options options;
   options.name = name_;
   options.node = node_;
   options.kubelet_root = "/" + node_ + "/kubelet";
   options.cdi_root = "/" + node_ + "/cdi";
   options.health_timeout = kTimeout;
+  // As the Pod of a DaemonSet, of which the next one has another uid.
+  options.instance = "i" + std::to_string(instances_);
   sdk::DriverApp::Handlers handlers;
   handlers.prepare = [](const DeviceClaim&) { return CdiEdits{.env = {"GALEN=1"}}; };
   handlers.health_period = std::chrono::seconds(1);
   handlers.health = [this](HealthWriter& health) { Report(health); };
-  // As a new process would count.
-  metrics_ = Metrics();
+  metrics_ = std::make_unique<Metrics>();
   auto app = sdk::DriverApp::Create(
-      {edges_.loop, NullLog(), metrics_, edges_.random, edges_.files, edges_.sockets, edges_.api},
+      {loop_, NullLog(), *metrics_, edges_.random, edges_.files, edges_.sockets, edges_.api},
       options, std::move(handlers));
   // In a simulation nothing of this can be refused; if it is, the test is wrong.
   GALEN_CHECK(app.ok());
@@ -37,9 +41,28 @@ void SimDriver::Start() {
   GALEN_CHECK(app_->Start().ok());
 }
 
+void SimDriver::Kill() {
+  leaving_.reset();
+  app_.reset();
+  loop_.Resume();
+}
+
+void SimDriver::HandOver() {
+  leaving_ = std::move(app_);
+  leaving_metrics_ = std::move(metrics_);
+  ++instances_;
+  Start();
+  leaving_->Stop([this] { leaving_.reset(); });
+}
+
 void SimDriver::Break(const std::string& device, HealthState state) {
   truth_[device] = state;
-  if (app_) app_->HealthChanged();
+  ++events_;
+  // By the loop: a driver that hangs does not see it before it goes on.
+  loop_.Post([this] {
+    if (app_) app_->HealthChanged();
+    if (leaving_) leaving_->HealthChanged();
+  });
 }
 
 void SimDriver::Report(HealthWriter& health) const {

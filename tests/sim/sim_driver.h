@@ -1,7 +1,8 @@
 // A real driver (sdk::DriverApp) on a simulated node, whose hardware is a table of truths. It can
-// crash and be restarted. Belongs to the world's loop.
+// crash, hang, be restarted and hand over to a new instance. Belongs to the node's loop.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,8 +10,9 @@
 
 #include "base/fake_file_system.h"
 #include "model/health.h"
+#include "net/fake_socket_host.h"
 #include "sdk/driver_app.h"
-#include "sdk/fake_socket_host.h"
+#include "tests/sim/node_loop.h"
 
 namespace galen::sim {
 
@@ -21,7 +23,7 @@ class SimDriver {
     Loop& loop;
     Random& random;
     FakeFileSystem& files;
-    sdk::SocketHost& sockets;
+    net::SocketHost& sockets;
     kube::Client& api;
   };
   // All devices are healthy at first. Does not start.
@@ -29,15 +31,23 @@ class SimDriver {
 
   // As a new process: what the app knew is gone, the hardware is what it is. REQUIRES: not running.
   void Start();
-  // As kill -9: its sockets and streams are gone without a word.
-  void Kill() { app_.reset(); }
+  // As kill -9: its sockets and streams are gone without a word. Harmless when it does not run.
+  void Kill();
   bool running() const { return app_ != nullptr; }
+  // As kill -STOP and -CONT: its sockets and streams stay, and it says nothing.
+  void Hang() { loop_.Stop(); }
+  void GoOn() { loop_.Resume(); }
+  bool hangs() const { return loop_.still(); }
+  // A rolling update: another instance starts, the present one leaves in order. REQUIRES: running.
+  void HandOver();
 
   // The hardware changes; the driver is told at once unless it is away, and then when it starts.
   void Break(const std::string& device, HealthState state);
   HealthState truth(const std::string& device) const { return truth_.at(device); }
   const std::map<std::string, HealthState>& truths() const { return truth_; }
   const std::string& name() const { return name_; }
+  // How often its hardware changed.
+  std::uint64_t events() const { return events_; }
 
   // How long its word holds: short, so that a run sees many deadlines pass.
   static constexpr std::chrono::seconds kTimeout{10};
@@ -46,10 +56,14 @@ class SimDriver {
   void Report(HealthWriter& health) const;
 
   Edges edges_;
+  NodeLoop loop_;
   const std::string name_, node_;
   std::map<std::string, HealthState> truth_;
-  Metrics metrics_;
+  std::uint64_t events_ = 0;
+  int instances_ = 0;
+  std::unique_ptr<Metrics> metrics_, leaving_metrics_;  // each as a new process counts
   std::unique_ptr<sdk::DriverApp> app_;
+  std::unique_ptr<sdk::DriverApp> leaving_;  // null unless it hands over
 };
 
 }  // namespace galen::sim

@@ -2,156 +2,131 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <iterator>
 
 namespace galen::sim {
-namespace {
 
 using namespace std::chrono_literals;
 
-std::string Describe(const net::LinkWeather& weather) {
-  if (weather.down) return "down";
-  if (weather.stalled) return "stalled";
-  if (weather.call_failure > 0) return fmt::format("losing {:.0f} %", 100 * weather.call_failure);
-  return fmt::format("up to {} ms late", weather.delay_most / 1ms);
+// Of a hundred steps about a third change hardware: without changes there is nothing to get wrong.
+struct FaultTable {
+  static std::span<const FaultKind> Rows() {
+    using F = SimFaults;
+    static const FaultKind kRows[] = {
+        {"device changes", 26, &F::BreakOrHeal, 0s, 4s},
+        {"device flaps", 4, &F::Flap, 0s, 4s},
+        {"many devices change", 3, &F::BreakMany, 0s, 4s},
+        {"driver is killed", 4, &F::KillDriver, 0s, 4s},
+        {"driver hangs", 4, &F::HangDriver, 0s, 4s},
+        {"driver restarts", 3, &F::RestartDriver, 0s, 4s},
+        {"driver hands over", 3, &F::HandOverDriver, 0s, 4s},
+        {"stranger lies", 1, &F::StrangerLies, 0s, 4s},
+        {"stranger hangs", 1, &F::StrangerHangs, 0s, 4s},
+        {"stranger floods", 1, &F::StrangerFloods, 0s, 4s},
+        {"slices are wiped", 1, &F::WipeSlices, 0s, 4s},
+        {"agent is killed", 4, &F::KillAgent, 0s, 4s},
+        {"agent dies at a write", 4, &F::KillAgentAtWrite, 0s, 4s},
+        {"agent is upgraded", 3, &F::UpgradeAgent, 0s, 4s},
+        {"disk fills up", 2, &F::FillDisk, 0s, 4s},
+        {"sync fails", 2, &F::FailSync, 0s, 4s},
+        {"clock steps", 3, &F::StepWallClock, 0s, 4s},
+        {"node sleeps", 2, &F::Suspend, 0s, 4s},
+        {"sockets are spoilt", 4, &F::SpoilSockets, 0s, 4s},
+        {"way to the API is spoilt", 4, &F::SpoilApi, 0s, 4s},
+        {"connections to the API are cut", 2, &F::CutApi, 0s, 4s},
+        // Ten minutes of silence, in which nothing else begins.
+        {"API outage", 1, &F::ApiOutage, 595s, 610s},
+        {"requests are lost", 2, &F::LoseRequests, 0s, 4s},
+        {"answers are lost", 2, &F::LoseAnswers, 0s, 4s},
+        {"refusal storm", 4, &F::Storm, 0s, 4s},
+        {"answers of writes are lost", 2, &F::LoseWrites, 0s, 4s},
+        {"watches are slow", 3, &F::SlowWatches, 0s, 4s},
+        {"events come twice", 2, &F::TellTwice, 0s, 4s},
+        {"watches expire", 2, &F::ExpireWatches, 0s, 4s},
+        {"watches are refused", 1, &F::RefuseWatches, 0s, 4s},
+        {"watches are torn", 2, &F::TearWatches, 0s, 4s},
+        {"bookmarks", 1, &F::SendBookmarks, 0s, 4s},
+        {"Pod is replaced", 5, &F::ReplacePod, 0s, 4s},
+        {"Pod is touched", 3, &F::TouchPod, 0s, 4s},
+        {"node's object is overwritten", 2, &F::OverwriteNodeHealth, 0s, 4s},
+    };
+    return kRows;
+  }
+};
+
+std::span<const FaultKind> SimFaults::Kinds() { return FaultTable::Rows(); }
+
+SimPlan SimFaults::Draw(Random& random, int steps) {
+  std::uint64_t weights = 0;
+  for (const FaultKind& kind : Kinds()) weights += static_cast<std::uint64_t>(kind.weight);
+  SimPlan plan;
+  for (int i = 0; i < steps; ++i) {
+    std::uint64_t drawn = random.Below(weights);
+    std::size_t row = 0;
+    while (drawn >= static_cast<std::uint64_t>(Kinds()[row].weight)) {
+      drawn -= static_cast<std::uint64_t>(Kinds()[row++].weight);
+    }
+    const FaultKind& kind = Kinds()[row];
+    const auto spread = static_cast<std::uint64_t>((kind.most - kind.least) / 1ms);
+    plan.push_back({row, random.Next(), kind.least + static_cast<int>(random.Below(spread)) * 1ms});
+  }
+  return plan;
 }
 
-}  // namespace
+std::string SimFaults::Happen(const SimStep& step) {
+  Random chance(step.chance);
+  SimNode& node = *world_.nodes()[chance.Below(world_.nodes().size())];
+  return fmt::format("{}: {}", node.name(), (this->*Kinds()[step.kind].begin)(node, chance));
+}
 
-std::string SimFaults::Happen() {
-  // Hardware changes five times of twelve: without changes there is nothing to get wrong.
-  switch (world_.random().Below(12)) {
-    case 0:
-      return KillOrStartDriver();
-    case 1:
-      return KillOrStartAgent();
-    case 2:
-      return ChangeApiWeather();
-    case 3:
-      return ChangeDriverWeather();
-    case 4:
-      return FillOrFreeDisk();
-    case 5:
-      return ReplacePod();
-    case 6:
-      return StepWallClock();
-    default:
-      return BreakOrHeal();
-  }
+void SimFaults::Hold(SimNode& node, const std::string& what, Duration d,
+                     std::function<void()> end) {
+  const std::string key = node.name() + " " + what;
+  node.Disturb();
+  Held& held = held_[key];
+  held.until = std::max(held.until, world_.loop().Now() + d);
+  held.end = [&node, end = std::move(end)] {
+    node.Disturb();
+    end();
+  };
+  held.timer = world_.loop().At(held.until, [this, key] { End(key); });
+}
+
+void SimFaults::End(const std::string& key) {
+  const auto held = held_.extract(key);
+  if (held) held.mapped().end();
+}
+
+void SimFaults::Again(const std::string& key, int times, Duration every,
+                      std::function<void()> act) {
+  if (times == 0) return;
+  again_[key] = world_.loop().After(every, [this, key, times, every, act] {
+    // A copy of each: asking again replaces the timer that holds them.
+    const auto again = act;
+    again();
+    Again(key, times - 1, every, again);
+  });
 }
 
 void SimFaults::EndAll() {
+  again_.clear();
+  // Disks before the agents that open their journals on them: "agent" comes before "disk".
   for (const auto& node : world_.nodes()) {
-    node->api_weather = net::LinkWeather();
-    node->driver_weather = net::LinkWeather();
-    // Before the agent starts: it has to open its journal.
-    node->files().FailWrites(std::nullopt);
-    if (node->agent() == nullptr) node->StartAgent();
-    for (const auto& driver : node->drivers()) {
-      if (!driver->running()) driver->Start();
-    }
+    End(node->name() + " disk");
+    End(node->name() + " sync");
+  }
+  while (!held_.empty()) End(held_.begin()->first);
+  for (const auto& node : world_.nodes()) {
+    node->Disturb();
+    BringAgentBack(*node);
   }
 }
 
-std::string SimFaults::BreakOrHeal() {
-  SimNode& node = AnyNode();
-  SimDriver& driver = *node.drivers()[world_.random().Below(node.drivers().size())];
-  const auto device =
-      std::next(driver.truths().begin(),
-                static_cast<std::ptrdiff_t>(world_.random().Below(driver.truths().size())));
-  const HealthState state =
-      device->second == HealthState::kHealthy ? HealthState::kUnhealthy : HealthState::kHealthy;
-  // A copy, for the story; the driver may tell at once.
-  const std::string name = device->first;
-  driver.Break(name, state);
-  return fmt::format("{}/{} becomes {}", node.name(), name, ToString(state));
-}
-
-std::string SimFaults::KillOrStartDriver() {
-  SimNode& node = AnyNode();
-  SimDriver& driver = *node.drivers()[world_.random().Below(node.drivers().size())];
-  if (driver.running()) {
-    driver.Kill();
-    return fmt::format("{} on {} is killed", driver.name(), node.name());
-  }
-  driver.Start();
-  return fmt::format("{} on {} is started", driver.name(), node.name());
-}
-
-std::string SimFaults::KillOrStartAgent() {
-  SimNode& node = AnyNode();
-  if (node.agent() != nullptr) {
-    const bool power_cut = world_.random().Chance(0.5);
-    node.KillAgent(power_cut);
-    return fmt::format("the agent on {} is killed{}", node.name(),
-                       power_cut ? ", with the power" : "");
-  }
-  node.StartAgent();
-  return fmt::format("the agent on {} is started", node.name());
-}
-
-net::LinkWeather SimFaults::AnyWeather() {
-  net::LinkWeather weather;
-  switch (world_.random().Below(5)) {
-    case 0:
-      weather.down = true;
-      break;
-    case 1:
-      weather.stalled = true;
-      break;
-    case 2:
-      // Often enough that retries meet it twice in a row.
-      weather.call_failure = 0.3;
-      break;
-    case 3:
-      weather.delay_least = 1ms;
-      weather.delay_most = 800ms;
-      break;
-    default:
-      break;
-  }
-  return weather;
-}
-
-std::string SimFaults::ChangeApiWeather() {
-  SimNode& node = AnyNode();
-  node.api_weather = AnyWeather();
-  return fmt::format("the way of {} to the API is {}", node.name(), Describe(node.api_weather));
-}
-
-std::string SimFaults::ChangeDriverWeather() {
-  SimNode& node = AnyNode();
-  node.driver_weather = AnyWeather();
-  return fmt::format("the sockets of {} are {}", node.name(), Describe(node.driver_weather));
-}
-
-std::string SimFaults::FillOrFreeDisk() {
-  SimNode& node = AnyNode();
-  const bool full = world_.random().Chance(0.5);
-  node.files().FailWrites(full ? std::optional(ResourceExhausted("no space left on device"))
-                               : std::nullopt);
-  return fmt::format("the disk of {} is {}", node.name(), full ? "full" : "usable");
-}
-
-std::string SimFaults::ReplacePod() {
-  if (world_.pods().empty()) return "nothing";
-  const auto pod =
-      std::next(world_.pods().begin(),
-                static_cast<std::ptrdiff_t>(world_.random().Below(world_.pods().size())));
-  const ObjectKey gone = pod->first;
-  // Its device comes free only when its node lets it go, which may be cut off: the new Pod then
-  // waits.
-  world_.DeletePod(gone);
-  const std::string fresh = fmt::format("late-{}", ++pods_made_);
-  world_.AddPod(fresh, world_.random().Chance(0.5) ? "gpu" : "nic");
-  return fmt::format("Pod {} is deleted, {} is made", gone.name, fresh);
-}
-
-std::string SimFaults::StepWallClock() {
-  // Up to an hour either way, as a wrong time zone or a first synchronization makes it.
-  const Duration step = (static_cast<int>(world_.random().Below(7200)) - 3600) * 1s;
-  world_.loop().StepWallClock(step);
-  return fmt::format("the clock on the wall jumps by {} s", step / 1s);
+void SimFaults::BringAgentBack(SimNode& node) {
+  // One that was to die at a write lives.
+  node.disk().Restart();
+  if (node.agent() == nullptr) node.StartAgent();
 }
 
 }  // namespace galen::sim

@@ -1,41 +1,126 @@
-// What goes wrong, drawn from the world's chance: hardware breaks and heals, drivers and agents are
-// killed and come back, links lose, stall and cut, disks fill up, Pods come and go, clocks jump.
-// The same chance gives the same faults.
+// What goes wrong, as a plan of small values: each step is one kind of fault, what it draws from,
+// and how long until the next. A step means the same whatever comes before it, so that a plan of
+// which steps were left out can be played again. A fault ends by itself after its time.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/sim/sim_world.h"
 
 namespace galen::sim {
 
+class SimFaults;
+
+// A row of the table of all faults.
+struct FaultKind {
+  std::string_view name;
+  // How often it is drawn, beside the others'.
+  int weight = 0;
+  // Begins it on a node; gives what happened, in words.
+  std::string (SimFaults::*begin)(SimNode& node, Random& chance) = nullptr;
+  Duration least{}, most{};  // how long the story goes on before the next step
+};
+
+struct SimStep {
+  std::size_t kind = 0;      // in SimFaults::Kinds()
+  std::uint64_t chance = 0;  // of all that the step draws
+  Duration pause{};
+
+  bool operator==(const SimStep&) const = default;
+};
+using SimPlan = std::vector<SimStep>;
+
 class SimFaults {
  public:
   // The world outlives this.
   explicit SimFaults(SimWorld& world) : world_(world) {}
 
-  // One thing happens at once; gives what, in words, for the story of a failing seed. Faults of one
-  // kind end by the same draw that begins them, so they overlap as chance has it.
-  std::string Happen();
+  static std::span<const FaultKind> Kinds();
+  static SimPlan Draw(Random& random, int steps);
+
+  // Gives what happens, in words, for the story of a failing seed.
+  std::string Happen(const SimStep& step);
+  // Any of the node's devices change so often, one every few milliseconds.
+  void Burst(SimNode& node, int changes, std::uint64_t chance);
   // Everything that was taken away comes back; broken hardware stays as it is.
   void EndAll();
 
  private:
-  std::string BreakOrHeal();
-  std::string KillOrStartDriver();
-  std::string KillOrStartAgent();
-  std::string ChangeApiWeather();
-  std::string ChangeDriverWeather();
-  std::string FillOrFreeDisk();
-  std::string ReplacePod();
-  std::string StepWallClock();
+  friend struct FaultTable;
 
-  SimNode& AnyNode() { return *world_.nodes()[world_.random().Below(world_.nodes().size())]; }
-  net::LinkWeather AnyWeather();
+  // Hardware.
+  std::string BreakOrHeal(SimNode& node, Random& chance);
+  std::string Flap(SimNode& node, Random& chance);
+  std::string BreakMany(SimNode& node, Random& chance);
+  // Drivers.
+  std::string KillDriver(SimNode& node, Random& chance);
+  std::string HangDriver(SimNode& node, Random& chance);
+  std::string RestartDriver(SimNode& node, Random& chance);
+  std::string HandOverDriver(SimNode& node, Random& chance);
+  std::string StrangerLies(SimNode& node, Random& chance);
+  std::string StrangerHangs(SimNode& node, Random& chance);
+  std::string StrangerFloods(SimNode& node, Random& chance);
+  std::string WipeSlices(SimNode& node, Random& chance);
+  // Agents, their disks and clocks.
+  std::string KillAgent(SimNode& node, Random& chance);
+  std::string KillAgentAtWrite(SimNode& node, Random& chance);
+  std::string UpgradeAgent(SimNode& node, Random& chance);
+  std::string FillDisk(SimNode& node, Random& chance);
+  std::string FailSync(SimNode& node, Random& chance);
+  std::string StepWallClock(SimNode& node, Random& chance);
+  std::string Suspend(SimNode& node, Random& chance);
+  // Links, to the drivers' sockets and to the API.
+  std::string SpoilSockets(SimNode& node, Random& chance);
+  std::string SpoilApi(SimNode& node, Random& chance);
+  std::string CutApi(SimNode& node, Random& chance);
+  std::string ApiOutage(SimNode& node, Random& chance);
+  std::string LoseRequests(SimNode& node, Random& chance);
+  std::string LoseAnswers(SimNode& node, Random& chance);
+  std::string Storm(SimNode& node, Random& chance);
+  std::string LoseWrites(SimNode& node, Random& chance);
+  std::string SlowWatches(SimNode& node, Random& chance);
+  std::string TellTwice(SimNode& node, Random& chance);
+  std::string ExpireWatches(SimNode& node, Random& chance);
+  std::string RefuseWatches(SimNode& node, Random& chance);
+  std::string TearWatches(SimNode& node, Random& chance);
+  std::string SendBookmarks(SimNode& node, Random& chance);
+  // Other people.
+  std::string ReplacePod(SimNode& node, Random& chance);
+  std::string TouchPod(SimNode& node, Random& chance);
+  // The Pod that has one of the world's places; nullopt while it has none.
+  std::optional<ObjectKey> PodAt(std::uint64_t place) const;
+  std::string OverwriteNodeHealth(SimNode& node, Random& chance);
+
+  // What is taken away until `d` has passed; asked for again meanwhile, until the later of the two.
+  void Hold(SimNode& node, const std::string& what, Duration d, std::function<void()> end);
+  void End(const std::string& key);
+  // `act` is done so often, with so much time before each.
+  void Again(const std::string& key, int times, Duration every, std::function<void()> act);
+  std::string SpoilGate(SimNode& node, Random& chance, const std::string& what, Duration most,
+                        const std::function<void(GateWeather&)>& spoil,
+                        const std::function<void(GateWeather&)>& mend);
+  std::string SpoilLink(SimNode& node, Random& chance, const std::string& what,
+                        net::LinkWeather& weather);
+  // The agent runs when nothing else keeps it from running.
+  void BringAgentBack(SimNode& node);
+
+  struct Held {
+    Time until{};
+    std::function<void()> end;
+    Timer timer;
+  };
 
   SimWorld& world_;
-  int pods_made_ = 0;
+  std::map<std::string, Held> held_;
+  std::map<std::string, Timer> again_;
 };
 
 }  // namespace galen::sim

@@ -1,6 +1,10 @@
 #include "tests/sim/sim_node.h"
 
+#include <utility>
+
 #include "base/check.h"
+#include "history/store.h"
+#include "tests/sim/agent_word.h"
 
 namespace galen::sim {
 namespace {
@@ -15,25 +19,26 @@ class NoExec final : public kube::ExecRunner {
 
 }  // namespace
 
-SimNode::SimNode(Loop& loop, Random& random, net::FakeNetwork& network, std::string name,
-                 agent::Role role)
-    : loop_(loop),
-      random_(random),
+SimNode::SimNode(World world, std::string name, agent::Role role)
+    : world_(world),
+      loop_(world.loop),
       name_(std::move(name)),
       role_(role),
-      sockets_(loop, network),
-      api_dialer_(network.MakeDialer(api_weather)),
-      driver_dialer_(network.MakeDialer(driver_weather)),
+      gate_(world.loop, world.random, world.api),
+      sockets_(loop_, world.network),
+      api_dialer_(world.network.MakeDialer(api_weather)),
+      driver_dialer_(world.network.MakeDialer(driver_weather)),
       exec_(std::make_unique<NoExec>()),
       driver_transport_(MakeTransport(*api_dialer_)),
-      driver_api_(std::make_unique<kube::Client>(loop, *driver_transport_)) {
+      driver_api_(std::make_unique<kube::Client>(loop_, *driver_transport_)) {
+  world.network.Listen("tcp:api-" + name_ + ":80", gate_);
   const std::string registry = "/" + name_ + "/kubelet/plugins_registry/";
   // The fake directory watch: a socket that appears in the registry is a driver to be found there.
   sockets_.OnChange([this, registry](const std::string& path, bool there) {
     if (!path.starts_with(registry)) return;
     there ? registry_.Put(path) : registry_.Remove(path);
   });
-  const SimDriver::Edges edges{loop, random, driver_files_, sockets_, *driver_api_};
+  const SimDriver::Edges edges{loop_, world.random, driver_files_, sockets_, *driver_api_};
   drivers_.push_back(
       std::make_unique<SimDriver>(edges, "gpu.example.com", name_,
                                   std::vector<std::string>{"gpu-0", "gpu-1", "gpu-2", "gpu-3"}));
@@ -41,28 +46,125 @@ SimNode::SimNode(Loop& loop, Random& random, net::FakeNetwork& network, std::str
                                                  std::vector<std::string>{"nic-0", "nic-1"}));
 }
 
+SimNode::~SimNode() {
+  KillAgent(false);
+  world_.network.StopListening("tcp:api-" + name_ + ":80");
+}
+
 void SimNode::StartAgent() {
+  GALEN_CHECK(agent_ == nullptr);
+  const std::string journal = StateDir() + "/journal";
+  if (mutant_ == AgentMutant::kForgetsItsJournal) {
+    const auto files = agent_disk_.List(journal);
+    for (const std::string& file : files.ok() ? *files : std::vector<std::string>{}) {
+      const Status removed = agent_disk_.Remove(journal + "/" + file);
+      GALEN_CHECK(removed.ok());
+    }
+  }
+  ReadJournal();
+  ++starts_;
   // A new process counts from nothing and dials anew.
   metrics_ = std::make_unique<Metrics>();
   agent_transport_ = MakeTransport(*api_dialer_);
+  StatusOr<std::unique_ptr<agent::AgentApp>> app = MakeAgent();
+  // A disk that fails one sync refuses one start; the service manager tries again.
+  if (!app.ok()) app = MakeAgent();
+  GALEN_CHECK(app.ok());
+  agent_ = std::move(app).value();
+  agent_->Start();
+  known_ = AskDevices(agent_->inspect());
+}
+
+void SimNode::UpgradeAgent(std::string version) {
+  version_ = std::move(version);
+  if (agent_ == nullptr) return;
+  agent_->Stop(std::chrono::seconds(5), [this] {
+    KillAgent(false);
+    StartAgent();
+  });
+}
+
+// Each start of an agent that reads no journal has a place of its own.
+std::string SimNode::StateDir() const {
+  const std::string place = "/" + name_ + "/galen";
+  return mutant_ == AgentMutant::kReadsNoJournal ? place + std::to_string(starts_) : place;
+}
+
+// As the agent itself is about to do.
+void SimNode::ReadJournal() {
+  restored_.reset();
+  auto store = history::Store::Open(agent_files_, {.directory = StateDir() + "/journal"});
+  if (!store.ok()) return;
+  restored_.emplace();
+  for (const history::Record& record : (*store)->Since(0)) {
+    if (record.change) restored_->changes[record.device].push_back(record.change->after);
+  }
+  restored_->latest = (*store)->Latest();
+  for (const auto& [id, health] : restored_->latest) restored_->changes[id].push_back(health);
+}
+
+void SimNode::StopStranger() {
+  if (stranger_) stranger_->Stop();
+  stranger_.reset();
+}
+
+void SimNode::Suspend() {
+  DisturbApi();
+  loop_.Suspend();
+  api_weather.stalled = true;
+  driver_weather.stalled = true;
+}
+
+void SimNode::WakeUp() {
+  DisturbApi();
+  loop_.Resume();
+  api_weather.stalled = false;
+  driver_weather.stalled = false;
+}
+
+agent::FakePlugin& SimNode::StartStranger() {
+  const std::string root = "/" + name_ + "/kubelet/";
+  stranger_ = std::make_unique<agent::FakePlugin>(
+      loop_, world_.network, registry_,
+      agent::FakePlugin::Options{.driver = "odd.example.com",
+                                 .pool = name_,
+                                 .socket = root + "plugins_registry/odd.example.com-reg.sock",
+                                 .endpoint = root + "plugins/odd.example.com/dra.sock"});
+  stranger_->Start();
+  return *stranger_;
+}
+
+void SimNode::BreakAgent(AgentMutant mutant) {
+  mutant_ = mutant;
+  gate_.Break(mutant);
+}
+
+StatusOr<std::unique_ptr<agent::AgentApp>> SimNode::MakeAgent() {
   agent::AgentConfig config;
   config.node = name_;
   config.role = role_;
   config.kubelet_root = "/" + name_ + "/kubelet";
-  config.state_dir = "/" + name_ + "/galen";
-  auto app = agent::AgentApp::Create({loop_, NullLog(), *metrics_, random_, agent_files_,
-                                      *driver_dialer_, *agent_transport_, registry_},
-                                     config, "sim");
-  GALEN_CHECK(app.ok());
-  agent_ = std::move(app).value();
-  agent_->Start();
+  config.state_dir = StateDir();
+  return agent::AgentApp::Create({loop_, NullLog(), *metrics_, world_.random, agent_files_,
+                                  *driver_dialer_, *agent_transport_, registry_},
+                                 config, version_);
 }
 
 void SimNode::KillAgent(bool power_cut) {
   registry_.GoDeaf();  // its watch dies with it
   agent_.reset();
   agent_transport_.reset();
-  if (power_cut) agent_files_.Crash(random_.Below(64));
+  if (power_cut) {
+    agent_disk_.CutPower(SimulatedDisk::Unsynced::kChance, world_.random);
+  } else {
+    agent_disk_.Restart();
+  }
+}
+
+void SimNode::KillAgentAtWrite(std::uint64_t operations, bool power_cut) {
+  // What the agent sends from here on is sent later in the loop than it dies.
+  agent_disk_.StopAfter(
+      operations, [this, power_cut] { loop_.Post([this, power_cut] { KillAgent(power_cut); }); });
 }
 
 SimDriver& SimNode::driver(const std::string& name) {
@@ -76,12 +178,13 @@ bool SimNode::undisturbed() const {
   const auto fair = [](const net::LinkWeather& weather) {
     return !weather.down && !weather.stalled && weather.call_failure == 0;
   };
-  return agent_ != nullptr && fair(api_weather) && fair(driver_weather);
+  return agent_ != nullptr && fair(api_weather) && fair(driver_weather) && !gate_.doubtful() &&
+         !sleeps();
 }
 
 std::unique_ptr<kube::Transport> SimNode::MakeTransport(net::Dialer& dialer) {
   kube::ClusterConfig config;
-  config.server = "http://api:80";
+  config.server = "http://api-" + name_ + ":80";
   auto transport =
       kube::Transport::Create(loop_, NullLog(), dialer, agent_files_, *exec_, std::move(config));
   GALEN_CHECK(transport.ok());

@@ -1,16 +1,23 @@
-// One simulated node: a disk, sockets, a GPU and a NIC driver, and our agent. Whatever crashes
-// loses its memory, and of its disk what was not synced. Belongs to the world's loop.
+// One simulated node: clocks, a disk, sockets, a GPU and a NIC driver, and our agent. Whatever
+// crashes loses its memory, and of its disk what was not synced. Belongs to the world's loop.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "agent/agent_app.h"
+#include "agent/fake_plugin.h"
 #include "agent/fake_socket_directory.h"
+#include "base/durable_file_system.h"
 #include "base/fake_file_system.h"
+#include "base/simulated_disk.h"
 #include "kube/transport.h"
 #include "net/fake_link.h"
+#include "tests/sim/api_gate.h"
+#include "tests/sim/node_loop.h"
 #include "tests/sim/sim_driver.h"
 
 namespace galen::sim {
@@ -18,17 +25,53 @@ namespace galen::sim {
 class SimNode {
  public:
   // An observer stands beside the cluster's own simulated kubelet. Nothing runs yet but the
-  // sockets' directory; drivers and agent are started by the world. What is lent outlives the node.
-  SimNode(Loop& loop, Random& random, net::FakeNetwork& network, std::string name,
-          agent::Role role);
-  ~SimNode() { KillAgent(false); }
+  // sockets' directory; drivers and agent are started by the world.
+  // What is lent outlives the node.
+  struct World {
+    Loop& loop;
+    Random& random;
+    net::FakeNetwork& network;
+    net::HttpHandler& api;
+  };
+  SimNode(World world, std::string name, agent::Role role);
+  ~SimNode();
 
+  // REQUIRES: none runs.
   void StartAgent();
+  // As a service manager does that updates it: it ends in order, and `version` starts.
+  void UpgradeAgent(std::string version);
   // As kill -9, and a power cut for the disk when `power_cut`: what was not synced is gone.
   // Harmless when none runs.
   void KillAgent(bool power_cut);
+  // The same in the middle of its work: when so many more operations of its disk are done, the next
+  // one is half done or not at all, and nothing that it does afterwards leaves the process. Taken
+  // back when it dies before.
+  void KillAgentAtWrite(std::uint64_t operations, bool power_cut);
   // Null while none runs.
   agent::AgentApp* agent() { return agent_.get(); }
+  const std::string& agent_version() const { return version_; }
+  // What the journal said when the present agent started: each change of a device, and how each was
+  // at last. Nullopt: it could not be read.
+  struct Journaled {
+    std::map<DeviceId, std::vector<DeviceHealth>> changes;
+    std::map<DeviceId, DeviceHealth> latest;
+  };
+  const std::optional<Journaled>& restored() const { return restored_; }
+  // What the present agent answered as soon as it had started, before anybody told it anything.
+  const std::map<DeviceId, DeviceHealth>& known() const { return known_; }
+  int agent_starts() const { return starts_; }
+
+  // The whole machine, as when a laptop's lid is closed. Its links are silent meanwhile.
+  void Suspend();
+  void WakeUp();
+  bool sleeps() const { return loop_.still(); }
+  NodeLoop& loop() { return loop_; }
+
+  // A driver of another vendor, odd.example.com, is there and behaves as is done to it.
+  agent::FakePlugin& StartStranger();
+  void StopStranger();
+  // Null when there is none.
+  agent::FakePlugin* stranger() { return stranger_.get(); }
 
   std::vector<std::unique_ptr<SimDriver>>& drivers() { return drivers_; }
   // REQUIRES: there is one of this name.
@@ -38,7 +81,21 @@ class SimNode {
   net::LinkWeather api_weather;
   net::LinkWeather driver_weather;
 
-  FakeFileSystem& files() { return agent_files_; }
+  ApiGate& gate() { return gate_; }
+  // The agent is one that is broken so.
+  void BreakAgent(AgentMutant mutant);
+
+  // The agent's.
+  SimulatedDisk& disk() { return agent_disk_; }
+  // What it tells while its disk fails, and until it has surely tried again, may not be kept.
+  void DoubtDisk() { disk_doubted_at_ = world_.loop.Now(); }
+  bool disk_doubtful() const { return world_.loop.Now() - disk_doubted_at_ < kDiskDoubt; }
+  // Something was just done to this node.
+  void Disturb() { disturbed_at_ = world_.loop.Now(); }
+  Time disturbed_at() const { return disturbed_at_; }
+  // The same of its way to the API server: whoever is cut off there asks again after a while only.
+  void DisturbApi() { api_disturbed_at_ = world_.loop.Now(); }
+  Time api_disturbed_at() const { return api_disturbed_at_; }
   const std::string& name() const { return name_; }
   agent::Role role() const { return role_; }
   // Whether nothing hinders the agent from hearing and telling right now; for the rules.
@@ -46,19 +103,38 @@ class SimNode {
 
  private:
   std::unique_ptr<kube::Transport> MakeTransport(net::Dialer& dialer);
+  StatusOr<std::unique_ptr<agent::AgentApp>> MakeAgent();
 
-  Loop& loop_;
-  Random& random_;
+  // The agent tries a disk that failed every 30 s (HealthKeeper::kSyncAgain).
+  static constexpr Duration kDiskDoubt = std::chrono::seconds(40);
+
+  std::string StateDir() const;
+  void ReadJournal();
+
+  World world_;
+  NodeLoop loop_;
   const std::string name_;
   const agent::Role role_;
-  FakeFileSystem agent_files_, driver_files_;
+  ApiGate gate_;
+  AgentMutant mutant_ = AgentMutant::kNone;
+  std::string version_ = "1.0.0";
+  std::optional<Journaled> restored_;
+  std::map<DeviceId, DeviceHealth> known_;
+  int starts_ = 0;
+  Time disk_doubted_at_ = Time{} - kDiskDoubt;
+  Time disturbed_at_{};
+  Time api_disturbed_at_ = Time{} - std::chrono::hours(1);  // not yet
+  SimulatedDisk agent_disk_;
+  DurableFileSystem agent_files_{agent_disk_};
+  FakeFileSystem driver_files_;
   agent::FakeSocketDirectory registry_;
-  sdk::FakeSocketHost sockets_;
+  net::FakeSocketHost sockets_;
   std::unique_ptr<net::Dialer> api_dialer_, driver_dialer_;
   std::unique_ptr<kube::ExecRunner> exec_;
   std::unique_ptr<kube::Transport> driver_transport_;
   std::unique_ptr<kube::Client> driver_api_;
   std::vector<std::unique_ptr<SimDriver>> drivers_;
+  std::unique_ptr<agent::FakePlugin> stranger_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<kube::Transport> agent_transport_;
   std::unique_ptr<agent::AgentApp> agent_;

@@ -3,15 +3,26 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 namespace galen::sim {
 namespace {
 
 using namespace std::chrono_literals;
 
-// A deadline, a few retries of a lossy way to the API, and the turn of the loop.
-constexpr Duration kToldWithin = SimDriver::kTimeout + 20s;
+// A deadline, and what a slow answer or a storm of other news may take.
+constexpr Duration kToldWithin = SimDriver::kTimeout + 6s;
+// The same, and the longest backoff of whoever asks an API that was away.
+constexpr Duration kToldWithinBackoff = SimDriver::kTimeout + 35s;
+
+// The longest backoff of a part that was disturbed, and what follows from it.
+constexpr Duration kCalmAfter = 45s;
+
+// The node's object has the times of signs so exactly.
+constexpr Duration kTimesWithin = 1ms;
+
+// See SimNode::StartStranger.
+constexpr std::string_view kStranger = "odd.example.com";
 
 // What the kubelet's list in the Pod's status says of its one device; empty when it says nothing.
 std::string Listed(const kube::Pod& pod) {
@@ -39,6 +50,13 @@ std::string Condition(const kube::Pod& pod) {
   return "";
 }
 
+// Whether an id of the list in a Pod's status is this device's: "gpu.example.com/claim=UID-gpu-0"
+// as its driver prepared it (sdk::CdiId), or its name in full where it has no such id.
+bool IsIdOf(const std::string& resource_id, const DeviceId& device) {
+  return resource_id == ToString(device) || (resource_id.starts_with(device.driver + "/claim=") &&
+                                             resource_id.ends_with("-" + device.device));
+}
+
 // "gpu-1" is not named by "gpu-10": the name ends at a space.
 bool Names(const std::string& annotation, const std::string& device) {
   const std::size_t at = annotation.find(device + " ");
@@ -47,79 +65,198 @@ bool Names(const std::string& annotation, const std::string& device) {
 
 }  // namespace
 
-std::vector<std::string> SimRules::Check() {
-  std::vector<std::string> breaches;
+SimRules::SimRules(SimWorld& world) : world_(world) {
+  for (const auto& node : world.nodes()) {
+    node->gate().OnWrite(
+        [this, n = node.get()](const ApiGate::Write& write) { OnWrite(*n, write); });
+  }
+}
+
+std::vector<Breach> SimRules::Check() {
+  Breaches breaches = std::exchange(noted_, {});
   CheckHolding(breaches);
   CheckAllocation(breaches);
   CheckSilence(breaches);
+  for (const auto& node : world_.nodes()) CheckKept(*node, breaches);
   return breaches;
 }
 
-void SimRules::CheckHolding(std::vector<std::string>& breaches) {
+void SimRules::OnWrite(SimNode& node, const ApiGate::Write& write) {
+  ++writes_;
+  const std::string when = std::to_string(world_.loop().Now().time_since_epoch().count());
+  for (const std::string_view part :
+       {std::string_view(when), std::string_view(write.object), std::string_view(write.body)}) {
+    digest_ = Fnv1a("\n", Fnv1a(part, digest_));
+  }
+  const auto found = [&](std::string_view what) {
+    noted_.push_back(
+        {"cause", fmt::format("the agent on {} writes to {} {}", node.name(), write.object, what)});
+  };
+  if (rests_) return found("while nothing changes");
+  if (write.changed || !node.undisturbed()) return;
+  // An agent that was just disturbed may say again what it cannot know to be heard.
+  if (world_.loop().Now() - node.disturbed_at() >= kCalmAfter) found("what it says already");
+}
+
+void SimRules::CheckHolding(Breaches& breaches) {
   static const std::vector<std::string> kNames = {"gpu-0", "gpu-1", "gpu-2",
                                                   "gpu-3", "nic-0", "nic-1"};
   for (const auto& [key, pod] : world_.pods()) {
     const std::vector<DeviceId> held = world_.DevicesOf(pod);
+    // A Pod whose claim is just being taken away may still show its old line.
+    if (held.empty()) continue;
     for (const std::string& name : kNames) {
       const bool holds = std::any_of(held.begin(), held.end(),
                                      [&](const DeviceId& id) { return id.device == name; });
-      // A Pod whose claim is just being taken away may still show its old line.
-      if (!holds && !held.empty() && Names(pod.devices_annotation, name)) {
-        breaches.push_back(fmt::format("{} is told of {}, which it does not hold", key.name, name));
+      if (!holds && Names(pod.devices_annotation, name)) {
+        breaches.push_back(
+            {"holding", fmt::format("{} is told of {}, which it does not hold", key.name, name)});
+      }
+    }
+    CheckListed(key.name, pod, held, breaches);
+  }
+}
+
+void SimRules::CheckListed(const std::string& name, const kube::Pod& pod,
+                           const std::vector<DeviceId>& held, Breaches& breaches) {
+  for (const kube::ContainerStatus& status : pod.statuses) {
+    for (const kube::ResourceStatus& resource : status.allocated) {
+      for (const kube::ResourceHealth& listed : resource.resources) {
+        const bool holds = std::ranges::any_of(
+            held, [&](const DeviceId& id) { return IsIdOf(listed.resource_id, id); });
+        if (holds) continue;
+        breaches.push_back({"holding", fmt::format("{} lists {}, which it does not hold", name,
+                                                   listed.resource_id)});
       }
     }
   }
 }
 
-void SimRules::CheckAllocation(std::vector<std::string>& breaches) {
+void SimRules::CheckAllocation(Breaches& breaches) {
   // First come, first named: the second claim of a device is the breach.
   std::map<DeviceId, std::string> claimed;
   for (const auto& [key, claim] : world_.claims()) {
     for (const AllocatedDevice& allocated : claim.devices) {
       const auto [it, fresh] = claimed.emplace(allocated.device, key.name);
-      if (!fresh) {
-        breaches.push_back(fmt::format("{} is in claims {} and {}", ToString(allocated.device),
-                                       it->second, key.name));
-      }
+      if (fresh) continue;
+      breaches.push_back(
+          {"allocation", fmt::format("{} is in claims {} and {}", ToString(allocated.device),
+                                     it->second, key.name)});
     }
   }
 }
 
-void SimRules::CheckSilence(std::vector<std::string>& breaches) {
-  const Time now = world_.loop().Now();
+void SimRules::CheckSilence(Breaches& breaches) {
   for (const auto& node : world_.nodes()) {
     const auto& way = node->api_weather;
-    const bool could_tell =
-        node->agent() != nullptr && !way.down && !way.stalled && way.call_failure == 0;
+    // Slow watches keep nobody from writing.
+    GateWeather gate = node->gate().weather();
+    gate.watch_delay_most = Duration::zero();
+    gate.events_twice = false;
+    const bool way_is_fair = !node->sleeps() && !way.down && !way.stalled &&
+                             way.call_failure == 0 && gate == GateWeather();
+    // Faults note when they begin; so it is known when they ended, too.
+    if (!way_is_fair) node->DisturbApi();
+    const bool could_tell = node->agent() != nullptr && way_is_fair;
     for (const auto& driver : node->drivers()) {
-      const std::string name = node->name() + "/" + driver->name();
       // A way that only loses or delays is heard now and then, so its silence has no beginning.
-      const bool unheard =
-          !driver->running() || node->driver_weather.stalled || node->driver_weather.down;
-      // The patience begins anew: nobody can be blamed for the time before.
-      if (!could_tell || !unheard) {
-        unheard_since_.erase(name);
-        continue;
-      }
-      const Time since = unheard_since_.try_emplace(name, now).first->second;
-      // Still within its deadline, or on its way to be told.
-      if (now - since < kToldWithin) continue;
-      for (const auto& [key, pod] : world_.pods()) {
-        const std::vector<DeviceId> held = world_.DevicesOf(pod);
-        if (pod.node != node->name() || held.empty() || held[0].driver != driver->name()) continue;
-        if (Annotated(pod, held[0].device) == "Healthy") {
-          breaches.push_back(fmt::format("{} says Healthy {} s after {} was last heard", key.name,
-                                         (now - since) / 1s, name));
-        }
+      const bool unheard = !driver->running() || driver->hangs() || node->driver_weather.stalled ||
+                           node->driver_weather.down;
+      if (could_tell && unheard) {
+        CheckSilent(*node, *driver, breaches);
+      } else {
+        // The patience begins anew: nobody can be blamed for the time before.
+        agents_[node->name()].unheard_since.erase(driver->name());
       }
     }
   }
 }
 
-std::vector<std::string> SimRules::CheckConverged() {
-  std::vector<std::string> breaches = Check();
+void SimRules::CheckSilent(SimNode& node, SimDriver& driver, Breaches& breaches) {
+  const Time now = world_.loop().Now();
+  Agent& agent = agents_[node.name()];
+  // An agent that started knows nothing of the silence before.
+  if (agent.starts != node.agent_starts()) agent.unheard_since.erase(driver.name());
+  const Time since = agent.unheard_since.try_emplace(driver.name(), now).first->second;
+  const bool fair = now - node.api_disturbed_at() >= kCalmAfter;
+  // Still within its deadline, or on its way to be told.
+  if (now - since < (fair ? kToldWithin : kToldWithinBackoff)) return;
+  for (const auto& [key, pod] : world_.pods()) {
+    const std::vector<DeviceId> held = world_.DevicesOf(pod);
+    if (pod.node != node.name() || held.empty() || held[0].driver != driver.name()) continue;
+    if (Annotated(pod, held[0].device) != "Healthy" && Listed(pod) != "Healthy") continue;
+    breaches.push_back(
+        {"deadline", fmt::format("{} says Healthy {} s after {} on {} was last heard", key.name,
+                                 (now - since) / 1s, driver.name(), node.name())});
+  }
+}
+
+void SimRules::CheckKept(SimNode& node, Breaches& breaches) {
+  Agent& agent = agents_[node.name()];
+  const bool started = std::exchange(agent.starts, node.agent_starts()) != node.agent_starts();
+  if (started && node.restored()) {
+    CheckTold(node, *node.restored(), breaches);
+    CheckKnown(node, *node.restored(), breaches);
+  }
+  NoteTold(node, agent);
+}
+
+void SimRules::CheckTold(SimNode& node, const SimNode::Journaled& journaled, Breaches& breaches) {
+  for (const auto& [id, told] : agents_[node.name()].told) {
+    const auto it = journaled.changes.find(id);
+    const bool kept = it != journaled.changes.end() &&
+                      std::ranges::any_of(it->second, [&](const DeviceHealth& health) {
+                        return health.state == told.state &&
+                               health.since - *told.since < kTimesWithin &&
+                               *told.since - health.since < kTimesWithin;
+                      });
+    if (kept) continue;
+    breaches.push_back(
+        {"kept", fmt::format("the agent on {} started and its journal lacks that {} was told {}",
+                             node.name(), ToString(id), ToString(told.state))});
+  }
+}
+
+void SimRules::CheckKnown(SimNode& node, const SimNode::Journaled& journaled, Breaches& breaches) {
+  for (const auto& [id, health] : journaled.latest) {
+    const auto it = node.known().find(id);
+    if (it != node.known().end() && it->second.state == health.state &&
+        it->second.since == health.since) {
+      continue;
+    }
+    const std::string_view said = it == node.known().end() ? "nothing" : ToString(it->second.state);
+    breaches.push_back(
+        {"kept",
+         fmt::format("the agent on {} started and says {} of {}, which is {} in its journal",
+                     node.name(), said, ToString(id), ToString(health.state))});
+  }
+}
+
+void SimRules::NoteTold(SimNode& node, Agent& agent) {
+  agent.told.clear();
+  const kube::NodeDeviceHealth* health = world_.NodeHealth(node.name());
+  if (health == nullptr) return;
+  if (node.disk_doubtful()) agent.doubted.clear();
+  for (const kube::NodeDevice& device : health->devices) {
+    // A word without a time is that nothing was ever said.
+    if (!device.since) continue;
+    const DeviceId& id = device.identity.id;
+    if (node.disk_doubtful()) {
+      agent.doubted[id] = device;
+      continue;
+    }
+    // What was told while the disk failed may stand there long after: the API may be away.
+    const auto it = agent.doubted.find(id);
+    const bool doubted = it != agent.doubted.end() && it->second.state == device.state &&
+                         it->second.since == device.since;
+    if (!doubted) agent.told[id] = device;
+  }
+}
+
+std::vector<Breach> SimRules::CheckConverged() {
+  Breaches breaches;
   if (world_.pods().size() < SimWorld::kPods) {
-    breaches.push_back(fmt::format("there are {} Pods", world_.pods().size()));
+    breaches.push_back({"converged", fmt::format("there are {} Pods", world_.pods().size())});
   }
   for (const auto& [key, pod] : world_.pods()) CheckTruth(key.name, pod, breaches);
   for (const auto& node : world_.nodes()) CheckNodeHealth(*node, breaches);
@@ -127,13 +264,12 @@ std::vector<std::string> SimRules::CheckConverged() {
 }
 
 // There is a device for every Pod, so each must run, and say of its device what is true.
-void SimRules::CheckTruth(const std::string& name, const kube::Pod& pod,
-                          std::vector<std::string>& breaches) {
+void SimRules::CheckTruth(const std::string& name, const kube::Pod& pod, Breaches& breaches) {
   const std::vector<DeviceId> held = world_.DevicesOf(pod);
   SimNode* node = world_.node(pod.node);
   if (pod.phase != "Running" || held.empty() || node == nullptr) {
-    breaches.push_back(
-        fmt::format("{} is {} on '{}' with {} devices", name, pod.phase, pod.node, held.size()));
+    breaches.push_back({"converged", fmt::format("{} is {} on '{}' with {} devices", name,
+                                                 pod.phase, pod.node, held.size())});
     return;
   }
   const HealthState state = node->driver(held[0].driver).truth(held[0].device);
@@ -141,40 +277,57 @@ void SimRules::CheckTruth(const std::string& name, const kube::Pod& pod,
   const auto expect = [&](const std::string& where, const std::string& said,
                           const std::string& right) {
     if (said == right) return;
-    breaches.push_back(fmt::format("{}'s {} says '{}' of {}, which is {}", name, where, said,
-                                   ToString(held[0]), truth));
+    breaches.push_back({"converged", fmt::format("{}'s {} says '{}' of {}, which is {}", name,
+                                                 where, said, ToString(held[0]), truth)});
   };
   expect("annotation", Annotated(pod, held[0].device), truth);
   expect("condition", Condition(pod), state == HealthState::kHealthy ? "True" : "False");
   if (node->role() == agent::Role::kManager) expect("list", Listed(pod), truth);
 }
 
-void SimRules::CheckNodeHealth(SimNode& node, std::vector<std::string>& breaches) {
+void SimRules::CheckNodeHealth(SimNode& node, Breaches& breaches) {
+  const auto found = [&](std::string text) {
+    breaches.push_back({"converged", fmt::format("NodeDeviceHealth {} {}", node.name(), text)});
+  };
   const kube::NodeDeviceHealth* health = world_.NodeHealth(node.name());
-  if (health == nullptr) {
-    breaches.push_back(fmt::format("{} has no NodeDeviceHealth", node.name()));
-    return;
+  if (health == nullptr) return found("is not there");
+  if (health->agent_version != node.agent_version()) {
+    found(fmt::format("is of agent {}, and {} runs", health->agent_version, node.agent_version()));
   }
   std::map<DeviceId, HealthState> said;
   for (const kube::NodeDevice& device : health->devices) {
     said[device.identity.id] = device.state;
+    CheckUses(device, breaches);
   }
-  std::map<DeviceId, HealthState> truth;
+  std::size_t known = 0;
   for (const auto& driver : node.drivers()) {
     for (const auto& [device, state] : driver->truths()) {
-      truth[{driver->name(), node.name(), device}] = state;
+      const DeviceId id{driver->name(), node.name(), device};
+      const auto it = said.find(id);
+      if (it != said.end() && ++known > 0 && it->second == state) continue;
+      found(fmt::format("says '{}' of {}, which is {}",
+                        it == said.end() ? "nothing" : ToString(it->second), ToString(id),
+                        ToString(state)));
     }
   }
-  for (const auto& [id, state] : truth) {
-    const auto it = said.find(id);
-    if (it != said.end() && it->second == state) continue;
-    breaches.push_back(fmt::format("NodeDeviceHealth {} says '{}' of {}, which is {}", node.name(),
-                                   it == said.end() ? "nothing" : ToString(it->second),
-                                   ToString(id), ToString(state)));
+  // A driver that went away may come back, so its devices stay for an hour, and nothing is known.
+  for (const auto& [id, state] : said) {
+    if (id.driver != kStranger) continue;
+    ++known;
+    if (state != HealthState::kUnknown) found(fmt::format("knows {} of nobody", ToString(id)));
   }
-  if (said.size() > truth.size()) {
-    breaches.push_back(fmt::format("NodeDeviceHealth {} names {} devices of {}", node.name(),
-                                   said.size(), truth.size()));
+  if (said.size() > known) found(fmt::format("names {} devices of {}", said.size(), known));
+}
+
+void SimRules::CheckUses(const kube::NodeDevice& device, Breaches& breaches) {
+  for (const kube::DeviceUse& use : device.used_by) {
+    const auto pod = world_.pods().find(use.pod);
+    const std::vector<DeviceId> held =
+        pod == world_.pods().end() ? std::vector<DeviceId>{} : world_.DevicesOf(pod->second);
+    if (std::ranges::find(held, device.identity.id) != held.end()) continue;
+    breaches.push_back(
+        {"converged", fmt::format("{} is shown as used by {}, which does not hold it",
+                                  ToString(device.identity.id), use.pod.name)});
   }
 }
 

@@ -1,41 +1,92 @@
-// What must hold of a cluster, whatever goes wrong. Each rule gives its breaches as sentences.
+// What must hold of a cluster, whatever goes wrong. Each rule has a name and gives its breaches as
+// sentences.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/fnv1a.h"
 #include "tests/sim/sim_world.h"
 
 namespace galen::sim {
 
+// A rule that broke, and how.
+struct Breach {
+  std::string rule;  // "deadline"
+  std::string text;
+};
+
 // Looked at after each step. Belongs to one run.
 class SimRules {
  public:
-  // The world outlives this.
-  explicit SimRules(SimWorld& world) : world_(world) {}
+  // The world outlives this, and is not run any more afterwards.
+  explicit SimRules(SimWorld& world);
 
-  // Breaches of what must hold at any moment, faults or not; looked at after each step.
-  // No Pod is told of a device it does not hold; no device is in two claims; no Pod says Healthy of
-  // a device whose driver is gone or silent for longer than its deadline while its agent could
-  // tell.
-  std::vector<std::string> Check();
+  // Breaches of what must hold at any moment, faults or not; each is told once:
+  // "holding"     neither a Pod's annotation nor the list in its status names a device that it does
+  //               not hold
+  // "allocation"  no device is in two claims
+  // "deadline"    no Pod says Healthy of a device whose driver is gone or silent for longer than
+  // its
+  //               deadline while its agent could tell: moments later where the way to the API was
+  //               fair, and the longest backoff later where it was not
+  // "kept"        what was told before is in the journal with which an agent starts, unless the
+  // disk
+  //               failed; and the agent itself knows each device as that journal had it last
+  // "cause"       where nothing is wrong an agent writes nothing that is written already
+  std::vector<Breach> Check();
 
-  // The same, and what must hold after faults have ended and time has passed: each Pod runs and
-  // says exactly what the hardware is, in each of its places, and so do the nodes' objects.
-  std::vector<std::string> CheckConverged();
+  // What is not yet as it must be once faults have ended and time has passed; looked at beside
+  // Check:
+  // "converged"   each Pod runs and says exactly what the hardware is, in each of its places, and
+  // so
+  //               do the nodes' objects, which name no Pod that does not hold the device
+  std::vector<Breach> CheckConverged();
+
+  // A rest begins: from here on "cause" also says that nobody writes at all.
+  void Rest(bool rests) { rests_ = rests; }
+  // Of all agents since the beginning, to Pods and to nodes' objects.
+  std::uint64_t writes() const { return writes_; }
+  // Of each of these writes: when, to what and its bytes. Two runs of one case have the same.
+  std::uint64_t digest() const { return digest_; }
 
  private:
-  void CheckHolding(std::vector<std::string>& breaches);
-  void CheckAllocation(std::vector<std::string>& breaches);
-  void CheckSilence(std::vector<std::string>& breaches);
-  void CheckTruth(const std::string& name, const kube::Pod& pod,
-                  std::vector<std::string>& breaches);
-  void CheckNodeHealth(SimNode& node, std::vector<std::string>& breaches);
+  using Breaches = std::vector<Breach>;
+  // What is known of a node's agent.
+  struct Agent {
+    int starts = 0;
+    // The devices as they were told by an agent whose disk was sound.
+    std::map<DeviceId, kube::NodeDevice> told;
+    // The same by one whose disk failed.
+    std::map<DeviceId, kube::NodeDevice> doubted;
+    // Since when each driver has been out of hearing of an agent that could have told.
+    std::map<std::string, Time> unheard_since;
+  };
+
+  void OnWrite(SimNode& node, const ApiGate::Write& write);
+  void CheckHolding(Breaches& breaches);
+  void CheckListed(const std::string& name, const kube::Pod& pod, const std::vector<DeviceId>& held,
+                   Breaches& breaches);
+  void CheckAllocation(Breaches& breaches);
+  void CheckSilence(Breaches& breaches);
+  void CheckSilent(SimNode& node, SimDriver& driver, Breaches& breaches);
+  void CheckKept(SimNode& node, Breaches& breaches);
+  void CheckTold(SimNode& node, const SimNode::Journaled& journaled, Breaches& breaches);
+  void CheckKnown(SimNode& node, const SimNode::Journaled& journaled, Breaches& breaches);
+  void NoteTold(SimNode& node, Agent& agent);
+  void CheckTruth(const std::string& name, const kube::Pod& pod, Breaches& breaches);
+  void CheckNodeHealth(SimNode& node, Breaches& breaches);
+  void CheckUses(const kube::NodeDevice& device, Breaches& breaches);
 
   SimWorld& world_;
-  // Since when each driver has been out of hearing of an agent that could have told.
-  std::map<std::string, Time> unheard_since_;
+  std::map<std::string, Agent> agents_;
+  Breaches noted_;  // when they happened, to be found by the next look
+  bool rests_ = false;
+  std::uint64_t writes_ = 0;
+  std::uint64_t digest_ = kFnv1aStart;
 };
 
 }  // namespace galen::sim

@@ -5,11 +5,15 @@
 #include "base/check.h"
 #include "base/posix_file_system.h"
 #include "base/yaml.h"
+#include "tests/sim/whole_answer.h"
 
 namespace galen::sim {
 namespace {
 
 using namespace std::chrono_literals;
+
+// Calls that are kept; the API answers each in the same turn.
+constexpr std::size_t kCallsMax = 1024;
 
 // Far more than a quiet start needs.
 constexpr Duration kSettleWithin = 60s;
@@ -54,12 +58,12 @@ SimWorld::SimWorld(std::uint64_t seed)
       slices_(loop_, client_, random_, All(kube::kResourceSlices), kube::DecodeSlice),
       healths_(loop_, client_, random_, All(kube::kNodeDeviceHealths),
                kube::DecodeNodeDeviceHealth) {
-  // Agents and drivers come by the network with its weather; the world itself asks by a transport
-  // that never fails, for it must know the truth.
-  network_.Listen("tcp:api:80", cluster_->api());
+  // Agents and drivers come by the network with its weather and their node's gate; the world itself
+  // asks by a transport that never fails, for it must know the truth.
   for (int i = 1; i <= kNodes; ++i) {
     nodes_.push_back(
-        std::make_unique<SimNode>(loop_, random_, network_, fmt::format("node-{}", i), RoleOf(i)));
+        std::make_unique<SimNode>(SimNode::World{loop_, random_, network_, cluster_->api()},
+                                  fmt::format("node-{}", i), RoleOf(i)));
   }
   Create(kube::kCustomResourceDefinitions, "", PosixFileSystem().Read(kCrdFile).value());
   pods_.Start();
@@ -148,8 +152,7 @@ std::set<std::string> SimWorld::SliceUids(const std::string& node) const {
 void SimWorld::WipeSlices(const std::string& node) {
   for (const auto& [key, slice] : slices_.objects()) {
     if (slice.node != node) continue;
-    calls_.push_back(client_.Do(kube::Delete(kube::kResourceSlices, "", key.name),
-                                [](const StatusOr<Json>& gone) { GALEN_CHECK(gone.ok()); }));
+    Ask(kube::Delete(kube::kResourceSlices, "", key.name));
   }
 }
 
@@ -164,20 +167,34 @@ void SimWorld::AddPod(const std::string& name, const std::string& driver) {
           name, driver));
 }
 
-void SimWorld::DeletePod(const ObjectKey& pod) {
-  calls_.push_back(client_.Do(kube::Delete(kube::kPods, pod.ns, pod.name), [](const auto&) {}));
+void SimWorld::DeletePod(const ObjectKey& pod) { Ask(kube::Delete(kube::kPods, pod.ns, pod.name)); }
+
+void SimWorld::Ask(net::HttpRequest request) {
+  if (calls_.size() >= kCallsMax) calls_.pop_front();
+  calls_.push_back(client_.Do(std::move(request), [](const auto&) {}));
 }
 
-std::uint64_t SimWorld::agent_writes() const {
-  std::uint64_t writes = 0;
-  for (const auto& node : nodes_) writes += node->agent() ? node->agent()->api_writes() : 0;
-  return writes;
+std::uint64_t SimWorld::device_events() const {
+  std::uint64_t events = 0;
+  for (const auto& node : nodes_) {
+    for (const auto& driver : node->drivers()) events += driver->events();
+  }
+  return events;
+}
+
+std::string SimWorld::Version() {
+  const WholeAnswer answer = AskAtOnce(
+      cluster_->api(), {.method = "GET", .path = "/api/v1/nodes", .headers = {}, .body = {}});
+  const StatusOr<Json> list = Json::Parse(answer.body);
+  GALEN_CHECK(list.ok());
+  return (*list)["metadata"]["resourceVersion"].AsString();
 }
 
 void SimWorld::Create(const kube::Resource& resource, const std::string& ns,
                       const std::string& yaml) {
   const StatusOr<Json> object = ParseYaml(yaml);
   GALEN_CHECK(object.ok());
+  if (calls_.size() >= kCallsMax) calls_.pop_front();
   calls_.push_back(client_.Do(kube::Create(resource, ns, *object),
                               [](const StatusOr<Json>& created) { GALEN_CHECK(created.ok()); }));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -27,8 +28,8 @@ class SimWorld {
  public:
   // Small enough for hundreds of runs, large enough that Pods share nodes and not all do. The last
   // one's agent is an observer.
-  static constexpr int kNodes = 4;
-  static constexpr int kPods = 8;
+  static constexpr int kNodes = 3;
+  static constexpr int kPods = 6;
 
   // Everything that is random in the run comes from `seed`.
   explicit SimWorld(std::uint64_t seed);
@@ -62,8 +63,14 @@ class SimWorld {
   void AddPod(const std::string& name, const std::string& driver);
   // Asks for deletion; the Pod goes when its node lets it.
   void DeletePod(const ObjectKey& pod);
-  // Writes that the agents which run now made since their start, all together.
-  std::uint64_t agent_writes() const;
+  // Asks as any client with all rights may; nobody waits for the answer.
+  void Ask(net::HttpRequest request);
+  // Ends the node's connections to the API server, as of a TCP that gave up.
+  void CutApi(const std::string& node) { network_.Cut("tcp:api-" + node + ":80"); }
+  // How often hardware changed.
+  std::uint64_t device_events() const;
+  // The API's resourceVersion: each change of any object makes it another.
+  std::string Version();
 
  private:
   void Create(const kube::Resource& resource, const std::string& ns, const std::string& yaml);
@@ -79,7 +86,7 @@ class SimWorld {
   kube::Informer<kube::ResourceSlice> slices_;
   kube::Informer<kube::NodeDeviceHealth> healths_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
-  std::vector<std::unique_ptr<net::HttpCall>> calls_;
+  std::deque<std::unique_ptr<net::HttpCall>> calls_;  // the newest; older ones are long answered
 };
 
 }  // namespace galen::sim

@@ -48,7 +48,18 @@ TEST(Deploy, InstallsTheDefinitionOfNodeDeviceHealthAsItsFileHasIt) {
 
 TEST(Deploy, RunsTheImageOfThisVersion) {
   const std::string image = "image: localhost/galen:" + std::string(kVersion) + "\n";
-  EXPECT_NE(TextOf("deploy/galen.yaml").find(image), std::string::npos) << "wants " << image;
+  for (const char* manifest : {"deploy/galen.yaml", "deploy/examples/driver.yaml"}) {
+    EXPECT_NE(TextOf(manifest).find(image), std::string::npos) << manifest << " wants " << image;
+  }
+}
+
+TEST(Deploy, TheServiceReadsTheKernelsBootIdAndIsStartedAgainForEver) {
+  const std::string unit = "\n" + TextOf("deploy/systemd/galen-agent.service");
+  EXPECT_EQ(unit.find("\nProcSubset="), std::string::npos)
+      << "it hides /proc/sys/kernel/random/boot_id: no reboot of the node would be told";
+  const std::size_t limit = unit.find("\nStartLimitIntervalSec=0\n");
+  EXPECT_LT(limit, unit.find("\n[Service]\n")) << "systemd gives up after five quick ends";
+  EXPECT_NE(unit.find("\nRestart=always\n"), std::string::npos);
 }
 
 TEST(Deploy, HoldsNoMemberWithoutAValue) {

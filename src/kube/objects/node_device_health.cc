@@ -59,7 +59,8 @@ Json EncodeDevice(const NodeDevice& device) {
   PutTime(out, "since", device.since, 3);  // of the sign: milliseconds tell cause from effect
   if (!device.cause.code.empty()) out["cause"] = EncodeCause(device.cause);
   if (device.deadline_seconds > 0) out["deadlineSeconds"] = device.deadline_seconds;
-  if (!device.deadline_source.empty()) out["deadlineSource"] = device.deadline_source;
+  PutText(out, "deadlineSource", device.deadline_source);
+  PutText(out, "deadlineRule", device.deadline_rule);
   for (const DeviceUse& use : device.used_by) {
     out["usedBy"].Append(Json::MakeObject({{"namespace", use.pod.ns},
                                            {"pod", use.pod.name},
@@ -81,6 +82,7 @@ NodeDevice DecodeDevice(const Json& device) {
   out.cause = DecodeCause(device["cause"]);
   out.deadline_seconds = static_cast<int>(device["deadlineSeconds"].AsInt());
   out.deadline_source = device["deadlineSource"].AsString();
+  out.deadline_rule = device["deadlineRule"].AsString();
   for (const Json& use : device["usedBy"].items()) {
     out.used_by.push_back({.pod = {use["namespace"].AsString(), use["pod"].AsString()},
                            .container = use["container"].AsString(),
@@ -103,6 +105,49 @@ NodeDriver DecodeDriver(const Json& driver) {
           .version = driver["version"].AsString(),
           .health = driver["health"].AsString(),
           .connected_since = DecodeTime(driver["connectedSince"])};
+}
+
+Json EncodePostMortem(const NodePostMortem& record) {
+  Json out = Json::MakeObject({{"namespace", record.pod.key.ns},
+                               {"pod", record.pod.key.name},
+                               {"uid", record.pod.uid},
+                               {"number", record.number},
+                               {"end", record.end},
+                               {"ended", FormatRfc3339(record.ended, 3)},
+                               {"driver", record.device.driver},
+                               {"pool", record.device.pool},
+                               {"device", record.device.device},
+                               {"state", ToString(record.state)},
+                               {"verdict", record.verdict},
+                               {"confidence", fmt::format("{:.2f}", record.confidence)}});
+  PutText(out, "container", record.container);
+  if (record.exit_code) out["exitCode"] = *record.exit_code;
+  PutText(out, "code", record.code);
+  PutText(out, "message", record.message);
+  PutText(out, "summary", record.summary);
+  return out;
+}
+
+NodePostMortem DecodePostMortem(const Json& record) {
+  NodePostMortem out{
+      .pod = {{record["namespace"].AsString(), record["pod"].AsString()}, record["uid"].AsString()},
+      .number = static_cast<int>(record["number"].AsInt(1)),
+      .end = record["end"].AsString(),
+      .ended = DecodeTime(record["ended"]).value_or(WallTime{}),
+      .container = record["container"].AsString(),
+      .exit_code = {},
+      .device = {record["driver"].AsString(), record["pool"].AsString(),
+                 record["device"].AsString()},
+      .state = ParseHealthState(record["state"].AsString()).value_or(HealthState::kUnknown),
+      .code = record["code"].AsString(),
+      .message = record["message"].AsString(),
+      .verdict = record["verdict"].AsString(),
+      .confidence = 0,
+      .summary = record["summary"].AsString()};
+  if (record["exitCode"].is_int()) out.exit_code = static_cast<int>(record["exitCode"].AsInt());
+  // Without one nobody is sure of anything.
+  if (record.Has("confidence")) out.confidence = ParseShare(record["confidence"].AsString());
+  return out;
 }
 
 Json EncodeCondition(const Condition& condition) {
@@ -151,6 +196,9 @@ Json EncodeStatus(const NodeDeviceHealth& health) {
   for (const NodeDevice& device : health.devices) devices.Append(EncodeDevice(device));
   Json& drivers = status["drivers"] = Json::Array{};
   for (const NodeDriver& driver : health.drivers) drivers.Append(EncodeDriver(driver));
+  for (const NodePostMortem& record : health.post_mortems) {
+    status["postMortems"].Append(EncodePostMortem(record));
+  }
   return status;
 }
 
@@ -167,6 +215,7 @@ void CutTexts(NodeDevice& device) {
   }
   Cut(cause.message, kCauseMessageBytesMax);
   Cut(cause.unit, kUnitBytesMax);
+  Cut(device.deadline_rule, kDeadlineRuleBytesMax);
 }
 
 // The server refuses an object with two rows of one name.
@@ -182,9 +231,9 @@ void BoundDrivers(std::vector<NodeDriver>& drivers) {
 
 }  // namespace
 
-HealthSummary Summarize(const std::vector<NodeDevice>& devices) {
+HealthSummary Summarize(const std::vector<DeviceHealth>& devices) {
   HealthSummary summary;
-  for (const NodeDevice& device : devices) {
+  for (const DeviceHealth& device : devices) {
     ++summary.devices;
     switch (device.state) {
       case HealthState::kHealthy:
@@ -208,7 +257,10 @@ void SortAndBound(NodeDeviceHealth& health) {
   std::ranges::sort(health.devices, [](const NodeDevice& a, const NodeDevice& b) {
     return std::tie(b.state, a.identity.id) < std::tie(a.state, b.identity.id);
   });
-  if (health.devices.size() > kNodeDevicesMax) health.devices.resize(kNodeDevicesMax);
+  if (health.devices.size() > kNodeDevicesMax) {
+    health.devices.resize(kNodeDevicesMax);
+    health.devices.shrink_to_fit();  // the agent keeps what it wrote last
+  }
   std::size_t uses_left = kNodeUsesMax;
   for (NodeDevice& device : health.devices) {
     std::ranges::sort(device.used_by);
@@ -218,6 +270,14 @@ void SortAndBound(NodeDeviceHealth& health) {
     CutTexts(device);
   }
   BoundDrivers(health.drivers);
+  if (health.post_mortems.size() > kNodePostMortemsMax) {
+    health.post_mortems.resize(kNodePostMortemsMax);
+  }
+  for (NodePostMortem& record : health.post_mortems) {
+    Cut(record.code, kDeviceFactBytesMax);
+    Cut(record.message, kCauseMessageBytesMax);
+    Cut(record.summary, kPostMortemSummaryBytesMax);
+  }
   if (health.conditions.size() > kNodeConditionsMax) health.conditions.resize(kNodeConditionsMax);
   for (Condition& condition : health.conditions) {
     Cut(condition.message, kConditionMessageBytesMax);
@@ -225,6 +285,8 @@ void SortAndBound(NodeDeviceHealth& health) {
 }
 
 bool SaysTheSame(const NodeDeviceHealth& before, const NodeDeviceHealth& after) {
+  // Most looks find nothing new, and both are of one maker.
+  if (before == after) return true;
   NodeDeviceHealth a = before, b = after;
   for (NodeDeviceHealth* health : {&a, &b}) {
     health->resource_version.clear();
@@ -259,6 +321,9 @@ StatusOr<NodeDeviceHealth> DecodeNodeDeviceHealth(const Json& object) {
     health.conditions.push_back(DecodeCondition(c));
   for (const Json& d : status["devices"].items()) health.devices.push_back(DecodeDevice(d));
   for (const Json& d : status["drivers"].items()) health.drivers.push_back(DecodeDriver(d));
+  for (const Json& p : status["postMortems"].items()) {
+    health.post_mortems.push_back(DecodePostMortem(p));
+  }
   return health;
 }
 

@@ -32,6 +32,8 @@ struct NodeDevice {
   Cause cause;
   int deadline_seconds = 0;     // 0 = none
   std::string deadline_source;  // "driver", "config" or "default"
+  // Of "config": what its rule names, "pool node-1"; "" for the rule of every device.
+  std::string deadline_rule;
   std::vector<DeviceUse> used_by;
   bool operator==(const NodeDevice&) const = default;
 };
@@ -43,6 +45,24 @@ struct NodeDriver {
   std::string health = "none";  // "v1", "v1alpha1" or "none"
   std::optional<WallTime> connected_since;
   bool operator==(const NodeDriver&) const = default;
+};
+
+// How a Pod ended that had a bad device, in short: the node's agent has the whole record.
+struct NodePostMortem {
+  PodRef pod;
+  int number = 1;   // of this Pod's records
+  std::string end;  // "Failed", "Crashed", "Evicted", …
+  WallTime ended{};
+  std::string container;  // that tells most, "" when none ended
+  std::optional<int> exit_code;
+  DeviceId device;                            // whose health tells most
+  HealthState state = HealthState::kUnknown;  // of the device at the end
+  std::string code;
+  std::string message;  // of a fault before or after the end also when that was
+  std::string verdict;  // "Hardware", "Application", "Platform", "Undetermined"
+  double confidence = 0;
+  std::string summary;  // the verdict's sentence
+  bool operator==(const NodePostMortem&) const = default;
 };
 
 // metav1.Condition.
@@ -77,6 +97,7 @@ struct NodeDeviceHealth {
   std::vector<Condition> conditions;
   std::vector<NodeDevice> devices;
   std::vector<NodeDriver> drivers;
+  std::vector<NodePostMortem> post_mortems;  // newest end first
   bool operator==(const NodeDeviceHealth&) const = default;
 };
 
@@ -88,11 +109,14 @@ inline constexpr std::size_t kDeviceUsesMax = 16;
 inline constexpr std::size_t kNodeUsesMax = 1024;  // of all devices; the worst have theirs first
 inline constexpr std::size_t kNodeDriversMax = 32;
 inline constexpr std::size_t kNodeConditionsMax = 16;
+inline constexpr std::size_t kNodePostMortemsMax = 16;
+inline constexpr std::size_t kPostMortemSummaryBytesMax = 512;
 inline constexpr std::size_t kConditionMessageBytesMax = 1024;
 inline constexpr std::size_t kDeviceFactBytesMax = 64;  // serial, model, code, value, threshold
 inline constexpr std::size_t kUnitBytesMax = 16;
+inline constexpr std::size_t kDeadlineRuleBytesMax = 320;  // a pool's name has 253 at most
 
-HealthSummary Summarize(const std::vector<NodeDevice>& devices);
+HealthSummary Summarize(const std::vector<DeviceHealth>& devices);
 
 // Worst first, then by name, and cut to the bounds above. A driver that is there twice, as during a
 // rolling update, has one row: of the instance that connected last.

@@ -39,7 +39,8 @@ NodeDeviceHealth Full() {
                 .unit = "x",
                 .owner = FaultOwner::kHardware};
   lost.deadline_seconds = 30;
-  lost.deadline_source = "driver";
+  lost.deadline_source = "config";
+  lost.deadline_rule = "pool node-7";
   lost.used_by = {{{"train", "trainer-0"}, "train", "trainer-0-gpu"}};
   NodeDevice half = Gpu("gpu-5", HealthState::kDegraded);
   half.share = 0.5;
@@ -52,12 +53,25 @@ NodeDeviceHealth Full() {
   health.conditions = {{"Ready", "True", "Running", "all parts run", At("2026-11-21T14:00:01Z")}};
   health.devices = {lost, half, Gpu("gpu-0", HealthState::kHealthy)};
   health.drivers = {{"gpu.example.com", "/run/gpu.sock", "1.2", "v1", At("2026-11-21T14:00:02Z")}};
-  health.summary = Summarize(health.devices);
+  health.post_mortems = {{.pod = {{"train", "trainer-0"}, "u-1"},
+                          .number = 2,
+                          .end = "Failed",
+                          .ended = At("2026-11-21T14:02:14.020Z"),
+                          .container = "train",
+                          .exit_code = 134,
+                          .device = lost.identity.id,
+                          .state = HealthState::kUnhealthy,
+                          .code = "XidGpuLost",
+                          .message = "XID 79",
+                          .verdict = "Hardware",
+                          .confidence = 0.98,
+                          .summary = "hardware (0.98)"}};
+  health.summary = {.devices = 3, .healthy = 1, .degraded = 1, .unhealthy = 1};
   return health;
 }
 
 TEST(NodeDeviceHealth, IsWrittenAsItIsDocumented) {
-  EXPECT_EQ(EncodeNodeDeviceHealth(Full()), JsonOf(R"({
+  EXPECT_EQ(EncodeNodeDeviceHealth(Full()), JsonOf(R"json({
     "apiVersion": "galen.dev/v1alpha1", "kind": "NodeDeviceHealth", "metadata": {"name": "node-7"},
     "status": {
       "observedGeneration": 1,
@@ -70,15 +84,22 @@ TEST(NodeDeviceHealth, IsWrittenAsItIsDocumented) {
          "model": "H200", "state": "Unhealthy", "since": "2026-11-21T14:02:11.304Z",
          "cause": {"code": "XidGpuLost", "message": "XID 79: GPU has fallen off the bus",
                    "value": "79", "threshold": "0", "unit": "x", "owner": "Hardware"},
-         "deadlineSeconds": 30, "deadlineSource": "driver",
+         "deadlineSeconds": 30, "deadlineSource": "config", "deadlineRule": "pool node-7",
          "usedBy": [{"namespace": "train", "pod": "trainer-0", "container": "train",
                      "claim": "trainer-0-gpu"}]},
         {"driver": "gpu.example.com", "pool": "node-7", "device": "gpu-5", "state": "Degraded",
          "share": "0.50"},
         {"driver": "gpu.example.com", "pool": "node-7", "device": "gpu-0", "state": "Healthy"}],
       "drivers": [{"name": "gpu.example.com", "endpoint": "/run/gpu.sock", "version": "1.2",
-                   "health": "v1", "connectedSince": "2026-11-21T14:00:02Z"}]
-    }})"));
+                   "health": "v1", "connectedSince": "2026-11-21T14:00:02Z"}],
+      "postMortems": [{"namespace": "train", "pod": "trainer-0", "uid": "u-1", "number": 2,
+                       "end": "Failed", "ended": "2026-11-21T14:02:14.020Z", "container": "train",
+                       "exitCode": 134, "driver": "gpu.example.com", "pool": "node-7",
+                       "device": "gpu-3", "state": "Unhealthy", "code": "XidGpuLost",
+                       "message": "XID 79", "verdict": "Hardware", "confidence": "0.98",
+                       "summary": "hardware (0.98)"}]
+}
+})json"));
 }
 
 TEST(NodeDeviceHealth, ReadsBackAsItWasWritten) {
@@ -143,12 +164,22 @@ NodeDeviceHealth Largest() {
     device.identity = {{name(63, 1), name(253, 1), name(63, i)}, quotes, quotes};
     device.cause = {"XidGpuLost" + quotes, quotes, quotes, quotes, quotes, FaultOwner::kPlatform};
     device.deadline_seconds = 86400;
+    device.deadline_rule = "pool " + name(253, 1);
     for (int k = 0; k < 100; ++k) {
       device.used_by.push_back({{name(63, k), name(253, k)}, name(63, k), name(253, k)});
     }
     health.devices.push_back(device);
     health.drivers.push_back(
         {name(63, i), "/" + name(107, i), "v1", "v1alpha1", health.agent_since});
+  }
+  health.post_mortems.clear();
+  for (int i = 0; i < 100; ++i) {
+    NodePostMortem record = Full().post_mortems[0];
+    record.pod = {{name(63, i), name(253, i)}, name(36, i)};
+    record.container = name(63, i);
+    record.device = {name(63, 1), name(253, 1), name(63, i)};
+    record.code = record.message = record.summary = quotes;
+    health.post_mortems.push_back(record);
   }
   return health;
 }
@@ -157,7 +188,10 @@ NodeDeviceHealth Largest() {
 // object: one path for each field, an item of a list-map by its keys.
 Json FieldsOf(const Json& value, const std::string& field) {
   static const std::map<std::string, std::vector<std::string>> kKeys = {
-      {"devices", {"driver", "pool", "device"}}, {"drivers", {"name"}}, {"conditions", {"type"}}};
+      {"devices", {"driver", "pool", "device"}},
+      {"drivers", {"name"}},
+      {"conditions", {"type"}},
+      {"postMortems", {"uid", "number"}}};
   Json fields = Json::MakeObject({});
   if (value.is_object()) {
     for (const auto& [name, member] : value.members()) fields["f:" + name] = FieldsOf(member, name);

@@ -1,5 +1,6 @@
 #include "kube/objects/pod.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace galen::kube {
@@ -53,12 +54,16 @@ ContainerStatus DecodeContainerStatus(const Json& status) {
   ContainerStatus out;
   out.name = status["name"].AsString();
   out.running = status["state"]["running"].is_object();
+  if (out.running) out.running_since = DecodeTime(status["state"]["running"]["startedAt"]);
   // An exit code of 0 is one; a missing one is none.
   if (ended["exitCode"].is_int()) out.exit_code = static_cast<int>(ended["exitCode"].AsInt());
   if (ended["signal"].AsInt() != 0) out.signal = static_cast<int>(ended["signal"].AsInt());
   out.reason = why["reason"].AsString();
   out.message = why["message"].AsString();
   out.finished = DecodeTime(ended["finishedAt"]);
+  out.end_reason = ended["reason"].AsString();
+  out.end_message = ended["message"].AsString();
+  out.end_started = DecodeTime(ended["startedAt"]);
   out.restarts = static_cast<int>(status["restartCount"].AsInt());
   out.allocated = DecodeAllocated(status["allocatedResourcesStatus"]);
   return out;
@@ -72,6 +77,7 @@ std::vector<ContainerStatus> DecodeContainerStatuses(const Json& list) {
 
 void DecodeSpec(const Json& spec, Pod& pod) {
   pod.node = spec["nodeName"].AsString();
+  pod.group = spec["schedulingGroup"]["podGroupName"].AsString();
   DecodeContainers(spec["containers"], Container::Kind::kMain, pod.containers);
   DecodeContainers(spec["initContainers"], Container::Kind::kInit, pod.containers);
   DecodeContainers(spec["ephemeralContainers"], Container::Kind::kEphemeral, pod.containers);
@@ -82,6 +88,7 @@ void DecodeSpec(const Json& spec, Pod& pod) {
 }
 
 void DecodeConditions(const Json& list, Pod& pod) {
+  pod.conditions.reserve(list.items().size());
   for (const Json& condition : list.items()) {
     pod.conditions.push_back({.type = condition["type"].AsString(),
                               .status = condition["status"].AsString(),
@@ -94,6 +101,7 @@ void DecodeConditions(const Json& list, Pod& pod) {
 void DecodeStatus(const Json& status, Pod& pod) {
   pod.phase = status["phase"].AsString();
   pod.started = DecodeTime(status["startTime"]);
+  pod.reason = status["reason"].AsString();
   for (const Json& claim : status["resourceClaimStatuses"].items()) {
     pod.claim_names[claim["name"].AsString()] = claim["resourceClaimName"].AsString();
   }
@@ -114,6 +122,12 @@ StatusOr<Pod> DecodePod(const Json& object) {
   Pod pod;
   ASSIGN_OR_RETURN(pod.meta, DecodeMeta(object));
   pod.devices_annotation = object["metadata"]["annotations"][kDevicesAnnotation].AsString();
+  if (pod.meta.deleted) {
+    // Any number fits the field; more than a day is nobody's grace.
+    const std::int64_t grace = std::clamp<std::int64_t>(
+        object["metadata"]["deletionGracePeriodSeconds"].AsInt(), 0, 24 * 60 * 60);
+    pod.asked_to_go = *pod.meta.deleted - std::chrono::seconds(grace);
+  }
   DecodeSpec(object["spec"], pod);
   DecodeStatus(object["status"], pod);
   return pod;

@@ -67,6 +67,12 @@ struct ContainerStatus {
   // restartCount of the kubelet; may begin anew after the node was started again.
   int restarts = 0;
   std::vector<ResourceStatus> allocated;
+  // Of that termination whatever the container does now: "OOMKilled" where `reason` says
+  // "CrashLoopBackOff". The message is what it left at terminationMessagePath, or of the runtime.
+  std::string end_reason;
+  std::string end_message;
+  std::optional<WallTime> end_started;    // when the run began that ended so
+  std::optional<WallTime> running_since;  // of a container that runs
   bool operator==(const ContainerStatus&) const = default;
 };
 
@@ -91,6 +97,7 @@ struct Pod {
   std::string phase;                  // "Pending", "Running", "Succeeded", "Failed", "Unknown"
   std::vector<Container> containers;  // main, then init and sidecars, then ephemeral
   std::vector<PodClaim> claims;
+  std::string group;  // spec.schedulingGroup.podGroupName; "" for a Pod of none
   std::map<std::string, std::string>
       claim_names;             // status.resourceClaimStatuses: pod-local → object
   std::string extended_claim;  // status.extendedResourceClaimStatus.resourceClaimName
@@ -100,6 +107,9 @@ struct Pod {
   std::vector<PodCondition> conditions;
   std::string devices_annotation;  // galen.dev/devices
   std::optional<WallTime> started;
+  std::string reason;  // status.reason, of the whole Pod: "Evicted", "NodeShutdown"; mostly ""
+  // When somebody asked for it to go: its deletionTimestamp, when its grace ends, less that grace.
+  std::optional<WallTime> asked_to_go;
   bool operator==(const Pod&) const = default;
 
   PodRef ref() const { return {meta.key, meta.uid}; }

@@ -13,7 +13,7 @@ constexpr std::string_view kPod = R"({
   "metadata": {"name": "trainer-0", "namespace": "train", "uid": "u-1", "resourceVersion": "77",
                "annotations": {"galen.dev/devices": "gpu-3 Unhealthy"}},
   "spec": {
-    "nodeName": "node-7",
+    "nodeName": "node-7", "schedulingGroup": {"podGroupName": "gang"},
     "containers": [{"name": "train", "image": "t:1",
                     "resources": {"claims": [{"name": "gpu"}, {"name": "nic", "request": "fast"}]}}],
     "initContainers": [{"name": "fetch", "image": "f:1"},
@@ -22,7 +22,7 @@ constexpr std::string_view kPod = R"({
     "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"},
                        {"name": "nic", "resourceClaimName": "shared-nic"}]},
   "status": {
-    "phase": "Running", "startTime": "2026-11-21T14:00:00Z",
+    "phase": "Running", "startTime": "2026-11-21T14:00:00Z", "reason": "NodeShutdown",
     "conditions": [{"type": "Ready", "status": "False", "reason": "R", "message": "m",
                     "lastTransitionTime": "2026-11-21T14:01:00Z"}],
     "resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "trainer-0-gpu-x"}],
@@ -32,6 +32,8 @@ constexpr std::string_view kPod = R"({
       "name": "train", "restartCount": 2,
       "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}},
       "lastState": {"terminated": {"exitCode": 134, "signal": 6, "reason": "Error",
+                                   "message": "device lost",
+                                   "startedAt": "2026-11-21T14:01:00Z",
                                    "finishedAt": "2026-11-21T14:02:14Z"}},
       "allocatedResourcesStatus": [{"name": "claim:gpu", "resources": [
         {"resourceID": "e.com/gpu=3", "health": "Unhealthy", "message": "XID 79"}]}]}],
@@ -44,6 +46,7 @@ TEST(Pod, ReadsWhatDeviceHealthNeedsOfTheSpec) {
   ASSERT_TRUE(pod.ok());
   EXPECT_EQ(pod->ref(), (PodRef{{"train", "trainer-0"}, "u-1"}));
   EXPECT_EQ(pod->node, "node-7");
+  EXPECT_EQ(pod->group, "gang");
   const std::vector<Container> expected = {
       {"train", "t:1", Container::Kind::kMain, {{"gpu", ""}, {"nic", "fast"}}},
       {"fetch", "f:1", Container::Kind::kInit, {}},
@@ -59,6 +62,7 @@ TEST(Pod, ReadsItsStatus) {
   const Pod pod = *DecodePod(JsonOf(kPod));
   EXPECT_EQ(pod.phase, "Running");
   EXPECT_EQ(FormatRfc3339(*pod.started), "2026-11-21T14:00:00Z");
+  EXPECT_EQ(pod.reason, "NodeShutdown");
   ASSERT_EQ(pod.conditions.size(), 1u);
   EXPECT_EQ(pod.conditions[0].type, "Ready");
   EXPECT_EQ(pod.conditions[0].status, "False");
@@ -76,6 +80,9 @@ TEST(Pod, AContainerThatWaitsSaysWhyAndHowItEndedBefore) {
   EXPECT_EQ(status.signal, 6);
   EXPECT_EQ(status.reason, "CrashLoopBackOff");
   EXPECT_EQ(status.message, "back-off");
+  EXPECT_EQ(status.end_reason, "Error");
+  EXPECT_EQ(status.end_message, "device lost");
+  EXPECT_EQ(FormatRfc3339(*status.end_started), "2026-11-21T14:01:00Z");
   EXPECT_EQ(status.restarts, 2);
   EXPECT_EQ(FormatRfc3339(*status.finished), "2026-11-21T14:02:14Z");
   const std::vector<ResourceStatus> allocated = {
@@ -98,6 +105,16 @@ TEST(Pod, AChangeThatIsNotOursIsNoChange) {
   other["metadata"]["resourceVersion"] = "78";
   other["spec"]["priority"] = 7;
   EXPECT_EQ(*DecodePod(JsonOf(kPod)), *DecodePod(other));
+}
+
+TEST(Pod, WhoAskedForItToGoDidSoBeforeItsGraceBegan) {
+  Json object = JsonOf(kPod);
+  EXPECT_EQ(DecodePod(object)->asked_to_go, std::nullopt);
+  object["metadata"]["deletionTimestamp"] = "2026-11-21T14:03:11Z";
+  object["metadata"]["deletionGracePeriodSeconds"] = 30;
+  EXPECT_EQ(FormatRfc3339(*DecodePod(object)->asked_to_go), "2026-11-21T14:02:41Z");
+  object["metadata"]["deletionGracePeriodSeconds"] = std::int64_t{9'223'372'036'854'775'807};
+  EXPECT_EQ(FormatRfc3339(*DecodePod(object)->asked_to_go), "2026-11-20T14:03:11Z");
 }
 
 TEST(Pod, ABarePodIsReadable) {

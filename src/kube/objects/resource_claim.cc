@@ -3,6 +3,12 @@
 #include "kube/objects/meta.h"
 
 namespace galen::kube {
+namespace {
+
+// The API group of PodGroups (KEP-5729).
+constexpr std::string_view kSchedulingGroup = "scheduling.k8s.io";
+
+}  // namespace
 
 StatusOr<Claim> DecodeClaim(const Json& object) {
   ASSIGN_OR_RETURN(const Meta meta, DecodeMeta(object));
@@ -10,7 +16,9 @@ StatusOr<Claim> DecodeClaim(const Json& object) {
   claim.key = meta.key;
   claim.uid = meta.uid;
   const Json& status = object["status"];
-  for (const Json& result : status["allocation"]["devices"]["results"].items()) {
+  const auto& results = status["allocation"]["devices"]["results"].items();
+  claim.devices.reserve(results.size());
+  for (const Json& result : results) {
     claim.devices.push_back({.request = result["request"].AsString(),
                              .device = {.driver = result["driver"].AsString(),
                                         .pool = result["pool"].AsString(),
@@ -19,12 +27,13 @@ StatusOr<Claim> DecodeClaim(const Json& object) {
                              .admin_access = result["adminAccess"].AsBool()});
   }
   for (const Json& consumer : status["reservedFor"].items()) {
-    const bool pod =
-        consumer["resource"].AsString() == "pods" && consumer["apiGroup"].AsString().empty();
-    if (!pod) {
-      claim.reserved_for_group = true;
-      continue;
+    const std::string& group = consumer["apiGroup"].AsString();
+    const std::string& resource = consumer["resource"].AsString();
+    // Whoever else reserves a claim keeps Pods from it, as kubelets have it.
+    if (resource == "podgroups" && group == kSchedulingGroup) {
+      claim.reserved_for_groups.push_back(consumer["name"].AsString());
     }
+    if (resource != "pods" || !group.empty()) continue;
     claim.reserved_for.push_back(
         {.key = {meta.key.ns, consumer["name"].AsString()}, .uid = consumer["uid"].AsString()});
   }

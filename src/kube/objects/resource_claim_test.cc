@@ -26,6 +26,20 @@ TEST(ResourceClaim, ReadsDevicesAndPods) {
       {"nic", {"nic.example.com", "node-7", "eth0"}, "s1", true}};
   EXPECT_EQ(claim->devices, devices);
   EXPECT_EQ(claim->reserved_for, (std::vector<PodRef>{{{"train", "p"}, "pu"}}));
+  EXPECT_EQ(claim->reserved_for_groups, std::vector<std::string>{"g"});
+}
+
+TEST(ResourceClaim, OnlyAPodGroupStandsForPodsThatAreNotListed) {
+  const auto of_group = [](const char* consumer) {
+    Json claim = JsonOf(R"({"metadata": {"name": "c", "uid": "u"}})");
+    claim["status"]["reservedFor"] = Json::MakeArray({JsonOf(consumer)});
+    return !DecodeClaim(claim)->reserved_for_groups.empty();
+  };
+  EXPECT_TRUE(
+      of_group(R"({"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g"})"));
+  EXPECT_FALSE(of_group(R"({"apiGroup": "example.com", "resource": "podgroups"})"));
+  EXPECT_FALSE(of_group(R"({"apiGroup": "example.com", "resource": "pods"})"));
+  EXPECT_FALSE(of_group(R"({"resource": "nodes"})"));
 }
 
 TEST(ResourceClaim, OneThatIsNotAllocatedHasNoDevices) {

@@ -23,8 +23,9 @@ stream on|silent|end; prepare ok|fail|hang|missing|wrong-uid|bad-cdi; devices N;
 // A commander carries out commands. One line is one command; the answer is one line: "ok", what
 // was asked for as JSON, or "error: …".
 type commander struct {
-	board   *board
-	publish func() error
+	board      *board
+	publish    func() error
+	registered func() bool // whether a kubelet has taken the driver since it started
 }
 
 func listen(ctx context.Context, path string, c commander) error {
@@ -146,7 +147,8 @@ func (c commander) show() (string, error) {
 	c.board.mu.Lock()
 	defer c.board.mu.Unlock()
 	text, err := json.Marshal(map[string]any{"devices": c.board.devices, "stream": c.board.stream,
-		"prepare": c.board.prepare, "hanging": c.board.hanging, "streams": c.board.open})
+		"prepare": c.board.prepare, "hanging": c.board.hanging, "streams": c.board.open,
+		"registered": c.registered()})
 	return string(text), err
 }
 

@@ -4,6 +4,7 @@
 //
 //	reference-driver [flags]               serve, beside a kubelet
 //	reference-driver tell SOCKET WORD…     give a command to one that serves
+//	reference-driver --register …          announce another driver, with versions of one's choice
 package main
 
 import (
@@ -27,9 +28,11 @@ import (
 // options are the flags.
 type options struct {
 	name, node, kubeconfig, root, cdi, control, health, instance string
-	devices                                                      int
-	single                                                       bool
-	timeout                                                      time.Duration
+
+	register, versions string
+	devices            int
+	single             bool
+	timeout            time.Duration
 }
 
 func main() {
@@ -48,6 +51,9 @@ func run(ctx context.Context, args []string) error {
 	o, err := parse(args)
 	if err != nil {
 		return err
+	}
+	if o.register != "" {
+		return register(ctx, o)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
 	if err != nil {
@@ -71,6 +77,9 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.control, "control", "", "the socket for commands (default /run/NAME.sock)")
 	flags.StringVar(&o.health, "health", "v1,v1alpha1", "health services to offer, or none")
 	flags.StringVar(&o.instance, "instance", "", "this instance's id, for rolling updates")
+	flags.StringVar(&o.register, "register", "",
+		"DRIVER=SOCKET: be no driver, register one that serves there")
+	flags.StringVar(&o.versions, "versions", "", "with --register: the services to announce")
 	flags.BoolVar(&o.single, "single", false, "serve one health stream only, the newest")
 	flags.IntVar(&o.devices, "devices", 4, "how many devices, dev-0 and on")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long a health report holds")
@@ -102,7 +111,11 @@ func serve(ctx context.Context, o options, client kubernetes.Interface) error {
 	if err := publish(); err != nil {
 		return fmt.Errorf("publish devices: %w", err)
 	}
-	return listen(ctx, o.control, commander{board, publish})
+	registered := func() bool {
+		status := helper.RegistrationStatus()
+		return status != nil && status.PluginRegistered
+	}
+	return listen(ctx, o.control, commander{board, publish, registered})
 }
 
 func helperOptions(o options, client kubernetes.Interface, data string) []kubeletplugin.Option {

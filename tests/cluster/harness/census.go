@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// A census counts what a cluster could leave behind on the machine: by kind, each thing by name.
-// Others use the machine too, so of processes and control groups it counts those that only a
-// cluster has; of all else, everything.
+// A census counts what a trial's cluster could leave behind on the machine: by kind, each thing
+// by name. Others use the machine too, so of processes and control groups it counts those that
+// only a cluster has, and none of a cluster that a person has up beside the trials; of all else,
+// everything.
 type census map[string][]string
 
 func takeCensus() (census, error) {
@@ -32,21 +33,96 @@ func takeCensus() (census, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list packet rules: %w: %s", err, rules)
 	}
+	legacy, err := legacyRules()
+	if err != nil {
+		return nil, err
+	}
 	c := census{
 		"processes": clusterProcesses(cache), "mounts": lines(string(mounts)), "links": links,
-		"control groups": clusterCgroups(), "packet rules": lines(string(rules)),
-		"settings": machineSettings(), "files": clusterFiles(),
+		"control groups": clusterCgroups(), "packet rules": append(lines(string(rules)), legacy...),
+		"settings": machineSettings(), "files": clusterFiles(), sharedKind: sharedThings(),
 	}
+	c.leaveOut(peoplesClusters())
 	for _, things := range c {
 		slices.Sort(things)
 	}
 	return c, nil
 }
 
-// difference says what was not there before, and what is no longer.
+// legacyRules are the packet rules of the kernel's older tables, which nft does not list; none
+// where the machine has no program for them. Counters are left out, they go on by themselves.
+func legacyRules() ([]string, error) {
+	var rules []string
+	for _, program := range []string{"iptables-legacy-save", "ip6tables-legacy-save"} {
+		if _, err := exec.LookPath(program); err != nil {
+			continue
+		}
+		said, err := exec.Command(program).Output()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", program, err)
+		}
+		rules = append(rules, rulesOf(program, string(said))...)
+	}
+	return rules, nil
+}
+
+// rulesOf reads what iptables-save prints.
+func rulesOf(program, text string) []string {
+	var rules []string
+	for _, line := range lines(text) {
+		line, _, _ = strings.Cut(line, " [")
+		if line != "" && !strings.HasPrefix(line, "#") {
+			rules = append(rules, program+": "+line)
+		}
+	}
+	return rules
+}
+
+// trialPrefix begins the name of a trial's directory, below the one for temporary files.
+const trialPrefix = "galen-try-"
+
+// peoplesClusters are the directories of those that are up and no trial's: their holders tell.
+func peoplesClusters() []string {
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	var found []string
+	for _, path := range commands {
+		text, _ := os.ReadFile(path)
+		words := strings.Split(string(text), "\x00")
+		if len(words) < 4 || words[1] != "_hold" ||
+			strings.HasPrefix(words[2], filepath.Join(os.TempDir(), trialPrefix)) {
+			continue
+		}
+		if !slices.Contains(found, words[2]) {
+			found = append(found, words[2])
+		}
+	}
+	return found
+}
+
+// leaveOut drops what is of the clusters in these directories, such as a person's kubectl, and what
+// all clusters share.
+func (c census) leaveOut(directories []string) {
+	if len(directories) > 0 {
+		delete(c, sharedKind)
+	}
+	for kind, things := range c {
+		c[kind] = slices.DeleteFunc(things, func(thing string) bool {
+			return slices.ContainsFunc(directories, func(dir string) bool {
+				return strings.Contains(thing, linkPrefix+idOf(dir)) ||
+					strings.Contains(thing, clusterCgroupPrefix+idOf(dir)) ||
+					strings.Contains(thing, dir+"/")
+			})
+		})
+	}
+}
+
+// difference says what was not there before, and what is no longer, of the kinds that both have.
 func (c census) difference(after census) string {
 	var found []string
 	for kind, things := range c {
+		if _, counted := after[kind]; !counted {
+			continue
+		}
 		for _, thing := range after[kind] {
 			if !slices.Contains(things, thing) {
 				found = append(found, fmt.Sprintf("left behind, of %s: %s", kind, thing))
@@ -85,14 +161,40 @@ func clusterProcesses(cache string) []string {
 		network, _ := os.Readlink(directory + "/ns/net")
 		program, _ := os.Readlink(directory + "/exe")
 		groups, _ := os.ReadFile(directory + "/cgroup")
-		command := process{PID: pid}.command()
+		command := process{PID: pid}.commandUpTo(160)
 		if _, ended, _ := processState(pid); ended {
 			continue // its parent, the machine's first process, takes note when it likes
 		}
 		if network != "" && network != own && network != first ||
 			strings.HasPrefix(program, cache) || strings.Contains(command, " _hold ") ||
-			strings.Contains(string(groups), "/galen-cluster-") {
-			found = append(found, fmt.Sprintf("%d %s", pid, command))
+			strings.Contains(string(groups), "/"+clusterCgroupPrefix) {
+			found = append(found, fmt.Sprintf("%d %s%s", pid, command, clusterOf(string(groups))))
+		}
+	}
+	return found
+}
+
+// clusterOf names the cluster's control group that a process is in.
+func clusterOf(groups string) string {
+	_, rest, found := strings.Cut(groups, "/"+clusterCgroupPrefix)
+	if !found {
+		return ""
+	}
+	id, _, _ := strings.Cut(strings.TrimSpace(strings.Split(rest, "\n")[0]), "/")
+	return " in " + clusterCgroupPrefix + id
+}
+
+// sharedKind are things that are not one cluster's: with a person's cluster up nobody can say
+// whose.
+const sharedKind = "what clusters share"
+
+func sharedThings() []string {
+	var found []string
+	for _, d := range rootDelegations() {
+		found = append(found, "control groups hand down "+
+			strings.Join(controllers(d.mount, "subtree_control"), " "))
+		if _, err := os.Stat(d.note); err == nil {
+			found = append(found, d.note)
 		}
 	}
 	return found
@@ -101,8 +203,11 @@ func clusterProcesses(cache string) []string {
 func clusterCgroups() []string {
 	var found []string
 	for _, directory := range cgroup("/").directories() {
-		if strings.Contains(directory, "galen-") || strings.Contains(directory, "kubepods") {
-			found = append(found, directory)
+		for _, ours := range []string{clusterCgroupPrefix, probeCgroupPrefix, "kubepods"} {
+			if strings.Contains(directory, "/"+ours) {
+				found = append(found, directory)
+				break
+			}
 		}
 	}
 	return found

@@ -65,7 +65,9 @@ func (c cgroup) create() error {
 			return fmt.Errorf("make control group %s: %w", path, err)
 		}
 		if h.unified {
-			enableControllers(h.mount, string(c))
+			if err := (delegation{h.mount, delegationNote}).handDown(string(c)); err != nil {
+				return err
+			}
 		} else if slices.Contains(h.controllers, "cpuset") {
 			if err := inheritCPUs(h.mount, string(c)); err != nil {
 				return err
@@ -73,19 +75,6 @@ func (c cgroup) create() error {
 		}
 	}
 	return nil
-}
-
-// enableControllers hands down what version 2 has: a group can only limit what its parent lets it.
-// A controller that cannot be had is missed by who needs it, with a better sentence than ours.
-func enableControllers(mount, path string) {
-	at := mount
-	for _, part := range strings.Split(strings.Trim(path, "/"), "/") {
-		have, _ := os.ReadFile(filepath.Join(at, "cgroup.controllers"))
-		for _, controller := range strings.Fields(string(have)) {
-			_ = os.WriteFile(filepath.Join(at, "cgroup.subtree_control"), []byte("+"+controller), 0o644)
-		}
-		at = filepath.Join(at, part)
-	}
 }
 
 // inheritCPUs: a version 1 cpuset starts without CPUs and takes no process until it has some.

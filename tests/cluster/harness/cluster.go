@@ -28,7 +28,7 @@ type cluster struct {
 // clusterState is what must be known to reach, stop and describe a running cluster.
 type clusterState struct {
 	Options  options             `json:"options"`
-	Subnet   int                 `json:"subnet"` // 100.64.SUBNET.0/24
+	Subnet   int                 `json:"subnet"` // its network's number
 	Programs map[string]string   `json:"programs"`
 	Holders  map[string]process  `json:"holders"` // by namespace: "control", "node-1", …
 	Parts    map[string]process  `json:"parts"`   // by name: "etcd", "node-1/kubelet", …
@@ -49,9 +49,16 @@ func clusterAt(dir string) (*cluster, error) {
 		return nil, usageFault("--dir %s: %d bytes, at most %d leave room for the sockets' names",
 			absolute, len(absolute), longest)
 	}
-	sum := sha256.Sum256([]byte(absolute))
-	c := &cluster{dir: absolute, id: hex.EncodeToString(sum[:4]), fresh: map[string]bool{}}
+	if err := checkOwner(absolute); err != nil {
+		return nil, err
+	}
+	c := &cluster{dir: absolute, id: idOf(absolute), fresh: map[string]bool{}}
 	return c, c.load()
+}
+
+func idOf(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:4])
 }
 
 // load reads the state; no state is an empty one.
@@ -94,7 +101,9 @@ func (c *cluster) path(names ...string) string {
 	return filepath.Join(append([]string{c.dir}, names...)...)
 }
 
-func (c *cluster) cgroup() cgroup { return cgroup("/galen-cluster-" + c.id) }
+const clusterCgroupPrefix = "galen-cluster-"
+
+func (c *cluster) cgroup() cgroup { return cgroup("/" + clusterCgroupPrefix + c.id) }
 
 // nodes are the nodes' names in their order.
 func (c *cluster) nodes() []string {
@@ -137,20 +146,4 @@ func placeOf(part string) string {
 		return node
 	}
 	return controlName
-}
-
-// lock keeps a second `up` or `down` for the same directory out until this one has ended.
-func (c *cluster) lock() (release func(), err error) {
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the cluster's directory: %w", err)
-	}
-	file, err := os.OpenFile(c.path("lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("another ./dev cluster command is at work in %s; wait for its end", c.dir)
-	}
-	return func() { file.Close() }, c.load()
 }

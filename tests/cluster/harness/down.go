@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -24,7 +23,7 @@ func down(ctx context.Context, args []string) error {
 	if len(words) > 0 {
 		return usageFault("down takes no %s", strings.Join(words, " "))
 	}
-	if _, err := os.Stat(c.dir); errors.Is(err, os.ErrNotExist) && c.nothingOutside() {
+	if c.nothingInside() && c.nothingOutside() {
 		fmt.Fprintf(os.Stderr, "nothing to end: there is no cluster in %s\n", c.dir)
 		return nil
 	}
@@ -41,11 +40,22 @@ func down(ctx context.Context, args []string) error {
 	if err := c.clear(tells); err != nil {
 		return err
 	}
-	if err := c.removeFiles(); err != nil {
+	strangers, err := c.removeFiles()
+	if err != nil {
 		return err
 	}
 	tells.say("down: %s", c.dir)
+	if len(strangers) > 0 {
+		tells.say("%s stays: it holds what is not the cluster's (%s)", c.dir,
+			strings.Join(strangers, ", "))
+	}
 	return nil
+}
+
+// nothingInside: there is no directory, or it is empty.
+func (c *cluster) nothingInside() bool {
+	entries, err := os.ReadDir(c.dir)
+	return errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0
 }
 
 // nothingOutside: no control group and no link are left of a cluster whose directory is gone.
@@ -114,7 +124,15 @@ func (c *cluster) clearAll() error {
 	ended := together(ends...)
 	// What nobody recorded: shims, containers, what a person started by exec. The holders too.
 	return errors.Join(ended, c.cgroup().kill(clearLimit), c.endHolders(),
-		c.cgroup().remove(clearLimit), c.disconnect(), c.forget())
+		c.cgroup().remove(clearLimit), giveControllersBack(), c.disconnect(), c.forget())
+}
+
+func giveControllersBack() error {
+	var faults []error
+	for _, d := range rootDelegations() {
+		faults = append(faults, d.giveBack())
+	}
+	return errors.Join(faults...)
 }
 
 func (c *cluster) endHolders() error {
@@ -131,28 +149,6 @@ func (c *cluster) forget() error {
 	clear(c.state.Holders)
 	err := os.Remove(c.path("cluster.json"))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// removeFiles empties the directory but for what is to be kept, and removes it when it is empty.
-// A directory that is a mount stays: it was there before us.
-func (c *cluster) removeFiles(keep ...string) error {
-	entries, err := os.ReadDir(c.dir)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if slices.Contains(keep, entry.Name()) {
-			continue
-		}
-		if err := os.RemoveAll(c.path(entry.Name())); err != nil {
-			return fmt.Errorf("remove the cluster's files: %w", err)
-		}
-	}
-	err = syscall.Rmdir(c.dir)
-	if err == nil || len(keep) > 0 || errors.Is(err, syscall.EBUSY) {
 		return nil
 	}
 	return err

@@ -14,27 +14,39 @@ import (
 // endWithin is what a part gets that is asked to end; --kill gives it nothing.
 const endWithin = 10 * time.Second
 
-func stopParts(_ context.Context, args []string) error {
-	line := newCommandLine("stop")
-	kill := line.flags.Bool("kill", false, "")
-	c, words, err := line.parse(args)
+// withParts has the parts that the words name, of a cluster that runs and is locked meanwhile.
+func (c commandLine) withParts(args []string,
+	do func(cl *cluster, words []string, parts []part) error) error {
+	cl, words, err := c.parse(args)
 	if err != nil {
 		return err
 	}
-	if err := c.mustRun(); err != nil {
+	if err := cl.mustRun(); err != nil {
 		return err
 	}
-	parts, err := c.partsNamed(words)
+	parts, err := cl.partsNamed(words)
 	if err != nil {
 		return err
 	}
-	release, err := c.lock()
+	release, err := cl.lock()
 	if err != nil {
 		return err
 	}
 	defer release()
+	return do(cl, words, parts)
+}
+
+func stopParts(_ context.Context, args []string) error {
+	line := newCommandLine("stop")
+	kill := line.flags.Bool("kill", false, "")
+	return line.withParts(args, func(c *cluster, words []string, parts []part) error {
+		return c.stopNamed(words, parts, *kill)
+	})
+}
+
+func (c *cluster) stopNamed(words []string, parts []part, kill bool) error {
 	grace := endWithin
-	if *kill {
+	if kill {
 		grace = 0
 	}
 	slices.Reverse(parts)
@@ -68,23 +80,11 @@ func (c *cluster) stopNodes(words []string) error {
 }
 
 func startParts(ctx context.Context, args []string) error {
-	line := newCommandLine("start")
-	c, words, err := line.parse(args)
-	if err != nil {
-		return err
-	}
-	if err := c.mustRun(); err != nil {
-		return err
-	}
-	parts, err := c.partsNamed(words)
-	if err != nil {
-		return err
-	}
-	release, err := c.lock()
-	if err != nil {
-		return err
-	}
-	defer release()
+	return newCommandLine("start").withParts(args,
+		func(c *cluster, words []string, parts []part) error { return c.startNamed(ctx, words, parts) })
+}
+
+func (c *cluster) startNamed(ctx context.Context, words []string, parts []part) error {
 	for i, node := range c.nodes() {
 		if slices.Contains(words, node) {
 			if err := c.startNode(ctx, i+1); err != nil {

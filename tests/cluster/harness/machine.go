@@ -87,6 +87,8 @@ func checkNamespaces() error {
 	return nil
 }
 
+const probeCgroupPrefix = "galen-probe-"
+
 // checkCgroups wants the controllers that a kubelet insists on, and to be let in.
 func checkCgroups() error {
 	all, err := hierarchies()
@@ -104,7 +106,7 @@ func checkCgroups() error {
 			}
 			have["devices"] = have["devices"] || len(text) > 1 // version 2 has them as programs
 		}
-		probe := fmt.Sprintf("%s/galen-probe-%d", h.mount, os.Getpid())
+		probe := fmt.Sprintf("%s/%s%d", h.mount, probeCgroupPrefix, os.Getpid())
 		if err := os.Mkdir(probe, 0o755); err != nil {
 			return fmt.Errorf("no control group can be made below %s: %w", h.mount, err)
 		}

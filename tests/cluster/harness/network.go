@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -20,7 +21,9 @@ import (
 //	100.64.S.10+N    node N               10.244.N.0/24 its Pods
 //	100.64.S.254     this machine
 //
-// 100.64.0.0/10 is set aside for networks in between: neither the internet nor an office uses it.
+// 100.64.0.0/10 is set aside for carriers' networks (RFC 6598), which Tailscale and many clouds
+// use as well: S is one that this machine has no address in and no route to. Where there is none,
+// it is 198.18.S, of the networks for measurements (RFC 2544).
 
 // serviceAddress is the first of the services' range: the API server, by Kubernetes' convention.
 // It is one of the control plane's own addresses, so that no service proxy is needed for it.
@@ -31,8 +34,15 @@ const (
 	apiPort        = 443          // as services have it: one port inside and outside of Pods
 )
 
+// networks are where a cluster's own may be, 256 in each; a cluster's number counts through them.
+var networks = []string{"100.64", "198.18"}
+
+func network(number int) string {
+	return fmt.Sprintf("%s.%d", networks[number/256%len(networks)], number%256)
+}
+
 func (c *cluster) address(host int) string {
-	return fmt.Sprintf("100.64.%d.%d", c.state.Subnet, host)
+	return fmt.Sprintf("%s.%d", network(c.state.Subnet), host)
 }
 
 func (c *cluster) controlAddress() string { return c.address(1) }
@@ -44,7 +54,9 @@ func (c *cluster) nodeAddress(number int) string { return c.address(10 + number)
 func podRange(number int) string { return fmt.Sprintf("10.244.%d.0/24", number) }
 
 // machineLink is the one link that the machine itself has: 14 characters, at most 15 are possible.
-func (c *cluster) machineLink() string { return "galen-" + c.id }
+func (c *cluster) machineLink() string { return linkPrefix + c.id }
+
+const linkPrefix = "galen-"
 
 // connect lays the cables. The machine's end gets its address last, under a lock that all clusters
 // share, so that two that start at once do not take the same network.
@@ -54,7 +66,7 @@ func (c *cluster) connect(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	if c.state.Subnet, err = c.freeSubnet(); err != nil {
+	if c.state.Subnet, err = c.freeSubnet(ctx); err != nil {
 		return err
 	}
 	control := c.state.Holders[controlName].PID
@@ -146,28 +158,62 @@ func (c *cluster) ipBatch(ctx context.Context, place string, batch []string) err
 	return nil
 }
 
-// freeSubnet finds a network that no link of this machine is in. It starts at a number that comes
-// from the directory, so that the same cluster usually has the same addresses.
-func (c *cluster) freeSubnet() (int, error) {
+// freeSubnet finds a network that no link of this machine is in and no route leads to. It starts
+// at a number that comes from the directory, so that the same cluster usually has the same
+// addresses.
+func (c *cluster) freeSubnet(ctx context.Context) (int, error) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
 		return 0, err
 	}
-	first := int(c.id[0])*7 + int(c.id[1])
-	for offset := range 256 {
-		subnet := (first + offset) % 256
-		wanted := netip.MustParsePrefix(fmt.Sprintf("100.64.%d.0/24", subnet))
-		taken := false
-		for _, address := range addresses {
-			if have, err := netip.ParsePrefix(address.String()); err == nil && have.Overlaps(wanted) {
-				taken = true
-			}
-		}
-		if !taken {
-			return subnet, nil
+	// All tables: who routes a network over a tunnel often has one of its own.
+	routes, err := exec.CommandContext(ctx, "ip", "-4", "route", "show", "table", "all").Output()
+	if err != nil {
+		return 0, fmt.Errorf("read this machine's routes: %w", err)
+	}
+	taken := destinations(string(routes))
+	for _, address := range addresses {
+		if have, err := netip.ParsePrefix(address.String()); err == nil {
+			taken = append(taken, have)
 		}
 	}
-	return 0, fmt.Errorf("no network 100.64.0.0/24 to 100.64.255.0/24 is free on this machine")
+	return firstFree(int(c.id[0])*7+int(c.id[1]), taken)
+}
+
+// wideBits: a route to so much is a way out, as the default one is, and not a network that is in
+// use.
+const wideBits = 8
+
+// destinations are those of the lines of ip-route(8). A line may begin with the route's type.
+func destinations(routes string) []netip.Prefix {
+	var found []netip.Prefix
+	for _, line := range lines(routes) {
+		for _, word := range strings.Fields(line)[:min(2, len(strings.Fields(line)))] {
+			if !strings.Contains(word, "/") {
+				word += "/32"
+			}
+			if prefix, err := netip.ParsePrefix(word); err == nil && prefix.Bits() >= wideBits {
+				found = append(found, prefix)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// firstFree looks through the first of the networks from the number on, then through the others.
+func firstFree(from int, taken []netip.Prefix) (int, error) {
+	for base := range networks {
+		for offset := range 256 {
+			number := 256*base + (from+offset)%256
+			wanted := netip.MustParsePrefix(network(number) + ".0/24")
+			if !slices.ContainsFunc(taken, wanted.Overlaps) {
+				return number, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("no network of %s.0.0/16 is free: this machine has addresses in all, or "+
+		"routes to them (ip route show table all)", strings.Join(networks, ".0.0/16 and "))
 }
 
 func lockNetworks() (release func(), err error) {

@@ -91,13 +91,15 @@ func (p process) gone(limit time.Duration) bool {
 }
 
 // command is the process's name and arguments, for sentences about strangers.
-func (p process) command() string {
+func (p process) command() string { return p.commandUpTo(60) }
+
+func (p process) commandUpTo(bytes int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 	arguments := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 	arguments[0] = filepath.Base(arguments[0])
 	command := strings.Join(arguments, " ")
-	if len(command) > 60 {
-		command = command[:60] + "…"
+	if len(command) > bytes {
+		command = command[:bytes] + "…"
 	}
 	return command
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,7 +25,11 @@ func selftest(ctx context.Context, args []string) error {
 			continue
 		}
 		start := time.Now()
-		if err := t.run(ctx); err != nil {
+		err := t.run(ctx)
+		if ctx.Err() != nil {
+			return errors.Join(errors.New("interrupted in the trial: "+t.promise), leftOver(err))
+		}
+		if err != nil {
 			failed++
 			tells.say("FAILED  %s:\n  %s", t.promise, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 			continue
@@ -45,49 +50,84 @@ type trial struct {
 	try     func(ctx context.Context, b *bench) error
 }
 
+// A leftover is what is still there after a trial's end; why the trial failed is another matter.
+type leftover struct{ error }
+
+// leftOver picks what an interrupted trial left: that it failed is no news.
+func leftOver(err error) error {
+	var left leftover
+	if errors.As(err, &left) {
+		return left
+	}
+	return nil
+}
+
 // run gives the trial a directory of its own, and sees that nothing is left in the end, however
-// the trial went.
+// the trial went: also when it was interrupted. What does not come down keeps its directory, from
+// which it can be ended.
 func (t trial) run(ctx context.Context) error {
 	before, err := takeCensus()
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "galen-try-")
+	dir, err := os.MkdirTemp("", trialPrefix)
 	if err != nil {
 		return err
 	}
 	b := &bench{dir: filepath.Join(dir, "c")}
-	err = t.try(ctx, b)
-	if _, downErr := b.cluster(ctx, 0, "down"); err == nil {
-		err = downErr
-	}
+	tried := t.try(ctx, b)
+	down := b.down()
 	for _, undo := range slices.Backward(b.undo) {
 		undo()
 	}
-	if _, statErr := os.Stat(b.dir); statErr == nil && err == nil {
-		err = fmt.Errorf("%s is still there after down", b.dir)
+	if _, err := os.Stat(b.dir); err == nil && down == nil {
+		down = fmt.Errorf("%s is still there after down", b.dir)
 	}
-	os.RemoveAll(dir)
-	if err != nil {
-		return err
+	if down != nil {
+		return errors.Join(tried, leftover{fmt.Errorf("%w; ./dev cluster down --dir %s tries again",
+			down, b.dir)})
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return errors.Join(tried, leftover{err})
 	}
 	after, err := takeCensus()
 	if err != nil {
-		return err
+		return errors.Join(tried, err)
 	}
 	if difference := before.difference(after); difference != "" {
-		return fmt.Errorf("%s", difference)
+		return errors.Join(tried, leftover{errors.New(difference)})
 	}
-	return nil
+	return tried
 }
 
 // A bench is where a trial works: a cluster's directory, and what to put back afterwards.
 type bench struct {
-	dir  string
-	env  []string
-	user uint32 // who runs it, root unless said
-	undo []func()
+	dir    string
+	env    []string
+	user   uint32 // who runs it, root unless said
+	undo   []func()
+	others []*bench
 }
+
+// beside is a second cluster's directory, which comes down with this one.
+func (b *bench) beside() *bench {
+	other := &bench{dir: b.dir + "2"}
+	b.others = append(b.others, other)
+	return other
+}
+
+// down ends all clusters of the bench. Nothing interrupts it.
+func (b *bench) down() error {
+	_, err := b.cluster(context.Background(), 0, "down")
+	for _, other := range b.others {
+		err = errors.Join(err, other.down())
+	}
+	return err
+}
+
+// endsWithin bounds what an interrupted command may still take: its processes' end, then its
+// groups'.
+const endsWithin = time.Minute
 
 // cluster runs a command of this program on the bench and wants that exit code; it gives back all
 // that was said.
@@ -98,6 +138,9 @@ func (b *bench) cluster(ctx context.Context, code int, verb string, args ...stri
 		return "", err
 	}
 	command := exec.CommandContext(ctx, self, append([]string{verb, "--dir", b.dir}, args...)...)
+	// Asked to end, it ends what it has begun, for which it needs a while.
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	command.WaitDelay = endsWithin
 	command.Env = append(os.Environ(), b.env...)
 	command.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: b.user, Gid: b.user},

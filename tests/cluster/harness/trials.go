@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,12 +19,14 @@ var trials = []trial{
 	{"up twice says so, and down twice too", tryTwice},
 	{"two clusters stand side by side", trySideBySide},
 	{"up clears away what a kill -9 of everything left", tryKillAll},
-	{"down ends no stranger that has a recorded id", tryStranger},
+	{"down ends no stranger that has a recorded id, and removes nothing of his", tryStranger},
 	{"a part that is killed starts again with what it had", tryRestart},
 	{"a port in use is told with its holder, who is left alone", tryPort},
 	{"a disk that is too small is told before anything starts", trySmallDisk},
 	{"a disk that fills up is told, and nothing is left", tryFullDisk},
-	{"a directory with other things in it is refused", tryOtherDirectory},
+	{"a directory with other things in it is refused, and left as it is", tryOtherDirectory},
+	{"a directory of another user is refused by every command", tryOwnedByOthers},
+	{"Ctrl-C in the midst of a trial leaves nothing either", tryInterrupted},
 	{"what the machine lacks is named, all at once", tryLacking},
 	{"wrong flags are all told at once", tryFlags},
 	{"the reference driver's devices and their health reach a Pod", tryDriver},
@@ -81,7 +84,7 @@ func tryTwice(ctx context.Context, b *bench) error {
 }
 
 func trySideBySide(ctx context.Context, b *bench) error {
-	other := &bench{dir: b.dir + "2"}
+	other := b.beside()
 	_, first := b.cluster(ctx, 0, "up")
 	_, second := other.cluster(ctx, 0, "up")
 	_, third := b.cluster(ctx, 0, "status")
@@ -104,7 +107,10 @@ func tryKillAll(ctx context.Context, b *bench) error {
 	if err := b.says(ctx, exitFault, []string{"no cluster runs"}, "status"); err != nil {
 		return err
 	}
-	return b.says(ctx, 0, []string{"has died: clearing away", "ready"}, "up")
+	if err := b.says(ctx, 0, []string{"has died: clearing away", "ready"}, "up"); err != nil {
+		return err
+	}
+	return b.says(ctx, 0, []string{"No resources found"}, "kubectl", "get", "pods")
 }
 
 // tryStranger gives a part's recorded id to a process of ours that is none of the cluster's.
@@ -125,7 +131,16 @@ func tryStranger(ctx context.Context, b *bench) error {
 	if err := c.save(); err != nil {
 		return err
 	}
-	if _, err := b.cluster(ctx, 0, "down"); err != nil {
+	thesis := filepath.Join(b.dir, "thesis.tex")
+	if err := os.WriteFile(thesis, nil, 0o600); err != nil {
+		return err
+	}
+	b.undo = append(b.undo, func() { os.RemoveAll(b.dir) })
+	if err := b.says(ctx, 0, []string{"stays: it holds what is not the cluster's (thesis.tex)"},
+		"down"); err != nil {
+		return err
+	}
+	if err := os.Remove(thesis); err != nil {
 		return err
 	}
 	if !stranger.alive() {
@@ -200,7 +215,7 @@ func tinyDisk(b *bench, mebibytes int) error {
 		return err
 	}
 	b.undo = append(b.undo, func() { _ = syscall.Unmount(b.dir, 0); _ = os.Remove(b.dir) })
-	return syscall.Mount("tmpfs", b.dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mebibytes))
+	return syscall.Mount("tmpfs", b.dir, "tmpfs", 0, fmt.Sprintf("mode=700,size=%dm", mebibytes))
 }
 
 func trySmallDisk(ctx context.Context, b *bench) error {
@@ -215,47 +230,134 @@ func tryFullDisk(ctx context.Context, b *bench) error {
 	if err := tinyDisk(b, spaceMiB+8); err != nil {
 		return err
 	}
+	defer func() {
+		_ = os.Remove(filepath.Join(b.dir, "filler"))
+		_ = os.Remove(filepath.Join(b.dir, "filler2"))
+	}()
+	filling, stop := context.WithCancel(ctx)
+	filled := make(chan struct{})
 	go func() {
-		_ = until(ctx, time.Minute, "", func() (bool, error) {
+		defer close(filled)
+		_ = until(filling, time.Minute, "", func() (bool, error) {
 			_, err := os.Stat(filepath.Join(b.dir, "cluster.json"))
 			return err == nil, nil
 		})
 		_ = os.WriteFile(filepath.Join(b.dir, "filler"), make([]byte, spaceMiB<<20), 0o600)
-		_ = exec.Command("dd", "if=/dev/zero", "of="+filepath.Join(b.dir, "filler2"), "bs=4k").Run()
+		_ = exec.CommandContext(filling, "dd", "if=/dev/zero", "of="+filepath.Join(b.dir, "filler2"),
+			"bs=4k").Run()
 	}()
 	said, err := b.cluster(ctx, exitFault, "up")
+	stop()
+	<-filled
 	if err != nil {
 		return err
 	}
 	if !strings.Contains(said, "is full") && !strings.Contains(said, "no space left") {
 		return fmt.Errorf("up does not say that the disk is full, but: %s", said)
 	}
-	return nil
+	return b.says(ctx, 0, []string{"stays: it holds what is not the cluster's (filler"}, "down")
 }
 
+// tryOtherDirectory has things in it that are named like a cluster's, but not its mark.
 func tryOtherDirectory(ctx context.Context, b *bench) error {
-	if err := os.Mkdir(b.dir, 0o700); err != nil {
-		return err
-	}
-	thesis := filepath.Join(b.dir, "thesis.tex")
-	if err := os.WriteFile(thesis, nil, 0o600); err != nil {
-		return err
-	}
 	b.undo = append(b.undo, func() { os.RemoveAll(b.dir) })
-	for _, verb := range []string{"up", "down"} {
-		if err := b.says(ctx, exitUsage, []string{"holds other things (thesis.tex)"}, verb); err != nil {
+	things := []string{"cluster.json", "logs/old.log", "node-1/lib/letter", "thesis.tex"}
+	for _, name := range things {
+		path := filepath.Join(b.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
 			return err
 		}
 	}
-	if err := os.Remove(thesis); err != nil {
+	for _, verb := range []string{"up", "down"} {
+		if err := b.says(ctx, exitUsage, []string{"holds other things (cluster.json)"},
+			verb); err != nil {
+			return err
+		}
+	}
+	for _, name := range things {
+		if _, err := os.Stat(filepath.Join(b.dir, name)); err != nil {
+			return fmt.Errorf("something of others was removed: %w", err)
+		}
+	}
+	return os.RemoveAll(b.dir)
+}
+
+// tryOwnedByOthers: a directory that somebody else prepared would say which programs run as root.
+func tryOwnedByOthers(ctx context.Context, b *bench) error {
+	b.undo = append(b.undo, func() { os.RemoveAll(b.dir) })
+	if err := os.Mkdir(b.dir, 0o700); err != nil {
 		return err
 	}
-	return os.Remove(b.dir)
+	state := fmt.Sprintf(`{"programs":{"kube":"/bin/false"},"holders":{"control":{"pid":%d}}}`,
+		os.Getpid())
+	if err := os.WriteFile(filepath.Join(b.dir, "cluster.json"), []byte(state), 0o600); err != nil {
+		return err
+	}
+	if err := os.Chown(b.dir, nobody, nobody); err != nil {
+		return err
+	}
+	for _, verb := range []string{"up", "down", "status", "kubectl", "stop"} {
+		if err := b.says(ctx, exitUsage, []string{"belongs to user 65534"}, verb); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(b.dir)
 }
+
+// tryInterrupted is Ctrl-C in the midst of another run of this program's trials, at the moment when
+// its cluster has just begun to come up, and then in the midst of one that is up.
+func tryInterrupted(ctx context.Context, b *bench) error {
+	for _, moment := range []string{"c/cluster.json", "pod.json"} {
+		if err := interruptAt(ctx, b, moment); err != nil {
+			return fmt.Errorf("at %s: %w", moment, err)
+		}
+	}
+	return nil
+}
+
+// interruptAt waits for a file of the trial, whose directory is the one that was not there before.
+func interruptAt(ctx context.Context, b *bench, moment string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	pattern := filepath.Join(os.TempDir(), trialPrefix+"*")
+	before, err := filepath.Glob(pattern)
+	if err != nil {
+		return err
+	}
+	run, err := b.background(self, "selftest", "a Pod runs")
+	if err != nil {
+		return err
+	}
+	var own string
+	if err := until(ctx, time.Minute, "the trial's "+moment, func() (bool, error) {
+		now, _ := filepath.Glob(pattern)
+		own = strings.Join(slices.DeleteFunc(now, func(dir string) bool {
+			return slices.Contains(before, dir)
+		}), "")
+		_, err := os.Stat(filepath.Join(own, moment))
+		return err == nil, nil
+	}); err != nil {
+		return err
+	}
+	run.signal(syscall.SIGINT)
+	if !run.gone(time.Minute) {
+		return errors.New("the interrupted run does not end")
+	}
+	if _, err := os.Stat(own); err == nil {
+		return fmt.Errorf("%s is left behind", own)
+	}
+	return nil
+}
+
+const nobody = 65534
 
 // tryLacking hides the machine's programs from the search path, and comes as nobody.
 func tryLacking(ctx context.Context, b *bench) error {
-	const nobody = 65534
 	b.env, b.user = []string{"PATH=/nowhere"}, nobody
 	defer func() { b.env, b.user = nil, 0 }()
 	if err := os.Chmod(filepath.Dir(b.dir), 0o755); err != nil {

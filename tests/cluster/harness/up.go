@@ -41,28 +41,6 @@ func up(ctx context.Context, args []string) error {
 	return c.up(ctx, tells, asked, programs)
 }
 
-// checkDirectory refuses to take over what is not a cluster's: `down` would remove it.
-func (c *cluster) checkDirectory() error {
-	entries, err := os.ReadDir(c.dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return usageFault("--dir %s: %v", c.dir, err)
-	}
-	for _, entry := range entries {
-		switch entry.Name() {
-		case "cluster.json", "lock", "logs":
-			return nil
-		}
-	}
-	if len(entries) > 0 {
-		return usageFault("--dir %s holds other things (%s); name an empty or a new directory", c.dir,
-			entries[0].Name())
-	}
-	return nil
-}
-
 func (c *cluster) up(ctx context.Context, tells *progress, asked options,
 	programs map[string]string) error {
 	release, err := c.lock()
@@ -91,7 +69,13 @@ func (c *cluster) alreadyUp(tells *progress, asked options) (bool, error) {
 		if len(down) > 0 {
 			tells.say("a cluster in %s has died: clearing away what it left", c.dir)
 		}
-		return false, c.clear(tells)
+		if err := c.clear(tells); err != nil {
+			return false, err
+		}
+		// Its store too: a cluster that is new has nothing of one before, which may have been another
+		// release's.
+		_, err := c.removeFiles("logs")
+		return false, err
 	case len(down) > 0:
 		return false, usageFault("a cluster is up in %s, but these of its parts are not: %s; "+
 			"./dev cluster start PART or ./dev cluster down", c.dir, strings.Join(down, ", "))
@@ -133,8 +117,8 @@ func (c *cluster) bringUp(ctx context.Context, tells *progress) error {
 	if err := c.save(); err != nil {
 		return err
 	}
-	tells.say("namespaces control and %s, on 100.64.%d.0/24", strings.Join(c.nodes(), ", "),
-		c.state.Subnet)
+	tells.say("namespaces control and %s, on %s.0/24", strings.Join(c.nodes(), ", "),
+		network(c.state.Subnet))
 	if err := c.credentials(); err != nil {
 		return err
 	}
@@ -197,7 +181,8 @@ func (c *cluster) giveUp() error {
 	if err := c.clearAll(); err != nil {
 		return err
 	}
-	return c.removeFiles("logs")
+	_, err := c.removeFiles("logs")
+	return err
 }
 
 // clearLimit bounds what `down` and a failed `up` wait for the kernel to let go.

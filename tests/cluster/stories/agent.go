@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -23,7 +27,8 @@ import (
 const (
 	agentNamespace = "galen-system"
 	agentName      = "galen-agent"
-	agentPort      = "9470"
+	agentPort      = "9470" // of its Pod's own loopback
+	probesPort     = "9471" // of the Pod's address
 	annotation     = "galen.dev/devices"
 	condition      = corev1.PodConditionType("galen.dev/DevicesHealthy")
 	// installedWithin is what an agent gets to be Ready after `kubectl apply`.
@@ -53,7 +58,8 @@ func makeImage(into string) error {
 	return nil
 }
 
-// imageDirectory makes the image once for all stories, unless it is there and as new as its programs.
+// imageDirectory makes the image once for all stories, unless it is there and as new as its
+// programs.
 var imageDirectory = sync.OnceValues(func() (string, error) {
 	into := filepath.Join(Root(), "build", "image")
 	made, err := os.Stat(filepath.Join(into, "galen.tar"))
@@ -70,10 +76,8 @@ var imageDirectory = sync.OnceValues(func() (string, error) {
 // loaded are the clusters whose nodes have the image.
 var loaded = map[string]bool{}
 
-// Install does what a user does, on a cluster whose nodes have the image, and returns when the
-// DaemonSet is Ready everywhere. It is taken away with the story. config is the agent's file, "" for
-// the one that the manifest has.
-func (c *Cluster) Install(t testing.TB, config string) {
+// loadImage gives the image to the cluster's nodes, once.
+func (c *Cluster) loadImage(t testing.TB) {
 	t.Helper()
 	image, err := imageDirectory()
 	if err != nil {
@@ -83,6 +87,14 @@ func (c *Cluster) Install(t testing.TB, config string) {
 		c.Harness(t, "image", filepath.Join(image, "galen.tar"))
 		loaded[c.Dir] = true
 	}
+}
+
+// Install does what a user does, on a cluster whose nodes have the image, and returns when the
+// DaemonSet is Ready everywhere. It is taken away with the story. config is the agent's file, ""
+// for the one that the manifest has.
+func (c *Cluster) Install(t testing.TB, config string) {
+	t.Helper()
+	c.loadImage(t)
 	t.Cleanup(func() { c.uninstall(t) })
 	c.Kubectl(t, "apply", "-f", manifest())
 	if config != "" {
@@ -132,8 +144,13 @@ func (c *Cluster) uninstall(t testing.TB) {
 // agentPod is the agent's Pod on node-1.
 func (c *Cluster) agentPod(t testing.TB) *corev1.Pod {
 	t.Helper()
+	return c.agentPodOn(t, "node-1")
+}
+
+func (c *Cluster) agentPodOn(t testing.TB, node string) *corev1.Pod {
+	t.Helper()
 	list, err := c.API.CoreV1().Pods(agentNamespace).List(t.Context(), metav1.ListOptions{
-		FieldSelector: "spec.nodeName=node-1"})
+		FieldSelector: "spec.nodeName=" + node})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,27 +159,88 @@ func (c *Cluster) agentPod(t testing.TB) *corev1.Pod {
 			return &list.Items[i]
 		}
 	}
-	t.Fatalf("no agent on node-1: %d Pods", len(list.Items))
+	t.Fatalf("no agent on %s: %d Pods", node, len(list.Items))
 	return nil
 }
 
-// agentSays asks the agent over HTTP, through the API server: the status and the text, whatever
-// they are.
-func (c *Cluster) agentSays(t testing.TB, path string) (status int, text string) {
+// strangerHears asks the agent's Pod over the network, through the API server: the status and the
+// text, whatever they are.
+func (c *Cluster) strangerHears(t testing.TB, port, path string) (status int, text string) {
 	t.Helper()
 	client, err := rest.HTTPClientFor(c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := client.Get(c.Config.Host + "/api/v1/namespaces/" + agentNamespace + "/pods/" +
-		c.agentPod(t).Name + ":" + agentPort + "/proxy/" + path)
+	return heard(t, client, c.Config.Host+"/api/v1/namespaces/"+agentNamespace+"/pods/"+
+		c.agentPod(t).Name+":"+port+"/proxy/"+path)
+}
+
+// agentSays asks the agent over HTTP on the loopback of its Pod, as `kubectl port-forward` does:
+// the status and the text, whatever they are.
+func (c *Cluster) agentSays(t testing.TB, path string) (status int, text string) {
+	t.Helper()
+	network := fmt.Sprintf("/proc/%d/ns/net", pidOf(t, c.agentPod(t), agentName+"\x00"))
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, kind, address string) (net.Conn, error) {
+			return dialIn(ctx, network, kind, address)
+		}}}
+	return heard(t, client, "http://127.0.0.1:"+agentPort+"/"+path)
+}
+
+// dialIn connects from within another network namespace. Its thread comes back from there: one that
+// ended would take the programs along that it has started (PDEATHSIG is by thread).
+func dialIn(ctx context.Context, network, kind, address string) (net.Conn, error) {
+	type made struct {
+		connection net.Conn
+		err        error
+	}
+	result := make(chan made, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		connection, err := inNetwork(network, func() (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, kind, address)
+		})
+		result <- made{connection, err}
+	}()
+	done := <-result
+	return done.connection, done.err
+}
+
+// inNetwork does something in another network namespace, and comes back. The caller's goroutine is
+// locked to its thread.
+func inNetwork(network string, do func() (net.Conn, error)) (net.Conn, error) {
+	home, err := os.Open("/proc/thread-self/ns/net")
 	if err != nil {
-		t.Fatalf("ask the agent for %s: %v", path, err)
+		return nil, err
+	}
+	defer home.Close()
+	place, err := os.Open(network)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Close()
+	if err := unix.Setns(int(place.Fd()), unix.CLONE_NEWNET); err != nil {
+		return nil, err
+	}
+	connection, err := do()
+	if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err != nil {
+		panic(fmt.Sprintf("a thread is lost in %s: %v", network, err))
+	}
+	return connection, err
+}
+
+func heard(t testing.TB, client *http.Client, url string) (status int, text string) {
+	t.Helper()
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatalf("ask the agent: %v", err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		t.Fatalf("read the agent's %s: %v", path, err)
+		t.Fatalf("read what the agent says: %v", err)
 	}
 	return response.StatusCode, string(body)
 }

@@ -2,8 +2,8 @@
 // runs them all on each version; README.md beside this file says how to run one, and how to write
 // one.
 //
-// This file knows a running cluster, process.go the programs that a story runs on its nodes, pods.go
-// what it asks of Pods. Everything a story makes goes away with the story.
+// This file knows a running cluster, process.go the programs that a story runs on its nodes,
+// pods.go what it asks of Pods. Everything a story makes goes away with the story.
 package stories
 
 import (
@@ -37,7 +37,8 @@ type Options struct {
 func Usual(version string) Options {
 	if version == "1.34" {
 		return Options{Version: version, RuntimeConfig: "resource.k8s.io/v1alpha3=true",
-			FeatureGates: "ResourceHealthStatus=true,DRADeviceTaints=true,DRAConsumableCapacity=true"}
+			FeatureGates: "ResourceHealthStatus=true,DRADeviceTaints=true," +
+				"DRAConsumableCapacity=true,DRAExtendedResource=true"}
 	}
 	return Options{Version: version}
 }
@@ -48,7 +49,8 @@ type Cluster struct {
 	Version string               // "1.37" or "1.34"
 	API     kubernetes.Interface // as administrator
 	Config  *rest.Config         // for clients of other kinds
-	Logs    string               // where stories' programs write, and the cluster's logs go after a failure
+	// Where stories' programs write, and the cluster's logs go after a failure.
+	Logs string
 }
 
 // downWithin bounds the end of a cluster: its Pods get ten seconds.
@@ -58,7 +60,8 @@ const downWithin = time.Minute
 // error. A cluster that is up there with the same options is taken as it is. After an error nothing
 // is left but logs.
 func Up(ctx context.Context, dir string, o Options) (*Cluster, error) {
-	args := []string{"up", "--dir", dir, "--version", o.Version, "--nodes", fmt.Sprint(max(o.Nodes, 1))}
+	args := []string{"up", "--dir", dir, "--version", o.Version, "--nodes",
+		fmt.Sprint(max(o.Nodes, 1))}
 	if o.FeatureGates != "" {
 		args = append(args, "--feature-gates", o.FeatureGates)
 	}
@@ -102,6 +105,22 @@ func logsOf(dir, version string) string {
 	return filepath.Join(Root(), "build", "logs", name)
 }
 
+// logBelow keeps this cluster's logs with those of another, whose run they are part of: by its own
+// directory, which is a new one each time, they would pile up.
+func (c *Cluster) logBelow(t testing.TB, other *Cluster) {
+	t.Helper()
+	if err := os.Remove(c.Logs); err != nil {
+		t.Fatal(err)
+	}
+	c.Logs = filepath.Join(other.Logs, filepath.Base(c.Dir))
+	if err := os.RemoveAll(c.Logs); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(c.Logs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Down ends the cluster and everything that runs on its nodes. Right in every state.
 func Down(dir string) error {
 	ctx, stop := context.WithTimeout(context.Background(), downWithin)
@@ -131,7 +150,8 @@ func door(ctx context.Context, args ...string) *exec.Cmd {
 		append([]string{"cluster"}, args...)...))
 }
 
-// harness is what the door leads to, without its checks of packages and sources: a tenth of the time.
+// harness is what the door leads to, without its checks of packages and sources: a tenth of the
+// time.
 func (c *Cluster) harness(ctx context.Context, verb string, args ...string) *exec.Cmd {
 	command := gentle(exec.CommandContext(ctx, filepath.Join(Root(), "build", "cluster", "harness"),
 		append([]string{verb, "--dir", c.Dir}, args...)...))

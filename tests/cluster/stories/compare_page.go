@@ -13,12 +13,14 @@ import (
 // A comparison collects what is written; parts of it come side by side. Everything is done twice:
 // our agent changes Pods, and the kubelet looks at a Pod that changed.
 type comparison struct {
-	mu    sync.Mutex
-	alone bool // our agent does not run yet
+	mu      sync.Mutex
+	alone   bool   // our agent does not run yet
+	kubelet string // the version that the node tells
 
 	aloneChanges []time.Duration
 	figures      table
 	defects      table
+	reproduced   map[string]bool // of defects, by their row: whether the field showed it
 }
 
 // A table has its rows by name, in the order in which they are told.
@@ -49,50 +51,76 @@ func (c *comparison) put(where *table, row, field, ours string) {
 
 func (c *comparison) figure(what, field, ours string) { c.put(&c.figures, what, field, ours) }
 
-func (c *comparison) defect(number int, what, done, field, ours string) {
-	c.put(&c.defects, fmt.Sprintf("%2d | %s | %s", number, what, done), field, ours)
+// A defect, by its number on the page, which it has over all tables: what was done, what the field
+// showed of it, and what we said.
+// shown is whether the field has it here; a row that it has in neither run is told apart.
+func (c *comparison) defect(number int, what, done string, shown bool, field, ours string) {
+	row := fmt.Sprintf("%2d | %s | %s", number, what, done)
+	c.put(&c.defects, row, field, ours)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reproduced == nil {
+		c.reproduced = map[string]bool{}
+	}
+	c.reproduced[row] = c.reproduced[row] || shown
 }
 
-func (w *table) markdown() string {
+// markdown are the rows that are wanted, in their order.
+func (w *table) markdown(wanted func(row string) bool) string {
 	text := ""
 	for _, row := range w.order {
-		cells := w.rows[row]
-		text += fmt.Sprintf("| %s | %s | %s | %s |\n", row, cells[0], cells[1], cells[2])
+		if cells := w.rows[row]; wanted(row) {
+			text += fmt.Sprintf("| %s | %s | %s | %s |\n", row, cells[0], cells[1], cells[2])
+		}
 	}
 	return text
 }
 
 func (c *comparison) page() string {
 	slices.Sort(c.defects.order)
+	all := func(string) bool { return true }
+	shown := func(row string) bool { return c.reproduced[row] }
+	absent := func(row string) bool { return !c.reproduced[row] }
 	return `# The kubelet's field and ours, side by side
 
-Written by ` + "`./dev cluster compare`" + ` from one run on kubelet 1.37.1, its feature gates as they come. Both
-listen to the same driver, Kubernetes' own Go helper (` + "`tests/cluster/driver`" + `), and speak on the same Pods: the
-kubelet in ` + "`allocatedResourcesStatus`" + `, our agent, installed from ` + "`deploy/galen.yaml`" + `, in its condition and
-annotation. Times are from what was done to the driver to the watch event of the API server that shows it.
-One machine, shared with other work: compare the columns, not the runs. Single changes are 100 with the kubelet
-alone and 200 beside our agent, 0.05 to 0.5 s after the one before was told by all.
+Written by ` + "`./dev cluster compare`" + ` from one run on kubelet ` + c.kubelet + `,
+its gates as they come. Both listen to the same driver, Kubernetes' own Go helper
+(` + "`tests/cluster/driver`" + `), and speak on the same Pods: the kubelet in
+` + "`allocatedResourcesStatus`" + `, our agent, installed from ` + "`deploy/galen.yaml`" + `,
+in its condition and annotation. Times are from what was done to the driver to the watch event of
+the API server that shows it. One machine, shared with other work: compare the columns, not the
+runs. Single changes are 100 with the kubelet alone and 200 beside our agent, 0.05 to 0.5 s after
+the one before was told by all. What is done to several drivers is told as the median, with the
+least and the most.
 
-Everything is done twice, first without our agent: beside it the kubelet's own field is right sooner where
-nothing but a change of the Pod makes the kubelet look again, because our annotation is such a change.
+Each defect has one number on this page, whichever table it is in.
+
+Everything is done twice, first without our agent: beside it the kubelet's own field is right sooner
+where nothing but a change of the Pod makes the kubelet look again, because our annotation is such a
+change.
 
 ## Figures
 | what was done | the field, kubelet alone | the field, beside our agent | we |
 |---|---|---|---|
-` + c.figures.markdown() + `
+` + c.figures.markdown(all) + `
 ## Known defects of the field, each on a running node
 | | defect | what was done | the field, kubelet alone | the field, beside our agent | we |
 |---|---|---|---|---|---|
-` + c.defects.markdown() + unshown
+` + c.defects.markdown(shown) + `
+## Looked for, and not seen in this run
+What was done is what brings the defect about by its report; the field was right all the same.
+
+| | defect | what was done | the field, kubelet alone | the field, beside our agent | we |
+|---|---|---|---|---|---|
+` + c.defects.markdown(absent) + unshown
 }
 
 const unshown = `
-## Not shown, and why
+## Not tried, and why
 | | defect | why |
 |---|---|---|
 | 1 | claims from templates had no health in 1.34's first code | mended in 1.37; on 1.34.4 the field stays empty for every claim, which the stories of ` + "`./dev test cluster`" + ` hold |
-| 5 | a channel of 100 entries drops updates | one Pod and 2,000 changes do not fill it; the bursts above lost nothing on either side |
+| 5 | a channel of 100 entries drops updates | it fills while the kubelet is busy with the Pods of a report: over a hundred on one driver, more than this node runs. With one Pod the bursts above lost nothing on either side |
 | 9, 10 | evictions by taints pass over extended resources, and an empty selector evicts all | the eviction controller's, not the kubelet's; nothing of ours stands beside it |
 | 11 | errors every 5 s for drivers without health | mended in 1.37 |
-| 16 | a Pod deleted by force blocks the next claim of its name | about the kubelet's preparing, for which an observer has no counterpart; seen in the stories: the next Pod runs at the kubelet's next try, a minute or more later |
 `

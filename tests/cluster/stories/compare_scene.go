@@ -3,8 +3,11 @@
 package stories
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,12 +27,13 @@ type scene struct {
 
 func (s *scene) driverName() string { return s.name + ".example.com" }
 
-// openScene runs the Go driver and returns when both sides say Healthy.
+// openScene runs the Go driver and returns when both sides say Healthy. Flags are the driver's.
 func openScene(t *testing.T, c *comparison, name string, flags ...string) *scene {
 	t.Helper()
 	s := &scene{name: name, alone: c.alone}
 	cluster.Apply(t, "default", strings.ReplaceAll(refClass, refDriver, s.driverName()))
 	s.driver = cluster.Reference(t, "node-1", append([]string{"--name", s.driverName()}, flags...)...)
+	s.driver.AwaitRegistered(t)
 	s.ns = cluster.Namespace(t)
 	cluster.Apply(t, s.ns, claimFor("mine", s.driverName()))
 	s.hold(t, holder("holder", named("mine")))
@@ -72,7 +76,8 @@ func weSay(state, words string) func(*corev1.Pod) bool {
 }
 
 // firstSince is when the first version after `from` held; ok is false when none did.
-func (w *PodWatch) firstSince(from time.Time, holds func(*corev1.Pod) bool) (at time.Time, ok bool) {
+func (w *PodWatch) firstSince(from time.Time, holds func(*corev1.Pod) bool) (
+	at time.Time, ok bool) {
 	for _, seen := range w.All() {
 		if !seen.At.Before(from) && holds(seen.Pod) {
 			return seen.At, true
@@ -100,6 +105,48 @@ func (s *scene) both(from time.Time, limit time.Duration, field,
 		time.Sleep(5 * time.Millisecond)
 	}
 	return fieldAfter, oursAfter
+}
+
+// several scenes of one kind, made side by side: their number is their name's end.
+func openScenes(t *testing.T, c *comparison, name string, count int, flags ...string) []*scene {
+	t.Helper()
+	var all []*scene
+	for i := range count {
+		all = append(all, openScene(t, c, fmt.Sprintf("%s-%d", name, i), flags...))
+	}
+	return all
+}
+
+// each waits for all scenes at once, as both does for one, and gives what each side took, sorted.
+func each(scenes []*scene, limit time.Duration, begin func(int, *scene) time.Time,
+	field, ours func(*corev1.Pod) bool) (fieldAfter, oursAfter []time.Duration) {
+	fieldAfter, oursAfter = make([]time.Duration, len(scenes)), make([]time.Duration, len(scenes))
+	var waiting sync.WaitGroup
+	for i, s := range scenes {
+		from := begin(i, s)
+		waiting.Go(func() {
+			fieldAfter[i], oursAfter[i] = s.both(from, limit, field, ours)
+		})
+	}
+	waiting.Wait()
+	sortDurations(fieldAfter)
+	sortDurations(oursAfter)
+	return fieldAfter, oursAfter
+}
+
+// sortDurations puts what did not happen last.
+func sortDurations(all []time.Duration) {
+	slices.SortFunc(all, func(a, b time.Duration) int { return cmp.Compare(uint64(a), uint64(b)) })
+}
+
+// spread is what several took: the median, the least and the most.
+func spread(sorted []time.Duration, limit time.Duration) string {
+	least, most := sorted[0], sorted[len(sorted)-1]
+	if most == never && limit == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s to %s)", shown(sorted[len(sorted)/2], limit), shown(least, limit),
+		shown(most, limit))
 }
 
 // path are the different things that the Pod said from `from` on, one after the other.

@@ -2,6 +2,7 @@ package stories
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ func conformance(t *testing.T, driver string, flags ...string) (checks []check, 
 	flags = append([]string{"conformance", driver, "--kubeconfig",
 		filepath.Join(cluster.Dir, "kubeconfig"), "--node", "node-1", "-o", "json"}, flags...)
 	p := cluster.Run(t, "node-1", "galen", flags...)
-	if code, ended := p.Wait(2 * time.Minute); !ended || code > 1 {
+	code, ended := p.Wait(2 * time.Minute)
+	if !ended || code > 1 {
 		t.Fatalf("galen conformance ended with %d: %s", code, p.Log())
 	}
 	// What goes to standard error comes before the report.
@@ -33,7 +35,42 @@ func conformance(t *testing.T, driver string, flags ...string) (checks []check, 
 	if err := json.Unmarshal([]byte("{"+text), &report); err != nil || len(report.Drivers) != 1 {
 		t.Fatalf("no report of one driver (%v): %s", err, p.Log())
 	}
-	return report.Drivers[0].Checks, report.Drivers[0].Mode
+	checks = report.Drivers[0].Checks
+	if failed := having(checks, "failed"); (code == 1) != (len(failed) > 0) {
+		t.Errorf("exit code %d with %q failed", code, failed)
+	}
+	return checks, report.Drivers[0].Mode
+}
+
+// requireJUnit wants the same checks in the report that a build server reads.
+func requireJUnit(t *testing.T, driver string, checks []check) {
+	t.Helper()
+	text := cluster.Output(t, "node-1", "galen", "conformance", driver, "--kubeconfig",
+		filepath.Join(cluster.Dir, "kubeconfig"), "--node", "node-1", "-o", "junit", "--patience", "1s")
+	var suites struct {
+		Suites []struct {
+			Cases []struct {
+				Failure *struct{} `xml:"failure"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	_, report, _ := strings.Cut(text, "<?xml")
+	if err := xml.Unmarshal([]byte("<?xml"+report), &suites); err != nil {
+		t.Fatalf("no JUnit report (%v): %s", err, text)
+	}
+	cases, failures := 0, 0
+	for _, suite := range suites.Suites {
+		for _, each := range suite.Cases {
+			cases++
+			if each.Failure != nil {
+				failures++
+			}
+		}
+	}
+	if failed := having(checks, "failed"); cases != len(checks) || failures != len(failed) {
+		t.Errorf("%d test cases and %d failures for %d checks of which %q failed", cases, failures,
+			len(checks), failed)
+	}
 }
 
 // having are the ids of the checks with that verdict, sorted.
@@ -69,6 +106,7 @@ func TestOurDriverConformsBesideAKubeletAndWithoutOne(t *testing.T) {
 		t.Errorf("beside a kubelet the mode is %s", mode)
 	}
 	requireFailed(t, checks)
+	requireJUnit(t, gpuDriver, checks)
 	t.Logf("beside the kubelet: %d passed", len(having(checks, "passed")))
 	withoutKubelet(t, func() {
 		checks, mode = conformance(t, gpuDriver, "--full")
@@ -82,8 +120,8 @@ func TestOurDriverConformsBesideAKubeletAndWithoutOne(t *testing.T) {
 	})
 }
 
-// What Kubernetes' own helper does otherwise is in docs/guide/conformance.md; the rest is right, and
-// what the driver is told to do wrong is found.
+// What Kubernetes' own helper does otherwise is in docs/guide/conformance.md; the rest is right,
+// and what the driver is told to do wrong is found.
 func TestTheGoDriverConformsButForWhatItsHelperDoesAndWhatItIsToldToDoWrong(t *testing.T) {
 	driver := startReference(t, "--timeout", "3s")
 	withoutKubelet(t, func() {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // retriedWithin is how long the kubelet takes to ask again for what failed: its workers back off,
@@ -19,8 +20,10 @@ const retriedWithin = 2 * time.Minute
 
 // A sliceWatch takes down when a driver's ResourceSlices came and went.
 type sliceWatch struct {
+	t    testing.TB
 	mu   sync.Mutex
 	seen []sliceSeen
+	end  error // why nothing more is seen; nil while it goes on
 }
 
 type sliceSeen struct {
@@ -41,15 +44,16 @@ func watchSlices(t *testing.T, driver string) *sliceWatch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(events.Stop)
-	w := &sliceWatch{}
-	go func() {
-		for event := range events.ResultChan() {
-			w.mu.Lock()
-			w.seen = append(w.seen, sliceSeen{time.Now(), string(event.Type)})
-			w.mu.Unlock()
-		}
-	}()
+	w := &sliceWatch{t: t}
+	follow(t, events, func(event watch.Event) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.seen = append(w.seen, sliceSeen{time.Now(), string(event.Type)})
+	}, func(err error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.end = err
+	})
 	return w
 }
 
@@ -57,6 +61,10 @@ func watchSlices(t *testing.T, driver string) *sliceWatch {
 func (w *sliceWatch) times(event string) []time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.end != nil {
+		w.t.Helper()
+		w.t.Errorf("slices: %v", w.end)
+	}
 	var times []time.Time
 	for _, each := range w.seen {
 		if each.event == event {
@@ -215,8 +223,8 @@ func lingering(name, claim string) string {
 	return strings.Replace(holder(name, claim), "trap exit TERM; ", "", 1)
 }
 
-// deleteByForce takes a Pod out of the API at once, and its claim with it, though the container runs
-// on for a while.
+// deleteByForce takes a Pod out of the API at once, and its claim with it, though the container
+// runs on for a while.
 func deleteByForce(t *testing.T, ns, pod, claim string) {
 	t.Helper()
 	none := int64(0)

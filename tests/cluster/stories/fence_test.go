@@ -58,8 +58,10 @@ func TestAnAgentChangesNoFieldOfAPodsStatusButConditions(t *testing.T) {
 // that this version does not have.
 func TestThePoliciesHaveNoFaultThatTheServerCanSee(t *testing.T) {
 	cluster.Install(t, "")
+	giveManagerRights(t)
 	for _, name := range []string{"galen-agent-pods", "galen-agent-events",
-		"galen-agent-nodedevicehealths"} {
+		"galen-agent-nodedevicehealths", "galen-manager-pods", "galen-manager-nodes",
+		"galen-manager-leases", "galen-manager-events", "galen-manager-nodedevicehealths"} {
 		Eventually(t, name+" is type checked", time.Minute, func() (bool, string) {
 			policy, err := cluster.API.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(
 				t.Context(), name, metav1.GetOptions{})
@@ -76,7 +78,8 @@ func TestThePoliciesHaveNoFaultThatTheServerCanSee(t *testing.T) {
 	}
 }
 
-// forgedStatus is a value that no kubelet says, for each field of a Pod's status by its name in JSON.
+// forgedStatus is a value that no kubelet says, for each field of a Pod's status by its name in
+// JSON.
 func forgedStatus(t *testing.T) map[string]any {
 	t.Helper()
 	forged := map[string]any{}

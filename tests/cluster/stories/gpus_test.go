@@ -48,13 +48,28 @@ spec:
       - {name: gpu, exactly: {deviceClassName: gpu.example.com}}
 `
 
+// sixtyGi is oneGpu by a share of its memory.
+var sixtyGi = strings.Replace(oneGpu, "deviceClassName: gpu.example.com",
+	"deviceClassName: gpu.example.com, capacity: {requests: {memory: 60Gi}}", 1)
+
+// look is a claim of a GPU that others have, by admin access.
+const look = `
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: look}
+spec:
+  devices:
+    requests:
+    - {name: gpu, exactly: {deviceClassName: gpu.example.com, adminAccess: true}}
+`
+
 // fromTemplate and named are what a Pod says of its claim; the Pod knows it as "device".
 const fromTemplate = "{name: device, resourceClaimTemplateName: one-gpu}"
 
 func named(claim string) string { return "{name: device, resourceClaimName: " + claim + "}" }
 
-// startGpus runs galen-driver gpu beside node-1's kubelet and returns when its devices are published
-// and the kubelet has taken it.
+// startGpus runs galen-driver gpu beside node-1's kubelet and returns when its devices are
+// published and the kubelet has taken it.
 func startGpus(t *testing.T, flags ...string) *Process {
 	t.Helper()
 	cluster.Apply(t, "default", gpuClass)
@@ -116,8 +131,8 @@ func slicesOf(t *testing.T, driver string) []resourcev1.ResourceSlice {
 }
 
 // holder is a Pod of one container, named c, that holds the claim until it is deleted. It ends at
-// once when it is asked to. A grace of 0 would be something else: the Pod would be gone from the API
-// while its container runs, and another Pod could be given its devices.
+// once when it is asked to. A grace of 0 would be something else: the Pod would be gone from the
+// API while its container runs, and another Pod could be given its devices.
 func holder(name string, claim string) string {
 	return holderOf(name, claim, "{name: c, uses: [{name: device}]}")
 }
@@ -266,8 +281,8 @@ func inject(t *testing.T, device, sign string) {
 		"/var/lib/kubelet/plugins/"+gpuDriver+"/dra.sock")
 }
 
-// saysHealth holds when the kubelet's field has as many devices as that, all in this state with this
-// message. The kubelet of 1.34.4 writes none of it for claims, whatever its gates say.
+// saysHealth holds when the kubelet's field has as many devices as that, all in this state with
+// this message. The kubelet of 1.34.4 writes none of it for claims, whatever its gates say.
 func saysHealth(count int, state, message string) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool {
 		lines := DeviceHealth(pod)

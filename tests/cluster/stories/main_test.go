@@ -21,7 +21,8 @@ import (
 var (
 	versionsFlag = flag.String("versions", "1.37,1.34", "versions of Kubernetes, one after the other")
 	dirFlag      = flag.String("dir", "", "a cluster that is up, or may be, and stays up")
-	programsFlag = flag.String("programs", "", "where Galen's programs are (default build/release/bin)")
+	programsFlag = flag.String("programs", "",
+		"where Galen's programs are (default build/release/bin)")
 )
 
 // cluster is what all stories of a run share; stories run one at a time.
@@ -34,8 +35,9 @@ const (
 	versionVariable = "GALEN_STORIES_VERSION"
 )
 
-// storiesWithin bounds one version's stories, unless -test.timeout does.
-const storiesWithin = 15 * time.Minute
+// storiesWithin bounds one version's stories, unless -test.timeout does. The comparison has a limit
+// of its own.
+var storiesWithin = 15 * time.Minute
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -77,14 +79,20 @@ func tellVersion(ctx context.Context, version string) (err error) {
 	}
 	dir := *dirFlag
 	if dir == "" {
-		place, err := os.MkdirTemp("", "galen-")
-		if err != nil {
-			return err
+		place, fault := os.MkdirTemp("", "galen-")
+		if fault != nil {
+			return fault
 		}
-		defer os.RemoveAll(place)
 		dir = filepath.Join(place, ownPlace)
-		// Also after a failed or interrupted up.
-		defer func() { err = errors.Join(err, Down(dir)) }()
+		// Also after a failed or interrupted up. What does not come down is told, and keeps its
+		// directory, from which it can be ended.
+		defer func() {
+			if fault := Down(dir); fault != nil {
+				err = errors.Join(err, fault)
+				return
+			}
+			err = errors.Join(err, os.RemoveAll(place))
+		}()
 	}
 	if err := os.RemoveAll(logsOf(dir, version)); err != nil {
 		return err
@@ -134,8 +142,11 @@ func runStories(ctx context.Context, dir, version string) error {
 	if err := child.Start(); err != nil {
 		return err
 	}
-	count := retell(output, os.Stdout)
-	err = child.Wait()
+	count, failures, told := retell(output, os.Stdout)
+	err = errors.Join(told, child.Wait())
+	for _, line := range failures {
+		fmt.Println(line)
+	}
 	fmt.Printf("Kubernetes %s: %d passed, %d failed, %d not for this version\n", version,
 		count["PASS"], count["FAIL"], count["SKIP"])
 	switch {
@@ -149,9 +160,15 @@ func runStories(ctx context.Context, dir, version string) error {
 
 var verdict = regexp.MustCompile(`^--- (PASS|FAIL|SKIP): Test(\S+) \((.*)s\)$`)
 
-// retell prints a story's verdict as a sentence, and what a story logs as it is. Counts verdicts.
-func retell(from io.Reader, to io.Writer) map[string]int {
+// said is the first line of what a story logs or fails with; what its programs wrote is below it.
+var said = regexp.MustCompile(`^    \w+\.go:\d+: `)
+
+// retell prints a story's verdict as a sentence, and what a story logs as it is. Counts verdicts,
+// and returns what failed with what it said, to be read where the output ends.
+// What comes is read to its end in every case: a child that writes to nobody would hang.
+func retell(from io.Reader, to io.Writer) (map[string]int, []string, error) {
 	count := map[string]int{}
+	var failures, story []string
 	begin := time.Now()
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 1<<20)
@@ -159,14 +176,26 @@ func retell(from io.Reader, to io.Writer) map[string]int {
 		line := lines.Text()
 		if found := verdict.FindStringSubmatch(line); found != nil {
 			count[found[1]]++
+			if found[1] == "FAIL" {
+				failures = append(append(failures, "FAILED "+sentence(found[2])), story...)
+			}
+			story = nil
 			fmt.Fprintf(to, "%6.1f s  %-5s %s (%s s)\n", time.Since(begin).Seconds(),
 				map[string]string{"PASS": "ok", "FAIL": "FAILED", "SKIP": "-"}[found[1]],
 				sentence(found[2]), found[3])
 		} else if !strings.HasPrefix(line, "=== ") && line != "PASS" && line != "FAIL" {
 			fmt.Fprintln(to, line)
 		}
+		if said.MatchString(line) {
+			story = append(story, line)
+		}
 	}
-	return count
+	err := lines.Err()
+	if err != nil {
+		err = fmt.Errorf("verdicts after a line of more than 1 MiB are not counted: %w", err)
+		_, _ = io.Copy(to, from)
+	}
+	return count, failures, err
 }
 
 var word = regexp.MustCompile(`[A-Z][a-z]*|[0-9]+`)

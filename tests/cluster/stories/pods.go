@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
@@ -62,14 +63,33 @@ type Seen struct {
 	Pod *corev1.Pod // nil: the Pod was removed
 }
 
-// A PodWatch takes down every version of one Pod, as a watcher of the API server sees them.
+// A PodWatch takes down every version of one Pod, as a watcher of the API server sees them. A story
+// that asks it after the watch has ended fails: what was not seen says nothing then.
 type PodWatch struct {
+	t      testing.TB
 	name   string
 	pods   corev1client.PodInterface
 	mu     sync.Mutex
 	seen   []Seen
-	fresh  chan struct{} // closed and made anew with each version
+	end    error         // why nothing more is seen; nil while it goes on
+	fresh  chan struct{} // closed and made anew with each version, and with the end
 	cursor int
+}
+
+// follow hands on what a watch brings; once it brings no more, `end` is told why. It is stopped
+// with the story.
+func follow(t testing.TB, events watch.Interface, take func(watch.Event), end func(error)) {
+	t.Cleanup(events.Stop)
+	go func() {
+		for event := range events.ResultChan() {
+			if event.Type == watch.Error {
+				end(fmt.Errorf("the watch has ended: %w", errors.FromObject(event.Object)))
+				return
+			}
+			take(event)
+		}
+		end(fmt.Errorf("the watch has ended: the API server closed it"))
+	}()
 }
 
 // WatchPod begins with the Pod as it is, or with its creation; it ends with the story.
@@ -81,7 +101,7 @@ func (c *Cluster) WatchPod(t testing.TB, ns, name string) *PodWatch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &PodWatch{name: name, pods: pods, fresh: make(chan struct{})}
+	w := &PodWatch{t: t, name: name, pods: pods, fresh: make(chan struct{})}
 	for i := range list.Items {
 		w.add(&list.Items[i])
 	}
@@ -90,37 +110,49 @@ func (c *Cluster) WatchPod(t testing.TB, ns, name string) *PodWatch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(events.Stop)
-	go func() {
-		for event := range events.ResultChan() {
-			pod, ok := event.Object.(*corev1.Pod)
-			if event.Type == "DELETED" {
-				pod = nil
-			}
-			if ok {
-				w.add(pod)
-			}
+	follow(t, events, func(event watch.Event) {
+		pod, ok := event.Object.(*corev1.Pod)
+		if event.Type == watch.Deleted {
+			pod = nil
 		}
-	}()
+		if ok {
+			w.add(pod)
+		}
+	}, func(err error) { w.change(func() { w.end = err }) })
 	return w
 }
 
 func (w *PodWatch) add(pod *corev1.Pod) {
+	w.change(func() { w.seen = append(w.seen, Seen{time.Now(), pod}) })
+}
+
+func (w *PodWatch) change(alter func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen = append(w.seen, Seen{time.Now(), pod})
+	alter()
 	close(w.fresh)
 	w.fresh = make(chan struct{})
 }
 
-// Until gives the first version that holds, beginning with the one the last Until gave: what a story
-// waits for comes in the story's order. A Pod that is removed holds only where `holds` takes nil.
+func (w *PodWatch) ended() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.end
+}
+
+// Until gives the first version that holds, beginning with the one the last Until gave: what a
+// story waits for comes in the story's order. A Pod that is removed holds only where `holds` takes
+// nil.
 func (w *PodWatch) Until(t testing.TB, what string, limit time.Duration,
 	holds func(*corev1.Pod) bool) Seen {
 	t.Helper()
 	seen, held := w.wait(limit, holds)
 	if !held {
-		t.Fatalf("Pod %s: not within %v: %s; it says: %s", w.name, limit, what, Tell(w.Last().Pod))
+		said := Tell(w.last().Pod)
+		if err := w.ended(); err != nil {
+			t.Fatalf("Pod %s: not seen: %s: %v; it said: %s", w.name, what, err, said)
+		}
+		t.Fatalf("Pod %s: not within %v: %s; it says: %s", w.name, limit, what, said)
 	}
 	return seen
 }
@@ -130,7 +162,7 @@ func (w *PodWatch) Until(t testing.TB, what string, limit time.Duration,
 func (w *PodWatch) UntilAsked(t testing.TB, what string, limit time.Duration,
 	holds func(*corev1.Pod) bool) Seen {
 	t.Helper()
-	for begin := time.Now(); time.Since(begin) < limit; {
+	for begin := time.Now(); time.Since(begin) < limit && w.ended() == nil; {
 		patch := fmt.Sprintf(`{"metadata":{"annotations":{"story/asked":"%d"}}}`, time.Now().Unix())
 		if _, err := w.pods.Patch(t.Context(), w.name, types.MergePatchType, []byte(patch),
 			metav1.PatchOptions{}); err != nil {
@@ -147,7 +179,7 @@ func (w *PodWatch) wait(limit time.Duration, holds func(*corev1.Pod) bool) (Seen
 	over := time.After(limit)
 	for {
 		w.mu.Lock()
-		fresh := w.fresh
+		fresh, end := w.fresh, w.end
 		for ; w.cursor < len(w.seen); w.cursor++ {
 			if seen := w.seen[w.cursor]; holds(seen.Pod) {
 				w.mu.Unlock()
@@ -155,6 +187,9 @@ func (w *PodWatch) wait(limit time.Duration, holds func(*corev1.Pod) bool) (Seen
 			}
 		}
 		w.mu.Unlock()
+		if end != nil {
+			return Seen{}, false
+		}
 		select {
 		case <-fresh:
 		case <-over:
@@ -163,8 +198,21 @@ func (w *PodWatch) wait(limit time.Duration, holds func(*corev1.Pod) bool) (Seen
 	}
 }
 
-// Last is the newest version that was seen.
+// Last is the newest version.
 func (w *PodWatch) Last() Seen {
+	w.t.Helper()
+	w.mustGoOn()
+	return w.last()
+}
+
+func (w *PodWatch) mustGoOn() {
+	w.t.Helper()
+	if err := w.ended(); err != nil {
+		w.t.Errorf("Pod %s: %v", w.name, err)
+	}
+}
+
+func (w *PodWatch) last() Seen {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.seen) == 0 {
@@ -175,6 +223,8 @@ func (w *PodWatch) Last() Seen {
 
 // All are the versions so far, in order.
 func (w *PodWatch) All() []Seen {
+	w.t.Helper()
+	w.mustGoOn()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.seen)

@@ -8,12 +8,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // A Process is a program that a story runs on a node, as its own: in the node's network, /var/lib
@@ -87,8 +90,9 @@ func (c *Cluster) start(t testing.TB, node, name string, command *exec.Cmd) *Pro
 	return p
 }
 
-// A storysEnd is what a story leaves to be put away, in this order however it came about: namespaces
-// with their Pods, what is waited for, programs. Pods need the driver that prepared their claims.
+// A storysEnd is what a story leaves to be put away, in this order however it came about:
+// namespaces with their Pods, what is waited for, programs. Pods need the driver that prepared
+// their claims.
 type storysEnd struct {
 	namespaces []string
 	waits      []func()
@@ -130,7 +134,8 @@ func (c *Cluster) putAway(t testing.TB) {
 	}
 }
 
-// BeforeProgramsEnd calls wait in the story's end, when its Pods are gone and its programs still run.
+// BeforeProgramsEnd calls wait in the story's end, when its Pods are gone and its programs still
+// run.
 func (c *Cluster) BeforeProgramsEnd(t testing.TB, wait func()) {
 	end := c.endOf(t)
 	end.waits = append(end.waits, wait)
@@ -230,6 +235,16 @@ func (c *Cluster) Reference(t testing.TB, node string, flags ...string) *Referen
 	return r
 }
 
+// AwaitRegistered waits for the kubelet to take it. A Pod that the kubelet meets before that is
+// looked at again after a minute or more.
+func (r *Reference) AwaitRegistered(t testing.TB) {
+	t.Helper()
+	Eventually(t, "the kubelet registers the reference driver", 30*time.Second, func() (bool, string) {
+		state := r.Tell(t, "show")
+		return strings.Contains(state, `"registered":true`), state
+	})
+}
+
 // Tell gives it a command ("health dev-0 Unhealthy it fell off the bus"); docs/guide/cluster.md
 // lists them.
 func (r *Reference) Tell(t testing.TB, command string) string {
@@ -251,4 +266,20 @@ func (r *Reference) ask(command string) (string, error) {
 		return "", err
 	}
 	return bufio.NewReader(connection).ReadString('\n')
+}
+
+// pidOf is a Pod's process whose command line begins like this, with zeros between its words.
+func pidOf(t testing.TB, pod *corev1.Pod, command string) int {
+	t.Helper()
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		groups, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cgroup"))
+		if strings.HasPrefix(string(text), command) && strings.Contains(string(groups), string(pod.UID)) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			return pid
+		}
+	}
+	t.Fatalf("Pod %s has no process %q", pod.Name, command)
+	return 0
 }

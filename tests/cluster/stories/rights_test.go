@@ -6,12 +6,10 @@ import (
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 )
 
 // An attempt is something that a token of the agent is used for.
@@ -21,28 +19,20 @@ type attempt struct {
 	says string // of the refusal; "" when it is allowed
 }
 
-// asAgent is a client with a token of the agent's account; bound to the agent's Pod, as the kubelet
-// asks for it, or to nothing.
+// asAgent is a client with a token of the agent's account; bound to the Pod of node-1's agent, as
+// the kubelet asks for it, or to nothing.
 func asAgent(t *testing.T, bound bool) kubernetes.Interface {
 	t.Helper()
-	request := &authenticationv1.TokenRequest{}
 	if bound {
-		pod := cluster.agentPod(t)
-		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{Kind: "Pod",
-			APIVersion: "v1", Name: pod.Name, UID: pod.UID}
+		return asAgentOf(t, cluster.agentPod(t))
 	}
-	token, err := cluster.API.CoreV1().ServiceAccounts(agentNamespace).CreateToken(t.Context(),
-		agentName, request, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := rest.AnonymousClientConfig(cluster.Config)
-	config.BearerToken = token.Status.Token
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return asAgentOf(t, nil)
+}
+
+// asAgentOf is asAgent for the agent of that Pod; nil for a token that is bound to nothing.
+func asAgentOf(t *testing.T, pod *corev1.Pod) kubernetes.Interface {
+	t.Helper()
+	return clientOf(t, tokenOf(t, agentNamespace, agentName, pod))
 }
 
 func TestAnAgentsTokenDoesNothingButWhatItIsFor(t *testing.T) {
@@ -55,13 +45,45 @@ func TestAnAgentsTokenDoesNothingButWhatItIsFor(t *testing.T) {
 	for _, each := range attempts(ns) {
 		requireAnswer(t, each, each.try(t.Context(), agent))
 	}
+	// As an agent has it that is a service of its node: kubectl create token --bound-object-kind Node.
+	service := clientOf(t, tokenOfNode(t, agentNamespace, agentName, "node-1"))
+	for _, each := range attempts(ns) {
+		each.what += ", with a token that is bound to the Node"
+		requireAnswer(t, each, each.try(t.Context(), service))
+	}
 	requireAnswer(t, attempt{what: "a token of no node writes our annotation",
 		says: "may not write to a Pod of node"},
 		patchStatus(ns, "mine", `{"metadata":{"annotations":{"galen.dev/devices":"x"}}}`)(t.Context(),
 			asAgent(t, false)))
 }
 
-// A policy takes a moment to be in force at an API server; then an answer is an answer.
+// Between two nodes that there are: each agent writes to its own Pod and to its own node's health.
+func requireFencedByNode(t *testing.T) {
+	t.Helper()
+	ns := cluster.Namespace(t)
+	nodes := []string{"node-1", "node-2"}
+	ours := `{"metadata":{"annotations":{"galen.dev/devices":"gpu-3 Healthy"}}}`
+	for _, node := range nodes {
+		cluster.Apply(t, ns, idle("of-"+node, node))
+	}
+	for i, node := range nodes {
+		other := nodes[1-i]
+		agent := asAgentOf(t, cluster.agentPodOn(t, node))
+		for _, each := range []attempt{
+			{node + "'s agent writes to its Pod", patchStatus(ns, "of-"+node, ours), ""},
+			{node + "'s agent writes to the other's", patchStatus(ns, "of-"+other, ours),
+				"galen-agent of node '" + node + "' may not write to a Pod of node '" + other + "'"},
+			{node + "'s agent writes its node's health", healthOf(node), ""},
+			{node + "'s agent writes the other's", healthOf(other),
+				"galen-agent of node '" + node + "' may not write NodeDeviceHealth " + other},
+		} {
+			requireAnswer(t, each, each.try(t.Context(), agent))
+		}
+	}
+}
+
+// requireAnswer wants the attempt to be allowed or refused as it says. Policies are in force a
+// moment after they were made, and the DaemonSet that Install waits for is Ready seconds later.
 func requireAnswer(t *testing.T, a attempt, err error) {
 	t.Helper()
 	switch {
@@ -99,11 +121,12 @@ func patchStatus(ns, pod, patch string) func(context.Context, kubernetes.Interfa
 	}
 }
 
-// healthOf applies a NodeDeviceHealth of that name.
-func healthOf(node string) func(context.Context, kubernetes.Interface) error {
+// healthOf applies a NodeDeviceHealth of that name, with more of metadata
+// (`,"finalizers":["a/b"]`).
+func healthOf(node string, more ...string) func(context.Context, kubernetes.Interface) error {
 	return func(ctx context.Context, api kubernetes.Interface) error {
 		body := `{"apiVersion":"galen.dev/v1alpha1","kind":"NodeDeviceHealth","metadata":{"name":"` +
-			node + `"}}`
+			node + `"` + strings.Join(more, "") + `}}`
 		return api.CoreV1().RESTClient().Patch(types.ApplyPatchType).
 			AbsPath("/apis/galen.dev/v1alpha1/nodedevicehealths/"+node).
 			Param("fieldManager", "story").Param("force", "true").Body([]byte(body)).Do(ctx).Error()
@@ -125,15 +148,17 @@ func eventOf(ns, host, kind, reason string) func(context.Context, kubernetes.Int
 
 func attempts(ns string) []attempt {
 	const rbac, policy = "cannot ", "ValidatingAdmissionPolicy"
-	ours := `{"metadata":{"annotations":{"galen.dev/devices":"gpu-3 Healthy"}},"status":{"conditions":` +
-		`[{"type":"galen.dev/DevicesHealthy","status":"True","reason":"AllHealthy"}]}}`
+	ours := `{"metadata":{"annotations":{"galen.dev/devices":"gpu-3 Healthy"}},` +
+		`"status":{"conditions":[{"type":"galen.dev/DevicesHealthy","status":"True",` +
+		`"reason":"AllHealthy"}]}}`
 	return []attempt{
 		{"annotation and condition on a Pod of its node", patchStatus(ns, "mine", ours), ""},
 		{"the same on a Pod of another node", patchStatus(ns, "others", ours),
 			"galen-agent of node 'node-1' may not write to a Pod of node 'node-9'"},
 		{"another annotation", patchStatus(ns, "mine", `{"metadata":{"annotations":{"a":"b"}}}`), policy},
 		{"taking an annotation away", patchStatus(ns, "mine",
-			`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":null}}}`), policy},
+			`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":null}}}`),
+			policy},
 		{"a label", patchStatus(ns, "mine", `{"metadata":{"labels":{"a":"b"}}}`), policy},
 		{"a finalizer", patchStatus(ns, "mine", `{"metadata":{"finalizers":["a/b"]}}`), policy},
 		{"another condition", patchStatus(ns, "mine",
@@ -145,7 +170,7 @@ func attempts(ns string) []attempt {
 			`{"status":{"containerStatuses":[{"name":"c","image":"x","imageID":"x","ready":true,`+
 				`"restartCount":7}]}}`), policy},
 		{"an address", patchStatus(ns, "mine",
-			`{"status":{"podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}]}}`), policy},
+			`{"status":{"podIP":"10.0.0.1","podIPs":[{"$patch":"replace"},{"ip":"10.0.0.1"}]}}`), policy},
 		{"the Pod itself", func(ctx context.Context, api kubernetes.Interface) error {
 			_, err := api.CoreV1().Pods(ns).Patch(ctx, "mine", types.MergePatchType,
 				[]byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
@@ -169,6 +194,8 @@ func attempts(ns string) []attempt {
 			return err
 		}, rbac},
 		{"NodeDeviceHealth of its node", healthOf("node-1"), ""},
+		{"a finalizer of it", healthOf("node-1", `,"finalizers":["a/b"]`),
+			"galen-agent may not touch labels, annotations"},
 		{"NodeDeviceHealth of another node", healthOf("node-9"),
 			"galen-agent of node 'node-1' may not write NodeDeviceHealth node-9"},
 		{"an Event of its own", eventOf(ns, "node-1", "Pod", "DeviceUnhealthy"), ""},

@@ -1,0 +1,76 @@
+// Seen at work by ./dev bench burst and sustained: all of it asks real processes.
+#include "bench/last_words.h"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "protos/galen/inspect/v1/inspect.pb.h"
+
+namespace galen::bench {
+namespace {
+
+namespace inspect = galen::inspect::v1;
+
+bool TellsTheLast(const PodWatch::Line& line, const BurstWord& word) {
+  // A healthy device has no sentence: an earlier Healthy looks the same as the last one.
+  if (word.healthy) return line.device.health == "Healthy";
+  return line.device.health == "Unhealthy" && line.device.message == SentenceOf(word);
+}
+
+}  // namespace
+
+StatusOr<LastWords> FindLastWords(Rig& rig, std::int64_t changes, std::int64_t devices) {
+  ASSIGN_OR_RETURN(const auto device_of, rig.DevicesOfPods());
+  LastWords last{.changes = changes, .devices = devices};
+  for (const auto& [pod, device] : device_of) {
+    for (std::int64_t i = 0; i < devices; ++i) {
+      if (device == DeviceName(i)) last.words[pod] = WordAfter(changes, i, devices);
+    }
+  }
+  if (static_cast<std::int64_t>(last.words.size()) == devices) return last;
+  return NotFound("only {} Pods hold a device", last.words.size());
+}
+
+int PodsRight(Rig& rig, const LastWords& last) {
+  int right = 0;
+  for (const auto& [pod, word] : last.words) right += TellsTheLast(rig.pods().Of(pod), word);
+  return right;
+}
+
+StatusOr<int> DevicesRight(Rig& rig, const LastWords& last) {
+  ASSIGN_OR_RETURN(const auto answer, rig.AskAgent<inspect::ListDevicesResponse>(
+                                          "ListDevices", inspect::ListDevicesRequest()));
+  std::map<std::string, std::string> known;  // state and value
+  for (const inspect::Device& d : answer.devices()) {
+    known[d.device()] = d.state() + d.cause().value();
+  }
+  int right = 0;
+  for (std::int64_t device = 0; device < last.devices; ++device) {
+    const BurstWord word = WordAfter(last.changes, device, last.devices);
+    const std::string wanted = word.healthy ? "Healthy" : fmt::format("Unhealthy{}", word.change);
+    right += known[DeviceName(device)] == wanted;
+  }
+  return right;
+}
+
+Status AwaitPods(Rig& rig, const LastWords& last, Duration limit) {
+  const Time end = rig.bench().loop.Now() + limit;
+  // The condition holds at the limit too.
+  return rig.Until("the Pods", limit + std::chrono::seconds(1), [&] {
+    return PodsRight(rig, last) == static_cast<int>(last.words.size()) ||
+           rig.bench().loop.Now() >= end;
+  });
+}
+
+void LetBegin(const OwnDriver& driver) { std::ofstream(driver.start_file) << "go"; }
+
+StatusOr<Duration> AwaitChanges(Rig& rig, const OwnDriver& driver, Duration limit) {
+  RETURN_IF_ERROR(rig.Until("the driver to make its changes", limit,
+                            [&] { return access(driver.result_file.c_str(), R_OK) == 0; }));
+  std::int64_t nanos = 0;
+  std::ifstream(driver.result_file) >> nanos;
+  return Duration(nanos);
+}
+
+}  // namespace galen::bench

@@ -1,0 +1,34 @@
+// Whether what a driver said last by the plan is what the agent knows and the Pods tell. For parts
+// whose driver is bench's own.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "bench/burst_plan.h"
+#include "bench/rig.h"
+
+namespace galen::bench {
+
+// The plan was carried out: `changes` over `devices`, each held by a Pod.
+struct LastWords {
+  std::int64_t changes = 0, devices = 0;
+  std::map<std::string, BurstWord> words = {};  // by Pod: the last on its device
+};
+
+// NotFound when not every device has its Pod.
+StatusOr<LastWords> FindLastWords(Rig& rig, std::int64_t changes, std::int64_t devices);
+
+// How many Pods tell the last word on their device.
+int PodsRight(Rig& rig, const LastWords& last);
+// How many devices the agent knows rightly.
+StatusOr<int> DevicesRight(Rig& rig, const LastWords& last);
+// Waits until all Pods tell it, `limit` at most: one that does not is a figure, not an error.
+Status AwaitPods(Rig& rig, const LastWords& last, Duration limit);
+
+// Lets the driver begin, by its file.
+void LetBegin(const OwnDriver& driver);
+// Waits for the file in which it says how long its changes took.
+StatusOr<Duration> AwaitChanges(Rig& rig, const OwnDriver& driver, Duration limit);
+
+}  // namespace galen::bench

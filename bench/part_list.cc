@@ -1,0 +1,58 @@
+// A table; galen-bench --help and the page of the figures show it.
+#include "bench/part_list.h"
+
+namespace galen::bench {
+
+const std::vector<Part>& Parts() {
+  static const std::vector<Part> kParts = {
+      {"latency", MeasureLatency,
+       "300 single signs, XID 79 and its reset, injected over the driver's socket into eight GPUs "
+       "in turn; the driver's answer holds when. The end is the moment at which a watcher of Pods "
+       "in this program, over TLS, knows the new `allocatedResourcesStatus`."},
+      {"flood", MeasureFlood,
+       "latency again, first alone and then beside a driver without the SDK that reports eight "
+       "devices ten thousand times a second, each time with all of them in another state."},
+      {"burst", MeasureBurst,
+       "a driver on the SDK makes one change in each round of health and asks for the next round "
+       "at once. Where its stream is slower than it, a newer snapshot takes an older one's place: "
+       "that is what merges. Then the agent is stopped and its journal is read from disk."},
+      {"sustained", MeasureSustained,
+       "that driver at a pace: a hundred reports a second, each with fifty devices in another "
+       "state. The agent's resident memory is the kernel's, each second."},
+      {"scale", MeasureScale,
+       "an observer beside a simulated kubelet; sixteen drivers of 256 simulated GPUs, with "
+       "names as long as usual, 512 Pods with eight each. Signs as for latency, into one driver "
+       "after the other; the end is the "
+       "Pod's annotation at the watcher."},
+      {"soak", MeasureSoak,
+       "an hour of a busy node is four seconds: the driver killed or stopped and started, sixteen "
+       "Pods that come and go, 96 changes of the devices that they hold, 24 questions to the "
+       "agent; each fourth hour the API is killed and started. Memory and descriptors are the "
+       "kernel's, at the end of each hour when all is told. Post-mortem records have their "
+       "smallest bound (64 KiB), so that all that is kept is full by noon."},
+      {"killed", MeasureKilledDriver,
+       "SIGKILL to the driver; the end is the last of eight Pods that says Unknown."},
+      {"silent", MeasureSilentDriver,
+       "SIGSTOP to a driver whose word holds one second; sockets stay open. The agent is asked for "
+       "the age of the last report and its deadline; counted from that deadline."},
+      {"idle", MeasureIdle,
+       "an observer beside a simulated kubelet, 16 Pods with a GPU each. Ticks, resident memory "
+       "and bytes to disk are the kernel's own count for the agent; writes to the API are the "
+       "agent's count and the objects whose version changed."},
+      {"restart", MeasureRestart,
+       "SIGKILL to the agent, a GPU changes meanwhile, the agent is started; the end is the Pod "
+       "that says what changed, so journal, API, registration and the driver's stream are all in "
+       "it."},
+      {"list", MeasureListMemory,
+       "a process of its own with the agent's informer; the growth of its resident peak, divided "
+       "by the bytes of the list."}};
+  return kParts;
+}
+
+std::string PartNames() {
+  std::string names;
+  for (const Part& part : Parts()) names += (names.empty() ? "" : ", ") + part.name;
+  return names;
+}
+
+}  // namespace galen::bench

@@ -1,0 +1,71 @@
+// The processes of containers, behind a seam: the machine's own (PosixContainerProcesses) and those
+// that a test makes up (FakeContainerProcesses). A container is a process and all that came of it.
+// Belongs to one loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace galen::agent {
+
+// What to run.
+struct ContainerCommand {
+  std::string id;                        // unique among those that run; a file's name
+  std::vector<std::string> command;      // not empty; a program without a slash is found by PATH
+  std::vector<std::string> environment;  // "KEY=value", all that it gets
+  std::string working_directory;
+  std::optional<std::uint64_t> memory_bytes_max;
+};
+
+// How its first process ended.
+struct ProcessEnd {
+  int code = 0;    // valid when signal is 0
+  int signal = 0;  // that ended it
+  bool out_of_memory = false;
+
+  bool operator==(const ProcessEnd&) const = default;
+};
+
+// One container that runs. Destroying it kills all its processes; on_end is not called then.
+class ContainerProcess {
+ public:
+  virtual ~ContainerProcess() = default;
+  // To all its processes, as far as they can be told to be its.
+  virtual void Signal(int signal) = 0;
+};
+
+class ContainerProcesses {
+ public:
+  virtual ~ContainerProcesses() = default;
+
+  // Standard output and error, as they come, in pieces that end anywhere.
+  using OnOutput = std::function<void(std::string_view bytes)>;
+  // Once, later, after all output was told and every process of the container is gone; may destroy
+  // the ContainerProcess.
+  using OnEnd = std::function<void(const ProcessEnd& end)>;
+
+  // It runs when this returns. NotFound: no such program or working directory; PermissionDenied:
+  // it may not be run; ResourceExhausted: no processes or descriptors are left.
+  virtual StatusOr<std::unique_ptr<ContainerProcess>> Start(const ContainerCommand& command,
+                                                            OnOutput on_output, OnEnd on_end) = 0;
+  // Kills what containers of an agent before this one left behind, each by what it says of itself
+  // and never by a number that may be another's now. How many were killed.
+  virtual int KillLeftovers() = 0;
+  // The file's first bytes, at most that many, which a container wrote: never more than these are
+  // held, whatever it is. NotFound when there is none; an error for a link or what is no file.
+  virtual StatusOr<std::string> ReadStart(const std::string& path, std::size_t bytes_max) = 0;
+  // Removes the directory with all that containers put into it.
+  virtual void RemoveTree(const std::string& directory) = 0;
+  // What cannot be had on this machine, as a sentence; "" when nothing is missing.
+  virtual std::string limitation() const = 0;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,59 @@
+// What an examination leaves behind: nothing. What it asks for and hears is in examination_test.cc.
+#include "conformance/claim_probe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "conformance/fake_scene.h"
+
+namespace galen::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::IsEmpty;
+
+TEST(ClaimProbe, InterruptedItStillPutsItsClaimsAway) {
+  FakeScene scene;
+  scene.Publish();
+  FakeDriver& driver = scene.Start();
+  driver.script().on_prepare = [&](const std::string&, int, ClaimEntry& entry) {
+    if (entry.error.empty()) scene.waiter.Interrupt();
+    return OkStatus();
+  };
+  scene.Run();
+  scene.loop.Advance(1s);
+  EXPECT_THAT(driver.prepared(), IsEmpty());
+  EXPECT_THAT((*scene.Do(kube::List(kube::kResourceClaims, "", {})))["items"].items(), IsEmpty());
+}
+
+TEST(ClaimProbe, WhatADriverPreparedThatItShouldHaveRefusedIsPutAwayToo) {
+  FakeScene scene;
+  scene.Publish();
+  FakeDriver& driver =
+      scene.Start({.checks_uid = false, .checks_allocation = false, .knows_every_claim = true});
+  std::set<std::string> ever;
+  driver.script().on_unprepare = [&](int, ClaimEntry&) {
+    ever.insert(driver.prepared().begin(), driver.prepared().end());
+    return OkStatus();
+  };
+  scene.Run();
+  scene.loop.Advance(1s);
+  // The claim, its name with another UID, one without an allocation, and two that nobody has.
+  EXPECT_EQ(ever.size(), 5u);
+  EXPECT_THAT(driver.prepared(), IsEmpty());
+  EXPECT_THAT(*scene.files.List("/cdi"), IsEmpty());
+}
+
+TEST(ClaimProbe, WithoutAClusterWhatWasPreparedIsPutAwayToo) {
+  FakeScene scene;
+  FakeDriver& driver = scene.Start({.knows_every_claim = true});
+  scene.edges.api = nullptr;
+  scene.Run();
+  scene.loop.Advance(1s);
+  EXPECT_THAT(driver.prepared(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace galen::conformance

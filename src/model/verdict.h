@@ -1,0 +1,55 @@
+// Whose fault the end of a Pod was: hardware, application, platform, or nobody can tell. Pure:
+// rules as data (verdict_rules.h) over what is known (crash_evidence.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/crash_evidence.h"
+
+namespace galen {
+
+// kPlatform is everything between the device and the program that neither of the two answers for:
+// node, kubelet, container runtime, the device's driver and firmware, power, and people who asked
+// the Pod to go.
+enum class VerdictKind { kUndetermined, kHardware, kApplication, kPlatform };
+inline constexpr VerdictKind kVerdictKinds[] = {VerdictKind::kHardware, VerdictKind::kApplication,
+                                                VerdictKind::kPlatform, VerdictKind::kUndetermined};
+std::string_view ToString(VerdictKind kind);  // "Hardware"
+// Exact, as ToString writes it; kUndetermined for anything else.
+VerdictKind ParseVerdictKind(std::string_view text);
+
+// A rule that spoke, in the words of this case.
+struct Evidence {
+  std::string rule;  // its name in the table, "device-lost-before"
+  VerdictKind speaks_for = VerdictKind::kUndetermined;
+  double weight = 0;     // of the rule, 0 to 1
+  std::string sentence;  // "device gpu-3 lost 2.7 s before the crash"
+  bool operator==(const Evidence&) const = default;
+};
+
+// Confidence is how sure the verdict is, 0 to 1; 0 when undetermined. What speaks for the verdict's
+// kind is `supporting`, what speaks for other kinds `opposing`, both strongest first. All that an
+// undetermined verdict has is opposing.
+struct Verdict {
+  VerdictKind kind = VerdictKind::kUndetermined;
+  double confidence = 0;
+  std::vector<Evidence> supporting;
+  std::vector<Evidence> opposing;
+  bool operator==(const Verdict&) const = default;
+};
+
+// Never fails: where nothing ended badly, or nothing tells, the answer is kUndetermined. A state of
+// Unknown speaks for nothing. Hardware is named only if a device that the ended container sees has
+// a finding that is Degraded or Unhealthy with FaultOwner::kHardware; taking such findings away
+// never raises the confidence in it. An application's fault called hardware costs a good device and
+// hides the bug, so that a doubt always ends undetermined.
+Verdict Judge(const CrashEvidence& evidence);
+
+// "hardware (0.98): gpu-3 lost 2.7 s before the crash; 7 ranks on healthy devices did not crash
+// first", "undetermined: nothing tells why it ended". At most three reasons; of an undetermined
+// verdict they come with what they speak for. Texts from outside are cut but not made printable.
+std::string Summary(const Verdict& verdict);
+
+}  // namespace galen

@@ -1,0 +1,19 @@
+// Tested by agent/inspect_service_test.cc: standard error stays empty whatever strangers send.
+#include "rpc/quiet_protobuf.h"
+
+#include <google/protobuf/message_lite.h>
+#include <google/protobuf/stubs/logging.h>
+
+namespace galen::rpc {
+
+bool ParseQuietly(std::string_view bytes, google::protobuf::MessageLite& message) {
+  const google::protobuf::LogSilencer silencer;
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+std::string SerializeQuietly(const google::protobuf::MessageLite& message) {
+  const google::protobuf::LogSilencer silencer;
+  return message.SerializeAsString();
+}
+
+}  // namespace galen::rpc

@@ -1,0 +1,37 @@
+// JSON and YAML: what is read is written back and read as the same value.
+#include "base/check.h"
+#include "base/json.h"
+#include "base/yaml.h"
+#include "base/yaml_lines.h"
+#include "tests/fuzz/targets.h"
+
+namespace galen::fuzz {
+
+void FuzzJson(std::string_view bytes) {
+  const StatusOr<Json> value = Json::Parse(bytes);
+  if (!value.ok()) return;
+  const StatusOr<Json> again = Json::Parse(value->Dump());
+  GALEN_CHECK(again.ok() && *again == *value);
+  const StatusOr<Json> pretty = Json::Parse(value->DumpPretty());
+  GALEN_CHECK(pretty.ok() && *pretty == *value);
+}
+
+void FuzzYaml(std::string_view bytes) {
+  const StatusOr<Json> value = ParseYaml(bytes);
+  const StatusOr<std::vector<Json>> stream = ParseYamlStream(bytes);
+  if (value.ok()) {
+    const StatusOr<Json> again = ParseYaml(WriteYaml(*value));
+    // By their texts: ".nan" is not equal to itself.
+    GALEN_CHECK(again.ok() && WriteYaml(*again) == WriteYaml(*value));
+    // One document is a stream of one; an empty one is left out.
+    GALEN_CHECK(stream.ok() && stream->size() <= 1);
+  }
+  const YamlLines lines(bytes);
+  for (const auto& [key, member] : value.ok() ? value->members() : Json::Object()) {
+    for (std::size_t i = 0; i < member.items().size() && i < 8; ++i) {
+      static_cast<void>(lines.OfField(key, i, "name"));
+    }
+  }
+}
+
+}  // namespace galen::fuzz

@@ -1,0 +1,132 @@
+// What people type, and what a kernel logs.
+#include <iostream>
+#include <sstream>
+
+#include "base/check.h"
+#include "base/flags.h"
+#include "base/time.h"
+#include "cli/get.h"
+#include "cli/inject.h"
+#include "cli/why.h"
+#include "cluster_sim/json_path.h"
+#include "cluster_sim/selectors.h"
+#include "net/address.h"
+#include "probes/kernel_record.h"
+#include "tests/fuzz/input.h"
+#include "tests/fuzz/targets.h"
+
+namespace galen::fuzz {
+namespace {
+
+// Faults and help go to the streams of the program; here nobody reads them.
+class Silence {
+ public:
+  Silence() : out_(std::cout.rdbuf(text_.rdbuf())), error_(std::cerr.rdbuf(text_.rdbuf())) {}
+  ~Silence() {
+    std::cout.rdbuf(out_);
+    std::cerr.rdbuf(error_);
+  }
+  Silence(const Silence&) = delete;
+
+ private:
+  std::ostringstream text_;
+  std::streambuf* const out_;
+  std::streambuf* const error_;
+};
+
+// What `galen` is told: which Pod, which kind of thing and which sign.
+void ReadArguments(std::string_view bytes) {
+  const std::string text(bytes);
+  const auto pod = cli::ParsePod(text, "");
+  if (pod.ok()) {
+    GALEN_CHECK(!pod->name.empty() && pod->name.find('/') == std::string::npos);
+    const auto again = cli::ParsePod(ToString(*pod), "");
+    GALEN_CHECK(again.ok() && *again == *pod);
+    // In the namespace that -n names it is the same one.
+    const auto named = cli::ParsePod(text, pod->ns);
+    GALEN_CHECK(named.ok() && *named == *pod);
+  }
+  std::string kind = text, name;
+  if (cli::SplitKind(kind, name).ok()) {
+    GALEN_CHECK(kind.find('/') == std::string::npos);
+    GALEN_CHECK(kind == text || kind + "/" + name == text);
+  }
+  const auto sign = cli::ParseSign(text);
+  if (sign.ok()) {
+    GALEN_CHECK(!sign->name.empty());
+    GALEN_CHECK(sign->value.empty() ? text == "reset" : sign->name + "=" + sign->value == text);
+  }
+}
+
+}  // namespace
+
+void FuzzSelectors(std::string_view bytes) {
+  ReadArguments(bytes);
+  const Json pod = Json::MakeObject(
+      {{"metadata",
+        Json::MakeObject(
+            {{"name", "a"}, {"namespace", "b"}, {"labels", Json::MakeObject({{"app", "train"}})}})},
+       {"spec", Json::MakeObject({{"containers", Json::MakeArray({"x", "y"})}})}});
+  cluster_sim::Selection selection;
+  if (const auto labels = cluster_sim::ParseLabelSelector(bytes); labels.ok()) {
+    selection.labels = *labels;
+  }
+  if (const auto fields = cluster_sim::ParseFieldSelector(bytes); fields.ok()) {
+    selection.fields = *fields;
+  }
+  static_cast<void>(selection.Matches(pod));
+  static_cast<void>(cluster_sim::EvaluateJsonPath(bytes, pod));
+  const cluster_sim::ApiRequest request =
+      cluster_sim::ReadApiRequest({.method = "GET", .path = std::string(bytes)});
+  if (request.is_resource) GALEN_CHECK(!request.plural.empty());
+  const auto address = net::ParseAddress(bytes);
+  if (address.ok()) {
+    const auto again = net::ParseAddress(net::ToString(*address));
+    GALEN_CHECK(again.ok() && *again == *address);
+  }
+  const auto duration = ParseDuration(bytes);
+  if (duration.ok()) GALEN_CHECK(*duration >= Duration::zero());
+  const auto time = ParseRfc3339(bytes);
+  if (time.ok()) {
+    const auto again = ParseRfc3339(FormatRfc3339(*time, 9));
+    GALEN_CHECK(again.ok() && *again == *time);
+  }
+}
+
+void FuzzFlags(std::string_view bytes) {
+  std::vector<std::string> words = {"galen"};
+  for (Input input(bytes); !input.empty() && words.size() < 64;) {
+    words.emplace_back(input.Text());
+  }
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  const Silence silence;
+  std::string output = "table", pod;
+  std::int64_t count = 1;
+  Duration deadline{};
+  std::vector<std::string> drivers, rest;
+  bool watch = false;
+  Flags flags("galen", "device health", "1");
+  flags.AddChoice("-o,--output", output, {"table", "wide", "json", "yaml"}, "form");
+  flags.Add("--deadline", deadline, "how long");
+  Flags& get = flags.AddCommand("get", "devices", [] { return 0; });
+  get.AddSwitch("-w,--watch", watch, "go on");
+  get.Add("--driver", drivers, "of these only");
+  get.Add("--count", count, "at most");
+  get.AddPositionals("names", rest, "which");
+  flags.AddCommand("why", "causes", [] { return 0; }).AddPositional("pod", pod, "whose");
+  const std::optional<int> code = flags.Parse(static_cast<int>(argv.size()), argv.data());
+  GALEN_CHECK(!code || *code == 0 || *code == kExitUsage);
+  if (!code) GALEN_CHECK(flags.Run() == 0);
+}
+
+void FuzzKernelLog(std::string_view bytes) {
+  const auto record = probes::ParseKernelRecord(bytes);
+  if (!record.ok()) return;
+  GALEN_CHECK(record->level >= 0 && record->level <= 7 && record->facility >= 0);
+  GALEN_CHECK(record->text.find('\n') == std::string::npos);
+  // It goes into causes, which are JSON.
+  GALEN_CHECK(Json::Parse(Json(record->text).Dump()).ok());
+}
+
+}  // namespace galen::fuzz

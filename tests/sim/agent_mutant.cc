@@ -1,0 +1,95 @@
+#include "tests/sim/agent_mutant.h"
+
+#include "base/check.h"
+
+namespace galen::sim {
+namespace {
+
+bool IsPodWrite(const net::HttpRequest& request) {
+  return request.path.starts_with("/api/") && request.path.find("/pods/") != std::string::npos;
+}
+
+std::string Replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+bool Says(const net::HttpRequest& write, std::string_view word) {
+  return write.body.find(word) != std::string::npos;
+}
+
+}  // namespace
+
+std::string_view ToString(AgentMutant mutant) {
+  switch (mutant) {
+    case AgentMutant::kNone:
+      return "sound";
+    case AgentMutant::kForgetsItsJournal:
+      return "forgets its journal";
+    case AgentMutant::kReadsNoJournal:
+      return "reads no journal";
+    case AgentMutant::kHealthyForEver:
+      return "says Healthy for ever";
+    case AgentMutant::kTellsUnknownLate:
+      return "tells late that nothing is known";
+    case AgentMutant::kTellsOfAnother:
+      return "tells a Pod of another's device";
+    case AgentMutant::kListsAnother:
+      return "lists another's device";
+    case AgentMutant::kWritesForNothing:
+      return "writes for nothing";
+    case AgentMutant::kDropsAChange:
+      return "drops a change";
+    case AgentMutant::kStopsTelling:
+      return "stops telling";
+  }
+  GALEN_UNREACHABLE();
+}
+
+bool IsAgentWrite(const net::HttpRequest& request) {
+  if (request.method != "PATCH" || request.path.find("/status") == std::string::npos) return false;
+  return IsPodWrite(request) || request.path.find("/nodedevicehealths/") != std::string::npos;
+}
+
+std::string ObjectOf(const net::HttpRequest& request) {
+  return request.path.substr(0, request.path.find("/status"));
+}
+
+std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpRequest& write,
+                                        int number) {
+  const bool to_pod = IsPodWrite(write);
+  switch (mutant) {
+    case AgentMutant::kNone:
+    case AgentMutant::kForgetsItsJournal:
+    case AgentMutant::kReadsNoJournal:
+    case AgentMutant::kWritesForNothing:
+      return write;
+    case AgentMutant::kHealthyForEver:
+    case AgentMutant::kTellsUnknownLate:
+      if (to_pod && Says(write, "Unknown")) return std::nullopt;
+      return write;
+    case AgentMutant::kTellsOfAnother: {
+      net::HttpRequest other = write;
+      if (to_pod) other.body = Replaced(write.body, "gpu-0 ", "gpu-3 ");
+      return other;
+    }
+    case AgentMutant::kListsAnother: {
+      // There a name stands at the end of an id, "gpu.example.com/claim=UID-gpu-0".
+      net::HttpRequest other = write;
+      if (to_pod) other.body = Replaced(write.body, "gpu-0\"", "gpu-3\"");
+      return other;
+    }
+    case AgentMutant::kDropsAChange:
+      // Not all, or the Pods would not even start.
+      if (to_pod && Says(write, "Unhealthy") && number % 2 == 0) return std::nullopt;
+      return write;
+    case AgentMutant::kStopsTelling:
+      if (!to_pod && number > 10) return std::nullopt;
+      return write;
+  }
+  GALEN_UNREACHABLE();
+}
+
+}  // namespace galen::sim
