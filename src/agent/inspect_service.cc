@@ -186,7 +186,7 @@ struct InspectService::Wire {
       out.add_notes("Its claims give it no device, as far as the API server has told the agent.");
     }
     for (const std::string& trouble : parts.status().troubles) {
-      out.add_notes("The agent is hindered: " + trouble + ".");
+      out.add_notes("The agent is hindered: " + trouble + (trouble.ends_with('.') ? "" : "."));
     }
   }
 

@@ -253,14 +253,20 @@ StatusOr<Answer> PostMortems(const Options& options, const std::string& pod) {
   const bool elsewhere = asked.ok() && asked->records.empty() && !pod.empty();
   const Status refusal = elsewhere ? NotFound("it has no record of {}", pod) : asked.status();
   if (!refusal.ok()) asked = AskApi(*loop, options, key, refusal);
-  if (!asked.ok() && elsewhere) return NotFound("no record of pod {} on this node", pod);
+  if (!asked.ok() && elsewhere)
+    return NotFound(
+        "no record of pod {} on this node, and no answer from the API server: ask on the Pod's "
+        "node; "
+        "`galen post-mortem` lists what this node knows",
+        pod);
   if (!asked.ok()) {
     return Annotate(asked.status(), "the agent was not asked ({}), and the API server",
                     refusal.message());
   }
   if (asked->records.empty() && !pod.empty()) {
     return NotFound("no record of pod {}: {}", pod,
-                    elsewhere ? "neither this node's agent nor any node's object has one"
+                    elsewhere ? "neither this node's agent nor any node's object has one; `galen "
+                                "post-mortem` lists what they have, and the Pod's node knows more"
                               : "no node's object has one; ask on the Pod's node");
   }
   if (pod.empty()) {
