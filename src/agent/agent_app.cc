@@ -5,6 +5,7 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/container_crash.h"
+#include "model/fault.h"
 
 namespace galen::agent {
 namespace {
@@ -221,13 +222,11 @@ void AgentApp::LogChange(const HealthChange& change) {
 
 void AgentApp::Tell(const HealthChange& change) {
   const std::optional<EventText> event = EventOf(change);
-  const bool fault =
-      change.after.state == HealthState::kDegraded || change.after.state == HealthState::kUnhealthy;
   for (const ObjectKey& key : claims_.PodsToTell(change.after.id)) {
     const kube::Pod* pod = informers_.FindPod(key);
     if (pod == nullptr) continue;
     // A Pod that has ended is told what may have ended it, and nothing of the time after.
-    if (HasEnded(*pod) && !fault) continue;
+    if (HasEnded(*pod) && !IsFault(change.after.state)) continue;
     // Expected before it is marked, so that the write that follows is measured.
     publisher_.Expect(key, change.after);
     publisher_.MarkDirty(key);

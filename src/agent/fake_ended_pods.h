@@ -7,6 +7,7 @@
 #include "agent/post_mortem_keeper.h"
 #include "base/fake_file_system.h"
 #include "base/fake_loop.h"
+#include "model/fault.h"
 
 namespace galen::agent {
 
@@ -77,8 +78,7 @@ class EndedPodsTest : public ::testing::Test {
     const DeviceHealth before = health_;
     health_.state = state;
     health_.since = loop_.WallNow() - sign_ago;
-    health_.cause.owner =
-        state > HealthState::kUnknown ? FaultOwner::kHardware : FaultOwner::kNobody;
+    health_.cause.owner = IsFault(state) ? FaultOwner::kHardware : FaultOwner::kNobody;
     const HealthChange change{before, health_};
     journal_->Append({.time = loop_.WallNow(),
                       .kind = history::Kind::kChange,

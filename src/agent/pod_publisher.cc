@@ -10,6 +10,7 @@
 #include "agent/run_patch.h"
 #include "base/text.h"
 #include "kube/request.h"
+#include "model/fault.h"
 
 namespace galen::agent {
 namespace {
@@ -17,10 +18,6 @@ namespace {
 // What is told later than this after its sign was not held up by publishing: the agent or the
 // API server was away.
 constexpr Duration kMeasuredMost = std::chrono::minutes(10);
-
-bool IsFault(HealthState state) {
-  return state == HealthState::kDegraded || state == HealthState::kUnhealthy;
-}
 
 // A refusal without the Pod that it names, so that many Pods refused alike have one reason.
 std::string ReasonOf(const Status& status, const ObjectKey& pod) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/fake_ended_pods.h"
+#include "history/telling_finding.h"
 
 namespace galen::agent {
 namespace {
@@ -26,8 +27,6 @@ TEST_F(PostMortemAwayTest, AFaultThatWasHeardJustBeforeTheAgentDiedIsEnteredByTh
   EXPECT_THAT(told_, ElementsAre("a post-mortem 1"));
 }
 
-// A node whose Pods come and go all day keeps in memory what it keeps on disk, and no more.
-
 TEST_F(PostMortemAwayTest, APodThatIsNotInTheListsAnyMoreIsGone) {
   Add("a");
   Add("b");
@@ -37,6 +36,24 @@ TEST_F(PostMortemAwayTest, APodThatIsNotInTheListsAnyMoreIsGone) {
   keeper_->OnSynced();
   EXPECT_THAT(Records(), ElementsAre("a Gone Healthy"));
   EXPECT_THAT(store_->holdings(), SizeIs(1));
+}
+
+TEST_F(PostMortemAwayTest, AFaultThatWasMendedBeforeThePodBeganIsNoneOfItsEitherWhenItWentUnseen) {
+  Change(HealthState::kUnhealthy);
+  loop_.Advance(1min);
+  Change(HealthState::kHealthy);
+  loop_.Advance(10s);
+  Add("a");
+  kube::Pod& pod = view_.pods.at({"default", "a"});
+  pod.started = loop_.WallNow();
+  keeper_->OnPod(pod.meta.key, &pod, &pod);
+  loop_.Advance(1min);
+  view_.pods.erase({"default", "a"});
+  Restart();
+  const std::vector<history::PostMortem> records = keeper_->Records(std::nullopt);
+  ASSERT_THAT(records, SizeIs(1));
+  EXPECT_EQ(records[0].end, PodEnd::kGone);
+  EXPECT_FALSE(history::HasFault(records[0]));
 }
 
 TEST_F(PostMortemAwayTest, ABootThatCannotBeToldIsSaidOnceAStart) {

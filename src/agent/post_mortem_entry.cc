@@ -77,9 +77,13 @@ bool IsSame(const PostMortemDevice& a, const PostMortemDevice& b) {
   return a.identity.id == b.identity.id && a.claim == b.claim;
 }
 
+std::optional<WallTime> BeganOf(const kube::Pod& pod) {
+  return pod.started ? pod.started : pod.meta.created;
+}
+
 void AddPod(PostMortem& record, const kube::Pod& pod) {
   if (pod.asked_to_go) record.asked = pod.asked_to_go;
-  record.began = pod.started ? pod.started : pod.meta.created;
+  record.began = BeganOf(pod);
   for (const kube::OwnerReference& owner : pod.meta.owners) {
     if (owner.controller) record.owner = owner.uid;
   }

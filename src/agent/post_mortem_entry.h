@@ -26,6 +26,8 @@ std::vector<history::PostMortemDevice> DevicesOfHeld(
 // Whether it is one device through one claim.
 bool IsSame(const history::PostMortemDevice& a, const history::PostMortemDevice& b);
 
+// When the Pod began to run; of one that never did, when it was made. nullopt: not known.
+std::optional<WallTime> BeganOf(const kube::Pod& pod);
 // What the Pod tells of its containers' ends in the record's window, who owns it and whether
 // somebody asked for it to go. An end that is told again may say more.
 void AddPod(history::PostMortem& record, const kube::Pod& pod);

@@ -95,7 +95,7 @@ void PostMortemKeeper::Look(const kube::Pod& pod, const kube::Pod* before) {
   const WallTime now = parts_.loop.WallNow();
   // Of a Pod that an agent before this one knew: its containers may have crashed in between.
   std::optional<WallTime> away_since;
-  if (parts_.store.holdings().contains(pod.meta.uid)) away_since = last_alive_;
+  if (parts_.store.HoldingOf(pod.meta.uid) != nullptr) away_since = last_alive_;
   if (!HasEnded(pod)) NoteHolding(pod);
   const std::optional<PodEnding> ending = EndingOf(before, &pod, now, away_since);
   if (!ending) return Enrich(pod);
@@ -118,14 +118,13 @@ void PostMortemKeeper::Enrich(const kube::Pod& pod) {
 
 void PostMortemKeeper::NoteHolding(const kube::Pod& pod) {
   if (parts_.claims.DevicesOf(pod.meta.key).empty()) return;
-  parts_.store.Hold({pod.ref(), DevicesOf(pod.ref())});
+  parts_.store.Hold({pod.ref(), DevicesOf(pod.ref()), BeganOf(pod)});
   if (parts_.store.waits()) SyncAfter(Duration::zero());
 }
 
 std::vector<PostMortemDevice> PostMortemKeeper::DevicesOf(const PodRef& ref) const {
   std::vector<PostMortemDevice> devices;
-  const auto noted = parts_.store.holdings().find(ref.uid);
-  if (noted != parts_.store.holdings().end()) devices = noted->second.devices;
+  if (const history::Holding* noted = parts_.store.HoldingOf(ref.uid)) devices = noted->devices;
   const kube::Pod* pod = parts_.view.FindPod(ref.key);
   if (pod == nullptr || pod->meta.uid != ref.uid) return devices;
   std::vector<PostMortemDevice> present =
@@ -175,6 +174,9 @@ PostMortem PostMortemKeeper::Begin(const PodRef& ref, const Ended& ended, int nu
   record.first = std::min(ended.first, ended.ending.time);
   record.ended = ended.ending.time;
   record.over = IsLast(record.end);
+  // Of a Pod that nobody can look at any more.
+  if (const history::Holding* noted = parts_.store.HoldingOf(ref.uid)) record.began = noted->began;
+  if (record.began) record.first = std::clamp(*record.began, record.first, record.ended);
   record.exact = record.first == record.ended;
   return record;
 }

@@ -40,6 +40,7 @@ TEST_F(PostMortemKeeperTest, AFaultBeforeTheEndIsInItAndIsToldOnceOverRestarts) 
   EXPECT_THAT(keeper_->notable(), SizeIs(1));
 }
 
+// A node whose Pods come and go all day keeps in memory what it keeps on disk, and no more.
 TEST_F(PostMortemKeeperTest, ARecordThatTheStoreHadNoRoomForIsNoMoreInMemory) {
   store_bytes_max_ = 740;  // one of them
   Restart();

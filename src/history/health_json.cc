@@ -71,6 +71,16 @@ StatusOr<WallTime> ToTime(const Json& json) {
   return ParseRfc3339(json.AsString());
 }
 
+void PutOptionalTime(Json& object, std::string_view key, const std::optional<WallTime>& time) {
+  if (time) PutTime(object, key, *time);
+}
+
+StatusOr<std::optional<WallTime>> ToOptionalTime(const Json& json) {
+  if (json.is_null()) return std::optional<WallTime>();
+  ASSIGN_OR_RETURN(const WallTime time, ToTime(json));
+  return std::optional(time);
+}
+
 Json ToJson(const DeviceId& id) {
   return Json::MakeObject({{"driver", id.driver}, {"pool", id.pool}, {"device", id.device}});
 }

@@ -2,6 +2,7 @@
 // came from drivers small enough to write. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ void Put(Json& object, std::string_view key, std::string_view text);
 void PutTime(Json& object, std::string_view key, WallTime time);
 // An absent time is the epoch. An error when it is there and no time.
 StatusOr<WallTime> ToTime(const Json& json);
+// The same where "not known" is no time at all.
+void PutOptionalTime(Json& object, std::string_view key, const std::optional<WallTime>& time);
+StatusOr<std::optional<WallTime>> ToOptionalTime(const Json& json);
 
 Json ToJson(const DeviceId& id);
 DeviceId ToDeviceId(const Json& json);

@@ -24,24 +24,14 @@ void BoundShown(std::string& text, std::size_t bytes_max) {
   text = Shown(text, bytes_max);
 }
 
-void PutOptional(Json& object, std::string_view key, const std::optional<WallTime>& time) {
-  if (time) PutTime(object, key, *time);
-}
-
-StatusOr<std::optional<WallTime>> ToOptionalTime(const Json& json) {
-  if (json.is_null()) return std::optional<WallTime>();
-  ASSIGN_OR_RETURN(const WallTime time, ToTime(json));
-  return std::optional(time);
-}
-
 Json EndJson(const ContainerEnd& end) {
   Json json = Json::MakeObject({{"container", end.container}});
   if (end.exit_code) json["exitCode"] = *end.exit_code;
   if (end.signal) json["signal"] = *end.signal;
   Put(json, "reason", end.reason);
   Put(json, "message", end.message);
-  PutOptional(json, "started", end.started);
-  PutOptional(json, "finished", end.finished);
+  PutOptionalTime(json, "started", end.started);
+  PutOptionalTime(json, "finished", end.finished);
   if (end.restarts != 0) json["restarts"] = end.restarts;
   if (end.init) json["init"] = true;
   return json;
@@ -299,8 +289,8 @@ Json ToJson(const PostMortem& record) {
                                 {"end", ToString(record.end)},
                                 {"verdict", VerdictJson(record.verdict)}});
   Put(json, "reason", record.reason);
-  PutOptional(json, "asked", record.asked);
-  PutOptional(json, "began", record.began);
+  PutOptionalTime(json, "asked", record.asked);
+  PutOptionalTime(json, "began", record.began);
   PutTime(json, "first", record.first);
   PutTime(json, "ended", record.ended);
   if (record.over) json["over"] = true;

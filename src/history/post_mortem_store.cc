@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "history/health_json.h"
 #include "history/telling_finding.h"
 
 namespace galen::history {
@@ -27,6 +28,7 @@ std::string LineOf(const PostMortem& record) {
 std::string LineOf(const Holding& holding) {
   Json json = Json::MakeObject({{"kind", kHolding}, {"pod", ToJson(holding.pod)}});
   for (const PostMortemDevice& device : holding.devices) json["devices"].Append(ToJson(device));
+  PutOptionalTime(json, "began", holding.began);
   return json.Dump();
 }
 
@@ -75,7 +77,8 @@ Status PostMortemStore::ReplayLine(const std::string& line) {
     ASSIGN_OR_RETURN(const PostMortem record, ToPostMortem(json));
     Keep(record, line);
   } else if (kind == kHolding) {
-    Holding holding{.pod = ToPodRef(json["pod"]), .devices = {}};
+    Holding holding{.pod = ToPodRef(json["pod"])};
+    ASSIGN_OR_RETURN(holding.began, ToOptionalTime(json["began"]));
     for (const Json& item : json["devices"].items()) {
       ASSIGN_OR_RETURN(PostMortemDevice device, ToPostMortemDevice(item));
       holding.devices.push_back(std::move(device));
@@ -169,6 +172,11 @@ void PostMortemStore::NoteBoot(const std::string& boot_id) {
 // What the journal has no room for is in the next rewrite.
 void PostMortemStore::Append(const std::string& line) {
   if (!journal_->Append(line).ok()) incomplete_ = true;
+}
+
+const Holding* PostMortemStore::HoldingOf(const std::string& uid) const {
+  const auto it = holdings_.find(uid);
+  return it == holdings_.end() ? nullptr : &it->second;
 }
 
 std::size_t PostMortemStore::HeldBytes() const {

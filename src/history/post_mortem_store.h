@@ -22,7 +22,8 @@ namespace galen::history {
 // What a Pod that has not ended is known to hold or to have held.
 struct Holding {
   PodRef pod;
-  std::vector<PostMortemDevice> devices;  // without findings
+  std::vector<PostMortemDevice> devices = {};  // without findings
+  std::optional<WallTime> began = {};          // when the Pod began to run
   bool operator==(const Holding&) const = default;
 };
 
@@ -85,6 +86,8 @@ class PostMortemStore {
   // Records in which something may still be entered at `now`, `grace` after their windows' ends.
   std::vector<PostMortem> OpenAt(WallTime now, Duration grace) const;
   const std::map<std::string, Holding>& holdings() const { return holdings_; }  // by uid
+  // Of the Pod with this uid, until the next call that is not const; null when it has none.
+  const Holding* HoldingOf(const std::string& uid) const;
   const std::string& boot_id() const { return boot_id_; }
   Duration age_max() const { return options_.age_max; }
 

@@ -57,7 +57,7 @@ TEST_F(PostMortemStoreTest, WhatWasSyncedIsThereAfterAPowerCut) {
   Open();
   store_->Put(Record("a", 2h), kNow);
   store_->Put(Record("b", 1h), kNow);
-  store_->Hold({{{"train", "c"}, "uid-c"}, Record("c", 0s).devices});
+  store_->Hold({{{"train", "c"}, "uid-c"}, Record("c", 0s).devices, kNow - 1h});
   store_->NoteBoot("boot-1");
   ASSERT_TRUE(store_->Sync().ok());
   store_->Put(Record("lost", 0s), kNow);
@@ -66,6 +66,7 @@ TEST_F(PostMortemStoreTest, WhatWasSyncedIsThereAfterAPowerCut) {
   EXPECT_EQ(store_->All(kNow)[1], Record("a", 2h));
   ASSERT_THAT(store_->holdings(), SizeIs(1));
   EXPECT_EQ(store_->holdings().at("uid-c").devices, Record("c", 0s).devices);
+  EXPECT_EQ(store_->holdings().at("uid-c").began, kNow - 1h);
   EXPECT_EQ(store_->boot_id(), "boot-1");
 }
 

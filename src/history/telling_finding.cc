@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/fault.h"
+
 namespace galen::history {
 namespace {
 
@@ -15,7 +17,7 @@ struct Span {
 Span SpanOf(const PostMortemDevice& device, std::size_t i) {
   Span span;
   if (i > 0) span.from = device.findings[i].health.since;
-  const bool fault = device.findings[i].health.state > HealthState::kUnknown;
+  const bool fault = IsFault(device.findings[i].health.state);
   for (std::size_t next = i + 1; next < device.findings.size(); ++next) {
     const DeviceHealth& health = device.findings[next].health;
     // A card that falls off the bus takes its driver along: silence mends nothing.
@@ -108,9 +110,7 @@ bool TellsMore(const std::optional<TellingFinding>& a, const std::optional<Telli
   return WorseFirst(a->finding->health, b->finding->health);
 }
 
-bool IsFault(const TellingFinding& telling) {
-  return telling.finding->health.state > HealthState::kUnknown;
-}
+bool IsFault(const TellingFinding& telling) { return IsFault(telling.finding->health.state); }
 
 bool HasFault(const PostMortem& record) {
   const auto telling = TellingFindingOf(record);

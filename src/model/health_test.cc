@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "model/fault.h"
+
 namespace galen {
 namespace {
 
@@ -22,6 +24,13 @@ TEST(HealthState, ReadsWhatItWritesAndNothingElse) {
   EXPECT_EQ(ToString(HealthState::kDegraded), "Degraded");
   EXPECT_EQ(ParseHealthState("degraded"), std::nullopt);
   EXPECT_EQ(ParseHealthState(""), std::nullopt);
+}
+
+TEST(HealthState, OnlyDegradedAndUnhealthyAreFaults) {
+  EXPECT_FALSE(IsFault(HealthState::kHealthy));
+  EXPECT_FALSE(IsFault(HealthState::kUnknown));
+  EXPECT_TRUE(IsFault(HealthState::kDegraded));
+  EXPECT_TRUE(IsFault(HealthState::kUnhealthy));
 }
 
 TEST(HealthState, NewDeviceIsUnknownAndNotHealthy) {
