@@ -1,6 +1,7 @@
 #include "agent/post_mortem_entry.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "agent/post_mortem_end.h"
 #include "base/text.h"
@@ -77,6 +78,22 @@ bool IsSame(const PostMortemDevice& a, const PostMortemDevice& b) {
   return a.identity.id == b.identity.id && a.claim == b.claim;
 }
 
+std::vector<PostMortemDevice> WithNoted(std::vector<PostMortemDevice> present,
+                                        std::vector<PostMortemDevice> noted) {
+  for (PostMortemDevice& device : present) {
+    const auto before =
+        std::ranges::find_if(noted, [&](const auto& other) { return IsSame(other, device); });
+    if (before == noted.end()) continue;
+    // A card that fell off the bus is in no slice any more; it has its serial all the same.
+    DeviceIdentity& identity = device.identity;
+    if (identity.serial.empty()) identity.serial = before->identity.serial;
+    if (identity.model.empty()) identity.model = before->identity.model;
+    noted.erase(before);
+  }
+  std::ranges::move(present, std::back_inserter(noted));
+  return noted;
+}
+
 std::optional<WallTime> BeganOf(const kube::Pod& pod) {
   return pod.started ? pod.started : pod.meta.created;
 }
@@ -89,8 +106,6 @@ void AddPod(PostMortem& record, const kube::Pod& pod) {
   }
   AddContainers(record, pod);
 }
-
-bool IsLast(PodEnd end) { return end != PodEnd::kCrashed && end != PodEnd::kNodeReboot; }
 
 EventText EventOf(const PostMortem& record) {
   return {.warning = true,

@@ -26,14 +26,16 @@ std::vector<history::PostMortemDevice> DevicesOfHeld(
 // Whether it is one device through one claim.
 bool IsSame(const history::PostMortemDevice& a, const history::PostMortemDevice& b);
 
+// What is held now, behind those of `noted` that were given back meanwhile: they were held all the
+// same. Who a device is that nobody tells any more is taken from `noted`.
+std::vector<history::PostMortemDevice> WithNoted(std::vector<history::PostMortemDevice> present,
+                                                 std::vector<history::PostMortemDevice> noted);
+
 // When the Pod began to run; of one that never did, when it was made. nullopt: not known.
 std::optional<WallTime> BeganOf(const kube::Pod& pod);
 // What the Pod tells of its containers' ends in the record's window, who owns it and whether
 // somebody asked for it to go. An end that is told again may say more.
 void AddPod(history::PostMortem& record, const kube::Pod& pod);
-
-// Whether a Pod that ended so will not run again.
-bool IsLast(history::PodEnd end);
 
 // The one Event of the record, a Warning on its Pod.
 EventText EventOf(const history::PostMortem& record);

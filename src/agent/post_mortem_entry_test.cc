@@ -92,6 +92,20 @@ TEST(DevicesOfHeld, AreOfAdminAccessWhereNoRequestWorksOnThem) {
   EXPECT_FALSE(devices[2].admin);
 }
 
+TEST(WithNoted, KeepsWhatWasGivenBackAndWhoADeviceWas) {
+  const auto device = [](const std::string& name, const std::string& serial) {
+    history::PostMortemDevice made;
+    made.identity = {{"gpu.example.com", "node-7", name}, serial, serial.empty() ? "" : "H200"};
+    return made;
+  };
+  const auto all = WithNoted({device("gpu-3", ""), device("gpu-4", "S4")},
+                             {device("gpu-3", "S3"), device("gpu-9", "S9")});
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_EQ(all[0], device("gpu-9", "S9"));
+  EXPECT_EQ(all[1], device("gpu-3", "S3")) << "it fell off the bus, and out of its driver's slice";
+  EXPECT_EQ(all[2], device("gpu-4", "S4"));
+}
+
 TEST(AddPod, TakesEndsOfTheWindowAndWhatIsSaidOfThemLater) {
   PostMortem record;
   record.first = record.ended = kEnd;

@@ -6,6 +6,7 @@
 
 #include "agent/post_mortem_entry.h"
 #include "agent/post_mortem_evidence.h"
+#include "agent/post_mortem_story.h"
 #include "history/post_mortem_text.h"
 #include "history/telling_finding.h"
 
@@ -127,26 +128,19 @@ std::vector<PostMortemDevice> PostMortemKeeper::DevicesOf(const PodRef& ref) con
   if (const history::Holding* noted = parts_.store.HoldingOf(ref.uid)) devices = noted->devices;
   const kube::Pod* pod = parts_.view.FindPod(ref.key);
   if (pod == nullptr || pod->meta.uid != ref.uid) return devices;
-  std::vector<PostMortemDevice> present =
-      DevicesOfHeld(parts_.claims.DevicesOf(ref.key), parts_.identity_of);
-  // What was given back meanwhile was held all the same.
-  std::erase_if(devices, [&](const PostMortemDevice& device) {
-    return std::ranges::any_of(present, [&](const auto& p) { return IsSame(p, device); });
-  });
-  std::ranges::move(present, std::back_inserter(devices));
-  return devices;
+  return WithNoted(DevicesOfHeld(parts_.claims.DevicesOf(ref.key), parts_.identity_of),
+                   std::move(devices));
 }
 
 void PostMortemKeeper::End(const PodRef& ref, const Ended& ended, const kube::Pod* pod) {
   KeepDirty();
   const std::optional<PostMortem> last = parts_.store.LastOf(ref.uid);
-  const WallTime time = ended.ending.time;
-  const bool over = last && last->over;
-  // One that crashes again and again, or goes soon after a crash, is one story.
-  const bool joins = last && (over || time <= last->first + kCrashWindow ||
-                              (last->end == PodEnd::kNodeReboot && time <= last->until()));
+  const bool joins = last && BelongsTo(*last, ended.ending);
   PostMortem record = joins ? *last : Begin(ref, ended, last ? last->number + 1 : 1);
-  if (joins && !over) Join(record, ended);
+  if (joins && !last->over) {
+    Join(record, ended.ending);
+    CatchUp(record);
+  }
   if (pod != nullptr) AddPod(record, *pod);
   AddDevices(record);
   // Compared as it is kept, or what the API repeats would be news.
@@ -192,19 +186,6 @@ void PostMortemKeeper::AddDevices(PostMortem& record) const {
         findings_.Of(parts_.health_of(device.identity.id), record.from(), record.until());
     record.devices.push_back(std::move(device));
   }
-}
-
-void PostMortemKeeper::Join(PostMortem& record, const Ended& ended) const {
-  const PodEnding& ending = ended.ending;
-  record.ended = std::max(record.ended, ending.time);
-  record.over = IsLast(ending.end);
-  // That the node went is why the Pod did; a crash is told by its containers.
-  if (record.over && record.end != PodEnd::kNodeReboot) {
-    record.end = ending.end;
-    record.reason = ending.reason;
-    record.exact = ending.end != PodEnd::kGone;
-  }
-  CatchUp(record);
 }
 
 bool PostMortemKeeper::CatchUp(PostMortem& record) const {

@@ -113,7 +113,6 @@ class PostMortemKeeper {
   // `pod` null: only what was noted of it is known.
   void End(const PodRef& ref, const Ended& ended, const kube::Pod* pod);
   history::PostMortem Begin(const PodRef& ref, const Ended& ended, int number) const;
-  void Join(history::PostMortem& record, const Ended& ended) const;
   void Enrich(const kube::Pod& pod);
   // Those that the record lacks.
   void AddDevices(history::PostMortem& record) const;

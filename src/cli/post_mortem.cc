@@ -54,13 +54,13 @@ StatusOr<Asked> AskAgent(EpollLoop& loop, net::Dialer& dialer, const Options& op
   return asked;
 }
 
-// What the nodes' objects tell, where the agent gave nothing but `refusal`.
+// What the nodes' objects tell; `unasked` says why no agent does.
 StatusOr<Asked> AskApi(EpollLoop& loop, const Options& options, const ObjectKey& pod,
-                       const Status& refusal) {
+                       const std::string& unasked) {
   ASSIGN_OR_RETURN(const auto session, Session::Open(loop, options));
   ASSIGN_OR_RETURN(const std::vector<Json> objects, session->List(kube::kNodeDeviceHealths, ""));
   Asked asked;
-  asked.notes.push_back("the agent was not asked: " + refusal.message());
+  asked.notes.push_back(unasked);
   asked.notes.push_back(
       "this is what the nodes' objects tell, the last ends with a fault; the agents know more");
   for (const kube::NodeDeviceHealth& node :
@@ -249,25 +249,23 @@ StatusOr<Answer> PostMortems(const Options& options, const std::string& pod) {
   ASSIGN_OR_RETURN(const auto loop, EpollLoop::Create());
   const auto dialer = net::MakeDialer(*loop);
   StatusOr<Asked> asked = AskAgent(*loop, *dialer, options, key);
-  // A Pod of another node is known to its own agent, and to the API server if it had a fault.
-  const bool elsewhere = asked.ok() && asked->records.empty() && !pod.empty();
-  const Status refusal = elsewhere ? NotFound("it has no record of {}", pod) : asked.status();
-  if (!refusal.ok()) asked = AskApi(*loop, options, key, refusal);
-  if (!asked.ok() && elsewhere)
-    return NotFound(
-        "no record of pod {} on this node, and no answer from the API server: ask on the Pod's "
-        "node; "
-        "`galen post-mortem` lists what this node knows",
-        pod);
+  std::string unasked;  // why the API server is asked
   if (!asked.ok()) {
-    return Annotate(asked.status(), "the agent was not asked ({}), and the API server",
-                    refusal.message());
+    unasked = fmt::format("the agent was not asked ({})", asked.status().message());
+  } else if (asked->records.empty() && !pod.empty()) {
+    // A Pod of another node is known to its own agent, and to the API server if it had a fault.
+    unasked = fmt::format("the agent of {} has no record of it", asked->node);
+  }
+  if (!unasked.empty()) asked = AskApi(*loop, options, key, unasked);
+  if (!asked.ok()) {
+    return Annotate(asked.status(), "no record of {}: {}, and the API server",
+                    pod.empty() ? "any Pod" : "pod " + pod, unasked);
   }
   if (asked->records.empty() && !pod.empty()) {
-    return NotFound("no record of pod {}: {}", pod,
-                    elsewhere ? "neither this node's agent nor any node's object has one; `galen "
-                                "post-mortem` lists what they have, and the Pod's node knows more"
-                              : "no node's object has one; ask on the Pod's node");
+    return NotFound(
+        "no record of pod {}: {}, and no node's object has one; ask on the Pod's node, or see by "
+        "`galen post-mortem` what is known here",
+        pod, unasked);
   }
   if (pod.empty()) {
     if (std::string note = WhoseList(*asked, options); !note.empty()) {

@@ -76,6 +76,8 @@ Status PostMortemStore::ReplayLine(const std::string& line) {
   if (kind == kRecord) {
     ASSIGN_OR_RETURN(const PostMortem record, ToPostMortem(json));
     Keep(record, line);
+    // As it was let go then. Or what is too old would take the place of what is not.
+    DropOlderThan(record.ended - options_.age_max);
   } else if (kind == kHolding) {
     Holding holding{.pod = ToPodRef(json["pod"])};
     ASSIGN_OR_RETURN(holding.began, ToOptionalTime(json["began"]));
@@ -99,12 +101,18 @@ void PostMortemStore::Put(PostMortem record, WallTime now) {
   std::string line = LineOf(record);
   const auto it = records_.find({record.pod.uid, record.number});
   if (it != records_.end() && it->second.line == line) return;
-  Append(line);
-  Keep(record, std::move(line));
+  const bool known = it != records_.end();
+  Keep(record, line);
   // Here and not by a timer: a node on which nothing ends writes nothing.
+  DropOlderThan(now - options_.age_max);
+  // What there is no room for would be put, and written, with each word of its Pod.
+  if (known || records_.contains({record.pod.uid, record.number})) Append(line);
+}
+
+void PostMortemStore::DropOlderThan(WallTime time) {
   for (auto old = records_.begin(); old != records_.end();) {
     const auto next = std::next(old);
-    if (old->second.ended < now - options_.age_max) Erase(old);
+    if (old->second.ended < time) Erase(old);
     old = next;
   }
 }

@@ -112,6 +112,7 @@ class PostMortemStore {
   Status ReplayLine(const std::string& line);
   void Keep(const PostMortem& record, std::string line);
   void Erase(std::map<Id, Kept>::iterator it);
+  void DropOlderThan(WallTime time);
   void MakeRoom();
   void MakeRoomOfPod(const std::string& uid);
   void Append(const std::string& line);

@@ -152,6 +152,34 @@ TEST_F(PostMortemStoreTest, PastItsBytesTheOldestWithoutAFaultGoFirst) {
   EXPECT_LT(names.size(), 20u);
 }
 
+TEST_F(PostMortemStoreTest, WhatThereIsNoRoomForIsNotWritten) {
+  options_.bytes_max = 4000;
+  Open();
+  for (int i = 0; i < 50; ++i) store_->Put(Record("p" + std::to_string(i), 1h, true), kNow);
+  ASSERT_TRUE(store_->Sync().ok());
+  store_->Put(Record("well", 2h), kNow);
+  EXPECT_THAT(store_->OfPod({"train", "well"}, kNow), IsEmpty());
+  EXPECT_FALSE(store_->waits());
+}
+
+TEST_F(PostMortemStoreTest, WhatWasTooOldTakesNobodysPlaceAfterARestart) {
+  options_.bytes_max = 4000;
+  Open();
+  for (int i = 0; i < 10; ++i) store_->Put(Record("old" + std::to_string(i), 24h, true), kNow);
+  const WallTime later = kNow + options_.age_max;
+  const auto young = [&](int i) {
+    PostMortem record = Record("p" + std::to_string(i), 0s);
+    record.first = record.ended = later + i * 1s;
+    return record;
+  };
+  for (int i = 0; i < 5; ++i) store_->Put(young(i), later);
+  ASSERT_TRUE(store_->Sync().ok());
+  const auto names = Names(store_->All(later));
+  ASSERT_THAT(names, SizeIs(5));
+  Restart();
+  EXPECT_EQ(Names(store_->All(later)), names);
+}
+
 TEST_F(PostMortemStoreTest, APodThatCrashesForEverTakesNotAllTheRoom) {
   Open();
   store_->Put(Record("a", 100h, true), kNow);

@@ -58,8 +58,10 @@ std::optional<TellingFinding> Place(const PostMortem& record, const PostMortemDe
   if (span.from > record.ended + kSeenLate) {
     return TellingFinding{finding, When::kAfter, Between(record.ended, span.from)};
   }
-  if (span.until > record.first - kEndPrecision) return TellingFinding{finding};
   if (record.began && span.until <= *record.began) return std::nullopt;
+  // An end that nobody saw is not told to the second anyway: what was over by then was over.
+  const Duration unsure = record.exact ? kEndPrecision : Duration::zero();
+  if (span.until > record.first - unsure) return TellingFinding{finding};
   return TellingFinding{finding, When::kBefore, Between(span.until, record.first)};
 }
 

@@ -112,6 +112,24 @@ TEST_F(TellingFindingTest, AFaultThatWasOverWhenThePodBeganIsNoneOfIts) {
   EXPECT_TRUE(HasFault(record_)) << "nobody knows when it began";
 }
 
+TEST_F(TellingFindingTest, APodThatCrashedAtOnceHadNoneOfTheFaultsBeforeItEither) {
+  record_.began = kEnd - 200ms;
+  Add(kUnhealthy, -1h, "XID 79");
+  Add(kHealthy, -500ms);
+  EXPECT_FALSE(HasFault(record_));
+}
+
+TEST_F(TellingFindingTest, WhatWasOverBeforeAnEndThatNobodySawIsTakenAtItsWord) {
+  Add(kUnhealthy, -2h, "XID 79");
+  Add(kHealthy, -1h);
+  record_.first = kEnd - 1h;
+  record_.began = kEnd - 3h;
+  EXPECT_EQ(Telling().when, When::kAtTheEnd) << "an end that a kubelet tells, to the second";
+  record_.exact = false;
+  EXPECT_EQ(Telling().when, When::kBefore);
+  EXPECT_EQ(AtTheEnd(), kHealthy);
+}
+
 TEST_F(TellingFindingTest, ADeviceThatFailedAtTheEndTellsMoreThanAWorseOneThatFailedLater) {
   Add(kHealthy, -1h);
   Add(kUnhealthy, 1min, "later");
