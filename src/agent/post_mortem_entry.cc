@@ -10,7 +10,6 @@
 namespace galen::agent {
 
 using history::HeardFinding;
-using history::PodEnd;
 using history::PostMortem;
 using history::PostMortemDevice;
 
