@@ -103,6 +103,11 @@ class DevNodeTest : public RunningNode {
     ASSERT_TRUE(program_->running()) << program_->Log();
     Open(Directory() + "/kubeconfig");
   }
+  // Killed, its programs would go on for a moment, and write into the directory that is removed.
+  void TearDown() override {
+    if (program_->running()) program_->Signal(SIGINT);
+    EXPECT_TRUE(stage_.Until([&] { return !program_->running(); }, 10s)) << program_->Log();
+  }
   std::string Directory() const { return stage_.Path("d"); }
   // All processes of the dev node inherit it, but not its containers: these have their own.
   std::string Mark() const { return "GALEN_E2E_DEV_NODE=" + stage_.directory(); }
