@@ -103,6 +103,19 @@ class EndedPodsTest : public ::testing::Test {
     loop_.RunUntilIdle();
     return pod;
   }
+  /// Pod "a" ends for good beside "b", which goes on with a device of its own, and then its own
+  /// fails.
+  void CrashBesideAPeer(const std::string& message) {
+    Add("a");
+    Add("b");
+    view_.claims.at({"default", "b-gpu"}).devices[0].device.device = "gpu-1";
+    index_.PodChanged({"default", "b"});
+    loop_.Advance(std::chrono::minutes(10));
+    Crash("a", 1, message, true);
+    loop_.Advance(std::chrono::seconds(3));
+    Change(HealthState::kUnhealthy);
+    loop_.Advance(std::chrono::seconds(10));
+  }
   /// On Pod "a": "Hardware", say.
   std::string VerdictNow() {
     const std::vector<history::PostMortem> records = keeper_->Records(ObjectKey{"default", "a"});

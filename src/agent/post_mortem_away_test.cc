@@ -45,7 +45,8 @@ TEST_F(PostMortemAwayTest, AFaultThatWasMendedBeforeThePodBeganIsNoneOfItsEither
   loop_.Advance(10s);
   Add("a");
   kube::Pod& pod = view_.pods.at({"default", "a"});
-  pod.started = loop_.WallNow();
+  const WallTime pod_began = loop_.WallNow();
+  pod.started = pod_began;
   keeper_->OnPod(pod.meta.key, &pod, &pod);
   loop_.Advance(1min);
   view_.pods.erase({"default", "a"});
@@ -53,6 +54,7 @@ TEST_F(PostMortemAwayTest, AFaultThatWasMendedBeforeThePodBeganIsNoneOfItsEither
   const std::vector<history::PostMortem> records = keeper_->Records(std::nullopt);
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_EQ(records[0].end, PodEnd::kGone);
+  EXPECT_EQ(records[0].first, pod_began) << "nobody ends before he began";
   EXPECT_FALSE(history::HasFault(records[0]));
 }
 
@@ -81,15 +83,7 @@ TEST_F(PostMortemAwayTest, AnotherBootOfTheNodeEndsWhatRanOnItOnce) {
 }
 
 TEST_F(PostMortemAwayTest, AnAgentThatComesBackJudgesOnceItKnowsTheNeighbours) {
-  Add("a");
-  Add("b");
-  view_.claims.at({"default", "b-gpu"}).devices[0].device.device = "gpu-1";
-  index_.PodChanged({"default", "b"});
-  loop_.Advance(10min);
-  Crash("a", 1, "", true);
-  loop_.Advance(3s);
-  Change(HealthState::kUnhealthy);
-  loop_.Advance(10s);
+  CrashBesideAPeer("");
   ASSERT_EQ(VerdictNow(), "Hardware");
   Change(HealthState::kDegraded);
   const std::map<ObjectKey, kube::Pod> pods = std::exchange(view_.pods, {});

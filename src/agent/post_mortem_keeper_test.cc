@@ -98,15 +98,7 @@ TEST_F(PostMortemKeeperTest, WhatADeviceDoesLongAfterTheCrashTurnsNoVerdict) {
 }
 
 TEST_F(PostMortemKeeperTest, AVerdictOutlivesTheNeighboursThatItWasMadeWith) {
-  Add("a");
-  Add("b");
-  view_.claims.at({"default", "b-gpu"}).devices[0].device.device = "gpu-1";
-  index_.PodChanged({"default", "b"});
-  loop_.Advance(10min);
-  Crash("a", 1, "boom\n", true);
-  loop_.Advance(3s);
-  Change(HealthState::kUnhealthy);
-  loop_.Advance(10s);
+  CrashBesideAPeer("boom\n");
   ASSERT_EQ(VerdictNow(), "Hardware") << "by the peer that goes on";
   loop_.Advance(72h);
   view_.pods.erase({"default", "b"});

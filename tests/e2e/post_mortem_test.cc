@@ -63,7 +63,10 @@ TEST(PostMortem, OfAPodThatIsGoneTellsAFaultThatCameLaterOverAKillOfTheAgent) {
   EXPECT_EQ((*json)["items"][0]["devices"][0]["device"].AsString(), gpu);
   EXPECT_TRUE(fleet.GalenSays({"why", "trainer-0"}, "trainer-0 ran on node-7 and held one device"));
   EXPECT_TRUE(fleet.GalenSays({"get", "nodes", "-o", "json"}, "postMortems"));
-  EXPECT_EQ(fleet.Galen({"post-mortem", "nobody"}).exit_code, 1);
+  const Outcome nobody = fleet.Galen({"post-mortem", "nobody"});
+  EXPECT_EQ(nobody.exit_code, 1);
+  EXPECT_THAT(nobody.error, HasSubstr("no record of pod nobody: the agent of "));
+  EXPECT_THAT(nobody.error, HasSubstr("has no record of it, and no node's object has one"));
 }
 
 }  // namespace
