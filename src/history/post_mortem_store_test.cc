@@ -162,6 +162,20 @@ TEST_F(PostMortemStoreTest, WhatThereIsNoRoomForIsNotWritten) {
   EXPECT_FALSE(store_->waits());
 }
 
+TEST_F(PostMortemStoreTest, WhatLostItsRoomDoesNotComeBackAsItWasBefore) {
+  options_.bytes_max = 4000;
+  Open();
+  for (int i = 0; i < 50; ++i) store_->Put(Record("p" + std::to_string(i), 1h, true), kNow);
+  const std::string name = store_->All(kNow).front().pod.key.name;
+  PostMortem longer = Record(name, 1h);
+  longer.reason = std::string(200, 'x');
+  store_->Put(longer, kNow);
+  ASSERT_THAT(store_->OfPod({"train", name}, kNow), IsEmpty());
+  ASSERT_TRUE(store_->Sync().ok());
+  Restart();
+  EXPECT_THAT(store_->OfPod({"train", name}, kNow), IsEmpty());
+}
+
 TEST_F(PostMortemStoreTest, WhatWasTooOldTakesNobodysPlaceAfterARestart) {
   options_.bytes_max = 4000;
   Open();
