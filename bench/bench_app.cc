@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/files/posix_file_system.h"
 #include "base/flags.h"
-#include "base/posix_file_system.h"
-#include "base/signal.h"
+#include "base/loop/signal.h"
 #include "base/version.h"
 #include "bench/part_list.h"
 

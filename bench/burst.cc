@@ -1,11 +1,11 @@
 #include <csignal>
 
-#include "base/posix_file_system.h"
+#include "base/files/posix_file_system.h"
 #include "bench/last_words.h"
 #include "bench/manifest.h"
 #include "bench/parts.h"
-#include "history/journal.h"
-#include "history/record.h"
+#include "history/journal/journal.h"
+#include "history/store/record.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 
 namespace galen::bench {

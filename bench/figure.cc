@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "cli/table.h"
+#include "cli/output/table.h"
 
 namespace galen::bench {
 namespace {

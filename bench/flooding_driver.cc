@@ -8,12 +8,12 @@
 #include <memory>
 #include <utility>
 
-#include "base/epoll_loop.h"
 #include "base/flags.h"
 #include "base/log.h"
-#include "base/signal.h"
+#include "base/loop/epoll_loop.h"
+#include "base/loop/signal.h"
 #include "base/version.h"
-#include "net/server.h"
+#include "net/endpoint/server.h"
 #include "protos/dra_health/v1/health.pb.h"
 #include "protos/pluginregistration/v1/registration.pb.h"
 #include "rpc/service.h"

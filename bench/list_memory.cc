@@ -1,7 +1,7 @@
 #include "bench/list_reader.h"
 #include "bench/parts.h"
 #include "bench/pod_list.h"
-#include "net/server.h"
+#include "net/endpoint/server.h"
 
 namespace galen::bench {
 namespace {

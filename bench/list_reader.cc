@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include "base/epoll_loop.h"
+#include "base/files/posix_file_system.h"
 #include "base/flags.h"
-#include "base/posix_file_system.h"
+#include "base/loop/epoll_loop.h"
 #include "base/version.h"
 #include "bench/process_use.h"
 #include "kube/informer.h"

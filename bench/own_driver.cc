@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/files/posix_file_system.h"
 #include "base/flags.h"
-#include "base/posix_file_system.h"
 #include "base/version.h"
 #include "bench/burst_plan.h"
 #include "galen/driver.h"

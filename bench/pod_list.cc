@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/json.h"
+#include "base/data/json.h"
 
 namespace galen::bench {
 namespace {

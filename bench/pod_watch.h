@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "base/epoll_loop.h"
+#include "base/loop/epoll_loop.h"
 #include "base/random.h"
 #include "kube/informer.h"
 #include "kube/objects/pod.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/epoll_loop.h"
-#include "base/process.h"
+#include "base/loop/epoll_loop.h"
+#include "base/loop/process.h"
 
 namespace galen::bench {
 

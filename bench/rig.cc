@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/yaml.h"
+#include "base/data/yaml.h"
 #include "bench/flooding_driver.h"
 #include "bench/manifest.h"
-#include "cli/embedded.h"
+#include "cli/demo/embedded.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "protos/galen/simulator/v1/simulator.pb.h"
 

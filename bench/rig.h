@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "base/epoll_loop.h"
+#include "base/loop/epoll_loop.h"
 #include "base/random.h"
 #include "bench/manifest.h"
 #include "bench/own_driver.h"
 #include "bench/pod_watch.h"
 #include "bench/programs.h"
-#include "cli/agent_link.h"
-#include "cli/demo_place.h"
-#include "cli/session.h"
+#include "cli/demo/demo_place.h"
+#include "cli/fleet/session.h"
+#include "cli/inspect/agent_link.h"
 
 namespace galen::bench {
 

@@ -121,11 +121,11 @@ function(galen_proto target)
   add_dependencies(generated galen_${target}_generated)
 endfunction()
 
-# galen_embed(TARGET HEADER name=file...): text files as std::string_view constants kName in namespace
-# galen::<room>, for what a program must find without its source tree.
-function(galen_embed target room)
+# galen_embed(TARGET ROOM HEADER name=file...): text files as the std::string_view constants kName that
+# HEADER declares in namespace galen::ROOM, for what a program must find without its source tree.
+function(galen_embed target room header)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded_${room}.cc)
-  set(text "#include \"${room}/embedded.h\"\n\nnamespace galen::${room} {\n\n")
+  set(text "#include \"${header}\"\n\nnamespace galen::${room} {\n\n")
   foreach(pair ${ARGN})
     string(REGEX REPLACE "=.*" "" name ${pair})
     string(REGEX REPLACE "^[^=]*=" "" file ${pair})

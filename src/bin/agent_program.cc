@@ -9,19 +9,19 @@
 #include <optional>
 #include <utility>
 
-#include "agent/agent_app.h"
-#include "agent/node_lock.h"
-#include "agent/permissions.h"
-#include "agent/posix_container_processes.h"
-#include "agent/posix_socket_directory.h"
+#include "agent/app/agent_app.h"
+#include "agent/app/node_lock.h"
+#include "agent/containers/posix_container_processes.h"
+#include "agent/drivers/posix_socket_directory.h"
 #include "base/environment.h"
-#include "base/epoll_loop.h"
-#include "base/posix_file_system.h"
-#include "base/signal.h"
+#include "base/files/posix_file_system.h"
+#include "base/loop/epoll_loop.h"
+#include "base/loop/signal.h"
 #include "base/version.h"
 #include "kube/exec_runner.h"
+#include "kube/permissions.h"
 #include "kube/transport.h"
-#include "net/socket_keeper.h"
+#include "net/socket/socket_keeper.h"
 #include "web/admin_server.h"
 #include "web/probe_page.h"
 

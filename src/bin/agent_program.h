@@ -2,7 +2,7 @@
 // other.
 #pragma once
 
-#include "agent/config.h"
+#include "agent/app/config.h"
 
 namespace galen::agent_program {
 

@@ -1,6 +1,6 @@
 // galen-driver: a DRA driver with device health, for simulated GPUs or network interfaces.
 #include "base/version.h"
-#include "bin/driver_program.h"
+#include "driver/driver_program.h"
 
 int main(int argc, char** argv) {
   using galen::device_driver::Kind;

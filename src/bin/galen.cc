@@ -1,6 +1,6 @@
 // galen: what people type.
 #include "base/environment.h"
-#include "cli/app.h"
+#include "cli/commands/app.h"
 
 int main(int argc, char** argv) {
   return galen::cli::RunGalen(argc, argv, galen::ReadEnvironment());

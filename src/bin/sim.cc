@@ -3,11 +3,11 @@
 
 #include <cstdio>
 
-#include "base/epoll_loop.h"
-#include "base/posix_file_system.h"
-#include "base/signal.h"
+#include "base/files/posix_file_system.h"
+#include "base/loop/epoll_loop.h"
+#include "base/loop/signal.h"
 #include "base/version.h"
-#include "cluster_sim/sim_app.h"
+#include "cluster_sim/app/sim_app.h"
 
 namespace {
 

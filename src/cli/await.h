@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/epoll_loop.h"
+#include "base/loop/epoll_loop.h"
 #include "cli/interrupt.h"
 
 namespace galen::cli {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/epoll_loop.h"
+#include "base/loop/epoll_loop.h"
 
 namespace galen::cli {
 

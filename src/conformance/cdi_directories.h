@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "model/cdi_spec.h"
 
 namespace galen::conformance {

@@ -2,7 +2,7 @@
 // put away again. Belongs to the loop's thread.
 #pragma once
 
-#include "base/epoll_loop.h"
+#include "base/loop/epoll_loop.h"
 #include "conformance/waiter.h"
 
 namespace galen::conformance {

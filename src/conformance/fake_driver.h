@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "conformance/link.h"
 #include "kube/client.h"
 #include "rpc/service.h"

@@ -9,11 +9,11 @@
 #include <string>
 #include <utility>
 
-#include "base/fake_file_system.h"
-#include "base/fake_loop.h"
+#include "api_sim/serving/api_server.h"
+#include "api_sim/serving/local_transport.h"
+#include "base/files/fake_file_system.h"
 #include "base/log.h"
-#include "cluster_sim/api_server.h"
-#include "cluster_sim/local_transport.h"
+#include "base/loop/fake_loop.h"
 #include "conformance/examination.h"
 #include "conformance/fake_driver.h"
 #include "conformance/fake_waiter.h"

@@ -1,7 +1,7 @@
 // Waits on a loop whose time moves only here: from one task to the next. For tests.
 #pragma once
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 #include "conformance/waiter.h"
 
 namespace galen::conformance {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "base/random.h"
 #include "conformance/observations.h"
 #include "conformance/waiter.h"

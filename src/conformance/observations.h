@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "conformance/health_report.h"

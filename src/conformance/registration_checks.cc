@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "conformance/check.h"
 #include "conformance/registration_probe.h"
-#include "net/server.h"
+#include "net/endpoint/server.h"
 
 namespace galen::conformance {
 namespace {

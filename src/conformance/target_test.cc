@@ -9,14 +9,14 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/epoll_loop.h"
 #include "base/fd.h"
+#include "base/files/posix_file_system.h"
+#include "base/files/temporary_directory.h"
 #include "base/log.h"
-#include "base/posix_file_system.h"
-#include "base/temporary_directory.h"
+#include "base/loop/epoll_loop.h"
 #include "conformance/epoll_waiter.h"
 #include "conformance/fake_driver.h"
-#include "net/server.h"
+#include "net/endpoint/server.h"
 
 namespace galen::conformance {
 namespace {

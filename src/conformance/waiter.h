@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 
 namespace galen::conformance {
 

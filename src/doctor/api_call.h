@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "doctor/metrics_text.h"
 #include "net/http.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-#include "base/loop.h"
+#include "base/data/json.h"
+#include "base/loop/loop.h"
 #include "doctor/api_call.h"
 #include "doctor/observations.h"
 #include "doctor/rights.h"

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
 
 namespace galen::doctor {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "doctor/observations.h"
 
 namespace galen::doctor {

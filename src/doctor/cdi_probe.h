@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "doctor/observations.h"
 
 namespace galen::doctor {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "doctor/api_probe.h"
 #include "doctor/host_probe.h"
 #include "doctor/node_probe.h"

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <set>
 
-#include "base/fake_loop.h"
-#include "base/posix_file_system.h"
-#include "base/temporary_directory.h"
+#include "base/files/posix_file_system.h"
+#include "base/files/temporary_directory.h"
+#include "base/loop/fake_loop.h"
 #include "base/text.h"
 #include "doctor/check.h"
 #include "kube/fake_transport.h"

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/fake_file_system.h"
-#include "base/temporary_directory.h"
+#include "base/files/fake_file_system.h"
+#include "base/files/temporary_directory.h"
 
 namespace galen::doctor {
 namespace {

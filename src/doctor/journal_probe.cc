@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "doctor/check.h"
-#include "history/segment.h"
+#include "history/journal/segment.h"
 
 namespace galen::doctor {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "doctor/observations.h"
-#include "history/record.h"
+#include "history/store/record.h"
 
 namespace galen::doctor {
 

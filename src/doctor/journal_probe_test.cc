@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/fake_file_system.h"
-#include "history/segment.h"
+#include "base/files/fake_file_system.h"
+#include "history/journal/segment.h"
 
 namespace galen::doctor {
 namespace {

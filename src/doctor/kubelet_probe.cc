@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/yaml.h"
+#include "base/data/yaml.h"
 
 namespace galen::doctor {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "doctor/observations.h"
 
 namespace galen::doctor {

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/fake_file_system.h"
-#include "base/posix_file_system.h"
-#include "base/temporary_directory.h"
+#include "base/files/fake_file_system.h"
+#include "base/files/posix_file_system.h"
+#include "base/files/temporary_directory.h"
 
 namespace galen::doctor {
 namespace {

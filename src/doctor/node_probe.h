@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "doctor/observations.h"
 #include "doctor/socket_call.h"
 #include "net/connection.h"

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/fake_loop.h"
 #include "base/fd.h"
-#include "base/temporary_directory.h"
+#include "base/files/temporary_directory.h"
+#include "base/loop/fake_loop.h"
 #include "net/fake_link.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "protos/pluginregistration/v1/registration.pb.h"

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "base/data/xml.h"
 #include "base/text.h"
-#include "base/xml.h"
 
 namespace galen::doctor {
 namespace {

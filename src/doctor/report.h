@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "doctor/check.h"
 
 namespace galen::doctor {

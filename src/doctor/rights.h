@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "net/http.h"
 
 namespace galen::doctor {

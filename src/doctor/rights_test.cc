@@ -8,7 +8,7 @@
 #include <iterator>
 #include <set>
 
-#include "base/yaml.h"
+#include "base/data/yaml.h"
 
 namespace galen::doctor {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "net/connection.h"
 #include "rpc/channel.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/base64.h"
+#include "base/data/base64.h"
 
 namespace galen::kube {
 namespace {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "base/log.h"
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "kube/config.h"
 #include "kube/exec_credential.h"
 #include "kube/exec_runner.h"

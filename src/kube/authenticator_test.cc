@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/fake_file_system.h"
-#include "base/fake_loop.h"
+#include "base/files/fake_file_system.h"
+#include "base/loop/fake_loop.h"
 #include "kube/fake_exec_runner.h"
 
 namespace galen::kube {

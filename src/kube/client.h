@@ -8,8 +8,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/json.h"
-#include "base/loop.h"
+#include "base/data/json.h"
+#include "base/loop/loop.h"
 #include "net/http.h"
 
 namespace galen::kube {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
 #include "kube/json_of.h"
 #include "kube/request.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 
 namespace galen::kube {
 

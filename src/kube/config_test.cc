@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/fake_file_system.h"
+#include "base/files/fake_file_system.h"
 
 namespace galen::kube {
 namespace {

@@ -1,7 +1,7 @@
 #include "kube/exec_credential.h"
 
-#include "base/base64.h"
-#include "base/json.h"
+#include "base/data/base64.h"
+#include "base/data/json.h"
 
 namespace galen::kube {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json.h"
+#include "base/data/json.h"
 
 namespace galen::kube {
 namespace {

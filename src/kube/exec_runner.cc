@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "base/process.h"
+#include "base/loop/process.h"
 
 namespace galen::kube {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "base/io_loop.h"
+#include "base/loop/io_loop.h"
 #include "kube/config.h"
 
 namespace galen::kube {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "base/epoll_loop.h"
+#include "base/loop/epoll_loop.h"
 
 namespace galen::kube {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "kube/fake_transport.h"
 #include "net/connection.h"
 

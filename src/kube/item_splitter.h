@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "kube/resource.h"
 
 namespace galen::kube {

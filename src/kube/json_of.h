@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/check.h"
-#include "base/json.h"
+#include "base/data/json.h"
 
 namespace galen::kube {
 

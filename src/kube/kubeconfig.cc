@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/base64.h"
-#include "base/yaml.h"
+#include "base/data/base64.h"
+#include "base/data/yaml.h"
 #include "kube/config.h"
 #include "kube/proxy.h"
 #include "kube/url.h"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "base/base64.h"
-#include "base/fake_file_system.h"
+#include "base/data/base64.h"
+#include "base/files/fake_file_system.h"
 #include "kube/config.h"
 
 namespace galen::kube {

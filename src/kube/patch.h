@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "base/status.h"
 #include "kube/resource.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "base/time.h"
 #include "kube/resource.h"
 #include "net/http.h"

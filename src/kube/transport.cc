@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/architecture.h"
-#include "base/backoff.h"
-#include "base/base64.h"
 #include "base/check.h"
-#include "base/percent.h"
+#include "base/data/base64.h"
+#include "base/data/percent.h"
+#include "base/loop/backoff.h"
 #include "base/version.h"
 #include "kube/authenticator.h"
 #include "kube/inflater.h"

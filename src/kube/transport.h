@@ -7,9 +7,9 @@
 #include <memory>
 #include <string_view>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "base/log.h"
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "kube/config.h"
 #include "kube/exec_runner.h"
 #include "net/connection.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "base/fake_file_system.h"
-#include "base/fake_loop.h"
+#include "base/files/fake_file_system.h"
+#include "base/loop/fake_loop.h"
 #include "base/path.h"
 #include "kube/fake_dialer.h"
 #include "kube/fake_exec_runner.h"

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "base/backoff.h"
-#include "base/json.h"
-#include "base/loop.h"
+#include "base/data/json.h"
+#include "base/loop/backoff.h"
+#include "base/loop/loop.h"
 #include "kube/client.h"
 #include "kube/request.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
 #include "kube/watcher.h"
 

@@ -7,9 +7,9 @@
 #include <iterator>
 #include <set>
 
-#include "base/json.h"
+#include "base/data/json.h"
+#include "base/data/yaml.h"
 #include "base/text.h"
-#include "base/yaml.h"
 
 namespace galen {
 namespace {

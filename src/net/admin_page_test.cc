@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 #include "net/fake_link.h"
 #include "net/recording_sink.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/io_loop.h"
+#include "base/loop/io_loop.h"
 #include "net/http.h"
 
 namespace galen::net {

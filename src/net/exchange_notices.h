@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "net/liveness.h"
 
 namespace galen::net {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 
 namespace galen::net {
 namespace {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "base/random.h"
 #include "net/connection.h"
 #include "net/fake_link.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 
 namespace galen::net {
 namespace {

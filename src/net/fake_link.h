@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "base/random.h"
 #include "net/connection.h"
 

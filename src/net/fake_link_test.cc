@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 #include "net/keeping_handler.h"
 #include "net/recording_sink.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "base/epoll_loop.h"
+#include "base/loop/epoll_loop.h"
 
 namespace galen::net {
 

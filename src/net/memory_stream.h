@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "net/byte_stream.h"
 #include "net/liveness.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 
 namespace galen::net {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "net/http.h"
 
 namespace galen::net {

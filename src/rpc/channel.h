@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "net/connection.h"
 
 namespace galen::rpc {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 #include "rpc/frame.h"
 
 namespace galen::rpc {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "net/http.h"
 
 namespace galen::rpc {

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 #include "net/fake_link.h"
 #include "net/recording_sink.h"
 #include "rpc/frame.h"

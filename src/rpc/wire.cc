@@ -8,7 +8,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "base/percent.h"
+#include "base/data/percent.h"
 #include "base/text.h"
 
 namespace galen::rpc {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/percent.h"
+#include "base/data/percent.h"
 
 namespace galen::rpc {
 namespace {

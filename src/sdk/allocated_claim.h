@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "galen/driver.h"
 
 namespace galen::sdk {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "sdk/cdi_spec.h"
 
 namespace galen::sdk {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/fake_file_system.h"
+#include "base/files/fake_file_system.h"
 
 namespace galen::sdk {
 namespace {

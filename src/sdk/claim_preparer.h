@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "base/metrics.h"
 #include "kube/client.h"
 #include "sdk/allocated_claim.h"

@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "base/base64.h"
 #include "base/check.h"
+#include "base/data/base64.h"
 
 namespace galen::sdk {
 namespace {

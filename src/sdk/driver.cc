@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "base/environment.h"
-#include "base/epoll_loop.h"
+#include "base/files/posix_file_system.h"
 #include "base/flags.h"
-#include "base/posix_file_system.h"
-#include "base/signal.h"
+#include "base/loop/epoll_loop.h"
+#include "base/loop/signal.h"
 #include "kube/config.h"
 #include "kube/transport.h"
 #include "net/admin_page.h"
-#include "net/server.h"
+#include "net/endpoint/server.h"
 #include "sdk/driver_app.h"
 #include "sdk/driver_options.h"
 #include "sdk/inventory.h"

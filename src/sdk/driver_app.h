@@ -7,14 +7,14 @@
 #include <memory>
 #include <string>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "base/log.h"
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "base/metrics.h"
 #include "base/random.h"
 #include "galen/driver.h"
 #include "kube/client.h"
-#include "net/socket_keeper.h"
+#include "net/socket/socket_keeper.h"
 #include "rpc/service.h"
 #include "sdk/claim_preparer.h"
 #include "sdk/health_publisher.h"

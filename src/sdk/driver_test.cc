@@ -9,15 +9,15 @@
 #include <stdexcept>
 #include <thread>
 
+#include "api_sim/serving/api_server.h"
+#include "api_sim/serving/local_transport.h"
+#include "base/files/temporary_directory.h"
 #include "base/flags.h"
-#include "base/temporary_directory.h"
-#include "cluster_sim/api_server.h"
-#include "cluster_sim/local_transport.h"
 #include "kube/client.h"
 #include "kube/request.h"
 #include "net/connection.h"
+#include "net/endpoint/server.h"
 #include "net/loop_runner.h"
-#include "net/server.h"
 #include "protos/dra/v1/dra.pb.h"
 #include "protos/dra_health/v1/health.pb.h"
 #include "protos/pluginregistration/v1/registration.pb.h"

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/fake_loop.h"
+#include "api_sim/serving/api_server.h"
+#include "api_sim/serving/local_transport.h"
 #include "base/log.h"
-#include "cluster_sim/api_server.h"
-#include "cluster_sim/local_transport.h"
+#include "base/loop/fake_loop.h"
 #include "kube/client.h"
 #include "kube/objects/resource_slice.h"
 #include "kube/request.h"

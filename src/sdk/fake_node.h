@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/fake_file_system.h"
-#include "base/fake_loop.h"
+#include "base/files/fake_file_system.h"
+#include "base/loop/fake_loop.h"
 #include "base/metrics.h"
 #include "base/random.h"
 #include "net/fake_link.h"
-#include "net/fake_socket_host.h"
+#include "net/socket/fake_socket_host.h"
 #include "protos/dra_health/v1/health.pb.h"
 #include "rpc/channel.h"
 #include "rpc/typed.h"

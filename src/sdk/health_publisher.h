@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "base/metrics.h"
 #include "rpc/newest_stream.h"
 #include "sdk/health_snapshot.h"

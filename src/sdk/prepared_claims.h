@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 #include "base/log.h"
 #include "galen/driver.h"
 #include "sdk/cdi_spec.h"

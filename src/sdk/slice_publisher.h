@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/loop/work_queue.h"
 #include "base/metrics.h"
-#include "base/work_queue.h"
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "sdk/slice_plan.h"

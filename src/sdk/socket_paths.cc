@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "net/server.h"
+#include "net/endpoint/server.h"
 #include "sdk/digest.h"
 
 namespace galen::sdk {

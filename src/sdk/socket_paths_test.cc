@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "net/server.h"
+#include "net/endpoint/server.h"
 
 namespace galen::sdk {
 namespace {

@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "base/file_system.h"
-#include "base/io_loop.h"
+#include "base/files/file_system.h"
 #include "base/log.h"
+#include "base/loop/io_loop.h"
 #include "net/admin_page.h"
-#include "net/server.h"
+#include "net/endpoint/server.h"
 #include "web/token_gate.h"
 
 namespace galen::web {

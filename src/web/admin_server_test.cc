@@ -8,13 +8,13 @@
 
 #include <vector>
 
-#include "base/epoll_loop.h"
-#include "base/fake_file_system.h"
 #include "base/fd.h"
+#include "base/files/fake_file_system.h"
+#include "base/loop/epoll_loop.h"
 #include "net/connection.h"
 #include "net/loop_runner.h"
 #include "net/recording_sink.h"
-#include "net/test_certificates.h"
+#include "net/tls/test_certificates.h"
 #include "web/probe_page.h"
 
 namespace galen::web {

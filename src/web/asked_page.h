@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 #include "net/fake_link.h"
 #include "net/recording_sink.h"
 

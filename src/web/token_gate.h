@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "base/file_system.h"
-#include "base/loop.h"
+#include "base/files/file_system.h"
+#include "base/loop/loop.h"
 #include "net/http.h"
 
 namespace galen::web {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/fake_file_system.h"
-#include "base/fake_loop.h"
+#include "base/files/fake_file_system.h"
+#include "base/loop/fake_loop.h"
 #include "base/metrics.h"
 #include "web/asked_page.h"
 #include "web/probe_page.h"

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <deque>
 
+#include "api_sim/serving/api_server.h"
+#include "api_sim/serving/local_transport.h"
 #include "base/random.h"
-#include "cluster_sim/api_server.h"
-#include "cluster_sim/local_transport.h"
 #include "net/connection.h"
 
 namespace galen::contract {

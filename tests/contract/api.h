@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/epoll_loop.h"
-#include "base/json.h"
+#include "base/data/json.h"
+#include "base/loop/epoll_loop.h"
 #include "net/http.h"
 
 namespace galen::contract {

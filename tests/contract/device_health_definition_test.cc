@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/yaml.h"
+#include "base/data/yaml.h"
 #include "tests/contract/api.h"
 
 namespace galen::contract {

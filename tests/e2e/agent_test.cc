@@ -4,9 +4,9 @@
 
 #include <csignal>
 
-#include "base/posix_file_system.h"
+#include "base/files/posix_file_system.h"
 #include "base/random.h"
-#include "history/store.h"
+#include "history/store/store.h"
 #include "tests/e2e/fleet_stage.h"
 
 namespace galen::e2e {

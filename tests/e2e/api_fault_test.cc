@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "base/base64.h"
-#include "base/yaml.h"
+#include "base/data/base64.h"
+#include "base/data/yaml.h"
 #include "tests/e2e/fault_stage.h"
 
 namespace galen::e2e {

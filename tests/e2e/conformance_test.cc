@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/json.h"
-#include "cli/session.h"
+#include "base/data/json.h"
+#include "cli/fleet/session.h"
 #include "tests/e2e/sim_cluster.h"
 
 namespace galen::e2e {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/yaml.h"
-#include "cli/session.h"
+#include "base/data/yaml.h"
+#include "cli/fleet/session.h"
 #include "kube/request.h"
 #include "tests/e2e/fleet_stage.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/yaml.h"
-#include "cli/embedded.h"
+#include "base/data/yaml.h"
+#include "cli/demo/embedded.h"
 
 namespace galen::e2e {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/session.h"
+#include "cli/fleet/session.h"
 #include "tests/e2e/sim_cluster.h"
 
 namespace galen::e2e {

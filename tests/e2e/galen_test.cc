@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include "base/yaml.h"
-#include "cli/embedded.h"
+#include "base/data/yaml.h"
+#include "cli/demo/embedded.h"
 #include "tests/e2e/fleet_stage.h"
 
 namespace galen::e2e {

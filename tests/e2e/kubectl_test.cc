@@ -6,8 +6,8 @@
 #include <csignal>
 #include <filesystem>
 
-#include "base/json.h"
-#include "cli/embedded.h"
+#include "base/data/json.h"
+#include "cli/demo/embedded.h"
 #include "tests/e2e/sim_cluster.h"
 
 namespace galen::e2e {

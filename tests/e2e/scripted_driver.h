@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "net/server.h"
+#include "net/endpoint/server.h"
 #include "rpc/service.h"
 #include "tests/e2e/stage.h"
 

@@ -6,8 +6,8 @@
 #include <csignal>
 #include <optional>
 
-#include "base/posix_file_system.h"
-#include "base/yaml.h"
+#include "base/data/yaml.h"
+#include "base/files/posix_file_system.h"
 #include "kube/client.h"
 #include "kube/request.h"
 #include "kube/transport.h"

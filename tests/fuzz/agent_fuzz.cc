@@ -1,9 +1,9 @@
 // What an agent reads: its configuration and its drivers' reports.
-#include "agent/config.h"
-#include "agent/config_faults.h"
-#include "agent/report_decoder.h"
+#include "agent/app/config.h"
+#include "agent/app/config_faults.h"
+#include "agent/health/report_decoder.h"
 #include "base/check.h"
-#include "base/fake_file_system.h"
+#include "base/files/fake_file_system.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/targets.h"
 

@@ -1,10 +1,10 @@
 // What people write: where a cluster is, and what a sign means.
 #include "base/check.h"
-#include "base/fake_file_system.h"
+#include "base/files/fake_file_system.h"
 #include "kube/config.h"
 #include "kube/exec_credential.h"
 #include "kube/url.h"
-#include "probes/rule_reader.h"
+#include "probes/rules/rule_reader.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"

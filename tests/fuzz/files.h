@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "base/file_system.h"
+#include "base/files/file_system.h"
 
 namespace galen::fuzz {
 

@@ -1,9 +1,9 @@
 // Both ends of a connection against a peer that is only bytes. The first byte says how they are
 // cut.
 #include "base/check.h"
-#include "base/fake_loop.h"
-#include "net/accepted.h"
-#include "net/http2_client.h"
+#include "base/loop/fake_loop.h"
+#include "net/endpoint/accepted.h"
+#include "net/http2/http2_client.h"
 #include "net/memory_stream.h"
 #include "net/recording_sink.h"
 #include "tests/fuzz/input.h"

@@ -1,11 +1,11 @@
 // What a crash, a bad disk or somebody's editor leaves of a journal.
 #include "base/check.h"
-#include "base/fake_file_system.h"
-#include "history/journal.h"
-#include "history/post_mortem.h"
-#include "history/post_mortem_store.h"
-#include "history/record.h"
-#include "history/segment.h"
+#include "base/files/fake_file_system.h"
+#include "history/journal/journal.h"
+#include "history/journal/segment.h"
+#include "history/post_mortem/post_mortem.h"
+#include "history/post_mortem/post_mortem_store.h"
+#include "history/store/record.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/targets.h"
 

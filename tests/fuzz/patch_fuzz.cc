@@ -1,9 +1,9 @@
 // Patches: an object, a zero byte, a patch, and for apply a second patch behind another.
+#include "api_sim/objects/kinds.h"
+#include "api_sim/objects/schema.h"
+#include "api_sim/patch/field_set.h"
+#include "api_sim/patch/typed_merge.h"
 #include "base/check.h"
-#include "cluster_sim/field_set.h"
-#include "cluster_sim/kinds.h"
-#include "cluster_sim/schema.h"
-#include "cluster_sim/typed_merge.h"
 #include "kube/patch.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"

@@ -1,9 +1,9 @@
 // gRPC: frames, the texts in its headers, and each message that a peer may send us.
 #include <google/protobuf/stubs/logging.h>
 
+#include "api_sim/serving/body.h"
 #include "base/check.h"
 #include "base/text.h"
-#include "cluster_sim/body.h"
 #include "protos/dra/v1/dra.pb.h"
 #include "protos/dra/v1beta1/dra.pb.h"
 #include "protos/dra_health/v1/health.pb.h"

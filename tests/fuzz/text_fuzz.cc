@@ -1,8 +1,8 @@
 // JSON and YAML: what is read is written back and read as the same value.
 #include "base/check.h"
-#include "base/json.h"
-#include "base/yaml.h"
-#include "base/yaml_lines.h"
+#include "base/data/json.h"
+#include "base/data/yaml.h"
+#include "base/data/yaml_lines.h"
 #include "tests/fuzz/targets.h"
 
 namespace galen::fuzz {

@@ -2,16 +2,16 @@
 #include <iostream>
 #include <sstream>
 
+#include "api_sim/objects/json_path.h"
+#include "api_sim/objects/selectors.h"
 #include "base/check.h"
 #include "base/flags.h"
 #include "base/time.h"
-#include "cli/get.h"
-#include "cli/inject.h"
-#include "cli/why.h"
-#include "cluster_sim/json_path.h"
-#include "cluster_sim/selectors.h"
+#include "cli/commands/get.h"
+#include "cli/commands/inject.h"
+#include "cli/commands/why.h"
 #include "net/address.h"
-#include "probes/kernel_record.h"
+#include "probes/kernel_log/kernel_record.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"
 

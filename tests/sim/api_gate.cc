@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/data/json.h"
 
 namespace galen::sim {
 namespace {

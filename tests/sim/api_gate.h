@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 #include "base/random.h"
 #include "net/http.h"
 #include "tests/sim/agent_mutant.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/fake_loop.h"
-#include "cluster_sim/local_transport.h"
+#include "api_sim/serving/local_transport.h"
+#include "base/loop/fake_loop.h"
 #include "net/recording_sink.h"
 
 namespace galen::sim {

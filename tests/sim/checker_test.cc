@@ -8,7 +8,7 @@
 #include <cctype>
 #include <string>
 
-#include "base/yaml.h"
+#include "base/data/yaml.h"
 #include "kube/request.h"
 #include "tests/sim/sim_play.h"
 

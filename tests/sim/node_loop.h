@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/loop.h"
+#include "base/loop/loop.h"
 
 namespace galen::sim {
 

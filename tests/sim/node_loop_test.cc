@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/fake_loop.h"
+#include "base/loop/fake_loop.h"
 
 namespace galen::sim {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/fake_file_system.h"
+#include "base/files/fake_file_system.h"
 #include "model/health.h"
-#include "net/fake_socket_host.h"
+#include "net/socket/fake_socket_host.h"
 #include "sdk/driver_app.h"
 #include "tests/sim/node_loop.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "history/store.h"
+#include "history/store/store.h"
 #include "tests/sim/agent_word.h"
 
 namespace galen::sim {

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "agent/agent_app.h"
-#include "agent/fake_plugin.h"
-#include "agent/fake_socket_directory.h"
-#include "base/durable_file_system.h"
-#include "base/fake_file_system.h"
-#include "base/simulated_disk.h"
+#include "agent/app/agent_app.h"
+#include "agent/drivers/fake_plugin.h"
+#include "agent/drivers/fake_socket_directory.h"
+#include "base/files/durable_file_system.h"
+#include "base/files/fake_file_system.h"
+#include "base/files/simulated_disk.h"
 #include "kube/transport.h"
 #include "net/fake_link.h"
 #include "tests/sim/api_gate.h"

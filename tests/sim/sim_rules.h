@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fnv1a.h"
+#include "base/data/fnv1a.h"
 #include "tests/sim/sim_world.h"
 
 namespace galen::sim {

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include "base/check.h"
-#include "base/posix_file_system.h"
-#include "base/yaml.h"
+#include "base/data/yaml.h"
+#include "base/files/posix_file_system.h"
 #include "tests/sim/whole_answer.h"
 
 namespace galen::sim {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/check.h"
-#include "base/json.h"
+#include "base/data/json.h"
 
 namespace galen::sim {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/data/yaml.h"
 #include "base/version.h"
-#include "base/yaml.h"
 #include "tests/tidy/source_tree.h"
 
 namespace galen::tidy {

@@ -8,12 +8,12 @@
 namespace galen::tidy {
 
 struct SourceFile {
-  std::string path;  // from the root: "src/agent/health_cache.cc"
+  std::string path;  // from the root: "src/agent/health/health_cache.cc"
   std::vector<std::string> lines;
 
   bool IsHeader() const { return path.ends_with(".h"); }
   bool IsTest() const;  // tests, benches and fakes: what no product links
-  // "agent" for "src/agent/health_cache.cc"; "" outside src.
+  // "agent" for "src/agent/health/health_cache.cc"; "" outside src.
   std::string Room() const;
 };
 
@@ -23,7 +23,7 @@ const std::vector<SourceFile>& Sources();
 // Any other files below the root with one of these endings.
 std::vector<SourceFile> FilesEndingWith(const std::vector<std::string>& endings);
 
-// "src/agent/health_cache.cc:12: what is wrong", one a line, for a failing test's message.
+// "src/agent/health/health_cache.cc:12: what is wrong", one a line, for a failing test's message.
 class Findings {
  public:
   void Add(const SourceFile& file, std::size_t line_index, std::string_view what);

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "base/fnv1a.h"
+#include "base/data/fnv1a.h"
 #include "base/text.h"
 #include "kube/patch.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "base/time.h"
 #include "model/claim.h"
 

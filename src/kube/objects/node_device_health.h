@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "model/claim.h"
 #include "model/device.h"
 #include "model/health.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/posix_file_system.h"
-#include "base/yaml.h"
+#include "base/data/yaml.h"
+#include "base/files/posix_file_system.h"
 #include "kube/json_of.h"
 #include "kube/resource.h"
 

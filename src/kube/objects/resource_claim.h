@@ -1,7 +1,7 @@
 // resource.k8s.io/v1 ResourceClaim → model's Claim: what was allocated, and which Pods hold it.
 #pragma once
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "model/claim.h"
 
 namespace galen::kube {

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/json.h"
+#include "base/data/json.h"
 #include "kube/objects/meta.h"
 #include "model/taint.h"
 

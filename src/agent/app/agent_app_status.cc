@@ -1,0 +1,91 @@
+// Tested by agent_app_test.cc and manager_test.cc.
+// What an agent says of itself: whether it is ready, what hinders it, and its figures.
+#include <algorithm>
+
+#include "agent/agent_metrics.h"
+#include "agent/app/agent_app.h"
+
+namespace galen::agent {
+
+std::vector<Readiness> AgentApp::readiness() const {
+  std::vector<Readiness> steps = {{"journal replayed", true},
+                                  {"registry scanned", watcher_.scanned()},
+                                  {"API synced", informers_.synced()}};
+  if (config_.role == Role::kManager) {
+    steps.push_back({"node registered", virtual_node_.registered()});
+  }
+  return steps;
+}
+
+bool AgentApp::ready() const {
+  const std::vector<Readiness> steps = readiness();
+  return std::all_of(steps.begin(), steps.end(), [](const Readiness& step) { return step.done; });
+}
+
+std::vector<std::string> AgentApp::troubles() const {
+  std::vector<std::string> all = informers_.troubles();
+  const auto add = [&](const std::string& what, const std::string& trouble) {
+    if (!trouble.empty()) all.push_back(what + ": " + trouble);
+  };
+  add("journal", keeper_.trouble());
+  add("post-mortem records", post_mortems_.trouble());
+  add("checkpoint", checkpoint_trouble_);
+  add("registry", watcher_.trouble());
+  add("NodeDeviceHealth", node_publisher_.trouble());
+  add("node", virtual_node_.trouble());
+  add("pods", runner_.trouble());
+  if (processes_) add("containers", processes_->trouble());
+  add("Pod status", publisher_.trouble());
+  for (const DriverInfo& driver : plugins_.drivers()) {
+    add(driver.name.empty() ? driver.socket : "driver " + driver.name, driver.trouble);
+  }
+  return all;
+}
+
+std::uint64_t AgentApp::api_writes() const {
+  return publisher_.writes() + node_publisher_.writes();
+}
+
+kube::NodeDeviceHealth AgentApp::NodeHealth(const std::vector<kube::Condition>& before) const {
+  std::vector<DeviceHealth> devices =
+      AllDevices(keeper_, claims_, [this](const DeviceId& id) { return HealthOf(id); });
+  const auto timeout_of = [this](const DeviceId& id) {
+    const HealthCache::Entry* entry = keeper_.cache().Find(id);
+    return entry != nullptr ? entry->timeout : TimeoutOf(config_.timeouts, id, std::nullopt);
+  };
+  return NodeHealthOf(
+      {.node = config_.node,
+       .version = version_,
+       .role = std::string(ToString(config_.role)),
+       .started = started_,
+       .synced = informers_.synced(),
+       .stopped = stopping_,
+       .degraded = config_.degraded,
+       .devices = std::move(devices),
+       .timeout_of = timeout_of,
+       .identity_of = [this](const DeviceId& id) { return IdentityOf(id, keeper_, informers_); },
+       .claims = &claims_,
+       .drivers = plugins_.drivers(),
+       .post_mortems = &post_mortems_.notable()},
+      before, edges_.loop.WallNow());
+}
+
+AgentStatus AgentApp::StatusNow() const {
+  return {.version = version_,
+          .node = config_.node,
+          .role = std::string(ToString(config_.role)),
+          .started = started_,
+          .api_writes = api_writes(),
+          .pod_writes = publisher_.writes(),
+          .troubles = troubles(),
+          .all_told = keeper_.idle() && publisher_.idle() && node_publisher_.idle()};
+}
+
+void AgentApp::Collect(Metrics& metrics) {
+  metrics.Set(metric::kBuildInfo,
+              {{"version", version_}, {"node", config_.node}, {"role", ToString(config_.role)}}, 1);
+  metrics.Set(metric::kJournalBytes, {}, static_cast<double>(journal_.bytes()));
+  metric::ShowAges(metrics, plugins_.ReportAges(), aged_drivers_);
+}
+
+}  // namespace galen::agent

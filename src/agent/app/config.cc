@@ -1,0 +1,373 @@
+#include "agent/app/config.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+#include "agent/app/config_addresses.h"
+#include "base/check.h"
+#include "base/data/yaml.h"
+#include "base/text.h"
+#include "net/endpoint/server.h"
+
+namespace galen::agent {
+namespace {
+
+// Of a value in a fault.
+constexpr std::size_t kShownBytesMax = 80;
+
+// Takes values off the file and notes what is wrong with them.
+class Reader {
+ public:
+  explicit Reader(ConfigFaults& faults) : faults_(faults) {}
+
+  template <typename... Args>
+  void Fault(const std::string& where, fmt::format_string<Args...> format, Args&&... args) {
+    faults_.Add(where, fmt::format(format, std::forward<Args>(args)...));
+  }
+  ConfigFaults& faults() { return faults_; }
+
+  // A member that is absent leaves `value` alone.
+  void Text(const Json& object, std::string_view name, std::string& value,
+            const std::string& where = "") {
+    const Json* member = object.Find(name);
+    if (member == nullptr || member->is_null()) return;
+    if (!member->is_string()) return Fault(where + std::string(name), "must be a text");
+    value = member->AsString();
+  }
+
+  void Bool(const Json& object, std::string_view name, bool& value) {
+    const Json* member = object.Find(name);
+    if (member == nullptr || member->is_null()) return;
+    if (!member->is_bool()) return Fault(std::string(name), "must be true or false");
+    value = member->AsBool();
+  }
+
+  // The first of `choices` that the text names is taken; "" leaves the value as it is.
+  template <typename T>
+  void Choice(const std::string& where, const std::string& text, T& value,
+              std::initializer_list<std::pair<std::string_view, T>> choices) {
+    if (text.empty()) return;
+    std::vector<std::string_view> names;
+    for (const auto& [name, choice] : choices) {
+      names.push_back(name);
+      if (text != name) continue;
+      value = choice;
+      return;
+    }
+    Fault(where, "is \"{}\", must be one of: {}", Printable(ToValidUtf8(text)),
+          fmt::join(names, ", "));
+  }
+
+  void OnlyKnown(const Json& object, const std::string& where,
+                 std::initializer_list<std::string_view> known) {
+    for (const auto& [name, value] : object.members()) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      Fault(where + Printable(name), "is not known; known are: {}", fmt::join(known, ", "));
+    }
+  }
+
+ private:
+  ConfigFaults& faults_;
+};
+
+// A pool's name is a path of subdomains (resource.k8s.io).
+bool IsPoolName(std::string_view text) {
+  while (true) {
+    const std::size_t slash = text.find('/');
+    if (!IsDnsSubdomain(text.substr(0, slash))) return false;
+    if (slash == std::string_view::npos) return true;
+    text.remove_prefix(slash + 1);
+  }
+}
+
+// A part that no device can have would make a rule that never holds, and nobody would notice.
+void CheckParts(Reader& reader, const std::string& where, const TimeoutRule& rule) {
+  const auto check = [&](std::string_view part, const std::string& name, bool right,
+                         std::string_view whose) {
+    if (name.empty() || right) return;
+    reader.Fault(fmt::format("{}.{}", where, part), "is \"{}\", must be {} name, in lower case",
+                 Shown(name, kShownBytesMax), whose);
+  };
+  check("driver", rule.driver, IsDnsSubdomain(rule.driver), "a driver's");
+  check("pool", rule.pool, IsPoolName(rule.pool), "a pool's");
+  check("device", rule.device, IsDnsLabel(rule.device), "a device's");
+}
+
+void ReadTimeout(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {
+  if (!item.is_object()) return reader.Fault(where, "must be an object with a timeout");
+  // A misspelled part would make a rule for all devices.
+  reader.OnlyKnown(item, where + ".", {"driver", "pool", "device", "timeout"});
+  TimeoutRule rule;
+  reader.Text(item, "driver", rule.driver, where + ".");
+  reader.Text(item, "pool", rule.pool, where + ".");
+  reader.Text(item, "device", rule.device, where + ".");
+  CheckParts(reader, where, rule);
+  const Json& said = item["timeout"];
+  if (said.is_null()) return reader.Fault(where, "has no timeout, such as timeout: 30s");
+  const StatusOr<Duration> timeout = ParseDuration(said.AsString());
+  const std::string shown = Shown(said.Dump(), kShownBytesMax);
+  if (!timeout.ok()) {
+    return reader.Fault(where + ".timeout", "is {}, must be a number with its unit, such as 30s",
+                        shown);
+  }
+  // Refused rather than clamped: an operator who writes 0s means something that we do not know.
+  if (*timeout < kTimeoutLeast || *timeout > kTimeoutMax) {
+    return reader.Fault(where + ".timeout", "is {}, must be from 100ms to 24h", shown);
+  }
+  rule.timeout = *timeout;
+  config.timeouts.push_back(std::move(rule));
+}
+
+void ReadDriver(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {
+  if (!item.is_object()) return reader.Fault(where, "must be an object with a name");
+  reader.OnlyKnown(item, where + ".", {"name", "subscribe"});
+  std::string name, subscribe = "auto";
+  reader.Text(item, "name", name, where + ".");
+  reader.Text(item, "subscribe", subscribe, where + ".");
+  if (!IsDnsSubdomain(name)) reader.Fault(where + ".name", "must be a driver's name");
+  bool never = false;
+  reader.Choice(where + ".subscribe", subscribe, never, {{"auto", false}, {"never", true}});
+  if (never) config.unsubscribed.insert(name);
+}
+
+void ReadPostMortems(Reader& reader, const Json& file, AgentConfig& config) {
+  const Json& age = file["postMortemAgeMax"];
+  if (!age.is_null()) {
+    const StatusOr<Duration> said = ParseDuration(age.AsString());
+    if (said.ok() && *said >= kPostMortemAgeLeast && *said <= kPostMortemAgeMost) {
+      config.post_mortem_age_max = *said;
+    } else {
+      reader.Fault("postMortemAgeMax", "is {}, must be from 1h to 90d, such as 14d",
+                   Shown(age.Dump(), kShownBytesMax));
+    }
+  }
+  const Json& bytes = file["postMortemBytesMax"];
+  if (bytes.is_null()) return;
+  const std::int64_t said = bytes.AsInt(-1);
+  if (said >= static_cast<std::int64_t>(kPostMortemBytesLeast) &&
+      said <= static_cast<std::int64_t>(kPostMortemBytesMost)) {
+    config.post_mortem_bytes_max = static_cast<std::size_t>(said);
+  } else {
+    reader.Fault("postMortemBytesMax", "is {}, must be a number of bytes from {} to {}",
+                 Shown(bytes.Dump(), kShownBytesMax), kPostMortemBytesLeast, kPostMortemBytesMost);
+  }
+}
+
+// A list's bound is looked at before its items, so that a file of a million rows is one fault.
+using ReadItem = void (*)(Reader&, const std::string&, const Json&, AgentConfig&);
+
+void ReadList(Reader& reader, const Json& file, const std::string& name, std::size_t most,
+              ReadItem read, AgentConfig& config) {
+  const Json& list = file[name];
+  if (list.is_null()) return;
+  if (!list.is_array()) return reader.Fault(name, "must be a list");
+  if (list.items().size() > most) {
+    return reader.Fault(name, "has {} entries, at most {} are taken", list.items().size(), most);
+  }
+  for (std::size_t i = 0; i < list.items().size(); ++i) {
+    read(reader, fmt::format("{}[{}]", name, i), list[i], config);
+  }
+}
+
+// The same for file and flags: a flag overrules by being read later.
+void ReadChoices(Reader& reader, const std::string& role, const std::string& degraded,
+                 const std::string& log_level, const std::string& containers, AgentConfig& config) {
+  reader.Choice("containers", containers, config.containers,
+                {{"none", Containers::kNone}, {"processes", Containers::kProcesses}});
+  reader.Choice("role", role, config.role,
+                {{"observer", Role::kObserver}, {"manager", Role::kManager}});
+  reader.Choice("degradedAs", degraded, config.degraded,
+                {{"healthy", DegradedAs::kHealthy}, {"unhealthy", DegradedAs::kUnhealthy}});
+  reader.Choice("logLevel", log_level, config.log_level,
+                {{"debug", LogLevel::kDebug},
+                 {"info", LogLevel::kInfo},
+                 {"warning", LogLevel::kWarning},
+                 {"error", LogLevel::kError}});
+}
+
+void ReadFile(Reader& reader, const Json& file, AgentConfig& config) {
+  if (!file.is_object() && !file.is_null()) return reader.Fault("the file", "must be a mapping");
+  reader.OnlyKnown(file, "",
+                   {"node",
+                    "role",
+                    "kubeletRoot",
+                    "registry",
+                    "endpointsAnywhere",
+                    "stateDir",
+                    "socket",
+                    "metricsAddress",
+                    "metricsCertificate",
+                    "metricsKey",
+                    "metricsTokenFile",
+                    "probesAddress",
+                    "degradedAs",
+                    "logLevel",
+                    "kubeconfig",
+                    "context",
+                    "timeouts",
+                    "drivers",
+                    "containers",
+                    "processesAsRoot",
+                    "cdiRoot",
+                    "postMortemAgeMax",
+                    "postMortemBytesMax"});
+  reader.Text(file, "node", config.node);
+  reader.Text(file, "kubeletRoot", config.kubelet_root);
+  reader.Text(file, "registry", config.registry);
+  reader.Bool(file, "endpointsAnywhere", config.endpoints_anywhere);
+  reader.Text(file, "stateDir", config.state_dir);
+  reader.Text(file, "socket", config.socket);
+  reader.Text(file, "metricsAddress", config.metrics_address);
+  reader.Text(file, "metricsCertificate", config.metrics_certificate);
+  reader.Text(file, "metricsKey", config.metrics_key);
+  reader.Text(file, "metricsTokenFile", config.metrics_token_file);
+  reader.Text(file, "probesAddress", config.probes_address);
+  reader.Text(file, "kubeconfig", config.kubeconfig.path);
+  reader.Text(file, "context", config.kubeconfig.context);
+  reader.Bool(file, "processesAsRoot", config.processes_as_root);
+  reader.Text(file, "cdiRoot", config.cdi_root);
+  std::string role, degraded, log_level, containers;
+  reader.Text(file, "containers", containers);
+  reader.Text(file, "role", role);
+  reader.Text(file, "degradedAs", degraded);
+  reader.Text(file, "logLevel", log_level);
+  ReadChoices(reader, role, degraded, log_level, containers, config);
+  ReadPostMortems(reader, file, config);
+  ReadList(reader, file, "timeouts", kTimeoutRulesMax, ReadTimeout, config);
+  ReadList(reader, file, "drivers", kDriverRulesMax, ReadDriver, config);
+}
+
+// An empty flag was not given. So `metricsAddress: ""`, for none, can be said in the file only.
+void Overrule(Reader& reader, const std::string& key, std::string& value, const std::string& name,
+              const std::string& flag) {
+  if (flag.empty()) return;
+  value = flag;
+  reader.faults().SaidByFlag(key, name);
+}
+
+void ReadFlags(Reader& reader, const AgentFlags& flags, AgentConfig& config) {
+  Overrule(reader, "node", config.node, "--node", flags.node);
+  Overrule(reader, "kubeletRoot", config.kubelet_root, "--kubelet-root", flags.kubelet_root);
+  Overrule(reader, "registry", config.registry, "--registry", flags.registry);
+  Overrule(reader, "stateDir", config.state_dir, "--state-dir", flags.state_dir);
+  Overrule(reader, "socket", config.socket, "--socket", flags.socket);
+  Overrule(reader, "metricsAddress", config.metrics_address, "--metrics-address",
+           flags.metrics_address);
+  Overrule(reader, "probesAddress", config.probes_address, "--probes-address",
+           flags.probes_address);
+  Overrule(reader, "kubeconfig", config.kubeconfig.path, "--kubeconfig", flags.kubeconfig);
+  Overrule(reader, "context", config.kubeconfig.context, "--context", flags.context);
+  Overrule(reader, "cdiRoot", config.cdi_root, "--cdi-root", flags.cdi_root);
+  config.processes_as_root |= flags.processes_as_root;
+  std::string role, degraded, log_level, containers;
+  Overrule(reader, "containers", containers, "--containers", flags.containers);
+  Overrule(reader, "role", role, "--role", flags.role);
+  Overrule(reader, "degradedAs", degraded, "--degraded-as", flags.degraded);
+  Overrule(reader, "logLevel", log_level, "--log-level", flags.log_level);
+  ReadChoices(reader, role, degraded, log_level, containers, config);
+}
+
+void CheckPath(Reader& reader, const std::string& where, const std::string& path) {
+  if (path.starts_with('/') || reader.faults().Has(where)) return;
+  reader.Fault(where, "is \"{}\", must be an absolute path", path);
+}
+
+// What only shows when file, flags and defaults are together.
+void CheckWhole(Reader& reader, const AgentConfig& config) {
+  if (reader.faults().Has("node")) {
+    // It is no text.
+  } else if (config.node.empty()) {
+    reader.Fault("node", "is empty: give --node, or set NODE_NAME from spec.nodeName");
+  } else if (!IsDnsSubdomain(config.node)) {
+    reader.Fault("node", "is \"{}\", must be a node's name", Printable(ToValidUtf8(config.node)));
+  }
+  CheckPath(reader, "kubeletRoot", config.kubelet_root);
+  // One that follows from the kubelet's root is as right as that is.
+  if (!config.registry.empty()) CheckPath(reader, "registry", config.registry);
+  CheckPath(reader, "stateDir", config.state_dir);
+  CheckPath(reader, "socket", config.socket);
+  if (config.socket.size() > net::kSocketPathMax) {
+    reader.Fault("socket", "is {} bytes long, at most {} fit a socket's address",
+                 config.socket.size(), net::kSocketPathMax);
+  }
+  CheckAddresses(config, reader.faults());
+  if (!config.cdi_root.empty()) CheckPath(reader, "cdiRoot", config.cdi_root);
+  if (config.containers == Containers::kProcesses && config.role != Role::kManager) {
+    reader.Fault("containers", "is \"processes\", which needs the role manager");
+  }
+}
+
+}  // namespace
+
+std::string_view ToString(Role role) {
+  switch (role) {
+    case Role::kObserver:
+      return "observer";
+    case Role::kManager:
+      return "manager";
+  }
+  GALEN_UNREACHABLE();
+}
+
+void AddFlags(Flags& flags, AgentFlags& values) {
+  flags.Add("--config", values.config_path, "YAML file; flags overrule it");
+  flags.Add("--node", values.node, "this node's name; default $NODE_NAME");
+  flags.Add("--role", values.role,
+            "observer (default, beside a kubelet) or manager (instead of one)");
+  flags.Add("--kubelet-root", values.kubelet_root, "default /var/lib/kubelet");
+  flags.Add("--registry", values.registry, "default plugins_registry below the kubelet's root");
+  flags.Add("--state-dir", values.state_dir, "journal and checkpoint; default /var/lib/galen");
+  flags.Add("--socket", values.socket, "of the inspect service; default /run/galen/agent.sock");
+  flags.Add("--metrics-address", values.metrics_address, "default 127.0.0.1:9470");
+  flags.Add("--probes-address", values.probes_address,
+            "/healthz and /readyz only, for a kubelet's probes; default none");
+  flags.Add("--degraded-as", values.degraded,
+            "what Kubernetes is told: healthy (default), unhealthy");
+  flags.Add("--kubeconfig", values.kubeconfig,
+            "default: $KUBECONFIG, ~/.kube/config, in-cluster: the first that there is");
+  flags.Add("--context", values.context, "of the kubeconfig; default its current one");
+  flags.Add("--log-level", values.log_level, "debug, info (default), warning, error");
+  flags.Add("--containers", values.containers,
+            "of a manager's Pods: none (default), or processes of this machine");
+  flags.AddSwitch("--processes-as-root", values.processes_as_root,
+                  "let every Pod of the node do anything to this machine");
+  flags.Add("--cdi-root", values.cdi_root,
+            "where drivers write CDI files; default /etc/cdi and /var/run/cdi");
+}
+
+void CheckProcesses(const AgentConfig& config, unsigned user, ConfigFaults& faults) {
+  if (config.containers != Containers::kProcesses || config.processes_as_root || user != 0) return;
+  faults.Add(
+      "containers",
+      "is \"processes\", and the agent is root: every Pod could do anything to this machine; "
+      "run it as another user, or allow it by processesAsRoot: true (--processes-as-root)");
+}
+
+AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const AgentFlags& flags,
+                       ConfigFaults& faults) {
+  Reader reader(faults);
+  AgentConfig config;
+  // The weakest word first; file, then flags, write over it.
+  config.node = Lookup(environment, "NODE_NAME").value_or("");
+  if (!flags.config_path.empty()) {
+    const StatusOr<std::string> text = files.Read(flags.config_path);
+    const StatusOr<YamlReading> file =
+        text.ok() ? ReadYaml(*text) : StatusOr<YamlReading>(text.status());
+    faults.UseFile(flags.config_path, text.ok() ? *text : "");
+    if (file.ok()) {
+      faults.AddDoubled(file->doubled);
+      ReadFile(reader, file->value, config);
+    } else {
+      faults.Add("", file.status().message());
+    }
+  }
+  ReadFlags(reader, flags, config);
+  CheckWhole(reader, config);
+  return config;
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,110 @@
+// How an agent is set up: a YAML file, and flags that overrule it. Read whole before anything
+// starts; every fault is told at once.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/app/config_faults.h"
+#include "agent/health/timeout_policy.h"
+#include "agent/publish/pod_status.h"
+#include "base/environment.h"
+#include "base/files/file_system.h"
+#include "base/flags.h"
+#include "base/log.h"
+#include "kube/config.h"
+
+namespace galen::agent {
+
+// Beside a kubelet, or instead of one (docs/adr/0006-roles.md).
+enum class Role { kObserver, kManager };
+std::string_view ToString(Role role);  // "observer", "manager"
+
+// Of a manager's Pods: their containers are only told as running, or run as processes of this
+// machine (docs/adr/0015-processes-end-with-the-agent.md).
+enum class Containers { kNone, kProcesses };
+
+// Every value as it is used, defaults included. Paths are absolute.
+struct AgentConfig {
+  // The Node object's name. The only one without a default.
+  std::string node;
+  Role role = Role::kObserver;
+  std::string kubelet_root = "/var/lib/kubelet";
+  std::string registry;             // "": plugins_registry below the kubelet's root
+  bool endpoints_anywhere = false;  // drivers' sockets may lie outside the kubelet's root
+  std::string state_dir = "/var/lib/galen";
+  // Of the inspect service, which `galen` asks.
+  std::string socket = "/run/galen/agent.sock";
+  // host:port; "" for none.
+  std::string metrics_address = "127.0.0.1:9470";
+  // PEM files and a bearer token's; all three or an address of this machine only. "": none.
+  std::string metrics_certificate, metrics_key, metrics_token_file;
+  // host:port for a kubelet's probes, which learn nothing else there; "" for none.
+  std::string probes_address;
+  DegradedAs degraded = DegradedAs::kHealthy;
+  Containers containers = Containers::kNone;
+  bool processes_as_root = false;  // the operator knows what every Pod may do then
+  std::string cdi_root;            // where drivers write CDI files; "": kCdiDirectories
+  // Of post-mortem records: how long they are kept, and how much of them.
+  Duration post_mortem_age_max = std::chrono::hours(14 * 24);
+  std::size_t post_mortem_bytes_max = std::size_t{2} << 20;
+  // At most kTimeoutRulesMax; of equals the last decides.
+  std::vector<TimeoutRule> timeouts;
+  std::set<std::string> unsubscribed;  // drivers with `subscribe: never`
+  kube::KubeconfigOptions kubeconfig;
+  LogLevel log_level = LogLevel::kInfo;
+
+  std::string registry_directory() const {
+    return registry.empty() ? kubelet_root + "/plugins_registry" : registry;
+  }
+  // Of containers that are processes: each Pod has one below it.
+  std::string pods_directory() const { return state_dir + "/pods"; }
+};
+
+// Where container runtimes look for CDI files, in the order in which a later one counts more.
+inline constexpr std::string_view kCdiDirectories[] = {"/etc/cdi", "/var/run/cdi"};
+
+// A file that names more devices than this one by one means a rule without a device. The rules are
+// walked for each device of each report.
+inline constexpr std::size_t kTimeoutRulesMax = 1000;
+inline constexpr std::size_t kDriverRulesMax = 256;
+
+// An hour is what one incident takes; past a quarter of a year nobody asks.
+inline constexpr Duration kPostMortemAgeLeast = std::chrono::hours(1);
+inline constexpr Duration kPostMortemAgeMost = std::chrono::hours(90 * 24);
+// Below that there is no room for the records of one large node's reboot; all of it is in memory.
+inline constexpr std::size_t kPostMortemBytesLeast = std::size_t{64} << 10;
+inline constexpr std::size_t kPostMortemBytesMost = std::size_t{64} << 20;
+
+// What the command line says; "" leaves the file's word, or the default.
+struct AgentFlags {
+  std::string config_path;
+  std::string node, role, kubelet_root, registry, state_dir, socket, metrics_address, degraded;
+  std::string probes_address;
+  std::string kubeconfig, context, log_level;
+  std::string containers, cdi_root;
+  bool processes_as_root = false;
+};
+
+// `values` is lent to `flags` until these are parsed.
+void AddFlags(Flags& flags, AgentFlags& values);
+
+// The node's name comes from the flag, the file, or $NODE_NAME. What is wrong goes into `faults`,
+// with what would be right, and its value is the default: the config is to be used only if there is
+// no fault. Creates and starts nothing.
+AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const AgentFlags& flags,
+                       ConfigFaults& faults);
+
+// Whether Pods may run as processes of this user: as root only where the operator has said so, for
+// whoever may make a Pod here could do anything to the machine. `user` is the effective one.
+void CheckProcesses(const AgentConfig& config, unsigned user, ConfigFaults& faults);
+
+// Makes the directories that the agent writes in, with what the kubelet would make where it takes
+// its place, and looks whether an API server can be found; `faults` has LoadConfig's and gets the
+// rest, so that a person hears of all in one pass. What has a fault already is left alone; after
+// any fault nothing is made, only looked at.
+void PreparePlaces(FileSystem& files, const Environment& environment, const AgentConfig& config,
+                   ConfigFaults& faults);
+
+}  // namespace galen::agent

@@ -1,0 +1,82 @@
+// Answers what the agent knows, on its own socket: for `galen`, and for people with a socket.
+// Belongs to the agent's loop; reads the parts it is lent and changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/drivers/plugin_manager.h"
+#include "agent/health/change_log.h"
+#include "agent/health/health_keeper.h"
+#include "agent/holdings/claim_index.h"
+#include "agent/holdings/cluster_view.h"
+#include "agent/post_mortem/post_mortem_keeper.h"
+#include "rpc/newest_stream.h"
+#include "rpc/service.h"
+
+namespace galen::agent {
+
+// What GetStatus answers beyond what the parts tell. Troubles are sentences; none when nothing
+// hinders.
+struct AgentStatus {
+  std::string version, node, role;
+  WallTime started{};
+  std::uint64_t api_writes = 0;
+  std::uint64_t pod_writes = 0;  // of these, to Pods
+  std::vector<std::string> troubles;
+  bool all_told = false;  // Pods and the node's object say all that is known
+};
+
+// The service galen.inspect.v1.Inspect. Every answer is made from the present when it is asked for;
+// nothing is cached. Whoever can connect to the socket may ask, so the socket's mode is the
+// permission.
+class InspectService {
+ public:
+  static constexpr std::size_t kWatchersMax = 64;  // more are refused
+  // Of one answer; older records are counted only. Half of what a gRPC client takes by default.
+  static constexpr std::size_t kPostMortemBytesMax = std::size_t{2} << 20;
+
+  struct Parts {
+    Loop& loop;
+    const HealthKeeper& keeper;
+    const ClaimIndex& claims;
+    const ClusterView& view;
+    const PluginManager& plugins;
+    const ChangeLog& journal;
+    PostMortemKeeper& post_mortems;
+    std::function<DeviceHealth(const DeviceId&)> health_of;  // as the Pods are told
+    std::function<AgentStatus()> status;
+  };
+
+  // Adds its methods to `dispatcher`, which calls this for as long as it serves. Parts are lent.
+  InspectService(Parts parts, rpc::Dispatcher& dispatcher);
+  ~InspectService();
+
+  // Something that ListDevices tells may have changed: watchers get the newest, once for all calls
+  // of one turn of the loop.
+  void Changed();
+
+ private:
+  struct Wire;  // knows the messages
+
+  // The present first, then the newest after each change; what a slow reader misses in between is
+  // gone.
+  void Watch(std::unique_ptr<rpc::StreamWriter> writer);
+
+  Parts parts_;
+  std::map<std::uint64_t, std::unique_ptr<rpc::NewestStream>> watchers_;
+  std::uint64_t next_watcher_ = 0;
+  Timer send_;
+};
+
+// Serial and model as the driver told, else as its slices do; "" where neither does.
+DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const ClusterView& view);
+// Every device that a driver spoke of or a Pod holds, in no order.
+std::vector<DeviceHealth> AllDevices(const HealthKeeper& keeper, const ClaimIndex& claims,
+                                     const std::function<DeviceHealth(const DeviceId&)>& health_of);
+
+}  // namespace galen::agent

@@ -1,0 +1,73 @@
+// What there is to start of a Pod: its containers as processes of this machine, read off the whole
+// object that the API server has. Pure. Rules:
+// https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/ (Container)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/data/json.h"
+#include "base/time.h"
+#include "kube/objects/pod.h"
+
+namespace galen::agent {
+
+// Of the Pod: what becomes of a container that ended.
+enum class RestartPolicy { kAlways, kOnFailure, kNever };
+
+// Of the machine that the processes run on.
+struct PlanPlace {
+  std::string node;       // its name in the cluster
+  std::string directory;  // of all Pods; each container gets one of its own below it
+  std::string path;       // PATH, unless the container sets its own
+};
+
+// One container, ready to be started; `fault` says why it cannot be, whenever that is not empty.
+struct ContainerPlan {
+  std::string name, image;
+  kube::Container::Kind kind = kube::Container::Kind::kMain;  // never ephemeral
+  std::vector<std::string> command;                           // program and arguments
+  std::map<std::string, std::string> environment;
+  std::string directory;  // its own: log and termination message; it goes with the Pod
+  std::string working_directory;
+  std::optional<std::uint64_t> memory_bytes_max;
+  // terminationMessagePolicy: the end of the log stands in for a message that was not written.
+  bool message_from_log = false;
+  std::string fault;
+};
+
+struct PodPlan {
+  PodRef ref;
+  RestartPolicy restart = RestartPolicy::kAlways;
+  Duration grace = std::chrono::seconds(30);  // terminationGracePeriodSeconds
+  std::vector<ContainerPlan> containers;      // init ones in their order, then the main ones
+};
+
+// Tells a process, and whoever finds it later, which container it belongs to: its directory.
+inline constexpr std::string_view kContainerDirectoryVariable = "GALEN_CONTAINER_DIRECTORY";
+// The file whose text becomes the message of the container's end, as /dev/termination-log is in a
+// container of its own.
+inline constexpr std::string_view kTerminationLogVariable = "GALEN_TERMINATION_LOG";
+inline constexpr std::string_view kTerminationLogName = "termination-log";
+
+// The directory of one Pod below that of all: by name for people, by uid because names come again.
+std::string DirectoryOfPod(const std::string& pods_directory, const PodRef& pod);
+
+// Every container but ephemeral ones. What cannot be had without a container runtime (an image,
+// volumes, probes, security contexts) is left out; a variable that cannot be known is a fault of
+// its container. InvalidArgument: the object has no usable metadata.
+StatusOr<PodPlan> PlanOf(const Json& pod, const PlanPlace& place);
+
+// "$(NAME)" becomes the variable's value where it is known, "$$" a dollar, as Kubernetes has it for
+// commands and variables.
+std::string ExpandVariables(std::string_view text,
+                            const std::map<std::string, std::string>& variables);
+
+// A quantity of bytes ("128Mi", "1e9", 512), rounded up; nullopt for anything else.
+std::optional<std::uint64_t> BytesOf(const Json& quantity);
+
+}  // namespace galen::agent

@@ -1,0 +1,123 @@
+#include "agent/containers/pod_life.h"
+
+#include <algorithm>
+
+namespace galen::agent {
+
+PodLife::PodLife(const PodPlan& plan) : grace_(plan.grace) {
+  for (const ContainerPlan& container : plan.containers) {
+    members_.push_back({.life = ContainerLife(container.kind, plan.restart)});
+  }
+}
+
+// The containers that may run now, as far as the order goes.
+std::vector<std::size_t> PodLife::InTurn() const {
+  std::vector<std::size_t> turn;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const ContainerLife& life = members_[i].life;
+    if (life.kind() == Kind::kInit) {
+      if (life.succeeded()) continue;
+      turn.push_back(i);
+      return turn;
+    }
+    turn.push_back(i);
+    // Until all are through, what follows a sidecar waits for it; a restart later holds up nobody.
+    if (life.kind() == Kind::kSidecar && !initialized_ && !life.running()) return turn;
+  }
+  return turn;
+}
+
+std::vector<PodLife::Action> PodLife::Decide(Time now) {
+  // First: a sidecar that waits for its restart is not wanted any more.
+  if (!ending_ && (InitFailed() || Completed())) BeginEnd(now + grace_);
+  if (ending_) return DecideEnd(now);
+  std::vector<Action> actions;
+  for (const std::size_t i : InTurn()) {
+    const ContainerLife& life = members_[i].life;
+    initialized_ = initialized_ || life.kind() == Kind::kMain;
+    if (life.start_at() <= now) actions.push_back({Action::Kind::kStart, i});
+  }
+  return actions;
+}
+
+std::vector<PodLife::Action> PodLife::DecideEnd(Time now) {
+  std::vector<Action> actions;
+  const auto terminate = [&](std::size_t i) {
+    if (!members_[i].terminated) actions.push_back({Action::Kind::kTerminate, i});
+    members_[i].terminated = true;
+  };
+  bool sidecars_turn = true;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const ContainerLife& life = members_[i].life;
+    if (life.kind() == Kind::kSidecar || !life.running()) continue;
+    sidecars_turn = false;
+    terminate(i);
+  }
+  // In the reverse of their order, each when the one after it has ended.
+  for (std::size_t i = members_.size(); sidecars_turn && i-- > 0;) {
+    if (!members_[i].life.running()) continue;
+    sidecars_turn = false;
+    terminate(i);
+  }
+  for (std::size_t i = 0; now >= kill_at_ && i < members_.size(); ++i) {
+    if (!members_[i].life.running() || members_[i].killed) continue;
+    members_[i].killed = true;
+    actions.push_back({Action::Kind::kKill, i});
+  }
+  return actions;
+}
+
+Time PodLife::due() const {
+  Time due = Time::max();
+  if (!ending_) {
+    for (const std::size_t i : InTurn()) due = std::min(due, members_[i].life.start_at());
+    return due;
+  }
+  const bool unkilled = std::any_of(members_.begin(), members_.end(), [](const Member& member) {
+    return member.life.running() && !member.killed;
+  });
+  return unkilled ? kill_at_ : due;
+}
+
+void PodLife::BeginEnd(Time kill_at) {
+  ending_ = true;
+  kill_at_ = std::min(kill_at_, kill_at);
+}
+
+void PodLife::End(Time kill_at) { BeginEnd(kill_at); }
+
+bool PodLife::anything_runs() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.life.running(); });
+}
+
+bool PodLife::InitFailed() const {
+  return std::any_of(members_.begin(), members_.end(), [](const Member& member) {
+    return member.life.kind() == Kind::kInit && member.life.done() && !member.life.succeeded();
+  });
+}
+
+bool PodLife::Completed() const {
+  return std::all_of(members_.begin(), members_.end(), [](const Member& member) {
+    return member.life.kind() != Kind::kMain || member.life.done();
+  });
+}
+
+std::string_view PodLife::phase() const {
+  const auto every_main = [this](auto holds) {
+    return std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+      return member.life.kind() != Kind::kMain || holds(member.life);
+    });
+  };
+  if ((ending_ || InitFailed() || Completed()) && !anything_runs()) {
+    // One that was to be restarted when the Pod was told to go has ended all the same.
+    const bool well = every_main([](const ContainerLife& life) {
+      return life.state() == ContainerLife::State::kEnded && life.last_end()->code == 0;
+    });
+    return well ? "Succeeded" : "Failed";
+  }
+  return every_main([](const ContainerLife& life) { return life.ever_ran(); }) ? "Running"
+                                                                               : "Pending";
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,42 @@
+// Containers as processes of this machine: each the leader of a session of its own, so that a
+// signal reaches all of it, in a control group of its own where the machine allows one, and with
+// the promise of the kernel to kill it when the agent dies. It has its own environment and none of
+// the agent's descriptors, and cannot gain rights by starting a program (no_new_privs).
+// base/process.h is for programs of ours, which share our environment and session. Belongs to its
+// loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/containers/container_processes.h"
+#include "agent/containers/control_groups.h"
+#include "base/loop/io_loop.h"
+
+namespace galen::agent {
+
+class PosixContainerProcesses final : public ContainerProcesses {
+ public:
+  // `directory` is the one that every container's own lies below: by it, in their environment, are
+  // left-over processes known. `places` are another's in tests.
+  PosixContainerProcesses(IoLoop& loop, std::string directory, ControlGroups::Places places = {});
+
+  // What it started is gone by then.
+  ~PosixContainerProcesses() override;
+
+  StatusOr<std::unique_ptr<ContainerProcess>> Start(const ContainerCommand& command,
+                                                    OnOutput on_output, OnEnd on_end) override;
+  int KillLeftovers() override;
+  StatusOr<std::string> ReadStart(const std::string& path, std::size_t bytes_max) override;
+  void RemoveTree(const std::string& directory) override;
+  std::string limitation() const override { return groups_.limitation(); }
+
+ private:
+  IoLoop& loop_;
+  const std::string directory_;
+  const ControlGroups groups_;
+  std::vector<std::string> empty_groups_;  // of ends, as long as the kernel keeps them
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,208 @@
+#include "agent/containers/posix_container_processes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "agent/containers/process_search.h"
+#include "base/files/temporary_directory.h"
+#include "base/loop/epoll_loop.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+// Real processes of /bin/sh; groups only where this machine gives them.
+class PosixContainerProcessesTest : public ::testing::Test {
+ protected:
+  ContainerCommand Shell(const std::string& script) {
+    const std::string home = directory_.path() + "/pod/main";
+    std::filesystem::create_directories(home);
+    return {.id = "u-1.main.0",
+            .command = {"sh", "-c", script},
+            .environment = {"PATH=/usr/bin:/bin", "WORD=seen", "GALEN_CONTAINER_DIRECTORY=" + home},
+            .working_directory = home};
+  }
+  // Starts it; false when it could not be.
+  Status Start(const ContainerCommand& command) {
+    auto process = processes_.Start(
+        command, [this](std::string_view bytes) { output_ += bytes; },
+        [this](const ProcessEnd& end) {
+          end_ = end;
+          loop_->Stop();
+        });
+    if (!process.ok()) return process.status();
+    process_ = std::move(process).value();
+    return OkStatus();
+  }
+  void WaitForOutput(const std::string& text) {
+    Until([&] { return output_.find(text) != std::string::npos; });
+  }
+  void WaitForEnd() {
+    Until([&] { return end_.has_value(); });
+    ASSERT_TRUE(end_);
+  }
+  void Until(const std::function<bool()>& done) {
+    const Time limit = loop_->Now() + 20s;
+    while (!done() && loop_->Now() < limit) {
+      const Timer tick = loop_->After(5ms, [this] { loop_->Stop(); });
+      loop_->Run();
+    }
+  }
+  // Processes that still have this container's mark.
+  int Left() const {
+    const std::string mark = "GALEN_CONTAINER_DIRECTORY=" + directory_.path() + "/";
+    return SignalThese(AllProcesses(), 0, [&](pid_t pid) {
+      return HasEnvironmentLine(pid, [&](auto line) { return line.starts_with(mark); });
+    });
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<EpollLoop> loop_ = EpollLoop::Create().value();
+  PosixContainerProcesses processes_{*loop_, directory_.path()};
+  std::unique_ptr<ContainerProcess> process_;
+  std::string output_;
+  std::optional<ProcessEnd> end_;
+};
+
+TEST_F(PosixContainerProcessesTest, TellsOutputAndExitCode) {
+  ASSERT_TRUE(Start(Shell("echo $WORD; echo also >&2; pwd; exit 3")).ok());
+  WaitForEnd();
+  EXPECT_EQ(end_->code, 3);
+  EXPECT_EQ(end_->signal, 0);
+  EXPECT_THAT(output_, HasSubstr("seen\nalso\n"));
+  EXPECT_THAT(output_, HasSubstr("/pod/main\n"));
+}
+
+TEST_F(PosixContainerProcessesTest, HasNothingOfTheAgentsEnvironment) {
+  ASSERT_TRUE(Start(Shell("exec env")).ok());
+  WaitForEnd();
+  EXPECT_EQ(output_.find("HOME="), std::string::npos) << output_;
+}
+
+TEST_F(PosixContainerProcessesTest, IsASessionOfItsOwnAndGetsSignalsWhole) {
+  // The shell waits for a child, which must get the signal too.
+  ASSERT_TRUE(Start(Shell("sleep 60 & echo ready; wait")).ok());
+  WaitForOutput("ready");
+  process_->Signal(SIGTERM);
+  WaitForEnd();
+  EXPECT_EQ(end_->signal, SIGTERM);
+  Until([&] { return Left() == 0; });
+  EXPECT_EQ(Left(), 0);
+}
+
+TEST_F(PosixContainerProcessesTest, NothingOutlivesItsFirstProcess) {
+  ASSERT_TRUE(Start(Shell("setsid sleep 60 & sleep 60 & exit 0")).ok());
+  WaitForEnd();
+  EXPECT_EQ(end_->code, 0);
+  Until([&] { return Left() == 0; });
+  EXPECT_EQ(Left(), 0);
+}
+
+// The same by a group of version 2, where this machine has it for us.
+TEST_F(PosixContainerProcessesTest, NothingOutlivesItsFirstProcessInAGroupOfVersionTwo) {
+  std::ifstream own("/proc/self/cgroup");
+  std::ofstream only(directory_.Path("own"));
+  for (std::string line; std::getline(own, line);) {
+    if (line.starts_with("0::")) only << line << "\n";
+  }
+  only.close();
+  const std::string unified = "/sys/fs/cgroup/unified";
+  const bool beside = std::filesystem::exists(unified);  // version 1 has the controllers
+  const ControlGroups::Places places{.cgroup_root = beside ? unified : "/sys/fs/cgroup",
+                                     .own_groups = directory_.Path("own")};
+  PosixContainerProcesses processes(*loop_, directory_.path(), places);
+  // It clears its environment and leaves its session: only a group still knows it, once it has.
+  const std::string escape =
+      "env -i setsid sleep 61 & echo $! > pid; "
+      "until read name < /proc/$!/comm && [ \"$name\" = sleep ]; do :; done; exit 0";
+  auto process =
+      processes.Start(Shell(escape), [](auto) {}, [this](const ProcessEnd& e) { end_ = e; });
+  ASSERT_TRUE(process.ok()) << ToString(process.status());
+  WaitForEnd();
+  pid_t left = 0;
+  std::ifstream(directory_.Path("pod/main/pid")) >> left;
+  ASSERT_GT(left, 0);
+  const auto is_it = [](pid_t pid) {
+    std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
+    std::string name;
+    return std::getline(comm, name) && name == "sleep";
+  };
+  const bool grouped = processes.limitation().find("make the control group") == std::string::npos;
+  // What is killed goes when the kernel comes to it.
+  Until([&] { return is_it(left) != grouped; });
+  EXPECT_EQ(SignalThese({left}, grouped ? 0 : SIGKILL, is_it), grouped ? 0 : 1);
+}
+
+TEST_F(PosixContainerProcessesTest, GoesWithWhoHoldsIt) {
+  ASSERT_TRUE(Start(Shell("trap '' TERM; echo ready; while :; do sleep 1; done")).ok());
+  WaitForOutput("ready");
+  process_.reset();
+  Until([&] { return Left() == 0; });
+  EXPECT_EQ(Left(), 0);
+  EXPECT_FALSE(end_) << "nobody is told";
+}
+
+TEST_F(PosixContainerProcessesTest, SaysWhyItCannotStart) {
+  ContainerCommand command = Shell("");
+  command.command = {"no-such-program"};
+  const Status missing = Start(command);
+  EXPECT_EQ(missing.code(), Code::kNotFound);
+  EXPECT_THAT(missing.message(), HasSubstr("no-such-program"));
+  command.command = {directory_.path()};
+  EXPECT_EQ(Start(command).code(), Code::kPermissionDenied) << "a directory is no program";
+  command = Shell("exit 0");
+  command.working_directory = "/nonexistent";
+  EXPECT_THAT(Start(command).message(), HasSubstr("enter the directory /nonexistent"));
+}
+
+TEST_F(PosixContainerProcessesTest, KillsWhatAnAgentBeforeLeftAndNothingElse) {
+  TemporaryDirectory elsewhere;
+  PosixContainerProcesses other(*loop_, elsewhere.path());
+  ASSERT_TRUE(Start(Shell("sleep 60 & echo ready; wait")).ok());
+  WaitForOutput("ready");
+  EXPECT_EQ(other.KillLeftovers(), 0) << "another agent's are not its own";
+  EXPECT_GE(processes_.KillLeftovers(), 1);
+  WaitForEnd();
+  EXPECT_EQ(end_->signal, SIGKILL);
+}
+
+TEST_F(PosixContainerProcessesTest, DoesNotStartOutsideOfTheGroupThatItMade) {
+  // Plain files instead of the kernel's: the group is made, and has nothing to enter it by.
+  const std::string root = directory_.path();
+  std::filesystem::create_directories(root + "/cgroup/memory");
+  std::ofstream(root + "/own") << "5:memory:/\n";
+  PosixContainerProcesses processes(*loop_, root,
+                                    {.cgroup_root = root + "/cgroup", .own_groups = root + "/own"});
+  const auto started =
+      processes.Start(Shell("exit 0"), [](std::string_view) {}, [](const ProcessEnd&) {});
+  EXPECT_THAT(started.status().message(), HasSubstr("cgroup.procs"));
+}
+
+TEST_F(PosixContainerProcessesTest, ReadsTheStartOfAnOrdinaryFileOnly) {
+  const std::string path = directory_.path() + "/log";
+  std::ofstream(path) << "0123456789";
+  EXPECT_EQ(*processes_.ReadStart(path, 4), "0123");
+  EXPECT_EQ(*processes_.ReadStart(path, 4096), "0123456789");
+  std::filesystem::create_symlink(path, directory_.path() + "/link");
+  EXPECT_FALSE(processes_.ReadStart(directory_.path() + "/link", 4).ok());
+  EXPECT_FALSE(processes_.ReadStart(directory_.path(), 4).ok());
+  EXPECT_EQ(processes_.ReadStart(directory_.path() + "/none", 4).status().code(), Code::kNotFound);
+}
+
+TEST_F(PosixContainerProcessesTest, RemovesADirectoryWithAllThatIsInIt) {
+  std::filesystem::create_directories(directory_.path() + "/pod/main/deep");
+  std::filesystem::create_directory_symlink("/tmp", directory_.path() + "/pod/main/link");
+  processes_.RemoveTree(directory_.path() + "/pod");
+  EXPECT_FALSE(std::filesystem::exists(directory_.path() + "/pod"));
+  EXPECT_TRUE(std::filesystem::exists("/tmp")) << "a link is not followed";
+}
+
+}  // namespace
+}  // namespace galen::agent

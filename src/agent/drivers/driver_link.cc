@@ -1,0 +1,172 @@
+#include "agent/drivers/driver_link.h"
+
+#include <utility>
+#include <vector>
+
+namespace galen::agent {
+namespace {
+
+std::string HealthMethod(HealthService service) {
+  return service == HealthService::kV1 ? "/v1.DRAResourceHealth/NodeWatchResources"
+                                       : "/v1alpha1.DRAResourceHealth/NodeWatchResources";
+}
+
+}  // namespace
+
+DriverLink::DriverLink(Edges edges, std::uint64_t number, PluginFacts facts, bool subscribe)
+    : edges_(edges), number_(number), facts_(std::move(facts)), subscribe_(subscribe) {}
+
+DriverLink::~DriverLink() { Close(); }
+
+void DriverLink::Call(std::string_view method, std::string request, Duration deadline,
+                      std::function<void(StatusOr<std::string>)> done) {
+  const std::uint64_t id = next_call_++;
+  Pending& pending = pending_[id];
+  pending.done = std::move(done);
+  // Refused a turn later: `done` never runs inside Call.
+  if (!up()) {
+    pending.refusal = edges_.loop.After(Duration::zero(), [this, id] {
+      Answer(id, Unavailable("driver {} is not connected", facts_.driver));
+    });
+    return;
+  }
+  pending.call =
+      channel_->Unary(method, std::move(request), deadline,
+                      [this, id](StatusOr<std::string> reply) { Answer(id, std::move(reply)); });
+}
+
+void DriverLink::FailCalls(const Status& why) {
+  std::vector<std::function<void(StatusOr<std::string>)>> waiting;
+  // Taken out first: whoever is answered may call again.
+  for (auto& [id, pending] : std::exchange(pending_, {})) {
+    if (pending.done) waiting.push_back(std::move(pending.done));
+  }
+  for (const auto& done : waiting) done(why);
+}
+
+void DriverLink::OnMessage(std::string_view message) {
+  const Time now = edges_.loop.Now();
+  if (!held_ && pacer_.Take(message.size(), now)) {
+    return edges_.listener.OnLinkReport(*this, message);
+  }
+  // Each report is a whole picture: of those that wait the newest says it all.
+  if (held_) ++merged_;
+  held_ = message;
+  held_timer_ = edges_.loop.After(pacer_.Wait(message.size(), now), [this] { TellHeld(); });
+}
+
+void DriverLink::TellHeld() {
+  held_timer_.Cancel();
+  if (!held_) return;
+  const std::string report = *std::exchange(held_, std::nullopt);
+  // Also at the stream's end, when its turn has not come: what it says is not to be lost.
+  pacer_.Take(report.size(), edges_.loop.Now());
+  edges_.listener.OnLinkReport(*this, report);
+}
+
+void DriverLink::OnEnd(const Status& status) {
+  // The stream ends here, but it is this very stream that tells: it is taken down a turn later.
+  stream_timer_ = edges_.loop.After(Duration::zero(), [this, status] { LoseStream(status); });
+}
+
+void DriverLink::Dial() {
+  dialling_ = edges_.dialer.Dial(
+      {.target = "unix:" + facts_.endpoint, .tls = {}, .connect_timeout = kDialTimeout},
+      [this](StatusOr<std::unique_ptr<net::Connection>> connection) {
+        OnDialled(std::move(connection));
+      });
+}
+
+void DriverLink::OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection) {
+  if (!connection.ok()) return DialLater(connection.status());
+  connection_ = std::move(connection).value();
+  // A turn later: it is the connection that tells, and Fall destroys it.
+  connection_->OnClosed([this](const Status& why) {
+    fall_timer_ = edges_.loop.After(Duration::zero(), [this, why] { Fall(why); });
+  });
+  channel_ = std::make_unique<rpc::Channel>(edges_.loop, *connection_);
+  up_timer_ = edges_.loop.After(Duration::zero(), [this] { Rise(); });
+}
+
+void DriverLink::DialLater(const Status& why) {
+  // NotFound: there is no socket file.
+  Backoff& backoff = why.code() == Code::kNotFound ? backoff_without_socket_ : backoff_;
+  dial_timer_ = edges_.loop.After(backoff.Next(edges_.random), [this] { Dial(); });
+}
+
+void DriverLink::Rise() {
+  up_since_ = edges_.loop.WallNow();
+  risen_ = edges_.loop.Now();
+  // Somebody accepted; whether he also stays decides about the other backoff.
+  backoff_.Reset();
+  backoff_without_socket_.Reset();
+  edges_.listener.OnLinkUp(*this);
+  if (wants_health()) {
+    OpenStream();
+  }
+}
+
+// The connection is gone. Whoever accepted it may accept the next at once; whoever hangs up soon,
+// again and again, is waited for longer and longer.
+void DriverLink::Fall(const Status& why) {
+  TellHeld();
+  Close();
+  up_since_.reset();
+  FailCalls(Unavailable("driver {} hung up", facts_.driver));
+  dial_timer_ = edges_.loop.After(DelayAfter(risen_), [this] { Dial(); });
+  edges_.listener.OnLinkDown(*this, why);
+}
+
+void DriverLink::OpenStream() {
+  opened_ = edges_.loop.Now();
+  stream_ = channel_->ServerStream(HealthMethod(facts_.health), "", *this);
+}
+
+void DriverLink::LoseStream(const Status& why) {
+  TellHeld();
+  stream_.reset();
+  // Final for this registration, as in the kubelet since 1.37: asking every few seconds would only
+  // fill the driver's log.
+  if (why.code() == Code::kUnimplemented) {
+    facts_.health = HealthService::kNone;
+    return edges_.listener.OnLinkWithoutHealth(*this);
+  }
+  // The stream ended because the connection did; its own notice may come later or never.
+  if (!connection_->usable()) return Fall(why);
+  stream_timer_ = edges_.loop.After(DelayAfter(opened_), [this] { OpenStream(); });
+  edges_.listener.OnLinkStreamLost(*this, why);
+}
+
+Duration DriverLink::DelayAfter(Time since) {
+  if (edges_.loop.Now() - since >= kSoundAfter) short_lived_.Reset();
+  const bool at_once = short_lived_.failures() == 0;
+  const Duration delay = short_lived_.Next(edges_.random);
+  return at_once ? Duration::zero() : delay;
+}
+
+void DriverLink::Answer(std::uint64_t id, StatusOr<std::string> reply) {
+  const auto it = pending_.find(id);
+  if (it == pending_.end() || !it->second.done) return;
+  const auto done = std::exchange(it->second.done, nullptr);
+  // The call that is answering is taken down a turn later.
+  sweep_timer_ = edges_.loop.After(Duration::zero(), [this] {
+    std::erase_if(pending_, [](const auto& item) { return !item.second.done; });
+  });
+  done(std::move(reply));
+}
+
+void DriverLink::Close() {
+  // Calls before what carries them; timers too, for they act on what goes.
+  for (auto& [id, pending] : pending_) pending.call.reset();
+  dial_timer_.Cancel();
+  stream_timer_.Cancel();
+  fall_timer_.Cancel();
+  up_timer_.Cancel();
+  held_timer_.Cancel();
+  held_.reset();
+  stream_.reset();
+  channel_.reset();
+  connection_.reset();
+}
+
+}  // namespace galen::agent

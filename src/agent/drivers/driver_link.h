@@ -1,0 +1,144 @@
+// One instance of a driver: the connection to its endpoint, its health stream, the calls to it.
+// Dials again for as long as it lives, at once after a loss and then with jittered backoff.
+// Belongs to the agent's loop. What happens is told to a listener, never from inside a verb.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "agent/drivers/plugin_facts.h"
+#include "agent/drivers/report_pacer.h"
+#include "base/loop/backoff.h"
+#include "base/loop/loop.h"
+#include "net/connection.h"
+#include "rpc/channel.h"
+
+namespace galen::agent {
+
+class DriverLink;
+
+// Hears of a link, from the loop. May destroy the link in OnLinkDown only.
+class LinkListener {
+ public:
+  virtual ~LinkListener() = default;
+  // Connected; calls can be made. The health stream, if one is wanted, is opened next.
+  virtual void OnLinkUp(const DriverLink& link) = 0;
+  // A NodeWatchResourcesResponse as it came, of at most what a gRPC message may have; the bytes
+  // live until the call returns. Of a flood only the newest, at ReportPacer's pace.
+  virtual void OnLinkReport(const DriverLink& link, std::string_view report) = 0;
+  // The health stream ended although the connection stands; it is opened again.
+  virtual void OnLinkStreamLost(const DriverLink& link, const Status& why) = 0;
+  // The driver answered that it has no health; not asked again on this link.
+  virtual void OnLinkWithoutHealth(const DriverLink& link) = 0;
+  // The connection is gone; calls under way were answered with Unavailable, and dialling goes on.
+  virtual void OnLinkDown(const DriverLink& link, const Status& why) = 0;
+};
+
+// One HTTP/2 connection carries calls and stream, as the kubelet's does.
+class DriverLink final : private rpc::StreamSink {
+ public:
+  // While a socket is there somebody may listen soon; without one only a new registration helps.
+  // Both are unix sockets on this node: a try costs microseconds.
+  static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(20),
+                                          .most = std::chrono::milliseconds(500)};
+  static constexpr BackoffPolicy kBackoffWithoutSocket{.first = std::chrono::milliseconds(500),
+                                                       .most = std::chrono::seconds(10)};
+  // The kubelet's patience with a registration socket, here for the endpoint.
+  static constexpr Duration kDialTimeout = std::chrono::seconds(10);
+  // A connection or stream that lived this long was sound, and the next is tried at once. Of those
+  // that end sooner only the first is: a driver that ends each stream after one message would have
+  // its devices go to Unknown and back without end, and every Pod and disk written each time. The
+  // most is what the kubelet waits before it opens a stream again.
+  static constexpr Duration kSoundAfter = std::chrono::seconds(10);
+  static constexpr BackoffPolicy kBackoffShortLived{.first = std::chrono::milliseconds(500),
+                                                    .most = std::chrono::seconds(5)};
+
+  struct Edges {
+    Loop& loop;
+    Random& random;
+    net::Dialer& dialer;
+    LinkListener& listener;
+  };
+  // `number` tells instances of a driver apart: a later one is higher. `subscribe`: whether health
+  // is asked for, if the driver has it.
+  DriverLink(Edges edges, std::uint64_t number, PluginFacts facts, bool subscribe);
+  ~DriverLink() override;
+
+  void Start() { Dial(); }
+  // One call on the connection; the request and the reply are encoded messages. `done` runs once,
+  // later, also when the link goes down (Unavailable) or the deadline passes (DeadlineExceeded);
+  // not when the link is destroyed first.
+  void Call(std::string_view method, std::string request, Duration deadline,
+            std::function<void(StatusOr<std::string>)> done);
+
+  // Answers every call under way with `why`, now; for when the link is about to be destroyed.
+  void FailCalls(const Status& why);
+
+  std::uint64_t number() const { return number_; }
+  const PluginFacts& facts() const { return facts_; }
+  bool up() const { return up_since_.has_value(); }
+  // Whether reports are to be expected: subscribed, and the driver has a health service.
+  bool wants_health() const { return subscribe_ && facts_.health != HealthService::kNone; }
+  // Reports of which a newer one came before their turn, since the link was made.
+  std::uint64_t merged() const { return merged_; }
+  // nullopt while it is not connected.
+  std::optional<WallTime> up_since() const { return up_since_; }
+
+ private:
+  struct Pending {
+    std::unique_ptr<rpc::Call> call;
+    Timer refusal;  // instead of a call when there is no connection
+    std::function<void(StatusOr<std::string>)> done;
+  };
+
+  // Of the health stream.
+  void OnMessage(std::string_view message) override;
+  void OnEnd(const Status& status) override;
+
+  // Tells of the report that waits for its turn, if one does.
+  void TellHeld();
+
+  void Dial();
+  void DialLater(const Status& why);
+  void OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection);
+  // Connected, told a turn later: whoever listens may call or destroy.
+  void Rise();
+  // The connection is gone: answers what waits, dials again, tells.
+  void Fall(const Status& why);
+  void OpenStream();
+  // The stream is gone, the connection perhaps not.
+  void LoseStream(const Status& why);
+  // How long to wait after something that was there since `since` has ended.
+  Duration DelayAfter(Time since);
+  void Answer(std::uint64_t id, StatusOr<std::string> reply);
+  void Close();
+
+  Edges edges_;
+  const std::uint64_t number_;
+  PluginFacts facts_;
+  const bool subscribe_;     // false: an operator's `subscribe: never`
+  Time risen_{}, opened_{};  // when the connection and the stream began
+  std::optional<WallTime> up_since_;
+  Backoff backoff_{kBackoff};
+  Backoff backoff_without_socket_{kBackoffWithoutSocket};
+  Backoff short_lived_{kBackoffShortLived};
+  std::unique_ptr<net::Dialling> dialling_;
+  std::unique_ptr<net::Connection> connection_;
+  std::unique_ptr<rpc::Channel> channel_;
+  std::unique_ptr<rpc::Call> stream_;
+  ReportPacer pacer_;
+  std::optional<std::string> held_;  // the newest report, while it waits for its turn
+  std::uint64_t merged_ = 0;
+  // Calls that are not answered yet, and answered ones until they are swept.
+  std::map<std::uint64_t, Pending> pending_;
+  std::uint64_t next_call_ = 0;
+  // One for each thing that may have to wait for the next turn: they may all wait at once.
+  Timer dial_timer_, stream_timer_, fall_timer_, sweep_timer_, up_timer_, held_timer_;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,155 @@
+#include "agent/drivers/kubelet_word.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "agent/agent_metrics.h"
+#include "agent/health/fake_change_log.h"
+#include "agent/holdings/fake_cluster_view.h"
+#include "base/loop/fake_loop.h"
+
+namespace galen::agent {
+namespace {
+
+using ::testing::IsEmpty;
+
+const std::string kDriver = "ref.example.com";
+DeviceId Dev(const std::string& name) { return {kDriver, "node-1", name}; }
+
+// A Pod that holds these devices through one claim, and what the kubelet says of them.
+class KubeletWordTest : public ::testing::Test {
+ protected:
+  KubeletWordTest() {
+    metric::Declare(metrics_);
+    keeper_.emplace(HealthKeeper::Edges{loop_, NullLog(), metrics_, journal_},
+                    std::vector<TimeoutRule>{}, [](const std::vector<HealthChange>&) {});
+    word_.emplace(KubeletWord::Edges{loop_, view_, index_, *keeper_}, std::set{kDriver},
+                  [this](const std::string&) { return connected_; });
+  }
+
+  void Hold(const std::string& pod, const std::vector<std::string>& devices) {
+    view_.AddPod(pod);
+    std::vector<AllocatedDevice> allocated;
+    for (const std::string& device : devices) allocated.push_back({"main", Dev(device)});
+    view_.AddClaim(pod + "-gpu", std::move(allocated), pod);
+    index_.PodChanged({"default", pod});
+  }
+  void Says(const std::string& pod, std::vector<kube::ResourceHealth> resources) {
+    view_.pods.at({"default", pod}).statuses = {
+        {.name = "train", .allocated = {{.name = "claim:gpu", .resources = std::move(resources)}}}};
+    word_->Look();
+    loop_.RunUntilIdle();
+  }
+  // "Unhealthy Reported: it fell off the bus"
+  std::string Health(const std::string& device) {
+    const DeviceHealth health = keeper_->HealthOf(Dev(device));
+    return std::string(ToString(health.state)) +
+           (health.cause.code.empty() ? "" : " " + health.cause.code) +
+           (health.cause.message.empty() ? "" : ": " + health.cause.message);
+  }
+  static std::string Cdi(const std::string& device) {
+    return kDriver + "/test=3c893a24-51e8-4e91-8106-3c91c65e86f0-" + device;
+  }
+
+  FakeLoop loop_;
+  Metrics metrics_;
+  FakeChangeLog journal_;
+  FakeClusterView view_;
+  FakePreparedDevices prepared_;
+  ClaimIndex index_{view_, prepared_};
+  std::optional<HealthKeeper> keeper_;
+  std::optional<KubeletWord> word_;
+  bool connected_ = true;
+};
+
+TEST_F(KubeletWordTest, IsTakenForTheDeviceWhoseNameTheIdEndsIn) {
+  Hold("a", {"dev-0", "dev-1"});
+  Says("a", {{Cdi("dev-1"), "Unhealthy", "it fell off the bus"}, {Cdi("dev-0"), "Healthy", ""}});
+  EXPECT_EQ(Health("dev-0"), "Healthy");
+  EXPECT_EQ(Health("dev-1"), "Unhealthy Reported: it fell off the bus");
+}
+
+TEST_F(KubeletWordTest, AnIdWithoutCdiNamesTheDeviceItself) {
+  Hold("a", {"0", "dev-0"});
+  Says("a", {{"ref.example.com/node-1/0", "Unhealthy", ""},
+             {"ref.example.com/node-1/dev-0", "Healthy", ""}});
+  EXPECT_EQ(Health("0"), "Unhealthy Reported");
+  EXPECT_EQ(Health("dev-0"), "Healthy");
+}
+
+TEST_F(KubeletWordTest, ANameThatEndsInAnotherIsNotTakenForIt) {
+  Hold("a", {"0", "dev-0"});
+  Says("a", {{Cdi("0"), "Unhealthy", ""}, {Cdi("dev-0"), "Healthy", ""}});
+  EXPECT_EQ(Health("dev-0"), "Healthy");
+  EXPECT_EQ(Health("0"), "Unhealthy Reported");
+}
+
+TEST_F(KubeletWordTest, OneDeviceAndOneWordNeedNoName) {
+  Hold("a", {"dev-0"});
+  Says("a", {{"vendor.example/card=3", "Unhealthy", "hot"}});
+  EXPECT_EQ(Health("dev-0"), "Unhealthy Reported: hot");
+}
+
+TEST_F(KubeletWordTest, DevicesThatCannotBeToldApartAreUnknownUnlessAllAreTheSame) {
+  Hold("a", {"dev-0", "dev-1"});
+  Says("a", {{"vendor.example/card=x", "Healthy", ""}, {"vendor.example/card=y", "Healthy", ""}});
+  EXPECT_EQ(Health("dev-0"), "Healthy");
+  Says("a", {{"vendor.example/card=x", "Unhealthy", ""}, {"vendor.example/card=y", "Healthy", ""}});
+  EXPECT_EQ(Health("dev-0"),
+            "Unknown NotReported: the kubelet's word on claim:gpu does not tell "
+            "which device it means");
+}
+
+TEST_F(KubeletWordTest, HoldsUntilTheNextHoweverLate) {
+  Hold("a", {"dev-0"});
+  Says("a", {{Cdi("dev-0"), "Healthy", ""}});
+  loop_.Advance(std::chrono::hours(48));
+  EXPECT_EQ(Health("dev-0"), "Healthy")
+      << "the kubelet writes changes only, and keeps the deadline";
+}
+
+TEST_F(KubeletWordTest, WhatNoPodHoldsAnyMoreIsForgotten) {
+  Hold("a", {"dev-0"});
+  Says("a", {{Cdi("dev-0"), "Unhealthy", ""}});
+  view_.pods.clear();
+  index_.PodChanged({"default", "a"});
+  word_->Look();
+  EXPECT_EQ(keeper_->cache().Find(Dev("dev-0")), nullptr);
+}
+
+TEST_F(KubeletWordTest, OfADriverThatIsGoneNothingIsBelievedUntilItIsBack) {
+  Hold("a", {"dev-0"});
+  Says("a", {{Cdi("dev-0"), "Healthy", ""}});
+  connected_ = false;
+  keeper_->OnDriverSilent(kDriver, {.code = std::string(cause_code::kDriverGone)});
+  Says("a", {{Cdi("dev-0"), "Healthy", ""}});
+  EXPECT_EQ(Health("dev-0"), "Unknown DriverGone");
+  connected_ = true;
+  word_->Look();
+  EXPECT_EQ(Health("dev-0"), "Healthy");
+}
+
+TEST_F(KubeletWordTest, OfASharedDeviceTheWorseWordCountsUntilBothPodsAgree) {
+  Hold("a", {"dev-0"});
+  Hold("b", {"dev-0"});
+  Says("a", {{Cdi("dev-0"), "Unhealthy", "hot"}});
+  Says("b", {{Cdi("dev-0"), "Healthy", ""}});
+  EXPECT_EQ(Health("dev-0"), "Unhealthy Reported: hot");
+  Says("a", {{Cdi("dev-0"), "Healthy", ""}});
+  EXPECT_EQ(Health("dev-0"), "Healthy");
+}
+
+TEST_F(KubeletWordTest, OtherDriversAreNotReadFromPods) {
+  Hold("a", {"dev-0"});
+  view_.pods.at({"default", "a"}).statuses = {
+      {.name = "train",
+       .allocated = {{.name = "claim:gpu", .resources = {{Cdi("dev-0"), "Unhealthy", ""}}}}}};
+  EXPECT_THAT(KubeletWordOf(view_.pods.at({"default", "a"}), index_.DevicesOf({"default", "a"}),
+                            {"other.example.com"}),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace galen::agent

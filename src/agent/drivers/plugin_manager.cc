@@ -1,0 +1,369 @@
+#include "agent/drivers/plugin_manager.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "agent/agent_metrics.h"
+#include "base/text.h"
+
+namespace galen::agent {
+namespace {
+
+// The Pod is to say why in a few words, so of the chain of causes only the last is taken.
+Cause GoneCause(const std::string& driver, const Status& why) {
+  // The last of the causes; which socket it was is in the log.
+  const std::string& chain = why.message();
+  const std::size_t last = chain.rfind(": ");
+  const std::string reason =
+      why.ok() ? "its health stream ended" : chain.substr(last == std::string::npos ? 0 : last + 2);
+  return {.code = std::string(cause_code::kDriverGone),
+          .message =
+              CutText(fmt::format("driver {} is gone: {}", driver, reason), kCauseMessageBytesMax),
+          .owner = FaultOwner::kDriver};
+}
+
+std::string MethodOf(DraService service, NodeCall call) {
+  return fmt::format(
+      "/k8s.io.kubelet.pkg.apis.dra.{}.DRAPlugin/{}", service == DraService::kV1 ? "v1" : "v1beta1",
+      call == NodeCall::kPrepare ? "NodePrepareResources" : "NodeUnprepareResources");
+}
+
+}  // namespace
+
+PluginManager::PluginManager(Edges edges, Options options)
+    : edges_(edges), options_(std::move(options)) {}
+
+PluginManager::~PluginManager() = default;
+
+void PluginManager::OnSocketAdded(const std::string& path) {
+  // One that was left alone is not looked at again until its file is made anew.
+  if (registrations_.size() >= kSocketsMax) {
+    waiting_.insert(path);
+    if (told_.First("sockets")) {
+      edges_.log.Error("too many sockets in the registry, the rest waits for room",
+                       {{"limit", kSocketsMax}, {"path", path}});
+    }
+    return;
+  }
+  Introduce(path);
+}
+
+void PluginManager::OnSocketReplaced(const std::string& path) {
+  if (waiting_.contains(path)) return;
+  // First, so that the endpoint counts as free when the plugin answers.
+  Supersede(path);
+  Introduce(path);
+}
+
+void PluginManager::OnSocketRemoved(const std::string& path) {
+  if (waiting_.erase(path) > 0) return;
+  // The registration as well: it would ask a socket that is not there.
+  registrations_.erase(path);
+  if (!waiting_.empty()) Introduce(waiting_.extract(waiting_.begin()).value());
+  // Should it get too crowded again, that is news.
+  if (waiting_.empty()) told_.Forget("sockets");
+  RemoveInstances([&](const Instance& i) { return i.socket == path; },
+                  Unavailable("its registration socket was removed"));
+  Changed();
+}
+
+void PluginManager::CallDriver(const std::string& driver, NodeCall call, std::string request,
+                               std::function<void(StatusOr<std::string>)> done) {
+  const auto it = drivers_.find(driver);
+  if (it == drivers_.end() || it->second.authority == 0) {
+    // Later, as every answer comes: callers need not be ready for one within the call.
+    return edges_.loop.Post(
+        [done = std::move(done)] { done(Unavailable("not connected on this node")); });
+  }
+  DriverLink& link = *it->second.instances.at(it->second.authority).link;
+  link.Call(MethodOf(link.facts().service, call), std::move(request), kCallTimeout,
+            std::move(done));
+}
+
+DriverInfo PluginManager::InfoOf(const Instance& instance, bool authority) {
+  const DriverLink& link = *instance.link;
+  return {.name = link.facts().driver,
+          .socket = instance.socket,
+          .endpoint = link.facts().endpoint,
+          .service = link.facts().service,
+          .health = link.facts().health,
+          .connected = link.up(),
+          .authority = authority,
+          .connected_since = link.up_since(),
+          .last_report = instance.heard_wall,
+          .reports = instance.reports,
+          .trouble = instance.trouble};
+}
+
+std::vector<DriverInfo> PluginManager::drivers() const {
+  std::vector<DriverInfo> all;
+  std::set<std::string> known;
+  for (const auto& [name, driver] : drivers_) {
+    if (driver.authority != 0) {
+      all.push_back(InfoOf(driver.instances.at(driver.authority), true));
+    }
+    for (const auto& [number, instance] : driver.instances) {
+      known.insert(instance.socket);
+      if (number != driver.authority) all.push_back(InfoOf(instance, false));
+    }
+  }
+  for (const auto& [socket, registration] : registrations_) {
+    // A socket that is silent without trouble is somebody else's plugin, or has just appeared.
+    if (known.contains(socket) || registration->trouble().empty()) continue;
+    all.push_back({.socket = socket, .trouble = registration->trouble()});
+  }
+  return all;
+}
+
+std::string PluginManager::WhyNotReported(const std::string& name) const {
+  const auto it = drivers_.find(name);
+  if (it == drivers_.end()) return fmt::format("driver {} is not registered on this node", name);
+  if (it->second.authority == 0) return fmt::format("driver {} is not connected", name);
+  const DriverLink& link = *it->second.instances.at(it->second.authority).link;
+  if (!link.wants_health()) return WithoutHealth(name).message;
+  return fmt::format("driver {} has not told of this device", name);
+}
+
+bool PluginManager::IsConnected(const std::string& driver) const {
+  const auto it = drivers_.find(driver);
+  return it != drivers_.end() && it->second.authority != 0;
+}
+
+std::map<std::string, Duration> PluginManager::ReportAges() const {
+  std::map<std::string, Duration> ages;
+  for (const auto& [name, driver] : drivers_) {
+    const auto& newest = *driver.instances.rbegin();
+    if (newest.second.link->wants_health()) ages[name] = edges_.loop.Now() - driver.heard;
+  }
+  return ages;
+}
+
+Cause PluginManager::WithoutHealth(const std::string& driver) const {
+  Cause cause{.code = std::string(cause_code::kNotReported),
+              .message = fmt::format("driver {} reports no health", driver)};
+  if (options_.unsubscribed.contains(driver)) {
+    cause.message =
+        fmt::format("the agent is told not to ask driver {} (subscribe: never)", driver);
+    if (options_.kubelet_speaks) cause.message += ", and the kubelet does not say";
+  }
+  return cause;
+}
+
+void PluginManager::OnLinkUp(const DriverLink& link) {
+  const std::string driver = link.facts().driver;
+  Instance& instance = InstanceOf(link);
+  instance.trouble.clear();
+  edges_.log.Info("driver connected", {{"driver", driver},
+                                       {"endpoint", link.facts().endpoint},
+                                       {"health", ToString(link.facts().health)}});
+  Elect(driver, OkStatus());
+  RemoveInstances(
+      [&](const Instance& i) {
+        return i.superseded && i.socket == instance.socket && &i != &instance;
+      },
+      Unavailable("its registration was replaced"));
+  Changed();
+}
+
+void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report) {
+  Instance& instance = InstanceOf(link);
+  const std::string& driver = link.facts().driver;
+  NoteMerged(link, instance);
+  const StatusOr<DecodedReport> decoded = Decode(driver, report);
+  if (!decoded.ok()) {
+    instance.trouble = decoded.status().message();
+    return;
+  }
+  if (instance.reports == 0) Changed();
+  instance.trouble = decoded->faults.example;
+  instance.last_report = report;
+  instance.heard = edges_.loop.Now();
+  instance.heard_wall = edges_.loop.WallNow();
+  ++instance.reports;
+  // Every instance is listened to, so that an older one can step in at once; only one is believed.
+  if (!IsAuthority(link)) return;
+  drivers_.at(driver).heard = instance.heard;
+  edges_.sink.OnReport(*decoded, instance.heard);
+}
+
+void PluginManager::OnLinkStreamLost(const DriverLink& link, const Status& why) {
+  Instance& instance = InstanceOf(link);
+  const Cause cause = GoneCause(link.facts().driver, why);
+  instance.last_report.clear();
+  instance.trouble = cause.message;
+  if (IsAuthority(link)) edges_.sink.OnDriverSilent(link.facts().driver, cause);
+  Changed();
+}
+
+void PluginManager::OnLinkWithoutHealth(const DriverLink& link) {
+  const std::string& driver = link.facts().driver;
+  if (IsAuthority(link)) edges_.sink.OnDriverSilent(driver, WithoutHealth(driver));
+  Changed();
+}
+
+void PluginManager::OnLinkDown(const DriverLink& link, const Status& why) {
+  const std::string driver = link.facts().driver;
+  Instance& instance = InstanceOf(link);
+  instance.last_report.clear();
+  instance.trouble = why.ok() ? "the connection was closed" : why.message();
+  edges_.log.Warning(
+      "driver disconnected",
+      {{"driver", driver}, {"endpoint", link.facts().endpoint}, {"error", instance.trouble}});
+  const bool superseded = instance.superseded;
+  const Status gone = why.ok() ? Unavailable("the connection was closed") : why;
+  Elect(driver, gone);
+  if (superseded) Remove(driver, link.number(), gone);
+  Changed();
+}
+
+void PluginManager::Introduce(const std::string& socket) {
+  registrations_[socket] = std::make_unique<Registration>(
+      Registration::Edges{edges_.loop, edges_.random, edges_.log, edges_.dialer},
+      Registration::Options{socket, options_.rules, options_.notify},
+      [this, socket](const PluginFacts& facts) { return TakeIn(socket, facts); });
+  registrations_[socket]->Start();
+}
+
+// What came from `socket` before stays only to bridge the time until its successor is connected.
+void PluginManager::Supersede(const std::string& socket) {
+  for (auto& [name, driver] : drivers_) {
+    for (auto& [number, instance] : driver.instances) {
+      if (instance.socket == socket) instance.superseded = true;
+    }
+  }
+  RemoveInstances([](const Instance& i) { return i.superseded && !i.link->up(); },
+                  Unavailable("its registration was replaced"));
+}
+
+Status PluginManager::TakeIn(const std::string& socket, const PluginFacts& facts) {
+  Driver& driver = drivers_[facts.driver];
+  for (const auto& [number, instance] : driver.instances) {
+    // The same endpoint by another socket: the kubelet refuses that too. By the same socket it is
+    // the answer to a second try.
+    if (instance.superseded || instance.link->facts().endpoint != facts.endpoint) continue;
+    if (instance.socket == socket) return OkStatus();
+    return AlreadyExists("endpoint {} is already registered for driver {} by {}", facts.endpoint,
+                         facts.driver, instance.socket);
+  }
+  if (driver.instances.size() >= kInstancesPerDriverMax) {
+    return ResourceExhausted("driver {} has {} instances registered already", facts.driver,
+                             driver.instances.size());
+  }
+  Supersede(socket);
+  const std::uint64_t number = next_number_++;
+  Driver& home = drivers_[facts.driver];  // anew: superseding may have emptied it
+  if (home.instances.empty()) home.heard = edges_.loop.Now();
+  Instance& instance = home.instances[number];
+  instance.socket = socket;
+  instance.link = std::make_unique<DriverLink>(
+      DriverLink::Edges{edges_.loop, edges_.random, edges_.dialer, *this}, number, facts,
+      !options_.unsubscribed.contains(facts.driver));
+  instance.link->Start();
+  Changed();
+  return OkStatus();
+}
+
+void PluginManager::Elect(const std::string& name, const Status& why) {
+  Driver& driver = drivers_.at(name);
+  std::uint64_t newest = 0;
+  for (const auto& [number, instance] : driver.instances) {
+    // Numbers rise, so the last one that is connected is the newest. Without any, nobody speaks:
+    // there is no use in a dead one.
+    if (instance.link->up()) newest = number;
+  }
+  const std::uint64_t before = std::exchange(driver.authority, newest);
+  if (newest == before) return;
+  if (newest == 0) return edges_.sink.OnDriverSilent(name, GoneCause(name, why));
+  LetSpeak(name, driver.instances.at(newest), newest > before, why);
+}
+
+// A newer instance takes over in silence: what the older one said holds until its deadline. An
+// older one that has to step in again repeats the last it said.
+void PluginManager::LetSpeak(const std::string& driver, Instance& instance, bool is_newer,
+                             const Status& why) {
+  edges_.sink.OnDriverConnected(driver);
+  // At once rather than at the devices' deadlines: no report will ever come.
+  if (!instance.link->wants_health()) {
+    // The kubelet's word on them stays as it is.
+    if (options_.kubelet_speaks && options_.unsubscribed.contains(driver)) return;
+    return edges_.sink.OnDriverSilent(driver, WithoutHealth(driver));
+  }
+  if (is_newer) return;
+  const StatusOr<DecodedReport> last =
+      instance.last_report.empty()
+          ? Unavailable("nothing was said yet")
+          : DecodeReport(driver, instance.last_report, *instance.heard_wall);
+  if (!last.ok()) return edges_.sink.OnDriverSilent(driver, GoneCause(driver, why));
+  edges_.sink.OnReport(*last, instance.heard);
+}
+
+void PluginManager::Remove(const std::string& name, std::uint64_t number, const Status& why) {
+  Driver& driver = drivers_.at(name);
+  const auto node = driver.instances.extract(number);
+  Elect(name, why);
+  node.mapped().link->FailCalls(Annotate(why, "driver {} was removed", name));
+  if (driver.instances.empty()) drivers_.erase(name);
+}
+
+void PluginManager::RemoveInstances(const std::function<bool(const Instance&)>& doomed,
+                                    const Status& why) {
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  for (const auto& [name, driver] : drivers_) {
+    for (const auto& [number, instance] : driver.instances) {
+      if (doomed(instance)) found.emplace_back(name, number);
+    }
+  }
+  for (const auto& [name, number] : found) Remove(name, number, why);
+}
+
+void PluginManager::NoteMerged(const DriverLink& link, Instance& instance) {
+  const std::uint64_t more = link.merged() - std::exchange(instance.merged, link.merged());
+  if (more == 0) return;
+  const std::string& driver = link.facts().driver;
+  edges_.metrics.Add(metric::kReports, {{"driver", driver}, {"result", "merged"}},
+                     static_cast<double>(more));
+  if (!told_.First("flood " + driver)) return;
+  edges_.log.Warning("driver reports faster than it is read, only its newest reports are taken",
+                     {{"driver", driver}, {"reports_per_second", ReportPacer::kPerSecond}});
+}
+
+StatusOr<DecodedReport> PluginManager::Decode(const std::string& driver, std::string_view report) {
+  StatusOr<DecodedReport> decoded = DecodeReport(driver, report, edges_.loop.WallNow());
+  const bool faulty = decoded.ok() && decoded->faults.any();
+  edges_.metrics.Add(metric::kReports, {{"driver", driver},
+                                        {"result", !decoded.ok() ? "refused"
+                                                   : faulty      ? "faulty"
+                                                                 : "ok"}});
+  if (!decoded.ok() && told_.First("refused " + driver)) {
+    edges_.log.Warning("health report refused",
+                       {{"driver", driver}, {"error", decoded.status().message()}});
+  }
+  if (faulty && told_.First("faulty " + driver)) {
+    const ReportFaults& faults = decoded->faults;
+    edges_.log.Warning("health report has faults, the rest of it is taken",
+                       {{"driver", driver},
+                        {"first", faults.example},
+                        {"invalid", faults.invalid},
+                        {"repeated", faults.repeated},
+                        {"over_limit", faults.over_limit},
+                        {"broken", faults.broken},
+                        {"negative_timeouts", faults.negative_timeouts},
+                        {"cut", faults.cut}});
+  }
+  return decoded;
+}
+
+PluginManager::Instance& PluginManager::InstanceOf(const DriverLink& link) {
+  return drivers_.at(link.facts().driver).instances.at(link.number());
+}
+
+bool PluginManager::IsAuthority(const DriverLink& link) const {
+  return drivers_.at(link.facts().driver).authority == link.number();
+}
+
+void PluginManager::Changed() {
+  if (on_changed_) on_changed_();
+}
+
+}  // namespace galen::agent

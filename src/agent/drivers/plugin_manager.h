@@ -1,0 +1,164 @@
+// The drivers of this node: takes in what registers, keeps a link to each instance, and lets only
+// the newest connected instance of a driver speak for its devices. Belongs to the agent's loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/drivers/driver_caller.h"
+#include "agent/drivers/driver_link.h"
+#include "agent/drivers/plugin_facts.h"
+#include "agent/drivers/plugin_watcher.h"
+#include "agent/drivers/registration.h"
+#include "agent/health/health_sink.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/told_once.h"
+
+namespace galen::agent {
+
+// What is known of one instance of a driver, or of a socket that has not registered yet. For
+// `inspect`, metrics and the node's object; a copy that says nothing of later changes.
+struct DriverInfo {
+  std::string name;  // "" while the plugin has not told
+  std::string socket;
+  std::string endpoint;
+  DraService service = DraService::kV1;
+  HealthService health = HealthService::kNone;
+  bool connected = false;
+  // Whether this instance speaks for its driver's devices.
+  bool authority = false;
+  std::optional<WallTime> connected_since;
+  // When the instance was last heard, whether it was believed or not; nullopt: never.
+  std::optional<WallTime> last_report;
+  std::uint64_t reports = 0;
+  // What is wrong with it, in words; "" when nothing is.
+  std::string trouble;
+};
+
+// An instance is one endpoint that a socket registered. Of all instances of a driver at most one is
+// its authority: the newest that is connected. Only its reports reach the sink, so that in a
+// rolling update the old instance cannot overwrite or clear what the new one says, as it can in
+// kubelets up to 1.37, which listen to every instance.
+class PluginManager final : public SocketListener, public DriverCaller, private LinkListener {
+ public:
+  static constexpr std::size_t kSocketsMax = 256;           // more are told once, and wait for room
+  static constexpr std::size_t kInstancesPerDriverMax = 8;  // a rolling update has two
+  // The kubelet's deadline for both calls (45 s): half of the time between two tries at a Pod.
+  static constexpr Duration kCallTimeout = std::chrono::seconds(45);
+
+  // Set once: an agent does not change its role or its rules while it runs.
+  struct Options {
+    PluginRules rules;
+    bool notify = false;                 // the manager role
+    std::set<std::string> unsubscribed;  // drivers whose health is not asked for
+    bool kubelet_speaks = false;         // for these: what it says of them comes another way
+  };
+  struct Edges {
+    Loop& loop;
+    Random& random;
+    Log& log;
+    Metrics& metrics;
+    net::Dialer& dialer;
+    HealthSink& sink;
+  };
+
+  // What is lent outlives the manager. Does nothing until a socket is told of.
+  PluginManager(Edges edges, Options options);
+  ~PluginManager() override;
+
+  // Called, from the loop, whenever drivers() may answer otherwise than before; one callback, set
+  // before the first socket.
+  void OnDriversChanged(std::function<void()> callback) { on_changed_ = std::move(callback); }
+
+  // A socket beyond kSocketsMax is told once and left alone. A replaced one registers anew while
+  // its old instance serves on; the instance of a removed one goes at once, with its calls.
+  void OnSocketAdded(const std::string& path) override;
+  void OnSocketReplaced(const std::string& path) override;
+  void OnSocketRemoved(const std::string& path) override;
+  // To the driver's authority. Several calls may be under way at once; each ends with one call of
+  // `done`, also when the instance goes first.
+  void CallDriver(const std::string& driver, NodeCall call, std::string request,
+                  std::function<void(StatusOr<std::string>)> done) override;
+
+  bool IsRegistered(const std::string& driver) const { return drivers_.contains(driver); }
+  // Why nothing is known of a device of this driver, as a sentence for the Pod: not registered, not
+  // connected, no health, or not a word of this device.
+  std::string WhyNotReported(const std::string& driver) const;
+  bool IsConnected(const std::string& driver) const;
+  // Of each driver whose reports are expected: since when none came, or since it registered.
+  std::map<std::string, Duration> ReportAges() const;
+  // In order of name, of each the authority first; last what has not told its name.
+  std::vector<DriverInfo> drivers() const;
+
+ private:
+  // One endpoint that registered. It lives from the registration until its socket goes or another
+  // takes its place, connected or not.
+  struct Instance {
+    std::string socket;
+    std::unique_ptr<DriverLink> link;
+    bool superseded = false;  // its socket was made again; it stays until the new one is connected
+    // As it came, for when it has to speak again after a newer one went. Cleared with its stream:
+    // old words must not come back as fresh ones.
+    std::string last_report;
+    Time heard{};
+    std::optional<WallTime> heard_wall;
+    std::uint64_t reports = 0;
+    std::uint64_t merged = 0;  // of the link's, what is counted and told
+    std::string trouble;
+  };
+  struct Driver {
+    std::map<std::uint64_t, Instance> instances;  // by number: the last is the newest
+    std::uint64_t authority = 0;                  // 0: nobody
+    Time heard{};  // when its authority last reported; before, when it registered
+  };
+
+  void OnLinkUp(const DriverLink& link) override;
+  void OnLinkReport(const DriverLink& link, std::string_view report) override;
+  void OnLinkStreamLost(const DriverLink& link, const Status& why) override;
+  void OnLinkWithoutHealth(const DriverLink& link) override;
+  void OnLinkDown(const DriverLink& link, const Status& why) override;
+
+  static DriverInfo InfoOf(const Instance& instance, bool authority);
+  // Asks whoever is behind the socket who it is, until it has answered.
+  void Introduce(const std::string& socket);
+  // The answer to a registration: OK, AlreadyExists when another socket registered the endpoint,
+  // ResourceExhausted at kInstancesPerDriverMax.
+  Status TakeIn(const std::string& socket, const PluginFacts& facts);
+  // Chooses the driver's authority anew and tells the sink when it is another, or none any more
+  // (`why`).
+  void Elect(const std::string& driver, const Status& why);
+  void LetSpeak(const std::string& driver, Instance& instance, bool is_newer, const Status& why);
+  // Marks what came from the socket as to be replaced.
+  void Supersede(const std::string& socket);
+  void Remove(const std::string& driver, std::uint64_t number, const Status& why);
+  // Everything `doomed` takes; two passes, because removing one may elect, and so tell, before the
+  // next is looked at.
+  void RemoveInstances(const std::function<bool(const Instance&)>& doomed, const Status& why);
+  // Counts and tells, once, that a driver reports faster than it is read.
+  void NoteMerged(const DriverLink& link, Instance& instance);
+  StatusOr<DecodedReport> Decode(const std::string& driver, std::string_view report);
+  Cause WithoutHealth(const std::string& driver) const;
+  Instance& InstanceOf(const DriverLink& link);
+  bool IsAuthority(const DriverLink& link) const;
+  void Changed();
+
+  Edges edges_;
+  const Options options_;
+  std::function<void()> on_changed_;
+  std::map<std::string, Driver> drivers_;
+  std::map<std::string, std::unique_ptr<Registration>> registrations_;  // by socket
+  std::set<std::string> waiting_;  // sockets for which there was no room
+  std::uint64_t next_number_ = 1;
+  // Faults of reports, once for each driver: a driver that is wrong is wrong each time.
+  ToldOnce told_;
+};
+
+}  // namespace galen::agent

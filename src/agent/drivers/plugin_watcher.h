@@ -1,0 +1,63 @@
+// Keeps the desired set of registration sockets: looks at the directory at each hint and, should a
+// hint ever get lost, now and then. Plain files, symlinks and dot names are left alone and told
+// once. What could not be looked at is not taken for gone. Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "agent/drivers/socket_directory.h"
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "base/told_once.h"
+
+namespace galen::agent {
+
+// Hears which registration sockets there are. Called from the watcher's look, removals first; must
+// not destroy the watcher.
+class SocketListener {
+ public:
+  virtual ~SocketListener() = default;
+  virtual void OnSocketAdded(const std::string& path) = 0;
+  // Removed and made again between two looks: whoever listens there has to introduce itself again.
+  virtual void OnSocketReplaced(const std::string& path) = 0;
+  virtual void OnSocketRemoved(const std::string& path) = 0;
+};
+
+class PluginWatcher {
+ public:
+  // Long: the watch tells of changes at once, this only repairs a watch that failed.
+  static constexpr Duration kRescanAfter = std::chrono::minutes(5);
+  // While something hinders: a right that is given or a disk that is mounted gives no hint.
+  static constexpr Duration kRescanInTrouble = std::chrono::seconds(10);
+
+  PluginWatcher(Loop& loop, Log& log, SocketDirectory& directory, SocketListener& listener)
+      : loop_(loop), log_(log), directory_(directory), listener_(listener) {}
+
+  // Watches, and looks once before it returns: whoever registered before the agent is known then.
+  // An error means that only rescans will notice changes; the watcher goes on. Once.
+  Status Start();
+  // Whether a look has ever succeeded, for readiness.
+  bool scanned() const { return scanned_; }
+  // What hinders; "" when nothing does.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  void Scan();
+  void Compare(const std::vector<DirectoryEntry>& entries);
+  void Note(const std::string& trouble);
+  bool IsWanted(const DirectoryEntry& entry);
+
+  Loop& loop_;
+  Log& log_;
+  SocketDirectory& directory_;
+  SocketListener& listener_;
+  std::map<std::string, std::uint64_t> sockets_;  // path → stamp
+  ToldOnce told_;
+  std::string trouble_;
+  Timer rescan_;
+  bool scanned_ = false;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,126 @@
+#include "agent/drivers/plugin_watcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "agent/drivers/fake_socket_directory.h"
+#include "base/loop/fake_loop.h"
+
+namespace galen::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class Heard final : public SocketListener {
+ public:
+  void OnSocketAdded(const std::string& path) override { words.push_back("+" + path); }
+  void OnSocketReplaced(const std::string& path) override { words.push_back("~" + path); }
+  void OnSocketRemoved(const std::string& path) override { words.push_back("-" + path); }
+  std::vector<std::string> Take() { return std::exchange(words, {}); }
+  std::vector<std::string> words;
+};
+
+class PluginWatcherTest : public ::testing::Test {
+ protected:
+  PluginWatcherTest()
+      : log_(
+            LogLevel::kInfo, [this] { return loop_.WallNow(); },
+            [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }) {}
+
+  FakeLoop loop_;
+  std::vector<std::string> lines_;
+  Log log_;
+  FakeSocketDirectory directory_;
+  Heard heard_;
+  PluginWatcher watcher_{loop_, log_, directory_, heard_};
+};
+
+TEST_F(PluginWatcherTest, TellsOfSocketsThatAreThereAndOfThoseThatCome) {
+  directory_.Put("/r/a.sock");
+  EXPECT_FALSE(watcher_.scanned());
+  ASSERT_TRUE(watcher_.Start().ok());
+  EXPECT_TRUE(watcher_.scanned());
+  directory_.Put("/r/sub/b.sock");
+  EXPECT_THAT(heard_.Take(), ElementsAre("+/r/a.sock", "+/r/sub/b.sock"));
+  directory_.Remove("/r/a.sock");
+  EXPECT_THAT(heard_.Take(), ElementsAre("-/r/a.sock"));
+}
+
+TEST_F(PluginWatcherTest, TellsOfASocketThatWasMadeAgain) {
+  directory_.Put("/r/a.sock");
+  ASSERT_TRUE(watcher_.Start().ok());
+  heard_.Take();
+  directory_.Put("/r/a.sock");
+  EXPECT_THAT(heard_.Take(), ElementsAre("~/r/a.sock"));
+}
+
+TEST_F(PluginWatcherTest, LeavesEverythingElseAloneAndSaysSoOnce) {
+  directory_.Put("/r/plain", DirectoryEntry::Kind::kOther);
+  directory_.Put("/r/link.sock", DirectoryEntry::Kind::kSymlink);
+  directory_.Put("/r/sub", DirectoryEntry::Kind::kDirectory);
+  directory_.Put("/r/.hidden.sock");
+  ASSERT_TRUE(watcher_.Start().ok());
+  directory_.Put("/r/plain", DirectoryEntry::Kind::kOther);
+  EXPECT_THAT(heard_.Take(), IsEmpty());
+  EXPECT_EQ(lines_.size(), 2u) << "the plain file and the link";
+}
+
+TEST_F(PluginWatcherTest, NoticesLaterWhatNobodyTold) {
+  ASSERT_TRUE(watcher_.Start().ok());
+  directory_.GoDeaf();
+  directory_.Put("/r/a.sock");
+  EXPECT_THAT(heard_.Take(), IsEmpty());
+  loop_.Advance(PluginWatcher::kRescanAfter);
+  EXPECT_THAT(heard_.Take(), ElementsAre("+/r/a.sock"));
+}
+
+TEST_F(PluginWatcherTest, TakesNobodyForGoneBecauseItCannotLook) {
+  directory_.Put("/r/a.sock");
+  ASSERT_TRUE(watcher_.Start().ok());
+  heard_.Take();
+  directory_.FailScans(PermissionDenied("open /r"));
+  loop_.Advance(PluginWatcher::kRescanAfter);
+  loop_.Advance(PluginWatcher::kRescanAfter);
+  EXPECT_THAT(heard_.Take(), IsEmpty());
+  EXPECT_EQ(lines_.size(), 1u) << "told once";
+}
+
+TEST_F(PluginWatcherTest, KeepsWhatLiesBelowADirectoryThatItCannotRead) {
+  directory_.Put("/r/a.sock");
+  directory_.Put("/r/sub/b.sock");
+  ASSERT_TRUE(watcher_.Start().ok());
+  heard_.Take();
+  directory_.GoDeaf();
+  directory_.Remove("/r/a.sock");
+  directory_.Remove("/r/sub/b.sock");
+  directory_.Put("/r/sub", DirectoryEntry::Kind::kUnreadable);
+  loop_.Advance(PluginWatcher::kRescanAfter);
+  EXPECT_THAT(heard_.Take(), ElementsAre("-/r/a.sock"));
+  EXPECT_EQ(watcher_.trouble(), "/r/sub is unreadable");
+}
+
+TEST_F(PluginWatcherTest, AMissingRegistryIsATroubleUntilItIsThere) {
+  directory_.FailScans(NotFound("open /r: no such file or directory"));
+  ASSERT_TRUE(watcher_.Start().ok());
+  EXPECT_TRUE(watcher_.scanned());
+  EXPECT_THAT(watcher_.trouble(), ::testing::HasSubstr("no such file"));
+  directory_.FailScans(OkStatus());
+  directory_.GoDeaf();
+  directory_.Put("/r/a.sock");
+  loop_.Advance(PluginWatcher::kRescanInTrouble);
+  EXPECT_EQ(watcher_.trouble(), "");
+  EXPECT_THAT(heard_.Take(), ElementsAre("+/r/a.sock"));
+}
+
+TEST_F(PluginWatcherTest, HardlyEverWakesUpWhenNothingHappens) {
+  ASSERT_TRUE(watcher_.Start().ok());
+  loop_.Advance(std::chrono::hours(1));
+  EXPECT_LE(directory_.scans(), 13);
+}
+
+}  // namespace
+}  // namespace galen::agent

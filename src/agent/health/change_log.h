@@ -1,0 +1,91 @@
+// What is written down of devices and Pods: before anyone is told of it, and read back after a
+// restart. The real one is HistoryLog; one in memory serves tests. Belongs to the agent's loop.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/health/report_decoder.h"
+#include "model/claim.h"
+#include "model/health.h"
+
+namespace galen::agent {
+
+// A container of a Pod that holds devices ended.
+struct Crash {
+  PodRef pod;
+  std::string text;  // "container train, exit 134"
+  WallTime time{};
+};
+
+// A Pod that was given a device.
+struct Assignment {
+  PodRef pod;
+  DeviceHealth health;  // of the device, as it was then
+  bool found = false;   // the Pod had it when the agent started, who knows since when
+
+  bool operator==(const Assignment&) const = default;
+};
+
+// A step of the line of causes, worded for `galen why`.
+struct Step {
+  WallTime time{};
+  std::string kind;  // "sign", "change", "kept", "told", "crash", "driver-lost", …
+  std::string text;
+  std::string source;
+  DeviceId device;           // all empty: of no single device
+  std::string message = {};  // of a change: the sentence of the cause that it brought
+
+  bool operator==(const Step&) const = default;
+};
+
+class ChangeLog {
+ public:
+  virtual ~ChangeLog() = default;
+
+  // These gather; Sync writes. None fails: what a full disk does not take is kept in memory.
+  // `report` is the number of the driver's report that brought the change; 0 when it was no report
+  // of this process's.
+  virtual void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
+                       WallTime now) = 0;
+  // The changes are on disk. Written with the next Sync: it completes the record, nobody waits for
+  // it.
+  virtual void Kept(const std::vector<HealthChange>& changes, WallTime now) = 0;
+  // The Pod says this health now, `after_sign` after its sign (which may be of long ago: a driver
+  // that is heard again repeats what it found before).
+  virtual void Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
+                    WallTime now) = 0;
+  // The Pod has the device from now on. False, and nothing is written, when that was noted before:
+  // by an earlier process, say.
+  virtual bool Assigned(const Assignment& assignment, WallTime now) = 0;
+  // `devices` are those that the Pod held, whose incidents it may belong to.
+  virtual void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) = 0;
+  // The driver can be heard, or not any more.
+  virtual void DriverConnected(const std::string& driver, WallTime now) = 0;
+  virtual void DriverLost(const std::string& driver, const std::string& why, WallTime now) = 0;
+  // This process begins to listen to drivers, or ends in order.
+  virtual void AgentStarted(WallTime now) = 0;
+  virtual void AgentStopped(WallTime now) = 0;
+  // The device is no more.
+  virtual void Forget(const DeviceId& device, const std::string& why, WallTime now) = 0;
+  // Everything gathered survives a power cut when this is OK.
+  virtual Status Sync() = 0;
+
+  // Whether something that was written was lost before this process could read it.
+  virtual bool has_gaps() const = 0;
+  // Every device as it was written last.
+  virtual std::vector<DeviceHealth> Devices() const = 0;
+  // The line of causes of a Pod, of these devices and of their drivers, oldest first, the newest
+  // kStepsMax. Without a uid, as for one that is gone: of every Pod that had the name.
+  virtual std::vector<Step> StepsOf(const PodRef& pod,
+                                    const std::vector<DeviceId>& devices) const = 0;
+  // Written since the start.
+  virtual std::uint64_t records() const = 0;
+  virtual std::uint64_t bytes() const = 0;
+
+  // More than a person reads, and a bound on the answer.
+  static constexpr std::size_t kStepsMax = 200;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,40 @@
+#include "agent/health/departed_devices.h"
+
+#include <algorithm>
+
+namespace galen::agent {
+namespace {
+
+// How long the device must look as it does before it is taken for gone; nullopt: it does not look
+// so. A driver that is registered but dead says nothing of its devices: they stay.
+std::optional<Duration> PatienceFor(const HealthCache::Entry& entry,
+                                    const DepartedDevices::Traces& traces) {
+  if (entry.health.state != HealthState::kUnknown || traces.held || traces.listed) return {};
+  if (!traces.driver_registered) return DepartedDevices::kDriverGoneFor;
+  const bool left_out = entry.deadline == Time::max() && traces.report_age &&
+                        *traces.report_age <= entry.timeout.timeout;
+  if (!left_out) return {};
+  return std::max(DepartedDevices::kLeast,
+                  DepartedDevices::kDeadlinesMissed * entry.timeout.timeout);
+}
+
+}  // namespace
+
+std::vector<DeviceId> DepartedDevices::Look(const HealthCache& cache, const TracesOf& traces_of,
+                                            Time now) {
+  std::vector<DeviceId> departed;
+  std::map<DeviceId, Time> missing;
+  for (const auto& [id, entry] : cache.entries()) {
+    if (entry.health.state != HealthState::kUnknown) continue;
+    const std::optional<Duration> patience = PatienceFor(entry, traces_of(id));
+    if (!patience) continue;
+    const auto known = missing_since_.find(id);
+    const Time since = known == missing_since_.end() ? now : known->second;
+    missing[id] = since;
+    if (now - since >= *patience) departed.push_back(id);
+  }
+  missing_since_ = std::move(missing);
+  return departed;
+}
+
+}  // namespace galen::agent

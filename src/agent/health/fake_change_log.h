@@ -1,0 +1,65 @@
+// A change log in memory that a test can look into and break. For tests.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/health/change_log.h"
+
+namespace galen::agent {
+
+class FakeChangeLog final : public ChangeLog {
+ public:
+  void Changed(const HealthChange& change, const DeviceFacts&, std::uint64_t, WallTime) override {
+    words.push_back("changed " + change.after.id.device);
+  }
+  void Kept(const std::vector<HealthChange>& changes, WallTime) override {
+    words.push_back("kept " + std::to_string(changes.size()));
+  }
+  void Told(const PodRef& pod, const DeviceHealth& health, Duration, WallTime) override {
+    words.push_back("told " + pod.key.name + " " + health.id.device);
+  }
+  void Crashed(const Crash& crash, const std::vector<DeviceId>&) override {
+    words.push_back("crashed " + crash.text);
+  }
+  void DriverConnected(const std::string& driver, WallTime) override {
+    drivers.push_back("+" + driver);
+  }
+  void DriverLost(const std::string& driver, const std::string& why, WallTime) override {
+    drivers.push_back("-" + driver + ": " + why);
+  }
+  bool Assigned(const Assignment& assignment, WallTime) override {
+    words.push_back("assigned " + assignment.health.id.device);
+    return true;
+  }
+  void AgentStarted(WallTime) override { words.push_back("agent started"); }
+  void AgentStopped(WallTime) override { words.push_back("agent stopped"); }
+  void Forget(const DeviceId& device, const std::string&, WallTime) override {
+    words.push_back("forgot " + device.device);
+  }
+  Status Sync() override {
+    ++syncs;
+    words.push_back("synced");
+    return fault;
+  }
+  bool has_gaps() const override { return gaps; }
+  std::vector<DeviceHealth> Devices() const override { return devices; }
+  std::vector<Step> StepsOf(const PodRef&, const std::vector<DeviceId>&) const override {
+    return steps;
+  }
+  std::uint64_t records() const override { return words.size(); }
+  std::uint64_t bytes() const override { return 0; }
+
+  std::vector<std::string> Take() { return std::exchange(words, {}); }
+
+  std::vector<std::string> words;
+  std::vector<std::string> drivers;
+  std::vector<DeviceHealth> devices;
+  std::vector<Step> steps;
+  Status fault;
+  bool gaps = false;
+  int syncs = 0;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,215 @@
+#include "agent/health/health_cache.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace galen::agent {
+namespace {
+
+// "30 s", "1.5 s"
+std::string Seconds(Duration d) {
+  return fmt::format("{:g} s", std::chrono::duration<double>(d).count());
+}
+
+std::string WhoseLimit(TimeoutSource source) {
+  switch (source) {
+    case TimeoutSource::kDriver:
+      return "the driver's own limit";
+    case TimeoutSource::kConfig:
+      return "the configured limit";
+    case TimeoutSource::kDefault:
+      return "the default limit";
+  }
+  GALEN_UNREACHABLE();
+}
+
+// Whether the driver says the same as before, and that it began later: it ended in between.
+bool IsNewsOf(const DeviceHealth& before, const DeviceHealth& told) {
+  return SameFinding(before, told) && told.since > before.since;
+}
+
+// What is known of a device of whose history a part was lost.
+DeviceHealth HistoryLost(const DeviceHealth& before) {
+  return {.id = before.id,
+          .state = HealthState::kUnknown,
+          .cause = {.code = std::string(kHistoryLost),
+                    .message = "part of the agent's journal was lost",
+                    .owner = FaultOwner::kNobody},
+          .since = before.since,
+          .timeout = before.timeout};
+}
+
+// The time at which what `told` says began. A driver that gives the sign's time is believed;
+// without one, a fault that only paused or whose sentence changed keeps its first time.
+WallTime SinceOf(const DeviceHealth& told, const DeviceHealth& before,
+                 const DeviceHealth* before_silence, WallTime wall) {
+  if (told.since != WallTime{}) return told.since;
+  if (told.state == HealthState::kHealthy) return wall;
+  const auto continues = [&](const DeviceHealth& earlier) {
+    return earlier.state == told.state && earlier.cause.code == told.cause.code;
+  };
+  if (continues(before)) return before.since;
+  if (before_silence && continues(*before_silence)) return before_silence->since;
+  return wall;
+}
+
+}  // namespace
+
+void HealthCache::Restore(const DeviceHealth& health, Time now, bool doubtful) {
+  Entry* entry = FindOrAdd(health.id);
+  if (entry == nullptr) return;
+  entry->health = health;
+  entry->doubtful = doubtful;
+  entry->timeout = TimeoutOf(rules_, health.id, health.timeout);
+  const bool silent = health.state == HealthState::kUnknown;
+  // What is Unknown already cannot become it.
+  entry->deadline = silent ? Time::max() : now + entry->timeout.timeout;
+}
+
+std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time now, WallTime wall) {
+  const std::uint64_t number = ++drivers_[report.report.driver].reports;
+  std::vector<HealthChange> changes;
+  for (const DeviceHealth& told : report.report.devices) {
+    Entry* entry = FindOrAdd(told.id);
+    if (entry == nullptr) continue;
+    const auto facts = report.facts.find(told.id);
+    // A driver that tells facts once need not tell them each time.
+    if (facts != report.facts.end()) entry->facts = facts->second;
+    // Only Galen's own drivers tell when a state began; others when they last looked.
+    const bool doubted = std::exchange(entry->doubtful, false) && facts != report.facts.end();
+    if (doubted && IsNewsOf(entry->health, told)) entry->health = HistoryLost(entry->health);
+    entry->timeout = report.lasting ? EffectiveTimeout{} : TimeoutOf(rules_, told.id, told.timeout);
+    entry->deadline = report.lasting ? Time::max() : now + entry->timeout.timeout;
+    entry->reported = now;
+    entry->report = number;
+    if (auto change = Hear(*entry, told, wall)) changes.push_back(*std::move(change));
+  }
+  return changes;
+}
+
+std::vector<HealthChange> HealthCache::Expire(Time now, WallTime wall) {
+  std::vector<HealthChange> changes;
+  for (auto& [id, entry] : entries_) {
+    if (entry.deadline > now) continue;
+    // Once: the next word of the driver sets the next deadline.
+    entry.deadline = Time::max();
+    if (entry.health.state == HealthState::kUnknown) continue;  // nothing left to lose
+    changes.push_back(Silence(entry, SilenceOf(entry), wall));
+  }
+  return changes;
+}
+
+std::vector<HealthChange> HealthCache::Drop(const std::string& driver, const Cause& cause,
+                                            WallTime wall) {
+  std::vector<HealthChange> changes;
+  for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
+    it->second.deadline = Time::max();
+    const DeviceHealth& health = it->second.health;
+    // The time since when it is Unknown stays the first one.
+    if (health.state == HealthState::kUnknown && health.cause.code == cause.code) continue;
+    changes.push_back(Silence(it->second, cause, wall));
+  }
+  return changes;
+}
+
+bool HealthCache::SetConnected(const std::string& driver, bool connected) {
+  return std::exchange(drivers_[driver].connected, connected) != connected;
+}
+
+void HealthCache::Forget(const DeviceId& id) {
+  if (entries_.erase(id) > 0) --drivers_[id.driver].devices;
+}
+
+std::optional<Time> HealthCache::NextDeadline() const {
+  Time next = Time::max();
+  for (const auto& [id, entry] : entries_) next = std::min(next, entry.deadline);
+  return next == Time::max() ? std::nullopt : std::optional(next);
+}
+
+const HealthCache::Entry* HealthCache::Find(const DeviceId& id) const {
+  const auto it = entries_.find(id);
+  return it == entries_.end() ? nullptr : &it->second;
+}
+
+// A driver's devices stand together, because ids are ordered by driver first.
+HealthCache::Entries::iterator HealthCache::FirstOf(const std::string& driver) {
+  return entries_.lower_bound(DeviceId{driver, "", ""});
+}
+
+HealthCache::Entry* HealthCache::FindOrAdd(const DeviceId& id) {
+  if (const auto it = entries_.find(id); it != entries_.end()) return &it->second;
+  if (drivers_[id.driver].devices >= kDevicesPerDriverMax && !MakeRoom(id.driver)) {
+    ++refused_;
+    return nullptr;
+  }
+  ++drivers_[id.driver].devices;
+  Entry& entry = entries_[id];
+  entry.health = NotReportedHealth(id);
+  return &entry;
+}
+
+// Drops the driver's device that has been Unknown for longest.
+bool HealthCache::MakeRoom(const std::string& driver) {
+  const Entry* oldest = nullptr;
+  for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
+    const Entry& entry = it->second;
+    if (entry.health.state != HealthState::kUnknown || entry.deadline != Time::max()) continue;
+    if (oldest == nullptr || entry.health.since < oldest->health.since) oldest = &entry;
+  }
+  if (oldest == nullptr) return false;
+  const DeviceId id = oldest->health.id;
+  evicted_.push_back(oldest->health);
+  Forget(id);
+  return true;
+}
+
+// Compared with what is shown, not with what was last reported: after a silence the same word as
+// before is news.
+std::optional<HealthChange> HealthCache::Hear(Entry& entry, const DeviceHealth& told,
+                                              WallTime wall) {
+  // Whatever is said now, the silence is over.
+  const std::unique_ptr<DeviceHealth> earlier = std::move(entry.before_silence);
+  entry.health.timeout = told.timeout;
+  if (SameFinding(entry.health, told)) return std::nullopt;
+  DeviceHealth before = std::exchange(entry.health, told);
+  entry.health.since = SinceOf(told, before, earlier.get(), wall);
+  return HealthChange{std::move(before), entry.health};
+}
+
+HealthChange HealthCache::Silence(Entry& entry, Cause cause, WallTime wall) {
+  DeviceHealth before = entry.health;
+  if (before.state != HealthState::kUnknown) {
+    entry.before_silence = std::make_unique<DeviceHealth>(before);
+  }
+  entry.health = {.id = before.id,
+                  .state = HealthState::kUnknown,
+                  .cause = std::move(cause),
+                  .since = wall,
+                  .timeout = before.timeout};
+  return {std::move(before), entry.health};
+}
+
+Cause HealthCache::SilenceOf(const Entry& entry) const {
+  const auto driver = drivers_.find(entry.health.id.driver);
+  if (driver == drivers_.end() || !driver->second.connected) {
+    return {.code = std::string(cause_code::kDriverGone),
+            .message = fmt::format("driver {} is not connected", entry.health.id.driver),
+            .owner = FaultOwner::kDriver};
+  }
+  return {.code = std::string(cause_code::kDriverSilent),
+          .message = fmt::format("no report for {}, {}", Seconds(entry.timeout.timeout),
+                                 WhoseLimit(entry.timeout.source)),
+          .owner = FaultOwner::kDriver};
+}
+
+DeviceHealth NotReportedHealth(const DeviceId& id) {
+  return {.id = id,
+          .state = HealthState::kUnknown,
+          .cause = {.code = std::string(cause_code::kNotReported),
+                    .message = "the driver has not told of this device",
+                    .owner = FaultOwner::kNobody}};
+}
+
+}  // namespace galen::agent

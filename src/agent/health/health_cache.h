@@ -1,0 +1,106 @@
+// The present health of every device that drivers of this node told of, and until when it holds.
+// Belongs to the agent's loop and reads no clock: every verb takes the time. Each verb returns the
+// devices whose finding changed; a report that only repeats returns none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/health/report_decoder.h"
+#include "agent/health/timeout_policy.h"
+#include "model/health.h"
+
+namespace galen::agent {
+
+// The cause of Unknown, as in model/health.h: what was written down of the device was lost, and it
+// did something meanwhile.
+inline constexpr std::string_view kHistoryLost = "HistoryLost";
+
+class HealthCache {
+ public:
+  // One device. Its health is what is shown, not what was last reported: silence changes it.
+  struct Entry {
+    DeviceHealth health;
+    DeviceFacts facts;
+    Time deadline =
+        Time::max();  // when silence makes it Unknown; max: never, or it is Unknown already
+    Time reported{};  // when a driver last spoke of it; meaningless before one did
+    std::uint64_t report = 0;  // the number of that report of its driver; 0: restored from disk
+    // How long its word holds, and by whose choice; zero: until the next.
+    EffectiveTimeout timeout;
+    // What it was before silence, so that a fault which only paused keeps its first time; null for
+    // most.
+    std::unique_ptr<DeviceHealth> before_silence;
+    bool doubtful = false;  // as restored, until a driver speaks of it
+  };
+
+  // A driver's devices past this many (as many as one report may have): one that is silent is
+  // forgotten for a new one, else the new one is refused and counted. So a driver that makes up
+  // names cannot fill the memory.
+  static constexpr std::size_t kDevicesPerDriverMax = 4096;
+
+  explicit HealthCache(std::vector<TimeoutRule> rules) : rules_(std::move(rules)) {}
+
+  // A device as it was when this agent last ran: it holds until its deadline counted from `now`, so
+  // that a restart by itself makes nothing Unknown. Once, before any report. `doubtful`: something
+  // newer may have been lost, so of what its driver repeats the driver knows better since when.
+  void Restore(const DeviceHealth& health, Time now, bool doubtful);
+
+  // The driver spoke at `now`, which may lie a little back; `wall` dates changes whose sign has no
+  // time. Devices it left out keep their word until their deadline.
+  std::vector<HealthChange> Apply(const DecodedReport& report, Time now, WallTime wall);
+  // Every device whose deadline has come becomes Unknown.
+  std::vector<HealthChange> Expire(Time now, WallTime wall);
+  // Nobody speaks for the driver's devices any more: Unknown at once, with this cause. Repeated
+  // with the same code, it changes nothing.
+  std::vector<HealthChange> Drop(const std::string& driver, const Cause& cause, WallTime wall);
+  // Whether the driver's stream is open decides what silence is called (DriverSilent or
+  // DriverGone). Changes no device by itself. True when it was otherwise before.
+  bool SetConnected(const std::string& driver, bool connected);
+  // Forgets the device, as if nobody had spoken of it. Nothing when nobody has.
+  void Forget(const DeviceId& id);
+
+  // When Expire is to be called next; nullopt: never, as things are. Looks at every device.
+  std::optional<Time> NextDeadline() const;
+  // nullptr when nobody ever spoke of it. Pointers hold until the next verb.
+  const Entry* Find(const DeviceId& id) const;
+  const std::map<DeviceId, Entry>& entries() const { return entries_; }
+  // How often a device was refused at kDevicesPerDriverMax since the start.
+  std::size_t refused() const { return refused_; }
+  // Devices that had to make room and are to be forgotten elsewhere too; asking empties the list.
+  std::vector<DeviceHealth> TakeEvicted() { return std::exchange(evicted_, {}); }
+
+ private:
+  using Entries = std::map<DeviceId, Entry>;
+  struct Driver {
+    std::size_t devices = 0;
+    std::uint64_t reports = 0;
+    bool connected = false;
+  };
+
+  Entries::iterator FirstOf(const std::string& driver);
+  // nullptr when the driver has no room for another device.
+  Entry* FindOrAdd(const DeviceId& id);
+  bool MakeRoom(const std::string& driver);
+  // The change that the driver's word on one device makes, if any.
+  std::optional<HealthChange> Hear(Entry& entry, const DeviceHealth& told, WallTime wall);
+  // Makes the device Unknown and remembers what it was.
+  HealthChange Silence(Entry& entry, Cause cause, WallTime wall);
+  Cause SilenceOf(const Entry& entry) const;
+
+  const std::vector<TimeoutRule> rules_;
+  Entries entries_;
+  std::map<std::string, Driver> drivers_;
+  std::vector<DeviceHealth> evicted_;
+  std::size_t refused_ = 0;
+};
+
+// What is said of a device that nobody ever spoke of.
+DeviceHealth NotReportedHealth(const DeviceId& id);
+
+}  // namespace galen::agent

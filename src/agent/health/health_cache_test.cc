@@ -1,0 +1,255 @@
+#include "agent/health/health_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::string kDriver = "gpu.example.com";
+constexpr WallTime kMorning = WallTime(1'795'269'600s);
+
+DeviceId Gpu(int i) { return {kDriver, "node-1", "gpu-" + std::to_string(i)}; }
+
+DeviceHealth Healthy(int i) { return {.id = Gpu(i), .state = HealthState::kHealthy}; }
+
+DeviceHealth Unhealthy(int i, const std::string& code = "XidGpuLost") {
+  return {.id = Gpu(i), .state = HealthState::kUnhealthy, .cause = {.code = code}};
+}
+
+DecodedReport Report(std::vector<DeviceHealth> devices) {
+  return {.report = {.driver = kDriver, .devices = std::move(devices)}};
+}
+
+// A cache with a clock whose hands move together.
+struct CacheAt {
+  explicit CacheAt(std::vector<TimeoutRule> rules = {}) : cache(std::move(rules)) {
+    cache.SetConnected(kDriver, true);
+  }
+  std::vector<HealthChange> Apply(std::vector<DeviceHealth> devices) {
+    return cache.Apply(Report(std::move(devices)), now, wall());
+  }
+  std::vector<HealthChange> Expire() { return cache.Expire(now, wall()); }
+  const DeviceHealth& Health(int i) { return cache.Find(Gpu(i))->health; }
+  WallTime wall() const { return kMorning + (now - Time{}); }
+
+  HealthCache cache;
+  Time now{};
+};
+
+TEST(HealthCache, TellsOfTheFirstWordOnADevice) {
+  CacheAt at;
+  const std::vector<HealthChange> changes = at.Apply({Healthy(0)});
+  ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_EQ(changes[0].before.state, HealthState::kUnknown);
+  EXPECT_EQ(changes[0].before.cause.code, cause_code::kNotReported);
+  EXPECT_EQ(changes[0].after.state, HealthState::kHealthy);
+  EXPECT_EQ(changes[0].after.since, kMorning);
+}
+
+TEST(HealthCache, TellsNothingWhenAReportRepeats) {
+  CacheAt at;
+  at.Apply({Unhealthy(0)});
+  at.now += 5s;
+  EXPECT_THAT(at.Apply({Unhealthy(0)}), IsEmpty());
+  EXPECT_EQ(at.Health(0).since, kMorning) << "it did not begin anew";
+}
+
+TEST(HealthCache, DeviceGoesUnknownWhenItsDeadlinePasses) {
+  CacheAt at;
+  at.Apply({Healthy(0)});
+  at.now += 30s - 1ns;
+  EXPECT_THAT(at.Expire(), IsEmpty());
+  EXPECT_EQ(at.cache.NextDeadline(), Time{} + 30s);
+  at.now += 1ns;
+  const std::vector<HealthChange> changes = at.Expire();
+  ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_EQ(changes[0].after.state, HealthState::kUnknown);
+  EXPECT_EQ(changes[0].after.cause.code, cause_code::kDriverSilent);
+  EXPECT_EQ(changes[0].after.cause.message, "no report for 30 s, the default limit");
+  EXPECT_EQ(at.cache.NextDeadline(), std::nullopt) << "it goes Unknown once";
+  EXPECT_THAT(at.Expire(), IsEmpty());
+}
+
+TEST(HealthCache, AReportMovesTheDeadline) {
+  CacheAt at;
+  at.Apply({Healthy(0)});
+  at.now += 20s;
+  at.Apply({Healthy(0)});
+  at.now += 20s;
+  EXPECT_THAT(at.Expire(), IsEmpty());
+  EXPECT_EQ(at.Health(0).state, HealthState::kHealthy);
+}
+
+TEST(HealthCache, ADeviceLeftOutKeepsItsWordUntilItsOwnDeadline) {
+  CacheAt at;
+  at.Apply({Healthy(0), Unhealthy(1)});
+  at.now += 20s;
+  EXPECT_THAT(at.Apply({Healthy(0)}), IsEmpty());
+  EXPECT_EQ(at.Health(1).state, HealthState::kUnhealthy);
+  at.now += 10s;
+  EXPECT_THAT(at.Expire(), SizeIs(1));
+  EXPECT_EQ(at.Health(1).state, HealthState::kUnknown);
+  EXPECT_EQ(at.Health(0).state, HealthState::kHealthy);
+}
+
+TEST(HealthCache, TheSameWordAfterASilenceIsNews) {
+  CacheAt at;
+  at.Apply({Healthy(0)});
+  at.now += 60s;
+  at.Expire();
+  at.now += 60s;
+  const std::vector<HealthChange> changes = at.Apply({Healthy(0)});
+  ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_EQ(changes[0].before.state, HealthState::kUnknown);
+  EXPECT_EQ(changes[0].after.state, HealthState::kHealthy);
+  EXPECT_EQ(changes[0].after.since, kMorning + 120s) << "that it was well meanwhile is not known";
+}
+
+TEST(HealthCache, AFaultThatOnlyPausedKeepsItsFirstTime) {
+  CacheAt at;
+  at.Apply({Unhealthy(0)});
+  at.now += 60s;
+  at.Expire();
+  at.now += 60s;
+  EXPECT_EQ(at.Apply({Unhealthy(0)}).at(0).after.since, kMorning);
+}
+
+TEST(HealthCache, AnotherFaultAfterASilenceHasItsOwnTime) {
+  CacheAt at;
+  at.Apply({Unhealthy(0, "XidGpuLost")});
+  at.now += 60s;
+  at.Expire();
+  EXPECT_EQ(at.Apply({Unhealthy(0, "EccUncorrectable")}).at(0).after.since, kMorning + 60s);
+}
+
+TEST(HealthCache, TheTimeOfTheSignCounts) {
+  CacheAt at;
+  at.now += 60s;
+  DeviceHealth health = Unhealthy(0);
+  health.since = kMorning + 10s;
+  EXPECT_EQ(at.Apply({health}).at(0).after.since, kMorning + 10s);
+}
+
+TEST(HealthCache, ASentenceThatMovesIsAChangeOfAnOldFault) {
+  CacheAt at;
+  DeviceHealth hot = Unhealthy(0, "TemperatureHigh");
+  hot.cause.message = "91 °C";
+  at.Apply({hot});
+  at.now += 5s;
+  hot.cause.message = "92 °C";
+  const std::vector<HealthChange> changes = at.Apply({hot});
+  ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_EQ(changes[0].after.cause.message, "92 °C");
+  EXPECT_EQ(changes[0].after.since, kMorning);
+}
+
+TEST(HealthCache, ADriverThatIsGoneTakesAllItsDevicesAlong) {
+  CacheAt at;
+  at.Apply({Healthy(0), Unhealthy(1)});
+  at.cache.Apply({.report = {.driver = "nic.example.com",
+                             .devices = {{.id = {"nic.example.com", "node-1", "nic-0"},
+                                          .state = HealthState::kHealthy}}}},
+                 at.now, at.wall());
+  const Cause gone{.code = std::string(cause_code::kDriverGone)};
+  EXPECT_THAT(at.cache.Drop(kDriver, gone, at.wall()), SizeIs(2));
+  EXPECT_EQ(at.Health(1).cause.code, cause_code::kDriverGone);
+  EXPECT_EQ(at.cache.Find({"nic.example.com", "node-1", "nic-0"})->health.state,
+            HealthState::kHealthy);
+  EXPECT_THAT(at.cache.Drop(kDriver, gone, at.wall()), IsEmpty()) << "told once";
+  EXPECT_THAT(at.Apply({Healthy(0)}), SizeIs(1));
+}
+
+TEST(HealthCache, ARestoredDeviceHoldsUntilItsDeadlineAndTellsNobody) {
+  CacheAt at;
+  at.now += 1000s;
+  DeviceHealth stored = Unhealthy(0);
+  stored.since = kMorning - 1h;
+  stored.timeout = 10s;
+  at.cache.Restore(stored, at.now, false);
+  EXPECT_THAT(at.Apply({Unhealthy(0)}), IsEmpty()) << "the driver repeats what is known";
+  EXPECT_EQ(at.Health(0).since, kMorning - 1h);
+  at.now += 30s;
+  EXPECT_THAT(at.Expire(), SizeIs(1));
+}
+
+TEST(HealthCache, AfterALossTheDriverKnowsBetterSinceWhenADeviceIsAsItIs) {
+  CacheAt at;
+  DeviceHealth stored = Healthy(0);
+  stored.since = kMorning - 1h;
+  at.cache.Restore(stored, at.now, true);
+  DeviceHealth told = Healthy(0);
+  told.since = kMorning - 1min;
+  DecodedReport of_ours = Report({told});
+  of_ours.facts[Gpu(0)] = {};
+  const std::vector<HealthChange> changes = at.cache.Apply(of_ours, at.now, at.wall());
+  ASSERT_THAT(changes, SizeIs(1)) << "it was not well all the time";
+  EXPECT_EQ(changes[0].before.state, HealthState::kUnknown);
+  EXPECT_EQ(changes[0].before.cause.code, kHistoryLost);
+  EXPECT_EQ(at.Health(0).since, kMorning - 1min);
+  told.since = kMorning;
+  EXPECT_THAT(at.Apply({told}), IsEmpty()) << "from the first word on nothing is doubtful";
+}
+
+TEST(HealthCache, AfterALossWhatTheDriverSaysWithoutALaterTimeIsNoNews) {
+  CacheAt at;
+  DeviceHealth stored = Healthy(0);
+  stored.since = kMorning - 1h;
+  at.cache.Restore(stored, at.now, true);
+  EXPECT_THAT(at.Apply({stored}), IsEmpty());
+  EXPECT_EQ(at.Health(0).since, kMorning - 1h);
+}
+
+// Theirs is the time at which they last looked.
+TEST(HealthCache, AfterALossTheTimesOfOthersDriversProveNothing) {
+  CacheAt at;
+  DeviceHealth stored = Healthy(0);
+  stored.since = kMorning - 1h;
+  at.cache.Restore(stored, at.now, true);
+  stored.since = kMorning - 12s;
+  EXPECT_THAT(at.Apply({stored}), IsEmpty());
+  EXPECT_EQ(at.Health(0).since, kMorning - 1h);
+}
+
+TEST(HealthCache, ARestoredDeviceWhoseDriverNeverCameBackIsCalledGone) {
+  HealthCache cache({});
+  DeviceHealth stored = Unhealthy(0);
+  stored.timeout = 10s;
+  cache.Restore(stored, Time{}, false);
+  EXPECT_EQ(cache.NextDeadline(), Time{} + 10s);
+  EXPECT_EQ(cache.Expire(Time{} + 10s, kMorning).at(0).after.cause.code, cause_code::kDriverGone);
+}
+
+TEST(HealthCache, TheOperatorsTimeoutOverrulesTheDriversAndSaysSo) {
+  CacheAt at({{.device = "gpu-0", .timeout = 5s}});
+  DeviceHealth health = Healthy(0);
+  health.timeout = 60s;
+  at.Apply({health});
+  EXPECT_EQ(at.cache.Find(Gpu(0))->timeout,
+            (EffectiveTimeout{5s, TimeoutSource::kConfig, "device gpu-0"}));
+  at.now += 5s;
+  EXPECT_EQ(at.Expire().at(0).after.cause.message, "no report for 5 s, the configured limit");
+}
+
+TEST(HealthCache, MakesRoomByForgettingWhoIsSilentForLongest) {
+  CacheAt at;
+  std::vector<DeviceHealth> devices;
+  for (std::size_t i = 0; i < HealthCache::kDevicesPerDriverMax; ++i) {
+    devices.push_back(Healthy(static_cast<int>(i)));
+  }
+  at.Apply(devices);
+  EXPECT_THAT(at.Apply({Healthy(9000)}), IsEmpty()) << "nobody is silent, nobody makes room";
+  EXPECT_EQ(at.cache.refused(), 1u);
+  at.now += 60s;
+  at.Expire();
+  EXPECT_THAT(at.Apply({Healthy(9000)}), SizeIs(1));
+  EXPECT_THAT(at.cache.TakeEvicted(), SizeIs(1));
+  EXPECT_EQ(at.cache.entries().size(), HealthCache::kDevicesPerDriverMax);
+}
+
+}  // namespace
+}  // namespace galen::agent

@@ -1,0 +1,155 @@
+#include "agent/health/health_keeper.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "agent/agent_metrics.h"
+
+namespace galen::agent {
+namespace {
+
+Metrics::Labels StateLabels(const DeviceId& id, HealthState state) {
+  return {
+      {"driver", id.driver}, {"pool", id.pool}, {"device", id.device}, {"state", ToString(state)}};
+}
+
+}  // namespace
+
+HealthKeeper::HealthKeeper(Edges edges, std::vector<TimeoutRule> rules, OnChanges on_changes)
+    : edges_(edges), cache_(std::move(rules)), on_changes_(std::move(on_changes)) {}
+
+void HealthKeeper::Restore() {
+  const Time now = edges_.loop.Now();
+  for (const DeviceHealth& health : edges_.journal.Devices()) {
+    cache_.Restore(health, now, edges_.journal.has_gaps());
+    edges_.metrics.Set(metric::kDeviceState, StateLabels(health.id, health.state), 1);
+  }
+  Arm();
+}
+
+void HealthKeeper::OnReport(const DecodedReport& report, Time heard) {
+  // Also after a stream that ended and was opened again, of which nobody tells.
+  OnDriverConnected(report.report.driver);
+  Take(cache_.Apply(report, heard, edges_.loop.WallNow()));
+}
+
+void HealthKeeper::OnDriverConnected(const std::string& driver) {
+  if (!cache_.SetConnected(driver, true)) return;
+  edges_.journal.DriverConnected(driver, edges_.loop.WallNow());
+  SyncLater();
+}
+
+void HealthKeeper::OnDriverSilent(const std::string& driver, const Cause& why) {
+  const bool gone = why.code == cause_code::kDriverGone;
+  if (cache_.SetConnected(driver, !gone) && gone) {
+    edges_.journal.DriverLost(driver, why.message, edges_.loop.WallNow());
+    SyncLater();
+  }
+  Take(cache_.Drop(driver, why, edges_.loop.WallNow()));
+}
+
+void HealthKeeper::Forget(const DeviceId& id, const std::string& why) {
+  const HealthCache::Entry* entry = cache_.Find(id);
+  if (entry == nullptr) return;
+  const HealthState state = entry->health.state;
+  cache_.Forget(id);
+  NoteForgotten(id, state, why);
+  SyncLater();
+  Arm();
+}
+
+DeviceHealth HealthKeeper::HealthOf(const DeviceId& id) const {
+  const HealthCache::Entry* entry = cache_.Find(id);
+  return entry == nullptr ? NotReportedHealth(id) : entry->health;
+}
+
+void HealthKeeper::Take(std::vector<HealthChange> changes) {
+  Arm();
+  // Before the changes: the journal must not hold more devices than the cache.
+  for (const DeviceHealth& health : cache_.TakeEvicted()) {
+    NoteForgotten(health.id, health.state, "made room for another device of its driver");
+  }
+  if (changes.empty()) return;
+  const WallTime now = edges_.loop.WallNow();
+  for (const HealthChange& change : changes) {
+    const HealthCache::Entry* entry = cache_.Find(change.after.id);
+    if (entry == nullptr) continue;
+    edges_.journal.Changed(change, entry->facts, entry->report, now);
+    Count(change);
+  }
+  std::move(changes.begin(), changes.end(), std::back_inserter(waiting_));
+  // Not now: of many reports in one turn of the loop one write comes. A timer that waits is
+  // replaced, which keeps it to one.
+  flush_ = edges_.loop.After(Duration::zero(), [this] { Flush(); });
+}
+
+// A disk that fails delays nobody: what is kept is lost, what is told is true.
+void HealthKeeper::Flush() {
+  const Status synced = edges_.journal.Sync();
+  NoteJournal(synced);
+  const std::vector<HealthChange> changes = std::exchange(waiting_, {});
+  // Only completes the line of causes, and so is not worth a write of its own before the Pods are
+  // told.
+  if (synced.ok()) edges_.journal.Kept(changes, edges_.loop.WallNow());
+  SyncLater();
+  on_changes_(changes);
+}
+
+void HealthKeeper::SyncAfter(Duration delay) {
+  if (std::exchange(sync_waits_, true)) return;
+  sync_later_ = edges_.loop.After(delay, [this] {
+    sync_waits_ = false;
+    NoteJournal(edges_.journal.Sync());
+    // Nothing new need happen for a disk to have room again.
+    if (!trouble_.empty()) SyncAfter(kSyncAgain);
+  });
+}
+
+void HealthKeeper::Expire() {
+  armed_for_.reset();
+  Take(cache_.Expire(edges_.loop.Now(), edges_.loop.WallNow()));
+}
+
+// A report moves deadlines later only; the timer that is set stays, and finds out when it comes.
+void HealthKeeper::Arm() {
+  const std::optional<Time> next = cache_.NextDeadline();
+  if (!next) {
+    armed_for_.reset();
+    return deadline_.Cancel();
+  }
+  if (armed_for_ && *armed_for_ <= *next) return;
+  armed_for_ = next;
+  deadline_ = edges_.loop.At(*next, [this] { Expire(); });
+}
+
+void HealthKeeper::Count(const HealthChange& change) {
+  ++changes_;
+  const DeviceId& id = change.after.id;
+  // One series a device: a reader sees the present state and no zeros.
+  edges_.metrics.Remove(metric::kDeviceState, StateLabels(id, change.before.state));
+  edges_.metrics.Set(metric::kDeviceState, StateLabels(id, change.after.state), 1);
+  edges_.metrics.Add(metric::kStateChanges,
+                     {{"driver", id.driver}, {"state", ToString(change.after.state)}});
+}
+
+void HealthKeeper::NoteForgotten(const DeviceId& id, HealthState state, const std::string& why) {
+  edges_.journal.Forget(id, why, edges_.loop.WallNow());
+  edges_.metrics.Remove(metric::kDeviceState, StateLabels(id, state));
+  if (on_forgotten_) on_forgotten_(id);
+}
+
+void HealthKeeper::NoteJournal(const Status& status) {
+  if (status.ok()) {
+    if (!trouble_.empty()) edges_.log.Info("journal is written again");
+    return trouble_.clear();
+  }
+  edges_.metrics.Add(metric::kJournalErrors, {});
+  if (trouble_.empty()) {
+    edges_.log.Error("journal cannot be written, states will not survive a restart",
+                     {{"error", status.message()}});
+  }
+  trouble_ = status.message();
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,190 @@
+#include "agent/health/health_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/agent_metrics.h"
+#include "agent/health/fake_change_log.h"
+#include "base/loop/fake_loop.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::string kDriver = "gpu.example.com";
+DeviceId Gpu(int i) { return {kDriver, "node-1", "gpu-" + std::to_string(i)}; }
+
+class HealthKeeperTest : public ::testing::Test {
+ protected:
+  HealthKeeperTest()
+      : log_(
+            LogLevel::kWarning, [this] { return loop_.WallNow(); },
+            [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }) {
+    metric::Declare(metrics_);
+    keeper_.emplace(HealthKeeper::Edges{loop_, log_, metrics_, journal_},
+                    std::vector<TimeoutRule>{}, [this](const std::vector<HealthChange>& changes) {
+                      journal_.words.push_back("acted");
+                      changes_.insert(changes_.end(), changes.begin(), changes.end());
+                    });
+    keeper_->OnDriverConnected(kDriver);
+  }
+
+  void Report(std::vector<std::pair<int, HealthState>> devices) {
+    DecodedReport report;
+    report.report.driver = kDriver;
+    for (const auto& [i, state] : devices) {
+      report.report.devices.push_back({.id = Gpu(i), .state = state});
+    }
+    keeper_->OnReport(report, loop_.Now());
+  }
+
+  FakeLoop loop_;
+  std::vector<std::string> lines_;
+  Log log_;
+  Metrics metrics_;
+  FakeChangeLog journal_;
+  std::vector<HealthChange> changes_;
+  std::optional<HealthKeeper> keeper_;
+};
+
+TEST_F(HealthKeeperTest, AChangeIsWrittenDownBeforeAnyoneActsOnIt) {
+  Report({{0, HealthState::kHealthy}});
+  loop_.RunUntilIdle();
+  EXPECT_THAT(journal_.Take(), ElementsAre("changed gpu-0", "synced", "kept 1", "acted"));
+}
+
+TEST_F(HealthKeeperTest, ChangesOfOneTurnAreWrittenTogether) {
+  Report({{0, HealthState::kHealthy}, {1, HealthState::kHealthy}});
+  Report({{0, HealthState::kUnhealthy}});
+  loop_.RunUntilIdle();
+  EXPECT_EQ(journal_.syncs, 1);
+  EXPECT_THAT(changes_, SizeIs(3));
+}
+
+TEST_F(HealthKeeperTest, AReportThatRepeatsWritesNothing) {
+  Report({{0, HealthState::kHealthy}});
+  loop_.Advance(5s);
+  journal_.Take();
+  for (int i = 0; i < 10; ++i) {
+    Report({{0, HealthState::kHealthy}});
+    loop_.Advance(5s);
+  }
+  EXPECT_THAT(journal_.Take(), IsEmpty());
+}
+
+TEST_F(HealthKeeperTest, WhoKeepsSomethingOfADeviceHearsThatItIsForgotten) {
+  std::vector<std::string> forgotten;
+  keeper_->OnForgotten([&](const DeviceId& id) { forgotten.push_back(id.device); });
+  Report({{0, HealthState::kHealthy}});
+  keeper_->Forget(Gpu(0), "it left");
+  keeper_->Forget(Gpu(0), "it left");
+  EXPECT_THAT(forgotten, ElementsAre("gpu-0"));
+}
+
+TEST_F(HealthKeeperTest, ASilentDriverIsNoticedAtTheDeadlineWithoutAnyReport) {
+  Report({{0, HealthState::kHealthy}});
+  loop_.Advance(30s - 1ns);
+  EXPECT_EQ(keeper_->HealthOf(Gpu(0)).state, HealthState::kHealthy);
+  loop_.Advance(1ns);
+  EXPECT_EQ(keeper_->HealthOf(Gpu(0)).state, HealthState::kUnknown);
+  EXPECT_EQ(changes_.back().after.cause.code, cause_code::kDriverSilent);
+}
+
+TEST_F(HealthKeeperTest, EachDeviceHasItsOwnDeadline) {
+  Report({{0, HealthState::kHealthy}});
+  loop_.Advance(10s);
+  Report({{1, HealthState::kHealthy}});
+  loop_.Advance(20s);
+  EXPECT_EQ(keeper_->HealthOf(Gpu(0)).state, HealthState::kUnknown);
+  EXPECT_EQ(keeper_->HealthOf(Gpu(1)).state, HealthState::kHealthy);
+  loop_.Advance(10s);
+  EXPECT_EQ(keeper_->HealthOf(Gpu(1)).state, HealthState::kUnknown);
+}
+
+TEST_F(HealthKeeperTest, ADiskThatFailsDelaysNobodyAndIsToldOnce) {
+  journal_.fault = ResourceExhausted("no space left on device");
+  Report({{0, HealthState::kHealthy}});
+  loop_.RunUntilIdle();
+  Report({{0, HealthState::kUnhealthy}});
+  loop_.RunUntilIdle();
+  EXPECT_THAT(changes_, SizeIs(2));
+  EXPECT_THAT(lines_, SizeIs(1));
+  EXPECT_EQ(keeper_->trouble(), "no space left on device");
+  EXPECT_GE(metrics_.Value("galen_journal_errors_total"), 2);
+  journal_.fault = OkStatus();
+  loop_.Advance(HealthKeeper::kSyncAgain + HealthKeeper::kSyncLater);
+  EXPECT_EQ(keeper_->trouble(), "") << "tried again without a new change";
+}
+
+TEST_F(HealthKeeperTest, WhatWasKnownIsTakenOverWithoutTellingAnyone) {
+  journal_.devices = {
+      {.id = Gpu(0), .state = HealthState::kUnhealthy, .since = loop_.WallNow() - 1h}};
+  keeper_->Restore();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(changes_, IsEmpty());
+  EXPECT_EQ(keeper_->HealthOf(Gpu(0)).since, loop_.WallNow() - 1h);
+  loop_.Advance(30s);
+  EXPECT_THAT(changes_, SizeIs(1));
+}
+
+TEST_F(HealthKeeperTest, ADriverThatIsGoneIsToldAtOnce) {
+  Report({{0, HealthState::kHealthy}});
+  loop_.RunUntilIdle();
+  keeper_->OnDriverSilent(kDriver,
+                          {.code = std::string(cause_code::kDriverGone), .message = "gone"});
+  loop_.RunUntilIdle();
+  EXPECT_EQ(changes_.back().after.cause.message, "gone");
+}
+
+TEST_F(HealthKeeperTest, ADriverThatHangsAfterItsStreamWasReopenedIsSilentAndNotGone) {
+  Report({{0, HealthState::kHealthy}});
+  keeper_->OnDriverSilent(kDriver,
+                          {.code = std::string(cause_code::kDriverGone), .message = "gone"});
+  Report({{0, HealthState::kHealthy}});
+  loop_.Advance(30s);
+  EXPECT_EQ(changes_.back().after.cause.code, cause_code::kDriverSilent);
+}
+
+TEST_F(HealthKeeperTest, ADeviceThatLeftIsForgottenEverywhere) {
+  Report({{0, HealthState::kHealthy}, {1, HealthState::kHealthy}});
+  loop_.Advance(30s);
+  journal_.Take();
+  keeper_->Forget(Gpu(0), "its driver does not list it any more");
+  EXPECT_EQ(keeper_->cache().Find(Gpu(0)), nullptr);
+  EXPECT_THAT(journal_.Take(), ElementsAre("forgot gpu-0"));
+  EXPECT_THAT(metrics_.Text(), ::testing::Not(::testing::HasSubstr("device=\"gpu-0\"")));
+  EXPECT_THAT(metrics_.Text(), ::testing::HasSubstr("device=\"gpu-1\""));
+}
+
+TEST_F(HealthKeeperTest, OneSeriesADeviceTellsItsState) {
+  Report({{0, HealthState::kHealthy}});
+  Report({{0, HealthState::kUnhealthy}});
+  const auto value = [&](std::string_view state) {
+    return metrics_.Value(
+        "galen_device_state",
+        {{"driver", kDriver}, {"pool", "node-1"}, {"device", "gpu-0"}, {"state", state}});
+  };
+  EXPECT_EQ(value("Healthy"), 0);
+  EXPECT_EQ(value("Unhealthy"), 1);
+}
+
+TEST_F(HealthKeeperTest, WritesDownWhenADriverIsLostAndWhenItIsBack) {
+  journal_.drivers.clear();
+  keeper_->OnDriverSilent(kDriver,
+                          {.code = std::string(cause_code::kDriverGone), .message = "hung up"});
+  Report({{0, HealthState::kHealthy}});
+  Report({{0, HealthState::kHealthy}});
+  EXPECT_THAT(journal_.drivers, ElementsAre("-" + kDriver + ": hung up", "+" + kDriver));
+}
+
+TEST_F(HealthKeeperTest, SleepsWhenNobodyIsThere) {
+  loop_.Advance(HealthKeeper::kSyncLater);
+  EXPECT_EQ(loop_.waiting(), 0u);
+}
+
+}  // namespace
+}  // namespace galen::agent

@@ -1,0 +1,23 @@
+// Who hears what drivers say: the plugin manager tells, the health keeper listens.
+#pragma once
+
+#include <string>
+
+#include "agent/health/report_decoder.h"
+
+namespace galen::agent {
+
+// All calls come from the agent's loop.
+class HealthSink {
+ public:
+  virtual ~HealthSink() = default;
+  // The driver's authority spoke; `heard` is when, now or a little ago.
+  virtual void OnReport(const DecodedReport& report, Time heard) = 0;
+  // Somebody can speak for the driver again.
+  virtual void OnDriverConnected(const std::string& driver) = 0;
+  // Nobody speaks for the driver's devices any more, or nobody can; why. DriverGone: the connection
+  // or its stream is gone. NotReported: it is there and has no health.
+  virtual void OnDriverSilent(const std::string& driver, const Cause& why) = 0;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,80 @@
+// The change log on disk: says what happened to a device in the records of history.
+// Belongs to the agent's loop; the store is lent.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/health/change_log.h"
+#include "history/store/store.h"
+
+namespace galen::agent {
+
+// An incident is what belongs together for a person: sign, change, kept, told, crash, up to the
+// device's recovery.
+class HistoryLog final : public ChangeLog {
+ public:
+  // Devices of which no more is known than that a Pod got them: their drivers report no health, so
+  // that nobody forgets them. Past it the oldest go, and with them where a delay is counted from.
+  static constexpr std::size_t kOnlyAssignedMax = 1024;
+
+  explicit HistoryLog(history::Store& store) : store_(store) { RememberAll(); }
+
+  void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
+               WallTime now) override;
+  void Kept(const std::vector<HealthChange>& changes, WallTime now) override;
+  void Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
+            WallTime now) override;
+  bool Assigned(const Assignment& assignment, WallTime now) override;
+  void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) override;
+  void DriverConnected(const std::string& driver, WallTime now) override;
+  void DriverLost(const std::string& driver, const std::string& why, WallTime now) override;
+  void AgentStarted(WallTime now) override;
+  void AgentStopped(WallTime now) override;
+  void Forget(const DeviceId& device, const std::string& why, WallTime now) override;
+  Status Sync() override { return store_.Sync(); }
+
+  bool has_gaps() const override { return store_.lossy(); }
+  std::vector<DeviceHealth> Devices() const override;
+  std::vector<Step> StepsOf(const PodRef& pod, const std::vector<DeviceId>& devices) const override;
+  std::uint64_t records() const override { return store_.journal().records_written(); }
+  std::uint64_t bytes() const override { return store_.journal().bytes(); }
+  // Devices of which something is held in memory.
+  std::size_t remembered() const { return newest_.size(); }
+
+ private:
+  // What the newest records say of a device.
+  struct Newest {
+    std::string incident;  // the present or last one
+    std::string sign;      // its text
+    WallTime sign_time{};
+    WallTime changed{};
+    bool sign_is_next = false;  // the next change is brought by this sign
+    bool by_sign = false;       // the last change was
+    std::string holder;         // uid of the Pod that got it last
+    WallTime assigned{};
+  };
+
+  // The incident that `change` belongs to: it lasts from a device's first bad word to its recovery.
+  std::string IncidentOf(const HealthChange& change);
+  // "" when the device never changed.
+  const std::string& LastIncidentOf(const DeviceId& device);
+  // Writes a record of a device down, and remembers what it says.
+  void Append(history::Record record);
+  void Remember(const history::Record& record);
+  void RememberAssigned(const DeviceId& device, const std::string& holder, WallTime now);
+  void RememberAll();
+  void NoteAgent(history::Kind kind, std::string_view text, WallTime now);
+  // "7 ms after sign", or "after change" where no sign that is news brought it, or "after
+  // assignment" where the Pod got a device that had changed before.
+  std::string Delay(const PodRef& pod, const DeviceId& device, Duration after_sign,
+                    WallTime now) const;
+
+  history::Store& store_;
+  std::map<DeviceId, Newest> newest_;
+  std::deque<DeviceId> only_assigned_;  // oldest first; of those that changed since it says nothing
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,22 @@
+#include "agent/holdings/assigned_devices.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace galen::agent {
+
+std::vector<DeviceId> AssignedDevices::Look(const kube::Pod& pod,
+                                            const std::vector<HeldDevice>& held) {
+  std::vector<DeviceId> gained;
+  if (HasEnded(pod)) return gained;
+  std::set<DeviceId> present;
+  for (const HeldDevice& device : held) present.insert(device.device);
+  const std::set<DeviceId> before = std::exchange(known_[pod.meta.key], present);
+  std::ranges::set_difference(present, before, std::back_inserter(gained));
+  // Most Pods of a node hold none.
+  if (present.empty()) known_.erase(pod.meta.key);
+  return gained;
+}
+
+}  // namespace galen::agent

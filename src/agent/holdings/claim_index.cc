@@ -1,0 +1,220 @@
+#include "agent/holdings/claim_index.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace galen::agent {
+namespace {
+
+// A claim that a Pod names, and where each of its containers refers to it.
+struct NamedClaim {
+  std::string object;    // the ResourceClaim's name
+  std::string pod_name;  // the Pod's own name for it; "" for the claim of extended resources
+};
+
+std::vector<NamedClaim> ClaimsOf(const kube::Pod& pod) {
+  std::vector<NamedClaim> claims;
+  for (const kube::PodClaim& claim : pod.claims) {
+    if (auto object = ClaimObjectName(pod, claim.name)) {
+      claims.push_back({*std::move(object), claim.name});
+    }
+  }
+  if (!pod.extended_claim.empty()) claims.push_back({pod.extended_claim, ""});
+  return claims;
+}
+
+std::string EntryName(const std::string& claim, const std::string& request) {
+  return request.empty() ? "claim:" + claim : "claim:" + claim + "/" + request;
+}
+
+std::vector<ContainerUse> OrdinaryUses(const kube::Pod& pod, const NamedClaim& named,
+                                       std::string_view request) {
+  std::vector<ContainerUse> uses;
+  for (const kube::Container& container : pod.containers) {
+    for (const kube::ContainerClaim& claim : container.claims) {
+      if (claim.name != named.pod_name) continue;
+      // A container that names no request sees every device of the claim.
+      if (!claim.request.empty() && claim.request != request) continue;
+      uses.push_back({container.name, container.kind, EntryName(claim.name, claim.request)});
+    }
+  }
+  return uses;
+}
+
+kube::Container::Kind KindOf(const kube::Pod& pod, const std::string& container) {
+  for (const kube::Container& candidate : pod.containers) {
+    if (candidate.name == container) return candidate.kind;
+  }
+  return kube::Container::Kind::kMain;
+}
+
+// Containers that asked for an ordinary resource got a claim they never wrote; the status maps
+// them.
+std::vector<ContainerUse> ExtendedUses(const kube::Pod& pod, const NamedClaim& named,
+                                       std::string_view request) {
+  std::vector<ContainerUse> uses;
+  for (const kube::ExtendedResourceMapping& mapping : pod.extended) {
+    if (mapping.request != request) continue;
+    uses.push_back({mapping.container, KindOf(pod, mapping.container),
+                    // For extended resources Kubernetes wants the claim object's name here, since
+                    // the Pod has no name for it (API validation since 1.37).
+                    EntryName(named.object, mapping.request)});
+  }
+  return uses;
+}
+
+HeldDevice Hold(const kube::Pod& pod, const NamedClaim& named, const Claim& claim,
+                const AllocatedDevice& allocated, const PreparedDevices& prepared) {
+  HeldDevice held{.device = allocated.device,
+                  .share_id = allocated.share_id,
+                  .claim = named.object,
+                  .claim_uid = claim.uid,
+                  .request = std::string(BaseRequest(allocated.request))};
+  held.admin_access = allocated.admin_access;
+  held.resource_id = prepared.FirstCdiId(claim.uid, held.device, held.share_id);
+  // As the kubelet does for drivers that give no CDI id.
+  if (held.resource_id.empty()) held.resource_id = ToString(held.device);
+  held.uses = named.pod_name.empty() ? ExtendedUses(pod, named, held.request)
+                                     : OrdinaryUses(pod, named, held.request);
+  // In an order of our own, so that equal states give equal texts whatever order the API server
+  // lists things in.
+  std::sort(held.uses.begin(), held.uses.end());
+  return held;
+}
+
+auto OrderOf(const HeldDevice& held) {
+  return std::tie(held.device, held.share_id, held.claim, held.request, held.uses);
+}
+
+}  // namespace
+
+bool HasEnded(const kube::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
+std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod) {
+  std::vector<ObjectKey> keys;
+  for (const NamedClaim& named : ClaimsOf(pod)) keys.push_back({pod.meta.key.ns, named.object});
+  return keys;
+}
+
+// A claim reserved for others is not this Pod's, whatever its name says, and one reserved for
+// nobody is nobody's, as the kubelet has it.
+bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string& group) {
+  return !claim.devices.empty() && claim.IsReservedFor(pod_uid, group);
+}
+
+std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const ClusterView& view,
+                                  const PreparedDevices& prepared) {
+  std::vector<HeldDevice> devices;
+  for (const NamedClaim& named : ClaimsOf(pod)) {
+    const Claim* claim = view.FindClaim({pod.meta.key.ns, named.object});
+    if (claim == nullptr || !IsHeldBy(*claim, pod.meta.uid, pod.group)) continue;
+    for (const AllocatedDevice& allocated : claim->devices) {
+      if (devices.size() >= ClaimIndex::kDevicesPerPodMax) return devices;
+      devices.push_back(Hold(pod, named, *claim, allocated, prepared));
+    }
+  }
+  std::ranges::sort(devices, {}, OrderOf);
+  return devices;
+}
+
+std::vector<ObjectKey> ClaimIndex::PodChanged(const ObjectKey& pod) {
+  // Taken out and put in anew: the few devices of a Pod are not worth a comparison.
+  Holder before = Drop(pod);
+  if (const kube::Pod* present = view_.FindPod(pod)) Add(*present, std::move(before));
+  return {pod};
+}
+
+std::vector<ObjectKey> ClaimIndex::LetGo(const ObjectKey& pod) {
+  const auto it = pods_.find(pod);
+  if (it != pods_.end()) it->second.let_go = true;
+  return PodChanged(pod);
+}
+
+std::vector<ObjectKey> ClaimIndex::ClaimChanged(const ObjectKey& claim) {
+  const auto it = pods_of_claim_.find(claim);
+  if (it == pods_of_claim_.end()) return {};
+  const std::vector<ObjectKey> pods(it->second.begin(), it->second.end());
+  // A copy of the names: PodChanged changes the index it comes from.
+  for (const ObjectKey& pod : pods) PodChanged(pod);
+  return pods;
+}
+
+std::vector<ObjectKey> ClaimIndex::PodsOf(const DeviceId& device) const {
+  std::vector<ObjectKey> pods = PodsToTell(device);
+  std::erase_if(pods, [&](const ObjectKey& pod) { return pods_.at(pod).ended; });
+  return pods;
+}
+
+std::vector<ObjectKey> ClaimIndex::PodsToTell(const DeviceId& device) const {
+  const auto it = pods_of_device_.find(device);
+  if (it == pods_of_device_.end()) return {};
+  return {it->second.begin(), it->second.end()};
+}
+
+const std::vector<HeldDevice>& ClaimIndex::DevicesOf(const ObjectKey& pod) const {
+  static const std::vector<HeldDevice> kNone;
+  const auto it = pods_.find(pod);
+  return it == pods_.end() ? kNone : it->second.devices;
+}
+
+std::vector<DeviceId> ClaimIndex::HeldDevices() const {
+  std::vector<DeviceId> devices;
+  for (const auto& [device, pods] : pods_of_device_) {
+    if (!PodsOf(device).empty()) devices.push_back(device);
+  }
+  return devices;
+}
+
+ClaimIndex::Holder ClaimIndex::Drop(const ObjectKey& pod) {
+  auto node = pods_.extract(pod);
+  if (!node) return {};
+  const auto erase = [&](auto& index, const auto& key) {
+    const auto it = index.find(key);
+    if (it == index.end()) return;
+    it->second.erase(pod);
+    if (it->second.empty()) index.erase(it);
+  };
+  for (const HeldDevice& held : node.mapped().devices) erase(pods_of_device_, held.device);
+  for (const ObjectKey& claim : node.mapped().claims) erase(pods_of_claim_, claim);
+  return std::move(node.mapped());
+}
+
+// Only Pods with claims are kept: most Pods of a node hold no device.
+void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
+  Holder holder{.uid = pod.meta.uid, .ended = HasEnded(pod)};
+  for (ObjectKey& claim : ClaimKeysOf(pod)) holder.claims.insert(std::move(claim));
+  if (holder.claims.empty()) return;
+  holder.let_go = before.uid == holder.uid && before.let_go;
+  // The view may show a claim that was taken away meanwhile: nobody looks at an ended Pod's claims.
+  if (!holder.ended || !holder.let_go) {
+    holder.devices = agent::DevicesOf(pod, view_, prepared_);
+    if (before.uid == holder.uid) holder.taken = TakenFrom(std::move(before), holder.devices);
+  }
+  if (holder.ended) {
+    std::ranges::move(std::exchange(holder.taken, {}), std::back_inserter(holder.devices));
+    std::ranges::sort(holder.devices, {}, OrderOf);
+  }
+  for (const HeldDevice& held : holder.devices) {
+    pods_of_device_[held.device].insert(pod.meta.key);
+  }
+  for (const ObjectKey& claim : holder.claims) pods_of_claim_[claim].insert(pod.meta.key);
+  pods_[pod.meta.key] = std::move(holder);
+}
+
+// What the Pod held before and holds no more, through whatever claim.
+std::vector<HeldDevice> ClaimIndex::TakenFrom(Holder before,
+                                              const std::vector<HeldDevice>& present) {
+  std::vector<HeldDevice> taken = std::move(before.devices);
+  std::ranges::move(before.taken, std::back_inserter(taken));
+  std::erase_if(taken, [&](const HeldDevice& held) {
+    return std::ranges::any_of(present, [&](const HeldDevice& p) {
+      return p.claim == held.claim && p.device == held.device && p.share_id == held.share_id;
+    });
+  });
+  if (taken.size() > kDevicesPerPodMax) taken.resize(kDevicesPerPodMax);
+  return taken;
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,114 @@
+// Who holds which device: device → Pods, and Pod → devices with the containers that see them. Kept
+// up to date by being told which Pod or claim changed; looks the rest up in the view, which
+// outlives it. A Pod that has ended is told late news of what it held, although its claims are
+// taken away as soon as it ends: its devices stay until LetGo, or until the Pod is gone.
+// Belongs to the agent's loop. Lookups never fail: an unknown device has no Pods.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/holdings/cluster_view.h"
+
+namespace galen::agent {
+
+// A container that sees a device, and the name under which its status lists it.
+struct ContainerUse {
+  // Name and kind of the container; `entry` is ResourceStatus.name, which Kubernetes checks against
+  // what the container wrote (KEP-4680).
+  std::string container;
+  kube::Container::Kind kind = kube::Container::Kind::kMain;
+  std::string entry;  // "claim:gpu", "claim:gpu/main"
+
+  auto operator<=>(const ContainerUse&) const = default;
+};
+
+// A device that a Pod holds through one claim. Two shares of a device, or two claims on it, are two
+// of these.
+struct HeldDevice {
+  DeviceId device;
+  std::string share_id;
+  std::string claim;  // the ResourceClaim object's name
+  std::string claim_uid;
+  std::string request;  // without its "/sub"
+  // What the kubelet would write as resourceID: the first CDI id of the device, else
+  // "driver/pool/device".
+  std::string resource_id;
+  std::vector<ContainerUse> uses;  // none: no container references the claim
+  bool admin_access = false;       // beside whoever works on it: a monitor, say
+
+  bool operator==(const HeldDevice&) const = default;
+};
+
+// The ResourceClaim objects that `pod` names, as far as they are made: named ones, those made from
+// templates (by the Pod's status), and the one of its extended resources. Pure.
+std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod);
+// Whether it ran and never will again.
+bool HasEnded(const kube::Pod& pod);
+// Whether `claim` is allocated, and to the Pod: reserved for its uid or for its group ("" for
+// none).
+bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string& group);
+
+// The devices of `pod` by what the view knows now, in order of device and claim; at most
+// ClaimIndex::kDevicesPerPodMax. Pure.
+std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const ClusterView& view,
+                                  const PreparedDevices& prepared);
+
+class ClaimIndex {
+ public:
+  // A Pod holds at most this many devices for us: 256 claims of 32 results would be absurd.
+  static constexpr std::size_t kDevicesPerPodMax = 512;
+
+  ClaimIndex(const ClusterView& view, const PreparedDevices& prepared)
+      : view_(view), prepared_(prepared) {}
+
+  // The view's Pod of that name is new, different or gone. Names the Pods to look at again: that
+  // Pod, even if it holds nothing.
+  std::vector<ObjectKey> PodChanged(const ObjectKey& pod);
+  // The same for a claim: the Pods that name it, none when nobody does.
+  std::vector<ObjectKey> ClaimChanged(const ObjectKey& claim);
+
+  // A Pod that has ended is told of nothing any more.
+  std::vector<ObjectKey> LetGo(const ObjectKey& pod);
+
+  // Pods that have not ended and hold the device, in order of name.
+  std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
+  // These, and those that held it when they ended.
+  std::vector<ObjectKey> PodsToTell(const DeviceId& device) const;
+  // Of a Pod that has ended: also what it held. Empty for a Pod that is not known or holds none.
+  // The reference holds until the Pod or one of its claims changes.
+  const std::vector<HeldDevice>& DevicesOf(const ObjectKey& pod) const;
+  // Every device that some Pod of this node holds.
+  std::vector<DeviceId> HeldDevices() const;
+  // Pods with claims, whether these are allocated or not.
+  std::size_t pods() const { return pods_.size(); }
+
+ private:
+  // What is known of one Pod, kept so that it can be taken out again when the Pod or claim is
+  // another by then.
+  struct Holder {
+    std::string uid;  // of the Pod
+    bool ended = false;
+    bool let_go = false;
+    std::vector<HeldDevice> devices;
+    // Taken from it. It matters once the Pod ends, which may be heard of a little later than that
+    // its claim was taken.
+    std::vector<HeldDevice> taken;
+    std::set<ObjectKey> claims;  // that it names, whether they exist or not
+  };
+
+  Holder Drop(const ObjectKey& pod);
+  void Add(const kube::Pod& pod, Holder before);
+  static std::vector<HeldDevice> TakenFrom(Holder before, const std::vector<HeldDevice>& present);
+
+  const ClusterView& view_;
+  const PreparedDevices& prepared_;
+  std::map<ObjectKey, Holder> pods_;
+  std::map<DeviceId, std::set<ObjectKey>> pods_of_device_;
+  // By claims that are named, not only those that exist: a claim that is made later finds its Pods.
+  std::map<ObjectKey, std::set<ObjectKey>> pods_of_claim_;
+};
+
+}  // namespace galen::agent

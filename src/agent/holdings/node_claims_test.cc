@@ -1,0 +1,190 @@
+#include "agent/holdings/node_claims.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "agent/holdings/fake_cluster_view.h"
+#include "base/loop/fake_loop.h"
+#include "kube/fake_transport.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const ObjectKey kPod{"default", "a"};
+const ObjectKey kClaim{"default", "a-gpu"};
+
+class NodeClaimsTest : public ::testing::Test {
+ protected:
+  NodeClaimsTest() {
+    api_.AnswerBy([this](const net::HttpRequest& request) {
+      asked_.push_back(request.path);
+      return kube::FakeTransport::Answer{.status = status_, .body = body_};
+    });
+    body_ = AllocatedTo("uid-a");
+  }
+  static std::string AllocatedTo(const std::string& pod_uid) {
+    return R"({"metadata": {"name": "a-gpu", "namespace": "default", "uid": "c"}, "status": {
+      "allocation": {"devices": {"results": [{"request": "gpu", "driver": "d", "pool": "p",
+                                              "device": "gpu-0"}]}},
+      "reservedFor": [{"resource": "pods", "name": "x", "uid": ")" +
+           pod_uid + "\"}]}}";
+  }
+  void Show(const std::string& name) {
+    const kube::Pod& pod = view_.AddPod(name);
+    claims_.PodChanged(pod.meta.key, &pod);
+  }
+  std::size_t Asked(Duration d) {
+    asked_.clear();
+    loop_.Advance(d);
+    return asked_.size();
+  }
+
+  FakeLoop loop_;
+  Random random_{1};
+  kube::FakeTransport api_{loop_};
+  kube::Client client_{loop_, api_};
+  FakeClusterView view_;
+  int status_ = 200;
+  std::string body_;
+  std::vector<std::string> asked_, changed_;
+  int answers_ = 0;
+  std::vector<std::string> lines_;
+  Log log_{LogLevel::kInfo, [this] { return loop_.WallNow(); },
+           [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
+  NodeClaims claims_{{loop_, random_, log_, client_},
+                     [this](const ObjectKey& key) { changed_.push_back(key.name); },
+                     [this] { ++answers_; }};
+};
+
+TEST_F(NodeClaimsTest, AClaimThatAPodHoldsIsReadOnce) {
+  Show("a");
+  EXPECT_FALSE(claims_.settled());
+  loop_.Advance(1h);
+  EXPECT_THAT(asked_, ElementsAre("/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/"
+                                  "a-gpu"));
+  EXPECT_TRUE(claims_.settled());
+  EXPECT_EQ(answers_, 1);
+  EXPECT_THAT(changed_, ElementsAre("a-gpu"));
+  ASSERT_NE(claims_.Find(kClaim), nullptr);
+  EXPECT_EQ(claims_.Find(kClaim)->devices.at(0).device.device, "gpu-0");
+}
+
+TEST_F(NodeClaimsTest, AClaimThatIsNotThereYetIsAskedForWithBackoff) {
+  status_ = 404;
+  Show("a");
+  EXPECT_LE(Asked(10min), 40u);
+  EXPECT_TRUE(claims_.settled()) << "the server has said that there is none";
+  status_ = 200;
+  loop_.Advance(NodeClaims::kBackoff.most);
+  EXPECT_THAT(changed_, ElementsAre("a-gpu"));
+  EXPECT_EQ(Asked(10min), 0u);
+}
+
+TEST_F(NodeClaimsTest, AClaimOfAnotherPodIsAskedForUntilItIsThisOnes) {
+  body_ = AllocatedTo("somebody-else");
+  Show("a");
+  EXPECT_GE(Asked(1min), 3u);
+  body_ = AllocatedTo("uid-a");
+  loop_.Advance(NodeClaims::kBackoff.most);
+  EXPECT_THAT(changed_, ElementsAre("a-gpu", "a-gpu"));
+  EXPECT_EQ(Asked(10min), 0u);
+}
+
+TEST_F(NodeClaimsTest, ASecondPodOfASharedClaimHasItReadAgain) {
+  Show("a");
+  loop_.Advance(1s);
+  kube::Pod& second = view_.AddPod("b");
+  second.claim_names = {{"gpu", "a-gpu"}};
+  claims_.PodChanged(second.meta.key, &second);
+  EXPECT_GE(Asked(1s), 1u);
+}
+
+TEST_F(NodeClaimsTest, APodThatHasEndedWaitsForNothing) {
+  status_ = 404;
+  kube::Pod& pod = view_.AddPod("a");
+  pod.phase = "Failed";
+  claims_.PodChanged(kPod, &pod);
+  EXPECT_EQ(Asked(10min), 1u);
+  EXPECT_TRUE(claims_.settled());
+}
+
+TEST_F(NodeClaimsTest, NothingIsKeptOfAClaimThatNoPodNames) {
+  Show("a");
+  loop_.Advance(1s);
+  claims_.PodChanged(kPod, nullptr);
+  EXPECT_EQ(claims_.Find(kClaim), nullptr);
+  EXPECT_EQ(Asked(10min), 0u);
+}
+
+TEST_F(NodeClaimsTest, NothingIsConcludedWhileTheServerIsAway) {
+  status_ = 503;
+  Show("a");
+  loop_.Advance(1min);
+  EXPECT_FALSE(claims_.settled());
+  EXPECT_THAT(changed_, IsEmpty());
+  claims_.PodChanged(kPod, nullptr);
+  loop_.Advance(1s);
+  EXPECT_TRUE(claims_.settled());
+  EXPECT_EQ(answers_, 1) << "whoever waits is told";
+}
+
+TEST_F(NodeClaimsTest, ARefusalIsATroubleAndNotTheEnd) {
+  status_ = 403;
+  Show("a");
+  loop_.Advance(1min);
+  EXPECT_TRUE(claims_.settled());
+  EXPECT_THAT(claims_.trouble(), ::testing::HasSubstr("default/a-gpu"));
+  status_ = 200;
+  loop_.Advance(NodeClaims::kBackoff.most);
+  EXPECT_EQ(claims_.trouble(), "");
+  EXPECT_THAT(changed_, SizeIs(1));
+}
+
+kube::Pod PodWithClaims(const std::string& name, std::size_t count) {
+  kube::Pod pod;
+  pod.meta.key = {"default", name};
+  pod.meta.uid = "uid-" + name;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string claim = fmt::format("{}-{}", name, i);
+    pod.claims.push_back({.name = claim, .claim_name = claim, .template_name = {}});
+  }
+  return pod;
+}
+
+// Once full it said so for ever, and never again; what had no room stayed unread.
+TEST_F(NodeClaimsTest, PastItsLimitClaimsWaitForRoomAndEachTimeIsTold) {
+  const kube::Pod many = PodWithClaims("many", NodeClaims::kClaimsMax);
+  const kube::Pod one = PodWithClaims("one", 1);
+  for (int round = 1; round <= 2; ++round) {
+    claims_.PodChanged(many.meta.key, &many);
+    claims_.PodChanged(one.meta.key, &one);
+    EXPECT_EQ(claims_.trouble(), "too many claims on this node");
+    EXPECT_EQ(std::ranges::count_if(lines_,
+                                    [](const std::string& line) {
+                                      return line.find("the rest waits for room") !=
+                                             std::string::npos;
+                                    }),
+              round);
+    asked_.clear();
+    claims_.PodChanged(many.meta.key, nullptr);
+    EXPECT_EQ(claims_.trouble(), "");
+    loop_.Advance(1s);
+    EXPECT_THAT(asked_, Contains("/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/"
+                                 "one-0"));
+    claims_.PodChanged(one.meta.key, nullptr);
+    EXPECT_THAT(lines_.back(), HasSubstr("have room again"));
+  }
+}
+
+}  // namespace
+}  // namespace galen::agent

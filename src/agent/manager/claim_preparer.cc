@@ -1,0 +1,257 @@
+#include "agent/manager/claim_preparer.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "agent/holdings/claim_index.h"
+#include "base/text.h"
+#include "protos/dra/v1/dra.pb.h"
+#include "rpc/typed.h"
+
+namespace galen::agent {
+namespace {
+
+namespace dra = k8s::io::kubelet::pkg::apis::dra::v1;
+
+constexpr std::size_t kDriverErrorBytesMax = 512;
+
+// v1 and v1beta1 have the same bytes here, so one encoding serves both.
+template <typename Request>
+std::string Encode(const std::vector<const PreparedClaim*>& claims) {
+  Request request;
+  for (const PreparedClaim* claim : claims) {
+    dra::Claim& item = *request.add_claims();
+    item.set_namespace_(claim->key.ns);
+    item.set_name(claim->key.name);
+    item.set_uid(claim->uid);
+  }
+  return request.SerializeAsString();
+}
+
+// Kubernetes allocates at most 32 devices to a claim; more of anything is a driver gone wrong.
+constexpr int kDevicesPerAnswerMax = 128;
+constexpr int kCdiIdsPerDeviceMax = 64;
+constexpr std::size_t kNameBytesMax = 253;
+
+PreparedDevice FromProto(const std::string& driver, const dra::Device& device) {
+  const auto name = [](const std::string& text) { return Shown(text, kNameBytesMax); };
+  PreparedDevice prepared{.device = {driver, name(device.pool_name()), name(device.device_name())},
+                          .share_id = name(device.share_id())};
+  for (const std::string& id : device.cdi_device_ids()) {
+    if (prepared.cdi_ids.size() < kCdiIdsPerDeviceMax) prepared.cdi_ids.push_back(name(id));
+  }
+  return prepared;
+}
+
+// The driver's word on one claim; a claim it says nothing of is a fault of the driver.
+template <typename Response>
+Status ErrorOf(const Response& response, const std::string& driver, const std::string& uid) {
+  const auto it = response.claims().find(uid);
+  if (it == response.claims().end()) {
+    return Unavailable("driver {} left claim {} out of its answer", driver, uid);
+  }
+  if (it->second.error().empty()) return OkStatus();
+  return Unavailable("driver {}: {}", driver, Shown(it->second.error(), kDriverErrorBytesMax));
+}
+
+}  // namespace
+
+// REQUIRES of std::function: copyable; shared by the answers of one round, the last ends it.
+struct ClaimPreparer::Round {
+  NodeCall call = NodeCall::kPrepare;
+  Batches batches;
+  std::size_t open = 0;
+  Status first_error;
+  std::function<void(const Status&)> done;
+};
+
+bool ClaimPreparer::IsWaiting(const kube::Pod& pod) const {
+  const std::vector<ObjectKey> keys = ClaimKeysOf(pod);
+  // A claim that needs no object has an entry in the status without a name.
+  const std::size_t named = static_cast<std::size_t>(
+      std::count_if(pod.claims.begin(), pod.claims.end(), [&](const kube::PodClaim& claim) {
+        return kube::ClaimObjectName(pod, claim.name) || pod.claim_names.contains(claim.name);
+      }));
+  if (named < pod.claims.size()) return true;
+  return std::any_of(keys.begin(), keys.end(), [&](const ObjectKey& key) {
+    const Claim* claim = edges_.view.FindClaim(key);
+    return claim == nullptr || !IsHeldBy(*claim, pod.meta.uid, pod.group);
+  });
+}
+
+bool ClaimPreparer::IsReady(const kube::Pod& pod) const {
+  if (IsWaiting(pod)) return false;
+  const std::vector<ObjectKey> keys = ClaimKeysOf(pod);
+  return std::all_of(keys.begin(), keys.end(), [&](const ObjectKey& key) {
+    const std::string& uid = edges_.view.FindClaim(key)->uid;
+    const PreparedClaim* prepared = edges_.claims.Find(uid);
+    return ready_.contains(uid) && prepared != nullptr && prepared->pods.contains(pod.meta.uid);
+  });
+}
+
+void ClaimPreparer::Prepare(const kube::Pod& pod, Done done) {
+  StatusOr<Batches> batches = Reserve(pod);
+  if (!batches.ok()) return done(batches.status());
+  if (AnyBusy(*batches)) {
+    return done(Aborted("a claim of pod {} is being prepared for another", ToString(pod.meta.key)));
+  }
+  std::set<std::string> uids;
+  for (const auto& [driver, claims] : *batches) uids.insert(claims.begin(), claims.end());
+  Ask(NodeCall::kPrepare, *std::move(batches), [this, uids, done](const Status& status) {
+    if (!status.ok()) return done(status);
+    // Before the checkpoint is written: should that fail, the drivers have prepared all the same.
+    ready_.insert(uids.begin(), uids.end());
+    done(edges_.claims.Save());
+  });
+}
+
+void ClaimPreparer::Unprepare(const std::string& pod_uid, Done done) {
+  Batches batches;
+  std::set<std::string> last;
+  bool changed = false;
+  for (const std::string& uid : edges_.claims.ClaimsOfPod(pod_uid)) {
+    PreparedClaim& claim = *edges_.claims.Find(uid);
+    if (claim.pods.size() > 1) {
+      claim.pods.erase(pod_uid);
+      changed = true;
+      continue;
+    }
+    last.insert(uid);
+    for (const std::string& driver : claim.drivers) batches[driver].push_back(uid);
+  }
+  if (changed) {
+    if (const Status saved = edges_.claims.Save(); !saved.ok()) return done(saved);
+  }
+  if (last.empty()) return done(OkStatus());
+  if (AnyBusy(batches)) return done(Aborted("a claim is being worked on"));
+  // From here on nobody is to take it for ready.
+  for (const std::string& uid : last) ready_.erase(uid);
+  Ask(NodeCall::kUnprepare, std::move(batches), [this, last, done](const Status& status) {
+    if (!status.ok()) return done(status);
+    // Only now: had we ended before the drivers answered, the next life would ask them again.
+    for (const std::string& uid : last) edges_.claims.Remove(uid);
+    done(edges_.claims.Save());
+  });
+}
+
+std::set<std::string> ClaimPreparer::PodsInCheckpoint() const {
+  std::set<std::string> pods;
+  for (const auto& [uid, claim] : edges_.claims.all()) {
+    pods.insert(claim.pods.begin(), claim.pods.end());
+  }
+  return pods;
+}
+
+// Notes the Pod and the drivers down before any driver is asked; gives what has to be asked.
+StatusOr<ClaimPreparer::Batches> ClaimPreparer::Reserve(const kube::Pod& pod) {
+  Batches batches;
+  for (const ObjectKey& key : ClaimKeysOf(pod)) {
+    const Claim& claim = *edges_.view.FindClaim(key);
+    if (edges_.claims.Find(claim.uid) == nullptr && edges_.claims.full()) {
+      return ResourceExhausted("{} claims are prepared on this node already",
+                               PreparedClaims::kClaimsMax);
+    }
+    PreparedClaim& prepared = edges_.claims.Add(key, claim.uid);
+    prepared.pods.insert(pod.meta.uid);
+    for (const AllocatedDevice& device : claim.devices) {
+      prepared.drivers.insert(device.device.driver);
+    }
+    // Another Pod had it prepared; this one is merely noted.
+    if (ready_.contains(claim.uid)) continue;
+    for (const std::string& driver : prepared.drivers) batches[driver].push_back(claim.uid);
+  }
+  RETURN_IF_ERROR(edges_.claims.Save());
+  return batches;
+}
+
+bool ClaimPreparer::AnyBusy(const Batches& batches) const {
+  return std::any_of(batches.begin(), batches.end(), [&](const auto& batch) {
+    return std::any_of(batch.second.begin(), batch.second.end(),
+                       [&](const std::string& uid) { return busy_.contains(uid); });
+  });
+}
+
+void ClaimPreparer::Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done) {
+  // Every claim was ready, or holds no devices: nobody need be asked.
+  if (batches.empty()) return done(OkStatus());
+  const auto round = std::make_shared<Round>(
+      Round{.call = call, .batches = std::move(batches), .done = std::move(done)});
+  round->open = round->batches.size();
+  // All of them before the first call: an answer may start the next round.
+  for (const auto& [driver, uids] : round->batches) busy_.insert(uids.begin(), uids.end());
+  for (const auto& [driver, uids] : round->batches) {
+    edges_.drivers.CallDriver(driver, call, RequestOf(call, uids),
+                              [weak = std::weak_ptr<ClaimPreparer*>(self_), round,
+                               name = driver](const StatusOr<std::string>& reply) {
+                                if (const auto self = weak.lock())
+                                  (*self)->OnAnswer(round, name, reply);
+                              });
+  }
+}
+
+void ClaimPreparer::OnAnswer(const std::shared_ptr<Round>& round, const std::string& driver,
+                             const StatusOr<std::string>& reply) {
+  const Status taken = TakeIn(round->call, driver, round->batches.at(driver), reply);
+  if (round->first_error.ok()) round->first_error = taken;
+  if (--round->open > 0) return;
+  for (const auto& [name, uids] : round->batches) {
+    for (const std::string& uid : uids) busy_.erase(uid);
+  }
+  round->done(round->first_error);
+}
+
+Status ClaimPreparer::TakeIn(NodeCall call, const std::string& driver,
+                             const std::vector<std::string>& uids,
+                             const StatusOr<std::string>& reply) {
+  // Whatever the driver's code, asking again is all that can be done.
+  if (!reply.ok()) {
+    return Unavailable("driver {}: {}", driver,
+                       Shown(reply.status().message(), kDriverErrorBytesMax));
+  }
+  return call == NodeCall::kPrepare ? TakePrepared(driver, uids, *reply)
+                                    : TakeUnprepared(driver, uids, *reply);
+}
+
+Status ClaimPreparer::TakePrepared(const std::string& driver, const std::vector<std::string>& uids,
+                                   const std::string& reply) {
+  const auto answer = rpc::Decode<dra::NodePrepareResourcesResponse>(reply);
+  if (!answer.ok()) {
+    return Unavailable("driver {} answered nonsense: {}", driver, answer.status().message());
+  }
+  const auto& response = *answer;
+  for (const std::string& uid : uids) RETURN_IF_ERROR(ErrorOf(response, driver, uid));
+  for (const std::string& uid : uids) {
+    PreparedClaim* claim = edges_.claims.Find(uid);
+    if (claim == nullptr) continue;
+    // The answer replaces what this driver said before; other drivers' devices of the claim stay.
+    std::erase_if(claim->devices, [&](const auto& d) { return d.device.driver == driver; });
+    const auto& devices = response.claims().at(uid).devices();
+    for (int i = 0; i < std::min(devices.size(), kDevicesPerAnswerMax); ++i) {
+      claim->devices.push_back(FromProto(driver, devices[i]));
+    }
+  }
+  return OkStatus();
+}
+
+Status ClaimPreparer::TakeUnprepared(const std::string& driver,
+                                     const std::vector<std::string>& uids,
+                                     const std::string& reply) {
+  const auto answer = rpc::Decode<dra::NodeUnprepareResourcesResponse>(reply);
+  if (!answer.ok()) {
+    return Unavailable("driver {} answered nonsense: {}", driver, answer.status().message());
+  }
+  const auto& response = *answer;
+  for (const std::string& uid : uids) RETURN_IF_ERROR(ErrorOf(response, driver, uid));
+  return OkStatus();
+}
+
+// REQUIRES: every uid is noted, as Reserve does before anybody asks.
+std::string ClaimPreparer::RequestOf(NodeCall call, const std::vector<std::string>& uids) {
+  std::vector<const PreparedClaim*> claims;
+  for (const std::string& uid : uids) claims.push_back(edges_.claims.Find(uid));
+  return call == NodeCall::kPrepare ? Encode<dra::NodePrepareResourcesRequest>(claims)
+                                    : Encode<dra::NodeUnprepareResourcesRequest>(claims);
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,84 @@
+// Has drivers make a Pod's claims ready, and lets go of them when the last Pod that uses them is
+// gone. Manager role only: elsewhere the kubelet does this. Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "agent/drivers/driver_caller.h"
+#include "agent/holdings/cluster_view.h"
+#include "agent/manager/prepared_claims.h"
+#include "base/loop/loop.h"
+
+namespace galen::agent {
+
+// The manager's side of NodePrepareResources, as the kubelet's DRA manager: checkpoint first, then
+// the drivers, all claims of a Pod for one driver in one call. Never retries by itself; PodRunner's
+// queue does. What is lent outlives it.
+class ClaimPreparer {
+ public:
+  using Done = std::function<void(const Status&)>;
+
+  struct Edges {
+    Loop& loop;
+    DriverCaller& drivers;
+    const ClusterView& view;
+    PreparedClaims& claims;
+  };
+
+  explicit ClaimPreparer(Edges edges) : edges_(edges) {}
+
+  // Whether every claim of the Pod is made, allocated to it, and prepared by this process: after a
+  // restart drivers are asked again, they may have lost what they did. True for a Pod without
+  // claims.
+  bool IsReady(const kube::Pod& pod) const;
+  // Whether there is nothing to prepare yet: a claim is not made, not allocated, or another's.
+  bool IsWaiting(const kube::Pod& pod) const;
+
+  // Asks every driver of the Pod's claims that are not ready yet. Ends with one call of `done`, at
+  // once or later: OK when IsReady would say so; Unavailable when a driver is away or refused;
+  // Aborted, and nothing is wrong, when a claim is being worked on for another Pod: ask again when
+  // that is done; ResourceExhausted at PreparedClaims::kClaimsMax; or the checkpoint's error. After
+  // an error the claims stay noted: Unprepare lets go of them. REQUIRES: !IsWaiting(pod).
+  void Prepare(const kube::Pod& pod, Done done);
+  // For a Pod that is gone or has ended. Needs no claim object; OK for a Pod of which nothing is
+  // known. A claim that other Pods use too only loses this one.
+  void Unprepare(const std::string& pod_uid, Done done);
+
+  // Uids of the Pods that hold prepared claims by what the checkpoint says, also of those that are
+  // gone.
+  std::set<std::string> PodsInCheckpoint() const;
+
+ private:
+  // One round of calls to some drivers, for one Pod.
+  struct Round;
+  using Batches = std::map<std::string, std::vector<std::string>>;  // driver → claims' uids
+
+  // One call a driver, at once; `done` when the last has answered, with the first error.
+  void Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done);
+  // Shared by the calls of one round, which end in any order.
+  void OnAnswer(const std::shared_ptr<Round>& round, const std::string& driver,
+                const StatusOr<std::string>& reply);
+  // A driver's whole answer, or why there is none; changes `claims`.
+  Status TakeIn(NodeCall call, const std::string& driver, const std::vector<std::string>& uids,
+                const StatusOr<std::string>& reply);
+  Status TakePrepared(const std::string& driver, const std::vector<std::string>& uids,
+                      const std::string& reply);
+  Status TakeUnprepared(const std::string& driver, const std::vector<std::string>& uids,
+                        const std::string& reply);
+  std::string RequestOf(NodeCall call, const std::vector<std::string>& uids);
+  StatusOr<Batches> Reserve(const kube::Pod& pod);
+  // A claim is asked about by one round at a time, or a prepare could overtake its unprepare.
+  bool AnyBusy(const Batches& batches) const;
+
+  Edges edges_;
+  std::set<std::string> ready_;  // uids of claims prepared since this process started
+  std::set<std::string> busy_;   // uids of claims that a driver is being asked about
+  // Dies with this, so that an answer that comes later finds nobody.
+  std::shared_ptr<ClaimPreparer*> self_ = std::make_shared<ClaimPreparer*>(this);
+};
+
+}  // namespace galen::agent

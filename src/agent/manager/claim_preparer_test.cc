@@ -1,0 +1,265 @@
+#include "agent/manager/claim_preparer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/holdings/fake_cluster_view.h"
+#include "base/files/fake_file_system.h"
+#include "base/loop/fake_loop.h"
+#include "protos/dra/v1/dra.pb.h"
+
+namespace galen::agent {
+namespace {
+
+namespace dra = k8s::io::kubelet::pkg::apis::dra::v1;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+DeviceId Gpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
+const DeviceId kNic{"nic.example.com", "node-1", "nic-0"};
+
+// Answers as drivers do, later; "prepare gpu.example.com uid-a-gpu" is what it was asked.
+class FakeDrivers final : public DriverCaller {
+ public:
+  explicit FakeDrivers(Loop& loop) : loop_(loop) {}
+  void CallDriver(const std::string& driver, NodeCall call, std::string request,
+                  std::function<void(StatusOr<std::string>)> done) override {
+    loop_.Post([this, driver, call, request, done] { done(Answer(driver, call, request)); });
+  }
+  std::vector<std::string> Take() { return std::exchange(asked, {}); }
+
+  std::vector<std::string> asked;
+  std::string error;
+  Status unreachable;
+  bool nonsense = false;
+  bool leave_out = false;
+
+ private:
+  StatusOr<std::string> Answer(const std::string& driver, NodeCall call, const std::string& bytes) {
+    dra::NodePrepareResourcesRequest request;  // the other has the same fields
+    EXPECT_TRUE(request.ParseFromString(bytes));
+    dra::NodePrepareResourcesResponse response;
+    for (const dra::Claim& claim : request.claims()) {
+      asked.push_back((call == NodeCall::kPrepare ? "prepare " : "unprepare ") + driver + " " +
+                      claim.uid());
+      if (leave_out) continue;
+      dra::NodePrepareResourceResponse& item = (*response.mutable_claims())[claim.uid()];
+      if (call == NodeCall::kUnprepare) continue;
+      dra::Device& device = *item.add_devices();
+      device.set_pool_name("node-1");
+      device.set_device_name(driver.starts_with("gpu") ? "gpu-0" : "nic-0");
+      device.add_cdi_device_ids(driver + "/x=" + claim.uid());
+    }
+    if (!unreachable.ok()) return unreachable;
+    if (nonsense) return std::string("\xff\xff");
+    return call == NodeCall::kPrepare ? WithError(response) : Unprepared(response);
+  }
+  std::string WithError(dra::NodePrepareResourcesResponse response) const {
+    for (auto& [uid, item] : *response.mutable_claims()) item.set_error(error);
+    return response.SerializeAsString();
+  }
+  std::string Unprepared(const dra::NodePrepareResourcesResponse& from) const {
+    dra::NodeUnprepareResourcesResponse response;
+    for (const auto& [uid, item] : from.claims())
+      (*response.mutable_claims())[uid].set_error(error);
+    return response.SerializeAsString();
+  }
+
+  Loop& loop_;
+};
+
+class ClaimPreparerTest : public ::testing::Test {
+ protected:
+  ClaimPreparerTest() { Restart(); }
+  void Restart() {
+    preparer_.reset();
+    claims_.emplace(files_, "/claims.json");
+    ASSERT_TRUE(claims_->Load().ok());
+    preparer_.emplace(ClaimPreparer::Edges{loop_, drivers_, view_, *claims_});
+  }
+  const kube::Pod& Pod(const std::string& name) { return view_.pods.at({"default", name}); }
+  Status Prepare(const std::string& pod) {
+    Status outcome = Internal("no answer");
+    preparer_->Prepare(Pod(pod), [&](const Status& status) { outcome = status; });
+    loop_.RunUntilIdle();
+    return outcome;
+  }
+  Status Unprepare(const std::string& pod) {
+    Status outcome = Internal("no answer");
+    preparer_->Unprepare("uid-" + pod, [&](const Status& status) { outcome = status; });
+    loop_.RunUntilIdle();
+    return outcome;
+  }
+  // Pods a and b that share one claim.
+  void AddSharers() {
+    for (const std::string name : {"a", "b"}) {
+      kube::Pod& pod = view_.AddPod(name);
+      pod.claims = {{.name = "gpu", .claim_name = "shared"}};
+      pod.claim_names.clear();
+    }
+    view_.AddClaim("shared", {{"main", Gpu(0)}}, "a")
+        .reserved_for.push_back({{"default", "b"}, "uid-b"});
+  }
+
+  FakeLoop loop_;
+  FakeFileSystem files_;
+  FakeClusterView view_;
+  FakeDrivers drivers_{loop_};
+  std::optional<PreparedClaims> claims_;
+  std::optional<ClaimPreparer> preparer_;
+};
+
+TEST_F(ClaimPreparerTest, WaitsUntilTheClaimIsMadeAllocatedAndThePods) {
+  kube::Pod& pod = view_.AddPod("a");
+  pod.claim_names.clear();
+  EXPECT_TRUE(preparer_->IsWaiting(pod)) << "no claim was made from the template yet";
+  pod.claim_names = {{"gpu", "a-gpu"}};
+  EXPECT_TRUE(preparer_->IsWaiting(pod)) << "the claim is not known yet";
+  view_.AddClaim("a-gpu", {}, "a");
+  EXPECT_TRUE(preparer_->IsWaiting(pod)) << "not allocated";
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "b");
+  EXPECT_TRUE(preparer_->IsWaiting(pod)) << "somebody else's";
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  EXPECT_FALSE(preparer_->IsWaiting(pod));
+  EXPECT_FALSE(preparer_->IsReady(pod));
+}
+
+TEST_F(ClaimPreparerTest, AsksEachDriverOfTheClaimAndKeepsItsCdiIds) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}, {"net", kNic}}, "a");
+  EXPECT_EQ(Prepare("a"), OkStatus());
+  EXPECT_THAT(drivers_.Take(), ElementsAre("prepare gpu.example.com uid-a-gpu",
+                                           "prepare nic.example.com uid-a-gpu"));
+  EXPECT_TRUE(preparer_->IsReady(Pod("a")));
+  EXPECT_EQ(claims_->FirstCdiId("uid-a-gpu", kNic, ""), "nic.example.com/x=uid-a-gpu");
+}
+
+TEST_F(ClaimPreparerTest, APodWithoutClaimsIsReadyAtOnce) {
+  kube::Pod& pod = view_.AddPod("a");
+  pod.claims.clear();
+  pod.claim_names.clear();
+  EXPECT_FALSE(preparer_->IsWaiting(pod));
+  EXPECT_TRUE(preparer_->IsReady(pod));
+}
+
+TEST_F(ClaimPreparerTest, WhateverADriverGetsWrongIsWorthAnotherTry) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  drivers_.error = "no such device";
+  EXPECT_THAT(Prepare("a").message(), HasSubstr("driver gpu.example.com: no such device"));
+  drivers_.error = "";
+  drivers_.leave_out = true;
+  EXPECT_THAT(Prepare("a").message(), HasSubstr("left claim uid-a-gpu out"));
+  drivers_.leave_out = false;
+  drivers_.nonsense = true;
+  EXPECT_THAT(Prepare("a").message(), HasSubstr("nonsense"));
+  drivers_.nonsense = false;
+  drivers_.unreachable = InvalidArgument("bad");
+  EXPECT_TRUE(IsRetryable(Prepare("a")));
+  EXPECT_FALSE(preparer_->IsReady(Pod("a")));
+  drivers_.unreachable = OkStatus();
+  EXPECT_EQ(Prepare("a"), OkStatus());
+}
+
+TEST_F(ClaimPreparerTest, NotesDownWhatItAsksForBeforeItAsks) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  preparer_->Prepare(Pod("a"), [](const Status&) {});
+  files_.Crash();
+  Restart();
+  EXPECT_THAT(preparer_->PodsInCheckpoint(), ElementsAre("uid-a"));
+  EXPECT_EQ(Unprepare("a"), OkStatus());
+  EXPECT_THAT(drivers_.Take(), ::testing::Contains("unprepare gpu.example.com uid-a-gpu"));
+}
+
+TEST_F(ClaimPreparerTest, ASharedClaimIsPreparedOnceAndLetGoOfWithItsLastPod) {
+  AddSharers();
+  EXPECT_EQ(Prepare("a"), OkStatus());
+  EXPECT_EQ(Prepare("b"), OkStatus());
+  EXPECT_THAT(drivers_.Take(), ElementsAre("prepare gpu.example.com uid-shared"));
+  EXPECT_EQ(Unprepare("a"), OkStatus());
+  EXPECT_THAT(drivers_.Take(), IsEmpty());
+  EXPECT_TRUE(preparer_->IsReady(Pod("b")));
+  EXPECT_EQ(Unprepare("b"), OkStatus());
+  EXPECT_THAT(drivers_.Take(), ElementsAre("unprepare gpu.example.com uid-shared"));
+  EXPECT_THAT(claims_->all(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, OneClaimIsNotAskedForTwiceAtATime) {
+  AddSharers();
+  Status first, second;
+  preparer_->Prepare(Pod("a"), [&](const Status& s) { first = s; });
+  preparer_->Prepare(Pod("b"), [&](const Status& s) { second = s; });
+  loop_.RunUntilIdle();
+  EXPECT_EQ(first, OkStatus());
+  EXPECT_TRUE(IsRetryable(second));
+  EXPECT_EQ(Prepare("b"), OkStatus());
+}
+
+TEST_F(ClaimPreparerTest, LetsGoOfAClaimWhoseObjectIsGone) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  ASSERT_EQ(Prepare("a"), OkStatus());
+  view_.claims.clear();
+  view_.pods.clear();
+  drivers_.Take();
+  EXPECT_EQ(Unprepare("a"), OkStatus());
+  EXPECT_THAT(drivers_.Take(), ElementsAre("unprepare gpu.example.com uid-a-gpu"));
+}
+
+TEST_F(ClaimPreparerTest, KeepsAClaimThatItsDriverDoesNotLetGoOf) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  ASSERT_EQ(Prepare("a"), OkStatus());
+  drivers_.error = "busy";
+  EXPECT_TRUE(IsRetryable(Unprepare("a")));
+  EXPECT_NE(claims_->Find("uid-a-gpu"), nullptr);
+  drivers_.error = "";
+  EXPECT_EQ(Unprepare("a"), OkStatus());
+}
+
+TEST_F(ClaimPreparerTest, ANewClaimOfAnOldNameDoesNotWaitForTheOldOne) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  ASSERT_EQ(Prepare("a"), OkStatus());
+  // The Pod was deleted by force and made again; its claim was, too.
+  view_.pods.at({"default", "a"}).meta.uid = "uid-a2";
+  Claim& claim = view_.AddClaim("a-gpu", {{"main", Gpu(1)}}, "a");
+  claim.uid = "uid-a-gpu-2";
+  claim.reserved_for = {{{"default", "a"}, "uid-a2"}};
+  EXPECT_EQ(Prepare("a"), OkStatus());
+  EXPECT_TRUE(preparer_->IsReady(Pod("a")));
+  EXPECT_EQ(Unprepare("a"), OkStatus()) << "the old Pod's";
+  EXPECT_TRUE(preparer_->IsReady(Pod("a")));
+}
+
+TEST_F(ClaimPreparerTest, AsksAgainAfterARestartBecauseDriversForget) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  ASSERT_EQ(Prepare("a"), OkStatus());
+  Restart();
+  EXPECT_FALSE(preparer_->IsReady(Pod("a")));
+  EXPECT_NE(claims_->FirstCdiId("uid-a-gpu", Gpu(0), ""), "") << "its name is known all the same";
+  EXPECT_EQ(Prepare("a"), OkStatus());
+  EXPECT_TRUE(preparer_->IsReady(Pod("a")));
+}
+
+TEST_F(ClaimPreparerTest, AFullDiskStopsPreparing) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  files_.FailWrites(ResourceExhausted("no space left"));
+  EXPECT_TRUE(IsRetryable(Prepare("a")));
+  EXPECT_THAT(drivers_.Take(), IsEmpty()) << "what is not noted down is not asked for";
+}
+
+TEST_F(ClaimPreparerTest, AnAnswerThatComesAfterTheEndFindsNobody) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  preparer_->Prepare(Pod("a"), [](const Status&) { FAIL(); });
+  preparer_.reset();
+  loop_.RunUntilIdle();
+}
+
+}  // namespace
+}  // namespace galen::agent

@@ -1,0 +1,104 @@
+// Takes the Pods of a virtual node through their lives: waits for their claims, has them prepared,
+// lets them run, and after their deletion has the claims let go of and the Pods removed. Level
+// triggered through a merging queue, keyed by the very Pod: one of the same name is another.
+// Manager role only; belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "agent/holdings/cluster_view.h"
+#include "agent/manager/claim_preparer.h"
+#include "agent/manager/process_runner.h"
+#include "agent/publish/event_publisher.h"
+#include "base/log.h"
+#include "base/loop/work_queue.h"
+#include "base/metrics.h"
+#include "kube/client.h"
+
+namespace galen::agent {
+
+class PodRunner {
+ public:
+  struct Edges {
+    Loop& loop;
+    Random& random;
+    Log& log;
+    Metrics& metrics;
+    kube::Client& client;
+    const ClusterView& view;
+    ClaimPreparer& preparer;
+    EventPublisher& events;
+    ProcessRunner* processes = nullptr;  // where containers run as processes
+  };
+  // The Pod's claims have become ready: its containers may be shown as running. Repeated at each
+  // look of a Pod that runs.
+  using OnReady = std::function<void(const ObjectKey& pod)>;
+
+  // Of a Pod that fails: first soon, for a driver that is being replaced, then patiently.
+  static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(100),
+                                          .most = std::chrono::seconds(30)};
+  // Of a Pod that fails for a reason that another try by itself does not help (a checkpoint that
+  // may not be written): an operator's hand, of which no news comes. News of the Pod is not held
+  // up.
+  static constexpr BackoffPolicy kPatientBackoff{.first = std::chrono::seconds(5),
+                                                 .most = std::chrono::minutes(5)};
+
+  PodRunner(Edges edges, OnReady on_ready);
+
+  // Every first list is known: now Pods are looked at, also those that are gone and that only the
+  // checkpoint remembers. Marks before it are dropped, since it marks every Pod.
+  void Open();
+  // Asks for a look. A Pod of which only the uid is known (no name) is one of the checkpoint's.
+  void MarkDirty(const PodRef& pod);
+  // Whether its containers are to be shown as running: not deleted, not ended, and every claim
+  // ready.
+  bool Runs(const kube::Pod& pod) const;
+  // A driver can be asked again: what failed is tried at once rather than when its delay is over.
+  void OnDriverConnected();
+  // The first Pod whose claims cannot be prepared or unprepared, and why; "" when there is none.
+  std::string trouble() const;
+
+ private:
+  using Done = WorkQueue<PodRef>::Done;
+  // What a Pod last failed at. It is kept here rather than by the queue, whose delays nothing can
+  // shorten: a driver that is back would not help its Pods for half a minute.
+  struct Failure {
+    std::string error;
+    bool unpreparing = false;
+    Backoff backoff{kBackoff};
+    Backoff patient{kPatientBackoff};
+    Time not_before{};
+  };
+
+  void Reconcile(const PodRef& ref, Done done);
+  // Prepares what is not ready; tells when all is.
+  void Run(const kube::Pod& pod, Done done);
+  // The Pod's claims are ready.
+  void Begin(const PodRef& ref);
+  // Lets go of the Pod's claims, then goes on with `next`, if any.
+  void Release(const PodRef& ref, Done done, std::function<void()> next);
+  void Delete(const PodRef& ref, Done done);
+  // Tries again later, and says so once on the Pod and in the log for each different reason.
+  void Fail(const PodRef& ref, bool unpreparing, const Status& status, Done done);
+  void TellOfFailure(const PodRef& ref, bool unpreparing, const Status& status);
+  // A Pod whose claim is being worked on for another waits until a round of calls ends, and has
+  // no fault.
+  void Await(const PodRef& ref, Done done);
+  void WakeWaiting();
+
+  Edges edges_;
+  const OnReady on_ready_;
+  // Before the lists are known every Pod would look as if it were gone, and its claims be let go
+  // of.
+  bool open_ = false;
+  std::set<PodRef> waiting_;
+  std::map<PodRef, Failure> failures_;
+  std::map<PodRef, std::unique_ptr<net::HttpCall>> calls_;
+  WorkQueue<PodRef> queue_;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,119 @@
+#include "agent/manager/prepared_claims.h"
+
+#include <utility>
+
+#include "base/data/json.h"
+
+namespace galen::agent {
+namespace {
+
+// Rises when an older agent could not read the file rightly.
+constexpr int kVersion = 1;
+
+template <typename Strings>
+Json TextsJson(const Strings& texts) {
+  Json list(Json::Array{});
+  for (const std::string& text : texts) list.Append(text);
+  return list;
+}
+
+Json ClaimJson(const PreparedClaim& claim) {
+  Json devices(Json::Array{});
+  for (const PreparedDevice& prepared : claim.devices) {
+    devices.Append(Json::MakeObject({{"driver", prepared.device.driver},
+                                     {"pool", prepared.device.pool},
+                                     {"device", prepared.device.device},
+                                     {"shareID", prepared.share_id},
+                                     {"cdiIDs", TextsJson(prepared.cdi_ids)}}));
+  }
+  return Json::MakeObject({{"namespace", claim.key.ns},
+                           {"name", claim.key.name},
+                           {"uid", claim.uid},
+                           {"pods", TextsJson(claim.pods)},
+                           {"drivers", TextsJson(claim.drivers)},
+                           {"devices", std::move(devices)}});
+}
+
+PreparedClaim ClaimOf(const Json& object) {
+  PreparedClaim claim{.key = {object["namespace"].AsString(), object["name"].AsString()},
+                      .uid = object["uid"].AsString()};
+  for (const Json& pod : object["pods"].items()) claim.pods.insert(pod.AsString());
+  for (const Json& driver : object["drivers"].items()) claim.drivers.insert(driver.AsString());
+  for (const Json& item : object["devices"].items()) {
+    PreparedDevice device{
+        .device = {item["driver"].AsString(), item["pool"].AsString(), item["device"].AsString()},
+        .share_id = item["shareID"].AsString()};
+    for (const Json& id : item["cdiIDs"].items()) device.cdi_ids.push_back(id.AsString());
+    claim.devices.push_back(std::move(device));
+  }
+  return claim;
+}
+
+}  // namespace
+
+Status PreparedClaims::Load() {
+  const StatusOr<std::string> text = files_.Read(path_);
+  if (text.status().code() == Code::kNotFound) return OkStatus();
+  RETURN_IF_ERROR(text.status());
+  const StatusOr<Json> file = Json::Parse(*text);
+  if (!file.ok() || (*file)["version"].AsInt() != kVersion) {
+    RETURN_IF_ERROR(files_.Rename(path_, path_ + ".corrupt"));
+    return DataLoss("checkpoint {} cannot be read, set aside as {}.corrupt", path_, path_);
+  }
+  for (const Json& item : (*file)["claims"].items()) {
+    PreparedClaim claim = ClaimOf(item);
+    // Past the bound nobody of ours has written: what is there is not trusted to fit into memory.
+    if (!claim.uid.empty() && !full()) claims_.emplace(claim.uid, std::move(claim));
+  }
+  return OkStatus();
+}
+
+Status PreparedClaims::Save() {
+  Json list(Json::Array{});
+  for (const auto& [uid, claim] : claims_) list.Append(ClaimJson(claim));
+  const Json file = Json::MakeObject({{"version", kVersion}, {"claims", std::move(list)}});
+  return Annotate(files_.WriteAtomically(path_, file.Dump() + "\n"), "write checkpoint {}", path_);
+}
+
+PreparedClaim* PreparedClaims::Find(const std::string& uid) {
+  const auto it = claims_.find(uid);
+  return it == claims_.end() ? nullptr : &it->second;
+}
+
+PreparedClaim& PreparedClaims::Add(const ObjectKey& key, const std::string& uid) {
+  PreparedClaim& claim = claims_[uid];
+  claim.key = key;
+  claim.uid = uid;
+  return claim;
+}
+
+std::vector<std::string> PreparedClaims::ClaimsOfPod(const std::string& pod_uid) const {
+  std::vector<std::string> uids;
+  for (const auto& [uid, claim] : claims_) {
+    if (claim.pods.contains(pod_uid)) uids.push_back(uid);
+  }
+  return uids;
+}
+
+std::string PreparedClaims::FirstCdiId(const std::string& claim_uid, const DeviceId& device,
+                                       const std::string& share_id) const {
+  const std::vector<std::string> ids = CdiIds(claim_uid, device, share_id);
+  return ids.empty() ? "" : ids.front();
+}
+
+std::vector<std::string> PreparedClaims::CdiIds(const std::string& claim_uid,
+                                                const DeviceId& device,
+                                                const std::string& share_id) const {
+  const auto it = claims_.find(claim_uid);
+  if (it == claims_.end()) return {};
+  const PreparedDevice* without_share = nullptr;
+  for (const PreparedDevice& prepared : it->second.devices) {
+    if (prepared.device != device || prepared.cdi_ids.empty()) continue;
+    if (prepared.share_id == share_id) return prepared.cdi_ids;
+    if (prepared.share_id.empty() && without_share == nullptr) without_share = &prepared;
+  }
+  // A driver that speaks v1beta1, which has no field for it, or that gives all shares one id.
+  return without_share == nullptr ? std::vector<std::string>() : without_share->cdi_ids;
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,76 @@
+// Which claims were made ready on this node, for which Pods, and what their drivers answered.
+// Written to a checkpoint before a driver is asked, so that a crash leaves nothing prepared that
+// nobody remembers. Keyed by the claim's uid: a new claim of an old name is another claim.
+// Belongs to the agent's loop.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/holdings/cluster_view.h"
+#include "base/files/file_system.h"
+
+namespace galen::agent {
+
+// What a driver answered for one device. The first CDI id is the device's resourceID on the Pod;
+// none is allowed.
+struct PreparedDevice {
+  DeviceId device;
+  std::string share_id;
+  std::vector<std::string> cdi_ids;
+
+  bool operator==(const PreparedDevice&) const = default;
+};
+
+struct PreparedClaim {
+  ObjectKey key;
+  std::string uid;
+  std::set<std::string> pods;     // uids
+  std::set<std::string> drivers;  // that were or may have been asked
+  std::vector<PreparedDevice> devices;
+
+  bool operator==(const PreparedClaim&) const = default;
+};
+
+// Kept in memory as a whole and written as a whole; docs/formats/claims.md describes the file. What
+// is lent outlives it.
+class PreparedClaims final : public PreparedDevices {
+ public:
+  // One page a claim at most; 256 claims fill a large node.
+  static constexpr std::size_t kClaimsMax = 4096;
+
+  PreparedClaims(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
+
+  // Once, before anything else. A file that is missing is an empty checkpoint. One that cannot be
+  // read is set aside as PATH.corrupt and DataLoss says so; the claims of Pods that are still there
+  // are prepared again anyway.
+  Status Load();
+  // Writes everything down. On an error nothing was changed on disk.
+  Status Save();
+
+  // nullptr when it is not known. The pointer holds until the claim is removed.
+  PreparedClaim* Find(const std::string& uid);
+  // The claim of that uid, made if it is not there; in memory until Save. REQUIRES: fewer than
+  // kClaimsMax, or the claim is known.
+  PreparedClaim& Add(const ObjectKey& key, const std::string& uid);
+  void Remove(const std::string& uid) { claims_.erase(uid); }
+  bool full() const { return claims_.size() >= kClaimsMax; }
+  // Uids of the claims that the Pod uses.
+  std::vector<std::string> ClaimsOfPod(const std::string& pod_uid) const;
+  const std::map<std::string, PreparedClaim>& all() const { return claims_; }
+
+  std::string FirstCdiId(const std::string& claim_uid, const DeviceId& device,
+                         const std::string& share_id) const override;
+  // All of them, in the driver's order: what a container that sees the device is given.
+  std::vector<std::string> CdiIds(const std::string& claim_uid, const DeviceId& device,
+                                  const std::string& share_id) const;
+
+ private:
+  FileSystem& files_;
+  const std::string path_;
+  std::map<std::string, PreparedClaim> claims_;
+};
+
+}  // namespace galen::agent

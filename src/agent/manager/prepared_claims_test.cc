@@ -1,0 +1,97 @@
+#include "agent/manager/prepared_claims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files/fake_file_system.h"
+
+namespace galen::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kPath = "/claims.json";
+const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
+
+TEST(PreparedClaims, ComeBackAfterARestart) {
+  FakeFileSystem files;
+  PreparedClaims before(files, kPath);
+  PreparedClaim& claim = before.Add({"default", "a-gpu"}, "uid-1");
+  claim.pods = {"pod-1", "pod-2"};
+  claim.drivers = {"gpu.example.com"};
+  claim.devices = {{kGpu, "share-1", {"gpu.example.com/gpu=gpu-0", "second"}}};
+  ASSERT_TRUE(before.Save().ok());
+  files.Crash();
+  PreparedClaims after(files, kPath);
+  ASSERT_TRUE(after.Load().ok());
+  ASSERT_NE(after.Find("uid-1"), nullptr);
+  EXPECT_EQ(*after.Find("uid-1"), claim);
+  EXPECT_EQ(after.FirstCdiId("uid-1", kGpu, "share-1"), "gpu.example.com/gpu=gpu-0");
+  EXPECT_EQ(after.FirstCdiId("uid-1", kGpu, "share-2"), "");
+  EXPECT_EQ(after.FirstCdiId("uid-2", kGpu, "share-1"), "");
+  EXPECT_THAT(after.ClaimsOfPod("pod-2"), ElementsAre("uid-1"));
+  EXPECT_THAT(after.ClaimsOfPod("pod-3"), IsEmpty());
+}
+
+TEST(PreparedClaims, AShareOfADriverThatNamesNoSharesHasItsId) {
+  FakeFileSystem files;
+  PreparedClaims claims(files, kPath);
+  claims.Add({"default", "a-gpu"}, "uid-1").devices = {
+      {.device = kGpu, .cdi_ids = {"gpu.example.com/gpu=whole"}},
+      {.device = kGpu, .share_id = "share-2", .cdi_ids = {"gpu.example.com/gpu=second"}}};
+  EXPECT_EQ(claims.FirstCdiId("uid-1", kGpu, "share-1"), "gpu.example.com/gpu=whole");
+  EXPECT_EQ(claims.FirstCdiId("uid-1", kGpu, "share-2"), "gpu.example.com/gpu=second");
+  EXPECT_EQ(claims.FirstCdiId("uid-1", kGpu, ""), "gpu.example.com/gpu=whole");
+}
+
+TEST(PreparedClaims, AContainerGetsAllIdsThatItsDriverNamed) {
+  FakeFileSystem files;
+  PreparedClaims claims(files, kPath);
+  claims.Add({"default", "a-gpu"}, "uid-1").devices = {
+      {.device = kGpu, .cdi_ids = {"gpu.example.com/gpu=0", "gpu.example.com/mounts=all"}}};
+  EXPECT_THAT(claims.CdiIds("uid-1", kGpu, ""),
+              ElementsAre("gpu.example.com/gpu=0", "gpu.example.com/mounts=all"));
+  EXPECT_THAT(claims.CdiIds("uid-2", kGpu, ""), IsEmpty());
+}
+
+TEST(PreparedClaims, TwoClaimsOfOneNameAreTwo) {
+  FakeFileSystem files;
+  PreparedClaims claims(files, kPath);
+  claims.Add({"default", "a-gpu"}, "uid-old").pods = {"pod-old"};
+  claims.Add({"default", "a-gpu"}, "uid-new").pods = {"pod-new"};
+  EXPECT_THAT(claims.ClaimsOfPod("pod-new"), ElementsAre("uid-new"));
+  claims.Remove("uid-old");
+  EXPECT_NE(claims.Find("uid-new"), nullptr);
+}
+
+TEST(PreparedClaims, AMissingCheckpointIsAnEmptyOne) {
+  FakeFileSystem files;
+  PreparedClaims claims(files, kPath);
+  EXPECT_TRUE(claims.Load().ok());
+  EXPECT_THAT(claims.all(), IsEmpty());
+}
+
+TEST(PreparedClaims, ACorruptCheckpointIsSetAside) {
+  for (const char* text : {"{\"version\":1,\"cla", "{\"version\":99,\"claims\":[]}", ""}) {
+    FakeFileSystem files;
+    ASSERT_TRUE(files.WriteAtomically(kPath, text, 0600).ok());
+    PreparedClaims claims(files, kPath);
+    const Status loaded = claims.Load();
+    EXPECT_EQ(loaded.code(), Code::kDataLoss);
+    EXPECT_THAT(loaded.message(), HasSubstr("/claims.json.corrupt"));
+    EXPECT_EQ(*files.Read("/claims.json.corrupt"), text);
+    EXPECT_TRUE(claims.Save().ok());
+  }
+}
+
+TEST(PreparedClaims, AFullDiskIsTold) {
+  FakeFileSystem files;
+  PreparedClaims claims(files, kPath);
+  files.FailWrites(ResourceExhausted("no space left"));
+  EXPECT_THAT(claims.Save().message(), HasSubstr("write checkpoint /claims.json"));
+}
+
+}  // namespace
+}  // namespace galen::agent

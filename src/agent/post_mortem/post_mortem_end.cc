@@ -1,0 +1,119 @@
+#include "agent/post_mortem/post_mortem_end.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "agent/holdings/claim_index.h"
+
+namespace galen::agent {
+namespace {
+
+using history::PodEnd;
+
+void AddEnds(const std::vector<kube::ContainerStatus>& statuses, std::vector<ContainerEnd>& ends) {
+  for (const kube::ContainerStatus& status : statuses) {
+    if (!status.exit_code && !status.finished) continue;
+    ends.push_back({.container = status.name,
+                    .exit_code = status.exit_code,
+                    .signal = status.signal,
+                    .reason = status.end_reason,
+                    .message = status.end_message,
+                    .started = status.end_started,
+                    .finished = status.finished,
+                    // Of what runs again one restart came after this end.
+                    .restarts = std::max(0, status.restarts - (status.running ? 1 : 0))});
+  }
+}
+
+// They stand among the init containers and run beside the others.
+bool IsSidecar(const kube::Pod& pod, const std::string& name) {
+  return std::ranges::any_of(pod.containers, [&](const kube::Container& container) {
+    return container.name == name && container.kind == kube::Container::Kind::kSidecar;
+  });
+}
+
+// The newest end of a container; the epoch when none has a time.
+WallTime LastFinished(const std::vector<ContainerEnd>& ends) {
+  WallTime last{};
+  for (const ContainerEnd& end : ends) last = std::max(last, end.finished.value_or(last));
+  return last;
+}
+
+// Whether cluster or node took it away. Other reasons of a Pod ("DeadlineExceeded") are of those
+// that ended in its place.
+bool IsEvicted(const kube::Pod& pod) {
+  static const std::set<std::string_view> kReasons = {"Evicted",  "Preempting", "NodeShutdown",
+                                                      "Shutdown", "Terminated", "NodeLost"};
+  return kReasons.contains(pod.reason) ||
+         std::ranges::any_of(pod.conditions, [](const kube::PodCondition& condition) {
+           return condition.type == "DisruptionTarget" && condition.status == "True";
+         });
+}
+
+// Of a Pod that will not run again: who decided it comes before what its containers said then.
+PodEnd KindOf(const kube::Pod& pod, PodEnd otherwise) {
+  if (IsEvicted(pod)) return PodEnd::kEvicted;
+  return pod.asked_to_go ? PodEnd::kDeleted : otherwise;
+}
+
+// A bad end that `before` does not show yet.
+bool IsNewCrash(const kube::Pod& before, const ContainerEnd& end) {
+  if (!EndedBadly(end)) return false;
+  const std::vector<ContainerEnd> earlier = ContainerEndsOf(before);
+  return std::ranges::none_of(earlier, [&](const ContainerEnd& other) {
+    return other.container == end.container && other.finished == end.finished &&
+           other.started == end.started;
+  });
+}
+
+// A bad end of a Pod that is seen for the first time since.
+bool IsSince(const std::optional<WallTime>& away_since, const ContainerEnd& end) {
+  return away_since && EndedBadly(end) && end.finished &&
+         *end.finished + kEndPrecision >= *away_since;
+}
+
+}  // namespace
+
+std::string ReasonOf(const kube::Pod& pod) {
+  if (!pod.reason.empty()) return pod.reason;
+  for (const kube::PodCondition& condition : pod.conditions) {
+    if (condition.type == "DisruptionTarget" && condition.status == "True") return condition.reason;
+  }
+  return "";
+}
+
+std::vector<ContainerEnd> ContainerEndsOf(const kube::Pod& pod) {
+  std::vector<ContainerEnd> ends;
+  AddEnds(pod.init_statuses, ends);
+  for (ContainerEnd& end : ends) end.init = !IsSidecar(pod, end.container);
+  AddEnds(pod.statuses, ends);
+  return ends;
+}
+
+std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* after, WallTime now,
+                                  std::optional<WallTime> away_since) {
+  if (after == nullptr) {
+    if (before == nullptr) return std::nullopt;
+    return PodEnding{KindOf(*before, PodEnd::kDeleted), ReasonOf(*before), now};
+  }
+  const std::vector<ContainerEnd> ends = ContainerEndsOf(*after);
+  if (HasEnded(*after)) {
+    // One that waited to be started again ended when it was asked to go.
+    const WallTime last = std::max(LastFinished(ends), after->asked_to_go.value_or(WallTime{}));
+    const PodEnd phase = after->phase == "Succeeded" ? PodEnd::kSucceeded : PodEnd::kFailed;
+    // A clock that is ahead of ours must not move the window past what we hear.
+    return PodEnding{KindOf(*after, phase), ReasonOf(*after),
+                     last == WallTime{} ? now : std::min(last, now)};
+  }
+  if (before != nullptr && before->meta.uid != after->meta.uid) return std::nullopt;
+  WallTime crashed{};
+  for (const ContainerEnd& end : ends) {
+    const bool is_new = before != nullptr ? IsNewCrash(*before, end) : IsSince(away_since, end);
+    if (is_new) crashed = std::max(crashed, end.finished.value_or(now));
+  }
+  if (crashed == WallTime{}) return std::nullopt;
+  return PodEnding{PodEnd::kCrashed, ReasonOf(*after), std::min(crashed, now)};
+}
+
+}  // namespace galen::agent

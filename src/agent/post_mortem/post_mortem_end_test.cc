@@ -1,0 +1,135 @@
+#include "agent/post_mortem/post_mortem_end.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using history::PodEnd;
+using ::testing::SizeIs;
+
+constexpr WallTime kNow(std::chrono::seconds(1'795'269'734));
+
+kube::Pod Running() {
+  kube::Pod pod;
+  pod.meta.key = {"train", "trainer-0"};
+  pod.meta.uid = "uid-1";
+  pod.phase = "Running";
+  pod.statuses.push_back({.name = "train", .running = true});
+  return pod;
+}
+
+kube::Pod Crashed(int code, WallTime finished) {
+  kube::Pod pod = Running();
+  pod.statuses[0] = {.name = "train",
+                     .exit_code = code,
+                     .reason = "CrashLoopBackOff",
+                     .finished = finished,
+                     .restarts = 1,
+                     .end_reason = "Error",
+                     .end_message = "device lost"};
+  return pod;
+}
+
+TEST(EndingOf, APodThatRunsHasNone) {
+  const kube::Pod pod = Running();
+  EXPECT_EQ(EndingOf(&pod, &pod, kNow), std::nullopt);
+  EXPECT_EQ(EndingOf(nullptr, &pod, kNow), std::nullopt);
+  EXPECT_EQ(EndingOf(nullptr, nullptr, kNow), std::nullopt);
+}
+
+TEST(EndingOf, ACrashIsOneOnceAndThePastOfANewPodIsNone) {
+  const kube::Pod before = Running(), after = Crashed(134, kNow - 2s);
+  EXPECT_EQ(EndingOf(&before, &after, kNow), (PodEnding{PodEnd::kCrashed, "", kNow - 2s}));
+  EXPECT_EQ(EndingOf(&after, &after, kNow), std::nullopt);
+  EXPECT_EQ(EndingOf(nullptr, &after, kNow), std::nullopt);
+  const kube::Pod well = Crashed(0, kNow - 2s);
+  EXPECT_EQ(EndingOf(&before, &well, kNow), std::nullopt) << "it ended well";
+}
+
+TEST(EndingOf, ACrashWhileNobodyLookedIsOne) {
+  const kube::Pod pod = Crashed(134, kNow - 20s);
+  EXPECT_EQ(EndingOf(nullptr, &pod, kNow, kNow - 30s),
+            (PodEnding{PodEnd::kCrashed, "", kNow - 20s}));
+  EXPECT_EQ(EndingOf(nullptr, &pod, kNow, kNow - 10s), std::nullopt) << "the past";
+  const kube::Pod well = Crashed(0, kNow - 20s);
+  EXPECT_EQ(EndingOf(nullptr, &well, kNow, kNow - 30s), std::nullopt);
+}
+
+TEST(EndingOf, AnInitContainersCrashIsOne) {
+  const kube::Pod before = Running();
+  kube::Pod after = before;
+  after.init_statuses.push_back({.name = "fetch", .exit_code = 1, .finished = kNow});
+  EXPECT_EQ(EndingOf(&before, &after, kNow)->end, PodEnd::kCrashed);
+  EXPECT_THAT(ContainerEndsOf(after), SizeIs(1));
+}
+
+TEST(EndingOf, PhasesEndAPodAtItsLastContainersEnd) {
+  kube::Pod pod = Crashed(134, kNow - 9s);
+  pod.phase = "Failed";
+  EXPECT_EQ(EndingOf(nullptr, &pod, kNow), (PodEnding{PodEnd::kFailed, "", kNow - 9s}));
+  pod.reason = "DeadlineExceeded";
+  EXPECT_EQ(EndingOf(nullptr, &pod, kNow)->end, PodEnd::kFailed) << "no eviction";
+  pod.phase = "Succeeded";
+  EXPECT_EQ(EndingOf(nullptr, &pod, kNow)->end, PodEnd::kSucceeded);
+  pod.statuses[0].finished = kNow + 1h;
+  EXPECT_EQ(EndingOf(nullptr, &pod, kNow)->time, kNow) << "by a clock that is ahead";
+}
+
+TEST(EndingOf, APodThatWaitedToBeStartedAgainEndedWhenItWasAskedToGo) {
+  kube::Pod pod = Crashed(3, kNow - 5min);
+  pod.phase = "Failed";
+  pod.asked_to_go = kNow - 2s;
+  EXPECT_EQ(EndingOf(nullptr, &pod, kNow), (PodEnding{PodEnd::kDeleted, "", kNow - 2s}));
+}
+
+TEST(EndingOf, WhoTookThePodAwayIsNamed) {
+  kube::Pod pod = Running();
+  EXPECT_EQ(EndingOf(&pod, nullptr, kNow), (PodEnding{PodEnd::kDeleted, "", kNow}));
+  pod.conditions.push_back(
+      {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByTaintManager"});
+  EXPECT_EQ(EndingOf(&pod, nullptr, kNow),
+            (PodEnding{PodEnd::kEvicted, "DeletionByTaintManager", kNow}));
+  pod.phase = "Failed";
+  pod.reason = "Evicted";
+  EXPECT_EQ(EndingOf(&pod, &pod, kNow), (PodEnding{PodEnd::kEvicted, "Evicted", kNow}));
+}
+
+TEST(EndingOf, APodThatWasAskedToGoWasDeletedWhateverItsContainersSaid) {
+  kube::Pod pod = Crashed(143, kNow - 1s);
+  pod.phase = "Failed";
+  pod.asked_to_go = kNow - 30s;
+  EXPECT_EQ(EndingOf(nullptr, &pod, kNow)->end, PodEnd::kDeleted);
+}
+
+TEST(ContainerEndsOf, TellTheEndAndNotWhatTheContainerDoesNow) {
+  const std::vector<ContainerEnd> ends = ContainerEndsOf(Crashed(134, kNow));
+  ASSERT_THAT(ends, SizeIs(1));
+  EXPECT_EQ(ends[0].reason, "Error");
+  EXPECT_EQ(ends[0].message, "device lost");
+  EXPECT_EQ(ends[0].restarts, 1);
+  kube::Pod again = Crashed(134, kNow);
+  again.statuses[0].running = true;
+  EXPECT_EQ(ContainerEndsOf(again).at(0).restarts, 0) << "its restart came after this end";
+  EXPECT_TRUE(ContainerEndsOf(Running()).empty());
+}
+
+TEST(ContainerEndsOf, TellInitContainersFromSidecars) {
+  using Kind = kube::Container::Kind;
+  kube::Pod pod = Crashed(134, kNow);
+  pod.containers = {{.name = "train"},
+                    {.name = "fetch", .kind = Kind::kInit},
+                    {.name = "proxy", .kind = Kind::kSidecar}};
+  pod.init_statuses = {{.name = "fetch", .exit_code = 0, .finished = kNow - 1h},
+                       {.name = "proxy", .exit_code = 0, .finished = kNow}};
+  const std::vector<ContainerEnd> ends = ContainerEndsOf(pod);
+  ASSERT_THAT(ends, SizeIs(3));
+  EXPECT_TRUE(ends[0].init);
+  EXPECT_FALSE(ends[1].init) << "a sidecar runs beside the others";
+  EXPECT_FALSE(ends[2].init);
+}
+
+}  // namespace
+}  // namespace galen::agent

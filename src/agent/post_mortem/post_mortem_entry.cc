@@ -1,0 +1,115 @@
+#include "agent/post_mortem/post_mortem_entry.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "agent/post_mortem/post_mortem_end.h"
+#include "base/text.h"
+#include "history/post_mortem/post_mortem_text.h"
+
+namespace galen::agent {
+
+using history::HeardFinding;
+using history::PostMortem;
+using history::PostMortemDevice;
+
+namespace {
+
+// A container's end that is told again may say more, such as its message.
+void AddContainers(PostMortem& record, const kube::Pod& pod) {
+  for (ContainerEnd& end : ContainerEndsOf(pod)) {
+    // As it is written: what the API repeats is then no news.
+    history::Bound(end);
+    // What ended long before is another record's story.
+    if (end.finished && *end.finished < record.from()) continue;
+    const auto same = std::ranges::find_if(record.containers, [&](const ContainerEnd& other) {
+      return other.container == end.container && other.finished == end.finished &&
+             other.started == end.started;
+    });
+    if (same == record.containers.end()) {
+      record.containers.push_back(end);
+    } else {
+      *same = end;
+    }
+  }
+}
+
+}  // namespace
+
+bool Enter(const PostMortem& record, const HeardFinding& finding, PostMortemDevice& device) {
+  const bool known = std::ranges::any_of(device.findings, [&](const HeardFinding& other) {
+    return SameFinding(other.health, finding.health) && other.health.since == finding.health.since;
+  });
+  if (known) return false;
+  // The first is what was in force when the window began, whenever that was heard.
+  const auto begin = device.findings.begin() + (device.findings.empty() ? 0 : 1);
+  const auto after = std::ranges::upper_bound(begin, device.findings.end(), finding.heard, {},
+                                              &HeardFinding::heard);
+  device.findings.insert(after, finding);
+  if (device.findings.size() <= history::kMortemFindingsMax) return true;
+  history::BoundFindings(device.findings, record.first, record.ended);
+  return std::ranges::find(device.findings, finding) != device.findings.end();
+}
+
+std::vector<PostMortemDevice> DevicesOfHeld(
+    const std::vector<HeldDevice>& held,
+    const std::function<DeviceIdentity(const DeviceId&)>& identity_of) {
+  std::vector<PostMortemDevice> devices;
+  for (const HeldDevice& one : held) {
+    PostMortemDevice device{.identity = identity_of(one.device),
+                            .claim = one.claim,
+                            .containers = {},
+                            .findings = {},
+                            .admin = one.admin_access};
+    auto it = std::ranges::find_if(devices, [&](const auto& d) { return IsSame(d, device); });
+    if (it == devices.end()) it = devices.insert(it, std::move(device));
+    // One request that works on it is work, whatever others of the claim look after.
+    it->admin = it->admin && one.admin_access;
+    for (const ContainerUse& use : one.uses) {
+      const bool known = std::ranges::find(it->containers, use.container) != it->containers.end();
+      if (!known) it->containers.push_back(use.container);
+    }
+  }
+  return devices;
+}
+
+bool IsSame(const PostMortemDevice& a, const PostMortemDevice& b) {
+  return a.identity.id == b.identity.id && a.claim == b.claim;
+}
+
+std::vector<PostMortemDevice> WithNoted(std::vector<PostMortemDevice> present,
+                                        std::vector<PostMortemDevice> noted) {
+  for (PostMortemDevice& device : present) {
+    const auto before =
+        std::ranges::find_if(noted, [&](const auto& other) { return IsSame(other, device); });
+    if (before == noted.end()) continue;
+    // A card that fell off the bus is in no slice any more; it has its serial all the same.
+    DeviceIdentity& identity = device.identity;
+    if (identity.serial.empty()) identity.serial = before->identity.serial;
+    if (identity.model.empty()) identity.model = before->identity.model;
+    noted.erase(before);
+  }
+  std::ranges::move(present, std::back_inserter(noted));
+  return noted;
+}
+
+std::optional<WallTime> BeganOf(const kube::Pod& pod) {
+  return pod.started ? pod.started : pod.meta.created;
+}
+
+void AddPod(PostMortem& record, const kube::Pod& pod) {
+  if (pod.asked_to_go) record.asked = pod.asked_to_go;
+  record.began = BeganOf(pod);
+  for (const kube::OwnerReference& owner : pod.meta.owners) {
+    if (owner.controller) record.owner = owner.uid;
+  }
+  AddContainers(record, pod);
+}
+
+EventText EventOf(const PostMortem& record) {
+  return {.warning = true,
+          .reason = EventReason::kPostMortem,
+          .message = CutText(SentenceOf(record), kube::kEventMessageBytesMax)};
+}
+
+}  // namespace galen::agent

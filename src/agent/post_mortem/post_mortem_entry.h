@@ -1,0 +1,43 @@
+// What is entered into a post-mortem record after it was begun, and when people are told of it
+// unasked. Pure.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "agent/holdings/claim_index.h"
+#include "agent/publish/event_publisher.h"
+#include "history/post_mortem/post_mortem.h"
+#include "kube/objects/pod.h"
+
+namespace galen::agent {
+
+// Into a device of the record. Whether it was news that is kept: a driver that is heard again
+// repeats what it said before, and one that flaps says more than is kept. Findings stay in the
+// order in which they were heard.
+bool Enter(const history::PostMortem& record, const history::HeardFinding& finding,
+           history::PostMortemDevice& device);
+
+// Each device once for each claim, with every container that sees it: several shares of one, or
+// requests that got it, are one device.
+std::vector<history::PostMortemDevice> DevicesOfHeld(
+    const std::vector<HeldDevice>& held,
+    const std::function<DeviceIdentity(const DeviceId&)>& identity_of);
+// Whether it is one device through one claim.
+bool IsSame(const history::PostMortemDevice& a, const history::PostMortemDevice& b);
+
+// What is held now, behind those of `noted` that were given back meanwhile: they were held all the
+// same. Who a device is that nobody tells any more is taken from `noted`.
+std::vector<history::PostMortemDevice> WithNoted(std::vector<history::PostMortemDevice> present,
+                                                 std::vector<history::PostMortemDevice> noted);
+
+// When the Pod began to run; of one that never did, when it was made. nullopt: not known.
+std::optional<WallTime> BeganOf(const kube::Pod& pod);
+// What the Pod tells of its containers' ends in the record's window, who owns it and whether
+// somebody asked for it to go. An end that is told again may say more.
+void AddPod(history::PostMortem& record, const kube::Pod& pod);
+
+// The one Event of the record, a Warning on its Pod.
+EventText EventOf(const history::PostMortem& record);
+
+}  // namespace galen::agent

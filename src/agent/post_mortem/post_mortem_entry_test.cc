@@ -1,0 +1,153 @@
+#include "agent/post_mortem/post_mortem_entry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using history::HeardFinding;
+using history::PostMortem;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr WallTime kEnd(std::chrono::seconds(1'795'269'734));
+
+HeardFinding Finding(HealthState state, Duration since, Duration heard) {
+  HeardFinding finding;
+  finding.health.id = {"gpu.example.com", "node-7", "gpu-3"};
+  finding.health.state = state;
+  finding.health.since = kEnd + since;
+  finding.heard = kEnd + heard;
+  return finding;
+}
+
+PostMortem Record() {
+  PostMortem record;
+  record.first = record.ended = kEnd;
+  record.devices.resize(1);
+  return record;
+}
+
+TEST(Enter, KeepsTheOrderOfHearingAndTheFirstInItsPlace) {
+  const PostMortem record = Record();
+  history::PostMortemDevice device;
+  EXPECT_TRUE(Enter(record, Finding(HealthState::kHealthy, -1h, 9min), device));
+  EXPECT_TRUE(Enter(record, Finding(HealthState::kHealthy, 2s, 3s), device));
+  EXPECT_TRUE(Enter(record, Finding(HealthState::kUnhealthy, 1s, 2s), device));
+  EXPECT_FALSE(Enter(record, Finding(HealthState::kUnhealthy, 1s, 4s), device)) << "once more";
+  ASSERT_THAT(device.findings, SizeIs(3));
+  EXPECT_EQ(device.findings[0].heard, kEnd + 9min);
+  EXPECT_EQ(device.findings[1].heard, kEnd + 2s);
+  EXPECT_EQ(device.findings[2].heard, kEnd + 3s);
+}
+
+TEST(Enter, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
+  const PostMortem record = Record();
+  history::PostMortemDevice device;
+  Enter(record, Finding(HealthState::kHealthy, -1h, -1h), device);
+  for (int i = -400; i < 400; ++i) {
+    Enter(record, Finding(HealthState::kUnhealthy, i * 1s + 500ms, i * 1s + 500ms), device);
+  }
+  ASSERT_THAT(device.findings, SizeIs(history::kMortemFindingsMax));
+  EXPECT_EQ(device.findings[0].heard, kEnd - 1h);
+  EXPECT_EQ(device.findings[1].heard, kEnd - 17500ms);
+  EXPECT_EQ(device.findings.back().heard, kEnd + 4500ms) << "what comes later tells less";
+  EXPECT_FALSE(Enter(record, Finding(HealthState::kHealthy, 2min, 2min), device))
+      << "what is not kept is no news";
+}
+
+TEST(DevicesOfHeld, NameEachDeviceOnceWithAllWhoSeeIt) {
+  const DeviceId gpu{"gpu.example.com", "node-7", "gpu-3"};
+  const auto held = [&](const std::string& share, const std::string& claim,
+                        const std::string& container) {
+    return HeldDevice{.device = gpu,
+                      .share_id = share,
+                      .claim = claim,
+                      .uses = {{.container = container, .entry = ""}}};
+  };
+  const std::vector<history::PostMortemDevice> devices =
+      DevicesOfHeld({held("s1", "a", "train"), held("s2", "a", "log"), held("s2", "a", "train"),
+                     held("s3", "b", "other")},
+                    [](const DeviceId& id) { return DeviceIdentity{.id = id}; });
+  ASSERT_THAT(devices, SizeIs(2));
+  EXPECT_EQ(devices[0].containers, (std::vector<std::string>{"train", "log"}));
+  EXPECT_EQ(devices[1].claim, "b");
+  EXPECT_FALSE(devices[0].admin);
+}
+
+TEST(DevicesOfHeld, AreOfAdminAccessWhereNoRequestWorksOnThem) {
+  const auto held = [](int gpu, bool admin) {
+    return HeldDevice{.device = {"gpu.example.com", "node-7", "gpu-" + std::to_string(gpu)},
+                      .claim = "a",
+                      .admin_access = admin};
+  };
+  const std::vector<history::PostMortemDevice> devices = DevicesOfHeld(
+      {held(0, true), held(0, true), held(1, true), held(1, false), held(2, false), held(2, true)},
+      [](const DeviceId& id) { return DeviceIdentity{.id = id}; });
+  ASSERT_THAT(devices, SizeIs(3));
+  EXPECT_TRUE(devices[0].admin);
+  EXPECT_FALSE(devices[1].admin);
+  EXPECT_FALSE(devices[2].admin);
+}
+
+TEST(WithNoted, KeepsWhatWasGivenBackAndWhoADeviceWas) {
+  const auto device = [](const std::string& name, const std::string& serial) {
+    history::PostMortemDevice made;
+    made.identity = {{"gpu.example.com", "node-7", name}, serial, serial.empty() ? "" : "H200"};
+    return made;
+  };
+  const auto all = WithNoted({device("gpu-3", ""), device("gpu-4", "S4")},
+                             {device("gpu-3", "S3"), device("gpu-9", "S9")});
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_EQ(all[0], device("gpu-9", "S9"));
+  EXPECT_EQ(all[1], device("gpu-3", "S3")) << "it fell off the bus, and out of its driver's slice";
+  EXPECT_EQ(all[2], device("gpu-4", "S4"));
+}
+
+TEST(AddPod, TakesEndsOfTheWindowAndWhatIsSaidOfThemLater) {
+  PostMortem record;
+  record.first = record.ended = kEnd;
+  kube::Pod pod;
+  pod.meta.owners = {{.name = "job", .uid = "job-uid", .controller = true}};
+  pod.asked_to_go = kEnd - 1s;
+  pod.statuses = {{.name = "train", .exit_code = 134, .finished = kEnd},
+                  {.name = "old", .exit_code = 1, .finished = kEnd - 1h},
+                  {.name = "runs", .running = true}};
+  AddPod(record, pod);
+  ASSERT_THAT(record.containers, SizeIs(1));
+  pod.statuses[0].end_message = "device lost";
+  AddPod(record, pod);
+  ASSERT_THAT(record.containers, SizeIs(1));
+  EXPECT_EQ(record.containers[0].message, "device lost");
+  pod.statuses[0].end_message = "\tdevice\n\nlost\n";
+  AddPod(record, pod);
+  EXPECT_EQ(record.containers[0].message, "device\nlost") << "as it is kept";
+  EXPECT_EQ(record.owner, "job-uid");
+  EXPECT_EQ(record.asked, kEnd - 1s);
+}
+
+TEST(AddPod, SaysWhenThePodBegan) {
+  PostMortem record = Record();
+  kube::Pod pod;
+  pod.meta.created = kEnd - 2min;
+  AddPod(record, pod);
+  EXPECT_EQ(record.began, kEnd - 2min);
+  pod.started = kEnd - 1min;
+  AddPod(record, pod);
+  EXPECT_EQ(record.began, kEnd - 1min);
+}
+
+TEST(EventOfPostMortem, IsAWarningInOneSentence) {
+  PostMortem record;
+  record.end = history::PodEnd::kFailed;
+  record.containers = {{.container = "train", .exit_code = 134}};
+  const EventText event = EventOf(record);
+  EXPECT_TRUE(event.warning);
+  EXPECT_EQ(event.reason, EventReason::kPostMortem);
+  EXPECT_THAT(event.message, HasSubstr("Failed, container train, exit 134 (SIGABRT)"));
+}
+
+}  // namespace
+}  // namespace galen::agent

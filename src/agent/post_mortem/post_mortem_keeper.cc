@@ -1,0 +1,381 @@
+#include "agent/post_mortem/post_mortem_keeper.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "agent/post_mortem/post_mortem_entry.h"
+#include "agent/post_mortem/post_mortem_evidence.h"
+#include "agent/post_mortem/post_mortem_story.h"
+#include "history/post_mortem/post_mortem_text.h"
+#include "history/post_mortem/telling_finding.h"
+
+namespace galen::agent {
+namespace {
+
+using history::PodEnd;
+using history::PostMortem;
+using history::PostMortemDevice;
+
+std::pair<std::string, int> IdOf(const PostMortem& record) {
+  return {record.pod.uid, record.number};
+}
+
+}  // namespace
+
+void PostMortemKeeper::Start(const NodeBoot& boot) {
+  const WallTime now = parts_.loop.WallNow();
+  const WallTime newest = findings_.Restore(parts_.journal);
+  last_alive_ = newest == WallTime{} ? now : std::min(newest, now);
+  for (const PostMortem& record : parts_.store.OpenAt(now, kHeardLateMax)) OpenUp(record);
+  // What the journal has and the records lack was heard shortly before the agent ended.
+  std::vector<PostMortem> behind;
+  for (const auto& [id, record] : open_) {
+    PostMortem present = record;
+    const bool news = CatchUp(present);
+    if (news || (HadFault(present) && !present.told)) SettleAfter(id);
+    if (news) behind.push_back(std::move(present));
+  }
+  for (PostMortem& record : behind) Put(std::move(record));
+  NoteReboot(boot);
+  notable_ = parts_.store.WithFault(now, kNotableMax);
+}
+
+void PostMortemKeeper::NoteReboot(const NodeBoot& boot) {
+  const std::string before = parts_.store.boot_id();
+  if (boot.id.empty()) {
+    // Once a start. Where a sandbox hides it, nobody would know why no reboot is ever told.
+    parts_.log.Warning("reboots are not told, the boot id is unreadable", {{"file", kBootIdPath}});
+  }
+  if (boot.id.empty() || boot.id == before) return;
+  parts_.store.NoteBoot(boot.id);
+  SyncAfter(Duration::zero());
+  if (before.empty()) return;
+  const WallTime now = parts_.loop.WallNow();
+  const WallTime time = std::min(boot.time.value_or(now), now);
+  // A copy: what ends is taken out of the holdings.
+  const auto holdings = parts_.store.holdings();
+  for (const auto& [uid, holding] : holdings) {
+    End(holding.pod, {{PodEnd::kNodeReboot, "", time}, std::min(last_alive_, time)}, nullptr);
+  }
+}
+
+void PostMortemKeeper::OnSynced() {
+  synced_ = true;
+  const WallTime now = parts_.loop.WallNow();
+  const auto holdings = parts_.store.holdings();
+  for (const auto& [uid, holding] : holdings) {
+    const kube::Pod* pod = parts_.view.FindPod(holding.pod.key);
+    if (pod != nullptr && pod->meta.uid == uid) continue;
+    End(holding.pod, {{PodEnd::kGone, "", now}, last_alive_}, nullptr);
+  }
+  if (!unsettled_.empty()) settle_ = parts_.loop.After(kSettle, [this] { SettleDue(); });
+}
+
+void PostMortemKeeper::OnPod(const ObjectKey&, const kube::Pod* before, const kube::Pod* after) {
+  const bool replaced =
+      before != nullptr && after != nullptr && before->meta.uid != after->meta.uid;
+  if (before != nullptr && (after == nullptr || replaced)) {
+    const WallTime now = parts_.loop.WallNow();
+    Ended ended{*EndingOf(before, nullptr, now), now};
+    // What is told late happened at any time since nobody told.
+    const std::optional<WallTime> unseen = parts_.unseen_since();
+    if (unseen && *unseen + kUnseenMin < now) {
+      ended = {{PodEnd::kGone, ended.ending.reason, now}, *unseen};
+    }
+    End(before->ref(), ended, before);
+  }
+  if (after != nullptr) Look(*after, replaced ? nullptr : before);
+}
+
+void PostMortemKeeper::OnClaims(const ObjectKey& key) {
+  if (const kube::Pod* pod = parts_.view.FindPod(key)) Look(*pod, pod);
+}
+
+void PostMortemKeeper::Look(const kube::Pod& pod, const kube::Pod* before) {
+  const WallTime now = parts_.loop.WallNow();
+  // Of a Pod that an agent before this one knew: its containers may have crashed in between.
+  std::optional<WallTime> away_since;
+  if (parts_.store.HoldingOf(pod.meta.uid) != nullptr) away_since = last_alive_;
+  if (!HasEnded(pod)) NoteHolding(pod);
+  const std::optional<PodEnding> ending = EndingOf(before, &pod, now, away_since);
+  if (!ending) return Enrich(pod);
+  // An old Pod that nobody removes is no news at each start.
+  if (ending->time < now - parts_.store.age_max()) return;
+  End(pod.ref(), {*ending, ending->time}, &pod);
+}
+
+// Of a Pod that lives on more may be known now of what ended it for a while: the exit codes of its
+// containers come later than that the node was started anew.
+void PostMortemKeeper::Enrich(const kube::Pod& pod) {
+  auto last = open_.lower_bound({pod.meta.uid, std::numeric_limits<int>::max()});
+  if (last == open_.begin() || (--last)->first.first != pod.meta.uid) return;
+  if (parts_.loop.WallNow() > last->second.until()) return;
+  PostMortem record = last->second;
+  AddPod(record, pod);
+  record = history::Bounded(std::move(record));
+  if (record != last->second) Keep(std::move(record));
+}
+
+void PostMortemKeeper::NoteHolding(const kube::Pod& pod) {
+  if (parts_.claims.DevicesOf(pod.meta.key).empty()) return;
+  parts_.store.Hold({pod.ref(), DevicesOf(pod.ref()), BeganOf(pod)});
+  if (parts_.store.waits()) SyncAfter(Duration::zero());
+}
+
+std::vector<PostMortemDevice> PostMortemKeeper::DevicesOf(const PodRef& ref) const {
+  std::vector<PostMortemDevice> devices;
+  if (const history::Holding* noted = parts_.store.HoldingOf(ref.uid)) devices = noted->devices;
+  const kube::Pod* pod = parts_.view.FindPod(ref.key);
+  if (pod == nullptr || pod->meta.uid != ref.uid) return devices;
+  return WithNoted(DevicesOfHeld(parts_.claims.DevicesOf(ref.key), parts_.identity_of),
+                   std::move(devices));
+}
+
+void PostMortemKeeper::End(const PodRef& ref, const Ended& ended, const kube::Pod* pod) {
+  KeepDirty();
+  const std::optional<PostMortem> last = parts_.store.LastOf(ref.uid);
+  const bool joins = last && BelongsTo(*last, ended.ending);
+  PostMortem record = joins ? *last : Begin(ref, ended, last ? last->number + 1 : 1);
+  if (joins && !last->over) {
+    Join(record, ended.ending);
+    CatchUp(record);
+  }
+  if (pod != nullptr) AddPod(record, *pod);
+  AddDevices(record);
+  // Compared as it is kept, or what the API repeats would be news.
+  record = history::Bounded(std::move(record));
+  // Nothing is known to have been held: the end is none of ours.
+  if (!record.devices.empty() && record != last) {
+    parts_.log.Info("pod ended", {{"pod", ToString(ref.key)}, {"end", EndText(record)}});
+    // Long after the end its neighbours are others or gone: a verdict stays as it was.
+    const bool judged = joins && record.devices == last->devices &&
+                        parts_.loop.WallNow() > record.until() + kSettle;
+    if (!judged) SettleAfter(IdOf(record));
+    judged ? Put(std::move(record)) : Keep(std::move(record));
+  }
+  if (IsLast(ended.ending.end)) parts_.store.Release(ref.uid);
+  if (parts_.store.waits()) SyncAfter(Duration::zero());
+}
+
+PostMortem PostMortemKeeper::Begin(const PodRef& ref, const Ended& ended, int number) const {
+  PostMortem record;
+  record.pod = ref;
+  record.number = number;
+  record.node = parts_.node;
+  record.end = ended.ending.end;
+  record.reason = ended.ending.reason;
+  record.first = std::min(ended.first, ended.ending.time);
+  record.ended = ended.ending.time;
+  record.over = IsLast(record.end);
+  // Of a Pod that nobody can look at any more.
+  if (const history::Holding* noted = parts_.store.HoldingOf(ref.uid)) record.began = noted->began;
+  if (record.began) record.first = std::clamp(*record.began, record.first, record.ended);
+  record.exact = record.first == record.ended;
+  return record;
+}
+
+void PostMortemKeeper::AddDevices(PostMortem& record) const {
+  // There were too many already.
+  if (record.devices_left_out > 0) return;
+  for (PostMortemDevice& device : DevicesOf(record.pod)) {
+    const bool known = std::ranges::any_of(
+        record.devices, [&](const PostMortemDevice& other) { return IsSame(other, device); });
+    if (known) continue;
+    device.findings =
+        findings_.Of(parts_.health_of(device.identity.id), record.from(), record.until());
+    record.devices.push_back(std::move(device));
+  }
+}
+
+bool PostMortemKeeper::CatchUp(PostMortem& record) const {
+  bool news = false;
+  for (PostMortemDevice& device : record.devices) {
+    const DeviceHealth present = parts_.health_of(device.identity.id);
+    for (const auto& f : findings_.Of(present, record.from(), record.until())) {
+      if (IsWithin(f, record.from(), record.until())) news = Enter(record, f, device) || news;
+    }
+  }
+  return news;
+}
+
+void PostMortemKeeper::OnChanges(const std::vector<HealthChange>& changes) {
+  const WallTime now = parts_.loop.WallNow();
+  const bool waits = !dirty_.empty();
+  for (const HealthChange& change : changes) {
+    findings_.Add(change, now);
+    const auto ids = open_of_device_.find(change.after.id);
+    if (ids == open_of_device_.end()) continue;
+    for (const Id& id : ids->second) {
+      PostMortem& record = open_.at(id);
+      const history::HeardFinding finding{change.after, now};
+      if (!IsWithin(finding, record.from(), record.until())) continue;
+      for (PostMortemDevice& device : record.devices) {
+        const bool same = device.identity.id == change.after.id;
+        if (same && Enter(record, finding, device)) dirty_.insert(id);
+      }
+    }
+  }
+  if (waits || dirty_.empty()) return;
+  gather_ = parts_.loop.After(kGather, [this] { KeepDirty(); });
+}
+
+void PostMortemKeeper::KeepDirty() {
+  for (const Id& id : std::exchange(dirty_, {})) {
+    const auto it = open_.find(id);
+    if (it == open_.end()) continue;
+    Keep(PostMortem(it->second));
+    SettleAfter(id);
+  }
+}
+
+void PostMortemKeeper::Keep(PostMortem record) {
+  // Before the lists are known nobody has neighbours: a verdict that was made with them is better.
+  const bool judge = synced_ || record.verdict == Verdict{};
+  Put(judge ? Judged(std::move(record)) : std::move(record));
+}
+
+PostMortem PostMortemKeeper::Judged(PostMortem record) const {
+  // By what is kept, or the next judgement, after a restart say, would be by other words.
+  record = history::Bounded(std::move(record));
+  record.verdict = VerdictOn(record);
+  return record;
+}
+
+void PostMortemKeeper::Put(PostMortem record) {
+  record = history::Bounded(std::move(record));
+  parts_.store.Put(record, parts_.loop.WallNow());
+  OpenUp(record);
+  CloseOld();
+  NoteNotable(record);
+  if (parts_.store.waits()) SyncAfter(Duration::zero());
+}
+
+Verdict PostMortemKeeper::VerdictOn(const PostMortem& record) const {
+  // An end without a crash is nobody's fault, and most ends are such.
+  if (std::ranges::none_of(record.containers, EndedBadly)) return {};
+  Surroundings around{.view = parts_.view, .claims = parts_.claims, .worst_of = {}, .ended = {}};
+  around.worst_of = [this](const DeviceId& device, WallTime from, WallTime until) {
+    return findings_.WorstOf(parts_.health_of(device), from, until);
+  };
+  for (const auto& [id, other] : open_) around.ended.push_back(&other);
+  return Judge(EvidenceOf(record, around));
+}
+
+void PostMortemKeeper::OpenUp(const PostMortem& record) {
+  const Id id = IdOf(record);
+  Close(id);
+  if (open_.size() >= kOpenMax) {
+    Close(std::ranges::min_element(open_, {}, [](const auto& entry) {
+            return entry.second.ended;
+          })->first);
+  }
+  if (open_.empty()) close_ = parts_.loop.After(kCloseEvery, [this] { CloseOld(); });
+  open_[id] = record;
+  for (const PostMortemDevice& device : record.devices) {
+    open_of_device_[device.identity.id].insert(id);
+  }
+}
+
+void PostMortemKeeper::Close(const Id& id) {
+  const auto it = open_.find(id);
+  if (it == open_.end()) return;
+  for (const PostMortemDevice& device : it->second.devices) {
+    const auto ids = open_of_device_.find(device.identity.id);
+    if (ids == open_of_device_.end()) continue;
+    ids->second.erase(id);
+    if (ids->second.empty()) open_of_device_.erase(ids);
+  }
+  open_.erase(it);
+}
+
+void PostMortemKeeper::CloseOld() {
+  const WallTime now = parts_.loop.WallNow();
+  std::vector<Id> old;
+  for (const auto& [id, record] : open_) {
+    // What the store had no room for cannot be kept either.
+    const bool kept = parts_.store.Has(id.first, id.second, now);
+    if (!kept || record.until() + kHeardLateMax < now) old.push_back(id);
+  }
+  for (const Id& id : old) Close(id);
+  ShowNotable(notable_);
+  if (!open_.empty()) close_ = parts_.loop.After(kCloseEvery, [this] { CloseOld(); });
+}
+
+void PostMortemKeeper::NoteNotable(const PostMortem& record) {
+  std::vector<PostMortem> notable = notable_;
+  std::erase_if(notable, [&](const PostMortem& other) { return IdOf(other) == IdOf(record); });
+  if (HasFault(record)) {
+    const auto at = std::ranges::find_if(
+        notable, [&](const PostMortem& other) { return other.ended <= record.ended; });
+    notable.insert(at, record);
+  }
+  ShowNotable(std::move(notable));
+}
+
+void PostMortemKeeper::ShowNotable(std::vector<PostMortem> notable) {
+  const WallTime now = parts_.loop.WallNow();
+  std::erase_if(notable, [&](const PostMortem& record) {
+    return !parts_.store.Has(record.pod.uid, record.number, now);
+  });
+  if (notable.size() > kNotableMax) notable.resize(kNotableMax);
+  if (notable == notable_) return;
+  notable_ = std::move(notable);
+  parts_.on_notable();
+}
+
+void PostMortemKeeper::SettleAfter(const Id& id) {
+  const Time due = parts_.loop.Now() + kSettle;
+  if (unsettled_.empty()) settle_ = parts_.loop.At(due, [this] { SettleDue(); });
+  unsettled_.emplace(id, due);
+}
+
+void PostMortemKeeper::SettleDue() {
+  if (!synced_) return;  // OnSynced sees to them
+  KeepDirty();
+  const Time now = parts_.loop.Now();
+  Time next = Time::max();
+  std::size_t settled = 0;
+  for (auto it = unsettled_.begin(); it != unsettled_.end();) {
+    if (it->second > now || settled >= kSettledAtOnce) {
+      next = std::min(next, (it++)->second);
+      continue;
+    }
+    const auto open = open_.find(it->first);
+    it = unsettled_.erase(it);
+    if (open == open_.end()) continue;
+    ++settled;
+    PostMortem record = Judged(open->second);
+    if (HadFault(record) && !std::exchange(record.told, true)) {
+      parts_.tell(record.pod, "post-mortem " + std::to_string(record.number), EventOf(record));
+    }
+    Put(std::move(record));
+  }
+  if (!unsettled_.empty()) settle_ = parts_.loop.At(next, [this] { SettleDue(); });
+}
+
+std::vector<PostMortem> PostMortemKeeper::Records(const std::optional<ObjectKey>& pod) {
+  KeepDirty();
+  const WallTime now = parts_.loop.WallNow();
+  return pod ? parts_.store.OfPod(*pod, now) : parts_.store.All(now);
+}
+
+void PostMortemKeeper::SyncAfter(Duration delay) {
+  const Time at = parts_.loop.Now() + delay;
+  if (sync_at_ && *sync_at_ <= at) return;
+  sync_at_ = at;
+  sync_ = parts_.loop.At(at, [this] { Sync(); });
+}
+
+void PostMortemKeeper::Sync() {
+  sync_at_.reset();
+  const Status synced = parts_.store.Sync();
+  const std::string trouble = synced.ok() ? "" : synced.message();
+  if (!trouble.empty() && trouble_.empty()) {
+    parts_.log.Error("post-mortem records are not written", {{"error", trouble}});
+  }
+  trouble_ = trouble;
+  if (!synced.ok()) SyncAfter(kSyncAgain);
+}
+
+}  // namespace galen::agent

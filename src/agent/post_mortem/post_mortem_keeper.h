@@ -1,0 +1,159 @@
+// Writes down how Pods with devices ended, and what was learnt of their devices around that time:
+// also of Pods that are gone from the API, and of faults that are told after the devices were given
+// back. Which Pod holds which device is kept on disk, so that an end that nobody saw is known too.
+// Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/holdings/claim_index.h"
+#include "agent/holdings/cluster_view.h"
+#include "agent/post_mortem/node_boot.h"
+#include "agent/post_mortem/post_mortem_end.h"
+#include "agent/post_mortem/recent_findings.h"
+#include "agent/publish/event_publisher.h"
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "history/post_mortem/post_mortem_store.h"
+#include "history/store/store.h"
+
+namespace galen::agent {
+
+class PostMortemKeeper {
+ public:
+  // What happened in a record's window may be told later, say by a driver that was away.
+  static constexpr Duration kHeardLateMax = std::chrono::hours(1);
+  // Records that still take findings; past it the one that ended first takes no more.
+  static constexpr std::size_t kOpenMax = 1024;
+  // Findings of a record are gathered this long into one write: they are in the journal already.
+  static constexpr Duration kGather = std::chrono::seconds(1);
+  // A verdict is looked at again, and an Event made, this long after the news: siblings crash, too.
+  static constexpr Duration kSettle = std::chrono::seconds(5);
+  // A disk that did not write is tried again this often.
+  static constexpr Duration kSyncAgain = std::chrono::seconds(30);
+  static constexpr Duration kCloseEvery = std::chrono::minutes(5);
+  static constexpr std::size_t kNotableMax = 16;  // records that NodeDeviceHealth shows
+  // Judged in one turn of the loop: after a reboot each Pod of the node has a record.
+  static constexpr std::size_t kSettledAtOnce = 32;
+  // A watch of the Pods that is away for longer may tell of an end that was long ago.
+  static constexpr Duration kUnseenMin = std::chrono::seconds(5);
+
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    history::PostMortemStore& store;
+    const history::Store& journal;
+    const ClaimIndex& claims;
+    const ClusterView& view;
+    std::string node;
+    // Since when Pods may have gone without anybody having told; nullopt while the watch is well.
+    std::function<std::optional<WallTime>()> unseen_since;
+    std::function<DeviceHealth(const DeviceId&)> health_of;
+    std::function<DeviceIdentity(const DeviceId&)> identity_of;
+    std::function<void(const PodRef&, const std::string& subject, const EventText&)> tell;
+    std::function<void()> on_notable;  // notable() says something else now
+  };
+
+  explicit PostMortemKeeper(Parts parts) : parts_(std::move(parts)) {}
+
+  // Takes up what was open when the agent last ran. `boot` is the node's present life: when it is
+  // another one than then, each Pod that held devices has a record of that. Once, after the health
+  // of the devices was restored and before this run's first change.
+  void Start(const NodeBoot& boot);
+  // Every list of the API server is known: Pods that are not in them are gone. What was entered
+  // before that is judged now, for the neighbours are known.
+  void OnSynced();
+  // As ClusterListener::OnPod, after the claim index has seen it.
+  void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after);
+  // Claims of the Pod may be others now.
+  void OnClaims(const ObjectKey& key);
+  // After the journal has them.
+  void OnChanges(const std::vector<HealthChange>& changes);
+  // The device is no more.
+  void Forget(const DeviceId& device) { findings_.Forget(device); }
+  // Writes what waits; for the end of the process, and before anyone is answered.
+  void Flush() {
+    KeepDirty();
+    Sync();
+  }
+
+  // What `galen` is answered with: newest first; of all Pods, or of those of this name.
+  std::vector<history::PostMortem> Records(const std::optional<ObjectKey>& pod);
+  history::PostMortemStore::Answer Newest(const history::PostMortemStore::Query& query) {
+    KeepDirty();
+    return parts_.store.Newest(query, parts_.loop.WallNow());
+  }
+  std::optional<ObjectKey> PodNamed(const std::string& name) const {
+    return parts_.store.PodNamed(name, parts_.loop.WallNow());
+  }
+  // The newest records in which a device had a fault.
+  const std::vector<history::PostMortem>& notable() const { return notable_; }
+  // Records that still take findings, and are held in memory for that.
+  std::size_t open() const { return open_.size(); }
+  // What hinders; "" when nothing does.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  using Id = std::pair<std::string, int>;  // the Pod's uid, and the record's number
+
+  // An ending, and from when on it may have been.
+  struct Ended {
+    PodEnding ending;
+    WallTime first{};
+  };
+
+  void Look(const kube::Pod& pod, const kube::Pod* before);
+  void NoteHolding(const kube::Pod& pod);
+  // `pod` null: only what was noted of it is known.
+  void End(const PodRef& ref, const Ended& ended, const kube::Pod* pod);
+  history::PostMortem Begin(const PodRef& ref, const Ended& ended, int number) const;
+  void Enrich(const kube::Pod& pod);
+  // Those that the record lacks.
+  void AddDevices(history::PostMortem& record) const;
+  // What is noted of the Pod and what the index knows of it.
+  std::vector<history::PostMortemDevice> DevicesOf(const PodRef& ref) const;
+  void NoteReboot(const NodeBoot& boot);
+  // Enters what was heard since the record was written; whether that was anything.
+  bool CatchUp(history::PostMortem& record) const;
+  // Judges the record, as far as its neighbours are known, and puts it away.
+  void Keep(history::PostMortem record);
+  // Takes the record to the store; the disk has it a little later.
+  void Put(history::PostMortem record);
+  history::PostMortem Judged(history::PostMortem record) const;
+  Verdict VerdictOn(const history::PostMortem& record) const;
+  // From now on findings of its devices are entered.
+  void OpenUp(const history::PostMortem& record);
+  void Close(const Id& id);
+  // Records that take nothing more, or that were let go to make room.
+  void CloseOld();
+  // Into notable(), if it belongs there; what is no longer kept leaves it.
+  void NoteNotable(const history::PostMortem& record);
+  void ShowNotable(std::vector<history::PostMortem> notable);
+  void KeepDirty();
+  // Judges once more what has settled, and tells it.
+  void SettleAfter(const Id& id);
+  void SettleDue();
+  void SyncAfter(Duration delay);
+  void Sync();
+
+  Parts parts_;
+  RecentFindings findings_;
+  std::map<Id, history::PostMortem> open_;
+  std::map<DeviceId, std::set<Id>> open_of_device_;
+  std::set<Id> dirty_;
+  std::map<Id, Time> unsettled_;  // when to judge them once more, and to tell
+  std::vector<history::PostMortem> notable_;
+  bool synced_ = false;
+  WallTime last_alive_{};  // of the process before this one, as far as it wrote that down
+  std::string trouble_;
+  std::optional<Time> sync_at_;
+  Timer sync_, gather_, settle_, close_;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,169 @@
+#include "agent/post_mortem/post_mortem_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/post_mortem/fake_ended_pods.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class PostMortemKeeperTest : public EndedPodsTest {};
+
+TEST_F(PostMortemKeeperTest, APodThatGoesHasARecordThatSurvivesAPowerCutAtOnce) {
+  Add("a");
+  Remove("a");
+  Restart();
+  EXPECT_THAT(Records(), ElementsAre("a Deleted Healthy"));
+  EXPECT_THAT(told_, IsEmpty());
+  EXPECT_THAT(store_->holdings(), IsEmpty());
+}
+
+TEST_F(PostMortemKeeperTest, AFaultBeforeTheEndIsInItAndIsToldOnceOverRestarts) {
+  Add("a");
+  loop_.Advance(10min);
+  Change(HealthState::kUnhealthy);
+  loop_.Advance(2s);
+  Remove("a");
+  EXPECT_THAT(Records(), ElementsAre("a Deleted Healthy Unhealthy"));
+  EXPECT_THAT(keeper_->notable(), SizeIs(1));
+  loop_.Advance(10s);
+  EXPECT_THAT(told_, ElementsAre("a post-mortem 1"));
+  Restart();
+  loop_.Advance(1min);
+  EXPECT_THAT(told_, SizeIs(1));
+  EXPECT_THAT(keeper_->notable(), SizeIs(1));
+}
+
+// A node whose Pods come and go all day keeps in memory what it keeps on disk, and no more.
+TEST_F(PostMortemKeeperTest, ARecordThatTheStoreHadNoRoomForIsNoMoreInMemory) {
+  store_bytes_max_ = 740;  // one of them
+  Restart();
+  Add("a");
+  Remove("a");
+  loop_.Advance(1s);
+  EXPECT_EQ(keeper_->open(), 1u);
+  Add("b");
+  Remove("b");
+  EXPECT_THAT(Records(), ElementsAre("b Deleted Healthy"));
+  EXPECT_EQ(keeper_->open(), 1u);
+}
+
+TEST_F(PostMortemKeeperTest, TheWindowEndsFiveMinutesAfterTheEndUnlessTheSignIsOlder) {
+  Add("a");
+  Remove("a");
+  loop_.Advance(6min);
+  Change(HealthState::kDegraded);
+  EXPECT_THAT(Records(), ElementsAre("a Deleted Healthy"));
+  Change(HealthState::kUnhealthy, 2min);
+  EXPECT_THAT(Records(), ElementsAre("a Deleted Healthy Unhealthy")) << "the sign was in it";
+  loop_.Advance(2h);
+  Change(HealthState::kDegraded, 2h + 3min);
+  EXPECT_THAT(Records(), ElementsAre("a Deleted Healthy Unhealthy")) << "that late is too late";
+}
+
+TEST_F(PostMortemKeeperTest, OfOnesOfOneNameEachHasItsOwn) {
+  Add("a");
+  const kube::Pod before = view_.pods.at({"default", "a"});
+  kube::Pod& after = view_.pods.at({"default", "a"});
+  after.meta.uid = "uid-2";
+  view_.claims.at({"default", "a-gpu"}).reserved_for = {{{"default", "a"}, "uid-2"}};
+  index_.PodChanged(after.meta.key);
+  keeper_->OnPod(after.meta.key, &before, &after);
+  Remove("a");
+  EXPECT_THAT(Records(), SizeIs(2));
+  EXPECT_THAT(keeper_->Records(ObjectKey{"default", "a"}), SizeIs(2));
+  EXPECT_THAT(keeper_->Records(ObjectKey{"other", "a"}), IsEmpty());
+}
+
+TEST_F(PostMortemKeeperTest, WhatADeviceDoesLongAfterTheCrashTurnsNoVerdict) {
+  Add("a");
+  loop_.Advance(10min);
+  Change(HealthState::kUnhealthy);
+  loop_.Advance(2s);
+  Crash("a", 139);
+  loop_.Advance(10s);
+  EXPECT_EQ(VerdictNow(), "Hardware");
+  for (int i = 0; i < 60; ++i) {
+    loop_.Advance(1s);
+    Change(i % 2 == 0 ? HealthState::kHealthy : HealthState::kUnhealthy);
+  }
+  loop_.Advance(10s);
+  EXPECT_EQ(VerdictNow(), "Hardware");
+}
+
+TEST_F(PostMortemKeeperTest, AVerdictOutlivesTheNeighboursThatItWasMadeWith) {
+  CrashBesideAPeer("boom\n");
+  ASSERT_EQ(VerdictNow(), "Hardware") << "by the peer that goes on";
+  loop_.Advance(72h);
+  view_.pods.erase({"default", "b"});
+  Restart();
+  kube::Pod& pod = view_.pods.at({"default", "a"});
+  for (const std::string message : {"boom\n", "boom, says the kubelet now"}) {
+    pod.statuses[0].end_message = message;
+    keeper_->OnPod(pod.meta.key, nullptr, &pod);
+    loop_.Advance(10s);
+    EXPECT_EQ(VerdictNow(), "Hardware");
+  }
+  EXPECT_THAT(keeper_->Records(ObjectKey{"default", "a"}), SizeIs(1));
+}
+
+TEST_F(PostMortemKeeperTest, WhatIsShownGoesWithItsRecord) {
+  Add("a");
+  Change(HealthState::kUnhealthy);
+  Remove("a");
+  loop_.Advance(10s);
+  ASSERT_THAT(keeper_->notable(), SizeIs(1));
+  loop_.Advance(20 * 24h);
+  Add("b");
+  Remove("b");
+  EXPECT_THAT(keeper_->Records(std::nullopt), SizeIs(1));
+  ASSERT_THAT(keeper_->notable(), SizeIs(1));
+  EXPECT_EQ(keeper_->notable()[0].pod.key.name, "b");
+}
+
+TEST_F(PostMortemKeeperTest, AllPodsOfANodeAreJudgedInSmallPieces) {
+  constexpr int kPods = 2 * static_cast<int>(PostMortemKeeper::kSettledAtOnce) + 1;
+  Change(HealthState::kUnhealthy);
+  for (int i = 0; i < kPods; ++i) Add("pod-" + std::to_string(i));
+  for (int i = 0; i < kPods; ++i) Remove("pod-" + std::to_string(i));
+  loop_.Advance(PostMortemKeeper::kSettle);
+  loop_.RunUntilIdle();
+  EXPECT_THAT(told_, SizeIs(kPods));
+}
+
+TEST_F(PostMortemKeeperTest, NothingIsWrittenForNewsThatIsNone) {
+  Add("a");
+  Add("b");
+  Remove("a");
+  loop_.Advance(1min);
+  const std::uint64_t writes = files_.writes();
+  const kube::Pod& pod = view_.pods.at({"default", "b"});
+  for (int i = 0; i < 100; ++i) keeper_->OnPod(pod.meta.key, &pod, &pod);
+  keeper_->OnClaims(pod.meta.key);
+  keeper_->OnSynced();
+  loop_.Advance(3h);
+  keeper_->Flush();
+  EXPECT_EQ(files_.writes(), writes);
+  EXPECT_EQ(loop_.waiting(), 0u) << "nothing is waited for once all windows are over";
+}
+
+TEST_F(PostMortemKeeperTest, ADiskThatDoesNotWriteIsATroubleUntilItDoes) {
+  Add("a");
+  files_.FailWrites(ResourceExhausted("disk full"));
+  Remove("a");
+  EXPECT_NE(keeper_->trouble(), "");
+  files_.FailWrites(std::nullopt);
+  loop_.Advance(PostMortemKeeper::kSyncAgain);
+  EXPECT_EQ(keeper_->trouble(), "");
+  Restart();
+  EXPECT_THAT(Records(), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace galen::agent

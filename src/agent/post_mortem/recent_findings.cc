@@ -1,0 +1,101 @@
+#include "agent/post_mortem/recent_findings.h"
+
+#include <algorithm>
+
+#include "agent/health/health_cache.h"
+
+namespace galen::agent {
+namespace {
+
+// Whether nobody had spoken of the device before.
+bool IsNothing(const DeviceHealth& before) {
+  return before.since == WallTime{} && SameFinding(before, NotReportedHealth(before.id));
+}
+
+}  // namespace
+
+WallTime RecentFindings::Restore(const history::Store& journal) {
+  WallTime newest{};
+  for (const history::Record& record : journal.Since(0)) {
+    if (record.kind == history::Kind::kForgotten) Forget(record.device);
+    if (record.change) Add(*record.change, record.time);
+    newest = std::max(newest, record.time);
+  }
+  return newest;
+}
+
+void RecentFindings::Add(const HealthChange& change, WallTime heard) {
+  // Most devices have one word, that they are well: so they were before, as far as anybody knows.
+  if (change.after.state == HealthState::kHealthy && IsNothing(change.before)) return;
+  const auto it = stories_.try_emplace(change.after.id).first;
+  Story& story = it->second;
+  if (story.findings.empty()) Begin(story, change.before);
+  by_turn_.erase(story.turn);
+  story.turn = ++turns_;
+  by_turn_[story.turn] = &it->first;
+  story.findings.push_back({change.after, heard});
+  ++size_;
+  while (story.findings.size() > kPerDeviceMax) {
+    Begin(story, story.findings.front().health);
+    story.findings.erase(story.findings.begin());
+    --size_;
+  }
+  // Of the one that is left out it is known how it is, which it has been for longest.
+  while (size_ > kFindingsMax) Forget(DeviceId(*by_turn_.begin()->second));
+}
+
+void RecentFindings::Forget(const DeviceId& device) {
+  const auto it = stories_.find(device);
+  if (it == stories_.end()) return;
+  size_ -= it->second.findings.size();
+  by_turn_.erase(it->second.turn);
+  stories_.erase(it);
+}
+
+void RecentFindings::Begin(Story& story, const DeviceHealth& before) {
+  story.before = IsNothing(before) ? nullptr : std::make_unique<DeviceHealth>(before);
+}
+
+DeviceHealth RecentFindings::BeforeOf(const Story& story) {
+  return story.before ? *story.before : NotReportedHealth(story.findings.front().health.id);
+}
+
+std::vector<history::HeardFinding> RecentFindings::Of(const DeviceHealth& present, WallTime from,
+                                                      WallTime until) const {
+  const auto it = stories_.find(present.id);
+  if (it == stories_.end()) {
+    // Its only word came after the window.
+    if (present.since > until) return {{NotReportedHealth(present.id), {}}};
+    return {{present, present.since}};
+  }
+  const DeviceHealth first = BeforeOf(it->second);
+  std::vector<history::HeardFinding> findings;
+  for (const history::HeardFinding& finding : it->second.findings) {
+    if (IsWithin(finding, from, until)) {
+      // What it replaced was in force until then.
+      if (findings.empty()) findings.push_back({first, first.since});
+      findings.push_back(finding);
+    } else if (finding.heard < from) {
+      findings.assign(1, finding);
+    }
+  }
+  // Everything that is known came later than the window: before that it was as it was.
+  if (findings.empty()) findings.push_back({first, first.since});
+  return findings;
+}
+
+HealthState RecentFindings::WorstOf(const DeviceHealth& present, WallTime from,
+                                    WallTime until) const {
+  HealthState worst = HealthState::kHealthy;
+  for (const history::HeardFinding& finding : Of(present, from, until)) {
+    worst = Worse(worst, finding.health.state);
+  }
+  return worst;
+}
+
+bool IsWithin(const history::HeardFinding& finding, WallTime from, WallTime until) {
+  const auto within = [&](WallTime time) { return time >= from && time <= until; };
+  return within(finding.heard) || within(finding.health.since);
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,61 @@
+// What was lately heard of each device: for the story of a Pod that ends, which begins before its
+// end. Fed by changes as they come and, after a restart, by the journal. Belongs to the agent's
+// loop; bounded: of a device that flaps the oldest go, and of too many devices the one that was
+// heard of longest ago.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "history/post_mortem/post_mortem.h"
+#include "history/store/store.h"
+
+namespace galen::agent {
+
+class RecentFindings {
+ public:
+  // Of all devices together.
+  static constexpr std::size_t kFindingsMax = 8192;
+  static constexpr std::size_t kPerDeviceMax = history::kMortemFindingsMax;
+
+  // Takes what the journal has, oldest first; once, before the first change. Gives the time of the
+  // newest record, whatever it is of; the epoch when there is none.
+  WallTime Restore(const history::Store& journal);
+  void Add(const HealthChange& change, WallTime heard);
+  // The device is no more; one of the same name is another.
+  void Forget(const DeviceId& device);
+  std::size_t size() const { return size_; }
+
+  // The finding in force at `from`, then each that was in force or was heard up to `until`, in the
+  // order in which they were heard. `present` stands for a device that did not change; before its
+  // only word it was Unknown.
+  std::vector<history::HeardFinding> Of(const DeviceHealth& present, WallTime from,
+                                        WallTime until) const;
+  // The worst of these.
+  HealthState WorstOf(const DeviceHealth& present, WallTime from, WallTime until) const;
+
+ private:
+  // Of one device; most of a node's have said one thing only.
+  struct Story {
+    // What the first finding replaced; null: nobody had spoken of the device.
+    std::unique_ptr<DeviceHealth> before;
+    std::vector<history::HeardFinding> findings;  // oldest first
+    std::uint64_t turn = 0;                       // of the newest
+  };
+
+  static void Begin(Story& story, const DeviceHealth& before);
+  static DeviceHealth BeforeOf(const Story& story);
+
+  std::map<DeviceId, Story> stories_;
+  std::map<std::uint64_t, const DeviceId*> by_turn_;  // keys of stories_
+  std::uint64_t turns_ = 0;
+  std::size_t size_ = 0;  // of all stories
+};
+
+// Whether a finding belongs to the window: its sign or its arrival lies in it. A fault that
+// happened in it counts however late it is told; one that is told in it is news to whoever asks.
+bool IsWithin(const history::HeardFinding& finding, WallTime from, WallTime until);
+
+}  // namespace galen::agent

@@ -1,0 +1,228 @@
+#include "agent/publish/event_publisher.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "agent/agent_metrics.h"
+#include "base/text.h"
+#include "kube/patch.h"
+#include "kube/request.h"
+
+namespace galen::agent {
+namespace {
+
+// One for each state; the code is in the message.
+EventReason ReasonOf(HealthState state) {
+  switch (state) {
+    case HealthState::kHealthy:
+      return EventReason::kDeviceRecovered;
+    case HealthState::kUnknown:
+      return EventReason::kDeviceUnknown;
+    case HealthState::kDegraded:
+      return EventReason::kDeviceDegraded;
+    case HealthState::kUnhealthy:
+      return EventReason::kDeviceUnhealthy;
+  }
+  GALEN_UNREACHABLE();
+}
+
+}  // namespace
+
+std::string_view ToString(EventReason reason) {
+  switch (reason) {
+    case EventReason::kDeviceRecovered:
+      return "DeviceRecovered";
+    case EventReason::kDeviceUnknown:
+      return "DeviceUnknown";
+    case EventReason::kDeviceDegraded:
+      return "DeviceDegraded";
+    case EventReason::kDeviceUnhealthy:
+      return "DeviceUnhealthy";
+    case EventReason::kPostMortem:
+      return "PostMortem";
+    case EventReason::kFailedPrepare:
+      return "FailedPrepareDynamicResources";
+    case EventReason::kFailedUnprepare:
+      return "FailedUnprepareDynamicResources";
+    case EventReason::kFailedCreateContainer:
+      return "FailedCreatePodContainer";
+    case EventReason::kContainersAreProcesses:
+      return "ContainersAreProcesses";
+  }
+  GALEN_UNREACHABLE();
+}
+
+std::optional<EventText> EventOf(const HealthChange& change) {
+  const DeviceHealth& before = change.before;
+  const DeviceHealth& after = change.after;
+  // A value that moved, or another share, is on the Pod; an Event for each would bury the
+  // transitions.
+  if (before.state == after.state && before.cause.code == after.cause.code) return std::nullopt;
+  const bool first_word = before.cause.code == cause_code::kNotReported;
+  if (first_word && after.state == HealthState::kHealthy) return std::nullopt;
+  const bool well = after.state == HealthState::kHealthy;
+  // A program's own fault, noted on a device that was and is well.
+  if (well && before.state == HealthState::kHealthy) return std::nullopt;
+  std::string sentence = after.id.device + " " + Sentence(after);
+  // The trouble it recovered from may have no Event left.
+  if (well) sentence += fmt::format(", was {}", Sentence(before));
+  return EventText{!well, ReasonOf(after.state), CutText(sentence, kube::kEventMessageBytesMax)};
+}
+
+std::optional<EventText> EventOfAssignment(const DeviceHealth& health) {
+  // A driver without health is no trouble of each Pod that uses it.
+  const bool silent = health.cause.code == cause_code::kNotReported;
+  if (health.state == HealthState::kHealthy || silent) return std::nullopt;
+  return EventText{
+      true, ReasonOf(health.state),
+      CutText(fmt::format("This Pod was given {}: {}", health.id.device, Sentence(health)),
+              kube::kEventMessageBytesMax)};
+}
+
+EventPublisher::EventPublisher(Edges edges, std::string node)
+    : edges_(edges),
+      node_(std::move(node)),
+      queue_(
+          edges.loop, edges.random,
+          {.backoff = {.first = std::chrono::milliseconds(250), .most = std::chrono::seconds(60)},
+           .at_once_max = 4},
+          [this](const ObjectKey& key, Done done) { Reconcile(key, std::move(done)); }) {}
+
+void EventPublisher::Tell(const PodRef& pod, const std::string& subject, const EventText& text) {
+  // One for each Pod, reason and subject: the same transition again is the same Event.
+  Series& series = SeriesOf(pod, subject, text);
+  series.event.message = text.message;
+  series.event.last = edges_.loop.WallNow();
+  ++series.unwritten;
+  queue_.MarkDirty(series.event.key);
+}
+
+void EventPublisher::Forget(const PodRef& pod) {
+  std::vector<ObjectKey> keys;
+  for (auto& [key, series] : series_) {
+    if (series.event.subject.uid != pod.uid) continue;
+    series.forgotten = true;
+    keys.push_back(key);
+  }
+  for (const ObjectKey& key : keys) LetGo(key);
+}
+
+void EventPublisher::LetGo(const ObjectKey& key) {
+  const auto it = series_.find(key);
+  if (it == series_.end() || !it->second.forgotten) return;
+  if (it->second.unwritten == 0 && !calls_.contains(key)) series_.erase(it);
+}
+
+void EventPublisher::Reconcile(const ObjectKey& key, Done done) {
+  const auto it = series_.find(key);
+  if (it == series_.end() || it->second.unwritten == 0) return done(OkStatus());
+  Series& series = it->second;
+  // Nothing is lost by waiting: what happens meanwhile is counted into the same write.
+  if (edges_.loop.Now() < series.next_write) {
+    series.later = edges_.loop.At(series.next_write, [this, key] { queue_.MarkDirty(key); });
+    return done(OkStatus());
+  }
+  kube::Event event = series.event;
+  if (!series.stored) {
+    // It may have happened more than once before the first write.
+    event.count = series.unwritten;
+    net::HttpRequest request = kube::Create(kube::kEvents, key.ns, kube::EncodeEvent(event));
+    return Ask(key, Step::kCreate, std::move(event), std::move(request), std::move(done));
+  }
+  // The count and the beginning are those of the whole series, as kubectl shows it.
+  event.first = series.stored->first;
+  event.count = series.stored->count + series.unwritten;
+  // Only what changed is sent: count, last time, message.
+  const Json patch =
+      kube::CreateMergePatch(kube::EncodeEvent(*series.stored), kube::EncodeEvent(event));
+  Ask(key, Step::kCount, std::move(event),
+      kube::Patch(kube::kEvents, key.ns, key.name, kube::PatchType::kMerge, patch),
+      std::move(done));
+}
+
+void EventPublisher::Ask(const ObjectKey& key, Step step, kube::Event sent,
+                         net::HttpRequest request, Done done) {
+  calls_[key] = edges_.client.Do(std::move(request), [this, key, step, sent = std::move(sent),
+                                                      done](const StatusOr<Json>& reply) {
+    calls_.erase(key);
+    const auto it = series_.find(key);
+    if (it == series_.end()) return done(OkStatus());
+    Conclude(it->second, step, sent, reply, done);
+    LetGo(key);
+  });
+}
+
+void EventPublisher::Conclude(Series& series, Step step, const kube::Event& sent,
+                              const StatusOr<Json>& reply, Done done) {
+  const ObjectKey key = series.event.key;
+  const Code code = reply.status().code();
+  if (step != Step::kRead) {
+    edges_.metrics.Add(metric::kApiWrites,
+                       {{"kind", "Event"}, {"result", reply.ok() ? "ok" : "error"}});
+  }
+  // An agent before us wrote it: it is counted up, not made again.
+  if (step == Step::kCreate && code == Code::kAlreadyExists) {
+    return Ask(key, Step::kRead, sent, kube::Get(kube::kEvents, key.ns, key.name), std::move(done));
+  }
+  if (step == Step::kRead && reply.ok()) {
+    StatusOr<kube::Event> stored = kube::DecodeEvent(*reply);
+    if (stored.ok()) series.stored = *std::move(stored);
+    // With the count that is there the next look can add to it.
+    if (series.stored) queue_.MarkDirty(key);
+    return done(OkStatus());
+  }
+  // The server lets go of Events after an hour or so.
+  if (step != Step::kCreate && code == Code::kNotFound) {
+    series.stored.reset();
+    return done(Unavailable("Event {} is gone", key.name));
+  }
+  if (!reply.ok() && IsRetryable(reply.status())) return done(reply.status());
+  if (!reply.ok()) {
+    // An Event is a courtesy: a namespace that is going takes none. The state itself is on the Pod.
+    if (!std::exchange(refused_, true)) {
+      edges_.log.Warning("Event refused", {{"pod", ToString(sent.subject.key)},
+                                           {"error", reply.status().message()}});
+    }
+  }
+  if (reply.ok()) refused_ = false;  // the next refusal is news
+  Written(series, sent);
+  done(OkStatus());
+}
+
+void EventPublisher::Written(Series& series, const kube::Event& sent) {
+  // What happened while the write was under way is not in it.
+  series.unwritten -= sent.count - (series.stored ? series.stored->count : 0);
+  series.stored = sent;
+  series.next_write = edges_.loop.Now() + series.gap;
+  series.gap = std::min(series.gap * 2, kGatherMost);
+  if (series.unwritten > 0) queue_.MarkDirty(sent.key);
+}
+
+EventPublisher::Series& EventPublisher::SeriesOf(const PodRef& pod, const std::string& subject,
+                                                 const EventText& text) {
+  const kube::EventSubject about{.kind = "Pod", .key = pod.key, .uid = pod.uid};
+  const ObjectKey key = kube::EventKey(about, ToString(text.reason), subject);
+  if (const auto it = series_.find(key); it != series_.end()) return it->second;
+  MakeRoom();
+  Series& series = series_[key];
+  series.event = {.key = key,
+                  .subject = about,
+                  .warning = text.warning,
+                  .reason = std::string(ToString(text.reason)),
+                  .component = "galen-agent",
+                  .host = node_,
+                  .first = edges_.loop.WallNow()};
+  return series;
+}
+
+void EventPublisher::MakeRoom() {
+  if (series_.size() < kSeriesMax) return;
+  series_.erase(std::min_element(series_.begin(), series_.end(), [](const auto& a, const auto& b) {
+    return a.second.event.last < b.second.event.last;
+  }));
+}
+
+}  // namespace galen::agent

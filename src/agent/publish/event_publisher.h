@@ -1,0 +1,126 @@
+// Events on Pods, one per transition of a device they hold. Equal transitions of a flapping device
+// are one Event with a count; a Pod with many gets them slower; what an API server that is away
+// misses is written when it is back, merged. Belongs to the agent's loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "base/loop/work_queue.h"
+#include "base/metrics.h"
+#include "kube/client.h"
+#include "kube/objects/event.h"
+#include "model/claim.h"
+#include "model/health.h"
+
+namespace galen::agent {
+
+// Why an Event was written. Reasons are what people filter by, stable over releases, and what the
+// admission policies of deploy/ let an agent write: one more here is one more there.
+enum class EventReason {
+  kDeviceRecovered,
+  kDeviceUnknown,
+  kDeviceDegraded,
+  kDeviceUnhealthy,
+  kPostMortem,
+  // Of managers only, from here on. The kubelet's own, and its like, so that tools that know it
+  // find ours.
+  kFailedPrepare,
+  kFailedUnprepare,
+  kFailedCreateContainer,
+  kContainersAreProcesses,
+};
+inline constexpr EventReason kFirstManagerReason = EventReason::kFailedPrepare;
+inline constexpr EventReason kLastEventReason = EventReason::kContainersAreProcesses;
+
+// As an Event has it: "DeviceUnhealthy".
+std::string_view ToString(EventReason reason);
+
+// What an Event says, as an operator reads it in `kubectl describe pod`.
+struct EventText {
+  bool warning = true;  // else Normal
+  EventReason reason = EventReason::kDeviceUnknown;
+  std::string message;
+
+  bool operator==(const EventText&) const = default;
+};
+
+// The Event of a change, or nullopt when it is no transition worth one: the first word of a device
+// that is well, or a sentence that changed within a state and code. Recovery is Normal, everything
+// else a Warning. Pure.
+std::optional<EventText> EventOf(const HealthChange& change);
+
+// The Event of a device that a Pod was given as it is: a Warning unless it is well, or its driver
+// has never said how it is. Pure.
+std::optional<EventText> EventOfAssignment(const DeviceHealth& health);
+
+// A courtesy beside the Pod's own status: one that is refused is let go. Events are named after
+// Pod, reason and subject, so an agent that restarts counts on where it left off.
+class EventPublisher {
+ public:
+  // Series that are remembered; past it the one that happened longest ago is let go, written or
+  // not. On the API server it stays.
+  static constexpr std::size_t kSeriesMax = 1024;
+  // A series is written at once, then after this and each time twice as long, up to the most: a
+  // device that flaps for a day costs some 1,500 writes.
+  static constexpr Duration kGather = std::chrono::seconds(1);
+  static constexpr Duration kGatherMost = std::chrono::minutes(1);
+
+  struct Edges {
+    Loop& loop;
+    Random& random;
+    Log& log;
+    Metrics& metrics;
+    kube::Client& client;
+  };
+
+  EventPublisher(Edges edges, std::string node);
+
+  // It happened once more, now. `subject` tells series apart within a Pod: the device, or what else
+  // it is about. The latest message is the one that is shown.
+  void Tell(const PodRef& pod, const std::string& subject, const EventText& text);
+  // The Pod is gone: its series go as soon as they are written. What is told of it later all the
+  // same is counted on, for the Event is there.
+  void Forget(const PodRef& pod);
+  // Series that are remembered now.
+  std::size_t remembered() const { return series_.size(); }
+
+ private:
+  // kRead: somebody made the Event already, so its count is asked for before it is counted up.
+  enum class Step { kCreate, kRead, kCount };
+  using Done = WorkQueue<ObjectKey>::Done;
+  struct Series {
+    kube::Event event;                  // as it should be once all is written
+    int unwritten = 0;                  // how often it happened since the last write
+    std::optional<kube::Event> stored;  // as the server has it
+    Duration gap = kGather;             // to the next write
+    bool forgotten = false;             // to be let go once it is written
+    // Not before this; the epoch until the first write, so a new series is written at once.
+    Time next_write{};
+    Timer later;
+  };
+
+  void Reconcile(const ObjectKey& key, Done done);
+  void Ask(const ObjectKey& key, Step step, kube::Event sent, net::HttpRequest request, Done done);
+  void Conclude(Series& series, Step step, const kube::Event& sent, const StatusOr<Json>& reply,
+                Done done);
+  void Written(Series& series, const kube::Event& sent);
+  Series& SeriesOf(const PodRef& pod, const std::string& subject, const EventText& text);
+  void MakeRoom();
+  // Lets go of a forgotten series of which nothing is left to write.
+  void LetGo(const ObjectKey& key);
+
+  Edges edges_;
+  const std::string node_;
+  std::map<ObjectKey, Series> series_;  // by the Event's own name
+  // Kept apart from the series, which may be let go while it is written.
+  std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
+  bool refused_ = false;  // the last answer was a refusal, and that was told
+  WorkQueue<ObjectKey> queue_;
+};
+
+}  // namespace galen::agent

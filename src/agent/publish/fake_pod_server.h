@@ -1,0 +1,103 @@
+// The stage of PodPublisher's tests: one Pod that holds one GPU, and a server that keeps what is
+// patched.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/agent_metrics.h"
+#include "agent/holdings/fake_cluster_view.h"
+#include "agent/publish/pod_publisher.h"
+#include "base/loop/fake_loop.h"
+#include "kube/fake_transport.h"
+
+namespace galen::agent {
+
+inline const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
+inline const ObjectKey kPod{"default", "a"};
+
+class PodPublisherTest : public ::testing::Test {
+ protected:
+  PodPublisherTest() {
+    metric::Declare(metrics_);
+    health_ = {.id = kGpu, .state = HealthState::kHealthy};
+    view_.AddPod("a");
+    view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
+    index_.PodChanged(kPod);
+    api_.AnswerBy([this](const net::HttpRequest& request) { return Answer(request); });
+    Make(false);
+  }
+
+  void Make(bool manager) {
+    publisher_.emplace(
+        PodPublisher::Edges{loop_, random_, log_, metrics_, client_, view_, index_},
+        PodPublisher::Options{
+            .manager = manager,
+            .health_of = [this](const DeviceId&) { return health_; },
+            .runs = [this](const kube::Pod&) { return runs_; },
+            .run_of = [this](const kube::Pod&) { return run_; },
+            .on_told =
+                [this](const kube::Pod&, const DeviceHealth& health, Duration after) {
+                  told_.push_back(std::string(ToString(health.state)));
+                  after_sign_ = after;
+                }});
+    publisher_->Open();
+  }
+
+  // The server: keeps what is patched and, unless the informer is slow, shows it at once.
+  std::optional<kube::FakeTransport::Answer> Answer(const net::HttpRequest& request) {
+    if (status_ != 200) return kube::FakeTransport::Answer{.status = status_, .body = refusal_};
+    if (request.method == "GET") return kube::FakeTransport::Answer{.body = object_};
+    if (!refused_text_.empty() && request.body.find(refused_text_) != std::string::npos) {
+      return kube::FakeTransport::Answer{.status = 422, .body = refusal_};
+    }
+    const Json patch = Json::Parse(request.body).value();
+    patches_.push_back(patch);
+    kube::Pod& pod = view_.pods.at(kPod);
+    const std::string& text = patch["metadata"]["annotations"][kube::kDevicesAnnotation].AsString();
+    if (informer_follows_ && !text.empty()) pod.devices_annotation = text;
+    for (const Json& c : patch["status"]["conditions"].items()) {
+      if (!informer_follows_) continue;
+      pod.conditions = {{.type = c["type"].AsString(),
+                         .status = c["status"].AsString(),
+                         .reason = c["reason"].AsString(),
+                         .message = c["message"].AsString()}};
+    }
+    return kube::FakeTransport::Answer{.body = "{}"};
+  }
+
+  void Turn(HealthState state) {
+    health_ = {.id = kGpu, .state = state, .cause = {.code = "X"}, .since = loop_.WallNow()};
+    publisher_->Expect(kPod, health_);
+    publisher_->MarkDirty(kPod);
+  }
+
+  FakeLoop loop_;
+  std::vector<std::string> lines_;
+  Log log_{LogLevel::kInfo, [this] { return loop_.WallNow(); },
+           [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
+  Random random_{1};
+  Metrics metrics_;
+  kube::FakeTransport api_{loop_};
+  kube::Client client_{loop_, api_};
+  FakeClusterView view_;
+  FakePreparedDevices prepared_;
+  ClaimIndex index_{view_, prepared_};
+  DeviceHealth health_;
+  bool runs_ = false;
+  std::optional<Json> run_;  // what became of the Pod's containers
+  int status_ = 200;
+  std::string refusal_;       // its body
+  std::string refused_text_;  // a patch with it is refused; "": none
+  bool informer_follows_ = true;
+  std::string object_;
+  std::vector<Json> patches_;
+  std::vector<std::string> told_;
+  Duration after_sign_{};
+  std::optional<PodPublisher> publisher_;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,123 @@
+// Keeps the NodeDeviceHealth object named like the node equal to what is known, by server-side
+// apply, and writes nothing while nothing changes. It watches that one object, so that one which
+// somebody removed or altered is put right at once. A cluster without the kind is asked again
+// slowly. Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/publish/node_health.h"
+#include "base/log.h"
+#include "base/loop/work_queue.h"
+#include "base/metrics.h"
+#include "kube/client.h"
+#include "kube/watcher.h"
+
+namespace galen::agent {
+
+// The object is cluster-scoped and the agent's alone: applied with force, under one field manager.
+class NodePublisher final : private kube::WatchSink {
+ public:
+  // Changes are gathered this long, so that a report on hundreds of devices is one write: the
+  // object is for looking at, Pods are told at once. While changes come without a pause, each time
+  // twice as long up to the most: it is large, and all who watch it get all of it.
+  static constexpr Duration kGather = std::chrono::milliseconds(250);
+  static constexpr Duration kGatherMost = std::chrono::seconds(5);
+  // We may not write it: an operator's hand is needed, which may be at work right now, or never be.
+  static constexpr BackoffPolicy kRefusedAgain{.first = std::chrono::seconds(5),
+                                               .most = std::chrono::minutes(5)};
+  // The kind is missing: who applies its definition looks for the object next. Each time one list,
+  // which a server answers without its store, and no write.
+  static constexpr BackoffPolicy kMissingAgain{.first = std::chrono::seconds(5),
+                                               .most = std::chrono::minutes(1)};
+
+  struct Edges {
+    Loop& loop;
+    Random& random;
+    Log& log;
+    Metrics& metrics;
+    kube::Client& client;
+  };
+  // The object as it should be, given the conditions it shows now.
+  using Build = std::function<kube::NodeDeviceHealth(const std::vector<kube::Condition>& before)>;
+
+  // `build` is called on the loop whenever the object may have to be written; it must give equal
+  // objects for equal states, or each look would write.
+  NodePublisher(Edges edges, std::string node, Build build);
+
+  // Something that the object tells may have changed. Cheap; marks that are gathered are one look.
+  void MarkDirty();
+  // The last look, without waiting for more: the agent stops, and what changes now is left out.
+  void Flush();
+  // What was refused may be allowed now: tried at once.
+  void Retry();
+  // Whether the object says what it should, or cannot be written for now.
+  bool idle() const { return !gather_pending_ && queue_.idle(); }
+  // Requests that were to change something, answered in whatever way.
+  std::uint64_t writes() const { return writes_; }
+  // What hinders; "" when nothing does.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  // The steps to an object that is right: see whether the kind is back, if it was missing, and what
+  // is shown; make the object if it is missing; apply its status.
+  enum class Step { kFindKind, kRead, kCreate, kApply };
+  using Done = WorkQueue<std::string>::Done;
+
+  void OnInit() override { listed_ = false; }
+  void OnInitItem(const Json& object) override { OnApplied(object); }
+  void OnInitDone() override;
+  void OnApplied(const Json& object) override;
+  void OnDeleted(const Json& object) override;
+  // What hinders the watch hinders the writes, and is told there; without a watch this still
+  // writes whatever changes.
+  void OnTrouble(const Status&) override {}
+  void LookAfresh();
+  void Look(Step step, Done done);
+  void OnKind(const StatusOr<Json>& reply, Done done);
+  // How long the next marks are gathered.
+  void PlanNext();
+
+  void Reconcile(Done done);
+  void Ask(Step step, net::HttpRequest request, Done done);
+  void OnAnswer(Step step, const StatusOr<Json>& reply, Done done);
+  void OnRead(const StatusOr<Json>& reply, Done done);
+  void NoteWritten();
+  void Create(Done done);
+  void Apply(Done done);
+  void Refused(const Status& status, Done done);
+
+  Edges edges_;
+  const std::string node_;
+  const Build build_;
+  // What the server shows; nullopt: not asked yet.
+  std::optional<kube::NodeDeviceHealth> shown_;
+  // What is under way; becomes shown_ when the server has taken it.
+  std::optional<kube::NodeDeviceHealth> sent_;
+  bool shown_is_ours_ = false;  // as build_ made it, and not as it was read
+  std::string version_;         // of the object as our last write left it
+  std::string trouble_;
+  std::uint64_t writes_ = 0;
+  std::unique_ptr<net::HttpCall> call_;
+  bool gather_pending_ = false;
+  bool flushed_ = false;
+  Time marked_{};                  // last
+  Duration gather_for_ = kGather;  // the next marks
+  Time calm_from_{};               // a mark after this one is not part of what went on before
+  Backoff refusals_{kRefusedAgain};
+  Backoff absences_{kMissingAgain};
+  bool kind_missing_ = false;  // as of the last answer
+  Time refused_until_{};
+  bool watching_ = false;
+  bool stale_ = false;   // shown_ is to be read again, whatever comes meanwhile
+  bool listed_ = false;  // the object was in the list that is being read
+  Timer gather_, again_;
+  WorkQueue<std::string> queue_;  // of one key, for its merging and its backoff
+  kube::Watcher watcher_;
+};
+
+}  // namespace galen::agent

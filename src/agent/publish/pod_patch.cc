@@ -1,0 +1,242 @@
+#include "agent/publish/pod_patch.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace galen::agent {
+namespace {
+
+// A text that is empty is written only to take an earlier one away.
+Json ConditionJson(std::string_view type, const WantedCondition& wanted,
+                   const WantedCondition& before, const std::string& changed) {
+  Json condition = Json::MakeObject(
+      {{"type", type}, {"status", wanted.status}, {"lastTransitionTime", changed}});
+  if (wanted.reason != before.reason) condition["reason"] = wanted.reason;
+  if (wanted.message != before.message) condition["message"] = wanted.message;
+  return condition;
+}
+
+// The condition as it is to be written, or nullopt when `present` says the same. The time of the
+// transition moves only with the status, as everywhere in Kubernetes.
+std::optional<Json> ConditionPatch(std::string_view type, const Json& present,
+                                   const WantedCondition& wanted, WallTime now) {
+  const WantedCondition before{present["status"].AsString(), present["reason"].AsString(),
+                               present["message"].AsString()};
+  // The time is not compared: that a state lasts is no news.
+  if (before == wanted) return std::nullopt;
+  const std::string& since = present["lastTransitionTime"].AsString();
+  const bool kept = before.status == wanted.status && !since.empty();
+  return ConditionJson(type, wanted, before, kept ? since : FormatRfc3339(now));
+}
+
+// Null when there is none, which reads as empty everywhere below.
+const Json& FindNamed(const Json& list, std::string_view member, std::string_view name) {
+  static const Json kNone;
+  for (const Json& item : list.items()) {
+    if (item[member].AsString() == name) return item;
+  }
+  return kNone;
+}
+
+// In the shape that the API server gives, so that both roles compare in one way.
+Json FindCondition(const kube::Pod& pod) {
+  for (const kube::PodCondition& condition : pod.conditions) {
+    if (condition.type != kube::kDevicesCondition) continue;
+    return Json::MakeObject(
+        {{"status", condition.status},
+         {"reason", condition.reason},
+         {"message", condition.message},
+         {"lastTransitionTime", condition.changed ? FormatRfc3339(*condition.changed) : ""}});
+  }
+  return {};
+}
+
+// In the order it is given: pod_status has sorted it.
+Json ResourceStatusJson(const std::vector<kube::ResourceStatus>& statuses) {
+  Json list(Json::Array{});
+  for (const kube::ResourceStatus& status : statuses) {
+    Json resources(Json::Array{});
+    for (const kube::ResourceHealth& resource : status.resources) {
+      Json item =
+          Json::MakeObject({{"resourceID", resource.resource_id}, {"health", resource.health}});
+      if (!resource.message.empty()) item["message"] = resource.message;
+      resources.Append(std::move(item));
+    }
+    list.Append(Json::MakeObject({{"name", status.name}, {"resources", std::move(resources)}}));
+  }
+  return list;
+}
+
+// Ours are the entries of claims; those of device plugins belong to whoever wrote them.
+void PutAllocated(Json& status, const std::vector<kube::ResourceStatus>& wanted) {
+  Json list = ResourceStatusJson(wanted);
+  for (const Json& entry : status["allocatedResourcesStatus"].items()) {
+    if (!entry["name"].AsString().starts_with("claim:")) list.Append(entry);
+  }
+  auto& items = list.MutableItems();
+  // Ours and the device plugins' together, or the order would depend on who wrote first.
+  std::sort(items.begin(), items.end(), [](const Json& a, const Json& b) {
+    return a["name"].AsString() < b["name"].AsString();
+  });
+  if (items.empty()) {
+    status.Erase("allocatedResourcesStatus");
+  } else {
+    status["allocatedResourcesStatus"] = std::move(list);
+  }
+}
+
+Json RunningStatus(const kube::Pod& pod, const kube::Container& container, WallTime now) {
+  const std::string time = FormatRfc3339(now);
+  // An init container has ended before the others run; a sidecar goes on, and so is shown as
+  // running.
+  const bool init = container.kind == kube::Container::Kind::kInit;
+  Json state = init ? Json::MakeObject({{"terminated", Json::MakeObject({{"exitCode", 0},
+                                                                         {"reason", "Completed"},
+                                                                         {"startedAt", time},
+                                                                         {"finishedAt", time}})}})
+                    : Json::MakeObject({{"running", Json::MakeObject({{"startedAt", time}})}});
+  return Json::MakeObject({{"name", container.name},
+                           {"image", container.image},
+                           {"imageID", ""},
+                           {"containerID", "galen://" + pod.meta.uid + "/" + container.name},
+                           {"ready", true},
+                           {"started", !init},
+                           {"restartCount", 0},
+                           {"state", std::move(state)}});
+}
+
+// What already ran or ended is not made to run again.
+bool HasStarted(const Json& status) {
+  return status["state"].Has("running") || status["state"].Has("terminated");
+}
+
+using Wanted = std::map<std::string, std::vector<kube::ResourceStatus>>;
+
+// The container statuses as they should be; those that `include` leaves out are not touched.
+template <typename Include>
+Json ContainerStatuses(const Json& present, const kube::Pod& pod, const Wanted& wanted,
+                       bool running, WallTime now, Include include) {
+  Json list(Json::Array{});
+  for (const kube::Container& container : pod.containers) {
+    if (!include(container.kind)) continue;
+    Json status = FindNamed(present, "name", container.name);
+    if (running && !HasStarted(status)) {
+      // A container that is not running yet may have devices listed already.
+      const Json allocated = status["allocatedResourcesStatus"];
+      status = RunningStatus(pod, container, now);
+      if (!allocated.is_null()) status["allocatedResourcesStatus"] = allocated;
+    }
+    if (status.is_null()) continue;  // a container that does not exist yet holds nothing
+    const auto it = wanted.find(container.name);
+    if (it != wanted.end()) PutAllocated(status, it->second);
+    list.Append(std::move(status));
+  }
+  return list;
+}
+
+void PutRunning(Json& status, const Json& present, WallTime now) {
+  const std::string& phase = present["phase"].AsString();
+  // A phase never goes back from an end.
+  if (phase.empty() || phase == "Pending" || phase == "Unknown") status["phase"] = "Running";
+  if (present["startTime"].AsString().empty()) status["startTime"] = FormatRfc3339(now);
+  // What a kubelet sets for a Pod that runs; a rollout or a Service waits for them.
+  for (const std::string_view type :
+       {"PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"}) {
+    const Json& before = FindNamed(present["conditions"], "type", type);
+    if (before["status"].AsString() == "True") continue;
+    if (auto patch = ConditionPatch(type, before, {"True", "", ""}, now)) {
+      status["conditions"].Append(*std::move(patch));
+    }
+  }
+}
+
+void PutList(Json& status, const Json& present, std::string_view member, Json list) {
+  // An absent list and an empty one are the same; writing one for the other would go on for ever.
+  if (list.items().empty() && present[member].is_null()) return;
+  if (list != present[member]) status[member] = std::move(list);
+}
+
+std::optional<Json> Finish(const kube::Pod& pod, Json metadata, Json status) {
+  const bool nothing = metadata.is_null() && status.is_null();
+  if (nothing) return std::nullopt;
+  // The API server refuses a patch whose uid is not the object's (422, to our client a conflict):
+  // a new Pod of the name is never told of the old one's devices.
+  metadata["uid"] = pod.meta.uid;
+  Json patch = Json::MakeObject({{"metadata", std::move(metadata)}});
+  if (!status.is_null()) patch["status"] = std::move(status);
+  return patch;
+}
+
+}  // namespace
+
+std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
+                                  WallTime now) {
+  Json metadata, status;
+  if (pod.devices_annotation != wanted.annotation) {
+    metadata["annotations"][kube::kDevicesAnnotation] = wanted.annotation;
+  }
+  if (auto patch =
+          ConditionPatch(kube::kDevicesCondition, FindCondition(pod), wanted.condition, now)) {
+    status["conditions"].Append(*std::move(patch));
+  }
+  return Finish(pod, std::move(metadata), std::move(status));
+}
+
+bool SaysAll(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running) {
+  // An ended Pod keeps its containers as they are; only its devices may still change.
+  if (running && !HasEnded(pod)) {
+    // Ephemeral containers are nobody's here: they are counted as if they were shown.
+    const std::size_t shown = pod.statuses.size() + pod.init_statuses.size();
+    const auto ephemeral =
+        std::count_if(pod.containers.begin(), pod.containers.end(),
+                      [](const auto& c) { return c.kind == kube::Container::Kind::kEphemeral; });
+    const bool all = shown + static_cast<std::size_t>(ephemeral) >= pod.containers.size();
+    if (pod.phase != "Running" || !all) return false;
+  }
+  if (!wanted) return true;
+  const auto lists_match = [](const std::vector<kube::ContainerStatus>& present,
+                              const Wanted& lists) {
+    return std::all_of(present.begin(), present.end(), [&](const kube::ContainerStatus& status) {
+      const auto it = lists.find(status.name);
+      return it == lists.end() || it->second == status.allocated;
+    });
+  };
+  return !FindingsPatch(pod, *wanted, {}) && lists_match(pod.statuses, wanted->main) &&
+         lists_match(pod.init_statuses, wanted->init);
+}
+
+std::optional<Json> WholePatch(const Json& object, const kube::Pod& pod,
+                               const std::optional<WantedPodStatus>& wanted, bool running,
+                               WallTime now) {
+  const Json& present = object["status"];
+  Json metadata, status;
+  const bool runs = running && !HasEnded(pod);
+  if (runs) PutRunning(status, present, now);
+  if (wanted && object["metadata"]["annotations"][kube::kDevicesAnnotation].AsString() !=
+                    wanted->annotation) {
+    metadata["annotations"][kube::kDevicesAnnotation] = wanted->annotation;
+  }
+  if (wanted) {
+    const Json& before = FindNamed(present["conditions"], "type", kube::kDevicesCondition);
+    if (auto patch = ConditionPatch(kube::kDevicesCondition, before, wanted->condition, now)) {
+      status["conditions"].Append(*std::move(patch));
+    }
+  }
+  using Kind = kube::Container::Kind;
+  const Wanted none;
+  PutList(status, present, "containerStatuses",
+          ContainerStatuses(present["containerStatuses"], pod, wanted ? wanted->main : none, runs,
+                            now, [](Kind kind) { return kind == Kind::kMain; }));
+  PutList(
+      status, present, "initContainerStatuses",
+      ContainerStatuses(present["initContainerStatuses"], pod, wanted ? wanted->init : none, runs,
+                        now, [](Kind k) { return k == Kind::kInit || k == Kind::kSidecar; }));
+  std::optional<Json> patch = Finish(pod, std::move(metadata), std::move(status));
+  // Lists are replaced as a whole, so a write in between must make this one fail.
+  if (patch) (*patch)["metadata"]["resourceVersion"] = object["metadata"]["resourceVersion"];
+  return patch;
+}
+
+}  // namespace galen::agent

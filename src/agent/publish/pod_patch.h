@@ -1,0 +1,30 @@
+// The one write that makes a Pod say what it should, or none when it already does. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "agent/publish/pod_status.h"
+#include "base/data/json.h"
+
+namespace galen::agent {
+
+// Observer: annotation and condition, compared with the informer's Pod. A strategic merge patch for
+// pods/status that only fits the Pod of this uid: conditions merge by type there, so the kubelet's
+// stay as they are, and a service account that may only patch pods/status can write the annotation
+// with it (seen on Kubernetes 1.37). nullopt: it says it all.
+std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
+                                  WallTime now);
+
+// Manager: whether the informer's Pod says it all already, so that the server need not be asked.
+// `wanted` is nullopt for a Pod without devices.
+bool SaysAll(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running);
+
+// Manager: the same, and the container statuses, which the manager owns. `object` is the Pod as
+// the server has it now: the lists are replaced as a whole, so the patch only fits that version.
+// `running`: its claims are prepared, so its containers are shown as running.
+std::optional<Json> WholePatch(const Json& object, const kube::Pod& pod,
+                               const std::optional<WantedPodStatus>& wanted, bool running,
+                               WallTime now);
+
+}  // namespace galen::agent

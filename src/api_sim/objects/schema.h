@@ -1,0 +1,44 @@
+// Structural schemas as CustomResourceDefinitions have them (OpenAPI v3 with Kubernetes' extensions
+// x-kubernetes-*), applied to objects; built-in kinds have such schemas too. CEL rules
+// (x-kubernetes-validations) and allOf/anyOf/not are not evaluated. Pure functions over values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api_sim/objects/refusal.h"
+#include "base/data/json.h"
+
+namespace galen::cluster_sim {
+
+// Fills in the defaults of absent fields, inside what is there: an object that is absent itself is
+// not made for its members' sake. A null counts as absent unless the schema allows null. Repeating
+// changes nothing.
+void ApplyDefaults(const Json& schema, Json& value);
+
+// Drops the fields that the schema does not know, and gives their paths, below `path`. A schema
+// with x-kubernetes-preserve-unknown-fields keeps them.
+std::vector<std::string> Prune(const Json& schema, Json& value, const std::string& path = "");
+
+// Types, required, enum, limits, patterns, points in time, unique sets and map keys. Every fault is
+// told, but nothing below a value of the wrong type. `path` is where `value` stands.
+Faults ValidateSchema(const Json& schema, const Json& value, const std::string& path = "");
+
+// What tells the items of a set or map list apart, or null for other lists: the item itself, or an
+// object of its keys. A key that an item lacks counts with its default, so that a port without
+// protocol is the TCP one.
+Json ListItemIdentity(const Json& list_schema, const Json& item);
+
+// Takes null members out of objects at any depth; null items of lists stay. Go's decoder reads null
+// as absent, for the built-in kinds everywhere.
+void DropNulls(Json& value);
+
+// Takes empty lists, and empty maps of data such as labels, out of an object of a built-in kind:
+// Go's encoder does not write them (omitempty), so nobody ever reads them back. Empty structures
+// such as a selector stay, since they say something; what the schema leaves open is not looked at.
+void DropEmpty(const Json& schema, Json& value);
+
+// A path one deeper: "spec" + "a" → "spec.a"; list items are "spec[3]".
+std::string Under(const std::string& path, std::string_view member);
+
+}  // namespace galen::cluster_sim

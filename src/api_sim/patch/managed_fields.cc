@@ -1,0 +1,273 @@
+#include "api_sim/patch/managed_fields.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+#include <vector>
+
+#include "api_sim/objects/schema.h"
+#include "api_sim/patch/typed_merge.h"
+#include "api_sim/rules/rules.h"
+
+namespace galen::cluster_sim {
+namespace {
+
+// One entry of metadata.managedFields.
+struct Owner {
+  std::string manager;
+  std::string operation;  // "Apply" or "Update"
+  std::string api_version;
+  std::string subresource;
+  std::string time;
+  FieldSet fields;
+
+  // What makes one entry of the list; a manager that both applies and updates has two.
+  bool IsSame(const Owner& other) const {
+    return manager == other.manager && operation == other.operation &&
+           api_version == other.api_version && subresource == other.subresource;
+  }
+};
+
+std::vector<Owner> ReadOwners(const Json& list) {
+  std::vector<Owner> owners;
+  for (const Json& entry : list.items()) {
+    owners.push_back({entry["manager"].AsString(), entry["operation"].AsString(),
+                      entry["apiVersion"].AsString(), entry["subresource"].AsString(),
+                      entry["time"].AsString(), FromFieldsV1(entry["fieldsV1"])});
+  }
+  return owners;
+}
+
+void WriteOwners(const std::vector<Owner>& owners, Json& object) {
+  Json list = Json(Json::Array());
+  for (const Owner& owner : owners) {
+    // Who owns nothing any more is forgotten.
+    if (owner.fields.empty()) continue;
+    Json entry = Json::MakeObject({{"manager", owner.manager},
+                                   {"operation", owner.operation},
+                                   {"apiVersion", owner.api_version},
+                                   {"time", owner.time},
+                                   {"fieldsType", "FieldsV1"},
+                                   {"fieldsV1", ToFieldsV1(owner.fields)}});
+    if (!owner.subresource.empty()) entry["subresource"] = owner.subresource;
+    list.Append(std::move(entry));
+  }
+  if (list.items().empty()) {
+    object["metadata"].Erase("managedFields");
+  } else {
+    object["metadata"]["managedFields"] = std::move(list);
+  }
+}
+
+// Nobody owns what names the object or what only the API writes: the list of upstream's stripMeta.
+Json WithoutSystemFields(Json object) {
+  object.Erase("apiVersion");
+  object.Erase("kind");
+  if (!object.Has("metadata")) return object;
+  Json& meta = object["metadata"];
+  for (const char* field :
+       {"name", "namespace", "creationTimestamp", "selfLink", "uid", "generation",
+        "resourceVersion", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    meta.Erase(field);
+  }
+  if (meta.members().empty()) object.Erase("metadata");
+  return object;
+}
+
+// The part of an applied configuration that counts for this (sub)resource.
+Json Effective(const ApplyRequest& request, const Json& applied) {
+  Json effective = WithoutSystemFields(applied);
+  if (!request.kind.has_status) return effective;
+  if (request.subresource != "status") {
+    effective.Erase("status");
+    return effective;
+  }
+  Json status = Json::MakeObject({});
+  if (applied.Has("status")) status["status"] = applied["status"];
+  if (!StatusWritesMeta(request.kind)) return status;
+  for (const char* field : {"labels", "annotations"}) {
+    const Json& value = std::as_const(effective)["metadata"][field];
+    if (!value.is_null()) status["metadata"][field] = value;
+  }
+  return status;
+}
+
+// Fields that `owner` has and the applier wants otherwise.
+struct Conflict {
+  const Owner* owner;
+  std::vector<std::string> fields;
+};
+
+// The owner as kubectl shows it; upstream tells the time of updates only.
+std::string With(const Owner& owner) {
+  std::string text = fmt::format("\"{}\"", owner.manager);
+  if (!owner.subresource.empty())
+    text += fmt::format(" with subresource \"{}\"", owner.subresource);
+  text += " using " + owner.api_version;
+  if (owner.operation == "Update" && !owner.time.empty()) text += " at " + owner.time;
+  return text;
+}
+
+// In the words that kubectl prints above its advice to use --force-conflicts.
+Refusal ConflictsRefusal(const std::vector<Conflict>& conflicts) {
+  Json causes = Json(Json::Array());
+  std::vector<std::string> sentences;
+  for (const Conflict& conflict : conflicts) {
+    const std::string with = With(*conflict.owner);
+    for (const std::string& field : conflict.fields) {
+      causes.Append(Json::MakeObject({{"reason", "FieldManagerConflict"},
+                                      {"message", "conflict with " + with},
+                                      {"field", field}}));
+    }
+    sentences.push_back(
+        conflict.fields.size() == 1
+            ? fmt::format("conflict with {}: {}", with, conflict.fields.front())
+            : fmt::format("conflicts with {}:\n- {}", with, fmt::join(conflict.fields, "\n- ")));
+  }
+  const std::size_t count = causes.items().size();
+  Refusal refusal{409,
+                  "Conflict",
+                  fmt::format("Apply failed with {} conflict{}: {}", count, count == 1 ? "" : "s",
+                              fmt::join(sentences, "\n")),
+                  {}};
+  refusal.details["causes"] = std::move(causes);
+  return refusal;
+}
+
+const Json& SchemaOf(const Kind& kind) {
+  static const Json kNone;
+  return kind.schema == nullptr ? kNone : *kind.schema;
+}
+
+// The keys of a list item as conflicts and refusals show them: [type="A"]; of a set: [="a"].
+std::string ShownKey(const Json& identity) {
+  if (!identity.is_object()) return fmt::format("[={}]", identity.Dump());
+  std::vector<std::string> keys;
+  for (const auto& [name, value] : identity.members()) {
+    keys.push_back(fmt::format("{}={}", name, value.Dump()));
+  }
+  return fmt::format("[{}]", fmt::join(keys, ","));
+}
+
+// The first list below `path` that holds a key twice, as a sentence, or "".
+std::string DuplicateIn(const Json& schema, const Json& value, const std::string& path) {
+  std::set<std::string> seen;
+  for (const Json& item : value.items()) {
+    const Json identity = ListItemIdentity(schema, item);
+    if (!identity.is_null() && !seen.insert(identity.Dump()).second) {
+      return fmt::format("{}: duplicate entries for key {}", path, ShownKey(identity));
+    }
+    const std::string inner = DuplicateIn(schema["items"], item, path + ShownKey(identity));
+    if (!inner.empty()) return inner;
+  }
+  for (const auto& [name, member] : value.members()) {
+    const Json* known = schema["properties"].Find(name);
+    const std::string inner =
+        DuplicateIn(known == nullptr ? schema["additionalProperties"] : *known, member,
+                    fmt::format("{}.{}", path, name));
+    if (!inner.empty()) return inner;
+  }
+  return "";
+}
+
+// An applied configuration must be one of its type, strictly, whatever fieldValidation says. That
+// it is not is told as an error of the server, and so it is upstream.
+std::optional<Refusal> CheckTyped(const Kind& kind, const Json& applied) {
+  if (kind.schema == nullptr) return std::nullopt;
+  Json copy = applied;
+  std::string fault = DuplicateIn(*kind.schema, applied, "");
+  const std::vector<std::string> unknown = Prune(*kind.schema, copy);
+  if (!unknown.empty()) fault = "." + unknown.front() + ": field not declared in schema";
+  if (fault.empty()) return std::nullopt;
+  const Json& meta = applied["metadata"];
+  return PlainRefusal(500, "",
+                      fmt::format("failed to create typed patch object ({}/{}; {}, Kind={}): {}",
+                                  meta["namespace"].AsString(), meta["name"].AsString(),
+                                  kind.resource.api_version(), kind.resource.kind, fault));
+}
+
+void TakeFrom(std::vector<Owner>& owners, const Owner& except, const FieldSet& fields) {
+  for (Owner& owner : owners) {
+    if (!owner.IsSame(except)) owner.fields = Difference(std::move(owner.fields), fields);
+  }
+}
+
+Owner& FindOrAdd(std::vector<Owner>& owners, const Owner& wanted) {
+  for (Owner& owner : owners) {
+    if (owner.IsSame(wanted)) return owner;
+  }
+  return owners.emplace_back(wanted);
+}
+
+}  // namespace
+
+Outcome<Json> ApplyConfiguration(const ApplyRequest& request, const Json& live,
+                                 const Json& applied) {
+  if (!applied["metadata"]["managedFields"].items().empty()) {
+    return BadRequest("metadata.managedFields must be nil");
+  }
+  if (auto refusal = CheckTyped(request.kind, applied)) return *refusal;
+  const Json& schema = SchemaOf(request.kind);
+  const Json wanted = Effective(request, applied);
+  std::vector<Owner> owners = ReadOwners(live["metadata"]["managedFields"]);
+  const Owner self{request.manager,     "Apply", request.kind.resource.api_version(),
+                   request.subresource, "",      {}};
+  // Fields applied with the value they have are no change, and so no conflict: they get one owner
+  // more.
+  Json merged = MergeTyped(schema, live, wanted);
+  const Delta delta = Compare(schema, WithoutSystemFields(live), WithoutSystemFields(merged));
+  std::vector<Conflict> conflicts;
+  FieldSet others;
+  for (const Owner& owner : owners) {
+    if (owner.IsSame(self)) continue;
+    others = Union(std::move(others), owner.fields);
+    const FieldSet contested = Intersection(owner.fields, Union(delta.changed, delta.removed));
+    if (!contested.empty()) conflicts.push_back({&owner, FieldPaths(contested)});
+  }
+  if (!conflicts.empty() && !request.force) return ConflictsRefusal(conflicts);
+  TakeFrom(owners, self, Union(delta.changed, delta.removed));
+  Owner& own = FindOrAdd(owners, self);
+  FieldSet fields = FieldsOf(schema, wanted);
+  fields.member = false;  // nobody owns the object itself, even an empty configuration
+  // Last, on the merged object: what this manager applied before and does not name now.
+  RemoveFields(schema, Difference(own.fields, fields), Union(std::move(others), fields), merged);
+  if (own.fields != fields || own.time.empty()) own.time = FormatRfc3339(request.now);
+  own.fields = std::move(fields);
+  for (const char* field : {"apiVersion", "kind"}) merged[field] = applied[field];
+  // Who names a version or a uid means this very object; the writer checks them.
+  for (const auto& [name, value] : applied["metadata"].members()) {
+    const bool names_object =
+        name == "name" || name == "namespace" || name == "resourceVersion" || name == "uid";
+    if (names_object) merged["metadata"][name] = value;
+  }
+  WriteOwners(owners, merged);
+  return merged;
+}
+
+void TrackUpdate(const Kind& kind, const std::string& manager, const std::string& subresource,
+                 WallTime now, const Json& before, Json& after) {
+  std::vector<Owner> owners = ReadOwners(before["metadata"]["managedFields"]);
+  const Delta delta =
+      Compare(SchemaOf(kind), WithoutSystemFields(before), WithoutSystemFields(after));
+  if (!delta.changed.empty() || !delta.removed.empty()) {
+    const Owner self{manager, "Update", kind.resource.api_version(), subresource, "", {}};
+    TakeFrom(owners, self, Union(delta.changed, delta.removed));
+    Owner& own = FindOrAdd(owners, self);
+    // What an updater removed nobody owns; what it set it owns beside what it had.
+    own.fields = Union(Difference(std::move(own.fields), delta.removed), delta.changed);
+    own.time = FormatRfc3339(now);
+  }
+  WriteOwners(owners, after);
+}
+
+bool IsSameOwnership(const Json& a, const Json& b) {
+  const auto without_times = [](Json list) {
+    if (!list.is_array()) return list;
+    for (Json& entry : list.MutableItems()) entry.Erase("time");
+    return list;
+  };
+  return without_times(a) == without_times(b);
+}
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,217 @@
+#include "api_sim/patch/typed_merge.h"
+
+#include <iterator>
+#include <set>
+#include <unordered_map>
+
+#include "api_sim/objects/schema.h"
+
+namespace galen::cluster_sim {
+namespace {
+
+// kLeaf is any value that is replaced as a whole, an atomic object or list included.
+enum class Shape { kLeaf, kMap, kKeyedList, kSet };
+
+// How a value merges. What is not described merges by its members, and its lists as one.
+Shape ShapeOf(const Json& schema, const Json& value) {
+  if (value.is_object()) {
+    return schema["x-kubernetes-map-type"].AsString() == "atomic" ? Shape::kLeaf : Shape::kMap;
+  }
+  if (!value.is_array()) return Shape::kLeaf;
+  const std::string& type = schema["x-kubernetes-list-type"].AsString();
+  if (type == "map") return Shape::kKeyedList;
+  return type == "set" ? Shape::kSet : Shape::kLeaf;
+}
+
+const Json& MemberSchema(const Json& schema, const std::string& name) {
+  const Json* known = schema["properties"].Find(name);
+  return known != nullptr ? *known : schema["additionalProperties"];
+}
+
+// The step that leads to a list item.
+std::string StepOf(const Json& schema, Shape shape, const Json& item) {
+  return shape == Shape::kSet ? "v:" + item.Dump() : "k:" + ListItemIdentity(schema, item).Dump();
+}
+
+void Put(FieldSet& set, const std::string& step, FieldSet child) {
+  if (child.empty()) return;
+  FieldSet& own = set.children[step];
+  own = Union(std::move(own), child);
+}
+
+// Where the item is to which a step leads, of equals the first. A list has hundreds of items, and
+// making a step costs as much as comparing two of them.
+using ItemIndex = std::unordered_map<std::string, std::size_t>;
+
+ItemIndex IndexOf(const Json& schema, Shape shape, const Json& list) {
+  ItemIndex index;
+  for (std::size_t i = 0; i < list.items().size(); ++i) {
+    index.try_emplace(StepOf(schema, shape, list.items()[i]), i);
+  }
+  return index;
+}
+
+void Add(Delta& delta, const std::string& step, Delta inner) {
+  Put(delta.changed, step, std::move(inner.changed));
+  Put(delta.removed, step, std::move(inner.removed));
+}
+
+// A map entry counts as a field itself when its key is data rather than part of the type; a list
+// item always does.
+Delta OnlyIn(const Json& schema, const Json& value, bool itself, bool is_new) {
+  FieldSet fields = FieldsOf(schema, value);
+  fields.member = fields.member || itself;
+  return is_new ? Delta{std::move(fields), {}} : Delta{{}, std::move(fields)};
+}
+
+Delta CompareMaps(const Json& schema, const Json& before, const Json& after) {
+  Delta delta;
+  std::set<std::string> names;
+  for (const auto& [name, value] : before.members()) names.insert(name);
+  for (const auto& [name, value] : after.members()) names.insert(name);
+  for (const std::string& name : names) {
+    const Json& inner = MemberSchema(schema, name);
+    const bool is_data = !schema["properties"].Has(name);
+    const Json* old = before.Find(name);
+    const Json* now = after.Find(name);
+    Add(delta, "f:" + name,
+        old == nullptr   ? OnlyIn(inner, *now, is_data, true)
+        : now == nullptr ? OnlyIn(inner, *old, is_data, false)
+                         : Compare(inner, *old, *now));
+  }
+  return delta;
+}
+
+Delta CompareLists(const Json& schema, Shape shape, const Json& before, const Json& after) {
+  Delta delta;
+  const ItemIndex old = IndexOf(schema, shape, before), now = IndexOf(schema, shape, after);
+  for (const auto& [step, at] : now) {
+    const Json& item = after.items()[at];
+    const auto same = old.find(step);
+    Add(delta, step,
+        same == old.end() ? OnlyIn(schema["items"], item, true, true)
+                          : Compare(schema["items"], before.items()[same->second], item));
+  }
+  for (const auto& [step, at] : old) {
+    if (now.contains(step)) continue;
+    Add(delta, step, OnlyIn(schema["items"], before.items()[at], true, false));
+  }
+  return delta;
+}
+
+// Items keep the place they have in `live`.
+Json MergeLists(const Json& schema, Shape shape, const Json& live, const Json& applied) {
+  Json merged = live;
+  ItemIndex own = IndexOf(schema, shape, live);
+  for (const Json& item : applied.items()) {
+    const auto [same, is_new] = own.try_emplace(StepOf(schema, shape, item), merged.items().size());
+    if (is_new) {
+      merged.Append(item);
+      continue;
+    }
+    Json& present = merged.MutableItems()[same->second];
+    present = MergeTyped(schema["items"], present, item);
+  }
+  return merged;
+}
+
+const FieldSet& ChildOf(const FieldSet& set, const std::string& step) {
+  static const FieldSet kNothing;
+  const auto it = set.children.find(step);
+  return it == set.children.end() ? kNothing : it->second;
+}
+
+// Whether the value below goes as a whole; else what is inside is taken out of it.
+bool GoesWhole(const Json& schema, const FieldSet& gone, const FieldSet& kept, Json& value) {
+  if (gone.empty()) return false;
+  // Nobody else owns it or anything below it.
+  if (kept.empty() && gone.member) return true;
+  const auto is_empty = [&value] { return value.members().empty() && value.items().empty(); };
+  if ((!value.is_object() && !value.is_array()) || is_empty()) return false;
+  RemoveFields(schema, gone, kept, value);
+  return kept.empty() && is_empty();
+}
+
+}  // namespace
+
+FieldSet FieldsOf(const Json& schema, const Json& value) {
+  FieldSet set;
+  const Shape shape = ShapeOf(schema, value);
+  switch (shape) {
+    case Shape::kLeaf:
+      set.member = true;
+      break;
+    case Shape::kMap:
+      set.member = value.members().empty();
+      for (const auto& [name, member] : value.members()) {
+        FieldSet child = FieldsOf(MemberSchema(schema, name), member);
+        // See OnlyIn: an entry of a map of data is owned as such.
+        child.member = child.member || !schema["properties"].Has(name);
+        Put(set, "f:" + name, std::move(child));
+      }
+      break;
+    case Shape::kKeyedList:
+    case Shape::kSet:
+      set.member = value.items().empty();
+      for (const Json& item : value.items()) {
+        FieldSet child = FieldsOf(schema["items"], item);
+        child.member = true;
+        Put(set, StepOf(schema, shape, item), std::move(child));
+      }
+      break;
+  }
+  return set;
+}
+
+Delta Compare(const Json& schema, const Json& before, const Json& after) {
+  if (before == after) return {};
+  const Shape shape = ShapeOf(schema, before);
+  if (shape != ShapeOf(schema, after)) {
+    return {FieldsOf(schema, after), FieldsOf(schema, before)};
+  }
+  switch (shape) {
+    case Shape::kLeaf:
+      return {FieldsOf(schema, after), {}};
+    case Shape::kMap:
+      return CompareMaps(schema, before, after);
+    case Shape::kKeyedList:
+    case Shape::kSet:
+      return CompareLists(schema, shape, before, after);
+  }
+  GALEN_UNREACHABLE();
+}
+
+Json MergeTyped(const Json& schema, const Json& live, const Json& applied) {
+  const Shape shape = ShapeOf(schema, applied);
+  if (shape == Shape::kLeaf || ShapeOf(schema, live) != shape) return applied;
+  if (shape != Shape::kMap) return MergeLists(schema, shape, live, applied);
+  Json merged = live;
+  for (const auto& [name, value] : applied.members()) {
+    const Json* own = live.Find(name);
+    merged[name] = own == nullptr ? value : MergeTyped(MemberSchema(schema, name), *own, value);
+  }
+  return merged;
+}
+
+void RemoveFields(const Json& schema, const FieldSet& gone, const FieldSet& kept, Json& value) {
+  const Shape shape = ShapeOf(schema, value);
+  if (shape == Shape::kMap) {
+    Json::Object& members = value.MutableMembers();
+    for (auto member = members.begin(); member != members.end();) {
+      const std::string step = "f:" + member->first;
+      const bool goes = GoesWhole(MemberSchema(schema, member->first), ChildOf(gone, step),
+                                  ChildOf(kept, step), member->second);
+      member = goes ? members.erase(member) : std::next(member);
+    }
+  }
+  if (shape == Shape::kKeyedList || shape == Shape::kSet) {
+    Json::Array& items = value.MutableItems();
+    for (auto item = items.begin(); item != items.end();) {
+      const std::string step = StepOf(schema, shape, *item);
+      const bool goes = GoesWhole(schema["items"], ChildOf(gone, step), ChildOf(kept, step), *item);
+      item = goes ? items.erase(item) : std::next(item);
+    }
+  }
+}
+
+}  // namespace galen::cluster_sim

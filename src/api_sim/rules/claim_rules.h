@@ -1,0 +1,43 @@
+// What is special about the kinds of resource.k8s.io: defaults, and what validation upstream
+// refuses beyond a schema. Pure functions for rules.h, which says when each runs. Faults carry the
+// field's path in the object.
+#pragma once
+
+#include <string>
+
+#include "api_sim/objects/refusal.h"
+#include "base/data/json.h"
+#include "base/time.h"
+
+namespace galen::cluster_sim {
+
+// Sets timeAdded where a taint has none: one that evicts counts tolerationSeconds from then.
+// Repeating changes nothing.
+void StampRuleTaint(Json& rule, WallTime now);
+void StampSliceTaints(Json& slice, WallTime now);
+// An exact count that is not said is 1. `claim_spec` is a ResourceClaimSpec, or null, which becomes
+// an empty object.
+void FillRequestCounts(Json& claim_spec);
+
+// A ResourceClaimSpec that stands at `path` ("spec" of a claim, "spec.spec" of a template): names,
+// one way of asking a request, known allocation modes, at most kRequestsMax.
+Faults CheckClaimSpec(const Json& spec, const std::string& path);
+// The spec never changes; an allocation only comes and goes, it is not replaced; nobody reserves
+// what is not allocated; status.devices speaks of allocated devices.
+Faults CheckClaimChange(const Json& before, const Json& after);
+// Driver, pool and place are named, devices have names of their own, taints have known effects.
+Faults CheckSlice(const Json& slice);
+// Driver, pool and node of a slice never change: a driver makes another slice instead.
+Faults CheckSliceChange(const Json& before, const Json& after);
+// Its taint is whole. A selector is not checked: an empty one means all devices.
+Faults CheckTaintRule(const Json& rule);
+
+// Upstream's limits, constants of k8s.io/api/resource/v1 (ResourceSliceMaxDevices and the like). At
+// each: 422 with FieldValueTooMany.
+inline constexpr std::size_t kDevicesPerSliceMax = 128;
+// Fewer when any device has taints or consumes counters, for such objects are larger.
+inline constexpr std::size_t kTaintedDevicesPerSliceMax = 64;
+inline constexpr std::size_t kReservedForMax = 256;
+inline constexpr std::size_t kRequestsMax = 32;
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,280 @@
+// Tested by tests/contract/pod_status_test.cc and object_test.cc.
+#include "api_sim/rules/pod_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "api_sim/objects/schema.h"
+#include "api_sim/rules/ephemeral_containers.h"
+#include "api_sim/rules/pod_claim_rules.h"
+#include "base/text.h"
+
+namespace galen::cluster_sim {
+namespace {
+
+constexpr const char* kContainerLists[] = {"initContainers", "containers"};
+
+std::string ItemOf(const std::string& path, std::size_t index) {
+  return fmt::format("{}[{}]", path, index);
+}
+
+const Json& FindByName(const Json& list, const std::string& name) {
+  static const Json kNone;
+  const auto it = std::find_if(list.items().begin(), list.items().end(),
+                               [&](const Json& item) { return item["name"].AsString() == name; });
+  return it == list.items().end() ? kNone : *it;
+}
+
+void CheckContainerClaims(const Json& pod, const Json& container, const std::string& path,
+                          Faults& faults) {
+  const Json& claims = container["resources"]["claims"];
+  for (std::size_t i = 0; i < claims.items().size(); ++i) {
+    const std::string item = ItemOf(Under(path, "resources.claims"), i);
+    const std::string& name = claims[i]["name"].AsString();
+    if (name.empty()) {
+      faults.push_back(RequiredFault(Under(item, "name")));
+    } else if (FindByName(pod["spec"]["resourceClaims"], name).is_null()) {
+      faults.push_back(
+          {"FieldValueNotFound", Under(item, "name"), fmt::format("Not found: \"{}\"", name)});
+    }
+  }
+}
+
+void CheckContainers(const Json& pod, Faults& faults) {
+  if (pod["spec"]["containers"].items().empty()) {
+    faults.push_back(RequiredFault("spec.containers"));
+  }
+  std::set<std::string> names;
+  for (const char* list : kContainerLists) {
+    const Json& containers = pod["spec"][list];
+    for (std::size_t i = 0; i < containers.items().size(); ++i) {
+      const std::string path = ItemOf(Under("spec", list), i);
+      const std::string& name = containers[i]["name"].AsString();
+      if (name.empty()) {
+        faults.push_back(RequiredFault(Under(path, "name")));
+      } else if (!IsDnsLabel(name)) {
+        faults.push_back(InvalidFault(Under(path, "name"), name, "must be a DNS label (RFC 1123)"));
+      } else if (!names.insert(name).second) {
+        faults.push_back(DuplicateFault(Under(path, "name"), name));
+      }
+      if (containers[i]["image"].AsString().empty()) {
+        faults.push_back(RequiredFault(Under(path, "image")));
+      }
+      CheckContainerClaims(pod, containers[i], path, faults);
+    }
+  }
+}
+
+void CheckPodClaims(const Json& pod, Faults& faults) {
+  const Json& claims = pod["spec"]["resourceClaims"];
+  for (std::size_t i = 0; i < claims.items().size(); ++i) {
+    const std::string path = ItemOf("spec.resourceClaims", i);
+    if (!IsDnsLabel(claims[i]["name"].AsString())) {
+      faults.push_back(
+          InvalidFault(Under(path, "name"), claims[i]["name"], "must be a DNS label (RFC 1123)"));
+    }
+    // Exactly one of the two: both or neither are equal here and refused below.
+    const bool named = claims[i].Has("resourceClaimName");
+    if (named != claims[i].Has("resourceClaimTemplateName")) continue;
+    faults.push_back(InvalidFault(
+        path, claims[i],
+        named ? "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+              : "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"));
+  }
+}
+
+// Whether the container may report a resource under this name as one of its claims: "claim:NAME"
+// where it names no request, "claim:NAME/REQUEST" where it does.
+bool HasClaim(const Json& container, const std::string& name) {
+  const Json::Array& claims = container["resources"]["claims"].items();
+  return std::any_of(claims.begin(), claims.end(), [&name](const Json& claim) {
+    const std::string& request = claim["request"].AsString();
+    const std::string own = "claim:" + claim["name"].AsString();
+    return name == (request.empty() ? own : own + "/" + request);
+  });
+}
+
+// The resources of one entry of allocatedResourcesStatus: known states, ids of their own, and a
+// message that is short or not there at all.
+void CheckHealths(const Json& entry, const std::string& path, Faults& faults) {
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < entry["resources"].items().size(); ++i) {
+    const Json& resource = entry["resources"][i];
+    const std::string item = ItemOf(Under(path, "resources"), i);
+    const std::string& health = resource["health"].AsString();
+    if (health != "Healthy" && health != "Unhealthy" && health != "Unknown") {
+      faults.push_back(
+          NotSupportedFault(Under(item, "health"), health, {"Healthy", "Unhealthy", "Unknown"}));
+    }
+    if (!ids.insert(resource["resourceID"].AsString()).second) {
+      faults.push_back(DuplicateFault(Under(item, "resourceID"), resource["resourceID"]));
+    }
+    const Json* message = resource.Find("message");
+    if (message == nullptr) continue;
+    if (message->AsString().empty()) {
+      faults.push_back(RequiredFault(Under(item, "message"), "must be non-empty if specified"));
+    }
+    if (message->AsString().size() > kHealthMessageBytesMax) {
+      faults.push_back(TooLongFault(Under(item, "message"), kHealthMessageBytesMax));
+    }
+  }
+}
+
+void CheckAllocatedResources(const Json& pod, const Json& status, const Json& container,
+                             const std::string& path, Faults& faults) {
+  const Json& entries = status["allocatedResourcesStatus"];
+  for (std::size_t i = 0; i < entries.items().size(); ++i) {
+    const std::string item = ItemOf(Under(path, "allocatedResourcesStatus"), i);
+    const std::string& name = entries[i]["name"].AsString();
+    const bool of_claim = name.rfind("claim:", 0) == 0;
+    if (container.is_null()) {
+      // A status of a container that the spec lacks is let through, as upstream does.
+    } else if (of_claim && !HasClaim(container, name) &&
+               !HasExtendedResourceClaim(pod, container, name)) {
+      faults.push_back(InvalidFault(Under(item, "name"), name,
+                                    "must match one of the container's resource claims in a format "
+                                    "'claim:<claimName>/<requestName>' or 'claim:<claimName>'"));
+    } else if (!of_claim && !container["resources"]["requests"].Has(name)) {
+      faults.push_back(InvalidFault(Under(item, "name"), name,
+                                    "must match one of the container's resource requests"));
+    }
+    CheckHealths(entries[i], item, faults);
+  }
+}
+
+void CheckStatuses(const Json& pod, const char* statuses, const char* containers, Faults& faults) {
+  const Json& list = pod["status"][statuses];
+  for (std::size_t i = 0; i < list.items().size(); ++i) {
+    CheckAllocatedResources(pod, list[i],
+                            FindByName(pod["spec"][containers], list[i]["name"].AsString()),
+                            ItemOf(Under("status", statuses), i), faults);
+  }
+}
+
+// The spec without what may change after creation.
+Json FixedSpec(const Json& pod, bool binding) {
+  Json spec = pod["spec"];
+  // Upstream lets these change, tolerations by addition only, which HasAllTolerations() sees to.
+  for (const char* field : {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
+                            "schedulingGates"}) {
+    spec.Erase(field);
+  }
+  if (binding) spec.Erase("nodeName");
+  for (const char* list : kContainerLists) {
+    if (!spec.Has(list)) continue;
+    for (Json& container : spec[list].MutableItems()) container.Erase("image");
+  }
+  return spec;
+}
+
+// Tolerations may be added, and their seconds changed; none may go.
+bool HasAllTolerations(const Json& before, const Json& after) {
+  const Json::Array& now = after["spec"]["tolerations"].items();
+  const Json::Array& old = before["spec"]["tolerations"].items();
+  return std::all_of(old.begin(), old.end(), [&now](const Json& toleration) {
+    return std::any_of(now.begin(), now.end(), [&toleration](const Json& other) {
+      Json a = toleration, b = other;
+      a.Erase("tolerationSeconds");
+      b.Erase("tolerationSeconds");
+      return a == b;
+    });
+  });
+}
+
+void Append(const Faults& more, Faults& faults) {
+  faults.insert(faults.end(), more.begin(), more.end());
+}
+
+// Guaranteed: every container's CPU and memory have limits and the same requests; BestEffort: none
+// has any; Burstable: the rest.
+std::string QosClass(const Json& pod) {
+  bool any = false;
+  bool guaranteed = true;
+  for (const char* list : kContainerLists) {
+    for (const Json& container : pod["spec"][list].items()) {
+      const Json& limits = container["resources"]["limits"];
+      const Json& requests = container["resources"]["requests"];
+      for (const char* resource : {"cpu", "memory"}) {
+        any = any || limits.Has(resource) || requests.Has(resource);
+        guaranteed = guaranteed && limits.Has(resource) && limits[resource] == requests[resource];
+      }
+    }
+  }
+  if (!any) return "BestEffort";
+  return guaranteed ? "Guaranteed" : "Burstable";
+}
+
+// A limit without a request is the request as well.
+void FillRequests(Json& pod) {
+  for (const char* list : kContainerLists) {
+    if (!pod["spec"].Has(list)) continue;
+    for (Json& container : pod["spec"][list].MutableItems()) {
+      const Json limits = std::as_const(container)["resources"]["limits"];
+      for (const auto& [name, quantity] : limits.members()) {
+        Json& request = container["resources"]["requests"][name];
+        if (request.is_null()) request = quantity;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void PrepareNewPod(Json& pod) {
+  FillRequests(pod);
+  Json& spec = pod["spec"];
+  // Both names of the field are kept equal for old clients.
+  if (!spec.Has("serviceAccount")) spec["serviceAccount"] = spec["serviceAccountName"];
+  pod["status"] = Json::MakeObject({{"phase", "Pending"}, {"qosClass", QosClass(pod)}});
+}
+
+void KeepPodQosClass(const Json& before, Json& after) {
+  if (before["status"].Has("qosClass")) {
+    after["status"]["qosClass"] = before["status"]["qosClass"];
+  }
+}
+
+Faults CheckPod(const Json& pod) {
+  Faults faults;
+  CheckContainers(pod, faults);
+  CheckPodClaims(pod, faults);
+  Append(CheckEphemeralContainers(pod), faults);
+  return faults;
+}
+
+Faults CheckNewPod(const Json& pod) { return CheckNoEphemeralContainers(pod); }
+
+Faults CheckPodChange(const Json& before, const Json& after, const std::string& subresource) {
+  Faults faults;
+  const bool binding = subresource == "binding";
+  if (subresource == kEphemeralContainers) return CheckEphemeralContainersChange(before, after);
+  if (subresource == "status") {
+    Append(CheckClaimStatuses(after), faults);
+    Append(CheckExtendedResourceClaim(after), faults);
+    CheckStatuses(after, "containerStatuses", "containers", faults);
+    CheckStatuses(after, "initContainerStatuses", "initContainers", faults);
+    // Ephemeral containers have no resources, so no health either.
+    const Json& ephemeral = after["status"]["ephemeralContainerStatuses"];
+    for (std::size_t i = 0; i < ephemeral.items().size(); ++i) {
+      if (!ephemeral[i].Has("allocatedResourcesStatus")) continue;
+      faults.push_back(ForbiddenFault(
+          ItemOf("status.ephemeralContainerStatuses", i) + ".allocatedResourcesStatus",
+          "must not be specified in container status"));
+    }
+    return faults;
+  }
+  if (FixedSpec(before, binding) != FixedSpec(after, binding) ||
+      !HasAllTolerations(before, after)) {
+    faults.push_back(ForbiddenFault(
+        "spec",
+        "pod updates may not change fields other than `spec.containers[*].image`,"
+        "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
+        "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be "
+        "set to 1 if it was previously negative)"));
+  }
+  return faults;
+}
+
+}  // namespace galen::cluster_sim

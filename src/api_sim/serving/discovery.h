@@ -1,0 +1,35 @@
+// What the API says about itself: groups, versions, resources, schemas. Pure functions over the
+// kind table, so a new CustomResourceDefinition shows at once; kubectl reads these before anything
+// else.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api_sim/objects/api_request.h"
+#include "api_sim/objects/kinds.h"
+
+namespace galen::cluster_sim {
+
+// An answer as it is sent: its bytes and their Content-Type.
+struct Document {
+  Document(const Json& value, std::string type = "application/json")  // NOLINT
+      : body(value.Dump()), content_type(std::move(type)) {}
+  Document(std::string text, std::string type)
+      : body(std::move(text)), content_type(std::move(type)) {}
+
+  std::string body;
+  std::string content_type;
+};
+
+// The document at request.path; nullopt: no such path. Known are /api, /apis, /api/v1, /apis/GROUP,
+// /apis/GROUP/VERSION, /version and /openapi/…, each with or without slashes at the end. /api and
+// /apis answer in the aggregated form when Accept asks for it. REQUIRES: `git_version` reads
+// "vMAJOR.MINOR.…".
+std::optional<Document> Discover(const ApiRequest& request, const KindTable& kinds,
+                                 const std::string& git_version);
+
+// The group's versions, newest first: v1 before v1beta1 before v1alpha1. Empty: no such group.
+std::vector<std::string> VersionsOf(const KindTable& kinds, const std::string& group);
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,30 @@
+// An API client in the same process as the API: requests go to the handler by way of the loop, not
+// of a socket. Speaks the seam of a real connection and keeps its promises: nobody is called back
+// from inside a call, either end may go first, queued() counts what the reader has not got yet. It
+// never fails and is never slow; FakeNetwork is for that. Belongs to its loop.
+#pragma once
+
+#include <memory>
+
+#include "base/loop/loop.h"
+#include "net/http.h"
+
+namespace galen::cluster_sim {
+
+class LocalTransport final : public net::HttpClient {
+ public:
+  // `headers` go with every request that does not name them itself (Authorization, User-Agent).
+  // What is lent outlives this and every call; calls die before it.
+  LocalTransport(Loop& loop, net::HttpHandler& handler, net::Headers headers = {})
+      : loop_(loop), handler_(handler), headers_(std::move(headers)) {}
+
+  std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
+                                      net::HttpResponseSink& sink) override;
+
+ private:
+  Loop& loop_;
+  net::HttpHandler& handler_;
+  const net::Headers headers_;
+};
+
+}  // namespace galen::cluster_sim

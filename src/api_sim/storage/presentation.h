@@ -1,0 +1,34 @@
+// In which form a client wants to see objects: whole, as a table (what kubectl get shows), or only
+// their metadata. Values; free of threads.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api_sim/objects/api_request.h"
+#include "api_sim/objects/kinds.h"
+#include "api_sim/storage/object_store.h"
+#include "base/time.h"
+
+namespace galen::cluster_sim {
+
+struct Presentation {
+  enum class Form { kObject, kTable, kMetadata };
+  Form form = Form::kObject;
+  // What each row of a table carries of its object.
+  enum class Include { kMetadata, kObject, kNothing };
+  Include include = Include::kMetadata;
+
+  // The object in the form asked for: apiVersion of the kind's version, a table of one row, or a
+  // PartialObjectMetadata. `now` gives ages.
+  Json One(const Kind& kind, const Json& object, WallTime now) const;
+  // The same of a list. `meta` is the list's own: resourceVersion, continue, remainingItemCount.
+  Json Many(const Kind& kind, const std::vector<Snapshot>& objects, Json meta, WallTime now) const;
+};
+
+// From Accept and ?includeObject=. The first entry of Accept that can be given wins, without regard
+// to q-values, which Kubernetes' clients do not send; 406 when there is none.
+Outcome<Presentation> ReadPresentation(const ApiRequest& request);
+
+}  // namespace galen::cluster_sim

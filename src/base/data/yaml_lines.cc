@@ -1,0 +1,65 @@
+#include "base/data/yaml_lines.h"
+
+namespace galen {
+namespace {
+
+bool IsTopKey(std::string_view line) {
+  return !line.empty() && line.front() != ' ' && line.front() != '#' && line.front() != '-' &&
+         line.find(':') != std::string_view::npos;
+}
+
+}  // namespace
+
+YamlLines::YamlLines(std::string_view text) {
+  Place* place = nullptr;
+  std::size_t item_indent = 0;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(line.size() < text.size() ? line.size() + 1 : text.size());
+    lines_.emplace_back(line);
+    if (IsTopKey(line)) {
+      // A key that stands there twice is refused by the parser; here the last one counts.
+      place = &keys_[std::string(line.substr(0, line.find(':')))];
+      *place = Place{number, {}};
+      continue;
+    }
+    const std::size_t indent = line.find_first_not_of(' ');
+    const bool is_item = indent != std::string_view::npos && line.substr(indent, 2) == "- ";
+    if (place == nullptr || !is_item) continue;
+    // Items of lists inside a row stand deeper than the row itself.
+    if (place->items.empty()) item_indent = indent;
+    if (indent == item_indent) place->items.push_back(number);
+  }
+}
+
+std::size_t YamlLines::OfKey(std::string_view key) const {
+  const auto found = keys_.find(key);
+  return found == keys_.end() ? 0 : found->second.line;
+}
+
+std::size_t YamlLines::OfItem(std::string_view key, std::size_t index) const {
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return 0;
+  return index < found->second.items.size() ? found->second.items[index] : found->second.line;
+}
+
+// A field stands behind blanks, a dash, a brace or a comma, so that a value of the same word is not
+// taken for it.
+std::size_t YamlLines::OfField(std::string_view key, std::size_t index,
+                               std::string_view field) const {
+  const std::size_t first = OfItem(key, index);
+  if (first == 0) return 0;
+  const std::size_t next = OfItem(key, index + 1);
+  const std::string wanted = std::string(field) + ":";
+  for (std::size_t line = first; line <= lines_.size() && (next <= first || line < next); ++line) {
+    const std::string& text = lines_[line - 1];
+    if (line > first && IsTopKey(text)) break;
+    const std::size_t at = text.find(wanted);
+    if (at == std::string::npos) continue;
+    if (at == 0 || std::string_view(" -{,").find(text[at - 1]) != std::string_view::npos)
+      return line;
+  }
+  return first;
+}
+
+}  // namespace galen

@@ -1,0 +1,55 @@
+#include "base/data/yaml_lines.h"
+
+#include <gtest/gtest.h>
+
+namespace galen {
+namespace {
+
+constexpr std::string_view kText =
+    "# rules\n"
+    "signs:\n"
+    "  - {name: a}\n"
+    "\n"
+    "rules:\n"
+    "  - id: one\n"
+    "    clears:\n"
+    "      - x\n"
+    "  # between\n"
+    "  - id: two\n";
+
+TEST(YamlLines, NamesTheLineOfEachRowOfAList) {
+  const YamlLines lines(kText);
+  EXPECT_EQ(lines.OfKey("rules"), 5u);
+  EXPECT_EQ(lines.OfItem("signs", 0), 3u);
+  EXPECT_EQ(lines.OfItem("rules", 0), 6u);
+  EXPECT_EQ(lines.OfItem("rules", 1), 10u) << "a list inside a row is no row";
+}
+
+TEST(YamlLines, FallsBackToTheKeyAndThenToNothing) {
+  const YamlLines lines("rules: [{id: one}, {id: two}]");
+  EXPECT_EQ(lines.OfItem("rules", 1), 1u);
+  EXPECT_EQ(lines.OfItem("signs", 0), 0u);
+  EXPECT_EQ(lines.OfKey("signs"), 0u);
+  EXPECT_EQ(YamlLines("").OfKey("rules"), 0u);
+}
+
+TEST(YamlLines, NamesTheLineOfARowsField) {
+  const YamlLines lines(
+      "timeouts:\n"
+      "- driver: a\n"
+      "  timeout: 5\n"
+      "- {driver: b, timeout: 6}\n"
+      "- driver: c\n"
+      "node: timeout\n");
+  EXPECT_EQ(lines.OfField("timeouts", 0, "timeout"), 3u);
+  EXPECT_EQ(lines.OfField("timeouts", 1, "timeout"), 4u);
+  EXPECT_EQ(lines.OfField("timeouts", 2, "timeout"), 5u) << "it has none: its own line";
+  EXPECT_EQ(lines.OfField("drivers", 0, "name"), 0u);
+}
+
+TEST(YamlLines, RowsMayStartAtTheLeftEdge) {
+  EXPECT_EQ(YamlLines("rules:\n- id: one\n- id: two\n").OfItem("rules", 1), 3u);
+}
+
+}  // namespace
+}  // namespace galen

@@ -1,0 +1,241 @@
+#include "base/loop/process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "base/environment.h"
+#include "base/fd.h"
+
+namespace galen {
+namespace {
+
+// A pipe holds at most this by the kernel's default limit, so that reading what a child has left
+// ends even when a grandchild goes on writing.
+constexpr std::size_t kRestBytesMax = std::size_t{1} << 20;
+
+// What posix_spawn is told, freed when it goes.
+class SpawnPlan {
+ public:
+  SpawnPlan() {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawnattr_init(&attributes_);
+  }
+  ~SpawnPlan() {
+    ::posix_spawnattr_destroy(&attributes_);
+    ::posix_spawn_file_actions_destroy(&actions_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+
+  // A child starts with no signal blocked and each as it is by default, whatever we do with ours.
+  void ResetSignals() {
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setsigdefault(&attributes_, &all);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+
+  posix_spawn_file_actions_t* actions() { return &actions_; }
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+// Ours with the added lines on top; one line a name, so that no program sees the older one.
+std::vector<std::string> MergedEnvironment(const std::vector<std::string>& added) {
+  Environment merged = ReadEnvironment();
+  for (const std::string& line : added) {
+    const std::size_t equals = std::min(line.find('='), line.size() - 1);
+    merged[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : merged) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+// The array of pointers that C wants; valid as long as `texts`.
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Status CheckOptions(const Process::Options& options) {
+  if (options.command.empty() || options.command.front().empty()) {
+    return InvalidArgument("start a process: no program is named");
+  }
+  for (const std::string& line : options.environment) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return InvalidArgument("start {}: environment line \"{}\" is not KEY=value",
+                             options.command.front(), line);
+    }
+  }
+  return OkStatus();
+}
+
+StatusOr<pid_t> Spawn(Process::Options& options, int output) {
+  SpawnPlan plan;
+  plan.ResetSignals();
+  auto* actions = plan.actions();
+  ::posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
+  if (!options.output_path.empty()) {
+    ::posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
+  }
+  // A child that asks for input gets the end at once instead of the operator's terminal. After the
+  // output, which is descriptor 0 itself where we were started with our own input closed.
+  ::posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!options.directory.empty()) {
+    ::posix_spawn_file_actions_addchdir_np(actions, options.directory.c_str());
+  }
+  std::vector<std::string> environment = MergedEnvironment(options.environment);
+  pid_t pid = -1;
+  // Everything else we hold is opened with O_CLOEXEC and ends here.
+  const int error =
+      ::posix_spawnp(&pid, options.command.front().c_str(), actions, plan.attributes(),
+                     Pointers(options.command).data(), Pointers(environment).data());
+  if (error != 0) return ErrnoStatus(error, "start " + options.command.front());
+  return pid;
+}
+
+}  // namespace
+
+struct Process::Impl {
+  ~Impl();
+
+  void OnOutput();
+  void OnEnd();
+  std::string ReadOutput(std::size_t bytes_max);
+  bool Tell(const std::string& bytes);
+
+  pid_t pid = -1;
+  bool running = false;
+  Fd pidfd;
+  Fd output;  // our end of the pipe
+  std::function<void(std::string_view)> on_output;
+  std::function<void(Exit)> on_exit;
+  FdWatch output_watch;
+  FdWatch end_watch;
+  bool* gone = nullptr;  // set when this dies inside a callback
+};
+
+Process::Impl::~Impl() {
+  // Tells the Tell() that is on the stack below us not to touch this any more.
+  if (gone != nullptr) *gone = true;
+  if (!running) return;
+  ::kill(pid, SIGKILL);
+  // Waits for a process that SIGKILL ends at once, so that no zombie is left behind.
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+std::string Process::Impl::ReadOutput(std::size_t bytes_max) {
+  std::string bytes;
+  char buffer[16 * 1024];
+  while (output && bytes.size() < bytes_max) {
+    const ssize_t count = ::read(output.get(), buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) break;
+    // The last writer has closed its end: no more output, but the child may go on running.
+    if (count <= 0) {
+      output_watch.Cancel();
+      output.Reset();
+      break;
+    }
+    bytes.append(buffer, static_cast<std::size_t>(count));
+  }
+  return bytes;
+}
+
+// False when the listener has destroyed this.
+bool Process::Impl::Tell(const std::string& bytes) {
+  if (bytes.empty() || !on_output) return true;
+  bool destroyed = false;
+  gone = &destroyed;
+  // A copy: the listener may destroy this, and its captures must live until it returns.
+  const std::function<void(std::string_view)> tell = on_output;
+  tell(bytes);
+  if (!destroyed) gone = nullptr;
+  return !destroyed;
+}
+
+// One read a turn, so that a child that writes without end starves nobody.
+void Process::Impl::OnOutput() { Tell(ReadOutput(1)); }
+
+void Process::Impl::OnEnd() {
+  int status = 0;
+  // A pidfd is readable when the process has ended; reaping frees its number.
+  if (::waitpid(pid, &status, WNOHANG) != pid) return;
+  running = false;
+  end_watch.Cancel();
+  // What it wrote before it ended is in the pipe by now.
+  const std::string rest = ReadOutput(kRestBytesMax);
+  output_watch.Cancel();
+  if (!Tell(rest)) return;
+  Exit exit;
+  if (WIFSIGNALED(status)) {
+    exit.signal = WTERMSIG(status);
+  } else {
+    exit.code = WEXITSTATUS(status);
+  }
+  const std::function<void(Exit)> tell = on_exit;  // which may destroy this
+  tell(exit);
+}
+
+Process::Process(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Process::~Process() = default;
+
+StatusOr<std::unique_ptr<Process>> Process::Start(IoLoop& loop, Options options,
+                                                  std::function<void(Exit)> on_exit) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  auto impl = std::make_unique<Impl>();
+  Fd childs_end;
+  if (options.output_path.empty()) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "make a pipe");
+    impl->output = Fd(ends[0]);
+    childs_end = Fd(ends[1]);
+    // Our end only: the child may expect its standard output to block.
+    ::fcntl(impl->output.get(), F_SETFL, O_NONBLOCK);
+  } else {
+    childs_end =
+        Fd(::open(options.output_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!childs_end) return ErrnoStatus(errno, "open " + options.output_path);
+  }
+  // The child's end is closed on return; while we held it, its end could never be seen.
+  ASSIGN_OR_RETURN(impl->pid, Spawn(options, childs_end.get()));
+  // From here on a failure kills and reaps the child, by ~Impl.
+  impl->running = true;
+  // By number: this C library declares the function for C only.
+  impl->pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, impl->pid, 0)));
+  if (!impl->pidfd) return ErrnoStatus(errno, "watch the end of " + options.command.front());
+  impl->on_output = std::move(options.on_output);
+  impl->on_exit = std::move(on_exit);
+  Impl* const i = impl.get();
+  if (i->output) {
+    i->output_watch =
+        loop.WatchFd(i->output.get(), {.readable = true}, [i](Readiness) { i->OnOutput(); });
+  }
+  i->end_watch = loop.WatchFd(i->pidfd.get(), {.readable = true}, [i](Readiness) { i->OnEnd(); });
+  return std::unique_ptr<Process>(new Process(std::move(impl)));
+}
+
+pid_t Process::pid() const { return impl_->pid; }
+
+void Process::Signal(int signal) {
+  if (impl_->running) ::kill(impl_->pid, signal);
+}
+
+}  // namespace galen

@@ -1,0 +1,66 @@
+// A child process on the loop: started without a shell, its output read, its end told. Standard
+// input is /dev/null. The child has every signal as by default and none of our descriptors but
+// those named here. Belongs to its loop, which outlives it; the owner keeps it for as long as the
+// child may run. Has no deadline: who wants one holds a Timer and sends a signal.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop/io_loop.h"
+
+namespace galen {
+
+class Process {
+ public:
+  // What to run and where its output goes.
+  struct Options {
+    // Program and arguments. A program without a slash is found by our own PATH.
+    std::vector<std::string> command;
+    // "KEY=value" lines added to ours; they win over ours.
+    std::vector<std::string> environment;
+    // Where it starts; "" = our own working directory.
+    std::string directory;
+    // Where standard output and error go: a file's path, or "" to be told by on_output. The file is
+    // appended to and made with mode 0644 when it is missing. With "" errors go to our own standard
+    // error.
+    std::string output_path;
+    // Bytes as they come from standard output (not error) when output_path is empty; in pieces that
+    // end anywhere. Runs on the loop and may destroy the Process. Not bounded: who keeps the bytes
+    // bounds them.
+    std::function<void(std::string_view)> on_output;
+  };
+  // How it ended.
+  struct Exit {
+    int code = 0;    // valid when signal is 0
+    int signal = 0;  // that ended it
+  };
+
+  // Starts the child; it runs when this returns. `on_exit` runs once, on the loop, after all output
+  // was told (what a grandchild writes later is not waited for); it may destroy the Process.
+  // Errors: InvalidArgument for an empty command or a bad environment line, NotFound when there is
+  // no such program, PermissionDenied when it may not be run, ResourceExhausted when processes or
+  // descriptors are used up, or the error of opening output_path.
+  static StatusOr<std::unique_ptr<Process>> Start(IoLoop& loop, Options options,
+                                                  std::function<void(Exit)> on_exit);
+  // Kills (SIGKILL) and reaps when it still runs; on_exit is not called then.
+  ~Process();
+
+  // Stays what it was after the child has ended; the number may then be another's.
+  pid_t pid() const;
+  // Sends `signal` to the child alone, not to its children. Does nothing when it has ended.
+  void Signal(int signal);
+
+ private:
+  struct Impl;
+  explicit Process(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace galen

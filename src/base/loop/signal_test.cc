@@ -1,0 +1,97 @@
+#include "base/loop/signal.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "base/loop/epoll_loop.h"
+
+namespace galen {
+namespace {
+
+TEST(SignalWatch, FirstSignalAsksToStopOnTheLoop) {
+  const auto loop = *EpollLoop::Create();
+  int asked = 0;
+  auto watch = SignalWatch::Start(*loop, [&] {
+    ++asked;
+    loop->Stop();
+  });
+  ASSERT_TRUE(watch.ok());
+  std::raise(SIGTERM);
+  loop->Run();
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(SignalWatch, GivesTheSignalsBackWhenItGoes) {
+  sigset_t before;
+  sigset_t after;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  {
+    const auto loop = *EpollLoop::Create();
+    const auto watch = *SignalWatch::Start(*loop, [] {});
+    sigset_t during;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &during);
+    EXPECT_EQ(sigismember(&during, SIGINT), 1);
+  }
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  EXPECT_EQ(sigismember(&after, SIGINT), sigismember(&before, SIGINT));
+  EXPECT_EQ(sigismember(&after, SIGTERM), sigismember(&before, SIGTERM));
+}
+
+TEST(SignalWatch, BrokenPipeDoesNotEndTheProcess) {
+  const auto loop = *EpollLoop::Create();
+  const auto watch = *SignalWatch::Start(*loop, [] {});
+  std::raise(SIGPIPE);
+}
+
+TEST(SignalWatchDeathTest, SecondSignalEndsTheProcessAtOnce) {
+  EXPECT_EXIT(
+      {
+        const auto loop = *EpollLoop::Create();
+        const auto watch = *SignalWatch::Start(*loop, [] { std::raise(SIGINT); });
+        std::raise(SIGTERM);
+        loop->Run();
+      },
+      testing::ExitedWithCode(128 + SIGINT), "");
+}
+
+// Whoever removes what it made is asked twice by a Ctrl-C held down, and by timeout(1), which
+// signals the process and then its group.
+TEST(SignalWatch, SecondSignalIsIgnoredWhereTheCleanUpMustNotBeCutOff) {
+  const auto loop = *EpollLoop::Create();
+  int asked = 0;
+  const auto watch = *SignalWatch::Start(
+      *loop,
+      [&] {
+        ++asked;
+        std::raise(SIGTERM);
+        std::raise(SIGINT);
+      },
+      SecondSignal::kIsIgnored);
+  std::raise(SIGINT);
+  const Timer end = loop->After(std::chrono::milliseconds(20), [&] { loop->Stop(); });
+  loop->Run();
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(SignalWatchDeathTest, AProcessThatIgnoredTheSecondSignalEndsWithItsOwnExitCode) {
+  EXPECT_EXIT(
+      {
+        {
+          const auto loop = *EpollLoop::Create();
+          const auto watch =
+              *SignalWatch::Start(*loop, [&] { loop->Stop(); }, SecondSignal::kIsIgnored);
+          std::raise(SIGINT);
+          loop->Run();
+          std::raise(SIGINT);  // nobody reads it any more
+        }
+        std::raise(SIGTERM);
+        ::_exit(130);
+      },
+      testing::ExitedWithCode(130), "");
+}
+
+}  // namespace
+}  // namespace galen

@@ -1,0 +1,284 @@
+// Tested by tests/e2e/galen_test.cc, as the program galen.
+#include "cli/commands/app.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "base/data/json.h"
+#include "base/data/yaml.h"
+#include "base/flags.h"
+#include "base/version.h"
+#include "cli/commands/completion.h"
+#include "cli/commands/conformance.h"
+#include "cli/commands/demo.h"
+#include "cli/commands/dev_node.h"
+#include "cli/commands/doctor.h"
+#include "cli/commands/get.h"
+#include "cli/commands/inject.h"
+#include "cli/commands/post_mortem.h"
+#include "cli/commands/watch.h"
+#include "cli/commands/why.h"
+#include "cli/options.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+
+namespace galen::cli {
+namespace {
+
+constexpr int kExitFailed = 1;
+
+// What the user gave is blamed on the user: InvalidArgument is a wrong command line.
+int Fail(const Status& status) {
+  PrintError(status.message());
+  return status.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
+}
+
+int CodeOrFail(const StatusOr<int>& code) { return code.ok() ? *code : Fail(code.status()); }
+
+// The programs that the demo starts lie beside this one.
+std::string OwnDirectory() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+// What the command line of one run said, and where its answer goes. Flags write into it while they
+// are parsed; commands read it when they run.
+struct Arguments {
+  Options options;
+  Output output{STDOUT_FILENO};
+  std::string kind = "pods", name, pod, shell = "bash", help_of;
+  bool follow = false, all_namespaces = false, no_colour = false;
+  InjectArguments inject;
+  DemoArguments demo;
+  DevNodeArguments dev_node;
+  ConformanceArguments conformance;
+  DoctorArguments doctor;
+};
+
+int PrintOrFail(Arguments& arguments, const StatusOr<std::string>& text) {
+  if (!text.ok()) return Fail(text.status());
+  arguments.output.Write(*text);
+  return CodeOrFail(ExitCodeOf(arguments.output));
+}
+
+int AnswerOrFail(Arguments& arguments, const StatusOr<Answer>& answer) {
+  if (!answer.ok()) return Fail(answer.status());
+  for (const std::string& note : answer->notes) PrintError(note);
+  return PrintOrFail(arguments, answer->text);
+}
+
+int GetOnce(Arguments& arguments) {
+  return AnswerOrFail(arguments, Get(arguments.options, arguments.kind, arguments.name));
+}
+
+int ListPostMortems(Arguments& arguments) {
+  return AnswerOrFail(arguments, PostMortems(arguments.options, arguments.pod));
+}
+
+int Follow(Arguments& arguments) {
+  return CodeOrFail(Watch(arguments.options, arguments.kind, arguments.name, arguments.output));
+}
+
+int GetOrFollow(Arguments& arguments) {
+  return arguments.follow ? Follow(arguments) : GetOnce(arguments);
+}
+
+void AddGet(Flags& flags, Arguments& arguments) {
+  Flags& get = flags.AddCommand("get", "show devices, pods (with devices), nodes or drivers",
+                                [&arguments] { return GetOrFollow(arguments); });
+  get.AddPositional("kind", arguments.kind, "devices, pods, nodes or drivers");
+  get.AddPositional("name", arguments.name,
+                    "only the one of this name; of a Pod NAME, pod/NAME or NAMESPACE/NAME", false);
+  get.AddSwitch("-w,--watch", arguments.follow, "stay, and show what changes");
+}
+
+void AddWatch(Flags& flags, Arguments& arguments) {
+  Flags& watch = flags.AddCommand("watch", "the live table; a line for each change in a pipe",
+                                  [&arguments] { return Follow(arguments); });
+  watch.AddPositional("kind", arguments.kind, "devices, pods, nodes or drivers; pod/NAME", false);
+}
+
+void AddWhy(Flags& flags, Arguments& arguments) {
+  Flags& why = flags.AddCommand("why", "the line of causes of a Pod's devices", [&arguments] {
+    return PrintOrFail(arguments, Why(arguments.options, arguments.pod));
+  });
+  why.AddPositional("pod", arguments.pod, "NAME, pod/NAME or NAMESPACE/NAME");
+}
+
+void AddPostMortem(Flags& flags, Arguments& arguments) {
+  Flags& command =
+      flags.AddCommand("post-mortem", "how Pods with devices ended, also those that are gone",
+                       [&arguments] { return ListPostMortems(arguments); });
+  command.AddPositional("pod", arguments.pod,
+                        "the whole record of NAME, pod/NAME or NAMESPACE/NAME; without it: a list",
+                        false);
+}
+
+void AddInject(Flags& flags, Arguments& arguments) {
+  Flags& inject = flags.AddCommand(
+      "inject", "make a simulated device show a sign (simulator only)",
+      [&arguments] { return PrintOrFail(arguments, Inject(arguments.options, arguments.inject)); });
+  inject.AddPositional("device", arguments.inject.device, "gpu-3; without it: what can be injected",
+                       false);
+  inject.AddPositional("sign", arguments.inject.sign,
+                       "xid=79, temperature=91, …; reset=host, or reset alone, ends them", false);
+  inject.Add("--driver", arguments.inject.driver,
+             "the driver's name, when several have the device");
+  inject.Add("--driver-socket", arguments.inject.driver_socket, "ask this socket; no agent needed");
+}
+
+void AddDemo(Flags& flags, Arguments& arguments) {
+  Flags& demo = flags.AddCommand(
+      "demo", "a GPU fails and its Pod says so: real processes, one minute", [&arguments] {
+        if (arguments.demo.bin_directory.empty()) arguments.demo.bin_directory = OwnDirectory();
+        return CodeOrFail(Demo(arguments.options, arguments.demo, arguments.output));
+      });
+  demo.AddSwitch("--batch", arguments.demo.batch,
+                 "plain lines; exit code 0 only if each step was seen");
+  demo.AddSwitch("--keep", arguments.demo.keep, "leave it running at the end, until Ctrl-C");
+  demo.AddSwitch("--kernel-log", arguments.demo.kernel_log,
+                 "write the fault as a real line to /dev/kmsg");
+  demo.Add("--directory", arguments.demo.directory, "where its own directory is made");
+}
+
+void AddDevNode(Flags& flags, Arguments& arguments) {
+  DevNodeArguments& node = arguments.dev_node;
+  Flags& command = flags.AddCommand(
+      "dev-node", "a node on this machine, for whoever writes a driver", [&arguments] {
+        arguments.dev_node.bin_directory = OwnDirectory();
+        return CodeOrFail(DevNode(arguments.options, arguments.dev_node, arguments.output));
+      });
+  command.Add("--dir", node.directory, "where everything lies; removed at the end");
+  command.Add("--node", node.node, "the node's name");
+  command.Add("--driver-sim", node.simulated_gpus, "also a driver of so many simulated GPUs");
+  command.AddSwitch("--as-root", node.as_root, "let Pods run as root of this machine");
+}
+
+// The flags outlive the run of their command.
+void AddHelp(Flags& flags, Arguments& arguments) {
+  Flags& help = flags.AddCommand("help", "what a command does, and its flags", [&] {
+    const StatusOr<std::string> text = flags.Help(arguments.help_of);
+    // The user's word is wrong, not the world.
+    if (!text.ok()) return Fail(InvalidArgument("{}", text.status().message()));
+    return PrintOrFail(arguments, text);
+  });
+  help.AddPositional("command", arguments.help_of, "get, why, watch, …", false);
+}
+
+// Of conformance and doctor, whose own code wins over what became of the output.
+template <typename Result>
+int ReportOrFail(Arguments& arguments, const Result& result) {
+  if (!result.problem.empty()) PrintError(result.problem);
+  arguments.output.Write(result.text);
+  const int written = CodeOrFail(ExitCodeOf(arguments.output));
+  return result.code != 0 ? result.code : written;
+}
+
+void AddDoctor(Flags& flags, Arguments& arguments) {
+  DoctorArguments& doctor = arguments.doctor;
+  Flags& command =
+      flags.AddCommand("doctor", "what is wrong with this node, and what to do", [&arguments] {
+        return ReportOrFail(arguments, Doctor(arguments.options, arguments.doctor));
+      });
+  command.Add("--node", doctor.node, "this node's name; $NODE_NAME, or what the agent says");
+  command.Add("--kubelet-root", doctor.kubelet_root,
+              "the kubelet's root; that of the agent's drivers, else /var/lib/kubelet");
+  command.Add("--registry", doctor.registry, "where drivers register; below the root unless given");
+  command.Add("--state-dir", doctor.state_dir, "the agent's");
+  command.Add("--cdi-root", doctor.cdi_roots,
+              "a CDI directory, may be repeated; /etc/cdi and /var/run/cdi unless given");
+  command.Add("--agent-account", doctor.agent_account,
+              "NAMESPACE/NAME whose rights are looked at; the agent's Pod tells it");
+  command.AddChoice("-o,--output", doctor.output, {"table", "wide", "json", "junit"},
+                    "how to print; wide tells what is healthy, too");
+}
+
+void AddConformance(Flags& flags, Arguments& arguments) {
+  ConformanceArguments& conformance = arguments.conformance;
+  Flags& command = flags.AddCommand(
+      "conformance", "check a DRA driver; plays a kubelet, so not beside one that uses it",
+      [&arguments] {
+        return ReportOrFail(arguments, Conformance(arguments.options, arguments.conformance));
+      });
+  command.AddPositional("driver", conformance.what,
+                        "a registry directory, a registration socket, or a driver's name");
+  command.AddSwitch("--read-only", conformance.read_only,
+                    "only GetInfo, health, slices and files; the default in a kubelet's registry");
+  command.AddSwitch("--full", conformance.full, "play a kubelet even there: when none runs");
+  command.Add("--kubelet-root", conformance.kubelet_root,
+              "the kubelet's root; the directory above plugins_registry unless given");
+  command.Add("--cdi-root", conformance.cdi_roots, "a CDI directory; may be repeated");
+  command.Add("--node", conformance.node, "this node, when the driver publishes on several");
+  command.Add("--patience", conformance.patience, "how long repeated reports are waited for");
+  command.AddChoice("-o,--output", conformance.output, {"text", "json", "junit"}, "how to print");
+}
+
+std::string VersionText(const Options& options) {
+  const Json json = Json::MakeObject({{"version", kVersion}});
+  if (options.output == "json") return json.DumpPretty() + "\n";
+  if (options.output == "yaml") return WriteYaml(json);
+  return "galen " + std::string(kVersion) + "\n";
+}
+
+void AddOthers(Flags& flags, Arguments& arguments) {
+  flags.AddCommand("version", "print the version",
+                   [&arguments] { return PrintOrFail(arguments, VersionText(arguments.options)); });
+  Flags& completion = flags.AddCommand(
+      "completion", "a completion script for bash, zsh or fish",
+      [&arguments] { return PrintOrFail(arguments, CompletionScript(arguments.shell)); });
+  completion.AddPositional("shell", arguments.shell, "bash, zsh or fish");
+}
+
+void AddGlobals(Flags& flags, Arguments& arguments) {
+  Options& options = arguments.options;
+  flags.Add("--kubeconfig", options.cluster.path, "the kubeconfig file");
+  flags.Add("--context", options.cluster.context, "the kubeconfig's context");
+  flags.Add("-n,--namespace", options.ns, "Pods of this namespace only");
+  flags.AddSwitch("-A,--all-namespaces", arguments.all_namespaces,
+                  "Pods of all namespaces (the default)");
+  flags.AddChoice("-o,--output", options.output, {"table", "wide", "json", "yaml"}, "how to print");
+  flags.Add("--agent-socket", options.agent_socket,
+            "the socket of this node's agent; GALEN_AGENT_SOCKET says the same");
+  flags.AddSwitch("--no-color", arguments.no_colour, "no colours; NO_COLOR says the same");
+}
+
+}  // namespace
+
+int RunGalen(int argc, char** argv, Environment environment) {
+  Arguments arguments;
+  arguments.options.terminal = isatty(STDOUT_FILENO) != 0;
+  if (arguments.options.terminal) {
+    arguments.options.columns = SizeOfTerminal(STDOUT_FILENO).columns;
+  }
+  arguments.options.environment = std::move(environment);
+  // Before the flags are read: --agent-socket wins.
+  if (const auto socket = Lookup(arguments.options.environment, "GALEN_AGENT_SOCKET")) {
+    arguments.options.agent_socket = *socket;
+  }
+  Flags flags("galen", "Device health on Kubernetes, from the hardware to the Pod",
+              std::string(kVersion));
+  AddGlobals(flags, arguments);
+  AddGet(flags, arguments);
+  AddWhy(flags, arguments);
+  AddPostMortem(flags, arguments);
+  AddWatch(flags, arguments);
+  AddInject(flags, arguments);
+  AddDemo(flags, arguments);
+  AddDevNode(flags, arguments);
+  AddConformance(flags, arguments);
+  AddDoctor(flags, arguments);
+  AddOthers(flags, arguments);
+  AddHelp(flags, arguments);
+  // Help, the version or a fault: all is said already.
+  if (const auto code = flags.Parse(argc, argv)) return *code;
+  // -A beats -n, as kubectl has it.
+  if (arguments.all_namespaces) arguments.options.ns.clear();
+  // An empty NO_COLOR says nothing (no-color.org), and Lookup gives none.
+  arguments.options.colour = arguments.options.terminal && !arguments.no_colour &&
+                             !Lookup(arguments.options.environment, "NO_COLOR");
+  return flags.Run();
+}
+
+}  // namespace galen::cli

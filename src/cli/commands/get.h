@@ -1,0 +1,54 @@
+// `galen get KIND [NAME]`: devices, Pods with devices, nodes or drivers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/fleet/fleet.h"
+#include "cli/fleet/session.h"
+#include "cli/options.h"
+#include "cli/output/views.h"
+
+namespace galen::cli {
+
+// What was asked for, and what could not be taken into account: a sentence each, for standard
+// error.
+struct Answer {
+  std::string text;
+  std::vector<std::string> notes;
+};
+
+struct FetchedFleet {
+  FleetObjects objects;
+  std::vector<std::string> notes;
+};
+
+// Asks the API server for everything that a fleet is joined from. `ns` "" = all. One object that
+// cannot be read, or a kind that only helps and may not be asked for, is a note.
+StatusOr<FetchedFleet> FetchFleet(Session& session, const std::string& ns);
+
+// `kind` in any of its spellings ("pod", "pods", "po"); InvalidArgument names those there are.
+// `now` {} shows times instead of ages.
+StatusOr<Table> TableOf(const Fleet& fleet, const std::string& kind, const std::string& name,
+                        const Options& options, WallTime now);
+StatusOr<Json> JsonOf(const Fleet& fleet, const std::string& kind, const std::string& name,
+                      const Options& options);
+
+// One of the two, as options.output says. Ends in a newline. A Pod's name may be NAMESPACE/NAME.
+// NotFound when there is none of that name.
+StatusOr<std::string> Show(const Fleet& fleet, const std::string& kind, const std::string& name,
+                           const Options& options, WallTime now);
+
+// The same as a table for a live picture `columns` wide: without the columns that can be done
+// without where it would be too wide; with -o wide a last line names them.
+StatusOr<std::string> ShowLive(const Fleet& fleet, const std::string& kind, const std::string& name,
+                               const Options& options, WallTime now, std::size_t columns);
+
+// Takes "pod/trainer-0", as kubectl has it, apart into `kind` and `name`. InvalidArgument when a
+// name is given besides, or none behind the slash.
+Status SplitKind(std::string& kind, std::string& name);
+
+// `kind` may be "pod/trainer-0", when `name` is "".
+StatusOr<Answer> Get(const Options& options, std::string kind, std::string name);
+
+}  // namespace galen::cli

@@ -1,0 +1,267 @@
+#include "cli/commands/inject.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "base/text.h"
+#include "cli/demo/simulated_driver.h"
+#include "cli/inspect/agent_link.h"
+#include "cli/output/table.h"
+#include "model/health.h"
+#include "protos/galen/inspect/v1/inspect.pb.h"
+#include "protos/galen/simulator/v1/simulator.pb.h"
+
+namespace galen::cli {
+namespace {
+
+namespace inspect = galen::inspect::v1;
+namespace simulator = galen::simulator::v1;
+
+constexpr char kDriverAdvice[] = "is it running? --driver-socket names another";
+
+// For each driver of a search, of which most are not meant; one that is well takes milliseconds.
+constexpr Duration kSearchWithin = std::chrono::seconds(1);
+
+// A driver tells its agent within milliseconds of a sign that changes something. One that changes
+// nothing at once, as a temperature that must last, is not waited for.
+constexpr Duration kHeardWithin = std::chrono::milliseconds(250);
+// Until Pods and the node's object say so; an API server may be away.
+constexpr Duration kToldWithin = std::chrono::seconds(2);
+constexpr Duration kAskEvery = std::chrono::milliseconds(10);
+
+// Names are DNS labels, as Kubernetes has them of devices and a rules file of signs. A stranger's
+// answer may hold anything, and what passes here is printed and offered by a shell's completion.
+void KeepNames(simulator::ListSignsResponse& answer) {
+  auto& devices = *answer.mutable_devices();
+  const auto bad_device = std::ranges::remove_if(devices, std::not_fn(IsDnsLabel));
+  devices.erase(bad_device.begin(), bad_device.end());
+  auto& signs = *answer.mutable_signs();
+  const auto bad_sign = std::ranges::remove_if(
+      signs, [](const simulator::Sign& sign) { return !IsDnsLabel(sign.name()); });
+  signs.erase(bad_sign.begin(), bad_sign.end());
+}
+
+// What a driver tells of its simulator; nullopt when it has none, for its hardware is real.
+StatusOr<std::optional<simulator::ListSignsResponse>> SignsOf(
+    AgentLink& driver, Duration within = AgentLink::kAnswerWithin) {
+  auto answer = driver.Ask<simulator::ListSignsResponse>("/galen.simulator.v1.Simulator/ListSigns",
+                                                         simulator::ListSignsRequest(), within);
+  if (answer.status().code() == Code::kUnimplemented) {
+    return std::optional<simulator::ListSignsResponse>();
+  }
+  if (!answer.ok()) return answer.status();
+  KeepNames(*answer);
+  return std::optional(std::move(answer).value());
+}
+
+SimulatedDriver FromProto(const std::string& name, const std::string& socket,
+                          const simulator::ListSignsResponse& answer) {
+  SimulatedDriver driver{.name = name, .socket = socket, .devices = {}, .signs = {}};
+  driver.devices.assign(answer.devices().begin(), answer.devices().end());
+  for (const simulator::Sign& sign : answer.signs()) driver.signs.push_back(sign.name());
+  return driver;
+}
+
+// Where to look for the driver that is meant. Belongs to the command's loop.
+class DriverSearch {
+ public:
+  DriverSearch(EpollLoop& loop, net::Dialer& dialer, const Options& options,
+               const InjectArguments& arguments)
+      : loop_(loop), dialer_(dialer), options_(options), arguments_(arguments) {}
+
+  StatusOr<SimulatedDriver> Find() {
+    return arguments_.driver_socket.empty() ? FindByAgent() : FindAtSocket();
+  }
+
+ private:
+  StatusOr<SimulatedDriver> FindAtSocket() {
+    const std::string& socket = arguments_.driver_socket;
+    const auto link = AgentLink::Open(loop_, dialer_, socket);
+    if (!link.ok()) return Advise(link.status(), "driver", socket, kDriverAdvice);
+    ASSIGN_OR_RETURN(const auto signs, SignsOf(**link));
+    if (signs) return FromProto("the driver", socket, *signs);
+    return FailedPrecondition("the driver at {} simulates nothing: signs come from its hardware",
+                              socket);
+  }
+
+  StatusOr<SimulatedDriver> FindByAgent() {
+    ASSIGN_OR_RETURN(const auto agent, AgentLink::OpenAgent(loop_, dialer_, options_.agent_socket));
+    ASSIGN_OR_RETURN(const auto answer,
+                     agent->Ask<inspect::ListDriversResponse>(
+                         "/galen.inspect.v1.Inspect/ListDrivers", inspect::ListDriversRequest()));
+    ASSIGN_OR_RETURN(const std::vector<SimulatedDriver> found, AskEach(answer));
+    ASSIGN_OR_RETURN(const std::vector<SilentDevice> silent, SilentDevices(*agent, found));
+    const bool known = std::any_of(silent.begin(), silent.end(),
+                                   [](const SilentDevice& device) { return !device.why.empty(); });
+    if (!arguments_.driver.empty() && found.empty() && !known) return NamedInVain(answer);
+    return ChooseDriver(found, arguments_.device, silent);
+  }
+
+  // Those of the agent's drivers that simulate. One that cannot tell goes into mute_, for it is
+  // most often not the one that is meant, unless --driver names it.
+  StatusOr<std::vector<SimulatedDriver>> AskEach(const inspect::ListDriversResponse& answer) {
+    const bool named = !arguments_.driver.empty();
+    std::vector<SimulatedDriver> found;
+    for (const inspect::Driver& driver : answer.drivers()) {
+      // A second instance, during an update, has no say: what it shows nobody is told.
+      if (!driver.authority()) continue;
+      if (named && driver.name() != arguments_.driver) continue;
+      const auto link = AgentLink::Open(loop_, dialer_, driver.endpoint());
+      // One that just died; if its devices are asked for, the agent says so.
+      if (!link.ok()) continue;
+      const auto signs = SignsOf(**link, named ? AgentLink::kAnswerWithin : kSearchWithin);
+      if (!signs.ok()) {
+        const Status mute =
+            Annotate(signs.status(), "driver {} does not say what it simulates", driver.name());
+        if (named) return mute;
+        mute_[driver.name()] = mute.message();
+      } else if (*signs) {
+        found.push_back(FromProto(driver.name(), driver.endpoint(), **signs));
+      }
+    }
+    return found;
+  }
+
+  // The driver that --driver names is not there, or is no simulator.
+  Status NamedInVain(const inspect::ListDriversResponse& answer) const {
+    std::vector<std::string> names;
+    for (const inspect::Driver& driver : answer.drivers()) {
+      if (driver.name() == arguments_.driver) {
+        return FailedPrecondition("driver {} simulates nothing: signs come from its hardware",
+                                  arguments_.driver);
+      }
+      names.push_back(driver.name());
+    }
+    if (names.empty()) names.emplace_back("none");
+    return NotFound("the agent knows no driver {}; it knows {}", arguments_.driver,
+                    fmt::join(names, ", "));
+  }
+
+  // What the agent knows of devices whose driver is not among `found`.
+  StatusOr<std::vector<SilentDevice>> SilentDevices(AgentLink& agent,
+                                                    const std::vector<SimulatedDriver>& found) {
+    ASSIGN_OR_RETURN(const auto answer,
+                     agent.Ask<inspect::ListDevicesResponse>(
+                         "/galen.inspect.v1.Inspect/ListDevices", inspect::ListDevicesRequest()));
+    std::vector<SilentDevice> silent;
+    for (const inspect::Device& device : answer.devices()) {
+      if (!arguments_.driver.empty() && device.driver() != arguments_.driver) continue;
+      const bool speaks = std::any_of(found.begin(), found.end(), [&](const auto& driver) {
+        return driver.name == device.driver();
+      });
+      if (speaks) continue;
+      SilentDevice& last = silent.emplace_back(SilentDevice{device.driver(), device.device(), ""});
+      if (device.cause().code() == cause_code::kDriverGone) {
+        last.why = device.cause().message();
+      } else if (const auto mute = mute_.find(device.driver()); mute != mute_.end()) {
+        last.why = mute->second;
+        last.advice = "look at its log";
+      }
+    }
+    return silent;
+  }
+
+  EpollLoop& loop_;
+  net::Dialer& dialer_;
+  const Options& options_;
+  const InjectArguments& arguments_;
+  std::map<std::string, std::string> mute_;  // by driver, why it does not say what it simulates
+};
+
+StatusOr<inspect::GetStatusResponse> AgentStatus(AgentLink& agent, Duration within) {
+  return agent.Ask<inspect::GetStatusResponse>("/galen.inspect.v1.Inspect/GetStatus",
+                                               inspect::GetStatusRequest(), within);
+}
+
+void Pause(EpollLoop& loop, Duration d) {
+  const Timer end = loop.After(d, [&loop] { loop.Stop(); });
+  loop.Run();
+}
+
+// Returns once the agent has told what the sign changed, so that whoever asks the cluster next is
+// told so too; or, silently, when that does not come: the sign is there all the same. `changes` is
+// how many the agent had seen before.
+void AwaitTold(EpollLoop& loop, AgentLink& agent, std::uint64_t changes) {
+  const Time begin = loop.Now();
+  while (true) {
+    // An agent that hangs is not waited for beyond that either.
+    const Duration left = kToldWithin - (loop.Now() - begin);
+    if (left <= Duration::zero()) return;
+    const auto status = AgentStatus(agent, left);
+    if (!status.ok()) return;
+    const bool heard = status->changes() != changes;
+    if (heard ? status->all_told() : loop.Now() - begin >= kHeardWithin) return;
+    Pause(loop, kAskEvery);
+  }
+}
+
+std::string SignsTable(const simulator::ListSignsResponse& answer) {
+  Table table({"SIGN", "UNIT", "USUAL", "MEANING"});
+  for (const simulator::Sign& sign : answer.signs()) {
+    table.Add({sign.name(), sign.unit(), sign.usual(), sign.help()});
+  }
+  std::string devices;
+  for (const std::string& device : answer.devices()) devices += " " + device;
+  return table.Text(false) +
+         "\nreset=host, or reset alone, ends all that was injected; reset=gpu leaves what needs a "
+         "reboot.\nDevices:" +
+         devices + "\n";
+}
+
+}  // namespace
+
+StatusOr<SignArgument> ParseSign(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (text == "reset") return SignArgument{"reset", ""};
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return InvalidArgument("'{}' is no sign: write name=value, for example xid=79, or reset", text);
+  }
+  return SignArgument{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+StatusOr<std::string> Inject(const Options& options, const InjectArguments& arguments) {
+  const bool lists = arguments.device.empty();
+  if (!lists && arguments.sign.empty()) {
+    return InvalidArgument(
+        "which sign shall {} show? write name=value, for example xid=79, or reset; "
+        "`galen inject` lists them",
+        arguments.device);
+  }
+  SignArgument sign;
+  // Before anything is dialled: a misspelt sign needs no driver to be told.
+  if (!lists) {
+    ASSIGN_OR_RETURN(sign, ParseSign(arguments.sign));
+  }
+  ASSIGN_OR_RETURN(auto loop, EpollLoop::Create());
+  const auto dialer = net::MakeDialer(*loop);
+  ASSIGN_OR_RETURN(const SimulatedDriver driver,
+                   DriverSearch(*loop, *dialer, options, arguments).Find());
+  ASSIGN_OR_RETURN(auto link, AgentLink::Open(*loop, *dialer, driver.socket));
+  if (lists) {
+    ASSIGN_OR_RETURN(const auto signs, SignsOf(*link));
+    return SignsTable(signs.value_or(simulator::ListSignsResponse()));
+  }
+  RETURN_IF_ERROR(CheckSign(driver, sign.name));
+  // Who names the driver's socket may have no agent.
+  std::unique_ptr<AgentLink> agent;
+  StatusOr<inspect::GetStatusResponse> before = Unavailable("nobody is asked");
+  if (arguments.driver_socket.empty()) {
+    ASSIGN_OR_RETURN(agent, AgentLink::OpenAgent(*loop, *dialer, options.agent_socket));
+    // One that does not say what it knows, which takes it no time, is not waited for afterwards.
+    before = AgentStatus(*agent, kHeardWithin);
+  }
+  simulator::InjectRequest request;
+  request.set_device(arguments.device);
+  request.set_sign(sign.name);
+  request.set_value(sign.value);
+  ASSIGN_OR_RETURN(const auto answer, link->Ask<simulator::InjectResponse>(
+                                          "/galen.simulator.v1.Simulator/Inject", request));
+  if (before.ok()) AwaitTold(*loop, *agent, before->changes());
+  const WallTime when{std::chrono::nanoseconds(answer.injected_unix_nanos())};
+  return fmt::format("{}: {} at {}\n", arguments.device, arguments.sign, FormatRfc3339(when, 3));
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,260 @@
+#include "cli/commands/why.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/data/yaml.h"
+#include "cli/commands/get.h"
+#include "cli/inspect/agent_link.h"
+#include "cli/inspect/inspect_values.h"
+#include "cli/output/verdict_view.h"
+#include "protos/galen/inspect/v1/inspect.pb.h"
+
+namespace galen::cli {
+namespace {
+
+namespace inspect = galen::inspect::v1;
+
+ExplainedDevice DeviceFromProto(const inspect::Device& device) {
+  ExplainedDevice explained;
+  explained.identity = {
+      {device.driver(), device.pool(), device.device()}, device.serial(), device.model()};
+  explained.health.id = explained.identity.id;
+  explained.health.state = ParseHealthState(device.state()).value_or(HealthState::kUnknown);
+  explained.health.share = device.share();
+  explained.health.since = FromNanos(device.since_unix_nanos());
+  explained.health.cause = FromProto(device.cause());
+  // Pods that share a device share its claim; admin access, the exception, holds nothing.
+  if (device.holders_size() > 0) explained.claim = device.holders(0).claim();
+  return explained;
+}
+
+void AddNote(Explanation& explanation, const std::string& note) {
+  explanation.note += (explanation.note.empty() ? "" : "\n") + note;
+}
+
+// What the agent of this node knows; NotFound when the Pod is not one of its.
+StatusOr<Explanation> AskAgent(Session& session, const Options& options, const ObjectKey& pod) {
+  ASSIGN_OR_RETURN(auto agent, AgentLink::OpenAgent(session.loop(), session.dialer(),
+                                                    options.agent_socket, session.interrupt()));
+  inspect::ExplainRequest request;
+  request.set_namespace_(pod.ns);
+  request.set_pod(pod.name);
+  ASSIGN_OR_RETURN(const auto answer, agent->Ask<inspect::ExplainResponse>(
+                                          "/galen.inspect.v1.Inspect/Explain", request));
+  Explanation explanation{
+      .pod = pod, .node = answer.node(), .devices = {}, .steps = {}, .note = ""};
+  for (const inspect::Device& device : answer.devices())
+    explanation.devices.push_back(DeviceFromProto(device));
+  for (const inspect::Step& step : answer.steps()) {
+    explanation.steps.push_back({FromNanos(step.unix_nanos()), step.kind(), step.text(),
+                                 step.source(), step.device(), step.message()});
+  }
+  explanation.verdict = VerdictOf(answer);
+  explanation.phase = answer.phase();
+  if (answer.asked_to_go_unix_nanos() != 0) {
+    explanation.asked_to_go = FromNanos(answer.asked_to_go_unix_nanos());
+  }
+  for (const std::string& note : answer.notes()) AddNote(explanation, note);
+  explanation.gone = answer.pod_uid().empty();
+  // Of one that is gone only the agent knows it.
+  if (explanation.pod.ns.empty()) explanation.pod.ns = answer.namespace_();
+  return explanation;
+}
+
+// Events of one second stay as they are listed, by name, for their names rise in time.
+std::vector<ExplainedStep> ByTime(std::vector<ExplainedStep> steps) {
+  std::vector<ExplainedStep> sorted;
+  for (ExplainedStep& step : steps) {
+    const auto after = std::ranges::upper_bound(sorted, step.time, {}, &ExplainedStep::time);
+    sorted.insert(after, std::move(step));
+  }
+  return sorted;
+}
+
+ExplainedStep FromEvent(const Json& event) {
+  const std::string& last = event["lastTimestamp"].AsString();
+  const std::string& time = last.empty() ? event["eventTime"].AsString() : last;
+  const std::string& source = event["source"]["component"].AsString();
+  // An Event without a readable time comes first rather than not at all.
+  const StatusOr<WallTime> when = ParseRfc3339(time);
+  return {.time = when.ok() ? *when : WallTime{},
+          .kind = "event",
+          .text = event["reason"].AsString() + ": " + event["message"].AsString(),
+          .source = source.empty() ? event["reportingComponent"].AsString() : source,
+          // metav1.Time has whole seconds, metav1.MicroTime has not.
+          .to_the_second = time.find('.') == std::string::npos};
+}
+
+// What the API server knows, where the agent gave nothing but `refusal`.
+StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Status& refusal) {
+  // Whole, for a device's state is joined from objects of several kinds.
+  ASSIGN_OR_RETURN(const FetchedFleet fetched, FetchFleet(session, ""));
+  const WallTime now = session.loop().WallNow();
+  Explanation explanation{
+      .pod = pod.meta.key, .node = pod.node, .devices = {}, .steps = {}, .note = ""};
+  for (const DeviceView& device : JoinFleet(fetched.objects, now).devices) {
+    for (const Holding& holding : device.holders) {
+      if (holding.pod != pod.meta.key) continue;
+      explanation.devices.push_back({device.identity, device.health, holding.claim});
+    }
+  }
+  ASSIGN_OR_RETURN(
+      const std::vector<Json> events,
+      session.List(kube::kEvents, pod.meta.key.ns,
+                   {.field = "involvedObject.name=" + pod.meta.key.name, .label = ""}));
+  for (const Json& event : events) explanation.steps.push_back(FromEvent(event));
+  explanation.steps = ByTime(std::move(explanation.steps));
+  explanation.phase = pod.phase;
+  explanation.asked_to_go = pod.asked_to_go;
+  explanation.note = NoteOf(refusal, pod.node);
+  for (const std::string& note : fetched.notes) AddNote(explanation, note);
+  return explanation;
+}
+
+// The Pod that `key` names; with no namespace, the only one of that name anywhere.
+StatusOr<kube::Pod> FindPod(Session& session, const ObjectKey& key) {
+  ASSIGN_OR_RETURN(
+      const std::vector<Json> found,
+      session.List(kube::kPods, key.ns, {.field = "metadata.name=" + key.name, .label = ""}));
+  if (found.empty()) {
+    return NotFound("no Pod {} in {}", key.name,
+                    key.ns.empty() ? "any namespace" : "namespace " + key.ns);
+  }
+  if (found.size() > 1) {
+    std::string places;
+    for (const Json& pod : found) places += " " + pod["metadata"]["namespace"].AsString();
+    return InvalidArgument("Pod {} is in several namespaces:{}; choose one by -n", key.name,
+                           places);
+  }
+  return kube::DecodePod(found.front());
+}
+
+// `missing` of a Pod `name`, with more where somebody named a device instead.
+Status WithDeviceHint(Session& session, const Status& missing, const std::string& name) {
+  if (missing.code() != Code::kNotFound) return missing;
+  const StatusOr<FetchedFleet> fetched = FetchFleet(session, "");
+  // The question was another one: that this was not answered either helps nobody.
+  if (!fetched.ok()) return missing;
+  const Fleet fleet = JoinFleet(fetched->objects, session.loop().WallNow());
+  return NotFound("{}{}", missing.message(), DeviceHint(fleet, name));
+}
+
+}  // namespace
+
+StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns) {
+  const std::size_t slash = text.find('/');
+  const std::string before = slash == std::string::npos ? "" : text.substr(0, slash);
+  const std::string name = slash == std::string::npos ? text : text.substr(slash + 1);
+  if (name.empty() || name.find('/') != std::string::npos) {
+    return InvalidArgument("'{}' names no Pod: write NAME, pod/NAME or NAMESPACE/NAME", text);
+  }
+  const bool kind = before == "pod" || before == "pods" || before == "po";
+  if (before.empty() || kind) return ObjectKey{ns, name};
+  if (!ns.empty() && ns != before) {
+    return InvalidArgument("'{}' is not in namespace {}, which -n names", text, ns);
+  }
+  return ObjectKey{before, name};
+}
+
+std::string NoteOf(const Status& refusal, const std::string& node) {
+  std::string note = "The agent was not asked: " + refusal.message() + ".";
+  note += " This is what the API server knows";
+  return note + (node.empty() ? "." : "; the agent of node " + node + " knows more.");
+}
+
+std::string DeviceHint(const Fleet& fleet, const std::string& name) {
+  std::vector<const DeviceView*> meant;
+  for (const DeviceView& device : fleet.devices) {
+    if (device.identity.id.device == name) meant.push_back(&device);
+  }
+  if (meant.empty()) return "";
+  // Each node names its own from 0, and so does each driver of a node.
+  if (meant.size() > 1) {
+    std::set<std::string> nodes;
+    for (const DeviceView* device : meant) nodes.insert(device->node);
+    std::string whose = fmt::format("a device of {} nodes", nodes.size());
+    if (nodes.size() == 1) {
+      whose = fmt::format("the name of {} devices of {}", meant.size(), *nodes.begin());
+    }
+    return fmt::format("; {} is {}: `galen get devices {}` tells who holds each", name, whose,
+                       name);
+  }
+  const DeviceView& device = *meant.front();
+  if (device.holders.empty()) {
+    return fmt::format("; {} is a device of {} that no Pod holds: `galen get devices {}` shows it",
+                       name, device.node, name);
+  }
+  const std::string pod = ToString(device.holders.front().pod);
+  return fmt::format("; {} is a device of {} that Pod {} holds: `galen why {}`", name, device.node,
+                     pod, pod);
+}
+
+Json ToJson(const Explanation& explanation) {
+  Json::Array devices, steps;
+  for (const ExplainedDevice& device : explanation.devices) {
+    devices.push_back(Json::MakeObject({{"device", ToString(device.identity.id)},
+                                        {"serial", device.identity.serial},
+                                        {"model", device.identity.model},
+                                        {"state", ToString(device.health.state)},
+                                        {"since", FormatRfc3339(device.health.since, 3)},
+                                        {"code", device.health.cause.code},
+                                        {"message", device.health.cause.message},
+                                        {"claim", device.claim}}));
+  }
+  for (const ExplainedStep& step : explanation.steps) {
+    steps.push_back(
+        Json::MakeObject({{"time", FormatRfc3339(step.time, step.to_the_second ? 0 : 6)},
+                          {"kind", step.kind},
+                          {"device", step.device},
+                          {"text", step.text},
+                          {"message", step.message},
+                          {"source", step.source}}));
+  }
+  Json json = Json::MakeObject({{"namespace", explanation.pod.ns},
+                                {"pod", explanation.pod.name},
+                                {"node", explanation.node},
+                                {"devices", std::move(devices)},
+                                {"steps", std::move(steps)}});
+  if (!explanation.phase.empty()) json["phase"] = explanation.phase;
+  if (explanation.asked_to_go) json["askedToGo"] = FormatRfc3339(*explanation.asked_to_go, 3);
+  if (explanation.verdict) json["verdict"] = ToJson(*explanation.verdict);
+  // Without it a short answer would look like a whole one.
+  if (!explanation.note.empty()) json["note"] = explanation.note;
+  return json;
+}
+
+StatusOr<std::string> Why(const Options& options, const std::string& pod) {
+  RETURN_IF_ERROR(ParsePod(pod, options.ns).status());
+  ASSIGN_OR_RETURN(const auto loop, EpollLoop::Create());
+  ASSIGN_OR_RETURN(const auto session, Session::Open(*loop, options));
+  return Why(*session, options, pod);
+}
+
+StatusOr<std::string> Why(Session& session, const Options& options, const std::string& pod) {
+  ASSIGN_OR_RETURN(const ObjectKey named, ParsePod(pod, options.ns));
+  const StatusOr<kube::Pod> found = FindPod(session, named);
+  // Of several Pods of the name the agent here may know another than is meant.
+  if (found.status().code() == Code::kInvalidArgument) return found.status();
+  const ObjectKey key = found.ok() ? found->meta.key : named;
+  StatusOr<Explanation> explanation = AskAgent(session, options, key);
+  // A Pod that is gone may still be known to the agent, a Pod of another node only to the API.
+  if (!explanation.ok()) {
+    if (!found.ok()) return WithDeviceHint(session, found.status(), named.name);
+    explanation = AskApi(session, *found, explanation.status());
+  }
+  if (!explanation.ok()) return explanation.status();
+  if (!found.ok() && found.status().code() != Code::kNotFound) {
+    const std::string& why = found.status().message();
+    AddNote(*explanation,
+            "The API server gave no answer: " + why + (why.ends_with('.') ? "" : "."));
+  }
+  if (options.output == "json") return ToJson(*explanation).DumpPretty(2) + "\n";
+  if (options.output == "yaml") return WriteYaml(ToJson(*explanation));
+  return Draw(*explanation, session.loop().WallNow(),
+              {.colour = options.colour, .columns = options.columns});
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,36 @@
+// `galen why POD`: the line of causes of a Pod's devices. The node's agent knows it to the
+// millisecond; where its socket is out of reach, the API server's objects and Events tell what they
+// can.
+#pragma once
+
+#include <string>
+
+#include "base/data/json.h"
+#include "cli/fleet/fleet.h"
+#include "cli/fleet/session.h"
+#include "cli/options.h"
+#include "cli/output/explanation.h"
+
+namespace galen::cli {
+
+// "trainer-0", "pod/trainer-0" or "train/trainer-0"; `ns` is what -n said, or "". A namespace of ""
+// in the answer: any. InvalidArgument when it names no Pod, or another namespace than -n does.
+StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns);
+
+// What to print, as options.output says. NotFound: neither the API server nor the agent knows the
+// Pod. Whatever keeps the agent from answering, the API server is asked instead and a note says so.
+StatusOr<std::string> Why(const Options& options, const std::string& pod);
+// The same over a session that is open.
+StatusOr<std::string> Why(Session& session, const Options& options, const std::string& pod);
+
+// What to say when the agent was not asked, as `refusal` says, and the API server was.
+std::string NoteOf(const Status& refusal, const std::string& node);
+
+// Where no Pod has this name and devices have: "; gpu-1 is a device of node-7 that Pod
+// train/trainer-0 holds: …", with the command that tells more. Else "".
+std::string DeviceHint(const Fleet& fleet, const std::string& name);
+
+// For programs: times in RFC 3339, states by name; "note" when something could not be asked.
+Json ToJson(const Explanation& explanation);
+
+}  // namespace galen::cli

@@ -1,0 +1,107 @@
+#include "cli/commands/why.h"
+
+#include <gtest/gtest.h>
+
+namespace galen::cli {
+namespace {
+
+TEST(Why, TakesAPodInTheThreeWaysPeopleWriteIt) {
+  EXPECT_EQ(*ParsePod("trainer-0", "train"), (ObjectKey{"train", "trainer-0"}));
+  EXPECT_EQ(*ParsePod("pod/trainer-0", "train"), (ObjectKey{"train", "trainer-0"}));
+  EXPECT_EQ(*ParsePod("train/trainer-0", ""), (ObjectKey{"train", "trainer-0"}));
+  EXPECT_EQ(*ParsePod("trainer-0", ""), (ObjectKey{"", "trainer-0"}));
+}
+
+TEST(Why, RefusesWhatNamesNoPod) {
+  for (const std::string text : {"", "pod/", "a/b/c"}) {
+    EXPECT_EQ(ParsePod(text, "").status().code(), Code::kInvalidArgument) << text;
+  }
+  const auto elsewhere = ParsePod("serve/llm-0", "train");
+  ASSERT_FALSE(elsewhere.ok());
+  EXPECT_NE(elsewhere.status().message().find("train"), std::string::npos);
+}
+
+TEST(Why, OfADeviceSaysWhoHoldsIt) {
+  DeviceView held, idle;
+  held.identity.id = {"gpu.example.com", "node-7", "gpu-1"};
+  held.node = "node-7";
+  held.holders = {{{"train", "trainer-0"}, "trainer-0-gpu", "gpu"}};
+  idle.identity.id = {"gpu.example.com", "node-7", "gpu-2"};
+  idle.node = "node-7";
+  Fleet fleet;
+  fleet.devices = {held, idle};
+  EXPECT_EQ(DeviceHint(fleet, "gpu-1"),
+            "; gpu-1 is a device of node-7 that Pod train/trainer-0 holds: `galen why "
+            "train/trainer-0`");
+  EXPECT_EQ(DeviceHint(fleet, "gpu-2"),
+            "; gpu-2 is a device of node-7 that no Pod holds: `galen get devices gpu-2` shows it");
+  EXPECT_EQ(DeviceHint(fleet, "trainer-1"), "");
+  DeviceView other = held;
+  other.identity.id.driver = "nic.example.com";
+  fleet.devices.push_back(other);
+  EXPECT_EQ(DeviceHint(fleet, "gpu-1"),
+            "; gpu-1 is the name of 2 devices of node-7: `galen get devices gpu-1` tells who "
+            "holds each");
+  other.identity.id.pool = other.node = "node-8";
+  fleet.devices.push_back(other);
+  EXPECT_EQ(DeviceHint(fleet, "gpu-1"),
+            "; gpu-1 is a device of 2 nodes: `galen get devices gpu-1` tells who holds each");
+}
+
+TEST(Why, SaysWhyTheAgentWasNotAskedAndWhatIsMissing) {
+  const std::string note =
+      NoteOf(PermissionDenied("the agent's socket /run/galen/agent.sock is root's"), "node-7");
+  EXPECT_NE(note.find("/run/galen/agent.sock is root's."), std::string::npos);
+  EXPECT_NE(note.find("node-7"), std::string::npos);
+}
+
+TEST(Why, TellsProgramsTooThatTheAnswerIsNotTheWholeOne) {
+  Explanation explanation{
+      .pod = {"serve", "llm-0"}, .node = "node-7", .devices = {}, .steps = {}, .note = ""};
+  EXPECT_FALSE(ToJson(explanation).Has("note"));
+  explanation.note = "The agent was not asked: no socket.";
+  EXPECT_EQ(ToJson(explanation)["note"].AsString(), explanation.note);
+}
+
+TEST(Why, TellsProgramsTheVerdictWithItsEvidence) {
+  Explanation explanation{
+      .pod = {"train", "trainer-0"}, .node = "node-7", .devices = {}, .steps = {}, .note = ""};
+  EXPECT_FALSE(ToJson(explanation).Has("verdict"));
+  explanation.verdict = Verdict{.kind = VerdictKind::kApplication,
+                                .confidence = 0.85,
+                                .supporting = {{.rule = "program-fault",
+                                                .speaks_for = VerdictKind::kApplication,
+                                                .weight = 0.85,
+                                                .sentence = "the program's own fault"}},
+                                .opposing = {}};
+  const Json verdict = ToJson(explanation)["verdict"];
+  EXPECT_EQ(verdict["kind"].AsString(), "Application");
+  EXPECT_EQ(verdict["summary"].AsString(), "application (0.85): the program's own fault");
+  EXPECT_EQ(verdict["supporting"][0]["rule"].AsString(), "program-fault");
+}
+
+TEST(Why, TellsProgramsTheDeviceAndTheSentenceOfEachStep) {
+  const Explanation explanation{.pod = {"serve", "llm-0"},
+                                .node = "node-7",
+                                .devices = {},
+                                .steps = {{.time = *ParseRfc3339("2026-11-21T14:02:11Z"),
+                                           .kind = "change",
+                                           .text = "Healthy → Unhealthy",
+                                           .source = "gpu.example.com, report 8",
+                                           .device = "gpu.example.com/node-7/gpu-3",
+                                           .message = "XID 79: GPU has fallen off the bus"},
+                                          {.time = *ParseRfc3339("2026-11-21T14:02:12Z"),
+                                           .kind = "event",
+                                           .text = "Scheduled",
+                                           .source = "scheduler",
+                                           .to_the_second = true}},
+                                .note = ""};
+  const Json json = ToJson(explanation);
+  EXPECT_EQ(json["steps"][0]["device"].AsString(), "gpu.example.com/node-7/gpu-3");
+  EXPECT_EQ(json["steps"][0]["message"].AsString(), "XID 79: GPU has fallen off the bus");
+  EXPECT_EQ(json["steps"][1]["time"].AsString(), "2026-11-21T14:02:12Z");
+  EXPECT_EQ(json["steps"][1]["device"].AsString(), "") << "of no single device";
+}
+
+}  // namespace
+}  // namespace galen::cli

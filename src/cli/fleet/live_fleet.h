@@ -1,0 +1,64 @@
+// The fleet kept up to date by watches, for commands that stay. Belongs to its session's thread.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "cli/fleet/fleet.h"
+#include "cli/fleet/session.h"
+#include "cli/fleet/watch_trouble.h"
+#include "kube/informer.h"
+#include "kube/objects/node_device_health.h"
+#include "kube/objects/resource_claim.h"
+
+namespace galen::cli {
+
+class LiveFleet {
+ public:
+  // `on_change` runs on the session's loop after anything changed; many changes of one turn are
+  // one. What is lent outlives this.
+  LiveFleet(Session& session, Random& random, std::function<void()> on_change);
+
+  // Begins to list and watch; once. The watches repair themselves for as long as this lives.
+  void Start();
+  // Every kind's first list is known, or it is known that there will be none: before that nothing
+  // can be said of a device, not even that nobody told of it.
+  bool synced() const;
+  // `now` as NodeLives takes it. While the API server is away it is the time when it was lost:
+  // nobody is silent to who does not listen.
+  Fleet Join(WallTime now) const;
+  // What is not live, and since when; empty and nullopt while all is.
+  const WatchTrouble& trouble() const { return trouble_; }
+  // What could not be taken into account, a sentence each.
+  std::vector<std::string> notes() const;
+  const kube::Informer<kube::Pod>& pods() const { return pods_; }
+  const kube::Informer<Claim>& claims() const { return claims_; }
+
+ private:
+  template <typename T>
+  void Follow(kube::Informer<T>& informer, const kube::Resource& resource,
+              std::string_view ns = "");
+  void Missed(const kube::Resource& resource, const std::string& ns, const Status& status);
+  void MarkChanged();
+  // The cluster has no NodeDeviceHealth, or had none when it was asked last.
+  bool kind_missing() const;
+
+  Loop& loop_;
+  const std::function<void()> on_change_;
+  bool marked_ = false;
+  WatchTrouble trouble_;
+  std::set<kube::Resource> done_without_;
+  std::vector<std::string> notes_;
+  kube::Informer<kube::Pod> pods_;
+  kube::Informer<Claim> claims_;
+  kube::Informer<kube::ResourceSlice> slices_;
+  kube::Informer<kube::NodeDeviceHealth> healths_;
+  kube::Informer<NodeReady> nodes_;
+  kube::Informer<NodeLease> leases_;
+  Timer turn_;
+};
+
+}  // namespace galen::cli

@@ -1,0 +1,36 @@
+#include "cli/output/tone.h"
+
+#include <fmt/core.h>
+
+#include "base/check.h"
+
+namespace galen::cli {
+
+Tone ToneOf(HealthState state) {
+  switch (state) {
+    case HealthState::kHealthy:
+      return Tone::kGood;
+    case HealthState::kUnknown:
+      return Tone::kFaint;
+    case HealthState::kDegraded:
+      return Tone::kWarning;
+    case HealthState::kUnhealthy:
+      return Tone::kBad;
+  }
+  GALEN_UNREACHABLE();
+}
+
+std::string StateText(const DeviceHealth& health) {
+  // A whole share is none that anybody measured.
+  if (health.state != HealthState::kDegraded || health.share >= 1) {
+    return std::string(ToString(health.state));
+  }
+  return fmt::format("{} {:.2f}", ToString(health.state), health.share);
+}
+
+std::string AgeText(WallTime since, WallTime now) {
+  if (since == WallTime{}) return "";
+  return now == WallTime{} ? FormatRfc3339(since, 3) : FormatAge(now - since);
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,27 @@
+// The verdict on a crash as the agent tells it, for people and for programs. Pure.
+#pragma once
+
+#include <optional>
+
+#include "base/data/json.h"
+#include "model/verdict.h"
+
+namespace galen::inspect::v1 {
+class ExplainResponse;
+class Verdict;
+}  // namespace galen::inspect::v1
+
+namespace galen::cli {
+
+// Of the newest record of the Pod that is asked for; where it is gone, of the last one of that
+// name. nullopt: it neither crashed nor ended, or it ended well.
+std::optional<Verdict> VerdictOf(const inspect::v1::ExplainResponse& answer);
+
+// As the agent sends it.
+Verdict FromProto(const inspect::v1::Verdict& verdict);
+
+// "kind", "confidence", "summary", and "supporting" and "opposing" with "rule", "speaksFor",
+// "weight" and "sentence" of each.
+Json ToJson(const Verdict& verdict);
+
+}  // namespace galen::cli

@@ -1,0 +1,60 @@
+#include "cli/output/verdict_view.h"
+
+#include <gtest/gtest.h>
+
+#include "protos/galen/inspect/v1/inspect.pb.h"
+
+namespace galen::cli {
+namespace {
+
+namespace inspect = galen::inspect::v1;
+
+inspect::PostMortem& Add(inspect::ExplainResponse& answer, const std::string& uid,
+                         const std::string& end) {
+  inspect::PostMortem& record = *answer.add_post_mortems();
+  record.set_uid(uid);
+  record.set_end(end);
+  record.mutable_verdict()->set_kind("Undetermined");
+  return record;
+}
+
+void Judge(inspect::PostMortem& record) {
+  inspect::Verdict& verdict = *record.mutable_verdict();
+  verdict.set_kind("Hardware");
+  verdict.set_confidence(0.95);
+  inspect::Evidence& evidence = *verdict.add_supporting();
+  evidence.set_rule("device-lost");
+  evidence.set_speaks_for("Hardware");
+  evidence.set_weight(0.95);
+  evidence.set_sentence("device lost 2.7 s before the crash");
+}
+
+TEST(VerdictOf, IsThatOfThePodsNewestRecord) {
+  inspect::ExplainResponse answer;
+  answer.set_pod_uid("uid-1");
+  Judge(Add(answer, "uid-1", "Crashed"));
+  Add(answer, "uid-1", "Crashed");
+  ASSERT_TRUE(VerdictOf(answer));
+  EXPECT_EQ(Summary(*VerdictOf(answer)), "hardware (0.95): device lost 2.7 s before the crash");
+}
+
+TEST(VerdictOf, IsNotThatOfAnEarlierPodOfTheNameWhileThereIsOne) {
+  inspect::ExplainResponse answer;
+  Judge(Add(answer, "uid-1", "Failed"));
+  EXPECT_TRUE(VerdictOf(answer)) << "the Pod is gone: the last one is meant";
+  answer.set_pod_uid("uid-2");
+  EXPECT_FALSE(VerdictOf(answer));
+}
+
+TEST(VerdictOf, SaysOfACrashThatNothingTellsAndOfAGoodEndNothing) {
+  inspect::ExplainResponse crashed, succeeded;
+  Add(crashed, "uid-1", "Crashed");
+  Add(succeeded, "uid-1", "Succeeded");
+  ASSERT_TRUE(VerdictOf(crashed));
+  EXPECT_EQ(Summary(*VerdictOf(crashed)), "undetermined: nothing tells why it ended");
+  EXPECT_FALSE(VerdictOf(succeeded));
+  EXPECT_FALSE(VerdictOf(inspect::ExplainResponse()));
+}
+
+}  // namespace
+}  // namespace galen::cli

@@ -1,0 +1,181 @@
+#include "cli/output/views.h"
+
+#include <fmt/core.h>
+
+#include "cli/output/tone.h"
+
+namespace galen::cli {
+namespace {
+
+// "30s default", "10s driver", "45s config pool node-1": how long its driver's word holds, and who
+// said so.
+std::string Deadline(const DeviceView& device) {
+  if (!device.deadline_seconds) return "";
+  std::string text = fmt::format("{}s", *device.deadline_seconds);
+  for (const std::string& word : {device.deadline_source, device.deadline_rule}) {
+    if (!word.empty()) text += " " + word;
+  }
+  return text;
+}
+
+Table::Cell StateCell(const DeviceHealth& health) {
+  return {StateText(health), ToneOf(health.state)};
+}
+
+// "train/trainer-0, train/trainer-1"
+std::string HoldersText(const DeviceView& device) {
+  std::string text;
+  for (const Holding& holding : device.holders) {
+    text += (text.empty() ? "" : ", ") + ToString(holding.pod);
+  }
+  return text;
+}
+
+// The first of a node's list is its worst.
+const kube::NodeDevice* WorstOf(const kube::NodeDeviceHealth& node) {
+  return node.devices.empty() ? nullptr : &node.devices[0];
+}
+
+// Why the node's worst device is in its state; else why its agent is not ready.
+std::string ReasonOf(const kube::NodeDeviceHealth& node) {
+  const kube::NodeDevice* worst = WorstOf(node);
+  if (worst != nullptr && !worst->cause.code.empty()) return worst->cause.code;
+  for (const kube::Condition& condition : node.conditions) {
+    if (condition.type == "Ready" && condition.status != "True") return condition.reason;
+  }
+  return "";
+}
+
+bool Shown(const ViewOptions& options, const std::string& name) {
+  return options.name.empty() || options.name == name;
+}
+
+bool Shown(const ViewOptions& options, const Holding& holding) {
+  return (options.ns.empty() || options.ns == holding.pod.ns) && Shown(options, holding.pod.name);
+}
+
+// Columns that only -o wide shows, put at the end of a row or header.
+template <typename Cells>
+Cells Widen(Cells cells, const ViewOptions& options, const Cells& more) {
+  if (options.wide) cells.insert(cells.end(), more.begin(), more.end());
+  return cells;
+}
+
+// The same before the last column, a sentence: it has no width that others could stand behind, and
+// whoever reads a pipe takes the rest of the line for it.
+template <typename Cells>
+Cells WidenBeforeDetail(Cells cells, const ViewOptions& options, const Cells& more) {
+  if (options.wide) cells.insert(cells.end() - 1, more.begin(), more.end());
+  return cells;
+}
+
+std::string KeyOf(const Holding& holding) {
+  return ToString(holding.pod) + " " + holding.claim + " " + holding.request;
+}
+
+using Header = std::vector<std::string>;
+using Row = std::vector<Table::Cell>;
+
+}  // namespace
+
+Table DevicesTable(const Fleet& fleet, const ViewOptions& options) {
+  Table table(WidenBeforeDetail(Header{"NODE", "DEVICE", "MODEL", "HEALTH", "SINCE", "REASON",
+                                       "USED BY", "DETAIL"},
+                                options, Header{"DRIVER", "POOL", "SERIAL", "DEADLINE"}),
+              3);
+  for (const DeviceView& device : fleet.devices) {
+    const DeviceIdentity& identity = device.identity;
+    if (!Shown(options, identity.id.device)) continue;
+    table.Add(
+        WidenBeforeDetail(
+            Row{device.node, identity.id.device, identity.model, StateCell(device.health),
+                AgeText(device.health.since, options.now), device.health.cause.code,
+                HoldersText(device), device.health.cause.message},
+            options, Row{identity.id.driver, identity.id.pool, identity.serial, Deadline(device)}),
+        ToString(identity.id));
+  }
+  return table;
+}
+
+Table PodsTable(const Fleet& fleet, const ViewOptions& options) {
+  Table table(WidenBeforeDetail(Header{"NAMESPACE", "POD", "DEVICE", "MODEL", "HEALTH", "SINCE",
+                                       "REASON", "DETAIL"},
+                                options, Header{"NODE", "DRIVER", "CLAIM", "SERIAL", "DEADLINE"}),
+              4);
+  for (const DeviceView& device : fleet.devices) {
+    const DeviceIdentity& identity = device.identity;
+    for (const Holding& holding : device.holders) {
+      if (!Shown(options, holding)) continue;
+      table.Add(WidenBeforeDetail(
+                    Row{holding.pod.ns, holding.pod.name, identity.id.device, identity.model,
+                        StateCell(device.health), AgeText(device.health.since, options.now),
+                        device.health.cause.code, device.health.cause.message},
+                    options,
+                    Row{device.node, identity.id.driver, holding.claim, identity.serial,
+                        Deadline(device)}),
+                ToString(identity.id) + " " + KeyOf(holding));
+    }
+  }
+  return table;
+}
+
+Table PodsInBrief(const Fleet& fleet, const ViewOptions& options) {
+  Table table({"POD", "DEVICE", "HEALTH", "SINCE", "DETAIL"}, 2);
+  for (const DeviceView& device : fleet.devices) {
+    for (const Holding& holding : device.holders) {
+      if (!Shown(options, holding)) continue;
+      table.Add({ToString(holding.pod), device.identity.id.device, StateCell(device.health),
+                 AgeText(device.health.since, options.now), device.health.cause.message},
+                ToString(device.identity.id) + " " + KeyOf(holding));
+    }
+  }
+  return table;
+}
+
+Table NodesTable(const Fleet& fleet, const ViewOptions& options) {
+  Table table(Widen(Header{"NODE", "DEVICES", "HEALTHY", "DEGRADED", "UNHEALTHY", "UNKNOWN",
+                           "WORST", "DEVICE", "REASON"},
+                    options, Header{"ROLE", "AGENT", "UP"}));
+  for (const kube::NodeDeviceHealth& node : fleet.nodes) {
+    if (!Shown(options, node.node)) continue;
+    const kube::HealthSummary& summary = node.summary;
+    const auto count = [](int number, Tone tone) {
+      return Table::Cell(std::to_string(number), number > 0 ? tone : Tone::kPlain);
+    };
+    // As kubectl prints it: the state. Which device it is says nothing while that is Healthy.
+    const kube::NodeDevice* worst = WorstOf(node);
+    const bool bad = worst != nullptr && worst->state != HealthState::kHealthy;
+    const Table::Cell state =
+        worst == nullptr ? Table::Cell("")
+                         : Table::Cell(std::string(ToString(worst->state)), ToneOf(worst->state));
+    table.Add(Widen(Row{node.node, std::to_string(summary.devices), std::to_string(summary.healthy),
+                        count(summary.degraded, Tone::kWarning),
+                        count(summary.unhealthy, Tone::kBad), count(summary.unknown, Tone::kFaint),
+                        state, bad ? worst->identity.id.device : "", ReasonOf(node)},
+                    options,
+                    Row{node.agent_role, node.agent_version,
+                        AgeText(node.agent_since.value_or(WallTime{}), options.now)}),
+              node.node);
+  }
+  return table;
+}
+
+Table DriversTable(const Fleet& fleet, const ViewOptions& options) {
+  Table table(Widen(Header{"NODE", "DRIVER", "HEALTH", "CONNECTED", "FOR"}, options,
+                    Header{"SERVICE", "ENDPOINT"}),
+              2);
+  for (const kube::NodeDeviceHealth& node : fleet.nodes) {
+    for (const kube::NodeDriver& driver : node.drivers) {
+      if (!Shown(options, driver.name)) continue;
+      const Table::Cell connected(driver.connected_since ? "yes" : "no",
+                                  driver.connected_since ? Tone::kGood : Tone::kBad);
+      table.Add(Widen(Row{node.node, driver.name, driver.health, connected,
+                          AgeText(driver.connected_since.value_or(WallTime{}), options.now)},
+                      options, Row{driver.version, driver.endpoint}),
+                node.node + " " + driver.name);
+    }
+  }
+  return table;
+}
+
+}  // namespace galen::cli

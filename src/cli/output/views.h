@@ -1,0 +1,36 @@
+// The fleet as people and programs read it: tables for terminals, JSON for the rest. Pure.
+#pragma once
+
+#include <string>
+
+#include "base/data/json.h"
+#include "cli/fleet/fleet.h"
+#include "cli/output/table.h"
+
+namespace galen::cli {
+
+// What is shown of the fleet.
+struct ViewOptions {
+  bool wide = false;
+  std::string ns;    // Pods of this namespace only; "" = all
+  std::string name;  // the one of this name only; "" = all
+  WallTime now{};
+};
+
+// A row for each device, for each hold of a Pod on a device, for each node that told, for each
+// driver of such a node. Rows keep the fleet's order; columns for -o wide come last, but
+// for DETAIL, whose sentence ends a line.
+Table DevicesTable(const Fleet& fleet, const ViewOptions& options);
+Table PodsTable(const Fleet& fleet, const ViewOptions& options);
+// The same for a narrow terminal, without what can be done without: model and code.
+Table PodsInBrief(const Fleet& fleet, const ViewOptions& options);
+Table NodesTable(const Fleet& fleet, const ViewOptions& options);
+Table DriversTable(const Fleet& fleet, const ViewOptions& options);
+
+// The same as objects: {"items": [...]}; times in RFC 3339, states by name, nothing left out.
+Json DevicesJson(const Fleet& fleet, const ViewOptions& options);
+Json PodsJson(const Fleet& fleet, const ViewOptions& options);
+Json NodesJson(const Fleet& fleet, const ViewOptions& options);
+Json DriversJson(const Fleet& fleet, const ViewOptions& options);
+
+}  // namespace galen::cli

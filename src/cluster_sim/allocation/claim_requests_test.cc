@@ -1,0 +1,97 @@
+#include "cluster_sim/allocation/claim_requests.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster_sim/controllers/fake_objects.h"
+
+namespace galen::cluster_sim {
+namespace {
+
+const std::map<ObjectKey, Json>& Classes() {
+  static const std::map<ObjectKey, Json> kClasses = [] {
+    Json clever = FakeClass("clever", "");
+    clever["spec"]["selectors"] = Yaml(R"([{cel: {expression: "device.capacity['m'] > 3"}}])");
+    return ByName({FakeClass("gpu", "gpu.example.com"), FakeClass("any", ""), clever});
+  }();
+  return kClasses;
+}
+
+Json ClaimOf(std::string_view requests) {
+  Json claim = FakeClaim("c", "gpu");
+  claim["spec"]["devices"]["requests"] = Yaml(requests);
+  return claim;
+}
+
+std::string WhyNot(std::string_view requests) {
+  return ReadClaimRequests(ClaimOf(requests), Classes()).status().message();
+}
+
+TEST(ClaimRequests, ReadsWhatIsAskedForExactly) {
+  const ClaimRequests read = ReadClaimRequests(ClaimOf(R"([{name: main, exactly: {
+      deviceClassName: gpu, count: 3, tolerations: [{operator: Exists}]}}])"),
+                                               Classes())
+                                 .value();
+  ASSERT_EQ(read.requests.size(), 1U);
+  const DeviceWish& wish = read.requests[0].wishes.at(0);
+  EXPECT_EQ(wish.request, "main");
+  EXPECT_EQ(wish.count, 3);
+  EXPECT_FALSE(wish.all);
+  EXPECT_EQ(wish.drivers, std::vector<std::string>{"gpu.example.com"});
+  EXPECT_EQ(wish.tolerations.size(), 1U);
+}
+
+TEST(ClaimRequests, AnAbsentCountIsOneAndAClassWithoutSelectorsIsAnyDriver) {
+  const ClaimRequests read =
+      ReadClaimRequests(ClaimOf("[{name: a, exactly: {deviceClassName: any}}]"), Classes()).value();
+  EXPECT_EQ(read.requests[0].wishes[0].count, 1);
+  EXPECT_TRUE(read.requests[0].wishes[0].drivers.empty());
+}
+
+TEST(ClaimRequests, AlternativesKeepTheirOrderAndFullNames) {
+  const ClaimRequests read = ReadClaimRequests(ClaimOf(R"([{name: main, firstAvailable: [
+      {name: big, deviceClassName: gpu, allocationMode: All},
+      {name: small, deviceClassName: any}]}])"),
+                                               Classes())
+                                 .value();
+  ASSERT_EQ(read.requests[0].wishes.size(), 2U);
+  EXPECT_EQ(read.requests[0].wishes[0].request, "main/big");
+  EXPECT_TRUE(read.requests[0].wishes[0].all);
+  EXPECT_EQ(read.requests[0].wishes[1].request, "main/small");
+}
+
+TEST(ClaimRequests, SelectorsOfTheRequestNarrowTheClass) {
+  const ClaimRequests read = ReadClaimRequests(ClaimOf(R"([{name: a, exactly: {
+      deviceClassName: any, selectors: [{cel: {expression: device.driver == "x"}}]}}])"),
+                                               Classes())
+                                 .value();
+  EXPECT_EQ(read.requests[0].wishes[0].drivers, std::vector<std::string>{"x"});
+}
+
+TEST(ClaimRequests, AMissingClassIsSomethingToWaitFor) {
+  const Status status =
+      ReadClaimRequests(ClaimOf("[{name: a, exactly: {deviceClassName: tpu}}]"), Classes())
+          .status();
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(status.message(), "request a: there is no DeviceClass tpu");
+}
+
+TEST(ClaimRequests, OtherCelIsRefusedByTheNameOfItsClassOrRequest) {
+  const std::string of_class = WhyNot("[{name: a, exactly: {deviceClassName: clever}}]");
+  EXPECT_TRUE(of_class.starts_with("device class clever: the CEL expression")) << of_class;
+  const std::string of_request = WhyNot(R"([{name: a, exactly: {deviceClassName: gpu,
+      selectors: [{cel: {expression: "true"}}]}}])");
+  EXPECT_TRUE(of_request.starts_with("request a: the CEL expression")) << of_request;
+}
+
+TEST(ClaimRequests, WhatFirstFitCannotDecideIsRefused) {
+  EXPECT_NE(WhyNot("[{name: a, exactly: {deviceClassName: gpu, capacity: {requests: {m: 1}}}}]")
+                .find("capacity"),
+            std::string::npos);
+  EXPECT_NE(WhyNot("[{name: a}]").find("neither exactly nor firstAvailable"), std::string::npos);
+  Json constrained = FakeClaim("c", "gpu");
+  constrained["spec"]["devices"]["constraints"] = Yaml("[{matchAttribute: x/y}]");
+  EXPECT_EQ(ReadClaimRequests(constrained, Classes()).status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace galen::cluster_sim

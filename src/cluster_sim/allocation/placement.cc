@@ -1,0 +1,208 @@
+#include "cluster_sim/allocation/placement.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "api_sim/objects/pod_facts.h"
+#include "cluster_sim/allocation/claim_requests.h"
+#include "cluster_sim/allocation/extended_resources.h"
+#include "cluster_sim/allocation/node_selector.h"
+#include "cluster_sim/allocation/toleration.h"
+
+namespace galen::cluster_sim {
+namespace {
+
+// Different reasons that one sentence tells; a thousand nodes can have a thousand, and the sentence
+// ends in the Pod's status.
+constexpr std::size_t kReasonsMax = 4;
+// The API's bound of status.reservedFor (ResourceClaimReservedForMaxSize of resource.k8s.io/v1).
+constexpr std::size_t kHoldersMax = 256;
+
+// A claim with what it asks for; `requests` is empty when it has an allocation.
+struct NeededClaim {
+  const Json* claim;
+  const Json* allocation;  // null inside: none yet
+  ClaimRequests requests;
+};
+
+// Whether the Pod may use the claim at all, whatever the node.
+Status CheckUsable(const Json& pod, const PodClaimFacts& entry, const Json& claim) {
+  const std::string& name = KeyOf(claim).name;
+  if (IsBeingDeleted(claim)) return ResourceExhausted("resourceclaim {} is being deleted", name);
+  const Json* owner = OwnerPod(claim);
+  // A claim of the generated name that somebody else made is none of this Pod's (IsForPod of
+  // k8s.io/dynamic-resource-allocation).
+  if (entry.from_template() && (owner == nullptr || (*owner)["uid"].AsString() != UidOf(pod))) {
+    return ResourceExhausted("resourceclaim {} was not made for this Pod", name);
+  }
+  const std::vector<PodRef> holders = Holders(claim);
+  const bool ours = std::any_of(holders.begin(), holders.end(),
+                                [&pod](const PodRef& h) { return h.uid == UidOf(pod); });
+  if (!ours && holders.size() >= kHoldersMax) {
+    return ResourceExhausted("resourceclaim {} is reserved for {} Pods already", name,
+                             holders.size());
+  }
+  return OkStatus();
+}
+
+StatusOr<NeededClaim> ReadNeeded(const Json& pod, const PodClaimFacts& entry,
+                                 const PlacementFacts& facts) {
+  if (!entry.object_name) {
+    return FailedPrecondition("the claim for {} is not made yet", entry.name);
+  }
+  const auto claim = facts.claims.find({KeyOf(pod).ns, *entry.object_name});
+  // Named by the Pod and not there, or gone: it may come.
+  if (claim == facts.claims.end()) {
+    return ResourceExhausted("resourceclaim \"{}\" not found", *entry.object_name);
+  }
+  RETURN_IF_ERROR(CheckUsable(pod, entry, claim->second));
+  NeededClaim needed{
+      .claim = &claim->second, .allocation = &facts.allocation_of(claim->second), .requests = {}};
+  if (!needed.allocation->is_null()) return needed;
+  StatusOr<ClaimRequests> requests = ReadClaimRequests(claim->second, facts.classes);
+  if (!requests.ok()) {
+    const Status why = Annotate(requests.status(), "resourceclaim {}", *entry.object_name);
+    // A class that is missing may come: that is no error of the claim.
+    if (why.code() == Code::kFailedPrecondition) return ResourceExhausted("{}", why.message());
+    return why;
+  }
+  needed.requests = std::move(requests).value();
+  return needed;
+}
+
+StatusOr<std::vector<NeededClaim>> ReadAllNeeded(const Json& pod, const PlacementFacts& facts) {
+  std::vector<NeededClaim> all;
+  for (const PodClaimFacts& entry : PodClaims(pod)) {
+    if (entry.not_needed) continue;
+    ASSIGN_OR_RETURN(NeededClaim needed, ReadNeeded(pod, entry, facts));
+    all.push_back(std::move(needed));
+  }
+  return all;
+}
+
+bool IsFull(const Json& node, const PlacementFacts& facts) {
+  const Json& bound = node["status"]["allocatable"]["pods"];
+  if (bound.is_null()) return false;
+  // A quantity: an integer, or one as text. One in any other notation bounds nothing here.
+  const StatusOr<Json> parsed = bound.is_string() ? Json::Parse(bound.AsString()) : bound;
+  if (!parsed.ok() || !parsed->is_int()) return false;
+  return static_cast<std::int64_t>(facts.pods_on(KeyOf(node).name)) >= parsed->AsInt();
+}
+
+// Why the Pod cannot go to `node` whatever its claims; "" when it can.
+std::string Refuses(const Json& node, const Json& pod, const PlacementFacts& facts) {
+  const Json& ready = FindCondition(node["status"]["conditions"], "Ready");
+  if (ready["status"].AsString() != "True") return "not ready";
+  // In the order in which people would look for the reason.
+  if (node["spec"]["unschedulable"].AsBool()) return "cordoned";
+  const std::vector<DeviceTaint> taints = ReadTaints(node["spec"]["taints"]);
+  if (const DeviceTaint* taint = Repelling(taints, ReadTolerations(pod["spec"]["tolerations"]))) {
+    return "untolerated taint " + taint->key;
+  }
+  const Json& affinity =
+      pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+  const bool wanted = HasLabels(pod["spec"]["nodeSelector"], node) &&
+                      (affinity.is_null() || MatchesNodeSelector(affinity, node));
+  if (!wanted) return "not among the nodes the Pod selects";
+  return IsFull(node, facts) ? "full" : "";
+}
+
+// The claim that an earlier try made for the Pod's extended resources; nullptr: none.
+const Json* FindExtendedClaim(const Json& pod, const PlacementFacts& facts) {
+  for (const auto& [key, claim] : facts.claims) {
+    if (key.ns != KeyOf(pod).ns || !IsExtendedClaimOf(claim, pod)) continue;
+    if (!IsBeingDeleted(claim)) return &claim;
+  }
+  return nullptr;
+}
+
+// Devices for what the Pod asks of classes by the names of resources.
+Status PlaceExtended(const Json& pod, const Json& node, const PlacementFacts& facts,
+                     NodeAllocator& allocator, Placement& placement) {
+  const ExtendedRequests extended = ReadExtendedRequests(pod, node, facts.classes);
+  if (extended.empty()) return OkStatus();
+  const Json* made = FindExtendedClaim(pod, facts);
+  const Json claim = made != nullptr ? *made : MakeExtendedClaim(pod, extended.requests);
+  // It was made for a node that offers some of them by itself.
+  if (claim["spec"]["devices"]["requests"] != extended.requests) {
+    return ResourceExhausted("resourceclaim {} was made for another node", KeyOf(claim).name);
+  }
+  Json allocation = made != nullptr ? facts.allocation_of(*made) : Json();
+  if (allocation.is_null()) {
+    ASSIGN_OR_RETURN(const ClaimRequests requests, ReadClaimRequests(claim, facts.classes));
+    ASSIGN_OR_RETURN(allocation, allocator.Allocate(requests));
+  } else if (const Json& selector = allocation["nodeSelector"];
+             !selector.is_null() && !MatchesNodeSelector(selector, node)) {
+    return ResourceExhausted("resourceclaim {} is allocated on another node", KeyOf(claim).name);
+  }
+  placement.extended = ExtendedPlacement{
+      .claim = {}, .allocation = allocation, .name = {}, .mappings = extended.mappings};
+  if (made == nullptr) {
+    placement.extended->claim = claim;
+    return OkStatus();
+  }
+  placement.extended->name = KeyOf(*made).name;
+  const bool written = !(*made)["status"]["allocation"].is_null();
+  placement.claims.push_back({*made, written ? Json() : allocation});
+  return OkStatus();
+}
+
+StatusOr<Placement> PlaceOn(const Json& pod, const Json& node,
+                            const std::vector<NeededClaim>& needed, const PlacementFacts& facts) {
+  Placement placement{.node = KeyOf(node).name, .claims = {}};
+  // One for all claims of the Pod, so that no two of them get the same device.
+  NodeAllocator allocator(facts.inventory, node, facts.in_use);
+  for (const NeededClaim& one : needed) {
+    Json allocation;
+    if (one.allocation->is_null()) {
+      ASSIGN_OR_RETURN(allocation, allocator.Allocate(one.requests));
+    } else {
+      const Json& selector = (*one.allocation)["nodeSelector"];
+      // Allocated earlier, maybe for another Pod: this one has to go where the devices are.
+      if (!selector.is_null() && !MatchesNodeSelector(selector, node)) {
+        return ResourceExhausted("resourceclaim {} is allocated on another node",
+                                 KeyOf(*one.claim).name);
+      }
+      // Decided lately but not seen as written: the decision stands and is written again.
+      if ((*one.claim)["status"]["allocation"].is_null()) allocation = *one.allocation;
+    }
+    placement.claims.push_back({*one.claim, std::move(allocation)});
+  }
+  RETURN_IF_ERROR(PlaceExtended(pod, node, facts, allocator, placement));
+  return placement;
+}
+
+Status NoNode(std::size_t nodes, const std::map<std::string, std::size_t>& reasons) {
+  // kube-scheduler's ErrNoNodesAvailable, so that it is told from nodes that do not fit.
+  if (nodes == 0) return ResourceExhausted("no nodes available to schedule pods");
+  std::string message = fmt::format("0/{} nodes are available", nodes);
+  std::size_t told = 0;
+  for (const auto& [reason, count] : reasons) {
+    if (told == kReasonsMax) {
+      message += fmt::format("; {} more reasons", reasons.size() - told);
+      break;
+    }
+    message += fmt::format("{} {}: {}", told++ == 0 ? ":" : ";", count, reason);
+  }
+  return ResourceExhausted("{}", message);
+}
+
+}  // namespace
+
+StatusOr<Placement> Place(const Json& pod, const PlacementFacts& facts) {
+  ASSIGN_OR_RETURN(const std::vector<NeededClaim> needed, ReadAllNeeded(pod, facts));
+  std::map<std::string, std::size_t> reasons;
+  for (const auto& [key, node] : facts.nodes) {
+    if (const std::string refusal = Refuses(node, pod, facts); !refusal.empty()) {
+      ++reasons[refusal];
+      continue;
+    }
+    StatusOr<Placement> placement = PlaceOn(pod, node, needed, facts);
+    if (placement.ok()) return placement;
+    // Equal sentences of many nodes are told once, with their number.
+    ++reasons[placement.status().message()];
+  }
+  return NoNode(facts.nodes.size(), reasons);
+}
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,190 @@
+#include "cluster_sim/allocation/placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster_sim/controllers/fake_objects.h"
+
+namespace galen::cluster_sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Two nodes with two GPUs each.
+class PlacementTest : public ::testing::Test {
+ protected:
+  std::map<ObjectKey, Json> nodes_ = ByName({FakeNode("node-1"), FakeNode("node-2")});
+  std::map<ObjectKey, Json> claims_;
+  std::map<ObjectKey, Json> classes_ = ByName({FakeClass("gpu", "gpu")});
+  std::map<ObjectKey, Json> slices_ =
+      ByName({FakeSlice("gpu", "node-1", {"a", "b"}), FakeSlice("gpu", "node-2", {"c", "d"})});
+  std::set<std::string> in_use_;
+  std::map<std::string, std::size_t> pods_on_;
+
+  StatusOr<Placement> PlaceIt(const Json& pod) {
+    const DeviceInventory inventory(slices_, {});
+    return Place(pod, {.nodes = nodes_,
+                       .claims = claims_,
+                       .classes = classes_,
+                       .inventory = inventory,
+                       .in_use = [this](const DeviceId& id) { return in_use_.contains(id.device); },
+                       .allocation_of = [](const Json& claim) -> const Json& {
+                         return claim["status"]["allocation"];
+                       },
+                       .pods_on = [this](const std::string& node) { return pods_on_[node]; }});
+  }
+  std::string NodeFor(const Json& pod) {
+    const StatusOr<Placement> placement = PlaceIt(pod);
+    return placement.ok() ? placement->node : placement.status().message();
+  }
+  Json& Node(const std::string& name) { return nodes_.at({"", name}); }
+  void Add(const Json& claim) {
+    claims_[{"default", claim["metadata"]["name"].AsString()}] = claim;
+  }
+  static Json PodWithClaim() { return WithClaim(FakePod("p"), "gpu", "c"); }
+};
+
+TEST_F(PlacementTest, TheFirstNodeWillDoForAPodWithoutClaims) {
+  EXPECT_EQ(NodeFor(FakePod("p")), "node-1");
+}
+
+TEST_F(PlacementTest, NodesThatTakeNobodyArePassedBy) {
+  Node("node-1")["spec"]["unschedulable"] = true;
+  EXPECT_EQ(NodeFor(FakePod("p")), "node-2");
+  Node("node-2")["status"]["conditions"].MutableItems()[0]["status"] = "Unknown";
+  EXPECT_EQ(NodeFor(FakePod("p")), "0/2 nodes are available: 1: cordoned; 1: not ready");
+}
+
+TEST_F(PlacementTest, AClusterWithoutNodesSaysSoAsKubeSchedulerDoes) {
+  nodes_.clear();
+  EXPECT_EQ(NodeFor(FakePod("p")), "no nodes available to schedule pods");
+}
+
+TEST_F(PlacementTest, TaintsOfNodesNeedATolerationOfThePod) {
+  Node("node-1")["spec"]["taints"] = Yaml("[{key: k, effect: NoSchedule}]");
+  EXPECT_EQ(NodeFor(FakePod("p")), "node-2");
+  Json tolerating = FakePod("p");
+  tolerating["spec"]["tolerations"] = Yaml("[{key: k, operator: Exists}]");
+  EXPECT_EQ(NodeFor(tolerating), "node-1");
+}
+
+TEST_F(PlacementTest, ThePodSelectsNodesByLabelsOrAffinity) {
+  Node("node-2")["metadata"]["labels"] = Yaml("{zone: b}");
+  Json by_label = FakePod("p");
+  by_label["spec"]["nodeSelector"] = Yaml("{zone: b}");
+  EXPECT_EQ(NodeFor(by_label), "node-2");
+  Json by_affinity = FakePod("p");
+  by_affinity["spec"]["affinity"] = Yaml(R"({nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+      {matchExpressions: [{key: zone, operator: In, values: [c]}]}]}}})");
+  EXPECT_THAT(NodeFor(by_affinity), HasSubstr("not among the nodes the Pod selects"));
+}
+
+TEST_F(PlacementTest, AFullNodeTakesNoMorePods) {
+  Node("node-1")["status"]["allocatable"] = Yaml("{pods: '2'}");
+  pods_on_["node-1"] = 1;
+  EXPECT_EQ(NodeFor(FakePod("p")), "node-1");
+  pods_on_["node-1"] = 2;
+  EXPECT_EQ(NodeFor(FakePod("p")), "node-2");
+}
+
+TEST_F(PlacementTest, ThePodGoesWhereItsClaimFits) {
+  Add(FakeClaim("c", "gpu", 2));
+  in_use_ = {"b"};
+  const Placement placement = PlaceIt(PodWithClaim()).value();
+  EXPECT_EQ(placement.node, "node-2");
+  ASSERT_EQ(placement.claims.size(), 1U);
+  EXPECT_EQ(HeldDevices(placement.claims[0].allocation).size(), 2U);
+}
+
+TEST_F(PlacementTest, AllClaimsMustFitOnTheSameNode) {
+  Add(FakeClaim("c", "gpu"));
+  Add(FakeClaim("e", "gpu", 2));
+  in_use_ = {"a"};
+  EXPECT_THAT(NodeFor(WithClaim(PodWithClaim(), "more", "e")),
+              HasSubstr("0/2 nodes are available"));
+  in_use_ = {};
+  slices_ =
+      ByName({FakeSlice("gpu", "node-1", {"a", "b"}), FakeSlice("gpu", "node-2", {"c", "d", "e"})});
+  EXPECT_EQ(NodeFor(WithClaim(PodWithClaim(), "more", "e")), "node-2");
+}
+
+TEST_F(PlacementTest, AnAllocatedClaimBringsItsPodsToItsNode) {
+  Add(FakeClaim("c", "gpu"));
+  in_use_ = {"a", "b"};
+  Json claim = FakeClaim("c", "gpu");
+  claim["status"]["allocation"] = PlaceIt(PodWithClaim()).value().claims[0].allocation;
+  Add(claim);
+  in_use_ = {"c"};
+  const Placement placement = PlaceIt(PodWithClaim()).value();
+  EXPECT_EQ(placement.node, "node-2");
+  EXPECT_TRUE(placement.claims[0].allocation.is_null());
+  nodes_.erase({"", "node-2"});
+  EXPECT_THAT(NodeFor(PodWithClaim()), HasSubstr("allocated on another node"));
+}
+
+TEST_F(PlacementTest, ClaimsThatAreNotMadeYetAreWaitedFor) {
+  const Status status = PlaceIt(WithTemplate(FakePod("p"), "gpu", "t")).status();
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+}
+
+TEST_F(PlacementTest, AClaimNamedByThePodMustExistAndStay) {
+  EXPECT_EQ(NodeFor(PodWithClaim()), "resourceclaim \"c\" not found");
+  Json leaving = FakeClaim("c", "gpu");
+  leaving["metadata"]["deletionTimestamp"] = "2026-11-21T14:02:11Z";
+  Add(leaving);
+  EXPECT_EQ(NodeFor(PodWithClaim()), "resourceclaim c is being deleted");
+}
+
+TEST_F(PlacementTest, AGeneratedClaimServesOnlyThePodItWasMadeFor) {
+  Json pod = WithTemplate(FakePod("p"), "gpu", "t");
+  pod["status"]["resourceClaimStatuses"] = Yaml("[{name: gpu, resourceClaimName: c}]");
+  Add(FakeClaim("c", "gpu"));
+  EXPECT_EQ(NodeFor(pod), "resourceclaim c was not made for this Pod");
+  Json owned = FakeClaim("c", "gpu");
+  owned["metadata"]["ownerReferences"] =
+      Yaml("[{apiVersion: v1, kind: Pod, name: p, uid: uid-default-p, controller: true}]");
+  Add(owned);
+  EXPECT_EQ(NodeFor(pod), "node-1");
+}
+
+TEST_F(PlacementTest, AClaimTakesAtMost256Pods) {
+  Json claim = FakeClaim("c", "gpu");
+  claim["status"]["reservedFor"] = Json(Json::Array{});
+  for (int i = 0; i < 256; ++i) {
+    claim["status"]["reservedFor"].Append(
+        Json::MakeObject({{"resource", "pods"}, {"uid", std::to_string(i)}}));
+  }
+  Add(claim);
+  EXPECT_THAT(NodeFor(PodWithClaim()), HasSubstr("reserved for 256 Pods already"));
+}
+
+TEST_F(PlacementTest, WhatCannotBeDecidedHereIsAnErrorThatNamesClaimAndClass) {
+  Json clever = FakeClass("clever", "");
+  clever["spec"]["selectors"] = Yaml("[{cel: {expression: 'true'}}]");
+  classes_ = ByName({clever});
+  Add(FakeClaim("c", "clever"));
+  const Status status = PlaceIt(PodWithClaim()).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("resourceclaim c: device class clever: the CEL"));
+}
+
+TEST_F(PlacementTest, AMissingClassMayCome) {
+  Add(FakeClaim("c", "tpu"));
+  const Status status = PlaceIt(PodWithClaim()).status();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("there is no DeviceClass tpu"));
+}
+
+TEST_F(PlacementTest, ManyDifferentReasonsAreToldInShort) {
+  nodes_.clear();
+  for (int i = 0; i < 9; ++i) {
+    Json node = FakeNode("node-" + std::to_string(i));
+    node["spec"]["taints"] = Yaml("[{key: k" + std::to_string(i) + ", effect: NoSchedule}]");
+    nodes_.emplace(ObjectKey{"", "node-" + std::to_string(i)}, node);
+  }
+  EXPECT_THAT(NodeFor(FakePod("p")), HasSubstr("5 more reasons"));
+}
+
+}  // namespace
+}  // namespace galen::cluster_sim

@@ -1,0 +1,76 @@
+#include "cluster_sim/app/cluster_app.h"
+
+#include <optional>
+
+#include "api_sim/serving/local_transport.h"
+#include "cluster_sim/app/sim_credentials.h"
+#include "cluster_sim/controllers/claim_controller.h"
+#include "cluster_sim/controllers/cluster_view.h"
+#include "cluster_sim/controllers/scheduler.h"
+
+namespace galen::cluster_sim {
+namespace {
+
+constexpr const char* kControllersName = "system:kube-controller-manager";
+
+// What the controllers send with each request. With no users everybody may come in; otherwise they
+// are one user more, whose token nobody else ever sees.
+StatusOr<net::Headers> AddControllers(ApiServer::Options& options) {
+  net::Headers headers{{"user-agent", kControllersName}};
+  if (options.users_by_token.empty()) return headers;
+  ASSIGN_OR_RETURN(const std::string token, MakeToken());
+  options.users_by_token.emplace(token, Administrator(kControllersName));
+  headers.push_back({"authorization", "Bearer " + token});
+  return headers;
+}
+
+}  // namespace
+
+struct ClusterApp::Impl {
+  // Parts in the order of their dependence; controllers listen to the view before it starts.
+  Impl(Loop& loop, Random& random, Log& log, const Options& options, net::Headers headers,
+       std::unique_ptr<ApiServer> server)
+      : api(std::move(server)),
+        transport(loop, *api, std::move(headers)),
+        client(loop, transport),
+        view(loop, client, random, log),
+        nodes(loop, view, client, random, log,
+              options.preparer != nullptr ? *options.preparer : nobody) {
+    if (!options.run_controllers) return;
+    claims.emplace(loop, view, client, random, log);
+    scheduler.emplace(loop, view, client, random, log);
+  }
+
+  // Stands in for a preparer that was not given; above `nodes`, which borrows it.
+  NoPreparation nobody;
+  std::unique_ptr<ApiServer> api;
+  LocalTransport transport;
+  kube::Client client;
+  ClusterView view;
+  SimulatedNodes nodes;
+  std::optional<ClaimController> claims;
+  std::optional<Scheduler> scheduler;
+};
+
+StatusOr<std::unique_ptr<ClusterApp>> ClusterApp::Create(Loop& loop, Random& random, Log& log,
+                                                         Options options) {
+  ASSIGN_OR_RETURN(net::Headers headers, AddControllers(options.api));
+  ASSIGN_OR_RETURN(auto api, ApiServer::Create(loop, random, log, std::move(options.api)));
+  auto impl =
+      std::make_unique<Impl>(loop, random, log, options, std::move(headers), std::move(api));
+  for (SimulatedNodeOptions& node : options.nodes) {
+    RETURN_IF_ERROR(impl->nodes.Add(std::move(node)));
+  }
+  // Last: from here on listeners are called.
+  impl->view.Start();
+  return std::unique_ptr<ClusterApp>(new ClusterApp(std::move(impl)));
+}
+
+ClusterApp::ClusterApp(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ClusterApp::~ClusterApp() = default;
+
+net::HttpHandler& ClusterApp::api() { return *impl_->api; }
+SimulatedNodes& ClusterApp::nodes() { return impl_->nodes; }
+bool ClusterApp::ready() const { return impl_->view.synced(); }
+
+}  // namespace galen::cluster_sim

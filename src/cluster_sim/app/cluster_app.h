@@ -1,0 +1,48 @@
+// A whole Kubernetes cluster in one thread: the API, the controllers and scheduler that make it
+// live, and nodes that pretend. The controllers speak to the API as any client does, by a transport
+// without a socket. Used by galen-sim and by tests alike. Belongs to its loop.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "api_sim/serving/api_server.h"
+#include "cluster_sim/nodes/simulated_nodes.h"
+
+namespace galen::cluster_sim {
+
+class ClusterApp {
+ public:
+  struct Options {
+    // The controllers get a user and a token of their own when there are users.
+    ApiServer::Options api = {};
+    // Nodes from the start; nodes().Add() adds more later.
+    std::vector<SimulatedNodeOptions> nodes = {};
+    // False: somebody else makes claims and schedules, or nobody does and objects only lie there.
+    bool run_controllers = true;
+    // Whom simulated nodes ask about claims before a Pod starts and after it ended; nobody when
+    // null: claims then count as prepared. Lent.
+    ClaimPreparer* preparer = nullptr;
+  };
+
+  // What is lent outlives the app. Errors: of the kept data (see ApiServer::Create), of a node's
+  // name or number (see SimulatedNodes::Add), Internal without random numbers for a token. The
+  // cluster lives on the loop from here on; ready() says when it acts.
+  static StatusOr<std::unique_ptr<ClusterApp>> Create(Loop& loop, Random& random, Log& log,
+                                                      Options options);
+  ~ClusterApp();
+
+  // What a net::Server or FakeNetwork hands requests to; dies with the app.
+  net::HttpHandler& api();
+  SimulatedNodes& nodes();
+  // The controllers know the whole cluster and act.
+  bool ready() const;
+
+ private:
+  struct Impl;
+  explicit ClusterApp(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace galen::cluster_sim

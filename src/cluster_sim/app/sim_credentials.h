@@ -1,0 +1,41 @@
+// Who may talk to galen-sim and how they know it: its certificate authority, the administrator's
+// token, further users from a file, and the kubeconfig that puts it together. Functions without
+// state; they read and write files and ask the system for random numbers.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "api_sim/serving/access.h"
+#include "base/files/file_system.h"
+#include "cluster_sim/app/certificate_authority.h"
+
+namespace galen::cluster_sim {
+
+// A bearer token that nobody can guess: 48 hexadecimal digits, 192 random bits. Internal when the
+// system has no random numbers.
+StatusOr<std::string> MakeToken();
+
+// Both are secrets; whoever has the token may do everything.
+struct SimCredentials {
+  std::unique_ptr<CertificateAuthority> authority;
+  std::string admin_token;
+};
+
+// Those kept in `directory` (ca.crt, ca.key, admin.token), or new ones that are then kept there, so
+// that a kubeconfig outlives a restart. New ones each time when `directory` is "". A kept authority
+// that is valid for less than half of its time gets a new certificate for the same key.
+// InvalidArgument when what is kept is damaged: it is never replaced silently.
+StatusOr<SimCredentials> LoadOrMakeCredentials(FileSystem& files, const std::string& directory,
+                                               WallTime now);
+
+// kube-apiserver's --token-auth-file: lines of `token,user,uid[,"group1,group2"]`; the uid is not
+// used. Gives users by token. Here every user may do everything. Empty lines are skipped;
+// InvalidArgument names every bad line, by its number and never its token.
+StatusOr<std::map<std::string, User>> ParseTokenFile(std::string_view text);
+
+// A kubeconfig with one context for the administrator, as YAML. Holds the token: keep it private.
+std::string Kubeconfig(const std::string& url, const std::string& ca_pem, const std::string& token);
+
+}  // namespace galen::cluster_sim

@@ -1,0 +1,291 @@
+#include "cluster_sim/nodes/simulated_nodes.h"
+
+#include <algorithm>
+
+#include "api_sim/objects/pod_facts.h"
+#include "api_sim/serving/api_server.h"
+#include "base/text.h"
+#include "cluster_sim/nodes/hollow_pod.h"
+#include "kube/request.h"
+
+namespace galen::cluster_sim {
+namespace {
+
+constexpr const char* kSimulatedLabel = "galen.dev/simulated";
+
+// 10.64.0.0/16 for nodes and 10.128.0.0/9 for Pods: never routed, only shown.
+std::string NodeAddress(std::size_t index) {
+  return fmt::format("10.64.{}.{}", index / 250 % 250, index % 250 + 1);
+}
+std::string PodAddress(std::size_t index) {
+  return fmt::format("10.{}.{}.{}", 128 + index / 62'500 % 128, index / 250 % 250, index % 250 + 1);
+}
+
+Json ReadyCondition(const Json& before, bool ready, const std::string& now) {
+  const char* status = ready ? "True" : "False";
+  const bool same = before["status"].AsString() == status;
+  return Json::MakeObject(
+      {{"type", "Ready"},
+       {"status", status},
+       {"reason", ready ? "KubeletReady" : "KubeletNotReady"},
+       {"message", ready ? "simulated node is ready" : "simulated node was told to be not ready"},
+       {"lastHeartbeatTime", now},
+       {"lastTransitionTime", same ? before["lastTransitionTime"] : Json(now)}});
+}
+
+// What the node controller of a real cluster says of a node that is heard of no more.
+Json AbandonedPatch(const Json& before, const std::string& now) {
+  const Json unknown = Json::MakeObject({{"type", "Ready"},
+                                         {"status", "Unknown"},
+                                         {"reason", "NodeStatusUnknown"},
+                                         {"message", "nothing simulates this node any more"},
+                                         {"lastHeartbeatTime", before["lastHeartbeatTime"]},
+                                         {"lastTransitionTime", now}});
+  return Json::MakeObject(
+      {{"status", Json::MakeObject({{"conditions", Json::MakeArray({unknown})}})}});
+}
+
+bool IsSimulated(const Json& node) {
+  return node["metadata"]["labels"][kSimulatedLabel].AsString() == "true";
+}
+
+Json NodeObject(const SimulatedNodeOptions& options) {
+  Json labels = Json::MakeObject({{"kubernetes.io/hostname", options.name},
+                                  {"kubernetes.io/os", "linux"},
+                                  {kSimulatedLabel, "true"}});
+  for (const auto& [key, value] : options.labels) labels[key] = value;
+  return Json::MakeObject(
+      {{"apiVersion", "v1"},
+       {"kind", "Node"},
+       {"metadata", Json::MakeObject({{"name", options.name}, {"labels", std::move(labels)}})},
+       {"spec", Json(Json::Object{})}});
+}
+
+Json NodeStatusPatch(const SimulatedNodeOptions& options, std::size_t index, const Json& ready) {
+  const Json room = Json::MakeObject(
+      {{"cpu", "64"}, {"memory", "256Gi"}, {"pods", fmt::format("{}", options.pods_max)}});
+  const Json address = Json::MakeObject({{"type", "InternalIP"}, {"address", NodeAddress(index)}});
+  const Json host = Json::MakeObject({{"type", "Hostname"}, {"address", options.name}});
+  const Json info = Json::MakeObject({{"kubeletVersion", kKubernetesVersion},
+                                      {"osImage", "simulated"},
+                                      {"kernelVersion", "simulated"},
+                                      {"containerRuntimeVersion", "hollow://1"},
+                                      {"operatingSystem", "linux"},
+                                      {"architecture", "amd64"}});
+  return Json::MakeObject(
+      {{"status", Json::MakeObject({{"capacity", room},
+                                    {"allocatable", room},
+                                    {"addresses", Json::MakeArray({address, host})},
+                                    {"nodeInfo", info},
+                                    {"conditions", Json::MakeArray({ready})}})}});
+}
+
+bool IsStarted(const Json& pod) { return pod["status"]["phase"].AsString() == "Running"; }
+
+}  // namespace
+
+SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& client, Random& random,
+                               Log& log, ClaimPreparer& preparer)
+    : loop_(loop),
+      view_(view),
+      log_(log),
+      preparer_(preparer),
+      calls_(loop, client),
+      node_queue_(loop, random, {},
+                  [this](const std::string& name, NodeQueue::Done done) {
+                    LookAtNode(name, std::move(done));
+                  }),
+      pod_queue_(loop, random, {}, [this](const ObjectKey& key, PodQueue::Done done) {
+        LookAtPod(key, std::move(done));
+      }) {
+  view_.OnSynced([this] {
+    for (const auto& [name, node] : nodes_) node_queue_.MarkDirty(name);
+    // Those of an earlier life that was kept and had other nodes.
+    for (const auto& [key, node] : view_.nodes.objects()) {
+      if (IsSimulated(node)) node_queue_.MarkDirty(key.name);
+    }
+    for (const auto& [key, pod] : view_.pods.objects()) pod_queue_.MarkDirty(key);
+  });
+  view_.nodes.AddListener([this](const ObjectKey& key, const Json*, const Json*) {
+    if (nodes_.contains(key.name)) node_queue_.MarkDirty(key.name);
+  });
+  view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
+    // The last that is heard of a Pod: forget what was kept for it.
+    if (before != nullptr && after == nullptr) {
+      unprepared_.erase(UidOf(*before));
+      crashes_.erase(key);
+    }
+    if (after != nullptr && Runs(*after)) pod_queue_.MarkDirty(key);
+  });
+  view_.claims.AddListener([this](const ObjectKey& key, const Json*, const Json*) {
+    // A claim that was allocated or reserved is what its Pod's start waits for.
+    for (const ObjectKey& pod : view_.pods.Lookup(ClusterView::kByClaim, ToString(key))) {
+      pod_queue_.MarkDirty(pod);
+    }
+  });
+}
+
+Status SimulatedNodes::Add(SimulatedNodeOptions options) {
+  if (!IsDnsSubdomain(options.name)) {
+    return InvalidArgument("\"{}\" is no node name: lower-case letters, digits, - and .",
+                           Printable(CutText(options.name, 64)));
+  }
+  if (nodes_.size() == kNodesMax) {
+    return ResourceExhausted("at most {} nodes are simulated", kNodesMax);
+  }
+  const std::string name = options.name;
+  Node node{.options = std::move(options), .ready = true, .index = nodes_.size()};
+  if (!nodes_.emplace(name, std::move(node)).second) {
+    return AlreadyExists("node {} is simulated already", name);
+  }
+  node_queue_.MarkDirty(name);
+  return OkStatus();
+}
+
+Status SimulatedNodes::SetReady(const std::string& node, bool ready) {
+  const auto it = nodes_.find(node);
+  if (it == nodes_.end()) return NotFound("node {} is not simulated here", node);
+  it->second.ready = ready;
+  node_queue_.MarkDirty(node);
+  return OkStatus();
+}
+
+void SimulatedNodes::Crash(const ObjectKey& pod, const std::string& container, int exit_code) {
+  crashes_[pod].push_back({container, exit_code});
+  pod_queue_.MarkDirty(pod);
+}
+
+bool SimulatedNodes::Runs(const Json& pod) const {
+  const auto node = nodes_.find(pod["spec"]["nodeName"].AsString());
+  return node != nodes_.end() && !node->second.options.is_virtual;
+}
+
+void SimulatedNodes::LookAtNode(const std::string& name, NodeQueue::Done done) {
+  if (!view_.synced()) return done(OkStatus());
+  const auto answer = [done](const StatusOr<Json>& result) {
+    // Two looks, or an earlier life, made it first: the watch brings it.
+    const bool there = result.status().code() == Code::kAlreadyExists;
+    done(there ? OkStatus() : result.status());
+  };
+  const Json* node = view_.nodes.Find({"", name});
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end()) return AbandonNode(name, node, answer);
+  const Node& wanted = found->second;
+  if (node == nullptr) {
+    return calls_.Do(kube::Create(kube::kNodes, "", NodeObject(wanted.options)), answer);
+  }
+  // Readiness is all that is kept up to date; a status that says it was written whole.
+  const Json& before = FindCondition((*node)["status"]["conditions"], "Ready");
+  if (before["status"].AsString() == (wanted.ready ? "True" : "False")) return done(OkStatus());
+  const Json ready = ReadyCondition(before, wanted.ready, FormatRfc3339(loop_.WallNow()));
+  calls_.Do(kube::Patch(kube::kNodes, "", name, kube::PatchType::kStrategic,
+                        NodeStatusPatch(wanted.options, wanted.index, ready),
+                        {.subresource = "status", .field_manager = ""}),
+            answer);
+}
+
+void SimulatedNodes::AbandonNode(const std::string& name, const Json* node,
+                                 const ApiCalls::Answer& answer) {
+  if (node == nullptr) return answer(Json());
+  const Json& before = FindCondition((*node)["status"]["conditions"], "Ready");
+  if (before["status"].AsString() == "Unknown") return answer(Json());
+  calls_.Do(kube::Patch(kube::kNodes, "", name, kube::PatchType::kStrategic,
+                        AbandonedPatch(before, FormatRfc3339(loop_.WallNow())),
+                        {.subresource = "status", .field_manager = ""}),
+            answer);
+}
+
+void SimulatedNodes::LookAtPod(const ObjectKey& key, PodQueue::Done done) {
+  const Json* pod = view_.pods.Find(key);
+  if (!view_.synced() || pod == nullptr || !Runs(*pod)) {
+    crashes_.erase(key);
+    return done(OkStatus());
+  }
+  // Ending comes first, so that a Pod that is deleted while it starts is not started.
+  if (IsBeingDeleted(*pod) || IsPodDone(*pod)) return StopPod(*pod, std::move(done));
+  if (IsStarted(*pod)) {
+    if (crashes_.contains(key)) return CrashPod(*pod, std::move(done));
+    return done(OkStatus());
+  }
+  if (!ClaimsAreReady(*pod)) return done(OkStatus());
+  StartPod(*pod, std::move(done));
+}
+
+bool SimulatedNodes::ClaimsAreReady(const Json& pod) const {
+  const std::vector<PodClaimFacts> entries = PodClaims(pod);
+  return std::all_of(entries.begin(), entries.end(), [&](const PodClaimFacts& entry) {
+    if (entry.not_needed) return true;
+    const Json* claim = view_.claims.Find({KeyOf(pod).ns, entry.object_name.value_or("")});
+    if (claim == nullptr || (*claim)["status"]["allocation"].is_null()) return false;
+    return IsReservedForPodOrItsGroup(*claim, pod);
+  });
+}
+
+void SimulatedNodes::StartPod(const Json& pod, PodQueue::Done done) {
+  preparer_.Prepare(pod, [this, pod, done = std::move(done)](const Status& status) {
+    if (!status.ok()) return done(Unavailable("prepare claims: {}", status.message()));
+    const Node& node = nodes_.at(pod["spec"]["nodeName"].AsString());
+    PatchPod(pod,
+             RunningPatch(pod, {.host_ip = NodeAddress(node.index),
+                                .pod_ip = PodAddress(last_pod_address_++),
+                                .now = loop_.WallNow()}),
+             done);
+  });
+}
+
+void SimulatedNodes::StopPod(const Json& pod, PodQueue::Done done) {
+  crashes_.erase(KeyOf(pod));
+  // Of every Pod that ends, whether this life prepared its claims, an earlier one, or none.
+  if (!unprepared_.contains(UidOf(pod))) {
+    return preparer_.Unprepare(pod, [this, pod, done = std::move(done)](const Status& status) {
+      if (!status.ok()) return done(Unavailable("unprepare claims: {}", status.message()));
+      unprepared_.insert(UidOf(pod));
+      // Again from the top, now with nothing prepared: the deletion is next.
+      StopPod(pod, done);
+    });
+  }
+  // Done by itself: its object stays for people to read.
+  if (!IsBeingDeleted(pod)) return done(OkStatus());
+  const ObjectKey key = KeyOf(pod);
+  // What a kubelet says when all containers ended: no more grace, let it go.
+  calls_.Do(kube::Delete(kube::kPods, key.ns, key.name,
+                         {.grace_seconds = 0, .uid = UidOf(pod), .resource_version = ""}),
+            [done = std::move(done)](const StatusOr<Json>& answer) {
+              done(answer.status().code() == Code::kNotFound ? OkStatus() : answer.status());
+            });
+}
+
+void SimulatedNodes::CrashPod(const Json& pod, PodQueue::Done done) {
+  const ObjectKey key = KeyOf(pod);
+  const CrashOrder order = crashes_.at(key).front();
+  const StatusOr<Json> patch = CrashPatch(pod, order.container, order.exit_code, loop_.WallNow());
+  // The Pod may have gone meanwhile, with all its orders.
+  const auto drop = [this, key] {
+    const auto it = crashes_.find(key);
+    if (it == crashes_.end()) return;
+    it->second.erase(it->second.begin());
+    if (it->second.empty()) crashes_.erase(it);
+  };
+  if (!patch.ok()) {
+    // Repeating cannot help: the container is not there or does not run.
+    log_.Warning("crash order dropped", {{"error", patch.status().message()}});
+    drop();
+    return done(OkStatus());
+  }
+  // The order is dropped once it is written; a conflict looks again and tries on the newer state.
+  PatchPod(pod, *patch, [drop, done = std::move(done)](const Status& status) {
+    if (status.ok()) drop();
+    done(status);
+  });
+}
+
+void SimulatedNodes::PatchPod(const Json& pod, const Json& patch, PodQueue::Done done) {
+  const ObjectKey key = KeyOf(pod);
+  calls_.Do(kube::Patch(kube::kPods, key.ns, key.name, kube::PatchType::kStrategic, patch,
+                        {.subresource = "status", .field_manager = ""}),
+            [done = std::move(done)](const StatusOr<Json>& answer) {
+              done(answer.status().code() == Code::kNotFound ? OkStatus() : answer.status());
+            });
+}
+
+}  // namespace galen::cluster_sim

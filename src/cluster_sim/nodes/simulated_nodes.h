@@ -1,0 +1,118 @@
+// Hollow kubelets: nodes that run nothing and say that they run what was bound to them. For demos
+// and scale runs. All simulated nodes of a process in one part, because they share one view: a node
+// costs a map entry, not a watch. Nodes keep no heartbeat and no Lease: one is Ready until
+// SetReady() says otherwise, and Unknown in a later life that does not simulate it. Belongs to the
+// loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/loop/work_queue.h"
+#include "cluster_sim/controllers/api_calls.h"
+#include "cluster_sim/controllers/cluster_view.h"
+
+namespace galen::cluster_sim {
+
+// What happens to a Pod's claims on its node before its containers start and after they ended: a
+// driver's NodePrepareResources and NodeUnprepareResources.
+class ClaimPreparer {
+ public:
+  virtual ~ClaimPreparer() = default;
+  // `pod` is as the API has it and lives as long as the call. `done` once, now or later. Both are
+  // repeated after a failure or a restart and must not mind; Unprepare comes for every Pod that
+  // ends on its node, also for one whose claims were never prepared.
+  virtual void Prepare(const Json& pod, std::function<void(const Status&)> done) = 0;
+  virtual void Unprepare(const Json& pod, std::function<void(const Status&)> done) = 0;
+};
+
+// For nodes whose drivers nobody calls: every claim is prepared already.
+class NoPreparation final : public ClaimPreparer {
+ public:
+  void Prepare(const Json&, std::function<void(const Status&)> done) override { done(OkStatus()); }
+  void Unprepare(const Json&, std::function<void(const Status&)> done) override {
+    done(OkStatus());
+  }
+};
+
+// One node as it is to appear.
+struct SimulatedNodeOptions {
+  std::string name;
+  // Beside hostname, os and galen.dev/simulated, and in their stead where they name the same.
+  std::map<std::string, std::string> labels = {};
+  // Somebody else runs its Pods: our agent in the manager role. Only the Node object is kept.
+  bool is_virtual = false;
+  // What the node says it can take; the kubelet's default of maxPods.
+  int pods_max = 110;
+};
+
+class SimulatedNodes {
+ public:
+  // Listens to the view; construct it before view.Start(). Acts once the view is synced. What is
+  // lent outlives this.
+  SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& client, Random& random, Log& log,
+                 ClaimPreparer& preparer);
+
+  // Makes the Node object, now or once the view is synced; before or after view.Start().
+  // AlreadyExists, InvalidArgument for a name that Kubernetes would not take, ResourceExhausted
+  // past kNodesMax. A Node of this name that the API keeps from earlier is taken over.
+  Status Add(SimulatedNodeOptions options);
+  // Says that the node is (not) ready, in its Ready condition. Its Pods go on. NotFound when it is
+  // none of ours.
+  Status SetReady(const std::string& node, bool ready);
+  // Ends a container, as if its program had; several orders for a Pod are carried out one by one.
+  // Waits for a Pod that has not started. Nothing happens when the container does not run by then.
+  void Crash(const ObjectKey& pod, const std::string& container, int exit_code);
+
+  // More than Kubernetes itself supports (5,000). At the limit: ResourceExhausted.
+  static constexpr std::size_t kNodesMax = 10'000;
+  // Of one node; more than any kubelet is set to, and a scale that these hollow ones bear.
+  static constexpr int kPodsPerNodeMax = 4'096;
+
+ private:
+  using PodQueue = WorkQueue<ObjectKey>;
+  using NodeQueue = WorkQueue<std::string>;
+
+  struct Node {
+    SimulatedNodeOptions options;
+    bool ready = true;
+    std::size_t index = 0;  // gives addresses
+  };
+  // A wish of Crash() that was not carried out yet.
+  struct CrashOrder {
+    std::string container;
+    int exit_code = 0;
+  };
+
+  // Whether the Pod is on a node of ours that pretends to run it.
+  bool Runs(const Json& pod) const;
+  void LookAtNode(const std::string& name, NodeQueue::Done done);
+  // `node`, null when it is gone, is simulated by nobody any more: says so in its Ready condition.
+  void AbandonNode(const std::string& name, const Json* node, const ApiCalls::Answer& answer);
+  void LookAtPod(const ObjectKey& key, PodQueue::Done done);
+  // Every claim has its devices and is reserved for the Pod: what a kubelet checks before it starts
+  // anything.
+  bool ClaimsAreReady(const Json& pod) const;
+  void StartPod(const Json& pod, PodQueue::Done done);
+  void StopPod(const Json& pod, PodQueue::Done done);
+  void CrashPod(const Json& pod, PodQueue::Done done);
+  void PatchPod(const Json& pod, const Json& patch, PodQueue::Done done);
+
+  Loop& loop_;
+  ClusterView& view_;
+  Log& log_;
+  ClaimPreparer& preparer_;
+  ApiCalls calls_;
+  std::map<std::string, Node> nodes_;
+  std::map<ObjectKey, std::vector<CrashOrder>> crashes_;
+  std::set<std::string> unprepared_;  // uids of Pods that ended and are there still
+  std::size_t last_pod_address_ = 0;
+  NodeQueue node_queue_;
+  PodQueue pod_queue_;
+};
+
+}  // namespace galen::cluster_sim

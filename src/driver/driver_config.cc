@@ -1,0 +1,119 @@
+#include "driver/driver_config.h"
+
+#include "net/admin_page.h"
+#include "probes/rules/embedded.h"
+#include "probes/rules/rule_reader.h"
+#include "probes/simulator/simulator.h"
+#include "sdk/driver_options.h"
+
+namespace galen::device_driver {
+namespace {
+
+// So that a slip such as 1ms does not make the driver look without pause.
+constexpr Duration kPollLeast = std::chrono::milliseconds(100);
+constexpr Duration kPollMost = std::chrono::seconds(10);  // well below a report's 30 s
+
+void AddSharedFlags(Flags& flags, DriverConfig& config) {
+  Driver::Options& driver = config.driver;
+  flags.Add("--name", driver.name, "the driver's name, as DeviceClasses select it");
+  flags.Add("--node", driver.node, "this node's name; $NODE_NAME unless given");
+  flags.Add("--pool", driver.pool, "pool to publish devices in; the node's name unless given");
+  flags.Add("--kubelet-root", driver.kubelet_root, "the kubelet's root directory");
+  flags.Add("--cdi-root", driver.cdi_root, "where CDI files are written");
+  flags.Add("--kubeconfig", driver.kubeconfig,
+            "kubeconfig to use; $KUBECONFIG, ~/.kube/config or the Pod's account unless given");
+  flags.Add("--instance", driver.instance,
+            "unique id of this instance (the Pod's UID), so that two can run during an update");
+  flags.Add("--state-dir", config.state_dir,
+            "where findings are kept over restarts; below the kubelet's plugin directory unless "
+            "given");
+  flags.Add("--rules", config.rules_path, "a table of rules to use instead of the built-in one");
+  flags.Add("--poll", config.poll, "how often devices are looked at");
+  flags.Add("--health-timeout", config.health_timeout,
+            "how long a report of a device's health holds: 1s to 24h, in whole seconds");
+  flags.Add("--metrics-address", config.metrics_address,
+            "serve /metrics, /healthz and /readyz here, e.g. 127.0.0.1:9464");
+  flags.AddSwitch("--degraded-as-unhealthy", driver.degraded_as_unhealthy,
+                  "tell Kubernetes that a degraded device is Unhealthy rather than Healthy");
+  flags.AddChoice("--taint-unhealthy", config.taint_unhealthy, {"NoSchedule", "NoExecute"},
+                  "taint Unhealthy devices, so that no new claim gets them (NoSchedule) or that "
+                  "their Pods are evicted too (NoExecute); Unknown is never tainted");
+  flags.AddChoice("--log-level", driver.log_level, {"debug", "info", "warning", "error"},
+                  "the least important lines to write");
+}
+
+}  // namespace
+
+void AddFlags(Flags& flags, Kind kind, DriverConfig& config) {
+  config.kind = kind;
+  AddSharedFlags(flags, config);
+  switch (kind) {
+    case Kind::kGpu:
+      flags.Add("--devices", config.devices, "how many GPUs to simulate, up to 4096");
+      flags.AddSwitch("--shared", config.shared,
+                      "let claims share a GPU, each with the memory it asks for");
+      flags.Add("--kernel-log", config.kernel_log,
+                "also read faults of their PCI addresses from this log, e.g. /dev/kmsg");
+      return;
+    case Kind::kNic:
+      flags.Add("--interfaces", config.interfaces,
+                "which interfaces are devices, by shell pattern, e.g. 'eth*'; may be repeated");
+      flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
+      flags.Add("--network-namespace", config.network_namespace,
+                "watch the links of this namespace, e.g. /proc/1/ns/net from inside a container; "
+                "goes with --sysfs-root /proc/1/root/sys");
+      return;
+  }
+}
+
+Driver::Options SdkOptions(const DriverConfig& config) {
+  Driver::Options options = config.driver;
+  options.health_timeout = std::chrono::duration_cast<std::chrono::seconds>(config.health_timeout);
+  return options;
+}
+
+Status Validate(const DriverConfig& config) {
+  std::string faults;
+  const auto add = [&faults](std::string_view fault) {
+    faults += (faults.empty() ? "" : "\n") + std::string(fault);
+  };
+  if (const Status status = sdk::ValidateOptions(SdkOptions(config)); !status.ok())
+    add(status.message());
+  if (!config.metrics_address.empty()) {
+    const StatusOr<std::string> address = net::AdminAddress(config.metrics_address);
+    if (!address.ok()) add("--metrics-address: " + address.status().message());
+  }
+  if (config.health_timeout % std::chrono::seconds(1) != Duration::zero()) {
+    add("--health-timeout must be whole seconds");
+  }
+  if (config.poll < kPollLeast || config.poll > kPollMost) add("--poll must be 100ms to 10s");
+  if (!config.state_dir.empty() && !config.state_dir.starts_with('/')) {
+    add("--state-dir must be an absolute path");
+  }
+  // Also for nic, where the default passes: one rule less to keep apart.
+  if (config.devices < 1 || config.devices > probes::GpuSimulator::kCountMax) {
+    add(fmt::format("--devices must be 1 to {}", probes::GpuSimulator::kCountMax));
+  }
+  // No default: taking every interface as a device would offer the node's own network to Pods.
+  if (config.kind == Kind::kNic && config.interfaces.empty()) {
+    add("--interfaces is missing: say which interfaces are devices, e.g. --interfaces 'eth*'");
+  }
+  return faults.empty() ? OkStatus() : Status(Code::kInvalidArgument, faults);
+}
+
+StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config) {
+  if (config.rules_path.empty()) {
+    return probes::ParseRules(config.kind == Kind::kGpu ? probes::kGpuRules : probes::kNicRules,
+                              "built-in rules");
+  }
+  const StatusOr<std::string> text = files.Read(config.rules_path);
+  if (!text.ok()) return InvalidArgument("--rules: {}", text.status().message());
+  return probes::ParseRules(*text, config.rules_path);
+}
+
+std::string StateDirectory(const DriverConfig& config) {
+  if (!config.state_dir.empty()) return config.state_dir;
+  return fmt::format("{}/plugins/{}", config.driver.kubelet_root, config.driver.name);
+}
+
+}  // namespace galen::device_driver

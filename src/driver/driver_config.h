@@ -1,0 +1,59 @@
+// How a galen-driver is set up: its command line, checked whole before anything starts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/files/file_system.h"
+#include "base/flags.h"
+#include "galen/driver.h"
+#include "probes/rules/rule.h"
+
+namespace galen::device_driver {
+
+// Which hardware: simulated GPUs, or network interfaces of this machine.
+enum class Kind { kGpu, kNic };
+
+// What a driver is told; the members' defaults are the flags'. Only those of its kind count.
+struct DriverConfig {
+  Kind kind = Kind::kGpu;
+  Driver::Options driver;
+  std::string metrics_address;  // "" = none
+  std::string rules_path;       // "" = the built-in table
+  std::string state_dir;        // "" = below the kubelet's plugin directory
+  // How long a report of a device's health holds, in whole seconds as the wire carries it; takes
+  // the place of driver.health_timeout. It is told again within half of that.
+  Duration health_timeout = std::chrono::seconds(30);
+  // How often devices are looked at; Validate() has the bounds.
+  Duration poll = std::chrono::seconds(2);
+  std::string kernel_log;    // gpu: "/dev/kmsg"; "" = not read
+  std::int64_t devices = 8;  // gpu
+  bool shared = false;       // gpu: claims take parts of a GPU's memory
+  // "NoSchedule" keeps new claims away from Unhealthy devices, "NoExecute" also has their holders
+  // evicted; "" does neither.
+  std::string taint_unhealthy;
+  std::string sysfs_root = "/sys";      // nic
+  std::string network_namespace;        // nic; "" = the one that the process is in
+  std::vector<std::string> interfaces;  // nic: patterns
+};
+
+// Flags of `galen-driver gpu` or `galen-driver nic`; `config` holds the defaults, is filled in when
+// they are parsed, and outlives them.
+void AddFlags(Flags& flags, Kind kind, DriverConfig& config);
+
+// What the SDK is told: `driver`, with the health timeout of the command line.
+Driver::Options SdkOptions(const DriverConfig& config);
+
+// InvalidArgument holds every fault, one a line. Reads nothing but `config`.
+Status Validate(const DriverConfig& config);
+
+// The operator's table, or the built-in one of this kind. InvalidArgument names the file that
+// cannot be read, or every faulty line.
+StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config);
+
+// Where the driver keeps what a restart must not forget: `state_dir`, or the driver's own directory
+// below the kubelet's root, which its container has anyway.
+std::string StateDirectory(const DriverConfig& config);
+
+}  // namespace galen::device_driver

@@ -1,0 +1,82 @@
+#include "driver/driver_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files/fake_file_system.h"
+
+namespace galen::device_driver {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+DriverConfig GoodConfig(Kind kind) {
+  DriverConfig config;
+  config.kind = kind;
+  config.driver.name = "gpu.example.com";
+  config.driver.node = "node-7";
+  config.interfaces = {"eth*"};
+  return config;
+}
+
+TEST(DriverConfig, AGoodOneHasNoFaults) {
+  EXPECT_EQ(Validate(GoodConfig(Kind::kGpu)), OkStatus());
+  EXPECT_EQ(Validate(GoodConfig(Kind::kNic)), OkStatus());
+}
+
+TEST(DriverConfig, TellsEveryFaultAtOnce) {
+  DriverConfig config = GoodConfig(Kind::kNic);
+  config.driver.node = "";
+  config.metrics_address = "nowhere";
+  config.poll = 1min;
+  config.state_dir = "here";
+  config.devices = 5000;
+  config.interfaces.clear();
+  const Status status = Validate(config);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  for (const char* fault :
+       {"node is empty", "--metrics-address: 'nowhere'", "--poll must be", "--state-dir must be",
+        "--devices must be 1 to 4096", "--interfaces is missing"}) {
+    EXPECT_THAT(status.message(), HasSubstr(fault));
+  }
+}
+
+TEST(DriverConfig, AReportHoldsForWholeSecondsFromOneToADay) {
+  DriverConfig config = GoodConfig(Kind::kGpu);
+  config.health_timeout = 5s;
+  EXPECT_EQ(Validate(config), OkStatus());
+  EXPECT_EQ(SdkOptions(config).health_timeout, 5s);
+  config.health_timeout = 1500ms;
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--health-timeout must be whole seconds"));
+  config.health_timeout = 0s;
+  EXPECT_THAT(Validate(config).message(), HasSubstr("health timeout must be 1s to 24h"));
+}
+
+TEST(DriverConfig, TheOperatorsRulesTakeThePlaceOfTheBuiltInOnes) {
+  FakeFileSystem files;
+  DriverConfig config = GoodConfig(Kind::kNic);
+  EXPECT_NE(LoadRules(files, config)->FindRule("link-down"), nullptr);
+  config.rules_path = "/rules.yaml";
+  EXPECT_EQ(LoadRules(files, config).status().code(), Code::kInvalidArgument);
+  ASSERT_TRUE(files
+                  .WriteAtomically("/rules.yaml",
+                                   "signs:\n  - {name: a, kind: reading}\nrules:\n"
+                                   "  - {id: x, sign: a, when: '> 1', state: Unhealthy, code: A,\n"
+                                   "     sentence: a, owner: Driver}\n",
+                                   0600)
+                  .ok());
+  const auto rules = LoadRules(files, config);
+  ASSERT_TRUE(rules.ok()) << rules.status().message();
+  EXPECT_EQ(rules->rules.size(), 1u);
+}
+
+TEST(DriverConfig, KeepsItsStateBesideItsSocketUnlessToldWhere) {
+  DriverConfig config = GoodConfig(Kind::kGpu);
+  EXPECT_EQ(StateDirectory(config), "/var/lib/kubelet/plugins/gpu.example.com");
+  config.state_dir = "/state";
+  EXPECT_EQ(StateDirectory(config), "/state");
+}
+
+}  // namespace
+}  // namespace galen::device_driver

@@ -1,0 +1,17 @@
+// Runs a galen-driver as a process: its real loop, files, sockets, kernel log and signals.
+#pragma once
+
+#include "driver/driver_config.h"
+
+namespace galen::device_driver {
+
+// What is wrong with the configuration as far as it can be told without starting anything: values,
+// rules and kubeconfig. The node's name may come from $NODE_NAME. InvalidArgument holds every
+// fault, one a line.
+Status CheckDriver(DriverConfig config);
+
+// Blocks until a signal and a clean end. The exit code: 0; 64 when the configuration is wrong and
+// nothing was started; 1 when it could not start. Errors go to standard error in one line.
+int RunDriver(DriverConfig config);
+
+}  // namespace galen::device_driver

@@ -1,0 +1,58 @@
+// The GPUs of galen-driver: simulated ones, with the simulator's own service on the driver's
+// socket, and on demand the real kernel's log for what it says of their PCI addresses. Belongs to
+// its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "base/metrics.h"
+#include "driver/hardware.h"
+#include "probes/kernel_log/kernel_log.h"
+#include "probes/simulator/simulator.h"
+
+namespace galen::device_driver {
+
+class GpuHardware final : public Hardware {
+ public:
+  // Lent; they outlive the hardware.
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+    probes::StateFile& state;
+    const probes::RuleTable& rules;
+  };
+
+  struct Options {
+    int count = 8;  // gpu-0 and on
+    // The same one gives the same GPUs, with their serials and addresses, so a restart finds its
+    // devices again.
+    std::string seed = {};
+    bool shared = false;  // claims may hold parts of a GPU's memory, many at once
+  };
+
+  // `kernel_log` may be null: then the kernel's log is not read.
+  GpuHardware(Parts parts, Options options, std::unique_ptr<probes::KernelLogSource> kernel_log);
+
+  // The simulated GPUs; always the same ones, and never an error.
+  StatusOr<Inventory> Devices() override;
+  CdiEdits EditsFor(const std::string& device) const override;
+  void Serve(rpc::Dispatcher& dispatcher) override;
+  Status Start(HardwareEars& ears) override;
+  StatusOr<std::vector<probes::Sign>> Observe() override { return simulator_.Observe(); }
+
+ private:
+  Parts parts_;
+  const bool shared_;
+  probes::GpuSimulator simulator_;
+  std::unique_ptr<probes::KernelLogSource> kernel_log_source_;
+  std::unique_ptr<probes::KernelLog> kernel_log_;
+  HardwareEars* ears_ = nullptr;
+};
+
+}  // namespace galen::device_driver

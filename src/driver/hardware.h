@@ -1,0 +1,37 @@
+// What one kind of galen-driver looks after: which devices there are, what they show, and what a
+// container needs to use them. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "galen/driver.h"
+#include "probes/rules/sign.h"
+#include "rpc/service.h"
+
+namespace galen::device_driver {
+
+// Where hardware that speaks up by itself is heard. From the loop only.
+struct HardwareEars {
+  probes::SignSink& signs;           // what it shows
+  std::function<void()> look_again;  // there is something to observe
+};
+
+// What a kind of driver knows about its hardware; DeviceDriver does the rest. Observe(), of Probe,
+// tells what all devices show now.
+class Hardware : public probes::Probe {
+ public:
+  // The devices there are now. Reads what there is to read, so it may block for a moment; an error
+  // means that they could not be looked for, an empty list that there are none.
+  virtual StatusOr<Inventory> Devices() = 0;
+  // What a container gets that uses `device`: environment, device nodes. Empty for a device that is
+  // not there.
+  virtual CdiEdits EditsFor(const std::string& device) const = 0;
+  // Adds services of its own to the driver's socket. Once, before Start().
+  virtual void Serve(rpc::Dispatcher& dispatcher) = 0;
+  // Starts to listen for what hardware says by itself. Once; `ears` outlives the hardware.
+  virtual Status Start(HardwareEars& ears) = 0;
+};
+
+}  // namespace galen::device_driver

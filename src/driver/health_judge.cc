@@ -1,0 +1,180 @@
+#include "driver/health_judge.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace galen::device_driver {
+namespace {
+
+// The engine's part of the state file; the kernel log has another.
+constexpr std::string_view kSection = "findings";
+// A debounce that ends is looked at with a fresh reading, but never in a tight circle.
+constexpr Duration kLookAgainLeast = std::chrono::milliseconds(50);
+// Of a fault and its echoes (XID 31, then 45) the first says more. After that the next fault of a
+// program is news, also where it is the same again.
+constexpr Duration kNoted = std::chrono::seconds(5);
+
+// The public SDK has types of its own, so that drivers include none of ours.
+HealthCause::Owner OwnerOf(FaultOwner owner) {
+  switch (owner) {
+    case FaultOwner::kNobody:
+      return HealthCause::Owner::kUnsaid;
+    case FaultOwner::kHardware:
+      return HealthCause::Owner::kHardware;
+    case FaultOwner::kDriver:
+      return HealthCause::Owner::kDriver;
+    case FaultOwner::kApplication:
+      return HealthCause::Owner::kApplication;
+    case FaultOwner::kPlatform:
+      return HealthCause::Owner::kPlatform;
+  }
+  GALEN_UNREACHABLE();
+}
+
+HealthCause CauseOf(const DeviceHealth& health, std::string sign) {
+  HealthCause cause;
+  cause.code = health.cause.code;
+  cause.message = health.cause.message;
+  cause.value = health.cause.value;
+  cause.threshold = health.cause.threshold;
+  cause.unit = health.cause.unit;
+  cause.owner = OwnerOf(health.cause.owner);
+  cause.sign = std::move(sign);
+  cause.seen = health.since;
+  return cause;
+}
+
+}  // namespace
+
+HealthJudge::HealthJudge(Parts parts, probes::RuleEngine::Options options, Callbacks callbacks)
+    : parts_(parts), engine_(parts.rules, std::move(options)), callbacks_(std::move(callbacks)) {
+  parts_.metrics.DeclareCounter(
+      "galen_driver_events_total",
+      "Events that devices showed, by sign and by the code of their rule.");
+  parts_.metrics.DeclareCounter("galen_driver_read_errors_total",
+                                "Signs that could not be read, by sign; \"all\" is a whole look.");
+  parts_.metrics.DeclareCounter("galen_driver_findings_total",
+                                "Devices that went into a state, by state and code.");
+}
+
+void HealthJudge::SetDevices(const std::vector<std::string>& names) {
+  engine_.SetDevices(names, Present());
+  // Only the first inventory: what a device showed earlier in this process is in the engine.
+  if (std::exchange(restored_, true)) return;
+  engine_.Restore(parts_.state.Get(kSection), Present());
+  // No signs, but time has passed since the state was written: debounces may have ended.
+  Take(engine_.Evaluate({}, Present()));
+}
+
+void HealthJudge::CountUnreadable(const std::vector<probes::Sign>& signs) {
+  for (const probes::Sign& sign : signs) {
+    if (sign.error.empty()) continue;
+    parts_.metrics.Add("galen_driver_read_errors_total", {{"sign", sign.name}});
+  }
+}
+
+void HealthJudge::OnSigns(std::vector<probes::Sign> signs) {
+  CountUnreadable(signs);
+  const probes::Evaluation evaluation = engine_.Evaluate(signs, Present());
+  if (Take(evaluation) || !evaluation.changes.empty()) callbacks_.on_verdict();
+}
+
+void HealthJudge::Observe(const StatusOr<std::vector<probes::Sign>>& observed) {
+  if (!observed.ok()) {
+    parts_.metrics.Add("galen_driver_read_errors_total", {{"sign", "all"}});
+    Take(engine_.ObserveFailed(observed.status(), Present()));
+    return;
+  }
+  CountUnreadable(*observed);
+  Take(engine_.Evaluate(*observed, Present()));
+}
+
+bool HealthJudge::Take(const probes::Evaluation& evaluation) {
+  bool noted = false;
+  for (const probes::SignRecord& record : evaluation.records) {
+    parts_.metrics.Add("galen_driver_events_total",
+                       {{"sign", record.sign.name}, {"code", record.cause.code}});
+    parts_.log.Info("device showed an event", {{"device", record.sign.device},
+                                               {"event", record.cause.message},
+                                               {"sign", record.sign.raw},
+                                               {"rule", record.rule}});
+    noted = TakeNote(record) || noted;
+  }
+  for (const HealthChange& change : evaluation.changes) {
+    parts_.metrics.Add("galen_driver_findings_total", {{"state", ToString(change.after.state)},
+                                                       {"code", change.after.cause.code}});
+    parts_.log.Info("device changed", {{"device", change.after.id.device},
+                                       {"from", ToString(change.before.state)},
+                                       {"to", ToString(change.after.state)},
+                                       {"cause", change.after.cause.message}});
+  }
+  // Kept before anyone is told, so that a crash never forgets what was said.
+  parts_.state.Set(kSection, engine_.Save());
+  static_cast<void>(parts_.state.Flush().ok());  // it tells a full disk itself
+  WaitForTime();
+  return noted;
+}
+
+bool HealthJudge::TakeNote(const probes::SignRecord& record) {
+  if (record.cause.owner != FaultOwner::kApplication) return false;
+  const Time now = parts_.loop.Now();
+  const auto [it, fresh] = notes_.try_emplace(record.sign.device);
+  Note& note = it->second;
+  if (!fresh && now - note.taken < kNoted) return false;
+  note = {.cause = record.cause, .raw = record.sign.raw, .seen = record.sign.time, .taken = now};
+  return true;
+}
+
+HealthCause HealthJudge::NoteOn(const std::string& device, HealthCause well) const {
+  const auto it = notes_.find(device);
+  if (it == notes_.end()) return well;
+  DeviceHealth noted;
+  noted.cause = it->second.cause;
+  noted.since = it->second.seen;
+  return CauseOf(noted, it->second.raw);
+}
+
+void HealthJudge::WaitForTime() {
+  // Whatever was waited for may have changed.
+  timer_.Cancel();
+  const Time now = parts_.loop.Now();
+  std::erase_if(notes_, [&](const auto& note) { return now - note.second.taken >= kNoted; });
+  std::optional<Time> due = engine_.NextDue(Present());
+  for (const auto& [device, note] : notes_) {
+    due = due ? std::min(*due, note.taken + kNoted) : note.taken + kNoted;
+  }
+  if (!due) return;
+  const Time when = std::max(*due, parts_.loop.Now() + kLookAgainLeast);
+  timer_ = parts_.loop.At(when, [this] { callbacks_.look_again(); });
+}
+
+std::map<std::string, std::string> HealthJudge::Unhealthy() const {
+  std::map<std::string, std::string> codes;
+  for (const DeviceHealth& health : engine_.Snapshot()) {
+    if (health.state == HealthState::kUnhealthy) codes[health.id.device] = health.cause.code;
+  }
+  return codes;
+}
+
+void HealthJudge::Report(HealthWriter& writer) const {
+  for (const DeviceHealth& health : engine_.Snapshot()) {
+    const std::string& device = health.id.device;
+    HealthCause cause = CauseOf(health, engine_.RawSign(device));
+    switch (health.state) {
+      case HealthState::kHealthy:
+        writer.Healthy(device, NoteOn(device, std::move(cause)));
+        break;
+      case HealthState::kUnknown:
+        writer.Unknown(device, std::move(cause));
+        break;
+      case HealthState::kDegraded:
+        writer.Degraded(device, health.share, std::move(cause));
+        break;
+      case HealthState::kUnhealthy:
+        writer.Unhealthy(device, std::move(cause));
+        break;
+    }
+  }
+}
+
+}  // namespace galen::device_driver

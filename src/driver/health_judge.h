@@ -1,0 +1,82 @@
+// Between what the hardware shows and what the driver tells: keeps the rule engine, its state file
+// and the timer for what changes by time alone (a debounce that ends). Signs come in by OnSigns and
+// Observe; the verdicts go out by Report. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "base/metrics.h"
+#include "galen/driver.h"
+#include "probes/kernel_log/state_file.h"
+#include "probes/rules/rule_engine.h"
+#include "probes/rules/sign.h"
+
+namespace galen::device_driver {
+
+class HealthJudge final : public probes::SignSink {
+ public:
+  // Lent; they outlive the judge. The state file is loaded already.
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+    probes::StateFile& state;
+    const probes::RuleTable& rules;
+  };
+
+  struct Callbacks {
+    // A sign changed a verdict: Report is news. May be called from inside OnSigns.
+    std::function<void()> on_verdict;
+    // By now time alone may have changed one, which a fresh look decides.
+    std::function<void()> look_again;
+  };
+
+  HealthJudge(Parts parts, probes::RuleEngine::Options options, Callbacks callbacks);
+
+  // The devices there are, by name. The first call brings back what an earlier process of this boot
+  // knew. A device that is new is Unknown until something shows how it is; one that left is
+  // forgotten.
+  void SetDevices(const std::vector<std::string>& names);
+  // What devices showed by themselves: judged at once, and told at once when a verdict changed.
+  void OnSigns(std::vector<probes::Sign> signs) override;
+  // A whole look at all devices, or why there was none; called in a round, so it asks for no other.
+  void Observe(const StatusOr<std::vector<probes::Sign>>& observed);
+  // Says of every device how it is, with the cause.
+  void Report(HealthWriter& writer) const;
+  // The devices that are Unhealthy, each with its cause's code.
+  std::map<std::string, std::string> Unhealthy() const;
+
+ private:
+  probes::Instant Present() const { return {parts_.loop.Now(), parts_.loop.WallNow()}; }
+  // The fault of a program, which leaves its device Healthy.
+  struct Note {
+    Cause cause;
+    std::string raw;
+    WallTime seen{};
+    Time taken{};
+  };
+
+  void CountUnreadable(const std::vector<probes::Sign>& signs);
+  // Counts and logs what came of it, keeps it, and sets the timer; whether a device has a new note.
+  // Everything passes here.
+  bool Take(const probes::Evaluation& evaluation);
+  bool TakeNote(const probes::SignRecord& record);
+  // The device's note, for some seconds, else `well`.
+  HealthCause NoteOn(const std::string& device, HealthCause well) const;
+  // The next look at the latest when something changes by time alone.
+  void WaitForTime();
+
+  Parts parts_;
+  probes::RuleEngine engine_;
+  const Callbacks callbacks_;
+  bool restored_ = false;
+  std::map<std::string, Note> notes_;  // by device
+  Timer timer_;
+};
+
+}  // namespace galen::device_driver

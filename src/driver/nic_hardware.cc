@@ -1,0 +1,54 @@
+#include "driver/nic_hardware.h"
+
+#include <fmt/format.h>
+
+namespace galen::device_driver {
+
+StatusOr<Inventory> NicHardware::Devices() {
+  ASSIGN_OR_RETURN(const auto interfaces, probe_.Discover());
+  Inventory inventory;
+  for (const probes::NetworkInterface& nic : interfaces) {
+    Device device;
+    device.name = nic.device;
+    device.attributes = {{"interface", nic.interface}, {"physical", !nic.pci_address.empty()}};
+    if (!nic.address.empty()) {
+      // A card's address stays with the card, as a serial number does.
+      device.attributes["serial"] = nic.address;
+      device.attributes["mac"] = nic.address;
+    }
+    // sysfs names no model; the kernel driver is what tells cards apart for people.
+    if (!nic.driver.empty()) device.attributes["model"] = nic.driver;
+    if (!nic.pci_address.empty()) {
+      device.attributes["resource.kubernetes.io/pciBusID"] = nic.pci_address;
+    }
+    inventory.push_back(std::move(device));
+  }
+  return inventory;
+}
+
+CdiEdits NicHardware::EditsFor(const std::string& device) const {
+  CdiEdits edits;
+  std::size_t index = 0;
+  for (const auto& [interface, nic] : probe_.interfaces()) {
+    if (nic.device == device) edits.env.push_back(fmt::format("NIC_{}={}", index, interface));
+    ++index;
+  }
+  return edits;
+}
+
+Status NicHardware::Start(HardwareEars& ears) {
+  return listen_([this, &ears](const std::vector<std::string>& names) { OnLinkNews(ears, names); });
+}
+
+void NicHardware::OnLinkNews(HardwareEars& ears, const std::vector<std::string>& names) {
+  bool strangers = names.empty();
+  for (const std::string& name : names)
+    strangers = strangers || !probe_.interfaces().contains(name);
+  // A name that is not known yet may be one that the patterns mean.
+  if (strangers) ears.look_again();
+  // At once and for these only: a link's fall need not wait for the next look.
+  std::vector<probes::Sign> signs = probe_.ObserveSome(names);
+  if (!signs.empty()) ears.signs.OnSigns(std::move(signs));
+}
+
+}  // namespace galen::device_driver

@@ -1,0 +1,135 @@
+// The post-mortem records of a node, and which Pods hold which devices so that no end is missed
+// while nobody looks: kept over restarts in a journal of their own, bounded by bytes and age.
+// Belongs to one loop. Answers come from memory and are the same after a restart for all that Sync
+// has answered OK for.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "history/journal/journal.h"
+#include "history/post_mortem/post_mortem.h"
+
+namespace galen::history {
+
+// What a Pod that has not ended is known to hold or to have held.
+struct Holding {
+  PodRef pod;
+  std::vector<PostMortemDevice> devices = {};  // without findings
+  std::optional<WallTime> began = {};          // when the Pod began to run
+  bool operator==(const Holding&) const = default;
+};
+
+class PostMortemStore {
+ public:
+  static constexpr std::size_t kPerPodMax = 8;       // records; then the Pod's oldest well ones go
+  static constexpr std::size_t kHoldingsMax = 4096;  // more than a node's Pods; then one goes
+
+  struct Options {
+    std::string directory;  // the journal's; made when it is missing. One process at a time.
+    // Records that ended longer ago are not answered with any more.
+    Duration age_max = std::chrono::hours(14 * 24);
+    // Of the encoded records; past it the oldest of which no device had a fault go, then the
+    // oldest.
+    std::size_t bytes_max = std::size_t{2} << 20;
+  };
+
+  // Reads what is on disk; a line that cannot be read is left out and notes() says so. Writes
+  // nothing. Errors are those of Journal::Open. `files` is lent and outlives the store.
+  static StatusOr<std::unique_ptr<PostMortemStore>> Open(FileSystem& files, Options options);
+  PostMortemStore(const PostMortemStore&) = delete;
+
+  // These touch memory; Sync writes. What is the same as before is not written again.
+  // Takes the record, bounded, in place of the one of its Pod's uid and number.
+  void Put(PostMortem record, WallTime now);
+  // Takes the place of what was known of that Pod.
+  void Hold(Holding holding);
+  // The Pod with this uid is over.
+  void Release(const std::string& uid);
+  // The node's present life, "" when it cannot be told.
+  void NoteBoot(const std::string& boot_id);
+
+  // Everything is on disk when this answers OK. After an error all of it waits for the next call.
+  // Writes nothing when nothing waits.
+  Status Sync();
+  bool waits() const { return incomplete_ || journal_->pending_bytes() > 0; }
+
+  // Newest end first.
+  std::vector<PostMortem> All(WallTime now) const;
+  // The same for some of them: only what is answered with is decoded.
+  struct Query {
+    std::string ns, name;  // of the Pods; "": any
+    // Of the records as they are written; those after the first that exceeds it are only counted.
+    std::size_t bytes_max = std::numeric_limits<std::size_t>::max();
+  };
+  struct Answer {
+    std::vector<PostMortem> records;
+    std::size_t left_out = 0;
+  };
+  Answer Newest(const Query& query, WallTime now) const;
+  // The Pod of that name whose record is the newest, in whatever namespace.
+  std::optional<ObjectKey> PodNamed(const std::string& name, WallTime now) const;
+  // The newest `most` of those in which a device had a fault.
+  std::vector<PostMortem> WithFault(WallTime now, std::size_t most) const;
+  std::vector<PostMortem> OfPod(const ObjectKey& pod, WallTime now) const;
+  // Whether the record is among All.
+  bool Has(const std::string& uid, int number, WallTime now) const;
+  // The last record of the Pod with this uid.
+  std::optional<PostMortem> LastOf(const std::string& uid) const;
+  // Records in which something may still be entered at `now`, `grace` after their windows' ends.
+  std::vector<PostMortem> OpenAt(WallTime now, Duration grace) const;
+  const std::map<std::string, Holding>& holdings() const { return holdings_; }  // by uid
+  // Of the Pod with this uid, until the next call that is not const; null when it has none.
+  const Holding* HoldingOf(const std::string& uid) const;
+  const std::string& boot_id() const { return boot_id_; }
+  Duration age_max() const { return options_.age_max; }
+
+  std::size_t records() const { return records_.size(); }
+  std::size_t bytes() const { return bytes_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+  const Journal& journal() const { return *journal_; }
+
+ private:
+  // Kept as written, a fifth of its size in memory; few are ever asked for.
+  struct Kept {
+    std::string line;
+    ObjectKey pod;
+    WallTime ended{};
+    bool fault = false;
+  };
+  using Id = std::pair<std::string, int>;  // uid and number
+
+  explicit PostMortemStore(Options options) : options_(std::move(options)) {}
+
+  void Replay(const std::vector<std::string>& lines);
+  Status ReplayLine(const std::string& line);
+  void Keep(const PostMortem& record, std::string line);
+  void Erase(std::map<Id, Kept>::iterator it);
+  void DropOlderThan(WallTime time);
+  void MakeRoom();
+  void MakeRoomOfPod(const std::string& uid);
+  void Append(const std::string& line);
+  std::size_t HeldBytes() const;
+  Status Compact();
+  // Decoded, newest end first, those that `matches` takes.
+  template <typename Matches>
+  std::vector<PostMortem> Find(Matches matches) const;
+
+  const Options options_;
+  std::unique_ptr<Journal> journal_;
+  std::vector<std::string> notes_;
+  std::map<Id, Kept> records_;
+  std::size_t bytes_ = 0;
+  std::map<std::string, Holding> holdings_;
+  std::string boot_id_;
+  bool incomplete_ = false;  // the journal lacks something that memory has
+};
+
+}  // namespace galen::history

@@ -1,0 +1,30 @@
+// A post-mortem in the words that Events, `galen why` and `galen post-mortem` share. Pure.
+#pragma once
+
+#include <string>
+
+#include "history/post_mortem/post_mortem.h"
+
+namespace galen::history {
+
+// "container train, exit 134 (SIGABRT)", "container train, exit 137 (OOMKilled, SIGKILL)".
+std::string TextOf(const ContainerEnd& end);
+
+// How it ended in one phrase: "Failed", "Evicted (DeletionByTaintManager)",
+// "Gone between 14:02:11 and 14:09:40" with times in UTC.
+std::string EndText(const PostMortem& record);
+
+// The container's end that tells most: the first that ended badly, else the last; nullptr without
+// any.
+const ContainerEnd* TellingEnd(const PostMortem& record);
+
+// The verdict in a sentence; "nothing crashed" of a Pod whose containers all ended well.
+std::string VerdictText(const PostMortem& record);
+
+// What an Event says, in one sentence: the end, the fault that tells most, the verdict.
+std::string SentenceOf(const PostMortem& record);
+
+// "SIGABRT"; "signal 42" where Linux has no name for it.
+std::string SignalName(int signal);
+
+}  // namespace galen::history

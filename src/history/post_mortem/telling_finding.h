@@ -1,0 +1,58 @@
+// Of all that is known of a record's devices, what a person is told first: a fault that was there
+// when the Pod ended, one that was over by then, or one that came after. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "history/post_mortem/post_mortem.h"
+
+namespace galen::history {
+
+// A driver that polls dates a fault by when it saw it: so long after an end one may have been there
+// already.
+inline constexpr Duration kSeenLate = std::chrono::seconds(5);
+
+// Lent by the record that it is of.
+struct TellingFinding {
+  enum class When {
+    kAtTheEnd,
+    kBefore,  // over by then, while the Pod was there
+    kAfter,   // the device may have been another Pod's by then
+  };
+  const HeardFinding* finding = nullptr;
+  When when = When::kAtTheEnd;
+  Duration away{};  // between it and the end; zero at the end
+};
+
+// The worst finding that was in force while the Pod ended; nullptr when nothing is known of then.
+const HeardFinding* FindingAtTheEnd(const PostMortem& record, const PostMortemDevice& device);
+
+// The fault that tells most: at the end before one that was over, before one after it, of equals
+// the worst. Without a fault FindingAtTheEnd; nullopt without that. What was over when the Pod
+// began is none of its.
+std::optional<TellingFinding> TellingFindingOf(const PostMortem& record,
+                                               const PostMortemDevice& device);
+// Of all its devices.
+std::optional<TellingFinding> TellingFindingOf(const PostMortem& record);
+
+// The device that they are of; the first where none tells anything. REQUIRES: there is one.
+// (Records of earlier versions have them in another order.)
+const PostMortemDevice& TellingDeviceOf(const PostMortem& record);
+
+// Whether `a` tells more than `b`; a strict weak order.
+bool TellsMore(const std::optional<TellingFinding>& a, const std::optional<TellingFinding>& b);
+
+// Whether it is a fault, Degraded or Unhealthy. Unknown is none.
+bool IsFault(const TellingFinding& telling);
+// Whether a device of the record had a fault that the Pod may have felt: one to alarm people with,
+// for later the device may have been another Pod's.
+bool HadFault(const PostMortem& record);
+// The same, or one that came soon after it.
+bool HasFault(const PostMortem& record);
+
+// Why, and of a fault that was not there at the end when: "XID 79: GPU has fallen off the bus",
+// "Unhealthy 13s after the end: XID 79", "Unhealthy until 76s before the end: XID 79".
+std::string DetailOf(const TellingFinding& telling);
+
+}  // namespace galen::history

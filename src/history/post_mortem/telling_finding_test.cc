@@ -1,0 +1,176 @@
+#include "history/post_mortem/telling_finding.h"
+
+#include <gtest/gtest.h>
+
+#include "history/post_mortem/post_mortem_text.h"
+
+namespace galen::history {
+namespace {
+
+using namespace std::chrono_literals;
+using When = TellingFinding::When;
+
+constexpr WallTime kEnd(std::chrono::seconds(1'795'269'734));  // 2026-11-21T14:02:14Z
+constexpr auto kHealthy = HealthState::kHealthy;
+constexpr auto kUnhealthy = HealthState::kUnhealthy;
+
+// Of a Pod that began ten minutes before it ended; its device was well at first.
+class TellingFindingTest : public ::testing::Test {
+ protected:
+  void Add(HealthState state, Duration after_end, const std::string& message = "") {
+    HeardFinding finding;
+    finding.health = {.id = device().identity.id,
+                      .state = state,
+                      .cause = {.code = "X", .message = message},
+                      .since = kEnd + after_end};
+    finding.heard = finding.health.since;
+    device().findings.push_back(finding);
+  }
+  PostMortemDevice& device() { return record_.devices[0]; }
+  TellingFinding Telling() const { return TellingFindingOf(record_).value(); }
+  HealthState AtTheEnd() { return FindingAtTheEnd(record_, device())->health.state; }
+
+  PostMortem record_ = [] {
+    PostMortem record;
+    record.end = PodEnd::kDeleted;
+    record.began = kEnd - 10min;
+    record.first = record.ended = kEnd;
+    record.containers = {{.container = "train", .exit_code = 0}};
+    record.devices.emplace_back().identity.id = {"gpu.example.com", "node-7", "gpu-3"};
+    return record;
+  }();
+};
+
+TEST_F(TellingFindingTest, AFaultThatIsThereAtTheEndIsTold) {
+  Add(kHealthy, -1h);
+  Add(kUnhealthy, -3s, "XID 79");
+  Add(kHealthy, 20s);
+  EXPECT_EQ(Telling().when, When::kAtTheEnd);
+  EXPECT_EQ(AtTheEnd(), kUnhealthy);
+  EXPECT_TRUE(HasFault(record_));
+  EXPECT_EQ(SentenceOf(record_),
+            "Deleted, container train, exit 0; gpu-3 Unhealthy since 2026-11-21T14:02:11Z: XID 79; "
+            "nothing crashed");
+}
+
+TEST_F(TellingFindingTest, AFaultThatADriverSawSomeSecondsLateWasThere) {
+  Add(kHealthy, -1h);
+  Add(kUnhealthy, kSeenLate, "XID 79");
+  EXPECT_EQ(Telling().when, When::kAtTheEnd);
+}
+
+TEST_F(TellingFindingTest, AFaultThatCameLaterIsToldAsSuch) {
+  Add(kHealthy, -1h);
+  Add(kUnhealthy, 13s, "XID 79");
+  EXPECT_EQ(Telling().when, When::kAfter);
+  EXPECT_EQ(AtTheEnd(), kHealthy);
+  EXPECT_TRUE(HasFault(record_));
+  EXPECT_FALSE(HadFault(record_));
+  EXPECT_EQ(SentenceOf(record_),
+            "Deleted, container train, exit 0; gpu-3 Unhealthy 13s after the end: XID 79; nothing "
+            "crashed");
+}
+
+TEST_F(TellingFindingTest, OfTwoFaultsTheOneThatWasThereAtTheEndIsTold) {
+  Add(kHealthy, -1h);
+  Add(kUnhealthy, -112s, "XID 79");
+  Add(kHealthy, -76s);
+  Add(HealthState::kDegraded, -9s, "too hot");
+  EXPECT_EQ(Telling().finding->health.cause.message, "too hot");
+  EXPECT_EQ(AtTheEnd(), HealthState::kDegraded);
+}
+
+TEST_F(TellingFindingTest, AFaultThatWasOverIsToldWithWhenItWas) {
+  Add(kHealthy, -1h);
+  Add(kUnhealthy, -112s, "XID 79");
+  Add(kHealthy, -76s);
+  EXPECT_EQ(Telling().when, When::kBefore);
+  EXPECT_EQ(AtTheEnd(), kHealthy);
+  EXPECT_EQ(SentenceOf(record_),
+            "Deleted, container train, exit 0; gpu-3 Unhealthy until 76s before the end: XID 79; "
+            "nothing crashed");
+}
+
+// The card took its driver along.
+TEST_F(TellingFindingTest, AFaultThatOnlyFellSilentIsNotOver) {
+  Add(kHealthy, -1h);
+  Add(kUnhealthy, -112s, "XID 79");
+  Add(HealthState::kUnknown, -76s, "driver gpu.example.com is gone");
+  EXPECT_EQ(Telling().when, When::kAtTheEnd);
+  EXPECT_EQ(AtTheEnd(), kUnhealthy);
+  record_.began = kEnd - 60s;
+  EXPECT_TRUE(HadFault(record_));
+}
+
+TEST_F(TellingFindingTest, AFaultThatWasOverWhenThePodBeganIsNoneOfIts) {
+  record_.began = kEnd - 60s;
+  Add(kUnhealthy, -112s, "XID 79");
+  Add(kHealthy, -76s);
+  EXPECT_FALSE(HasFault(record_));
+  EXPECT_EQ(Telling().finding->health.state, kHealthy);
+  record_.began.reset();
+  EXPECT_TRUE(HasFault(record_)) << "nobody knows when it began";
+}
+
+TEST_F(TellingFindingTest, APodThatCrashedAtOnceHadNoneOfTheFaultsBeforeItEither) {
+  record_.began = kEnd - 200ms;
+  Add(kUnhealthy, -1h, "XID 79");
+  Add(kHealthy, -500ms);
+  EXPECT_FALSE(HasFault(record_));
+}
+
+TEST_F(TellingFindingTest, WhatWasOverBeforeAnEndThatNobodySawIsTakenAtItsWord) {
+  Add(kUnhealthy, -2h, "XID 79");
+  Add(kHealthy, -1h);
+  record_.first = kEnd - 1h;
+  record_.began = kEnd - 3h;
+  EXPECT_EQ(Telling().when, When::kAtTheEnd) << "an end that a kubelet tells, to the second";
+  record_.exact = false;
+  EXPECT_EQ(Telling().when, When::kBefore);
+  EXPECT_EQ(AtTheEnd(), kHealthy);
+}
+
+TEST_F(TellingFindingTest, ADeviceThatFailedAtTheEndTellsMoreThanAWorseOneThatFailedLater) {
+  Add(kHealthy, -1h);
+  Add(kUnhealthy, 1min, "later");
+  record_.devices.push_back(device());
+  record_.devices[1].identity.id.device = "gpu-4";
+  record_.devices[1].findings[1].health.state = HealthState::kDegraded;
+  record_.devices[1].findings[1].health.since = kEnd - 1s;
+  EXPECT_EQ(Telling().when, When::kAtTheEnd);
+  const PostMortem bounded = Bounded(record_);
+  EXPECT_EQ(bounded.devices[0].identity.id.device, "gpu-4");
+}
+
+TEST_F(TellingFindingTest, ASignThatIsToldLateIsOlderThanWhatWasToldBeforeIt) {
+  Add(kHealthy, -1h);
+  Add(HealthState::kUnknown, 1s, "driver is not connected");
+  Add(kUnhealthy, -3s, "XID 79");
+  EXPECT_EQ(Telling().finding->health.cause.message, "XID 79");
+  EXPECT_EQ(Telling().when, When::kAtTheEnd);
+}
+
+TEST_F(TellingFindingTest, TimesThatAreCenturiesApartAreToldAsFarAsDurationsReach) {
+  Add(kUnhealthy, -112s, "XID 79");
+  Add(kHealthy, -76s);
+  device().findings[1].health.since = ParseRfc3339("1678-01-01T00:00:00Z").value();
+  record_.began.reset();
+  record_.first = record_.ended = ParseRfc3339("2261-01-01T00:00:00Z").value();
+  EXPECT_EQ(Telling().when, When::kBefore);
+  EXPECT_GT(Telling().away, 200 * 365 * 24h);
+  record_.first = record_.ended = device().findings[1].health.since;
+  Add(kUnhealthy, 0s, "XID 79");
+  device().findings.erase(device().findings.begin());
+  device().findings[1].health.since = ParseRfc3339("2261-01-01T00:00:00Z").value();
+  EXPECT_EQ(Telling().when, When::kAfter);
+  EXPECT_GT(Telling().away, 200 * 365 * 24h);
+}
+
+TEST_F(TellingFindingTest, WithoutAnyFindingNothingIsTold) {
+  EXPECT_EQ(TellingFindingOf(record_), std::nullopt);
+  EXPECT_FALSE(HasFault(record_));
+  EXPECT_EQ(FindingAtTheEnd(record_, device()), nullptr);
+}
+
+}  // namespace
+}  // namespace galen::history

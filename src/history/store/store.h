@@ -1,0 +1,106 @@
+// What happened and how each device is, kept over restarts: a journal on disk, the latest health of
+// every device and the last records in memory. Belongs to one loop.
+// Answers come from memory and are the same after a restart, with the original times, for all
+// that Sync has answered OK for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "history/journal/journal.h"
+#include "history/store/line_window.h"
+#include "history/store/record.h"
+
+namespace galen::history {
+
+// The memory of a process about its devices. Records are kept as lines and decoded for the one who
+// asks: nobody asks often, and a node may have thousands of devices.
+class Store {
+ public:
+  // Devices whose latest health is kept; past it the one that changed longest ago is forgotten.
+  // Four drivers of the most devices that one may have (4096).
+  static constexpr std::size_t kDevicesMax = 16384;
+
+  struct Options {
+    // The journal's; made when it is missing. One process at a time.
+    std::string directory;
+    // The window of recent records; the oldest go first, whichever of the two bounds is reached.
+    // The latest change of a device outlives it. Bytes are those of the encoded lines.
+    std::size_t records_max = 20'000;
+    std::size_t bytes_max = std::size_t{8} << 20;
+    // The journal is rewritten when it has grown past this, and past twice what it must hold.
+    std::size_t journal_bytes_max = std::size_t{16} << 20;
+  };
+
+  // Reads everything that is on disk. A broken segment and a line that cannot be read are no
+  // errors: they are left out and notes() says so. Errors are those of Journal::Open. `files` is
+  // lent and outlives the store.
+  static StatusOr<std::unique_ptr<Store>> Open(FileSystem& files, Options options);
+  Store(const Store&) = delete;
+
+  // Writes down what happened, in memory at once and on disk with the next Sync. Bounds the record,
+  // gives it its number and returns that. Never refuses: what the journal has no room for is in the
+  // next rewrite, if the window still holds it. A kChange becomes the device's latest health, a
+  // kForgotten takes it away.
+  std::uint64_t Append(Record record);
+  // Everything appended is on disk when this answers OK; one write for all of it, or a rewrite when
+  // the journal has grown too far. After an error all of it waits for the next call; queries answer
+  // from memory meanwhile.
+  Status Sync();
+
+  // The health after the last change of every device that ever changed and was not forgotten.
+  std::map<DeviceId, DeviceHealth> Latest() const;
+  // Oldest first, as far back as the window goes.
+  std::vector<Record> OfDevice(const DeviceId& id) const;
+  // What names the Pod, and all else of the incidents it was part of, save what those did to other
+  // Pods. Oldest first. By PodRef: that very Pod; by name: every Pod that had it.
+  std::vector<Record> OfPod(const PodRef& pod) const;
+  std::vector<Record> OfPod(const ObjectKey& pod) const;
+  // What came after the record of this number; 0 for all.
+  std::vector<Record> Since(std::uint64_t sequence) const;
+
+  // What was found broken when it was opened, for the log.
+  const std::vector<std::string>& notes() const { return notes_; }
+  // Whether something that was written before was lost.
+  bool lossy() const { return lossy_; }
+  const Journal& journal() const { return *journal_; }
+
+ private:
+  // Kept as written: a quarter of what a Record takes, and few are ever asked for.
+  struct Kept {
+    std::uint64_t sequence = 0;
+    std::string line;
+  };
+
+  explicit Store(Options options) : options_(std::move(options)) {}
+
+  void Replay(const std::vector<std::string>& lines);
+  void Apply(const Record& record, std::string line);
+  void ForgetOldestDevice();
+  // Everything that is kept, as written.
+  std::vector<std::string_view> Lines() const;
+  Status Compact();
+  // The records whose line holds `text` as JSON writes it and that `matches` takes.
+  template <typename Matches>
+  std::vector<Record> Find(std::string_view text, Matches matches) const;
+  template <typename Matches>
+  std::vector<Record> OfPodThat(const ObjectKey& key, Matches matches) const;
+
+  const Options options_;
+  std::unique_ptr<Journal> journal_;
+  std::vector<std::string> notes_;
+  bool lossy_ = false;
+  std::uint64_t last_sequence_ = 0;
+  std::map<DeviceId, Kept> latest_;  // the last change of each device
+  LineWindow window_;
+  // Bytes of journal past which the next Sync rewrites it.
+  std::size_t compact_at_ = 0;
+  bool incomplete_ = false;  // the journal lacks something that memory has
+};
+
+}  // namespace galen::history

@@ -1,0 +1,99 @@
+// What the API server forbids this agent, seen on the answers that pass by: a right that was taken
+// away, or never given, is told once in the log, and in /readyz for as long as it is missing.
+// Whether it is back is seen on answers as well, and where nobody asks for it again (an Event is
+// not written twice, a Pod went) by asking the API server itself: by a SelfSubjectAccessReview,
+// which every account may make and which changes nothing. Stands between whoever asks and the
+// transport. Belongs to its loop.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "kube/client.h"
+#include "net/http.h"
+
+namespace galen::agent {
+
+class Permissions final : public net::HttpClient {
+ public:
+  // How often it is asked whether what is missing is back; one request for each, one after another.
+  static constexpr Duration kAskEvery = std::chrono::minutes(1);
+  // Kinds and namespaces; past it the rest goes without saying.
+  static constexpr std::size_t kMissingMax = 256;
+
+  // What is lent outlives it. `manifest`: the file that gives this agent's role its rights, for a
+  // person who is to apply it again.
+  Permissions(Loop& loop, Log& log, net::HttpClient& inner, std::string manifest)
+      : loop_(loop),
+        log_(log),
+        inner_(inner),
+        manifest_(std::move(manifest)),
+        client_(loop, inner) {}
+
+  // Called, from the loop, when something that was forbidden is allowed again: whoever gave up for
+  // a while is to try at once, which also shows what is missing still. One callback.
+  void OnRestored(std::function<void()> callback) { on_restored_ = std::move(callback); }
+
+  std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
+                                      net::HttpResponseSink& sink) override;
+
+  // What RBAC denies, each for as long as nothing shows that it is allowed; in order: `patch
+  // resource "pods/status" in API group ""`, and where, when it is one namespace. Empty when
+  // nothing is. Refusals of admission are not among them: they are of one object, and its writer
+  // tells them.
+  std::vector<std::string> missing() const;
+
+ private:
+  class Call;
+  using Place = std::string;  // a namespace, "" for the whole cluster
+  // What a request asks for, as RBAC sees it: the same for every object of a kind.
+  struct Right {
+    std::string verb;  // "patch"
+    std::string group;
+    std::string resource;
+    std::string subresource;  // "" for the object itself
+    Place place;
+
+    // "patch pods/status", without group and place: for ordering and for the log.
+    std::string name() const;
+  };
+  struct Missing {
+    Right right;
+    std::string text;  // in RBAC's words
+  };
+
+  static Right RightOf(const net::HttpRequest& request);
+  static Json ReviewOf(const Right& right);
+  void Allowed(const Right& right);
+  void Denied(const Right& right, std::string text);
+  // Asks for everything that is missing, then waits until it is time again.
+  void AskForAll();
+  void AskNext();
+  void OnReview(const Right& right, const StatusOr<Json>& reply);
+  const Missing* Find(const Right& right) const;
+  std::size_t size() const;
+
+  Loop& loop_;
+  Log& log_;
+  net::HttpClient& inner_;
+  const std::string manifest_;
+  kube::Client client_;  // past ourselves: what it may not do is no right of the agent
+  std::function<void()> on_restored_;
+  std::map<std::string, std::map<Place, Missing>> missing_;  // by a right's name
+  std::deque<Right> to_ask_;
+  std::unique_ptr<net::HttpCall> review_;
+  Timer restored_, ask_;
+};
+
+// The words behind "cannot" of a refusal by RBAC; "" for any other text. Pure.
+std::string DeniedByRbac(std::string_view message);
+
+}  // namespace galen::agent

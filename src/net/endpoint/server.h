@@ -1,0 +1,77 @@
+// Listens on a unix socket or TCP address, speaks HTTP/2 (prior knowledge or ALPN) and HTTP/1.1
+// (each connection by what its client says first), and hands whole requests to a handler. Belongs
+// to its loop.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/loop/io_loop.h"
+#include "net/http.h"
+
+namespace galen::net {
+
+// PEM texts. Clients are not asked for certificates.
+struct ServerTls {
+  std::string certificate_pem;  // chain, leaf first
+  // Not encrypted.
+  std::string key_pem;
+};
+
+struct ServerOptions {
+  // "unix:/path" or "tcp:127.0.0.1:0" (port 0: any free one).
+  std::string address{};
+  // nullopt: plain text.
+  std::optional<ServerTls> tls{};
+  // Permission bits of a unix socket, set before anyone can connect.
+  unsigned socket_mode = 0600;
+  // Of one request, held in memory until it is whole. Past it: 413, gRPC: RESOURCE_EXHAUSTED.
+  std::size_t request_body_bytes_max = 16 * 1024 * 1024;
+  // Past it the connection that has been idle longest (see ServerSession) is closed to make room:
+  // clients that hold connections shut nobody out. While each owes an answer the new one is
+  // accepted and closed, so that a client sees it at once instead of waiting in the backlog.
+  std::size_t connections_max = 1024;
+  // HTTP/2 only; told to the client by SETTINGS_MAX_CONCURRENT_STREAMS.
+  std::size_t streams_per_connection_max = 1000;
+};
+
+// Requests come from the loop, never from inside Start.
+class Server {
+ public:
+  // Binds and listens. A unix socket file that nobody listens on any more is replaced; one that
+  // somebody listens on is AlreadyExists; a path past 107 bytes is InvalidArgument, and so are a
+  // TCP host that is no number and PEM that cannot be read. Other errors are the system's
+  // (PermissionDenied, NotFound for a missing directory). Loop, log and handler outlive the server.
+  static StatusOr<std::unique_ptr<Server>> Start(IoLoop& loop, Log& log, ServerOptions options,
+                                                 HttpHandler& handler);
+  // Closes everything at once and removes the socket file if it is still ours. Exchanges may
+  // outlive it and hear that they are gone.
+  ~Server();
+
+  // Another certificate, for connections that are accepted from now on; open ones keep theirs. On
+  // an error, those of Start, the one before stays. REQUIRES: started with TLS.
+  Status UseTls(const ServerTls& tls);
+
+  // The bound address, with the real port: "tcp:127.0.0.1:41234".
+  const std::string& address() const;
+  // Open ones, those whose TLS handshake is under way included.
+  std::size_t connections() const;
+
+  // Stops accepting, says GOAWAY, waits for exchanges under way up to `deadline`, then closes the
+  // rest; then `done`, once, from the loop, which may destroy the server. Call it once.
+  void Drain(Duration deadline, std::function<void()> done);
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+// The longest path of a unix socket: sizeof(sockaddr_un::sun_path) less its terminating zero.
+inline constexpr std::size_t kSocketPathMax = 107;
+
+}  // namespace galen::net

@@ -1,0 +1,80 @@
+// The server's end of an HTTP/1.1 connection: one request at a time, others wait their turn. For
+// Prometheus, curl and probes, which ask rarely and one thing at a time. Internal to this room.
+// Belongs to its loop. Owns the stream; at most one exchange points back at it.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "net/byte_stream.h"
+#include "net/http1/http1_answer.h"
+#include "net/http1/http1_request.h"
+#include "net/server_session.h"
+
+namespace galen::net {
+
+// A client that closes its sending side counts as gone, even when it could still read.
+class Http1Server final : public ServerSession, private ByteStream::Sink {
+ public:
+  // The context's on_end runs once, from the loop, and may destroy this.
+  Http1Server(SessionContext context, std::unique_ptr<ByteStream> stream);
+  Http1Server(const Http1Server&) = delete;
+  Http1Server& operator=(const Http1Server&) = delete;
+  ~Http1Server() override;
+
+  // `first` is what was already read of the stream. May run the handler, and may destroy this.
+  void Start(std::string_view first);
+  void Drain() override;
+  std::optional<Time> idle_since() const override;
+
+ private:
+  class Exchange;
+  // A request comes in; its answer goes out; a refused request is read and dropped.
+  enum class Phase { kRequest, kAnswer, kLinger };
+
+  void OnBytes(std::string_view bytes) override;
+  void OnWritable() override { Pump(); }
+  void OnClosed(const Status& status) override { End(status); }
+
+  void ExpectRequest();
+  void Read(std::string_view bytes);
+  void HandOver();
+  void Refuse();
+  void Queue(std::string bytes);
+  // Moves what is queued to the stream, and tells the exchange when all of it has left.
+  void Pump();
+  // The answer has left as a whole: on to the next request, or to the end.
+  void AnswerDone();
+  // Reads the next request, which may be here already.
+  void NextSoon();
+  void EndSoon(std::string why);
+  void End(const Status& status);
+
+  // What the exchange asks for.
+  void Head(int status, const Headers& headers);
+  void Write(std::string_view bytes);
+  void EndAnswer(const Headers& trailers);
+  std::size_t queued() const { return queued_ + stream_->unsent(); }
+  void Release();
+
+  const SessionContext context_;
+  std::unique_ptr<ByteStream> stream_;
+  Phase phase_ = Phase::kRequest;
+  bool draining_ = false;
+  Time idle_since_;
+  bool body_written_ = false;  // since the exchange was last told that all was sent
+  std::string waiting_;        // what the client sent ahead of its turn
+  std::unique_ptr<Http1RequestReader> reader_;
+  std::optional<Http1AnswerWriter> answer_;
+  Exchange* exchange_ = nullptr;
+  std::deque<std::string> queue_;
+  std::size_t queued_ = 0;
+  std::size_t front_sent_ = 0;
+  Timer timeout_;
+  Timer next_;
+};
+
+}  // namespace galen::net

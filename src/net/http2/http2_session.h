@@ -1,0 +1,150 @@
+// What client and server share of an HTTP/2 connection: nghttp2 between a byte stream and events.
+// Internal to this room. Belongs to its loop. Owns the stream; loop and events outlive it. Knows
+// streams by number and nothing of requests, answers or their bodies.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/loop/loop.h"
+#include "net/byte_stream.h"
+#include "net/http.h"
+#include "net/liveness.h"
+
+struct nghttp2_session;
+
+namespace galen::net {
+
+// Why a stream or a connection ended (RFC 9113, section 7); those that we send or look at.
+enum class Http2Error : std::uint32_t {
+  kNone = 0,
+  kInternal = 2,
+  kRefusedStream = 7,
+  kCancel = 8,
+  kEnhanceYourCalm = 11,
+  kInadequateSecurity = 12,
+};
+// "CANCEL"; also for codes that have no name above.
+std::string_view ToString(Http2Error error);
+
+// Frames go out at the end of the loop's turn, many in one write; answers and data come in as
+// events. No event ever comes from inside a call to the session, but for Start, which may bring
+// those of its `first` bytes. Once it is over, calls do nothing.
+class Http2Session final : private ByteStream::Sink {
+ public:
+  // What a body's owner has to send now: so many bytes were put into the buffer, then more, a wait
+  // for ResumeBody, the end of the stream, or trailers, which were submitted before this returned.
+  struct BodyPiece {
+    std::size_t bytes = 0;
+    enum class Then { kMore, kWait, kEnd, kTrailers } then = Then::kMore;
+  };
+
+  // All but OnTurn and OnSessionEnd are called in the middle of nghttp2's work: they take notes
+  // and call nobody but the session's Submit… and Reset.
+  class Events {
+   public:
+    virtual ~Events() = default;
+    // A HEADERS frame of the peer: a request at a server, an answer or its trailers at a client.
+    virtual void OnHeadersBegin(std::int32_t stream) = 0;
+    virtual void OnHeader(std::int32_t stream, std::string_view name, std::string_view value) = 0;
+    virtual void OnHeadersEnd(std::int32_t stream, bool last) = 0;
+    // Its window is given back at once; who keeps bytes bounds them.
+    virtual void OnData(std::int32_t stream, std::string_view bytes) = 0;
+    virtual void OnDataEnd(std::int32_t stream) = 0;
+    // Last of each stream, whoever ended it; also of a request that could not be sent.
+    virtual void OnStreamClosed(std::int32_t stream, Http2Error error) = 0;
+    // Puts at most `size` bytes of the stream's body to `to`.
+    virtual BodyPiece ReadBody(std::int32_t stream, char* to, std::size_t size) = 0;
+    // The peer's SETTINGS, the first and later ones; not its acknowledgements of ours.
+    virtual void OnSettings() {}
+    virtual void OnGoaway(Http2Error, std::string_view /*text*/) {}
+    // Bytes have been handled: the time to act on the notes. May destroy the session.
+    virtual void OnTurn() = 0;
+    // Once, last: the connection is over. May destroy the session.
+    virtual void OnSessionEnd(const Status& status) = 0;
+  };
+
+  // What differs between the two ends.
+  struct Options {
+    enum class Side { kClient, kServer } side = Side::kClient;
+    // Lets through what old grpc-go sends on unix sockets: a path as :authority.
+    bool lax_messages = false;
+    // That a client may open at a server; nghttp2 refuses the rest with REFUSED_STREAM.
+    std::uint32_t streams_max = 100;
+    // What SETTINGS_MAX_HEADER_LIST_SIZE tells the peer; advice only, the events' owner counts.
+    std::uint32_t head_bytes_max = 64 * 1024;
+    // See DialOptions; zero: no PINGs.
+    Duration ping_after = Duration::zero();
+  };
+
+  Http2Session(Loop& loop, std::unique_ptr<ByteStream> stream, Options options, Events& events);
+  Http2Session(const Http2Session&) = delete;
+  Http2Session& operator=(const Http2Session&) = delete;
+  ~Http2Session() override;
+
+  // Starts; `first` is what was already read of the stream.
+  void Start(std::string_view first);
+
+  // Pseudo headers come first. The body is asked for by ReadBody. A client's new stream's number,
+  // or a Status when it can have none.
+  StatusOr<std::int32_t> SubmitRequest(const Headers& fields, bool has_body);
+  // Without `has_body` the head ends the answer. Errors are not told here: all of them mean that
+  // the stream is gone, and OnStreamClosed tells that.
+  void SubmitResponse(std::int32_t stream, const Headers& fields, bool has_body);
+  // Only from within ReadBody, which then answers kTrailers.
+  void SubmitTrailers(std::int32_t stream, const Headers& fields);
+  // After ReadBody said kWait: there is more.
+  void ResumeBody(std::int32_t stream);
+  // The other streams go on. Does nothing for a stream that is gone.
+  void Reset(std::int32_t stream, Http2Error error);
+  // Takes no more streams from the peer; the session ends after the last.
+  void Goaway();
+
+  // Whether the stream's first frame has left; before, it waits for one of the peer's slots.
+  bool HasLeft(std::int32_t stream) const;
+  // Comes back with OnTurn at the end of the loop's turn, then sends. Many calls make one turn.
+  void SettleSoon();
+
+  bool over() const { return over_; }
+
+ private:
+  struct Callbacks;
+
+  void OnBytes(std::string_view bytes) override;
+  void OnWritable() override { Settle(); }
+  void OnClosed(const Status& status) override { End(status); }
+
+  void SendSettings();
+  // One turn: act on the notes, send, act on what sending brought; ends the session when nothing is
+  // left to say. May destroy this.
+  void Settle();
+  // Until the stream has to keep a part of what it was given, or nothing is left.
+  Status SendBatches();
+  // The only end. May destroy this.
+  void End(const Status& status);
+  // Sets the timer for the next PING, by what was heard last.
+  void WatchSilence();
+  void OnSilenceTimer();
+  Status EndOfConversation() const;
+
+  Loop& loop_;
+  std::unique_ptr<ByteStream> stream_;
+  const Options options_;
+  Events& events_;
+  nghttp2_session* session_ = nullptr;
+  bool over_ = false;
+  // In OnTurn before sending: what is submitted now leaves without another turn.
+  bool sending_next_ = false;
+  bool ping_unanswered_ = false;
+  // When anything last came from the peer.
+  Time heard_{};
+  // What nghttp2 last found wrong with the peer, in its words.
+  std::string complaint_;
+  Timer settle_;
+  Timer silence_;
+  Liveness liveness_;
+};
+
+}  // namespace galen::net

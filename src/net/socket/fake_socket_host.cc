@@ -1,0 +1,103 @@
+#include "net/socket/fake_socket_host.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace galen::net {
+namespace {
+
+// Short beside any deadline of ours, long beside the delays of a FakeNetwork.
+constexpr Duration kDrain = std::chrono::milliseconds(100);
+
+}  // namespace
+
+class FakeSocketHost::Socket final : public ListeningSocket {
+ public:
+  Socket(FakeSocketHost& host, std::string path) : host_(host), path_(std::move(path)) {}
+  ~Socket() override { host_.Close(path_, this); }
+
+  bool InPlace() const override {
+    const auto it = host_.sockets_.find(path_);
+    return it != host_.sockets_.end() && it->second == this;
+  }
+  // Answers that were given arrive meanwhile.
+  void Drain(Duration deadline, std::function<void()> done) override {
+    draining_ = host_.loop_.After(std::min<Duration>(deadline, kDrain), std::move(done));
+  }
+
+ private:
+  FakeSocketHost& host_;
+  const std::string path_;
+  Timer draining_;
+};
+
+class FakeSocketHost::DirectoryWatch final : public PlaceWatch {
+ public:
+  DirectoryWatch(FakeSocketHost& host, std::string directory, std::function<void()> on_change)
+      : host_(host), directory_(std::move(directory) + "/"), on_change_(std::move(on_change)) {
+    host_.watches_.insert(this);
+  }
+  ~DirectoryWatch() override { host_.watches_.erase(this); }
+
+  void Tell(const std::string& path) {
+    if (!path.starts_with(directory_)) return;
+    host_.loop_.Post([weak = std::weak_ptr<DirectoryWatch*>(self_)] {
+      if (const auto self = weak.lock()) (*self)->on_change_();
+    });
+  }
+
+ private:
+  FakeSocketHost& host_;
+  const std::string directory_;
+  const std::function<void()> on_change_;
+  // Dies with the watch, so that a posted notice finds nobody.
+  std::shared_ptr<DirectoryWatch*> self_ = std::make_shared<DirectoryWatch*>(this);
+};
+
+StatusOr<std::unique_ptr<ListeningSocket>> FakeSocketHost::Listen(const std::string& path,
+                                                                  HttpHandler& handler) {
+  if (!fault_.ok()) return fault_;
+  if (sockets_.contains(path)) return AlreadyExists("somebody listens on {}", path);
+  network_.Listen("unix:" + path, handler);
+  auto socket = std::make_unique<Socket>(*this, path);
+  sockets_[path] = socket.get();
+  Notify(path, true);
+  return std::unique_ptr<ListeningSocket>(std::move(socket));
+}
+
+StatusOr<std::unique_ptr<PlaceWatch>> FakeSocketHost::Watch(const std::string& directory,
+                                                            std::function<void()> on_change) {
+  if (!watch_fault_.ok()) return watch_fault_;
+  return std::unique_ptr<PlaceWatch>(
+      std::make_unique<DirectoryWatch>(*this, directory, std::move(on_change)));
+}
+
+bool FakeSocketHost::OthersListen(const std::string& directory, const std::string& own) {
+  return std::any_of(sockets_.begin(), sockets_.end(), [&](const auto& entry) {
+    return entry.first != own && entry.first.starts_with(directory + "/");
+  });
+}
+
+std::set<std::string> FakeSocketHost::sockets() const {
+  std::set<std::string> paths;
+  for (const auto& [path, socket] : sockets_) paths.insert(path);
+  return paths;
+}
+
+void FakeSocketHost::RemoveFile(const std::string& path) {
+  if (sockets_.erase(path) == 0) return;
+  network_.StopListening("unix:" + path);
+  Notify(path, false);
+}
+
+void FakeSocketHost::Close(const std::string& path, const Socket* socket) {
+  const auto it = sockets_.find(path);
+  if (it != sockets_.end() && it->second == socket) RemoveFile(path);
+}
+
+void FakeSocketHost::Notify(const std::string& path, bool there) {
+  if (listener_) listener_(path, there);
+  for (DirectoryWatch* watch : watches_) watch->Tell(path);
+}
+
+}  // namespace galen::net

@@ -1,0 +1,55 @@
+// A node's sockets in memory: places in a FakeNetwork, named like the files they stand for. A test
+// or a simulated kubelet hears of them and can take them away. For tests.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "net/fake_link.h"
+#include "net/socket/socket_host.h"
+
+namespace galen::net {
+
+class FakeSocketHost final : public SocketHost {
+ public:
+  // Both are lent.
+  FakeSocketHost(Loop& loop, FakeNetwork& network) : loop_(loop), network_(network) {}
+
+  StatusOr<std::unique_ptr<ListeningSocket>> Listen(const std::string& path,
+                                                    HttpHandler& handler) override;
+  StatusOr<std::unique_ptr<PlaceWatch>> Watch(const std::string& directory,
+                                              std::function<void()> on_change) override;
+  bool OthersListen(const std::string& directory, const std::string& own) override;
+
+  // Called with each socket that comes (true) or goes (false), at once.
+  using Listener = std::function<void(const std::string& path, bool there)>;
+  void OnChange(Listener listener) { listener_ = std::move(listener); }
+  std::set<std::string> sockets() const;
+
+  // As when somebody removes the file: nobody new can connect, and the watch tells. Nothing when
+  // there is none.
+  void RemoveFile(const std::string& path);
+  // From now on Listen (Watch) answers this; OK ends it.
+  void FailListen(Status status) { fault_ = std::move(status); }
+  void FailWatch(Status status) { watch_fault_ = std::move(status); }
+
+ private:
+  class Socket;
+  class DirectoryWatch;
+
+  void Close(const std::string& path, const Socket* socket);
+  void Notify(const std::string& path, bool there);
+
+  Loop& loop_;
+  FakeNetwork& network_;
+  std::map<std::string, const Socket*> sockets_;
+  std::set<DirectoryWatch*> watches_;
+  Listener listener_;
+  Status fault_;
+  Status watch_fault_;
+};
+
+}  // namespace galen::net

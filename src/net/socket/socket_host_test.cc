@@ -1,0 +1,86 @@
+#include "net/socket/socket_host.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files/temporary_directory.h"
+#include "net/endpoint/server.h"
+#include "net/keeping_handler.h"
+#include "net/loop_runner.h"
+
+namespace galen::net {
+namespace {
+
+class SocketHostTest : public ::testing::Test {
+ protected:
+  TemporaryDirectory directory_;
+  LoopRunner runner_;
+  KeepingHandler handler_;
+  std::unique_ptr<SocketHost> host_ = MakeSocketHost(runner_.loop(), NullLog());
+  const std::string path_ = directory_.Path("dra.sock");
+};
+
+TEST_F(SocketHostTest, KnowsWhenItsFileIsGoneOrAnothers) {
+  auto socket = host_->Listen(path_, handler_);
+  ASSERT_TRUE(socket.ok()) << ToString(socket.status());
+  EXPECT_TRUE((*socket)->InPlace());
+  std::filesystem::remove(path_);
+  EXPECT_FALSE((*socket)->InPlace());
+  auto other = host_->Listen(path_, handler_);
+  ASSERT_TRUE(other.ok());
+  EXPECT_TRUE((*other)->InPlace());
+  EXPECT_FALSE((*socket)->InPlace());
+  socket->reset();
+  EXPECT_TRUE((*other)->InPlace()) << "closing the old one must not take the new one's file";
+}
+
+TEST_F(SocketHostTest, ReplacesAFileThatNobodyListensOn) {
+  {
+    auto crashed = host_->Listen(path_, handler_);
+    ASSERT_TRUE(crashed.ok());
+    std::filesystem::rename(path_, path_ + ".kept");
+  }
+  std::filesystem::rename(path_ + ".kept", path_);
+  auto socket = host_->Listen(path_, handler_);
+  EXPECT_TRUE(socket.ok()) << ToString(socket.status());
+}
+
+TEST_F(SocketHostTest, LeavesALivingSocketToItsOwner) {
+  auto first = host_->Listen(path_, handler_);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(host_->Listen(path_, handler_).status().code(), Code::kAlreadyExists);
+  EXPECT_TRUE((*first)->InPlace());
+}
+
+TEST_F(SocketHostTest, OnlyALivingSocketBesideItsOwnCountsAsAnother) {
+  const std::string place = std::filesystem::path(path_).parent_path();
+  EXPECT_FALSE(host_->OthersListen(place, path_));
+  auto own = host_->Listen(path_, handler_);
+  EXPECT_FALSE(host_->OthersListen(place, path_));
+  auto other = host_->Listen(directory_.Path("dra-2.sock"), handler_);
+  EXPECT_TRUE(host_->OthersListen(place, path_));
+  {
+    std::filesystem::rename(directory_.Path("dra-2.sock"), directory_.Path("kept"));
+    other->reset();
+    std::filesystem::rename(directory_.Path("kept"), directory_.Path("dra-2.sock"));
+  }
+  EXPECT_FALSE(host_->OthersListen(place, path_)) << "the file of a dead process answers nobody";
+  EXPECT_FALSE(host_->OthersListen("/nonexistent", path_));
+}
+
+TEST_F(SocketHostTest, WatchesADirectoryThatGoesAndComes) {
+  const std::string place = directory_.Path("registry");
+  std::filesystem::create_directory(place);
+  int notices = 0;
+  auto watch = host_->Watch(place, [&] { ++notices; });
+  ASSERT_TRUE(watch.ok()) << ToString(watch.status());
+  std::filesystem::remove_all(place);
+  runner_.RunUntil([&] { return notices > 0; });
+  notices = 0;
+  std::filesystem::create_directory(place);
+  runner_.RunUntil([&] { return notices > 0; });
+}
+
+}  // namespace
+}  // namespace galen::net

@@ -1,0 +1,70 @@
+// Keeps one listening socket in its place: made again when its file or directory was removed, as
+// when a kubelet is installed anew, and on request. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/files/file_system.h"
+#include "base/log.h"
+#include "base/loop/backoff.h"
+#include "base/loop/loop.h"
+#include "net/socket/socket_host.h"
+
+namespace galen::net {
+
+class SocketKeeper {
+ public:
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Random& random;
+    FileSystem& files;
+    SocketHost& sockets;
+  };
+  // `handler` is lent.
+  SocketKeeper(Parts parts, std::string path, HttpHandler& handler);
+
+  // Makes the directory, listens and watches. Errors: AlreadyExists when somebody listens there, or
+  // what making directory and socket gave; an error here is the caller's to tell, and nothing is
+  // tried again. A directory that cannot be watched is looked at every ten seconds.
+  Status Start();
+  // After a while (2 s, doubling to 2 min) closes the socket and makes it again; the longer the
+  // more often this is asked for without a Settled() between. For a reader that looks again only at
+  // a new file. Nothing while one waits already.
+  void RemakeLater();
+  // The reader is content.
+  void Settled() { remake_backoff_.Reset(); }
+  // Closes the socket with its connections, removes its file, and makes nothing again.
+  void Stop();
+  // As ListeningSocket::Drain, and nothing is made again; `done` at once when nothing listens.
+  void Drain(Duration deadline, std::function<void()> done);
+
+  // Whether there is a socket; its file may just have been removed.
+  bool listening() const { return socket_ != nullptr; }
+
+ private:
+  Status Listen();
+  // Makes the socket again if it is not in its place.
+  void Look();
+  void LookAfter(Duration delay);
+  void LookNowAndThen();
+
+  Parts parts_;
+  const std::string path_;
+  const std::string directory_;
+  HttpHandler& handler_;
+  std::unique_ptr<ListeningSocket> socket_;
+  std::unique_ptr<PlaceWatch> watch_;
+  Timer timer_;
+  Timer look_timer_;  // where directories cannot be watched
+  Backoff backoff_;
+  // For remakes on request; backoff_ is for sockets that cannot be made.
+  Backoff remake_backoff_;
+  std::string told_trouble_;
+  bool waiting_ = false;  // for timer_; notices of the watch do not shorten it
+  bool stopped_ = false;
+};
+
+}  // namespace galen::net

@@ -1,0 +1,59 @@
+#include "probes/kernel_log/dev_kmsg.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace galen::probes {
+namespace {
+
+// More in a row than a kernel ever writes are no records: something that answers EINVAL for ever.
+constexpr int kTooLongInARowMax = 100;
+
+}  // namespace
+
+StatusOr<std::unique_ptr<DevKmsg>> DevKmsg::Open(IoLoop& loop, const std::string& path,
+                                                 std::size_t record_bytes_max) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) {
+    Status status = ErrnoStatus(errno, "open " + path);
+    if (status.code() == Code::kPermissionDenied) {
+      return PermissionDenied("{}; reading the kernel's log needs root or CAP_SYSLOG",
+                              status.message());
+    }
+    return status;
+  }
+  return std::unique_ptr<DevKmsg>(new DevKmsg(loop, std::move(fd), record_bytes_max));
+}
+
+StatusOr<std::optional<std::string>> DevKmsg::Next() {
+  while (true) {
+    const ssize_t size = ::read(fd_.get(), buffer_.data(), buffer_.size());
+    if (size > 0) {
+      too_long_ = 0;
+      return std::optional(buffer_.substr(0, static_cast<std::size_t>(size)));
+    }
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return std::optional<std::string>();
+    // The reader now stands at the oldest record there is.
+    if (size < 0 && errno == EPIPE) return DataLoss("records were overwritten");
+    // The reader stands behind the one that did not fit (devkmsg_read of the kernel's printk.c).
+    if (size < 0 && errno == EINVAL && ++too_long_ <= kTooLongInARowMax) {
+      return DataLoss("a record is longer than {} bytes", buffer_.size());
+    }
+    dead_ = true;
+    watch_.Cancel();  // or the loop would be woken for it for ever
+    if (size == 0) return Unavailable("the kernel's log has ended");
+    return ErrnoStatus(errno, "read the kernel's log");
+  }
+}
+
+void DevKmsg::OnReadable(std::function<void()> callback) {
+  if (dead_) return;
+  watch_ = loop_.WatchFd(fd_.get(), {.readable = true},
+                         [callback = std::move(callback)](Readiness) { callback(); });
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,103 @@
+#include "probes/kernel_log/kernel_fault.h"
+
+#include <gtest/gtest.h>
+
+namespace galen::probes {
+namespace {
+
+std::vector<KernelFault> FaultsOf(std::string text, int facility = kFacilityKernel) {
+  KernelRecord record;
+  record.text = std::move(text);
+  record.facility = facility;
+  return FaultsIn(record);
+}
+
+struct Line {
+  std::string_view text;
+  std::string_view sign;
+  std::string_view slot;
+  double value;
+};
+
+class KernelFaultLine : public ::testing::TestWithParam<Line> {};
+
+TEST_P(KernelFaultLine, TellsWhichFaultOfWhichDevice) {
+  const Line& line = GetParam();
+  const std::vector<KernelFault> faults = FaultsOf(std::string(line.text));
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].sign, line.sign);
+  EXPECT_EQ(faults[0].pci_address, line.slot);
+  EXPECT_EQ(faults[0].value, line.value);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Known, KernelFaultLine,
+    ::testing::Values(
+        Line{"NVRM: Xid (PCI:0000:4B:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off "
+             "the bus.",
+             "xid", "0000:4b:00", 79},
+        Line{"NVRM: Xid (PCI:0000:ff:1f): 13", "xid", "0000:ff:1f", 13},
+        Line{"NVRM: Xid (PCI:0000:01:00): 145, RLW_REMAP Nonfatal XC0 i0 Link -1 (0x4)",
+             "xid-nonfatal", "0000:01:00", 145},
+        Line{"NVRM: Xid (PCI:0000:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x4)", "xid",
+             "0000:01:00", 149},
+        Line{"NVRM: Xid (PCI:0000:01:00): 13, some Nonfatal word", "xid", "0000:01:00", 13},
+        Line{"nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
+             "sxid", "0000:c1:00", 20034},
+        Line{"NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus.", "gpu-lost", "0000:4b:00", 1},
+        Line{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer",
+             "aer-corrected", "0000:4b:00", 1},
+        Line{"nvidia 0000:4b:00.0: AER: PCIe Bus Error: severity=Correctable, type=x",
+             "aer-corrected", "0000:4b:00", 1},
+        Line{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=x",
+             "aer-nonfatal", "0000:4b:00", 1},
+        Line{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=x",
+             "aer-fatal", "0000:4b:00", 1},
+        Line{"mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 5: be00000000800400",
+             "machine-check", "", 1},
+        Line{"{1}[Hardware Error]: event severity: fatal", "machine-check", "", 1}));
+
+TEST(KernelFault, Xid154AlsoTellsWhatTheGpuAsksFor) {
+  const auto faults = FaultsOf(
+      "NVRM: Xid (PCI:0000:0f:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU "
+      "Reset Required)");
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_EQ(faults[0].sign, "xid");
+  EXPECT_EQ(faults[1].sign, "recovery-action");
+  EXPECT_EQ(faults[1].value, 1);
+  EXPECT_EQ(FaultsOf("NVRM: Xid (PCI:0000:0f:00): 154, in other words").size(), 1u);
+}
+
+TEST(KernelFault, OrdinaryAndHostileLinesTellNothing) {
+  for (const std::string text :
+       {"", "usb 1-1: new device", "NVRM: Xid (", "NVRM: Xid (PCI:0000:4b:00)",
+        "NVRM: Xid (PCI:0000:4b:00): ", "NVRM: Xid (PCI:0000:4b:00): -79, x",
+        "NVRM: Xid (PCI:zzzz:4b:00): 79, x", "NVRM: Xid (PCI:): 79, x",
+        "NVRM: Xid (PCI:0000:4b:00): 99999999999999999999, x",
+        "my program says: NVRM: Xid (PCI:0000:4b:00): 79, x", "a: SXid (PCI:0000:c1:00.0): 1, x",
+        "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): x", "PCIe Bus Error: severity=",
+        "nvidia 0000:4b:00.0: PCIe Bus Error: severity=Unheard of", "has fallen off the bus"}) {
+    EXPECT_TRUE(FaultsOf(text).empty()) << text;
+  }
+}
+
+TEST(KernelFault, RootsOwnLinesCountAndThoseOfDaemonsDoNot) {
+  const std::string line = "NVRM: Xid (PCI:0000:4b:00): 79, x";
+  EXPECT_EQ(FaultsOf(line, kFacilityUser).size(), 1u);
+  EXPECT_TRUE(FaultsOf(line, 3).empty());
+}
+
+TEST(KernelFault, SaysTheRawSignForPeople) {
+  EXPECT_EQ(FaultsOf("NVRM: Xid (PCI:0000:4b:00): 79, x")[0].raw,
+            "kernel log: Xid 79 on 0000:4b:00");
+}
+
+TEST(KernelFault, PciAddressesAreComparedWithoutFunctionAndCase) {
+  EXPECT_EQ(PciSlot("0000:4B:00.0"), "0000:4b:00");
+  EXPECT_EQ(PciSlot("PCI:0000:4b:00"), "0000:4b:00");
+  EXPECT_EQ(PciSlot("0000:4b:0"), "");
+  EXPECT_EQ(PciSlot("0000-4b-00"), "");
+}
+
+}  // namespace
+}  // namespace galen::probes

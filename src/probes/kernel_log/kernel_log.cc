@@ -1,0 +1,160 @@
+#include "probes/kernel_log/kernel_log.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace galen::probes {
+namespace {
+
+constexpr std::string_view kSection = "kernelLog";
+// Records that are read before other work of the loop gets its turn.
+constexpr int kRecordsAtOnceMax = 1000;
+// A machine check is a block of lines; lines this close are one.
+constexpr Duration kMachineCheckBlock = std::chrono::seconds(1);
+// The kernel's log has a clock of its own, which drifts from ours over days.
+constexpr Duration kClockDriftMax = std::chrono::seconds(1);
+
+// Faults that are not one device's alone.
+bool ConcernsEveryDevice(const KernelFault& fault) {
+  return fault.sign == "sxid" || fault.sign == "machine-check";
+}
+
+std::optional<std::uint64_t> SequenceIn(const Json& section) {
+  const std::string& text = section["sequence"].AsString();
+  std::uint64_t sequence = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sequence);
+  if (text.empty() || error != std::errc()) return std::nullopt;
+  return sequence;
+}
+
+Json SectionOf(std::uint64_t sequence) {
+  // As text, because JSON's numbers are not exact so far up.
+  return Json::MakeObject({{"sequence", fmt::format("{}", sequence)}});
+}
+
+}  // namespace
+
+KernelLog::KernelLog(Parts parts, const std::map<std::string, std::string>& device_of_address)
+    : parts_(parts) {
+  for (const auto& [address, device] : device_of_address)
+    device_of_slot_[PciSlot(address)] = device;
+  parts_.metrics.DeclareCounter("galen_kernel_log_faults_total",
+                                "Faults that the kernel's log told of, by sign.");
+  parts_.metrics.DeclareCounter("galen_kernel_log_lost_records_total",
+                                "Records of the kernel's log overwritten before they were read.");
+  parts_.metrics.DeclareGauge("galen_kernel_log_readable", "1 while the kernel's log can be read.");
+}
+
+void KernelLog::Start(Begin begin) {
+  dealt_with_ = SequenceIn(parts_.state.Get(kSection));
+  // A known place wins over `begin`: nothing between the two processes is lost.
+  skipping_ = begin == Begin::kNow && !dealt_with_;
+  parts_.metrics.Set("galen_kernel_log_readable", {}, 1);
+  parts_.source.OnReadable([this] { ReadMore(); });
+  // The first look does not wait for a new line: what the log has is read now.
+  parts_.loop.Post([this] { ReadMore(); });
+}
+
+void KernelLog::ReadMore() {
+  std::vector<Sign> signs;
+  bool dealt_with_some = false;
+  bool more = true;
+  for (int i = 0; more && i < kRecordsAtOnceMax; ++i) {
+    const StatusOr<std::optional<std::string>> record = parts_.source.Next();
+    if (record.ok() && *record) {
+      dealt_with_some |= TakeRecord(**record, signs);
+      // After DataLoss the next call goes on; how many were lost shows in the sequence numbers.
+    } else if (record.status().code() != Code::kDataLoss) {
+      more = false;
+      CatchUp();
+      if (!record.ok()) {
+        parts_.metrics.Set("galen_kernel_log_readable", {}, 0);
+        parts_.log.Error("the kernel's log cannot be read any more",
+                         {{"error", record.status().message()}});
+      }
+    }
+  }
+  if (dealt_with_some) {
+    // One write for the place in the log and for what the sink keeps of these signs. Also for
+    // faults that gave no sign, such as those of other devices: the next process must not count
+    // them again.
+    parts_.state.Set(kSection, SectionOf(*dealt_with_));
+    if (!signs.empty()) parts_.sink.OnSigns(std::move(signs));
+    static_cast<void>(parts_.state.Flush().ok());  // it tells a full disk itself
+  }
+  // There is more, but other work comes first.
+  if (more) parts_.loop.Post([this] { ReadMore(); });
+}
+
+void KernelLog::CatchUp() {
+  caught_up_ = true;
+  if (!std::exchange(skipping_, false) || !last_read_) return;
+  // From here on the place counts, also for a process that follows this one.
+  dealt_with_ = last_read_;
+  parts_.state.Set(kSection, SectionOf(*dealt_with_));
+  static_cast<void>(parts_.state.Flush().ok());
+}
+
+bool KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {
+  const StatusOr<KernelRecord> record = ParseKernelRecord(bytes);
+  if (!record.ok()) {
+    parts_.log.Debug("skipped a kernel record", {{"error", record.status().message()}});
+    return false;
+  }
+  NoteGap(record->sequence);
+  if (skipping_) return false;
+  // Told by this process or by one before it: exactly once within a boot.
+  if (dealt_with_ && record->sequence <= *dealt_with_) return false;
+  const std::vector<KernelFault> faults = FaultsIn(*record);
+  if (faults.empty()) return false;
+  dealt_with_ = record->sequence;
+  for (const KernelFault& fault : faults) AddSign(fault, TimeOf(*record), signs);
+  return true;
+}
+
+void KernelLog::NoteGap(std::uint64_t sequence) {
+  const std::optional<std::uint64_t> before = std::exchange(last_read_, sequence);
+  // What the first record after a start lies behind of is not known to be lost: only the place of
+  // the last fault is kept, and harmless records after it may have been read by the process before.
+  if (!before || sequence <= *before + 1) return;
+  const std::uint64_t lost = sequence - *before - 1;
+  parts_.metrics.Add("galen_kernel_log_lost_records_total", {}, static_cast<double>(lost));
+  parts_.log.Warning("records of the kernel's log were overwritten before they were read",
+                     {{"records", lost}});
+}
+
+WallTime KernelLog::TimeOf(const KernelRecord& record) const {
+  const WallTime now = parts_.loop.WallNow();
+  // Both clocks count from about the boot, so their difference is the record's age.
+  const WallTime told = now - (parts_.loop.Now() - Time(record.since_boot));
+  // A record that has just come is as old as reading it took, whatever its clock says.
+  if (caught_up_ && now - told > kClockDriftMax) return now;
+  return std::min(told, now);
+}
+
+void KernelLog::AddSign(const KernelFault& fault, WallTime time, std::vector<Sign>& signs) {
+  parts_.metrics.Add("galen_kernel_log_faults_total", {{"sign", fault.sign}});
+  if (fault.sign == "machine-check") {
+    const bool same = last_machine_check_ && time - *last_machine_check_ < kMachineCheckBlock;
+    last_machine_check_ = time;
+    if (same) return;
+  }
+  Sign sign;
+  sign.name = fault.sign;
+  sign.value = fault.value;
+  sign.time = time;
+  sign.raw = fault.raw;
+  if (ConcernsEveryDevice(fault)) {
+    sign.device = std::string(kEveryDevice);
+  } else if (const auto device = device_of_slot_.find(fault.pci_address);
+             device != device_of_slot_.end()) {
+    sign.device = device->second;
+  } else {
+    return parts_.log.Debug("the kernel's log tells of a device that is not ours",
+                            {{"sign", fault.raw}});
+  }
+  signs.push_back(std::move(sign));
+}
+
+}  // namespace galen::probes

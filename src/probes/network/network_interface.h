@@ -1,0 +1,73 @@
+// Network interfaces as devices, read from sysfs: carrier, speed and error counters. Which ones is
+// said by patterns like "eth*". Belongs to its loop.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files/file_system.h"
+#include "base/loop/loop.h"
+#include "probes/rules/sign.h"
+
+namespace galen::probes {
+
+// What stays of an interface, whatever it shows.
+struct NetworkInterface {
+  std::string device{};       // a DNS label: "eth0-100" for eth0.100
+  std::string interface{};    // "eth0.100"
+  std::string address{};      // its MAC address, "" when it has none
+  std::string pci_address{};  // "" for one without hardware, such as a veth
+  std::string driver{};       // the kernel's driver, "" without hardware
+
+  bool operator==(const NetworkInterface&) const = default;
+};
+
+// The device name that Kubernetes takes for an interface: lower case, other marks become "-". ""
+// when none can be made. Two interfaces may give one name.
+std::string DeviceNameOf(std::string_view interface);
+
+class NetworkProbe final : public Probe {
+ public:
+  struct Options {
+    std::string sysfs_root = "/sys";
+    std::vector<std::string> patterns{};  // shell patterns; "lo" is never meant
+  };
+  static constexpr std::size_t kInterfacesMax =
+      256;  // past it gone ones make room, then the rest is left out
+
+  // Loop and files are lent.
+  NetworkProbe(Loop& loop, FileSystem& files, Options options)
+      : loop_(loop), files_(files), options_(std::move(options)) {}
+
+  // The interfaces there are now. One that was seen before and is gone stays, with its `present`
+  // sign at 0: a card that fell off its bus must not vanish from sight. One that comes back is
+  // described anew, because it may be another card.
+  StatusOr<std::vector<NetworkInterface>> Discover();
+  // Signs of all interfaces that were discovered.
+  StatusOr<std::vector<Sign>> Observe() override;
+  // Signs of these interfaces only; names that are not ours are left out.
+  std::vector<Sign> ObserveSome(const std::vector<std::string>& interfaces);
+
+  const std::map<std::string, NetworkInterface>& interfaces() const { return interfaces_; }
+
+ private:
+  bool Wanted(const std::string& interface) const;
+  NetworkInterface Describe(const std::string& interface);
+  StatusOr<std::string> ReadFile(const std::string& interface, std::string_view file);
+  void ObserveInto(NetworkInterface& nic, std::vector<Sign>& signs);
+  bool ForgetAnAbsentOne(std::set<std::string>& taken);
+  void ReadCarrier(const NetworkInterface& nic, std::vector<Sign>& signs);
+  void ReadSpeed(const NetworkInterface& nic, std::vector<Sign>& signs);
+  Sign MakeSign(const NetworkInterface& nic, std::string_view name) const;
+
+  Loop& loop_;
+  FileSystem& files_;
+  const Options options_;
+  std::map<std::string, NetworkInterface> interfaces_;  // by interface
+  std::set<std::string> absent_;                        // of these, by interface
+};
+
+}  // namespace galen::probes

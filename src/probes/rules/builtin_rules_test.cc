@@ -1,0 +1,273 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/rules/embedded.h"
+#include "probes/rules/rule_engine.h"
+#include "probes/rules/rule_reader.h"
+
+namespace galen::probes {
+namespace {
+
+using namespace std::chrono_literals;
+
+const RuleTable& Table(std::string_view text) {
+  static const RuleTable gpu = [] {
+    StatusOr<RuleTable> table = ParseRules(kGpuRules, "gpu");
+    EXPECT_TRUE(table.ok()) << table.status().message();
+    return table.ok() ? *table : RuleTable();
+  }();
+  static const RuleTable nic = [] {
+    StatusOr<RuleTable> table = ParseRules(kNicRules, "nic");
+    EXPECT_TRUE(table.ok()) << table.status().message();
+    return table.ok() ? *table : RuleTable();
+  }();
+  return text == kGpuRules ? gpu : nic;
+}
+
+Sign MakeSign(std::string name, double value, std::optional<double> expected = std::nullopt) {
+  Sign sign;
+  sign.device = "d";
+  sign.name = std::move(name);
+  sign.value = value;
+  sign.expected = expected;
+  return sign;
+}
+
+// What the table says of one value that lasts for a minute, on a device that is read otherwise.
+struct Verdict {
+  DeviceHealth health;
+  std::vector<SignRecord> records;
+};
+
+Verdict Judge(const RuleTable& table, const Sign& sign, std::vector<Sign> beside = {}) {
+  RuleEngine engine(table, {.driver = "gpu.example.com", .pool = "node-7"});
+  engine.SetDevices({"d"}, {});
+  beside.push_back(MakeSign(&table == &Table(kGpuRules) ? "power" : "present", 1));
+  const bool event = table.FindSign(sign.name)->kind == SignKind::kEvent;
+  Verdict verdict;
+  for (int second = 0; second <= 60; ++second) {
+    std::vector<Sign> signs = beside;
+    if (!event || second == 0) signs.push_back(sign);
+    const Instant at{Time(std::chrono::seconds(second)), WallTime(std::chrono::seconds(second))};
+    for (Sign& each : signs) each.time = at.wall;
+    Evaluation evaluation = engine.Evaluate(signs, at);
+    for (SignRecord& record : evaluation.records) verdict.records.push_back(std::move(record));
+  }
+  verdict.health = engine.Snapshot().front();
+  return verdict;
+}
+
+Verdict JudgeGpu(const std::string& name, double value,
+                 std::optional<double> expected = std::nullopt) {
+  return Judge(Table(kGpuRules), MakeSign(name, value, expected),
+               {MakeSign("utilization", name == "utilization" ? value : 90)});
+}
+
+TEST(BuiltinRules, BothTablesHold) {
+  EXPECT_GE(Table(kGpuRules).rules.size(), 80u);
+  EXPECT_GT(Table(kNicRules).rules.size(), 5u);
+}
+
+// The catalog of XIDs ends at 172; every number up to it has a row that names it.
+TEST(BuiltinRules, EveryXidOfTheCatalogHasARowOfItsOwn) {
+  for (int xid = 1; xid <= 172; ++xid) {
+    const Verdict verdict = JudgeGpu("xid", xid);
+    ASSERT_EQ(verdict.records.size(), 1u) << "XID " << xid;
+    EXPECT_NE(verdict.records[0].rule, "xid-other") << "XID " << xid;
+    EXPECT_EQ(verdict.records[0].cause.message.find(std::to_string(xid)), 4u)
+        << verdict.records[0].cause.message;
+  }
+}
+
+TEST(BuiltinRules, FaultsOfProgramsLeaveTheGpuHealthyAndAreKeptAsRecords) {
+  for (const int xid : {13, 31, 43, 45, 68, 109, 8, 11, 25, 32, 69, 80, 137}) {
+    const Verdict verdict = JudgeGpu("xid", xid);
+    EXPECT_EQ(verdict.health.state, HealthState::kHealthy) << "XID " << xid;
+    ASSERT_EQ(verdict.records.size(), 1u);
+    EXPECT_EQ(verdict.records[0].cause.owner, FaultOwner::kApplication) << "XID " << xid;
+    EXPECT_FALSE(Table(kGpuRules).FindRule(verdict.records[0].rule)->because.empty());
+  }
+}
+
+TEST(BuiltinRules, XidsThatNeedAResetOrSupportMakeTheGpuUnhealthy) {
+  for (const int xid : {46,  48,  54,  62,  64,  74,  78,  79,  95,  110, 119, 120, 136, 140, 142,
+                        143, 144, 149, 150, 151, 155, 156, 158, 159, 166, 167, 169, 171, 172}) {
+    EXPECT_EQ(JudgeGpu("xid", xid).health.state, HealthState::kUnhealthy) << "XID " << xid;
+  }
+}
+
+TEST(BuiltinRules, AnXidThatNobodyKnowsIsTakenSeriously) {
+  const Verdict verdict = JudgeGpu("xid", 999);
+  EXPECT_EQ(verdict.health.state, HealthState::kUnhealthy);
+  EXPECT_EQ(verdict.health.cause.code, "XidUnlisted");
+}
+
+struct Row {
+  std::string_view sign;
+  double value;
+  std::optional<double> expected;
+  HealthState state;
+  double share;
+  std::string_view code;
+  std::string_view message;
+};
+
+void PrintTo(const Row& row, std::ostream* out) { *out << row.sign << " " << row.value; }
+
+class GpuRow : public ::testing::TestWithParam<Row> {};
+
+TEST_P(GpuRow, SaysWhatWasMeasuredAndWhatFollows) {
+  const Row& row = GetParam();
+  const DeviceHealth health = JudgeGpu(std::string(row.sign), row.value, row.expected).health;
+  EXPECT_EQ(health.state, row.state);
+  EXPECT_DOUBLE_EQ(health.share, row.share);
+  EXPECT_EQ(health.cause.code, row.code);
+  EXPECT_EQ(health.cause.message, row.message);
+}
+
+constexpr HealthState kGood = HealthState::kHealthy;
+constexpr HealthState kLess = HealthState::kDegraded;
+constexpr HealthState kBad = HealthState::kUnhealthy;
+
+INSTANTIATE_TEST_SUITE_P(
+    All, GpuRow,
+    ::testing::Values(
+        Row{"temperature", 85, {}, kGood, 1, "", ""},
+        Row{"temperature",
+            91,
+            {},
+            kBad,
+            1,
+            "TemperatureHigh",
+            "GPU temperature 91 °C exceeds 85 °C"},
+        Row{"memory-temperature",
+            96,
+            {},
+            kBad,
+            1,
+            "MemoryTemperatureHigh",
+            "GPU memory temperature 96 °C exceeds 95 °C"},
+        Row{"thermal-slowdown",
+            1,
+            {},
+            kLess,
+            0.5,
+            "ThermalSlowdown",
+            "GPU slows itself down from heat: half its clock or less"},
+        Row{"power-brake",
+            1,
+            {},
+            kLess,
+            0.5,
+            "PowerBrake",
+            "Power brake: the power supply holds the GPU at half its clock or less"},
+        Row{"ecc-uncorrectable", 0, {}, kGood, 1, "", ""},
+        Row{"ecc-uncorrectable",
+            2,
+            {},
+            kBad,
+            1,
+            "EccUncorrectable",
+            "Uncorrectable memory errors since the last reset: 2"},
+        Row{"row-remap-failed",
+            1,
+            {},
+            kBad,
+            1,
+            "RowRemapFailed",
+            "A broken memory row could not be replaced: no spare row is left"},
+        Row{"row-remap-pending",
+            1,
+            {},
+            kLess,
+            1,
+            "RowRemapPending",
+            "A broken memory row waits for a GPU reset to be replaced"},
+        Row{"pcie-width", 16, 16, kGood, 1, "", ""},
+        Row{"pcie-width", 8, 16, kLess, 0.5, "PcieWidthReduced",
+            "PCIe link x8, expected x16: half the bandwidth"},
+        Row{"pcie-width", 4, 16, kLess, 0.25, "PcieWidthReduced",
+            "PCIe link x4, expected x16: a quarter of the bandwidth"},
+        Row{"pcie-width", 0, 16, kBad, 1, "PcieWidthReduced",
+            "PCIe link x0, expected x16: none of the bandwidth"},
+        Row{"pcie-speed", 16, 32, kLess, 0.5, "PcieSpeedReduced",
+            "PCIe link at 16 GT/s, expected 32 GT/s: half the bandwidth"},
+        Row{"nvlinks-up", 18, 18, kGood, 1, "", ""},
+        Row{"nvlinks-up", 16, 18, kLess, 0.889, "NvlinkDown",
+            "NVLink: 16 of 18 links are up, 89 % of the bandwidth"},
+        Row{"nvlinks-up", 0, 18, kBad, 1, "NvlinkDown",
+            "NVLink: 0 of 18 links are up, none of the bandwidth"},
+        Row{"xid", 79, {}, kBad, 1, "XidGpuLost", "XID 79: GPU has fallen off the bus"},
+        Row{"xid",
+            94,
+            {},
+            kLess,
+            1,
+            "EccContained",
+            "XID 94: memory error that was contained to one program"},
+        Row{"xid-nonfatal", 145, {}, kGood, 1, "", ""},
+        Row{"sxid",
+            23004,
+            {},
+            kBad,
+            1,
+            "NvswitchFatal",
+            "NVSwitch SXID 23004: fatal fault, the links of all GPUs need a restart"},
+        Row{"sxid",
+            20034,
+            {},
+            kLess,
+            1,
+            "NvswitchFault",
+            "NVSwitch SXID 20034: fault of a port that may stop its link"},
+        Row{"sxid", 11012, {}, kGood, 1, "", ""}, Row{"sxid", 28006, {}, kGood, 1, "", ""},
+        Row{"gpu-lost", 1, {}, kBad, 1, "XidGpuLost", "GPU has fallen off the bus"},
+        Row{"recovery-action", 0, {}, kGood, 1, "", ""},
+        Row{"recovery-action", 1, {}, kBad, 1, "RecoveryReset", "GPU asks for a reset"},
+        Row{"recovery-action",
+            2,
+            {},
+            kBad,
+            1,
+            "RecoveryReboot",
+            "GPU asks for a reboot of its machine"},
+        Row{"aer-corrected", 1, {}, kGood, 1, "", ""},
+        Row{"aer-nonfatal",
+            1,
+            {},
+            kBad,
+            1,
+            "PcieErrorUncorrected",
+            "PCIe error that was not corrected, the link stayed up"},
+        Row{"aer-fatal", 1, {}, kBad, 1, "PcieErrorFatal", "PCIe error that took the link down"},
+        Row{"machine-check", 1, {}, kGood, 1, "", ""}));
+
+TEST(BuiltinRules, AnIdleGpuMayLowerItsLinksSpeedAndStaysHealthy) {
+  const Verdict idle =
+      Judge(Table(kGpuRules), MakeSign("pcie-speed", 2.5, 32), {MakeSign("utilization", 0)});
+  EXPECT_EQ(idle.health.state, HealthState::kHealthy);
+}
+
+TEST(BuiltinRules, ALinkWithoutSignalIsUnhealthyAndOneTakenDownOnPurposeSaysSo) {
+  const RuleTable& table = Table(kNicRules);
+  const DeviceHealth down = Judge(table, MakeSign("carrier", 0), {MakeSign("admin-up", 1)}).health;
+  EXPECT_EQ(down.state, HealthState::kUnhealthy);
+  EXPECT_EQ(down.cause.message, "Network link is down: no carrier");
+  const DeviceHealth off = Judge(table, MakeSign("admin-up", 0), {MakeSign("carrier", 0)}).health;
+  EXPECT_EQ(off.cause.code, "InterfaceOff");
+  const DeviceHealth gone = Judge(table, MakeSign("present", 0)).health;
+  EXPECT_EQ(gone.cause.code, "InterfaceGone");
+}
+
+TEST(BuiltinRules, SentencesStayWithinTheirBoundAndWithoutShouting) {
+  for (const std::string_view text : {kGpuRules, kNicRules}) {
+    for (const Rule& rule : Table(text).rules) {
+      EXPECT_LE(rule.sentence.size() + rule.text.size(), kCauseMessageBytesMax) << rule.id;
+      EXPECT_EQ(rule.sentence.find('!'), std::string::npos) << rule.id;
+      EXPECT_EQ(rule.text.find('!'), std::string::npos) << rule.id;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace galen::probes

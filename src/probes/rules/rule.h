@@ -1,0 +1,164 @@
+// The rules that turn signs into states, as values. They come from data: rules/*.yaml inside the
+// program, or a file that the operator names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "model/health.h"
+#include "probes/rules/sign.h"
+
+namespace galen::probes {
+
+// How a sign behaves: a reading is the present value, a counter only grows, an event happened once.
+// It decides what a rule may say: only readings and counters end by themselves, only counters rise,
+// only events are listed by number and counted within a window.
+enum class SignKind { kReading, kCounter, kEvent };
+
+// A sign that rules may name.
+struct SignSpec {
+  std::string name{};
+  SignKind kind = SignKind::kReading;
+  std::string unit{};
+  std::string help{};   // one line for `galen inject`
+  std::string usual{};  // the value on a healthy device; "" for events
+  // What it can be, for whoever makes one up (sign_value.h): one of a few texts or numbers, or a
+  // number within bounds.
+  std::vector<std::string> among{};
+  std::optional<double> least{};
+  std::optional<double> most{};
+  bool whole = false;  // in plain digits, as faults are numbered and links are counted
+
+  bool operator==(const SignSpec&) const = default;
+};
+
+// In a rules file: ">", ">=", "<", "<=", "==", "!=".
+enum class Compare { kAbove, kAtLeast, kBelow, kAtMost, kEqual, kNotEqual };
+
+// The right side of a comparison that is not in the table: what the sign itself says to expect,
+// and the best value this process has seen.
+struct Expected {
+  bool operator==(const Expected&) const = default;
+};
+struct Baseline {
+  bool operator==(const Baseline&) const = default;
+};
+
+// "> 85", "== down", "< expected", "< baseline". Texts can only be equal or not; "baseline" goes
+// with "<" only, because the best value is the highest one.
+struct Comparison {
+  Compare compare = Compare::kEqual;
+  std::variant<double, std::string, Expected, Baseline> with = 0.0;
+
+  bool operator==(const Comparison&) const = default;
+};
+
+// "in 13, 31-33": numbers of events, both ends of a range included.
+struct NumberRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+
+  bool operator==(const NumberRange&) const = default;
+};
+struct NumberSet {
+  std::vector<NumberRange> ranges{};
+
+  bool Contains(std::int64_t number) const;
+  bool operator==(const NumberSet&) const = default;
+};
+
+// "rises > 10 in 60s": a counter grew by more than that within the window. A counter that falls was
+// reset and starts anew.
+struct Rise {
+  double above = 0;
+  Duration window{};
+
+  bool operator==(const Rise&) const = default;
+};
+
+// "other": an event whose number no other rule of this sign lists.
+struct Other {
+  bool operator==(const Other&) const = default;
+};
+
+using Match = std::variant<Comparison, NumberSet, Rise, Other>;
+
+// Reads the `when` of a rule. InvalidArgument says which form was expected.
+StatusOr<Match> ParseMatch(std::string_view text);
+// `left` is what was read, `right` what the rule says.
+bool Holds(Compare compare, double left, double right);
+
+// What ends a finding.
+enum class Until {
+  kClear,   // the sign no longer matches
+  kFor,     // the event was not seen again for Rule::quiet
+  kReset,   // the device was reset, or the machine started anew
+  kReboot,  // the machine started anew
+};
+
+// What the share of a Degraded device is: a number, or the value against what is expected of it.
+struct ShareRatio {
+  bool operator==(const ShareRatio&) const = default;
+};
+
+// A rule counts only while another sign of the same device says so: "utilization > 20". Compares
+// with a number; while the other sign is not known the rule is paused.
+struct Condition {
+  std::string sign{};
+  Comparison comparison{};
+
+  bool operator==(const Condition&) const = default;
+};
+
+// One row of the table: which sign, what of it is a finding, what is said then, and what it takes
+// to enter and to leave. Fields are those of the rules file.
+struct Rule {
+  std::string id{};    // "temperature-high"
+  std::string sign{};  // which sign it looks at
+  Match match{};
+  std::optional<Condition> condition{};
+  HealthState state = HealthState::kHealthy;  // Healthy: kept as a record, changes nothing
+  // What is left of a Degraded device, above 0 and up to 1; a ratio is the value over what it is
+  // compared with.
+  std::variant<double, ShareRatio> share = 1.0;
+  std::string code{};      // "TemperatureHigh"
+  std::string sentence{};  // with {value} {threshold} {expected} {unit} {share} {text}
+  std::string text{};      // what {text} stands for
+  std::string unit{};
+  FaultOwner owner = FaultOwner::kNobody;
+  std::string because{};  // why a Healthy rule changes nothing
+
+  // Debounce and hysteresis: a finding begins after `enter_for` and `count` matches, and ends once
+  // the value has been past `leave` for `leave_for`. Durations are zero unless the row says
+  // otherwise.
+  Duration enter_for{};           // matches without a break for so long
+  int count = 1;                  // and so many times
+  Duration window{};              // within this; zero: one after the other
+  std::optional<double> leave{};  // the threshold that ends a finding, on the good side of `match`
+  Duration leave_for{};           // no longer matches for so long
+  Until until = Until::kClear;
+  Duration quiet{};                   // for Until::kFor
+  std::vector<std::string> clears{};  // rule ids, or "reset" / "reboot" for all that wait for it
+
+  bool operator==(const Rule&) const = default;
+};
+
+// Everything that one rules file says. Never changes once read; engines, tracks and simulators
+// borrow it, so it outlives them.
+struct RuleTable {
+  std::vector<SignSpec> signs{};
+  std::vector<Rule> rules{};
+
+  // nullptr when there is none. Pointers hold as long as the table.
+  const SignSpec* FindSign(std::string_view name) const;
+  const Rule* FindRule(std::string_view id) const;
+  bool operator==(const RuleTable&) const = default;
+};
+
+}  // namespace galen::probes

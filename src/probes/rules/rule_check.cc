@@ -1,0 +1,226 @@
+// Tested by rule_reader_test.cc, whose files have each of these faults.
+#include "probes/rules/rule_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "probes/rules/sentence.h"
+#include "probes/rules/sign.h"
+#include "probes/rules/sign_value.h"
+
+namespace galen::probes {
+namespace {
+
+bool IsCamelCase(std::string_view text) {
+  // The code becomes the reason of a condition and of Events, where people read it in a column.
+  constexpr std::size_t kCodeBytesMax = 64;
+  return !text.empty() && text.size() <= kCodeBytesMax && text.front() >= 'A' &&
+         text.front() <= 'Z' && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+         });
+}
+
+// Only against a best value is there a ratio to take.
+bool ComparesWithKnownBest(const Rule& rule) {
+  const auto* comparison = std::get_if<Comparison>(&rule.match);
+  return comparison != nullptr && (std::holds_alternative<Expected>(comparison->with) ||
+                                   std::holds_alternative<Baseline>(comparison->with));
+}
+
+void CheckMatch(const Rule& rule, SignKind kind, RuleFaults& faults) {
+  const bool event = kind == SignKind::kEvent;
+  const bool numbers_of_events =
+      std::holds_alternative<NumberSet>(rule.match) || std::holds_alternative<Other>(rule.match);
+  if (numbers_of_events && !event) faults.Add("when", "lists numbers, but the sign is no event");
+  if (std::holds_alternative<Rise>(rule.match) && kind != SignKind::kCounter) {
+    faults.Add("when", "watches a counter rise, but the sign is no counter");
+  }
+  if (std::holds_alternative<ShareRatio>(rule.share) && !ComparesWithKnownBest(rule)) {
+    faults.Add("share", "is a ratio, so `when` must compare with expected or baseline");
+  }
+}
+
+void CheckCondition(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
+  if (!rule.condition) return;
+  if (table.FindSign(rule.condition->sign) == nullptr) {
+    faults.Add("while", fmt::format("'{}' is not among this file's signs", rule.condition->sign));
+  }
+  if (!std::holds_alternative<double>(rule.condition->comparison.with)) {
+    faults.Add("while", "compares with something else than a number");
+  }
+}
+
+// Hysteresis: the threshold to leave lies on the good side of the one to enter, or the finding
+// would flap at once.
+void CheckLeave(const Rule& rule, RuleFaults& faults) {
+  if (!rule.leave) return;
+  const auto* comparison = std::get_if<Comparison>(&rule.match);
+  const double* threshold = comparison ? std::get_if<double>(&comparison->with) : nullptr;
+  if (threshold == nullptr) return faults.Add("leave", "needs a `when` with a number");
+  switch (comparison->compare) {
+    case Compare::kAbove:
+    case Compare::kAtLeast:
+      if (*rule.leave > *threshold)
+        faults.Add("leave", "is above the threshold it should be below");
+      return;
+    case Compare::kBelow:
+    case Compare::kAtMost:
+      if (*rule.leave < *threshold)
+        faults.Add("leave", "is below the threshold it should be above");
+      return;
+    case Compare::kEqual:
+    case Compare::kNotEqual:
+      faults.Add("leave", "needs a `when` with <, <=, > or >=");
+      return;
+  }
+}
+
+// A reading ends by itself; an event happened, so something else must say when it is over.
+void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
+  const bool event = kind == SignKind::kEvent;
+  const bool record = rule.state == HealthState::kHealthy;
+  if (event && !record && rule.until == Until::kClear) {
+    faults.Add("until", "is missing: an event does not end by itself (reset, reboot or a time)");
+  }
+  if (!event && record) faults.Add("state", "is Healthy, which means something for events only");
+  if (!event && rule.until == Until::kFor)
+    faults.Add("until", "is a time, but the sign is no event");
+  if (event && (rule.enter_for > Duration::zero() || rule.leave_for > Duration::zero())) {
+    faults.Add("enter_for", "and leave_for need a sign that lasts; use count and window");
+  }
+  if (event && rule.count > 1 && rule.window <= Duration::zero()) {
+    faults.Add("window", "is missing: events are counted within a time");
+  }
+  if (!event && rule.window > Duration::zero()) {
+    faults.Add("window", "is for events; a reading has count and enter_for");
+  }
+}
+
+// What is read is weighed and drawn as a number; only an event can be a word.
+void CheckNumbers(const SignSpec& sign, RuleFaults& faults) {
+  if (sign.kind == SignKind::kEvent) return;
+  for (const std::string& each : sign.among) {
+    if (NumberOf(Sign{.value = each})) continue;
+    faults.Add("among", fmt::format("'{}' is no number; only an event can be a word", each));
+  }
+}
+
+// What a sign can be must leave something, and the value of a healthy device within it.
+void CheckValues(const SignSpec& sign, RuleFaults& faults) {
+  CheckNumbers(sign, faults);
+  if (sign.least && sign.most && *sign.least > *sign.most) {
+    return faults.Add("least", "is above most");
+  }
+  if (!sign.among.empty() && (sign.least || sign.most || sign.whole)) {
+    return faults.Add("among", "leaves nothing to least, most and whole");
+  }
+  if (!sign.usual.empty() && !ParseSignValue(sign, sign.usual).ok()) {
+    faults.Add("usual", fmt::format("'{}' is not {}", sign.usual, PossibleValues(sign)));
+  }
+}
+
+void CheckWords(const Rule& rule, RuleFaults& faults) {
+  if (!rule.code.empty() && !IsCamelCase(rule.code)) {
+    faults.Add("code", "is no CamelCase noun like TemperatureHigh");
+  }
+  if (const Status status = CheckSentence(rule.sentence); !status.ok()) {
+    faults.Add("sentence", status.message());
+  }
+  // So that a filled sentence is not cut before its numbers.
+  if (rule.sentence.size() + rule.text.size() > kCauseMessageBytesMax - kSentenceBytesForValues) {
+    faults.Add("sentence", fmt::format("is past {} bytes with its text",
+                                       kCauseMessageBytesMax - kSentenceBytesForValues));
+  }
+  // People read these at night.
+  if ((rule.sentence + rule.text).find('!') != std::string::npos) {
+    faults.Add("sentence", "has an exclamation mark");
+  }
+  if (rule.state == HealthState::kHealthy && rule.because.empty() && rule.clears.empty()) {
+    faults.Add("because", "is missing: a rule that changes nothing says why");
+  }
+}
+
+}  // namespace
+
+void RuleFaults::At(std::size_t line, std::string row) {
+  line_ = line;
+  row_ = std::move(row);
+}
+
+void RuleFaults::Add(std::string_view field, std::string_view what) {
+  const std::string place = line_ > 0 ? fmt::format("{}:{}", origin_, line_) : origin_;
+  faults_.push_back(field.empty() ? fmt::format("{}: {} {}", place, row_, what)
+                                  : fmt::format("{}: {}: {} {}", place, row_, field, what));
+}
+
+Status RuleFaults::ToStatus() const {
+  if (faults_.empty()) return OkStatus();
+  std::string all;
+  // One wrong default can make every row faulty.
+  const std::size_t told = std::min(faults_.size(), kFaultsTold);
+  for (std::size_t i = 0; i < told; ++i) all += (i > 0 ? "\n" : "") + faults_[i];
+  if (told < faults_.size()) all += fmt::format("\nand {} more", faults_.size() - told);
+  return {Code::kInvalidArgument, all};
+}
+
+void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
+  const SignSpec* sign = table.FindSign(rule.sign);
+  if (sign == nullptr && !rule.sign.empty()) {
+    faults.Add("sign", fmt::format("'{}' is not among this file's signs", rule.sign));
+  }
+  if (sign != nullptr) {
+    CheckMatch(rule, sign->kind, faults);
+    CheckTimes(rule, sign->kind, faults);
+  }
+  CheckCondition(rule, table, faults);
+  CheckLeave(rule, faults);
+  CheckWords(rule, faults);
+}
+
+// Whether some rule tells of what ends `rule`. A start of the machine resets its devices too.
+bool HasEnd(const Rule& rule, const RuleTable& table) {
+  const bool waits = rule.state != HealthState::kHealthy &&
+                     (rule.until == Until::kReset || rule.until == Until::kReboot);
+  return !waits || std::ranges::any_of(table.rules, [&](const Rule& other) {
+    return &other != &rule && std::ranges::any_of(other.clears, [&](const std::string& cleared) {
+      return cleared == "reboot" || cleared == rule.id ||
+             (cleared == "reset" && rule.until == Until::kReset);
+    });
+  });
+}
+
+void CheckTable(const RuleTable& table, const YamlLines& lines, RuleFaults& faults) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < table.signs.size(); ++i) {
+    const SignSpec& sign = table.signs[i];
+    faults.At(lines.OfItem("signs", i), sign.name);
+    if (!sign.name.empty() && !IsDnsLabel(sign.name)) {
+      faults.Add("name", "is not lower-case letters, digits and '-'");
+    }
+    if (!names.insert(sign.name).second) faults.Add("name", "is taken by a row above");
+    CheckValues(sign, faults);
+  }
+  names.clear();
+  for (std::size_t i = 0; i < table.rules.size(); ++i) {
+    const Rule& rule = table.rules[i];
+    faults.At(lines.OfItem("rules", i), rule.id);
+    // "reset" and "reboot" stand in `clears` for all rules that wait for them.
+    if (!rule.id.empty() && (!IsDnsLabel(rule.id) || rule.id == "reset" || rule.id == "reboot")) {
+      faults.Add("id", "is not lower-case letters, digits and '-', or means something else");
+    }
+    if (!names.insert(rule.id).second) faults.Add("id", "is taken by a row above");
+    if (!HasEnd(rule, table)) {
+      faults.Add("until", fmt::format("never comes: no rule of this file clears '{}'",
+                                      rule.until == Until::kReset ? "reset" : "reboot"));
+    }
+    for (const std::string& cleared : rule.clears) {
+      if (cleared == "reset" || cleared == "reboot" || table.FindRule(cleared) != nullptr) continue;
+      faults.Add("clears", fmt::format("'{}' is no rule of this file, reset or reboot", cleared));
+    }
+  }
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,373 @@
+#include "probes/rules/rule_engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "probes/rules/sentence.h"
+
+namespace galen::probes {
+namespace {
+
+// The finding to show of two: worse state, less left, earlier (the root, not what followed).
+bool Outranks(const Finding& a, const Finding& b) {
+  if (a.state != b.state) return a.state > b.state;
+  // What is left counts only where something is: an Unhealthy device has no share to compare.
+  if (a.state == HealthState::kDegraded && a.share != b.share) return a.share < b.share;
+  return a.since < b.since;
+}
+
+Cause MakeCause(std::string_view code, std::string message, std::string value, FaultOwner owner) {
+  Cause cause;
+  cause.code = code;
+  cause.message = std::move(message);
+  cause.value = std::move(value);
+  cause.owner = owner;
+  return cause;
+}
+
+// Everything but a comparison with a text needs a number to weigh.
+bool NeedsNumber(const Match& match) {
+  const auto* comparison = std::get_if<Comparison>(&match);
+  return comparison == nullptr || !std::holds_alternative<std::string>(comparison->with);
+}
+
+bool AsksForBaseline(const Match& match) {
+  const auto* comparison = std::get_if<Comparison>(&match);
+  return comparison != nullptr && std::holds_alternative<Baseline>(comparison->with);
+}
+
+bool EndsBy(const Rule& kept, const std::string& by) {
+  if (by == kept.id) return true;
+  // A reset of the device ends what waits for one. A start of the machine resets devices too, and
+  // ends quiet times along with them.
+  if (by == "reset") return kept.until == Until::kReset;
+  return by == "reboot" && kept.until != Until::kClear;
+}
+
+}  // namespace
+
+RuleEngine::RuleEngine(const RuleTable& table, Options options)
+    : table_(table), options_(std::move(options)) {
+  for (std::size_t i = 0; i < table_.rules.size(); ++i) {
+    // An index by sign: of some eighty rules a reading concerns one or two.
+    rules_of_sign_[table_.rules[i].sign].push_back(i);
+    if (NeedsNumber(table_.rules[i].match)) numeric_signs_.insert(table_.rules[i].sign);
+    if (AsksForBaseline(table_.rules[i].match)) baseline_signs_.insert(table_.rules[i].sign);
+  }
+}
+
+void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant& at) {
+  const std::set<std::string, std::less<>> present(names.begin(), names.end());
+  // A device that comes back under its name may be another: it starts without the old one's
+  // findings.
+  std::erase_if(devices_, [&present](const auto& entry) { return !present.contains(entry.first); });
+  for (const std::string& name : present) {
+    Device& device = devices_.try_emplace(name).first->second;
+    if (!device.health.id.device.empty()) continue;
+    device.health.id = {options_.driver, options_.pool, name};
+    device.health = UnknownHealth(device, cause_code::kNotProbed,
+                                  "nothing was read from this device yet", at.wall);
+  }
+}
+
+Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& at) {
+  Evaluation evaluation;
+  // First all values, so that a condition sees its sign whichever comes first.
+  for (const Sign& sign : signs) {
+    const std::optional<double> number = NumberOf(sign);
+    if (!number || !sign.error.empty()) continue;
+    for (Device* device : DevicesOf(sign)) {
+      device->latest[sign.name] = *number;
+      // In this process's life only: a link that trained badly at boot and never better has no
+      // baseline to fall from.
+      double& best = device->best.try_emplace(sign.name, *number).first->second;
+      best = std::max(best, *number);
+    }
+  }
+  for (const Sign& sign : signs) {
+    const SignSpec* spec = table_.FindSign(sign.name);
+    // A probe may read more than this table has rules for.
+    if (spec == nullptr) continue;
+    for (Device* device : DevicesOf(sign)) {
+      if (!sign.error.empty()) {
+        ApplyUnreadable(*device, sign);
+      } else if (spec->kind == SignKind::kEvent) {
+        ApplyEvent(*device, sign, at, evaluation);
+      } else if (numeric_signs_.contains(sign.name) && !NumberOf(sign)) {
+        // A value that no rule can weigh must not pass for a good one.
+        Sign unreadable = sign;
+        unreadable.error = fmt::format("'{}' is no number", ValueText(sign));
+        ApplyUnreadable(*device, unreadable);
+      } else {
+        ApplyReading(*device, sign, at);
+      }
+    }
+  }
+  // All devices, not only those with signs: time has passed for every one.
+  for (auto& [name, device] : devices_) Settle(device, at, evaluation);
+  return evaluation;
+}
+
+Evaluation RuleEngine::ObserveFailed(const Status& status, const Instant& at) {
+  const Sign failed{.time = at.wall, .error = status.message()};
+  for (auto& [name, device] : devices_) {
+    for (auto& [rule, track] : device.tracks) track.OnUnreadable();
+    ApplyUnreadable(device, failed);
+  }
+  return Evaluate({}, at);
+}
+
+std::vector<RuleEngine::Device*> RuleEngine::DevicesOf(const Sign& sign) {
+  std::vector<Device*> found;
+  if (sign.device == kEveryDevice) {
+    for (auto& [name, device] : devices_) found.push_back(&device);
+  } else if (const auto device = devices_.find(sign.device); device != devices_.end()) {
+    found.push_back(&device->second);
+  }
+  return found;
+}
+
+void RuleEngine::ApplyReading(Device& device, const Sign& sign, const Instant& at) {
+  // The empty name is the probe as a whole: a single reading shows that it reads again.
+  const bool was_unreadable = device.unreadable.erase(sign.name) + device.unreadable.erase("") > 0;
+  if ((was_unreadable || !device.last_read) && sign.time > device.good_since) {
+    device.good_since = sign.time;
+    // That a first look finds nothing is no news.
+    device.good_by = was_unreadable ? sign.raw : "";
+  }
+  device.last_read = at.now;
+  const auto rules = rules_of_sign_.find(sign.name);
+  if (rules == rules_of_sign_.end()) return;
+  for (const std::size_t index : rules->second) {
+    RuleTrack& track = TrackOf(device, index);
+    if (ConditionHolds(device, table_.rules[index])) {
+      const auto best = device.best.find(sign.name);
+      track.OnReading(sign, best == device.best.end() ? 0 : best->second, at);
+    } else {
+      // What it found already stays: only the sign itself can end it.
+      track.Pause();
+    }
+  }
+}
+
+void RuleEngine::ApplyUnreadable(Device& device, const Sign& sign) {
+  device.latest.erase(sign.name);
+  // The first error stays, so that the sentence and its time do not change while the trouble lasts.
+  device.unreadable.try_emplace(sign.name, Trouble{sign.error, sign.time});
+  const auto rules = rules_of_sign_.find(sign.name);
+  if (rules == rules_of_sign_.end()) return;
+  for (const std::size_t index : rules->second) TrackOf(device, index).OnUnreadable();
+}
+
+bool RuleEngine::MatchesEvent(const Rule& rule, const Sign& sign) const {
+  const std::optional<double> number = NumberOf(sign);
+  if (const auto* comparison = std::get_if<Comparison>(&rule.match)) {
+    if (const auto* text = std::get_if<std::string>(&comparison->with)) {
+      // Texts know only == and !=; the reader sees to it.
+      return (*text == ValueText(sign)) == (comparison->compare == Compare::kEqual);
+    }
+    const double* right = std::get_if<double>(&comparison->with);
+    return number && right != nullptr && Holds(comparison->compare, *number, *right);
+  }
+  if (const auto* set = std::get_if<NumberSet>(&rule.match)) {
+    const std::optional<std::int64_t> whole = WholeNumberOf(sign);
+    return whole && set->Contains(*whole);
+  }
+  if (!std::holds_alternative<Other>(rule.match)) return false;
+  // "other": no rule of this sign with a real match takes the event.
+  const std::vector<std::size_t>& siblings = rules_of_sign_.find(rule.sign)->second;
+  return std::none_of(siblings.begin(), siblings.end(), [&](std::size_t index) {
+    const Rule& sibling = table_.rules[index];
+    return !std::holds_alternative<Other>(sibling.match) && MatchesEvent(sibling, sign);
+  });
+}
+
+void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const Instant& at,
+                            Evaluation& evaluation) {
+  const auto rules = rules_of_sign_.find(sign.name);
+  if (rules == rules_of_sign_.end()) return;
+  for (const std::size_t index : rules->second) {
+    const Rule& rule = table_.rules[index];
+    if (!MatchesEvent(rule, sign) || !ConditionHolds(device, rule)) continue;
+    // A Healthy rule is a record with a reason: it finds nothing, but it may clear what others
+    // found.
+    if (rule.state != HealthState::kHealthy) TrackOf(device, index).OnEvent(sign, at);
+    Clear(device, rule, sign);
+    Sign told = sign;
+    told.device = device.health.id.device;
+    const std::string value = ValueText(sign);
+    const std::string message =
+        FillSentence(rule.sentence, {.value = value, .unit = rule.unit, .text = rule.text});
+    evaluation.records.push_back(
+        {std::move(told), rule.id, MakeCause(rule.code, message, value, rule.owner)});
+  }
+}
+
+void RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign) {
+  const WallTime when = sign.time;
+  for (const std::string& cleared : by.clears) {
+    for (auto& [index, track] : device.tracks) {
+      if (!track.finding() || !EndsBy(table_.rules[index], cleared)) continue;
+      // A log that is read again may bring a reset older than the finding.
+      if (track.finding()->since > when) continue;
+      track.End(when, sign.raw);
+      if (when < device.good_since) continue;
+      device.good_since = when;
+      device.good_by = sign.raw;
+    }
+  }
+}
+
+bool RuleEngine::ConditionHolds(const Device& device, const Rule& rule) const {
+  if (!rule.condition) return true;
+  const auto latest = device.latest.find(rule.condition->sign);
+  // Of a sign that is not known the condition does not hold: no finding begins on a guess.
+  const double* right = std::get_if<double>(&rule.condition->comparison.with);
+  return latest != device.latest.end() && right != nullptr &&
+         Holds(rule.condition->comparison.compare, latest->second, *right);
+}
+
+RuleTrack& RuleEngine::TrackOf(Device& device, std::size_t rule) {
+  return device.tracks.try_emplace(rule, table_.rules[rule]).first->second;
+}
+
+bool RuleEngine::IsSilent(const Device& device, const Instant& at) const {
+  return device.last_read && at.now - *device.last_read >= options_.silent_after;
+}
+
+void RuleEngine::Settle(Device& device, const Instant& at, Evaluation& evaluation) {
+  for (auto& [index, track] : device.tracks) {
+    // Silence ends what rests on readings. A lost GPU stays lost.
+    if (IsSilent(device, at)) track.OnUnreadable();
+    track.Settle(at);
+    if (track.ended() <= device.good_since) continue;
+    device.good_since = track.ended();
+    device.good_by = track.ended_by();
+  }
+  DeviceHealth after = HealthOf(device, at);
+  // The old value stays, and with it the time since when it holds.
+  if (SameFinding(device.health, after)) return;
+  evaluation.changes.push_back({device.health, after});
+  device.health = std::move(after);
+}
+
+const Finding* RuleEngine::Worst(const Device& device) const {
+  const Finding* worst = nullptr;
+  for (const auto& [index, track] : device.tracks) {
+    if (!track.finding()) continue;
+    if (worst == nullptr || Outranks(*track.finding(), *worst)) worst = &*track.finding();
+  }
+  return worst;
+}
+
+DeviceHealth RuleEngine::UnknownHealth(const Device& device, std::string_view code,
+                                       std::string_view message, WallTime since) const {
+  DeviceHealth health;
+  health.id = device.health.id;
+  health.cause = MakeCause(code, Shown(message, kCauseMessageBytesMax), "", FaultOwner::kDriver);
+  health.since = since;
+  return health;
+}
+
+DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const {
+  // A fault outranks blindness: that a sign cannot be read now does not make a known fault any
+  // better.
+  if (const Finding* worst = Worst(device)) {
+    const double share = worst->state == HealthState::kDegraded ? worst->share : 1.0;
+    return {device.health.id, worst->state, share, worst->cause, worst->since, std::nullopt};
+  }
+  if (!device.unreadable.empty()) {
+    const auto& [sign, trouble] = *device.unreadable.begin();
+    const std::string what = sign.empty() ? "cannot look at the device" : "cannot read " + sign;
+    return UnknownHealth(device, cause_code::kSignUnreadable,
+                         fmt::format("{}: {}", what, trouble.error), trouble.since);
+  }
+  if (!device.last_read) {
+    return UnknownHealth(device, cause_code::kNotProbed, "nothing was read from this device yet",
+                         at.wall);
+  }
+  if (IsSilent(device, at)) {
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(options_.silent_after).count();
+    return UnknownHealth(device, cause_code::kProbeSilent,
+                         fmt::format("nothing was read from this device for {} s", seconds),
+                         at.wall);
+  }
+  // A first bad reading that waits out its debounce is no proof of health either.
+  const bool in_doubt = std::any_of(device.tracks.begin(), device.tracks.end(),
+                                    [](const auto& entry) { return entry.second.in_doubt(); });
+  if (device.health.state == HealthState::kUnknown && in_doubt) {
+    return UnknownHealth(device, cause_code::kNotProbed,
+                         "its first readings look bad and are being confirmed",
+                         device.health.since);
+  }
+  return {device.health.id, HealthState::kHealthy, 1.0, Cause{}, device.good_since, std::nullopt};
+}
+
+std::vector<DeviceHealth> RuleEngine::Snapshot() const {
+  std::vector<DeviceHealth> all;
+  for (const auto& [name, device] : devices_) all.push_back(device.health);
+  return all;
+}
+
+std::string RuleEngine::RawSign(std::string_view device) const {
+  const auto found = devices_.find(device);
+  if (found == devices_.end()) return "";
+  const Device& known = found->second;
+  if (const Finding* worst = Worst(known)) return worst->raw;
+  return known.health.state == HealthState::kHealthy ? known.good_by : "";
+}
+
+std::optional<Time> RuleEngine::NextDue(const Instant& at) const {
+  std::optional<Time> first;
+  const auto consider = [&first](std::optional<Time> due) {
+    if (due && (!first || *due < *first)) first = due;
+  };
+  for (const auto& [name, device] : devices_) {
+    for (const auto& [index, track] : device.tracks) consider(track.Due(at));
+    // Once it has set in, silence changes nothing more by time alone.
+    if (device.last_read && !IsSilent(device, at)) {
+      consider(*device.last_read + options_.silent_after);
+    }
+  }
+  return first;
+}
+
+Json RuleEngine::Save() const {
+  Json rows{Json::Array()};
+  for (const auto& [name, device] : devices_) {
+    for (const auto& [index, track] : device.tracks) {
+      Json row = track.Save();
+      if (row.is_null()) continue;
+      row["device"] = name;
+      row["rule"] = table_.rules[index].id;
+      rows.Append(std::move(row));
+    }
+    for (const std::string& sign : baseline_signs_) {
+      const auto best = device.best.find(sign);
+      if (best == device.best.end()) continue;
+      rows.Append(Json::MakeObject({{"device", name}, {"sign", sign}, {"best", best->second}}));
+    }
+  }
+  return rows;
+}
+
+void RuleEngine::Restore(const Json& saved, const Instant& at) {
+  for (const Json& row : saved.items()) {
+    const auto device = devices_.find(row["device"].AsString());
+    if (device != devices_.end() && row.Has("best")) {
+      const std::string& sign = row["sign"].AsString();
+      if (baseline_signs_.contains(sign)) device->second.best[sign] = row["best"].AsDouble();
+      continue;
+    }
+    const Rule* rule = table_.FindRule(row["rule"].AsString());
+    // Rules may have been renamed, devices taken out; their findings say nothing any more.
+    if (device == devices_.end() || rule == nullptr) continue;
+    const auto index = static_cast<std::size_t>(rule - table_.rules.data());
+    TrackOf(device->second, index).Restore(row, at);
+  }
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,133 @@
+// Turns signs into the health of devices by a table of rules. Of several findings the worst counts;
+// a sign that cannot be read makes a device Unknown, never bad; a device of which nothing was read
+// is Unknown, because silence does not mean health. No clock, no I/O: `at` is an argument.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/data/json.h"
+#include "model/health.h"
+#include "probes/rules/rule.h"
+#include "probes/rules/rule_track.h"
+#include "probes/rules/sign.h"
+
+namespace galen::probes {
+
+// Codes that the engine gives without a rule; all of them mean Unknown.
+namespace cause_code {
+inline constexpr std::string_view kNotProbed = "NotProbed";            // nothing was read yet
+inline constexpr std::string_view kProbeSilent = "ProbeSilent";        // nothing was read for long
+inline constexpr std::string_view kSignUnreadable = "SignUnreadable";  // a sign could not be read
+}  // namespace cause_code
+
+// An event, and what its rule says of it; also of those that change nothing. For the history of a
+// device, one for each rule that matched.
+struct SignRecord {
+  Sign sign{};
+  std::string rule{};
+  Cause cause{};
+
+  bool operator==(const SignRecord&) const = default;
+};
+
+// What came of some signs: findings that changed, in order of device name, and events in the order
+// of their signs.
+struct Evaluation {
+  std::vector<HealthChange> changes{};
+  std::vector<SignRecord> records{};
+};
+
+// Belongs to whoever calls it, on one loop. The order of a table's rows decides nothing.
+class RuleEngine {
+ public:
+  struct Options {
+    std::string driver{};
+    std::string pool{};
+    // A device of which no reading came for so long is Unknown (ProbeSilent): Kubernetes' own
+    // default of patience (KEP-4680).
+    Duration silent_after = std::chrono::seconds(30);
+  };
+
+  // `table` is lent and outlives the engine.
+  RuleEngine(const RuleTable& table, Options options);
+
+  // The devices there are now. New ones start Unknown; what is known of the others stays; those
+  // that are gone are forgotten with all their findings. Tells no changes.
+  void SetDevices(const std::vector<std::string>& names, const Instant& at);
+
+  // What follows from these signs, and from time having passed; call it with none when NextDue has
+  // come. Signs of other devices, and signs that the table does not know, are left out. Each change
+  // is told once, and Snapshot shows it from then on.
+  Evaluation Evaluate(const std::vector<Sign>& signs, const Instant& at);
+  // A probe could read nothing at all: every device is Unknown until it can again.
+  Evaluation ObserveFailed(const Status& status, const Instant& at);
+
+  // Every device, in order of name.
+  std::vector<DeviceHealth> Snapshot() const;
+  // The sign behind a device's cause, for people; of a device that is Healthy the one that ended
+  // its last finding. "" when there is none, or no such device.
+  std::string RawSign(std::string_view device) const;
+  // When Evaluate({}, …) next changes something by time alone: a debounce, a quiet time, a silence.
+  // nullopt: only a new sign can.
+  std::optional<Time> NextDue(const Instant& at) const;
+
+  // What outlives the process, to be given back after a restart within the same boot: findings (a
+  // lost GPU stays lost, a hot one keeps its "since" until it is seen cool) and the best values
+  // that baselines compare with. Rows for rules or devices that are gone are dropped.
+  Json Save() const;
+  void Restore(const Json& saved, const Instant& at);
+
+ private:
+  // Why a sign cannot be read, and since when.
+  struct Trouble {
+    std::string error{};
+    WallTime since{};
+  };
+  struct Device {
+    DeviceHealth health{};
+    std::map<std::size_t, RuleTrack> tracks;    // by the rule's place in the table
+    std::map<std::string, Trouble> unreadable;  // by sign; "" is the probe as a whole
+    // Numbers only, of signs that can be read now: what conditions are held against.
+    std::map<std::string, double> latest;
+    // The highest value of each sign since the device is known: the baseline.
+    std::map<std::string, double> best;
+    std::optional<Time> last_read{};
+    // Since when the device is Healthy if nothing is found: the end of the last finding, or of the
+    // last blindness.
+    WallTime good_since{};
+    std::string good_by{};  // the raw sign that showed it, or ""
+  };
+  using Devices = std::map<std::string, Device, std::less<>>;
+
+  std::vector<Device*> DevicesOf(const Sign& sign);
+  void ApplyReading(Device& device, const Sign& sign, const Instant& at);
+  void ApplyUnreadable(Device& device, const Sign& sign);
+  void ApplyEvent(Device& device, const Sign& sign, const Instant& at, Evaluation& evaluation);
+  bool MatchesEvent(const Rule& rule, const Sign& sign) const;
+  void Clear(Device& device, const Rule& by, const Sign& sign);
+  bool ConditionHolds(const Device& device, const Rule& rule) const;
+  // Made when the rule first matters to the device: most rules never do.
+  RuleTrack& TrackOf(Device& device, std::size_t rule);
+  // Lets time pass for a device, and notes the change if its health is another now.
+  void Settle(Device& device, const Instant& at, Evaluation& evaluation);
+  bool IsSilent(const Device& device, const Instant& at) const;
+  // The finding that is shown; nullptr when there is none.
+  const Finding* Worst(const Device& device) const;
+  DeviceHealth HealthOf(const Device& device, const Instant& at) const;
+  DeviceHealth UnknownHealth(const Device& device, std::string_view code, std::string_view message,
+                             WallTime since) const;
+
+  const RuleTable& table_;
+  const Options options_;
+  std::map<std::string, std::vector<std::size_t>, std::less<>> rules_of_sign_;
+  std::set<std::string, std::less<>> numeric_signs_;
+  std::set<std::string, std::less<>> baseline_signs_;  // those whose best value a rule asks for
+  Devices devices_;
+};
+
+}  // namespace galen::probes

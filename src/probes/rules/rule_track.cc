@@ -1,0 +1,268 @@
+#include "probes/rules/rule_track.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "probes/rules/sentence.h"
+
+namespace galen::probes {
+namespace {
+
+// Enough to see a rise to a sixtieth of its window, whatever the pace of reading.
+constexpr int kSamplesPerWindow = 60;
+
+bool SameText(const Comparison& comparison, const std::string& text) {
+  const bool same = std::get<std::string>(comparison.with) == text;
+  return same == (comparison.compare == Compare::kEqual);
+}
+
+// What the comparison compares with, as a number.
+std::optional<double> RightSide(const Comparison& comparison, const Sign& sign, double best) {
+  if (const double* number = std::get_if<double>(&comparison.with)) return *number;
+  if (std::holds_alternative<Expected>(comparison.with)) return sign.expected;
+  if (std::holds_alternative<Baseline>(comparison.with)) return best;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool RuleTrack::Matches(const Sign& sign, double best) {
+  if (const Rise* rise = std::get_if<Rise>(&rule_->match)) return Rises(*rise);
+  const auto* comparison = std::get_if<Comparison>(&rule_->match);
+  // Numbers and "other" are for events, which come through OnEvent.
+  if (comparison == nullptr) return false;
+  if (std::holds_alternative<std::string>(comparison->with)) {
+    return SameText(*comparison, ValueText(sign));
+  }
+  const std::optional<double> left = NumberOf(sign);
+  std::optional<double> right = RightSide(*comparison, sign, best);
+  // Once found, the threshold to leave is the one that counts: that is the hysteresis.
+  if (finding_ && rule_->leave) right = rule_->leave;
+  return left && right && Holds(comparison->compare, *left, *right);
+}
+
+void RuleTrack::Remember(const Rise& rise, double value, Time now) {
+  // A counter that fell was reset: what it counts starts anew.
+  if (!samples_.empty() && value < samples_.back().value) samples_.clear();
+  // The oldest sample that is kept stands at or before the window's start.
+  while (samples_.size() > 1 && now - samples_[1].at >= rise.window) samples_.pop_front();
+  // Bounded memory: readings closer together than a sixtieth of the window replace one another.
+  const bool crowded = samples_.size() > 1 &&
+                       now - samples_[samples_.size() - 2].at < rise.window / kSamplesPerWindow;
+  if (crowded) {
+    samples_.back() = {now, value};
+  } else {
+    samples_.push_back({now, value});
+  }
+}
+
+bool RuleTrack::Rises(const Rise& rise) {
+  return !samples_.empty() && samples_.back().value - samples_.front().value > rise.above;
+}
+
+void RuleTrack::OnReading(const Sign& sign, double best, const Instant& at) {
+  const Rise* rise = std::get_if<Rise>(&rule_->match);
+  if (const std::optional<double> value = NumberOf(sign); rise != nullptr && value) {
+    Remember(*rise, *value, at.now);
+  }
+  last_ = sign;
+  best_ = best;
+  const bool matches = Matches(sign, best);
+  // Entering and leaving never happen on one reading.
+  if (finding_) return WatchForEnd(sign, matches, at);
+  if (!matches) return Pause();
+  if (!matching_since_) {
+    matching_since_ = at.now;
+    first_match_ = sign.time;
+  }
+  ++streak_;
+  TryEnter(at);
+}
+
+void RuleTrack::WatchForEnd(const Sign& sign, bool matches, const Instant& at) {
+  if (!matches) {
+    if (!leaving_since_) {
+      leaving_since_ = at.now;
+      first_miss_ = sign.time;
+    }
+    return Settle(at);
+  }
+  leaving_since_.reset();
+  // The sentence keeps the value that brought it, or each reading would be news; another share is.
+  if (ShareOf(sign) != finding_->share) Enter(sign, sign.time);
+}
+
+void RuleTrack::TryEnter(const Instant& at) {
+  if (!matching_since_ || streak_ < rule_->count) return;
+  // By the monotonic clock: a step of the wall clock must not make or end a finding.
+  if (at.now - *matching_since_ < rule_->enter_for) return;
+  // The sign that decided: the newest, or the moment in which the debounce ended without another.
+  Sign decided = last_;
+  decided.raw = RawFor(rule_->enter_for);
+  Enter(decided, std::max(last_.time, first_match_ + rule_->enter_for));
+}
+
+void RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
+  // Also of a finding that stands: each further event puts the end of its quiet time off.
+  last_event_ = std::max(last_event_, sign.time);
+  if (finding_) return;
+  hits_.push_back(sign.time);
+  // The last `count` hits are enough to know whether so many lie within the window.
+  while (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.pop_front();
+  const bool enough = hits_.size() == static_cast<std::size_t>(rule_->count);
+  if (enough && (rule_->count == 1 || sign.time - hits_.front() <= rule_->window)) {
+    Enter(sign, sign.time);
+  }
+  Settle(at);
+}
+
+void RuleTrack::Pause() {
+  matching_since_.reset();
+  streak_ = 0;
+}
+
+void RuleTrack::OnUnreadable() {
+  Pause();
+  // A rise across a gap is not known to have happened within the window.
+  samples_.clear();
+  leaving_since_.reset();
+  if (rule_->until == Until::kClear) finding_.reset();
+}
+
+void RuleTrack::Settle(const Instant& at) {
+  if (!finding_) return TryEnter(at);
+  // Wall time, because the last event may be older than this process.
+  if (rule_->until == Until::kFor && at.wall - last_event_ >= rule_->quiet) {
+    return End(last_event_ + rule_->quiet, "");
+  }
+  if (rule_->until != Until::kClear || !leaving_since_) return;
+  if (at.now - *leaving_since_ < rule_->leave_for) return;
+  End(std::max(last_.time, first_miss_ + rule_->leave_for), RawFor(rule_->leave_for));
+}
+
+std::string RuleTrack::RawFor(Duration debounce) const {
+  if (debounce <= Duration::zero() || last_.raw.empty()) return last_.raw;
+  return fmt::format("{} for {:g} s", last_.raw, std::chrono::duration<double>(debounce).count());
+}
+
+void RuleTrack::End(WallTime when, std::string by) {
+  // A track that had found nothing is only reset, and says nothing about when the device became
+  // well.
+  if (finding_) {
+    ended_ = when;
+    ended_by_ = std::move(by);
+  }
+  finding_.reset();
+  leaving_since_.reset();
+  hits_.clear();
+  Pause();
+}
+
+std::optional<Time> RuleTrack::Due(const Instant& at) const {
+  if (!finding_) {
+    if (!matching_since_ || streak_ < rule_->count) return std::nullopt;
+    return *matching_since_ + rule_->enter_for;
+  }
+  if (rule_->until == Until::kFor) return at.now + (last_event_ + rule_->quiet - at.wall);
+  if (rule_->until == Until::kClear && leaving_since_) return *leaving_since_ + rule_->leave_for;
+  return std::nullopt;
+}
+
+std::string RuleTrack::ThresholdText(const Sign& sign) const {
+  if (const Rise* rise = std::get_if<Rise>(&rule_->match)) return NumberText(rise->above);
+  const auto* comparison = std::get_if<Comparison>(&rule_->match);
+  if (comparison == nullptr) return "";
+  if (const auto* text = std::get_if<std::string>(&comparison->with)) return *text;
+  const std::optional<double> right = RightSide(*comparison, sign, best_);
+  return right ? NumberText(*right) : "";
+}
+
+// A fixed share, or the value against what it is compared with; 1 when that cannot be told.
+double RuleTrack::ShareOf(const Sign& sign) const {
+  if (const double* share = std::get_if<double>(&rule_->share)) return *share;
+  const auto& comparison = std::get<Comparison>(rule_->match);
+  const std::optional<double> whole = RightSide(comparison, sign, best_);
+  const std::optional<double> left = NumberOf(sign);
+  if (!whole || !left || *whole <= 0) return 1.0;
+  if (*left <= 0) return 0;
+  // Two digits are what people are shown; more would make news of nothing. Little is not nothing.
+  return std::clamp(std::round(*left / *whole * 1000) / 1000, 0.001, 1.0);
+}
+
+HealthState RuleTrack::StateAt(double share) const {
+  return share > 0 ? rule_->state : HealthState::kUnhealthy;
+}
+
+void RuleTrack::Enter(const Sign& sign, WallTime since) {
+  const double share = ShareOf(sign);
+  const std::string threshold = ThresholdText(sign);
+  const std::string unit = rule_->unit.empty() ? sign.unit : rule_->unit;
+  std::string value = ValueText(sign);
+  if (std::holds_alternative<Rise>(rule_->match)) {
+    value = NumberText(samples_.back().value - samples_.front().value);
+  } else if (rule_->count > 1 && !hits_.empty()) {
+    value = NumberText(rule_->count);
+  }
+  const SentenceValues values{.value = value,
+                              .threshold = threshold,
+                              .expected = sign.expected ? NumberText(*sign.expected) : threshold,
+                              .unit = unit,
+                              .text = rule_->text,
+                              .share = share};
+  finding_ = Finding{.state = StateAt(share),
+                     .share = share,
+                     .cause = {.code = rule_->code,
+                               .message = FillSentence(rule_->sentence, values),
+                               .value = value,
+                               .threshold = threshold,
+                               .unit = unit,
+                               .owner = rule_->owner},
+                     .since = since,
+                     .raw = sign.raw};
+}
+
+// A finding that ends with its sign is kept too: until the next process has read the sign itself,
+// the last word stands, and a fault that lasts keeps its time.
+Json RuleTrack::Save() const {
+  if (!finding_ && hits_.empty()) return Json();
+  Json saved = Json::MakeObject({{"lastEvent", FormatRfc3339(last_event_, 9)}});
+  for (const WallTime hit : hits_) saved["hits"].Append(FormatRfc3339(hit, 9));
+  if (!finding_) return saved;
+  saved["since"] = FormatRfc3339(finding_->since, 9);
+  saved["share"] = finding_->share;
+  saved["message"] = finding_->cause.message;
+  saved["value"] = finding_->cause.value;
+  saved["threshold"] = finding_->cause.threshold;
+  saved["unit"] = finding_->cause.unit;
+  saved["raw"] = finding_->raw;
+  return saved;
+}
+
+void RuleTrack::Restore(const Json& saved, const Instant& at) {
+  const auto time = [](const Json& text) {
+    const StatusOr<WallTime> parsed = ParseRfc3339(text.AsString());
+    return parsed.ok() ? *parsed : WallTime{};
+  };
+  last_event_ = time(saved["lastEvent"]);
+  for (const Json& hit : saved["hits"].items()) hits_.push_back(time(hit));
+  while (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.pop_front();
+  if (saved.Has("since")) {
+    const double share = saved["share"].AsDouble(1.0);
+    finding_ = Finding{.state = StateAt(share),
+                       .share = share,
+                       .cause = {.code = rule_->code,
+                                 .message = saved["message"].AsString(),
+                                 .value = saved["value"].AsString(),
+                                 .threshold = saved["threshold"].AsString(),
+                                 .unit = saved["unit"].AsString(),
+                                 .owner = rule_->owner},
+                       .since = time(saved["since"]),
+                       .raw = saved["raw"].AsString()};
+  }
+  Settle(at);
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,42 @@
+// What the readers of facts share: whose end is judged, when it was, and which devices count; and
+// how they word times. Internal to `model`; the evidence is lent.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/crash_evidence.h"
+#include "verdict/crash_facts.h"
+
+namespace galen {
+
+struct CrashScene {
+  const CrashEvidence& evidence;
+  const ContainerEnd* end;              // nullptr: none ended badly
+  std::optional<WallTime> moment;       // of the end; of the deletion when none ended badly
+  std::vector<DeviceTimeline> devices;  // that the ended container sees, findings by time
+
+  // The first instant that is surely after the end: `moment` has whole seconds.
+  WallTime After() const { return *moment + kEndPrecision; }
+};
+CrashScene SceneOf(const CrashEvidence& evidence);
+
+// "2.7 s before the crash", "within the second of the crash", "3.0 s after the crash", "4m10s
+// before the crash". `moment` has whole seconds, so what came less than one later is told as that.
+std::string WhenText(WallTime time, WallTime moment);
+
+// Notes the fact; the first words that were said of it stay.
+void Note(CrashFacts& facts, Fact fact, FactWords words = {});
+
+// Each adds what holds of its part. REQUIRES: scene.moment for those of devices and neighbours.
+void ReadDeviceFacts(const CrashScene& scene, CrashFacts& facts);
+void ReadEndingFacts(const CrashScene& scene, CrashFacts& facts);
+void ReadNeighbourFacts(const CrashScene& scene, CrashFacts& facts);
+void ReadNodeFacts(const CrashScene& scene, CrashFacts& facts);
+
+// The first hardware sign that counts as near (Fact::kHardwareNear), for what must have come before
+// any; nullopt: there is none.
+std::optional<WallTime> FirstNearSign(const CrashScene& scene);
+
+}  // namespace galen

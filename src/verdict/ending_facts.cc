@@ -1,0 +1,212 @@
+// Tested by crash_facts_test.cc: how a container ended is a part of a crash's facts.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/text.h"
+#include "verdict/crash_scene.h"
+
+namespace galen {
+namespace {
+
+constexpr Duration kAtOnce = std::chrono::seconds(10);
+constexpr int kRepeatedRestarts = 3;
+// POSIX shells and container runtimes: found but not runnable, and not found.
+constexpr int kCannotRun = 126, kNotFound = 127;
+constexpr int kOrdinaryMax = 125;
+// Of a message that a verdict quotes.
+constexpr std::size_t kQuoteBytesMax = 60;
+
+struct SignalRow {
+  int signal;
+  std::string_view name;
+  Fact fact;
+  bool own;  // a fault of the program's own code raises it
+};
+constexpr SignalRow kSignals[] = {
+    {SIGSEGV, "SIGSEGV", Fact::kSegfault, true},    {SIGABRT, "SIGABRT", Fact::kAbort, true},
+    {SIGFPE, "SIGFPE", Fact::kArithmetic, true},    {SIGILL, "SIGILL", Fact::kBadInstruction, true},
+    {SIGBUS, "SIGBUS", Fact::kBusError, true},      {SIGKILL, "SIGKILL", Fact::kKilled, false},
+    {SIGTERM, "SIGTERM", Fact::kTerminated, false},
+};
+
+// Reasons of state.terminated. "Unknown" and "ContainerStatusUnknown" stand for a container that
+// was gone when somebody looked again: after a reboot, say.
+struct ReasonRow {
+  std::string_view reason;
+  Fact fact;
+};
+constexpr ReasonRow kEndReasons[] = {
+    {"OOMKilled", Fact::kOom},
+    {"StartError", Fact::kStartError},
+    {"ContainerCannotRun", Fact::kStartError},
+    {"CreateContainerError", Fact::kStartError},
+    {"RunContainerError", Fact::kStartError},
+    {"ContainerStatusUnknown", Fact::kStatusUnknown},
+    {"Unknown", Fact::kStatusUnknown},
+};
+// Reasons of a Pod's status, and of its condition DisruptionTarget.
+constexpr ReasonRow kPodReasons[] = {
+    {"Evicted", Fact::kEvicted},
+    {"TerminationByKubelet", Fact::kEvicted},
+    {"DeletionByDeviceTaintManager", Fact::kEvictedForDevice},
+    {"Preempting", Fact::kAskedToGo},
+    {"PreemptionByScheduler", Fact::kAskedToGo},
+    {"DeletionByTaintManager", Fact::kAskedToGo},
+    {"EvictionByEvictionAPI", Fact::kAskedToGo},
+    {"DeletionByPodGC", Fact::kAskedToGo},
+    {"NodeShutdown", Fact::kAskedToGo},
+    {"Terminated", Fact::kAskedToGo},
+    {"DeadlineExceeded", Fact::kPastDeadline},
+};
+
+// What a termination message says, in lower case; the first row that is found counts. A program
+// writes what it likes, so a named fault of the hardware only ever supports a sign. nullopt: words
+// that come with faults of either side, which keep the general rows below from being asked.
+struct MessageRow {
+  std::string_view words;
+  std::optional<Fact> says;
+};
+constexpr MessageRow kMessages[] = {
+    {"uncorrectable ecc", Fact::kSaysDeviceError},
+    {"eccuncorrectable", Fact::kSaysDeviceError},
+    {"eccnotcorrectable", Fact::kSaysDeviceError},
+    {"ecc error", Fact::kSaysDeviceError},
+    {"fallen off the bus", Fact::kSaysDeviceError},
+    {"gpu is lost", Fact::kSaysDeviceError},
+    {"device is lost", Fact::kSaysDeviceError},
+    {"device lost", Fact::kSaysDeviceError},
+    {"nvlink error", Fact::kSaysDeviceError},
+    {"nvlinkuncorrectable", Fact::kSaysDeviceError},
+    {"driver/library version mismatch", Fact::kDriverMismatch},
+    {"driver version is insufficient", Fact::kDriverMismatch},
+    {"systemdrivermismatch", Fact::kDriverMismatch},
+    {"illegal memory access", Fact::kSaysProgramError},
+    {"misaligned address", Fact::kSaysProgramError},
+    {"device-side assert", Fact::kSaysProgramError},
+    {"out of memory", Fact::kSaysProgramError},
+    {"modulenotfounderror", Fact::kSaysProgramError},
+    {"importerror", Fact::kSaysProgramError},
+    {"syntaxerror", Fact::kSaysProgramError},
+    {"valueerror", Fact::kSaysProgramError},
+    {"keyerror", Fact::kSaysProgramError},
+    {"typeerror", Fact::kSaysProgramError},
+    {"assertionerror", Fact::kSaysProgramError},
+    {"filenotfounderror", Fact::kSaysProgramError},
+    {"no such file or directory", Fact::kSaysProgramError},
+    {"executable file not found", Fact::kSaysProgramError},
+    {"permission denied", Fact::kSaysProgramError},
+    {"cuda", std::nullopt},
+    {"nccl", std::nullopt},
+    {"hip error", std::nullopt},
+    {"traceback (most recent call last)", Fact::kSaysProgramError},
+    {"panic:", Fact::kSaysProgramError},
+    {"exception in thread", Fact::kSaysProgramError},
+    {"unhandled exception", Fact::kSaysProgramError},
+};
+
+std::string LowerCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+// The line of `message` that holds the words at `at`, cut.
+std::string LineAt(const std::string& message, std::size_t at) {
+  const std::size_t newline = message.rfind('\n', at);
+  const std::size_t begin = newline == std::string::npos ? 0 : newline + 1;
+  const std::size_t stop = std::min(message.find('\n', at), message.size());
+  return CutText(ToValidUtf8(message.substr(begin, stop - begin)), kQuoteBytesMax);
+}
+
+void ReadMessage(const ContainerEnd& end, CrashFacts& facts) {
+  const std::string message = LowerCase(end.message);
+  for (const MessageRow& row : kMessages) {
+    const std::size_t at = message.find(row.words);
+    if (at == std::string::npos) continue;
+    if (row.says) Note(facts, *row.says, {.what = LineAt(end.message, at)});
+    return;
+  }
+}
+
+// "exit 139 (SIGSEGV)", "exit 1".
+std::string HowText(const ContainerEnd& end) {
+  const std::optional<int> signal = SignalOf(end);
+  std::string text = end.exit_code ? fmt::format("exit {}", *end.exit_code) : "ended";
+  if (!signal) return text;
+  const auto* const row = std::find_if(std::begin(kSignals), std::end(kSignals),
+                                       [&](const SignalRow& r) { return r.signal == *signal; });
+  return text + (row == std::end(kSignals) ? fmt::format(" (signal {})", *signal)
+                                           : fmt::format(" ({})", row->name));
+}
+
+void ReadCode(const ContainerEnd& end, const FactWords& words, CrashFacts& facts) {
+  const std::optional<int> signal = SignalOf(end);
+  for (const SignalRow& row : kSignals) {
+    if (signal != row.signal) continue;
+    Note(facts, row.fact, words);
+    if (row.own) Note(facts, Fact::kOwnEnding, words);
+  }
+  if (signal || !end.exit_code) return;
+  const int code = *end.exit_code;
+  const bool command = code == kCannotRun || code == kNotFound;
+  if (command) Note(facts, Fact::kExitCommand, words);
+  if (code < 1 || code > kOrdinaryMax) return;
+  Note(facts, Fact::kExitOrdinary, words);
+  Note(facts, Fact::kOwnEnding, words);
+}
+
+void ReadEnd(const ContainerEnd& end, CrashFacts& facts) {
+  const FactWords words = {.subject = "container " + end.container, .what = HowText(end)};
+  const auto* const reason =
+      std::find_if(std::begin(kEndReasons), std::end(kEndReasons),
+                   [&](const ReasonRow& row) { return row.reason == end.reason; });
+  // Where the runtime says why, the code is only how it did it: SIGKILL for want of memory.
+  if (reason != std::end(kEndReasons)) {
+    Note(facts, reason->fact, words);
+  } else {
+    ReadCode(end, words, facts);
+  }
+  ReadMessage(end, facts);
+  if (end.started && end.finished && *end.finished - *end.started <= kAtOnce) {
+    Note(facts, Fact::kEndedAtOnce, words);
+  }
+  if (end.restarts >= kRepeatedRestarts) {
+    Note(facts, Fact::kEndsRepeatedly, {.what = fmt::format("{}", end.restarts)});
+  }
+}
+
+// Whether somebody had asked for the Pod to go: whatever it did then, it did while it was leaving.
+bool WasAskedToGo(const CrashScene& scene) {
+  const std::optional<WallTime>& deleted = scene.evidence.deleted;
+  return deleted && scene.moment && *deleted <= *scene.moment;
+}
+
+// "kernel 575.57, library 570.86"; who told it where the versions are not known.
+std::string MismatchText(const DriverMismatch& mismatch) {
+  std::string text;
+  if (!mismatch.kernel_version.empty()) text = "kernel " + mismatch.kernel_version;
+  if (!mismatch.library_version.empty()) {
+    text += (text.empty() ? "library " : ", library ") + mismatch.library_version;
+  }
+  return text.empty() ? "told by driver " + mismatch.driver : text;
+}
+
+}  // namespace
+
+void ReadEndingFacts(const CrashScene& scene, CrashFacts& facts) {
+  if (scene.end != nullptr) ReadEnd(*scene.end, facts);
+  for (const ReasonRow& row : kPodReasons) {
+    if (row.reason != scene.evidence.pod_reason) continue;
+    Note(facts, row.fact, {.what = scene.evidence.pod_reason});
+  }
+  const bool told = facts.contains(Fact::kEvictedForDevice) || facts.contains(Fact::kEvicted);
+  if (!told && WasAskedToGo(scene)) Note(facts, Fact::kAskedToGo, {.what = "deleted"});
+  if (const std::optional<DriverMismatch>& mismatch = scene.evidence.driver_mismatch) {
+    Note(facts, Fact::kDriverMismatch, {.what = MismatchText(*mismatch)});
+  }
+}
+
+}  // namespace galen

@@ -1,0 +1,164 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "model/verdict.h"
+#include "verdict/verdict_rules.h"
+
+namespace galen {
+namespace {
+
+// More than one line of a terminal is not read.
+constexpr std::size_t kReasonsShown = 3;
+// A cause's message is at most 200 bytes; with the words around it it fits.
+constexpr std::size_t kSentenceBytesMax = 300;
+
+std::string Replaced(std::string_view pattern, const FactWords& words) {
+  const std::pair<std::string_view, const std::string*> places[] = {
+      {"{subject}", &words.subject}, {"{when}", &words.when}, {"{what}", &words.what}};
+  std::string text;
+  while (!pattern.empty()) {
+    const auto* const place =
+        std::find_if(std::begin(places), std::end(places),
+                     [&](const auto& p) { return pattern.starts_with(p.first); });
+    if (place == std::end(places)) {
+      text += pattern.front();
+      pattern.remove_prefix(1);
+    } else {
+      text += *place->second;
+      pattern.remove_prefix(place->first.size());
+    }
+  }
+  return CutText(text, kSentenceBytesMax);
+}
+
+bool Speaks(const VerdictRule& rule, const CrashFacts& facts) {
+  const auto holds = [&](Fact fact) { return facts.contains(fact); };
+  return std::all_of(rule.holds.begin(), rule.holds.end(), holds) &&
+         std::none_of(rule.lacks.begin(), rule.lacks.end(), holds);
+}
+
+// A rule that spoke, with its row.
+struct Spoken {
+  const VerdictRule* rule;
+  Evidence evidence;
+};
+
+// Of each group the strongest, strongest first; of equals the one that comes first in the table.
+std::vector<Spoken> Strongest(const std::vector<VerdictRule>& rules, const CrashFacts& facts) {
+  std::vector<Spoken> spoken;
+  for (const VerdictRule& rule : rules) {
+    if (!Speaks(rule, facts)) continue;
+    const auto same = std::find_if(spoken.begin(), spoken.end(), [&](const Spoken& other) {
+      return other.rule->speaks_for == rule.speaks_for && other.rule->group == rule.group;
+    });
+    if (same != spoken.end() && same->rule->weight >= rule.weight) continue;
+    if (same != spoken.end()) spoken.erase(same);
+    spoken.push_back({&rule,
+                      {.rule = std::string(rule.name),
+                       .speaks_for = rule.speaks_for,
+                       .weight = rule.weight,
+                       .sentence = Replaced(rule.sentence, facts.at(rule.holds.front()))}});
+  }
+  std::stable_sort(spoken.begin(), spoken.end(), [](const Spoken& a, const Spoken& b) {
+    return a.rule->weight > b.rule->weight;
+  });
+  return spoken;
+}
+
+// How likely each kind is if only what speaks for it is looked at.
+std::map<VerdictKind, double> WeightsOf(const std::vector<Spoken>& spoken) {
+  std::map<VerdictKind, double> doubts = {
+      {VerdictKind::kHardware, 1}, {VerdictKind::kApplication, 1}, {VerdictKind::kPlatform, 1}};
+  for (const Spoken& one : spoken) doubts.at(one.rule->speaks_for) *= 1 - one.rule->weight;
+  for (auto& [kind, doubt] : doubts) doubt = 1 - doubt;
+  return doubts;
+}
+
+// What is left of a kind once the strongest other one is held against it.
+double Confidence(VerdictKind kind, const std::map<VerdictKind, double>& weights) {
+  double strongest_other = 0;
+  for (const auto& [other, weight] : weights) {
+    if (other != kind) strongest_other = std::max(strongest_other, weight);
+  }
+  return weights.at(kind) * (1 - strongest_other);
+}
+
+double LeastFor(VerdictKind kind) {
+  return kind == VerdictKind::kHardware ? kHardwareConfidenceMin : kOtherConfidenceMin;
+}
+
+// "device lost 2.7 s before the crash; …": the strongest few.
+std::string Reasons(const std::vector<Evidence>& evidence, std::size_t count, bool with_kind) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(count, evidence.size()); ++i) {
+    if (i > 0) text += "; ";
+    if (with_kind) {
+      std::string kind(ToString(evidence[i].speaks_for));
+      kind[0] = static_cast<char>(kind[0] - 'A' + 'a');
+      text += fmt::format("for {}: ", kind);
+    }
+    text += evidence[i].sentence;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view ToString(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::kUndetermined:
+      return "Undetermined";
+    case VerdictKind::kHardware:
+      return "Hardware";
+    case VerdictKind::kApplication:
+      return "Application";
+    case VerdictKind::kPlatform:
+      return "Platform";
+  }
+  GALEN_UNREACHABLE();
+}
+
+VerdictKind ParseVerdictKind(std::string_view text) {
+  for (const VerdictKind kind : kVerdictKinds) {
+    if (text == ToString(kind)) return kind;
+  }
+  return VerdictKind::kUndetermined;
+}
+
+Verdict JudgeBy(const std::vector<VerdictRule>& rules, const CrashEvidence& evidence) {
+  const std::vector<Spoken> spoken = Strongest(rules, ReadFacts(evidence));
+  const std::map<VerdictKind, double> weights = WeightsOf(spoken);
+  Verdict verdict;
+  for (const auto& [kind, weight] : weights) {
+    const double confidence = Confidence(kind, weights);
+    if (confidence < LeastFor(kind)) continue;
+    verdict.kind = kind;
+    verdict.confidence = confidence;
+  }
+  for (const Spoken& one : spoken) {
+    const bool supports = one.rule->speaks_for == verdict.kind;
+    (supports ? verdict.supporting : verdict.opposing).push_back(one.evidence);
+  }
+  return verdict;
+}
+
+Verdict Judge(const CrashEvidence& evidence) { return JudgeBy(VerdictRules(), evidence); }
+
+std::string Summary(const Verdict& verdict) {
+  if (verdict.kind == VerdictKind::kUndetermined) {
+    if (verdict.opposing.empty()) return "undetermined: nothing tells why it ended";
+    return "undetermined: " + Reasons(verdict.opposing, kReasonsShown, true);
+  }
+  std::string kind(ToString(verdict.kind));
+  kind[0] = static_cast<char>(kind[0] - 'A' + 'a');
+  std::string text = fmt::format("{} ({:.2f}): {}", kind, verdict.confidence,
+                                 Reasons(verdict.supporting, kReasonsShown, false));
+  if (verdict.opposing.empty()) return text;
+  return text + "; but " + Reasons(verdict.opposing, 1, true);
+}
+
+}  // namespace galen
