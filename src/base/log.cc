@@ -29,7 +29,7 @@ std::string Quoted(std::string_view value) {
   return quoted + '"';
 }
 
-std::string Rendered(std::string_view value) {
+std::string RenderedValue(std::string_view value) {
   // Bare values are the common case and need no cleaning: they hold no control character.
   if (value.size() <= kValueBytesMax && IsBare(value)) return std::string(value);
   return Quoted(Printable(CutText(value, kValueBytesMax)));
@@ -70,7 +70,7 @@ void Log::Write(LogLevel level, std::string_view sentence, Fields fields) {
   std::string line = fmt::format("time={} level={} msg={}", FormatRfc3339(clock_(), kMilliseconds),
                                  ToString(level), Quoted(Printable(sentence)));
   for (const LogField& field : fields) {
-    line += fmt::format(" {}={}", field.key, Rendered(field.value));
+    line += fmt::format(" {}={}", field.key, RenderedValue(field.value));
   }
   MutexLock lock(mu_);
   sink_(level, line);

@@ -30,6 +30,9 @@ std::string Shown(std::string_view text, std::size_t bytes_max = 240);
 // (libstdc++), which after a burst may be megabytes.
 void GiveBack(std::string& text);
 
+// Without spaces, tabs and line ends before and after; a part of `text`.
+std::string_view Trimmed(std::string_view text);
+
 // "1 slice", "3 slices".
 std::string Counted(std::size_t count, std::string_view what);
 

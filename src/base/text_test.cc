@@ -25,6 +25,13 @@ TEST(ToValidUtf8, ReplacesEachBrokenByte) {
   EXPECT_EQ(ToValidUtf8("\xe2\x28"), std::string(kBad) + "(");
 }
 
+TEST(Trimmed, KeepsWhatStandsBetweenBlanks) {
+  EXPECT_EQ(Trimmed(" \t a b\r\n"), "a b");
+  EXPECT_EQ(Trimmed("a"), "a");
+  EXPECT_EQ(Trimmed(" \n"), "");
+  EXPECT_EQ(Trimmed(""), "");
+}
+
 TEST(CutText, KeepsWhatFitsAndMarksWhatWasCut) {
   EXPECT_EQ(CutText("abcdef", 6), "abcdef");
   EXPECT_EQ(CutText("abcdefg", 6), "abc...");

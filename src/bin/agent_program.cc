@@ -21,7 +21,7 @@
 #include "kube/exec_runner.h"
 #include "kube/permissions.h"
 #include "kube/transport.h"
-#include "net/socket/socket_keeper.h"
+#include "net/endpoint/socket_keeper.h"
 #include "web/admin_server.h"
 #include "web/probe_page.h"
 

@@ -13,7 +13,7 @@ namespace galen::conformance {
 namespace {
 
 // The first claim's answer, when there is one with devices.
-const ClaimEntry* Prepared(const Observations& seen) {
+const ClaimEntry* PreparedIn(const Observations& seen) {
   const ClaimsSeen& claims = seen.claims;
   if (!claims.prepare) return nullptr;
   const auto entry = claims.prepare->entries.find(claims.claim.uid);
@@ -38,7 +38,7 @@ std::string WhyNoIds(const Observations& seen) {
 // A judgement of the ids that prepare answered.
 template <typename Judgement>
 Outcome WithIds(const Observations& seen, Judgement judge) {
-  const ClaimEntry* entry = Prepared(seen);
+  const ClaimEntry* entry = PreparedIn(seen);
   if (entry == nullptr) return NotChecked(WhyNoIds(seen));
   const std::vector<std::string> ids = IdsOf(*entry);
   if (ids.empty()) return NotChecked("the driver answers no CDI ids: its containers get nothing");
@@ -64,7 +64,7 @@ bool IsOurs(const CdiSpec& spec, const std::string& driver, const std::vector<st
 template <typename Judgement>
 Outcome WithSpecs(const Observations& seen, Judgement judge) {
   if (!seen.cdi.not_checked.empty()) return NotChecked(seen.cdi.not_checked);
-  const ClaimEntry* entry = Prepared(seen);
+  const ClaimEntry* entry = PreparedIn(seen);
   const std::vector<std::string> ids =
       entry == nullptr ? std::vector<std::string>() : IdsOf(*entry);
   std::vector<const CdiSpec*> ours;

@@ -8,22 +8,22 @@
 namespace galen::conformance {
 namespace {
 
-constexpr std::string_view kReadOnly =
+constexpr std::string_view kClaimsReadOnly =
     "read-only: a kubelet may be using this driver, and only it may prepare claims";
 
-const ClaimsSeen& Of(const Observations& seen) { return seen.claims; }
+const ClaimsSeen& ClaimsOf(const Observations& seen) { return seen.claims; }
 
 // Why nothing was called; "" when calls were made.
 std::string WhyNot(const Observations& seen) {
   if (!seen.registration.info.answer.status.ok()) return "GetInfo gave no answer";
-  if (seen.read_only) return std::string(kReadOnly);
-  return Of(seen).not_checked;
+  if (seen.read_only) return std::string(kClaimsReadOnly);
+  return ClaimsOf(seen).not_checked;
 }
 
 template <typename Judgement>
 Outcome WithCalls(const Observations& seen, Judgement judge) {
   const std::string why = WhyNot(seen);
-  return why.empty() ? judge(Of(seen)) : NotChecked(why);
+  return why.empty() ? judge(ClaimsOf(seen)) : NotChecked(why);
 }
 
 Outcome NotTried(const ClaimsSeen& claims) {
@@ -89,7 +89,7 @@ Outcome JudgeRefusedAnyhow(const ClaimsAnswer& answer) {
 }
 
 // UNIMPLEMENTED is the service's absence; any other error is its answer.
-Outcome JudgeServed(const Observations& seen) {
+Outcome JudgeClaimsServed(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
     std::vector<std::string> versions;
     for (const auto& answers : {claims.empty_prepare, claims.empty_unprepare}) {
@@ -119,7 +119,7 @@ Outcome JudgeEmpty(const Observations& seen) {
   });
 }
 
-Outcome JudgeUnknownField(const Observations& seen) {
+Outcome JudgeClaimUnknownField(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
     if (!claims.with_unknown_field) return NotTried(claims);
     const Status& status = claims.with_unknown_field->answer.status;
@@ -147,7 +147,7 @@ Outcome JudgeMissing(const Observations& seen) {
   });
 }
 
-Outcome JudgeParallel(const Observations& seen) {
+Outcome JudgeClaimsInParallel(const Observations& seen) {
   return WithCalls(seen, [](const ClaimsSeen& claims) {
     if (claims.parallel.empty()) return NotTried(claims);
     Duration slowest{};
@@ -226,7 +226,7 @@ Outcome JudgeRequests(const Observations& seen) {
       });
 }
 
-Outcome JudgeAgain(const Observations& seen) {
+Outcome JudgeClaimAgain(const Observations& seen) {
   return WithPrepared(seen, &ClaimsSeen::prepare_again, JudgeSame);
 }
 Outcome JudgeOtherVersion(const Observations& seen) {
@@ -293,20 +293,20 @@ Outcome JudgeUnprepareDeleted(const Observations& seen) {
                    [](const ClaimsSeen&, const ClaimsAnswer& answer) { return JudgeDone(answer); });
 }
 
-// Of calls that need no claim of the API server's.
+// ClaimsOf calls that need no claim of the API server's.
 std::vector<Check> CallChecks() {
   return {
       // dra/v1 and dra/v1beta1 types.go.
       {"claims.served", "Every offered version of DRAPlugin is served",
        "Register the services of k8s.io/kubelet/pkg/apis/dra on the endpoint, or do not list them.",
-       JudgeServed},
+       JudgeClaimsServed},
       // dra/v1/api.proto: the map holds an entry for each claim asked for; here, none.
       {"claims.empty", "A request without claims is answered with no entries",
        "Loop over the claims and answer an empty map.", JudgeEmpty},
       // share_id came in 1.35: messages grow.
       {"claims.unknown-field",
        "NodePrepareResources takes a request with a field of a later version",
-       "Skip unknown fields, as proto3 readers do.", JudgeUnknownField},
+       "Skip unknown fields, as proto3 readers do.", JudgeClaimUnknownField},
       // A kubelet repeats it until it succeeds, and the Pod stays Terminating meanwhile.
       {"claims.unprepare-unknown", "Unpreparing a claim that was never prepared succeeds",
        "Answer an entry without error: kubelets repeat it until it succeeds, and the Pod stays "
@@ -319,11 +319,11 @@ std::vector<Check> CallChecks() {
        JudgeMissing},
       // Several Pods start at once, each with a call of its own.
       {"claims.parallel", "Eight calls at once are each answered for their own claim",
-       "Do not refuse while busy: wait for the lock; a call has 45 s.", JudgeParallel},
+       "Do not refuse while busy: wait for the lock; a call has 45 s.", JudgeClaimsInParallel},
   };
 }
 
-// Of a claim that is prepared and unprepared.
+// ClaimsOf a claim that is prepared and unprepared.
 std::vector<Check> PreparedClaimChecks() {
   return {
       // manager.go, PrepareResources; 45 s are defaultClientCallTimeout.
@@ -339,7 +339,7 @@ std::vector<Check> PreparedClaimChecks() {
       // After a restart of the kubelet every claim counts as not prepared (claiminfo.go).
       {"claims.prepare-again", "Preparing again gives the same answer",
        "Keep what was prepared, and answer it again: a restarted kubelet asks for every claim.",
-       JudgeAgain},
+       JudgeClaimAgain},
       // dra/v1beta1/conversion.go: share_id is the only difference.
       {"claims.versions-alike", "v1 and v1beta1 give the same answer",
        "Serve both from one source; a node's kubelet may be up- or downgraded.", JudgeOtherVersion},

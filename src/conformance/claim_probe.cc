@@ -15,7 +15,7 @@ namespace v1 = ::k8s::io::kubelet::pkg::apis::dra::v1;
 namespace v1beta1 = ::k8s::io::kubelet::pkg::apis::dra::v1beta1;
 
 // How many calls go out at once: as many Pods as may start together on a node.
-constexpr int kAtOnce = 8;
+constexpr int kClaimsAtOnce = 8;
 
 // Requests and the answer to unprepare are the same bytes in both versions; v1beta1's devices lack
 // share_id only. So requests are always v1's, and devices are read by their own version.
@@ -196,7 +196,7 @@ ClaimRef ClaimProbe::UnknownClaim() {
 
 void ClaimProbe::AskAtOnce(ClaimsSeen& seen) {
   std::vector<OpenClaims> calls;
-  for (int i = 0; i < kAtOnce; ++i) {
+  for (int i = 0; i < kClaimsAtOnce; ++i) {
     calls.push_back(Start(Operation::kUnprepare, versions_.front(), {UnknownClaim()}));
   }
   for (const OpenClaims& call : calls) seen.parallel.push_back(Await(call));

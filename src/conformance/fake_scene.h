@@ -87,9 +87,9 @@ struct FakeScene {
   net::LinkWeather weather;
   net::FakeNetwork network{loop, random};
   std::unique_ptr<net::Dialer> dialer = network.MakeDialer(weather);
-  std::unique_ptr<cluster_sim::ApiServer> server =
-      std::move(*cluster_sim::ApiServer::Create(loop, random, NullLog(), {}));
-  cluster_sim::LocalTransport local{loop, *server};
+  std::unique_ptr<api_sim::ApiServer> server =
+      std::move(*api_sim::ApiServer::Create(loop, random, NullLog(), {}));
+  api_sim::LocalTransport local{loop, *server};
   kube::Client client{loop, local};
   std::unique_ptr<FakeDriver> driver;
   Edges edges{loop, waiter, *dialer, files, random, &client, [](const std::string& path) {

@@ -47,7 +47,7 @@ Outcome JudgeAllHeard(const std::vector<StreamSeen>& streams) {
   return missing.empty() ? Passed(count) : Failed(count + "; " + missing);
 }
 
-Outcome JudgeServed(const Observations& seen) {
+Outcome JudgeHealthServed(const Observations& seen) {
   return WithStreams(seen, [](const std::vector<StreamSeen>& streams) {
     std::vector<std::string> served;
     for (const StreamSeen& stream : streams) {
@@ -161,7 +161,7 @@ Outcome JudgeCrowd(const Observations& seen) {
 Outcome JudgeShared(const Observations& seen) {
   return Disturbing(seen, [](const HealthSeen& health) { return JudgeAllHeard(health.shared); });
 }
-Outcome JudgeUnknownField(const Observations& seen) {
+Outcome JudgeHealthUnknownField(const Observations& seen) {
   return Disturbing(seen,
                     [](const HealthSeen& health) { return JudgeHeard(health.with_unknown_field); });
 }
@@ -180,7 +180,7 @@ std::vector<Check> HealthChecks() {
       {"health.served", "Every announced health service is served",
        "Do not announce what answers UNIMPLEMENTED: kubelet 1.36 asks every 5 s for ever, 1.37 "
        "never again.",
-       JudgeServed},
+       JudgeHealthServed},
       // dra_plugin_manager.go of 1.37, pickHealthService: only what is announced is opened.
       {"health.announced", "No health service is served without being announced",
        "Add it to supported_versions: kubelets since 1.37 open only what is announced.",
@@ -204,7 +204,7 @@ std::vector<Check> HealthChecks() {
        "Merge changes; every report locks the kubelet's claims and syncs Pods.", JudgeRate},
       // NodeWatchResourcesRequest is empty today: a later kubelet may ask for something.
       {"health.unknown-field", "NodeWatchResources takes a request with a field of a later version",
-       "Skip unknown fields, as proto3 readers do.", JudgeUnknownField},
+       "Skip unknown fields, as proto3 readers do.", JudgeHealthUnknownField},
       // A kubelet, one that is being replaced, and agents such as ours listen side by side.
       {"health.many-subscribers", "Eight readers at once each get the full stream",
        "Keep a list of subscribers and give each its own queue; a kubelet and an agent read side "

@@ -75,7 +75,7 @@ Outcome JudgeWire(const Observations& seen) {
   });
 }
 
-Outcome JudgeNames(const Observations& seen) {
+Outcome JudgeNamesInReports(const Observations& seen) {
   return EachDevice(seen, [&](const DeviceHealthSeen& device) {
     return Validate(DeviceId{seen.registration.info.info.name, device.pool, device.device})
         .message();
@@ -205,7 +205,7 @@ std::vector<Check> HealthReportChecks() {
       // The kubelet finds Pods by (pool, device); a name that no slice has finds none.
       {"health.names", "Devices bear the names of their ResourceSlices",
        "Set pool_name and device_name as published: DNS labels, in a pool's name joined by /.",
-       JudgeNames},
+       JudgeNamesInReports},
       // healthinfo.go, updateHealthInfo: the last entry wins, in silence.
       {"health.no-duplicates", "A report names each device once",
        "Kubelets keep the last entry only: merge them before sending.", JudgeDuplicates},

@@ -4,7 +4,7 @@
 
 #include "conformance/fake_observations.h"
 #include "conformance/fake_scene.h"
-#include "net/socket/fake_socket_host.h"
+#include "net/endpoint/fake_socket_host.h"
 #include "sdk/driver_app.h"
 
 namespace galen::conformance {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "conformance/check.h"
 #include "conformance/registration_probe.h"
-#include "net/endpoint/server.h"
+#include "net/address.h"
 
 namespace galen::conformance {
 namespace {
@@ -15,33 +15,34 @@ namespace {
 // KEP-4381 and the kubelet's pluginmanager; facts of versions are those of 1.34 to 1.37.
 constexpr std::size_t kDriverNameBytesMax = 63;
 constexpr Duration kGetInfoLimit = std::chrono::seconds(1);
-constexpr std::string_view kReadOnly =
+constexpr std::string_view kRegistrationReadOnly =
     "read-only: a kubelet may be using this driver, and only it may tell how registration ended";
 constexpr std::string_view kNotTried = "not tried: the examination was interrupted";
 
-const RegistrationSeen& Of(const Observations& seen) { return seen.registration; }
+const RegistrationSeen& RegistrationOf(const Observations& seen) { return seen.registration; }
 
 // A judgement that needs GetInfo's answer.
 template <typename Judgement>
 Outcome WithInfo(const Observations& seen, Judgement judge) {
-  if (!Of(seen).info.answer.status.ok()) return NotChecked("GetInfo gave no answer");
-  return judge(Of(seen).info.info);
+  if (!RegistrationOf(seen).info.answer.status.ok()) return NotChecked("GetInfo gave no answer");
+  return judge(RegistrationOf(seen).info.info);
 }
 
 // A name that a kubelet never looks at is a driver that never registers.
 Outcome JudgeSocketFile(const Observations& seen) {
-  const std::string name = std::filesystem::path(Of(seen).socket).filename().string();
-  if (!Of(seen).is_socket) return Failed(fmt::format("{} is no socket", Shown(Of(seen).socket)));
+  const std::string name = std::filesystem::path(RegistrationOf(seen).socket).filename().string();
+  if (!RegistrationOf(seen).is_socket)
+    return Failed(fmt::format("{} is no socket", Shown(RegistrationOf(seen).socket)));
   return PassedIf(!name.starts_with('.'), Shown(name));
 }
 
 Outcome JudgeSocketLength(const Observations& seen) {
-  const std::size_t bytes = Of(seen).socket.size();
+  const std::size_t bytes = RegistrationOf(seen).socket.size();
   return PassedIf(bytes <= net::kSocketPathMax, fmt::format("{} bytes", bytes));
 }
 
 Outcome JudgeGetInfo(const Observations& seen) {
-  const Answer& answer = Of(seen).info.answer;
+  const Answer& answer = RegistrationOf(seen).info.answer;
   if (!answer.status.ok()) return Failed(ShownStatus(answer.status));
   return PassedIf(answer.took <= kGetInfoLimit, ShownTime(answer.took));
 }
@@ -70,7 +71,7 @@ Outcome JudgeEndpointAbsolute(const Observations& seen) {
 
 Outcome JudgeEndpointLength(const Observations& seen) {
   return WithInfo(seen, [&](const Info&) {
-    const std::size_t bytes = EndpointOf(Of(seen)).size();
+    const std::size_t bytes = EndpointOf(RegistrationOf(seen)).size();
     return PassedIf(bytes <= net::kSocketPathMax, fmt::format("{} bytes", bytes));
   });
 }
@@ -83,7 +84,7 @@ bool IsInside(const std::filesystem::path& path, const std::filesystem::path& ro
 
 Outcome JudgeEndpointInside(const Observations& seen) {
   return WithInfo(seen, [&](const Info&) {
-    const RegistrationSeen& at = Of(seen);
+    const RegistrationSeen& at = RegistrationOf(seen);
     if (at.kubelet_root.empty()) {
       return NotChecked("the kubelet's root is not known: --kubelet-root names it");
     }
@@ -104,7 +105,7 @@ Outcome JudgeEndpointInside(const Observations& seen) {
 
 Outcome JudgeEndpointListens(const Observations& seen) {
   return WithInfo(seen, [&](const Info&) {
-    const std::optional<Status>& status = Of(seen).endpoint_connect;
+    const std::optional<Status>& status = RegistrationOf(seen).endpoint_connect;
     if (!status) return NotChecked("the endpoint is no absolute path");
     return status->ok() ? Passed() : Failed(ShownStatus(*status));
   });
@@ -145,28 +146,28 @@ Outcome JudgeVersionsForm(const Observations& seen) {
   });
 }
 
-Outcome JudgeAgain(const Observations& seen) {
+Outcome JudgeRegistrationAgain(const Observations& seen) {
   return WithInfo(seen, [&](const Info& info) {
-    if (!Of(seen).again) return NotChecked(std::string(kNotTried));
-    const InfoAnswer& again = *Of(seen).again;
+    if (!RegistrationOf(seen).again) return NotChecked(std::string(kNotTried));
+    const InfoAnswer& again = *RegistrationOf(seen).again;
     if (!again.answer.status.ok()) return Failed(ShownStatus(again.answer.status));
     return again.info == info ? Passed() : Failed("the second answer differs from the first");
   });
 }
 
-Outcome JudgeUnknownField(const Observations& seen) {
+Outcome JudgeRegistrationUnknownField(const Observations& seen) {
   return WithInfo(seen, [&](const Info& info) {
-    if (!Of(seen).with_unknown_field) return NotChecked(std::string(kNotTried));
-    const InfoAnswer& answer = *Of(seen).with_unknown_field;
+    if (!RegistrationOf(seen).with_unknown_field) return NotChecked(std::string(kNotTried));
+    const InfoAnswer& answer = *RegistrationOf(seen).with_unknown_field;
     if (!answer.answer.status.ok()) return Failed(ShownStatus(answer.answer.status));
     return answer.info == info ? Passed() : Failed("the answer differs from the one without it");
   });
 }
 
 // Each reader has a connection of its own, opened before any of them asks.
-Outcome JudgeParallel(const Observations& seen) {
+Outcome JudgeCallsInParallel(const Observations& seen) {
   return WithInfo(seen, [&](const Info& info) {
-    const std::vector<InfoAnswer>& answers = Of(seen).parallel;
+    const std::vector<InfoAnswer>& answers = RegistrationOf(seen).parallel;
     if (answers.empty()) return NotChecked(std::string(kNotTried));
     const auto good = std::count_if(answers.begin(), answers.end(), [&](const InfoAnswer& one) {
       return one.answer.status.ok() && one.info == info;
@@ -179,39 +180,40 @@ Outcome JudgeParallel(const Observations& seen) {
 // The other socket is often one that a driver left behind and another took over.
 Outcome JudgeUnique(const Observations& seen) {
   return WithInfo(seen, [&](const Info&) {
-    const std::vector<std::string>& twins = Of(seen).twins;
+    const std::vector<std::string>& twins = RegistrationOf(seen).twins;
     if (twins.empty()) return Passed();
     return Failed(fmt::format("so does {}", Shown(twins.front())));
   });
 }
 
 Outcome JudgeToldRegistered(const Observations& seen) {
-  if (seen.read_only) return NotChecked(std::string(kReadOnly));
+  if (seen.read_only) return NotChecked(std::string(kRegistrationReadOnly));
   return WithInfo(seen, [&](const Info&) {
-    if (!Of(seen).told_registered) return NotChecked(std::string(kNotTried));
-    const Answer& told = *Of(seen).told_registered;
+    if (!RegistrationOf(seen).told_registered) return NotChecked(std::string(kNotTried));
+    const Answer& told = *RegistrationOf(seen).told_registered;
     return told.status.ok() ? Passed(ShownTime(told.took)) : Failed(ShownStatus(told.status));
   });
 }
 
 Outcome JudgeSurvivesRefusal(const Observations& seen) {
-  if (seen.read_only) return NotChecked(std::string(kReadOnly));
+  if (seen.read_only) return NotChecked(std::string(kRegistrationReadOnly));
   return WithInfo(seen, [&](const Info&) {
-    if (!Of(seen).told_refused || !Of(seen).after_refusal) {
+    if (!RegistrationOf(seen).told_refused || !RegistrationOf(seen).after_refusal) {
       return NotChecked(std::string(kNotTried));
     }
     // Kubernetes' own helper answers a refusal with an error: any answer will do.
-    const Code told = Of(seen).told_refused->status.code();
+    const Code told = RegistrationOf(seen).told_refused->status.code();
     if (told == Code::kDeadlineExceeded || told == Code::kUnimplemented) {
-      return Failed("the refusal itself: " + ShownStatus(Of(seen).told_refused->status));
+      return Failed("the refusal itself: " +
+                    ShownStatus(RegistrationOf(seen).told_refused->status));
     }
-    const Answer& after = Of(seen).after_refusal->answer;
+    const Answer& after = RegistrationOf(seen).after_refusal->answer;
     return after.status.ok() ? Passed("serves on")
                              : Failed("GetInfo within 5 s after it: " + ShownStatus(after.status));
   });
 }
 
-// Of the sockets and of what GetInfo answers once.
+// RegistrationOf the sockets and of what GetInfo answers once.
 std::vector<Check> AnswerChecks() {
   return {
       // plugin_watcher.go, handleCreateEvent: dotfiles and what is no socket are skipped.
@@ -253,7 +255,7 @@ std::vector<Check> AnswerChecks() {
   };
 }
 
-// Of versions, and of how the driver takes being asked in every way.
+// RegistrationOf versions, and of how the driver takes being asked in every way.
 std::vector<Check> ConductChecks() {
   return {
       // dra_plugin_manager.go, validateSupportedServices.
@@ -269,14 +271,14 @@ std::vector<Check> ConductChecks() {
        JudgeVersionsForm},
       // A kubelet that restarts registers every socket anew.
       {"registration.repeatable", "GetInfo says the same on a second connection",
-       "A restarted kubelet asks again: answer from what does not change.", JudgeAgain},
+       "A restarted kubelet asks again: answer from what does not change.", JudgeRegistrationAgain},
       // protobuf.dev, proto3, "Unknown Fields": 1.35 and 1.36 each added one to these messages.
       {"registration.unknown-field", "GetInfo takes a request with a field of a later version",
-       "Skip unknown fields, as proto3 readers do.", JudgeUnknownField},
+       "Skip unknown fields, as proto3 readers do.", JudgeRegistrationUnknownField},
       // A restarted kubelet may meet what is left of the one before it.
       {"registration.parallel", "GetInfo answers several readers at once",
        "Serve more than one connection: an old and a new kubelet, or an agent, may ask together.",
-       JudgeParallel},
+       JudgeCallsInParallel},
       // dra_plugin_manager.go, add: "endpoint … already registered for DRA driver plugin".
       {"registration.unique", "No other socket of the directory offers this name and endpoint",
        "Kubelets refuse the second of the same name and endpoint: remove stale sockets at start, "

@@ -17,7 +17,7 @@ constexpr std::string_view kNotify = "/pluginregistration.Registration/NotifyReg
 constexpr Duration kInfoLimit = std::chrono::seconds(1);
 constexpr Duration kNotifyLimit = std::chrono::seconds(5);
 // Two kubelets (an old and a new one) and two observers at most ask at once.
-constexpr int kAtOnce = 4;
+constexpr int kCallsAtOnce = 4;
 // How long a driver may take to serve again after a refusal, and how often it is asked.
 constexpr Duration kAfterRefusal = std::chrono::seconds(5);
 constexpr Duration kAskEvery = std::chrono::milliseconds(200);
@@ -67,7 +67,7 @@ void AskAgain(const Edges& edges, RegistrationSeen& seen) {
   seen.with_unknown_field = AskInfo(edges, seen.socket, kUnknownField);
   std::vector<std::unique_ptr<Link>> links;
   std::vector<std::unique_ptr<OpenCall>> calls;
-  for (int i = 0; i < kAtOnce; ++i) {
+  for (int i = 0; i < kCallsAtOnce; ++i) {
     StatusOr<std::unique_ptr<Link>> link = Link::Open(edges, seen.socket);
     if (!link.ok()) {
       seen.parallel.push_back({{link.status(), {}}, {}});

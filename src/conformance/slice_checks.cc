@@ -12,7 +12,7 @@ namespace galen::conformance {
 namespace {
 
 // resource.k8s.io/v1, types.go of 1.37.
-constexpr std::size_t kDevicesMax = 128;
+constexpr std::size_t kDevicesPerSliceMax = 128;
 constexpr std::size_t kDevicesMaxWithTaints = 64;  // or with consumed counters
 constexpr std::size_t kAttributesMax = 32;         // with capacities
 constexpr std::size_t kTextMax = 64;               // of a string or version attribute
@@ -23,7 +23,7 @@ constexpr std::size_t kLabelMax = 63;
 // One pool's slices, of whatever node.
 using Pools = std::map<std::string, std::vector<const Json*>>;
 
-const std::string& NameOf(const Json& slice) { return slice["metadata"]["name"].AsString(); }
+const std::string& NameOfSlice(const Json& slice) { return slice["metadata"]["name"].AsString(); }
 const Json& PoolOf(const Json& slice) { return slice["spec"]["pool"]; }
 
 template <typename Judgement>
@@ -52,7 +52,7 @@ Outcome EachSlice(const Observations& seen, Judgement fault) {
   return WithSlices(seen, [&](const std::vector<Json>& slices) {
     for (const Json& slice : slices) {
       const std::string what = fault(slice);
-      if (!what.empty()) return Failed(fmt::format("{}: {}", Shown(NameOf(slice)), what));
+      if (!what.empty()) return Failed(fmt::format("{}: {}", Shown(NameOfSlice(slice)), what));
     }
     return Passed(Counted(slices.size(), "slice"));
   });
@@ -68,7 +68,7 @@ Outcome EachDevice(const Observations& seen, Judgement fault) {
         const std::string what = fault(device);
         if (what.empty()) continue;
         return Failed(fmt::format("{} in {}: {}", Shown(device["name"].AsString()),
-                                  Shown(NameOf(slice)), what));
+                                  Shown(NameOfSlice(slice)), what));
       }
     }
     return Passed(Counted(count, "device"));
@@ -82,7 +82,7 @@ std::int64_t NewestGeneration(const std::vector<const Json*>& slices) {
   return newest;
 }
 
-Outcome JudgeNames(const Observations& seen) {
+Outcome JudgeNamesInSlices(const Observations& seen) {
   return EachSlice(seen, [](const Json& slice) {
     return Validate(DeviceId{slice["spec"]["driver"].AsString(), PoolOf(slice)["name"].AsString(),
                              "device"})
@@ -97,7 +97,7 @@ Outcome JudgeGeneration(const Observations& seen) {
     for (const Json* slice : slices) {
       const std::int64_t generation = PoolOf(*slice)["generation"].AsInt();
       if (generation == newest) continue;
-      return fmt::format("{} is of generation {}, the newest is {}", Shown(NameOf(*slice)),
+      return fmt::format("{} is of generation {}, the newest is {}", Shown(NameOfSlice(*slice)),
                          generation, newest);
     }
     return "";
@@ -114,7 +114,8 @@ Outcome JudgeCount(const Observations& seen) {
       if (PoolOf(*slice)["generation"].AsInt() != newest) continue;
       const std::int64_t count = PoolOf(*slice)["resourceSliceCount"].AsInt();
       if (count == members) continue;
-      return fmt::format("{} says {} slices, there are {}", Shown(NameOf(*slice)), count, members);
+      return fmt::format("{} says {} slices, there are {}", Shown(NameOfSlice(*slice)), count,
+                         members);
     }
     return "";
   });
@@ -126,7 +127,7 @@ Outcome JudgeSize(const Observations& seen) {
     const bool heavy = std::any_of(devices.begin(), devices.end(), [](const Json& device) {
       return !device["taints"].items().empty() || !device["consumesCounters"].items().empty();
     });
-    const std::size_t most = heavy ? kDevicesMaxWithTaints : kDevicesMax;
+    const std::size_t most = heavy ? kDevicesMaxWithTaints : kDevicesPerSliceMax;
     if (devices.size() <= most) return "";
     return fmt::format("{} devices, at most {}", devices.size(), most);
   });
@@ -297,7 +298,7 @@ std::vector<Check> SliceChecks() {
       // resource/v1 validation: DriverNameMaxLength 63, PoolNameMaxLength 253.
       {"slices.names", "Driver and pool names are valid",
        "A driver is a DNS subdomain of at most 63 bytes, a pool DNS subdomains joined by /.",
-       JudgeNames},
+       JudgeNamesInSlices},
       // resource/v1 ResourcePool.generation: a consumer ignores all but the newest.
       {"slices.generation", "All slices of a pool are of its newest generation",
        "Write every slice of the pool anew when one changes, and delete those of before.",

@@ -51,7 +51,7 @@ Outcome JudgeTroubles(const Observations& seen) {
 }
 
 // "" when the agent is connected to an instance of it.
-std::string FaultOf(const std::vector<AgentDriver>& known, const std::string& name) {
+std::string FaultOfDriver(const std::vector<AgentDriver>& known, const std::string& name) {
   std::string fault = "is unknown to the agent";
   for (const AgentDriver& driver : known) {
     if (driver.name != name) continue;
@@ -68,7 +68,7 @@ Outcome JudgeDrivers(const Observations& seen) {
   std::vector<std::string> found;
   const std::set<std::string> live = seen.LiveDrivers();
   for (const std::string& name : live) {
-    if (const std::string fault = FaultOf(*seen.agent.drivers, name); !fault.empty()) {
+    if (const std::string fault = FaultOfDriver(*seen.agent.drivers, name); !fault.empty()) {
       found.push_back(fmt::format("{}: {}", Shown(name), fault));
     }
   }
@@ -127,7 +127,7 @@ Outcome JudgeJournal(const Observations& seen) {
 }
 
 // A limit that systemd or a shell gave it; the agent itself raises none.
-Outcome JudgeOpenFiles(const Observations& seen) {
+Outcome JudgeAgentOpenFiles(const Observations& seen) {
   const Seen<std::int64_t>& limit = seen.agent.open_files;
   if (!limit.ok()) return Unknown(limit.status());
   if (*limit < 0) return Healthy("unlimited");
@@ -158,7 +158,7 @@ std::vector<Check> ProcessChecks() {
        JudgeDrivers},
       {"agent.open-files", Verdict::kWarning, "The agent may open at least 1024 files",
        "With many drivers it cannot connect to all of them.", "Raise its LimitNOFILE.",
-       JudgeOpenFiles},
+       JudgeAgentOpenFiles},
       {"agent.journal", Verdict::kWarning, "No part of the agent's journal was set aside",
        "A crash or the disk broke a file: of that time galen why knows less. The rest is whole.",
        "Look for disk errors in the kernel's log; then remove the *.corrupt-* files.",

@@ -29,7 +29,7 @@ Outcome JudgeSpecs(const Observations& seen) {
 }
 
 // By full id: two vendors may both have a device "0".
-Outcome JudgeDuplicates(const Observations& seen) {
+Outcome JudgeDuplicateCdiDevices(const Observations& seen) {
   return WithFiles(seen, [](const std::vector<CdiFile>& files) {
     std::map<std::string, std::string> paths;
     std::vector<std::string> found;
@@ -46,7 +46,7 @@ Outcome JudgeDuplicates(const Observations& seen) {
 }
 
 // The ids are those that the driver answered and the kubelet wrote down.
-Outcome JudgeMissing(const Observations& seen) {
+Outcome JudgeMissingCdiDevices(const Observations& seen) {
   if (!seen.kubelet.prepared.ok()) return Unknown(seen.kubelet.prepared.status());
   return WithFiles(seen, [&](const std::vector<CdiFile>& files) {
     std::set<std::string> defined;
@@ -77,13 +77,13 @@ std::vector<Check> CdiChecks() {
       {"cdi.duplicates", Verdict::kBad, "Each CDI device is defined once",
        "Runtimes refuse a device that two files of one directory define; of two directories the "
        "later one wins.",
-       "Remove the file that an earlier driver left.", JudgeDuplicates},
+       "Remove the file that an earlier driver left.", JudgeDuplicateCdiDevices},
       {"cdi.missing", Verdict::kBad, "Each CDI device of a prepared claim is defined",
        "Its container does not start, or not again after a restart: /var/run is empty after a "
        "boot.",
        "Start the driver again, then the Pod. If the files lie elsewhere, name the directory with "
        "--cdi-root.",
-       JudgeMissing},
+       JudgeMissingCdiDevices},
   };
 }
 

@@ -10,7 +10,7 @@ namespace galen::doctor {
 namespace {
 
 // Why a runtime takes nothing of the file; "" when it takes it.
-std::string FaultOf(const CdiSpec& spec) {
+std::string FaultOfSpec(const CdiSpec& spec) {
   if (!spec.unreadable.empty()) return spec.unreadable;
   if (spec.cdi_version.empty()) return "it has no cdiVersion";
   if (!IsCdiVersion(spec.cdi_version)) {
@@ -29,7 +29,7 @@ std::string FaultOf(const CdiSpec& spec) {
 
 CdiFile ReadCdiFile(const std::string& path, std::string_view text) {
   const CdiSpec spec = ReadCdiSpec(path, text);
-  CdiFile file{.path = path, .fault = FaultOf(spec), .ids = {}};
+  CdiFile file{.path = path, .fault = FaultOfSpec(spec), .ids = {}};
   if (!file.fault.empty()) return file;
   for (const std::string& device : spec.devices) file.ids.insert(spec.kind + "=" + device);
   return file;

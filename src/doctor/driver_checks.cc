@@ -154,7 +154,7 @@ Outcome JudgeUnique(const Observations& seen) {
 }
 
 // Two endpoints of one name are allowed since 1.33, for rolling updates.
-Outcome JudgeInstances(const Observations& seen) {
+Outcome JudgeDriverInstances(const Observations& seen) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
   return Judged(Verdict::kWarning,
                 Repeated(seen, [](const RegistryEntry& driver) { return driver.info->name; }),
@@ -258,7 +258,7 @@ std::vector<Check> SocketChecks() {
       {"drivers.instances", Verdict::kWarning, "One instance of each driver runs",
        "This is right during a rolling update only. Kubelets up to 1.37 take health from both, and "
        "either may overwrite the other's.",
-       "Wait for the update's end; then end the old instance.", JudgeInstances},
+       "Wait for the update's end; then end the old instance.", JudgeDriverInstances},
       {"drivers.endpoint", Verdict::kBad, "Somebody listens where each driver says that it serves",
        "The driver registers, but the kubelet cannot reach it: no claim is prepared, and its "
        "slices are removed after 30 s.",

@@ -38,17 +38,17 @@ DiskSeen LookAtRoot(FileSystem& files, const std::string& root) {
           .looked = NotFound("{} has no directory pods: it is not the kubelet's own", root)};
 }
 
-constexpr char kRegistry[] = "/plugins_registry";
+constexpr char kRegistryDirectory[] = "/plugins_registry";
 
 // The root of the drivers that the agent tells of; "" when it tells of none, or has that directory
 // mounted where we do not see it.
 std::string RootByAgent(const AgentSeen& agent) {
   if (!agent.drivers.ok()) return "";
   for (const AgentDriver& driver : *agent.drivers) {
-    const std::size_t end = driver.registration_socket.rfind(std::string(kRegistry) + "/");
+    const std::size_t end = driver.registration_socket.rfind(std::string(kRegistryDirectory) + "/");
     if (end == std::string::npos) continue;
     std::string root = driver.registration_socket.substr(0, end);
-    if (ListRegistry(root + kRegistry).status().code() != Code::kNotFound) return root;
+    if (ListRegistry(root + kRegistryDirectory).status().code() != Code::kNotFound) return root;
   }
   return "";
 }
@@ -74,7 +74,8 @@ void Examination::OnAgent() {
   std::string& root = seen_.kubelet_root = options_.kubelet_root;
   if (root.empty()) root = RootByAgent(seen_.agent);
   if (root.empty()) root = options_.fallback_root;
-  seen_.registry = ListRegistry(options_.registry.empty() ? root + kRegistry : options_.registry);
+  seen_.registry =
+      ListRegistry(options_.registry.empty() ? root + kRegistryDirectory : options_.registry);
   if (seen_.registry.ok()) sockets_.AskDrivers(*seen_.registry, root);
   sockets_.Start();
 }

@@ -32,7 +32,7 @@ Outcome JudgeCgroup(const Observations& seen) {
   return cgroup.unified ? Healthy(std::move(told)) : Warning(std::move(told));
 }
 
-Outcome JudgeInstances(const Observations& seen) {
+Outcome JudgeInotifyInstances(const Observations& seen) {
   if (!seen.host.inotify.ok()) return Unknown(seen.host.inotify.status());
   const InotifySeen& inotify = *seen.host.inotify;
   // EMFILE of inotify_init(2); ENOSPC of inotify_add_watch(2) is the other check's.
@@ -150,7 +150,8 @@ std::vector<Check> KernelChecks() {
       {"host.inotify-instances", Verdict::kBad, "There are enough inotify instances",
        "A kubelet, driver or agent that starts cannot watch files: drivers are found late or not "
        "at all.",
-       "sysctl fs.inotify.max_user_instances=512, and the same in /etc/sysctl.d.", JudgeInstances},
+       "sysctl fs.inotify.max_user_instances=512, and the same in /etc/sysctl.d.",
+       JudgeInotifyInstances},
       {"host.inotify-watches", Verdict::kBad, "There are enough inotify watches",
        "A kubelet, driver or agent that starts cannot watch files: drivers are found late or not "
        "at all.",

@@ -75,7 +75,7 @@ Outcome JudgeWatchdog(const Observations& seen) {
 }
 
 // Go raises the soft limit to the hard one at its start, so this is the hard one in truth.
-Outcome JudgeOpenFiles(const Observations& seen) {
+Outcome JudgeKubeletOpenFiles(const Observations& seen) {
   if (!seen.kubelet.process.ok()) return Unknown(seen.kubelet.process.status());
   const Seen<std::int64_t>& limit = seen.kubelet.process->open_files;
   if (!limit.ok()) return Unknown(limit.status());
@@ -114,7 +114,7 @@ std::vector<Check> KubeletChecks() {
       {"kubelet.open-files", Verdict::kWarning, "The kubelet may open at least 4096 files",
        "On a full node it cannot connect to drivers or watch their registry any more.",
        "Raise LimitNOFILE in the kubelet's unit, and maxOpenFiles in its configuration.",
-       JudgeOpenFiles},
+       JudgeKubeletOpenFiles},
       // checkpointmanager: a wrong checksum ends NewManager, and with it the kubelet's start.
       {"kubelet.checkpoint", Verdict::kBad, "The kubelet's record of prepared claims is whole",
        "The kubelet does not start again with this file.",

@@ -13,7 +13,7 @@ namespace galen::doctor {
 namespace {
 
 namespace fs = std::filesystem;
-namespace inspect = ::galen::inspect::v1;
+namespace wire = galen::inspect::v1;
 
 constexpr char kGetInfo[] = "/pluginregistration.Registration/GetInfo";
 constexpr char kGetStatus[] = "/galen.inspect.v1.Inspect/GetStatus";
@@ -47,7 +47,7 @@ Seen<PluginInfo> ReadInfo(const StatusOr<std::string>& answer) {
 
 Seen<AgentStatus> ReadStatus(const StatusOr<std::string>& answer) {
   if (!answer.ok()) return answer.status();
-  const auto status = rpc::Decode<inspect::GetStatusResponse>(*answer);
+  const auto status = rpc::Decode<wire::GetStatusResponse>(*answer);
   if (!status.ok()) return status.status();
   return AgentStatus{.version = status->version(),
                      .node = status->node(),
@@ -57,10 +57,10 @@ Seen<AgentStatus> ReadStatus(const StatusOr<std::string>& answer) {
 
 Seen<std::vector<AgentDriver>> ReadDrivers(const StatusOr<std::string>& answer) {
   if (!answer.ok()) return answer.status();
-  const auto list = rpc::Decode<inspect::ListDriversResponse>(*answer);
+  const auto list = rpc::Decode<wire::ListDriversResponse>(*answer);
   if (!list.ok()) return list.status();
   std::vector<AgentDriver> drivers;
-  for (const inspect::Driver& driver : list->drivers()) {
+  for (const wire::Driver& driver : list->drivers()) {
     drivers.push_back({.name = driver.name(),
                        .endpoint = driver.endpoint(),
                        .health = driver.health(),

@@ -25,8 +25,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-namespace wire = ::pluginregistration;
-namespace inspect = ::galen::inspect::v1;
+namespace registration = ::pluginregistration;
+namespace wire = galen::inspect::v1;
 
 // A node's sockets on a network of one thread, and the probe that asks them.
 struct Node {
@@ -35,7 +35,7 @@ struct Node {
   rpc::Dispatcher::UnaryMethod GetInfo() {
     return [this](std::string_view, const rpc::Caller&, rpc::Reply reply) {
       if (hangs) return unanswered.push_back(std::move(reply));
-      wire::PluginInfo info;
+      registration::PluginInfo info;
       info.set_type("DRAPlugin");
       info.set_name("gpu.example.com");
       info.set_endpoint(endpoint);
@@ -122,7 +122,7 @@ TEST(NodeProbe, TheAgentTellsItsStatusAndItsDrivers) {
   Node node;
   node.agent_service.AddUnary("/galen.inspect.v1.Inspect/GetStatus",
                               [](std::string_view, const rpc::Caller&, rpc::Reply reply) {
-                                inspect::GetStatusResponse status;
+                                wire::GetStatusResponse status;
                                 status.set_version("0.1.0");
                                 status.set_node("node-7");
                                 status.set_role("observer");
@@ -131,7 +131,7 @@ TEST(NodeProbe, TheAgentTellsItsStatusAndItsDrivers) {
                               });
   node.agent_service.AddUnary("/galen.inspect.v1.Inspect/ListDrivers",
                               [](std::string_view, const rpc::Caller&, rpc::Reply reply) {
-                                inspect::ListDriversResponse list;
+                                wire::ListDriversResponse list;
                                 list.add_drivers()->set_name("gpu.example.com");
                                 list.mutable_drivers(0)->set_connected(true);
                                 reply(list.SerializeAsString());

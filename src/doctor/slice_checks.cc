@@ -50,7 +50,7 @@ Status RegistryRead(const Observations& seen) {
 }
 
 // A driver that serves and publishes nothing looks well from its own socket.
-Outcome JudgeMissing(const Observations& seen) {
+Outcome JudgeMissingSlices(const Observations& seen) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
   std::set<std::string> publishing;
@@ -120,7 +120,7 @@ Outcome JudgeComplete(const Observations& seen) {
 }
 
 // The API server checks names within a slice; nobody but the scheduler looks across slices.
-Outcome JudgeDuplicates(const Observations& seen) {
+Outcome JudgeDuplicateSliceDevices(const Observations& seen) {
   if (!seen.api.slices.ok()) return Unknown(seen.api.slices.status());
   const std::map<PoolKey, Pool> pools = PoolsOf(*seen.api.slices);
   std::map<PoolKey, std::set<std::string>> names;
@@ -158,7 +158,7 @@ std::vector<Check> SliceChecks() {
        "The scheduler does not know the devices: nothing that needs them is placed here.",
        "Look at the driver's log for what the API server refused; start the driver again. A "
        "kubelet that starts removes all slices of its node, and drivers must make them anew.",
-       JudgeMissing},
+       JudgeMissingSlices},
       // dra/manager.go: defaultWipingDelay 30 s.
       {"slices.orphaned", Verdict::kBad, "No devices are offered whose driver does not run here",
        "Pods are placed here for devices that nobody can prepare, and do not start. The kubelet "
@@ -177,7 +177,8 @@ std::vector<Check> SliceChecks() {
        JudgeComplete},
       {"slices.duplicates", Verdict::kBad, "Each device is in its pool once",
        "The scheduler refuses the whole pool.",
-       "Mend the driver: names are unique within a pool, over all of its slices.", JudgeDuplicates},
+       "Mend the driver: names are unique within a pool, over all of its slices.",
+       JudgeDuplicateSliceDevices},
       {"slices.node-gone", Verdict::kWarning, "No slice names a node that is gone",
        "Its devices cannot be used. Slices that their Node owns go with it; these do not.",
        "Delete them: kubectl delete resourceslice NAME.", JudgeNodeGone},

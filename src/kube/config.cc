@@ -10,12 +10,6 @@ namespace {
 // Where a kubelet puts a Pod's own credentials.
 const std::string kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/";
 
-std::string Trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
-}
-
 bool NamesKubeconfig(FileSystem& files, const Environment& environment,
                      const KubeconfigOptions& options) {
   if (!options.path.empty() || Lookup(environment, "KUBECONFIG")) return true;
@@ -46,7 +40,7 @@ StatusOr<ClusterConfig> InClusterConfig(FileSystem& files, const Environment& en
   }
   // Left out by some; "default" will do.
   if (const StatusOr<std::string> ns = files.Read(kServiceAccount + "namespace"); ns.ok()) {
-    if (std::string name = Trimmed(*ns); IsDnsLabel(name)) config.ns = std::move(name);
+    if (std::string name(Trimmed(*ns)); IsDnsLabel(name)) config.ns = std::move(name);
   }
   ASSIGN_OR_RETURN(const Url server, ParseUrl(config.server));
   config.proxy_url = ProxyFor(server, environment);

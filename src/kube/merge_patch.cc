@@ -1,12 +1,12 @@
-#include <utility>
+#include "kube/merge_patch.h"
 
-#include "kube/patch.h"
+#include <utility>
 
 namespace galen::kube {
 namespace {
 
 // The pseudocode of RFC 7386, section 2.
-void Merge(Json& target, const Json& patch) {
+void MergeInto(Json& target, const Json& patch) {
   if (!patch.is_object()) {
     target = patch;
     return;
@@ -16,7 +16,7 @@ void Merge(Json& target, const Json& patch) {
     if (value.is_null()) {
       target.Erase(name);
     } else {
-      Merge(target[name], value);
+      MergeInto(target[name], value);
     }
   }
 }
@@ -25,7 +25,7 @@ void Merge(Json& target, const Json& patch) {
 
 Status ApplyMergePatch(Json& object, const Json& patch) {
   if (!patch.is_object()) return InvalidArgument("a merge patch must be a JSON object");
-  Merge(object, patch);
+  MergeInto(object, patch);
   return OkStatus();
 }
 

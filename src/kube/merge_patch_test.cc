@@ -1,7 +1,8 @@
+#include "kube/merge_patch.h"
+
 #include <gtest/gtest.h>
 
 #include "kube/json_of.h"
-#include "kube/patch.h"
 
 namespace galen::kube {
 namespace {

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/text.h"
+
 namespace galen::kube {
 namespace {
 
@@ -87,12 +89,6 @@ std::string Lower(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return lower;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 // The upper case name wins, as in Go's tools.

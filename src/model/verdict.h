@@ -1,12 +1,10 @@
-// Whose fault the end of a Pod was: hardware, application, platform, or nobody can tell. Pure:
-// rules as data (verdict_rules.h) over what is known (crash_evidence.h).
+// Whose fault the end of a Pod was: hardware, application, platform, or undetermined; as a value,
+// with the evidence for it and against it. verdict/judge.h makes it.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "model/crash_evidence.h"
 
 namespace galen {
 
@@ -39,13 +37,6 @@ struct Verdict {
   std::vector<Evidence> opposing;
   bool operator==(const Verdict&) const = default;
 };
-
-// Never fails: where nothing ended badly, or nothing tells, the answer is kUndetermined. A state of
-// Unknown speaks for nothing. Hardware is named only if a device that the ended container sees has
-// a finding that is Degraded or Unhealthy with FaultOwner::kHardware; taking such findings away
-// never raises the confidence in it. An application's fault called hardware costs a good device and
-// hides the bug, so that a doubt always ends undetermined.
-Verdict Judge(const CrashEvidence& evidence);
 
 // "hardware (0.98): gpu-3 lost 2.7 s before the crash; 7 ranks on healthy devices did not crash
 // first", "undetermined: nothing tells why it ended". At most three reasons; of an undetermined

@@ -2,6 +2,7 @@
 // names need not exist, and a host is not looked up here.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,9 @@
 #include "base/status.h"
 
 namespace galen::net {
+
+// The longest path of a unix socket: sizeof(sockaddr_un::sun_path) less its terminating zero.
+inline constexpr std::size_t kSocketPathMax = 107;
 
 // One of two kinds; the other kind's fields are empty.
 struct Address {

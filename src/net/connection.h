@@ -14,6 +14,13 @@
 
 namespace galen::net {
 
+// What a server is to its clients, as PEM texts. Clients are not asked for certificates.
+struct ServerTls {
+  std::string certificate_pem;  // chain, leaf first
+  // Not encrypted.
+  std::string key_pem;
+};
+
 // What a client checks and shows. PEM texts, never paths: who loads them decides when to reload. At
 // least TLS 1.2.
 struct TlsOptions {

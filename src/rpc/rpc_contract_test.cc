@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class RecordingStream final : public StreamSink {
+class ContractStream final : public StreamSink {
  public:
   void OnMessage(std::string_view message) override { messages.emplace_back(message); }
   void OnEnd(const Status& status) override { end = status; }
@@ -64,7 +64,7 @@ class RpcContract : public ::testing::TestWithParam<net::ContractWorld::Kind> {
   std::vector<std::unique_ptr<StreamWriter>> writers_;
   std::unique_ptr<net::Connection> connection_;
   std::optional<Channel> channel_;
-  RecordingStream stream_;
+  ContractStream stream_;
 };
 
 TEST_P(RpcContract, UnaryCallBringsItsAnswer) { EXPECT_EQ(*Ask("/t.T/Echo", "hello"), "hello"); }

@@ -14,9 +14,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr char kDriver[] = "fpga.example.com";
+constexpr char kPreparingDriver[] = "fpga.example.com";
 constexpr char kCdiFile[] = "/cdi/fpga.example.com-claim_uid-1.json";
-const ClaimRef kClaim{.ns = "train", .name = "c", .uid = "uid-1"};
+const ClaimRef kPreparedClaim{.ns = "train", .name = "c", .uid = "uid-1"};
 
 class ClaimPreparerTest : public ::testing::Test {
  protected:
@@ -36,18 +36,19 @@ class ClaimPreparerTest : public ::testing::Test {
   void Restart() {
     preparer_.reset();
     metrics_.emplace();
-    preparer_.emplace(
-        ClaimPreparer::Parts{node_.loop, NullLog(), *metrics_, client_, node_.files},
-        ClaimPreparer::Options{
-            .driver = kDriver, .pool = "node-7", .cdi_root = "/cdi", .directory = "/claims"},
-        ClaimPreparer::Handlers{[this](const DeviceClaim& claim) {
-                                  prepared_.push_back(claim.uid);
-                                  return prepare_answer_;
-                                },
-                                [this](const DeviceClaim& claim) {
-                                  unprepared_.push_back(claim.uid);
-                                  return unprepare_answer_;
-                                }});
+    preparer_.emplace(ClaimPreparer::Parts{node_.loop, NullLog(), *metrics_, client_, node_.files},
+                      ClaimPreparer::Options{.driver = kPreparingDriver,
+                                             .pool = "node-7",
+                                             .cdi_root = "/cdi",
+                                             .directory = "/claims"},
+                      ClaimPreparer::Handlers{[this](const DeviceClaim& claim) {
+                                                prepared_.push_back(claim.uid);
+                                                return prepare_answer_;
+                                              },
+                                              [this](const DeviceClaim& claim) {
+                                                unprepared_.push_back(claim.uid);
+                                                return unprepare_answer_;
+                                              }});
     preparer_->SetInventory({{.name = "fpga-0"}, {.name = "fpga-1"}});
     preparer_->Recover();
   }
@@ -57,16 +58,16 @@ class ClaimPreparerTest : public ::testing::Test {
                 R"({"kind":"ResourceClaim","metadata":{"namespace":"train","name":"c","uid":")" +
                 uid +
                 R"("},"status":{"allocation":{"devices":{"results":[{"request":"fpga","driver":")" +
-                kDriver + R"(","pool":"node-7","device":")" + device + R"("}]}}}})"};
+                kPreparingDriver + R"(","pool":"node-7","device":")" + device + R"("}]}}}})"};
   }
 
-  StatusOr<std::vector<ReadyDevice>> Prepare(const ClaimRef& claim = kClaim) {
+  StatusOr<std::vector<ReadyDevice>> Prepare(const ClaimRef& claim = kPreparedClaim) {
     StatusOr<std::vector<ReadyDevice>> answer = Internal("no answer");
     preparer_->Prepare(claim, [&](auto ready) { answer = std::move(ready); });
     node_.loop.Advance(60s);
     return answer;
   }
-  Status Unprepare(const ClaimRef& claim = kClaim) {
+  Status Unprepare(const ClaimRef& claim = kPreparedClaim) {
     Status answer = Internal("no answer");
     preparer_->Unprepare(claim, [&](const Status& status) { answer = status; });
     node_.loop.RunUntilIdle();
@@ -219,9 +220,9 @@ TEST_F(ClaimPreparerTest, AFullDiskIsAnErrorAndNothingIsHalfDone) {
 TEST_F(ClaimPreparerTest, OneClaimDoesOneThingAtATime) {
   answer_.reset();  // the API server takes its time
   std::vector<std::string> order;
-  preparer_->Prepare(kClaim,
+  preparer_->Prepare(kPreparedClaim,
                      [&](auto ready) { order.push_back(ready.ok() ? "prepared" : "failed"); });
-  preparer_->Unprepare(kClaim,
+  preparer_->Unprepare(kPreparedClaim,
                        [&](const Status& s) { order.push_back(s.ok() ? "unprepared" : "?"); });
   preparer_->Prepare({.ns = "train", .name = "d", .uid = "uid-2"}, [&](auto) {});
   node_.loop.RunUntilIdle();

@@ -10,18 +10,18 @@
 namespace galen::sdk {
 namespace {
 
-namespace v1 = ::k8s::io::kubelet::pkg::apis::dra::v1;
+namespace dra_v1 = ::k8s::io::kubelet::pkg::apis::dra::v1;
 namespace v1beta1 = ::k8s::io::kubelet::pkg::apis::dra::v1beta1;
 
 // The two versions differ in their types and in share_id, which v1beta1 has no field for.
 struct V1 {
   static constexpr char kService[] = "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/";
-  using Claim = v1::Claim;
-  using PrepareRequest = v1::NodePrepareResourcesRequest;
-  using PrepareResponse = v1::NodePrepareResourcesResponse;
-  using UnprepareRequest = v1::NodeUnprepareResourcesRequest;
-  using UnprepareResponse = v1::NodeUnprepareResourcesResponse;
-  static void SetShareId(v1::Device& device, const std::string& id) { device.set_share_id(id); }
+  using Claim = dra_v1::Claim;
+  using PrepareRequest = dra_v1::NodePrepareResourcesRequest;
+  using PrepareResponse = dra_v1::NodePrepareResourcesResponse;
+  using UnprepareRequest = dra_v1::NodeUnprepareResourcesRequest;
+  using UnprepareResponse = dra_v1::NodeUnprepareResourcesResponse;
+  static void SetShareId(dra_v1::Device& device, const std::string& id) { device.set_share_id(id); }
 };
 struct V1Beta1 {
   static constexpr char kService[] = "/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/";

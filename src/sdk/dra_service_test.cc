@@ -13,10 +13,10 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-namespace v1 = ::k8s::io::kubelet::pkg::apis::dra::v1;
+namespace dra_v1 = ::k8s::io::kubelet::pkg::apis::dra::v1;
 namespace v1beta1 = ::k8s::io::kubelet::pkg::apis::dra::v1beta1;
 
-constexpr char kSocket[] = "/plugins/fpga.example.com/dra.sock";
+constexpr char kDraSocket[] = "/plugins/fpga.example.com/dra.sock";
 constexpr char kV1[] = "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/";
 constexpr char kV1Beta1[] = "/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/";
 
@@ -35,7 +35,7 @@ class DraServiceTest : public ::testing::Test {
     });
     preparer_.SetInventory({{.name = "fpga-0"}, {.name = "fpga-1"}});
     ServeDra(dispatcher_, preparer_);
-    node_.network.Listen(std::string("unix:") + kSocket, dispatcher_);
+    node_.network.Listen(std::string("unix:") + kDraSocket, dispatcher_);
   }
 
   template <typename Request>
@@ -61,8 +61,10 @@ class DraServiceTest : public ::testing::Test {
 };
 
 TEST_F(DraServiceTest, PreparesInV1) {
-  const auto answer = node_.Connect(kSocket).Call<v1::NodePrepareResourcesResponse>(
-      std::string(kV1) + "NodePrepareResources", Of<v1::NodePrepareResourcesRequest>({"0"}));
+  const auto answer = node_.Connect(kDraSocket)
+                          .Call<dra_v1::NodePrepareResourcesResponse>(
+                              std::string(kV1) + "NodePrepareResources",
+                              Of<dra_v1::NodePrepareResourcesRequest>({"0"}));
   ASSERT_TRUE(answer.ok()) << ToString(answer.status());
   ASSERT_EQ(answer->claims().size(), 1u);
   const auto& claim = answer->claims().at("uid-0");
@@ -77,17 +79,19 @@ TEST_F(DraServiceTest, PreparesInV1) {
 }
 
 TEST_F(DraServiceTest, PreparesInV1Beta1) {
-  const auto answer = node_.Connect(kSocket).Call<v1beta1::NodePrepareResourcesResponse>(
-      std::string(kV1Beta1) + "NodePrepareResources",
-      Of<v1beta1::NodePrepareResourcesRequest>({"0"}));
+  const auto answer = node_.Connect(kDraSocket)
+                          .Call<v1beta1::NodePrepareResourcesResponse>(
+                              std::string(kV1Beta1) + "NodePrepareResources",
+                              Of<v1beta1::NodePrepareResourcesRequest>({"0"}));
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->claims().at("uid-0").devices(0).device_name(), "fpga-0");
 }
 
 TEST_F(DraServiceTest, OneClaimsErrorIsItsOwn) {
-  const auto answer = node_.Connect(kSocket).Call<v1::NodePrepareResourcesResponse>(
-      std::string(kV1) + "NodePrepareResources",
-      Of<v1::NodePrepareResourcesRequest>({"0", "gone", "1", "9"}));
+  const auto answer = node_.Connect(kDraSocket)
+                          .Call<dra_v1::NodePrepareResourcesResponse>(
+                              std::string(kV1) + "NodePrepareResources",
+                              Of<dra_v1::NodePrepareResourcesRequest>({"0", "gone", "1", "9"}));
   ASSERT_TRUE(answer.ok());
   ASSERT_EQ(answer->claims().size(), 4u);
   EXPECT_EQ(answer->claims().at("uid-0").error(), "");
@@ -97,15 +101,15 @@ TEST_F(DraServiceTest, OneClaimsErrorIsItsOwn) {
 }
 
 TEST_F(DraServiceTest, UnpreparesEveryClaimAskedForAlsoUnknownOnes) {
-  FakeCaller caller = node_.Connect(kSocket);
-  ASSERT_TRUE(
-      caller
-          .Call<v1::NodePrepareResourcesResponse>(std::string(kV1) + "NodePrepareResources",
-                                                  Of<v1::NodePrepareResourcesRequest>({"0"}))
-          .ok());
-  const auto answer = caller.Call<v1::NodeUnprepareResourcesResponse>(
+  FakeCaller caller = node_.Connect(kDraSocket);
+  ASSERT_TRUE(caller
+                  .Call<dra_v1::NodePrepareResourcesResponse>(
+                      std::string(kV1) + "NodePrepareResources",
+                      Of<dra_v1::NodePrepareResourcesRequest>({"0"}))
+                  .ok());
+  const auto answer = caller.Call<dra_v1::NodeUnprepareResourcesResponse>(
       std::string(kV1) + "NodeUnprepareResources",
-      Of<v1::NodeUnprepareResourcesRequest>({"0", "never"}));
+      Of<dra_v1::NodeUnprepareResourcesRequest>({"0", "never"}));
   ASSERT_TRUE(answer.ok());
   ASSERT_EQ(answer->claims().size(), 2u);
   EXPECT_EQ(answer->claims().at("uid-0").error(), "");
@@ -114,16 +118,20 @@ TEST_F(DraServiceTest, UnpreparesEveryClaimAskedForAlsoUnknownOnes) {
 }
 
 TEST_F(DraServiceTest, NoClaimsAreNoFault) {
-  const auto answer = node_.Connect(kSocket).Call<v1beta1::NodeUnprepareResourcesResponse>(
-      std::string(kV1Beta1) + "NodeUnprepareResources", v1beta1::NodeUnprepareResourcesRequest());
+  const auto answer = node_.Connect(kDraSocket)
+                          .Call<v1beta1::NodeUnprepareResourcesResponse>(
+                              std::string(kV1Beta1) + "NodeUnprepareResources",
+                              v1beta1::NodeUnprepareResourcesRequest());
   ASSERT_TRUE(answer.ok());
   EXPECT_TRUE(answer->claims().empty());
 }
 
 TEST_F(DraServiceTest, TooManyClaimsAreRefusedWhole) {
-  const auto answer = node_.Connect(kSocket).Call<v1::NodePrepareResourcesResponse>(
-      std::string(kV1) + "NodePrepareResources",
-      Of<v1::NodePrepareResourcesRequest>(std::vector<std::string>(kClaimsPerRequestMax + 1, "0")));
+  const auto answer = node_.Connect(kDraSocket)
+                          .Call<dra_v1::NodePrepareResourcesResponse>(
+                              std::string(kV1) + "NodePrepareResources",
+                              Of<dra_v1::NodePrepareResourcesRequest>(
+                                  std::vector<std::string>(kClaimsPerRequestMax + 1, "0")));
   EXPECT_EQ(answer.status().code(), Code::kInvalidArgument);
 }
 

@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "galen/driver.h"
 #include "kube/client.h"
-#include "net/socket/socket_keeper.h"
+#include "net/endpoint/socket_keeper.h"
 #include "rpc/service.h"
 #include "sdk/claim_preparer.h"
 #include "sdk/health_publisher.h"

@@ -105,9 +105,9 @@ class DriverTest : public ::testing::Test {
   TemporaryDirectory directory_;
   net::LoopRunner runner_;
   Random random_{7};
-  std::unique_ptr<cluster_sim::ApiServer> api_ =
-      std::move(*cluster_sim::ApiServer::Create(runner_.loop(), random_, NullLog(), {}));
-  cluster_sim::LocalTransport local_{runner_.loop(), *api_};
+  std::unique_ptr<api_sim::ApiServer> api_ =
+      std::move(*api_sim::ApiServer::Create(runner_.loop(), random_, NullLog(), {}));
+  api_sim::LocalTransport local_{runner_.loop(), *api_};
   kube::Client client_{runner_.loop(), local_};
   std::unique_ptr<net::Server> server_;
   std::unique_ptr<net::Dialer> dialer_ = net::MakeDialer(runner_.loop());

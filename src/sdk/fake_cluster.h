@@ -74,7 +74,7 @@ class FakeCluster {
  public:
   FakeCluster(FakeLoop& loop, Random& random)
       : loop_(loop),
-        server_(std::move(*cluster_sim::ApiServer::Create(loop, random, NullLog(), {}))),
+        server_(std::move(*api_sim::ApiServer::Create(loop, random, NullLog(), {}))),
         local_(loop, *server_),
         wire_(loop, local_),
         client_(loop, wire_),
@@ -109,8 +109,8 @@ class FakeCluster {
 
  private:
   FakeLoop& loop_;
-  std::unique_ptr<cluster_sim::ApiServer> server_;
-  cluster_sim::LocalTransport local_;
+  std::unique_ptr<api_sim::ApiServer> server_;
+  api_sim::LocalTransport local_;
   FakeWire wire_;
   kube::Client client_;
   kube::Client own_client_;

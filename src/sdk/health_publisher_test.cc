@@ -10,13 +10,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char kSocket[] = "/plugins/fpga/dra.sock";
+constexpr char kHealthSocket[] = "/plugins/fpga/dra.sock";
 
 class HealthPublisherTest : public ::testing::Test {
  protected:
   HealthPublisherTest() {
     publisher_.Serve(dispatcher_);
-    node_.network.Listen(std::string("unix:") + kSocket, dispatcher_);
+    node_.network.Listen(std::string("unix:") + kHealthSocket, dispatcher_);
     publisher_.SetInventory({{.name = "a"}, {.name = "b"}});
   }
 
@@ -51,7 +51,7 @@ class HealthPublisherTest : public ::testing::Test {
 
 TEST_F(HealthPublisherTest, TellsANewSubscriberEverythingAtOnce) {
   publisher_.Start();
-  FakeCaller caller = node_.Connect(kSocket);
+  FakeCaller caller = node_.Connect(kHealthSocket);
   FakeSubscriber subscriber(caller, "v1");
   Run(0s);
   ASSERT_EQ(subscriber.reports().size(), 1u);
@@ -63,7 +63,7 @@ TEST_F(HealthPublisherTest, TellsANewSubscriberEverythingAtOnce) {
 
 TEST_F(HealthPublisherTest, TellsAChangeAtOnceToBothVersions) {
   publisher_.Start();
-  FakeCaller caller = node_.Connect(kSocket);
+  FakeCaller caller = node_.Connect(kHealthSocket);
   FakeSubscriber kubelet(caller, "v1");
   FakeSubscriber old_kubelet(caller, "v1alpha1");
   Run(1s);
@@ -85,7 +85,7 @@ TEST_F(HealthPublisherTest, MergesManyChangesIntoOneQuestion) {
 
 TEST_F(HealthPublisherTest, SaysNothingNewWhileNothingChangesUntilHalfTheTimeout) {
   publisher_.Start();
-  FakeCaller caller = node_.Connect(kSocket);
+  FakeCaller caller = node_.Connect(kHealthSocket);
   FakeSubscriber subscriber(caller, "v1");
   Run(14s);  // asked at 5 and 10 s
   EXPECT_EQ(subscriber.reports().size(), 1u);
@@ -98,7 +98,7 @@ TEST_F(HealthPublisherTest, SaysNothingNewWhileNothingChangesUntilHalfTheTimeout
 TEST_F(HealthPublisherTest, ResendsWithinHalfOfTheShortestTimeout) {
   timeout_ = 4s;
   publisher_.Start();
-  FakeCaller caller = node_.Connect(kSocket);
+  FakeCaller caller = node_.Connect(kHealthSocket);
   FakeSubscriber subscriber(caller, "v1");
   Run(10s);
   EXPECT_GE(subscriber.reports().size(), 5u);
@@ -108,7 +108,7 @@ TEST_F(HealthPublisherTest, ResendsWithinHalfOfTheShortestTimeout) {
 // A probe that hangs stops the thread; what was due meanwhile must not refresh what it last said.
 TEST_F(HealthPublisherTest, DoesNotRefreshWhatADeadProbeSaid) {
   publisher_.Start();
-  FakeCaller caller = node_.Connect(kSocket);
+  FakeCaller caller = node_.Connect(kHealthSocket);
   FakeSubscriber subscriber(caller, "v1");
   Run(1s);
   // The loop stands still for a minute inside the probe, as if it hung.
@@ -127,7 +127,7 @@ TEST_F(HealthPublisherTest, DoesNotRefreshWhatADeadProbeSaid) {
 
 TEST_F(HealthPublisherTest, ANewSubscriberHearsNothingOldFromADeadProbe) {
   publisher_.Start();
-  FakeCaller caller = node_.Connect(kSocket);
+  FakeCaller caller = node_.Connect(kHealthSocket);
   bool hung = false;
   std::optional<FakeSubscriber> late;
   std::size_t reports_while_hanging = 99;
@@ -148,9 +148,9 @@ TEST_F(HealthPublisherTest, ASubscriberThatDoesNotReadHurtsNobodyAndGetsTheNewes
   publisher_.Start();
   net::LinkWeather slow_weather;
   const auto slow_dialer = node_.network.MakeDialer(slow_weather);
-  FakeCaller slow_caller(node_.loop, *slow_dialer, kSocket);
+  FakeCaller slow_caller(node_.loop, *slow_dialer, kHealthSocket);
   FakeSubscriber slow(slow_caller, "v1");
-  FakeCaller caller = node_.Connect(kSocket);
+  FakeCaller caller = node_.Connect(kHealthSocket);
   FakeSubscriber quick(caller, "v1");
   Run(0s);
   slow_weather.stalled = true;
@@ -169,7 +169,7 @@ TEST_F(HealthPublisherTest, ASubscriberThatDoesNotReadHurtsNobodyAndGetsTheNewes
 TEST_F(HealthPublisherTest, ForgetsSubscribersThatLeave) {
   publisher_.Start();
   {
-    FakeCaller caller = node_.Connect(kSocket);
+    FakeCaller caller = node_.Connect(kHealthSocket);
     FakeSubscriber subscriber(caller, "v1");
     Run(0s);
     EXPECT_EQ(publisher_.subscribers(), 1u);
@@ -182,7 +182,7 @@ TEST_F(HealthPublisherTest, ForgetsSubscribersThatLeave) {
 
 TEST_F(HealthPublisherTest, EndsStreamsProperlyWhenItStops) {
   publisher_.Start();
-  FakeCaller caller = node_.Connect(kSocket);
+  FakeCaller caller = node_.Connect(kHealthSocket);
   FakeSubscriber subscriber(caller, "v1");
   Run(0s);
   publisher_.Stop();
@@ -195,7 +195,7 @@ TEST_F(HealthPublisherTest, EndsStreamsProperlyWhenItStops) {
 
 TEST_F(HealthPublisherTest, TooManySubscribersPushTheOldestOut) {
   publisher_.Start();
-  FakeCaller caller = node_.Connect(kSocket);
+  FakeCaller caller = node_.Connect(kHealthSocket);
   FakeSubscriber first(caller, "v1");
   std::vector<std::unique_ptr<FakeSubscriber>> rest;
   for (std::size_t i = 0; i < HealthPublisher::kSubscribersMax; ++i) {
@@ -209,7 +209,7 @@ TEST_F(HealthPublisherTest, TooManySubscribersPushTheOldestOut) {
 
 TEST_F(HealthPublisherTest, ANewInventoryIsToldAtOnce) {
   publisher_.Start();
-  FakeCaller caller = node_.Connect(kSocket);
+  FakeCaller caller = node_.Connect(kHealthSocket);
   FakeSubscriber subscriber(caller, "v1");
   Run(0s);
   publisher_.SetInventory({{.name = "a"}});

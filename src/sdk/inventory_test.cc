@@ -9,7 +9,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string Fault(const Device& device) { return ValidateInventory({device}).message(); }
+std::string FaultOfDevice(const Device& device) { return ValidateInventory({device}).message(); }
 
 TEST(Inventory, OfOrdinaryDevicesIsTaken) {
   EXPECT_EQ(
@@ -37,19 +37,23 @@ TEST(Inventory, TellsEveryFaultAtOnce) {
 }
 
 TEST(Inventory, RefusesWhatKubernetesWouldRefuse) {
-  EXPECT_THAT(Fault({.name = std::string(64, 'a')}), HasSubstr("no DNS label"));
-  EXPECT_THAT(Fault({.name = "a", .attributes = {{"9lives", true}}}), HasSubstr("\"9lives\""));
-  EXPECT_THAT(Fault({.name = "a", .attributes = {{std::string(33, 'x'), true}}}),
+  EXPECT_THAT(FaultOfDevice({.name = std::string(64, 'a')}), HasSubstr("no DNS label"));
+  EXPECT_THAT(FaultOfDevice({.name = "a", .attributes = {{"9lives", true}}}),
+              HasSubstr("\"9lives\""));
+  EXPECT_THAT(FaultOfDevice({.name = "a", .attributes = {{std::string(33, 'x'), true}}}),
               HasSubstr("attribute"));
-  EXPECT_THAT(Fault({.name = "a", .attributes = {{"Not A Domain/x", true}}}),
+  EXPECT_THAT(FaultOfDevice({.name = "a", .attributes = {{"Not A Domain/x", true}}}),
               HasSubstr("Not A Domain/x"));
-  EXPECT_THAT(Fault({.name = "a", .attributes = {{"model", std::string(65, 'm')}}}),
+  EXPECT_THAT(FaultOfDevice({.name = "a", .attributes = {{"model", std::string(65, 'm')}}}),
               HasSubstr("65 bytes, at most 64"));
-  EXPECT_THAT(Fault({.name = "a", .taints = {{.key = "bad key"}}}), HasSubstr("\"bad key\""));
-  EXPECT_THAT(Fault({.name = "a", .taints = {{.key = "example.com/x", .value = "no value"}}}),
-              HasSubstr("no label value"));
-  EXPECT_THAT(Fault({.name = "a", .taints = std::vector<Taint>(17, {.key = "example.com/x"})}),
-              HasSubstr("17 taints"));
+  EXPECT_THAT(FaultOfDevice({.name = "a", .taints = {{.key = "bad key"}}}),
+              HasSubstr("\"bad key\""));
+  EXPECT_THAT(
+      FaultOfDevice({.name = "a", .taints = {{.key = "example.com/x", .value = "no value"}}}),
+      HasSubstr("no label value"));
+  EXPECT_THAT(
+      FaultOfDevice({.name = "a", .taints = std::vector<Taint>(17, {.key = "example.com/x"})}),
+      HasSubstr("17 taints"));
 }
 
 TEST(Inventory, CountsAttributesAndCapacitiesTogether) {
@@ -60,7 +64,7 @@ TEST(Inventory, CountsAttributesAndCapacitiesTogether) {
   }
   EXPECT_EQ(ValidateInventory({device}), OkStatus());
   device.capacity["one_more"] = "1";
-  EXPECT_THAT(Fault(device), HasSubstr("33 attributes and capacities"));
+  EXPECT_THAT(FaultOfDevice(device), HasSubstr("33 attributes and capacities"));
 }
 
 TEST(Inventory, IsBoundedInDevicesAndInWhatItSaysAboutThem) {

@@ -17,9 +17,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const SliceScope kScope{.driver = "fpga.example.com", .node = "node-7", .pool = "node-7"};
+const SliceScope kPublisherScope{.driver = "fpga.example.com", .node = "node-7", .pool = "node-7"};
 
-Inventory Devices(std::size_t count) {
+Inventory PublishedDevices(std::size_t count) {
   Inventory inventory;
   for (std::size_t i = 0; i < count; ++i)
     inventory.push_back({.name = "fpga-" + std::to_string(i)});
@@ -34,11 +34,11 @@ class SlicePublisherTest : public ::testing::Test {
     return std::make_unique<SlicePublisher>(
         SlicePublisher::Parts{node_.loop, log_, metrics_.emplace_back(), node_.random,
                               cluster_.client(), [this] { return another_runs_; }},
-        kScope, started);
+        kPublisherScope, started);
   }
   std::unique_ptr<SlicePublisher> Start(std::size_t devices, std::int64_t started = 1) {
     auto publisher = MakePublisher(started);
-    publisher->SetInventory(Devices(devices));
+    publisher->SetInventory(PublishedDevices(devices));
     publisher->Start();
     node_.loop.Advance(1s);
     return publisher;
@@ -55,7 +55,7 @@ class SlicePublisherTest : public ::testing::Test {
 
 TEST_F(SlicePublisherTest, WritesATaintedDeviceOnceAlthoughTheServerAddsATime) {
   auto publisher = MakePublisher();
-  Inventory inventory = Devices(1);
+  Inventory inventory = PublishedDevices(1);
   inventory[0].taints = {{.key = "fpga.example.com/flashing"}};
   publisher->SetInventory(inventory);
   publisher->Start();
@@ -66,7 +66,7 @@ TEST_F(SlicePublisherTest, WritesATaintedDeviceOnceAlthoughTheServerAddsATime) {
 }
 
 Inventory TaintedAndShared() {
-  Inventory inventory = Devices(2);
+  Inventory inventory = PublishedDevices(2);
   inventory[0].taints = {{.key = "fpga.example.com/flashing"}};
   inventory[1].allow_multiple_allocations = true;
   return inventory;
@@ -92,7 +92,7 @@ TEST_F(SlicePublisherTest, WritesOnceWhereTheServerDropsFieldsAndNamesTheirGates
 TEST_F(SlicePublisherTest, WhereFieldsAreDroppedWritesAgainOnlyOnChange) {
   cluster_.wire().Drop("taints");
   auto publisher = MakePublisher();
-  Inventory inventory = Devices(70);  // two slices, for there are taints
+  Inventory inventory = PublishedDevices(70);  // two slices, for there are taints
   inventory[0].taints = {{.key = "fpga.example.com/flashing"}};
   publisher->SetInventory(inventory);
   publisher->Start();
@@ -164,10 +164,10 @@ TEST_F(SlicePublisherTest, WritesOnlyOnChange) {
   const auto publisher = Start(200);
   const int writes = cluster_.wire().writes();
   node_.loop.Advance(3600s);
-  publisher->SetInventory(Devices(200));
+  publisher->SetInventory(PublishedDevices(200));
   node_.loop.Advance(3600s);
   EXPECT_EQ(cluster_.wire().writes(), writes);
-  publisher->SetInventory(Devices(201));
+  publisher->SetInventory(PublishedDevices(201));
   node_.loop.Advance(1s);
   EXPECT_EQ(cluster_.wire().writes(), writes + 2);
   for (const auto& slice : cluster_.Slices()) EXPECT_EQ(slice.generation, 2);
@@ -213,7 +213,7 @@ TEST_F(SlicePublisherTest, WaitsWhileANewerInstancePublishesAndGoesOnWhenItIsGon
   another_runs_ = true;
   const auto older = Start(1, 10);
   auto newer = Start(2, 20);
-  older->SetInventory(Devices(3));
+  older->SetInventory(PublishedDevices(3));
   node_.loop.Advance(1s);
   EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(2));
   EXPECT_FALSE(older->settled());
@@ -282,7 +282,7 @@ TEST_F(SlicePublisherTest, TwoInstancesWithDifferentDevicesDoNotFight) {
 TEST_F(SlicePublisherTest, AfterStopWritesNothingAndLeavesWhatIsThere) {
   const auto publisher = Start(1);
   publisher->Stop();
-  publisher->SetInventory(Devices(5));
+  publisher->SetInventory(PublishedDevices(5));
   node_.loop.Advance(60s);
   EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(1));
 }

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "net/endpoint/server.h"
+#include "net/address.h"
 #include "sdk/digest.h"
 
 namespace galen::sdk {

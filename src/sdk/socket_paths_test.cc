@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "net/endpoint/server.h"
+#include "net/address.h"
 
 namespace galen::sdk {
 namespace {
@@ -12,7 +12,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::string_view kUid = "0f8fad5b-d9cb-469f-a165-70867728950e";
+constexpr std::string_view kInstanceUid = "0f8fad5b-d9cb-469f-a165-70867728950e";
 
 TEST(SocketPaths, AreTheKubeletsConventionWithoutAnInstance) {
   const auto paths = MakeSocketPaths("/var/lib/kubelet", "fpga.example.com", "");
@@ -34,17 +34,17 @@ TEST(SocketPaths, OfTwoInstancesDiffer) {
 
 TEST(SocketPaths, ThatAreTooLongHashTheInstance) {
   const std::string driver = "accelerators.infrastructure.example.com";  // 39 bytes
-  const auto paths = MakeSocketPaths("/var/lib/kubelet", driver, kUid);
+  const auto paths = MakeSocketPaths("/var/lib/kubelet", driver, kInstanceUid);
   ASSERT_TRUE(paths.ok()) << ToString(paths.status());
   EXPECT_LE(paths->registration.size(), net::kSocketPathMax);
   EXPECT_THAT(paths->registration, StartsWith("/var/lib/kubelet/plugins_registry/" + driver + "-"));
   EXPECT_THAT(paths->registration, EndsWith("-reg.sock"));
-  EXPECT_THAT(paths->registration, Not(HasSubstr(std::string(kUid))));
+  EXPECT_THAT(paths->registration, Not(HasSubstr(std::string(kInstanceUid))));
 }
 
 TEST(SocketPaths, ThatAreStillTooLongHashTheDriverToo) {
   const std::string driver = std::string(51, 'a') + ".example.com";  // 63 bytes, the longest
-  const auto paths = MakeSocketPaths("/var/kubelet", driver, kUid);
+  const auto paths = MakeSocketPaths("/var/kubelet", driver, kInstanceUid);
   ASSERT_TRUE(paths.ok()) << ToString(paths.status());
   EXPECT_THAT(paths->registration, StartsWith("/var/kubelet/plugins_registry/dra-"));
   EXPECT_LE(paths->data.size(), net::kSocketPathMax);

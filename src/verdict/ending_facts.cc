@@ -24,7 +24,7 @@ struct SignalRow {
   Fact fact;
   bool own;  // a fault of the program's own code raises it
 };
-constexpr SignalRow kSignals[] = {
+constexpr SignalRow kSignalRows[] = {
     {SIGSEGV, "SIGSEGV", Fact::kSegfault, true},    {SIGABRT, "SIGABRT", Fact::kAbort, true},
     {SIGFPE, "SIGFPE", Fact::kArithmetic, true},    {SIGILL, "SIGILL", Fact::kBadInstruction, true},
     {SIGBUS, "SIGBUS", Fact::kBusError, true},      {SIGKILL, "SIGKILL", Fact::kKilled, false},
@@ -136,15 +136,15 @@ std::string HowText(const ContainerEnd& end) {
   const std::optional<int> signal = SignalOf(end);
   std::string text = end.exit_code ? fmt::format("exit {}", *end.exit_code) : "ended";
   if (!signal) return text;
-  const auto* const row = std::find_if(std::begin(kSignals), std::end(kSignals),
+  const auto* const row = std::find_if(std::begin(kSignalRows), std::end(kSignalRows),
                                        [&](const SignalRow& r) { return r.signal == *signal; });
-  return text + (row == std::end(kSignals) ? fmt::format(" (signal {})", *signal)
-                                           : fmt::format(" ({})", row->name));
+  return text + (row == std::end(kSignalRows) ? fmt::format(" (signal {})", *signal)
+                                              : fmt::format(" ({})", row->name));
 }
 
 void ReadCode(const ContainerEnd& end, const FactWords& words, CrashFacts& facts) {
   const std::optional<int> signal = SignalOf(end);
-  for (const SignalRow& row : kSignals) {
+  for (const SignalRow& row : kSignalRows) {
     if (signal != row.signal) continue;
     Note(facts, row.fact, words);
     if (row.own) Note(facts, Fact::kOwnEnding, words);

@@ -1,8 +1,9 @@
+#include "verdict/judge.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/fake_crash.h"
-#include "model/verdict.h"
 
 namespace galen {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using C = FakeCrash;
+using Crash = FakeCrash;
 
 TEST(VerdictKind, ReadsWhatItWritesAndTakesTheRestForOpen) {
   for (const VerdictKind kind : kVerdictKinds) EXPECT_EQ(ParseVerdictKind(ToString(kind)), kind);
@@ -19,12 +20,12 @@ TEST(VerdictKind, ReadsWhatItWritesAndTakesTheRestForOpen) {
 }
 
 TEST(Judge, SaysWhatSpokeForItsKindAndWhatAgainst) {
-  const Verdict verdict =
-      Judge(C().Signal(SIGABRT).Lost(-2696ms).Peers(7).Node(NodeEvent::Kind::kDiskPressure, -1s));
+  const Verdict verdict = Judge(
+      Crash().Signal(SIGABRT).Lost(-2696ms).Peers(7).Node(NodeEvent::Kind::kDiskPressure, -1s));
   // (1 - 0.05 * 0.45) * (1 - 0.3)
   EXPECT_EQ(verdict.kind, VerdictKind::kUndetermined) << "what is left is too little";
   EXPECT_EQ(verdict.opposing.size(), 3u);
-  const Verdict clear = Judge(C().Signal(SIGABRT).Lost(-2696ms).Peers(7));
+  const Verdict clear = Judge(Crash().Signal(SIGABRT).Lost(-2696ms).Peers(7));
   EXPECT_EQ(clear.kind, VerdictKind::kHardware);
   EXPECT_NEAR(clear.confidence, 1 - 0.05 * 0.45, 1e-9);
   ASSERT_EQ(clear.supporting.size(), 2u);
@@ -34,7 +35,7 @@ TEST(Judge, SaysWhatSpokeForItsKindAndWhatAgainst) {
 }
 
 TEST(Judge, CountsOfOneGroupOnlyTheStrongest) {
-  const Verdict verdict = Judge(C().Exit(1).Ecc(-2min).Lost(-1s));
+  const Verdict verdict = Judge(Crash().Exit(1).Ecc(-2min).Lost(-1s));
   ASSERT_EQ(verdict.supporting.size(), 1u);
   EXPECT_EQ(verdict.supporting[0].rule, "device-lost");
   EXPECT_DOUBLE_EQ(verdict.confidence, 0.95);
@@ -42,39 +43,39 @@ TEST(Judge, CountsOfOneGroupOnlyTheStrongest) {
 
 TEST(Judge, LeavesOpenWhatNothingTells) {
   EXPECT_EQ(Judge(CrashEvidence()), Verdict());
-  EXPECT_EQ(Judge(C().Exit(0)), Verdict());
+  EXPECT_EQ(Judge(Crash().Exit(0)), Verdict());
 }
 
 TEST(Summary, IsOneLineForAPerson) {
-  EXPECT_EQ(Summary(Judge(C().Signal(SIGABRT).Lost(-2696ms).Peers(7))),
+  EXPECT_EQ(Summary(Judge(Crash().Signal(SIGABRT).Lost(-2696ms).Peers(7))),
             "hardware (0.98): device lost 2.7 s before the crash; 7 sibling ranks on healthy "
             "devices did not crash first");
-  EXPECT_EQ(Summary(Judge(C().Signal(SIGSEGV))),
+  EXPECT_EQ(Summary(Judge(Crash().Signal(SIGSEGV))),
             "application (0.72): container train ended by exit 139 (SIGSEGV); its device was "
             "Healthy throughout");
   EXPECT_EQ(Summary(Verdict()), "undetermined: nothing tells why it ended");
 }
 
 TEST(Summary, OfAnOpenVerdictSaysWhatSpeaksForWhat) {
-  EXPECT_EQ(Summary(Judge(C().Exit(137).Reason("OOMKilled").Ecc(-10s))),
+  EXPECT_EQ(Summary(Judge(Crash().Exit(137).Reason("OOMKilled").Ecc(-10s))),
             "undetermined: for hardware: device failed 10.0 s before the crash (XID 48: "
             "uncorrectable memory error); for application: container train exceeded its own "
             "memory limit");
 }
 
 TEST(Summary, NamesTheDeviceWhereThereAreSeveral) {
-  EXPECT_THAT(Summary(Judge(C().Exit(1).AddDevice("gpu-4").Lost(-3s))),
+  EXPECT_THAT(Summary(Judge(Crash().Exit(1).AddDevice("gpu-4").Lost(-3s))),
               StartsWith("hardware (0.95): gpu-4 lost 3.0 s before the crash"));
 }
 
 TEST(Summary, SaysTheStrongestThatSpeaksAgainst) {
-  EXPECT_THAT(Summary(Judge(C().Exit(1).Narrow(-1h).Says("ModuleNotFoundError: apex"))),
+  EXPECT_THAT(Summary(Judge(Crash().Exit(1).Narrow(-1h).Says("ModuleNotFoundError: apex"))),
               HasSubstr("; but for hardware: device was not well (PCIe link x8"));
 }
 
 TEST(Summary, StaysShortWhateverTheMessages) {
   const Verdict verdict =
-      Judge(C().Exit(1).Bad(-1s, "X", std::string(5000, 'x')).Says(std::string(5000, 'y')));
+      Judge(Crash().Exit(1).Bad(-1s, "X", std::string(5000, 'x')).Says(std::string(5000, 'y')));
   EXPECT_LT(Summary(verdict).size(), 700u);
 }
 

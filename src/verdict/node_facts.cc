@@ -22,7 +22,7 @@ Fact FactOf(NodeEvent::Kind kind) {
   GALEN_UNREACHABLE();
 }
 
-bool Counts(const CrashScene& scene, const NodeEvent& event) {
+bool CountsEvent(const CrashScene& scene, const NodeEvent& event) {
   const Duration after = event.time - *scene.moment;
   if (after > kAfterTheEnd || -after > kCrashWindow) return false;
   // A run that began later has nothing to do with it.
@@ -33,7 +33,7 @@ bool Counts(const CrashScene& scene, const NodeEvent& event) {
 
 void ReadNodeFacts(const CrashScene& scene, CrashFacts& facts) {
   for (const NodeEvent& event : scene.evidence.node_events) {
-    if (!Counts(scene, event)) continue;
+    if (!CountsEvent(scene, event)) continue;
     Note(facts, FactOf(event.kind),
          {.when = WhenText(event.time, *scene.moment), .what = event.text});
   }

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "model/fake_crash.h"
-#include "model/verdict.h"
+#include "verdict/judge.h"
 #include "verdict/verdict_rules.h"
 
 namespace galen {

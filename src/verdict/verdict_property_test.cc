@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "model/fake_crash.h"
-#include "model/verdict.h"
+#include "verdict/judge.h"
 
 namespace galen {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace galen::web {
 namespace {
 
@@ -11,13 +13,6 @@ constexpr Duration kReadAgain = std::chrono::seconds(1);
 constexpr std::string_view kScheme = "bearer ";
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// A file that a person wrote ends with a new line, a header may with spaces.
-std::string_view Trim(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n";
-  text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
-  return text.substr(0, text.find_last_not_of(kSpaces) + 1);
-}
 
 // In a time that tells nothing of where they differ.
 bool IsSame(std::string_view a, std::string_view b) {
@@ -33,7 +28,7 @@ bool IsSame(std::string_view a, std::string_view b) {
 std::string_view TokenOf(std::string_view authorization) {
   const std::string_view scheme = authorization.substr(0, kScheme.size());
   if (!std::ranges::equal(scheme, kScheme, {}, Lower)) return "";
-  return Trim(authorization.substr(kScheme.size()));
+  return Trimmed(authorization.substr(kScheme.size()));
 }
 
 }  // namespace
@@ -42,7 +37,7 @@ const std::string& TokenGate::Wanted() {
   if (read_ && loop_.Now() - *read_ < kReadAgain) return wanted_;
   read_ = loop_.Now();
   const StatusOr<std::string> text = files_.Read(token_file_);
-  wanted_ = text.ok() ? Trim(*text) : "";
+  wanted_ = text.ok() ? Trimmed(*text) : "";
   return wanted_;
 }
 

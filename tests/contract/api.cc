@@ -138,18 +138,18 @@ std::unique_ptr<Watch> LoopApi::StartWatch(std::string path, net::Headers header
 class EmbeddedApi final : public LoopApi {
  public:
   explicit EmbeddedApi(std::unique_ptr<EpollLoop> loop) : LoopApi(std::move(loop), "") {
-    auto server = cluster_sim::ApiServer::Create(this->loop(), random_, NullLog(), {});
+    auto server = api_sim::ApiServer::Create(this->loop(), random_, NullLog(), {});
     GALEN_CHECK(server.ok());
     server_ = std::move(server).value();
-    transport_ = std::make_unique<cluster_sim::LocalTransport>(this->loop(), *server_);
+    transport_ = std::make_unique<api_sim::LocalTransport>(this->loop(), *server_);
   }
 
  private:
   net::HttpClient& client() override { return *transport_; }
 
   Random random_{Random::Seed()};
-  std::unique_ptr<cluster_sim::ApiServer> server_;
-  std::unique_ptr<cluster_sim::LocalTransport> transport_;
+  std::unique_ptr<api_sim::ApiServer> server_;
+  std::unique_ptr<api_sim::LocalTransport> transport_;
 };
 
 // An API server somewhere, to learn whether the suite itself is true.

@@ -11,7 +11,7 @@
 namespace galen::contract {
 namespace {
 
-constexpr const char* kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr const char* kDefinitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 constexpr const char* kDefinition =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodedevicehealths.galen.dev";
 constexpr const char* kAll = "/apis/galen.dev/v1alpha1/nodedevicehealths";
@@ -24,7 +24,7 @@ class NodeDeviceHealth : public testing::Test {
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const StatusOr<Json> definition = ParseYaml(text);
     ASSERT_TRUE(definition.ok()) << definition.status().message();
-    const Reply reply = TheApi().Post(kDefinitions, *definition);
+    const Reply reply = TheApi().Post(kDefinitionsPath, *definition);
     ASSERT_EQ(reply.code, 201) << reply.text;
     ASSERT_TRUE(TheApi().WaitUntil([] { return TheApi().Get(kAll).code == 200; }));
   }

@@ -19,7 +19,7 @@ Reply Add(const Namespace& ns, std::string_view container) {
 constexpr std::string_view kDebugger =
     R"({"name": "debug", "image": "localhost/none", "targetContainerName": "main"})";
 
-std::string FieldOf(const Reply& reply) {
+std::string FieldOfReply(const Reply& reply) {
   return reply.body["details"]["causes"][0]["field"].AsString();
 }
 
@@ -78,7 +78,7 @@ TEST(EphemeralContainer, IsNotThereWhenThePodIsMade) {
   pod["spec"]["ephemeralContainers"] = Json::MakeArray({ToJson(kDebugger)});
   const Reply reply = TheApi().Post(ns.Pods(), pod);
   EXPECT_EQ(reply.code, 422);
-  EXPECT_EQ(FieldOf(reply), "spec.ephemeralContainers");
+  EXPECT_EQ(FieldOfReply(reply), "spec.ephemeralContainers");
 }
 
 TEST(EphemeralContainer, HoldsNoClaimsAndNoResources) {
@@ -92,7 +92,7 @@ TEST(EphemeralContainer, HoldsNoClaimsAndNoResources) {
     container["resources"] = ToJson(resources);
     const Reply reply = Add(ns, container.Dump());
     EXPECT_EQ(reply.code, 422) << resources;
-    EXPECT_EQ(FieldOf(reply), "spec.ephemeralContainers[0].resources");
+    EXPECT_EQ(FieldOfReply(reply), "spec.ephemeralContainers[0].resources");
   }
 }
 
@@ -101,11 +101,11 @@ TEST(EphemeralContainer, HasANameOfItsOwnAndATargetThatStays) {
   ASSERT_EQ(TheApi().Post(ns.Pods(), MakePod("a")).code, 201);
   const Reply taken = Add(ns, R"({"name": "main", "image": "localhost/none"})");
   EXPECT_EQ(taken.code, 422);
-  EXPECT_EQ(FieldOf(taken), "spec.ephemeralContainers[0].name");
+  EXPECT_EQ(FieldOfReply(taken), "spec.ephemeralContainers[0].name");
   const Reply missing =
       Add(ns, R"({"name": "d", "image": "localhost/none", "targetContainerName": "nobody"})");
   EXPECT_EQ(missing.code, 422);
-  EXPECT_EQ(FieldOf(missing), "spec.ephemeralContainers[0].targetContainerName");
+  EXPECT_EQ(FieldOfReply(missing), "spec.ephemeralContainers[0].targetContainerName");
 }
 
 }  // namespace

@@ -2,9 +2,10 @@
 #include "api_sim/objects/kinds.h"
 #include "api_sim/objects/schema.h"
 #include "api_sim/patch/field_set.h"
+#include "api_sim/patch/patch.h"
 #include "api_sim/patch/typed_merge.h"
 #include "base/check.h"
-#include "kube/patch.h"
+#include "kube/merge_patch.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"
 
@@ -21,7 +22,7 @@ void Apply(const Json& object, const Patch& patch) {
 const Json& PodSchema() {
   // Built once: it never changes, and costs more than all the rest.
   static const std::shared_ptr<const Json> kSchema =
-      cluster_sim::KindTable().Find("", "v1", "pods")->schema;
+      api_sim::KindTable().Find("", "v1", "pods")->schema;
   return *kSchema;
 }
 
@@ -32,10 +33,10 @@ void FuzzPatch(std::string_view bytes) {
   const StatusOr<Json> object = Json::Parse(input.Text());
   const StatusOr<Json> patch = Json::Parse(input.Text());
   if (!object.ok() || !patch.ok()) return;
-  Apply(*object, [&](Json& value) { return kube::ApplyJsonPatch(value, *patch); });
+  Apply(*object, [&](Json& value) { return api_sim::ApplyJsonPatch(value, *patch); });
   Apply(*object, [&](Json& value) { return kube::ApplyMergePatch(value, *patch); });
   Apply(*object,
-        [&](Json& value) { return kube::ApplyStrategicPatch(kube::kPods, value, *patch); });
+        [&](Json& value) { return api_sim::ApplyStrategicPatch(kube::kPods, value, *patch); });
   // A patch from one to the other makes the other, and then there is nothing left to do.
   if (!object->is_object() || !patch->is_object()) return;
   Json value = *object;
@@ -50,20 +51,20 @@ void FuzzApply(std::string_view bytes) {
   if (!live.ok() || !applied.ok() || !live->is_object() || !applied->is_object()) return;
   const Json& schema = PodSchema();
   for (Json* object : {&*live, &*applied}) {
-    cluster_sim::DropNulls(*object);
-    static_cast<void>(cluster_sim::Prune(schema, *object));
-    cluster_sim::ApplyDefaults(schema, *object);
+    api_sim::DropNulls(*object);
+    static_cast<void>(api_sim::Prune(schema, *object));
+    api_sim::ApplyDefaults(schema, *object);
   }
   // As the server does: only objects that the schema takes are merged.
-  if (!cluster_sim::ValidateSchema(schema, *live).empty()) return;
-  if (!cluster_sim::ValidateSchema(schema, *applied).empty()) return;
-  const cluster_sim::FieldSet fields = cluster_sim::FieldsOf(schema, *applied);
-  GALEN_CHECK(cluster_sim::FromFieldsV1(cluster_sim::ToFieldsV1(fields)) == fields);
-  const Json merged = cluster_sim::MergeTyped(schema, *live, *applied);
-  GALEN_CHECK(cluster_sim::MergeTyped(schema, merged, *applied) == merged);
-  static_cast<void>(cluster_sim::Compare(schema, *live, merged));
+  if (!api_sim::ValidateSchema(schema, *live).empty()) return;
+  if (!api_sim::ValidateSchema(schema, *applied).empty()) return;
+  const api_sim::FieldSet fields = api_sim::FieldsOf(schema, *applied);
+  GALEN_CHECK(api_sim::FromFieldsV1(api_sim::ToFieldsV1(fields)) == fields);
+  const Json merged = api_sim::MergeTyped(schema, *live, *applied);
+  GALEN_CHECK(api_sim::MergeTyped(schema, merged, *applied) == merged);
+  static_cast<void>(api_sim::Compare(schema, *live, merged));
   Json without = merged;
-  cluster_sim::RemoveFields(schema, fields, cluster_sim::FieldSet(), without);
+  api_sim::RemoveFields(schema, fields, api_sim::FieldSet(), without);
 }
 
 }  // namespace galen::fuzz

@@ -145,8 +145,8 @@ void FuzzMessages(std::string_view bytes) {
   while (fields.Next()) {
   }
   // Kubernetes' own envelope, as kubectl sends it.
-  static_cast<void>(cluster_sim::DecodeKubernetesProtobuf(rest));
-  static_cast<void>(cluster_sim::DecodeKubernetesProtobuf(std::string("k8s\0", 4).append(rest)));
+  static_cast<void>(api_sim::DecodeKubernetesProtobuf(rest));
+  static_cast<void>(api_sim::DecodeKubernetesProtobuf(std::string("k8s\0", 4).append(rest)));
 }
 
 }  // namespace galen::fuzz

@@ -67,17 +67,17 @@ void FuzzSelectors(std::string_view bytes) {
         Json::MakeObject(
             {{"name", "a"}, {"namespace", "b"}, {"labels", Json::MakeObject({{"app", "train"}})}})},
        {"spec", Json::MakeObject({{"containers", Json::MakeArray({"x", "y"})}})}});
-  cluster_sim::Selection selection;
-  if (const auto labels = cluster_sim::ParseLabelSelector(bytes); labels.ok()) {
+  api_sim::Selection selection;
+  if (const auto labels = api_sim::ParseLabelSelector(bytes); labels.ok()) {
     selection.labels = *labels;
   }
-  if (const auto fields = cluster_sim::ParseFieldSelector(bytes); fields.ok()) {
+  if (const auto fields = api_sim::ParseFieldSelector(bytes); fields.ok()) {
     selection.fields = *fields;
   }
   static_cast<void>(selection.Matches(pod));
-  static_cast<void>(cluster_sim::EvaluateJsonPath(bytes, pod));
-  const cluster_sim::ApiRequest request =
-      cluster_sim::ReadApiRequest({.method = "GET", .path = std::string(bytes)});
+  static_cast<void>(api_sim::EvaluateJsonPath(bytes, pod));
+  const api_sim::ApiRequest request =
+      api_sim::ReadApiRequest({.method = "GET", .path = std::string(bytes)});
   if (request.is_resource) GALEN_CHECK(!request.plural.empty());
   const auto address = net::ParseAddress(bytes);
   if (address.ok()) {

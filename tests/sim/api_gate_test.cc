@@ -55,7 +55,7 @@ class Gate : public testing::Test {
   Random random{1};
   Api api;
   ApiGate gate{loop, random, api};
-  cluster_sim::LocalTransport client{loop, gate};
+  api_sim::LocalTransport client{loop, gate};
   net::RecordingSink sink;
 };
 

@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // A mutant shows only where something happens that it gets wrong; soon something does.
-constexpr std::uint64_t kSeeds = 20;
+constexpr std::uint64_t kCheckedSeeds = 20;
 
 // For gtest, which takes letters and digits.
 std::string NameOf(AgentMutant mutant) {
@@ -42,7 +42,7 @@ class Mutant : public testing::TestWithParam<Expected> {};
 
 TEST_P(Mutant, IsFoundByItsRuleInAShortStory) {
   const auto& [mutant, rule, faults_most] = GetParam();
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kCheckedSeeds; ++seed) {
     const SimCase what = MakeCase(seed, mutant);
     if (Play(what).breach.rule != rule) continue;
     const SimCase small = Shrink(what, rule);
@@ -56,7 +56,7 @@ TEST_P(Mutant, IsFoundByItsRuleInAShortStory) {
     EXPECT_EQ(Play(sound).breach.rule, "") << Play(sound).breach.text;
     return;
   }
-  FAIL() << "no seed of " << kSeeds << " shows that the agent " << ToString(mutant);
+  FAIL() << "no seed of " << kCheckedSeeds << " shows that the agent " << ToString(mutant);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Mutant,
@@ -85,7 +85,7 @@ TEST_P(OneFaultStory, ShowsTheBrokenAgentAndNotTheSoundOne) {
   ASSERT_NE(kind, kinds.end());
   const auto number = static_cast<std::size_t>(kind - kinds.begin());
   std::string found;
-  for (std::uint64_t chance = 1; chance <= kSeeds && found.empty(); ++chance) {
+  for (std::uint64_t chance = 1; chance <= kCheckedSeeds && found.empty(); ++chance) {
     SimCase what{1, {{number, chance, pause}}, mutant, {}};
     found = Play(what).breach.rule;
     if (found.empty()) continue;

@@ -79,7 +79,7 @@ class SimWorld {
   Random random_;
   net::FakeNetwork network_;
   std::unique_ptr<cluster_sim::ClusterApp> cluster_;
-  cluster_sim::LocalTransport transport_;
+  api_sim::LocalTransport transport_;
   kube::Client client_;
   kube::Informer<kube::Pod> pods_;
   kube::Informer<Claim> claims_;

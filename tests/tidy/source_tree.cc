@@ -7,6 +7,8 @@
 #include <fstream>
 #include <regex>
 
+#include "base/text.h"
+
 namespace galen::tidy {
 namespace {
 
@@ -81,6 +83,11 @@ std::string SourceFile::Room() const {
   return path.substr(4, path.find('/', 4) - 4);
 }
 
+std::string SourceFile::SubRoom() const {
+  if (!path.starts_with("src/")) return "";
+  return path.substr(4, path.rfind('/') - 4);
+}
+
 const std::vector<SourceFile>& Sources() {
   static const std::vector<SourceFile> kFiles =
       ReadTree({"src", "include", "tests", "bench", "examples"}, {".h", ".cc"});
@@ -89,6 +96,21 @@ const std::vector<SourceFile>& Sources() {
 
 std::vector<SourceFile> FilesEndingWith(const std::vector<std::string>& endings) {
   return ReadTree({"."}, endings);
+}
+
+std::vector<std::vector<std::string>> TableRows(const std::string& page) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line : ReadFile(Root() / page).lines) {
+    if (!line.starts_with("|") || !line.ends_with("|")) continue;
+    std::erase(line, '`');
+    std::vector<std::string> cells;
+    for (std::size_t from = 1, to; (to = line.find('|', from)) != std::string::npos;
+         from = to + 1) {
+      cells.emplace_back(Trimmed(std::string_view(line).substr(from, to - from)));
+    }
+    rows.push_back(std::move(cells));
+  }
+  return rows;
 }
 
 void Findings::Add(const SourceFile& file, std::size_t line_index, std::string_view what) {

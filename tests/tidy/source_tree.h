@@ -15,6 +15,9 @@ struct SourceFile {
   bool IsTest() const;  // tests, benches and fakes: what no product links
   // "agent" for "src/agent/health/health_cache.cc"; "" outside src.
   std::string Room() const;
+  // The folder below src: "agent/health" for "src/agent/health/health_cache.cc", "base" for what
+  // stands in a room's own folder; "" outside src.
+  std::string SubRoom() const;
 };
 
 // Every .h and .cc below src, include, tests, bench and examples.
@@ -33,6 +36,10 @@ class Findings {
  private:
   std::string text_;
 };
+
+// The rows of a table in a Markdown page of the root or of docs: the texts between the bars,
+// trimmed, backquotes taken off. Rows whose first cell is a heading's or a rule's come too.
+std::vector<std::vector<std::string>> TableRows(const std::string& page);
 
 // One function's place and length, as clang-format lays code out.
 struct Function {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "agent/app/fake_agent_node.h"
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
 namespace galen::agent {
 namespace {
@@ -232,7 +232,7 @@ TEST(Observer, NotesAContainersCrashForThePostMortem) {
   node.AddPod("trainer-0");
   node.StartAgent();
   node.Pass(2s);
-  const Json patch = cluster_sim::Yaml(R"({status: {containerStatuses: [{name: main, image: pause,
+  const Json patch = api_sim::Yaml(R"({status: {containerStatuses: [{name: main, image: pause,
       imageID: "", ready: false, restartCount: 1,
       state: {running: {startedAt: "2026-11-21T14:00:09Z"}},
       lastState: {terminated: {exitCode: 134, reason: Error,
@@ -258,7 +258,7 @@ TEST(Observer, TakesTheKubeletsWordForADriverThatItMustNotAsk) {
   node.StartAgent();
   node.Pass(2s);
   EXPECT_THAT(node.Annotation("trainer-0"), HasSubstr("and the kubelet does not say"));
-  const Json patch = cluster_sim::Yaml(R"({status: {containerStatuses: [{name: main, image: pause,
+  const Json patch = api_sim::Yaml(R"({status: {containerStatuses: [{name: main, image: pause,
       imageID: "", ready: true, restartCount: 0, allocatedResourcesStatus: [{name: "claim:gpu",
       resources: [{resourceID: "x/y=1-gpu-0", health: Unhealthy, message: "ECC"}]}]}]}})");
   ASSERT_TRUE(node.cluster
@@ -284,7 +284,7 @@ TEST(Observer, TakesTheKubeletsWordForADriverThatItMustNotAsk) {
 TEST(Observer, ReadsOnlyTheClaimsThatItsPodsName) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"});
-  node.cluster.Create(kube::kResourceClaims, cluster_sim::FakeClaim("foreign", "gpu.example.com"));
+  node.cluster.Create(kube::kResourceClaims, api_sim::FakeClaim("foreign", "gpu.example.com"));
   node.AddPod("trainer-0");
   node.StartAgent();
   node.Pass(10s);

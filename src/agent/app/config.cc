@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "base/data/yaml.h"
 #include "base/text.h"
-#include "net/endpoint/server.h"
+#include "net/address.h"
 
 namespace galen::agent {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/app/fake_agent_node.h"
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "rpc/typed.h"
 
@@ -51,7 +51,7 @@ class CrashVerdictTest : public ::testing::Test {
                                    {"message", message},
                                    {"startedAt", FormatRfc3339(now - 5min)},
                                    {"finishedAt", FormatRfc3339(now)}});
-    Json status = cluster_sim::Yaml("{name: main, image: pause, imageID: '', ready: false}");
+    Json status = api_sim::Yaml("{name: main, image: pause, imageID: '', ready: false}");
     status["restartCount"] = 1;
     status["lastState"]["terminated"] = std::move(ended);
     // What hides the reason from who only looks at the present.

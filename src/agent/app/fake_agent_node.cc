@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api_sim/objects/fake_objects.h"
 #include "base/files/posix_file_system.h"
-#include "cluster_sim/controllers/fake_objects.h"
 
 namespace galen::agent {
 namespace {
@@ -101,14 +101,14 @@ FakePlugin& AgentNode::AddDriver(const std::vector<std::string>& devices,
   drivers.back()->Start();
   if (cluster.Get(kube::kDeviceClasses, driver).is_null()) {
     cluster.AddClass(driver, driver);
-    cluster.AddSlice(cluster_sim::FakeSlice(driver, kNode, devices));
-    cluster.Create(kube::kResourceClaimTemplates, cluster_sim::FakeTemplate(driver, driver));
+    cluster.AddSlice(api_sim::FakeSlice(driver, kNode, devices));
+    cluster.Create(kube::kResourceClaimTemplates, api_sim::FakeTemplate(driver, driver));
   }
   return *drivers.back();
 }
 
 void AgentNode::AddPod(const std::string& name, const std::string& device_class) {
-  Json pod = cluster_sim::WithTemplate(cluster_sim::FakePod(name), "gpu", device_class);
+  Json pod = api_sim::WithTemplate(api_sim::FakePod(name), "gpu", device_class);
   Json& container = pod["spec"]["containers"].MutableItems()[0];
   container["resources"]["claims"].Append(Json::MakeObject({{"name", "gpu"}}));
   CreatePod(pod);
@@ -190,7 +190,7 @@ int AgentNode::Logged(std::string_view sentence) const {
 
 void AgentNode::DefineNodeDeviceHealth(const std::string& crd_file) {
   cluster.Create(kube::kCustomResourceDefinitions,
-                 cluster_sim::Yaml(PosixFileSystem().Read(crd_file).value()));
+                 api_sim::Yaml(PosixFileSystem().Read(crd_file).value()));
   Pass();
 }
 

@@ -85,7 +85,7 @@ class AgentNode {
   FakeFileSystem files;
   FakeSocketDirectory registry;
   std::vector<std::unique_ptr<FakePlugin>> drivers;
-  cluster_sim::LocalTransport transport;
+  api_sim::LocalTransport transport;
   FakeApiLink api;
   std::unique_ptr<net::Dialer> dialer;
   std::vector<std::string> lines;  // of the agent's log, from info on

@@ -35,7 +35,7 @@ void CrashContainer(AgentNode& node, const std::string& pod, int code, bool for_
                                  {"reason", "Error"},
                                  {"message", "Traceback:\n\tdevice \x1b[31mlost"},
                                  {"finishedAt", FormatRfc3339(node.cluster.loop().WallNow())}});
-  Json status = cluster_sim::Yaml("{name: main, image: pause, imageID: \"\", ready: false}");
+  Json status = api_sim::Yaml("{name: main, image: pause, imageID: \"\", ready: false}");
   status["restartCount"] = for_good ? 0 : 1;
   status[for_good ? "state" : "lastState"]["terminated"] = std::move(ended);
   if (!for_good) status["state"]["running"]["startedAt"] = "2026-11-21T14:00:09Z";
@@ -46,7 +46,7 @@ void CrashContainer(AgentNode& node, const std::string& pod, int code, bool for_
 }
 
 void Evict(AgentNode& node, const std::string& pod) {
-  PatchStatus(node, pod, cluster_sim::Yaml(R"({status: {phase: Failed, reason: Evicted,
+  PatchStatus(node, pod, api_sim::Yaml(R"({status: {phase: Failed, reason: Evicted,
       conditions: [{type: DisruptionTarget, status: "True", reason: TerminationByKubelet,
                     lastTransitionTime: "2026-11-21T14:00:09Z"}]}})"));
 }
@@ -60,7 +60,7 @@ std::vector<history::PostMortem> RecordsOnDisk(AgentNode& node) {
 }
 
 void GiveBack(AgentNode& node) {
-  const Json nobody = cluster_sim::Yaml("{status: {reservedFor: null, allocation: null}}");
+  const Json nobody = api_sim::Yaml("{status: {reservedFor: null, allocation: null}}");
   for (const Json& claim : node.cluster.List(kube::kResourceClaims)) {
     const std::string& name = claim["metadata"]["name"].AsString();
     const auto given =

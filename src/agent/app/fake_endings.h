@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/app/fake_agent_node.h"
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 #include "history/post_mortem/post_mortem.h"
 
 namespace galen::agent {

@@ -7,14 +7,14 @@
 #include <tuple>
 #include <utility>
 
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
 namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using cluster_sim::FakeClaim;
-using cluster_sim::Yaml;
+using api_sim::FakeClaim;
+using api_sim::Yaml;
 using ::testing::StartsWith;
 
 constexpr const char* kClass = "gpu.example.com";
@@ -130,7 +130,7 @@ PodKind ExtendedResource() {
   return {.name = "extended resource backed by DRA",
           .make =
               [](PodScene& s) {
-                Json cards = cluster_sim::FakeClass("cards", kClass);
+                Json cards = api_sim::FakeClass("cards", kClass);
                 cards["spec"]["extendedResourceName"] = "example.com/card";
                 s.node.cluster.Create(kube::kDeviceClasses, cards);
                 s.MakePod("p",
@@ -282,7 +282,7 @@ void PodScene::MakeClaim(const std::string& name) {
 }
 
 void PodScene::MakePod(const std::string& name, std::string_view spec, bool by_hand) {
-  Json pod = cluster_sim::FakePod(name);
+  Json pod = api_sim::FakePod(name);
   pod["spec"] = Yaml(spec);
   if (by_hand) pod["spec"]["schedulerName"] = "nobody";
   node.CreatePod(pod);

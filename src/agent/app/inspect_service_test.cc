@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/app/fake_agent_node.h"
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 #include "kube/request.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "rpc/typed.h"
@@ -280,7 +280,7 @@ TEST_F(InspectServiceTest, TellsNothingOfHowAnEarlierPodOfThatNameEnded) {
 
 // One that would be chosen among several might be another than is meant.
 TEST_F(InspectServiceTest, OfTwoPodsOfANameAsksForTheNamespace) {
-  Json pod = cluster_sim::FakePod("trainer-0");
+  Json pod = api_sim::FakePod("trainer-0");
   pod["metadata"]["namespace"] = "other";
   node_.cluster.Create(kube::kNamespaces,
                        Json::MakeObject({{"metadata", Json::MakeObject({{"name", "other"}})}}));
@@ -294,7 +294,7 @@ TEST_F(InspectServiceTest, OfTwoPodsOfANameAsksForTheNamespace) {
 
 // Bound by hand while its claim waits for a device: "holds no devices" alone would be untrue soon.
 TEST_F(InspectServiceTest, APodWhoseClaimsGiveItNoDeviceSaysSo) {
-  Json pod = cluster_sim::WithTemplate(cluster_sim::FakePod("early"), "gpu", "gpu.example.com");
+  Json pod = api_sim::WithTemplate(api_sim::FakePod("early"), "gpu", "gpu.example.com");
   pod["spec"]["nodeName"] = "node-1";
   node_.CreatePod(pod);
   node_.Pass(5s);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/app/fake_agent_node.h"
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
 namespace galen::agent {
 namespace {
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-FakeReport Lost(const std::string& device) {
+FakeReport LostDevice(const std::string& device) {
   return {.device = device, .health = 2, .message = "XID 79", .code = "XidGpuLost"};
 }
 
@@ -66,7 +66,7 @@ TEST(KnownDefect, NobodyIsToldThatTheStreamEnded) {
 
 TEST(KnownDefect, ADriversRestartWhileTheAgentIsAwayLosesTheState) {
   RunningPod at(Role::kObserver);
-  at.driver.Report({Lost("gpu-0")});
+  at.driver.Report({LostDevice("gpu-0")});
   at.node.Pass(2s);
   const std::string before = at.node.Annotation("trainer-0");
   at.node.KillAgent();
@@ -84,7 +84,7 @@ TEST(KnownDefect, TheOldInstanceOfARollingUpdateOverwritesTheNewOnesWord) {
   second.endpoint = "/var/lib/kubelet/plugins/gpu.example.com/dra-2.sock";
   at.node.AddDriver({"gpu-0"}, second);
   at.node.Pass(1s);
-  at.driver.Report({Lost("gpu-0")});
+  at.driver.Report({LostDevice("gpu-0")});
   at.node.Pass(1s);
   EXPECT_EQ(at.node.Annotation("trainer-0"), "gpu-0 Healthy");
   at.driver.Stop();
@@ -99,7 +99,7 @@ TEST(KnownDefect, ChangesAreDroppedWhenTooManyPodsAreToBeToldAtOnce) {
   std::vector<FakeReport> lost;
   for (int i = 0; i < 105; ++i) {
     devices.push_back("gpu-" + std::to_string(i));
-    lost.push_back(Lost(devices.back()));
+    lost.push_back(LostDevice(devices.back()));
   }
   FakePlugin& driver = node.AddDriver(devices);
   for (const std::string& device : devices) node.AddPod("pod-" + device);
@@ -114,7 +114,7 @@ TEST(KnownDefect, ChangesAreDroppedWhenTooManyPodsAreToBeToldAtOnce) {
 
 TEST(KnownDefect, TheTimeOfTheSignIsReplacedByThatOfTheReport) {
   RunningPod at(Role::kObserver);
-  FakeReport report = Lost("gpu-0");
+  FakeReport report = LostDevice("gpu-0");
   const WallTime sign = at.node.cluster.loop().WallNow() - 90s;
   report.sign_unix_nanos = sign.time_since_epoch().count();
   at.driver.Report({report});
@@ -137,7 +137,7 @@ TEST(KnownDefect, AHealthyDeviceIsTakenForSilentAfterARestart) {
 
 TEST(KnownDefect, ExtendedResourcesHaveNoHealth) {
   RunningPod at(Role::kObserver);
-  Json plain = cluster_sim::FakePod("plain-0");
+  Json plain = api_sim::FakePod("plain-0");
   plain["spec"]["containers"].MutableItems()[0]["resources"]["limits"]["example.com/gpu"] = 1;
   at.node.CreatePod(plain);
   at.node.Pass(2s);
@@ -166,7 +166,7 @@ TEST(KnownDefect, ExtendedResourcesHaveNoHealth) {
                                   reserve, {.subresource = "status"}))
                   .ok());
   at.node.Pass(3s);
-  at.driver.Report({Lost("gpu-0")});
+  at.driver.Report({LostDevice("gpu-0")});
   at.node.Pass(200ms);
   EXPECT_EQ(at.node.Condition("plain-0"), "False XidGpuLost");
 }
@@ -190,8 +190,8 @@ TEST(KnownDefect, ADriverWithoutHealthFillsTheLog) {
 TEST(KnownDefect, TheOrderOfTheListIsAnotherEachTime) {
   AgentNode node(Role::kManager);
   FakePlugin& driver = node.AddDriver({"gpu-0", "gpu-1", "gpu-2"});
-  node.cluster.Create(kube::kResourceClaims, cluster_sim::FakeClaim("three", "gpu.example.com", 3));
-  Json pod = cluster_sim::WithClaim(cluster_sim::FakePod("trainer-0"), "gpu", "three");
+  node.cluster.Create(kube::kResourceClaims, api_sim::FakeClaim("three", "gpu.example.com", 3));
+  Json pod = api_sim::WithClaim(api_sim::FakePod("trainer-0"), "gpu", "three");
   pod["spec"]["containers"].MutableItems()[0]["resources"]["claims"].Append(
       Json::MakeObject({{"name", "gpu"}}));
   node.CreatePod(pod);
@@ -212,18 +212,17 @@ TEST(KnownDefect, TheOrderOfTheListIsAnotherEachTime) {
 TEST(KnownDefect, AClaimThatNoContainerReferencesHasNoHealth) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0"});
-  node.CreatePod(
-      cluster_sim::WithTemplate(cluster_sim::FakePod("trainer-0"), "gpu", "gpu.example.com"));
+  node.CreatePod(api_sim::WithTemplate(api_sim::FakePod("trainer-0"), "gpu", "gpu.example.com"));
   node.StartAgent();
   node.Pass(2s);
-  driver.Report({Lost("gpu-0")});
+  driver.Report({LostDevice("gpu-0")});
   node.Pass(200ms);
   EXPECT_EQ(node.Condition("trainer-0"), "False XidGpuLost");
 }
 
 TEST(KnownDefect, WhatIsLearntAfterThePodEndedIsLost) {
   RunningPod at(Role::kObserver);
-  const Json failed = cluster_sim::Yaml("{status: {phase: Failed}}");
+  const Json failed = api_sim::Yaml("{status: {phase: Failed}}");
   ASSERT_TRUE(at.node.cluster
                   .Do(kube::Patch(kube::kPods, "default", "trainer-0", kube::PatchType::kMerge,
                                   failed, {.subresource = "status"}))
@@ -234,7 +233,7 @@ TEST(KnownDefect, WhatIsLearntAfterThePodEndedIsLost) {
   const std::string& claim =
       pod["status"]["resourceClaimStatuses"][0]["resourceClaimName"].AsString();
   ASSERT_TRUE(at.node.cluster.Claim(claim)["status"]["allocation"].is_null());
-  at.driver.Report({Lost("gpu-0")});
+  at.driver.Report({LostDevice("gpu-0")});
   at.node.Pass(2s);
   EXPECT_EQ(at.node.Condition("trainer-0"), "False XidGpuLost");
   EXPECT_THAT(at.node.Events("trainer-0"), Contains("DeviceUnhealthy x1"));
@@ -245,13 +244,13 @@ TEST(KnownDefect, WhatIsLearntAfterThePodEndedIsLost) {
 
 TEST(KnownDefect, WhatHappensLongAfterThePodEndedIsNotItsStory) {
   RunningPod at(Role::kObserver);
-  const Json done = cluster_sim::Yaml("{status: {phase: Succeeded}}");
+  const Json done = api_sim::Yaml("{status: {phase: Succeeded}}");
   ASSERT_TRUE(at.node.cluster
                   .Do(kube::Patch(kube::kPods, "default", "trainer-0", kube::PatchType::kMerge,
                                   done, {.subresource = "status"}))
                   .ok());
   at.node.Pass(AgentApp::kLateNews + 5s);
-  at.driver.Report({Lost("gpu-0")});
+  at.driver.Report({LostDevice("gpu-0")});
   at.node.Pass(2s);
   EXPECT_EQ(at.node.Condition("trainer-0"), "True AllHealthy");
 }
@@ -259,8 +258,8 @@ TEST(KnownDefect, WhatHappensLongAfterThePodEndedIsNotItsStory) {
 TEST(KnownDefect, AForceDeletedPodBlocksTheNextOfItsName) {
   AgentNode node(Role::kManager);
   node.AddDriver({"gpu-0"});
-  Json pod = cluster_sim::WithClaim(cluster_sim::FakePod("trainer-0"), "gpu", "mine");
-  node.cluster.Create(kube::kResourceClaims, cluster_sim::FakeClaim("mine", "gpu.example.com"));
+  Json pod = api_sim::WithClaim(api_sim::FakePod("trainer-0"), "gpu", "mine");
+  node.cluster.Create(kube::kResourceClaims, api_sim::FakeClaim("mine", "gpu.example.com"));
   node.CreatePod(pod);
   node.StartAgent();
   node.Pass(5s);
@@ -270,7 +269,7 @@ TEST(KnownDefect, AForceDeletedPodBlocksTheNextOfItsName) {
   node.cluster.Delete(kube::kPods, "trainer-0", "default", 0);
   node.cluster.Delete(kube::kResourceClaims, "mine", "default", 0);
   node.Pass(5s);
-  node.cluster.Create(kube::kResourceClaims, cluster_sim::FakeClaim("mine", "gpu.example.com"));
+  node.cluster.Create(kube::kResourceClaims, api_sim::FakeClaim("mine", "gpu.example.com"));
   node.CreatePod(pod);
   node.Pass(10s);
   EXPECT_EQ(node.cluster.Pod("trainer-0")["status"]["phase"].AsString(), "Running")

@@ -5,7 +5,7 @@
 
 #include "agent/app/fake_agent_node.h"
 #include "agent/containers/fake_container_processes.h"
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
 namespace galen::agent {
 namespace {
@@ -25,7 +25,7 @@ class ManagerProcessesTest : public ::testing::Test {
     node_.StartAgent();
   }
   void AddPod(const std::string& name, const std::string& policy = "Always") {
-    Json pod = cluster_sim::FakePod(name);
+    Json pod = api_sim::FakePod(name);
     pod["spec"]["restartPolicy"] = policy;
     Json& container = pod["spec"]["containers"].MutableItems()[0];
     container["command"] = Json::MakeArray({"train"});
@@ -100,7 +100,7 @@ TEST_F(ManagerProcessesTest, APodKeepsItsDeviceUntilItsProcessIsGone) {
     {"name": "gpu-0", "containerEdits": {"env": ["GPU_0=uuid-0"]}}]})";
   ASSERT_TRUE(node_.files.WriteAtomically("/var/run/cdi/gpu.json", spec, 0644).ok());
   StartAgent();
-  Json pod = cluster_sim::WithTemplate(cluster_sim::FakePod("trainer"), "gpu", "gpu.example.com");
+  Json pod = api_sim::WithTemplate(api_sim::FakePod("trainer"), "gpu", "gpu.example.com");
   Json& container = pod["spec"]["containers"].MutableItems()[0];
   container["command"] = Json::MakeArray({"train"});
   container["resources"]["claims"].Append(Json::MakeObject({{"name", "gpu"}}));
@@ -120,7 +120,7 @@ TEST_F(ManagerProcessesTest, APodKeepsItsDeviceUntilItsProcessIsGone) {
 
 TEST_F(ManagerProcessesTest, APodWithoutACommandSaysWhyItWaitsAndCanGo) {
   StartAgent();
-  node_.CreatePod(cluster_sim::FakePod("image"));
+  node_.CreatePod(api_sim::FakePod("image"));
   node_.Pass(5s);
   EXPECT_EQ(Status("image")["state"]["waiting"]["reason"].AsString(), "CreateContainerConfigError");
   EXPECT_EQ(Phase("image"), "Pending");

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/app/fake_agent_node.h"
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
 namespace galen::agent {
 namespace {
@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-FakeReport Lost(const std::string& device) {
+FakeReport LostGpu(const std::string& device) {
   return {.device = device,
           .health = 2,
           .message = "XID 79: GPU has fallen off the bus",
@@ -49,7 +49,7 @@ TEST(Manager, IsReadyAgainAfterTheClusterTookItForLost) {
     return std::string();
   };
   ASSERT_EQ(ready(), "True");
-  const Json lost = cluster_sim::Yaml(
+  const Json lost = api_sim::Yaml(
       "{status: {conditions: [{type: Ready, status: Unknown, reason: NodeStatusUnknown}]}}");
   ASSERT_TRUE(node.cluster
                   .Do(kube::Patch(kube::kNodes, "", "node-1", kube::PatchType::kStrategic, lost,
@@ -66,7 +66,7 @@ TEST(Manager, IsReadyAgainAfterTheClusterTookItForLost) {
 TEST(Manager, RunsAPodWithoutClaimsToo) {
   AgentNode node(Role::kManager);
   node.StartAgent();
-  node.CreatePod(cluster_sim::FakePod("web-0"));
+  node.CreatePod(api_sim::FakePod("web-0"));
   node.Pass(5s);
   EXPECT_EQ(node.cluster.Pod("web-0")["status"]["phase"].AsString(), "Running");
   node.cluster.Delete(kube::kPods, "web-0", "default");
@@ -144,7 +144,7 @@ TEST(Manager, ShowsAFaultOnARestartedAgentsPodsAsBefore) {
   node.AddPod("trainer-0");
   node.StartAgent();
   node.Pass(5s);
-  driver.Report({Lost("gpu-0")});
+  driver.Report({LostGpu("gpu-0")});
   node.Pass(2s);
   const std::string before = node.Allocated("trainer-0");
   const std::string annotation = node.Annotation("trainer-0");

@@ -11,20 +11,20 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string kCrdFile = GALEN_SOURCE_DIR "/deploy/crds/nodedevicehealths.yaml";
+const std::string kDefinitionFile = GALEN_SOURCE_DIR "/deploy/crds/nodedevicehealths.yaml";
 
-FakeReport Lost(const std::string& device) {
+FakeReport LostSince(const std::string& device) {
   return {.device = device, .health = 2, .message = "XID 79", .code = "XidGpuLost"};
 }
 
 TEST(NodeObject, TellsTheNodesObjectToo) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0", "gpu-1"});
-  node.DefineNodeDeviceHealth(kCrdFile);
+  node.DefineNodeDeviceHealth(kDefinitionFile);
   node.AddPod("trainer-0");
   node.StartAgent();
   node.Pass(2s);
-  driver.Report({Lost("gpu-0"), {.device = "gpu-1"}});
+  driver.Report({LostSince("gpu-0"), {.device = "gpu-1"}});
   node.Pass(2s);
   const Json status = node.NodeHealth();
   EXPECT_EQ(status["summary"]["devices"].AsInt(), 2);
@@ -36,7 +36,7 @@ TEST(NodeObject, TellsTheNodesObjectToo) {
 TEST(NodeObject, ADriversLongTextsKeepNobodysObjectFromBeingWritten) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0", "gpu-1"});
-  node.DefineNodeDeviceHealth(kCrdFile);
+  node.DefineNodeDeviceHealth(kDefinitionFile);
   node.StartAgent();
   node.Pass(2s);
   const std::string text(1024, 'x');
@@ -46,7 +46,7 @@ TEST(NodeObject, ADriversLongTextsKeepNobodysObjectFromBeingWritten) {
                   .code = text,
                   .serial = text,
                   .model = text},
-                 Lost("gpu-1")});
+                 LostSince("gpu-1")});
   node.Pass(2s);
   EXPECT_THAT(node.app->troubles(), IsEmpty());
   EXPECT_EQ(node.NodeHealth()["summary"]["unhealthy"].AsInt(), 2);
@@ -57,14 +57,14 @@ TEST(NodeObject, ADriversLongTextsKeepNobodysObjectFromBeingWritten) {
 TEST(NodeObject, TheNodesObjectIsWrittenWhileADriverIsUpdated) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"});
-  node.DefineNodeDeviceHealth(kCrdFile);
+  node.DefineNodeDeviceHealth(kDefinitionFile);
   node.StartAgent();
   node.Pass(2s);
   FakePlugin::Options second;
   second.socket = "/var/lib/kubelet/plugins_registry/gpu.example.com-2-reg.sock";
   second.endpoint = "/var/lib/kubelet/plugins/gpu.example.com/dra-2.sock";
   FakePlugin& update = node.AddDriver({"gpu-0"}, second);
-  update.Report({Lost("gpu-0")});
+  update.Report({LostSince("gpu-0")});
   node.Pass(2s);
   EXPECT_EQ(node.NodeHealth()["drivers"].items().size(), 1u);
   EXPECT_EQ(node.NodeHealth()["drivers"][0]["endpoint"].AsString(), second.endpoint);
@@ -74,7 +74,7 @@ TEST(NodeObject, TheNodesObjectIsWrittenWhileADriverIsUpdated) {
 TEST(NodeObject, MakesTheNodesObjectAgainWhenSomebodyRemovesIt) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"});
-  node.DefineNodeDeviceHealth(kCrdFile);
+  node.DefineNodeDeviceHealth(kDefinitionFile);
   node.StartAgent();
   node.Pass(2s);
   node.cluster.Delete(kube::kNodeDeviceHealths, "node-1", "");
@@ -85,7 +85,7 @@ TEST(NodeObject, MakesTheNodesObjectAgainWhenSomebodyRemovesIt) {
 TEST(NodeObject, SaysWithItsLastWordThatNobodyLooksAnyMore) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"});
-  node.DefineNodeDeviceHealth(kCrdFile);
+  node.DefineNodeDeviceHealth(kDefinitionFile);
   node.StartAgent();
   node.Pass(2s);
   const auto ready = [&] {
@@ -108,7 +108,7 @@ TEST(NodeObject, ForgetsADeviceThatLeftTheNode) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0"});
   driver.Report({{.device = "gpu-0"}, {.device = "gpu-9"}});  // gpu-9 is in no slice
-  node.DefineNodeDeviceHealth(kCrdFile);
+  node.DefineNodeDeviceHealth(kDefinitionFile);
   node.StartAgent();
   node.Pass(2s);
   ASSERT_EQ(node.NodeHealth()["summary"]["devices"].AsInt(), 2);

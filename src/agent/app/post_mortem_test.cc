@@ -89,7 +89,7 @@ TEST(PostMortem, OfAnOrdinaryEndIsKeptAndTellsNobody) {
 TEST(PostMortem, OfAPodWithoutDevicesThereIsNone) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"});
-  node.CreatePod(cluster_sim::FakePod("web-0"));
+  node.CreatePod(api_sim::FakePod("web-0"));
   node.StartAgent();
   node.Pass(1min);
   CrashContainer(node, "web-0", 1, true);

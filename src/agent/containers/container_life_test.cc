@@ -6,7 +6,7 @@ namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = ContainerLife::Kind;
+using LifeKind = ContainerLife::Kind;
 
 const RunEnd kFailed{.code = 3, .reason = "Error"};
 const RunEnd kDone{.code = 0, .reason = "Completed"};
@@ -21,7 +21,7 @@ Duration WaitAfter(ContainerLife& life, Time& now, Duration ran) {
 }
 
 TEST(ContainerLife, IsRestartedAtOnceThenAfterTenSecondsDoublingToFiveMinutes) {
-  ContainerLife life(Kind::kMain, RestartPolicy::kAlways);
+  ContainerLife life(LifeKind::kMain, RestartPolicy::kAlways);
   Time now{};
   for (const Duration wait : {0s, 10s, 20s, 40s, 80s, 160s, 300s, 300s}) {
     EXPECT_EQ(WaitAfter(life, now, 1s), wait);
@@ -30,7 +30,7 @@ TEST(ContainerLife, IsRestartedAtOnceThenAfterTenSecondsDoublingToFiveMinutes) {
 }
 
 TEST(ContainerLife, ForgetsItsCrashesAfterARunOfMoreThanTenMinutes) {
-  ContainerLife life(Kind::kMain, RestartPolicy::kAlways);
+  ContainerLife life(LifeKind::kMain, RestartPolicy::kAlways);
   Time now{};
   for (int i = 0; i < 5; ++i) WaitAfter(life, now, 1s);
   EXPECT_EQ(WaitAfter(life, now, 10min), 160s);
@@ -39,7 +39,7 @@ TEST(ContainerLife, ForgetsItsCrashesAfterARunOfMoreThanTenMinutes) {
 }
 
 TEST(ContainerLife, OfPolicyAlwaysIsRestartedAfterSuccessToo) {
-  ContainerLife life(Kind::kMain, RestartPolicy::kAlways);
+  ContainerLife life(LifeKind::kMain, RestartPolicy::kAlways);
   life.OnStarted(Time{}, {});
   life.OnEnded(kDone, Time{} + 1s);
   EXPECT_TRUE(life.restarts_again());
@@ -47,7 +47,7 @@ TEST(ContainerLife, OfPolicyAlwaysIsRestartedAfterSuccessToo) {
 }
 
 TEST(ContainerLife, OfPolicyOnFailureEndsWithSuccess) {
-  ContainerLife life(Kind::kMain, RestartPolicy::kOnFailure);
+  ContainerLife life(LifeKind::kMain, RestartPolicy::kOnFailure);
   life.OnStarted(Time{}, {});
   life.OnEnded(kFailed, Time{} + 1s);
   EXPECT_EQ(life.start_at(), Time{} + 1s);
@@ -59,7 +59,7 @@ TEST(ContainerLife, OfPolicyOnFailureEndsWithSuccess) {
 }
 
 TEST(ContainerLife, OfPolicyNeverRunsOnce) {
-  ContainerLife life(Kind::kMain, RestartPolicy::kNever);
+  ContainerLife life(LifeKind::kMain, RestartPolicy::kNever);
   life.OnStarted(Time{}, {});
   life.OnEnded(kFailed, Time{});
   EXPECT_TRUE(life.done());
@@ -67,7 +67,7 @@ TEST(ContainerLife, OfPolicyNeverRunsOnce) {
 }
 
 TEST(ContainerLife, ThatInitializesIsThereToSucceedOnce) {
-  ContainerLife life(Kind::kInit, RestartPolicy::kAlways);
+  ContainerLife life(LifeKind::kInit, RestartPolicy::kAlways);
   life.OnStarted(Time{}, {});
   life.OnEnded(kFailed, Time{});
   EXPECT_TRUE(life.restarts_again());
@@ -77,25 +77,25 @@ TEST(ContainerLife, ThatInitializesIsThereToSucceedOnce) {
 }
 
 TEST(ContainerLife, OfASidecarKnowsNoPolicyButAlways) {
-  ContainerLife life(Kind::kSidecar, RestartPolicy::kNever);
+  ContainerLife life(LifeKind::kSidecar, RestartPolicy::kNever);
   life.OnStarted(Time{}, {});
   life.OnEnded(kDone, Time{});
   EXPECT_TRUE(life.restarts_again());
 }
 
 TEST(ContainerLife, GoesOnWhereAnAgentBeforeLeftIt) {
-  ContainerLife life(Kind::kMain, RestartPolicy::kAlways);
+  ContainerLife life(LifeKind::kMain, RestartPolicy::kAlways);
   life.Restore(4, kFailed, Time{} + 5s);
   EXPECT_EQ(life.start_at(), Time{} + 5s);
   life.OnStarted(Time{} + 5s, {});
   EXPECT_EQ(life.restarts(), 5);
-  ContainerLife over(Kind::kMain, RestartPolicy::kNever);
+  ContainerLife over(LifeKind::kMain, RestartPolicy::kNever);
   over.Restore(0, kDone, Time{});
   EXPECT_TRUE(over.succeeded());
 }
 
 TEST(ContainerLife, ThatCannotBeTriedIsNoRestart) {
-  ContainerLife life(Kind::kMain, RestartPolicy::kAlways);
+  ContainerLife life(LifeKind::kMain, RestartPolicy::kAlways);
   life.OnUnable("CreateContainerConfigError", "no CDI file", Time{} + 10s);
   EXPECT_EQ(life.start_at(), Time{} + 10s);
   EXPECT_FALSE(life.ever_ran());

@@ -13,7 +13,7 @@
 namespace galen::agent {
 namespace {
 
-using Kind = kube::Container::Kind;
+using ContainerKind = kube::Container::Kind;
 
 // Pods of this node share its network and have no address of their own.
 constexpr std::string_view kLoopback = "127.0.0.1";
@@ -108,7 +108,7 @@ void PutCommand(const Json& container, ContainerPlan& plan) {
   }
 }
 
-ContainerPlan PlanContainer(const Json& container, Kind kind, const PodFields& fields,
+ContainerPlan PlanContainer(const Json& container, ContainerKind kind, const PodFields& fields,
                             const std::string& pod_directory, const PlanPlace& place) {
   ContainerPlan plan{
       .name = container["name"].AsString(), .image = container["image"].AsString(), .kind = kind};
@@ -177,10 +177,12 @@ StatusOr<PodPlan> PlanOf(const Json& pod, const PlanPlace& place) {
   for (const Json& container : spec["initContainers"].items()) {
     const bool sidecar = container["restartPolicy"].AsString() == "Always";
     plan.containers.push_back(
-        PlanContainer(container, sidecar ? Kind::kSidecar : Kind::kInit, fields, directory, place));
+        PlanContainer(container, sidecar ? ContainerKind::kSidecar : ContainerKind::kInit, fields,
+                      directory, place));
   }
   for (const Json& container : spec["containers"].items()) {
-    plan.containers.push_back(PlanContainer(container, Kind::kMain, fields, directory, place));
+    plan.containers.push_back(
+        PlanContainer(container, ContainerKind::kMain, fields, directory, place));
   }
   for (const ContainerPlan& container : plan.containers) {
     if (IsFileName(container.name)) continue;

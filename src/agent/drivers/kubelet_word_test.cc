@@ -15,8 +15,8 @@ namespace {
 
 using ::testing::IsEmpty;
 
-const std::string kDriver = "ref.example.com";
-DeviceId Dev(const std::string& name) { return {kDriver, "node-1", name}; }
+const std::string kSilentDriver = "ref.example.com";
+DeviceId Dev(const std::string& name) { return {kSilentDriver, "node-1", name}; }
 
 // A Pod that holds these devices through one claim, and what the kubelet says of them.
 class KubeletWordTest : public ::testing::Test {
@@ -25,7 +25,7 @@ class KubeletWordTest : public ::testing::Test {
     metric::Declare(metrics_);
     keeper_.emplace(HealthKeeper::Edges{loop_, NullLog(), metrics_, journal_},
                     std::vector<TimeoutRule>{}, [](const std::vector<HealthChange>&) {});
-    word_.emplace(KubeletWord::Edges{loop_, view_, index_, *keeper_}, std::set{kDriver},
+    word_.emplace(KubeletWord::Edges{loop_, view_, index_, *keeper_}, std::set{kSilentDriver},
                   [this](const std::string&) { return connected_; });
   }
 
@@ -50,7 +50,7 @@ class KubeletWordTest : public ::testing::Test {
            (health.cause.message.empty() ? "" : ": " + health.cause.message);
   }
   static std::string Cdi(const std::string& device) {
-    return kDriver + "/test=3c893a24-51e8-4e91-8106-3c91c65e86f0-" + device;
+    return kSilentDriver + "/test=3c893a24-51e8-4e91-8106-3c91c65e86f0-" + device;
   }
 
   FakeLoop loop_;
@@ -123,7 +123,7 @@ TEST_F(KubeletWordTest, OfADriverThatIsGoneNothingIsBelievedUntilItIsBack) {
   Hold("a", {"dev-0"});
   Says("a", {{Cdi("dev-0"), "Healthy", ""}});
   connected_ = false;
-  keeper_->OnDriverSilent(kDriver, {.code = std::string(cause_code::kDriverGone)});
+  keeper_->OnDriverSilent(kSilentDriver, {.code = std::string(cause_code::kDriverGone)});
   Says("a", {{Cdi("dev-0"), "Healthy", ""}});
   EXPECT_EQ(Health("dev-0"), "Unknown DriverGone");
   connected_ = true;

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "net/endpoint/server.h"
+#include "net/address.h"
 
 namespace galen::agent {
 namespace {

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class Heard final : public SocketListener {
+class HeardOfPlugins final : public SocketListener {
  public:
   void OnSocketAdded(const std::string& path) override { words.push_back("+" + path); }
   void OnSocketReplaced(const std::string& path) override { words.push_back("~" + path); }
@@ -35,7 +35,7 @@ class PluginWatcherTest : public ::testing::Test {
   std::vector<std::string> lines_;
   Log log_;
   FakeSocketDirectory directory_;
-  Heard heard_;
+  HeardOfPlugins heard_;
   PluginWatcher watcher_{loop_, log_, directory_, heard_};
 };
 

@@ -15,7 +15,7 @@
 namespace galen::agent {
 namespace {
 
-DirectoryEntry::Kind KindOf(unsigned mode) {
+DirectoryEntry::Kind KindOfFile(unsigned mode) {
   if (S_ISSOCK(mode)) return DirectoryEntry::Kind::kSocket;
   if (S_ISDIR(mode)) return DirectoryEntry::Kind::kDirectory;
   if (S_ISLNK(mode)) return DirectoryEntry::Kind::kSymlink;
@@ -36,7 +36,7 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-using Entries = std::vector<DirectoryEntry>;
+using DirectoryEntries = std::vector<DirectoryEntry>;
 
 // nullopt: it went away meanwhile.
 std::optional<DirectoryEntry> Look(const std::string& path) {
@@ -46,19 +46,19 @@ std::optional<DirectoryEntry> Look(const std::string& path) {
     if (errno == ENOENT) return std::nullopt;
     return DirectoryEntry{.path = path, .kind = DirectoryEntry::Kind::kUnreadable};
   }
-  return DirectoryEntry{.path = path, .kind = KindOf(info.stx_mode), .stamp = StampOf(info)};
+  return DirectoryEntry{.path = path, .kind = KindOfFile(info.stx_mode), .stamp = StampOf(info)};
 }
 
-Status ScanInto(const std::string& directory, int depth, Entries& entries);
+Status ScanInto(const std::string& directory, int depth, DirectoryEntries& entries);
 
 // A directory below that cannot be read holds up nobody but those below it.
-void Descend(const std::string& directory, int depth, Entries& entries) {
+void Descend(const std::string& directory, int depth, DirectoryEntries& entries) {
   const Status scanned = ScanInto(directory, depth, entries);
   if (scanned.ok() || scanned.code() == Code::kNotFound) return;
   entries.push_back({.path = directory, .kind = DirectoryEntry::Kind::kUnreadable});
 }
 
-Status ScanInto(const std::string& directory, int depth, Entries& entries) {
+Status ScanInto(const std::string& directory, int depth, DirectoryEntries& entries) {
   const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
   if (open == nullptr) return ErrnoStatus(errno, "open " + directory);
   while (true) {

@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::IsEmpty;
-using Kind = DirectoryEntry::Kind;
+using EntryKind = DirectoryEntry::Kind;
 
 class PosixSocketDirectoryTest : public ::testing::Test {
  protected:
@@ -53,11 +53,11 @@ TEST_F(PosixSocketDirectoryTest, TellsSocketsFromEverythingElseBelowIt) {
   ASSERT_EQ(::symlink(root_.Path("a.sock").c_str(), root_.Path("link").c_str()), 0);
   ASSERT_EQ(::symlink("/tmp", root_.Path("out").c_str()), 0);
   const auto entries = Scan();
-  EXPECT_EQ(entries.at(root_.Path("a.sock")).kind, Kind::kSocket);
-  EXPECT_EQ(entries.at(root_.Path("sub/b.sock")).kind, Kind::kSocket);
-  EXPECT_EQ(entries.at(root_.Path("plain")).kind, Kind::kOther);
-  EXPECT_EQ(entries.at(root_.Path("link")).kind, Kind::kSymlink);
-  EXPECT_EQ(entries.at(root_.Path("out")).kind, Kind::kSymlink);
+  EXPECT_EQ(entries.at(root_.Path("a.sock")).kind, EntryKind::kSocket);
+  EXPECT_EQ(entries.at(root_.Path("sub/b.sock")).kind, EntryKind::kSocket);
+  EXPECT_EQ(entries.at(root_.Path("plain")).kind, EntryKind::kOther);
+  EXPECT_EQ(entries.at(root_.Path("link")).kind, EntryKind::kSymlink);
+  EXPECT_EQ(entries.at(root_.Path("out")).kind, EntryKind::kSymlink);
   EXPECT_EQ(entries.size(), 6u) << "what lies behind a link is not looked at";
 }
 
@@ -116,10 +116,10 @@ TEST_F(PosixSocketDirectoryTest, ADirectoryThatCannotBeReadIsNotAnEmptyOne) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_FALSE(without_any.ok());
   ASSERT_TRUE(with_one.ok());
-  std::map<std::string, Kind> last;
+  std::map<std::string, EntryKind> last;
   for (const DirectoryEntry& entry : *with_one) last[entry.path] = entry.kind;
-  EXPECT_EQ(last[root_.Path("a.sock")], Kind::kSocket);
-  EXPECT_EQ(last[root_.Path("sub")], Kind::kUnreadable);
+  EXPECT_EQ(last[root_.Path("a.sock")], EntryKind::kSocket);
+  EXPECT_EQ(last[root_.Path("sub")], EntryKind::kUnreadable);
 }
 
 }  // namespace

@@ -10,23 +10,23 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const std::string kDriver = "gpu.example.com";
-DeviceId Gpu(int i) { return {kDriver, "node-1", "gpu-" + std::to_string(i)}; }
+const std::string kDepartedDriver = "gpu.example.com";
+DeviceId DepartedGpu(int i) { return {kDepartedDriver, "node-1", "gpu-" + std::to_string(i)}; }
 
 // A driver that reports of gpu-1 every ten seconds and no more of gpu-0.
 class DepartedDevicesTest : public ::testing::Test {
  protected:
   DepartedDevicesTest() {
-    cache_.SetConnected(kDriver, true);
+    cache_.SetConnected(kDepartedDriver, true);
     Report({0, 1});
     traces_ = {.driver_registered = true, .report_age = 0s};
   }
 
   void Report(const std::vector<int>& devices) {
     DecodedReport report;
-    report.report.driver = kDriver;
+    report.report.driver = kDepartedDriver;
     for (const int i : devices) {
-      report.report.devices.push_back({.id = Gpu(i), .state = HealthState::kHealthy});
+      report.report.devices.push_back({.id = DepartedGpu(i), .state = HealthState::kHealthy});
     }
     cache_.Apply(report, now_, WallTime{});
   }
@@ -54,7 +54,7 @@ class DepartedDevicesTest : public ::testing::Test {
 
 TEST_F(DepartedDevicesTest, ADeviceThatItsReportingDriverNamesNoMoreHasLeft) {
   EXPECT_THAT(PassWith(5min, true), IsEmpty());
-  EXPECT_THAT(PassWith(2min, true), ElementsAre(Gpu(0)));
+  EXPECT_THAT(PassWith(2min, true), ElementsAre(DepartedGpu(0)));
   EXPECT_THAT(PassWith(1h, true), IsEmpty());
 }
 
@@ -78,7 +78,7 @@ TEST_F(DepartedDevicesTest, NothingIsConcludedFromADriverThatIsSilentItself) {
 TEST_F(DepartedDevicesTest, DevicesOfADriverThatWasUninstalledLeaveAfterAnHour) {
   traces_ = {};
   EXPECT_THAT(PassWith(1h, false), IsEmpty());
-  EXPECT_THAT(PassWith(2min, false), ElementsAre(Gpu(0), Gpu(1)));
+  EXPECT_THAT(PassWith(2min, false), ElementsAre(DepartedGpu(0), DepartedGpu(1)));
 }
 
 TEST_F(DepartedDevicesTest, WhatComesBackBeginsAnew) {

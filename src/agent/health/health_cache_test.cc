@@ -10,31 +10,31 @@ using namespace std::chrono_literals;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const std::string kDriver = "gpu.example.com";
+const std::string kCachedDriver = "gpu.example.com";
 constexpr WallTime kMorning = WallTime(1'795'269'600s);
 
-DeviceId Gpu(int i) { return {kDriver, "node-1", "gpu-" + std::to_string(i)}; }
+DeviceId CachedGpu(int i) { return {kCachedDriver, "node-1", "gpu-" + std::to_string(i)}; }
 
-DeviceHealth Healthy(int i) { return {.id = Gpu(i), .state = HealthState::kHealthy}; }
+DeviceHealth Healthy(int i) { return {.id = CachedGpu(i), .state = HealthState::kHealthy}; }
 
 DeviceHealth Unhealthy(int i, const std::string& code = "XidGpuLost") {
-  return {.id = Gpu(i), .state = HealthState::kUnhealthy, .cause = {.code = code}};
+  return {.id = CachedGpu(i), .state = HealthState::kUnhealthy, .cause = {.code = code}};
 }
 
 DecodedReport Report(std::vector<DeviceHealth> devices) {
-  return {.report = {.driver = kDriver, .devices = std::move(devices)}};
+  return {.report = {.driver = kCachedDriver, .devices = std::move(devices)}};
 }
 
 // A cache with a clock whose hands move together.
 struct CacheAt {
   explicit CacheAt(std::vector<TimeoutRule> rules = {}) : cache(std::move(rules)) {
-    cache.SetConnected(kDriver, true);
+    cache.SetConnected(kCachedDriver, true);
   }
   std::vector<HealthChange> Apply(std::vector<DeviceHealth> devices) {
     return cache.Apply(Report(std::move(devices)), now, wall());
   }
   std::vector<HealthChange> Expire() { return cache.Expire(now, wall()); }
-  const DeviceHealth& Health(int i) { return cache.Find(Gpu(i))->health; }
+  const DeviceHealth& Health(int i) { return cache.Find(CachedGpu(i))->health; }
   WallTime wall() const { return kMorning + (now - Time{}); }
 
   HealthCache cache;
@@ -156,11 +156,11 @@ TEST(HealthCache, ADriverThatIsGoneTakesAllItsDevicesAlong) {
                                           .state = HealthState::kHealthy}}}},
                  at.now, at.wall());
   const Cause gone{.code = std::string(cause_code::kDriverGone)};
-  EXPECT_THAT(at.cache.Drop(kDriver, gone, at.wall()), SizeIs(2));
+  EXPECT_THAT(at.cache.Drop(kCachedDriver, gone, at.wall()), SizeIs(2));
   EXPECT_EQ(at.Health(1).cause.code, cause_code::kDriverGone);
   EXPECT_EQ(at.cache.Find({"nic.example.com", "node-1", "nic-0"})->health.state,
             HealthState::kHealthy);
-  EXPECT_THAT(at.cache.Drop(kDriver, gone, at.wall()), IsEmpty()) << "told once";
+  EXPECT_THAT(at.cache.Drop(kCachedDriver, gone, at.wall()), IsEmpty()) << "told once";
   EXPECT_THAT(at.Apply({Healthy(0)}), SizeIs(1));
 }
 
@@ -185,7 +185,7 @@ TEST(HealthCache, AfterALossTheDriverKnowsBetterSinceWhenADeviceIsAsItIs) {
   DeviceHealth told = Healthy(0);
   told.since = kMorning - 1min;
   DecodedReport of_ours = Report({told});
-  of_ours.facts[Gpu(0)] = {};
+  of_ours.facts[CachedGpu(0)] = {};
   const std::vector<HealthChange> changes = at.cache.Apply(of_ours, at.now, at.wall());
   ASSERT_THAT(changes, SizeIs(1)) << "it was not well all the time";
   EXPECT_EQ(changes[0].before.state, HealthState::kUnknown);
@@ -229,7 +229,7 @@ TEST(HealthCache, TheOperatorsTimeoutOverrulesTheDriversAndSaysSo) {
   DeviceHealth health = Healthy(0);
   health.timeout = 60s;
   at.Apply({health});
-  EXPECT_EQ(at.cache.Find(Gpu(0))->timeout,
+  EXPECT_EQ(at.cache.Find(CachedGpu(0))->timeout,
             (EffectiveTimeout{5s, TimeoutSource::kConfig, "device gpu-0"}));
   at.now += 5s;
   EXPECT_EQ(at.Expire().at(0).after.cause.message, "no report for 5 s, the configured limit");

@@ -15,8 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const std::string kDriver = "gpu.example.com";
-DeviceId Gpu(int i) { return {kDriver, "node-1", "gpu-" + std::to_string(i)}; }
+const std::string kKeptDriver = "gpu.example.com";
+DeviceId KeptGpu(int i) { return {kKeptDriver, "node-1", "gpu-" + std::to_string(i)}; }
 
 class HealthKeeperTest : public ::testing::Test {
  protected:
@@ -30,14 +30,14 @@ class HealthKeeperTest : public ::testing::Test {
                       journal_.words.push_back("acted");
                       changes_.insert(changes_.end(), changes.begin(), changes.end());
                     });
-    keeper_->OnDriverConnected(kDriver);
+    keeper_->OnDriverConnected(kKeptDriver);
   }
 
   void Report(std::vector<std::pair<int, HealthState>> devices) {
     DecodedReport report;
-    report.report.driver = kDriver;
+    report.report.driver = kKeptDriver;
     for (const auto& [i, state] : devices) {
-      report.report.devices.push_back({.id = Gpu(i), .state = state});
+      report.report.devices.push_back({.id = KeptGpu(i), .state = state});
     }
     keeper_->OnReport(report, loop_.Now());
   }
@@ -80,17 +80,17 @@ TEST_F(HealthKeeperTest, WhoKeepsSomethingOfADeviceHearsThatItIsForgotten) {
   std::vector<std::string> forgotten;
   keeper_->OnForgotten([&](const DeviceId& id) { forgotten.push_back(id.device); });
   Report({{0, HealthState::kHealthy}});
-  keeper_->Forget(Gpu(0), "it left");
-  keeper_->Forget(Gpu(0), "it left");
+  keeper_->Forget(KeptGpu(0), "it left");
+  keeper_->Forget(KeptGpu(0), "it left");
   EXPECT_THAT(forgotten, ElementsAre("gpu-0"));
 }
 
 TEST_F(HealthKeeperTest, ASilentDriverIsNoticedAtTheDeadlineWithoutAnyReport) {
   Report({{0, HealthState::kHealthy}});
   loop_.Advance(30s - 1ns);
-  EXPECT_EQ(keeper_->HealthOf(Gpu(0)).state, HealthState::kHealthy);
+  EXPECT_EQ(keeper_->HealthOf(KeptGpu(0)).state, HealthState::kHealthy);
   loop_.Advance(1ns);
-  EXPECT_EQ(keeper_->HealthOf(Gpu(0)).state, HealthState::kUnknown);
+  EXPECT_EQ(keeper_->HealthOf(KeptGpu(0)).state, HealthState::kUnknown);
   EXPECT_EQ(changes_.back().after.cause.code, cause_code::kDriverSilent);
 }
 
@@ -99,10 +99,10 @@ TEST_F(HealthKeeperTest, EachDeviceHasItsOwnDeadline) {
   loop_.Advance(10s);
   Report({{1, HealthState::kHealthy}});
   loop_.Advance(20s);
-  EXPECT_EQ(keeper_->HealthOf(Gpu(0)).state, HealthState::kUnknown);
-  EXPECT_EQ(keeper_->HealthOf(Gpu(1)).state, HealthState::kHealthy);
+  EXPECT_EQ(keeper_->HealthOf(KeptGpu(0)).state, HealthState::kUnknown);
+  EXPECT_EQ(keeper_->HealthOf(KeptGpu(1)).state, HealthState::kHealthy);
   loop_.Advance(10s);
-  EXPECT_EQ(keeper_->HealthOf(Gpu(1)).state, HealthState::kUnknown);
+  EXPECT_EQ(keeper_->HealthOf(KeptGpu(1)).state, HealthState::kUnknown);
 }
 
 TEST_F(HealthKeeperTest, ADiskThatFailsDelaysNobodyAndIsToldOnce) {
@@ -122,11 +122,11 @@ TEST_F(HealthKeeperTest, ADiskThatFailsDelaysNobodyAndIsToldOnce) {
 
 TEST_F(HealthKeeperTest, WhatWasKnownIsTakenOverWithoutTellingAnyone) {
   journal_.devices = {
-      {.id = Gpu(0), .state = HealthState::kUnhealthy, .since = loop_.WallNow() - 1h}};
+      {.id = KeptGpu(0), .state = HealthState::kUnhealthy, .since = loop_.WallNow() - 1h}};
   keeper_->Restore();
   loop_.RunUntilIdle();
   EXPECT_THAT(changes_, IsEmpty());
-  EXPECT_EQ(keeper_->HealthOf(Gpu(0)).since, loop_.WallNow() - 1h);
+  EXPECT_EQ(keeper_->HealthOf(KeptGpu(0)).since, loop_.WallNow() - 1h);
   loop_.Advance(30s);
   EXPECT_THAT(changes_, SizeIs(1));
 }
@@ -134,7 +134,7 @@ TEST_F(HealthKeeperTest, WhatWasKnownIsTakenOverWithoutTellingAnyone) {
 TEST_F(HealthKeeperTest, ADriverThatIsGoneIsToldAtOnce) {
   Report({{0, HealthState::kHealthy}});
   loop_.RunUntilIdle();
-  keeper_->OnDriverSilent(kDriver,
+  keeper_->OnDriverSilent(kKeptDriver,
                           {.code = std::string(cause_code::kDriverGone), .message = "gone"});
   loop_.RunUntilIdle();
   EXPECT_EQ(changes_.back().after.cause.message, "gone");
@@ -142,7 +142,7 @@ TEST_F(HealthKeeperTest, ADriverThatIsGoneIsToldAtOnce) {
 
 TEST_F(HealthKeeperTest, ADriverThatHangsAfterItsStreamWasReopenedIsSilentAndNotGone) {
   Report({{0, HealthState::kHealthy}});
-  keeper_->OnDriverSilent(kDriver,
+  keeper_->OnDriverSilent(kKeptDriver,
                           {.code = std::string(cause_code::kDriverGone), .message = "gone"});
   Report({{0, HealthState::kHealthy}});
   loop_.Advance(30s);
@@ -153,8 +153,8 @@ TEST_F(HealthKeeperTest, ADeviceThatLeftIsForgottenEverywhere) {
   Report({{0, HealthState::kHealthy}, {1, HealthState::kHealthy}});
   loop_.Advance(30s);
   journal_.Take();
-  keeper_->Forget(Gpu(0), "its driver does not list it any more");
-  EXPECT_EQ(keeper_->cache().Find(Gpu(0)), nullptr);
+  keeper_->Forget(KeptGpu(0), "its driver does not list it any more");
+  EXPECT_EQ(keeper_->cache().Find(KeptGpu(0)), nullptr);
   EXPECT_THAT(journal_.Take(), ElementsAre("forgot gpu-0"));
   EXPECT_THAT(metrics_.Text(), ::testing::Not(::testing::HasSubstr("device=\"gpu-0\"")));
   EXPECT_THAT(metrics_.Text(), ::testing::HasSubstr("device=\"gpu-1\""));
@@ -166,7 +166,7 @@ TEST_F(HealthKeeperTest, OneSeriesADeviceTellsItsState) {
   const auto value = [&](std::string_view state) {
     return metrics_.Value(
         "galen_device_state",
-        {{"driver", kDriver}, {"pool", "node-1"}, {"device", "gpu-0"}, {"state", state}});
+        {{"driver", kKeptDriver}, {"pool", "node-1"}, {"device", "gpu-0"}, {"state", state}});
   };
   EXPECT_EQ(value("Healthy"), 0);
   EXPECT_EQ(value("Unhealthy"), 1);
@@ -174,11 +174,11 @@ TEST_F(HealthKeeperTest, OneSeriesADeviceTellsItsState) {
 
 TEST_F(HealthKeeperTest, WritesDownWhenADriverIsLostAndWhenItIsBack) {
   journal_.drivers.clear();
-  keeper_->OnDriverSilent(kDriver,
+  keeper_->OnDriverSilent(kKeptDriver,
                           {.code = std::string(cause_code::kDriverGone), .message = "hung up"});
   Report({{0, HealthState::kHealthy}});
   Report({{0, HealthState::kHealthy}});
-  EXPECT_THAT(journal_.drivers, ElementsAre("-" + kDriver + ": hung up", "+" + kDriver));
+  EXPECT_THAT(journal_.drivers, ElementsAre("-" + kKeptDriver + ": hung up", "+" + kKeptDriver));
 }
 
 TEST_F(HealthKeeperTest, SleepsWhenNobodyIsThere) {

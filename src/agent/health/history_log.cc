@@ -19,7 +19,7 @@ std::int64_t Millis(Duration d) {
 }
 
 // "Healthy → Unhealthy, XidGpuLost": what `galen why` shows of a change.
-std::string TextOf(const HealthChange& change) {
+std::string ShownAs(const HealthChange& change) {
   const bool stays_well =
       change.before.state == HealthState::kHealthy && change.after.state == HealthState::kHealthy;
   const std::string &was = change.before.cause.code, &is = change.after.cause.code;
@@ -33,7 +33,7 @@ std::string TextOf(const HealthChange& change) {
 }
 
 // "to this Pod: Unhealthy, XidGpuLost".
-std::string TextOf(const Assignment& assignment) {
+std::string ShownAs(const Assignment& assignment) {
   const DeviceHealth& health = assignment.health;
   std::string text = fmt::format("{}: {}", assignment.found ? "found on this Pod" : "to this Pod",
                                  ToString(health.state));
@@ -84,7 +84,7 @@ void HistoryLog::Changed(const HealthChange& change, const DeviceFacts& facts, s
           .device = change.after.id,
           .serial = facts.serial,
           .change = change,
-          .text = TextOf(change),
+          .text = ShownAs(change),
           .source = SourceOf(change, report),
           .incident = incident});
 }
@@ -121,7 +121,7 @@ bool HistoryLog::Assigned(const Assignment& assignment, WallTime now) {
           .kind = history::Kind::kAssigned,
           .device = health.id,
           .pod = assignment.pod,
-          .text = TextOf(assignment),
+          .text = ShownAs(assignment),
           .source = std::string(kAgent),
           // What the device suffers from is this Pod's matter from now on; what is over is not.
           .incident = health.state == HealthState::kHealthy ? "" : LastIncidentOf(health.id)});

@@ -16,12 +16,12 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr WallTime kSign = WallTime(1'795'269'600s);
-const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-3"};
-const PodRef kPod{{"train", "trainer-0"}, "uid-1"};
+const DeviceId kLoggedGpu{"gpu.example.com", "node-1", "gpu-3"};
+const PodRef kLoggedPod{{"train", "trainer-0"}, "uid-1"};
 
 HealthChange Lost() {
-  return {.before = {.id = kGpu, .state = HealthState::kHealthy},
-          .after = {.id = kGpu,
+  return {.before = {.id = kLoggedGpu, .state = HealthState::kHealthy},
+          .after = {.id = kLoggedGpu,
                     .state = HealthState::kUnhealthy,
                     .cause = {.code = "XidGpuLost", .message = "XID 79"},
                     .since = kSign}};
@@ -36,7 +36,7 @@ class HistoryLogTest : public ::testing::Test {
   }
   std::vector<std::string> Line() {
     std::vector<std::string> line;
-    for (const Step& step : log_->StepsOf(kPod, {})) {
+    for (const Step& step : log_->StepsOf(kLoggedPod, {})) {
       line.push_back(step.kind + ": " + step.text + " (" + step.source + ")");
     }
     return line;
@@ -61,8 +61,8 @@ class HistoryLogTest : public ::testing::Test {
 TEST_F(HistoryLogTest, TellsTheLineOfCausesOfAPodInTheOrderOfTime) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79 on 0000:4b:00.0"}, 812, kSign + 1ms);
   log_->Kept({Lost()}, kSign + 2ms);
-  log_->Told(kPod, Lost().after, 7ms, kSign + 7ms);
-  log_->Crashed({kPod, "container train, exit 134", kSign + 3s}, {kGpu});
+  log_->Told(kLoggedPod, Lost().after, 7ms, kSign + 7ms);
+  log_->Crashed({kLoggedPod, "container train, exit 134", kSign + 3s}, {kLoggedGpu});
   EXPECT_THAT(Line(),
               ElementsAre("sign: kernel log: Xid 79 on 0000:4b:00.0 (gpu.example.com)",
                           "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
@@ -72,12 +72,12 @@ TEST_F(HistoryLogTest, TellsTheLineOfCausesOfAPodInTheOrderOfTime) {
 }
 
 TEST_F(HistoryLogTest, SaysOfAProgramsFaultThatTheDeviceStaysHealthy) {
-  HealthChange noted{.before = {.id = kGpu, .state = HealthState::kHealthy},
-                     .after = {.id = kGpu, .state = HealthState::kHealthy, .since = kSign}};
+  HealthChange noted{.before = {.id = kLoggedGpu, .state = HealthState::kHealthy},
+                     .after = {.id = kLoggedGpu, .state = HealthState::kHealthy, .since = kSign}};
   noted.after.cause = {.code = "XidPageFault", .owner = FaultOwner::kApplication};
   log_->Changed(noted, {.sign = "kernel log: Xid 31"}, 5, kSign);
   log_->Changed({.before = noted.after, .after = noted.before}, {}, 6, kSign + 1min);
-  log_->Crashed({kPod, "container train, exit 1", kSign + 1s}, {kGpu});
+  log_->Crashed({kLoggedPod, "container train, exit 1", kSign + 1s}, {kLoggedGpu});
   EXPECT_THAT(Line(), ElementsAre("sign: kernel log: Xid 31 (gpu.example.com)",
                                   "change: stays Healthy, XidPageFault (gpu.example.com, report 5)",
                                   "crash: container train, exit 1 (container runtime)",
@@ -87,28 +87,29 @@ TEST_F(HistoryLogTest, SaysOfAProgramsFaultThatTheDeviceStaysHealthy) {
 
 TEST_F(HistoryLogTest, ARecoveryHasTheSignThatShowedIt) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign);
-  HealthChange back{.before = Lost().after,
-                    .after = {.id = kGpu, .state = HealthState::kHealthy, .since = kSign + 9s}};
+  HealthChange back{
+      .before = Lost().after,
+      .after = {.id = kLoggedGpu, .state = HealthState::kHealthy, .since = kSign + 9s}};
   log_->Changed(back, {.sign = "simulator: reset host"}, 813, kSign + 9s);
-  log_->Told(kPod, back.after, 3ms, kSign + 9s + 3ms);
+  log_->Told(kLoggedPod, back.after, 3ms, kSign + 9s + 3ms);
   EXPECT_THAT(Line(), Contains("sign: simulator: reset host (gpu.example.com)"));
 }
 
 // The driver was killed and started again: it repeats the sign of six seconds ago.
 TEST_F(HistoryLogTest, CountsFromTheChangeWhereItsSignIsOldNews) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign + 1ms);
-  log_->Told(kPod, Lost().after, 7ms, kSign + 7ms);
+  log_->Told(kLoggedPod, Lost().after, 7ms, kSign + 7ms);
   HealthChange gone{.before = Lost().after, .after = Lost().after};
   gone.after.state = HealthState::kUnknown;
   gone.after.cause = {.code = std::string(cause_code::kDriverGone)};
   gone.after.since = kSign + 5s;
   log_->Changed(gone, {.sign = "kernel log: Xid 79"}, 0, kSign + 5s);
-  log_->Told(kPod, gone.after, 0ms, kSign + 5s + 4ms);
+  log_->Told(kLoggedPod, gone.after, 0ms, kSign + 5s + 4ms);
   ASSERT_TRUE(log_->Sync().ok());
   Open();  // what is news does not depend on who remembers
   log_->Changed({.before = gone.after, .after = Lost().after}, {.sign = "kernel log: Xid 79"}, 1,
                 kSign + 6s);
-  log_->Told(kPod, Lost().after, 6s + 6ms, kSign + 6s + 6ms);
+  log_->Told(kLoggedPod, Lost().after, 6s + 6ms, kSign + 6s + 6ms);
   EXPECT_THAT(Line(),
               ElementsAre("sign: kernel log: Xid 79 (gpu.example.com)",
                           "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
@@ -121,7 +122,7 @@ TEST_F(HistoryLogTest, CountsFromTheChangeWhereItsSignIsOldNews) {
 
 TEST_F(HistoryLogTest, CountsFromTheSignThatTheAgentMissedWhileItWasAway) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign + 2s);
-  log_->Told(kPod, Lost().after, 2s + 5ms, kSign + 2s + 5ms);
+  log_->Told(kLoggedPod, Lost().after, 2s + 5ms, kSign + 2s + 5ms);
   EXPECT_EQ(Line().back(), "told: Pod status and annotation (2005 ms after sign) (galen-agent)");
 }
 
@@ -129,25 +130,25 @@ TEST_F(HistoryLogTest, TellsHowADeviceWasWhenThePodGotItOnceAndCountsFromThere) 
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign + 1ms);
   const PodRef other{{"train", "trainer-9"}, "uid-9"};
   EXPECT_TRUE(log_->Assigned({other, Lost().after}, kSign + 30s));
-  EXPECT_TRUE(log_->Assigned({kPod, Lost().after}, kSign + 60s));
-  log_->Told(kPod, Lost().after, 60s, kSign + 60s + 4ms);
+  EXPECT_TRUE(log_->Assigned({kLoggedPod, Lost().after}, kSign + 60s));
+  log_->Told(kLoggedPod, Lost().after, 60s, kSign + 60s + 4ms);
   ASSERT_TRUE(log_->Sync().ok());
   Open();
-  EXPECT_FALSE(log_->Assigned({kPod, Lost().after}, kSign + 90s)) << "it was noted before";
+  EXPECT_FALSE(log_->Assigned({kLoggedPod, Lost().after}, kSign + 90s)) << "it was noted before";
   EXPECT_THAT(Line(),
               ElementsAre("sign: kernel log: Xid 79 (gpu.example.com)",
                           "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
                           "assigned: to this Pod: Unhealthy, XidGpuLost (galen-agent)",
                           "told: Pod status and annotation (4 ms after assignment) (galen-agent)"));
-  const std::vector<Step> steps = log_->StepsOf(kPod, {kGpu});
+  const std::vector<Step> steps = log_->StepsOf(kLoggedPod, {kLoggedGpu});
   EXPECT_THAT(steps, SizeIs(4)) << "what the other Pod got is its own story";
-  EXPECT_EQ(steps[3].device, kGpu);
+  EXPECT_EQ(steps[3].device, kLoggedGpu);
 }
 
 TEST_F(HistoryLogTest, ADeviceThatNeverChangedIsToldFromItsAssignment) {
-  const DeviceHealth well{.id = kGpu, .state = HealthState::kHealthy};
-  EXPECT_TRUE(log_->Assigned({kPod, well, true}, kSign));
-  log_->Told(kPod, well, 600h, kSign + 3ms);
+  const DeviceHealth well{.id = kLoggedGpu, .state = HealthState::kHealthy};
+  EXPECT_TRUE(log_->Assigned({kLoggedPod, well, true}, kSign));
+  log_->Told(kLoggedPod, well, 600h, kSign + 3ms);
   EXPECT_THAT(Line(),
               ElementsAre("assigned: found on this Pod: Healthy (galen-agent)",
                           "told: Pod status and annotation (3 ms after assignment) (galen-agent)"));
@@ -156,7 +157,7 @@ TEST_F(HistoryLogTest, ADeviceThatNeverChangedIsToldFromItsAssignment) {
 TEST_F(HistoryLogTest, ForgetsTheOldestOfDevicesThatNobodyReports) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign);
   const std::size_t most = HistoryLog::kOnlyAssignedMax;
-  DeviceHealth silent{.id = kGpu, .cause = {.code = std::string(cause_code::kNotReported)}};
+  DeviceHealth silent{.id = kLoggedGpu, .cause = {.code = std::string(cause_code::kNotReported)}};
   PodRef pod;
   for (std::size_t i = 0; i < most + 10; ++i) {
     silent.id.device = "silent-" + std::to_string(i);
@@ -169,7 +170,8 @@ TEST_F(HistoryLogTest, ForgetsTheOldestOfDevicesThatNobodyReports) {
             "Pod status and annotation (3 ms after assignment)");
   // What a driver reported is still known.
   log_->Kept({Lost()}, kSign + 2s);
-  EXPECT_EQ(store_->OfDevice(kGpu).back().incident, store_->OfDevice(kGpu).front().incident);
+  EXPECT_EQ(store_->OfDevice(kLoggedGpu).back().incident,
+            store_->OfDevice(kLoggedGpu).front().incident);
 }
 
 TEST_F(HistoryLogTest, DevicesOfOneNameThatFailAtOnceAreTwoIncidents) {
@@ -177,26 +179,26 @@ TEST_F(HistoryLogTest, DevicesOfOneNameThatFailAtOnceAreTwoIncidents) {
   others.before.id.driver = others.after.id.driver = "spare.example.com";
   log_->Changed(Lost(), {}, 812, kSign);
   log_->Changed(others, {}, 9, kSign);
-  log_->Told(kPod, Lost().after, 7ms, kSign + 7ms);
+  log_->Told(kLoggedPod, Lost().after, 7ms, kSign + 7ms);
   EXPECT_THAT(Line(), SizeIs(2)) << "what another driver's device did is no matter of this Pod";
 }
 
 TEST_F(HistoryLogTest, LeavesOutWhatAnEarlierPodOfTheNameWasTold) {
-  const PodRef earlier{kPod.key, "an-earlier-uid"};
+  const PodRef earlier{kLoggedPod.key, "an-earlier-uid"};
   log_->Told(earlier, Lost().after, 7ms, kSign - 60s);
-  log_->Told(kPod, Lost().after, 7ms, kSign);
-  EXPECT_THAT(log_->StepsOf(kPod, {kGpu}), SizeIs(1));
-  EXPECT_THAT(log_->StepsOf({kPod.key, ""}, {kGpu}), SizeIs(2))
+  log_->Told(kLoggedPod, Lost().after, 7ms, kSign);
+  EXPECT_THAT(log_->StepsOf(kLoggedPod, {kLoggedGpu}), SizeIs(1));
+  EXPECT_THAT(log_->StepsOf({kLoggedPod.key, ""}, {kLoggedGpu}), SizeIs(2))
       << "of one that is gone all are told";
 }
 
 TEST_F(HistoryLogTest, GivesTheSentenceOfEachChange) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 1, kSign);
-  const std::vector<Step> steps = log_->StepsOf(kPod, {kGpu});
+  const std::vector<Step> steps = log_->StepsOf(kLoggedPod, {kLoggedGpu});
   ASSERT_THAT(steps, SizeIs(2));
   EXPECT_EQ(steps[0].message, "");
   EXPECT_EQ(steps[1].message, "XID 79");
-  EXPECT_EQ(steps[1].device, kGpu);
+  EXPECT_EQ(steps[1].device, kLoggedGpu);
 }
 
 TEST_F(HistoryLogTest, AStartWithAJournalThatLostSomethingSaysThatStepsMayBeMissing) {
@@ -209,19 +211,19 @@ TEST_F(HistoryLogTest, AStartWithAJournalThatLostSomethingSaysThatStepsMayBeMiss
   EXPECT_TRUE(log_->has_gaps());
   log_->Changed(Lost(), {}, 7, kSign + 1s);
   log_->AgentStarted(kSign + 2s);
-  EXPECT_THAT(log_->StepsOf(kPod, {kGpu}).back().text,
+  EXPECT_THAT(log_->StepsOf(kLoggedPod, {kLoggedGpu}).back().text,
               HasSubstr("part of its journal was lost, so that steps before this may be missing"));
 }
 
 TEST_F(HistoryLogTest, TellsOfTheAgentsOwnStartsAndStopsAmongTheStepsOnly) {
   log_->AgentStarted(kSign - 60s);
-  EXPECT_THAT(log_->StepsOf(kPod, {kGpu}), IsEmpty());
+  EXPECT_THAT(log_->StepsOf(kLoggedPod, {kLoggedGpu}), IsEmpty());
   log_->Changed(Lost(), {}, 6, kSign);
   log_->AgentStopped(kSign + 1s);
   log_->AgentStarted(kSign + 2s);
   ASSERT_TRUE(log_->Sync().ok());
   Open();
-  const std::vector<Step> steps = log_->StepsOf(kPod, {kGpu});
+  const std::vector<Step> steps = log_->StepsOf(kLoggedPod, {kLoggedGpu});
   ASSERT_THAT(steps, SizeIs(3));
   EXPECT_EQ(steps[1].kind, "agent-stopped");
   EXPECT_EQ(steps[2].kind, "agent-started");
@@ -234,7 +236,7 @@ TEST_F(HistoryLogTest, SaysThatASilenceWasOurOwnConclusion) {
   silent.after.cause = {.code = std::string(cause_code::kDriverSilent)};
   silent.after.state = HealthState::kUnknown;
   log_->Changed(silent, {.sign = "of another time"}, 812, kSign);
-  log_->Told(kPod, silent.after, 1ms, kSign + 1ms);
+  log_->Told(kLoggedPod, silent.after, 1ms, kSign + 1ms);
   EXPECT_THAT(Line(), ElementsAre("change: Healthy → Unknown, DriverSilent (galen-agent)",
                                   ::testing::StartsWith("told")));
 }
@@ -254,29 +256,29 @@ TEST_F(HistoryLogTest, KnowsEveryDeviceAfterARestartAsItWasSynced) {
 
 TEST_F(HistoryLogTest, ARecoveryAfterARestartBelongsToTheSameIncident) {
   log_->Changed(Lost(), {}, 1, kSign);
-  log_->Told(kPod, Lost().after, 1ms, kSign);
+  log_->Told(kLoggedPod, Lost().after, 1ms, kSign);
   ASSERT_TRUE(log_->Sync().ok());
   Open();
   HealthChange recovered{
       .before = Lost().after,
-      .after = {.id = kGpu, .state = HealthState::kHealthy, .since = kSign + 60s}};
+      .after = {.id = kLoggedGpu, .state = HealthState::kHealthy, .since = kSign + 60s}};
   log_->Changed(recovered, {}, 1, kSign + 60s);
   EXPECT_THAT(Line(), SizeIs(3)) << "found by the Pod through its incident";
 }
 
 TEST_F(HistoryLogTest, AForgottenDeviceIsNoMore) {
   log_->Changed(Lost(), {}, 1, kSign);
-  log_->Forget(kGpu, "nobody names it any more", kSign + 1s);
+  log_->Forget(kLoggedGpu, "nobody names it any more", kSign + 1s);
   EXPECT_THAT(log_->Devices(), IsEmpty());
 }
 
 TEST_F(HistoryLogTest, TheLineOfADeviceTellsWhenItsDriverWasLostAndWhenItWasBack) {
-  log_->DriverLost(kGpu.driver, "driver gpu.example.com is gone: hung up", kSign);
+  log_->DriverLost(kLoggedGpu.driver, "driver gpu.example.com is gone: hung up", kSign);
   log_->DriverLost("nic.example.com", "another's", kSign);
-  log_->DriverConnected(kGpu.driver, kSign + 2s);
+  log_->DriverConnected(kLoggedGpu.driver, kSign + 2s);
   ASSERT_TRUE(log_->Sync().ok());
   Open();
-  const std::vector<Step> steps = log_->StepsOf({{"train", "no-such-pod"}, ""}, {kGpu});
+  const std::vector<Step> steps = log_->StepsOf({{"train", "no-such-pod"}, ""}, {kLoggedGpu});
   ASSERT_THAT(steps, SizeIs(2));
   EXPECT_EQ(steps[0].kind, "driver-lost");
   EXPECT_EQ(steps[0].text, "driver gpu.example.com is gone: hung up");
@@ -286,8 +288,8 @@ TEST_F(HistoryLogTest, TheLineOfADeviceTellsWhenItsDriverWasLostAndWhenItWasBack
 }
 
 TEST_F(HistoryLogTest, GivesTheNewestStepsOfALongLine) {
-  for (int i = 0; i < 500; ++i) log_->Told(kPod, Lost().after, 1ms, kSign + i * 1s);
-  const std::vector<Step> steps = log_->StepsOf(kPod, {});
+  for (int i = 0; i < 500; ++i) log_->Told(kLoggedPod, Lost().after, 1ms, kSign + i * 1s);
+  const std::vector<Step> steps = log_->StepsOf(kLoggedPod, {});
   ASSERT_THAT(steps, SizeIs(ChangeLog::kStepsMax));
   EXPECT_EQ(steps.back().time, kSign + 499s);
 }

@@ -16,11 +16,11 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-const WallTime kNow = WallTime(1'795'269'600s);
+const WallTime kReportTime = WallTime(1'795'269'600s);
 const std::string kDriver = "gpu.example.com";
 
 DecodedReport Decode(const std::string& bytes) {
-  return DecodeReport(kDriver, bytes, kNow).value();
+  return DecodeReport(kDriver, bytes, kReportTime).value();
 }
 DecodedReport Decode(const std::vector<FakeReport>& devices) {
   return Decode(EncodeReport("node-1", devices));
@@ -91,8 +91,9 @@ TEST(ReportDecoder, ADegradedDeviceOfWhichNothingIsLeftIsUnhealthy) {
 }
 
 TEST(ReportDecoder, BelievesNoSignFromTheFuture) {
-  const std::int64_t tomorrow = (kNow.time_since_epoch() + 24h).count();
-  EXPECT_EQ(DecodeOne({.device = "gpu-0", .code = "X", .sign_unix_nanos = tomorrow}).since, kNow);
+  const std::int64_t tomorrow = (kReportTime.time_since_epoch() + 24h).count();
+  EXPECT_EQ(DecodeOne({.device = "gpu-0", .code = "X", .sign_unix_nanos = tomorrow}).since,
+            kReportTime);
 }
 
 TEST(ReportDecoder, RefusesACodeThatIsNoWord) {
@@ -175,7 +176,7 @@ TEST(ReportDecoder, ReadsTheOlderVersionAlike) {
 }
 
 TEST(ReportDecoder, RefusesWhatIsNoMessage) {
-  EXPECT_EQ(DecodeReport(kDriver, "\x0a\xff nonsense", kNow).status().code(),
+  EXPECT_EQ(DecodeReport(kDriver, "\x0a\xff nonsense", kReportTime).status().code(),
             Code::kInvalidArgument);
   EXPECT_THAT(Decode(std::string()).report.devices, SizeIs(0));
 }
@@ -192,7 +193,7 @@ TEST(ReportDecoder, SurvivesAReportWithAnyByteFlipped) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ (1 << bit));
-      const StatusOr<DecodedReport> decoded = DecodeReport(kDriver, bad, kNow);
+      const StatusOr<DecodedReport> decoded = DecodeReport(kDriver, bad, kReportTime);
       if (!decoded.ok()) continue;
       for (const DeviceHealth& health : decoded->report.devices) {
         EXPECT_TRUE(Validate(health.id).ok());

@@ -11,9 +11,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Kind = kube::Container::Kind;
+using HolderKind = kube::Container::Kind;
 
-DeviceId Gpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
+DeviceId HeldGpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
 ObjectKey Key(const std::string& name) { return {"default", name}; }
 
 class ClaimIndexTest : public ::testing::Test {
@@ -37,9 +37,9 @@ class ClaimIndexTest : public ::testing::Test {
 
 TEST_F(ClaimIndexTest, ATemplatesClaimIsFoundByTheNameThatThePodsStatusGives) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
   ASSERT_THAT(Held("a"), SizeIs(1));
-  EXPECT_EQ(Held("a")[0].device, Gpu(0));
+  EXPECT_EQ(Held("a")[0].device, HeldGpu(0));
   EXPECT_EQ(Held("a")[0].claim, "a-gpu");
   EXPECT_EQ(Held("a")[0].resource_id, "gpu.example.com/node-1/gpu-0");
   EXPECT_THAT(Uses("a"), ElementsAre("train claim:gpu")) << "by the Pod's own name for the claim";
@@ -49,7 +49,7 @@ TEST_F(ClaimIndexTest, ANamedClaimIsFoundByItsName) {
   kube::Pod& pod = view_.AddPod("a");
   pod.claims = {{.name = "gpu", .claim_name = "shared"}};
   pod.claim_names.clear();
-  view_.AddClaim("shared", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("shared", {{"main", HeldGpu(0)}}, "a");
   EXPECT_THAT(Uses("a"), ElementsAre("train claim:gpu"));
 }
 
@@ -59,15 +59,15 @@ TEST_F(ClaimIndexTest, AClaimSharedByTwoPodsIsHeldByBoth) {
     pod.claims = {{.name = "gpu", .claim_name = "shared"}};
     pod.claim_names.clear();
   }
-  view_.AddClaim("shared", {{"main", Gpu(0)}}, "a").reserved_for.push_back({Key("b"), "uid-b"});
+  view_.AddClaim("shared", {{"main", HeldGpu(0)}}, "a").reserved_for.push_back({Key("b"), "uid-b"});
   index_.PodChanged(Key("a"));
   index_.PodChanged(Key("b"));
-  EXPECT_THAT(index_.PodsOf(Gpu(0)), ElementsAre(Key("a"), Key("b")));
+  EXPECT_THAT(index_.PodsOf(HeldGpu(0)), ElementsAre(Key("a"), Key("b")));
 }
 
 TEST_F(ClaimIndexTest, AClaimReservedForAnotherPodOfTheSameNameIsNotHeld) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a").reserved_for = {
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a").reserved_for = {
       {Key("a"), "uid-of-the-old-one"}};
   EXPECT_THAT(Held("a"), IsEmpty());
 }
@@ -75,33 +75,35 @@ TEST_F(ClaimIndexTest, AClaimReservedForAnotherPodOfTheSameNameIsNotHeld) {
 TEST_F(ClaimIndexTest, AContainerThatNamesARequestSeesThatRequestsDevices) {
   kube::Pod& pod = view_.AddPod("a");
   pod.containers[0].claims = {{.name = "gpu", .request = "big"}};
-  view_.AddClaim("a-gpu", {{"big", Gpu(0)}, {"small", Gpu(1)}}, "a");
+  view_.AddClaim("a-gpu", {{"big", HeldGpu(0)}, {"small", HeldGpu(1)}}, "a");
   const std::vector<HeldDevice> held = Held("a");
   ASSERT_THAT(held, SizeIs(2));
-  EXPECT_THAT(held[0].uses, ElementsAre(ContainerUse{"train", Kind::kMain, "claim:gpu/big"}));
+  EXPECT_THAT(held[0].uses, ElementsAre(ContainerUse{"train", HolderKind::kMain, "claim:gpu/big"}));
   EXPECT_THAT(held[1].uses, IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, ASubRequestIsFoundByItsBase) {
   kube::Pod& pod = view_.AddPod("a");
   pod.containers[0].claims = {{.name = "gpu", .request = "main"}};
-  view_.AddClaim("a-gpu", {{"main/second-choice", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main/second-choice", HeldGpu(0)}}, "a");
   EXPECT_THAT(Uses("a"), ElementsAre("train claim:gpu/main"));
 }
 
 TEST_F(ClaimIndexTest, ADeviceThatNoContainerReferencesIsHeldAllTheSame) {
   view_.AddPod("a").containers[0].claims.clear();
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
   index_.PodChanged(Key("a"));
-  EXPECT_THAT(index_.PodsOf(Gpu(0)), ElementsAre(Key("a")));
+  EXPECT_THAT(index_.PodsOf(HeldGpu(0)), ElementsAre(Key("a")));
   EXPECT_THAT(index_.DevicesOf(Key("a"))[0].uses, IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, InitContainersAndSidecarsSeeDevicesToo) {
   kube::Pod& pod = view_.AddPod("a");
-  pod.containers.push_back({.name = "warm-up", .kind = Kind::kInit, .claims = {{.name = "gpu"}}});
-  pod.containers.push_back({.name = "proxy", .kind = Kind::kSidecar, .claims = {{.name = "gpu"}}});
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  pod.containers.push_back(
+      {.name = "warm-up", .kind = HolderKind::kInit, .claims = {{.name = "gpu"}}});
+  pod.containers.push_back(
+      {.name = "proxy", .kind = HolderKind::kSidecar, .claims = {{.name = "gpu"}}});
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
   EXPECT_THAT(Uses("a"), ElementsAre("proxy claim:gpu", "train claim:gpu", "warm-up claim:gpu"));
 }
 
@@ -112,30 +114,30 @@ TEST_F(ClaimIndexTest, ExtendedResourcesAreFoundByTheStatussMappings) {
   pod.containers[0].claims.clear();
   pod.extended_claim = "a-extended-resources";
   pod.extended = {{"train", "example.com/gpu", "container-0-request-0"}};
-  view_.AddClaim("a-extended-resources", {{"container-0-request-0", Gpu(0)}}, "a");
+  view_.AddClaim("a-extended-resources", {{"container-0-request-0", HeldGpu(0)}}, "a");
   EXPECT_THAT(Uses("a"), ElementsAre("train claim:a-extended-resources/container-0-request-0"));
 }
 
 TEST_F(ClaimIndexTest, SharesAndAdminAccessAreHeldLikeAnyDevice) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu",
-                 {{.request = "main", .device = Gpu(0), .share_id = "s1"},
-                  {.request = "main", .device = Gpu(0), .share_id = "s2"},
-                  {.request = "spy", .device = Gpu(1), .admin_access = true}},
+                 {{.request = "main", .device = HeldGpu(0), .share_id = "s1"},
+                  {.request = "main", .device = HeldGpu(0), .share_id = "s2"},
+                  {.request = "spy", .device = HeldGpu(1), .admin_access = true}},
                  "a");
-  prepared_.ids[{Gpu(0), "s2"}] = "gpu.example.com/gpu=share-2";
+  prepared_.ids[{HeldGpu(0), "s2"}] = "gpu.example.com/gpu=share-2";
   const std::vector<HeldDevice> held = Held("a");
   ASSERT_THAT(held, SizeIs(3));
   EXPECT_EQ(held[0].resource_id, "gpu.example.com/node-1/gpu-0");
   EXPECT_EQ(held[1].resource_id, "gpu.example.com/gpu=share-2") << "the first CDI id, as prepared";
-  EXPECT_EQ(held[2].device, Gpu(1));
+  EXPECT_EQ(held[2].device, HeldGpu(1));
   EXPECT_TRUE(held[2].admin_access);
   EXPECT_FALSE(held[0].admin_access);
 }
 
 TEST_F(ClaimIndexTest, AClaimReservedForAGroupIsHeldByItsPodsOnly) {
   kube::Pod& pod = view_.AddPod("a");
-  Claim& claim = view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  Claim& claim = view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
   claim.reserved_for.clear();
   claim.reserved_for_groups = {"gang"};
   EXPECT_THAT(Held("a"), IsEmpty()) << "it names the claim, and is of no group";
@@ -147,28 +149,28 @@ TEST_F(ClaimIndexTest, AClaimReservedForAGroupIsHeldByItsPodsOnly) {
 
 TEST_F(ClaimIndexTest, AClaimReservedForNobodyIsHeldByNobody) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a").reserved_for.clear();
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a").reserved_for.clear();
   EXPECT_THAT(Held("a"), IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, FollowsClaimsThatComeAfterTheirPods) {
   view_.AddPod("a");
   EXPECT_THAT(index_.PodChanged(Key("a")), ElementsAre(Key("a")));
-  EXPECT_THAT(index_.PodsOf(Gpu(0)), IsEmpty());
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  EXPECT_THAT(index_.PodsOf(HeldGpu(0)), IsEmpty());
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
   EXPECT_THAT(index_.ClaimChanged(Key("a-gpu")), ElementsAre(Key("a")));
-  EXPECT_THAT(index_.PodsOf(Gpu(0)), ElementsAre(Key("a")));
-  EXPECT_THAT(index_.HeldDevices(), ElementsAre(Gpu(0)));
+  EXPECT_THAT(index_.PodsOf(HeldGpu(0)), ElementsAre(Key("a")));
+  EXPECT_THAT(index_.HeldDevices(), ElementsAre(HeldGpu(0)));
 }
 
 TEST_F(ClaimIndexTest, ForgetsPodsThatAreGoneAndDevicesGivenBack) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
   index_.PodChanged(Key("a"));
-  view_.claims.at(Key("a-gpu")).devices = {{"main", Gpu(1)}};
+  view_.claims.at(Key("a-gpu")).devices = {{"main", HeldGpu(1)}};
   index_.ClaimChanged(Key("a-gpu"));
-  EXPECT_THAT(index_.PodsOf(Gpu(0)), IsEmpty());
-  EXPECT_THAT(index_.PodsOf(Gpu(1)), ElementsAre(Key("a")));
+  EXPECT_THAT(index_.PodsOf(HeldGpu(0)), IsEmpty());
+  EXPECT_THAT(index_.PodsOf(HeldGpu(1)), ElementsAre(Key("a")));
   view_.pods.clear();
   index_.PodChanged(Key("a"));
   EXPECT_THAT(index_.HeldDevices(), IsEmpty());
@@ -178,46 +180,46 @@ TEST_F(ClaimIndexTest, ForgetsPodsThatAreGoneAndDevicesGivenBack) {
 
 TEST_F(ClaimIndexTest, APodThatHasEndedIsStillToldOfWhatItHeld) {
   kube::Pod& pod = view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
   index_.PodChanged(Key("a"));
   pod.phase = "Failed";
   index_.PodChanged(Key("a"));
   view_.claims.at(Key("a-gpu")).reserved_for.clear();
   view_.claims.at(Key("a-gpu")).devices.clear();
   index_.ClaimChanged(Key("a-gpu"));
-  EXPECT_THAT(index_.PodsToTell(Gpu(0)), ElementsAre(Key("a")));
+  EXPECT_THAT(index_.PodsToTell(HeldGpu(0)), ElementsAre(Key("a")));
   EXPECT_THAT(index_.DevicesOf(Key("a")), SizeIs(1));
-  EXPECT_THAT(index_.PodsOf(Gpu(0)), IsEmpty()) << "it uses the device no more";
+  EXPECT_THAT(index_.PodsOf(HeldGpu(0)), IsEmpty()) << "it uses the device no more";
   EXPECT_THAT(index_.HeldDevices(), IsEmpty());
   index_.LetGo(Key("a"));
-  EXPECT_THAT(index_.PodsToTell(Gpu(0)), IsEmpty());
+  EXPECT_THAT(index_.PodsToTell(HeldGpu(0)), IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, NothingIsLostWhenTheClaimIsSeenToGoBeforeThePodIsSeenToEnd) {
   kube::Pod& pod = view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
   index_.PodChanged(Key("a"));
   view_.claims.clear();
   index_.ClaimChanged(Key("a-gpu"));
   EXPECT_THAT(index_.DevicesOf(Key("a")), IsEmpty());
   pod.phase = "Succeeded";
   index_.PodChanged(Key("a"));
-  EXPECT_THAT(index_.PodsToTell(Gpu(0)), ElementsAre(Key("a")));
+  EXPECT_THAT(index_.PodsToTell(HeldGpu(0)), ElementsAre(Key("a")));
   view_.pods.clear();
   index_.PodChanged(Key("a"));
-  EXPECT_THAT(index_.PodsToTell(Gpu(0)), IsEmpty());
+  EXPECT_THAT(index_.PodsToTell(HeldGpu(0)), IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, APodOfTheSameNameInheritsNothing) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
   index_.PodChanged(Key("a"));
   view_.claims.clear();
   kube::Pod& next = view_.AddPod("a");
   next.meta.uid = "another";
   next.phase = "Failed";
   index_.PodChanged(Key("a"));
-  EXPECT_THAT(index_.PodsToTell(Gpu(0)), IsEmpty());
+  EXPECT_THAT(index_.PodsToTell(HeldGpu(0)), IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, KeepsNothingOfPodsWithoutClaims) {

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const ObjectKey kPod{"default", "a"};
+const ObjectKey kClaimingPod{"default", "a"};
 const ObjectKey kClaim{"default", "a-gpu"};
 
 class NodeClaimsTest : public ::testing::Test {
@@ -113,7 +113,7 @@ TEST_F(NodeClaimsTest, APodThatHasEndedWaitsForNothing) {
   status_ = 404;
   kube::Pod& pod = view_.AddPod("a");
   pod.phase = "Failed";
-  claims_.PodChanged(kPod, &pod);
+  claims_.PodChanged(kClaimingPod, &pod);
   EXPECT_EQ(Asked(10min), 1u);
   EXPECT_TRUE(claims_.settled());
 }
@@ -121,7 +121,7 @@ TEST_F(NodeClaimsTest, APodThatHasEndedWaitsForNothing) {
 TEST_F(NodeClaimsTest, NothingIsKeptOfAClaimThatNoPodNames) {
   Show("a");
   loop_.Advance(1s);
-  claims_.PodChanged(kPod, nullptr);
+  claims_.PodChanged(kClaimingPod, nullptr);
   EXPECT_EQ(claims_.Find(kClaim), nullptr);
   EXPECT_EQ(Asked(10min), 0u);
 }
@@ -132,7 +132,7 @@ TEST_F(NodeClaimsTest, NothingIsConcludedWhileTheServerIsAway) {
   loop_.Advance(1min);
   EXPECT_FALSE(claims_.settled());
   EXPECT_THAT(changed_, IsEmpty());
-  claims_.PodChanged(kPod, nullptr);
+  claims_.PodChanged(kClaimingPod, nullptr);
   loop_.Advance(1s);
   EXPECT_TRUE(claims_.settled());
   EXPECT_EQ(answers_, 1) << "whoever waits is told";

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-DeviceId Gpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
+DeviceId PreparedGpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
 const DeviceId kNic{"nic.example.com", "node-1", "nic-0"};
 
 // Answers as drivers do, later; "prepare gpu.example.com uid-a-gpu" is what it was asked.
@@ -98,7 +98,7 @@ class ClaimPreparerTest : public ::testing::Test {
       pod.claims = {{.name = "gpu", .claim_name = "shared"}};
       pod.claim_names.clear();
     }
-    view_.AddClaim("shared", {{"main", Gpu(0)}}, "a")
+    view_.AddClaim("shared", {{"main", PreparedGpu(0)}}, "a")
         .reserved_for.push_back({{"default", "b"}, "uid-b"});
   }
 
@@ -118,16 +118,16 @@ TEST_F(ClaimPreparerTest, WaitsUntilTheClaimIsMadeAllocatedAndThePods) {
   EXPECT_TRUE(preparer_->IsWaiting(pod)) << "the claim is not known yet";
   view_.AddClaim("a-gpu", {}, "a");
   EXPECT_TRUE(preparer_->IsWaiting(pod)) << "not allocated";
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "b");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "b");
   EXPECT_TRUE(preparer_->IsWaiting(pod)) << "somebody else's";
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   EXPECT_FALSE(preparer_->IsWaiting(pod));
   EXPECT_FALSE(preparer_->IsReady(pod));
 }
 
 TEST_F(ClaimPreparerTest, AsksEachDriverOfTheClaimAndKeepsItsCdiIds) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}, {"net", kNic}}, "a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}, {"net", kNic}}, "a");
   EXPECT_EQ(Prepare("a"), OkStatus());
   EXPECT_THAT(drivers_.Take(), ElementsAre("prepare gpu.example.com uid-a-gpu",
                                            "prepare nic.example.com uid-a-gpu"));
@@ -145,7 +145,7 @@ TEST_F(ClaimPreparerTest, APodWithoutClaimsIsReadyAtOnce) {
 
 TEST_F(ClaimPreparerTest, WhateverADriverGetsWrongIsWorthAnotherTry) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   drivers_.error = "no such device";
   EXPECT_THAT(Prepare("a").message(), HasSubstr("driver gpu.example.com: no such device"));
   drivers_.error = "";
@@ -164,7 +164,7 @@ TEST_F(ClaimPreparerTest, WhateverADriverGetsWrongIsWorthAnotherTry) {
 
 TEST_F(ClaimPreparerTest, NotesDownWhatItAsksForBeforeItAsks) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   preparer_->Prepare(Pod("a"), [](const Status&) {});
   files_.Crash();
   Restart();
@@ -199,7 +199,7 @@ TEST_F(ClaimPreparerTest, OneClaimIsNotAskedForTwiceAtATime) {
 
 TEST_F(ClaimPreparerTest, LetsGoOfAClaimWhoseObjectIsGone) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   ASSERT_EQ(Prepare("a"), OkStatus());
   view_.claims.clear();
   view_.pods.clear();
@@ -210,7 +210,7 @@ TEST_F(ClaimPreparerTest, LetsGoOfAClaimWhoseObjectIsGone) {
 
 TEST_F(ClaimPreparerTest, KeepsAClaimThatItsDriverDoesNotLetGoOf) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   ASSERT_EQ(Prepare("a"), OkStatus());
   drivers_.error = "busy";
   EXPECT_TRUE(IsRetryable(Unprepare("a")));
@@ -221,11 +221,11 @@ TEST_F(ClaimPreparerTest, KeepsAClaimThatItsDriverDoesNotLetGoOf) {
 
 TEST_F(ClaimPreparerTest, ANewClaimOfAnOldNameDoesNotWaitForTheOldOne) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   ASSERT_EQ(Prepare("a"), OkStatus());
   // The Pod was deleted by force and made again; its claim was, too.
   view_.pods.at({"default", "a"}).meta.uid = "uid-a2";
-  Claim& claim = view_.AddClaim("a-gpu", {{"main", Gpu(1)}}, "a");
+  Claim& claim = view_.AddClaim("a-gpu", {{"main", PreparedGpu(1)}}, "a");
   claim.uid = "uid-a-gpu-2";
   claim.reserved_for = {{{"default", "a"}, "uid-a2"}};
   EXPECT_EQ(Prepare("a"), OkStatus());
@@ -236,18 +236,19 @@ TEST_F(ClaimPreparerTest, ANewClaimOfAnOldNameDoesNotWaitForTheOldOne) {
 
 TEST_F(ClaimPreparerTest, AsksAgainAfterARestartBecauseDriversForget) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   ASSERT_EQ(Prepare("a"), OkStatus());
   Restart();
   EXPECT_FALSE(preparer_->IsReady(Pod("a")));
-  EXPECT_NE(claims_->FirstCdiId("uid-a-gpu", Gpu(0), ""), "") << "its name is known all the same";
+  EXPECT_NE(claims_->FirstCdiId("uid-a-gpu", PreparedGpu(0), ""), "")
+      << "its name is known all the same";
   EXPECT_EQ(Prepare("a"), OkStatus());
   EXPECT_TRUE(preparer_->IsReady(Pod("a")));
 }
 
 TEST_F(ClaimPreparerTest, AFullDiskStopsPreparing) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   files_.FailWrites(ResourceExhausted("no space left"));
   EXPECT_TRUE(IsRetryable(Prepare("a")));
   EXPECT_THAT(drivers_.Take(), IsEmpty()) << "what is not noted down is not asked for";
@@ -255,7 +256,7 @@ TEST_F(ClaimPreparerTest, AFullDiskStopsPreparing) {
 
 TEST_F(ClaimPreparerTest, AnAnswerThatComesAfterTheEndFindsNobody) {
   view_.AddPod("a");
-  view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   preparer_->Prepare(Pod("a"), [](const Status&) { FAIL(); });
   preparer_.reset();
   loop_.RunUntilIdle();

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr const char* kPath = "/claims.json";
-const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
+const DeviceId kPreparedGpu{"gpu.example.com", "node-1", "gpu-0"};
 
 TEST(PreparedClaims, ComeBackAfterARestart) {
   FakeFileSystem files;
@@ -21,16 +21,16 @@ TEST(PreparedClaims, ComeBackAfterARestart) {
   PreparedClaim& claim = before.Add({"default", "a-gpu"}, "uid-1");
   claim.pods = {"pod-1", "pod-2"};
   claim.drivers = {"gpu.example.com"};
-  claim.devices = {{kGpu, "share-1", {"gpu.example.com/gpu=gpu-0", "second"}}};
+  claim.devices = {{kPreparedGpu, "share-1", {"gpu.example.com/gpu=gpu-0", "second"}}};
   ASSERT_TRUE(before.Save().ok());
   files.Crash();
   PreparedClaims after(files, kPath);
   ASSERT_TRUE(after.Load().ok());
   ASSERT_NE(after.Find("uid-1"), nullptr);
   EXPECT_EQ(*after.Find("uid-1"), claim);
-  EXPECT_EQ(after.FirstCdiId("uid-1", kGpu, "share-1"), "gpu.example.com/gpu=gpu-0");
-  EXPECT_EQ(after.FirstCdiId("uid-1", kGpu, "share-2"), "");
-  EXPECT_EQ(after.FirstCdiId("uid-2", kGpu, "share-1"), "");
+  EXPECT_EQ(after.FirstCdiId("uid-1", kPreparedGpu, "share-1"), "gpu.example.com/gpu=gpu-0");
+  EXPECT_EQ(after.FirstCdiId("uid-1", kPreparedGpu, "share-2"), "");
+  EXPECT_EQ(after.FirstCdiId("uid-2", kPreparedGpu, "share-1"), "");
   EXPECT_THAT(after.ClaimsOfPod("pod-2"), ElementsAre("uid-1"));
   EXPECT_THAT(after.ClaimsOfPod("pod-3"), IsEmpty());
 }
@@ -39,21 +39,21 @@ TEST(PreparedClaims, AShareOfADriverThatNamesNoSharesHasItsId) {
   FakeFileSystem files;
   PreparedClaims claims(files, kPath);
   claims.Add({"default", "a-gpu"}, "uid-1").devices = {
-      {.device = kGpu, .cdi_ids = {"gpu.example.com/gpu=whole"}},
-      {.device = kGpu, .share_id = "share-2", .cdi_ids = {"gpu.example.com/gpu=second"}}};
-  EXPECT_EQ(claims.FirstCdiId("uid-1", kGpu, "share-1"), "gpu.example.com/gpu=whole");
-  EXPECT_EQ(claims.FirstCdiId("uid-1", kGpu, "share-2"), "gpu.example.com/gpu=second");
-  EXPECT_EQ(claims.FirstCdiId("uid-1", kGpu, ""), "gpu.example.com/gpu=whole");
+      {.device = kPreparedGpu, .cdi_ids = {"gpu.example.com/gpu=whole"}},
+      {.device = kPreparedGpu, .share_id = "share-2", .cdi_ids = {"gpu.example.com/gpu=second"}}};
+  EXPECT_EQ(claims.FirstCdiId("uid-1", kPreparedGpu, "share-1"), "gpu.example.com/gpu=whole");
+  EXPECT_EQ(claims.FirstCdiId("uid-1", kPreparedGpu, "share-2"), "gpu.example.com/gpu=second");
+  EXPECT_EQ(claims.FirstCdiId("uid-1", kPreparedGpu, ""), "gpu.example.com/gpu=whole");
 }
 
 TEST(PreparedClaims, AContainerGetsAllIdsThatItsDriverNamed) {
   FakeFileSystem files;
   PreparedClaims claims(files, kPath);
   claims.Add({"default", "a-gpu"}, "uid-1").devices = {
-      {.device = kGpu, .cdi_ids = {"gpu.example.com/gpu=0", "gpu.example.com/mounts=all"}}};
-  EXPECT_THAT(claims.CdiIds("uid-1", kGpu, ""),
+      {.device = kPreparedGpu, .cdi_ids = {"gpu.example.com/gpu=0", "gpu.example.com/mounts=all"}}};
+  EXPECT_THAT(claims.CdiIds("uid-1", kPreparedGpu, ""),
               ElementsAre("gpu.example.com/gpu=0", "gpu.example.com/mounts=all"));
-  EXPECT_THAT(claims.CdiIds("uid-2", kGpu, ""), IsEmpty());
+  EXPECT_THAT(claims.CdiIds("uid-2", kPreparedGpu, ""), IsEmpty());
 }
 
 TEST(PreparedClaims, TwoClaimsOfOneNameAreTwo) {

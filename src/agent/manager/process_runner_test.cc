@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
+const DeviceId kRunGpu{"gpu.example.com", "node-1", "gpu-0"};
 const PodRef kRef{{"default", "a"}, "uid-a"};
 
 class ProcessRunnerTest : public ::testing::Test {
@@ -43,9 +43,9 @@ spec:
                                          .body = pod ? object_.Dump() : "{}"};
     });
     view_.AddPod("a").phase = "Pending";
-    view_.AddClaim("a-gpu", {{"gpu", kGpu}}, "a");
+    view_.AddClaim("a-gpu", {{"gpu", kRunGpu}}, "a");
     PreparedClaim& claim = claims_.Add({"default", "a-gpu"}, "uid-a-gpu");
-    claim.devices = {{.device = kGpu, .cdi_ids = {"gpu.example.com/claim=gpu-0"}}};
+    claim.devices = {{.device = kRunGpu, .cdi_ids = {"gpu.example.com/claim=gpu-0"}}};
     WriteCdi();
   }
   void WriteCdi() {

@@ -12,7 +12,7 @@
 namespace galen::agent {
 namespace {
 
-using Kind = ContainerLife::Kind;
+using ContainerKind = ContainerLife::Kind;
 
 // As a runtime reports what SIGKILL ended; nobody saw the real one.
 constexpr int kUnknownCode = 137;
@@ -47,7 +47,7 @@ std::string BackOffSentence(const ContainerPlan& container, const ContainerLife&
 }
 
 bool HasInitContainers(const PodPlan& plan) {
-  return !plan.containers.empty() && plan.containers.front().kind != Kind::kMain;
+  return !plan.containers.empty() && plan.containers.front().kind != ContainerKind::kMain;
 }
 
 Json StateJson(const PodPlan& plan, const ContainerPlan& container, const ContainerLife& life,
@@ -67,7 +67,7 @@ Json StateJson(const PodPlan& plan, const ContainerPlan& container, const Contai
 
 // Whether the Pod counts it as ready: an init container by having succeeded.
 bool IsReady(const ContainerLife& life) {
-  return life.kind() == Kind::kInit ? life.succeeded() : life.running();
+  return life.kind() == ContainerKind::kInit ? life.succeeded() : life.running();
 }
 
 Json StatusJson(const PodPlan& plan, const ContainerPlan& container, const ContainerLife& life,
@@ -111,9 +111,10 @@ Json ConditionsJson(const PodPlan& plan, const PodLife& life) {
   for (std::size_t i = 0; i < life.size(); ++i) {
     const ContainerLife& container = life.container(i);
     if (IsReady(container)) continue;
-    (container.kind() == Kind::kMain ? unready : incomplete).push_back(plan.containers[i].name);
+    (container.kind() == ContainerKind::kMain ? unready : incomplete)
+        .push_back(plan.containers[i].name);
     // A sidecar serves with the main ones, so it is missed with them.
-    if (container.kind() == Kind::kSidecar) unready.push_back(plan.containers[i].name);
+    if (container.kind() == ContainerKind::kSidecar) unready.push_back(plan.containers[i].name);
   }
   const bool completed = life.phase() == "Succeeded";
   Json conditions(Json::Array{});
@@ -150,7 +151,7 @@ std::optional<RunEnd> LastEndOf(const Json& status, WallTime wall) {
 
 const Json& StatusNamed(const Json& status, const ContainerPlan& container) {
   static const Json kNone;
-  const bool main = container.kind == Kind::kMain;
+  const bool main = container.kind == ContainerKind::kMain;
   for (const Json& item : status[main ? "containerStatuses" : "initContainerStatuses"].items()) {
     if (item["name"].AsString() == container.name) return item;
   }
@@ -163,7 +164,7 @@ Json RunStatusOf(const PodPlan& plan, const PodLife& life) {
   Json main(Json::Array{}), init(Json::Array{});
   for (std::size_t i = 0; i < life.size(); ++i) {
     const ContainerPlan& container = plan.containers[i];
-    Json& list = container.kind == Kind::kMain ? main : init;
+    Json& list = container.kind == ContainerKind::kMain ? main : init;
     list.Append(StatusJson(plan, container, life.container(i), life.ending()));
   }
   return Json::MakeObject({{"phase", life.phase()},

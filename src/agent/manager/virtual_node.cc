@@ -12,10 +12,11 @@ namespace {
 
 // Where the node controller looks for it.
 constexpr std::string_view kLeaseNamespace = "kube-node-lease";
-constexpr std::string_view kFieldManager = "galen-agent";
+constexpr std::string_view kNodeFieldManager = "galen-agent";
 
 kube::PatchOptions Apply(const std::string& subresource) {
-  return {.subresource = subresource, .field_manager = std::string(kFieldManager), .force = true};
+  return {
+      .subresource = subresource, .field_manager = std::string(kNodeFieldManager), .force = true};
 }
 
 // Labelled as virtual, so that DaemonSets and people can tell it from a node with a kubelet.

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 using history::PodEnd;
 using ::testing::SizeIs;
 
-constexpr WallTime kNow(std::chrono::seconds(1'795'269'734));
+constexpr WallTime kEndTime(std::chrono::seconds(1'795'269'734));
 
 kube::Pod Running() {
   kube::Pod pod;
@@ -35,82 +35,82 @@ kube::Pod Crashed(int code, WallTime finished) {
 
 TEST(EndingOf, APodThatRunsHasNone) {
   const kube::Pod pod = Running();
-  EXPECT_EQ(EndingOf(&pod, &pod, kNow), std::nullopt);
-  EXPECT_EQ(EndingOf(nullptr, &pod, kNow), std::nullopt);
-  EXPECT_EQ(EndingOf(nullptr, nullptr, kNow), std::nullopt);
+  EXPECT_EQ(EndingOf(&pod, &pod, kEndTime), std::nullopt);
+  EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime), std::nullopt);
+  EXPECT_EQ(EndingOf(nullptr, nullptr, kEndTime), std::nullopt);
 }
 
 TEST(EndingOf, ACrashIsOneOnceAndThePastOfANewPodIsNone) {
-  const kube::Pod before = Running(), after = Crashed(134, kNow - 2s);
-  EXPECT_EQ(EndingOf(&before, &after, kNow), (PodEnding{PodEnd::kCrashed, "", kNow - 2s}));
-  EXPECT_EQ(EndingOf(&after, &after, kNow), std::nullopt);
-  EXPECT_EQ(EndingOf(nullptr, &after, kNow), std::nullopt);
-  const kube::Pod well = Crashed(0, kNow - 2s);
-  EXPECT_EQ(EndingOf(&before, &well, kNow), std::nullopt) << "it ended well";
+  const kube::Pod before = Running(), after = Crashed(134, kEndTime - 2s);
+  EXPECT_EQ(EndingOf(&before, &after, kEndTime), (PodEnding{PodEnd::kCrashed, "", kEndTime - 2s}));
+  EXPECT_EQ(EndingOf(&after, &after, kEndTime), std::nullopt);
+  EXPECT_EQ(EndingOf(nullptr, &after, kEndTime), std::nullopt);
+  const kube::Pod well = Crashed(0, kEndTime - 2s);
+  EXPECT_EQ(EndingOf(&before, &well, kEndTime), std::nullopt) << "it ended well";
 }
 
 TEST(EndingOf, ACrashWhileNobodyLookedIsOne) {
-  const kube::Pod pod = Crashed(134, kNow - 20s);
-  EXPECT_EQ(EndingOf(nullptr, &pod, kNow, kNow - 30s),
-            (PodEnding{PodEnd::kCrashed, "", kNow - 20s}));
-  EXPECT_EQ(EndingOf(nullptr, &pod, kNow, kNow - 10s), std::nullopt) << "the past";
-  const kube::Pod well = Crashed(0, kNow - 20s);
-  EXPECT_EQ(EndingOf(nullptr, &well, kNow, kNow - 30s), std::nullopt);
+  const kube::Pod pod = Crashed(134, kEndTime - 20s);
+  EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime, kEndTime - 30s),
+            (PodEnding{PodEnd::kCrashed, "", kEndTime - 20s}));
+  EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime, kEndTime - 10s), std::nullopt) << "the past";
+  const kube::Pod well = Crashed(0, kEndTime - 20s);
+  EXPECT_EQ(EndingOf(nullptr, &well, kEndTime, kEndTime - 30s), std::nullopt);
 }
 
 TEST(EndingOf, AnInitContainersCrashIsOne) {
   const kube::Pod before = Running();
   kube::Pod after = before;
-  after.init_statuses.push_back({.name = "fetch", .exit_code = 1, .finished = kNow});
-  EXPECT_EQ(EndingOf(&before, &after, kNow)->end, PodEnd::kCrashed);
+  after.init_statuses.push_back({.name = "fetch", .exit_code = 1, .finished = kEndTime});
+  EXPECT_EQ(EndingOf(&before, &after, kEndTime)->end, PodEnd::kCrashed);
   EXPECT_THAT(ContainerEndsOf(after), SizeIs(1));
 }
 
 TEST(EndingOf, PhasesEndAPodAtItsLastContainersEnd) {
-  kube::Pod pod = Crashed(134, kNow - 9s);
+  kube::Pod pod = Crashed(134, kEndTime - 9s);
   pod.phase = "Failed";
-  EXPECT_EQ(EndingOf(nullptr, &pod, kNow), (PodEnding{PodEnd::kFailed, "", kNow - 9s}));
+  EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime), (PodEnding{PodEnd::kFailed, "", kEndTime - 9s}));
   pod.reason = "DeadlineExceeded";
-  EXPECT_EQ(EndingOf(nullptr, &pod, kNow)->end, PodEnd::kFailed) << "no eviction";
+  EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime)->end, PodEnd::kFailed) << "no eviction";
   pod.phase = "Succeeded";
-  EXPECT_EQ(EndingOf(nullptr, &pod, kNow)->end, PodEnd::kSucceeded);
-  pod.statuses[0].finished = kNow + 1h;
-  EXPECT_EQ(EndingOf(nullptr, &pod, kNow)->time, kNow) << "by a clock that is ahead";
+  EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime)->end, PodEnd::kSucceeded);
+  pod.statuses[0].finished = kEndTime + 1h;
+  EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime)->time, kEndTime) << "by a clock that is ahead";
 }
 
 TEST(EndingOf, APodThatWaitedToBeStartedAgainEndedWhenItWasAskedToGo) {
-  kube::Pod pod = Crashed(3, kNow - 5min);
+  kube::Pod pod = Crashed(3, kEndTime - 5min);
   pod.phase = "Failed";
-  pod.asked_to_go = kNow - 2s;
-  EXPECT_EQ(EndingOf(nullptr, &pod, kNow), (PodEnding{PodEnd::kDeleted, "", kNow - 2s}));
+  pod.asked_to_go = kEndTime - 2s;
+  EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime), (PodEnding{PodEnd::kDeleted, "", kEndTime - 2s}));
 }
 
 TEST(EndingOf, WhoTookThePodAwayIsNamed) {
   kube::Pod pod = Running();
-  EXPECT_EQ(EndingOf(&pod, nullptr, kNow), (PodEnding{PodEnd::kDeleted, "", kNow}));
+  EXPECT_EQ(EndingOf(&pod, nullptr, kEndTime), (PodEnding{PodEnd::kDeleted, "", kEndTime}));
   pod.conditions.push_back(
       {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByTaintManager"});
-  EXPECT_EQ(EndingOf(&pod, nullptr, kNow),
-            (PodEnding{PodEnd::kEvicted, "DeletionByTaintManager", kNow}));
+  EXPECT_EQ(EndingOf(&pod, nullptr, kEndTime),
+            (PodEnding{PodEnd::kEvicted, "DeletionByTaintManager", kEndTime}));
   pod.phase = "Failed";
   pod.reason = "Evicted";
-  EXPECT_EQ(EndingOf(&pod, &pod, kNow), (PodEnding{PodEnd::kEvicted, "Evicted", kNow}));
+  EXPECT_EQ(EndingOf(&pod, &pod, kEndTime), (PodEnding{PodEnd::kEvicted, "Evicted", kEndTime}));
 }
 
 TEST(EndingOf, APodThatWasAskedToGoWasDeletedWhateverItsContainersSaid) {
-  kube::Pod pod = Crashed(143, kNow - 1s);
+  kube::Pod pod = Crashed(143, kEndTime - 1s);
   pod.phase = "Failed";
-  pod.asked_to_go = kNow - 30s;
-  EXPECT_EQ(EndingOf(nullptr, &pod, kNow)->end, PodEnd::kDeleted);
+  pod.asked_to_go = kEndTime - 30s;
+  EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime)->end, PodEnd::kDeleted);
 }
 
 TEST(ContainerEndsOf, TellTheEndAndNotWhatTheContainerDoesNow) {
-  const std::vector<ContainerEnd> ends = ContainerEndsOf(Crashed(134, kNow));
+  const std::vector<ContainerEnd> ends = ContainerEndsOf(Crashed(134, kEndTime));
   ASSERT_THAT(ends, SizeIs(1));
   EXPECT_EQ(ends[0].reason, "Error");
   EXPECT_EQ(ends[0].message, "device lost");
   EXPECT_EQ(ends[0].restarts, 1);
-  kube::Pod again = Crashed(134, kNow);
+  kube::Pod again = Crashed(134, kEndTime);
   again.statuses[0].running = true;
   EXPECT_EQ(ContainerEndsOf(again).at(0).restarts, 0) << "its restart came after this end";
   EXPECT_TRUE(ContainerEndsOf(Running()).empty());
@@ -118,12 +118,12 @@ TEST(ContainerEndsOf, TellTheEndAndNotWhatTheContainerDoesNow) {
 
 TEST(ContainerEndsOf, TellInitContainersFromSidecars) {
   using Kind = kube::Container::Kind;
-  kube::Pod pod = Crashed(134, kNow);
+  kube::Pod pod = Crashed(134, kEndTime);
   pod.containers = {{.name = "train"},
                     {.name = "fetch", .kind = Kind::kInit},
                     {.name = "proxy", .kind = Kind::kSidecar}};
-  pod.init_statuses = {{.name = "fetch", .exit_code = 0, .finished = kNow - 1h},
-                       {.name = "proxy", .exit_code = 0, .finished = kNow}};
+  pod.init_statuses = {{.name = "fetch", .exit_code = 0, .finished = kEndTime - 1h},
+                       {.name = "proxy", .exit_code = 0, .finished = kEndTime}};
   const std::vector<ContainerEnd> ends = ContainerEndsOf(pod);
   ASSERT_THAT(ends, SizeIs(3));
   EXPECT_TRUE(ends[0].init);

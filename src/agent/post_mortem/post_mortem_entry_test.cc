@@ -12,20 +12,20 @@ using history::PostMortem;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr WallTime kEnd(std::chrono::seconds(1'795'269'734));
+constexpr WallTime kEndOfEntry(std::chrono::seconds(1'795'269'734));
 
 HeardFinding Finding(HealthState state, Duration since, Duration heard) {
   HeardFinding finding;
   finding.health.id = {"gpu.example.com", "node-7", "gpu-3"};
   finding.health.state = state;
-  finding.health.since = kEnd + since;
-  finding.heard = kEnd + heard;
+  finding.health.since = kEndOfEntry + since;
+  finding.heard = kEndOfEntry + heard;
   return finding;
 }
 
 PostMortem Record() {
   PostMortem record;
-  record.first = record.ended = kEnd;
+  record.first = record.ended = kEndOfEntry;
   record.devices.resize(1);
   return record;
 }
@@ -38,9 +38,9 @@ TEST(Enter, KeepsTheOrderOfHearingAndTheFirstInItsPlace) {
   EXPECT_TRUE(Enter(record, Finding(HealthState::kUnhealthy, 1s, 2s), device));
   EXPECT_FALSE(Enter(record, Finding(HealthState::kUnhealthy, 1s, 4s), device)) << "once more";
   ASSERT_THAT(device.findings, SizeIs(3));
-  EXPECT_EQ(device.findings[0].heard, kEnd + 9min);
-  EXPECT_EQ(device.findings[1].heard, kEnd + 2s);
-  EXPECT_EQ(device.findings[2].heard, kEnd + 3s);
+  EXPECT_EQ(device.findings[0].heard, kEndOfEntry + 9min);
+  EXPECT_EQ(device.findings[1].heard, kEndOfEntry + 2s);
+  EXPECT_EQ(device.findings[2].heard, kEndOfEntry + 3s);
 }
 
 TEST(Enter, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
@@ -51,9 +51,9 @@ TEST(Enter, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
     Enter(record, Finding(HealthState::kUnhealthy, i * 1s + 500ms, i * 1s + 500ms), device);
   }
   ASSERT_THAT(device.findings, SizeIs(history::kMortemFindingsMax));
-  EXPECT_EQ(device.findings[0].heard, kEnd - 1h);
-  EXPECT_EQ(device.findings[1].heard, kEnd - 17500ms);
-  EXPECT_EQ(device.findings.back().heard, kEnd + 4500ms) << "what comes later tells less";
+  EXPECT_EQ(device.findings[0].heard, kEndOfEntry - 1h);
+  EXPECT_EQ(device.findings[1].heard, kEndOfEntry - 17500ms);
+  EXPECT_EQ(device.findings.back().heard, kEndOfEntry + 4500ms) << "what comes later tells less";
   EXPECT_FALSE(Enter(record, Finding(HealthState::kHealthy, 2min, 2min), device))
       << "what is not kept is no news";
 }
@@ -108,12 +108,12 @@ TEST(WithNoted, KeepsWhatWasGivenBackAndWhoADeviceWas) {
 
 TEST(AddPod, TakesEndsOfTheWindowAndWhatIsSaidOfThemLater) {
   PostMortem record;
-  record.first = record.ended = kEnd;
+  record.first = record.ended = kEndOfEntry;
   kube::Pod pod;
   pod.meta.owners = {{.name = "job", .uid = "job-uid", .controller = true}};
-  pod.asked_to_go = kEnd - 1s;
-  pod.statuses = {{.name = "train", .exit_code = 134, .finished = kEnd},
-                  {.name = "old", .exit_code = 1, .finished = kEnd - 1h},
+  pod.asked_to_go = kEndOfEntry - 1s;
+  pod.statuses = {{.name = "train", .exit_code = 134, .finished = kEndOfEntry},
+                  {.name = "old", .exit_code = 1, .finished = kEndOfEntry - 1h},
                   {.name = "runs", .running = true}};
   AddPod(record, pod);
   ASSERT_THAT(record.containers, SizeIs(1));
@@ -125,18 +125,18 @@ TEST(AddPod, TakesEndsOfTheWindowAndWhatIsSaidOfThemLater) {
   AddPod(record, pod);
   EXPECT_EQ(record.containers[0].message, "device\nlost") << "as it is kept";
   EXPECT_EQ(record.owner, "job-uid");
-  EXPECT_EQ(record.asked, kEnd - 1s);
+  EXPECT_EQ(record.asked, kEndOfEntry - 1s);
 }
 
 TEST(AddPod, SaysWhenThePodBegan) {
   PostMortem record = Record();
   kube::Pod pod;
-  pod.meta.created = kEnd - 2min;
+  pod.meta.created = kEndOfEntry - 2min;
   AddPod(record, pod);
-  EXPECT_EQ(record.began, kEnd - 2min);
-  pod.started = kEnd - 1min;
+  EXPECT_EQ(record.began, kEndOfEntry - 2min);
+  pod.started = kEndOfEntry - 1min;
   AddPod(record, pod);
-  EXPECT_EQ(record.began, kEnd - 1min);
+  EXPECT_EQ(record.began, kEndOfEntry - 1min);
 }
 
 TEST(EventOfPostMortem, IsAWarningInOneSentence) {

@@ -26,8 +26,8 @@ const kube::OwnerReference* ControllerOf(const kube::Pod& pod) {
 }
 
 // The end of a container inside the record's window, or nullopt.
-std::optional<ContainerEnd> EndOf(const std::vector<ContainerEnd>& ends, const std::string& name,
-                                  const PostMortem& record) {
+std::optional<ContainerEnd> EndOfContainer(const std::vector<ContainerEnd>& ends,
+                                           const std::string& name, const PostMortem& record) {
   for (const ContainerEnd& end : ends) {
     if (end.container == name && end.finished && IsIn(record, *end.finished)) return end;
   }
@@ -81,7 +81,7 @@ class Neighbourhood {
     for (const kube::Container& container : pod.containers) {
       if (container.kind == kube::Container::Kind::kInit) continue;
       neighbour.container = container.name;
-      neighbour.end = EndOf(ends, container.name, record_);
+      neighbour.end = EndOfContainer(ends, container.name, record_);
       if (!neighbour.end && !RunsSince(pod, container.name, record_.first)) continue;
       neighbours_.push_back(neighbour);
     }

@@ -13,19 +13,19 @@ using history::PostMortem;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr WallTime kEnd(std::chrono::seconds(1'795'269'734));
+constexpr WallTime kEndOfPod(std::chrono::seconds(1'795'269'734));
 
-DeviceId Gpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
+DeviceId MortemGpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
 
 PostMortem Record(const std::string& name, int gpu) {
   PostMortem record;
   record.pod = {{"default", name}, "uid-" + name};
   record.end = history::PodEnd::kFailed;
-  record.first = record.ended = kEnd;
+  record.first = record.ended = kEndOfPod;
   record.owner = "job";
-  record.containers = {{.container = "train", .exit_code = 134, .finished = kEnd}};
+  record.containers = {{.container = "train", .exit_code = 134, .finished = kEndOfPod}};
   record.devices.resize(1);
-  record.devices[0].identity.id = Gpu(gpu);
+  record.devices[0].identity.id = MortemGpu(gpu);
   record.devices[0].findings.resize(1);
   return record;
 }
@@ -38,12 +38,12 @@ class EvidenceTest : public ::testing::Test {
     kube::Pod& pod = view_.AddPod(name);
     pod.meta.owners = {{.uid = "job", .controller = true}};
     pod.statuses = {{.name = pod.containers.at(0).name, .running = true}};
-    pod.statuses[0].running_since = kEnd - 2h;
+    pod.statuses[0].running_since = kEndOfPod - 2h;
     if (crashed) {
       pod.statuses[0].exit_code = 1;
       pod.statuses[0].finished = pod.statuses[0].running_since = crashed;
     }
-    view_.AddClaim(name + "-gpu", {{.device = Gpu(gpu), .admin_access = admin}}, name);
+    view_.AddClaim(name + "-gpu", {{.device = MortemGpu(gpu), .admin_access = admin}}, name);
     index_.PodChanged({"default", name});
     return pod.statuses[0];
   }
@@ -52,8 +52,8 @@ class EvidenceTest : public ::testing::Test {
                                .claims = index_,
                                .worst_of =
                                    [](const DeviceId& id, WallTime, WallTime) {
-                                     return id == Gpu(0) ? HealthState::kUnhealthy
-                                                         : HealthState::kHealthy;
+                                     return id == MortemGpu(0) ? HealthState::kUnhealthy
+                                                               : HealthState::kHealthy;
                                    },
                                .ended = std::move(ended)});
   }
@@ -65,14 +65,14 @@ class EvidenceTest : public ::testing::Test {
 TEST_F(EvidenceTest, HasTheRecordsOwnEndsAndFindings) {
   PostMortem record = Record("a", 0);
   record.reason = "Evicted";
-  record.asked = kEnd - 30s;
+  record.asked = kEndOfPod - 30s;
   const CrashEvidence evidence = Gather(record);
   EXPECT_EQ(evidence.pod, record.pod);
   EXPECT_EQ(evidence.pod_reason, "Evicted");
-  EXPECT_EQ(evidence.deleted, kEnd - 30s);
+  EXPECT_EQ(evidence.deleted, kEndOfPod - 30s);
   EXPECT_EQ(evidence.containers, record.containers);
   ASSERT_THAT(evidence.devices, SizeIs(1));
-  EXPECT_EQ(evidence.devices[0].identity.id, Gpu(0));
+  EXPECT_EQ(evidence.devices[0].identity.id, MortemGpu(0));
   EXPECT_THAT(evidence.devices[0].findings, SizeIs(1));
   EXPECT_THAT(evidence.neighbours, IsEmpty());
   EXPECT_THAT(evidence.node_events, IsEmpty());
@@ -80,8 +80,8 @@ TEST_F(EvidenceTest, HasTheRecordsOwnEndsAndFindings) {
 
 TEST_F(EvidenceTest, SiblingsOnTheSameDeviceComeBeforePeers) {
   AddPod("a", 0);
-  AddPod("b", 1, kEnd - 1h);
-  AddPod("c", 0, kEnd + 2s);
+  AddPod("b", 1, kEndOfPod - 1h);
+  AddPod("c", 0, kEndOfPod + 2s);
   const CrashEvidence evidence = Gather(Record("a", 0));
   ASSERT_THAT(evidence.neighbours, SizeIs(2)) << "itself is no neighbour";
   const Neighbour& sibling = evidence.neighbours[0];
@@ -97,8 +97,8 @@ TEST_F(EvidenceTest, SiblingsOnTheSameDeviceComeBeforePeers) {
 
 TEST_F(EvidenceTest, OneThatDidNotLiveThroughTheEndIsNoNeighbour) {
   AddPod("waits", 0).running = false;
-  AddPod("began-later", 1).running_since = kEnd + 1s;
-  AddPod("ended-long-ago", 1, kEnd - 1h).running = false;
+  AddPod("began-later", 1).running_since = kEndOfPod + 1s;
+  AddPod("ended-long-ago", 1, kEndOfPod - 1h).running = false;
   view_.AddPod("pending").meta.owners = {{.uid = "job", .controller = true}};
   EXPECT_THAT(Gather(Record("a", 0)).neighbours, IsEmpty());
 }
@@ -113,7 +113,7 @@ TEST_F(EvidenceTest, AMonitorWithAdminAccessIsNoSibling) {
 
 TEST_F(EvidenceTest, PodsThatAreGoneAreNeighboursByTheirRecords) {
   PostMortem gone = Record("b", 0), long_gone = Record("c", 0);
-  long_gone.ended = kEnd - 1h;
+  long_gone.ended = kEndOfPod - 1h;
   const CrashEvidence evidence = Gather(Record("a", 0), {&gone, &long_gone});
   ASSERT_THAT(evidence.neighbours, SizeIs(1));
   EXPECT_EQ(evidence.neighbours[0].pod, gone.pod);
@@ -133,10 +133,10 @@ TEST_F(EvidenceTest, AMonitorThatIsGoneIsNoSiblingEither) {
 TEST_F(EvidenceTest, NothingOfAPodThatIsGoneGoesOn) {
   PostMortem gone = Record("b", 0);
   const WallTime long_ago = gone.ended - kCrashWindow - 1s;
-  gone.containers = {{.container = "fetch", .exit_code = 1, .finished = kEnd, .init = true},
+  gone.containers = {{.container = "fetch", .exit_code = 1, .finished = kEndOfPod, .init = true},
                      {.container = "first", .exit_code = 0, .finished = long_ago},
                      {.container = "lost", .exit_code = 137, .finished = {}},
-                     {.container = "train", .exit_code = 134, .finished = kEnd}};
+                     {.container = "train", .exit_code = 134, .finished = kEndOfPod}};
   const CrashEvidence evidence = Gather(Record("a", 0), {&gone});
   ASSERT_THAT(evidence.neighbours, SizeIs(1));
   EXPECT_EQ(evidence.neighbours[0].container, "train");
@@ -154,7 +154,7 @@ TEST_F(EvidenceTest, WhatTheKubeletSaysOfTheNodeIsEverybodys) {
                                          .status = "True",
                                          .reason = "TerminationByKubelet",
                                          .message = "The node was low on resource: memory. ",
-                                         .changed = kEnd - 10s}};
+                                         .changed = kEndOfPod - 10s}};
   const CrashEvidence evidence = Gather(Record("a", 0));
   ASSERT_THAT(evidence.node_events, SizeIs(1));
   EXPECT_EQ(evidence.node_events[0].kind, NodeEvent::Kind::kMemoryPressure);

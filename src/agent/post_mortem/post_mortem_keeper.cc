@@ -9,6 +9,7 @@
 #include "agent/post_mortem/post_mortem_story.h"
 #include "history/post_mortem/post_mortem_text.h"
 #include "history/post_mortem/telling_finding.h"
+#include "verdict/judge.h"
 
 namespace galen::agent {
 namespace {

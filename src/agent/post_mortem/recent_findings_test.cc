@@ -13,11 +13,11 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 
 constexpr WallTime kEnd(std::chrono::seconds(1'795'269'734));
-const DeviceId kGpu{"gpu.example.com", "node-7", "gpu-3"};
+const DeviceId kRecentGpu{"gpu.example.com", "node-7", "gpu-3"};
 
 DeviceHealth Health(HealthState state, Duration since) {
   DeviceHealth health;
-  health.id = kGpu;
+  health.id = kRecentGpu;
   health.state = state;
   health.since = kEnd + since;
   return health;
@@ -31,51 +31,51 @@ std::vector<std::string> Of(const RecentFindings& findings, const DeviceHealth& 
   return said;
 }
 
-constexpr HealthState kWell = HealthState::kHealthy;
+constexpr HealthState kRecentWell = HealthState::kHealthy;
 constexpr HealthState kBad = HealthState::kUnhealthy;
 
 TEST(RecentFindings, ADeviceThatDidNotChangeIsAsItIs) {
-  EXPECT_THAT(Of(RecentFindings(), Health(kWell, -1h)), ElementsAre("Healthy"));
+  EXPECT_THAT(Of(RecentFindings(), Health(kRecentWell, -1h)), ElementsAre("Healthy"));
 }
 
 TEST(RecentFindings, AFirstWordThatADeviceIsWellIsNoNews) {
   RecentFindings findings;
-  findings.Add({NotReportedHealth(kGpu), Health(kWell, -4min)}, kEnd - 4min);
+  findings.Add({NotReportedHealth(kRecentGpu), Health(kRecentWell, -4min)}, kEnd - 4min);
   EXPECT_EQ(findings.size(), 0u);
-  EXPECT_THAT(Of(findings, Health(kWell, -4min)), ElementsAre("Healthy"));
-  findings.Add({Health(kWell, -4min), Health(kBad, -3s)}, kEnd - 3s);
+  EXPECT_THAT(Of(findings, Health(kRecentWell, -4min)), ElementsAre("Healthy"));
+  findings.Add({Health(kRecentWell, -4min), Health(kBad, -3s)}, kEnd - 3s);
   EXPECT_THAT(Of(findings, Health(kBad, -3s)), ElementsAre("Healthy", "Unhealthy"));
 }
 
 TEST(RecentFindings, ADeviceOfWhichNobodySpokeUntilLaterIsUnknown) {
-  EXPECT_THAT(Of(RecentFindings(), Health(kWell, 6min)), ElementsAre("Unknown"));
+  EXPECT_THAT(Of(RecentFindings(), Health(kRecentWell, 6min)), ElementsAre("Unknown"));
 }
 
 TEST(RecentFindings, BeginWithWhatWasInForceAndEndWithTheWindow) {
   RecentFindings findings;
-  findings.Add({Health(kWell, -9h), Health(kBad, -1h)}, kEnd - 1h);
-  findings.Add({Health(kBad, -1h), Health(kWell, -10min)}, kEnd - 10min);
-  findings.Add({Health(kWell, -10min), Health(kBad, -3s)}, kEnd - 3s);
-  findings.Add({Health(kBad, -3s), Health(kWell, 20min)}, kEnd + 20min);
-  EXPECT_THAT(Of(findings, Health(kWell, 20min)), ElementsAre("Healthy", "Unhealthy"));
+  findings.Add({Health(kRecentWell, -9h), Health(kBad, -1h)}, kEnd - 1h);
+  findings.Add({Health(kBad, -1h), Health(kRecentWell, -10min)}, kEnd - 10min);
+  findings.Add({Health(kRecentWell, -10min), Health(kBad, -3s)}, kEnd - 3s);
+  findings.Add({Health(kBad, -3s), Health(kRecentWell, 20min)}, kEnd + 20min);
+  EXPECT_THAT(Of(findings, Health(kRecentWell, 20min)), ElementsAre("Healthy", "Unhealthy"));
 }
 
 TEST(RecentFindings, ASignOfTheWindowCountsHoweverLateItIsHeard) {
   RecentFindings findings;
-  findings.Add({Health(kWell, -9h), Health(kBad, 1min)}, kEnd + 40min);
+  findings.Add({Health(kRecentWell, -9h), Health(kBad, 1min)}, kEnd + 40min);
   EXPECT_THAT(Of(findings, Health(kBad, 1min)), ElementsAre("Healthy", "Unhealthy"));
 }
 
 TEST(RecentFindings, OfWhatIsKnownFromLaterOnlyTheTimeBeforeIsTold) {
   RecentFindings findings;
-  findings.Add({Health(kWell, -9h), Health(kBad, 1h)}, kEnd + 1h);
+  findings.Add({Health(kRecentWell, -9h), Health(kBad, 1h)}, kEnd + 1h);
   EXPECT_THAT(Of(findings, Health(kBad, 1h)), ElementsAre("Healthy"));
 }
 
 TEST(RecentFindings, AreBoundedWhateverFlaps) {
   RecentFindings findings;
   for (int i = 0; i < 1000; ++i) {
-    findings.Add({Health(kWell, 0s), Health(kBad, i * 1ms)}, kEnd + i * 1ms);
+    findings.Add({Health(kRecentWell, 0s), Health(kBad, i * 1ms)}, kEnd + i * 1ms);
   }
   EXPECT_LE(findings.Of(Health(kBad, 1s), kEnd - 5min, kEnd + 5min).size(),
             RecentFindings::kPerDeviceMax + 1);
@@ -85,7 +85,7 @@ TEST(RecentFindings, AreBoundedHoweverManyDevicesAreHeardOf) {
   RecentFindings findings;
   DeviceHealth last;
   for (int i = 0; i < 100'000; ++i) {
-    DeviceHealth well = Health(kWell, -9h), bad = Health(kBad, i * 1us);
+    DeviceHealth well = Health(kRecentWell, -9h), bad = Health(kBad, i * 1us);
     well.id.device = bad.id.device = "mig-" + std::to_string(i);
     findings.Add({well, bad}, kEnd + i * 1us);
     last = bad;
@@ -101,13 +101,13 @@ TEST(RecentFindings, AreThereAgainAfterARestart) {
   EXPECT_EQ(nothing.Restore(*store), WallTime{});
   store->Append({.time = kEnd - 3s,
                  .kind = history::Kind::kChange,
-                 .device = kGpu,
-                 .change = HealthChange{Health(kWell, -9h), Health(kBad, -3s)}});
+                 .device = kRecentGpu,
+                 .change = HealthChange{Health(kRecentWell, -9h), Health(kBad, -3s)}});
   store->Append({.time = kEnd, .kind = history::Kind::kNote, .text = "later"});
   RecentFindings findings;
   EXPECT_EQ(findings.Restore(*store), kEnd);
   EXPECT_THAT(Of(findings, Health(kBad, -3s)), ElementsAre("Healthy", "Unhealthy"));
-  findings.Forget(kGpu);
+  findings.Forget(kRecentGpu);
   EXPECT_THAT(Of(findings, Health(kBad, -3s)), ElementsAre("Unhealthy"));
 }
 

@@ -8,7 +8,7 @@
 
 #include "agent/agent_metrics.h"
 #include "base/text.h"
-#include "kube/patch.h"
+#include "kube/merge_patch.h"
 #include "kube/request.h"
 
 namespace galen::agent {

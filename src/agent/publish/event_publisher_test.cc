@@ -18,11 +18,11 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAreArray;
 
-const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
+const DeviceId kEventGpu{"gpu.example.com", "node-1", "gpu-0"};
 const PodRef kPod{{"train", "trainer-0"}, "uid-1"};
 
 DeviceHealth Health(HealthState state, const std::string& code = "", const std::string& text = "") {
-  return {.id = kGpu, .state = state, .cause = {.code = code, .message = text}};
+  return {.id = kEventGpu, .state = state, .cause = {.code = code, .message = text}};
 }
 
 TEST(EventOf, EachTransitionHasItsReason) {

@@ -12,25 +12,25 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-constexpr WallTime kNow = WallTime(1'795'269'600s);
-DeviceId Gpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
+constexpr WallTime kObjectTime = WallTime(1'795'269'600s);
+DeviceId ListedGpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
 
 class NodeHealthTest : public ::testing::Test {
  protected:
   NodeHealthTest() {
     view_.AddPod("a");
-    view_.AddClaim("a-gpu", {{"main", Gpu(0)}}, "a");
+    view_.AddClaim("a-gpu", {{"main", ListedGpu(0)}}, "a");
     index_.PodChanged({"default", "a"});
     input_ = {.node = "node-1",
               .version = "1.2.3",
               .role = "observer",
-              .started = kNow,
+              .started = kObjectTime,
               .synced = true,
-              .devices = {{.id = Gpu(1), .state = HealthState::kHealthy},
-                          {.id = Gpu(0),
+              .devices = {{.id = ListedGpu(1), .state = HealthState::kHealthy},
+                          {.id = ListedGpu(0),
                            .state = HealthState::kUnhealthy,
                            .cause = {.code = "XidGpuLost", .message = "XID 79"},
-                           .since = kNow - 1min}},
+                           .since = kObjectTime - 1min}},
               .timeout_of =
                   [](const DeviceId&) {
                     return EffectiveTimeout{1500ms, TimeoutSource::kConfig, "pool node-1"};
@@ -41,10 +41,10 @@ class NodeHealthTest : public ::testing::Test {
                            .endpoint = "/dra.sock",
                            .health = HealthService::kV1,
                            .connected = true,
-                           .connected_since = kNow}}};
+                           .connected_since = kObjectTime}}};
   }
   kube::NodeDeviceHealth Build(const std::vector<kube::Condition>& before = {},
-                               WallTime now = kNow) {
+                               WallTime now = kObjectTime) {
     return NodeHealthOf(input_, before, now);
   }
   static std::string Says(const kube::NodeDeviceHealth& health, const std::string& type) {
@@ -64,7 +64,7 @@ TEST_F(NodeHealthTest, ListsTheWorstFirstWithWhoUsesIt) {
   const kube::NodeDeviceHealth health = Build();
   ASSERT_THAT(health.devices, SizeIs(2));
   const kube::NodeDevice& worst = health.devices[0];
-  EXPECT_EQ(worst.identity, (DeviceIdentity{Gpu(0), "S1", "H200"}));
+  EXPECT_EQ(worst.identity, (DeviceIdentity{ListedGpu(0), "S1", "H200"}));
   EXPECT_EQ(worst.deadline_seconds, 2) << "rounded up: it does not pass before it says so";
   EXPECT_EQ(worst.deadline_source + ", " + worst.deadline_rule, "config, pool node-1");
   EXPECT_THAT(worst.used_by, ElementsAre(kube::DeviceUse{{"default", "a"}, "train", "a-gpu"}));
@@ -115,35 +115,35 @@ TEST_F(NodeHealthTest, OneInstanceThatIsConnectedIsEnough) {
 
 TEST_F(NodeHealthTest, SaysTheSameLaterWhenNothingChanged) {
   const kube::NodeDeviceHealth first = Build();
-  EXPECT_TRUE(kube::SaysTheSame(first, Build(first.conditions, kNow + 1h)));
-  input_.drivers[0].last_report = kNow + 30min;
+  EXPECT_TRUE(kube::SaysTheSame(first, Build(first.conditions, kObjectTime + 1h)));
+  input_.drivers[0].last_report = kObjectTime + 30min;
   input_.drivers[0].reports = 180;
-  EXPECT_TRUE(kube::SaysTheSame(first, Build(first.conditions, kNow + 1h)));
+  EXPECT_TRUE(kube::SaysTheSame(first, Build(first.conditions, kObjectTime + 1h)));
 }
 
 // What the list has no room for still counts: a cut list must not sound better than it is.
 TEST_F(NodeHealthTest, ItsConditionIsOfAllDevicesAndNotOfThoseThatAreListed) {
   input_.devices.clear();
   for (int i = 0; i < 300; ++i) {
-    input_.devices.push_back({.id = Gpu(i), .state = HealthState::kDegraded, .share = 0.5});
+    input_.devices.push_back({.id = ListedGpu(i), .state = HealthState::kDegraded, .share = 0.5});
   }
   input_.devices.push_back(
-      {.id = Gpu(300), .state = HealthState::kUnknown, .cause = {.code = "DriverGone"}});
+      {.id = ListedGpu(300), .state = HealthState::kUnknown, .cause = {.code = "DriverGone"}});
   EXPECT_EQ(Says(Build(), "DevicesHealthy"), "Unknown DriverGone");
   EXPECT_EQ(Build().summary.unknown, 1);
 }
 
 TEST_F(NodeHealthTest, ListsHowADeviceWasAtAPodsEndAndWhenAFaultCameLater) {
   history::PostMortem record;
-  record.first = record.ended = kNow;
+  record.first = record.ended = kObjectTime;
   history::HeardFinding well, lost;
-  well.health = {.id = Gpu(0), .state = HealthState::kHealthy};
-  lost.health = {.id = Gpu(0),
+  well.health = {.id = ListedGpu(0), .state = HealthState::kHealthy};
+  lost.health = {.id = ListedGpu(0),
                  .state = HealthState::kUnhealthy,
                  .cause = {.code = "XidGpuLost", .message = "XID 79"},
-                 .since = kNow + 13s};
+                 .since = kObjectTime + 13s};
   record.devices.emplace_back().findings = {well, lost};
-  record.devices[0].identity.id = Gpu(0);
+  record.devices[0].identity.id = ListedGpu(0);
   const std::vector<history::PostMortem> records = {record};
   input_.post_mortems = &records;
   const kube::NodePostMortem entry = Build().post_mortems.at(0);
@@ -154,7 +154,7 @@ TEST_F(NodeHealthTest, ListsHowADeviceWasAtAPodsEndAndWhenAFaultCameLater) {
 
 TEST_F(NodeHealthTest, StaysBoundedAndCountsAll) {
   for (int i = 2; i < 5000; ++i) {
-    input_.devices.push_back({.id = Gpu(i), .state = HealthState::kHealthy});
+    input_.devices.push_back({.id = ListedGpu(i), .state = HealthState::kHealthy});
   }
   const kube::NodeDeviceHealth health = Build();
   EXPECT_THAT(health.devices, SizeIs(kube::kNodeDevicesMax));

@@ -9,7 +9,7 @@
 namespace galen::agent {
 namespace {
 
-constexpr std::string_view kFieldManager = "galen-agent";
+constexpr std::string_view kHealthFieldManager = "galen-agent";
 
 }  // namespace
 
@@ -172,7 +172,7 @@ void NodePublisher::Create(Done done) {
                                         {"metadata", Json::MakeObject({{"name", node_}})}});
   Ask(Step::kCreate,
       kube::Patch(kube::kNodeDeviceHealths, "", node_, kube::PatchType::kApply, object,
-                  {.field_manager = std::string(kFieldManager), .force = true}),
+                  {.field_manager = std::string(kHealthFieldManager), .force = true}),
       std::move(done));
 }
 
@@ -191,7 +191,7 @@ void NodePublisher::Apply(Done done) {
   Ask(Step::kApply,
       kube::Patch(kube::kNodeDeviceHealths, "", node_, kube::PatchType::kJson,
                   Json(Json::Array{replace}),
-                  {.subresource = "status", .field_manager = std::string(kFieldManager)}),
+                  {.subresource = "status", .field_manager = std::string(kHealthFieldManager)}),
       std::move(done));
 }
 

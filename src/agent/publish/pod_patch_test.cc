@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api_sim/patch/patch.h"
 #include "base/data/yaml.h"
-#include "kube/patch.h"
 
 namespace galen::agent {
 namespace {
@@ -36,7 +36,7 @@ kube::Pod Decoded(const Json& object) { return kube::DecodePod(object).value(); 
 
 // What the server has after the patch.
 Json Applied(Json object, const Json& patch) {
-  EXPECT_TRUE(kube::ApplyStrategicPatch(kube::kPods, object, patch).ok());
+  EXPECT_TRUE(api_sim::ApplyStrategicPatch(kube::kPods, object, patch).ok());
   return object;
 }
 

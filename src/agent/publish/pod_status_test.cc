@@ -13,16 +13,18 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Kind = kube::Container::Kind;
+using UserKind = kube::Container::Kind;
 
 constexpr WallTime kSince = WallTime(1'795'269'600s);
 
-DeviceId Gpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
+DeviceId ShownGpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
 
 DeviceHealth Health(int i, HealthState state, const std::string& code = "",
                     const std::string& message = "") {
-  return {
-      .id = Gpu(i), .state = state, .cause = {.code = code, .message = message}, .since = kSince};
+  return {.id = ShownGpu(i),
+          .state = state,
+          .cause = {.code = code, .message = message},
+          .since = kSince};
 }
 
 const DeviceHealth kLost =
@@ -37,7 +39,7 @@ const DeviceHealth kSlow = [] {
 const DeviceHealth kSilent = Health(6, HealthState::kUnknown, "DriverSilent", "no report for 30 s");
 
 HeldDevice Held(const DeviceId& id, const std::string& resource_id = "",
-                std::vector<ContainerUse> uses = {{"train", Kind::kMain, "claim:gpu"}}) {
+                std::vector<ContainerUse> uses = {{"train", UserKind::kMain, "claim:gpu"}}) {
   return {.device = id,
           .resource_id = resource_id.empty() ? ToString(id) : resource_id,
           .uses = std::move(uses)};
@@ -53,8 +55,8 @@ HealthOf Among(std::vector<DeviceHealth> healths) {
 }
 
 TEST(PodStatus, TheAnnotationTellsTheWorstFirst) {
-  const auto findings =
-      FindingsOf({Held(Gpu(4)), Held(Gpu(5)), Held(Gpu(3))}, Among({kLost, kWell, kSlow}));
+  const auto findings = FindingsOf({Held(ShownGpu(4)), Held(ShownGpu(5)), Held(ShownGpu(3))},
+                                   Among({kLost, kWell, kSlow}));
   EXPECT_EQ(AnnotationOf(findings),
             "gpu-3 Unhealthy since 2026-11-21T14:00:00Z: XID 79: GPU has fallen off the bus; "
             "gpu-5 Degraded 0.50 since 2026-11-21T14:00:00Z: PCIe link x8, expected x16; "
@@ -107,8 +109,8 @@ TEST(PodStatus, ADegradedDeviceIsHealthyWithAMessageOrUnhealthyByPolicy) {
 
 TEST(PodStatus, ContainersListTheirDevicesInOneOrder) {
   const WantedPodStatus wanted =
-      WantedStatusOf({Held(Gpu(4), "b"), Held(Gpu(3), "a"),
-                      Held(Gpu(5), "c", {{"train", Kind::kMain, "claim:a"}})},
+      WantedStatusOf({Held(ShownGpu(4), "b"), Held(ShownGpu(3), "a"),
+                      Held(ShownGpu(5), "c", {{"train", UserKind::kMain, "claim:a"}})},
                      Among({kLost, kWell, kSlow}), DegradedAs::kHealthy);
   const std::vector<kube::ResourceStatus>& list = wanted.main.at("train");
   ASSERT_THAT(list, SizeIs(2));
@@ -121,18 +123,19 @@ TEST(PodStatus, ContainersListTheirDevicesInOneOrder) {
 }
 
 TEST(PodStatus, OfTwoDevicesOfOneIdTheWorstCounts) {
-  const WantedPodStatus wanted =
-      WantedStatusOf({Held(Gpu(4), "same"), Held(Gpu(3), "same"), Held(Gpu(6), "same")},
-                     Among({kLost, kWell, kSilent}), DegradedAs::kHealthy);
+  const WantedPodStatus wanted = WantedStatusOf(
+      {Held(ShownGpu(4), "same"), Held(ShownGpu(3), "same"), Held(ShownGpu(6), "same")},
+      Among({kLost, kWell, kSilent}), DegradedAs::kHealthy);
   EXPECT_THAT(wanted.main.at("train")[0].resources,
               ElementsAre(Field(&kube::ResourceHealth::health, "Unhealthy")));
 }
 
 TEST(PodStatus, InitContainersHaveTheirOwnListAndEphemeralOnesNone) {
-  const WantedPodStatus wanted = WantedStatusOf(
-      {Held(Gpu(4), "",
-            {{"proxy", Kind::kSidecar, "claim:gpu"}, {"debug", Kind::kEphemeral, "claim:gpu"}})},
-      Among({kWell}), DegradedAs::kHealthy);
+  const WantedPodStatus wanted =
+      WantedStatusOf({Held(ShownGpu(4), "",
+                           {{"proxy", UserKind::kSidecar, "claim:gpu"},
+                            {"debug", UserKind::kEphemeral, "claim:gpu"}})},
+                     Among({kWell}), DegradedAs::kHealthy);
   EXPECT_THAT(wanted.main, IsEmpty());
   EXPECT_THAT(wanted.init, SizeIs(1));
   EXPECT_EQ(wanted.init.begin()->first, "proxy");
@@ -141,7 +144,7 @@ TEST(PodStatus, InitContainersHaveTheirOwnListAndEphemeralOnesNone) {
 TEST(PodStatus, MessagesKeepWithinKubernetesBound) {
   const DeviceHealth wordy = Health(3, HealthState::kUnhealthy, "X", std::string(5000, 'x'));
   const WantedPodStatus wanted =
-      WantedStatusOf({Held(Gpu(3))}, Among({wordy}), DegradedAs::kHealthy);
+      WantedStatusOf({Held(ShownGpu(3))}, Among({wordy}), DegradedAs::kHealthy);
   EXPECT_EQ(wanted.main.at("train")[0].resources[0].message.size(), kStatusMessageBytesMax);
   EXPECT_LE(wanted.condition.message.size(), kStatusMessageBytesMax);
 }

@@ -8,7 +8,7 @@
 namespace galen::agent {
 namespace {
 
-const WallTime kNow = ParseRfc3339("2026-11-22T10:00:00Z").value();
+const WallTime kRunTime = ParseRfc3339("2026-11-22T10:00:00Z").value();
 
 Json RanSo(const std::string& phase, int restarts) {
   Json run = ParseYaml(R"(
@@ -49,26 +49,27 @@ Json Apply(Json object, const Json& patch) {
   return object;
 }
 
-kube::Pod Decoded(const Json& object) { return kube::DecodePod(object).value(); }
+kube::Pod DecodedPod(const Json& object) { return kube::DecodePod(object).value(); }
 
 TEST(RunPatch, WritesWhatBecameOfTheContainersOnce) {
   const Json run = RanSo("Running", 1);
-  EXPECT_FALSE(SaysRun(Decoded(Object()), run));
-  const std::optional<Json> patch = RunPatch(Object(), std::nullopt, run, kNow);
+  EXPECT_FALSE(SaysRun(DecodedPod(Object()), run));
+  const std::optional<Json> patch = RunPatch(Object(), std::nullopt, run, kRunTime);
   ASSERT_TRUE(patch);
   EXPECT_EQ((*patch)["metadata"]["uid"].AsString(), "u-1");
   EXPECT_EQ((*patch)["metadata"]["resourceVersion"].AsString(), "7");
   EXPECT_EQ((*patch)["status"]["phase"].AsString(), "Running");
   EXPECT_EQ((*patch)["status"]["startTime"].AsString(), "2026-11-22T10:00:00Z");
   const Json after = Apply(Object(), *patch);
-  EXPECT_TRUE(SaysRun(Decoded(after), run));
-  EXPECT_EQ(RunPatch(after, std::nullopt, run, kNow), std::nullopt);
+  EXPECT_TRUE(SaysRun(DecodedPod(after), run));
+  EXPECT_EQ(RunPatch(after, std::nullopt, run, kRunTime), std::nullopt);
 }
 
 TEST(RunPatch, SeesARestartThatChangesNothingElse) {
-  const Json before = Apply(Object(), *RunPatch(Object(), std::nullopt, RanSo("Running", 1), kNow));
-  EXPECT_FALSE(SaysRun(Decoded(before), RanSo("Running", 2)));
-  const auto patch = RunPatch(before, std::nullopt, RanSo("Running", 2), kNow);
+  const Json before =
+      Apply(Object(), *RunPatch(Object(), std::nullopt, RanSo("Running", 1), kRunTime));
+  EXPECT_FALSE(SaysRun(DecodedPod(before), RanSo("Running", 2)));
+  const auto patch = RunPatch(before, std::nullopt, RanSo("Running", 2), kRunTime);
   ASSERT_TRUE(patch);
   EXPECT_FALSE((*patch)["status"].Has("conditions")) << "that a state lasts is no news";
   EXPECT_EQ((*patch)["status"]["containerStatuses"][0]["restartCount"].AsInt(), 2);
@@ -80,13 +81,13 @@ TEST(RunPatch, KeepsAndTellsTheContainersDevices) {
       .condition = {"True", "AllHealthy", ""},
       .main = {{"main", {{.name = "claim:gpu", .resources = {{"gpu-0", "Healthy", ""}}}}}},
       .init = {}};
-  const auto patch = RunPatch(Object(), wanted, RanSo("Running", 1), kNow);
+  const auto patch = RunPatch(Object(), wanted, RanSo("Running", 1), kRunTime);
   ASSERT_TRUE(patch);
   const Json after = Apply(Object(), *patch);
   const Json& status = after["status"]["containerStatuses"][0];
   EXPECT_EQ(status["restartCount"].AsInt(), 1);
   EXPECT_EQ(status["allocatedResourcesStatus"][0]["resources"][0]["health"].AsString(), "Healthy");
-  const auto again = RunPatch(after, wanted, RanSo("Running", 2), kNow);
+  const auto again = RunPatch(after, wanted, RanSo("Running", 2), kRunTime);
   ASSERT_TRUE(again);
   EXPECT_TRUE((*again)["status"]["containerStatuses"][0].Has("allocatedResourcesStatus"));
 }
@@ -94,7 +95,7 @@ TEST(RunPatch, KeepsAndTellsTheContainersDevices) {
 TEST(RunPatch, APodThatHasEndedKeepsWhatItSays) {
   Json ended = Object();
   ended["status"]["phase"] = "Failed";
-  EXPECT_EQ(RunPatch(ended, std::nullopt, RanSo("Running", 1), kNow), std::nullopt);
+  EXPECT_EQ(RunPatch(ended, std::nullopt, RanSo("Running", 1), kRunTime), std::nullopt);
 }
 
 }  // namespace

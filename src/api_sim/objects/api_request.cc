@@ -4,7 +4,7 @@
 
 #include "base/data/percent.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // The parts of a path between slashes, decoded one by one so that "%2F" stays inside its part.
@@ -104,4 +104,4 @@ ApiRequest ReadApiRequest(const net::HttpRequest& http) {
   return request;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -10,7 +10,7 @@
 #include "api_sim/objects/refusal.h"
 #include "net/http.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // A request with its parts named. Members that do not apply are empty; reading it never fails.
 struct ApiRequest {
@@ -46,4 +46,4 @@ struct ApiRequest {
 // REQUIRES: nothing; a path that makes no sense is simply no resource.
 ApiRequest ReadApiRequest(const net::HttpRequest& request);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 ApiRequest Read(std::string path) {
@@ -58,4 +58,4 @@ TEST(ApiRequest, NamesItsManager) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -5,7 +5,7 @@
 #include "api_sim/objects/built_in_types.h"
 #include "api_sim/objects/kinds.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 const Column kName{.name = "Name", .format = "name", .path = ".metadata.name"};
@@ -147,4 +147,4 @@ std::vector<Kind> BuiltInKinds() {
   return kinds;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

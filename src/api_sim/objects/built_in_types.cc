@@ -9,7 +9,7 @@
 #include "api_sim/objects/type_notation.h"
 #include "base/check.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr std::string_view kMetaAndNodeTypes =
@@ -278,4 +278,4 @@ std::shared_ptr<const Json> BuiltInSchema(std::string_view kind) {
   return std::make_shared<const Json>(types.SchemaOfKind(kind));
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

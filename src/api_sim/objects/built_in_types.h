@@ -6,11 +6,11 @@
 
 #include "base/data/json.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // The structural schema of a whole object, with list types and defaults, in the form in which
 // CustomResourceDefinitions give theirs. Made once and shared. REQUIRES: a kind of
 // built_in_kinds.cc.
 std::shared_ptr<const Json> BuiltInSchema(std::string_view kind);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -11,7 +11,7 @@
 #include "api_sim/objects/schema.h"
 #include "base/text.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // ASCII only: kinds hold nothing else.
@@ -210,4 +210,4 @@ std::vector<Kind> KindsOf(const Json& definition) {
   return kinds;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

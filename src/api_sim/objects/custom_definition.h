@@ -9,7 +9,7 @@
 #include "base/data/json.h"
 #include "base/time.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // Fills in names and conversion, and the status that says what is accepted. A definition is
 // established in the moment it is written: names never clash here, for the last writer of a plural
@@ -22,4 +22,4 @@ Faults CheckDefinition(const Json& definition);
 // One kind for each served version, in their order. REQUIRES: an accepted definition.
 std::vector<Kind> KindsOf(const Json& definition);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 std::string_view Unquoted(std::string_view text) {
@@ -111,4 +111,4 @@ std::vector<Json> EvaluateJsonPath(std::string_view path, const Json& value) {
   return current;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

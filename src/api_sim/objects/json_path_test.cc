@@ -4,7 +4,7 @@
 
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 const Json kObject = ToJson(R"({"spec": {"a": 1, "list": [10, 20, 30]},
@@ -37,4 +37,4 @@ TEST(JsonPath, LeadsNowhereWithoutComplaint) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 KindTable::KindTable() {
   for (Kind& kind : BuiltInKinds()) Put(std::move(kind));
@@ -49,4 +49,4 @@ std::vector<KindRef> KindTable::all() const {
   return kinds;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -13,7 +13,7 @@
 #include "base/data/json.h"
 #include "kube/resource.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // One column of `kubectl get`, as additionalPrinterColumns describe it. Priority 0 always shows, 1
 // with -o wide only. `type` is string, integer, number, boolean or date.
@@ -83,4 +83,4 @@ class KindTable {
 // The kinds that every cluster has (built_in_kinds.cc).
 std::vector<Kind> BuiltInKinds();
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -6,7 +6,7 @@
 
 #include "api_sim/serving/discovery.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 Kind Gadget(std::string version) {
@@ -46,4 +46,4 @@ TEST(KindTable, AddsAndTakesAwayAllVersionsOfAKind) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

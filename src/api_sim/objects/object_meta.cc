@@ -6,7 +6,7 @@
 #include "api_sim/objects/schema.h"
 #include "base/text.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // generateName is among them: it tells how the name came about and cannot change afterwards.
@@ -186,4 +186,4 @@ bool IsSameObject(const Json& a, const Json& b) {
          IsEqualBut(a["metadata"], b["metadata"], {"resourceVersion", "managedFields"});
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

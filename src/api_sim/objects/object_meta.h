@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "model/claim.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // metadata.namespace ("" for cluster-scoped objects) and metadata.name.
 ObjectKey KeyOf(const Json& object);
@@ -43,4 +43,4 @@ inline constexpr std::size_t kAnnotationsBytesMax = 256 * 1024;  // as kube-apis
 inline constexpr int kNameSuffixLength = 5;
 inline constexpr std::size_t kGeneratedBaseBytesMax = 58;  // 63 less the suffix
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -4,7 +4,7 @@
 
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 Json Named(std::string_view name) {
@@ -69,4 +69,4 @@ TEST_F(ObjectMeta, KeepsWhatOnlyTheServerSays) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

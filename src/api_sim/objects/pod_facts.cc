@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 const Json& ClaimStatusOf(const Json& pod, const std::string& name) {
@@ -92,4 +92,4 @@ const Json& FindCondition(const Json& conditions, std::string_view type) {
   return kNone;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

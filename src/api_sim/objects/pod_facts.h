@@ -11,7 +11,7 @@
 #include "base/data/json.h"
 #include "model/claim.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // "" when it has none.
 const std::string& UidOf(const Json& object);
@@ -56,4 +56,4 @@ inline constexpr std::string_view kPodClaimName = "resource.kubernetes.io/pod-cl
 // The condition of `type` in `conditions`, or a null that lives forever.
 const Json& FindCondition(const Json& conditions, std::string_view type);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 TEST(PodFacts, APodIsDoneWhenItEndedOrWasDeletedBeforeItGotANode) {
@@ -92,4 +92,4 @@ TEST(PodFacts, APodHasEndedOnceItNeverRunsAgain) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 std::string QualifiedResource(const Subject& subject) {
@@ -79,6 +79,10 @@ Fault RequiredFault(std::string field, std::string_view detail) {
           detail.empty() ? "Required value" : fmt::format("Required value: {}", detail)};
 }
 
+std::string ItemOf(const std::string& path, std::size_t index) {
+  return fmt::format("{}[{}]", path, index);
+}
+
 Fault InvalidFault(std::string field, const Json& value, std::string_view detail) {
   return {"FieldValueInvalid", std::move(field),
           fmt::format("Invalid value: {}: {}", Shown(value), detail)};
@@ -136,4 +140,4 @@ Refusal InvalidRefusal(const Subject& subject, const Faults& faults) {
           std::move(details)};
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "base/data/json.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // What a client is told instead of an answer: `code` is the HTTP status, `reason` one of
 // metav1.StatusReason by which clients decide, `message` for people.
@@ -89,6 +89,9 @@ struct Fault {
 };
 using Faults = std::vector<Fault>;
 
+// The path of a list's item: "spec.containers[2]".
+std::string ItemOf(const std::string& path, std::size_t index);
+
 // The kinds of k8s.io/apimachinery's field.Error, in its words. `field` is a path such as
 // "spec.containers[0].name"; a value is shown as JSON and cut.
 Fault RequiredFault(std::string field, std::string_view detail = "");
@@ -104,4 +107,4 @@ Fault TooManyFault(std::string field, std::size_t actual, std::size_t most);
 // 422 with every fault as a cause. REQUIRES: some fault.
 Refusal InvalidRefusal(const Subject& subject, const Faults& faults);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

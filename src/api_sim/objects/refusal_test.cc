@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 const Subject kClaim{"resource.k8s.io", "resourceclaims", "ResourceClaim", "gpu"};
-const Subject kPod{"", "pods", "Pod", "train"};
+const Subject kRefusedPod{"", "pods", "Pod", "train"};
 
 TEST(Refusal, IsAStatusObjectWithCodeReasonAndDetails) {
   const Json status = ToStatusObject(NotFoundRefusal(kClaim));
@@ -22,7 +22,7 @@ TEST(Refusal, IsAStatusObjectWithCodeReasonAndDetails) {
 }
 
 TEST(Refusal, OfTheCoreGroupNamesNoGroup) {
-  const Json status = ToStatusObject(AlreadyExistsRefusal(kPod));
+  const Json status = ToStatusObject(AlreadyExistsRefusal(kRefusedPod));
   EXPECT_EQ(status["message"].AsString(), "pods \"train\" already exists");
   EXPECT_FALSE(status["details"].Has("group"));
 }
@@ -30,9 +30,9 @@ TEST(Refusal, OfTheCoreGroupNamesNoGroup) {
 TEST(Refusal, OneFaultIsSaidPlainAndSeveralInBrackets) {
   const Fault missing = RequiredFault("spec.containers");
   const Fault bad = InvalidFault("metadata.name", "A_B", "no upper case");
-  EXPECT_EQ(InvalidRefusal(kPod, {missing}).message,
+  EXPECT_EQ(InvalidRefusal(kRefusedPod, {missing}).message,
             "Pod \"train\" is invalid: spec.containers: Required value");
-  const Refusal both = InvalidRefusal(kPod, {missing, bad});
+  const Refusal both = InvalidRefusal(kRefusedPod, {missing, bad});
   EXPECT_EQ(both.message,
             "Pod \"train\" is invalid: [spec.containers: Required value, "
             "metadata.name: Invalid value: \"A_B\": no upper case]");
@@ -52,4 +52,4 @@ TEST(Refusal, CutsAHugeValueShort) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

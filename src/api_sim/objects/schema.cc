@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // The standard library's matcher recurses once a character: a longer text could end the process by
@@ -260,4 +260,4 @@ std::string Under(const std::string& path, std::string_view member) {
   return path.empty() ? std::string(member) : fmt::format("{}.{}", path, member);
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -9,7 +9,7 @@
 #include "api_sim/objects/refusal.h"
 #include "base/data/json.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // Fills in the defaults of absent fields, inside what is there: an object that is absent itself is
 // not made for its members' sake. A null counts as absent unless the schema allows null. Repeating
@@ -41,4 +41,4 @@ void DropEmpty(const Json& schema, Json& value);
 // A path one deeper: "spec" + "a" → "spec.a"; list items are "spec[3]".
 std::string Under(const std::string& path, std::string_view member);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

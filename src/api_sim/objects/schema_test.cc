@@ -4,7 +4,7 @@
 
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 std::vector<std::string> FieldsWrong(std::string_view schema, std::string_view value) {
@@ -126,4 +126,4 @@ TEST(DropEmpty, TakesListsAndMapsOfDataButNoStructures) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -6,16 +6,12 @@
 #include <charconv>
 #include <optional>
 
-namespace galen::cluster_sim {
+#include "base/text.h"
+
+namespace galen::api_sim {
 namespace {
 
 using Operator = Requirement::Operator;
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 std::optional<std::int64_t> ToInteger(std::string_view text) {
   std::int64_t value = 0;
@@ -35,7 +31,7 @@ std::vector<std::string_view> SplitTerms(std::string_view text) {
     if (c == '(') ++depth;
     if (c == ')') --depth;
     if (c != ',' || (depth > 0 && i < text.size())) continue;
-    terms.push_back(Trim(text.substr(start, i - start)));
+    terms.push_back(Trimmed(text.substr(start, i - start)));
     start = i + 1;
   }
   return terms;
@@ -55,12 +51,12 @@ std::optional<Requirement> ParseSetTerm(std::string_view term) {
   if (term.empty() || term.back() != ')') return std::nullopt;
   const std::size_t open = term.find('(');
   if (open == std::string_view::npos) return std::nullopt;
-  const std::string_view head = Trim(term.substr(0, open));
+  const std::string_view head = Trimmed(term.substr(0, open));
   const std::size_t space = head.rfind(' ');
   if (space == std::string_view::npos) return std::nullopt;
   const std::string_view word = head.substr(space + 1);
   if (word != "in" && word != "notin") return std::nullopt;
-  Requirement requirement{std::string(Trim(head.substr(0, space))),
+  Requirement requirement{std::string(Trimmed(head.substr(0, space))),
                           word == "in" ? Operator::kIn : Operator::kNotIn,
                           {}};
   for (const std::string_view value : SplitTerms(term.substr(open + 1, term.size() - open - 2))) {
@@ -77,9 +73,9 @@ std::optional<Requirement> ParseComparison(std::string_view term) {
   if (term.substr(at, 2) == "==" || term.substr(at, 2) == "!=") sign = term.substr(at, 2);
   // "!key" asks for absence and compares nothing.
   if (sign == "!") return std::nullopt;
-  Requirement requirement{std::string(Trim(term.substr(0, at))),
+  Requirement requirement{std::string(Trimmed(term.substr(0, at))),
                           Operator::kIn,
-                          {std::string(Trim(term.substr(at + sign.size())))}};
+                          {std::string(Trimmed(term.substr(at + sign.size())))}};
   if (sign == "!=") requirement.op = Operator::kNotIn;
   if (sign == ">") requirement.op = Operator::kGreater;
   if (sign == "<") requirement.op = Operator::kLess;
@@ -91,7 +87,7 @@ std::optional<Requirement> ParseLabelTerm(std::string_view term) {
   if (std::optional<Requirement> set = ParseSetTerm(term)) return set;
   if (std::optional<Requirement> comparison = ParseComparison(term)) return comparison;
   if (!term.empty() && term.front() == '!') {
-    return Requirement{std::string(Trim(term.substr(1))), Operator::kAbsent, {}};
+    return Requirement{std::string(Trimmed(term.substr(1))), Operator::kAbsent, {}};
   }
   return Requirement{std::string(term), Operator::kExists, {}};
 }
@@ -162,7 +158,7 @@ bool Requirement::Holds(const std::string* value) const {
 
 Outcome<std::vector<Requirement>> ParseLabelSelector(std::string_view text) {
   std::vector<Requirement> requirements;
-  if (Trim(text).empty()) return requirements;
+  if (Trimmed(text).empty()) return requirements;
   for (const std::string_view term : SplitTerms(text)) {
     std::optional<Requirement> requirement = ParseLabelTerm(term);
     if (!requirement || !IsWellFormed(*requirement)) {
@@ -176,7 +172,7 @@ Outcome<std::vector<Requirement>> ParseLabelSelector(std::string_view text) {
 
 Outcome<std::vector<Requirement>> ParseFieldSelector(std::string_view text) {
   std::vector<Requirement> requirements;
-  if (Trim(text).empty()) return requirements;
+  if (Trimmed(text).empty()) return requirements;
   for (const std::string_view term : SplitTerms(text)) {
     if (term.empty()) continue;
     std::optional<Requirement> requirement = ParseComparison(term);
@@ -222,4 +218,4 @@ Outcome<Selection> ReadSelection(const ApiRequest& request, const Kind& kind) {
   return Selection{std::move(labels), std::move(fields)};
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

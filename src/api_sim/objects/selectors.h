@@ -8,7 +8,7 @@
 #include "api_sim/objects/api_request.h"
 #include "api_sim/objects/kinds.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // One condition on a label or a field. `values` is empty for kExists and kAbsent, one value for the
 // comparisons and for "=" and "!=", any number for "in" and "notin".
@@ -43,4 +43,4 @@ struct Selection {
 // (Kind::selectable_fields, and name and namespace of every kind).
 Outcome<Selection> ReadSelection(const ApiRequest& request, const Kind& kind);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 Json WithLabels(std::initializer_list<std::pair<const std::string, Json>> labels) {
@@ -74,4 +74,4 @@ TEST(FieldSelector, IsRefusedForFieldsThatTheKindDoesNotOffer) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 std::vector<std::string_view> Split(std::string_view text, char by) {
@@ -109,4 +109,4 @@ Json TypeNotation::ValueSchema(std::string_view type) const {
   return ObjectOf(type);
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

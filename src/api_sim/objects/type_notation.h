@@ -15,7 +15,7 @@
 
 #include "base/data/json.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // Compiles a text of types. Immutable once made; any thread. A text that is not well formed, or a
 // type that it does not name, crashes the process. REQUIRES: the texts are ours, and types do not
@@ -37,4 +37,4 @@ class TypeNotation {
   std::map<std::string, std::string, std::less<>> fields_;  // type → its fields, as written
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

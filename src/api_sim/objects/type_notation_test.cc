@@ -5,7 +5,7 @@
 #include "api_sim/objects/built_in_types.h"
 #include "api_sim/objects/kinds.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 TEST(TypeNotation, ReadsEveryForm) {
@@ -52,4 +52,4 @@ TEST(BuiltInTypes, DescribeEveryKind) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 std::string StepText(const std::string& step) {
@@ -84,4 +84,4 @@ std::vector<std::string> FieldPaths(const FieldSet& set) {
   return paths;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -9,7 +9,7 @@
 
 #include "base/data/json.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 struct FieldSet {
   // This very field is in the set, not only some below it.
@@ -34,4 +34,4 @@ FieldSet FromFieldsV1(const Json& fields);
 // Each member as people read it: ".spec.containers[name=\"main\"].image".
 std::vector<std::string> FieldPaths(const FieldSet& set);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

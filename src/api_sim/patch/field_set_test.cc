@@ -4,7 +4,7 @@
 
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 FieldSet Set(std::string_view text) { return FromFieldsV1(ToJson(text)); }
@@ -40,4 +40,4 @@ TEST(FieldSet, NamesItsFieldsAsPeopleReadThem) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

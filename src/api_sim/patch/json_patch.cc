@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "kube/patch.h"
+#include "api_sim/patch/patch.h"
 
-namespace galen::kube {
+namespace galen::api_sim {
 namespace {
 
 // RFC 6901: the names and indexes on the way from the root to a value.
@@ -248,4 +248,4 @@ Status ApplyJsonPatch(Json& object, const Json& patch) {
   return OkStatus();
 }
 
-}  // namespace galen::kube
+}  // namespace galen::api_sim

@@ -2,26 +2,26 @@
 
 #include <string>
 
+#include "api_sim/patch/patch.h"
 #include "kube/json_of.h"
-#include "kube/patch.h"
 
-namespace galen::kube {
+namespace galen::api_sim {
 namespace {
 
 // The object after the patch, or the status's text.
 std::string Patched(std::string_view object, std::string_view patch) {
-  Json value = JsonOf(object);
-  const Status status = ApplyJsonPatch(value, JsonOf(patch));
+  Json value = kube::JsonOf(object);
+  const Status status = ApplyJsonPatch(value, kube::JsonOf(patch));
   if (!status.ok()) {
-    EXPECT_EQ(value, JsonOf(object)) << "a failed patch must leave the object alone";
+    EXPECT_EQ(value, kube::JsonOf(object)) << "a failed patch must leave the object alone";
     return ToString(status);
   }
   return value.Dump();
 }
 
 Code CodeOf(std::string_view object, std::string_view patch) {
-  Json value = JsonOf(object);
-  return ApplyJsonPatch(value, JsonOf(patch)).code();
+  Json value = kube::JsonOf(object);
+  return ApplyJsonPatch(value, kube::JsonOf(patch)).code();
 }
 
 TEST(JsonPatch, AddsMembersAndReplacesThoseThatAreThere) {
@@ -101,7 +101,7 @@ TEST(JsonPatch, IndexesAreDecimalWithoutLeadingZeros) {
   for (const char* path : {"/01", "/+1", "/-1", "/1x", "/x", "/"}) {
     const Json patch =
         Json::MakeArray({Json::MakeObject({{"op", "replace"}, {"path", path}, {"value", 0}})});
-    Json value = JsonOf("[1,2]");
+    Json value = kube::JsonOf("[1,2]");
     EXPECT_EQ(ApplyJsonPatch(value, patch).code(), Code::kInvalidArgument) << path;
   }
 }
@@ -127,7 +127,7 @@ TEST(JsonPatch, BoundsTheNumberOfOperations) {
   for (std::size_t i = 0; i <= kJsonPatchOperationsMax; ++i) {
     patch.Append(Json::MakeObject({{"op", "add"}, {"path", "/a"}, {"value", 1}}));
   }
-  Json value = JsonOf("{}");
+  Json value = kube::JsonOf("{}");
   EXPECT_EQ(ApplyJsonPatch(value, patch).code(), Code::kInvalidArgument);
   patch.MutableItems().pop_back();
   EXPECT_EQ(ApplyJsonPatch(value, patch), OkStatus());
@@ -138,23 +138,23 @@ TEST(JsonPatch, CopiesCannotBlowAnObjectUp) {
   for (int i = 0; i < 40; ++i) {
     patch.Append(Json::MakeObject({{"op", "copy"}, {"from", "/a"}, {"path", "/a/-"}}));
   }
-  Json value = JsonOf(R"({"a":["xxxxxxxxxxxxxxxx"]})");
+  Json value = kube::JsonOf(R"({"a":["xxxxxxxxxxxxxxxx"]})");
   EXPECT_EQ(ApplyJsonPatch(value, patch).code(), Code::kInvalidArgument);
-  EXPECT_EQ(value, JsonOf(R"({"a":["xxxxxxxxxxxxxxxx"]})"));
+  EXPECT_EQ(value, kube::JsonOf(R"({"a":["xxxxxxxxxxxxxxxx"]})"));
 }
 
 TEST(JsonPatch, CannotMakeAnObjectDeeperThanJsonMayBe) {
   Json patch = Json::Array{};
   for (int i = 0; i < 2 * Json::kDepthMax; ++i) {
     patch.Append(Json::MakeObject({{"op", "copy"}, {"from", "/a"}, {"path", "/b"}}));
-    patch.Append(JsonOf(R"({"op":"add","path":"/a","value":{}})"));
-    patch.Append(JsonOf(R"({"op":"move","from":"/b","path":"/a/c"})"));
+    patch.Append(kube::JsonOf(R"({"op":"add","path":"/a","value":{}})"));
+    patch.Append(kube::JsonOf(R"({"op":"move","from":"/b","path":"/a/c"})"));
   }
-  Json value = JsonOf(R"({"a":{}})");
+  Json value = kube::JsonOf(R"({"a":{}})");
   const Status status = ApplyJsonPatch(value, patch);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_NE(status.message().find("levels deep"), std::string::npos) << status.message();
 }
 
 }  // namespace
-}  // namespace galen::kube
+}  // namespace galen::api_sim

@@ -10,7 +10,7 @@
 #include "api_sim/patch/typed_merge.h"
 #include "api_sim/rules/rules.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // One entry of metadata.managedFields.
@@ -270,4 +270,4 @@ bool IsSameOwnership(const Json& a, const Json& b) {
   return without_times(a) == without_times(b);
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

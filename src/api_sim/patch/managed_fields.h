@@ -9,7 +9,7 @@
 #include "base/data/json.h"
 #include "base/time.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // Who applies, to which part of the object and how.
 struct ApplyRequest {
@@ -41,4 +41,4 @@ void TrackUpdate(const Kind& kind, const std::string& manager, const std::string
 // nothing.
 bool IsSameOwnership(const Json& a, const Json& b);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

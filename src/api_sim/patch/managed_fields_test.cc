@@ -4,7 +4,7 @@
 
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 class ManagedFields : public testing::Test {
@@ -90,4 +90,4 @@ TEST_F(ManagedFields, TimesDoNotMakeOwnershipDiffer) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <iterator>
 
-namespace galen::kube {
+namespace galen::api_sim {
 namespace {
 
 constexpr auto kByKey = ListMerge::kByKey;
-constexpr auto kSet = ListMerge::kSet;
+constexpr auto kAsSet = ListMerge::kSet;
 
 // Facts from https://github.com/kubernetes/api at v1.36 (core/v1 and resource/v1 types.go) and from
 // apimachinery's ObjectMeta.
 constexpr FieldRule kRules[] = {
     {"ObjectMeta", "ownerReferences", "", kByKey, "uid"},
-    {"ObjectMeta", "finalizers", "", kSet, ""},
+    {"ObjectMeta", "finalizers", "", kAsSet, ""},
 
     {"Pod", "metadata", "ObjectMeta"},
     {"Pod", "spec", "PodSpec"},
@@ -44,7 +44,7 @@ constexpr FieldRule kRules[] = {
     {"Node", "metadata", "ObjectMeta"},
     {"Node", "spec", "NodeSpec"},
     {"Node", "status", "NodeStatus"},
-    {"NodeSpec", "podCIDRs", "", kSet, ""},
+    {"NodeSpec", "podCIDRs", "", kAsSet, ""},
     {"NodeStatus", "conditions", "", kByKey, "type"},
     {"NodeStatus", "addresses", "", kByKey, "type"},
 
@@ -78,7 +78,7 @@ constexpr std::string_view kBuiltInGroups[] = {"", "apiextensions.k8s.io", "coor
 
 }  // namespace
 
-std::string_view RootType(const Resource& resource) {
+std::string_view RootType(const kube::Resource& resource) {
   const bool built_in =
       std::ranges::find(kBuiltInGroups, resource.group) != std::end(kBuiltInGroups);
   return built_in ? std::string_view(resource.kind) : std::string_view();
@@ -91,4 +91,4 @@ FieldRule RuleOf(std::string_view type, std::string_view field) {
   return it != std::end(kRules) ? *it : FieldRule{type, field, ""};
 }
 
-}  // namespace galen::kube
+}  // namespace galen::api_sim

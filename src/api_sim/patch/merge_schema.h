@@ -9,7 +9,7 @@
 
 #include "kube/resource.h"
 
-namespace galen::kube {
+namespace galen::api_sim {
 
 // kAtomic: replaced whole. kByKey: items with an equal `key` merge. kSet: plain values, united.
 enum class ListMerge { kAtomic, kByKey, kSet };
@@ -26,9 +26,9 @@ struct FieldRule {
 
 // The type of a whole object, e.g. "Pod", or "" for kinds that are not Kubernetes' own: a server
 // refuses strategic patches of those.
-std::string_view RootType(const Resource& resource);
+std::string_view RootType(const kube::Resource& resource);
 
 // The rule of `type`'s `field`; one without a child and with atomic lists when there is none.
 FieldRule RuleOf(std::string_view type, std::string_view field);
 
-}  // namespace galen::kube
+}  // namespace galen::api_sim

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-namespace galen::kube {
+namespace galen::api_sim {
 namespace {
 
 TEST(MergeSchema, KnowsTheBuiltInKindsAndNoOthers) {
-  EXPECT_EQ(RootType(kPods), "Pod");
-  EXPECT_EQ(RootType(kResourceClaims), "ResourceClaim");
-  EXPECT_EQ(RootType(kNodeDeviceHealths), "");
+  EXPECT_EQ(RootType(kube::kPods), "Pod");
+  EXPECT_EQ(RootType(kube::kResourceClaims), "ResourceClaim");
+  EXPECT_EQ(RootType(kube::kNodeDeviceHealths), "");
 }
 
 TEST(MergeSchema, LeadsFromTheKindToTheMergeKeyOfAListInside) {
@@ -29,12 +29,14 @@ TEST(MergeSchema, ListsItDoesNotNameAreAtomic) {
 }
 
 TEST(MergeSchema, EveryBuiltInKindWeUseMergesItsMetadata) {
-  for (const Resource* kind : {&kNamespaces, &kNodes, &kPods, &kEvents, &kServiceAccounts, &kLeases,
-                               &kResourceClaims, &kResourceClaimTemplates, &kDeviceClasses,
-                               &kResourceSlices, &kDeviceTaintRules, &kCustomResourceDefinitions}) {
+  for (const kube::Resource* kind :
+       {&kube::kNamespaces, &kube::kNodes, &kube::kPods, &kube::kEvents, &kube::kServiceAccounts,
+        &kube::kLeases, &kube::kResourceClaims, &kube::kResourceClaimTemplates,
+        &kube::kDeviceClasses, &kube::kResourceSlices, &kube::kDeviceTaintRules,
+        &kube::kCustomResourceDefinitions}) {
     EXPECT_EQ(RuleOf(RootType(*kind), "metadata").child, "ObjectMeta") << kind->kind;
   }
 }
 
 }  // namespace
-}  // namespace galen::kube
+}  // namespace galen::api_sim

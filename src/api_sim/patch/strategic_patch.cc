@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "api_sim/patch/merge_schema.h"
+#include "api_sim/patch/patch.h"
 #include "base/check.h"
-#include "kube/patch.h"
 
-namespace galen::kube {
+namespace galen::api_sim {
 namespace {
 
 // The directives of a strategic merge patch; members of a patch that never become members of the
@@ -271,7 +271,7 @@ Status MergeObject(std::string_view type, Json& target, const Json& patch) {
 
 }  // namespace
 
-Status ApplyStrategicPatch(const Resource& resource, Json& object, const Json& patch) {
+Status ApplyStrategicPatch(const kube::Resource& resource, Json& object, const Json& patch) {
   const std::string_view type = RootType(resource);
   if (type.empty()) {
     return Unimplemented(
@@ -287,4 +287,4 @@ Status ApplyStrategicPatch(const Resource& resource, Json& object, const Json& p
   return OkStatus();
 }
 
-}  // namespace galen::kube
+}  // namespace galen::api_sim

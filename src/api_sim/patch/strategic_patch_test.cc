@@ -2,25 +2,26 @@
 
 #include <string>
 
+#include "api_sim/patch/patch.h"
 #include "kube/json_of.h"
-#include "kube/patch.h"
 
-namespace galen::kube {
+namespace galen::api_sim {
 namespace {
 
 // The object after the patch, or the status's text.
-std::string Patched(const Resource& resource, std::string_view object, std::string_view patch) {
-  Json value = JsonOf(object);
-  const Status status = ApplyStrategicPatch(resource, value, JsonOf(patch));
+std::string Patched(const kube::Resource& resource, std::string_view object,
+                    std::string_view patch) {
+  Json value = kube::JsonOf(object);
+  const Status status = ApplyStrategicPatch(resource, value, kube::JsonOf(patch));
   if (!status.ok()) {
-    EXPECT_EQ(value, JsonOf(object)) << "a failed patch must leave the object alone";
+    EXPECT_EQ(value, kube::JsonOf(object)) << "a failed patch must leave the object alone";
     return ToString(status);
   }
   return value.Dump();
 }
 
 std::string PatchedPod(std::string_view object, std::string_view patch) {
-  return Patched(kPods, object, patch);
+  return Patched(kube::kPods, object, patch);
 }
 
 TEST(StrategicPatch, MergesContainersByNameAndKeepsTheirOrder) {
@@ -50,7 +51,7 @@ TEST(StrategicPatch, ReplacesListsThatHaveNoMergeKey) {
   EXPECT_EQ(PatchedPod(R"({"status":{"containerStatuses":[{"name":"a"},{"name":"b"}]}})",
                        R"({"status":{"containerStatuses":[{"name":"b","ready":true}]}})"),
             R"({"status":{"containerStatuses":[{"name":"b","ready":true}]}})");
-  EXPECT_EQ(Patched(kNodes, R"({"spec":{"taints":[{"key":"a"}]}})",
+  EXPECT_EQ(Patched(kube::kNodes, R"({"spec":{"taints":[{"key":"a"}]}})",
                     R"({"spec":{"taints":[{"key":"b"}]}})"),
             R"({"spec":{"taints":[{"key":"b"}]}})");
 }
@@ -71,7 +72,7 @@ TEST(StrategicPatch, DeletesAnItemByItsKey) {
   EXPECT_EQ(PatchedPod(R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
                        R"({"spec":{"containers":[{"name":"a","$patch":"delete"}]}})"),
             R"({"spec":{"containers":[{"name":"b"}]}})");
-  EXPECT_EQ(Patched(kResourceClaims,
+  EXPECT_EQ(Patched(kube::kResourceClaims,
                     R"({"status":{"reservedFor":[{"name":"p","uid":"1"},{"name":"p","uid":"2"}]}})",
                     R"({"status":{"reservedFor":[{"$patch":"delete","uid":"1"}]}})"),
             R"({"status":{"reservedFor":[{"name":"p","uid":"2"}]}})");
@@ -152,7 +153,7 @@ TEST(StrategicPatch, SaysWhatIsWrongWithAPatch) {
 }
 
 TEST(StrategicPatch, CustomKindsAreToldWhatToUseInstead) {
-  EXPECT_EQ(Patched(kNodeDeviceHealths, "{}", "{}"),
+  EXPECT_EQ(Patched(kube::kNodeDeviceHealths, "{}", "{}"),
             "Unimplemented: strategic merge patches are for built-in kinds, "
             "nodedevicehealths.galen.dev is a custom one: use application/merge-patch+json or "
             "application/apply-patch+yaml");
@@ -164,19 +165,20 @@ TEST(StrategicPatch, BoundsTheListsItMerges) {
     items.Append(Json::MakeObject({{"name", std::to_string(i)}}));
   }
   const Json patch = Json::MakeObject({{"spec", Json::MakeObject({{"containers", items}})}});
-  Json pod = JsonOf("{}");
-  EXPECT_EQ(ApplyStrategicPatch(kPods, pod, patch).code(), Code::kInvalidArgument);
+  Json pod = kube::JsonOf("{}");
+  EXPECT_EQ(ApplyStrategicPatch(kube::kPods, pod, patch).code(), Code::kInvalidArgument);
 }
 
 TEST(StrategicPatch, BoundsTheListsOfItsDirectives) {
   Json names = Json::Array{};
   for (std::size_t i = 0; i <= kMergeListItemsMax; ++i) names.Append(std::to_string(i));
   for (const char* directive : {"$deleteFromPrimitiveList/finalizers", "$retainKeys"}) {
-    Json pod = JsonOf(R"({"metadata":{"finalizers":["a"]}})");
+    Json pod = kube::JsonOf(R"({"metadata":{"finalizers":["a"]}})");
     const Json patch = Json::MakeObject({{"metadata", Json::MakeObject({{directive, names}})}});
-    EXPECT_EQ(ApplyStrategicPatch(kPods, pod, patch).code(), Code::kInvalidArgument) << directive;
+    EXPECT_EQ(ApplyStrategicPatch(kube::kPods, pod, patch).code(), Code::kInvalidArgument)
+        << directive;
   }
 }
 
 }  // namespace
-}  // namespace galen::kube
+}  // namespace galen::api_sim

@@ -6,21 +6,22 @@
 
 #include "api_sim/objects/schema.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // kLeaf is any value that is replaced as a whole, an atomic object or list included.
-enum class Shape { kLeaf, kMap, kKeyedList, kSet };
+enum class ListShape { kLeaf, kMap, kKeyedList, kSet };
 
 // How a value merges. What is not described merges by its members, and its lists as one.
-Shape ShapeOf(const Json& schema, const Json& value) {
+ListShape ShapeOf(const Json& schema, const Json& value) {
   if (value.is_object()) {
-    return schema["x-kubernetes-map-type"].AsString() == "atomic" ? Shape::kLeaf : Shape::kMap;
+    return schema["x-kubernetes-map-type"].AsString() == "atomic" ? ListShape::kLeaf
+                                                                  : ListShape::kMap;
   }
-  if (!value.is_array()) return Shape::kLeaf;
+  if (!value.is_array()) return ListShape::kLeaf;
   const std::string& type = schema["x-kubernetes-list-type"].AsString();
-  if (type == "map") return Shape::kKeyedList;
-  return type == "set" ? Shape::kSet : Shape::kLeaf;
+  if (type == "map") return ListShape::kKeyedList;
+  return type == "set" ? ListShape::kSet : ListShape::kLeaf;
 }
 
 const Json& MemberSchema(const Json& schema, const std::string& name) {
@@ -29,8 +30,9 @@ const Json& MemberSchema(const Json& schema, const std::string& name) {
 }
 
 // The step that leads to a list item.
-std::string StepOf(const Json& schema, Shape shape, const Json& item) {
-  return shape == Shape::kSet ? "v:" + item.Dump() : "k:" + ListItemIdentity(schema, item).Dump();
+std::string StepOf(const Json& schema, ListShape shape, const Json& item) {
+  return shape == ListShape::kSet ? "v:" + item.Dump()
+                                  : "k:" + ListItemIdentity(schema, item).Dump();
 }
 
 void Put(FieldSet& set, const std::string& step, FieldSet child) {
@@ -43,7 +45,7 @@ void Put(FieldSet& set, const std::string& step, FieldSet child) {
 // making a step costs as much as comparing two of them.
 using ItemIndex = std::unordered_map<std::string, std::size_t>;
 
-ItemIndex IndexOf(const Json& schema, Shape shape, const Json& list) {
+ItemIndex IndexOf(const Json& schema, ListShape shape, const Json& list) {
   ItemIndex index;
   for (std::size_t i = 0; i < list.items().size(); ++i) {
     index.try_emplace(StepOf(schema, shape, list.items()[i]), i);
@@ -82,7 +84,7 @@ Delta CompareMaps(const Json& schema, const Json& before, const Json& after) {
   return delta;
 }
 
-Delta CompareLists(const Json& schema, Shape shape, const Json& before, const Json& after) {
+Delta CompareLists(const Json& schema, ListShape shape, const Json& before, const Json& after) {
   Delta delta;
   const ItemIndex old = IndexOf(schema, shape, before), now = IndexOf(schema, shape, after);
   for (const auto& [step, at] : now) {
@@ -100,7 +102,7 @@ Delta CompareLists(const Json& schema, Shape shape, const Json& before, const Js
 }
 
 // Items keep the place they have in `live`.
-Json MergeLists(const Json& schema, Shape shape, const Json& live, const Json& applied) {
+Json MergeLists(const Json& schema, ListShape shape, const Json& live, const Json& applied) {
   Json merged = live;
   ItemIndex own = IndexOf(schema, shape, live);
   for (const Json& item : applied.items()) {
@@ -136,12 +138,12 @@ bool GoesWhole(const Json& schema, const FieldSet& gone, const FieldSet& kept, J
 
 FieldSet FieldsOf(const Json& schema, const Json& value) {
   FieldSet set;
-  const Shape shape = ShapeOf(schema, value);
+  const ListShape shape = ShapeOf(schema, value);
   switch (shape) {
-    case Shape::kLeaf:
+    case ListShape::kLeaf:
       set.member = true;
       break;
-    case Shape::kMap:
+    case ListShape::kMap:
       set.member = value.members().empty();
       for (const auto& [name, member] : value.members()) {
         FieldSet child = FieldsOf(MemberSchema(schema, name), member);
@@ -150,8 +152,8 @@ FieldSet FieldsOf(const Json& schema, const Json& value) {
         Put(set, "f:" + name, std::move(child));
       }
       break;
-    case Shape::kKeyedList:
-    case Shape::kSet:
+    case ListShape::kKeyedList:
+    case ListShape::kSet:
       set.member = value.items().empty();
       for (const Json& item : value.items()) {
         FieldSet child = FieldsOf(schema["items"], item);
@@ -165,26 +167,26 @@ FieldSet FieldsOf(const Json& schema, const Json& value) {
 
 Delta Compare(const Json& schema, const Json& before, const Json& after) {
   if (before == after) return {};
-  const Shape shape = ShapeOf(schema, before);
+  const ListShape shape = ShapeOf(schema, before);
   if (shape != ShapeOf(schema, after)) {
     return {FieldsOf(schema, after), FieldsOf(schema, before)};
   }
   switch (shape) {
-    case Shape::kLeaf:
+    case ListShape::kLeaf:
       return {FieldsOf(schema, after), {}};
-    case Shape::kMap:
+    case ListShape::kMap:
       return CompareMaps(schema, before, after);
-    case Shape::kKeyedList:
-    case Shape::kSet:
+    case ListShape::kKeyedList:
+    case ListShape::kSet:
       return CompareLists(schema, shape, before, after);
   }
   GALEN_UNREACHABLE();
 }
 
 Json MergeTyped(const Json& schema, const Json& live, const Json& applied) {
-  const Shape shape = ShapeOf(schema, applied);
-  if (shape == Shape::kLeaf || ShapeOf(schema, live) != shape) return applied;
-  if (shape != Shape::kMap) return MergeLists(schema, shape, live, applied);
+  const ListShape shape = ShapeOf(schema, applied);
+  if (shape == ListShape::kLeaf || ShapeOf(schema, live) != shape) return applied;
+  if (shape != ListShape::kMap) return MergeLists(schema, shape, live, applied);
   Json merged = live;
   for (const auto& [name, value] : applied.members()) {
     const Json* own = live.Find(name);
@@ -194,8 +196,8 @@ Json MergeTyped(const Json& schema, const Json& live, const Json& applied) {
 }
 
 void RemoveFields(const Json& schema, const FieldSet& gone, const FieldSet& kept, Json& value) {
-  const Shape shape = ShapeOf(schema, value);
-  if (shape == Shape::kMap) {
+  const ListShape shape = ShapeOf(schema, value);
+  if (shape == ListShape::kMap) {
     Json::Object& members = value.MutableMembers();
     for (auto member = members.begin(); member != members.end();) {
       const std::string step = "f:" + member->first;
@@ -204,7 +206,7 @@ void RemoveFields(const Json& schema, const FieldSet& gone, const FieldSet& kept
       member = goes ? members.erase(member) : std::next(member);
     }
   }
-  if (shape == Shape::kKeyedList || shape == Shape::kSet) {
+  if (shape == ListShape::kKeyedList || shape == ListShape::kSet) {
     Json::Array& items = value.MutableItems();
     for (auto item = items.begin(); item != items.end();) {
       const std::string step = StepOf(schema, shape, *item);
@@ -214,4 +216,4 @@ void RemoveFields(const Json& schema, const FieldSet& gone, const FieldSet& kept
   }
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -9,7 +9,7 @@
 #include "api_sim/patch/field_set.h"
 #include "base/data/json.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // Everything that `value` says: its leaves, its list items, and its empty objects and lists.
 FieldSet FieldsOf(const Json& schema, const Json& value);
@@ -31,4 +31,4 @@ Json MergeTyped(const Json& schema, const Json& live, const Json& applied);
 // `kept` holds. Both sets are of the shape that FieldsOf() gives.
 void RemoveFields(const Json& schema, const FieldSet& gone, const FieldSet& kept, Json& value);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

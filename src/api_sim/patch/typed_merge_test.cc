@@ -4,7 +4,7 @@
 
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 const Json kSchema = ToJson(R"({"properties": {
@@ -54,4 +54,4 @@ TEST(TypedMerge, RemovesFieldsUnlessTheyAreKept) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

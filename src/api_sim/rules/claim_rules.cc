@@ -9,14 +9,10 @@
 #include "api_sim/objects/schema.h"
 #include "base/text.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr std::string_view kImmutable = "field is immutable";
-
-std::string ItemOf(const std::string& path, std::size_t index) {
-  return fmt::format("{}[{}]", path, index);
-}
 
 void CheckTaint(const Json& taint, const std::string& path, Faults& faults) {
   const std::string& effect = taint["effect"].AsString();
@@ -220,4 +216,4 @@ Faults CheckTaintRule(const Json& rule) {
   return faults;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

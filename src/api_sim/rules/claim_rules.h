@@ -9,7 +9,7 @@
 #include "base/data/json.h"
 #include "base/time.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // Sets timeAdded where a taint has none: one that evicts counts tolerationSeconds from then.
 // Repeating changes nothing.
@@ -40,4 +40,4 @@ inline constexpr std::size_t kTaintedDevicesPerSliceMax = 64;
 inline constexpr std::size_t kReservedForMax = 256;
 inline constexpr std::size_t kRequestsMax = 32;
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -9,7 +9,7 @@
 #include "api_sim/objects/schema.h"
 #include "base/text.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr const char* kPath = "spec.ephemeralContainers";
@@ -43,7 +43,7 @@ void CheckName(const Json& container, const std::string& path, std::set<std::str
   if (container["image"].AsString().empty()) faults.push_back(RequiredFault(Under(path, "image")));
 }
 
-const Json* FindByName(const Json& list, const Json& name) {
+const Json* FindContainer(const Json& list, const Json& name) {
   for (const Json& item : list.items()) {
     if (item["name"] == name) return &item;
   }
@@ -94,7 +94,7 @@ Faults CheckEphemeralContainers(const Json& pod) {
 Faults CheckEphemeralContainersChange(const Json& before, const Json& after) {
   Faults faults;
   for (const Json& old : before["spec"]["ephemeralContainers"].items()) {
-    const Json* now = FindByName(after["spec"]["ephemeralContainers"], old["name"]);
+    const Json* now = FindContainer(after["spec"]["ephemeralContainers"], old["name"]);
     if (now != nullptr && *now == old) continue;
     faults.push_back(ForbiddenFault(
         kPath, fmt::format("existing ephemeral containers \"{}\" may not be {}\n",
@@ -103,4 +103,4 @@ Faults CheckEphemeralContainersChange(const Json& before, const Json& after) {
   return faults;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -6,7 +6,7 @@
 #include "api_sim/objects/refusal.h"
 #include "base/data/json.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 inline constexpr const char* kEphemeralContainers = "ephemeralcontainers";
 
@@ -21,4 +21,4 @@ Faults CheckEphemeralContainers(const Json& pod);
 // Those that `before` has are in `after` as they were.
 Faults CheckEphemeralContainersChange(const Json& before, const Json& after);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

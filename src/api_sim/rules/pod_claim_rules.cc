@@ -10,12 +10,8 @@
 #include "api_sim/objects/schema.h"
 #include "base/text.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
-
-std::string ItemOf(const std::string& path, std::size_t index) {
-  return fmt::format("{}[{}]", path, index);
-}
 
 void CheckClaimName(const Json& name, const std::string& path, Faults& faults) {
   if (IsDnsSubdomain(name.AsString())) return;
@@ -124,4 +120,4 @@ bool HasExtendedResourceClaim(const Json& pod, const Json& container, std::strin
   });
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

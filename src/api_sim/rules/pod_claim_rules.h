@@ -6,7 +6,7 @@
 #include "api_sim/objects/refusal.h"
 #include "base/data/json.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // status.resourceClaimStatuses: each names an entry of spec.resourceClaims, once.
 Faults CheckClaimStatuses(const Json& pod);
@@ -20,4 +20,4 @@ Faults CheckExtendedResourceClaim(const Json& pod);
 // own for it. The container must request more than none of the resource.
 bool HasExtendedResourceClaim(const Json& pod, const Json& container, std::string_view name);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -11,14 +11,10 @@
 #include "api_sim/rules/pod_claim_rules.h"
 #include "base/text.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr const char* kContainerLists[] = {"initContainers", "containers"};
-
-std::string ItemOf(const std::string& path, std::size_t index) {
-  return fmt::format("{}[{}]", path, index);
-}
 
 const Json& FindByName(const Json& list, const std::string& name) {
   static const Json kNone;
@@ -277,4 +273,4 @@ Faults CheckPodChange(const Json& before, const Json& after, const std::string& 
   return faults;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -8,7 +8,7 @@
 #include "api_sim/objects/refusal.h"
 #include "base/data/json.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // Requests that follow from limits, the old name of the service account, and a fresh status:
 // Pending, with its QoS class.
@@ -26,4 +26,4 @@ Faults CheckPodChange(const Json& before, const Json& after, const std::string& 
 // ResourceHealthMessageMaxLength of core/v1. Beyond it: 422.
 inline constexpr std::size_t kHealthMessageBytesMax = 1024;
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

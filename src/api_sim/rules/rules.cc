@@ -6,7 +6,7 @@
 #include "api_sim/rules/pod_rules.h"
 #include "base/data/base64.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 bool Is(const Kind& kind, const kube::Resource& resource) { return kind.resource == resource; }
@@ -91,4 +91,4 @@ bool StatusWritesMeta(const Kind& kind) {
   return Is(kind, kube::kPods) || Is(kind, kube::kNodes) || Is(kind, kube::kNamespaces);
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -8,7 +8,7 @@
 #include "base/data/json.h"
 #include "base/time.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // Before a new object is checked; its status is already empty where clients may not set it.
 void PrepareNew(const Kind& kind, Json& object, WallTime now);
@@ -31,4 +31,4 @@ Faults CheckChange(const Kind& kind, const Json& before, const Json& after,
 // status leave their annotations on it this way.
 bool StatusWritesMeta(const Kind& kind);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 bool Lists(const std::vector<std::string>& list, const std::string& wanted) {
@@ -104,4 +104,4 @@ Json AnswerReview(const User& user, const std::string& plural, const Json& revie
   return nullptr;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -12,7 +12,7 @@
 #include "base/data/json.h"
 #include "net/http.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // What a user may do: any of these verbs on any of these resources, in every namespace and for
 // every name. "*" in a list stands for anything. API groups are not looked at.
@@ -70,4 +70,4 @@ Refusal DeniedRefusal(const User& user, const Act& act);
 // of them. Never refused: every user may ask about itself.
 Json AnswerReview(const User& user, const std::string& plural, const Json& review);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

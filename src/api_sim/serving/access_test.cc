@@ -4,7 +4,7 @@
 
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 const User kAgent{"agent", {"nodes"}, {{{"get", "list"}, {"pods"}}, {{"patch"}, {"pods/status"}}}};
@@ -51,4 +51,4 @@ TEST(Access, AnswersWhoAmIAndMayI) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -10,7 +10,7 @@
 #include "api_sim/storage/event_expiry.h"
 #include "api_sim/storage/store_log.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // Collections are named "GROUP/PLURAL", see Kind::collection().
@@ -252,4 +252,4 @@ void ApiServer::Handle(std::unique_ptr<net::HttpExchange> exchange) {
   net::Respond(*exchange, 200, found->content_type, found->body);
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

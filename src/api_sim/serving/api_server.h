@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "net/http.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // The version of Kubernetes whose API is spoken here, as the server and its nodes tell it.
 inline constexpr const char* kKubernetesVersion = "v1.37.0+galen";
@@ -62,4 +62,4 @@ class ApiServer final : public net::HttpHandler {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -5,17 +5,17 @@
 #include "api_sim/serving/fake_api_client.h"
 #include "base/files/fake_file_system.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 const Json kPod = ToJson(R"({"metadata": {"name": "train", "labels": {"app": "train"}},
   "spec": {"containers": [{"name": "main", "image": "busybox"}]}})");
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kPodsPath = "/api/v1/namespaces/default/pods";
 constexpr const char* kTrain = "/api/v1/namespaces/default/pods/train";
 
 TEST(ApiServer, KeepsWhatWasCreated) {
   FakeApiClient api;
-  const Sent created = api.Send("POST", kPods, kPod);
+  const Sent created = api.Send("POST", kPodsPath, kPod);
   EXPECT_EQ(created.got->code(), 201);
   const Json pod = api.Body("GET", kTrain);
   EXPECT_EQ(pod, created.got->body());
@@ -29,9 +29,10 @@ TEST(ApiServer, KeepsWhatWasCreated) {
 
 TEST(ApiServer, WatchTellsOfEachChangeAfterTheList) {
   FakeApiClient api;
-  const std::string version = api.Body("GET", kPods)["metadata"]["resourceVersion"].AsString();
-  const Sent watch = api.Send("GET", std::string(kPods) + "?watch=true&resourceVersion=" + version);
-  api.Send("POST", kPods, kPod);
+  const std::string version = api.Body("GET", kPodsPath)["metadata"]["resourceVersion"].AsString();
+  const Sent watch =
+      api.Send("GET", std::string(kPodsPath) + "?watch=true&resourceVersion=" + version);
+  api.Send("POST", kPodsPath, kPod);
   api.Send("PATCH", kTrain, ToJson(R"({"metadata":{"labels":{"app":"serve"}}})"),
            "application/merge-patch+json");
   api.Send("DELETE", kTrain);
@@ -49,9 +50,9 @@ TEST(ApiServer, WatchTellsOfEachChangeAfterTheList) {
 // Not taken for DELETE: a browser's preflight must not empty a collection.
 TEST(ApiServer, MethodsItDoesNotKnowChangeNothing) {
   FakeApiClient api;
-  api.Send("POST", kPods, kPod);
+  api.Send("POST", kPodsPath, kPod);
   for (const char* method : {"OPTIONS", "TRACE", "PROPFIND", "delete"}) {
-    EXPECT_EQ(api.Code(method, kPods), 405) << method;
+    EXPECT_EQ(api.Code(method, kPodsPath), 405) << method;
     EXPECT_EQ(api.Code(method, kTrain), 405) << method;
   }
   EXPECT_EQ(api.Code("GET", kTrain), 200);
@@ -59,7 +60,7 @@ TEST(ApiServer, MethodsItDoesNotKnowChangeNothing) {
 
 TEST(ApiServer, AGraceThatDoesNotFitIsRefusedAndAVeryLongOneIsKept) {
   FakeApiClient api;
-  api.Send("POST", kPods, kPod);
+  api.Send("POST", kPodsPath, kPod);
   api.Send("POST", std::string(kTrain) + "/binding", ToJson(R"({"target": {"name": "n"}})"));
   constexpr const char* kTooLarge = "99999999999999999999";
   EXPECT_EQ(api.Code("DELETE", std::string(kTrain) + "?gracePeriodSeconds=" + kTooLarge), 400);
@@ -75,7 +76,7 @@ TEST(ApiServer, AGraceThatDoesNotFitIsRefusedAndAVeryLongOneIsKept) {
 
 TEST(ApiServer, RefusesAnUpdateThatMissedAChange) {
   FakeApiClient api;
-  api.Send("POST", kPods, kPod);
+  api.Send("POST", kPodsPath, kPod);
   const Json old = api.Body("GET", kTrain);
   api.Send("PATCH", kTrain, ToJson(R"({"metadata":{"labels":{"a":"b"}}})"),
            "application/merge-patch+json");
@@ -86,7 +87,7 @@ TEST(ApiServer, RefusesAnUpdateThatMissedAChange) {
 
 TEST(ApiServer, StatusAndMainPartAreWrittenApart) {
   FakeApiClient api;
-  api.Send("POST", kPods, kPod);
+  api.Send("POST", kPodsPath, kPod);
   Json pod = api.Body("GET", kTrain);
   pod["status"]["phase"] = "Running";
   pod["metadata"]["labels"]["b"] = "c";
@@ -104,7 +105,7 @@ TEST(ApiServer, StatusAndMainPartAreWrittenApart) {
 
 TEST(ApiServer, AWriteThatChangesNothingSpendsNoVersion) {
   FakeApiClient api;
-  api.Send("POST", kPods, kPod);
+  api.Send("POST", kPodsPath, kPod);
   const Json pod = api.Body("GET", kTrain);
   EXPECT_EQ(api.Body("PUT", kTrain, pod), pod);
 }
@@ -113,13 +114,13 @@ TEST(ApiServer, RefusesUnknownTokensWith401AndForbiddenActsWith403) {
   ApiServer::Options options;
   options.users_by_token["good"] = User{"viewer", {}, {{{"get", "list", "watch"}, {"*"}}}};
   FakeApiClient api(std::move(options));
-  EXPECT_EQ(api.Code("GET", kPods), 401);
+  EXPECT_EQ(api.Code("GET", kPodsPath), 401);
   EXPECT_EQ(api.Code("GET", "/readyz"), 200);
   api.SetHeaders({{"authorization", "Bearer bad"}});
-  EXPECT_EQ(api.Body("GET", kPods)["reason"].AsString(), "Unauthorized");
+  EXPECT_EQ(api.Body("GET", kPodsPath)["reason"].AsString(), "Unauthorized");
   api.SetHeaders({{"authorization", "Bearer good"}});
-  EXPECT_EQ(api.Code("GET", kPods), 200);
-  const Json denied = api.Body("POST", kPods, kPod);
+  EXPECT_EQ(api.Code("GET", kPodsPath), 200);
+  const Json denied = api.Body("POST", kPodsPath, kPod);
   EXPECT_EQ(denied["code"].AsInt(), 403);
   EXPECT_EQ(denied["message"].AsString(),
             "pods is forbidden: User \"viewer\" cannot create resource \"pods\" in API group \"\" "
@@ -134,7 +135,7 @@ TEST(ApiServer, KeepsItsStateOverARestart) {
   Json before;
   {
     FakeApiClient api(options);
-    before = (api.Send("POST", kPods, kPod), api.Body("GET", kTrain));
+    before = (api.Send("POST", kPodsPath, kPod), api.Body("GET", kTrain));
   }
   FakeApiClient api(options);
   EXPECT_EQ(api.Body("GET", kTrain), before);
@@ -143,4 +144,4 @@ TEST(ApiServer, KeepsItsStateOverARestart) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

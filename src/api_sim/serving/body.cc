@@ -4,7 +4,7 @@
 
 #include "base/data/yaml.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr std::string_view kTypes = "application/json, application/yaml";
@@ -41,4 +41,4 @@ Outcome<Json> ReadBody(const ApiRequest& request) {
   return *std::move(body);
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -4,7 +4,7 @@
 
 #include "api_sim/objects/api_request.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // The body by its Content-Type; none, "*/*" and everything with "json" in it (patches too) is JSON,
 // everything with "yaml" is YAML. 400 when it cannot be read; 415, as a real server answers for
@@ -20,4 +20,4 @@ inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.pr
 // bytes. Fields that the table does not know are skipped, as protobuf wants it.
 StatusOr<Json> DecodeKubernetesProtobuf(std::string_view bytes);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

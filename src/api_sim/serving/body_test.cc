@@ -4,7 +4,7 @@
 
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 Outcome<Json> Read(std::string type, std::string body) {
@@ -68,4 +68,4 @@ TEST(Body, AKindThatIsNotKnownInProtobufIsAnUnsupportedMediaType) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

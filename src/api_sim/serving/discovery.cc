@@ -10,7 +10,7 @@
 
 #include "api_sim/serving/open_api.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 Json ToArray(const std::vector<std::string>& strings) {
@@ -34,14 +34,14 @@ std::vector<KindRef> KindsOfVersion(const KindTable& kinds, const std::string& g
 }
 
 // One thing served below a resource: its name, the kind of its body and what can be done.
-struct Part {
+struct Section {
   std::string name;
   kube::Resource body;
   std::vector<std::string> verbs;
 };
 
-std::vector<Part> PartsOf(const Kind& kind) {
-  std::vector<Part> parts;
+std::vector<Section> PartsOf(const Kind& kind) {
+  std::vector<Section> parts;
   if (kind.has_status) parts.push_back({"status", kind.resource, kStatusVerbs});
   for (const std::string& name : kind.subresources) {
     if (name == "ephemeralcontainers") {
@@ -68,7 +68,7 @@ Json ResourceList(const std::vector<KindRef>& kinds, const std::string& group_ve
     if (!kind->short_names.empty()) entry["shortNames"] = ToArray(kind->short_names);
     if (!kind->categories.empty()) entry["categories"] = ToArray(kind->categories);
     resources.Append(std::move(entry));
-    for (const Part& part : PartsOf(*kind)) {
+    for (const Section& part : PartsOf(*kind)) {
       Json inner = Json::MakeObject({{"name", kind->resource.plural + "/" + part.name},
                                      {"singularName", ""},
                                      {"namespaced", kind->resource.namespaced},
@@ -124,7 +124,7 @@ Json AggregatedResource(const Kind& kind) {
                                  {"verbs", ToArray(kVerbs)}});
   if (!kind.short_names.empty()) entry["shortNames"] = ToArray(kind.short_names);
   if (!kind.categories.empty()) entry["categories"] = ToArray(kind.categories);
-  for (const Part& part : PartsOf(kind)) {
+  for (const Section& part : PartsOf(kind)) {
     entry["subresources"].Append(Json::MakeObject({{"subresource", part.name},
                                                    {"responseKind", ResponseKind(part.body)},
                                                    {"verbs", ToArray(part.verbs)}}));
@@ -257,4 +257,4 @@ std::optional<Document> Discover(const ApiRequest& request, const KindTable& kin
   return Document{ResourceList(KindsOfVersion(kinds, group, version), rest)};
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

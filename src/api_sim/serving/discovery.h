@@ -9,7 +9,7 @@
 #include "api_sim/objects/api_request.h"
 #include "api_sim/objects/kinds.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // An answer as it is sent: its bytes and their Content-Type.
 struct Document {
@@ -32,4 +32,4 @@ std::optional<Document> Discover(const ApiRequest& request, const KindTable& kin
 // The group's versions, newest first: v1 before v1beta1 before v1alpha1. Empty: no such group.
 std::vector<std::string> VersionsOf(const KindTable& kinds, const std::string& group);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -1,6 +1,6 @@
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 void Exchanged::OnHead(int status, const net::Headers& headers) {
   code_ = status;
@@ -66,4 +66,4 @@ Json ToJson(std::string_view text) {
   return *std::move(value);
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -10,7 +10,7 @@
 #include "base/loop/fake_loop.h"
 #include "base/random.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // What one request got, so far or in the end. Its queries may be asked at any time.
 class Exchanged final : public net::HttpResponseSink {
@@ -78,4 +78,4 @@ class FakeApiClient {
 // Text to Json; for literals in tests. REQUIRES: it parses.
 Json ToJson(std::string_view text);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

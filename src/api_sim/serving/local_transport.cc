@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // An answer in pieces, on its way through the loop.
@@ -141,4 +141,4 @@ std::unique_ptr<net::HttpCall> LocalTransport::Send(net::HttpRequest request,
   return std::make_unique<LocalCall>(std::move(link));
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

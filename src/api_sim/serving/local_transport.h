@@ -9,7 +9,7 @@
 #include "base/loop/loop.h"
 #include "net/http.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 class LocalTransport final : public net::HttpClient {
  public:
@@ -27,4 +27,4 @@ class LocalTransport final : public net::HttpClient {
   const net::Headers headers_;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -4,7 +4,7 @@
 
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // Keeps each exchange for the test to answer.
@@ -82,4 +82,4 @@ TEST_F(LocalTransportTest, SaysWhenEverythingWasTaken) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -5,7 +5,7 @@
 
 #include "api_sim/serving/open_api_v2.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr std::string_view kRoot = "/openapi/v3";
@@ -14,11 +14,6 @@ constexpr std::string_view kRoot = "/openapi/v3";
 std::string PlaceOf(const kube::Resource& resource) {
   return resource.group.empty() ? "api/" + resource.version
                                 : fmt::format("apis/{}/{}", resource.group, resource.version);
-}
-
-Json KindName(const kube::Resource& resource) {
-  return Json::MakeObject(
-      {{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}});
 }
 
 // One operation of a path. Saying that the server checks fields itself (the parameter
@@ -95,4 +90,4 @@ std::optional<Document> OpenApi(const std::string& path, const KindTable& kinds)
   return Document{document};
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

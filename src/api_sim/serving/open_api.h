@@ -7,10 +7,10 @@
 
 #include "api_sim/serving/discovery.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // The document at `path`: "/openapi/v3", the index with a URL for each group and version; those
 // below it; and "/openapi/v2". nullopt for anything else. Made anew at each call.
 std::optional<Document> OpenApi(const std::string& path, const KindTable& kinds);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

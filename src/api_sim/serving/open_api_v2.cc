@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // A protobuf message being written; field numbers are those of gnostic's OpenAPIv2.proto. Enough of
@@ -34,11 +34,6 @@ class Message {
 // A vendor extension's value is YAML, and JSON is YAML.
 Message Extension(std::string_view name, const Json& value) {
   return Message().Text(1, name).Inner(2, Message().Text(2, value.Dump()));
-}
-
-Json KindName(const kube::Resource& resource) {
-  return Json::MakeObject(
-      {{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}});
 }
 
 // How kubectl merges a list when it makes a patch itself.
@@ -91,6 +86,11 @@ Message PathMessage(const kube::Resource& resource) {
 
 }  // namespace
 
+Json KindName(const kube::Resource& resource) {
+  return Json::MakeObject(
+      {{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}});
+}
+
 std::string OpenApiV2(const KindTable& kinds) {
   Message paths;
   Message definitions;
@@ -121,4 +121,4 @@ std::string SchemaName(const kube::Resource& resource) {
   return reversed + resource.version + "." + resource.kind;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -6,7 +6,7 @@
 
 #include "api_sim/objects/kinds.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // Not quite what clients ask for: theirs has an "@", which is no legal media type.
 inline constexpr const char* kOpenApiV2Type =
@@ -15,7 +15,10 @@ inline constexpr const char* kOpenApiV2Type =
 // The serialized document of all kinds.
 std::string OpenApiV2(const KindTable& kinds);
 
+// How documents name a kind: {"group": …, "version": …, "kind": …}.
+Json KindName(const kube::Resource& resource);
+
 // How documents name a kind's schema: "io.k8s.resource.v1.ResourceClaim".
 std::string SchemaName(const kube::Resource& resource);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

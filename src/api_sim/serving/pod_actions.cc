@@ -8,7 +8,7 @@
 #include "api_sim/objects/pod_facts.h"
 #include "api_sim/objects/selectors.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 Json Success() {
@@ -150,4 +150,4 @@ std::optional<Refusal> PodActions::CheckBudgets(const ObjectKey& key, const Json
   return std::nullopt;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

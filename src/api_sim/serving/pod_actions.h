@@ -6,7 +6,7 @@
 #include "api_sim/storage/object_writer.h"
 #include "base/loop/loop.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 class PodActions {
  public:
@@ -34,4 +34,4 @@ class PodActions {
   ObjectDeleter& deleter_;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

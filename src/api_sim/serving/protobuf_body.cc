@@ -7,12 +7,12 @@
 #include "api_sim/serving/body.h"
 #include "base/data/base64.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // How a field's bytes become JSON. kTexts may come several times; kBytes are base64 in JSON, as Go
 // writes them; the maps are repeated messages of key and value.
-enum class Shape { kText, kTexts, kBytes, kInt, kBool, kMessage, kTextMap, kBytesMap };
+enum class WireShape { kText, kTexts, kBytes, kInt, kBool, kMessage, kTextMap, kBytesMap };
 
 // One row: field `number` of `message` is the member `name`. `type` is the message inside, for
 // kMessage.
@@ -20,63 +20,64 @@ struct Field {
   std::string_view message;
   std::uint64_t number;
   std::string_view name;
-  Shape shape;
+  WireShape shape;
   std::string_view type = "";
 };
 
 // Field numbers as in Kubernetes' generated.proto files of k8s.io/api and k8s.io/apimachinery.
 // TextEntry and BytesEntry are the map entries that protobuf makes: key 1, value 2.
 constexpr Field kFields[] = {
-    {"Unknown", 1, "type", Shape::kMessage, "TypeMeta"},
-    {"Unknown", 2, "raw", Shape::kBytes},
-    {"TypeMeta", 1, "apiVersion", Shape::kText},
-    {"TypeMeta", 2, "kind", Shape::kText},
-    {"ObjectMeta", 1, "name", Shape::kText},
-    {"ObjectMeta", 2, "generateName", Shape::kText},
-    {"ObjectMeta", 3, "namespace", Shape::kText},
-    {"ObjectMeta", 5, "uid", Shape::kText},
-    {"ObjectMeta", 6, "resourceVersion", Shape::kText},
-    {"ObjectMeta", 11, "labels", Shape::kTextMap},
-    {"ObjectMeta", 12, "annotations", Shape::kTextMap},
-    {"ObjectMeta", 14, "finalizers", Shape::kTexts},
-    {"ConfigMap", 1, "metadata", Shape::kMessage, "ObjectMeta"},
-    {"ConfigMap", 2, "data", Shape::kTextMap},
-    {"ConfigMap", 3, "binaryData", Shape::kBytesMap},
-    {"ConfigMap", 4, "immutable", Shape::kBool},
-    {"Secret", 1, "metadata", Shape::kMessage, "ObjectMeta"},
-    {"Secret", 2, "data", Shape::kBytesMap},
-    {"Secret", 3, "type", Shape::kText},
-    {"Secret", 4, "stringData", Shape::kTextMap},
-    {"Secret", 5, "immutable", Shape::kBool},
-    {"Namespace", 1, "metadata", Shape::kMessage, "ObjectMeta"},
-    {"ServiceAccount", 1, "metadata", Shape::kMessage, "ObjectMeta"},
-    {"ServiceAccount", 4, "automountServiceAccountToken", Shape::kBool},
-    {"DeleteOptions", 1, "gracePeriodSeconds", Shape::kInt},
-    {"DeleteOptions", 2, "preconditions", Shape::kMessage, "Preconditions"},
-    {"DeleteOptions", 4, "propagationPolicy", Shape::kText},
-    {"DeleteOptions", 5, "dryRun", Shape::kTexts},
-    {"Preconditions", 1, "uid", Shape::kText},
-    {"Preconditions", 2, "resourceVersion", Shape::kText},
-    {"Eviction", 1, "metadata", Shape::kMessage, "ObjectMeta"},
-    {"Eviction", 2, "deleteOptions", Shape::kMessage, "DeleteOptions"},
-    {"SelfSubjectReview", 1, "metadata", Shape::kMessage, "ObjectMeta"},
-    {"SelfSubjectAccessReview", 1, "metadata", Shape::kMessage, "ObjectMeta"},
-    {"SelfSubjectAccessReview", 2, "spec", Shape::kMessage, "SelfSubjectAccessReviewSpec"},
-    {"SelfSubjectAccessReviewSpec", 1, "resourceAttributes", Shape::kMessage, "ResourceAttributes"},
-    {"ResourceAttributes", 1, "namespace", Shape::kText},
-    {"ResourceAttributes", 2, "verb", Shape::kText},
-    {"ResourceAttributes", 3, "group", Shape::kText},
-    {"ResourceAttributes", 4, "version", Shape::kText},
-    {"ResourceAttributes", 5, "resource", Shape::kText},
-    {"ResourceAttributes", 6, "subresource", Shape::kText},
-    {"ResourceAttributes", 7, "name", Shape::kText},
-    {"SelfSubjectRulesReview", 1, "metadata", Shape::kMessage, "ObjectMeta"},
-    {"SelfSubjectRulesReview", 2, "spec", Shape::kMessage, "SelfSubjectRulesReviewSpec"},
-    {"SelfSubjectRulesReviewSpec", 1, "namespace", Shape::kText},
-    {"TextEntry", 1, "key", Shape::kText},
-    {"TextEntry", 2, "value", Shape::kText},
-    {"BytesEntry", 1, "key", Shape::kText},
-    {"BytesEntry", 2, "value", Shape::kBytes},
+    {"Unknown", 1, "type", WireShape::kMessage, "TypeMeta"},
+    {"Unknown", 2, "raw", WireShape::kBytes},
+    {"TypeMeta", 1, "apiVersion", WireShape::kText},
+    {"TypeMeta", 2, "kind", WireShape::kText},
+    {"ObjectMeta", 1, "name", WireShape::kText},
+    {"ObjectMeta", 2, "generateName", WireShape::kText},
+    {"ObjectMeta", 3, "namespace", WireShape::kText},
+    {"ObjectMeta", 5, "uid", WireShape::kText},
+    {"ObjectMeta", 6, "resourceVersion", WireShape::kText},
+    {"ObjectMeta", 11, "labels", WireShape::kTextMap},
+    {"ObjectMeta", 12, "annotations", WireShape::kTextMap},
+    {"ObjectMeta", 14, "finalizers", WireShape::kTexts},
+    {"ConfigMap", 1, "metadata", WireShape::kMessage, "ObjectMeta"},
+    {"ConfigMap", 2, "data", WireShape::kTextMap},
+    {"ConfigMap", 3, "binaryData", WireShape::kBytesMap},
+    {"ConfigMap", 4, "immutable", WireShape::kBool},
+    {"Secret", 1, "metadata", WireShape::kMessage, "ObjectMeta"},
+    {"Secret", 2, "data", WireShape::kBytesMap},
+    {"Secret", 3, "type", WireShape::kText},
+    {"Secret", 4, "stringData", WireShape::kTextMap},
+    {"Secret", 5, "immutable", WireShape::kBool},
+    {"Namespace", 1, "metadata", WireShape::kMessage, "ObjectMeta"},
+    {"ServiceAccount", 1, "metadata", WireShape::kMessage, "ObjectMeta"},
+    {"ServiceAccount", 4, "automountServiceAccountToken", WireShape::kBool},
+    {"DeleteOptions", 1, "gracePeriodSeconds", WireShape::kInt},
+    {"DeleteOptions", 2, "preconditions", WireShape::kMessage, "Preconditions"},
+    {"DeleteOptions", 4, "propagationPolicy", WireShape::kText},
+    {"DeleteOptions", 5, "dryRun", WireShape::kTexts},
+    {"Preconditions", 1, "uid", WireShape::kText},
+    {"Preconditions", 2, "resourceVersion", WireShape::kText},
+    {"Eviction", 1, "metadata", WireShape::kMessage, "ObjectMeta"},
+    {"Eviction", 2, "deleteOptions", WireShape::kMessage, "DeleteOptions"},
+    {"SelfSubjectReview", 1, "metadata", WireShape::kMessage, "ObjectMeta"},
+    {"SelfSubjectAccessReview", 1, "metadata", WireShape::kMessage, "ObjectMeta"},
+    {"SelfSubjectAccessReview", 2, "spec", WireShape::kMessage, "SelfSubjectAccessReviewSpec"},
+    {"SelfSubjectAccessReviewSpec", 1, "resourceAttributes", WireShape::kMessage,
+     "ResourceAttributes"},
+    {"ResourceAttributes", 1, "namespace", WireShape::kText},
+    {"ResourceAttributes", 2, "verb", WireShape::kText},
+    {"ResourceAttributes", 3, "group", WireShape::kText},
+    {"ResourceAttributes", 4, "version", WireShape::kText},
+    {"ResourceAttributes", 5, "resource", WireShape::kText},
+    {"ResourceAttributes", 6, "subresource", WireShape::kText},
+    {"ResourceAttributes", 7, "name", WireShape::kText},
+    {"SelfSubjectRulesReview", 1, "metadata", WireShape::kMessage, "ObjectMeta"},
+    {"SelfSubjectRulesReview", 2, "spec", WireShape::kMessage, "SelfSubjectRulesReviewSpec"},
+    {"SelfSubjectRulesReviewSpec", 1, "namespace", WireShape::kText},
+    {"TextEntry", 1, "key", WireShape::kText},
+    {"TextEntry", 2, "value", WireShape::kText},
+    {"BytesEntry", 1, "key", WireShape::kText},
+    {"BytesEntry", 2, "value", WireShape::kBytes},
 };
 
 bool IsKnown(std::string_view message) {
@@ -142,30 +143,30 @@ Status PutEntry(Json& object, const Field& field, std::string_view type, std::st
 
 Status PutField(Json& object, const Field& field, const Raw& raw) {
   switch (field.shape) {
-    case Shape::kText:
+    case WireShape::kText:
       // Go writes strings that are not set as empty ones; in JSON they are left out.
       if (!raw.bytes.empty()) object[field.name] = raw.bytes;
       return OkStatus();
-    case Shape::kTexts:
+    case WireShape::kTexts:
       object[field.name].Append(raw.bytes);
       return OkStatus();
-    case Shape::kBytes:
+    case WireShape::kBytes:
       object[field.name] = EncodeBase64(raw.bytes);
       return OkStatus();
-    case Shape::kInt:
+    case WireShape::kInt:
       object[field.name] = static_cast<std::int64_t>(raw.varint);
       return OkStatus();
-    case Shape::kBool:
+    case WireShape::kBool:
       object[field.name] = raw.varint != 0;
       return OkStatus();
-    case Shape::kMessage: {
+    case WireShape::kMessage: {
       ASSIGN_OR_RETURN(Json inner, DecodeMessage(field.type, raw.bytes));
       object[field.name] = std::move(inner);
       return OkStatus();
     }
-    case Shape::kTextMap:
+    case WireShape::kTextMap:
       return PutEntry(object, field, "TextEntry", raw.bytes);
-    case Shape::kBytesMap:
+    case WireShape::kBytesMap:
       return PutEntry(object, field, "BytesEntry", raw.bytes);
   }
   GALEN_UNREACHABLE();
@@ -204,4 +205,4 @@ StatusOr<Json> DecodeKubernetesProtobuf(std::string_view bytes) {
   return object;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

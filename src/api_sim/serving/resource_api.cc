@@ -6,12 +6,13 @@
 #include <algorithm>
 
 #include "api_sim/objects/object_meta.h"
+#include "api_sim/patch/patch.h"
 #include "api_sim/serving/body.h"
 #include "api_sim/storage/presentation.h"
-#include "kube/patch.h"
+#include "kube/merge_patch.h"
 #include "kube/request.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // A DELETE need not have a body.
@@ -166,11 +167,11 @@ Outcome<Written> ResourceApi::Patch(const ApiRequest& request, const WriteTarget
     // The patch is applied to the newest state, so a patch conflicts only where it says so itself.
     Status status = Unimplemented("no such patch");
     if (type == kube::ContentType(kube::PatchType::kJson)) {
-      status = kube::ApplyJsonPatch(object, patch);
+      status = api_sim::ApplyJsonPatch(object, patch);
     } else if (type == kube::ContentType(kube::PatchType::kMerge)) {
       status = kube::ApplyMergePatch(object, patch);
     } else if (type == kube::ContentType(kube::PatchType::kStrategic)) {
-      status = kube::ApplyStrategicPatch(resource, object, patch);
+      status = api_sim::ApplyStrategicPatch(resource, object, patch);
     }
     if (!status.ok()) return RefusalOfPatch(*target.kind, target.key.name, status);
     return object;
@@ -205,4 +206,4 @@ Outcome<Written> ResourceApi::DeleteCollection(const ApiRequest& request, const 
   return Written{200, Presentation{}.Many(kind, deleted, std::move(meta), loop_.WallNow()), {}};
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

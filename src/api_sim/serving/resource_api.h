@@ -13,7 +13,7 @@
 #include "api_sim/storage/object_reader.h"
 #include "api_sim/storage/object_writer.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 class ResourceApi {
  public:
@@ -47,4 +47,4 @@ class ResourceApi {
   PodActions pods_;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -2,7 +2,7 @@
 
 #include "api_sim/objects/object_meta.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr const char* kEvents = "/events";
@@ -41,4 +41,4 @@ void EventExpiry::SetTimer() {
   timer_ = loop_.At(written_.front().due, [this] { RemoveDue(); });
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

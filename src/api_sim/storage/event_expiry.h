@@ -9,7 +9,7 @@
 #include "api_sim/storage/object_store.h"
 #include "base/loop/loop.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 class EventExpiry {
  public:
@@ -42,4 +42,4 @@ class EventExpiry {
   Timer timer_;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -4,7 +4,7 @@
 
 #include "base/loop/fake_loop.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 using std::chrono::minutes;
@@ -59,4 +59,4 @@ TEST_F(EventExpiryTest, WakesNobodyWithoutEvents) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

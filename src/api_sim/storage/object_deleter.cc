@@ -10,7 +10,7 @@
 #include "api_sim/objects/pod_facts.h"
 #include "base/text.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // DefaultTerminationGracePeriodSeconds of core/v1.
@@ -175,4 +175,4 @@ bool ObjectDeleter::Empty(const std::string& ns) {
   return empty;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

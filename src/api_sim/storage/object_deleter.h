@@ -13,7 +13,7 @@
 #include "api_sim/storage/object_store.h"
 #include "base/loop/loop.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // metav1.DeleteOptions, as far as it is understood. Propagation policies are not: everything is
 // deleted in the background.
@@ -67,4 +67,4 @@ class ObjectDeleter {
   bool sweeping_ = false;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -11,7 +11,7 @@
 #include "api_sim/storage/presentation.h"
 #include "base/data/base64.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 Outcome<std::uint64_t> ReadNumber(const std::string& text, const char* what) {
@@ -169,4 +169,4 @@ Outcome<WatchHub::Spec> ObjectReader::ReadWatch(const ApiRequest& request,
   return spec;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -10,7 +10,7 @@
 #include "base/loop/loop.h"
 #include "base/random.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 class ObjectReader {
  public:
@@ -41,4 +41,4 @@ class ObjectReader {
   const ObjectStore& store_;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

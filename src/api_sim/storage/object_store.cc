@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 Snapshot Stamp(Json object, std::uint64_t version) {
@@ -121,4 +121,4 @@ void ObjectStore::Record(const std::string& collection, Change change) {
   for (const OnChange& listener : listeners_) listener(collection, change);
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -18,7 +18,7 @@
 #include "base/data/json.h"
 #include "model/claim.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // Shared because the store, its history and answers under way read the same immutable value.
 using Snapshot = std::shared_ptr<const Json>;
@@ -104,4 +104,4 @@ class ObjectStore {
   std::vector<OnChange> listeners_;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr const char* kPods = "/pods";
@@ -74,4 +74,4 @@ TEST(ObjectStore, KnowsNothingBeforeItsStart) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -12,7 +12,7 @@
 #include "api_sim/rules/ephemeral_containers.h"
 #include "api_sim/rules/rules.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // What `desired` means for the whole object: a status write keeps the rest, any other write keeps
@@ -361,4 +361,4 @@ Written ObjectWriter::Store(const WriteTarget& target, const Json& before, Json 
   return {200, *store_.Put(collection, target.key, std::move(after)), {}};
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

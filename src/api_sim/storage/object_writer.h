@@ -13,7 +13,7 @@
 #include "base/loop/loop.h"
 #include "base/random.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // What a write is about and how it is meant; read from the request's path and query.
 struct WriteTarget {
@@ -77,4 +77,4 @@ class ObjectWriter {
   ObjectStore& store_;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -4,15 +4,10 @@
 #include <map>
 
 #include "api_sim/storage/table.h"
+#include "base/text.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 // One entry of Accept: "application/json;as=Table;v=v1;g=meta.k8s.io".
 struct MediaRange {
@@ -24,7 +19,7 @@ std::vector<std::string_view> Split(std::string_view text, char by) {
   std::vector<std::string_view> parts;
   while (true) {
     const std::size_t end = text.find(by);
-    parts.push_back(Trim(text.substr(0, end)));
+    parts.push_back(Trimmed(text.substr(0, end)));
     if (end == std::string_view::npos) return parts;
     text.remove_prefix(end + 1);
   }
@@ -137,4 +132,4 @@ Outcome<Presentation> ReadPresentation(const ApiRequest& request) {
                       "only the following media types are accepted: application/json");
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -11,7 +11,7 @@
 #include "api_sim/storage/object_store.h"
 #include "base/time.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 struct Presentation {
   enum class Form { kObject, kTable, kMetadata };
@@ -31,4 +31,4 @@ struct Presentation {
 // to q-values, which Kubernetes' clients do not send; 406 when there is none.
 Outcome<Presentation> ReadPresentation(const ApiRequest& request);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -6,7 +6,7 @@
 
 #include "api_sim/objects/object_meta.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr const char* kSnapshotName = "snapshot";
@@ -174,4 +174,4 @@ void StoreLog::Conclude(const Status& status) {
   if (trouble_) retry_ = loop_.After(kRetryAfter, [this] { Conclude(Fold()); });
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/loop/loop.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 class StoreLog {
  public:
@@ -60,4 +60,4 @@ class StoreLog {
   Timer retry_;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -5,7 +5,7 @@
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr const char* kMaps = "/configmaps";
@@ -146,4 +146,4 @@ TEST(StoreLog, FoldsALongLogIntoASnapshot) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -4,7 +4,7 @@
 #include "api_sim/objects/json_path.h"
 #include "api_sim/storage/table_cells.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // A time is shown as how long ago it was; what is no time is shown as it is.
@@ -53,4 +53,4 @@ Json TableCells(const Kind& kind, const Json& object, WallTime now) {
   return cells;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -6,7 +6,7 @@
 #include "api_sim/objects/kinds.h"
 #include "base/time.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // The kind's columns as columnDefinitions, in their order.
 Json TableColumns(const Kind& kind);
@@ -14,4 +14,4 @@ Json TableColumns(const Kind& kind);
 // One cell for each column of the kind, null where there is nothing to show. `now` gives ages.
 Json TableCells(const Kind& kind, const Json& object, WallTime now);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 constexpr const char* kNone = "<none>";
@@ -201,4 +201,4 @@ Json MadeCell(const Kind& kind, const std::string& column, const Json& object, W
   return object["status"]["disruptionsAllowed"].AsInt();
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 std::string Line(std::string_view type, Json object) {
@@ -166,4 +166,4 @@ void WatchHub::OnBookmarkTime() {
   bookmark_timer_ = loop_.After(kBookmarkInterval, [this] { OnBookmarkTime(); });
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

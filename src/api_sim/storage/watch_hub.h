@@ -16,7 +16,7 @@
 #include "base/loop/loop.h"
 #include "net/http.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 class WatchHub {
  public:
@@ -87,4 +87,4 @@ class WatchHub {
   Timer bookmark_timer_;
 };
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -6,14 +6,14 @@
 
 #include "api_sim/serving/fake_api_client.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 using std::chrono::seconds;
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kWatchedMaps = "/api/v1/namespaces/default/configmaps";
 
-Json Map(std::string_view name, std::size_t bytes = 1) {
+Json SizedMap(std::string_view name, std::size_t bytes = 1) {
   Json map = ToJson(R"({"data": {}})");
   map["metadata"]["name"] = name;
   map["data"]["text"] = std::string(bytes, 'x');
@@ -22,10 +22,12 @@ Json Map(std::string_view name, std::size_t bytes = 1) {
 
 TEST(WatchHub, SendsABookmarkToAQuietWatcherThatWantsOne) {
   FakeApiClient api;
-  const Sent watch = api.Send("GET", std::string(kMaps) + "?watch=1&allowWatchBookmarks=true");
-  const Sent plain = api.Send("GET", std::string(kMaps) + "?watch=1");
+  const Sent watch =
+      api.Send("GET", std::string(kWatchedMaps) + "?watch=1&allowWatchBookmarks=true");
+  const Sent plain = api.Send("GET", std::string(kWatchedMaps) + "?watch=1");
   api.Body("POST", "/api/v1/namespaces", ToJson(R"({"metadata": {"name": "elsewhere"}})"));
-  const std::string newest = api.Body("GET", kMaps)["metadata"]["resourceVersion"].AsString();
+  const std::string newest =
+      api.Body("GET", kWatchedMaps)["metadata"]["resourceVersion"].AsString();
   api.loop().Advance(WatchHub::kBookmarkInterval);
   const std::vector<Json> events = watch.got->TakeEvents();
   ASSERT_EQ(events.size(), 1u);
@@ -37,8 +39,8 @@ TEST(WatchHub, SendsABookmarkToAQuietWatcherThatWantsOne) {
 
 TEST(WatchHub, EndsWithABookmarkWhenItsTimeIsUp) {
   FakeApiClient api;
-  const Sent watch =
-      api.Send("GET", std::string(kMaps) + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=30");
+  const Sent watch = api.Send(
+      "GET", std::string(kWatchedMaps) + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=30");
   api.loop().Advance(seconds(29));
   EXPECT_FALSE(watch.got->ended());
   api.loop().Advance(seconds(2));
@@ -49,13 +51,14 @@ TEST(WatchHub, EndsWithABookmarkWhenItsTimeIsUp) {
 
 TEST(WatchHub, TellsAClientOfAnEarlierLifeToListAgain) {
   FakeApiClient api;
-  const Sent watch = api.Send("GET", std::string(kMaps) + "?watch=1&resourceVersion=999999999999");
+  const Sent watch =
+      api.Send("GET", std::string(kWatchedMaps) + "?watch=1&resourceVersion=999999999999");
   EXPECT_EQ(watch.got->TakeEvents()[0]["object"]["code"].AsInt(), 410);
 }
 
 TEST(WatchHub, ForgetsAWatcherThatWentAway) {
   FakeApiClient api;
-  Sent watch = api.Send("GET", std::string(kMaps) + "?watch=1");
+  Sent watch = api.Send("GET", std::string(kWatchedMaps) + "?watch=1");
   EXPECT_EQ(api.server().watchers(), 1u);
   watch.call.reset();
   api.loop().RunUntilIdle();
@@ -99,7 +102,7 @@ class SlowWatch : public testing::Test {
   }
   void Put(int i) {
     const std::string name = "m" + std::to_string(i);
-    Json map = Map(name, 64 * 1024);
+    Json map = SizedMap(name, 64 * 1024);
     map["metadata"]["namespace"] = "d";
     store_.Put("/configmaps", {"d", name}, std::move(map));
     loop_.RunUntilIdle();
@@ -165,4 +168,4 @@ TEST_F(SlowWatch, IsToldItIsTooLateWhenTheHistoryHasMovedOn) {
 }
 
 }  // namespace
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -9,7 +9,7 @@
 namespace galen {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsYamlDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), text) != words.end();
@@ -26,7 +26,7 @@ std::optional<T> Whole(std::string_view digits, int base) {
 }
 
 std::size_t CountDigits(std::string_view text) {
-  const auto end = std::find_if_not(text.begin(), text.end(), IsDigit);
+  const auto end = std::find_if_not(text.begin(), text.end(), IsYamlDigit);
   return static_cast<std::size_t>(end - text.begin());
 }
 
@@ -103,7 +103,7 @@ bool NeedsQuotes(std::string_view text) {
   std::string_view unsigned_text = text;
   if (text.front() == '-' || text.front() == '+') unsigned_text.remove_prefix(1);
   return !unsigned_text.empty() &&
-         (IsDigit(unsigned_text.front()) || unsigned_text.front() == '.') &&
+         (IsYamlDigit(unsigned_text.front()) || unsigned_text.front() == '.') &&
          unsigned_text.find_first_not_of("0123456789abcdefABCDEFxXoTtZz_:.+- ") ==
              std::string_view::npos &&
          unsigned_text.find_first_of(":_-xXob") != std::string_view::npos;

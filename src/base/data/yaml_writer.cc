@@ -45,7 +45,7 @@ class Writer {
   std::string text_;
 };
 
-std::string Number(double value) {
+std::string YamlNumber(double value) {
   if (std::isnan(value)) return ".nan";
   if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
   return Json(value).Dump();
@@ -71,7 +71,7 @@ void Writer::Value(const Json& value) {
   if (value.is_object()) return Mapping(value);
   if (value.is_string()) return String(value.AsString());
   // JSON's words for null, bools and numbers are YAML's too.
-  Scalar(value.is_double() ? Number(value.AsDouble()) : value.Dump(), YAML_PLAIN_SCALAR_STYLE);
+  Scalar(value.is_double() ? YamlNumber(value.AsDouble()) : value.Dump(), YAML_PLAIN_SCALAR_STYLE);
 }
 
 void Writer::List(const Json& value) {

@@ -7,29 +7,30 @@
 namespace galen {
 namespace {
 
-Json Parsed(std::string_view text) { return *Json::Parse(text); }
+Json ParsedYaml(std::string_view text) { return *Json::Parse(text); }
 
 TEST(WriteYaml, WritesAsKubectlDoes) {
-  EXPECT_EQ(WriteYaml(Parsed(R"({"kind":"Pod","metadata":{"name":"a","creationTimestamp":)"
-                             R"("2026-11-21T14:02:11Z"},"spec":{"containers":[{"name":"c","args":)"
-                             R"(["-v","1"],"tty":true}],"nodeSelector":{},"volumes":[]}})")),
-            "kind: Pod\n"
-            "metadata:\n"
-            "  creationTimestamp: \"2026-11-21T14:02:11Z\"\n"
-            "  name: a\n"
-            "spec:\n"
-            "  containers:\n"
-            "  - args:\n"
-            "    - -v\n"
-            "    - \"1\"\n"
-            "    name: c\n"
-            "    tty: true\n"
-            "  nodeSelector: {}\n"
-            "  volumes: []\n");
+  EXPECT_EQ(
+      WriteYaml(ParsedYaml(R"({"kind":"Pod","metadata":{"name":"a","creationTimestamp":)"
+                           R"("2026-11-21T14:02:11Z"},"spec":{"containers":[{"name":"c","args":)"
+                           R"(["-v","1"],"tty":true}],"nodeSelector":{},"volumes":[]}})")),
+      "kind: Pod\n"
+      "metadata:\n"
+      "  creationTimestamp: \"2026-11-21T14:02:11Z\"\n"
+      "  name: a\n"
+      "spec:\n"
+      "  containers:\n"
+      "  - args:\n"
+      "    - -v\n"
+      "    - \"1\"\n"
+      "    name: c\n"
+      "    tty: true\n"
+      "  nodeSelector: {}\n"
+      "  volumes: []\n");
 }
 
 TEST(WriteYaml, SeveralLinesStayLines) {
-  EXPECT_EQ(WriteYaml(Parsed(R"({"a":"one\ntwo\n"})")), "a: |\n  one\n  two\n");
+  EXPECT_EQ(WriteYaml(ParsedYaml(R"({"a":"one\ntwo\n"})")), "a: |\n  one\n  two\n");
 }
 
 TEST(WriteYaml, LongLinesAreNotFolded) {
@@ -49,7 +50,7 @@ TEST(WriteYaml, WhatIsWrittenReadsBackTheSame) {
         R"("nul\u0000","\u001b[31m","é \ud83d\ude00","\u0085x"])",
         R"(["\n","a\n","\na"," a\nb","a\n\n","a \nb","trailing space \n"])",
         R"([[],[[]],{},{"a":{}}])", R"("plain")", R"(12)", R"([1.0,1e300,-0.25])"}) {
-    const Json value = Parsed(text);
+    const Json value = ParsedYaml(text);
     const std::string yaml = WriteYaml(value);
     const StatusOr<Json> back = ParseYaml(yaml);
     ASSERT_TRUE(back.ok()) << ToString(back.status()) << "\n" << yaml;

@@ -8,7 +8,7 @@
 namespace galen {
 namespace {
 
-using Unsynced = SimulatedDisk::Unsynced;
+using UnsyncedFiles = SimulatedDisk::Unsynced;
 
 class SimulatedDiskTest : public testing::Test {
  protected:
@@ -33,14 +33,14 @@ TEST_F(SimulatedDiskTest, PowerCutTakesBytesThatWereNotSynced) {
   const auto file = Synced("/log", "synced");
   ASSERT_TRUE(file->Write(" lost").ok());
   EXPECT_EQ(Read("/log"), "synced lost");
-  disk_.CutPower(Unsynced::kLost, chance_);
+  disk_.CutPower(UnsyncedFiles::kLost, chance_);
   EXPECT_EQ(Read("/log"), "synced");
 }
 
 TEST_F(SimulatedDiskTest, PowerCutMayAlsoKeepThem) {
   const auto file = Synced("/log", "synced");
   ASSERT_TRUE(file->Write(" kept").ok());
-  disk_.CutPower(Unsynced::kKept, chance_);
+  disk_.CutPower(UnsyncedFiles::kKept, chance_);
   EXPECT_EQ(Read("/log"), "synced kept");
 }
 
@@ -57,7 +57,7 @@ TEST_F(SimulatedDiskTest, SyncedBytesOfAFileWhoseNameWasNotSyncedAreLost) {
   const auto file = *disk_.OpenAppend("/log");
   ASSERT_TRUE(file->Write("x").ok());
   ASSERT_TRUE(file->Sync().ok());
-  disk_.CutPower(Unsynced::kLost, chance_);
+  disk_.CutPower(UnsyncedFiles::kLost, chance_);
   EXPECT_EQ(Read("/log"), "<NotFound>");
 }
 
@@ -67,12 +67,12 @@ TEST_F(SimulatedDiskTest, RenameAndRemovalComeBackUnlessTheDirectoryWasSynced) {
   ASSERT_TRUE(disk_.Rename("/a", "/new").ok());
   ASSERT_TRUE(disk_.Remove("/b").ok());
   EXPECT_EQ(Read("/new"), "a");
-  disk_.CutPower(Unsynced::kLost, chance_);
+  disk_.CutPower(UnsyncedFiles::kLost, chance_);
   EXPECT_EQ(*disk_.List("/"), (std::vector<std::string>{"a", "b"}));
   ASSERT_TRUE(disk_.Rename("/a", "/new").ok());
   ASSERT_TRUE(disk_.Remove("/b").ok());
   ASSERT_TRUE(disk_.SyncDirectory("/").ok());
-  disk_.CutPower(Unsynced::kLost, chance_);
+  disk_.CutPower(UnsyncedFiles::kLost, chance_);
   EXPECT_EQ(*disk_.List("/"), std::vector<std::string>{"new"});
 }
 
@@ -82,7 +82,7 @@ TEST_F(SimulatedDiskTest, FilesGoWithADirectoryWhoseNameWasNotSynced) {
   ASSERT_TRUE(file->Write("x").ok());
   ASSERT_TRUE(file->Sync().ok());
   ASSERT_TRUE(disk_.SyncDirectory("/state").ok());
-  disk_.CutPower(Unsynced::kLost, chance_);
+  disk_.CutPower(UnsyncedFiles::kLost, chance_);
   EXPECT_EQ(disk_.CheckDirectory("/state").code(), Code::kNotFound);
   EXPECT_EQ(Read("/state/log"), "<NotFound>");
 }
@@ -95,7 +95,7 @@ TEST_F(SimulatedDiskTest, ChanceTearsAtAnyByteAndKeepsLaterWritesWithoutEarlierO
     const auto file = Synced("/log", ".");
     ASSERT_TRUE(file->Write("ab").ok());
     ASSERT_TRUE(file->Write("cd").ok());
-    disk_.CutPower(Unsynced::kChance, chance);
+    disk_.CutPower(UnsyncedFiles::kChance, chance);
     const std::string left = Read("/log");
     ASSERT_EQ(left[0], '.') << "what was synced stays";
     for (std::size_t i = 1; i < left.size(); ++i) {
@@ -120,7 +120,7 @@ TEST_F(SimulatedDiskTest, ChanceKeepsChangesOfNamesInAnyCombination) {
     Synced("/a", "a");
     ASSERT_TRUE(disk_.OpenAppend("/b").ok());
     ASSERT_TRUE(disk_.Remove("/a").ok());
-    disk_.CutPower(Unsynced::kChance, chance);
+    disk_.CutPower(UnsyncedFiles::kChance, chance);
     seen.insert(*disk_.List("/"));
   }
   EXPECT_EQ(seen.size(), 4u) << "neither, either and both";
@@ -133,7 +133,7 @@ TEST_F(SimulatedDiskTest, ReplacedFileIsTheOldOneOrTheNewOne) {
     Synced("/file", "old");
     Synced("/fresh", "new");
     ASSERT_TRUE(disk_.Rename("/fresh", "/file").ok());
-    disk_.CutPower(Unsynced::kChance, chance);
+    disk_.CutPower(UnsyncedFiles::kChance, chance);
     const bool renamed = Read("/fresh") == "<NotFound>";
     EXPECT_EQ(Read("/file"), renamed ? "new" : "old");
   }
@@ -160,7 +160,7 @@ TEST_F(SimulatedDiskTest, FailedSyncForgetsAndTheNextOneSaysNothingOfIt) {
   ASSERT_TRUE(file->Write("3").ok());
   EXPECT_TRUE(file->Sync().ok());
   EXPECT_EQ(Read("/log"), "123");
-  disk_.CutPower(Unsynced::kLost, chance_);
+  disk_.CutPower(UnsyncedFiles::kLost, chance_);
   EXPECT_EQ(Read("/log"), std::string("1\0003", 3));
 }
 
@@ -170,7 +170,7 @@ TEST_F(SimulatedDiskTest, FailedSyncOfADirectoryForgetsItsNames) {
   disk_.FailSync();
   EXPECT_FALSE(disk_.SyncDirectory("/").ok());
   EXPECT_TRUE(disk_.SyncDirectory("/").ok());
-  disk_.CutPower(Unsynced::kLost, chance_);
+  disk_.CutPower(UnsyncedFiles::kLost, chance_);
   EXPECT_EQ(*disk_.List("/"), std::vector<std::string>{"log"});
 }
 

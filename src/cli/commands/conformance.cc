@@ -18,7 +18,7 @@
 namespace galen::cli {
 namespace {
 
-constexpr int kExitFailed = 1;            // a check failed
+constexpr int kExitNotPassed = 1;         // a check failed
 constexpr char kNamespace[] = "default";  // where test claims are made, unless -n says otherwise
 
 StatusOr<std::string> RealPath(const std::string& path) {
@@ -29,15 +29,16 @@ StatusOr<std::string> RealPath(const std::string& path) {
 }
 
 // What is printed: the command's own -o, or the one before the command.
-StatusOr<std::string> FormatOf(const Options& options, const ConformanceArguments& arguments) {
+StatusOr<std::string> FormatOfReport(const Options& options,
+                                     const ConformanceArguments& arguments) {
   if (!arguments.output.empty()) return arguments.output;
   if (options.output == "json") return options.output;
   if (options.output == "table" || options.output == "wide") return std::string("text");
   return InvalidArgument("conformance prints text, json or junit, not {}", options.output);
 }
 
-std::string Printed(const std::string& format,
-                    const std::vector<conformance::DriverReport>& reports) {
+std::string PrintedReports(const std::string& format,
+                           const std::vector<conformance::DriverReport>& reports) {
   if (format == "json") return conformance::JsonReport(reports).DumpPretty() + "\n";
   if (format == "junit") return conformance::JunitReport(reports);
   return conformance::TextReport(reports);
@@ -64,10 +65,10 @@ std::string WhyReadOnly(const ConformanceArguments& arguments, const std::string
 }
 
 // One run of the command.
-class Run {
+class ConformanceRun {
  public:
-  Run(EpollLoop& loop, const Options& options, const ConformanceArguments& arguments,
-      Session* cluster)
+  ConformanceRun(EpollLoop& loop, const Options& options, const ConformanceArguments& arguments,
+                 Session* cluster)
       : loop_(loop),
         options_(options),
         arguments_(arguments),
@@ -119,7 +120,7 @@ class Run {
   conformance::Edges edges_;
 };
 
-ConformanceResult Problem(const Status& status) {
+ConformanceResult ConformanceProblem(const Status& status) {
   const bool usage = status.code() == Code::kInvalidArgument;
   return {.code = usage ? kExitUsage : kExitUnavailable, .problem = status.message()};
 }
@@ -128,22 +129,23 @@ ConformanceResult Problem(const Status& status) {
 
 ConformanceResult Conformance(const Options& options, const ConformanceArguments& arguments) {
   if (arguments.read_only && arguments.full) {
-    return Problem(InvalidArgument("--read-only and --full say the opposite: choose one"));
+    return ConformanceProblem(
+        InvalidArgument("--read-only and --full say the opposite: choose one"));
   }
-  const StatusOr<std::string> format = FormatOf(options, arguments);
-  if (!format.ok()) return Problem(format.status());
+  const StatusOr<std::string> format = FormatOfReport(options, arguments);
+  if (!format.ok()) return ConformanceProblem(format.status());
   const auto loop = EpollLoop::Create();
-  if (!loop.ok()) return Problem(loop.status());
+  if (!loop.ok()) return ConformanceProblem(loop.status());
   const StatusOr<std::unique_ptr<Session>> cluster = OpenCluster(**loop, options);
-  if (!cluster.ok()) return Problem(cluster.status());
-  Run run(**loop, options, arguments, cluster->get());
+  if (!cluster.ok()) return ConformanceProblem(cluster.status());
+  ConformanceRun run(**loop, options, arguments, cluster->get());
   const StatusOr<std::vector<conformance::DriverReport>> reports = run.ExamineAll();
   if (run.interrupted()) {
     return {.code = kExitInterrupted, .problem = "interrupted; what was made is put away"};
   }
-  if (!reports.ok()) return Problem(reports.status());
+  if (!reports.ok()) return ConformanceProblem(reports.status());
   const bool failed = conformance::Count(*reports).failed > 0;
-  return {.code = failed ? kExitFailed : 0, .text = Printed(*format, *reports)};
+  return {.code = failed ? kExitNotPassed : 0, .text = PrintedReports(*format, *reports)};
 }
 
 }  // namespace galen::cli

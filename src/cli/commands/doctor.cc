@@ -28,7 +28,7 @@ constexpr int kExitBad = 1;  // a check found something bad
 constexpr std::size_t kHostNameBytesMax = 256;
 
 // The command's own -o, or the one before the command.
-StatusOr<std::string> FormatOf(const Options& options, const DoctorArguments& arguments) {
+StatusOr<std::string> FormatOfFindings(const Options& options, const DoctorArguments& arguments) {
   const std::string& format = arguments.output.empty() ? options.output : arguments.output;
   if (format == "table" || format == "wide" || format == "json" || format == "junit") return format;
   return InvalidArgument("doctor prints table, wide, json or junit, not {}", format);
@@ -52,16 +52,17 @@ std::string HostName() {
   return lower;
 }
 
-std::string Printed(const std::string& format, const doctor::Report& report, std::size_t columns) {
+std::string PrintedFindings(const std::string& format, const doctor::Report& report,
+                            std::size_t columns) {
   if (format == "json") return doctor::JsonReport(report).DumpPretty() + "\n";
   if (format == "junit") return doctor::JunitReport(report);
   return doctor::TextReport(report, {.wide = format == "wide", .columns = columns});
 }
 
 // One run of the command.
-class Run {
+class DoctorRun {
  public:
-  Run(EpollLoop& loop, doctor::ExaminationOptions options)
+  DoctorRun(EpollLoop& loop, doctor::ExaminationOptions options)
       : loop_(loop), dialer_(net::MakeDialer(loop)), options_(std::move(options)) {}
 
   // A cluster that is named nowhere is none; one that is named badly is InvalidArgument.
@@ -136,7 +137,7 @@ doctor::ExaminationOptions OptionsOf(const Options& options, const DoctorArgumen
   return made;
 }
 
-DoctorResult Problem(const Status& status) {
+DoctorResult DoctorProblem(const Status& status) {
   const bool usage = status.code() == Code::kInvalidArgument;
   return {.code = usage ? kExitUsage : kExitUnavailable, .problem = status.message()};
 }
@@ -144,22 +145,22 @@ DoctorResult Problem(const Status& status) {
 }  // namespace
 
 DoctorResult Doctor(const Options& options, const DoctorArguments& arguments) {
-  const StatusOr<std::string> format = FormatOf(options, arguments);
-  if (!format.ok()) return Problem(format.status());
+  const StatusOr<std::string> format = FormatOfFindings(options, arguments);
+  if (!format.ok()) return DoctorProblem(format.status());
   const auto subject = SubjectOf(arguments.agent_account);
-  if (!subject.ok()) return Problem(subject.status());
-  if (const Status places = CheckPlaces(arguments); !places.ok()) return Problem(places);
+  if (!subject.ok()) return DoctorProblem(subject.status());
+  if (const Status places = CheckPlaces(arguments); !places.ok()) return DoctorProblem(places);
   const auto loop = EpollLoop::Create();
-  if (!loop.ok()) return Problem(loop.status());
+  if (!loop.ok()) return DoctorProblem(loop.status());
   doctor::ExaminationOptions examined = OptionsOf(options, arguments);
   examined.agent = *subject;
-  Run run(**loop, std::move(examined));
-  if (const Status found = run.FindCluster(options); !found.ok()) return Problem(found);
+  DoctorRun run(**loop, std::move(examined));
+  if (const Status found = run.FindCluster(options); !found.ok()) return DoctorProblem(found);
   const auto seen = run.Look();
-  if (!seen.ok()) return Problem(seen.status());
+  if (!seen.ok()) return DoctorProblem(seen.status());
   if (!*seen) return {.code = kExitInterrupted, .problem = "interrupted"};
   if (!doctor::IsNode(**seen)) {
-    return Problem(
+    return DoctorProblem(
         NotFound("this is no node: no {}, no agent at {} and no API server; "
                  "--kubelet-root names another directory",
                  (*seen)->kubelet_root, options.agent_socket));
@@ -169,7 +170,7 @@ DoctorResult Doctor(const Options& options, const DoctorArguments& arguments) {
                               .when = (*seen)->when,
                               .findings = doctor::Judge(**seen)};
   return {.code = doctor::Count(report).bad > 0 ? kExitBad : 0,
-          .text = Printed(*format, report, options.columns)};
+          .text = PrintedFindings(*format, report, options.columns)};
 }
 
 }  // namespace galen::cli

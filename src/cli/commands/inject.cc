@@ -17,7 +17,7 @@
 namespace galen::cli {
 namespace {
 
-namespace inspect = galen::inspect::v1;
+namespace wire = galen::inspect::v1;
 namespace simulator = galen::simulator::v1;
 
 constexpr char kDriverAdvice[] = "is it running? --driver-socket names another";
@@ -57,8 +57,8 @@ StatusOr<std::optional<simulator::ListSignsResponse>> SignsOf(
   return std::optional(std::move(answer).value());
 }
 
-SimulatedDriver FromProto(const std::string& name, const std::string& socket,
-                          const simulator::ListSignsResponse& answer) {
+SimulatedDriver DriverFromProto(const std::string& name, const std::string& socket,
+                                const simulator::ListSignsResponse& answer) {
   SimulatedDriver driver{.name = name, .socket = socket, .devices = {}, .signs = {}};
   driver.devices.assign(answer.devices().begin(), answer.devices().end());
   for (const simulator::Sign& sign : answer.signs()) driver.signs.push_back(sign.name());
@@ -82,7 +82,7 @@ class DriverSearch {
     const auto link = AgentLink::Open(loop_, dialer_, socket);
     if (!link.ok()) return Advise(link.status(), "driver", socket, kDriverAdvice);
     ASSIGN_OR_RETURN(const auto signs, SignsOf(**link));
-    if (signs) return FromProto("the driver", socket, *signs);
+    if (signs) return DriverFromProto("the driver", socket, *signs);
     return FailedPrecondition("the driver at {} simulates nothing: signs come from its hardware",
                               socket);
   }
@@ -90,8 +90,8 @@ class DriverSearch {
   StatusOr<SimulatedDriver> FindByAgent() {
     ASSIGN_OR_RETURN(const auto agent, AgentLink::OpenAgent(loop_, dialer_, options_.agent_socket));
     ASSIGN_OR_RETURN(const auto answer,
-                     agent->Ask<inspect::ListDriversResponse>(
-                         "/galen.inspect.v1.Inspect/ListDrivers", inspect::ListDriversRequest()));
+                     agent->Ask<wire::ListDriversResponse>("/galen.inspect.v1.Inspect/ListDrivers",
+                                                           wire::ListDriversRequest()));
     ASSIGN_OR_RETURN(const std::vector<SimulatedDriver> found, AskEach(answer));
     ASSIGN_OR_RETURN(const std::vector<SilentDevice> silent, SilentDevices(*agent, found));
     const bool known = std::any_of(silent.begin(), silent.end(),
@@ -102,10 +102,10 @@ class DriverSearch {
 
   // Those of the agent's drivers that simulate. One that cannot tell goes into mute_, for it is
   // most often not the one that is meant, unless --driver names it.
-  StatusOr<std::vector<SimulatedDriver>> AskEach(const inspect::ListDriversResponse& answer) {
+  StatusOr<std::vector<SimulatedDriver>> AskEach(const wire::ListDriversResponse& answer) {
     const bool named = !arguments_.driver.empty();
     std::vector<SimulatedDriver> found;
-    for (const inspect::Driver& driver : answer.drivers()) {
+    for (const wire::Driver& driver : answer.drivers()) {
       // A second instance, during an update, has no say: what it shows nobody is told.
       if (!driver.authority()) continue;
       if (named && driver.name() != arguments_.driver) continue;
@@ -119,16 +119,16 @@ class DriverSearch {
         if (named) return mute;
         mute_[driver.name()] = mute.message();
       } else if (*signs) {
-        found.push_back(FromProto(driver.name(), driver.endpoint(), **signs));
+        found.push_back(DriverFromProto(driver.name(), driver.endpoint(), **signs));
       }
     }
     return found;
   }
 
   // The driver that --driver names is not there, or is no simulator.
-  Status NamedInVain(const inspect::ListDriversResponse& answer) const {
+  Status NamedInVain(const wire::ListDriversResponse& answer) const {
     std::vector<std::string> names;
-    for (const inspect::Driver& driver : answer.drivers()) {
+    for (const wire::Driver& driver : answer.drivers()) {
       if (driver.name() == arguments_.driver) {
         return FailedPrecondition("driver {} simulates nothing: signs come from its hardware",
                                   arguments_.driver);
@@ -144,10 +144,10 @@ class DriverSearch {
   StatusOr<std::vector<SilentDevice>> SilentDevices(AgentLink& agent,
                                                     const std::vector<SimulatedDriver>& found) {
     ASSIGN_OR_RETURN(const auto answer,
-                     agent.Ask<inspect::ListDevicesResponse>(
-                         "/galen.inspect.v1.Inspect/ListDevices", inspect::ListDevicesRequest()));
+                     agent.Ask<wire::ListDevicesResponse>("/galen.inspect.v1.Inspect/ListDevices",
+                                                          wire::ListDevicesRequest()));
     std::vector<SilentDevice> silent;
-    for (const inspect::Device& device : answer.devices()) {
+    for (const wire::Device& device : answer.devices()) {
       if (!arguments_.driver.empty() && device.driver() != arguments_.driver) continue;
       const bool speaks = std::any_of(found.begin(), found.end(), [&](const auto& driver) {
         return driver.name == device.driver();
@@ -171,9 +171,9 @@ class DriverSearch {
   std::map<std::string, std::string> mute_;  // by driver, why it does not say what it simulates
 };
 
-StatusOr<inspect::GetStatusResponse> AgentStatus(AgentLink& agent, Duration within) {
-  return agent.Ask<inspect::GetStatusResponse>("/galen.inspect.v1.Inspect/GetStatus",
-                                               inspect::GetStatusRequest(), within);
+StatusOr<wire::GetStatusResponse> AgentStatus(AgentLink& agent, Duration within) {
+  return agent.Ask<wire::GetStatusResponse>("/galen.inspect.v1.Inspect/GetStatus",
+                                            wire::GetStatusRequest(), within);
 }
 
 void Pause(EpollLoop& loop, Duration d) {
@@ -247,7 +247,7 @@ StatusOr<std::string> Inject(const Options& options, const InjectArguments& argu
   RETURN_IF_ERROR(CheckSign(driver, sign.name));
   // Who names the driver's socket may have no agent.
   std::unique_ptr<AgentLink> agent;
-  StatusOr<inspect::GetStatusResponse> before = Unavailable("nobody is asked");
+  StatusOr<wire::GetStatusResponse> before = Unavailable("nobody is asked");
   if (arguments.driver_socket.empty()) {
     ASSIGN_OR_RETURN(agent, AgentLink::OpenAgent(*loop, *dialer, options.agent_socket));
     // One that does not say what it knows, which takes it no time, is not waited for afterwards.

@@ -15,7 +15,7 @@
 namespace galen::cli {
 namespace {
 
-namespace inspect = galen::inspect::v1;
+namespace wire = galen::inspect::v1;
 namespace simulator = galen::simulator::v1;
 
 // An agent's door, which notes how long each question for its status may take.
@@ -90,22 +90,22 @@ class Node {
   std::string Path(const std::string& name) const { return directory_.Path(name); }
 
   void AddAgent() {
-    rpc::AddUnary<inspect::ListDriversRequest, inspect::ListDriversResponse>(
+    rpc::AddUnary<wire::ListDriversRequest, wire::ListDriversResponse>(
         agent_, "/galen.inspect.v1.Inspect/ListDrivers",
         [this](const auto&, const rpc::Caller&, const auto& reply) {
-          inspect::ListDriversResponse answer;
+          wire::ListDriversResponse answer;
           for (const char* name : {"a.example.com", "b.example.com"}) {
-            inspect::Driver& driver = *answer.add_drivers();
+            wire::Driver& driver = *answer.add_drivers();
             driver.set_name(name);
             driver.set_endpoint(Path(name));
             driver.set_authority(true);
           }
           reply(answer);
         });
-    rpc::AddUnary<inspect::ListDevicesRequest, inspect::ListDevicesResponse>(
+    rpc::AddUnary<wire::ListDevicesRequest, wire::ListDevicesResponse>(
         agent_, "/galen.inspect.v1.Inspect/ListDevices",
         [](const auto&, const rpc::Caller&, const auto& reply) {
-          inspect::ListDevicesResponse answer;
+          wire::ListDevicesResponse answer;
           for (const std::string name : {"a", "b"}) {
             answer.add_devices()->set_driver(name + ".example.com");
             answer.mutable_devices()->rbegin()->set_device(name + "-0");
@@ -116,10 +116,10 @@ class Node {
 
   // The change is known at once, and told when it was asked for three times.
   void AddStatus() {
-    rpc::AddUnary<inspect::GetStatusRequest, inspect::GetStatusResponse>(
+    rpc::AddUnary<wire::GetStatusRequest, wire::GetStatusResponse>(
         agent_, "/galen.inspect.v1.Inspect/GetStatus",
         [this](const auto&, const rpc::Caller&, const auto& reply) {
-          inspect::GetStatusResponse answer;
+          wire::GetStatusResponse answer;
           answer.set_changes(injected_ ? 8 : 7);
           answer.set_all_told(!injected_ || ++asked_since_ >= 3);
           reply(answer);

@@ -17,7 +17,7 @@
 namespace galen::cli {
 namespace {
 
-namespace inspect = galen::inspect::v1;
+namespace wire = galen::inspect::v1;
 using history::HeardFinding;
 using history::PostMortem;
 using history::PostMortemDevice;
@@ -37,13 +37,13 @@ bool IsAsked(const PostMortem& record, const ObjectKey& pod) {
 StatusOr<Asked> AskAgent(EpollLoop& loop, net::Dialer& dialer, const Options& options,
                          const ObjectKey& pod) {
   ASSIGN_OR_RETURN(auto agent, AgentLink::OpenAgent(loop, dialer, options.agent_socket));
-  inspect::ListPostMortemsRequest request;
+  wire::ListPostMortemsRequest request;
   request.set_namespace_(pod.ns);
   request.set_pod(pod.name);
-  ASSIGN_OR_RETURN(const auto answer, agent->Ask<inspect::ListPostMortemsResponse>(
+  ASSIGN_OR_RETURN(const auto answer, agent->Ask<wire::ListPostMortemsResponse>(
                                           "/galen.inspect.v1.Inspect/ListPostMortems", request));
   Asked asked;
-  for (const inspect::PostMortem& record : answer.post_mortems()) {
+  for (const wire::PostMortem& record : answer.post_mortems()) {
     asked.records.push_back(ToShown(FromProto(record)));
   }
   asked.node = answer.node();
@@ -95,7 +95,7 @@ std::string ExitText(const PostMortem& record) {
   return signal ? code + " " + history::SignalName(*signal) : code;
 }
 
-std::string Clock(WallTime time) { return FormatRfc3339(time, 3).substr(11, 12); }
+std::string ClockTime(WallTime time) { return FormatRfc3339(time, 3).substr(11, 12); }
 
 // "Unhealthy since 14:02:11.304: XID 79: …"
 std::string FindingText(const HeardFinding& finding, bool colour) {
@@ -217,7 +217,7 @@ std::string DrawPostMortem(const ShownPostMortem& shown, const Options& options,
                   FormatRfc3339(record.ended, 3), FormatAge(now - record.ended));
   for (const ContainerEnd& end : record.containers) {
     std::string body = Printable(history::TextOf(end));
-    if (end.finished) body += " at " + Clock(*end.finished);
+    if (end.finished) body += " at " + ClockTime(*end.finished);
     text += Line(EndedBadly(end) ? "crash" : "end", body);
     text += MessageLines(end.message);
   }

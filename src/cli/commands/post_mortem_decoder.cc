@@ -8,13 +8,13 @@
 namespace galen::cli {
 namespace {
 
-namespace inspect = galen::inspect::v1;
+namespace wire = galen::inspect::v1;
 
 std::optional<WallTime> FromNanosOrNone(std::int64_t nanos) {
   return nanos == 0 ? std::nullopt : std::optional(FromNanos(nanos));
 }
 
-ContainerEnd EndFromProto(const inspect::ContainerEnd& end) {
+ContainerEnd EndFromProto(const wire::ContainerEnd& end) {
   ContainerEnd out{.container = end.container(),
                    .exit_code = {},
                    .signal = {},
@@ -29,7 +29,7 @@ ContainerEnd EndFromProto(const inspect::ContainerEnd& end) {
   return out;
 }
 
-history::HeardFinding FindingFromProto(const inspect::Finding& finding, const DeviceId& id) {
+history::HeardFinding FindingFromProto(const wire::Finding& finding, const DeviceId& id) {
   history::HeardFinding out;
   out.health.id = id;
   // A state of a later version is no information.
@@ -41,14 +41,14 @@ history::HeardFinding FindingFromProto(const inspect::Finding& finding, const De
   return out;
 }
 
-history::PostMortemDevice DeviceFromProto(const inspect::PostMortemDevice& device) {
+history::PostMortemDevice DeviceFromProto(const wire::PostMortemDevice& device) {
   history::PostMortemDevice out;
   out.identity = {
       {device.driver(), device.pool(), device.device()}, device.serial(), device.model()};
   out.claim = device.claim();
   out.admin = device.admin();
   out.containers.assign(device.containers().begin(), device.containers().end());
-  for (const inspect::Finding& finding : device.findings()) {
+  for (const wire::Finding& finding : device.findings()) {
     out.findings.push_back(FindingFromProto(finding, out.identity.id));
   }
   return out;
@@ -56,7 +56,7 @@ history::PostMortemDevice DeviceFromProto(const inspect::PostMortemDevice& devic
 
 }  // namespace
 
-history::PostMortem FromProto(const inspect::PostMortem& record) {
+history::PostMortem FromProto(const wire::PostMortem& record) {
   history::PostMortem out;
   out.pod = {{record.namespace_(), record.pod()}, record.uid()};
   out.number = record.number();

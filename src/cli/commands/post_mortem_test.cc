@@ -18,20 +18,20 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-namespace inspect = galen::inspect::v1;
+namespace wire = galen::inspect::v1;
 
 // The agent of node-1, which has one record, of a Pod in namespace train. Served by a thread of its
 // own, for the command waits on its caller's.
 class Agent {
  public:
   Agent() {
-    rpc::AddUnary<inspect::ListPostMortemsRequest, inspect::ListPostMortemsResponse>(
+    rpc::AddUnary<wire::ListPostMortemsRequest, wire::ListPostMortemsResponse>(
         dispatcher_, "/galen.inspect.v1.Inspect/ListPostMortems",
-        [](const inspect::ListPostMortemsRequest& request, const rpc::Caller&, const auto& reply) {
-          inspect::ListPostMortemsResponse answer;
+        [](const wire::ListPostMortemsRequest& request, const rpc::Caller&, const auto& reply) {
+          wire::ListPostMortemsResponse answer;
           answer.set_node("node-1");
           if (request.namespace_() != "other") {
-            inspect::PostMortem& record = *answer.add_post_mortems();
+            wire::PostMortem& record = *answer.add_post_mortems();
             record.set_namespace_("train");
             record.set_pod("trainer-0");
             record.set_node("node-1");
@@ -186,7 +186,7 @@ TEST(PostMortemJson, IsTheRecordWithTheVerdictsSummary) {
 }
 
 TEST(PostMortemFromProto, ReadsWhatTheAgentSends) {
-  inspect::PostMortem wire;
+  wire::PostMortem wire;
   wire.set_namespace_("train");
   wire.set_pod("trainer-0");
   wire.set_uid("uid-1");

@@ -15,9 +15,9 @@
 namespace galen::cli {
 namespace {
 
-namespace inspect = galen::inspect::v1;
+namespace wire = galen::inspect::v1;
 
-ExplainedDevice DeviceFromProto(const inspect::Device& device) {
+ExplainedDevice DeviceFromProto(const wire::Device& device) {
   ExplainedDevice explained;
   explained.identity = {
       {device.driver(), device.pool(), device.device()}, device.serial(), device.model()};
@@ -39,16 +39,16 @@ void AddNote(Explanation& explanation, const std::string& note) {
 StatusOr<Explanation> AskAgent(Session& session, const Options& options, const ObjectKey& pod) {
   ASSIGN_OR_RETURN(auto agent, AgentLink::OpenAgent(session.loop(), session.dialer(),
                                                     options.agent_socket, session.interrupt()));
-  inspect::ExplainRequest request;
+  wire::ExplainRequest request;
   request.set_namespace_(pod.ns);
   request.set_pod(pod.name);
-  ASSIGN_OR_RETURN(const auto answer, agent->Ask<inspect::ExplainResponse>(
-                                          "/galen.inspect.v1.Inspect/Explain", request));
+  ASSIGN_OR_RETURN(const auto answer,
+                   agent->Ask<wire::ExplainResponse>("/galen.inspect.v1.Inspect/Explain", request));
   Explanation explanation{
       .pod = pod, .node = answer.node(), .devices = {}, .steps = {}, .note = ""};
-  for (const inspect::Device& device : answer.devices())
+  for (const wire::Device& device : answer.devices())
     explanation.devices.push_back(DeviceFromProto(device));
-  for (const inspect::Step& step : answer.steps()) {
+  for (const wire::Step& step : answer.steps()) {
     explanation.steps.push_back({FromNanos(step.unix_nanos()), step.kind(), step.text(),
                                  step.source(), step.device(), step.message()});
   }

@@ -5,8 +5,8 @@
 namespace galen::cli {
 namespace {
 
-struct Screen {
-  explicit Screen(bool live)
+struct ScreenOfDemo {
+  explicit ScreenOfDemo(bool live)
       : screen({.live = live, .colour = false, .size = [this] { return size; }},
                [this](std::string_view bytes) { text += bytes; }) {}
   TerminalSize size{.columns = 40, .rows = 24};
@@ -15,7 +15,7 @@ struct Screen {
 };
 
 TEST(DemoScreen, InAPipeIsPlainLinesOneAStep) {
-  Screen pipe(false);
+  ScreenOfDemo pipe(false);
   pipe.screen.Header({"Galen's demo"});
   pipe.screen.Story("1/5 XID 79 …");
   pipe.screen.Show("POD\ntrainer-0\n");
@@ -29,7 +29,7 @@ TEST(DemoScreen, InAPipeIsPlainLinesOneAStep) {
 }
 
 TEST(DemoScreen, OnATerminalWrapsTheStoryAndCutsTheTable) {
-  Screen terminal(true);
+  ScreenOfDemo terminal(true);
   terminal.screen.Header({"demo"});
   terminal.screen.Finished("1/5 XID 79 on gpu-0: the Pod says it after 6 ms");
   terminal.text.clear();
@@ -48,7 +48,7 @@ TEST(DemoScreen, OnATerminalWrapsTheStoryAndCutsTheTable) {
 }
 
 TEST(DemoScreen, DrawsNothingWhenTheTableIsTheSame) {
-  Screen terminal(true);
+  ScreenOfDemo terminal(true);
   terminal.screen.Show("A\n");
   terminal.text.clear();
   terminal.screen.Show("A\n");

@@ -203,16 +203,16 @@ Status DemoStory::WaitForReportOf(const ObjectKey& pod) {
 }
 
 bool DemoStory::AgentHeardOf(const DeviceId& id) {
-  namespace inspect = galen::inspect::v1;
+  namespace wire = galen::inspect::v1;
   Session& session = stage_.session();
   auto agent =
       AgentLink::Open(session.loop(), session.dialer(), place_.agent_socket(), session.interrupt());
   if (!agent.ok()) return false;
-  const auto answer = (*agent)->Ask<inspect::ListDevicesResponse>(
-      "/galen.inspect.v1.Inspect/ListDevices", inspect::ListDevicesRequest());
+  const auto answer = (*agent)->Ask<wire::ListDevicesResponse>(
+      "/galen.inspect.v1.Inspect/ListDevices", wire::ListDevicesRequest());
   if (!answer.ok()) return false;
   return std::any_of(answer->devices().begin(), answer->devices().end(),
-                     [&](const inspect::Device& device) {
+                     [&](const wire::Device& device) {
                        return DeviceId{device.driver(), device.pool(), device.device()} == id &&
                               device.report_age_millis() >= 0;
                      });

@@ -7,22 +7,22 @@
 namespace galen::cli {
 namespace {
 
-namespace inspect = galen::inspect::v1;
+namespace wire = galen::inspect::v1;
 
-inspect::PostMortem& Add(inspect::ExplainResponse& answer, const std::string& uid,
-                         const std::string& end) {
-  inspect::PostMortem& record = *answer.add_post_mortems();
+wire::PostMortem& Add(wire::ExplainResponse& answer, const std::string& uid,
+                      const std::string& end) {
+  wire::PostMortem& record = *answer.add_post_mortems();
   record.set_uid(uid);
   record.set_end(end);
   record.mutable_verdict()->set_kind("Undetermined");
   return record;
 }
 
-void Judge(inspect::PostMortem& record) {
-  inspect::Verdict& verdict = *record.mutable_verdict();
+void Judge(wire::PostMortem& record) {
+  wire::Verdict& verdict = *record.mutable_verdict();
   verdict.set_kind("Hardware");
   verdict.set_confidence(0.95);
-  inspect::Evidence& evidence = *verdict.add_supporting();
+  wire::Evidence& evidence = *verdict.add_supporting();
   evidence.set_rule("device-lost");
   evidence.set_speaks_for("Hardware");
   evidence.set_weight(0.95);
@@ -30,7 +30,7 @@ void Judge(inspect::PostMortem& record) {
 }
 
 TEST(VerdictOf, IsThatOfThePodsNewestRecord) {
-  inspect::ExplainResponse answer;
+  wire::ExplainResponse answer;
   answer.set_pod_uid("uid-1");
   Judge(Add(answer, "uid-1", "Crashed"));
   Add(answer, "uid-1", "Crashed");
@@ -39,7 +39,7 @@ TEST(VerdictOf, IsThatOfThePodsNewestRecord) {
 }
 
 TEST(VerdictOf, IsNotThatOfAnEarlierPodOfTheNameWhileThereIsOne) {
-  inspect::ExplainResponse answer;
+  wire::ExplainResponse answer;
   Judge(Add(answer, "uid-1", "Failed"));
   EXPECT_TRUE(VerdictOf(answer)) << "the Pod is gone: the last one is meant";
   answer.set_pod_uid("uid-2");
@@ -47,13 +47,13 @@ TEST(VerdictOf, IsNotThatOfAnEarlierPodOfTheNameWhileThereIsOne) {
 }
 
 TEST(VerdictOf, SaysOfACrashThatNothingTellsAndOfAGoodEndNothing) {
-  inspect::ExplainResponse crashed, succeeded;
+  wire::ExplainResponse crashed, succeeded;
   Add(crashed, "uid-1", "Crashed");
   Add(succeeded, "uid-1", "Succeeded");
   ASSERT_TRUE(VerdictOf(crashed));
   EXPECT_EQ(Summary(*VerdictOf(crashed)), "undetermined: nothing tells why it ended");
   EXPECT_FALSE(VerdictOf(succeeded));
-  EXPECT_FALSE(VerdictOf(inspect::ExplainResponse()));
+  EXPECT_FALSE(VerdictOf(wire::ExplainResponse()));
 }
 
 }  // namespace

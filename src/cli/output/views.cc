@@ -46,12 +46,8 @@ std::string ReasonOf(const kube::NodeDeviceHealth& node) {
   return "";
 }
 
-bool Shown(const ViewOptions& options, const std::string& name) {
-  return options.name.empty() || options.name == name;
-}
-
 bool Shown(const ViewOptions& options, const Holding& holding) {
-  return (options.ns.empty() || options.ns == holding.pod.ns) && Shown(options, holding.pod.name);
+  return (options.ns.empty() || options.ns == holding.pod.ns) && options.Shows(holding.pod.name);
 }
 
 // Columns that only -o wide shows, put at the end of a row or header.
@@ -85,7 +81,7 @@ Table DevicesTable(const Fleet& fleet, const ViewOptions& options) {
               3);
   for (const DeviceView& device : fleet.devices) {
     const DeviceIdentity& identity = device.identity;
-    if (!Shown(options, identity.id.device)) continue;
+    if (!options.Shows(identity.id.device)) continue;
     table.Add(
         WidenBeforeDetail(
             Row{device.node, identity.id.device, identity.model, StateCell(device.health),
@@ -137,7 +133,7 @@ Table NodesTable(const Fleet& fleet, const ViewOptions& options) {
                            "WORST", "DEVICE", "REASON"},
                     options, Header{"ROLE", "AGENT", "UP"}));
   for (const kube::NodeDeviceHealth& node : fleet.nodes) {
-    if (!Shown(options, node.node)) continue;
+    if (!options.Shows(node.node)) continue;
     const kube::HealthSummary& summary = node.summary;
     const auto count = [](int number, Tone tone) {
       return Table::Cell(std::to_string(number), number > 0 ? tone : Tone::kPlain);
@@ -166,7 +162,7 @@ Table DriversTable(const Fleet& fleet, const ViewOptions& options) {
               2);
   for (const kube::NodeDeviceHealth& node : fleet.nodes) {
     for (const kube::NodeDriver& driver : node.drivers) {
-      if (!Shown(options, driver.name)) continue;
+      if (!options.Shows(driver.name)) continue;
       const Table::Cell connected(driver.connected_since ? "yes" : "no",
                                   driver.connected_since ? Tone::kGood : Tone::kBad);
       table.Add(Widen(Row{node.node, driver.name, driver.health, connected,

@@ -15,6 +15,8 @@ struct ViewOptions {
   std::string ns;    // Pods of this namespace only; "" = all
   std::string name;  // the one of this name only; "" = all
   WallTime now{};
+
+  bool Shows(const std::string& candidate) const { return name.empty() || name == candidate; }
 };
 
 // A row for each device, for each hold of a Pod on a device, for each node that told, for each

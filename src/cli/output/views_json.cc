@@ -55,16 +55,12 @@ Json HoldingJson(const Holding& holding) {
 // An object around the list, so that more can be told beside it one day.
 Json Items(Json::Array items) { return Json::MakeObject({{"items", std::move(items)}}); }
 
-bool Shown(const ViewOptions& options, const std::string& name) {
-  return options.name.empty() || options.name == name;
-}
-
 }  // namespace
 
 Json DevicesJson(const Fleet& fleet, const ViewOptions& options) {
   Json::Array items;
   for (const DeviceView& device : fleet.devices) {
-    if (!Shown(options, device.identity.id.device)) continue;
+    if (!options.Shows(device.identity.id.device)) continue;
     Json json = DeviceJson(device);
     Json::Array holders;
     for (const Holding& holding : device.holders) holders.push_back(HoldingJson(holding));
@@ -79,7 +75,7 @@ Json PodsJson(const Fleet& fleet, const ViewOptions& options) {
   for (const DeviceView& device : fleet.devices) {
     for (const Holding& holding : device.holders) {
       if (!options.ns.empty() && options.ns != holding.pod.ns) continue;
-      if (!Shown(options, holding.pod.name)) continue;
+      if (!options.Shows(holding.pod.name)) continue;
       Json json = HoldingJson(holding);
       json["device"] = DeviceJson(device);
       items.push_back(std::move(json));
@@ -91,7 +87,7 @@ Json PodsJson(const Fleet& fleet, const ViewOptions& options) {
 Json NodesJson(const Fleet& fleet, const ViewOptions& options) {
   Json::Array items;
   for (const kube::NodeDeviceHealth& node : fleet.nodes) {
-    if (Shown(options, node.node)) items.push_back(kube::EncodeNodeDeviceHealth(node));
+    if (options.Shows(node.node)) items.push_back(kube::EncodeNodeDeviceHealth(node));
   }
   return Items(std::move(items));
 }
@@ -100,7 +96,7 @@ Json DriversJson(const Fleet& fleet, const ViewOptions& options) {
   Json::Array items;
   for (const kube::NodeDeviceHealth& node : fleet.nodes) {
     for (const kube::NodeDriver& driver : node.drivers) {
-      if (!Shown(options, driver.name)) continue;
+      if (!options.Shows(driver.name)) continue;
       items.push_back(Json::MakeObject(
           {{"node", node.node},
            {"name", driver.name},

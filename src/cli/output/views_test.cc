@@ -7,14 +7,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const WallTime kNow{1'000'000s};
+const WallTime kViewTime{1'000'000s};
 
 DeviceView FallenGpu() {
   DeviceView gpu;
   gpu.identity = {{"gpu.example.com", "node-7", "gpu-3"}, "1653", "H200"};
   gpu.node = "node-7";
   gpu.health.state = HealthState::kUnhealthy;
-  gpu.health.since = kNow - 38s;
+  gpu.health.since = kViewTime - 38s;
   gpu.health.cause.code = "XidGpuLost";
   gpu.health.cause.message = "XID 79: GPU has fallen off the bus";
   gpu.deadline_seconds = 30;
@@ -26,23 +26,25 @@ DeviceView FallenGpu() {
 
 TEST(Views, ShowAPodWithItsDeviceAndWhy) {
   const Fleet fleet{.devices = {FallenGpu()}, .nodes = {}};
-  EXPECT_EQ(PodsTable(fleet, {.wide = false, .ns = "train", .name = "", .now = kNow}).Text(false),
-            "NAMESPACE  POD        DEVICE  MODEL  HEALTH     SINCE  REASON      DETAIL\n"
-            "train      trainer-0  gpu-3   H200   Unhealthy  38s    XidGpuLost  XID 79: GPU has "
-            "fallen off the bus\n");
+  EXPECT_EQ(
+      PodsTable(fleet, {.wide = false, .ns = "train", .name = "", .now = kViewTime}).Text(false),
+      "NAMESPACE  POD        DEVICE  MODEL  HEALTH     SINCE  REASON      DETAIL\n"
+      "train      trainer-0  gpu-3   H200   Unhealthy  38s    XidGpuLost  XID 79: GPU has "
+      "fallen off the bus\n");
 }
 
 TEST(Views, LeaveModelAndCodeOutInBrief) {
   const Fleet fleet{.devices = {FallenGpu()}, .nodes = {}};
-  EXPECT_EQ(PodsInBrief(fleet, {.wide = false, .ns = "train", .name = "", .now = kNow}).Text(false),
-            "POD              DEVICE  HEALTH     SINCE  DETAIL\n"
-            "train/trainer-0  gpu-3   Unhealthy  38s    XID 79: GPU has fallen off the bus\n");
+  EXPECT_EQ(
+      PodsInBrief(fleet, {.wide = false, .ns = "train", .name = "", .now = kViewTime}).Text(false),
+      "POD              DEVICE  HEALTH     SINCE  DETAIL\n"
+      "train/trainer-0  gpu-3   Unhealthy  38s    XID 79: GPU has fallen off the bus\n");
 }
 
 TEST(Views, SayNodeDriverClaimSerialAndDeadlineWhenWide) {
   const Fleet fleet{.devices = {FallenGpu()}, .nodes = {}};
   const std::string text =
-      PodsTable(fleet, {.wide = true, .ns = "", .name = "llm-0", .now = kNow}).Text(false);
+      PodsTable(fleet, {.wide = true, .ns = "", .name = "llm-0", .now = kViewTime}).Text(false);
   EXPECT_NE(text.find("NODE    DRIVER           CLAIM  SERIAL  DEADLINE    DETAIL\n"),
             std::string::npos)
       << text;
@@ -59,7 +61,7 @@ TEST(Views, SayWhereADeadlineComesFrom) {
     gpu.deadline_source = source;
     gpu.deadline_rule = rule;
     const Table table = DevicesTable({.devices = {gpu}, .nodes = {}},
-                                     {.wide = true, .ns = "", .name = "", .now = kNow});
+                                     {.wide = true, .ns = "", .name = "", .now = kViewTime});
     EXPECT_EQ(table.header().back(), "DETAIL");
     return table.rows()[0].cells[table.header().size() - 2].text;
   };
@@ -73,7 +75,7 @@ TEST(Views, SayWhereADeadlineComesFrom) {
 TEST(Views, ShowEachDeviceOnceWithAllItsHolders) {
   const Fleet fleet{.devices = {FallenGpu()}, .nodes = {}};
   const std::string text =
-      DevicesTable(fleet, {.wide = false, .ns = "", .name = "", .now = kNow}).Text(false);
+      DevicesTable(fleet, {.wide = false, .ns = "", .name = "", .now = kViewTime}).Text(false);
   EXPECT_NE(text.find("train/trainer-0, serve/llm-0"), std::string::npos) << text;
 }
 
@@ -100,7 +102,7 @@ TEST(Views, SayWhyANodesAgentIsNotReadyAndThatItIsNotUp) {
   node.agent_role = "observer";
   node.agent_version = "0.1.0";
   const std::string text = NodesTable({.devices = {}, .nodes = {node}},
-                                      {.wide = true, .ns = "", .name = "", .now = kNow})
+                                      {.wide = true, .ns = "", .name = "", .now = kViewTime})
                                .Text(false);
   EXPECT_TRUE(text.ends_with("AgentStopped  observer  0.1.0  \n")) << text;
 }
@@ -121,7 +123,7 @@ TEST(Views, GiveProgramsStatesByNameAndTimesInFull) {
   const Json json = DevicesJson(fleet, {});
   const Json& device = json["items"][0];
   EXPECT_EQ(device["state"].AsString(), "Unhealthy");
-  EXPECT_EQ(device["since"].AsString(), FormatRfc3339(kNow - 38s, 3));
+  EXPECT_EQ(device["since"].AsString(), FormatRfc3339(kViewTime - 38s, 3));
   EXPECT_EQ(device["cause"]["code"].AsString(), "XidGpuLost");
   Fleet well = fleet;
   well.devices[0].health.state = HealthState::kHealthy;

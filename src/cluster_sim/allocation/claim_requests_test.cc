@@ -2,23 +2,25 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
 
 const std::map<ObjectKey, Json>& Classes() {
   static const std::map<ObjectKey, Json> kClasses = [] {
-    Json clever = FakeClass("clever", "");
-    clever["spec"]["selectors"] = Yaml(R"([{cel: {expression: "device.capacity['m'] > 3"}}])");
-    return ByName({FakeClass("gpu", "gpu.example.com"), FakeClass("any", ""), clever});
+    Json clever = api_sim::FakeClass("clever", "");
+    clever["spec"]["selectors"] =
+        api_sim::Yaml(R"([{cel: {expression: "device.capacity['m'] > 3"}}])");
+    return api_sim::ByName(
+        {api_sim::FakeClass("gpu", "gpu.example.com"), api_sim::FakeClass("any", ""), clever});
   }();
   return kClasses;
 }
 
 Json ClaimOf(std::string_view requests) {
-  Json claim = FakeClaim("c", "gpu");
-  claim["spec"]["devices"]["requests"] = Yaml(requests);
+  Json claim = api_sim::FakeClaim("c", "gpu");
+  claim["spec"]["devices"]["requests"] = api_sim::Yaml(requests);
   return claim;
 }
 
@@ -88,8 +90,8 @@ TEST(ClaimRequests, WhatFirstFitCannotDecideIsRefused) {
                 .find("capacity"),
             std::string::npos);
   EXPECT_NE(WhyNot("[{name: a}]").find("neither exactly nor firstAvailable"), std::string::npos);
-  Json constrained = FakeClaim("c", "gpu");
-  constrained["spec"]["devices"]["constraints"] = Yaml("[{matchAttribute: x/y}]");
+  Json constrained = api_sim::FakeClaim("c", "gpu");
+  constrained["spec"]["devices"]["constraints"] = api_sim::Yaml("[{matchAttribute: x/y}]");
   EXPECT_EQ(ReadClaimRequests(constrained, Classes()).status().code(), Code::kInvalidArgument);
 }
 

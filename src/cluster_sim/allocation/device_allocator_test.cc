@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api_sim/objects/fake_objects.h"
 #include "base/random.h"
 #include "cluster_sim/allocation/node_selector.h"
-#include "cluster_sim/controllers/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -19,8 +19,8 @@ class NodeAllocatorTest : public ::testing::Test {
   void Offer(const Json& slice) { slices_.emplace(KeyOf(slice), slice); }
 
   StatusOr<Json> AllocateFor(std::string_view requests) {
-    Json claim = FakeClaim("c", "gpu");
-    claim["spec"]["devices"]["requests"] = Yaml(requests);
+    Json claim = api_sim::FakeClaim("c", "gpu");
+    claim["spec"]["devices"]["requests"] = api_sim::Yaml(requests);
     return Allocate(claim);
   }
   StatusOr<Json> Allocate(const Json& claim) {
@@ -31,11 +31,12 @@ class NodeAllocatorTest : public ::testing::Test {
   }
   static ObjectKey KeyOf(const Json& object) { return {"", object["metadata"]["name"].AsString()}; }
 
-  const Json node_ = FakeNode("node-1");
+  const Json node_ = api_sim::FakeNode("node-1");
   std::map<ObjectKey, Json> slices_;
   std::map<ObjectKey, Json> rules_;
   std::map<ObjectKey, Json> classes_ =
-      ByName({FakeClass("gpu", "gpu"), FakeClass("nic", "nic"), FakeClass("any", "")});
+      api_sim::ByName({api_sim::FakeClass("gpu", "gpu"), api_sim::FakeClass("nic", "nic"),
+                       api_sim::FakeClass("any", "")});
   std::set<std::string> in_use_;
 };
 
@@ -49,15 +50,15 @@ std::vector<std::string> Results(const StatusOr<Json>& allocation) {
 }
 
 TEST_F(NodeAllocatorTest, TakesTheFirstFreeDevicesOfTheClass) {
-  Offer(FakeSlice("nic", "node-1", {"nic-0"}));
-  Offer(FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1", "gpu-2"}));
+  Offer(api_sim::FakeSlice("nic", "node-1", {"nic-0"}));
+  Offer(api_sim::FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1", "gpu-2"}));
   in_use_ = {"gpu-0"};
   EXPECT_THAT(Results(AllocateFor("[{name: a, exactly: {deviceClassName: gpu, count: 2}}]")),
               ElementsAre("a=gpu-1", "a=gpu-2"));
 }
 
 TEST_F(NodeAllocatorTest, SaysWhatIsMissing) {
-  Offer(FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"}));
+  Offer(api_sim::FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"}));
   in_use_ = {"gpu-0"};
   const Status status =
       AllocateFor("[{name: a, exactly: {deviceClassName: gpu, count: 2}}]").status();
@@ -66,34 +67,37 @@ TEST_F(NodeAllocatorTest, SaysWhatIsMissing) {
 }
 
 TEST_F(NodeAllocatorTest, RequestsOfOneClaimDoNotShareDevices) {
-  Offer(FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"}));
+  Offer(api_sim::FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"}));
   EXPECT_THAT(Results(AllocateFor("[{name: a, exactly: {deviceClassName: gpu}},"
                                   " {name: b, exactly: {deviceClassName: any}}]")),
               ElementsAre("a=gpu-0", "b=gpu-1"));
 }
 
 TEST_F(NodeAllocatorTest, ClaimsOfOneDecisionDoNotShareDevices) {
-  const DeviceInventory inventory(ByName({FakeSlice("gpu", "node-1", {"gpu-0"})}), {});
+  const DeviceInventory inventory(api_sim::ByName({api_sim::FakeSlice("gpu", "node-1", {"gpu-0"})}),
+                                  {});
   NodeAllocator allocator(inventory, node_, [](const DeviceId&) { return false; });
-  const ClaimRequests one = ReadClaimRequests(FakeClaim("c", "gpu"), classes_).value();
+  const ClaimRequests one = ReadClaimRequests(api_sim::FakeClaim("c", "gpu"), classes_).value();
   EXPECT_TRUE(allocator.Allocate(one).ok());
   EXPECT_FALSE(allocator.Allocate(one).ok());
 }
 
 TEST_F(NodeAllocatorTest, AClaimThatDoesNotFitTakesNothing) {
-  const DeviceInventory inventory(ByName({FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"})}), {});
+  const DeviceInventory inventory(
+      api_sim::ByName({api_sim::FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"})}), {});
   NodeAllocator allocator(inventory, node_, [](const DeviceId&) { return false; });
-  Json greedy = FakeClaim("c", "gpu");
-  greedy["spec"]["devices"]["requests"] = Yaml(
+  Json greedy = api_sim::FakeClaim("c", "gpu");
+  greedy["spec"]["devices"]["requests"] = api_sim::Yaml(
       "[{name: a, exactly: {deviceClassName: gpu}},"
       " {name: b, exactly: {deviceClassName: gpu, count: 2}}]");
   EXPECT_FALSE(allocator.Allocate(ReadClaimRequests(greedy, classes_).value()).ok());
   EXPECT_TRUE(
-      allocator.Allocate(ReadClaimRequests(FakeClaim("d", "gpu", 2), classes_).value()).ok());
+      allocator.Allocate(ReadClaimRequests(api_sim::FakeClaim("d", "gpu", 2), classes_).value())
+          .ok());
 }
 
 TEST_F(NodeAllocatorTest, AllMeansEveryDeviceOrNothing) {
-  Offer(FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"}));
+  Offer(api_sim::FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"}));
   constexpr const char* kAll = "[{name: a, exactly: {deviceClassName: gpu, allocationMode: All}}]";
   EXPECT_THAT(Results(AllocateFor(kAll)), ElementsAre("a=gpu-0", "a=gpu-1"));
   in_use_ = {"gpu-1"};
@@ -103,7 +107,7 @@ TEST_F(NodeAllocatorTest, AllMeansEveryDeviceOrNothing) {
 }
 
 TEST_F(NodeAllocatorTest, TheFirstAlternativeThatFitsIsTaken) {
-  Offer(FakeSlice("gpu", "node-1", {"gpu-0"}));
+  Offer(api_sim::FakeSlice("gpu", "node-1", {"gpu-0"}));
   EXPECT_THAT(Results(AllocateFor(R"([{name: a, firstAvailable: [
                   {name: two, deviceClassName: gpu, count: 2},
                   {name: one, deviceClassName: gpu},
@@ -112,7 +116,7 @@ TEST_F(NodeAllocatorTest, TheFirstAlternativeThatFitsIsTaken) {
 }
 
 TEST_F(NodeAllocatorTest, AdminAccessSharesWhatIsInUseAndTakesNothing) {
-  Offer(FakeSlice("gpu", "node-1", {"gpu-0"}));
+  Offer(api_sim::FakeSlice("gpu", "node-1", {"gpu-0"}));
   in_use_ = {"gpu-0"};
   const StatusOr<Json> allocation =
       AllocateFor("[{name: a, exactly: {deviceClassName: gpu, adminAccess: true}}]");
@@ -126,65 +130,67 @@ TEST_F(NodeAllocatorTest, AdminAccessSharesWhatIsInUseAndTakesNothing) {
 }
 
 TEST_F(NodeAllocatorTest, TaintedDevicesNeedAToleration) {
-  Json slice = FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"});
-  slice["spec"]["devices"].MutableItems()[0]["taints"] = Yaml("[{key: bad, effect: NoSchedule}]");
+  Json slice = api_sim::FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"});
+  slice["spec"]["devices"].MutableItems()[0]["taints"] =
+      api_sim::Yaml("[{key: bad, effect: NoSchedule}]");
   Offer(slice);
-  EXPECT_THAT(Results(Allocate(FakeClaim("c", "gpu"))), ElementsAre("gpu=gpu-1"));
-  EXPECT_THAT(Results(Allocate(FakeClaim("c", "gpu", 2))),
+  EXPECT_THAT(Results(Allocate(api_sim::FakeClaim("c", "gpu"))), ElementsAre("gpu=gpu-1"));
+  EXPECT_THAT(Results(Allocate(api_sim::FakeClaim("c", "gpu", 2))),
               ElementsAre(HasSubstr("1 tainted (bad)")));
   const StatusOr<Json> tolerating = AllocateFor(R"([{name: a, exactly: {deviceClassName: gpu,
       tolerations: [{key: bad, operator: Exists}]}}])");
   EXPECT_THAT(Results(tolerating), ElementsAre("a=gpu-0"));
   EXPECT_EQ((*tolerating)["devices"]["results"][std::size_t{0}]["tolerations"],
-            Yaml("[{key: bad, operator: Exists}]"));
+            api_sim::Yaml("[{key: bad, operator: Exists}]"));
 }
 
 TEST_F(NodeAllocatorTest, APoolThatIsNotWholeGivesNothing) {
-  Json slice = FakeSlice("gpu", "node-1", {"gpu-0"});
+  Json slice = api_sim::FakeSlice("gpu", "node-1", {"gpu-0"});
   slice["spec"]["pool"]["resourceSliceCount"] = 2;
   Offer(slice);
-  EXPECT_THAT(Results(Allocate(FakeClaim("c", "gpu"))),
+  EXPECT_THAT(Results(Allocate(api_sim::FakeClaim("c", "gpu"))),
               ElementsAre(HasSubstr("1 pools not published as a whole yet")));
 }
 
 TEST_F(NodeAllocatorTest, DevicesThatNeedMoreThanANameAreLeftAlone) {
-  Json slice = FakeSlice("gpu", "node-1", {"gpu-0"});
+  Json slice = api_sim::FakeSlice("gpu", "node-1", {"gpu-0"});
   slice["spec"]["devices"].MutableItems()[0]["allowMultipleAllocations"] = true;
   Offer(slice);
-  EXPECT_THAT(Results(Allocate(FakeClaim("c", "gpu"))),
+  EXPECT_THAT(Results(Allocate(api_sim::FakeClaim("c", "gpu"))),
               ElementsAre(HasSubstr("not supported until the allocator exists")));
 }
 
 TEST_F(NodeAllocatorTest, AClaimHoldsAtMostThirtyTwoDevices) {
   std::vector<std::string> devices;
   for (int i = 0; i < 33; ++i) devices.push_back("gpu-" + std::to_string(i));
-  Offer(FakeSlice("gpu", "node-1", devices));
-  EXPECT_TRUE(Allocate(FakeClaim("c", "gpu", 32)).ok());
-  EXPECT_THAT(Results(Allocate(FakeClaim("c", "gpu", 33))), ElementsAre(HasSubstr("at most 32")));
+  Offer(api_sim::FakeSlice("gpu", "node-1", devices));
+  EXPECT_TRUE(Allocate(api_sim::FakeClaim("c", "gpu", 32)).ok());
+  EXPECT_THAT(Results(Allocate(api_sim::FakeClaim("c", "gpu", 33))),
+              ElementsAre(HasSubstr("at most 32")));
 }
 
 TEST_F(NodeAllocatorTest, ConfigurationOfClassAndClaimTravelsWithTheAllocation) {
-  Offer(FakeSlice("gpu", "node-1", {"gpu-0"}));
+  Offer(api_sim::FakeSlice("gpu", "node-1", {"gpu-0"}));
   classes_.at({"", "gpu"})["spec"]["config"] =
-      Yaml("[{opaque: {driver: gpu, parameters: {a: 1}}}]");
-  Json claim = FakeClaim("c", "gpu");
+      api_sim::Yaml("[{opaque: {driver: gpu, parameters: {a: 1}}}]");
+  Json claim = api_sim::FakeClaim("c", "gpu");
   claim["spec"]["devices"]["config"] =
-      Yaml("[{requests: [gpu], opaque: {driver: gpu, parameters: {b: 2}}}]");
-  EXPECT_EQ(Allocate(claim).value()["devices"]["config"], Yaml(R"(
+      api_sim::Yaml("[{requests: [gpu], opaque: {driver: gpu, parameters: {b: 2}}}]");
+  EXPECT_EQ(Allocate(claim).value()["devices"]["config"], api_sim::Yaml(R"(
       [{source: FromClass, requests: [gpu], opaque: {driver: gpu, parameters: {a: 1}}},
        {source: FromClaim, requests: [gpu], opaque: {driver: gpu, parameters: {b: 2}}}])"));
 }
 
 TEST_F(NodeAllocatorTest, AnAllocationSaysWhereItCanBeUsed) {
-  Offer(FakeSlice("gpu", "node-1", {"gpu-0"}));
-  const Json local = Allocate(FakeClaim("c", "gpu")).value();
+  Offer(api_sim::FakeSlice("gpu", "node-1", {"gpu-0"}));
+  const Json local = Allocate(api_sim::FakeClaim("c", "gpu")).value();
   EXPECT_TRUE(MatchesNodeSelector(local["nodeSelector"], node_));
-  EXPECT_FALSE(MatchesNodeSelector(local["nodeSelector"], FakeNode("node-2")));
-  Json everywhere = FakeSlice("nic", "vips", {"vip"});
+  EXPECT_FALSE(MatchesNodeSelector(local["nodeSelector"], api_sim::FakeNode("node-2")));
+  Json everywhere = api_sim::FakeSlice("nic", "vips", {"vip"});
   everywhere["spec"].Erase("nodeName");
   everywhere["spec"]["allNodes"] = true;
   Offer(everywhere);
-  EXPECT_TRUE(Allocate(FakeClaim("c", "nic")).value()["nodeSelector"].is_null());
+  EXPECT_TRUE(Allocate(api_sim::FakeClaim("c", "nic")).value()["nodeSelector"].is_null());
 }
 
 // Random claims until nothing fits; no device may be held twice, and none left that would fit.
@@ -198,9 +204,10 @@ class RandomClaims : public NodeAllocatorTest, public ::testing::WithParamInterf
       std::vector<std::string> devices;
       const auto count = 1 + random_.Below(12);
       for (std::uint64_t i = 0; i < count; ++i) devices.push_back("d" + std::to_string(i));
-      Json slice = FakeSlice(driver, "node-1", devices);
+      Json slice = api_sim::FakeSlice(driver, "node-1", devices);
       for (Json& device : slice["spec"]["devices"].MutableItems()) {
-        if (random_.Chance(0.2)) device["taints"] = Yaml("[{key: bad, effect: NoSchedule}]");
+        if (random_.Chance(0.2))
+          device["taints"] = api_sim::Yaml("[{key: bad, effect: NoSchedule}]");
       }
       Offer(slice);
     }
@@ -211,11 +218,11 @@ class RandomClaims : public NodeAllocatorTest, public ::testing::WithParamInterf
                                   {"count", static_cast<int>(1 + random_.Below(3))}});
     if (random_.Chance(0.1)) wish["allocationMode"] = "All";
     if (random_.Chance(0.2)) wish["adminAccess"] = true;
-    if (random_.Chance(0.3)) wish["tolerations"] = Yaml("[{operator: Exists}]");
+    if (random_.Chance(0.3)) wish["tolerations"] = api_sim::Yaml("[{operator: Exists}]");
     return wish;
   }
   Json RandomClaim() {
-    Json claim = FakeClaim("c", "gpu");
+    Json claim = api_sim::FakeClaim("c", "gpu");
     Json requests(Json::Array{});
     for (std::uint64_t i = 0; i <= random_.Below(3); ++i) {
       Json request = Json::MakeObject({{"name", "r" + std::to_string(i)}});

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -29,63 +29,66 @@ std::vector<std::string> DevicesOn(const DeviceInventory& inventory, const Json&
 }
 
 TEST(DeviceInventory, ANodeSeesItsOwnDevicesOnly) {
-  const DeviceInventory inventory(
-      ByName({FakeSlice("gpu", "node-1", {"a", "b"}), FakeSlice("gpu", "node-2", {"c"})}), {});
-  EXPECT_THAT(DevicesOn(inventory, FakeNode("node-1")), ElementsAre("a", "b"));
-  EXPECT_THAT(DevicesOn(inventory, FakeNode("node-3")), IsEmpty());
+  const DeviceInventory inventory(api_sim::ByName({api_sim::FakeSlice("gpu", "node-1", {"a", "b"}),
+                                                   api_sim::FakeSlice("gpu", "node-2", {"c"})}),
+                                  {});
+  EXPECT_THAT(DevicesOn(inventory, api_sim::FakeNode("node-1")), ElementsAre("a", "b"));
+  EXPECT_THAT(DevicesOn(inventory, api_sim::FakeNode("node-3")), IsEmpty());
 }
 
 TEST(DeviceInventory, OnlyTheNewestGenerationOfAPoolCounts) {
-  const Json old_one = Generation(FakeSlice("gpu", "node-1", {"gone"}), "z", 3, 1);
-  const Json new_one = Generation(FakeSlice("gpu", "node-1", {"here"}), "a", 4, 1);
-  const DeviceInventory inventory(ByName({old_one, new_one}), {});
-  EXPECT_THAT(DevicesOn(inventory, FakeNode("node-1")), ElementsAre("here"));
+  const Json old_one = Generation(api_sim::FakeSlice("gpu", "node-1", {"gone"}), "z", 3, 1);
+  const Json new_one = Generation(api_sim::FakeSlice("gpu", "node-1", {"here"}), "a", 4, 1);
+  const DeviceInventory inventory(api_sim::ByName({old_one, new_one}), {});
+  EXPECT_THAT(DevicesOn(inventory, api_sim::FakeNode("node-1")), ElementsAre("here"));
 }
 
 TEST(DeviceInventory, APoolIsCompleteWhenAllItsSlicesAreThere) {
-  const Json one = Generation(FakeSlice("gpu", "node-1", {"a"}), "one", 1, 2);
-  const Json two = Generation(FakeSlice("gpu", "node-1", {"b"}), "two", 1, 2);
-  const DeviceInventory half(ByName({one}), {});
-  EXPECT_FALSE(half.PoolsFor(FakeNode("node-1")).at(0)->complete());
-  const DeviceInventory whole(ByName({one, two}), {});
-  EXPECT_TRUE(whole.PoolsFor(FakeNode("node-1")).at(0)->complete());
+  const Json one = Generation(api_sim::FakeSlice("gpu", "node-1", {"a"}), "one", 1, 2);
+  const Json two = Generation(api_sim::FakeSlice("gpu", "node-1", {"b"}), "two", 1, 2);
+  const DeviceInventory half(api_sim::ByName({one}), {});
+  EXPECT_FALSE(half.PoolsFor(api_sim::FakeNode("node-1")).at(0)->complete());
+  const DeviceInventory whole(api_sim::ByName({one, two}), {});
+  EXPECT_TRUE(whole.PoolsFor(api_sim::FakeNode("node-1")).at(0)->complete());
 }
 
 TEST(DeviceInventory, SlicesCanBeForAllNodesForSelectedOnesOrByDevice) {
-  Json everywhere = FakeSlice("net", "rack", {"vip"});
+  Json everywhere = api_sim::FakeSlice("net", "rack", {"vip"});
   everywhere["spec"].Erase("nodeName");
   everywhere["spec"]["allNodes"] = true;
-  Json selected = FakeSlice("net", "row", {"switch"});
+  Json selected = api_sim::FakeSlice("net", "row", {"switch"});
   selected["spec"].Erase("nodeName");
-  selected["spec"]["nodeSelector"] = Yaml(R"({nodeSelectorTerms: [{matchFields:
+  selected["spec"]["nodeSelector"] = api_sim::Yaml(R"({nodeSelectorTerms: [{matchFields:
       [{key: metadata.name, operator: In, values: [node-2]}]}]})");
-  Json by_device = FakeSlice("net", "mixed", {});
+  Json by_device = api_sim::FakeSlice("net", "mixed", {});
   by_device["spec"].Erase("nodeName");
   by_device["spec"]["perDeviceNodeSelection"] = true;
-  by_device["spec"]["devices"] = Yaml("[{name: x, nodeName: node-1}, {name: y, allNodes: true}]");
-  const DeviceInventory inventory(ByName({everywhere, selected, by_device}), {});
-  EXPECT_THAT(DevicesOn(inventory, FakeNode("node-1")), ElementsAre("x", "y", "vip"));
-  EXPECT_THAT(DevicesOn(inventory, FakeNode("node-2")), ElementsAre("y", "vip", "switch"));
+  by_device["spec"]["devices"] =
+      api_sim::Yaml("[{name: x, nodeName: node-1}, {name: y, allNodes: true}]");
+  const DeviceInventory inventory(api_sim::ByName({everywhere, selected, by_device}), {});
+  EXPECT_THAT(DevicesOn(inventory, api_sim::FakeNode("node-1")), ElementsAre("x", "y", "vip"));
+  EXPECT_THAT(DevicesOn(inventory, api_sim::FakeNode("node-2")), ElementsAre("y", "vip", "switch"));
 }
 
 TEST(DeviceInventory, TaintsOfSlicesAndRulesAddUp) {
-  Json slice = FakeSlice("gpu", "node-1", {"a", "b"});
-  slice["spec"]["devices"].MutableItems()[0]["taints"] = Yaml("[{key: k1, effect: NoExecute}]");
-  const Json rule = Yaml(R"({metadata: {name: r}, spec: {
+  Json slice = api_sim::FakeSlice("gpu", "node-1", {"a", "b"});
+  slice["spec"]["devices"].MutableItems()[0]["taints"] =
+      api_sim::Yaml("[{key: k1, effect: NoExecute}]");
+  const Json rule = api_sim::Yaml(R"({metadata: {name: r}, spec: {
       deviceSelector: {driver: gpu, pool: node-1, device: a},
       taint: {key: k2, effect: NoSchedule}}})");
-  const DeviceInventory inventory(ByName({slice}), ByName({rule}));
-  const DevicePool& pool = *inventory.PoolsFor(FakeNode("node-1")).at(0);
+  const DeviceInventory inventory(api_sim::ByName({slice}), api_sim::ByName({rule}));
+  const DevicePool& pool = *inventory.PoolsFor(api_sim::FakeNode("node-1")).at(0);
   ASSERT_EQ(pool.devices[0].taints.size(), 2U);
   EXPECT_EQ(pool.devices[0].taints[1].key, "k2");
   EXPECT_THAT(pool.devices[1].taints, IsEmpty());
 }
 
 TEST(DeviceInventory, ARuleWithAnEmptySelectorTaintsAllAndWithoutOneNothing) {
-  const auto slices = ByName({FakeSlice("gpu", "node-1", {"a"})});
+  const auto slices = api_sim::ByName({api_sim::FakeSlice("gpu", "node-1", {"a"})});
   const auto taints = [&](std::string_view rule) {
-    const DeviceInventory inventory(slices, ByName({Yaml(rule)}));
-    return inventory.PoolsFor(FakeNode("node-1")).at(0)->devices.at(0).taints.size();
+    const DeviceInventory inventory(slices, api_sim::ByName({api_sim::Yaml(rule)}));
+    return inventory.PoolsFor(api_sim::FakeNode("node-1")).at(0)->devices.at(0).taints.size();
   };
   EXPECT_EQ(taints("{metadata: {name: r}, spec: {deviceSelector: {}, taint: {key: k}}}"), 1U);
   EXPECT_EQ(taints("{metadata: {name: r}, spec: {taint: {key: k}}}"), 0U);
@@ -94,12 +97,12 @@ TEST(DeviceInventory, ARuleWithAnEmptySelectorTaintsAllAndWithoutOneNothing) {
 }
 
 TEST(DeviceInventory, DevicesThatNeedMoreThanANameAreMarked) {
-  Json slice = FakeSlice("gpu", "node-1", {});
-  slice["spec"]["devices"] = Yaml(R"([{name: part, consumesCounters: [{counterSet: s}]},
+  Json slice = api_sim::FakeSlice("gpu", "node-1", {});
+  slice["spec"]["devices"] = api_sim::Yaml(R"([{name: part, consumesCounters: [{counterSet: s}]},
       {name: shared, allowMultipleAllocations: true}, {name: bound, bindingConditions: [c]},
       {name: plain}])");
-  const DeviceInventory inventory(ByName({slice}), {});
-  const DevicePool& pool = *inventory.PoolsFor(FakeNode("node-1")).at(0);
+  const DeviceInventory inventory(api_sim::ByName({slice}), {});
+  const DevicePool& pool = *inventory.PoolsFor(api_sim::FakeNode("node-1")).at(0);
   EXPECT_EQ(pool.devices[0].unsupported, "shared counters");
   EXPECT_EQ(pool.devices[1].unsupported, "capacity shared by several claims");
   EXPECT_EQ(pool.devices[2].unsupported, "binding conditions");

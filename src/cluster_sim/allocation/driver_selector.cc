@@ -8,17 +8,10 @@ namespace {
 // Enough to recognize an expression by; the whole may be 10 KiB.
 constexpr std::size_t kExpressionShownMax = 80;
 
-std::string_view Trim(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n";
-  const auto first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
-}
-
 // Takes `word` and the spaces after it off the front; false when something else is there.
 bool Skip(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return false;
-  text = Trim(text.substr(word.size()));
+  text = Trimmed(text.substr(word.size()));
   return true;
 }
 
@@ -30,7 +23,7 @@ StatusOr<std::string> SelectedDriver(std::string_view expression) {
       "the CEL expression \"{}\" is not supported: only driver selection "
       "(device.driver == \"name\") is, until the allocator exists",
       Printable(CutText(expression, kExpressionShownMax)));
-  std::string_view rest = Trim(expression);
+  std::string_view rest = Trimmed(expression);
   // CEL allows spaces between any two of these.
   if (!Skip(rest, "device") || !Skip(rest, ".") || !Skip(rest, "driver") || !Skip(rest, "==")) {
     return refused;

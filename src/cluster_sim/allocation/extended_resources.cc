@@ -153,9 +153,10 @@ ExtendedRequests ReadExtendedRequests(const Json& pod, const Json& node,
     std::vector<Request> requests;
     OneResource(resource, askers).AppendTo(requests, extended.mappings);
     for (const Request& request : requests) {
-      const Json exactly = Json::MakeObject({{"deviceClassName", KeyOf(*device_class).name},
-                                             {"allocationMode", "ExactCount"},
-                                             {"count", request.count}});
+      const Json exactly =
+          Json::MakeObject({{"deviceClassName", api_sim::KeyOf(*device_class).name},
+                            {"allocationMode", "ExactCount"},
+                            {"count", request.count}});
       by_name[request.name] = Json::MakeObject({{"name", request.name}, {"exactly", exactly}});
     }
   }
@@ -164,15 +165,16 @@ ExtendedRequests ReadExtendedRequests(const Json& pod, const Json& node,
 }
 
 Json MakeExtendedClaim(const Json& pod, const Json& requests) {
-  const ObjectKey key = KeyOf(pod);
-  Json meta = Json::MakeObject({{"generateName", key.name + "-extended-resources-"},
-                                {"namespace", key.ns},
-                                {"finalizers", Json::MakeArray({std::string(kDeleteProtection)})}});
+  const ObjectKey key = api_sim::KeyOf(pod);
+  Json meta = Json::MakeObject(
+      {{"generateName", key.name + "-extended-resources-"},
+       {"namespace", key.ns},
+       {"finalizers", Json::MakeArray({std::string(api_sim::kDeleteProtection)})}});
   meta["annotations"][kExtendedClaim] = "true";
   meta["ownerReferences"] = Json::MakeArray({Json::MakeObject({{"apiVersion", "v1"},
                                                                {"kind", "Pod"},
                                                                {"name", key.name},
-                                                               {"uid", UidOf(pod)},
+                                                               {"uid", api_sim::UidOf(pod)},
                                                                {"controller", true}})});
   Json spec;
   spec["devices"]["requests"] = requests;
@@ -184,8 +186,8 @@ Json MakeExtendedClaim(const Json& pod, const Json& requests) {
 
 bool IsExtendedClaimOf(const Json& claim, const Json& pod) {
   if (claim["metadata"]["annotations"][kExtendedClaim].AsString() != "true") return false;
-  const Json* owner = OwnerPod(claim);
-  return owner != nullptr && (*owner)["uid"].AsString() == UidOf(pod);
+  const Json* owner = api_sim::OwnerPod(claim);
+  return owner != nullptr && (*owner)["uid"].AsString() == api_sim::UidOf(pod);
 }
 
 }  // namespace galen::cluster_sim

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -15,14 +15,14 @@ using Lines = std::vector<std::string>;
 class ExtendedResourcesTest : public ::testing::Test {
  protected:
   ExtendedResourcesTest() {
-    Json cards = FakeClass("cards", "gpu");
+    Json cards = api_sim::FakeClass("cards", "gpu");
     cards["spec"]["extendedResourceName"] = "example.com/card";
-    classes_ = ByName({FakeClass("aaa", "other"), cards});
+    classes_ = api_sim::ByName({api_sim::FakeClass("aaa", "other"), cards});
   }
 
   ExtendedRequests Read(std::string_view spec) {
-    Json pod = FakePod("p");
-    pod["spec"] = Yaml(spec);
+    Json pod = api_sim::FakePod("p");
+    pod["spec"] = api_sim::Yaml(spec);
     return ReadExtendedRequests(pod, node_, classes_);
   }
   // "container-0-request-0: 2 of cards"
@@ -46,7 +46,7 @@ class ExtendedResourcesTest : public ::testing::Test {
     return lines;
   }
 
-  Json node_ = FakeNode("node-1");
+  Json node_ = api_sim::FakeNode("node-1");
   std::map<ObjectKey, Json> classes_;
 };
 
@@ -67,7 +67,7 @@ TEST_F(ExtendedResourcesTest, EachClassHasANameOfItsOwnToo) {
 
 TEST_F(ExtendedResourcesTest, OfTwoClassesThatOfferThemTheOneMadeLastIsTaken) {
   const auto made = [](const char* name, const char* when) {
-    Json device_class = FakeClass(name, "gpu");
+    Json device_class = api_sim::FakeClass(name, "gpu");
     device_class["spec"]["extendedResourceName"] = "example.com/card";
     device_class["metadata"]["creationTimestamp"] = when;
     return device_class;
@@ -76,11 +76,12 @@ TEST_F(ExtendedResourcesTest, OfTwoClassesThatOfferThemTheOneMadeLastIsTaken) {
     return Requests(
         Read("{containers: [{name: main, resources: {requests: {example.com/card: 1}}}]}"));
   };
-  classes_ = ByName({made("a", "2026-11-21T14:00:00Z"), made("b", "2026-11-21T14:00:01Z"),
-                     made("c", "2026-11-21T13:00:00Z")});
+  classes_ = api_sim::ByName({made("a", "2026-11-21T14:00:00Z"), made("b", "2026-11-21T14:00:01Z"),
+                              made("c", "2026-11-21T13:00:00Z")});
   EXPECT_THAT(asks(), ElementsAre("container-0-request-0: 1 of b"));
   // Times have whole seconds, so both may be of one.
-  classes_ = ByName({made("d", "2026-11-21T14:00:01Z"), made("b", "2026-11-21T14:00:01Z")});
+  classes_ =
+      api_sim::ByName({made("d", "2026-11-21T14:00:01Z"), made("b", "2026-11-21T14:00:01Z")});
   EXPECT_THAT(asks(), ElementsAre("container-0-request-0: 1 of b"));
 }
 
@@ -131,8 +132,8 @@ TEST_F(ExtendedResourcesTest, ASidecarKeepsWhatItHas) {
 }
 
 TEST_F(ExtendedResourcesTest, AClaimIsOfThePodThatItWasMadeFor) {
-  const Json pod = FakePod("p");
-  const Json claim = MakeExtendedClaim(pod, Yaml("[{name: r}]"));
+  const Json pod = api_sim::FakePod("p");
+  const Json claim = MakeExtendedClaim(pod, api_sim::Yaml("[{name: r}]"));
   EXPECT_EQ(claim["metadata"]["generateName"].AsString(), "p-extended-resources-");
   EXPECT_TRUE(IsExtendedClaimOf(claim, pod));
   Json next = pod;

@@ -26,18 +26,20 @@ struct NeededClaim {
 };
 
 // Whether the Pod may use the claim at all, whatever the node.
-Status CheckUsable(const Json& pod, const PodClaimFacts& entry, const Json& claim) {
-  const std::string& name = KeyOf(claim).name;
-  if (IsBeingDeleted(claim)) return ResourceExhausted("resourceclaim {} is being deleted", name);
-  const Json* owner = OwnerPod(claim);
+Status CheckUsable(const Json& pod, const api_sim::PodClaimFacts& entry, const Json& claim) {
+  const std::string& name = api_sim::KeyOf(claim).name;
+  if (api_sim::IsBeingDeleted(claim))
+    return ResourceExhausted("resourceclaim {} is being deleted", name);
+  const Json* owner = api_sim::OwnerPod(claim);
   // A claim of the generated name that somebody else made is none of this Pod's (IsForPod of
   // k8s.io/dynamic-resource-allocation).
-  if (entry.from_template() && (owner == nullptr || (*owner)["uid"].AsString() != UidOf(pod))) {
+  if (entry.from_template() &&
+      (owner == nullptr || (*owner)["uid"].AsString() != api_sim::UidOf(pod))) {
     return ResourceExhausted("resourceclaim {} was not made for this Pod", name);
   }
-  const std::vector<PodRef> holders = Holders(claim);
+  const std::vector<PodRef> holders = api_sim::Holders(claim);
   const bool ours = std::any_of(holders.begin(), holders.end(),
-                                [&pod](const PodRef& h) { return h.uid == UidOf(pod); });
+                                [&pod](const PodRef& h) { return h.uid == api_sim::UidOf(pod); });
   if (!ours && holders.size() >= kHoldersMax) {
     return ResourceExhausted("resourceclaim {} is reserved for {} Pods already", name,
                              holders.size());
@@ -45,12 +47,12 @@ Status CheckUsable(const Json& pod, const PodClaimFacts& entry, const Json& clai
   return OkStatus();
 }
 
-StatusOr<NeededClaim> ReadNeeded(const Json& pod, const PodClaimFacts& entry,
+StatusOr<NeededClaim> ReadNeeded(const Json& pod, const api_sim::PodClaimFacts& entry,
                                  const PlacementFacts& facts) {
   if (!entry.object_name) {
     return FailedPrecondition("the claim for {} is not made yet", entry.name);
   }
-  const auto claim = facts.claims.find({KeyOf(pod).ns, *entry.object_name});
+  const auto claim = facts.claims.find({api_sim::KeyOf(pod).ns, *entry.object_name});
   // Named by the Pod and not there, or gone: it may come.
   if (claim == facts.claims.end()) {
     return ResourceExhausted("resourceclaim \"{}\" not found", *entry.object_name);
@@ -72,7 +74,7 @@ StatusOr<NeededClaim> ReadNeeded(const Json& pod, const PodClaimFacts& entry,
 
 StatusOr<std::vector<NeededClaim>> ReadAllNeeded(const Json& pod, const PlacementFacts& facts) {
   std::vector<NeededClaim> all;
-  for (const PodClaimFacts& entry : PodClaims(pod)) {
+  for (const api_sim::PodClaimFacts& entry : api_sim::PodClaims(pod)) {
     if (entry.not_needed) continue;
     ASSIGN_OR_RETURN(NeededClaim needed, ReadNeeded(pod, entry, facts));
     all.push_back(std::move(needed));
@@ -86,12 +88,12 @@ bool IsFull(const Json& node, const PlacementFacts& facts) {
   // A quantity: an integer, or one as text. One in any other notation bounds nothing here.
   const StatusOr<Json> parsed = bound.is_string() ? Json::Parse(bound.AsString()) : bound;
   if (!parsed.ok() || !parsed->is_int()) return false;
-  return static_cast<std::int64_t>(facts.pods_on(KeyOf(node).name)) >= parsed->AsInt();
+  return static_cast<std::int64_t>(facts.pods_on(api_sim::KeyOf(node).name)) >= parsed->AsInt();
 }
 
 // Why the Pod cannot go to `node` whatever its claims; "" when it can.
 std::string Refuses(const Json& node, const Json& pod, const PlacementFacts& facts) {
-  const Json& ready = FindCondition(node["status"]["conditions"], "Ready");
+  const Json& ready = api_sim::FindCondition(node["status"]["conditions"], "Ready");
   if (ready["status"].AsString() != "True") return "not ready";
   // In the order in which people would look for the reason.
   if (node["spec"]["unschedulable"].AsBool()) return "cordoned";
@@ -110,8 +112,8 @@ std::string Refuses(const Json& node, const Json& pod, const PlacementFacts& fac
 // The claim that an earlier try made for the Pod's extended resources; nullptr: none.
 const Json* FindExtendedClaim(const Json& pod, const PlacementFacts& facts) {
   for (const auto& [key, claim] : facts.claims) {
-    if (key.ns != KeyOf(pod).ns || !IsExtendedClaimOf(claim, pod)) continue;
-    if (!IsBeingDeleted(claim)) return &claim;
+    if (key.ns != api_sim::KeyOf(pod).ns || !IsExtendedClaimOf(claim, pod)) continue;
+    if (!api_sim::IsBeingDeleted(claim)) return &claim;
   }
   return nullptr;
 }
@@ -125,7 +127,8 @@ Status PlaceExtended(const Json& pod, const Json& node, const PlacementFacts& fa
   const Json claim = made != nullptr ? *made : MakeExtendedClaim(pod, extended.requests);
   // It was made for a node that offers some of them by itself.
   if (claim["spec"]["devices"]["requests"] != extended.requests) {
-    return ResourceExhausted("resourceclaim {} was made for another node", KeyOf(claim).name);
+    return ResourceExhausted("resourceclaim {} was made for another node",
+                             api_sim::KeyOf(claim).name);
   }
   Json allocation = made != nullptr ? facts.allocation_of(*made) : Json();
   if (allocation.is_null()) {
@@ -133,7 +136,8 @@ Status PlaceExtended(const Json& pod, const Json& node, const PlacementFacts& fa
     ASSIGN_OR_RETURN(allocation, allocator.Allocate(requests));
   } else if (const Json& selector = allocation["nodeSelector"];
              !selector.is_null() && !MatchesNodeSelector(selector, node)) {
-    return ResourceExhausted("resourceclaim {} is allocated on another node", KeyOf(claim).name);
+    return ResourceExhausted("resourceclaim {} is allocated on another node",
+                             api_sim::KeyOf(claim).name);
   }
   placement.extended = ExtendedPlacement{
       .claim = {}, .allocation = allocation, .name = {}, .mappings = extended.mappings};
@@ -141,7 +145,7 @@ Status PlaceExtended(const Json& pod, const Json& node, const PlacementFacts& fa
     placement.extended->claim = claim;
     return OkStatus();
   }
-  placement.extended->name = KeyOf(*made).name;
+  placement.extended->name = api_sim::KeyOf(*made).name;
   const bool written = !(*made)["status"]["allocation"].is_null();
   placement.claims.push_back({*made, written ? Json() : allocation});
   return OkStatus();
@@ -149,7 +153,7 @@ Status PlaceExtended(const Json& pod, const Json& node, const PlacementFacts& fa
 
 StatusOr<Placement> PlaceOn(const Json& pod, const Json& node,
                             const std::vector<NeededClaim>& needed, const PlacementFacts& facts) {
-  Placement placement{.node = KeyOf(node).name, .claims = {}};
+  Placement placement{.node = api_sim::KeyOf(node).name, .claims = {}};
   // One for all claims of the Pod, so that no two of them get the same device.
   NodeAllocator allocator(facts.inventory, node, facts.in_use);
   for (const NeededClaim& one : needed) {
@@ -161,7 +165,7 @@ StatusOr<Placement> PlaceOn(const Json& pod, const Json& node,
       // Allocated earlier, maybe for another Pod: this one has to go where the devices are.
       if (!selector.is_null() && !MatchesNodeSelector(selector, node)) {
         return ResourceExhausted("resourceclaim {} is allocated on another node",
-                                 KeyOf(*one.claim).name);
+                                 api_sim::KeyOf(*one.claim).name);
       }
       // Decided lately but not seen as written: the decision stands and is written again.
       if ((*one.claim)["status"]["allocation"].is_null()) allocation = *one.allocation;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -13,11 +13,13 @@ using ::testing::HasSubstr;
 // Two nodes with two GPUs each.
 class PlacementTest : public ::testing::Test {
  protected:
-  std::map<ObjectKey, Json> nodes_ = ByName({FakeNode("node-1"), FakeNode("node-2")});
+  std::map<ObjectKey, Json> nodes_ =
+      api_sim::ByName({api_sim::FakeNode("node-1"), api_sim::FakeNode("node-2")});
   std::map<ObjectKey, Json> claims_;
-  std::map<ObjectKey, Json> classes_ = ByName({FakeClass("gpu", "gpu")});
+  std::map<ObjectKey, Json> classes_ = api_sim::ByName({api_sim::FakeClass("gpu", "gpu")});
   std::map<ObjectKey, Json> slices_ =
-      ByName({FakeSlice("gpu", "node-1", {"a", "b"}), FakeSlice("gpu", "node-2", {"c", "d"})});
+      api_sim::ByName({api_sim::FakeSlice("gpu", "node-1", {"a", "b"}),
+                       api_sim::FakeSlice("gpu", "node-2", {"c", "d"})});
   std::set<std::string> in_use_;
   std::map<std::string, std::size_t> pods_on_;
 
@@ -41,55 +43,55 @@ class PlacementTest : public ::testing::Test {
   void Add(const Json& claim) {
     claims_[{"default", claim["metadata"]["name"].AsString()}] = claim;
   }
-  static Json PodWithClaim() { return WithClaim(FakePod("p"), "gpu", "c"); }
+  static Json PodWithClaim() { return api_sim::WithClaim(api_sim::FakePod("p"), "gpu", "c"); }
 };
 
 TEST_F(PlacementTest, TheFirstNodeWillDoForAPodWithoutClaims) {
-  EXPECT_EQ(NodeFor(FakePod("p")), "node-1");
+  EXPECT_EQ(NodeFor(api_sim::FakePod("p")), "node-1");
 }
 
 TEST_F(PlacementTest, NodesThatTakeNobodyArePassedBy) {
   Node("node-1")["spec"]["unschedulable"] = true;
-  EXPECT_EQ(NodeFor(FakePod("p")), "node-2");
+  EXPECT_EQ(NodeFor(api_sim::FakePod("p")), "node-2");
   Node("node-2")["status"]["conditions"].MutableItems()[0]["status"] = "Unknown";
-  EXPECT_EQ(NodeFor(FakePod("p")), "0/2 nodes are available: 1: cordoned; 1: not ready");
+  EXPECT_EQ(NodeFor(api_sim::FakePod("p")), "0/2 nodes are available: 1: cordoned; 1: not ready");
 }
 
 TEST_F(PlacementTest, AClusterWithoutNodesSaysSoAsKubeSchedulerDoes) {
   nodes_.clear();
-  EXPECT_EQ(NodeFor(FakePod("p")), "no nodes available to schedule pods");
+  EXPECT_EQ(NodeFor(api_sim::FakePod("p")), "no nodes available to schedule pods");
 }
 
 TEST_F(PlacementTest, TaintsOfNodesNeedATolerationOfThePod) {
-  Node("node-1")["spec"]["taints"] = Yaml("[{key: k, effect: NoSchedule}]");
-  EXPECT_EQ(NodeFor(FakePod("p")), "node-2");
-  Json tolerating = FakePod("p");
-  tolerating["spec"]["tolerations"] = Yaml("[{key: k, operator: Exists}]");
+  Node("node-1")["spec"]["taints"] = api_sim::Yaml("[{key: k, effect: NoSchedule}]");
+  EXPECT_EQ(NodeFor(api_sim::FakePod("p")), "node-2");
+  Json tolerating = api_sim::FakePod("p");
+  tolerating["spec"]["tolerations"] = api_sim::Yaml("[{key: k, operator: Exists}]");
   EXPECT_EQ(NodeFor(tolerating), "node-1");
 }
 
 TEST_F(PlacementTest, ThePodSelectsNodesByLabelsOrAffinity) {
-  Node("node-2")["metadata"]["labels"] = Yaml("{zone: b}");
-  Json by_label = FakePod("p");
-  by_label["spec"]["nodeSelector"] = Yaml("{zone: b}");
+  Node("node-2")["metadata"]["labels"] = api_sim::Yaml("{zone: b}");
+  Json by_label = api_sim::FakePod("p");
+  by_label["spec"]["nodeSelector"] = api_sim::Yaml("{zone: b}");
   EXPECT_EQ(NodeFor(by_label), "node-2");
-  Json by_affinity = FakePod("p");
-  by_affinity["spec"]["affinity"] = Yaml(R"({nodeAffinity: {
+  Json by_affinity = api_sim::FakePod("p");
+  by_affinity["spec"]["affinity"] = api_sim::Yaml(R"({nodeAffinity: {
       requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
       {matchExpressions: [{key: zone, operator: In, values: [c]}]}]}}})");
   EXPECT_THAT(NodeFor(by_affinity), HasSubstr("not among the nodes the Pod selects"));
 }
 
 TEST_F(PlacementTest, AFullNodeTakesNoMorePods) {
-  Node("node-1")["status"]["allocatable"] = Yaml("{pods: '2'}");
+  Node("node-1")["status"]["allocatable"] = api_sim::Yaml("{pods: '2'}");
   pods_on_["node-1"] = 1;
-  EXPECT_EQ(NodeFor(FakePod("p")), "node-1");
+  EXPECT_EQ(NodeFor(api_sim::FakePod("p")), "node-1");
   pods_on_["node-1"] = 2;
-  EXPECT_EQ(NodeFor(FakePod("p")), "node-2");
+  EXPECT_EQ(NodeFor(api_sim::FakePod("p")), "node-2");
 }
 
 TEST_F(PlacementTest, ThePodGoesWhereItsClaimFits) {
-  Add(FakeClaim("c", "gpu", 2));
+  Add(api_sim::FakeClaim("c", "gpu", 2));
   in_use_ = {"b"};
   const Placement placement = PlaceIt(PodWithClaim()).value();
   EXPECT_EQ(placement.node, "node-2");
@@ -98,21 +100,21 @@ TEST_F(PlacementTest, ThePodGoesWhereItsClaimFits) {
 }
 
 TEST_F(PlacementTest, AllClaimsMustFitOnTheSameNode) {
-  Add(FakeClaim("c", "gpu"));
-  Add(FakeClaim("e", "gpu", 2));
+  Add(api_sim::FakeClaim("c", "gpu"));
+  Add(api_sim::FakeClaim("e", "gpu", 2));
   in_use_ = {"a"};
-  EXPECT_THAT(NodeFor(WithClaim(PodWithClaim(), "more", "e")),
+  EXPECT_THAT(NodeFor(api_sim::WithClaim(PodWithClaim(), "more", "e")),
               HasSubstr("0/2 nodes are available"));
   in_use_ = {};
-  slices_ =
-      ByName({FakeSlice("gpu", "node-1", {"a", "b"}), FakeSlice("gpu", "node-2", {"c", "d", "e"})});
-  EXPECT_EQ(NodeFor(WithClaim(PodWithClaim(), "more", "e")), "node-2");
+  slices_ = api_sim::ByName({api_sim::FakeSlice("gpu", "node-1", {"a", "b"}),
+                             api_sim::FakeSlice("gpu", "node-2", {"c", "d", "e"})});
+  EXPECT_EQ(NodeFor(api_sim::WithClaim(PodWithClaim(), "more", "e")), "node-2");
 }
 
 TEST_F(PlacementTest, AnAllocatedClaimBringsItsPodsToItsNode) {
-  Add(FakeClaim("c", "gpu"));
+  Add(api_sim::FakeClaim("c", "gpu"));
   in_use_ = {"a", "b"};
-  Json claim = FakeClaim("c", "gpu");
+  Json claim = api_sim::FakeClaim("c", "gpu");
   claim["status"]["allocation"] = PlaceIt(PodWithClaim()).value().claims[0].allocation;
   Add(claim);
   in_use_ = {"c"};
@@ -124,32 +126,32 @@ TEST_F(PlacementTest, AnAllocatedClaimBringsItsPodsToItsNode) {
 }
 
 TEST_F(PlacementTest, ClaimsThatAreNotMadeYetAreWaitedFor) {
-  const Status status = PlaceIt(WithTemplate(FakePod("p"), "gpu", "t")).status();
+  const Status status = PlaceIt(api_sim::WithTemplate(api_sim::FakePod("p"), "gpu", "t")).status();
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
 }
 
 TEST_F(PlacementTest, AClaimNamedByThePodMustExistAndStay) {
   EXPECT_EQ(NodeFor(PodWithClaim()), "resourceclaim \"c\" not found");
-  Json leaving = FakeClaim("c", "gpu");
+  Json leaving = api_sim::FakeClaim("c", "gpu");
   leaving["metadata"]["deletionTimestamp"] = "2026-11-21T14:02:11Z";
   Add(leaving);
   EXPECT_EQ(NodeFor(PodWithClaim()), "resourceclaim c is being deleted");
 }
 
 TEST_F(PlacementTest, AGeneratedClaimServesOnlyThePodItWasMadeFor) {
-  Json pod = WithTemplate(FakePod("p"), "gpu", "t");
-  pod["status"]["resourceClaimStatuses"] = Yaml("[{name: gpu, resourceClaimName: c}]");
-  Add(FakeClaim("c", "gpu"));
+  Json pod = api_sim::WithTemplate(api_sim::FakePod("p"), "gpu", "t");
+  pod["status"]["resourceClaimStatuses"] = api_sim::Yaml("[{name: gpu, resourceClaimName: c}]");
+  Add(api_sim::FakeClaim("c", "gpu"));
   EXPECT_EQ(NodeFor(pod), "resourceclaim c was not made for this Pod");
-  Json owned = FakeClaim("c", "gpu");
+  Json owned = api_sim::FakeClaim("c", "gpu");
   owned["metadata"]["ownerReferences"] =
-      Yaml("[{apiVersion: v1, kind: Pod, name: p, uid: uid-default-p, controller: true}]");
+      api_sim::Yaml("[{apiVersion: v1, kind: Pod, name: p, uid: uid-default-p, controller: true}]");
   Add(owned);
   EXPECT_EQ(NodeFor(pod), "node-1");
 }
 
 TEST_F(PlacementTest, AClaimTakesAtMost256Pods) {
-  Json claim = FakeClaim("c", "gpu");
+  Json claim = api_sim::FakeClaim("c", "gpu");
   claim["status"]["reservedFor"] = Json(Json::Array{});
   for (int i = 0; i < 256; ++i) {
     claim["status"]["reservedFor"].Append(
@@ -160,17 +162,17 @@ TEST_F(PlacementTest, AClaimTakesAtMost256Pods) {
 }
 
 TEST_F(PlacementTest, WhatCannotBeDecidedHereIsAnErrorThatNamesClaimAndClass) {
-  Json clever = FakeClass("clever", "");
-  clever["spec"]["selectors"] = Yaml("[{cel: {expression: 'true'}}]");
-  classes_ = ByName({clever});
-  Add(FakeClaim("c", "clever"));
+  Json clever = api_sim::FakeClass("clever", "");
+  clever["spec"]["selectors"] = api_sim::Yaml("[{cel: {expression: 'true'}}]");
+  classes_ = api_sim::ByName({clever});
+  Add(api_sim::FakeClaim("c", "clever"));
   const Status status = PlaceIt(PodWithClaim()).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("resourceclaim c: device class clever: the CEL"));
 }
 
 TEST_F(PlacementTest, AMissingClassMayCome) {
-  Add(FakeClaim("c", "tpu"));
+  Add(api_sim::FakeClaim("c", "tpu"));
   const Status status = PlaceIt(PodWithClaim()).status();
   EXPECT_EQ(status.code(), Code::kResourceExhausted);
   EXPECT_THAT(status.message(), HasSubstr("there is no DeviceClass tpu"));
@@ -179,11 +181,12 @@ TEST_F(PlacementTest, AMissingClassMayCome) {
 TEST_F(PlacementTest, ManyDifferentReasonsAreToldInShort) {
   nodes_.clear();
   for (int i = 0; i < 9; ++i) {
-    Json node = FakeNode("node-" + std::to_string(i));
-    node["spec"]["taints"] = Yaml("[{key: k" + std::to_string(i) + ", effect: NoSchedule}]");
+    Json node = api_sim::FakeNode("node-" + std::to_string(i));
+    node["spec"]["taints"] =
+        api_sim::Yaml("[{key: k" + std::to_string(i) + ", effect: NoSchedule}]");
     nodes_.emplace(ObjectKey{"", "node-" + std::to_string(i)}, node);
   }
-  EXPECT_THAT(NodeFor(FakePod("p")), HasSubstr("5 more reasons"));
+  EXPECT_THAT(NodeFor(api_sim::FakePod("p")), HasSubstr("5 more reasons"));
 }
 
 }  // namespace

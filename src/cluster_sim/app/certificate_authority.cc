@@ -15,7 +15,6 @@
 #include <utility>
 
 namespace galen::cluster_sim {
-namespace {
 
 // Lets unique_ptr free an OpenSSL object by its C function.
 template <auto Free>
@@ -29,6 +28,8 @@ using KeyPtr = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
 using CertificatePtr = std::unique_ptr<X509, Freer<X509_free>>;
 using BioPtr = std::unique_ptr<BIO, Freer<BIO_free>>;
 using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Freer<X509_EXTENSION_free>>;
+
+namespace {
 
 // RFC 5280, section 4.1.2.2, allows 20; 16 random ones never meet twice.
 constexpr std::size_t kSerialBytes = 16;

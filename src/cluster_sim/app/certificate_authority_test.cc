@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono_literals::operator""h;
 
-const WallTime kNow{std::chrono::hours(500'000)};
+const WallTime kIssueTime{std::chrono::hours(500'000)};
 
 using CertificatePtr = std::unique_ptr<X509, decltype(&X509_free)>;
 
@@ -43,15 +43,15 @@ std::string Verify(const std::string& authority, const std::string& leaf, int pu
 }
 
 std::unique_ptr<CertificateAuthority> Authority() {
-  return CertificateAuthority::Create("galen-sim", kNow).value();
+  return CertificateAuthority::Create("galen-sim", kIssueTime).value();
 }
 
 TEST(CertificateAuthority, ServersAreTrustedUnderTheirNamesAndAddresses) {
   const auto authority = Authority();
   const CertificatePair server =
-      authority->IssueServer({"localhost", "127.0.0.1", "::1"}, kNow).value();
+      authority->IssueServer({"localhost", "127.0.0.1", "::1"}, kIssueTime).value();
   EXPECT_EQ(Verify(authority->pair().certificate_pem, server.certificate_pem,
-                   X509_PURPOSE_SSL_SERVER, kNow),
+                   X509_PURPOSE_SSL_SERVER, kIssueTime),
             "good");
   const CertificatePtr leaf = Read(server.certificate_pem);
   EXPECT_EQ(X509_check_host(leaf.get(), "localhost", 0, 0, nullptr), 1);
@@ -64,12 +64,12 @@ TEST(CertificateAuthority, ServersAreTrustedUnderTheirNamesAndAddresses) {
 TEST(CertificateAuthority, AClientCertificateNamesUserAndGroupsAndServesNothing) {
   const auto authority = Authority();
   const CertificatePair client =
-      authority->IssueClient("admin", {"system:masters", "ops"}, kNow).value();
+      authority->IssueClient("admin", {"system:masters", "ops"}, kIssueTime).value();
   EXPECT_EQ(Verify(authority->pair().certificate_pem, client.certificate_pem,
-                   X509_PURPOSE_SSL_CLIENT, kNow),
+                   X509_PURPOSE_SSL_CLIENT, kIssueTime),
             "good");
   EXPECT_NE(Verify(authority->pair().certificate_pem, client.certificate_pem,
-                   X509_PURPOSE_SSL_SERVER, kNow),
+                   X509_PURPOSE_SSL_SERVER, kIssueTime),
             "good");
   const CertificatePtr leaf = Read(client.certificate_pem);
   char* line = X509_NAME_oneline(X509_get_subject_name(leaf.get()), nullptr, 0);
@@ -78,15 +78,15 @@ TEST(CertificateAuthority, AClientCertificateNamesUserAndGroupsAndServesNothing)
 }
 
 TEST(CertificateAuthority, AnotherAuthorityIsNotTrusted) {
-  const CertificatePair server = Authority()->IssueServer({"localhost"}, kNow).value();
+  const CertificatePair server = Authority()->IssueServer({"localhost"}, kIssueTime).value();
   EXPECT_NE(Verify(Authority()->pair().certificate_pem, server.certificate_pem,
-                   X509_PURPOSE_SSL_SERVER, kNow),
+                   X509_PURPOSE_SSL_SERVER, kIssueTime),
             "good");
 }
 
 TEST(CertificateAuthority, WhoTrustsTheOldCertificateTrustsWhatTheRenewedOneSigns) {
   const auto old = Authority();
-  const WallTime later = kNow + 24h * 200;
+  const WallTime later = kIssueTime + 24h * 200;
   const auto renewed = old->Renewed(later).value();
   EXPECT_EQ(renewed->expires(), later + CertificateAuthority::kValidity);
   const std::string leaf = renewed->IssueServer({"localhost"}, later).value().certificate_pem;
@@ -98,23 +98,23 @@ TEST(CertificateAuthority, WhoTrustsTheOldCertificateTrustsWhatTheRenewedOneSign
 
 TEST(CertificateAuthority, CertificatesHoldForAYearAndForClocksAnHourBehind) {
   const auto authority = Authority();
-  const CertificatePair server = authority->IssueServer({"localhost"}, kNow).value();
+  const CertificatePair server = authority->IssueServer({"localhost"}, kIssueTime).value();
   const auto at = [&](WallTime when) {
     return Verify(authority->pair().certificate_pem, server.certificate_pem,
                   X509_PURPOSE_SSL_SERVER, when);
   };
-  EXPECT_EQ(at(kNow - std::chrono::minutes(59)), "good");
-  EXPECT_EQ(at(kNow + CertificateAuthority::kValidity - 1h), "good");
-  EXPECT_NE(at(kNow + CertificateAuthority::kValidity + 1h), "good");
+  EXPECT_EQ(at(kIssueTime - std::chrono::minutes(59)), "good");
+  EXPECT_EQ(at(kIssueTime + CertificateAuthority::kValidity - 1h), "good");
+  EXPECT_NE(at(kIssueTime + CertificateAuthority::kValidity + 1h), "good");
 }
 
 TEST(CertificateAuthority, OneThatWasKeptGoesOnIssuing) {
   const auto first = Authority();
   const auto second = CertificateAuthority::Load(first->pair()).value();
-  const CertificatePair server = second->IssueServer({"localhost"}, kNow).value();
-  EXPECT_EQ(
-      Verify(first->pair().certificate_pem, server.certificate_pem, X509_PURPOSE_SSL_SERVER, kNow),
-      "good");
+  const CertificatePair server = second->IssueServer({"localhost"}, kIssueTime).value();
+  EXPECT_EQ(Verify(first->pair().certificate_pem, server.certificate_pem, X509_PURPOSE_SSL_SERVER,
+                   kIssueTime),
+            "good");
 }
 
 TEST(CertificateAuthority, RefusesToLoadWhatDoesNotBelongTogether) {
@@ -130,9 +130,9 @@ TEST(CertificateAuthority, RefusesToLoadWhatDoesNotBelongTogether) {
 
 TEST(CertificateAuthority, ANameCannotSmuggleInAnother) {
   const auto authority = Authority();
-  EXPECT_EQ(authority->IssueServer({"a,DNS:bank.example"}, kNow).status().code(),
+  EXPECT_EQ(authority->IssueServer({"a,DNS:bank.example"}, kIssueTime).status().code(),
             Code::kInvalidArgument);
-  EXPECT_EQ(authority->IssueServer({}, kNow).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(authority->IssueServer({}, kIssueTime).status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -15,11 +15,11 @@ constexpr const char* kControllersName = "system:kube-controller-manager";
 
 // What the controllers send with each request. With no users everybody may come in; otherwise they
 // are one user more, whose token nobody else ever sees.
-StatusOr<net::Headers> AddControllers(ApiServer::Options& options) {
+StatusOr<net::Headers> AddControllers(api_sim::ApiServer::Options& options) {
   net::Headers headers{{"user-agent", kControllersName}};
   if (options.users_by_token.empty()) return headers;
   ASSIGN_OR_RETURN(const std::string token, MakeToken());
-  options.users_by_token.emplace(token, Administrator(kControllersName));
+  options.users_by_token.emplace(token, api_sim::Administrator(kControllersName));
   headers.push_back({"authorization", "Bearer " + token});
   return headers;
 }
@@ -29,7 +29,7 @@ StatusOr<net::Headers> AddControllers(ApiServer::Options& options) {
 struct ClusterApp::Impl {
   // Parts in the order of their dependence; controllers listen to the view before it starts.
   Impl(Loop& loop, Random& random, Log& log, const Options& options, net::Headers headers,
-       std::unique_ptr<ApiServer> server)
+       std::unique_ptr<api_sim::ApiServer> server)
       : api(std::move(server)),
         transport(loop, *api, std::move(headers)),
         client(loop, transport),
@@ -43,8 +43,8 @@ struct ClusterApp::Impl {
 
   // Stands in for a preparer that was not given; above `nodes`, which borrows it.
   NoPreparation nobody;
-  std::unique_ptr<ApiServer> api;
-  LocalTransport transport;
+  std::unique_ptr<api_sim::ApiServer> api;
+  api_sim::LocalTransport transport;
   kube::Client client;
   ClusterView view;
   SimulatedNodes nodes;
@@ -55,7 +55,7 @@ struct ClusterApp::Impl {
 StatusOr<std::unique_ptr<ClusterApp>> ClusterApp::Create(Loop& loop, Random& random, Log& log,
                                                          Options options) {
   ASSIGN_OR_RETURN(net::Headers headers, AddControllers(options.api));
-  ASSIGN_OR_RETURN(auto api, ApiServer::Create(loop, random, log, std::move(options.api)));
+  ASSIGN_OR_RETURN(auto api, api_sim::ApiServer::Create(loop, random, log, std::move(options.api)));
   auto impl =
       std::make_unique<Impl>(loop, random, log, options, std::move(headers), std::move(api));
   for (SimulatedNodeOptions& node : options.nodes) {

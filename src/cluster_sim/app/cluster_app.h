@@ -15,7 +15,7 @@ class ClusterApp {
  public:
   struct Options {
     // The controllers get a user and a token of their own when there are users.
-    ApiServer::Options api = {};
+    api_sim::ApiServer::Options api = {};
     // Nodes from the start; nodes().Add() adds more later.
     std::vector<SimulatedNodeOptions> nodes = {};
     // False: somebody else makes claims and schedules, or nobody does and objects only lie there.

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "api_sim/objects/fake_objects.h"
 #include "api_sim/objects/pod_facts.h"
 #include "base/files/fake_file_system.h"
 #include "cluster_sim/app/fake_cluster.h"
-#include "cluster_sim/controllers/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -13,9 +13,9 @@ namespace {
 TEST(ClusterApp, APodWithAClaimGoesAllTheWayToRunning) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}});
   cluster.AddClass("gpu", "gpu");
-  cluster.AddSlice(FakeSlice("gpu", "node-1", {"gpu-0"}));
-  cluster.Create(kube::kResourceClaimTemplates, FakeTemplate("one", "gpu"));
-  cluster.Create(kube::kPods, WithTemplate(FakePod("a"), "gpu", "one"));
+  cluster.AddSlice(api_sim::FakeSlice("gpu", "node-1", {"gpu-0"}));
+  cluster.Create(kube::kResourceClaimTemplates, api_sim::FakeTemplate("one", "gpu"));
+  cluster.Create(kube::kPods, api_sim::WithTemplate(api_sim::FakePod("a"), "gpu", "one"));
   cluster.Pass();
   EXPECT_EQ(cluster.Pod("a")["status"]["phase"].AsString(), "Running");
 }
@@ -24,7 +24,8 @@ TEST(ClusterApp, ThreeHundredPodsOnTenNodesAllRun) {
   ClusterApp::Options options;
   for (int i = 0; i < 10; ++i) options.nodes.push_back({.name = "node-" + std::to_string(i)});
   FakeCluster cluster(std::move(options));
-  for (int i = 0; i < 300; ++i) cluster.Create(kube::kPods, FakePod("p" + std::to_string(i)));
+  for (int i = 0; i < 300; ++i)
+    cluster.Create(kube::kPods, api_sim::FakePod("p" + std::to_string(i)));
   cluster.Pass(std::chrono::seconds(10));
   std::map<std::string, int> phases;
   for (const Json& pod : cluster.List(kube::kPods)) ++phases[pod["status"]["phase"].AsString()];
@@ -35,7 +36,8 @@ TEST(ClusterApp, ControllersWorkWhenTheApiWantsToKnowWhoAsks) {
   FakeLoop loop;
   Random chance(1);
   const auto app = ClusterApp::Create(
-      loop, chance, NullLog(), {.api = {.users_by_token = {{"secret", Administrator("admin")}}}});
+      loop, chance, NullLog(),
+      {.api = {.users_by_token = {{"secret", api_sim::Administrator("admin")}}}});
   ASSERT_TRUE(app.ok());
   loop.Advance(std::chrono::seconds(1));
   EXPECT_TRUE((*app)->ready());
@@ -43,7 +45,7 @@ TEST(ClusterApp, ControllersWorkWhenTheApiWantsToKnowWhoAsks) {
 
 TEST(ClusterApp, WithoutControllersNobodySchedules) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}, .run_controllers = false});
-  cluster.Create(kube::kPods, FakePod("a"));
+  cluster.Create(kube::kPods, api_sim::FakePod("a"));
   cluster.Pass();
   EXPECT_EQ(cluster.Pod("a")["spec"]["nodeName"].AsString(), "");
 }
@@ -55,7 +57,7 @@ TEST(ClusterApp, GoesOnAfterARestartWhereItWas) {
   const ClusterApp::Options options{.api = {.files = &files, .data_directory = "/data"},
                                     .nodes = {{.name = "node-1"}}};
   const auto get_pod = [&](ClusterApp& app) {
-    LocalTransport transport(loop, app.api());
+    api_sim::LocalTransport transport(loop, app.api());
     kube::Client client(loop, transport);
     Json pod;
     const auto call =
@@ -68,9 +70,9 @@ TEST(ClusterApp, GoesOnAfterARestartWhereItWas) {
   Json before;
   {
     const auto app = ClusterApp::Create(loop, chance, NullLog(), options).value();
-    LocalTransport transport(loop, app->api());
+    api_sim::LocalTransport transport(loop, app->api());
     kube::Client client(loop, transport);
-    Json pod = FakePod("a");
+    Json pod = api_sim::FakePod("a");
     pod["metadata"].Erase("uid");
     const auto call = client.Do(kube::Create(kube::kPods, "default", pod),
                                 [](const StatusOr<Json>& answer) { EXPECT_TRUE(answer.ok()); });

@@ -3,8 +3,8 @@
 
 #include <optional>
 
+#include "api_sim/objects/fake_objects.h"
 #include "api_sim/objects/pod_facts.h"
-#include "cluster_sim/controllers/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -67,12 +67,12 @@ void FakeCluster::Delete(const kube::Resource& resource, const std::string& name
 }
 
 void FakeCluster::AddClass(const std::string& name, const std::string& driver) {
-  Create(kube::kDeviceClasses, FakeClass(name, driver));
+  Create(kube::kDeviceClasses, api_sim::FakeClass(name, driver));
 }
 
 std::string FakeCluster::WhyPending(const std::string& pod) {
   const Json object = Pod(pod);
-  const Json& condition = FindCondition(object["status"]["conditions"], "PodScheduled");
+  const Json& condition = api_sim::FindCondition(object["status"]["conditions"], "PodScheduled");
   return condition["reason"].AsString() + ": " + condition["message"].AsString();
 }
 

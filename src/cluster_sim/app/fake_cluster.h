@@ -55,7 +55,7 @@ class FakeCluster {
   FakeLoop loop_;
   Random random_;
   std::unique_ptr<ClusterApp> app_;
-  LocalTransport transport_;
+  api_sim::LocalTransport transport_;
   kube::Client client_;
 };
 

@@ -81,10 +81,11 @@ std::string UrlOf(const std::string& host, const std::string& bound) {
   return fmt::format("https://{}:{}", ipv6 ? "[" + host + "]" : host, port);
 }
 
-StatusOr<std::map<std::string, User>> ReadUsers(FileSystem& files, const std::string& path) {
-  if (path.empty()) return std::map<std::string, User>{};
+StatusOr<std::map<std::string, api_sim::User>> ReadUsers(FileSystem& files,
+                                                         const std::string& path) {
+  if (path.empty()) return std::map<std::string, api_sim::User>{};
   ASSIGN_OR_RETURN(const std::string text, files.Read(path));
-  StatusOr<std::map<std::string, User>> users = ParseTokenFile(text);
+  StatusOr<std::map<std::string, api_sim::User>> users = ParseTokenFile(text);
   if (!users.ok()) return Annotate(users.status(), "{}", path);
   return users;
 }
@@ -98,11 +99,11 @@ StatusOr<net::ServerOptions> ServerFor(const std::string& listen, const std::str
   return net::ServerOptions{
       .address = std::string(kTcp) + listen,
       .tls = net::ServerTls{std::move(pair.certificate_pem), std::move(pair.key_pem)},
-      .request_body_bytes_max = ApiServer::kBodyBytesMax + 1};
+      .request_body_bytes_max = api_sim::ApiServer::kBodyBytesMax + 1};
 }
 
-ClusterApp::Options ClusterFor(const SimOptions& options, std::map<std::string, User> users,
-                               FileSystem& files) {
+ClusterApp::Options ClusterFor(const SimOptions& options,
+                               std::map<std::string, api_sim::User> users, FileSystem& files) {
   ClusterApp::Options cluster{.api = {.users_by_token = std::move(users)},
                               .nodes = NodesOf(options)};
   if (!options.data_directory.empty()) {
@@ -158,7 +159,7 @@ StatusOr<std::unique_ptr<SimApp>> SimApp::Start(IoLoop& loop, FileSystem& files,
   ASSIGN_OR_RETURN(const SimCredentials credentials,
                    LoadOrMakeCredentials(files, options.data_directory, loop.WallNow()));
   // From here on there are users, so nobody comes in without a token.
-  users.emplace(credentials.admin_token, Administrator("admin"));
+  users.emplace(credentials.admin_token, api_sim::Administrator("admin"));
   // What the certificate and the kubeconfig name is what clients dial.
   const std::string host = DialedHost(HostOf(options.listen));
   ASSIGN_OR_RETURN(net::ServerOptions server,

@@ -122,8 +122,8 @@ StatusOr<SimCredentials> LoadOrMakeCredentials(FileSystem& files, const std::str
   return made;
 }
 
-StatusOr<std::map<std::string, User>> ParseTokenFile(std::string_view text) {
-  std::map<std::string, User> users;
+StatusOr<std::map<std::string, api_sim::User>> ParseTokenFile(std::string_view text) {
+  std::map<std::string, api_sim::User> users;
   std::vector<std::string> faults;
   std::size_t number = 0;
   for (const std::string_view line : SplitLines(text)) {
@@ -134,7 +134,7 @@ StatusOr<std::map<std::string, User>> ParseTokenFile(std::string_view text) {
       faults.push_back(fmt::format("line {}: want token,user,uid[,\"group1,group2\"]", number));
       continue;
     }
-    User user = Administrator(fields[1]);
+    api_sim::User user = api_sim::Administrator(fields[1]);
     user.groups = fields.size() == 4 ? SplitFields(fields[3]) : std::vector<std::string>{};
     user.groups.push_back("system:authenticated");
     if (!users.emplace(fields[0], std::move(user)).second) {

@@ -33,7 +33,7 @@ StatusOr<SimCredentials> LoadOrMakeCredentials(FileSystem& files, const std::str
 // kube-apiserver's --token-auth-file: lines of `token,user,uid[,"group1,group2"]`; the uid is not
 // used. Gives users by token. Here every user may do everything. Empty lines are skipped;
 // InvalidArgument names every bad line, by its number and never its token.
-StatusOr<std::map<std::string, User>> ParseTokenFile(std::string_view text);
+StatusOr<std::map<std::string, api_sim::User>> ParseTokenFile(std::string_view text);
 
 // A kubeconfig with one context for the administrator, as YAML. Holds the token: keep it private.
 std::string Kubeconfig(const std::string& url, const std::string& ca_pem, const std::string& token);

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const WallTime kNow{std::chrono::hours(500'000)};
+const WallTime kCredentialTime{std::chrono::hours(500'000)};
 
 TEST(SimCredentials, TokensAreLongAndNeverTheSame) {
   const std::string one = MakeToken().value();
@@ -24,21 +24,25 @@ TEST(SimCredentials, TokensAreLongAndNeverTheSame) {
 
 TEST(SimCredentials, ThoseOfADataDirectoryOutliveARestart) {
   FakeFileSystem files;
-  const SimCredentials first = LoadOrMakeCredentials(files, "/data", kNow).value();
-  const SimCredentials second = LoadOrMakeCredentials(files, "/data", kNow).value();
+  const SimCredentials first = LoadOrMakeCredentials(files, "/data", kCredentialTime).value();
+  const SimCredentials second = LoadOrMakeCredentials(files, "/data", kCredentialTime).value();
   EXPECT_EQ(first.admin_token, second.admin_token);
   EXPECT_EQ(first.authority->pair().certificate_pem, second.authority->pair().certificate_pem);
 }
 
 TEST(SimCredentials, AKeptAuthorityIsRenewedBeforeItEnds) {
   FakeFileSystem files;
-  const SimCredentials first = LoadOrMakeCredentials(files, "/data", kNow).value();
+  const SimCredentials first = LoadOrMakeCredentials(files, "/data", kCredentialTime).value();
   constexpr Duration kMonth = std::chrono::hours(24 * 30);
-  EXPECT_EQ(LoadOrMakeCredentials(files, "/data", kNow + 5 * kMonth).value().authority->expires(),
+  EXPECT_EQ(LoadOrMakeCredentials(files, "/data", kCredentialTime + 5 * kMonth)
+                .value()
+                .authority->expires(),
             first.authority->expires());
   for (const Duration later : {7 * kMonth, 70 * kMonth}) {
-    const SimCredentials renewed = LoadOrMakeCredentials(files, "/data", kNow + later).value();
-    EXPECT_EQ(renewed.authority->expires(), kNow + later + CertificateAuthority::kValidity);
+    const SimCredentials renewed =
+        LoadOrMakeCredentials(files, "/data", kCredentialTime + later).value();
+    EXPECT_EQ(renewed.authority->expires(),
+              kCredentialTime + later + CertificateAuthority::kValidity);
     EXPECT_EQ(renewed.authority->pair().key_pem, first.authority->pair().key_pem);
     EXPECT_EQ(renewed.admin_token, first.admin_token);
     EXPECT_EQ(*files.Read("/data/ca.crt"), renewed.authority->pair().certificate_pem);
@@ -47,18 +51,20 @@ TEST(SimCredentials, AKeptAuthorityIsRenewedBeforeItEnds) {
 
 TEST(SimCredentials, WithoutADirectoryTheyAreNewEachTimeAndWrittenNowhere) {
   FakeFileSystem files;
-  const SimCredentials first = LoadOrMakeCredentials(files, "", kNow).value();
-  EXPECT_NE(first.admin_token, LoadOrMakeCredentials(files, "", kNow).value().admin_token);
+  const SimCredentials first = LoadOrMakeCredentials(files, "", kCredentialTime).value();
+  EXPECT_NE(first.admin_token,
+            LoadOrMakeCredentials(files, "", kCredentialTime).value().admin_token);
   EXPECT_EQ(files.writes(), 0U);
 }
 
 TEST(SimCredentials, AHalfWrittenSetIsMadeAnewAndABrokenOneIsNamed) {
   FakeFileSystem files;
-  const std::string before = LoadOrMakeCredentials(files, "/data", kNow).value().admin_token;
+  const std::string before =
+      LoadOrMakeCredentials(files, "/data", kCredentialTime).value().admin_token;
   ASSERT_TRUE(files.Remove("/data/admin.token").ok());
-  EXPECT_NE(LoadOrMakeCredentials(files, "/data", kNow).value().admin_token, before);
+  EXPECT_NE(LoadOrMakeCredentials(files, "/data", kCredentialTime).value().admin_token, before);
   ASSERT_TRUE(files.WriteAtomically("/data/ca.key", "rubbish", 0600).ok());
-  const Status broken = LoadOrMakeCredentials(files, "/data", kNow).status();
+  const Status broken = LoadOrMakeCredentials(files, "/data", kCredentialTime).status();
   EXPECT_EQ(broken.code(), Code::kInvalidArgument);
   EXPECT_THAT(broken.message(), HasSubstr("credentials kept in /data"));
 }

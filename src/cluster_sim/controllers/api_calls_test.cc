@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "api_sim/objects/fake_objects.h"
 #include "cluster_sim/app/fake_cluster.h"
-#include "cluster_sim/controllers/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {

@@ -11,11 +11,11 @@ namespace {
 
 // Kubernetes cuts generated names so that they still fit where labels do: 63 with the suffix.
 constexpr std::size_t kNameBaseMax = 58;
-constexpr int kSuffixLength = 5;
+constexpr int kClaimSuffixLength = 5;
 
 bool Holds(const ClusterView& view, const PodRef& holder) {
   const Json* pod = view.pods.Find(holder.key);
-  return pod != nullptr && UidOf(*pod) == holder.uid && !IsPodDone(*pod);
+  return pod != nullptr && api_sim::UidOf(*pod) == holder.uid && !api_sim::IsPodDone(*pod);
 }
 
 // The status that `claim` should have: without holders that ended and, with the last of them or
@@ -23,7 +23,7 @@ bool Holds(const ClusterView& view, const PodRef& holder) {
 Json WantedStatus(const ClusterView& view, const Json& claim) {
   Json status = claim["status"];
   if (!status.is_object()) return status;
-  const std::vector<PodRef> pods = Holders(claim);
+  const std::vector<PodRef> pods = api_sim::Holders(claim);
   const auto ended = [&](const Json& holder) {
     return std::any_of(pods.begin(), pods.end(), [&](const PodRef& pod) {
       return pod.uid == holder["uid"].AsString() && !Holds(view, pod);
@@ -38,7 +38,7 @@ Json WantedStatus(const ClusterView& view, const Json& claim) {
   }
   if (!left.items().empty()) {
     status["reservedFor"] = std::move(left);
-  } else if (had_holders || IsBeingDeleted(claim)) {
+  } else if (had_holders || api_sim::IsBeingDeleted(claim)) {
     status.Erase("reservedFor");
     status.Erase("allocation");
     // Drivers report on allocated devices only; without them the API refuses their reports.
@@ -50,22 +50,23 @@ Json WantedStatus(const ClusterView& view, const Json& claim) {
 // REQUIRES: `claim` has finalizers.
 Json WithoutFinalizer(Json claim) {
   Json::Array& finalizers = claim["metadata"]["finalizers"].MutableItems();
-  std::erase_if(finalizers, [](const Json& f) { return f.AsString() == kDeleteProtection; });
+  std::erase_if(finalizers,
+                [](const Json& f) { return f.AsString() == api_sim::kDeleteProtection; });
   return claim;
 }
 
 Json GeneratedClaim(const Json& pod, const std::string& pod_claim, const Json& claim_template) {
   const Json& given = claim_template["spec"]["metadata"];
   Json meta = Json::MakeObject({{"name", GeneratedClaimName(pod, pod_claim)},
-                                {"namespace", KeyOf(pod).ns},
+                                {"namespace", api_sim::KeyOf(pod).ns},
                                 {"annotations", given["annotations"]}});
   // The template's spec.metadata gives labels and annotations, its spec.spec becomes the spec.
   if (!given["labels"].is_null()) meta["labels"] = given["labels"];
-  meta["annotations"][kPodClaimName] = pod_claim;
+  meta["annotations"][api_sim::kPodClaimName] = pod_claim;
   meta["ownerReferences"] = Json::MakeArray({Json::MakeObject({{"apiVersion", "v1"},
                                                                {"kind", "Pod"},
-                                                               {"name", KeyOf(pod).name},
-                                                               {"uid", UidOf(pod)},
+                                                               {"name", api_sim::KeyOf(pod).name},
+                                                               {"uid", api_sim::UidOf(pod)},
                                                                {"controller", true},
                                                                {"blockOwnerDeletion", true}})});
   return Json::MakeObject({{"apiVersion", kube::kResourceClaims.api_version()},
@@ -77,7 +78,7 @@ Json GeneratedClaim(const Json& pod, const std::string& pod_claim, const Json& c
 // status.resourceClaimStatuses once every claim of `pod` is there.
 Json ClaimStatuses(const Json& pod) {
   Json statuses(Json::Array{});
-  for (const PodClaimFacts& claim : PodClaims(pod)) {
+  for (const api_sim::PodClaimFacts& claim : api_sim::PodClaims(pod)) {
     if (!claim.from_template()) continue;
     Json status = Json::MakeObject({{"name", claim.name}});
     // An entry without a name tells that no claim is needed.
@@ -92,10 +93,10 @@ Json ClaimStatuses(const Json& pod) {
 }  // namespace
 
 std::string GeneratedClaimName(const Json& pod, const std::string& pod_claim) {
-  Random suffix(Fnv1a(UidOf(pod) + "/" + pod_claim));
-  std::string base = KeyOf(pod).name + "-" + pod_claim + "-";
+  Random suffix(Fnv1a(api_sim::UidOf(pod) + "/" + pod_claim));
+  std::string base = api_sim::KeyOf(pod).name + "-" + pod_claim + "-";
   if (base.size() > kNameBaseMax) base.resize(kNameBaseMax);
-  return base + suffix.NameSuffix(kSuffixLength);
+  return base + suffix.NameSuffix(kClaimSuffixLength);
 }
 
 ClaimController::ClaimController(Loop& loop, ClusterView& view, kube::Client& client,
@@ -113,12 +114,12 @@ ClaimController::ClaimController(Loop& loop, ClusterView& view, kube::Client& cl
   view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
     // Also the claims of the Pod that was: a name can pass from one uid to another in one change.
     pods_.MarkDirty(key);
-    if (before != nullptr) MarkClaimsOf(UidOf(*before));
-    if (after != nullptr) MarkClaimsOf(UidOf(*after));
+    if (before != nullptr) MarkClaimsOf(api_sim::UidOf(*before));
+    if (after != nullptr) MarkClaimsOf(api_sim::UidOf(*after));
   });
   view_.claims.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
     claims_.MarkDirty(key);
-    const Json* owner = OwnerPod(after != nullptr ? *after : *before);
+    const Json* owner = api_sim::OwnerPod(after != nullptr ? *after : *before);
     // A claim that appeared or went is what its Pod waits for.
     if (owner != nullptr) pods_.MarkDirty({key.ns, (*owner)["name"].AsString()});
   });
@@ -143,9 +144,9 @@ void ClaimController::MarkClaimsOf(const std::string& pod_uid) {
 void ClaimController::LookAtPod(const ObjectKey& key, Queue::Done done) {
   const Json* pod = view_.pods.Find(key);
   if (!view_.synced() || pod == nullptr) return done(OkStatus());
-  if (IsBeingDeleted(*pod) || IsPodDone(*pod)) return done(OkStatus());
+  if (api_sim::IsBeingDeleted(*pod) || api_sim::IsPodDone(*pod)) return done(OkStatus());
   bool missing_in_status = false;
-  for (const PodClaimFacts& claim : PodClaims(*pod)) {
+  for (const api_sim::PodClaimFacts& claim : api_sim::PodClaims(*pod)) {
     if (!claim.from_template() || claim.object_name || claim.not_needed) continue;
     // One claim a look: its appearance in the view brings the next look.
     if (!Ensure(*pod, claim.name, claim.template_name, done)) return;
@@ -155,7 +156,7 @@ void ClaimController::LookAtPod(const ObjectKey& key, Queue::Done done) {
   // All claims are there but the Pod's status does not name them all. The uid keeps the write from
   // landing on the next Pod of this name.
   const Json patch = Json::MakeObject(
-      {{"metadata", Json::MakeObject({{"uid", UidOf(*pod)}})},
+      {{"metadata", Json::MakeObject({{"uid", api_sim::UidOf(*pod)}})},
        {"status", Json::MakeObject({{"resourceClaimStatuses", ClaimStatuses(*pod)}})}});
   Write(kube::Patch(kube::kPods, key.ns, key.name, kube::PatchType::kMerge, patch,
                     {.subresource = "status", .field_manager = ""}),
@@ -164,15 +165,15 @@ void ClaimController::LookAtPod(const ObjectKey& key, Queue::Done done) {
 
 bool ClaimController::Ensure(const Json& pod, const std::string& pod_claim,
                              const std::string& template_name, const Queue::Done& done) {
-  const ObjectKey pod_key = KeyOf(pod);
+  const ObjectKey pod_key = api_sim::KeyOf(pod);
   const Json* claim = view_.claims.Find({pod_key.ns, GeneratedClaimName(pod, pod_claim)});
   if (claim != nullptr) {
-    const Json* owner = OwnerPod(*claim);
+    const Json* owner = api_sim::OwnerPod(*claim);
     // The name follows from the Pod's uid, so another's claim of it is an accident or made by hand.
-    const bool ours = owner != nullptr && (*owner)["uid"].AsString() == UidOf(pod);
-    if (ours && !IsBeingDeleted(*claim)) return true;
+    const bool ours = owner != nullptr && (*owner)["uid"].AsString() == api_sim::UidOf(pod);
+    if (ours && !api_sim::IsBeingDeleted(*claim)) return true;
     // One of the same name that is on its way out, or not ours: its end brings the next look.
-    done(FailedPrecondition("resourceclaim {} is in the way", ToString(KeyOf(*claim))));
+    done(FailedPrecondition("resourceclaim {} is in the way", ToString(api_sim::KeyOf(*claim))));
     return false;
   }
   const Json* claim_template = view_.templates.Find({pod_key.ns, template_name});
@@ -188,7 +189,7 @@ bool ClaimController::Ensure(const Json& pod, const std::string& pod_claim,
 }
 
 void ClaimController::Create(const Json& pod, const Json& claim, Queue::Done done) {
-  const ObjectKey key = KeyOf(claim);
+  const ObjectKey key = api_sim::KeyOf(claim);
   calls_.Do(kube::Create(kube::kResourceClaims, key.ns, claim),
             [this, pod, key, done = std::move(done)](const StatusOr<Json>& answer) {
               const Status& status = answer.status();
@@ -210,19 +211,20 @@ void ClaimController::LookAtClaim(const ObjectKey& key, Queue::Done done) {
   if (Json status = WantedStatus(view_, *claim); status != (*claim)["status"]) {
     return Release(*claim, std::move(status), std::move(done));
   }
-  if (IsBeingDeleted(*claim)) {
+  if (api_sim::IsBeingDeleted(*claim)) {
     // Some Pod still runs with it; the end of that Pod brings the next look.
     if (!(*claim)["status"]["allocation"].is_null()) return done(OkStatus());
-    if (!HasFinalizer(*claim, kDeleteProtection)) return done(OkStatus());
+    if (!api_sim::HasFinalizer(*claim, api_sim::kDeleteProtection)) return done(OkStatus());
     return Unprotect(*claim, std::move(done));
   }
-  const Json* owner = OwnerPod(*claim);
+  const Json* owner = api_sim::OwnerPod(*claim);
   const bool orphan = owner != nullptr && !Holds(view_, {{key.ns, (*owner)["name"].AsString()},
                                                          (*owner)["uid"].AsString()});
   if (!orphan) return done(OkStatus());
   // With the uid: a claim made anew under this name must not go in its stead.
-  Write(kube::Delete(kube::kResourceClaims, key.ns, key.name,
-                     {.grace_seconds = std::nullopt, .uid = UidOf(*claim), .resource_version = ""}),
+  Write(kube::Delete(
+            kube::kResourceClaims, key.ns, key.name,
+            {.grace_seconds = std::nullopt, .uid = api_sim::UidOf(*claim), .resource_version = ""}),
         std::move(done));
 }
 
@@ -234,7 +236,7 @@ void ClaimController::Release(const Json& claim, Json status, Queue::Done done) 
             [this, deallocated, done = std::move(done)](const StatusOr<Json>& answer) {
               if (!answer.ok()) return done(answer.status());
               // Shared claims keep their finalizer while anybody holds them.
-              if (!deallocated || !HasFinalizer(*answer, kDeleteProtection)) {
+              if (!deallocated || !api_sim::HasFinalizer(*answer, api_sim::kDeleteProtection)) {
                 return done(OkStatus());
               }
               // At once and on this very version: once somebody allocates again, it conflicts.

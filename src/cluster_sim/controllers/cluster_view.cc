@@ -15,28 +15,29 @@ StatusOr<Json> Slim(const Json& object) {
 
 // No key for a Pod that is done: it takes no room. A Pod without a node is indexed under "".
 std::vector<std::string> NodeOf(const Json& pod) {
-  if (IsPodDone(pod)) return {};
+  if (api_sim::IsPodDone(pod)) return {};
   return {pod["spec"]["nodeName"].AsString()};
 }
 
 // Keys of an index; an object stands under each, and under none when there are none.
 std::vector<std::string> TemplatesOf(const Json& pod) {
   std::vector<std::string> keys;
-  for (const PodClaimFacts& claim : PodClaims(pod)) {
+  for (const api_sim::PodClaimFacts& claim : api_sim::PodClaims(pod)) {
     if (claim.from_template())
-      keys.push_back(ToString(ObjectKey{KeyOf(pod).ns, claim.template_name}));
+      keys.push_back(ToString(ObjectKey{api_sim::KeyOf(pod).ns, claim.template_name}));
   }
   return keys;
 }
 
 std::vector<std::string> ClaimsOf(const Json& pod) {
   std::vector<std::string> keys;
-  for (const PodClaimFacts& claim : PodClaims(pod)) {
-    if (claim.object_name) keys.push_back(ToString(ObjectKey{KeyOf(pod).ns, *claim.object_name}));
+  for (const api_sim::PodClaimFacts& claim : api_sim::PodClaims(pod)) {
+    if (claim.object_name)
+      keys.push_back(ToString(ObjectKey{api_sim::KeyOf(pod).ns, *claim.object_name}));
   }
   const std::string& extended =
       pod["status"]["extendedResourceClaimStatus"]["resourceClaimName"].AsString();
-  if (!extended.empty()) keys.push_back(ToString(ObjectKey{KeyOf(pod).ns, extended}));
+  if (!extended.empty()) keys.push_back(ToString(ObjectKey{api_sim::KeyOf(pod).ns, extended}));
   return keys;
 }
 
@@ -45,7 +46,7 @@ std::vector<std::string> PodsOfClaim(const Json& claim) {
   for (const Json& holder : claim["status"]["reservedFor"].items()) {
     uids.push_back(holder["uid"].AsString());
   }
-  if (const Json* owner = OwnerPod(claim)) uids.push_back((*owner)["uid"].AsString());
+  if (const Json* owner = api_sim::OwnerPod(claim)) uids.push_back((*owner)["uid"].AsString());
   return uids;
 }
 

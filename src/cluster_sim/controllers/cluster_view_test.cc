@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api_sim/objects/fake_objects.h"
 #include "api_sim/objects/pod_facts.h"
 #include "cluster_sim/app/fake_cluster.h"
-#include "cluster_sim/controllers/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -37,11 +37,11 @@ TEST_F(ClusterViewTest, IsSyncedOnlyWhenEveryKindIsKnown) {
 
 TEST_F(ClusterViewTest, FilesPodsUnderTheirNodeWhileTheyRun) {
   view_.Start();
-  Json pod = FakePod("a");
+  Json pod = api_sim::FakePod("a");
   pod["spec"]["restartPolicy"] = "Never";
   cluster_.Create(kube::kPods, pod);
-  Json gated = FakePod("b");
-  gated["spec"]["schedulingGates"] = Yaml("[{name: x.io/hold}]");
+  Json gated = api_sim::FakePod("b");
+  gated["spec"]["schedulingGates"] = api_sim::Yaml("[{name: x.io/hold}]");
   cluster_.Create(kube::kPods, gated);
   cluster_.Pass();
   EXPECT_THAT(view_.pods.Lookup(ClusterView::kByNode, "node-1"), ElementsAre(Key("a")));
@@ -54,13 +54,14 @@ TEST_F(ClusterViewTest, FilesPodsUnderTheirNodeWhileTheyRun) {
 TEST_F(ClusterViewTest, FilesClaimsUnderTheirPodsAndDevicesAndPodsUnderTheirClaims) {
   view_.Start();
   cluster_.AddClass("gpu", "gpu");
-  cluster_.AddSlice(FakeSlice("gpu", "node-1", {"gpu-0"}));
-  cluster_.Create(kube::kResourceClaimTemplates, FakeTemplate("one", "gpu"));
-  cluster_.Create(kube::kPods, WithTemplate(FakePod("a"), "gpu", "one"));
+  cluster_.AddSlice(api_sim::FakeSlice("gpu", "node-1", {"gpu-0"}));
+  cluster_.Create(kube::kResourceClaimTemplates, api_sim::FakeTemplate("one", "gpu"));
+  cluster_.Create(kube::kPods, api_sim::WithTemplate(api_sim::FakePod("a"), "gpu", "one"));
   cluster_.Pass();
   const Json pod = cluster_.Pod("a");
-  const std::string claim = PodClaims(pod).at(0).object_name.value();
-  EXPECT_THAT(view_.claims.Lookup(ClusterView::kByPod, UidOf(pod)), ElementsAre(Key(claim)));
+  const std::string claim = api_sim::PodClaims(pod).at(0).object_name.value();
+  EXPECT_THAT(view_.claims.Lookup(ClusterView::kByPod, api_sim::UidOf(pod)),
+              ElementsAre(Key(claim)));
   EXPECT_THAT(view_.claims.Lookup(ClusterView::kByDevice, "gpu/node-1/gpu-0"),
               ElementsAre(Key(claim)));
   EXPECT_THAT(view_.pods.Lookup(ClusterView::kByClaim, "default/" + claim), ElementsAre(Key("a")));

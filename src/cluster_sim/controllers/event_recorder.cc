@@ -8,11 +8,11 @@ namespace galen::cluster_sim {
 namespace {
 
 // client-go makes 16 hexadecimal digits of the time; the length is what people are used to.
-constexpr int kSuffixLength = 16;
+constexpr int kEventSuffixLength = 16;
 
 std::string NamespaceOf(const Json& regarding) {
   // Events about cluster-scoped objects live in "default", by Kubernetes' convention.
-  const std::string& ns = KeyOf(regarding).ns;
+  const std::string& ns = api_sim::KeyOf(regarding).ns;
   return ns.empty() ? "default" : ns;
 }
 
@@ -29,7 +29,7 @@ EventRecorder::EventRecorder(Loop& loop, kube::Client& client, Random& random, L
 void EventRecorder::Record(const Json& regarding, EventType type, const std::string& reason,
                            std::string_view message) {
   const std::string text = CutText(message, kMessageBytesMax);
-  const std::string what = UidOf(regarding) + "/" + reason + "/" + text;
+  const std::string what = api_sim::UidOf(regarding) + "/" + reason + "/" + text;
   Seen& seen = Remember(what, regarding);
   if (++seen.count == 1) return Create(regarding, type, reason, text, seen);
   // The object is kept for the case that the Event expired and has to be made again.
@@ -54,18 +54,19 @@ EventRecorder::Seen& EventRecorder::Remember(const std::string& what, const Json
   if (seen_.size() == kRememberedMax) Forget(std::string(oldest_first_.front()));
   // Newest at the end; Record moves an entry there each time it is said.
   const auto age = oldest_first_.insert(oldest_first_.end(), what);
-  const std::string name = KeyOf(regarding).name + "." + random_.NameSuffix(kSuffixLength);
+  const std::string name =
+      api_sim::KeyOf(regarding).name + "." + random_.NameSuffix(kEventSuffixLength);
   return seen_.emplace(what, Seen{NamespaceOf(regarding), name, 0, age}).first->second;
 }
 
 void EventRecorder::Create(const Json& regarding, EventType type, const std::string& reason,
                            const std::string& message, const Seen& seen) {
   const std::string now = FormatRfc3339(loop_.WallNow());
-  const ObjectKey key = KeyOf(regarding);
+  const ObjectKey key = api_sim::KeyOf(regarding);
   Json involved = Json::MakeObject({{"apiVersion", regarding["apiVersion"]},
                                     {"kind", regarding["kind"]},
                                     {"name", key.name},
-                                    {"uid", UidOf(regarding)}});
+                                    {"uid", api_sim::UidOf(regarding)}});
   if (!key.ns.empty()) involved["namespace"] = key.ns;
   const Json event = Json::MakeObject(
       {{"apiVersion", "v1"},

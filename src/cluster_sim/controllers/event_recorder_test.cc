@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api_sim/objects/fake_objects.h"
 #include "cluster_sim/app/fake_cluster.h"
-#include "cluster_sim/controllers/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -16,7 +16,7 @@ class EventRecorderTest : public ::testing::Test {
 };
 
 TEST_F(EventRecorderTest, AnEventSaysWhatHappenedToWhomAndWhoSaysSo) {
-  events_.Record(FakePod("a"), EventType::kWarning, "Broken", "it broke");
+  events_.Record(api_sim::FakePod("a"), EventType::kWarning, "Broken", "it broke");
   cluster_.Pass();
   const std::vector<Json> events = cluster_.List(kube::kEvents);
   ASSERT_EQ(events.size(), 1U);
@@ -30,10 +30,10 @@ TEST_F(EventRecorderTest, AnEventSaysWhatHappenedToWhomAndWhoSaysSo) {
 
 TEST_F(EventRecorderTest, EqualEventsAreOneObjectWithACount) {
   for (int i = 0; i < 3; ++i) {
-    events_.Record(FakePod("a"), EventType::kNormal, "Same", "again");
+    events_.Record(api_sim::FakePod("a"), EventType::kNormal, "Same", "again");
     cluster_.Pass();
   }
-  events_.Record(FakePod("a"), EventType::kNormal, "Same", "but different");
+  events_.Record(api_sim::FakePod("a"), EventType::kNormal, "Same", "but different");
   cluster_.Pass();
   std::map<std::string, std::int64_t> counts;
   for (const Json& event : cluster_.List(kube::kEvents)) {
@@ -44,7 +44,7 @@ TEST_F(EventRecorderTest, EqualEventsAreOneObjectWithACount) {
 
 TEST_F(EventRecorderTest, AnEventThatTheServerForgotIsMadeAnew) {
   const auto record = [this] {
-    events_.Record(FakePod("a"), EventType::kNormal, "Same", "again");
+    events_.Record(api_sim::FakePod("a"), EventType::kNormal, "Same", "again");
     cluster_.Pass();
   };
   record();
@@ -57,7 +57,7 @@ TEST_F(EventRecorderTest, AnEventThatTheServerForgotIsMadeAnew) {
 }
 
 TEST_F(EventRecorderTest, LongMessagesAreCut) {
-  events_.Record(FakePod("a"), EventType::kNormal, "Long", std::string(5000, 'x'));
+  events_.Record(api_sim::FakePod("a"), EventType::kNormal, "Long", std::string(5000, 'x'));
   cluster_.Pass();
   EXPECT_LE(cluster_.List(kube::kEvents).at(0)["message"].AsString().size(),
             EventRecorder::kMessageBytesMax);
@@ -65,12 +65,12 @@ TEST_F(EventRecorderTest, LongMessagesAreCut) {
 
 TEST_F(EventRecorderTest, WhatIsRememberedIsBounded) {
   const auto again = [this] {
-    events_.Record(FakePod("a"), EventType::kNormal, "First", "first");
+    events_.Record(api_sim::FakePod("a"), EventType::kNormal, "First", "first");
     cluster_.Pass();
   };
   again();
   for (std::size_t i = 0; i < EventRecorder::kRememberedMax; ++i) {
-    events_.Record(FakePod("a"), EventType::kNormal, "Other", std::to_string(i));
+    events_.Record(api_sim::FakePod("a"), EventType::kNormal, "Other", std::to_string(i));
   }
   again();
   std::size_t firsts = 0;

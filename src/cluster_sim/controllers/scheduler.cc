@@ -15,31 +15,32 @@ bool IsOurs(const Json& pod) {
 }
 
 bool WantsNode(const Json& pod) {
-  return IsOurs(pod) && pod["spec"]["nodeName"].AsString().empty() && !IsBeingDeleted(pod) &&
-         !IsPodDone(pod) && pod["spec"]["schedulingGates"].items().empty();
+  return IsOurs(pod) && pod["spec"]["nodeName"].AsString().empty() &&
+         !api_sim::IsBeingDeleted(pod) && !api_sim::IsPodDone(pod) &&
+         pod["spec"]["schedulingGates"].items().empty();
 }
 
 // By uid: a new Pod of the same name has to reserve for itself.
 bool IsReservedFor(const Json& claim, const Json& pod) {
-  const std::vector<PodRef> holders = Holders(claim);
+  const std::vector<PodRef> holders = api_sim::Holders(claim);
   return std::any_of(holders.begin(), holders.end(),
-                     [&pod](const PodRef& holder) { return holder.uid == UidOf(pod); });
+                     [&pod](const PodRef& holder) { return holder.uid == api_sim::UidOf(pod); });
 }
 
 void Reserve(Json& claim, const Json& pod) {
   if (IsReservedFor(claim, pod)) return;
-  claim["status"]["reservedFor"].Append(
-      Json::MakeObject({{"resource", "pods"}, {"name", KeyOf(pod).name}, {"uid", UidOf(pod)}}));
+  claim["status"]["reservedFor"].Append(Json::MakeObject(
+      {{"resource", "pods"}, {"name", api_sim::KeyOf(pod).name}, {"uid", api_sim::UidOf(pod)}}));
 }
 
 // POST of a v1 Binding to the Pod's subresource; the uid keeps it from the next Pod of the name.
 net::HttpRequest BindRequest(const Json& pod, const std::string& node) {
-  const ObjectKey key = KeyOf(pod);
+  const ObjectKey key = api_sim::KeyOf(pod);
   const Json binding = Json::MakeObject(
       {{"apiVersion", "v1"},
        {"kind", "Binding"},
-       {"metadata",
-        Json::MakeObject({{"name", key.name}, {"namespace", key.ns}, {"uid", UidOf(pod)}})},
+       {"metadata", Json::MakeObject(
+                        {{"name", key.name}, {"namespace", key.ns}, {"uid", api_sim::UidOf(pod)}})},
        {"target", Json::MakeObject({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}})}});
   net::HttpRequest request = kube::Create(kube::kPods, key.ns, binding);
   request.path = kube::Get(kube::kPods, key.ns, key.name).path + "/binding";
@@ -70,7 +71,7 @@ Scheduler::Scheduler(Loop& loop, ClusterView& view, kube::Client& client, Random
     // Also a Pod whose node selector, tolerations or gates changed while it waits.
     if (after != nullptr && WantsNode(*after)) return queue_.MarkDirty(key);
     // A Pod that left its node makes room.
-    if (before != nullptr && (after == nullptr || IsPodDone(*after))) MarkWaiting();
+    if (before != nullptr && (after == nullptr || api_sim::IsPodDone(*after))) MarkWaiting();
   });
   view_.claims.AddListener(
       [this](const ObjectKey& key, const Json*, const Json* after) { OnClaim(key, after); });
@@ -90,7 +91,7 @@ void Scheduler::OnClaim(const ObjectKey& key, const Json* after) {
     queue_.MarkDirty(pod);
   }
   // The Pod that it was made for may not name it yet.
-  const Json* owner = after == nullptr ? nullptr : OwnerPod(*after);
+  const Json* owner = after == nullptr ? nullptr : api_sim::OwnerPod(*after);
   if (owner != nullptr) queue_.MarkDirty({key.ns, (*owner)["name"].AsString()});
   // Devices are held by allocations alone; a claim without one holds none.
   const bool freed = after == nullptr || (*after)["status"]["allocation"].is_null();
@@ -101,8 +102,8 @@ void Scheduler::SettleAssumed(const ObjectKey& key, const Json* seen) {
   const auto it = assumed_.find(key);
   if (it == assumed_.end()) return;
   // Gone, another of the same name, or any version after the one that was written upon.
-  const bool settled = seen == nullptr || UidOf(*seen) != it->second.uid ||
-                       ResourceVersionOf(*seen) > it->second.sent_for;
+  const bool settled = seen == nullptr || api_sim::UidOf(*seen) != it->second.uid ||
+                       api_sim::ResourceVersionOf(*seen) > it->second.sent_for;
   if (settled) assumed_.erase(it);
 }
 
@@ -128,12 +129,12 @@ void Scheduler::LookAt(const ObjectKey& key, Queue::Done done) {
 
 bool Scheduler::AwaitsOwnWrites(const Json& pod) const {
   const bool extended = std::any_of(assumed_.begin(), assumed_.end(), [&pod](const auto& entry) {
-    return entry.second.written && entry.second.pod_uid == UidOf(pod);
+    return entry.second.written && entry.second.pod_uid == api_sim::UidOf(pod);
   });
   if (extended) return true;
-  const std::vector<PodClaimFacts> claims = PodClaims(pod);
-  return std::any_of(claims.begin(), claims.end(), [&](const PodClaimFacts& claim) {
-    const auto it = assumed_.find({KeyOf(pod).ns, claim.object_name.value_or("")});
+  const std::vector<api_sim::PodClaimFacts> claims = api_sim::PodClaims(pod);
+  return std::any_of(claims.begin(), claims.end(), [&](const api_sim::PodClaimFacts& claim) {
+    const auto it = assumed_.find({api_sim::KeyOf(pod).ns, claim.object_name.value_or("")});
     return it != assumed_.end() && it->second.written;
   });
 }
@@ -165,8 +166,9 @@ bool Scheduler::InUse(const DeviceId& device) const {
 const Json& Scheduler::AllocationOf(const Json& claim) const {
   const Json& written = claim["status"]["allocation"];
   if (!written.is_null()) return written;
-  const auto it = assumed_.find(KeyOf(claim));
-  return it != assumed_.end() && it->second.uid == UidOf(claim) ? it->second.allocation : written;
+  const auto it = assumed_.find(api_sim::KeyOf(claim));
+  return it != assumed_.end() && it->second.uid == api_sim::UidOf(claim) ? it->second.allocation
+                                                                         : written;
 }
 
 void Scheduler::Advance() {
@@ -186,11 +188,11 @@ void Scheduler::Advance() {
 }
 
 void Scheduler::MakeClaim(ExtendedPlacement& extended) {
-  calls_.Do(kube::Create(kube::kResourceClaims, KeyOf(job_->pod).ns, extended.claim),
+  calls_.Do(kube::Create(kube::kResourceClaims, api_sim::KeyOf(job_->pod).ns, extended.claim),
             [this](const StatusOr<Json>& answer) {
               if (!answer.ok()) return End(answer.status());
               ExtendedPlacement& made = *job_->placement.extended;
-              made.name = KeyOf(*answer).name;
+              made.name = api_sim::KeyOf(*answer).name;
               // From here on it is a claim like the others, which the next step allocates.
               job_->placement.claims.push_back({*answer, made.allocation});
               Advance();
@@ -199,11 +201,11 @@ void Scheduler::MakeClaim(ExtendedPlacement& extended) {
 
 // With the uid, so that the next Pod of the name is told of no claim of this one.
 void Scheduler::WriteMappings(const ExtendedPlacement& extended) {
-  const ObjectKey key = KeyOf(job_->pod);
+  const ObjectKey key = api_sim::KeyOf(job_->pod);
   const Json status = Json::MakeObject(
       {{"resourceClaimName", extended.name}, {"requestMappings", extended.mappings}});
   const Json patch =
-      Json::MakeObject({{"metadata", Json::MakeObject({{"uid", UidOf(job_->pod)}})},
+      Json::MakeObject({{"metadata", Json::MakeObject({{"uid", api_sim::UidOf(job_->pod)}})},
                         {"status", Json::MakeObject({{"extendedResourceClaimStatus", status}})}});
   calls_.Do(kube::Patch(kube::kPods, key.ns, key.name, kube::PatchType::kMerge, patch,
                         {.subresource = "status", .field_manager = ""}),
@@ -215,12 +217,13 @@ void Scheduler::WriteMappings(const ExtendedPlacement& extended) {
 
 void Scheduler::WriteClaim(ClaimPlacement& claim) {
   // Only a reservation to add, or protected already.
-  if (claim.allocation.is_null() || HasFinalizer(claim.claim, kDeleteProtection)) {
+  if (claim.allocation.is_null() ||
+      api_sim::HasFinalizer(claim.claim, api_sim::kDeleteProtection)) {
     return WriteClaimStatus(claim.claim, claim.allocation);
   }
   // First the finalizer: a claim must not vanish between getting devices and being protected.
   Json protected_claim = claim.claim;
-  protected_claim["metadata"]["finalizers"].Append(kDeleteProtection);
+  protected_claim["metadata"]["finalizers"].Append(api_sim::kDeleteProtection);
   calls_.Do(kube::Update(kube::kResourceClaims, protected_claim),
             [this, allocation = claim.allocation](StatusOr<Json> answer) {
               if (!answer.ok()) return End(answer.status());
@@ -229,12 +232,12 @@ void Scheduler::WriteClaim(ClaimPlacement& claim) {
 }
 
 void Scheduler::WriteClaimStatus(Json claim, const Json& allocation) {
-  const ObjectKey key = KeyOf(claim);
+  const ObjectKey key = api_sim::KeyOf(claim);
   if (!allocation.is_null()) {
     // Before the request goes out: from here on it may be written, whatever the answer is.
-    assumed_.insert_or_assign(key,
-                              Assumed{UidOf(claim), allocation, ResourceVersionOf(claim), false});
-    if (IsExtendedClaimOf(claim, job_->pod)) assumed_.at(key).pod_uid = UidOf(job_->pod);
+    assumed_.insert_or_assign(
+        key, Assumed{api_sim::UidOf(claim), allocation, api_sim::ResourceVersionOf(claim), false});
+    if (IsExtendedClaimOf(claim, job_->pod)) assumed_.at(key).pod_uid = api_sim::UidOf(job_->pod);
     claim["status"]["allocation"] = allocation;
     claim["status"]["allocation"]["allocationTimestamp"] = FormatRfc3339(loop_.WallNow());
   }
@@ -265,8 +268,8 @@ void Scheduler::Bind() {
   calls_.Do(BindRequest(job_->pod, job_->placement.node), [this](const StatusOr<Json>& answer) {
     if (answer.ok()) {
       events_.Record(job_->pod, EventType::kNormal, "Scheduled",
-                     fmt::format("Successfully assigned {} to {}", ToString(KeyOf(job_->pod)),
-                                 job_->placement.node));
+                     fmt::format("Successfully assigned {} to {}",
+                                 ToString(api_sim::KeyOf(job_->pod)), job_->placement.node));
     }
     End(answer.status());
   });
@@ -281,16 +284,16 @@ void Scheduler::End(const Status& status) {
 
 bool Scheduler::ReleaseOne(const Json& pod, const Queue::Done& done) {
   std::vector<ObjectKey> keys;
-  for (const PodClaimFacts& entry : PodClaims(pod)) {
-    keys.push_back({KeyOf(pod).ns, entry.object_name.value_or("")});
+  for (const api_sim::PodClaimFacts& entry : api_sim::PodClaims(pod)) {
+    keys.push_back({api_sim::KeyOf(pod).ns, entry.object_name.value_or("")});
   }
-  for (const ObjectKey& key : view_.claims.Lookup(ClusterView::kByPod, UidOf(pod))) {
+  for (const ObjectKey& key : view_.claims.Lookup(ClusterView::kByPod, api_sim::UidOf(pod))) {
     const Json* claim = view_.claims.Find(key);
     if (claim == nullptr || !IsExtendedClaimOf(*claim, pod)) continue;
     keys.push_back(key);
-    if (!(*claim)["status"]["allocation"].is_null() || IsBeingDeleted(*claim)) continue;
+    if (!(*claim)["status"]["allocation"].is_null() || api_sim::IsBeingDeleted(*claim)) continue;
     calls_.Do(kube::Delete(kube::kResourceClaims, key.ns, key.name,
-                           {.grace_seconds = std::nullopt, .uid = UidOf(*claim)}),
+                           {.grace_seconds = std::nullopt, .uid = api_sim::UidOf(*claim)}),
               [done](const StatusOr<Json>& answer) { done(answer.status()); });
     return true;
   }
@@ -298,7 +301,7 @@ bool Scheduler::ReleaseOne(const Json& pod, const Queue::Done& done) {
     const Json* claim = view_.claims.Find(key);
     if (claim == nullptr || (*claim)["status"]["allocation"].is_null()) continue;
     // Others run with it, or may: it stays where it is.
-    if (Holders(*claim).size() != 1 || !IsReservedFor(*claim, pod)) continue;
+    if (api_sim::Holders(*claim).size() != 1 || !IsReservedFor(*claim, pod)) continue;
     Json released = *claim;
     released["status"].Erase("allocation");
     released["status"].Erase("reservedFor");
@@ -312,7 +315,7 @@ bool Scheduler::ReleaseOne(const Json& pod, const Queue::Done& done) {
 void Scheduler::Refuse(const Json& pod, const Status& why, Queue::Done done) {
   const std::string reason =
       why.code() == Code::kInvalidArgument ? "SchedulerError" : "Unschedulable";
-  const Json& before = FindCondition(pod["status"]["conditions"], "PodScheduled");
+  const Json& before = api_sim::FindCondition(pod["status"]["conditions"], "PodScheduled");
   // Writing the same again would be a change, the change a look, and the look a write.
   if (before["reason"].AsString() == reason && before["message"].AsString() == why.message()) {
     return done(OkStatus());
@@ -329,9 +332,9 @@ void Scheduler::Refuse(const Json& pod, const Status& why, Queue::Done done) {
                         {"lastTransitionTime", was_false ? before["lastTransitionTime"]
                                                          : Json(FormatRfc3339(loop_.WallNow()))}});
   const Json patch = Json::MakeObject(
-      {{"metadata", Json::MakeObject({{"uid", UidOf(pod)}})},
+      {{"metadata", Json::MakeObject({{"uid", api_sim::UidOf(pod)}})},
        {"status", Json::MakeObject({{"conditions", Json::MakeArray({condition})}})}});
-  const ObjectKey key = KeyOf(pod);
+  const ObjectKey key = api_sim::KeyOf(pod);
   calls_.Do(kube::Patch(kube::kPods, key.ns, key.name, kube::PatchType::kStrategic, patch,
                         {.subresource = "status", .field_manager = ""}),
             [done = std::move(done)](const StatusOr<Json>& answer) {

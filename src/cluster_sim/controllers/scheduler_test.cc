@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api_sim/objects/fake_objects.h"
 #include "api_sim/objects/pod_facts.h"
 #include "cluster_sim/app/fake_cluster.h"
 #include "cluster_sim/controllers/claim_controller.h"
-#include "cluster_sim/controllers/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -20,14 +20,16 @@ class SchedulerTest : public ::testing::Test {
  protected:
   SchedulerTest() : cluster_({.nodes = {{.name = "node-1"}, {.name = "node-2"}}}) {
     cluster_.AddClass("gpu", "gpu");
-    cluster_.AddSlice(FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"}));
-    cluster_.Create(kube::kResourceClaimTemplates, FakeTemplate("one", "gpu"));
+    cluster_.AddSlice(api_sim::FakeSlice("gpu", "node-1", {"gpu-0", "gpu-1"}));
+    cluster_.Create(kube::kResourceClaimTemplates, api_sim::FakeTemplate("one", "gpu"));
   }
   void AddPod(const Json& pod) {
     cluster_.Create(kube::kPods, pod);
     cluster_.Pass();
   }
-  void AddGpuPod(const std::string& name) { AddPod(WithTemplate(FakePod(name), "gpu", "one")); }
+  void AddGpuPod(const std::string& name) {
+    AddPod(api_sim::WithTemplate(api_sim::FakePod(name), "gpu", "one"));
+  }
   std::string NodeOf(const std::string& pod) {
     return cluster_.Pod(pod)["spec"]["nodeName"].AsString();
   }
@@ -39,14 +41,16 @@ TEST_F(SchedulerTest, BindsAPodAndReservesItsAllocatedClaim) {
   AddGpuPod("a");
   EXPECT_EQ(NodeOf("a"), "node-1");
   const Json pod = cluster_.Pod("a");
-  const Json claim = cluster_.Claim(PodClaims(pod).at(0).object_name.value());
+  const Json claim = cluster_.Claim(api_sim::PodClaims(pod).at(0).object_name.value());
   const Json& result = claim["status"]["allocation"]["devices"]["results"][std::size_t{0}];
   EXPECT_EQ(result["device"].AsString(), "gpu-0");
   EXPECT_EQ(result["request"].AsString(), "gpu");
-  EXPECT_EQ(Holders(claim), (std::vector<PodRef>{{KeyOf(pod), UidOf(pod)}}));
-  EXPECT_TRUE(HasFinalizer(claim, kDeleteProtection));
-  EXPECT_EQ(FindCondition(pod["status"]["conditions"], "PodScheduled")["status"].AsString(),
-            "True");
+  EXPECT_EQ(api_sim::Holders(claim),
+            (std::vector<PodRef>{{api_sim::KeyOf(pod), api_sim::UidOf(pod)}}));
+  EXPECT_TRUE(api_sim::HasFinalizer(claim, api_sim::kDeleteProtection));
+  EXPECT_EQ(
+      api_sim::FindCondition(pod["status"]["conditions"], "PodScheduled")["status"].AsString(),
+      "True");
   EXPECT_TRUE(cluster_.HasEvent("Scheduled", "a"));
 }
 
@@ -63,26 +67,26 @@ TEST_F(SchedulerTest, APodWithoutDevicesWaitsSaysWhyAndGoesWhenOneIsFree) {
 
 TEST_F(SchedulerTest, AWaitingPodGoesWhenADriverOffersDevices) {
   for (const char* name : {"a", "b", "c"}) AddGpuPod(name);
-  cluster_.AddSlice(FakeSlice("gpu", "node-2", {"gpu-9"}));
+  cluster_.AddSlice(api_sim::FakeSlice("gpu", "node-2", {"gpu-9"}));
   cluster_.Pass();
   EXPECT_EQ(NodeOf("c"), "node-2");
 }
 
 TEST_F(SchedulerTest, ManyPodsShareANamedClaimOnItsNode) {
-  cluster_.Create(kube::kResourceClaims, FakeClaim("shared", "gpu"));
+  cluster_.Create(kube::kResourceClaims, api_sim::FakeClaim("shared", "gpu"));
   for (const char* name : {"a", "b", "c"}) {
-    cluster_.Create(kube::kPods, WithClaim(FakePod(name), "gpu", "shared"));
+    cluster_.Create(kube::kPods, api_sim::WithClaim(api_sim::FakePod(name), "gpu", "shared"));
   }
   cluster_.Pass(std::chrono::seconds(5));
   for (const char* name : {"a", "b", "c"}) EXPECT_EQ(NodeOf(name), "node-1") << name;
-  EXPECT_EQ(Holders(cluster_.Claim("shared")).size(), 3U);
+  EXPECT_EQ(api_sim::Holders(cluster_.Claim("shared")).size(), 3U);
 }
 
 TEST_F(SchedulerTest, AnExtendedResourceGetsAClaimThatThePodsStatusMaps) {
-  Json cards = FakeClass("cards", "gpu");
+  Json cards = api_sim::FakeClass("cards", "gpu");
   cards["spec"]["extendedResourceName"] = "example.com/card";
   cluster_.Create(kube::kDeviceClasses, cards);
-  Json pod = FakePod("plain");
+  Json pod = api_sim::FakePod("plain");
   pod["spec"]["containers"].MutableItems()[0]["resources"]["limits"]["example.com/card"] = 1;
   AddPod(pod);
   EXPECT_EQ(NodeOf("plain"), "node-1") << cluster_.WhyPending("plain");
@@ -94,7 +98,7 @@ TEST_F(SchedulerTest, AnExtendedResourceGetsAClaimThatThePodsStatusMaps) {
   EXPECT_EQ(claim["status"]["allocation"]["devices"]["results"][0]["request"].AsString(),
             status["requestMappings"][0]["requestName"].AsString());
   EXPECT_EQ(HeldDevices(claim["status"]["allocation"]).size(), 1U);
-  EXPECT_EQ(Holders(claim).size(), 1U);
+  EXPECT_EQ(api_sim::Holders(claim).size(), 1U);
   // Its devices and the claim go with the Pod.
   cluster_.Delete(kube::kPods, "plain", "default", 0);
   cluster_.Pass(std::chrono::seconds(5));
@@ -102,11 +106,11 @@ TEST_F(SchedulerTest, AnExtendedResourceGetsAClaimThatThePodsStatusMaps) {
 }
 
 TEST_F(SchedulerTest, AnExtendedResourceThatIsTakenIsWaitedFor) {
-  Json cards = FakeClass("cards", "gpu");
+  Json cards = api_sim::FakeClass("cards", "gpu");
   cards["spec"]["extendedResourceName"] = "example.com/card";
   cluster_.Create(kube::kDeviceClasses, cards);
   for (const char* name : {"a", "b"}) AddGpuPod(name);
-  Json pod = FakePod("plain");
+  Json pod = api_sim::FakePod("plain");
   pod["spec"]["containers"].MutableItems()[0]["resources"]["limits"]["example.com/card"] = 1;
   AddPod(pod);
   EXPECT_EQ(NodeOf("plain"), "");
@@ -118,11 +122,12 @@ TEST_F(SchedulerTest, AnExtendedResourceThatIsTakenIsWaitedFor) {
 }
 
 TEST_F(SchedulerTest, AClassWithOtherCelIsRefusedByName) {
-  Json clever = FakeClass("clever", "");
-  clever["spec"]["selectors"] = Yaml("[{cel: {expression: device.allowMultipleAllocations}}]");
+  Json clever = api_sim::FakeClass("clever", "");
+  clever["spec"]["selectors"] =
+      api_sim::Yaml("[{cel: {expression: device.allowMultipleAllocations}}]");
   cluster_.Create(kube::kDeviceClasses, clever);
-  cluster_.Create(kube::kResourceClaims, FakeClaim("c", "clever"));
-  AddPod(WithClaim(FakePod("a"), "gpu", "c"));
+  cluster_.Create(kube::kResourceClaims, api_sim::FakeClaim("c", "clever"));
+  AddPod(api_sim::WithClaim(api_sim::FakePod("a"), "gpu", "c"));
   const std::string why = cluster_.WhyPending("a");
   EXPECT_THAT(why, StartsWith("SchedulerError: resourceclaim c: device class clever"));
   EXPECT_THAT(why, HasSubstr("only driver selection"));
@@ -130,23 +135,24 @@ TEST_F(SchedulerTest, AClassWithOtherCelIsRefusedByName) {
 }
 
 TEST_F(SchedulerTest, PodsOfOtherSchedulersAndGatedOnesAreLeftAlone) {
-  Json foreign = FakePod("foreign");
+  Json foreign = api_sim::FakePod("foreign");
   foreign["spec"]["schedulerName"] = "my-scheduler";
   AddPod(foreign);
-  Json gated = FakePod("gated");
-  gated["spec"]["schedulingGates"] = Yaml("[{name: x.io/hold}]");
+  Json gated = api_sim::FakePod("gated");
+  gated["spec"]["schedulingGates"] = api_sim::Yaml("[{name: x.io/hold}]");
   AddPod(gated);
   EXPECT_EQ(NodeOf("foreign"), "");
   EXPECT_EQ(NodeOf("gated"), "");
 }
 
 TEST_F(SchedulerTest, ATaintedDeviceIsNotHandedOut) {
-  cluster_.Create(kube::kDeviceTaintRules, Yaml(R"({apiVersion: resource.k8s.io/v1,
+  cluster_.Create(kube::kDeviceTaintRules, api_sim::Yaml(R"({apiVersion: resource.k8s.io/v1,
       kind: DeviceTaintRule, metadata: {name: broken}, spec: {deviceSelector: {device: gpu-0},
       taint: {key: example.com/broken, effect: NoSchedule}}})"));
   cluster_.Pass();
   AddGpuPod("a");
-  const Json claim = cluster_.Claim(PodClaims(cluster_.Pod("a")).at(0).object_name.value());
+  const Json claim =
+      cluster_.Claim(api_sim::PodClaims(cluster_.Pod("a")).at(0).object_name.value());
   EXPECT_EQ(HeldDevices(claim["status"]["allocation"]).at(0).device, "gpu-1");
   AddGpuPod("b");
   EXPECT_THAT(cluster_.WhyPending("b"), HasSubstr("1 tainted (example.com/broken)"));
@@ -168,7 +174,7 @@ TEST_F(SchedulerTest, ANodeThatIsNotReadyGetsNobodyUntilItIs) {
 TEST_F(SchedulerTest, AMessageThatStaysTheSameIsWrittenOnce) {
   for (const char* name : {"a", "b", "c"}) AddGpuPod(name);
   const Json before = cluster_.Pod("c");
-  cluster_.Create(kube::kDeviceClasses, FakeClass("other", "x"));
+  cluster_.Create(kube::kDeviceClasses, api_sim::FakeClass("other", "x"));
   cluster_.Pass(std::chrono::minutes(1));
   EXPECT_EQ(cluster_.Pod("c"), before);
 }
@@ -176,18 +182,19 @@ TEST_F(SchedulerTest, AMessageThatStaysTheSameIsWrittenOnce) {
 TEST_F(SchedulerTest, AClaimStuckOnANodeThatWillNotDoIsTakenBack) {
   FakeCluster cluster;
   cluster.AddClass("gpu", "gpu");
-  cluster.Create(kube::kResourceClaims, FakeClaim("c", "gpu"));
-  const Json pod = cluster.Create(kube::kPods, WithClaim(FakePod("a"), "gpu", "c"));
+  cluster.Create(kube::kResourceClaims, api_sim::FakeClaim("c", "gpu"));
+  const Json pod =
+      cluster.Create(kube::kPods, api_sim::WithClaim(api_sim::FakePod("a"), "gpu", "c"));
   cluster.Pass();
   Json claim = cluster.Claim("c");
-  claim["status"] = Yaml(R"({allocation: {nodeSelector: {nodeSelectorTerms: [{matchFields:
+  claim["status"] = api_sim::Yaml(R"({allocation: {nodeSelector: {nodeSelectorTerms: [{matchFields:
       [{key: metadata.name, operator: In, values: [gone]}]}]},
       devices: {results: [{request: gpu, driver: gpu, pool: gone, device: gpu-0}]}}})");
   claim["status"]["reservedFor"] = Json::MakeArray(
-      {Json::MakeObject({{"resource", "pods"}, {"name", "a"}, {"uid", UidOf(pod)}})});
+      {Json::MakeObject({{"resource", "pods"}, {"name", "a"}, {"uid", api_sim::UidOf(pod)}})});
   ASSERT_TRUE(cluster.Do(kube::Update(kube::kResourceClaims, claim, "status")).ok());
   ASSERT_TRUE(cluster.app().nodes().Add({.name = "node-1"}).ok());
-  cluster.AddSlice(FakeSlice("gpu", "node-1", {"gpu-0"}));
+  cluster.AddSlice(api_sim::FakeSlice("gpu", "node-1", {"gpu-0"}));
   cluster.Pass();
   EXPECT_EQ(cluster.Pod("a")["spec"]["nodeName"].AsString(), "node-1");
   EXPECT_EQ(HeldDevices(cluster.Claim("c")["status"]["allocation"]).at(0).pool, "node-1");
@@ -268,30 +275,32 @@ class SchedulerStorm : public ::testing::TestWithParam<int> {
     std::map<DeviceId, std::string> holders;
     for (const Json& claim : cluster_.List(kube::kResourceClaims)) {
       for (const DeviceId& device : HeldDevices(claim["status"]["allocation"])) {
-        const auto [it, fresh] = holders.emplace(device, KeyOf(claim).name);
+        const auto [it, fresh] = holders.emplace(device, api_sim::KeyOf(claim).name);
         EXPECT_TRUE(fresh) << ToString(device) << " is held by " << it->second << " and "
-                           << KeyOf(claim).name;
+                           << api_sim::KeyOf(claim).name;
       }
     }
   }
   void AddRandomPod(int number) {
-    Json pod = FakePod("pod-" + std::to_string(number));
-    pod = random_.Chance(0.3) ? WithClaim(pod, "gpu", random_.Chance(0.5) ? "red" : "blue")
-                              : WithTemplate(pod, "gpu", random_.Chance(0.5) ? "one" : "two");
+    Json pod = api_sim::FakePod("pod-" + std::to_string(number));
+    pod = random_.Chance(0.3)
+              ? api_sim::WithClaim(pod, "gpu", random_.Chance(0.5) ? "red" : "blue")
+              : api_sim::WithTemplate(pod, "gpu", random_.Chance(0.5) ? "one" : "two");
     cluster_.Create(kube::kPods, pod);
   }
   void DeleteRandomPod() {
     const std::vector<Json> pods = cluster_.List(kube::kPods);
     if (pods.empty()) return;
     const Json& pod = pods[random_.Below(pods.size())];
-    if (!IsBeingDeleted(pod)) cluster_.Delete(kube::kPods, KeyOf(pod).name, "default");
+    if (!api_sim::IsBeingDeleted(pod))
+      cluster_.Delete(kube::kPods, api_sim::KeyOf(pod).name, "default");
   }
 
   Random random_{static_cast<std::uint64_t>(GetParam())};
   FakeCluster cluster_{
       {.nodes = {{.name = "node-1"}, {.name = "node-2"}}, .run_controllers = false},
       static_cast<std::uint64_t>(GetParam())};
-  LocalTransport local_{cluster_.loop(), cluster_.app().api()};
+  api_sim::LocalTransport local_{cluster_.loop(), cluster_.app().api()};
   LossyTransport lossy_{cluster_.loop(), local_, random_};
   kube::Client client_{cluster_.loop(), lossy_};
   ClusterView view_{cluster_.loop(), client_, random_, NullLog()};
@@ -304,12 +313,12 @@ TEST_P(SchedulerStorm, NeverHandsADeviceOutTwiceAndSettlesInTheEnd) {
   view_.Start();
   cluster_.AddClass("gpu", "gpu");
   for (const char* node : {"node-1", "node-2"}) {
-    cluster_.AddSlice(FakeSlice("gpu", node, {"gpu-0", "gpu-1", "gpu-2"}));
+    cluster_.AddSlice(api_sim::FakeSlice("gpu", node, {"gpu-0", "gpu-1", "gpu-2"}));
   }
-  cluster_.Create(kube::kResourceClaimTemplates, FakeTemplate("one", "gpu"));
-  cluster_.Create(kube::kResourceClaimTemplates, FakeTemplate("two", "gpu", 2));
-  cluster_.Create(kube::kResourceClaims, FakeClaim("red", "gpu"));
-  cluster_.Create(kube::kResourceClaims, FakeClaim("blue", "gpu", 2));
+  cluster_.Create(kube::kResourceClaimTemplates, api_sim::FakeTemplate("one", "gpu"));
+  cluster_.Create(kube::kResourceClaimTemplates, api_sim::FakeTemplate("two", "gpu", 2));
+  cluster_.Create(kube::kResourceClaims, api_sim::FakeClaim("red", "gpu"));
+  cluster_.Create(kube::kResourceClaims, api_sim::FakeClaim("blue", "gpu", 2));
   lossy_.Lose(0.3);
   for (int step = 0; step < 40; ++step) {
     random_.Chance(0.6) ? AddRandomPod(step) : DeleteRandomPod();
@@ -321,7 +330,7 @@ TEST_P(SchedulerStorm, NeverHandsADeviceOutTwiceAndSettlesInTheEnd) {
   CheckDevices();
   for (const Json& pod : cluster_.List(kube::kPods)) {
     const bool bound = !pod["spec"]["nodeName"].AsString().empty();
-    const Json& scheduled = FindCondition(pod["status"]["conditions"], "PodScheduled");
+    const Json& scheduled = api_sim::FindCondition(pod["status"]["conditions"], "PodScheduled");
     EXPECT_TRUE(bound || scheduled["reason"].AsString() == "Unschedulable") << pod.Dump();
   }
 }

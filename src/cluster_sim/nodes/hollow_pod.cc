@@ -11,7 +11,8 @@ constexpr int kSignalBase = 128;  // a shell's exit code of a process ended by s
 
 // One per start, as a runtime gives them: what watches restarts sees it change.
 Json ContainerId(const Json& pod, const Json& container, std::int64_t restarts) {
-  return fmt::format("hollow://{}/{}/{}", UidOf(pod), container["name"].AsString(), restarts);
+  return fmt::format("hollow://{}/{}/{}", api_sim::UidOf(pod), container["name"].AsString(),
+                     restarts);
 }
 
 Json RunningState(const std::string& now) {
@@ -44,7 +45,7 @@ Json FreshStatus(const Json& pod, const Json& container, bool runs, const std::s
 // The time of transition stays as long as the status does, as clients measure by it.
 Json Condition(const Json& pod, const char* type, bool holds, const char* reason,
                const std::string& now) {
-  const Json& before = FindCondition(pod["status"]["conditions"], type);
+  const Json& before = api_sim::FindCondition(pod["status"]["conditions"], type);
   const char* status = holds ? "True" : "False";
   Json condition = Json::MakeObject(
       {{"type", type},
@@ -68,8 +69,8 @@ Json Conditions(const Json& pod, bool ready, const char* reason, const std::stri
 
 // The uid keeps a status from landing on the next Pod of the same name.
 Json StatusPatch(const Json& pod, Json status) {
-  return Json::MakeObject(
-      {{"metadata", Json::MakeObject({{"uid", UidOf(pod)}})}, {"status", std::move(status)}});
+  return Json::MakeObject({{"metadata", Json::MakeObject({{"uid", api_sim::UidOf(pod)}})},
+                           {"status", std::move(status)}});
 }
 
 bool Restarts(const Json& pod, int exit_code) {
@@ -137,7 +138,7 @@ StatusOr<Json> CrashPatch(const Json& pod, const std::string& container, int exi
     failed = failed || status["state"]["terminated"]["exitCode"].AsInt() != 0;
   }
   if (!found) {
-    return NotFound("pod {} has no running container {}", ToString(KeyOf(pod)), container);
+    return NotFound("pod {} has no running container {}", ToString(api_sim::KeyOf(pod)), container);
   }
   const auto& all = statuses.items();
   const bool any_runs = std::any_of(all.begin(), all.end(), Runs);

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api_sim/objects/fake_objects.h"
 #include "api_sim/objects/pod_facts.h"
-#include "cluster_sim/controllers/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -25,11 +25,11 @@ Json Running(const Json& pod) {
 const Json& Main(const Json& pod) { return pod["status"]["containerStatuses"][std::size_t{0}]; }
 
 std::string Condition(const Json& pod, const char* type) {
-  return FindCondition(pod["status"]["conditions"], type)["status"].AsString();
+  return api_sim::FindCondition(pod["status"]["conditions"], type)["status"].AsString();
 }
 
 TEST(HollowPod, RunsAllItsContainersAndIsReady) {
-  const Json pod = Running(FakePod("a"));
+  const Json pod = Running(api_sim::FakePod("a"));
   EXPECT_EQ(pod["status"]["phase"].AsString(), "Running");
   EXPECT_EQ(pod["status"]["podIP"].AsString(), "10.128.0.1");
   EXPECT_EQ(Main(pod)["state"]["running"]["startedAt"].AsString(), FormatRfc3339(kNow));
@@ -38,8 +38,9 @@ TEST(HollowPod, RunsAllItsContainersAndIsReady) {
 }
 
 TEST(HollowPod, InitContainersAreThroughAndSidecarsRun) {
-  Json pod = FakePod("a");
-  pod["spec"]["initContainers"] = Yaml("[{name: setup}, {name: proxy, restartPolicy: Always}]");
+  Json pod = api_sim::FakePod("a");
+  pod["spec"]["initContainers"] =
+      api_sim::Yaml("[{name: setup}, {name: proxy, restartPolicy: Always}]");
   const Json running = Running(pod);
   const Json& init = running["status"]["initContainerStatuses"];
   EXPECT_EQ(init[std::size_t{0}]["state"]["terminated"]["exitCode"].AsInt(-1), 0);
@@ -47,7 +48,7 @@ TEST(HollowPod, InitContainersAreThroughAndSidecarsRun) {
 }
 
 TEST(HollowPod, ACrashedContainerRunsAgainAndRemembersHowItEnded) {
-  const Json pod = Running(FakePod("a"));
+  const Json pod = Running(api_sim::FakePod("a"));
   const Json after = Patched(pod, CrashPatch(pod, "main", 134, kLater).value());
   EXPECT_EQ(after["status"]["phase"].AsString(), "Running");
   EXPECT_EQ(Main(after)["restartCount"].AsInt(), 1);
@@ -60,7 +61,7 @@ TEST(HollowPod, ACrashedContainerRunsAgainAndRemembersHowItEnded) {
 }
 
 TEST(HollowPod, WithRestartPolicyNeverACrashFailsThePod) {
-  Json spec = FakePod("a");
+  Json spec = api_sim::FakePod("a");
   spec["spec"]["restartPolicy"] = "Never";
   const Json pod = Running(spec);
   const Json after = Patched(pod, CrashPatch(pod, "main", 1, kLater).value());
@@ -70,7 +71,7 @@ TEST(HollowPod, WithRestartPolicyNeverACrashFailsThePod) {
 }
 
 TEST(HollowPod, WithRestartPolicyOnFailureExitCodeZeroEndsItWell) {
-  Json spec = FakePod("a");
+  Json spec = api_sim::FakePod("a");
   spec["spec"]["restartPolicy"] = "OnFailure";
   const Json pod = Running(spec);
   EXPECT_EQ(Patched(pod, CrashPatch(pod, "main", 0, kLater).value())["status"]["phase"].AsString(),
@@ -80,9 +81,9 @@ TEST(HollowPod, WithRestartPolicyOnFailureExitCodeZeroEndsItWell) {
 }
 
 TEST(HollowPod, APodRunsOnWhileOneContainerDoes) {
-  Json spec = FakePod("a");
+  Json spec = api_sim::FakePod("a");
   spec["spec"]["restartPolicy"] = "Never";
-  spec["spec"]["containers"].Append(Yaml("{name: other, image: pause}"));
+  spec["spec"]["containers"].Append(api_sim::Yaml("{name: other, image: pause}"));
   const Json pod = Running(spec);
   const Json once = Patched(pod, CrashPatch(pod, "main", 1, kLater).value());
   EXPECT_EQ(once["status"]["phase"].AsString(), "Running");
@@ -92,13 +93,13 @@ TEST(HollowPod, APodRunsOnWhileOneContainerDoes) {
 }
 
 TEST(HollowPod, WhatDoesNotRunCannotCrash) {
-  const Json pod = Running(FakePod("a"));
+  const Json pod = Running(api_sim::FakePod("a"));
   EXPECT_EQ(CrashPatch(pod, "nobody", 1, kLater).status().code(), Code::kNotFound);
-  EXPECT_EQ(CrashPatch(FakePod("a"), "main", 1, kLater).status().code(), Code::kNotFound);
+  EXPECT_EQ(CrashPatch(api_sim::FakePod("a"), "main", 1, kLater).status().code(), Code::kNotFound);
 }
 
 TEST(HollowPod, PatchesAreForThisPodAndNotItsNamesake) {
-  const Json pod = FakePod("a");
+  const Json pod = api_sim::FakePod("a");
   EXPECT_EQ(RunningPatch(pod, {})["metadata"]["uid"].AsString(), "uid-default-a");
 }
 

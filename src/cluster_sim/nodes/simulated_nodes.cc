@@ -66,7 +66,7 @@ Json NodeStatusPatch(const SimulatedNodeOptions& options, std::size_t index, con
       {{"cpu", "64"}, {"memory", "256Gi"}, {"pods", fmt::format("{}", options.pods_max)}});
   const Json address = Json::MakeObject({{"type", "InternalIP"}, {"address", NodeAddress(index)}});
   const Json host = Json::MakeObject({{"type", "Hostname"}, {"address", options.name}});
-  const Json info = Json::MakeObject({{"kubeletVersion", kKubernetesVersion},
+  const Json info = Json::MakeObject({{"kubeletVersion", api_sim::kKubernetesVersion},
                                       {"osImage", "simulated"},
                                       {"kernelVersion", "simulated"},
                                       {"containerRuntimeVersion", "hollow://1"},
@@ -112,7 +112,7 @@ SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& clie
   view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
     // The last that is heard of a Pod: forget what was kept for it.
     if (before != nullptr && after == nullptr) {
-      unprepared_.erase(UidOf(*before));
+      unprepared_.erase(api_sim::UidOf(*before));
       crashes_.erase(key);
     }
     if (after != nullptr && Runs(*after)) pod_queue_.MarkDirty(key);
@@ -175,7 +175,7 @@ void SimulatedNodes::LookAtNode(const std::string& name, NodeQueue::Done done) {
     return calls_.Do(kube::Create(kube::kNodes, "", NodeObject(wanted.options)), answer);
   }
   // Readiness is all that is kept up to date; a status that says it was written whole.
-  const Json& before = FindCondition((*node)["status"]["conditions"], "Ready");
+  const Json& before = api_sim::FindCondition((*node)["status"]["conditions"], "Ready");
   if (before["status"].AsString() == (wanted.ready ? "True" : "False")) return done(OkStatus());
   const Json ready = ReadyCondition(before, wanted.ready, FormatRfc3339(loop_.WallNow()));
   calls_.Do(kube::Patch(kube::kNodes, "", name, kube::PatchType::kStrategic,
@@ -187,7 +187,7 @@ void SimulatedNodes::LookAtNode(const std::string& name, NodeQueue::Done done) {
 void SimulatedNodes::AbandonNode(const std::string& name, const Json* node,
                                  const ApiCalls::Answer& answer) {
   if (node == nullptr) return answer(Json());
-  const Json& before = FindCondition((*node)["status"]["conditions"], "Ready");
+  const Json& before = api_sim::FindCondition((*node)["status"]["conditions"], "Ready");
   if (before["status"].AsString() == "Unknown") return answer(Json());
   calls_.Do(kube::Patch(kube::kNodes, "", name, kube::PatchType::kStrategic,
                         AbandonedPatch(before, FormatRfc3339(loop_.WallNow())),
@@ -202,7 +202,8 @@ void SimulatedNodes::LookAtPod(const ObjectKey& key, PodQueue::Done done) {
     return done(OkStatus());
   }
   // Ending comes first, so that a Pod that is deleted while it starts is not started.
-  if (IsBeingDeleted(*pod) || IsPodDone(*pod)) return StopPod(*pod, std::move(done));
+  if (api_sim::IsBeingDeleted(*pod) || api_sim::IsPodDone(*pod))
+    return StopPod(*pod, std::move(done));
   if (IsStarted(*pod)) {
     if (crashes_.contains(key)) return CrashPod(*pod, std::move(done));
     return done(OkStatus());
@@ -212,12 +213,12 @@ void SimulatedNodes::LookAtPod(const ObjectKey& key, PodQueue::Done done) {
 }
 
 bool SimulatedNodes::ClaimsAreReady(const Json& pod) const {
-  const std::vector<PodClaimFacts> entries = PodClaims(pod);
-  return std::all_of(entries.begin(), entries.end(), [&](const PodClaimFacts& entry) {
+  const std::vector<api_sim::PodClaimFacts> entries = api_sim::PodClaims(pod);
+  return std::all_of(entries.begin(), entries.end(), [&](const api_sim::PodClaimFacts& entry) {
     if (entry.not_needed) return true;
-    const Json* claim = view_.claims.Find({KeyOf(pod).ns, entry.object_name.value_or("")});
+    const Json* claim = view_.claims.Find({api_sim::KeyOf(pod).ns, entry.object_name.value_or("")});
     if (claim == nullptr || (*claim)["status"]["allocation"].is_null()) return false;
-    return IsReservedForPodOrItsGroup(*claim, pod);
+    return api_sim::IsReservedForPodOrItsGroup(*claim, pod);
   });
 }
 
@@ -234,29 +235,29 @@ void SimulatedNodes::StartPod(const Json& pod, PodQueue::Done done) {
 }
 
 void SimulatedNodes::StopPod(const Json& pod, PodQueue::Done done) {
-  crashes_.erase(KeyOf(pod));
+  crashes_.erase(api_sim::KeyOf(pod));
   // Of every Pod that ends, whether this life prepared its claims, an earlier one, or none.
-  if (!unprepared_.contains(UidOf(pod))) {
+  if (!unprepared_.contains(api_sim::UidOf(pod))) {
     return preparer_.Unprepare(pod, [this, pod, done = std::move(done)](const Status& status) {
       if (!status.ok()) return done(Unavailable("unprepare claims: {}", status.message()));
-      unprepared_.insert(UidOf(pod));
+      unprepared_.insert(api_sim::UidOf(pod));
       // Again from the top, now with nothing prepared: the deletion is next.
       StopPod(pod, done);
     });
   }
   // Done by itself: its object stays for people to read.
-  if (!IsBeingDeleted(pod)) return done(OkStatus());
-  const ObjectKey key = KeyOf(pod);
+  if (!api_sim::IsBeingDeleted(pod)) return done(OkStatus());
+  const ObjectKey key = api_sim::KeyOf(pod);
   // What a kubelet says when all containers ended: no more grace, let it go.
   calls_.Do(kube::Delete(kube::kPods, key.ns, key.name,
-                         {.grace_seconds = 0, .uid = UidOf(pod), .resource_version = ""}),
+                         {.grace_seconds = 0, .uid = api_sim::UidOf(pod), .resource_version = ""}),
             [done = std::move(done)](const StatusOr<Json>& answer) {
               done(answer.status().code() == Code::kNotFound ? OkStatus() : answer.status());
             });
 }
 
 void SimulatedNodes::CrashPod(const Json& pod, PodQueue::Done done) {
-  const ObjectKey key = KeyOf(pod);
+  const ObjectKey key = api_sim::KeyOf(pod);
   const CrashOrder order = crashes_.at(key).front();
   const StatusOr<Json> patch = CrashPatch(pod, order.container, order.exit_code, loop_.WallNow());
   // The Pod may have gone meanwhile, with all its orders.
@@ -280,7 +281,7 @@ void SimulatedNodes::CrashPod(const Json& pod, PodQueue::Done done) {
 }
 
 void SimulatedNodes::PatchPod(const Json& pod, const Json& patch, PodQueue::Done done) {
-  const ObjectKey key = KeyOf(pod);
+  const ObjectKey key = api_sim::KeyOf(pod);
   calls_.Do(kube::Patch(kube::kPods, key.ns, key.name, kube::PatchType::kStrategic, patch,
                         {.subresource = "status", .field_manager = ""}),
             [done = std::move(done)](const StatusOr<Json>& answer) {

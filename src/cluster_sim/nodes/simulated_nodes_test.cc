@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "api_sim/objects/fake_objects.h"
 #include "api_sim/objects/pod_facts.h"
 #include "base/files/fake_file_system.h"
 #include "cluster_sim/app/fake_cluster.h"
-#include "cluster_sim/controllers/fake_objects.h"
 
 namespace galen::cluster_sim {
 namespace {
@@ -18,7 +18,7 @@ std::string Phase(FakeCluster& cluster, const std::string& pod) {
 
 std::string Ready(FakeCluster& cluster, const std::string& node) {
   const Json object = cluster.Get(kube::kNodes, node);
-  return FindCondition(object["status"]["conditions"], "Ready")["status"].AsString();
+  return api_sim::FindCondition(object["status"]["conditions"], "Ready")["status"].AsString();
 }
 
 TEST(SimulatedNodes, AppearAndAreReady) {
@@ -78,14 +78,14 @@ TEST(SimulatedNodes, ThatALaterLifeDoesNotSimulateAreUnknownUntilOneDoes) {
 
 TEST(SimulatedNodes, RunWhatIsBoundToThem) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}});
-  cluster.Create(kube::kPods, FakePod("a"));
+  cluster.Create(kube::kPods, api_sim::FakePod("a"));
   cluster.Pass();
   EXPECT_EQ(Phase(cluster, "a"), "Running");
 }
 
 TEST(SimulatedNodes, LetAPodGoWhenItIsDeleted) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}});
-  cluster.Create(kube::kPods, FakePod("a"));
+  cluster.Create(kube::kPods, api_sim::FakePod("a"));
   cluster.Pass();
   cluster.Delete(kube::kPods, "a", "default");
   cluster.Pass();
@@ -94,7 +94,7 @@ TEST(SimulatedNodes, LetAPodGoWhenItIsDeleted) {
 
 TEST(SimulatedNodes, CrashAContainerThatThenRunsAgain) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}});
-  cluster.Create(kube::kPods, FakePod("a"));
+  cluster.Create(kube::kPods, api_sim::FakePod("a"));
   cluster.Pass();
   cluster.app().nodes().Crash({"default", "a"}, "main", 134);
   cluster.app().nodes().Crash({"default", "a"}, "main", 137);
@@ -106,10 +106,10 @@ TEST(SimulatedNodes, CrashAContainerThatThenRunsAgain) {
 
 TEST(SimulatedNodes, AForeignConditionOfAPodSurvivesTheirWrites) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}});
-  cluster.Create(kube::kPods, FakePod("a"));
+  cluster.Create(kube::kPods, api_sim::FakePod("a"));
   cluster.Pass();
   const Json patch =
-      Yaml("{status: {conditions: [{type: galen.dev/DevicesHealthy, status: 'False'}]}}");
+      api_sim::Yaml("{status: {conditions: [{type: galen.dev/DevicesHealthy, status: 'False'}]}}");
   kube::PatchOptions on_status;
   on_status.subresource = "status";
   ASSERT_TRUE(cluster
@@ -120,19 +120,20 @@ TEST(SimulatedNodes, AForeignConditionOfAPodSurvivesTheirWrites) {
   cluster.Pass();
   const Json pod = cluster.Pod("a");
   EXPECT_EQ(
-      FindCondition(pod["status"]["conditions"], "galen.dev/DevicesHealthy")["status"].AsString(),
+      api_sim::FindCondition(pod["status"]["conditions"], "galen.dev/DevicesHealthy")["status"]
+          .AsString(),
       "False");
 }
 
 TEST(SimulatedNodes, AVirtualNodesPodsAreLeftToOthers) {
   FakeCluster cluster({.nodes = {{.name = "virtual-1", .is_virtual = true}}});
-  cluster.Create(kube::kPods, FakePod("a"));
+  cluster.Create(kube::kPods, api_sim::FakePod("a"));
   cluster.Pass();
   EXPECT_EQ(cluster.Pod("a")["spec"]["nodeName"].AsString(), "virtual-1");
   EXPECT_EQ(Phase(cluster, "a"), "Pending");
   cluster.Delete(kube::kPods, "a", "default");
   cluster.Pass();
-  EXPECT_TRUE(IsBeingDeleted(cluster.Pod("a")));
+  EXPECT_TRUE(api_sim::IsBeingDeleted(cluster.Pod("a")));
 }
 
 TEST(SimulatedNodes, RefuseNamesThatAreNoneOrTaken) {
@@ -151,11 +152,11 @@ class FakePreparer final : public ClaimPreparer {
       failed_ = true;
       return done(Unavailable("driver is not registered"));
     }
-    prepared.insert(KeyOf(pod).name);
+    prepared.insert(api_sim::KeyOf(pod).name);
     done(OkStatus());
   }
   void Unprepare(const Json& pod, std::function<void(const Status&)> done) override {
-    prepared.erase(KeyOf(pod).name);
+    prepared.erase(api_sim::KeyOf(pod).name);
     done(OkStatus());
   }
 
@@ -168,7 +169,7 @@ class FakePreparer final : public ClaimPreparer {
 TEST(SimulatedNodes, PrepareClaimsBeforeThePodRunsAndUnprepareThemAfterwards) {
   FakePreparer preparer;
   FakeCluster cluster({.nodes = {{.name = "node-1"}}, .preparer = &preparer});
-  cluster.Create(kube::kPods, FakePod("a"));
+  cluster.Create(kube::kPods, api_sim::FakePod("a"));
   cluster.Pass();
   EXPECT_EQ(Phase(cluster, "a"), "Running");
   EXPECT_TRUE(preparer.prepared.contains("a"));
@@ -186,7 +187,7 @@ TEST(SimulatedNodes, UnprepareWhatAnEarlierLifePrepared) {
                                     .preparer = &preparer};
   {
     FakeCluster cluster(options);
-    cluster.Create(kube::kPods, FakePod("a"));
+    cluster.Create(kube::kPods, api_sim::FakePod("a"));
     cluster.Pass();
     ASSERT_TRUE(preparer.prepared.contains("a"));
   }

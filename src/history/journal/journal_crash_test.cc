@@ -14,17 +14,17 @@
 namespace galen::history {
 namespace {
 
-using Lines = std::vector<std::string>;
+using CrashLines = std::vector<std::string>;
 using Unsynced = SimulatedDisk::Unsynced;
 
-constexpr const char* kDirectory = "/var/lib/galen/journal";
+constexpr const char* kCrashDirectory = "/var/lib/galen/journal";
 // Ways 0 to 2 are a kill and the two extremes of a power cut; the others are chance by their
 // number.
 constexpr std::uint64_t kWays = 24;
 
 // Records in order of their first coming: one that came twice counts once.
-Lines WithoutRepeats(const Lines& records) {
-  Lines once;
+CrashLines WithoutRepeatedLines(const CrashLines& records) {
+  CrashLines once;
   for (const std::string& record : records) {
     if (std::find(once.begin(), once.end(), record) == once.end()) once.push_back(record);
   }
@@ -41,7 +41,7 @@ class Machine {
   // was promised is missing, out of order or invented.
   bool Open(const std::string& where) {
     journal_ = nullptr;
-    auto replayed = Journal::Open(files_, kDirectory);
+    auto replayed = Journal::Open(files_, kCrashDirectory);
     if (!replayed.ok()) {
       EXPECT_TRUE(disk_.stopped()) << where << ": " << replayed.status().message();
       return false;
@@ -49,7 +49,7 @@ class Machine {
     // A machine that stopped while segments were read has told nothing that counts.
     if (disk_.stopped()) return false;
     journal_ = std::move(replayed->journal);
-    const Lines held = WithoutRepeats(replayed->records);
+    const CrashLines held = WithoutRepeatedLines(replayed->records);
     EXPECT_GE(held.size(), safe_) << where << ": lost";
     EXPECT_LE(held.size(), appended_.size()) << where << ": invented";
     EXPECT_TRUE(std::equal(held.begin(), held.begin() + std::ssize(held), appended_.begin()))
@@ -91,10 +91,10 @@ class Machine {
 
   std::map<std::string, std::string> Files(bool quarantined) {
     std::map<std::string, std::string> found;
-    const auto names = files_.List(kDirectory);
+    const auto names = files_.List(kCrashDirectory);
     if (!names.ok()) return found;
     for (const std::string& name : *names) {
-      const std::string bytes = *files_.Read(std::string(kDirectory) + "/" + name);
+      const std::string bytes = *files_.Read(std::string(kCrashDirectory) + "/" + name);
       const bool broken =
           ParseSegmentName(name) && !bytes.empty() && !ReadSegment(bytes).fault.empty();
       const bool beside = name.find(".corrupt-") != std::string::npos;
@@ -106,7 +106,7 @@ class Machine {
   SimulatedDisk disk_;
   DurableFileSystem files_{disk_};
   std::unique_ptr<Journal> journal_;
-  Lines appended_;
+  CrashLines appended_;
   std::size_t safe_ = 0;  // how many of them were promised
   int numbered_ = 0;
 };
@@ -242,7 +242,7 @@ TEST(JournalCrash, FailedSyncOfAStartIsSaidAndTheRecordsAreWrittenOnceMore) {
   DurableFileSystem files(disk);
   Random chance(1);
   {
-    auto opened = *Journal::Open(files, kDirectory);
+    auto opened = *Journal::Open(files, kCrashDirectory);
     ASSERT_TRUE(opened.journal->Append("a").ok());
     // Killed in the middle of the sync: the cache has the bytes, the platter has not.
     disk.StopAfter(3);
@@ -250,14 +250,14 @@ TEST(JournalCrash, FailedSyncOfAStartIsSaidAndTheRecordsAreWrittenOnceMore) {
     disk.Restart();
   }
   disk.FailSync(2);  // after those of two directories
-  auto opened = *Journal::Open(files, kDirectory);
-  EXPECT_EQ(opened.records, Lines{"a"});
+  auto opened = *Journal::Open(files, kCrashDirectory);
+  EXPECT_EQ(opened.records, CrashLines{"a"});
   ASSERT_EQ(opened.notes.size(), 1u);
   EXPECT_NE(opened.notes[0].find("until the next sync a power cut may take"), std::string::npos);
   EXPECT_TRUE(opened.journal->Sync().ok());
   opened.journal = nullptr;
   disk.CutPower(Unsynced::kLost, chance);
-  EXPECT_EQ(Journal::Open(files, kDirectory)->records, Lines{"a"});
+  EXPECT_EQ(Journal::Open(files, kCrashDirectory)->records, CrashLines{"a"});
 }
 
 TEST(JournalCrash, DiskThatFillsUpAtEveryByteLosesNothingSafe) {

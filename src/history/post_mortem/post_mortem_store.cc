@@ -37,7 +37,7 @@ std::string BootLine(const std::string& boot_id) {
 }
 
 // Lines in memory come from a record or were read once already.
-PostMortem DecodeOurs(const std::string& line) {
+PostMortem DecodeOurMortem(const std::string& line) {
   const StatusOr<Json> json = Json::Parse(line);
   GALEN_CHECK(json.ok());
   StatusOr<PostMortem> record = ToPostMortem(*json);
@@ -218,7 +218,7 @@ template <typename Matches>
 std::vector<PostMortem> PostMortemStore::Find(Matches matches) const {
   std::vector<PostMortem> found;
   for (const auto& [id, kept] : records_) {
-    if (matches(kept)) found.push_back(DecodeOurs(kept.line));
+    if (matches(kept)) found.push_back(DecodeOurMortem(kept.line));
   }
   std::ranges::stable_sort(found, [](const PostMortem& a, const PostMortem& b) {
     return std::tie(a.ended, a.number) > std::tie(b.ended, b.number);
@@ -246,7 +246,7 @@ PostMortemStore::Answer PostMortemStore::Newest(const Query& query, WallTime now
       ++answer.left_out;
       continue;
     }
-    answer.records.push_back(DecodeOurs(kept->line));
+    answer.records.push_back(DecodeOurMortem(kept->line));
     bytes += kept->line.size();
   }
   return answer;
@@ -289,7 +289,7 @@ bool PostMortemStore::Has(const std::string& uid, int number, WallTime now) cons
 std::optional<PostMortem> PostMortemStore::LastOf(const std::string& uid) const {
   auto it = records_.upper_bound({uid, std::numeric_limits<int>::max()});
   if (it == records_.begin() || std::prev(it)->first.first != uid) return std::nullopt;
-  return DecodeOurs(std::prev(it)->second.line);
+  return DecodeOurMortem(std::prev(it)->second.line);
 }
 
 std::vector<PostMortem> PostMortemStore::OpenAt(WallTime now, Duration grace) const {

@@ -12,15 +12,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr WallTime kEnd(std::chrono::nanoseconds(1'795'269'734'020'000'000));
+constexpr WallTime kEndOfMortem(std::chrono::nanoseconds(1'795'269'734'020'000'000));
 
 HeardFinding Finding(HealthState state, Duration after_end) {
   HeardFinding finding;
   finding.health.id = {"gpu.example.com", "node-7", "gpu-3"};
   finding.health.state = state;
-  finding.health.since = kEnd + after_end;
+  finding.health.since = kEndOfMortem + after_end;
   finding.health.cause = {"XidGpuLost", "XID 79", "79", "", "", FaultOwner::kHardware};
-  finding.heard = kEnd + after_end + 7ms;
+  finding.heard = kEndOfMortem + after_end + 7ms;
   return finding;
 }
 
@@ -31,17 +31,17 @@ PostMortemDevice Gpu(std::vector<HeardFinding> findings) {
           .findings = std::move(findings)};
 }
 
-PostMortem FullRecord() {
+PostMortem FullMortem() {
   PostMortem record;
   record.pod = {{"train", "trainer-0"}, "uid-1"};
   record.number = 2;
   record.node = "node-7";
   record.end = PodEnd::kEvicted;
   record.reason = "DeletionByTaintManager";
-  record.asked = kEnd - 30s;
-  record.began = kEnd - 1h;
-  record.first = kEnd - 2s;
-  record.ended = kEnd;
+  record.asked = kEndOfMortem - 30s;
+  record.began = kEndOfMortem - 1h;
+  record.first = kEndOfMortem - 2s;
+  record.ended = kEndOfMortem;
   record.over = true;
   record.owner = "job-uid";
   record.exact = false;
@@ -50,8 +50,8 @@ PostMortem FullRecord() {
                         .signal = 6,
                         .reason = "Error",
                         .message = "CUDA error 700",
-                        .started = kEnd - 60s,
-                        .finished = kEnd,
+                        .started = kEndOfMortem - 60s,
+                        .finished = kEndOfMortem,
                         .restarts = 3},
                        {.container = "fetch", .exit_code = 0, .init = true}};
   record.devices = {
@@ -66,9 +66,9 @@ PostMortem FullRecord() {
 }
 
 TEST(PostMortem, ReadsBackAsItWasWritten) {
-  EXPECT_EQ(*ToPostMortem(ToJson(FullRecord())), FullRecord());
-  EXPECT_EQ(Bounded(FullRecord()), FullRecord());
-  const Json written = ToJson(FullRecord());
+  EXPECT_EQ(*ToPostMortem(ToJson(FullMortem())), FullMortem());
+  EXPECT_EQ(Bounded(FullMortem()), FullMortem());
+  const Json written = ToJson(FullMortem());
   EXPECT_TRUE(written["devices"][0]["admin"].AsBool());
   EXPECT_TRUE(written["containers"][1]["init"].AsBool());
   PostMortem least;
@@ -77,7 +77,7 @@ TEST(PostMortem, ReadsBackAsItWasWritten) {
 
 // As agents wrote them that knew of neither: what is not said is as before.
 TEST(PostMortem, ARecordWithoutInitAndAdminReadsAsOneOfWorkAndMainContainers) {
-  Json old = ToJson(FullRecord());
+  Json old = ToJson(FullMortem());
   old["containers"].MutableItems().at(1).Erase("init");
   old["devices"].MutableItems().at(0).Erase("admin");
   const auto record = ToPostMortem(old);
@@ -96,19 +96,19 @@ TEST(PostMortem, EveryEndHasANameThatReadsBack) {
 }
 
 TEST(PostMortem, ItsWindowIsFiveMinutesBeforeAndAfter) {
-  EXPECT_EQ(FullRecord().from(), kEnd - 2s - 5min);
-  EXPECT_EQ(FullRecord().until(), kEnd + 5min);
+  EXPECT_EQ(FullMortem().from(), kEndOfMortem - 2s - 5min);
+  EXPECT_EQ(FullMortem().until(), kEndOfMortem + 5min);
 }
 
 TEST(PostMortem, UnknownIsNoFault) {
-  PostMortem record = FullRecord();
+  PostMortem record = FullMortem();
   EXPECT_TRUE(HasFault(record));
   record.devices = {Gpu({Finding(HealthState::kHealthy, -1h), Finding(HealthState::kUnknown, 0s)})};
   EXPECT_FALSE(HasFault(record));
 }
 
 TEST(PostMortem, OfADeviceThatFlapsTheFirstFindingAndThoseNearTheEndStay) {
-  PostMortem record = FullRecord();
+  PostMortem record = FullMortem();
   record.devices[0].findings.clear();
   for (int i = -100; i < 100; ++i) {
     record.devices[0].findings.push_back(Finding(HealthState::kUnhealthy, i * 1s));
@@ -122,7 +122,7 @@ TEST(PostMortem, OfADeviceThatFlapsTheFirstFindingAndThoseNearTheEndStay) {
 
 // The worst that drivers, programs and names can do still fits a frame of the journal.
 TEST(PostMortem, OfTimesThatAreAsFarApartAsTheyCanTheFarOnesGo) {
-  PostMortem record = FullRecord();
+  PostMortem record = FullMortem();
   record.first = record.ended = WallTime(std::chrono::sys_days(std::chrono::year(2261) / 12 / 31));
   std::vector<HeardFinding>& findings = record.devices[0].findings;
   findings.clear();
@@ -134,14 +134,14 @@ TEST(PostMortem, OfTimesThatAreAsFarApartAsTheyCanTheFarOnesGo) {
   record = Bounded(record);
   EXPECT_EQ(record.devices[0].findings.size(), kMortemFindingsMax);
   const auto old = std::ranges::count_if(record.devices[0].findings, [](const HeardFinding& f) {
-    return f.health.since < kEnd - 24h;
+    return f.health.since < kEndOfMortem - 24h;
   });
   EXPECT_EQ(old, 0);
   EXPECT_EQ(Bounded(record), record);
 }
 
 TEST(PostMortem, AHugeOneIsCutToItsBoundAndKeepsTheDeviceWithTheFault) {
-  PostMortem record = FullRecord();
+  PostMortem record = FullMortem();
   record.devices.clear();
   for (int i = 0; i < 200; ++i) {
     PostMortemDevice device = Gpu({});

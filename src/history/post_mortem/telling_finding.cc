@@ -30,7 +30,7 @@ Span SpanOf(const PostMortemDevice& device, std::size_t i) {
 }
 
 // In microseconds: the times of a record may lie further apart than nanoseconds can count.
-Duration Between(WallTime from, WallTime to) {
+Duration TimeBetween(WallTime from, WallTime to) {
   using std::chrono::microseconds;
   const microseconds apart =
       std::chrono::floor<microseconds>(to) - std::chrono::floor<microseconds>(from);
@@ -56,13 +56,13 @@ std::optional<TellingFinding> Place(const PostMortem& record, const PostMortemDe
   const Span span = SpanOf(device, i);
   const HeardFinding* finding = &device.findings[i];
   if (span.from > record.ended + kSeenLate) {
-    return TellingFinding{finding, When::kAfter, Between(record.ended, span.from)};
+    return TellingFinding{finding, When::kAfter, TimeBetween(record.ended, span.from)};
   }
   if (record.began && span.until <= *record.began) return std::nullopt;
   // An end that nobody saw is not told to the second anyway: what was over by then was over.
   const Duration unsure = record.exact ? kEndPrecision : Duration::zero();
   if (span.until > record.first - unsure) return TellingFinding{finding};
-  return TellingFinding{finding, When::kBefore, Between(span.until, record.first)};
+  return TellingFinding{finding, When::kBefore, TimeBetween(span.until, record.first)};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using When = TellingFinding::When;
 
-constexpr WallTime kEnd(std::chrono::seconds(1'795'269'734));  // 2026-11-21T14:02:14Z
+constexpr WallTime kEndOfFinding(std::chrono::seconds(1'795'269'734));  // 2026-11-21T14:02:14Z
 constexpr auto kHealthy = HealthState::kHealthy;
 constexpr auto kUnhealthy = HealthState::kUnhealthy;
 
@@ -22,7 +22,7 @@ class TellingFindingTest : public ::testing::Test {
     finding.health = {.id = device().identity.id,
                       .state = state,
                       .cause = {.code = "X", .message = message},
-                      .since = kEnd + after_end};
+                      .since = kEndOfFinding + after_end};
     finding.heard = finding.health.since;
     device().findings.push_back(finding);
   }
@@ -33,8 +33,8 @@ class TellingFindingTest : public ::testing::Test {
   PostMortem record_ = [] {
     PostMortem record;
     record.end = PodEnd::kDeleted;
-    record.began = kEnd - 10min;
-    record.first = record.ended = kEnd;
+    record.began = kEndOfFinding - 10min;
+    record.first = record.ended = kEndOfFinding;
     record.containers = {{.container = "train", .exit_code = 0}};
     record.devices.emplace_back().identity.id = {"gpu.example.com", "node-7", "gpu-3"};
     return record;
@@ -98,12 +98,12 @@ TEST_F(TellingFindingTest, AFaultThatOnlyFellSilentIsNotOver) {
   Add(HealthState::kUnknown, -76s, "driver gpu.example.com is gone");
   EXPECT_EQ(Telling().when, When::kAtTheEnd);
   EXPECT_EQ(AtTheEnd(), kUnhealthy);
-  record_.began = kEnd - 60s;
+  record_.began = kEndOfFinding - 60s;
   EXPECT_TRUE(HadFault(record_));
 }
 
 TEST_F(TellingFindingTest, AFaultThatWasOverWhenThePodBeganIsNoneOfIts) {
-  record_.began = kEnd - 60s;
+  record_.began = kEndOfFinding - 60s;
   Add(kUnhealthy, -112s, "XID 79");
   Add(kHealthy, -76s);
   EXPECT_FALSE(HasFault(record_));
@@ -113,7 +113,7 @@ TEST_F(TellingFindingTest, AFaultThatWasOverWhenThePodBeganIsNoneOfIts) {
 }
 
 TEST_F(TellingFindingTest, APodThatCrashedAtOnceHadNoneOfTheFaultsBeforeItEither) {
-  record_.began = kEnd - 200ms;
+  record_.began = kEndOfFinding - 200ms;
   Add(kUnhealthy, -1h, "XID 79");
   Add(kHealthy, -500ms);
   EXPECT_FALSE(HasFault(record_));
@@ -122,8 +122,8 @@ TEST_F(TellingFindingTest, APodThatCrashedAtOnceHadNoneOfTheFaultsBeforeItEither
 TEST_F(TellingFindingTest, WhatWasOverBeforeAnEndThatNobodySawIsTakenAtItsWord) {
   Add(kUnhealthy, -2h, "XID 79");
   Add(kHealthy, -1h);
-  record_.first = kEnd - 1h;
-  record_.began = kEnd - 3h;
+  record_.first = kEndOfFinding - 1h;
+  record_.began = kEndOfFinding - 3h;
   EXPECT_EQ(Telling().when, When::kAtTheEnd) << "an end that a kubelet tells, to the second";
   record_.exact = false;
   EXPECT_EQ(Telling().when, When::kBefore);
@@ -136,7 +136,7 @@ TEST_F(TellingFindingTest, ADeviceThatFailedAtTheEndTellsMoreThanAWorseOneThatFa
   record_.devices.push_back(device());
   record_.devices[1].identity.id.device = "gpu-4";
   record_.devices[1].findings[1].health.state = HealthState::kDegraded;
-  record_.devices[1].findings[1].health.since = kEnd - 1s;
+  record_.devices[1].findings[1].health.since = kEndOfFinding - 1s;
   EXPECT_EQ(Telling().when, When::kAtTheEnd);
   const PostMortem bounded = Bounded(record_);
   EXPECT_EQ(bounded.devices[0].identity.id.device, "gpu-4");

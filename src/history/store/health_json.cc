@@ -9,8 +9,6 @@
 namespace galen::history {
 namespace {
 
-constexpr int kNanosecondDigits = 9;
-
 Json ToJson(const Cause& cause) {
   Json json = Json::Object();
   Put(json, "code", cause.code);

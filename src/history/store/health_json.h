@@ -22,6 +22,9 @@ void Bound(DeviceHealth& health, const DeviceId& id);
 // An absent member and an empty text read back as the same, so an empty one is not written.
 void Put(Json& object, std::string_view key, std::string_view text);
 
+// Digits after the second in every file of this room: finer than any clock here.
+inline constexpr int kNanosecondDigits = 9;
+
 // RFC 3339 with nine digits; the epoch, which stands for "not known", is not written.
 void PutTime(Json& object, std::string_view key, WallTime time);
 // An absent time is the epoch. An error when it is there and no time.

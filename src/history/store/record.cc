@@ -21,7 +21,6 @@ constexpr Kind kKinds[] = {Kind::kSign,
                            Kind::kAgentStopped,
                            Kind::kCrash,
                            Kind::kNote};
-constexpr int kNanosecondDigits = 9;  // finer than any clock here
 
 }  // namespace
 

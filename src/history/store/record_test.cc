@@ -9,12 +9,12 @@
 namespace galen::history {
 namespace {
 
-const DeviceId kGpu{"gpu.example.com", "node-7", "gpu-3"};
+const DeviceId kRecordedGpu{"gpu.example.com", "node-7", "gpu-3"};
 constexpr WallTime kSign(std::chrono::nanoseconds(1'795'269'731'304'050'607));
 
 DeviceHealth Unhealthy() {
   DeviceHealth health;
-  health.id = kGpu;
+  health.id = kRecordedGpu;
   health.state = HealthState::kUnhealthy;
   health.cause = {"XidGpuLost",         "XID 79: GPU has fallen off the bus", "79", "1", "x",
                   FaultOwner::kHardware};
@@ -28,10 +28,10 @@ Record FullRecord() {
   record.sequence = 812;
   record.time = kSign;
   record.kind = Kind::kChange;
-  record.device = kGpu;
+  record.device = kRecordedGpu;
   record.serial = "1653922005112";
   DeviceHealth before;
-  before.id = kGpu;
+  before.id = kRecordedGpu;
   before.state = HealthState::kDegraded;
   before.share = 0.5;
   record.change = HealthChange{before, Unhealthy()};
@@ -66,7 +66,7 @@ TEST(Record, LineIsThatOfTheFormatsPage) {
   record.sequence = 7;
   record.time = kSign;
   record.kind = Kind::kTold;
-  record.device = kGpu;
+  record.device = kRecordedGpu;
   record.text = "Pod status";
   EXPECT_EQ(
       Encode(record),

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const Status kFull = ResourceExhausted("no space left on device");
+const Status kFullDisk = ResourceExhausted("no space left on device");
 
 DeviceId Gpu(int n) { return {"gpu.example.com", "node-7", "gpu-" + std::to_string(n)}; }
 WallTime At(int second) { return WallTime(std::chrono::seconds(1'795'269'600 + second)); }
@@ -208,7 +208,7 @@ TEST_F(StoreTest, FullDiskKeepsServingAndWritesAllOfItAfterwards) {
   Open();
   store_->Append(Change(Gpu(0), HealthState::kHealthy, 1));
   ASSERT_TRUE(store_->Sync().ok());
-  files_.FailWrites(kFull);
+  files_.FailWrites(kFullDisk);
   store_->Append(Change(Gpu(0), HealthState::kUnhealthy, 2));
   EXPECT_EQ(store_->Sync().code(), Code::kResourceExhausted);
   EXPECT_FALSE(store_->journal().trouble().ok());
@@ -222,7 +222,7 @@ TEST_F(StoreTest, FullDiskKeepsServingAndWritesAllOfItAfterwards) {
 TEST_F(StoreTest, WhatDidNotFitWhileTheDiskWasFullIsInTheNextRewrite) {
   options_.records_max = 5;
   Open();
-  files_.FailWrites(kFull);
+  files_.FailWrites(kFullDisk);
   store_->Append(Change(Gpu(0), HealthState::kUnhealthy, 1));
   std::size_t appended = 1;
   while (store_->journal().pending_bytes() + 1100 < Journal::kPendingBytesMax) {
@@ -263,7 +263,7 @@ TEST_F(StoreTest, RecordsThatCameTwiceCountOnce) {
   ASSERT_TRUE(store_->Sync().ok());
   // The sync fails after the bytes went out: they are there, and are written again.
   store_->Append(Note("b"));
-  files_.FailWrites(kFull, 1);
+  files_.FailWrites(kFullDisk, 1);
   EXPECT_FALSE(store_->Sync().ok());
   files_.FailWrites(std::nullopt);
   store_->Append(Note("c"));
@@ -312,7 +312,7 @@ TEST_F(StoreTest, RandomLivesWithCrashesLoseNothingThatWasSafe) {
       const HealthState state = kHealthStates[dice.Below(4)];
       const std::uint64_t last =
           store_->Append(Change(Gpu(static_cast<int>(dice.Below(4))), state, step));
-      if (dice.Chance(0.1)) files_.FailWrites(kFull, dice.Below(4));
+      if (dice.Chance(0.1)) files_.FailWrites(kFullDisk, dice.Below(4));
       if (dice.Chance(0.2)) files_.FailWrites(std::nullopt);
       if (dice.Chance(0.5) && store_->Sync().ok()) {
         safe = store_->Latest();

@@ -6,7 +6,7 @@
 
 #include "base/data/fnv1a.h"
 #include "base/text.h"
-#include "kube/patch.h"
+#include "kube/merge_patch.h"
 
 namespace galen::kube {
 namespace {

@@ -4,19 +4,19 @@
 
 #include "base/text.h"
 #include "kube/json_of.h"
-#include "kube/patch.h"
+#include "kube/merge_patch.h"
 
 namespace galen::kube {
 namespace {
 
 using namespace std::chrono_literals;
 
-const EventSubject kPod{.kind = "Pod", .key = {"train", "trainer-0"}, .uid = "u-1"};
+const EventSubject kEventPod{.kind = "Pod", .key = {"train", "trainer-0"}, .uid = "u-1"};
 
 Event DeviceUnhealthy() {
   Event event;
-  event.key = EventKey(kPod, "DeviceUnhealthy", "gpu-3");
-  event.subject = kPod;
+  event.key = EventKey(kEventPod, "DeviceUnhealthy", "gpu-3");
+  event.subject = kEventPod;
   event.warning = true;
   event.reason = "DeviceUnhealthy";
   event.message = "XID 79: GPU has fallen off the bus";
@@ -27,23 +27,23 @@ Event DeviceUnhealthy() {
 }
 
 TEST(EventKey, IsTheSameForTheSameThingAndDiffersOtherwise) {
-  const ObjectKey key = EventKey(kPod, "DeviceUnhealthy", "gpu-3");
+  const ObjectKey key = EventKey(kEventPod, "DeviceUnhealthy", "gpu-3");
   EXPECT_EQ(key.ns, "train");
   EXPECT_TRUE(key.name.starts_with("trainer-0.")) << key.name;
-  EXPECT_EQ(key, EventKey(kPod, "DeviceUnhealthy", "gpu-3"));
-  EXPECT_NE(key, EventKey(kPod, "DeviceUnhealthy", "gpu-4"));
-  EXPECT_NE(key, EventKey(kPod, "DeviceUnknown", "gpu-3"));
-  EventSubject reborn = kPod;
+  EXPECT_EQ(key, EventKey(kEventPod, "DeviceUnhealthy", "gpu-3"));
+  EXPECT_NE(key, EventKey(kEventPod, "DeviceUnhealthy", "gpu-4"));
+  EXPECT_NE(key, EventKey(kEventPod, "DeviceUnknown", "gpu-3"));
+  EventSubject reborn = kEventPod;
   reborn.uid = "u-2";
   EXPECT_NE(key, EventKey(reborn, "DeviceUnhealthy", "gpu-3"));
 }
 
 TEST(EventKey, NeverChangesBetweenVersionsOfUs) {
-  EXPECT_EQ(EventKey(kPod, "DeviceUnhealthy", "gpu-3").name, "trainer-0.1aa2e34839da50eb");
+  EXPECT_EQ(EventKey(kEventPod, "DeviceUnhealthy", "gpu-3").name, "trainer-0.1aa2e34839da50eb");
 }
 
 TEST(EventKey, IsANameThatKubernetesTakes) {
-  EventSubject subject = kPod;
+  EventSubject subject = kEventPod;
   subject.key.name = std::string(235, 'a') + "." + std::string(17, 'b');
   const ObjectKey key = EventKey(subject, "R", "");
   EXPECT_TRUE(IsDnsSubdomain(key.name)) << key.name;

@@ -48,7 +48,7 @@ Cause DecodeCause(const Json& cause) {
           .owner = ParseFaultOwner(cause["owner"].AsString())};
 }
 
-Json EncodeDevice(const NodeDevice& device) {
+Json EncodeNodeDevice(const NodeDevice& device) {
   Json out = Json::MakeObject({{"driver", device.identity.id.driver},
                                {"pool", device.identity.id.pool},
                                {"device", device.identity.id.device},
@@ -70,7 +70,7 @@ Json EncodeDevice(const NodeDevice& device) {
   return out;
 }
 
-NodeDevice DecodeDevice(const Json& device) {
+NodeDevice DecodeNodeDevice(const Json& device) {
   NodeDevice out;
   out.identity = {
       .id = {device["driver"].AsString(), device["pool"].AsString(), device["device"].AsString()},
@@ -193,7 +193,7 @@ Json EncodeStatus(const NodeDeviceHealth& health) {
   Json& conditions = status["conditions"] = Json::Array{};
   for (const Condition& c : health.conditions) conditions.Append(EncodeCondition(c));
   Json& devices = status["devices"] = Json::Array{};
-  for (const NodeDevice& device : health.devices) devices.Append(EncodeDevice(device));
+  for (const NodeDevice& device : health.devices) devices.Append(EncodeNodeDevice(device));
   Json& drivers = status["drivers"] = Json::Array{};
   for (const NodeDriver& driver : health.drivers) drivers.Append(EncodeDriver(driver));
   for (const NodePostMortem& record : health.post_mortems) {
@@ -319,7 +319,7 @@ StatusOr<NodeDeviceHealth> DecodeNodeDeviceHealth(const Json& object) {
   health.summary = DecodeSummary(status["summary"]);
   for (const Json& c : status["conditions"].items())
     health.conditions.push_back(DecodeCondition(c));
-  for (const Json& d : status["devices"].items()) health.devices.push_back(DecodeDevice(d));
+  for (const Json& d : status["devices"].items()) health.devices.push_back(DecodeNodeDevice(d));
   for (const Json& d : status["drivers"].items()) health.drivers.push_back(DecodeDriver(d));
   for (const Json& p : status["postMortems"].items()) {
     health.post_mortems.push_back(DecodePostMortem(p));

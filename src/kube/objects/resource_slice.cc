@@ -41,7 +41,7 @@ Json EncodeTaint(const DeviceTaint& taint) {
   return out;
 }
 
-SliceDevice DecodeDevice(const Json& device) {
+SliceDevice DecodeSliceDevice(const Json& device) {
   SliceDevice out;
   out.name = device["name"].AsString();
   for (const auto& [name, value] : device["attributes"].members()) {
@@ -56,7 +56,7 @@ SliceDevice DecodeDevice(const Json& device) {
   return out;
 }
 
-Json EncodeDevice(const SliceDevice& device) {
+Json EncodeSliceDevice(const SliceDevice& device) {
   Json out = Json::MakeObject({{"name", device.name}});
   for (const auto& [name, value] : device.attributes) {
     out["attributes"][name] = EncodeAttribute(value);
@@ -103,7 +103,8 @@ StatusOr<ResourceSlice> DecodeSlice(const Json& object) {
   slice.generation = spec["pool"]["generation"].AsInt();
   slice.slice_count = spec["pool"]["resourceSliceCount"].AsInt();
   slice.node = spec["nodeName"].AsString();
-  for (const Json& device : spec["devices"].items()) slice.devices.push_back(DecodeDevice(device));
+  for (const Json& device : spec["devices"].items())
+    slice.devices.push_back(DecodeSliceDevice(device));
   return slice;
 }
 
@@ -123,7 +124,7 @@ Json EncodeSlice(const ResourceSlice& slice) {
     spec["nodeName"] = slice.node;
   }
   spec["devices"] = Json::Array{};
-  for (const SliceDevice& device : slice.devices) spec["devices"].Append(EncodeDevice(device));
+  for (const SliceDevice& device : slice.devices) spec["devices"].Append(EncodeSliceDevice(device));
   return Json::MakeObject({{"apiVersion", "resource.k8s.io/v1"},
                            {"kind", "ResourceSlice"},
                            {"metadata", std::move(meta)},

@@ -10,16 +10,10 @@
 
 #include "base/log.h"
 #include "base/loop/io_loop.h"
+#include "net/connection.h"
 #include "net/http.h"
 
 namespace galen::net {
-
-// PEM texts. Clients are not asked for certificates.
-struct ServerTls {
-  std::string certificate_pem;  // chain, leaf first
-  // Not encrypted.
-  std::string key_pem;
-};
 
 struct ServerOptions {
   // "unix:/path" or "tcp:127.0.0.1:0" (port 0: any free one).
@@ -70,8 +64,5 @@ class Server {
 
   std::unique_ptr<Impl> impl_;
 };
-
-// The longest path of a unix socket: sizeof(sockaddr_un::sun_path) less its terminating zero.
-inline constexpr std::size_t kSocketPathMax = 107;
 
 }  // namespace galen::net

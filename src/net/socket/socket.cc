@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "net/endpoint/server.h"
+#include "net/address.h"
 
 namespace galen::net {
 namespace {

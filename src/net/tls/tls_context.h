@@ -7,7 +7,6 @@
 
 #include "base/status.h"
 #include "net/connection.h"
-#include "net/endpoint/server.h"
 
 struct ssl_ctx_st;
 

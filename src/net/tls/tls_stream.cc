@@ -18,7 +18,7 @@ namespace {
 // Large enough for OpenSSL to hand out a whole record.
 constexpr int kPlainBytesMax = 16 * 1024;
 // SSL_write counts in int.
-constexpr int kWriteBytesMax = 1 << 30;
+constexpr int kTlsWriteBytesMax = 1 << 30;
 
 bool IsIpAddress(const std::string& name) {
   unsigned char bytes[16];
@@ -125,7 +125,7 @@ void TlsStream::Write(std::string_view bytes) {
   GALEN_CHECK(!done_);
   while (!bytes.empty()) {
     ERR_clear_error();
-    const int size = static_cast<int>(std::min<std::size_t>(bytes.size(), kWriteBytesMax));
+    const int size = static_cast<int>(std::min<std::size_t>(bytes.size(), kTlsWriteBytesMax));
     const int written = SSL_write(ssl_, bytes.data(), size);
     // Our side's output is memory and always taken; what fails is the session, and reading tells.
     if (written <= 0) break;

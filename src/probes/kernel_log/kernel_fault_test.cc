@@ -5,7 +5,7 @@
 namespace galen::probes {
 namespace {
 
-std::vector<KernelFault> FaultsOf(std::string text, int facility = kFacilityKernel) {
+std::vector<KernelFault> FaultsInLine(std::string text, int facility = kFacilityKernel) {
   KernelRecord record;
   record.text = std::move(text);
   record.facility = facility;
@@ -23,7 +23,7 @@ class KernelFaultLine : public ::testing::TestWithParam<Line> {};
 
 TEST_P(KernelFaultLine, TellsWhichFaultOfWhichDevice) {
   const Line& line = GetParam();
-  const std::vector<KernelFault> faults = FaultsOf(std::string(line.text));
+  const std::vector<KernelFault> faults = FaultsInLine(std::string(line.text));
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(faults[0].sign, line.sign);
   EXPECT_EQ(faults[0].pci_address, line.slot);
@@ -58,14 +58,14 @@ INSTANTIATE_TEST_SUITE_P(
         Line{"{1}[Hardware Error]: event severity: fatal", "machine-check", "", 1}));
 
 TEST(KernelFault, Xid154AlsoTellsWhatTheGpuAsksFor) {
-  const auto faults = FaultsOf(
+  const auto faults = FaultsInLine(
       "NVRM: Xid (PCI:0000:0f:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU "
       "Reset Required)");
   ASSERT_EQ(faults.size(), 2u);
   EXPECT_EQ(faults[0].sign, "xid");
   EXPECT_EQ(faults[1].sign, "recovery-action");
   EXPECT_EQ(faults[1].value, 1);
-  EXPECT_EQ(FaultsOf("NVRM: Xid (PCI:0000:0f:00): 154, in other words").size(), 1u);
+  EXPECT_EQ(FaultsInLine("NVRM: Xid (PCI:0000:0f:00): 154, in other words").size(), 1u);
 }
 
 TEST(KernelFault, OrdinaryAndHostileLinesTellNothing) {
@@ -77,18 +77,18 @@ TEST(KernelFault, OrdinaryAndHostileLinesTellNothing) {
         "my program says: NVRM: Xid (PCI:0000:4b:00): 79, x", "a: SXid (PCI:0000:c1:00.0): 1, x",
         "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): x", "PCIe Bus Error: severity=",
         "nvidia 0000:4b:00.0: PCIe Bus Error: severity=Unheard of", "has fallen off the bus"}) {
-    EXPECT_TRUE(FaultsOf(text).empty()) << text;
+    EXPECT_TRUE(FaultsInLine(text).empty()) << text;
   }
 }
 
 TEST(KernelFault, RootsOwnLinesCountAndThoseOfDaemonsDoNot) {
   const std::string line = "NVRM: Xid (PCI:0000:4b:00): 79, x";
-  EXPECT_EQ(FaultsOf(line, kFacilityUser).size(), 1u);
-  EXPECT_TRUE(FaultsOf(line, 3).empty());
+  EXPECT_EQ(FaultsInLine(line, kFacilityUser).size(), 1u);
+  EXPECT_TRUE(FaultsInLine(line, 3).empty());
 }
 
 TEST(KernelFault, SaysTheRawSignForPeople) {
-  EXPECT_EQ(FaultsOf("NVRM: Xid (PCI:0000:4b:00): 79, x")[0].raw,
+  EXPECT_EQ(FaultsInLine("NVRM: Xid (PCI:0000:4b:00): 79, x")[0].raw,
             "kernel log: Xid 79 on 0000:4b:00");
 }
 

@@ -47,7 +47,7 @@ rules:
      sentence: reset, clears: [reboot]}
 )";
 
-const RuleTable& Table() {
+const RuleTable& EngineTable() {
   static const RuleTable table = [] {
     StatusOr<RuleTable> parsed = ParseRules(kTable, "test");
     EXPECT_TRUE(parsed.ok()) << parsed.status().message();
@@ -97,7 +97,7 @@ class RuleEngineTest : public ::testing::Test {
   HealthState State(std::size_t device = 0) const { return Health(device).state; }
 
   Duration now_ = 0s;
-  RuleEngine engine_{Table(), {.driver = "gpu.example.com", .pool = "node-7"}};
+  RuleEngine engine_{EngineTable(), {.driver = "gpu.example.com", .pool = "node-7"}};
   std::vector<SignRecord> records_;
 };
 
@@ -311,7 +311,7 @@ TEST_F(RuleEngineTest, KeptFindingsSurviveARestartWithTheirTimes) {
   Sign sign = Make("xid", 79.0);
   sign.raw = "kernel log: Xid 79";
   Show({sign});
-  RuleEngine next(Table(), {.driver = "gpu.example.com", .pool = "node-7"});
+  RuleEngine next(EngineTable(), {.driver = "gpu.example.com", .pool = "node-7"});
   now_ = 60s;
   next.SetDevices({"a", "b"}, Present());
   next.Restore(engine_.Save(), Present());
@@ -338,7 +338,7 @@ TEST_F(RuleEngineTest, AHotDeviceIsHotWithItsOldTimeAfterARestartUntilItIsSeenCo
   Show("temperature", 91.0);
   const DeviceHealth hot = Health();
   ASSERT_EQ(hot.cause.code, "Hot");
-  RuleEngine next(Table(), {.driver = "gpu.example.com", .pool = "node-7"});
+  RuleEngine next(EngineTable(), {.driver = "gpu.example.com", .pool = "node-7"});
   now_ = 60s;
   next.SetDevices({"a", "b"}, Present());
   next.Restore(engine_.Save(), Present());
@@ -350,7 +350,7 @@ TEST_F(RuleEngineTest, AHotDeviceIsHotWithItsOldTimeAfterARestartUntilItIsSeenCo
 
 TEST_F(RuleEngineTest, ABaselineSurvivesARestart) {
   Show("speed", 10000.0);
-  RuleEngine next(Table(), {.driver = "gpu.example.com", .pool = "node-7"});
+  RuleEngine next(EngineTable(), {.driver = "gpu.example.com", .pool = "node-7"});
   next.SetDevices({"a", "b"}, Present());
   next.Restore(engine_.Save(), Present());
   next.Evaluate({Make("speed", 1000.0)}, Present());

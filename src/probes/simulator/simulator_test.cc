@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-const RuleTable& Table() {
+const RuleTable& SimulatorTable() {
   static const RuleTable table = *ParseRules(kGpuRules, "gpu");
   return table;
 }
@@ -39,7 +39,7 @@ class GpuSimulatorTest : public ::testing::Test {
   }
 
   FakeLoop loop_;
-  GpuSimulator simulator_{loop_, Random(7), Table(), 8};
+  GpuSimulator simulator_{loop_, Random(7), SimulatorTable(), 8};
 };
 
 TEST_F(GpuSimulatorTest, EveryGpuHasAnIdentityOfItsOwn) {
@@ -57,10 +57,10 @@ TEST_F(GpuSimulatorTest, EveryGpuHasAnIdentityOfItsOwn) {
 }
 
 TEST_F(GpuSimulatorTest, TheSameSeedGivesTheSameGpusAndReadings) {
-  GpuSimulator again(loop_, Random(7), Table(), 8);
+  GpuSimulator again(loop_, Random(7), SimulatorTable(), 8);
   EXPECT_EQ(again.devices(), simulator_.devices());
   EXPECT_EQ(*again.Observe(), *simulator_.Observe());
-  GpuSimulator other(loop_, Random(8), Table(), 8);
+  GpuSimulator other(loop_, Random(8), SimulatorTable(), 8);
   EXPECT_NE(other.devices(), simulator_.devices());
 }
 
@@ -76,14 +76,14 @@ TEST_F(GpuSimulatorTest, WhatItWasToldToShowHasItsUnit) {
 }
 
 TEST_F(GpuSimulatorTest, ManyGpusStillHaveAddressesOfTheirOwn) {
-  GpuSimulator many(loop_, Random(7), Table(), GpuSimulator::kCountMax);
+  GpuSimulator many(loop_, Random(7), SimulatorTable(), GpuSimulator::kCountMax);
   std::set<std::string> addresses;
   for (const SimulatedGpu& gpu : many.devices()) addresses.insert(gpu.pci_address);
   EXPECT_THAT(addresses, SizeIs(GpuSimulator::kCountMax));
 }
 
 TEST_F(GpuSimulatorTest, UntouchedGpusAreHealthyByTheTableForAsLongAsYouLike) {
-  RuleEngine engine(Table(), {.driver = "d", .pool = "p"});
+  RuleEngine engine(SimulatorTable(), {.driver = "d", .pool = "p"});
   std::vector<std::string> names;
   for (const SimulatedGpu& gpu : simulator_.devices()) names.push_back(gpu.name);
   engine.SetDevices(names, {loop_.Now(), loop_.WallNow()});

@@ -1,9 +1,9 @@
-#include "net/socket/socket_keeper.h"
+#include "net/endpoint/socket_keeper.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "net/socket/fake_socket_place.h"
+#include "net/endpoint/fake_socket_place.h"
 
 namespace galen::net {
 namespace {

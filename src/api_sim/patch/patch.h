@@ -1,5 +1,5 @@
-// The ways in which a patch changes a Kubernetes object, and how a merge patch is made from two
-// versions. Pure functions over values.
+// The ways in which a server changes an object by a patch, beside merge patches
+// (kube/merge_patch.h) and server-side apply (managed_fields.h). Pure functions over values.
 //
 // InvalidArgument: the patch itself is wrong (a server answers 400). FailedPrecondition: it is well
 // formed and does not fit this object, e.g. a failed "test" (422). Unimplemented: the kind takes no
@@ -12,23 +12,15 @@
 #include "base/status.h"
 #include "kube/resource.h"
 
-namespace galen::kube {
+namespace galen::api_sim {
 
 // RFC 6902: a list of add, remove, replace, move, copy and test, applied in order, all or none.
 Status ApplyJsonPatch(Json& object, const Json& patch);
 
-// RFC 7386: members replace, null removes, lists are replaced whole. Only objects are taken, as by
-// Kubernetes; `object` itself need not be one.
-Status ApplyMergePatch(Json& object, const Json& patch);
-
 // Kubernetes' own (its sig-api-machinery/strategic-merge-patch.md): lists of the built-in kinds
 // merge by the keys of merge_schema.h; understands $patch, $retainKeys, $deleteFromPrimitiveList
 // and $setElementOrder. Custom kinds are refused, as by a server.
-Status ApplyStrategicPatch(const Resource& resource, Json& object, const Json& patch);
-
-// The merge patch that makes `after` of `before`; an empty object when nothing differs. A null
-// member counts as absent, as everywhere in Kubernetes. Lists that differ are written whole.
-Json CreateMergePatch(const Json& before, const Json& after);
+Status ApplyStrategicPatch(const kube::Resource& resource, Json& object, const Json& patch);
 
 // Limits of JSON patches: kube-apiserver's own for operations; copies may not blow an object up
 // past what etcd would take twice over. And of each list in a strategic one.
@@ -36,4 +28,4 @@ inline constexpr std::size_t kJsonPatchOperationsMax = 10'000;
 inline constexpr std::size_t kJsonPatchCopiedBytesMax = 3 * 1024 * 1024;
 inline constexpr std::size_t kMergeListItemsMax = 4096;
 
-}  // namespace galen::kube
+}  // namespace galen::api_sim

@@ -1,4 +1,4 @@
-#include "net/socket/socket_host.h"
+#include "net/endpoint/socket_host.h"
 
 #include <sys/stat.h>
 

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/loop/backoff.h"
 #include "base/loop/loop.h"
-#include "net/socket/socket_host.h"
+#include "net/endpoint/socket_host.h"
 
 namespace galen::net {
 

@@ -1,4 +1,4 @@
-#include "net/socket/fake_socket_host.h"
+#include "net/endpoint/fake_socket_host.h"
 
 #include <algorithm>
 #include <utility>

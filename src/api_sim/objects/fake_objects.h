@@ -10,7 +10,7 @@
 #include "base/data/json.h"
 #include "model/claim.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 
 // One YAML document as JSON; flow style keeps literals on one line. REQUIRES: it is one.
 Json Yaml(std::string_view text);
@@ -42,4 +42,4 @@ Json WithTemplate(Json pod, const std::string& pod_claim, const std::string& cla
 // Objects by their names, as an informer keeps them.
 std::map<ObjectKey, Json> ByName(const std::vector<Json>& objects);
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim

@@ -1,4 +1,4 @@
-#include "net/socket/socket_keeper.h"
+#include "net/endpoint/socket_keeper.h"
 
 #include <utility>
 

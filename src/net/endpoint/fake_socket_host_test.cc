@@ -1,8 +1,8 @@
-#include "net/socket/fake_socket_host.h"
+#include "net/endpoint/fake_socket_host.h"
 
 #include <gtest/gtest.h>
 
-#include "net/socket/fake_socket_place.h"
+#include "net/endpoint/fake_socket_place.h"
 
 namespace galen::net {
 namespace {

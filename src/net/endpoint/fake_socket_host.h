@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
+#include "net/endpoint/socket_host.h"
 #include "net/fake_link.h"
-#include "net/socket/socket_host.h"
 
 namespace galen::net {
 

@@ -9,9 +9,9 @@
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "base/random.h"
+#include "net/endpoint/fake_socket_host.h"
 #include "net/fake_link.h"
 #include "net/keeping_handler.h"
-#include "net/socket/fake_socket_host.h"
 
 namespace galen::net {
 

@@ -1,12 +1,12 @@
 // Tested by every test that leans on its objects.
-#include "cluster_sim/controllers/fake_objects.h"
+#include "api_sim/objects/fake_objects.h"
 
 #include <fmt/core.h>
 
 #include "api_sim/objects/pod_facts.h"
 #include "base/data/yaml.h"
 
-namespace galen::cluster_sim {
+namespace galen::api_sim {
 namespace {
 
 // Like the server's: an object's own, and the same in every run.
@@ -98,4 +98,4 @@ std::map<ObjectKey, Json> ByName(const std::vector<Json>& objects) {
   return named;
 }
 
-}  // namespace galen::cluster_sim
+}  // namespace galen::api_sim
