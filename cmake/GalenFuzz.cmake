@@ -1,4 +1,4 @@
-# All fuzzing programs. Built only where the build instruments for libFuzzer: preset fuzz.
+# All fuzzing programs. Built only where the build instruments for libFuzzer: preset asan.
 add_custom_target(fuzzers)
 
 # galen_fuzz(file_fuzz.cc TARGETS name=Function... DEPS room...): the targets of that file, each a program

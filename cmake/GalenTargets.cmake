@@ -73,14 +73,19 @@ function(galen_library room)
   endif()
 endfunction()
 
-# galen_test(NAME SRCS file_test.cc... DEPS room... [READS_SOURCES file_test.cc...] [ALONE]): one program,
-# one ctest entry. Only the files that read the source tree know where it is, so that a compiler cache
-# serves every clone. ALONE is for real processes with deadlines, which share the cores with no other test.
+# A test that computes takes two places of those that CTest hands out, one that mostly waits (for real
+# processes, deadlines, intervals) takes one; ./dev gives twice as many places as there are cores.
+set(GALEN_PLACES_COMPUTING 2)
+
+# galen_test(NAME SRCS file_test.cc... DEPS room... [READS_SOURCES file_test.cc...] [WAITS] [PARTS n]): one
+# program. Only the files that read the source tree know where it is, so that a compiler cache serves
+# every clone. WAITS: it mostly waits. PARTS: run as so many CTest entries, each a part of the tests,
+# side by side.
 function(galen_test name)
   if(NOT GALEN_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "ALONE" "" "SRCS;DEPS;READS_SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "WAITS" "PARTS" "SRCS;DEPS;READS_SOURCES" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
   target_link_libraries(${name} PRIVATE galen_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   # What a test measures is in the rooms' libraries; its own code takes half the time to compile so.
@@ -90,11 +95,26 @@ function(galen_test name)
   set_source_files_properties(${ARG_READS_SOURCES} PROPERTIES
     COMPILE_DEFINITIONS GALEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
-    --gtest_output=xml:${CMAKE_BINARY_DIR}/tests/${name}.xml)
-  if(ARG_ALONE)
-    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  if(NOT ARG_PARTS)
+    set(ARG_PARTS 1)
   endif()
+  math(EXPR last "${ARG_PARTS} - 1")
+  foreach(part RANGE ${last})
+    set(entry ${name})
+    if(ARG_PARTS GREATER 1)
+      set(entry ${name}.${part})
+    endif()
+    add_test(NAME ${entry} COMMAND ${name} --gtest_brief=1
+      --gtest_output=xml:${CMAKE_BINARY_DIR}/tests/${entry}.xml)
+    set_tests_properties(${entry} PROPERTIES
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_PARTS};GTEST_SHARD_INDEX=${part}")
+    if(ARG_WAITS)
+      # Started first, for the longest of them bound the whole.
+      set_tests_properties(${entry} PROPERTIES COST 100)
+    else()
+      set_tests_properties(${entry} PROPERTIES PROCESSORS ${GALEN_PLACES_COMPUTING})
+    endif()
+  endforeach()
 endfunction()
 
 # All that a user runs, without the tests.

@@ -1,5 +1,7 @@
 #include "web/admin_server.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 namespace galen::web {
@@ -27,6 +29,17 @@ StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(IoLoop& loop, Log& log
   ASSIGN_OR_RETURN(admin->server_, net::Server::Start(loop, log, std::move(server), *handler));
   if (renews) admin->RenewLater();
   return admin;
+}
+
+StatusOr<std::unique_ptr<AdminServer>> AdminServer::StartIfWanted(IoLoop& loop, Log& log,
+                                                                  FileSystem& files,
+                                                                  std::string_view what,
+                                                                  const AdminOptions& options,
+                                                                  net::HttpHandler& page) {
+  if (options.address.empty()) return std::unique_ptr<AdminServer>();
+  ASSIGN_OR_RETURN(auto server, Start(loop, log, files, options, page));
+  log.Info(fmt::format("{} are served", what), {{"address", server->address()}});
+  return server;
 }
 
 StatusOr<net::ServerTls> AdminServer::ReadTls() const {

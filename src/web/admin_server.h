@@ -43,6 +43,14 @@ class AdminServer {
                                                       const AdminOptions& options,
                                                       net::HttpHandler& page);
 
+  // The same where an operator may want none: no server when the address is empty. Logs where
+  // `what` ("metrics") is served.
+  static StatusOr<std::unique_ptr<AdminServer>> StartIfWanted(IoLoop& loop, Log& log,
+                                                              FileSystem& files,
+                                                              std::string_view what,
+                                                              const AdminOptions& options,
+                                                              net::HttpHandler& page);
+
   // "tcp:127.0.0.1:9470", with the real port.
   const std::string& address() const { return server_->address(); }
 

@@ -43,6 +43,7 @@ func TestAClaimFromATemplateIsPreparedAndItsGpuIsSeenInTheContainer(t *testing.T
 }
 
 func TestANamedClaimIsPreparedForOnePodAfterTheOther(t *testing.T) {
+	sameOnBoth(t)
 	startGpus(t)
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, ns, namedClaim)
@@ -225,6 +226,7 @@ func unschedulable(pod *corev1.Pod) bool {
 }
 
 func TestAdminAccessLooksAtAGpuBesideItsHolder(t *testing.T) {
+	sameOnBoth(t)
 	startGpus(t, "--devices", "1")
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, ns, oneGpu)
@@ -299,6 +301,7 @@ func taintsOf(t *testing.T, device string) []resourcev1.DeviceTaint {
 // Twelve Pods that end by themselves compete for three GPUs. A device is free when its claim's
 // allocation is gone, and out of containers' reach when its CDI file is.
 func TestTheSameGpuIsNeverInTwoClaims(t *testing.T) {
+	sameOnBoth(t)
 	startGpus(t, "--devices", "3")
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, ns, oneGpu)

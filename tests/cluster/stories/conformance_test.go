@@ -99,6 +99,7 @@ func requireFailed(t *testing.T, checks []check, wanted ...string) {
 }
 
 func TestOurDriverConformsBesideAKubeletAndWithoutOne(t *testing.T) {
+	sameOnBoth(t)
 	startGpus(t)
 	// What takes a deadline's time is looked at below.
 	checks, mode := conformance(t, gpuDriver, "--patience", "1s")
@@ -123,6 +124,7 @@ func TestOurDriverConformsBesideAKubeletAndWithoutOne(t *testing.T) {
 // What Kubernetes' own helper does otherwise is in docs/guide/conformance.md; the rest is right,
 // and what the driver is told to do wrong is found.
 func TestTheGoDriverConformsButForWhatItsHelperDoesAndWhatItIsToldToDoWrong(t *testing.T) {
+	sameOnBoth(t)
 	driver := startReference(t, "--timeout", "3s")
 	withoutKubelet(t, func() {
 		checks, _ := conformance(t, refDriver, "--full")

@@ -257,6 +257,7 @@ func deletedByForce(t *testing.T) (ns, uid string) {
 }
 
 func TestAClaimIsUnpreparedAfterItsObjectIsGone(t *testing.T) {
+	sameOnBoth(t)
 	ns, uid := deletedByForce(t)
 	if _, err := cluster.API.ResourceV1().ResourceClaims(ns).Get(t.Context(), "mine",
 		metav1.GetOptions{}); err == nil {

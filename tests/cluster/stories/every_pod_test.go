@@ -328,6 +328,7 @@ func requireAnotherOfTheName(t *testing.T, ns string) {
 
 // What has no entry in a container's status is told by the rest, by a manager too.
 func TestAVirtualNodesPodsHearOfDevicesThatNoEntryCanName(t *testing.T) {
+	sameOnBoth(t)
 	manager := startManager(t)
 	cluster.Apply(t, "default", virtualClass())
 	driver := cluster.Reference(t, "node-1", "--name", virtualDriver, "--node", virtualNode,

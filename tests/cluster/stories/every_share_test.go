@@ -36,6 +36,7 @@ func requireAllTold(t *testing.T, users []user, watches []*PodWatch) {
 }
 
 func TestPodsThatShareAGpuByItsMemoryAllHearOfIt(t *testing.T) {
+	sameOnBoth(t)
 	startGpus(t, "--devices", "1", "--shared")
 	agent := startObserver(t)
 	awaitLog(t, agent, "lists of the API server are known")
@@ -52,6 +53,7 @@ func TestPodsThatShareAGpuByItsMemoryAllHearOfIt(t *testing.T) {
 }
 
 func TestWhoLooksAtAGpuByAdminAccessHearsOfItLikeItsHolder(t *testing.T) {
+	sameOnBoth(t)
 	startGpus(t, "--devices", "1")
 	agent := startObserver(t)
 	awaitLog(t, agent, "lists of the API server are known")

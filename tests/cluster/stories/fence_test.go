@@ -20,6 +20,7 @@ const fence = "galen-agent may not touch what the kubelet says of a Pod"
 
 // Every field that this release's Go type has: a new one is tried without a word here.
 func TestAnAgentChangesNoFieldOfAPodsStatusButConditions(t *testing.T) {
+	sameOnBoth(t)
 	cluster.Install(t, "")
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, ns, idle("mine", "node-1"))

@@ -35,6 +35,7 @@ func imageOf(programs, into string, more ...string) error {
 var galensPrograms = []string{"galen-agent", "galen", "galen-driver"}
 
 func TestAnImageThatWouldLackALibraryIsNotMade(t *testing.T) {
+	sameOnBoth(t)
 	toldOnce(t)
 	shim, into := t.TempDir(), t.TempDir()
 	// As ldd speaks of a machine that lacks one of several.
@@ -55,6 +56,7 @@ func TestAnImageThatWouldLackALibraryIsNotMade(t *testing.T) {
 // The directory of a build is in what debuggers read, and by that in the build's id. So two
 // checkouts differ in their ids at least: a copy with other ids is to give the same image.
 func TestTheImageIsTheSameWhereverItsProgramsWereBuilt(t *testing.T) {
+	sameOnBoth(t)
 	toldOnce(t)
 	elsewhere := t.TempDir()
 	for _, name := range galensPrograms {
@@ -122,6 +124,7 @@ func requireNoPathOf(t *testing.T, program string) {
 }
 
 func TestAnImageOnAFullDiskLeavesTheOldOneAndItsBill(t *testing.T) {
+	sameOnBoth(t)
 	toldOnce(t)
 	// A mount of its own: a run that is killed leaves none on the machine.
 	const script = `set -e; mount -t tmpfs -o size=4m none "$1"; cd "$1"

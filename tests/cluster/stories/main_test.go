@@ -21,6 +21,7 @@ import (
 var (
 	versionsFlag = flag.String("versions", "1.37,1.34", "versions of Kubernetes, one after the other")
 	dirFlag      = flag.String("dir", "", "a cluster that is up, or may be, and stays up")
+	fullFlag     = flag.Bool("full", false, "on 1.34 also what is there as on 1.37")
 	programsFlag = flag.String("programs", "",
 		"where Galen's programs are (default build/release/bin)")
 )
@@ -69,6 +70,14 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// sameOnBoth begins a story in which nothing depends on the version of Kubernetes: it is run on 1.37,
+// and on 1.34 with -full only.
+func sameOnBoth(t *testing.T) {
+	if cluster.Is("1.34") && !*fullFlag {
+		t.Skip("runs on 1.37; on 1.34 with -full")
+	}
 }
 
 // tellVersion runs all stories on a cluster of that version, which is gone afterwards.

@@ -22,6 +22,7 @@ func asManager(t *testing.T, account string) kubernetes.Interface {
 }
 
 func TestAManagersTokenDoesNothingButWhatItsNodeNeeds(t *testing.T) {
+	sameOnBoth(t)
 	giveManagerRights(t)
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, ns, idle("mine", virtualNode))
@@ -243,6 +244,7 @@ func attemptsBesides(ns string) []attempt {
 // The namespace that both manifests once declared was given the labels of the last one, and went
 // with either.
 func TestTheManagersExampleLeavesAnInstalledObserverAlone(t *testing.T) {
+	sameOnBoth(t)
 	cluster.Install(t, "")
 	labels := func() map[string]string {
 		found, err := cluster.API.CoreV1().Namespaces().Get(t.Context(), agentNamespace,

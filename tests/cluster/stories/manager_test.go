@@ -258,6 +258,7 @@ func requireManagerRefusedNothing(t *testing.T, manager *Process) {
 // What the agent writes of processes is a status that the API server takes, with the rights and
 // within the fences of the example.
 func TestAVirtualNodesContainersMayBeProcesses(t *testing.T) {
+	sameOnBoth(t)
 	manager := startManager(t, "--containers", "processes", "--processes-as-root", "--cdi-root",
 		virtualRoot+"/cdi")
 	ns := cluster.Namespace(t)

@@ -352,6 +352,7 @@ func requireToldOnce(t *testing.T, right string) {
 }
 
 func TestARightThatIsTakenAwayIsToldOnceAndWorksAgainWhenItIsBack(t *testing.T) {
+	sameOnBoth(t)
 	cluster.Install(t, "")
 	driver := startReference(t)
 	ns := cluster.Namespace(t)

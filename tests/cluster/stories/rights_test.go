@@ -36,6 +36,7 @@ func asAgentOf(t *testing.T, pod *corev1.Pod) kubernetes.Interface {
 }
 
 func TestAnAgentsTokenDoesNothingButWhatItIsFor(t *testing.T) {
+	sameOnBoth(t)
 	cluster.Install(t, "")
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, ns, idle("mine", "node-1"))

@@ -41,6 +41,7 @@ func startReference(t *testing.T, flags ...string) *Reference {
 // prepared, the Pod's Events say why, and the Pod runs once the driver is right. What the kubelet
 // takes for right, a CDI id that no file has, it never asks for again: that Pod stays as it is.
 func TestWrongAnswersToPrepareKeepAPodFromRunningUntilTheyEnd(t *testing.T) {
+	sameOnBoth(t)
 	never := startHanging(t)
 	driver := startReference(t, "--devices", "8")
 	ns := cluster.Namespace(t)

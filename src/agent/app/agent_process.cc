@@ -1,0 +1,114 @@
+// Tested by tests/e2e/agent_test.cc, as a process.
+#include "agent/app/agent_process.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/environment.h"
+#include "base/version.h"
+
+namespace galen::agent {
+namespace {
+
+// Less than the 30 s that Kubernetes gives a Pod to end.
+constexpr Duration kStopDeadline = std::chrono::seconds(5);
+// For containers where we were started without a PATH; as a login shell of Debian has it.
+constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+
+}  // namespace
+
+StatusOr<AgentConfig> PrepareConfig(const AgentFlags& flags) {
+  PosixFileSystem files;
+  ConfigFaults faults;
+  AgentConfig config = LoadConfig(files, ReadEnvironment(), flags, faults);
+  CheckProcesses(config, ::geteuid(), faults);
+  PreparePlaces(files, ReadEnvironment(), config, faults);
+  RETURN_IF_ERROR(faults.ToStatus());
+  return config;
+}
+
+AgentProcess::AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config)
+    : loop_(std::move(loop)),
+      config_(std::move(config)),
+      log_(
+          config_.log_level, [this] { return loop_->WallNow(); }, StderrSink()),
+      registry_(*loop_, config_.registry_directory()) {}
+
+Status AgentProcess::PrepareApi() {
+  dialer_ = net::MakeDialer(*loop_);
+  exec_ = kube::MakeExecRunner(*loop_);
+  ASSIGN_OR_RETURN(kube::ClusterConfig cluster,
+                   kube::FindConfig(files_, ReadEnvironment(), config_.kubeconfig));
+  ASSIGN_OR_RETURN(transport_, kube::Transport::Create(*loop_, log_, *dialer_, files_, *exec_,
+                                                       std::move(cluster)));
+  permissions_ = std::make_unique<agent::Permissions>(
+      *loop_, log_, *transport_,
+      config_.role == Role::kManager ? "deploy/examples/manager.yaml" : "deploy/galen.yaml");
+  permissions_->OnRestored([this] {
+    if (app_) app_->Retry();
+  });
+  return OkStatus();
+}
+
+void AgentProcess::PrepareProcesses() {
+  if (config_.containers != Containers::kProcesses) return;
+  if (::geteuid() == 0) {
+    log_.Warning(
+        "containers of every Pod run as root of this machine, as the operator has allowed");
+  }
+  processes_ = std::make_unique<PosixContainerProcesses>(*loop_, config_.pods_directory());
+}
+
+Status AgentProcess::Start() {
+  // Before anything of the state directory is read: two agents of one node would overwrite what the
+  // other publishes on Pods.
+  ASSIGN_OR_RETURN(lock_, NodeLock::Take(config_.state_dir + "/lock"));
+  ASSIGN_OR_RETURN(node_lock_, NodeLock::TakeRegistry(config_.registry_directory()));
+  // Signals are read by the loop, which does not run before Run(): app_ is there by then.
+  ASSIGN_OR_RETURN(signals_, SignalWatch::Start(*loop_, [this] {
+                     // Who removes its place now shall find nothing there again.
+                     inspect_->Stop();
+                     app_->Stop(kStopDeadline, [this] { loop_->Stop(); });
+                   }));
+  PrepareProcesses();
+  ASSIGN_OR_RETURN(
+      app_,
+      AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_, *permissions_, registry_,
+                        processes_.get(), Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath)},
+                       config_, std::string(kVersion)));
+  // Made again when somebody removes it.
+  sockets_ = net::MakeSocketHost(*loop_, log_);
+  inspect_.emplace(net::SocketKeeper::Parts{*loop_, log_, random_, files_, *sockets_},
+                   config_.socket, app_->inspect());
+  RETURN_IF_ERROR(inspect_->Start());
+  DescribeItself();
+  return OkStatus();
+}
+
+void AgentProcess::DescribeItself() {
+  page_.AddCheck("agent", [this] { return WhyNotReady(); });
+  // An agent that may not write to Pods is of no use, whatever it knows.
+  page_.AddCheck("permissions", [this] {
+    const std::vector<std::string> missing = permissions_->missing();
+    return missing.empty() ? "" : fmt::format("cannot {}", fmt::join(missing, "; "));
+  });
+  page_.AddNote("troubles",
+                [this] { return fmt::format("{}", fmt::join(app_->troubles(), "; ")); });
+}
+
+// The first step that is missing; later ones wait for it anyway.
+std::string AgentProcess::WhyNotReady() const {
+  for (const Readiness& step : app_->readiness()) {
+    if (!step.done) return "not yet: " + step.name;
+  }
+  return "";
+}
+
+void AgentProcess::Run() {
+  app_->Start();
+  loop_->Run();
+}
+
+}  // namespace galen::agent

@@ -1,0 +1,78 @@
+// The agent with its real edges: loop, files, API client, sockets and child processes of one
+// process, in the order in which they need each other. What it shows of itself is a page; who
+// serves that page is the program's to say.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/app/agent_app.h"
+#include "agent/app/config.h"
+#include "agent/app/node_lock.h"
+#include "agent/containers/posix_container_processes.h"
+#include "agent/drivers/posix_socket_directory.h"
+#include "base/files/posix_file_system.h"
+#include "base/loop/epoll_loop.h"
+#include "base/loop/signal.h"
+#include "kube/exec_runner.h"
+#include "kube/permissions.h"
+#include "kube/transport.h"
+#include "net/admin_page.h"
+#include "net/endpoint/socket_keeper.h"
+
+namespace galen::agent {
+
+// Reads and checks the configuration whole; nothing is started, and nothing written but the agent's
+// own directories. InvalidArgument names every fault at once; other codes are of directories that
+// cannot be made, which may be possible in a moment.
+StatusOr<AgentConfig> PrepareConfig(const AgentFlags& flags);
+
+// Everything is called from one thread, which is the loop's. In this order: PrepareApi, Start, Run.
+class AgentProcess {
+ public:
+  AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config);
+
+  // Finds the API server and its credentials. An error is the operator's to repair.
+  Status PrepareApi();
+  // Takes the node (FailedPrecondition when another agent has it), then starts what others can see.
+  Status Start();
+  // Until SIGINT or SIGTERM and the end of what was under way, 5 s at most.
+  void Run();
+
+  IoLoop& loop() { return *loop_; }
+  Log& log() { return log_; }
+  FileSystem& files() { return files_; }
+  const AgentConfig& config() const { return config_; }
+  // Metrics, readiness and notes. Its checks are there once Start has returned.
+  net::AdminPage& page() { return page_; }
+
+ private:
+  // Containers as processes, where the configuration asks for them.
+  void PrepareProcesses();
+  void DescribeItself();
+  std::string WhyNotReady() const;
+
+  // Members end in the opposite order: sockets before the agent they ask, the agent before its
+  // edges.
+  std::unique_ptr<EpollLoop> loop_;
+  const AgentConfig config_;
+  Log log_;
+  Metrics metrics_;
+  Random random_{Random::Seed()};
+  PosixFileSystem files_;
+  PosixSocketDirectory registry_;
+  std::unique_ptr<NodeLock> lock_, node_lock_;
+  std::unique_ptr<net::Dialer> dialer_;
+  std::unique_ptr<kube::ExecRunner> exec_;
+  std::unique_ptr<kube::Transport> transport_;
+  std::unique_ptr<agent::Permissions> permissions_;
+  std::unique_ptr<PosixContainerProcesses> processes_;
+  std::unique_ptr<AgentApp> app_;
+  std::unique_ptr<net::SocketHost> sockets_;
+  std::optional<net::SocketKeeper> inspect_;
+  net::AdminPage page_{metrics_};
+  std::unique_ptr<SignalWatch> signals_;
+};
+
+}  // namespace galen::agent
