@@ -23,6 +23,10 @@
 
 namespace galen {
 
+namespace sdk {
+struct DriverInside;
+}
+
 // The node's name from $NODE_NAME, where a DaemonSet puts it (fieldRef spec.nodeName); "" if unset.
 std::string NodeNameFromEnv();
 
@@ -218,7 +222,8 @@ class Driver {
   // Replaces the inventory; ResourceSlices follow. A faulty one changes nothing and is told with
   // all its faults; if none was right before Run, that makes Run return 64. Publishing the same
   // again writes nothing to the API server. A device that is left out is gone for the scheduler at
-  // once, but claims that hold it keep it.
+  // once, but claims that hold it keep it. From `report` it counts at once: the same round may name
+  // devices that are new.
   std::optional<Failure> Publish(Inventory inventory);
   // Makes a claim ready. Called again for the same claim after a Failure, a crash or a reboot, so
   // it must be repeatable; a claim that is ready in this boot is answered from the driver's record
@@ -247,6 +252,7 @@ class Driver {
   void Stop();
 
  private:
+  friend struct sdk::DriverInside;  // no part of the promise
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,53 +1,43 @@
-// A galen-driver without its process: hardware, judge and the SDK's DriverApp, wired. The program
-// runs one on real sockets and files; tests run it on a FakeLoop. Belongs to its loop.
+// What a driver of any hardware gives to the SDK: its inventory, the health of its devices, and
+// what containers get. The program gives it to a galen::Driver; tests to a DriverApp on a FakeLoop.
+// Belongs to its loop.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "driver/driver_config.h"
+#include "driver/edges.h"
 #include "driver/hardware.h"
 #include "driver/health_judge.h"
-#include "sdk/driver_app.h"
 
 namespace galen::device_driver {
 
 class DeviceDriver {
  public:
-  // What the driver needs of its process. All lent; they outlive the driver.
-  struct Parts {
-    sdk::DriverApp::Parts edges;
-    probes::StateFile& state;
-    const probes::RuleTable& rules;
-    Hardware& hardware;
+  // What it asks of the SDK, as galen::Driver has it.
+  struct Calls {
+    std::function<std::optional<Failure>(Inventory)> publish;
+    std::function<void()> health_changed;
   };
 
-  // Wires the parts; nothing is opened or read yet. Errors are those of the SDK's options.
-  static StatusOr<std::unique_ptr<DeviceDriver>> Create(Parts parts, const DriverConfig& config);
+  // `hardware` is lent and outlives it. Nothing is opened or read yet.
+  DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const DriverConfig& config);
 
-  // Publishes the devices there are, listens, registers. Once; an error leaves the driver unusable.
+  // Publishes the devices there are, and begins to listen to them. Once, before the SDK asks; after
+  // an error there is nothing to run.
   Status Start();
-  // `done` runs once everything is closed in order: registration, claims under way, streams, the
-  // socket.
-  void Stop(std::function<void()> done) { app_->Stop(std::move(done)); }
-
-  // "" when the kubelet or agent has registered the driver and all works; else what is missing.
-  std::string WhyNotReady() const { return app_->WhyNotReady(); }
-  // Where the driver's sockets are.
-  const sdk::SocketPaths& paths() const { return app_->paths(); }
-
- private:
-  DeviceDriver(Parts parts, const DriverConfig& config);
-
   // What the containers of a claim need, by device.
   Prepared Prepare(const DeviceClaim& claim) const;
+  // One round of health, at the driver's pace and when something asks for it at once.
+  void Report(HealthWriter& writer);
+
+ private:
   // Ask for a round at once: with what is known, or with a fresh look at the hardware.
   void TellSoon();
   void LookSoon();
-  // One round of health, at the driver's pace and when something asks for it at once.
-  void OneRound(HealthWriter& writer);
   // Whether the round has to look at the hardware; takes note that it does.
   bool TakeLook();
   // What there is, and what it shows.
@@ -58,7 +48,9 @@ class DeviceDriver {
   // was published last.
   Status Offer();
 
-  Parts parts_;
+  Edges edges_;
+  Hardware& hardware_;
+  const Calls calls_;
   HealthJudge judge_;
   HardwareEars ears_;
   const Duration poll_;
@@ -68,7 +60,6 @@ class DeviceDriver {
   const Taint::Effect taint_effect_;
   std::optional<Inventory> devices_;    // as the hardware has them
   std::optional<Inventory> published_;  // with taints
-  std::unique_ptr<sdk::DriverApp> app_;
 };
 
 }  // namespace galen::device_driver

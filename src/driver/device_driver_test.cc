@@ -7,6 +7,7 @@
 #include "driver/nic_hardware.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 #include "protos/galen/simulator/v1/simulator.pb.h"
+#include "sdk/driver_app.h"
 #include "sdk/fake_cluster.h"
 #include "sdk/fake_node.h"
 
@@ -18,7 +19,6 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 namespace wire = galen::simulator::v1;
 
-// A whole driver on a fake node, and a kubelet that listens to its health.
 // Hardware, and how often all of it was looked at.
 class CountedHardware final : public Hardware {
  public:
@@ -29,7 +29,6 @@ class CountedHardware final : public Hardware {
   }
   StatusOr<Inventory> Devices() override { return real_->Devices(); }
   CdiEdits EditsFor(const std::string& device) const override { return real_->EditsFor(device); }
-  void Serve(rpc::Dispatcher& dispatcher) override { real_->Serve(dispatcher); }
   Status Start(HardwareEars& ears) override { return real_->Start(ears); }
 
   int looks = 0;
@@ -38,6 +37,7 @@ class CountedHardware final : public Hardware {
   const std::unique_ptr<Hardware> real_;
 };
 
+// A whole driver on a fake node, and a kubelet that listens to its health.
 class DeviceDriverTest : public ::testing::Test {
  protected:
   DeviceDriverTest() {
@@ -56,25 +56,43 @@ class DeviceDriverTest : public ::testing::Test {
     state_ = std::make_unique<probes::StateFile>(node_.files, NullLog(), "/state/s.json", "boot");
     state_->Load();
     kind == Kind::kGpu ? MakeGpus() : MakeNics();
-    driver_ = std::move(*DeviceDriver::Create({{node_.loop, NullLog(), *metrics_, node_.random,
-                                                node_.files, node_.sockets, cluster_.client()},
-                                               *state_,
-                                               *rules_,
-                                               *hardware_},
-                                              config_));
+    MakeDriver();
     ASSERT_EQ(driver_->Start(), OkStatus());
+    ASSERT_EQ(app_->Start(), OkStatus());
     node_.loop.Advance(1s);
-    caller_ = std::make_unique<sdk::FakeCaller>(node_.Connect(driver_->paths().data));
+    caller_ = std::make_unique<sdk::FakeCaller>(node_.Connect(app_->paths().data));
     kubelet_ = std::make_unique<sdk::FakeSubscriber>(*caller_, "v1");
     node_.loop.RunUntilIdle();
+  }
+  Edges TheEdges() { return {node_.loop, NullLog(), *metrics_, *state_, *rules_}; }
+  // As the program does it, on a loop whose time the test moves.
+  void MakeDriver() {
+    driver_ = std::make_unique<DeviceDriver>(
+        TheEdges(), *hardware_,
+        DeviceDriver::Calls{.publish = [this](Inventory inventory) -> std::optional<Failure> {
+                              const Status status = app_->Publish(inventory);
+                              if (status.ok()) return std::nullopt;
+                              return Failure{status.message()};
+                            },
+                            .health_changed = [this] { app_->HealthChanged(); }},
+        config_);
+    sdk::DriverApp::Handlers handlers;
+    handlers.prepare = [this](const DeviceClaim& claim) { return driver_->Prepare(claim); };
+    handlers.health_period = config_.poll;
+    handlers.health = [this](HealthWriter& writer) { driver_->Report(writer); };
+    app_ = std::move(*sdk::DriverApp::Create({node_.loop, NullLog(), *metrics_, node_.random,
+                                              node_.files, node_.sockets, cluster_.client()},
+                                             SdkOptions(config_), std::move(handlers)));
+    if (simulated_ != nullptr) sdk::ServeSimulator(app_->methods(), *simulated_);
   }
   void MakeGpus() {
     auto kernel_log = std::make_unique<probes::FakeKernelLog>();
     kernel_log_ = kernel_log.get();
-    auto gpus = std::make_unique<CountedHardware>(std::make_unique<GpuHardware>(
-        GpuHardware::Parts{node_.loop, NullLog(), *metrics_, *state_, *rules_},
-        GpuHardware::Options{.count = 8, .seed = "node-7", .shared = config_.shared},
-        std::move(kernel_log)));
+    auto simulated = std::make_unique<GpuHardware>(
+        TheEdges(), GpuHardware::Options{.count = 8, .seed = "node-7", .shared = config_.shared},
+        std::move(kernel_log));
+    simulated_ = simulated.get();
+    auto gpus = std::make_unique<CountedHardware>(std::move(simulated));
     gpus_ = gpus.get();
     hardware_ = std::move(gpus);
   }
@@ -103,6 +121,7 @@ class DeviceDriverTest : public ::testing::Test {
   void Kill() {
     kubelet_.reset();
     caller_.reset();
+    app_.reset();
     driver_.reset();
     hardware_.reset();
     node_.files.Crash();
@@ -134,9 +153,11 @@ class DeviceDriverTest : public ::testing::Test {
   std::unique_ptr<probes::StateFile> state_;
   std::unique_ptr<Hardware> hardware_;
   CountedHardware* gpus_ = nullptr;
+  GpuHardware* simulated_ = nullptr;
   probes::FakeKernelLog* kernel_log_ = nullptr;
   NicHardware::LinkNews link_news_;
   std::unique_ptr<DeviceDriver> driver_;
+  std::unique_ptr<sdk::DriverApp> app_;
   std::unique_ptr<sdk::FakeCaller> caller_;
   std::unique_ptr<sdk::FakeSubscriber> kubelet_;
 };
@@ -366,15 +387,6 @@ TEST_F(DeviceDriverTest, AnInterfaceThatComesLaterIsPublishedAndOthersAreKept) {
   EXPECT_EQ(Health("eth0").health(), v1::HEALTHY);
   ASSERT_THAT(cluster_.Slices(), SizeIs(1));
   EXPECT_THAT(cluster_.Slices()[0].devices, SizeIs(1));
-}
-
-TEST_F(DeviceDriverTest, StopsInOrder) {
-  Start(Kind::kGpu);
-  bool stopped = false;
-  driver_->Stop([&stopped] { stopped = true; });
-  node_.loop.Advance(10s);
-  EXPECT_TRUE(stopped);
-  EXPECT_TRUE(node_.sockets.sockets().empty());
 }
 
 }  // namespace

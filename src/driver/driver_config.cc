@@ -1,6 +1,5 @@
 #include "driver/driver_config.h"
 
-#include "net/admin_page.h"
 #include "probes/rules/embedded.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/simulator/simulator.h"
@@ -31,7 +30,7 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
   flags.Add("--poll", config.poll, "how often devices are looked at");
   flags.Add("--health-timeout", config.health_timeout,
             "how long a report of a device's health holds: 1s to 24h, in whole seconds");
-  flags.Add("--metrics-address", config.metrics_address,
+  flags.Add("--metrics-address", driver.metrics_address,
             "serve /metrics, /healthz and /readyz here, e.g. 127.0.0.1:9464");
   flags.AddSwitch("--degraded-as-unhealthy", driver.degraded_as_unhealthy,
                   "tell Kubernetes that a degraded device is Unhealthy rather than Healthy");
@@ -79,10 +78,6 @@ Status Validate(const DriverConfig& config) {
   };
   if (const Status status = sdk::ValidateOptions(SdkOptions(config)); !status.ok())
     add(status.message());
-  if (!config.metrics_address.empty()) {
-    const StatusOr<std::string> address = net::AdminAddress(config.metrics_address);
-    if (!address.ok()) add("--metrics-address: " + address.status().message());
-  }
   if (config.health_timeout % std::chrono::seconds(1) != Duration::zero()) {
     add("--health-timeout must be whole seconds");
   }

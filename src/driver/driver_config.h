@@ -19,9 +19,8 @@ enum class Kind { kGpu, kNic };
 struct DriverConfig {
   Kind kind = Kind::kGpu;
   Driver::Options driver;
-  std::string metrics_address;  // "" = none
-  std::string rules_path;       // "" = the built-in table
-  std::string state_dir;        // "" = below the kubelet's plugin directory
+  std::string rules_path;  // "" = the built-in table
+  std::string state_dir;   // "" = below the kubelet's plugin directory
   // How long a report of a device's health holds, in whole seconds as the wire carries it; takes
   // the place of driver.health_timeout. It is told again within half of that.
   Duration health_timeout = std::chrono::seconds(30);

@@ -28,7 +28,7 @@ TEST(DriverConfig, AGoodOneHasNoFaults) {
 TEST(DriverConfig, TellsEveryFaultAtOnce) {
   DriverConfig config = GoodConfig(Kind::kNic);
   config.driver.node = "";
-  config.metrics_address = "nowhere";
+  config.driver.metrics_address = "nowhere";
   config.poll = 1min;
   config.state_dir = "here";
   config.devices = 5000;

@@ -11,7 +11,8 @@ namespace galen::device_driver {
 Status CheckDriver(DriverConfig config);
 
 // Blocks until a signal and a clean end. The exit code: 0; 64 when the configuration is wrong and
-// nothing was started; 1 when it could not start. Errors go to standard error in one line.
+// nothing was started; 1 when it could not start. Errors go to standard error. REQUIRES:
+// CheckDriver found nothing.
 int RunDriver(DriverConfig config);
 
 }  // namespace galen::device_driver

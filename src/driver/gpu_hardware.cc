@@ -1,3 +1,4 @@
+// Tested by device_driver_test.cc.
 #include "driver/gpu_hardware.h"
 
 #include <fmt/format.h>
@@ -6,47 +7,13 @@
 
 #include "base/data/fnv1a.h"
 #include "probes/rules/sign_value.h"
-#include "protos/galen/simulator/v1/simulator.pb.h"
-#include "rpc/typed.h"
 
 namespace galen::device_driver {
-namespace {
-
-namespace wire = galen::simulator::v1;
-
-// How the simulator's service tells of a sign that can be injected.
-wire::Sign ToWire(std::string_view name, const std::string& unit, const std::string& help,
-                  const std::string& usual) {
-  wire::Sign sign;
-  sign.set_name(std::string(name));
-  sign.set_unit(unit);
-  sign.set_help(help);
-  sign.set_usual(usual);
-  return sign;
-}
-
-wire::ListSignsResponse ListSigns(const probes::RuleTable& rules,
-                                  const probes::GpuSimulator& simulator) {
-  wire::ListSignsResponse response;
-  for (const probes::SignSpec& sign : rules.signs) {
-    const std::string possible = probes::PossibleValues(sign);
-    *response.add_signs() = ToWire(
-        sign.name, sign.unit,
-        possible.empty() ? sign.help : fmt::format("{} ({})", sign.help, possible), sign.usual);
-  }
-  *response.add_signs() = ToWire(probes::GpuSimulator::kUnreadable, "",
-                                 "a sign by name that cannot be read any more", "");
-  for (const probes::SimulatedGpu& gpu : simulator.devices()) response.add_devices(gpu.name);
-  return response;
-}
-
-}  // namespace
-
-GpuHardware::GpuHardware(Parts parts, Options options,
+GpuHardware::GpuHardware(Edges edges, Options options,
                          std::unique_ptr<probes::KernelLogSource> kernel_log)
-    : parts_(parts),
+    : edges_(edges),
       shared_(options.shared),
-      simulator_(parts.loop, Random(Fnv1a(options.seed)), parts.rules, options.count),
+      simulator_(edges.loop, Random(Fnv1a(options.seed)), edges.rules, options.count),
       kernel_log_source_(std::move(kernel_log)) {}
 
 StatusOr<Inventory> GpuHardware::Devices() {
@@ -78,28 +45,34 @@ CdiEdits GpuHardware::EditsFor(const std::string& device) const {
   return edits;
 }
 
-void GpuHardware::Serve(rpc::Dispatcher& dispatcher) {
-  rpc::AddUnary<wire::InjectRequest, wire::InjectResponse>(
-      dispatcher, "/galen.simulator.v1.Simulator/Inject",
-      [this](const wire::InjectRequest& request, const rpc::Caller&,
-             const rpc::TypedReply<wire::InjectResponse>& reply) {
-        auto signs = simulator_.Inject(request.device(), request.sign(), request.value());
-        if (!signs.ok()) return reply(signs.status());
-        wire::InjectResponse response;
-        response.set_injected_unix_nanos(signs->back().time.time_since_epoch().count());
-        parts_.log.Info(
-            "simulator shows a sign",
-            {{"device", request.device()}, {"sign", request.sign()}, {"value", request.value()}});
-        // Served before Start(): what is injected then is seen at the first look.
-        if (ears_ != nullptr) ears_->signs.OnSigns(*std::move(signs));
-        reply(response);
-      });
-  rpc::AddUnary<wire::ListSignsRequest, wire::ListSignsResponse>(
-      dispatcher, "/galen.simulator.v1.Simulator/ListSigns",
-      [this](const wire::ListSignsRequest&, const rpc::Caller&,
-             const rpc::TypedReply<wire::ListSignsResponse>& reply) {
-        reply(ListSigns(parts_.rules, simulator_));
-      });
+std::vector<GpuHardware::Sign> GpuHardware::InjectableSigns() const {
+  std::vector<Sign> signs;
+  for (const probes::SignSpec& sign : edges_.rules.signs) {
+    const std::string possible = probes::PossibleValues(sign);
+    signs.push_back(
+        {.name = sign.name,
+         .unit = sign.unit,
+         .help = possible.empty() ? sign.help : fmt::format("{} ({})", sign.help, possible),
+         .usual = sign.usual});
+  }
+  signs.push_back({.name = std::string(probes::GpuSimulator::kUnreadable),
+                   .help = "a sign by name that cannot be read any more"});
+  return signs;
+}
+
+std::vector<std::string> GpuHardware::Names() const {
+  std::vector<std::string> names;
+  for (const probes::SimulatedGpu& gpu : simulator_.devices()) names.push_back(gpu.name);
+  return names;
+}
+
+StatusOr<WallTime> GpuHardware::Inject(std::string_view device, std::string_view sign,
+                                       std::string_view value) {
+  ASSIGN_OR_RETURN(std::vector<probes::Sign> signs, simulator_.Inject(device, sign, value));
+  const WallTime time = signs.back().time;
+  edges_.log.Info("simulator shows a sign", {{"device", device}, {"sign", sign}, {"value", value}});
+  ears_->signs.OnSigns(std::move(signs));
+  return time;
 }
 
 Status GpuHardware::Start(HardwareEars& ears) {
@@ -111,7 +84,7 @@ Status GpuHardware::Start(HardwareEars& ears) {
     device_of_address[gpu.pci_address] = gpu.name;
   }
   kernel_log_ = std::make_unique<probes::KernelLog>(
-      probes::KernelLog::Parts{parts_.loop, parts_.log, parts_.metrics, parts_.state,
+      probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
                                *kernel_log_source_, ears.signs},
       device_of_address);
   // What the log said before these GPUs were thought of is not about them.

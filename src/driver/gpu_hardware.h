@@ -1,6 +1,5 @@
-// The GPUs of galen-driver: simulated ones, with the simulator's own service on the driver's
-// socket, and on demand the real kernel's log for what it says of their PCI addresses. Belongs to
-// its loop.
+// The GPUs of galen-driver: simulated ones, which show what is injected, and on demand the real
+// kernel's log for what it says of their PCI addresses. Belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -8,26 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
-#include "base/loop/loop.h"
-#include "base/metrics.h"
+#include "driver/edges.h"
 #include "driver/hardware.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/simulator/simulator.h"
+#include "sdk/simulator_service.h"
 
 namespace galen::device_driver {
 
-class GpuHardware final : public Hardware {
+class GpuHardware final : public Hardware, public sdk::SimulatedDevices {
  public:
-  // Lent; they outlive the hardware.
-  struct Parts {
-    Loop& loop;
-    Log& log;
-    Metrics& metrics;
-    probes::StateFile& state;
-    const probes::RuleTable& rules;
-  };
-
   struct Options {
     int count = 8;  // gpu-0 and on
     // The same one gives the same GPUs, with their serials and addresses, so a restart finds its
@@ -37,17 +26,22 @@ class GpuHardware final : public Hardware {
   };
 
   // `kernel_log` may be null: then the kernel's log is not read.
-  GpuHardware(Parts parts, Options options, std::unique_ptr<probes::KernelLogSource> kernel_log);
+  GpuHardware(Edges edges, Options options, std::unique_ptr<probes::KernelLogSource> kernel_log);
 
   // The simulated GPUs; always the same ones, and never an error.
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
-  void Serve(rpc::Dispatcher& dispatcher) override;
   Status Start(HardwareEars& ears) override;
   StatusOr<std::vector<probes::Sign>> Observe() override { return simulator_.Observe(); }
 
+  std::vector<Sign> InjectableSigns() const override;
+  std::vector<std::string> Names() const override;
+  // REQUIRES: started.
+  StatusOr<WallTime> Inject(std::string_view device, std::string_view sign,
+                            std::string_view value) override;
+
  private:
-  Parts parts_;
+  Edges edges_;
   const bool shared_;
   probes::GpuSimulator simulator_;
   std::unique_ptr<probes::KernelLogSource> kernel_log_source_;

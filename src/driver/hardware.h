@@ -8,7 +8,6 @@
 
 #include "galen/driver.h"
 #include "probes/rules/sign.h"
-#include "rpc/service.h"
 
 namespace galen::device_driver {
 
@@ -28,8 +27,6 @@ class Hardware : public probes::Probe {
   // What a container gets that uses `device`: environment, device nodes. Empty for a device that is
   // not there.
   virtual CdiEdits EditsFor(const std::string& device) const = 0;
-  // Adds services of its own to the driver's socket. Once, before Start().
-  virtual void Serve(rpc::Dispatcher& dispatcher) = 0;
   // Starts to listen for what hardware says by itself. Once; `ears` outlives the hardware.
   virtual Status Start(HardwareEars& ears) = 0;
 };

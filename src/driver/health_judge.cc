@@ -1,3 +1,4 @@
+// Tested by device_driver_test.cc.
 #include "driver/health_judge.h"
 
 #include <algorithm>
@@ -46,14 +47,14 @@ HealthCause CauseOf(const DeviceHealth& health, std::string sign) {
 
 }  // namespace
 
-HealthJudge::HealthJudge(Parts parts, probes::RuleEngine::Options options, Callbacks callbacks)
-    : parts_(parts), engine_(parts.rules, std::move(options)), callbacks_(std::move(callbacks)) {
-  parts_.metrics.DeclareCounter(
+HealthJudge::HealthJudge(Edges edges, probes::RuleEngine::Options options, Callbacks callbacks)
+    : edges_(edges), engine_(edges.rules, std::move(options)), callbacks_(std::move(callbacks)) {
+  edges_.metrics.DeclareCounter(
       "galen_driver_events_total",
       "Events that devices showed, by sign and by the code of their rule.");
-  parts_.metrics.DeclareCounter("galen_driver_read_errors_total",
+  edges_.metrics.DeclareCounter("galen_driver_read_errors_total",
                                 "Signs that could not be read, by sign; \"all\" is a whole look.");
-  parts_.metrics.DeclareCounter("galen_driver_findings_total",
+  edges_.metrics.DeclareCounter("galen_driver_findings_total",
                                 "Devices that went into a state, by state and code.");
 }
 
@@ -61,7 +62,7 @@ void HealthJudge::SetDevices(const std::vector<std::string>& names) {
   engine_.SetDevices(names, Present());
   // Only the first inventory: what a device showed earlier in this process is in the engine.
   if (std::exchange(restored_, true)) return;
-  engine_.Restore(parts_.state.Get(kSection), Present());
+  engine_.Restore(edges_.state.Get(kSection), Present());
   // No signs, but time has passed since the state was written: debounces may have ended.
   Take(engine_.Evaluate({}, Present()));
 }
@@ -69,7 +70,7 @@ void HealthJudge::SetDevices(const std::vector<std::string>& names) {
 void HealthJudge::CountUnreadable(const std::vector<probes::Sign>& signs) {
   for (const probes::Sign& sign : signs) {
     if (sign.error.empty()) continue;
-    parts_.metrics.Add("galen_driver_read_errors_total", {{"sign", sign.name}});
+    edges_.metrics.Add("galen_driver_read_errors_total", {{"sign", sign.name}});
   }
 }
 
@@ -81,7 +82,7 @@ void HealthJudge::OnSigns(std::vector<probes::Sign> signs) {
 
 void HealthJudge::Observe(const StatusOr<std::vector<probes::Sign>>& observed) {
   if (!observed.ok()) {
-    parts_.metrics.Add("galen_driver_read_errors_total", {{"sign", "all"}});
+    edges_.metrics.Add("galen_driver_read_errors_total", {{"sign", "all"}});
     Take(engine_.ObserveFailed(observed.status(), Present()));
     return;
   }
@@ -92,32 +93,32 @@ void HealthJudge::Observe(const StatusOr<std::vector<probes::Sign>>& observed) {
 bool HealthJudge::Take(const probes::Evaluation& evaluation) {
   bool noted = false;
   for (const probes::SignRecord& record : evaluation.records) {
-    parts_.metrics.Add("galen_driver_events_total",
+    edges_.metrics.Add("galen_driver_events_total",
                        {{"sign", record.sign.name}, {"code", record.cause.code}});
-    parts_.log.Info("device showed an event", {{"device", record.sign.device},
+    edges_.log.Info("device showed an event", {{"device", record.sign.device},
                                                {"event", record.cause.message},
                                                {"sign", record.sign.raw},
                                                {"rule", record.rule}});
     noted = TakeNote(record) || noted;
   }
   for (const HealthChange& change : evaluation.changes) {
-    parts_.metrics.Add("galen_driver_findings_total", {{"state", ToString(change.after.state)},
+    edges_.metrics.Add("galen_driver_findings_total", {{"state", ToString(change.after.state)},
                                                        {"code", change.after.cause.code}});
-    parts_.log.Info("device changed", {{"device", change.after.id.device},
+    edges_.log.Info("device changed", {{"device", change.after.id.device},
                                        {"from", ToString(change.before.state)},
                                        {"to", ToString(change.after.state)},
                                        {"cause", change.after.cause.message}});
   }
   // Kept before anyone is told, so that a crash never forgets what was said.
-  parts_.state.Set(kSection, engine_.Save());
-  static_cast<void>(parts_.state.Flush().ok());  // it tells a full disk itself
+  edges_.state.Set(kSection, engine_.Save());
+  static_cast<void>(edges_.state.Flush().ok());  // it tells a full disk itself
   WaitForTime();
   return noted;
 }
 
 bool HealthJudge::TakeNote(const probes::SignRecord& record) {
   if (record.cause.owner != FaultOwner::kApplication) return false;
-  const Time now = parts_.loop.Now();
+  const Time now = edges_.loop.Now();
   const auto [it, fresh] = notes_.try_emplace(record.sign.device);
   Note& note = it->second;
   if (!fresh && now - note.taken < kNoted) return false;
@@ -137,15 +138,15 @@ HealthCause HealthJudge::NoteOn(const std::string& device, HealthCause well) con
 void HealthJudge::WaitForTime() {
   // Whatever was waited for may have changed.
   timer_.Cancel();
-  const Time now = parts_.loop.Now();
+  const Time now = edges_.loop.Now();
   std::erase_if(notes_, [&](const auto& note) { return now - note.second.taken >= kNoted; });
   std::optional<Time> due = engine_.NextDue(Present());
   for (const auto& [device, note] : notes_) {
     due = due ? std::min(*due, note.taken + kNoted) : note.taken + kNoted;
   }
   if (!due) return;
-  const Time when = std::max(*due, parts_.loop.Now() + kLookAgainLeast);
-  timer_ = parts_.loop.At(when, [this] { callbacks_.look_again(); });
+  const Time when = std::max(*due, edges_.loop.Now() + kLookAgainLeast);
+  timer_ = edges_.loop.At(when, [this] { callbacks_.look_again(); });
 }
 
 std::map<std::string, std::string> HealthJudge::Unhealthy() const {

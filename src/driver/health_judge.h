@@ -8,11 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
-#include "base/loop/loop.h"
-#include "base/metrics.h"
+#include "driver/edges.h"
 #include "galen/driver.h"
-#include "probes/kernel_log/state_file.h"
+#include "model/health.h"
 #include "probes/rules/rule_engine.h"
 #include "probes/rules/sign.h"
 
@@ -20,15 +18,6 @@ namespace galen::device_driver {
 
 class HealthJudge final : public probes::SignSink {
  public:
-  // Lent; they outlive the judge. The state file is loaded already.
-  struct Parts {
-    Loop& loop;
-    Log& log;
-    Metrics& metrics;
-    probes::StateFile& state;
-    const probes::RuleTable& rules;
-  };
-
   struct Callbacks {
     // A sign changed a verdict: Report is news. May be called from inside OnSigns.
     std::function<void()> on_verdict;
@@ -36,7 +25,7 @@ class HealthJudge final : public probes::SignSink {
     std::function<void()> look_again;
   };
 
-  HealthJudge(Parts parts, probes::RuleEngine::Options options, Callbacks callbacks);
+  HealthJudge(Edges edges, probes::RuleEngine::Options options, Callbacks callbacks);
 
   // The devices there are, by name. The first call brings back what an earlier process of this boot
   // knew. A device that is new is Unknown until something shows how it is; one that left is
@@ -52,7 +41,7 @@ class HealthJudge final : public probes::SignSink {
   std::map<std::string, std::string> Unhealthy() const;
 
  private:
-  probes::Instant Present() const { return {parts_.loop.Now(), parts_.loop.WallNow()}; }
+  probes::Instant Present() const { return {edges_.loop.Now(), edges_.loop.WallNow()}; }
   // The fault of a program, which leaves its device Healthy.
   struct Note {
     Cause cause;
@@ -71,7 +60,7 @@ class HealthJudge final : public probes::SignSink {
   // The next look at the latest when something changes by time alone.
   void WaitForTime();
 
-  Parts parts_;
+  Edges edges_;
   probes::RuleEngine engine_;
   const Callbacks callbacks_;
   bool restored_ = false;

@@ -1,3 +1,4 @@
+// Tested by device_driver_test.cc.
 #include "driver/nic_hardware.h"
 
 #include <fmt/format.h>

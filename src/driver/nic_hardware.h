@@ -26,7 +26,6 @@ class NicHardware final : public Hardware {
 
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
-  void Serve(rpc::Dispatcher&) override {}
   Status Start(HardwareEars& ears) override;
   StatusOr<std::vector<probes::Sign>> Observe() override { return probe_.Observe(); }
 

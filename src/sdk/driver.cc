@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "base/environment.h"
@@ -9,11 +10,12 @@
 #include "base/flags.h"
 #include "base/loop/epoll_loop.h"
 #include "base/loop/signal.h"
-#include "kube/config.h"
+#include "base/mutex.h"
 #include "kube/transport.h"
 #include "net/admin_page.h"
 #include "net/endpoint/server.h"
 #include "sdk/driver_app.h"
+#include "sdk/driver_inside.h"
 #include "sdk/driver_options.h"
 #include "sdk/inventory.h"
 
@@ -64,6 +66,8 @@ struct Driver::Impl {
   Status StartMetrics();
   void BeginStop();
   sdk::DriverApp::Handlers TakeHandlers();
+  // Of many inventories that wait, the newest.
+  void PublishNewest();
 
   const Options options;
   std::unique_ptr<EpollLoop> loop;  // before the parts that use it, so that it goes last
@@ -72,6 +76,7 @@ struct Driver::Impl {
   Random random{Random::Seed()};
   PosixFileSystem files;
   sdk::DriverApp::Handlers handlers;
+  sdk::SimulatedDevices* simulated = nullptr;
   std::unique_ptr<net::Dialer> dialer;
   std::unique_ptr<kube::ExecRunner> exec;
   std::unique_ptr<kube::Transport> transport;
@@ -84,14 +89,15 @@ struct Driver::Impl {
   int exit_code = 0;
   bool stopping = false;
   std::atomic<bool> inventory_faulty = false;
+  std::atomic<std::thread::id> runs_on{};  // the thread that is in Run
+  Mutex mutex;
+  std::optional<Inventory> newest GALEN_GUARDED_BY(mutex);
   std::atomic<bool> health_change_posted = false;
 };
 
 // Dials nothing yet: an API server that is away must not keep a driver from starting.
 StatusOr<std::unique_ptr<kube::Transport>> Driver::Impl::MakeTransport() {
-  kube::KubeconfigOptions where;
-  where.path = options.kubeconfig;
-  ASSIGN_OR_RETURN(kube::ClusterConfig config, kube::FindConfig(files, ReadEnvironment(), where));
+  ASSIGN_OR_RETURN(kube::ClusterConfig config, sdk::FindCluster(files, options));
   return kube::Transport::Create(*loop, log, *dialer, files, *exec, std::move(config));
 }
 
@@ -124,6 +130,7 @@ Status Driver::Impl::Prepare() {
   sockets = net::MakeSocketHost(*loop, log);
   ASSIGN_OR_RETURN(app, sdk::DriverApp::Create({*loop, log, metrics, random, files, *sockets, *api},
                                                options, TakeHandlers()));
+  if (simulated != nullptr) sdk::ServeSimulator(app->methods(), *simulated);
   return OkStatus();
 }
 
@@ -132,6 +139,8 @@ Status Driver::Impl::StartMetrics() {
   metrics_page.AddCheck("driver", [this] { return app->WhyNotReady(); });
   net::ServerOptions server;
   ASSIGN_OR_RETURN(server.address, net::AdminAddress(options.metrics_address));
+  server.connections_max = net::AdminPage::kConnectionsMax;
+  server.request_body_bytes_max = net::AdminPage::kRequestBodyBytesMax;
   ASSIGN_OR_RETURN(metrics_server, net::Server::Start(*loop, log, std::move(server), metrics_page));
   // With the port that was given, if port 0 was asked for.
   log.Info("metrics are served", {{"address", metrics_server->address()}});
@@ -153,6 +162,18 @@ void Driver::Impl::BeginStop() {
   app->Stop([this] { loop->Stop(); });
 }
 
+void Driver::Impl::PublishNewest() {
+  std::optional<Inventory> inventory;
+  {
+    const MutexLock lock(mutex);
+    inventory = std::exchange(newest, std::nullopt);
+  }
+  if (!inventory || !app) return;
+  if (const Status status = app->Publish(*inventory); !status.ok()) {
+    log.Error("the inventory cannot be published", {{"error", status.message()}});
+  }
+}
+
 Driver::Driver(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Driver::~Driver() = default;
 
@@ -165,12 +186,16 @@ std::optional<Failure> Driver::Publish(Inventory inventory) {
   }
   impl_->inventory_faulty = false;
   if (!impl_->loop) return Failure{"there is no event loop"};
-  impl_->loop->Post([impl = impl_.get(), inventory = std::move(inventory)] {
-    if (!impl->app) return;
-    if (const Status status = impl->app->Publish(inventory); !status.ok()) {
-      impl->log.Error("the inventory cannot be published", {{"error", status.message()}});
-    }
-  });
+  {
+    const MutexLock lock(impl_->mutex);
+    impl_->newest = std::move(inventory);
+  }
+  // From a handler at once: what the handler reports next may be of devices that are new.
+  if (impl_->runs_on == std::this_thread::get_id()) {
+    impl_->PublishNewest();
+  } else {
+    impl_->loop->Post([impl = impl_.get()] { impl->PublishNewest(); });
+  }
   return std::nullopt;
 }
 
@@ -217,7 +242,9 @@ int Driver::Run() {
     impl.exit_code = kExitFailed;
     impl.loop->Stop();
   });
+  impl.runs_on = std::this_thread::get_id();
   impl.loop->Run();
+  impl.runs_on = std::thread::id();
   // What listens goes before what it calls; the rest goes with the Impl, the loop last.
   impl.signals.reset();
   impl.metrics_server.reset();
@@ -228,6 +255,16 @@ int Driver::Run() {
 void Driver::Stop() {
   if (!impl_->loop) return;
   impl_->loop->Post([impl = impl_.get()] { impl->BeginStop(); });
+}
+
+std::optional<sdk::DriverInside> sdk::DriverInside::Of(Driver& driver) {
+  Driver::Impl& impl = *driver.impl_;
+  if (!impl.loop) return std::nullopt;
+  return DriverInside{*impl.loop, impl.log, impl.metrics};
+}
+
+void sdk::DriverInside::Simulate(Driver& driver, SimulatedDevices& devices) {
+  driver.impl_->simulated = &devices;
 }
 
 }  // namespace galen

@@ -56,6 +56,12 @@ std::string PoolOf(const Driver::Options& options) {
   return options.pool.empty() ? options.node : options.pool;
 }
 
+StatusOr<kube::ClusterConfig> FindCluster(FileSystem& files, const Driver::Options& options) {
+  kube::KubeconfigOptions where;
+  where.path = options.kubeconfig;
+  return kube::FindConfig(files, ReadEnvironment(), where);
+}
+
 Status ValidateOptions(const Driver::Options& options) {
   std::string faults;
   const auto add = [&faults](std::string fault) {
@@ -88,7 +94,7 @@ Status ValidateOptions(const Driver::Options& options) {
   }
   if (!options.metrics_address.empty()) {
     const StatusOr<std::string> address = net::AdminAddress(options.metrics_address);
-    if (!address.ok()) add(address.status().message());
+    if (!address.ok()) add("--metrics-address: " + address.status().message());
   }
   const std::string pool = PoolOf(options);
   // Only once its parts are right, or one fault would be told twice. A pool named after the node

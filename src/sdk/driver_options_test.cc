@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files/fake_file_system.h"
 #include "base/flags.h"
 
 namespace galen::sdk {
@@ -55,6 +56,22 @@ TEST(DriverOptions, RefusePathsThatNoSocketFitsInto) {
   Driver::Options options = Good();
   options.kubelet_root = "/" + std::string(100, 'k');
   EXPECT_THAT(Fault(options), HasSubstr("at most 107 fit"));
+}
+
+TEST(DriverOptions, NameTheClusterToAsk) {
+  FakeFileSystem files;
+  Driver::Options options = Good();
+  options.kubeconfig = "/kubeconfig";
+  EXPECT_EQ(FindCluster(files, options).status().code(), Code::kInvalidArgument);
+  ASSERT_TRUE(files
+                  .WriteAtomically("/kubeconfig",
+                                   "{current-context: c, contexts: [{name: c, context: {cluster: "
+                                   "c, user: u}}],\n"
+                                   " clusters: [{name: c, cluster: {server: 'http://a:1'}}],\n"
+                                   " users: [{name: u, user: {}}]}\n",
+                                   0600)
+                  .ok());
+  EXPECT_EQ(FindCluster(files, options).status(), OkStatus());
 }
 
 TEST(CommandLine, FillsTheOptionsAndKeepsTheDefaults) {

@@ -20,14 +20,17 @@
 #include "net/loop_runner.h"
 #include "protos/dra/v1/dra.pb.h"
 #include "protos/dra_health/v1/health.pb.h"
+#include "protos/galen/simulator/v1/simulator.pb.h"
 #include "protos/pluginregistration/v1/registration.pb.h"
 #include "rpc/typed.h"
+#include "sdk/driver_inside.h"
 
 namespace galen {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using ::testing::Not;
 namespace fs = std::filesystem;
 namespace dra = ::k8s::io::kubelet::pkg::apis::dra::v1;
 namespace wire = ::pluginregistration;
@@ -229,6 +232,46 @@ TEST_F(DriverTest, WhatTheAuthorsCodeThrowsIsThatClaimsError) {
   const auto answer = Call<dra::NodePrepareResourcesResponse>(
       *data, "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources", request);
   EXPECT_EQ(answer.claims().begin()->second.error(), "no bitstream");
+}
+
+TEST_F(DriverTest, ARoundOfHealthMayNameTheDevicesThatItPublishes) {
+  Driver::Options options = Options();
+  options.log_level = "warning";
+  Driver driver(options);
+  driver.OnHealth(60s, [&](HealthWriter& health) {
+    EXPECT_EQ(driver.Publish({{.name = "fpga-0"}}), std::nullopt);
+    health.Healthy("fpga-0");
+  });
+  ::testing::internal::CaptureStderr();
+  {
+    Running running(driver);
+    const auto data = Connect(DataSocket());
+    rpc::Channel channel(runner_.loop(), *data);
+    Reports reports;
+    const auto stream =
+        channel.ServerStream("/v1.DRAResourceHealth/NodeWatchResources", "", reports);
+    runner_.RunUntil([&] { return reports.count > 0; });
+    EXPECT_EQ(reports.last.devices_size(), 1);
+  }
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), Not(HasSubstr("not in the inventory")));
+}
+
+TEST_F(DriverTest, SimulatedDevicesAreServedBesideTheKubelet) {
+  struct Fans final : sdk::SimulatedDevices {
+    std::vector<Sign> InjectableSigns() const override { return {}; }
+    std::vector<std::string> Names() const override { return {"fan-0"}; }
+    StatusOr<WallTime> Inject(std::string_view, std::string_view, std::string_view) override {
+      return Unimplemented("");
+    }
+  } fans;
+  Driver driver(Options());
+  ASSERT_TRUE(sdk::DriverInside::Of(driver).has_value());
+  sdk::DriverInside::Simulate(driver, fans);
+  Running running(driver);
+  const auto data = Connect(DataSocket());
+  const auto listed = Call<simulator::v1::ListSignsResponse>(
+      *data, "/galen.simulator.v1.Simulator/ListSigns", simulator::v1::ListSignsRequest());
+  EXPECT_EQ(listed.devices(0), "fan-0");
 }
 
 TEST_F(DriverTest, ServesItsMetrics) {

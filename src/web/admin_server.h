@@ -31,12 +31,6 @@ struct AdminOptions {
 
 class AdminServer {
  public:
-  // A scraper and a few people; more than that is a mistake or an attack, and each new connection
-  // then takes the place of the one idle longest.
-  static constexpr std::size_t kConnectionsMax = 32;
-  // Nothing here reads a body; a small one is no reason to refuse.
-  static constexpr std::size_t kRequestBodyBytesMax = 1024;
-
   // Listens. Errors are net::AdminAddress's, net::Server::Start's and those of reading the files,
   // with the file's name. Everything that is lent outlives the server.
   static StatusOr<std::unique_ptr<AdminServer>> Start(IoLoop& loop, Log& log, FileSystem& files,

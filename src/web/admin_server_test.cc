@@ -92,7 +92,7 @@ TEST(AdminServer, ClientsThatHoldAllConnectionsShutNoProbeOut) {
   const std::string& address = (*server)->address();
   const int port = std::stoi(address.substr(address.rfind(':') + 1));
   std::vector<Fd> held;
-  for (std::size_t i = 0; i < 2 * AdminServer::kConnectionsMax; ++i) {
+  for (std::size_t i = 0; i < 2 * net::AdminPage::kConnectionsMax; ++i) {
     // Of HTTP/2, that say hello and no more; and of HTTP/1.1, that never finish their request.
     const bool http2 = i % 2 == 0;
     held.push_back(Connect(port, http2 ? "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" : "GET /he"));
