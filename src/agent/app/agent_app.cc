@@ -1,11 +1,8 @@
 #include "agent/app/agent_app.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "agent/agent_metrics.h"
-#include "agent/post_mortem/container_crash.h"
-#include "model/fault.h"
 
 namespace galen::agent {
 namespace {
@@ -49,9 +46,9 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       client_(e.loop, e.api),
       journal_(*store_),
       keeper_({e.loop, e.log, e.metrics, journal_}, config_.timeouts,
-              [this](const std::vector<HealthChange>& changes) { OnChanges(changes); }),
+              [this](const std::vector<HealthChange>& changes) { changes_.OnChanges(changes); }),
       prepared_(e.files, config_.state_dir + "/claims.json"),
-      informers_(e.loop, e.log, e.random, client_, config_.node, *this),
+      informers_(e.loop, e.log, e.random, client_, config_.node),
       claims_(informers_, prepared_),
       plugins_({e.loop, e.random, e.log, e.metrics, e.dialer, keeper_}, PluginOptions()),
       watcher_(e.loop, e.log, e.registry, plugins_),
@@ -65,13 +62,12 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       processes_(MakeProcessRunner()),
       runner_({e.loop, e.random, e.log, e.metrics, client_, informers_, preparer_, events_,
                processes_.get()},
-              // Prepared devices have CDI ids now, which the index has not seen: it looks at the
-              // Pod anew.
-              [this](const ObjectKey& pod) { LookAt(claims_.PodChanged(pod)); }),
+              [this](const ObjectKey& pod) { changes_.OnPrepared(pod); }),
       publisher_({e.loop, e.random, e.log, e.metrics, client_, informers_, claims_},
                  PublisherOptions()),
       node_publisher_({e.loop, e.random, e.log, e.metrics, client_}, config_.node,
                       [this](const auto& before) { return NodeHealth(before); }),
+      changes_(RouterParts()),
       virtual_node_({e.loop, e.random, e.log, e.metrics, client_}, config_.node, version_),
       dispatcher_(e.loop),
       inspect_(
@@ -79,7 +75,7 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
            [this](const DeviceId& id) { return HealthOf(id); }, [this] { return StatusNow(); }},
           dispatcher_) {
   keeper_.OnForgotten([this](const DeviceId& id) { post_mortems_.Forget(id); });
-  plugins_.OnDriversChanged([this] { OnDriversChanged(); });
+  plugins_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
   e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
 }
 
@@ -102,11 +98,9 @@ void AgentApp::Start() {
     virtual_node_.Start();
     if (processes_) processes_->Start();
   }
-  informers_.Start();
+  informers_.Start(changes_);
+  changes_.Start();
   departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });
-  // An API server that shows no lists may still take a write, and the node's object then says that
-  // we are not ready.
-  impatient_ = edges_.loop.After(kSyncPatience, [this] { OnIdentities(); });
   const Status watching = watcher_.Start();
   if (!watching.ok()) return;  // told by the watcher, which goes on by looking now and then
 }
@@ -134,145 +128,10 @@ void AgentApp::StopWhenIdle(Duration left, std::function<void()> done) {
       kStopLook, [this, left, done = std::move(done)] { StopWhenIdle(left - kStopLook, done); });
 }
 
-void AgentApp::OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) {
-  const bool replaced =
-      before != nullptr && after != nullptr && before->meta.uid != after->meta.uid;
-  // Before the new one is looked at: what the old one was to be told is not for it.
-  if (replaced) publisher_.Forget(key);
-  // Asked before and after: a Pod that lets go of a device changes the node's object as well.
-  const bool held = !claims_.DevicesOf(key).empty();
-  LookAt(claims_.PodChanged(key));
-  if (after == nullptr) publisher_.Forget(key);
-  if (replaced || after == nullptr) events_.Forget(before->ref());
-  if (replaced) late_news_.erase(key);
-  if (replaced || after == nullptr) assigned_.Forget(key);
-  NoteAssigned(key);
-  ListenForLateNews(key, after);
-  if (after != nullptr) NoteCrashes(before, *after);
-  post_mortems_.OnPod(key, before, after);
-  if (config_.role == Role::kManager) {
-    if (before != nullptr) runner_.MarkDirty(before->ref());
-    if (after != nullptr) runner_.MarkDirty(after->ref());
-  }
-  if (held || !claims_.DevicesOf(key).empty()) OnIdentities();
-}
-
-void AgentApp::OnClaim(const ObjectKey& key) {
-  const std::vector<ObjectKey> pods = claims_.ClaimChanged(key);
-  if (pods.empty()) return;
-  LookAt(pods);
-  for (const ObjectKey& pod : pods) {
-    NoteAssigned(pod);
-    post_mortems_.OnClaims(pod);
-    const kube::Pod* present = informers_.FindPod(pod);
-    // The claim may be what the Pod was waiting for.
-    if (present != nullptr && config_.role == Role::kManager) runner_.MarkDirty(present->ref());
-  }
-  OnIdentities();
-}
-
-void AgentApp::OnIdentities() {
-  const bool patient = edges_.loop.WallNow() - started_ < kSyncPatience;
-  if (informers_.synced()) kubelet_word_.Look();
-  if (informers_.synced() || !patient) node_publisher_.MarkDirty();
-  inspect_.Changed();
-}
-
 void AgentApp::Retry() {
   publisher_.Retry();
-  informers_.ForEachPod([this](const kube::Pod& pod) { publisher_.MarkDirty(pod.meta.key); });
+  changes_.MarkEveryPod();
   node_publisher_.Retry();
-}
-
-void AgentApp::OnSynced() {
-  edges_.log.Info("lists of the API server are known", {{"pods_with_claims", claims_.pods()}});
-  // Health, Pods and claims are all known from here on, in whatever order they came.
-  publisher_.Open();
-  for (const HealthChange& change : std::exchange(early_changes_, {})) Tell(change);
-  informers_.ForEachPod([this](const kube::Pod& pod) { publisher_.MarkDirty(pod.meta.key); });
-  if (config_.role == Role::kManager) runner_.Open();
-  post_mortems_.OnSynced();
-  OnIdentities();
-}
-
-void AgentApp::OnChanges(const std::vector<HealthChange>& changes) {
-  post_mortems_.OnChanges(changes);
-  for (const HealthChange& change : changes) {
-    LogChange(change);
-    if (informers_.synced()) {
-      Tell(change);
-    } else if (early_changes_.size() < kEarlyChangesMax) {
-      early_changes_.push_back(change);
-    }
-  }
-  OnIdentities();
-}
-
-void AgentApp::LogChange(const HealthChange& change) {
-  const auto left_out = changes_told_.Take(change.after.id.driver, edges_.loop.Now());
-  if (!left_out) return;
-  edges_.log.Info("device changed", {{"device", ToString(change.after.id)},
-                                     {"from", ToString(change.before.state)},
-                                     {"to", ToString(change.after.state)},
-                                     {"code", change.after.cause.code}});
-  if (*left_out == 0) return;
-  edges_.log.Info("devices of this driver changed too often to tell each",
-                  {{"driver", change.after.id.driver}, {"left_out", *left_out}});
-}
-
-void AgentApp::Tell(const HealthChange& change) {
-  const std::optional<EventText> event = EventOf(change);
-  for (const ObjectKey& key : claims_.PodsToTell(change.after.id)) {
-    const kube::Pod* pod = informers_.FindPod(key);
-    if (pod == nullptr) continue;
-    // A Pod that has ended is told what may have ended it, and nothing of the time after.
-    if (HasEnded(*pod) && !IsFault(change.after.state)) continue;
-    // Expected before it is marked, so that the write that follows is measured.
-    publisher_.Expect(key, change.after);
-    publisher_.MarkDirty(key);
-    if (event) events_.Tell(pod->ref(), ToString(change.after.id), *event);
-  }
-}
-
-void AgentApp::NoteAssigned(const ObjectKey& key) {
-  const kube::Pod* pod = informers_.FindPod(key);
-  if (pod == nullptr) return;
-  for (const DeviceId& id : assigned_.Look(*pod, claims_.DevicesOf(key))) TellAssigned(*pod, id);
-}
-
-void AgentApp::TellAssigned(const kube::Pod& pod, const DeviceId& id) {
-  const bool found = !informers_.synced();
-  const auto is_ours = [](const kube::PodCondition& c) {
-    return c.type == kube::kDevicesCondition;
-  };
-  // The journal begins later than this Pod, which was told by somebody already.
-  if (found && std::ranges::any_of(pod.conditions, is_ours)) return;
-  const DeviceHealth health = HealthOf(id);
-  // An agent before us noted it.
-  if (!journal_.Assigned({pod.ref(), health, found}, edges_.loop.WallNow())) return;
-  keeper_.SyncLater();
-  publisher_.Expect(pod.meta.key, health);
-  if (const std::optional<EventText> event = EventOfAssignment(health)) {
-    events_.Tell(pod.ref(), ToString(id), *event);
-  }
-}
-
-void AgentApp::OnTold(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign) {
-  journal_.Told(pod.ref(), health, after_sign, edges_.loop.WallNow());
-  keeper_.SyncLater();
-}
-
-void AgentApp::ListenForLateNews(const ObjectKey& key, const kube::Pod* pod) {
-  const bool listen = pod != nullptr && HasEnded(*pod) && !claims_.DevicesOf(key).empty();
-  if (!listen) {
-    late_news_.erase(key);
-    return;
-  }
-  if (late_news_.contains(key)) return;
-  late_news_[key] = edges_.loop.After(kLateNews, [this, key] {
-    claims_.LetGo(key);
-    late_news_.erase(key);
-  });
 }
 
 void AgentApp::ForgetDeparted() {
@@ -283,7 +142,7 @@ void AgentApp::ForgetDeparted() {
     edges_.log.Info("device has left, it is forgotten", {{"device", ToString(id)}});
     keeper_.Forget(id, "neither its driver nor a slice nor a Pod names it any more");
   }
-  if (!departed.empty()) OnIdentities();
+  if (!departed.empty()) changes_.OnDevicesChanged();
 }
 
 DepartedDevices::Traces AgentApp::TracesOf(const DeviceId& id) const {
@@ -294,36 +153,6 @@ DepartedDevices::Traces AgentApp::TracesOf(const DeviceId& id) const {
   const auto ages = plugins_.ReportAges();
   if (const auto it = ages.find(id.driver); it != ages.end()) traces.report_age = it->second;
   return traces;
-}
-
-// What is said of devices that nobody reported depends on who is there.
-void AgentApp::OnDriversChanged() {
-  for (const DeviceId& id : claims_.HeldDevices()) {
-    // Devices that somebody reported are told by their own changes.
-    if (keeper_.cache().Find(id) == nullptr) LookAt(claims_.PodsOf(id));
-  }
-  // By instance: in a rolling update the new one may do at once what the old one could not.
-  decltype(connected_drivers_) connected;
-  for (const DriverInfo& driver : plugins_.drivers()) {
-    if (driver.connected && driver.authority) connected.emplace(driver.name, driver.socket);
-  }
-  const auto before = std::exchange(connected_drivers_, connected);
-  if (!std::ranges::includes(before, connected)) runner_.OnDriverConnected();
-  OnIdentities();
-}
-
-void AgentApp::NoteCrashes(const kube::Pod* before, const kube::Pod& after) {
-  std::vector<DeviceId> devices;
-  for (const HeldDevice& held : claims_.DevicesOf(after.meta.key)) devices.push_back(held.device);
-  if (devices.empty()) return;
-  for (const Crash& crash : NewCrashes(before, after)) {
-    journal_.Crashed(crash, devices);
-    keeper_.SyncLater();
-  }
-}
-
-void AgentApp::LookAt(const std::vector<ObjectKey>& pods) {
-  for (const ObjectKey& pod : pods) publisher_.MarkDirty(pod);
 }
 
 DeviceHealth AgentApp::HealthOf(const DeviceId& id) const {
@@ -356,7 +185,7 @@ std::unique_ptr<ProcessRunner> AgentApp::MakeProcessRunner() {
                              .path = edges_.path,
                              .cdi_directories = std::move(cdi)},
       [this](const PodRef& pod) {
-        LookAt({pod.key});
+        publisher_.MarkDirty(pod.key);
         runner_.MarkDirty(pod);
       });
 }
@@ -379,19 +208,38 @@ PostMortemKeeper::Parts AgentApp::PostMortemParts() {
                 const bool gone = present == nullptr || present->meta.uid != pod.uid;
                 if (gone) events_.Forget(pod);
               },
-          .on_notable = [this] { OnIdentities(); }};
+          .on_notable = [this] { changes_.OnDevicesChanged(); }};
 }
 
 PodPublisher::Options AgentApp::PublisherOptions() {
-  return {.manager = config_.role == Role::kManager,
-          .degraded = config_.degraded,
+  return {
+      .manager = config_.role == Role::kManager,
+      .degraded = config_.degraded,
+      .health_of = [this](const DeviceId& id) { return HealthOf(id); },
+      .runs = [this](const kube::Pod& pod) { return !processes_ && runner_.Runs(pod); },
+      .run_of = [this](const kube::Pod& pod) -> std::optional<Json> {
+        return processes_ ? processes_->StatusOf(pod.ref()) : std::nullopt;
+      },
+      .on_told = [this](const kube::Pod& pod, const DeviceHealth& health,
+                        Duration after_sign) { changes_.OnPublished(pod, health, after_sign); }};
+}
+
+ChangeRouter::Parts AgentApp::RouterParts() {
+  return {.loop = edges_.loop,
+          .log = edges_.log,
+          .view = informers_,
+          .claims = claims_,
+          .keeper = keeper_,
+          .journal = journal_,
+          .kubelet = kubelet_word_,
+          .events = events_,
+          .post_mortems = post_mortems_,
+          .publisher = publisher_,
+          .node = node_publisher_,
+          .runner = config_.role == Role::kManager ? &runner_ : nullptr,
           .health_of = [this](const DeviceId& id) { return HealthOf(id); },
-          .runs = [this](const kube::Pod& pod) { return !processes_ && runner_.Runs(pod); },
-          .run_of = [this](const kube::Pod& pod) -> std::optional<Json> {
-            return processes_ ? processes_->StatusOf(pod.ref()) : std::nullopt;
-          },
-          .on_told = [this](const kube::Pod& pod, const DeviceHealth& health,
-                            Duration after_sign) { OnTold(pod, health, after_sign); }};
+          .drivers = [this] { return plugins_.drivers(); },
+          .on_devices_changed = [this] { inspect_.Changed(); }};
 }
 
 }  // namespace galen::agent

@@ -4,14 +4,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "agent/app/change_router.h"
 #include "agent/app/config.h"
 #include "agent/app/inspect_service.h"
 #include "agent/drivers/kubelet_word.h"
@@ -20,7 +19,6 @@
 #include "agent/health/departed_devices.h"
 #include "agent/health/health_keeper.h"
 #include "agent/health/history_log.h"
-#include "agent/holdings/assigned_devices.h"
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_informers.h"
 #include "agent/manager/claim_preparer.h"
@@ -30,7 +28,6 @@
 #include "agent/publish/event_publisher.h"
 #include "agent/publish/node_publisher.h"
 #include "agent/publish/pod_publisher.h"
-#include "base/told_seldom.h"
 #include "history/post_mortem/post_mortem_store.h"
 #include "history/store/store.h"
 
@@ -46,18 +43,8 @@ struct Readiness {
 
 // Create, Start, run the loop, Stop. Destroying it without Stop is as a crash: nothing is told to
 // anybody, and what was not synced is lost.
-class AgentApp final : private ClusterListener {
+class AgentApp {
  public:
-  // Changes that come before the API's lists are known; later ones past it get no Event and no
-  // measured delay, though every Pod is still looked at.
-  static constexpr std::size_t kEarlyChangesMax = 4096;
-
-  // The node's object says nothing before the lists are known, or they were not for this long.
-  static constexpr Duration kSyncPatience = std::chrono::seconds(30);
-
-  // What is learnt this long after a Pod ended may be why it did; later it is another Pod's story.
-  static constexpr Duration kLateNews = std::chrono::minutes(5);
-
   // How often it is looked whether devices have left.
   static constexpr Duration kDepartedEvery = std::chrono::minutes(1);
 
@@ -110,37 +97,15 @@ class AgentApp final : private ClusterListener {
            std::unique_ptr<history::PostMortemStore> post_mortem_store);
 
   bool observes() const { return config_.role == Role::kObserver; }
-  void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) override;
-  void OnClaim(const ObjectKey& key) override;
-  void OnIdentities() override;
-  void OnServerBack() override { publisher_.Retry(); }
-  void OnSynced() override;
-
-  // From the keeper, after the journal.
-  void OnChanges(const std::vector<HealthChange>& changes);
-  // Marks the Pods that hold the device, and gives them an Event if the change is worth one.
-  void Tell(const HealthChange& change);
-  // In the log; of a driver that flaps only now and then.
-  void LogChange(const HealthChange& change);
-  // Notes which devices the Pod has got since the last look, and tells it how they were then.
-  void NoteAssigned(const ObjectKey& key);
-  void TellAssigned(const kube::Pod& pod, const DeviceId& id);
-  void OnTold(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign);
-  void OnDriversChanged();
-  // Writes down containers that ended badly while their Pod holds devices: which of the two came
-  // first is what people ask.
-  void NoteCrashes(const kube::Pod* before, const kube::Pod& after);
-  void ListenForLateNews(const ObjectKey& key, const kube::Pod* pod);
   void ForgetDeparted();
   DepartedDevices::Traces TracesOf(const DeviceId& id) const;
   void StopWhenIdle(Duration left, std::function<void()> done);
-  // Marks Pods for the publisher.
-  void LookAt(const std::vector<ObjectKey>& pods);
   DeviceHealth HealthOf(const DeviceId& id) const;
   kube::NodeDeviceHealth NodeHealth(const std::vector<kube::Condition>& before) const;
   PluginManager::Options PluginOptions() const;
   std::unique_ptr<ProcessRunner> MakeProcessRunner();
   PodPublisher::Options PublisherOptions();
+  ChangeRouter::Parts RouterParts();
   PostMortemKeeper::Parts PostMortemParts();
   AgentStatus StatusNow() const;
   // What is read off the parts rather than counted; called for each scrape.
@@ -169,20 +134,15 @@ class AgentApp final : private ClusterListener {
   PodRunner runner_;
   PodPublisher publisher_;
   NodePublisher node_publisher_;
+  ChangeRouter changes_;
   VirtualNode virtual_node_;
   rpc::Dispatcher dispatcher_;
   InspectService inspect_;
   std::string checkpoint_trouble_;
-  std::vector<HealthChange> early_changes_;
-  ToldSeldom changes_told_;
   DepartedDevices departed_;
-  std::map<ObjectKey, Timer> late_news_;  // by Pods that ended: until when they are told
-  std::set<std::string> aged_drivers_;    // whose reports' age is shown
-  // Names of drivers that are connected, each with the socket of the instance that speaks for it.
-  std::set<std::pair<std::string, std::string>> connected_drivers_;
-  AssignedDevices assigned_;
+  std::set<std::string> aged_drivers_;  // whose reports' age is shown
   bool stopping_ = false;
-  Timer stop_, impatient_, departing_;
+  Timer stop_, departing_;
 };
 
 }  // namespace galen::agent

@@ -249,7 +249,7 @@ TEST(KnownDefect, WhatHappensLongAfterThePodEndedIsNotItsStory) {
                   .Do(kube::Patch(kube::kPods, "default", "trainer-0", kube::PatchType::kMerge,
                                   done, {.subresource = "status"}))
                   .ok());
-  at.node.Pass(AgentApp::kLateNews + 5s);
+  at.node.Pass(ChangeRouter::kLateFaults + 5s);
   at.driver.Report({LostDevice("gpu-0")});
   at.node.Pass(2s);
   EXPECT_EQ(at.node.Condition("trainer-0"), "True AllHealthy");

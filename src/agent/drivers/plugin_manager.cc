@@ -170,27 +170,31 @@ void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report
   Instance& instance = InstanceOf(link);
   const std::string& driver = link.facts().driver;
   NoteMerged(link, instance);
-  const StatusOr<DecodedReport> decoded = Decode(driver, report);
-  if (!decoded.ok()) {
-    instance.trouble = decoded.status().message();
-    return;
-  }
+  // Every instance is subscribed to, so that an older one can step in at once; only one counts.
+  const bool counts = IsAuthority(link);
+  std::optional<DecodedReport> decoded =
+      counts ? Decode(instance, report, edges_.loop.WallNow()) : std::nullopt;
+  if (counts && !decoded) return;
   if (instance.reports == 0) Changed();
-  instance.trouble = decoded->faults.example;
-  instance.last_report = report;
   instance.heard = edges_.loop.Now();
   instance.heard_wall = edges_.loop.WallNow();
   ++instance.reports;
-  // Every instance is listened to, so that an older one can step in at once; only one is believed.
-  if (!IsAuthority(link)) return;
+  ForgetReport(instance);
+  if (!counts) {
+    instance.unread_report = report;
+    instance.trouble.clear();
+    edges_.metrics.Add(metric::kReports, {{"driver", driver}, {"result", "standby"}});
+    return;
+  }
   drivers_.at(driver).heard = instance.heard;
   edges_.sink.OnReport(*decoded, instance.heard);
+  instance.last_report = std::move(decoded);
 }
 
 void PluginManager::OnLinkStreamLost(const DriverLink& link, const Status& why) {
   Instance& instance = InstanceOf(link);
   const Cause cause = GoneCause(link.facts().driver, why);
-  instance.last_report.clear();
+  ForgetReport(instance);
   instance.trouble = cause.message;
   if (IsAuthority(link)) edges_.sink.OnDriverSilent(link.facts().driver, cause);
   Changed();
@@ -205,7 +209,7 @@ void PluginManager::OnLinkWithoutHealth(const DriverLink& link) {
 void PluginManager::OnLinkDown(const DriverLink& link, const Status& why) {
   const std::string driver = link.facts().driver;
   Instance& instance = InstanceOf(link);
-  instance.last_report.clear();
+  ForgetReport(instance);
   instance.trouble = why.ok() ? "the connection was closed" : why.message();
   edges_.log.Warning(
       "driver disconnected",
@@ -275,12 +279,12 @@ void PluginManager::Elect(const std::string& name, const Status& why) {
   const std::uint64_t before = std::exchange(driver.authority, newest);
   if (newest == before) return;
   if (newest == 0) return edges_.sink.OnDriverSilent(name, GoneCause(name, why));
-  LetSpeak(name, driver.instances.at(newest), newest > before, why);
+  TakeOver(name, driver.instances.at(newest), newest > before, why);
 }
 
-// A newer instance takes over in silence: what the older one said holds until its deadline. An
-// older one that has to step in again repeats the last it said.
-void PluginManager::LetSpeak(const std::string& driver, Instance& instance, bool is_newer,
+// What the older instance reported holds until its deadline when a newer one takes over. An older
+// one that has to step in again repeats its last report.
+void PluginManager::TakeOver(const std::string& driver, Instance& instance, bool is_newer,
                              const Status& why) {
   edges_.sink.OnDriverConnected(driver);
   // At once rather than at the devices' deadlines: no report will ever come.
@@ -290,12 +294,12 @@ void PluginManager::LetSpeak(const std::string& driver, Instance& instance, bool
     return edges_.sink.OnDriverSilent(driver, WithoutHealth(driver));
   }
   if (is_newer) return;
-  const StatusOr<DecodedReport> last =
-      instance.last_report.empty()
-          ? Unavailable("nothing was said yet")
-          : DecodeReport(driver, instance.last_report, *instance.heard_wall);
-  if (!last.ok()) return edges_.sink.OnDriverSilent(driver, GoneCause(driver, why));
-  edges_.sink.OnReport(*last, instance.heard);
+  if (!instance.unread_report.empty()) {
+    instance.last_report =
+        Decode(instance, std::exchange(instance.unread_report, {}), *instance.heard_wall);
+  }
+  if (!instance.last_report) return edges_.sink.OnDriverSilent(driver, GoneCause(driver, why));
+  edges_.sink.OnReport(*instance.last_report, instance.heard);
 }
 
 void PluginManager::Remove(const std::string& name, std::uint64_t number, const Status& why) {
@@ -328,17 +332,24 @@ void PluginManager::NoteMerged(const DriverLink& link, Instance& instance) {
                      {{"driver", driver}, {"reports_per_second", ReportPacer::kPerSecond}});
 }
 
-StatusOr<DecodedReport> PluginManager::Decode(const std::string& driver, std::string_view report) {
-  StatusOr<DecodedReport> decoded = DecodeReport(driver, report, edges_.loop.WallNow());
+std::optional<DecodedReport> PluginManager::Decode(Instance& instance, std::string_view report,
+                                                   WallTime heard) {
+  const std::string& driver = instance.link->facts().driver;
+  StatusOr<DecodedReport> decoded = DecodeReport(driver, report, heard);
   const bool faulty = decoded.ok() && decoded->faults.any();
   edges_.metrics.Add(metric::kReports, {{"driver", driver},
                                         {"result", !decoded.ok() ? "refused"
                                                    : faulty      ? "faulty"
                                                                  : "ok"}});
-  if (!decoded.ok() && told_.First("refused " + driver)) {
-    edges_.log.Warning("health report refused",
-                       {{"driver", driver}, {"error", decoded.status().message()}});
+  if (!decoded.ok()) {
+    instance.trouble = decoded.status().message();
+    if (told_.First("refused " + driver)) {
+      edges_.log.Warning("health report refused",
+                         {{"driver", driver}, {"error", decoded.status().message()}});
+    }
+    return std::nullopt;
   }
+  instance.trouble = decoded->faults.example;
   if (faulty && told_.First("faulty " + driver)) {
     const ReportFaults& faults = decoded->faults;
     edges_.log.Warning("health report has faults, the rest of it is taken",
@@ -351,7 +362,12 @@ StatusOr<DecodedReport> PluginManager::Decode(const std::string& driver, std::st
                         {"negative_timeouts", faults.negative_timeouts},
                         {"cut", faults.cut}});
   }
-  return decoded;
+  return *std::move(decoded);
+}
+
+void PluginManager::ForgetReport(Instance& instance) {
+  instance.unread_report.clear();
+  instance.last_report.reset();
 }
 
 PluginManager::Instance& PluginManager::InstanceOf(const DriverLink& link) {

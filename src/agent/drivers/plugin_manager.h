@@ -105,9 +105,11 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     std::string socket;
     std::unique_ptr<DriverLink> link;
     bool superseded = false;  // its socket was made again; it stays until the new one is connected
-    // As it came, for when it has to speak again after a newer one went. Cleared with its stream:
-    // old words must not come back as fresh ones.
-    std::string last_report;
+    // The newest report, for when this becomes authority again after a newer instance went; none
+    // after its stream ended, for it would look fresh. Of an instance that is no authority as it
+    // came: few of those are ever read.
+    std::string unread_report;
+    std::optional<DecodedReport> last_report;
     Time heard{};
     std::optional<WallTime> heard_wall;
     std::uint64_t reports = 0;
@@ -135,7 +137,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // Chooses the driver's authority anew and tells the sink when it is another, or none any more
   // (`why`).
   void Elect(const std::string& driver, const Status& why);
-  void LetSpeak(const std::string& driver, Instance& instance, bool is_newer, const Status& why);
+  void TakeOver(const std::string& driver, Instance& instance, bool is_newer, const Status& why);
   // Marks what came from the socket as to be replaced.
   void Supersede(const std::string& socket);
   void Remove(const std::string& driver, std::uint64_t number, const Status& why);
@@ -144,7 +146,9 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   void RemoveInstances(const std::function<bool(const Instance&)>& doomed, const Status& why);
   // Counts and tells, once, that a driver reports faster than it is read.
   void NoteMerged(const DriverLink& link, Instance& instance);
-  StatusOr<DecodedReport> Decode(const std::string& driver, std::string_view report);
+  // Decodes a report that counts, and counts it; nullopt if it is refused. `heard`: when it came.
+  std::optional<DecodedReport> Decode(Instance& instance, std::string_view report, WallTime heard);
+  static void ForgetReport(Instance& instance);
   Cause WithoutHealth(const std::string& driver) const;
   Instance& InstanceOf(const DriverLink& link);
   bool IsAuthority(const DriverLink& link) const;

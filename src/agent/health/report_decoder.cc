@@ -9,6 +9,7 @@
 
 #include "agent/health/timeout_policy.h"
 #include "base/text.h"
+#include "protos/dra_health/v1/health.pb.h"
 #include "rpc/wire_fields.h"
 
 namespace galen::agent {
@@ -16,7 +17,7 @@ namespace {
 
 using rpc::WireFields;
 
-// Field 4680 of a device, named after the KEP: what Galen's own drivers add. Kubernetes' readers
+// The field "galen" of a device: what Galen's own drivers add. Kubernetes' readers
 // skip it as unknown.
 struct Finding {
   bool present = false;
@@ -41,45 +42,46 @@ std::string CleanText(std::string_view text, std::size_t bytes_max, ReportFaults
   return Shown(text, bytes_max);
 }
 
-// Field numbers are those of Finding in our .proto; wire types are not checked, for a field of the
-// wrong type has no bytes or the number zero.
+// Field numbers are those of protos/dra_health, the same in v1 and v1alpha1. Its messages are not
+// parsed as such: that would build every device before the first can be refused. Wire types are not
+// checked, for a field of the wrong type has no bytes or the number zero.
 void ReadFinding(std::string_view bytes, Finding& finding, ReportFaults& faults) {
   finding.present = true;
   WireFields fields(bytes);
   while (const auto field = fields.Next()) {
     const auto text = [&] { return CleanText(field->bytes, kFactBytesMax, faults); };
     switch (field->number) {
-      case 1:
+      case v1::Finding::kSignUnixNanosFieldNumber:
         finding.sign_unix_nanos = static_cast<std::int64_t>(field->number_value);
         break;
-      case 2:
+      case v1::Finding::kShareFieldNumber:
         finding.share = std::bit_cast<double>(field->number_value);
         break;
-      case 3:
+      case v1::Finding::kDegradedFieldNumber:
         finding.degraded = field->number_value != 0;
         break;
-      case 4:
+      case v1::Finding::kCodeFieldNumber:
         finding.code = text();
         break;
-      case 5:
+      case v1::Finding::kValueFieldNumber:
         finding.value = text();
         break;
-      case 6:
+      case v1::Finding::kThresholdFieldNumber:
         finding.threshold = text();
         break;
-      case 7:
+      case v1::Finding::kUnitFieldNumber:
         finding.unit = text();
         break;
-      case 8:
+      case v1::Finding::kOwnerFieldNumber:
         finding.owner = text();
         break;
-      case 9:
+      case v1::Finding::kSerialFieldNumber:
         finding.facts.serial = text();
         break;
-      case 10:
+      case v1::Finding::kModelFieldNumber:
         finding.facts.model = text();
         break;
-      case 11:
+      case v1::Finding::kSignFieldNumber:
         finding.facts.sign = CleanText(field->bytes, kReportedMessageBytesMax, faults);
         break;
       default:
@@ -91,8 +93,8 @@ void ReadFinding(std::string_view bytes, Finding& finding, ReportFaults& faults)
 void ReadIdentifier(std::string_view bytes, RawDevice& device) {
   WireFields fields(bytes);
   while (const auto field = fields.Next()) {
-    if (field->number == 1) device.pool = field->bytes;
-    if (field->number == 2) device.device = field->bytes;
+    if (field->number == v1::DeviceIdentifier::kPoolNameFieldNumber) device.pool = field->bytes;
+    if (field->number == v1::DeviceIdentifier::kDeviceNameFieldNumber) device.device = field->bytes;
   }
 }
 
@@ -100,14 +102,28 @@ std::optional<RawDevice> ReadDevice(std::string_view bytes, ReportFaults& faults
   RawDevice device;
   WireFields fields(bytes);
   while (const auto field = fields.Next()) {
-    if (field->number == 1) ReadIdentifier(field->bytes, device);
-    if (field->number == 2) device.health = field->number_value;
-    if (field->number == 3) {
-      device.updated_unix_seconds = static_cast<std::int64_t>(field->number_value);
+    switch (field->number) {
+      case v1::DeviceHealth::kDeviceFieldNumber:
+        ReadIdentifier(field->bytes, device);
+        break;
+      case v1::DeviceHealth::kHealthFieldNumber:
+        device.health = field->number_value;
+        break;
+      case v1::DeviceHealth::kLastUpdatedTimeFieldNumber:
+        device.updated_unix_seconds = static_cast<std::int64_t>(field->number_value);
+        break;
+      case v1::DeviceHealth::kHealthCheckTimeoutSecondsFieldNumber:
+        device.timeout_seconds = static_cast<std::int64_t>(field->number_value);
+        break;
+      case v1::DeviceHealth::kMessageFieldNumber:
+        device.message = field->bytes;
+        break;
+      case v1::DeviceHealth::kGalenFieldNumber:
+        ReadFinding(field->bytes, device.finding, faults);
+        break;
+      default:
+        break;  // of a later version
     }
-    if (field->number == 4) device.timeout_seconds = static_cast<std::int64_t>(field->number_value);
-    if (field->number == 5) device.message = field->bytes;
-    if (field->number == 4680) ReadFinding(field->bytes, device.finding, faults);
   }
   // A device that cannot be walked to its end is not taken in part: its state may be what is
   // missing.
@@ -115,16 +131,17 @@ std::optional<RawDevice> ReadDevice(std::string_view bytes, ReportFaults& faults
   return device;
 }
 
-// Degraded is told beside Healthy or Unhealthy, whichever the driver chose for readers that know no
+// Degraded comes beside Healthy or Unhealthy, whichever the driver chose for readers that know no
 // third.
 HealthState StateOf(const RawDevice& device) {
-  // UNKNOWN = 0, HEALTHY = 1, UNHEALTHY = 2; a state of a later version tells us nothing.
-  if (device.health != 1 && device.health != 2) return HealthState::kUnknown;
-  // A device of which nothing is left is no good to its Pod, whatever word its driver uses for it.
+  const bool healthy = device.health == v1::HEALTHY;
+  // A state of a later version is none that we know.
+  if (!healthy && device.health != v1::UNHEALTHY) return HealthState::kUnknown;
+  // A device of which nothing is left is no good to its Pod, whatever its driver calls that.
   if (device.finding.degraded) {
     return device.finding.share <= 0 ? HealthState::kUnhealthy : HealthState::kDegraded;
   }
-  return device.health == 1 ? HealthState::kHealthy : HealthState::kUnhealthy;
+  return healthy ? HealthState::kHealthy : HealthState::kUnhealthy;
 }
 
 double ShareOf(const RawDevice& device, HealthState state) {
@@ -152,7 +169,7 @@ Cause CauseOf(const RawDevice& device, HealthState state, ReportFaults& faults) 
   return cause;
 }
 
-// Whole seconds of about now say less than our own clock does.
+// Whole seconds of about now are less exact than our own clock.
 constexpr std::chrono::seconds kSecondsSayLittle{2};
 
 // The time of the sign, never later than now; the epoch when there is none.
@@ -174,7 +191,7 @@ std::optional<Duration> TimeoutOf(const RawDevice& device, ReportFaults& faults)
   return std::chrono::seconds(std::min<std::int64_t>(device.timeout_seconds, most));
 }
 
-// Gathers devices; of two with one name the last word counts.
+// Gathers devices; of two with one name the last counts.
 class Gatherer {
  public:
   Gatherer(const std::string& driver, WallTime now) : now_(now) { decoded_.report.driver = driver; }
@@ -187,7 +204,7 @@ class Gatherer {
       });
     const std::optional<RawDevice> raw = ReadDevice(bytes, faults);
     if (!raw) return Count(faults.broken, [] { return "a device that cannot be decoded"; });
-    // The driver is the one whose stream it is, whatever the report may say: no driver speaks for
+    // The driver is the one whose stream it is, whatever is in the report: no driver reports for
     // another.
     DeviceId id{decoded_.report.driver, std::string(raw->pool.substr(0, kNameBytesMax)),
                 std::string(raw->device.substr(0, kNameBytesMax))};
@@ -240,7 +257,8 @@ StatusOr<DecodedReport> DecodeReport(const std::string& driver, std::string_view
   Gatherer gatherer(driver, now);
   WireFields fields(bytes);
   while (const auto field = fields.Next()) {
-    if (field->number == 1 && field->type == WireFields::Type::kBytes) gatherer.Add(field->bytes);
+    const bool is_device = field->number == v1::NodeWatchResourcesResponse::kDevicesFieldNumber;
+    if (is_device && field->type == WireFields::Type::kBytes) gatherer.Add(field->bytes);
   }
   // The devices before the broken byte are dropped as well: what is no message has no devices.
   if (fields.broken()) {

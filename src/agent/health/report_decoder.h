@@ -1,5 +1,5 @@
-// What a driver said on its health stream → values we can trust: names checked, texts cut and made
-// printable, times kept plausible, numbers bounded. Pure; fit for hostile input.
+// A driver's health report → values we can trust: names checked, texts cut and made printable,
+// times kept plausible, numbers bounded. Pure; fit for hostile input.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace galen::agent {
 
-// What a driver told of a device beyond its health; each "" when it did not. Only drivers made with
-// Galen's own SDK tell any.
+// What a driver reports of a device beyond its health; each "" when it does not. Only drivers made
+// with Galen's own SDK report any.
 struct DeviceFacts {
   std::string serial;
   std::string model;
@@ -22,16 +22,16 @@ struct DeviceFacts {
   bool operator==(const DeviceFacts&) const = default;
 };
 
-// What was wrong with a report, counted; the rest of it was taken. For the log and the metrics: no
-// fault of one device costs another its word.
+// What was wrong with a report, counted; the rest of it was taken, for a fault of one device costs
+// no other its report. For the log and the metrics.
 struct ReportFaults {
   std::size_t invalid = 0;            // devices left out: names that Kubernetes would not take
-  std::size_t repeated = 0;           // devices named twice: the last word counts
+  std::size_t repeated = 0;           // devices named twice: the last counts
   std::size_t over_limit = 0;         // devices left out: past kDevicesPerReportMax
   std::size_t broken = 0;             // devices left out: not decodable
   std::size_t negative_timeouts = 0;  // read as "not given"
   std::size_t cut = 0;                // texts that were too long
-  std::string example;                // the first fault, in words
+  std::string example;                // the first fault, as a sentence
 
   bool any() const {
     return invalid + repeated + over_limit + broken + negative_timeouts + cut > 0;
@@ -45,16 +45,17 @@ struct DecodedReport {
   HealthReport report;
   std::map<DeviceId, DeviceFacts> facts;
   ReportFaults faults;
-  // Whether it holds until the next, however long that takes: its teller keeps the deadlines.
+  // Whether it holds until the next, however long that takes: who reports keeps the deadlines.
   bool lasting = false;
 };
 
 // At the limit the rest is counted and left out: 4096 devices is what one message of 4 MiB can hold
 // with a kilobyte each.
 inline constexpr std::size_t kDevicesPerReportMax = 4096;
-inline constexpr std::size_t kReportedMessageBytesMax =
-    1024;                                          // as Kubernetes' ResourceHealth.message
-inline constexpr std::size_t kFactBytesMax = 128;  // serial, model, code, value, …
+// As Kubernetes' ResourceHealth.message.
+inline constexpr std::size_t kReportedMessageBytesMax = 1024;
+// Of a serial, model, code, value, …
+inline constexpr std::size_t kFactBytesMax = 128;
 
 // `bytes` is a NodeWatchResourcesResponse, of v1 or v1alpha1: both have the same fields.
 // InvalidArgument when it is no such message at all. `now` bounds the times a driver may claim.

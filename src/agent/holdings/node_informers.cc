@@ -28,29 +28,29 @@ kube::Watcher::Options OfNode(const kube::Resource& resource, const std::string&
 }  // namespace
 
 NodeInformers::NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client,
-                             const std::string& node, ClusterListener& listener)
+                             const std::string& node)
     : loop_(loop),
       log_(log),
-      listener_(listener),
       pods_(loop, client, random, OfNode(kube::kPods, node), kube::DecodePod),
       slices_(loop, client, random, OfNode(kube::kResourceSlices, node), DecodeIdentities),
       claims_(
-          {loop, random, log, client}, [this](const ObjectKey& key) { listener_.OnClaim(key); },
+          {loop, random, log, client}, [this](const ObjectKey& key) { listener_->OnClaim(key); },
           [this] { OnSomeSynced(); }) {
   pods_.AddListener([this](const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) {
     claims_.PodChanged(key, after);
-    listener_.OnPod(key, before, after);
+    listener_->OnPod(key, before, after);
   });
   slices_.AddListener(
       [this](const ObjectKey&, const SliceIdentities* before, const SliceIdentities* after) {
         IndexIdentities(before, after);
-        listener_.OnIdentities();
+        listener_->OnDevicesChanged();
       });
   Wire(pods_, kPods);
   Wire(slices_, "resourceslices");
 }
 
-void NodeInformers::Start() {
+void NodeInformers::Start(ClusterListener& listener) {
+  listener_ = &listener;
   pods_.Start();
   slices_.Start();
 }
@@ -101,7 +101,7 @@ void NodeInformers::OnTrouble(const std::string& kind, const Status& status) {
 // From now on the same trouble is news again.
 void NodeInformers::OnWell(const std::string& kind) {
   if (kind == kPods && pods_unseen_since_) {
-    listener_.OnServerBack();
+    listener_->OnServerBack();
     caught_up_ = loop_.After(kCatchUp, [this] { pods_unseen_since_.reset(); });
   }
   if (troubles_.erase(kind) > 0) log_.Info("watch is well again", {{"kind", kind}});
@@ -110,7 +110,7 @@ void NodeInformers::OnWell(const std::string& kind) {
 void NodeInformers::OnSomeSynced() {
   if (synced_ || !pods_.synced() || !slices_.synced() || !claims_.settled()) return;
   synced_ = true;
-  listener_.OnSynced();
+  listener_->OnSynced();
 }
 
 void NodeInformers::IndexIdentities(const SliceIdentities* before, const SliceIdentities* after) {

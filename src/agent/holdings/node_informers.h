@@ -28,7 +28,7 @@ struct SliceIdentities {
   bool operator==(const SliceIdentities&) const = default;
 };
 
-// Hears of changes, from the loop, after the view shows them. Also of everything in a first list.
+// Called on the loop for each change, after the view shows it; also for all of a first list.
 class ClusterListener {
  public:
   virtual ~ClusterListener() = default;
@@ -36,8 +36,8 @@ class ClusterListener {
   // (compare the uids).
   virtual void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) = 0;
   virtual void OnClaim(const ObjectKey& key) = 0;
-  // Serials or models of some devices may be others now.
-  virtual void OnIdentities() = 0;
+  // Slices changed: serials or models of some devices may be others now.
+  virtual void OnDevicesChanged() = 0;
   // The watch of Pods stands again after it was in trouble: it may be another API server by now.
   virtual void OnServerBack() {}
   // Every first list is known; once.
@@ -51,10 +51,11 @@ class NodeInformers final : public ClusterView {
   // A watch that is taken up again tells what it missed first, which takes no longer than this.
   static constexpr Duration kCatchUp = std::chrono::seconds(5);
 
-  NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client, const std::string& node,
-                ClusterListener& listener);
+  NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client,
+                const std::string& node);
 
-  void Start();
+  // Once. `listener` outlives the informers' watches.
+  void Start(ClusterListener& listener);
   // Whether every first list is known, and every claim that is named in it. Stays so.
   bool synced() const { return synced_; }
   // From this time on Pods may have gone without our hearing of it in time; nullopt while the watch
@@ -78,7 +79,7 @@ class NodeInformers final : public ClusterView {
 
   Loop& loop_;
   Log& log_;
-  ClusterListener& listener_;
+  ClusterListener* listener_ = nullptr;  // from Start on
   kube::Informer<kube::Pod> pods_;
   kube::Informer<SliceIdentities> slices_;
   NodeClaims claims_;

@@ -184,7 +184,7 @@ std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& w
   return Finish(pod, std::move(metadata), std::move(status));
 }
 
-bool SaysAll(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running) {
+bool ShowsStatus(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running) {
   // An ended Pod keeps its containers as they are; only its devices may still change.
   if (running && !HasEnded(pod)) {
     // Ephemeral containers are nobody's here: they are counted as if they were shown.

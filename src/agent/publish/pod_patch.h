@@ -16,9 +16,9 @@ namespace galen::agent {
 std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
                                   WallTime now);
 
-// Manager: whether the informer's Pod says it all already, so that the server need not be asked.
+// Manager: whether the informer's Pod shows it all already, so that the server need not be asked.
 // `wanted` is nullopt for a Pod without devices.
-bool SaysAll(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running);
+bool ShowsStatus(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running);
 
 // Manager: the same, and the container statuses, which the manager owns. `object` is the Pod as
 // the server has it now: the lists are replaced as a whole, so the patch only fits that version.

@@ -70,7 +70,7 @@ TEST(PodPatch, TheTransitionsTimeMovesOnlyWithTheStatus) {
 
 TEST(PodPatch, AManagerShowsAPodWhoseClaimsAreReadyAsRunning) {
   const Json object = Object(kPending);
-  EXPECT_FALSE(SaysAll(Decoded(object), Wanted(), true));
+  EXPECT_FALSE(ShowsStatus(Decoded(object), Wanted(), true));
   const auto patch = WholePatch(object, Decoded(object), Wanted(), true, kNow);
   ASSERT_TRUE(patch);
   EXPECT_EQ((*patch)["metadata"]["resourceVersion"].AsString(), "7");
@@ -82,14 +82,14 @@ TEST(PodPatch, AManagerShowsAPodWhoseClaimsAreReadyAsRunning) {
   ASSERT_EQ(pod.init_statuses.size(), 2u);
   EXPECT_FALSE(pod.init_statuses[0].running) << "an init container has ended by now";
   EXPECT_TRUE(pod.init_statuses[1].running) << "a sidecar has not";
-  EXPECT_TRUE(SaysAll(pod, Wanted(), true));
+  EXPECT_TRUE(ShowsStatus(pod, Wanted(), true));
   EXPECT_FALSE(WholePatch(Applied(object, *patch), pod, Wanted(), true, kNow + 1h));
 }
 
 TEST(PodPatch, AManagerShowsNothingBeforeClaimsAreReady) {
   const Json object = Object(kPending);
   EXPECT_FALSE(WholePatch(object, Decoded(object), std::nullopt, false, kNow));
-  EXPECT_TRUE(SaysAll(Decoded(object), std::nullopt, false));
+  EXPECT_TRUE(ShowsStatus(Decoded(object), std::nullopt, false));
 }
 
 TEST(PodPatch, AManagerLeavesAContainerThatEndedAsItIs) {
@@ -108,7 +108,7 @@ TEST(PodPatch, AManagerLeavesAContainerThatEndedAsItIs) {
 
 TEST(PodPatch, APodThatHasEndedIsNotSetRunningAgain) {
   const Json object = Object(R"({phase: Failed})");
-  EXPECT_TRUE(SaysAll(Decoded(object), std::nullopt, true));
+  EXPECT_TRUE(ShowsStatus(Decoded(object), std::nullopt, true));
   EXPECT_FALSE(WholePatch(object, Decoded(object), std::nullopt, true, kNow));
 }
 

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::SizeIs;
 
-const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
+const DeviceId kExtendedGpu{"gpu.example.com", "node-1", "gpu-0"};
 const std::string kNames[] = {"a", "b", "c"};
 
 class ExtendedPodsTest : public ::testing::Test {
@@ -26,7 +26,7 @@ class ExtendedPodsTest : public ::testing::Test {
     for (const std::string& name : kNames) {
       const ObjectKey key{"default", name};
       view_.pods[key] = kube::DecodePod(Json::Parse(ObjectOf(name)).value()).value();
-      view_.AddClaim(name + "-extended", {{"r-0", kGpu}}, name);
+      view_.AddClaim(name + "-extended", {{"r-0", kExtendedGpu}}, name);
       index_.PodChanged(key);
     }
     api_.AnswerBy([this](const net::HttpRequest& request) { return Answer(request); });
@@ -113,7 +113,7 @@ TEST_F(ExtendedPodsTest, AServerThatIsUpgradedUnseenIsAskedByOnePodNowAndThen) {
 TEST_F(ExtendedPodsTest, WhatIsTakenOfAnotherPodSaysNothingOfThem) {
   const ObjectKey plain{"default", "d"};
   view_.AddPod("d");
-  view_.AddClaim("d-gpu", {{"main", kGpu}}, "d");
+  view_.AddClaim("d-gpu", {{"main", kExtendedGpu}}, "d");
   index_.PodChanged(plain);
   TellAll();
   api_.AnswerBy([this](const net::HttpRequest& request) {

@@ -53,7 +53,7 @@ TEST_F(PodPublisherTest, AReadThatIsRefusedIsMadeAgainLater) {
   loop_.Advance(400ms);
   EXPECT_THAT(api_.requests(), SizeIs(1));
   status_ = 200;
-  loop_.Advance(PodPublisher::kRefusedAgain.first * 2);
+  loop_.Advance(PodWriteQueue::kRefusedAgain.first * 2);
   EXPECT_THAT(patches_, SizeIs(1));
 }
 
@@ -135,7 +135,7 @@ TEST_F(PodPublisherTest, ARefusalIsNotTheEnd) {
   loop_.Advance(1h);
   EXPECT_THAT(api_.requests(), SizeIs(AllOf(Gt(60u), Lt(150u)))) << "once a minute in the end";
   status_ = 200;
-  loop_.Advance(PodPublisher::kRefusedAgain.most * 2);
+  loop_.Advance(PodWriteQueue::kRefusedAgain.most * 2);
   EXPECT_THAT(patches_, SizeIs(1));
   EXPECT_EQ(publisher_->trouble(), "");
 }
@@ -157,7 +157,7 @@ TEST_F(PodPublisherTest, ARefusalThatArrivesAfterThePodHasGoneDoesNotStay) {
   publisher_->Forget(kPod);
   api_.Head(0, 403);
   api_.End(0);
-  loop_.Advance(PodPublisher::kRefusedAgain.first * 2);
+  loop_.Advance(PodWriteQueue::kRefusedAgain.first * 2);
   EXPECT_EQ(publisher_->trouble(), "");
   EXPECT_THAT(lines_, Contains(HasSubstr("no Pod is refused any more")));
 }
@@ -181,7 +181,7 @@ TEST_F(PodPublisherTest, ARefusedPodThatTheServerKnowsNoMoreIsNoTrouble) {
   EXPECT_NE(publisher_->trouble(), "");
   // Its deletion is on its way to us.
   status_ = 404;
-  loop_.Advance(PodPublisher::kRefusedAgain.first * 2);
+  loop_.Advance(PodWriteQueue::kRefusedAgain.first * 2);
   EXPECT_EQ(publisher_->trouble(), "");
 }
 

@@ -62,7 +62,7 @@ TEST_F(PodStorm, AStormWhileTheServerIsAwayIsNotHeldBackOnceItIsBack) {
   loop_.Advance(10ms);
   Turn(HealthState::kHealthy);
   status_ = 200;
-  loop_.Advance(PodPublisher::kOutage.first * 4);
+  loop_.Advance(PodWriteQueue::kOutage.first * 4);
   EXPECT_THAT(told_, ElementsAre("Healthy"));
 }
 
@@ -139,9 +139,9 @@ TEST_F(PodStorm, DevicesThatTakeTurnsAreWrittenSoOftenAtMost) {
     publisher_->MarkDirty(kPod);
     loop_.Advance(5ms);
   }
-  EXPECT_GE(patches_.size(), static_cast<std::size_t>(PodPublisher::kBurst));
-  EXPECT_LE(patches_.size(), static_cast<std::size_t>(PodPublisher::kBurst +
-                                                      kSeconds * (1s / PodPublisher::kRefill)));
+  EXPECT_GE(patches_.size(), static_cast<std::size_t>(PodWriteQueue::kBurst));
+  EXPECT_LE(patches_.size(), static_cast<std::size_t>(PodWriteQueue::kBurst +
+                                                      kSeconds * (1s / PodWriteQueue::kRefill)));
   loop_.Advance(1s);
   EXPECT_THAT(view_.pods.at(kPod).devices_annotation, HasSubstr("Healthy"));
 }

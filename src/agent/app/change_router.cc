@@ -1,0 +1,200 @@
+#include "agent/app/change_router.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/post_mortem/container_crash.h"
+#include "model/fault.h"
+
+namespace galen::agent {
+
+ChangeRouter::ChangeRouter(Parts parts) : parts_(std::move(parts)) {}
+
+void ChangeRouter::Start() {
+  // An API server that shows no lists may still take a write, and the node's object then says that
+  // we are not ready.
+  patience_ = parts_.loop.After(kSyncPatience, [this] {
+    impatient_ = true;
+    OnDevicesChanged();
+  });
+}
+
+void ChangeRouter::OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) {
+  const bool replaced =
+      before != nullptr && after != nullptr && before->meta.uid != after->meta.uid;
+  if (replaced) parts_.publisher.Forget(key);
+  // Asked before and after: a Pod that lets go of a device changes the node's object as well.
+  const bool held = !parts_.claims.DevicesOf(key).empty();
+  Mark(parts_.claims.PodChanged(key));
+  if (after == nullptr) parts_.publisher.Forget(key);
+  if (replaced || after == nullptr) {
+    parts_.events.Forget(before->ref());
+    late_faults_.erase(key);
+    assigned_.Forget(key);
+  }
+  NoteAssigned(key);
+  AwaitLateFaults(key, after);
+  if (after != nullptr) NoteCrashes(before, *after);
+  parts_.post_mortems.OnPod(key, before, after);
+  if (parts_.runner != nullptr) {
+    if (before != nullptr) parts_.runner->MarkDirty(before->ref());
+    if (after != nullptr) parts_.runner->MarkDirty(after->ref());
+  }
+  if (held || !parts_.claims.DevicesOf(key).empty()) OnDevicesChanged();
+}
+
+void ChangeRouter::OnClaim(const ObjectKey& key) {
+  const std::vector<ObjectKey> pods = parts_.claims.ClaimChanged(key);
+  if (pods.empty()) return;
+  Mark(pods);
+  for (const ObjectKey& pod : pods) {
+    NoteAssigned(pod);
+    parts_.post_mortems.OnClaims(pod);
+    const kube::Pod* present = parts_.view.FindPod(pod);
+    // The claim may be what the Pod was waiting for.
+    if (present != nullptr && parts_.runner != nullptr) parts_.runner->MarkDirty(present->ref());
+  }
+  OnDevicesChanged();
+}
+
+void ChangeRouter::OnDevicesChanged() {
+  if (synced_) parts_.kubelet.Look();
+  if (synced_ || impatient_) parts_.node.MarkDirty();
+  parts_.on_devices_changed();
+}
+
+void ChangeRouter::OnSynced() {
+  synced_ = true;
+  parts_.log.Info("lists of the API server are known",
+                  {{"pods_with_claims", parts_.claims.pods()}});
+  parts_.publisher.Open();
+  for (const HealthChange& change : std::exchange(early_changes_, {})) Publish(change);
+  MarkEveryPod();
+  if (parts_.runner != nullptr) parts_.runner->Open();
+  parts_.post_mortems.OnSynced();
+  OnDevicesChanged();
+}
+
+void ChangeRouter::OnChanges(const std::vector<HealthChange>& changes) {
+  parts_.post_mortems.OnChanges(changes);
+  for (const HealthChange& change : changes) {
+    LogChange(change);
+    if (synced_) {
+      Publish(change);
+    } else if (early_changes_.size() < kEarlyChangesMax) {
+      early_changes_.push_back(change);
+    }
+  }
+  OnDevicesChanged();
+}
+
+void ChangeRouter::OnDriversChanged() {
+  for (const DeviceId& id : parts_.claims.HeldDevices()) {
+    // Devices that somebody reported are published by their own changes.
+    if (parts_.keeper.cache().Find(id) == nullptr) Mark(parts_.claims.PodsOf(id));
+  }
+  // By instance: in a rolling update the new one may do at once what the old one could not.
+  decltype(connected_drivers_) connected;
+  for (const DriverInfo& driver : parts_.drivers()) {
+    if (driver.connected && driver.authority) connected.emplace(driver.name, driver.socket);
+  }
+  const auto before = std::exchange(connected_drivers_, connected);
+  const bool is_new = !std::ranges::includes(before, connected);
+  if (is_new && parts_.runner != nullptr) parts_.runner->OnDriverConnected();
+  OnDevicesChanged();
+}
+
+void ChangeRouter::OnPrepared(const ObjectKey& pod) { Mark(parts_.claims.PodChanged(pod)); }
+
+void ChangeRouter::OnPublished(const kube::Pod& pod, const DeviceHealth& health,
+                               Duration after_sign) {
+  parts_.journal.Told(pod.ref(), health, after_sign, parts_.loop.WallNow());
+  parts_.keeper.SyncLater();
+}
+
+void ChangeRouter::MarkEveryPod() {
+  parts_.view.ForEachPod(
+      [this](const kube::Pod& pod) { parts_.publisher.MarkDirty(pod.meta.key); });
+}
+
+void ChangeRouter::Publish(const HealthChange& change) {
+  const std::optional<EventText> event = EventOf(change);
+  for (const ObjectKey& key : parts_.claims.PodsToTell(change.after.id)) {
+    const kube::Pod* pod = parts_.view.FindPod(key);
+    if (pod == nullptr) continue;
+    // A Pod that has ended shows what may have ended it, and nothing of the time after.
+    if (HasEnded(*pod) && !IsFault(change.after.state)) continue;
+    // Expected before it is marked, so that the write that follows is measured.
+    parts_.publisher.Expect(key, change.after);
+    parts_.publisher.MarkDirty(key);
+    if (event) parts_.events.Tell(pod->ref(), ToString(change.after.id), *event);
+  }
+}
+
+void ChangeRouter::LogChange(const HealthChange& change) {
+  const auto left_out = changes_logged_.Take(change.after.id.driver, parts_.loop.Now());
+  if (!left_out) return;
+  parts_.log.Info("device changed", {{"device", ToString(change.after.id)},
+                                     {"from", ToString(change.before.state)},
+                                     {"to", ToString(change.after.state)},
+                                     {"code", change.after.cause.code}});
+  if (*left_out == 0) return;
+  parts_.log.Info("devices of this driver changed too often to tell each",
+                  {{"driver", change.after.id.driver}, {"left_out", *left_out}});
+}
+
+void ChangeRouter::NoteAssigned(const ObjectKey& key) {
+  const kube::Pod* pod = parts_.view.FindPod(key);
+  if (pod == nullptr) return;
+  for (const DeviceId& id : assigned_.Look(*pod, parts_.claims.DevicesOf(key))) {
+    PublishAssigned(*pod, id);
+  }
+}
+
+void ChangeRouter::PublishAssigned(const kube::Pod& pod, const DeviceId& id) {
+  const bool found = !synced_;
+  const auto is_ours = [](const kube::PodCondition& c) {
+    return c.type == kube::kDevicesCondition;
+  };
+  // The journal begins later than this Pod, whose status an agent before us has written.
+  if (found && std::ranges::any_of(pod.conditions, is_ours)) return;
+  const DeviceHealth health = parts_.health_of(id);
+  // An agent before us recorded it.
+  if (!parts_.journal.Assigned({pod.ref(), health, found}, parts_.loop.WallNow())) return;
+  parts_.keeper.SyncLater();
+  parts_.publisher.Expect(pod.meta.key, health);
+  if (const std::optional<EventText> event = EventOfAssignment(health)) {
+    parts_.events.Tell(pod.ref(), ToString(id), *event);
+  }
+}
+
+void ChangeRouter::AwaitLateFaults(const ObjectKey& key, const kube::Pod* pod) {
+  const bool waits = pod != nullptr && HasEnded(*pod) && !parts_.claims.DevicesOf(key).empty();
+  if (!waits) {
+    late_faults_.erase(key);
+    return;
+  }
+  if (late_faults_.contains(key)) return;
+  late_faults_[key] = parts_.loop.After(kLateFaults, [this, key] {
+    parts_.claims.LetGo(key);
+    late_faults_.erase(key);
+  });
+}
+
+void ChangeRouter::NoteCrashes(const kube::Pod* before, const kube::Pod& after) {
+  std::vector<DeviceId> devices;
+  for (const HeldDevice& held : parts_.claims.DevicesOf(after.meta.key)) {
+    devices.push_back(held.device);
+  }
+  if (devices.empty()) return;
+  for (const Crash& crash : NewCrashes(before, after)) {
+    parts_.journal.Crashed(crash, devices);
+    parts_.keeper.SyncLater();
+  }
+}
+
+void ChangeRouter::Mark(const std::vector<ObjectKey>& pods) {
+  for (const ObjectKey& pod : pods) parts_.publisher.MarkDirty(pod);
+}
+
+}  // namespace galen::agent

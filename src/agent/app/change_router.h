@@ -1,0 +1,131 @@
+// What each change means: of a Pod, a claim, a device's health or a driver. Calls the parts that
+// have to know, in the order that they need; decides nothing that a part can decide. Belongs to the
+// agent's loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/drivers/kubelet_word.h"
+#include "agent/drivers/plugin_facts.h"
+#include "agent/health/change_log.h"
+#include "agent/health/health_keeper.h"
+#include "agent/holdings/assigned_devices.h"
+#include "agent/holdings/claim_index.h"
+#include "agent/holdings/node_informers.h"
+#include "agent/manager/pod_runner.h"
+#include "agent/post_mortem/post_mortem_keeper.h"
+#include "agent/publish/event_publisher.h"
+#include "agent/publish/node_publisher.h"
+#include "agent/publish/pod_publisher.h"
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "base/told_seldom.h"
+
+namespace galen::agent {
+
+// The claim index is always first to know: every other part asks it which devices a Pod holds. The
+// node's object is always last: it shows what the others made of the change.
+class ChangeRouter final : public ClusterListener {
+ public:
+  // Changes that come before the API's lists are known; later ones past it get no Event and no
+  // measured delay, though every Pod is still looked at.
+  static constexpr std::size_t kEarlyChangesMax = 4096;
+
+  // The node's object is not written before the lists are known, or they were not for this long.
+  static constexpr Duration kSyncPatience = std::chrono::seconds(30);
+
+  // A fault that is reported this long after a Pod ended may be why it did; later it is another
+  // Pod's story.
+  static constexpr Duration kLateFaults = std::chrono::minutes(5);
+
+  // What is lent outlives the router.
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    const ClusterView& view;
+    ClaimIndex& claims;
+    HealthKeeper& keeper;
+    ChangeLog& journal;
+    KubeletWord& kubelet;
+    EventPublisher& events;
+    PostMortemKeeper& post_mortems;
+    PodPublisher& publisher;
+    NodePublisher& node;
+    PodRunner* runner = nullptr;  // where Pods are run: the manager's
+    HealthOf health_of;
+    std::function<std::vector<DriverInfo>()> drivers;
+    std::function<void()> on_devices_changed;  // after everybody else, for each such change
+  };
+
+  explicit ChangeRouter(Parts parts);
+
+  // From now on kSyncPatience is counted. Once.
+  void Start();
+
+  // In this order:
+  // 1. the publisher forgets what waits for a Pod that was replaced: it is not for its successor;
+  // 2. the index learns what the Pod holds now;
+  // 3. what is kept of a Pod that is gone goes, and its Events once they are written;
+  // 4. devices that are new to the Pod are recorded, with their health of this moment;
+  // 5. a Pod that ended keeps its devices for kLateFaults;
+  // 6. crashes are recorded, before the post-mortem that reads them from the journal;
+  // 7. the runner looks at the old Pod before the new one, which needs what the old one gives back;
+  // 8. the node's object follows if the Pod held devices before or holds some now.
+  void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) override;
+  // The same for the Pods that name the claim; nothing when none does.
+  void OnClaim(const ObjectKey& key) override;
+  // Something about devices that the node's object or `inspect` shows may have changed: health,
+  // holder, serial, driver. What the kubelet reports is read anew first.
+  void OnDevicesChanged() override;
+  // Another server may take what the one before it refused.
+  void OnServerBack() override { parts_.publisher.Retry(); }
+  // Health, Pods and claims are all known from here on, in whatever order they came: the publisher
+  // opens, changes that came too early are published, then every Pod is looked at.
+  void OnSynced() override;
+
+  // From the keeper, after the journal has them.
+  void OnChanges(const std::vector<HealthChange>& changes);
+  // Drivers came, went or are not authority any more: what Pods show of devices without a report
+  // names the reason, and Pods whose claims wait for a driver are tried.
+  void OnDriversChanged();
+  // The Pod's claims are prepared: their devices have CDI ids now, which the index has not seen.
+  void OnPrepared(const ObjectKey& pod);
+  // The Pod shows this health now.
+  void OnPublished(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign);
+
+  // Asks the publisher to look at every Pod.
+  void MarkEveryPod();
+
+ private:
+  // Marks the Pods that hold the device, and gives them an Event if the change is worth one.
+  void Publish(const HealthChange& change);
+  // In the log; of a driver that flaps only now and then.
+  void LogChange(const HealthChange& change);
+  void NoteAssigned(const ObjectKey& key);
+  void PublishAssigned(const kube::Pod& pod, const DeviceId& id);
+  // A Pod that holds devices and has ended takes late faults for a while.
+  void AwaitLateFaults(const ObjectKey& key, const kube::Pod* pod);
+  // Records containers that ended badly while their Pod holds devices: which of the two came first
+  // is what people ask.
+  void NoteCrashes(const kube::Pod* before, const kube::Pod& after);
+  void Mark(const std::vector<ObjectKey>& pods);
+
+  Parts parts_;
+  bool synced_ = false;
+  bool impatient_ = false;
+  std::vector<HealthChange> early_changes_;
+  ToldSeldom changes_logged_;
+  AssignedDevices assigned_;
+  std::map<ObjectKey, Timer> late_faults_;  // by Pods that ended: until when they take faults
+  // Names of drivers that are connected, each with the socket of the instance that is authority.
+  std::set<std::pair<std::string, std::string>> connected_drivers_;
+  Timer patience_;
+};
+
+}  // namespace galen::agent

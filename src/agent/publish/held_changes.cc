@@ -1,0 +1,61 @@
+#include "agent/publish/held_changes.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace galen::agent {
+
+void HeldChanges::Expect(const ObjectKey& pod, const DeviceHealth& health, Time now) {
+  auto& changes = pods_[pod];
+  // Of a device that the Pod shows and that is calm nothing need be remembered.
+  std::erase_if(changes, [now](const auto& item) {
+    return !item.second.unpublished && item.second.pacer.calm(now);
+  });
+  Change& change = changes[health.id];
+  change.unpublished = std::make_unique<DeviceHealth>(health);
+  change.pacer.Changed(health.state, now);
+}
+
+Duration HeldChanges::HoldOf(const ObjectKey& pod, Time now) const {
+  const auto changes = pods_.find(pod);
+  if (changes == pods_.end()) return Duration::zero();
+  Time first = Time::max();
+  for (const auto& [id, change] : changes->second) {
+    if (!change.unpublished) continue;
+    const std::optional<Time> when = change.pacer.not_before();
+    if (!when) return Duration::zero();
+    first = std::min(first, *when);
+  }
+  return first == Time::max() ? Duration::zero() : first - now;
+}
+
+HeldChanges::Changes HeldChanges::Send(const ObjectKey& pod) {
+  Changes sent;
+  const auto changes = pods_.find(pod);
+  if (changes == pods_.end()) return sent;
+  for (auto& [id, change] : changes->second) {
+    if (change.unpublished) sent.emplace(id, *change.unpublished);
+    change.pacer.Sent();
+  }
+  return sent;
+}
+
+void HeldChanges::Failed(const ObjectKey& pod) {
+  const auto changes = pods_.find(pod);
+  if (changes == pods_.end()) return;
+  for (auto& [id, change] : changes->second) change.pacer.Failed();
+}
+
+void HeldChanges::Arrived(const ObjectKey& pod, const Changes& sent) {
+  const auto changes = pods_.find(pod);
+  if (changes == pods_.end()) return;
+  for (const auto& [id, health] : sent) {
+    const auto it = changes->second.find(id);
+    if (it == changes->second.end() || !it->second.unpublished) continue;
+    if (*it->second.unpublished == health) it->second.unpublished.reset();
+  }
+}
+
+void HeldChanges::Settled(const ObjectKey& pod) { Arrived(pod, Send(pod)); }
+
+}  // namespace galen::agent
