@@ -27,7 +27,7 @@ class Fd {
   explicit operator bool() const { return fd_ >= 0; }
   // The number, no longer owned: the caller closes it.
   int Release() { return std::exchange(fd_, -1); }
-  // Closes what is held, now. Errors of close(2) are not told: who must know syncs first.
+  // Closes the descriptor now. Errors of close(2) are not reported: who must know syncs first.
   void Reset();
 
  private:

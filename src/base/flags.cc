@@ -36,7 +36,7 @@ struct Flags::Impl {
   std::vector<std::unique_ptr<Flags>> commands;
   std::function<int()> run;
   std::function<Status()> check;
-  // Of the whole command line, values first. CLI11 would end at the first.
+  // Reports faults of the whole command line, values first. CLI11 would stop at the first.
   std::shared_ptr<std::vector<std::string>> faults;
 
   // Notes the fault instead of throwing it; the value stays as it is.
@@ -44,7 +44,7 @@ struct Flags::Impl {
     faults->push_back(fmt::format("{}: {}", name, what));
   }
 
-  // The deepest command that was named, with the words that lead to it: "galen get".
+  // The deepest command that was named, with its parents: "galen get".
   const Impl* Named(std::string& path) const {
     for (const auto& command : commands) {
       const Impl& below = *command->impl_;
@@ -144,7 +144,7 @@ void Flags::AddChoice(const std::string& name, std::string& value, std::vector<s
 
 void Flags::AddPositional(const std::string& name, std::string& value, const std::string& help,
                           bool required) {
-  // CLI11 would print the type's name (TEXT) beside each word; a space leaves it out.
+  // CLI11 would print the type's name (TEXT) beside each argument; a space leaves it out.
   impl_->app->add_option(name, value, help)->required(required)->option_text(" ");
 }
 
@@ -163,7 +163,7 @@ Flags& Flags::AddCommand(const std::string& name, const std::string& help,
   impl->app->footer(
       fmt::format("What \"{} --help\" lists may stand here, too.", impl_->app->get_name()));
   impl->run = std::move(run);
-  // None is refused by NeedsCommand, in our words; more than one has no meaning here.
+  // No command is refused by NeedsCommand, with our message; more than one has no meaning here.
   impl_->app->require_subcommand(0, 1);
   impl_->commands.push_back(std::unique_ptr<Flags>(new Flags(std::move(impl))));
   return *impl_->commands.back();
@@ -174,7 +174,7 @@ void Flags::AddCheck(std::function<Status()> check) { impl_->check = std::move(c
 std::optional<int> Flags::Parse(int argc, char** argv) {
   CLI::App& app = *impl_->app;
   std::vector<std::string>& faults = *impl_->faults;
-  // CLI11 speaks by exceptions; they end here.
+  // CLI11 reports by exceptions; they end here.
   try {
     app.parse(argc, argv);
     if (impl_->NeedsCommand()) faults.push_back("a command is missing");

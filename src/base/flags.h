@@ -16,7 +16,8 @@
 namespace galen {
 
 // What sysexits.h calls EX_USAGE: the command line or a configuration is wrong, nothing was
-// started. Tells an operator's mistake from a failure at run time, which a restart may mend.
+// started. Distinguishes an operator's mistake from a failure at run time, which a restart may
+// mend.
 inline constexpr int kExitUsage = 64;
 
 class Flags {
@@ -37,10 +38,10 @@ class Flags {
   // One of `choices`, anything else is a fault that lists them. The default need not be among them.
   void AddChoice(const std::string& name, std::string& value, std::vector<std::string> choices,
                  const std::string& help);
-  // A word without a flag, in the order of these calls.
+  // A positional argument, in the order of these calls.
   void AddPositional(const std::string& name, std::string& value, const std::string& help,
                      bool required = true);
-  // All words that are left; none is fine.
+  // All positional arguments that are left; none is fine.
   void AddPositionals(const std::string& name, std::vector<std::string>& values,
                       const std::string& help);
 
@@ -50,9 +51,9 @@ class Flags {
   Flags& AddCommand(const std::string& name, const std::string& help,
                     std::function<int()> run = {});
 
-  // What only shows when the values are together; asked when this is the program, or the command
-  // that was named, also after faults of other values, which then have their defaults. Each line of
-  // an error is a fault that is told along with the rest. Starts nothing.
+  // Checks that need several values together. Called when this is the program, or the command that
+  // was named, also after faults of other values, which then have their defaults. Each line of an
+  // error is reported as a fault along with the others. Must have no side effects.
   void AddCheck(std::function<Status()> check);
 
   // Reads the command line, once. nullopt: go on (and Run() runs the chosen command). Otherwise

@@ -168,7 +168,7 @@ TEST(Flags, GivesTheHelpOfACommandAsItsOwnFlagDoes) {
             std::string::npos);
 }
 
-// What stands on stderr after these words were refused.
+// What is printed on stderr when these arguments are refused.
 std::string Refusal(const std::vector<std::string>& words) {
   Commands commands;
   testing::internal::CaptureStderr();

@@ -79,7 +79,7 @@ void Log::Write(LogLevel level, std::string_view sentence, Fields fields) {
 Log::Sink StderrSink() {
   return [](LogLevel, std::string_view line) {
     const std::string whole = std::string(line) + '\n';
-    // Nobody can be told that standard error is gone.
+    // When standard error is gone there is nowhere to report it.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, whole.data(), whole.size());
   };
 }

@@ -73,7 +73,7 @@ class Log {
 // pipe stay whole up to PIPE_BUF (4096 bytes). May block when nobody reads the pipe.
 Log::Sink StderrSink();
 
-// A log that says nothing; for tests and tools.
+// A log that writes nothing; for tests and tools.
 Log& NullLog();
 
 }  // namespace galen

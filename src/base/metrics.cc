@@ -41,7 +41,7 @@ std::string Rendered(Metrics::Labels labels) {
 std::string Number(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  constexpr double kWholeMax = 1e15;  // past it a double no longer tells neighbours apart for sure
+  constexpr double kWholeMax = 1e15;  // past it a double may not distinguish neighbours
   if (value == std::floor(value) && std::abs(value) < kWholeMax)
     return fmt::format("{:.0f}", value);
   return fmt::format("{}", value);

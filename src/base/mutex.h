@@ -11,8 +11,8 @@
 #else
 #define GALEN_THREAD_ANNOTATION(x)
 #endif
-// Words for clang's -Wthread-safety; other compilers see nothing. GUARDED_BY on a member: only with
-// that mutex held. REQUIRES on a function: the caller holds it.
+// Annotations for clang's -Wthread-safety; other compilers see nothing. GUARDED_BY on a member:
+// only with that mutex held. REQUIRES on a function: the caller holds it.
 #define GALEN_LOCKABLE GALEN_THREAD_ANNOTATION(capability("mutex"))
 #define GALEN_SCOPED_LOCKABLE GALEN_THREAD_ANNOTATION(scoped_lockable)
 #define GALEN_GUARDED_BY(x) GALEN_THREAD_ANNOTATION(guarded_by(x))

@@ -19,7 +19,7 @@ class Random {
   // From 0 to below `bound`; the bias of the remainder is far too small to matter for our bounds.
   // REQUIRES: bound > 0.
   std::uint64_t Below(std::uint64_t bound) { return engine_() % bound; }
-  // From 0 to below 1, in steps of 2^-53, which is all that a double tells apart there.
+  // From 0 to below 1, in steps of 2^-53, the resolution of a double there.
   double Fraction() { return static_cast<double>(engine_() >> 11) * 0x1.0p-53; }
   // True with `probability`: 0 and less is never, 1 and more is always.
   bool Chance(double probability) { return Fraction() < probability; }

@@ -161,7 +161,7 @@ std::optional<Duration> AddPart(Duration sum, std::string_view whole, std::strin
 }  // namespace
 
 std::string FormatRfc3339(WallTime time, int digits) {
-  // By hand, because the day before the first that nanoseconds can tell overflows them.
+  // By hand: nanoseconds of the day before the first representable one overflow.
   const std::int64_t count = time.time_since_epoch().count();
   const std::int64_t nanos = (count % kNanosPerSecond + kNanosPerSecond) % kNanosPerSecond;
   const std::chrono::sys_seconds whole(
@@ -194,7 +194,7 @@ StatusOr<WallTime> ParseRfc3339(std::string_view text) {
   const auto offset = ReadOffset(in);
   if (!offset || !in.empty()) return fault();
   const auto whole = std::chrono::sys_seconds(*date) + *time_of_day - *offset;
-  // The years that nanoseconds since 1970 can tell, less one at either end.
+  // The years that nanoseconds since 1970 can represent, less one at either end.
   if (whole < std::chrono::sys_days(std::chrono::year(1678) / 1 / 1) ||
       whole >= std::chrono::sys_days(std::chrono::year(2262) / 1 / 1)) {
     return InvalidArgument("time \"{}\" is outside the years 1678 to 2261", text.substr(0, 64));

@@ -14,7 +14,7 @@ TEST(ToldOnce, EachKeyIsToldOnceUntilItIsForgotten) {
   EXPECT_TRUE(told.First("a"));
 }
 
-// Past the limit nothing new was told any more, for as long as the agent lived.
+// Past the limit nothing new was reported any more, for as long as the agent lived.
 TEST(ToldOnce, SomethingNewIsToldHoweverMuchWasToldBefore) {
   ToldOnce told;
   for (std::size_t i = 0; i < 3 * ToldOnce::kKeysMax; ++i) {

@@ -1,7 +1,6 @@
-// Keeps a line that is worth telling each time from becoming a flood: a burst is told line by line,
-// then one now and then with the number of those that were left out. The lines after the last that
-// was told are left out for good when none follows: what is told so is no record of states, which
-// is elsewhere (the journal). Bounded. Belongs to its owner's loop.
+// Limits the rate of a log line: a burst is logged line by line, then one line now and then with
+// the number of those that were left out. Lines after the last that was logged are lost when none
+// follows, so this is no record of states; the journal is. Bounded. Belongs to its owner's loop.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +20,11 @@ class ToldSeldom {
   // A person reads a burst of this size, and no longer one; both for each key.
   static constexpr int kBurst = 200;
   static constexpr Duration kEvery = std::chrono::seconds(10);
-  // Past it the key that was told longest ago is new again.
+  // Past it the key that was logged longest ago is forgotten.
   static constexpr std::size_t kKeysMax = 256;
 
-  // nullopt: not now. Otherwise: tell, and say how many lines of this key were left out before it.
-  // `now` never goes back.
+  // nullopt: do not log now. Otherwise: log, and say how many lines of this key were left out
+  // before it. `now` never goes back.
   std::optional<std::uint64_t> Take(const std::string& key, Time now) {
     Key& k = Find(key, now);
     const auto earned = (now - k.counted) / kEvery;

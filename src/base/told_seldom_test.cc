@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 constexpr Time kStart{1h};
 
-// How many of `lines` are told at `now`.
+// How many of `lines` are logged at `now`.
 int Told(ToldSeldom& told, const std::string& key, int lines, Time now) {
   int count = 0;
   for (int i = 0; i < lines; ++i) count += told.Take(key, now).has_value();

@@ -116,7 +116,7 @@ bool Authenticator::Outdated(const ClientCertificate& shown) const {
   if (given_ && !given_->certificate_pem.empty()) {
     return shown != ClientCertificate{given_->certificate_pem, given_->key_pem};
   }
-  // A plugin that runs, or gave a token only, says nothing of the certificate.
+  // A plugin that runs, or gave only a token, supplies no certificate.
   return !config_.credentials.exec && read_ && shown != *read_;
 }
 

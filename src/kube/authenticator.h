@@ -69,7 +69,7 @@ class Authenticator {
   ExecRunner& exec_;
   const ClusterConfig& config_;
   std::string authorization_;
-  // Of the last try, good or not; nullopt before the first.
+  // When the last try was, good or not; nullopt before the first.
   std::optional<Time> token_read_at_;
   std::optional<ClientCertificate> read_;  // last, of the configuration or its files
   std::optional<ExecCredential> given_;    // by the plugin

@@ -112,7 +112,7 @@ class JsonCall final : public net::HttpCall, private net::HttpResponseSink {
   int repeated_ = 0;
 
   int http_status_ = 0;
-  // Of the present try, like http_status_ and body_; Send clears all three.
+  // Valid for the present try, like http_status_ and body_; Send clears all three.
   std::optional<Duration> retry_after_;
   std::string body_;
   std::unique_ptr<net::HttpCall> call_;
@@ -126,7 +126,7 @@ void JsonCall::Send() {
 }
 
 void JsonCall::Expire() {
-  // Tells a server that is silent from one that is slow.
+  // Distinguishes a server that is silent from one that is slow.
   const std::string what = http_status_ == 0 ? "no answer" : "no whole answer";
   Fail(DeadlineExceeded(
       "{} after {} s", what,
@@ -163,7 +163,7 @@ void JsonCall::OnData(std::string_view bytes) {
 bool JsonCall::RepeatLater() {
   const bool told_to = (http_status_ == 429 || http_status_ == 503) && retry_after_;
   if (!told_to || repeated_ >= Client::kRetriesMax) return false;
-  // Waiting would only end in a timeout; the caller gets the server's own words instead.
+  // Waiting would only end in a timeout; the caller gets the server's own message instead.
   if (loop_.Now() + *retry_after_ >= deadline_at_) return false;
   ++repeated_;
   again_ = loop_.After(*retry_after_, [this] { Send(); });
@@ -176,7 +176,7 @@ void JsonCall::OnEnd(const Status& status, const net::Headers&) {
   if (http_status_ < 200 || http_status_ > 299) {
     return Finish(StatusOfResponse(http_status_, body_));
   }
-  // A success may say nothing more.
+  // A success may have an empty body.
   if (body_.empty()) return Finish(Json());
   StatusOr<Json> object = Json::Parse(body_);
   if (!object.ok()) return Fail(DataLoss("the answer is no JSON: {}", object.status().message()));
@@ -194,7 +194,7 @@ std::unique_ptr<net::HttpCall> Client::Do(net::HttpRequest request,
 
 Status StatusOfResponse(int http_status, std::string_view body) {
   const StatusOr<Json> object = Json::Parse(body);
-  // Only a Status speaks for Kubernetes; a 404 page of a load balancer may be JSON as well.
+  // Only a Status is Kubernetes' own answer; a load balancer's 404 page may be JSON as well.
   if (object.ok() && (*object)["kind"].AsString() == "Status") {
     return Describe(http_status, *object);
   }

@@ -37,8 +37,8 @@ class Client {
     return transport_.Send(std::move(request), sink);
   }
 
-  // Of one Do. A server that sends us away this often is overloaded; the caller's backoff is
-  // longer.
+  // Limit for one Do. A server that answers "retry later" this often is overloaded; the caller's
+  // backoff is longer.
   static constexpr int kRetriesMax = 5;
   // For the whole of a Do, its repetitions included. As long as the slowest admission webhook may
   // take (timeoutSeconds is at most 30).

@@ -18,9 +18,9 @@ struct ExecPlugin {
   std::vector<std::string> command = {};
   // "KEY=value", on top of our own environment.
   std::vector<std::string> environment = {};
-  // What to tell a person when the plugin does not run; "" = nothing.
+  // Shown to a person when the plugin does not run; "" = nothing.
   std::string install_hint = {};
-  // Whether the plugin is told which cluster it is asked for.
+  // Whether the plugin is given the cluster it is asked for.
   bool provide_cluster_info = false;
 };
 

@@ -23,8 +23,8 @@ struct ExecCredential {
   bool operator==(const ExecCredential&) const = default;
 };
 
-// The line that tells a plugin what is asked of it, for its environment: "KUBERNETES_EXEC_INFO=…".
-// Never interactive: nobody sits before an agent.
+// The environment line with the plugin's request: "KUBERNETES_EXEC_INFO=…". Never interactive:
+// nobody sits before an agent.
 std::string ExecInfoVariable(const ExecPlugin& plugin, const ClusterConfig& config);
 
 // InvalidArgument when it is no ExecCredential of the version asked for, holds nothing, or holds

@@ -35,7 +35,7 @@ class FakeConnection final : public net::Connection {
   // What usable() says; a GOAWAY is played by false.
   bool good = true;
   int sent = 0;
-  // What the transport wants to be told; a lost connection is played by calling it.
+  // The callback that the transport has set; a test plays a lost connection by calling it.
   std::function<void(const Status&)> closed;
 
  private:

@@ -7,7 +7,7 @@
 namespace galen::kube {
 namespace {
 
-// Writes down what a sink hears.
+// Records what a sink receives.
 class Transcript final : public net::HttpResponseSink {
  public:
   void OnHead(int status, const net::Headers&) override { text += std::to_string(status) + " "; }

@@ -13,8 +13,8 @@ namespace galen::kube {
 
 class Inflater {
  public:
-  // Of one answer, unpacked; past it: ResourceExhausted. A list that is really this long would have
-  // been asked for in pages, so this is somebody's bomb.
+  // Limit of one answer, unpacked; past it: ResourceExhausted. A list this long would have been
+  // asked for in pages, so this is a decompression bomb.
   static constexpr std::size_t kInflatedBytesMax = std::size_t{1} << 30;
 
   explicit Inflater(std::size_t bytes_max = kInflatedBytesMax);

@@ -1,6 +1,6 @@
 // A kind kept in memory, as small as its reader wants it: each object is decoded into T, which
 // holds only what is needed. One writer (its watcher), readers on the same loop. An object that
-// cannot be decoded is told by OnWatchTrouble, and what was known of it before stays.
+// cannot be decoded is reported by OnWatchTrouble, and its last decoded value stays.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,8 @@ class Informer final : private WatchSink {
   Informer(Loop& loop, Client& client, Random& random, Watcher::Options options, Decode decode)
       : decode_(std::move(decode)), watcher_(loop, client, random, std::move(options), *this) {}
 
-  // Before Start. Listeners hear every change in order; objects that stay equal are not told.
+  // Before Start. Listeners are called for every change in order; objects that stay equal are no
+  // change.
   void AddListener(OnChange listener) { listeners_.push_back(std::move(listener)); }
   void AddIndex(std::string name, Index index) {
     indexes_[std::move(name)].keys_of = std::move(index);
@@ -111,7 +112,7 @@ void Informer<T>::OnInitItem(const Json& object) {
     return;
   }
   undecoded_.insert(key);
-  // It is there, so it must not be told as gone: what we knew of it stays.
+  // It is there, so it must not be reported as gone: its last decoded value stays.
   if (const T* known = Find(key)) pending_->insert_or_assign(key, *known);
   OnTrouble(Annotate(decoded.status(), "{}", ToString(key)));
 }

@@ -88,7 +88,7 @@ Status ItemSplitter::BetweenItems(std::string_view& bytes) {
   if (c == '{' && place_ != Place::kAfterItem) {
     place_ = Place::kInItem;
     item_.clear();
-    // Of the item by itself; the bracket that was just seen is taken by InItem.
+    // The depth within the item; the bracket that was just seen is counted by InItem.
     depth_ = 0;
     return OkStatus();
   }

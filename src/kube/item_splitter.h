@@ -21,7 +21,7 @@ struct ListHead {
   // From which a watch goes on.
   std::string resource_version;
   std::string resume;          // the `continue` token; "" = this was the last page
-  std::int64_t remaining = 0;  // objects on the pages to come, where the server tells
+  std::int64_t remaining = 0;  // objects on the pages to come, where the server says
 
   bool operator==(const ListHead&) const = default;
 };
@@ -40,7 +40,7 @@ class ItemSplitter {
       : resource_(resource), on_item_(std::move(on_item)) {}
 
   // Takes the next bytes, cut anywhere. DataLoss for broken JSON or two "items". After an error
-  // feed no more: some items may have been told.
+  // feed no more: some items may have been delivered.
   Status Write(std::string_view bytes);
   // The answer is over; DataLoss when it is not whole.
   StatusOr<ListHead> Finish();

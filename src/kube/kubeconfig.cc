@@ -19,7 +19,7 @@ namespace {
 // Far more than a thousand contexts; keeps a path that is no kubeconfig from being read in whole as
 // one.
 constexpr std::size_t kFileBytesMax = 1024 * 1024;
-constexpr std::size_t kFaultsMax = 50;  // told; a broken file must not fill the screen
+constexpr std::size_t kFaultsMax = 50;  // reported; a broken file must not fill the screen
 
 // What is wrong, collected so that a person mends all of it at once.
 class Faults {
@@ -62,7 +62,7 @@ struct Merged {
   std::string current_context;
 };
 
-// Reads the fields of one entry; tells what is wrong with them.
+// Reads the fields of one entry; reports what is wrong with them.
 class FieldReader {
  public:
   FieldReader(FileSystem& files, Faults& faults, Entry entry)
@@ -78,7 +78,7 @@ class FieldReader {
     if (!value.is_null() && !value.is_string()) Fault(name, "must be text; put it in quotes");
     return value.AsString();
   }
-  // Told once; what follows goes on with "", so that other faults are found as well.
+  // Reported once; what follows goes on with "", so that other faults are found as well.
   std::string Needed(std::string_view name) {
     if (!Has(name)) Fault(name, "is missing");
     return Text(name);
@@ -163,7 +163,7 @@ std::vector<Source> ReadSources(FileSystem& files, const std::vector<std::string
                                 Faults& faults) {
   std::vector<Source> sources;
   for (const std::string& path : paths) {
-    // Any other error is told: a file that may not be read is not a file that is not there.
+    // Any other error is reported: a file that may not be read is not a file that is not there.
     const bool missing = files.Read(path).status().code() == Code::kNotFound;
     if (missing && paths.size() > 1) continue;
     ReadSource(files, path, sources, faults);
@@ -214,7 +214,7 @@ Merged Merge(const std::vector<Source>& sources, Faults& faults) {
   return merged;
 }
 
-// Tells faults of a URL here, with file and field, instead of at the first call.
+// Reports faults of a URL here, with file and field, instead of at the first call.
 void CheckUrl(FieldReader& fields, std::string_view name, const std::string& text, bool proxy) {
   if (text.empty()) return;
   const StatusOr<Url> url = ParseUrl(text);
@@ -233,7 +233,7 @@ void ReadCluster(FieldReader fields, ClusterConfig& config) {
     config.ca_file = fields.Path("certificate-authority");
   }
   config.skip_verification = fields.Flag("insecure-skip-tls-verify");
-  // Go's client refuses the two together as well: nobody could tell what was meant.
+  // Go's client refuses the two together as well: it would be unclear which one was meant.
   if (config.skip_verification && (!config.ca_pem.empty() || !config.ca_file.empty())) {
     fields.Fault("insecure-skip-tls-verify",
                  "an authority to verify by is given as well; leave one out");
@@ -316,7 +316,8 @@ void ReadUser(FieldReader fields, Credentials& credentials) {
   }
 }
 
-// The entry that `fields` names in its `kind` field; nullptr, and told, when there is none.
+// The entry that `fields` names in its `kind` field; nullptr, after reporting it, when there is
+// none.
 const Entry* Referred(FieldReader& fields, const char* kind, const Section& section) {
   const std::string name = fields.Text(kind);
   const auto it = section.find(name);

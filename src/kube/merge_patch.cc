@@ -32,7 +32,7 @@ Status ApplyMergePatch(Json& object, const Json& patch) {
 Json CreateMergePatch(const Json& before, const Json& after) {
   Json patch = Json::Object{};
   for (const auto& [name, old_value] : before.members()) {
-    // What is gone must be said; what was absent or null before needs no word.
+    // A member that went away is written as null; one that was absent or null before is left out.
     if (!old_value.is_null() && after[name].is_null()) patch[name] = nullptr;
   }
   for (const auto& [name, value] : after.members()) {

@@ -85,8 +85,8 @@ Json Permissions::ReviewOf(const Right& right) {
        {"spec", Json::MakeObject({{"resourceAttributes", std::move(attributes)}})}});
 }
 
-// As kube-apiserver words it: `pods "a" is forbidden: User "x" cannot patch resource …`. Whoever
-// refuses later (admission, a namespace that is going) says "forbidden", too, but not this.
+// kube-apiserver's format: `pods "a" is forbidden: User "x" cannot patch resource …`. Whoever
+// refuses later (admission, a namespace that is going) has "forbidden" too, but not this format.
 std::string DeniedByRbac(std::string_view message) {
   constexpr std::string_view kCannot = "\" cannot ";
   const std::size_t user = message.find("User \"");

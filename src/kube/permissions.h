@@ -1,5 +1,5 @@
 // What the API server forbids this agent, seen on the answers that pass by: a right that was taken
-// away, or never given, is told once in the log, and in /readyz for as long as it is missing.
+// away, or never given, is reported once in the log, and in /readyz for as long as it is missing.
 // Whether it is back is seen on answers as well, and where nobody asks for it again (an Event is
 // not written twice, a Pod went) by asking the API server itself: by a SelfSubjectAccessReview,
 // which every account may make and which changes nothing. Stands between whoever asks and the
@@ -47,8 +47,8 @@ class Permissions final : public net::HttpClient {
 
   // What RBAC denies, each for as long as nothing shows that it is allowed; in order: `patch
   // resource "pods/status" in API group ""`, and where, when it is one namespace. Empty when
-  // nothing is. Refusals of admission are not among them: they are of one object, and its writer
-  // tells them.
+  // nothing is. Refusals of admission are not among them: they concern one object, and its writer
+  // reports them.
   std::vector<std::string> missing() const;
 
  private:
@@ -67,7 +67,7 @@ class Permissions final : public net::HttpClient {
   };
   struct Missing {
     Right right;
-    std::string text;  // in RBAC's words
+    std::string text;  // as RBAC puts it
   };
 
   static Right RightOf(const net::HttpRequest& request);
@@ -93,7 +93,7 @@ class Permissions final : public net::HttpClient {
   Timer restored_, ask_;
 };
 
-// The words behind "cannot" of a refusal by RBAC; "" for any other text. Pure.
+// The part after "cannot" of a refusal by RBAC; "" for any other text. Pure.
 std::string DeniedByRbac(std::string_view message);
 
 }  // namespace galen::agent

@@ -52,7 +52,7 @@ class PermissionsTest : public ::testing::Test {
         });
   }
 
-  // One request, answered with this; what its asker heard.
+  // One request, answered with this; returns what its sender received.
   Code Ask(net::HttpRequest request, int status, std::string body) {
     api_.AnswerNext({.status = status, .body = std::move(body)});
     std::optional<Status> heard;

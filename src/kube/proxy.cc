@@ -49,7 +49,7 @@ bool InNetwork(const std::string& host, std::string_view network) {
   const std::string_view digits = network.substr(slash + 1);
   int bits = -1;
   std::from_chars(digits.data(), digits.data() + digits.size(), bits);
-  // Networks of one kind say nothing about addresses of the other.
+  // Networks of one address family match no addresses of the other.
   if (!ip || !base || ip->bits != base->bits || bits < 0 || bits > base->bits) return false;
   return SamePrefix(*ip, *base, bits);
 }
@@ -59,7 +59,7 @@ bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || InNetwork(host, "127.0.0.0/8");
 }
 
-// "example.com" and ".example.com" speak of the domain below; the first of the name itself too.
+// "example.com" and ".example.com" match subdomains; the first also the name itself.
 bool InDomain(std::string_view host, std::string_view domain) {
   // "*.example.com" says what ".example.com" says, as in Go.
   if (domain.starts_with("*.")) domain.remove_prefix(1);

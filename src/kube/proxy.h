@@ -16,8 +16,8 @@ namespace galen::kube {
 std::string ProxyFor(const Url& server, const Environment& environment);
 
 // Whether NO_PROXY (`exceptions`: names, domains, addresses, networks, each with or without a port,
-// or "*", with commas between, in any case) speaks of `server`. Entries that mean nothing are
-// passed over.
+// or "*", with commas between, in any case) matches `server`. Entries that mean nothing are passed
+// over.
 bool IsExempt(const Url& server, std::string_view exceptions);
 
 }  // namespace galen::kube

@@ -45,8 +45,7 @@ class Query {
   std::string text_;
 };
 
-// "/api/v1/namespaces/a/pods"
-// The core group has its own root, for history's sake.
+// "/api/v1/namespaces/a/pods". The core group has its own root for historical reasons.
 std::string CollectionPath(const Resource& resource, std::string_view ns) {
   std::string path = resource.group.empty() ? "/api/" : fmt::format("/apis/{}/", resource.group);
   path += resource.version;

@@ -34,7 +34,7 @@ struct ListOptions {
 // Changes from a point on.
 struct WatchOptions {
   Selectors selectors = {};
-  // Of the list or event before; "" begins with what there is now, as ADDED events.
+  // The version of the list or event before; "" begins with the present objects as ADDED events.
   std::string resource_version = {};
   Duration timeout = std::chrono::seconds(290);  // the server ends the watch by itself after this
   // Events without a change, which keep the version fresh on a quiet kind.

@@ -95,7 +95,7 @@ struct Transport::Impl {
   Random random;
 
   std::list<Call*> waiting;
-  std::list<Call*> failing;  // being told
+  std::list<Call*> failing;  // being notified
   std::list<Link> links;     // the current one, and those whose calls still run
   Link* current = nullptr;
   std::unique_ptr<net::Dialling> dialling;
@@ -112,7 +112,7 @@ class Transport::Impl::Call final : public net::HttpCall, private net::HttpRespo
   ~Call() override;
 
   void SendOn(Link& link);
-  // Tells the end; may destroy the call.
+  // Reports the end; may destroy the call.
   void End(const Status& status, const net::Headers& trailers = {});
   void EndLater(Status status) {
     later_ = impl_.loop.After(Duration::zero(), [this, status = std::move(status)] {
@@ -318,7 +318,7 @@ void Transport::Impl::OnLost(Link& link) {
   PumpSoon();
 }
 
-// Told from a list of their own: what a sink sends while it hears waits for the next dial.
+// Notified from a list of their own: what a sink sends from its callback waits for the next dial.
 void Transport::Impl::FailWaiting(const Status& status) {
   failing.splice(failing.end(), waiting);
   while (!failing.empty()) {
@@ -339,7 +339,7 @@ void Transport::Impl::ReapSoon() {
 // The URL names the place already, so the dialler's own names of it are left out.
 Status Transport::Impl::CannotReach(const Status& status) const {
   std::string why = status.message();
-  // The dialer's own words for the same place, see Dialer::Dial.
+  // The same name of the place as in the dialer's errors, see Dialer::Dial.
   for (const char* verb : {"dial", "connect to"}) {
     const std::string place = fmt::format("{} {}: ", verb, DialTarget(url));
     if (why.starts_with(place)) why.erase(0, place.size());

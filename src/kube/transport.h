@@ -18,7 +18,7 @@ namespace galen::kube {
 
 class Transport final : public net::HttpClient {
  public:
-  // A PING after this much silence: a server that died without a word is noticed within twice this.
+  // A PING after this much silence: a server that died silently is noticed within twice this.
   static constexpr Duration kPingAfter = std::chrono::seconds(30);
   // Calls that wait for a connection or credentials; past it: ResourceExhausted.
   static constexpr std::size_t kWaitingCallsMax = 4096;

@@ -21,7 +21,8 @@ struct WatchEvent {
 
 class WatchDecoder {
  public:
-  // Of one line. Past it: ResourceExhausted. As ItemSplitter::kItemBytesMax: an event is an object.
+  // Limit of one line. Past it: ResourceExhausted. As ItemSplitter::kItemBytesMax: an event is an
+  // object.
   static constexpr std::size_t kEventBytesMax = 8 * 1024 * 1024;
 
   // Takes the next bytes, cut anywhere. REQUIRES: Next was called until it wanted more. After an

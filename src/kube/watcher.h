@@ -15,8 +15,8 @@
 
 namespace galen::kube {
 
-// Hears what happens to a kind. A list comes as Init, InitItem …, InitDone: only at InitDone is the
-// new whole known, and what was not in it is gone.
+// Receives what happens to a kind. A list comes as Init, InitItem …, InitDone: only at InitDone is
+// the new whole known, and what was not in it is gone.
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
@@ -27,7 +27,7 @@ class WatchSink {
   virtual void OnDeleted(const Json& object) = 0;
   // The watcher tries again by itself; for logs, metrics and readiness.
   virtual void OnTrouble(const Status& status) = 0;
-  // A watch stands: whatever trouble was told before has ended.
+  // A watch stands: trouble that was reported before has ended.
   virtual void OnWell() {}
 };
 
@@ -57,8 +57,9 @@ class Watcher {
 
   // Once.
   void Start();
-  // When something of the kind was last heard, or a request for it ended in order; nullopt: never.
-  // What happened since may be unknown, however late it is noticed that a connection is dead.
+  // When something of the kind was last received, or a request for it ended in order; nullopt:
+  // never. What happened since may be unknown, however late it is noticed that a connection is
+  // dead.
   std::optional<Time> last_heard() const;
 
  private:

@@ -1,5 +1,5 @@
-// What the watcher's tests share: objects as text, a sink that writes down what it hears, and a
-// watcher with a scripted server. Test code.
+// What the watcher's tests share: objects as text, a sink that records its calls, and a watcher
+// with a scripted server. Test code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ inline std::string ErrorText(int code) {
                    fmt::format(R"({{"kind":"Status","code":{},"message":"told {}"}})", code, code));
 }
 
-// Writes down what a watcher tells, one word an event.
+// Records a watcher's calls as text, one word for each.
 class Transcript final : public WatchSink {
  public:
   void OnInit() override { text += "init "; }
@@ -50,7 +50,7 @@ class Transcript final : public WatchSink {
     trouble = ToString(status);
   }
 
-  // What was told since the last call.
+  // What was recorded since the last call.
   std::string Take() { return std::exchange(text, ""); }
 
   std::string text;

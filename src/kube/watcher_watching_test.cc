@@ -33,7 +33,7 @@ TEST_F(WatcherTest, BookmarksMoveTheVersionAndSayNothing) {
   EXPECT_EQ(transport_.last(), WatchFrom("99"));
 }
 
-// What its owner may have missed when it hears of trouble, however late that is.
+// What its owner may have missed when it is notified of trouble, however late that is.
 TEST_F(WatcherTest, SaysWhenItHeardSomethingLast) {
   EXPECT_EQ(watcher_.last_heard(), std::nullopt);
   StartWatching();

@@ -18,7 +18,7 @@ struct CdiSpec {
   std::string unreadable;  // why it is no JSON or YAML object; "" = it is
   std::string cdi_version, kind;
   std::vector<std::string> devices;  // names, in order
-  // Of edits and structure, at most eight. For one of these, a bad kind or version, a runtime
+  // Limit of edits and structure, at most eight. For one of these, a bad kind or version, a runtime
   // leaves the whole file out.
   std::vector<std::string> faults;
   // Paths that a runtime takes from the file and its container then fails on; at most eight.

@@ -13,18 +13,19 @@
 namespace galen {
 
 // How far from an end something may lie and still have to do with it, either way. A program whose
-// device is gone may hang before it dies; a driver that polls may tell late.
+// device is gone may hang before it dies; a driver that polls may report late.
 inline constexpr Duration kCrashWindow = std::chrono::minutes(5);
 // metav1.Time has whole seconds: what ended "at 14:02:14" did so up to this much later.
 inline constexpr Duration kEndPrecision = std::chrono::seconds(1);
-// Of a termination message. Kubernetes keeps up to 4096 bytes of it, whose last lines tell most.
+// Limit of a termination message. Kubernetes keeps up to 4096 bytes of it, of which the last lines
+// are the most useful.
 inline constexpr std::size_t kMessageExcerptBytesMax = 512;
 
-// How one container ended, as status.containerStatuses[].state.terminated (or lastState) tells it.
+// How one container ended, as status.containerStatuses[].state.terminated (or lastState) has it.
 struct ContainerEnd {
   std::string container;
   std::optional<int> exit_code;      // 128 + n for one that signal n ended
-  std::optional<int> signal;         // where the runtime tells it
+  std::optional<int> signal;         // where the runtime reports it
   std::string reason;                // "OOMKilled", "Error", "StartError", "ContainerStatusUnknown"
   std::string message;               // the end of its termination message, or ""
   std::optional<WallTime> started;   // of this run
@@ -35,9 +36,9 @@ struct ContainerEnd {
 };
 
 // A device that the Pod held, and its findings around the end: the one in force when the window
-// began, and each that replaced it, as they were heard. A finding holds from its `since` (the time
-// of its sign, not of its arrival) to the next one's. Findings that arrived after the Pod gave the
-// device back belong here too: their `since` tells what they are worth.
+// began, and each that replaced it, in the order of arrival. A finding holds from its `since` (the
+// time of its sign, not of its arrival) to the next one's. Findings that arrived after the Pod gave
+// the device back belong here too: their `since` shows whether they matter.
 struct DeviceTimeline {
   DeviceIdentity identity;
   std::vector<std::string> containers;  // that see it; empty: any of the Pod's may
@@ -76,14 +77,14 @@ struct NodeEvent {
 // The parts of a driver that do not fit together: the kernel's module and the library that
 // programs load, or that library and what the program was built for.
 struct DriverMismatch {
-  std::string driver;          // "gpu.example.com", or "" when only a message told of it
-  std::string kernel_version;  // "" when not told
+  std::string driver;          // "gpu.example.com", or "" when only a message mentions it
+  std::string kernel_version;  // "" when unknown
   std::string library_version;
   bool operator==(const DriverMismatch&) const = default;
 };
 
 // Everything known of one Pod's end. A Pod of which several containers ended is judged by the first
-// of them that ended badly; the others' ends follow from it or come too late to tell anything.
+// of them that ended badly; the others' ends follow from it or come too late to be evidence.
 struct CrashEvidence {
   PodRef pod;
   std::string node;
@@ -103,7 +104,8 @@ struct CrashEvidence {
 
 // Whether it ended other than by saying that all went well.
 bool EndedBadly(const ContainerEnd& end);
-// The signal that ended it: as told, else what an exit code above 128 stands for; nullopt: none.
+// The signal that ended it: as reported, else what an exit code above 128 stands for; nullopt:
+// none.
 std::optional<int> SignalOf(const ContainerEnd& end);
 // The container's end that is judged: of those that ended badly the earliest, or the first listed
 // when times are not known; nullptr when all ended well or run.

@@ -11,7 +11,7 @@ namespace galen {
 
 // A device as DRA names it: unique in the cluster only with all three parts. `pool` is usually the
 // node's name; `device` is unique in its pool. The name is of a slot: after a repair another piece
-// of hardware may bear it, which DeviceIdentity tells.
+// of hardware may bear it, which DeviceIdentity shows.
 struct DeviceId {
   std::string driver;
   std::string pool;
@@ -30,13 +30,13 @@ std::string ToString(const DeviceId& id);
 // whatever came in, because these names come from drivers.
 Status Validate(const DeviceId& id);
 
-// What tells one piece of hardware from another, whatever slot or name it has today. Serial and
-// model are as the driver says, from attributes of its ResourceSlice or from its health report;
+// What distinguishes one piece of hardware from another, whatever slot or name it has today. Serial
+// and model are as the driver says, from attributes of its ResourceSlice or from its health report;
 // nobody verifies them.
 struct DeviceIdentity {
   DeviceId id;
-  std::string serial;  // "" when the driver does not tell
-  std::string model;   // "H200"; "" when the driver does not tell
+  std::string serial;  // "" when not reported
+  std::string model;   // "H200"; "" when not reported
 
   auto operator<=>(const DeviceIdentity&) const = default;
 };

@@ -55,7 +55,7 @@ bool SameFinding(const DeviceHealth& a, const DeviceHealth& b) {
   return a.id == b.id && a.state == b.state && a.share == b.share && a.cause == b.cause;
 }
 
-// Of two that are equally bad the one with less left is worse.
+// If two are equally bad, the one with less left is worse.
 bool WorseFirst(const DeviceHealth& a, const DeviceHealth& b) {
   return std::tie(b.state, a.share, a.id) < std::tie(a.state, b.share, b.id);
 }

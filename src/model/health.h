@@ -16,8 +16,8 @@ namespace galen {
 
 // Ordered from best to worst to show. Unknown means "no information" and is never treated as bad:
 // it is normal after a restart of a driver and for drivers without health. Degraded is ours:
-// Kubernetes (KEP-4680) has the other three only, so a reader that does not know it is told Healthy
-// or Unhealthy by the driver's choice.
+// Kubernetes (KEP-4680) has the other three only, so a reader that does not know it gets Healthy or
+// Unhealthy, by the driver's choice.
 enum class HealthState { kHealthy, kUnknown, kDegraded, kUnhealthy };
 
 // All states in their order, for loops and tables.
@@ -35,10 +35,10 @@ std::string_view ToString(FaultOwner owner);        // "Hardware"; "" for kNobod
 FaultOwner ParseFaultOwner(std::string_view text);  // kNobody for anything else
 
 // Why a device is in its state. `code` is a CamelCase noun ("XidGpuLost") for programs, stable over
-// releases; `message` one sentence for people, of at most kCauseMessageBytesMax bytes where Galen
-// words it and up to Kubernetes' 1024 where a driver does; the rest is what was measured, as text
-// with its unit apart. Everything is "" when not said. The message must stay the same while nothing
-// changes, for each new text is a write to the Pod.
+// releases; `message` one sentence for people, of at most kCauseMessageBytesMax bytes where it is
+// Galen's and up to Kubernetes' 1024 where it is a driver's; the rest is what was measured, as text
+// with its unit apart. Everything is "" when not given. The message must stay the same while
+// nothing changes, for each new text is a write to the Pod.
 struct Cause {
   std::string code;
   std::string message;
@@ -64,12 +64,12 @@ inline constexpr std::string_view kNotReported =
 inline constexpr std::string_view kReported = "Reported";  // the driver gave a state and no code
 }  // namespace cause_code
 
-// One device's present health: the last word on it, not a sequence of events.
+// One device's present health: its latest report, not a sequence of events.
 struct DeviceHealth {
   DeviceId id;
   HealthState state = HealthState::kUnknown;
-  // Of its capability that is left, 0 to 1 (a link at half its width: 0.5); below 1 only when
-  // Degraded.
+  // The share of its capability that is left, 0 to 1 (a link at half its width: 0.5); below 1 only
+  // when Degraded.
   double share = 1.0;
   Cause cause;
   WallTime since{};                 // of the sign that brought this state and cause
@@ -93,9 +93,9 @@ bool WorseFirst(const DeviceHealth& a, const DeviceHealth& b);
 // The worse of the two in the order of HealthState: Unknown beats Healthy, any fault beats Unknown.
 HealthState Worse(HealthState a, HealthState b);
 
-// What a driver said at one time: all of its devices, or some of them. A device that is left out is
-// not thereby well or gone: its last word holds until its timeout (KEP-4680 has the kubelet do the
-// same).
+// What a driver reported at one time: all of its devices, or some of them. A device that is left
+// out is not thereby well or gone: its last report holds until its timeout (KEP-4680 has the
+// kubelet do the same).
 struct HealthReport {
   std::string driver;
   std::vector<DeviceHealth> devices;

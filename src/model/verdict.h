@@ -18,7 +18,7 @@ std::string_view ToString(VerdictKind kind);  // "Hardware"
 // Exact, as ToString writes it; kUndetermined for anything else.
 VerdictKind ParseVerdictKind(std::string_view text);
 
-// A rule that spoke, in the words of this case.
+// A rule that applied, with its sentence for this case.
 struct Evidence {
   std::string rule;  // its name in the table, "device-lost-before"
   VerdictKind speaks_for = VerdictKind::kUndetermined;
@@ -27,8 +27,8 @@ struct Evidence {
   bool operator==(const Evidence&) const = default;
 };
 
-// Confidence is how sure the verdict is, 0 to 1; 0 when undetermined. What speaks for the verdict's
-// kind is `supporting`, what speaks for other kinds `opposing`, both strongest first. All that an
+// Confidence is how sure the verdict is, 0 to 1; 0 when undetermined. Evidence for the verdict's
+// kind is `supporting`, evidence for other kinds `opposing`, both strongest first. All that an
 // undetermined verdict has is opposing.
 struct Verdict {
   VerdictKind kind = VerdictKind::kUndetermined;
@@ -39,8 +39,8 @@ struct Verdict {
 };
 
 // "hardware (0.98): gpu-3 lost 2.7 s before the crash; 7 ranks on healthy devices did not crash
-// first", "undetermined: nothing tells why it ended". At most three reasons; of an undetermined
-// verdict they come with what they speak for. Texts from outside are cut but not made printable.
+// first", "undetermined: nothing tells why it ended". At most three reasons; for an undetermined
+// verdict each names its kind. Texts from outside are cut but not made printable.
 std::string Summary(const Verdict& verdict);
 
 }  // namespace galen

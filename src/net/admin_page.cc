@@ -16,7 +16,7 @@ constexpr std::string_view kText = "text/plain; charset=utf-8";
 // The content type of the text exposition format; Prometheus chooses its parser by it.
 constexpr std::string_view kPrometheusText = "text/plain; version=0.0.4; charset=utf-8";
 
-// Whether the query has this word, alone or with a value, as Kubernetes reads ?verbose.
+// Whether the query has this parameter, alone or with a value, as Kubernetes reads ?verbose.
 bool HasWord(std::string_view query, std::string_view word) {
   while (!query.empty()) {
     const std::string_view part = query.substr(0, query.find('&'));

@@ -28,7 +28,7 @@ class AdminPage final : public HttpHandler {
   using Check = std::function<std::string()>;
   // A page that a person reads; a list made from data would be our bug.
   static constexpr std::size_t kChecksMax = 32;
-  // Of one reason; what is longer is cut.
+  // Bytes of one reason; longer ones are cut.
   static constexpr std::size_t kReasonBytesMax = 512;
 
   // For the server that shows the page. A scraper and a few people; more than that is a mistake or
@@ -42,7 +42,7 @@ class AdminPage final : public HttpHandler {
 
   // Ready only when this check says so. REQUIRES: at most kChecksMax of them, notes included.
   void AddCheck(std::string name, Check check);
-  // Told among the checks ("[!]"), and in nobody's way: what hinders without making unready.
+  // Shown among the checks as "[!]" without making the program unready.
   void AddNote(std::string name, Check check);
 
   // Whether no check fails; runs all of them.

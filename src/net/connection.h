@@ -1,6 +1,6 @@
 // A connection to a server, from dialling to its end. HTTP/2 by prior knowledge (RFC 9113, section
-// 3.3) on unix sockets and plain TCP, by ALPN on TLS. Belongs to its loop. Who wants to be told of
-// faults, retries or a new connection does that above: nothing here dials twice.
+// 3.3) on unix sockets and plain TCP, by ALPN on TLS. Belongs to its loop. Retries and reconnecting
+// are the caller's: nothing here dials twice.
 #pragma once
 
 #include <functional>
@@ -53,28 +53,28 @@ struct DialOptions {
   std::string authority = "localhost";
   // For all of it: name, socket, tunnel, handshake and the server's first settings.
   Duration connect_timeout = std::chrono::seconds(10);
-  // A PING when nothing was heard for this long, and the end when it stays unanswered as long
-  // again: a peer that died without a word is noticed within twice this. Zero: no PINGs.
+  // A PING when nothing was received for this long, and the end when it stays unanswered as long
+  // again: a peer that died silently is noticed within twice this. Zero: no PINGs.
   Duration ping_after = Duration::zero();
   // Names and values of one answer's headers or trailers; past it that call alone ends with
   // ResourceExhausted.
   std::size_t response_head_bytes_max = 64 * 1024;
 };
 
-// An established connection. Destroying it closes it; calls that are still open hear nothing more,
-// so their owners let go of them first (see HttpClient).
+// An established connection. Destroying it closes it; the sinks of open calls are not called any
+// more, so their owners let go of them first (see HttpClient).
 class Connection : public HttpClient {
  public:
   // Called once when the connection is lost or the peer said GOAWAY and the last call ended; why
-  // (Unavailable). New calls fail with Unavailable from then on. Calls under way hear it first. May
-  // destroy the connection. Set late, it is still told, in the loop's next turn. nullptr takes it
-  // back.
+  // (Unavailable). New calls fail with Unavailable from then on. Calls under way are ended first.
+  // May destroy the connection. Set after the loss, it is still called, in the loop's next turn.
+  // nullptr takes it back.
   virtual void OnClosed(std::function<void(const Status&)> callback) = 0;
   // False once the peer said GOAWAY or the connection is lost: dial a new one for new calls.
   virtual bool usable() const = 0;
 };
 
-// A connection being made. Destroying it gives up; nothing is told then.
+// A connection being made. Destroying it cancels; `done` is not called then.
 class Dialling {
  public:
   virtual ~Dialling() = default;

@@ -11,15 +11,15 @@
 namespace galen::net {
 
 // A member of each kind of HttpExchange, real and fake, so that all of them keep the same promises:
-// told in the loop's next turn, gone once and last, drained as often as it happens. Either callback
-// may destroy the exchange, and this in it. The loop outlives it.
+// notified in the loop's next turn, `gone` once and last, `drained` as often as it happens. Either
+// callback may destroy the exchange, and this in it. The loop outlives it.
 class ExchangeNotices {
  public:
   explicit ExchangeNotices(Loop& loop) : loop_(loop) {}
 
   // nullptr takes a callback back.
   void SetOnDrained(std::function<void()> callback) { on_drained_ = std::move(callback); }
-  // Set after the fact, it is still told.
+  // Set after the event, it is still called.
   void SetOnGone(std::function<void()> callback) {
     on_gone_ = std::move(callback);
     if (is_gone_) TellSoon();

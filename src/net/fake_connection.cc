@@ -217,7 +217,7 @@ void FakeConnection::DeliverEnd(std::uint64_t id, const Status& status, const He
 
 void FakeConnection::Cancel(std::uint64_t id) {
   calls_.erase(id);
-  // The server hears of it a delay later, as of a RST_STREAM.
+  // The server is notified a delay later, as by a RST_STREAM.
   to_server_.Put([this, id] { LoseExchange(id); });
 }
 

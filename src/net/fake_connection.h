@@ -30,7 +30,7 @@ class FakePipe {
   void Put(Task deliver);
   // Looks again whether something may arrive; for when a stall is over.
   void Resume();
-  // Drops what is on its way; nobody is told.
+  // Drops what is on its way; nobody is notified.
   void Clear();
 
  private:
@@ -95,7 +95,7 @@ class FakeConnection final : public Connection {
 
   // The request is at the server's end of its pipe.
   void Arrive(std::uint64_t id, HttpRequest request);
-  // Tells a call its end, when it is still there. May destroy this.
+  // Reports the end to a call that is still there. May destroy this.
   void DeliverEnd(std::uint64_t id, const Status& status, const Headers& trailers);
   void EndCallSoon(std::uint64_t id, const Status& status);
   void Cancel(std::uint64_t id);

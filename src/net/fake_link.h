@@ -1,7 +1,7 @@
 // A network without sockets: hands requests to a handler on the same loop after a delay, and can
-// lose, stall and cut. Speaks the same seams as the real thing (Dialer, Connection, HttpHandler)
-// and keeps the same contract. For tests and simulated clusters; with one seed a run is the same
-// each time. Belongs to its loop; loop and random outlive it.
+// lose, stall and cut. Implements the same seams as the real thing (Dialer, Connection,
+// HttpHandler) and keeps the same contract. For tests and simulated clusters; with one seed a run
+// is the same each time. Belongs to its loop; loop and random outlive it.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
-// Requests and answers as values, and the two sides of a connection as seams. Everything that
-// speaks HTTP/2 here (gRPC on unix sockets, the Kubernetes API) and HTTP/1.1 (metrics) goes
-// through these; real ones come from a Dialer and a Server, fake ones from a FakeNetwork.
-// All calls and callbacks happen on one loop.
+// Requests and answers as values, and the two sides of a connection as seams. Everything that uses
+// HTTP/2 here (gRPC on unix sockets, the Kubernetes API) and HTTP/1.1 (metrics) goes through these;
+// real ones come from a Dialer and a Server, fake ones from a FakeNetwork. All calls and callbacks
+// happen on one loop.
 #pragma once
 
 #include <sys/types.h>
@@ -43,12 +43,12 @@ struct HttpRequest {
   bool operator==(const HttpRequest&) const = default;
 };
 
-// Hears the answer to one request, in the order head, data, end. Each call may destroy the HttpCall
-// and the connection. Borrowed: lives until OnEnd or until the call is destroyed.
+// Receives the answer to one request, in the order head, data, end. Each call may destroy the
+// HttpCall and the connection. Borrowed: lives until OnEnd or until the call is destroyed.
 class HttpResponseSink {
  public:
   virtual ~HttpResponseSink() = default;
-  // At most once, first. Preliminary answers (1xx) are not told.
+  // At most once, first. Preliminary answers (1xx) are not passed on.
   virtual void OnHead(int status, const Headers& headers) = 0;
   // A piece of the body, borrowed for the call; pieces end anywhere. There is no holding back: who
   // cannot take more destroys the call.
@@ -60,8 +60,8 @@ class HttpResponseSink {
   virtual void OnEnd(const Status& status, const Headers& trailers) = 0;
 };
 
-// A request under way. Destroying it cancels: its sink hears nothing more, and the peer is told.
-// After the end it does nothing. It may be destroyed from inside its sink.
+// A request under way. Destroying it cancels: its sink is not called any more, and the peer is
+// notified. After the end it does nothing. It may be destroyed from inside its sink.
 class HttpCall {
  public:
   virtual ~HttpCall() = default;

@@ -1,6 +1,6 @@
-// Tells a function that calls out whether its object survived the call. Belongs to one thread. The
-// way of this room wherever a callback may destroy its caller: watch, call out, and touch no member
-// when the object is gone.
+// Lets a function that runs a callback check whether its object survived it. Belongs to one thread.
+// The way of this room wherever a callback may destroy its caller: watch, call out, and touch no
+// member when the object is gone.
 #pragma once
 
 #include <memory>

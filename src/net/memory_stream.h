@@ -37,7 +37,7 @@ class MemoryStream final : public ByteStream {
   // As much of unsent_ as the peer has room for.
   void Move();
   void DeliverSoon();
-  // Tells the sink what came, then makes room for more. May destroy this.
+  // Delivers what came to the sink, then makes room for more. May destroy this.
   void Deliver();
 
   Loop& loop_;
@@ -51,7 +51,7 @@ class MemoryStream final : public ByteStream {
   Liveness liveness_;
 };
 
-// Keeps what came, for tests that speak a protocol by hand.
+// Keeps what came, for tests that write a protocol by hand.
 class RecordingByteSink final : public ByteStream::Sink {
  public:
   void OnBytes(std::string_view bytes) override { received.append(bytes); }

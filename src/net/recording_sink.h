@@ -1,5 +1,5 @@
-// Remembers an answer, for tests: head, body and end, and how often it was ended. Outlives the call
-// that it hears.
+// Remembers an answer, for tests: head, body and end, and how often it was ended. Outlives its
+// call.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// One accepted connection after it is known which HTTP it speaks. Internal to this room.
+// One accepted connection once its version of HTTP is known. Internal to this room.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ struct SessionLimits {
   std::size_t waiting_bytes_max = 64 * 1024 * 1024;
   std::size_t head_bytes_max = 64 * 1024;
   std::size_t streams_max = 1000;
-  // How long a connection of HTTP/1.1 may take for a request, or say nothing between two.
+  // How long an HTTP/1.1 connection may take for a request, or be idle between two.
   Duration request_timeout = std::chrono::seconds(60);
-  // A connection of HTTP/2 may rest as long as its client lives, and keeps one of the server's
-  // places: after this much silence it is asked by a PING, and ended after as much again without a
-  // word. Clients of ours ask twice as often.
+  // An HTTP/2 connection may be idle as long as its client lives, but holds one of the server's
+  // slots: after this much silence it is checked by a PING, and ended when that stays unanswered
+  // for as long again. Our own clients PING twice as often.
   Duration ping_after = std::chrono::seconds(60);
 };
 
@@ -36,7 +36,7 @@ struct SessionContext {
   std::function<void(const Status&)> on_end;
 };
 
-// Destroying it closes the connection; exchanges under way hear that they are gone.
+// Destroying it closes the connection; exchanges under way are notified that they are gone.
 class ServerSession {
  public:
   virtual ~ServerSession() = default;

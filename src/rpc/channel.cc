@@ -35,9 +35,9 @@ class Answer final : private net::HttpResponseSink {
   void Ask(net::HttpClient& client, net::HttpRequest request) {
     http_ = client.Send(std::move(request), *this);
   }
-  // Hears no more of the server and tells `status`.
+  // Detaches from the server's answer and reports `status`.
   void Finish(const Status& status) {
-    // First: cancels what is still under way, so that nothing is heard after the end.
+    // First: cancels what is still under way, so that no callback comes after the end.
     http_.reset();
     const OnStatus on_status = std::move(on_status_);
     on_status(status);

@@ -16,14 +16,14 @@
 
 namespace galen::rpc {
 
-// A call under way. Destroying it cancels: nothing more is heard of it, and the server is told.
-// After its end it does nothing. May be destroyed from inside its own callback.
+// A call under way. Destroying it cancels: its callbacks are not called any more, and the server is
+// notified. After its end it does nothing. May be destroyed from inside its own callback.
 class Call {
  public:
   virtual ~Call() = default;
 };
 
-// Hears a stream of messages. Borrowed: outlives the call.
+// Receives a stream of messages. Borrowed: outlives the call.
 class StreamSink {
  public:
   virtual ~StreamSink() = default;
@@ -38,7 +38,8 @@ class StreamSink {
 class Channel {
  public:
   struct Options {
-    // Of one answer's message, as grpc-go's default; past it the call ends with ResourceExhausted.
+    // Limit of an answer's message, as grpc-go's default; past it the call ends with
+    // ResourceExhausted.
     std::size_t message_bytes_max = 4 * 1024 * 1024;
   };
 
@@ -48,7 +49,7 @@ class Channel {
 
   // `method` is "/package.Service/Method", `request` the message's bytes. `done` runs once, later,
   // unless the call is destroyed first; it may destroy it. Gives the answer's bytes or the server's
-  // status; DeadlineExceeded after `deadline`, which the server is told too (grpc-timeout),
+  // status; DeadlineExceeded after `deadline`, which is sent to the server too (grpc-timeout),
   // Unavailable on a dead connection, Unimplemented for an answer of no or several messages,
   // Internal for one that breaks off, and what an HTTP status means when no gRPC server answers.
   [[nodiscard]] std::unique_ptr<Call> Unary(std::string_view method, std::string request,

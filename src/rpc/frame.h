@@ -31,8 +31,8 @@ class FrameReader {
   // grows.
   void Add(std::string_view bytes);
   // The next whole message, nullopt when it has not come yet, or why the stream is refused:
-  // compressed, or ResourceExhausted past message_bytes_max, told by the head alone, before the
-  // message is taken in. What it gives is valid until Add. After an error it gives the same again.
+  // compressed, or ResourceExhausted past message_bytes_max, by its head alone, before the message
+  // is read. What it gives is valid until Add. After an error it gives the same again.
   StatusOr<std::optional<std::string_view>> Next();
   // Whether what came so far ends between two messages.
   bool between_messages() const { return taken_ == waiting_.size(); }

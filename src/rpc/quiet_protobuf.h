@@ -1,5 +1,5 @@
-// libprotobuf without its words on standard error: it has a line for each text that is no UTF-8,
-// as often as a stranger sends one.
+// libprotobuf without its messages on standard error: it logs each text that is not UTF-8, as often
+// as a stranger sends one.
 #pragma once
 
 #include <string>

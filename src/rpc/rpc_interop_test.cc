@@ -49,8 +49,8 @@ NodeWatchResourcesResponse ReportOn(const std::string& device) {
   return report;
 }
 
-// libgrpc++'s server: GetInfo answers, NotifyRegistrationStatus fails with what it was told, and
-// a watch counts to three, then waits until its reader leaves.
+// libgrpc++'s server: GetInfo answers, NotifyRegistrationStatus fails with the error that it was
+// sent, and a watch counts to three, then waits until its reader leaves.
 class TheirRegistration final : public Registration::Service {
  public:
   grpc::Status GetInfo(grpc::ServerContext*, const InfoRequest*, PluginInfo* answer) override {

@@ -111,7 +111,7 @@ class ExchangeWriter final : public StreamWriter {
   bool finished_ = false;
 };
 
-// Whether this is gRPC at all; if not, it has been answered in HTTP's own words.
+// Whether this is gRPC at all; if not, it has been answered with a plain HTTP error.
 bool AnswerIfNotGrpc(net::HttpExchange& exchange) {
   const net::HttpRequest& request = exchange.request();
   const auto type = net::FindHeader(request.headers, "content-type");

@@ -16,11 +16,11 @@ namespace galen::rpc {
 
 // The answer to a unary call; call it once, now or later. Later calls do nothing. A reply after the
 // caller is gone or its deadline has passed is dropped. When the last copy dies without a call, the
-// caller hears INTERNAL.
+// caller gets INTERNAL.
 using Reply = std::function<void(StatusOr<std::string>)>;
 
 // Where a streaming method writes. Destroying it before Finish ends the stream with Unavailable,
-// which tells the caller to come again. Once the caller is gone, writing does nothing.
+// upon which the caller tries again. Once the caller is gone, writing does nothing.
 class StreamWriter {
  public:
   virtual ~StreamWriter() = default;
@@ -52,7 +52,7 @@ class Dispatcher final : public net::HttpHandler {
                                           std::unique_ptr<StreamWriter> writer)>;
 
   struct Options {
-    // Of a request's message; past it the caller hears RESOURCE_EXHAUSTED. As grpc-go.
+    // Limit of a request's message; past it the caller gets RESOURCE_EXHAUSTED. As grpc-go.
     std::size_t message_bytes_max = 4 * 1024 * 1024;
   };
 

@@ -16,7 +16,7 @@ bool Sees(const CrashScene& scene, const DeviceTimeline& device) {
 }
 
 // A silence of which the driver says later that the device was Healthy before it and through it is
-// none any more. In the order in which they were heard.
+// none any more. In the order in which they arrived.
 void DropRefuted(std::vector<DeviceHealth>& findings) {
   for (std::size_t i = findings.size(); i-- > 0;) {
     if (findings[i].state != HealthState::kUnknown) continue;
@@ -167,7 +167,7 @@ CrashScene SceneOf(const CrashEvidence& evidence) {
     scene.devices.push_back(device);
     std::vector<DeviceHealth>& findings = scene.devices.back().findings;
     DropRefuted(findings);
-    // Written down as they were heard: one that was told late may be older than its neighbours.
+    // Kept in the order of arrival: one that was reported late may be older than its neighbours.
     std::stable_sort(findings.begin(), findings.end(),
                      [](const auto& x, const auto& y) { return x.since < y.since; });
   }

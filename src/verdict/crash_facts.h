@@ -89,7 +89,7 @@ struct FactWords {
   std::string what;     // "XID 79: GPU has fallen off the bus"
 };
 
-// Facts that hold, each with its words.
+// The facts that hold, each with its text.
 using CrashFacts = std::map<Fact, FactWords>;
 
 // Never fails. Only devices that the container of FirstBadEnd sees count. Without a time of the end

@@ -1,5 +1,5 @@
 // What the readers of facts share: whose end is judged, when it was, and which devices count; and
-// how they word times. Internal to `model`; the evidence is lent.
+// how they write times. Internal to this room; the evidence is borrowed.
 #pragma once
 
 #include <optional>
@@ -23,10 +23,11 @@ struct CrashScene {
 CrashScene SceneOf(const CrashEvidence& evidence);
 
 // "2.7 s before the crash", "within the second of the crash", "3.0 s after the crash", "4m10s
-// before the crash". `moment` has whole seconds, so what came less than one later is told as that.
+// before the crash". `moment` has whole seconds, so what came less than one second later counts as
+// within it.
 std::string WhenText(WallTime time, WallTime moment);
 
-// Notes the fact; the first words that were said of it stay.
+// Adds the fact; the texts of its first occurrence are kept.
 void Note(CrashFacts& facts, Fact fact, FactWords words = {});
 
 // Each adds what holds of its part. REQUIRES: scene.moment for those of devices and neighbours.

@@ -1,4 +1,4 @@
-// Tested by crash_facts_test.cc: what devices tell of a crash is a part of its facts.
+// Tested by crash_facts_test.cc: what devices show about a crash is a part of its facts.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,13 +10,13 @@ namespace {
 
 // A program dies of a lost device in milliseconds, of a silent one when its watchdog ends it.
 constexpr Duration kJustBefore = std::chrono::minutes(1);
-// Probes look every few seconds; what is told with the time of the look is that late.
+// Probes look every few seconds; what is reported with the time of the look is that late.
 constexpr Duration kJustAfter = std::chrono::seconds(5);
 // A fault pulls others behind it: a lost GPU fails its programs, and the driver complains.
 constexpr Duration kEchoAfter = std::chrono::minutes(1);
 
-// What a code means for a running program, where state and owner do not tell. Everything else is in
-// the probes' own rules (src/probes/rules), which name the owner.
+// What a code means for a running program, where state and owner do not show it. Everything else is
+// in the probes' own rules (src/probes/rules), which name the owner.
 enum class Gravity { kByState, kLost, kEndsProgram, kStrains, kEcho };
 struct CodeRow {
   std::string_view code;
@@ -165,7 +165,8 @@ bool IsProgramFault(const CrashScene& scene, const DeviceHealth& finding) {
          finding.since - *scene.moment <= kJustAfter;
 }
 
-// Told by a driver of itself; the code alone would do, but the hardware's signs are the hardware's.
+// Reported by a driver about itself; the code alone would do, but the hardware's signs are the
+// hardware's.
 bool IsMismatch(const CrashScene& scene, const DeviceHealth& finding) {
   return finding.cause.code == "DriverMismatch" && finding.since < scene.After() &&
          finding.cause.owner != FaultOwner::kHardware;

@@ -15,7 +15,7 @@ constexpr int kRepeatedRestarts = 3;
 // POSIX shells and container runtimes: found but not runnable, and not found.
 constexpr int kCannotRun = 126, kNotFound = 127;
 constexpr int kOrdinaryMax = 125;
-// Of a message that a verdict quotes.
+// Limit of a message that a verdict quotes.
 constexpr std::size_t kQuoteBytesMax = 60;
 
 struct SignalRow {
@@ -61,9 +61,9 @@ constexpr ReasonRow kPodReasons[] = {
     {"DeadlineExceeded", Fact::kPastDeadline},
 };
 
-// What a termination message says, in lower case; the first row that is found counts. A program
-// writes what it likes, so a named fault of the hardware only ever supports a sign. nullopt: words
-// that come with faults of either side, which keep the general rows below from being asked.
+// What a termination message contains, in lower case; the first row that is found counts. A program
+// writes what it likes, so a named fault of the hardware only ever supports a sign. nullopt: texts
+// that come with faults of either side; they stop the search before the general rows below.
 struct MessageRow {
   std::string_view words;
   std::optional<Fact> says;
@@ -113,7 +113,7 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// The line of `message` that holds the words at `at`, cut.
+// The line of `message` that contains the position `at`, cut.
 std::string LineAt(const std::string& message, std::size_t at) {
   const std::size_t newline = message.rfind('\n', at);
   const std::size_t begin = newline == std::string::npos ? 0 : newline + 1;
@@ -184,7 +184,7 @@ bool WasAskedToGo(const CrashScene& scene) {
   return deleted && scene.moment && *deleted <= *scene.moment;
 }
 
-// "kernel 575.57, library 570.86"; who told it where the versions are not known.
+// "kernel 575.57, library 570.86"; the source of the report where the versions are not known.
 std::string MismatchText(const DriverMismatch& mismatch) {
   std::string text;
   if (!mismatch.kernel_version.empty()) text = "kernel " + mismatch.kernel_version;

@@ -10,7 +10,7 @@
 namespace galen {
 namespace {
 
-// A cause's message is at most 200 bytes; with the words around it it fits.
+// A cause's message is at most 200 bytes; with the text around it it fits.
 constexpr std::size_t kSentenceBytesMax = 300;
 
 std::string Replaced(std::string_view pattern, const FactWords& words) {
@@ -44,7 +44,7 @@ struct Spoken {
   Evidence evidence;
 };
 
-// Of each group the strongest, strongest first; of equals the one that comes first in the table.
+// The strongest of each group, strongest first; of equals the one that comes first in the table.
 std::vector<Spoken> Strongest(const std::vector<VerdictRule>& rules, const CrashFacts& facts) {
   std::vector<Spoken> spoken;
   for (const VerdictRule& rule : rules) {
@@ -66,7 +66,7 @@ std::vector<Spoken> Strongest(const std::vector<VerdictRule>& rules, const Crash
   return spoken;
 }
 
-// How likely each kind is if only what speaks for it is looked at.
+// How likely each kind is if only the evidence for it is looked at.
 std::map<VerdictKind, double> WeightsOf(const std::vector<Spoken>& spoken) {
   std::map<VerdictKind, double> doubts = {
       {VerdictKind::kHardware, 1}, {VerdictKind::kApplication, 1}, {VerdictKind::kPlatform, 1}};

@@ -1,4 +1,4 @@
-// Tested by crash_facts_test.cc: what neighbours tell of a crash is a part of its facts.
+// Tested by crash_facts_test.cc: what neighbours show about a crash is a part of its facts.
 #include <fmt/core.h>
 
 #include "verdict/crash_scene.h"

@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 constexpr VerdictKind kHw = VerdictKind::kHardware;
 constexpr VerdictKind kApp = VerdictKind::kApplication;
 constexpr VerdictKind kPlat = VerdictKind::kPlatform;
-constexpr VerdictKind kNone = VerdictKind::kUndetermined;  // nobody could tell from this
+constexpr VerdictKind kNone = VerdictKind::kUndetermined;  // not decidable from this
 
-// `truth` is what happened; kNone where the evidence does not tell even a person who knows all of
-// it. `verdict` differs from it only where a doubt is rightly kept.
+// `truth` is what happened; kNone where even a person who knows all of the evidence could not
+// decide. `verdict` differs from it only where a doubt is rightly kept.
 struct Case {
   const char* story;
   VerdictKind truth;

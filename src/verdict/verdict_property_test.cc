@@ -175,7 +175,7 @@ TEST(EveryVerdict, IsTheSameWithADeviceOfWhichNothingIsKnown) {
     DeviceTimeline silent = SomeDevice(random, 9);
     for (DeviceHealth& finding : silent.findings) finding.state = HealthState::kUnknown;
     evidence.devices.push_back(silent);
-    // It may well take away that all devices were well, which speaks for the program.
+    // It may well remove the evidence that all devices were well, which supports the application.
     const VerdictKind kind = Judge(evidence).kind;
     ASSERT_TRUE(kind != VerdictKind::kHardware || before > 0) << "seed " << seed;
   }

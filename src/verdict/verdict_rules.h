@@ -1,5 +1,5 @@
-// The rules of a verdict as data: what must hold, whom it speaks for, how much, and in which words.
-// docs/guide/verdict.md shows the same table; a test compares the two.
+// The rules of a verdict as data: which facts must hold, which kind that supports, by what weight,
+// and the sentence. docs/guide/verdict.md shows the same table; a test compares the two.
 #pragma once
 
 #include <string>
@@ -11,28 +11,28 @@
 
 namespace galen {
 
-// A row. It speaks when every fact of `holds` holds and none of `lacks` does. A rule for hardware
-// lacks nothing that hardware signs bring about, so that less of them never says more.
+// A row. It applies when every fact of `holds` holds and none of `lacks` does. A rule for hardware
+// lacks nothing that signs of hardware bring about, so that fewer signs never raise its weight.
 struct VerdictRule {
   std::string_view name;
   VerdictKind speaks_for;
-  // Of the rows of one kind and group only the strongest that speaks counts: they tell the same
-  // thing in several ways.
+  // Of the rows of one kind and group only the strongest that applies counts: they are the same
+  // evidence in several forms.
   std::string_view group;
   // How likely it is that way if nothing else is known, 0 to 1. Rows of several groups add up as
   // independent signs do: 1 - (1 - a)(1 - b).
   double weight;
   std::vector<Fact> holds;
   std::vector<Fact> lacks;
-  // {subject}, {when} and {what} are the words of the first fact in `holds`.
+  // {subject}, {when} and {what} are the texts of the first fact in `holds`.
   std::string_view sentence;
   std::string_view source;  // where the knowledge comes from
 };
 
 const std::vector<VerdictRule>& VerdictRules();
 
-// What a kind needs to be named: its own weight, less what speaks for the strongest other kind.
-// Hardware needs more, because a good device is taken away by it.
+// What a kind needs to be named: its own weight, less that of the strongest other kind. Hardware
+// needs more, because a good device is taken away by it.
 inline constexpr double kHardwareConfidenceMin = 0.75;
 inline constexpr double kOtherConfidenceMin = 0.60;
 

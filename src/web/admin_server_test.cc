@@ -93,7 +93,8 @@ TEST(AdminServer, ClientsThatHoldAllConnectionsShutNoProbeOut) {
   const int port = std::stoi(address.substr(address.rfind(':') + 1));
   std::vector<Fd> held;
   for (std::size_t i = 0; i < 2 * net::AdminPage::kConnectionsMax; ++i) {
-    // Of HTTP/2, that say hello and no more; and of HTTP/1.1, that never finish their request.
+    // HTTP/2 connections that only send the preface, and HTTP/1.1 ones that never finish their
+    // request.
     const bool http2 = i % 2 == 0;
     held.push_back(Connect(port, http2 ? "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" : "GET /he"));
   }

@@ -1,5 +1,5 @@
 // What a kubelet's probes need of a program and nothing else: /healthz and /readyz, each one word.
-// So it tells nobody anything where everybody of a cluster reaches it, unlike the AdminPage whose
+// So it reveals nothing although everybody in a cluster can reach it, unlike the AdminPage whose
 // checks it goes by: that names devices, namespaces and what is wrong. Who only holds connections
 // shuts no probe out (see AdminServer); a flood of them may still, as at any open port: there a
 // NetworkPolicy helps. Belongs to its loop.

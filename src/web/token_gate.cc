@@ -14,7 +14,7 @@ constexpr std::string_view kScheme = "bearer ";
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// In a time that tells nothing of where they differ.
+// In constant time, which reveals nothing of where they differ.
 bool IsSame(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;

@@ -16,7 +16,7 @@
 namespace galen {
 namespace {
 
-// Of a number that no double holds: whether it is too large rather than too near to zero.
+// Whether a number that does not fit a double is too large rather than too near to zero.
 bool IsTooLarge(std::string_view number) {
   const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
   std::string_view power = number.substr(std::min(mark + 1, number.size()));

@@ -77,7 +77,7 @@ class Json {
   }
   // The item at `index`, or null past the end or when this is no array.
   const Json& operator[](std::size_t index) const;
-  // Tells an absent member from one that is null, which operator[] does not.
+  // Distinguishes an absent member from one that is null, which operator[] does not.
   const Json* Find(std::string_view key) const;  // nullptr when absent
   bool Has(std::string_view key) const { return Find(key) != nullptr; }
 

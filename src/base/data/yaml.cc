@@ -14,7 +14,7 @@ namespace {
 
 // Values there may be when one is copied: a few lines of nested aliases can ask for billions.
 constexpr std::size_t kCopiedValuesMax = 1'000'000;
-// Of a key in a fault.
+// Bytes of a key that a fault shows.
 constexpr std::size_t kShownBytesMax = 80;
 
 std::string_view TextOf(const yaml_char_t* text) {
@@ -63,7 +63,7 @@ class Reader {
 
   // The next document, or nullopt at the end.
   StatusOr<std::optional<Json>> NextDocument();
-  // Of all documents so far.
+  // Counted over all documents so far.
   const std::vector<DoubledKey>& doubled() const { return doubled_; }
 
  private:
@@ -204,12 +204,12 @@ Status Reader::AddKey(const Event& event, Level& level) {
   }
   const auto& scalar = event->data.scalar;
   std::string key(reinterpret_cast<const char*>(scalar.value), scalar.length);
-  // YAML 1.1's merge key. Taken for a plain key it would lose what it merges without a word.
+  // YAML 1.1's merge key. Taken for a plain key, what it merges would be lost silently.
   if (key == "<<" && scalar.plain_implicit != 0) {
     return FaultAt(event->start_mark, "merging with << is not supported, write the keys out");
   }
   if (level.value.Has(key)) {
-    // No end of the reading: the rest may have faults to be told besides.
+    // No reason to stop: the rest may have faults to report as well.
     const yaml_mark_t& mark = event->start_mark;
     if (doubled_.size() < kDoubledKeysMax) {
       doubled_.push_back({mark.line + 1, mark.column + 1, Shown(key, kShownBytesMax)});
@@ -231,7 +231,7 @@ StatusOr<Json> Reader::Resolve(const Event& event) const {
   const auto& scalar = event->data.scalar;
   const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
   const std::string_view tag = TextOf(scalar.tag);
-  // Quoted text is never a number or a bool; only plain words are looked at.
+  // Quoted text is never a number or a bool; only plain scalars are looked at.
   if (tag.empty()) return scalar.plain_implicit != 0 ? ResolvePlain(text) : Json(text);
   if (tag == YAML_STR_TAG || tag == "!") return Json(text);
   if (tag == YAML_NULL_TAG || tag == YAML_BOOL_TAG || tag == YAML_INT_TAG ||

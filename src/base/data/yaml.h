@@ -12,13 +12,13 @@
 
 namespace galen {
 
-// Of one text; a person repairs these before more are told.
+// At most this many faults of one text are reported; a person repairs these first.
 inline constexpr std::size_t kDoubledKeysMax = 20;
 
 // One document into JSON's types by the core schema of YAML 1.2; null when there is none. Keys are
-// text, whatever they look like. Duplicate keys (all are told), tabs, "<<", unknown tags, aliases
-// deeper than Json::kDepthMax and a second document are errors: InvalidArgument, which names line
-// and column where it can.
+// text, whatever they look like. Duplicate keys (all are reported), tabs, "<<", unknown tags,
+// aliases deeper than Json::kDepthMax and a second document are errors: InvalidArgument, which
+// names line and column where it can.
 StatusOr<Json> ParseYaml(std::string_view text);
 
 // A key that its mapping has already. Lines and columns count from 1.
@@ -35,8 +35,8 @@ struct YamlReading {
   std::vector<DoubledKey> doubled;  // in the order of the text; at most kDoubledKeysMax of them
 };
 
-// As ParseYaml, for whoever tells every fault of a file at once: keys that come twice are given
-// beside the value, and it is for the caller to refuse them.
+// As ParseYaml, for callers that report every fault of a file at once: duplicate keys are given
+// beside the value, and the caller must refuse them.
 StatusOr<YamlReading> ReadYaml(std::string_view text);
 // All documents of a stream, as in a manifest with "---" lines; empty documents are left out. One
 // that is broken makes the whole stream an error. Anchors end with their document.

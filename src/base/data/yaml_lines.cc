@@ -43,8 +43,8 @@ std::size_t YamlLines::OfItem(std::string_view key, std::size_t index) const {
   return index < found->second.items.size() ? found->second.items[index] : found->second.line;
 }
 
-// A field stands behind blanks, a dash, a brace or a comma, so that a value of the same word is not
-// taken for it.
+// A field stands behind blanks, a dash, a brace or a comma, so that an equal value is not taken for
+// it.
 std::size_t YamlLines::OfField(std::string_view key, std::size_t index,
                                std::string_view field) const {
   const std::size_t first = OfItem(key, index);

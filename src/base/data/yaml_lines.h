@@ -20,7 +20,7 @@ class YamlLines {
   // Lines count from 1; 0 when there is no such key.
   std::size_t OfKey(std::string_view key) const;
   // The line of the key's item `index`, counted from 0; the key's own line when the items cannot be
-  // told apart.
+  // distinguished.
   std::size_t OfItem(std::string_view key, std::size_t index) const;
   // The line of that item's own field; the item's line when it cannot be found.
   std::size_t OfField(std::string_view key, std::size_t index, std::string_view field) const;

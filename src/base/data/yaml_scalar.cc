@@ -15,7 +15,7 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> word
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-// The whole of `digits` or nothing: "12a" is a word.
+// The whole of `digits` or nothing: "12a" is a string.
 template <typename T>
 std::optional<T> Whole(std::string_view digits, int base) {
   T value{};
@@ -66,7 +66,7 @@ std::optional<Json> ResolveNumber(std::string_view text) {
   if (const auto value = Whole<std::int64_t>(text, 10)) return Json(*value);
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  // Too large for any double: to its reader a word, not a wrong number.
+  // Too large for any double: read as a string rather than as a wrong number.
   if (result.ec != std::errc()) return std::nullopt;
   return Json(value);
 }

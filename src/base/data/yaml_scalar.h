@@ -1,5 +1,5 @@
-// What a plain word of YAML means. Shared by our reader and writer, so that what one writes the
-// other reads as the same value. Pure functions; of this room's YAML only.
+// The meaning of YAML's plain scalars. Shared by our reader and writer, so that what one writes the
+// other reads as the same value. Pure functions, internal to this room's YAML.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 namespace galen {
 
 // By the core schema of YAML 1.2 (section 10.3.2): null, a bool, a number or a string. The empty
-// word is null. Decimal numbers too large for int64 are doubles; what no double can hold is a
+// scalar is null. Decimal numbers too large for int64 are doubles; what no double can hold is a
 // string.
 Json ResolvePlain(std::string_view text);
 

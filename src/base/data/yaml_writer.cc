@@ -70,7 +70,7 @@ void Writer::Value(const Json& value) {
   if (value.is_array()) return List(value);
   if (value.is_object()) return Mapping(value);
   if (value.is_string()) return String(value.AsString());
-  // JSON's words for null, bools and numbers are YAML's too.
+  // JSON's spellings of null, bools and numbers are YAML's too.
   Scalar(value.is_double() ? YamlNumber(value.AsDouble()) : value.Dump(), YAML_PLAIN_SCALAR_STYLE);
 }
 

@@ -27,12 +27,13 @@ constexpr std::uint32_t kGone = IN_DELETE_SELF | IN_MOVE_SELF;
 // IN_ONLYDIR: a file that took the directory's name is not watched.
 constexpr std::uint32_t kTreeEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                       IN_CLOSE_WRITE | IN_ATTRIB | kGone | IN_ONLYDIR;
-// Of a directory above: what may bring the watched one, and what takes it away. It says so itself
-// only when nobody holds it open any more, as a process does whose working directory or lock it is.
+// Watched on a directory above: what may bring the watched one, and what takes it away. The
+// directory's own events are late: they come only when no process holds it open any more, e.g. as
+// working directory or lock.
 constexpr std::uint32_t kParentEvents =
     IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | kGone | IN_ONLYDIR;
 
-// Of inotify_add_watch with IN_ONLYDIR: no directory has this name.
+// The error of inotify_add_watch with IN_ONLYDIR: no directory has this name.
 bool IsMissing(int error) { return error == ENOENT || error == ENOTDIR; }
 
 bool IsDirectory(const std::string& path) {
@@ -91,7 +92,7 @@ Status DirectoryWatch::Impl::WatchEverything() {
   const int parent_before = std::exchange(parent, -1);
   Status status;
   do {
-    // Above it first: what goes while it is being watched is told by an event then.
+    // Directories above first, so that a removal during the setup is still an event.
     WatchParent();
     status = WatchTree();
     if (tree.empty()) {
@@ -123,7 +124,7 @@ Status DirectoryWatch::Impl::WatchTree() {
       status = ErrnoStatus(errno, "watch " + path);
     }
     if (wd < 0 || !tree.insert(wd).second) continue;
-    // Listed after it is watched: what comes later is told by an event.
+    // Listed after it is watched, so that whatever comes later is an event.
     for (std::string& below : Subdirectories(path)) waiting.push_back(std::move(below));
   }
   return status;

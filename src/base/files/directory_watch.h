@@ -1,8 +1,8 @@
-// Tells that something in a directory tree may have changed, by inotify(7). What changed is for the
-// reader to find out by looking: the notice carries nothing, so a lost or merged event costs
-// nothing. May tell too often, e.g. when a name above the tree comes or goes. Belongs to its loop,
-// which outlives it. Network file systems give no events: who needs to be sure also looks
-// from time to time.
+// Notifies its owner that something in a directory tree may have changed, by inotify(7). The
+// notification does not say what changed, the owner looks, so a lost or merged event costs nothing.
+// May notify too often, e.g. when a name above the tree comes or goes. Belongs to its loop, which
+// outlives it. Network file systems give no events: who needs to be sure also looks from time to
+// time.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,13 @@ class DirectoryWatch {
  public:
   // Watches `directory` and the directories below it, now and later ones; also survives that
   // `directory` itself is missing, removed and made again. `on_change` runs on the loop, once for
-  // many events in one turn, never before Start has returned; it may destroy the watch. The first
-  // look is the caller's: what is there already is not told.
-  // Errors: ResourceExhausted when the user's inotify instances or watches are used up
-  // (fs.inotify.max_user_instances, max_user_watches), PermissionDenied when the
-  // nearest directory that is there may not be read.
+  // many events in one turn, never before Start has returned; it may destroy the watch. What is
+  // there already is not notified: the caller looks first. Errors: ResourceExhausted when the
+  // user's inotify instances or watches are used up (fs.inotify.max_user_instances,
+  // max_user_watches), PermissionDenied when the nearest directory that is there may not be read.
   static StatusOr<std::unique_ptr<DirectoryWatch>> Start(IoLoop& loop, std::string directory,
                                                          std::function<void()> on_change);
-  // Ends the watch; nothing is told from then on.
+  // Ends the watch; there are no notifications from then on.
   ~DirectoryWatch();
 
  private:

@@ -109,8 +109,8 @@ TEST_F(DirectoryWatchTest, FindsTheNewDirectoryWhenItWasReplacedWithinOneTurn) {
   EXPECT_GE(Told(), 1);
 }
 
-// The kernel tells the removal of a directory to those who watch it only after the last who holds
-// it open has let go: a process that locks it, or a shell that stands in it.
+// The kernel reports the removal of a directory to its watchers only after the last process that
+// holds it open has closed it: one that locks it, or a shell whose working directory it is.
 TEST_F(DirectoryWatchTest, FindsTheNewDirectoryAlsoWhenSomebodyHoldsTheOldOneOpen) {
   MakeDirectory("registry");
   Start("registry");

@@ -51,7 +51,7 @@ Status DurableFileSystem::WriteAtomically(const std::string& path, std::string_v
   if (status.ok()) status = temporary.file->Sync();
   if (status.ok()) status = disk_.Rename(temporary.path, path);
   if (!status.ok()) {
-    // The fault that is told is the first one; a temporary file that stays is only untidy.
+    // The first fault is reported; a temporary file that stays is only untidy.
     static_cast<void>(disk_.Remove(temporary.path));
     return status;
   }

@@ -117,7 +117,8 @@ StatusOr<std::vector<std::string>> PosixDisk::List(const std::string& directory)
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), ::closedir);
   if (!stream) return ErrnoStatus(errno, "list " + directory);
   std::vector<std::string> names;
-  // readdir tells the end from an error only by errno, which it leaves as it is at the end.
+  // readdir distinguishes the end from an error only by errno, which it leaves unchanged at the
+  // end.
   errno = 0;
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string_view name(entry->d_name);

@@ -43,8 +43,8 @@ class SimulatedDisk final : public Disk {
   StatusOr<std::vector<std::string>> List(const std::string& directory) override;
 
   // After `operations` more that change or sync something, the machine stops: the next one is half
-  // done if it is a write and not done otherwise, `stopped` is told, and everything, reads too, is
-  // Unavailable until Restart or CutPower.
+  // done if it is a write and not done otherwise, `stopped` is called, and everything, reads too,
+  // is Unavailable until Restart or CutPower.
   void StopAfter(std::uint64_t operations, std::function<void()> stopped = [] {});
   bool stopped() const { return stopped_; }
   // Goes on as after kill -9: the cache is what it was. Handles of before are the dead process's.

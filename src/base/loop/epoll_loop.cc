@@ -229,7 +229,7 @@ void EpollLoop::Impl::Dispatch(const epoll_event& event) {
   }
   const auto found = watches.find(id);
   if (found == watches.end()) return;  // ended by a callback before it in this turn
-  // Remembered so that Forget can tell a watch that ends itself from one that ends another.
+  // Remembered so that Forget can distinguish a watch that ends itself from one that ends another.
   running = found->second.get();
   running->on_ready(FromEpoll(event.events));
   running = nullptr;

@@ -32,10 +32,10 @@ class FdWatch {
   // Made by a loop; an entry belongs to that loop's thread and dies before the loop does.
   explicit FdWatch(std::unique_ptr<Entry> entry) : entry_(std::move(entry)) {}
 
-  // Replaces what is watched for; nothing at all still hears of a hang-up. Costs a system call.
-  // REQUIRES: not empty.
+  // Replaces the events that are watched for; a hang-up is reported even with none. Costs a system
+  // call. REQUIRES: not empty.
   void SetInterest(Readiness interest) { entry_->SetInterest(interest); }
-  // Nothing is told from then on, not even an event of this turn. Repeating it does nothing.
+  // No event is delivered from then on, not even one of this turn. Repeating it does nothing.
   void Cancel() { entry_.reset(); }
   explicit operator bool() const { return entry_ != nullptr; }
 

@@ -20,7 +20,7 @@ namespace {
 // ends even when a grandchild goes on writing.
 constexpr std::size_t kRestBytesMax = std::size_t{1} << 20;
 
-// What posix_spawn is told, freed when it goes.
+// The file actions and attributes of posix_spawn, freed at the end of the scope.
 class SpawnPlan {
  public:
   SpawnPlan() {
@@ -132,7 +132,7 @@ struct Process::Impl {
 };
 
 Process::Impl::~Impl() {
-  // Tells the Tell() that is on the stack below us not to touch this any more.
+  // Lets the Tell() that is below us on the stack know that this is destroyed.
   if (gone != nullptr) *gone = true;
   if (!running) return;
   ::kill(pid, SIGKILL);

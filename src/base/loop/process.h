@@ -1,7 +1,7 @@
-// A child process on the loop: started without a shell, its output read, its end told. Standard
-// input is /dev/null. The child has every signal as by default and none of our descriptors but
-// those named here. Belongs to its loop, which outlives it; the owner keeps it for as long as the
-// child may run. Has no deadline: who wants one holds a Timer and sends a signal.
+// A child process on the loop: started without a shell, its output read, its exit reported.
+// Standard input is /dev/null. The child has every signal as by default and none of our descriptors
+// but those named here. Belongs to its loop, which outlives it; the owner keeps it for as long as
+// the child may run. Has no deadline: who wants one holds a Timer and sends a signal.
 #pragma once
 
 #include <sys/types.h>
@@ -26,9 +26,9 @@ class Process {
     std::vector<std::string> environment;
     // Where it starts; "" = our own working directory.
     std::string directory;
-    // Where standard output and error go: a file's path, or "" to be told by on_output. The file is
-    // appended to and made with mode 0644 when it is missing. With "" errors go to our own standard
-    // error.
+    // Where standard output and error go: a file's path, or "" to have it passed to on_output. The
+    // file is appended to and made with mode 0644 when it is missing. With "" errors go to our own
+    // standard error.
     std::string output_path;
     // Bytes as they come from standard output (not error) when output_path is empty; in pieces that
     // end anywhere. Runs on the loop and may destroy the Process. Not bounded: who keeps the bytes
@@ -42,7 +42,7 @@ class Process {
   };
 
   // Starts the child; it runs when this returns. `on_exit` runs once, on the loop, after all output
-  // was told (what a grandchild writes later is not waited for); it may destroy the Process.
+  // was delivered (what a grandchild writes later is not waited for); it may destroy the Process.
   // Errors: InvalidArgument for an empty command or a bad environment line, NotFound when there is
   // no such program, PermissionDenied when it may not be run, ResourceExhausted when processes or
   // descriptors are used up, or the error of opening output_path.

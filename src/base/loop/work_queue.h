@@ -20,18 +20,18 @@ namespace galen {
 template <typename Key>
 class WorkQueue {
  public:
-  // Tells the queue how a look ended. Call it once, now or later, from the loop; twice is our bug
-  // and ends the process, never means that the key is looked at no more. After the queue is gone it
-  // does nothing. OK or a failure that trying again cannot help (IsRetryable): the key rests, and
-  // its backoff starts over. A retryable one: again later. Who wants it logged or counted does it
-  // in the worker.
+  // Reports the result of processing a key. Call it exactly once, now or later, from the loop: a
+  // second call ends the process, and without a call the key is never processed again. After the
+  // queue is gone it does nothing. OK or a failure that trying again cannot help (IsRetryable): the
+  // key rests, and its backoff starts over. A retryable one: again later. Who wants it logged or
+  // counted does it in the worker.
   using Done = std::function<void(const Status&)>;
   // Looks at `key` and makes the world match. Runs on the loop, never from inside MarkDirty. May
   // call `done` before it returns, and may mark keys, this one too.
   using Worker = std::function<void(const Key& key, Done done)>;
 
   struct Options {
-    // Of each key by itself.
+    // Each key has its own backoff.
     BackoffPolicy backoff;
     // Looks under way at one time; further keys wait in the order in which they were marked. Enough
     // to hide the API server's latency, few enough to be polite to it.

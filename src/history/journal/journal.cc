@@ -181,7 +181,7 @@ Status Journal::WritePending() {
     segments_.push_back(last_);
     has_synced_ = false;
   }
-  // Header and first records in one write: a file that holds only a header would say nothing.
+  // Header and first records in one write: a file that holds only a header would be useless.
   std::string bytes(has_synced_ ? "" : HeaderOf(SegmentKind::kContinuation));
   bytes += pending_;
   RETURN_IF_ERROR(file_->Append(bytes));

@@ -31,7 +31,7 @@ CrashLines WithoutRepeatedLines(const CrashLines& records) {
   return once;
 }
 
-// One disk, the journal on it, and what it was told and has promised.
+// One disk, the journal on it, and what was appended to it and acknowledged.
 class Machine {
  public:
   SimulatedDisk& disk() { return disk_; }
@@ -46,7 +46,7 @@ class Machine {
       EXPECT_TRUE(disk_.stopped()) << where << ": " << replayed.status().message();
       return false;
     }
-    // A machine that stopped while segments were read has told nothing that counts.
+    // A machine that stopped while segments were read has reported nothing that counts.
     if (disk_.stopped()) return false;
     journal_ = std::move(replayed->journal);
     const CrashLines held = WithoutRepeatedLines(replayed->records);

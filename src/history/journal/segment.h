@@ -33,8 +33,8 @@ struct SegmentContent {
   std::size_t good_bytes = 0;  // header and whole records; 0 when the header is broken
   std::string fault;           // "" when all is good
 };
-// Never fails: what comes after the first fault is not looked at, because nothing tells where the
-// next frame begins.
+// Never fails: what comes after the first fault is not looked at, because the start of the next
+// frame is unknown.
 SegmentContent ReadSegment(std::string_view bytes);
 
 // "00000012.segment": at least eight digits, so that names sort like numbers.

@@ -99,10 +99,10 @@ void BoundVerdict(Verdict& verdict) {
   BoundEvidence(verdict.opposing);
 }
 
-// The finding that tells least of what happened between the times; never the first, which tells
-// how the device was before. REQUIRES: two findings.
+// The least relevant finding for what happened between the times; never the first, which is the
+// device's state before. REQUIRES: two findings.
 std::size_t LeastOf(const std::vector<HeardFinding>& findings, WallTime first, WallTime ended) {
-  // Where a verdict finds its signs: drivers that poll tell late.
+  // Where a verdict looks for signs: drivers that poll report late.
   constexpr Duration kBefore = std::chrono::minutes(1), kAfter = std::chrono::seconds(5);
   // In microseconds: times may lie further apart than nanoseconds can count.
   const auto outside = [](WallTime time, WallTime from, WallTime to) {
@@ -143,7 +143,7 @@ void Shrink(PostMortem& record) {
   }
 }
 
-// Those that tell most first, so that what is left out is what nobody asks for.
+// Most relevant first, so that the least relevant are left out.
 void BoundDevices(PostMortem& record) {
   for (PostMortemDevice& device : record.devices) {
     Bound(device);

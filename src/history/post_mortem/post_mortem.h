@@ -29,7 +29,7 @@ std::string_view ToString(PodEnd end);  // "Crashed", "NodeReboot"
 // Exact; nullopt for an end that this version does not know.
 std::optional<PodEnd> ParsePodEnd(std::string_view text);
 
-// A finding of a device, and when this node's agent heard of it: the sign (`health.since`) may be
+// A finding of a device, and when this node's agent received it: the sign (`health.since`) may be
 // much older.
 struct HeardFinding {
   DeviceHealth health;
@@ -37,8 +37,8 @@ struct HeardFinding {
   bool operator==(const HeardFinding&) const = default;
 };
 
-// A device that the Pod held, with its findings in the order in which they were heard; the first is
-// the one in force when the window began.
+// A device that the Pod held, with its findings in the order in which they were received; the first
+// is the one in force when the window began.
 struct PostMortemDevice {
   DeviceIdentity identity;
   std::string claim;                    // the ResourceClaim object
@@ -62,7 +62,7 @@ struct PostMortem {
   std::string owner;              // uid of what controls it, which its siblings have too; or ""
   bool exact = true;              // false: the end was somewhere between `first` and `ended`
   std::vector<ContainerEnd> containers;
-  std::vector<PostMortemDevice> devices;  // whose finding tells most first (telling_finding.h)
+  std::vector<PostMortemDevice> devices;  // most relevant finding first (telling_finding.h)
   int devices_left_out = 0;               // past the bounds below
   Verdict verdict;
   bool told = false;  // an Event says it
@@ -73,8 +73,8 @@ struct PostMortem {
   WallTime until() const { return ended + kCrashWindow; }
 };
 
-// Of one record; with names as long as Kubernetes takes them it stays below kPostMortemBytesMax,
-// for devices that are too many are left out.
+// Limit of one record; with names as long as Kubernetes takes them it stays below
+// kPostMortemBytesMax, for devices that are too many are left out.
 inline constexpr std::size_t kMortemDevicesMax = 64;
 inline constexpr std::size_t kMortemFindingsMax = 24;  // of a device: the first, and the newest
 inline constexpr std::size_t kMortemContainersMax = 32;
@@ -106,8 +106,8 @@ void Bound(PostMortemDevice& device);  // but for how many findings it has
 void Bound(ContainerEnd& end);
 
 // What a program said last, fit to be kept: lines without control characters, broken bytes and
-// blank ends; of what is too long the end stays, which tells most. Only '\n' is left for who shows
-// it to take care of.
+// blank ends; of a long text the end is kept, which is the most useful part. Whoever shows it must
+// still handle '\n'.
 std::string CleanMessage(std::string_view text);
 
 }  // namespace galen::history

@@ -105,7 +105,8 @@ void PostMortemStore::Put(PostMortem record, WallTime now) {
   Keep(record, line);
   // Here and not by a timer: a node on which nothing ends writes nothing.
   DropOlderThan(now - options_.age_max);
-  // What there is no room for would be put, and written, with each word of its Pod.
+  // Without this, what there is no room for would be added, and written again, with each change of
+  // its Pod.
   if (known || records_.contains({record.pod.uid, record.number})) Append(line);
 }
 
@@ -146,7 +147,7 @@ void PostMortemStore::MakeRoomOfPod(const std::string& uid) {
   std::size_t count = 0;
   for (; last != records_.end() && last->first.first == uid; ++last) ++count;
   if (count <= kPerPodMax) return;
-  // The newest stays in any case: its number tells the next one's.
+  // The newest stays in any case: the next number follows from its number.
   Erase(std::min_element(first, std::prev(last), [](const auto& a, const auto& b) {
     return std::tuple(a.second.fault, a.first.second) < std::tuple(b.second.fault, b.first.second);
   }));

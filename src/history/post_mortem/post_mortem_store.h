@@ -36,7 +36,7 @@ class PostMortemStore {
     std::string directory;  // the journal's; made when it is missing. One process at a time.
     // Records that ended longer ago are not answered with any more.
     Duration age_max = std::chrono::hours(14 * 24);
-    // Of the encoded records; past it the oldest of which no device had a fault go, then the
+    // Limit of the encoded records; past it the oldest without a device fault are dropped, then the
     // oldest.
     std::size_t bytes_max = std::size_t{2} << 20;
   };
@@ -53,7 +53,7 @@ class PostMortemStore {
   void Hold(Holding holding);
   // The Pod with this uid is over.
   void Release(const std::string& uid);
-  // The node's present life, "" when it cannot be told.
+  // The node's present boot, "" when unknown.
   void NoteBoot(const std::string& boot_id);
 
   // Everything is on disk when this answers OK. After an error all of it waits for the next call.
@@ -66,7 +66,8 @@ class PostMortemStore {
   // The same for some of them: only what is answered with is decoded.
   struct Query {
     std::string ns, name;  // of the Pods; "": any
-    // Of the records as they are written; those after the first that exceeds it are only counted.
+    // Limit of the records as they are written; those after the first that exceeds it are only
+    // counted.
     std::size_t bytes_max = std::numeric_limits<std::size_t>::max();
   };
   struct Answer {
@@ -86,7 +87,8 @@ class PostMortemStore {
   // Records in which something may still be entered at `now`, `grace` after their windows' ends.
   std::vector<PostMortem> OpenAt(WallTime now, Duration grace) const;
   const std::map<std::string, Holding>& holdings() const { return holdings_; }  // by uid
-  // Of the Pod with this uid, until the next call that is not const; null when it has none.
+  // The record of the Pod with this uid, valid until the next non-const call; null when there is
+  // none.
   const Holding* HoldingOf(const std::string& uid) const;
   const std::string& boot_id() const { return boot_id_; }
   Duration age_max() const { return options_.age_max; }

@@ -1,4 +1,4 @@
-// A post-mortem in the words that Events, `galen why` and `galen post-mortem` share. Pure.
+// A post-mortem as text, shared by Events, `galen why` and `galen post-mortem` . Pure.
 #pragma once
 
 #include <string>
@@ -14,14 +14,13 @@ std::string TextOf(const ContainerEnd& end);
 // "Gone between 14:02:11 and 14:09:40" with times in UTC.
 std::string EndText(const PostMortem& record);
 
-// The container's end that tells most: the first that ended badly, else the last; nullptr without
-// any.
+// The most relevant container: the first that ended badly, else the last; nullptr without any.
 const ContainerEnd* TellingEnd(const PostMortem& record);
 
 // The verdict in a sentence; "nothing crashed" of a Pod whose containers all ended well.
 std::string VerdictText(const PostMortem& record);
 
-// What an Event says, in one sentence: the end, the fault that tells most, the verdict.
+// The message of an Event, one sentence: the end, the most relevant fault, the verdict.
 std::string SentenceOf(const PostMortem& record);
 
 // "SIGABRT"; "signal 42" where Linux has no name for it.

@@ -22,7 +22,7 @@ Span SpanOf(const PostMortemDevice& device, std::size_t i) {
     const DeviceHealth& health = device.findings[next].health;
     // A card that falls off the bus takes its driver along: silence mends nothing.
     if (fault && health.state == HealthState::kUnknown) continue;
-    // A sign that is told late may be older than what was told before it.
+    // A sign that is reported late may be older than what was reported before it.
     span.until = std::max(span.from, health.since);
     break;
   }
@@ -59,7 +59,8 @@ std::optional<TellingFinding> Place(const PostMortem& record, const PostMortemDe
     return TellingFinding{finding, When::kAfter, TimeBetween(record.ended, span.from)};
   }
   if (record.began && span.until <= *record.began) return std::nullopt;
-  // An end that nobody saw is not told to the second anyway: what was over by then was over.
+  // An end that nobody observed is known only roughly anyway: a fault that was over by then was
+  // over.
   const Duration unsure = record.exact ? kEndPrecision : Duration::zero();
   if (span.until > record.first - unsure) return TellingFinding{finding};
   return TellingFinding{finding, When::kBefore, TimeBetween(span.until, record.first)};

@@ -1,5 +1,5 @@
-// Of all that is known of a record's devices, what a person is told first: a fault that was there
-// when the Pod ended, one that was over by then, or one that came after. Pure.
+// Selects, from all that is known of a record's devices, what a person is shown first: a fault that
+// was there when the Pod ended, one that was over by then, or one that came after. Pure.
 #pragma once
 
 #include <optional>
@@ -28,19 +28,19 @@ struct TellingFinding {
 // The worst finding that was in force while the Pod ended; nullptr when nothing is known of then.
 const HeardFinding* FindingAtTheEnd(const PostMortem& record, const PostMortemDevice& device);
 
-// The fault that tells most: at the end before one that was over, before one after it, of equals
-// the worst. Without a fault FindingAtTheEnd; nullopt without that. What was over when the Pod
-// began is none of its.
+// The most relevant fault: one at the end before one that was over, before one after it; of equals
+// the worst. Without a fault FindingAtTheEnd; nullopt without that. Faults that were over when the
+// Pod began are ignored.
 std::optional<TellingFinding> TellingFindingOf(const PostMortem& record,
                                                const PostMortemDevice& device);
-// Of all its devices.
+// The most relevant finding of all its devices.
 std::optional<TellingFinding> TellingFindingOf(const PostMortem& record);
 
-// The device that they are of; the first where none tells anything. REQUIRES: there is one.
+// The device of that finding; the first device where there is no finding. REQUIRES: there is one.
 // (Records of earlier versions have them in another order.)
 const PostMortemDevice& TellingDeviceOf(const PostMortem& record);
 
-// Whether `a` tells more than `b`; a strict weak order.
+// Whether `a` is more relevant than `b`; a strict weak order.
 bool TellsMore(const std::optional<TellingFinding>& a, const std::optional<TellingFinding>& b);
 
 // Whether it is a fault, Degraded or Unhealthy. Unknown is none.

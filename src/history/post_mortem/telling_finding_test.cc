@@ -14,7 +14,7 @@ constexpr WallTime kEndOfFinding(std::chrono::seconds(1'795'269'734));  // 2026-
 constexpr auto kHealthy = HealthState::kHealthy;
 constexpr auto kUnhealthy = HealthState::kUnhealthy;
 
-// Of a Pod that began ten minutes before it ended; its device was well at first.
+// A Pod that began ten minutes before it ended; its device was well at first.
 class TellingFindingTest : public ::testing::Test {
  protected:
   void Add(HealthState state, Duration after_end, const std::string& message = "") {

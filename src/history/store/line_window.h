@@ -26,7 +26,7 @@ class LineWindow {
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  // Of all texts.
+  // Limit of all texts together.
   std::size_t bytes() const { return bytes_; }
 
   // Oldest first. `visit` takes a Line.

@@ -107,7 +107,7 @@ StatusOr<Record> Decode(std::string_view line) {
   if (!kind) return DataLoss("record kind \"{}\" is not known", json["kind"].AsString());
   Record record;
   record.kind = *kind;
-  // Zero would be taken for a record of before the beginning, and be skipped without a word.
+  // Zero would be taken for a record of before the beginning, and be skipped silently.
   if (json["sequence"].AsInt() <= 0) return DataLoss("record has no sequence number");
   record.sequence = static_cast<std::uint64_t>(json["sequence"].AsInt());
   ASSIGN_OR_RETURN(record.time, ParseRfc3339(json["time"].AsString()));

@@ -25,7 +25,7 @@ enum class Kind {
   kDriverConnected,  // its health stream is open
   kDriverLost,       // its socket or stream is gone
   kAgentStarted,     // so reports are counted anew, and drivers were connected to once more
-  kAgentStopped,     // in order; one that was killed says nothing
+  kAgentStopped,     // in order; not written when it is killed
   kCrash,            // a container ended badly
   kNote,             // anything else a person should read
 };
@@ -35,7 +35,7 @@ std::optional<Kind> ParseKind(std::string_view text);
 
 // Members that do not apply are empty and are not written.
 struct Record {
-  // Given by the store, from 1, rising by one over all restarts. Unlike times it tells the order of
+  // Given by the store, from 1, rising by one over all restarts. Unlike times it gives the order of
   // writing.
   std::uint64_t sequence = 0;
   WallTime time{};  // when it happened, not when it was written
@@ -47,8 +47,8 @@ struct Record {
   std::optional<PodRef> pod;
   std::string text;    // one sentence
   std::string source;  // "gpu.example.com, report 812", "galen-agent"
-  // What belongs together has one: from a device's first bad word to its recovery. Made by the
-  // agent; opaque here.
+  // Shared by records that belong together: from a device's first bad finding to its recovery. Made
+  // by the agent; opaque here.
   std::string incident;
   bool operator==(const Record&) const = default;
 };

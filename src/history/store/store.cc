@@ -125,7 +125,7 @@ std::map<DeviceId, DeviceHealth> Store::Latest() const {
 template <typename Matches>
 std::vector<Record> Store::Find(std::string_view text, Matches matches) const {
   // Lines are searched as text first: decoding every line of the window for one question would take
-  // far longer. A match may be by chance, so `matches` has the last word.
+  // far longer. A match may be by chance, so `matches` decides.
   const std::string quoted = Json(text).Dump();
   std::vector<Record> records;
   window_.ForEach([&](const LineWindow::Line& line) {
@@ -140,7 +140,7 @@ std::vector<Record> Store::OfDevice(const DeviceId& id) const {
   return Find(id.device, [&](const Record& record) { return record.device == id; });
 }
 
-// Two passes: first what names the Pod, which tells its incidents; then what belongs to these. By
+// Two passes: first what names the Pod, which gives its incidents; then what belongs to these. By
 // number, so that both merge in order.
 template <typename Matches>
 std::vector<Record> Store::OfPodThat(const ObjectKey& key, Matches matches) const {

@@ -17,7 +17,7 @@ constexpr std::uint64_t kSeeds = 150;
 constexpr int kSteps = 300;
 constexpr std::size_t kWindow = 25;
 
-// One store over many lives, and what it was told.
+// One store over many restarts, and what was recorded in it.
 class Life {
  public:
   explicit Life(std::uint64_t seed) : chance_(seed), where_(fmt::format("seed {}", seed)) {}

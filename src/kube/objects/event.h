@@ -29,7 +29,7 @@ struct Event {
   std::string reason = {};     // "DeviceUnhealthy"
   std::string message = {};    // a sentence
   std::string component = {};  // "galen-agent"
-  std::string host = {};       // the node it speaks from
+  std::string host = {};       // the reporting node
   // How often it happened, from `first` to `last`, whole seconds in the object.
   int count = 1;
   WallTime first{};
@@ -40,8 +40,8 @@ struct Event {
 // kube-apiserver's bound for an event's note (NoteLengthLimit in its validation of events.k8s.io).
 inline constexpr std::size_t kEventMessageBytesMax = 1024;
 
-// Where the Event of `subject` for `reason` lives; `about` tells several of one reason apart, e.g.
-// a device. Subjects without a namespace have their Events in "default".
+// Where the Event of `subject` for `reason` lives; `about` distinguishes several of one reason,
+// e.g. a device. Subjects without a namespace have their Events in "default".
 ObjectKey EventKey(const EventSubject& subject, std::string_view reason, std::string_view about);
 
 // The whole object; a message past the bound is cut.

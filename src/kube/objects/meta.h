@@ -22,7 +22,7 @@ struct OwnerReference {
 
 struct Meta {
   ObjectKey key;
-  // Tells this object from another of the same name, before or after it.
+  // Distinguishes this object from another of the same name, before or after it.
   std::string uid;
   std::optional<WallTime> created;
   std::optional<WallTime> deleted;  // deletionTimestamp: asked to go, maybe still there

@@ -56,7 +56,7 @@ Json EncodeNodeDevice(const NodeDevice& device) {
   PutText(out, "serial", device.identity.serial);
   PutText(out, "model", device.identity.model);
   if (device.state == HealthState::kDegraded) out["share"] = fmt::format("{:.2f}", device.share);
-  PutTime(out, "since", device.since, 3);  // of the sign: milliseconds tell cause from effect
+  PutTime(out, "since", device.since, 3);  // of the sign; milliseconds order cause and effect
   if (!device.cause.code.empty()) out["cause"] = EncodeCause(device.cause);
   if (device.deadline_seconds > 0) out["deadlineSeconds"] = device.deadline_seconds;
   PutText(out, "deadlineSource", device.deadline_source);

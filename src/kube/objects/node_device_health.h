@@ -32,7 +32,7 @@ struct NodeDevice {
   Cause cause;
   int deadline_seconds = 0;     // 0 = none
   std::string deadline_source;  // "driver", "config" or "default"
-  // Of "config": what its rule names, "pool node-1"; "" for the rule of every device.
+  // Set for "config": what its rule names, "pool node-1"; "" for the rule of every device.
   std::string deadline_rule;
   std::vector<DeviceUse> used_by;
   bool operator==(const NodeDevice&) const = default;
@@ -53,9 +53,9 @@ struct NodePostMortem {
   int number = 1;   // of this Pod's records
   std::string end;  // "Failed", "Crashed", "Evicted", …
   WallTime ended{};
-  std::string container;  // that tells most, "" when none ended
+  std::string container;  // the most relevant one, "" when none ended
   std::optional<int> exit_code;
-  DeviceId device;                            // whose health tells most
+  DeviceId device;                            // with the most relevant health
   HealthState state = HealthState::kUnknown;  // of the device at the end
   std::string code;
   std::string message;  // of a fault before or after the end also when that was
@@ -122,10 +122,10 @@ HealthSummary Summarize(const std::vector<DeviceHealth>& devices);
 // rolling update, has one row: of the instance that connected last.
 void SortAndBound(NodeDeviceHealth& health);
 
-// Whether writing `after` would tell a reader of `before` nothing new.
+// Whether `after` has nothing new for a reader of `before`, so that it need not be written.
 bool SaysTheSame(const NodeDeviceHealth& before, const NodeDeviceHealth& after);
 
-// The whole object, as for server-side apply. Parts that say nothing are left out.
+// The whole object, as for server-side apply. Empty parts are left out.
 Json EncodeNodeDeviceHealth(const NodeDeviceHealth& health);
 StatusOr<NodeDeviceHealth> DecodeNodeDeviceHealth(const Json& object);
 

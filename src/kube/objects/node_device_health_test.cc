@@ -207,7 +207,7 @@ Json FieldsOf(const Json& value, const std::string& field) {
   return fields;
 }
 
-// At its bounds it must still be written, or a large node would say nothing at all, for ever.
+// At its bounds it must still be written, or a large node would never publish anything.
 TEST(NodeDeviceHealth, FitsIntoEtcdAtItsBounds) {
   NodeDeviceHealth health = Largest();
   SortAndBound(health);

@@ -38,8 +38,7 @@ struct PodClaim {
   bool operator==(const PodClaim&) const = default;
 };
 
-// One device as status.containerStatuses[].allocatedResourcesStatus[].resources tells it
-// (KEP-4680).
+// One device in status.containerStatuses[].allocatedResourcesStatus[].resources (KEP-4680).
 struct ResourceHealth {
   // As the kubelet writes it: for DRA the device's CDI name, or "driver/pool/device" where it has
   // none; for a device plugin its own name of it.
@@ -48,7 +47,7 @@ struct ResourceHealth {
   std::string message;  // "" = none
   bool operator==(const ResourceHealth&) const = default;
 };
-// The devices of one resource or claim request; `name` tells entries of a container apart.
+// The devices of one resource or claim request; `name` distinguishes the entries of a container.
 struct ResourceStatus {
   std::string name;  // "claim:gpu/req-0", "vendor.com/nic"
   std::vector<ResourceHealth> resources;
@@ -67,8 +66,8 @@ struct ContainerStatus {
   // restartCount of the kubelet; may begin anew after the node was started again.
   int restarts = 0;
   std::vector<ResourceStatus> allocated;
-  // Of that termination whatever the container does now: "OOMKilled" where `reason` says
-  // "CrashLoopBackOff". The message is what it left at terminationMessagePath, or of the runtime.
+  // From the last termination, whatever the container does now: "OOMKilled" where `reason` says
+  // "CrashLoopBackOff". The message is what it left at terminationMessagePath, or the runtime's.
   std::string end_reason;
   std::string end_message;
   std::optional<WallTime> end_started;    // when the run began that ended so

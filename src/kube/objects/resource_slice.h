@@ -54,7 +54,7 @@ StatusOr<ResourceSlice> DecodeSlice(const Json& object);
 Json EncodeSlice(const ResourceSlice& slice);
 
 // The device's serial and model by the names drivers use for them ("serial", "serialNumber",
-// "uuid"; "model", "productName", with or without a domain); "" when it tells none.
+// "uuid"; "model", "productName", with or without a domain); "" when there is none.
 DeviceIdentity IdentityOf(const ResourceSlice& slice, const SliceDevice& device);
 
 }  // namespace galen::kube

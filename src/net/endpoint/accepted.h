@@ -1,7 +1,7 @@
 // An accepted connection from its first byte to its end: TLS if asked for, then HTTP/2 or 1.1 by
 // what the client says first. Internal to this room; made by Server for each socket it accepts.
-// Belongs to its loop. Owns the stream and hears it; loop and handler outlive it. Destroying it
-// closes the connection, and exchanges under way hear that they are gone.
+// Belongs to its loop. Owns the stream and is its sink loop and handler outlive it. Destroying it
+// closes the connection, and exchanges under way are notified that they are gone.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,15 @@ struct ssl_ctx_st;
 
 namespace galen::net {
 
-// Its end is told once, by the context's on_end.
+// Its end is reported once, by the context's on_end.
 class Accepted final : private ByteStream::Sink {
  public:
   struct Options {
     // Lets old grpc-go's requests through; for unix sockets.
     // See docs/adr/0001: such clients give the socket's path as :authority.
     bool lax_messages = false;
-    // From accept to the first request's first bytes.
-    // Covers the TLS handshake as well: a client that connects and says nothing holds a slot no
-    // longer.
+    // From accept to the first request's first bytes. Covers the TLS handshake as well: a client
+    // that connects and sends nothing holds a slot no longer than this.
     Duration opening_timeout = std::chrono::seconds(10);
     // The server's certificate and key. Only read in the constructor; null: plain text.
     ssl_ctx_st* tls = nullptr;
@@ -49,7 +48,7 @@ class Accepted final : private ByteStream::Sink {
   void OnClosed(const Status& status) override { End(status); }
   void OnHandshake(const Status& status);
   void StartHttp2(const std::string& first);
-  // Tells the context; destroys this, as a rule.
+  // Notifies the context, which as a rule destroys this.
   void End(const Status& status);
 
   SessionContext context_;

@@ -28,7 +28,7 @@ class SocketDialling final : public Dialling {
  public:
   SocketDialling(IoLoop& loop, Resolver& resolver, DialOptions options, DialDone done)
       : loop_(loop), resolver_(resolver), options_(std::move(options)), done_(std::move(done)) {
-    // `done` is never called from inside Dial, so even a bad address is told later.
+    // `done` is never called from inside Dial, so even a bad address is reported later.
     start_ = loop_.At(loop_.Now(), [this] { Start(); });
     timeout_ = loop_.After(options_.connect_timeout,
                            [this] { Finish(DeadlineExceeded("no answer in time")); });
@@ -93,7 +93,7 @@ class SocketDialling final : public Dialling {
 
   void OnSecured(const StatusOr<std::string>& protocol) {
     if (!protocol.ok()) return Finish(protocol.status());
-    // A server without ALPN may speak HTTP/1.1, which the client side here does not.
+    // A server without ALPN may use HTTP/1.1, which the client side here does not support.
     if (*protocol != "h2") {
       return Finish(FailedPrecondition("the server offers no HTTP/2, which is needed here"));
     }
@@ -108,8 +108,8 @@ class SocketDialling final : public Dialling {
                              .scheme = options_.tls ? "https" : "http",
                              .head_bytes_max = options_.response_head_bytes_max,
                              .ping_after = options_.ping_after});
-    // Not done before the server's settings have come: a socket that accepts may still be of
-    // something that speaks no HTTP/2.
+    // Not done before the server's settings have come: a socket that accepts may still belong to
+    // something other than an HTTP/2 server.
     client_->OnClosed([this](const Status& why) { Finish(why); });
     client_->OnReady([this] {
       client_->OnClosed(nullptr);
@@ -119,7 +119,8 @@ class SocketDialling final : public Dialling {
 
   // The only way out, from any step; a Finish ends all timers and parts, so it comes once.
   void Finish(StatusOr<std::unique_ptr<Connection>> outcome) {
-    // All parts go before `done` runs, the one that calls us too: each tells its outcome last.
+    // All parts are destroyed before `done` runs, including the one that called us: each reports
+    // its outcome as its last act.
     timeout_.Cancel();
     connector_.reset();
     tunnel_.reset();

@@ -1,5 +1,5 @@
 // A node's sockets in memory: places in a FakeNetwork, named like the files they stand for. A test
-// or a simulated kubelet hears of them and can take them away. For tests.
+// or a simulated kubelet is notified of them and can take them away. For tests.
 #pragma once
 
 #include <functional>
@@ -29,8 +29,8 @@ class FakeSocketHost final : public SocketHost {
   void OnChange(Listener listener) { listener_ = std::move(listener); }
   std::set<std::string> sockets() const;
 
-  // As when somebody removes the file: nobody new can connect, and the watch tells. Nothing when
-  // there is none.
+  // As when somebody removes the file: nobody new can connect, and the watch is notified. Nothing
+  // when there is none.
   void RemoveFile(const std::string& path);
   // From now on Listen (Watch) answers this; OK ends it.
   void FailListen(Status status) { fault_ = std::move(status); }

@@ -266,7 +266,7 @@ TEST_P(HttpContract, DrainedCallbackMayDestroyTheExchange) {
   EXPECT_EQ(sink_.end().code(), Code::kUnavailable);
 }
 
-// Destroys what it can reach as soon as it hears something.
+// Destroys what it can reach in its first callback.
 class RuinousSink final : public HttpResponseSink {
  public:
   explicit RuinousSink(std::function<void()> ruin) : ruin_(std::move(ruin)) {}

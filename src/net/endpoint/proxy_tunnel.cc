@@ -49,7 +49,7 @@ void ProxyTunnel::OnBytes(std::string_view bytes) {
     return;
   }
   if (const Status status = TunnelStatus(head_); !status.ok()) return Finish(status);
-  // In TLS the client speaks first, so what follows here would come from the proxy itself.
+  // In TLS the client sends first, so what follows here would come from the proxy itself.
   if (head_.size() > end + kHeadEnd.size()) {
     return Finish(Unavailable("the proxy says more than that it agrees"));
   }

@@ -60,7 +60,7 @@ struct Server::Impl {
   Timer accepting;
   Timer pause;
   std::optional<Time> full_told;
-  bool starved = false;  // of descriptors or memory, and it has been told
+  bool starved = false;  // of descriptors or memory, and that was reported
   std::uint64_t next_id = 0;
   std::map<std::uint64_t, std::unique_ptr<Accepted>> connections;
   std::function<void()> drained;

@@ -1,4 +1,4 @@
-// Listens on a unix socket or TCP address, speaks HTTP/2 (prior knowledge or ALPN) and HTTP/1.1
+// Listens on a unix socket or TCP address, serves HTTP/2 (prior knowledge or ALPN) and HTTP/1.1
 // (each connection by what its client says first), and hands whole requests to a handler. Belongs
 // to its loop.
 #pragma once
@@ -22,13 +22,14 @@ struct ServerOptions {
   std::optional<ServerTls> tls{};
   // Permission bits of a unix socket, set before anyone can connect.
   unsigned socket_mode = 0600;
-  // Of one request, held in memory until it is whole. Past it: 413, gRPC: RESOURCE_EXHAUSTED.
+  // Limit of one request's body, which is held in memory until it is whole. Past it: 413, gRPC:
+  // RESOURCE_EXHAUSTED.
   std::size_t request_body_bytes_max = 16 * 1024 * 1024;
   // Past it the connection that has been idle longest (see ServerSession) is closed to make room:
   // clients that hold connections shut nobody out. While each owes an answer the new one is
   // accepted and closed, so that a client sees it at once instead of waiting in the backlog.
   std::size_t connections_max = 1024;
-  // HTTP/2 only; told to the client by SETTINGS_MAX_CONCURRENT_STREAMS.
+  // HTTP/2 only; announced to the client by SETTINGS_MAX_CONCURRENT_STREAMS.
   std::size_t streams_per_connection_max = 1000;
 };
 
@@ -42,7 +43,7 @@ class Server {
   static StatusOr<std::unique_ptr<Server>> Start(IoLoop& loop, Log& log, ServerOptions options,
                                                  HttpHandler& handler);
   // Closes everything at once and removes the socket file if it is still ours. Exchanges may
-  // outlive it and hear that they are gone.
+  // outlive it and are notified that they are gone.
   ~Server();
 
   // Another certificate, for connections that are accepted from now on; open ones keep theirs. On

@@ -13,7 +13,7 @@
 namespace galen::net {
 namespace {
 
-// What tells a socket file from another of the same name.
+// What distinguishes a socket file from another of the same name.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;

@@ -27,8 +27,8 @@ class SocketKeeper {
   SocketKeeper(Parts parts, std::string path, HttpHandler& handler);
 
   // Makes the directory, listens and watches. Errors: AlreadyExists when somebody listens there, or
-  // what making directory and socket gave; an error here is the caller's to tell, and nothing is
-  // tried again. A directory that cannot be watched is looked at every ten seconds.
+  // what making directory and socket gave; the caller reports an error, and nothing is tried again.
+  // A directory that cannot be watched is looked at every ten seconds.
   Status Start();
   // After a while (2 s, doubling to 2 min) closes the socket and makes it again; the longer the
   // more often this is asked for without a Settled() between. For a reader that looks again only at

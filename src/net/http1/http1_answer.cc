@@ -54,7 +54,7 @@ std::string Http1AnswerWriter::Head(int status, const Headers& headers) {
   }
   if (framing_ == Framing::kChunks) out += "transfer-encoding: chunked\r\n";
   if (!options_.keep_alive) out += "connection: close\r\n";
-  // 1.0 closes unless it is told; 1.1 keeps unless it is told.
+  // HTTP/1.0 closes and 1.1 keeps the connection, unless a header says otherwise.
   if (options_.keep_alive && options_.is_http_1_0) out += "connection: keep-alive\r\n";
   return out + "\r\n";
 }

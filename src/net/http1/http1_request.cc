@@ -137,7 +137,7 @@ std::size_t Http1RequestReader::Read(std::string_view bytes) {
   impl_->started = true;
   const std::size_t taken =
       http_parser_execute(&impl_->parser, &Impl::Settings(), bytes.data(), bytes.size());
-  // A refusal of ours stops the parser with an error as well, and has its own words already.
+  // A refusal of ours stops the parser with an error as well, and already has its own message.
   const http_errno error = HTTP_PARSER_ERRNO(&impl_->parser);
   if (impl_->state == State::kReading && error != HPE_OK) {
     impl_->Refuse(error == HPE_HEADER_OVERFLOW ? 431 : 400,

@@ -170,7 +170,7 @@ void Http1Server::Pump() {
     queue_.pop_front();
     front_sent_ = 0;
   }
-  // Drained and done are only told of an answer, not of a refusal.
+  // Drained and done are notified only for an answer, not for a refusal.
   if (queued() > 0 || phase_ != Phase::kAnswer) return;
   if (exchange_ != nullptr && std::exchange(body_written_, false)) exchange_->Drained();
   if (answer_->ended()) AnswerDone();

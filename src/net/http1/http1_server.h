@@ -44,7 +44,7 @@ class Http1Server final : public ServerSession, private ByteStream::Sink {
   void HandOver();
   void Refuse();
   void Queue(std::string bytes);
-  // Moves what is queued to the stream, and tells the exchange when all of it has left.
+  // Moves what is queued to the stream, and notifies the exchange when all of it has left.
   void Pump();
   // The answer has left as a whole: on to the next request, or to the end.
   void AnswerDone();
@@ -65,7 +65,7 @@ class Http1Server final : public ServerSession, private ByteStream::Sink {
   Phase phase_ = Phase::kRequest;
   bool draining_ = false;
   Time idle_since_;
-  bool body_written_ = false;  // since the exchange was last told that all was sent
+  bool body_written_ = false;  // since the exchange was last notified that all was sent
   std::string waiting_;        // what the client sent ahead of its turn
   std::unique_ptr<Http1RequestReader> reader_;
   std::optional<Http1AnswerWriter> answer_;

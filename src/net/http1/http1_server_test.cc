@@ -40,7 +40,7 @@ class Http1ServerTest : public ::testing::Test {
     pair_.left->Write(bytes);
     loop_.RunUntilIdle();
   }
-  // What the client has heard since it was last asked.
+  // What the client has received since this was last called.
   std::string Heard() {
     loop_.RunUntilIdle();
     return std::exchange(client_.received, {});

@@ -83,7 +83,7 @@ struct Http2Client::Stream {
   std::size_t head_bytes = 0;
   // What follows are trailers.
   bool head_done = false;
-  // And the sink will hear `outcome`; whatever still comes is ignored.
+  // The sink then gets `outcome`; whatever still comes is ignored.
   bool ended = false;
   Status outcome;
 };
@@ -178,7 +178,7 @@ void Http2Client::OnHeadersEnd(std::int32_t id, bool last) {
 void Http2Client::OnData(std::int32_t id, std::string_view bytes) {
   const Stream* stream = Find(id);
   if (stream == nullptr || stream->ended) return;
-  // Many frames of one turn are told as one piece.
+  // Many frames of one turn are delivered as one piece.
   const bool joins =
       !notes_.empty() && notes_.back().kind == Note::Kind::kData && notes_.back().stream == id;
   if (joins) {
@@ -229,7 +229,7 @@ void Http2Client::OnGoaway(Http2Error error, std::string_view text) {
 }
 
 void Http2Client::OnTurn() {
-  // Out of the members: sinks may send, cancel or destroy this while they hear.
+  // Moved out of the members: the sinks' callbacks may send, cancel or destroy this.
   const std::vector<Note> notes = std::exchange(notes_, {});
   const std::string data = std::exchange(data_, {});
   Liveness::Watch watch(liveness_);
@@ -242,7 +242,7 @@ void Http2Client::OnTurn() {
 
 void Http2Client::Deliver(const Note& note, std::string_view data) {
   Stream* stream = Find(note.stream);
-  if (stream == nullptr) return;  // cancelled by a sink that heard before
+  if (stream == nullptr) return;  // cancelled by an earlier sink's callback
   switch (note.kind) {
     case Note::Kind::kHead: {
       const Headers headers = std::exchange(stream->headers, {});

@@ -17,10 +17,10 @@
 
 namespace galen::net {
 
-// Many calls over one byte stream. Sinks hear only from the loop, outside of nghttp2's work, and
-// may destroy calls and the connection whenever they hear something. What comes is noted in
-// OnHeader and its like, and told in OnTurn. Flow-control windows are given back as data comes in:
-// a sink cannot hold a server back.
+// Many calls over one byte stream. Sinks are called only from the loop, outside of nghttp2's work,
+// and may destroy calls and the connection from any of their callbacks. What comes is noted in
+// OnHeader and its like, and delivered in OnTurn. Flow-control windows are given back as data comes
+// in: a sink cannot hold a server back.
 class Http2Client final : public Connection, private Http2Session::Events {
  public:
   struct Options {
@@ -28,13 +28,13 @@ class Http2Client final : public Connection, private Http2Session::Events {
     std::string peer;
     std::string authority = "localhost";
     std::string scheme = "http";
-    // Of one answer, headers and trailers together.
+    // Counted over one answer, headers and trailers together.
     std::size_t head_bytes_max = 64 * 1024;
     // See DialOptions.
     Duration ping_after = Duration::zero();
   };
 
-  // Starts to speak at once.
+  // Sends its settings at once.
   Http2Client(Loop& loop, std::unique_ptr<ByteStream> stream, Options options);
   ~Http2Client() override;
 
@@ -42,14 +42,14 @@ class Http2Client final : public Connection, private Http2Session::Events {
   void OnClosed(std::function<void(const Status&)> callback) override;
   bool usable() const override { return usable_; }
 
-  // Called once when the server's settings have come: somebody there speaks HTTP/2. Not called once
+  // Called once when the server's settings have come: the peer is an HTTP/2 server. Not called once
   // the connection is over. May destroy this.
   void OnReady(std::function<void()> callback) { on_ready_ = std::move(callback); }
 
  private:
   class Call;
   struct Stream;
-  // Something to tell a sink once nghttp2 is done.
+  // A callback to a sink, made once nghttp2 has returned.
   struct Note {
     enum class Kind { kHead, kData, kEnd } kind = Kind::kHead;
     std::int32_t stream = 0;
@@ -70,7 +70,7 @@ class Http2Client final : public Connection, private Http2Session::Events {
   void OnSessionEnd(const Status& status) override;
 
   Stream* Find(std::int32_t id);
-  // The first end of a stream counts; the sink hears it in the next OnTurn.
+  // The first end of a stream counts; it is delivered in the next OnTurn.
   void EndOfAnswer(std::int32_t id, Status status);
   void Deliver(const Note& note, std::string_view data);
   void DeliverEnd(std::int32_t id);

@@ -137,7 +137,7 @@ void Http2Server::OnHeader(std::int32_t id, std::string_view name, std::string_v
   } else if (name == ":path") {
     request.path = value;
   } else if (name == ":authority") {
-    // RFC 9113, section 8.3.1: the same thing in HTTP/1.1's words, so handlers know one name.
+    // RFC 9113, section 8.3.1: the same thing as an HTTP/1.1 header, so handlers know one name.
     request.headers.push_back({"host", std::string(value)});
   } else if (!name.starts_with(':')) {
     request.headers.push_back({std::string(name), std::string(value)});
@@ -223,7 +223,7 @@ Http2Session::BodyPiece Http2Server::ReadBody(std::int32_t id, char* to, std::si
   }
   stream->queued -= count;
   if (stream->queued > 0) return {.bytes = count, .then = Then::kMore};
-  // Told later, by ExchangeNotices: we are in the middle of nghttp2's work.
+  // Notified later, by ExchangeNotices: we are inside a call from nghttp2.
   if (count > 0 && stream->exchange != nullptr) stream->exchange->Drained();
   if (!stream->ended) return {.bytes = count, .then = Then::kWait};
   if (stream->trailers.empty()) return {.bytes = count, .then = Then::kEnd};

@@ -1,6 +1,6 @@
 // The server's end of an HTTP/2 connection (RFC 9113). Internal to this room; made by Accepted.
-// Belongs to its loop. Loop and handler outlive it; exchanges may outlive it and hear that they are
-// gone.
+// Belongs to its loop. Loop and handler outlive it; exchanges may outlive it and are notified that
+// they are gone.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 namespace galen::net {
 
 // Hands each request to the handler once it is whole. Requests that break a limit are answered
-// here: 431 for headers, 413 for bodies (a gRPC caller hears RESOURCE_EXHAUSTED); a stream that
-// would break the connection's bound on waiting bodies is reset with ENHANCE_YOUR_CALM. What comes
-// is noted in OnHeader and its like, and acted upon in OnTurn.
+// here: 431 for headers, 413 for bodies (for gRPC: RESOURCE_EXHAUSTED); a stream that would break
+// the connection's bound on waiting bodies is reset with ENHANCE_YOUR_CALM. What comes is noted in
+// OnHeader and its like, and acted upon in OnTurn.
 class Http2Server final : public ServerSession, private Http2Session::Events {
  public:
   // `first` is what was already read of the stream. `lax_messages`: see Http2Session.

@@ -210,8 +210,8 @@ StatusOr<std::int32_t> Http2Session::SubmitRequest(const Headers& fields, bool h
   return stream;
 }
 
-// The Submit… of a server ignore errors: all of them mean that the stream is gone, and
-// OnStreamClosed tells that.
+// The Submit… of a server ignore errors: all of them mean that the stream is gone, which
+// OnStreamClosed reports.
 void Http2Session::SubmitResponse(std::int32_t stream, const Headers& fields, bool has_body) {
   const std::vector<nghttp2_nv> nv = Fields(fields);
   const nghttp2_data_provider body = {{.ptr = this}, Callbacks::ReadBody};
@@ -256,7 +256,7 @@ void Http2Session::OnBytes(std::string_view bytes) {
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   // nghttp2 takes all or fails.
   if (taken >= 0) return Settle();
-  // Telling the peer why is a courtesy; the connection ends either way.
+  // Sending the reason to the peer is a courtesy; the connection ends either way.
   static_cast<void>(SendBatches());
   Liveness::Watch watch(liveness_);
   events_.OnTurn();
@@ -326,7 +326,7 @@ void Http2Session::End(const Status& status) {
 
 void Http2Session::WatchSilence() {
   if (options_.ping_after == Duration::zero()) return;
-  // One timer, set again only when it fires: what is heard costs no timer work.
+  // One timer, set again only when it fires, so that receiving costs no timer work.
   silence_ = loop_.At(std::max(heard_, loop_.Now() - options_.ping_after) + options_.ping_after,
                       [this] { OnSilenceTimer(); });
 }

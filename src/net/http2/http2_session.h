@@ -73,7 +73,8 @@ class Http2Session final : private ByteStream::Sink {
     bool lax_messages = false;
     // That a client may open at a server; nghttp2 refuses the rest with REFUSED_STREAM.
     std::uint32_t streams_max = 100;
-    // What SETTINGS_MAX_HEADER_LIST_SIZE tells the peer; advice only, the events' owner counts.
+    // What SETTINGS_MAX_HEADER_LIST_SIZE announces to the peer; advice only, the events' owner
+    // counts.
     std::uint32_t head_bytes_max = 64 * 1024;
     // See DialOptions; zero: no PINGs.
     Duration ping_after = Duration::zero();
@@ -90,8 +91,8 @@ class Http2Session final : private ByteStream::Sink {
   // Pseudo headers come first. The body is asked for by ReadBody. A client's new stream's number,
   // or a Status when it can have none.
   StatusOr<std::int32_t> SubmitRequest(const Headers& fields, bool has_body);
-  // Without `has_body` the head ends the answer. Errors are not told here: all of them mean that
-  // the stream is gone, and OnStreamClosed tells that.
+  // Without `has_body` the head ends the answer. Errors are ignored here: all of them mean that the
+  // stream is gone, which OnStreamClosed reports.
   void SubmitResponse(std::int32_t stream, const Headers& fields, bool has_body);
   // Only from within ReadBody, which then answers kTrailers.
   void SubmitTrailers(std::int32_t stream, const Headers& fields);
@@ -124,7 +125,7 @@ class Http2Session final : private ByteStream::Sink {
   Status SendBatches();
   // The only end. May destroy this.
   void End(const Status& status);
-  // Sets the timer for the next PING, by what was heard last.
+  // Sets the timer for the next PING, from the time something was last received.
   void WatchSilence();
   void OnSilenceTimer();
   Status EndOfConversation() const;
@@ -140,7 +141,7 @@ class Http2Session final : private ByteStream::Sink {
   bool ping_unanswered_ = false;
   // When anything last came from the peer.
   Time heard_{};
-  // What nghttp2 last found wrong with the peer, in its words.
+  // nghttp2's message about what it last found wrong with the peer.
   std::string complaint_;
   Timer settle_;
   Timer silence_;

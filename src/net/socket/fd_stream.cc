@@ -43,8 +43,8 @@ class FdStream final : public ByteStream {
     return {.readable = true, .writable = !unsent_.empty(), .hung_up = false};
   }
 
-  // How much the kernel took. When it takes no more for ever, reading tells: what the peer said
-  // before it left is still to be read.
+  // How much the kernel took. When it takes no more for ever, reading reports it: what the peer
+  // sent before it left is still to be read.
   std::size_t SendSome(std::string_view bytes) {
     // MSG_NOSIGNAL: a peer that is gone is an error, whatever the process does with SIGPIPE.
     const ssize_t sent = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -78,7 +78,7 @@ TEST_F(FdStreamTest, WritingToADeadPeerStillReadsWhatItSaidLast) {
   EXPECT_EQ(sink_.received, "why");
 }
 
-// Destroys the stream as soon as it hears something.
+// Destroys the stream in its first callback.
 class RuinousByteSink final : public ByteStream::Sink {
  public:
   explicit RuinousByteSink(std::unique_ptr<ByteStream>& stream) : stream_(stream) {}

@@ -64,7 +64,7 @@ class Resolver::Lookup final : public Resolution {
       }
       ++shared->threads;
     }
-    // The one place where the standard library has no other way to tell.
+    // The one place where the standard library has no other way to report it.
     try {
       std::thread(LookUpAndPost, shared, std::move(host), port, std::weak_ptr<Lookup*>(self_))
           .detach();

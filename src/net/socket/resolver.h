@@ -20,9 +20,9 @@ class Resolution {
 };
 
 // Numbers are answered without a thread. For a name a short-lived thread waits in getaddrinfo,
-// which cannot be interrupted; the thread may outlive the resolver, and then tells nobody. At most
-// eight threads hang at a time; past that a lookup is Unavailable at once. Nothing is cached: the
-// system's resolver does that, and a dial is rare.
+// which cannot be interrupted; the thread may outlive the resolver, and its result is then dropped.
+// At most eight threads hang at a time; past that a lookup is Unavailable at once. Nothing is
+// cached: the system's resolver does that, and a dial is rare.
 class Resolver {
  public:
   using Done = std::function<void(StatusOr<std::vector<SocketAddress>>)>;

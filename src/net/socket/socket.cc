@@ -71,7 +71,7 @@ Status MakeWay(const std::string& path, const SocketAddress& address) {
   if (!S_ISSOCK(found.st_mode)) {
     return AlreadyExists("{} exists and is no socket; remove it or choose another path", path);
   }
-  // Asked by connecting: a file says nothing about its listener.
+  // Checked by connecting: the file alone does not show whether anybody listens.
   ASSIGN_OR_RETURN(const bool taken, SomebodyListens(address));
   if (taken) return AlreadyExists("another process listens on {}", path);
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {

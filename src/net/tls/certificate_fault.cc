@@ -76,7 +76,8 @@ std::string Names(const X509* certificate) {
 std::string DescribeCertificateFault(int error, const x509_st* certificate,
                                      const std::string& expected_name) {
   const bool known = certificate != nullptr;
-  // What operators meet, in words that say what to do; the rest in OpenSSL's own.
+  // Messages of our own, which say what to do, for the faults that operators meet; OpenSSL's for
+  // the rest.
   switch (error) {
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:

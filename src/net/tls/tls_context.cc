@@ -37,8 +37,8 @@ Bio Reader(const std::string& text) {
   return bio;
 }
 
-// OpenSSL's own words for what went wrong last, and an empty queue of errors.
-// The queue is one for the thread: what is left in it would be taken for the next call's error.
+// OpenSSL's own message for what went wrong last, and an empty queue of errors. The queue is one
+// for the thread: what is left in it would be taken for the next call's error.
 std::string LastError() {
   const unsigned long error = ERR_get_error();
   ERR_clear_error();

@@ -26,7 +26,7 @@ bool IsIpAddress(const std::string& name) {
          inet_pton(AF_INET6, name.c_str(), bytes) == 1;
 }
 
-// The peer's alerts about our own certificate read badly in OpenSSL's words.
+// OpenSSL's messages for the peer's alerts about our own certificate are hard to read.
 Status AlertStatus(unsigned long error, const std::string& reason) {
   switch (ERR_GET_REASON(error)) {
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
@@ -127,7 +127,7 @@ void TlsStream::Write(std::string_view bytes) {
     ERR_clear_error();
     const int size = static_cast<int>(std::min<std::size_t>(bytes.size(), kTlsWriteBytesMax));
     const int written = SSL_write(ssl_, bytes.data(), size);
-    // Our side's output is memory and always taken; what fails is the session, and reading tells.
+    // Our side's output is memory and always taken; a failed session is reported by reading.
     if (written <= 0) break;
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }

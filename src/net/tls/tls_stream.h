@@ -30,7 +30,7 @@ class TlsStream final : public ByteStream, private ByteStream::Sink {
  public:
   // The outcome of the handshake: the protocol that both chose ("h2"; "" for none), or why not:
   // Unauthenticated for certificates that are not accepted by us or by the peer, FailedPrecondition
-  // for a peer that does not speak TLS, otherwise Unavailable.
+  // for a peer without TLS, otherwise Unavailable.
   using OnHandshake = std::function<void(const StatusOr<std::string>& protocol)>;
 
   // Both start the handshake; `context` is only read during the call. `done` runs once, later; it
@@ -44,7 +44,7 @@ class TlsStream final : public ByteStream, private ByteStream::Sink {
   void SetSink(ByteStream::Sink& sink) override { sink_ = &sink; }
   // REQUIRES: the handshake is done.
   void Write(std::string_view bytes) override;
-  // Of cipher text, a little more than what was written.
+  // A limit of cipher text, a little more than what was written.
   std::size_t unsent() const override { return inner_->unsent(); }
 
  private:

@@ -21,7 +21,7 @@ class FakeKernelLog final : public KernelLogSource {
   }
   void OnReadable(std::function<void()> callback) override { on_readable_ = std::move(callback); }
 
-  // Puts records at the end; a reader that waits is told.
+  // Puts records at the end; a waiting reader is notified.
   void Append(std::string record) { Add(std::optional(std::move(record))); }
   // What Next answers in its turn: DataLoss is an overrun, anything else the end of reading.
   void Fail(Status status) { Add(std::move(status)); }

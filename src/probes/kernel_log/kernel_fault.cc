@@ -61,7 +61,7 @@ void AddXid(std::string_view text, std::vector<KernelFault>& faults) {
   constexpr std::int64_t kRecoveryActionXid = 154;
   const std::optional<Numbered> xid = ParseNumbered(text.substr(kXid.size()));
   if (!xid) return;
-  // NVLink5 faults say how bad they are in words, and most are not.
+  // NVLink5 faults have their severity as text, and most are not severe.
   const bool nvlink5 = xid->number >= 144 && xid->number <= 150;
   const bool nonfatal = nvlink5 && xid->rest.find(" Nonfatal ") != std::string_view::npos;
   faults.push_back(MakeFault(nonfatal ? "xid-nonfatal" : "xid", xid->slot, xid->number,

@@ -1,7 +1,6 @@
-// Which lines of the kernel's log speak of a device's fault, and what they say: NVIDIA's XID and
-// SXID, PCIe's AER, machine checks and a GPU that fell off its bus. Pure. A line that only looks
-// like one costs a device its health, so only what the kernel itself and root have written is
-// looked at.
+// Which lines of the kernel's log report a device's fault, and which: NVIDIA's XID and SXID, PCIe's
+// AER, machine checks and a GPU that fell off its bus. Pure. A line that only looks like one costs
+// a device its health, so only what the kernel itself and root have written is looked at.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace galen::probes {
 
-// A fault as a line tells it: which sign, of which PCI device, with what value.
+// A fault in a line: which sign, of which PCI device, with what value.
 struct KernelFault {
   std::string sign{};         // "xid"
   std::string pci_address{};  // "0000:4b:00", without the function; "" when no device is named
@@ -22,8 +21,8 @@ struct KernelFault {
   bool operator==(const KernelFault&) const = default;
 };
 
-// The faults that a record tells of; mostly none. XID 154 tells two: itself and what it asks for. A
-// record of another facility than the kernel's and root's tells none, whatever it says.
+// The faults in a record; mostly none. XID 154 gives two: itself and what it asks for. A record of
+// another facility than the kernel's and root's gives none, whatever its text.
 std::vector<KernelFault> FaultsIn(const KernelRecord& record);
 
 // "PCI:0000:4b:00" or "0000:4B:00.0" → "0000:4b:00"; "" when the text starts with no address.

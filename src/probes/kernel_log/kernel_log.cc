@@ -81,7 +81,7 @@ void KernelLog::ReadMore() {
     // them again.
     parts_.state.Set(kSection, SectionOf(*dealt_with_));
     if (!signs.empty()) parts_.sink.OnSigns(std::move(signs));
-    static_cast<void>(parts_.state.Flush().ok());  // it tells a full disk itself
+    static_cast<void>(parts_.state.Flush().ok());  // it reports a full disk itself
   }
   // There is more, but other work comes first.
   if (more) parts_.loop.Post([this] { ReadMore(); });
@@ -104,7 +104,7 @@ bool KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {
   }
   NoteGap(record->sequence);
   if (skipping_) return false;
-  // Told by this process or by one before it: exactly once within a boot.
+  // Reported by this process or by one before it: exactly once within a boot.
   if (dealt_with_ && record->sequence <= *dealt_with_) return false;
   const std::vector<KernelFault> faults = FaultsIn(*record);
   if (faults.empty()) return false;

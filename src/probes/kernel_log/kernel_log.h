@@ -1,5 +1,5 @@
-// Follows the kernel's log and tells the faults it speaks of as signs of devices: each exactly once
-// within a boot, over restarts too. Belongs to its loop.
+// Follows the kernel's log and reports its faults as signs of devices: each exactly once within a
+// boot, over restarts too. Belongs to its loop.
 #pragma once
 
 #include <cstdint>
@@ -49,17 +49,18 @@ class KernelLog {
   // counted.
   KernelLog(Parts parts, const std::map<std::string, std::string>& device_of_address);
 
-  // Tells what this boot's log has and nobody dealt with yet, then follows it. Devices that did not
-  // exist before, such as simulated ones, begin now: older lines are about others.
+  // Reports what this boot's log has and was not dealt with yet, then follows it. Devices that did
+  // not exist before, such as simulated ones, start with the present line: older lines are about
+  // others.
   void Start(Begin begin = Begin::kAtBoot);
 
  private:
   void ReadMore();
   // Everything that was in the log at the start has been read.
   void CatchUp();
-  // Whether it tells of a fault that nobody dealt with before.
+  // Whether it has a fault that was not dealt with before.
   bool TakeRecord(const std::string& bytes, std::vector<Sign>& signs);
-  // Counts and tells records that were overwritten before they were read.
+  // Counts and reports records that were overwritten before they were read.
   void NoteGap(std::uint64_t sequence);
   void AddSign(const KernelFault& fault, WallTime time, std::vector<Sign>& signs);
   // The record's time by our wall clock.
@@ -68,7 +69,7 @@ class KernelLog {
   Parts parts_;
   // By PCI address without the function, as kernel lines name it.
   std::map<std::string, std::string, std::less<>> device_of_slot_;
-  std::optional<std::uint64_t> dealt_with_;  // sequence of the last fault that was told or counted
+  std::optional<std::uint64_t> dealt_with_;  // sequence of the last reported or counted fault
   std::optional<std::uint64_t> last_read_;
   std::optional<WallTime> last_machine_check_;
   bool skipping_ = false;  // what is older than Start

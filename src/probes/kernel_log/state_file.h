@@ -19,14 +19,14 @@ class StateFile {
   StateFile(FileSystem& files, Log& log, std::string path, std::string boot_id);
 
   // Once, before Get. No file, or one of another boot, counts as none; one that cannot be read or
-  // understood is renamed to "*.broken", told in the log, and counts as none.
+  // understood is renamed to "*.broken", reported in the log, and counts as none.
   void Load();
   // Null when there is no such section.
   const Json& Get(std::string_view section) const { return sections_[section]; }
   // Keeps the value in memory for the next Flush; setting the same again changes nothing.
   void Set(std::string_view section, Json value);
   // Writes all sections at once, if one changed since the last write that went well. The error is
-  // the file system's: it is told once in the log, and the next Flush tries again.
+  // the file system's: it is reported once in the log, and the next Flush tries again.
   Status Flush();
 
  private:

@@ -1,6 +1,6 @@
-// Hears from the kernel, by a NETLINK_ROUTE socket, that network interfaces came, went, or gained
-// or lost their carrier. Says only that there is something to look at; the state itself is read
-// anew. Belongs to its loop.
+// Notifies, from a NETLINK_ROUTE socket of the kernel, that network interfaces came, went, or
+// gained or lost their carrier. The notification carries nothing; the state itself is read anew.
+// Belongs to its loop.
 #pragma once
 
 #include <cstdint>

@@ -110,7 +110,8 @@ struct Seen {
   Duration up{};
 };
 
-// How long after `ip link set … STATE` was started until sysfs, looked at when told, said so.
+// How long after `ip link set … STATE` was started until sysfs, read upon the notification, showed
+// it.
 std::optional<Duration> TimeToSee(EpollLoop& loop, NetworkProbe& probe, const std::string& state) {
   const double wanted = state == "up" ? 1 : 0;
   std::optional<Duration> taken;

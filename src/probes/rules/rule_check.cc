@@ -99,7 +99,7 @@ void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   }
 }
 
-// What is read is weighed and drawn as a number; only an event can be a word.
+// What is read is weighed and drawn as a number; only an event can be text.
 void CheckNumbers(const SignSpec& sign, RuleFaults& faults) {
   if (sign.kind == SignKind::kEvent) return;
   for (const std::string& each : sign.among) {
@@ -180,7 +180,7 @@ void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
   CheckWords(rule, faults);
 }
 
-// Whether some rule tells of what ends `rule`. A start of the machine resets its devices too.
+// Whether some rule detects what ends `rule`. A start of the machine resets its devices too.
 bool HasEnd(const Rule& rule, const RuleTable& table) {
   const bool waits = rule.state != HealthState::kHealthy &&
                      (rule.until == Until::kReset || rule.until == Until::kReboot);

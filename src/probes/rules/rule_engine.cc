@@ -223,7 +223,7 @@ void RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign) {
 bool RuleEngine::ConditionHolds(const Device& device, const Rule& rule) const {
   if (!rule.condition) return true;
   const auto latest = device.latest.find(rule.condition->sign);
-  // Of a sign that is not known the condition does not hold: no finding begins on a guess.
+  // For a sign that is not known the condition does not hold: no finding begins on a guess.
   const double* right = std::get_if<double>(&rule.condition->comparison.with);
   return latest != device.latest.end() && right != nullptr &&
          Holds(rule.condition->comparison.compare, latest->second, *right);
@@ -363,7 +363,7 @@ void RuleEngine::Restore(const Json& saved, const Instant& at) {
       continue;
     }
     const Rule* rule = table_.FindRule(row["rule"].AsString());
-    // Rules may have been renamed, devices taken out; their findings say nothing any more.
+    // Rules may have been renamed, devices taken out; their findings mean nothing any more.
     if (device == devices_.end() || rule == nullptr) continue;
     const auto index = static_cast<std::size_t>(rule - table_.rules.data());
     TrackOf(device->second, index).Restore(row, at);

@@ -57,12 +57,12 @@ class RuleEngine {
   RuleEngine(const RuleTable& table, Options options);
 
   // The devices there are now. New ones start Unknown; what is known of the others stays; those
-  // that are gone are forgotten with all their findings. Tells no changes.
+  // that are gone are forgotten with all their findings. Reports no changes.
   void SetDevices(const std::vector<std::string>& names, const Instant& at);
 
   // What follows from these signs, and from time having passed; call it with none when NextDue has
   // come. Signs of other devices, and signs that the table does not know, are left out. Each change
-  // is told once, and Snapshot shows it from then on.
+  // is returned once, and Snapshot shows it from then on.
   Evaluation Evaluate(const std::vector<Sign>& signs, const Instant& at);
   // A probe could read nothing at all: every device is Unknown until it can again.
   Evaluation ObserveFailed(const Status& status, const Instant& at);

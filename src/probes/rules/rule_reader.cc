@@ -208,7 +208,7 @@ Rule ReadRule(Row row) {
   return rule;
 }
 
-// The rows of one list, each with its place told to `faults`.
+// The rows of one list; each row's place is set in `faults`.
 template <typename Read>
 void ReadRows(const Json& rows, std::string_view list, std::size_t rows_max, YamlLines& lines,
               RuleFaults& faults, Read read) {

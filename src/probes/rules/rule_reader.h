@@ -26,7 +26,7 @@ inline constexpr std::size_t kRulesMax = 2048;
 inline constexpr std::size_t kSignsMax = 256;
 inline constexpr std::size_t kRuleFileBytesMax = 1024 * 1024;
 
-// `origin` is what the faults are told under: the file's path, or "built-in gpu rules".
+// `origin` names the table in reported faults: the file's path, or "built-in gpu rules".
 // InvalidArgument when the text is too large, no YAML, or a table with any fault; then nothing of
 // it is given. Durations are written as in flags ("250ms", "30s", "5m"). Fields that are not known
 // are faults, so that a misspelled one does not change a verdict in silence.

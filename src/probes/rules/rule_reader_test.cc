@@ -130,7 +130,7 @@ TEST(RuleReader, ASignsPossibleValuesMustLeaveSomethingAndHoldTheUsualOne) {
   EXPECT_THAT(faults, HasSubstr("r.yaml:5: links: whole is neither true nor false"));
 }
 
-// The simulator would take the word for the number that every reading is.
+// The simulator would take the text for the number that every reading is.
 TEST(RuleReader, AReadingOrCounterCanBeNumbersOnly) {
   const std::string faults = FaultsOf(
       "signs:\n"

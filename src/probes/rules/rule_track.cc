@@ -149,8 +149,7 @@ std::string RuleTrack::RawFor(Duration debounce) const {
 }
 
 void RuleTrack::End(WallTime when, std::string by) {
-  // A track that had found nothing is only reset, and says nothing about when the device became
-  // well.
+  // A track that had found nothing is only reset, and does not know when the device became well.
   if (finding_) {
     ended_ = when;
     ended_by_ = std::move(by);
@@ -180,7 +179,7 @@ std::string RuleTrack::ThresholdText(const Sign& sign) const {
   return right ? NumberText(*right) : "";
 }
 
-// A fixed share, or the value against what it is compared with; 1 when that cannot be told.
+// A fixed share, or the value against what it is compared with; 1 when that is unknown.
 double RuleTrack::ShareOf(const Sign& sign) const {
   if (const double* share = std::get_if<double>(&rule_->share)) return *share;
   const auto& comparison = std::get<Comparison>(rule_->match);
@@ -225,7 +224,7 @@ void RuleTrack::Enter(const Sign& sign, WallTime since) {
 }
 
 // A finding that ends with its sign is kept too: until the next process has read the sign itself,
-// the last word stands, and a fault that lasts keeps its time.
+// the last finding stands, and a fault that lasts keeps its time.
 Json RuleTrack::Save() const {
   if (!finding_ && hits_.empty()) return Json();
   Json saved = Json::MakeObject({{"lastEvent", FormatRfc3339(last_event_, 9)}});

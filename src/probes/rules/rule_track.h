@@ -82,7 +82,7 @@ class RuleTrack {
   // Begins the finding if the matches so far are enough.
   void TryEnter(const Instant& at);
   void Enter(const Sign& sign, WallTime since);
-  // The newest sign, raw. Whoever counts from its time is told that it began earlier.
+  // The newest sign, raw; the text adds for how long the condition held where a rule debounces.
   std::string RawFor(Duration debounce) const;
   std::string ThresholdText(const Sign& sign) const;
   double ShareOf(const Sign& sign) const;
@@ -100,7 +100,7 @@ class RuleTrack {
   int streak_ = 0;
   std::deque<WallTime> hits_;   // of events, at most rule.count
   std::deque<Sample> samples_;  // of a counter within its window
-  // Of a finding.
+  // The identity of a finding.
   std::optional<Finding> finding_;
   // Since when the value is past the threshold to leave; nullopt: it is not.
   std::optional<Time> leaving_since_;

@@ -161,7 +161,7 @@ TEST(RuleTrack, AnotherShareIsNewsWithTheTimeOfItsSign) {
   EXPECT_EQ(track.finding()->cause.value, "4");
 }
 
-// x0 of x16 was told as Degraded with all of it left.
+// x0 of x16 was reported as Degraded with all of it left.
 TEST(RuleTrack, ARatioThatLeavesNothingIsUnhealthyAndLittleIsNot) {
   Rule rule = HotRule();
   rule.match = Comparison{Compare::kBelow, Expected{}};

@@ -21,7 +21,7 @@ struct SentenceValues {
 };
 
 // Of the bytes that a sentence may have (kCauseMessageBytesMax), those that are kept for what is
-// filled in: two numbers and the words of a share. Longer values are cut at the sentence's end.
+// filled in: two numbers and the text of a share. Longer values are cut at the sentence's end.
 inline constexpr std::size_t kSentenceBytesForValues = 40;
 
 // OK when every brace is part of a placeholder that FillSentence knows; else InvalidArgument names

@@ -17,14 +17,14 @@ namespace galen::probes {
 // device can have the name: it is no DNS label.
 inline constexpr std::string_view kEveryDevice = "*";
 
-// One thing read from one device at one time. `error` set: it could not be read, and `value` says
+// One thing read from one device at one time. `error` set: it could not be read, and `value` means
 // nothing.
 struct Sign {
   std::string device{};  // "gpu-3"
   std::string name{};    // "temperature"
   std::variant<double, std::string> value = 0.0;
   std::string unit{};                // "°C"
-  std::optional<double> expected{};  // what this device can do at its best, where it tells
+  std::optional<double> expected{};  // what this device can do at its best, where known
   // When the hardware showed it, by the wall clock, because sources such as the kernel's log bring
   // old ones.
   WallTime time{};
@@ -55,7 +55,7 @@ class Probe {
   virtual StatusOr<std::vector<Sign>> Observe() = 0;
 };
 
-// Where a source that speaks up by itself (kernel log, simulator) leaves what it saw.
+// Where a source with events of its own (kernel log, simulator) puts the signs it saw.
 class SignSink {
  public:
   virtual ~SignSink() = default;

@@ -19,7 +19,7 @@ std::optional<double> ToNumber(std::string_view text) {
   return NumberOf(sign);
 }
 
-// Words stay words, numbers become numbers, so that rules of either form match.
+// Texts stay texts, numbers become numbers, so that rules of either form match.
 Value ToValue(std::string_view text) {
   if (const std::optional<double> number = ToNumber(text)) return *number;
   return std::string(text);

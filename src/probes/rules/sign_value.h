@@ -22,7 +22,7 @@ StatusOr<std::variant<double, std::string>> ParseSignValue(const SignSpec& sign,
                                                            std::string_view text);
 
 // For people: "gpu or host", "0, 1 or 2", "a whole number from 1 to 999", "a number from -40 to
-// 150"; "" for an event of which the table says nothing.
+// 150"; "" for an event that is not in the table.
 std::string PossibleValues(const SignSpec& sign);
 
 }  // namespace galen::probes

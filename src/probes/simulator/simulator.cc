@@ -32,7 +32,7 @@ GpuSimulator::GpuSimulator(Loop& loop, Random random, const RuleTable& table, in
   GALEN_CHECK(count >= 1 && count <= kCountMax);
   for (const Rule& rule : table_.rules) {
     const auto* comparison = std::get_if<Comparison>(&rule.match);
-    // Only a rule that asks for the best value needs a device that tells one.
+    // Only a rule that asks for the best value needs a device that has one.
     if (comparison == nullptr) continue;
     if (std::holds_alternative<Expected>(comparison->with)) has_best_.insert(rule.sign);
   }
@@ -122,8 +122,8 @@ StatusOr<std::vector<Sign>> GpuSimulator::InjectReset(const std::string& device,
   if (!value.empty() && value != "gpu" && value != "host") {
     return InvalidArgument("'{}' cannot be reset: gpu or host", Printable(CutText(value, 80)));
   }
-  // First the readings are well again, then the reset is told: the other way round the engine would
-  // find the old fault anew.
+  // First the readings are well again, then the reset is reported: the other way round the engine
+  // would find the old fault anew.
   states_[device].injected.clear();
   states_[device].unreadable.clear();
   const SimulatedGpu& found = *Find(device);
