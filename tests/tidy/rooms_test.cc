@@ -22,7 +22,7 @@ constexpr const char* kBudget = "docs/adr/0018-sub-rooms-and-a-budget-of-lines.m
 
 // The folder below src that an include line names, or "" for the standard's and libraries'.
 std::string IncludedFolder(const std::string& line) {
-  static const std::regex kInclude(R"re(^#include "([a-z_0-9/]+)/[a-z_0-9]+\.h".*)re");
+  static const std::regex kInclude(R"re(^#include "([a-z_0-9/]+)/[a-z_0-9.]+\.h".*)re");
   std::smatch match;
   if (!std::regex_match(line, match, kInclude)) return "";
   return match[1];
