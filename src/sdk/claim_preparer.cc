@@ -27,14 +27,14 @@ Status ExplainGet(const Status& status, const ClaimRef& claim) {
 
 }  // namespace
 
-ClaimPreparer::ClaimPreparer(Parts parts, Options options, Handlers handlers)
-    : parts_(parts),
+ClaimPreparer::ClaimPreparer(Edges edges, Options options, Handlers handlers)
+    : edges_(edges),
       options_(std::move(options)),
       handlers_(std::move(handlers)),
-      records_(parts_.files, parts_.log, options_.directory),
-      cdi_(parts_.files, options_.cdi_root, options_.driver),
-      boot_id_(ReadBootId(parts_.files)) {
-  parts_.metrics.DeclareCounter("galen_driver_claims_total",
+      records_(edges_.files, edges_.log, options_.directory),
+      cdi_(edges_.files, options_.cdi_root, options_.driver),
+      boot_id_(ReadBootId(edges_.files)) {
+  edges_.metrics.DeclareCounter("galen_driver_claims_total",
                                 "Claims prepared and unprepared, by operation and result.");
 }
 
@@ -42,7 +42,7 @@ void ClaimPreparer::Recover() {
   const StatusOr<std::vector<std::string>> files = cdi_.Claims();
   const StatusOr<std::vector<std::string>> uids = records_.List();
   if (!files.ok() || !uids.ok()) {
-    parts_.log.Warning(
+    edges_.log.Warning(
         "what was prepared before cannot be listed",
         {{"error", files.ok() ? uids.status().message() : files.status().message()}});
     return;
@@ -63,7 +63,7 @@ void ClaimPreparer::Recover() {
     if (Status removed = cdi_.Remove(uid); !removed.ok()) status = removed;
   }
   if (!status.ok()) {
-    parts_.log.Warning("CDI files could not be put in order", {{"error", status.message()}});
+    edges_.log.Warning("CDI files could not be put in order", {{"error", status.message()}});
   }
 }
 
@@ -109,10 +109,10 @@ void ClaimPreparer::Enqueue(const ClaimRef& claim, Task task) {
 
 void ClaimPreparer::Finish(const std::string& uid, std::string_view operation,
                            const Status& status) {
-  parts_.metrics.Add("galen_driver_claims_total",
+  edges_.metrics.Add("galen_driver_claims_total",
                      {{"operation", operation}, {"result", status.ok() ? "ok" : "error"}});
   if (!status.ok()) {
-    parts_.log.Warning("a claim could not be handled",
+    edges_.log.Warning("a claim could not be handled",
                        {{"operation", operation}, {"claim", uid}, {"error", status.message()}});
   }
   --under_way_;
@@ -121,7 +121,7 @@ void ClaimPreparer::Finish(const std::string& uid, std::string_view operation,
     busy_.erase(it);
   } else {
     // Posted, so that a long line behind one claim does not become a deep stack.
-    parts_.loop.Post([weak = std::weak_ptr<ClaimPreparer*>(self_),
+    edges_.loop.Post([weak = std::weak_ptr<ClaimPreparer*>(self_),
                       task = std::move(it->second.front())]() mutable {
       if (!weak.expired()) task();
     });
@@ -148,7 +148,7 @@ void ClaimPreparer::StartPrepare(const ClaimRef& claim, PrepareDone done) {
     return done(Answer(known));
   }
   calls_[claim.uid] =
-      parts_.api.Do(kube::Get(kube::kResourceClaims, claim.ns, claim.name),
+      edges_.api.Do(kube::Get(kube::kResourceClaims, claim.ns, claim.name),
                     [this, claim, done = std::move(done)](const StatusOr<Json>& object) {
                       OnObject(claim, object, done);
                     });
@@ -180,7 +180,7 @@ StatusOr<std::vector<ReadyDevice>> ClaimPreparer::PrepareNow(DeviceClaim claim) 
   if (!record.edits.devices.empty()) RETURN_IF_ERROR(cdi_.Write(record.claim.uid, record.edits));
   record.state = PreparedClaim::State::kPrepared;
   RETURN_IF_ERROR(records_.Save(record));
-  parts_.log.Info("claim is prepared", {{"claim", record.claim.ns + "/" + record.claim.name},
+  edges_.log.Info("claim is prepared", {{"claim", record.claim.ns + "/" + record.claim.name},
                                         {"uid", record.claim.uid},
                                         {"devices", record.claim.devices.size()}});
   return Answer(record);
@@ -196,7 +196,7 @@ Status ClaimPreparer::UnprepareNow(const ClaimRef& claim) {
   }
   RETURN_IF_ERROR(cdi_.Remove(claim.uid));
   RETURN_IF_ERROR(records_.Remove(claim.uid));
-  if (record) parts_.log.Info("claim is unprepared", {{"uid", claim.uid}});
+  if (record) edges_.log.Info("claim is unprepared", {{"uid", claim.uid}});
   return OkStatus();
 }
 

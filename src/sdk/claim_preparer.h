@@ -11,12 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
-#include "base/loop/loop.h"
-#include "base/metrics.h"
-#include "kube/client.h"
 #include "sdk/allocated_claim.h"
 #include "sdk/cdi_store.h"
+#include "sdk/edges.h"
 #include "sdk/prepared_claims.h"
 
 namespace galen::sdk {
@@ -35,13 +32,6 @@ struct ReadyDevice {
 // gets the answer that leaves the node right.
 class ClaimPreparer {
  public:
-  struct Parts {
-    Loop& loop;
-    Log& log;
-    Metrics& metrics;
-    kube::Client& api;
-    FileSystem& files;
-  };
   struct Options {
     std::string driver;
     std::string pool;
@@ -61,7 +51,7 @@ class ClaimPreparer {
   // makes room.
   static constexpr std::size_t kUnderWayMax = 1024;
 
-  ClaimPreparer(Parts parts, Options options, Handlers handlers);
+  ClaimPreparer(Edges edges, Options options, Handlers handlers);
 
   // Once, after a restart, before anything is asked: CDI files are as the records of this boot say,
   // left-over ones are gone. What cannot be put in order is told in the log; a prepare puts its own
@@ -101,7 +91,7 @@ class ClaimPreparer {
   StatusOr<ClaimEdits> AskAuthor(const DeviceClaim& claim) const;
   std::vector<ReadyDevice> Answer(const PreparedClaim& prepared) const;
 
-  Parts parts_;
+  const Edges edges_;
   const Options options_;
   const Handlers handlers_;
   PreparedClaims records_;

@@ -36,19 +36,20 @@ class ClaimPreparerTest : public ::testing::Test {
   void Restart() {
     preparer_.reset();
     metrics_.emplace();
-    preparer_.emplace(ClaimPreparer::Parts{node_.loop, NullLog(), *metrics_, client_, node_.files},
-                      ClaimPreparer::Options{.driver = kPreparingDriver,
-                                             .pool = "node-7",
-                                             .cdi_root = "/cdi",
-                                             .directory = "/claims"},
-                      ClaimPreparer::Handlers{[this](const DeviceClaim& claim) {
-                                                prepared_.push_back(claim.uid);
-                                                return prepare_answer_;
-                                              },
-                                              [this](const DeviceClaim& claim) {
-                                                unprepared_.push_back(claim.uid);
-                                                return unprepare_answer_;
-                                              }});
+    preparer_.emplace(
+        Edges{node_.loop, NullLog(), *metrics_, node_.random, node_.files, node_.sockets, client_},
+        ClaimPreparer::Options{.driver = kPreparingDriver,
+                               .pool = "node-7",
+                               .cdi_root = "/cdi",
+                               .directory = "/claims"},
+        ClaimPreparer::Handlers{[this](const DeviceClaim& claim) {
+                                  prepared_.push_back(claim.uid);
+                                  return prepare_answer_;
+                                },
+                                [this](const DeviceClaim& claim) {
+                                  unprepared_.push_back(claim.uid);
+                                  return unprepare_answer_;
+                                }});
     preparer_->SetInventory({{.name = "fpga-0"}, {.name = "fpga-1"}});
     preparer_->Recover();
   }

@@ -13,13 +13,12 @@ namespace {
 // Long enough for an answer on a unix socket, short beside the 30 s that a Pod has to end.
 constexpr Duration kStreamsEnd = std::chrono::milliseconds(500);
 
-std::unique_ptr<HealthPublisher> MakeHealth(const DriverApp::Parts& parts,
-                                            const Driver::Options& options,
+std::unique_ptr<HealthPublisher> MakeHealth(const Edges& edges, const Driver::Options& options,
                                             DriverApp::Handlers& handlers) {
   // A driver without health has no publisher, so the service is neither served nor advertised.
   if (!handlers.health) return nullptr;
   return std::make_unique<HealthPublisher>(
-      HealthPublisher::Parts{parts.loop, parts.log, parts.metrics},
+      edges,
       HealthPublisher::Options{
           .driver = options.name,
           .pool = PoolOf(options),
@@ -31,7 +30,7 @@ std::unique_ptr<HealthPublisher> MakeHealth(const DriverApp::Parts& parts,
 
 }  // namespace
 
-StatusOr<std::unique_ptr<DriverApp>> DriverApp::Create(Parts parts, const Driver::Options& options,
+StatusOr<std::unique_ptr<DriverApp>> DriverApp::Create(Edges edges, const Driver::Options& options,
                                                        Handlers handlers) {
   RETURN_IF_ERROR(ValidateOptions(options));
   if (handlers.health && handlers.health_period <= Duration::zero()) {
@@ -40,35 +39,33 @@ StatusOr<std::unique_ptr<DriverApp>> DriverApp::Create(Parts parts, const Driver
   ASSIGN_OR_RETURN(SocketPaths paths,
                    MakeSocketPaths(options.kubelet_root, options.name, options.instance));
   return std::unique_ptr<DriverApp>(
-      new DriverApp(parts, options, std::move(paths), std::move(handlers)));
+      new DriverApp(edges, options, std::move(paths), std::move(handlers)));
 }
 
-DriverApp::DriverApp(Parts parts, const Driver::Options& options, SocketPaths paths,
+DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths paths,
                      Handlers handlers)
-    : parts_(parts),
+    : edges_(edges),
       paths_(std::move(paths)),
       drain_(options.drain),
-      preparer_({parts.loop, parts.log, parts.metrics, parts.api, parts.files},
+      preparer_(edges,
                 {.driver = options.name,
                  .pool = PoolOf(options),
                  .cdi_root = options.cdi_root,
                  .directory = paths_.plugin_directory + "/claims"},
                 {std::move(handlers.prepare), std::move(handlers.unprepare)}),
-      health_(MakeHealth(parts, options, handlers)),
-      slices_({parts.loop, parts.log, parts.metrics, parts.random, parts.api,
-               AnotherRuns(options.instance)},
-              {.driver = options.name, .node = options.node, .pool = PoolOf(options)},
+      health_(MakeHealth(edges, options, handlers)),
+      slices_(edges, {.driver = options.name, .node = options.node, .pool = PoolOf(options)},
               // Who of two instances started later decides about the slices, so it must compare
               // across processes: wall time.
-              parts.loop.WallNow().time_since_epoch().count()),
+              edges.loop.WallNow().time_since_epoch().count(), AnotherRuns(options.instance)),
       registration_(
-          parts.log, parts.metrics,
+          edges.log, edges.metrics,
           {.driver = options.name, .endpoint = paths_.data, .has_health = health_ != nullptr}),
-      data_methods_(parts.loop),
-      registration_methods_(parts.loop),
-      data_socket_({parts.loop, parts.log, parts.random, parts.files, parts.sockets}, paths_.data,
+      data_methods_(edges.loop),
+      registration_methods_(edges.loop),
+      data_socket_({edges.loop, edges.log, edges.random, edges.files, edges.sockets}, paths_.data,
                    data_methods_),
-      registration_socket_({parts.loop, parts.log, parts.random, parts.files, parts.sockets},
+      registration_socket_({edges.loop, edges.log, edges.random, edges.files, edges.sockets},
                            paths_.registration, registration_methods_) {
   // Services are added before anything listens, so no caller ever meets half a driver.
   ServeDra(data_methods_, preparer_);
@@ -80,7 +77,7 @@ DriverApp::DriverApp(Parts parts, const Driver::Options& options, SocketPaths pa
 // Without an instance name there is one driver a node, so nobody to yield to.
 std::function<bool()> DriverApp::AnotherRuns(const std::string& instance) {
   if (instance.empty()) return nullptr;
-  return [this] { return parts_.sockets.OthersListen(paths_.plugin_directory, paths_.data); };
+  return [this] { return edges_.sockets.OthersListen(paths_.plugin_directory, paths_.data); };
 }
 
 Status DriverApp::Publish(const Inventory& inventory) {
@@ -111,13 +108,13 @@ void DriverApp::Stop(std::function<void()> done) {
   const bool already = on_stopped_ != nullptr;
   on_stopped_ = std::move(done);
   if (already) return;
-  parts_.log.Info("driver is stopping", {{"claims_under_way", preparer_.under_way()}});
+  edges_.log.Info("driver is stopping", {{"claims_under_way", preparer_.under_way()}});
   // First out of the registry, so that nobody new comes; what is under way may still end.
   registration_socket_.Stop();
   slices_.Stop();
   if (preparer_.under_way() == 0) return FinishStreams();
   preparer_.OnIdle([this] { FinishStreams(); });
-  drain_timer_ = parts_.loop.After(drain_, [this] { FinishStreams(); });
+  drain_timer_ = edges_.loop.After(drain_, [this] { FinishStreams(); });
 }
 
 void DriverApp::FinishStreams() {
@@ -126,9 +123,9 @@ void DriverApp::FinishStreams() {
   if (health_) health_->Stop();
   data_socket_.Drain(kStreamsEnd, [this] {
     // Later: this is said by the very socket that is closed next.
-    end_timer_ = parts_.loop.After(Duration::zero(), [this] {
+    end_timer_ = edges_.loop.After(Duration::zero(), [this] {
       data_socket_.Stop();
-      parts_.log.Info("driver has stopped");
+      edges_.log.Info("driver has stopped");
       // Moved out, for it may end this app.
       const auto done = std::move(on_stopped_);
       done();

@@ -7,16 +7,11 @@
 #include <memory>
 #include <string>
 
-#include "base/files/file_system.h"
-#include "base/log.h"
-#include "base/loop/loop.h"
-#include "base/metrics.h"
-#include "base/random.h"
 #include "galen/driver.h"
-#include "kube/client.h"
 #include "net/endpoint/socket_keeper.h"
 #include "rpc/service.h"
 #include "sdk/claim_preparer.h"
+#include "sdk/edges.h"
 #include "sdk/health_publisher.h"
 #include "sdk/registration_service.h"
 #include "sdk/slice_publisher.h"
@@ -29,16 +24,6 @@ namespace galen::sdk {
 // would.
 class DriverApp {
  public:
-  // All lent; they outlive the app.
-  struct Parts {
-    Loop& loop;
-    Log& log;
-    Metrics& metrics;
-    Random& random;
-    FileSystem& files;
-    net::SocketHost& sockets;
-    kube::Client& api;
-  };
   // What the author gives; each may be empty. Called on the loop.
   struct Handlers {
     std::function<Prepared(const DeviceClaim&)> prepare;
@@ -49,7 +34,7 @@ class DriverApp {
 
   // Starts and writes nothing. InvalidArgument names every fault of the options, or a health period
   // that is not above zero.
-  static StatusOr<std::unique_ptr<DriverApp>> Create(Parts parts, const Driver::Options& options,
+  static StatusOr<std::unique_ptr<DriverApp>> Create(Edges edges, const Driver::Options& options,
                                                      Handlers handlers);
 
   // Replaces the inventory for slices, prepares and health; before Start or after. InvalidArgument
@@ -78,13 +63,13 @@ class DriverApp {
   const HealthPublisher* health() const { return health_.get(); }
 
  private:
-  DriverApp(Parts parts, const Driver::Options& options, SocketPaths paths, Handlers handlers);
+  DriverApp(Edges edges, const Driver::Options& options, SocketPaths paths, Handlers handlers);
 
   void OnRegistrationTold(const std::string& refusal);
   void FinishStreams();
   std::function<bool()> AnotherRuns(const std::string& instance);
 
-  Parts parts_;
+  const Edges edges_;
   const SocketPaths paths_;
   const Duration drain_;
   ClaimPreparer preparer_;

@@ -17,13 +17,13 @@ constexpr std::size_t kStrangersToldMax = 32;
 
 }  // namespace
 
-HealthPublisher::HealthPublisher(Parts parts, Options options,
+HealthPublisher::HealthPublisher(Edges edges, Options options,
                                  std::function<void(HealthWriter&)> report)
-    : parts_(parts), options_(std::move(options)), report_(std::move(report)) {
-  parts_.metrics.DeclareCounter("galen_driver_health_reports_total",
+    : edges_(edges), options_(std::move(options)), report_(std::move(report)) {
+  edges_.metrics.DeclareCounter("galen_driver_health_reports_total",
                                 "Snapshots of device health sent to all subscribers.");
-  parts_.metrics.DeclareGauge("galen_driver_health_subscribers", "Open health streams.");
-  parts_.metrics.DeclareGauge("galen_device_state", "1 for the state the device is in.");
+  edges_.metrics.DeclareGauge("galen_driver_health_subscribers", "Open health streams.");
+  edges_.metrics.DeclareGauge("galen_device_state", "1 for the state the device is in.");
 }
 
 void HealthPublisher::Serve(rpc::Dispatcher& dispatcher) {
@@ -49,7 +49,7 @@ void HealthPublisher::Start() {
 void HealthPublisher::Changed() {
   // Posted, so that the author may call from within his report without asking himself.
   if (!started_ || stopped_ || std::exchange(ask_posted_, true)) return;
-  parts_.loop.Post([weak = std::weak_ptr<HealthPublisher*>(self_)] {
+  edges_.loop.Post([weak = std::weak_ptr<HealthPublisher*>(self_)] {
     const auto self = weak.lock();
     if (!self) return;
     (*self)->ask_posted_ = false;
@@ -64,13 +64,13 @@ void HealthPublisher::Stop() {
   // A proper end: the kubelet calls again later without a word in its log.
   for (const auto& subscriber : subscribers_) subscriber->Finish(OkStatus());
   subscribers_.clear();
-  parts_.metrics.Set("galen_driver_health_subscribers", {}, 0);
+  edges_.metrics.Set("galen_driver_health_subscribers", {}, 0);
 }
 
 void HealthPublisher::AskAndPlan() {
   Ask();
   // From the answer on, so that a slow probe is not asked all the time.
-  if (!stopped_) ask_timer_ = parts_.loop.After(options_.period, [this] { AskAndPlan(); });
+  if (!stopped_) ask_timer_ = edges_.loop.After(options_.period, [this] { AskAndPlan(); });
 }
 
 void HealthPublisher::Ask() {
@@ -78,11 +78,11 @@ void HealthPublisher::Ask() {
   HealthRound round;
   report_(round);
   // From here on the probe counts as alive again.
-  answered_ = parts_.loop.Now();
+  answered_ = edges_.loop.Now();
   silence_told_ = false;
   TellStrangers(round);
   HealthSnapshot fresh =
-      Judge(devices_, round, snapshot_, options_.snapshot, parts_.loop.WallNow());
+      Judge(devices_, round, snapshot_, options_.snapshot, edges_.loop.WallNow());
   // Kept also when it is not sent: a new subscriber gets the newest.
   const HealthSnapshot before = std::exchange(snapshot_, std::move(fresh));
   CountStates(before);
@@ -97,7 +97,7 @@ void HealthPublisher::TellStrangers(const HealthRound& round) {
     const bool known = std::any_of(devices_.begin(), devices_.end(),
                                    [&](const auto& device) { return device.id.device == name; });
     if (known || !strangers_told_.insert(name).second) continue;
-    parts_.log.Warning("health was given for a device that is not in the inventory; it is left out",
+    edges_.log.Warning("health was given for a device that is not in the inventory; it is left out",
                        {{"device", name}});
   }
 }
@@ -113,12 +113,12 @@ void HealthPublisher::CountStates(const HealthSnapshot& before) {
   for (const auto& [name, finding] : before) {
     const auto now = snapshot_.find(name);
     if (now != snapshot_.end() && now->second.health.state == finding.health.state) continue;
-    parts_.metrics.Remove("galen_device_state", labels(finding));
+    edges_.metrics.Remove("galen_device_state", labels(finding));
   }
   for (const auto& [name, finding] : snapshot_) {
     const auto was = before.find(name);
     if (was != before.end() && was->second.health.state == finding.health.state) continue;
-    parts_.metrics.Set("galen_device_state", labels(finding), 1);
+    edges_.metrics.Set("galen_device_state", labels(finding), 1);
   }
 }
 
@@ -132,14 +132,14 @@ void HealthPublisher::Subscribe(std::unique_ptr<rpc::StreamWriter> writer) {
   const auto place = subscribers_.emplace(subscribers_.end());
   *place = std::make_unique<rpc::NewestStream>(std::move(writer), [this, place] {
     subscribers_.erase(place);
-    parts_.metrics.Set("galen_driver_health_subscribers", {},
+    edges_.metrics.Set("galen_driver_health_subscribers", {},
                        static_cast<double>(subscribers_.size()));
   });
-  parts_.metrics.Set("galen_driver_health_subscribers", {},
+  edges_.metrics.Set("galen_driver_health_subscribers", {},
                      static_cast<double>(subscribers_.size()));
   if (started_ && ProbeLives()) {
     // Everything at once, as the kubelet expects of a new stream.
-    (*place)->Send(Encode(snapshot_, options_.snapshot, parts_.loop.WallNow()));
+    (*place)->Send(Encode(snapshot_, options_.snapshot, edges_.loop.WallNow()));
   } else {
     // Old news must not look fresh to somebody new: the probe's next answer is sent.
     resend_timer_.Cancel();
@@ -149,10 +149,10 @@ void HealthPublisher::Subscribe(std::unique_ptr<rpc::StreamWriter> writer) {
 void HealthPublisher::Send() {
   // One report may be late or lost without a device becoming Unknown.
   const Duration rest = ShortestTimeout(snapshot_, options_.snapshot) / 2;
-  resend_timer_ = parts_.loop.After(rest, [this] { OnResendDue(); });
-  parts_.metrics.Add("galen_driver_health_reports_total", {});
+  resend_timer_ = edges_.loop.After(rest, [this] { OnResendDue(); });
+  edges_.metrics.Add("galen_driver_health_reports_total", {});
   if (subscribers_.empty()) return;
-  const std::string bytes = Encode(snapshot_, options_.snapshot, parts_.loop.WallNow());
+  const std::string bytes = Encode(snapshot_, options_.snapshot, edges_.loop.WallNow());
   // A subscriber that turns out to be gone may leave the list while it is told.
   for (auto it = subscribers_.begin(); it != subscribers_.end();) (*it++)->Send(bytes);
 }
@@ -162,12 +162,12 @@ void HealthPublisher::OnResendDue() {
   // The probe's next answer sends.
   resend_timer_.Cancel();
   if (std::exchange(silence_told_, true)) return;
-  parts_.log.Warning("the health probe does not answer; subscribers will see Unknown",
+  edges_.log.Warning("the health probe does not answer; subscribers will see Unknown",
                      {{"driver", options_.driver}});
 }
 
 bool HealthPublisher::ProbeLives() const {
-  return parts_.loop.Now() - answered_ <= kProbePeriodsMax * options_.period;
+  return edges_.loop.Now() - answered_ <= kProbePeriodsMax * options_.period;
 }
 
 }  // namespace galen::sdk

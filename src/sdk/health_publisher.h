@@ -11,10 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
-#include "base/loop/loop.h"
-#include "base/metrics.h"
 #include "rpc/newest_stream.h"
+#include "sdk/edges.h"
 #include "sdk/health_snapshot.h"
 
 namespace galen::sdk {
@@ -32,11 +30,6 @@ class HealthPublisher {
   // Past it the oldest subscriber has to leave. A kubelet, its successor and two agents are four.
   static constexpr std::size_t kSubscribersMax = 64;
 
-  struct Parts {
-    Loop& loop;
-    Log& log;
-    Metrics& metrics;
-  };
   // Devices are named driver/pool/name. `period` is above zero; a probe that takes long is asked
   // again a period after it answered.
   struct Options {
@@ -45,8 +38,8 @@ class HealthPublisher {
     Duration period = std::chrono::seconds(5);
     SnapshotOptions snapshot = {};
   };
-  // `report` is the author's; called on the loop, never from within a call to this. Parts are lent.
-  HealthPublisher(Parts parts, Options options, std::function<void(HealthWriter&)> report);
+  // `report` is the author's; called on the loop, never from within a call to this.
+  HealthPublisher(Edges edges, Options options, std::function<void(HealthWriter&)> report);
 
   // Adds the v1 and v1alpha1 methods, which say the same. Before Start; the dispatcher calls this
   // for as long as it serves.
@@ -80,7 +73,7 @@ class HealthPublisher {
   void OnResendDue();
   bool ProbeLives() const;
 
-  Parts parts_;
+  const Edges edges_;
   const Options options_;
   const std::function<void(HealthWriter&)> report_;
   std::vector<DeviceIdentity> devices_;

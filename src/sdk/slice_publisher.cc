@@ -48,15 +48,17 @@ StatusOr<PublishedSlice> DecodePublishedSlice(const Json& object) {
   return published;
 }
 
-SlicePublisher::SlicePublisher(Parts parts, SliceScope scope, std::int64_t started)
-    : parts_(std::move(parts)),
+SlicePublisher::SlicePublisher(Edges edges, SliceScope scope, std::int64_t started,
+                               std::function<bool()> another_runs)
+    : edges_(edges),
+      another_runs_(std::move(another_runs)),
       scope_(std::move(scope)),
       publisher_(started),
       informer_(std::make_unique<kube::Informer<PublishedSlice>>(
-          parts_.loop, parts_.api, parts_.random, WatchOwn(scope_), DecodePublishedSlice)),
-      queue_(parts_.loop, parts_.random, QueueOptions(),
+          edges_.loop, edges_.api, edges_.random, WatchOwn(scope_), DecodePublishedSlice)),
+      queue_(edges_.loop, edges_.random, QueueOptions(),
              [this](const std::string&, Done done) { Reconcile(std::move(done)); }) {
-  parts_.metrics.DeclareCounter("galen_driver_slice_writes_total",
+  edges_.metrics.DeclareCounter("galen_driver_slice_writes_total",
                                 "Writes of ResourceSlices, by result.");
 }
 
@@ -100,7 +102,7 @@ void SlicePublisher::Reconcile(Done done) {
   calls_.clear();
   round_ = std::make_unique<Round>();
   RankOnce();
-  const bool alone = !parts_.another_runs || !parts_.another_runs();
+  const bool alone = !another_runs_ || !another_runs_();
   round_->plan =
       PlanSlices(wanted_, have_, generation_,
                  alone ? std::nullopt : std::optional<std::int64_t>(publisher_), reduced_);
@@ -131,7 +133,7 @@ void SlicePublisher::RankOnce() {
 // garbage as soon as it is written.
 void SlicePublisher::AskForNode() {
   calls_.push_back(
-      parts_.api.Do(kube::Get(kube::kNodes, "", scope_.node), [this](const StatusOr<Json>& node) {
+      edges_.api.Do(kube::Get(kube::kNodes, "", scope_.node), [this](const StatusOr<Json>& node) {
         if (node.ok()) return Carry((*node)["metadata"]["uid"].AsString());
         Status status = Annotate(node.status(), "get node {}", scope_.node);
         // The Node may come later: a kubelet that registers itself is often slower than we are.
@@ -155,7 +157,7 @@ void SlicePublisher::Carry(const std::string& node_uid) {
     kube::DeleteOptions options;
     // A slice that was made again under the name is not the one that is to go.
     options.uid = slice.uid;
-    calls_.push_back(parts_.api.Do(kube::Delete(kube::kResourceSlices, "", slice.name, options),
+    calls_.push_back(edges_.api.Do(kube::Delete(kube::kResourceSlices, "", slice.name, options),
                                    [this, name = slice.name](const StatusOr<Json>& answer) {
                                      OnRemoved(name, answer.status());
                                    }));
@@ -163,7 +165,7 @@ void SlicePublisher::Carry(const std::string& node_uid) {
 }
 
 void SlicePublisher::Write(net::HttpRequest request, const kube::ResourceSlice& sent) {
-  calls_.push_back(parts_.api.Do(
+  calls_.push_back(edges_.api.Do(
       std::move(request), [this, sent](const StatusOr<Json>& answer) { OnWritten(sent, answer); }));
 }
 
@@ -188,7 +190,7 @@ void SlicePublisher::RememberWhatWasKept(const kube::ResourceSlice& sent,
   reduced_.insert_or_assign(sent.name, ReducedSlice{sent, kept});
   for (const DroppedField& each : dropped) {
     if (!told_dropped_.insert(each.field).second) continue;
-    parts_.log.Warning("the API server drops a field of devices; they are published without it",
+    edges_.log.Warning("the API server drops a field of devices; they are published without it",
                        {{"pool", scope_.pool}, {"field", each.field}, {"advice", each.advice}});
   }
 }
@@ -204,7 +206,7 @@ void SlicePublisher::OnRemoved(const std::string& name, const Status& status) {
 }
 
 void SlicePublisher::CountWrite(const std::string& name, const Status& status) {
-  parts_.metrics.Add("galen_driver_slice_writes_total", {{"result", status.ok() ? "ok" : "error"}});
+  edges_.metrics.Add("galen_driver_slice_writes_total", {{"result", status.ok() ? "ok" : "error"}});
   if (!status.ok()) round_->worst = Annotate(status, "write ResourceSlice {}", name);
   if (--round_->waiting == 0) FinishRound();
 }
@@ -219,7 +221,7 @@ void SlicePublisher::FinishRound() {
   }
   settled_ = true;
   told_trouble_.clear();
-  parts_.log.Info("ResourceSlices are published", {{"pool", scope_.pool},
+  edges_.log.Info("ResourceSlices are published", {{"pool", scope_.pool},
                                                    {"slices", wanted_.size()},
                                                    {"generation", generation_},
                                                    {"created", plan.create.size()},
@@ -246,7 +248,7 @@ void SlicePublisher::TellYielded(bool yielded) {
   if (yielded_ == yielded) return;
   yielded_ = yielded;
   if (yielded) {
-    parts_.log.Info("a newer instance of this driver publishes other ResourceSlices; ours wait",
+    edges_.log.Info("a newer instance of this driver publishes other ResourceSlices; ours wait",
                     {{"pool", scope_.pool}});
   }
 }
@@ -255,7 +257,7 @@ void SlicePublisher::TellYielded(bool yielded) {
 void SlicePublisher::TellTrouble(const Status& status) {
   if (status.message() == told_trouble_) return;
   told_trouble_ = status.message();
-  parts_.log.Warning("ResourceSlices cannot be published now; trying again",
+  edges_.log.Warning("ResourceSlices cannot be published now; trying again",
                      {{"pool", scope_.pool}, {"error", status.message()}});
 }
 

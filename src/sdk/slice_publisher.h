@@ -13,11 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/log.h"
 #include "base/loop/work_queue.h"
-#include "base/metrics.h"
-#include "kube/client.h"
 #include "kube/informer.h"
+#include "sdk/edges.h"
 #include "sdk/slice_plan.h"
 
 namespace galen::sdk {
@@ -27,20 +25,12 @@ namespace galen::sdk {
 // are noticed by the watch and mended.
 class SlicePublisher {
  public:
-  // What is lent outlives the publisher.
-  struct Parts {
-    Loop& loop;
-    Log& log;
-    Metrics& metrics;
-    Random& random;
-    kube::Client& api;
-    // Whether another instance of this driver runs on the node now, as during a rolling update.
-    // Only then a newer one's slices are left alone: a dead process must not hold the pool.
-    std::function<bool()> another_runs;
-  };
   // `started` ranks instances, in nanoseconds of the wall clock. A clock that was set back does not
-  // matter: who finds slices of a higher rank when it starts ranks above them.
-  SlicePublisher(Parts parts, SliceScope scope, std::int64_t started);
+  // matter: who finds slices of a higher rank when it starts ranks above them. `another_runs`:
+  // whether another instance of this driver runs on the node now, as during a rolling update. Only
+  // then a newer one's slices are left alone: a dead process must not hold the pool.
+  SlicePublisher(Edges edges, SliceScope scope, std::int64_t started,
+                 std::function<bool()> another_runs);
   ~SlicePublisher();
 
   void Start();
@@ -70,7 +60,8 @@ class SlicePublisher {
   void TellYielded(bool yielded);
   void TellTrouble(const Status& status);
 
-  Parts parts_;
+  const Edges edges_;
+  const std::function<bool()> another_runs_;
   const SliceScope scope_;
   std::int64_t publisher_;
   bool ranked_ = false;

@@ -32,9 +32,9 @@ class SlicePublisherTest : public ::testing::Test {
 
   std::unique_ptr<SlicePublisher> MakePublisher(std::int64_t started = 1) {
     return std::make_unique<SlicePublisher>(
-        SlicePublisher::Parts{node_.loop, log_, metrics_.emplace_back(), node_.random,
-                              cluster_.client(), [this] { return another_runs_; }},
-        kPublisherScope, started);
+        Edges{node_.loop, log_, metrics_.emplace_back(), node_.random, node_.files, node_.sockets,
+              cluster_.client()},
+        kPublisherScope, started, [this] { return another_runs_; });
   }
   std::unique_ptr<SlicePublisher> Start(std::size_t devices, std::int64_t started = 1) {
     auto publisher = MakePublisher(started);
