@@ -13,7 +13,7 @@
 #include "agent/app/change_router.h"
 #include "agent/app/config.h"
 #include "agent/app/inspect_service.h"
-#include "agent/drivers/kubelet_word.h"
+#include "agent/drivers/kubelet_health.h"
 #include "agent/drivers/plugin_manager.h"
 #include "agent/drivers/plugin_watcher.h"
 #include "agent/health/departed_devices.h"
@@ -21,7 +21,7 @@
 #include "agent/health/history_log.h"
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_informers.h"
-#include "agent/manager/claim_preparer.h"
+#include "agent/manager/claim_caller.h"
 #include "agent/manager/pod_runner.h"
 #include "agent/manager/virtual_node.h"
 #include "agent/post_mortem/post_mortem_keeper.h"
@@ -121,15 +121,15 @@ class AgentApp {
   kube::Client client_;
   HistoryLog journal_;
   HealthKeeper keeper_;
-  PreparedClaims prepared_;
+  ClaimCheckpoint prepared_;
   NodeInformers informers_;
   ClaimIndex claims_;
   PluginManager plugins_;
   PluginWatcher watcher_;
-  KubeletWord kubelet_word_;
+  KubeletHealth kubelet_health_;
   EventPublisher events_;
   PostMortemKeeper post_mortems_;
-  ClaimPreparer preparer_;
+  ClaimCaller claim_caller_;
   const std::unique_ptr<ProcessRunner> processes_;  // null where containers do not run
   PodRunner runner_;
   PodPublisher publisher_;

@@ -5,7 +5,7 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/health/fake_change_log.h"
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
@@ -74,7 +74,7 @@ class ChangeRouterTest : public ::testing::Test {
   FakeFileSystem files_;
   kube::FakeTransport api_{loop_};
   kube::Client client_{loop_, api_};
-  FakeClusterView view_;
+  FakeNodeView view_;
   FakePreparedDevices prepared_;
   FakeChangeLog journal_;
   DeviceHealth health_{.id = kTrainersGpu, .state = HealthState::kHealthy};
@@ -83,7 +83,7 @@ class ChangeRouterTest : public ::testing::Test {
   const HealthOf health_of_ = [this](const DeviceId&) { return health_; };
   HealthKeeper keeper_{{loop_, log_, metrics_, journal_}, {}, [](const auto&) {}};
   ClaimIndex claims_{view_, prepared_};
-  KubeletWord kubelet_{
+  KubeletHealth kubelet_{
       {loop_, view_, claims_, keeper_}, {}, [](const std::string&) { return true; }};
   EventPublisher events_{{loop_, random_, log_, metrics_, client_}, "node-1"};
   std::unique_ptr<history::Store> store_ =

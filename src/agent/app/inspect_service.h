@@ -13,7 +13,7 @@
 #include "agent/health/change_log.h"
 #include "agent/health/health_keeper.h"
 #include "agent/holdings/claim_index.h"
-#include "agent/holdings/cluster_view.h"
+#include "agent/holdings/node_view.h"
 #include "agent/post_mortem/post_mortem_keeper.h"
 #include "rpc/newest_stream.h"
 #include "rpc/service.h"
@@ -44,7 +44,7 @@ class InspectService {
     Loop& loop;
     const HealthKeeper& keeper;
     const ClaimIndex& claims;
-    const ClusterView& view;
+    const NodeView& view;
     const PluginManager& plugins;
     const ChangeLog& journal;
     PostMortemKeeper& post_mortems;
@@ -74,7 +74,7 @@ class InspectService {
 };
 
 // Serial and model as the driver told, else as its slices do; "" where neither does.
-DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const ClusterView& view);
+DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const NodeView& view);
 // Every device that a driver spoke of or a Pod holds, in no order.
 std::vector<DeviceHealth> AllDevices(const HealthKeeper& keeper, const ClaimIndex& claims,
                                      const std::function<DeviceHealth(const DeviceId&)>& health_of);

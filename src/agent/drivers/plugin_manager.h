@@ -59,7 +59,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     PluginRules rules;
     bool notify = false;                 // the manager role
     std::set<std::string> unsubscribed;  // drivers whose health is not asked for
-    bool kubelet_speaks = false;         // for these: what it says of them comes another way
+    bool kubelet_reports = false;        // on these, in Pods' status (kubelet_health.h)
   };
   struct Edges {
     Loop& loop;

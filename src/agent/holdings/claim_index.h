@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/holdings/cluster_view.h"
+#include "agent/holdings/node_view.h"
 
 namespace galen::agent {
 
@@ -53,7 +53,7 @@ bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string&
 
 // The devices of `pod` by what the view knows now, in order of device and claim; at most
 // ClaimIndex::kDevicesPerPodMax. Pure.
-std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const ClusterView& view,
+std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const NodeView& view,
                                   const PreparedDevices& prepared);
 
 class ClaimIndex {
@@ -61,7 +61,7 @@ class ClaimIndex {
   // A Pod holds at most this many devices for us: 256 claims of 32 results would be absurd.
   static constexpr std::size_t kDevicesPerPodMax = 512;
 
-  ClaimIndex(const ClusterView& view, const PreparedDevices& prepared)
+  ClaimIndex(const NodeView& view, const PreparedDevices& prepared)
       : view_(view), prepared_(prepared) {}
 
   // The view's Pod of that name is new, different or gone. Names the Pods to look at again: that
@@ -103,7 +103,7 @@ class ClaimIndex {
   void Add(const kube::Pod& pod, Holder before);
   static std::vector<HeldDevice> TakenFrom(Holder before, const std::vector<HeldDevice>& present);
 
-  const ClusterView& view_;
+  const NodeView& view_;
   const PreparedDevices& prepared_;
   std::map<ObjectKey, Holder> pods_;
   std::map<DeviceId, std::set<ObjectKey>> pods_of_device_;

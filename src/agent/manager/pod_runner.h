@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
-#include "agent/holdings/cluster_view.h"
-#include "agent/manager/claim_preparer.h"
+#include "agent/holdings/node_view.h"
+#include "agent/manager/claim_caller.h"
 #include "agent/manager/process_runner.h"
 #include "agent/publish/event_publisher.h"
 #include "base/log.h"
@@ -29,8 +29,8 @@ class PodRunner {
     Log& log;
     Metrics& metrics;
     kube::Client& client;
-    const ClusterView& view;
-    ClaimPreparer& preparer;
+    const NodeView& view;
+    ClaimCaller& preparer;
     EventPublisher& events;
     ProcessRunner* processes = nullptr;  // where containers run as processes
   };

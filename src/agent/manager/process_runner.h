@@ -15,7 +15,7 @@
 #include "agent/containers/container_processes.h"
 #include "agent/containers/pod_life.h"
 #include "agent/holdings/claim_index.h"
-#include "agent/manager/prepared_claims.h"
+#include "agent/manager/claim_checkpoint.h"
 #include "agent/publish/event_publisher.h"
 #include "base/loop/backoff.h"
 #include "kube/client.h"
@@ -45,8 +45,8 @@ class ProcessRunner {
     kube::Client& client;
     EventPublisher& events;
     ContainerProcesses& processes;
-    const ClusterView& view;
-    const PreparedClaims& prepared;
+    const NodeView& view;
+    const ClaimCheckpoint& prepared;
   };
   struct Options {
     std::string node;

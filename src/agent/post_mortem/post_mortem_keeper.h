@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "agent/holdings/claim_index.h"
-#include "agent/holdings/cluster_view.h"
+#include "agent/holdings/node_view.h"
 #include "agent/post_mortem/node_boot.h"
 #include "agent/post_mortem/post_mortem_end.h"
 #include "agent/post_mortem/recent_findings.h"
@@ -50,7 +50,7 @@ class PostMortemKeeper {
     history::PostMortemStore& store;
     const history::Store& journal;
     const ClaimIndex& claims;
-    const ClusterView& view;
+    const NodeView& view;
     std::string node;
     // Since when Pods may have gone without anybody having told; nullopt while the watch is well.
     std::function<std::optional<WallTime>()> unseen_since;
@@ -69,7 +69,7 @@ class PostMortemKeeper {
   // Every list of the API server is known: Pods that are not in them are gone. What was entered
   // before that is judged now, for the neighbours are known.
   void OnSynced();
-  // As ClusterListener::OnPod, after the claim index has seen it.
+  // As NodeListener::OnPod, after the claim index has seen it.
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after);
   // Claims of the Pod may be others now.
   void OnClaims(const ObjectKey& key);
