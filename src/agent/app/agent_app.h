@@ -41,8 +41,8 @@ struct Readiness {
   bool operator==(const Readiness&) const = default;
 };
 
-// Create, Start, run the loop, Stop. Destroying it without Stop is as a crash: nothing is told to
-// anybody, and what was not synced is lost.
+// Create, Start, run the loop, Stop. Destroying it without Stop is as a crash: nothing more is
+// written, and what was not synced is lost.
 class AgentApp {
  public:
   // How often it is looked whether devices have left.
@@ -63,13 +63,13 @@ class AgentApp {
     std::string path = {};
   };
 
-  // Makes the state directory (mode 0700) and reads the journal; what is broken in it is told in
+  // Makes the state directory (mode 0700) and reads the journal; what is broken in it is in
   // the log and is no error. Starts nothing yet. The caller holds the NodeLock.
   static StatusOr<std::unique_ptr<AgentApp>> Create(Edges edges, AgentConfig config,
                                                     std::string version);
 
   // Once. Returns at once: what cannot be reached is tried again for as long as the app lives, and
-  // troubles() tells.
+  // troubles() has it.
   void Start();
   // Says on the node's object that nobody looks any more, lets writes that are due end, up to
   // `deadline`, writes the journal, then calls `done`, which may destroy the app. Streams and

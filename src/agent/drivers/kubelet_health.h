@@ -44,7 +44,7 @@ class KubeletHealth {
 
   // To be called when Pods, claims or drivers are others than before, once the first lists are
   // known. Reports to the keeper what is new, and has it forget devices that no Pod's field lists
-  // any more. Of a device that several Pods share the worst counts: they are written one after
+  // any more. If several Pods share a device, the worst counts: they are written one after
   // another.
   void Look();
 

@@ -1,6 +1,6 @@
 // Who holds which device: device → Pods, and Pod → devices with the containers that see them. Kept
-// up to date by being told which Pod or claim changed; looks the rest up in the view, which
-// outlives it. A Pod that has ended is told late news of what it held, although its claims are
+// up to date by a call for each Pod or claim that changed; looks the rest up in the view, which
+// outlives it. A Pod that has ended takes late news of what it held, although its claims are
 // taken away as soon as it ends: its devices stay until LetGo, or until the Pod is gone.
 // Belongs to the agent's loop. Lookups never fail: an unknown device has no Pods.
 #pragma once
@@ -70,14 +70,14 @@ class ClaimIndex {
   // The same for a claim: the Pods that name it, none when nobody does.
   std::vector<ObjectKey> ClaimChanged(const ObjectKey& claim);
 
-  // A Pod that has ended is told of nothing any more.
+  // A Pod that has ended takes no news any more.
   std::vector<ObjectKey> LetGo(const ObjectKey& pod);
 
   // Pods that have not ended and hold the device, in order of name.
   std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
   // These, and those that held it when they ended.
   std::vector<ObjectKey> PodsToTell(const DeviceId& device) const;
-  // Of a Pod that has ended: also what it held. Empty for a Pod that is not known or holds none.
+  // For a Pod that has ended also what it held. Empty for a Pod that is not known or holds none.
   // The reference holds until the Pod or one of its claims changes.
   const std::vector<HeldDevice>& DevicesOf(const ObjectKey& pod) const;
   // Every device that some Pod of this node holds.
@@ -93,7 +93,7 @@ class ClaimIndex {
     bool ended = false;
     bool let_go = false;
     std::vector<HeldDevice> devices;
-    // Taken from it. It matters once the Pod ends, which may be heard of a little later than that
+    // Taken from it. It matters once the Pod ends, which may be seen a little later than that
     // its claim was taken.
     std::vector<HeldDevice> taken;
     std::set<ObjectKey> claims;  // that it names, whether they exist or not

@@ -48,7 +48,7 @@ class NodeListener {
 // are read by name. What is lent outlives it.
 class NodeInformers final : public NodeView {
  public:
-  // A watch that is taken up again tells what it missed first, which takes no longer than this.
+  // A watch that is taken up again shows what it missed first, which takes no longer than this.
   static constexpr Duration kCatchUp = std::chrono::seconds(5);
 
   NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client,

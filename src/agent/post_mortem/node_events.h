@@ -1,4 +1,4 @@
-// What Pods tell of their node: that it was short of something, or shut down. Pure.
+// What Pods show of their node: that it was short of something, or shut down. Pure.
 #pragma once
 
 #include <vector>

@@ -25,7 +25,7 @@ struct Surroundings {
   std::vector<const history::PostMortem*> ended;
 };
 
-// Everything that `record` and its surroundings tell, in the form that Judge takes.
+// Everything that `record` and its surroundings show, in the form that Judge takes.
 CrashEvidence EvidenceOf(const history::PostMortem& record, const Surroundings& around);
 
 }  // namespace galen::agent
