@@ -60,9 +60,11 @@ class ChangeRouterTest : public ::testing::Test {
         .id = kTrainersGpu, .state = state, .cause = {.code = "X"}, .since = loop_.WallNow()};
     router_.OnChanges({{before, health_}});
   }
-  static void End(kube::Pod& pod) {
-    pod.phase = "Failed";
-    pod.statuses = {{.name = "train", .exit_code = 134}};
+  void PodCrashes() {
+    PodBecomes([this](kube::Pod& pod) {
+      pod.phase = "Failed";
+      pod.statuses = {{.name = "train", .exit_code = 134, .finished = loop_.WallNow()}};
+    });
   }
 
   FakeLoop loop_;
@@ -156,11 +158,11 @@ TEST_F(ChangeRouterTest, APodWhoseStatusAnAgentBeforeWroteIsNoNews) {
 TEST_F(ChangeRouterTest, ACrashOfAPodWithDevicesIsRecorded) {
   router_.OnSynced();
   PodAppears(/*with_claim=*/false);
-  PodBecomes(End);
+  PodCrashes();
   EXPECT_THAT(journal_.words, Not(Contains(HasSubstr("crashed"))));
   PodGoes();
   PodAppears();
-  PodBecomes(End);
+  PodCrashes();
   EXPECT_THAT(journal_.words, Contains(HasSubstr("crashed container train")));
 }
 
@@ -184,7 +186,7 @@ TEST_F(ChangeRouterTest, AnEndedPodTakesFaultsForAWhileAndNothingElse) {
   router_.OnSynced();
   PodAppears();
   loop_.Advance(1s);
-  PodBecomes(End);
+  PodCrashes();
   loop_.Advance(1s);
   patched_.clear();
   DeviceTurns(HealthState::kUnknown);
