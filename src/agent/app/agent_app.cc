@@ -53,14 +53,14 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       plugins_({e.loop, e.random, e.log, e.metrics, e.dialer, keeper_}, PluginOptions()),
       watcher_(e.loop, e.log, e.registry, plugins_),
       // A manager's Pods have no kubelet: the field is ours.
-      kubelet_word_({e.loop, informers_, claims_, keeper_},
-                    observes() ? config_.unsubscribed : std::set<std::string>{},
-                    [this](const std::string& driver) { return plugins_.IsConnected(driver); }),
+      kubelet_health_({e.loop, informers_, claims_, keeper_},
+                      observes() ? config_.unsubscribed : std::set<std::string>{},
+                      [this](const std::string& driver) { return plugins_.IsConnected(driver); }),
       events_({e.loop, e.random, e.log, e.metrics, client_}, config_.node),
       post_mortems_(PostMortemParts()),
-      preparer_({e.loop, plugins_, informers_, prepared_}),
+      claim_caller_({e.loop, plugins_, informers_, prepared_}),
       processes_(MakeProcessRunner()),
-      runner_({e.loop, e.random, e.log, e.metrics, client_, informers_, preparer_, events_,
+      runner_({e.loop, e.random, e.log, e.metrics, client_, informers_, claim_caller_, events_,
                processes_.get()},
               [this](const ObjectKey& pod) { changes_.OnPrepared(pod); }),
       publisher_({e.loop, e.random, e.log, e.metrics, client_, informers_, claims_},
@@ -170,7 +170,7 @@ PluginManager::Options AgentApp::PluginOptions() const {
                         [this](const std::string& path) { return edges_.registry.RealPath(path); }},
           .notify = !observes(),
           .unsubscribed = config_.unsubscribed,
-          .kubelet_speaks = observes()};
+          .kubelet_reports = observes()};
 }
 
 std::unique_ptr<ProcessRunner> AgentApp::MakeProcessRunner() {
@@ -231,7 +231,7 @@ ChangeRouter::Parts AgentApp::RouterParts() {
           .claims = claims_,
           .keeper = keeper_,
           .journal = journal_,
-          .kubelet = kubelet_word_,
+          .kubelet = kubelet_health_,
           .events = events_,
           .post_mortems = post_mortems_,
           .publisher = publisher_,

@@ -13,7 +13,7 @@
 #include "agent/app/change_router.h"
 #include "agent/app/config.h"
 #include "agent/app/inspect_service.h"
-#include "agent/drivers/kubelet_word.h"
+#include "agent/drivers/kubelet_health.h"
 #include "agent/drivers/plugin_manager.h"
 #include "agent/drivers/plugin_watcher.h"
 #include "agent/health/departed_devices.h"
@@ -21,7 +21,7 @@
 #include "agent/health/history_log.h"
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_informers.h"
-#include "agent/manager/claim_preparer.h"
+#include "agent/manager/claim_caller.h"
 #include "agent/manager/pod_runner.h"
 #include "agent/manager/virtual_node.h"
 #include "agent/post_mortem/post_mortem_keeper.h"
@@ -41,8 +41,8 @@ struct Readiness {
   bool operator==(const Readiness&) const = default;
 };
 
-// Create, Start, run the loop, Stop. Destroying it without Stop is as a crash: nothing is told to
-// anybody, and what was not synced is lost.
+// Create, Start, run the loop, Stop. Destroying it without Stop is as a crash: nothing more is
+// written, and what was not synced is lost.
 class AgentApp {
  public:
   // How often it is looked whether devices have left.
@@ -63,13 +63,13 @@ class AgentApp {
     std::string path = {};
   };
 
-  // Makes the state directory (mode 0700) and reads the journal; what is broken in it is told in
+  // Makes the state directory (mode 0700) and reads the journal; what is broken in it is in
   // the log and is no error. Starts nothing yet. The caller holds the NodeLock.
   static StatusOr<std::unique_ptr<AgentApp>> Create(Edges edges, AgentConfig config,
                                                     std::string version);
 
   // Once. Returns at once: what cannot be reached is tried again for as long as the app lives, and
-  // troubles() tells.
+  // troubles() has it.
   void Start();
   // Says on the node's object that nobody looks any more, lets writes that are due end, up to
   // `deadline`, writes the journal, then calls `done`, which may destroy the app. Streams and
@@ -121,15 +121,15 @@ class AgentApp {
   kube::Client client_;
   HistoryLog journal_;
   HealthKeeper keeper_;
-  PreparedClaims prepared_;
+  ClaimCheckpoint prepared_;
   NodeInformers informers_;
   ClaimIndex claims_;
   PluginManager plugins_;
   PluginWatcher watcher_;
-  KubeletWord kubelet_word_;
+  KubeletHealth kubelet_health_;
   EventPublisher events_;
   PostMortemKeeper post_mortems_;
-  ClaimPreparer preparer_;
+  ClaimCaller claim_caller_;
   const std::unique_ptr<ProcessRunner> processes_;  // null where containers do not run
   PodRunner runner_;
   PodPublisher publisher_;

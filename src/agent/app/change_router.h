@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/drivers/kubelet_word.h"
+#include "agent/drivers/kubelet_health.h"
 #include "agent/drivers/plugin_facts.h"
 #include "agent/health/change_log.h"
 #include "agent/health/health_keeper.h"
@@ -31,7 +31,7 @@ namespace galen::agent {
 
 // The claim index is always first to know: every other part asks it which devices a Pod holds. The
 // node's object is always last: it shows what the others made of the change.
-class ChangeRouter final : public ClusterListener {
+class ChangeRouter final : public NodeListener {
  public:
   // Changes that come before the API's lists are known; later ones past it get no Event and no
   // measured delay, though every Pod is still looked at.
@@ -48,11 +48,11 @@ class ChangeRouter final : public ClusterListener {
   struct Parts {
     Loop& loop;
     Log& log;
-    const ClusterView& view;
+    const NodeView& view;
     ClaimIndex& claims;
     HealthKeeper& keeper;
     ChangeLog& journal;
-    KubeletWord& kubelet;
+    KubeletHealth& kubelet;
     EventPublisher& events;
     PostMortemKeeper& post_mortems;
     PodPublisher& publisher;

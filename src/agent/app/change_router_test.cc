@@ -5,7 +5,7 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/health/fake_change_log.h"
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
@@ -60,9 +60,11 @@ class ChangeRouterTest : public ::testing::Test {
         .id = kTrainersGpu, .state = state, .cause = {.code = "X"}, .since = loop_.WallNow()};
     router_.OnChanges({{before, health_}});
   }
-  static void End(kube::Pod& pod) {
-    pod.phase = "Failed";
-    pod.statuses = {{.name = "train", .exit_code = 134}};
+  void PodCrashes() {
+    PodBecomes([this](kube::Pod& pod) {
+      pod.phase = "Failed";
+      pod.statuses = {{.name = "train", .exit_code = 134, .finished = loop_.WallNow()}};
+    });
   }
 
   FakeLoop loop_;
@@ -74,7 +76,7 @@ class ChangeRouterTest : public ::testing::Test {
   FakeFileSystem files_;
   kube::FakeTransport api_{loop_};
   kube::Client client_{loop_, api_};
-  FakeClusterView view_;
+  FakeNodeView view_;
   FakePreparedDevices prepared_;
   FakeChangeLog journal_;
   DeviceHealth health_{.id = kTrainersGpu, .state = HealthState::kHealthy};
@@ -83,7 +85,7 @@ class ChangeRouterTest : public ::testing::Test {
   const HealthOf health_of_ = [this](const DeviceId&) { return health_; };
   HealthKeeper keeper_{{loop_, log_, metrics_, journal_}, {}, [](const auto&) {}};
   ClaimIndex claims_{view_, prepared_};
-  KubeletWord kubelet_{
+  KubeletHealth kubelet_{
       {loop_, view_, claims_, keeper_}, {}, [](const std::string&) { return true; }};
   EventPublisher events_{{loop_, random_, log_, metrics_, client_}, "node-1"};
   std::unique_ptr<history::Store> store_ =
@@ -156,11 +158,11 @@ TEST_F(ChangeRouterTest, APodWhoseStatusAnAgentBeforeWroteIsNoNews) {
 TEST_F(ChangeRouterTest, ACrashOfAPodWithDevicesIsRecorded) {
   router_.OnSynced();
   PodAppears(/*with_claim=*/false);
-  PodBecomes(End);
+  PodCrashes();
   EXPECT_THAT(journal_.words, Not(Contains(HasSubstr("crashed"))));
   PodGoes();
   PodAppears();
-  PodBecomes(End);
+  PodCrashes();
   EXPECT_THAT(journal_.words, Contains(HasSubstr("crashed container train")));
 }
 
@@ -184,7 +186,7 @@ TEST_F(ChangeRouterTest, AnEndedPodTakesFaultsForAWhileAndNothingElse) {
   router_.OnSynced();
   PodAppears();
   loop_.Advance(1s);
-  PodBecomes(End);
+  PodCrashes();
   loop_.Advance(1s);
   patched_.clear();
   DeviceTurns(HealthState::kUnknown);

@@ -1,5 +1,5 @@
 // How an agent is set up: a YAML file, and flags that overrule it. Read whole before anything
-// starts; every fault is told at once.
+// starts; all faults are reported at once.
 #pragma once
 
 #include <set>
@@ -21,8 +21,8 @@ namespace galen::agent {
 enum class Role { kObserver, kManager };
 std::string_view ToString(Role role);  // "observer", "manager"
 
-// Of a manager's Pods: their containers are only told as running, or run as processes of this
-// machine (docs/adr/0015-processes-end-with-the-agent.md).
+// What becomes of the containers of a manager's Pods: only shown as running, or run as processes of
+// this machine (docs/adr/0015-processes-end-with-the-agent.md).
 enum class Containers { kNone, kProcesses };
 
 // Every value as it is used, defaults included. Paths are absolute.
@@ -34,7 +34,7 @@ struct AgentConfig {
   std::string registry;             // "": plugins_registry below the kubelet's root
   bool endpoints_anywhere = false;  // drivers' sockets may lie outside the kubelet's root
   std::string state_dir = "/var/lib/galen";
-  // Of the inspect service, which `galen` asks.
+  // The inspect service, which `galen` asks.
   std::string socket = "/run/galen/agent.sock";
   // host:port; "" for none.
   std::string metrics_address = "127.0.0.1:9470";
@@ -46,7 +46,7 @@ struct AgentConfig {
   Containers containers = Containers::kNone;
   bool processes_as_root = false;  // the operator knows what every Pod may do then
   std::string cdi_root;            // where drivers write CDI files; "": kCdiDirectories
-  // Of post-mortem records: how long they are kept, and how much of them.
+  // Post-mortem records: how long they are kept, and how much of them.
   Duration post_mortem_age_max = std::chrono::hours(14 * 24);
   std::size_t post_mortem_bytes_max = std::size_t{2} << 20;
   // At most kTimeoutRulesMax; of equals the last decides.
@@ -77,7 +77,7 @@ inline constexpr Duration kPostMortemAgeMost = std::chrono::hours(90 * 24);
 inline constexpr std::size_t kPostMortemBytesLeast = std::size_t{64} << 10;
 inline constexpr std::size_t kPostMortemBytesMost = std::size_t{64} << 20;
 
-// What the command line says; "" leaves the file's word, or the default.
+// What the command line says; "" leaves the file's value, or the default.
 struct AgentFlags {
   std::string config_path;
   std::string node, role, kubelet_root, registry, state_dir, socket, metrics_address, degraded;
@@ -102,7 +102,7 @@ void CheckProcesses(const AgentConfig& config, unsigned user, ConfigFaults& faul
 
 // Makes the directories that the agent writes in, with what the kubelet would make where it takes
 // its place, and looks whether an API server can be found; `faults` has LoadConfig's and gets the
-// rest, so that a person hears of all in one pass. What has a fault already is left alone; after
+// rest, so that a person sees all in one pass. What has a fault already is left alone; after
 // any fault nothing is made, only looked at.
 void PreparePlaces(FileSystem& files, const Environment& environment, const AgentConfig& config,
                    ConfigFaults& faults);

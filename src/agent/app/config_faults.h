@@ -1,5 +1,5 @@
 // What is wrong with a configuration, gathered so that a person repairs it once and not fault by
-// fault. Each is told with the place to repair: the file's line, or the flag. A value's owner.
+// fault. Each names the place to repair: the file's line, or the flag. A value's owner.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ class ConfigFaults {
   // `where` is "role", "timeouts[0]", "timeouts[0].timeout", or "" for the whole. Lines from
   // elsewhere, as of a kubeconfig, are kept whole.
   void Add(std::string_view where, std::string_view what);
-  // Keys of the file that come twice: what was said first is lost without a word.
+  // Keys of the file that come twice: the first value is lost in silence.
   void AddDoubled(const std::vector<DoubledKey>& keys);
   // Whether this key has a fault already: what follows from it is none of its own.
   bool Has(std::string_view where) const;
   // The surroundings refuse what is right in itself, e.g. a directory that cannot be made.
   void AddRefusal(std::string_view where, const Status& status);
 
-  // In the order of the file, then the rest in the order of telling. InvalidArgument, or the code
+  // In the order of the file, then the rest in the order they came. InvalidArgument, or the code
   // of the first refusal where there are only refusals: a restart may mend those.
   Status ToStatus() const;
 

@@ -1,4 +1,4 @@
-// How Pods end on a simulated node, as a kubelet tells it, and what is left of them on the agent's
+// How Pods end on a simulated node, as a kubelet shows it, and what is left of them on the agent's
 // disk. For tests.
 #pragma once
 

@@ -319,7 +319,7 @@ void InspectService::Watch(std::unique_ptr<rpc::StreamWriter> writer) {
   watchers_[id] = std::move(watcher);
 }
 
-DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const ClusterView& view) {
+DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const NodeView& view) {
   DeviceIdentity identity = view.FindIdentity(id).value_or(DeviceIdentity{.id = id});
   if (const HealthCache::Entry* entry = keeper.cache().Find(id)) {
     if (!entry->facts.serial.empty()) identity.serial = entry->facts.serial;

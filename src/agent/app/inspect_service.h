@@ -13,14 +13,14 @@
 #include "agent/health/change_log.h"
 #include "agent/health/health_keeper.h"
 #include "agent/holdings/claim_index.h"
-#include "agent/holdings/cluster_view.h"
+#include "agent/holdings/node_view.h"
 #include "agent/post_mortem/post_mortem_keeper.h"
 #include "rpc/newest_stream.h"
 #include "rpc/service.h"
 
 namespace galen::agent {
 
-// What GetStatus answers beyond what the parts tell. Troubles are sentences; none when nothing
+// What GetStatus answers beyond what the parts know. Troubles are sentences; none when nothing
 // hinders.
 struct AgentStatus {
   std::string version, node, role;
@@ -37,18 +37,18 @@ struct AgentStatus {
 class InspectService {
  public:
   static constexpr std::size_t kWatchersMax = 64;  // more are refused
-  // Of one answer; older records are counted only. Half of what a gRPC client takes by default.
+  // In one answer; older records are counted only. Half of what a gRPC client takes by default.
   static constexpr std::size_t kPostMortemBytesMax = std::size_t{2} << 20;
 
   struct Parts {
     Loop& loop;
     const HealthKeeper& keeper;
     const ClaimIndex& claims;
-    const ClusterView& view;
+    const NodeView& view;
     const PluginManager& plugins;
     const ChangeLog& journal;
     PostMortemKeeper& post_mortems;
-    std::function<DeviceHealth(const DeviceId&)> health_of;  // as the Pods are told
+    std::function<DeviceHealth(const DeviceId&)> health_of;  // as Pods show it
     std::function<AgentStatus()> status;
   };
 
@@ -56,7 +56,7 @@ class InspectService {
   InspectService(Parts parts, rpc::Dispatcher& dispatcher);
   ~InspectService();
 
-  // Something that ListDevices tells may have changed: watchers get the newest, once for all calls
+  // What ListDevices answers may have changed: watchers get the newest, once for all calls
   // of one turn of the loop.
   void Changed();
 
@@ -73,9 +73,9 @@ class InspectService {
   Timer send_;
 };
 
-// Serial and model as the driver told, else as its slices do; "" where neither does.
-DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const ClusterView& view);
-// Every device that a driver spoke of or a Pod holds, in no order.
+// Serial and model as the driver reported them, else as its slices do; "" where neither does.
+DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const NodeView& view);
+// Every device that a driver reported or a Pod holds, in no order.
 std::vector<DeviceHealth> AllDevices(const HealthKeeper& keeper, const ClaimIndex& claims,
                                      const std::function<DeviceHealth(const DeviceId&)>& health_of);
 

@@ -1,5 +1,5 @@
 // One container from its first start to its last end: how often it started, how it ended, and when
-// it may start again. Knows no process and no clock: it is told both. Values; pure. Rules:
+// it may start again. Knows no process and no clock: it is handed both. Values; pure. Rules:
 // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-restarts
 #pragma once
 

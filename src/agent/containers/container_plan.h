@@ -16,7 +16,7 @@
 
 namespace galen::agent {
 
-// Of the Pod: what becomes of a container that ended.
+// The Pod's: what becomes of a container that ended.
 enum class RestartPolicy { kAlways, kOnFailure, kNever };
 
 // Of the machine that the processes run on.
@@ -47,7 +47,7 @@ struct PodPlan {
   std::vector<ContainerPlan> containers;      // init ones in their order, then the main ones
 };
 
-// Tells a process, and whoever finds it later, which container it belongs to: its directory.
+// By which a process, and whoever finds it later, knows its container: its directory.
 inline constexpr std::string_view kContainerDirectoryVariable = "GALEN_CONTAINER_DIRECTORY";
 // The file whose text becomes the message of the container's end, as /dev/termination-log is in a
 // container of its own.

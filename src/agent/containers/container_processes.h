@@ -38,7 +38,7 @@ struct ProcessEnd {
 class ContainerProcess {
  public:
   virtual ~ContainerProcess() = default;
-  // To all its processes, as far as they can be told to be its.
+  // To all its processes, as far as they are known to be its.
   virtual void Signal(int signal) = 0;
 };
 
@@ -48,8 +48,8 @@ class ContainerProcesses {
 
   // Standard output and error, as they come, in pieces that end anywhere.
   using OnOutput = std::function<void(std::string_view bytes)>;
-  // Once, later, after all output was told and every process of the container is gone; may destroy
-  // the ContainerProcess.
+  // Once, later, after all output was handed on and every process of the container is gone; may
+  // destroy the ContainerProcess.
   using OnEnd = std::function<void(const ProcessEnd& end)>;
 
   // It runs when this returns. NotFound: no such program or working directory; PermissionDenied:

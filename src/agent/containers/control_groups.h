@@ -1,4 +1,4 @@
-// Control groups of containers: they bound memory, tell that it ran out, and name every process of
+// Control groups of containers: they bound memory, count when it ran out, and name every process of
 // a container whatever it does. Version 1's memory controller where it is mounted, else version 2.
 // Made below our own group, for which a machine may give us no right: then there are none, and
 // containers run without. Linux only; blocking calls, each a small file. Source: the kernel's
@@ -24,7 +24,7 @@ class ControlGroups {
     std::string own_groups = "/proc/self/cgroup";
   };
 
-  // Makes the group of all containers, named `name`. What fails is told by limitation().
+  // Makes the group of all containers, named `name`. What fails is in limitation().
   ControlGroups(Places places, const std::string& name);
 
   // Whether containers get groups at all.

@@ -1,6 +1,6 @@
 // The order in which the containers of one Pod start and end: init containers one after the other,
 // sidecars beside what follows them, the main ones together, and at the end sidecars last. Decides
-// and does nothing: whoever runs the processes asks what to do, does it, and tells what became of
+// and does nothing: whoever runs the processes asks what to do, does it, and reports what became of
 // it. Knows no clock. Rules:
 // https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
 // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
@@ -26,7 +26,7 @@ class PodLife {
 
   explicit PodLife(const PodPlan& plan);
 
-  // What is to be done now. Terminate and kill are told once each; a start is told until the
+  // What is to be done now. Terminate and kill are given once each; a start is given until the
   // container's OnStarted or OnUnable was called. Ask again after each answer and at due(), until
   // nothing is left to do.
   std::vector<Action> Decide(Time now);
@@ -40,11 +40,11 @@ class PodLife {
   const ContainerLife& container(std::size_t index) const { return members_[index].life; }
   std::size_t size() const { return members_.size(); }
 
-  // "Pending", "Running", "Succeeded" or "Failed". An end is told only when nothing runs any more.
+  // "Pending", "Running", "Succeeded" or "Failed". An end is shown only when nothing runs any more.
   std::string_view phase() const;
   // Whether every init container is through and every sidecar has started once.
   bool initialized() const { return initialized_; }
-  // It was told to go, or has come to its end by itself.
+  // It was asked to go, or has come to its end by itself.
   bool ending() const { return ending_; }
   bool anything_runs() const;
 

@@ -1,6 +1,6 @@
 // One instance of a driver: the connection to its endpoint, its health stream, the calls to it.
 // Dials again for as long as it lives, at once after a loss and then with jittered backoff.
-// Belongs to the agent's loop. What happens is told to a listener, never from inside a verb.
+// Belongs to the agent's loop. What happens is reported to a listener, never from inside a verb.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace galen::agent {
 
 class DriverLink;
 
-// Hears of a link, from the loop. May destroy the link in OnLinkDown only.
+// Called for a link, on the loop. May destroy the link in OnLinkDown only.
 class LinkListener {
  public:
   virtual ~LinkListener() = default;
@@ -64,7 +64,7 @@ class DriverLink final : private rpc::StreamSink {
     net::Dialer& dialer;
     LinkListener& listener;
   };
-  // `number` tells instances of a driver apart: a later one is higher. `subscribe`: whether health
+  // `number` keeps instances of a driver apart: a later one is higher. `subscribe`: whether health
   // is asked for, if the driver has it.
   DriverLink(Edges edges, std::uint64_t number, PluginFacts facts, bool subscribe);
   ~DriverLink() override;
@@ -96,19 +96,19 @@ class DriverLink final : private rpc::StreamSink {
     std::function<void(StatusOr<std::string>)> done;
   };
 
-  // Of the health stream.
+  // The health stream.
   void OnMessage(std::string_view message) override;
   void OnEnd(const Status& status) override;
 
-  // Tells of the report that waits for its turn, if one does.
+  // Hands on the report that waits for its turn, if one does.
   void TellHeld();
 
   void Dial();
   void DialLater(const Status& why);
   void OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection);
-  // Connected, told a turn later: whoever listens may call or destroy.
+  // Connected, reported a turn later: whoever listens may call or destroy.
   void Rise();
-  // The connection is gone: answers what waits, dials again, tells.
+  // The connection is gone: answers what waits, dials again, reports.
   void Fall(const Status& why);
   void OpenStream();
   // The stream is gone, the connection perhaps not.

@@ -1,4 +1,4 @@
-// A driver on a FakeNetwork: registers, prepares, reports health, and misbehaves when told to.
+// A driver on a FakeNetwork: registers, prepares, reports health, and misbehaves when asked to.
 // For tests. Belongs to its loop; what is lent outlives it.
 #pragma once
 
@@ -57,21 +57,21 @@ class FakePlugin {
   void Start();
   // Listens without touching the registry.
   void ListenAgain();
-  // Dies without a word: nobody listens, the socket file stays.
+  // Dies in silence: nobody listens, the socket file stays.
   void Kill();
   // Goes properly: nobody listens, the socket file is gone.
   void Stop();
   // Makes the registration socket again, as a driver does when the registry came back.
   void RegisterAgain() { directory_.Put(options_.socket); }
 
-  // What every stream hears from now on, first of all a new one; at once to those that are open.
+  // What every stream gets from now on, first of all a new one; at once to those that are open.
   void Report(const std::vector<FakeReport>& devices);
   void ReportBytes(std::string bytes);
   void EndStreams(const Status& status);
 
   // From now on.
   void HangGetInfo(bool hang) { hang_get_info_ = hang; }
-  // Each stream hears the present word and ends, as of a driver that takes it for one answer.
+  // Each stream gets the present report and ends, as of a driver that takes it for one answer.
   void EndStreamsAfterOneMessage(std::optional<Status> status) { one_message_ = std::move(status); }
   void AnswerStreamsWith(std::optional<Status> status) { stream_answer_ = std::move(status); }
   void FailPrepare(std::string error) { prepare_error_ = std::move(error); }
@@ -90,7 +90,7 @@ class FakePlugin {
   // uid → name of the claims that are prepared now.
   const std::map<std::string, std::string>& prepared() const { return prepared_; }
   int prepare_calls() const { return prepare_calls_; }
-  // "" until it was told; then "registered", or the error.
+  // "" until it was notified; then "registered", or the error.
   const std::string& told() const { return told_; }
 
  private:

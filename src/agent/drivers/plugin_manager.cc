@@ -145,7 +145,7 @@ Cause PluginManager::WithoutHealth(const std::string& driver) const {
   if (options_.unsubscribed.contains(driver)) {
     cause.message =
         fmt::format("the agent is told not to ask driver {} (subscribe: never)", driver);
-    if (options_.kubelet_speaks) cause.message += ", and the kubelet does not say";
+    if (options_.kubelet_reports) cause.message += ", and the kubelet does not say";
   }
   return cause;
 }
@@ -289,8 +289,8 @@ void PluginManager::TakeOver(const std::string& driver, Instance& instance, bool
   edges_.sink.OnDriverConnected(driver);
   // At once rather than at the devices' deadlines: no report will ever come.
   if (!instance.link->wants_health()) {
-    // The kubelet's word on them stays as it is.
-    if (options_.kubelet_speaks && options_.unsubscribed.contains(driver)) return;
+    // What the kubelet reports of them stays as it is.
+    if (options_.kubelet_reports && options_.unsubscribed.contains(driver)) return;
     return edges_.sink.OnDriverSilent(driver, WithoutHealth(driver));
   }
   if (is_newer) return;

@@ -1,5 +1,5 @@
 // The drivers of this node: takes in what registers, keeps a link to each instance, and lets only
-// the newest connected instance of a driver speak for its devices. Belongs to the agent's loop.
+// the newest connected instance of a driver report its devices. Belongs to the agent's loop.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +27,19 @@ namespace galen::agent {
 // What is known of one instance of a driver, or of a socket that has not registered yet. For
 // `inspect`, metrics and the node's object; a copy that says nothing of later changes.
 struct DriverInfo {
-  std::string name;  // "" while the plugin has not told
+  std::string name;  // "" while the plugin has not answered
   std::string socket;
   std::string endpoint;
   DraService service = DraService::kV1;
   HealthService health = HealthService::kNone;
   bool connected = false;
-  // Whether this instance speaks for its driver's devices.
+  // Whether this instance's reports count.
   bool authority = false;
   std::optional<WallTime> connected_since;
-  // When the instance was last heard, whether it was believed or not; nullopt: never.
+  // When the instance last reported, whether that counted or not; nullopt: never.
   std::optional<WallTime> last_report;
   std::uint64_t reports = 0;
-  // What is wrong with it, in words; "" when nothing is.
+  // What is wrong with it, as a sentence; "" when nothing is.
   std::string trouble;
 };
 
@@ -49,7 +49,7 @@ struct DriverInfo {
 // kubelets up to 1.37, which listen to every instance.
 class PluginManager final : public SocketListener, public DriverCaller, private LinkListener {
  public:
-  static constexpr std::size_t kSocketsMax = 256;           // more are told once, and wait for room
+  static constexpr std::size_t kSocketsMax = 256;  // more are logged once, and wait for room
   static constexpr std::size_t kInstancesPerDriverMax = 8;  // a rolling update has two
   // The kubelet's deadline for both calls (45 s): half of the time between two tries at a Pod.
   static constexpr Duration kCallTimeout = std::chrono::seconds(45);
@@ -59,7 +59,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     PluginRules rules;
     bool notify = false;                 // the manager role
     std::set<std::string> unsubscribed;  // drivers whose health is not asked for
-    bool kubelet_speaks = false;         // for these: what it says of them comes another way
+    bool kubelet_reports = false;        // on these, in Pods' status (kubelet_health.h)
   };
   struct Edges {
     Loop& loop;
@@ -70,7 +70,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     HealthSink& sink;
   };
 
-  // What is lent outlives the manager. Does nothing until a socket is told of.
+  // What is lent outlives the manager. Does nothing until there is a socket.
   PluginManager(Edges edges, Options options);
   ~PluginManager() override;
 
@@ -78,7 +78,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // before the first socket.
   void OnDriversChanged(std::function<void()> callback) { on_changed_ = std::move(callback); }
 
-  // A socket beyond kSocketsMax is told once and left alone. A replaced one registers anew while
+  // A socket beyond kSocketsMax is logged once and left alone. A replaced one registers anew while
   // its old instance serves on; the instance of a removed one goes at once, with its calls.
   void OnSocketAdded(const std::string& path) override;
   void OnSocketReplaced(const std::string& path) override;
@@ -90,12 +90,12 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
 
   bool IsRegistered(const std::string& driver) const { return drivers_.contains(driver); }
   // Why nothing is known of a device of this driver, as a sentence for the Pod: not registered, not
-  // connected, no health, or not a word of this device.
+  // connected, no health, or nothing of this device.
   std::string WhyNotReported(const std::string& driver) const;
   bool IsConnected(const std::string& driver) const;
-  // Of each driver whose reports are expected: since when none came, or since it registered.
+  // For each driver whose reports are expected: since when none came, or since it registered.
   std::map<std::string, Duration> ReportAges() const;
-  // In order of name, of each the authority first; last what has not told its name.
+  // In order of name, of each the authority first; last what has not answered with its name.
   std::vector<DriverInfo> drivers() const;
 
  private:
@@ -106,14 +106,14 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     std::unique_ptr<DriverLink> link;
     bool superseded = false;  // its socket was made again; it stays until the new one is connected
     // The newest report, for when this becomes authority again after a newer instance went; none
-    // after its stream ended, for it would look fresh. Of an instance that is no authority as it
+    // after its stream ended, for it would look fresh. For an instance that is no authority as it
     // came: few of those are ever read.
     std::string unread_report;
     std::optional<DecodedReport> last_report;
     Time heard{};
     std::optional<WallTime> heard_wall;
     std::uint64_t reports = 0;
-    std::uint64_t merged = 0;  // of the link's, what is counted and told
+    std::uint64_t merged = 0;  // of the link's, what is counted and logged
     std::string trouble;
   };
   struct Driver {
@@ -134,17 +134,17 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // The answer to a registration: OK, AlreadyExists when another socket registered the endpoint,
   // ResourceExhausted at kInstancesPerDriverMax.
   Status TakeIn(const std::string& socket, const PluginFacts& facts);
-  // Chooses the driver's authority anew and tells the sink when it is another, or none any more
+  // Chooses the driver's authority anew and notifies the sink when it is another, or none any more
   // (`why`).
   void Elect(const std::string& driver, const Status& why);
   void TakeOver(const std::string& driver, Instance& instance, bool is_newer, const Status& why);
   // Marks what came from the socket as to be replaced.
   void Supersede(const std::string& socket);
   void Remove(const std::string& driver, std::uint64_t number, const Status& why);
-  // Everything `doomed` takes; two passes, because removing one may elect, and so tell, before the
-  // next is looked at.
+  // Everything `doomed` takes; two passes, because removing one may elect, and so notify, before
+  // the next is looked at.
   void RemoveInstances(const std::function<bool(const Instance&)>& doomed, const Status& why);
-  // Counts and tells, once, that a driver reports faster than it is read.
+  // Counts and logs, once, that a driver reports faster than it is read.
   void NoteMerged(const DriverLink& link, Instance& instance);
   // Decodes a report that counts, and counts it; nullopt if it is refused. `heard`: when it came.
   std::optional<DecodedReport> Decode(Instance& instance, std::string_view report, WallTime heard);

@@ -38,11 +38,7 @@ class Heard final : public HealthSink {
 
 class PluginManagerTest : public ::testing::Test {
  protected:
-  PluginManagerTest()
-      : log_(
-            LogLevel::kWarning, [this] { return loop_.WallNow(); },
-            [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }),
-        dialer_(network_.MakeDialer(weather_)) {
+  PluginManagerTest() : dialer_(network_.MakeDialer(weather_)) {
     metric::Declare(metrics_);
     Make({});
   }
@@ -73,7 +69,8 @@ class PluginManagerTest : public ::testing::Test {
   FakeLoop loop_;
   Random random_{1};
   std::vector<std::string> lines_;
-  Log log_;
+  Log log_{LogLevel::kWarning, [this] { return loop_.WallNow(); },
+           [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
   Metrics metrics_;
   net::LinkWeather weather_;
   net::FakeNetwork network_{loop_, random_};
@@ -259,9 +256,11 @@ TEST_F(PluginManagerTest, AnOldInstanceHasNoSayWhileANewerIsConnected) {
 }
 
 TEST_F(PluginManagerTest, AnOldInstanceStepsInAgainWhenTheNewerFails) {
-  Add({}, /*health=*/2);
+  FakePlugin& old_instance = Add();
   loop_.Advance(10ms);
   FakePlugin& new_instance = Add(Second());
+  loop_.Advance(10ms);
+  old_instance.Report({{.device = "gpu-0", .health = 2}});
   loop_.Advance(10ms);
   heard_.Take();
   new_instance.Kill();

@@ -14,8 +14,8 @@
 
 namespace galen::agent {
 
-// Hears which registration sockets there are. Called from the watcher's look, removals first; must
-// not destroy the watcher.
+// Called for registration sockets that come and go. Called from the watcher's look, removals first;
+// must not destroy the watcher.
 class SocketListener {
  public:
   virtual ~SocketListener() = default;
@@ -27,7 +27,7 @@ class SocketListener {
 
 class PluginWatcher {
  public:
-  // Long: the watch tells of changes at once, this only repairs a watch that failed.
+  // Long: the watch sees changes at once, this only repairs a watch that failed.
   static constexpr Duration kRescanAfter = std::chrono::minutes(5);
   // While something hinders: a right that is given or a disk that is mounted gives no hint.
   static constexpr Duration kRescanInTrouble = std::chrono::seconds(10);

@@ -1,6 +1,6 @@
 // Asks one plugin who it is (GetInfo on its registration socket), again with backoff until it has
-// answered sensibly, and in the manager role tells it how that ended. A plugin that hangs or talks
-// nonsense holds up nobody: each has its own. Belongs to the agent's loop.
+// answered sensibly, and in the manager role notifies it how that ended. A plugin that hangs or
+// talks nonsense holds up nobody: each has its own. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ class Registration {
   struct Options {
     std::string socket;
     PluginRules rules;
-    bool notify = false;  // the manager role: the plugin hears how its registration ended
+    bool notify = false;  // the manager role: the plugin is notified how its registration ended
   };
   struct Edges {
     Loop& loop;
@@ -49,7 +49,7 @@ class Registration {
   Registration(Edges edges, Options options, OnFacts on_facts);
 
   void Start() { Dial(); }
-  // What hinders, in words; "" when nothing does, also for a plugin that is no DRA driver.
+  // What hinders, as a sentence; "" when nothing does, also for a plugin that is no DRA driver.
   const std::string& trouble() const { return trouble_; }
 
  private:

@@ -23,7 +23,7 @@ struct DirectoryEntry {
   bool operator==(const DirectoryEntry&) const = default;
 };
 
-// Hints may be lost, come twice or come for nothing; Scan tells the truth.
+// Hints may be lost, come twice or come for nothing; Scan shows the truth.
 class SocketDirectory {
  public:
   virtual ~SocketDirectory() = default;

@@ -1,4 +1,4 @@
-// What is written down of devices and Pods: before anyone is told of it, and read back after a
+// What is written down of devices and Pods: before it is published, and read back after a
 // restart. The real one is HistoryLog; one in memory serves tests. Belongs to the agent's loop.
 #pragma once
 
@@ -53,7 +53,7 @@ class ChangeLog {
   // it.
   virtual void Kept(const std::vector<HealthChange>& changes, WallTime now) = 0;
   // The Pod says this health now, `after_sign` after its sign (which may be of long ago: a driver
-  // that is heard again repeats what it found before).
+  // that is back repeats what it found before).
   virtual void Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
                     WallTime now) = 0;
   // The Pod has the device from now on. False, and nothing is written, when that was noted before:
@@ -61,7 +61,7 @@ class ChangeLog {
   virtual bool Assigned(const Assignment& assignment, WallTime now) = 0;
   // `devices` are those that the Pod held, whose incidents it may belong to.
   virtual void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) = 0;
-  // The driver can be heard, or not any more.
+  // The driver is connected, or not any more.
   virtual void DriverConnected(const std::string& driver, WallTime now) = 0;
   virtual void DriverLost(const std::string& driver, const std::string& why, WallTime now) = 0;
   // This process begins to listen to drivers, or ends in order.

@@ -1,4 +1,4 @@
-// The present health of every device that drivers of this node told of, and until when it holds.
+// The present health of every device that drivers of this node reported, and until when it holds.
 // Belongs to the agent's loop and reads no clock: every verb takes the time. Each verb returns the
 // devices whose finding changed; a report that only repeats returns none.
 #pragma once
@@ -29,14 +29,14 @@ class HealthCache {
     DeviceFacts facts;
     Time deadline =
         Time::max();  // when silence makes it Unknown; max: never, or it is Unknown already
-    Time reported{};  // when a driver last spoke of it; meaningless before one did
+    Time reported{};  // when a driver last reported it; meaningless before one did
     std::uint64_t report = 0;  // the number of that report of its driver; 0: restored from disk
-    // How long its word holds, and by whose choice; zero: until the next.
+    // How long its report holds, and by whose choice; zero: until the next.
     EffectiveTimeout timeout;
     // What it was before silence, so that a fault which only paused keeps its first time; null for
     // most.
     std::unique_ptr<DeviceHealth> before_silence;
-    bool doubtful = false;  // as restored, until a driver speaks of it
+    bool doubtful = false;  // as restored, until a driver reports it
   };
 
   // A driver's devices past this many (as many as one report may have): one that is silent is
@@ -51,12 +51,12 @@ class HealthCache {
   // newer may have been lost, so of what its driver repeats the driver knows better since when.
   void Restore(const DeviceHealth& health, Time now, bool doubtful);
 
-  // The driver spoke at `now`, which may lie a little back; `wall` dates changes whose sign has no
-  // time. Devices it left out keep their word until their deadline.
+  // The driver reported at `now`, which may lie a little back; `wall` dates changes whose sign has
+  // no time. Devices it left out stay as they are until their deadline.
   std::vector<HealthChange> Apply(const DecodedReport& report, Time now, WallTime wall);
   // Every device whose deadline has come becomes Unknown.
   std::vector<HealthChange> Expire(Time now, WallTime wall);
-  // Nobody speaks for the driver's devices any more: Unknown at once, with this cause. Repeated
+  // Nobody reports the driver's devices any more: Unknown at once, with this cause. Repeated
   // with the same code, it changes nothing.
   std::vector<HealthChange> Drop(const std::string& driver, const Cause& cause, WallTime wall);
   // Whether the driver's stream is open decides what silence is called (DriverSilent or
@@ -67,7 +67,7 @@ class HealthCache {
 
   // When Expire is to be called next; nullopt: never, as things are. Looks at every device.
   std::optional<Time> NextDeadline() const;
-  // nullptr when nobody ever spoke of it. Pointers hold until the next verb.
+  // nullptr when nobody ever reported it. Pointers hold until the next verb.
   const Entry* Find(const DeviceId& id) const;
   const std::map<DeviceId, Entry>& entries() const { return entries_; }
   // How often a device was refused at kDevicesPerDriverMax since the start.
@@ -87,7 +87,7 @@ class HealthCache {
   // nullptr when the driver has no room for another device.
   Entry* FindOrAdd(const DeviceId& id);
   bool MakeRoom(const std::string& driver);
-  // The change that the driver's word on one device makes, if any.
+  // The change that the driver's report of one device makes, if any.
   std::optional<HealthChange> Hear(Entry& entry, const DeviceHealth& told, WallTime wall);
   // Makes the device Unknown and remembers what it was.
   HealthChange Silence(Entry& entry, Cause cause, WallTime wall);
@@ -100,7 +100,7 @@ class HealthCache {
   std::size_t refused_ = 0;
 };
 
-// What is said of a device that nobody ever spoke of.
+// The health of a device that nobody ever reported.
 DeviceHealth NotReportedHealth(const DeviceId& id);
 
 }  // namespace galen::agent

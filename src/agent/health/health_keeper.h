@@ -1,5 +1,5 @@
-// Between the drivers' words and everybody who acts on them: applies reports to the cache, ends
-// them at their deadlines, and writes each change down before anyone hears of it. Changes of one
+// Between the drivers' reports and everybody who acts on them: applies reports to the cache, ends
+// them at their deadlines, and records each change before it is published. Changes of one
 // turn of the loop are written together. Belongs to the agent's loop.
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace galen::agent {
 
-// The order that it keeps: applied to the cache, written to the journal, told to OnChanges. What is
-// lent in Edges outlives it.
+// The order that it keeps: applied to the cache, written to the journal, handed to OnChanges. What
+// is lent in Edges outlives it.
 class HealthKeeper final : public HealthSink {
  public:
   struct Edges {
@@ -38,8 +38,8 @@ class HealthKeeper final : public HealthSink {
 
   HealthKeeper(Edges edges, std::vector<TimeoutRule> rules, OnChanges on_changes);
 
-  // Takes the devices over as they were when the agent last ran; nobody is told. Once, before the
-  // first report.
+  // Takes the devices over as they were when the agent last ran; nobody is notified. Once, before
+  // the first report.
   void Restore();
 
   void OnReport(const DecodedReport& report, Time heard) override;
@@ -51,7 +51,7 @@ class HealthKeeper final : public HealthSink {
     on_forgotten_ = std::move(on_forgotten);
   }
 
-  // The device is no more: nobody speaks of it again, nor does a metric.
+  // The device is no more: it is in no report and no metric again.
   void Forget(const DeviceId& id, const std::string& why);
 
   // Never fails: of an unknown device nothing was reported (Unknown, NotReported).
@@ -68,7 +68,7 @@ class HealthKeeper final : public HealthSink {
 
  private:
   void Take(std::vector<HealthChange> changes);
-  // Journal first, then everybody else: what was told survives a crash.
+  // Journal first, then everybody else: what was published survives a crash.
   void Flush();
   void Expire();
   // Sets the timer for the next deadline.
@@ -82,7 +82,7 @@ class HealthKeeper final : public HealthSink {
   HealthCache cache_;
   const OnChanges on_changes_;
   std::function<void(const DeviceId& id)> on_forgotten_;
-  std::vector<HealthChange> waiting_;  // applied, not yet written down and told
+  std::vector<HealthChange> waiting_;  // applied, not yet recorded and handed on
   std::uint64_t changes_ = 0;
   std::string trouble_;
   // When deadline_ comes; nullopt: it waits for nothing.

@@ -1,4 +1,4 @@
-// Who hears what drivers say: the plugin manager tells, the health keeper listens.
+// Who takes the reports of drivers: the plugin manager calls it, the health keeper is one.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace galen::agent {
 class HealthSink {
  public:
   virtual ~HealthSink() = default;
-  // The driver's authority spoke; `heard` is when, now or a little ago.
+  // The driver's authority reported; `heard` is when, now or a little ago.
   virtual void OnReport(const DecodedReport& report, Time heard) = 0;
-  // Somebody can speak for the driver again.
+  // The driver has an authority again.
   virtual void OnDriverConnected(const std::string& driver) = 0;
-  // Nobody speaks for the driver's devices any more, or nobody can; why. DriverGone: the connection
+  // Nobody reports the driver's devices any more, or nobody can; why. DriverGone: the connection
   // or its stream is gone. NotReported: it is there and has no health.
   virtual void OnDriverSilent(const std::string& driver, const Cause& why) = 0;
 };

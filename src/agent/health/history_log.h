@@ -57,7 +57,7 @@ class HistoryLog final : public ChangeLog {
     WallTime assigned{};
   };
 
-  // The incident that `change` belongs to: it lasts from a device's first bad word to its recovery.
+  // The incident that `change` belongs to: it lasts from a device's first fault to its recovery.
   std::string IncidentOf(const HealthChange& change);
   // "" when the device never changed.
   const std::string& LastIncidentOf(const DeviceId& device);

@@ -54,7 +54,7 @@ struct DecodedReport {
 inline constexpr std::size_t kDevicesPerReportMax = 4096;
 // As Kubernetes' ResourceHealth.message.
 inline constexpr std::size_t kReportedMessageBytesMax = 1024;
-// Of a serial, model, code, value, …
+// A serial, model, code, value, …
 inline constexpr std::size_t kFactBytesMax = 128;
 
 // `bytes` is a NodeWatchResourcesResponse, of v1 or v1alpha1: both have the same fields.

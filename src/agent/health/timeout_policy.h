@@ -15,7 +15,7 @@ namespace galen::agent {
 enum class TimeoutSource { kDefault, kDriver, kConfig };
 std::string_view ToString(TimeoutSource source);  // "default", "driver", "config"
 
-// An operator's word on some devices; an empty part stands for all.
+// An operator's rule for some devices; an empty part stands for all.
 // Without any part it is a rule for every device.
 struct TimeoutRule {
   std::string driver;
@@ -29,7 +29,7 @@ struct TimeoutRule {
 struct EffectiveTimeout {
   Duration timeout{};
   TimeoutSource source = TimeoutSource::kDefault;
-  // Of kConfig: which of the operator's rules decided, by the most particular part that it names:
+  // For kConfig: which of the operator's rules decided, by the most particular part that it names:
   // "device gpu-3", "pool node-1", "driver gpu.example.com"; "" for the rule of every device.
   std::string rule = {};
 
@@ -41,7 +41,7 @@ inline constexpr Duration kTimeoutMax = std::chrono::hours(24);
 // Below it a loaded node alone would make devices Unknown.
 inline constexpr Duration kTimeoutLeast = std::chrono::milliseconds(100);
 
-// Of the rules that fit, the one that names most parts decides; of equals, the last. A driver's
+// The rule that fits and names most parts decides; of equals, the last. A driver's
 // wish is clamped to kTimeoutLeast and kTimeoutMax; an operator's rule was checked when the
 // configuration was read.
 EffectiveTimeout TimeoutOf(const std::vector<TimeoutRule>& rules, const DeviceId& device,

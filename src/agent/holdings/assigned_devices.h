@@ -1,5 +1,5 @@
 // What each Pod of the node is known to have, so that a device that is new to it stands out: how it
-// was when the Pod got it is the first thing that its owner wants to hear. Belongs to the agent's
+// was when the Pod got it is the first thing that its owner wants to know. Belongs to the agent's
 // loop; bounded by the Pods there are.
 #pragma once
 

@@ -104,7 +104,7 @@ bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string&
   return !claim.devices.empty() && claim.IsReservedFor(pod_uid, group);
 }
 
-std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const ClusterView& view,
+std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const NodeView& view,
                                   const PreparedDevices& prepared) {
   std::vector<HeldDevice> devices;
   for (const NamedClaim& named : ClaimsOf(pod)) {

@@ -1,6 +1,6 @@
 // Who holds which device: device → Pods, and Pod → devices with the containers that see them. Kept
-// up to date by being told which Pod or claim changed; looks the rest up in the view, which
-// outlives it. A Pod that has ended is told late news of what it held, although its claims are
+// up to date by a call for each Pod or claim that changed; looks the rest up in the view, which
+// outlives it. A Pod that has ended takes late news of what it held, although its claims are
 // taken away as soon as it ends: its devices stay until LetGo, or until the Pod is gone.
 // Belongs to the agent's loop. Lookups never fail: an unknown device has no Pods.
 #pragma once
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/holdings/cluster_view.h"
+#include "agent/holdings/node_view.h"
 
 namespace galen::agent {
 
@@ -53,7 +53,7 @@ bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string&
 
 // The devices of `pod` by what the view knows now, in order of device and claim; at most
 // ClaimIndex::kDevicesPerPodMax. Pure.
-std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const ClusterView& view,
+std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const NodeView& view,
                                   const PreparedDevices& prepared);
 
 class ClaimIndex {
@@ -61,7 +61,7 @@ class ClaimIndex {
   // A Pod holds at most this many devices for us: 256 claims of 32 results would be absurd.
   static constexpr std::size_t kDevicesPerPodMax = 512;
 
-  ClaimIndex(const ClusterView& view, const PreparedDevices& prepared)
+  ClaimIndex(const NodeView& view, const PreparedDevices& prepared)
       : view_(view), prepared_(prepared) {}
 
   // The view's Pod of that name is new, different or gone. Names the Pods to look at again: that
@@ -70,14 +70,14 @@ class ClaimIndex {
   // The same for a claim: the Pods that name it, none when nobody does.
   std::vector<ObjectKey> ClaimChanged(const ObjectKey& claim);
 
-  // A Pod that has ended is told of nothing any more.
+  // A Pod that has ended takes no news any more.
   std::vector<ObjectKey> LetGo(const ObjectKey& pod);
 
   // Pods that have not ended and hold the device, in order of name.
   std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
   // These, and those that held it when they ended.
   std::vector<ObjectKey> PodsToTell(const DeviceId& device) const;
-  // Of a Pod that has ended: also what it held. Empty for a Pod that is not known or holds none.
+  // For a Pod that has ended also what it held. Empty for a Pod that is not known or holds none.
   // The reference holds until the Pod or one of its claims changes.
   const std::vector<HeldDevice>& DevicesOf(const ObjectKey& pod) const;
   // Every device that some Pod of this node holds.
@@ -93,7 +93,7 @@ class ClaimIndex {
     bool ended = false;
     bool let_go = false;
     std::vector<HeldDevice> devices;
-    // Taken from it. It matters once the Pod ends, which may be heard of a little later than that
+    // Taken from it. It matters once the Pod ends, which may be seen a little later than that
     // its claim was taken.
     std::vector<HeldDevice> taken;
     std::set<ObjectKey> claims;  // that it names, whether they exist or not
@@ -103,7 +103,7 @@ class ClaimIndex {
   void Add(const kube::Pod& pod, Holder before);
   static std::vector<HeldDevice> TakenFrom(Holder before, const std::vector<HeldDevice>& present);
 
-  const ClusterView& view_;
+  const NodeView& view_;
   const PreparedDevices& prepared_;
   std::map<ObjectKey, Holder> pods_;
   std::map<DeviceId, std::set<ObjectKey>> pods_of_device_;

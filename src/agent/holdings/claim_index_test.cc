@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 
 namespace galen::agent {
 namespace {
@@ -30,7 +30,7 @@ class ClaimIndexTest : public ::testing::Test {
     return uses;
   }
 
-  FakeClusterView view_;
+  FakeNodeView view_;
   FakePreparedDevices prepared_;
   ClaimIndex index_{view_, prepared_};
 };

@@ -20,7 +20,7 @@ namespace galen::agent {
 
 class NodeClaims {
  public:
-  // Claims past this wait until there is room, and that is told: no node holds as many.
+  // Claims past this wait until there is room, which is logged: no node holds as many.
   static constexpr std::size_t kClaimsMax = 4096;
   // A claim is mostly there before its Pod comes to a node; what is not may take its time.
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(100),
@@ -57,7 +57,7 @@ class NodeClaims {
   // Takes in what waited for room, as far as there is some now.
   void WantWaiting();
   void Unwant(const ObjectKey& claim, const ObjectKey& pod);
-  // Whether another answer could tell more.
+  // Whether another answer could say more.
   bool IsOpen(const ObjectKey& claim) const;
   bool SomePodWaits(const ObjectKey& claim) const;
   void Look(const ObjectKey& claim, Done done);

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 #include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
 
@@ -53,7 +53,7 @@ class NodeClaimsTest : public ::testing::Test {
   Random random_{1};
   kube::FakeTransport api_{loop_};
   kube::Client client_{loop_, api_};
-  FakeClusterView view_;
+  FakeNodeView view_;
   int status_ = 200;
   std::string body_;
   std::vector<std::string> asked_, changed_;

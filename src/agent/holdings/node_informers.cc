@@ -49,7 +49,7 @@ NodeInformers::NodeInformers(Loop& loop, Log& log, Random& random, kube::Client&
   Wire(slices_, "resourceslices");
 }
 
-void NodeInformers::Start(ClusterListener& listener) {
+void NodeInformers::Start(NodeListener& listener) {
   listener_ = &listener;
   pods_.Start();
   slices_.Start();

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/holdings/cluster_view.h"
 #include "agent/holdings/node_claims.h"
+#include "agent/holdings/node_view.h"
 #include "base/log.h"
 #include "kube/informer.h"
 #include "kube/objects/resource_slice.h"
@@ -29,9 +29,9 @@ struct SliceIdentities {
 };
 
 // Called on the loop for each change, after the view shows it; also for all of a first list.
-class ClusterListener {
+class NodeListener {
  public:
-  virtual ~ClusterListener() = default;
+  virtual ~NodeListener() = default;
   // One of the two may be null: new, or gone. Both: changed, or replaced by another of its name
   // (compare the uids).
   virtual void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) = 0;
@@ -46,16 +46,16 @@ class ClusterListener {
 
 // Pods and slices are asked for by field selector (spec.nodeName); claims have no such field and
 // are read by name. What is lent outlives it.
-class NodeInformers final : public ClusterView {
+class NodeInformers final : public NodeView {
  public:
-  // A watch that is taken up again tells what it missed first, which takes no longer than this.
+  // A watch that is taken up again shows what it missed first, which takes no longer than this.
   static constexpr Duration kCatchUp = std::chrono::seconds(5);
 
   NodeInformers(Loop& loop, Log& log, Random& random, kube::Client& client,
                 const std::string& node);
 
   // Once. `listener` outlives the informers' watches.
-  void Start(ClusterListener& listener);
+  void Start(NodeListener& listener);
   // Whether every first list is known, and every claim that is named in it. Stays so.
   bool synced() const { return synced_; }
   // From this time on Pods may have gone without our hearing of it in time; nullopt while the watch
@@ -79,7 +79,7 @@ class NodeInformers final : public ClusterView {
 
   Loop& loop_;
   Log& log_;
-  ClusterListener* listener_ = nullptr;  // from Start on
+  NodeListener* listener_ = nullptr;  // from Start on
   kube::Informer<kube::Pod> pods_;
   kube::Informer<SliceIdentities> slices_;
   NodeClaims claims_;

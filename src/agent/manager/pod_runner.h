@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
-#include "agent/holdings/cluster_view.h"
-#include "agent/manager/claim_preparer.h"
+#include "agent/holdings/node_view.h"
+#include "agent/manager/claim_caller.h"
 #include "agent/manager/process_runner.h"
 #include "agent/publish/event_publisher.h"
 #include "base/log.h"
@@ -29,8 +29,8 @@ class PodRunner {
     Log& log;
     Metrics& metrics;
     kube::Client& client;
-    const ClusterView& view;
-    ClaimPreparer& preparer;
+    const NodeView& view;
+    ClaimCaller& preparer;
     EventPublisher& events;
     ProcessRunner* processes = nullptr;  // where containers run as processes
   };
@@ -38,10 +38,10 @@ class PodRunner {
   // look of a Pod that runs.
   using OnReady = std::function<void(const ObjectKey& pod)>;
 
-  // Of a Pod that fails: first soon, for a driver that is being replaced, then patiently.
+  // For a Pod that fails: first soon, for a driver that is being replaced, then patiently.
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(100),
                                           .most = std::chrono::seconds(30)};
-  // Of a Pod that fails for a reason that another try by itself does not help (a checkpoint that
+  // For a Pod that fails for a reason that another try by itself does not help (a checkpoint that
   // may not be written): an operator's hand, of which no news comes. News of the Pod is not held
   // up.
   static constexpr BackoffPolicy kPatientBackoff{.first = std::chrono::seconds(5),
@@ -75,7 +75,7 @@ class PodRunner {
   };
 
   void Reconcile(const PodRef& ref, Done done);
-  // Prepares what is not ready; tells when all is.
+  // Prepares what is not ready; Begin when all is.
   void Run(const kube::Pod& pod, Done done);
   // The Pod's claims are ready.
   void Begin(const PodRef& ref);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/agent_metrics.h"
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
@@ -80,13 +80,13 @@ class PodRunnerTest : public ::testing::Test {
   Random random_{1};
   Metrics metrics_;
   FakeFileSystem files_;
-  FakeClusterView view_;
+  FakeNodeView view_;
   WillingDriver driver_{loop_};
   kube::FakeTransport api_{loop_};
   kube::Client client_{loop_, api_};
   int status_ = 200;
-  PreparedClaims claims_{files_, "/claims.json"};
-  ClaimPreparer preparer_{{loop_, driver_, view_, claims_}};
+  ClaimCheckpoint claims_{files_, "/claims.json"};
+  ClaimCaller preparer_{{loop_, driver_, view_, claims_}};
   EventPublisher events_{{loop_, random_, NullLog(), metrics_, client_}, "node-1"};
   std::vector<std::string> ready_;
   PodRunner runner_{{loop_, random_, NullLog(), metrics_, client_, view_, preparer_, events_},
@@ -262,7 +262,7 @@ TEST_F(PodRunnerTest, APodThatHasEndedHoldsItsDevicesNoLonger) {
 }
 
 TEST_F(PodRunnerTest, WhatTheCheckpointRemembersOfPodsThatAreGoneIsLetGoOf) {
-  PreparedClaim& claim = claims_.Add({"default", "old-gpu"}, "uid-old-gpu");
+  ClaimRecord& claim = claims_.Add({"default", "old-gpu"}, "uid-old-gpu");
   claim.pods = {"uid-old"};
   claim.drivers = {"gpu.example.com"};
   runner_.Open();
@@ -274,7 +274,7 @@ TEST_F(PodRunnerTest, WhatTheCheckpointRemembersOfPodsThatAreGoneIsLetGoOf) {
 TEST_F(PodRunnerTest, APodThatIsStillThereKeepsWhatTheCheckpointRemembers) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
-  PreparedClaim& claim = claims_.Add({"default", "a-gpu"}, "uid-a-gpu");
+  ClaimRecord& claim = claims_.Add({"default", "a-gpu"}, "uid-a-gpu");
   claim.pods = {"uid-a"};
   claim.drivers = {"gpu.example.com"};
   runner_.Open();

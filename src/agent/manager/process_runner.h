@@ -15,7 +15,7 @@
 #include "agent/containers/container_processes.h"
 #include "agent/containers/pod_life.h"
 #include "agent/holdings/claim_index.h"
-#include "agent/manager/prepared_claims.h"
+#include "agent/manager/claim_checkpoint.h"
 #include "agent/publish/event_publisher.h"
 #include "base/loop/backoff.h"
 #include "kube/client.h"
@@ -45,8 +45,8 @@ class ProcessRunner {
     kube::Client& client;
     EventPublisher& events;
     ContainerProcesses& processes;
-    const ClusterView& view;
-    const PreparedClaims& prepared;
+    const NodeView& view;
+    const ClaimCheckpoint& prepared;
   };
   struct Options {
     std::string node;
@@ -65,13 +65,13 @@ class ProcessRunner {
   // Every Pod of the node is known: directories of others are removed.
   void Open();
 
-  // A Pod that tells of containers that run, which an agent before this one started: it is to say
+  // A Pod that shows containers that run, which an agent before this one started: it is to say
   // that they do not, also while its claims are not ready yet. Does nothing for another Pod.
   void Correct(const kube::Pod& pod);
   // The Pod's claims are ready, so its containers may run. Repeating it does nothing.
   void Run(const kube::Pod& pod);
   // The Pod is to go, or has ended, or is gone (null). True once nothing of it runs and the Pod
-  // says so as far as it can; until then on_change tells when to ask again.
+  // says so as far as it can; until then on_change says when to ask again.
   bool End(const PodRef& ref, const kube::Pod* pod);
   // nullopt for a Pod that was not run.
   std::optional<Json> StatusOf(const PodRef& pod) const;
@@ -89,11 +89,11 @@ class ProcessRunner {
   struct Box {
     std::unique_ptr<ContainerProcess> process;
     std::unique_ptr<ContainerLog> log;
-    bool log_trouble = false;  // told already
+    bool log_trouble = false;  // logged already
   };
   struct Entry {
     bool may_run = false;                 // its claims are ready
-    std::string error;                    // why it was not begun, told already; or ""
+    std::string error;                    // why it was not begun, published already; or ""
     std::unique_ptr<net::HttpCall> read;  // while its object is asked for
     Backoff backoff{kReadAgain};
     std::optional<PodPlan> plan;
@@ -106,9 +106,9 @@ class ProcessRunner {
   void Read(const PodRef& ref);
   void OnRead(const PodRef& ref, const StatusOr<Json>& object);
   Status Begin(const PodRef& ref, const Json& object, Entry& entry);
-  // It could not be begun, which people are told once for each reason.
+  // It could not be begun, which is published once for each reason.
   void TryAgain(const PodRef& ref, Entry& entry, const Status& why);
-  // Does what is due, until nothing is; tells of it, and of what `changed` before.
+  // Does what is due, until nothing is; reports it, and what `changed` before.
   void Advance(const PodRef& ref, bool changed);
   void Perform(const PodRef& ref, Entry& entry, const PodLife::Action& action);
   void StartContainer(const PodRef& ref, Entry& entry, std::size_t index);

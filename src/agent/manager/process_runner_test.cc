@@ -5,7 +5,7 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/containers/fake_container_processes.h"
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 #include "base/data/yaml.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
@@ -44,7 +44,7 @@ spec:
     });
     view_.AddPod("a").phase = "Pending";
     view_.AddClaim("a-gpu", {{"gpu", kRunGpu}}, "a");
-    PreparedClaim& claim = claims_.Add({"default", "a-gpu"}, "uid-a-gpu");
+    ClaimRecord& claim = claims_.Add({"default", "a-gpu"}, "uid-a-gpu");
     claim.devices = {{.device = kRunGpu, .cdi_ids = {"gpu.example.com/claim=gpu-0"}}};
     WriteCdi();
   }
@@ -75,10 +75,10 @@ spec:
   Random random_{1};
   Metrics metrics_;
   FakeFileSystem files_;
-  FakeClusterView view_;
+  FakeNodeView view_;
   kube::FakeTransport api_{loop_};
   kube::Client client_{loop_, api_};
-  PreparedClaims claims_{files_, "/claims.json"};
+  ClaimCheckpoint claims_{files_, "/claims.json"};
   EventPublisher events_{{loop_, random_, NullLog(), metrics_, client_}, "node-1"};
   FakeContainerProcesses processes_{loop_, files_};
   Json object_;

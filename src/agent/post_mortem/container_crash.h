@@ -1,4 +1,4 @@
-// Containers that ended badly, read off a Pod's status: beside its devices' changes they tell which
+// Containers that ended badly, read off a Pod's status: beside its devices' changes they show which
 // of the two came first. Pure.
 #pragma once
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 #include "agent/post_mortem/post_mortem_keeper.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
@@ -137,7 +137,7 @@ class EndedPodsTest : public ::testing::Test {
   FakeFileSystem files_;
   Log log_{LogLevel::kWarning, [] { return WallTime(); },
            [this](LogLevel, std::string_view line) { logged_.emplace_back(line); }};
-  FakeClusterView view_;
+  FakeNodeView view_;
   FakePreparedDevices prepared_;
   ClaimIndex index_{view_, prepared_};
   DeviceHealth health_;

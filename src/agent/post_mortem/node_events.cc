@@ -44,7 +44,7 @@ void KeepFirst(std::vector<NodeEvent>& events, const NodeEvent& event) {
 
 }  // namespace
 
-std::vector<NodeEvent> NodeEventsOf(const ClusterView& view, WallTime from, WallTime until) {
+std::vector<NodeEvent> NodeEventsOf(const NodeView& view, WallTime from, WallTime until) {
   std::vector<NodeEvent> events;
   view.ForEachPod([&](const kube::Pod& pod) {
     for (const kube::PodCondition& condition : pod.conditions) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 
 namespace galen::agent {
 namespace {
@@ -30,7 +30,7 @@ class NodeEventsTest : public ::testing::Test {
     return NodeEventsOf(view_, kEventTime - 5min, kEventTime + 5min);
   }
 
-  FakeClusterView view_;
+  FakeNodeView view_;
 };
 
 TEST_F(NodeEventsTest, AreWhatTheKubeletSaysOfTheFirstPodThatItTookDown) {

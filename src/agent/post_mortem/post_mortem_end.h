@@ -14,13 +14,13 @@ namespace galen::agent {
 struct PodEnding {
   history::PodEnd end = history::PodEnd::kFailed;
   std::string reason;  // of status.reason, else of a DisruptionTarget condition; or ""
-  WallTime time{};     // of the end as the Pod tells it, else `now`
+  WallTime time{};     // of the end as the Pod shows it, else `now`
   bool operator==(const PodEnding&) const = default;
 };
 
 // nullopt while it lives and nothing of it crashed. `before` null: seen for the first time; what
-// crashed from `away_since` on is news then, and nothing where that is not told. `after` null: gone
-// from the API.
+// crashed from `away_since` on is news then, and nothing where that is not known. `after` null:
+// gone from the API.
 std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* after, WallTime now,
                                   std::optional<WallTime> away_since = {});
 

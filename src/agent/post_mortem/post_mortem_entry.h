@@ -1,4 +1,4 @@
-// What is entered into a post-mortem record after it was begun, and when people are told of it
+// What is entered into a post-mortem record after it was begun, and when it is published
 // unasked. Pure.
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace galen::agent {
 
-// Into a device of the record. Whether it was news that is kept: a driver that is heard again
+// Into a device of the record. Whether it was news that is kept: a driver that is back
 // repeats what it said before, and one that flaps says more than is kept. Findings stay in the
-// order in which they were heard.
+// order in which they were reported.
 bool Enter(const history::PostMortem& record, const history::HeardFinding& finding,
            history::PostMortemDevice& device);
 
@@ -27,14 +27,14 @@ std::vector<history::PostMortemDevice> DevicesOfHeld(
 bool IsSame(const history::PostMortemDevice& a, const history::PostMortemDevice& b);
 
 // What is held now, behind those of `noted` that were given back meanwhile: they were held all the
-// same. Who a device is that nobody tells any more is taken from `noted`.
+// same. Who a device is that nobody knows any more is taken from `noted`.
 std::vector<history::PostMortemDevice> WithNoted(std::vector<history::PostMortemDevice> present,
                                                  std::vector<history::PostMortemDevice> noted);
 
 // When the Pod began to run; of one that never did, when it was made. nullopt: not known.
 std::optional<WallTime> BeganOf(const kube::Pod& pod);
-// What the Pod tells of its containers' ends in the record's window, who owns it and whether
-// somebody asked for it to go. An end that is told again may say more.
+// What the Pod shows of its containers' ends in the record's window, who owns it and whether
+// somebody asked for it to go. An end that is shown again may say more.
 void AddPod(history::PostMortem& record, const kube::Pod& pod);
 
 // The one Event of the record, a Warning on its Pod.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/holdings/claim_index.h"
-#include "agent/holdings/cluster_view.h"
+#include "agent/holdings/node_view.h"
 #include "history/post_mortem/post_mortem.h"
 
 namespace galen::agent {
@@ -17,7 +17,7 @@ inline constexpr std::size_t kNeighboursMax = 256;
 
 // Lent until the call returns.
 struct Surroundings {
-  const ClusterView& view;
+  const NodeView& view;
   const ClaimIndex& claims;
   // How a device was at worst between the two times.
   std::function<HealthState(const DeviceId& device, WallTime from, WallTime until)> worst_of;
@@ -25,7 +25,7 @@ struct Surroundings {
   std::vector<const history::PostMortem*> ended;
 };
 
-// Everything that `record` and its surroundings tell, in the form that Judge takes.
+// Everything that `record` and its surroundings show, in the form that Judge takes.
 CrashEvidence EvidenceOf(const history::PostMortem& record, const Surroundings& around);
 
 }  // namespace galen::agent

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 
 namespace galen::agent {
 namespace {
@@ -57,7 +57,7 @@ class EvidenceTest : public ::testing::Test {
                                    },
                                .ended = std::move(ended)});
   }
-  FakeClusterView view_;
+  FakeNodeView view_;
   FakePreparedDevices prepared_;
   ClaimIndex index_{view_, prepared_};
 };

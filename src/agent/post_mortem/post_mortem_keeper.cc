@@ -34,7 +34,7 @@ void PostMortemKeeper::Start(const NodeBoot& boot) {
   for (const auto& [id, record] : open_) {
     PostMortem present = record;
     const bool news = CatchUp(present);
-    if (news || (HadFault(present) && !present.told)) SettleAfter(id);
+    if (news || (HadFaultByItsEnd(present) && !present.told)) SettleAfter(id);
     if (news) behind.push_back(std::move(present));
   }
   for (PostMortem& record : behind) Put(std::move(record));
@@ -347,7 +347,7 @@ void PostMortemKeeper::SettleDue() {
     if (open == open_.end()) continue;
     ++settled;
     PostMortem record = Judged(open->second);
-    if (HadFault(record) && !std::exchange(record.told, true)) {
+    if (HadFaultByItsEnd(record) && !std::exchange(record.told, true)) {
       parts_.tell(record.pod, "post-mortem " + std::to_string(record.number), EventOf(record));
     }
     Put(std::move(record));

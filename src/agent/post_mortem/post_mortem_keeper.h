@@ -1,7 +1,7 @@
 // Writes down how Pods with devices ended, and what was learnt of their devices around that time:
-// also of Pods that are gone from the API, and of faults that are told after the devices were given
-// back. Which Pod holds which device is kept on disk, so that an end that nobody saw is known too.
-// Belongs to the agent's loop.
+// also of Pods that are gone from the API, and of faults that are reported after the devices were
+// given back. Which Pod holds which device is kept on disk, so that an end that nobody saw is known
+// too. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "agent/holdings/claim_index.h"
-#include "agent/holdings/cluster_view.h"
+#include "agent/holdings/node_view.h"
 #include "agent/post_mortem/node_boot.h"
 #include "agent/post_mortem/post_mortem_end.h"
 #include "agent/post_mortem/recent_findings.h"
@@ -27,7 +27,7 @@ namespace galen::agent {
 
 class PostMortemKeeper {
  public:
-  // What happened in a record's window may be told later, say by a driver that was away.
+  // What happened in a record's window may be reported later, say by a driver that was away.
   static constexpr Duration kHeardLateMax = std::chrono::hours(1);
   // Records that still take findings; past it the one that ended first takes no more.
   static constexpr std::size_t kOpenMax = 1024;
@@ -41,7 +41,7 @@ class PostMortemKeeper {
   static constexpr std::size_t kNotableMax = 16;  // records that NodeDeviceHealth shows
   // Judged in one turn of the loop: after a reboot each Pod of the node has a record.
   static constexpr std::size_t kSettledAtOnce = 32;
-  // A watch of the Pods that is away for longer may tell of an end that was long ago.
+  // A watch of the Pods that is away for longer may show an end that was long ago.
   static constexpr Duration kUnseenMin = std::chrono::seconds(5);
 
   struct Parts {
@@ -50,9 +50,9 @@ class PostMortemKeeper {
     history::PostMortemStore& store;
     const history::Store& journal;
     const ClaimIndex& claims;
-    const ClusterView& view;
+    const NodeView& view;
     std::string node;
-    // Since when Pods may have gone without anybody having told; nullopt while the watch is well.
+    // Since when Pods may have gone unnoticed; nullopt while the watch is well.
     std::function<std::optional<WallTime>()> unseen_since;
     std::function<DeviceHealth(const DeviceId&)> health_of;
     std::function<DeviceIdentity(const DeviceId&)> identity_of;
@@ -69,7 +69,7 @@ class PostMortemKeeper {
   // Every list of the API server is known: Pods that are not in them are gone. What was entered
   // before that is judged now, for the neighbours are known.
   void OnSynced();
-  // As ClusterListener::OnPod, after the claim index has seen it.
+  // As NodeListener::OnPod, after the claim index has seen it.
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after);
   // Claims of the Pod may be others now.
   void OnClaims(const ObjectKey& key);
@@ -119,7 +119,7 @@ class PostMortemKeeper {
   // What is noted of the Pod and what the index knows of it.
   std::vector<history::PostMortemDevice> DevicesOf(const PodRef& ref) const;
   void NoteReboot(const NodeBoot& boot);
-  // Enters what was heard since the record was written; whether that was anything.
+  // Enters what was reported since the record was written; whether that was anything.
   bool CatchUp(history::PostMortem& record) const;
   // Judges the record, as far as its neighbours are known, and puts it away.
   void Keep(history::PostMortem record);
@@ -136,7 +136,7 @@ class PostMortemKeeper {
   void NoteNotable(const history::PostMortem& record);
   void ShowNotable(std::vector<history::PostMortem> notable);
   void KeepDirty();
-  // Judges once more what has settled, and tells it.
+  // Judges once more what has settled, and publishes it.
   void SettleAfter(const Id& id);
   void SettleDue();
   void SyncAfter(Duration delay);
@@ -147,7 +147,7 @@ class PostMortemKeeper {
   std::map<Id, history::PostMortem> open_;
   std::map<DeviceId, std::set<Id>> open_of_device_;
   std::set<Id> dirty_;
-  std::map<Id, Time> unsettled_;  // when to judge them once more, and to tell
+  std::map<Id, Time> unsettled_;  // when to judge them once more, and to publish
   std::vector<history::PostMortem> notable_;
   bool synced_ = false;
   WallTime last_alive_{};  // of the process before this one, as far as it wrote that down

@@ -11,7 +11,7 @@ namespace galen::agent {
 bool IsLast(history::PodEnd end);
 
 // Whether the ending belongs to `last`, the newest record of its Pod. A reboot of the node begins a
-// record of its own, to which belongs what the containers tell of it afterwards.
+// record of its own, to which belongs what the containers show of it afterwards.
 bool BelongsTo(const history::PostMortem& last, const PodEnding& ending);
 
 // Takes the ending into a record to which it belongs and that is not over.

@@ -1,5 +1,5 @@
-// What was lately heard of each device: for the story of a Pod that ends, which begins before its
-// end. Fed by changes as they come and, after a restart, by the journal. Belongs to the agent's
+// What was lately reported of each device: for the story of a Pod that ends, which begins before
+// its end. Fed by changes as they come and, after a restart, by the journal. Belongs to the agent's
 // loop; bounded: of a device that flaps the oldest go, and of too many devices the one that was
 // heard of longest ago.
 #pragma once
@@ -16,7 +16,7 @@ namespace galen::agent {
 
 class RecentFindings {
  public:
-  // Of all devices together.
+  // All devices together.
   static constexpr std::size_t kFindingsMax = 8192;
   static constexpr std::size_t kPerDeviceMax = history::kMortemFindingsMax;
 
@@ -28,16 +28,16 @@ class RecentFindings {
   void Forget(const DeviceId& device);
   std::size_t size() const { return size_; }
 
-  // The finding in force at `from`, then each that was in force or was heard up to `until`, in the
-  // order in which they were heard. `present` stands for a device that did not change; before its
-  // only word it was Unknown.
+  // The finding in force at `from`, then each that was in force or was reported up to `until`, in
+  // the order in which they were reported. `present` stands for a device that did not change;
+  // before its only report it was Unknown.
   std::vector<history::HeardFinding> Of(const DeviceHealth& present, WallTime from,
                                         WallTime until) const;
   // The worst of these.
   HealthState WorstOf(const DeviceHealth& present, WallTime from, WallTime until) const;
 
  private:
-  // Of one device; most of a node's have said one thing only.
+  // One device; most of a node's have said one thing only.
   struct Story {
     // What the first finding replaced; null: nobody had spoken of the device.
     std::unique_ptr<DeviceHealth> before;
@@ -55,7 +55,8 @@ class RecentFindings {
 };
 
 // Whether a finding belongs to the window: its sign or its arrival lies in it. A fault that
-// happened in it counts however late it is told; one that is told in it is news to whoever asks.
+// happened in it counts however late it is reported; one that is reported in it is news to whoever
+// asks.
 bool IsWithin(const history::HeardFinding& finding, WallTime from, WallTime until);
 
 }  // namespace galen::agent

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "agent/agent_metrics.h"
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 #include "agent/publish/pod_publisher.h"
 #include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
@@ -83,7 +83,7 @@ class PodPublisherTest : public ::testing::Test {
   Metrics metrics_;
   kube::FakeTransport api_{loop_};
   kube::Client client_{loop_, api_};
-  FakeClusterView view_;
+  FakeNodeView view_;
   FakePreparedDevices prepared_;
   ClaimIndex index_{view_, prepared_};
   DeviceHealth health_;

@@ -25,7 +25,7 @@ struct NodeHealthInput {
   std::string role;
   WallTime started{};
   bool synced = false;   // the API's lists are known
-  bool stopped = false;  // these are the agent's last words
+  bool stopped = false;  // this is the agent's last write
   DegradedAs degraded = DegradedAs::kHealthy;
   std::vector<DeviceHealth> devices;
   // Asked for each of `devices`, which include those that nobody reported but some Pod holds.

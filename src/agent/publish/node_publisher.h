@@ -23,7 +23,7 @@ namespace galen::agent {
 class NodePublisher final : private kube::WatchSink {
  public:
   // Changes are gathered this long, so that a report on hundreds of devices is one write: the
-  // object is for looking at, Pods are told at once. While changes come without a pause, each time
+  // object is for looking at, Pods show it at once. While changes come without a pause, each time
   // twice as long up to the most: it is large, and all who watch it get all of it.
   static constexpr Duration kGather = std::chrono::milliseconds(250);
   static constexpr Duration kGatherMost = std::chrono::seconds(5);
@@ -49,7 +49,7 @@ class NodePublisher final : private kube::WatchSink {
   // objects for equal states, or each look would write.
   NodePublisher(Edges edges, std::string node, Build build);
 
-  // Something that the object tells may have changed. Cheap; marks that are gathered are one look.
+  // What the object shows may have changed. Cheap; marks that are gathered are one look.
   void MarkDirty();
   // The last look, without waiting for more: the agent stops, and what changes now is left out.
   void Flush();
@@ -73,7 +73,7 @@ class NodePublisher final : private kube::WatchSink {
   void OnInitDone() override;
   void OnApplied(const Json& object) override;
   void OnDeleted(const Json& object) override;
-  // What hinders the watch hinders the writes, and is told there; without a watch this still
+  // What hinders the watch hinders the writes, and is logged there; without a watch this still
   // writes whatever changes.
   void OnTrouble(const Status&) override {}
   void LookAfresh();

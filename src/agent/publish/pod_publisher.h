@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "agent/holdings/claim_index.h"
-#include "agent/holdings/cluster_view.h"
+#include "agent/holdings/node_view.h"
 #include "agent/publish/ended_findings.h"
 #include "agent/publish/held_changes.h"
 #include "agent/publish/pod_status.h"
@@ -39,7 +39,7 @@ class PodPublisher {
     Log& log;
     Metrics& metrics;
     kube::Client& client;
-    const ClusterView& view;
+    const NodeView& view;
     const ClaimIndex& index;
   };
   // Callbacks run on the loop, while a Pod is looked at; they must not destroy the publisher.

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/agent_metrics.h"
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 #include "agent/publish/pod_publisher.h"
 #include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
@@ -70,7 +70,7 @@ class ExtendedPodsTest : public ::testing::Test {
   Metrics metrics_;
   kube::FakeTransport api_{loop_};
   kube::Client client_{loop_, api_};
-  FakeClusterView view_;
+  FakeNodeView view_;
   FakePreparedDevices prepared_;
   ClaimIndex index_{view_, prepared_};
   bool knows_ = false;  // the server, of such entries

@@ -15,7 +15,7 @@
 
 namespace galen::agent {
 
-// What Kubernetes, which knows no Degraded, is told of a degraded device.
+// What Kubernetes, which knows no Degraded, is shown of a degraded device.
 enum class DegradedAs { kHealthy, kUnhealthy };
 
 // The present health of a device; answers for any id, as HealthKeeper does.
@@ -26,8 +26,8 @@ inline constexpr std::size_t kAnnotationBytesMax = 1024;
 // ResourceHealth.message and a condition's message, by Kubernetes' validation.
 inline constexpr std::size_t kStatusMessageBytesMax = 1024;
 
-// Of type galen.dev/DevicesHealthy. True: no device is bad. The reason is the worst device's code,
-// or "AllHealthy".
+// Its type is galen.dev/DevicesHealthy. True: no device is bad. The reason is the worst device's
+// code, or "AllHealthy".
 struct WantedCondition {
   std::string status;  // "True", "False", "Unknown"
   std::string reason;
@@ -41,7 +41,7 @@ struct WantedPodStatus {
   WantedCondition condition;
   // By container; in order of name and resourceID, so that equal states have equal texts.
   std::map<std::string, std::vector<kube::ResourceStatus>> main;
-  // Of init containers and sidecars. Ephemeral containers have none: the API server forbids it.
+  // Init containers and sidecars. Ephemeral containers have none: the API server forbids it.
   std::map<std::string, std::vector<kube::ResourceStatus>> init;
 
   bool operator==(const WantedPodStatus&) const = default;
@@ -55,7 +55,7 @@ std::vector<DeviceHealth> FindingsOf(const std::vector<HeldDevice>& devices,
 // kAnnotationBytesMax: what does not fit is counted at the end.
 std::string AnnotationOf(const std::vector<DeviceHealth>& findings);
 
-// Of findings in order of WorseFirst: bad before unknown before degraded. Without any, all is
+// `findings` in order of WorseFirst: bad before unknown before degraded. Without any, all is
 // healthy.
 WantedCondition ConditionOf(const std::vector<DeviceHealth>& findings, DegradedAs degraded);
 

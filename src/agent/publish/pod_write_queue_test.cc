@@ -80,7 +80,7 @@ TEST_F(PodWriteQueueTest, ARefusedPodIsTroubleUntilItIsTakenAndLookedAtAgain) {
   queue_.Refused(b_, "refused", PermissionDenied("pods \"b\" is forbidden"));
   EXPECT_THAT(lines_, SizeIs(1)) << "one reason";
   EXPECT_THAT(queue_.trouble(), HasSubstr("default/a: "));
-  EXPECT_THAT(queue_.trouble(), HasSubstr("and 1 more Pod"));
+  EXPECT_THAT(queue_.trouble(), HasSubstr("and 1 Pod more"));
   loop_.Advance(PodWriteQueue::kRefusedAgain.first * 2);
   EXPECT_THAT(looks_, SizeIs(2));
   queue_.NotRefused(a_);

@@ -120,7 +120,7 @@ bool HasFault(const PostMortem& record) {
   return telling && IsFault(*telling);
 }
 
-bool HadFault(const PostMortem& record) {
+bool HadFaultByItsEnd(const PostMortem& record) {
   const auto telling = TellingFindingOf(record);
   return telling && IsFault(*telling) && telling->when != TellingFinding::When::kAfter;
 }

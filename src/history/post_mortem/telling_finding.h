@@ -47,7 +47,7 @@ bool TellsMore(const std::optional<TellingFinding>& a, const std::optional<Telli
 bool IsFault(const TellingFinding& telling);
 // Whether a device of the record had a fault that the Pod may have felt: one to alarm people with,
 // for later the device may have been another Pod's.
-bool HadFault(const PostMortem& record);
+bool HadFaultByItsEnd(const PostMortem& record);
 // The same, or one that came soon after it.
 bool HasFault(const PostMortem& record);
 

@@ -65,7 +65,7 @@ TEST_F(TellingFindingTest, AFaultThatCameLaterIsToldAsSuch) {
   EXPECT_EQ(Telling().when, When::kAfter);
   EXPECT_EQ(AtTheEnd(), kHealthy);
   EXPECT_TRUE(HasFault(record_));
-  EXPECT_FALSE(HadFault(record_));
+  EXPECT_FALSE(HadFaultByItsEnd(record_));
   EXPECT_EQ(SentenceOf(record_),
             "Deleted, container train, exit 0; gpu-3 Unhealthy 13s after the end: XID 79; nothing "
             "crashed");
@@ -99,7 +99,7 @@ TEST_F(TellingFindingTest, AFaultThatOnlyFellSilentIsNotOver) {
   EXPECT_EQ(Telling().when, When::kAtTheEnd);
   EXPECT_EQ(AtTheEnd(), kUnhealthy);
   record_.began = kEndOfFinding - 60s;
-  EXPECT_TRUE(HadFault(record_));
+  EXPECT_TRUE(HadFaultByItsEnd(record_));
 }
 
 TEST_F(TellingFindingTest, AFaultThatWasOverWhenThePodBeganIsNoneOfIts) {

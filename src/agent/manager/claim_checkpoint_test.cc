@@ -1,4 +1,4 @@
-#include "agent/manager/prepared_claims.h"
+#include "agent/manager/claim_checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,16 +15,16 @@ using ::testing::IsEmpty;
 constexpr const char* kPath = "/claims.json";
 const DeviceId kPreparedGpu{"gpu.example.com", "node-1", "gpu-0"};
 
-TEST(PreparedClaims, ComeBackAfterARestart) {
+TEST(ClaimCheckpoint, ComeBackAfterARestart) {
   FakeFileSystem files;
-  PreparedClaims before(files, kPath);
-  PreparedClaim& claim = before.Add({"default", "a-gpu"}, "uid-1");
+  ClaimCheckpoint before(files, kPath);
+  ClaimRecord& claim = before.Add({"default", "a-gpu"}, "uid-1");
   claim.pods = {"pod-1", "pod-2"};
   claim.drivers = {"gpu.example.com"};
   claim.devices = {{kPreparedGpu, "share-1", {"gpu.example.com/gpu=gpu-0", "second"}}};
   ASSERT_TRUE(before.Save().ok());
   files.Crash();
-  PreparedClaims after(files, kPath);
+  ClaimCheckpoint after(files, kPath);
   ASSERT_TRUE(after.Load().ok());
   ASSERT_NE(after.Find("uid-1"), nullptr);
   EXPECT_EQ(*after.Find("uid-1"), claim);
@@ -35,9 +35,9 @@ TEST(PreparedClaims, ComeBackAfterARestart) {
   EXPECT_THAT(after.ClaimsOfPod("pod-3"), IsEmpty());
 }
 
-TEST(PreparedClaims, AShareOfADriverThatNamesNoSharesHasItsId) {
+TEST(ClaimCheckpoint, AShareOfADriverThatNamesNoSharesHasItsId) {
   FakeFileSystem files;
-  PreparedClaims claims(files, kPath);
+  ClaimCheckpoint claims(files, kPath);
   claims.Add({"default", "a-gpu"}, "uid-1").devices = {
       {.device = kPreparedGpu, .cdi_ids = {"gpu.example.com/gpu=whole"}},
       {.device = kPreparedGpu, .share_id = "share-2", .cdi_ids = {"gpu.example.com/gpu=second"}}};
@@ -46,9 +46,9 @@ TEST(PreparedClaims, AShareOfADriverThatNamesNoSharesHasItsId) {
   EXPECT_EQ(claims.FirstCdiId("uid-1", kPreparedGpu, ""), "gpu.example.com/gpu=whole");
 }
 
-TEST(PreparedClaims, AContainerGetsAllIdsThatItsDriverNamed) {
+TEST(ClaimCheckpoint, AContainerGetsAllIdsThatItsDriverNamed) {
   FakeFileSystem files;
-  PreparedClaims claims(files, kPath);
+  ClaimCheckpoint claims(files, kPath);
   claims.Add({"default", "a-gpu"}, "uid-1").devices = {
       {.device = kPreparedGpu, .cdi_ids = {"gpu.example.com/gpu=0", "gpu.example.com/mounts=all"}}};
   EXPECT_THAT(claims.CdiIds("uid-1", kPreparedGpu, ""),
@@ -56,9 +56,9 @@ TEST(PreparedClaims, AContainerGetsAllIdsThatItsDriverNamed) {
   EXPECT_THAT(claims.CdiIds("uid-2", kPreparedGpu, ""), IsEmpty());
 }
 
-TEST(PreparedClaims, TwoClaimsOfOneNameAreTwo) {
+TEST(ClaimCheckpoint, TwoClaimsOfOneNameAreTwo) {
   FakeFileSystem files;
-  PreparedClaims claims(files, kPath);
+  ClaimCheckpoint claims(files, kPath);
   claims.Add({"default", "a-gpu"}, "uid-old").pods = {"pod-old"};
   claims.Add({"default", "a-gpu"}, "uid-new").pods = {"pod-new"};
   EXPECT_THAT(claims.ClaimsOfPod("pod-new"), ElementsAre("uid-new"));
@@ -66,18 +66,18 @@ TEST(PreparedClaims, TwoClaimsOfOneNameAreTwo) {
   EXPECT_NE(claims.Find("uid-new"), nullptr);
 }
 
-TEST(PreparedClaims, AMissingCheckpointIsAnEmptyOne) {
+TEST(ClaimCheckpoint, AMissingCheckpointIsAnEmptyOne) {
   FakeFileSystem files;
-  PreparedClaims claims(files, kPath);
+  ClaimCheckpoint claims(files, kPath);
   EXPECT_TRUE(claims.Load().ok());
   EXPECT_THAT(claims.all(), IsEmpty());
 }
 
-TEST(PreparedClaims, ACorruptCheckpointIsSetAside) {
+TEST(ClaimCheckpoint, ACorruptCheckpointIsSetAside) {
   for (const char* text : {"{\"version\":1,\"cla", "{\"version\":99,\"claims\":[]}", ""}) {
     FakeFileSystem files;
     ASSERT_TRUE(files.WriteAtomically(kPath, text, 0600).ok());
-    PreparedClaims claims(files, kPath);
+    ClaimCheckpoint claims(files, kPath);
     const Status loaded = claims.Load();
     EXPECT_EQ(loaded.code(), Code::kDataLoss);
     EXPECT_THAT(loaded.message(), HasSubstr("/claims.json.corrupt"));
@@ -86,9 +86,9 @@ TEST(PreparedClaims, ACorruptCheckpointIsSetAside) {
   }
 }
 
-TEST(PreparedClaims, AFullDiskIsTold) {
+TEST(ClaimCheckpoint, AFullDiskIsTold) {
   FakeFileSystem files;
-  PreparedClaims claims(files, kPath);
+  ClaimCheckpoint claims(files, kPath);
   files.FailWrites(ResourceExhausted("no space left"));
   EXPECT_THAT(claims.Save().message(), HasSubstr("write checkpoint /claims.json"));
 }

@@ -1,4 +1,4 @@
-// Has drivers make a Pod's claims ready, and lets go of them when the last Pod that uses them is
+// Asks drivers to prepare a Pod's claims, and to unprepare them when the last Pod that uses them is
 // gone. Manager role only: elsewhere the kubelet does this. Belongs to the agent's loop.
 #pragma once
 
@@ -9,8 +9,8 @@
 #include <string>
 
 #include "agent/drivers/driver_caller.h"
-#include "agent/holdings/cluster_view.h"
-#include "agent/manager/prepared_claims.h"
+#include "agent/holdings/node_view.h"
+#include "agent/manager/claim_checkpoint.h"
 #include "base/loop/loop.h"
 
 namespace galen::agent {
@@ -18,18 +18,18 @@ namespace galen::agent {
 // The manager's side of NodePrepareResources, as the kubelet's DRA manager: checkpoint first, then
 // the drivers, all claims of a Pod for one driver in one call. Never retries by itself; PodRunner's
 // queue does. What is lent outlives it.
-class ClaimPreparer {
+class ClaimCaller {
  public:
   using Done = std::function<void(const Status&)>;
 
   struct Edges {
     Loop& loop;
     DriverCaller& drivers;
-    const ClusterView& view;
-    PreparedClaims& claims;
+    const NodeView& view;
+    ClaimCheckpoint& claims;
   };
 
-  explicit ClaimPreparer(Edges edges) : edges_(edges) {}
+  explicit ClaimCaller(Edges edges) : edges_(edges) {}
 
   // Whether every claim of the Pod is made, allocated to it, and prepared by this process: after a
   // restart drivers are asked again, they may have lost what they did. True for a Pod without
@@ -41,8 +41,8 @@ class ClaimPreparer {
   // Asks every driver of the Pod's claims that are not ready yet. Ends with one call of `done`, at
   // once or later: OK when IsReady would say so; Unavailable when a driver is away or refused;
   // Aborted, and nothing is wrong, when a claim is being worked on for another Pod: ask again when
-  // that is done; ResourceExhausted at PreparedClaims::kClaimsMax; or the checkpoint's error. After
-  // an error the claims stay noted: Unprepare lets go of them. REQUIRES: !IsWaiting(pod).
+  // that is done; ResourceExhausted at ClaimCheckpoint::kClaimsMax; or the checkpoint's error.
+  // After an error the claims stay noted: Unprepare lets go of them. REQUIRES: !IsWaiting(pod).
   void Prepare(const kube::Pod& pod, Done done);
   // For a Pod that is gone or has ended. Needs no claim object; OK for a Pod of which nothing is
   // known. A claim that other Pods use too only loses this one.
@@ -78,7 +78,7 @@ class ClaimPreparer {
   std::set<std::string> ready_;  // uids of claims prepared since this process started
   std::set<std::string> busy_;   // uids of claims that a driver is being asked about
   // Dies with this, so that an answer that comes later finds nobody.
-  std::shared_ptr<ClaimPreparer*> self_ = std::make_shared<ClaimPreparer*>(this);
+  std::shared_ptr<ClaimCaller*> self_ = std::make_shared<ClaimCaller*>(this);
 };
 
 }  // namespace galen::agent

@@ -1,4 +1,4 @@
-#include "agent/manager/prepared_claims.h"
+#include "agent/manager/claim_checkpoint.h"
 
 #include <utility>
 
@@ -17,7 +17,7 @@ Json TextsJson(const Strings& texts) {
   return list;
 }
 
-Json ClaimJson(const PreparedClaim& claim) {
+Json ClaimJson(const ClaimRecord& claim) {
   Json devices(Json::Array{});
   for (const PreparedDevice& prepared : claim.devices) {
     devices.Append(Json::MakeObject({{"driver", prepared.device.driver},
@@ -34,9 +34,9 @@ Json ClaimJson(const PreparedClaim& claim) {
                            {"devices", std::move(devices)}});
 }
 
-PreparedClaim ClaimOf(const Json& object) {
-  PreparedClaim claim{.key = {object["namespace"].AsString(), object["name"].AsString()},
-                      .uid = object["uid"].AsString()};
+ClaimRecord ClaimOf(const Json& object) {
+  ClaimRecord claim{.key = {object["namespace"].AsString(), object["name"].AsString()},
+                    .uid = object["uid"].AsString()};
   for (const Json& pod : object["pods"].items()) claim.pods.insert(pod.AsString());
   for (const Json& driver : object["drivers"].items()) claim.drivers.insert(driver.AsString());
   for (const Json& item : object["devices"].items()) {
@@ -51,7 +51,7 @@ PreparedClaim ClaimOf(const Json& object) {
 
 }  // namespace
 
-Status PreparedClaims::Load() {
+Status ClaimCheckpoint::Load() {
   const StatusOr<std::string> text = files_.Read(path_);
   if (text.status().code() == Code::kNotFound) return OkStatus();
   RETURN_IF_ERROR(text.status());
@@ -61,33 +61,33 @@ Status PreparedClaims::Load() {
     return DataLoss("checkpoint {} cannot be read, set aside as {}.corrupt", path_, path_);
   }
   for (const Json& item : (*file)["claims"].items()) {
-    PreparedClaim claim = ClaimOf(item);
+    ClaimRecord claim = ClaimOf(item);
     // Past the bound nobody of ours has written: what is there is not trusted to fit into memory.
     if (!claim.uid.empty() && !full()) claims_.emplace(claim.uid, std::move(claim));
   }
   return OkStatus();
 }
 
-Status PreparedClaims::Save() {
+Status ClaimCheckpoint::Save() {
   Json list(Json::Array{});
   for (const auto& [uid, claim] : claims_) list.Append(ClaimJson(claim));
   const Json file = Json::MakeObject({{"version", kVersion}, {"claims", std::move(list)}});
   return Annotate(files_.WriteAtomically(path_, file.Dump() + "\n"), "write checkpoint {}", path_);
 }
 
-PreparedClaim* PreparedClaims::Find(const std::string& uid) {
+ClaimRecord* ClaimCheckpoint::Find(const std::string& uid) {
   const auto it = claims_.find(uid);
   return it == claims_.end() ? nullptr : &it->second;
 }
 
-PreparedClaim& PreparedClaims::Add(const ObjectKey& key, const std::string& uid) {
-  PreparedClaim& claim = claims_[uid];
+ClaimRecord& ClaimCheckpoint::Add(const ObjectKey& key, const std::string& uid) {
+  ClaimRecord& claim = claims_[uid];
   claim.key = key;
   claim.uid = uid;
   return claim;
 }
 
-std::vector<std::string> PreparedClaims::ClaimsOfPod(const std::string& pod_uid) const {
+std::vector<std::string> ClaimCheckpoint::ClaimsOfPod(const std::string& pod_uid) const {
   std::vector<std::string> uids;
   for (const auto& [uid, claim] : claims_) {
     if (claim.pods.contains(pod_uid)) uids.push_back(uid);
@@ -95,15 +95,15 @@ std::vector<std::string> PreparedClaims::ClaimsOfPod(const std::string& pod_uid)
   return uids;
 }
 
-std::string PreparedClaims::FirstCdiId(const std::string& claim_uid, const DeviceId& device,
-                                       const std::string& share_id) const {
+std::string ClaimCheckpoint::FirstCdiId(const std::string& claim_uid, const DeviceId& device,
+                                        const std::string& share_id) const {
   const std::vector<std::string> ids = CdiIds(claim_uid, device, share_id);
   return ids.empty() ? "" : ids.front();
 }
 
-std::vector<std::string> PreparedClaims::CdiIds(const std::string& claim_uid,
-                                                const DeviceId& device,
-                                                const std::string& share_id) const {
+std::vector<std::string> ClaimCheckpoint::CdiIds(const std::string& claim_uid,
+                                                 const DeviceId& device,
+                                                 const std::string& share_id) const {
   const auto it = claims_.find(claim_uid);
   if (it == claims_.end()) return {};
   const PreparedDevice* without_share = nullptr;

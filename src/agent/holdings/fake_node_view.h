@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "agent/holdings/cluster_view.h"
+#include "agent/holdings/node_view.h"
 
 namespace galen::agent {
 
-class FakeClusterView final : public ClusterView {
+class FakeNodeView final : public NodeView {
  public:
   const kube::Pod* FindPod(const ObjectKey& key) const override {
     const auto it = pods.find(key);

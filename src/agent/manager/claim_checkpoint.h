@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/holdings/cluster_view.h"
+#include "agent/holdings/node_view.h"
 #include "base/files/file_system.h"
 
 namespace galen::agent {
@@ -24,24 +24,24 @@ struct PreparedDevice {
   bool operator==(const PreparedDevice&) const = default;
 };
 
-struct PreparedClaim {
+struct ClaimRecord {
   ObjectKey key;
   std::string uid;
   std::set<std::string> pods;     // uids
   std::set<std::string> drivers;  // that were or may have been asked
   std::vector<PreparedDevice> devices;
 
-  bool operator==(const PreparedClaim&) const = default;
+  bool operator==(const ClaimRecord&) const = default;
 };
 
 // Kept in memory as a whole and written as a whole; docs/formats/claims.md describes the file. What
 // is lent outlives it.
-class PreparedClaims final : public PreparedDevices {
+class ClaimCheckpoint final : public PreparedDevices {
  public:
   // One page a claim at most; 256 claims fill a large node.
   static constexpr std::size_t kClaimsMax = 4096;
 
-  PreparedClaims(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
+  ClaimCheckpoint(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
 
   // Once, before anything else. A file that is missing is an empty checkpoint. One that cannot be
   // read is set aside as PATH.corrupt and DataLoss says so; the claims of Pods that are still there
@@ -51,15 +51,15 @@ class PreparedClaims final : public PreparedDevices {
   Status Save();
 
   // nullptr when it is not known. The pointer holds until the claim is removed.
-  PreparedClaim* Find(const std::string& uid);
+  ClaimRecord* Find(const std::string& uid);
   // The claim of that uid, made if it is not there; in memory until Save. REQUIRES: fewer than
   // kClaimsMax, or the claim is known.
-  PreparedClaim& Add(const ObjectKey& key, const std::string& uid);
+  ClaimRecord& Add(const ObjectKey& key, const std::string& uid);
   void Remove(const std::string& uid) { claims_.erase(uid); }
   bool full() const { return claims_.size() >= kClaimsMax; }
   // Uids of the claims that the Pod uses.
   std::vector<std::string> ClaimsOfPod(const std::string& pod_uid) const;
-  const std::map<std::string, PreparedClaim>& all() const { return claims_; }
+  const std::map<std::string, ClaimRecord>& all() const { return claims_; }
 
   std::string FirstCdiId(const std::string& claim_uid, const DeviceId& device,
                          const std::string& share_id) const override;
@@ -70,7 +70,7 @@ class PreparedClaims final : public PreparedDevices {
  private:
   FileSystem& files_;
   const std::string path_;
-  std::map<std::string, PreparedClaim> claims_;
+  std::map<std::string, ClaimRecord> claims_;
 };
 
 }  // namespace galen::agent

@@ -1,9 +1,9 @@
-#include "agent/manager/claim_preparer.h"
+#include "agent/manager/claim_caller.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "protos/dra/v1/dra.pb.h"
@@ -69,14 +69,14 @@ class FakeDrivers final : public DriverCaller {
   Loop& loop_;
 };
 
-class ClaimPreparerTest : public ::testing::Test {
+class ClaimCallerTest : public ::testing::Test {
  protected:
-  ClaimPreparerTest() { Restart(); }
+  ClaimCallerTest() { Restart(); }
   void Restart() {
     preparer_.reset();
     claims_.emplace(files_, "/claims.json");
     ASSERT_TRUE(claims_->Load().ok());
-    preparer_.emplace(ClaimPreparer::Edges{loop_, drivers_, view_, *claims_});
+    preparer_.emplace(ClaimCaller::Edges{loop_, drivers_, view_, *claims_});
   }
   const kube::Pod& Pod(const std::string& name) { return view_.pods.at({"default", name}); }
   Status Prepare(const std::string& pod) {
@@ -104,13 +104,13 @@ class ClaimPreparerTest : public ::testing::Test {
 
   FakeLoop loop_;
   FakeFileSystem files_;
-  FakeClusterView view_;
+  FakeNodeView view_;
   FakeDrivers drivers_{loop_};
-  std::optional<PreparedClaims> claims_;
-  std::optional<ClaimPreparer> preparer_;
+  std::optional<ClaimCheckpoint> claims_;
+  std::optional<ClaimCaller> preparer_;
 };
 
-TEST_F(ClaimPreparerTest, WaitsUntilTheClaimIsMadeAllocatedAndThePods) {
+TEST_F(ClaimCallerTest, WaitsUntilTheClaimIsMadeAllocatedAndThePods) {
   kube::Pod& pod = view_.AddPod("a");
   pod.claim_names.clear();
   EXPECT_TRUE(preparer_->IsWaiting(pod)) << "no claim was made from the template yet";
@@ -125,7 +125,7 @@ TEST_F(ClaimPreparerTest, WaitsUntilTheClaimIsMadeAllocatedAndThePods) {
   EXPECT_FALSE(preparer_->IsReady(pod));
 }
 
-TEST_F(ClaimPreparerTest, AsksEachDriverOfTheClaimAndKeepsItsCdiIds) {
+TEST_F(ClaimCallerTest, AsksEachDriverOfTheClaimAndKeepsItsCdiIds) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}, {"net", kNic}}, "a");
   EXPECT_EQ(Prepare("a"), OkStatus());
@@ -135,7 +135,7 @@ TEST_F(ClaimPreparerTest, AsksEachDriverOfTheClaimAndKeepsItsCdiIds) {
   EXPECT_EQ(claims_->FirstCdiId("uid-a-gpu", kNic, ""), "nic.example.com/x=uid-a-gpu");
 }
 
-TEST_F(ClaimPreparerTest, APodWithoutClaimsIsReadyAtOnce) {
+TEST_F(ClaimCallerTest, APodWithoutClaimsIsReadyAtOnce) {
   kube::Pod& pod = view_.AddPod("a");
   pod.claims.clear();
   pod.claim_names.clear();
@@ -143,7 +143,7 @@ TEST_F(ClaimPreparerTest, APodWithoutClaimsIsReadyAtOnce) {
   EXPECT_TRUE(preparer_->IsReady(pod));
 }
 
-TEST_F(ClaimPreparerTest, WhateverADriverGetsWrongIsWorthAnotherTry) {
+TEST_F(ClaimCallerTest, WhateverADriverGetsWrongIsWorthAnotherTry) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   drivers_.error = "no such device";
@@ -162,7 +162,7 @@ TEST_F(ClaimPreparerTest, WhateverADriverGetsWrongIsWorthAnotherTry) {
   EXPECT_EQ(Prepare("a"), OkStatus());
 }
 
-TEST_F(ClaimPreparerTest, NotesDownWhatItAsksForBeforeItAsks) {
+TEST_F(ClaimCallerTest, NotesDownWhatItAsksForBeforeItAsks) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   preparer_->Prepare(Pod("a"), [](const Status&) {});
@@ -173,7 +173,7 @@ TEST_F(ClaimPreparerTest, NotesDownWhatItAsksForBeforeItAsks) {
   EXPECT_THAT(drivers_.Take(), ::testing::Contains("unprepare gpu.example.com uid-a-gpu"));
 }
 
-TEST_F(ClaimPreparerTest, ASharedClaimIsPreparedOnceAndLetGoOfWithItsLastPod) {
+TEST_F(ClaimCallerTest, ASharedClaimIsPreparedOnceAndLetGoOfWithItsLastPod) {
   AddSharers();
   EXPECT_EQ(Prepare("a"), OkStatus());
   EXPECT_EQ(Prepare("b"), OkStatus());
@@ -186,7 +186,7 @@ TEST_F(ClaimPreparerTest, ASharedClaimIsPreparedOnceAndLetGoOfWithItsLastPod) {
   EXPECT_THAT(claims_->all(), IsEmpty());
 }
 
-TEST_F(ClaimPreparerTest, OneClaimIsNotAskedForTwiceAtATime) {
+TEST_F(ClaimCallerTest, OneClaimIsNotAskedForTwiceAtATime) {
   AddSharers();
   Status first, second;
   preparer_->Prepare(Pod("a"), [&](const Status& s) { first = s; });
@@ -197,7 +197,7 @@ TEST_F(ClaimPreparerTest, OneClaimIsNotAskedForTwiceAtATime) {
   EXPECT_EQ(Prepare("b"), OkStatus());
 }
 
-TEST_F(ClaimPreparerTest, LetsGoOfAClaimWhoseObjectIsGone) {
+TEST_F(ClaimCallerTest, LetsGoOfAClaimWhoseObjectIsGone) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   ASSERT_EQ(Prepare("a"), OkStatus());
@@ -208,7 +208,7 @@ TEST_F(ClaimPreparerTest, LetsGoOfAClaimWhoseObjectIsGone) {
   EXPECT_THAT(drivers_.Take(), ElementsAre("unprepare gpu.example.com uid-a-gpu"));
 }
 
-TEST_F(ClaimPreparerTest, KeepsAClaimThatItsDriverDoesNotLetGoOf) {
+TEST_F(ClaimCallerTest, KeepsAClaimThatItsDriverDoesNotLetGoOf) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   ASSERT_EQ(Prepare("a"), OkStatus());
@@ -219,7 +219,7 @@ TEST_F(ClaimPreparerTest, KeepsAClaimThatItsDriverDoesNotLetGoOf) {
   EXPECT_EQ(Unprepare("a"), OkStatus());
 }
 
-TEST_F(ClaimPreparerTest, ANewClaimOfAnOldNameDoesNotWaitForTheOldOne) {
+TEST_F(ClaimCallerTest, ANewClaimOfAnOldNameDoesNotWaitForTheOldOne) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   ASSERT_EQ(Prepare("a"), OkStatus());
@@ -234,7 +234,7 @@ TEST_F(ClaimPreparerTest, ANewClaimOfAnOldNameDoesNotWaitForTheOldOne) {
   EXPECT_TRUE(preparer_->IsReady(Pod("a")));
 }
 
-TEST_F(ClaimPreparerTest, AsksAgainAfterARestartBecauseDriversForget) {
+TEST_F(ClaimCallerTest, AsksAgainAfterARestartBecauseDriversForget) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   ASSERT_EQ(Prepare("a"), OkStatus());
@@ -246,7 +246,7 @@ TEST_F(ClaimPreparerTest, AsksAgainAfterARestartBecauseDriversForget) {
   EXPECT_TRUE(preparer_->IsReady(Pod("a")));
 }
 
-TEST_F(ClaimPreparerTest, AFullDiskStopsPreparing) {
+TEST_F(ClaimCallerTest, AFullDiskStopsPreparing) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   files_.FailWrites(ResourceExhausted("no space left"));
@@ -254,7 +254,7 @@ TEST_F(ClaimPreparerTest, AFullDiskStopsPreparing) {
   EXPECT_THAT(drivers_.Take(), IsEmpty()) << "what is not noted down is not asked for";
 }
 
-TEST_F(ClaimPreparerTest, AnAnswerThatComesAfterTheEndFindsNobody) {
+TEST_F(ClaimCallerTest, AnAnswerThatComesAfterTheEndFindsNobody) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   preparer_->Prepare(Pod("a"), [](const Status&) { FAIL(); });

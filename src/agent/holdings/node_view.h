@@ -1,5 +1,5 @@
-// What the agent knows of the cluster: the Pods of its node, the claims, and what the node's
-// drivers offer. Looked up, never kept: pointers hold until the loop's next task.
+// What the agent knows of its node from the API: Pods, claims, and what the drivers offer. Looked
+// up, never kept: pointers hold until the loop's next task.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ namespace galen::agent {
 
 // Narrow on purpose: what the index, the publishers and `inspect` look up, so that tests need no
 // API server. All lookups give nullptr or nullopt for what is not known.
-class ClusterView {
+class NodeView {
  public:
-  virtual ~ClusterView() = default;
+  virtual ~NodeView() = default;
   virtual const kube::Pod* FindPod(const ObjectKey& key) const = 0;
   virtual const Claim* FindClaim(const ObjectKey& key) const = 0;
   virtual void ForEachPod(const std::function<void(const kube::Pod&)>& visit) const = 0;
-  // Serial and model as the drivers' ResourceSlices tell them.
+  // Serial and model as in the drivers' ResourceSlices.
   virtual std::optional<DeviceIdentity> FindIdentity(const DeviceId& id) const = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "agent/manager/claim_preparer.h"
+#include "agent/manager/claim_caller.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,9 +18,9 @@ constexpr std::size_t kDriverErrorBytesMax = 512;
 
 // v1 and v1beta1 have the same bytes here, so one encoding serves both.
 template <typename Request>
-std::string Encode(const std::vector<const PreparedClaim*>& claims) {
+std::string Encode(const std::vector<const ClaimRecord*>& claims) {
   Request request;
-  for (const PreparedClaim* claim : claims) {
+  for (const ClaimRecord* claim : claims) {
     dra::Claim& item = *request.add_claims();
     item.set_namespace_(claim->key.ns);
     item.set_name(claim->key.name);
@@ -58,7 +58,7 @@ Status ErrorOf(const Response& response, const std::string& driver, const std::s
 }  // namespace
 
 // REQUIRES of std::function: copyable; shared by the answers of one round, the last ends it.
-struct ClaimPreparer::Round {
+struct ClaimCaller::Round {
   NodeCall call = NodeCall::kPrepare;
   Batches batches;
   std::size_t open = 0;
@@ -66,7 +66,7 @@ struct ClaimPreparer::Round {
   std::function<void(const Status&)> done;
 };
 
-bool ClaimPreparer::IsWaiting(const kube::Pod& pod) const {
+bool ClaimCaller::IsWaiting(const kube::Pod& pod) const {
   const std::vector<ObjectKey> keys = ClaimKeysOf(pod);
   // A claim that needs no object has an entry in the status without a name.
   const std::size_t named = static_cast<std::size_t>(
@@ -80,17 +80,17 @@ bool ClaimPreparer::IsWaiting(const kube::Pod& pod) const {
   });
 }
 
-bool ClaimPreparer::IsReady(const kube::Pod& pod) const {
+bool ClaimCaller::IsReady(const kube::Pod& pod) const {
   if (IsWaiting(pod)) return false;
   const std::vector<ObjectKey> keys = ClaimKeysOf(pod);
   return std::all_of(keys.begin(), keys.end(), [&](const ObjectKey& key) {
     const std::string& uid = edges_.view.FindClaim(key)->uid;
-    const PreparedClaim* prepared = edges_.claims.Find(uid);
+    const ClaimRecord* prepared = edges_.claims.Find(uid);
     return ready_.contains(uid) && prepared != nullptr && prepared->pods.contains(pod.meta.uid);
   });
 }
 
-void ClaimPreparer::Prepare(const kube::Pod& pod, Done done) {
+void ClaimCaller::Prepare(const kube::Pod& pod, Done done) {
   StatusOr<Batches> batches = Reserve(pod);
   if (!batches.ok()) return done(batches.status());
   if (AnyBusy(*batches)) {
@@ -106,12 +106,12 @@ void ClaimPreparer::Prepare(const kube::Pod& pod, Done done) {
   });
 }
 
-void ClaimPreparer::Unprepare(const std::string& pod_uid, Done done) {
+void ClaimCaller::Unprepare(const std::string& pod_uid, Done done) {
   Batches batches;
   std::set<std::string> last;
   bool changed = false;
   for (const std::string& uid : edges_.claims.ClaimsOfPod(pod_uid)) {
-    PreparedClaim& claim = *edges_.claims.Find(uid);
+    ClaimRecord& claim = *edges_.claims.Find(uid);
     if (claim.pods.size() > 1) {
       claim.pods.erase(pod_uid);
       changed = true;
@@ -135,7 +135,7 @@ void ClaimPreparer::Unprepare(const std::string& pod_uid, Done done) {
   });
 }
 
-std::set<std::string> ClaimPreparer::PodsInCheckpoint() const {
+std::set<std::string> ClaimCaller::PodsInCheckpoint() const {
   std::set<std::string> pods;
   for (const auto& [uid, claim] : edges_.claims.all()) {
     pods.insert(claim.pods.begin(), claim.pods.end());
@@ -144,15 +144,15 @@ std::set<std::string> ClaimPreparer::PodsInCheckpoint() const {
 }
 
 // Notes the Pod and the drivers down before any driver is asked; gives what has to be asked.
-StatusOr<ClaimPreparer::Batches> ClaimPreparer::Reserve(const kube::Pod& pod) {
+StatusOr<ClaimCaller::Batches> ClaimCaller::Reserve(const kube::Pod& pod) {
   Batches batches;
   for (const ObjectKey& key : ClaimKeysOf(pod)) {
     const Claim& claim = *edges_.view.FindClaim(key);
     if (edges_.claims.Find(claim.uid) == nullptr && edges_.claims.full()) {
       return ResourceExhausted("{} claims are prepared on this node already",
-                               PreparedClaims::kClaimsMax);
+                               ClaimCheckpoint::kClaimsMax);
     }
-    PreparedClaim& prepared = edges_.claims.Add(key, claim.uid);
+    ClaimRecord& prepared = edges_.claims.Add(key, claim.uid);
     prepared.pods.insert(pod.meta.uid);
     for (const AllocatedDevice& device : claim.devices) {
       prepared.drivers.insert(device.device.driver);
@@ -165,14 +165,14 @@ StatusOr<ClaimPreparer::Batches> ClaimPreparer::Reserve(const kube::Pod& pod) {
   return batches;
 }
 
-bool ClaimPreparer::AnyBusy(const Batches& batches) const {
+bool ClaimCaller::AnyBusy(const Batches& batches) const {
   return std::any_of(batches.begin(), batches.end(), [&](const auto& batch) {
     return std::any_of(batch.second.begin(), batch.second.end(),
                        [&](const std::string& uid) { return busy_.contains(uid); });
   });
 }
 
-void ClaimPreparer::Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done) {
+void ClaimCaller::Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done) {
   // Every claim was ready, or holds no devices: nobody need be asked.
   if (batches.empty()) return done(OkStatus());
   const auto round = std::make_shared<Round>(
@@ -182,7 +182,7 @@ void ClaimPreparer::Ask(NodeCall call, Batches batches, std::function<void(const
   for (const auto& [driver, uids] : round->batches) busy_.insert(uids.begin(), uids.end());
   for (const auto& [driver, uids] : round->batches) {
     edges_.drivers.CallDriver(driver, call, RequestOf(call, uids),
-                              [weak = std::weak_ptr<ClaimPreparer*>(self_), round,
+                              [weak = std::weak_ptr<ClaimCaller*>(self_), round,
                                name = driver](const StatusOr<std::string>& reply) {
                                 if (const auto self = weak.lock())
                                   (*self)->OnAnswer(round, name, reply);
@@ -190,8 +190,8 @@ void ClaimPreparer::Ask(NodeCall call, Batches batches, std::function<void(const
   }
 }
 
-void ClaimPreparer::OnAnswer(const std::shared_ptr<Round>& round, const std::string& driver,
-                             const StatusOr<std::string>& reply) {
+void ClaimCaller::OnAnswer(const std::shared_ptr<Round>& round, const std::string& driver,
+                           const StatusOr<std::string>& reply) {
   const Status taken = TakeIn(round->call, driver, round->batches.at(driver), reply);
   if (round->first_error.ok()) round->first_error = taken;
   if (--round->open > 0) return;
@@ -201,9 +201,9 @@ void ClaimPreparer::OnAnswer(const std::shared_ptr<Round>& round, const std::str
   round->done(round->first_error);
 }
 
-Status ClaimPreparer::TakeIn(NodeCall call, const std::string& driver,
-                             const std::vector<std::string>& uids,
-                             const StatusOr<std::string>& reply) {
+Status ClaimCaller::TakeIn(NodeCall call, const std::string& driver,
+                           const std::vector<std::string>& uids,
+                           const StatusOr<std::string>& reply) {
   // Whatever the driver's code, asking again is all that can be done.
   if (!reply.ok()) {
     return Unavailable("driver {}: {}", driver,
@@ -213,8 +213,8 @@ Status ClaimPreparer::TakeIn(NodeCall call, const std::string& driver,
                                     : TakeUnprepared(driver, uids, *reply);
 }
 
-Status ClaimPreparer::TakePrepared(const std::string& driver, const std::vector<std::string>& uids,
-                                   const std::string& reply) {
+Status ClaimCaller::TakePrepared(const std::string& driver, const std::vector<std::string>& uids,
+                                 const std::string& reply) {
   const auto answer = rpc::Decode<dra::NodePrepareResourcesResponse>(reply);
   if (!answer.ok()) {
     return Unavailable("driver {} answered nonsense: {}", driver, answer.status().message());
@@ -222,7 +222,7 @@ Status ClaimPreparer::TakePrepared(const std::string& driver, const std::vector<
   const auto& response = *answer;
   for (const std::string& uid : uids) RETURN_IF_ERROR(ErrorOf(response, driver, uid));
   for (const std::string& uid : uids) {
-    PreparedClaim* claim = edges_.claims.Find(uid);
+    ClaimRecord* claim = edges_.claims.Find(uid);
     if (claim == nullptr) continue;
     // The answer replaces what this driver said before; other drivers' devices of the claim stay.
     std::erase_if(claim->devices, [&](const auto& d) { return d.device.driver == driver; });
@@ -234,9 +234,8 @@ Status ClaimPreparer::TakePrepared(const std::string& driver, const std::vector<
   return OkStatus();
 }
 
-Status ClaimPreparer::TakeUnprepared(const std::string& driver,
-                                     const std::vector<std::string>& uids,
-                                     const std::string& reply) {
+Status ClaimCaller::TakeUnprepared(const std::string& driver, const std::vector<std::string>& uids,
+                                   const std::string& reply) {
   const auto answer = rpc::Decode<dra::NodeUnprepareResourcesResponse>(reply);
   if (!answer.ok()) {
     return Unavailable("driver {} answered nonsense: {}", driver, answer.status().message());
@@ -247,8 +246,8 @@ Status ClaimPreparer::TakeUnprepared(const std::string& driver,
 }
 
 // REQUIRES: every uid is noted, as Reserve does before anybody asks.
-std::string ClaimPreparer::RequestOf(NodeCall call, const std::vector<std::string>& uids) {
-  std::vector<const PreparedClaim*> claims;
+std::string ClaimCaller::RequestOf(NodeCall call, const std::vector<std::string>& uids) {
+  std::vector<const ClaimRecord*> claims;
   for (const std::string& uid : uids) claims.push_back(edges_.claims.Find(uid));
   return call == NodeCall::kPrepare ? Encode<dra::NodePrepareResourcesRequest>(claims)
                                     : Encode<dra::NodeUnprepareResourcesRequest>(claims);

@@ -1,4 +1,4 @@
-#include "agent/drivers/kubelet_word.h"
+#include "agent/drivers/kubelet_health.h"
 
 #include <fmt/core.h>
 
@@ -46,7 +46,7 @@ DeviceHealth CannotTell(const DeviceId& id, const std::string& entry) {
                         "the kubelet's word on {} does not tell which device it means", entry)}};
 }
 
-// One entry of one container: the devices it is about, and what is said of them.
+// One entry of one container: the devices it is about, and their health.
 class Entry {
  public:
   Entry(const kube::ResourceStatus& status, std::vector<DeviceId> devices)
@@ -89,7 +89,7 @@ class Entry {
   const std::vector<DeviceId> devices_;
 };
 
-// Which of two words on a device to believe: one that is meant for it, then the worse.
+// Which of two healths of a device counts: one that is meant for it, then the worse.
 bool Outweighs(const DeviceHealth& a, const DeviceHealth& b) {
   const bool a_is_vague = a.cause.code == cause_code::kNotReported;
   const bool b_is_vague = b.cause.code == cause_code::kNotReported;
@@ -97,8 +97,8 @@ bool Outweighs(const DeviceHealth& a, const DeviceHealth& b) {
   return Worse(a.state, b.state) == a.state && a.state != b.state;
 }
 
-void Keep(std::map<DeviceId, DeviceHealth>& words, DeviceHealth health) {
-  const auto [it, first] = words.try_emplace(health.id, health);
+void Keep(std::map<DeviceId, DeviceHealth>& healths, DeviceHealth health) {
+  const auto [it, first] = healths.try_emplace(health.id, health);
   if (!first && Outweighs(health, it->second)) it->second = std::move(health);
 }
 
@@ -110,10 +110,10 @@ bool IsUse(const HeldDevice& held, const std::string& container, const std::stri
 
 }  // namespace
 
-std::map<DeviceId, DeviceHealth> KubeletWordOf(const kube::Pod& pod,
-                                               const std::vector<HeldDevice>& held,
-                                               const std::set<std::string>& drivers) {
-  std::map<DeviceId, DeviceHealth> words;
+std::map<DeviceId, DeviceHealth> KubeletHealthOf(const kube::Pod& pod,
+                                                 const std::vector<HeldDevice>& held,
+                                                 const std::set<std::string>& drivers) {
+  std::map<DeviceId, DeviceHealth> healths;
   const auto read = [&](const kube::ContainerStatus& container,
                         const kube::ResourceStatus& status) {
     std::vector<const HeldDevice*> meant;
@@ -126,7 +126,7 @@ std::map<DeviceId, DeviceHealth> KubeletWordOf(const kube::Pod& pod,
     if (status.resources.empty()) return;
     const Entry entry(status, {devices.begin(), devices.end()});
     for (const HeldDevice* device : meant) {
-      if (drivers.contains(device->device.driver)) Keep(words, entry.Of(*device));
+      if (drivers.contains(device->device.driver)) Keep(healths, entry.Of(*device));
     }
   };
   for (const auto* list : {&pod.statuses, &pod.init_statuses}) {
@@ -134,55 +134,60 @@ std::map<DeviceId, DeviceHealth> KubeletWordOf(const kube::Pod& pod,
       for (const kube::ResourceStatus& status : container.allocated) read(container, status);
     }
   }
-  return words;
+  return healths;
 }
 
-void KubeletWord::Look() {
+DecodedReport KubeletReport(const std::string& driver, std::vector<DeviceHealth> devices) {
+  return {.report = {.driver = driver, .devices = std::move(devices)}, .lasting = true};
+}
+
+void KubeletHealth::Look() {
   // As a rule every driver is asked, and nothing is to be read.
   if (drivers_.empty()) return;
-  const Words words = WordsNow();
+  const Healths healths = HealthsNow();
   for (const std::string& driver : drivers_) {
-    // What it said counts anew when it is back, also if it is the same.
+    // The same counts anew when the driver is back.
     if (!is_connected_(driver)) {
-      std::erase_if(told_, [&](const auto& word) { return word.first.driver == driver; });
+      std::erase_if(reported_, [&](const auto& item) { return item.first.driver == driver; });
       continue;
     }
-    Tell(driver, words);
-    ForgetRest(driver, words);
+    Report(driver, healths);
+    ForgetRest(driver, healths);
   }
 }
 
-KubeletWord::Words KubeletWord::WordsNow() const {
-  Words words;
+KubeletHealth::Healths KubeletHealth::HealthsNow() const {
+  Healths healths;
   edges_.view.ForEachPod([&](const kube::Pod& pod) {
-    // What is said of a Pod that has ended is of the time when it ended.
+    // The field of a Pod that has ended is of the time when it ended.
     if (HasEnded(pod)) return;
-    for (auto& [id, health] : KubeletWordOf(pod, edges_.index.DevicesOf(pod.meta.key), drivers_)) {
-      Keep(words, health);
+    for (auto& [id, health] :
+         KubeletHealthOf(pod, edges_.index.DevicesOf(pod.meta.key), drivers_)) {
+      Keep(healths, health);
     }
   });
-  return words;
+  return healths;
 }
 
-void KubeletWord::Tell(const std::string& driver, const Words& words) {
-  DecodedReport report{.lasting = true};
-  report.report.driver = driver;
-  for (const auto& [id, health] : words) {
+void KubeletHealth::Report(const std::string& driver, const Healths& healths) {
+  std::vector<DeviceHealth> changed;
+  for (const auto& [id, health] : healths) {
     if (id.driver != driver) continue;
-    const auto [it, first] = told_.try_emplace(id, health);
+    const auto [it, first] = reported_.try_emplace(id, health);
     if (!first && std::exchange(it->second, health) == health) continue;
-    report.report.devices.push_back(health);
+    changed.push_back(health);
   }
-  if (!report.report.devices.empty()) edges_.keeper.OnReport(report, edges_.loop.Now());
+  if (changed.empty()) return;
+  edges_.keeper.OnReport(KubeletReport(driver, std::move(changed)), edges_.loop.Now());
 }
 
-void KubeletWord::ForgetRest(const std::string& driver, const Words& words) {
+void KubeletHealth::ForgetRest(const std::string& driver, const Healths& healths) {
   std::vector<DeviceId> rest;
   for (const auto& [id, entry] : edges_.keeper.cache().entries()) {
-    if (id.driver == driver && !words.contains(id)) rest.push_back(id);
+    if (id.driver == driver && !healths.contains(id)) rest.push_back(id);
   }
   for (const DeviceId& id : rest) {
-    told_.erase(id);
+    reported_.erase(id);
     edges_.keeper.Forget(id, "no Pod's own field tells of it, and its driver is not asked");
   }
 }

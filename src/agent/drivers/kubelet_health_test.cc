@@ -1,4 +1,4 @@
-#include "agent/drivers/kubelet_word.h"
+#include "agent/drivers/kubelet_health.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/health/fake_change_log.h"
-#include "agent/holdings/fake_cluster_view.h"
+#include "agent/holdings/fake_node_view.h"
 #include "base/loop/fake_loop.h"
 
 namespace galen::agent {
@@ -19,13 +19,13 @@ const std::string kSilentDriver = "ref.example.com";
 DeviceId Dev(const std::string& name) { return {kSilentDriver, "node-1", name}; }
 
 // A Pod that holds these devices through one claim, and what the kubelet says of them.
-class KubeletWordTest : public ::testing::Test {
+class KubeletHealthTest : public ::testing::Test {
  protected:
-  KubeletWordTest() {
+  KubeletHealthTest() {
     metric::Declare(metrics_);
     keeper_.emplace(HealthKeeper::Edges{loop_, NullLog(), metrics_, journal_},
                     std::vector<TimeoutRule>{}, [](const std::vector<HealthChange>&) {});
-    word_.emplace(KubeletWord::Edges{loop_, view_, index_, *keeper_}, std::set{kSilentDriver},
+    word_.emplace(KubeletHealth::Edges{loop_, view_, index_, *keeper_}, std::set{kSilentDriver},
                   [this](const std::string&) { return connected_; });
   }
 
@@ -56,22 +56,22 @@ class KubeletWordTest : public ::testing::Test {
   FakeLoop loop_;
   Metrics metrics_;
   FakeChangeLog journal_;
-  FakeClusterView view_;
+  FakeNodeView view_;
   FakePreparedDevices prepared_;
   ClaimIndex index_{view_, prepared_};
   std::optional<HealthKeeper> keeper_;
-  std::optional<KubeletWord> word_;
+  std::optional<KubeletHealth> word_;
   bool connected_ = true;
 };
 
-TEST_F(KubeletWordTest, IsTakenForTheDeviceWhoseNameTheIdEndsIn) {
+TEST_F(KubeletHealthTest, IsTakenForTheDeviceWhoseNameTheIdEndsIn) {
   Hold("a", {"dev-0", "dev-1"});
   Says("a", {{Cdi("dev-1"), "Unhealthy", "it fell off the bus"}, {Cdi("dev-0"), "Healthy", ""}});
   EXPECT_EQ(Health("dev-0"), "Healthy");
   EXPECT_EQ(Health("dev-1"), "Unhealthy Reported: it fell off the bus");
 }
 
-TEST_F(KubeletWordTest, AnIdWithoutCdiNamesTheDeviceItself) {
+TEST_F(KubeletHealthTest, AnIdWithoutCdiNamesTheDeviceItself) {
   Hold("a", {"0", "dev-0"});
   Says("a", {{"ref.example.com/node-1/0", "Unhealthy", ""},
              {"ref.example.com/node-1/dev-0", "Healthy", ""}});
@@ -79,20 +79,20 @@ TEST_F(KubeletWordTest, AnIdWithoutCdiNamesTheDeviceItself) {
   EXPECT_EQ(Health("dev-0"), "Healthy");
 }
 
-TEST_F(KubeletWordTest, ANameThatEndsInAnotherIsNotTakenForIt) {
+TEST_F(KubeletHealthTest, ANameThatEndsInAnotherIsNotTakenForIt) {
   Hold("a", {"0", "dev-0"});
   Says("a", {{Cdi("0"), "Unhealthy", ""}, {Cdi("dev-0"), "Healthy", ""}});
   EXPECT_EQ(Health("dev-0"), "Healthy");
   EXPECT_EQ(Health("0"), "Unhealthy Reported");
 }
 
-TEST_F(KubeletWordTest, OneDeviceAndOneWordNeedNoName) {
+TEST_F(KubeletHealthTest, OneDeviceAndOneWordNeedNoName) {
   Hold("a", {"dev-0"});
   Says("a", {{"vendor.example/card=3", "Unhealthy", "hot"}});
   EXPECT_EQ(Health("dev-0"), "Unhealthy Reported: hot");
 }
 
-TEST_F(KubeletWordTest, DevicesThatCannotBeToldApartAreUnknownUnlessAllAreTheSame) {
+TEST_F(KubeletHealthTest, DevicesThatCannotBeToldApartAreUnknownUnlessAllAreTheSame) {
   Hold("a", {"dev-0", "dev-1"});
   Says("a", {{"vendor.example/card=x", "Healthy", ""}, {"vendor.example/card=y", "Healthy", ""}});
   EXPECT_EQ(Health("dev-0"), "Healthy");
@@ -102,7 +102,7 @@ TEST_F(KubeletWordTest, DevicesThatCannotBeToldApartAreUnknownUnlessAllAreTheSam
             "which device it means");
 }
 
-TEST_F(KubeletWordTest, HoldsUntilTheNextHoweverLate) {
+TEST_F(KubeletHealthTest, HoldsUntilTheNextHoweverLate) {
   Hold("a", {"dev-0"});
   Says("a", {{Cdi("dev-0"), "Healthy", ""}});
   loop_.Advance(std::chrono::hours(48));
@@ -110,7 +110,7 @@ TEST_F(KubeletWordTest, HoldsUntilTheNextHoweverLate) {
       << "the kubelet writes changes only, and keeps the deadline";
 }
 
-TEST_F(KubeletWordTest, WhatNoPodHoldsAnyMoreIsForgotten) {
+TEST_F(KubeletHealthTest, WhatNoPodHoldsAnyMoreIsForgotten) {
   Hold("a", {"dev-0"});
   Says("a", {{Cdi("dev-0"), "Unhealthy", ""}});
   view_.pods.clear();
@@ -119,7 +119,7 @@ TEST_F(KubeletWordTest, WhatNoPodHoldsAnyMoreIsForgotten) {
   EXPECT_EQ(keeper_->cache().Find(Dev("dev-0")), nullptr);
 }
 
-TEST_F(KubeletWordTest, OfADriverThatIsGoneNothingIsBelievedUntilItIsBack) {
+TEST_F(KubeletHealthTest, OfADriverThatIsGoneNothingIsBelievedUntilItIsBack) {
   Hold("a", {"dev-0"});
   Says("a", {{Cdi("dev-0"), "Healthy", ""}});
   connected_ = false;
@@ -131,7 +131,7 @@ TEST_F(KubeletWordTest, OfADriverThatIsGoneNothingIsBelievedUntilItIsBack) {
   EXPECT_EQ(Health("dev-0"), "Healthy");
 }
 
-TEST_F(KubeletWordTest, OfASharedDeviceTheWorseWordCountsUntilBothPodsAgree) {
+TEST_F(KubeletHealthTest, OfASharedDeviceTheWorseWordCountsUntilBothPodsAgree) {
   Hold("a", {"dev-0"});
   Hold("b", {"dev-0"});
   Says("a", {{Cdi("dev-0"), "Unhealthy", "hot"}});
@@ -141,13 +141,13 @@ TEST_F(KubeletWordTest, OfASharedDeviceTheWorseWordCountsUntilBothPodsAgree) {
   EXPECT_EQ(Health("dev-0"), "Healthy");
 }
 
-TEST_F(KubeletWordTest, OtherDriversAreNotReadFromPods) {
+TEST_F(KubeletHealthTest, OtherDriversAreNotReadFromPods) {
   Hold("a", {"dev-0"});
   view_.pods.at({"default", "a"}).statuses = {
       {.name = "train",
        .allocated = {{.name = "claim:gpu", .resources = {{Cdi("dev-0"), "Unhealthy", ""}}}}}};
-  EXPECT_THAT(KubeletWordOf(view_.pods.at({"default", "a"}), index_.DevicesOf({"default", "a"}),
-                            {"other.example.com"}),
+  EXPECT_THAT(KubeletHealthOf(view_.pods.at({"default", "a"}), index_.DevicesOf({"default", "a"}),
+                              {"other.example.com"}),
               IsEmpty());
 }
 
