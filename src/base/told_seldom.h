@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "base/token_bucket.h"
 
 namespace galen::agent {
 
@@ -28,22 +29,17 @@ class ToldSeldom {
   // `now` never goes back.
   std::optional<std::uint64_t> Take(const std::string& key, Time now) {
     Key& k = Find(key, now);
-    const auto earned = (now - k.counted) / kEvery;
-    k.left = static_cast<int>(std::min<std::int64_t>(kBurst, k.left + earned));
-    k.counted += earned * kEvery;
-    if (k.left == 0) {
+    if (!k.lines.Take(now)) {
       ++k.left_out;
       return std::nullopt;
     }
-    --k.left;
     k.told = now;
     return std::exchange(k.left_out, 0);
   }
 
  private:
   struct Key {
-    int left = kBurst;
-    Time counted{};  // until when `left` has been counted
+    TokenBucket lines{kBurst, kEvery};
     Time told{};
     std::uint64_t left_out = 0;
   };
@@ -55,7 +51,7 @@ class ToldSeldom {
       keys_.erase(
           std::ranges::min_element(keys_, {}, [](const auto& each) { return each.second.told; }));
     }
-    return keys_.emplace(key, Key{.counted = now, .told = now}).first->second;
+    return keys_.emplace(key, Key{.told = now}).first->second;
   }
 
   std::map<std::string, Key> keys_;

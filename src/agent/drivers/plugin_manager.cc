@@ -325,7 +325,7 @@ void PluginManager::NoteMerged(const DriverLink& link, Instance& instance) {
                      static_cast<double>(more));
   if (!told_.First("flood " + driver)) return;
   edges_.log.Warning("driver reports faster than it is read, only its newest reports are taken",
-                     {{"driver", driver}, {"reports_per_second", ReportPacer::kPerSecond}});
+                     {{"driver", driver}, {"reports_per_second", DriverLink::kReportsPerSecond}});
 }
 
 StatusOr<DecodedReport> PluginManager::Decode(const std::string& driver, std::string_view report) {

@@ -11,12 +11,12 @@
 
 namespace galen::agent {
 
-/// The GPU that the Pods of these tests hold.
-inline const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
-
 /// Ended Pods and the keeper that writes about them.
 class EndedPodsTest : public ::testing::Test {
  protected:
+  /// The GPU that the Pods of these tests hold.
+  static inline const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
+
   EndedPodsTest() {
     health_.id = kGpu;
     health_.state = HealthState::kHealthy;

@@ -16,11 +16,11 @@
 
 namespace galen::agent {
 
-inline const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
-inline const ObjectKey kPod{"default", "a"};
-
 class PodPublisherTest : public ::testing::Test {
  protected:
+  static inline const DeviceId kGpu{"gpu.example.com", "node-1", "gpu-0"};
+  static inline const ObjectKey kPod{"default", "a"};
+
   PodPublisherTest() {
     metric::Declare(metrics_);
     health_ = {.id = kGpu, .state = HealthState::kHealthy};

@@ -341,19 +341,9 @@ PodPublisher::Findings PodPublisher::SendChanges(const ObjectKey& key) {
 
 Duration PodPublisher::TakeTurn(Record& record) {
   const Time now = edges_.loop.Now();
-  // A token bucket: kBurst writes at once, then one each kRefill.
-  const double earned =
-      std::chrono::duration<double>(now - record.refilled) / std::chrono::duration<double>(kRefill);
-  record.turns = std::min<double>(kBurst, record.turns + earned);
-  record.refilled = now;
-  if (record.turns < 1) {
-    // Rounded up, or the look would come just before the turn is earned.
-    return std::chrono::duration_cast<Duration>((1 - record.turns) *
-                                                std::chrono::duration<double>(kRefill)) +
-           std::chrono::milliseconds(1);
-  }
-  record.turns -= 1;
-  return Duration::zero();
+  const Duration wait = record.writes.Wait(now);
+  if (wait == Duration::zero()) record.writes.Take(now);
+  return wait;
 }
 
 void PodPublisher::NoteReply(const Status& status) {

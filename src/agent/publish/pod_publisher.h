@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/loop/work_queue.h"
 #include "base/metrics.h"
+#include "base/token_bucket.h"
 #include "base/told_once.h"
 #include "kube/client.h"
 
@@ -112,8 +113,7 @@ class PodPublisher {
   struct Record {
     Findings said;  // of a Pod that has ended: what it is to say for good
     std::map<DeviceId, Change> changes;
-    double turns = kBurst;
-    Time refilled{};
+    TokenBucket writes{kBurst, kRefill};
   };
 
   struct Refusal {
