@@ -30,7 +30,7 @@
 #include "agent/publish/event_publisher.h"
 #include "agent/publish/node_publisher.h"
 #include "agent/publish/pod_publisher.h"
-#include "base/told_seldom.h"
+#include "base/repeated_log.h"
 #include "history/post_mortem/post_mortem_store.h"
 #include "history/store/store.h"
 
@@ -174,7 +174,7 @@ class AgentApp final : private ClusterListener {
   InspectService inspect_;
   std::string checkpoint_trouble_;
   std::vector<HealthChange> early_changes_;
-  ToldSeldom changes_told_;
+  LogSparsely changes_told_;
   DepartedDevices departed_;
   std::map<ObjectKey, Timer> late_news_;  // by Pods that ended: until when they are told
   std::set<std::string> aged_drivers_;    // whose reports' age is shown

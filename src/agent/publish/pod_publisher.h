@@ -18,8 +18,8 @@
 #include "base/log.h"
 #include "base/loop/work_queue.h"
 #include "base/metrics.h"
+#include "base/repeated_log.h"
 #include "base/token_bucket.h"
-#include "base/told_once.h"
 #include "kube/client.h"
 
 namespace galen::agent {
@@ -167,7 +167,7 @@ class PodPublisher {
   Time away_until_{};
   std::map<ObjectKey, Record> records_;
   std::map<ObjectKey, Refusal> refusals_;  // of Pods whose last read or write was refused
-  ToldOnce refusals_told_;                 // why any of them is
+  LogOnce refusals_told_;                  // why any of them is
   // The server takes no entry of an extended resource in a container's status, as before 1.37. It
   // is left out then: with it the server would refuse all that is said of the Pod.
   bool leave_out_extended_ = false;
