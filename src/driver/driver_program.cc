@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "base/files/boot_id.h"
 #include "base/files/posix_file_system.h"
 #include "base/loop/epoll_loop.h"
 #include "base/loop/signal.h"
@@ -72,7 +73,7 @@ class Program {
 };
 
 Status Program::PrepareState() {
-  ASSIGN_OR_RETURN(std::string boot_id, probes::ReadBootId(files_));
+  ASSIGN_OR_RETURN(std::string boot_id, ReadBootId(files_));
   RETURN_IF_ERROR(files_.MakeDirectories(StateDirectory(config_), 0755));
   state_ =
       std::make_unique<probes::StateFile>(files_, log_, StatePath(config_), std::move(boot_id));

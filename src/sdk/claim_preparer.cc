@@ -2,17 +2,15 @@
 
 #include <utility>
 
+#include "base/files/boot_id.h"
 #include "kube/request.h"
 
 namespace galen::sdk {
 namespace {
 
-constexpr char kBootIdPath[] = "/proc/sys/kernel/random/boot_id";
-
-// "" where the kernel does not tell: then every record counts as of this boot.
-std::string ReadBootId(FileSystem& files) {
-  const StatusOr<std::string> text = files.Read(kBootIdPath);
-  return text.ok() ? text->substr(0, text->find('\n')) : "";
+std::string BootIdOrNone(FileSystem& files) {
+  const StatusOr<std::string> id = ReadBootId(files);
+  return id.ok() ? *id : "";
 }
 
 // The kubelet shows the text on the Pod, where a person reads it.
@@ -33,7 +31,7 @@ ClaimPreparer::ClaimPreparer(Parts parts, Options options, Handlers handlers)
       handlers_(std::move(handlers)),
       records_(parts_.files, parts_.log, options_.directory),
       cdi_(parts_.files, options_.cdi_root, options_.driver),
-      boot_id_(ReadBootId(parts_.files)) {
+      boot_id_(BootIdOrNone(parts_.files)) {
   parts_.metrics.DeclareCounter("galen_driver_claims_total",
                                 "Claims prepared and unprepared, by operation and result.");
 }

@@ -106,7 +106,7 @@ class ClaimPreparer {
   const Handlers handlers_;
   PreparedClaims records_;
   CdiStore cdi_;
-  // "" where the kernel does not tell; then every record counts as of this boot.
+  // "" where it cannot be read: then every record counts as of this boot.
   const std::string boot_id_;
   std::set<std::string, std::less<>> devices_;
   std::map<std::string, std::deque<Task>> busy_;  // by UID: what waits behind what runs
