@@ -119,10 +119,10 @@ void ClaimPreparer::Finish(const std::string& uid, std::string_view operation,
     busy_.erase(it);
   } else {
     // Posted, so that a long line behind one claim does not become a deep stack.
-    parts_.loop.Post([weak = std::weak_ptr<ClaimPreparer*>(self_),
-                      task = std::move(it->second.front())]() mutable {
-      if (!weak.expired()) task();
-    });
+    parts_.loop.Post(
+        [watch = Liveness::Watch(liveness_), task = std::move(it->second.front())]() mutable {
+          if (watch.alive()) task();
+        });
     it->second.pop_front();
   }
   if (under_way_ == 0 && on_idle_) on_idle_();

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/liveness.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
 #include "base/metrics.h"
@@ -115,7 +116,7 @@ class ClaimPreparer {
   std::size_t under_way_ = 0;
   std::function<void()> on_idle_;
   // Dies with this, so that a posted task finds nobody.
-  std::shared_ptr<ClaimPreparer*> self_ = std::make_shared<ClaimPreparer*>(this);
+  Liveness liveness_;
 };
 
 }  // namespace galen::sdk
