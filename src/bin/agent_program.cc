@@ -19,7 +19,7 @@
 #include "base/loop/signal.h"
 #include "base/version.h"
 #include "kube/exec_runner.h"
-#include "kube/permissions.h"
+#include "kube/refusal_watch.h"
 #include "kube/transport.h"
 #include "net/endpoint/socket_keeper.h"
 #include "web/admin_server.h"
@@ -69,7 +69,7 @@ class Program {
   std::unique_ptr<net::Dialer> dialer_;
   std::unique_ptr<kube::ExecRunner> exec_;
   std::unique_ptr<kube::Transport> transport_;
-  std::unique_ptr<agent::Permissions> permissions_;
+  std::unique_ptr<kube::RefusalWatch> refusals_;
   std::unique_ptr<agent::PosixContainerProcesses> processes_;
   std::unique_ptr<agent::AgentApp> app_;
   std::unique_ptr<net::SocketHost> sockets_;
@@ -87,10 +87,10 @@ Status Program::PrepareApi() {
                    kube::FindConfig(files_, ReadEnvironment(), config_.kubeconfig));
   ASSIGN_OR_RETURN(transport_, kube::Transport::Create(*loop_, log_, *dialer_, files_, *exec_,
                                                        std::move(cluster)));
-  permissions_ = std::make_unique<agent::Permissions>(
+  refusals_ = std::make_unique<kube::RefusalWatch>(
       *loop_, log_, *transport_,
       config_.role == agent::Role::kManager ? "deploy/examples/manager.yaml" : "deploy/galen.yaml");
-  permissions_->OnRestored([this] {
+  refusals_->OnRestored([this] {
     if (app_) app_->Retry();
   });
   return OkStatus();
@@ -119,7 +119,7 @@ Status Program::Start() {
   PrepareProcesses();
   ASSIGN_OR_RETURN(app_,
                    agent::AgentApp::Create(
-                       {*loop_, log_, metrics_, random_, files_, *dialer_, *permissions_, registry_,
+                       {*loop_, log_, metrics_, random_, files_, *dialer_, *refusals_, registry_,
                         processes_.get(), Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath)},
                        config_, std::string(kVersion)));
   RETURN_IF_ERROR(Serve());
@@ -135,7 +135,7 @@ Status Program::Serve() {
   page_.AddCheck("agent", [this] { return WhyNotReady(); });
   // An agent that may not tell Pods is of no use, whatever it knows.
   page_.AddCheck("permissions", [this] {
-    const std::vector<std::string> missing = permissions_->missing();
+    const std::vector<std::string> missing = refusals_->missing();
     return missing.empty() ? "" : fmt::format("cannot {}", fmt::join(missing, "; "));
   });
   page_.AddNote("troubles",
