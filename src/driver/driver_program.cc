@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/files/boot_id.h"
 #include "base/files/posix_file_system.h"
 #include "driver/device_driver.h"
 #include "driver/gpu_hardware.h"
@@ -56,7 +57,7 @@ class Program {
 };
 
 Status Program::PrepareState() {
-  ASSIGN_OR_RETURN(std::string boot_id, probes::ReadBootId(files_));
+  ASSIGN_OR_RETURN(std::string boot_id, ReadBootId(files_));
   RETURN_IF_ERROR(files_.MakeDirectories(StateDirectory(config_), 0755));
   state_ = std::make_unique<probes::StateFile>(files_, inside_.log, StatePath(config_),
                                                std::move(boot_id));

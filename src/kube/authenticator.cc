@@ -70,9 +70,9 @@ void Authenticator::RunPlugin(std::function<void(const Status&)> done) {
   ExecPlugin plugin = *config_.credentials.exec;
   // Last, so that it wins over a variable of the same name in the configuration.
   plugin.environment.push_back(ExecInfoVariable(plugin, config_));
-  exec_.Run(plugin, [weak = std::weak_ptr<Authenticator*>(self_),
+  exec_.Run(plugin, [this, watch = Liveness::Watch(liveness_),
                      done = std::move(done)](const StatusOr<std::string>& output) {
-    if (const auto self = weak.lock()) done((*self)->TakePluginsAnswer(output));
+    if (watch.alive()) done(TakePluginsAnswer(output));
   });
 }
 

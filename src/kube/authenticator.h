@@ -4,11 +4,11 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/files/file_system.h"
+#include "base/liveness.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
 #include "kube/config.h"
@@ -76,7 +76,7 @@ class Authenticator {
   Time given_at_{};
   bool told_of_expiry_ = false;
   // Dies with us, so that a plugin that ends late finds nobody.
-  std::shared_ptr<Authenticator*> self_ = std::make_shared<Authenticator*>(this);
+  Liveness liveness_;
 };
 
 }  // namespace galen::kube

@@ -5,8 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include "base/liveness.h"
 #include "base/loop/loop.h"
-#include "net/liveness.h"
 
 namespace galen::net {
 

@@ -11,11 +11,11 @@
 #include <optional>
 #include <string>
 
+#include "base/liveness.h"
 #include "base/loop/loop.h"
 #include "base/random.h"
 #include "net/connection.h"
 #include "net/fake_link.h"
-#include "net/liveness.h"
 
 namespace galen::net {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "base/liveness.h"
 #include "base/loop/loop.h"
 #include "net/byte_stream.h"
-#include "net/liveness.h"
 
 namespace galen::net {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "net/liveness.h"
+#include "base/liveness.h"
 #include "rpc/frame.h"
 #include "rpc/wire.h"
 
@@ -55,7 +55,7 @@ class Answer final : private net::HttpResponseSink {
   void OnData(std::string_view bytes) override {
     if (!is_grpc_) return;
     reader_.Add(bytes);
-    net::Liveness::Watch watch(liveness_);
+    Liveness::Watch watch(liveness_);
     // A message may end the call, by its own callback or by Finish.
     while (watch.alive() && http_ != nullptr) {
       const StatusOr<std::optional<std::string_view>> message = reader_.Next();
@@ -85,7 +85,7 @@ class Answer final : private net::HttpResponseSink {
   bool is_grpc_ = false;
   std::optional<Status> in_head_;
   std::unique_ptr<net::HttpCall> http_;
-  net::Liveness liveness_;
+  Liveness liveness_;
 };
 
 class UnaryCall final : public Call {

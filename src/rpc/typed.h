@@ -1,5 +1,5 @@
 // Protobuf messages over Channel and Dispatcher: the same promises, with messages instead of bytes.
-// Templates only, so that no generated header is included here; any lite message type fits.
+// Templates, so that no generated header is included here; any lite message type fits.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,20 @@
 #include <utility>
 
 #include "rpc/channel.h"
-#include "rpc/quiet_protobuf.h"
 #include "rpc/service.h"
 
+namespace google::protobuf {
+class MessageLite;
+}
+
 namespace galen::rpc {
+
+// These two keep libprotobuf from writing to standard error, which it does for each text that is
+// not UTF-8, as often as a peer sends one.
+// Whether `bytes` are such a message; `message` then has them.
+bool ParseQuietly(std::string_view bytes, google::protobuf::MessageLite& message);
+// The bytes of it; a text that is not UTF-8 is for the reader to refuse.
+std::string SerializeQuietly(const google::protobuf::MessageLite& message);
 
 // `bytes` as a Message, or InvalidArgument. Unknown fields are kept or dropped by protobuf: a newer
 // peer is no error. The status is all that is said.

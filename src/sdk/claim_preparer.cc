@@ -2,17 +2,15 @@
 
 #include <utility>
 
+#include "base/files/boot_id.h"
 #include "kube/request.h"
 
 namespace galen::sdk {
 namespace {
 
-constexpr char kBootIdPath[] = "/proc/sys/kernel/random/boot_id";
-
-// "" where the kernel does not tell: then every record counts as of this boot.
-std::string ReadBootId(FileSystem& files) {
-  const StatusOr<std::string> text = files.Read(kBootIdPath);
-  return text.ok() ? text->substr(0, text->find('\n')) : "";
+std::string BootIdOrNone(FileSystem& files) {
+  const StatusOr<std::string> id = ReadBootId(files);
+  return id.ok() ? *id : "";
 }
 
 // The kubelet shows the text on the Pod, where a person reads it.
@@ -33,7 +31,7 @@ ClaimPreparer::ClaimPreparer(Edges edges, Options options, Handlers handlers)
       handlers_(std::move(handlers)),
       records_(edges_.files, edges_.log, options_.directory),
       cdi_(edges_.files, options_.cdi_root, options_.driver),
-      boot_id_(ReadBootId(edges_.files)) {
+      boot_id_(BootIdOrNone(edges_.files)) {
   edges_.metrics.DeclareCounter("galen_driver_claims_total",
                                 "Claims prepared and unprepared, by operation and result.");
 }
@@ -121,10 +119,10 @@ void ClaimPreparer::Finish(const std::string& uid, std::string_view operation,
     busy_.erase(it);
   } else {
     // Posted, so that a long line behind one claim does not become a deep stack.
-    edges_.loop.Post([weak = std::weak_ptr<ClaimPreparer*>(self_),
-                      task = std::move(it->second.front())]() mutable {
-      if (!weak.expired()) task();
-    });
+    edges_.loop.Post(
+        [watch = Liveness::Watch(liveness_), task = std::move(it->second.front())]() mutable {
+          if (watch.alive()) task();
+        });
     it->second.pop_front();
   }
   if (under_way_ == 0 && on_idle_) on_idle_();

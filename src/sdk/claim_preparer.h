@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/liveness.h"
 #include "sdk/allocated_claim.h"
 #include "sdk/cdi_store.h"
 #include "sdk/edges.h"
@@ -96,7 +97,7 @@ class ClaimPreparer {
   const Handlers handlers_;
   PreparedClaims records_;
   CdiStore cdi_;
-  // "" where the kernel does not tell; then every record counts as of this boot.
+  // "" where it cannot be read: then every record counts as of this boot.
   const std::string boot_id_;
   std::set<std::string, std::less<>> devices_;
   std::map<std::string, std::deque<Task>> busy_;  // by UID: what waits behind what runs
@@ -105,7 +106,7 @@ class ClaimPreparer {
   std::size_t under_way_ = 0;
   std::function<void()> on_idle_;
   // Dies with this, so that a posted task finds nobody.
-  std::shared_ptr<ClaimPreparer*> self_ = std::make_shared<ClaimPreparer*>(this);
+  Liveness liveness_;
 };
 
 }  // namespace galen::sdk

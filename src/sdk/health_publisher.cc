@@ -49,11 +49,10 @@ void HealthPublisher::Start() {
 void HealthPublisher::Changed() {
   // Posted, so that the author may call from within his report without asking himself.
   if (!started_ || stopped_ || std::exchange(ask_posted_, true)) return;
-  edges_.loop.Post([weak = std::weak_ptr<HealthPublisher*>(self_)] {
-    const auto self = weak.lock();
-    if (!self) return;
-    (*self)->ask_posted_ = false;
-    (*self)->Ask();
+  edges_.loop.Post([this, watch = Liveness::Watch(liveness_)] {
+    if (!watch.alive()) return;
+    ask_posted_ = false;
+    Ask();
   });
 }
 

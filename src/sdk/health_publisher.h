@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/liveness.h"
 #include "rpc/newest_stream.h"
 #include "sdk/edges.h"
 #include "sdk/health_snapshot.h"
@@ -90,7 +91,7 @@ class HealthPublisher {
   Timer resend_timer_;
   Subscribers subscribers_;
   // Dies with this, so that a posted task finds nobody.
-  std::shared_ptr<HealthPublisher*> self_ = std::make_shared<HealthPublisher*>(this);
+  Liveness liveness_;
 };
 
 }  // namespace galen::sdk

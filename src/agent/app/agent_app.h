@@ -28,6 +28,7 @@
 #include "agent/publish/event_publisher.h"
 #include "agent/publish/node_publisher.h"
 #include "agent/publish/pod_publisher.h"
+#include "base/repeated_log.h"
 #include "history/post_mortem/post_mortem_store.h"
 #include "history/store/store.h"
 

@@ -43,10 +43,10 @@ Status AgentProcess::PrepareApi() {
                    kube::FindConfig(files_, ReadEnvironment(), config_.kubeconfig));
   ASSIGN_OR_RETURN(transport_, kube::Transport::Create(*loop_, log_, *dialer_, files_, *exec_,
                                                        std::move(cluster)));
-  permissions_ = std::make_unique<agent::Permissions>(
+  refusals_ = std::make_unique<kube::RefusalWatch>(
       *loop_, log_, *transport_,
       config_.role == Role::kManager ? "deploy/examples/manager.yaml" : "deploy/galen.yaml");
-  permissions_->OnRestored([this] {
+  refusals_->OnRestored([this] {
     if (app_) app_->Retry();
   });
   return OkStatus();
@@ -75,7 +75,7 @@ Status AgentProcess::Start() {
   PrepareProcesses();
   ASSIGN_OR_RETURN(
       app_,
-      AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_, *permissions_, registry_,
+      AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_, *refusals_, registry_,
                         processes_.get(), Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath)},
                        config_, std::string(kVersion)));
   // Made again when somebody removes it.
@@ -91,7 +91,7 @@ void AgentProcess::DescribeItself() {
   page_.AddCheck("agent", [this] { return WhyNotReady(); });
   // An agent that may not write to Pods is of no use, whatever it knows.
   page_.AddCheck("permissions", [this] {
-    const std::vector<std::string> missing = permissions_->missing();
+    const std::vector<std::string> missing = refusals_->missing();
     return missing.empty() ? "" : fmt::format("cannot {}", fmt::join(missing, "; "));
   });
   page_.AddNote("troubles",

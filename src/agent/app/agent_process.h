@@ -16,7 +16,7 @@
 #include "base/loop/epoll_loop.h"
 #include "base/loop/signal.h"
 #include "kube/exec_runner.h"
-#include "kube/permissions.h"
+#include "kube/refusal_watch.h"
 #include "kube/transport.h"
 #include "net/admin_page.h"
 #include "net/endpoint/socket_keeper.h"
@@ -66,7 +66,7 @@ class AgentProcess {
   std::unique_ptr<net::Dialer> dialer_;
   std::unique_ptr<kube::ExecRunner> exec_;
   std::unique_ptr<kube::Transport> transport_;
-  std::unique_ptr<agent::Permissions> permissions_;
+  std::unique_ptr<kube::RefusalWatch> refusals_;
   std::unique_ptr<PosixContainerProcesses> processes_;
   std::unique_ptr<AgentApp> app_;
   std::unique_ptr<net::SocketHost> sockets_;

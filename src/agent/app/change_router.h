@@ -25,7 +25,7 @@
 #include "agent/publish/pod_publisher.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
-#include "base/told_seldom.h"
+#include "base/repeated_log.h"
 
 namespace galen::agent {
 
@@ -120,7 +120,7 @@ class ChangeRouter final : public NodeListener {
   bool synced_ = false;
   bool impatient_ = false;
   std::vector<HealthChange> early_changes_;
-  ToldSeldom changes_logged_;
+  LogSparsely changes_logged_;
   AssignedDevices assigned_;
   std::map<ObjectKey, Timer> late_faults_;  // by Pods that ended: until when they take faults
   // Names of drivers that are connected, each with the socket of the instance that is authority.

@@ -11,6 +11,11 @@ std::string HealthMethod(HealthService service) {
                                        : "/v1alpha1.DRAResourceHealth/NodeWatchResources";
 }
 
+// In tokens of the bucket.
+std::int64_t CostOf(std::string_view report) {
+  return 1 + static_cast<std::int64_t>(report.size() / DriverLink::kBytesPerReport);
+}
+
 }  // namespace
 
 DriverLink::DriverLink(Edges edges, std::uint64_t number, PluginFacts facts, bool subscribe)
@@ -46,13 +51,13 @@ void DriverLink::FailCalls(const Status& why) {
 
 void DriverLink::OnMessage(std::string_view message) {
   const Time now = edges_.loop.Now();
-  if (!held_ && pacer_.Take(message.size(), now)) {
+  if (!held_ && reports_.Take(now, CostOf(message))) {
     return edges_.listener.OnLinkReport(*this, message);
   }
   // Each report is a whole picture: of those that wait the newest says it all.
   if (held_) ++merged_;
   held_ = message;
-  held_timer_ = edges_.loop.After(pacer_.Wait(message.size(), now), [this] { TellHeld(); });
+  held_timer_ = edges_.loop.After(reports_.Wait(now, CostOf(message)), [this] { TellHeld(); });
 }
 
 void DriverLink::TellHeld() {
@@ -60,7 +65,7 @@ void DriverLink::TellHeld() {
   if (!held_) return;
   const std::string report = *std::exchange(held_, std::nullopt);
   // Also at the stream's end, when its turn has not come: what it says is not to be lost.
-  pacer_.Take(report.size(), edges_.loop.Now());
+  reports_.Take(edges_.loop.Now(), CostOf(report));
   edges_.listener.OnLinkReport(*this, report);
 }
 

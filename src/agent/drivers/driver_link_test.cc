@@ -67,7 +67,7 @@ class DriverLinkTest : public ::testing::Test {
 };
 
 // The first report, before the flood, is one of the bucket's.
-constexpr std::uint64_t kBurst = ReportPacer::kBurst;
+constexpr std::uint64_t kBurst = DriverLink::kReportBurst;
 
 TEST_F(DriverLinkTest, OfAFloodTheNewestIsHeardAndTheRestIsCounted) {
   Flood(20'000);
@@ -86,7 +86,16 @@ TEST_F(DriverLinkTest, AFloodWithoutEndIsHeardAtTheNamedPace) {
     Flood(100);
     loop_.Advance(10ms);
   }
-  EXPECT_NEAR(static_cast<double>(listener_.reports), ReportPacer::kPerSecond, 2);
+  EXPECT_NEAR(static_cast<double>(listener_.reports), DriverLink::kReportsPerSecond, 2);
+}
+
+TEST_F(DriverLinkTest, ALongReportCountsForSeveral) {
+  constexpr std::size_t kLong = 64 * DriverLink::kBytesPerReport;
+  for (int i = 0; i < 500; ++i) {
+    plugin_.ReportBytes(std::string(kLong, 'x'));
+    loop_.Advance(0ms);
+  }
+  EXPECT_EQ(listener_.reports, 1 + (kBurst - 1) / 65);
 }
 
 TEST_F(DriverLinkTest, WhatWaitsForItsTurnIsHeardBeforeTheEndOfItsStream) {

@@ -329,7 +329,7 @@ void PluginManager::NoteMerged(const DriverLink& link, Instance& instance) {
                      static_cast<double>(more));
   if (!told_.First("flood " + driver)) return;
   edges_.log.Warning("driver reports faster than it is read, only its newest reports are taken",
-                     {{"driver", driver}, {"reports_per_second", ReportPacer::kPerSecond}});
+                     {{"driver", driver}, {"reports_per_second", DriverLink::kReportsPerSecond}});
 }
 
 std::optional<DecodedReport> PluginManager::Decode(Instance& instance, std::string_view report,

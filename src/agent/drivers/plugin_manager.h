@@ -20,7 +20,7 @@
 #include "agent/health/health_sink.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/told_once.h"
+#include "base/repeated_log.h"
 
 namespace galen::agent {
 
@@ -162,7 +162,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   std::set<std::string> waiting_;  // sockets for which there was no room
   std::uint64_t next_number_ = 1;
   // Faults of reports, once for each driver: a driver that is wrong is wrong each time.
-  ToldOnce told_;
+  LogOnce told_;
 };
 
 }  // namespace galen::agent

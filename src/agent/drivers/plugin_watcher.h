@@ -10,7 +10,7 @@
 #include "agent/drivers/socket_directory.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
-#include "base/told_once.h"
+#include "base/repeated_log.h"
 
 namespace galen::agent {
 
@@ -54,7 +54,7 @@ class PluginWatcher {
   SocketDirectory& directory_;
   SocketListener& listener_;
   std::map<std::string, std::uint64_t> sockets_;  // path → stamp
-  ToldOnce told_;
+  LogOnce told_;
   std::string trouble_;
   Timer rescan_;
   bool scanned_ = false;

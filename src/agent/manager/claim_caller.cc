@@ -182,10 +182,9 @@ void ClaimCaller::Ask(NodeCall call, Batches batches, std::function<void(const S
   for (const auto& [driver, uids] : round->batches) busy_.insert(uids.begin(), uids.end());
   for (const auto& [driver, uids] : round->batches) {
     edges_.drivers.CallDriver(driver, call, RequestOf(call, uids),
-                              [weak = std::weak_ptr<ClaimCaller*>(self_), round,
+                              [this, watch = Liveness::Watch(liveness_), round,
                                name = driver](const StatusOr<std::string>& reply) {
-                                if (const auto self = weak.lock())
-                                  (*self)->OnAnswer(round, name, reply);
+                                if (watch.alive()) OnAnswer(round, name, reply);
                               });
   }
 }

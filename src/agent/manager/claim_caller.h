@@ -11,6 +11,7 @@
 #include "agent/drivers/driver_caller.h"
 #include "agent/holdings/node_view.h"
 #include "agent/manager/claim_checkpoint.h"
+#include "base/liveness.h"
 #include "base/loop/loop.h"
 
 namespace galen::agent {
@@ -78,7 +79,7 @@ class ClaimCaller {
   std::set<std::string> ready_;  // uids of claims prepared since this process started
   std::set<std::string> busy_;   // uids of claims that a driver is being asked about
   // Dies with this, so that an answer that comes later finds nobody.
-  std::shared_ptr<ClaimCaller*> self_ = std::make_shared<ClaimCaller*>(this);
+  Liveness liveness_;
 };
 
 }  // namespace galen::agent

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/post_mortem/fake_ended_pods.h"
+#include "base/files/boot_id.h"
 #include "history/post_mortem/telling_finding.h"
 
 namespace galen::agent {
@@ -60,7 +61,7 @@ TEST_F(PostMortemAwayTest, AFaultThatWasMendedBeforeThePodBeganIsNoneOfItsEither
 
 TEST_F(PostMortemAwayTest, ABootThatCannotBeToldIsSaidOnceAStart) {
   Restart({.id = "boot-1", .time = {}});
-  EXPECT_THAT(logged_, ElementsAre(HasSubstr(kBootIdPath)));
+  EXPECT_THAT(logged_, ElementsAre(HasSubstr(std::string(kBootIdPath))));
 }
 
 TEST_F(PostMortemAwayTest, AnotherBootOfTheNodeEndsWhatRanOnItOnce) {

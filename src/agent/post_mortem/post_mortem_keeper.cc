@@ -7,6 +7,7 @@
 #include "agent/post_mortem/post_mortem_entry.h"
 #include "agent/post_mortem/post_mortem_evidence.h"
 #include "agent/post_mortem/post_mortem_story.h"
+#include "base/files/boot_id.h"
 #include "history/post_mortem/post_mortem_text.h"
 #include "history/post_mortem/telling_finding.h"
 #include "verdict/judge.h"
@@ -23,6 +24,11 @@ std::pair<std::string, int> IdOf(const PostMortem& record) {
 }
 
 }  // namespace
+
+NodeBoot ReadNodeBoot(FileSystem& files) {
+  const StatusOr<std::string> id = ReadBootId(files);
+  return {id.ok() ? *id : "", ReadBootTime(files)};
+}
 
 void PostMortemKeeper::Start(const NodeBoot& boot) {
   const WallTime now = parts_.loop.WallNow();

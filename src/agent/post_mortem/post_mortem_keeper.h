@@ -14,16 +14,24 @@
 
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_view.h"
-#include "agent/post_mortem/node_boot.h"
 #include "agent/post_mortem/post_mortem_end.h"
 #include "agent/post_mortem/recent_findings.h"
 #include "agent/publish/event_publisher.h"
+#include "base/files/file_system.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
 #include "history/post_mortem/post_mortem_store.h"
 #include "history/store/store.h"
 
 namespace galen::agent {
+
+// Which start of the node this is, so that an agent that starts knows whether only it was away or
+// the whole node.
+struct NodeBoot {
+  std::string id;                // ReadBootId; "" where it cannot be read
+  std::optional<WallTime> time;  // ReadBootTime
+};
+NodeBoot ReadNodeBoot(FileSystem& files);
 
 class PostMortemKeeper {
  public:

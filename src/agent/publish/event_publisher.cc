@@ -8,7 +8,6 @@
 
 #include "agent/agent_metrics.h"
 #include "base/text.h"
-#include "kube/merge_patch.h"
 #include "kube/request.h"
 
 namespace galen::agent {
@@ -125,19 +124,17 @@ void EventPublisher::Reconcile(const ObjectKey& key, Done done) {
     series.later = edges_.loop.At(series.next_write, [this, key] { queue_.MarkDirty(key); });
     return done(OkStatus());
   }
-  kube::Event event = series.event;
   if (!series.stored) {
     // It may have happened more than once before the first write.
+    kube::Event event = series.event;
     event.count = series.unwritten;
     net::HttpRequest request = kube::Create(kube::kEvents, key.ns, kube::EncodeEvent(event));
     return Ask(key, Step::kCreate, std::move(event), std::move(request), std::move(done));
   }
   // The count and the beginning are those of the whole series, as kubectl shows it.
-  event.first = series.stored->first;
-  event.count = series.stored->count + series.unwritten;
-  // Only what changed is sent: count, last time, message.
-  const Json patch =
-      kube::CreateMergePatch(kube::EncodeEvent(*series.stored), kube::EncodeEvent(event));
+  kube::Event event =
+      kube::Again(*series.stored, series.unwritten, series.event.message, series.event.last);
+  const Json patch = kube::EventPatch(*series.stored, event);
   Ask(key, Step::kCount, std::move(event),
       kube::Patch(kube::kEvents, key.ns, key.name, kube::PatchType::kMerge, patch),
       std::move(done));

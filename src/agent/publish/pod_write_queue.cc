@@ -64,20 +64,10 @@ void PodWriteQueue::NoteReply(const Status& status) {
 
 Duration PodWriteQueue::TakeTurn(const ObjectKey& pod) {
   const Time now = edges_.loop.Now();
-  Turns& turns = turns_[pod];
-  // A token bucket: kBurst writes at once, then one each kRefill.
-  const double earned =
-      std::chrono::duration<double>(now - turns.refilled) / std::chrono::duration<double>(kRefill);
-  turns.left = std::min<double>(kBurst, turns.left + earned);
-  turns.refilled = now;
-  if (turns.left < 1) {
-    // Rounded up, or the look would come just before the turn is earned.
-    return std::chrono::duration_cast<Duration>((1 - turns.left) *
-                                                std::chrono::duration<double>(kRefill)) +
-           std::chrono::milliseconds(1);
-  }
-  turns.left -= 1;
-  return Duration::zero();
+  TokenBucket& turns = turns_.try_emplace(pod, kBurst, kRefill).first->second;
+  const Duration wait = turns.Wait(now);
+  if (wait == Duration::zero()) turns.Take(now);
+  return wait;
 }
 
 // A line for each reason: a right that was taken away refuses every Pod, again and again.

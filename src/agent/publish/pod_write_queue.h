@@ -9,7 +9,8 @@
 
 #include "base/log.h"
 #include "base/loop/work_queue.h"
-#include "base/told_once.h"
+#include "base/repeated_log.h"
+#include "base/token_bucket.h"
 #include "model/claim.h"
 
 namespace galen::agent {
@@ -67,10 +68,6 @@ class PodWriteQueue {
   std::string trouble() const;
 
  private:
-  struct Turns {
-    double left = kBurst;
-    Time refilled{};
-  };
   struct Refusal {
     std::string why;
     Backoff backoff{kRefusedAgain};
@@ -79,9 +76,9 @@ class PodWriteQueue {
   Edges edges_;
   Backoff outage_{kOutage};
   Time away_until_{};
-  std::map<ObjectKey, Turns> turns_;       // of Pods that were written
-  std::map<ObjectKey, Refusal> refusals_;  // of Pods whose last read or write was refused
-  ToldOnce refusals_logged_;               // why any of them is
+  std::map<ObjectKey, TokenBucket> turns_;  // of Pods that were written
+  std::map<ObjectKey, Refusal> refusals_;   // of Pods whose last read or write was refused
+  LogOnce refusals_logged_;                 // why any of them is
   std::map<ObjectKey, Timer> later_;
   WorkQueue<ObjectKey> queue_;
 };

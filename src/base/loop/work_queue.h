@@ -8,9 +8,9 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <utility>
 
+#include "base/liveness.h"
 #include "base/loop/backoff.h"
 #include "base/loop/loop.h"
 
@@ -77,7 +77,7 @@ class WorkQueue {
   std::deque<Key> ready_;  // first marked, first looked at
   std::size_t running_ = 0;
   // Dies with the queue, so that a late Done finds nobody.
-  std::shared_ptr<WorkQueue*> self_ = std::make_shared<WorkQueue*>(this);
+  Liveness liveness_;
 };
 
 template <typename Key>
@@ -124,9 +124,9 @@ void WorkQueue<Key>::StartReady() {
     entry.due = Time::max();
     ++running_;
     // Posted, so that a worker may answer before it returns.
-    worker_(key, [&loop = loop_, weak = std::weak_ptr<WorkQueue*>(self_), key](const Status& s) {
-      loop.Post([weak, key, s] {
-        if (const auto self = weak.lock()) (*self)->Finish(key, s);
+    worker_(key, [this, &loop = loop_, watch = Liveness::Watch(liveness_), key](const Status& s) {
+      loop.Post([this, watch, key, s] {
+        if (watch.alive()) Finish(key, s);
       });
     });
   }

@@ -17,8 +17,8 @@ void ApiCalls::Retire(std::uint64_t id) {
   // that were answered until then.
   answered_.push_back(std::move(calls_.extract(id).mapped()));
   if (answered_.size() > 1) return;
-  loop_.Post([weak = std::weak_ptr<ApiCalls*>(self_)] {
-    if (const auto self = weak.lock()) (*self)->answered_.clear();
+  loop_.Post([this, watch = Liveness::Watch(liveness_)] {
+    if (watch.alive()) answered_.clear();
   });
 }
 

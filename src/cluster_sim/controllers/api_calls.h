@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/liveness.h"
 #include "kube/client.h"
 
 namespace galen::cluster_sim {
@@ -39,7 +40,7 @@ class ApiCalls {
   // Answered, and still on the stack of their own callback: destroyed a turn later.
   std::vector<std::unique_ptr<net::HttpCall>> answered_;
   // Dies with this, so that a late turn finds nobody.
-  std::shared_ptr<ApiCalls*> self_ = std::make_shared<ApiCalls*>(this);
+  Liveness liveness_;
 };
 
 }  // namespace galen::cluster_sim

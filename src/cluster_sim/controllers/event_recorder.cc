@@ -1,5 +1,8 @@
 #include "cluster_sim/controllers/event_recorder.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "api_sim/objects/pod_facts.h"
 #include "base/text.h"
 #include "kube/request.h"
@@ -10,10 +13,11 @@ namespace {
 // client-go makes 16 hexadecimal digits of the time; the length is what people are used to.
 constexpr int kEventSuffixLength = 16;
 
-std::string NamespaceOf(const Json& regarding) {
-  // Events about cluster-scoped objects live in "default", by Kubernetes' convention.
-  const std::string& ns = api_sim::KeyOf(regarding).ns;
-  return ns.empty() ? "default" : ns;
+kube::EventSubject SubjectOf(const Json& regarding) {
+  return {.api_version = regarding["apiVersion"].AsString(),
+          .kind = regarding["kind"].AsString(),
+          .key = api_sim::KeyOf(regarding),
+          .uid = api_sim::UidOf(regarding)};
 }
 
 }  // namespace
@@ -28,71 +32,43 @@ EventRecorder::EventRecorder(Loop& loop, kube::Client& client, Random& random, L
 
 void EventRecorder::Record(const Json& regarding, EventType type, const std::string& reason,
                            std::string_view message) {
-  const std::string text = CutText(message, kMessageBytesMax);
-  const std::string what = api_sim::UidOf(regarding) + "/" + reason + "/" + text;
-  Seen& seen = Remember(what, regarding);
-  if (++seen.count == 1) return Create(regarding, type, reason, text, seen);
-  // The object is kept for the case that the Event expired and has to be made again.
-  Count(seen, [this, what, regarding, type, reason, text] {
-    Forget(what);
-    Record(regarding, type, reason, text);
-  });
+  const std::string text = CutText(message, kube::kEventMessageBytesMax);
+  const What what = api_sim::UidOf(regarding) + "/" + reason + "/" + text;
+  if (const auto it = seen_.find(what); it != seen_.end()) return Count(what, it->second);
+  Create(what, {.subject = SubjectOf(regarding),
+                .warning = type == EventType::kWarning,
+                .reason = reason,
+                .message = text,
+                .component = component_});
 }
 
-void EventRecorder::Forget(const std::string& what) {
-  const auto it = seen_.find(what);
-  if (it == seen_.end()) return;
-  oldest_first_.erase(it->second.age);
-  seen_.erase(it);
-}
-
-EventRecorder::Seen& EventRecorder::Remember(const std::string& what, const Json& regarding) {
-  if (const auto it = seen_.find(what); it != seen_.end()) {
-    oldest_first_.splice(oldest_first_.end(), oldest_first_, it->second.age);
-    return it->second;
+void EventRecorder::Create(const What& what, kube::Event event) {
+  if (seen_.size() == kRememberedMax && !seen_.contains(what)) {
+    seen_.erase(
+        std::ranges::min_element(seen_, {}, [](const auto& one) { return one.second.turn; }));
   }
-  if (seen_.size() == kRememberedMax) Forget(std::string(oldest_first_.front()));
-  // Newest at the end; Record moves an entry there each time it is said.
-  const auto age = oldest_first_.insert(oldest_first_.end(), what);
-  const std::string name =
-      api_sim::KeyOf(regarding).name + "." + random_.NameSuffix(kEventSuffixLength);
-  return seen_.emplace(what, Seen{NamespaceOf(regarding), name, 0, age}).first->second;
-}
-
-void EventRecorder::Create(const Json& regarding, EventType type, const std::string& reason,
-                           const std::string& message, const Seen& seen) {
-  const std::string now = FormatRfc3339(loop_.WallNow());
-  const ObjectKey key = api_sim::KeyOf(regarding);
-  Json involved = Json::MakeObject({{"apiVersion", regarding["apiVersion"]},
-                                    {"kind", regarding["kind"]},
-                                    {"name", key.name},
-                                    {"uid", api_sim::UidOf(regarding)}});
-  if (!key.ns.empty()) involved["namespace"] = key.ns;
-  const Json event = Json::MakeObject(
-      {{"apiVersion", "v1"},
-       {"kind", "Event"},
-       {"metadata", Json::MakeObject({{"name", seen.name}, {"namespace", seen.ns}})},
-       {"involvedObject", std::move(involved)},
-       {"reason", reason},
-       {"message", message},
-       {"type", type == EventType::kWarning ? "Warning" : "Normal"},
-       {"source", Json::MakeObject({{"component", component_}})},
-       {"reportingComponent", component_},
-       {"firstTimestamp", now},
-       {"lastTimestamp", now},
-       {"count", 1}});
-  calls_.Do(kube::Create(kube::kEvents, seen.ns, event), [this](const StatusOr<Json>& answer) {
+  event.key = {kube::EventNamespace(event.subject),
+               event.subject.key.name + "." + random_.NameSuffix(kEventSuffixLength)};
+  event.count = 1;
+  event.first = event.last = loop_.WallNow();
+  Json object = kube::EncodeEvent(event);
+  object["reportingComponent"] = component_;
+  const std::string ns = event.key.ns;
+  seen_[what] = {std::move(event), ++turn_};
+  calls_.Do(kube::Create(kube::kEvents, ns, object), [this](const StatusOr<Json>& answer) {
     if (!answer.ok()) log_.Debug("event lost", {{"error", ToString(answer.status())}});
   });
 }
 
-void EventRecorder::Count(const Seen& seen, std::function<void()> on_expired) {
-  const Json patch =
-      Json::MakeObject({{"count", seen.count}, {"lastTimestamp", FormatRfc3339(loop_.WallNow())}});
-  calls_.Do(kube::Patch(kube::kEvents, seen.ns, seen.name, kube::PatchType::kMerge, patch),
-            [this, on_expired = std::move(on_expired)](const StatusOr<Json>& answer) {
+void EventRecorder::Count(const What& what, Seen& seen) {
+  const kube::Event before = seen.event;
+  seen = {kube::Again(before, 1, before.message, loop_.WallNow()), ++turn_};
+  calls_.Do(kube::Patch(kube::kEvents, before.key.ns, before.key.name, kube::PatchType::kMerge,
+                        kube::EventPatch(before, seen.event)),
+            [this, what, again = seen.event](const StatusOr<Json>& answer) {
               if (answer.ok()) return;
-              if (answer.status().code() == Code::kNotFound) return on_expired();
+              // The server deletes Events after a while: it is made anew and counts from one.
+              if (answer.status().code() == Code::kNotFound) return Create(what, again);
               log_.Debug("event lost", {{"error", ToString(answer.status())}});
             });
 }

@@ -4,15 +4,14 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <list>
+#include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "base/log.h"
 #include "base/random.h"
 #include "cluster_sim/controllers/api_calls.h"
+#include "kube/objects/event.h"
 
 namespace galen::cluster_sim {
 
@@ -20,45 +19,38 @@ enum class EventType { kNormal, kWarning };
 
 class EventRecorder {
  public:
-  // `component` is who says it: "default-scheduler". What is lent outlives this; destroying it
-  // gives up what is under way.
+  // `component` is the Events' source: "default-scheduler". What is lent outlives this; destroying
+  // it gives up what is under way.
   EventRecorder(Loop& loop, kube::Client& client, Random& random, Log& log, std::string component);
 
   // `regarding` is the whole object it is about, with apiVersion, kind and metadata. `reason` is
-  // one CamelCase word. `message` is cut to kMessageBytesMax. Saying the same again about the same
-  // object, by uid, counts the Event up instead of making another.
+  // one CamelCase word. `message` is cut to kube::kEventMessageBytesMax. Recording the same again
+  // for the same object, by uid, counts the Event up instead of making another.
   void Record(const Json& regarding, EventType type, const std::string& reason,
               std::string_view message);
 
-  // What events.k8s.io/v1 takes of a note: 1 kB.
-  static constexpr std::size_t kMessageBytesMax = 1024;
-  // Events remembered for counting; past it the one not said for longest starts anew.
+  // Events remembered for counting; past it the one not recorded for longest starts anew.
   static constexpr std::size_t kRememberedMax = 1024;
 
  private:
-  // An Event that was made; `count` is how often it was said.
+  // By object, reason and message.
+  using What = std::string;
   struct Seen {
-    std::string ns;
-    std::string name;
-    int count = 0;
-    std::list<std::string>::iterator age;
+    kube::Event event;       // as it was written last
+    std::uint64_t turn = 0;  // the highest was recorded last
   };
 
-  void Create(const Json& regarding, EventType type, const std::string& reason,
-              const std::string& message, const Seen& seen);
-  // Writes the count. The server forgets events after a while: `on_expired` when this one is gone.
-  void Count(const Seen& seen, std::function<void()> on_expired);
-  // What is said next counts from one again.
-  void Forget(const std::string& what);
-  Seen& Remember(const std::string& what, const Json& regarding);
+  // Names the Event and writes it, counted from one.
+  void Create(const What& what, kube::Event event);
+  // Writes that it happened once more.
+  void Count(const What& what, Seen& seen);
 
   Loop& loop_;
   Random& random_;
   Log& log_;
   const std::string component_;
-  std::map<std::string, Seen> seen_;  // by object, reason and message
-  // Keys of seen_; each entry knows its place here.
-  std::list<std::string> oldest_first_;
+  std::map<What, Seen> seen_;
+  std::uint64_t turn_ = 0;
   ApiCalls calls_;
 };
 

@@ -60,7 +60,7 @@ TEST_F(EventRecorderTest, LongMessagesAreCut) {
   events_.Record(api_sim::FakePod("a"), EventType::kNormal, "Long", std::string(5000, 'x'));
   cluster_.Pass();
   EXPECT_LE(cluster_.List(kube::kEvents).at(0)["message"].AsString().size(),
-            EventRecorder::kMessageBytesMax);
+            kube::kEventMessageBytesMax);
 }
 
 TEST_F(EventRecorderTest, WhatIsRememberedIsBounded) {

@@ -26,14 +26,17 @@ std::uint64_t Hash(std::initializer_list<std::string_view> parts) {
 
 }  // namespace
 
+std::string EventNamespace(const EventSubject& subject) {
+  return subject.key.ns.empty() ? "default" : subject.key.ns;
+}
+
 ObjectKey EventKey(const EventSubject& subject, std::string_view reason, std::string_view about) {
   std::string_view prefix = std::string_view(subject.key.name).substr(0, kNamePrefixMax);
   // A cut may leave a character that no name may have before a dot.
   while (!prefix.empty() && (prefix.back() == '.' || prefix.back() == '-')) prefix.remove_suffix(1);
   // The uid is part of it: a new Pod of an old name starts with Events of its own.
   const std::uint64_t hash = Hash({subject.kind, subject.uid, reason, about});
-  return {subject.key.ns.empty() ? "default" : subject.key.ns,
-          fmt::format("{}.{:016x}", prefix, hash)};
+  return {EventNamespace(subject), fmt::format("{}.{:016x}", prefix, hash)};
 }
 
 Json EncodeEvent(const Event& event) {
@@ -82,15 +85,15 @@ StatusOr<Event> DecodeEvent(const Json& object) {
   return event;
 }
 
-Event Again(Event event, std::string_view message, WallTime now) {
-  ++event.count;
+Event Again(Event event, int times, std::string_view message, WallTime last) {
+  event.count += times;
   event.message = CutText(message, kEventMessageBytesMax);
-  event.last = now;
+  event.last = last;
   return event;
 }
 
-Json AgainPatch(const Event& before, std::string_view message, WallTime now) {
-  return CreateMergePatch(EncodeEvent(before), EncodeEvent(Again(before, message, now)));
+Json EventPatch(const Event& before, const Event& after) {
+  return CreateMergePatch(EncodeEvent(before), EncodeEvent(after));
 }
 
 }  // namespace galen::kube

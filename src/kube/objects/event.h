@@ -40,8 +40,11 @@ struct Event {
 // kube-apiserver's bound for an event's note (NoteLengthLimit in its validation of events.k8s.io).
 inline constexpr std::size_t kEventMessageBytesMax = 1024;
 
-// Where the Event of `subject` for `reason` lives; `about` distinguishes several of one reason,
-// e.g. a device. Subjects without a namespace have their Events in "default".
+// Where Events about `subject` live: "default" for a subject without a namespace.
+std::string EventNamespace(const EventSubject& subject);
+
+// The key of the one Event of `subject` for `reason`; `about` tells several of one reason apart,
+// e.g. a device.
 ObjectKey EventKey(const EventSubject& subject, std::string_view reason, std::string_view about);
 
 // The whole object; a message past the bound is cut.
@@ -49,11 +52,11 @@ Json EncodeEvent(const Event& event);
 // InvalidArgument when its metadata is broken; a missing count is 1. Takes Events of either API.
 StatusOr<Event> DecodeEvent(const Json& object);
 
-// The same thing once more: counted, with its newest message and time.
-Event Again(Event event, std::string_view message, WallTime now);
+// The same thing `times` more, the last of them at `last`: counted, with its newest message.
+Event Again(Event event, int times, std::string_view message, WallTime last);
 
-// The merge patch that turns the stored `before` into Again(before, …). It carries no
-// resourceVersion: of two writers the later one counts.
-Json AgainPatch(const Event& before, std::string_view message, WallTime now);
+// The merge patch that turns the stored `before` into `after`, which Again made of it. It carries
+// no resourceVersion: of two writers the later one counts.
+Json EventPatch(const Event& before, const Event& after);
 
 }  // namespace galen::kube

@@ -88,17 +88,17 @@ TEST(Event, CutsALongMessage) {
   EXPECT_LE(EncodeEvent(event)["message"].AsString().size(), kEventMessageBytesMax);
 }
 
-TEST(Event, OnceMoreCountsAndKeepsTheBeginning) {
+TEST(Event, HappeningAgainCountsAndKeepsTheBeginning) {
   const Event before = DeviceUnhealthy();
   const WallTime later = before.last + 5min;
-  const Event again = Again(before, "XID 119: GSP", later);
-  EXPECT_EQ(again.count, 2);
+  const Event again = Again(before, 2, "XID 119: GSP", later);
+  EXPECT_EQ(again.count, before.count + 2);
   EXPECT_EQ(again.first, before.first);
   EXPECT_EQ(again.last, later);
   EXPECT_EQ(again.key, before.key);
 
-  const Json patch = AgainPatch(before, "XID 119: GSP", later);
-  EXPECT_EQ(patch, JsonOf(R"({"count":2,"lastTimestamp":"2026-11-21T14:07:11Z",
+  const Json patch = EventPatch(before, again);
+  EXPECT_EQ(patch, JsonOf(R"({"count":3,"lastTimestamp":"2026-11-21T14:07:11Z",
                               "message":"XID 119: GSP"})"));
   Json stored = EncodeEvent(before);
   EXPECT_EQ(ApplyMergePatch(stored, patch), OkStatus());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/liveness.h"
+
 namespace galen::net {
 namespace {
 
@@ -41,8 +43,8 @@ class FakeSocketHost::DirectoryWatch final : public PlaceWatch {
 
   void Tell(const std::string& path) {
     if (!path.starts_with(directory_)) return;
-    host_.loop_.Post([weak = std::weak_ptr<DirectoryWatch*>(self_)] {
-      if (const auto self = weak.lock()) (*self)->on_change_();
+    host_.loop_.Post([this, watch = Liveness::Watch(liveness_)] {
+      if (watch.alive()) on_change_();
     });
   }
 
@@ -51,7 +53,7 @@ class FakeSocketHost::DirectoryWatch final : public PlaceWatch {
   const std::string directory_;
   const std::function<void()> on_change_;
   // Dies with the watch, so that a posted notice finds nobody.
-  std::shared_ptr<DirectoryWatch*> self_ = std::make_shared<DirectoryWatch*>(this);
+  Liveness liveness_;
 };
 
 StatusOr<std::unique_ptr<ListeningSocket>> FakeSocketHost::Listen(const std::string& path,

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/liveness.h"
 #include "base/loop/loop.h"
 #include "net/byte_stream.h"
 #include "net/http.h"
-#include "net/liveness.h"
 
 struct nghttp2_session;
 

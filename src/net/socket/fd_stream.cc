@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "net/liveness.h"
+#include "base/liveness.h"
 
 namespace galen::net {
 namespace {

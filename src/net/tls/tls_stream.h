@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "base/liveness.h"
 #include "base/status.h"
 #include "net/byte_stream.h"
-#include "net/liveness.h"
 #include "net/tls/tls_context.h"
 
 struct ssl_st;

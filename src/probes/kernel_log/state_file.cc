@@ -5,7 +5,6 @@
 namespace galen::probes {
 namespace {
 
-constexpr std::string_view kBootIdPath = "/proc/sys/kernel/random/boot_id";
 // Every rule on 4096 devices, and more.
 constexpr std::size_t kStateBytesMax = std::size_t{64} << 20;
 
@@ -63,13 +62,6 @@ Status StateFile::Flush() {
     }
   }
   return status;
-}
-
-StatusOr<std::string> ReadBootId(FileSystem& files) {
-  ASSIGN_OR_RETURN(std::string text, files.Read(std::string(kBootIdPath)));
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  if (text.empty()) return DataLoss("{} is empty", kBootIdPath);
-  return text;
 }
 
 }  // namespace galen::probes

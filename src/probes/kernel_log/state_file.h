@@ -15,7 +15,7 @@ namespace galen::probes {
 
 class StateFile {
  public:
-  // Files and log are lent. `boot_id` is the kernel's, of this boot.
+  // Files and log are lent. `boot_id`: see ReadBootId.
   StateFile(FileSystem& files, Log& log, std::string path, std::string boot_id);
 
   // Once, before Get. No file, or one of another boot, counts as none; one that cannot be read or
@@ -39,9 +39,5 @@ class StateFile {
   bool dirty_ = false;
   bool failing_ = false;
 };
-
-// The kernel's name for this boot, from /proc/sys/kernel/random/boot_id (random(4)): a new one each
-// time the machine starts.
-StatusOr<std::string> ReadBootId(FileSystem& files);
 
 }  // namespace galen::probes

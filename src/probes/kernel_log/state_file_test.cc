@@ -68,14 +68,5 @@ TEST_F(StateFileTest, AFullDiskLosesNothingOnceThereIsRoom) {
   EXPECT_EQ(Loaded("boot-1").Get("a"), Number(1));
 }
 
-TEST_F(StateFileTest, TheBootsNameIsReadWithoutItsNewline) {
-  const std::string path = "/proc/sys/kernel/random/boot_id";
-  ASSERT_TRUE(files_.MakeDirectories("/proc/sys/kernel/random", 0755).ok());
-  ASSERT_TRUE(files_.WriteAtomically(path, "fe7e\n", 0600).ok());
-  EXPECT_EQ(*ReadBootId(files_), "fe7e");
-  ASSERT_TRUE(files_.WriteAtomically(path, "\n", 0600).ok());
-  EXPECT_FALSE(ReadBootId(files_).ok());
-}
-
 }  // namespace
 }  // namespace galen::probes

@@ -1,4 +1,4 @@
-#include "kube/permissions.h"
+#include "kube/refusal_watch.h"
 
 #include <fmt/core.h>
 
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "kube/request.h"
 
-namespace galen::agent {
+namespace galen::kube {
 namespace {
 
 constexpr int kForbidden = 403;
@@ -16,8 +16,8 @@ constexpr int kForbidden = 403;
 constexpr std::size_t kBodyBytesMax = 8 * 1024;
 constexpr std::size_t kTextBytesMax = 300;
 
-const kube::Resource kReviews{"authorization.k8s.io", "v1", "selfsubjectaccessreviews",
-                              "SelfSubjectAccessReview", false};
+const Resource kReviews{"authorization.k8s.io", "v1", "selfsubjectaccessreviews",
+                        "SelfSubjectAccessReview", false};
 
 std::vector<std::string_view> SegmentsOf(std::string_view path) {
   path = path.substr(0, path.find('?'));
@@ -38,13 +38,13 @@ bool WasAuthorized(int status) {
 
 }  // namespace
 
-std::string Permissions::Right::name() const {
+std::string RefusalWatch::Right::name() const {
   return fmt::format("{} {}{}{}", verb, resource, subresource.empty() ? "" : "/", subresource);
 }
 
 // "/api/v1/namespaces/train/pods/a/status" → patch pods/status in train. A list, a watch and one
 // object are different rights to RBAC.
-Permissions::Right Permissions::RightOf(const net::HttpRequest& request) {
+RefusalWatch::Right RefusalWatch::RightOf(const net::HttpRequest& request) {
   static const std::map<std::string_view, std::string_view> kVerbs = {{"GET", "get"},
                                                                       {"POST", "create"},
                                                                       {"PUT", "update"},
@@ -74,7 +74,7 @@ Permissions::Right Permissions::RightOf(const net::HttpRequest& request) {
 }
 
 // A SelfSubjectAccessReview (authorization.k8s.io/v1): may I?
-Json Permissions::ReviewOf(const Right& right) {
+Json RefusalWatch::ReviewOf(const Right& right) {
   Json attributes = Json::MakeObject({{"verb", right.verb}, {"resource", right.resource}});
   if (!right.group.empty()) attributes["group"] = right.group;
   if (!right.subresource.empty()) attributes["subresource"] = right.subresource;
@@ -96,9 +96,9 @@ std::string DeniedByRbac(std::string_view message) {
 }
 
 // Passes everything on as it comes, and looks at the head and at a refusal's text.
-class Permissions::Call final : public net::HttpCall, private net::HttpResponseSink {
+class RefusalWatch::Call final : public net::HttpCall, private net::HttpResponseSink {
  public:
-  Call(Permissions& owner, net::HttpRequest request, net::HttpResponseSink& sink)
+  Call(RefusalWatch& owner, net::HttpRequest request, net::HttpResponseSink& sink)
       : owner_(owner), sink_(sink), right_(RightOf(request)) {
     inner_ = owner_.inner_.Send(std::move(request), *this);
   }
@@ -120,13 +120,13 @@ class Permissions::Call final : public net::HttpCall, private net::HttpResponseS
   }
 
   void Refused() {
-    std::string text = DeniedByRbac(kube::StatusOfResponse(kForbidden, body_).message());
+    std::string text = DeniedByRbac(StatusOfResponse(kForbidden, body_).message());
     // Refused later than by RBAC: the right itself is there.
     if (text.empty()) return owner_.Allowed(right_);
     owner_.Denied(right_, std::move(text));
   }
 
-  Permissions& owner_;
+  RefusalWatch& owner_;
   net::HttpResponseSink& sink_;
   const Right right_;
   bool forbidden_ = false;
@@ -134,12 +134,12 @@ class Permissions::Call final : public net::HttpCall, private net::HttpResponseS
   std::unique_ptr<net::HttpCall> inner_;
 };
 
-std::unique_ptr<net::HttpCall> Permissions::Send(net::HttpRequest request,
-                                                 net::HttpResponseSink& sink) {
+std::unique_ptr<net::HttpCall> RefusalWatch::Send(net::HttpRequest request,
+                                                  net::HttpResponseSink& sink) {
   return std::make_unique<Call>(*this, std::move(request), sink);
 }
 
-std::vector<std::string> Permissions::missing() const {
+std::vector<std::string> RefusalWatch::missing() const {
   std::vector<std::string> texts;
   for (const auto& [name, places] : missing_) {
     const std::string& first = places.begin()->second.text;
@@ -149,14 +149,14 @@ std::vector<std::string> Permissions::missing() const {
   return texts;
 }
 
-const Permissions::Missing* Permissions::Find(const Right& right) const {
+const RefusalWatch::Missing* RefusalWatch::Find(const Right& right) const {
   const auto places = missing_.find(right.name());
   if (places == missing_.end()) return nullptr;
   const auto it = places->second.find(right.place);
   return it == places->second.end() ? nullptr : &it->second;
 }
 
-void Permissions::Allowed(const Right& right) {
+void RefusalWatch::Allowed(const Right& right) {
   if (Find(right) == nullptr) return;
   const auto places = missing_.find(right.name());
   places->second.erase(right.place);
@@ -172,7 +172,7 @@ void Permissions::Allowed(const Right& right) {
   if (to_ask_.empty()) ask_ = loop_.After(Duration::zero(), [this] { AskForAll(); });
 }
 
-void Permissions::Denied(const Right& right, std::string text) {
+void RefusalWatch::Denied(const Right& right, std::string text) {
   if (Find(right) == nullptr && size() >= kMissingMax) return;
   if (missing_.empty()) ask_ = loop_.After(kAskEvery, [this] { AskForAll(); });
   std::map<Place, Missing>& places = missing_[right.name()];
@@ -185,7 +185,7 @@ void Permissions::Denied(const Right& right, std::string text) {
   places[right.place] = {right, std::move(text)};
 }
 
-void Permissions::AskForAll() {
+void RefusalWatch::AskForAll() {
   review_.reset();
   to_ask_.clear();
   for (const auto& [name, places] : missing_) {
@@ -194,7 +194,7 @@ void Permissions::AskForAll() {
   AskNext();
 }
 
-void Permissions::AskNext() {
+void RefusalWatch::AskNext() {
   // Others may have seen meanwhile that it is allowed.
   while (!to_ask_.empty() && Find(to_ask_.front()) == nullptr) to_ask_.pop_front();
   if (to_ask_.empty()) {
@@ -202,11 +202,11 @@ void Permissions::AskNext() {
     return;
   }
   review_ = client_.Do(
-      kube::Create(kReviews, "", ReviewOf(to_ask_.front())),
+      Create(kReviews, "", ReviewOf(to_ask_.front())),
       [this, right = to_ask_.front()](const StatusOr<Json>& reply) { OnReview(right, reply); });
 }
 
-void Permissions::OnReview(const Right& right, const StatusOr<Json>& reply) {
+void RefusalWatch::OnReview(const Right& right, const StatusOr<Json>& reply) {
   if (reply.ok() && (*reply)["status"]["allowed"].AsBool()) Allowed(right);
   // Whoever does not answer this one does not answer the next; what is not known stays as it was.
   if (reply.ok()) {
@@ -217,10 +217,10 @@ void Permissions::OnReview(const Right& right, const StatusOr<Json>& reply) {
   AskNext();
 }
 
-std::size_t Permissions::size() const {
+std::size_t RefusalWatch::size() const {
   std::size_t size = 0;
   for (const auto& [name, places] : missing_) size += places.size();
   return size;
 }
 
-}  // namespace galen::agent
+}  // namespace galen::kube

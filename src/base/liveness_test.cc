@@ -1,10 +1,10 @@
-#include "net/liveness.h"
+#include "base/liveness.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 
-namespace galen::net {
+namespace galen {
 namespace {
 
 TEST(Liveness, WatchTellsWhetherItsObjectIsStillThere) {
@@ -38,4 +38,4 @@ TEST(Liveness, EndedWatchIsForgotten) {
 }
 
 }  // namespace
-}  // namespace galen::net
+}  // namespace galen

@@ -1,9 +1,9 @@
-// What the API server forbids this agent, seen on the answers that pass by: a right that was taken
-// away, or never given, is reported once in the log, and in /readyz for as long as it is missing.
-// Whether it is back is seen on answers as well, and where nobody asks for it again (an Event is
-// not written twice, a Pod went) by asking the API server itself: by a SelfSubjectAccessReview,
-// which every account may make and which changes nothing. Stands between whoever asks and the
-// transport. Belongs to its loop.
+// An HTTP client between whoever sends requests and the transport, which passes everything on
+// unchanged and watches for refusals: a right that RBAC denies this account is logged once and
+// listed in missing() for as long as it is denied. That it is granted again is seen on answers to
+// later requests; where nobody sends one again (an Event is not written twice, a Pod went) it asks
+// the API server itself, by a SelfSubjectAccessReview, which every account may make and which
+// changes nothing. Belongs to its loop.
 #pragma once
 
 #include <deque>
@@ -20,34 +20,34 @@
 #include "kube/client.h"
 #include "net/http.h"
 
-namespace galen::agent {
+namespace galen::kube {
 
-class Permissions final : public net::HttpClient {
+class RefusalWatch final : public net::HttpClient {
  public:
   // How often it is asked whether what is missing is back; one request for each, one after another.
   static constexpr Duration kAskEvery = std::chrono::minutes(1);
-  // Kinds and namespaces; past it the rest goes without saying.
+  // Rights and namespaces together; past it the rest is neither logged nor listed.
   static constexpr std::size_t kMissingMax = 256;
 
-  // What is lent outlives it. `manifest`: the file that gives this agent's role its rights, for a
-  // person who is to apply it again.
-  Permissions(Loop& loop, Log& log, net::HttpClient& inner, std::string manifest)
+  // The loop, the log and `inner` outlive it. `manifest`: the file that grants the rights, named in
+  // the log for the person who is to apply it again.
+  RefusalWatch(Loop& loop, Log& log, net::HttpClient& inner, std::string manifest)
       : loop_(loop),
         log_(log),
         inner_(inner),
         manifest_(std::move(manifest)),
         client_(loop, inner) {}
 
-  // Called, from the loop, when something that was forbidden is allowed again: whoever gave up for
-  // a while is to try at once, which also shows what is missing still. One callback.
+  // Called from the loop when something that was forbidden is allowed again: whoever gave up for a
+  // while is to try at once, which also shows what is still missing. One callback.
   void OnRestored(std::function<void()> callback) { on_restored_ = std::move(callback); }
 
   std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
                                       net::HttpResponseSink& sink) override;
 
-  // What RBAC denies, each for as long as nothing shows that it is allowed; in order: `patch
-  // resource "pods/status" in API group ""`, and where, when it is one namespace. Empty when
-  // nothing is. Refusals of admission are not among them: they concern one object, and its writer
+  // What RBAC denies, each for as long as no answer shows that it is allowed; sorted: `patch
+  // resource "pods/status" in API group ""`, and the namespace if it is one. Empty when nothing is
+  // denied. Refusals by admission are not among them: they concern one object, and its writer
   // reports them.
   std::vector<std::string> missing() const;
 
@@ -85,7 +85,7 @@ class Permissions final : public net::HttpClient {
   Log& log_;
   net::HttpClient& inner_;
   const std::string manifest_;
-  kube::Client client_;  // past ourselves: what it may not do is no right of the agent
+  Client client_;  // past ourselves: its own reviews are not watched
   std::function<void()> on_restored_;
   std::map<std::string, std::map<Place, Missing>> missing_;  // by a right's name
   std::deque<Right> to_ask_;
@@ -93,7 +93,7 @@ class Permissions final : public net::HttpClient {
   Timer restored_, ask_;
 };
 
-// The part after "cannot" of a refusal by RBAC; "" for any other text. Pure.
+// What follows "cannot" in a refusal by RBAC; "" for any other text. Pure.
 std::string DeniedByRbac(std::string_view message);
 
-}  // namespace galen::agent
+}  // namespace galen::kube

@@ -1,5 +1,5 @@
-// Tested by agent/inspect_service_test.cc: standard error stays empty whatever strangers send.
-#include "rpc/quiet_protobuf.h"
+// Tested by agent/app/inspect_service_test.cc: standard error stays empty whatever peers send.
+#include "rpc/typed.h"
 
 #include <google/protobuf/message_lite.h>
 #include <google/protobuf/stubs/logging.h>

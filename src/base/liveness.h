@@ -1,18 +1,18 @@
-// Lets a function that runs a callback check whether its object survived it. Belongs to one thread.
-// The way of this room wherever a callback may destroy its caller: watch, call out, and touch no
-// member when the object is gone.
+// Whether an object is still there: for a function that calls out and may be destroyed by what it
+// calls, and for a task or an answer that may run after its object has gone. They hold a Watch, and
+// touch no member when it is no longer alive. Belongs to one thread.
 #pragma once
 
 #include <memory>
 
-namespace galen::net {
+namespace galen {
 
-// A member of the object that may be destroyed by its own callbacks.
+// A member of the object that may be destroyed.
 class Liveness {
   struct Mark {};
 
  public:
-  // Lives on the stack around the calls out; may outlive the object.
+  // Lives on the stack around the calls out, or in a callback; may outlive the object.
   class Watch {
    public:
     explicit Watch(const Liveness& object) : mark_(object.mark_) {}
@@ -31,4 +31,4 @@ class Liveness {
   std::shared_ptr<Mark> mark_ = std::make_shared<Mark>();
 };
 
-}  // namespace galen::net
+}  // namespace galen
