@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kBootIdPath[] = "/proc/sys/kernel/random/boot_id";
 
-// "" where the kernel does not tell: then every record counts as of this boot.
+// "" where the kernel does not give it: then every record counts as of this boot.
 std::string ReadBootId(FileSystem& files) {
   const StatusOr<std::string> text = files.Read(kBootIdPath);
   return text.ok() ? text->substr(0, text->find('\n')) : "";

@@ -64,8 +64,8 @@ class ClaimPreparer {
   ClaimPreparer(Parts parts, Options options, Handlers handlers);
 
   // Once, after a restart, before anything is asked: CDI files are as the records of this boot say,
-  // left-over ones are gone. What cannot be put in order is told in the log; a prepare puts its own
-  // files right anyway.
+  // left-over ones are gone. What cannot be put in order is logged; a prepare puts its own files
+  // right anyway.
   void Recover();
   // A claim on a device that is not in it is not prepared; what was prepared before is still
   // answered, and can be undone.
@@ -106,7 +106,7 @@ class ClaimPreparer {
   const Handlers handlers_;
   PreparedClaims records_;
   CdiStore cdi_;
-  // "" where the kernel does not tell; then every record counts as of this boot.
+  // "" where the kernel does not give it; then every record counts as of this boot.
   const std::string boot_id_;
   std::set<std::string, std::less<>> devices_;
   std::map<std::string, std::deque<Task>> busy_;  // by UID: what waits behind what runs

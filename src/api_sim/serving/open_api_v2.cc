@@ -42,7 +42,7 @@ void AddPatchStrategy(const Json& schema, Message& out) {
   if (type != "map" && type != "set") return;
   out.Inner(31, Extension("x-kubernetes-patch-strategy", "merge"));
   if (type == "set") return;
-  // One key is all that the old notation has room for; the first is the telling one.
+  // One key is all that the old notation has room for; the first is the most specific.
   out.Inner(31, Extension("x-kubernetes-patch-merge-key", schema["x-kubernetes-list-map-keys"][0]));
 }
 
