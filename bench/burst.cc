@@ -20,8 +20,8 @@ constexpr std::int64_t kChanges = 10'000;
 constexpr int kDevices = 64;
 constexpr Duration kMadeWithin = 120s;
 constexpr Duration kTrueWithin = 30s;
-// The first change and the last; a storm that goes on is told each five seconds, with what is worse
-// again after it.
+// Writes to a Pod for the first change and the last; a storm that goes on is published every five
+// seconds, with what is worse again after it.
 constexpr std::uint64_t kWritesAPod = 2;
 constexpr double kToldEachSeconds = 5;
 constexpr Duration kRest = 2s;  // what only completes the journal is written a second later

@@ -7,7 +7,7 @@
 
 namespace galen::bench {
 
-// The word on one device, as it is told to the driver's subscribers.
+// The state of one device, as it is reported to the driver's subscribers.
 struct BurstWord {
   bool healthy = true;
   std::int64_t change = -1;  // that said so; -1: none concerned it yet
@@ -19,8 +19,8 @@ struct BurstWord {
 // next Healthy, and so on. REQUIRES: 0 <= device < devices.
 BurstWord WordAfter(std::int64_t made, std::int64_t device, std::int64_t devices);
 
-// A sentence that no other change has, so that one seen on a Pod tells which change it is; ""
-// before the first.
+// A sentence that no other change has, so that one seen on a Pod identifies the change; "" before
+// the first.
 std::string SentenceOf(const BurstWord& word);
 
 // "gpu-0"

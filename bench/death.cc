@@ -1,4 +1,4 @@
-// Drivers that die and drivers that hang: how long until their Pods are told Unknown.
+// Drivers that die and drivers that hang: how long until their Pods show Unknown.
 #include <csignal>
 
 #include "bench/manifest.h"
@@ -16,7 +16,7 @@ constexpr int kKills = 20;
 constexpr int kPods = 8;
 constexpr Duration kUnknownWithin = 60s;
 constexpr Duration kBackWithin = 30s;
-// The goals: a driver that is gone, or a deadline that passed, is told within a quarter of a
+// The goals: a driver that is gone, or a deadline that passed, is published within a quarter of a
 // second.
 constexpr Duration kGoneMost = 250ms;
 
@@ -59,7 +59,7 @@ StatusOr<WallTime> DeadlineOf(Rig& rig) {
                                           "ListDevices", inspect::ListDevicesRequest()));
   if (answer.devices().empty()) return NotFound("the agent knows no device");
   const inspect::Device& device = answer.devices(0);
-  // By the age that the agent tells: its clock and ours are compared at one moment only.
+  // By the age that the agent reports: its clock and ours are compared at one moment only.
   return rig.bench().loop.WallNow() +
          std::chrono::milliseconds(device.deadline_millis() - device.report_age_millis());
 }

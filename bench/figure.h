@@ -13,7 +13,7 @@ namespace galen::bench {
 struct Figure {
   std::string what;
   std::string measured;
-  std::string goal = {};  // "" = nothing was promised; told because it explains the others
+  std::string goal = {};  // "" = nothing was promised; shown because it explains the others
   // Stays true where nothing was promised.
   bool met = true;
 };

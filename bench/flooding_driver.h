@@ -12,7 +12,7 @@ inline constexpr const char* kFloodingDriverName = "flood.example.com";
 // What this program is called with, first, to be that driver.
 inline constexpr const char* kFloodingDriverMode = "as-flood";
 
-// What the driver is told.
+// The driver's settings.
 struct FloodingDriver {
   std::string kubelet_root = {};
   std::int64_t devices = 8;

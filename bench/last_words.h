@@ -1,5 +1,5 @@
-// Whether what a driver said last by the plan is what the agent knows and the Pods tell. For parts
-// whose driver is bench's own.
+// Whether what a driver reported last by the plan is what the agent knows and the Pods show. For
+// parts whose driver is bench's own.
 #pragma once
 
 #include <map>
@@ -19,11 +19,11 @@ struct LastWords {
 // NotFound when not every device has its Pod.
 StatusOr<LastWords> FindLastWords(Rig& rig, std::int64_t changes, std::int64_t devices);
 
-// How many Pods tell the last word on their device.
+// How many Pods have the last report on their device.
 int PodsRight(Rig& rig, const LastWords& last);
 // How many devices the agent knows rightly.
 StatusOr<int> DevicesRight(Rig& rig, const LastWords& last);
-// Waits until all Pods tell it, `limit` at most: one that does not is a figure, not an error.
+// Waits until all Pods have it, `limit` at most: one that does not is a figure, not an error.
 Status AwaitPods(Rig& rig, const LastWords& last, Duration limit);
 
 // Lets the driver begin, by its file.

@@ -1,5 +1,5 @@
 // A process of this program that reads all Pods of an API server by the informer that every agent
-// uses, and tells what memory that took.
+// uses, and reports what memory that took.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace galen::bench {
 // of memory cannot be measured where other things were done before.
 inline constexpr const char* kListReaderMode = "as-list-reader";
 
-// What the process is told.
+// The process's settings.
 struct ListReader {
   std::string server;       // "http://127.0.0.1:41234"
   std::int64_t page = 500;  // Pods a page; 0 = all in one answer

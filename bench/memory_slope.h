@@ -25,8 +25,8 @@ inline constexpr std::int64_t kFlatPagesMost = 128;
 // REQUIRES: events > 0.
 double LeastLeakFound(std::uint64_t events);
 
-// Of `resident`, sampled at equal distances: `count` from index `early` on, and the last `count`.
-// REQUIRES: count > 0, early + 2 * count <= resident.size().
+// The growth of `resident`, sampled at equal distances: `count` from index `early` on, and the last
+// `count`. REQUIRES: count > 0, early + 2 * count <= resident.size().
 MemorySlope SlopeOf(const std::vector<std::uint64_t>& resident, std::size_t early,
                     std::size_t count);
 

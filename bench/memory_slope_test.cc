@@ -26,7 +26,7 @@ TEST(MemorySlope, AProcessThatGoesOnGrowingIsNot) {
   EXPECT_GT(SlopeOf(Series(4), 10, 10).pages(), kFlatPagesMost);
 }
 
-// Of `sustained`: 60 samples, 5,000 changes between two, that each leave so many bytes.
+// Samples as of `sustained`: 60 of them, 5,000 changes between two, that each leave so many bytes.
 std::int64_t PagesWhenEachLeaves(double bytes) {
   std::vector<std::uint64_t> resident;
   for (int i = 0; i < 60; ++i) {

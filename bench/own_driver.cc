@@ -56,7 +56,7 @@ class Burst {
       if (settings_.changes_per_second == 0) driver_.HealthChanged();
       return;
     }
-    // Until the last change is made, not until it is heard: that is the reader's to measure.
+    // Until the last change is made, not until it is published: that is the reader's to measure.
     PosixFileSystem files;
     const Status written =
         files.WriteAtomically(settings_.result_file, std::to_string(took.count()), 0600);

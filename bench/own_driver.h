@@ -1,6 +1,6 @@
 // A driver that this program runs as a process of its own, by the public SDK: it makes many changes
-// at a pace or as fast as its subscribers and its loop let it, and its word holds as short as is
-// wanted.
+// at a pace or as fast as its subscribers and its loop let it, and its reports hold as briefly as
+// is wanted.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ inline constexpr const char* kOwnDriverName = "bench.example.com";
 // What this program is called with, first, to be that driver.
 inline constexpr const char* kOwnDriverMode = "as-driver";
 
-// What the driver is told. The first four are galen-driver's; a Rig fills them in.
+// The driver's settings. The first four are galen-driver's; a Rig fills them in.
 struct OwnDriver {
   std::string node = {}, kubeconfig = {}, kubelet_root = {}, cdi_root = {};
   std::int64_t devices = 1;
-  std::int64_t timeout_seconds = 30;  // how long its word holds
+  std::int64_t timeout_seconds = 30;  // how long its reports hold
   // It makes this many changes, by the burst's plan, once `start_file` is there, and then writes
   // how many nanoseconds that took into `result_file`.
   std::int64_t changes = 0;

@@ -16,19 +16,19 @@ StatusOr<std::vector<Figure>> MeasureLatency(Bench& bench);
 StatusOr<std::vector<Figure>> MeasureFlood(Bench& bench);
 // 10,000 changes over 64 devices as fast as the driver goes.
 StatusOr<std::vector<Figure>> MeasureBurst(Bench& bench);
-// 4,096 devices and 512 Pods on one node: memory, and how soon a change is told.
+// 4,096 devices and 512 Pods on one node: memory, and how soon a change is published.
 StatusOr<std::vector<Figure>> MeasureScale(Bench& bench);
 // 5,000 changes a second for a minute: is anything lost, does anything grow.
 StatusOr<std::vector<Figure>> MeasureSustained(Bench& bench);
 // A day of a busy node, compressed, with everybody restarted now and then: does anything grow.
 StatusOr<std::vector<Figure>> MeasureSoak(Bench& bench);
-// kill -9 of the driver → its Pods are told Unknown.
+// kill -9 of the driver → its Pods show Unknown.
 StatusOr<std::vector<Figure>> MeasureKilledDriver(Bench& bench);
-// SIGSTOP of the driver → its Pods are told Unknown, counted from the deadline of its last word.
+// SIGSTOP of the driver → its Pods show Unknown, counted from the deadline of its last report.
 StatusOr<std::vector<Figure>> MeasureSilentDriver(Bench& bench);
 // What an observer uses while nothing happens.
 StatusOr<std::vector<Figure>> MeasureIdle(Bench& bench);
-// Start of an agent that was killed -9 → the Pod tells what changed meanwhile.
+// Start of an agent that was killed -9 → the Pod shows what changed meanwhile.
 StatusOr<std::vector<Figure>> MeasureRestart(Bench& bench);
 // Memory that reading a Pod list of 46 MB takes.
 StatusOr<std::vector<Figure>> MeasureListMemory(Bench& bench);

@@ -105,7 +105,7 @@ PodListServer::PodListServer(int pods) {
 void PodListServer::Handle(std::unique_ptr<net::HttpExchange> exchange) {
   const PageAsked asked = ParsePage(exchange->request().path);
   if (!asked.watch) return net::Respond(*exchange, 200, "application/json", ListText(asked));
-  // An open watch that says nothing: the informer is content and goes on.
+  // An open watch without events: the informer is content and goes on.
   exchange->Head(200, {{"content-type", "application/json"}});
   watches_.push_back(std::move(exchange));
 }

@@ -18,20 +18,20 @@ std::string PodJson(int index);
 struct PageAsked {
   std::size_t limit = 0;  // 0 = all
   std::size_t first = 0;
-  // Asked to stay and tell changes.
+  // Asked to stay and send changes.
   bool watch = false;
 };
 // From a request's path. What is missing or no number is 0.
 PageAsked ParsePage(std::string_view path);
 
-// Serves lists, in pages where asked to, and watches that never tell anything. Whatever the path,
+// Serves lists, in pages where asked to, and watches that never send anything. Whatever the path,
 // it is about its Pods. Continue tokens are plain indices. Belongs to a loop.
 class PodListServer final : public net::HttpHandler {
  public:
   explicit PodListServer(int pods);
 
   void Handle(std::unique_ptr<net::HttpExchange> exchange) override;
-  // Of the whole list in one answer.
+  // The length of the whole list in one answer.
   std::size_t list_bytes() const { return ListText({}).size(); }
   std::size_t pods() const { return pods_.size(); }
 

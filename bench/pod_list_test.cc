@@ -32,7 +32,7 @@ TEST(PodList, UnderstandsWhatOurOwnRequestsAsk) {
   EXPECT_TRUE(ParsePage(kube::Watch(kube::kPods, "", {.resource_version = "9"}).path).watch);
 }
 
-// Hears a request and keeps the answer's body.
+// Receives a request and keeps the answer's body.
 class Exchange final : public net::HttpExchange {
  public:
   Exchange(std::string path, std::string& body) : body_(body) { request_.path = std::move(path); }

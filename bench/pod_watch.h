@@ -16,7 +16,7 @@ class PodWatch {
  public:
   // What one Pod says at the moment.
   struct Line {
-    kube::ResourceHealth device;  // the first that its status tells; empty: none yet
+    kube::ResourceHealth device;  // the first in its status; empty: none yet
     std::string annotation;
     std::string phase;
     WallTime seen{};  // when this line, and no other, was known

@@ -1,4 +1,4 @@
-// What a process has used so far, as Linux tells in /proc. Values; free of threads.
+// What a process has used so far, from /proc. Values; free of threads.
 #pragma once
 
 #include <sys/types.h>

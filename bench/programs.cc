@@ -15,7 +15,7 @@ Programs::Programs(EpollLoop& loop, std::string log_directory)
 
 Programs::~Programs() {
   for (auto& [name, running] : running_) {
-    // A stopped process would not hear SIGTERM.
+    // A stopped process would not get SIGTERM.
     if (!running.ended) running.process->Signal(SIGCONT);
     if (!running.ended) End(name, SIGTERM);
   }

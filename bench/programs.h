@@ -28,7 +28,7 @@ class Programs {
   void Signal(const std::string& name, int signal) { running_.at(name).process->Signal(signal); }
   pid_t pid(const std::string& name) const { return running_.at(name).process->pid(); }
 
-  // OK while nothing ended that was not told to.
+  // OK while no program has ended unless asked to.
   Status health() const { return health_; }
 
  private:

@@ -20,7 +20,7 @@ constexpr Duration kBetween = 500ms;
 StatusOr<Duration> OneRestart(Rig& rig, cli::AgentLink& driver, const std::string& pod,
                               const std::string& device, bool breaks) {
   const std::string health = breaks ? "Unhealthy" : "Healthy";
-  // Without a word, and the change falls into the time without an agent.
+  // Without notice, and the change falls into the time without an agent.
   rig.programs().End(Rig::kAgent, SIGKILL);
   RETURN_IF_ERROR(Inject(driver, device, breaks ? "xid" : "reset", breaks ? "79" : "").status());
   const WallTime started = rig.bench().loop.WallNow();

@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 // Limits of waits that end long before on any machine that can be measured.
 constexpr Duration kProgramStartsWithin = std::chrono::seconds(20);
 constexpr Duration kPodsRunWithin = std::chrono::seconds(300);
-// Of a Pod that is taken away: nothing runs in it.
+// The grace period of a Pod that is deleted; short, because nothing runs in it.
 constexpr std::int64_t kGraceSeconds = 1;
-// How often a file that no descriptor tells of is looked at.
+// How often a file is looked at that no descriptor watches.
 constexpr Duration kLookEvery = std::chrono::milliseconds(5);
 
 const std::string kApi = "galen-sim";

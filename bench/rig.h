@@ -46,7 +46,7 @@ class Rig {
 
   // The API and an agent. Returns when the API serves; the agent comes up by itself.
   static StatusOr<std::unique_ptr<Rig>> Start(Bench& bench, RigOptions options);
-  // Ends every process. The directory stays when a wait was in vain: its logs tell why.
+  // Ends every process. The directory stays when a wait was in vain: its logs show why.
   ~Rig();
 
   // Starts the agent, again after it was ended.
@@ -62,7 +62,7 @@ class Rig {
   // A driver beside it that floods: see FloodingDriver.
   Status StartFloodingDriver();
 
-  // Makes Pods and what they need, and waits until all are told Healthy.
+  // Makes Pods and what they need, and waits until all show Healthy.
   Status MakePods(const PodPlan& plan);
   // The parts of it: what all Pods of a driver need, once; the Pods; the wait.
   Status MakeClass(const PodPlan& plan);

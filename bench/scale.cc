@@ -54,7 +54,7 @@ struct Held {
   std::string driver, device, pod;
 };
 
-// Of each driver's devices those that are held, by number of the driver.
+// The held devices of each driver, by number of the driver.
 StatusOr<std::vector<std::vector<Held>>> HeldDevices(Rig& rig) {
   ASSIGN_OR_RETURN(const auto answer, rig.AskAgent<inspect::ListDevicesResponse>(
                                           "ListDevices", inspect::ListDevicesRequest()));
@@ -72,7 +72,7 @@ StatusOr<std::vector<std::vector<Held>>> HeldDevices(Rig& rig) {
   return NotFound("the agent knows {} devices that are held, of {}", held, kDevices);
 }
 
-// An observer tells in the annotation, the worst device first.
+// An observer publishes in the annotation, the worst device first.
 StatusOr<Duration> OneChange(Rig& rig, cli::AgentLink& driver, const Held& held, bool breaks) {
   const std::string worst = held.device + " Unhealthy";
   ASSIGN_OR_RETURN(const WallTime injected,
@@ -85,7 +85,7 @@ StatusOr<Duration> OneChange(Rig& rig, cli::AgentLink& driver, const Held& held,
   return rig.pods().Of(held.pod).seen - injected;
 }
 
-// Of one driver after the other, each time another device: it breaks, and is mended.
+// One driver after the other, each time another device: it breaks, and is mended.
 StatusOr<std::vector<Duration>> SingleChanges(Rig& rig) {
   ASSIGN_OR_RETURN(const auto held, HeldDevices(rig));
   std::vector<std::unique_ptr<cli::AgentLink>> drivers;

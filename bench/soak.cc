@@ -112,8 +112,8 @@ class Soak {
         .status();
   }
 
-  // Waits until the agent has told all and everybody is connected again, and for what it was asked
-  // with to be closed.
+  // Waits until the agent has published all and everybody is connected again, and until the
+  // connections that asked it are closed.
   Status NoteRest() {
     Status asked;
     RETURN_IF_ERROR(rig_.Until("the agent to rest", kRestsWithin, [&] {
@@ -146,7 +146,7 @@ std::vector<Figure> FiguresOf(const Day& day) {
   const std::size_t early = std::ranges::max(std::span(open).first(kStretch));
   const std::size_t late = std::ranges::max(std::span(open).last(kStretch));
   const MemorySlope slope = SlopeOf(resident, kWarm, kStretch);
-  // Of what a day has, from the middle of the one stretch to that of the other.
+  // What a day would add, from the middle of the one stretch to that of the other.
   const auto between = [](int count) {
     return static_cast<std::uint64_t>(count) * (kHours - kWarm - kStretch) / kHours;
   };

@@ -152,16 +152,15 @@ struct HealthCause {
   Owner owner = Owner::kUnsaid;
   // What the probe read, raw, for whoever looks into it: "kernel log: Xid 79 on 0000:4b:00.0".
   std::string sign = {};
-  // When the hardware showed it; nullopt: when the driver first heard of it. A time to come counts
+  // When the hardware showed it; nullopt: when the driver first reported it. A time to come counts
   // as now. It is the beginning of the finding: while state, share and cause stay the same, the
   // first one stays.
   std::optional<std::chrono::system_clock::time_point> seen = {};
 };
 
-// Takes down how each device is; lent for one call of the author's `report`, on the same thread. A
+// Records how each device is; borrowed for one call of the author's `report`, on the same thread. A
 // device that is not named in one round is Unknown (NotReported): silence never means health. Named
-// twice, the last word counts. A name that is not in the inventory is left out and said in the log
-// once.
+// twice, the last report counts. A name that is not in the inventory is left out and logged once.
 class HealthWriter {
  public:
   virtual ~HealthWriter() = default;
@@ -172,13 +171,11 @@ class HealthWriter {
   virtual void Unhealthy(std::string_view device, HealthCause cause) = 0;
   // `share` is what is left of the device's capability, above 0 and below 1 (half the links: 0.5);
   // it is clamped to 0 to 1. Kubernetes has no such state: Options::degraded_as_unhealthy says what
-  // it is told instead, Galen's own agent is told the truth.
+  // it gets instead; Galen's own agent gets the real state.
   virtual void Degraded(std::string_view device, double share, HealthCause cause) = 0;
-  // The probe could not tell: never taken for bad.
+  // The probe could not find out: never taken for bad.
   virtual void Unknown(std::string_view device, HealthCause cause) = 0;
-  // How long this round's word on the device holds without a new one; Options::health_timeout
-  // unless said. 1 s to 24 h, else the nearest of these. Reports are repeated well within it by
-  // themselves, as long as `report` returns.
+  // How long this round's report on the device holds without a new one
   virtual void Timeout(std::string_view device, std::chrono::seconds timeout) = 0;
 };
 
@@ -205,10 +202,10 @@ class Driver {
     // "127.0.0.1:9464" or "unix:/path" for /metrics, /healthz and /readyz; "" = none.
     std::string metrics_address = {};
     std::string log_level = "info";  // debug, info, warning or error
-    // How long a word on a device holds; 1 s to 24 h in whole seconds. The default is Kubernetes'
-    // own (KEP-4680); kubelets before 1.35 always take 30 s.
+    // How long a report on a device holds
     std::chrono::seconds health_timeout{30};
-    // What Kubernetes, which has no Degraded, is told of such a device: Unhealthy, or else Healthy.
+    // What is reported of such a device to Kubernetes, which has no Degraded: Unhealthy, or else
+    // Healthy.
     bool degraded_as_unhealthy = false;
     std::chrono::milliseconds drain{5000};  // how long prepares under way may take after Stop
     bool handle_signals = true;             // SIGTERM and SIGINT stop it, a second one ends it
@@ -219,11 +216,11 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  // Replaces the inventory; ResourceSlices follow. A faulty one changes nothing and is told with
-  // all its faults; if none was right before Run, that makes Run return 64. Publishing the same
-  // again writes nothing to the API server. A device that is left out is gone for the scheduler at
-  // once, but claims that hold it keep it. From `report` it counts at once: the same round may name
-  // devices that are new.
+  // Replaces the inventory; ResourceSlices follow. A faulty one changes nothing and is reported
+  // with all its faults; if none was right before Run, that makes Run return 64. Publishing the
+  // same again writes nothing to the API server. A device that is left out is gone for the
+  // scheduler at once, but claims that hold it keep it. From `report` it counts at once: the same
+  // round may name devices that are new.
   std::optional<Failure> Publish(Inventory inventory);
   // Makes a claim ready. Called again for the same claim after a Failure, a crash or a reboot, so
   // it must be repeatable; a claim that is ready in this boot is answered from the driver's record
@@ -234,8 +231,8 @@ class Driver {
   // object may be long gone.
   void OnUnprepare(std::function<std::optional<Failure>(const DeviceClaim&)> unprepare);
   // `report` is called every `period` (above zero) and soon after HealthChanged(). Without it, the
-  // driver tells Kubernetes that it has no health. While it does not return nothing is said to
-  // anyone, and devices become Unknown after their timeout.
+  // driver registers without a health service. While it does not return nothing is reported, and
+  // devices become Unknown after their timeout.
   void OnHealth(std::chrono::nanoseconds period, std::function<void(HealthWriter&)> report);
 
   // Asks for a report soon, as from a thread that waits for an interrupt. Many calls before the

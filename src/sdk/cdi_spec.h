@@ -1,5 +1,5 @@
-// One claim as the Container Device Interface tells it to a container runtime: a JSON file with a
-// device for each device of the claim. Pure. Format:
+// One claim as the Container Device Interface describes it to a container runtime: a JSON file with
+// a device for each device of the claim. Pure. Format:
 // https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
 #pragma once
 

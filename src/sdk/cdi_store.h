@@ -12,8 +12,7 @@
 
 namespace galen::sdk {
 
-// Of two instances of one driver each sees the other's files: a claim's file is the same whoever
-// writes it.
+// Two instances of one driver share these files: a claim's file is the same whoever writes it.
 class CdiStore {
  public:
   // `files` is lent.

@@ -55,8 +55,8 @@ class ClaimPreparer {
   ClaimPreparer(Edges edges, Options options, Handlers handlers);
 
   // Once, after a restart, before anything is asked: CDI files are as the records of this boot say,
-  // left-over ones are gone. What cannot be put in order is told in the log; a prepare puts its own
-  // files right anyway.
+  // left-over ones are gone. What cannot be put in order is logged; a prepare puts its own files
+  // right anyway.
   void Recover();
   // A claim on a device that is not in it is not prepared; what was prepared before is still
   // answered, and can be undone.

@@ -7,9 +7,9 @@
 
 namespace galen::sdk {
 
-// Of the first `bytes` bytes of the digest. REQUIRES: bytes <= 32.
-// Letters, digits, "-" and "_" only: fit for a file's name, not for a Kubernetes name. 8 bytes give
-// 11 characters, 16 give 22.
+// The first `bytes` bytes of the digest, encoded. REQUIRES: bytes <= 32. Letters, digits, "-" and
+// "_" only: fit for a file's name, not for a Kubernetes name. 8 bytes give 11 characters, 16 give
+// 22.
 std::string DigestBase64Url(std::string_view text, std::size_t bytes);
 std::string DigestHex(std::string_view text, std::size_t bytes);
 

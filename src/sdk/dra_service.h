@@ -1,5 +1,5 @@
 // The kubelet's DRA service, v1 and v1beta1, over a ClaimPreparer: every claim asked for gets an
-// entry in the answer, and one claim's error is its own, in the words that the Pod will show.
+// entry in the answer, and one claim's error is its own, with the message that the Pod will show.
 // Belongs to its loop.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace galen::sdk {
 
-// The names under which a driver tells that it speaks these services (kubelet's types.go); they are
-// not the gRPC names, which have a longer package.
+// The names under which a driver registers these services (kubelet's types.go); they are not the
+// gRPC names, which have a longer package.
 inline constexpr std::string_view kDraV1 = "v1.DRAPlugin";
 inline constexpr std::string_view kDraV1Beta1 = "v1beta1.DRAPlugin";
 

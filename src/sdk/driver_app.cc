@@ -9,7 +9,7 @@
 namespace galen::sdk {
 namespace {
 
-// Streams are told to end before the socket closes; a subscriber that does not listen is cut off.
+// Streams are asked to end before the socket closes; a subscriber that does not listen is cut off.
 // Long enough for an answer on a unix socket, short beside the 30 s that a Pod has to end.
 constexpr Duration kStreamsEnd = std::chrono::milliseconds(500);
 
@@ -88,7 +88,7 @@ Status DriverApp::Publish(const Inventory& inventory) {
   return OkStatus();
 }
 
-// The data socket first: whoever hears of the registration calls it at once.
+// The data socket first: whoever learns of the registration calls it at once.
 Status DriverApp::Start() {
   // Before anybody can ask: what a prepare finds on disk is in order then.
   preparer_.Recover();

@@ -97,8 +97,8 @@ Status ValidateOptions(const Driver::Options& options) {
     if (!address.ok()) add("--metrics-address: " + address.status().message());
   }
   const std::string pool = PoolOf(options);
-  // Only once its parts are right, or one fault would be told twice. A pool named after the node
-  // was checked as the node.
+  // Only once its parts are right, or one fault would be reported twice. A pool named after the
+  // node was checked as the node.
   if (faults.empty() && !options.pool.empty()) {
     const Status status = Validate(DeviceId{options.name, pool, "device"});
     if (!status.ok()) add(status.message());

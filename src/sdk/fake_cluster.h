@@ -19,7 +19,7 @@
 namespace galen::sdk {
 
 // An API server that can go away: then every request fails as a refused connection does. And one
-// whose feature gates can be off: then it drops their fields of devices, without a word.
+// whose feature gates can be off: then it drops their fields of devices, silently.
 class FakeWire final : public net::HttpClient {
  public:
   FakeWire(Loop& loop, net::HttpClient& server) : loop_(loop), server_(server) {}

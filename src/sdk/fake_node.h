@@ -65,7 +65,7 @@ class FakeSubscriber final : private rpc::StreamSink {
             *this)) {}
 
   const std::vector<v1::NodeWatchResourcesResponse>& reports() const { return reports_; }
-  // The latest word on `device`; fails the process when there is none.
+  // The latest report on `device`; fails the process when there is none.
   const v1::DeviceHealth& Latest(std::string_view device) const {
     for (const v1::DeviceHealth& health : reports_.back().devices()) {
       if (health.device().device_name() == device) return health;

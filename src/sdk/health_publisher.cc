@@ -8,11 +8,11 @@
 namespace galen::sdk {
 namespace {
 
-// The packages of dra-health are the bare words v1 and v1alpha1; newer kubelets take v1, those
-// before 1.37 know v1alpha1 only.
+// The packages of dra-health are just v1 and v1alpha1; newer kubelets take v1, those before 1.37
+// know v1alpha1 only.
 constexpr std::string_view kMethods[] = {"/v1.DRAResourceHealth/NodeWatchResources",
                                          "/v1alpha1.DRAResourceHealth/NodeWatchResources"};
-// A driver may make up a new name each round; each is told once, up to this many.
+// A driver may make up a new name each round; each is reported once, up to this many.
 constexpr std::size_t kStrangersToldMax = 32;
 
 }  // namespace
@@ -60,7 +60,7 @@ void HealthPublisher::Stop() {
   stopped_ = true;
   ask_timer_.Cancel();
   resend_timer_.Cancel();
-  // A proper end: the kubelet calls again later without a word in its log.
+  // A proper end: the kubelet calls again later and logs nothing.
   for (const auto& subscriber : subscribers_) subscriber->Finish(OkStatus());
   subscribers_.clear();
   edges_.metrics.Set("galen_driver_health_subscribers", {}, 0);
@@ -85,11 +85,11 @@ void HealthPublisher::Ask() {
   // Kept also when it is not sent: a new subscriber gets the newest.
   const HealthSnapshot before = std::exchange(snapshot_, std::move(fresh));
   CountStates(before);
-  // Without a timer nothing was sent yet, or the last word was withheld: this one must go.
+  // Without a timer nothing was sent yet, or the last report was withheld: this one must go.
   if (!SaysTheSame(before, snapshot_) || !resend_timer_) Send();
 }
 
-// Told once each: a name that is not in the inventory is a mistake of the author's.
+// Reported once each: a name that is not in the inventory is a mistake of the author's.
 void HealthPublisher::TellStrangers(const HealthRound& round) {
   for (const auto& [name, word] : round.words()) {
     if (strangers_told_.size() >= kStrangersToldMax) return;
@@ -123,7 +123,7 @@ void HealthPublisher::CountStates(const HealthSnapshot& before) {
 
 void HealthPublisher::Subscribe(std::unique_ptr<rpc::StreamWriter> writer) {
   if (stopped_) return writer->Finish(Unavailable("the driver is stopping"));
-  // The oldest, because a subscriber that was forgotten without a word is likelier old than new.
+  // The oldest, because a forgotten subscriber is likelier old than new.
   if (subscribers_.size() >= kSubscribersMax) {
     subscribers_.front()->Finish(ResourceExhausted("more than {} subscribers", kSubscribersMax));
     subscribers_.pop_front();
@@ -152,7 +152,7 @@ void HealthPublisher::Send() {
   edges_.metrics.Add("galen_driver_health_reports_total", {});
   if (subscribers_.empty()) return;
   const std::string bytes = Encode(snapshot_, options_.snapshot, edges_.loop.WallNow());
-  // A subscriber that turns out to be gone may leave the list while it is told.
+  // A subscriber that turns out to be gone may leave the list while it is notified.
   for (auto it = subscribers_.begin(); it != subscribers_.end();) (*it++)->Send(bytes);
 }
 

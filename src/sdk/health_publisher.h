@@ -1,7 +1,7 @@
-// Asks the author how the devices are and tells every subscriber: all of it when one comes, again
-// on each change, and again within half of the shortest device timeout, but only while the probe
-// lives: a driver whose probe hangs falls silent, and silence becomes Unknown at the reader.
-// Belongs to its loop.
+// Asks the author how the devices are and reports to every subscriber: all of it when one
+// subscribes, again on each change, and again within half of the shortest device timeout, but only
+// while the probe lives: a driver whose probe hangs falls silent, and the reader takes a stale
+// report as Unknown. Belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -79,7 +79,7 @@ class HealthPublisher {
   const std::function<void(HealthWriter&)> report_;
   std::vector<DeviceIdentity> devices_;
   HealthSnapshot snapshot_;
-  // Names that are in no inventory, once told.
+  // Names that are in no inventory, once reported.
   std::set<std::string> strangers_told_;
   bool started_ = false;
   bool stopped_ = false;

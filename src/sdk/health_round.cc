@@ -41,7 +41,7 @@ std::optional<Duration> HealthRound::TimeoutOf(std::string_view device) const {
 
 void HealthRound::Say(std::string_view device, Word word) {
   const auto it = words_.find(device);
-  // The last word counts, also past the bound.
+  // The last report counts, also past the bound.
   if (it != words_.end()) {
     it->second = std::move(word);
   } else if (words_.size() < kDevicesMax) {

@@ -15,7 +15,7 @@ namespace galen::sdk {
 
 class HealthRound final : public HealthWriter {
  public:
-  // The last word on one device. `share` is as the author gave it, in bounds or not.
+  // The latest report on one device. `share` is as the author gave it, in bounds or not.
   struct Word {
     HealthState state = HealthState::kUnknown;
     double share = 1;
@@ -29,7 +29,7 @@ class HealthRound final : public HealthWriter {
   void Unknown(std::string_view device, HealthCause cause) override;
   void Timeout(std::string_view device, std::chrono::seconds timeout) override;
 
-  // nullptr: not a word was said of it.
+  // nullptr: nothing was reported.
   const Word* Find(std::string_view device) const;
   // nullopt: none was said. Not bounded yet.
   std::optional<Duration> TimeoutOf(std::string_view device) const;

@@ -96,8 +96,8 @@ v1::HealthStatus StatusOnWire(HealthState state, const SnapshotOptions& options)
 void EncodeFinding(const DeviceFinding& finding, bool roomy, v1::Finding& out) {
   const Cause& cause = finding.health.cause;
   out.set_sign_unix_nanos(finding.health.since.time_since_epoch().count());
-  // The state on the wire has no Degraded; this tells our agent which of Healthy and Unhealthy was
-  // meant.
+  // The state on the wire has no Degraded; this lets our agent see which of Healthy and Unhealthy
+  // was meant.
   out.set_degraded(finding.health.state == HealthState::kDegraded);
   if (out.degraded()) out.set_share(finding.health.share);
   out.set_code(cause.code);

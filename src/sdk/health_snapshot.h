@@ -27,7 +27,7 @@ struct DeviceFinding {
 // By device name; every device of the inventory and no other.
 using HealthSnapshot = std::map<std::string, DeviceFinding, std::less<>>;
 
-// How states that Kubernetes does not know, and timeouts that nobody said, are told.
+// How states that Kubernetes does not know, and timeouts that were not given, are reported.
 struct SnapshotOptions {
   Duration timeout = kHealthTimeoutDefault;  // of devices whose round says none
   bool degraded_as_unhealthy = false;
@@ -38,10 +38,10 @@ struct SnapshotOptions {
 std::vector<DeviceIdentity> IdentitiesOf(const std::string& driver, const std::string& pool,
                                          const Inventory& inventory);
 
-// The finding of each of `devices`; words on others are left out. `since` stays what it was while
+// The finding of each of `devices`; reports on others are left out. `since` stays what it was while
 // state, share and cause do; a new finding dates from when the author saw it, never later than
 // `now`. Texts are made valid and bounded, timeouts whole seconds from 1 s to 24 h. A device
-// without a word is Unknown (NotReported).
+// without a report is Unknown (NotReported).
 HealthSnapshot Judge(const std::vector<DeviceIdentity>& devices, const HealthRound& round,
                      const HealthSnapshot& before, const SnapshotOptions& options, WallTime now);
 
@@ -49,8 +49,8 @@ HealthSnapshot Judge(const std::vector<DeviceIdentity>& devices, const HealthRou
 // and raw signs are left out.
 bool SaysTheSame(const HealthSnapshot& a, const HealthSnapshot& b);
 
-// Of the devices, or of the options when there is none. Half of it is the longest that a driver may
-// be silent.
+// The shortest timeout of the devices, or of the options when there is none. Half of it is the
+// longest that a driver may be silent.
 Duration ShortestTimeout(const HealthSnapshot& snapshot, const SnapshotOptions& options);
 
 // A NodeWatchResourcesResponse, with our Finding beside each device's health; its bytes are the

@@ -1,4 +1,4 @@
-// A driver's devices, checked against Kubernetes' limits and told in its words. Pure.
+// A driver's devices, checked against Kubernetes' limits and converted to its types. Pure.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ inline constexpr std::size_t kAttributeTextMax = 64;
 // ends alphanumeric, at most 63. "" is none, and allowed.
 bool IsTaintValue(std::string_view value);
 
-// InvalidArgument with every fault in it (the first 20 in words, the rest counted), each with its
+// InvalidArgument with every fault in it (the first 20 in full, the rest counted), each with its
 // device. Asked before anything is written, because the API server would refuse a whole slice for
-// one device and say so in nobody's log but ours.
+// one device.
 Status ValidateInventory(const Inventory& inventory);
 
 // REQUIRES: a device of a valid inventory.

@@ -24,7 +24,7 @@ struct PreparedClaim {
   DeviceClaim claim;
   std::string pool;
   State state = State::kPreparing;
-  // Which boot of the machine it was prepared in: a reboot undoes what devices were told.
+  // Which boot of the machine it was prepared in: a reboot undoes the setup of devices.
   std::string boot_id;
   // What the author answered; empty while Preparing.
   ClaimEdits edits;

@@ -49,7 +49,7 @@ void RegistrationService::Serve(rpc::Dispatcher& dispatcher) {
 
 std::vector<std::string> RegistrationService::SupportedVersions() const {
   std::vector<std::string> versions = {std::string(kDraV1), std::string(kDraV1Beta1)};
-  // A health service that answers "unimplemented" must not be told of: a kubelet 1.36 would ask
+  // A health service that answers "unimplemented" must not be announced: a kubelet 1.36 would ask
   // every five seconds for ever.
   if (options_.has_health) {
     versions.emplace_back(kHealthV1);

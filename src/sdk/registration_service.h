@@ -1,5 +1,5 @@
-// Tells whoever watches the registry directory what this driver is: the registration service that
-// the kubelet calls. Belongs to its loop.
+// The registration service, which the kubelet, or whoever else watches the registry directory,
+// calls to learn what this driver is. Belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -26,13 +26,13 @@ class RegistrationService {
 
   // Adds GetInfo and NotifyRegistrationStatus. The dispatcher calls this for as long as it serves.
   void Serve(rpc::Dispatcher& dispatcher);
-  // Called each time somebody tells whether the registration worked; "" = it did, else why not.
+  // Called with the outcome of each registration: "" = it worked, else why not.
   void OnTold(std::function<void(const std::string& refusal)> callback) {
     on_told_ = std::move(callback);
   }
 
-  // What was told last was success. False until a kubelet, or an agent in the manager role, has
-  // told.
+  // The last outcome was success. False until a kubelet, or an agent in the manager role, has
+  // reported one.
   bool registered() const { return registered_; }
   // In the order in which the reader chooses: a kubelet takes the first DRA service it knows.
   std::vector<std::string> SupportedVersions() const;

@@ -85,8 +85,8 @@ void KeepTimes(const kube::ResourceSlice& have, kube::ResourceSlice& wanted) {
 
 using Have = std::map<std::string, PublishedSlice>;
 
-// Of this pool only: another pool of the driver's, from an earlier configuration, counts for
-// itself.
+// Counted in this pool only: another pool of the driver's, from an earlier configuration, counts
+// for itself.
 std::int64_t NewestGeneration(const Have& have, const std::string& pool) {
   std::int64_t newest = 0;
   for (const auto& [name, published] : have) {

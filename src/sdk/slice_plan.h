@@ -30,7 +30,7 @@ struct SliceScope {
 // the driver started. Of two instances that differ, the one that started later decides.
 struct PublishedSlice {
   kube::ResourceSlice slice;
-  // Nanoseconds since 1970; 0 when the slice does not tell, which everybody overrules.
+  // Nanoseconds since 1970; 0 when the slice does not have it, which ranks below all others.
   std::int64_t publisher = 0;
   bool operator==(const PublishedSlice&) const = default;
 };
@@ -66,12 +66,12 @@ std::vector<DroppedField> DroppedFields(const kube::ResourceSlice& sent,
 // The slices that hold `inventory`: deterministic names, as few as possible; generation 0.
 std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Inventory& inventory);
 
-// `have` are all slices of the driver on the node by name; what is not wanted is removed.
-// `rank` tells which instance asks while several run: slices that differ and were written by one of
-// a higher rank are left alone. nullopt: nobody else runs, so everything is ours.
-// `generation_least` is what was written last, so that a wiped pool does not go back in time.
-// `reduced`, by name: a slice that still says what was kept of the wanted one is as good as that,
-// or it would be written for ever.
+// `have` are all slices of the driver on the node by name; what is not wanted is removed. `rank` is
+// that of the calling instance while several run: slices that differ and were written by one of a
+// higher rank are left alone. nullopt: nobody else runs, so everything is ours. `generation_least`
+// is what was written last, so that a wiped pool does not go back in time. `reduced`, by name: a
+// slice equal to what the server kept of the wanted one counts as equal, or it would be written for
+// ever.
 SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted,
                      const std::map<std::string, PublishedSlice>& have,
                      std::int64_t generation_least, std::optional<std::int64_t> rank,

@@ -110,7 +110,7 @@ void SlicePublisher::Reconcile(Done done) {
   TellYielded(round_->plan.yielded);
   if (round_->plan.yielded) {
     settled_ = false;
-    // Nothing tells of the other one's end, so the queue looks again by itself.
+    // The other instance's end is not notified, so the queue looks again by itself.
     return round_->done(Unavailable("a newer instance of this driver publishes the pool"));
   }
   if (round_->plan.empty()) {
@@ -253,7 +253,7 @@ void SlicePublisher::TellYielded(bool yielded) {
   }
 }
 
-// The same trouble again is not told again.
+// The same trouble again is not logged again.
 void SlicePublisher::TellTrouble(const Status& status) {
   if (status.message() == told_trouble_) return;
   told_trouble_ = status.message();

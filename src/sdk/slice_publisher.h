@@ -69,7 +69,7 @@ class SlicePublisher {
   std::map<std::string, PublishedSlice> have_;  // by watch, and from the answers to our own writes
   // By name, those of which the API server dropped fields at the last write.
   std::map<std::string, ReducedSlice> reduced_;
-  std::set<std::string_view> told_dropped_;  // each field is told once
+  std::set<std::string_view> told_dropped_;  // each field is reported once
   // The highest that was written by this process; 0 before the first.
   std::int64_t generation_ = 0;
   bool inventory_known_ = false;
@@ -77,7 +77,7 @@ class SlicePublisher {
   bool stopped_ = false;
   bool settled_ = false;
   bool yielded_ = false;
-  // The last trouble in the log, so that it is not told at each try.
+  // The last trouble in the log, so that it is not logged at each try.
   std::string told_trouble_;
   std::unique_ptr<kube::Informer<PublishedSlice>> informer_;
   WorkQueue<std::string> queue_;

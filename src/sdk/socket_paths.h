@@ -14,7 +14,7 @@ struct SocketPaths {
   std::string plugin_directory;  // <root>/plugins/<driver>: the driver's own
   // In the registry: whoever finds it asks there who the driver is.
   std::string registration;
-  // In the driver's own directory: prepares and health. The registration tells it.
+  // In the driver's own directory: prepares and health. Announced by the registration.
   std::string data;
 
   bool operator==(const SocketPaths&) const = default;

@@ -57,7 +57,7 @@ class Api {
   virtual bool WaitUntil(const std::function<bool()>& done,
                          Duration patience = std::chrono::seconds(10)) = 0;
 
-  // Of Kubernetes 1.N, which this server says it is: N.
+  // The minor version that this server reports: N of Kubernetes 1.N.
   int minor();
 
   Reply Get(std::string path) { return Send("GET", std::move(path)); }

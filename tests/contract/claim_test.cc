@@ -113,7 +113,7 @@ TEST(ResourceClaim, AStatusWriteLeavesLabelsAlone) {
   EXPECT_FALSE(reply.body["metadata"]["labels"].Has("a"));
 }
 
-// Two drivers, each of which speaks for its own device.
+// Two drivers, each of which writes the status of its own device.
 TEST(ResourceClaim, DeviceStatusesAreAppliedByDeviceKey) {
   const Namespace ns;
   Json claim = MakeClaim();

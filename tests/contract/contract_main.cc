@@ -14,7 +14,7 @@ namespace {
 constexpr char kServer[] = "GALEN_CONTRACT_SERVER";
 constexpr char kVersion[] = "GALEN_CONTRACT_VERSION";
 
-// Whether the API says that it is what the caller took it for; told when it does not.
+// Whether the API says that it is what the caller took it for; reported when it does not.
 bool IsVersion(const std::string& wanted) {
   const galen::contract::Reply reply = galen::contract::TheApi().Get("/version");
   const std::string& version = reply.body["gitVersion"].AsString();

@@ -1,5 +1,5 @@
-// Containers that are put into a Pod that runs, as `kubectl debug` does. They hold no devices, so
-// that a Pod's health is told elsewhere.
+// Containers that are put into a Pod that runs, as `kubectl debug` does. They hold no devices, so a
+// Pod's health is not in their status.
 #include <gtest/gtest.h>
 
 #include "tests/contract/api.h"

@@ -76,7 +76,7 @@ TEST(Lease, IsMadeAndRenewedByPut) {
   const Reply renewed = TheApi().Put(path, lease);
   EXPECT_EQ(renewed.code, 200) << renewed.text;
   EXPECT_EQ(renewed.body["spec"]["renewTime"].AsString(), "2026-01-01T00:00:10.000000Z");
-  // Two holders that read the same version: one of them is told.
+  // Two holders that read the same version: one of them gets a conflict.
   EXPECT_EQ(TheApi().Put(path, lease).code, 409);
 }
 

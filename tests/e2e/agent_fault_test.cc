@@ -1,5 +1,5 @@
-// Stories of an agent that breaks, with real processes: no state is lost, nobody is told anything
-// twice, and what happened while it was away is told with the time at which it happened.
+// Stories of an agent that breaks, with real processes: no state is lost, nothing is published
+// twice, and what happened while it was away is published with the time at which it happened.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -56,7 +56,7 @@ TEST_F(AgentFault, StoppedPastEveryDeadlineTakesNobodyForSilentWhenItGoesOn) {
   node_.Pause(node_.agent());
   const std::string lost = node_.LoseGpu();
   node_.Let(std::chrono::seconds(4));
-  // `galen` does not hang with it, and says whose word it gives instead.
+  // `galen` does not hang with it, and says where its answer comes from instead.
   const Outcome why = node_.Galen({"why", "default/trainer-0"});
   EXPECT_THAT(why.output, HasSubstr("gpu-0   Healthy"));
   EXPECT_THAT(why.output, HasSubstr("The agent was not asked: the agent behind " +

@@ -51,7 +51,7 @@ TEST_F(ObserverTest, EndsCleanlyOnSigterm) {
   EXPECT_EQ(agent.exit_code(), 0) << agent.Log();
 }
 
-// Device after device fails; the agent is killed right then, or once it has told.
+// Device after device fails; the agent is killed right then, or once it has published.
 TEST_F(ObserverTest, KeepsEveryToldChangeAndItsTimeOverKillsWithNine) {
   fleet_.InstallDefinitions();
   fleet_.StartGpuDriver();
@@ -64,7 +64,7 @@ TEST_F(ObserverTest, KeepsEveryToldChangeAndItsTimeOverKillsWithNine) {
     ASSERT_TRUE(
         stage_.Until([&] { return fleet_.Galen({"inject", gpu, "xid=79"}).exit_code == 0; }));
     const bool told = round % 2 == 0;
-    // Of those that were killed at once too the present agent tells in time.
+    // The present agent publishes in time also those changes at which an agent was killed at once.
     const auto all_told = [&] {
       return Count(fleet_.Galen({"get", "devices"}).output, "XidGpuLost") == round + 1;
     };

@@ -1,5 +1,5 @@
 // Stories of an API server that is away, hangs, or lets nobody in, with real processes: the node
-// goes on, and the API is told what happened once it can be, with the time at which it happened.
+// goes on, and what happened is published once it can be, with the time at which it happened.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

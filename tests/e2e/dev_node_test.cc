@@ -174,7 +174,7 @@ TEST_F(DevNodeTest, ADeletedPodHasItsGraceAndLeavesNoProcess) {
   EXPECT_TRUE(IsGone("deaf", 15s));
   EXPECT_GE(stage_.loop().Now() - before, 2s) << "it had its grace";
   EXPECT_THAT(ProcessesWith(ContainerMark()), IsEmpty());
-  // Behind the Pod, when the agent hears that it is gone.
+  // Behind the Pod, when the agent is notified that it is gone.
   EXPECT_TRUE(stage_.Until([&] { return fs::is_empty(Directory() + "/agent/pods"); }));
 }
 

@@ -1,5 +1,5 @@
-// Stories of the agent's disk and clocks, with real processes: what cannot be kept is told all the
-// same, and what was kept whole is believed.
+// Stories of the agent's disk and clocks, with real processes: what cannot be recorded is published
+// all the same, and what was kept whole is believed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class DiskFault : public ::testing::Test {
   void WriteSegment(const std::string& bytes) {
     node_.stage().Write(Segment().substr(node_.Path("").size()), bytes);
   }
-  // A GPU is lost, told and kept; then the agent is killed.
+  // A GPU is lost, recorded and published; then the agent is killed.
   std::string LoseGpuAndKillAgent() {
     const std::string lost = node_.LoseGpu();
     node_.ExpectWhy(kTrainer, {"gpu-0   Unhealthy since ", "kept", "told"});

@@ -43,7 +43,7 @@ TEST_F(DriverFault, KilledWithNineMakesItsDeviceUnknownUntilItIsBack) {
   node_.ExpectBystanderUntouched();
 }
 
-// Half-open: the kernel keeps its connection and answers for it, and nobody speaks.
+// Half-open: the kernel keeps its connection and answers for it, and nobody sends.
 TEST_F(DriverFault, StoppedIsSilentUntilItsDeadlineAndThenUnknownUntilItGoesOn) {
   node_.Configure("timeouts: [{driver: gpu.example.com, timeout: 2s}]\n");
   node_.DriverFlags({"--health-timeout", "1s"});
@@ -136,7 +136,7 @@ TEST_F(DriverFault, IsUpdatedWithTwoInstancesAndNoPodHearsOfIt) {
   node_.DriverFlags({"--instance", "new"});
   Program& old = node_.driver();
   node_.StartDriver();
-  // The newest instance that is connected speaks for the devices.
+  // The reports of the newest connected instance count.
   EXPECT_TRUE(node_.stage().Until([&] {
     return node_.Galen({"get", "drivers", "-o", "json"}).output.find("dra-new.sock") !=
            std::string::npos;

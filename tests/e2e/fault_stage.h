@@ -73,7 +73,7 @@ class FaultStage {
   // The Pod's device is as it is since this time, within a second: a driver that had been stopped
   // was once seen to date the same state 10 ms earlier than it first did.
   void ExpectSince(const std::string& pod, const std::string& since);
-  // The texts of all steps of a kind that `galen why` tells of the Pod.
+  // The texts of all steps of a kind that `galen why` shows for the Pod.
   std::vector<std::string> Steps(const std::string& pod, const std::string& kind);
   // No change of its device was kept since Up(), and its time is what it was.
   void ExpectBystanderUntouched();

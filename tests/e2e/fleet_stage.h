@@ -26,7 +26,7 @@ class FleetStage {
   void InstallDefinitions();
   Program& StartAgent();
   Program& StartGpuDriver();
-  // The definitions, driver and agent, and eight devices of which the agent has told; false when
+  // The definitions, driver and agent, and eight devices that the agent has published; false when
   // they do not come.
   bool StartAll();
 

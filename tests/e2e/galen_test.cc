@@ -146,7 +146,7 @@ TEST(Galen, HelpsWithEachCommandByWordAndByFlag) {
   EXPECT_THAT(galen({"get"}).error, HasSubstr("galen get --help"));
 }
 
-// The words at the beginning of the lines below `title` in a help text, up to the next title.
+// The first words of the lines below `title` in a help text, up to the next title.
 std::vector<std::string> WordsBelow(const std::string& help, const std::string& title) {
   std::istringstream lines(help.substr(std::min(help.find(title), help.size())));
   std::vector<std::string> found;

@@ -10,7 +10,7 @@
 namespace galen::e2e {
 
 // Gives the calling thread mounts of its own, once a process; as a user who may do so, else within
-// a user namespace. PermissionDenied, or the system's word, where neither is to be had.
+// a user namespace. PermissionDenied, or the system's error, where neither is to be had.
 Status EnterOwnMounts();
 
 // A tmpfs at a path. REQUIRES: EnterOwnMounts() was OK.

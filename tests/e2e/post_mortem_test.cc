@@ -1,5 +1,5 @@
 // A Pod that is gone, asked for with real processes: its GPU fails after it was deleted, its agent
-// is killed, and its record tells the fault all the same.
+// is killed, and its record has the fault all the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -21,7 +21,7 @@ class ScriptedDriver {
   ~ScriptedDriver();
   ScriptedDriver(const ScriptedDriver&) = delete;
 
-  // From now on it says nothing on any stream, or speaks again.
+  // From now on it sends nothing on any stream, or sends again.
   void Hang(bool hang);
   // Ends its health streams as if all were said; the connection stands.
   void EndStreams();

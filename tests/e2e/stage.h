@@ -57,7 +57,7 @@ class Stage {
   // How a program is run.
   struct Options {
     std::vector<std::string> environment{};  // "KEY=value"
-    // Of Run() only; a started program lives until the stage goes.
+    // For Run() only; a started program lives until the stage goes.
     Duration deadline = std::chrono::seconds(30);
   };
 

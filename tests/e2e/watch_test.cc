@@ -92,7 +92,7 @@ TEST(Watch, SaysThatItIsNotLiveWhileTheServerIsAwayAndThatItIsAgain) {
   SimCluster first(stage, {"--data", data});
   ASSERT_TRUE(first.serves());
   Program& watch = stage.Start("galen", {"--kubeconfig", first.kubeconfig(), "watch", "devices"});
-  // Once it follows all kinds, there is nothing to tell.
+  // Once it follows all kinds, there is nothing to report.
   stage.Until([&] { return !watch.running(); }, 1s);
   ASSERT_TRUE(watch.running()) << watch.Log();
   first.program().Signal(SIGKILL);

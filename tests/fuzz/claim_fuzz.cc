@@ -1,4 +1,4 @@
-// What drivers keep of claims, and what they tell container runtimes.
+// What drivers keep of claims, and the files they write for container runtimes.
 #include "base/check.h"
 #include "model/cdi_spec.h"
 #include "sdk/prepared_claims.h"

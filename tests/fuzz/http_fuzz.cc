@@ -55,7 +55,7 @@ void FuzzHttp2Client(std::string_view bytes) {
     const auto two = client.Send({.method = "POST", .path = "/two", .body = "body"}, second);
     loop.RunUntilIdle();
     Say(loop, *pair.left, input, piece);
-    // A call hears its end once at most, and always when the connection has ended.
+    // A call's end is reported once at most, and always when the connection has ended.
     GALEN_CHECK(first.ends() <= 1 && second.ends() <= 1);
     if (closed) GALEN_CHECK(first.ended() && second.ended() && !client.usable());
   }

@@ -12,7 +12,7 @@
 namespace galen::fuzz {
 namespace {
 
-// Of a patch that was refused nothing may be seen on the object.
+// A refused patch changes nothing on the object.
 template <typename Patch>
 void Apply(const Json& object, const Patch& patch) {
   Json patched = object;

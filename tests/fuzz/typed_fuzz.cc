@@ -34,7 +34,7 @@ class Silence {
   std::streambuf* const error_;
 };
 
-// What `galen` is told: which Pod, which kind of thing and which sign.
+// The arguments of `galen`: which Pod, which kind of thing and which sign.
 void ReadArguments(std::string_view bytes) {
   const std::string text(bytes);
   const auto pod = cli::ParsePod(text, "");

@@ -1,5 +1,5 @@
-// Ways in which an agent could be broken, to see that the rules find each. The node around it acts
-// so that nobody can tell it from an agent that is.
+// Ways in which an agent could be broken, each of which the rules must find. The node around it
+// changes its writes as such an agent would.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@ enum class AgentMutant {
   kNone,
   kForgetsItsJournal,  // what it had written down is gone when it starts again
   kReadsNoJournal,     // it is there, and the agent begins with nothing all the same
-  kHealthyForEver,     // a Pod is never told that nothing is known any more
-  kTellsUnknownLate,   // it takes 25 s longer than it must until a Pod hears that nothing is known
-  kTellsOfAnother,     // a Pod that holds gpu-0 is told of gpu-3
+  kHealthyForEver,     // Unknown is never published to a Pod
+  kTellsUnknownLate,   // Unknown is published to a Pod 25 s later than it must be
+  kTellsOfAnother,     // a Pod that holds gpu-0 gets the status of gpu-3
   kListsAnother,       // the same, in the list of its container's devices only
   kWritesForNothing,   // it says again and again what it said
-  kDropsAChange,       // some of what it tells a Pod never leaves
+  kDropsAChange,       // some of its writes to Pods never leave
   kStopsTelling,       // after a while the node's object is written no more
 };
 std::string_view ToString(AgentMutant mutant);
@@ -30,7 +30,7 @@ bool IsAgentWrite(const net::HttpRequest& request);
 std::string ObjectOf(const net::HttpRequest& request);
 
 // What becomes of the agent's `number`th write, from 1: it, another, or none, which the agent takes
-// for written. One that tells of the unknown late has the write that is none done later.
+// for written. A dropped write of kTellsUnknownLate is made later.
 std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpRequest& write,
                                         int number);
 

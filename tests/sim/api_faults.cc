@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A TCP that hears nothing is given up by its HTTP/2 PINGs (kube::Transport), so no direction of a
-// connection stays silent for longer.
+// A TCP connection without traffic is given up by its HTTP/2 PINGs (kube::Transport), so no
+// direction of a connection stays silent for longer.
 constexpr Duration kDirectionMost = 40s;
 
 // "pod-3" and what came after it, "late-3-2f9c01d4", have the same place.

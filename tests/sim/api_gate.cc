@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 // How often an agent that writes for nothing does.
 constexpr Duration kRepeatAfter = 20s;
-// By how much one is late that tells late; less than the longest backoff, so that only a rule that
-// knows fair weather finds it.
+// By how much the late agent is late; less than the longest backoff, so that only a rule that knows
+// when the network was fair finds it.
 constexpr Duration kLateBy = 25s;
 
 bool IsWatch(const net::HttpRequest& request) {
@@ -45,7 +45,7 @@ class ApiGate::WatchRelay final : public net::HttpExchange {
   ~WatchRelay() override {
     if (gate_ != nullptr) gate_->watches_.erase(this);
   }
-  // The gate goes before the API's hub, which then tells nobody any more.
+  // The gate goes before the API's hub, which then notifies nobody any more.
   void Forget() {
     gate_ = nullptr;
     finished_ = true;
@@ -124,7 +124,7 @@ class ApiGate::WatchRelay final : public net::HttpExchange {
     if (const auto most = gate_->weather_.watch_delay_most; most > Duration::zero()) {
       due += std::chrono::duration_cast<Duration>(most * gate_->random_.Fraction());
     }
-    // In order: what the server tells of one kind never overtakes itself.
+    // In order: the events of one kind are never reordered.
     if (!waiting_.empty()) due = std::max(due, waiting_.back().due);
     waiting_bytes_ += event.size();
     waiting_.push_back({due, std::move(event)});

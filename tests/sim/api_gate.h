@@ -1,8 +1,8 @@
-// The way of one node to the API server as a fault can make it: deaf or dumb in one direction,
-// refusing, losing answers of writes that took effect, slow with watches, telling events twice or
-// that they are too old. Stands before the embedded API; what connections do wrong is
-// FakeNetwork's. It also looks at every write of the node's agent, and can spoil it as a broken
-// agent would (agent_mutant.h). Belongs to the world's loop; what is lent outlives it.
+// The way of one node to the API server as a fault can make it: blocked in one direction, refusing,
+// losing answers of writes that took effect, slow with watches, sending events twice or that they
+// are too old. Stands before the embedded API; what connections do wrong is FakeNetwork's. It also
+// looks at every write of the node's agent, and can spoil it as a broken agent would
+// (agent_mutant.h). Belongs to the world's loop; what is borrowed outlives it.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ struct GateWeather {
   // Each event of a watch is up to so late, in order, so that two watches overtake each other.
   Duration watch_delay_most{};
   bool events_twice = false;
-  // New watches that are told at once that their version is too old.
+  // New watches that are ended at once because their version is too old.
   double gone_chance = 0;
 
   bool operator==(const GateWeather&) const = default;
@@ -58,8 +58,8 @@ class ApiGate final : public net::HttpHandler {
   const GateWeather& weather() const { return weather_; }
   // Lets go what no longer has to wait.
   void SetWeather(const GateWeather& weather);
-  // Every open watch is told that it is too old, ends in the middle of an event, or is told how far
-  // the server is.
+  // Every open watch gets an error that it is too old, ends in the middle of an event, or gets a
+  // bookmark.
   void ExpireWatches();
   void TearWatches();
   void SendBookmarks();

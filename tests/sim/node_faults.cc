@@ -109,7 +109,7 @@ std::string SimFaults::HandOverDriver(SimNode& node, Random& chance) {
 std::string SimFaults::StrangerLies(SimNode& node, Random& chance) {
   agent::FakePlugin& stranger = node.StartStranger();
   const Duration d = Between(chance, 1s, 30s);
-  // Devices of other drivers, of nobody, of no name, and one twice with two words.
+  // Devices of other drivers, of nobody, of no name, and one twice with different states.
   stranger.Report(
       {{.device = "gpu-0", .health = 2, .message = "not mine"},
        {.device = "nobody-has-this", .health = 1},

@@ -18,7 +18,7 @@ namespace galen::sim {
 
 class SimDriver {
  public:
-  // Of the node; lent, they outlive the driver.
+  // The node's sockets and directories; borrowed, they outlive the driver.
   struct Edges {
     Loop& loop;
     Random& random;
@@ -31,17 +31,18 @@ class SimDriver {
 
   // As a new process: what the app knew is gone, the hardware is what it is. REQUIRES: not running.
   void Start();
-  // As kill -9: its sockets and streams are gone without a word. Harmless when it does not run.
+  // As kill -9: its sockets and streams are gone silently. Harmless when it does not run.
   void Kill();
   bool running() const { return app_ != nullptr; }
-  // As kill -STOP and -CONT: its sockets and streams stay, and it says nothing.
+  // As kill -STOP and -CONT: its sockets and streams stay, and it sends nothing.
   void Hang() { loop_.Stop(); }
   void GoOn() { loop_.Resume(); }
   bool hangs() const { return loop_.still(); }
   // A rolling update: another instance starts, the present one leaves in order. REQUIRES: running.
   void HandOver();
 
-  // The hardware changes; the driver is told at once unless it is away, and then when it starts.
+  // The hardware changes; the driver is notified at once unless it is away, and then when it
+  // starts.
   void Break(const std::string& device, HealthState state);
   HealthState truth(const std::string& device) const { return truth_.at(device); }
   const std::map<std::string, HealthState>& truths() const { return truth_; }
@@ -49,7 +50,7 @@ class SimDriver {
   // How often its hardware changed.
   std::uint64_t events() const { return events_; }
 
-  // How long its word holds: short, so that a run sees many deadlines pass.
+  // How long its reports hold: short, so that a run sees many deadlines pass.
   static constexpr std::chrono::seconds kTimeout{10};
 
  private:

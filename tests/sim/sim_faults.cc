@@ -9,7 +9,7 @@ namespace galen::sim {
 
 using namespace std::chrono_literals;
 
-// Of a hundred steps about a third change hardware: without changes there is nothing to get wrong.
+// About a third of the steps change hardware: without changes there is nothing to get wrong.
 struct FaultTable {
   static std::span<const FaultKind> Rows() {
     using F = SimFaults;

@@ -24,7 +24,7 @@ struct FaultKind {
   std::string_view name;
   // How often it is drawn, beside the others'.
   int weight = 0;
-  // Begins it on a node; gives what happened, in words.
+  // Begins it on a node; gives what happened, as text.
   std::string (SimFaults::*begin)(SimNode& node, Random& chance) = nullptr;
   Duration least{}, most{};  // how long the story goes on before the next step
 };
@@ -46,7 +46,7 @@ class SimFaults {
   static std::span<const FaultKind> Kinds();
   static SimPlan Draw(Random& random, int steps);
 
-  // Gives what happens, in words, for the story of a failing seed.
+  // Gives what happens, as text, for the story of a failing seed.
   std::string Happen(const SimStep& step);
   // Any of the node's devices change so often, one every few milliseconds.
   void Burst(SimNode& node, int changes, std::uint64_t chance);

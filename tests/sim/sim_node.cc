@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "history/store/store.h"
-#include "tests/sim/agent_word.h"
+#include "tests/sim/agent_devices.h"
 
 namespace galen::sim {
 namespace {

@@ -57,7 +57,7 @@ class SimNode {
     std::map<DeviceId, DeviceHealth> latest;
   };
   const std::optional<Journaled>& restored() const { return restored_; }
-  // What the present agent answered as soon as it had started, before anybody told it anything.
+  // What the present agent answered as soon as it had started, before any driver reported.
   const std::map<DeviceId, DeviceHealth>& known() const { return known_; }
   int agent_starts() const { return starts_; }
 
@@ -87,7 +87,7 @@ class SimNode {
 
   // The agent's.
   SimulatedDisk& disk() { return agent_disk_; }
-  // What it tells while its disk fails, and until it has surely tried again, may not be kept.
+  // What it publishes while its disk fails, and until it has surely tried again, may not be kept.
   void DoubtDisk() { disk_doubted_at_ = world_.loop.Now(); }
   bool disk_doubtful() const { return world_.loop.Now() - disk_doubted_at_ < kDiskDoubt; }
   // Something was just done to this node.
@@ -98,7 +98,7 @@ class SimNode {
   Time api_disturbed_at() const { return api_disturbed_at_; }
   const std::string& name() const { return name_; }
   agent::Role role() const { return role_; }
-  // Whether nothing hinders the agent from hearing and telling right now; for the rules.
+  // Whether nothing hinders the agent from receiving and publishing right now; for the rules.
   bool undisturbed() const;
 
  private:

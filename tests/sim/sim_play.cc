@@ -161,7 +161,7 @@ std::string Tell(const SimCase& what, const SimOutcome& outcome) {
 LongRun PlayLong(std::uint64_t seed, std::uint64_t events) {
   // A rest after so many faults: what is broken for good then shows near its cause.
   constexpr int kFaultsARest = 40;
-  // Of one machine's hardware, in the time that a fault has.
+  // Limits of one machine's hardware, in the time that a fault has.
   constexpr int kBurst = 250;
   Stage stage(seed, AgentMutant::kNone);
   LongRun run;

@@ -25,7 +25,7 @@ struct SimOutcome {
   Breach breach;                   // the first one; no rule: none
   std::vector<std::string> story;  // a line for each step, with its time, and for the end
   std::size_t steps = 0;           // of the plan that were played
-  // Of all that agents wrote, with its times, and of where the API was in the end.
+  // A digest of all that agents wrote, with its times, and of where the API was in the end.
   std::uint64_t digest = 0;
 
   bool ok() const { return breach.rule.empty(); }

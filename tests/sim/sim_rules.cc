@@ -24,7 +24,7 @@ constexpr Duration kTimesWithin = 1ms;
 // See SimNode::StartStranger.
 constexpr std::string_view kStranger = "odd.example.com";
 
-// What the kubelet's list in the Pod's status says of its one device; empty when it says nothing.
+// The status of its one device in the kubelet's list in the Pod's status; empty when there is none.
 std::string Listed(const kube::Pod& pod) {
   for (const kube::ContainerStatus& status : pod.statuses) {
     for (const kube::ResourceStatus& resource : status.allocated) {
@@ -94,7 +94,7 @@ void SimRules::OnWrite(SimNode& node, const ApiGate::Write& write) {
   };
   if (rests_) return found("while nothing changes");
   if (write.changed || !node.undisturbed()) return;
-  // An agent that was just disturbed may say again what it cannot know to be heard.
+  // An agent that was just disturbed may write again what it cannot know to have arrived.
   if (world_.loop().Now() - node.disturbed_at() >= kCalmAfter) found("what it says already");
 }
 
@@ -159,7 +159,8 @@ void SimRules::CheckSilence(Breaches& breaches) {
     if (!way_is_fair) node->DisturbApi();
     const bool could_tell = node->agent() != nullptr && way_is_fair;
     for (const auto& driver : node->drivers()) {
-      // A way that only loses or delays is heard now and then, so its silence has no beginning.
+      // A way that only loses or delays gets something through now and then, so its silence has no
+      // beginning.
       const bool unheard = !driver->running() || driver->hangs() || node->driver_weather.stalled ||
                            node->driver_weather.down;
       if (could_tell && unheard) {
@@ -179,7 +180,7 @@ void SimRules::CheckSilent(SimNode& node, SimDriver& driver, Breaches& breaches)
   if (agent.starts != node.agent_starts()) agent.unheard_since.erase(driver.name());
   const Time since = agent.unheard_since.try_emplace(driver.name(), now).first->second;
   const bool fair = now - node.api_disturbed_at() >= kCalmAfter;
-  // Still within its deadline, or on its way to be told.
+  // Still within its deadline, or on its way to be published.
   if (now - since < (fair ? kToldWithin : kToldWithinBackoff)) return;
   for (const auto& [key, pod] : world_.pods()) {
     const std::vector<DeviceId> held = world_.DevicesOf(pod);
@@ -238,14 +239,14 @@ void SimRules::NoteTold(SimNode& node, Agent& agent) {
   if (health == nullptr) return;
   if (node.disk_doubtful()) agent.doubted.clear();
   for (const kube::NodeDevice& device : health->devices) {
-    // A word without a time is that nothing was ever said.
+    // A status without a time means that nothing was ever reported.
     if (!device.since) continue;
     const DeviceId& id = device.identity.id;
     if (node.disk_doubtful()) {
       agent.doubted[id] = device;
       continue;
     }
-    // What was told while the disk failed may stand there long after: the API may be away.
+    // What was published while the disk failed may stand there long after: the API may be away.
     const auto it = agent.doubted.find(id);
     const bool doubted = it != agent.doubted.end() && it->second.state == device.state &&
                          it->second.since == device.since;

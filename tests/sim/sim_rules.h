@@ -25,32 +25,31 @@ class SimRules {
   // The world outlives this, and is not run any more afterwards.
   explicit SimRules(SimWorld& world);
 
-  // Breaches of what must hold at any moment, faults or not; each is told once:
+  // Breaches of what must hold at any moment, faults or not; each is reported once:
   // "holding"     neither a Pod's annotation nor the list in its status names a device that it does
   //               not hold
   // "allocation"  no device is in two claims
-  // "deadline"    no Pod says Healthy of a device whose driver is gone or silent for longer than
-  // its
-  //               deadline while its agent could tell: moments later where the way to the API was
+  // "deadline"    no Pod shows Healthy for a device whose driver is gone or silent for longer than
+  //               its deadline while its agent could publish: moments later where the network was
   //               fair, and the longest backoff later where it was not
-  // "kept"        what was told before is in the journal with which an agent starts, unless the
-  // disk
-  //               failed; and the agent itself knows each device as that journal had it last
+  // "kept"        what was published before is in the journal with which an agent starts, unless
+  //               the disk failed; and the agent itself knows each device as that journal had it
+  //               last
   // "cause"       where nothing is wrong an agent writes nothing that is written already
   std::vector<Breach> Check();
 
-  // What is not yet as it must be once faults have ended and time has passed; looked at beside
-  // Check:
-  // "converged"   each Pod runs and says exactly what the hardware is, in each of its places, and
-  // so
-  //               do the nodes' objects, which name no Pod that does not hold the device
+  // What is not yet as it must be once faults have ended and time has passed; checked in addition
+  // to Check:
+  // "converged"   each Pod runs and shows exactly the state of the hardware, in each of its places,
+  //               and so do the nodes' objects, which name no Pod that does not hold the device
   std::vector<Breach> CheckConverged();
 
   // A rest begins: from here on "cause" also says that nobody writes at all.
   void Rest(bool rests) { rests_ = rests; }
-  // Of all agents since the beginning, to Pods and to nodes' objects.
+  // Writes of all agents since the beginning, to Pods and to nodes' objects.
   std::uint64_t writes() const { return writes_; }
-  // Of each of these writes: when, to what and its bytes. Two runs of one case have the same.
+  // Over each of these writes: when, to what and its bytes. Two runs of one case have the same
+  // digest.
   std::uint64_t digest() const { return digest_; }
 
  private:
@@ -58,11 +57,11 @@ class SimRules {
   // What is known of a node's agent.
   struct Agent {
     int starts = 0;
-    // The devices as they were told by an agent whose disk was sound.
+    // The devices as they were published by an agent whose disk was sound.
     std::map<DeviceId, kube::NodeDevice> told;
     // The same by one whose disk failed.
     std::map<DeviceId, kube::NodeDevice> doubted;
-    // Since when each driver has been out of hearing of an agent that could have told.
+    // Since when each driver has been unreachable for an agent that could have published.
     std::map<std::string, Time> unheard_since;
   };
 

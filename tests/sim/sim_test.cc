@@ -16,7 +16,7 @@ namespace galen::sim {
 namespace {
 
 constexpr std::uint64_t kSeeds = 200;
-// Of the long run, unless GALEN_SIM_EVENTS says otherwise.
+// Steps of the long run, unless GALEN_SIM_EVENTS says otherwise.
 constexpr std::uint64_t kEvents = 10'000;
 
 std::uint64_t NumberOf(const std::string& variable, std::uint64_t otherwise) {
@@ -64,7 +64,7 @@ TEST(Sim, ClustersUnderFaultsTellTheTruthInTheEnd) {
 TEST(Sim, TheSameSeedTellsTheSameStory) {
   const SimOutcome once = Play(MakeCase(7)), again = Play(MakeCase(7));
   EXPECT_EQ(once.story, again.story);
-  // The story has the plan's words only; this is of what the agents did.
+  // The story has only the plan; this adds what the agents did.
   EXPECT_EQ(once.digest, again.digest);
   // Another plan on the same cluster.
   EXPECT_NE(Play({.seed = 7, .plan = {}}).digest, once.digest);

@@ -102,7 +102,7 @@ bool SimWorld::Settle() {
   const Time end = loop_.Now() + kSettleWithin;
   const auto running = [this] {
     for (const auto& [key, pod] : pods()) {
-      // Running, and its agent has spoken: faults begin on a cluster that is whole.
+      // Running, and its agent has published: faults begin on a cluster that is whole.
       if (pod.phase != "Running" || pod.devices_annotation.empty()) return false;
     }
     return pods().size() == kPods;

@@ -1,4 +1,3 @@
-// Calls and words that do not belong here, each with what to use instead.
 #include <gtest/gtest.h>
 
 #include <regex>

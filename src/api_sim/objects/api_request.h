@@ -39,7 +39,7 @@ struct ApiRequest {
   const std::string& Param(std::string_view name) const;
   bool Flag(std::string_view name) const;  // "true" or "1"
   bool dry_run() const { return Param("dryRun") == "All"; }
-  // "kubectl-edit" from ?fieldManager=, or the first word of the user agent.
+  // "kubectl-edit" from ?fieldManager=, or the user agent up to a slash or space.
   std::string manager() const;
 };
 

@@ -66,7 +66,7 @@ void CheckPatterns(const Json& schema, const std::string& path, Faults& faults) 
 }
 
 void CheckVersions(const Json& spec, Faults& faults) {
-  // More or less than one is a fault of the list, told after the faults of its items.
+  // More or less than one is a fault of the list, reported after the faults of its items.
   int stored = 0;
   const Json& versions = spec["versions"];
   for (std::size_t i = 0; i < versions.items().size(); ++i) {

@@ -39,7 +39,7 @@ struct Kind {
   bool has_status = false;                     // status is written by its subresource only
   // metadata.generation counts changes of what is neither metadata nor status.
   bool counts_generations = false;
-  // Of a CustomResourceDefinition, not built in.
+  // Set for a kind of a CustomResourceDefinition, which is not built in.
   bool custom = false;
   bool needs_version_to_update = false;  // PUT must carry the resourceVersion
   bool put_creates = false;              // PUT of a missing object creates it

@@ -9,7 +9,7 @@
 namespace galen::api_sim {
 namespace {
 
-// generateName is among them: it tells how the name came about and cannot change afterwards.
+// generateName is among them: it records how the name came about and cannot change afterwards.
 constexpr const char* kSystemFields[] = {
     "uid",      "creationTimestamp",          "generation",   "deletionTimestamp",
     "selfLink", "deletionGracePeriodSeconds", "generateName", "resourceVersion"};

@@ -42,7 +42,7 @@ std::vector<PodClaimFacts> PodClaims(const Json& pod) {
     if (!named.empty()) facts.object_name = named;
     const Json& status = ClaimStatusOf(pod, facts.name);
     const std::string& made = status["resourceClaimName"].AsString();
-    // The status wins: it tells what was made for this very Pod.
+    // The status wins: it names what was made for this very Pod.
     if (!made.empty()) facts.object_name = made;
     facts.not_needed = !status.is_null() && made.empty() && facts.from_template();
     claims.push_back(std::move(facts));

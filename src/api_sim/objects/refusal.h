@@ -1,5 +1,5 @@
-// A request that the API refuses, in Kubernetes' own words: a metav1.Status with code, reason,
-// message and details. Values; free of threads.
+// A request that the API refuses, as Kubernetes puts it: a metav1.Status with code, reason, message
+// and details. Values; free of threads.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace galen::api_sim {
 
-// What a client is told instead of an answer: `code` is the HTTP status, `reason` one of
+// What a client gets instead of an answer: `code` is the HTTP status, `reason` one of
 // metav1.StatusReason by which clients decide, `message` for people.
 struct Refusal {
   int code = 500;
@@ -59,7 +59,7 @@ struct Subject {
   std::string name;
 };
 
-// 404, in the words that client-go and kubectl know.
+// 404, with the message that client-go and kubectl know.
 Refusal NotFoundRefusal(const Subject& subject);
 // 409 with reason AlreadyExists.
 Refusal AlreadyExistsRefusal(const Subject& subject);
@@ -74,7 +74,7 @@ Refusal BadRequest(std::string message);
 Refusal ExpiredRefusal(std::string message);
 // Any other, without details.
 Refusal PlainRefusal(int code, std::string reason, std::string message);
-// The sentence of a conflict of versions, word for word upstream's OptimisticLockErrorMsg.
+// The message of a conflict of versions, exactly upstream's OptimisticLockErrorMsg.
 inline constexpr std::string_view kObjectModified =
     "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -92,7 +92,7 @@ using Faults = std::vector<Fault>;
 // The path of a list's item: "spec.containers[2]".
 std::string ItemOf(const std::string& path, std::size_t index);
 
-// The kinds of k8s.io/apimachinery's field.Error, in its words. `field` is a path such as
+// The kinds of k8s.io/apimachinery's field.Error, with its messages. `field` is a path such as
 // "spec.containers[0].name"; a value is shown as JSON and cut.
 Fault RequiredFault(std::string field, std::string_view detail = "");
 Fault InvalidFault(std::string field, const Json& value, std::string_view detail);

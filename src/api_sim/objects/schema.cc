@@ -53,7 +53,7 @@ void CheckString(const Json& schema, const Json& value, const std::string& path,
   const std::int64_t length = LengthOf(value.AsString());
   const Json& most = schema["maxLength"];
   if (most.is_int() && length > most.AsInt()) {
-    // The sentence speaks of bytes though code points are counted: as a real API server has it.
+    // The message has bytes though code points are counted: as a real API server has it.
     faults.push_back(TooLongFault(path, static_cast<std::size_t>(most.AsInt())));
   }
   if (length < schema["minLength"].AsInt()) {

@@ -21,10 +21,10 @@ void ApplyDefaults(const Json& schema, Json& value);
 std::vector<std::string> Prune(const Json& schema, Json& value, const std::string& path = "");
 
 // Types, required, enum, limits, patterns, points in time, unique sets and map keys. Every fault is
-// told, but nothing below a value of the wrong type. `path` is where `value` stands.
+// reported, but nothing below a value of the wrong type. `path` is where `value` stands.
 Faults ValidateSchema(const Json& schema, const Json& value, const std::string& path = "");
 
-// What tells the items of a set or map list apart, or null for other lists: the item itself, or an
+// What identifies an item of a set or map list, or null for other lists: the item itself, or an
 // object of its keys. A key that an item lacks counts with its default, so that a port without
 // protocol is the TCP one.
 Json ListItemIdentity(const Json& list_schema, const Json& item);

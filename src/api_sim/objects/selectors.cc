@@ -92,7 +92,7 @@ std::optional<Requirement> ParseLabelTerm(std::string_view term) {
   return Requirement{std::string(term), Operator::kExists, {}};
 }
 
-// Empty, or a label word: at most 63 bytes without a slash.
+// Empty, or a label value: at most 63 bytes without a slash.
 bool IsLabelValue(std::string_view value) {
   constexpr std::size_t kValueBytesMax = 63;
   return value.empty() || (value.size() <= kValueBytesMax && IsLabelKey(value) &&

@@ -99,7 +99,7 @@ struct Conflict {
   std::vector<std::string> fields;
 };
 
-// The owner as kubectl shows it; upstream tells the time of updates only.
+// The owner as kubectl shows it; upstream shows the time of updates only.
 std::string With(const Owner& owner) {
   std::string text = fmt::format("\"{}\"", owner.manager);
   if (!owner.subresource.empty())
@@ -109,7 +109,7 @@ std::string With(const Owner& owner) {
   return text;
 }
 
-// In the words that kubectl prints above its advice to use --force-conflicts.
+// With the message that kubectl prints above its advice to use --force-conflicts.
 Refusal ConflictsRefusal(const std::vector<Conflict>& conflicts) {
   Json causes = Json(Json::Array());
   std::vector<std::string> sentences;
@@ -171,8 +171,8 @@ std::string DuplicateIn(const Json& schema, const Json& value, const std::string
   return "";
 }
 
-// An applied configuration must be one of its type, strictly, whatever fieldValidation says. That
-// it is not is told as an error of the server, and so it is upstream.
+// An applied configuration must be one of its type, strictly, whatever fieldValidation says. A
+// violation is reported as an error of the server, as upstream does.
 std::optional<Refusal> CheckTyped(const Kind& kind, const Json& applied) {
   if (kind.schema == nullptr) return std::nullopt;
   Json copy = applied;

@@ -21,7 +21,7 @@ struct FieldRule {
   std::string_view field;
   std::string_view child;  // "" = nothing is known about what is below
   ListMerge merge = ListMerge::kAtomic;
-  std::string_view key = {};  // kByKey: the member that tells items apart
+  std::string_view key = {};  // kByKey: the member that identifies an item
 };
 
 // The type of a whole object, e.g. "Pod", or "" for kinds that are not Kubernetes' own: a server

@@ -37,7 +37,7 @@ StatusOr<std::string> PatchDirective(const Json& patch) {
   return text;
 }
 
-// What a list of `rule` tells its items apart by: the value of the merge key, or the item itself.
+// What identifies an item in a list of `rule`: the value of the merge key, or the item itself.
 const Json& IdentityOf(const FieldRule& rule, const Json& item) {
   return rule.merge == ListMerge::kByKey ? item[rule.key] : item;
 }

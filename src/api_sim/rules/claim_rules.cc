@@ -65,14 +65,14 @@ void StampTaint(Json& taint, WallTime now) {
   if (taint.is_object() && !taint.Has("timeAdded")) taint["timeAdded"] = FormatRfc3339(now);
 }
 
-// status.devices may speak of allocated devices only.
+// status.devices may name only allocated devices.
 void CheckDeviceStatuses(const Json& status, Faults& faults) {
   const auto id_of = [](const Json& device) {
     return fmt::format("{}/{}/{}/{}", device["driver"].AsString(), device["pool"].AsString(),
                        device["device"].AsString(), device["shareID"].AsString());
   };
-  // A device may be allocated several times with different shareIDs (KEP-5075), so that is part of
-  // what tells them apart.
+  // A device may be allocated several times with different shareIDs (KEP-5075), so the shareID is
+  // part of a device's identity.
   std::set<std::string> allocated;
   for (const Json& result : status["allocation"]["devices"]["results"].items()) {
     allocated.insert(id_of(result));

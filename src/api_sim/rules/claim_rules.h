@@ -23,7 +23,7 @@ void FillRequestCounts(Json& claim_spec);
 // one way of asking a request, known allocation modes, at most kRequestsMax.
 Faults CheckClaimSpec(const Json& spec, const std::string& path);
 // The spec never changes; an allocation only comes and goes, it is not replaced; nobody reserves
-// what is not allocated; status.devices speaks of allocated devices.
+// what is not allocated; status.devices names only allocated devices.
 Faults CheckClaimChange(const Json& before, const Json& after);
 // Driver, pool and place are named, devices have names of their own, taints have known effects.
 Faults CheckSlice(const Json& slice);

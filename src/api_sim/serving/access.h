@@ -61,7 +61,7 @@ class Access {
   const std::map<std::string, User> users_by_token_;
 };
 
-// The 403 of a MayDo that said no, in the words of kube-apiserver, which clients show and some
+// The 403 of a MayDo that said no, with kube-apiserver's message, which clients show and some
 // parse.
 Refusal DeniedRefusal(const User& user, const Act& act);
 

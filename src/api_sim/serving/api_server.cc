@@ -67,8 +67,8 @@ bool IsReview(const ApiRequest& request) {
 }
 
 // A start later in time begins above all versions of an earlier life without kept state, so that a
-// client of that life is told 410 instead of being shown a gap. A wall clock that went back breaks
-// this; the hub then still refuses versions of the future.
+// client of that life gets a 410 instead of a gap. A wall clock that went back breaks this; the hub
+// then still refuses versions of the future.
 std::uint64_t FirstVersion(WallTime now) {
   constexpr std::int64_t kWritesPerSecond = 100;  // more than a life makes on average
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
@@ -117,7 +117,7 @@ Status ApiServer::Impl::Load() {
     ASSIGN_OR_RETURN(kept,
                      StoreLog::Open(loop, *options.files, log, options.data_directory, store));
   }
-  // Before the listener is added: loading tells nobody, so kept definitions are read by hand.
+  // Before the listener is added: loading notifies nobody, so kept definitions are read by hand.
   for (const Snapshot& definition : store.List(kDefinitions, "")) {
     for (Kind& kind : KindsOf(*definition)) kinds.Put(std::move(kind));
   }
@@ -192,7 +192,7 @@ void ApiServer::Impl::HandleResource(const ApiRequest& request, const User& user
   }
   Outcome<ResourceApi::Answer> answer = resources->Do(request, kind);
   if (!answer.ok()) {
-    // Nobody looks into a driver's retries: the one who runs this API has to be told.
+    // Nobody looks into a driver's retries, so this is logged for whoever runs this API.
     if (answer.status().code == 415) {
       log.Warning("a request in a format that is not read here was refused",
                   {{"path", request.path},

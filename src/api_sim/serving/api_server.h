@@ -17,7 +17,7 @@
 
 namespace galen::api_sim {
 
-// The version of Kubernetes whose API is spoken here, as the server and its nodes tell it.
+// The version of Kubernetes whose API is served, as the server and its nodes report it.
 inline constexpr const char* kKubernetesVersion = "v1.37.0+galen";
 
 class ApiServer final : public net::HttpHandler {

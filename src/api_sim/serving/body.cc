@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kTypes = "application/json, application/yaml";
 
-// In the words of a real server, with what was wrong behind them.
+// With a real server's message, followed by what was wrong.
 Refusal Unsupported(std::string_view accepted, std::string_view why) {
   return PlainRefusal(415, "UnsupportedMediaType",
                       fmt::format("the body of the request was in an unknown format - accepted "
@@ -30,8 +30,8 @@ Outcome<Json> ReadBody(const ApiRequest& request) {
   StatusOr<Json> body = protobuf ? DecodeKubernetesProtobuf(request.body)
                         : yaml   ? ParseYaml(request.body)
                                  : Json::Parse(request.body);
-  // Typed clients of client-go send protobuf of built-in kinds unless they are told otherwise
-  // (0.34 and later), and only from CBOR do they fall back by themselves.
+  // Typed clients of client-go send protobuf of built-in kinds unless configured otherwise (0.34
+  // and later), and only from CBOR do they fall back by themselves.
   if (body.status().code() == Code::kUnimplemented) {
     return Unsupported(kTypes, body.status().message() +
                                    " here; a Go client sends JSON with ContentType: "

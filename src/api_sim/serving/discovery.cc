@@ -136,7 +136,7 @@ Json AggregatedResource(const Kind& kind) {
 Document Aggregated(const KindTable& kinds, bool core, const std::string& version) {
   Json items = Json(Json::Array());
   for (const std::string& group : Groups(kinds)) {
-    // Each of the two paths tells its own groups only.
+    // Each of the two paths lists only its own groups.
     if (group.empty() != core) continue;
     Json versions = Json(Json::Array());
     for (const std::string& of_group : VersionsOf(kinds, group)) {

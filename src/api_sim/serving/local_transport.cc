@@ -34,8 +34,8 @@ struct Link {
   std::function<void()> on_gone;
 };
 
-// False once the client is gone or heard the end. The sink may end the call at any time, so nothing
-// of the sink is touched after it was called.
+// False once the client is gone or was notified of the end. The sink may end the call at any time,
+// so nothing of the sink is touched after it was called.
 bool DeliverOne(Link& link) {
   Part part = std::move(link.parts.front());
   link.parts.pop_front();
@@ -46,7 +46,7 @@ bool DeliverOne(Link& link) {
     link.sink->OnData(*bytes);
   } else {
     const EndPart& end = std::get<EndPart>(part);
-    // Cleared first: OnEnd may destroy the call, which would otherwise tell the server that the
+    // Cleared first: OnEnd may destroy the call, which would otherwise notify the server that the
     // client went away.
     std::exchange(link.sink, nullptr)->OnEnd(end.status, end.trailers);
   }
@@ -79,7 +79,7 @@ class LocalExchange final : public net::HttpExchange {
     // They may hold what holds this exchange.
     link_->on_drained = nullptr;
     link_->on_gone = nullptr;
-    // A handler that drops an exchange resets a real stream; the client hears Unavailable.
+    // A handler that drops an exchange resets a real stream; the client gets Unavailable.
     if (!ended_) Queue(link_, EndPart{Unavailable("the server gave the request up"), {}});
   }
 
@@ -113,7 +113,7 @@ class LocalCall final : public net::HttpCall {
  public:
   explicit LocalCall(std::shared_ptr<Link> link) : link_(std::move(link)) {}
   ~LocalCall() override {
-    // The end was heard already: the server has nothing to learn.
+    // The end was delivered already: nothing is left to notify the server of.
     if (std::exchange(link_->sink, nullptr) == nullptr) return;
     link_->loop.Post([link = link_] {
       if (const auto on_gone = std::exchange(link->on_gone, nullptr)) on_gone();

@@ -1,7 +1,7 @@
 // An API client in the same process as the API: requests go to the handler by way of the loop, not
-// of a socket. Speaks the seam of a real connection and keeps its promises: nobody is called back
-// from inside a call, either end may go first, queued() counts what the reader has not got yet. It
-// never fails and is never slow; FakeNetwork is for that. Belongs to its loop.
+// of a socket. Implements the seam of a real connection and keeps its promises: nobody is called
+// back from inside a call, either end may go first, queued() counts what the reader has not got
+// yet. It never fails and is never slow; FakeNetwork is for that. Belongs to its loop.
 #pragma once
 
 #include <memory>

@@ -1,12 +1,130 @@
-// Tested by tests/e2e, where kubectl explains and validates by it.
+// Tested by tests/e2e, where kubectl explains and validates by it; v2 by a kubectl before 1.29.
 #include "api_sim/serving/open_api.h"
 
 #include <fmt/format.h>
 
-#include "api_sim/serving/open_api_v2.h"
-
 namespace galen::api_sim {
 namespace {
+
+// Not quite what clients ask for: theirs has an "@", which is no legal media type.
+constexpr const char* kOpenApiV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+// How documents name a kind: {"group": …, "version": …, "kind": …}.
+Json KindName(const kube::Resource& resource) {
+  return Json::MakeObject(
+      {{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}});
+}
+
+// How documents name a kind's schema: "io.k8s.resource.v1.ResourceClaim".
+std::string SchemaName(const kube::Resource& resource) {
+  std::string group = resource.group.empty() ? "core.api.k8s.io" : resource.group;
+  std::string reversed;
+  // "resource.k8s.io" is said backwards: "io.k8s.resource".
+  while (!group.empty()) {
+    const std::size_t dot = group.rfind('.');
+    reversed += (dot == std::string::npos ? group : group.substr(dot + 1)) + ".";
+    group = dot == std::string::npos ? "" : group.substr(0, dot);
+  }
+  return reversed + resource.version + "." + resource.kind;
+}
+
+// A protobuf message being written; field numbers are those of gnostic's OpenAPIv2.proto. Enough of
+// the format for text and messages inside, which is all that kubectl reads.
+class Message {
+ public:
+  Message& Text(std::uint32_t field, std::string_view bytes) {
+    // Wire type 2: bytes with their length before them.
+    Varint(field << 3 | 2);
+    Varint(bytes.size());
+    bytes_ += bytes;
+    return *this;
+  }
+  Message& Inner(std::uint32_t field, const Message& message) {
+    return Text(field, message.bytes_);
+  }
+  std::string bytes() const { return bytes_; }
+
+ private:
+  void Varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>((value & 0x7F) | 0x80);
+    bytes_ += static_cast<char>(value);
+  }
+
+  std::string bytes_;
+};
+
+// A vendor extension's value is YAML, and JSON is YAML.
+Message Extension(std::string_view name, const Json& value) {
+  return Message().Text(1, name).Inner(2, Message().Text(2, value.Dump()));
+}
+
+// How kubectl merges a list when it makes a patch itself.
+void AddPatchStrategy(const Json& schema, Message& out) {
+  const std::string& type = schema["x-kubernetes-list-type"].AsString();
+  if (type != "map" && type != "set") return;
+  out.Inner(31, Extension("x-kubernetes-patch-strategy", "merge"));
+  if (type == "set") return;
+  // One key is all that the old notation has room for; the first is the most specific.
+  out.Inner(31, Extension("x-kubernetes-patch-merge-key", schema["x-kubernetes-list-map-keys"][0]));
+}
+
+Message SchemaMessage(const Json& schema) {
+  Message out;
+  if (const std::string& text = schema["description"].AsString(); !text.empty()) out.Text(4, text);
+  for (const Json& name : schema["required"].items()) out.Text(19, name.AsString());
+  if (schema["additionalProperties"].is_object()) {
+    out.Inner(21, Message().Inner(1, SchemaMessage(schema["additionalProperties"])));
+  }
+  if (const std::string& type = schema["type"].AsString(); !type.empty()) {
+    out.Inner(22, Message().Text(1, type));
+  }
+  if (schema.Has("items")) out.Inner(23, Message().Inner(1, SchemaMessage(schema["items"])));
+  if (schema.Has("properties")) {
+    Message properties;
+    for (const auto& [name, inner] : schema["properties"].members()) {
+      properties.Inner(1, Message().Text(1, name).Inner(2, SchemaMessage(inner)));
+    }
+    out.Inner(25, properties);
+  }
+  AddPatchStrategy(schema, out);
+  return out;
+}
+
+// Only what kubectl looks for: that a PATCH of the kind knows the parameter fieldValidation.
+Message PathMessage(const kube::Resource& resource) {
+  Message query;
+  query.Text(2, "query").Text(4, "fieldValidation").Text(6, "string");
+  const Message parameter = Message().Inner(1, Message().Inner(2, Message().Inner(3, query)));
+  Message patch;
+  patch.Inner(8, parameter).Inner(9, Message());
+  patch.Inner(13, Extension("x-kubernetes-group-version-kind", KindName(resource)));
+  const std::string place = resource.group.empty()
+                                ? "/api/" + resource.version
+                                : fmt::format("/apis/{}/{}", resource.group, resource.version);
+  return Message()
+      .Text(1, fmt::format("{}/{}/{{name}}", place, resource.plural))
+      .Inner(2, Message().Inner(8, patch));
+}
+
+// The older OpenAPI v2 document in its protobuf form (gnostic's openapi.v2.Document), without which
+// kubectl up to 1.28 neither validates nor explains.
+std::string OpenApiV2(const KindTable& kinds) {
+  Message paths;
+  Message definitions;
+  for (const KindRef& kind : kinds.all()) {
+    paths.Inner(2, PathMessage(kind->resource));
+    Message schema = kind->schema == nullptr ? Message() : SchemaMessage(*kind->schema);
+    schema.Inner(31, Extension("x-kubernetes-group-version-kind",
+                               Json::MakeArray({KindName(kind->resource)})));
+    definitions.Inner(1, Message().Text(1, SchemaName(kind->resource)).Inner(2, schema));
+  }
+  return Message()
+      .Text(1, "2.0")
+      .Inner(2, Message().Text(1, "Kubernetes").Text(2, "unversioned"))
+      .Inner(8, paths)
+      .Inner(9, definitions)
+      .bytes();
+}
 
 constexpr std::string_view kRoot = "/openapi/v3";
 

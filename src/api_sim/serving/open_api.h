@@ -1,4 +1,4 @@
-// OpenAPI v3 documents of the kinds served, as far as kubectl explain, apply and its field
+// OpenAPI v2 and v3 documents of the kinds served, as far as kubectl explain, apply and its field
 // validation read them. Pure functions.
 #pragma once
 

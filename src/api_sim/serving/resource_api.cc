@@ -21,8 +21,8 @@ Outcome<Json> ReadOptions(const ApiRequest& request) {
   return ReadBody(request);
 }
 
-// How a patch that cannot be applied is told: a test of a JSON patch that does not hold, an unknown
-// type, or a patch that makes no sense.
+// How a patch that cannot be applied is refused: a failed test of a JSON patch, an unknown type, or
+// an invalid patch.
 Refusal RefusalOfPatch(const Kind& kind, const std::string& name, const Status& status) {
   switch (status.code()) {
     case Code::kFailedPrecondition:

@@ -15,7 +15,8 @@ namespace {
 
 // DefaultTerminationGracePeriodSeconds of core/v1.
 constexpr std::int64_t kPodGraceSecondsDefault = 30;
-// A longer grace is kept as it was told, but ends at a moment that a timestamp can still tell.
+// A longer grace is kept as it was given, but ends at a moment that a timestamp can still
+// represent.
 constexpr std::chrono::seconds kGraceMax = std::chrono::hours(24 * 365 * 100);
 constexpr const char* kNamespaces = "/namespaces";
 // The namespaces that a cluster cannot do without; upstream's NamespaceLifecycle keeps these too.
@@ -105,8 +106,8 @@ Outcome<ObjectDeleter::Deleted> ObjectDeleter::Delete(const Kind& kind, const Ob
   const Json& marked = meta["deletionGracePeriodSeconds"];
   if (!waits) {
     if (wish.dry_run) return Deleted{*before, true};
-    // A Pod is marked all the same, as upstream, in a write of its own: watchers are told MODIFIED
-    // with a grace of 0, then DELETED.
+    // A Pod is marked all the same, as upstream, in a write of its own: watchers get MODIFIED with
+    // a grace of 0, then DELETED.
     const bool is_marked = meta.Has("deletionTimestamp") && marked.AsInt() == 0;
     if (kind.resource == kube::kPods && !is_marked) Mark(kind, key, *before, 0, false);
     return Deleted{*store_.Remove(kind.collection(), key), true};

@@ -77,7 +77,7 @@ Outcome<Json> ObjectReader::List(const ApiRequest& request, const Kind& kind) co
                                  page.version));
   }
   std::vector<Snapshot> shown;
-  // Counted over the rest, which costs a pass but tells clients how far they are.
+  // Counted over the rest, which costs a pass but shows clients how far they are.
   std::int64_t remaining = 0;
   for (Snapshot& object : *all) {
     if (page.after && KeyOf(*object) <= *page.after) continue;

@@ -114,7 +114,8 @@ void ObjectStore::Record(const std::string& collection, Change change) {
   Collection& record = collections_[collection];
   record.history.push_back(change);
   if (record.history.size() > options_.history_max) {
-    // Before the listeners hear: one that is fed from the history may now find itself too late.
+    // Before the listeners are called: one that is fed from the history may now find itself too
+    // late.
     record.forgotten = record.history.front().version;
     record.history.pop_front();
   }

@@ -36,25 +36,25 @@ class ObjectStore {
  public:
   struct Options {
     // Versions start after this; a start later in time must begin higher, so that a client of an
-    // earlier life is told to list again.
+    // earlier life must list again.
     std::uint64_t first_version = 1;
     // Changes kept a collection. A watch or page older than these is answered with 410.
     std::size_t history_max = 8192;
   };
-  // Hears of every change, right after it was made and before the writer goes on. May read the
-  // store. One that writes to it makes the listeners after it hear of that change before the one
-  // that caused it, so most wait for a turn of the loop instead.
+  // Is called for every change, right after it was made and before the writer goes on. May read the
+  // store. One that writes to it makes the listeners after it see that change before the one that
+  // caused it, so most wait for a turn of the loop instead.
   using OnChange = std::function<void(const std::string& collection, const Change& change)>;
 
   // Empty, at options.first_version.
   explicit ObjectStore(Options options)
       : options_(options), version_(options.first_version), loaded_(options.first_version) {}
 
-  // For good; listeners hear in the order in which they were added.
+  // Never removed; listeners are called in the order in which they were added.
   void AddListener(OnChange listener) { listeners_.push_back(std::move(listener)); }
 
   // Puts an object as it was before the process started, its resourceVersion included; nobody is
-  // told, no version is spent. REQUIRES: nothing was put yet, and StartAt() follows.
+  // notified, no version is spent. REQUIRES: nothing was put yet, and StartAt() follows.
   void Load(const std::string& collection, const ObjectKey& key, Json object);
   void Unload(const std::string& collection, const ObjectKey& key);
   // From here on versions are above `version`, and history older than it counts as forgotten. Never

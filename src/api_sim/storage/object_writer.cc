@@ -255,7 +255,7 @@ Outcome<std::vector<std::string>> ObjectWriter::Normalize(const WriteTarget& tar
   DropNulls(kind.custom ? object["metadata"] : object);
   std::vector<std::string> warnings;
   if (kind.schema == nullptr) return warnings;
-  // Unknown fields are dropped, told of, or refused (?fieldValidation=, KEP-2885).
+  // Unknown fields are dropped, dropped with a warning, or refused (?fieldValidation=, KEP-2885).
   const std::vector<std::string> unknown = Prune(*kind.schema, object);
   if (!unknown.empty() && target.validation == "Strict") return StrictRefusal(kind, unknown);
   if (target.validation != "Ignore") {
@@ -315,7 +315,7 @@ Outcome<Written> ObjectWriter::Replace(const WriteTarget& target, const Json& be
                                        Way way) {
   const Kind& kind = *target.kind;
   if (auto refusal = CheckIdentity(target, desired)) return *refusal;
-  // A patch may have been made for an older version of the object: that is told first.
+  // A patch may have been made for an older version of the object: that is reported first.
   const auto uid_refusal = CheckUid(target, before, desired, way == Way::kPut);
   if (way == Way::kPut && uid_refusal) return *uid_refusal;
   if (auto refusal = CheckVersion(target, before, desired)) return *refusal;

@@ -79,7 +79,7 @@ StatusOr<std::unique_ptr<StoreLog>> StoreLog::Open(Loop& loop, FileSystem& files
   std::unique_ptr<StoreLog> kept(new StoreLog(loop, files, log, std::move(directory), store));
   RETURN_IF_ERROR(Annotate(files.MakeDirectories(kept->directory_, 0700), "data directory"));
   RETURN_IF_ERROR(Annotate(kept->Load(), "data directory {}", kept->directory_));
-  // After loading, which tells nobody and is written down already.
+  // After loading, which notifies nobody and is in the log already.
   store.AddListener([raw = kept.get()](const std::string& collection, const Change& change) {
     raw->OnChange(collection, change);
   });

@@ -53,7 +53,7 @@ class StoreLog {
   const std::string directory_;
   ObjectStore& store_;
   std::unique_ptr<AppendFile> changes_;
-  // Of the log as it is now.
+  // The size of the log as it is now.
   std::size_t changes_bytes_ = 0;
   std::uint64_t loaded_version_ = 0;
   bool trouble_ = false;  // changes are not kept, and it has been said

@@ -33,7 +33,8 @@ Json PathCell(const Column& column, const Json& object, WallTime now) {
 Json TableColumns(const Kind& kind) {
   Json columns = Json(Json::Array());
   for (const Column& column : kind.columns) {
-    // Built-in kinds send their ages as text; of custom kinds upstream tells the column's own type.
+    // Built-in kinds send their ages as text; for custom kinds upstream sends the column's own
+    // type.
     const bool age = column.type == "date" && !kind.custom;
     columns.Append(Json::MakeObject({{"name", column.name},
                                      {"type", age ? std::string("string") : column.type},

@@ -171,7 +171,7 @@ Json EventCell(const std::string& column, const Json& event, WallTime now) {
   return host.empty() ? component : component + ", " + host;
 }
 
-// The words of upstream's printer for ResourceClaims.
+// The values of upstream's printer for ResourceClaims.
 std::string ClaimState(const Json& claim) {
   if (claim["metadata"].Has("deletionTimestamp")) return "deleted";
   if (!claim["status"].Has("allocation")) return "pending";

@@ -1,5 +1,5 @@
-// Tells watchers what changed. A watcher is a place in the store's history, not a queue: a slow one
-// falls behind without costing memory, and is told 410 when the history has moved past it. Of the
+// Sends changes to watchers. A watcher is a place in the store's history, not a queue: a slow one
+// falls behind without costing memory, and gets a 410 when the history has moved past it. Of the
 // objects that a watch begins with it holds the store's own snapshots until the client takes them.
 // Belongs to the API's loop.
 #pragma once
@@ -35,14 +35,14 @@ class WatchHub {
     std::function<Json(const Json& object)> present;
   };
 
-  // Hears of every change of the store from here on. What is lent outlives the hub.
+  // Follows every change of the store from here on. What is borrowed outlives the hub.
   WatchHub(Loop& loop, ObjectStore& store);
 
   // Answers `exchange` with 200 and a stream of JSON lines, and keeps it until the watch ends. A
-  // version that is too old, or of the future, is told as an ERROR event with 410, not as a status.
-  // Any number of watches may be open.
+  // version that is too old, or of the future, is reported as an ERROR event with 410, not as a
+  // status. Any number of watches may be open.
   void Start(Spec spec, std::unique_ptr<net::HttpExchange> exchange);
-  // Ends all watches of a collection after they were told what is left; for kinds that are no more.
+  // Ends all watches of a collection after sending what is left; for kinds that are no more.
   void EndAll(const std::string& collection);
 
   std::size_t watchers() const { return watchers_.size(); }
@@ -56,7 +56,7 @@ class WatchHub {
   struct Watcher {
     Spec spec;
     std::unique_ptr<net::HttpExchange> exchange;
-    std::uint64_t told = 0;  // version of the newest change it was told of, or passed over
+    std::uint64_t told = 0;  // version of the newest change sent or skipped
     Timer timeout;
     bool ended = false;
     // The objects it begins with that it had no room for yet; the next one is last.
@@ -67,7 +67,7 @@ class WatchHub {
   // One pump of all watchers for all changes of a turn.
   void WakeSoon();
   void PumpAll();
-  // Tells a watcher what it can take of what it has not heard.
+  // Sends a watcher what it can take of what it has not received.
   void Pump(Watcher& watcher);
   // One change as ADDED, MODIFIED or DELETED, as it looks through the watcher's selection.
   void Tell(Watcher& watcher, const Change& change);

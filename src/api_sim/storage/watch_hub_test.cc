@@ -65,7 +65,7 @@ TEST(WatchHub, ForgetsAWatcherThatWentAway) {
   EXPECT_EQ(api.server().watchers(), 0u);
 }
 
-// An exchange whose client reads nothing until it is told to.
+// An exchange whose client reads nothing until the test lets it.
 class SlowExchange final : public net::HttpExchange {
  public:
   explicit SlowExchange(std::string& out, std::function<void()>& drained)

@@ -25,7 +25,7 @@ struct DeviceWish {
   std::int64_t count = 1;
   // Sees devices that others hold and takes them from nobody (adminAccess, KEP-5018).
   bool admin_access = false;
-  // Of device taints.
+  // Limit of device taints.
   std::vector<Toleration> tolerations;
   Json class_config;  // the class's spec.config
 };

@@ -12,8 +12,8 @@
 namespace galen::cluster_sim {
 namespace {
 
-// Different reasons that one sentence tells; a thousand nodes can have a thousand, and the sentence
-// ends in the Pod's status.
+// Limit of different reasons in one message; a thousand nodes can have a thousand, and the message
+// goes into the Pod's status.
 constexpr std::size_t kReasonsMax = 4;
 // The API's bound of status.reservedFor (ResourceClaimReservedForMaxSize of resource.k8s.io/v1).
 constexpr std::size_t kHoldersMax = 256;
@@ -177,7 +177,7 @@ StatusOr<Placement> PlaceOn(const Json& pod, const Json& node,
 }
 
 Status NoNode(std::size_t nodes, const std::map<std::string, std::size_t>& reasons) {
-  // kube-scheduler's ErrNoNodesAvailable, so that it is told from nodes that do not fit.
+  // kube-scheduler's ErrNoNodesAvailable, which differs from that for nodes that do not fit.
   if (nodes == 0) return ResourceExhausted("no nodes available to schedule pods");
   std::string message = fmt::format("0/{} nodes are available", nodes);
   std::size_t told = 0;
@@ -203,7 +203,7 @@ StatusOr<Placement> Place(const Json& pod, const PlacementFacts& facts) {
     }
     StatusOr<Placement> placement = PlaceOn(pod, node, needed, facts);
     if (placement.ok()) return placement;
-    // Equal sentences of many nodes are told once, with their number.
+    // Equal reasons of many nodes are given once, with their number.
     ++reasons[placement.status().message()];
   }
   return NoNode(facts.nodes.size(), reasons);

@@ -59,7 +59,7 @@ struct Placement {
 
 // Why there is no placement, by code: ResourceExhausted: no node will do now (Unschedulable);
 // InvalidArgument: it can never be decided here (SchedulerError); FailedPrecondition: claims of the
-// Pod are not made yet, wait without a word. The message is for the Pod's condition.
+// Pod are not made yet, wait silently. The message is for the Pod's condition.
 StatusOr<Placement> Place(const Json& pod, const PlacementFacts& facts);
 
 }  // namespace galen::cluster_sim

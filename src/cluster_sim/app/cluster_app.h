@@ -1,5 +1,5 @@
 // A whole Kubernetes cluster in one thread: the API, the controllers and scheduler that make it
-// live, and nodes that pretend. The controllers speak to the API as any client does, by a transport
+// live, and simulated nodes. The controllers are ordinary clients of the API, by a transport
 // without a socket. Used by galen-sim and by tests alike. Belongs to its loop.
 #pragma once
 

@@ -36,13 +36,13 @@ std::vector<SimulatedNodeOptions> NodesOf(const SimOptions& options) {
   for (std::int64_t i = 1; i <= options.node_count; ++i) add(fmt::format("node-{}", i));
   for (const std::string& name : options.nodes) add(name);
   for (const std::string& name : options.virtual_nodes) {
-    // The label lets selectors tell them from nodes that only pretend.
+    // The label lets selectors distinguish them from simulated nodes.
     nodes.push_back({.name = name, .labels = {{"type", "virtual"}}, .is_virtual = true});
   }
   return nodes;
 }
 
-// Names are checked again by SimulatedNodes; here all faults are told at once.
+// Names are checked again by SimulatedNodes; here all faults are reported at once.
 void CheckNodes(const SimOptions& options, std::vector<std::string>& faults) {
   constexpr auto kMost = static_cast<std::int64_t>(SimulatedNodes::kNodesMax);
   if (options.node_count < 0 || options.node_count > kMost) {

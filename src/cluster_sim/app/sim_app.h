@@ -16,9 +16,9 @@
 
 namespace galen::cluster_sim {
 
-// What galen-sim is told by its flags; --help says each in a line.
+// galen-sim's settings, from its flags; --help explains each in a line.
 struct SimOptions {
-  // Host and port; port 0 takes a free one, which url() then tells.
+  // Host and port; port 0 takes a free one, which url() then has.
   std::string listen = "127.0.0.1:0";
   // Anything but loopback must be asked for: the administrator's token opens everything.
   bool allow_remote = false;

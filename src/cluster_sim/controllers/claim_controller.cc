@@ -81,7 +81,7 @@ Json ClaimStatuses(const Json& pod) {
   for (const api_sim::PodClaimFacts& claim : api_sim::PodClaims(pod)) {
     if (!claim.from_template()) continue;
     Json status = Json::MakeObject({{"name", claim.name}});
-    // An entry without a name tells that no claim is needed.
+    // An entry without a name means that no claim is needed.
     if (!claim.not_needed) {
       status["resourceClaimName"] = claim.object_name.value_or(GeneratedClaimName(pod, claim.name));
     }

@@ -29,8 +29,8 @@ class ClusterView {
 
   // Begins to list and watch all kinds. Once, after every controller has added its listeners.
   void Start();
-  // All kinds are known whole. Controllers do nothing before: half a view tells lies, such as that
-  // a Pod is gone whose kind was not listed yet. Never false again.
+  // All kinds are known whole. Controllers do nothing before: half a view is misleading: a Pod
+  // seems gone when its kind was not listed yet. Never false again.
   bool synced() const;
   // Before Start(). Runs once, when the last kind's first list is known whole.
   void OnSynced(std::function<void()> callback) { on_synced_.push_back(std::move(callback)); }

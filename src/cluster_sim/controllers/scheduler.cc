@@ -199,7 +199,7 @@ void Scheduler::MakeClaim(ExtendedPlacement& extended) {
             });
 }
 
-// With the uid, so that the next Pod of the name is told of no claim of this one.
+// With the uid, so that the next Pod of the name gets no claim of this one.
 void Scheduler::WriteMappings(const ExtendedPlacement& extended) {
   const ObjectKey key = api_sim::KeyOf(job_->pod);
   const Json status = Json::MakeObject(
@@ -321,7 +321,7 @@ void Scheduler::Refuse(const Json& pod, const Status& why, Queue::Done done) {
     return done(OkStatus());
   }
   events_.Record(pod, EventType::kWarning, "FailedScheduling", why.message());
-  // The time tells since when it waits, whatever the reason is by now.
+  // The time is since when it waits, whatever the reason is by now.
   const bool was_false = before["status"].AsString() == "False";
   const Json condition =
       Json::MakeObject({{"type", "PodScheduled"},

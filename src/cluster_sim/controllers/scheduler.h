@@ -54,7 +54,7 @@ class Scheduler {
   // A claim changed (`after` null: it is gone): its Pods look again, and others too when devices
   // came free.
   void OnClaim(const ObjectKey& key, const Json* after);
-  // Forgets what was assumed of the claim once `seen` tells the truth about it.
+  // Forgets what was assumed of the claim once `seen` has the real state.
   void SettleAssumed(const ObjectKey& key, const Json* seen);
   // Decides, and begins to write what was decided; or says in the Pod's status why not.
   void LookAt(const ObjectKey& key, Queue::Done done);

@@ -33,7 +33,7 @@ Json ReadyCondition(const Json& before, bool ready, const std::string& now) {
        {"lastTransitionTime", same ? before["lastTransitionTime"] : Json(now)}});
 }
 
-// What the node controller of a real cluster says of a node that is heard of no more.
+// The node controller's message, in a real cluster, for a node whose heartbeat stopped.
 Json AbandonedPatch(const Json& before, const std::string& now) {
   const Json unknown = Json::MakeObject({{"type", "Ready"},
                                          {"status", "Unknown"},
@@ -110,7 +110,7 @@ SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& clie
     if (nodes_.contains(key.name)) node_queue_.MarkDirty(key.name);
   });
   view_.pods.AddListener([this](const ObjectKey& key, const Json* before, const Json* after) {
-    // The last that is heard of a Pod: forget what was kept for it.
+    // The last event of a Pod: forget what was kept for it.
     if (before != nullptr && after == nullptr) {
       unprepared_.erase(api_sim::UidOf(*before));
       crashes_.erase(key);
@@ -236,7 +236,7 @@ void SimulatedNodes::StartPod(const Json& pod, PodQueue::Done done) {
 
 void SimulatedNodes::StopPod(const Json& pod, PodQueue::Done done) {
   crashes_.erase(api_sim::KeyOf(pod));
-  // Of every Pod that ends, whether this life prepared its claims, an earlier one, or none.
+  // For every Pod that ends, whether this process prepared its claims, an earlier one, or none.
   if (!unprepared_.contains(api_sim::UidOf(pod))) {
     return preparer_.Unprepare(pod, [this, pod, done = std::move(done)](const Status& status) {
       if (!status.ok()) return done(Unavailable("unprepare claims: {}", status.message()));

@@ -70,7 +70,7 @@ class SimulatedNodes {
 
   // More than Kubernetes itself supports (5,000). At the limit: ResourceExhausted.
   static constexpr std::size_t kNodesMax = 10'000;
-  // Of one node; more than any kubelet is set to, and a scale that these hollow ones bear.
+  // Pods of one node; more than any kubelet is set to, and a scale that these simulated ones bear.
   static constexpr int kPodsPerNodeMax = 4'096;
 
  private:

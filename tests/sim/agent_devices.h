@@ -1,4 +1,4 @@
-// What an agent says of its devices when somebody asks on its socket.
+// How an agent answers when it is asked for its devices on its socket.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace galen::sim {
 
-// How each device is that it knows: state, since when, share and code. REQUIRES: `inspect` is an
+// Each device that it knows: state, since when, share and code. REQUIRES: `inspect` is an
 // agent's (AgentApp::inspect), which answers before it returns.
 std::map<DeviceId, DeviceHealth> AskDevices(net::HttpHandler& inspect);
 

@@ -1,4 +1,4 @@
-#include "tests/sim/agent_word.h"
+#include "tests/sim/agent_devices.h"
 
 #include "base/check.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
@@ -12,7 +12,7 @@ namespace {
 
 namespace wire = galen::inspect::v1;
 
-// Of one answer: a simulated node has six devices and a stranger's.
+// Limit of one answer: a simulated node has six devices and a stranger's.
 constexpr std::size_t kAnswerBytesMax = 1 << 20;
 
 }  // namespace
