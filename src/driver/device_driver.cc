@@ -19,7 +19,7 @@ DeviceDriver::DeviceDriver(Parts parts, const DriverConfig& config)
       taint_key_(config.taint_unhealthy.empty() ? "" : config.driver.name + "/unhealthy"),
       taint_effect_(config.taint_unhealthy == "NoExecute" ? Taint::Effect::kNoExecute
                                                           : Taint::Effect::kNoSchedule) {
-  parts_.edges.metrics.DeclareGauge("galen_build_info", "1; the labels tell version and driver.");
+  parts_.edges.metrics.DeclareGauge("galen_build_info", "1; the labels are version and driver.");
   parts_.edges.metrics.Set("galen_build_info",
                            {{"version", kVersion}, {"driver", config.driver.name}}, 1);
 }

@@ -216,7 +216,7 @@ void AgentApp::LogChange(const HealthChange& change) {
                                      {"to", ToString(change.after.state)},
                                      {"code", change.after.cause.code}});
   if (*left_out == 0) return;
-  edges_.log.Info("devices of this driver changed too often to tell each",
+  edges_.log.Info("devices of this driver changed too often to publish each",
                   {{"driver", change.after.id.driver}, {"left_out", *left_out}});
 }
 
