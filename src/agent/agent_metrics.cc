@@ -6,13 +6,13 @@
 namespace galen::agent::metric {
 
 void Declare(Metrics& metrics) {
-  metrics.DeclareGauge(kBuildInfo, "1; the labels tell version, node and role.");
+  metrics.DeclareGauge(kBuildInfo, "1; the labels are version, node and role.");
   metrics.DeclareGauge(kDeviceState, "1 for the present state of a device.");
   metrics.DeclareCounter(kStateChanges, "Changes of a device's finding, by driver and new state.");
   metrics.DeclareCounter(kReports, "Health reports, by driver and result.");
   metrics.DeclareGauge(kReportAge, "Seconds since a driver's authority last reported.");
   metrics.DeclareHistogram(
-      kPublishSeconds, "From the sign of a change to the Pod telling it.",
+      kPublishSeconds, "From the sign of a change to the Pod showing it.",
       // Fine where a healthy node is (milliseconds), coarse where something was away.
       {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60});
   metrics.DeclareCounter(kApiWrites, "Writes to the API server, by kind and result.");

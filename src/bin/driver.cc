@@ -4,7 +4,7 @@
 
 int main(int argc, char** argv) {
   using galen::device_driver::Kind;
-  galen::Flags flags("galen-driver", "A DRA driver that tells how its devices are",
+  galen::Flags flags("galen-driver", "A DRA driver that reports the health of its devices",
                      std::string(galen::kVersion));
   galen::device_driver::DriverConfig gpu, nic;
   gpu.driver.name = "gpu.example.com";

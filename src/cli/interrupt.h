@@ -1,4 +1,4 @@
-// The wish to end early, heard by whoever waits on a loop: Ctrl-C, a program that died, a reader
+// The wish to end early, seen by whoever waits on a loop: Ctrl-C, a program that died, a reader
 // that went away. Belongs to the loop's thread.
 #pragma once
 

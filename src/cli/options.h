@@ -1,4 +1,4 @@
-// What every command of `galen` may be told.
+// What every command of `galen` can be given.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace galen::cli {
 
-// What every command of `galen` may be told; a value, filled in from flags and environment.
+// What every command of `galen` can be given; a value, filled in from flags and environment.
 struct Options {
   kube::KubeconfigOptions cluster;
   std::string ns;                // -n; "" = all

@@ -43,7 +43,7 @@ Outcome JudgeAllHeard(const std::vector<StreamSeen>& streams) {
     heard += why.empty() ? 1 : 0;
     if (missing.empty()) missing = std::move(why);
   }
-  const std::string count = fmt::format("{} of {} heard a report", heard, streams.size());
+  const std::string count = fmt::format("{} of {} got a report", heard, streams.size());
   return missing.empty() ? Passed(count) : Failed(count + "; " + missing);
 }
 

@@ -29,7 +29,7 @@ Outcome JudgeFirstComplete(const Observations& seen) {
       if (stream.reports.empty()) continue;
       for (const std::string& key : all) {
         if (stream.reports.front().Find(key) != nullptr) continue;
-        return Failed(fmt::format("{} is missing in the first report of {} and is told of later",
+        return Failed(fmt::format("{} is missing in the first report of {} and is reported later",
                                   Shown(key), stream.version));
       }
     }

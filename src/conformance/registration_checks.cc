@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kDriverNameBytesMax = 63;
 constexpr Duration kGetInfoLimit = std::chrono::seconds(1);
 constexpr std::string_view kRegistrationReadOnly =
-    "read-only: a kubelet may be using this driver, and only it may tell how registration ended";
+    "read-only: a kubelet may be using this driver, and only it may notify how registration ended";
 constexpr std::string_view kNotTried = "not tried: the examination was interrupted";
 
 const RegistrationSeen& RegistrationOf(const Observations& seen) { return seen.registration; }

@@ -327,7 +327,7 @@ std::vector<Check> SliceChecks() {
       {"slices.taints", "Device taints are valid",
        "At most 16; key and value as labels, effect None, NoSchedule or NoExecute.", JudgeTaints},
       // Joined by (pool, device); what one side lacks is Unknown or found by nobody.
-      {"slices.health-known", "Health is told for exactly the devices that this node publishes",
+      {"slices.health-known", "Health is reported for exactly the devices that this node publishes",
        "Use the same pool and device names in both: a device without a report is Unknown.",
        JudgeHealthKnown},
   };

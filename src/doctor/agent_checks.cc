@@ -138,7 +138,7 @@ Outcome JudgeAgentOpenFiles(const Observations& seen) {
 std::vector<Check> ProcessChecks() {
   return {
       {"agent.running", Verdict::kBad, "galen-agent answers on its socket",
-       "Nothing tells Pods of this node that their device is broken, but the kubelet's own field.",
+       "Only the kubelet's own field shows on Pods of this node that their device is broken.",
        "See whether the agent's Pod runs on this node (kubectl get pods -A -o wide); "
        "--agent-socket names another socket.",
        JudgeRunning},
@@ -148,7 +148,7 @@ std::vector<Check> ProcessChecks() {
        "--role observer beside a kubelet.",
        JudgeRole},
       {"agent.troubles", Verdict::kBad, "Nothing hinders the agent",
-       "The agent says itself what it cannot do; until then some of what it tells is missing or "
+       "The agent says itself what it cannot do; until then some of what it says is missing or "
        "old.",
        "Each sentence names what to mend; the agent tries again by itself.", JudgeTroubles},
       {"agent.drivers", Verdict::kBad, "The agent is connected to each driver",

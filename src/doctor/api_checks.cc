@@ -55,7 +55,7 @@ Outcome JudgeClock(const Observations& seen) {
 std::vector<Check> ApiChecks() {
   return {
       {"api.reachable", Verdict::kBad, "The API server answers",
-       "Nothing that happens on this node is told to the cluster; it is kept until it answers.",
+       "Nothing that happens on this node is published; it is recorded until it answers.",
        "See whether the server runs and whether this node's network reaches it; --kubeconfig names "
        "another.",
        JudgeReachable},

@@ -236,7 +236,7 @@ std::vector<Check> SocketChecks() {
        JudgeRegistry},
       // plugin_watcher.go, handleCreateEvent: what is no socket, and dotfiles, are skipped.
       {"drivers.strays", Verdict::kWarning, "The registry holds nothing but sockets",
-       "Kubelets skip such a name without a word: whatever it belongs to is not registered.",
+       "Kubelets skip such a name silently: whatever it belongs to is not registered.",
        "Remove it, and start its driver again if it has one.", JudgeStrays},
       {"drivers.dead-sockets", Verdict::kBad, "Somebody listens on each socket of the registry",
        "A driver ended without removing its socket. Its devices are Unknown, and Pods that hold "

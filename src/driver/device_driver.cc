@@ -20,7 +20,7 @@ DeviceDriver::DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const D
       taint_key_(config.taint_unhealthy.empty() ? "" : config.driver.name + "/unhealthy"),
       taint_effect_(config.taint_unhealthy == "NoExecute" ? Taint::Effect::kNoExecute
                                                           : Taint::Effect::kNoSchedule) {
-  edges_.metrics.DeclareGauge("galen_build_info", "1; the labels tell version and driver.");
+  edges_.metrics.DeclareGauge("galen_build_info", "1; the labels are version and driver.");
   edges_.metrics.Set("galen_build_info", {{"version", kVersion}, {"driver", config.driver.name}},
                      1);
 }

@@ -33,7 +33,7 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
   flags.Add("--metrics-address", driver.metrics_address,
             "serve /metrics, /healthz and /readyz here, e.g. 127.0.0.1:9464");
   flags.AddSwitch("--degraded-as-unhealthy", driver.degraded_as_unhealthy,
-                  "tell Kubernetes that a degraded device is Unhealthy rather than Healthy");
+                  "report a degraded device to Kubernetes as Unhealthy rather than Healthy");
   flags.AddChoice("--taint-unhealthy", config.taint_unhealthy, {"NoSchedule", "NoExecute"},
                   "taint Unhealthy devices, so that no new claim gets them (NoSchedule) or that "
                   "their Pods are evicted too (NoExecute); Unknown is never tainted");

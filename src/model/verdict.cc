@@ -53,7 +53,7 @@ VerdictKind ParseVerdictKind(std::string_view text) {
 
 std::string Summary(const Verdict& verdict) {
   if (verdict.kind == VerdictKind::kUndetermined) {
-    if (verdict.opposing.empty()) return "undetermined: nothing tells why it ended";
+    if (verdict.opposing.empty()) return "undetermined: nothing shows why it ended";
     return "undetermined: " + Reasons(verdict.opposing, kReasonsShown, true);
   }
   std::string kind(ToString(verdict.kind));

@@ -39,8 +39,8 @@ struct Verdict {
 };
 
 // "hardware (0.98): gpu-3 lost 2.7 s before the crash; 7 ranks on healthy devices did not crash
-// first", "undetermined: nothing tells why it ended". At most three reasons; for an undetermined
-// verdict each names its kind. Texts from outside are cut but not made printable.
+// first", "undetermined: nothing shows why it ended". At most three reasons; of an undetermined
+// verdict they come with what they speak for. Texts from outside are cut but not made printable.
 std::string Summary(const Verdict& verdict);
 
 }  // namespace galen

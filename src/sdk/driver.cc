@@ -224,7 +224,7 @@ void Driver::HealthChanged() {
 int Driver::Run() {
   Impl& impl = *impl_;
   if (const Status status = impl.Prepare(); !status.ok()) {
-    impl.log.Error("the driver is not configured rightly; nothing was started",
+    impl.log.Error("the driver's configuration has faults; nothing was started",
                    {{"driver", impl.options.name}, {"error", status.message()}});
     return kExitUsage;
   }

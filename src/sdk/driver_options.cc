@@ -39,7 +39,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Driver::Options& opti
             "serve /metrics, /healthz and /readyz here, e.g. 127.0.0.1:9464");
   flags.Add("--health-timeout", timeout, "how long a report of a device's health holds");
   flags.AddSwitch("--degraded-as-unhealthy", options.degraded_as_unhealthy,
-                  "tell Kubernetes that a degraded device is Unhealthy rather than Healthy");
+                  "report a degraded device to Kubernetes as Unhealthy rather than Healthy");
   flags.Add("--drain", drain, "how long prepares under way may take at the end");
   flags.AddChoice("--log-level", options.log_level, {"debug", "info", "warning", "error"},
                   "the least important lines to write");

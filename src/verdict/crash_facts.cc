@@ -69,7 +69,7 @@ std::vector<FactRow> DeviceRows() {
        "minute before it"},
       {Fact::kPlatformFault, "platform fault", "the same of owner Platform"},
       {Fact::kUnownedFault, "unowned fault",
-       "the same of no owner: drivers that are not made with Galen's SDK tell none"},
+       "the same of no owner: drivers that are not made with Galen's SDK report none"},
       {Fact::kDeviceTrouble, "device trouble",
        "hardware near, driver fault, platform fault, unowned fault or driver mismatch"},
       {Fact::kDevicesWell, "devices well",

@@ -199,7 +199,8 @@ TEST(EndingFacts, SayOfAMismatchWhatIsKnown) {
   evidence.driver_mismatch->kernel_version = "";
   EXPECT_EQ(ReadFacts(evidence).at(Fact::kDriverMismatch).what, "library 570.86");
   evidence.driver_mismatch->library_version = "";
-  EXPECT_EQ(ReadFacts(evidence).at(Fact::kDriverMismatch).what, "told by driver gpu.example.com");
+  EXPECT_EQ(ReadFacts(evidence).at(Fact::kDriverMismatch).what,
+            "reported by driver gpu.example.com");
 }
 
 TEST(EndingFacts, KnowAPodThatWasAskedToGo) {

@@ -191,7 +191,7 @@ std::string MismatchText(const DriverMismatch& mismatch) {
   if (!mismatch.library_version.empty()) {
     text += (text.empty() ? "library " : ", library ") + mismatch.library_version;
   }
-  return text.empty() ? "told by driver " + mismatch.driver : text;
+  return text.empty() ? "reported by driver " + mismatch.driver : text;
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(Summary, IsOneLineForAPerson) {
   EXPECT_EQ(Summary(Judge(Crash().Signal(SIGSEGV))),
             "application (0.72): container train ended by exit 139 (SIGSEGV); its device was "
             "Healthy throughout");
-  EXPECT_EQ(Summary(Verdict()), "undetermined: nothing tells why it ended");
+  EXPECT_EQ(Summary(Verdict()), "undetermined: nothing shows why it ended");
 }
 
 TEST(Summary, OfAnOpenVerdictSaysWhatSpeaksForWhat) {

@@ -133,7 +133,7 @@ std::vector<VerdictRule> PlatformRules() {
       Row("status-unknown", kPlat, "ending", 0.70, {Fact::kStatusUnknown}, {},
           "nobody saw how {subject} ended", kKubelet),
       Row("terminated", kPlat, "ending", 0.40, {Fact::kTerminated}, {Fact::kEvictedForDevice},
-          "{subject} was told to end by {what}", kSignals),
+          "{subject} was ended by {what}", kSignals),
       Row("killed", kPlat, "ending", 0.20, {Fact::kKilled}, {Fact::kHardwareNear},
           "{subject} was killed by {what}", kSignals),
       Row("others-fell", kPlat, "others", 0.70, {Fact::kOthersFellAlike}, {},

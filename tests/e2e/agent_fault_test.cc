@@ -34,7 +34,7 @@ TEST_F(AgentFault, KilledWithNineTellsAfterwardsWhatHappenedMeanwhileAndWhen) {
   EXPECT_EQ(node_.HealthOf(kTrainer), "Unhealthy");
   EXPECT_EQ(node_.SinceOf(kTrainer), lost);
   node_.ExpectWhy(kTrainer, {"agent-started", "sign", "simulator: xid 79",
-                             "Healthy → Unhealthy, XidGpuLost", "told"});
+                             "Healthy → Unhealthy, XidGpuLost", "published"});
   node_.ExpectBystanderUntouched();
 }
 
@@ -44,7 +44,7 @@ TEST_F(AgentFault, WhoseSocketIsRemovedMakesItAgainAndAnswers) {
   ASSERT_TRUE(std::filesystem::remove(node_.Path("agent.sock")));
   EXPECT_TRUE(node_.stage().Until([&] { return node_.stage().HasFile("agent.sock"); }));
   node_.LoseGpu();
-  node_.ExpectWhy(kTrainer, {"Healthy → Unhealthy, XidGpuLost", "told"});
+  node_.ExpectWhy(kTrainer, {"Healthy → Unhealthy, XidGpuLost", "published"});
   node_.ExpectBystanderUntouched();
 }
 

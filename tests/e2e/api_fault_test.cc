@@ -46,7 +46,7 @@ class ApiFault : public ::testing::Test {
     EXPECT_EQ(node_.SinceOf(kTrainer), lost);
     EXPECT_THAT(node_.Steps(kTrainer, "change"),
                 ElementsAre("Unknown → Healthy", "Healthy → Unhealthy, XidGpuLost"));
-    node_.ExpectWhy(kTrainer, {"sign", "Healthy → Unhealthy, XidGpuLost", "told"});
+    node_.ExpectWhy(kTrainer, {"sign", "Healthy → Unhealthy, XidGpuLost", "published"});
     node_.ExpectBystanderUntouched();
   }
 

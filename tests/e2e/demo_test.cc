@@ -64,7 +64,7 @@ TEST(Demo, SeesEachStepOnThePodAndLeavesNothingBehind) {
   const std::string why = demo.output.substr(demo.output.find("$ galen why"));
   EXPECT_THAT(why.substr(why.find("simulator: temperature 93")),
               ContainsRegex("temperature 93.*\n.*TemperatureHigh.*\n *GPU temperature 93 .*\n"
-                            ".*  kept .*\n.*  told .* after sign.*\n.*agent-started "));
+                            ".*  recorded .*\n.*  published .* after sign.*\n.*agent-started "));
   EXPECT_THAT(demo.output, HasSubstr("$ galen why serve/llm-0"));
   EXPECT_THAT(demo.output, Not(HasSubstr("\x1b"))) << "a pipe gets no colours";
   std::set<std::string> printed;

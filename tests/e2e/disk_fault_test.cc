@@ -37,7 +37,7 @@ class DiskFault : public ::testing::Test {
   // A GPU is lost, recorded and published; then the agent is killed.
   std::string LoseGpuAndKillAgent() {
     const std::string lost = node_.LoseGpu();
-    node_.ExpectWhy(kTrainer, {"gpu-0   Unhealthy since ", "kept", "told"});
+    node_.ExpectWhy(kTrainer, {"gpu-0   Unhealthy since ", "recorded", "published"});
     node_.End(node_.agent(), SIGKILL);
     return lost;
   }
@@ -155,7 +155,7 @@ TEST_F(DiskFault, ClockOfDeadlinesThatIsADayBackAfterARestartChangesNothing) {
   node_.AgentRunner(ahead);
   ASSERT_TRUE(node_.Up());
   const std::string lost = node_.LoseGpu();
-  node_.ExpectWhy(kTrainer, {"gpu-0   Unhealthy since ", "kept", "told"});
+  node_.ExpectWhy(kTrainer, {"gpu-0   Unhealthy since ", "recorded", "published"});
   node_.End(node_.agent(), SIGTERM);
 
   node_.AgentRunner({});

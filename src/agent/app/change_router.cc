@@ -139,7 +139,7 @@ void ChangeRouter::LogChange(const HealthChange& change) {
                                      {"to", ToString(change.after.state)},
                                      {"code", change.after.cause.code}});
   if (*left_out == 0) return;
-  parts_.log.Info("devices of this driver changed too often to tell each",
+  parts_.log.Info("devices of this driver changed too often to publish each",
                   {{"driver", change.after.id.driver}, {"left_out", *left_out}});
 }
 

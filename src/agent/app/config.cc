@@ -326,7 +326,7 @@ void AddFlags(Flags& flags, AgentFlags& values) {
   flags.Add("--probes-address", values.probes_address,
             "/healthz and /readyz only, for a kubelet's probes; default none");
   flags.Add("--degraded-as", values.degraded,
-            "what Kubernetes is told: healthy (default), unhealthy");
+            "what is reported to Kubernetes: healthy (default), unhealthy");
   flags.Add("--kubeconfig", values.kubeconfig,
             "default: $KUBECONFIG, ~/.kube/config, in-cluster: the first that there is");
   flags.Add("--context", values.context, "of the kubeconfig; default its current one");

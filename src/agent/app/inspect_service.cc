@@ -183,7 +183,7 @@ struct InspectService::Wire {
   static void PutNotes(const Parts& parts, const kube::Pod* pod, wire::ExplainResponse& out) {
     const bool claims = pod != nullptr && !ClaimKeysOf(*pod).empty();
     if (claims && !HasEnded(*pod) && parts.claims.DevicesOf(pod->meta.key).empty()) {
-      out.add_notes("Its claims give it no device, as far as the API server has told the agent.");
+      out.add_notes("Its claims give it no device, as far as the agent knows from the API.");
     }
     for (const std::string& trouble : parts.status().troubles) {
       out.add_notes("The agent is hindered: " + trouble + (trouble.ends_with('.') ? "" : "."));

@@ -43,7 +43,7 @@ DeviceHealth CannotTell(const DeviceId& id, const std::string& entry) {
   return {.id = id,
           .cause = {.code = std::string(cause_code::kNotReported),
                     .message = fmt::format(
-                        "the kubelet's word on {} does not tell which device it means", entry)}};
+                        "the kubelet's entry {} does not say which device it means", entry)}};
 }
 
 // One entry of one container: the devices it is about, and their health.
@@ -188,7 +188,7 @@ void KubeletHealth::ForgetRest(const std::string& driver, const Healths& healths
   }
   for (const DeviceId& id : rest) {
     reported_.erase(id);
-    edges_.keeper.Forget(id, "no Pod's own field tells of it, and its driver is not asked");
+    edges_.keeper.Forget(id, "no Pod's own field names it, and its driver is not asked");
   }
 }
 

@@ -98,7 +98,7 @@ TEST_F(KubeletHealthTest, DevicesThatCannotBeToldApartAreUnknownUnlessAllAreTheS
   EXPECT_EQ(Health("dev-0"), "Healthy");
   Says("a", {{"vendor.example/card=x", "Unhealthy", ""}, {"vendor.example/card=y", "Healthy", ""}});
   EXPECT_EQ(Health("dev-0"),
-            "Unknown NotReported: the kubelet's word on claim:gpu does not tell "
+            "Unknown NotReported: the kubelet's entry claim:gpu does not say "
             "which device it means");
 }
 

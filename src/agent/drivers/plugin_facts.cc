@@ -126,7 +126,7 @@ StatusOr<PluginFacts> JudgePlugin(const PluginAnswer& answer, const std::string&
   RETURN_IF_ERROR(CheckEndpoint(facts.endpoint, rules));
   const std::optional<DraService> service = PickService(VersionsOf(answer));
   if (!service) {
-    return InvalidArgument("driver {} offers [{}], we speak v1.DRAPlugin and v1beta1.DRAPlugin",
+    return InvalidArgument("driver {} offers [{}], we support v1.DRAPlugin and v1beta1.DRAPlugin",
                            answer.name,
                            Shown(fmt::format("{}", fmt::join(VersionsOf(answer), ", "))));
   }

@@ -122,7 +122,7 @@ std::string PluginManager::WhyNotReported(const std::string& name) const {
   if (it->second.authority == 0) return fmt::format("driver {} is not connected", name);
   const DriverLink& link = *it->second.instances.at(it->second.authority).link;
   if (!link.wants_health()) return WithoutHealth(name).message;
-  return fmt::format("driver {} has not told of this device", name);
+  return fmt::format("driver {} has not reported this device", name);
 }
 
 bool PluginManager::IsConnected(const std::string& driver) const {
@@ -144,7 +144,7 @@ Cause PluginManager::WithoutHealth(const std::string& driver) const {
               .message = fmt::format("driver {} reports no health", driver)};
   if (options_.unsubscribed.contains(driver)) {
     cause.message =
-        fmt::format("the agent is told not to ask driver {} (subscribe: never)", driver);
+        fmt::format("the agent is configured not to ask driver {} (subscribe: never)", driver);
     if (options_.kubelet_reports) cause.message += ", and the kubelet does not say";
   }
   return cause;

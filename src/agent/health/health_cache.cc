@@ -208,7 +208,7 @@ DeviceHealth NotReportedHealth(const DeviceId& id) {
   return {.id = id,
           .state = HealthState::kUnknown,
           .cause = {.code = std::string(cause_code::kNotReported),
-                    .message = "the driver has not told of this device",
+                    .message = "the driver has not reported this device",
                     .owner = FaultOwner::kNobody}};
 }
 

@@ -52,7 +52,7 @@ void PostMortemKeeper::NoteReboot(const NodeBoot& boot) {
   const std::string before = parts_.store.boot_id();
   if (boot.id.empty()) {
     // Once a start. Where a sandbox hides it, nobody would know why no reboot is ever told.
-    parts_.log.Warning("reboots are not told, the boot id is unreadable", {{"file", kBootIdPath}});
+    parts_.log.Warning("reboots are unseen, the boot id is unreadable", {{"file", kBootIdPath}});
   }
   if (boot.id.empty() || boot.id == before) return;
   parts_.store.NoteBoot(boot.id);

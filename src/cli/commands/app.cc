@@ -160,14 +160,14 @@ void AddDevNode(Flags& flags, Arguments& arguments) {
 void AddHelp(Flags& flags, Arguments& arguments) {
   Flags& help = flags.AddCommand("help", "what a command does, and its flags", [&] {
     const StatusOr<std::string> text = flags.Help(arguments.help_of);
-    // The user's word is wrong, not the world.
+    // What the user typed is wrong, not the world.
     if (!text.ok()) return Fail(InvalidArgument("{}", text.status().message()));
     return PrintOrFail(arguments, text);
   });
   help.AddPositional("command", arguments.help_of, "get, why, watch, …", false);
 }
 
-// Of conformance and doctor, whose own code wins over what became of the output.
+// For conformance and doctor, whose own code wins over what became of the output.
 template <typename Result>
 int ReportOrFail(Arguments& arguments, const Result& result) {
   if (!result.problem.empty()) PrintError(result.problem);
@@ -190,9 +190,9 @@ void AddDoctor(Flags& flags, Arguments& arguments) {
   command.Add("--cdi-root", doctor.cdi_roots,
               "a CDI directory, may be repeated; /etc/cdi and /var/run/cdi unless given");
   command.Add("--agent-account", doctor.agent_account,
-              "NAMESPACE/NAME whose rights are looked at; the agent's Pod tells it");
+              "NAMESPACE/NAME whose rights are looked at; the agent's Pod names it");
   command.AddChoice("-o,--output", doctor.output, {"table", "wide", "json", "junit"},
-                    "how to print; wide tells what is healthy, too");
+                    "how to print; wide shows what is healthy, too");
 }
 
 void AddConformance(Flags& flags, Arguments& arguments) {

@@ -44,7 +44,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
       {"@DRIVERS@",
        "galen get drivers -o json 2>/dev/null | "
        "sed -n '/^ *.name.: /{s/^ *.name.: .//;s/[^a-z0-9.-].*//;p}' | sort -u"},
-      // Of the simulator, as `galen inject` lists them.
+      // The simulator's, as `galen inject` lists them.
       {"@SIMULATED@",
        "galen inject 2>/dev/null | "
        "sed -n '/^Devices: /{s/^Devices: //;s/[^a-z0-9. -]//g;p}'"},

@@ -114,7 +114,8 @@ TEST(Completion, OfBashRunsNoNameAsACommand) {
   EXPECT_FALSE(std::filesystem::exists(RunByAName()));
 }
 
-// The function is called as zsh calls it, with the words of the line; compadd(1) tells us instead.
+// The function is called as zsh calls it, with the words of the line; compadd(1) prints them
+// instead.
 TEST(Completion, OfZshCompletesTheSame) {
   ExpectWellFormed(*CompletionScript("zsh"));
   if (!Has("zsh")) return;

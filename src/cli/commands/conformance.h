@@ -1,5 +1,5 @@
 // `galen conformance SOCKET-DIR|SOCKET|DRIVER`: plays a kubelet towards a DRA driver in any
-// language and tells which of the rules it keeps. The checks are those of room conformance.
+// language and shows which of the rules it keeps. The checks are those of room conformance.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ inline constexpr int kExitUnavailable = 69;
 struct ConformanceResult {
   int code = 0;         // 0, 1 (a check failed), 64, 69 or 130 (interrupted)
   std::string text;     // for standard output
-  std::string problem;  // for standard error, when nothing could be told
+  std::string problem;  // for standard error, when there is no result
 };
 
 // Asks the cluster only when --kubeconfig or --context names one: it makes claims there, and an

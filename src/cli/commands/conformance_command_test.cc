@@ -34,7 +34,7 @@ TEST(ConformanceCommand, AFormatThatItLacksIsAWrongCommandLine) {
   EXPECT_EQ(Conformance(options, {.what = "/nowhere"}).code, kExitUsage);
 }
 
-TEST(ConformanceCommand, AClusterThatDoesNotAnswerIsToldBeforeAnythingIsChecked) {
+TEST(ConformanceCommand, AClusterThatDoesNotAnswerIsReportedBeforeAnythingIsChecked) {
   const TemporaryDirectory directory;
   Options options;
   options.cluster.path = directory.Path("no-kubeconfig");

@@ -80,7 +80,8 @@ class DemoRun {
     screen_.Story("starting the API, the agent and two drivers …");
     RETURN_IF_ERROR(programs_.StartApi());
     ASSIGN_OR_RETURN(session_, Session::Open(edges_.loop, options_, &edges_.interrupt));
-    // Once before the story: a broken API is told by its own error, not by a step that is not seen.
+    // Once before the story: a broken API is reported by its own error, not by a step that is not
+    // seen.
     RETURN_IF_ERROR(session_->List(kube::kPods, "").status());
     return Perform();
   }

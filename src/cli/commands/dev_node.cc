@@ -157,7 +157,7 @@ std::string DevNodeText(const std::string& directory, const DevNodeArguments& ar
       "A driver registers with a socket in     {7}/plugins_registry\n"
       "its own socket lies somewhere below     {7}/plugins\n"
       "its CDI files are read from             {8}\n"
-      "one of Galen's SDK is told so by        NODE_NAME={0} DRIVER --kubelet-root {7} --cdi-root "
+      "one of Galen's SDK is started by        NODE_NAME={0} DRIVER --kubelet-root {7} --cdi-root "
       "{8}\n",
       arguments.node, pids.api, pids.agent, arguments.as_root ? ", as root" : "",
       place.kubeconfig(), place.agent_socket(), arguments.bin_directory, place.kubelet_root(),

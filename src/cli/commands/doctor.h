@@ -10,7 +10,7 @@
 namespace galen::cli {
 
 struct DoctorArguments {
-  std::string node;          // "" = $NODE_NAME, else the agent's word, else the host's name
+  std::string node;          // "" = $NODE_NAME, else the agent's answer, else the host's name
   std::string kubelet_root;  // "" = that of the agent's drivers, else /var/lib/kubelet
   std::string registry;      // "" = below kubelet_root
   std::string state_dir = "/var/lib/galen";
@@ -23,7 +23,7 @@ struct DoctorArguments {
 struct DoctorResult {
   int code = 0;         // 0 (nothing bad), 1 (something bad), 64, 69 (no node) or 130
   std::string text;     // for standard output
-  std::string problem;  // for standard error, when nothing could be told
+  std::string problem;  // for standard error, when there is no result
 };
 
 // Works with what it may look at: without root, without a cluster. Changes nothing. Blocks, for

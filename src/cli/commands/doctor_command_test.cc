@@ -85,7 +85,7 @@ TEST(DoctorCommand, EachFormatIsThere) {
   }
 }
 
-TEST(DoctorCommand, WhatIsWrongOnTheCommandLineIsToldBeforeAnythingIsLookedAt) {
+TEST(DoctorCommand, WhatIsWrongOnTheCommandLineIsReportedBeforeAnythingIsLookedAt) {
   const TemporaryDirectory directory;
   std::filesystem::create_directories(directory.Path("kubelet"));
   Options options = Alone(directory);

@@ -33,13 +33,13 @@ StatusOr<View> ViewOf(const std::string& kind) {
        {.table = DevicesTable,
         .json = DevicesJson,
         .none = "no devices: no driver has published any",
-        .unnamed = "no device is called {}: `galen get devices` tells what they are called",
+        .unnamed = "no device is called {}: `galen get devices` lists their names",
         .spare = {"MODEL", "NODE", "DEADLINE", "SERIAL", "POOL", "DRIVER", "USED BY", "REASON"}}},
       {"pods",
        {.table = PodsTable,
         .json = PodsJson,
         .none = "no Pod{} holds a device",
-        .unnamed = "no Pod {}{} holds a device: `galen get pods` tells which do",
+        .unnamed = "no Pod {}{} holds a device: `galen get pods` lists them",
         .spare = {"MODEL", "DEADLINE", "SERIAL", "CLAIM", "DRIVER", "NODE", "REASON"},
         .of_pods = true,
         .brief = PodsInBrief}},
@@ -47,13 +47,13 @@ StatusOr<View> ViewOf(const std::string& kind) {
        {.table = NodesTable,
         .json = NodesJson,
         .none = "no node has reported: is galen-agent running on one?",
-        .unnamed = "no node {} has reported: `galen get nodes` tells which have",
+        .unnamed = "no node {} has reported: `galen get nodes` lists those that have",
         .spare = {"AGENT", "ROLE", "UP", "HEALTHY", "DEVICES"}}},
       {"drivers",
        {.table = DriversTable,
         .json = DriversJson,
         .none = "no drivers: no agent has reported any",
-        .unnamed = "no agent has reported a driver {}: `galen get drivers` tells which are known",
+        .unnamed = "no agent has reported a driver {}: `galen get drivers` lists those known",
         .spare = {"ENDPOINT", "SERVICE", "FOR"}}}};
   const auto alias = kPlural.find(kind);
   const auto view = kViews.find(alias == kPlural.end() ? kind : alias->second);
@@ -106,7 +106,7 @@ StatusOr<std::vector<T>> FetchAll(Session& session, const kube::Resource& resour
   return DecodeAll<T>(objects, resource, decode, notes);
 }
 
-// What only tells whether the rest still holds: without it the rest is shown, and said to be so.
+// What only shows whether the rest still holds: without it the rest is shown, and said to be so.
 template <typename T>
 std::optional<std::vector<T>> FetchSign(Session& session, const kube::Resource& resource,
                                         const std::string& ns, StatusOr<T> (*decode)(const Json&),
@@ -132,7 +132,7 @@ StatusOr<FetchedFleet> FetchFleet(Session& session, const std::string& ns) {
                                                                  kube::DecodeSlice, notes));
   auto healths = FetchAll<kube::NodeDeviceHealth>(session, kube::kNodeDeviceHealths, "",
                                                   kube::DecodeNodeDeviceHealth, notes);
-  // A cluster without our definition still has slices, claims and Pods to tell of.
+  // A cluster without our definition still has slices, claims and Pods to show.
   if (!healths.ok() && healths.status().code() != Code::kNotFound) return healths.status();
   objects.kind_missing = !healths.ok();
   if (objects.kind_missing) notes.emplace_back(kKindMissing);
@@ -179,7 +179,7 @@ StatusOr<std::string> ShowLive(const Fleet& fleet, const std::string& kind, cons
   }
   const std::vector<std::string> dropped = Narrow(table, view, columns);
   std::string text = table.Text(options.colour);
-  // Who asked for all is told what is missing.
+  // Who asked for all also sees what is missing.
   if (options.wide() && !dropped.empty()) text += "\n" + DoNotFit(dropped, needed);
   return text;
 }

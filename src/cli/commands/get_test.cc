@@ -44,8 +44,7 @@ TEST(Get, ShowsPodsInBriefOnATerminalThatIsTooNarrowForAll) {
 TEST(Get, FailsWhenTheNamedOneIsNotThere) {
   const Status device = Show(OneDevice(), "devices", "gpu-9", {}, {}).status();
   EXPECT_EQ(device.code(), Code::kNotFound);
-  EXPECT_EQ(device.message(),
-            "no device is called gpu-9: `galen get devices` tells what they are called");
+  EXPECT_EQ(device.message(), "no device is called gpu-9: `galen get devices` lists their names");
 }
 
 Fleet HeldByTrainer() {
@@ -64,7 +63,7 @@ TEST(Get, TakesAPodAsItsOwnTablesWriteIt) {
     EXPECT_NE(text->find("gpu-3"), std::string::npos);
   }
   EXPECT_EQ(Show(HeldByTrainer(), "pods", "serve/trainer-0", {}, {}).status().message(),
-            "no Pod trainer-0 in namespace serve holds a device: `galen get pods` tells which do");
+            "no Pod trainer-0 in namespace serve holds a device: `galen get pods` lists them");
 }
 
 TEST(Get, SaysInWhichNamespaceItLooked) {
@@ -73,7 +72,7 @@ TEST(Get, SaysInWhichNamespaceItLooked) {
   EXPECT_EQ(*Show(HeldByTrainer(), "pods", "", options, {}),
             "no Pod in namespace serve holds a device\n");
   EXPECT_EQ(Show(HeldByTrainer(), "pods", "trainer-0", options, {}).status().message(),
-            "no Pod trainer-0 in namespace serve holds a device: `galen get pods` tells which do");
+            "no Pod trainer-0 in namespace serve holds a device: `galen get pods` lists them");
   EXPECT_EQ(Show(HeldByTrainer(), "pods", "train/trainer-0", options, {}).status().code(),
             Code::kInvalidArgument);
 }

@@ -25,11 +25,11 @@ constexpr char kDriverAdvice[] = "is it running? --driver-socket names another";
 // For each driver of a search, of which most are not meant; one that is well takes milliseconds.
 constexpr Duration kSearchWithin = std::chrono::seconds(1);
 
-// A driver tells its agent within milliseconds of a sign that changes something. One that changes
-// nothing at once, as a temperature that must last, is not waited for.
-constexpr Duration kHeardWithin = std::chrono::milliseconds(250);
+// A driver notifies its agent within milliseconds of a sign that changes something. One that
+// changes nothing at once, as a temperature that must last, is not waited for.
+constexpr Duration kReportedWithin = std::chrono::milliseconds(250);
 // Until Pods and the node's object say so; an API server may be away.
-constexpr Duration kToldWithin = std::chrono::seconds(2);
+constexpr Duration kPublishedWithin = std::chrono::seconds(2);
 constexpr Duration kAskEvery = std::chrono::milliseconds(10);
 
 // Names are DNS labels, as Kubernetes has them of devices and a rules file of signs. A stranger's
@@ -44,7 +44,7 @@ void KeepNames(simulator::ListSignsResponse& answer) {
   signs.erase(bad_sign.begin(), bad_sign.end());
 }
 
-// What a driver tells of its simulator; nullopt when it has none, for its hardware is real.
+// What a driver says of its simulator; nullopt when it has none, for its hardware is real.
 StatusOr<std::optional<simulator::ListSignsResponse>> SignsOf(
     AgentLink& driver, Duration within = AgentLink::kAnswerWithin) {
   auto answer = driver.Ask<simulator::ListSignsResponse>("/galen.simulator.v1.Simulator/ListSigns",
@@ -100,13 +100,13 @@ class DriverSearch {
     return ChooseDriver(found, arguments_.device, silent);
   }
 
-  // Those of the agent's drivers that simulate. One that cannot tell goes into mute_, for it is
+  // Those of the agent's drivers that simulate. One that cannot answer goes into mute_, for it is
   // most often not the one that is meant, unless --driver names it.
   StatusOr<std::vector<SimulatedDriver>> AskEach(const wire::ListDriversResponse& answer) {
     const bool named = !arguments_.driver.empty();
     std::vector<SimulatedDriver> found;
     for (const wire::Driver& driver : answer.drivers()) {
-      // A second instance, during an update, has no say: what it shows nobody is told.
+      // A second instance, during an update, has no say: what it shows is not published.
       if (!driver.authority()) continue;
       if (named && driver.name() != arguments_.driver) continue;
       const auto link = AgentLink::Open(loop_, dialer_, driver.endpoint());
@@ -149,10 +149,10 @@ class DriverSearch {
     std::vector<SilentDevice> silent;
     for (const wire::Device& device : answer.devices()) {
       if (!arguments_.driver.empty() && device.driver() != arguments_.driver) continue;
-      const bool speaks = std::any_of(found.begin(), found.end(), [&](const auto& driver) {
+      const bool answers = std::any_of(found.begin(), found.end(), [&](const auto& driver) {
         return driver.name == device.driver();
       });
-      if (speaks) continue;
+      if (answers) continue;
       SilentDevice& last = silent.emplace_back(SilentDevice{device.driver(), device.device(), ""});
       if (device.cause().code() == cause_code::kDriverGone) {
         last.why = device.cause().message();
@@ -181,19 +181,19 @@ void Pause(EpollLoop& loop, Duration d) {
   loop.Run();
 }
 
-// Returns once the agent has told what the sign changed, so that whoever asks the cluster next is
-// told so too; or, silently, when that does not come: the sign is there all the same. `changes` is
-// how many the agent had seen before.
-void AwaitTold(EpollLoop& loop, AgentLink& agent, std::uint64_t changes) {
+// Returns once the agent has published what the sign changed, so that whoever asks the cluster next
+// is answered so too; or, silently, when that does not come: the sign is there all the same.
+// `changes` is how many the agent had seen before.
+void AwaitPublished(EpollLoop& loop, AgentLink& agent, std::uint64_t changes) {
   const Time begin = loop.Now();
   while (true) {
     // An agent that hangs is not waited for beyond that either.
-    const Duration left = kToldWithin - (loop.Now() - begin);
+    const Duration left = kPublishedWithin - (loop.Now() - begin);
     if (left <= Duration::zero()) return;
     const auto status = AgentStatus(agent, left);
     if (!status.ok()) return;
-    const bool heard = status->changes() != changes;
-    if (heard ? status->all_told() : loop.Now() - begin >= kHeardWithin) return;
+    const bool reported = status->changes() != changes;
+    if (reported ? status->all_told() : loop.Now() - begin >= kReportedWithin) return;
     Pause(loop, kAskEvery);
   }
 }
@@ -231,7 +231,7 @@ StatusOr<std::string> Inject(const Options& options, const InjectArguments& argu
         arguments.device);
   }
   SignArgument sign;
-  // Before anything is dialled: a misspelt sign needs no driver to be told.
+  // Before anything is dialled: a misspelt sign needs no driver to be refused.
   if (!lists) {
     ASSIGN_OR_RETURN(sign, ParseSign(arguments.sign));
   }
@@ -251,7 +251,7 @@ StatusOr<std::string> Inject(const Options& options, const InjectArguments& argu
   if (arguments.driver_socket.empty()) {
     ASSIGN_OR_RETURN(agent, AgentLink::OpenAgent(*loop, *dialer, options.agent_socket));
     // One that does not say what it knows, which takes it no time, is not waited for afterwards.
-    before = AgentStatus(*agent, kHeardWithin);
+    before = AgentStatus(*agent, kReportedWithin);
   }
   simulator::InjectRequest request;
   request.set_device(arguments.device);
@@ -259,7 +259,7 @@ StatusOr<std::string> Inject(const Options& options, const InjectArguments& argu
   request.set_value(sign.value);
   ASSIGN_OR_RETURN(const auto answer, link->Ask<simulator::InjectResponse>(
                                           "/galen.simulator.v1.Simulator/Inject", request));
-  if (before.ok()) AwaitTold(*loop, *agent, before->changes());
+  if (before.ok()) AwaitPublished(*loop, *agent, before->changes());
   const WallTime when{std::chrono::nanoseconds(answer.injected_unix_nanos())};
   return fmt::format("{}: {} at {}\n", arguments.device, arguments.sign, FormatRfc3339(when, 3));
 }

@@ -16,10 +16,10 @@ struct InjectArguments {
   std::string driver_socket;  // asks this socket instead of the agent for it
 };
 
-// Makes the device show the sign, waits for up to 2 s until its agent has told what that changed
-// (not with `driver_socket`, which may have no agent), and gives what to print: the moment at which
-// it did, or, without a device, a table of what can be injected. InvalidArgument names what is
-// wrong with the arguments, NotFound says that agent, driver or device are not there or not
+// Makes the device show the sign, waits for up to 2 s until its agent has published what that
+// changed (not with `driver_socket`, which may have no agent), and gives what to print: the moment
+// at which it did, or, without a device, a table of what can be injected. InvalidArgument names
+// what is wrong with the arguments, NotFound says that agent, driver or device are not there or not
 // simulated. Repeating injects once more.
 StatusOr<std::string> Inject(const Options& options, const InjectArguments& arguments);
 

@@ -114,7 +114,7 @@ class Node {
         });
   }
 
-  // The change is known at once, and told when it was asked for three times.
+  // The change is known at once, and published when it was asked for three times.
   void AddStatus() {
     rpc::AddUnary<wire::GetStatusRequest, wire::GetStatusResponse>(
         agent_, "/galen.inspect.v1.Inspect/GetStatus",
@@ -188,7 +188,7 @@ TEST(Inject, ListsNamesOnly) {
 }
 
 // `galen get pods` right after it showed the Pod as it was before.
-TEST(Inject, EndsWhenTheAgentHasToldWhatTheSignChanged) {
+TEST(Inject, EndsWhenTheAgentHasPublishedWhatTheSignChanged) {
   Node node(Internal("out of order"));
   ASSERT_TRUE(node.Inject("b-0").ok());
   EXPECT_EQ(node.asked_since(), 3);

@@ -25,7 +25,7 @@ using history::PostMortemDevice;
 struct Asked {
   std::vector<ShownPostMortem> records;
   std::vector<std::string> notes;
-  std::string node;  // whose agent told it; "" = the API server, of all nodes
+  std::string node;  // whose agent returned it; "" = the API server, of all nodes
 };
 
 bool IsAsked(const PostMortem& record, const ObjectKey& pod) {
@@ -54,7 +54,7 @@ StatusOr<Asked> AskAgent(EpollLoop& loop, net::Dialer& dialer, const Options& op
   return asked;
 }
 
-// What the nodes' objects tell; `unasked` says why no agent does.
+// What the nodes' objects hold; `unasked` says why no agent does.
 StatusOr<Asked> AskApi(EpollLoop& loop, const Options& options, const ObjectKey& pod,
                        const std::string& unasked) {
   ASSIGN_OR_RETURN(const auto session, Session::Open(loop, options));
@@ -62,7 +62,7 @@ StatusOr<Asked> AskApi(EpollLoop& loop, const Options& options, const ObjectKey&
   Asked asked;
   asked.notes.push_back(unasked);
   asked.notes.push_back(
-      "this is what the nodes' objects tell, the last ends with a fault; the agents know more");
+      "this is what the nodes' objects hold, the last ends with a fault; the agents know more");
   for (const kube::NodeDeviceHealth& node :
        DecodeAll(objects, kube::kNodeDeviceHealths, kube::DecodeNodeDeviceHealth, asked.notes)) {
     for (const kube::NodePostMortem& entry : node.post_mortems) {
@@ -104,11 +104,11 @@ std::string FindingText(const HeardFinding& finding, bool colour) {
   if (health.since != WallTime{}) text += " since " + FormatRfc3339(health.since, 3);
   const std::string& why = health.cause.message.empty() ? health.cause.code : health.cause.message;
   if (!why.empty()) text += ": " + Printable(why);
-  // A telling delay: its sign was known later than it happened.
+  // A delay worth showing: its sign was known later than it happened.
   const Duration late = finding.heard - health.since;
   if (health.since != WallTime{} && late >= std::chrono::minutes(1) &&
       finding.heard != WallTime{}) {
-    text += ", heard " + FormatAge(late) + " later";
+    text += ", reported " + FormatAge(late) + " later";
   }
   return text;
 }
@@ -165,7 +165,7 @@ std::string WhoseList(const Asked& asked, const Options& options) {
   const std::string where = options.ns.empty() ? "" : " in namespace " + options.ns;
   if (asked.node.empty()) {
     // An end without a fault is in no node's object.
-    return asked.records.empty() ? "no node's object tells of a Pod's end" + where : "";
+    return asked.records.empty() ? "no node's object records a Pod's end" + where : "";
   }
   if (asked.records.empty()) {
     return fmt::format("no Pod with devices has ended on {}{}; other nodes' agents know theirs",

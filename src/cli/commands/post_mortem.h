@@ -1,6 +1,6 @@
 // `galen post-mortem [POD]`: how Pods with devices ended, also those that are gone from the API.
 // The node's agent has the whole records; where its socket is out of reach, the NodeDeviceHealth
-// objects tell the last ones with a fault of every node.
+// objects hold the last ones with a fault of every node.
 #pragma once
 
 #include <string>
@@ -32,7 +32,8 @@ struct ShownPostMortem {
 // With the sentence that the record's own evidence makes.
 ShownPostMortem ToShown(history::PostMortem record);
 
-// A row for each record: the Pod, when and how it ended, its device that tells most, the verdict.
+// A row for each record: the Pod, when and how it ended, its device that explains most, the
+// verdict.
 Table PostMortemTable(const std::vector<ShownPostMortem>& records, bool wide, WallTime now);
 // One record for people: ends, findings of each device, the verdict and, wide, all its evidence.
 // Texts from outside are made printable.
@@ -42,7 +43,7 @@ Json PostMortemJson(const std::vector<ShownPostMortem>& records);
 
 // As the agent sends it.
 history::PostMortem FromProto(const inspect::v1::PostMortem& record);
-// As far as the node's object tells it.
+// As far as the node's object has it.
 ShownPostMortem FromNode(const kube::NodeDeviceHealth& node, const kube::NodePostMortem& entry);
 
 }  // namespace galen::cli

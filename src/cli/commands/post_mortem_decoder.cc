@@ -1,5 +1,5 @@
 // Tested by post_mortem_test.cc.
-// Records as the agent and the API server tell them → values.
+// Records as the agent and the API server return them → values.
 #include "cli/commands/post_mortem.h"
 #include "cli/inspect/inspect_values.h"
 #include "cli/output/verdict_view.h"

@@ -138,7 +138,7 @@ TEST(PostMortemTable, OfAPodWithoutACrashOrDevicesCellsAreEmpty) {
 }
 
 // By then the device was another Pod's: the row is of this one.
-TEST(PostMortemTable, AFaultAfterTheEndIsToldBesideHowTheDeviceWasThen) {
+TEST(PostMortemTable, AFaultAfterTheEndIsShownBesideHowTheDeviceWasThen) {
   history::PostMortem record = Record();
   record.devices[0].findings[1].health.since = kEnd + 13s;
   EXPECT_THAT(PostMortemTable({ToShown(record)}, false, kEnd + 38s).Text(false),
@@ -152,7 +152,7 @@ TEST(DrawPostMortem, TellsTheWholeStoryAndWideItsEvidence) {
   EXPECT_THAT(text, HasSubstr("  crash       container train, exit 134 (SIGABRT) at "));
   EXPECT_THAT(text, HasSubstr("\n              Traceback:\n              CUDA error 700\n"));
   EXPECT_THAT(text, HasSubstr("serial 1653922005112, claim trainer-0-gpu"));
-  EXPECT_THAT(text, HasSubstr(": XID 79: GPU has fallen off the bus, heard 2m2s later"));
+  EXPECT_THAT(text, HasSubstr(": XID 79: GPU has fallen off the bus, reported 2m2s later"));
   EXPECT_THAT(text, HasSubstr("  verdict     hardware (0.98): gpu-3 lost 2.7 s before the crash"));
   EXPECT_THAT(text, Not(HasSubstr("device-lost-before")));
   options.output = "wide";
@@ -236,7 +236,7 @@ TEST(PostMortemFromNode, HasWhatTheNodesObjectTells) {
               HasSubstr("verdict     hardware (0.98): gpu-3 lost 2.7 s before"));
 }
 
-// It said that nothing tells why, and of an evidence that was made up of the sentence.
+// It said that nothing shows why, and of an evidence that was made up of the sentence.
 TEST(PostMortemFromNode, SaysTheVerdictAsTheNodesObjectTellsIt) {
   kube::NodePostMortem entry;
   entry.pod = {{"train", "trainer-0"}, "uid-1"};

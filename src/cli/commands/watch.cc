@@ -77,14 +77,14 @@ class Painter {
 
   void TellStatus(const std::vector<std::string>& status) {
     for (const std::string& line : status) {
-      if (std::find(told_.begin(), told_.end(), line) == told_.end()) {
+      if (std::find(shown_.begin(), shown_.end(), line) == shown_.end()) {
         PrintError(line);
       }
     }
     const bool live = !fleet_.trouble().since();
     if (live && !live_) PrintError("live again");
     live_ = live;
-    told_ = status;
+    shown_ = status;
   }
 
   Session& session_;
@@ -95,12 +95,12 @@ class Painter {
   LivePicture picture_;
   RowChanges rows_;
   ItemChanges items_;
-  std::vector<std::string> told_;
+  std::vector<std::string> shown_;
   bool live_ = true;
 };
 
-// The first questions are ordinary ones, so that a wrong address or a missing permission is told at
-// once and ends the command, as it ends `galen get`.
+// The first questions are ordinary ones, so that a wrong address or a missing permission is
+// reported at once and ends the command, as it ends `galen get`.
 Status AskOnce(Session& session) {
   for (const kube::Resource& resource :
        {kube::kResourceSlices, kube::kPods, kube::kResourceClaims, kube::kNodeDeviceHealths}) {
@@ -121,7 +121,7 @@ StatusOr<int> Watch(const Options& options, std::string kind, std::string name, 
   RETURN_IF_ERROR(SplitKind(kind, name));
   RETURN_IF_ERROR(Show({}, kind, "", options, {}).status());
   if (options.output == "yaml") {
-    return InvalidArgument("what changes cannot be told in yaml: -o json gives an object a line");
+    return InvalidArgument("changes cannot be printed as yaml: -o json gives an object a line");
   }
   ASSIGN_OR_RETURN(const auto loop, EpollLoop::Create());
   Interrupt interrupt(*loop);

@@ -18,14 +18,14 @@ TEST(Watch, RefusesAKindItDoesNotKnowBeforeItConnects) {
   EXPECT_EQ(RefusalOf("gadgets", "table").code(), Code::kInvalidArgument);
 }
 
-TEST(Watch, RefusesYamlWhichCannotBeToldPieceByPiece) {
+TEST(Watch, RefusesYamlWhichCannotBePrintedPieceByPiece) {
   EXPECT_EQ(RefusalOf("pods", "yaml").code(), Code::kInvalidArgument);
 }
 
 // It was no kind, though `galen get pod/trainer-0 -w` took it.
 TEST(Watch, TakesAPodAsKubectlHasIt) {
   const std::string refusal = RefusalOf("pod/trainer-0", "yaml").message();
-  EXPECT_NE(refusal.find("cannot be told in yaml"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("cannot be printed as yaml"), std::string::npos) << refusal;
   EXPECT_EQ(RefusalOf("pod/", "table").code(), Code::kInvalidArgument);
 }
 

@@ -59,7 +59,7 @@ StatusOr<Explanation> AskAgent(Session& session, const Options& options, const O
   }
   for (const std::string& note : answer.notes()) AddNote(explanation, note);
   explanation.gone = answer.pod_uid().empty();
-  // Of one that is gone only the agent knows it.
+  // Only the agent knows it of one that is gone.
   if (explanation.pod.ns.empty()) explanation.pod.ns = answer.namespace_();
   return explanation;
 }
@@ -179,7 +179,7 @@ std::string DeviceHint(const Fleet& fleet, const std::string& name) {
     if (nodes.size() == 1) {
       whose = fmt::format("the name of {} devices of {}", meant.size(), *nodes.begin());
     }
-    return fmt::format("; {} is {}: `galen get devices {}` tells who holds each", name, whose,
+    return fmt::format("; {} is {}: `galen get devices {}` lists who holds each", name, whose,
                        name);
   }
   const DeviceView& device = *meant.front();
@@ -236,7 +236,7 @@ StatusOr<std::string> Why(const Options& options, const std::string& pod) {
 StatusOr<std::string> Why(Session& session, const Options& options, const std::string& pod) {
   ASSIGN_OR_RETURN(const ObjectKey named, ParsePod(pod, options.ns));
   const StatusOr<kube::Pod> found = FindPod(session, named);
-  // Of several Pods of the name the agent here may know another than is meant.
+  // The agent here may know another Pod of the name than is meant.
   if (found.status().code() == Code::kInvalidArgument) return found.status();
   const ObjectKey key = found.ok() ? found->meta.key : named;
   StatusOr<Explanation> explanation = AskAgent(session, options, key);

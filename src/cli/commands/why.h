@@ -1,5 +1,5 @@
 // `galen why POD`: the line of causes of a Pod's devices. The node's agent knows it to the
-// millisecond; where its socket is out of reach, the API server's objects and Events tell what they
+// millisecond; where its socket is out of reach, the API server's objects and Events show what they
 // can.
 #pragma once
 
@@ -27,7 +27,7 @@ StatusOr<std::string> Why(Session& session, const Options& options, const std::s
 std::string NoteOf(const Status& refusal, const std::string& node);
 
 // Where no Pod has this name and devices have: "; gpu-1 is a device of node-7 that Pod
-// train/trainer-0 holds: …", with the command that tells more. Else "".
+// train/trainer-0 holds: …", with the command that shows more. Else "".
 std::string DeviceHint(const Fleet& fleet, const std::string& name);
 
 // For programs: times in RFC 3339, states by name; "note" when something could not be asked.

@@ -40,12 +40,12 @@ TEST(Why, OfADeviceSaysWhoHoldsIt) {
   other.identity.id.driver = "nic.example.com";
   fleet.devices.push_back(other);
   EXPECT_EQ(DeviceHint(fleet, "gpu-1"),
-            "; gpu-1 is the name of 2 devices of node-7: `galen get devices gpu-1` tells who "
+            "; gpu-1 is the name of 2 devices of node-7: `galen get devices gpu-1` lists who "
             "holds each");
   other.identity.id.pool = other.node = "node-8";
   fleet.devices.push_back(other);
   EXPECT_EQ(DeviceHint(fleet, "gpu-1"),
-            "; gpu-1 is a device of 2 nodes: `galen get devices gpu-1` tells who holds each");
+            "; gpu-1 is a device of 2 nodes: `galen get devices gpu-1` lists who holds each");
 }
 
 TEST(Why, SaysWhyTheAgentWasNotAskedAndWhatIsMissing) {

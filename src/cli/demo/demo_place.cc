@@ -8,7 +8,7 @@ namespace galen::cli {
 
 StatusOr<DemoPlace> DemoPlace::Make(const std::string& parent) {
   // Absolute: the programs want paths that mean the same wherever they run.
-  std::error_code ignored;  // without a current directory mkdtemp tells what is wrong
+  std::error_code ignored;  // without a current directory mkdtemp reports what is wrong
   const std::filesystem::path whole = std::filesystem::absolute(parent, ignored);
   std::string name = (whole.empty() ? parent : whole.string()) + "/galen-XXXXXX";
   // It fills in the six X, and nobody else can have made the directory before.

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of the API, whose last words it takes.
+// The API server's log, whose last lines it takes.
 constexpr Duration kEndApiWithin = 500ms;
 // The kernel needs a moment for what SIGKILL ends.
 constexpr Duration kKilledWithin = 1500ms;
@@ -137,7 +137,7 @@ Status DemoPrograms::StartNicDriver() {
 
 Status DemoPrograms::Kill(const std::string& program) {
   Running& running = running_.at(program);
-  running.told_to_end = true;
+  running.asked_to_end = true;
   running.process->Signal(SIGKILL);
   WaitUntil(loop_.Now() + kKilledWithin, [&running] { return running.exit.has_value(); });
   return OkStatus();
@@ -173,7 +173,7 @@ pid_t DemoPrograms::pid(const std::string& program) const {
 void DemoPrograms::StopAll() {
   const auto end = [this](const std::string& program) {
     Running& running = running_.at(program);
-    running.told_to_end = true;
+    running.asked_to_end = true;
     if (running.process) running.process->Signal(SIGTERM);
   };
   const auto ended = [this](const std::string& program) {
@@ -222,7 +222,7 @@ void DemoPrograms::OnExit(const std::string& program, Process::Exit exit) {
   Running& ended = running_.at(program);
   ended.exit = exit;
   loop_.Stop();
-  if (ended.told_to_end) return;
+  if (ended.asked_to_end) return;
   const std::string how = exit.signal != 0 ? fmt::format("was ended by signal {}", exit.signal)
                                            : fmt::format("ended with exit code {}", exit.code);
   on_death_(program, exit, fmt::format("{} {}; its log is {}", program, how, place_.log(program)));

@@ -30,7 +30,7 @@ class DemoPrograms {
     Duration end_others_within = std::chrono::seconds(1);
   };
 
-  // Runs when a program ends that was not told to; `how` is a sentence that names it and its log.
+  // Runs when a program ends that was not asked to; `how` is a sentence that names it and its log.
   using OnDeath = std::function<void(const std::string& program, const Process::Exit& exit,
                                      const std::string& how)>;
   DemoPrograms(EpollLoop& loop, DemoPlace place, Settings settings, OnDeath on_death);
@@ -62,7 +62,7 @@ class DemoPrograms {
  private:
   struct Running {
     std::unique_ptr<Process> process;
-    bool told_to_end = false;
+    bool asked_to_end = false;
     std::optional<Process::Exit> exit;
   };
 

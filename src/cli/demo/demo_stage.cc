@@ -16,7 +16,7 @@ StatusOr<kube::Resource> ResourceOf(const Json& object) {
   return InvalidArgument("the demo makes no {}", object["kind"].AsString());
 }
 
-// The devices of the first container that tells any; the demo's Pods have one.
+// The devices of the first container that has any; the demo's Pods have one.
 std::vector<kube::ResourceHealth> DevicesOf(const kube::Pod& pod) {
   for (const kube::ContainerStatus& status : pod.statuses) {
     for (const kube::ResourceStatus& resource : status.allocated) {
@@ -91,7 +91,7 @@ WallTime DemoStage::SeenAt(const ObjectKey& pod) const {
 void DemoStage::OnChange() {
   for (const auto& [key, pod] : fleet_.pods().objects()) {
     std::vector<kube::ResourceHealth> line = DevicesOf(pod);
-    // Other changes of the Pod are no news of its device, and keep the time at which it was told.
+    // Other changes of the Pod are no news of its device, and keep the time at which it was seen.
     if (lines_[key] == line) continue;
     lines_[key] = std::move(line);
     seen_[key] = session_.loop().WallNow();

@@ -39,7 +39,7 @@ class DemoStage {
     return session_.interrupt() == nullptr ? OkStatus() : session_.interrupt()->why();
   }
 
-  // The Pod's one device as its status tells it; null when it tells none yet. Valid until the Pod
+  // The Pod's one device as its status shows it; null when it shows none yet. Valid until the Pod
   // changes.
   const kube::ResourceHealth* HealthOf(const ObjectKey& pod) const;
   // The device that was allocated to the Pod's claim.

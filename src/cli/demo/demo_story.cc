@@ -46,7 +46,7 @@ bool DemoStory::WaitForDrivers(DemoStage& stage) {
         if (!fleet) return false;
         std::set<std::string> drivers;
         for (const DeviceView& device : fleet->devices) {
-          // Its agent has heard of it: a slice alone comes before the driver can prepare.
+          // Its agent has a report of it: a slice alone comes before the driver can prepare.
           if (device.health.state == HealthState::kHealthy) {
             drivers.insert(device.identity.id.driver);
           }
@@ -140,16 +140,16 @@ Status DemoStory::DriverDies() {
   return OkStatus();
 }
 
-// A fault that lasts is told again by the restarted driver's hardware; here the temperature rises,
-// so that the state which must outlive the agent is one of this run. While the agent is away a link
-// goes down, of which only the new agent can tell: that it does shows that what the Pod says then
-// is the new agent's word, and how long it took to be there.
+// A fault that lasts is reported again by the restarted driver's hardware; here the temperature
+// rises, so that the state which must outlive the agent is one of this run. While the agent is away
+// a link goes down, which only the new agent can publish: that it does shows that what the Pod says
+// then comes from the new agent, and how long it took to be there.
 Status DemoStory::AgentDies() {
   screen_.Story(fmt::format("5/{} the agent is killed with -9 while a GPU is hot …", kSteps));
   ASSIGN_OR_RETURN(const WallTime hot, InjectOn(kLlm, "temperature=93"));
   RETURN_IF_ERROR(Seen(kLlm, {"Unhealthy", "temperature"}, hot, kSeenWithin).status());
   const std::string before = stage_.Find(kLlm)->devices_annotation;
-  // The change was on disk before it was told; this is for what `galen why` tells beside it.
+  // The change was on disk before it was published; this is for what `galen why` shows beside it.
   stage_.WaitUntil([] { return false; }, kNotesOnDiskWithin);
   RETURN_IF_ERROR(stage_.interrupted());
   RETURN_IF_ERROR(programs_.Kill("galen-agent"));
@@ -159,14 +159,14 @@ Status DemoStory::AgentDies() {
       "5/{} no agent is there, and a link goes down; now the agent starts again …", kSteps));
   const WallTime started = stage_.session().loop().WallNow();
   RETURN_IF_ERROR(programs_.StartAgent());
-  ASSIGN_OR_RETURN(const Duration told, Seen(kIngest, {"Unhealthy", ""}, started, kSeenWithin));
-  Measure("agent killed and started → first right Pod status", told);
+  ASSIGN_OR_RETURN(const Duration shown, Seen(kIngest, {"Unhealthy", ""}, started, kSeenWithin));
+  Measure("agent killed and started → first right Pod status", shown);
   RETURN_IF_ERROR(WaitForReportOf(kLlm));
   if (!stage_.Said().empty()) return Changed(before);
-  return AgentTellsTheRecovery(before, told);
+  return AgentShowsTheRecovery(before, shown);
 }
 
-Status DemoStory::AgentTellsTheRecovery(const std::string& before, Duration told) {
+Status DemoStory::AgentShowsTheRecovery(const std::string& before, Duration shown) {
   ASSIGN_OR_RETURN(const WallTime cool, InjectOn(kLlm, "temperature=60"));
   const WallTime up = stage_.session().loop().WallNow();
   RETURN_IF_ERROR(programs_.SetLink("up"));
@@ -174,9 +174,9 @@ Status DemoStory::AgentTellsTheRecovery(const std::string& before, Duration told
   ASSIGN_OR_RETURN(const Duration back, Seen(kLlm, {"Healthy", ""}, cool, kSeenWithin));
   // Nothing in between, least of all a moment of Unknown.
   if (stage_.Said().size() != 1) return Changed(before);
-  Finish(5, fmt::format("the Pod's line stayed unchanged; the new agent told after {:.0f} ms what "
+  Finish(5, fmt::format("the Pod's line stayed unchanged; the new agent shows after {:.0f} ms what "
                         "had happened meanwhile, and the recovery after {:.1f} s of calm",
-                        Milliseconds(told), Milliseconds(back) / 1000));
+                        Milliseconds(shown), Milliseconds(back) / 1000));
   return OkStatus();
 }
 
@@ -187,14 +187,14 @@ Status DemoStory::Changed(const std::string& before) const {
                   said, place_.directory);
 }
 
-// Until the agent has heard of the Pod's device from its driver itself, and no longer goes by what
-// it kept.
+// Until the agent has a report of the Pod's device from its driver itself, and no longer goes by
+// what it kept.
 Status DemoStory::WaitForReportOf(const ObjectKey& pod) {
   const std::optional<DeviceId> device = stage_.DeviceOf(pod);
   const Time end = stage_.session().loop().Now() + kSeenWithin;
   while (device && stage_.session().loop().Now() < end) {
     RETURN_IF_ERROR(stage_.interrupted());
-    if (AgentHeardOf(*device)) return OkStatus();
+    if (AgentGotReportOf(*device)) return OkStatus();
     stage_.WaitUntil([] { return false; }, kLookForReportEvery);
   }
   return DeadlineExceeded(
@@ -202,7 +202,7 @@ Status DemoStory::WaitForReportOf(const ObjectKey& pod) {
       kSeenWithin / 1s, place_.directory);
 }
 
-bool DemoStory::AgentHeardOf(const DeviceId& id) {
+bool DemoStory::AgentGotReportOf(const DeviceId& id) {
   namespace wire = galen::inspect::v1;
   Session& session = stage_.session();
   auto agent =
@@ -242,7 +242,8 @@ StatusOr<WallTime> DemoStory::WriteXidToKernelLog(const ObjectKey& pod) {
       fmt::format("NVRM: Xid (PCI:{}): 79, GPU has fallen off the bus.\n", bus_id);
   const Fd log(open("/dev/kmsg", O_WRONLY | O_CLOEXEC));
   if (!log) return ErrnoStatus(errno, "open /dev/kmsg for --kernel-log");
-  // As late as can be before the line is there: the kernel tells its readers in the write itself.
+  // As late as can be before the line is there: the kernel notifies its readers in the write
+  // itself.
   const WallTime start = stage_.session().loop().WallNow();
   // With its newline: a line without one stays invisible to every reader until the next record.
   if (write(log.get(), line.data(), line.size()) < 0) {

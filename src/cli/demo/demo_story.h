@@ -35,7 +35,7 @@ class DemoStory {
 
   // The Pods, claims and classes that the story is about, and the definition of NodeDeviceHealth.
   static std::string Manifest();
-  // Waits until both drivers have told of their devices: a Pod made earlier would begin with an
+  // Waits until both drivers have reported their devices: a Pod made earlier would begin with an
   // Event that it cannot be scheduled. False when they do not.
   static bool WaitForDrivers(DemoStage& stage);
   // Waits until each Pod of the manifest says that its device is Healthy; false when they do not.
@@ -53,16 +53,16 @@ class DemoStory {
   Status LinkGoesDownAndUp();
   Status DriverDies();
   Status AgentDies();
-  Status AgentTellsTheRecovery(const std::string& before, Duration told);
+  Status AgentShowsTheRecovery(const std::string& before, Duration shown);
   Status Changed(const std::string& before) const;
   Status WaitForReportOf(const ObjectKey& pod);
-  bool AgentHeardOf(const DeviceId& device);
+  bool AgentGotReportOf(const DeviceId& device);
 
   // Makes the Pod's device show `sign` ("xid=79"); the time at which the driver says it did.
   StatusOr<WallTime> InjectOn(const ObjectKey& pod, const std::string& sign);
   StatusOr<WallTime> WriteXidToKernelLog(const ObjectKey& pod);
   StatusOr<std::string> BusIdOf(const ObjectKey& pod);
-  // The time from `start` until the API told that `pod` says `expected`.
+  // The time from `start` until the API showed that `pod` says `expected`.
   StatusOr<Duration> Seen(const ObjectKey& pod, const Expected& expected, WallTime start,
                           Duration limit);
   // Whether the Pod's line says it now.

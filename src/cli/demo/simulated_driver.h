@@ -9,7 +9,7 @@
 
 namespace galen::cli {
 
-// A driver whose hardware is simulated, as it tells itself.
+// A driver whose hardware is simulated, as it says itself.
 struct SimulatedDriver {
   std::string name;
   std::string socket;
@@ -26,7 +26,7 @@ struct SilentDevice {
 };
 
 // The only one, or the one that has `device` ("" = any). NotFound, with the reason where `silent`
-// tells one; InvalidArgument when several could be meant: --driver chooses.
+// names one; InvalidArgument when several could be meant: --driver chooses.
 StatusOr<SimulatedDriver> ChooseDriver(const std::vector<SimulatedDriver>& drivers,
                                        const std::string& device,
                                        const std::vector<SilentDevice>& silent);

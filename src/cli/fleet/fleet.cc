@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "cli/fleet/pod_word.h"
+#include "cli/fleet/pod_status_entry.h"
 
 namespace galen::cli {
 namespace {
@@ -30,7 +30,7 @@ DeviceView& Enter(Devices& devices, const DeviceId& id) {
   return view;
 }
 
-// Of each pool the slices that count: those of its newest generation that is there in full, or,
+// The slices that count of each pool: those of its newest generation that is there in full, or,
 // while none is, of its newest. Older ones linger while a driver replaces them, and may hold
 // devices that are gone.
 std::vector<const kube::ResourceSlice*> PresentSlices(
@@ -69,7 +69,7 @@ void AddHealths(Devices& devices, const std::vector<kube::NodeDeviceHealth>& hea
     for (const kube::NodeDevice& entry : node.devices) {
       DeviceView& view = Enter(devices, entry.identity.id);
       view.node = node.node;
-      // The slice is the driver's own word; what an agent says of the identity fills gaps only.
+      // The slice is the driver's own report; what an agent says of the identity fills gaps only.
       if (view.identity.serial.empty()) view.identity.serial = entry.identity.serial;
       if (view.identity.model.empty()) view.identity.model = entry.identity.model;
       view.health.state = entry.state;
@@ -96,7 +96,7 @@ std::vector<Claim> WithGroupMembers(std::vector<Claim> claims, const std::vector
   }
   for (Claim& claim : claims) {
     for (const kube::Pod* pod : naming[claim.key]) {
-      if (claim.IsReservedFor(pod->meta.uid, "")) continue;  // listed, or told already
+      if (claim.IsReservedFor(pod->meta.uid, "")) continue;  // listed, or added already
       if (claim.IsReservedFor(pod->meta.uid, pod->group)) claim.reserved_for.push_back(pod->ref());
     }
   }
@@ -114,13 +114,13 @@ void AddHolders(Devices& devices, const std::vector<Claim>& claims) {
   }
 }
 
-void Take(DeviceView& view, const kube::ResourceHealth& told) {
-  view.health.state = ParseHealthState(told.health).value_or(HealthState::kUnknown);
+void Take(DeviceView& view, const kube::ResourceHealth& entry) {
+  view.health.state = ParseHealthState(entry.health).value_or(HealthState::kUnknown);
   view.health.cause = {};
-  view.health.cause.message = told.message;
+  view.health.cause.message = entry.message;
 }
 
-// The kubelet's word, where no agent of ours speaks.
+// What the kubelet published, where no agent of ours reports.
 void AddPods(Devices& devices, const std::vector<kube::Pod>& pods,
              const std::vector<Claim>& claims) {
   std::map<ObjectKey, const kube::Pod*> by_key;
@@ -132,8 +132,8 @@ void AddPods(Devices& devices, const std::vector<kube::Pod>& pods,
         if (view.health.cause.code != cause_code::kNotReported) break;
         const auto pod = by_key.find(holder.key);
         if (pod == by_key.end()) continue;
-        const auto* told = WordOfPod(*pod->second, claim, allocated.device);
-        if (told != nullptr) Take(view, *told);
+        const auto* entry = EntryOfDevice(*pod->second, claim, allocated.device);
+        if (entry != nullptr) Take(view, *entry);
       }
     }
   }

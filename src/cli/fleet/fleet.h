@@ -1,6 +1,6 @@
 // What the cluster says about devices, put together from its objects: slices say which devices
 // there are, claims who holds them, NodeDeviceHealth how they are, the Pod's own status where no
-// agent of ours speaks, and nodes and Leases whether any of it still holds. Pure; the commands
+// agent of ours reports, and nodes and Leases whether any of it still holds. Pure; the commands
 // fetch, this joins.
 #pragma once
 
@@ -31,10 +31,10 @@ struct Holding {
 // One device and all that is known of it.
 struct DeviceView {
   DeviceIdentity identity;
-  // Of its slice; the pool's name, which most drivers name after the node, when no slice says it.
+  // From its slice; the pool's name, which most drivers name after the node, when no slice says it.
   std::string node;
-  DeviceHealth health;  // Unknown, NotReported when nobody told
-  // How long its driver's word holds, who said so, and by which rule of the operator's ("pool
+  DeviceHealth health;  // Unknown, NotReported when nobody reported it
+  // How long its driver's report holds, who said so, and by which rule of the operator's ("pool
   // node-7"); nullopt and "": not known.
   std::optional<std::int64_t> deadline_seconds;
   std::string deadline_source;
@@ -45,9 +45,9 @@ struct DeviceView {
 // Everything at one moment.
 struct Fleet {
   std::vector<DeviceView> devices;  // worse first, then by node and name
-  // As the agents wrote them, for what is told of nodes and drivers.
+  // As the agents wrote them, for what is shown of nodes and drivers.
   std::vector<kube::NodeDeviceHealth> nodes;
-  bool kind_missing = false;  // so no agent could tell of any
+  bool kind_missing = false;  // so no agent could report any
 };
 
 // What to say, once, where the cluster has no NodeDeviceHealth; and in short of one device.

@@ -77,7 +77,7 @@ TEST(Fleet, ShowsTheRunningPodsThatNameTheClaimOfAGroup) {
                                   {{"train", "member-1"}, "gang-gpu", "gpu"}}));
 }
 
-TEST(Fleet, CallsADeviceThatNobodyToldOfUnknownNotHealthy) {
+TEST(Fleet, CallsADeviceThatNobodyReportedUnknownNotHealthy) {
   const Fleet fleet =
       JoinFleet({.pods = {}, .claims = {}, .slices = {SliceOfNode7()}, .healths = {}});
   for (const DeviceView& device : fleet.devices) {
@@ -86,7 +86,7 @@ TEST(Fleet, CallsADeviceThatNobodyToldOfUnknownNotHealthy) {
   }
 }
 
-TEST(Fleet, TakesThePodsWordWhereNoAgentSpeaks) {
+TEST(Fleet, TakesThePodsStatusWhereNoAgentReports) {
   kube::Pod pod;
   pod.meta.key = {"train", "trainer-1"};
   pod.statuses.push_back({});
@@ -170,7 +170,7 @@ TEST(Fleet, BlamesTheMissingKindAndNotTheAgents) {
   EXPECT_EQ(fleet.devices[0].health.cause.code, cause_code::kNotReported);
 }
 
-TEST(Fleet, DoubtsTheWordOfASilentNodesKubeletToo) {
+TEST(Fleet, DoubtsTheStatusOfASilentNodesKubeletToo) {
   const WallTime renewed{std::chrono::seconds(1'000'000)};
   kube::Pod pod;
   pod.meta.key = {"train", "trainer-1"};

@@ -51,12 +51,12 @@ void LiveFleet::Follow(kube::Informer<T>& informer, const kube::Resource& resour
 }
 
 void LiveFleet::Start() {
-  const auto tell = [this](const ObjectKey&, const auto*, const auto*) { MarkChanged(); };
-  pods_.AddListener(tell);
-  claims_.AddListener(tell);
-  slices_.AddListener(tell);
-  healths_.AddListener(tell);
-  nodes_.AddListener(tell);
+  const auto mark = [this](const ObjectKey&, const auto*, const auto*) { MarkChanged(); };
+  pods_.AddListener(mark);
+  claims_.AddListener(mark);
+  slices_.AddListener(mark);
+  healths_.AddListener(mark);
+  nodes_.AddListener(mark);
   // Nobody listens to the Leases: each renewal is a change that changes nothing to be seen. That
   // one runs out is found by who looks from time to time.
   Follow(pods_, kube::kPods);
@@ -79,7 +79,7 @@ void LiveFleet::Missed(const kube::Resource& resource, const std::string& ns,
     done_without_.insert(resource);
     return MarkChanged();
   }
-  trouble_.Tell(resource, ns, status);
+  trouble_.Report(resource, ns, status);
 }
 
 bool LiveFleet::kind_missing() const {
@@ -115,7 +115,7 @@ Fleet LiveFleet::Join(WallTime now) const {
 }
 
 void LiveFleet::MarkChanged() {
-  // A first list tells thousands of objects in one turn.
+  // A first list brings thousands of objects in one turn.
   if (std::exchange(marked_, true)) return;
   turn_ = loop_.After(Duration::zero(), [this] {
     marked_ = false;

@@ -25,7 +25,7 @@ class LiveFleet {
   // Begins to list and watch; once. The watches repair themselves for as long as this lives.
   void Start();
   // Every kind's first list is known, or it is known that there will be none: before that nothing
-  // can be said of a device, not even that nobody told of it.
+  // can be said of a device, not even that nobody reported it.
   bool synced() const;
   // `now` as NodeLives takes it. While the API server is away it is the time when it was lost:
   // nobody is silent to who does not listen.

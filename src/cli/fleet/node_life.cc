@@ -29,7 +29,7 @@ NodeLives::NodeLives(const NodeSigns& signs, WallTime now) : nodes_known_(signs.
   if (signs.nodes) {
     for (const NodeReady& node : *signs.nodes) {
       std::optional<Lapse>& lapse = lapses_[node.node];
-      // "False" is the word of a kubelet that lives; "Unknown" is said of one that does not speak.
+      // "False" is written by a live kubelet; "Unknown" by others of one that stopped reporting.
       if (node.status != "Unknown") continue;
       lapse = Lapse{.why = fmt::format("the cluster has lost node {}", node.node),
                     .since = node.changed.value_or(WallTime{})};

@@ -36,7 +36,7 @@ StatusOr<NodeReady> DecodeNodeReady(const Json& node);
 struct NodeLease {
   std::string node;
   std::optional<WallTime> renewed;
-  Duration holds = Duration::zero();  // how long a renewal holds; zero = not told
+  Duration holds = Duration::zero();  // how long a renewal holds; zero = not known
   bool operator==(const NodeLease&) const = default;
 };
 StatusOr<NodeLease> DecodeNodeLease(const Json& lease);
@@ -55,7 +55,7 @@ struct Lapse {
   std::string_view code = kAgentGone;
 };
 
-// That the agent of this node was stopped, as its own last word says (Ready is False,
+// That the agent of this node was stopped, as its own last status says (Ready is False,
 // AgentStopped); nullopt when it did not say so.
 std::optional<Lapse> Goodbye(const kube::NodeDeviceHealth& node);
 
@@ -65,8 +65,8 @@ class NodeLives {
   // `now` is this machine's clock, against which Leases are held; {} = do not.
   NodeLives(const NodeSigns& signs, WallTime now);
 
-  // nullopt: nothing speaks against it. `must_exist`: a node that the API server does not have has
-  // lapsed; without, it is just not known, as of a pool that is no node's.
+  // nullopt: nothing is known against it. `must_exist`: a node that the API server does not have
+  // has lapsed; without, it is just not known, as of a pool that is no node's.
   std::optional<Lapse> Find(const std::string& node, bool must_exist) const;
 
  private:

@@ -57,7 +57,7 @@ TEST(NodeLife, EndsWithItsNode) {
 
 TEST(NodeLife, IsNotDoubtedByWhatCouldNotBeAsked) { EXPECT_FALSE(LapseOf({})); }
 
-TEST(NodeLife, LeavesOfALapsedNodesWordOnlyWhatItWas) {
+TEST(NodeLife, LeavesOfALapsedNodesReportOnlyWhatItWas) {
   kube::NodeDeviceHealth node;
   node.devices.resize(1);
   node.devices[0].state = HealthState::kHealthy;
@@ -86,7 +86,7 @@ TEST(NodeLife, EndsAtOnceWhenTheAgentSaysGoodbye) {
   ASSERT_TRUE(lapse);
   EXPECT_EQ(lapse->since, kNow - 2s);
   Doubt(node, *lapse);
-  EXPECT_EQ(node.conditions[0].status, "False") << "its own word needs no doubt";
+  EXPECT_EQ(node.conditions[0].status, "False") << "its own report needs no doubt";
   EXPECT_EQ(node.conditions[0].message, "it was stopped");
   EXPECT_EQ(node.conditions[1].status, "Unknown");
   EXPECT_EQ(node.conditions[1].reason, kAgentStopped);

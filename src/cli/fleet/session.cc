@@ -12,7 +12,7 @@ namespace {
 // As kubectl's chunk size: pages keep the server's and our memory small.
 constexpr int kPage = 500;
 
-// A file that --kubeconfig names and that is not there is told once, with what to do.
+// A file that --kubeconfig names and that is not there is reported once, with what to do.
 Status CheckNamed(FileSystem& files, const std::string& path) {
   if (path.empty() || files.Read(path).status().code() != Code::kNotFound) return OkStatus();
   return InvalidArgument(

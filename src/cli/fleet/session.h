@@ -26,9 +26,9 @@ class Session {
   static StatusOr<std::unique_ptr<Session>> Open(EpollLoop& loop, const Options& options,
                                                  const Interrupt* interrupt = nullptr);
 
-  // The answer to one request. Unavailable is told in full sentences: what, where, what to do. What
-  // the server finds wrong in a request is FailedPrecondition: InvalidArgument is kept for command
-  // lines.
+  // The answer to one request. Unavailable is explained in full sentences: what, where, what to do.
+  // What the server finds wrong in a request is FailedPrecondition: InvalidArgument is kept for
+  // command lines.
   StatusOr<Json> Fetch(net::HttpRequest request);
   // All objects of a kind, page by page. DataLoss when the answer is no list, as from a server that
   // is no Kubernetes API.

@@ -21,8 +21,8 @@ std::string Sentence(const Status& status) {
 
 }  // namespace
 
-void WatchTrouble::Tell(const kube::Resource& resource, const std::string& ns,
-                        const Status& status) {
+void WatchTrouble::Report(const kube::Resource& resource, const std::string& ns,
+                          const Status& status) {
   Lost& lost = lost_[resource];
   const bool first = lost.since == WallTime{};
   if (first) lost.since = loop_.WallNow();

@@ -1,5 +1,5 @@
 // Which kinds a live view has lost sight of, since when and why; and when it has them back. A
-// watcher tells of trouble only: that it is over is known when none has come for longer than the
+// watcher reports trouble only: that it is over is known when none has come for longer than the
 // watcher waits between two tries, and an ordinary question about the kind is answered again.
 // Belongs to its session's thread.
 #pragma once
@@ -19,16 +19,16 @@ namespace galen::cli {
 
 class WatchTrouble {
  public:
-  // The watchers this is told by must try again at least this often.
+  // The watchers that report here must try again at least this often.
   static constexpr Duration kTriesAgainWithin = std::chrono::seconds(1);
 
   // `on_change` runs whenever Lines() may say something else.
   WatchTrouble(Loop& loop, kube::Client& client, std::function<void()> on_change)
       : loop_(loop), client_(client), on_change_(std::move(on_change)) {}
 
-  // A watcher of `resource` in `ns` told this. A first trouble that trying again may end is not yet
-  // one: connections break, and are there again in a moment.
-  void Tell(const kube::Resource& resource, const std::string& ns, const Status& status);
+  // A watcher of `resource` in `ns` reported this. A first trouble that trying again may end is not
+  // yet one: connections break, and are there again in a moment.
+  void Report(const kube::Resource& resource, const std::string& ns, const Status& status);
 
   // A sentence for each different trouble; empty while all is live.
   std::vector<std::string> Lines() const;

@@ -24,7 +24,7 @@ class WatchTroubleTest : public testing::Test {
   // As a watcher does whose every try fails.
   void KeepFailing(const Status& status, int tries) {
     for (int i = 0; i < tries; ++i) {
-      trouble_.Tell(kube::kPods, "", status);
+      trouble_.Report(kube::kPods, "", status);
       loop_.Advance(WatchTrouble::kTriesAgainWithin);
     }
   }
@@ -44,10 +44,10 @@ TEST_F(WatchTroubleTest, IsNoneAtFirst) {
 TEST_F(WatchTroubleTest, SaysSinceWhenAndWhyOnceForAllKinds) {
   const WallTime lost = loop_.WallNow();
   for (int tries = 0; tries < 2; ++tries) {
-    trouble_.Tell(kube::kPods, "", kAway);
-    trouble_.Tell(kube::kResourceClaims, "",
-                  Unavailable("list resourceclaims: cannot reach the API server at "
-                              "https://127.0.0.1:6443: connection refused"));
+    trouble_.Report(kube::kPods, "", kAway);
+    trouble_.Report(kube::kResourceClaims, "",
+                    Unavailable("list resourceclaims: cannot reach the API server at "
+                                "https://127.0.0.1:6443: connection refused"));
   }
   ASSERT_EQ(trouble_.Lines().size(), 1u);
   EXPECT_NE(trouble_.Lines()[0].find("not live since"), std::string::npos);
@@ -76,15 +76,15 @@ TEST_F(WatchTroubleTest, EndsWhenTheWatcherIsQuietAndTheServerAnswers) {
 
 TEST_F(WatchTroubleTest, IsNotABrokenConnectionThatIsThereAgainAtOnce) {
   ServerAnswers(200);
-  trouble_.Tell(kube::kPods, "", kAway);
+  trouble_.Report(kube::kPods, "", kAway);
   loop_.Advance(10s);
-  trouble_.Tell(kube::kPods, "", kAway);
+  trouble_.Report(kube::kPods, "", kAway);
   EXPECT_TRUE(trouble_.Lines().empty()) << "an hour may lie between the two";
   EXPECT_EQ(changes_, 0);
 }
 
 TEST_F(WatchTroubleTest, IsTheFirstRefusalAtOnce) {
-  trouble_.Tell(kube::kPods, "", kForbidden);
+  trouble_.Report(kube::kPods, "", kForbidden);
   EXPECT_EQ(trouble_.Lines().size(), 1u);
 }
 

@@ -74,7 +74,7 @@ struct StepLine {
 };
 
 struct StepWidths {
-  std::size_t kind = 6, device = 0, text = 0, source = 0;
+  std::size_t kind = 9, device = 0, text = 0, source = 0;
   // With two columns between each, a margin and a time of 12.
   std::size_t Line() const { return Head() + text + 2 + source; }
   std::size_t Head() const { return 2 + 12 + 2 + kind + 2 + (device == 0 ? 0 : device + 2); }
@@ -115,6 +115,13 @@ std::set<std::string> Said(const Explanation& explanation) {
   return said;
 }
 
+// The kind as people read it; the journal and JSON keep their older names.
+std::string ShownKind(const std::string& kind) {
+  if (kind == "kept") return "recorded";
+  if (kind == "told") return "published";
+  return Printable(kind);
+}
+
 std::vector<StepLine> LinesOf(const Explanation& explanation) {
   const std::map<std::string, std::string> names = NamesOf(explanation.devices);
   const std::set<std::string> said = Said(explanation);
@@ -123,7 +130,7 @@ std::vector<StepLine> LinesOf(const Explanation& explanation) {
     const auto name = names.find(step.device);
     lines.push_back({.day = Day(step.time),
                      .time = Clock(step.time, step.to_the_second ? 0 : 3),
-                     .kind = Printable(step.kind),
+                     .kind = ShownKind(step.kind),
                      .device = names.size() > 1 && name != names.end() ? name->second : "",
                      .text = Printable(step.text),
                      .source = Printable(step.source),
@@ -209,7 +216,7 @@ std::string LifeLine(const Explanation& explanation, WallTime now) {
   return line + ".\n";
 }
 
-// Under the times, its words under the kinds of steps.
+// Its label stands under the times, its text under the kinds of steps.
 std::string VerdictLine(const Explanation& explanation, std::size_t columns) {
   if (!explanation.verdict) return "";
   return Paragraph(fmt::format("  {:<12}  ", "verdict"), Printable(Summary(*explanation.verdict)),

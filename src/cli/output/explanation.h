@@ -19,15 +19,15 @@ struct ExplainedDevice {
   std::string claim;
 };
 
-// One thing that happened, as its teller put it.
+// One thing that happened, as its source put it.
 struct ExplainedStep {
   WallTime time{};
-  std::string kind;  // "sign", "change", "kept", "told", "crash"
+  std::string kind;  // as in the journal: "sign", "change", "kept", "told", "crash"
   std::string text;
   std::string source;          // "gpu.example.com, report 812"
   std::string device = {};     // "driver/pool/device"; "" = of no single device
   std::string message = {};    // of a change: the sentence of the cause that it brought
-  bool to_the_second = false;  // its teller knows no fractions
+  bool to_the_second = false;  // its source knows no fractions
 };
 
 // Everything there is to say of one Pod.
@@ -39,14 +39,14 @@ struct Explanation {
   std::string note;                  // what could not be asked, or ""
   bool gone = false;                 // the Pod is not on its node any more
   std::optional<Verdict> verdict;    // on the last crash; nullopt: none, or nobody judged it
-  std::string phase = {};            // of the Pod; "" when it is not known
+  std::string phase = {};            // the Pod's; "" when it is not known
   std::optional<WallTime> asked_to_go = {};  // when somebody deleted the Pod, which is still there
 };
 
 struct DrawOptions {
   bool colour = false;
-  std::size_t columns =
-      0;  // to wrap lines at, with report numbers left out; 0 = as long as they are
+  // To wrap lines at, without the numbers of reports; 0: lines are as long as they come.
+  std::size_t columns = 0;
 };
 
 // The picture that people read: the Pod, a paragraph for each device, a line for each step, the

@@ -33,8 +33,8 @@ TEST(Explanation, SaysDeviceStateAndSinceWhen) {
             "  gpu-3   Unhealthy since 14:02:11 (38s ago): XID 79: GPU has fallen off the bus\n"
             "          H200, serial 1653922005112, pool node-7, driver gpu.example.com, claim "
             "trainer-0-gpu\n"
-            "  14:02:11.304  sign    kernel log: Xid 79  gpu.example.com\n"
-            "  14:02:11.311  told    Pod status          galen-agent\n");
+            "  14:02:11.304  sign       kernel log: Xid 79  gpu.example.com\n"
+            "  14:02:11.311  published  Pod status          galen-agent\n");
 }
 
 TEST(Explanation, OfAPodThatEndedOrIsToGoSaysSo) {
@@ -58,7 +58,7 @@ TEST(Explanation, KeepsItsColumnsUnderALongKindOfStep) {
   explanation.steps.push_back(
       {At("2026-11-21T14:02:12Z"), "driver-lost", "its socket is gone", "galen-agent"});
   const std::string text = Draw(explanation, At("2026-11-21T14:02:49Z"), {});
-  EXPECT_NE(text.find("  told         Pod status          galen-agent\n"), std::string::npos)
+  EXPECT_NE(text.find("  published    Pod status          galen-agent\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("  driver-lost  its socket is gone  galen-agent\n"), std::string::npos)
       << text;
@@ -92,18 +92,18 @@ Explanation PairOfGpus() {
 TEST(Explanation, SaysOfWhichOfSeveralDevicesAStepIs) {
   const std::string text = Draw(PairOfGpus(), At("2026-11-21T14:02:49Z"), {});
   EXPECT_NE(text.find("  14:02:11.304  sign         gpu-3  kernel log: Xid 79  gpu.example.com\n"
-                      "  14:02:11.311  told         gpu-4  Pod status          galen-agent\n"
+                      "  14:02:11.311  published    gpu-4  Pod status          galen-agent\n"
                       "  14:02:12.000  driver-lost         it is gone          galen-agent\n"),
             std::string::npos)
       << text;
 }
 
-TEST(Explanation, TellsDevicesOfOneNameApart) {
+TEST(Explanation, DistinguishesDevicesOfOneName) {
   Explanation pair = PairOfGpus();
   pair.devices[1].identity.id = {"gpu.example.com", "node-8", "gpu-3"};
   pair.steps[1].device = "gpu.example.com/node-8/gpu-3";
   const std::string text = Draw(pair, At("2026-11-21T14:02:49Z"), {});
-  EXPECT_NE(text.find("told         gpu.example.com/node-8/gpu-3  Pod"), std::string::npos) << text;
+  EXPECT_NE(text.find("published    gpu.example.com/node-8/gpu-3  Pod"), std::string::npos) << text;
 }
 
 TEST(Explanation, GivesTheSentenceOfAChangeThatIsOver) {
@@ -114,9 +114,9 @@ TEST(Explanation, GivesTheSentenceOfAChangeThatIsOver) {
       {At("2026-11-21T14:02:11Z"), "change", "Healthy → Unhealthy, XidGpuLost", "gpu", "",
        "XID 79: GPU has fallen off the bus"}};
   const std::string text = Draw(explanation, At("2026-11-21T14:02:49Z"), {});
-  EXPECT_NE(text.find("  14:00:00.000  change  Healthy → Unhealthy, TemperatureHigh  gpu\n"
-                      "                        GPU temperature 91 °C exceeds 85 °C\n"
-                      "  14:02:11.000  change  Healthy → Unhealthy, XidGpuLost       gpu\n"),
+  EXPECT_NE(text.find("  14:00:00.000  change     Healthy → Unhealthy, TemperatureHigh  gpu\n"
+                      "                           GPU temperature 91 °C exceeds 85 °C\n"
+                      "  14:02:11.000  change     Healthy → Unhealthy, XidGpuLost       gpu\n"),
             std::string::npos)
       << text;
   EXPECT_TRUE(text.ends_with("gpu\n")) << "the present one stands above: " << text;
@@ -139,9 +139,9 @@ TEST(Explanation, SaysTheDayWhereItIsAnother) {
   const std::string text = Draw(explanation, At("2026-11-22T14:02:49Z"), {});
   EXPECT_NE(text.find("since 2026-11-21 14:02:11 (24h ago)"), std::string::npos) << text;
   EXPECT_NE(text.find("\n  2026-11-21\n"
-                      "  14:02:11.304  sign    kernel log: Xid 79  gpu.example.com\n"
+                      "  14:02:11.304  sign       kernel log: Xid 79  gpu.example.com\n"
                       "  2026-11-22\n"
-                      "  00:00:01      told    Pod status          galen-agent\n"),
+                      "  00:00:01      published  Pod status          galen-agent\n"),
             std::string::npos)
       << text;
 }
@@ -156,9 +156,9 @@ TEST(Explanation, FitsOnANarrowTerminal) {
             "          H200, serial 1653922005112, pool node-7,\n"
             "          driver gpu.example.com, claim\n"
             "          trainer-0-gpu\n"
-            "  14:02:11.304  sign    kernel log: Xid 79\n"
-            "                        gpu.example.com\n"
-            "  14:02:11.311  told    Pod status  galen-agent\n");
+            "  14:02:11.304  sign       kernel log: Xid 79\n"
+            "                           gpu.example.com\n"
+            "  14:02:11.311  published  Pod status  galen-agent\n");
 }
 
 TEST(Explanation, EndsInTheVerdict) {
@@ -187,16 +187,15 @@ TEST(Explanation, KeepsItsColumnsWhereTheTextHasToBeWrapped) {
   Explanation explanation = TrainerOnAFallenGpu();
   explanation.steps = {
       {At("2026-11-21T14:02:11Z"), "driver-connected",
-       "driver gpu.example.com is connected, and speaks of all of its devices again",
-       "galen-agent"},
+       "driver gpu.example.com is connected, and reports all of its devices again", "galen-agent"},
       {At("2026-11-21T14:02:12Z"), "told", "Pod status", "gpu.example.com, report 812"}};
   const std::string text =
       Draw(explanation, At("2026-11-21T14:02:49Z"), {.colour = false, .columns = 100});
   const std::string margin(34, ' ');
   EXPECT_TRUE(text.ends_with(
       "  14:02:11.000  driver-connected  driver gpu.example.com is "
-      "connected, and speaks    galen-agent\n" +
-      margin + "of all of its devices again\n" + "  14:02:12.000  told              Pod status" +
+      "connected, and reports   galen-agent\n" +
+      margin + "all of its devices again\n" + "  14:02:12.000  published         Pod status" +
       std::string(41, ' ') + "gpu.example.com\n"))
       << text;
 }
@@ -207,8 +206,8 @@ TEST(Explanation, LeavesOutTheNumbersOfReportsBeforeItWraps) {
   const std::string text =
       Draw(explanation, At("2026-11-21T14:02:49Z"), {.colour = false, .columns = 62});
   EXPECT_TRUE(
-      text.ends_with("  14:02:11.304  sign    kernel log: Xid 79  gpu.example.com\n"
-                     "  14:02:11.311  told    Pod status          galen-agent\n"))
+      text.ends_with("  14:02:11.304  sign       kernel log: Xid 79  gpu.example.com\n"
+                     "  14:02:11.311  published  Pod status          galen-agent\n"))
       << text;
 }
 

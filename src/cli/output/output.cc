@@ -13,7 +13,7 @@
 namespace galen::cli {
 namespace {
 
-// Only pipes and sockets tell that their reader went away; epoll refuses plain files.
+// Only pipes and sockets show that their reader went away; epoll refuses plain files.
 bool HasReader(int fd) {
   struct stat info = {};
   return ::fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));

@@ -75,7 +75,7 @@ TEST(Output, NoticesThatTheReaderWentAwayWhileNothingIsWritten) {
   EXPECT_EQ(*ExitCodeOf(output), kExitReaderGone);
 }
 
-TEST(Output, OfAPlainFileIsNotWatchedAndStillTold) {
+TEST(Output, OfAPlainFileIsNotWatchedAndStillWritten) {
   const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   const auto loop = EpollLoop::Create().value();
   Output output(full.get());

@@ -35,7 +35,7 @@ std::vector<Table::Cell> Gone(const Table::Row& row, std::size_t finding) {
   return cells;
 }
 
-// What tells an item of any kind apart: the names in it, and those of the device in it.
+// What distinguishes an item of any kind: the names in it, and those of the device in it.
 std::string KeyOf(const Json& item) {
   std::string key = item["metadata"]["name"].AsString();
   for (const char* name : {"node", "name", "namespace", "pod", "claim", "request"}) {

@@ -1,6 +1,6 @@
-// What a pipe is told of a table that changes: at first all of it, then only the rows that are new,
-// say something else or are gone, each told apart by what it is about, not by how it is laid out.
-// Values; free of threads.
+// What is written to a pipe of a table that changes: at first all of it, then only the rows that
+// are new, say something else or are gone, each identified by what it is about, not by how it is
+// laid out. Values; free of threads.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The verdict on a crash as the agent tells it, for people and for programs. Pure.
+// The verdict on a crash as the agent returns it, for people and for programs. Pure.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ class Verdict;
 
 namespace galen::cli {
 
-// Of the newest record of the Pod that is asked for; where it is gone, of the last one of that
-// name. nullopt: it neither crashed nor ended, or it ended well.
+// The verdict of the newest record of the Pod that is asked for; where it is gone, of the last one
+// of that name. nullopt: it neither crashed nor ended, or it ended well.
 std::optional<Verdict> VerdictOf(const inspect::v1::ExplainResponse& answer);
 
 // As the agent sends it.

@@ -51,7 +51,7 @@ TEST(VerdictOf, SaysOfACrashThatNothingTellsAndOfAGoodEndNothing) {
   Add(crashed, "uid-1", "Crashed");
   Add(succeeded, "uid-1", "Succeeded");
   ASSERT_TRUE(VerdictOf(crashed));
-  EXPECT_EQ(Summary(*VerdictOf(crashed)), "undetermined: nothing tells why it ended");
+  EXPECT_EQ(Summary(*VerdictOf(crashed)), "undetermined: nothing shows why it ended");
   EXPECT_FALSE(VerdictOf(succeeded));
   EXPECT_FALSE(VerdictOf(wire::ExplainResponse()));
 }

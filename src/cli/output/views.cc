@@ -7,13 +7,13 @@
 namespace galen::cli {
 namespace {
 
-// "30s default", "10s driver", "45s config pool node-1": how long its driver's word holds, and who
-// said so.
+// "30s default", "10s driver", "45s config pool node-1": how long a report of its driver holds, and
+// who said so.
 std::string Deadline(const DeviceView& device) {
   if (!device.deadline_seconds) return "";
   std::string text = fmt::format("{}s", *device.deadline_seconds);
-  for (const std::string& word : {device.deadline_source, device.deadline_rule}) {
-    if (!word.empty()) text += " " + word;
+  for (const std::string& part : {device.deadline_source, device.deadline_rule}) {
+    if (!part.empty()) text += " " + part;
   }
   return text;
 }

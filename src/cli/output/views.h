@@ -19,7 +19,7 @@ struct ViewOptions {
   bool Shows(const std::string& candidate) const { return name.empty() || name == candidate; }
 };
 
-// A row for each device, for each hold of a Pod on a device, for each node that told, for each
+// A row for each device, for each hold of a Pod on a device, for each node that reported, for each
 // driver of such a node. Rows keep the fleet's order; columns for -o wide come last, but
 // for DETAIL, whose sentence ends a line.
 Table DevicesTable(const Fleet& fleet, const ViewOptions& options);

@@ -52,7 +52,7 @@ Json HoldingJson(const Holding& holding) {
                            {"request", holding.request}});
 }
 
-// An object around the list, so that more can be told beside it one day.
+// An object around the list, so that more can stand beside it one day.
 Json Items(Json::Array items) { return Json::MakeObject({{"items", std::move(items)}}); }
 
 }  // namespace

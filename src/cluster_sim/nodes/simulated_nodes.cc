@@ -28,7 +28,7 @@ Json ReadyCondition(const Json& before, bool ready, const std::string& now) {
       {{"type", "Ready"},
        {"status", status},
        {"reason", ready ? "KubeletReady" : "KubeletNotReady"},
-       {"message", ready ? "simulated node is ready" : "simulated node was told to be not ready"},
+       {"message", ready ? "simulated node is ready" : "simulated node was set to not ready"},
        {"lastHeartbeatTime", now},
        {"lastTransitionTime", same ? before["lastTransitionTime"] : Json(now)}});
 }

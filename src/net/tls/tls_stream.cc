@@ -38,7 +38,7 @@ Status AlertStatus(unsigned long error, const std::string& reason) {
       return Unauthenticated("the peer does not accept our certificate ({})", reason);
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_HTTP_REQUEST:
-      return FailedPrecondition("the other side does not speak TLS ({})", reason);
+      return FailedPrecondition("the other side does not use TLS ({})", reason);
     default:
       return Unavailable("TLS: {}", reason);
   }

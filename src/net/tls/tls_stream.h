@@ -30,7 +30,7 @@ class TlsStream final : public ByteStream, private ByteStream::Sink {
  public:
   // The outcome of the handshake: the protocol that both chose ("h2"; "" for none), or why not:
   // Unauthenticated for certificates that are not accepted by us or by the peer, FailedPrecondition
-  // for a peer without TLS, otherwise Unavailable.
+  // for a peer that does not use TLS, otherwise Unavailable.
   using OnHandshake = std::function<void(const StatusOr<std::string>& protocol)>;
 
   // Both start the handshake; `context` is only read during the call. `done` runs once, later; it

@@ -171,7 +171,7 @@ TEST_F(TlsStreamTest, PlainTextIsNoTls) {
   pair.left->Write("HTTP/1.1 400 Bad Request\r\n\r\n");
   loop_.RunUntilIdle();
   EXPECT_EQ(Rejection().code(), Code::kFailedPrecondition);
-  EXPECT_THAT(Rejection().message(), HasSubstr("does not speak TLS"));
+  EXPECT_THAT(Rejection().message(), HasSubstr("does not use TLS"));
 }
 
 TEST_F(TlsStreamTest, PeerThatHangsUpInTheHandshakeIsAnError) {

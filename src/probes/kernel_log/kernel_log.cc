@@ -40,7 +40,7 @@ KernelLog::KernelLog(Parts parts, const std::map<std::string, std::string>& devi
   for (const auto& [address, device] : device_of_address)
     device_of_slot_[PciSlot(address)] = device;
   parts_.metrics.DeclareCounter("galen_kernel_log_faults_total",
-                                "Faults that the kernel's log told of, by sign.");
+                                "Faults found in the kernel's log, by sign.");
   parts_.metrics.DeclareCounter("galen_kernel_log_lost_records_total",
                                 "Records of the kernel's log overwritten before they were read.");
   parts_.metrics.DeclareGauge("galen_kernel_log_readable", "1 while the kernel's log can be read.");
@@ -151,7 +151,7 @@ void KernelLog::AddSign(const KernelFault& fault, WallTime time, std::vector<Sig
              device != device_of_slot_.end()) {
     sign.device = device->second;
   } else {
-    return parts_.log.Debug("the kernel's log tells of a device that is not ours",
+    return parts_.log.Debug("the kernel's log names a device that is not ours",
                             {{"sign", fault.raw}});
   }
   signs.push_back(std::move(sign));

@@ -104,7 +104,7 @@ void CheckNumbers(const SignSpec& sign, RuleFaults& faults) {
   if (sign.kind == SignKind::kEvent) return;
   for (const std::string& each : sign.among) {
     if (NumberOf(Sign{.value = each})) continue;
-    faults.Add("among", fmt::format("'{}' is no number; only an event can be a word", each));
+    faults.Add("among", fmt::format("'{}' is no number; only an event can be text", each));
   }
 }
 

@@ -63,7 +63,7 @@ Sign GpuSimulator::Reading(const SimulatedGpu& device, const SignSpec& spec) {
   const State& state = states_.find(device.name)->second;
   sign.unit = spec.unit;
   if (state.unreadable.contains(spec.name)) {
-    sign.error = "the simulator was told to hide it";
+    sign.error = "the simulator hides it, as injected";
     return sign;
   }
   const double usual = NumberOf(Sign{.value = spec.usual}).value_or(0);

@@ -1,4 +1,4 @@
-#include "cli/fleet/pod_word.h"
+#include "cli/fleet/pod_status_entry.h"
 
 #include <gtest/gtest.h>
 
@@ -36,11 +36,11 @@ Claim ClaimOf(std::vector<AllocatedDevice> devices) {
 }
 
 std::string Said(const kube::Pod& pod, const Claim& claim, const DeviceId& device) {
-  const kube::ResourceHealth* health = WordOfPod(pod, claim, device);
+  const kube::ResourceHealth* health = EntryOfDevice(pod, claim, device);
   return health == nullptr ? "nothing" : health->health;
 }
 
-TEST(PodWord, IsTheKubeletsOfTheOnlyDeviceWhateverItsCdiId) {
+TEST(PodStatusEntry, IsTheKubeletsOfTheOnlyDeviceWhateverItsCdiId) {
   const kube::Pod pod = PodOfKubelet(
       "[{name: 'claim:gpu', resources: [{resourceID: 'ref.example.com/test=9856bc7a-dev-0', "
       "health: Unhealthy, message: 'ECC error count exceeded threshold'}]}]");
@@ -51,7 +51,7 @@ TEST(PodWord, IsTheKubeletsOfTheOnlyDeviceWhateverItsCdiId) {
   EXPECT_EQ(Said(other, ClaimOf({{"req", kDev0, "", false}}), kDev0), "Unhealthy");
 }
 
-TEST(PodWord, TellsSeveralDevicesOfAClaimApartByTheEndOfTheirIds) {
+TEST(PodStatusEntry, DistinguishesSeveralDevicesOfAClaimByTheEndOfTheirIds) {
   const kube::Pod pod = PodOfKubelet(
       "[{name: 'claim:gpu', resources: ["
       "{resourceID: 'ref.example.com/test=9856bc7a-dev-1', health: Unhealthy}, "
@@ -61,7 +61,7 @@ TEST(PodWord, TellsSeveralDevicesOfAClaimApartByTheEndOfTheirIds) {
   EXPECT_EQ(Said(pod, claim, kDev1), "Unhealthy");
 }
 
-TEST(PodWord, DoesNotTakeOneNameForAnotherThatItEnds) {
+TEST(PodStatusEntry, DoesNotTakeOneNameForAnotherThatItEnds) {
   const DeviceId one{"ref.example.com", "node-a", "1"};
   const kube::Pod pod = PodOfKubelet(
       "[{name: 'claim:gpu', resources: ["
@@ -72,7 +72,7 @@ TEST(PodWord, DoesNotTakeOneNameForAnotherThatItEnds) {
   EXPECT_EQ(Said(pod, claim, kDev1), "Unhealthy");
 }
 
-TEST(PodWord, GoesByTheRequestThatTheEntryNames) {
+TEST(PodStatusEntry, GoesByTheRequestThatTheEntryNames) {
   const kube::Pod pod = PodOfKubelet(
       "[{name: 'claim:gpu/big', resources: [{resourceID: 'x/y=a', health: Unhealthy}]},"
       " {name: 'claim:gpu/small', resources: [{resourceID: 'x/y=b', health: Healthy}]}]");
@@ -81,7 +81,7 @@ TEST(PodWord, GoesByTheRequestThatTheEntryNames) {
   EXPECT_EQ(Said(pod, claim, kDev1), "Healthy");
 }
 
-TEST(PodWord, IsNotGuessedWhenItCouldBeOfEither) {
+TEST(PodStatusEntry, IsNotGuessedWhenItCouldBeOfEither) {
   const kube::Pod pod = PodOfKubelet(
       "[{name: 'claim:gpu', resources: [{resourceID: 'x/y=a', health: Unhealthy}, "
       "{resourceID: 'x/y=b', health: Healthy}]}]");
@@ -89,14 +89,14 @@ TEST(PodWord, IsNotGuessedWhenItCouldBeOfEither) {
   EXPECT_EQ(Said(pod, claim, kDev0), "nothing");
 }
 
-TEST(PodWord, OfAnotherClaimOrOfADevicePluginIsNoWordOfThisOne) {
+TEST(PodStatusEntry, OfAnotherClaimOrOfADevicePluginIsNoneOfThisOne) {
   const kube::Pod pod = PodOfKubelet(
       "[{name: 'claim:nic', resources: [{resourceID: 'x/y=dev-0', health: Unhealthy}]},"
       " {name: vendor.com/gpu, resources: [{resourceID: dev-0, health: Unhealthy}]}]");
   EXPECT_EQ(Said(pod, ClaimOf({{"req", kDev0, "", false}}), kDev0), "nothing");
 }
 
-TEST(PodWord, IsReadByTheUpstreamIdToo) {
+TEST(PodStatusEntry, IsReadByTheUpstreamIdToo) {
   const kube::Pod pod = PodOfKubelet(
       "[{name: 'claim:gpu', resources: ["
       "{resourceID: ref.example.com/node-a/dev-1, health: Unknown}, "

@@ -1,5 +1,5 @@
-// What a Pod's own status says of a device: the kubelet's word, for devices that no agent of ours
-// speaks of. Pure.
+// What a Pod's own status says about a device: what the kubelet published, for devices that no
+// agent of ours reports. Pure.
 #pragma once
 
 #include "kube/objects/pod.h"
@@ -12,7 +12,7 @@ namespace galen::cli {
 // the device's first CDI id, whose name the driver is free to choose, or driver/pool/device
 // (KEP-4680). So the device is found by the claim's allocation: the only one that was allocated to
 // the entry's request, or the one whose name ends the id.
-const kube::ResourceHealth* WordOfPod(const kube::Pod& pod, const Claim& claim,
-                                      const DeviceId& device);
+const kube::ResourceHealth* EntryOfDevice(const kube::Pod& pod, const Claim& claim,
+                                          const DeviceId& device);
 
 }  // namespace galen::cli

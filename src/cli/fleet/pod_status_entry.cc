@@ -1,4 +1,4 @@
-#include "cli/fleet/pod_word.h"
+#include "cli/fleet/pod_status_entry.h"
 
 #include <algorithm>
 #include <cctype>
@@ -27,7 +27,7 @@ std::optional<EntryRequest> RequestOf(const kube::Pod& pod, const Claim& claim,
   return EntryRequest{entry.substr(std::min(slash + 1, entry.size()))};
 }
 
-// Whether the id ends in the device's name, as a word of its own: "…=uid-gpu-1" does not end in
+// Whether the id ends in the device's name, not only a part of it: "…=uid-gpu-1" does not end in
 // "pu-1".
 bool EndsIn(std::string_view id, std::string_view name) {
   if (!id.ends_with(name) || name.empty()) return false;
@@ -54,8 +54,8 @@ const AllocatedDevice* Meant(std::string_view id, const std::vector<AllocatedDev
   return several ? nullptr : meant;
 }
 
-const kube::ResourceHealth* WordOfEntry(const kube::ResourceStatus& entry, std::string_view request,
-                                        const Claim& claim, const DeviceId& device) {
+const kube::ResourceHealth* MatchIn(const kube::ResourceStatus& entry, std::string_view request,
+                                    const Claim& claim, const DeviceId& device) {
   std::vector<AllocatedDevice> devices;
   for (const AllocatedDevice& allocated : claim.devices) {
     if (request.empty() || BaseRequest(allocated.request) == request) devices.push_back(allocated);
@@ -72,14 +72,14 @@ const kube::ResourceHealth* WordOfEntry(const kube::ResourceStatus& entry, std::
 
 }  // namespace
 
-const kube::ResourceHealth* WordOfPod(const kube::Pod& pod, const Claim& claim,
-                                      const DeviceId& device) {
+const kube::ResourceHealth* EntryOfDevice(const kube::Pod& pod, const Claim& claim,
+                                          const DeviceId& device) {
   for (const auto* statuses : {&pod.statuses, &pod.init_statuses}) {
     for (const kube::ContainerStatus& status : *statuses) {
       for (const kube::ResourceStatus& entry : status.allocated) {
         const auto request = RequestOf(pod, claim, entry.name);
         if (!request) continue;
-        if (const auto* health = WordOfEntry(entry, request->request, claim, device)) return health;
+        if (const auto* health = MatchIn(entry, request->request, claim, device)) return health;
       }
     }
   }
