@@ -98,7 +98,7 @@ void FuzzObjects(std::string_view bytes) {
   static_cast<void>(kube::DecodeClaim(*object));
   ReadsAsWritten(kube::DecodeNodeDeviceHealth, kube::EncodeNodeDeviceHealth, *object);
   if (const auto event = kube::DecodeEvent(*object); event.ok()) {
-    static_cast<void>(kube::AgainPatch(*event, "again", WallTime{}));
+    static_cast<void>(kube::EventPatch(*event, kube::Again(*event, 1, "again", WallTime{})));
   }
   ReadsAsWritten(kube::DecodeSlice, kube::EncodeSlice, *object);
   const auto slice = kube::DecodeSlice(*object);

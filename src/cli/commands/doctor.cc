@@ -16,7 +16,7 @@
 #include "base/loop/signal.h"
 #include "cli/commands/conformance.h"
 #include "cli/interrupt.h"
-#include "doctor/examination.h"
+#include "doctor/probes/examination.h"
 #include "doctor/report.h"
 #include "kube/exec_runner.h"
 #include "kube/transport.h"

@@ -72,8 +72,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// sameOnBoth begins a story in which nothing depends on the version of Kubernetes: it is run on 1.37,
-// and on 1.34 with -full only.
+// sameOnBoth begins a story in which nothing depends on the version of Kubernetes: it is run on
+// 1.37, and on 1.34 with -full only.
 func sameOnBoth(t *testing.T) {
 	if cluster.Is("1.34") && !*fullFlag {
 		t.Skip("runs on 1.37; on 1.34 with -full")

@@ -1,5 +1,5 @@
 // One examination of a node that is a directory, in one thread.
-#include "doctor/examination.h"
+#include "doctor/probes/examination.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

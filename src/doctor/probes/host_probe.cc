@@ -1,4 +1,4 @@
-#include "doctor/host_probe.h"
+#include "doctor/probes/host_probe.h"
 
 #include <sys/inotify.h>
 #include <sys/statvfs.h>

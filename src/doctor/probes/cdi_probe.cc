@@ -1,4 +1,4 @@
-#include "doctor/cdi_probe.h"
+#include "doctor/probes/cdi_probe.h"
 
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-#include "doctor/journal_probe.h"
+#include "doctor/probes/journal_probe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "doctor/cdi_probe.h"
+#include "doctor/probes/cdi_probe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "doctor/node_probe.h"
+#include "doctor/probes/node_probe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
-#include "doctor/examination.h"
+#include "doctor/probes/examination.h"
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
-#include "doctor/cdi_probe.h"
-#include "doctor/journal_probe.h"
-#include "doctor/kubelet_probe.h"
+#include "doctor/probes/cdi_probe.h"
+#include "doctor/probes/journal_probe.h"
+#include "doctor/probes/kubelet_probe.h"
 
 namespace galen::doctor {
 namespace {

@@ -1,4 +1,4 @@
-#include "doctor/kubelet_probe.h"
+#include "doctor/probes/kubelet_probe.h"
 
 #include <zlib.h>
 

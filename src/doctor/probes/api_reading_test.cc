@@ -1,4 +1,4 @@
-#include "doctor/api_reading.h"
+#include "doctor/probes/api_reading.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Tested by api_probe_test.cc.
-#include "doctor/api_call.h"
+#include "doctor/probes/api_call.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // Tested by node_probe_test.cc, whose sockets answer, refuse and hang.
-#include "doctor/socket_call.h"
+#include "doctor/probes/socket_call.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "doctor/journal_probe.h"
+#include "doctor/probes/journal_probe.h"
 
 #include <algorithm>
 #include <optional>

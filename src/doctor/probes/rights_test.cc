@@ -1,4 +1,4 @@
-#include "doctor/rights.h"
+#include "doctor/probes/rights.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "doctor/api_probe.h"
+#include "doctor/probes/api_probe.h"
 
 #include <memory>
 #include <utility>
 
-#include "doctor/api_reading.h"
+#include "doctor/probes/api_reading.h"
 
 namespace galen::doctor {
 namespace {

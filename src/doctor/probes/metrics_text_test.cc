@@ -1,4 +1,4 @@
-#include "doctor/metrics_text.h"
+#include "doctor/probes/metrics_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,9 +11,9 @@
 
 #include "base/data/json.h"
 #include "base/loop/loop.h"
-#include "doctor/api_call.h"
 #include "doctor/observations.h"
-#include "doctor/rights.h"
+#include "doctor/probes/api_call.h"
+#include "doctor/probes/rights.h"
 #include "kube/client.h"
 #include "kube/request.h"
 

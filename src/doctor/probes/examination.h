@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/files/file_system.h"
-#include "doctor/api_probe.h"
-#include "doctor/host_probe.h"
-#include "doctor/node_probe.h"
 #include "doctor/observations.h"
+#include "doctor/probes/api_probe.h"
+#include "doctor/probes/host_probe.h"
+#include "doctor/probes/node_probe.h"
 
 namespace galen::doctor {
 

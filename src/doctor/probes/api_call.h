@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/loop/loop.h"
-#include "doctor/metrics_text.h"
+#include "doctor/probes/metrics_text.h"
 #include "net/http.h"
 
 namespace galen::doctor {

@@ -9,7 +9,7 @@
 
 #include "base/loop/loop.h"
 #include "doctor/observations.h"
-#include "doctor/socket_call.h"
+#include "doctor/probes/socket_call.h"
 #include "net/connection.h"
 
 namespace galen::doctor {

@@ -1,4 +1,4 @@
-#include "doctor/api_probe.h"
+#include "doctor/probes/api_probe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
