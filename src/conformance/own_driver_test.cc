@@ -5,7 +5,7 @@
 #include "conformance/fake_observations.h"
 #include "conformance/fake_scene.h"
 #include "net/endpoint/fake_socket_host.h"
-#include "sdk/driver_app.h"
+#include "sdk/app/driver_app.h"
 
 namespace galen::conformance {
 namespace {

@@ -19,7 +19,7 @@ Finding Made(const std::string& id, Verdict verdict, const std::string& seen) {
           .advice = "Mend it & go on."};
 }
 
-Report Sample() {
+Report SampleReport() {
   return {.node = "node-7",
           .kubelet_root = "/k",
           .when = *ParseRfc3339("2026-11-21T14:02:11Z"),
@@ -30,7 +30,7 @@ Report Sample() {
 }
 
 TEST(DoctorReport, TellsTheWorstFirstAndWhatToDo) {
-  EXPECT_EQ(TextReport(Sample(), {}), R"(node node-7, kubelet root /k
+  EXPECT_EQ(TextReport(SampleReport(), {}), R"(node node-7, kubelet root /k
 
 BAD       drivers.dead-sockets
   seen    <old>.sock: refused
@@ -51,12 +51,12 @@ Could not be looked at, because of
 }
 
 TEST(DoctorReport, WideNamesWhatIsHealthyToo) {
-  EXPECT_THAT(TextReport(Sample(), {.wide = true}),
+  EXPECT_THAT(TextReport(SampleReport(), {.wide = true}),
               HasSubstr("healthy\n  api.reachable           v1.37.1\n"));
 }
 
 TEST(DoctorReport, NamesAReasonOnceForAllThatItHides) {
-  Report report = Sample();
+  Report report = SampleReport();
   report.findings.push_back(Made("agent.running", Verdict::kUnknown, "no socket"));
   report.findings.push_back(Made("slices.missing", Verdict::kUnknown, "not root"));
   EXPECT_THAT(TextReport(report, {}), HasSubstr("Could not be looked at, because of\n"
@@ -65,7 +65,7 @@ TEST(DoctorReport, NamesAReasonOnceForAllThatItHides) {
 }
 
 TEST(DoctorReport, IsWrappedToTheTerminal) {
-  Report report = Sample();
+  Report report = SampleReport();
   report.findings = {Made("a.b", Verdict::kBad,
                           "one two three four five six seven eight nine ten "
                           "eleven twelve thirteen")};
@@ -76,7 +76,7 @@ TEST(DoctorReport, IsWrappedToTheTerminal) {
 }
 
 TEST(DoctorReport, JsonHoldsEverything) {
-  const Json json = JsonReport(Sample());
+  const Json json = JsonReport(SampleReport());
   EXPECT_EQ(json["node"].AsString(), "node-7");
   EXPECT_EQ(json["time"].AsString(), "2026-11-21T14:02:11Z");
   EXPECT_EQ(json["checks"].items().size(), 4u);
@@ -91,7 +91,7 @@ TEST(DoctorReport, JsonHoldsEverything) {
 }
 
 TEST(DoctorReport, JunitFailsWhatIsBadAndSkipsWhatIsUnknown) {
-  const std::string xml = JunitReport(Sample());
+  const std::string xml = JunitReport(SampleReport());
   EXPECT_THAT(xml, HasSubstr("<testsuites name=\"galen doctor\" tests=\"4\" failures=\"1\""));
   EXPECT_THAT(xml, HasSubstr("<testsuite name=\"node-7.drivers\" tests=\"2\" failures=\"1\""));
   EXPECT_THAT(xml, HasSubstr("<failure message=\"&lt;old&gt;.sock: refused\">"));

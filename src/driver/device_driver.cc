@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/version.h"
-#include "sdk/driver_options.h"
+#include "sdk/app/driver_options.h"
 #include "sdk/inventory.h"
 
 namespace galen::device_driver {

@@ -7,7 +7,7 @@
 #include "driver/nic_hardware.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 #include "protos/galen/simulator/v1/simulator.pb.h"
-#include "sdk/driver_app.h"
+#include "sdk/app/driver_app.h"
 #include "sdk/fake_cluster.h"
 #include "sdk/fake_node.h"
 

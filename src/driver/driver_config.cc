@@ -3,7 +3,7 @@
 #include "probes/rules/embedded.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/simulator/simulator.h"
-#include "sdk/driver_options.h"
+#include "sdk/app/driver_options.h"
 
 namespace galen::device_driver {
 namespace {

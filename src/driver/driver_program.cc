@@ -14,8 +14,8 @@
 #include "driver/nic_hardware.h"
 #include "probes/kernel_log/dev_kmsg.h"
 #include "probes/network/link_watch.h"
-#include "sdk/driver_inside.h"
-#include "sdk/driver_options.h"
+#include "sdk/app/driver_inside.h"
+#include "sdk/app/driver_options.h"
 
 namespace galen::device_driver {
 namespace {

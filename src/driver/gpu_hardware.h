@@ -11,7 +11,7 @@
 #include "driver/hardware.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/simulator/simulator.h"
-#include "sdk/simulator_service.h"
+#include "sdk/app/simulator_service.h"
 
 namespace galen::device_driver {
 

@@ -1,7 +1,7 @@
 // What drivers keep of claims, and the files they write for container runtimes.
 #include "base/check.h"
 #include "model/cdi_spec.h"
-#include "sdk/prepared_claims.h"
+#include "sdk/claims/prepared_claims.h"
 #include "sdk/quantity.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"

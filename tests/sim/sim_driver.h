@@ -11,7 +11,7 @@
 #include "base/files/fake_file_system.h"
 #include "model/health.h"
 #include "net/endpoint/fake_socket_host.h"
-#include "sdk/driver_app.h"
+#include "sdk/app/driver_app.h"
 #include "tests/sim/node_loop.h"
 
 namespace galen::sim {

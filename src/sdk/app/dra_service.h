@@ -1,0 +1,24 @@
+// The kubelet's DRA service, v1 and v1beta1, over a ClaimPreparer: every claim asked for gets an
+// entry in the answer, and one claim's error is its own, with the message that the Pod will show.
+// Belongs to its loop.
+#pragma once
+
+#include "rpc/service.h"
+#include "sdk/claims/claim_preparer.h"
+
+namespace galen::sdk {
+
+// The names under which a driver registers these services (kubelet's types.go); they are not the
+// gRPC names, which have a longer package.
+inline constexpr std::string_view kDraV1 = "v1.DRAPlugin";
+inline constexpr std::string_view kDraV1Beta1 = "v1beta1.DRAPlugin";
+
+// Claims in one request; past it: InvalidArgument. The kubelet sends those of one Pod, of which few
+// have more than a handful.
+inline constexpr int kClaimsPerRequestMax = 512;
+
+// Adds NodePrepareResources and NodeUnprepareResources of both versions. What is lent outlives the
+// dispatcher's use. A call is answered when the last of its claims is; the kubelet gives it 45 s.
+void ServeDra(rpc::Dispatcher& dispatcher, ClaimPreparer& preparer);
+
+}  // namespace galen::sdk

@@ -1,0 +1,270 @@
+#include "galen/driver.h"
+
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "base/environment.h"
+#include "base/files/posix_file_system.h"
+#include "base/flags.h"
+#include "base/loop/epoll_loop.h"
+#include "base/loop/signal.h"
+#include "base/mutex.h"
+#include "kube/transport.h"
+#include "net/admin_page.h"
+#include "net/endpoint/server.h"
+#include "sdk/app/driver_app.h"
+#include "sdk/app/driver_inside.h"
+#include "sdk/app/driver_options.h"
+#include "sdk/inventory.h"
+
+namespace galen {
+namespace {
+
+constexpr int kExitFailed = 1;
+
+LogLevel LevelOf(const Driver::Options& options) {
+  const StatusOr<LogLevel> level = ParseLogLevel(options.log_level);
+  return level.ok() ? *level : LogLevel::kInfo;
+}
+
+// What the author's code throws is that claim's trouble, not the driver's end.
+template <typename Answer>
+std::function<Answer(const DeviceClaim&)> Guard(std::function<Answer(const DeviceClaim&)> handler) {
+  if (!handler) return nullptr;
+  return [handler = std::move(handler)](const DeviceClaim& claim) -> Answer {
+    try {
+      return handler(claim);
+    } catch (const std::exception& e) {
+      return Failure{e.what()};
+    }
+  };
+}
+
+}  // namespace
+
+// All parts live on the loop's thread; other threads only post to it.
+struct Driver::Impl {
+  // A constructor cannot fail: without a loop Run says why and returns.
+  explicit Impl(Options options_in)
+      : options(std::move(options_in)),
+        log(LevelOf(options), [this] { return WallNow(); }, StderrSink()) {
+    StatusOr<std::unique_ptr<EpollLoop>> made = EpollLoop::Create();
+    if (made.ok()) {
+      loop = std::move(*made);
+    } else {
+      log.Error("the event loop cannot be made", {{"error", made.status().message()}});
+    }
+  }
+
+  WallTime WallNow() const { return loop ? loop->WallNow() : WallTime{}; }
+  StatusOr<std::unique_ptr<kube::Transport>> MakeTransport();
+  // Everything that can be wrong before anything is started.
+  Status Prepare();
+  Status StartAll();
+  Status StartMetrics();
+  void BeginStop();
+  sdk::DriverApp::Handlers TakeHandlers();
+  // Of many inventories that wait, the newest.
+  void PublishNewest();
+
+  const Options options;
+  std::unique_ptr<EpollLoop> loop;  // before the parts that use it, so that it goes last
+  Log log;
+  Metrics metrics;
+  Random random{Random::Seed()};
+  PosixFileSystem files;
+  sdk::DriverApp::Handlers handlers;
+  sdk::SimulatedDevices* simulated = nullptr;
+  std::unique_ptr<net::Dialer> dialer;
+  std::unique_ptr<kube::ExecRunner> exec;
+  std::unique_ptr<kube::Transport> transport;
+  std::unique_ptr<kube::Client> api;
+  std::unique_ptr<net::SocketHost> sockets;
+  std::unique_ptr<sdk::DriverApp> app;
+  net::AdminPage metrics_page{metrics};
+  std::unique_ptr<net::Server> metrics_server;
+  std::unique_ptr<SignalWatch> signals;
+  int exit_code = 0;
+  bool stopping = false;
+  std::atomic<bool> inventory_faulty = false;
+  std::atomic<std::thread::id> runs_on{};  // the thread that is in Run
+  Mutex mutex;
+  std::optional<Inventory> newest GALEN_GUARDED_BY(mutex);
+  std::atomic<bool> health_change_posted = false;
+};
+
+// Dials nothing yet: an API server that is away must not keep a driver from starting.
+StatusOr<std::unique_ptr<kube::Transport>> Driver::Impl::MakeTransport() {
+  ASSIGN_OR_RETURN(kube::ClusterConfig config, sdk::FindCluster(files, options));
+  return kube::Transport::Create(*loop, log, *dialer, files, *exec, std::move(config));
+}
+
+// The author's code behind guards: nothing that it throws gets into the loop.
+sdk::DriverApp::Handlers Driver::Impl::TakeHandlers() {
+  sdk::DriverApp::Handlers taken = std::move(handlers);
+  taken.prepare = Guard<Prepared>(std::move(taken.prepare));
+  taken.unprepare = Guard<std::optional<Failure>>(std::move(taken.unprepare));
+  if (!taken.health) return taken;
+  taken.health = [this, report = std::move(taken.health)](HealthWriter& writer) {
+    try {
+      report(writer);
+    } catch (const std::exception& e) {
+      // What was not said any more is Unknown.
+      log.Error("the health probe threw an exception", {{"error", e.what()}});
+    }
+  };
+  return taken;
+}
+
+Status Driver::Impl::Prepare() {
+  if (!loop) return Internal("there is no event loop");
+  // A driver that starts without its devices would take them from the scheduler.
+  if (inventory_faulty) return InvalidArgument("the inventory is faulty, see above");
+  RETURN_IF_ERROR(sdk::ValidateOptions(options));
+  dialer = net::MakeDialer(*loop);
+  exec = kube::MakeExecRunner(*loop);
+  ASSIGN_OR_RETURN(transport, MakeTransport());
+  api = std::make_unique<kube::Client>(*loop, *transport);
+  sockets = net::MakeSocketHost(*loop, log);
+  ASSIGN_OR_RETURN(app, sdk::DriverApp::Create({*loop, log, metrics, random, files, *sockets, *api},
+                                               options, TakeHandlers()));
+  if (simulated != nullptr) sdk::ServeSimulator(app->methods(), *simulated);
+  return OkStatus();
+}
+
+Status Driver::Impl::StartMetrics() {
+  if (options.metrics_address.empty()) return OkStatus();
+  metrics_page.AddCheck("driver", [this] { return app->WhyNotReady(); });
+  net::ServerOptions server;
+  ASSIGN_OR_RETURN(server.address, net::AdminAddress(options.metrics_address));
+  server.connections_max = net::AdminPage::kConnectionsMax;
+  server.request_body_bytes_max = net::AdminPage::kRequestBodyBytesMax;
+  ASSIGN_OR_RETURN(metrics_server, net::Server::Start(*loop, log, std::move(server), metrics_page));
+  // With the port that was given, if port 0 was asked for.
+  log.Info("metrics are served", {{"address", metrics_server->address()}});
+  return OkStatus();
+}
+
+Status Driver::Impl::StartAll() {
+  // First: whoever waits for readiness sees from the beginning why not.
+  RETURN_IF_ERROR(StartMetrics());
+  RETURN_IF_ERROR(app->Start());
+  log.Info("driver is running",
+           {{"driver", options.name}, {"node", options.node}, {"socket", app->paths().data}});
+  return OkStatus();
+}
+
+void Driver::Impl::BeginStop() {
+  // A second signal is not waited for here: SignalWatch ends the process at once.
+  if (std::exchange(stopping, true) || !app) return;
+  app->Stop([this] { loop->Stop(); });
+}
+
+void Driver::Impl::PublishNewest() {
+  std::optional<Inventory> inventory;
+  {
+    const MutexLock lock(mutex);
+    inventory = std::exchange(newest, std::nullopt);
+  }
+  if (!inventory || !app) return;
+  if (const Status status = app->Publish(*inventory); !status.ok()) {
+    log.Error("the inventory cannot be published", {{"error", status.message()}});
+  }
+}
+
+Driver::Driver(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Driver::~Driver() = default;
+
+std::optional<Failure> Driver::Publish(Inventory inventory) {
+  if (const Status status = sdk::ValidateInventory(inventory); !status.ok()) {
+    impl_->log.Error("the inventory cannot be published", {{"error", status.message()}});
+    // Checked on the caller's thread, which can still do something about it.
+    impl_->inventory_faulty = true;
+    return Failure{status.message()};
+  }
+  impl_->inventory_faulty = false;
+  if (!impl_->loop) return Failure{"there is no event loop"};
+  {
+    const MutexLock lock(impl_->mutex);
+    impl_->newest = std::move(inventory);
+  }
+  // From a handler at once: what the handler reports next may be of devices that are new.
+  if (impl_->runs_on == std::this_thread::get_id()) {
+    impl_->PublishNewest();
+  } else {
+    impl_->loop->Post([impl = impl_.get()] { impl->PublishNewest(); });
+  }
+  return std::nullopt;
+}
+
+void Driver::OnPrepare(std::function<Prepared(const DeviceClaim&)> prepare) {
+  impl_->handlers.prepare = std::move(prepare);
+}
+
+void Driver::OnUnprepare(std::function<std::optional<Failure>(const DeviceClaim&)> unprepare) {
+  impl_->handlers.unprepare = std::move(unprepare);
+}
+
+void Driver::OnHealth(std::chrono::nanoseconds period, std::function<void(HealthWriter&)> report) {
+  impl_->handlers.health_period = period;
+  impl_->handlers.health = std::move(report);
+}
+
+void Driver::HealthChanged() {
+  // A thread that calls this a million times posts one task.
+  if (!impl_->loop || impl_->health_change_posted.exchange(true)) return;
+  impl_->loop->Post([impl = impl_.get()] {
+    impl->health_change_posted = false;
+    if (impl->app) impl->app->HealthChanged();
+  });
+}
+
+int Driver::Run() {
+  Impl& impl = *impl_;
+  if (const Status status = impl.Prepare(); !status.ok()) {
+    impl.log.Error("the driver's configuration has faults; nothing was started",
+                   {{"driver", impl.options.name}, {"error", status.message()}});
+    return kExitUsage;
+  }
+  if (impl.options.handle_signals) {
+    auto signals = SignalWatch::Start(*impl.loop, [&impl] { impl.BeginStop(); });
+    // Without signals (no descriptor is left) the driver still runs; Stop ends it.
+    if (signals.ok()) impl.signals = std::move(*signals);
+  }
+  // Behind what was published before, so that nothing half is ever seen.
+  impl.loop->Post([&impl] {
+    if (impl.stopping) return;
+    const Status status = impl.StartAll();
+    if (status.ok()) return;
+    impl.log.Error("the driver cannot start", {{"error", status.message()}});
+    impl.exit_code = kExitFailed;
+    impl.loop->Stop();
+  });
+  impl.runs_on = std::this_thread::get_id();
+  impl.loop->Run();
+  impl.runs_on = std::thread::id();
+  // What listens goes before what it calls; the rest goes with the Impl, the loop last.
+  impl.signals.reset();
+  impl.metrics_server.reset();
+  impl.app.reset();
+  return impl.exit_code;
+}
+
+void Driver::Stop() {
+  if (!impl_->loop) return;
+  impl_->loop->Post([impl = impl_.get()] { impl->BeginStop(); });
+}
+
+std::optional<sdk::DriverInside> sdk::DriverInside::Of(Driver& driver) {
+  Driver::Impl& impl = *driver.impl_;
+  if (!impl.loop) return std::nullopt;
+  return DriverInside{*impl.loop, impl.log, impl.metrics};
+}
+
+void sdk::DriverInside::Simulate(Driver& driver, SimulatedDevices& devices) {
+  driver.impl_->simulated = &devices;
+}
+
+}  // namespace galen

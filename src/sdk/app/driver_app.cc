@@ -1,0 +1,150 @@
+#include "sdk/app/driver_app.h"
+
+#include <utility>
+
+#include "sdk/app/dra_service.h"
+#include "sdk/app/driver_options.h"
+#include "sdk/inventory.h"
+
+namespace galen::sdk {
+namespace {
+
+// Streams are asked to end before the socket closes; a subscriber that does not listen is cut off.
+// Long enough for an answer on a unix socket, short beside the 30 s that a Pod has to end.
+constexpr Duration kStreamsEnd = std::chrono::milliseconds(500);
+
+std::unique_ptr<HealthPublisher> MakeHealth(const Edges& edges, const Driver::Options& options,
+                                            DriverApp::Handlers& handlers) {
+  // A driver without health has no publisher, so the service is neither served nor advertised.
+  if (!handlers.health) return nullptr;
+  return std::make_unique<HealthPublisher>(
+      edges,
+      HealthPublisher::Options{
+          .driver = options.name,
+          .pool = PoolOf(options),
+          .period = handlers.health_period,
+          .snapshot = {.timeout = options.health_timeout,
+                       .degraded_as_unhealthy = options.degraded_as_unhealthy}},
+      std::move(handlers.health));
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<DriverApp>> DriverApp::Create(Edges edges, const Driver::Options& options,
+                                                       Handlers handlers) {
+  RETURN_IF_ERROR(ValidateOptions(options));
+  if (handlers.health && handlers.health_period <= Duration::zero()) {
+    return InvalidArgument("the period of OnHealth must be above zero");
+  }
+  ASSIGN_OR_RETURN(SocketPaths paths,
+                   MakeSocketPaths(options.kubelet_root, options.name, options.instance));
+  return std::unique_ptr<DriverApp>(
+      new DriverApp(edges, options, std::move(paths), std::move(handlers)));
+}
+
+DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths paths,
+                     Handlers handlers)
+    : edges_(edges),
+      paths_(std::move(paths)),
+      drain_(options.drain),
+      preparer_(edges,
+                {.driver = options.name,
+                 .pool = PoolOf(options),
+                 .cdi_root = options.cdi_root,
+                 .directory = paths_.plugin_directory + "/claims"},
+                {std::move(handlers.prepare), std::move(handlers.unprepare)}),
+      health_(MakeHealth(edges, options, handlers)),
+      slices_(edges, {.driver = options.name, .node = options.node, .pool = PoolOf(options)},
+              // Who of two instances started later decides about the slices, so it must compare
+              // across processes: wall time.
+              edges.loop.WallNow().time_since_epoch().count(), AnotherRuns(options.instance)),
+      registration_(
+          edges.log, edges.metrics,
+          {.driver = options.name, .endpoint = paths_.data, .has_health = health_ != nullptr}),
+      data_methods_(edges.loop),
+      registration_methods_(edges.loop),
+      data_socket_({edges.loop, edges.log, edges.random, edges.files, edges.sockets}, paths_.data,
+                   data_methods_),
+      registration_socket_({edges.loop, edges.log, edges.random, edges.files, edges.sockets},
+                           paths_.registration, registration_methods_) {
+  // Services are added before anything listens, so no caller ever meets half a driver.
+  ServeDra(data_methods_, preparer_);
+  if (health_) health_->Serve(data_methods_);
+  registration_.Serve(registration_methods_);
+  registration_.OnTold([this](const std::string& refusal) { OnRegistrationTold(refusal); });
+}
+
+// Without an instance name there is one driver a node, so nobody to yield to.
+std::function<bool()> DriverApp::AnotherRuns(const std::string& instance) {
+  if (instance.empty()) return nullptr;
+  return [this] { return edges_.sockets.OthersListen(paths_.plugin_directory, paths_.data); };
+}
+
+Status DriverApp::Publish(const Inventory& inventory) {
+  RETURN_IF_ERROR(ValidateInventory(inventory));
+  preparer_.SetInventory(inventory);
+  if (health_) health_->SetInventory(inventory);
+  slices_.SetInventory(inventory);
+  return OkStatus();
+}
+
+// The data socket first: whoever learns of the registration calls it at once.
+Status DriverApp::Start() {
+  // Before anybody can ask: what a prepare finds on disk is in order then.
+  preparer_.Recover();
+  if (health_) health_->Start();
+  RETURN_IF_ERROR(data_socket_.Start());
+  RETURN_IF_ERROR(registration_socket_.Start());
+  // Last: the scheduler sends claims as soon as it sees devices.
+  slices_.Start();
+  return OkStatus();
+}
+
+void DriverApp::HealthChanged() {
+  if (health_) health_->Changed();
+}
+
+void DriverApp::Stop(std::function<void()> done) {
+  const bool already = on_stopped_ != nullptr;
+  on_stopped_ = std::move(done);
+  if (already) return;
+  edges_.log.Info("driver is stopping", {{"claims_under_way", preparer_.under_way()}});
+  // First out of the registry, so that nobody new comes; what is under way may still end.
+  registration_socket_.Stop();
+  slices_.Stop();
+  if (preparer_.under_way() == 0) return FinishStreams();
+  preparer_.OnIdle([this] { FinishStreams(); });
+  drain_timer_ = edges_.loop.After(drain_, [this] { FinishStreams(); });
+}
+
+void DriverApp::FinishStreams() {
+  if (std::exchange(draining_streams_, true)) return;
+  drain_timer_.Cancel();
+  if (health_) health_->Stop();
+  data_socket_.Drain(kStreamsEnd, [this] {
+    // Later: this is said by the very socket that is closed next.
+    end_timer_ = edges_.loop.After(Duration::zero(), [this] {
+      data_socket_.Stop();
+      edges_.log.Info("driver has stopped");
+      // Moved out, for it may end this app.
+      const auto done = std::move(on_stopped_);
+      done();
+    });
+  });
+}
+
+std::string DriverApp::WhyNotReady() const {
+  if (!data_socket_.listening()) return "the data socket is not there";
+  if (!registration_socket_.listening()) return "the registration socket is not there";
+  if (!registration_.registered()) return "nobody has registered this driver yet";
+  if (!slices_.settled()) return "ResourceSlices are not published yet";
+  return "";
+}
+
+void DriverApp::OnRegistrationTold(const std::string& refusal) {
+  // A kubelet that has refused a driver may look at it again only when there is a new file.
+  if (refusal.empty()) return registration_socket_.Settled();
+  registration_socket_.RemakeLater();
+}
+
+}  // namespace galen::sdk

@@ -1,0 +1,89 @@
+// A whole driver on one loop: its parts in order, from what the author gave. galen::Driver runs one
+// on real sockets and files; tests and the simulated cluster run many on a FakeLoop. Every call
+// comes from the loop's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "galen/driver.h"
+#include "net/endpoint/socket_keeper.h"
+#include "rpc/service.h"
+#include "sdk/app/registration_service.h"
+#include "sdk/claims/claim_preparer.h"
+#include "sdk/edges.h"
+#include "sdk/health/health_publisher.h"
+#include "sdk/slices/slice_publisher.h"
+#include "sdk/socket_paths.h"
+
+namespace galen::sdk {
+
+// Serves two sockets (registration and data), publishes ResourceSlices, prepares claims, reports
+// health. Start once, Stop once; destroying it without Stop closes everything at once, as a crash
+// would.
+class DriverApp {
+ public:
+  // What the author gives; each may be empty. Called on the loop.
+  struct Handlers {
+    std::function<Prepared(const DeviceClaim&)> prepare;
+    std::function<std::optional<Failure>(const DeviceClaim&)> unprepare;
+    Duration health_period = std::chrono::seconds(5);
+    std::function<void(HealthWriter&)> health;
+  };
+
+  // Starts and writes nothing. InvalidArgument names every fault of the options, or a health period
+  // that is not above zero.
+  static StatusOr<std::unique_ptr<DriverApp>> Create(Edges edges, const Driver::Options& options,
+                                                     Handlers handlers);
+
+  // Replaces the inventory for slices, prepares and health; before Start or after. InvalidArgument
+  // names every fault and changes nothing. Until the first call no slice is written.
+  Status Publish(const Inventory& inventory);
+  // Listens, registers, publishes. AlreadyExists: this driver runs here already. Other errors are
+  // those of making directories and sockets; after one the app is of no use. An API server or a
+  // kubelet that is away is no error.
+  Status Start();
+  // As Driver's; nothing without a health handler.
+  void HealthChanged();
+  // In order: no more registration, prepares under way end (up to Options::drain), streams end, the
+  // socket closes; then `done`, from the loop, which may destroy the app. A second call replaces
+  // `done`. Slices and prepared claims stay.
+  void Stop(std::function<void()> done);
+
+  // "" when sockets are there, the kubelet (or an agent) has registered us and slices are
+  // published.
+  std::string WhyNotReady() const;
+  const SocketPaths& paths() const { return paths_; }
+  // What the data socket serves, for services of the driver's own. Before Start.
+  rpc::Dispatcher& methods() { return data_methods_; }
+  // Prepares and unprepares asked for and not answered.
+  std::size_t claims_under_way() const { return preparer_.under_way(); }
+  // nullptr without a health handler.
+  const HealthPublisher* health() const { return health_.get(); }
+
+ private:
+  DriverApp(Edges edges, const Driver::Options& options, SocketPaths paths, Handlers handlers);
+
+  void OnRegistrationTold(const std::string& refusal);
+  void FinishStreams();
+  std::function<bool()> AnotherRuns(const std::string& instance);
+
+  const Edges edges_;
+  const SocketPaths paths_;
+  const Duration drain_;
+  ClaimPreparer preparer_;
+  std::unique_ptr<HealthPublisher> health_;
+  SlicePublisher slices_;
+  RegistrationService registration_;
+  rpc::Dispatcher data_methods_;
+  rpc::Dispatcher registration_methods_;
+  net::SocketKeeper data_socket_;
+  net::SocketKeeper registration_socket_;
+  Timer drain_timer_;
+  Timer end_timer_;
+  bool draining_streams_ = false;
+  std::function<void()> on_stopped_;
+};
+
+}  // namespace galen::sdk

@@ -1,0 +1,28 @@
+// What Galen's own drivers use of a galen::Driver beyond its public header: they judge signs on its
+// loop, count into its page of metrics, and let themselves be injected with faults. Not installed.
+#pragma once
+
+#include <optional>
+
+#include "base/log.h"
+#include "base/loop/io_loop.h"
+#include "base/metrics.h"
+#include "galen/driver.h"
+#include "sdk/app/simulator_service.h"
+
+namespace galen::sdk {
+
+// Lent by the driver, for as long as it lives; to be touched before Run() from its thread, and on
+// its loop.
+struct DriverInside {
+  // nullopt: there is no event loop, which is in the log already; Run() would fail.
+  static std::optional<DriverInside> Of(Driver& driver);
+  // Serves the simulator's service on the driver's socket. Before Run(); `devices` outlives it.
+  static void Simulate(Driver& driver, SimulatedDevices& devices);
+
+  IoLoop& loop;
+  Log& log;
+  Metrics& metrics;
+};
+
+}  // namespace galen::sdk

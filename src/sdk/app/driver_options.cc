@@ -1,0 +1,114 @@
+#include "sdk/app/driver_options.h"
+
+#include <fmt/format.h>
+
+#include "base/environment.h"
+#include "base/flags.h"
+#include "base/text.h"
+#include "model/device.h"
+#include "net/admin_page.h"
+#include "sdk/claims/cdi_spec.h"
+#include "sdk/socket_paths.h"
+
+namespace galen {
+namespace {
+
+// What DaemonSets by custom set from spec.nodeName.
+constexpr char kNodeVariable[] = "NODE_NAME";
+
+Duration AsDuration(std::chrono::nanoseconds value) { return value; }
+
+}  // namespace
+
+std::string NodeNameFromEnv() { return Lookup(ReadEnvironment(), kNodeVariable).value_or(""); }
+
+std::optional<int> ParseCommandLine(int argc, char** argv, Driver::Options& options) {
+  Flags flags(options.name, fmt::format("The DRA driver {}, with device health.", options.name),
+              GALEN_VERSION);
+  Duration timeout = AsDuration(options.health_timeout);
+  Duration drain = AsDuration(options.drain);
+  flags.Add("--node", options.node, "this node's name; $NODE_NAME unless given");
+  flags.Add("--pool", options.pool, "pool to publish devices in; the node's name unless given");
+  flags.Add("--kubelet-root", options.kubelet_root, "the kubelet's root directory");
+  flags.Add("--cdi-root", options.cdi_root, "where CDI files are written");
+  flags.Add("--kubeconfig", options.kubeconfig,
+            "kubeconfig to use; $KUBECONFIG, ~/.kube/config or the Pod's account unless given");
+  flags.Add("--instance", options.instance,
+            "unique id of this instance (the Pod's UID), so that two can run during an update");
+  flags.Add("--metrics-address", options.metrics_address,
+            "serve /metrics, /healthz and /readyz here, e.g. 127.0.0.1:9464");
+  flags.Add("--health-timeout", timeout, "how long a report of a device's health holds");
+  flags.AddSwitch("--degraded-as-unhealthy", options.degraded_as_unhealthy,
+                  "report a degraded device to Kubernetes as Unhealthy rather than Healthy");
+  flags.Add("--drain", drain, "how long prepares under way may take at the end");
+  flags.AddChoice("--log-level", options.log_level, {"debug", "info", "warning", "error"},
+                  "the least important lines to write");
+  const std::optional<int> leave = flags.Parse(argc, argv);
+  // Whole seconds are what the wire carries. What becomes zero is refused later.
+  options.health_timeout = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+  options.drain = std::chrono::duration_cast<std::chrono::milliseconds>(drain);
+  return leave;
+}
+
+namespace sdk {
+
+std::string PoolOf(const Driver::Options& options) {
+  return options.pool.empty() ? options.node : options.pool;
+}
+
+StatusOr<kube::ClusterConfig> FindCluster(FileSystem& files, const Driver::Options& options) {
+  kube::KubeconfigOptions where;
+  where.path = options.kubeconfig;
+  return kube::FindConfig(files, ReadEnvironment(), where);
+}
+
+Status ValidateOptions(const Driver::Options& options) {
+  std::string faults;
+  const auto add = [&faults](std::string fault) {
+    faults += (faults.empty() ? "" : "; ") + std::move(fault);
+  };
+  if (!IsDnsSubdomain(options.name) || options.name.size() > 63 || !IsCdiVendor(options.name)) {
+    add(
+        fmt::format("name \"{}\" must be a DNS subdomain of at most 63 characters that begins with "
+                    "a letter, such as fpga.example.com",
+                    Printable(options.name)));
+  }
+  if (options.node.empty()) {
+    add(fmt::format("node is empty: give --node or ${}", kNodeVariable));
+  } else if (!IsDnsSubdomain(options.node)) {
+    add(fmt::format("node \"{}\" is no name of a node", Printable(options.node)));
+  }
+  if (!options.kubelet_root.starts_with('/')) add("kubelet root must be an absolute path");
+  if (!options.cdi_root.starts_with('/')) add("CDI root must be an absolute path");
+  if (!options.instance.empty() && !IsDnsLabel(options.instance)) {
+    add(fmt::format("instance \"{}\" must be a DNS label, such as a Pod's UID",
+                    Printable(options.instance)));
+  }
+  if (options.health_timeout < std::chrono::seconds(1) ||
+      options.health_timeout > std::chrono::hours(24)) {
+    add("health timeout must be 1s to 24h");
+  }
+  if (!ParseLogLevel(options.log_level).ok()) {
+    add(fmt::format("log level \"{}\" is none of debug, info, warning, error",
+                    Printable(options.log_level)));
+  }
+  if (!options.metrics_address.empty()) {
+    const StatusOr<std::string> address = net::AdminAddress(options.metrics_address);
+    if (!address.ok()) add("--metrics-address: " + address.status().message());
+  }
+  const std::string pool = PoolOf(options);
+  // Only once its parts are right, or one fault would be reported twice. A pool named after the
+  // node was checked as the node.
+  if (faults.empty() && !options.pool.empty()) {
+    const Status status = Validate(DeviceId{options.name, pool, "device"});
+    if (!status.ok()) add(status.message());
+  }
+  if (faults.empty()) {
+    const auto paths = MakeSocketPaths(options.kubelet_root, options.name, options.instance);
+    if (!paths.ok()) add(paths.status().message());
+  }
+  return faults.empty() ? OkStatus() : InvalidArgument("{}", faults);
+}
+
+}  // namespace sdk
+}  // namespace galen

@@ -1,0 +1,250 @@
+#include "sdk/claims/claim_preparer.h"
+
+#include <utility>
+
+#include "base/files/boot_id.h"
+#include "kube/request.h"
+
+namespace galen::sdk {
+namespace {
+
+std::string BootIdOrNone(FileSystem& files) {
+  const StatusOr<std::string> id = ReadBootId(files);
+  return id.ok() ? *id : "";
+}
+
+// The kubelet shows the text on the Pod, where a person reads it.
+Status ExplainGet(const Status& status, const ClaimRef& claim) {
+  if (status.code() == Code::kNotFound) {
+    return NotFound("ResourceClaim {}/{} does not exist", claim.ns, claim.name);
+  }
+  const Status told = Annotate(status, "get ResourceClaim {}/{}", claim.ns, claim.name);
+  if (!IsRetryable(told)) return told;
+  return {told.code(), told.message() + "; the kubelet will ask again"};
+}
+
+}  // namespace
+
+ClaimPreparer::ClaimPreparer(Edges edges, Options options, Handlers handlers)
+    : edges_(edges),
+      options_(std::move(options)),
+      handlers_(std::move(handlers)),
+      records_(edges_.files, edges_.log, options_.directory),
+      cdi_(edges_.files, options_.cdi_root, options_.driver),
+      boot_id_(BootIdOrNone(edges_.files)) {
+  edges_.metrics.DeclareCounter("galen_driver_claims_total",
+                                "Claims prepared and unprepared, by operation and result.");
+}
+
+void ClaimPreparer::Recover() {
+  const StatusOr<std::vector<std::string>> files = cdi_.Claims();
+  const StatusOr<std::vector<std::string>> uids = records_.List();
+  if (!files.ok() || !uids.ok()) {
+    edges_.log.Warning(
+        "what was prepared before cannot be listed",
+        {{"error", files.ok() ? uids.status().message() : files.status().message()}});
+    return;
+  }
+  Status status;
+  for (const std::string& uid : *uids) {
+    const auto record = records_.Find(uid);
+    // What another boot prepared is made anew when it is asked for.
+    if (!record.ok() || !record->has_value() || (*record)->boot_id != boot_id_) continue;
+    if ((*record)->edits.devices.empty()) continue;
+    if (Status written = cdi_.Write(uid, (*record)->edits); !written.ok()) status = written;
+  }
+  const std::set<std::string> known(uids->begin(), uids->end());
+  for (const std::string& uid : *files) {
+    // Without a record no prepare was begun or the unprepare is done: records are written before
+    // CDI files and removed after them.
+    if (known.contains(uid)) continue;
+    if (Status removed = cdi_.Remove(uid); !removed.ok()) status = removed;
+  }
+  if (!status.ok()) {
+    edges_.log.Warning("CDI files could not be put in order", {{"error", status.message()}});
+  }
+}
+
+void ClaimPreparer::SetInventory(const Inventory& inventory) {
+  devices_.clear();
+  for (const Device& device : inventory) devices_.insert(device.name);
+}
+
+void ClaimPreparer::Prepare(const ClaimRef& claim, PrepareDone done) {
+  if (Status status = ValidateClaimUid(claim.uid); !status.ok()) return done(status);
+  if (under_way_ >= kUnderWayMax) {
+    return done(ResourceExhausted("{} claims are under way already; the kubelet will ask again",
+                                  under_way_));
+  }
+  Enqueue(claim, [this, claim, done = std::move(done)] {
+    StartPrepare(claim, [this, uid = claim.uid, done](StatusOr<std::vector<ReadyDevice>> ready) {
+      const Status status = ready.status();
+      done(std::move(ready));
+      Finish(uid, "prepare", status);
+    });
+  });
+}
+
+void ClaimPreparer::Unprepare(const ClaimRef& claim, UnprepareDone done) {
+  if (Status status = ValidateClaimUid(claim.uid); !status.ok()) return done(status);
+  Enqueue(claim, [this, claim, done = std::move(done)] {
+    const Status status = UnprepareNow(claim);
+    done(status);
+    Finish(claim.uid, "unprepare", status);
+  });
+}
+
+void ClaimPreparer::Enqueue(const ClaimRef& claim, Task task) {
+  ++under_way_;
+  const auto [it, first] = busy_.try_emplace(claim.uid);
+  // Behind what this claim does already: prepare and unprepare of one claim never overlap.
+  if (!first) {
+    it->second.push_back(std::move(task));
+    return;
+  }
+  task();
+}
+
+void ClaimPreparer::Finish(const std::string& uid, std::string_view operation,
+                           const Status& status) {
+  edges_.metrics.Add("galen_driver_claims_total",
+                     {{"operation", operation}, {"result", status.ok() ? "ok" : "error"}});
+  if (!status.ok()) {
+    edges_.log.Warning("a claim could not be handled",
+                       {{"operation", operation}, {"claim", uid}, {"error", status.message()}});
+  }
+  --under_way_;
+  const auto it = busy_.find(uid);
+  if (it->second.empty()) {
+    busy_.erase(it);
+  } else {
+    // Posted, so that a long line behind one claim does not become a deep stack.
+    edges_.loop.Post(
+        [watch = Liveness::Watch(liveness_), task = std::move(it->second.front())]() mutable {
+          if (watch.alive()) task();
+        });
+    it->second.pop_front();
+  }
+  if (under_way_ == 0 && on_idle_) on_idle_();
+}
+
+void ClaimPreparer::StartPrepare(const ClaimRef& claim, PrepareDone done) {
+  const StatusOr<std::optional<PreparedClaim>> record = records_.Find(claim.uid);
+  if (!record.ok()) return done(record.status());
+  // A record that says Preparing is of a crash within the author's code, or of his Failure: he is
+  // asked again.
+  const bool prepared = record->has_value() &&
+                        (*record)->state == PreparedClaim::State::kPrepared &&
+                        (*record)->boot_id == boot_id_;
+  if (prepared) {
+    const PreparedClaim& known = **record;
+    if (!known.edits.devices.empty()) {
+      // The CDI directory is on a tmpfs as a rule and may have been emptied; nothing is written
+      // when the file is right.
+      if (Status status = cdi_.Write(claim.uid, known.edits); !status.ok()) return done(status);
+    }
+    return done(Answer(known));
+  }
+  calls_[claim.uid] =
+      edges_.api.Do(kube::Get(kube::kResourceClaims, claim.ns, claim.name),
+                    [this, claim, done = std::move(done)](const StatusOr<Json>& object) {
+                      OnObject(claim, object, done);
+                    });
+}
+
+void ClaimPreparer::OnObject(const ClaimRef& claim, const StatusOr<Json>& object,
+                             const PrepareDone& done) {
+  // Kept until the end of this function, which runs inside the call that is taken out.
+  const auto call = calls_.extract(claim.uid);
+  if (!object.ok()) return done(ExplainGet(object.status(), claim));
+  StatusOr<DeviceClaim> ours = ReadAllocation(*object, claim, options_.driver, options_.pool);
+  if (!ours.ok()) return done(ours.status());
+  done(PrepareNow(std::move(*ours)));
+}
+
+StatusOr<std::vector<ReadyDevice>> ClaimPreparer::PrepareNow(DeviceClaim claim) {
+  for (const DeviceClaim::Held& held : claim.devices) {
+    if (!devices_.contains(held.device)) {
+      return FailedPrecondition("device {} is not in this driver's inventory now", held.device);
+    }
+  }
+  PreparedClaim record{.claim = std::move(claim),
+                       .pool = options_.pool,
+                       .state = PreparedClaim::State::kPreparing,
+                       .boot_id = boot_id_,
+                       .edits = {}};
+  RETURN_IF_ERROR(records_.Save(record));
+  ASSIGN_OR_RETURN(record.edits, AskAuthor(record.claim));
+  if (!record.edits.devices.empty()) RETURN_IF_ERROR(cdi_.Write(record.claim.uid, record.edits));
+  record.state = PreparedClaim::State::kPrepared;
+  RETURN_IF_ERROR(records_.Save(record));
+  edges_.log.Info("claim is prepared", {{"claim", record.claim.ns + "/" + record.claim.name},
+                                        {"uid", record.claim.uid},
+                                        {"devices", record.claim.devices.size()}});
+  return Answer(record);
+}
+
+Status ClaimPreparer::UnprepareNow(const ClaimRef& claim) {
+  ASSIGN_OR_RETURN(const std::optional<PreparedClaim> record, records_.Find(claim.uid));
+  if (record && handlers_.unprepare) {
+    if (const std::optional<Failure> failure = handlers_.unprepare(record->claim)) {
+      return Unavailable("{}",
+                         failure->message.empty() ? "the driver gave no reason" : failure->message);
+    }
+  }
+  RETURN_IF_ERROR(cdi_.Remove(claim.uid));
+  RETURN_IF_ERROR(records_.Remove(claim.uid));
+  if (record) edges_.log.Info("claim is unprepared", {{"uid", claim.uid}});
+  return OkStatus();
+}
+
+StatusOr<ClaimEdits> ClaimPreparer::AskAuthor(const DeviceClaim& claim) const {
+  ClaimEdits edits;
+  if (!handlers_.prepare) return edits;
+  Prepared answer = handlers_.prepare(claim);
+  if (const auto* failure = std::get_if<Failure>(&answer)) {
+    return Unavailable("{}",
+                       failure->message.empty() ? "the driver gave no reason" : failure->message);
+  }
+  // Every device has an entry, so that each has a CDI id to be named by, also one that brings
+  // nothing.
+  for (const DeviceClaim::Held& held : claim.devices) edits.devices[held.device];
+  if (auto* by_device = std::get_if<std::map<std::string, CdiEdits>>(&answer)) {
+    for (auto& [device, device_edits] : *by_device) {
+      const auto it = edits.devices.find(device);
+      if (it == edits.devices.end()) {
+        // The author's mistake; passed over it would give a container a device that it does not
+        // own.
+        return Internal("the driver prepared device {}, which the claim does not hold", device);
+      }
+      it->second = std::move(device_edits);
+    }
+  } else {
+    for (auto& [device, device_edits] : edits.devices) device_edits = std::get<CdiEdits>(answer);
+  }
+  for (const auto& [device, device_edits] : edits.devices) {
+    RETURN_IF_ERROR(Annotate(ValidateEdits(device_edits), "CDI edits of device {}", device));
+  }
+  // A device without edits gets no CDI id: runtimes refuse a whole spec file that holds one
+  // (container-device-interface, "empty device edits").
+  std::erase_if(edits.devices, [](const auto& entry) { return entry.second == CdiEdits{}; });
+  return edits;
+}
+
+std::vector<ReadyDevice> ClaimPreparer::Answer(const PreparedClaim& prepared) const {
+  std::vector<ReadyDevice> ready;
+  for (const DeviceClaim::Held& held : prepared.claim.devices) {
+    ReadyDevice device{.request = held.request,
+                       .pool = prepared.pool,
+                       .device = held.device,
+                       .share_id = held.share_id,
+                       .cdi_ids = {}};
+    if (prepared.edits.devices.contains(held.device)) {
+      device.cdi_ids.push_back(CdiId(options_.driver, prepared.claim.uid, held.device));
+    }
+    ready.push_back(std::move(device));
+  }
+  return ready;
+}
+
+}  // namespace galen::sdk

@@ -1,0 +1,112 @@
+// Makes claims ready and undoes it: one claim at a time does one thing, different claims at once.
+// Doing it again gives the same answer; a restart or a claim that is gone from the API server
+// changes nothing about that. Belongs to its loop.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/liveness.h"
+#include "sdk/claims/allocated_claim.h"
+#include "sdk/claims/cdi_store.h"
+#include "sdk/claims/prepared_claims.h"
+#include "sdk/edges.h"
+
+namespace galen::sdk {
+
+// What a container runtime needs to know of one device of a claim.
+struct ReadyDevice {
+  std::string request;
+  std::string pool;
+  std::string device;
+  std::string share_id;
+  std::vector<std::string> cdi_ids;
+  bool operator==(const ReadyDevice&) const = default;
+};
+
+// What the kubelet asks for may come twice, late, after a restart or for a claim that is gone; each
+// gets the answer that leaves the node right.
+class ClaimPreparer {
+ public:
+  struct Options {
+    std::string driver;
+    std::string pool;
+    std::string cdi_root;
+    std::string directory;  // of the records of what was prepared
+  };
+  // Either may be empty.
+  struct Handlers {
+    std::function<Prepared(const DeviceClaim&)> prepare;
+    std::function<std::optional<Failure>(const DeviceClaim&)> unprepare;
+  };
+  using PrepareDone = std::function<void(StatusOr<std::vector<ReadyDevice>>)>;
+  using UnprepareDone = std::function<void(const Status&)>;
+
+  // Prepares asked for and not answered yet, together with unprepares; past it a prepare is refused
+  // with ResourceExhausted, and the kubelet asks again. An unprepare is always taken: it is what
+  // makes room.
+  static constexpr std::size_t kUnderWayMax = 1024;
+
+  ClaimPreparer(Edges edges, Options options, Handlers handlers);
+
+  // Once, after a restart, before anything is asked: CDI files are as the records of this boot say,
+  // left-over ones are gone. What cannot be put in order is logged; a prepare puts its own files
+  // right anyway.
+  void Recover();
+  // A claim on a device that is not in it is not prepared; what was prepared before is still
+  // answered, and can be undone.
+  void SetInventory(const Inventory& inventory);
+
+  // Answers once, now or later, on the loop. Statuses: InvalidArgument (no UID, or edits that a
+  // runtime would refuse), NotFound (no such claim), FailedPrecondition (another claim of that
+  // name, not allocated, a device that is not ours now), Unavailable (the author's Failure),
+  // ResourceExhausted, or those of the API server and the disk. The answer names every device of
+  // ours; repeated, it is the same without asking the author again in this boot.
+  void Prepare(const ClaimRef& claim, PrepareDone done);
+  // Needs no claim object, which may be gone. OK also for a claim of which nothing is known.
+  // Unavailable is the author's Failure; all is kept then, to be undone later.
+  void Unprepare(const ClaimRef& claim, UnprepareDone done);
+
+  std::size_t under_way() const { return under_way_; }
+  // Called each time nothing is under way any more, from the loop; for a Stop that waits. One
+  // callback.
+  void OnIdle(std::function<void()> callback) { on_idle_ = std::move(callback); }
+
+ private:
+  // Runs the task now, or behind what the claim does already.
+  void Enqueue(const ClaimRef& claim, Task task);
+  // The claim is free again: counts, and starts what waits behind.
+  void Finish(const std::string& uid, std::string_view operation, const Status& status);
+  void StartPrepare(const ClaimRef& claim, PrepareDone done);
+  void OnObject(const ClaimRef& claim, const StatusOr<Json>& object, const PrepareDone& done);
+  // From the allocation to the CDI file, in the order that survives a crash: record (Preparing),
+  // author, CDI file, record (Prepared).
+  StatusOr<std::vector<ReadyDevice>> PrepareNow(DeviceClaim claim);
+  // The reverse: author, CDI file, record. Whatever is left after a crash can be done again.
+  Status UnprepareNow(const ClaimRef& claim);
+  StatusOr<ClaimEdits> AskAuthor(const DeviceClaim& claim) const;
+  std::vector<ReadyDevice> Answer(const PreparedClaim& prepared) const;
+
+  const Edges edges_;
+  const Options options_;
+  const Handlers handlers_;
+  PreparedClaims records_;
+  CdiStore cdi_;
+  // "" where it cannot be read: then every record counts as of this boot.
+  const std::string boot_id_;
+  std::set<std::string, std::less<>> devices_;
+  std::map<std::string, std::deque<Task>> busy_;  // by UID: what waits behind what runs
+  // Dropping one cancels it: at the end of this nobody is answered any more.
+  std::map<std::string, std::unique_ptr<net::HttpCall>> calls_;  // by UID
+  std::size_t under_way_ = 0;
+  std::function<void()> on_idle_;
+  // Dies with this, so that a posted task finds nobody.
+  Liveness liveness_;
+};
+
+}  // namespace galen::sdk

@@ -1,0 +1,265 @@
+#include "sdk/claims/claim_preparer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kube/fake_transport.h"
+#include "sdk/fake_node.h"
+
+namespace galen::sdk {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kPreparingDriver[] = "fpga.example.com";
+constexpr char kCdiFile[] = "/cdi/fpga.example.com-claim_uid-1.json";
+const ClaimRef kPreparedClaim{.ns = "train", .name = "c", .uid = "uid-1"};
+
+class ClaimPreparerTest : public ::testing::Test {
+ protected:
+  ClaimPreparerTest() {
+    SetBoot("boot-1");
+    api_.AnswerBy([this](const net::HttpRequest&) { return answer_; });
+    Restart();
+  }
+
+  void SetBoot(const std::string& id) {
+    ASSERT_EQ(node_.files.MakeDirectories("/proc/sys/kernel/random", 0755), OkStatus());
+    ASSERT_EQ(node_.files.WriteAtomically("/proc/sys/kernel/random/boot_id", id + "\n", 0444),
+              OkStatus());
+  }
+
+  // As the driver's process would.
+  void Restart() {
+    preparer_.reset();
+    metrics_.emplace();
+    preparer_.emplace(
+        Edges{node_.loop, NullLog(), *metrics_, node_.random, node_.files, node_.sockets, client_},
+        ClaimPreparer::Options{.driver = kPreparingDriver,
+                               .pool = "node-7",
+                               .cdi_root = "/cdi",
+                               .directory = "/claims"},
+        ClaimPreparer::Handlers{[this](const DeviceClaim& claim) {
+                                  prepared_.push_back(claim.uid);
+                                  return prepare_answer_;
+                                },
+                                [this](const DeviceClaim& claim) {
+                                  unprepared_.push_back(claim.uid);
+                                  return unprepare_answer_;
+                                }});
+    preparer_->SetInventory({{.name = "fpga-0"}, {.name = "fpga-1"}});
+    preparer_->Recover();
+  }
+
+  static kube::FakeTransport::Answer Claim(const std::string& uid, const std::string& device) {
+    return {.body =
+                R"({"kind":"ResourceClaim","metadata":{"namespace":"train","name":"c","uid":")" +
+                uid +
+                R"("},"status":{"allocation":{"devices":{"results":[{"request":"fpga","driver":")" +
+                kPreparingDriver + R"(","pool":"node-7","device":")" + device + R"("}]}}}})"};
+  }
+
+  StatusOr<std::vector<ReadyDevice>> Prepare(const ClaimRef& claim = kPreparedClaim) {
+    StatusOr<std::vector<ReadyDevice>> answer = Internal("no answer");
+    preparer_->Prepare(claim, [&](auto ready) { answer = std::move(ready); });
+    node_.loop.Advance(60s);
+    return answer;
+  }
+  Status Unprepare(const ClaimRef& claim = kPreparedClaim) {
+    Status answer = Internal("no answer");
+    preparer_->Unprepare(claim, [&](const Status& status) { answer = status; });
+    node_.loop.RunUntilIdle();
+    return answer;
+  }
+
+  FakeNode node_;
+  kube::FakeTransport api_{node_.loop};
+  kube::Client client_{node_.loop, api_};
+  std::optional<kube::FakeTransport::Answer> answer_ = Claim("uid-1", "fpga-0");
+  Prepared prepare_answer_ = CdiEdits{.env = {"FPGA=0"}};
+  std::optional<Failure> unprepare_answer_;
+  std::vector<std::string> prepared_;
+  std::vector<std::string> unprepared_;
+  std::optional<Metrics> metrics_;
+  std::optional<ClaimPreparer> preparer_;
+};
+
+TEST_F(ClaimPreparerTest, MakesAClaimReady) {
+  const auto ready = Prepare();
+  ASSERT_TRUE(ready.ok()) << ToString(ready.status());
+  EXPECT_THAT(*ready, ElementsAre(ReadyDevice{.request = "fpga",
+                                              .pool = "node-7",
+                                              .device = "fpga-0",
+                                              .share_id = "",
+                                              .cdi_ids = {"fpga.example.com/claim=uid-1-fpga-0"}}));
+  EXPECT_EQ(api_.last(), "GET /apis/resource.k8s.io/v1/namespaces/train/resourceclaims/c");
+  EXPECT_THAT(*node_.files.Read(kCdiFile), HasSubstr("FPGA=0"));
+}
+
+TEST_F(ClaimPreparerTest, GivesTheSameAnswerAgainWithoutAskingAnybody) {
+  const auto first = Prepare();
+  Restart();
+  answer_ = kube::FakeTransport::Answer{.status = 404};
+  const auto again = Prepare();
+  ASSERT_TRUE(first.ok() && again.ok());
+  EXPECT_EQ(*again, *first);
+  EXPECT_THAT(prepared_, ElementsAre("uid-1"));
+}
+
+TEST_F(ClaimPreparerTest, PreparesAnewAfterAReboot) {
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_EQ(node_.files.Remove(kCdiFile), OkStatus());  // /var/run does not survive
+  SetBoot("boot-2");
+  Restart();
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_THAT(prepared_, ElementsAre("uid-1", "uid-1"));
+  EXPECT_TRUE(node_.files.Read(kCdiFile).ok());
+}
+
+TEST_F(ClaimPreparerTest, BringsBackALostCdiFileWhenItStarts) {
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_EQ(node_.files.Remove(kCdiFile), OkStatus());
+  Restart();
+  EXPECT_TRUE(node_.files.Read(kCdiFile).ok());
+}
+
+TEST_F(ClaimPreparerTest, RemovesCdiFilesOfClaimsItDoesNotKnow) {
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_EQ(node_.files.Remove("/claims/uid-1.json"), OkStatus());
+  Restart();
+  EXPECT_EQ(node_.files.Read(kCdiFile).status().code(), Code::kNotFound);
+}
+
+TEST_F(ClaimPreparerTest, UnpreparesOnceEverythingIsUndone) {
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_EQ(Unprepare(), OkStatus());
+  EXPECT_THAT(unprepared_, ElementsAre("uid-1"));
+  EXPECT_EQ(node_.files.Read(kCdiFile).status().code(), Code::kNotFound);
+  EXPECT_EQ(Unprepare(), OkStatus()) << "again is no fault";
+  EXPECT_THAT(unprepared_, ElementsAre("uid-1"));
+}
+
+TEST_F(ClaimPreparerTest, UnpreparesAfterARestartThoughTheClaimIsGone) {
+  ASSERT_TRUE(Prepare().ok());
+  Restart();
+  answer_ = kube::FakeTransport::Answer{.status = 404};
+  EXPECT_EQ(Unprepare(), OkStatus());
+  EXPECT_THAT(unprepared_, ElementsAre("uid-1"));
+}
+
+TEST_F(ClaimPreparerTest, AFailedUnprepareIsAskedForAgain) {
+  ASSERT_TRUE(Prepare().ok());
+  unprepare_answer_ = Failure{"FPGA is busy"};
+  EXPECT_EQ(Unprepare().message(), "FPGA is busy");
+  EXPECT_TRUE(node_.files.Read(kCdiFile).ok());
+  unprepare_answer_.reset();
+  EXPECT_EQ(Unprepare(), OkStatus());
+  EXPECT_THAT(unprepared_, ElementsAre("uid-1", "uid-1"));
+}
+
+TEST_F(ClaimPreparerTest, UnpreparesWhatFailedHalfway) {
+  prepare_answer_ = Failure{"FPGA is being flashed"};
+  EXPECT_EQ(Prepare().status().message(), "FPGA is being flashed");
+  Restart();
+  EXPECT_EQ(Unprepare(), OkStatus());
+  EXPECT_THAT(unprepared_, ElementsAre("uid-1"));
+}
+
+TEST_F(ClaimPreparerTest, SaysWhyAClaimCannotBePrepared) {
+  answer_ = Claim("uid-2", "fpga-0");
+  EXPECT_THAT(Prepare().status().message(), HasSubstr("was replaced"));
+  answer_ = Claim("uid-1", "fpga-9");
+  EXPECT_THAT(Prepare().status().message(), HasSubstr("fpga-9 is not in this driver's inventory"));
+  answer_ = kube::FakeTransport::Answer{.status = 404};
+  EXPECT_EQ(Prepare().status().message(), "ResourceClaim train/c does not exist");
+  EXPECT_THAT(prepared_, IsEmpty());
+}
+
+// Runtimes refuse a whole spec file that holds a device without edits.
+TEST_F(ClaimPreparerTest, DevicesWithoutEditsGetNoCdiDevice) {
+  prepare_answer_ = CdiEdits{};
+  const auto ready = Prepare();
+  ASSERT_TRUE(ready.ok());
+  ASSERT_FALSE(ready->empty());
+  for (const ReadyDevice& device : *ready) EXPECT_THAT(device.cdi_ids, IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, AnApiServerThatIsAwayIsARetryableErrorAndSaysSo) {
+  answer_ = kube::FakeTransport::Answer{.status = 0, .end = Unavailable("connection refused")};
+  const Status status = Prepare().status();
+  EXPECT_TRUE(IsRetryable(status)) << ToString(status);
+  EXPECT_THAT(status.message(), HasSubstr("get ResourceClaim train/c"));
+  EXPECT_THAT(status.message(), HasSubstr("the kubelet will ask again"));
+  answer_ = Claim("uid-1", "fpga-0");
+  EXPECT_TRUE(Prepare().ok());
+}
+
+TEST_F(ClaimPreparerTest, AnApiServerThatHangsIsGivenUp) {
+  answer_.reset();
+  EXPECT_EQ(Prepare().status().code(), Code::kDeadlineExceeded);
+}
+
+TEST_F(ClaimPreparerTest, RefusesEditsThatARuntimeWouldRefuse) {
+  prepare_answer_ = CdiEdits{.device_nodes = {{.path = "dev/fpga0"}}};
+  EXPECT_THAT(Prepare().status().message(), HasSubstr("CDI edits of device fpga-0"));
+  prepare_answer_ = std::map<std::string, CdiEdits>{{"fpga-1", {}}};
+  EXPECT_THAT(Prepare().status().message(), HasSubstr("which the claim does not hold"));
+  EXPECT_EQ(node_.files.Read(kCdiFile).status().code(), Code::kNotFound);
+}
+
+TEST_F(ClaimPreparerTest, AFullDiskIsAnErrorAndNothingIsHalfDone) {
+  node_.files.FailWrites(ResourceExhausted("no space left on device"));
+  EXPECT_EQ(Prepare().status().code(), Code::kResourceExhausted);
+  EXPECT_THAT(prepared_, IsEmpty());
+  node_.files.FailWrites(std::nullopt);
+  EXPECT_TRUE(Prepare().ok());
+}
+
+TEST_F(ClaimPreparerTest, OneClaimDoesOneThingAtATime) {
+  answer_.reset();  // the API server takes its time
+  std::vector<std::string> order;
+  preparer_->Prepare(kPreparedClaim,
+                     [&](auto ready) { order.push_back(ready.ok() ? "prepared" : "failed"); });
+  preparer_->Unprepare(kPreparedClaim,
+                       [&](const Status& s) { order.push_back(s.ok() ? "unprepared" : "?"); });
+  preparer_->Prepare({.ns = "train", .name = "d", .uid = "uid-2"}, [&](auto) {});
+  node_.loop.RunUntilIdle();
+  EXPECT_THAT(order, IsEmpty());
+  EXPECT_EQ(api_.requests().size(), 2u) << "another claim does not wait";
+  EXPECT_EQ(preparer_->under_way(), 3u);
+  api_.Head(0, 200);
+  api_.Data(0, Claim("uid-1", "fpga-0").body);
+  api_.End(0);
+  node_.loop.RunUntilIdle();
+  EXPECT_THAT(order, ElementsAre("prepared", "unprepared"));
+  EXPECT_EQ(node_.files.Read(kCdiFile).status().code(), Code::kNotFound);
+}
+
+TEST_F(ClaimPreparerTest, ClaimsUnderWayAreBounded) {
+  answer_.reset();
+  for (std::size_t i = 0; i < ClaimPreparer::kUnderWayMax; ++i) {
+    preparer_->Prepare({.ns = "n", .name = "c", .uid = "u" + std::to_string(i)}, [](auto) {});
+  }
+  EXPECT_EQ(Prepare().status().code(), Code::kResourceExhausted);
+}
+
+TEST_F(ClaimPreparerTest, TellsWhenNothingIsUnderWayAnyMore) {
+  int idle = 0;
+  preparer_->OnIdle([&] { ++idle; });
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_EQ(idle, 1);
+  EXPECT_EQ(preparer_->under_way(), 0u);
+}
+
+TEST_F(ClaimPreparerTest, RefusesUidsThatAreNone) {
+  EXPECT_EQ(Prepare({.ns = "a", .name = "b", .uid = "../x"}).status().code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ(Unprepare({.ns = "a", .name = "b", .uid = ""}).code(), Code::kInvalidArgument);
+  EXPECT_THAT(api_.requests(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace galen::sdk

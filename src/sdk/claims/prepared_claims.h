@@ -1,0 +1,67 @@
+// What this driver has prepared on this node, kept on disk so that a restarted driver still knows:
+// one file a claim, replaced whole. Nothing is kept in memory, so that two instances of one driver
+// (a rolling update) see the same. The format: docs/protocols/registration.md.
+// Belongs to its loop; the calls block shortly.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files/file_system.h"
+#include "base/log.h"
+#include "galen/driver.h"
+#include "sdk/claims/cdi_spec.h"
+
+namespace galen::sdk {
+
+struct PreparedClaim {
+  // kPreparing is written before the author's code runs: after a crash in it, unprepare must still
+  // be asked for.
+  enum class State { kPreparing, kPrepared };
+
+  DeviceClaim claim;
+  std::string pool;
+  State state = State::kPreparing;
+  // Which boot of the machine it was prepared in: a reboot undoes the setup of devices.
+  std::string boot_id;
+  // What the author answered; empty while Preparing.
+  ClaimEdits edits;
+
+  bool operator==(const PreparedClaim&) const = default;
+};
+
+class PreparedClaims {
+ public:
+  // `files` and `log` are lent.
+  PreparedClaims(FileSystem& files, Log& log, std::string directory);
+
+  // nullopt: nothing is known of it. A file that cannot be understood is put aside under
+  // "<name>.corrupt" and counts as nothing known.
+  StatusOr<std::optional<PreparedClaim>> Find(std::string_view claim_uid);
+  // On disk when it answers OK: one file, written whole, mode 0600 in a directory of mode 0700.
+  Status Save(const PreparedClaim& prepared);
+  // OK when there is none.
+  Status Remove(std::string_view claim_uid);
+  // UIDs in order; none when the directory is not there. Files that were put aside are not among
+  // them.
+  StatusOr<std::vector<std::string>> List();
+
+ private:
+  std::string PathOf(std::string_view claim_uid) const;
+
+  FileSystem& files_;
+  Log& log_;
+  const std::string directory_;
+};
+
+// OK when `uid` can be part of a file's name and of a CDI name, as every UID of Kubernetes can.
+Status ValidateClaimUid(std::string_view uid);
+
+Json ToJson(const PreparedClaim& prepared);
+// InvalidArgument for another version, state or UID, or the parser's error; members that are not
+// known are skipped.
+StatusOr<PreparedClaim> ParsePreparedClaim(std::string_view text);
+
+}  // namespace galen::sdk

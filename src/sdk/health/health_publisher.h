@@ -1,0 +1,97 @@
+// Asks the author how the devices are and reports to every subscriber: all of it when one
+// subscribes, again on each change, and again within half of the shortest device timeout, but only
+// while the probe lives: a driver whose probe hangs falls silent, and the reader takes a stale
+// report as Unknown. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/liveness.h"
+#include "rpc/newest_stream.h"
+#include "sdk/edges.h"
+#include "sdk/health/health_snapshot.h"
+
+namespace galen::sdk {
+
+inline constexpr std::string_view kHealthV1 = "v1.DRAResourceHealth";
+inline constexpr std::string_view kHealthV1Alpha1 = "v1alpha1.DRAResourceHealth";
+
+// Each subscriber has one slot that holds the newest snapshot: a slow one misses states in between
+// and never the last.
+class HealthPublisher {
+ public:
+  // The probe counts as alive this many of its periods after it answered last: one slow answer is
+  // no silence.
+  static constexpr int kProbePeriodsMax = 3;
+  // Past it the oldest subscriber has to leave. A kubelet, its successor and two agents are four.
+  static constexpr std::size_t kSubscribersMax = 64;
+
+  // Devices are named driver/pool/name. `period` is above zero; a probe that takes long is asked
+  // again a period after it answered.
+  struct Options {
+    std::string driver;
+    std::string pool;
+    Duration period = std::chrono::seconds(5);
+    SnapshotOptions snapshot = {};
+  };
+  // `report` is the author's; called on the loop, never from within a call to this.
+  HealthPublisher(Edges edges, Options options, std::function<void(HealthWriter&)> report);
+
+  // Adds the v1 and v1alpha1 methods, which say the same. Before Start; the dispatcher calls this
+  // for as long as it serves.
+  void Serve(rpc::Dispatcher& dispatcher);
+
+  // Which devices there are; after Start the author is asked about them soon.
+  void SetInventory(const Inventory& inventory);
+  // Begins to ask, at once.
+  void Start();
+  // Asks soon; many calls before that make one.
+  void Changed();
+  // Ends every stream; asks no more.
+  void Stop();
+
+  // Open streams.
+  std::size_t subscribers() const { return subscribers_.size(); }
+  const HealthSnapshot& snapshot() const { return snapshot_; }
+
+ private:
+  using Subscribers = std::list<std::unique_ptr<rpc::NewestStream>>;
+
+  // Asks, and again a period later.
+  void AskAndPlan();
+  // One round of the author's report, judged, and sent if it says something new.
+  void Ask();
+  void TellStrangers(const HealthRound& round);
+  void CountStates(const HealthSnapshot& before);
+  void Subscribe(std::unique_ptr<rpc::StreamWriter> writer);
+  void Send();
+  // Half a timeout has passed since something was sent.
+  void OnResendDue();
+  bool ProbeLives() const;
+
+  const Edges edges_;
+  const Options options_;
+  const std::function<void(HealthWriter&)> report_;
+  std::vector<DeviceIdentity> devices_;
+  HealthSnapshot snapshot_;
+  // Names that are in no inventory, once reported.
+  std::set<std::string> strangers_told_;
+  bool started_ = false;
+  bool stopped_ = false;
+  bool ask_posted_ = false;
+  bool silence_told_ = false;
+  Time answered_{};  // when the probe answered last
+  Timer ask_timer_;
+  // Counts as set after it ran, too; without it nothing of the present was sent.
+  Timer resend_timer_;
+  Subscribers subscribers_;
+  // Dies with this, so that a posted task finds nobody.
+  Liveness liveness_;
+};
+
+}  // namespace galen::sdk

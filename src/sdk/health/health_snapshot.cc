@@ -1,0 +1,186 @@
+#include "sdk/health/health_snapshot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "protos/dra_health/v1/health.pb.h"
+#include "sdk/inventory.h"
+
+namespace galen::sdk {
+namespace {
+
+// Codes, values, units: what is longer is a sentence in the wrong place.
+constexpr std::size_t kFactBytesMax = 64;
+constexpr std::size_t kSignBytesMax = 256;
+// 2,100 devices with every text at its bound are just below 4 MiB; past that texts are cut so that
+// kDevicesMax devices fit.
+constexpr std::size_t kRoomyDevicesMax = 2000;
+constexpr std::size_t kTightMessageBytesMax = 200;
+// As the agent bounds it: silence must end some day.
+constexpr std::chrono::hours kTimeoutMax{24};
+
+FaultOwner OwnerOf(HealthCause::Owner owner) {
+  switch (owner) {
+    case HealthCause::Owner::kUnsaid:
+      return FaultOwner::kNobody;
+    case HealthCause::Owner::kHardware:
+      return FaultOwner::kHardware;
+    case HealthCause::Owner::kDriver:
+      return FaultOwner::kDriver;
+    case HealthCause::Owner::kApplication:
+      return FaultOwner::kApplication;
+    case HealthCause::Owner::kPlatform:
+      return FaultOwner::kPlatform;
+  }
+  GALEN_UNREACHABLE();
+}
+
+Cause CauseOf(const HealthCause& cause) {
+  return {.code = Shown(cause.code, kFactBytesMax),
+          .message = Shown(cause.message, kWireMessageBytesMax),
+          .value = Shown(cause.value, kFactBytesMax),
+          .threshold = Shown(cause.threshold, kFactBytesMax),
+          .unit = Shown(cause.unit, kFactBytesMax),
+          .owner = OwnerOf(cause.owner)};
+}
+
+double ShareOf(const HealthRound::Word& word) {
+  if (word.state != HealthState::kDegraded) return 1;
+  // Whoever divides by zero has nothing left to offer.
+  return std::isfinite(word.share) ? std::clamp(word.share, 0.0, 1.0) : 0;
+}
+
+// Whole seconds are all that the wire carries; none would mean the reader's default.
+Duration WholeSeconds(Duration timeout) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+  return std::clamp<Duration>(seconds, std::chrono::seconds(1), kTimeoutMax);
+}
+
+DeviceFinding NotReported(const DeviceIdentity& identity) {
+  DeviceFinding finding;
+  finding.health.cause = {.code = std::string(cause_code::kNotReported),
+                          .message = "the driver did not report this device",
+                          .value = {},
+                          .threshold = {},
+                          .unit = {}};
+  finding.identity = identity;
+  return finding;
+}
+
+DeviceFinding FindingOf(const DeviceIdentity& identity, const HealthRound::Word* word) {
+  if (word == nullptr) return NotReported(identity);
+  DeviceFinding finding;
+  finding.health.state = word->state;
+  finding.health.share = ShareOf(*word);
+  finding.health.cause = CauseOf(word->cause);
+  finding.identity = identity;
+  finding.sign = Shown(word->cause.sign, kSignBytesMax);
+  return finding;
+}
+
+v1::HealthStatus StatusOnWire(HealthState state, const SnapshotOptions& options) {
+  switch (state) {
+    case HealthState::kUnknown:
+      return v1::UNKNOWN;
+    case HealthState::kHealthy:
+      return v1::HEALTHY;
+    case HealthState::kUnhealthy:
+      return v1::UNHEALTHY;
+    case HealthState::kDegraded:
+      return options.degraded_as_unhealthy ? v1::UNHEALTHY : v1::HEALTHY;
+  }
+  GALEN_UNREACHABLE();
+}
+
+void EncodeFinding(const DeviceFinding& finding, bool roomy, v1::Finding& out) {
+  const Cause& cause = finding.health.cause;
+  out.set_sign_unix_nanos(finding.health.since.time_since_epoch().count());
+  // The state on the wire has no Degraded; this lets our agent see which of Healthy and Unhealthy
+  // was meant.
+  out.set_degraded(finding.health.state == HealthState::kDegraded);
+  if (out.degraded()) out.set_share(finding.health.share);
+  out.set_code(cause.code);
+  out.set_value(cause.value);
+  out.set_threshold(cause.threshold);
+  out.set_unit(cause.unit);
+  out.set_owner(std::string(ToString(cause.owner)));
+  out.set_serial(finding.identity.serial);
+  out.set_model(finding.identity.model);
+  // The raw sign is the first to go when there is no room: it is for the curious.
+  if (roomy) out.set_sign(finding.sign);
+}
+
+}  // namespace
+
+// Through the same slice that is published, so that the agent finds one identity on both ways.
+std::vector<DeviceIdentity> IdentitiesOf(const std::string& driver, const std::string& pool,
+                                         const Inventory& inventory) {
+  std::vector<DeviceIdentity> identities;
+  kube::ResourceSlice slice;
+  slice.driver = driver;
+  slice.pool = pool;
+  for (const Device& device : inventory) {
+    identities.push_back(kube::IdentityOf(slice, ToSliceDevice(device)));
+  }
+  return identities;
+}
+
+HealthSnapshot Judge(const std::vector<DeviceIdentity>& devices, const HealthRound& round,
+                     const HealthSnapshot& before, const SnapshotOptions& options, WallTime now) {
+  HealthSnapshot snapshot;
+  for (const DeviceIdentity& identity : devices) {
+    const HealthRound::Word* word = round.Find(identity.id.device);
+    DeviceFinding finding = FindingOf(identity, word);
+    finding.health.id = identity.id;
+    finding.health.timeout =
+        WholeSeconds(round.TimeoutOf(identity.id.device).value_or(options.timeout));
+    const WallTime seen =
+        word != nullptr && word->cause.seen ? std::min<WallTime>(*word->cause.seen, now) : now;
+    const auto known = before.find(identity.id.device);
+    const bool same = known != before.end() && SameFinding(known->second.health, finding.health);
+    finding.health.since = same ? known->second.health.since : seen;
+    // Each reading has a sign of its own; the one that brought the finding is the one to keep.
+    if (same) finding.sign = known->second.sign;
+    snapshot.emplace(identity.id.device, std::move(finding));
+  }
+  return snapshot;
+}
+
+bool SaysTheSame(const HealthSnapshot& a, const HealthSnapshot& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && x.second.identity == y.second.identity &&
+           x.second.health.timeout == y.second.health.timeout &&
+           SameFinding(x.second.health, y.second.health);
+  });
+}
+
+Duration ShortestTimeout(const HealthSnapshot& snapshot, const SnapshotOptions& options) {
+  Duration shortest = WholeSeconds(options.timeout);
+  for (const auto& [name, finding] : snapshot) {
+    shortest = std::min(shortest, finding.health.timeout.value_or(shortest));
+  }
+  return shortest;
+}
+
+std::string Encode(const HealthSnapshot& snapshot, const SnapshotOptions& options, WallTime now) {
+  const bool roomy = snapshot.size() <= kRoomyDevicesMax;
+  v1::NodeWatchResourcesResponse response;
+  for (const auto& [name, finding] : snapshot) {
+    const DeviceHealth& health = finding.health;
+    v1::DeviceHealth& out = *response.add_devices();
+    out.mutable_device()->set_pool_name(health.id.pool);
+    out.mutable_device()->set_device_name(health.id.device);
+    out.set_health(StatusOnWire(health.state, options));
+    out.set_last_updated_time(
+        std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count());
+    out.set_health_check_timeout_seconds(
+        std::chrono::duration_cast<std::chrono::seconds>(*health.timeout).count());
+    out.set_message(
+        CutText(health.cause.message, roomy ? kWireMessageBytesMax : kTightMessageBytesMax));
+    EncodeFinding(finding, roomy, *out.mutable_galen());
+  }
+  return response.SerializeAsString();
+}
+
+}  // namespace galen::sdk

@@ -1,0 +1,61 @@
+// The present health of all devices of a driver, made from a round and what was known before, and
+// its form on the wire. Pure: state comes in and goes out as values, the time is an argument.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "galen/driver.h"
+#include "model/health.h"
+#include "sdk/health/health_round.h"
+
+namespace galen::sdk {
+
+// Kubernetes cuts longer messages by bytes, perhaps inside a character (KEP-4680, since 1.36).
+inline constexpr std::size_t kWireMessageBytesMax = 1024;
+// grpc-go, and with it the kubelet, refuses a message that is larger, by default.
+inline constexpr std::size_t kSnapshotBytesMax = 4 * 1024 * 1024;
+
+// What is said of one device, and what travels beside it: who the device is, and the raw sign, ""
+// when there is none.
+struct DeviceFinding {
+  DeviceHealth health;
+  DeviceIdentity identity;
+  std::string sign;
+};
+// By device name; every device of the inventory and no other.
+using HealthSnapshot = std::map<std::string, DeviceFinding, std::less<>>;
+
+// How states that Kubernetes does not know, and timeouts that were not given, are reported.
+struct SnapshotOptions {
+  Duration timeout = kHealthTimeoutDefault;  // of devices whose round says none
+  bool degraded_as_unhealthy = false;
+};
+
+// The devices of `inventory` in `pool`; serial and model are the attributes "serial" and "model",
+// "" when there are none.
+std::vector<DeviceIdentity> IdentitiesOf(const std::string& driver, const std::string& pool,
+                                         const Inventory& inventory);
+
+// The finding of each of `devices`; reports on others are left out. `since` stays what it was while
+// state, share and cause do; a new finding dates from when the author saw it, never later than
+// `now`. Texts are made valid and bounded, timeouts whole seconds from 1 s to 24 h. A device
+// without a report is Unknown (NotReported).
+HealthSnapshot Judge(const std::vector<DeviceIdentity>& devices, const HealthRound& round,
+                     const HealthSnapshot& before, const SnapshotOptions& options, WallTime now);
+
+// Whether two snapshots say the same to whoever listens: findings, identities and timeouts. Times
+// and raw signs are left out.
+bool SaysTheSame(const HealthSnapshot& a, const HealthSnapshot& b);
+
+// The shortest timeout of the devices, or of the options when there is none. Half of it is the
+// longest that a driver may be silent.
+Duration ShortestTimeout(const HealthSnapshot& snapshot, const SnapshotOptions& options);
+
+// A NodeWatchResourcesResponse, with our Finding beside each device's health; its bytes are the
+// same in v1 and v1alpha1. `now` becomes last_updated_time. Never more than kSnapshotBytesMax for
+// up to kDevicesMax devices: with very many, texts get shorter.
+std::string Encode(const HealthSnapshot& snapshot, const SnapshotOptions& options, WallTime now);
+
+}  // namespace galen::sdk

@@ -1,0 +1,264 @@
+#include "sdk/slices/slice_publisher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace galen::sdk {
+namespace {
+
+// When the instance that wrote the slice started, in nanoseconds since 1970, as text.
+constexpr std::string_view kPublisherAnnotation = "galen.dev/published-by";
+// The pool is looked at as a whole, so the queue has one key.
+constexpr char kPool[] = "pool";
+
+kube::Watcher::Options WatchOwn(const SliceScope& scope) {
+  kube::Watcher::Options options;
+  options.resource = kube::kResourceSlices;
+  options.selectors.field =
+      fmt::format("spec.nodeName={},spec.driver={}", scope.node, scope.driver);
+  return options;
+}
+
+WorkQueue<std::string>::Options QueueOptions() {
+  WorkQueue<std::string>::Options options;
+  options.backoff = {.first = std::chrono::milliseconds(250), .most = std::chrono::seconds(60)};
+  // There is one Round, which its answers go to.
+  options.at_once_max = 1;
+  return options;
+}
+
+}  // namespace
+
+// One look at the pool: what is to be done, how much of it is still under way, and how it went.
+struct SlicePublisher::Round {
+  SlicePlan plan;
+  Done done;
+  std::size_t waiting = 0;
+  Status worst;
+};
+
+StatusOr<PublishedSlice> DecodePublishedSlice(const Json& object) {
+  PublishedSlice published;
+  ASSIGN_OR_RETURN(published.slice, kube::DecodeSlice(object));
+  const std::string& text = object["metadata"]["annotations"][kPublisherAnnotation].AsString();
+  std::from_chars(text.data(), text.data() + text.size(), published.publisher);
+  return published;
+}
+
+SlicePublisher::SlicePublisher(Edges edges, SliceScope scope, std::int64_t started,
+                               std::function<bool()> another_runs)
+    : edges_(edges),
+      another_runs_(std::move(another_runs)),
+      scope_(std::move(scope)),
+      publisher_(started),
+      informer_(std::make_unique<kube::Informer<PublishedSlice>>(
+          edges_.loop, edges_.api, edges_.random, WatchOwn(scope_), DecodePublishedSlice)),
+      queue_(edges_.loop, edges_.random, QueueOptions(),
+             [this](const std::string&, Done done) { Reconcile(std::move(done)); }) {
+  edges_.metrics.DeclareCounter("galen_driver_slice_writes_total",
+                                "Writes of ResourceSlices, by result.");
+}
+
+SlicePublisher::~SlicePublisher() = default;
+
+void SlicePublisher::Start() {
+  informer_->AddListener(
+      [this](const ObjectKey& key, const PublishedSlice*, const PublishedSlice* after) {
+        if (after == nullptr) {
+          have_.erase(key.name);
+        } else {
+          have_.insert_or_assign(key.name, *after);
+        }
+        queue_.MarkDirty(kPool);
+      });
+  informer_->OnSynced([this] { queue_.MarkDirty(kPool); });
+  informer_->OnWatchTrouble([this](const Status& status) { TellTrouble(status); });
+  informer_->Start();
+  started_ = true;
+}
+
+void SlicePublisher::SetInventory(const Inventory& inventory) {
+  std::vector<kube::ResourceSlice> wanted = SlicesOf(scope_, inventory);
+  // Each change is tried in full: the feature gate may have been switched on meanwhile.
+  if (wanted != wanted_) reduced_.clear();
+  wanted_ = std::move(wanted);
+  inventory_known_ = true;
+  settled_ = false;
+  if (started_) queue_.MarkDirty(kPool);
+}
+
+void SlicePublisher::Stop() {
+  stopped_ = true;
+  calls_.clear();
+}
+
+void SlicePublisher::Reconcile(Done done) {
+  // What is not known must not be taken for absent: an empty list before the first answer would
+  // look like a wipe.
+  if (stopped_ || !inventory_known_ || !informer_->synced()) return done(OkStatus());
+  calls_.clear();
+  round_ = std::make_unique<Round>();
+  RankOnce();
+  const bool alone = !another_runs_ || !another_runs_();
+  round_->plan =
+      PlanSlices(wanted_, have_, generation_,
+                 alone ? std::nullopt : std::optional<std::int64_t>(publisher_), reduced_);
+  round_->done = std::move(done);
+  TellYielded(round_->plan.yielded);
+  if (round_->plan.yielded) {
+    settled_ = false;
+    // The other instance's end is not notified, so the queue looks again by itself.
+    return round_->done(Unavailable("a newer instance of this driver publishes the pool"));
+  }
+  if (round_->plan.empty()) {
+    settled_ = true;
+    return round_->done(OkStatus());
+  }
+  // Removing needs no owner.
+  if (round_->plan.create.empty() && round_->plan.update.empty()) return Carry("");
+  AskForNode();
+}
+
+void SlicePublisher::RankOnce() {
+  if (std::exchange(ranked_, true)) return;
+  for (const auto& [name, published] : have_) {
+    publisher_ = std::max(publisher_, published.publisher + 1);
+  }
+}
+
+// Asked anew each time: a slice owned by a Node that was made again under its name would be
+// garbage as soon as it is written.
+void SlicePublisher::AskForNode() {
+  calls_.push_back(
+      edges_.api.Do(kube::Get(kube::kNodes, "", scope_.node), [this](const StatusOr<Json>& node) {
+        if (node.ok()) return Carry((*node)["metadata"]["uid"].AsString());
+        Status status = Annotate(node.status(), "get node {}", scope_.node);
+        // The Node may come later: a kubelet that registers itself is often slower than we are.
+        if (status.code() == Code::kNotFound) status = Unavailable("{}", status.message());
+        TellTrouble(status);
+        round_->done(status);
+      }));
+}
+
+// All writes at once: none waits for another, and the pool is whole only with the last anyway.
+void SlicePublisher::Carry(const std::string& node_uid) {
+  const SlicePlan& plan = round_->plan;
+  round_->waiting = plan.create.size() + plan.update.size() + plan.remove.size();
+  for (const kube::ResourceSlice& slice : plan.create) {
+    Write(kube::Create(kube::kResourceSlices, "", ToObject(slice, node_uid)), slice);
+  }
+  for (const kube::ResourceSlice& slice : plan.update) {
+    Write(kube::Update(kube::kResourceSlices, ToObject(slice, node_uid)), slice);
+  }
+  for (const kube::ResourceSlice& slice : plan.remove) {
+    kube::DeleteOptions options;
+    // A slice that was made again under the name is not the one that is to go.
+    options.uid = slice.uid;
+    calls_.push_back(edges_.api.Do(kube::Delete(kube::kResourceSlices, "", slice.name, options),
+                                   [this, name = slice.name](const StatusOr<Json>& answer) {
+                                     OnRemoved(name, answer.status());
+                                   }));
+  }
+}
+
+void SlicePublisher::Write(net::HttpRequest request, const kube::ResourceSlice& sent) {
+  calls_.push_back(edges_.api.Do(
+      std::move(request), [this, sent](const StatusOr<Json>& answer) { OnWritten(sent, answer); }));
+}
+
+void SlicePublisher::OnWritten(const kube::ResourceSlice& sent, const StatusOr<Json>& answer) {
+  if (!answer.ok()) return CountWrite(sent.name, answer.status());
+  // The watch says the same soon; until then the next look must not write it again.
+  if (StatusOr<PublishedSlice> now = DecodePublishedSlice(*answer); now.ok()) {
+    generation_ = std::max(generation_, now->slice.generation);
+    RememberWhatWasKept(sent, now->slice);
+    have_.insert_or_assign(sent.name, std::move(*now));
+  }
+  CountWrite(sent.name, OkStatus());
+}
+
+// An API server answers OK to fields whose feature gate is off, and drops them. Whoever looked only
+// at what is wanted would write them again, for ever.
+void SlicePublisher::RememberWhatWasKept(const kube::ResourceSlice& sent,
+                                         const kube::ResourceSlice& kept) {
+  reduced_.erase(sent.name);
+  const std::vector<DroppedField> dropped = DroppedFields(sent, kept);
+  if (dropped.empty()) return;
+  reduced_.insert_or_assign(sent.name, ReducedSlice{sent, kept});
+  for (const DroppedField& each : dropped) {
+    if (!told_dropped_.insert(each.field).second) continue;
+    edges_.log.Warning("the API server drops a field of devices; they are published without it",
+                       {{"pool", scope_.pool}, {"field", each.field}, {"advice", each.advice}});
+  }
+}
+
+void SlicePublisher::OnRemoved(const std::string& name, const Status& status) {
+  // Somebody else removed it, which is as good.
+  const bool gone = status.ok() || status.code() == Code::kNotFound;
+  if (gone) {
+    have_.erase(name);
+    reduced_.erase(name);
+  }
+  CountWrite(name, gone ? OkStatus() : status);
+}
+
+void SlicePublisher::CountWrite(const std::string& name, const Status& status) {
+  edges_.metrics.Add("galen_driver_slice_writes_total", {{"result", status.ok() ? "ok" : "error"}});
+  if (!status.ok()) round_->worst = Annotate(status, "write ResourceSlice {}", name);
+  if (--round_->waiting == 0) FinishRound();
+}
+
+void SlicePublisher::FinishRound() {
+  const SlicePlan& plan = round_->plan;
+  if (!round_->worst.ok()) {
+    TellTrouble(round_->worst);
+    // Whatever it is (a lost race, no permission yet, a name that somebody else took) may be
+    // mended by the next look, which comes ever later.
+    return round_->done(Unavailable("{}", round_->worst.message()));
+  }
+  settled_ = true;
+  told_trouble_.clear();
+  edges_.log.Info("ResourceSlices are published", {{"pool", scope_.pool},
+                                                   {"slices", wanted_.size()},
+                                                   {"generation", generation_},
+                                                   {"created", plan.create.size()},
+                                                   {"updated", plan.update.size()},
+                                                   {"removed", plan.remove.size()}});
+  round_->done(OkStatus());
+}
+
+Json SlicePublisher::ToObject(const kube::ResourceSlice& slice, const std::string& node_uid) const {
+  Json object = kube::EncodeSlice(slice);
+  Json& metadata = object["metadata"];
+  metadata["annotations"][kPublisherAnnotation] = fmt::format("{}", publisher_);
+  // Owned by the Node, so that slices of a node that is taken out of the cluster are collected with
+  // it.
+  metadata["ownerReferences"] = Json::MakeArray({Json::MakeObject({{"apiVersion", "v1"},
+                                                                   {"kind", "Node"},
+                                                                   {"name", scope_.node},
+                                                                   {"uid", node_uid},
+                                                                   {"controller", true}})});
+  return object;
+}
+
+void SlicePublisher::TellYielded(bool yielded) {
+  if (yielded_ == yielded) return;
+  yielded_ = yielded;
+  if (yielded) {
+    edges_.log.Info("a newer instance of this driver publishes other ResourceSlices; ours wait",
+                    {{"pool", scope_.pool}});
+  }
+}
+
+// The same trouble again is not logged again.
+void SlicePublisher::TellTrouble(const Status& status) {
+  if (status.message() == told_trouble_) return;
+  told_trouble_ = status.message();
+  edges_.log.Warning("ResourceSlices cannot be published now; trying again",
+                     {{"pool", scope_.pool}, {"error", status.message()}});
+}
+
+}  // namespace galen::sdk
