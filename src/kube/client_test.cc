@@ -7,7 +7,7 @@
 
 #include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
-#include "kube/json_of.h"
+#include "kube/test_json.h"
 #include "kube/request.h"
 
 namespace galen::kube {

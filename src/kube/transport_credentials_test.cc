@@ -1,7 +1,7 @@
 // The transport and credentials that are refused, rotate or must be waited for.
 #include <gtest/gtest.h>
 
-#include "kube/transport_stage.h"
+#include "kube/test_transport.h"
 
 namespace galen::kube {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/transport_stage.h"
+#include "kube/test_transport.h"
 
 namespace galen::kube {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "kube/watcher_stage.h"
+#include "kube/test_watcher.h"
 
 namespace galen::kube {
 namespace {

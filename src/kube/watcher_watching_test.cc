@@ -1,7 +1,7 @@
 // The watcher's state Watching, event by event.
 #include <gtest/gtest.h>
 
-#include "kube/watcher_stage.h"
+#include "kube/test_watcher.h"
 
 namespace galen::kube {
 namespace {

@@ -1,5 +1,5 @@
 // Tested by tests/contract/claim_test.cc.
-#include "api_sim/rules/claim_rules.h"
+#include "api_sim/rules/kind_rules.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Tested by tests/contract/pod_status_test.cc, object_test.cc and pod_claims_test.cc.
-#include "api_sim/rules/pod_rules.h"
+#include "api_sim/rules/kind_rules.h"
 
 #include <fmt/format.h>
 

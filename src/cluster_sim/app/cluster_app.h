@@ -22,7 +22,7 @@ class ClusterApp {
     bool run_controllers = true;
     // Whom simulated nodes ask about claims before a Pod starts and after it ended; nobody when
     // null: claims then count as prepared. Lent.
-    ClaimPreparer* preparer = nullptr;
+    PodPreparation* preparation = nullptr;
   };
 
   // What is lent outlives the app. Errors: of the kept data (see ApiServer::Create), of a node's

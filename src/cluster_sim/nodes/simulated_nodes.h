@@ -20,9 +20,9 @@ namespace galen::cluster_sim {
 
 // What happens to a Pod's claims on its node before its containers start and after they ended: a
 // driver's NodePrepareResources and NodeUnprepareResources.
-class ClaimPreparer {
+class PodPreparation {
  public:
-  virtual ~ClaimPreparer() = default;
+  virtual ~PodPreparation() = default;
   // `pod` is as the API has it and lives as long as the call. `done` once, now or later. Both are
   // repeated after a failure or a restart and must not mind; Unprepare comes for every Pod that
   // ends on its node, also for one whose claims were never prepared.
@@ -31,7 +31,7 @@ class ClaimPreparer {
 };
 
 // For nodes whose drivers nobody calls: every claim is prepared already.
-class NoPreparation final : public ClaimPreparer {
+class NoPreparation final : public PodPreparation {
  public:
   void Prepare(const Json&, std::function<void(const Status&)> done) override { done(OkStatus()); }
   void Unprepare(const Json&, std::function<void(const Status&)> done) override {
@@ -55,7 +55,7 @@ class SimulatedNodes {
   // Listens to the view; construct it before view.Start(). Acts once the view is synced. What is
   // lent outlives this.
   SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& client, Random& random, Log& log,
-                 ClaimPreparer& preparer);
+                 PodPreparation& preparation);
 
   // Makes the Node object, now or once the view is synced; before or after view.Start().
   // AlreadyExists, InvalidArgument for a name that Kubernetes would not take, ResourceExhausted
@@ -105,7 +105,7 @@ class SimulatedNodes {
   Loop& loop_;
   ClusterView& view_;
   Log& log_;
-  ClaimPreparer& preparer_;
+  PodPreparation& preparation_;
   ApiCalls calls_;
   std::map<std::string, Node> nodes_;
   std::map<ObjectKey, std::vector<CrashOrder>> crashes_;

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/files/durable_file_system.h"
-#include "base/files/simulated_disk.h"
+#include "base/files/fake_disk.h"
 #include "history/store/store.h"
 
 namespace galen::history {
@@ -82,8 +82,8 @@ class Life {
     if (chance_.Chance(0.3) && !in_doubt_) {
       disk_.Restart();
     } else {
-      const auto kinds = {SimulatedDisk::Unsynced::kLost, SimulatedDisk::Unsynced::kKept,
-                          SimulatedDisk::Unsynced::kChance, SimulatedDisk::Unsynced::kChance};
+      const auto kinds = {FakeDisk::Unsynced::kLost, FakeDisk::Unsynced::kKept,
+                          FakeDisk::Unsynced::kChance, FakeDisk::Unsynced::kChance};
       disk_.CutPower(kinds.begin()[chance_.Below(kinds.size())], chance_);
     }
     Open();
@@ -119,7 +119,7 @@ class Life {
 
   Random chance_;
   std::string where_;
-  SimulatedDisk disk_;
+  FakeDisk disk_;
   DurableFileSystem files_{disk_};
   std::unique_ptr<Store> store_;
   std::vector<Record> told_;  // by their numbers, from 1

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "kube/json_of.h"
+#include "kube/test_json.h"
 #include "kube/merge_patch.h"
 
 namespace galen::kube {

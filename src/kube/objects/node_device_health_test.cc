@@ -9,7 +9,7 @@
 
 #include "base/data/yaml.h"
 #include "base/files/posix_file_system.h"
-#include "kube/json_of.h"
+#include "kube/test_json.h"
 #include "kube/resource.h"
 
 namespace galen::kube {
