@@ -138,7 +138,7 @@ Status Authenticator::TakePluginsAnswer(const StatusOr<std::string>& output) {
   given_ = std::move(credential).value();
   given_at_ = loop_.Now();
   const bool expired = given_->expires && *given_->expires <= loop_.WallNow();
-  if (expired && !std::exchange(told_of_expiry_, true)) {
+  if (expired && !std::exchange(warned_of_expiry_, true)) {
     log_.Warning(
         "a credential plugin gave what has expired already; is this machine's clock right?",
         {{"plugin", plugin.command.front()},

@@ -98,7 +98,7 @@ class Authenticator {
   std::optional<ClientCertificate> read_;  // last, of the configuration or its files
   std::optional<ExecCredential> given_;    // by the plugin
   Time given_at_{};
-  bool told_of_expiry_ = false;
+  bool warned_of_expiry_ = false;
   // Dies with us, so that a plugin that ends late finds nobody.
   Liveness liveness_;
 };

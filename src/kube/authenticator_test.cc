@@ -125,7 +125,7 @@ TEST_F(AuthenticatorTest, RunsThePluginAgainWhenTheServerRefusesWhatItGave) {
   EXPECT_FALSE(authenticator_->ready());
 }
 
-TEST_F(AuthenticatorTest, TellsThePluginWhatIsAskedAndWaitsForIt) {
+TEST_F(AuthenticatorTest, GivesThePluginItsRequestAndWaitsForIt) {
   UsePlugin();
   config_.credentials.exec->environment = {"REGION=eu"};
   Make();
@@ -149,7 +149,7 @@ TEST_F(AuthenticatorTest, SaysWhyAPluginDidNotHelpAndWhereToGetIt) {
 
 TEST_F(AuthenticatorTest, APluginThatEndsAfterUsFindsNobody) {
   UsePlugin();
-  Make().Prepare([](const Status&) { FAIL() << "told after its end"; });
+  Make().Prepare([](const Status&) { FAIL() << "called after its end"; });
   authenticator_.reset();
   exec_.Finish(Token("late"));
 }
@@ -247,7 +247,7 @@ TEST(ExecCredential, RefusesWhatCannotBeUsedAndNeverShowsIt) {
   }
 }
 
-TEST(ExecInfoVariable, TellsThePluginWhatIsAsked) {
+TEST(ExecInfoVariable, GivesThePluginItsRequest) {
   ClusterConfig config;
   config.server = "https://api";
   config.ca_pem = "pem";

@@ -21,7 +21,7 @@ TEST_F(TransportTest, WaitsForAPluginAndRunsItOnce) {
   EXPECT_EQ(SentHeader(1, "authorization"), "Bearer one");
 }
 
-TEST_F(TransportTest, TellsAllThatWaitWhenAPluginFails) {
+TEST_F(TransportTest, FailsAllThatWaitWhenAPluginFails) {
   UsePlugin();
   exec_.AnswerNext(Unauthenticated("ended with exit code 1"));
   Create();

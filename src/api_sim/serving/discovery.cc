@@ -209,8 +209,8 @@ std::tuple<int, int, int> Rank(const std::string& version) {
   // "%7[a-z]" leaves room for the final zero; anything longer is no stage we know.
   char stage[8] = {};
   const int read = std::sscanf(version.c_str(), "v%d%7[a-z]%d", &major, stage, &minor);
-  const std::string_view word = stage;
-  const int grade = read == 1 ? 2 : word == "beta" ? 1 : 0;
+  const std::string_view stage_name = stage;
+  const int grade = read == 1 ? 2 : stage_name == "beta" ? 1 : 0;
   return {-grade, -major, -minor};
 }
 

@@ -38,7 +38,7 @@ void FakeDisk::Restart() {
 
 void FakeDisk::CutPower(Unsynced unsynced, Random& chance) {
   Restart();
-  // Of two changes to one name the later one wins; the forgotten ones are older.
+  // When one name changed twice, the later change wins; the forgotten ones are older.
   const double forgotten = unsynced == Unsynced::kChance ? 0.5 : 0;
   const double waiting = unsynced == Unsynced::kKept ? 1 : forgotten;
   for (const NameChange& change : std::exchange(forgotten_name_changes_, {})) {

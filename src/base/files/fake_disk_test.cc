@@ -176,12 +176,12 @@ TEST_F(FakeDiskTest, FailedSyncOfADirectoryForgetsItsNames) {
 
 TEST_F(FakeDiskTest, StopsAtTheChosenOperationAndSaysSo) {
   const auto file = Synced("/log", ".");
-  bool told = false;
-  disk_.StopAfter(1, [&told] { told = true; });
+  bool stopped = false;
+  disk_.StopAfter(1, [&stopped] { stopped = true; });
   EXPECT_TRUE(file->Write("ab").ok());
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(stopped);
   EXPECT_EQ(file->Write("cdef").status().code(), Code::kUnavailable);
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(stopped);
   EXPECT_TRUE(disk_.stopped());
   EXPECT_EQ(disk_.Read("/log").status().code(), Code::kUnavailable);
   EXPECT_EQ(disk_.List("/").status().code(), Code::kUnavailable);

@@ -8,10 +8,10 @@ namespace {
 // Enough to recognize an expression by; the whole may be 10 KiB.
 constexpr std::size_t kExpressionShownMax = 80;
 
-// Takes `word` and the spaces after it off the front; false when something else is there.
-bool Skip(std::string_view& text, std::string_view word) {
-  if (!text.starts_with(word)) return false;
-  text = Trimmed(text.substr(word.size()));
+// Takes `token` and the spaces after it off the front; false when something else is there.
+bool Skip(std::string_view& text, std::string_view token) {
+  if (!text.starts_with(token)) return false;
+  text = Trimmed(text.substr(token.size()));
   return true;
 }
 

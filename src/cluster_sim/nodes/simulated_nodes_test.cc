@@ -43,7 +43,7 @@ TEST(SimulatedNodes, ComeBackWhenSomebodyDeletesThem) {
   EXPECT_EQ(Ready(cluster, "node-1"), "True");
 }
 
-TEST(SimulatedNodes, CanBeToldNotToBeReady) {
+TEST(SimulatedNodes, CanBeMadeNotReady) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}});
   ASSERT_TRUE(cluster.app().nodes().SetReady("node-1", false).ok());
   cluster.Pass();
@@ -51,7 +51,7 @@ TEST(SimulatedNodes, CanBeToldNotToBeReady) {
   EXPECT_EQ(cluster.app().nodes().SetReady("node-9", false).code(), Code::kNotFound);
 }
 
-TEST(SimulatedNodes, SpeakTheVersionOfTheirServer) {
+TEST(SimulatedNodes, HaveTheVersionOfTheirServer) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}});
   const Json version = *cluster.Do({.method = "GET", .path = "/version"});
   EXPECT_EQ(cluster.Get(kube::kNodes, "node-1")["status"]["nodeInfo"]["kubeletVersion"],

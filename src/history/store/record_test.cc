@@ -50,7 +50,7 @@ TEST(Record, ReadsBackAsItWasWritten) {
 }
 
 TEST(Record, EveryKindHasAName) {
-  for (const Kind kind : {Kind::kSign, Kind::kChange, Kind::kKept, Kind::kTold, Kind::kForgotten,
+  for (const Kind kind : {Kind::kSign, Kind::kChange, Kind::kKept, Kind::kPublished, Kind::kForgotten,
                           Kind::kDriverConnected, Kind::kDriverLost, Kind::kCrash, Kind::kNote}) {
     Record record;
     record.sequence = 1;
@@ -65,7 +65,7 @@ TEST(Record, LineIsThatOfTheFormatsPage) {
   Record record;
   record.sequence = 7;
   record.time = kSign;
-  record.kind = Kind::kTold;
+  record.kind = Kind::kPublished;
   record.device = kRecordedGpu;
   record.text = "Pod status";
   EXPECT_EQ(

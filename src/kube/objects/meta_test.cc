@@ -31,7 +31,7 @@ TEST(Meta, OwnersReadBackAsTheyWereWritten) {
   EXPECT_EQ(DecodeMeta(object)->owners, owners);
 }
 
-TEST(Meta, RefusesWhatCannotBeTold) {
+TEST(Meta, RefusesWhatNamesNothing) {
   EXPECT_EQ(DecodeMeta(JsonOf("{}")).status().message(), "metadata is missing");
   EXPECT_EQ(DecodeMeta(JsonOf(R"({"metadata":[]})")).status().message(), "metadata is missing");
   EXPECT_EQ(DecodeMeta(JsonOf(R"({"metadata":{"uid":"u"}})")).status().message(),
