@@ -85,9 +85,9 @@ std::vector<Figure> FiguresOf(const Outcome& outcome) {
        .goal = "each",
        .met = outcome.after.changes == outcome.journalled},
       {.what = "… reports on their way to the agent, where a newer one takes an older one's place",
-       .measured = fmt::format("{} sent, {} received, {} merged; {} transitions seen", Count(kChanges),
-                               Count(reports), Count(reports < kChanges ? kChanges - reports : 0),
-                               Count(transitions))},
+       .measured = fmt::format(
+           "{} sent, {} received, {} merged; {} transitions seen", Count(kChanges), Count(reports),
+           Count(reports < kChanges ? kChanges - reports : 0), Count(transitions))},
       {.what = "… writes to the Pods, the first change at once and the last",
        .measured = fmt::format("{} in all, {:.1f} a Pod; last Pod right {} after the last change",
                                Count(writes), static_cast<double>(writes) / kDevices,

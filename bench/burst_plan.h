@@ -1,5 +1,5 @@
-// What the burst's driver reports: change r concerns device r modulo their number, and turns it from
-// Healthy to Unhealthy or back. Pure, so that the driver and who checks it agree.
+// What the burst's driver reports: change r concerns device r modulo their number, and turns it
+// from Healthy to Unhealthy or back. Pure, so that the driver and who checks it agree.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct BurstReport {
   bool operator==(const BurstReport&) const = default;
 };
 
-// What is reported of `device` after changes 0 to `made` - 1. Its first change makes it Unhealthy, the
-// next Healthy, and so on. REQUIRES: 0 <= device < devices.
+// What is reported of `device` after changes 0 to `made` - 1. Its first change makes it Unhealthy,
+// the next Healthy, and so on. REQUIRES: 0 <= device < devices.
 BurstReport ReportAfter(std::int64_t made, std::int64_t device, std::int64_t devices);
 
 // A sentence that no other change has, so that one seen on a Pod identifies the change; "" before

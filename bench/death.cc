@@ -106,9 +106,10 @@ StatusOr<std::vector<Figure>> MeasureSilentDriver(Bench& bench) {
     samples.push_back(late);
   }
   return std::vector<Figure>{
-      {.what = fmt::format("driver stopped, its report valid for {} s → the last of {} Pods Unknown "
-                           "after the deadline, {} times",
-                           kTimeoutSeconds, kSilentPods, samples.size()),
+      {.what =
+           fmt::format("driver stopped, its report valid for {} s → the last of {} Pods Unknown "
+                       "after the deadline, {} times",
+                       kTimeoutSeconds, kSilentPods, samples.size()),
        .measured = Spread(samples),
        .goal = "each ≤ 250 ms",
        .met = Percentile(samples, 100) <= kLateMost}};

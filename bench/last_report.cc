@@ -48,7 +48,8 @@ StatusOr<int> DevicesRight(Rig& rig, const LastReports& last) {
   int right = 0;
   for (std::int64_t device = 0; device < last.devices; ++device) {
     const BurstReport report = ReportAfter(last.changes, device, last.devices);
-    const std::string wanted = report.healthy ? "Healthy" : fmt::format("Unhealthy{}", report.change);
+    const std::string wanted =
+        report.healthy ? "Healthy" : fmt::format("Unhealthy{}", report.change);
     right += known[DeviceName(device)] == wanted;
   }
   return right;

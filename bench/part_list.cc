@@ -33,7 +33,8 @@ const std::vector<Part>& Parts() {
       {"killed", MeasureKilledDriver,
        "SIGKILL to the driver; the end is the last of eight Pods that says Unknown."},
       {"silent", MeasureSilentDriver,
-       "SIGSTOP to a driver whose report is valid for one second; sockets stay open. The agent is asked for "
+       "SIGSTOP to a driver whose report is valid for one second; sockets stay open. The agent is "
+       "asked for "
        "the age of the last report and its deadline; counted from that deadline."},
       {"idle", MeasureIdle,
        "an observer beside a simulated kubelet, 16 Pods with a GPU each. Ticks, resident memory "

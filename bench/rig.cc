@@ -178,7 +178,7 @@ Status Rig::AwaitPods(const PodPlan& plan) {
       const PodWatch::Line& line = pods_->Of(PodName(i));
       // Only a manager writes the status; an observer says it in the annotation, the worst first.
       const bool shown = options_.role == "manager" ? line.device.health == "Healthy"
-                                                   : line.annotation.ends_with("Healthy");
+                                                    : line.annotation.ends_with("Healthy");
       if (!shown || line.phase != "Running") return false;
     }
     return true;

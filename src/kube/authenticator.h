@@ -33,7 +33,7 @@ struct ExecCredential {
 };
 
 // The environment line with the plugin's request: "KUBERNETES_EXEC_INFO=…". Never interactive:
-// nobody sits before an agent.
+// an agent has no user at a terminal.
 std::string ExecInfoVariable(const ExecPlugin& plugin, const ClusterConfig& config);
 
 // InvalidArgument when it is no ExecCredential of the version asked for, holds nothing, or holds
@@ -99,7 +99,7 @@ class Authenticator {
   std::optional<ExecCredential> given_;    // by the plugin
   Time given_at_{};
   bool warned_of_expiry_ = false;
-  // Dies with us, so that a plugin that ends late finds nobody.
+  // Dies with us, so that the answer of a plugin that ends late is dropped.
   Liveness liveness_;
 };
 

@@ -7,8 +7,8 @@
 
 #include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
-#include "kube/test_json.h"
 #include "kube/request.h"
+#include "kube/test_json.h"
 
 namespace galen::kube {
 namespace {

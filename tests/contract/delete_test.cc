@@ -180,7 +180,7 @@ TEST(Eviction, DeletesThePodGracefullyAndSaysWhyOnIt) {
   bool marked = false;
   for (const Json& condition : pod["status"]["conditions"].items()) {
     marked = marked || (condition["type"].AsString() == "DisruptionTarget" &&
-                    condition["reason"].AsString() == "EvictionByEvictionAPI");
+                        condition["reason"].AsString() == "EvictionByEvictionAPI");
   }
   EXPECT_TRUE(marked);
   TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})"));

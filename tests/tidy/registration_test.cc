@@ -46,7 +46,7 @@ TEST(Registration, EverySourceIsInItsRoomsList) {
     if (!lists.contains(place)) lists[place] = CMakeListsOf(file);
     const std::string name = fs::path(file.path).filename().string();
     const std::regex entry("(^|[\\s/])" + std::regex_replace(name, std::regex("\\."), "\\.") +
-                          "\\b");
+                           "\\b");
     if (!std::regex_search(lists[place], entry))
       findings.Add(file, 0, "is in no CMakeLists.txt: nobody builds it");
   }

@@ -9,9 +9,9 @@
 
 namespace galen::agent {
 
-using history::ReceivedFinding;
 using history::PostMortem;
 using history::PostMortemDevice;
+using history::ReceivedFinding;
 
 namespace {
 

@@ -7,8 +7,8 @@ namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using history::ReceivedFinding;
 using history::PostMortem;
+using history::ReceivedFinding;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 

@@ -61,7 +61,7 @@ DeviceHealth RecentFindings::BeforeOf(const Story& story) {
 }
 
 std::vector<history::ReceivedFinding> RecentFindings::Of(const DeviceHealth& present, WallTime from,
-                                                      WallTime until) const {
+                                                         WallTime until) const {
   const auto it = stories_.find(present.id);
   if (it == stories_.end()) {
     // Its only word came after the window.

@@ -32,7 +32,7 @@ class RecentFindings {
   // the order in which they were reported. `present` stands for a device that did not change;
   // before its only report it was Unknown.
   std::vector<history::ReceivedFinding> Of(const DeviceHealth& present, WallTime from,
-                                        WallTime until) const;
+                                           WallTime until) const;
   // The worst of these.
   HealthState WorstOf(const DeviceHealth& present, WallTime from, WallTime until) const;
 
@@ -42,7 +42,7 @@ class RecentFindings {
     // What the first finding replaced; null: nobody had spoken of the device.
     std::unique_ptr<DeviceHealth> before;
     std::vector<history::ReceivedFinding> findings;  // oldest first
-    std::uint64_t turn = 0;                       // of the newest
+    std::uint64_t turn = 0;                          // of the newest
   };
 
   static void Begin(Story& story, const DeviceHealth& before);

@@ -20,7 +20,7 @@ void PrepareNewPod(Json& pod);
 void KeepPodQosClass(const Json& before, Json& after);
 // Containers with names and images, claims named one way, containers that use only these.
 Faults CheckPod(const Json& pod);
-// What only holds when it is made: nobody looks around in it yet.
+// What only holds when it is made: it has no ephemeral containers yet.
 Faults CheckNewPod(const Json& pod);
 // `subresource` decides: "status" checks the health that is reported, "" and "binding" that the
 // spec changes only where it may.

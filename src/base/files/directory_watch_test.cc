@@ -29,8 +29,8 @@ class DirectoryWatchTest : public testing::Test {
     std::filesystem::create_directories(directory_.Path(name));
   }
   void Remove(const std::string& name) { std::filesystem::remove_all(directory_.Path(name)); }
-  // How often the watch called since the last call. The kernel has queued its
-  // events when the change returns, so a few turns see them all.
+  // How often the watch called back since the last call of this. The kernel has queued its events
+  // when the change returns, so a few turns see them all.
   int Notified() {
     int turns = 4;
     std::function<void()> next = [&] {
@@ -55,7 +55,7 @@ TEST_F(DirectoryWatchTest, SaysNothingWhileNothingChanges) {
   EXPECT_EQ(Notified(), 0);
 }
 
-TEST_F(DirectoryWatchTest, TellsOnceForManyChangesInOneTurn) {
+TEST_F(DirectoryWatchTest, NotifiesOnceForManyChangesInOneTurn) {
   MakeDirectory("registry");
   Start("registry");
   for (int i = 0; i < 20; ++i) MakeFile("registry/" + std::to_string(i));

@@ -135,8 +135,8 @@ TEST_F(ProcessTest, SignalReachesIt) {
 
 TEST_F(ProcessTest, DestroyedProcessIsKilledAndReaped) {
   bool notified = false;
-  auto process =
-      *Process::Start(*loop_, {.command = {"sleep", "30"}}, [&](Process::Exit) { notified = true; });
+  auto process = *Process::Start(*loop_, {.command = {"sleep", "30"}},
+                                 [&](Process::Exit) { notified = true; });
   const pid_t pid = process->pid();
   process.reset();
   EXPECT_EQ(::kill(pid, 0), -1);

@@ -18,9 +18,9 @@ namespace galen::cli {
 namespace {
 
 namespace wire = galen::inspect::v1;
-using history::ReceivedFinding;
 using history::PostMortem;
 using history::PostMortemDevice;
+using history::ReceivedFinding;
 
 struct Asked {
   std::vector<ShownPostMortem> records;

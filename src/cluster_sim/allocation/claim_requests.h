@@ -29,7 +29,7 @@ struct DeviceWish {
   bool all = false;                  // allocationMode All
   // Devices wanted, at least 1 by the API's default; not looked at with `all`.
   std::int64_t count = 1;
-  // Sees devices that others hold and takes them from nobody (adminAccess, KEP-5018).
+  // Sees devices that other claims hold, and leaves them with those (adminAccess, KEP-5018).
   bool admin_access = false;
   // Limit of device taints.
   std::vector<Toleration> tolerations;

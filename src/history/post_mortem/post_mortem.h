@@ -21,9 +21,9 @@ enum class PodEnd {
   kFailed,      // the Pod's phase: it will not run again
   kSucceeded,   // likewise
   kEvicted,     // the cluster or the node took it away (DisruptionTarget)
-  kDeleted,     // somebody deleted it while it ran
+  kDeleted,     // it was deleted while it ran
   kNodeReboot,  // the node was started anew beneath it; the Pod may live on
-  kGone,        // it was gone from the API when the agent came back: nobody saw how
+  kGone,        // it was gone from the API when the agent came back; its end was not observed
 };
 std::string_view ToString(PodEnd end);  // "Crashed", "NodeReboot"
 // Exact; nullopt for an end that this version does not know.
@@ -44,7 +44,7 @@ struct PostMortemDevice {
   std::string claim;                    // the ResourceClaim object
   std::vector<std::string> containers;  // that see it; none: no container references the claim
   std::vector<ReceivedFinding> findings;
-  bool admin = false;  // by admin access: beside whoever works on it, as monitors do
+  bool admin = false;  // by admin access, as monitors have it: beside the Pod that works on it
   bool operator==(const PostMortemDevice&) const = default;
 };
 
@@ -54,7 +54,7 @@ struct PostMortem {
   std::string node;
   PodEnd end = PodEnd::kGone;
   std::string reason;             // who decided it: "Evicted", "DeletionByTaintManager"; or ""
-  std::optional<WallTime> asked;  // when somebody asked for it to go
+  std::optional<WallTime> asked;  // when its deletion was requested
   std::optional<WallTime> began;  // when the Pod began to run
   WallTime first{};               // of its crashes, or where the end may have been at earliest
   WallTime ended{};               // the end, or the last of the crashes in this record

@@ -148,7 +148,8 @@ TEST(PostMortem, AHugeOneIsCutToItsBoundAndKeepsTheDeviceWithTheFault) {
     device.identity.id = {std::string(63, 'd'), std::string(253, 'p'), "gpu-" + std::to_string(i)};
     device.claim = std::string(253, 'c');
     device.containers = std::vector<std::string>(40, std::string(63, '"'));
-    ReceivedFinding finding = Finding(i == 150 ? HealthState::kUnhealthy : HealthState::kHealthy, 0s);
+    ReceivedFinding finding =
+        Finding(i == 150 ? HealthState::kUnhealthy : HealthState::kHealthy, 0s);
     finding.health.cause.message = std::string(1024, '\\');
     device.findings.assign(40, finding);
     record.devices.push_back(device);

@@ -1,4 +1,4 @@
-// A post-mortem as text, shared by Events, `galen why` and `galen post-mortem` . Pure.
+// A post-mortem as text, shared by Events, `galen why` and `galen post-mortem`. Pure.
 #pragma once
 
 #include <string>

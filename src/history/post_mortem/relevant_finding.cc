@@ -51,7 +51,7 @@ int Rank(RelevantFinding::When when) {
 }
 
 std::optional<RelevantFinding> Place(const PostMortem& record, const PostMortemDevice& device,
-                                    std::size_t i) {
+                                     std::size_t i) {
   using When = RelevantFinding::When;
   const Span span = SpanOf(device, i);
   const ReceivedFinding* finding = &device.findings[i];
@@ -81,7 +81,7 @@ const ReceivedFinding* FindingAtTheEnd(const PostMortem& record, const PostMorte
 }
 
 std::optional<RelevantFinding> MostRelevantFinding(const PostMortem& record,
-                                               const PostMortemDevice& device) {
+                                                   const PostMortemDevice& device) {
   std::optional<RelevantFinding> most;
   for (std::size_t i = 0; i < device.findings.size(); ++i) {
     const auto placed = Place(record, device, i);
@@ -104,7 +104,8 @@ const PostMortemDevice& MostRelevantDevice(const PostMortem& record) {
   return *std::ranges::min_element(record.devices, more);
 }
 
-bool IsMoreRelevant(const std::optional<RelevantFinding>& a, const std::optional<RelevantFinding>& b) {
+bool IsMoreRelevant(const std::optional<RelevantFinding>& a,
+                    const std::optional<RelevantFinding>& b) {
   if (!a || !b) return a.has_value();
   const auto weight = [](const RelevantFinding& relevant) {
     return std::tuple(IsFault(relevant), Rank(relevant.when));

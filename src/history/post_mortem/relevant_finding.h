@@ -13,7 +13,7 @@ namespace galen::history {
 // already.
 inline constexpr Duration kSeenLate = std::chrono::seconds(5);
 
-// Lent by the record that it is of.
+// Points into its record, which must outlive it.
 struct RelevantFinding {
   enum class When {
     kAtTheEnd,
@@ -32,7 +32,7 @@ const ReceivedFinding* FindingAtTheEnd(const PostMortem& record, const PostMorte
 // the worst. Without a fault FindingAtTheEnd; nullopt without that. Faults that were over when the
 // Pod began are ignored.
 std::optional<RelevantFinding> MostRelevantFinding(const PostMortem& record,
-                                               const PostMortemDevice& device);
+                                                   const PostMortemDevice& device);
 // The most relevant finding of all its devices.
 std::optional<RelevantFinding> MostRelevantFinding(const PostMortem& record);
 
@@ -41,7 +41,8 @@ std::optional<RelevantFinding> MostRelevantFinding(const PostMortem& record);
 const PostMortemDevice& MostRelevantDevice(const PostMortem& record);
 
 // Whether `a` is more relevant than `b`; a strict weak order.
-bool IsMoreRelevant(const std::optional<RelevantFinding>& a, const std::optional<RelevantFinding>& b);
+bool IsMoreRelevant(const std::optional<RelevantFinding>& a,
+                    const std::optional<RelevantFinding>& b);
 
 // Whether it is a fault, Degraded or Unhealthy. Unknown is none.
 bool IsFault(const RelevantFinding& relevant);

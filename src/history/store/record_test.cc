@@ -50,8 +50,9 @@ TEST(Record, ReadsBackAsItWasWritten) {
 }
 
 TEST(Record, EveryKindHasAName) {
-  for (const Kind kind : {Kind::kSign, Kind::kChange, Kind::kKept, Kind::kPublished, Kind::kForgotten,
-                          Kind::kDriverConnected, Kind::kDriverLost, Kind::kCrash, Kind::kNote}) {
+  for (const Kind kind :
+       {Kind::kSign, Kind::kChange, Kind::kKept, Kind::kPublished, Kind::kForgotten,
+        Kind::kDriverConnected, Kind::kDriverLost, Kind::kCrash, Kind::kNote}) {
     Record record;
     record.sequence = 1;
     record.kind = kind;

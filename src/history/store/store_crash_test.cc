@@ -123,8 +123,8 @@ class Life {
   DurableFileSystem files_{disk_};
   std::unique_ptr<Store> store_;
   std::vector<Record> appended_;  // by their numbers, from 1
-  std::uint64_t safe_ = 0;    // up to which they were promised
-  bool in_doubt_ = false;     // a sync of this life may have failed
+  std::uint64_t safe_ = 0;        // up to which they were promised
+  bool in_doubt_ = false;         // a sync of this life may have failed
 };
 
 TEST(StoreCrash, RandomLivesKeepEverySyncedChangeWithItsOriginalTime) {

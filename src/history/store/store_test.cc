@@ -147,7 +147,8 @@ TEST_F(StoreTest, AnswersForAPodWithAllThatLedToIt) {
   store_->Append(with(Note("published a"), "a", "1", "i-1"));
   store_->Append(with(Note("published b"), "b", "2", "i-1"));
   store_->Append(with(Note("earlier a"), "a", "0", ""));
-  EXPECT_THAT(Texts(store_->OfPod(PodRef{{"train", "a"}, "1"})), ElementsAre("sign", "published a"));
+  EXPECT_THAT(Texts(store_->OfPod(PodRef{{"train", "a"}, "1"})),
+              ElementsAre("sign", "published a"));
   EXPECT_THAT(Texts(store_->OfPod(ObjectKey{"train", "a"})),
               ElementsAre("sign", "published a", "earlier a"));
   EXPECT_THAT(store_->OfPod(ObjectKey{"serve", "a"}), IsEmpty());
