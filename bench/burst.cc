@@ -1,7 +1,7 @@
 #include <csignal>
 
 #include "base/files/posix_file_system.h"
-#include "bench/last_words.h"
+#include "bench/last_report.h"
 #include "bench/manifest.h"
 #include "bench/parts.h"
 #include "history/journal/journal.h"
@@ -23,7 +23,7 @@ constexpr Duration kTrueWithin = 30s;
 // Writes to a Pod for the first change and the last; a storm that goes on is published every five
 // seconds, with what is worse again after it.
 constexpr std::uint64_t kWritesAPod = 2;
-constexpr double kToldEachSeconds = 5;
+constexpr double kPublishedEachSeconds = 5;
 constexpr Duration kRest = 2s;  // what only completes the journal is written a second later
 
 // What the agent has counted.
@@ -65,13 +65,13 @@ struct Outcome {
 };
 
 std::vector<Figure> FiguresOf(const Outcome& outcome) {
-  const std::uint64_t heard = outcome.after.changes - outcome.before.changes;
+  const std::uint64_t transitions = outcome.after.changes - outcome.before.changes;
   const std::uint64_t reports = outcome.after.reports - outcome.before.reports;
   const std::uint64_t writes = outcome.after.pod_writes - outcome.before.pod_writes;
   const std::uint64_t others = outcome.after.api_writes - outcome.before.api_writes - writes;
   const double seconds = std::chrono::duration<double>(outcome.made_in).count();
   const std::uint64_t allowed =
-      kWritesAPod * (1 + static_cast<std::uint64_t>(seconds / kToldEachSeconds));
+      kWritesAPod * (1 + static_cast<std::uint64_t>(seconds / kPublishedEachSeconds));
   return {
       {.what = fmt::format("{} changes over {} devices in {:.1f} s: last states right",
                            Count(kChanges), kDevices, seconds),
@@ -85,9 +85,9 @@ std::vector<Figure> FiguresOf(const Outcome& outcome) {
        .goal = "each",
        .met = outcome.after.changes == outcome.journalled},
       {.what = "… reports on their way to the agent, where a newer one takes an older one's place",
-       .measured = fmt::format("{} told, {} heard, {} merged; {} transitions seen", Count(kChanges),
-                               Count(reports), Count(reports < kChanges ? kChanges - reports : 0),
-                               Count(heard))},
+       .measured = fmt::format(
+           "{} sent, {} received, {} merged; {} transitions seen", Count(kChanges), Count(reports),
+           Count(reports < kChanges ? kChanges - reports : 0), Count(transitions))},
       {.what = "… writes to the Pods, the first change at once and the last",
        .measured = fmt::format("{} in all, {:.1f} a Pod; last Pod right {} after the last change",
                                Count(writes), static_cast<double>(writes) / kDevices,
@@ -107,7 +107,7 @@ StatusOr<std::vector<Figure>> MeasureBurst(Bench& bench) {
                          .result_file = rig->place().directory + "/result"};
   RETURN_IF_ERROR(rig->StartOwnDriver(driver));
   RETURN_IF_ERROR(rig->MakePods({.driver = kOwnDriverName, .count = kDevices}));
-  ASSIGN_OR_RETURN(const LastWords last, FindLastWords(*rig, kChanges, kDevices));
+  ASSIGN_OR_RETURN(const LastReports last, ExpectedAfter(*rig, kChanges, kDevices));
   Outcome outcome;
   ASSIGN_OR_RETURN(outcome.before, CountsOf(*rig));
   LetBegin(driver);

@@ -28,7 +28,7 @@ constexpr Duration kInFlight = 20ms;
 constexpr Duration kLateMost = 250ms;
 
 Status WaitForAll(Rig& rig, int pods, const std::string& health, Duration limit) {
-  return rig.Until("all Pods to be told " + health, limit, [&] {
+  return rig.Until("all Pods to show " + health, limit, [&] {
     for (int i = 0; i < pods; ++i) {
       if (rig.pods().Of(PodName(i)).device.health != health) return false;
     }
@@ -106,9 +106,10 @@ StatusOr<std::vector<Figure>> MeasureSilentDriver(Bench& bench) {
     samples.push_back(late);
   }
   return std::vector<Figure>{
-      {.what = fmt::format("driver stopped, its word holds {} s → the last of {} Pods Unknown "
-                           "after the deadline, {} times",
-                           kTimeoutSeconds, kSilentPods, samples.size()),
+      {.what =
+           fmt::format("driver stopped, its report valid for {} s → the last of {} Pods Unknown "
+                       "after the deadline, {} times",
+                       kTimeoutSeconds, kSilentPods, samples.size()),
        .measured = Spread(samples),
        .goal = "each ≤ 250 ms",
        .met = Percentile(samples, 100) <= kLateMost}};

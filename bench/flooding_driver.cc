@@ -24,14 +24,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Duration kTick = std::chrono::milliseconds(10);
-// What a listener has not taken stays with the one who says it, up to this many reports: the flood
+// What a listener has not taken stays with the sender, up to this many reports: the flood
 // is to burden the agent, not this process's memory.
 constexpr int kUntakenMost = 20'000;
 
 class Flood {
  public:
   Flood(EpollLoop& loop, FloodingDriver settings)
-      : loop_(loop), settings_(std::move(settings)), words_{Word(false), Word(true)} {
+      : loop_(loop), settings_(std::move(settings)), reports_{Report(false), Report(true)} {
     registration_.AddUnary(
         "/pluginregistration.Registration/GetInfo",
         [this](std::string_view, const rpc::Caller&, const rpc::Reply& reply) { reply(Info()); });
@@ -81,7 +81,7 @@ class Flood {
     return info.SerializeAsString();
   }
 
-  std::string Word(bool healthy) const {
+  std::string Report(bool healthy) const {
     ::v1::NodeWatchResourcesResponse response;
     for (std::int64_t i = 0; i < settings_.devices; ++i) {
       ::v1::DeviceHealth& device = *response.add_devices();
@@ -103,22 +103,22 @@ class Flood {
     timer_ = loop_.After(kTick, [this] { Tick(); });
     const auto count = settings_.reports_per_second * kTick / std::chrono::seconds(1);
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::string& word = words_[++said_ % 2];
+      const std::string& report = reports_[++sent_ % 2];
       for (auto& [id, listener] : listeners_) {
-        if (++listener.untaken <= kUntakenMost) listener.writer->Write(word);
+        if (++listener.untaken <= kUntakenMost) listener.writer->Write(report);
       }
     }
   }
 
   EpollLoop& loop_;
   const FloodingDriver settings_;
-  const std::string words_[2];
+  const std::string reports_[2];
   Log log_{LogLevel::kError, [this] { return loop_.WallNow(); },
            [](LogLevel, std::string_view line) { fmt::print(stderr, "{}\n", line); }};
   rpc::Dispatcher registration_{loop_}, endpoint_{loop_};
   std::map<int, Listener> listeners_;
   int next_ = 0;
-  std::uint64_t said_ = 0;
+  std::uint64_t sent_ = 0;
   Timer timer_;
   std::unique_ptr<net::Server> endpoint_server_, registration_server_;
 };
@@ -145,7 +145,7 @@ int RunFloodingDriver(int argc, char** argv) {
   Flags flags("galen-bench as-flood", "The hostile neighbour of a measurement",
               std::string(kVersion));
   flags.Add("--kubelet-root", settings.kubelet_root, "where it registers");
-  flags.Add("--devices", settings.devices, "how many devices it tells of");
+  flags.Add("--devices", settings.devices, "how many devices it reports");
   flags.Add("--reports-per-second", settings.reports_per_second, "how often");
   if (const auto code = flags.Parse(argc, argv)) return *code;
   const Status status = Run(settings);

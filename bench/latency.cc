@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 constexpr int kChanges = 300;
 constexpr int kPods = 8;
 constexpr Duration kBetween = 50ms;  // single changes: the one before has settled
-constexpr Duration kToldWithin = 5s;
+constexpr Duration kPublishedWithin = 5s;
 // The goals.
 constexpr Duration kMedianMost = 10ms;
 constexpr Duration kP99Most = 50ms;
@@ -30,7 +30,7 @@ struct Change {
 StatusOr<Duration> OneChange(Rig& rig, cli::AgentLink& driver, const std::string& pod,
                              const std::string& device, const Change& change) {
   ASSIGN_OR_RETURN(const WallTime injected, Inject(driver, device, change.sign, change.value));
-  RETURN_IF_ERROR(rig.Until(fmt::format("{} to be told {}", pod, change.health), kToldWithin,
+  RETURN_IF_ERROR(rig.Until(fmt::format("{} to show {}", pod, change.health), kPublishedWithin,
                             [&] { return rig.pods().Of(pod).device.health == change.health; }));
   return rig.pods().Of(pod).seen - injected;
 }

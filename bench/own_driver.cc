@@ -30,13 +30,13 @@ class Burst {
     // The first change waits for the start file, looked for at each round.
     if (made_ < settings_.changes && (made_ > 0 || Begins())) MakeChanges();
     for (std::int64_t device = 0; device < settings_.devices; ++device) {
-      const BurstWord word = WordAfter(made_, device, settings_.devices);
-      if (word.healthy) {
+      const BurstReport report = ReportAfter(made_, device, settings_.devices);
+      if (report.healthy) {
         writer.Healthy(DeviceName(device));
       } else {
         writer.Unhealthy(DeviceName(device), {.code = "BurstFault",
-                                              .message = SentenceOf(word),
-                                              .value = std::to_string(word.change)});
+                                              .message = SentenceOf(report),
+                                              .value = std::to_string(report.change)});
       }
     }
   }

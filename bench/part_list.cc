@@ -28,12 +28,13 @@ const std::vector<Part>& Parts() {
        "an hour of a busy node is four seconds: the driver killed or stopped and started, sixteen "
        "Pods that come and go, 96 changes of the devices that they hold, 24 questions to the "
        "agent; each fourth hour the API is killed and started. Memory and descriptors are the "
-       "kernel's, at the end of each hour when all is told. Post-mortem records have their "
+       "kernel's, at the end of each hour when all is published. Post-mortem records have their "
        "smallest bound (64 KiB), so that all that is kept is full by noon."},
       {"killed", MeasureKilledDriver,
        "SIGKILL to the driver; the end is the last of eight Pods that says Unknown."},
       {"silent", MeasureSilentDriver,
-       "SIGSTOP to a driver whose word holds one second; sockets stay open. The agent is asked for "
+       "SIGSTOP to a driver whose report is valid for one second; sockets stay open. The agent is "
+       "asked for "
        "the age of the last report and its deadline; counted from that deadline."},
       {"idle", MeasureIdle,
        "an observer beside a simulated kubelet, 16 Pods with a GPU each. Ticks, resident memory "

@@ -42,7 +42,7 @@ Status Programs::Start(const std::string& name, std::vector<std::string> command
 void Programs::OnExit(const std::string& name, const Process::Exit& exit) {
   Running& running = running_.at(name);
   running.ended = true;
-  if (!running.told_to_end) {
+  if (!running.asked_to_end) {
     health_ = Unavailable("{} ended by itself (code {}, signal {}); see {}", name, exit.code,
                           exit.signal, LogPath(name));
   }
@@ -51,7 +51,7 @@ void Programs::OnExit(const std::string& name, const Process::Exit& exit) {
 
 void Programs::End(const std::string& name, int signal) {
   Running& running = running_.at(name);
-  running.told_to_end = true;
+  running.asked_to_end = true;
   running.process->Signal(signal);
   const Time limit = loop_.Now() + kEndGrace;
   const Timer timer = loop_.At(limit, [this] { loop_.Stop(); });

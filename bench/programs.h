@@ -34,7 +34,7 @@ class Programs {
  private:
   struct Running {
     std::unique_ptr<Process> process;
-    bool told_to_end = false;
+    bool asked_to_end = false;
     bool ended = false;
   };
 

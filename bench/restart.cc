@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 constexpr int kRestarts = 10;
 constexpr int kPods = 8;
-constexpr Duration kToldWithin = 20s;
+constexpr Duration kPublishedWithin = 20s;
 // The goal: journal, API and drivers are back within a second.
 constexpr Duration kMost = 1s;
 // What a driver's own poll, and its reconnection, may still bring after the start.
@@ -25,7 +25,7 @@ StatusOr<Duration> OneRestart(Rig& rig, cli::AgentLink& driver, const std::strin
   RETURN_IF_ERROR(Inject(driver, device, breaks ? "xid" : "reset", breaks ? "79" : "").status());
   const WallTime started = rig.bench().loop.WallNow();
   RETURN_IF_ERROR(rig.StartAgent());
-  RETURN_IF_ERROR(rig.Until(fmt::format("{} to be told {}", pod, health), kToldWithin,
+  RETURN_IF_ERROR(rig.Until(fmt::format("{} to show {}", pod, health), kPublishedWithin,
                             [&] { return rig.pods().Of(pod).device.health == health; }));
   return rig.pods().Of(pod).seen - started;
 }

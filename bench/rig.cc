@@ -173,13 +173,13 @@ Status Rig::CreatePods(const PodPlan& plan) {
 }
 
 Status Rig::AwaitPods(const PodPlan& plan) {
-  return Until("all Pods to be told Healthy", kPodsRunWithin, [&] {
+  return Until("all Pods to show Healthy", kPodsRunWithin, [&] {
     for (int i = plan.first; i < plan.first + plan.count; ++i) {
       const PodWatch::Line& line = pods_->Of(PodName(i));
       // Only a manager writes the status; an observer says it in the annotation, the worst first.
-      const bool told = options_.role == "manager" ? line.device.health == "Healthy"
-                                                   : line.annotation.ends_with("Healthy");
-      if (!told || line.phase != "Running") return false;
+      const bool shown = options_.role == "manager" ? line.device.health == "Healthy"
+                                                    : line.annotation.ends_with("Healthy");
+      if (!shown || line.phase != "Running") return false;
     }
     return true;
   });

@@ -21,7 +21,7 @@ constexpr int kPodsEach = kPods / kDrivers;
 constexpr int kChanges = 300;
 constexpr Duration kBetween = 50ms;
 constexpr Duration kSettle = 10s;
-constexpr Duration kToldWithin = 60s;
+constexpr Duration kPublishedWithin = 60s;
 // The goals.
 constexpr std::uint64_t kRssMost = std::uint64_t{40} << 20;
 constexpr Duration kP99Most = 20ms;
@@ -78,7 +78,7 @@ StatusOr<Duration> OneChange(Rig& rig, cli::AgentLink& driver, const Held& held,
   ASSIGN_OR_RETURN(const WallTime injected,
                    Inject(driver, held.device, breaks ? "xid" : "reset", breaks ? "79" : ""));
   RETURN_IF_ERROR(
-      rig.Until(fmt::format("{} to be told of {}", held.pod, held.device), kToldWithin, [&] {
+      rig.Until(fmt::format("{} to show {}", held.pod, held.device), kPublishedWithin, [&] {
         const std::string& says = rig.pods().Of(held.pod).annotation;
         return says.starts_with(worst) == breaks;
       }));
@@ -130,7 +130,7 @@ StatusOr<std::vector<Figure>> MeasureScale(Bench& bench) {
        .measured = Spread(samples),
        .goal = "p99 ≤ 20 ms",
        .met = Percentile(samples, 99) <= kP99Most},
-      {.what = "… from an empty cluster until every Pod is told",
+      {.what = "… from an empty cluster until every Pod is published",
        .measured = fmt::format("{:.0f} s", made.count())}};
 }
 

@@ -92,7 +92,7 @@ class Soak {
     for (int i = 0; i < kChangesAnHour / kBatchesAnHour; ++i, ++day_.changes) {
       const bool breaks = i / kPodsABatch % 2 == 0;
       const auto held = devices.find(PodName(plan.first + i % kPodsABatch));
-      if (held == devices.end()) return NotFound("a Pod that is told holds no device");
+      if (held == devices.end()) return NotFound("a Pod of the plan holds no device");
       RETURN_IF_ERROR(
           Inject(*driver, held->second, breaks ? "xid" : "reset", breaks ? "79" : "").status());
     }

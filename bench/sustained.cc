@@ -1,5 +1,5 @@
 // Changes without a pause: does anything grow, is anything lost.
-#include "bench/last_words.h"
+#include "bench/last_report.h"
 #include "bench/manifest.h"
 #include "bench/memory_slope.h"
 #include "bench/parts.h"
@@ -28,7 +28,7 @@ struct Outcome {
   std::vector<std::uint64_t> resident;  // each second
   Duration made_in{}, true_after{};
   int pods_right = 0, devices_right = 0;
-  std::uint64_t heard = 0, pod_writes = 0, ticks = 0;
+  std::uint64_t transitions = 0, pod_writes = 0, ticks = 0;
 };
 
 StatusOr<inspect::GetStatusResponse> StatusOf(Rig& rig) {
@@ -48,7 +48,7 @@ StatusOr<std::vector<std::uint64_t>> Sample(Rig& rig) {
 }
 
 StatusOr<Outcome> Run(Rig& rig, const OwnDriver& driver) {
-  ASSIGN_OR_RETURN(const LastWords last, FindLastWords(rig, kChanges, kDevices));
+  ASSIGN_OR_RETURN(const LastReports last, ExpectedAfter(rig, kChanges, kDevices));
   Outcome outcome;
   const pid_t agent = rig.programs().pid(Rig::kAgent);
   ASSIGN_OR_RETURN(const auto before, StatusOf(rig));
@@ -64,7 +64,7 @@ StatusOr<Outcome> Run(Rig& rig, const OwnDriver& driver) {
   outcome.pods_right = PodsRight(rig, last);
   ASSIGN_OR_RETURN(outcome.devices_right, DevicesRight(rig, last));
   ASSIGN_OR_RETURN(const auto after, StatusOf(rig));
-  outcome.heard = after.changes() - before.changes();
+  outcome.transitions = after.changes() - before.changes();
   outcome.pod_writes = after.pod_writes() - before.pod_writes();
   return outcome;
 }
@@ -99,7 +99,7 @@ StatusOr<std::vector<Figure>> MeasureSustained(Bench& bench) {
        .met = slope.pages() <= kFlatPagesMost},
       {.what = "… transitions that the agent saw, writes to its Pods, CPU time",
        .measured = fmt::format("{}, {} ({:.1f} a second and Pod), {:.0f} % of a core",
-                               Count(run.heard), Count(run.pod_writes),
+                               Count(run.transitions), Count(run.pod_writes),
                                static_cast<double>(run.pod_writes) / kDevices / seconds,
                                static_cast<double>(run.ticks) / static_cast<double>(kSeconds))}};
 }

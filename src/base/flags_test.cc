@@ -7,12 +7,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::optional<int> Parse(Flags& flags, std::vector<std::string> words) {
-  words.insert(words.begin(), "galen");
+std::optional<int> Parse(Flags& flags, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "galen");
   std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  return flags.Parse(static_cast<int>(words.size()), argv.data());
+  return flags.Parse(static_cast<int>(arguments.size()), argv.data());
 }
 
 // A program with one flag of each kind.
@@ -52,10 +52,10 @@ TEST(Flags, FaultsLeaveWithTheUsageCodeAndSayWhat) {
       {"--nod", "x"}, {"--port", "many"}, {"--timeout", "soon"},  {"-o", "xml"},
       {"stray"},      {"--node"},         {"--driver", "a", "b"},
   };
-  for (const auto& words : faults) {
+  for (const auto& arguments : faults) {
     Program program;
     testing::internal::CaptureStderr();
-    EXPECT_EQ(Parse(program.flags, words), kExitUsage) << words.back();
+    EXPECT_EQ(Parse(program.flags, arguments), kExitUsage) << arguments.back();
     const std::string text = testing::internal::GetCapturedStderr();
     EXPECT_EQ(text.rfind("galen: ", 0), 0u) << text;
     EXPECT_NE(text.find("--help"), std::string::npos) << text;
@@ -63,7 +63,7 @@ TEST(Flags, FaultsLeaveWithTheUsageCodeAndSayWhat) {
 }
 
 // Repairing a command line took as many tries as it had faults.
-TEST(Flags, EveryFaultIsToldAtOnce) {
+TEST(Flags, EveryFaultIsReportedAtOnce) {
   Program program;
   program.flags.AddCheck([&] {
     EXPECT_EQ(program.timeout, 90s) << "what cannot be read has its default";
@@ -169,10 +169,10 @@ TEST(Flags, GivesTheHelpOfACommandAsItsOwnFlagDoes) {
 }
 
 // What is printed on stderr when these arguments are refused.
-std::string Refusal(const std::vector<std::string>& words) {
+std::string Refusal(const std::vector<std::string>& arguments) {
   Commands commands;
   testing::internal::CaptureStderr();
-  EXPECT_EQ(Parse(commands.flags, words), kExitUsage);
+  EXPECT_EQ(Parse(commands.flags, arguments), kExitUsage);
   return testing::internal::GetCapturedStderr();
 }
 
@@ -181,15 +181,15 @@ TEST(Flags, AMissingArgumentIsNamedWithWhatMayBeGiven) {
             "galen: pod is missing: which\nRun \"galen why --help\" for usage.\n");
 }
 
-TEST(Flags, WordsTooManyAreToldInTheirOrder) {
+TEST(Flags, ArgumentsTooManyAreNamedInTheirOrder) {
   EXPECT_EQ(Refusal({"why", "a", "b", "c"}),
             "galen: not expected: b c\nRun \"galen why --help\" for usage.\n");
 }
 
 TEST(Flags, MissingCommandOrArgumentIsAFault) {
-  for (const std::vector<std::string>& words :
+  for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{}, {"get"}, {"why"}, {"got"}}) {
-    EXPECT_FALSE(Refusal(words).empty());
+    EXPECT_FALSE(Refusal(arguments).empty());
   }
 }
 

@@ -27,7 +27,7 @@ class Liveness {
   Liveness& operator=(const Liveness&) = delete;
 
  private:
-  // Shared with nobody: only its end is watched.
+  // Not shared: the watches only see that it has expired.
   std::shared_ptr<Mark> mark_ = std::make_shared<Mark>();
 };
 

@@ -7,7 +7,7 @@
 namespace galen {
 namespace {
 
-TEST(Liveness, WatchTellsWhetherItsObjectIsStillThere) {
+TEST(Liveness, WatchKnowsWhetherItsObjectIsStillThere) {
   auto object = std::make_unique<Liveness>();
   Liveness::Watch watch(*object);
   EXPECT_TRUE(watch.alive());
@@ -15,7 +15,7 @@ TEST(Liveness, WatchTellsWhetherItsObjectIsStillThere) {
   EXPECT_FALSE(watch.alive());
 }
 
-TEST(Liveness, NestedWatchesAllHearOfTheEnd) {
+TEST(Liveness, NestedWatchesAllSeeTheEnd) {
   auto object = std::make_unique<Liveness>();
   Liveness::Watch outer(*object);
   {

@@ -1,7 +1,8 @@
 // Lines for operators: one constant sentence and key=value pairs, in logfmt:
 //   time=2026-11-21T14:02:11.304Z level=info msg="health changed" device=gpu-0
 // info: a state changed. warning: something went wrong and we recovered. error: a person is needed.
-// A Log is handed to whoever writes; it may be used from any thread and outlives all of them.
+// A Log is passed to each part that writes; it may be used from any thread and outlives all of
+// them.
 #pragma once
 
 #include <fmt/core.h>
@@ -45,7 +46,7 @@ class Log {
   // writes.
   Log(LogLevel least, std::function<WallTime()> clock, Sink sink);
 
-  // Each writes one line. The sentence is constant and says what happened; what differs from time
+  // Each writes one line. The sentence is constant and names what happened; what differs from time
   // to time is in the fields. Values of fields are made even when the level is left out.
   void Debug(std::string_view sentence, Fields fields = {}) {
     Write(LogLevel::kDebug, sentence, fields);
@@ -70,7 +71,7 @@ class Log {
 };
 
 // Writes each line to standard error with one write(2), so that lines of several processes on one
-// pipe stay whole up to PIPE_BUF (4096 bytes). May block when nobody reads the pipe.
+// pipe stay whole up to PIPE_BUF (4096 bytes). May block while the pipe is not read.
 Log::Sink StderrSink();
 
 // A log that writes nothing; for tests and tools.

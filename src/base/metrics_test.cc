@@ -94,7 +94,7 @@ TEST(Metrics, CollectorsRunBeforeEachText) {
   EXPECT_NE(metrics.Text().find("g 2\n"), std::string::npos);
 }
 
-TEST(Metrics, NumbersBeyondTheRealOnesHaveTheirOwnWords) {
+TEST(Metrics, NumbersBeyondTheRealOnesHaveTheirOwnNames) {
   Metrics metrics;
   metrics.DeclareGauge("g", "G.");
   metrics.Set("g", {{"x", "1"}}, std::numeric_limits<double>::infinity());

@@ -12,7 +12,8 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  // A seed nobody can guess, from the kernel. Waits while the kernel has none yet, early at boot.
+  // A seed that cannot be guessed, from the kernel. Waits while the kernel has none yet, early at
+  // boot.
   static std::uint64_t Seed();
 
   std::uint64_t Next() { return engine_(); }

@@ -9,7 +9,7 @@
 namespace galen {
 namespace {
 
-TEST(Status, IsOkUntilToldOtherwise) {
+TEST(Status, IsOkByDefault) {
   EXPECT_TRUE(Status().ok());
   EXPECT_EQ(ToString(OkStatus()), "OK");
   const Status status = NotFound("pod {}/{}", "ns", "a");

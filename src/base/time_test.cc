@@ -54,7 +54,7 @@ TEST(Rfc3339, QuotesOnlyTheBeginningOfALongText) {
   }
 }
 
-TEST(FormatAge, SpeaksAsKubectlDoes) {
+TEST(FormatAge, WritesAsKubectlDoes) {
   const std::pair<Duration, const char*> cases[] = {
       {-5s, "0s"},           {0s, "0s"},          {900ms, "0s"},         {119s, "119s"},
       {2min, "2m"},          {2min + 5s, "2m5s"}, {9min + 59s, "9m59s"}, {10min + 30s, "10m"},

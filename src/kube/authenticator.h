@@ -6,16 +6,40 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/files/file_system.h"
 #include "base/liveness.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
+#include "base/time.h"
 #include "kube/config.h"
-#include "kube/exec_credential.h"
 #include "kube/exec_runner.h"
 
 namespace galen::kube {
+
+// What passes between us and a credential plugin is client.authentication.k8s.io v1 or v1beta1:
+// https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
+
+// What a plugin printed: a token, a certificate with its key, or both.
+struct ExecCredential {
+  std::string token = {};
+  std::string certificate_pem = {};
+  std::string key_pem = {};
+  // By the wall clock, as the plugin gives it; nullopt = until it is refused.
+  std::optional<WallTime> expires = {};
+
+  bool operator==(const ExecCredential&) const = default;
+};
+
+// The environment line with the plugin's request: "KUBERNETES_EXEC_INFO=…". Never interactive:
+// an agent has no user at a terminal.
+std::string ExecInfoVariable(const ExecPlugin& plugin, const ClusterConfig& config);
+
+// InvalidArgument when it is no ExecCredential of the version asked for, holds nothing, or holds
+// half of a certificate and key. Read as the end of a sentence about the plugin; never quotes the
+// output, which is a secret.
+StatusOr<ExecCredential> ParseExecCredential(const ExecPlugin& plugin, std::string_view output);
 
 // PEM texts that belong together; both empty = none.
 struct ClientCertificate {
@@ -74,8 +98,8 @@ class Authenticator {
   std::optional<ClientCertificate> read_;  // last, of the configuration or its files
   std::optional<ExecCredential> given_;    // by the plugin
   Time given_at_{};
-  bool told_of_expiry_ = false;
-  // Dies with us, so that a plugin that ends late finds nobody.
+  bool warned_of_expiry_ = false;
+  // Dies with us, so that the answer of a plugin that ends late is dropped.
   Liveness liveness_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/data/json.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "kube/fake_exec_runner.h"
@@ -124,7 +125,7 @@ TEST_F(AuthenticatorTest, RunsThePluginAgainWhenTheServerRefusesWhatItGave) {
   EXPECT_FALSE(authenticator_->ready());
 }
 
-TEST_F(AuthenticatorTest, TellsThePluginWhatIsAskedAndWaitsForIt) {
+TEST_F(AuthenticatorTest, GivesThePluginItsRequestAndWaitsForIt) {
   UsePlugin();
   config_.credentials.exec->environment = {"REGION=eu"};
   Make();
@@ -148,7 +149,7 @@ TEST_F(AuthenticatorTest, SaysWhyAPluginDidNotHelpAndWhereToGetIt) {
 
 TEST_F(AuthenticatorTest, APluginThatEndsAfterUsFindsNobody) {
   UsePlugin();
-  Make().Prepare([](const Status&) { FAIL() << "told after its end"; });
+  Make().Prepare([](const Status&) { FAIL() << "called after its end"; });
   authenticator_.reset();
   exec_.Finish(Token("late"));
 }
@@ -209,6 +210,55 @@ TEST_F(AuthenticatorTest, ACertificateOfAPluginOutdatesConnectionsWithAnother) {
   EXPECT_EQ(*authenticator_->Certificate(), (ClientCertificate{"c", "k"}));
   EXPECT_TRUE(authenticator_->Outdated({}));
   EXPECT_FALSE(authenticator_->Outdated({"c", "k"}));
+}
+
+const ExecPlugin kPlugin{.api_version = "client.authentication.k8s.io/v1", .command = {"login"}};
+
+std::string Output(std::string_view status) {
+  return fmt::format(R"({{"apiVersion":"{}","kind":"ExecCredential","status":{}}})",
+                     kPlugin.api_version, status);
+}
+
+TEST(ExecCredential, ReadsATokenWithItsEnd) {
+  const auto credential = ParseExecCredential(
+      kPlugin, Output(R"({"token":"t","expirationTimestamp":"2026-11-21T15:00:00Z"})"));
+  ASSERT_TRUE(credential.ok());
+  EXPECT_EQ(credential->token, "t");
+  EXPECT_EQ(FormatRfc3339(*credential->expires), "2026-11-21T15:00:00Z");
+}
+
+TEST(ExecCredential, ReadsACertificateWithItsKey) {
+  const auto credential = ParseExecCredential(
+      kPlugin, Output(R"({"clientCertificateData":"cert","clientKeyData":"key"})"));
+  ASSERT_TRUE(credential.ok());
+  EXPECT_EQ(*credential, (ExecCredential{.certificate_pem = "cert", .key_pem = "key"}));
+}
+
+TEST(ExecCredential, RefusesWhatCannotBeUsedAndNeverShowsIt) {
+  for (const std::string& output :
+       {std::string("secret"), std::string(R"({"kind":"Secret"})"), Output("{}"), Output("null"),
+        Output(R"({"clientCertificateData":"secret"})"),
+        Output(R"({"token":"secret","expirationTimestamp":"soon"})"),
+        std::string(R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1",
+                        "status":{"token":"secret"}})")}) {
+    const Status status = ParseExecCredential(kPlugin, output).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << output;
+    EXPECT_EQ(status.message().find("secret"), std::string::npos) << status.message();
+  }
+}
+
+TEST(ExecInfoVariable, GivesThePluginItsRequest) {
+  ClusterConfig config;
+  config.server = "https://api";
+  config.ca_pem = "pem";
+  EXPECT_EQ(ExecInfoVariable(kPlugin, config),
+            R"(KUBERNETES_EXEC_INFO={"apiVersion":"client.authentication.k8s.io/v1",)"
+            R"("kind":"ExecCredential","spec":{"interactive":false}})");
+  ExecPlugin curious = kPlugin;
+  curious.provide_cluster_info = true;
+  EXPECT_NE(ExecInfoVariable(curious, config)
+                .find(R"("cluster":{"certificate-authority-data":"cGVt","server":"https://api"})"),
+            std::string::npos);
 }
 
 }  // namespace

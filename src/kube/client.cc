@@ -161,8 +161,8 @@ void JsonCall::OnData(std::string_view bytes) {
 }
 
 bool JsonCall::RepeatLater() {
-  const bool told_to = (http_status_ == 429 || http_status_ == 503) && retry_after_;
-  if (!told_to || repeated_ >= Client::kRetriesMax) return false;
+  const bool asked_to = (http_status_ == 429 || http_status_ == 503) && retry_after_;
+  if (!asked_to || repeated_ >= Client::kRetriesMax) return false;
   // Waiting would only end in a timeout; the caller gets the server's own message instead.
   if (loop_.Now() + *retry_after_ >= deadline_at_) return false;
   ++repeated_;

@@ -7,8 +7,8 @@
 
 #include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
-#include "kube/json_of.h"
 #include "kube/request.h"
+#include "kube/test_json.h"
 
 namespace galen::kube {
 namespace {
@@ -153,7 +153,7 @@ TEST_F(ClientTest, AnAnswerThatIsCutOffIsNoAnswer) {
   EXPECT_EQ(result_->status().code(), Code::kUnavailable);
 }
 
-TEST_F(ClientTest, AnAnswerThatIsNoJsonIsToldAsSuch) {
+TEST_F(ClientTest, AnAnswerThatIsNoJsonIsReportedAsSuch) {
   transport_.AnswerNext({.body = "<html>"});
   Ask();
   loop_.RunUntilIdle();
@@ -200,7 +200,7 @@ TEST(StatusOfResponse, GivesEachRefusalTheCodeThatSaysWhatToDo) {
   }
 }
 
-TEST(StatusOfResponse, TellsAnObjectThatIsThereFromALostRace) {
+TEST(StatusOfResponse, DistinguishesAnObjectThatIsThereFromALostRace) {
   EXPECT_EQ(StatusOfResponse(409, StatusBody(409, "AlreadyExists", "x")).code(),
             Code::kAlreadyExists);
   EXPECT_EQ(StatusOfResponse(409, StatusBody(409, "Conflict", "x")).code(), Code::kAborted);

@@ -25,7 +25,7 @@ class ProcessRunner final : public ExecRunner {
     Timer timeout;
   };
 
-  void Hear(std::uint64_t id, std::string_view bytes);
+  void OnOutput(std::uint64_t id, std::string_view bytes);
   void Finish(std::uint64_t id, StatusOr<std::string> result);
 
   IoLoop& loop_;
@@ -40,7 +40,7 @@ void ProcessRunner::Run(const ExecPlugin& plugin, std::function<void(StatusOr<st
   Process::Options options;
   options.command = plugin.command;
   options.environment = plugin.environment;
-  options.on_output = [this, id](std::string_view bytes) { Hear(id, bytes); };
+  options.on_output = [this, id](std::string_view bytes) { OnOutput(id, bytes); };
   auto process = Process::Start(loop_, std::move(options), [this, id](Process::Exit exit) {
     // Ended already by its timeout or for its size.
     const auto it = running_.find(id);
@@ -55,7 +55,7 @@ void ProcessRunner::Run(const ExecPlugin& plugin, std::function<void(StatusOr<st
       loop_.After(kExecTimeout, [this, id] { Finish(id, DeadlineExceeded("no end after 60 s")); });
 }
 
-void ProcessRunner::Hear(std::uint64_t id, std::string_view bytes) {
+void ProcessRunner::OnOutput(std::uint64_t id, std::string_view bytes) {
   const auto it = running_.find(id);
   if (it == running_.end()) return;
   std::string& output = it->second.output;

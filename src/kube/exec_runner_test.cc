@@ -30,7 +30,7 @@ TEST(ExecRunner, GivesWhatThePluginPrints) {
   EXPECT_EQ(*RunScript("printf 'a%sb' \"$WHO\"", {"WHO=me"}), "ameb");
 }
 
-TEST(ExecRunner, TellsAPluginThatFails) {
+TEST(ExecRunner, ReportsAPluginThatFails) {
   EXPECT_EQ(RunScript("echo secret; exit 3").status(), Unauthenticated("ended with exit code 3"));
   EXPECT_EQ(RunScript("kill -9 $$").status(), Unauthenticated("ended by signal 9"));
 }
@@ -41,7 +41,7 @@ TEST(ExecRunner, StopsAPluginThatPrintsWithoutEnd) {
       Code::kResourceExhausted);
 }
 
-TEST(ExecRunner, TellsACommandThatIsNotThere) {
+TEST(ExecRunner, ReportsACommandThatIsNotThere) {
   auto loop = *EpollLoop::Create();
   const auto runner = MakeExecRunner(*loop);
   std::optional<Status> status;

@@ -1,5 +1,5 @@
 // Undoes gzip (RFC 1952) while the bytes arrive, so that a list is never in memory twice. zlib
-// behind it. A value; belongs to whoever feeds it. One for each answer.
+// behind it. A value; belongs to its caller. One for each answer.
 #pragma once
 
 #include <cstddef>

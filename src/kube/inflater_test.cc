@@ -46,14 +46,14 @@ TEST(Inflater, DoesNotCareWhereTheBytesAreCut) {
   }
 }
 
-TEST(Inflater, TellsAnAnswerThatWasCutOff) {
+TEST(Inflater, ReportsAnAnswerThatWasCutOff) {
   const std::string packed = Gzip(Varied(1'000));
   Inflater inflater;
   EXPECT_TRUE(inflater.Write(std::string_view(packed).substr(0, packed.size() - 1)).ok());
   EXPECT_EQ(inflater.Finish().code(), Code::kDataLoss);
 }
 
-TEST(Inflater, TellsWhatIsNoGzip) {
+TEST(Inflater, ReportsWhatIsNoGzip) {
   Inflater plain;
   EXPECT_EQ(plain.Write("{\"kind\":\"List\"}").status().code(), Code::kDataLoss);
   std::string packed = Gzip(Varied(1'000));

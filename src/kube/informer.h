@@ -44,7 +44,7 @@ class Informer final : private WatchSink {
   void Start() { watcher_.Start(); }
 
   bool synced() const { return synced_; }
-  std::optional<Time> last_heard() const { return watcher_.last_heard(); }
+  std::optional<Time> last_contact() const { return watcher_.last_contact(); }
   const T* Find(const ObjectKey& key) const {
     const auto it = objects_.find(key);
     return it == objects_.end() ? nullptr : &it->second;

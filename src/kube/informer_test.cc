@@ -7,7 +7,7 @@
 
 #include "base/loop/fake_loop.h"
 #include "kube/fake_transport.h"
-#include "kube/json_of.h"
+#include "kube/test_json.h"
 
 namespace galen::kube {
 namespace {
@@ -90,7 +90,7 @@ class InformerTest : public testing::Test {
   Informer<Phase> informer_{loop_, client_, random_, {.resource = kPods}, DecodePhase};
 };
 
-TEST_F(InformerTest, TellsTheFirstListAndThenThatItIsWhole) {
+TEST_F(InformerTest, ReportsTheFirstListAndThenThatItIsWhole) {
   EXPECT_FALSE(informer_.synced());
   StartWith(PodText("p", "Running", "n1", 1) + "," + PodText("q", "Pending", "", 2));
   EXPECT_EQ(Changes(), "p:->Running q:->Pending synced ");
@@ -100,7 +100,7 @@ TEST_F(InformerTest, TellsTheFirstListAndThenThatItIsWhole) {
   EXPECT_EQ(informer_.Find({"b", "p"}), nullptr);
 }
 
-TEST_F(InformerTest, TellsWhatChangedAndWhatWasBefore) {
+TEST_F(InformerTest, ReportsWhatChangedAndWhatWasBefore) {
   StartWith(PodText("p", "Pending", "", 1));
   Changes();
   Receive("MODIFIED", PodText("p", "Running", "n1", 11));
@@ -117,7 +117,7 @@ TEST_F(InformerTest, SaysNothingWhenWhatTheReaderWantsStaysEqual) {
   EXPECT_EQ(Changes(), "");
 }
 
-TEST_F(InformerTest, TellsOnlyTheDifferenceAfterAnotherList) {
+TEST_F(InformerTest, ReportsOnlyTheDifferenceAfterAnotherList) {
   StartWith(PodText("gone", "Running", "n1", 1) + "," + PodText("same", "Running", "n1", 1) + "," +
             PodText("changed", "Pending", "", 1));
   Changes();
@@ -149,7 +149,7 @@ TEST_F(InformerTest, IndexesFollowTheObjects) {
   EXPECT_EQ(On("n2"), "");
 }
 
-TEST_F(InformerTest, AnObjectThatCannotBeReadIsToldAndKeepsItsLastState) {
+TEST_F(InformerTest, AnObjectThatCannotBeReadIsReportedAndKeepsItsLastState) {
   StartWith(PodText("p", "Running", "n1", 1));
   Changes();
   Receive("MODIFIED", PodText("p", "broken", "n1", 11));
@@ -160,7 +160,7 @@ TEST_F(InformerTest, AnObjectThatCannotBeReadIsToldAndKeepsItsLastState) {
   EXPECT_EQ(informer_.Find({"a", "q"}), nullptr);
 }
 
-TEST_F(InformerTest, TellsWhenTheWatchIsWellAgainAlthoughNothingChanged) {
+TEST_F(InformerTest, ReportsThatTheWatchIsWellAgainAlthoughNothingChanged) {
   int well = 0;
   informer_.OnWatchWell([&] { ++well; });
   StartWith(PodText("p", "Running", "", 9));

@@ -1,7 +1,7 @@
 // Reads a List answer while it arrives and hands out each element of its top-level "items" by
 // itself, so that a list of any size costs no more than its largest item. What stands around the
 // items is kept and read at the end, because a server may write metadata after them. Strict: broken
-// JSON anywhere is an error. A value with a callback; belongs to whoever feeds it. One for each
+// JSON anywhere is an error. A value with a callback; belongs to its caller. One for each
 // answer.
 #pragma once
 

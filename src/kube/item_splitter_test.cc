@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/json_of.h"
+#include "kube/test_json.h"
 
 namespace galen::kube {
 namespace {

@@ -151,7 +151,7 @@ TEST_F(KubeconfigTest, AnOptionNamesFileAndContext) {
             "/other: --context: there is no context \"z\", only: x, y");
 }
 
-TEST_F(KubeconfigTest, TellsEveryFaultAtOnceWithItsFileAndField) {
+TEST_F(KubeconfigTest, ReportsEveryFaultAtOnceWithItsFileAndField) {
   Put(kPath, R"(clusters:
 - cluster: {server: http://x}
 - name: c
@@ -189,7 +189,7 @@ current-context: dev
   }
 }
 
-TEST_F(KubeconfigTest, TellsReferencesToNothing) {
+TEST_F(KubeconfigTest, ReportsReferencesToNothing) {
   Put(kPath, "contexts: [{name: dev, context: {cluster: c, user: u}}]\ncurrent-context: dev\n");
   EXPECT_EQ(Fault(),
             "InvalidArgument: /me/.kube/config: contexts[0].context.cluster: there is no "
@@ -197,7 +197,7 @@ TEST_F(KubeconfigTest, TellsReferencesToNothing) {
             "/me/.kube/config: contexts[0].context.user: there is no user \"u\"");
 }
 
-TEST_F(KubeconfigTest, TellsAContextThatIsNotChosen) {
+TEST_F(KubeconfigTest, ReportsAContextThatIsNotChosen) {
   Put(kPath, "contexts: [{name: dev, context: {}}]\n");
   EXPECT_EQ(Fault(),
             "InvalidArgument: /me/.kube/config: current-context: is not set; --context names "
@@ -208,7 +208,7 @@ TEST_F(KubeconfigTest, TellsAContextThatIsNotChosen) {
             "\"gone\", only: none");
 }
 
-TEST_F(KubeconfigTest, TellsFilesThatCannotBeRead) {
+TEST_F(KubeconfigTest, ReportsFilesThatCannotBeRead) {
   EXPECT_NE(Fault().find(kPath), std::string::npos);
   Put(kPath, "a: [");
   EXPECT_NE(Fault().find(kPath), std::string::npos);
@@ -222,7 +222,7 @@ TEST_F(KubeconfigTest, TellsFilesThatCannotBeRead) {
   EXPECT_NE(Fault().find("clusters[0].cluster.certificate-authority: "), std::string::npos);
 }
 
-TEST_F(KubeconfigTest, TellsWhatContradictsItself) {
+TEST_F(KubeconfigTest, ReportsWhatContradictsItself) {
   PutOne("    insecure-skip-tls-verify: true\n    certificate-authority-data: " +
              EncodeBase64(kPem) + "\n",
          "    token: t\n    username: me\n");
@@ -231,7 +231,7 @@ TEST_F(KubeconfigTest, TellsWhatContradictsItself) {
   EXPECT_NE(fault.find("only one can be used"), std::string::npos);
 }
 
-TEST_F(KubeconfigTest, TellsWhatIsNotSupported) {
+TEST_F(KubeconfigTest, ReportsWhatIsNotSupported) {
   PutOne("    proxy-url: https://proxy\n",
          "    auth-provider: {name: gcp}\n"
          "    exec: {apiVersion: client.authentication.k8s.io/v1alpha1, interactiveMode: Always,\n"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/json_of.h"
+#include "kube/test_json.h"
 
 namespace galen::kube {
 namespace {

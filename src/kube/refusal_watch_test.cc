@@ -177,7 +177,7 @@ TEST_F(RefusalWatchTest, ACallMayBeGivenUpInTheMiddleOfARefusal) {
   EXPECT_THAT(watch_.missing(), IsEmpty());
 }
 
-TEST(DeniedByRbac, KnowsItsWords) {
+TEST(DeniedByRbac, KnowsItsPhrases) {
   EXPECT_EQ(DeniedByRbac(R"(pods "a" is forbidden: User "u" cannot patch resource "pods")"),
             R"(patch resource "pods")");
   EXPECT_EQ(DeniedByRbac("pods \"a\" is forbidden: you cannot"), "");

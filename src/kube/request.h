@@ -67,7 +67,7 @@ net::HttpRequest Watch(const Resource& resource, std::string_view ns, const Watc
 // 409 (AlreadyExists) when the name is taken.
 net::HttpRequest Create(const Resource& resource, std::string_view ns, const Json& object);
 // Replaces the whole object (or its `subresource`). Carries the object's resourceVersion: 409
-// (Aborted) when somebody was faster. Its namespace and name are read from its metadata.
+// (Aborted) when another writer was faster. Its namespace and name are read from its metadata.
 net::HttpRequest Update(const Resource& resource, const Json& object,
                         std::string_view subresource = "");
 // Changes what the patch names, without a version: 409 only where the patch itself holds one, or

@@ -1,7 +1,7 @@
 // The transport and credentials that are refused, rotate or must be waited for.
 #include <gtest/gtest.h>
 
-#include "kube/transport_stage.h"
+#include "kube/test_transport.h"
 
 namespace galen::kube {
 namespace {
@@ -21,7 +21,7 @@ TEST_F(TransportTest, WaitsForAPluginAndRunsItOnce) {
   EXPECT_EQ(SentHeader(1, "authorization"), "Bearer one");
 }
 
-TEST_F(TransportTest, TellsAllThatWaitWhenAPluginFails) {
+TEST_F(TransportTest, FailsAllThatWaitWhenAPluginFails) {
   UsePlugin();
   exec_.AnswerNext(Unauthenticated("ended with exit code 1"));
   Create();

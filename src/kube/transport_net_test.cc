@@ -130,7 +130,7 @@ TEST_F(TransportNetTest, AServerOfAnotherAuthorityIsNotTrusted) {
   EXPECT_EQ(api_.asked, 0);
 }
 
-TEST_F(TransportNetTest, SaysInPlainWordsThatNobodyIsThere) {
+TEST_F(TransportNetTest, SaysPlainlyThatNobodyIsThere) {
   StopServer();
   Connect();
   const std::string expected = fmt::format(

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/transport_stage.h"
+#include "kube/test_transport.h"
 
 namespace galen::kube {
 namespace {
@@ -92,7 +92,7 @@ TEST_F(TransportTest, RefusesAConfigurationThatCannotWork) {
   EXPECT_FALSE(Transport::Create(loop_, NullLog(), dialer_, files_, exec_, config_).ok());
 }
 
-TEST_F(TransportTest, TellsAllThatWaitThatTheServerCannotBeReached) {
+TEST_F(TransportTest, FailsAllThatWaitWhenTheServerCannotBeReached) {
   dialer_.refusal =
       Unavailable("dial tcp:10.0.0.1:6443: connect to tcp:10.0.0.1:6443: Connection refused");
   Create();

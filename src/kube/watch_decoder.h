@@ -1,5 +1,5 @@
 // Cuts the bytes of a watch into its events: one JSON object a line (metav1.WatchEvent). A value;
-// belongs to whoever feeds it. One for each watch.
+// belongs to its caller. One for each watch.
 #pragma once
 
 #include <cstddef>

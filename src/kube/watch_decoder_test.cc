@@ -53,7 +53,7 @@ TEST(WatchDecoder, DoesNotCareWhereTheBytesAreCut) {
   }
 }
 
-TEST(WatchDecoder, TellsBrokenLinesAndGoesOnAfterThem) {
+TEST(WatchDecoder, ReportsBrokenLinesAndGoesOnAfterThem) {
   WatchDecoder decoder;
   EXPECT_EQ(decoder.Write("{\"type\":\n{\"type\":\"NEW\",\"object\":{}}\n{\"type\":\"ADDED\"}\n[]\n"
                           "{\"type\":\"DELETED\",\"object\":{}}\n"),
@@ -67,7 +67,7 @@ TEST(WatchDecoder, TellsBrokenLinesAndGoesOnAfterThem) {
   EXPECT_EQ(events[4], "2 {}");
 }
 
-TEST(WatchDecoder, AnEndInsideAnEventIsTold) {
+TEST(WatchDecoder, AnEndInsideAnEventIsReported) {
   WatchDecoder decoder;
   EXPECT_EQ(decoder.Finish(), OkStatus());
   EXPECT_EQ(decoder.Write("{\"type\""), OkStatus());

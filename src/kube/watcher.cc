@@ -60,7 +60,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
   void OnErrorEvent(const Status& status);
   void OnLost(const Status& status);
 
-  void Tell(const Status& status);
+  void Report(const Status& status);
 
   Loop& loop;
   Client& client;
@@ -84,7 +84,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
   std::string refusal;
   std::optional<ItemSplitter> splitter;
   std::optional<WatchDecoder> decoder;
-  std::optional<Time> heard;
+  std::optional<Time> last_contact;
 };
 
 void Watcher::Impl::ListAfresh() {
@@ -135,7 +135,7 @@ void Watcher::Impl::BackOff(State next, std::optional<Duration> at_least) {
 }
 
 void Watcher::Impl::OnHead(int status, const net::Headers& headers) {
-  heard = loop.Now();
+  last_contact = loop.Now();
   http_status = status;
   retry_after = RetryAfter(headers);
   if (state == State::kListing && status == 200 && resume.empty()) sink.OnInit();
@@ -143,7 +143,7 @@ void Watcher::Impl::OnHead(int status, const net::Headers& headers) {
 }
 
 void Watcher::Impl::OnData(std::string_view bytes) {
-  heard = loop.Now();
+  last_contact = loop.Now();
   if (http_status != 200) {
     refusal += bytes.substr(0, kRefusalBytesMax - refusal.size());
     return;
@@ -155,7 +155,7 @@ void Watcher::Impl::OnData(std::string_view bytes) {
 
 void Watcher::Impl::OnEnd(const Status& status, const net::Headers&) {
   if (!status.ok()) return OnLost(status);
-  heard = loop.Now();
+  last_contact = loop.Now();
   if (http_status != 200) return OnRefused();
   state == State::kListing ? OnPageEnd() : OnWatchEnd();
 }
@@ -197,7 +197,7 @@ void Watcher::Impl::OnPageEnd() {
   if (!head.ok()) return OnLost(head.status());
   if (head->resource_version.empty()) return OnLost(DataLoss("a list without a resourceVersion"));
   if (!head->resume.empty() && head->resume == resume) {
-    Tell(DataLoss("the server gives the same page again and again"));
+    Report(DataLoss("the server gives the same page again and again"));
     resume.clear();
     return BackOff(State::kListing);
   }
@@ -221,7 +221,7 @@ void Watcher::Impl::OnWatchEnd() {
 void Watcher::Impl::OnRefused() {
   const Status status = StatusOfResponse(http_status, refusal);
   if (status.code() == Code::kOutOfRange) return OnExpired(status);
-  Tell(status);
+  Report(status);
   const bool too_often = state == State::kWatching && ++refused_watches >= kRefusedWatchesMax;
   const bool no_such_version =
       state == State::kWatching &&
@@ -237,14 +237,14 @@ void Watcher::Impl::OnRefused() {
 // the server is in trouble and asking it for whole lists all the time would not help.
 void Watcher::Impl::OnExpired(const Status& status) {
   if (std::exchange(progress, false)) return ListAfresh();
-  Tell(status);
+  Report(status);
   resume.clear();
   BackOff(State::kListing);
 }
 
 void Watcher::Impl::OnErrorEvent(const Status& status) {
   if (status.code() == Code::kOutOfRange) return OnExpired(status);
-  Tell(status);
+  Report(status);
   const bool too_often = ++refused_watches >= kRefusedWatchesMax;
   if (too_often) resume.clear();
   BackOff(too_often ? State::kListing : State::kWatching);
@@ -253,7 +253,7 @@ void Watcher::Impl::OnErrorEvent(const Status& status) {
 // The connection, or sense, was lost: take up where we were. A page that came in part is asked for
 // again; its items replace themselves.
 void Watcher::Impl::OnLost(const Status& status) {
-  Tell(status);
+  Report(status);
   const bool broken = status.code() == Code::kDataLoss || status.code() == Code::kResourceExhausted;
   const bool too_often =
       broken && state == State::kWatching && ++refused_watches >= kRefusedWatchesMax;
@@ -261,7 +261,7 @@ void Watcher::Impl::OnLost(const Status& status) {
   BackOff(too_often ? State::kListing : state);
 }
 
-void Watcher::Impl::Tell(const Status& status) {
+void Watcher::Impl::Report(const Status& status) {
   sink.OnTrouble(Annotate(status, "{} {}", state == State::kListing ? "list" : "watch",
                           options.resource.plural));
 }
@@ -276,6 +276,6 @@ void Watcher::Start() {
   impl_->ListAfresh();
 }
 
-std::optional<Time> Watcher::last_heard() const { return impl_->heard; }
+std::optional<Time> Watcher::last_contact() const { return impl_->last_contact; }
 
 }  // namespace galen::kube

@@ -60,7 +60,7 @@ class Watcher {
   // When something of the kind was last received, or a request for it ended in order; nullopt:
   // never. What happened since may be unknown, however late it is noticed that a connection is
   // dead.
-  std::optional<Time> last_heard() const;
+  std::optional<Time> last_contact() const;
 
  private:
   struct Impl;

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "kube/watcher_stage.h"
+#include "kube/test_watcher.h"
 
 namespace galen::kube {
 namespace {
@@ -84,7 +84,7 @@ TEST_F(WatcherTest, AsksForTheSamePageAgainWhenTheConnectionIsLostInIt) {
   EXPECT_EQ(sink_.Take(), "item:b done ");
 }
 
-TEST_F(WatcherTest, TellsAListThatIsBrokenAndTriesAgain) {
+TEST_F(WatcherTest, ReportsAListThatIsBrokenAndTriesAgain) {
   for (const char* body : {"{\"items\":[{]}", "<html>", R"({"items":[]})", "{\"items\":["}) {
     transport_.AnswerNext({.body = body});
   }
@@ -94,7 +94,7 @@ TEST_F(WatcherTest, TellsAListThatIsBrokenAndTriesAgain) {
   EXPECT_EQ(transport_.last(), kList);
 }
 
-TEST_F(WatcherTest, TellsAServerThatTurnsInACircle) {
+TEST_F(WatcherTest, ReportsAServerThatTurnsInACircle) {
   transport_.AnswerBy(
       [](const net::HttpRequest&) { return FakeTransport::Answer{.body = ListText("", 10, "t")}; });
   watcher_.Start();
@@ -103,7 +103,7 @@ TEST_F(WatcherTest, TellsAServerThatTurnsInACircle) {
   EXPECT_EQ(Asked(), 2u);
 }
 
-TEST_F(WatcherTest, IsToldLoudlyWhatItMayNotList) {
+TEST_F(WatcherTest, WarnsOfWhatItMayNotList) {
   transport_.AnswerNext(
       {.status = 403, .body = R"({"kind":"Status","message":"pods is forbidden"})"});
   watcher_.Start();

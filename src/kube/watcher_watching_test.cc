@@ -1,7 +1,7 @@
 // The watcher's state Watching, event by event.
 #include <gtest/gtest.h>
 
-#include "kube/watcher_stage.h"
+#include "kube/test_watcher.h"
 
 namespace galen::kube {
 namespace {
@@ -34,27 +34,27 @@ TEST_F(WatcherTest, BookmarksMoveTheVersionAndSayNothing) {
 }
 
 // What its owner may have missed when it is notified of trouble, however late that is.
-TEST_F(WatcherTest, SaysWhenItHeardSomethingLast) {
-  EXPECT_EQ(watcher_.last_heard(), std::nullopt);
+TEST_F(WatcherTest, RemembersItsLastContact) {
+  EXPECT_EQ(watcher_.last_contact(), std::nullopt);
   StartWatching();
   const Time watched = loop_.Now();
-  EXPECT_EQ(watcher_.last_heard(), watched);
+  EXPECT_EQ(watcher_.last_contact(), watched);
   loop_.Advance(10s);
   Receive(EventText("MODIFIED", PodText("a", 12)));
-  EXPECT_EQ(watcher_.last_heard(), watched + 10s);
+  EXPECT_EQ(watcher_.last_contact(), watched + 10s);
   loop_.Advance(60s);
   transport_.End(Latest(), Unavailable("silent, and no answer to a PING"));
-  EXPECT_EQ(watcher_.last_heard(), watched + 10s);
+  EXPECT_EQ(watcher_.last_contact(), watched + 10s);
 }
 
 TEST_F(WatcherTest, AWatchThatEndsInOrderHasMissedNothing) {
   StartWatching();
   loop_.Advance(60s);
   transport_.End(Latest());
-  EXPECT_EQ(watcher_.last_heard(), loop_.Now());
+  EXPECT_EQ(watcher_.last_contact(), loop_.Now());
 }
 
-TEST_F(WatcherTest, DoesNotTurnInATightLoopWhenWatchesEndWithoutAWord) {
+TEST_F(WatcherTest, DoesNotTurnInATightLoopWhenWatchesEndAtOnce) {
   StartWatching();
   transport_.AnswerBy([](const net::HttpRequest&) { return FakeTransport::Answer{}; });
   transport_.End(Latest());
@@ -131,7 +131,7 @@ TEST_F(WatcherTest, ListsAgainAtOnceWhenTheWatchSaysThatItIsTooOld) {
   StartWatching();
   Receive(ErrorText(410) + EventText("MODIFIED", PodText("a", 99)));
   EXPECT_EQ(transport_.last(), kList);
-  EXPECT_EQ(sink_.Take(), "") << "what follows an error is not ours to hear";
+  EXPECT_EQ(sink_.Take(), "") << "what follows an error is not read";
   transport_.Head(Latest());
   Receive(ListText(PodText("b", 20), 21));
   transport_.End(Latest());
@@ -150,10 +150,10 @@ TEST_F(WatcherTest, BacksOffWhenEveryWatchIsTooOld) {
   EXPECT_LT(Asked(), 40u);
 }
 
-TEST_F(WatcherTest, TellsOtherErrorsAndTriesAgainFromTheSameVersion) {
+TEST_F(WatcherTest, ReportsOtherErrorsAndTriesAgainFromTheSameVersion) {
   StartWatching();
   Receive(ErrorText(500));
-  EXPECT_EQ(sink_.trouble, "Unavailable: watch pods: told 500");
+  EXPECT_EQ(sink_.trouble, "Unavailable: watch pods: answered 500");
   loop_.Advance(250ms);
   EXPECT_EQ(transport_.last(), kWatchFrom10);
 }
@@ -169,7 +169,7 @@ TEST_F(WatcherTest, ListsAfreshWhenWatchesAreRefusedAgainAndAgain) {
   EXPECT_EQ(transport_.last(), kList);
 }
 
-TEST_F(WatcherTest, IsToldLoudlyWhatItMayNotWatch) {
+TEST_F(WatcherTest, WarnsOfWhatItMayNotWatch) {
   StartWatching();
   transport_.AnswerNext({.status = 403, .body = R"({"kind":"Status","message":"no watch"})"});
   transport_.End(Latest());
@@ -197,7 +197,7 @@ TEST_F(WatcherTest, GivesUpAWatchThatTheServerShouldHaveEnded) {
   EXPECT_EQ(transport_.last(), kWatchFrom10);
 }
 
-TEST_F(WatcherTest, TellsBrokenEventsAndListsAfreshWhenTheyDoNotEnd) {
+TEST_F(WatcherTest, ReportsBrokenEventsAndListsAfreshWhenTheyDoNotEnd) {
   StartWatching();
   for (int i = 0; i < Watcher::kRefusedWatchesMax; ++i) {
     if (i > 0) transport_.Head(Latest());

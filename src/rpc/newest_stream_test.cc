@@ -88,7 +88,7 @@ TEST_F(NewestStreamTest, NewestArrivesBeforeTheEnd) {
   EXPECT_EQ(*wire_.finished, Aborted("over"));
 }
 
-TEST_F(NewestStreamTest, LeavingReaderIsTold) {
+TEST_F(NewestStreamTest, LeavingReaderIsNoticed) {
   wire_.on_gone();
   EXPECT_TRUE(gone_);
 }

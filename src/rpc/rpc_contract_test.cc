@@ -149,7 +149,7 @@ TEST_P(RpcContract, ForgottenStreamEndsAsUnavailable) {
   EXPECT_EQ(stream_.end->code(), Code::kUnavailable);
 }
 
-TEST_P(RpcContract, CancelledStreamTellsItsWriter) {
+TEST_P(RpcContract, CancelledStreamNotifiesItsWriter) {
   auto call = channel_->ServerStream("/t.T/Watch", "", stream_);
   world_->RunUntil([&] { return !writers_.empty(); });
   bool gone = false;
@@ -220,7 +220,7 @@ TEST_P(RpcContract, NewestStreamMayDieWhenItsReaderLeaves) {
 class LeavingStream final : public StreamSink {
  public:
   void OnMessage(std::string_view) override { call.reset(); }
-  void OnEnd(const Status&) override { FAIL() << "a cancelled call heard more"; }
+  void OnEnd(const Status&) override { FAIL() << "a cancelled call received more"; }
   std::unique_ptr<Call> call;
 };
 

@@ -35,9 +35,9 @@ using v1::NodeWatchResourcesResponse;
 constexpr const char* kGetInfo = "/pluginregistration.Registration/GetInfo";
 constexpr const char* kNotify = "/pluginregistration.Registration/NotifyRegistrationStatus";
 constexpr const char* kWatch = "/v1.DRAResourceHealth/NodeWatchResources";
-constexpr const char* kOddWords = "no \"gpu-0\": 91 °C at 100% — 无\nsecond line\t%41";
+constexpr const char* kOddText = "no \"gpu-0\": 91 °C at 100% — 无\nsecond line\t%41";
 // As our client hands it on: to logs and terminals.
-constexpr const char* kOddWordsInOneLine = "no \"gpu-0\": 91 °C at 100% — 无 second line\uFFFD%41";
+constexpr const char* kOddTextInOneLine = "no \"gpu-0\": 91 °C at 100% — 无 second line\uFFFD%41";
 
 std::string DeviceOf(const NodeWatchResourcesResponse& report) {
   return report.devices_size() == 0 ? "" : report.devices(0).device().device_name();
@@ -150,9 +150,9 @@ TEST_F(OurClient, ReadsTheirErrorWithOddCharacters) {
   const TheirServer server(address_);
   const auto connection = Connect();
   RegistrationStatus status;
-  status.set_error(kOddWords);
+  status.set_error(kOddText);
   EXPECT_EQ(Ask<RegistrationStatusResponse>(*connection, kNotify, status).status(),
-            FailedPrecondition("{}", kOddWordsInOneLine));
+            FailedPrecondition("{}", kOddTextInOneLine));
 }
 
 TEST_F(OurClient, HearsThatTheirServerLacksAMethod) {
@@ -278,11 +278,11 @@ TEST_F(TheirClient, ReadsOurErrorWithOddCharacters) {
     const auto stub = Registration::NewStub(Channel());
     grpc::ClientContext context;
     RegistrationStatus request;
-    request.set_error(kOddWords);
+    request.set_error(kOddText);
     RegistrationStatusResponse response;
     const grpc::Status status = stub->NotifyRegistrationStatus(&context, request, &response);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-    EXPECT_EQ(status.error_message(), kOddWords);
+    EXPECT_EQ(status.error_message(), kOddText);
   });
 }
 

@@ -109,13 +109,13 @@ TEST_F(ServiceTest, RequestPastTheLimitIsRefused) {
   EXPECT_EQ(GrpcCode(), Code::kResourceExhausted);
 }
 
-TEST_F(ServiceTest, BrowserIsToldWhatThisIs) {
+TEST_F(ServiceTest, BrowserLearnsWhatThisIs) {
   Send({.method = "GET", .path = "/"});
   EXPECT_EQ(sink_.status(), 405);
   EXPECT_THAT(sink_.body(), HasSubstr("gRPC"));
 }
 
-TEST_F(ServiceTest, OtherContentIsRefusedInWordsOfHttp) {
+TEST_F(ServiceTest, OtherContentIsRefusedByAStatusOfHttp) {
   Send({.method = "POST", .path = "/t.T/Keep", .headers = {{"content-type", "text/json"}}});
   EXPECT_EQ(sink_.status(), 415);
 }

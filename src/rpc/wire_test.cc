@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Wire, ContentTypesOfGrpcAreTold) {
+TEST(Wire, ContentTypesOfGrpcAreRecognized) {
   for (const char* type : {"application/grpc", "application/grpc+proto", "APPLICATION/GRPC",
                            "application/grpc; charset=utf-8", "application/grpc+json"}) {
     EXPECT_TRUE(IsGrpcContentType(type)) << type;

@@ -88,7 +88,7 @@ TEST(ResourceClaim, AStrategicPatchOfTheStatusMergesReservationsByTheirUid) {
   EXPECT_EQ(taken.body["status"]["reservedFor"][0]["name"].AsString(), "q");
 }
 
-TEST(ResourceClaim, SpeaksOnlyOfDevicesThatItHolds) {
+TEST(ResourceClaim, ReportsOnlyDevicesThatItHolds) {
   const Namespace ns;
   TheApi().Post(ns.Claims(), MakeClaim());
   const std::string status = ns.Claim("c") + "/status";

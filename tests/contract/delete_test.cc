@@ -177,12 +177,12 @@ TEST(Eviction, DeletesThePodGracefullyAndSaysWhyOnIt) {
   EXPECT_EQ(TheApi().Post(ns.Pod("a") + "/eviction", eviction).code, 201);
   const Json pod = TheApi().Get(ns.Pod("a")).body;
   EXPECT_TRUE(pod["metadata"].Has("deletionTimestamp"));
-  bool told = false;
+  bool marked = false;
   for (const Json& condition : pod["status"]["conditions"].items()) {
-    told = told || (condition["type"].AsString() == "DisruptionTarget" &&
-                    condition["reason"].AsString() == "EvictionByEvictionAPI");
+    marked = marked || (condition["type"].AsString() == "DisruptionTarget" &&
+                        condition["reason"].AsString() == "EvictionByEvictionAPI");
   }
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(marked);
   TheApi().Delete(ns.Pod("a"), ToJson(R"({"gracePeriodSeconds": 0})"));
 }
 

@@ -53,8 +53,8 @@ judge_real() {
   local kubectl=(./dev cluster kubectl --dir "$dir")
   ./dev cluster up --dir "$dir" --version "$@" >"$PLACE/up.log" || { cat "$PLACE/up.log" >&2; return 1; }
   version=$("${kubectl[@]}" get --raw /version | sed -n 's/.*"gitVersion": "v\([^"]*\)".*/\1/p')
-  [[ -n $version ]] || { say "contract: the API server of $1 tells no version"; return 1; }
-  # Each by itself and looked at: without a server the suite would be told of the embedded API.
+  [[ -n $version ]] || { say "contract: the API server of $1 gives no version"; return 1; }
+  # Each by itself and looked at: without a server the suite would judge the embedded API.
   view() { "${kubectl[@]}" config view --raw -o "jsonpath=$1"; }
   server=$(view '{.clusters[0].cluster.server}') && token=$(view '{.users[0].user.token}') &&
     view '{.clusters[0].cluster.certificate-authority-data}' | base64 -d >"$PLACE/ca.pem" &&

@@ -109,7 +109,7 @@ TEST(PodClaims, OfAnExtendedResourceAreMappedToContainersThatAskForIt) {
   }
 }
 
-TEST(PodClaims, OfAnExtendedResourceTellHealthOfContainersThatAskForSome) {
+TEST(PodClaims, OfAnExtendedResourceShowHealthOfContainersThatAskForSome) {
   const Namespace ns;
   ASSERT_EQ(TheApi().Post(ns.Pods(), MakeAskingPod()).code, 201);
   ASSERT_EQ(Say(ns, "extendedResourceClaimStatus",

@@ -53,7 +53,7 @@ TEST(DeviceHealth, IsRefusedForWhatTheContainerDoesNotHold) {
   }
 }
 
-TEST(DeviceHealth, IsOneOfThreeWords) {
+TEST(DeviceHealth, IsOneOfThreeValues) {
   const Namespace ns;
   TheApi().Post(ns.Pods(), MakeClaimPod());
   const Reply reply = Report(ns, R"({"name": "claim:gpu", "resources": [

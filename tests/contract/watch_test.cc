@@ -18,27 +18,27 @@ std::string From(const std::string& collection, const std::string& version) {
 }
 
 // "ADDED a", or "" when nothing came.
-std::string Told(Watch& watch) {
+std::string NextEvent(Watch& watch) {
   const std::optional<Json> event = watch.Next();
   if (!event) return "";
   return (*event)["type"].AsString() + " " + (*event)["object"]["metadata"]["name"].AsString();
 }
 
-TEST(Watch, TellsOfEachChangeInOrder) {
+TEST(Watch, SendsEachChangeInOrder) {
   const Namespace ns;
   const auto watch = TheApi().StartWatch(From(ns.Pods(), VersionOf(ns.Pods())));
   TheApi().Post(ns.Pods(), MakePod("a"));
   TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"labels": {"a": "b"}}})");
   TheApi().Delete(ns.Pod("a"));
-  EXPECT_EQ(Told(*watch), "ADDED a");
-  EXPECT_EQ(Told(*watch), "MODIFIED a");
+  EXPECT_EQ(NextEvent(*watch), "ADDED a");
+  EXPECT_EQ(NextEvent(*watch), "MODIFIED a");
   // Also a Pod that nobody runs is marked before it goes.
   const std::optional<Json> marked = watch->Next();
   ASSERT_TRUE(marked.has_value());
   EXPECT_EQ((*marked)["type"].AsString(), "MODIFIED");
   EXPECT_TRUE((*marked)["object"]["metadata"].Has("deletionTimestamp"));
   EXPECT_EQ((*marked)["object"]["metadata"]["deletionGracePeriodSeconds"].AsInt(), 0);
-  EXPECT_EQ(Told(*watch), "DELETED a");
+  EXPECT_EQ(NextEvent(*watch), "DELETED a");
 }
 
 TEST(Watch, GoesOnWhereTheListEnded) {
@@ -48,15 +48,15 @@ TEST(Watch, GoesOnWhereTheListEnded) {
   TheApi().Post(ns.ConfigMaps(), MakeConfigMap("between"));
   const auto watch = TheApi().StartWatch(From(ns.ConfigMaps(), version));
   TheApi().Post(ns.ConfigMaps(), MakeConfigMap("later"));
-  EXPECT_EQ(Told(*watch), "ADDED between");
-  EXPECT_EQ(Told(*watch), "ADDED later");
+  EXPECT_EQ(NextEvent(*watch), "ADDED between");
+  EXPECT_EQ(NextEvent(*watch), "ADDED later");
 }
 
 TEST(Watch, WithoutAVersionBeginsWithWhatThereIs) {
   const Namespace ns;
   TheApi().Post(ns.Pods(), MakePod("a"));
   const auto watch = TheApi().StartWatch(ns.Pods() + "?watch=true");
-  EXPECT_EQ(Told(*watch), "ADDED a");
+  EXPECT_EQ(NextEvent(*watch), "ADDED a");
 }
 
 TEST(Watch, SaysDeletedWhenAnObjectLeavesTheSelection) {
@@ -67,8 +67,8 @@ TEST(Watch, SaysDeletedWhenAnObjectLeavesTheSelection) {
   TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"labels": {"tier": "gold"}}})");
   TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"labels": {"tier": "lead"}}})");
   TheApi().Patch(ns.Pod("a"), kMergePatch, R"({"metadata": {"labels": {"tier": "tin"}}})");
-  EXPECT_EQ(Told(*watch), "ADDED a");
-  EXPECT_EQ(Told(*watch), "DELETED a");
+  EXPECT_EQ(NextEvent(*watch), "ADDED a");
+  EXPECT_EQ(NextEvent(*watch), "DELETED a");
   EXPECT_FALSE(watch->Next(milliseconds(200)).has_value());
 }
 
@@ -100,7 +100,7 @@ TEST(Watch, DeletedCarriesTheVersionOfTheRemoval) {
 }
 
 // A server remembers a kind since it knows of it; of a kind just defined it cannot know version 1.
-TEST(Watch, FromAForgottenVersionIsToldThatItIsGone) {
+TEST(Watch, FromAForgottenVersionIsRefusedAsGone) {
   const std::string group = FreshName("g") + ".example.com";
   const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   Json definition = ToJson(R"({"spec": {"scope": "Cluster",
@@ -132,7 +132,7 @@ TEST(Watch, EndsByItselfWhenAskedTo) {
   EXPECT_TRUE(TheApi().WaitUntil([&] { return watch->ended(); }, seconds(5)));
 }
 
-TEST(Watch, IsToldABookmarkBeforeItsTimeEnds) {
+TEST(Watch, GetsABookmarkBeforeItsTimeEnds) {
   const Namespace ns;
   const std::string version = VersionOf(ns.Pods());
   const auto watch =
@@ -153,7 +153,7 @@ TEST(Watch, WithoutAllowanceGetsNoBookmark) {
   EXPECT_TRUE(watch->ended());
 }
 
-TEST(Watch, OfAStatusTellsTheWholeObject) {
+TEST(Watch, OfAStatusSendsTheWholeObject) {
   const Namespace ns;
   TheApi().Post(ns.Pods(), MakePod("a"));
   const auto watch = TheApi().StartWatch(From(ns.Pods(), VersionOf(ns.Pods())));
@@ -172,7 +172,7 @@ TEST(Watch, WithInitialEventsMarksTheirEndByABookmark) {
       TheApi().StartWatch(ns.Pods() +
                           "?watch=true&sendInitialEvents=true&allowWatchBookmarks=true"
                           "&resourceVersionMatch=NotOlderThan");
-  EXPECT_EQ(Told(*watch), "ADDED a");
+  EXPECT_EQ(NextEvent(*watch), "ADDED a");
   const std::optional<Json> bookmark = watch->Next();
   ASSERT_TRUE(bookmark.has_value());
   EXPECT_EQ((*bookmark)["type"].AsString(), "BOOKMARK");

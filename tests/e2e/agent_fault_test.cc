@@ -20,11 +20,11 @@ class AgentFault : public ::testing::Test {
   FaultStage node_;
 };
 
-TEST_F(AgentFault, KilledWithNineTellsAfterwardsWhatHappenedMeanwhileAndWhen) {
+TEST_F(AgentFault, KilledWithNineReportsAfterwardsWhatHappenedMeanwhileAndWhen) {
   ASSERT_TRUE(node_.Up());
   node_.End(node_.agent(), SIGKILL);
   const std::string lost = node_.LoseGpu();
-  EXPECT_EQ(node_.LineOf(kTrainer), "gpu-0 Healthy") << "nobody is there to tell";
+  EXPECT_EQ(node_.LineOf(kTrainer), "gpu-0 Healthy") << "nobody is there to publish";
   node_.ExpectDoctor({"BAD       agent.running", "agent.sock: Connection refused"});
 
   node_.StartAgent();
@@ -48,7 +48,7 @@ TEST_F(AgentFault, WhoseSocketIsRemovedMakesItAgainAndAnswers) {
   node_.ExpectBystanderUntouched();
 }
 
-// A debugger, a frozen cgroup, a node that swaps: the drivers spoke all the while.
+// A debugger, a frozen cgroup, a node that swaps: the drivers reported all the while.
 TEST_F(AgentFault, StoppedPastEveryDeadlineTakesNobodyForSilentWhenItGoesOn) {
   node_.Configure("timeouts: [{driver: gpu.example.com, timeout: 2s}]\n");
   node_.DriverFlags({"--health-timeout", "1s"});
@@ -76,7 +76,7 @@ TEST_F(AgentFault, UpdatedIsFollowedByOneThatSaysTheSameSinceTheSameTimes) {
   node_.ExpectSays(kTrainer, {"gpu-0 Unhealthy since "});
   const std::string line = node_.LineOf(kTrainer);
   const auto changes = node_.Steps(kTrainer, "change");
-  const auto told = node_.Steps(kTrainer, "told");
+  const auto published = node_.Steps(kTrainer, "told");
 
   // The new one comes while the old one still runs, and is started again as a DaemonSet does it.
   Program& old = node_.agent();
@@ -87,7 +87,7 @@ TEST_F(AgentFault, UpdatedIsFollowedByOneThatSaysTheSameSinceTheSameTimes) {
   EXPECT_THAT(early.Log(), HasSubstr("stop it first"));
   node_.End(old, SIGTERM);
   EXPECT_EQ(old.exit_code(), 0);
-  EXPECT_EQ(node_.LineOf(kTrainer), line) << "an agent that goes leaves its word";
+  EXPECT_EQ(node_.LineOf(kTrainer), line) << "an agent that goes leaves what it published";
   EXPECT_THAT(node_.Galen({"get", "devices"}).output, HasSubstr("AgentStopped"));
 
   node_.StartAgent();
@@ -98,7 +98,7 @@ TEST_F(AgentFault, UpdatedIsFollowedByOneThatSaysTheSameSinceTheSameTimes) {
   EXPECT_EQ(node_.LineOf(kTrainer), line);
   EXPECT_EQ(node_.SinceOf(kTrainer), lost);
   EXPECT_EQ(node_.Steps(kTrainer, "change"), changes);
-  EXPECT_EQ(node_.Steps(kTrainer, "told"), told) << "nobody is told twice";
+  EXPECT_EQ(node_.Steps(kTrainer, "told"), published) << "nothing is published twice";
   node_.ExpectBystanderUntouched();
 }
 

@@ -22,7 +22,7 @@ class ObserverTest : public ::testing::Test {
   Stage& stage_ = fleet_.stage();
 };
 
-TEST_F(ObserverTest, TellsDevicesByItsObjectAndOverItsSocket) {
+TEST_F(ObserverTest, ReportsDevicesByItsObjectAndOverItsSocket) {
   fleet_.InstallDefinitions();
   fleet_.StartGpuDriver();
   fleet_.StartAgent();
@@ -52,7 +52,7 @@ TEST_F(ObserverTest, EndsCleanlyOnSigterm) {
 }
 
 // Device after device fails; the agent is killed right then, or once it has published.
-TEST_F(ObserverTest, KeepsEveryToldChangeAndItsTimeOverKillsWithNine) {
+TEST_F(ObserverTest, KeepsEveryPublishedChangeAndItsTimeOverKillsWithNine) {
   fleet_.InstallDefinitions();
   fleet_.StartGpuDriver();
   std::vector<history::Record> before;
@@ -63,13 +63,13 @@ TEST_F(ObserverTest, KeepsEveryToldChangeAndItsTimeOverKillsWithNine) {
     // As soon as the agent knows where the driver is.
     ASSERT_TRUE(
         stage_.Until([&] { return fleet_.Galen({"inject", gpu, "xid=79"}).exit_code == 0; }));
-    const bool told = round % 2 == 0;
+    const bool published = round % 2 == 0;
     // The present agent publishes in time also those changes at which an agent was killed at once.
-    const auto all_told = [&] {
+    const auto all_published = [&] {
       return Count(fleet_.Galen({"get", "devices"}).output, "XidGpuLost") == round + 1;
     };
-    if (told) {
-      ASSERT_TRUE(stage_.Until(all_told));
+    if (published) {
+      ASSERT_TRUE(stage_.Until(all_published));
     } else {
       stage_.Until([] { return false; }, chance.Below(20) * std::chrono::milliseconds(1));
     }
@@ -83,14 +83,14 @@ TEST_F(ObserverTest, KeepsEveryToldChangeAndItsTimeOverKillsWithNine) {
     EXPECT_TRUE(std::equal(before.begin(), before.end(), now.begin())) << "records never change";
     const auto latest = (*kept)->Latest();
     const auto found = latest.find({"gpu.example.com", "node-7", gpu});
-    if (told) {
+    if (published) {
       EXPECT_TRUE(found != latest.end() && found->second.cause.code == "XidGpuLost") << gpu;
     }
     before = now;
   }
 }
 
-TEST(Agent, TellsEveryFaultOfItsConfigurationAtOnceAndStartsNothing) {
+TEST(Agent, ReportsEveryFaultOfItsConfigurationAtOnceAndStartsNothing) {
   Stage stage;
   const std::string config = stage.Write("agent.yaml", "role: king\ntimeouts: 7\nnoed: x\n");
   const Outcome agent = stage.Run(

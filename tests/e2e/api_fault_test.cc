@@ -39,7 +39,7 @@ class ApiFault : public ::testing::Test {
     const Json admin = AdminConfig();
     return admin["users"][0]["user"]["token"].AsString();
   }
-  void ExpectToldInTheEnd(const std::string& lost) {
+  void ExpectPublishedInTheEnd(const std::string& lost) {
     node_.ExpectSays(kTrainer, {"gpu-0 Unhealthy since " + lost.substr(0, 19) + "Z",
                                 "XID 79: GPU has fallen off the bus"});
     EXPECT_EQ(node_.HealthOf(kTrainer), "Unhealthy");
@@ -53,7 +53,7 @@ class ApiFault : public ::testing::Test {
   FaultStage node_;
 };
 
-TEST_F(ApiFault, AwayForAWhileIsToldAfterwardsWhatHappenedMeanwhile) {
+TEST_F(ApiFault, AwayForAWhileLearnsAfterwardsWhatHappenedMeanwhile) {
   ASSERT_TRUE(node_.Up());
   node_.KillApi();
   const std::string lost = node_.LoseGpu();
@@ -61,20 +61,20 @@ TEST_F(ApiFault, AwayForAWhileIsToldAfterwardsWhatHappenedMeanwhile) {
   node_.ExpectWhy(kTrainer, {"gpu-0   Unhealthy since ", "XID 79: GPU has fallen off the bus"});
   node_.ExpectDoctor({"api.reachable"});
   node_.StartApi();
-  ExpectToldInTheEnd(lost);
+  ExpectPublishedInTheEnd(lost);
 }
 
 // Its connections stand, and nothing comes over them.
-TEST_F(ApiFault, HangsAndIsToldOnceItGoesOn) {
+TEST_F(ApiFault, HangsAndIsWrittenOnceItGoesOn) {
   ASSERT_TRUE(node_.Up());
   node_.Pause(node_.fleet().cluster().program());
   const std::string lost = node_.LoseGpu();
   node_.Let(std::chrono::seconds(2));
   node_.Resume(node_.fleet().cluster().program());
-  ExpectToldInTheEnd(lost);
+  ExpectPublishedInTheEnd(lost);
 }
 
-TEST_F(ApiFault, GetsANewAuthorityAndIsToldOnceTheNodesFileHasIt) {
+TEST_F(ApiFault, GetsANewAuthorityAndIsWrittenOnceTheNodesFileHasIt) {
   WriteNodeFiles(AdminToken());
   ASSERT_TRUE(node_.Up());
   node_.KillApi();
@@ -87,10 +87,10 @@ TEST_F(ApiFault, GetsANewAuthorityAndIsToldOnceTheNodesFileHasIt) {
   node_.ExpectDoctor({"agent.troubles", "certificate"});
   EXPECT_EQ(node_.LineOf(kTrainer), "gpu-0 Healthy");
   WriteNodeFiles(AdminToken());
-  ExpectToldInTheEnd(lost);
+  ExpectPublishedInTheEnd(lost);
 }
 
-TEST_F(ApiFault, RefusesAnOldTokenAndIsToldOnceTheNodesFileHasTheNewOne) {
+TEST_F(ApiFault, RefusesAnOldTokenAndIsWrittenOnceTheNodesFileHasTheNewOne) {
   const std::string users = node_.stage().Write("users", "old-token-of-node-7,node-7,u1\n");
   node_.KillApi();
   node_.StartApi({"--token-file", users});
@@ -103,7 +103,7 @@ TEST_F(ApiFault, RefusesAnOldTokenAndIsToldOnceTheNodesFileHasTheNewOne) {
   node_.ExpectDoctor({"agent.troubles", "Unauthorized"});
   EXPECT_EQ(node_.LineOf(kTrainer), "gpu-0 Healthy");
   node_.stage().Write("token", "new-token-of-node-7");
-  ExpectToldInTheEnd(lost);
+  ExpectPublishedInTheEnd(lost);
 }
 
 }  // namespace

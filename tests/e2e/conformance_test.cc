@@ -118,7 +118,7 @@ TEST_F(ConformanceTest, ADriverThatHangsFails) {
   EXPECT_THAT(run.output, HasSubstr("check: registration.get-info"));
 }
 
-TEST(Conformance, ExitCodesTellWhatWentWrong) {
+TEST(Conformance, ExitCodesShowWhatWentWrong) {
   Stage stage;
   const std::string galen = BuiltProgram("galen");
   const Outcome nobody = stage.Run({galen, "conformance", stage.directory()});

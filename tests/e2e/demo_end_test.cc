@@ -148,9 +148,9 @@ TEST_F(DemoEnd, KeptUpSaysLinesThatWorkAsTheyArePrinted) {
   EXPECT_EQ(tried, 3);
   // The lost GPU is the worst device wherever it stood in the object before. Which one the first
   // Pod got, and lost, the story's line says: "1/5 XID 79 on gpu-1: …".
-  const std::string told = demo.Log();
-  const std::size_t at = told.find("XID 79 on ") + std::string("XID 79 on ").size();
-  const std::string lost = told.substr(at, told.find(':', at) - at);
+  const std::string log = demo.Log();
+  const std::size_t at = log.find("XID 79 on ") + std::string("XID 79 on ").size();
+  const std::string lost = log.substr(at, log.find(':', at) - at);
   const Outcome nodes = stage_.Run({"/bin/sh", "-c", exports + "galen get nodes"});
   EXPECT_THAT(nodes.output, ::testing::ContainsRegex("Unhealthy +" + lost + " +XidGpuLost"));
   demo.Signal(SIGINT);

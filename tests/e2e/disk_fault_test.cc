@@ -60,7 +60,7 @@ class DiskFault : public ::testing::Test {
   FaultStage node_;
 };
 
-TEST_F(DiskFault, FullKeepsNobodyFromBeingToldAndIsWrittenAgainOnceThereIsRoom) {
+TEST_F(DiskFault, FullDelaysNoReportAndIsWrittenAgainOnceThereIsRoom) {
   if (const Status own = EnterOwnMounts(); !own.ok()) {
     GTEST_SKIP() << "a full disk: " << own.message();
   }
@@ -85,7 +85,7 @@ TEST_F(DiskFault, FullKeepsNobodyFromBeingToldAndIsWrittenAgainOnceThereIsRoom) 
   node_.ExpectBystanderUntouched();
 }
 
-TEST_F(DiskFault, ReadOnlyWhenTheAgentStartsKeepsNobodyFromBeingTold) {
+TEST_F(DiskFault, ReadOnlyWhenTheAgentStartsDelaysNoReport) {
   if (const Status own = EnterOwnMounts(); !own.ok()) {
     GTEST_SKIP() << "a read-only disk: " << own.message();
   }

@@ -59,7 +59,7 @@ TEST(Galen, SaysThatItsOutputDidNotGo) {
   EXPECT_THAT(full.error, HasSubstr("No space left"));
 }
 
-TEST(Galen, TellsItsVersionInTheFormatThatIsAskedFor) {
+TEST(Galen, PrintsItsVersionInTheFormatThatIsAskedFor) {
   Stage stage;
   const auto yaml = ParseYaml(stage.Run({BuiltProgram("galen"), "-o", "yaml", "version"}).output);
   const Outcome json = stage.Run({BuiltProgram("galen"), "-o", "json", "version"});
@@ -131,7 +131,7 @@ TEST(Galen, TakesTheAgentsSocketFromTheEnvironmentToo) {
               HasSubstr("no agent listens on /nonexistent/b.sock: "));
 }
 
-TEST(Galen, HelpsWithEachCommandByWordAndByFlag) {
+TEST(Galen, HelpsWithEachCommandByNameAndByFlag) {
   Stage stage;
   const auto galen = [&](const std::vector<std::string>& words) {
     std::vector<std::string> command = {BuiltProgram("galen")};
@@ -146,8 +146,8 @@ TEST(Galen, HelpsWithEachCommandByWordAndByFlag) {
   EXPECT_THAT(galen({"get"}).error, HasSubstr("galen get --help"));
 }
 
-// The first words of the lines below `title` in a help text, up to the next title.
-std::vector<std::string> WordsBelow(const std::string& help, const std::string& title) {
+// The first word of each of the lines below `title` in a help text, up to the next title.
+std::vector<std::string> NamesBelow(const std::string& help, const std::string& title) {
   std::istringstream lines(help.substr(std::min(help.find(title), help.size())));
   std::vector<std::string> found;
   std::string line;
@@ -163,7 +163,7 @@ std::vector<std::string> WordsBelow(const std::string& help, const std::string& 
 // The long flags that the help of a command lists: of -w,--watch the long one.
 std::set<std::string> FlagsOf(const std::string& help) {
   std::set<std::string> flags;
-  for (const std::string& word : WordsBelow(help, "Options:")) {
+  for (const std::string& word : NamesBelow(help, "Options:")) {
     flags.insert(word.substr(word.rfind(',') + 1));
   }
   return flags;
@@ -201,7 +201,7 @@ TEST(Galen, CompletesEachOfItsCommandsAndTheirFlagsInEveryShell) {
     return stage.Run({BuiltProgram("galen"), one, other}).output;
   };
   const std::string help = stage.Run({BuiltProgram("galen"), "--help"}).output;
-  const std::vector<std::string> commands = WordsBelow(help, "Subcommands:");
+  const std::vector<std::string> commands = NamesBelow(help, "Subcommands:");
   ASSERT_GE(commands.size(), 7u) << help;
   std::set<std::string> of_all = FlagsOf(help);
   EXPECT_EQ(of_all.erase("--version"), 1u) << "for galen alone, which the command version does";

@@ -145,7 +145,7 @@ TEST_P(KubectlTest, ExplainsBuiltInKindsAndOurDefinition) {
   })) << Kubectl({"explain", "nodedevicehealths.status.summary"}).error;
 }
 
-TEST_P(KubectlTest, TellsWhyAPodWaits) {
+TEST_P(KubectlTest, ShowsWhyAPodWaits) {
   std::string clever = kManifest;
   clever.replace(clever.find("device.driver =="), 16, "device.driver !=");
   Ok({"apply", "-f", stage_.Write("clever.yaml", clever)});

@@ -29,7 +29,7 @@ std::string DeviceIn(const std::string& pods) {
   return at == std::string::npos ? "" : pods.substr(at, pods.find(' ', at) - at);
 }
 
-TEST(PostMortem, OfAPodThatIsGoneTellsAFaultThatCameLaterOverAKillOfTheAgent) {
+TEST(PostMortem, OfAPodThatIsGoneShowsAFaultThatCameLaterOverAKillOfTheAgent) {
   FleetStage fleet;
   ASSERT_TRUE(fleet.serves());
   Stage& stage = fleet.stage();

@@ -15,9 +15,9 @@ namespace {
 namespace dra = k8s::io::kubelet::pkg::apis::dra::v1;
 namespace registration = pluginregistration;
 
-constexpr Duration kSpeakEvery = std::chrono::milliseconds(500);
+constexpr Duration kReportEvery = std::chrono::milliseconds(500);
 
-std::string Report() {
+std::string HealthReport() {
   ::v1::NodeWatchResourcesResponse response;
   ::v1::DeviceHealth& device = *response.add_devices();
   device.mutable_device()->set_pool_name("node-7");
@@ -47,7 +47,7 @@ ScriptedDriver::ScriptedDriver(Stage& stage, std::string name)
   registration_server_ =
       net::Server::Start(stage.loop(), NullLog(), {.address = "unix:" + socket}, registration_)
           .value();
-  Speak();
+  Report();
 }
 
 ScriptedDriver::~ScriptedDriver() = default;
@@ -58,11 +58,11 @@ void ScriptedDriver::EndStreams() {
   for (const auto& [id, writer] : std::exchange(streams_, {})) writer->Finish(OkStatus());
 }
 
-void ScriptedDriver::Speak() {
+void ScriptedDriver::Report() {
   for (const auto& [id, writer] : streams_) {
-    if (!hangs_) writer->Write(Report());
+    if (!hangs_) writer->Write(HealthReport());
   }
-  speak_ = stage_.loop().After(kSpeakEvery, [this] { Speak(); });
+  timer_ = stage_.loop().After(kReportEvery, [this] { Report(); });
 }
 
 void ScriptedDriver::ServeRegistration() {
@@ -112,7 +112,7 @@ void ScriptedDriver::ServeHealth() {
       [this](std::string_view, const rpc::Caller&, std::unique_ptr<rpc::StreamWriter> writer) {
         const int id = streams_opened_++;
         writer->OnGone([this, id] { streams_.erase(id); });
-        if (!hangs_) writer->Write(Report());
+        if (!hangs_) writer->Write(HealthReport());
         streams_[id] = std::move(writer);
       });
 }

@@ -32,7 +32,7 @@ class ScriptedDriver {
   void ServeRegistration();
   void ServeClaims();
   void ServeHealth();
-  void Speak();
+  void Report();
 
   Stage& stage_;
   const std::string name_, endpoint_;
@@ -41,7 +41,7 @@ class ScriptedDriver {
   std::map<int, std::unique_ptr<rpc::StreamWriter>> streams_;
   int streams_opened_ = 0;
   bool hangs_ = false;
-  Timer speak_;
+  Timer timer_;
 };
 
 }  // namespace galen::e2e

@@ -29,7 +29,7 @@ std::vector<std::string> Rows(const std::string& log) {
   return rows;
 }
 
-TEST(Watch, InAPipeTellsWhatIsAndThenOneLineAChange) {
+TEST(Watch, InAPipePrintsWhatIsAndThenOneLineAChange) {
   FleetStage fleet;
   ASSERT_TRUE(fleet.StartAll());
   Program& watch = fleet.stage().Start(BuiltProgram("galen"), [&] {
@@ -104,7 +104,7 @@ TEST(Watch, SaysThatItIsNotLiveWhileTheServerIsAwayAndThatItIsAgain) {
                    {"--data", data, "--listen",
                     "127.0.0.1:" + kubeconfig.substr(port, kubeconfig.find('\n', port) - port)});
   EXPECT_TRUE(stage.Until([&] { return Count(watch.Log(), "live again") == 1; })) << watch.Log();
-  EXPECT_EQ(Count(watch.Log(), "not live since"), 1u) << "told once: " << watch.Log();
+  EXPECT_EQ(Count(watch.Log(), "not live since"), 1u) << "printed once: " << watch.Log();
 }
 
 class WatchOnATerminal : public ::testing::Test {

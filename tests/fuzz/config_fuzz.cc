@@ -1,8 +1,8 @@
 // What people write: where a cluster is, and what a sign means.
 #include "base/check.h"
 #include "base/files/fake_file_system.h"
+#include "kube/authenticator.h"
 #include "kube/config.h"
-#include "kube/exec_credential.h"
 #include "kube/url.h"
 #include "probes/rules/rule_reader.h"
 #include "tests/fuzz/files.h"

@@ -1,7 +1,6 @@
 // Patches: an object, a zero byte, a patch, and for apply a second patch behind another.
 #include "api_sim/objects/kinds.h"
 #include "api_sim/objects/schema.h"
-#include "api_sim/patch/field_set.h"
 #include "api_sim/patch/patch.h"
 #include "api_sim/patch/typed_merge.h"
 #include "base/check.h"

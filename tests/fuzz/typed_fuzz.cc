@@ -94,12 +94,12 @@ void FuzzSelectors(std::string_view bytes) {
 }
 
 void FuzzFlags(std::string_view bytes) {
-  std::vector<std::string> words = {"galen"};
-  for (Input input(bytes); !input.empty() && words.size() < 64;) {
-    words.emplace_back(input.Text());
+  std::vector<std::string> arguments = {"galen"};
+  for (Input input(bytes); !input.empty() && arguments.size() < 64;) {
+    arguments.emplace_back(input.Text());
   }
   std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& argument : arguments) argv.push_back(argument.data());
   const Silence silence;
   std::string output = "table", pod;
   std::int64_t count = 1;

@@ -155,7 +155,7 @@ void SimNode::KillAgent(bool power_cut) {
   agent_.reset();
   agent_transport_.reset();
   if (power_cut) {
-    agent_disk_.CutPower(SimulatedDisk::Unsynced::kChance, world_.random);
+    agent_disk_.CutPower(FakeDisk::Unsynced::kChance, world_.random);
   } else {
     agent_disk_.Restart();
   }

@@ -12,8 +12,8 @@
 #include "agent/drivers/fake_plugin.h"
 #include "agent/drivers/fake_socket_directory.h"
 #include "base/files/durable_file_system.h"
+#include "base/files/fake_disk.h"
 #include "base/files/fake_file_system.h"
-#include "base/files/simulated_disk.h"
 #include "kube/transport.h"
 #include "net/fake_link.h"
 #include "tests/sim/api_gate.h"
@@ -86,7 +86,7 @@ class SimNode {
   void BreakAgent(AgentMutant mutant);
 
   // The agent's.
-  SimulatedDisk& disk() { return agent_disk_; }
+  FakeDisk& disk() { return agent_disk_; }
   // What it publishes while its disk fails, and until it has surely tried again, may not be kept.
   void DoubtDisk() { disk_doubted_at_ = world_.loop.Now(); }
   bool disk_doubtful() const { return world_.loop.Now() - disk_doubted_at_ < kDiskDoubt; }
@@ -124,7 +124,7 @@ class SimNode {
   Time disk_doubted_at_ = Time{} - kDiskDoubt;
   Time disturbed_at_{};
   Time api_disturbed_at_ = Time{} - std::chrono::hours(1);  // not yet
-  SimulatedDisk agent_disk_;
+  FakeDisk agent_disk_;
   DurableFileSystem agent_files_{agent_disk_};
   FakeFileSystem driver_files_;
   agent::FakeSocketDirectory registry_;

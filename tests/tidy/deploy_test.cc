@@ -56,7 +56,7 @@ TEST(Deploy, RunsTheImageOfThisVersion) {
 TEST(Deploy, TheServiceReadsTheKernelsBootIdAndIsStartedAgainForEver) {
   const std::string unit = "\n" + TextOf("deploy/systemd/galen-agent.service");
   EXPECT_EQ(unit.find("\nProcSubset="), std::string::npos)
-      << "it hides /proc/sys/kernel/random/boot_id: no reboot of the node would be told";
+      << "it hides /proc/sys/kernel/random/boot_id: no reboot of the node would be noticed";
   const std::size_t limit = unit.find("\nStartLimitIntervalSec=0\n");
   EXPECT_LT(limit, unit.find("\n[Service]\n")) << "systemd gives up after five quick ends";
   EXPECT_NE(unit.find("\nRestart=always\n"), std::string::npos);

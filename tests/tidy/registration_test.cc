@@ -45,9 +45,9 @@ TEST(Registration, EverySourceIsInItsRoomsList) {
     const std::string place = fs::path(file.path).parent_path().string();
     if (!lists.contains(place)) lists[place] = CMakeListsOf(file);
     const std::string name = fs::path(file.path).filename().string();
-    const std::regex word("(^|[\\s/])" + std::regex_replace(name, std::regex("\\."), "\\.") +
-                          "\\b");
-    if (!std::regex_search(lists[place], word))
+    const std::regex entry("(^|[\\s/])" + std::regex_replace(name, std::regex("\\."), "\\.") +
+                           "\\b");
+    if (!std::regex_search(lists[place], entry))
       findings.Add(file, 0, "is in no CMakeLists.txt: nobody builds it");
   }
   EXPECT_EQ(findings.text(), "");
@@ -115,8 +115,8 @@ TEST(Registration, ClassesSayWhatTheyPromise) {
       if (!std::regex_match(file.lines[i], match, kClass)) continue;
       std::size_t above = i - 1;
       while (above > 0 && file.lines[above].starts_with("template")) --above;
-      const bool told = file.lines[above].starts_with("//");
-      if (!told && match[1] == "class" && ++seen > 1)
+      const bool commented = file.lines[above].starts_with("//");
+      if (!commented && match[1] == "class" && ++seen > 1)
         findings.Add(file, i, "say what this class promises");
     }
   }

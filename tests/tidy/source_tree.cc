@@ -74,8 +74,8 @@ bool OpensFunction(const SourceFile& file, std::size_t i, const std::string& ind
 
 bool SourceFile::IsTest() const {
   const std::string name = fs::path(path).filename().string();
-  return name.ends_with("_test.cc") || name.starts_with("fake_") || path.starts_with("tests/") ||
-         path.starts_with("bench/");
+  return name.ends_with("_test.cc") || name.starts_with("fake_") || name.starts_with("test_") ||
+         path.starts_with("tests/") || path.starts_with("bench/");
 }
 
 std::string SourceFile::Room() const {

@@ -6,7 +6,7 @@
 
 #include "agent/post_mortem/post_mortem_wire.h"
 #include "history/post_mortem/post_mortem_text.h"
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "rpc/typed.h"
 
@@ -95,7 +95,7 @@ struct InspectService::Wire {
   // As it was when the Pod ended: by now another Pod may hold it.
   static void PutEndedDevice(const history::PostMortem& record,
                              const history::PostMortemDevice& device, wire::Device& out) {
-    const history::HeardFinding* finding = history::FindingAtTheEnd(record, device);
+    const history::ReceivedFinding* finding = history::FindingAtTheEnd(record, device);
     PutHealth(finding != nullptr ? finding->health : NotReportedHealth(device.identity.id), out);
     out.set_serial(device.identity.serial);
     out.set_model(device.identity.model);
@@ -241,7 +241,7 @@ struct InspectService::Wire {
                 .text = history::EndText(record),
                 .source = "galen-agent",
                 .device = {}};
-      if (const ContainerEnd* end = history::TellingEnd(record)) {
+      if (const ContainerEnd* end = history::MostRelevantEnd(record)) {
         step.text += ", " + history::TextOf(*end);
       }
       steps.insert(std::ranges::upper_bound(steps, step.time, {}, &Step::time), step);

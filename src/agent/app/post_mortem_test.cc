@@ -69,7 +69,7 @@ TEST(PostMortem, OfACrashHasDevicesExitCodeMessageAndVerdict) {
   EXPECT_EQ(history::TextOf(records[0].containers[0]), "container main, exit 134 (SIGABRT)");
   EXPECT_EQ(records[0].containers[0].message, "Traceback:\ndevice [31mlost");
   EXPECT_EQ(records[0].devices[0].containers, std::vector<std::string>{"main"});
-  EXPECT_TRUE(records[0].told);
+  EXPECT_TRUE(records[0].published);
 }
 
 TEST(PostMortem, OfAnOrdinaryEndIsKeptAndTellsNobody) {

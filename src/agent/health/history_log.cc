@@ -103,7 +103,7 @@ void HistoryLog::Kept(const std::vector<HealthChange>& changes, WallTime now) {
 void HistoryLog::Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
                       WallTime now) {
   store_.Append({.time = now,
-                 .kind = history::Kind::kTold,
+                 .kind = history::Kind::kPublished,
                  .device = health.id,
                  .pod = pod,
                  .text = fmt::format("Pod status and annotation ({})",

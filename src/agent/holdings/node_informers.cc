@@ -90,7 +90,7 @@ void NodeInformers::OnTrouble(const std::string& kind, const Status& status) {
     caught_up_.Cancel();
     // A connection that died without a word is noticed late.
     const Time now = loop_.Now();
-    const Duration unheard = now - pods_.last_heard().value_or(now);
+    const Duration unheard = now - pods_.last_contact().value_or(now);
     if (!pods_unseen_since_) pods_unseen_since_ = loop_.WallNow() - unheard;
   }
   std::string& trouble = troubles_[kind];

@@ -3,7 +3,7 @@
 
 #include "agent/post_mortem/fake_ended_pods.h"
 #include "base/files/boot_id.h"
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 
 namespace galen::agent {
 namespace {

@@ -9,9 +9,9 @@
 
 namespace galen::agent {
 
-using history::HeardFinding;
 using history::PostMortem;
 using history::PostMortemDevice;
+using history::ReceivedFinding;
 
 namespace {
 
@@ -36,15 +36,15 @@ void AddContainers(PostMortem& record, const kube::Pod& pod) {
 
 }  // namespace
 
-bool Enter(const PostMortem& record, const HeardFinding& finding, PostMortemDevice& device) {
-  const bool known = std::ranges::any_of(device.findings, [&](const HeardFinding& other) {
+bool Enter(const PostMortem& record, const ReceivedFinding& finding, PostMortemDevice& device) {
+  const bool known = std::ranges::any_of(device.findings, [&](const ReceivedFinding& other) {
     return SameFinding(other.health, finding.health) && other.health.since == finding.health.since;
   });
   if (known) return false;
   // The first is what was in force when the window began, whenever that was heard.
   const auto begin = device.findings.begin() + (device.findings.empty() ? 0 : 1);
-  const auto after = std::ranges::upper_bound(begin, device.findings.end(), finding.heard, {},
-                                              &HeardFinding::heard);
+  const auto after = std::ranges::upper_bound(begin, device.findings.end(), finding.received, {},
+                                              &ReceivedFinding::received);
   device.findings.insert(after, finding);
   if (device.findings.size() <= history::kMortemFindingsMax) return true;
   history::BoundFindings(device.findings, record.first, record.ended);

@@ -15,7 +15,7 @@ namespace galen::agent {
 // Into a device of the record. Whether it was news that is kept: a driver that is back
 // repeats what it said before, and one that flaps says more than is kept. Findings stay in the
 // order in which they were reported.
-bool Enter(const history::PostMortem& record, const history::HeardFinding& finding,
+bool Enter(const history::PostMortem& record, const history::ReceivedFinding& finding,
            history::PostMortemDevice& device);
 
 // Each device once for each claim, with every container that sees it: several shares of one, or

@@ -7,19 +7,19 @@ namespace galen::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using history::HeardFinding;
 using history::PostMortem;
+using history::ReceivedFinding;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 constexpr WallTime kEndOfEntry(std::chrono::seconds(1'795'269'734));
 
-HeardFinding Finding(HealthState state, Duration since, Duration heard) {
-  HeardFinding finding;
+ReceivedFinding Finding(HealthState state, Duration since, Duration heard) {
+  ReceivedFinding finding;
   finding.health.id = {"gpu.example.com", "node-7", "gpu-3"};
   finding.health.state = state;
   finding.health.since = kEndOfEntry + since;
-  finding.heard = kEndOfEntry + heard;
+  finding.received = kEndOfEntry + heard;
   return finding;
 }
 
@@ -38,9 +38,9 @@ TEST(Enter, KeepsTheOrderOfHearingAndTheFirstInItsPlace) {
   EXPECT_TRUE(Enter(record, Finding(HealthState::kUnhealthy, 1s, 2s), device));
   EXPECT_FALSE(Enter(record, Finding(HealthState::kUnhealthy, 1s, 4s), device)) << "once more";
   ASSERT_THAT(device.findings, SizeIs(3));
-  EXPECT_EQ(device.findings[0].heard, kEndOfEntry + 9min);
-  EXPECT_EQ(device.findings[1].heard, kEndOfEntry + 2s);
-  EXPECT_EQ(device.findings[2].heard, kEndOfEntry + 3s);
+  EXPECT_EQ(device.findings[0].received, kEndOfEntry + 9min);
+  EXPECT_EQ(device.findings[1].received, kEndOfEntry + 2s);
+  EXPECT_EQ(device.findings[2].received, kEndOfEntry + 3s);
 }
 
 TEST(Enter, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
@@ -51,9 +51,9 @@ TEST(Enter, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
     Enter(record, Finding(HealthState::kUnhealthy, i * 1s + 500ms, i * 1s + 500ms), device);
   }
   ASSERT_THAT(device.findings, SizeIs(history::kMortemFindingsMax));
-  EXPECT_EQ(device.findings[0].heard, kEndOfEntry - 1h);
-  EXPECT_EQ(device.findings[1].heard, kEndOfEntry - 17500ms);
-  EXPECT_EQ(device.findings.back().heard, kEndOfEntry + 4500ms) << "what comes later tells less";
+  EXPECT_EQ(device.findings[0].received, kEndOfEntry - 1h);
+  EXPECT_EQ(device.findings[1].received, kEndOfEntry - 17500ms);
+  EXPECT_EQ(device.findings.back().received, kEndOfEntry + 4500ms) << "what comes later tells less";
   EXPECT_FALSE(Enter(record, Finding(HealthState::kHealthy, 2min, 2min), device))
       << "what is not kept is no news";
 }

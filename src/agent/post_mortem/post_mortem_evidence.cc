@@ -134,7 +134,7 @@ void AddReboot(const PostMortem& rebooted, std::vector<NodeEvent>& events) {
 
 std::optional<DriverMismatch> MismatchOf(const PostMortem& record) {
   for (const history::PostMortemDevice& device : record.devices) {
-    for (const history::HeardFinding& finding : device.findings) {
+    for (const history::ReceivedFinding& finding : device.findings) {
       if (finding.health.cause.code != kDriverMismatchCode) continue;
       return DriverMismatch{.driver = device.identity.id.driver,
                             .kernel_version = finding.health.cause.value,
@@ -159,7 +159,7 @@ CrashEvidence EvidenceOf(const PostMortem& record, const Surroundings& around) {
   for (const history::PostMortemDevice& device : record.devices) {
     DeviceTimeline timeline{
         .identity = device.identity, .containers = device.containers, .findings = {}};
-    for (const history::HeardFinding& finding : device.findings) {
+    for (const history::ReceivedFinding& finding : device.findings) {
       timeline.findings.push_back(finding.health);
     }
     evidence.devices.push_back(std::move(timeline));

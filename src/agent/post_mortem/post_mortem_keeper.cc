@@ -9,7 +9,7 @@
 #include "agent/post_mortem/post_mortem_story.h"
 #include "base/files/boot_id.h"
 #include "history/post_mortem/post_mortem_text.h"
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 #include "verdict/judge.h"
 
 namespace galen::agent {
@@ -40,7 +40,7 @@ void PostMortemKeeper::Start(const NodeBoot& boot) {
   for (const auto& [id, record] : open_) {
     PostMortem present = record;
     const bool news = CatchUp(present);
-    if (news || (HadFaultByItsEnd(present) && !present.told)) SettleAfter(id);
+    if (news || (HadFaultByItsEnd(present) && !present.published)) SettleAfter(id);
     if (news) behind.push_back(std::move(present));
   }
   for (PostMortem& record : behind) Put(std::move(record));
@@ -215,7 +215,7 @@ void PostMortemKeeper::OnChanges(const std::vector<HealthChange>& changes) {
     if (ids == open_of_device_.end()) continue;
     for (const Id& id : ids->second) {
       PostMortem& record = open_.at(id);
-      const history::HeardFinding finding{change.after, now};
+      const history::ReceivedFinding finding{change.after, now};
       if (!IsWithin(finding, record.from(), record.until())) continue;
       for (PostMortemDevice& device : record.devices) {
         const bool same = device.identity.id == change.after.id;
@@ -353,7 +353,7 @@ void PostMortemKeeper::SettleDue() {
     if (open == open_.end()) continue;
     ++settled;
     PostMortem record = Judged(open->second);
-    if (HadFaultByItsEnd(record) && !std::exchange(record.told, true)) {
+    if (HadFaultByItsEnd(record) && !std::exchange(record.published, true)) {
       parts_.tell(record.pod, "post-mortem " + std::to_string(record.number), EventOf(record));
     }
     Put(std::move(record));

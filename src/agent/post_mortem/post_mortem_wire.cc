@@ -26,7 +26,7 @@ void PutEnd(const ContainerEnd& end, wire::ContainerEnd& out) {
   out.set_init(end.init);
 }
 
-void PutFinding(const history::HeardFinding& finding, wire::Finding& out) {
+void PutFinding(const history::ReceivedFinding& finding, wire::Finding& out) {
   const DeviceHealth& health = finding.health;
   out.set_state(std::string(ToString(health.state)));
   out.set_share(health.share);
@@ -37,7 +37,7 @@ void PutFinding(const history::HeardFinding& finding, wire::Finding& out) {
   out.mutable_cause()->set_unit(health.cause.unit);
   out.mutable_cause()->set_owner(std::string(ToString(health.cause.owner)));
   out.set_since_unix_nanos(Nanos(health.since));
-  out.set_heard_unix_nanos(Nanos(finding.heard));
+  out.set_heard_unix_nanos(Nanos(finding.received));
 }
 
 void PutDevice(const history::PostMortemDevice& device, wire::PostMortemDevice& out) {
@@ -49,7 +49,7 @@ void PutDevice(const history::PostMortemDevice& device, wire::PostMortemDevice& 
   out.set_claim(device.claim);
   out.set_admin(device.admin);
   for (const std::string& container : device.containers) out.add_containers(container);
-  for (const history::HeardFinding& finding : device.findings) {
+  for (const history::ReceivedFinding& finding : device.findings) {
     PutFinding(finding, *out.add_findings());
   }
 }

@@ -60,8 +60,8 @@ DeviceHealth RecentFindings::BeforeOf(const Story& story) {
   return story.before ? *story.before : NotReportedHealth(story.findings.front().health.id);
 }
 
-std::vector<history::HeardFinding> RecentFindings::Of(const DeviceHealth& present, WallTime from,
-                                                      WallTime until) const {
+std::vector<history::ReceivedFinding> RecentFindings::Of(const DeviceHealth& present, WallTime from,
+                                                         WallTime until) const {
   const auto it = stories_.find(present.id);
   if (it == stories_.end()) {
     // Its only word came after the window.
@@ -69,13 +69,13 @@ std::vector<history::HeardFinding> RecentFindings::Of(const DeviceHealth& presen
     return {{present, present.since}};
   }
   const DeviceHealth first = BeforeOf(it->second);
-  std::vector<history::HeardFinding> findings;
-  for (const history::HeardFinding& finding : it->second.findings) {
+  std::vector<history::ReceivedFinding> findings;
+  for (const history::ReceivedFinding& finding : it->second.findings) {
     if (IsWithin(finding, from, until)) {
       // What it replaced was in force until then.
       if (findings.empty()) findings.push_back({first, first.since});
       findings.push_back(finding);
-    } else if (finding.heard < from) {
+    } else if (finding.received < from) {
       findings.assign(1, finding);
     }
   }
@@ -87,15 +87,15 @@ std::vector<history::HeardFinding> RecentFindings::Of(const DeviceHealth& presen
 HealthState RecentFindings::WorstOf(const DeviceHealth& present, WallTime from,
                                     WallTime until) const {
   HealthState worst = HealthState::kHealthy;
-  for (const history::HeardFinding& finding : Of(present, from, until)) {
+  for (const history::ReceivedFinding& finding : Of(present, from, until)) {
     worst = Worse(worst, finding.health.state);
   }
   return worst;
 }
 
-bool IsWithin(const history::HeardFinding& finding, WallTime from, WallTime until) {
+bool IsWithin(const history::ReceivedFinding& finding, WallTime from, WallTime until) {
   const auto within = [&](WallTime time) { return time >= from && time <= until; };
-  return within(finding.heard) || within(finding.health.since);
+  return within(finding.received) || within(finding.health.since);
 }
 
 }  // namespace galen::agent

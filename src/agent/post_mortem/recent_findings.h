@@ -31,8 +31,8 @@ class RecentFindings {
   // The finding in force at `from`, then each that was in force or was reported up to `until`, in
   // the order in which they were reported. `present` stands for a device that did not change;
   // before its only report it was Unknown.
-  std::vector<history::HeardFinding> Of(const DeviceHealth& present, WallTime from,
-                                        WallTime until) const;
+  std::vector<history::ReceivedFinding> Of(const DeviceHealth& present, WallTime from,
+                                           WallTime until) const;
   // The worst of these.
   HealthState WorstOf(const DeviceHealth& present, WallTime from, WallTime until) const;
 
@@ -41,8 +41,8 @@ class RecentFindings {
   struct Story {
     // What the first finding replaced; null: nobody had spoken of the device.
     std::unique_ptr<DeviceHealth> before;
-    std::vector<history::HeardFinding> findings;  // oldest first
-    std::uint64_t turn = 0;                       // of the newest
+    std::vector<history::ReceivedFinding> findings;  // oldest first
+    std::uint64_t turn = 0;                          // of the newest
   };
 
   static void Begin(Story& story, const DeviceHealth& before);
@@ -57,6 +57,6 @@ class RecentFindings {
 // Whether a finding belongs to the window: its sign or its arrival lies in it. A fault that
 // happened in it counts however late it is reported; one that is reported in it is news to whoever
 // asks.
-bool IsWithin(const history::HeardFinding& finding, WallTime from, WallTime until);
+bool IsWithin(const history::ReceivedFinding& finding, WallTime from, WallTime until);
 
 }  // namespace galen::agent

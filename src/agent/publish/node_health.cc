@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "history/post_mortem/post_mortem_text.h"
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 
 namespace galen::agent {
 namespace {
@@ -75,17 +75,17 @@ kube::NodePostMortem ShortOf(const history::PostMortem& record) {
                              .verdict = std::string(ToString(record.verdict.kind)),
                              .confidence = record.verdict.confidence,
                              .summary = Printable(history::VerdictText(record))};
-  if (const ContainerEnd* end = history::TellingEnd(record)) {
+  if (const ContainerEnd* end = history::MostRelevantEnd(record)) {
     entry.container = end->container;
     entry.exit_code = end->exit_code;
   }
   if (record.devices.empty()) return entry;
-  const history::PostMortemDevice& device = history::TellingDeviceOf(record);
+  const history::PostMortemDevice& device = history::MostRelevantDevice(record);
   entry.device = device.identity.id;
   if (const auto* finding = history::FindingAtTheEnd(record, device)) {
     entry.state = finding->health.state;
   }
-  if (const auto telling = history::TellingFindingOf(record, device)) {
+  if (const auto telling = history::MostRelevantFinding(record, device)) {
     entry.code = telling->finding->health.cause.code;
     entry.message = history::DetailOf(*telling);
   }

@@ -136,7 +136,7 @@ TEST_F(NodeHealthTest, ItsConditionIsOfAllDevicesAndNotOfThoseThatAreListed) {
 TEST_F(NodeHealthTest, ListsHowADeviceWasAtAPodsEndAndWhenAFaultCameLater) {
   history::PostMortem record;
   record.first = record.ended = kObjectTime;
-  history::HeardFinding well, lost;
+  history::ReceivedFinding well, lost;
   well.health = {.id = ListedGpu(0), .state = HealthState::kHealthy};
   lost.health = {.id = ListedGpu(0),
                  .state = HealthState::kUnhealthy,

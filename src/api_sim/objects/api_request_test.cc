@@ -24,7 +24,7 @@ TEST(ApiRequest, ReadsWhatAPathIsAbout) {
   EXPECT_EQ(slices.name, "");
 }
 
-TEST(ApiRequest, TellsANamespaceFromWhatIsInIt) {
+TEST(ApiRequest, DistinguishesANamespaceFromWhatIsInIt) {
   EXPECT_EQ(Read("/api/v1/namespaces").plural, "namespaces");
   EXPECT_EQ(Read("/api/v1/namespaces/a").name, "a");
   EXPECT_EQ(Read("/api/v1/namespaces/a").ns, "");

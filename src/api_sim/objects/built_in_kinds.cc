@@ -11,7 +11,7 @@ namespace {
 const Column kName{.name = "Name", .format = "name", .path = ".metadata.name"};
 const Column kAge{.name = "Age", .type = "date", .path = ".metadata.creationTimestamp"};
 
-// A column that code makes from the object, see table_cells.cc.
+// A column that code makes from the object, see table.cc.
 Column Made(std::string name, int priority = 0, std::string type = "string") {
   return {.name = std::move(name), .type = std::move(type), .priority = priority};
 }

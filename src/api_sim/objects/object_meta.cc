@@ -19,7 +19,7 @@ bool IsAlphanumeric(char c) {
 }
 
 // The name part of a label key, and label values: letters, digits, '-', '_', '.'; at most 63.
-bool IsLabelWord(std::string_view text) {
+bool IsLabelPart(std::string_view text) {
   // LabelValueMaxLength of k8s.io/apimachinery.
   constexpr std::size_t kLabelBytesMax = 63;
   return !text.empty() && text.size() <= kLabelBytesMax && IsAlphanumeric(text.front()) &&
@@ -31,8 +31,8 @@ bool IsLabelWord(std::string_view text) {
 // An optional DNS subdomain as prefix, a slash, and a name: "galen.dev/simulated".
 bool IsQualifiedName(std::string_view text) {
   const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return IsLabelWord(text);
-  return IsDnsSubdomain(text.substr(0, slash)) && IsLabelWord(text.substr(slash + 1));
+  if (slash == std::string_view::npos) return IsLabelPart(text);
+  return IsDnsSubdomain(text.substr(0, slash)) && IsLabelPart(text.substr(slash + 1));
 }
 
 constexpr std::string_view kKeyForm =
@@ -43,7 +43,7 @@ void CheckLabels(const Json& meta, Faults& faults) {
   for (const auto& [key, value] : meta["labels"].members()) {
     if (!IsQualifiedName(key)) faults.push_back(InvalidFault("metadata.labels", key, kKeyForm));
     const std::string& text = value.AsString();
-    if (!text.empty() && !IsLabelWord(text)) {
+    if (!text.empty() && !IsLabelPart(text)) {
       faults.push_back(InvalidFault(
           "metadata.labels", text,
           "a valid label must be an empty string or consist of at most 63 alphanumeric characters, "

@@ -63,8 +63,8 @@ struct Subject {
 Refusal NotFoundRefusal(const Subject& subject);
 // 409 with reason AlreadyExists.
 Refusal AlreadyExistsRefusal(const Subject& subject);
-// 409 with reason Conflict: somebody else changed the object in between, or a precondition does not
-// hold. Clients read anew and try again.
+// 409 with reason Conflict: another writer changed the object in between, or a precondition does
+// not hold. Clients read anew and try again.
 Refusal ConflictRefusal(const Subject& subject, std::string_view why);
 // 403: rights, or a rule that holds for everybody.
 Refusal ForbiddenRefusal(const Subject& subject, std::string_view why);

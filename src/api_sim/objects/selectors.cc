@@ -54,10 +54,10 @@ std::optional<Requirement> ParseSetTerm(std::string_view term) {
   const std::string_view head = Trimmed(term.substr(0, open));
   const std::size_t space = head.rfind(' ');
   if (space == std::string_view::npos) return std::nullopt;
-  const std::string_view word = head.substr(space + 1);
-  if (word != "in" && word != "notin") return std::nullopt;
+  const std::string_view op = head.substr(space + 1);
+  if (op != "in" && op != "notin") return std::nullopt;
   Requirement requirement{std::string(Trimmed(head.substr(0, space))),
-                          word == "in" ? Operator::kIn : Operator::kNotIn,
+                          op == "in" ? Operator::kIn : Operator::kNotIn,
                           {}};
   for (const std::string_view value : SplitTerms(term.substr(open + 1, term.size() - open - 2))) {
     requirement.values.emplace_back(value);

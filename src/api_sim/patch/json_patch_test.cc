@@ -3,7 +3,7 @@
 #include <string>
 
 #include "api_sim/patch/patch.h"
-#include "kube/json_of.h"
+#include "kube/test_json.h"
 
 namespace galen::api_sim {
 namespace {

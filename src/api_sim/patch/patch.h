@@ -18,8 +18,8 @@ namespace galen::api_sim {
 Status ApplyJsonPatch(Json& object, const Json& patch);
 
 // Kubernetes' own (its sig-api-machinery/strategic-merge-patch.md): lists of the built-in kinds
-// merge by the keys of merge_schema.h; understands $patch, $retainKeys, $deleteFromPrimitiveList
-// and $setElementOrder. Custom kinds are refused, as by a server.
+// merge by their keys; understands $patch, $retainKeys, $deleteFromPrimitiveList and
+// $setElementOrder. Custom kinds are refused, as by a server.
 Status ApplyStrategicPatch(const kube::Resource& resource, Json& object, const Json& patch);
 
 // Limits of JSON patches: kube-apiserver's own for operations; copies may not blow an object up

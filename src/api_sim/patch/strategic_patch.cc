@@ -1,15 +1,118 @@
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "api_sim/patch/merge_schema.h"
 #include "api_sim/patch/patch.h"
 #include "base/check.h"
+#include "kube/resource.h"
 
 namespace galen::api_sim {
 namespace {
+
+// kAtomic: replaced whole. kByKey: items with an equal `key` merge. kSet: plain values, united.
+enum class ListMerge { kAtomic, kByKey, kSet };
+
+// What is known of a field: the type that its value (or each item of it) has, and how lists of it
+// merge.
+struct FieldRule {
+  std::string_view type;
+  std::string_view field;
+  std::string_view child;  // "" = nothing is known about what is below
+  ListMerge merge = ListMerge::kAtomic;
+  std::string_view key = {};  // kByKey: the member that identifies an item
+};
+
+constexpr auto kByKey = ListMerge::kByKey;
+constexpr auto kAsSet = ListMerge::kSet;
+
+// How lists inside the built-in kinds merge: the patchStrategy and patchMergeKey tags of their Go
+// types. A list that is not here is replaced whole (node taints, tolerations, containerStatuses and
+// most others).
+// Source: https://github.com/kubernetes/api at v1.36 (core/v1 and resource/v1 types.go) and from
+// apimachinery's ObjectMeta.
+constexpr FieldRule kRules[] = {
+    {"ObjectMeta", "ownerReferences", "", kByKey, "uid"},
+    {"ObjectMeta", "finalizers", "", kAsSet, ""},
+
+    {"Pod", "metadata", "ObjectMeta"},
+    {"Pod", "spec", "PodSpec"},
+    {"Pod", "status", "PodStatus"},
+    {"PodSpec", "volumes", "", kByKey, "name"},
+    {"PodSpec", "containers", "Container", kByKey, "name"},
+    {"PodSpec", "initContainers", "Container", kByKey, "name"},
+    {"PodSpec", "ephemeralContainers", "Container", kByKey, "name"},
+    {"PodSpec", "imagePullSecrets", "", kByKey, "name"},
+    {"PodSpec", "hostAliases", "", kByKey, "ip"},
+    {"PodSpec", "topologySpreadConstraints", "", kByKey, "topologyKey"},
+    {"PodSpec", "schedulingGates", "", kByKey, "name"},
+    {"PodSpec", "resourceClaims", "", kByKey, "name"},
+    {"PodSpec", "evictionResponders", "", kByKey, "name"},
+    {"Container", "ports", "", kByKey, "containerPort"},
+    {"Container", "env", "", kByKey, "name"},
+    {"Container", "volumeMounts", "", kByKey, "mountPath"},
+    {"Container", "volumeDevices", "", kByKey, "devicePath"},
+    {"PodStatus", "conditions", "", kByKey, "type"},
+    {"PodStatus", "hostIPs", "", kByKey, "ip"},
+    {"PodStatus", "podIPs", "", kByKey, "ip"},
+    {"PodStatus", "resourceClaimStatuses", "", kByKey, "name"},
+    {"PodStatus", "nodeAllocatableResourceClaimStatuses", "NodeAllocatableClaim", kByKey,
+     "resourceClaimName"},
+    {"NodeAllocatableClaim", "mapping", "", kByKey, "name"},
+    {"NodeAllocatableClaim", "overhead", "", kByKey, "name"},
+
+    {"Node", "metadata", "ObjectMeta"},
+    {"Node", "spec", "NodeSpec"},
+    {"Node", "status", "NodeStatus"},
+    {"NodeSpec", "podCIDRs", "", kAsSet, ""},
+    {"NodeStatus", "conditions", "", kByKey, "type"},
+    {"NodeStatus", "addresses", "", kByKey, "type"},
+
+    {"Namespace", "metadata", "ObjectMeta"},
+    {"Namespace", "status", "NamespaceStatus"},
+    {"NamespaceStatus", "conditions", "", kByKey, "type"},
+
+    {"ServiceAccount", "metadata", "ObjectMeta"},
+    {"ServiceAccount", "secrets", "", kByKey, "name"},
+
+    {"ResourceClaim", "metadata", "ObjectMeta"},
+    {"ResourceClaim", "status", "ResourceClaimStatus"},
+    {"ResourceClaimStatus", "reservedFor", "", kByKey, "uid"},
+    {"ResourceClaimTemplate", "metadata", "ObjectMeta"},
+    {"ResourceClaimTemplate", "spec", "ResourceClaimTemplateSpec"},
+    {"ResourceClaimTemplateSpec", "metadata", "ObjectMeta"},
+    {"DeviceTaintRule", "metadata", "ObjectMeta"},
+    {"DeviceTaintRule", "status", "DeviceTaintRuleStatus"},
+    {"DeviceTaintRuleStatus", "conditions", "", kByKey, "type"},
+
+    {"Event", "metadata", "ObjectMeta"},
+    {"Lease", "metadata", "ObjectMeta"},
+    {"DeviceClass", "metadata", "ObjectMeta"},
+    {"ResourceSlice", "metadata", "ObjectMeta"},
+    {"CustomResourceDefinition", "metadata", "ObjectMeta"},
+};
+
+// Groups that kube-apiserver serves from compiled types; all others are custom resources.
+constexpr std::string_view kBuiltInGroups[] = {"", "apiextensions.k8s.io", "coordination.k8s.io",
+                                               "events.k8s.io", "resource.k8s.io"};
+
+// The type of a whole object, e.g. "Pod", or "" for kinds that are not Kubernetes' own: a server
+// refuses strategic patches of those.
+std::string_view RootType(const kube::Resource& resource) {
+  const bool built_in =
+      std::ranges::find(kBuiltInGroups, resource.group) != std::end(kBuiltInGroups);
+  return built_in ? std::string_view(resource.kind) : std::string_view();
+}
+
+// The rule of `type`'s `field`; one without a child and with atomic lists when there is none.
+FieldRule RuleOf(std::string_view type, std::string_view field) {
+  // A few dozen rows, looked at once for each member of a patch: no index is needed.
+  const auto* it = std::ranges::find_if(
+      kRules, [&](const FieldRule& rule) { return rule.type == type && rule.field == field; });
+  return it != std::end(kRules) ? *it : FieldRule{type, field, ""};
+}
 
 // The directives of a strategic merge patch; members of a patch that never become members of the
 // object.

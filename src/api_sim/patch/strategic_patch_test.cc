@@ -3,7 +3,7 @@
 #include <string>
 
 #include "api_sim/patch/patch.h"
-#include "kube/json_of.h"
+#include "kube/test_json.h"
 
 namespace galen::api_sim {
 namespace {
@@ -56,6 +56,25 @@ TEST(StrategicPatch, ReplacesListsThatHaveNoMergeKey) {
             R"({"spec":{"taints":[{"key":"b"}]}})");
 }
 
+TEST(StrategicPatch, MergesTheOwnersOfEveryBuiltInKind) {
+  for (const kube::Resource* kind :
+       {&kube::kNamespaces, &kube::kNodes, &kube::kPods, &kube::kEvents, &kube::kServiceAccounts,
+        &kube::kLeases, &kube::kResourceClaims, &kube::kResourceClaimTemplates,
+        &kube::kDeviceClasses, &kube::kResourceSlices, &kube::kDeviceTaintRules,
+        &kube::kCustomResourceDefinitions}) {
+    EXPECT_EQ(Patched(*kind, R"({"metadata":{"ownerReferences":[{"uid":"a"}]}})",
+                      R"({"metadata":{"ownerReferences":[{"uid":"b"}]}})"),
+              R"({"metadata":{"ownerReferences":[{"uid":"a"},{"uid":"b"}]}})")
+        << kind->kind;
+  }
+}
+
+TEST(StrategicPatch, ReplacesTheDevicesOfAClaimWhole) {
+  EXPECT_EQ(Patched(kube::kResourceClaims, R"({"status":{"devices":[{"device":"a"}]}})",
+                    R"({"status":{"devices":[{"device":"b"}]}})"),
+            R"({"status":{"devices":[{"device":"b"}]}})");
+}
+
 TEST(StrategicPatch, NullRemovesAMember) {
   EXPECT_EQ(PatchedPod(R"({"metadata":{"labels":{"a":"1","b":"2"}}})",
                        R"({"metadata":{"labels":{"a":null,"c":null}}})"),
@@ -78,7 +97,7 @@ TEST(StrategicPatch, DeletesAnItemByItsKey) {
             R"({"status":{"reservedFor":[{"name":"p","uid":"2"}]}})");
 }
 
-TEST(StrategicPatch, ReplacesAListOrAnObjectWhenToldTo) {
+TEST(StrategicPatch, ReplacesAListOrAnObjectOnDemand) {
   EXPECT_EQ(PatchedPod(R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
                        R"({"spec":{"containers":[{"name":"c"},{"$patch":"replace"}]}})"),
             R"({"spec":{"containers":[{"name":"c"}]}})");
@@ -152,7 +171,7 @@ TEST(StrategicPatch, SaysWhatIsWrongWithAPatch) {
             "InvalidArgument: a strategic merge patch must be a JSON object");
 }
 
-TEST(StrategicPatch, CustomKindsAreToldWhatToUseInstead) {
+TEST(StrategicPatch, TheRefusalOfCustomKindsNamesWhatToUseInstead) {
   EXPECT_EQ(Patched(kube::kNodeDeviceHealths, "{}", "{}"),
             "Unimplemented: strategic merge patches are for built-in kinds, "
             "nodedevicehealths.galen.dev is a custom one: use application/merge-patch+json or "

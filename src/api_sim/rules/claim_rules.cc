@@ -1,12 +1,11 @@
 // Tested by tests/contract/claim_test.cc.
-#include "api_sim/rules/claim_rules.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
 #include "api_sim/objects/schema.h"
+#include "api_sim/rules/kind_rules.h"
 #include "base/text.h"
 
 namespace galen::api_sim {

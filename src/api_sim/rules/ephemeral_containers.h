@@ -1,6 +1,6 @@
 // Containers that are put into a running Pod, to look around in it (kubectl debug): written by the
 // Pod's subresource "ephemeralcontainers" alone, never taken away or changed, and without
-// resources, so that none ever holds a device. Pure functions for the writer and pod_rules.h.
+// resources, so that none ever holds a device. Pure functions for the writer and the rules of Pods.
 #pragma once
 
 #include "api_sim/objects/refusal.h"

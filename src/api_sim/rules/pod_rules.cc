@@ -1,6 +1,4 @@
 // Tested by tests/contract/pod_status_test.cc, object_test.cc and pod_claims_test.cc.
-#include "api_sim/rules/pod_rules.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "api_sim/objects/schema.h"
 #include "api_sim/rules/ephemeral_containers.h"
+#include "api_sim/rules/kind_rules.h"
 #include "base/text.h"
 
 namespace galen::api_sim {

@@ -2,8 +2,7 @@
 #include "api_sim/rules/rules.h"
 
 #include "api_sim/objects/custom_definition.h"
-#include "api_sim/rules/claim_rules.h"
-#include "api_sim/rules/pod_rules.h"
+#include "api_sim/rules/kind_rules.h"
 #include "base/data/base64.h"
 
 namespace galen::api_sim {

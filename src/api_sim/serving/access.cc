@@ -12,7 +12,7 @@ bool Lists(const std::vector<std::string>& list, const std::string& wanted) {
                      [&wanted](const std::string& item) { return item == "*" || item == wanted; });
 }
 
-Json ToArray(const std::vector<std::string>& strings) {
+Json ArrayOfTexts(const std::vector<std::string>& strings) {
   Json array = Json(Json::Array());
   for (const std::string& text : strings) array.Append(text);
   return array;
@@ -31,9 +31,9 @@ Act ReadAct(const Json& attributes) {
 Json RulesOf(const User& user) {
   Json rules = Json(Json::Array());
   for (const AccessRule& rule : user.rules) {
-    rules.Append(Json::MakeObject({{"verbs", ToArray(rule.verbs)},
+    rules.Append(Json::MakeObject({{"verbs", ArrayOfTexts(rule.verbs)},
                                    {"apiGroups", Json::MakeArray({"*"})},
-                                   {"resources", ToArray(rule.resources)}}));
+                                   {"resources", ArrayOfTexts(rule.resources)}}));
   }
   return rules;
 }
@@ -85,7 +85,7 @@ Json AnswerReview(const User& user, const std::string& plural, const Json& revie
   answer["metadata"] = Json::MakeObject({{"creationTimestamp", nullptr}});
   if (plural == "selfsubjectreviews") {
     answer["status"]["userInfo"] =
-        Json::MakeObject({{"username", user.name}, {"groups", ToArray(user.groups)}});
+        Json::MakeObject({{"username", user.name}, {"groups", ArrayOfTexts(user.groups)}});
     return answer;
   }
   if (plural == "selfsubjectaccessreviews") {

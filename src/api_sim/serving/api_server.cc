@@ -9,6 +9,7 @@
 #include "api_sim/serving/resource_api.h"
 #include "api_sim/storage/event_expiry.h"
 #include "api_sim/storage/store_log.h"
+#include "api_sim/storage/watch_hub.h"
 
 namespace galen::api_sim {
 namespace {

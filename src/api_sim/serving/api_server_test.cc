@@ -27,7 +27,7 @@ TEST(ApiServer, KeepsWhatWasCreated) {
   EXPECT_FALSE(pod["metadata"]["uid"].AsString().empty());
 }
 
-TEST(ApiServer, WatchTellsOfEachChangeAfterTheList) {
+TEST(ApiServer, WatchSendsEachChangeAfterTheList) {
   FakeApiClient api;
   const std::string version = api.Body("GET", kPodsPath)["metadata"]["resourceVersion"].AsString();
   const Sent watch =

@@ -8,8 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "api_sim/serving/open_api.h"
-
 namespace galen::api_sim {
 namespace {
 
@@ -211,8 +209,8 @@ std::tuple<int, int, int> Rank(const std::string& version) {
   // "%7[a-z]" leaves room for the final zero; anything longer is no stage we know.
   char stage[8] = {};
   const int read = std::sscanf(version.c_str(), "v%d%7[a-z]%d", &major, stage, &minor);
-  const std::string_view word = stage;
-  const int grade = read == 1 ? 2 : word == "beta" ? 1 : 0;
+  const std::string_view stage_name = stage;
+  const int grade = read == 1 ? 2 : stage_name == "beta" ? 1 : 0;
   return {-grade, -major, -minor};
 }
 
@@ -237,7 +235,7 @@ std::optional<Document> Discover(const ApiRequest& request, const KindTable& kin
   if (path == "/version") return Version(git_version);
   if (path == "/api") return Api(request, kinds);
   if (path == "/apis") return Apis(request, kinds);
-  // Schemas are documents of their own, see open_api.h.
+  // Schemas are documents of their own, see OpenApi().
   if (path.rfind("/openapi", 0) == 0) return OpenApi(path, kinds);
   if (path == "/api/v1") return Document{ResourceList(KindsOfVersion(kinds, "", "v1"), "v1")};
   constexpr std::string_view kApis = "/apis/";

@@ -32,4 +32,10 @@ std::optional<Document> Discover(const ApiRequest& request, const KindTable& kin
 // The group's versions, newest first: v1 before v1beta1 before v1alpha1. Empty: no such group.
 std::vector<std::string> VersionsOf(const KindTable& kinds, const std::string& group);
 
+// OpenAPI v2 and v3 of the kinds, as far as kubectl explain, apply and its field validation read
+// them (open_api.cc). The document at `path`: "/openapi/v3", the index with a URL for each group
+// and version; those below it; and "/openapi/v2". nullopt for anything else. Made anew at each
+// call.
+std::optional<Document> OpenApi(const std::string& path, const KindTable& kinds);
+
 }  // namespace galen::api_sim

@@ -51,7 +51,7 @@ TEST_F(LocalTransportTest, CarriesTheAnswerInOrder) {
   EXPECT_TRUE(got_.ended());
 }
 
-TEST_F(LocalTransportTest, TellsTheServerThatTheClientWentAway) {
+TEST_F(LocalTransportTest, NotifiesTheServerWhenTheClientWentAway) {
   auto call = Send();
   call.reset();
   loop_.RunUntilIdle();

@@ -1,7 +1,7 @@
 // Tested by tests/e2e, where kubectl explains and validates by it; v2 by a kubectl before 1.29.
-#include "api_sim/serving/open_api.h"
-
 #include <fmt/format.h>
+
+#include "api_sim/serving/discovery.h"
 
 namespace galen::api_sim {
 namespace {

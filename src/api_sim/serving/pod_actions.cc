@@ -118,11 +118,11 @@ Outcome<Written> PodActions::Evict(const WriteTarget& target, const Json& evicti
     PutCondition(marked, DisruptionTarget(loop_.WallNow()));
     WriteTarget status = target;
     status.subresource = "status";
-    ASSIGN_OR_RETURN(const Written told, writer_.Update(status, std::move(marked)));
+    ASSIGN_OR_RETURN(const Written marked_pod, writer_.Update(status, std::move(marked)));
     // The mark is a write and gives the Pod a new version: with a precondition on the old one the
     // deletion would now refuse itself.
     if (!wish.resource_version.empty()) {
-      wish.resource_version = told.object["metadata"]["resourceVersion"].AsString();
+      wish.resource_version = marked_pod.object["metadata"]["resourceVersion"].AsString();
     }
   }
   const auto deleted = deleter_.Delete(*target.kind, target.key, wish);

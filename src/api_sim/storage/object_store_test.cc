@@ -51,7 +51,7 @@ TEST(ObjectStore, ShowsThePastAsItWas) {
   EXPECT_EQ((*past->back())["value"].AsInt(), 1);
 }
 
-TEST(ObjectStore, TellsChangesInOrderAndForgetsTheOldest) {
+TEST(ObjectStore, GivesChangesInOrderAndForgetsTheOldest) {
   ObjectStore store({.first_version = 0, .history_max = 2});
   for (int i = 1; i <= 3; ++i) store.Put(kPods, {"a", "p"}, Object("a", "p", i));
   EXPECT_EQ(store.OldestKnown(kPods), 1u);

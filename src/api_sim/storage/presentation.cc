@@ -3,7 +3,6 @@
 
 #include <map>
 
-#include "api_sim/storage/table.h"
 #include "base/text.h"
 
 namespace galen::api_sim {

@@ -31,4 +31,11 @@ struct Presentation {
 // to q-values, which Kubernetes' clients do not send; 406 when there is none.
 Outcome<Presentation> ReadPresentation(const ApiRequest& request);
 
+// What `kubectl get` prints, a meta.k8s.io/v1 Table (table.cc): the kind's columns as
+// columnDefinitions, in their order.
+Json TableColumns(const Kind& kind);
+
+// One cell for each column of the kind, null where there is nothing to show. `now` gives ages.
+Json TableCells(const Kind& kind, const Json& object, WallTime now);
+
 }  // namespace galen::api_sim

@@ -46,10 +46,10 @@ void WatchHub::Start(Spec spec, std::unique_ptr<net::HttpExchange> exchange) {
   exchange->Head(200, {{"content-type", "application/json"}});
   Watcher& watcher = watchers_[id];
   watcher = {std::move(spec), std::move(exchange), 0, std::move(timeout), false};
-  watcher.told = watcher.spec.after;
+  watcher.sent = watcher.spec.after;
   if (watcher.spec.initial_events) {
     // The present of this moment, whenever the client takes it; changes go on from here.
-    watcher.told = store_.version();
+    watcher.sent = store_.version();
     watcher.initial = store_.List(watcher.spec.kind->collection(), watcher.spec.ns);
     std::ranges::reverse(watcher.initial);
     watcher.beginning = true;
@@ -89,21 +89,21 @@ void WatchHub::Pump(Watcher& watcher) {
   while (!watcher.ended && watcher.exchange->queued() < kQueuedBytesMax) {
     const std::uint64_t oldest = store_.OldestKnown(collection);
     // A version of the future belongs to an earlier life that was not kept.
-    if (watcher.told < oldest || watcher.told > store_.version()) {
+    if (watcher.sent < oldest || watcher.sent > store_.version()) {
       const Refusal expired =
-          ExpiredRefusal(fmt::format("too old resource version: {} ({})", watcher.told, oldest));
+          ExpiredRefusal(fmt::format("too old resource version: {} ({})", watcher.sent, oldest));
       watcher.exchange->Write(Line("ERROR", ToStatusObject(expired)));
       return End(watcher);
     }
-    const Change* change = store_.NextChange(collection, watcher.told);
+    const Change* change = store_.NextChange(collection, watcher.sent);
     if (change == nullptr) return;
     // Also when it does not concern the watcher, so that it does not fall behind by silence.
-    watcher.told = change->version;
-    Tell(watcher, *change);
+    watcher.sent = change->version;
+    Send(watcher, *change);
   }
 }
 
-void WatchHub::Tell(Watcher& watcher, const Change& change) {
+void WatchHub::Send(Watcher& watcher, const Change& change) {
   const Spec& spec = watcher.spec;
   const bool was = Concerns(spec, change.key, change.before);
   const bool is = Concerns(spec, change.key, change.after);
@@ -128,7 +128,7 @@ bool WatchHub::SendInitial(Watcher& watcher) {
 void WatchHub::SendBookmark(Watcher& watcher, bool initial_end) {
   const kube::Resource& resource = watcher.spec.kind->resource;
   Json object = Json::MakeObject({{"kind", resource.kind}, {"apiVersion", resource.api_version()}});
-  object["metadata"]["resourceVersion"] = std::to_string(watcher.told);
+  object["metadata"]["resourceVersion"] = std::to_string(watcher.sent);
   object["metadata"]["creationTimestamp"] = nullptr;
   if (initial_end) object["metadata"]["annotations"]["k8s.io/initial-events-end"] = "true";
   watcher.exchange->Write(Line("BOOKMARK", watcher.spec.present(object)));
@@ -158,7 +158,7 @@ void WatchHub::OnBookmarkTime() {
   PumpAll();
   for (auto& [id, watcher] : watchers_) {
     if (!watcher.spec.bookmarks || watcher.exchange->queued() >= kQueuedBytesMax) continue;
-    watcher.told = std::max(watcher.told, store_.version());
+    watcher.sent = std::max(watcher.sent, store_.version());
     SendBookmark(watcher, false);
   }
   bookmark_timer_.Cancel();

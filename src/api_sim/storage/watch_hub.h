@@ -56,7 +56,7 @@ class WatchHub {
   struct Watcher {
     Spec spec;
     std::unique_ptr<net::HttpExchange> exchange;
-    std::uint64_t told = 0;  // version of the newest change sent or skipped
+    std::uint64_t sent = 0;  // version of the newest change sent or skipped
     Timer timeout;
     bool ended = false;
     // The objects it begins with that it had no room for yet; the next one is last.
@@ -70,7 +70,7 @@ class WatchHub {
   // Sends a watcher what it can take of what it has not received.
   void Pump(Watcher& watcher);
   // One change as ADDED, MODIFIED or DELETED, as it looks through the watcher's selection.
-  void Tell(Watcher& watcher, const Change& change);
+  void Send(Watcher& watcher, const Change& change);
   // What it can take of the objects it begins with; false while some are left.
   bool SendInitial(Watcher& watcher);
   void SendBookmark(Watcher& watcher, bool initial_end);

@@ -49,7 +49,7 @@ TEST(WatchHub, EndsWithABookmarkWhenItsTimeIsUp) {
   EXPECT_EQ(api.server().watchers(), 0u);
 }
 
-TEST(WatchHub, TellsAClientOfAnEarlierLifeToListAgain) {
+TEST(WatchHub, MakesAClientOfAnEarlierLifeListAgain) {
   FakeApiClient api;
   const Sent watch =
       api.Send("GET", std::string(kWatchedMaps) + "?watch=1&resourceVersion=999999999999");
@@ -156,7 +156,7 @@ TEST_F(SlowWatch, EndsWithoutABookmarkWhileItLacksObjectsItBeginsWith) {
   EXPECT_EQ(hub_.watchers(), 0u);
 }
 
-TEST_F(SlowWatch, IsToldItIsTooLateWhenTheHistoryHasMovedOn) {
+TEST_F(SlowWatch, IsAnsweredGoneWhenTheHistoryHasMovedOn) {
   Start();
   for (int i = 0; i < 40; ++i) Put(i);
   out_.clear();

@@ -47,7 +47,7 @@ class Json {
   Json(Object value) : value_(std::move(value)) {}
 
   // Json::MakeObject({{"kind", "Pod"}, {"spec", std::move(spec)}})
-  // Of a key that comes twice the first counts (Parse takes the last).
+  // When a key comes twice, the first counts (Parse takes the last).
   static Json MakeObject(std::initializer_list<std::pair<const std::string, Json>> members);
   static Json MakeArray(std::initializer_list<Json> items) { return Json(Array(items)); }
 

@@ -11,8 +11,8 @@ namespace {
 
 bool IsYamlDigit(char c) { return c >= '0' && c <= '9'; }
 
-bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), text) != words.end();
+bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> values) {
+  return std::find(values.begin(), values.end(), text) != values.end();
 }
 
 // The whole of `digits` or nothing: "12a" is a string.

@@ -25,7 +25,7 @@ TEST(ParseYaml, ReadsAKubeconfig) {
             R"("preferences":{},"users":[]})");
 }
 
-TEST(ParseYaml, QuotedWordsAndTagsStayWhatTheySay) {
+TEST(ParseYaml, QuotedScalarsAndTagsKeepTheirTypes) {
   EXPECT_EQ(Read(R"({a: "1", b: '', c: !!str 1, d: !!int "7", e: ~, f: })"),
             R"({"a":"1","b":"","c":"1","d":7,"e":null,"f":null})");
 }
@@ -62,7 +62,7 @@ TEST(ParseYaml, FaultsNameLineAndColumn) {
   }
 }
 
-TEST(ParseYaml, TellsEveryKeyThatComesTwiceAndWhatIsWrongBesides) {
+TEST(ParseYaml, ReportsEveryKeyThatComesTwiceAndWhatIsWrongBesides) {
   EXPECT_EQ(ParseYaml("a: 1\nb: {c: 2, c: 3}\na: 4\n").status().message(),
             "YAML line 2, column 11: key \"c\" comes twice; YAML line 3, column 1: key \"a\" comes "
             "twice");

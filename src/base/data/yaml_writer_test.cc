@@ -70,7 +70,7 @@ TEST(WriteYaml, NoTextOfItCommandsATerminal) {
   EXPECT_EQ(*back, json) << yaml;
 }
 
-TEST(WriteYaml, InfinityHasItsOwnWord) {
+TEST(WriteYaml, InfinityHasItsOwnName) {
   EXPECT_EQ(WriteYaml(Json::MakeArray({std::numeric_limits<double>::infinity()})), "- .inf\n");
 }
 

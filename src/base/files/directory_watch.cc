@@ -62,7 +62,7 @@ std::vector<std::string> Subdirectories(const std::string& path) {
 }  // namespace
 
 struct DirectoryWatch::Impl {
-  // What one reading of the kernel's events said.
+  // What one reading of the kernel's events showed.
   struct Events {
     bool any_in_tree = false;
     bool shape = false;  // directories came or went
@@ -201,8 +201,8 @@ void DirectoryWatch::Impl::OnReadable() {
   if (events.shape && !WatchEverything().ok()) tree.clear();
   // Events above a directory concern nobody, unless it came, went or is another one by now.
   if (!events.any_in_tree && before == tree) return;
-  const std::function<void()> tell = on_change;  // which may destroy this
-  tell();
+  const std::function<void()> notify = on_change;  // which may destroy this
+  notify();
 }
 
 DirectoryWatch::DirectoryWatch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -29,9 +29,9 @@ class DirectoryWatchTest : public testing::Test {
     std::filesystem::create_directories(directory_.Path(name));
   }
   void Remove(const std::string& name) { std::filesystem::remove_all(directory_.Path(name)); }
-  // How often the watch spoke of what has happened since the last call. The kernel has queued its
-  // events when the change returns, so a few turns see them all.
-  int Told() {
+  // How often the watch called back since the last call of this. The kernel has queued its events
+  // when the change returns, so a few turns see them all.
+  int Notified() {
     int turns = 4;
     std::function<void()> next = [&] {
       if (--turns == 0) return loop_->Stop();
@@ -52,38 +52,38 @@ TEST_F(DirectoryWatchTest, SaysNothingWhileNothingChanges) {
   MakeDirectory("registry");
   MakeFile("registry/old");
   Start("registry");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notified(), 0);
 }
 
-TEST_F(DirectoryWatchTest, TellsOnceForManyChangesInOneTurn) {
+TEST_F(DirectoryWatchTest, NotifiesOnceForManyChangesInOneTurn) {
   MakeDirectory("registry");
   Start("registry");
   for (int i = 0; i < 20; ++i) MakeFile("registry/" + std::to_string(i));
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notified(), 1);
 }
 
 TEST_F(DirectoryWatchTest, SeesFilesComeChangeMoveAndGo) {
   MakeDirectory("registry");
   Start("registry");
   MakeFile("registry/a");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notified(), 1);
   MakeFile("registry/a");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notified(), 1);
   std::filesystem::rename(directory_.Path("registry/a"), directory_.Path("registry/b"));
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notified(), 1);
   Remove("registry/b");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notified(), 1);
 }
 
 TEST_F(DirectoryWatchTest, SeesIntoDirectoriesThatWereThereAndThatComeLater) {
   MakeDirectory("registry/old");
   Start("registry");
   MakeFile("registry/old/socket");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   MakeDirectory("registry/new/deeper");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   MakeFile("registry/new/deeper/socket");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
 }
 
 TEST_F(DirectoryWatchTest, SurvivesRemovalAndReturnOfTheDirectory) {
@@ -91,11 +91,11 @@ TEST_F(DirectoryWatchTest, SurvivesRemovalAndReturnOfTheDirectory) {
   Start("registry");
   for (int round = 0; round < 3; ++round) {
     Remove("registry");
-    EXPECT_GE(Told(), 1) << round;
+    EXPECT_GE(Notified(), 1) << round;
     MakeDirectory("registry");
-    EXPECT_GE(Told(), 1) << round;
+    EXPECT_GE(Notified(), 1) << round;
     MakeFile("registry/socket");
-    EXPECT_GE(Told(), 1) << round;
+    EXPECT_GE(Notified(), 1) << round;
   }
 }
 
@@ -104,9 +104,9 @@ TEST_F(DirectoryWatchTest, FindsTheNewDirectoryWhenItWasReplacedWithinOneTurn) {
   Start("registry");
   Remove("registry");
   MakeDirectory("registry");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   MakeFile("registry/socket");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
 }
 
 // The kernel reports the removal of a directory to its watchers only after the last process that
@@ -117,17 +117,17 @@ TEST_F(DirectoryWatchTest, FindsTheNewDirectoryAlsoWhenSomebodyHoldsTheOldOneOpe
   const Fd held(::open(directory_.Path("registry").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_TRUE(held);
   Remove("registry");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   MakeDirectory("registry");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   MakeFile("registry/socket");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   const Fd again(::open(directory_.Path("registry").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   Remove("registry");
   MakeDirectory("registry");
-  EXPECT_GE(Told(), 1) << "replaced within one turn";
+  EXPECT_GE(Notified(), 1) << "replaced within one turn";
   MakeFile("registry/socket");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
 }
 
 TEST_F(DirectoryWatchTest, FindsTheNewDirectoryWhenTheOldOneWasMovedAside) {
@@ -135,11 +135,11 @@ TEST_F(DirectoryWatchTest, FindsTheNewDirectoryWhenTheOldOneWasMovedAside) {
   Start("registry");
   std::filesystem::rename(directory_.Path("registry"), directory_.Path("registry.old"));
   MakeDirectory("registry");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   MakeFile("registry.old/stray");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notified(), 0);
   MakeFile("registry/socket");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
 }
 
 TEST_F(DirectoryWatchTest, SaysNothingOfTheDirectorysNeighbours) {
@@ -148,24 +148,24 @@ TEST_F(DirectoryWatchTest, SaysNothingOfTheDirectorysNeighbours) {
   MakeFile("neighbour");
   MakeDirectory("registry-of-another");
   Remove("neighbour");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notified(), 0);
 }
 
 TEST_F(DirectoryWatchTest, WaitsForADirectoryWhoseParentsAreMissingToo) {
   Start("lib/kubelet/plugins_registry");
   MakeFile("lib-unrelated");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notified(), 0);
   MakeDirectory("lib");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notified(), 0);
   MakeDirectory("lib/kubelet");
   MakeDirectory("lib/kubelet/plugins_registry");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   MakeFile("lib/kubelet/plugins_registry/socket");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   Remove("lib");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   MakeDirectory("lib/kubelet/plugins_registry");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
 }
 
 TEST_F(DirectoryWatchTest, DoesNotFollowLinksInCircles) {
@@ -173,9 +173,9 @@ TEST_F(DirectoryWatchTest, DoesNotFollowLinksInCircles) {
   std::filesystem::create_directory_symlink(directory_.path(), directory_.Path("registry/up"));
   Start("registry");
   MakeFile("outside");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notified(), 0);
   MakeFile("registry/inside");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notified(), 1);
 }
 
 // Without root's right to read everything, for as long as it lives; nothing for any other user.
@@ -212,12 +212,12 @@ TEST_F(DirectoryWatchTest, DirectoryThatMayBeReadAgainIsWatchedAgain) {
   allow(0);
   {
     const UsualRights usual;
-    EXPECT_GE(Told(), 1);
+    EXPECT_GE(Notified(), 1);
   }
   allow(0755);
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
   MakeFile("registry/socket");
-  EXPECT_GE(Told(), 1);
+  EXPECT_GE(Notified(), 1);
 }
 
 TEST_F(DirectoryWatchTest, ListenerMayDestroyTheWatch) {
@@ -228,9 +228,9 @@ TEST_F(DirectoryWatchTest, ListenerMayDestroyTheWatch) {
   });
   watch_ = *std::move(watch);
   MakeFile("registry/a");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notified(), 1);
   MakeFile("registry/b");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notified(), 0);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The kernel's own verbs on files, one call each: what the promises of a FileSystem are built from
-// (DurableFileSystem). The real one is PosixDisk; SimulatedDisk loses, tears and reorders what was
+// (DurableFileSystem). The real one is PosixDisk; FakeDisk loses, tears and reorders what was
 // not synced. Calls block. Safe from one thread at a time. Errors carry the path and a code by
 // errno.
 #pragma once

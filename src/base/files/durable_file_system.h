@@ -1,6 +1,6 @@
 // What FileSystem promises, built from a Disk's verbs: the order of writes, syncs and renames that
 // survives a power cut at every point. The same code runs on the kernel's disk (PosixFileSystem)
-// and on one that loses all it may (SimulatedDisk).
+// and on one that loses all it may (FakeDisk).
 #pragma once
 
 #include "base/files/disk.h"

@@ -6,12 +6,12 @@
 
 #include <functional>
 
-#include "base/files/simulated_disk.h"
+#include "base/files/fake_disk.h"
 
 namespace galen {
 namespace {
 
-using Unsynced = SimulatedDisk::Unsynced;
+using Unsynced = FakeDisk::Unsynced;
 
 // Runs `act` on a fresh disk made by `prepare`, once for every operation at which the machine can
 // stop and every way in which it can come back, and lets `check` look at what is left. `done` says
@@ -34,7 +34,7 @@ class EveryPoint {
 
  private:
   bool RunOne(std::uint64_t point, std::uint64_t seed) const {
-    SimulatedDisk disk;
+    FakeDisk disk;
     DurableFileSystem files(disk);
     Random chance(seed);
     prepare(files);
@@ -148,7 +148,7 @@ TEST(DurableFileSystem, DirectoriesThatWereMadeStayWithWhatIsInThem) {
 // it there must not take it for kept.
 TEST(DurableFileSystem, DirectoriesOfAKilledProcessAreSyncedByTheNextOne) {
   for (std::uint64_t point = 0; point < 12; ++point) {
-    SimulatedDisk disk;
+    FakeDisk disk;
     DurableFileSystem durable(disk);
     FileSystem& files = durable;
     Random chance(1);
@@ -164,7 +164,7 @@ TEST(DurableFileSystem, DirectoriesOfAKilledProcessAreSyncedByTheNextOne) {
 
 TEST(DurableFileSystem, FullDiskLeavesTheOldFileAndNoOther) {
   for (std::size_t room = 8; room < 20; ++room) {
-    SimulatedDisk disk;
+    FakeDisk disk;
     DurableFileSystem durable(disk);
     FileSystem& files = durable;
     ASSERT_TRUE(files.WriteAtomically("/file", "old text").ok());
@@ -177,7 +177,7 @@ TEST(DurableFileSystem, FullDiskLeavesTheOldFileAndNoOther) {
 }
 
 TEST(DurableFileSystem, FailedSyncIsAnErrorAndTheOldFileStays) {
-  SimulatedDisk disk;
+  FakeDisk disk;
   DurableFileSystem durable(disk);
   FileSystem& files = durable;
   Random chance(1);
@@ -192,7 +192,7 @@ TEST(DurableFileSystem, FailedSyncIsAnErrorAndTheOldFileStays) {
 }
 
 TEST(DurableFileSystem, DirectoriesThatAreThereCostOneSyncAndNothingIsMade) {
-  SimulatedDisk disk;
+  FakeDisk disk;
   DurableFileSystem durable(disk);
   FileSystem& files = durable;
   ASSERT_TRUE(files.MakeDirectories("/var/lib/galen").ok());

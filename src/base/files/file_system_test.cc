@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "base/files/durable_file_system.h"
+#include "base/files/fake_disk.h"
 #include "base/files/fake_file_system.h"
 #include "base/files/posix_file_system.h"
-#include "base/files/simulated_disk.h"
 #include "base/files/temporary_directory.h"
 
 namespace galen {
@@ -25,9 +25,9 @@ struct InMemory {
   std::string root = "/state";
 };
 
-struct OnSimulatedDisk {
-  OnSimulatedDisk() { EXPECT_TRUE(files.MakeDirectories("/state", 0755).ok()); }
-  SimulatedDisk disk;
+struct OnFakeDisk {
+  OnFakeDisk() { EXPECT_TRUE(files.MakeDirectories("/state", 0755).ok()); }
+  FakeDisk disk;
   DurableFileSystem files{disk};
   std::string root = "/state";
 };
@@ -50,7 +50,7 @@ class FileSystemContract : public testing::Test {
   Place place_;
 };
 
-using Places = testing::Types<OnDisk, InMemory, OnSimulatedDisk>;
+using Places = testing::Types<OnDisk, InMemory, OnFakeDisk>;
 TYPED_TEST_SUITE(FileSystemContract, Places);
 
 TYPED_TEST(FileSystemContract, WrittenFileReadsBackWhole) {

@@ -188,7 +188,7 @@ TEST_F(EpollLoopTest, StopLeavesTheRestForTheNextRun) {
   EXPECT_EQ(order, "ab");
 }
 
-TEST_F(EpollLoopTest, TellsWhatADescriptorIsReadyFor) {
+TEST_F(EpollLoopTest, ReportsWhatADescriptorIsReadyFor) {
   std::vector<Readiness> seen;
   FdWatch watch = loop_->WatchFd(ours_.get(), {.readable = true}, [&](Readiness ready) {
     seen.push_back(ready);
@@ -206,17 +206,17 @@ TEST_F(EpollLoopTest, TellsWhatADescriptorIsReadyFor) {
   EXPECT_EQ(seen[1], (Readiness{.readable = true, .writable = true}));
 }
 
-TEST_F(EpollLoopTest, IsToldAgainWhileSomethingIsLeft) {
-  int told = 0;
+TEST_F(EpollLoopTest, CallsAgainWhileSomethingIsLeft) {
+  int calls = 0;
   const FdWatch watch = loop_->WatchFd(ours_.get(), {.readable = true}, [&](Readiness) {
-    if (++told == 3) loop_->Stop();
+    if (++calls == 3) loop_->Stop();
   });
   Send(theirs_);
   loop_->Run();
-  EXPECT_EQ(told, 3);
+  EXPECT_EQ(calls, 3);
 }
 
-TEST_F(EpollLoopTest, HangUpIsToldEvenToOneWhoAskedForNothing) {
+TEST_F(EpollLoopTest, HangUpIsReportedEvenToOneWhoAskedForNothing) {
   Readiness seen;
   FdWatch watch = loop_->WatchFd(ours_.get(), {}, [&](Readiness ready) {
     seen = ready;
@@ -263,9 +263,9 @@ TEST_F(EpollLoopTest, CallbackMayReplaceItsOwnWatch) {
 TEST_F(EpollLoopTest, CallbackMayEndAnotherWatchThatIsReadyInTheSameTurn) {
   FdWatch first;
   FdWatch second;
-  int told = 0;
+  int calls = 0;
   const auto end_both = [&](Readiness) {
-    ++told;
+    ++calls;
     first.Cancel();
     second.Cancel();
   };
@@ -274,7 +274,7 @@ TEST_F(EpollLoopTest, CallbackMayEndAnotherWatchThatIsReadyInTheSameTurn) {
   Send(ours_);
   Send(theirs_);
   RunTurns(5);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(EpollLoopTest, SleepsWithoutWakingWhileNothingIsDue) {

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(FakeLoop, TimeMovesOnlyWhenToldTo) {
+TEST(FakeLoop, TimeMovesOnlyOnDemand) {
   FakeLoop loop;
   const Time start = loop.Now();
   loop.Post([] {});

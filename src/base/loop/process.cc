@@ -118,7 +118,7 @@ struct Process::Impl {
   void OnOutput();
   void OnEnd();
   std::string ReadOutput(std::size_t bytes_max);
-  bool Tell(const std::string& bytes);
+  bool PassOn(const std::string& bytes);
 
   pid_t pid = -1;
   bool running = false;
@@ -132,7 +132,7 @@ struct Process::Impl {
 };
 
 Process::Impl::~Impl() {
-  // Lets the Tell() that is below us on the stack know that this is destroyed.
+  // Lets the PassOn() that is below us on the stack know that this is destroyed.
   if (gone != nullptr) *gone = true;
   if (!running) return;
   ::kill(pid, SIGKILL);
@@ -160,19 +160,19 @@ std::string Process::Impl::ReadOutput(std::size_t bytes_max) {
 }
 
 // False when the listener has destroyed this.
-bool Process::Impl::Tell(const std::string& bytes) {
+bool Process::Impl::PassOn(const std::string& bytes) {
   if (bytes.empty() || !on_output) return true;
   bool destroyed = false;
   gone = &destroyed;
   // A copy: the listener may destroy this, and its captures must live until it returns.
-  const std::function<void(std::string_view)> tell = on_output;
-  tell(bytes);
+  const std::function<void(std::string_view)> notify = on_output;
+  notify(bytes);
   if (!destroyed) gone = nullptr;
   return !destroyed;
 }
 
 // One read a turn, so that a child that writes without end starves nobody.
-void Process::Impl::OnOutput() { Tell(ReadOutput(1)); }
+void Process::Impl::OnOutput() { PassOn(ReadOutput(1)); }
 
 void Process::Impl::OnEnd() {
   int status = 0;
@@ -183,15 +183,15 @@ void Process::Impl::OnEnd() {
   // What it wrote before it ended is in the pipe by now.
   const std::string rest = ReadOutput(kRestBytesMax);
   output_watch.Cancel();
-  if (!Tell(rest)) return;
+  if (!PassOn(rest)) return;
   Exit exit;
   if (WIFSIGNALED(status)) {
     exit.signal = WTERMSIG(status);
   } else {
     exit.code = WEXITSTATUS(status);
   }
-  const std::function<void(Exit)> tell = on_exit;  // which may destroy this
-  tell(exit);
+  const std::function<void(Exit)> notify = on_exit;  // which may destroy this
+  notify(exit);
 }
 
 Process::Process(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

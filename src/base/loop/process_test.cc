@@ -39,7 +39,7 @@ class ProcessTest : public testing::Test {
   const std::unique_ptr<EpollLoop> loop_ = *EpollLoop::Create();
 };
 
-TEST_F(ProcessTest, TellsOutputBeforeTheEnd) {
+TEST_F(ProcessTest, ReportsOutputBeforeTheEnd) {
   const Ended ended = Run("echo hello; exit 3");
   EXPECT_EQ(ended.output, "hello\n");
   EXPECT_EQ(ended.exit.code, 3);
@@ -50,7 +50,7 @@ TEST_F(ProcessTest, LargeOutputComesWhole) {
   EXPECT_EQ(Run("head -c 3000000 /dev/zero").output.size(), 3'000'000u);
 }
 
-TEST_F(ProcessTest, SignalThatEndedItIsTold) {
+TEST_F(ProcessTest, SignalThatEndedItIsReported) {
   const Ended ended = Run("kill -TERM $$");
   EXPECT_EQ(ended.exit.signal, SIGTERM);
 }
@@ -134,26 +134,26 @@ TEST_F(ProcessTest, SignalReachesIt) {
 }
 
 TEST_F(ProcessTest, DestroyedProcessIsKilledAndReaped) {
-  bool told = false;
-  auto process =
-      *Process::Start(*loop_, {.command = {"sleep", "30"}}, [&](Process::Exit) { told = true; });
+  bool notified = false;
+  auto process = *Process::Start(*loop_, {.command = {"sleep", "30"}},
+                                 [&](Process::Exit) { notified = true; });
   const pid_t pid = process->pid();
   process.reset();
   EXPECT_EQ(::kill(pid, 0), -1);
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(notified);
 }
 
 TEST_F(ProcessTest, ListenersMayDestroyIt) {
   std::unique_ptr<Process> process;
-  bool told_end = false;
+  bool notified_of_end = false;
   const auto destroy = [&](std::string_view) {
     process.reset();
     loop_->Stop();
   };
   process = *Process::Start(*loop_, {.command = {"sh", "-c", "echo x"}, .on_output = destroy},
-                            [&](Process::Exit) { told_end = true; });
+                            [&](Process::Exit) { notified_of_end = true; });
   loop_->Run();
-  EXPECT_FALSE(told_end);
+  EXPECT_FALSE(notified_of_end);
   process = *Process::Start(*loop_, {.command = {"true"}}, [&](Process::Exit) { destroy(""); });
   loop_->Run();
   EXPECT_EQ(process, nullptr);

@@ -38,8 +38,8 @@ void SignalWatch::Impl::OnReadable() {
     // Whoever asks twice does not want to wait.
     ::_exit(128 + static_cast<int>(info.ssi_signo));
   }
-  const std::function<void()> tell = on_stop;  // which may destroy this
-  tell();
+  const std::function<void()> notify = on_stop;  // which may destroy this
+  notify();
 }
 
 SignalWatch::SignalWatch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -12,8 +12,8 @@ namespace galen {
 
 // What the second signal does to a program that is stopping already.
 enum class SecondSignal {
-  kEndsTheProcess,  // for whoever serves: a stop may take as long as its slowest peer
-  kIsIgnored,       // for whoever has something to remove, in bounded time
+  kEndsTheProcess,  // for servers: a stop may take as long as its slowest peer
+  kIsIgnored,       // for a clean-up in bounded time
 };
 
 class SignalWatch {

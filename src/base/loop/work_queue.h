@@ -76,7 +76,7 @@ class WorkQueue {
   std::map<Key, Entry> entries_;
   std::deque<Key> ready_;  // first marked, first looked at
   std::size_t running_ = 0;
-  // Dies with the queue, so that a late Done finds nobody.
+  // Dies with the queue, so that a late Done does nothing.
   Liveness liveness_;
 };
 

@@ -11,16 +11,16 @@
 #include "cli/inspect/decode_all.h"
 #include "cli/output/tone.h"
 #include "history/post_mortem/post_mortem_text.h"
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 
 namespace galen::cli {
 namespace {
 
 namespace wire = galen::inspect::v1;
-using history::HeardFinding;
 using history::PostMortem;
 using history::PostMortemDevice;
+using history::ReceivedFinding;
 
 struct Asked {
   std::vector<ShownPostMortem> records;
@@ -77,7 +77,7 @@ StatusOr<Asked> AskApi(EpollLoop& loop, const Options& options, const ObjectKey&
 
 // How the device was when the Pod ended, whatever came before or after.
 Table::Cell HealthAtTheEnd(const PostMortem& record, const PostMortemDevice& device) {
-  const HeardFinding* finding = history::FindingAtTheEnd(record, device);
+  const ReceivedFinding* finding = history::FindingAtTheEnd(record, device);
   if (finding == nullptr) return "";
   return {StateText(finding->health), ToneOf(finding->health.state)};
 }
@@ -88,7 +88,7 @@ std::string ShortVerdict(const ShownPostMortem& shown) {
 }
 
 std::string ExitText(const PostMortem& record) {
-  const ContainerEnd* end = history::TellingEnd(record);
+  const ContainerEnd* end = history::MostRelevantEnd(record);
   if (end == nullptr || !end->exit_code) return "";
   const std::optional<int> signal = SignalOf(*end);
   const std::string code = std::to_string(*end->exit_code);
@@ -98,16 +98,16 @@ std::string ExitText(const PostMortem& record) {
 std::string ClockTime(WallTime time) { return FormatRfc3339(time, 3).substr(11, 12); }
 
 // "Unhealthy since 14:02:11.304: XID 79: …"
-std::string FindingText(const HeardFinding& finding, bool colour) {
+std::string FindingText(const ReceivedFinding& finding, bool colour) {
   const DeviceHealth& health = finding.health;
   std::string text = Paint(StateText(health), ToneOf(health.state), colour);
   if (health.since != WallTime{}) text += " since " + FormatRfc3339(health.since, 3);
   const std::string& why = health.cause.message.empty() ? health.cause.code : health.cause.message;
   if (!why.empty()) text += ": " + Printable(why);
   // A delay worth showing: its sign was known later than it happened.
-  const Duration late = finding.heard - health.since;
+  const Duration late = finding.received - health.since;
   if (health.since != WallTime{} && late >= std::chrono::minutes(1) &&
-      finding.heard != WallTime{}) {
+      finding.received != WallTime{}) {
     text += ", reported " + FormatAge(late) + " later";
   }
   return text;
@@ -134,7 +134,7 @@ std::string DrawDevice(const PostMortemDevice& device, bool colour) {
   if (!device.identity.serial.empty()) identity += ", serial " + device.identity.serial;
   if (!device.claim.empty()) identity += ", claim " + device.claim;
   std::string text = Line(Printable(device.identity.id.device), Printable(identity));
-  for (const HeardFinding& finding : device.findings)
+  for (const ReceivedFinding& finding : device.findings)
     text += Line("", FindingText(finding, colour));
   return text;
 }
@@ -192,7 +192,7 @@ Table PostMortemTable(const std::vector<ShownPostMortem>& records, bool wide, Wa
   for (const ShownPostMortem& shown : records) {
     const PostMortem& record = shown.record;
     const PostMortemDevice* device =
-        record.devices.empty() ? nullptr : &history::TellingDeviceOf(record);
+        record.devices.empty() ? nullptr : &history::MostRelevantDevice(record);
     std::vector<Table::Cell> cells = {record.pod.key.ns, record.pod.key.name,
                                       FormatAge(now - record.ended),
                                       std::string(ToString(record.end)), ExitText(record)};
@@ -202,7 +202,7 @@ Table PostMortemTable(const std::vector<ShownPostMortem>& records, bool wide, Wa
     if (wide) {
       cells.insert(cells.end(), {record.node, record.pod.uid, std::to_string(record.number)});
     }
-    const auto telling = TellingFindingOf(record);
+    const auto telling = MostRelevantFinding(record);
     cells.push_back(telling ? history::DetailOf(*telling) : "");
     table.Add(std::move(cells), ToString(record.pod.key));
   }

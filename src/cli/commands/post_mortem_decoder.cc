@@ -29,15 +29,15 @@ ContainerEnd EndFromProto(const wire::ContainerEnd& end) {
   return out;
 }
 
-history::HeardFinding FindingFromProto(const wire::Finding& finding, const DeviceId& id) {
-  history::HeardFinding out;
+history::ReceivedFinding FindingFromProto(const wire::Finding& finding, const DeviceId& id) {
+  history::ReceivedFinding out;
   out.health.id = id;
   // A state of a later version is no information.
   out.health.state = ParseHealthState(finding.state()).value_or(HealthState::kUnknown);
   out.health.share = finding.share();
   out.health.cause = FromProto(finding.cause());
   out.health.since = FromNanos(finding.since_unix_nanos());
-  out.heard = FromNanos(finding.heard_unix_nanos());
+  out.received = FromNanos(finding.heard_unix_nanos());
   return out;
 }
 
@@ -90,7 +90,7 @@ ShownPostMortem FromNode(const kube::NodeDeviceHealth& node, const kube::NodePos
   }
   history::PostMortemDevice& device = out.devices.emplace_back();
   device.identity.id = entry.device;
-  history::HeardFinding& finding = device.findings.emplace_back();
+  history::ReceivedFinding& finding = device.findings.emplace_back();
   finding.health.id = entry.device;
   finding.health.state = entry.state;
   finding.health.cause.code = entry.code;

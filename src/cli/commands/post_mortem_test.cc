@@ -88,7 +88,7 @@ history::PostMortem Record() {
   device.findings[1].health.cause.code = "XidGpuLost";
   device.findings[1].health.cause.message = "XID 79: GPU has fallen off the bus";
   device.findings[1].health.since = kEnd - 2700ms;
-  device.findings[1].heard = kEnd + 2min;
+  device.findings[1].received = kEnd + 2min;
   for (auto& finding : device.findings) finding.health.id = device.identity.id;
   record.devices = {device};
   record.verdict = {.kind = VerdictKind::kHardware,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/data/json.h"
@@ -13,6 +14,11 @@
 #include "model/claim.h"
 
 namespace galen::cluster_sim {
+
+// The driver that `expression` selects when it reads `device.driver == "name"`, with either quote
+// and any spaces. InvalidArgument for every other expression: guessing what it selects could hand
+// out a device that it excludes.
+StatusOr<std::string> SelectedDriver(std::string_view expression);
 
 // One way to satisfy a request: `exactly`, or one entry of `firstAvailable`.
 struct DeviceWish {
@@ -23,7 +29,7 @@ struct DeviceWish {
   bool all = false;                  // allocationMode All
   // Devices wanted, at least 1 by the API's default; not looked at with `all`.
   std::int64_t count = 1;
-  // Sees devices that others hold and takes them from nobody (adminAccess, KEP-5018).
+  // Sees devices that other claims hold, and leaves them with those (adminAccess, KEP-5018).
   bool admin_access = false;
   // Limit of device taints.
   std::vector<Toleration> tolerations;

@@ -180,13 +180,13 @@ Status NoNode(std::size_t nodes, const std::map<std::string, std::size_t>& reaso
   // kube-scheduler's ErrNoNodesAvailable, which differs from that for nodes that do not fit.
   if (nodes == 0) return ResourceExhausted("no nodes available to schedule pods");
   std::string message = fmt::format("0/{} nodes are available", nodes);
-  std::size_t told = 0;
+  std::size_t shown = 0;
   for (const auto& [reason, count] : reasons) {
-    if (told == kReasonsMax) {
-      message += fmt::format("; {} more reasons", reasons.size() - told);
+    if (shown == kReasonsMax) {
+      message += fmt::format("; {} more reasons", reasons.size() - shown);
       break;
     }
-    message += fmt::format("{} {}: {}", told++ == 0 ? ":" : ";", count, reason);
+    message += fmt::format("{} {}: {}", shown++ == 0 ? ":" : ";", count, reason);
   }
   return ResourceExhausted("{}", message);
 }

@@ -178,7 +178,7 @@ TEST_F(PlacementTest, AMissingClassMayCome) {
   EXPECT_THAT(status.message(), HasSubstr("there is no DeviceClass tpu"));
 }
 
-TEST_F(PlacementTest, ManyDifferentReasonsAreToldInShort) {
+TEST_F(PlacementTest, ManyDifferentReasonsAreCutShort) {
   nodes_.clear();
   for (int i = 0; i < 9; ++i) {
     Json node = api_sim::FakeNode("node-" + std::to_string(i));

@@ -1,4 +1,4 @@
-// Which taints somebody puts up with. The same rules hold for taints of nodes and of devices;
+// Which taints a Pod or a claim tolerates. The same rules hold for taints of nodes and of devices;
 // tolerationSeconds is not looked at, since nothing here evicts. Values and pure functions. Source:
 //  https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
 #pragma once

@@ -35,14 +35,14 @@ struct ClusterApp::Impl {
         client(loop, transport),
         view(loop, client, random, log),
         nodes(loop, view, client, random, log,
-              options.preparer != nullptr ? *options.preparer : nobody) {
+              options.preparation != nullptr ? *options.preparation : no_preparation) {
     if (!options.run_controllers) return;
     claims.emplace(loop, view, client, random, log);
     scheduler.emplace(loop, view, client, random, log);
   }
 
-  // Stands in for a preparer that was not given; above `nodes`, which borrows it.
-  NoPreparation nobody;
+  // Used when no preparation was given; above `nodes`, which borrows it.
+  NoPreparation no_preparation;
   std::unique_ptr<api_sim::ApiServer> api;
   api_sim::LocalTransport transport;
   kube::Client client;

@@ -18,11 +18,10 @@ class ClusterApp {
     api_sim::ApiServer::Options api = {};
     // Nodes from the start; nodes().Add() adds more later.
     std::vector<SimulatedNodeOptions> nodes = {};
-    // False: somebody else makes claims and schedules, or nobody does and objects only lie there.
+    // False: the caller makes claims and schedules, or objects are only stored.
     bool run_controllers = true;
-    // Whom simulated nodes ask about claims before a Pod starts and after it ended; nobody when
-    // null: claims then count as prepared. Lent.
-    ClaimPreparer* preparer = nullptr;
+    // Prepares the claims of simulated nodes' Pods; without it they count as prepared. Lent.
+    PodPreparation* preparation = nullptr;
   };
 
   // What is lent outlives the app. Errors: of the kept data (see ApiServer::Create), of a node's

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "cluster_sim/app/certificate_authority.h"
 #include "cluster_sim/app/sim_credentials.h"
 #include "net/endpoint/server.h"
 

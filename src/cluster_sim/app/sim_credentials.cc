@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kTokenBytes = 24;
 constexpr unsigned kSecretMode = 0600;
 // A file that is no token file at all would otherwise fill the screen.
-constexpr std::size_t kFaultsToldMax = 10;
+constexpr std::size_t kFaultsShownMax = 10;
 
 // So far before its end a kept authority is renewed: a program that starts just before then runs
 // for months, and the kubeconfigs that were copied are still good for as long.
@@ -54,11 +54,11 @@ std::vector<std::string_view> SplitLines(std::string_view text) {
 
 std::string Joined(const std::vector<std::string>& faults) {
   std::string text;
-  for (std::size_t i = 0; i < faults.size() && i < kFaultsToldMax; ++i) {
+  for (std::size_t i = 0; i < faults.size() && i < kFaultsShownMax; ++i) {
     text += (i == 0 ? "" : "; ") + faults[i];
   }
-  if (faults.size() > kFaultsToldMax) {
-    text += fmt::format("; {} more faults", faults.size() - kFaultsToldMax);
+  if (faults.size() > kFaultsShownMax) {
+    text += fmt::format("; {} more faults", faults.size() - kFaultsShownMax);
   }
   return text;
 }

@@ -13,7 +13,7 @@
 
 namespace galen::cluster_sim {
 
-// A bearer token that nobody can guess: 48 hexadecimal digits, 192 random bits. Internal when the
+// A bearer token that cannot be guessed: 48 hexadecimal digits, 192 random bits. Internal when the
 // system has no random numbers.
 StatusOr<std::string> MakeToken();
 

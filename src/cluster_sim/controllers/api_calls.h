@@ -39,7 +39,7 @@ class ApiCalls {
   std::map<std::uint64_t, std::unique_ptr<net::HttpCall>> calls_;
   // Answered, and still on the stack of their own callback: destroyed a turn later.
   std::vector<std::unique_ptr<net::HttpCall>> answered_;
-  // Dies with this, so that a late turn finds nobody.
+  // Dies with this, so that a late turn does nothing.
   Liveness liveness_;
 };
 

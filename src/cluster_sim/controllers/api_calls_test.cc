@@ -46,16 +46,16 @@ TEST(ApiCalls, ErrorsAreAnswersToo) {
   EXPECT_EQ(code, Code::kNotFound);
 }
 
-TEST(ApiCalls, NothingIsHeardAfterTheirEnd) {
+TEST(ApiCalls, NothingIsCalledAfterTheirEnd) {
   FakeCluster cluster;
-  bool heard = false;
+  bool called = false;
   {
     ApiCalls calls(cluster.loop(), cluster.client());
     calls.Do(kube::Get(kube::kNamespaces, "", "default"),
-             [&heard](const StatusOr<Json>&) { heard = true; });
+             [&called](const StatusOr<Json>&) { called = true; });
   }
   cluster.Pass();
-  EXPECT_FALSE(heard);
+  EXPECT_FALSE(called);
 }
 
 }  // namespace

@@ -23,16 +23,16 @@ class ClusterViewTest : public ::testing::Test {
 };
 
 TEST_F(ClusterViewTest, IsSyncedOnlyWhenEveryKindIsKnown) {
-  int told = 0;
+  int calls = 0;
   view_.OnSynced([&] {
-    ++told;
+    ++calls;
     EXPECT_TRUE(view_.synced());
   });
   EXPECT_FALSE(view_.synced());
   view_.Start();
   cluster_.Pass();
   EXPECT_TRUE(view_.synced());
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(ClusterViewTest, FilesPodsUnderTheirNodeWhileTheyRun) {

@@ -85,11 +85,11 @@ bool IsStarted(const Json& pod) { return pod["status"]["phase"].AsString() == "R
 }  // namespace
 
 SimulatedNodes::SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& client, Random& random,
-                               Log& log, ClaimPreparer& preparer)
+                               Log& log, PodPreparation& preparation)
     : loop_(loop),
       view_(view),
       log_(log),
-      preparer_(preparer),
+      preparation_(preparation),
       calls_(loop, client),
       node_queue_(loop, random, {},
                   [this](const std::string& name, NodeQueue::Done done) {
@@ -223,7 +223,7 @@ bool SimulatedNodes::ClaimsAreReady(const Json& pod) const {
 }
 
 void SimulatedNodes::StartPod(const Json& pod, PodQueue::Done done) {
-  preparer_.Prepare(pod, [this, pod, done = std::move(done)](const Status& status) {
+  preparation_.Prepare(pod, [this, pod, done = std::move(done)](const Status& status) {
     if (!status.ok()) return done(Unavailable("prepare claims: {}", status.message()));
     const Node& node = nodes_.at(pod["spec"]["nodeName"].AsString());
     PatchPod(pod,
@@ -238,7 +238,7 @@ void SimulatedNodes::StopPod(const Json& pod, PodQueue::Done done) {
   crashes_.erase(api_sim::KeyOf(pod));
   // For every Pod that ends, whether this process prepared its claims, an earlier one, or none.
   if (!unprepared_.contains(api_sim::UidOf(pod))) {
-    return preparer_.Unprepare(pod, [this, pod, done = std::move(done)](const Status& status) {
+    return preparation_.Unprepare(pod, [this, pod, done = std::move(done)](const Status& status) {
       if (!status.ok()) return done(Unavailable("unprepare claims: {}", status.message()));
       unprepared_.insert(api_sim::UidOf(pod));
       // Again from the top, now with nothing prepared: the deletion is next.

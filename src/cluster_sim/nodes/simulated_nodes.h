@@ -1,6 +1,6 @@
-// Hollow kubelets: nodes that run nothing and say that they run what was bound to them. For demos
-// and scale runs. All simulated nodes of a process in one part, because they share one view: a node
-// costs a map entry, not a watch. Nodes keep no heartbeat and no Lease: one is Ready until
+// Hollow kubelets: nodes that run nothing and report that they run what was bound to them. For
+// demos and scale runs. All simulated nodes of a process in one part, because they share one view:
+// a node costs a map entry, not a watch. Nodes keep no heartbeat and no Lease: one is Ready until
 // SetReady() says otherwise, and Unknown in a later life that does not simulate it. Belongs to the
 // loop.
 #pragma once
@@ -20,9 +20,9 @@ namespace galen::cluster_sim {
 
 // What happens to a Pod's claims on its node before its containers start and after they ended: a
 // driver's NodePrepareResources and NodeUnprepareResources.
-class ClaimPreparer {
+class PodPreparation {
  public:
-  virtual ~ClaimPreparer() = default;
+  virtual ~PodPreparation() = default;
   // `pod` is as the API has it and lives as long as the call. `done` once, now or later. Both are
   // repeated after a failure or a restart and must not mind; Unprepare comes for every Pod that
   // ends on its node, also for one whose claims were never prepared.
@@ -30,8 +30,8 @@ class ClaimPreparer {
   virtual void Unprepare(const Json& pod, std::function<void(const Status&)> done) = 0;
 };
 
-// For nodes whose drivers nobody calls: every claim is prepared already.
-class NoPreparation final : public ClaimPreparer {
+// For nodes without drivers: every claim counts as prepared.
+class NoPreparation final : public PodPreparation {
  public:
   void Prepare(const Json&, std::function<void(const Status&)> done) override { done(OkStatus()); }
   void Unprepare(const Json&, std::function<void(const Status&)> done) override {
@@ -42,9 +42,9 @@ class NoPreparation final : public ClaimPreparer {
 // One node as it is to appear.
 struct SimulatedNodeOptions {
   std::string name;
-  // Beside hostname, os and galen.dev/simulated, and in their stead where they name the same.
+  // Added to hostname, os and galen.dev/simulated; replace those of the same name.
   std::map<std::string, std::string> labels = {};
-  // Somebody else runs its Pods: our agent in the manager role. Only the Node object is kept.
+  // Our agent in the manager role runs its Pods. Only the Node object is kept.
   bool is_virtual = false;
   // What the node says it can take; the kubelet's default of maxPods.
   int pods_max = 110;
@@ -55,7 +55,7 @@ class SimulatedNodes {
   // Listens to the view; construct it before view.Start(). Acts once the view is synced. What is
   // lent outlives this.
   SimulatedNodes(Loop& loop, ClusterView& view, kube::Client& client, Random& random, Log& log,
-                 ClaimPreparer& preparer);
+                 PodPreparation& preparation);
 
   // Makes the Node object, now or once the view is synced; before or after view.Start().
   // AlreadyExists, InvalidArgument for a name that Kubernetes would not take, ResourceExhausted
@@ -91,7 +91,7 @@ class SimulatedNodes {
   // Whether the Pod is on a node of ours that pretends to run it.
   bool Runs(const Json& pod) const;
   void LookAtNode(const std::string& name, NodeQueue::Done done);
-  // `node`, null when it is gone, is simulated by nobody any more: says so in its Ready condition.
+  // `node`, null when it is gone, is no longer simulated: its Ready condition becomes Unknown.
   void AbandonNode(const std::string& name, const Json* node, const ApiCalls::Answer& answer);
   void LookAtPod(const ObjectKey& key, PodQueue::Done done);
   // Every claim has its devices and is reserved for the Pod: what a kubelet checks before it starts
@@ -105,7 +105,7 @@ class SimulatedNodes {
   Loop& loop_;
   ClusterView& view_;
   Log& log_;
-  ClaimPreparer& preparer_;
+  PodPreparation& preparation_;
   ApiCalls calls_;
   std::map<std::string, Node> nodes_;
   std::map<ObjectKey, std::vector<CrashOrder>> crashes_;

@@ -43,7 +43,7 @@ TEST(SimulatedNodes, ComeBackWhenSomebodyDeletesThem) {
   EXPECT_EQ(Ready(cluster, "node-1"), "True");
 }
 
-TEST(SimulatedNodes, CanBeToldNotToBeReady) {
+TEST(SimulatedNodes, CanBeMadeNotReady) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}});
   ASSERT_TRUE(cluster.app().nodes().SetReady("node-1", false).ok());
   cluster.Pass();
@@ -51,7 +51,7 @@ TEST(SimulatedNodes, CanBeToldNotToBeReady) {
   EXPECT_EQ(cluster.app().nodes().SetReady("node-9", false).code(), Code::kNotFound);
 }
 
-TEST(SimulatedNodes, SpeakTheVersionOfTheirServer) {
+TEST(SimulatedNodes, HaveTheVersionOfTheirServer) {
   FakeCluster cluster({.nodes = {{.name = "node-1"}}});
   const Json version = *cluster.Do({.method = "GET", .path = "/version"});
   EXPECT_EQ(cluster.Get(kube::kNodes, "node-1")["status"]["nodeInfo"]["kubeletVersion"],
@@ -145,7 +145,7 @@ TEST(SimulatedNodes, RefuseNamesThatAreNoneOrTaken) {
 }
 
 // Fails the first time, and keeps who is prepared.
-class FakePreparer final : public ClaimPreparer {
+class FakePreparation final : public PodPreparation {
  public:
   void Prepare(const Json& pod, std::function<void(const Status&)> done) override {
     if (!failed_) {
@@ -167,35 +167,35 @@ class FakePreparer final : public ClaimPreparer {
 };
 
 TEST(SimulatedNodes, PrepareClaimsBeforeThePodRunsAndUnprepareThemAfterwards) {
-  FakePreparer preparer;
-  FakeCluster cluster({.nodes = {{.name = "node-1"}}, .preparer = &preparer});
+  FakePreparation preparation;
+  FakeCluster cluster({.nodes = {{.name = "node-1"}}, .preparation = &preparation});
   cluster.Create(kube::kPods, api_sim::FakePod("a"));
   cluster.Pass();
   EXPECT_EQ(Phase(cluster, "a"), "Running");
-  EXPECT_TRUE(preparer.prepared.contains("a"));
+  EXPECT_TRUE(preparation.prepared.contains("a"));
   cluster.Delete(kube::kPods, "a", "default");
   cluster.Pass();
   EXPECT_TRUE(cluster.Pod("a").is_null());
-  EXPECT_TRUE(preparer.prepared.empty());
+  EXPECT_TRUE(preparation.prepared.empty());
 }
 
 TEST(SimulatedNodes, UnprepareWhatAnEarlierLifePrepared) {
   FakeFileSystem files;
-  FakePreparer preparer;
+  FakePreparation preparation;
   const ClusterApp::Options options{.api = {.files = &files, .data_directory = "/data"},
                                     .nodes = {{.name = "node-1"}},
-                                    .preparer = &preparer};
+                                    .preparation = &preparation};
   {
     FakeCluster cluster(options);
     cluster.Create(kube::kPods, api_sim::FakePod("a"));
     cluster.Pass();
-    ASSERT_TRUE(preparer.prepared.contains("a"));
+    ASSERT_TRUE(preparation.prepared.contains("a"));
   }
   FakeCluster cluster(options);
   cluster.Delete(kube::kPods, "a", "default");
   cluster.Pass();
   EXPECT_TRUE(cluster.Pod("a").is_null());
-  EXPECT_TRUE(preparer.prepared.empty());
+  EXPECT_TRUE(preparation.prepared.empty());
 }
 
 }  // namespace

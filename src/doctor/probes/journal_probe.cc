@@ -13,7 +13,7 @@ constexpr Duration kSlack = std::chrono::seconds(1);
 constexpr std::size_t kJumpsMax = 16;  // the oldest are left out
 
 bool IsStampedByAgent(const history::Record& record) {
-  return record.kind == history::Kind::kKept || record.kind == history::Kind::kTold;
+  return record.kind == history::Kind::kKept || record.kind == history::Kind::kPublished;
 }
 
 std::string Jump(WallTime from, WallTime to) {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/files/durable_file_system.h"
-#include "base/files/simulated_disk.h"
+#include "base/files/fake_disk.h"
 #include "history/journal/journal.h"
 #include "history/journal/segment.h"
 
@@ -15,7 +15,7 @@ namespace galen::history {
 namespace {
 
 using CrashLines = std::vector<std::string>;
-using Unsynced = SimulatedDisk::Unsynced;
+using Unsynced = FakeDisk::Unsynced;
 
 constexpr const char* kCrashDirectory = "/var/lib/galen/journal";
 // Ways 0 to 2 are a kill and the two extremes of a power cut; the others are chance by their
@@ -34,7 +34,7 @@ CrashLines WithoutRepeatedLines(const CrashLines& records) {
 // One disk, the journal on it, and what was appended to it and acknowledged.
 class Machine {
  public:
-  SimulatedDisk& disk() { return disk_; }
+  FakeDisk& disk() { return disk_; }
   Journal& journal() { return *journal_; }
 
   // A process starts. False when the machine stopped meanwhile; fails the test when something that
@@ -103,7 +103,7 @@ class Machine {
     return found;
   }
 
-  SimulatedDisk disk_;
+  FakeDisk disk_;
   DurableFileSystem files_{disk_};
   std::unique_ptr<Journal> journal_;
   CrashLines appended_;
@@ -238,7 +238,7 @@ TEST(JournalCrash, FailedSyncAtEveryPlaceLosesNothingSafe) {
 }
 
 TEST(JournalCrash, FailedSyncOfAStartIsSaidAndTheRecordsAreWrittenOnceMore) {
-  SimulatedDisk disk;
+  FakeDisk disk;
   DurableFileSystem files(disk);
   Random chance(1);
   {

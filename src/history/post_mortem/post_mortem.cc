@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 #include "history/store/health_json.h"
 #include "history/store/record.h"
 
@@ -101,7 +101,7 @@ void BoundVerdict(Verdict& verdict) {
 
 // The least relevant finding for what happened between the times; never the first, which is the
 // device's state before. REQUIRES: two findings.
-std::size_t LeastOf(const std::vector<HeardFinding>& findings, WallTime first, WallTime ended) {
+std::size_t LeastOf(const std::vector<ReceivedFinding>& findings, WallTime first, WallTime ended) {
   // Where a verdict looks for signs: drivers that poll report late.
   constexpr Duration kBefore = std::chrono::minutes(1), kAfter = std::chrono::seconds(5);
   // In microseconds: times may lie further apart than nanoseconds can count.
@@ -124,7 +124,7 @@ std::size_t LeastOf(const std::vector<HeardFinding>& findings, WallTime first, W
   return least;
 }
 
-void EraseLeast(std::vector<HeardFinding>& findings, WallTime first, WallTime ended) {
+void EraseLeast(std::vector<ReceivedFinding>& findings, WallTime first, WallTime ended) {
   findings.erase(findings.begin() + static_cast<std::ptrdiff_t>(LeastOf(findings, first, ended)));
 }
 
@@ -150,7 +150,7 @@ void BoundDevices(PostMortem& record) {
     BoundFindings(device.findings, record.first, record.ended);
   }
   std::ranges::stable_sort(record.devices, [&record](const auto& a, const auto& b) {
-    return TellsMore(TellingFindingOf(record, a), TellingFindingOf(record, b));
+    return IsMoreRelevant(MostRelevantFinding(record, a), MostRelevantFinding(record, b));
   });
   if (record.devices.size() > kMortemDevicesMax) LeaveDevices(record, kMortemDevicesMax);
   // By then there is one device with two findings at most, and one container.
@@ -201,18 +201,18 @@ void Bound(PostMortemDevice& device) {
     device.containers.resize(kMortemContainersMax);
   }
   for (std::string& container : device.containers) BoundShown(container, kNameBytesMax);
-  for (HeardFinding& finding : device.findings) {
+  for (ReceivedFinding& finding : device.findings) {
     Bound(finding.health, device.identity.id);
     Cause& cause = finding.health.cause;
     // As on the Pod: a sign's text may come from anybody.
     for (std::string* text : {&cause.code, &cause.message, &cause.value}) {
       BoundShown(*text, kTextBytesMax);
     }
-    Bound(finding.heard);
+    Bound(finding.received);
   }
 }
 
-void BoundFindings(std::vector<HeardFinding>& findings, WallTime first, WallTime ended) {
+void BoundFindings(std::vector<ReceivedFinding>& findings, WallTime first, WallTime ended) {
   while (findings.size() > kMortemFindingsMax) EraseLeast(findings, first, ended);
 }
 
@@ -258,9 +258,9 @@ Json ToJson(const PostMortemDevice& device) {
   Put(json, "claim", device.claim);
   if (device.admin) json["admin"] = true;
   for (const std::string& container : device.containers) json["containers"].Append(container);
-  for (const HeardFinding& finding : device.findings) {
+  for (const ReceivedFinding& finding : device.findings) {
     Json& entry = json["findings"].MutableItems().emplace_back(ToJson(finding.health));
-    PutTime(entry, "heard", finding.heard);
+    PutTime(entry, "heard", finding.received);
   }
   return json;
 }
@@ -274,9 +274,9 @@ StatusOr<PostMortemDevice> ToPostMortemDevice(const Json& json) {
     device.containers.push_back(container.AsString());
   }
   for (const Json& entry : json["findings"].items()) {
-    HeardFinding finding;
+    ReceivedFinding finding;
     ASSIGN_OR_RETURN(finding.health, ToHealth(entry, device.identity.id));
-    ASSIGN_OR_RETURN(finding.heard, ToTime(entry["heard"]));
+    ASSIGN_OR_RETURN(finding.received, ToTime(entry["heard"]));
     device.findings.push_back(std::move(finding));
   }
   return device;
@@ -299,7 +299,7 @@ Json ToJson(const PostMortem& record) {
   for (const ContainerEnd& end : record.containers) json["containers"].Append(EndJson(end));
   for (const PostMortemDevice& device : record.devices) json["devices"].Append(ToJson(device));
   if (record.devices_left_out != 0) json["devicesLeftOut"] = record.devices_left_out;
-  if (record.told) json["told"] = true;
+  if (record.published) json["told"] = true;
   return json;
 }
 
@@ -329,7 +329,7 @@ StatusOr<PostMortem> ToPostMortem(const Json& json) {
   }
   record.devices_left_out = static_cast<int>(json["devicesLeftOut"].AsInt());
   record.verdict = ToVerdict(json["verdict"]);
-  record.told = json["told"].AsBool();
+  record.published = json["told"].AsBool();
   return record;
 }
 

@@ -21,9 +21,9 @@ enum class PodEnd {
   kFailed,      // the Pod's phase: it will not run again
   kSucceeded,   // likewise
   kEvicted,     // the cluster or the node took it away (DisruptionTarget)
-  kDeleted,     // somebody deleted it while it ran
+  kDeleted,     // it was deleted while it ran
   kNodeReboot,  // the node was started anew beneath it; the Pod may live on
-  kGone,        // it was gone from the API when the agent came back: nobody saw how
+  kGone,        // it was gone from the API when the agent came back; its end was not observed
 };
 std::string_view ToString(PodEnd end);  // "Crashed", "NodeReboot"
 // Exact; nullopt for an end that this version does not know.
@@ -31,10 +31,10 @@ std::optional<PodEnd> ParsePodEnd(std::string_view text);
 
 // A finding of a device, and when this node's agent received it: the sign (`health.since`) may be
 // much older.
-struct HeardFinding {
+struct ReceivedFinding {
   DeviceHealth health;
-  WallTime heard{};
-  bool operator==(const HeardFinding&) const = default;
+  WallTime received{};
+  bool operator==(const ReceivedFinding&) const = default;
 };
 
 // A device that the Pod held, with its findings in the order in which they were received; the first
@@ -43,8 +43,8 @@ struct PostMortemDevice {
   DeviceIdentity identity;
   std::string claim;                    // the ResourceClaim object
   std::vector<std::string> containers;  // that see it; none: no container references the claim
-  std::vector<HeardFinding> findings;
-  bool admin = false;  // by admin access: beside whoever works on it, as monitors do
+  std::vector<ReceivedFinding> findings;
+  bool admin = false;  // by admin access, as monitors have it: beside the Pod that works on it
   bool operator==(const PostMortemDevice&) const = default;
 };
 
@@ -54,7 +54,7 @@ struct PostMortem {
   std::string node;
   PodEnd end = PodEnd::kGone;
   std::string reason;             // who decided it: "Evicted", "DeletionByTaintManager"; or ""
-  std::optional<WallTime> asked;  // when somebody asked for it to go
+  std::optional<WallTime> asked;  // when its deletion was requested
   std::optional<WallTime> began;  // when the Pod began to run
   WallTime first{};               // of its crashes, or where the end may have been at earliest
   WallTime ended{};               // the end, or the last of the crashes in this record
@@ -62,10 +62,10 @@ struct PostMortem {
   std::string owner;              // uid of what controls it, which its siblings have too; or ""
   bool exact = true;              // false: the end was somewhere between `first` and `ended`
   std::vector<ContainerEnd> containers;
-  std::vector<PostMortemDevice> devices;  // most relevant finding first (telling_finding.h)
+  std::vector<PostMortemDevice> devices;  // most relevant finding first (relevant_finding.h)
   int devices_left_out = 0;               // past the bounds below
   Verdict verdict;
-  bool told = false;  // an Event says it
+  bool published = false;  // in an Event
   bool operator==(const PostMortem&) const = default;
 
   // What belongs to it: from five minutes before to five minutes after.
@@ -85,7 +85,7 @@ inline constexpr std::size_t kPostMortemBytesMax = std::size_t{48} << 10;
 
 // Leaves at most kMortemFindingsMax: the first, and those nearest to the crashes between `first`
 // and `ended`. The signs that a verdict goes by lie from a minute before to some seconds after.
-void BoundFindings(std::vector<HeardFinding>& findings, WallTime first, WallTime ended);
+void BoundFindings(std::vector<ReceivedFinding>& findings, WallTime first, WallTime ended);
 
 // The record with every text valid UTF-8, without control characters and within its bound, and with
 // no more of anything than the bounds allow: reads back as it was written.

@@ -6,7 +6,7 @@
 #include <limits>
 #include <tuple>
 
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 #include "history/store/health_json.h"
 
 namespace galen::history {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/fake_file_system.h"
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 
 namespace galen::history {
 namespace {
@@ -33,7 +33,7 @@ class PostMortemStoreTest : public ::testing::Test {
     record.ended = record.first = kNow - age;
     PostMortemDevice device;
     device.identity.id = {"gpu.example.com", "node-7", "gpu-3"};
-    HeardFinding finding;
+    ReceivedFinding finding;
     finding.health.id = device.identity.id;
     finding.health.state = fault ? HealthState::kUnhealthy : HealthState::kHealthy;
     device.findings = {finding};
@@ -242,7 +242,7 @@ TEST_F(PostMortemStoreTest, ADiskThatRefusesLosesNothingThatFits) {
   EXPECT_THAT(Names(store_->All(kNow)), ElementsAre("a 1"));
 }
 
-TEST_F(PostMortemStoreTest, ALineThatCannotBeReadIsLeftOutAndTold) {
+TEST_F(PostMortemStoreTest, ALineThatCannotBeReadIsLeftOutAndReported) {
   Open();
   store_->Put(Record("a", 2h), kNow);
   ASSERT_TRUE(store_->Sync().ok());

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "history/journal/segment.h"
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 
 namespace galen::history {
 namespace {
@@ -14,17 +14,17 @@ using namespace std::chrono_literals;
 
 constexpr WallTime kEndOfMortem(std::chrono::nanoseconds(1'795'269'734'020'000'000));
 
-HeardFinding Finding(HealthState state, Duration after_end) {
-  HeardFinding finding;
+ReceivedFinding Finding(HealthState state, Duration after_end) {
+  ReceivedFinding finding;
   finding.health.id = {"gpu.example.com", "node-7", "gpu-3"};
   finding.health.state = state;
   finding.health.since = kEndOfMortem + after_end;
   finding.health.cause = {"XidGpuLost", "XID 79", "79", "", "", FaultOwner::kHardware};
-  finding.heard = kEndOfMortem + after_end + 7ms;
+  finding.received = kEndOfMortem + after_end + 7ms;
   return finding;
 }
 
-PostMortemDevice Gpu(std::vector<HeardFinding> findings) {
+PostMortemDevice Gpu(std::vector<ReceivedFinding> findings) {
   return {.identity = {{"gpu.example.com", "node-7", "gpu-3"}, "1653922005112", "H200"},
           .claim = "trainer-0-gpu",
           .containers = {"train"},
@@ -61,7 +61,7 @@ PostMortem FullMortem() {
                     .confidence = 0.98,
                     .supporting = {{"device-lost-before", VerdictKind::kHardware, 0.9, "lost"}},
                     .opposing = {}};
-  record.told = true;
+  record.published = true;
   return record;
 }
 
@@ -124,7 +124,7 @@ TEST(PostMortem, OfADeviceThatFlapsTheFirstFindingAndThoseNearTheEndStay) {
 TEST(PostMortem, OfTimesThatAreAsFarApartAsTheyCanTheFarOnesGo) {
   PostMortem record = FullMortem();
   record.first = record.ended = WallTime(std::chrono::sys_days(std::chrono::year(2261) / 12 / 31));
-  std::vector<HeardFinding>& findings = record.devices[0].findings;
+  std::vector<ReceivedFinding>& findings = record.devices[0].findings;
   findings.clear();
   for (int i = 0; i < 40; ++i) {
     findings.push_back(Finding(HealthState::kUnhealthy, 0s));
@@ -133,7 +133,7 @@ TEST(PostMortem, OfTimesThatAreAsFarApartAsTheyCanTheFarOnesGo) {
   }
   record = Bounded(record);
   EXPECT_EQ(record.devices[0].findings.size(), kMortemFindingsMax);
-  const auto old = std::ranges::count_if(record.devices[0].findings, [](const HeardFinding& f) {
+  const auto old = std::ranges::count_if(record.devices[0].findings, [](const ReceivedFinding& f) {
     return f.health.since < kEndOfMortem - 24h;
   });
   EXPECT_EQ(old, 0);
@@ -148,7 +148,8 @@ TEST(PostMortem, AHugeOneIsCutToItsBoundAndKeepsTheDeviceWithTheFault) {
     device.identity.id = {std::string(63, 'd'), std::string(253, 'p'), "gpu-" + std::to_string(i)};
     device.claim = std::string(253, 'c');
     device.containers = std::vector<std::string>(40, std::string(63, '"'));
-    HeardFinding finding = Finding(i == 150 ? HealthState::kUnhealthy : HealthState::kHealthy, 0s);
+    ReceivedFinding finding =
+        Finding(i == 150 ? HealthState::kUnhealthy : HealthState::kHealthy, 0s);
     finding.health.cause.message = std::string(1024, '\\');
     device.findings.assign(40, finding);
     record.devices.push_back(device);

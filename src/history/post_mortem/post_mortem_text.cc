@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 
 namespace galen::history {
 namespace {
@@ -31,10 +31,10 @@ std::string Between(WallTime from, WallTime to) {
 }
 
 // "gpu-3 Unhealthy since 2026-11-21T14:02:11Z: XID 79", "gpu-3 Unhealthy 13s after the end: XID 79"
-std::string FaultText(const TellingFinding& telling) {
-  const DeviceHealth& health = telling.finding->health;
-  const bool at_the_end = telling.when == TellingFinding::When::kAtTheEnd;
-  return health.id.device + " " + (at_the_end ? Sentence(health) : DetailOf(telling));
+std::string FaultText(const RelevantFinding& relevant) {
+  const DeviceHealth& health = relevant.finding->health;
+  const bool at_the_end = relevant.when == RelevantFinding::When::kAtTheEnd;
+  return health.id.device + " " + (at_the_end ? Sentence(health) : DetailOf(relevant));
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ std::string EndText(const PostMortem& record) {
   return text + " between " + Between(record.first, record.ended);
 }
 
-const ContainerEnd* TellingEnd(const PostMortem& record) {
+const ContainerEnd* MostRelevantEnd(const PostMortem& record) {
   const auto bad = std::ranges::find_if(record.containers, EndedBadly);
   if (bad != record.containers.end()) return &*bad;
   return record.containers.empty() ? nullptr : &record.containers.back();
@@ -83,9 +83,9 @@ std::string VerdictText(const PostMortem& record) {
 
 std::string SentenceOf(const PostMortem& record) {
   std::string text = EndText(record);
-  if (const ContainerEnd* end = TellingEnd(record)) text += ", " + TextOf(*end);
-  const auto telling = TellingFindingOf(record);
-  if (telling && IsFault(*telling)) text += "; " + FaultText(*telling);
+  if (const ContainerEnd* end = MostRelevantEnd(record)) text += ", " + TextOf(*end);
+  const auto relevant = MostRelevantFinding(record);
+  if (relevant && IsFault(*relevant)) text += "; " + FaultText(*relevant);
   const std::string verdict = VerdictText(record);
   return text + (verdict == kNothingCrashed ? "; " : "; verdict ") + verdict;
 }

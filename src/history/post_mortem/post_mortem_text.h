@@ -1,4 +1,4 @@
-// A post-mortem as text, shared by Events, `galen why` and `galen post-mortem` . Pure.
+// A post-mortem as text, shared by Events, `galen why` and `galen post-mortem`. Pure.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ std::string TextOf(const ContainerEnd& end);
 std::string EndText(const PostMortem& record);
 
 // The most relevant container: the first that ended badly, else the last; nullptr without any.
-const ContainerEnd* TellingEnd(const PostMortem& record);
+const ContainerEnd* MostRelevantEnd(const PostMortem& record);
 
 // The verdict in a sentence; "nothing crashed" of a Pod whose containers all ended well.
 std::string VerdictText(const PostMortem& record);

@@ -47,7 +47,7 @@ TEST(PostMortemText, TheSentenceNamesEndContainerDeviceAndVerdict) {
   PostMortemDevice device;
   device.identity.id = {"gpu.example.com", "node-7", "gpu-3"};
   device.findings.resize(2);
-  for (HeardFinding& finding : device.findings) finding.health.id = device.identity.id;
+  for (ReceivedFinding& finding : device.findings) finding.health.id = device.identity.id;
   device.findings[1].health.state = HealthState::kUnhealthy;
   device.findings[1].health.cause.message = "XID 79: GPU has fallen off the bus";
   record.devices = {PostMortemDevice(), device};

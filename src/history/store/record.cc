@@ -13,7 +13,7 @@ constexpr Kind kKinds[] = {Kind::kSign,
                            Kind::kChange,
                            Kind::kKept,
                            Kind::kAssigned,
-                           Kind::kTold,
+                           Kind::kPublished,
                            Kind::kForgotten,
                            Kind::kDriverConnected,
                            Kind::kDriverLost,
@@ -34,7 +34,7 @@ std::string_view ToString(Kind kind) {
       return "kept";
     case Kind::kAssigned:
       return "assigned";
-    case Kind::kTold:
+    case Kind::kPublished:
       return "told";
     case Kind::kForgotten:
       return "forgotten";

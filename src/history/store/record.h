@@ -20,7 +20,7 @@ enum class Kind {
   kChange,           // a device went from one finding to another
   kKept,             // the journal has it
   kAssigned,         // a Pod was given the device
-  kTold,             // the Pod, an Event or another object says so
+  kPublished,        // on the Pod, in an Event or on another object
   kForgotten,        // a device is no more
   kDriverConnected,  // its health stream is open
   kDriverLost,       // its socket or stream is gone

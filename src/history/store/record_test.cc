@@ -50,8 +50,9 @@ TEST(Record, ReadsBackAsItWasWritten) {
 }
 
 TEST(Record, EveryKindHasAName) {
-  for (const Kind kind : {Kind::kSign, Kind::kChange, Kind::kKept, Kind::kTold, Kind::kForgotten,
-                          Kind::kDriverConnected, Kind::kDriverLost, Kind::kCrash, Kind::kNote}) {
+  for (const Kind kind :
+       {Kind::kSign, Kind::kChange, Kind::kKept, Kind::kPublished, Kind::kForgotten,
+        Kind::kDriverConnected, Kind::kDriverLost, Kind::kCrash, Kind::kNote}) {
     Record record;
     record.sequence = 1;
     record.kind = kind;
@@ -65,7 +66,7 @@ TEST(Record, LineIsThatOfTheFormatsPage) {
   Record record;
   record.sequence = 7;
   record.time = kSign;
-  record.kind = Kind::kTold;
+  record.kind = Kind::kPublished;
   record.device = kRecordedGpu;
   record.text = "Pod status";
   EXPECT_EQ(

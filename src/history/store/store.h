@@ -18,8 +18,8 @@
 
 namespace galen::history {
 
-// The memory of a process about its devices. Records are kept as lines and decoded for the one who
-// asks: nobody asks often, and a node may have thousands of devices.
+// The memory of a process about its devices. Records are kept as lines and decoded at each
+// query: queries are rare, and a node may have thousands of devices.
 class Store {
  public:
   // Devices whose latest health is kept; past it the one that changed longest ago is forgotten.

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/files/durable_file_system.h"
-#include "base/files/simulated_disk.h"
+#include "base/files/fake_disk.h"
 #include "history/store/store.h"
 
 namespace galen::history {
@@ -66,12 +66,12 @@ class Life {
     record.change->after.since = record.time;
     record.text = std::string(chance_.Below(200), 'x');
     record.sequence = store_->Append(record);
-    EXPECT_EQ(record.sequence, told_.size() + 1) << where_;
-    told_.push_back(Bounded(std::move(record)));
+    EXPECT_EQ(record.sequence, appended_.size() + 1) << where_;
+    appended_.push_back(Bounded(std::move(record)));
   }
 
   void Sync() {
-    if (store_->Sync().ok()) safe_ = told_.size();
+    if (store_->Sync().ok()) safe_ = appended_.size();
   }
 
   void End() {
@@ -82,8 +82,8 @@ class Life {
     if (chance_.Chance(0.3) && !in_doubt_) {
       disk_.Restart();
     } else {
-      const auto kinds = {SimulatedDisk::Unsynced::kLost, SimulatedDisk::Unsynced::kKept,
-                          SimulatedDisk::Unsynced::kChance, SimulatedDisk::Unsynced::kChance};
+      const auto kinds = {FakeDisk::Unsynced::kLost, FakeDisk::Unsynced::kKept,
+                          FakeDisk::Unsynced::kChance, FakeDisk::Unsynced::kChance};
       disk_.CutPower(kinds.begin()[chance_.Below(kinds.size())], chance_);
     }
     Open();
@@ -100,11 +100,11 @@ class Life {
     const std::vector<Record> kept = store_->Since(0);
     const std::uint64_t last = kept.empty() ? 0 : kept.back().sequence;
     ASSERT_GE(last, safe_) << where_ << ": lost";
-    ASSERT_LE(last, told_.size()) << where_ << ": invented";
-    told_.resize(last);
+    ASSERT_LE(last, appended_.size()) << where_ << ": invented";
+    appended_.resize(last);
     safe_ = last;
     for (const Record& record : kept) {
-      ASSERT_EQ(record, told_[record.sequence - 1]) << where_ << ": " << Encode(record);
+      ASSERT_EQ(record, appended_[record.sequence - 1]) << where_ << ": " << Encode(record);
     }
     // Without a hole, as far back as the window goes.
     const std::uint64_t window = std::min<std::uint64_t>(kWindow, last);
@@ -113,18 +113,18 @@ class Life {
       ASSERT_EQ(kept[kept.size() - 1 - i].sequence, last - i) << where_;
     }
     std::map<DeviceId, DeviceHealth> latest;
-    for (const Record& record : told_) latest[record.device] = record.change->after;
+    for (const Record& record : appended_) latest[record.device] = record.change->after;
     ASSERT_EQ(store_->Latest(), latest) << where_;
   }
 
   Random chance_;
   std::string where_;
-  SimulatedDisk disk_;
+  FakeDisk disk_;
   DurableFileSystem files_{disk_};
   std::unique_ptr<Store> store_;
-  std::vector<Record> told_;  // by their numbers, from 1
-  std::uint64_t safe_ = 0;    // up to which they were promised
-  bool in_doubt_ = false;     // a sync of this life may have failed
+  std::vector<Record> appended_;  // by their numbers, from 1
+  std::uint64_t safe_ = 0;        // up to which they were promised
+  bool in_doubt_ = false;         // a sync of this life may have failed
 };
 
 TEST(StoreCrash, RandomLivesKeepEverySyncedChangeWithItsOriginalTime) {

@@ -70,7 +70,7 @@ TEST_F(StoreTest, RestartGivesTheSameAnswersWithTheOriginalTimes) {
   store_->Append(Change(Gpu(0), HealthState::kUnhealthy, 1));
   store_->Append(Change(Gpu(1), HealthState::kDegraded, 2));
   store_->Append(Change(Gpu(0), HealthState::kHealthy, 3));
-  store_->Append(Note("told"));
+  store_->Append(Note("published"));
   ASSERT_TRUE(store_->Sync().ok());
   const auto latest = store_->Latest();
   const auto all = store_->Since(0);
@@ -144,12 +144,13 @@ TEST_F(StoreTest, AnswersForAPodWithAllThatLedToIt) {
   store_->Append(with(Note("sign"), "", "", "i-1"));
   store_->Append(with(Note("other sign"), "", "", "i-2"));
   store_->Append(with(Note("no incident"), "", "", ""));
-  store_->Append(with(Note("told a"), "a", "1", "i-1"));
-  store_->Append(with(Note("told b"), "b", "2", "i-1"));
+  store_->Append(with(Note("published a"), "a", "1", "i-1"));
+  store_->Append(with(Note("published b"), "b", "2", "i-1"));
   store_->Append(with(Note("earlier a"), "a", "0", ""));
-  EXPECT_THAT(Texts(store_->OfPod(PodRef{{"train", "a"}, "1"})), ElementsAre("sign", "told a"));
+  EXPECT_THAT(Texts(store_->OfPod(PodRef{{"train", "a"}, "1"})),
+              ElementsAre("sign", "published a"));
   EXPECT_THAT(Texts(store_->OfPod(ObjectKey{"train", "a"})),
-              ElementsAre("sign", "told a", "earlier a"));
+              ElementsAre("sign", "published a", "earlier a"));
   EXPECT_THAT(store_->OfPod(ObjectKey{"serve", "a"}), IsEmpty());
 }
 

@@ -43,7 +43,7 @@ inline constexpr std::size_t kEventMessageBytesMax = 1024;
 // Where Events about `subject` live: "default" for a subject without a namespace.
 std::string EventNamespace(const EventSubject& subject);
 
-// The key of the one Event of `subject` for `reason`; `about` tells several of one reason apart,
+// The key of the one Event of `subject` for `reason`; `about` distinguishes several of one reason,
 // e.g. a device.
 ObjectKey EventKey(const EventSubject& subject, std::string_view reason, std::string_view about);
 

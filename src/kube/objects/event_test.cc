@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "kube/json_of.h"
 #include "kube/merge_patch.h"
+#include "kube/test_json.h"
 
 namespace galen::kube {
 namespace {

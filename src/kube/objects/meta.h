@@ -26,7 +26,7 @@ struct Meta {
   std::string uid;
   std::optional<WallTime> created;
   std::optional<WallTime> deleted;  // deletionTimestamp: asked to go, maybe still there
-  // In the object's order; empty = nobody owns it.
+  // In the object's order; empty: it has no owner.
   std::vector<OwnerReference> owners;
   bool operator==(const Meta&) const = default;
 };

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/json_of.h"
+#include "kube/test_json.h"
 
 namespace galen::kube {
 namespace {
@@ -31,7 +31,7 @@ TEST(Meta, OwnersReadBackAsTheyWereWritten) {
   EXPECT_EQ(DecodeMeta(object)->owners, owners);
 }
 
-TEST(Meta, RefusesWhatCannotBeTold) {
+TEST(Meta, RefusesWhatNamesNothing) {
   EXPECT_EQ(DecodeMeta(JsonOf("{}")).status().message(), "metadata is missing");
   EXPECT_EQ(DecodeMeta(JsonOf(R"({"metadata":[]})")).status().message(), "metadata is missing");
   EXPECT_EQ(DecodeMeta(JsonOf(R"({"metadata":{"uid":"u"}})")).status().message(),

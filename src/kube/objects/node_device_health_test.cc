@@ -9,8 +9,8 @@
 
 #include "base/data/yaml.h"
 #include "base/files/posix_file_system.h"
-#include "kube/json_of.h"
 #include "kube/resource.h"
+#include "kube/test_json.h"
 
 namespace galen::kube {
 namespace {

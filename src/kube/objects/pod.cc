@@ -134,8 +134,8 @@ StatusOr<Pod> DecodePod(const Json& object) {
 }
 
 std::optional<std::string> ClaimObjectName(const Pod& pod, std::string_view pod_claim) {
-  const auto told = pod.claim_names.find(std::string(pod_claim));
-  if (told != pod.claim_names.end() && !told->second.empty()) return told->second;
+  const auto recorded = pod.claim_names.find(std::string(pod_claim));
+  if (recorded != pod.claim_names.end() && !recorded->second.empty()) return recorded->second;
   for (const PodClaim& claim : pod.claims) {
     if (claim.name == pod_claim && !claim.claim_name.empty()) return claim.claim_name;
   }

@@ -107,7 +107,7 @@ struct Pod {
   std::string devices_annotation;  // galen.dev/devices
   std::optional<WallTime> started;
   std::string reason;  // status.reason, of the whole Pod: "Evicted", "NodeShutdown"; mostly ""
-  // When somebody asked for it to go: its deletionTimestamp, when its grace ends, less that grace.
+  // When its deletion was requested: its deletionTimestamp, when its grace ends, less that grace.
   std::optional<WallTime> asked_to_go;
   bool operator==(const Pod&) const = default;
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/json_of.h"
+#include "kube/test_json.h"
 
 namespace galen::kube {
 namespace {
@@ -60,7 +60,7 @@ TEST(ResourceSlice, ANewOneHasNoVersionAndEmptyPartsAreLeftOut) {
             R"("pool":{"generation":0,"name":"p","resourceSliceCount":0}}})");
 }
 
-TEST(ResourceSlice, TellsWhichDevicesClaimsShare) {
+TEST(ResourceSlice, KnowsWhichDevicesClaimsShare) {
   EXPECT_FALSE(DecodeSlice(JsonOf(kSlice))->devices[0].allow_multiple_allocations);
   Json slice = JsonOf(kSlice);
   slice["spec"]["devices"].MutableItems()[0]["allowMultipleAllocations"] = true;

@@ -21,7 +21,7 @@
 
 namespace galen {
 
-class SimulatedDisk final : public Disk {
+class FakeDisk final : public Disk {
  public:
   // What a power cut keeps of that which was not synced.
   enum class Unsynced {
@@ -66,7 +66,7 @@ class SimulatedDisk final : public Disk {
   std::size_t bytes_used() const;
 
  private:
-  friend class SimulatedDiskFile;
+  friend class FakeDiskFile;
   // A run of bytes that one write added.
   struct Extent {
     std::size_t begin = 0;

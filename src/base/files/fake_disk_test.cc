@@ -1,4 +1,4 @@
-#include "base/files/simulated_disk.h"
+#include "base/files/fake_disk.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 namespace galen {
 namespace {
 
-using UnsyncedFiles = SimulatedDisk::Unsynced;
+using UnsyncedFiles = FakeDisk::Unsynced;
 
-class SimulatedDiskTest : public testing::Test {
+class FakeDiskTest : public testing::Test {
  protected:
   // The file, made, and both it and its name on the platter.
   std::unique_ptr<DiskFile> Synced(const std::string& path, std::string_view bytes) {
@@ -25,11 +25,11 @@ class SimulatedDiskTest : public testing::Test {
     return bytes.ok() ? *bytes : "<" + std::string(ToString(bytes.status().code())) + ">";
   }
 
-  SimulatedDisk disk_;
+  FakeDisk disk_;
   Random chance_{1};
 };
 
-TEST_F(SimulatedDiskTest, PowerCutTakesBytesThatWereNotSynced) {
+TEST_F(FakeDiskTest, PowerCutTakesBytesThatWereNotSynced) {
   const auto file = Synced("/log", "synced");
   ASSERT_TRUE(file->Write(" lost").ok());
   EXPECT_EQ(Read("/log"), "synced lost");
@@ -37,14 +37,14 @@ TEST_F(SimulatedDiskTest, PowerCutTakesBytesThatWereNotSynced) {
   EXPECT_EQ(Read("/log"), "synced");
 }
 
-TEST_F(SimulatedDiskTest, PowerCutMayAlsoKeepThem) {
+TEST_F(FakeDiskTest, PowerCutMayAlsoKeepThem) {
   const auto file = Synced("/log", "synced");
   ASSERT_TRUE(file->Write(" kept").ok());
   disk_.CutPower(UnsyncedFiles::kKept, chance_);
   EXPECT_EQ(Read("/log"), "synced kept");
 }
 
-TEST_F(SimulatedDiskTest, KilledProcessLosesNothingThatItWrote) {
+TEST_F(FakeDiskTest, KilledProcessLosesNothingThatItWrote) {
   const auto file = Synced("/log", "synced");
   ASSERT_TRUE(file->Write(" cached").ok());
   disk_.StopAfter(0);
@@ -53,7 +53,7 @@ TEST_F(SimulatedDiskTest, KilledProcessLosesNothingThatItWrote) {
   EXPECT_EQ(Read("/log"), "synced cached");
 }
 
-TEST_F(SimulatedDiskTest, SyncedBytesOfAFileWhoseNameWasNotSyncedAreLost) {
+TEST_F(FakeDiskTest, SyncedBytesOfAFileWhoseNameWasNotSyncedAreLost) {
   const auto file = *disk_.OpenAppend("/log");
   ASSERT_TRUE(file->Write("x").ok());
   ASSERT_TRUE(file->Sync().ok());
@@ -61,7 +61,7 @@ TEST_F(SimulatedDiskTest, SyncedBytesOfAFileWhoseNameWasNotSyncedAreLost) {
   EXPECT_EQ(Read("/log"), "<NotFound>");
 }
 
-TEST_F(SimulatedDiskTest, RenameAndRemovalComeBackUnlessTheDirectoryWasSynced) {
+TEST_F(FakeDiskTest, RenameAndRemovalComeBackUnlessTheDirectoryWasSynced) {
   Synced("/a", "a");
   Synced("/b", "b");
   ASSERT_TRUE(disk_.Rename("/a", "/new").ok());
@@ -76,7 +76,7 @@ TEST_F(SimulatedDiskTest, RenameAndRemovalComeBackUnlessTheDirectoryWasSynced) {
   EXPECT_EQ(*disk_.List("/"), std::vector<std::string>{"new"});
 }
 
-TEST_F(SimulatedDiskTest, FilesGoWithADirectoryWhoseNameWasNotSynced) {
+TEST_F(FakeDiskTest, FilesGoWithADirectoryWhoseNameWasNotSynced) {
   ASSERT_TRUE(disk_.MakeDirectory("/state", 0700).ok());
   const auto file = *disk_.OpenAppend("/state/log");
   ASSERT_TRUE(file->Write("x").ok());
@@ -87,10 +87,10 @@ TEST_F(SimulatedDiskTest, FilesGoWithADirectoryWhoseNameWasNotSynced) {
   EXPECT_EQ(Read("/state/log"), "<NotFound>");
 }
 
-TEST_F(SimulatedDiskTest, ChanceTearsAtAnyByteAndKeepsLaterWritesWithoutEarlierOnes) {
+TEST_F(FakeDiskTest, ChanceTearsAtAnyByteAndKeepsLaterWritesWithoutEarlierOnes) {
   std::set<std::string> seen;
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
-    disk_ = SimulatedDisk();
+    disk_ = FakeDisk();
     Random chance(seed);
     const auto file = Synced("/log", ".");
     ASSERT_TRUE(file->Write("ab").ok());
@@ -112,10 +112,10 @@ TEST_F(SimulatedDiskTest, ChanceTearsAtAnyByteAndKeepsLaterWritesWithoutEarlierO
   }
 }
 
-TEST_F(SimulatedDiskTest, ChanceKeepsChangesOfNamesInAnyCombination) {
+TEST_F(FakeDiskTest, ChanceKeepsChangesOfNamesInAnyCombination) {
   std::set<std::vector<std::string>> seen;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    disk_ = SimulatedDisk();
+    disk_ = FakeDisk();
     Random chance(seed);
     Synced("/a", "a");
     ASSERT_TRUE(disk_.OpenAppend("/b").ok());
@@ -126,9 +126,9 @@ TEST_F(SimulatedDiskTest, ChanceKeepsChangesOfNamesInAnyCombination) {
   EXPECT_EQ(seen.size(), 4u) << "neither, either and both";
 }
 
-TEST_F(SimulatedDiskTest, ReplacedFileIsTheOldOneOrTheNewOne) {
+TEST_F(FakeDiskTest, ReplacedFileIsTheOldOneOrTheNewOne) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    disk_ = SimulatedDisk();
+    disk_ = FakeDisk();
     Random chance(seed);
     Synced("/file", "old");
     Synced("/fresh", "new");
@@ -139,7 +139,7 @@ TEST_F(SimulatedDiskTest, ReplacedFileIsTheOldOneOrTheNewOne) {
   }
 }
 
-TEST_F(SimulatedDiskTest, FillsUpInTheMiddleOfAWrite) {
+TEST_F(FakeDiskTest, FillsUpInTheMiddleOfAWrite) {
   const auto file = Synced("/log", "12");
   disk_.SetRoom(5);
   EXPECT_EQ(*file->Write("3456"), 3u);
@@ -151,7 +151,7 @@ TEST_F(SimulatedDiskTest, FillsUpInTheMiddleOfAWrite) {
   EXPECT_EQ(*other->Write("abc"), 3u) << "removal makes room";
 }
 
-TEST_F(SimulatedDiskTest, FailedSyncForgetsAndTheNextOneSaysNothingOfIt) {
+TEST_F(FakeDiskTest, FailedSyncForgetsAndTheNextOneSaysNothingOfIt) {
   const auto file = Synced("/log", "1");
   ASSERT_TRUE(file->Write("2").ok());
   disk_.FailSync();
@@ -164,7 +164,7 @@ TEST_F(SimulatedDiskTest, FailedSyncForgetsAndTheNextOneSaysNothingOfIt) {
   EXPECT_EQ(Read("/log"), std::string("1\0003", 3));
 }
 
-TEST_F(SimulatedDiskTest, FailedSyncOfADirectoryForgetsItsNames) {
+TEST_F(FakeDiskTest, FailedSyncOfADirectoryForgetsItsNames) {
   Synced("/log", "1");
   ASSERT_TRUE(disk_.Rename("/log", "/old").ok());
   disk_.FailSync();
@@ -174,14 +174,14 @@ TEST_F(SimulatedDiskTest, FailedSyncOfADirectoryForgetsItsNames) {
   EXPECT_EQ(*disk_.List("/"), std::vector<std::string>{"log"});
 }
 
-TEST_F(SimulatedDiskTest, StopsAtTheChosenOperationAndSaysSo) {
+TEST_F(FakeDiskTest, StopsAtTheChosenOperationAndSaysSo) {
   const auto file = Synced("/log", ".");
-  bool told = false;
-  disk_.StopAfter(1, [&told] { told = true; });
+  bool stopped = false;
+  disk_.StopAfter(1, [&stopped] { stopped = true; });
   EXPECT_TRUE(file->Write("ab").ok());
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(stopped);
   EXPECT_EQ(file->Write("cdef").status().code(), Code::kUnavailable);
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(stopped);
   EXPECT_TRUE(disk_.stopped());
   EXPECT_EQ(disk_.Read("/log").status().code(), Code::kUnavailable);
   EXPECT_EQ(disk_.List("/").status().code(), Code::kUnavailable);

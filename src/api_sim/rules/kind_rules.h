@@ -1,6 +1,5 @@
-// What is special about the kinds of resource.k8s.io: defaults, and what validation upstream
-// refuses beyond a schema. Pure functions for rules.h, which says when each runs. Faults carry the
-// field's path in the object.
+// The rules of single kinds: defaults, and what validation upstream refuses beyond a schema. Pure
+// functions for rules.h, which says when each runs. Faults carry the field's path in the object.
 #pragma once
 
 #include <string>
@@ -10,6 +9,27 @@
 #include "base/time.h"
 
 namespace galen::api_sim {
+
+// Pods (pod_rules.cc; upstream in pkg/apis/core/validation). Health is only reported of devices
+// that a container has (KEP-4680).
+
+// Requests that follow from limits, the old name of the service account, and a fresh status:
+// Pending, with its QoS class.
+void PrepareNewPod(Json& pod);
+// A status write cannot change the class that follows from the spec.
+void KeepPodQosClass(const Json& before, Json& after);
+// Containers with names and images, claims named one way, containers that use only these.
+Faults CheckPod(const Json& pod);
+// What only holds when it is made: it has no ephemeral containers yet.
+Faults CheckNewPod(const Json& pod);
+// `subresource` decides: "status" checks the health that is reported, "" and "binding" that the
+// spec changes only where it may.
+Faults CheckPodChange(const Json& before, const Json& after, const std::string& subresource);
+
+// ResourceHealthMessageMaxLength of core/v1. Beyond it: 422.
+inline constexpr std::size_t kHealthMessageBytesMax = 1024;
+
+// The kinds of resource.k8s.io (claim_rules.cc).
 
 // Sets timeAdded where a taint has none: one that evicts counts tolerationSeconds from then.
 // Repeating changes nothing.

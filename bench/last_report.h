@@ -11,20 +11,20 @@
 namespace galen::bench {
 
 // The plan was carried out: `changes` over `devices`, each held by a Pod.
-struct LastWords {
+struct LastReports {
   std::int64_t changes = 0, devices = 0;
-  std::map<std::string, BurstWord> words = {};  // by Pod: the last on its device
+  std::map<std::string, BurstReport> reports = {};  // by Pod: the last on its device
 };
 
 // NotFound when not every device has its Pod.
-StatusOr<LastWords> FindLastWords(Rig& rig, std::int64_t changes, std::int64_t devices);
+StatusOr<LastReports> ExpectedAfter(Rig& rig, std::int64_t changes, std::int64_t devices);
 
 // How many Pods have the last report on their device.
-int PodsRight(Rig& rig, const LastWords& last);
+int PodsRight(Rig& rig, const LastReports& last);
 // How many devices the agent knows rightly.
-StatusOr<int> DevicesRight(Rig& rig, const LastWords& last);
+StatusOr<int> DevicesRight(Rig& rig, const LastReports& last);
 // Waits until all Pods have it, `limit` at most: one that does not is a figure, not an error.
-Status AwaitPods(Rig& rig, const LastWords& last, Duration limit);
+Status AwaitPods(Rig& rig, const LastReports& last, Duration limit);
 
 // Lets the driver begin, by its file.
 void LetBegin(const OwnDriver& driver);

@@ -33,11 +33,11 @@ inline std::string EventText(std::string_view type, std::string_view object) {
 
 // An ERROR event as a server sends it, e.g. with 410 when a version is gone.
 inline std::string ErrorText(int code) {
-  return EventText("ERROR",
-                   fmt::format(R"({{"kind":"Status","code":{},"message":"told {}"}})", code, code));
+  return EventText(
+      "ERROR", fmt::format(R"({{"kind":"Status","code":{},"message":"answered {}"}})", code, code));
 }
 
-// Records a watcher's calls as text, one word for each.
+// Records a watcher's calls as text, one item for each.
 class Transcript final : public WatchSink {
  public:
   void OnInit() override { text += "init "; }

@@ -1,4 +1,4 @@
-#include "history/post_mortem/telling_finding.h"
+#include "history/post_mortem/relevant_finding.h"
 
 #include <algorithm>
 #include <tuple>
@@ -38,41 +38,41 @@ Duration TimeBetween(WallTime from, WallTime to) {
   return std::min(apart, kMost);
 }
 
-int Rank(TellingFinding::When when) {
+int Rank(RelevantFinding::When when) {
   switch (when) {
-    case TellingFinding::When::kAtTheEnd:
+    case RelevantFinding::When::kAtTheEnd:
       return 3;
-    case TellingFinding::When::kBefore:
+    case RelevantFinding::When::kBefore:
       return 2;
-    case TellingFinding::When::kAfter:
+    case RelevantFinding::When::kAfter:
       return 1;
   }
   GALEN_UNREACHABLE();
 }
 
-std::optional<TellingFinding> Place(const PostMortem& record, const PostMortemDevice& device,
-                                    std::size_t i) {
-  using When = TellingFinding::When;
+std::optional<RelevantFinding> Place(const PostMortem& record, const PostMortemDevice& device,
+                                     std::size_t i) {
+  using When = RelevantFinding::When;
   const Span span = SpanOf(device, i);
-  const HeardFinding* finding = &device.findings[i];
+  const ReceivedFinding* finding = &device.findings[i];
   if (span.from > record.ended + kSeenLate) {
-    return TellingFinding{finding, When::kAfter, TimeBetween(record.ended, span.from)};
+    return RelevantFinding{finding, When::kAfter, TimeBetween(record.ended, span.from)};
   }
   if (record.began && span.until <= *record.began) return std::nullopt;
   // An end that nobody observed is known only roughly anyway: a fault that was over by then was
   // over.
   const Duration unsure = record.exact ? kEndPrecision : Duration::zero();
-  if (span.until > record.first - unsure) return TellingFinding{finding};
-  return TellingFinding{finding, When::kBefore, TimeBetween(span.until, record.first)};
+  if (span.until > record.first - unsure) return RelevantFinding{finding};
+  return RelevantFinding{finding, When::kBefore, TimeBetween(span.until, record.first)};
 }
 
 }  // namespace
 
-const HeardFinding* FindingAtTheEnd(const PostMortem& record, const PostMortemDevice& device) {
-  const HeardFinding* worst = nullptr;
+const ReceivedFinding* FindingAtTheEnd(const PostMortem& record, const PostMortemDevice& device) {
+  const ReceivedFinding* worst = nullptr;
   for (std::size_t i = 0; i < device.findings.size(); ++i) {
     const auto placed = Place(record, device, i);
-    if (!placed || placed->when != TellingFinding::When::kAtTheEnd) continue;
+    if (!placed || placed->when != RelevantFinding::When::kAtTheEnd) continue;
     if (worst == nullptr || WorseFirst(placed->finding->health, worst->health)) {
       worst = placed->finding;
     }
@@ -80,58 +80,59 @@ const HeardFinding* FindingAtTheEnd(const PostMortem& record, const PostMortemDe
   return worst;
 }
 
-std::optional<TellingFinding> TellingFindingOf(const PostMortem& record,
-                                               const PostMortemDevice& device) {
-  std::optional<TellingFinding> most;
+std::optional<RelevantFinding> MostRelevantFinding(const PostMortem& record,
+                                                   const PostMortemDevice& device) {
+  std::optional<RelevantFinding> most;
   for (std::size_t i = 0; i < device.findings.size(); ++i) {
     const auto placed = Place(record, device, i);
-    if (placed && IsFault(*placed) && TellsMore(placed, most)) most = placed;
+    if (placed && IsFault(*placed) && IsMoreRelevant(placed, most)) most = placed;
   }
   if (most) return most;
-  const HeardFinding* at_the_end = FindingAtTheEnd(record, device);
-  return at_the_end == nullptr ? std::nullopt : std::optional(TellingFinding{at_the_end});
+  const ReceivedFinding* at_the_end = FindingAtTheEnd(record, device);
+  return at_the_end == nullptr ? std::nullopt : std::optional(RelevantFinding{at_the_end});
 }
 
-std::optional<TellingFinding> TellingFindingOf(const PostMortem& record) {
+std::optional<RelevantFinding> MostRelevantFinding(const PostMortem& record) {
   if (record.devices.empty()) return std::nullopt;
-  return TellingFindingOf(record, TellingDeviceOf(record));
+  return MostRelevantFinding(record, MostRelevantDevice(record));
 }
 
-const PostMortemDevice& TellingDeviceOf(const PostMortem& record) {
+const PostMortemDevice& MostRelevantDevice(const PostMortem& record) {
   const auto more = [&record](const PostMortemDevice& a, const PostMortemDevice& b) {
-    return TellsMore(TellingFindingOf(record, a), TellingFindingOf(record, b));
+    return IsMoreRelevant(MostRelevantFinding(record, a), MostRelevantFinding(record, b));
   };
   return *std::ranges::min_element(record.devices, more);
 }
 
-bool TellsMore(const std::optional<TellingFinding>& a, const std::optional<TellingFinding>& b) {
+bool IsMoreRelevant(const std::optional<RelevantFinding>& a,
+                    const std::optional<RelevantFinding>& b) {
   if (!a || !b) return a.has_value();
-  const auto weight = [](const TellingFinding& telling) {
-    return std::tuple(IsFault(telling), Rank(telling.when));
+  const auto weight = [](const RelevantFinding& relevant) {
+    return std::tuple(IsFault(relevant), Rank(relevant.when));
   };
   if (weight(*a) != weight(*b)) return weight(*a) > weight(*b);
   return WorseFirst(a->finding->health, b->finding->health);
 }
 
-bool IsFault(const TellingFinding& telling) { return IsFault(telling.finding->health.state); }
+bool IsFault(const RelevantFinding& relevant) { return IsFault(relevant.finding->health.state); }
 
 bool HasFault(const PostMortem& record) {
-  const auto telling = TellingFindingOf(record);
-  return telling && IsFault(*telling);
+  const auto relevant = MostRelevantFinding(record);
+  return relevant && IsFault(*relevant);
 }
 
 bool HadFaultByItsEnd(const PostMortem& record) {
-  const auto telling = TellingFindingOf(record);
-  return telling && IsFault(*telling) && telling->when != TellingFinding::When::kAfter;
+  const auto relevant = MostRelevantFinding(record);
+  return relevant && IsFault(*relevant) && relevant->when != RelevantFinding::When::kAfter;
 }
 
-std::string DetailOf(const TellingFinding& telling) {
-  const DeviceHealth& health = telling.finding->health;
+std::string DetailOf(const RelevantFinding& relevant) {
+  const DeviceHealth& health = relevant.finding->health;
   const std::string& why = health.cause.message.empty() ? health.cause.code : health.cause.message;
-  if (telling.when == TellingFinding::When::kAtTheEnd) return why;
-  const std::string when = telling.when == TellingFinding::When::kAfter
-                               ? FormatAge(telling.away) + " after the end"
-                               : "until " + FormatAge(telling.away) + " before the end";
+  if (relevant.when == RelevantFinding::When::kAtTheEnd) return why;
+  const std::string when = relevant.when == RelevantFinding::When::kAfter
+                               ? FormatAge(relevant.away) + " after the end"
+                               : "until " + FormatAge(relevant.away) + " before the end";
   return std::string(ToString(health.state)) + " " + when + (why.empty() ? "" : ": " + why);
 }
 

@@ -1,16 +1,20 @@
-#include "api_sim/storage/table_cells.h"
-
 #include <gtest/gtest.h>
 
 #include "api_sim/serving/fake_api_client.h"
+#include "api_sim/storage/presentation.h"
 
 namespace galen::api_sim {
 namespace {
 
-class TableCells : public testing::Test {
+class TableTest : public testing::Test {
  protected:
   Json Cell(const char* group, const char* plural, const char* column, std::string_view object) {
-    return MadeCell(*kinds_.Find(group, "v1", plural), column, ToJson(object), now_);
+    const KindRef kind = kinds_.Find(group, "v1", plural);
+    const Json cells = TableCells(*kind, ToJson(object), now_);
+    for (std::size_t i = 0; i < kind->columns.size(); ++i) {
+      if (kind->columns[i].name == column) return cells[i];
+    }
+    return "no such column";
   }
   Json Pod(const char* column, std::string_view object) { return Cell("", "pods", column, object); }
   Json Node(const char* column, std::string_view object) {
@@ -21,7 +25,7 @@ class TableCells : public testing::Test {
   WallTime now_ = ParseRfc3339("2026-11-21T14:02:00Z").value();
 };
 
-TEST_F(TableCells, APodsStatusIsItsWorstNews) {
+TEST_F(TableTest, APodsStatusIsItsWorstNews) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"status": {"phase": "Running"}})", "Running"},
       {R"({"status": {"phase": "Failed", "reason": "Evicted"}})", "Evicted"},
@@ -40,7 +44,7 @@ TEST_F(TableCells, APodsStatusIsItsWorstNews) {
   for (const auto& [pod, status] : cases) EXPECT_EQ(Pod("Status", pod).AsString(), status) << pod;
 }
 
-TEST_F(TableCells, RestartsSayWhenTheLastOneWas) {
+TEST_F(TableTest, RestartsSayWhenTheLastOneWas) {
   EXPECT_EQ(Pod("Restarts", R"({"status": {"containerStatuses": [
       {"restartCount": 2, "lastState": {"terminated": {"finishedAt": "2026-11-21T14:01:30Z"}}},
       {"restartCount": 1}]}})")
@@ -49,7 +53,7 @@ TEST_F(TableCells, RestartsSayWhenTheLastOneWas) {
   EXPECT_EQ(Pod("Restarts", "{}").AsString(), "0");
 }
 
-TEST_F(TableCells, ANodeIsReadyOrNotAndMayBeCordoned) {
+TEST_F(TableTest, ANodeIsReadyOrNotAndMayBeCordoned) {
   constexpr const char* kReady =
       R"({"status": {"conditions": [{"type": "Ready", "status": "True"}]},
           "metadata": {"labels": {"node-role.kubernetes.io/worker": ""}}})";
@@ -63,7 +67,7 @@ TEST_F(TableCells, ANodeIsReadyOrNotAndMayBeCordoned) {
             "10.0.0.1");
 }
 
-TEST_F(TableCells, AnEventSaysWhenAndAboutWhat) {
+TEST_F(TableTest, AnEventSaysWhenAndAboutWhat) {
   constexpr const char* kEvent = R"({"lastTimestamp": "2026-11-21T14:00:00Z", "count": 4,
       "involvedObject": {"kind": "Pod", "name": "p"}, "source": {"component": "c", "host": "h"}})";
   EXPECT_EQ(Cell("", "events", "Last Seen", kEvent).AsString(), "2m");
@@ -72,7 +76,7 @@ TEST_F(TableCells, AnEventSaysWhenAndAboutWhat) {
   EXPECT_EQ(Cell("", "events", "Count", kEvent).AsInt(), 4);
 }
 
-TEST_F(TableCells, AClaimIsPendingAllocatedOrReserved) {
+TEST_F(TableTest, AClaimIsPendingAllocatedOrReserved) {
   const auto state = [this](std::string_view claim) {
     return Cell("resource.k8s.io", "resourceclaims", "State", claim).AsString();
   };

@@ -1,4 +1,4 @@
-#include "base/files/simulated_disk.h"
+#include "base/files/fake_disk.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,9 +9,9 @@
 namespace galen {
 
 // Writes to a file that may meanwhile be renamed or removed, as a descriptor does.
-class SimulatedDiskFile final : public DiskFile {
+class FakeDiskFile final : public DiskFile {
  public:
-  SimulatedDiskFile(SimulatedDisk& disk, std::shared_ptr<SimulatedDisk::Node> node)
+  FakeDiskFile(FakeDisk& disk, std::shared_ptr<FakeDisk::Node> node)
       : disk_(disk), node_(std::move(node)) {}
 
   StatusOr<std::size_t> Write(std::string_view bytes) override {
@@ -20,25 +20,25 @@ class SimulatedDiskFile final : public DiskFile {
   Status Sync() override { return disk_.SyncFile(*node_); }
 
  private:
-  SimulatedDisk& disk_;
-  const std::shared_ptr<SimulatedDisk::Node> node_;
+  FakeDisk& disk_;
+  const std::shared_ptr<FakeDisk::Node> node_;
 };
 
 // ---- what goes wrong -----------------------------------------------------------------------
 
-void SimulatedDisk::StopAfter(std::uint64_t operations, std::function<void()> stopped) {
+void FakeDisk::StopAfter(std::uint64_t operations, std::function<void()> stopped) {
   stop_at_ = operations_ + operations;
   on_stop_ = std::move(stopped);
 }
 
-void SimulatedDisk::Restart() {
+void FakeDisk::Restart() {
   stopped_ = false;
   stop_at_ = std::nullopt;
 }
 
-void SimulatedDisk::CutPower(Unsynced unsynced, Random& chance) {
+void FakeDisk::CutPower(Unsynced unsynced, Random& chance) {
   Restart();
-  // Of two changes to one name the later one wins; the forgotten ones are older.
+  // When one name changed twice, the later change wins; the forgotten ones are older.
   const double forgotten = unsynced == Unsynced::kChance ? 0.5 : 0;
   const double waiting = unsynced == Unsynced::kKept ? 1 : forgotten;
   for (const NameChange& change : std::exchange(forgotten_name_changes_, {})) {
@@ -57,7 +57,7 @@ void SimulatedDisk::CutPower(Unsynced unsynced, Random& chance) {
   names_on_platter_ = names_;
 }
 
-void SimulatedDisk::Settle(Node& node, Unsynced unsynced, Random& chance) {
+void FakeDisk::Settle(Node& node, Unsynced unsynced, Random& chance) {
   if (unsynced == Unsynced::kKept) {
     for (const Extent& extent : node.unsynced) PutOnPlatter(node, extent);
   }
@@ -71,7 +71,7 @@ void SimulatedDisk::Settle(Node& node, Unsynced unsynced, Random& chance) {
 }
 
 // Nothing, the length alone, or a run of the bytes from anywhere to anywhere.
-void SimulatedDisk::Tear(Node& node, Extent extent, Random& chance) {
+void FakeDisk::Tear(Node& node, Extent extent, Random& chance) {
   if (chance.Chance(0.3)) return;
   const std::size_t size = extent.end - extent.begin;
   std::size_t begin = chance.Chance(0.5) ? 0 : chance.Below(size + 1);
@@ -85,7 +85,7 @@ void SimulatedDisk::Tear(Node& node, Extent extent, Random& chance) {
 }
 
 // Where a write before it is missing, the platter has zeros.
-void SimulatedDisk::PutOnPlatter(Node& node, Extent extent) {
+void FakeDisk::PutOnPlatter(Node& node, Extent extent) {
   const std::size_t size = extent.end - extent.begin;
   node.on_platter.resize(std::max(node.on_platter.size(), extent.end));
   node.on_platter.replace(extent.begin, size, node.bytes, extent.begin, size);
@@ -93,7 +93,7 @@ void SimulatedDisk::PutOnPlatter(Node& node, Extent extent) {
 
 // ---- the verbs -----------------------------------------------------------------------------
 
-StatusOr<std::string> SimulatedDisk::Read(const std::string& path) {
+StatusOr<std::string> FakeDisk::Read(const std::string& path) {
   RETURN_IF_ERROR(CheckAlive());
   if (IsDirectory(path)) return ErrnoStatus(EISDIR, "read " + path);
   const auto found = names_.find(path);
@@ -101,17 +101,17 @@ StatusOr<std::string> SimulatedDisk::Read(const std::string& path) {
   return found->second->bytes;
 }
 
-StatusOr<std::unique_ptr<DiskFile>> SimulatedDisk::OpenAppend(const std::string& path) {
+StatusOr<std::unique_ptr<DiskFile>> FakeDisk::OpenAppend(const std::string& path) {
   RETURN_IF_ERROR(CheckAlive());
   if (IsDirectory(path)) return ErrnoStatus(EISDIR, "open " + path);
   if (!names_.contains(path)) {
     RETURN_IF_ERROR(BeginName(path));
     Change({ParentOf(path), {{path, std::make_shared<Node>()}}});
   }
-  return std::unique_ptr<DiskFile>(std::make_unique<SimulatedDiskFile>(*this, names_.at(path)));
+  return std::unique_ptr<DiskFile>(std::make_unique<FakeDiskFile>(*this, names_.at(path)));
 }
 
-StatusOr<Disk::Temporary> SimulatedDisk::CreateTemporary(const std::string& path, unsigned) {
+StatusOr<Disk::Temporary> FakeDisk::CreateTemporary(const std::string& path, unsigned) {
   std::string temporary;
   do {
     temporary = fmt::format("{}.tmp-{:06}", path, ++temporaries_);
@@ -119,10 +119,10 @@ StatusOr<Disk::Temporary> SimulatedDisk::CreateTemporary(const std::string& path
   RETURN_IF_ERROR(BeginName(temporary));
   auto node = std::make_shared<Node>();
   Change({ParentOf(temporary), {{temporary, node}}});
-  return Temporary{std::make_unique<SimulatedDiskFile>(*this, std::move(node)), temporary};
+  return Temporary{std::make_unique<FakeDiskFile>(*this, std::move(node)), temporary};
 }
 
-Status SimulatedDisk::SyncDirectory(const std::string& directory) {
+Status FakeDisk::SyncDirectory(const std::string& directory) {
   RETURN_IF_ERROR(CheckAlive());
   if (!IsDirectory(directory)) return ErrnoStatus(ENOENT, "open " + directory);
   RETURN_IF_ERROR(Begin());
@@ -140,7 +140,7 @@ Status SimulatedDisk::SyncDirectory(const std::string& directory) {
   return fails ? ErrnoStatus(EIO, "sync " + directory) : OkStatus();
 }
 
-Status SimulatedDisk::Rename(const std::string& from, const std::string& to) {
+Status FakeDisk::Rename(const std::string& from, const std::string& to) {
   RETURN_IF_ERROR(CheckAlive());
   const auto found = names_.find(from);
   if (found == names_.end()) return ErrnoStatus(ENOENT, fmt::format("rename {} to {}", from, to));
@@ -150,7 +150,7 @@ Status SimulatedDisk::Rename(const std::string& from, const std::string& to) {
   return OkStatus();
 }
 
-Status SimulatedDisk::Remove(const std::string& path) {
+Status FakeDisk::Remove(const std::string& path) {
   RETURN_IF_ERROR(CheckAlive());
   if (IsDirectory(path)) return ErrnoStatus(EISDIR, "remove " + path);
   if (!names_.contains(path)) return ErrnoStatus(ENOENT, "remove " + path);
@@ -159,7 +159,7 @@ Status SimulatedDisk::Remove(const std::string& path) {
   return OkStatus();
 }
 
-Status SimulatedDisk::MakeDirectory(const std::string& path, unsigned) {
+Status FakeDisk::MakeDirectory(const std::string& path, unsigned) {
   RETURN_IF_ERROR(CheckAlive());
   if (names_.contains(path) || IsDirectory(path)) {
     return ErrnoStatus(EEXIST, "make directory " + path);
@@ -171,13 +171,13 @@ Status SimulatedDisk::MakeDirectory(const std::string& path, unsigned) {
   return OkStatus();
 }
 
-Status SimulatedDisk::CheckDirectory(const std::string& path) {
+Status FakeDisk::CheckDirectory(const std::string& path) {
   RETURN_IF_ERROR(CheckAlive());
   if (IsDirectory(path)) return OkStatus();
   return ErrnoStatus(names_.contains(path) ? ENOTDIR : ENOENT, "look at " + path);
 }
 
-StatusOr<std::vector<std::string>> SimulatedDisk::List(const std::string& directory) {
+StatusOr<std::vector<std::string>> FakeDisk::List(const std::string& directory) {
   RETURN_IF_ERROR(CheckAlive());
   if (!IsDirectory(directory)) {
     return ErrnoStatus(names_.contains(directory) ? ENOTDIR : ENOENT, "list " + directory);
@@ -194,7 +194,7 @@ StatusOr<std::vector<std::string>> SimulatedDisk::List(const std::string& direct
 
 // ---- below them ----------------------------------------------------------------------------
 
-StatusOr<std::size_t> SimulatedDisk::Write(Node& node, std::string_view bytes) {
+StatusOr<std::size_t> FakeDisk::Write(Node& node, std::string_view bytes) {
   RETURN_IF_ERROR(CheckAlive());
   const Status begun = Begin();
   // The machine stops in the middle of it.
@@ -211,7 +211,7 @@ StatusOr<std::size_t> SimulatedDisk::Write(Node& node, std::string_view bytes) {
   return size;
 }
 
-Status SimulatedDisk::SyncFile(Node& node) {
+Status FakeDisk::SyncFile(Node& node) {
   RETURN_IF_ERROR(Begin());
   const std::vector<Extent> due = std::exchange(node.unsynced, {});
   if (SyncFails()) {
@@ -222,19 +222,19 @@ Status SimulatedDisk::SyncFile(Node& node) {
   return OkStatus();
 }
 
-bool SimulatedDisk::SyncFails() {
+bool FakeDisk::SyncFails() {
   if (!failing_sync_) return false;
   if ((*failing_sync_)-- > 0) return false;
   failing_sync_ = std::nullopt;
   return true;
 }
 
-void SimulatedDisk::Change(NameChange change) {
+void FakeDisk::Change(NameChange change) {
   Apply(change, names_);
   name_changes_.push_back(std::move(change));
 }
 
-void SimulatedDisk::Apply(const NameChange& change, Names& names) {
+void FakeDisk::Apply(const NameChange& change, Names& names) {
   for (const auto& [path, node] : change.names) {
     if (node == nullptr) {
       names.erase(path);
@@ -244,7 +244,7 @@ void SimulatedDisk::Apply(const NameChange& change, Names& names) {
   }
 }
 
-Status SimulatedDisk::Begin() {
+Status FakeDisk::Begin() {
   RETURN_IF_ERROR(CheckAlive());
   if (!stop_at_ || operations_ < *stop_at_) {
     ++operations_;
@@ -255,7 +255,7 @@ Status SimulatedDisk::Begin() {
   return CheckAlive();
 }
 
-Status SimulatedDisk::BeginName(const std::string& path) {
+Status FakeDisk::BeginName(const std::string& path) {
   if (IsDirectory(path)) return ErrnoStatus(EISDIR, "open " + path);
   const std::string parent = ParentOf(path);
   if (!IsDirectory(parent)) {
@@ -264,18 +264,18 @@ Status SimulatedDisk::BeginName(const std::string& path) {
   return Begin();
 }
 
-Status SimulatedDisk::CheckAlive() const {
+Status FakeDisk::CheckAlive() const {
   return stopped_ ? Unavailable("the machine has stopped") : OkStatus();
 }
 
 // The root and the working directory are always there.
-bool SimulatedDisk::IsDirectory(const std::string& path) const {
+bool FakeDisk::IsDirectory(const std::string& path) const {
   if (path == "/" || path == ".") return true;
   const auto found = names_.find(path);
   return found != names_.end() && found->second->is_directory;
 }
 
-std::size_t SimulatedDisk::bytes_used() const {
+std::size_t FakeDisk::bytes_used() const {
   std::size_t used = 0;
   for (const auto& [path, node] : names_) used += node->bytes.size();
   return used;

@@ -1,5 +1,5 @@
 // Seen at work by ./dev bench burst and sustained: all of it asks real processes.
-#include "bench/last_words.h"
+#include "bench/last_report.h"
 
 #include <unistd.h>
 
@@ -12,33 +12,33 @@ namespace {
 
 namespace inspect = galen::inspect::v1;
 
-bool TellsTheLast(const PodWatch::Line& line, const BurstWord& word) {
+bool ShowsTheLast(const PodWatch::Line& line, const BurstReport& report) {
   // A healthy device has no sentence: an earlier Healthy looks the same as the last one.
-  if (word.healthy) return line.device.health == "Healthy";
-  return line.device.health == "Unhealthy" && line.device.message == SentenceOf(word);
+  if (report.healthy) return line.device.health == "Healthy";
+  return line.device.health == "Unhealthy" && line.device.message == SentenceOf(report);
 }
 
 }  // namespace
 
-StatusOr<LastWords> FindLastWords(Rig& rig, std::int64_t changes, std::int64_t devices) {
+StatusOr<LastReports> ExpectedAfter(Rig& rig, std::int64_t changes, std::int64_t devices) {
   ASSIGN_OR_RETURN(const auto device_of, rig.DevicesOfPods());
-  LastWords last{.changes = changes, .devices = devices};
+  LastReports last{.changes = changes, .devices = devices};
   for (const auto& [pod, device] : device_of) {
     for (std::int64_t i = 0; i < devices; ++i) {
-      if (device == DeviceName(i)) last.words[pod] = WordAfter(changes, i, devices);
+      if (device == DeviceName(i)) last.reports[pod] = ReportAfter(changes, i, devices);
     }
   }
-  if (static_cast<std::int64_t>(last.words.size()) == devices) return last;
-  return NotFound("only {} Pods hold a device", last.words.size());
+  if (static_cast<std::int64_t>(last.reports.size()) == devices) return last;
+  return NotFound("only {} Pods hold a device", last.reports.size());
 }
 
-int PodsRight(Rig& rig, const LastWords& last) {
+int PodsRight(Rig& rig, const LastReports& last) {
   int right = 0;
-  for (const auto& [pod, word] : last.words) right += TellsTheLast(rig.pods().Of(pod), word);
+  for (const auto& [pod, report] : last.reports) right += ShowsTheLast(rig.pods().Of(pod), report);
   return right;
 }
 
-StatusOr<int> DevicesRight(Rig& rig, const LastWords& last) {
+StatusOr<int> DevicesRight(Rig& rig, const LastReports& last) {
   ASSIGN_OR_RETURN(const auto answer, rig.AskAgent<inspect::ListDevicesResponse>(
                                           "ListDevices", inspect::ListDevicesRequest()));
   std::map<std::string, std::string> known;  // state and value
@@ -47,18 +47,19 @@ StatusOr<int> DevicesRight(Rig& rig, const LastWords& last) {
   }
   int right = 0;
   for (std::int64_t device = 0; device < last.devices; ++device) {
-    const BurstWord word = WordAfter(last.changes, device, last.devices);
-    const std::string wanted = word.healthy ? "Healthy" : fmt::format("Unhealthy{}", word.change);
+    const BurstReport report = ReportAfter(last.changes, device, last.devices);
+    const std::string wanted =
+        report.healthy ? "Healthy" : fmt::format("Unhealthy{}", report.change);
     right += known[DeviceName(device)] == wanted;
   }
   return right;
 }
 
-Status AwaitPods(Rig& rig, const LastWords& last, Duration limit) {
+Status AwaitPods(Rig& rig, const LastReports& last, Duration limit) {
   const Time end = rig.bench().loop.Now() + limit;
   // The condition holds at the limit too.
   return rig.Until("the Pods", limit + std::chrono::seconds(1), [&] {
-    return PodsRight(rig, last) == static_cast<int>(last.words.size()) ||
+    return PodsRight(rig, last) == static_cast<int>(last.reports.size()) ||
            rig.bench().loop.Now() >= end;
   });
 }
