@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "verdict/verdict_rules.h"
 
 namespace galen {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "model/fake_crash.h"
 #include "verdict/judge.h"
-#include "verdict/verdict_rules.h"
 
 namespace galen {
 namespace {

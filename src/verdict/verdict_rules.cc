@@ -1,6 +1,6 @@
-#include "verdict/verdict_rules.h"
-
 #include <utility>
+
+#include "verdict/judge.h"
 
 namespace galen {
 namespace {

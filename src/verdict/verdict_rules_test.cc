@@ -1,5 +1,3 @@
-#include "verdict/verdict_rules.h"
-
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,8 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include "verdict/judge.h"
 
 namespace galen {
 namespace {

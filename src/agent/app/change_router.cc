@@ -1,12 +1,26 @@
 #include "agent/app/change_router.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
-#include "agent/post_mortem/container_crash.h"
+#include "agent/post_mortem/post_mortem_end.h"
 #include "model/fault.h"
 
 namespace galen::agent {
+
+std::vector<DeviceId> AssignedDevices::Look(const kube::Pod& pod,
+                                            const std::vector<HeldDevice>& held) {
+  std::vector<DeviceId> gained;
+  if (HasEnded(pod)) return gained;
+  std::set<DeviceId> present;
+  for (const HeldDevice& device : held) present.insert(device.device);
+  const std::set<DeviceId> before = std::exchange(known_[pod.meta.key], present);
+  std::ranges::set_difference(present, before, std::back_inserter(gained));
+  // Most Pods of a node hold none.
+  if (present.empty()) known_.erase(pod.meta.key);
+  return gained;
+}
 
 ChangeRouter::ChangeRouter(Parts parts) : parts_(std::move(parts)) {}
 

@@ -7,7 +7,6 @@
 #include <initializer_list>
 #include <utility>
 
-#include "agent/app/config_addresses.h"
 #include "base/check.h"
 #include "base/data/yaml.h"
 #include "base/text.h"

@@ -100,6 +100,10 @@ AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const 
 // whoever may make a Pod here could do anything to the machine. `user` is the effective one.
 void CheckProcesses(const AgentConfig& config, unsigned user, ConfigFaults& faults);
 
+// Notes what is wrong with metricsAddress, probesAddress and the files that go with them, each with
+// what would be right: where an agent is reached over HTTP, and by whom.
+void CheckAddresses(const AgentConfig& config, ConfigFaults& faults);
+
 // Makes the directories that the agent writes in, with what the kubelet would make where it takes
 // its place, and looks whether an API server can be found; `faults` has LoadConfig's and gets the
 // rest, so that a person sees all in one pass. What has a fault already is left alone; after

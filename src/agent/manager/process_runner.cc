@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "agent/containers/cdi_environment.h"
+#include "agent/containers/container_plan.h"
 #include "agent/manager/run_status.h"
 #include "base/text.h"
 #include "kube/request.h"

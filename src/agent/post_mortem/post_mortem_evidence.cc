@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "agent/post_mortem/node_events.h"
 #include "agent/post_mortem/post_mortem_end.h"
 
 namespace galen::agent {

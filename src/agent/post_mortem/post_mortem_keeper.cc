@@ -6,7 +6,6 @@
 
 #include "agent/post_mortem/post_mortem_entry.h"
 #include "agent/post_mortem/post_mortem_evidence.h"
-#include "agent/post_mortem/post_mortem_story.h"
 #include "base/files/boot_id.h"
 #include "history/post_mortem/post_mortem_text.h"
 #include "history/post_mortem/telling_finding.h"

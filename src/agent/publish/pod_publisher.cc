@@ -5,8 +5,8 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/publish/pod_patch.h"
-#include "agent/publish/run_patch.h"
 #include "kube/request.h"
+#include "model/fault.h"
 
 namespace galen::agent {
 namespace {
@@ -23,6 +23,17 @@ bool RefusesExtended(const Status& status, const kube::Pod& pod) {
 }
 
 }  // namespace
+
+void EndedFindings::Keep(const ObjectKey& pod, const std::vector<HeldDevice>& devices,
+                         const HealthOf& health_of) {
+  auto& kept = kept_[pod];
+  for (const HeldDevice& held : devices) {
+    DeviceHealth present = health_of(held.device);
+    const auto [it, first] = kept.try_emplace(held.device, present);
+    const bool worse = IsFault(present.state) && present.state > it->second.state;
+    if (!first && worse) it->second = std::move(present);
+  }
+}
 
 PodPublisher::PodPublisher(Edges edges, Options options)
     : edges_(edges),

@@ -1,4 +1,4 @@
-#include "agent/holdings/node_claims.h"
+#include "agent/holdings/node_informers.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
