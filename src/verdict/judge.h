@@ -25,8 +25,8 @@ Verdict Judge(const CrashEvidence& evidence);
 // lacks nothing that signs of hardware bring about, so that fewer signs never raise its weight.
 struct VerdictRule {
   std::string_view name;
-  VerdictKind speaks_for;
-  // Of the rows of one kind and group only the strongest that applies counts: they are the same
+  VerdictKind supports;
+  // Among the rows of one kind and group only the strongest that applies counts: they are the same
   // evidence in several forms.
   std::string_view group;
   // How likely it is that way if nothing else is known, 0 to 1. Rows of several groups add up as

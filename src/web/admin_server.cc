@@ -122,11 +122,11 @@ void AdminServer::Renew() {
     }
   }
   const std::string trouble(status.message());
-  if (trouble != told_ && !trouble.empty()) {
+  if (trouble != renewal_trouble_ && !trouble.empty()) {
     log_.Error("certificate of metrics cannot be replaced, the one before is shown",
                {{"error", trouble}});
   }
-  told_ = trouble;
+  renewal_trouble_ = trouble;
 }
 
 void ProbePage::Handle(std::unique_ptr<net::HttpExchange> exchange) {

@@ -90,7 +90,7 @@ class AdminServer {
   const AdminOptions options_;
   std::optional<TokenGate> gate_;
   net::ServerTls tls_;
-  std::string told_;  // of the certificate that cannot be taken; "": all is well
+  std::string renewal_trouble_;  // of the certificate that cannot be taken; "": all is well
   std::unique_ptr<net::Server> server_;
   Timer renewal_;
 };

@@ -85,7 +85,7 @@ void AgentApp::Start() {
       {{"node", config_.node}, {"role", ToString(config_.role)}, {"version", version_}});
   // Before anybody can report: what a driver says is compared with what was known.
   keeper_.Restore();
-  // Before anything is written: what was written last tells when the agent was last there.
+  // Before anything is written: what was written last shows when the agent was last there.
   post_mortems_.Start(ReadNodeBoot(edges_.files));
   journal_.AgentStarted(edges_.loop.WallNow());
   keeper_.SyncLater();
@@ -102,7 +102,7 @@ void AgentApp::Start() {
   changes_.Start();
   departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });
   const Status watching = watcher_.Start();
-  if (!watching.ok()) return;  // told by the watcher, which goes on by looking now and then
+  if (!watching.ok()) return;  // logged by the watcher, which goes on by looking now and then
 }
 
 void AgentApp::Stop(Duration deadline, std::function<void()> done) {
@@ -147,7 +147,7 @@ void AgentApp::ForgetDeparted() {
 
 DepartedDevices::Traces AgentApp::TracesOf(const DeviceId& id) const {
   DepartedDevices::Traces traces;
-  traces.held = !informers_.synced() || !claims_.PodsToTell(id).empty();
+  traces.held = !informers_.synced() || !claims_.PodsToNotify(id).empty();
   traces.listed = !informers_.synced() || informers_.FindIdentity(id).has_value();
   traces.driver_registered = !watcher_.scanned() || plugins_.IsRegistered(id.driver);
   const auto ages = plugins_.ReportAges();
@@ -201,9 +201,9 @@ PostMortemKeeper::Parts AgentApp::PostMortemParts() {
           .unseen_since = [this] { return informers_.pods_unseen_since(); },
           .health_of = [this](const DeviceId& id) { return HealthOf(id); },
           .identity_of = [this](const DeviceId& id) { return IdentityOf(id, keeper_, informers_); },
-          .tell =
+          .publish_event =
               [this](const PodRef& pod, const std::string& subject, const EventText& text) {
-                events_.Tell(pod, subject, text);
+                events_.Publish(pod, subject, text);
                 const kube::Pod* present = informers_.FindPod(pod.key);
                 const bool gone = present == nullptr || present->meta.uid != pod.uid;
                 if (gone) events_.Forget(pod);

@@ -122,7 +122,7 @@ void ChangeRouter::OnPrepared(const ObjectKey& pod) { Mark(parts_.claims.PodChan
 
 void ChangeRouter::OnPublished(const kube::Pod& pod, const DeviceHealth& health,
                                Duration after_sign) {
-  parts_.journal.Told(pod.ref(), health, after_sign, parts_.loop.WallNow());
+  parts_.journal.Published(pod.ref(), health, after_sign, parts_.loop.WallNow());
   parts_.keeper.SyncLater();
 }
 
@@ -133,7 +133,7 @@ void ChangeRouter::MarkEveryPod() {
 
 void ChangeRouter::Publish(const HealthChange& change) {
   const std::optional<EventText> event = EventOf(change);
-  for (const ObjectKey& key : parts_.claims.PodsToTell(change.after.id)) {
+  for (const ObjectKey& key : parts_.claims.PodsToNotify(change.after.id)) {
     const kube::Pod* pod = parts_.view.FindPod(key);
     if (pod == nullptr) continue;
     // A Pod that has ended shows what may have ended it, and nothing of the time after.
@@ -141,7 +141,7 @@ void ChangeRouter::Publish(const HealthChange& change) {
     // Expected before it is marked, so that the write that follows is measured.
     parts_.publisher.Expect(key, change.after);
     parts_.publisher.MarkDirty(key);
-    if (event) parts_.events.Tell(pod->ref(), ToString(change.after.id), *event);
+    if (event) parts_.events.Publish(pod->ref(), ToString(change.after.id), *event);
   }
 }
 
@@ -178,7 +178,7 @@ void ChangeRouter::PublishAssigned(const kube::Pod& pod, const DeviceId& id) {
   parts_.keeper.SyncLater();
   parts_.publisher.Expect(pod.meta.key, health);
   if (const std::optional<EventText> event = EventOfAssignment(health)) {
-    parts_.events.Tell(pod.ref(), ToString(id), *event);
+    parts_.events.Publish(pod.ref(), ToString(id), *event);
   }
 }
 

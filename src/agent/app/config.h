@@ -58,7 +58,7 @@ struct AgentConfig {
   std::string registry_directory() const {
     return registry.empty() ? kubelet_root + "/plugins_registry" : registry;
   }
-  // Of containers that are processes: each Pod has one below it.
+  // For containers that are processes: each Pod has a directory below it.
   std::string pods_directory() const { return state_dir + "/pods"; }
 };
 

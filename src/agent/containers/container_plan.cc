@@ -29,7 +29,7 @@ std::optional<std::string> KeyOf(std::string_view path, std::string_view member)
   return std::string(path.substr(begin.size(), path.size() - begin.size() - 2));
 }
 
-// Of one Pod: the values that its containers can ask for.
+// The values of one Pod that its containers can ask for.
 class PodFields {
  public:
   PodFields(const Json& pod, const PlanPlace& place) : pod_(pod), place_(place) {}
@@ -99,8 +99,8 @@ void PutEnvironment(const Json& container, const PodFields& fields, ContainerPla
 
 void PutCommand(const Json& container, ContainerPlan& plan) {
   for (const std::string_view member : {"command", "args"}) {
-    for (const Json& word : container[member].items()) {
-      plan.command.push_back(ExpandVariables(word.AsString(), plan.environment));
+    for (const Json& item : container[member].items()) {
+      plan.command.push_back(ExpandVariables(item.AsString(), plan.environment));
     }
     // Without a command the image would say what to run, and nothing here reads images.
     if (plan.command.empty() && plan.fault.empty()) {
@@ -147,7 +147,7 @@ bool IsFileName(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-// Of a quantity's suffix; 0 for one that is none.
+// The factor of a quantity's suffix; 0 for text that is no suffix.
 double FactorOf(std::string_view suffix) {
   static const std::map<std::string_view, double> kFactors = {
       {"", 1},          {"m", 1e-3},      {"k", 1e3},       {"M", 1e6},       {"G", 1e9},
@@ -203,7 +203,7 @@ void LookInto(FileSystem& files, const std::string& directory, const std::set<st
 std::string DirectoryOfPod(const std::string& pods_directory, const PodRef& pod) {
   constexpr std::size_t kFileNameBytesMax = 255;
   const std::string name = fmt::format("{}_{}_{}", pod.key.ns, pod.key.name, pod.uid);
-  // The uid alone tells it from every other; the rest is for people.
+  // The uid alone identifies it; the rest is for people.
   return pods_directory + "/" + (name.size() <= kFileNameBytesMax ? name : pod.uid);
 }
 

@@ -21,7 +21,7 @@ namespace galen::agent {
 // The Pod's: what becomes of a container that ended.
 enum class RestartPolicy { kAlways, kOnFailure, kNever };
 
-// Of the machine that the processes run on.
+// The machine that the processes run on.
 struct PlanPlace {
   std::string node;       // its name in the cluster
   std::string directory;  // of all Pods; each container gets one of its own below it

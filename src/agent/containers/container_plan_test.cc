@@ -56,7 +56,7 @@ TEST(ContainerPlan, AGraceIsADayAtMost) {
                       "\n  containers: [{name: a, command: [x]}]")
         .grace;
   };
-  EXPECT_EQ(grace("9223372036854775807"), 24h) << "never, in the words of some";
+  EXPECT_EQ(grace("9223372036854775807"), 24h) << "never, as some write it";
   EXPECT_EQ(grace("-5"), 0s);
 }
 

@@ -169,7 +169,7 @@ std::string_view PodLife::phase() const {
     });
   };
   if ((ending_ || InitFailed() || Completed()) && !anything_runs()) {
-    // One that was to be restarted when the Pod was told to go has ended all the same.
+    // One that was to be restarted when the Pod was asked to go has ended all the same.
     const bool well = every_main([](const ContainerLife& life) {
       return life.state() == ContainerLife::State::kEnded && life.last_end()->code == 0;
     });

@@ -51,7 +51,7 @@ class ContainerLife {
 
   ContainerLife(Kind kind, RestartPolicy policy) : kind_(kind), policy_(policy) {}
 
-  // What an agent before this one said of it: how often it was restarted, and its last end, if it
+  // What an agent before this one recorded: how often it was restarted, and its last end, if it
   // had one; without an end it never ran. Before anything else. It may start again at once.
   void Restore(int restarts, const std::optional<RunEnd>& last, Time now);
   // A process of it runs. REQUIRES: it does not run already.
@@ -73,7 +73,7 @@ class ContainerLife {
 
   Kind kind() const { return kind_; }
   int restarts() const { return restarts_; }
-  // Of the present run. REQUIRES: running.
+  // When the present run started. REQUIRES: running.
   WallTime started() const { return started_; }
   // The newest end, and the one before it.
   const std::optional<RunEnd>& last_end() const { return end_; }

@@ -226,7 +226,7 @@ class RandomLife {
       if (!life.running()) broken_ = "a signal for what does not run";
       return;
     }
-    if (ended_) broken_ = "a start after the Pod was told to go";
+    if (ended_) broken_ = "a start after the Pod was asked to go";
     if (life.start_at() > now_) broken_ = "a start before its back-off was over";
     for (std::size_t i = 0; i < action.container && life.kind() != Kind::kSidecar; ++i) {
       const ContainerLife& before = life_.container(i);

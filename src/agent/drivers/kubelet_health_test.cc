@@ -86,13 +86,13 @@ TEST_F(KubeletHealthTest, ANameThatEndsInAnotherIsNotTakenForIt) {
   EXPECT_EQ(Health("0"), "Unhealthy Reported");
 }
 
-TEST_F(KubeletHealthTest, OneDeviceAndOneWordNeedNoName) {
+TEST_F(KubeletHealthTest, OneDeviceAndOneHealthNeedNoName) {
   Hold("a", {"dev-0"});
   Says("a", {{"vendor.example/card=3", "Unhealthy", "hot"}});
   EXPECT_EQ(Health("dev-0"), "Unhealthy Reported: hot");
 }
 
-TEST_F(KubeletHealthTest, DevicesThatCannotBeToldApartAreUnknownUnlessAllAreTheSame) {
+TEST_F(KubeletHealthTest, DevicesThatCannotBeDistinguishedAreUnknownUnlessAllAreTheSame) {
   Hold("a", {"dev-0", "dev-1"});
   Says("a", {{"vendor.example/card=x", "Healthy", ""}, {"vendor.example/card=y", "Healthy", ""}});
   EXPECT_EQ(Health("dev-0"), "Healthy");
@@ -131,7 +131,7 @@ TEST_F(KubeletHealthTest, OfADriverThatIsGoneNothingIsBelievedUntilItIsBack) {
   EXPECT_EQ(Health("dev-0"), "Healthy");
 }
 
-TEST_F(KubeletHealthTest, OfASharedDeviceTheWorseWordCountsUntilBothPodsAgree) {
+TEST_F(KubeletHealthTest, OfASharedDeviceTheWorseHealthCountsUntilBothPodsAgree) {
   Hold("a", {"dev-0"});
   Hold("b", {"dev-0"});
   Says("a", {{Cdi("dev-0"), "Unhealthy", "hot"}});

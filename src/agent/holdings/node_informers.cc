@@ -104,7 +104,7 @@ void NodeClaims::Unwant(const ObjectKey& claim, const ObjectKey& pod) {
   troubles_.erase(claim);
   const bool was_unanswered = unanswered_.erase(claim) > 0;
   if (full_) WantWaiting();
-  // Later: whoever told of the Pod is not done with it.
+  // Later: the caller is not done with the Pod yet.
   if (was_unanswered) answer_ = edges_.loop.After(Duration::zero(), [this] { on_answer_(); });
 }
 
@@ -148,7 +148,7 @@ void NodeClaims::OnAnswer(const ObjectKey& claim, const StatusOr<Json>& reply, D
   if (first) on_answer_();
 }
 
-// OK when the server has told of the claim, be it that there is none.
+// OK when the server has answered for the claim, be it that there is none.
 Status NodeClaims::TakeIn(const ObjectKey& claim, const StatusOr<Json>& reply) {
   if (reply.status().code() == Code::kNotFound) {
     Replace(claim, std::nullopt);
@@ -233,7 +233,7 @@ void NodeInformers::Wire(kube::Informer<T>& informer, const std::string& kind) {
 void NodeInformers::OnTrouble(const std::string& kind, const Status& status) {
   if (kind == kPods) {
     caught_up_.Cancel();
-    // A connection that died without a word is noticed late.
+    // A connection that died silently is noticed late.
     const Time now = loop_.Now();
     const Duration unheard = now - pods_.last_heard().value_or(now);
     if (!pods_unseen_since_) pods_unseen_since_ = loop_.WallNow() - unheard;

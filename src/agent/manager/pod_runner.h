@@ -84,7 +84,7 @@ class PodRunner {
   void Delete(const PodRef& ref, Done done);
   // Tries again later, and says so once on the Pod and in the log for each different reason.
   void Fail(const PodRef& ref, bool unpreparing, const Status& status, Done done);
-  void TellOfFailure(const PodRef& ref, bool unpreparing, const Status& status);
+  void PublishFailure(const PodRef& ref, bool unpreparing, const Status& status);
   // A Pod whose claim is being worked on for another waits until a round of calls ends, and has
   // no fault.
   void Await(const PodRef& ref, Done done);

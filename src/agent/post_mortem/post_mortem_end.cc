@@ -24,7 +24,7 @@ void AddEnds(const std::vector<kube::ContainerStatus>& statuses, std::vector<Con
                     .message = status.end_message,
                     .started = status.end_started,
                     .finished = status.finished,
-                    // Of what runs again one restart came after this end.
+                    // What runs again was restarted once after this end.
                     .restarts = std::max(0, status.restarts - (status.running ? 1 : 0))});
   }
 }
@@ -54,7 +54,8 @@ bool IsEvicted(const kube::Pod& pod) {
          });
 }
 
-// Of a Pod that will not run again: who decided it comes before what its containers said then.
+// How a Pod ended that will not run again: who decided it comes before what its containers said
+// then.
 PodEnd KindOf(const kube::Pod& pod, PodEnd otherwise) {
   if (IsEvicted(pod)) return PodEnd::kEvicted;
   return pod.asked_to_go ? PodEnd::kDeleted : otherwise;
@@ -76,7 +77,7 @@ bool IsSince(const std::optional<WallTime>& away_since, const ContainerEnd& end)
          *end.finished + kEndPrecision >= *away_since;
 }
 
-// As post-mortems word it. Why it waits now ("CrashLoopBackOff") is no news of how it ended.
+// Worded as in post-mortems. Why it waits now ("CrashLoopBackOff") is no news of how it ended.
 std::string CrashText(const kube::ContainerStatus& status) {
   return history::TextOf({.container = status.name,
                           .exit_code = status.exit_code,
@@ -156,7 +157,7 @@ std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* afte
     // One that waited to be started again ended when it was asked to go.
     const WallTime last = std::max(LastFinished(ends), after->asked_to_go.value_or(WallTime{}));
     const PodEnd phase = after->phase == "Succeeded" ? PodEnd::kSucceeded : PodEnd::kFailed;
-    // A clock that is ahead of ours must not move the window past what we hear.
+    // A clock that is ahead of ours must not move the window past what is reported.
     return PodEnding{KindOf(*after, phase), ReasonOf(*after),
                      last == WallTime{} ? now : std::min(last, now)};
   }

@@ -108,7 +108,7 @@ TEST(EndingOf, APodThatWasAskedToGoWasDeletedWhateverItsContainersSaid) {
   EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime)->end, PodEnd::kDeleted);
 }
 
-TEST(ContainerEndsOf, TellTheEndAndNotWhatTheContainerDoesNow) {
+TEST(ContainerEndsOf, ShowTheEndAndNotWhatTheContainerDoesNow) {
   const std::vector<ContainerEnd> ends = ContainerEndsOf(Crashed(134, kEndTime));
   ASSERT_THAT(ends, SizeIs(1));
   EXPECT_EQ(ends[0].reason, "Error");
@@ -120,7 +120,7 @@ TEST(ContainerEndsOf, TellTheEndAndNotWhatTheContainerDoesNow) {
   EXPECT_TRUE(ContainerEndsOf(Running()).empty());
 }
 
-TEST(ContainerEndsOf, TellInitContainersFromSidecars) {
+TEST(ContainerEndsOf, DistinguishInitContainersFromSidecars) {
   using Kind = kube::Container::Kind;
   kube::Pod pod = Crashed(134, kEndTime);
   pod.containers = {{.name = "train"},
@@ -149,7 +149,7 @@ kube::Pod PodThatEnded(std::optional<int> exit_code, WallTime finished) {
   return pod;
 }
 
-TEST(NewCrashes, TellsAContainerThatEndedBadlyOnce) {
+TEST(NewCrashes, NamesAContainerThatEndedBadlyOnce) {
   const kube::Pod running = [] {
     kube::Pod pod = PodThatEnded(std::nullopt, {});
     pod.statuses[0].finished.reset();
@@ -204,7 +204,7 @@ TEST_F(NodeEventsTest, AreWhatTheKubeletSaysOfTheFirstPodThatItTookDown) {
   EXPECT_EQ(events[1].kind, NodeEvent::Kind::kDiskPressure);
 }
 
-TEST_F(NodeEventsTest, TellOfAShutdown) {
+TEST_F(NodeEventsTest, ShowAShutdown) {
   AddPod("a", "Pod was terminated in response to imminent node shutdown.", kEventTime);
   EXPECT_THAT(Events(), ElementsAre(testing::Field(&NodeEvent::kind, NodeEvent::Kind::kShutdown)));
 }

@@ -16,7 +16,7 @@ using history::PostMortemDevice;
 
 namespace {
 
-// A container's end that is told again may say more, such as its message.
+// A container's end that is shown again may say more, such as its message.
 void AddContainers(PostMortem& record, const kube::Pod& pod) {
   for (ContainerEnd& end : ContainerEndsOf(pod)) {
     // As it is written: what the API repeats is then no news.
@@ -42,7 +42,7 @@ bool Enter(const PostMortem& record, const HeardFinding& finding, PostMortemDevi
     return SameFinding(other.health, finding.health) && other.health.since == finding.health.since;
   });
   if (known) return false;
-  // The first is what was in force when the window began, whenever that was heard.
+  // The first is what was in force when the window began, whenever that was reported.
   const auto begin = device.findings.begin() + (device.findings.empty() ? 0 : 1);
   const auto after = std::ranges::upper_bound(begin, device.findings.end(), finding.heard, {},
                                               &HeardFinding::heard);
@@ -127,7 +127,7 @@ void Join(PostMortem& record, const PodEnding& ending) {
   // after, a Pod that never stops crashing would have this record alone.
   if (record.end == PodEnd::kNodeReboot) return;
   record.ended = std::max(record.ended, ending.time);
-  // A crash is told by its containers.
+  // A crash is shown by its containers.
   if (!record.over) return;
   record.end = ending.end;
   record.reason = ending.reason;

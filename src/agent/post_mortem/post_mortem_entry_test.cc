@@ -15,12 +15,12 @@ using namespace std::chrono_literals;
 
 constexpr WallTime kEndOfEntry(std::chrono::seconds(1'795'269'734));
 
-HeardFinding Finding(HealthState state, Duration since, Duration heard) {
+HeardFinding Finding(HealthState state, Duration since, Duration reported) {
   HeardFinding finding;
   finding.health.id = {"gpu.example.com", "node-7", "gpu-3"};
   finding.health.state = state;
   finding.health.since = kEndOfEntry + since;
-  finding.heard = kEndOfEntry + heard;
+  finding.heard = kEndOfEntry + reported;
   return finding;
 }
 
@@ -54,7 +54,8 @@ TEST(Enter, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
   ASSERT_THAT(device.findings, SizeIs(history::kMortemFindingsMax));
   EXPECT_EQ(device.findings[0].heard, kEndOfEntry - 1h);
   EXPECT_EQ(device.findings[1].heard, kEndOfEntry - 17500ms);
-  EXPECT_EQ(device.findings.back().heard, kEndOfEntry + 4500ms) << "what comes later tells less";
+  EXPECT_EQ(device.findings.back().heard, kEndOfEntry + 4500ms)
+      << "what comes later is weaker evidence";
   EXPECT_FALSE(Enter(record, Finding(HealthState::kHealthy, 2min, 2min), device))
       << "what is not kept is no news";
 }

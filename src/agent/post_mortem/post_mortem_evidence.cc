@@ -54,7 +54,7 @@ class Neighbourhood {
   std::vector<Neighbour> All() {
     around_.view.ForEachPod([&](const kube::Pod& pod) { AddPresent(pod); });
     for (const PostMortem* other : around_.ended) AddEnded(*other);
-    // Siblings tell most, so that they are what stays.
+    // Siblings are the strongest evidence, so that they are what stays.
     std::ranges::stable_sort(neighbours_, [](const Neighbour& a, const Neighbour& b) {
       return std::pair(a.same_device, a.same_workload) > std::pair(b.same_device, b.same_workload);
     });
@@ -63,7 +63,7 @@ class Neighbourhood {
   }
 
  private:
-  // Of another Pod that is there: each of its containers that ended with the record's Pod, or
+  // From another Pod that is there: each of its containers that ended with the record's Pod, or
   // lived through its end.
   void AddPresent(const kube::Pod& pod) {
     if (pod.meta.uid == record_.pod.uid) return;
@@ -87,8 +87,8 @@ class Neighbourhood {
     present_.insert(pod.meta.uid);
   }
 
-  // Likewise of a Pod that is gone, by its record: of a container without an end in the window
-  // nothing is known, and none of them goes on.
+  // The same from the record of a Pod that is gone: nothing is known of a container without an end
+  // in the window, and none of them goes on.
   void AddEnded(const PostMortem& other) {
     if (other.pod.uid == record_.pod.uid || present_.contains(other.pod.uid)) return;
     if (!IsIn(record_, other.ended)) return;

@@ -25,17 +25,17 @@ class ChangePacer {
   static constexpr Duration kRest = std::chrono::milliseconds(100);
   static constexpr Duration kRestMost = std::chrono::milliseconds(500);
   // However long the storm lasts, the Pod is never further behind: well below the 30 s that a
-  // driver's word holds by default.
+  // driver's report holds by default.
   static constexpr Duration kHoldMost = std::chrono::seconds(5);
 
   // The device is in `state` from now on, or is there for another reason.
   void Changed(HealthState state, Time now);
   // All of it is on its way to the Pod, or the Pod says it already.
   void Sent();
-  // It did not arrive: what is to be told waits for nothing more.
+  // It did not arrive: what is to be published waits for nothing more.
   void Failed() { *this = ChangePacer(); }
 
-  // Before when the Pod is not to be told; nullopt: no matter when.
+  // Before when the Pod is not to be written; nullopt: no matter when.
   std::optional<Time> not_before() const;
   // Whether the last change is so long ago that it makes no storm of the next.
   bool calm(Time now) const { return !changed_ || now - *changed_ >= kCalm; }
@@ -46,7 +46,7 @@ class ChangePacer {
   bool at_once_ = false;            // one of those is not to wait
   Duration rest_ = kRest;
   HealthState state_ = HealthState::kUnknown;
-  std::optional<HealthState> told_;  // as it was sent last
+  std::optional<HealthState> sent_state_;  // as it was sent last
 };
 
 // The changes of all Pods. Belongs to the agent's loop.

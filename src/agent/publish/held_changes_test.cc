@@ -80,15 +80,15 @@ class ChangePacerTest : public ::testing::Test {
   // As a publisher does that looks often: sends what is due, and counts it.
   void Pass(Duration time) {
     for (const Time end = now_ + time; now_ < end; now_ += 1ms) {
-      if (untold() && now_ >= pacer_.not_before().value_or(now_)) Send();
+      if (unsent() && now_ >= pacer_.not_before().value_or(now_)) Send();
     }
   }
   void Send() {
     pacer_.Sent();
-    told_ = changes_;
+    sent_state_ = changes_;
     ++sent_;
   }
-  bool untold() const { return told_ != changes_; }
+  bool unsent() const { return sent_state_ != changes_; }
   // A storm: the device turns every `gap`, bad first.
   void Storm(int turns, Duration gap) {
     for (int i = 0; i < turns; ++i) {
@@ -100,10 +100,10 @@ class ChangePacerTest : public ::testing::Test {
 
   Time now_ = Time{} + 1h;
   ChangePacer pacer_;
-  int changes_ = 0, told_ = 0, sent_ = 0;
+  int changes_ = 0, sent_state_ = 0, sent_ = 0;
 };
 
-TEST_F(ChangePacerTest, ASingleChangeIsToldAtOnce) {
+TEST_F(ChangePacerTest, ASingleChangeIsPublishedAtOnce) {
   Change(kUnhealthy);
   EXPECT_EQ(pacer_.not_before(), std::nullopt);
   pacer_.Sent();
@@ -130,15 +130,16 @@ TEST_F(ChangePacerTest, WhatIsWorseThanThePodSaysNeverWaits) {
   Change(kUnhealthy);
   EXPECT_EQ(pacer_.not_before(), std::nullopt);
   Change(kHealthy);
-  EXPECT_EQ(pacer_.not_before(), std::nullopt) << "a look was asked for at once; it tells the rest";
+  EXPECT_EQ(pacer_.not_before(), std::nullopt)
+      << "a look was asked for at once; it writes the rest";
 }
 
-TEST_F(ChangePacerTest, AStormIsToldTwiceAndItsEndSoonAfterIt) {
+TEST_F(ChangePacerTest, AStormIsPublishedTwiceAndItsEndSoonAfterIt) {
   Storm(150, 26ms);
   EXPECT_EQ(sent_, 1);
   Pass(ChangePacer::kRestMost);
   EXPECT_EQ(sent_, 2);
-  EXPECT_FALSE(untold());
+  EXPECT_FALSE(unsent());
 }
 
 // A driver, an agent or a machine that is busy for a moment.
@@ -163,13 +164,13 @@ TEST_F(ChangePacerTest, EachFurtherChangeOfAStormDoublesHowLongItHasToRest) {
   }
 }
 
-TEST_F(ChangePacerTest, AStormWithoutEndIsToldNowAndThen) {
+TEST_F(ChangePacerTest, AStormWithoutEndIsPublishedNowAndThen) {
   Storm(60'000, 10ms);
   // Ten minutes: what is better is held as long as may be; what is worse then follows it.
   EXPECT_GE(sent_, 100);
   EXPECT_LE(sent_, 260);
   Pass(ChangePacer::kRestMost);
-  EXPECT_FALSE(untold());
+  EXPECT_FALSE(unsent());
 }
 
 TEST_F(ChangePacerTest, AStormWithPausesIsOneStorm) {
@@ -177,7 +178,7 @@ TEST_F(ChangePacerTest, AStormWithPausesIsOneStorm) {
   // A minute, of which no pause is long enough.
   EXPECT_LE(sent_, 30);
   Pass(ChangePacer::kRestMost);
-  EXPECT_FALSE(untold());
+  EXPECT_FALSE(unsent());
 }
 
 TEST_F(ChangePacerTest, AfterACalmTimeNothingOfTheStormIsLeft) {

@@ -164,7 +164,7 @@ std::optional<Json> Finish(const kube::Pod& pod, Json metadata, Json status) {
   const bool nothing = metadata.is_null() && status.is_null();
   if (nothing) return std::nullopt;
   // The API server refuses a patch whose uid is not the object's (422, to our client a conflict):
-  // a new Pod of the name is never told of the old one's devices.
+  // a new Pod of the name never gets the old one's devices.
   metadata["uid"] = pod.meta.uid;
   Json patch = Json::MakeObject({{"metadata", std::move(metadata)}});
   if (!status.is_null()) patch["status"] = std::move(status);

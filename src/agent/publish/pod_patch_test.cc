@@ -180,7 +180,7 @@ TEST(RunPatch, SeesARestartThatChangesNothingElse) {
   EXPECT_EQ((*patch)["status"]["containerStatuses"][0]["restartCount"].AsInt(), 2);
 }
 
-TEST(RunPatch, KeepsAndTellsTheContainersDevices) {
+TEST(RunPatch, KeepsAndShowsTheContainersDevices) {
   const WantedPodStatus wanted{
       .annotation = "gpu-0 Healthy",
       .condition = {"True", "AllHealthy", ""},

@@ -173,7 +173,7 @@ void PodPublisher::Write(const kube::Pod& pod, const Json& patch, Done done) {
                        [this, pod, written = changes_.Send(pod.meta.key),
                         extended = !leave_out_extended_, done](const StatusOr<Json>& reply) {
                          calls_.erase(pod.meta.key);
-                         // Of many that are under way each is refused.
+                         // Each of those under way is refused.
                          if (extended && RefusesExtended(reply.status(), pod)) {
                            return LeaveOutExtended(pod, reply.status(), done);
                          }

@@ -1,7 +1,7 @@
 // Makes Pods show how their devices are. Each look (pod_write_queue.h) compares the Pod as it is
 // with what it should show, and writes only the difference, in one patch that fits only that very
 // Pod. What a storm of changes holds back is in held_changes.h, what a Pod that has ended keeps in
-// ended_findings.h. Belongs to the agent's loop.
+// EndedFindings. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>

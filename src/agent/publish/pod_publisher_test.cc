@@ -24,10 +24,10 @@ TEST_F(PodPublisherTest, WritesWhatIsDifferentInOnePatchOnTheStatus) {
   ASSERT_THAT(patches_, SizeIs(1));
   EXPECT_EQ(api_.last(), "PATCH /api/v1/namespaces/default/pods/a/status");
   EXPECT_EQ(patches_[0]["metadata"]["uid"].AsString(), "uid-a");
-  EXPECT_THAT(told_, ElementsAre("Unhealthy"));
+  EXPECT_THAT(published_, ElementsAre("Unhealthy"));
 }
 
-TEST_F(PodPublisherTest, APodThatHasEndedKeepsWhatItSaidAndIsToldOnlyOfAFault) {
+TEST_F(PodPublisherTest, APodThatHasEndedKeepsWhatItSaidAndGetsOnlyFaults) {
   Turn(HealthState::kHealthy);
   loop_.Advance(1s);
   view_.pods.at(kPod).phase = "Failed";
@@ -58,7 +58,7 @@ TEST_F(PodPublisherTest, AReadThatIsRefusedIsMadeAgainLater) {
 }
 
 // Kubernetes 1.36 makes claims for extended resources and knows no name for their health.
-TEST_F(PodPublisherTest, AServerThatTakesNoHealthOfExtendedResourcesIsToldTheRest) {
+TEST_F(PodPublisherTest, AServerThatTakesNoHealthOfExtendedResourcesGetsTheRest) {
   Make(/*manager=*/true);
   object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "uid-a"},
       "spec": {"containers": [{"name": "train"}]},
@@ -99,7 +99,7 @@ TEST_F(PodPublisherTest, ChangesOfOneTurnAreOneWriteOfTheLast) {
   Turn(HealthState::kDegraded);
   loop_.Advance(1s);
   ASSERT_THAT(patches_, SizeIs(1));
-  EXPECT_THAT(told_, ElementsAre("Degraded"));
+  EXPECT_THAT(published_, ElementsAre("Degraded"));
 }
 
 TEST_F(PodPublisherTest, AnInformerThatIsBehindIsAnsweredWhenItCatchesUp) {
@@ -123,7 +123,7 @@ TEST_F(PodPublisherTest, AServerThatIsAwayIsAskedAgainWithBackoff) {
   status_ = 200;
   loop_.Advance(31s);
   ASSERT_THAT(patches_, SizeIs(1));
-  EXPECT_THAT(told_, ElementsAre("Degraded")) << "what is true now, not what was meanwhile";
+  EXPECT_THAT(published_, ElementsAre("Degraded")) << "what is true now, not what was meanwhile";
 }
 
 TEST_F(PodPublisherTest, ARefusalIsNotTheEnd) {
@@ -280,7 +280,7 @@ TEST_F(PodPublisherTest, AManagerReadsBeforeItReplacesTheLists) {
             "Unhealthy");
 }
 
-TEST_F(PodPublisherTest, AManagerTellsNoOtherPodOfTheSameName) {
+TEST_F(PodPublisherTest, AManagerWritesToNoOtherPodOfTheSameName) {
   Make(true);
   object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "another"}})";
   Turn(HealthState::kUnhealthy);
