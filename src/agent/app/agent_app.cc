@@ -73,7 +73,10 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       inspect_(
           {e.loop, keeper_, claims_, informers_, plugins_, journal_, post_mortems_,
            [this](const DeviceId& id) { return HealthOf(id); }, [this] { return StatusNow(); }},
-          dispatcher_) {
+          dispatcher_),
+      departed_(
+          {e.loop, e.log, keeper_}, [this](const DeviceId& id) { return TracesOf(id); },
+          [this] { changes_.OnDevicesChanged(); }) {
   keeper_.OnForgotten([this](const DeviceId& id) { post_mortems_.Forget(id); });
   plugins_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
   e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
@@ -100,7 +103,7 @@ void AgentApp::Start() {
   }
   informers_.Start(changes_);
   changes_.Start();
-  departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });
+  departed_.Start();
   const Status watching = watcher_.Start();
   if (!watching.ok()) return;  // logged by the watcher, which goes on by looking now and then
 }
@@ -132,17 +135,6 @@ void AgentApp::Retry() {
   publisher_.Retry();
   changes_.MarkEveryPod();
   node_publisher_.Retry();
-}
-
-void AgentApp::ForgetDeparted() {
-  departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });
-  const auto departed = departed_.Look(
-      keeper_.cache(), [this](const DeviceId& id) { return TracesOf(id); }, edges_.loop.Now());
-  for (const DeviceId& id : departed) {
-    edges_.log.Info("device has left, it is forgotten", {{"device", ToString(id)}});
-    keeper_.Forget(id, "neither its driver nor a slice nor a Pod names it any more");
-  }
-  if (!departed.empty()) changes_.OnDevicesChanged();
 }
 
 DepartedDevices::Traces AgentApp::TracesOf(const DeviceId& id) const {

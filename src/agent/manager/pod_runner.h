@@ -10,25 +10,18 @@
 #include <set>
 #include <string>
 
+#include "agent/api_edges.h"
 #include "agent/holdings/node_view.h"
 #include "agent/manager/claim_caller.h"
 #include "agent/manager/process_runner.h"
 #include "agent/publish/event_publisher.h"
-#include "base/log.h"
 #include "base/loop/work_queue.h"
-#include "base/metrics.h"
-#include "kube/client.h"
 
 namespace galen::agent {
 
 class PodRunner {
  public:
-  struct Edges {
-    Loop& loop;
-    Random& random;
-    Log& log;
-    Metrics& metrics;
-    kube::Client& client;
+  struct Edges : ApiEdges {
     const NodeView& view;
     ClaimCaller& preparer;
     EventPublisher& events;

@@ -14,6 +14,9 @@ using history::PostMortem;
 
 // A driver that says so itself: no other sign of it reaches the agent.
 constexpr std::string_view kDriverMismatchCode = "DriverMismatch";
+// What was measured with that code: the version that is there, and the one that was to be.
+const std::string& KernelVersionOf(const Cause& mismatch) { return mismatch.value; }
+const std::string& LibraryVersionOf(const Cause& mismatch) { return mismatch.threshold; }
 
 bool IsIn(const PostMortem& record, WallTime time) {
   return time >= record.from() && time <= record.until();
@@ -134,10 +137,11 @@ void AddReboot(const PostMortem& rebooted, std::vector<NodeEvent>& events) {
 std::optional<DriverMismatch> MismatchOf(const PostMortem& record) {
   for (const history::PostMortemDevice& device : record.devices) {
     for (const history::HeardFinding& finding : device.findings) {
-      if (finding.health.cause.code != kDriverMismatchCode) continue;
+      const Cause& cause = finding.health.cause;
+      if (cause.code != kDriverMismatchCode) continue;
       return DriverMismatch{.driver = device.identity.id.driver,
-                            .kernel_version = finding.health.cause.value,
-                            .library_version = finding.health.cause.threshold};
+                            .kernel_version = KernelVersionOf(cause),
+                            .library_version = LibraryVersionOf(cause)};
     }
   }
   return std::nullopt;

@@ -9,10 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/log.h"
+#include "agent/api_edges.h"
 #include "base/loop/work_queue.h"
-#include "base/metrics.h"
-#include "kube/client.h"
 #include "kube/objects/event.h"
 #include "model/claim.h"
 #include "model/health.h"
@@ -70,13 +68,7 @@ class EventPublisher {
   static constexpr Duration kGather = std::chrono::seconds(1);
   static constexpr Duration kGatherMost = std::chrono::minutes(1);
 
-  struct Edges {
-    Loop& loop;
-    Random& random;
-    Log& log;
-    Metrics& metrics;
-    kube::Client& client;
-  };
+  using Edges = ApiEdges;
 
   EventPublisher(Edges edges, std::string node);
 

@@ -12,14 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "agent/api_edges.h"
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_view.h"
 #include "agent/publish/held_changes.h"
 #include "agent/publish/pod_status.h"
 #include "agent/publish/pod_write_queue.h"
-#include "base/log.h"
-#include "base/metrics.h"
-#include "kube/client.h"
 
 namespace galen::agent {
 
@@ -50,12 +48,7 @@ class PodPublisher {
   // break our connection.
   static constexpr Duration kExtendedAgain = std::chrono::minutes(10);
 
-  struct Edges {
-    Loop& loop;
-    Random& random;
-    Log& log;
-    Metrics& metrics;
-    kube::Client& client;
+  struct Edges : ApiEdges {
     const NodeView& view;
     const ClaimIndex& index;
   };
