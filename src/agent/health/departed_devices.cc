@@ -11,8 +11,8 @@ std::optional<Duration> PatienceFor(const HealthCache::Entry& entry,
                                     const DepartedDevices::Traces& traces) {
   if (entry.health.state != HealthState::kUnknown || traces.held || traces.listed) return {};
   if (!traces.driver_registered) return DepartedDevices::kDriverGoneFor;
-  const bool left_out = entry.deadline == Time::max() && traces.report_age &&
-                        *traces.report_age <= entry.timeout.timeout;
+  const bool left_out =
+      entry.silent() && traces.report_age && *traces.report_age <= entry.timeout.timeout;
   if (!left_out) return {};
   return std::max(DepartedDevices::kLeast,
                   DepartedDevices::kDeadlinesMissed * entry.timeout.timeout);

@@ -156,7 +156,7 @@ bool HealthCache::MakeRoom(const std::string& driver) {
   const Entry* oldest = nullptr;
   for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
     const Entry& entry = it->second;
-    if (entry.health.state != HealthState::kUnknown || entry.deadline != Time::max()) continue;
+    if (!entry.silent()) continue;
     if (oldest == nullptr || entry.health.since < oldest->health.since) oldest = &entry;
   }
   if (oldest == nullptr) return false;

@@ -37,6 +37,9 @@ class HealthCache {
     // most.
     std::unique_ptr<DeviceHealth> before_silence;
     bool doubtful = false;  // as restored, until a driver reports it
+
+    // Unknown, with no report that still holds.
+    bool silent() const { return health.state == HealthState::kUnknown && deadline == Time::max(); }
   };
 
   // A driver's devices past this many (as many as one report may have): one that is silent is
