@@ -14,7 +14,7 @@ using history::PostMortem;
 
 // A driver that says so itself: no other sign of it reaches the agent.
 constexpr std::string_view kDriverMismatchCode = "DriverMismatch";
-// What was measured with that code: the version that is there, and the one that was to be.
+// A cause with that code has the versions of the kernel module and of the library as its figures.
 const std::string& KernelVersionOf(const Cause& mismatch) { return mismatch.value; }
 const std::string& LibraryVersionOf(const Cause& mismatch) { return mismatch.threshold; }
 
