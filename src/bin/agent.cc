@@ -6,7 +6,6 @@
 #include "agent/app/agent_process.h"
 #include "base/version.h"
 #include "web/admin_server.h"
-#include "web/probe_page.h"
 
 namespace {
 

@@ -65,7 +65,7 @@ TEST(WorseFirst, OrdersByStateThenByWhatIsLeftThenByName) {
   EXPECT_FALSE(WorseFirst(devices[0], devices[0]));
 }
 
-TEST(SameFinding, LooksAtWhatAPersonIsToldAndNotAtTimes) {
+TEST(SameFinding, LooksAtWhatAPersonIsShownAndNotAtTimes) {
   DeviceHealth a = Health("gpu-0", HealthState::kUnhealthy);
   a.cause = {"XidGpuLost",         "XID 79: GPU has fallen off the bus", "79", "", "",
              FaultOwner::kHardware};
@@ -105,7 +105,7 @@ TEST(Sentence, DegradedSaysHowMuchIsLeft) {
             "bandwidth");
 }
 
-TEST(Sentence, HealthyNeedsNoMoreWords) {
+TEST(Sentence, HealthyNeedsNoExplanation) {
   DeviceHealth health = Health("gpu-0", HealthState::kHealthy);
   health.since = kSign;
   health.cause.message = "all is well";

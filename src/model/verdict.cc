@@ -19,7 +19,7 @@ std::string Reasons(const std::vector<Evidence>& evidence, std::size_t count, bo
   for (std::size_t i = 0; i < std::min(count, evidence.size()); ++i) {
     if (i > 0) text += "; ";
     if (with_kind) {
-      std::string kind(ToString(evidence[i].speaks_for));
+      std::string kind(ToString(evidence[i].supports));
       kind[0] = static_cast<char>(kind[0] - 'A' + 'a');
       text += fmt::format("for {}: ", kind);
     }

@@ -21,7 +21,7 @@ VerdictKind ParseVerdictKind(std::string_view text);
 // A rule that applied, with its sentence for this case.
 struct Evidence {
   std::string rule;  // its name in the table, "device-lost-before"
-  VerdictKind speaks_for = VerdictKind::kUndetermined;
+  VerdictKind supports = VerdictKind::kUndetermined;
   double weight = 0;     // of the rule, 0 to 1
   std::string sentence;  // "device gpu-3 lost 2.7 s before the crash"
   bool operator==(const Evidence&) const = default;
@@ -40,7 +40,7 @@ struct Verdict {
 
 // "hardware (0.98): gpu-3 lost 2.7 s before the crash; 7 ranks on healthy devices did not crash
 // first", "undetermined: nothing shows why it ended". At most three reasons; of an undetermined
-// verdict they come with what they speak for. Texts from outside are cut but not made printable.
+// verdict they come with what they support. Texts from outside are cut but not made printable.
 std::string Summary(const Verdict& verdict);
 
 }  // namespace galen

@@ -180,9 +180,7 @@ std::string WhenText(WallTime time, WallTime moment) {
   return SpanText(time - moment) + " after the crash";
 }
 
-void Note(CrashFacts& facts, Fact fact, FactWords words) {
-  facts.try_emplace(fact, std::move(words));
-}
+void Note(CrashFacts& facts, Fact fact, FactText text) { facts.try_emplace(fact, std::move(text)); }
 
 CrashFacts ReadFacts(const CrashEvidence& evidence) {
   const CrashScene scene = SceneOf(evidence);

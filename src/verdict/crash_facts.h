@@ -83,14 +83,14 @@ const std::vector<FactRow>& FactRows();
 std::string_view ToString(Fact fact);  // the row's name
 
 // What a rule's sentence says of a fact in this case; "" where it has nothing to say.
-struct FactWords {
+struct FactText {
   std::string subject;  // "device", or "gpu-3" of several; "container train"
   std::string when;     // "2.7 s before the crash"
   std::string what;     // "XID 79: GPU has fallen off the bus"
 };
 
 // The facts that hold, each with its text.
-using CrashFacts = std::map<Fact, FactWords>;
+using CrashFacts = std::map<Fact, FactText>;
 
 // Never fails. Only devices that the container of FirstBadEnd sees count. Without a time of the end
 // nothing that depends on it holds.

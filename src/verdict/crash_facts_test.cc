@@ -78,7 +78,7 @@ TEST(DeviceFacts, KnowAContainerThatStartedOnABadDevice) {
   EXPECT_TRUE(unknown.contains(Fact::kHardwareLong));
 }
 
-TEST(DeviceFacts, TellWhatEndsProgramsFromWhatStrains) {
+TEST(DeviceFacts, DistinguishWhatEndsProgramsFromWhatStrains) {
   EXPECT_TRUE(Holds(CrashOf().Exit(1).Contained(-1s), Fact::kHardwareJustBefore));
   for (const CrashEvidence& strained :
        {CrashOf().Exit(1).Narrow(-1s).evidence(), CrashOf().Exit(1).Hot(-1s).evidence(),
@@ -214,7 +214,7 @@ TEST(EndingFacts, KnowAPodThatWasAskedToGo) {
   EXPECT_FALSE(Holds(CrashOf().Exit(1).PodReason("SomethingNew"), Fact::kAskedToGo));
 }
 
-TEST(NeighbourFacts, TellSiblingsPeersAndStrangersApart) {
+TEST(NeighbourFacts, DistinguishSiblingsPeersAndStrangers) {
   EXPECT_TRUE(Holds(CrashOf().Exit(1).Siblings(1, 1, -5s), Fact::kSiblingsFell));
   EXPECT_FALSE(Holds(CrashOf().Exit(1).Siblings(1, 1, -6s), Fact::kSiblingsFell));
   EXPECT_TRUE(Holds(CrashOf().Exit(1).Siblings(2), Fact::kSiblingsGoOn));

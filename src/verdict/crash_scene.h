@@ -28,7 +28,7 @@ CrashScene SceneOf(const CrashEvidence& evidence);
 std::string WhenText(WallTime time, WallTime moment);
 
 // Adds the fact; the texts of its first occurrence are kept.
-void Note(CrashFacts& facts, Fact fact, FactWords words = {});
+void Note(CrashFacts& facts, Fact fact, FactText text = {});
 
 // Each adds what holds of its part. REQUIRES: scene.moment for those of devices and neighbours.
 void ReadDeviceFacts(const CrashScene& scene, CrashFacts& facts);

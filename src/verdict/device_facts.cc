@@ -66,8 +66,8 @@ std::string NameOf(const CrashScene& scene, const DeviceTimeline& device) {
   return scene.evidence.devices.size() == 1 ? "device" : device.identity.id.device;
 }
 
-FactWords WordsOf(const CrashScene& scene, const DeviceTimeline& device,
-                  const DeviceHealth& finding) {
+FactText FactTextOf(const CrashScene& scene, const DeviceTimeline& device,
+                    const DeviceHealth& finding) {
   const Cause& cause = finding.cause;
   return {.subject = NameOf(scene, device),
           .when = WhenText(finding.since, *scene.moment),
@@ -78,7 +78,7 @@ FactWords WordsOf(const CrashScene& scene, const DeviceTimeline& device,
 bool NoteSignBefore(const CrashScene& scene, const DeviceTimeline& device, std::size_t index,
                     CrashFacts& facts) {
   const DeviceHealth& sign = device.findings[index];
-  const FactWords words = WordsOf(scene, device, sign);
+  const FactText text = FactTextOf(scene, device, sign);
   const Duration lead = *scene.moment - sign.since;
   const bool lasts = LastsUntil(device, index, *scene.moment);
   const bool at_start =
@@ -89,16 +89,16 @@ bool NoteSignBefore(const CrashScene& scene, const DeviceTimeline& device, std::
   const bool same_second = lead < Duration::zero();
   const bool just_before = !same_second && lead <= kJustBefore && !mended_before;
   const bool earlier = lasts && lead > kJustBefore && lead <= kCrashWindow;
-  if (same_second) Note(facts, Fact::kHardwareSameSecond, words);
-  if (just_before) Note(facts, Fact::kHardwareJustBefore, words);
-  if (at_start) Note(facts, Fact::kHardwareAtStart, words);
-  if (earlier) Note(facts, Fact::kHardwareEarlier, words);
+  if (same_second) Note(facts, Fact::kHardwareSameSecond, text);
+  if (just_before) Note(facts, Fact::kHardwareJustBefore, text);
+  if (at_start) Note(facts, Fact::kHardwareAtStart, text);
+  if (earlier) Note(facts, Fact::kHardwareEarlier, text);
   const bool near = same_second || just_before || at_start || earlier;
-  if (near && lasts && GravityOf(sign) == Gravity::kLost) Note(facts, Fact::kDeviceLost, words);
+  if (near && lasts && GravityOf(sign) == Gravity::kLost) Note(facts, Fact::kDeviceLost, text);
   const bool down = near && !same_second && lasts && sign.state == HealthState::kUnhealthy;
-  if (down) Note(facts, Fact::kDeviceDown, words);
-  if (!near && lasts) Note(facts, Fact::kHardwareLong, words);
-  if (!near && !lasts && lead <= kCrashWindow) Note(facts, Fact::kHardwareOver, words);
+  if (down) Note(facts, Fact::kDeviceDown, text);
+  if (!near && lasts) Note(facts, Fact::kHardwareLong, text);
+  if (!near && !lasts && lead <= kCrashWindow) Note(facts, Fact::kHardwareOver, text);
   return near;
 }
 
@@ -107,11 +107,11 @@ bool NoteSign(const CrashScene& scene, const DeviceTimeline& device, std::size_t
               CrashFacts& facts) {
   const DeviceHealth& sign = device.findings[index];
   if (sign.since < scene.After()) return NoteSignBefore(scene, device, index, facts);
-  const FactWords words = WordsOf(scene, device, sign);
+  const FactText text = FactTextOf(scene, device, sign);
   const Duration late = sign.since - *scene.moment;
   if (late > kCrashWindow) return false;
   const bool just_after = late <= kJustAfter;
-  Note(facts, just_after ? Fact::kHardwareJustAfter : Fact::kHardwareLater, words);
+  Note(facts, just_after ? Fact::kHardwareJustAfter : Fact::kHardwareLater, text);
   return just_after;
 }
 
@@ -123,11 +123,11 @@ std::vector<WallTime> NoteSigns(const CrashScene& scene, CrashFacts& facts) {
       const DeviceHealth& finding = device.findings[i];
       if (IsHardwareSign(finding)) {
         if (!NoteSign(scene, device, i, facts)) continue;
-        Note(facts, Fact::kHardwareNear, WordsOf(scene, device, finding));
+        Note(facts, Fact::kHardwareNear, FactTextOf(scene, device, finding));
         near.push_back(finding.since);
       } else if (IsHardwareFault(finding) && finding.since < scene.After() &&
                  LastsUntil(device, i, *scene.moment)) {
-        Note(facts, Fact::kDeviceStrained, WordsOf(scene, device, finding));
+        Note(facts, Fact::kDeviceStrained, FactTextOf(scene, device, finding));
       }
     }
   }
@@ -182,10 +182,10 @@ void NoteOthers(const CrashScene& scene, const std::vector<WallTime>& near, Cras
       });
       if (echo) continue;
       if (IsProgramFault(scene, finding)) {
-        Note(facts, Fact::kProgramFault, WordsOf(scene, device, finding));
+        Note(facts, Fact::kProgramFault, FactTextOf(scene, device, finding));
       }
       if (const std::optional<Fact> fault = OthersFault(scene, device, i)) {
-        Note(facts, *fault, WordsOf(scene, device, finding));
+        Note(facts, *fault, FactTextOf(scene, device, finding));
       }
       if (IsMismatch(scene, finding)) {
         Note(facts, Fact::kDriverMismatch, {.what = finding.cause.message});

@@ -65,7 +65,7 @@ constexpr ReasonRow kPodReasons[] = {
 // writes what it likes, so a named fault of the hardware only ever supports a sign. nullopt: texts
 // that come with faults of either side; they stop the search before the general rows below.
 struct MessageRow {
-  std::string_view words;
+  std::string_view part;
   std::optional<Fact> says;
 };
 constexpr MessageRow kMessages[] = {
@@ -124,7 +124,7 @@ std::string LineAt(const std::string& message, std::size_t at) {
 void ReadMessage(const ContainerEnd& end, CrashFacts& facts) {
   const std::string message = LowerCase(end.message);
   for (const MessageRow& row : kMessages) {
-    const std::size_t at = message.find(row.words);
+    const std::size_t at = message.find(row.part);
     if (at == std::string::npos) continue;
     if (row.says) Note(facts, *row.says, {.what = LineAt(end.message, at)});
     return;
@@ -142,36 +142,36 @@ std::string HowText(const ContainerEnd& end) {
                                               : fmt::format(" ({})", row->name));
 }
 
-void ReadCode(const ContainerEnd& end, const FactWords& words, CrashFacts& facts) {
+void ReadCode(const ContainerEnd& end, const FactText& text, CrashFacts& facts) {
   const std::optional<int> signal = SignalOf(end);
   for (const SignalRow& row : kSignalRows) {
     if (signal != row.signal) continue;
-    Note(facts, row.fact, words);
-    if (row.own) Note(facts, Fact::kOwnEnding, words);
+    Note(facts, row.fact, text);
+    if (row.own) Note(facts, Fact::kOwnEnding, text);
   }
   if (signal || !end.exit_code) return;
   const int code = *end.exit_code;
   const bool command = code == kCannotRun || code == kNotFound;
-  if (command) Note(facts, Fact::kExitCommand, words);
+  if (command) Note(facts, Fact::kExitCommand, text);
   if (code < 1 || code > kOrdinaryMax) return;
-  Note(facts, Fact::kExitOrdinary, words);
-  Note(facts, Fact::kOwnEnding, words);
+  Note(facts, Fact::kExitOrdinary, text);
+  Note(facts, Fact::kOwnEnding, text);
 }
 
 void ReadEnd(const ContainerEnd& end, CrashFacts& facts) {
-  const FactWords words = {.subject = "container " + end.container, .what = HowText(end)};
+  const FactText text = {.subject = "container " + end.container, .what = HowText(end)};
   const auto* const reason =
       std::find_if(std::begin(kEndReasons), std::end(kEndReasons),
                    [&](const ReasonRow& row) { return row.reason == end.reason; });
   // Where the runtime says why, the code is only how it did it: SIGKILL for want of memory.
   if (reason != std::end(kEndReasons)) {
-    Note(facts, reason->fact, words);
+    Note(facts, reason->fact, text);
   } else {
-    ReadCode(end, words, facts);
+    ReadCode(end, text, facts);
   }
   ReadMessage(end, facts);
   if (end.started && end.finished && *end.finished - *end.started <= kAtOnce) {
-    Note(facts, Fact::kEndedAtOnce, words);
+    Note(facts, Fact::kEndedAtOnce, text);
   }
   if (end.restarts >= kRepeatedRestarts) {
     Note(facts, Fact::kEndsRepeatedly, {.what = fmt::format("{}", end.restarts)});
@@ -202,8 +202,8 @@ void ReadEndingFacts(const CrashScene& scene, CrashFacts& facts) {
     if (row.reason != scene.evidence.pod_reason) continue;
     Note(facts, row.fact, {.what = scene.evidence.pod_reason});
   }
-  const bool told = facts.contains(Fact::kEvictedForDevice) || facts.contains(Fact::kEvicted);
-  if (!told && WasAskedToGo(scene)) Note(facts, Fact::kAskedToGo, {.what = "deleted"});
+  const bool evicted = facts.contains(Fact::kEvictedForDevice) || facts.contains(Fact::kEvicted);
+  if (!evicted && WasAskedToGo(scene)) Note(facts, Fact::kAskedToGo, {.what = "deleted"});
   if (const std::optional<DriverMismatch>& mismatch = scene.evidence.driver_mismatch) {
     Note(facts, Fact::kDriverMismatch, {.what = MismatchText(*mismatch)});
   }

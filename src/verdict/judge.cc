@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "verdict/verdict_rules.h"
 
 namespace galen {
 namespace {
@@ -13,9 +12,9 @@ namespace {
 // A cause's message is at most 200 bytes; with the text around it it fits.
 constexpr std::size_t kSentenceBytesMax = 300;
 
-std::string Replaced(std::string_view pattern, const FactWords& words) {
+std::string Replaced(std::string_view pattern, const FactText& fact) {
   const std::pair<std::string_view, const std::string*> places[] = {
-      {"{subject}", &words.subject}, {"{when}", &words.when}, {"{what}", &words.what}};
+      {"{subject}", &fact.subject}, {"{when}", &fact.when}, {"{what}", &fact.what}};
   std::string text;
   while (!pattern.empty()) {
     const auto* const place =
@@ -32,45 +31,45 @@ std::string Replaced(std::string_view pattern, const FactWords& words) {
   return CutText(text, kSentenceBytesMax);
 }
 
-bool Speaks(const VerdictRule& rule, const CrashFacts& facts) {
+bool Applies(const VerdictRule& rule, const CrashFacts& facts) {
   const auto holds = [&](Fact fact) { return facts.contains(fact); };
   return std::all_of(rule.holds.begin(), rule.holds.end(), holds) &&
          std::none_of(rule.lacks.begin(), rule.lacks.end(), holds);
 }
 
-// A rule that spoke, with its row.
-struct Spoken {
+// A rule that applies, and the evidence that it gives.
+struct AppliedRule {
   const VerdictRule* rule;
   Evidence evidence;
 };
 
 // The strongest of each group, strongest first; of equals the one that comes first in the table.
-std::vector<Spoken> Strongest(const std::vector<VerdictRule>& rules, const CrashFacts& facts) {
-  std::vector<Spoken> spoken;
+std::vector<AppliedRule> Strongest(const std::vector<VerdictRule>& rules, const CrashFacts& facts) {
+  std::vector<AppliedRule> applied;
   for (const VerdictRule& rule : rules) {
-    if (!Speaks(rule, facts)) continue;
-    const auto same = std::find_if(spoken.begin(), spoken.end(), [&](const Spoken& other) {
-      return other.rule->speaks_for == rule.speaks_for && other.rule->group == rule.group;
+    if (!Applies(rule, facts)) continue;
+    const auto same = std::find_if(applied.begin(), applied.end(), [&](const AppliedRule& other) {
+      return other.rule->supports == rule.supports && other.rule->group == rule.group;
     });
-    if (same != spoken.end() && same->rule->weight >= rule.weight) continue;
-    if (same != spoken.end()) spoken.erase(same);
-    spoken.push_back({&rule,
-                      {.rule = std::string(rule.name),
-                       .speaks_for = rule.speaks_for,
-                       .weight = rule.weight,
-                       .sentence = Replaced(rule.sentence, facts.at(rule.holds.front()))}});
+    if (same != applied.end() && same->rule->weight >= rule.weight) continue;
+    if (same != applied.end()) applied.erase(same);
+    applied.push_back({&rule,
+                       {.rule = std::string(rule.name),
+                        .supports = rule.supports,
+                        .weight = rule.weight,
+                        .sentence = Replaced(rule.sentence, facts.at(rule.holds.front()))}});
   }
-  std::stable_sort(spoken.begin(), spoken.end(), [](const Spoken& a, const Spoken& b) {
+  std::stable_sort(applied.begin(), applied.end(), [](const AppliedRule& a, const AppliedRule& b) {
     return a.rule->weight > b.rule->weight;
   });
-  return spoken;
+  return applied;
 }
 
 // How likely each kind is if only the evidence for it is looked at.
-std::map<VerdictKind, double> WeightsOf(const std::vector<Spoken>& spoken) {
+std::map<VerdictKind, double> WeightsOf(const std::vector<AppliedRule>& applied) {
   std::map<VerdictKind, double> doubts = {
       {VerdictKind::kHardware, 1}, {VerdictKind::kApplication, 1}, {VerdictKind::kPlatform, 1}};
-  for (const Spoken& one : spoken) doubts.at(one.rule->speaks_for) *= 1 - one.rule->weight;
+  for (const AppliedRule& one : applied) doubts.at(one.rule->supports) *= 1 - one.rule->weight;
   for (auto& [kind, doubt] : doubts) doubt = 1 - doubt;
   return doubts;
 }
@@ -91,8 +90,8 @@ double LeastFor(VerdictKind kind) {
 }  // namespace
 
 Verdict JudgeBy(const std::vector<VerdictRule>& rules, const CrashEvidence& evidence) {
-  const std::vector<Spoken> spoken = Strongest(rules, ReadFacts(evidence));
-  const std::map<VerdictKind, double> weights = WeightsOf(spoken);
+  const std::vector<AppliedRule> applied = Strongest(rules, ReadFacts(evidence));
+  const std::map<VerdictKind, double> weights = WeightsOf(applied);
   Verdict verdict;
   for (const auto& [kind, weight] : weights) {
     const double confidence = Confidence(kind, weights);
@@ -100,8 +99,8 @@ Verdict JudgeBy(const std::vector<VerdictRule>& rules, const CrashEvidence& evid
     verdict.kind = kind;
     verdict.confidence = confidence;
   }
-  for (const Spoken& one : spoken) {
-    const bool supports = one.rule->speaks_for == verdict.kind;
+  for (const AppliedRule& one : applied) {
+    const bool supports = one.rule->supports == verdict.kind;
     (supports ? verdict.supporting : verdict.opposing).push_back(one.evidence);
   }
   return verdict;

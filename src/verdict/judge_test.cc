@@ -30,7 +30,7 @@ TEST(Judge, SaysWhatSpokeForItsKindAndWhatAgainst) {
   EXPECT_NEAR(clear.confidence, 1 - 0.05 * 0.45, 1e-9);
   ASSERT_EQ(clear.supporting.size(), 2u);
   EXPECT_EQ(clear.supporting[0].rule, "device-lost") << "the strongest first";
-  EXPECT_EQ(clear.supporting[0].speaks_for, VerdictKind::kHardware);
+  EXPECT_EQ(clear.supporting[0].supports, VerdictKind::kHardware);
   EXPECT_TRUE(clear.opposing.empty());
 }
 
@@ -41,7 +41,7 @@ TEST(Judge, CountsOfOneGroupOnlyTheStrongest) {
   EXPECT_DOUBLE_EQ(verdict.confidence, 0.95);
 }
 
-TEST(Judge, LeavesOpenWhatNothingTells) {
+TEST(Judge, LeavesOpenWhatNothingSupports) {
   EXPECT_EQ(Judge(CrashEvidence()), Verdict());
   EXPECT_EQ(Judge(Crash().Exit(0)), Verdict());
 }
@@ -56,7 +56,7 @@ TEST(Summary, IsOneLineForAPerson) {
   EXPECT_EQ(Summary(Verdict()), "undetermined: nothing shows why it ended");
 }
 
-TEST(Summary, OfAnOpenVerdictSaysWhatSpeaksForWhat) {
+TEST(Summary, OfAnOpenVerdictSaysWhatSupportsWhat) {
   EXPECT_EQ(Summary(Judge(Crash().Exit(137).Reason("OOMKilled").Ecc(-10s))),
             "undetermined: for hardware: device failed 10.0 s before the crash (XID 48: "
             "uncorrectable memory error); for application: container train exceeded its own "
@@ -68,7 +68,7 @@ TEST(Summary, NamesTheDeviceWhereThereAreSeveral) {
               StartsWith("hardware (0.95): gpu-4 lost 3.0 s before the crash"));
 }
 
-TEST(Summary, SaysTheStrongestThatSpeaksAgainst) {
+TEST(Summary, SaysTheStrongestEvidenceAgainst) {
   EXPECT_THAT(Summary(Judge(Crash().Exit(1).Narrow(-1h).Says("ModuleNotFoundError: apex"))),
               HasSubstr("; but for hardware: device was not well (PCIe link x8"));
 }

@@ -8,7 +8,6 @@
 
 #include "model/fake_crash.h"
 #include "verdict/judge.h"
-#include "verdict/verdict_rules.h"
 
 namespace galen {
 namespace {
@@ -54,9 +53,9 @@ std::vector<Case> HardwareCases() {
            .Finds(-900ms, HealthState::kDegraded, "XidProgramFault", FaultOwner::kApplication,
                   "XID 43: the program hit a fault of its own")
            .ProgramEnded(-800ms)},
-      {"the driver tells of the memory error 3 s after the crash, the program had said it", kHw,
-       kHw, C().Exit(1).Ecc(3s).Says("cudaErrorECCUncorrectable")},
-      {"the driver tells of a lost GPU 4 s late, seven ranks go on and the sibling died too", kHw,
+      {"the driver reports the memory error 3 s after the crash, the program had said it", kHw, kHw,
+       C().Exit(1).Ecc(3s).Says("cudaErrorECCUncorrectable")},
+      {"the driver reports a lost GPU 4 s late, seven ranks go on and the sibling died too", kHw,
        kHw,
        C().Exit(1)
            .Bad(4s, "XidGpuLost", "XID 79: GPU has fallen off the bus")
@@ -92,7 +91,7 @@ std::vector<Case> HardwareCases() {
        C().Exit(1).Ecc(-9s).DriverFails(-7s)},
       {"a switch's fatal fault takes all links down", kHw, kHw,
        C().Signal(SIGABRT).Bad(-6s, "NvswitchFatal", "NVSwitch SXID 20034: fatal fault")},
-      {"the driver tells 4 s late, and nothing else is known", kHw, kNone, C().Exit(1).Ecc(4s)},
+      {"the driver reports 4 s late, and nothing else is known", kHw, kNone, C().Exit(1).Ecc(4s)},
       {"a lost GPU, and the node reboots over it", kHw, kNone,
        C().Signal(SIGKILL).Lost(-10s).Node(NodeEvent::Kind::kReboot, 1min)},
       {"a vendor's driver without owners says Unhealthy 2 s before", kHw, kNone,
@@ -119,8 +118,8 @@ std::vector<Case> ApplicationCases() {
       {"an access out of bounds on the GPU, XID 13", kApp, kApp, C().Exit(1).OutOfBounds(-1s)},
       {"a page fault on the GPU, XID 31, then XID 45", kApp, kApp,
        C().Signal(SIGABRT).PageFault(-2s).ProgramEnded(-1s)},
-      {"XID 31 is told 3 s after the crash", kApp, kApp, C().Exit(1).PageFault(3s)},
-      {"XID 43 with the program's own words", kApp, kApp,
+      {"XID 31 is reported 3 s after the crash", kApp, kApp, C().Exit(1).PageFault(3s)},
+      {"XID 43 with the program's own message", kApp, kApp,
        C().Exit(1)
            .Finds(-500ms, HealthState::kHealthy, "XidProgramFault", FaultOwner::kApplication,
                   "XID 43: the program hit a fault of its own")
@@ -155,7 +154,7 @@ std::vector<Case> ApplicationCases() {
            .Finds(-9s, HealthState::kHealthy, "XidContextSwitchTimeout", FaultOwner::kApplication,
                   "XID 109: context switch timeout")
            .Bad(-8s, "RecoveryReset", "GPU asks for a reset")},
-      {"the same, of which only the request for a reset was heard", kApp, kNone,
+      {"the same, of which only the request for a reset was reported", kApp, kNone,
        C().Signal(SIGABRT).Bad(-8s, "RecoveryReset", "GPU asks for a reset")},
       {"exit 1 while nothing is known of the device", kApp, kNone, C().Exit(1).NothingKnown()},
       {"SIGSEGV 10 s after the driver fell silent", kApp, kNone, C().Signal(SIGSEGV).Silent(-10s)},
@@ -219,7 +218,7 @@ std::vector<Case> PlatformCases() {
        C().Exit(1).Finds(-1s, HealthState::kUnhealthy, "InterfaceOff", FaultOwner::kPlatform,
                          "Network interface was taken down by an administrator")},
       {"library and kernel module do not fit together", kPlat, kPlat, C().Exit(1).Mismatch()},
-      {"the program tells of a mismatch by itself", kPlat, kPlat,
+      {"the program reports a mismatch by itself", kPlat, kPlat,
        C().Exit(1).Says("Failed to initialize NVML: Driver/library version mismatch")},
       {"the runtime cannot inject the device", kPlat, kPlat,
        C().Exit(128).Reason("StartError").Says("unresolvable CDI devices gpu.example.com=3")},

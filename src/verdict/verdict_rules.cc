@@ -1,6 +1,6 @@
-#include "verdict/verdict_rules.h"
-
 #include <utility>
+
+#include "verdict/judge.h"
 
 namespace galen {
 namespace {
@@ -19,10 +19,10 @@ constexpr std::string_view kOrder = "order of events";
 constexpr std::string_view kCompare = "comparison with neighbours";
 
 // As a call, so that a row of the table takes two or three lines.
-VerdictRule Row(std::string_view name, VerdictKind speaks_for, std::string_view group,
-                double weight, std::vector<Fact> holds, std::vector<Fact> lacks,
-                std::string_view sentence, std::string_view source) {
-  return {name, speaks_for, group, weight, std::move(holds), std::move(lacks), sentence, source};
+VerdictRule Row(std::string_view name, VerdictKind supports, std::string_view group, double weight,
+                std::vector<Fact> holds, std::vector<Fact> lacks, std::string_view sentence,
+                std::string_view source) {
+  return {name, supports, group, weight, std::move(holds), std::move(lacks), sentence, source};
 }
 
 // Signs of the device come first; what only supports one needs it to be near.

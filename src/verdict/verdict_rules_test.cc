@@ -1,5 +1,3 @@
-#include "verdict/verdict_rules.h"
-
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,8 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include "verdict/judge.h"
 
 namespace galen {
 namespace {
@@ -24,9 +24,8 @@ std::string Names(const std::vector<Fact>& facts, std::string_view between) {
 std::string RowOf(const VerdictRule& rule) {
   std::string when = Names(rule.holds, " and ");
   if (!rule.lacks.empty()) when += "; not: " + Names(rule.lacks, ", ");
-  return fmt::format("| {} | {} | {} | {:.2f} | {} | {} | {} |", rule.name,
-                     ToString(rule.speaks_for), rule.group, rule.weight, when, rule.sentence,
-                     rule.source);
+  return fmt::format("| {} | {} | {} | {:.2f} | {} | {} | {} |", rule.name, ToString(rule.supports),
+                     rule.group, rule.weight, when, rule.sentence, rule.source);
 }
 
 std::string Guide() {
@@ -80,7 +79,7 @@ TEST(VerdictRules, HaveNamesOfTheirOwnAndSensibleWeights) {
     EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
     EXPECT_GT(rule.weight, 0) << rule.name;
     EXPECT_LT(rule.weight, 1) << rule.name << ": nothing is certain";
-    EXPECT_NE(rule.speaks_for, VerdictKind::kUndetermined) << rule.name;
+    EXPECT_NE(rule.supports, VerdictKind::kUndetermined) << rule.name;
     EXPECT_FALSE(rule.holds.empty()) << rule.name;
     EXPECT_FALSE(rule.sentence.empty() || rule.source.empty()) << rule.name;
   }
@@ -98,7 +97,7 @@ TEST(VerdictRules, UseEachFact) {
 // Else less hardware evidence could say more.
 TEST(VerdictRules, ForHardwareLackNothing) {
   for (const VerdictRule& rule : VerdictRules()) {
-    if (rule.speaks_for != VerdictKind::kHardware) continue;
+    if (rule.supports != VerdictKind::kHardware) continue;
     EXPECT_TRUE(rule.lacks.empty()) << rule.name;
   }
 }
@@ -107,7 +106,7 @@ TEST(VerdictRules, ForHardwareLackNothing) {
 TEST(VerdictRules, ThatOnlySupportNeedANearSign) {
   const std::set<std::string_view> signs = {"sign", "strain"};
   for (const VerdictRule& rule : VerdictRules()) {
-    if (rule.speaks_for != VerdictKind::kHardware || signs.contains(rule.group)) continue;
+    if (rule.supports != VerdictKind::kHardware || signs.contains(rule.group)) continue;
     EXPECT_NE(std::find(rule.holds.begin(), rule.holds.end(), Fact::kHardwareNear),
               rule.holds.end())
         << rule.name;

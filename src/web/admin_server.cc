@@ -2,9 +2,56 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/text.h"
+
 namespace galen::web {
+namespace {
+
+constexpr Duration kReadAgain = std::chrono::seconds(1);
+
+constexpr std::string_view kScheme = "bearer ";
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// In constant time, which reveals nothing of where they differ.
+bool IsSame(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  }
+  return difference == 0;
+}
+
+// The token of "Bearer TOKEN", whose scheme may be written in any case; "" when there is none.
+std::string_view TokenOf(std::string_view authorization) {
+  const std::string_view scheme = authorization.substr(0, kScheme.size());
+  if (!std::ranges::equal(scheme, kScheme, {}, Lower)) return "";
+  return Trimmed(authorization.substr(kScheme.size()));
+}
+
+}  // namespace
+
+const std::string& TokenGate::Wanted() {
+  if (read_ && loop_.Now() - *read_ < kReadAgain) return wanted_;
+  read_ = loop_.Now();
+  const StatusOr<std::string> text = files_.Read(token_file_);
+  wanted_ = text.ok() ? Trimmed(*text) : "";
+  return wanted_;
+}
+
+void TokenGate::Handle(std::unique_ptr<net::HttpExchange> exchange) {
+  const std::string& wanted = Wanted();
+  const std::string_view said =
+      TokenOf(net::FindHeader(exchange->request().headers, "authorization").value_or(""));
+  if (!wanted.empty() && IsSame(said, wanted)) return page_.Handle(std::move(exchange));
+  net::Respond(*exchange, 401, "text/plain; charset=utf-8", "this asks for a bearer token\n");
+}
 
 StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(IoLoop& loop, Log& log, FileSystem& files,
                                                           const AdminOptions& options,
@@ -75,11 +122,32 @@ void AdminServer::Renew() {
     }
   }
   const std::string trouble(status.message());
-  if (trouble != told_ && !trouble.empty()) {
+  if (trouble != renewal_trouble_ && !trouble.empty()) {
     log_.Error("certificate of metrics cannot be replaced, the one before is shown",
                {{"error", trouble}});
   }
-  told_ = trouble;
+  renewal_trouble_ = trouble;
+}
+
+void ProbePage::Handle(std::unique_ptr<net::HttpExchange> exchange) {
+  const net::HttpRequest& request = exchange->request();
+  const std::string_view path = std::string_view(request.path).substr(0, request.path.find('?'));
+  // A probe asks one thing; its place is then free for the next.
+  const auto answer = [&](int status, const std::string& text) {
+    exchange->Head(status, {{"content-type", "text/plain; charset=utf-8"},
+                            {"content-length", std::to_string(text.size())},
+                            {"connection", "close"}});
+    exchange->Write(text);
+    exchange->End();
+  };
+  if (path != "/healthz" && path != "/readyz") {
+    return answer(404, "not found: try /healthz or /readyz\n");
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    return answer(405, "only GET and HEAD are answered\n");
+  }
+  const bool well = path == "/healthz" || page_.IsReady();
+  answer(well ? 200 : 503, well ? "ok\n" : "not ready\n");
 }
 
 }  // namespace galen::web

@@ -11,11 +11,36 @@
 #include "base/files/file_system.h"
 #include "base/log.h"
 #include "base/loop/io_loop.h"
+#include "base/loop/loop.h"
 #include "net/admin_page.h"
 #include "net/endpoint/server.h"
-#include "web/token_gate.h"
+#include "net/http.h"
 
 namespace galen::web {
+
+// Lets requests through to a page that bring the token of a file (RFC 6750, the header), and
+// answers the others 401. A token which is replaced counts within a second; one that is empty or
+// cannot be read lets nobody through.
+class TokenGate final : public net::HttpHandler {
+ public:
+  // What is lent outlives the gate.
+  TokenGate(Loop& loop, FileSystem& files, std::string token_file, net::HttpHandler& page)
+      : loop_(loop), files_(files), token_file_(std::move(token_file)), page_(page) {}
+
+  void Handle(std::unique_ptr<net::HttpExchange> exchange) override;
+
+ private:
+  // The file's token, "" for none; read at most once a second, or whoever asks without a token
+  // could keep the loop busy with it.
+  const std::string& Wanted();
+
+  Loop& loop_;
+  FileSystem& files_;
+  const std::string token_file_;
+  net::HttpHandler& page_;
+  std::string wanted_;
+  std::optional<Time> read_;  // when
+};
 
 struct AdminOptions {
   std::string address;  // as for net::AdminAddress
@@ -29,6 +54,7 @@ struct AdminOptions {
   Duration renewal = std::chrono::minutes(1);
 };
 
+// The server of one page on one address.
 class AdminServer {
  public:
   // Listens. Errors are net::AdminAddress's, net::Server::Start's and those of reading the files,
@@ -64,9 +90,27 @@ class AdminServer {
   const AdminOptions options_;
   std::optional<TokenGate> gate_;
   net::ServerTls tls_;
-  std::string told_;  // of the certificate that cannot be taken; "": all is well
+  std::string renewal_trouble_;  // of the certificate that cannot be taken; "": all is well
   std::unique_ptr<net::Server> server_;
   Timer renewal_;
+};
+
+// What a kubelet's probes need of a program and nothing else: /healthz and /readyz, each one word.
+// So it reveals nothing although everybody in a cluster can reach it, unlike the AdminPage whose
+// checks it goes by: that names devices, namespaces and what is wrong. Who only holds connections
+// shuts no probe out (see AdminServer); a flood of them may still, as at any open port: there a
+// NetworkPolicy helps.
+class ProbePage final : public net::HttpHandler {
+ public:
+  // `page` is lent and outlives this one.
+  explicit ProbePage(const net::AdminPage& page) : page_(page) {}
+
+  // /healthz is always 200, /readyz 503 while a check fails; GET and HEAD. Anything else is as on
+  // an AdminPage. Each answer ends its connection of HTTP/1.1.
+  void Handle(std::unique_ptr<net::HttpExchange> exchange) override;
+
+ private:
+  const net::AdminPage& page_;
 };
 
 }  // namespace galen::web

@@ -1,21 +1,27 @@
 #include "web/admin_server.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/epoll_loop.h"
+#include "base/loop/fake_loop.h"
+#include "base/metrics.h"
 #include "net/connection.h"
+#include "net/fake_link.h"
 #include "net/loop_runner.h"
 #include "net/recording_sink.h"
 #include "net/tls/test_certificates.h"
-#include "web/probe_page.h"
 
 namespace galen::web {
 namespace {
@@ -25,6 +31,39 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
+
+// A page on the fake network, and its answers as "status body".
+class AskedPage {
+ public:
+  explicit AskedPage(net::HttpHandler& page) {
+    network_.Listen(kTarget, page);
+    net::DialOptions options;
+    options.target = kTarget;
+    dialling_ = dialer_->Dial(options, [this](StatusOr<std::unique_ptr<net::Connection>> made) {
+      connection_ = std::move(made).value();
+    });
+    loop_.RunUntilIdle();
+  }
+
+  std::string Ask(net::HttpRequest request) {
+    net::RecordingSink sink;
+    const auto call = connection_->Send(std::move(request), sink);
+    loop_.RunUntilIdle();
+    return fmt::format("{} {}", sink.status(), sink.body());
+  }
+  std::string Get(const std::string& path) { return Ask({.method = "GET", .path = path}); }
+
+ private:
+  static constexpr char kTarget[] = "tcp:127.0.0.1:9470";
+
+  FakeLoop loop_;
+  Random random_{1};
+  net::FakeNetwork network_{loop_, random_};
+  net::LinkWeather weather_;
+  std::unique_ptr<net::Dialer> dialer_ = network_.MakeDialer(weather_);
+  std::unique_ptr<net::Dialling> dialling_;
+  std::unique_ptr<net::Connection> connection_;
+};
 
 // Connects over a real socket and sends `text`.
 Fd Connect(int port, const std::string& text) {
@@ -202,6 +241,87 @@ TEST(AdminServer, SaysWhyItCannotStart) {
   ASSERT_TRUE(first.ok());
   EXPECT_FALSE(
       AdminServer::Start(**loop, NullLog(), files, {.address = (*first)->address()}, page).ok());
+}
+
+constexpr char kRefused[] = "401 this asks for a bearer token\n";
+
+class TokenGateTest : public ::testing::Test {
+ protected:
+  TokenGateTest() { Write("s3cret\n"); }
+
+  void Write(const std::string& token) {
+    EXPECT_TRUE(files_.WriteAtomically("/token", token, 0600).ok());
+  }
+  std::string With(const std::string& authorization) {
+    return asked_.Ask(
+        {.method = "GET", .path = "/healthz", .headers = {{"authorization", authorization}}});
+  }
+
+  FakeLoop loop_;
+  FakeFileSystem files_;
+  Metrics metrics_;
+  net::AdminPage page_{metrics_};
+  ProbePage behind_{page_};
+  TokenGate gate_{loop_, files_, "/token", behind_};
+  AskedPage asked_{gate_};
+};
+
+TEST_F(TokenGateTest, LetsThroughWhoBringsTheToken) {
+  EXPECT_EQ(With("Bearer s3cret"), "200 ok\n");
+  EXPECT_EQ(With("bearer  s3cret "), "200 ok\n") << "a scheme is written in any case";
+}
+
+TEST_F(TokenGateTest, RefusesEverybodyElse) {
+  EXPECT_EQ(asked_.Get("/healthz"), kRefused);
+  for (const char* wrong : {"", "Bearer", "Bearer ", "Bearer s3cre", "Bearer s3crets",
+                            "Bearer S3cret", "Basic s3cret", "s3cret"}) {
+    EXPECT_EQ(With(wrong), kRefused) << wrong;
+  }
+}
+
+TEST_F(TokenGateTest, AnotherTokenCountsWithinASecondAndNoneIsNobodys) {
+  EXPECT_EQ(With("Bearer s3cret"), "200 ok\n");
+  Write("other");
+  loop_.Advance(1s);
+  EXPECT_EQ(With("Bearer s3cret"), kRefused);
+  EXPECT_EQ(With("Bearer other"), "200 ok\n");
+  Write("\n");
+  loop_.Advance(1s);
+  EXPECT_EQ(With("Bearer "), kRefused);
+  EXPECT_EQ(With("Bearer \n"), kRefused);
+  EXPECT_EQ(With("Bearer other"), kRefused);
+  EXPECT_TRUE(files_.Remove("/token").ok());
+  loop_.Advance(1s);
+  EXPECT_EQ(With("Bearer other"), kRefused);
+}
+
+TEST_F(TokenGateTest, FileIsReadAtMostOnceASecondHoweverOftenItIsAsked) {
+  EXPECT_EQ(With("Bearer guess"), kRefused);
+  Write("other");
+  loop_.Advance(999ms);
+  EXPECT_EQ(With("Bearer other"), kRefused) << "not looked at yet";
+  loop_.Advance(1ms);
+  EXPECT_EQ(With("Bearer other"), "200 ok\n");
+}
+
+TEST(ProbePage, SaysReadyOrNotAndNeverWhy) {
+  Metrics metrics;
+  metrics.DeclareGauge("galen_secret", "Secret.");
+  net::AdminPage whole(metrics);
+  std::string trouble;
+  whole.AddCheck("permissions", [&trouble] { return trouble; });
+  whole.AddNote("troubles", [] { return "driver of namespace train is gone"; });
+  ProbePage probes(whole);
+  AskedPage page(probes);
+  EXPECT_EQ(page.Get("/healthz"), "200 ok\n");
+  EXPECT_EQ(page.Get("/readyz"), "200 ok\n");
+  EXPECT_EQ(page.Get("/readyz?verbose"), "200 ok\n");
+  trouble = "cannot patch pods/status in the namespace train";
+  EXPECT_EQ(page.Get("/readyz?verbose"), "503 not ready\n");
+  EXPECT_EQ(page.Get("/healthz?verbose"), "200 ok\n");
+  EXPECT_EQ(page.Get("/metrics"), "404 not found: try /healthz or /readyz\n");
+  EXPECT_EQ(page.Ask({.method = "POST", .path = "/healthz"}),
+            "405 only GET and HEAD are answered\n");
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ std::string Replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-bool Says(const net::HttpRequest& write, std::string_view word) {
-  return write.body.find(word) != std::string::npos;
+bool Says(const net::HttpRequest& write, std::string_view text) {
+  return write.body.find(text) != std::string::npos;
 }
 
 }  // namespace
@@ -32,18 +32,18 @@ std::string_view ToString(AgentMutant mutant) {
       return "reads no journal";
     case AgentMutant::kHealthyForEver:
       return "says Healthy for ever";
-    case AgentMutant::kTellsUnknownLate:
-      return "tells late that nothing is known";
-    case AgentMutant::kTellsOfAnother:
-      return "tells a Pod of another's device";
+    case AgentMutant::kPublishesUnknownLate:
+      return "publishes late that nothing is known";
+    case AgentMutant::kPublishesAnother:
+      return "publishes another's device on a Pod";
     case AgentMutant::kListsAnother:
       return "lists another's device";
     case AgentMutant::kWritesForNothing:
       return "writes for nothing";
     case AgentMutant::kDropsAChange:
       return "drops a change";
-    case AgentMutant::kStopsTelling:
-      return "stops telling";
+    case AgentMutant::kStopsPublishing:
+      return "stops publishing";
   }
   GALEN_UNREACHABLE();
 }
@@ -67,10 +67,10 @@ std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpReque
     case AgentMutant::kWritesForNothing:
       return write;
     case AgentMutant::kHealthyForEver:
-    case AgentMutant::kTellsUnknownLate:
+    case AgentMutant::kPublishesUnknownLate:
       if (to_pod && Says(write, "Unknown")) return std::nullopt;
       return write;
-    case AgentMutant::kTellsOfAnother: {
+    case AgentMutant::kPublishesAnother: {
       net::HttpRequest other = write;
       if (to_pod) other.body = Replaced(write.body, "gpu-0 ", "gpu-3 ");
       return other;
@@ -85,7 +85,7 @@ std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpReque
       // Not all, or the Pods would not even start.
       if (to_pod && Says(write, "Unhealthy") && number % 2 == 0) return std::nullopt;
       return write;
-    case AgentMutant::kStopsTelling:
+    case AgentMutant::kStopsPublishing:
       if (!to_pod && number > 10) return std::nullopt;
       return write;
   }

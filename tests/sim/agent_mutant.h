@@ -12,15 +12,15 @@ namespace galen::sim {
 
 enum class AgentMutant {
   kNone,
-  kForgetsItsJournal,  // what it had written down is gone when it starts again
-  kReadsNoJournal,     // it is there, and the agent begins with nothing all the same
-  kHealthyForEver,     // Unknown is never published to a Pod
-  kTellsUnknownLate,   // Unknown is published to a Pod 25 s later than it must be
-  kTellsOfAnother,     // a Pod that holds gpu-0 gets the status of gpu-3
-  kListsAnother,       // the same, in the list of its container's devices only
-  kWritesForNothing,   // it says again and again what it said
-  kDropsAChange,       // some of its writes to Pods never leave
-  kStopsTelling,       // after a while the node's object is written no more
+  kForgetsItsJournal,     // what it had written down is gone when it starts again
+  kReadsNoJournal,        // it is there, and the agent begins with nothing all the same
+  kHealthyForEver,        // Unknown is never published to a Pod
+  kPublishesUnknownLate,  // Unknown is published to a Pod 25 s later than it must be
+  kPublishesAnother,      // a Pod that holds gpu-0 gets the status of gpu-3
+  kListsAnother,          // the same, in the list of its container's devices only
+  kWritesForNothing,      // it says again and again what it said
+  kDropsAChange,          // some of its writes to Pods never leave
+  kStopsPublishing,       // after a while the node's object is written no more
 };
 std::string_view ToString(AgentMutant mutant);
 
@@ -30,7 +30,7 @@ bool IsAgentWrite(const net::HttpRequest& request);
 std::string ObjectOf(const net::HttpRequest& request);
 
 // What becomes of the agent's `number`th write, from 1: it, another, or none, which the agent takes
-// for written. A dropped write of kTellsUnknownLate is made later.
+// for written. A dropped write of kPublishesUnknownLate is made later.
 std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpRequest& write,
                                         int number);
 

@@ -102,7 +102,7 @@ std::string SimFaults::SlowWatches(SimNode& node, Random& chance) {
       [](GateWeather& weather) { weather.watch_delay_most = Duration::zero(); });
 }
 
-std::string SimFaults::TellTwice(SimNode& node, Random& chance) {
+std::string SimFaults::SendTwice(SimNode& node, Random& chance) {
   return SpoilGate(
       node, chance, "events of its watches come twice", 40s,
       [](GateWeather& weather) { weather.events_twice = true; },
@@ -118,7 +118,7 @@ std::string SimFaults::ExpireWatches(SimNode& node, Random&) {
 
 std::string SimFaults::RefuseWatches(SimNode& node, Random& chance) {
   return SpoilGate(
-      node, chance, "two of three new watches are told 410", 20s,
+      node, chance, "two of three new watches get 410", 20s,
       [](GateWeather& weather) { weather.gone_chance = 0.67; },
       [](GateWeather& weather) { weather.gone_chance = 0; });
 }

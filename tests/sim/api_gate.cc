@@ -220,7 +220,7 @@ WholeAnswer ApiGate::Ask(const net::HttpRequest& request) { return AskAtOnce(api
 WholeAnswer ApiGate::AskForAgent(const net::HttpRequest& request) {
   const std::optional<net::HttpRequest> write = Mutated(mutant_, request, ++agent_writes_);
   if (!write) {
-    if (mutant_ == AgentMutant::kTellsUnknownLate) WriteLate(request);
+    if (mutant_ == AgentMutant::kPublishesUnknownLate) WriteLate(request);
     // It believes that this was written: it is shown the object with success.
     return Ask(
         {.method = "GET", .path = ObjectOf(request), .headers = request.headers, .body = {}});

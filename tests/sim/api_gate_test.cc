@@ -46,7 +46,7 @@ class Gate : public testing::Test {
     loop.Advance(1ms);
     return call;
   }
-  void Tell(const std::string& event) {
+  void SendEvent(const std::string& event) {
     api.watch->Write(event);
     loop.Advance(1ms);
   }
@@ -121,16 +121,16 @@ TEST_F(Gate, AWriteWhoseAnswerIsLostTookEffect) {
 TEST_F(Gate, EventsComeTwiceOrLateButInOrder) {
   const auto call = Send("GET", "/api/v1/pods?watch=1");
   Spoil([](GateWeather& weather) { weather.events_twice = true; });
-  Tell("a\n");
+  SendEvent("a\n");
   EXPECT_EQ(sink.body(), "a\na\n");
   Spoil([](GateWeather& weather) { weather.watch_delay_most = 5s; });
-  Tell("b\n");
-  Tell("c\n");
+  SendEvent("b\n");
+  SendEvent("c\n");
   loop.Advance(6s);
   EXPECT_EQ(sink.body(), "a\na\nb\nc\n");
 }
 
-TEST_F(Gate, AWatchThatExpiresIsTold410AndTheServerThatItsReaderIsGone) {
+TEST_F(Gate, AWatchThatExpiresGets410AndTheServerSeesThatItsReaderIsGone) {
   const auto call = Send("GET", "/api/v1/pods?watch=1");
   gate.ExpireWatches();
   loop.Advance(1ms);

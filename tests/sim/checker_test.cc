@@ -47,7 +47,7 @@ TEST_P(Mutant, IsFoundByItsRuleInAShortStory) {
     if (Play(what).breach.rule != rule) continue;
     const SimCase small = Shrink(what, rule);
     const SimOutcome outcome = Play(small);
-    fmt::print("an agent that {}: {}\n", ToString(mutant), Tell(small, outcome));
+    fmt::print("an agent that {}: {}\n", ToString(mutant), Describe(small, outcome));
     EXPECT_EQ(outcome.breach.rule, rule);
     EXPECT_LE(small.plan.size(), faults_most);
     // The sound agent has no part in it.
@@ -62,10 +62,10 @@ TEST_P(Mutant, IsFoundByItsRuleInAShortStory) {
 INSTANTIATE_TEST_SUITE_P(All, Mutant,
                          testing::Values(Expected{AgentMutant::kForgetsItsJournal, "kept", 2},
                                          Expected{AgentMutant::kHealthyForEver, "deadline", 3},
-                                         Expected{AgentMutant::kTellsOfAnother, "holding", 1},
+                                         Expected{AgentMutant::kPublishesAnother, "holding", 1},
                                          Expected{AgentMutant::kWritesForNothing, "cause", 1},
                                          Expected{AgentMutant::kDropsAChange, "converged", 3},
-                                         Expected{AgentMutant::kStopsTelling, "converged", 3}),
+                                         Expected{AgentMutant::kStopsPublishing, "converged", 3}),
                          [](const auto& row) { return NameOf(row.param.mutant); });
 
 // An agent that is broken and the one fault that shows it, without a search: `chance` of it is
@@ -91,7 +91,7 @@ TEST_P(OneFaultStory, ShowsTheBrokenAgentAndNotTheSoundOne) {
     if (found.empty()) continue;
     what.mutant = AgentMutant::kNone;
     const SimOutcome sound = Play(what);
-    EXPECT_TRUE(sound.ok()) << Tell(what, sound);
+    EXPECT_TRUE(sound.ok()) << Describe(what, sound);
   }
   EXPECT_EQ(found, rule) << "an agent that " << ToString(mutant);
 }
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         OneFault{AgentMutant::kForgetsItsJournal, "kept", "agent is killed", 0s},
         OneFault{AgentMutant::kReadsNoJournal, "kept", "agent is killed", 0s},
         OneFault{AgentMutant::kListsAnother, "holding", "bookmarks", 0s},
-        OneFault{AgentMutant::kTellsUnknownLate, "deadline", "driver is killed", 40s}),
+        OneFault{AgentMutant::kPublishesUnknownLate, "deadline", "driver is killed", 40s}),
     [](const auto& row) { return NameOf(row.param.mutant); });
 
 TEST(Allocation, OfADeviceToTwoClaimsIsFound) {
@@ -166,7 +166,7 @@ TEST(Story, IsNumberedAndEndsWithTheBreach) {
   const SimCase what{1, {}, AgentMutant::kNone, {}};
   SimOutcome outcome{{"deadline", "pod-1 says Healthy"}, {"1 s  a", "2 s  pod-1 says Healthy"}, 0};
   EXPECT_EQ(
-      Tell(what, outcome),
+      Describe(what, outcome),
       "seed 1, 0 faults, broken rule \"deadline\"\n   1. 1 s  a\n   2. 2 s  pod-1 says Healthy");
 }
 

@@ -42,7 +42,7 @@ struct FaultTable {
         {"refusal storm", 4, &F::Storm, 0s, 4s},
         {"answers of writes are lost", 2, &F::LoseWrites, 0s, 4s},
         {"watches are slow", 3, &F::SlowWatches, 0s, 4s},
-        {"events come twice", 2, &F::TellTwice, 0s, 4s},
+        {"events come twice", 2, &F::SendTwice, 0s, 4s},
         {"watches expire", 2, &F::ExpireWatches, 0s, 4s},
         {"watches are refused", 1, &F::RefuseWatches, 0s, 4s},
         {"watches are torn", 2, &F::TearWatches, 0s, 4s},

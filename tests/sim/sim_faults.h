@@ -87,7 +87,7 @@ class SimFaults {
   std::string Storm(SimNode& node, Random& chance);
   std::string LoseWrites(SimNode& node, Random& chance);
   std::string SlowWatches(SimNode& node, Random& chance);
-  std::string TellTwice(SimNode& node, Random& chance);
+  std::string SendTwice(SimNode& node, Random& chance);
   std::string ExpireWatches(SimNode& node, Random& chance);
   std::string RefuseWatches(SimNode& node, Random& chance);
   std::string TearWatches(SimNode& node, Random& chance);

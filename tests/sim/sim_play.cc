@@ -149,7 +149,7 @@ SimCase Shrink(SimCase failing, std::string_view rule) {
   return failing;
 }
 
-std::string Tell(const SimCase& what, const SimOutcome& outcome) {
+std::string Describe(const SimCase& what, const SimOutcome& outcome) {
   std::string text = fmt::format("seed {}, {} faults", what.seed, what.plan.size());
   if (!outcome.ok()) text += fmt::format(", broken rule \"{}\"", outcome.breach.rule);
   for (std::size_t i = 0; i < outcome.story.size(); ++i) {

@@ -44,7 +44,7 @@ inline constexpr int kReplaysMax = 150;
 SimCase Shrink(SimCase failing, std::string_view rule);
 
 // The story of a case, numbered, with the rule that broke.
-std::string Tell(const SimCase& what, const SimOutcome& outcome);
+std::string Describe(const SimCase& what, const SimOutcome& outcome);
 
 // One cluster that lives on until its hardware changed `events` times: faults, bursts of changes,
 // and now and then a rest in which everything must converge. Its breach, which ends it, or none.

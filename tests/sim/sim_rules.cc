@@ -11,9 +11,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // A deadline, and what a slow answer or a storm of other news may take.
-constexpr Duration kToldWithin = SimDriver::kTimeout + 6s;
+constexpr Duration kPublishedWithin = SimDriver::kTimeout + 6s;
 // The same, and the longest backoff of whoever asks an API that was away.
-constexpr Duration kToldWithinBackoff = SimDriver::kTimeout + 35s;
+constexpr Duration kPublishedWithinBackoff = SimDriver::kTimeout + 35s;
 
 // The longest backoff of a part that was disturbed, and what follows from it.
 constexpr Duration kCalmAfter = 45s;
@@ -39,8 +39,8 @@ std::string Annotated(const kube::Pod& pod, const std::string& device) {
   const std::string text = "; " + pod.devices_annotation;
   const std::size_t at = text.find("; " + device + " ");
   if (at == std::string::npos) return "";
-  const std::size_t word = at + device.size() + 3;
-  return text.substr(word, text.find_first_of(" ;", word) - word);
+  const std::size_t state = at + device.size() + 3;
+  return text.substr(state, text.find_first_of(" ;", state) - state);
 }
 
 std::string Condition(const kube::Pod& pod) {
@@ -110,7 +110,7 @@ void SimRules::CheckHolding(Breaches& breaches) {
                                      [&](const DeviceId& id) { return id.device == name; });
       if (!holds && Names(pod.devices_annotation, name)) {
         breaches.push_back(
-            {"holding", fmt::format("{} is told of {}, which it does not hold", key.name, name)});
+            {"holding", fmt::format("{} shows {}, which it does not hold", key.name, name)});
       }
     }
     CheckListed(key.name, pod, held, breaches);
@@ -181,13 +181,13 @@ void SimRules::CheckSilent(SimNode& node, SimDriver& driver, Breaches& breaches)
   const Time since = agent.unheard_since.try_emplace(driver.name(), now).first->second;
   const bool fair = now - node.api_disturbed_at() >= kCalmAfter;
   // Still within its deadline, or on its way to be published.
-  if (now - since < (fair ? kToldWithin : kToldWithinBackoff)) return;
+  if (now - since < (fair ? kPublishedWithin : kPublishedWithinBackoff)) return;
   for (const auto& [key, pod] : world_.pods()) {
     const std::vector<DeviceId> held = world_.DevicesOf(pod);
     if (pod.node != node.name() || held.empty() || held[0].driver != driver.name()) continue;
     if (Annotated(pod, held[0].device) != "Healthy" && Listed(pod) != "Healthy") continue;
     breaches.push_back(
-        {"deadline", fmt::format("{} says Healthy {} s after {} on {} was last heard", key.name,
+        {"deadline", fmt::format("{} says Healthy {} s after {} on {} last reported", key.name,
                                  (now - since) / 1s, driver.name(), node.name())});
   }
 }
@@ -196,25 +196,27 @@ void SimRules::CheckKept(SimNode& node, Breaches& breaches) {
   Agent& agent = agents_[node.name()];
   const bool started = std::exchange(agent.starts, node.agent_starts()) != node.agent_starts();
   if (started && node.restored()) {
-    CheckTold(node, *node.restored(), breaches);
+    CheckRecorded(node, *node.restored(), breaches);
     CheckKnown(node, *node.restored(), breaches);
   }
-  NoteTold(node, agent);
+  NotePublished(node, agent);
 }
 
-void SimRules::CheckTold(SimNode& node, const SimNode::Journaled& journaled, Breaches& breaches) {
-  for (const auto& [id, told] : agents_[node.name()].told) {
+void SimRules::CheckRecorded(SimNode& node, const SimNode::Journaled& journaled,
+                             Breaches& breaches) {
+  for (const auto& [id, device] : agents_[node.name()].published) {
     const auto it = journaled.changes.find(id);
     const bool kept = it != journaled.changes.end() &&
                       std::ranges::any_of(it->second, [&](const DeviceHealth& health) {
-                        return health.state == told.state &&
-                               health.since - *told.since < kTimesWithin &&
-                               *told.since - health.since < kTimesWithin;
+                        return health.state == device.state &&
+                               health.since - *device.since < kTimesWithin &&
+                               *device.since - health.since < kTimesWithin;
                       });
     if (kept) continue;
     breaches.push_back(
-        {"kept", fmt::format("the agent on {} started and its journal lacks that {} was told {}",
-                             node.name(), ToString(id), ToString(told.state))});
+        {"kept",
+         fmt::format("the agent on {} started and its journal lacks that {} was published as {}",
+                     node.name(), ToString(id), ToString(device.state))});
   }
 }
 
@@ -233,8 +235,8 @@ void SimRules::CheckKnown(SimNode& node, const SimNode::Journaled& journaled, Br
   }
 }
 
-void SimRules::NoteTold(SimNode& node, Agent& agent) {
-  agent.told.clear();
+void SimRules::NotePublished(SimNode& node, Agent& agent) {
+  agent.published.clear();
   const kube::NodeDeviceHealth* health = world_.NodeHealth(node.name());
   if (health == nullptr) return;
   if (node.disk_doubtful()) agent.doubted.clear();
@@ -250,7 +252,7 @@ void SimRules::NoteTold(SimNode& node, Agent& agent) {
     const auto it = agent.doubted.find(id);
     const bool doubted = it != agent.doubted.end() && it->second.state == device.state &&
                          it->second.since == device.since;
-    if (!doubted) agent.told[id] = device;
+    if (!doubted) agent.published[id] = device;
   }
 }
 

@@ -58,7 +58,7 @@ class SimRules {
   struct Agent {
     int starts = 0;
     // The devices as they were published by an agent whose disk was sound.
-    std::map<DeviceId, kube::NodeDevice> told;
+    std::map<DeviceId, kube::NodeDevice> published;
     // The same by one whose disk failed.
     std::map<DeviceId, kube::NodeDevice> doubted;
     // Since when each driver has been unreachable for an agent that could have published.
@@ -73,9 +73,9 @@ class SimRules {
   void CheckSilence(Breaches& breaches);
   void CheckSilent(SimNode& node, SimDriver& driver, Breaches& breaches);
   void CheckKept(SimNode& node, Breaches& breaches);
-  void CheckTold(SimNode& node, const SimNode::Journaled& journaled, Breaches& breaches);
+  void CheckRecorded(SimNode& node, const SimNode::Journaled& journaled, Breaches& breaches);
   void CheckKnown(SimNode& node, const SimNode::Journaled& journaled, Breaches& breaches);
-  void NoteTold(SimNode& node, Agent& agent);
+  void NotePublished(SimNode& node, Agent& agent);
   void CheckTruth(const std::string& name, const kube::Pod& pod, Breaches& breaches);
   void CheckNodeHealth(SimNode& node, Breaches& breaches);
   void CheckUses(const kube::NodeDevice& device, Breaches& breaches);

@@ -30,7 +30,7 @@ std::string Judge(std::uint64_t seed) {
   const SimOutcome outcome = Play(what);
   if (outcome.ok()) return "";
   const SimCase small = Shrink(what, outcome.breach.rule);
-  return Tell(small, Play(small)) + "\nof " + Tell(what, outcome);
+  return Describe(small, Play(small)) + "\nof " + Describe(what, outcome);
 }
 
 // Clusters share nothing, so two cores play two of them at a time.
@@ -46,10 +46,10 @@ std::vector<std::string> JudgeAll(const std::vector<std::uint64_t>& seeds) {
   return verdicts;
 }
 
-TEST(Sim, ClustersUnderFaultsTellTheTruthInTheEnd) {
+TEST(Sim, ClustersUnderFaultsShowTheTruthInTheEnd) {
   if (const auto seed = Lookup(ReadEnvironment(), "GALEN_SIM_SEED"); seed && !seed->empty()) {
     const SimCase what = MakeCase(std::stoull(*seed));
-    fmt::print("sim: {}\n", Tell(what, Play(what)));
+    fmt::print("sim: {}\n", Describe(what, Play(what)));
     EXPECT_EQ(Judge(what.seed), "");
     return;
   }
@@ -61,7 +61,7 @@ TEST(Sim, ClustersUnderFaultsTellTheTruthInTheEnd) {
   for (const std::string& verdict : JudgeAll(seeds)) EXPECT_EQ(verdict, "");
 }
 
-TEST(Sim, TheSameSeedTellsTheSameStory) {
+TEST(Sim, TheSameSeedGivesTheSameRun) {
   const SimOutcome once = Play(MakeCase(7)), again = Play(MakeCase(7));
   EXPECT_EQ(once.story, again.story);
   // The story has only the plan; this adds what the agents did.
@@ -70,7 +70,7 @@ TEST(Sim, TheSameSeedTellsTheSameStory) {
   EXPECT_NE(Play({.seed = 7, .plan = {}}).digest, once.digest);
 }
 
-TEST(Sim, AClusterThatLivesLongTellsTheTruthWheneverItRests) {
+TEST(Sim, AClusterThatLivesLongShowsTheTruthWheneverItRests) {
   const std::uint64_t seed = NumberOf("GALEN_SIM_SEED", Random::Seed() % 1'000'000);
   const std::uint64_t events = NumberOf("GALEN_SIM_EVENTS", kEvents);
   const LongRun run = PlayLong(seed, events);

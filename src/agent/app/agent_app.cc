@@ -73,7 +73,10 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       inspect_(
           {e.loop, keeper_, claims_, informers_, plugins_, journal_, post_mortems_,
            [this](const DeviceId& id) { return HealthOf(id); }, [this] { return StatusNow(); }},
-          dispatcher_) {
+          dispatcher_),
+      departed_(
+          {e.loop, e.log, keeper_}, [this](const DeviceId& id) { return TracesOf(id); },
+          [this] { changes_.OnDevicesChanged(); }) {
   keeper_.OnForgotten([this](const DeviceId& id) { post_mortems_.Forget(id); });
   plugins_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
   e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
@@ -85,7 +88,7 @@ void AgentApp::Start() {
       {{"node", config_.node}, {"role", ToString(config_.role)}, {"version", version_}});
   // Before anybody can report: what a driver says is compared with what was known.
   keeper_.Restore();
-  // Before anything is written: what was written last tells when the agent was last there.
+  // Before anything is written: what was written last shows when the agent was last there.
   post_mortems_.Start(ReadNodeBoot(edges_.files));
   journal_.AgentStarted(edges_.loop.WallNow());
   keeper_.SyncLater();
@@ -100,9 +103,9 @@ void AgentApp::Start() {
   }
   informers_.Start(changes_);
   changes_.Start();
-  departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });
+  departed_.Start();
   const Status watching = watcher_.Start();
-  if (!watching.ok()) return;  // told by the watcher, which goes on by looking now and then
+  if (!watching.ok()) return;  // logged by the watcher, which goes on by looking now and then
 }
 
 void AgentApp::Stop(Duration deadline, std::function<void()> done) {
@@ -134,20 +137,9 @@ void AgentApp::Retry() {
   node_publisher_.Retry();
 }
 
-void AgentApp::ForgetDeparted() {
-  departing_ = edges_.loop.After(kDepartedEvery, [this] { ForgetDeparted(); });
-  const auto departed = departed_.Look(
-      keeper_.cache(), [this](const DeviceId& id) { return TracesOf(id); }, edges_.loop.Now());
-  for (const DeviceId& id : departed) {
-    edges_.log.Info("device has left, it is forgotten", {{"device", ToString(id)}});
-    keeper_.Forget(id, "neither its driver nor a slice nor a Pod names it any more");
-  }
-  if (!departed.empty()) changes_.OnDevicesChanged();
-}
-
 DepartedDevices::Traces AgentApp::TracesOf(const DeviceId& id) const {
   DepartedDevices::Traces traces;
-  traces.held = !informers_.synced() || !claims_.PodsToTell(id).empty();
+  traces.held = !informers_.synced() || !claims_.PodsToNotify(id).empty();
   traces.listed = !informers_.synced() || informers_.FindIdentity(id).has_value();
   traces.driver_registered = !watcher_.scanned() || plugins_.IsRegistered(id.driver);
   const auto ages = plugins_.ReportAges();
@@ -201,9 +193,9 @@ PostMortemKeeper::Parts AgentApp::PostMortemParts() {
           .unseen_since = [this] { return informers_.pods_unseen_since(); },
           .health_of = [this](const DeviceId& id) { return HealthOf(id); },
           .identity_of = [this](const DeviceId& id) { return IdentityOf(id, keeper_, informers_); },
-          .tell =
+          .publish_event =
               [this](const PodRef& pod, const std::string& subject, const EventText& text) {
-                events_.Tell(pod, subject, text);
+                events_.Publish(pod, subject, text);
                 const kube::Pod* present = informers_.FindPod(pod.key);
                 const bool gone = present == nullptr || present->meta.uid != pod.uid;
                 if (gone) events_.Forget(pod);

@@ -46,9 +46,6 @@ struct Readiness {
 // written, and what was not synced is lost.
 class AgentApp {
  public:
-  // How often it is looked whether devices have left.
-  static constexpr Duration kDepartedEvery = std::chrono::minutes(1);
-
   // What is lent outlives the app.
   struct Edges {
     Loop& loop;
@@ -98,7 +95,6 @@ class AgentApp {
            std::unique_ptr<history::PostMortemStore> post_mortem_store);
 
   bool observes() const { return config_.role == Role::kObserver; }
-  void ForgetDeparted();
   DepartedDevices::Traces TracesOf(const DeviceId& id) const;
   void StopWhenIdle(Duration left, std::function<void()> done);
   DeviceHealth HealthOf(const DeviceId& id) const;
@@ -139,11 +135,11 @@ class AgentApp {
   VirtualNode virtual_node_;
   rpc::Dispatcher dispatcher_;
   InspectService inspect_;
-  std::string checkpoint_trouble_;
   DepartedDevices departed_;
+  std::string checkpoint_trouble_;
   std::set<std::string> aged_drivers_;  // whose reports' age is shown
   bool stopping_ = false;
-  Timer stop_, departing_;
+  Timer stop_;
 };
 
 }  // namespace galen::agent

@@ -27,7 +27,7 @@ FakeReport Lost(const std::string& device) {
           .code = "XidGpuLost"};
 }
 
-TEST(Observer, TellsThePodThatItsDeviceIsWell) {
+TEST(Observer, ShowsOnThePodThatItsDeviceIsWell) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"});
   node.AddPod("trainer-0");
@@ -40,7 +40,7 @@ TEST(Observer, TellsThePodThatItsDeviceIsWell) {
   EXPECT_EQ(node.Allocated("trainer-0"), "") << "that list is the kubelet's";
 }
 
-TEST(Observer, TellsThePodOfAFaultWithItsSentenceAndAnEvent) {
+TEST(Observer, ShowsAFaultOnThePodWithItsSentenceAndAnEvent) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0"});
   node.AddPod("trainer-0");
@@ -59,7 +59,7 @@ TEST(Observer, TellsThePodOfAFaultWithItsSentenceAndAnEvent) {
               UnorderedElementsAre("DeviceUnhealthy x1", "DeviceRecovered x1"));
 }
 
-// The first thing that the owner of a new Pod wants to hear.
+// The first thing that the owner of a new Pod wants to know.
 TEST(Observer, APodThatGetsABadDeviceIsWarnedAtOnceAndOnceOverRestarts) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0"});
@@ -95,7 +95,7 @@ TEST(Observer, APodThatGotABadDeviceWhileTheAgentWasAwayIsWarnedToo) {
   EXPECT_THAT(node.Events("trainer-0"), UnorderedElementsAre("DeviceUnhealthy x1"));
 }
 
-TEST(Observer, TellsOnlyThePodThatHoldsTheDevice) {
+TEST(Observer, WritesOnlyToThePodThatHoldsTheDevice) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0", "gpu-1"});
   node.AddPod("trainer-0");
@@ -142,13 +142,13 @@ TEST(Observer, CarriesOnAfterAKillWithTheSameStatesAndTheirFirstTimes) {
   node.StartAgent();
   node.Pass(1s);
   EXPECT_EQ(node.Annotation("trainer-0"), before);
-  EXPECT_EQ(node.Events("trainer-0"), events) << "nothing is told twice";
+  EXPECT_EQ(node.Events("trainer-0"), events) << "nothing is published twice";
   driver.Report({{.device = "gpu-0"}});
   node.Pass(100ms);
   EXPECT_EQ(node.Annotation("trainer-0"), "gpu-0 Healthy");
 }
 
-TEST(Observer, TellsAfterARestartWhatHappenedMeanwhile) {
+TEST(Observer, PublishesAfterARestartWhatHappenedMeanwhile) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0"});
   node.AddPod("trainer-0");
@@ -201,7 +201,7 @@ TEST(Observer, KeepsServingWithAFullDiskAndSaysSo) {
   EXPECT_THAT(node.app->troubles(), ::testing::Not(Contains(HasSubstr("journal"))));
 }
 
-TEST(Observer, PublishesTenThousandChangesByTheirLastWord) {
+TEST(Observer, PublishesTenThousandChangesByTheirLastState) {
   AgentNode node(Role::kObserver);
   std::vector<std::string> devices;
   for (int i = 0; i < 8; ++i) devices.push_back("gpu-" + std::to_string(i));
@@ -250,7 +250,7 @@ TEST(Observer, NotesAContainersCrashForThePostMortem) {
   EXPECT_THAT(journal, HasSubstr("container main, exit 134"));
 }
 
-TEST(Observer, TakesTheKubeletsWordForADriverThatItMustNotAsk) {
+TEST(Observer, TakesTheKubeletsStatusForADriverThatItMustNotAsk) {
   AgentNode node(Role::kObserver);
   node.config.unsubscribed = {"gpu.example.com"};
   FakePlugin& driver = node.AddDriver({"gpu-0"});
@@ -268,7 +268,7 @@ TEST(Observer, TakesTheKubeletsWordForADriverThatItMustNotAsk) {
   node.Pass(100ms);
   EXPECT_THAT(node.Annotation("trainer-0"), StartsWith("gpu-0 Unhealthy since "));
   EXPECT_EQ(node.Condition("trainer-0"), "False Reported");
-  // That the driver connects says nothing against the kubelet's word.
+  // That the driver connects says nothing against the kubelet's status.
   node.KillAgent();
   node.StartAgent();
   node.Pass(2s);
@@ -299,26 +299,26 @@ TEST(Observer, ReadsOnlyTheClaimsThatItsPodsName) {
   EXPECT_LE(reads, 3);
 }
 
-TEST(Observer, TheSameTroubleIsToldAgainWhenItComesAgain) {
+TEST(Observer, TheSameTroubleIsLoggedAgainWhenItComesAgain) {
   AgentNode node(Role::kObserver);
   node.DefineNodeDeviceHealth(kCrdFile);
   node.StartAgent();
   node.Pass(2s);
-  const auto told = [&] {
+  const auto logged = [&] {
     return std::count_if(node.lines.begin(), node.lines.end(), [](const std::string& line) {
       return line.find("watch is in trouble") != std::string::npos;
     });
   };
   node.api.SetDown(true);
   node.Pass(10s);
-  EXPECT_EQ(told(), 2) << "of Pods and of slices";
+  EXPECT_EQ(logged(), 2) << "of Pods and of slices";
   EXPECT_THAT(node.app->troubles(), Contains(HasSubstr("watch pods")));
   node.api.SetDown(false);
   node.Pass(1min);
   EXPECT_THAT(node.app->troubles(), IsEmpty()) << "although no object changed";
   node.api.SetDown(true);
   node.Pass(10s);
-  EXPECT_EQ(told(), 4);
+  EXPECT_EQ(logged(), 4);
 }
 
 TEST(Observer, ARegistryThatCannotBeReadIsATrouble) {

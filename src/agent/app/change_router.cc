@@ -1,12 +1,26 @@
 #include "agent/app/change_router.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
-#include "agent/post_mortem/container_crash.h"
+#include "agent/post_mortem/post_mortem_end.h"
 #include "model/fault.h"
 
 namespace galen::agent {
+
+std::vector<DeviceId> AssignedDevices::Look(const kube::Pod& pod,
+                                            const std::vector<HeldDevice>& held) {
+  std::vector<DeviceId> gained;
+  if (HasEnded(pod)) return gained;
+  std::set<DeviceId> present;
+  for (const HeldDevice& device : held) present.insert(device.device);
+  const std::set<DeviceId> before = std::exchange(known_[pod.meta.key], present);
+  std::ranges::set_difference(present, before, std::back_inserter(gained));
+  // Most Pods of a node hold none.
+  if (present.empty()) known_.erase(pod.meta.key);
+  return gained;
+}
 
 ChangeRouter::ChangeRouter(Parts parts) : parts_(std::move(parts)) {}
 
@@ -108,7 +122,7 @@ void ChangeRouter::OnPrepared(const ObjectKey& pod) { Mark(parts_.claims.PodChan
 
 void ChangeRouter::OnPublished(const kube::Pod& pod, const DeviceHealth& health,
                                Duration after_sign) {
-  parts_.journal.Told(pod.ref(), health, after_sign, parts_.loop.WallNow());
+  parts_.journal.Published(pod.ref(), health, after_sign, parts_.loop.WallNow());
   parts_.keeper.SyncLater();
 }
 
@@ -119,7 +133,7 @@ void ChangeRouter::MarkEveryPod() {
 
 void ChangeRouter::Publish(const HealthChange& change) {
   const std::optional<EventText> event = EventOf(change);
-  for (const ObjectKey& key : parts_.claims.PodsToTell(change.after.id)) {
+  for (const ObjectKey& key : parts_.claims.PodsToNotify(change.after.id)) {
     const kube::Pod* pod = parts_.view.FindPod(key);
     if (pod == nullptr) continue;
     // A Pod that has ended shows what may have ended it, and nothing of the time after.
@@ -127,7 +141,7 @@ void ChangeRouter::Publish(const HealthChange& change) {
     // Expected before it is marked, so that the write that follows is measured.
     parts_.publisher.Expect(key, change.after);
     parts_.publisher.MarkDirty(key);
-    if (event) parts_.events.Tell(pod->ref(), ToString(change.after.id), *event);
+    if (event) parts_.events.Publish(pod->ref(), ToString(change.after.id), *event);
   }
 }
 
@@ -164,7 +178,7 @@ void ChangeRouter::PublishAssigned(const kube::Pod& pod, const DeviceId& id) {
   parts_.keeper.SyncLater();
   parts_.publisher.Expect(pod.meta.key, health);
   if (const std::optional<EventText> event = EventOfAssignment(health)) {
-    parts_.events.Tell(pod.ref(), ToString(id), *event);
+    parts_.events.Publish(pod.ref(), ToString(id), *event);
   }
 }
 

@@ -15,7 +15,6 @@
 #include "agent/drivers/plugin_facts.h"
 #include "agent/health/change_log.h"
 #include "agent/health/health_keeper.h"
-#include "agent/holdings/assigned_devices.h"
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_informers.h"
 #include "agent/manager/pod_runner.h"
@@ -28,6 +27,21 @@
 #include "base/repeated_log.h"
 
 namespace galen::agent {
+
+// What each Pod of the node is known to have, so that a device that is new to it stands out: how it
+// was when the Pod got it is the first thing that its owner wants to know. Bounded by the Pods
+// there are.
+class AssignedDevices {
+ public:
+  // The devices that `pod` has got since the last look; none for a Pod that has ended: of it that
+  // is no news. What it has lost and gets again is new again.
+  std::vector<DeviceId> Look(const kube::Pod& pod, const std::vector<HeldDevice>& held);
+  // The Pod is gone, or another has its name.
+  void Forget(const ObjectKey& pod) { known_.erase(pod); }
+
+ private:
+  std::map<ObjectKey, std::set<DeviceId>> known_;
+};
 
 // The claim index is always first to know: every other part asks it which devices a Pod holds. The
 // node's object is always last: it shows what the others made of the change.

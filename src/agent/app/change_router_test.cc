@@ -103,7 +103,7 @@ class ChangeRouterTest : public ::testing::Test {
        .unseen_since = [] { return std::optional<WallTime>(); },
        .health_of = health_of_,
        .identity_of = [](const DeviceId& id) { return DeviceIdentity{id}; },
-       .tell = [](const PodRef&, const std::string&, const EventText&) {},
+       .publish_event = [](const PodRef&, const std::string&, const EventText&) {},
        .on_notable = [] {}}};
   PodPublisher publisher_{{loop_, random_, log_, metrics_, client_, view_, claims_},
                           {.health_of = health_of_}};
@@ -159,11 +159,11 @@ TEST_F(ChangeRouterTest, ACrashOfAPodWithDevicesIsRecorded) {
   router_.OnSynced();
   PodAppears(/*with_claim=*/false);
   PodCrashes();
-  EXPECT_THAT(journal_.words, Not(Contains(HasSubstr("crashed"))));
+  EXPECT_THAT(journal_.entries, Not(Contains(HasSubstr("crashed"))));
   PodGoes();
   PodAppears();
   PodCrashes();
-  EXPECT_THAT(journal_.words, Contains(HasSubstr("crashed container train")));
+  EXPECT_THAT(journal_.entries, Contains(HasSubstr("crashed container train")));
 }
 
 TEST_F(ChangeRouterTest, OnlyPodsThatHoldDevicesChangeTheNodesObject) {
@@ -196,7 +196,7 @@ TEST_F(ChangeRouterTest, AnEndedPodTakesFaultsForAWhileAndNothingElse) {
   loop_.Advance(1s);
   EXPECT_THAT(patched_, Contains(HasSubstr("/pods/a/status")));
   loop_.Advance(ChangeRouter::kLateFaults);
-  EXPECT_THAT(claims_.PodsToTell(kTrainersGpu), IsEmpty());
+  EXPECT_THAT(claims_.PodsToNotify(kTrainersGpu), IsEmpty());
 }
 
 TEST_F(ChangeRouterTest, WhatWaitsForAPodIsNotForItsSuccessor) {
@@ -217,6 +217,34 @@ TEST_F(ChangeRouterTest, TheNodesObjectIsWrittenWithoutListsAfterAWhile) {
   EXPECT_THAT(api_.requests(), IsEmpty());
   loop_.Advance(5s);
   EXPECT_THAT(api_.requests(), Not(IsEmpty()));
+}
+
+HeldDevice Held(const std::string& device) {
+  HeldDevice held;
+  held.device = {"gpu.example.com", "node-1", device};
+  return held;
+}
+
+TEST(AssignedDevices, EachDeviceIsNewToItsPodOnce) {
+  AssignedDevices assigned;
+  kube::Pod pod;
+  pod.meta.key = {"train", "trainer-0"};
+  EXPECT_THAT(assigned.Look(pod, {}), IsEmpty());
+  EXPECT_THAT(assigned.Look(pod, {Held("gpu-0")}), ElementsAre(Held("gpu-0").device));
+  EXPECT_THAT(assigned.Look(pod, {Held("gpu-0"), Held("gpu-1")}),
+              ElementsAre(Held("gpu-1").device));
+  EXPECT_THAT(assigned.Look(pod, {Held("gpu-0"), Held("gpu-1")}), IsEmpty());
+  assigned.Forget(pod.meta.key);
+  EXPECT_THAT(assigned.Look(pod, {Held("gpu-0")}), ElementsAre(Held("gpu-0").device))
+      << "another Pod of its name";
+}
+
+TEST(AssignedDevices, APodThatHasEndedGetsNothing) {
+  AssignedDevices assigned;
+  kube::Pod pod;
+  pod.meta.key = {"train", "trainer-0"};
+  pod.phase = "Succeeded";
+  EXPECT_THAT(assigned.Look(pod, {Held("gpu-0")}), IsEmpty());
 }
 
 }  // namespace

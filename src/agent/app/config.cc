@@ -7,7 +7,6 @@
 #include <initializer_list>
 #include <utility>
 
-#include "agent/app/config_addresses.h"
 #include "base/check.h"
 #include "base/data/yaml.h"
 #include "base/text.h"
@@ -16,7 +15,7 @@
 namespace galen::agent {
 namespace {
 
-// Of a value in a fault.
+// The most bytes of a value that a fault shows.
 constexpr std::size_t kShownBytesMax = 80;
 
 // Takes values off the file and notes what is wrong with them.
@@ -351,7 +350,7 @@ AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const 
                        ConfigFaults& faults) {
   Reader reader(faults);
   AgentConfig config;
-  // The weakest word first; file, then flags, write over it.
+  // The environment has the lowest precedence; the file, then flags, overwrite it.
   config.node = Lookup(environment, "NODE_NAME").value_or("");
   if (!flags.config_path.empty()) {
     const StatusOr<std::string> text = files.Read(flags.config_path);

@@ -58,7 +58,7 @@ struct AgentConfig {
   std::string registry_directory() const {
     return registry.empty() ? kubelet_root + "/plugins_registry" : registry;
   }
-  // Of containers that are processes: each Pod has one below it.
+  // For containers that are processes: each Pod has a directory below it.
   std::string pods_directory() const { return state_dir + "/pods"; }
 };
 
@@ -99,6 +99,10 @@ AgentConfig LoadConfig(FileSystem& files, const Environment& environment, const 
 // Whether Pods may run as processes of this user: as root only where the operator has said so, for
 // whoever may make a Pod here could do anything to the machine. `user` is the effective one.
 void CheckProcesses(const AgentConfig& config, unsigned user, ConfigFaults& faults);
+
+// Notes what is wrong with metricsAddress, probesAddress and the files that go with them, each with
+// what would be right: where an agent is reached over HTTP, and by whom.
+void CheckAddresses(const AgentConfig& config, ConfigFaults& faults);
 
 // Makes the directories that the agent writes in, with what the kubelet would make where it takes
 // its place, and looks whether an API server can be found; `faults` has LoadConfig's and gets the

@@ -1,10 +1,9 @@
-#include "agent/app/config_addresses.h"
-
 #include <fmt/core.h>
 
 #include <string>
 #include <string_view>
 
+#include "agent/app/config.h"
 #include "base/text.h"
 #include "net/address.h"
 #include "net/socket/socket.h"

@@ -1,7 +1,7 @@
-#include "agent/app/config_addresses.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "agent/app/config.h"
 
 namespace galen::agent {
 namespace {

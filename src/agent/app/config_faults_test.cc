@@ -12,7 +12,7 @@ constexpr std::string_view kFile =
     "  timeout: 5\n"
     "role: boss\n";
 
-TEST(ConfigFaults, AreToldInTheOrderOfTheFileWithTheirLines) {
+TEST(ConfigFaults, AreReportedInTheOrderOfTheFileWithTheirLines) {
   ConfigFaults faults;
   faults.UseFile("a.yaml", kFile);
   faults.Add("role", "is \"boss\"");
@@ -26,7 +26,7 @@ TEST(ConfigFaults, AreToldInTheOrderOfTheFileWithTheirLines) {
   EXPECT_FALSE(faults.Has("node"));
 }
 
-TEST(ConfigFaults, AFlagIsToldByItsNameAndOneFaultIsOne) {
+TEST(ConfigFaults, AFlagIsReportedByItsNameAndOneFaultIsOne) {
   ConfigFaults faults;
   faults.UseFile("a.yaml", kFile);
   faults.SaidByFlag("role", "--role");

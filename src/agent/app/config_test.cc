@@ -138,7 +138,7 @@ TEST(Config, FlagsOverruleTheFile) {
   EXPECT_EQ(config->role, Role::kObserver);
 }
 
-TEST(Config, TellsEveryFaultAtOnce) {
+TEST(Config, ReportsEveryFaultAtOnce) {
   const Status status = Load(R"(
 node: "Node 7"
 role: kubelet
@@ -201,7 +201,7 @@ TEST(Config, AKeyThatComesTwiceHidesNoOtherFault) {
           "  /etc/galen/agent.yaml:7: colour is not known; known are: "));
 }
 
-TEST(Config, TellsFaultsInTheOrderOfTheFileAndNoneThatFollowsFromAnother) {
+TEST(Config, ReportsFaultsInTheOrderOfTheFileAndNoneThatFollowsFromAnother) {
   const Status status = Load(
                             "role: kubelet\n"
                             "timeouts:\n"
@@ -220,7 +220,7 @@ TEST(Config, TellsFaultsInTheOrderOfTheFileAndNoneThatFollowsFromAnother) {
       "  --log-level is \"loud\", must be one of: debug, info, warning, error");
 }
 
-TEST(Config, DirectoriesAndKubeconfigAreToldInTheSamePass) {
+TEST(Config, DirectoriesAndKubeconfigAreReportedInTheSamePass) {
   FakeFileSystem files;
   ConfigFaults faults;
   const AgentConfig config =

@@ -1,5 +1,5 @@
-// Crashes on a whole agent with a cluster around it: what `galen why` is told of whose fault it
-// was.
+// Crashes on a whole agent with a cluster around it: what `galen why` gets to know of whose fault
+// it was.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class CrashVerdictTest : public ::testing::Test {
   }
   ~CrashVerdictTest() override { channel_.reset(); }
 
-  // Holds until another word, so that the driver need not repeat itself.
+  // Holds until another report, so that the driver need not repeat itself.
   void Say(FakeReport report) {
     report.timeout_seconds = 86'400;
     const WallTime now = node_.cluster.loop().WallNow();
@@ -43,7 +43,7 @@ class CrashVerdictTest : public ::testing::Test {
     node_.Pass(100ms);
   }
 
-  // As a kubelet tells it: the container ended just now and runs again.
+  // As a kubelet writes it: the container ended just now and runs again.
   void Crash(int code, const std::string& reason, const std::string& message = "") {
     const WallTime now = node_.cluster.loop().WallNow();
     Json ended = Json::MakeObject({{"exitCode", code},
@@ -129,7 +129,7 @@ TEST_F(CrashVerdictTest, ADriverThatIsGoneIsNoFaultOfTheHardware) {
   EXPECT_THAT(Verdict(), StartsWith("Undetermined:"));
 }
 
-TEST_F(CrashVerdictTest, WhatIsToldAfterTheCrashStillCounts) {
+TEST_F(CrashVerdictTest, WhatIsReportedAfterTheCrashStillCounts) {
   Crash(1, "Error", "CUDA error: uncorrectable ECC error encountered");
   ASSERT_THAT(Verdict(), StartsWith("Application:")) << "so far";
   const WallTime sign = node_.cluster.loop().WallNow() - 11s;

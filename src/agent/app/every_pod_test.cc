@@ -1,4 +1,4 @@
-// Each kind of Pod of fake_pod_kinds.h in both roles: it hears of its device wherever the API lets
+// Each kind of Pod of fake_pod_kinds.h in both roles: its device is published wherever the API lets
 // it be said. docs/guide/every-pod.md has the same kinds as a table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ Lines EventsOn(AgentNode& node, const std::string& uid) {
 
 class EveryPod : public ::testing::TestWithParam<std::tuple<std::size_t, Role>> {};
 
-TEST_P(EveryPod, IsToldOfItsDeviceWhereverTheApiLetsItBeSaid) {
+TEST_P(EveryPod, ShowsItsDeviceWhereverTheApiAllowsIt) {
   const PodKind& kind = PodKinds()[std::get<0>(GetParam())];
   const Role role = std::get<1>(GetParam());
   PodScene scene(role);

@@ -74,7 +74,7 @@ PodKind Sidecar() {
           .used_by = {"p beside mine"}};
 }
 
-// It holds nothing itself, and must not keep the Pod from being told.
+// It holds nothing itself, and must not keep the Pod from being published.
 PodKind EphemeralContainer() {
   return {.name = "ephemeral container",
           .make =

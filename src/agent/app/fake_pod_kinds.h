@@ -44,7 +44,7 @@ struct PodKind {
   // A manager's entries in containerStatuses and initContainerStatuses: "container entry id".
   std::vector<std::string> main = {};
   std::vector<std::string> init = {};
-  // Of gpu-0 in the node's object: "pod container claim".
+  // The users of gpu-0 in the node's object: "pod container claim".
   std::vector<std::string> used_by = {"p main mine"};
   std::vector<std::string> others = {};  // Pods that hold gpu-0 as well
   std::string tail = {};                 // of the annotation, after gpu-0's sentence

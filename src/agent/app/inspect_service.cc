@@ -40,7 +40,7 @@ void PutHealth(const DeviceHealth& health, wire::Device& out) {
   out.set_since_unix_nanos(Nanos(health.since));
 }
 
-// Of a record, which may be null; null when it has no such device.
+// The device of a record, which may be null; null when it has no such device.
 const history::PostMortemDevice* FindDevice(const history::PostMortem* record, const DeviceId& id) {
   if (record == nullptr) return nullptr;
   const auto found = std::ranges::find_if(
@@ -59,7 +59,8 @@ struct InspectService::Wire {
       for (const HeldDevice& held : parts.claims.DevicesOf(key)) {
         if (held.device != id) continue;
         std::vector<ContainerUse> uses = held.uses;
-        // A Pod may hold a device that none of its containers sees: it is told without a container.
+        // A Pod may hold a device that none of its containers sees: it is listed without a
+        // container.
         if (uses.empty()) uses.emplace_back();
         for (const ContainerUse& use : uses) {
           wire::Holder& holder = *out.add_holders();
@@ -107,7 +108,7 @@ struct InspectService::Wire {
     holder.set_claim(device.claim);
   }
 
-  // Of a Pod that runs its devices are as they are now.
+  // The devices of a Pod that runs are shown as they are now.
   static void PutDevices(const Parts& parts, const std::set<DeviceId>& ids,
                          const history::PostMortem* ended, wire::ExplainResponse& out) {
     for (const DeviceId& id : ids) {
@@ -204,7 +205,7 @@ struct InspectService::Wire {
     const kube::Pod* pod = parts.view.FindPod(key);
     const std::string uid = pod == nullptr ? "" : pod->meta.uid;
     std::vector<Step> steps = parts.journal.StepsOf({key, uid}, {ids.begin(), ids.end()});
-    // Of a Pod that is gone the records tell which devices it had.
+    // For a Pod that is gone the records show which devices it had.
     for (const Step& step : steps) {
       if (step.device != DeviceId{}) ids.insert(step.device);
     }

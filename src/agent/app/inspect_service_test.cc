@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 
 const std::string kService = "/galen.inspect.v1.Inspect/";
 
-// Hears the lists of one watch: "gpu-0 Healthy" of each first device.
+// Keeps the lists of one watch: "gpu-0 Healthy" of each first device.
 class Watcher final : public rpc::StreamSink {
  public:
   void OnMessage(std::string_view bytes) override {
@@ -118,7 +118,7 @@ TEST_F(InspectServiceTest, ListsDrivers) {
   EXPECT_EQ(list->drivers(0).service(), "v1.DRAPlugin");
 }
 
-TEST_F(InspectServiceTest, TellsHowTheAgentIs) {
+TEST_F(InspectServiceTest, ShowsHowTheAgentIs) {
   const auto status = Ask<wire::GetStatusResponse>("GetStatus", wire::GetStatusRequest());
   EXPECT_EQ(status->node(), "node-1");
   EXPECT_EQ(status->role(), "observer");
@@ -192,7 +192,7 @@ TEST_F(InspectServiceTest, ExplainsAPodThatIsGone) {
   EXPECT_EQ(Explain("never-there", "default").status().code(), Code::kNotFound);
 }
 
-TEST_F(InspectServiceTest, TellsHowAPodEndedThatIsGoneFromTheApi) {
+TEST_F(InspectServiceTest, ShowsHowAPodEndedThatIsGoneFromTheApi) {
   driver_->Report({{.device = "gpu-0", .health = 2, .message = "XID 79: lost", .code = "XidLost"}});
   node_.Pass(2s);
   node_.cluster.Delete(kube::kPods, "trainer-0", "default", 0);
@@ -263,7 +263,7 @@ TEST_F(InspectServiceTest, OfAPodThatIsGoneTheDeviceIsAsItWasThen) {
   EXPECT_EQ(answer->devices(0).holders(0).claim(), claim);
 }
 
-TEST_F(InspectServiceTest, TellsNothingOfHowAnEarlierPodOfThatNameEnded) {
+TEST_F(InspectServiceTest, ShowsNothingOfHowAnEarlierPodOfThatNameEnded) {
   driver_->Report({{.device = "gpu-0", .health = 2, .message = "XID 79: lost", .code = "XidLost"}});
   node_.Pass(2s);
   node_.cluster.Delete(kube::kPods, "trainer-0", "default", 0);

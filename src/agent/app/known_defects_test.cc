@@ -53,7 +53,7 @@ TEST(KnownDefect, AHungDriversDevicesStayHealthyUntilSomethingElseHappens) {
   }
 }
 
-TEST(KnownDefect, NobodyIsToldThatTheStreamEnded) {
+TEST(KnownDefect, NobodyIsNotifiedThatTheStreamEnded) {
   for (const Role role : {Role::kObserver, Role::kManager}) {
     RunningPod at(role);
     at.driver.Kill();
@@ -77,7 +77,7 @@ TEST(KnownDefect, ADriversRestartWhileTheAgentIsAwayLosesTheState) {
   EXPECT_EQ(at.node.Annotation("trainer-0"), before);
 }
 
-TEST(KnownDefect, TheOldInstanceOfARollingUpdateOverwritesTheNewOnesWord) {
+TEST(KnownDefect, TheOldInstanceOfARollingUpdateOverwritesTheNewOnesReport) {
   RunningPod at(Role::kObserver);
   FakePlugin::Options second;
   second.socket = "/var/lib/kubelet/plugins_registry/gpu.example.com-2-reg.sock";
@@ -93,7 +93,7 @@ TEST(KnownDefect, TheOldInstanceOfARollingUpdateOverwritesTheNewOnesWord) {
   EXPECT_THAT(at.node.Events("trainer-0"), IsEmpty());
 }
 
-TEST(KnownDefect, ChangesAreDroppedWhenTooManyPodsAreToBeToldAtOnce) {
+TEST(KnownDefect, ChangesAreDroppedWhenTooManyPodsAreToBeWrittenAtOnce) {
   AgentNode node(Role::kObserver);
   std::vector<std::string> devices;
   std::vector<FakeReport> lost;
@@ -276,7 +276,7 @@ TEST(KnownDefect, AForceDeletedPodBlocksTheNextOfItsName) {
       << node.cluster.WhyPending("trainer-0");
 }
 
-TEST(KnownDefect, TheSameWordAfterASilenceTellsNobody) {
+TEST(KnownDefect, TheSameReportAfterASilenceNotifiesNobody) {
   for (const Role role : {Role::kObserver, Role::kManager}) {
     RunningPod at(role);
     at.node.Pass(60s);

@@ -30,7 +30,7 @@ TEST(Manager, RunsThePodAndListsItsDeviceAsTheKubeletWould) {
   EXPECT_EQ(node.cluster.Pod("trainer-0")["status"]["phase"].AsString(), "Running")
       << node.cluster.WhyPending("trainer-0");
   EXPECT_EQ(node.Allocated("trainer-0"), "claim:gpu gpu.example.com/gpu=gpu-0 Healthy: ");
-  EXPECT_EQ(driver.told(), "registered");
+  EXPECT_EQ(driver.notified(), "registered");
   driver.Report({{.device = "gpu-0", .health = 2, .message = "ECC", .code = "EccUncorrectable"}});
   node.Pass(100ms);
   EXPECT_EQ(node.Allocated("trainer-0"), "claim:gpu gpu.example.com/gpu=gpu-0 Unhealthy: ECC");

@@ -31,7 +31,7 @@ std::string HolderOf(int fd) {
 
 // Not truncated by opening: until the lock is ours the id in it is the holder's. Closed on exec, or
 // a child would keep the lock. Empty on a disk that became read-only, as one does after errors, and
-// has no such file: a node that cannot remember must still tell.
+// has no such file: a node that cannot record must still publish.
 StatusOr<Fd> OpenFile(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   const int error = errno;

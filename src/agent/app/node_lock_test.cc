@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(NodeLock, TellsTheSecondAgentWhoHoldsIt) {
+TEST(NodeLock, NamesItsHolderToTheSecondAgent) {
   const TemporaryDirectory directory;
   const std::string path = directory.Path("lock");
   const auto first = NodeLock::Take(path);

@@ -17,7 +17,7 @@ FakeReport LostSince(const std::string& device) {
   return {.device = device, .health = 2, .message = "XID 79", .code = "XidGpuLost"};
 }
 
-TEST(NodeObject, TellsTheNodesObjectToo) {
+TEST(NodeObject, WritesTheNodesObjectToo) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0", "gpu-1"});
   node.DefineNodeDeviceHealth(kDefinitionFile);
@@ -82,7 +82,7 @@ TEST(NodeObject, MakesTheNodesObjectAgainWhenSomebodyRemovesIt) {
   EXPECT_EQ(node.NodeHealth()["summary"]["devices"].AsInt(), 1);
 }
 
-TEST(NodeObject, SaysWithItsLastWordThatNobodyLooksAnyMore) {
+TEST(NodeObject, SaysWithItsLastWriteThatNobodyLooksAnyMore) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"});
   node.DefineNodeDeviceHealth(kDefinitionFile);

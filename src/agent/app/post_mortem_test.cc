@@ -72,7 +72,7 @@ TEST(PostMortem, OfACrashHasDevicesExitCodeMessageAndVerdict) {
   EXPECT_TRUE(records[0].published);
 }
 
-TEST(PostMortem, OfAnOrdinaryEndIsKeptAndTellsNobody) {
+TEST(PostMortem, OfAnOrdinaryEndIsKeptAndNotPublished) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"}).Report({Well("gpu-0")});
   node.AddPod("trainer-0");

@@ -22,7 +22,7 @@ class ShortPodsNode {
     node_.Pass(2s);
   }
 
-  // The fault of each is told apart by its sentence.
+  // The faults are distinguished by their sentences.
   static std::string Fault(int i) { return fmt::format("XID 79: lost for pod-{}", i); }
 
   void Play(int i) {

@@ -17,7 +17,7 @@ class ContainerLog {
   // As the kubelet's containerLogMaxSize; with the file that was set aside a container has twice
   // this.
   static constexpr std::size_t kBytesMax = std::size_t{10} << 20;
-  // Of a log that stands in for a termination message: Kubernetes' bounds.
+  // Limits of a log that stands in for a termination message: Kubernetes' bounds.
   static constexpr std::size_t kTailBytesMax = 2048;
   static constexpr std::size_t kTailLinesMax = 80;
 

@@ -1,13 +1,17 @@
 #include "agent/containers/container_plan.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <set>
 #include <utility>
 
+#include "base/data/json.h"
+#include "base/data/yaml.h"
 #include "base/text.h"
 
 namespace galen::agent {
@@ -25,7 +29,7 @@ std::optional<std::string> KeyOf(std::string_view path, std::string_view member)
   return std::string(path.substr(begin.size(), path.size() - begin.size() - 2));
 }
 
-// Of one Pod: the values that its containers can ask for.
+// The values of one Pod that its containers can ask for.
 class PodFields {
  public:
   PodFields(const Json& pod, const PlanPlace& place) : pod_(pod), place_(place) {}
@@ -95,8 +99,8 @@ void PutEnvironment(const Json& container, const PodFields& fields, ContainerPla
 
 void PutCommand(const Json& container, ContainerPlan& plan) {
   for (const std::string_view member : {"command", "args"}) {
-    for (const Json& word : container[member].items()) {
-      plan.command.push_back(ExpandVariables(word.AsString(), plan.environment));
+    for (const Json& item : container[member].items()) {
+      plan.command.push_back(ExpandVariables(item.AsString(), plan.environment));
     }
     // Without a command the image would say what to run, and nothing here reads images.
     if (plan.command.empty() && plan.fault.empty()) {
@@ -143,7 +147,7 @@ bool IsFileName(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-// Of a quantity's suffix; 0 for one that is none.
+// The factor of a quantity's suffix; 0 for text that is no suffix.
 double FactorOf(std::string_view suffix) {
   static const std::map<std::string_view, double> kFactors = {
       {"", 1},          {"m", 1e-3},      {"k", 1e3},       {"M", 1e6},       {"G", 1e9},
@@ -153,12 +157,53 @@ double FactorOf(std::string_view suffix) {
   return factor == kFactors.end() ? 0 : factor->second;
 }
 
+// A device by its whole name, and the file that has it.
+struct Found {
+  Json device;
+  std::string path;
+  Json edits;  // of the whole file
+};
+
+void PutVariables(const Json& edits, std::map<std::string, std::string>& variables) {
+  for (const Json& line : edits["env"].items()) {
+    const std::string& text = line.AsString();
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) continue;
+    variables[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+}
+
+// Null for a file that cannot be read: half of one that is being written, or none of ours.
+Json ReadSpec(FileSystem& files, const std::string& path) {
+  const StatusOr<std::string> text = files.Read(path);
+  if (!text.ok()) return {};
+  const StatusOr<Json> spec = path.ends_with(".json") ? Json::Parse(*text) : ParseYaml(*text);
+  return spec.ok() ? *spec : Json();
+}
+
+void LookInto(FileSystem& files, const std::string& directory, const std::set<std::string>& wanted,
+              std::map<std::string, Found>& found) {
+  const StatusOr<std::vector<std::string>> names = files.List(directory);
+  if (!names.ok()) return;
+  std::size_t looked_at = 0;
+  for (const std::string& name : *names) {
+    const bool spec_file = name.ends_with(".json") || name.ends_with(".yaml");
+    if (!spec_file || ++looked_at > kCdiFilesMax) continue;
+    const std::string path = directory + "/" + name;
+    const Json spec = ReadSpec(files, path);
+    for (const Json& device : spec["devices"].items()) {
+      const std::string id = spec["kind"].AsString() + "=" + device["name"].AsString();
+      if (wanted.contains(id)) found[id] = {device, path, spec["containerEdits"]};
+    }
+  }
+}
+
 }  // namespace
 
 std::string DirectoryOfPod(const std::string& pods_directory, const PodRef& pod) {
   constexpr std::size_t kFileNameBytesMax = 255;
   const std::string name = fmt::format("{}_{}_{}", pod.key.ns, pod.key.name, pod.uid);
-  // The uid alone tells it from every other; the rest is for people.
+  // The uid alone identifies it; the rest is for people.
   return pods_directory + "/" + (name.size() <= kFileNameBytesMax ? name : pod.uid);
 }
 
@@ -225,6 +270,31 @@ std::optional<std::uint64_t> BytesOf(const Json& quantity) {
   // From 2^63 on nobody means a limit.
   if (factor == 0 || !(bytes > 0) || bytes >= 0x1.0p63) return std::nullopt;
   return static_cast<std::uint64_t>(bytes);
+}
+
+StatusOr<std::map<std::string, std::string>> CdiEnvironment(
+    FileSystem& files, const std::vector<std::string>& directories,
+    const std::vector<std::string>& devices) {
+  std::map<std::string, std::string> variables;
+  if (devices.empty()) return variables;
+  const std::set<std::string> wanted(devices.begin(), devices.end());
+  std::map<std::string, Found> found;
+  for (const std::string& directory : directories) LookInto(files, directory, wanted, found);
+  std::set<std::string> files_used;
+  for (const std::string& id : devices) {
+    const auto device = found.find(id);
+    if (device == found.end()) {
+      return NotFound("CDI device {} is in no file of {}: its driver must write it there",
+                      Printable(id), fmt::join(directories, ", "));
+    }
+    if (files_used.insert(device->second.path).second) {
+      PutVariables(device->second.edits, variables);
+    }
+  }
+  for (const std::string& id : devices) {
+    PutVariables(found.at(id).device["containerEdits"], variables);
+  }
+  return variables;
 }
 
 }  // namespace galen::agent

@@ -1,5 +1,6 @@
 // What there is to start of a Pod: its containers as processes of this machine, read off the whole
-// object that the API server has. Pure. Rules:
+// object that the API server has, and the environment that CDI files give them. Pure, but for
+// reading those files. Rules:
 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/ (Container)
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/data/json.h"
+#include "base/files/file_system.h"
 #include "base/time.h"
 #include "kube/objects/pod.h"
 
@@ -19,7 +21,7 @@ namespace galen::agent {
 // The Pod's: what becomes of a container that ended.
 enum class RestartPolicy { kAlways, kOnFailure, kNever };
 
-// Of the machine that the processes run on.
+// The machine that the processes run on.
 struct PlanPlace {
   std::string node;       // its name in the cluster
   std::string directory;  // of all Pods; each container gets one of its own below it
@@ -69,5 +71,19 @@ std::string ExpandVariables(std::string_view text,
 
 // A quantity of bytes ("128Mi", "1e9", 512), rounded up; nullopt for anything else.
 std::optional<std::uint64_t> BytesOf(const Json& quantity);
+
+// CDI files of a directory that are looked at; one driver writes one a claim.
+inline constexpr std::size_t kCdiFilesMax = 4096;
+
+// The environment that drivers give to containers by CDI files, as far as a process can have it:
+// mounts and hooks need a container and are left out, device nodes are those of the machine.
+// Format: github.com/cncf-tags/container-device-interface, SPEC.md. The variables of these devices
+// ("vendor.com/class=name"): of a file's own edits once for each file that has one of the devices,
+// then of the devices in the order they are named; the last of a name counts. A directory that is
+// missing holds none; of a device in two directories the later one counts. NotFound names the first
+// device that no readable file has.
+StatusOr<std::map<std::string, std::string>> CdiEnvironment(
+    FileSystem& files, const std::vector<std::string>& directories,
+    const std::vector<std::string>& devices);
 
 }  // namespace galen::agent

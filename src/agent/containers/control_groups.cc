@@ -120,7 +120,7 @@ StatusOr<std::string> ControlGroups::Make(const std::string& name,
 }
 
 bool ControlGroups::RanOutOfMemory(const std::string& group) const {
-  // Of both versions the count of processes that the kernel killed in the group.
+  // Both versions have the count of processes that the kernel killed in the group.
   return CountOf(TextOf(group + (version2_ ? "/memory.events" : "/memory.oom_control")),
                  "oom_kill") > 0;
 }

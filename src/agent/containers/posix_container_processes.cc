@@ -22,8 +22,9 @@
 namespace galen::agent {
 namespace {
 
-// Of one turn of the loop, so that a container that writes without end starves nobody; also what is
-// read of a container that has ended, whose pipe holds no more by the kernel's default limit.
+// Read in one turn of the loop, so that a container that writes without end starves nobody; also
+// what is read of a container that has ended, whose pipe holds no more by the kernel's default
+// limit.
 constexpr std::size_t kReadBytesMax = std::size_t{1} << 20;
 
 // What SIGKILL ended takes a moment to be gone; who waits for it may give its devices to others.
@@ -31,7 +32,7 @@ constexpr Duration kLookForRestEvery = std::chrono::milliseconds(5);
 // Something that hangs in the kernel is not waited for any longer.
 constexpr int kLooksForRestMax = 400;
 
-// Where a start broke off, told by the child through a pipe that a good start closes.
+// Where a start failed, reported by the child through a pipe that a good start closes.
 struct StartFault {
   int error = 0;
   enum class Step { kNone, kGroup, kDirectory, kProgram } step = Step::kNone;
@@ -56,7 +57,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 
 [[noreturn]] void GiveUp(const ChildPlan& plan, StartFault::Step step) {
   const StartFault fault{errno, step};
-  // Nobody is left to hear that this failed, too.
+  // If this fails too, nobody is left to report it to.
   if (::write(plan.faults, &fault, sizeof(fault)) < 0) ::_exit(126);
   ::_exit(127);
 }
@@ -64,7 +65,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 // In the child. Only calls that are safe after fork in a process with threads (signal-safety(7)).
 [[noreturn]] void BecomeContainer(const ChildPlan& plan) {
   ::setsid();
-  // The agent may be gone already; then nobody would be told, and nobody would kill us.
+  // The agent may be gone already; then nobody would take our end, and nobody would kill us.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != plan.parent) ::_exit(127);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -205,13 +206,14 @@ class Running final : public ContainerProcess {
 
   void OnEnd() {
     end_watch_.Cancel();
-    TellWhenGone(kLooksForRestMax);
+    ReportWhenGone(kLooksForRestMax);
   }
 
-  // Nobody is told of the end before the last process is gone.
-  void TellWhenGone(int looks_left) {
+  // The end is reported once the last process is gone.
+  void ReportWhenGone(int looks_left) {
     if (KillRest() > 0 && looks_left > 0) {
-      look_ = loop_->After(kLookForRestEvery, [this, looks_left] { TellWhenGone(looks_left - 1); });
+      look_ =
+          loop_->After(kLookForRestEvery, [this, looks_left] { ReportWhenGone(looks_left - 1); });
       return;
     }
     const bool out_of_memory = !group_.empty() && groups_.RanOutOfMemory(group_);
@@ -224,8 +226,8 @@ class Running final : public ContainerProcess {
       end.code = WEXITSTATUS(status);
     }
     end.out_of_memory = out_of_memory && end.signal == SIGKILL;
-    const ContainerProcesses::OnEnd tell = std::move(on_end_);  // which may destroy this
-    tell(end);
+    const ContainerProcesses::OnEnd on_end = std::move(on_end_);  // which may destroy this
+    on_end(end);
   }
 
   // Kills what is left of it and takes its end: as where the first process of a container's own
@@ -294,7 +296,7 @@ PosixContainerProcesses::~PosixContainerProcesses() { groups_.RemoveAll(); }
 StatusOr<std::unique_ptr<ContainerProcess>> PosixContainerProcesses::Start(
     const ContainerCommand& command, OnOutput on_output, OnEnd on_end) {
   std::string mark = MarkOf(command);
-  // Without it left-over processes could not be told from others.
+  // Without it left-over processes could not be distinguished from others.
   GALEN_CHECK(!command.command.empty() && !mark.empty());
   std::erase_if(empty_groups_, [this](const std::string& old) { return groups_.Remove(old); });
   std::string group;

@@ -71,7 +71,7 @@ class PosixContainerProcessesTest : public ::testing::Test {
   std::optional<ProcessEnd> end_;
 };
 
-TEST_F(PosixContainerProcessesTest, TellsOutputAndExitCode) {
+TEST_F(PosixContainerProcessesTest, ReportsOutputAndExitCode) {
   ASSERT_TRUE(Start(Shell("echo $WORD; echo also >&2; pwd; exit 3")).ok());
   WaitForEnd();
   EXPECT_EQ(end_->code, 3);
@@ -146,7 +146,7 @@ TEST_F(PosixContainerProcessesTest, GoesWithWhoHoldsIt) {
   process_.reset();
   Until([&] { return Left() == 0; });
   EXPECT_EQ(Left(), 0);
-  EXPECT_FALSE(end_) << "nobody is told";
+  EXPECT_FALSE(end_) << "nothing is reported";
 }
 
 TEST_F(PosixContainerProcessesTest, SaysWhyItCannotStart) {

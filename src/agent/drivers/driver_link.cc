@@ -57,10 +57,10 @@ void DriverLink::OnMessage(std::string_view message) {
   // Each report is a whole picture: of those that wait the newest says it all.
   if (held_) ++merged_;
   held_ = message;
-  held_timer_ = edges_.loop.After(reports_.Wait(now, CostOf(message)), [this] { TellHeld(); });
+  held_timer_ = edges_.loop.After(reports_.Wait(now, CostOf(message)), [this] { DeliverHeld(); });
 }
 
-void DriverLink::TellHeld() {
+void DriverLink::DeliverHeld() {
   held_timer_.Cancel();
   if (!held_) return;
   const std::string report = *std::exchange(held_, std::nullopt);
@@ -70,7 +70,7 @@ void DriverLink::TellHeld() {
 }
 
 void DriverLink::OnEnd(const Status& status) {
-  // The stream ends here, but it is this very stream that tells: it is taken down a turn later.
+  // The stream ends here, but it is this very stream that calls: it is taken down a turn later.
   stream_timer_ = edges_.loop.After(Duration::zero(), [this, status] { LoseStream(status); });
 }
 
@@ -85,7 +85,7 @@ void DriverLink::Dial() {
 void DriverLink::OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection) {
   if (!connection.ok()) return DialLater(connection.status());
   connection_ = std::move(connection).value();
-  // A turn later: it is the connection that tells, and Fall destroys it.
+  // A turn later: it is the connection that calls, and Fall destroys it.
   connection_->OnClosed([this](const Status& why) {
     fall_timer_ = edges_.loop.After(Duration::zero(), [this, why] { Fall(why); });
   });
@@ -114,7 +114,7 @@ void DriverLink::Rise() {
 // The connection is gone. Whoever accepted it may accept the next at once; whoever hangs up soon,
 // again and again, is waited for longer and longer.
 void DriverLink::Fall(const Status& why) {
-  TellHeld();
+  DeliverHeld();
   Close();
   up_since_.reset();
   FailCalls(Unavailable("driver {} hung up", facts_.driver));
@@ -128,7 +128,7 @@ void DriverLink::OpenStream() {
 }
 
 void DriverLink::LoseStream(const Status& why) {
-  TellHeld();
+  DeliverHeld();
   stream_.reset();
   // Final for this registration, as in the kubelet since 1.37: asking every few seconds would only
   // fill the driver's log.

@@ -111,7 +111,7 @@ class DriverLink final : private rpc::StreamSink {
   void OnEnd(const Status& status) override;
 
   // Hands on the report that waits for its turn, if one does.
-  void TellHeld();
+  void DeliverHeld();
 
   void Dial();
   void DialLater(const Status& why);

@@ -15,21 +15,21 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Keeps what it hears; of reports the last, and how many.
+// Keeps its calls; of reports the last, and how many.
 class Listener final : public LinkListener {
  public:
-  void OnLinkUp(const DriverLink&) override { words.emplace_back("up"); }
+  void OnLinkUp(const DriverLink&) override { calls.emplace_back("up"); }
   void OnLinkReport(const DriverLink&, std::string_view report) override {
     ++reports;
     last = report;
   }
   void OnLinkStreamLost(const DriverLink&, const Status&) override {
-    words.push_back("lost " + last);
+    calls.push_back("lost " + last);
   }
-  void OnLinkWithoutHealth(const DriverLink&) override { words.emplace_back("no health"); }
-  void OnLinkDown(const DriverLink&, const Status&) override { words.push_back("down " + last); }
+  void OnLinkWithoutHealth(const DriverLink&) override { calls.emplace_back("no health"); }
+  void OnLinkDown(const DriverLink&, const Status&) override { calls.push_back("down " + last); }
 
-  std::vector<std::string> words;
+  std::vector<std::string> calls;
   std::uint64_t reports = 0;
   std::string last;
 };
@@ -46,12 +46,12 @@ class DriverLinkTest : public ::testing::Test {
     link_.emplace(DriverLink::Edges{loop_, random_, *dialer_, listener_}, 1, facts, true);
     link_->Start();
     loop_.Advance(10ms);
-    listener_.words.clear();
+    listener_.calls.clear();
   }
 
   // Says `count` things in one moment, the last of them "newest".
   void Flood(int count) {
-    for (int i = 1; i < count; ++i) plugin_.ReportBytes("word " + std::to_string(i));
+    for (int i = 1; i < count; ++i) plugin_.ReportBytes("report " + std::to_string(i));
     plugin_.ReportBytes("newest");
   }
 
@@ -102,7 +102,7 @@ TEST_F(DriverLinkTest, WhatWaitsForItsTurnIsHeardBeforeTheEndOfItsStream) {
   Flood(20'000);
   plugin_.EndStreams(Unavailable("going"));
   loop_.Advance(0ms);
-  EXPECT_THAT(listener_.words, ElementsAre("lost newest"));
+  EXPECT_THAT(listener_.calls, ElementsAre("lost newest"));
 }
 
 TEST_F(DriverLinkTest, WhatWaitsForItsTurnIsHeardBeforeTheEndOfItsDriver) {
@@ -110,16 +110,16 @@ TEST_F(DriverLinkTest, WhatWaitsForItsTurnIsHeardBeforeTheEndOfItsDriver) {
   loop_.Advance(0ms);
   plugin_.Kill();
   loop_.Advance(0ms);
-  EXPECT_THAT(listener_.words, ElementsAre("down newest"));
+  EXPECT_THAT(listener_.calls, ElementsAre("down newest"));
 }
 
 TEST_F(DriverLinkTest, AnOrdinaryDriverNeverWaits) {
   for (int i = 0; i < 1'000; ++i) {
-    plugin_.ReportBytes("word");
+    plugin_.ReportBytes("report");
     loop_.Advance(1ms);
   }
   EXPECT_EQ(link_->merged(), 0u);
-  EXPECT_THAT(listener_.words, IsEmpty());
+  EXPECT_THAT(listener_.calls, IsEmpty());
 }
 
 }  // namespace

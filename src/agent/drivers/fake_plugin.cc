@@ -52,7 +52,7 @@ struct FakePlugin::Methods {
 
   static void Notify(FakePlugin& self, std::string_view bytes, const rpc::Reply& reply) {
     const auto status = rpc::Decode<registration::RegistrationStatus>(bytes);
-    self.told_ = status->plugin_registered() ? "registered" : status->error();
+    self.notified_ = status->plugin_registered() ? "registered" : status->error();
     reply(registration::RegistrationStatusResponse().SerializeAsString());
   }
 

@@ -91,7 +91,7 @@ class FakePlugin {
   const std::map<std::string, std::string>& prepared() const { return prepared_; }
   int prepare_calls() const { return prepare_calls_; }
   // "" until it was notified; then "registered", or the error.
-  const std::string& told() const { return told_; }
+  const std::string& notified() const { return notified_; }
 
  private:
   struct Methods;  // knows the messages
@@ -117,7 +117,7 @@ class FakePlugin {
   int times_asked_ = 0;
   int prepare_calls_ = 0;
   std::map<std::string, std::string> prepared_;
-  std::string told_;
+  std::string notified_;
 };
 
 }  // namespace galen::agent

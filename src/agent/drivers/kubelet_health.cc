@@ -39,7 +39,7 @@ DeviceHealth HealthIn(const DeviceId& id, const kube::ResourceHealth& said) {
   return health;
 }
 
-DeviceHealth CannotTell(const DeviceId& id, const std::string& entry) {
+DeviceHealth Ambiguous(const DeviceId& id, const std::string& entry) {
   return {.id = id,
           .cause = {.code = std::string(cause_code::kNotReported),
                     .message = fmt::format(
@@ -63,7 +63,7 @@ class Entry {
     const bool same = std::ranges::all_of(status_.resources, [&](const auto& said) {
       return said.health == first.health && said.message == first.message;
     });
-    return alone || same ? HealthIn(id, first) : CannotTell(id, status_.name);
+    return alone || same ? HealthIn(id, first) : Ambiguous(id, status_.name);
   }
 
  private:

@@ -25,8 +25,8 @@ class KubeletHealthTest : public ::testing::Test {
     metric::Declare(metrics_);
     keeper_.emplace(HealthKeeper::Edges{loop_, NullLog(), metrics_, journal_},
                     std::vector<TimeoutRule>{}, [](const std::vector<HealthChange>&) {});
-    word_.emplace(KubeletHealth::Edges{loop_, view_, index_, *keeper_}, std::set{kSilentDriver},
-                  [this](const std::string&) { return connected_; });
+    health_.emplace(KubeletHealth::Edges{loop_, view_, index_, *keeper_}, std::set{kSilentDriver},
+                    [this](const std::string&) { return connected_; });
   }
 
   void Hold(const std::string& pod, const std::vector<std::string>& devices) {
@@ -39,7 +39,7 @@ class KubeletHealthTest : public ::testing::Test {
   void Says(const std::string& pod, std::vector<kube::ResourceHealth> resources) {
     view_.pods.at({"default", pod}).statuses = {
         {.name = "train", .allocated = {{.name = "claim:gpu", .resources = std::move(resources)}}}};
-    word_->Look();
+    health_->Look();
     loop_.RunUntilIdle();
   }
   // "Unhealthy Reported: it fell off the bus"
@@ -60,7 +60,7 @@ class KubeletHealthTest : public ::testing::Test {
   FakePreparedDevices prepared_;
   ClaimIndex index_{view_, prepared_};
   std::optional<HealthKeeper> keeper_;
-  std::optional<KubeletHealth> word_;
+  std::optional<KubeletHealth> health_;
   bool connected_ = true;
 };
 
@@ -86,13 +86,13 @@ TEST_F(KubeletHealthTest, ANameThatEndsInAnotherIsNotTakenForIt) {
   EXPECT_EQ(Health("0"), "Unhealthy Reported");
 }
 
-TEST_F(KubeletHealthTest, OneDeviceAndOneWordNeedNoName) {
+TEST_F(KubeletHealthTest, OneDeviceAndOneHealthNeedNoName) {
   Hold("a", {"dev-0"});
   Says("a", {{"vendor.example/card=3", "Unhealthy", "hot"}});
   EXPECT_EQ(Health("dev-0"), "Unhealthy Reported: hot");
 }
 
-TEST_F(KubeletHealthTest, DevicesThatCannotBeToldApartAreUnknownUnlessAllAreTheSame) {
+TEST_F(KubeletHealthTest, DevicesThatCannotBeDistinguishedAreUnknownUnlessAllAreTheSame) {
   Hold("a", {"dev-0", "dev-1"});
   Says("a", {{"vendor.example/card=x", "Healthy", ""}, {"vendor.example/card=y", "Healthy", ""}});
   EXPECT_EQ(Health("dev-0"), "Healthy");
@@ -115,7 +115,7 @@ TEST_F(KubeletHealthTest, WhatNoPodHoldsAnyMoreIsForgotten) {
   Says("a", {{Cdi("dev-0"), "Unhealthy", ""}});
   view_.pods.clear();
   index_.PodChanged({"default", "a"});
-  word_->Look();
+  health_->Look();
   EXPECT_EQ(keeper_->cache().Find(Dev("dev-0")), nullptr);
 }
 
@@ -127,11 +127,11 @@ TEST_F(KubeletHealthTest, OfADriverThatIsGoneNothingIsBelievedUntilItIsBack) {
   Says("a", {{Cdi("dev-0"), "Healthy", ""}});
   EXPECT_EQ(Health("dev-0"), "Unknown DriverGone");
   connected_ = true;
-  word_->Look();
+  health_->Look();
   EXPECT_EQ(Health("dev-0"), "Healthy");
 }
 
-TEST_F(KubeletHealthTest, OfASharedDeviceTheWorseWordCountsUntilBothPodsAgree) {
+TEST_F(KubeletHealthTest, OfASharedDeviceTheWorseHealthCountsUntilBothPodsAgree) {
   Hold("a", {"dev-0"});
   Hold("b", {"dev-0"});
   Says("a", {{Cdi("dev-0"), "Unhealthy", "hot"}});

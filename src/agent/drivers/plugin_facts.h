@@ -1,5 +1,5 @@
 // What a plugin says of itself, judged by the kubelet's rules: is it a driver of ours, is its
-// endpoint one that may be dialled, and which versions will be spoken. Pure.
+// endpoint one that may be dialled, and which versions will be used. Pure.
 #pragma once
 
 #include <functional>

@@ -26,7 +26,7 @@ StatusOr<PluginFacts> Judge(const PluginAnswer& answer) {
 
 std::string WhyNot(const PluginAnswer& answer) { return Judge(answer).status().message(); }
 
-TEST(PluginFacts, ADriverThatSpeaksOurVersionsIsTaken) {
+TEST(PluginFacts, ADriverWithOurVersionsIsTaken) {
   const StatusOr<PluginFacts> facts = Judge(Answer());
   ASSERT_TRUE(facts.ok()) << ToString(facts.status());
   EXPECT_EQ(*facts,

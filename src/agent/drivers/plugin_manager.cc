@@ -10,7 +10,7 @@
 namespace galen::agent {
 namespace {
 
-// The Pod is to say why in a few words, so of the chain of causes only the last is taken.
+// The Pod is to say why briefly, so of the chain of causes only the last is taken.
 Cause GoneCause(const std::string& driver, const Status& why) {
   // The last of the causes; which socket it was is in the log.
   const std::string& chain = why.message();
@@ -40,7 +40,7 @@ void PluginManager::OnSocketAdded(const std::string& path) {
   // One that was left alone is not looked at again until its file is made anew.
   if (registrations_.size() >= kSocketsMax) {
     waiting_.insert(path);
-    if (told_.First("sockets")) {
+    if (logged_.First("sockets")) {
       edges_.log.Error("too many sockets in the registry, the rest waits for room",
                        {{"limit", kSocketsMax}, {"path", path}});
     }
@@ -62,7 +62,7 @@ void PluginManager::OnSocketRemoved(const std::string& path) {
   registrations_.erase(path);
   if (!waiting_.empty()) Introduce(waiting_.extract(waiting_.begin()).value());
   // Should it get too crowded again, that is news.
-  if (waiting_.empty()) told_.Forget("sockets");
+  if (waiting_.empty()) logged_.Forget("sockets");
   RemoveInstances([&](const Instance& i) { return i.socket == path; },
                   Unavailable("its registration socket was removed"));
   Changed();
@@ -91,7 +91,7 @@ DriverInfo PluginManager::InfoOf(const Instance& instance, bool authority) {
           .connected = link.up(),
           .authority = authority,
           .connected_since = link.up_since(),
-          .last_report = instance.heard_wall,
+          .last_report = instance.reported_wall,
           .reports = instance.reports,
           .trouble = instance.trouble};
 }
@@ -134,7 +134,7 @@ std::map<std::string, Duration> PluginManager::ReportAges() const {
   std::map<std::string, Duration> ages;
   for (const auto& [name, driver] : drivers_) {
     const auto& newest = *driver.instances.rbegin();
-    if (newest.second.link->wants_health()) ages[name] = edges_.loop.Now() - driver.heard;
+    if (newest.second.link->wants_health()) ages[name] = edges_.loop.Now() - driver.reported;
   }
   return ages;
 }
@@ -176,8 +176,8 @@ void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report
       counts ? Decode(instance, report, edges_.loop.WallNow()) : std::nullopt;
   if (counts && !decoded) return;
   if (instance.reports == 0) Changed();
-  instance.heard = edges_.loop.Now();
-  instance.heard_wall = edges_.loop.WallNow();
+  instance.reported = edges_.loop.Now();
+  instance.reported_wall = edges_.loop.WallNow();
   ++instance.reports;
   ForgetReport(instance);
   if (!counts) {
@@ -186,8 +186,8 @@ void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report
     edges_.metrics.Add(metric::kReports, {{"driver", driver}, {"result", "standby"}});
     return;
   }
-  drivers_.at(driver).heard = instance.heard;
-  edges_.sink.OnReport(*decoded, instance.heard);
+  drivers_.at(driver).reported = instance.reported;
+  edges_.sink.OnReport(*decoded, instance.reported);
   instance.last_report = std::move(decoded);
 }
 
@@ -257,7 +257,7 @@ Status PluginManager::TakeIn(const std::string& socket, const PluginFacts& facts
   Supersede(socket);
   const std::uint64_t number = next_number_++;
   Driver& home = drivers_[facts.driver];  // anew: superseding may have emptied it
-  if (home.instances.empty()) home.heard = edges_.loop.Now();
+  if (home.instances.empty()) home.reported = edges_.loop.Now();
   Instance& instance = home.instances[number];
   instance.socket = socket;
   instance.link = std::make_unique<DriverLink>(
@@ -272,8 +272,8 @@ void PluginManager::Elect(const std::string& name, const Status& why) {
   Driver& driver = drivers_.at(name);
   std::uint64_t newest = 0;
   for (const auto& [number, instance] : driver.instances) {
-    // Numbers rise, so the last one that is connected is the newest. Without any, nobody speaks:
-    // there is no use in a dead one.
+    // Numbers rise, so the last one that is connected is the newest. Without any there is no
+    // authority: there is no use in a dead one.
     if (instance.link->up()) newest = number;
   }
   const std::uint64_t before = std::exchange(driver.authority, newest);
@@ -296,10 +296,10 @@ void PluginManager::TakeOver(const std::string& driver, Instance& instance, bool
   if (is_newer) return;
   if (!instance.unread_report.empty()) {
     instance.last_report =
-        Decode(instance, std::exchange(instance.unread_report, {}), *instance.heard_wall);
+        Decode(instance, std::exchange(instance.unread_report, {}), *instance.reported_wall);
   }
   if (!instance.last_report) return edges_.sink.OnDriverSilent(driver, GoneCause(driver, why));
-  edges_.sink.OnReport(*instance.last_report, instance.heard);
+  edges_.sink.OnReport(*instance.last_report, instance.reported);
 }
 
 void PluginManager::Remove(const std::string& name, std::uint64_t number, const Status& why) {
@@ -327,15 +327,15 @@ void PluginManager::NoteMerged(const DriverLink& link, Instance& instance) {
   const std::string& driver = link.facts().driver;
   edges_.metrics.Add(metric::kReports, {{"driver", driver}, {"result", "merged"}},
                      static_cast<double>(more));
-  if (!told_.First("flood " + driver)) return;
+  if (!logged_.First("flood " + driver)) return;
   edges_.log.Warning("driver reports faster than it is read, only its newest reports are taken",
                      {{"driver", driver}, {"reports_per_second", DriverLink::kReportsPerSecond}});
 }
 
 std::optional<DecodedReport> PluginManager::Decode(Instance& instance, std::string_view report,
-                                                   WallTime heard) {
+                                                   WallTime reported) {
   const std::string& driver = instance.link->facts().driver;
-  StatusOr<DecodedReport> decoded = DecodeReport(driver, report, heard);
+  StatusOr<DecodedReport> decoded = DecodeReport(driver, report, reported);
   const bool faulty = decoded.ok() && decoded->faults.any();
   edges_.metrics.Add(metric::kReports, {{"driver", driver},
                                         {"result", !decoded.ok() ? "refused"
@@ -343,14 +343,14 @@ std::optional<DecodedReport> PluginManager::Decode(Instance& instance, std::stri
                                                                  : "ok"}});
   if (!decoded.ok()) {
     instance.trouble = decoded.status().message();
-    if (told_.First("refused " + driver)) {
+    if (logged_.First("refused " + driver)) {
       edges_.log.Warning("health report refused",
                          {{"driver", driver}, {"error", decoded.status().message()}});
     }
     return std::nullopt;
   }
   instance.trouble = decoded->faults.example;
-  if (faulty && told_.First("faulty " + driver)) {
+  if (faulty && logged_.First("faulty " + driver)) {
     const ReportFaults& faults = decoded->faults;
     edges_.log.Warning("health report has faults, the rest of it is taken",
                        {{"driver", driver},

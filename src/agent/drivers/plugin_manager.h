@@ -110,8 +110,8 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     // came: few of those are ever read.
     std::string unread_report;
     std::optional<DecodedReport> last_report;
-    Time heard{};
-    std::optional<WallTime> heard_wall;
+    Time reported{};
+    std::optional<WallTime> reported_wall;
     std::uint64_t reports = 0;
     std::uint64_t merged = 0;  // of the link's, what is counted and logged
     std::string trouble;
@@ -119,7 +119,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   struct Driver {
     std::map<std::uint64_t, Instance> instances;  // by number: the last is the newest
     std::uint64_t authority = 0;                  // 0: nobody
-    Time heard{};  // when its authority last reported; before, when it registered
+    Time reported{};  // when its authority last reported; before, when it registered
   };
 
   void OnLinkUp(const DriverLink& link) override;
@@ -146,8 +146,10 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   void RemoveInstances(const std::function<bool(const Instance&)>& doomed, const Status& why);
   // Counts and logs, once, that a driver reports faster than it is read.
   void NoteMerged(const DriverLink& link, Instance& instance);
-  // Decodes a report that counts, and counts it; nullopt if it is refused. `heard`: when it came.
-  std::optional<DecodedReport> Decode(Instance& instance, std::string_view report, WallTime heard);
+  // Decodes a report that counts, and counts it; nullopt if it is refused. `reported`: when it
+  // came.
+  std::optional<DecodedReport> Decode(Instance& instance, std::string_view report,
+                                      WallTime reported);
   static void ForgetReport(Instance& instance);
   Cause WithoutHealth(const std::string& driver) const;
   Instance& InstanceOf(const DriverLink& link);
@@ -162,7 +164,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   std::set<std::string> waiting_;  // sockets for which there was no room
   std::uint64_t next_number_ = 1;
   // Faults of reports, once for each driver: a driver that is wrong is wrong each time.
-  LogOnce told_;
+  LogOnce logged_;
 };
 
 }  // namespace galen::agent

@@ -18,21 +18,21 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// What the manager said of drivers, in short words: "report gpu-0 Healthy", "silent DriverGone".
-class Heard final : public HealthSink {
+// The calls of the manager, in short: "report gpu-0 Healthy", "silent DriverGone".
+class RecordedCalls final : public HealthSink {
  public:
   void OnReport(const DecodedReport& report, Time) override {
     for (const DeviceHealth& health : report.report.devices) {
-      words.push_back(health.id.device + " " + std::string(ToString(health.state)));
+      calls.push_back(health.id.device + " " + std::string(ToString(health.state)));
     }
   }
-  void OnDriverConnected(const std::string& driver) override { words.push_back("+" + driver); }
+  void OnDriverConnected(const std::string& driver) override { calls.push_back("+" + driver); }
   void OnDriverSilent(const std::string& driver, const Cause& why) override {
-    words.push_back("-" + driver + " " + why.code);
+    calls.push_back("-" + driver + " " + why.code);
     last_sentence = why.message;
   }
-  std::vector<std::string> Take() { return std::exchange(words, {}); }
-  std::vector<std::string> words;
+  std::vector<std::string> Take() { return std::exchange(calls, {}); }
+  std::vector<std::string> calls;
   std::string last_sentence;
 };
 
@@ -46,7 +46,7 @@ class PluginManagerTest : public ::testing::Test {
   void Make(PluginManager::Options options) {
     options.rules.real_path = [this](const std::string& path) { return directory_.RealPath(path); };
     if (options.rules.kubelet_root.empty()) options.rules.kubelet_root = "/var/lib/kubelet";
-    manager_.emplace(PluginManager::Edges{loop_, random_, log_, metrics_, *dialer_, heard_},
+    manager_.emplace(PluginManager::Edges{loop_, random_, log_, metrics_, *dialer_, sink_},
                      std::move(options));
     watcher_.emplace(loop_, log_, directory_, *manager_);
     ASSERT_TRUE(watcher_->Start().ok());
@@ -77,7 +77,7 @@ class PluginManagerTest : public ::testing::Test {
   FakeSocketDirectory directory_;
   std::vector<std::unique_ptr<FakePlugin>> plugins_;
   std::unique_ptr<net::Dialer> dialer_;
-  Heard heard_;
+  RecordedCalls sink_;
   std::optional<PluginManager> manager_;
   std::optional<PluginWatcher> watcher_;
 };
@@ -85,7 +85,7 @@ class PluginManagerTest : public ::testing::Test {
 TEST_F(PluginManagerTest, HearsADriverThatRegisters) {
   Add();
   loop_.Advance(10ms);
-  EXPECT_THAT(heard_.Take(), ElementsAre("+gpu.example.com", "gpu-0 Healthy"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+gpu.example.com", "gpu-0 Healthy"));
   const std::vector<DriverInfo> drivers = manager_->drivers();
   ASSERT_THAT(drivers, SizeIs(1));
   EXPECT_TRUE(drivers[0].authority);
@@ -96,10 +96,10 @@ TEST_F(PluginManagerTest, HearsADriverThatRegisters) {
 TEST_F(PluginManagerTest, AnObserverNeverNotifies) {
   FakePlugin& plugin = Add();
   loop_.Advance(10s);
-  EXPECT_EQ(plugin.told(), "");
+  EXPECT_EQ(plugin.notified(), "");
 }
 
-TEST_F(PluginManagerTest, AManagerTellsThePluginHowItEnded) {
+TEST_F(PluginManagerTest, AManagerNotifiesThePluginHowItEnded) {
   Make({.notify = true});
   FakePlugin& good = Add();
   FakePlugin::Options elsewhere = Second();
@@ -110,9 +110,9 @@ TEST_F(PluginManagerTest, AManagerTellsThePluginHowItEnded) {
   other.type = "CSIPlugin";
   FakePlugin& csi = Add(other);
   loop_.Advance(100ms);
-  EXPECT_EQ(good.told(), "registered");
-  EXPECT_THAT(bad.told(), HasSubstr("not inside"));
-  EXPECT_THAT(csi.told(), HasSubstr("CSIPlugin"));
+  EXPECT_EQ(good.notified(), "registered");
+  EXPECT_THAT(bad.notified(), HasSubstr("not inside"));
+  EXPECT_THAT(csi.notified(), HasSubstr("CSIPlugin"));
 }
 
 TEST_F(PluginManagerTest, APluginThatHangsHoldsUpNobodyAndIsAskedAgain) {
@@ -122,26 +122,26 @@ TEST_F(PluginManagerTest, APluginThatHangsHoldsUpNobodyAndIsAskedAgain) {
   nic.driver = "nic.example.com";
   Add(nic);
   loop_.Advance(10ms);
-  EXPECT_THAT(heard_.Take(), ElementsAre("+nic.example.com", "gpu-0 Healthy"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+nic.example.com", "gpu-0 Healthy"));
   loop_.Advance(1min);
   EXPECT_GE(hanging.times_asked(), 5);
   EXPECT_LE(hanging.times_asked(), 12) << "with backoff";
-  EXPECT_THAT(lines_, SizeIs(1)) << "told once";
+  EXPECT_THAT(lines_, SizeIs(1)) << "logged once";
   hanging.HangGetInfo(false);
   loop_.Advance(3min);
-  EXPECT_THAT(heard_.Take(), ElementsAre("+gpu.example.com", "gpu-0 Healthy"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+gpu.example.com", "gpu-0 Healthy"));
 }
 
 TEST_F(PluginManagerTest, ADriverThatDiesTakesItsDevicesAlongAtOnce) {
   FakePlugin& plugin = Add();
   loop_.Advance(10ms);
-  heard_.Take();
+  sink_.Take();
   plugin.Kill();
   loop_.Advance(1ms);
-  EXPECT_THAT(heard_.Take(), ElementsAre("-gpu.example.com DriverGone"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("-gpu.example.com DriverGone"));
   plugin.Start();
   loop_.Advance(600ms);
-  EXPECT_THAT(heard_.Take(), ElementsAre("+gpu.example.com", "gpu-0 Healthy"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+gpu.example.com", "gpu-0 Healthy"));
 }
 
 TEST_F(PluginManagerTest, ADriverThatComesBackWithoutRegisteringIsFoundWithinHalfASecond) {
@@ -149,21 +149,21 @@ TEST_F(PluginManagerTest, ADriverThatComesBackWithoutRegisteringIsFoundWithinHal
   loop_.Advance(10ms);
   plugin.Kill();
   loop_.Advance(1min);
-  heard_.Take();
+  sink_.Take();
   directory_.GoDeaf();
   plugin.Start();
   loop_.Advance(501ms);
-  EXPECT_THAT(heard_.Take(), ElementsAre("+gpu.example.com", "gpu-0 Healthy"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+gpu.example.com", "gpu-0 Healthy"));
 }
 
 TEST_F(PluginManagerTest, AStreamThatEndsTakesTheDevicesAlongAndIsOpenedAgainAtOnce) {
   FakePlugin& plugin = Add();
   loop_.Advance(10ms);
-  heard_.Take();
+  sink_.Take();
   plugin.EndStreams(Internal("oops"));
   loop_.Advance(10ms);
-  EXPECT_THAT(heard_.Take(), ElementsAre("-gpu.example.com DriverGone", "gpu-0 Healthy"));
-  EXPECT_EQ(heard_.last_sentence, "driver gpu.example.com is gone: oops");
+  EXPECT_THAT(sink_.Take(), ElementsAre("-gpu.example.com DriverGone", "gpu-0 Healthy"));
+  EXPECT_EQ(sink_.last_sentence, "driver gpu.example.com is gone: oops");
 }
 
 TEST_F(PluginManagerTest, AStreamThatEndsAgainAndAgainIsOpenedWithBackoff) {
@@ -203,10 +203,10 @@ TEST_F(PluginManagerTest, AStreamThatWasSoundForAWhileIsOpenedAgainAtOnce) {
   FakePlugin& plugin = Add();
   for (int i = 0; i < 5; ++i) {
     loop_.Advance(DriverLink::kSoundAfter);
-    heard_.Take();
+    sink_.Take();
     plugin.EndStreams(Unavailable("restarting"));
     loop_.Advance(10ms);
-    EXPECT_THAT(heard_.Take(), ElementsAre("-gpu.example.com DriverGone", "gpu-0 Healthy"));
+    EXPECT_THAT(sink_.Take(), ElementsAre("-gpu.example.com DriverGone", "gpu-0 Healthy"));
   }
 }
 
@@ -215,7 +215,7 @@ TEST_F(PluginManagerTest, ADriverWithoutHealthIsLeftInPeace) {
   options.versions = {"v1.DRAPlugin"};
   FakePlugin& plugin = Add(options);
   loop_.Advance(1h);
-  EXPECT_THAT(heard_.Take(), ElementsAre("+gpu.example.com", "-gpu.example.com NotReported"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+gpu.example.com", "-gpu.example.com NotReported"));
   EXPECT_EQ(plugin.streams_opened(), 0);
   EXPECT_THAT(lines_, IsEmpty());
   EXPECT_EQ(manager_->WhyNotReported("gpu.example.com"),
@@ -226,7 +226,7 @@ TEST_F(PluginManagerTest, ADriverThatAnswersUnimplementedIsNotAskedAgainUntilItR
   FakePlugin& plugin = Add();
   plugin.AnswerStreamsWith(Unimplemented("no health here"));
   loop_.Advance(1h);
-  EXPECT_THAT(heard_.Take(), ElementsAre("+gpu.example.com", "-gpu.example.com NotReported"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+gpu.example.com", "-gpu.example.com NotReported"));
   EXPECT_THAT(lines_, IsEmpty()) << "quietly";
   plugin.AnswerStreamsWith(std::nullopt);
   loop_.Advance(1h);
@@ -241,18 +241,18 @@ TEST_F(PluginManagerTest, AnOldInstanceHasNoSayWhileANewerIsConnected) {
   loop_.Advance(10ms);
   FakePlugin& new_instance = Add(Second());
   loop_.Advance(10ms);
-  heard_.Take();
+  sink_.Take();
   old_instance.Report({{.device = "gpu-0", .health = 2}});
   loop_.Advance(10ms);
-  EXPECT_THAT(heard_.Take(), IsEmpty()) << "its report";
+  EXPECT_THAT(sink_.Take(), IsEmpty()) << "its report";
   old_instance.EndStreams(OkStatus());
   loop_.Advance(10ms);
   old_instance.Stop();
   loop_.Advance(1s);
-  EXPECT_THAT(heard_.Take(), IsEmpty()) << "its end";
+  EXPECT_THAT(sink_.Take(), IsEmpty()) << "its end";
   new_instance.Report({{.device = "gpu-0", .health = 2}});
   loop_.Advance(10ms);
-  EXPECT_THAT(heard_.Take(), ElementsAre("gpu-0 Unhealthy"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("gpu-0 Unhealthy"));
 }
 
 TEST_F(PluginManagerTest, AnOldInstanceStepsInAgainWhenTheNewerFails) {
@@ -262,21 +262,20 @@ TEST_F(PluginManagerTest, AnOldInstanceStepsInAgainWhenTheNewerFails) {
   loop_.Advance(10ms);
   old_instance.Report({{.device = "gpu-0", .health = 2}});
   loop_.Advance(10ms);
-  heard_.Take();
+  sink_.Take();
   new_instance.Kill();
   loop_.Advance(10ms);
-  EXPECT_THAT(heard_.Take(), ElementsAre("+gpu.example.com", "gpu-0 Unhealthy"))
+  EXPECT_THAT(sink_.Take(), ElementsAre("+gpu.example.com", "gpu-0 Unhealthy"))
       << "with what it said last, and no gap between";
 }
 
 TEST_F(PluginManagerTest, RegisteringAgainDoesNotMakeDevicesUnknown) {
   FakePlugin& plugin = Add();
   loop_.Advance(10ms);
-  heard_.Take();
+  sink_.Take();
   plugin.RegisterAgain();
   loop_.Advance(1s);
-  for (const std::string& word : heard_.Take())
-    EXPECT_THAT(word, ::testing::Not(HasSubstr("Gone")));
+  for (const std::string& call : sink_.Take()) EXPECT_THAT(call, ::testing::Not(HasSubstr("Gone")));
   EXPECT_THAT(manager_->drivers(), SizeIs(1));
   EXPECT_EQ(plugin.streams(), 1u);
 }
@@ -284,10 +283,10 @@ TEST_F(PluginManagerTest, RegisteringAgainDoesNotMakeDevicesUnknown) {
 TEST_F(PluginManagerTest, ARegistrationSocketThatGoesTakesTheDriverAlong) {
   Add();
   loop_.Advance(10ms);
-  heard_.Take();
+  sink_.Take();
   directory_.Remove("/var/lib/kubelet/plugins_registry/gpu.example.com-reg.sock");
   loop_.Advance(10ms);
-  EXPECT_THAT(heard_.Take(), ElementsAre("-gpu.example.com DriverGone"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("-gpu.example.com DriverGone"));
   EXPECT_THAT(manager_->drivers(), IsEmpty());
 }
 
@@ -304,7 +303,7 @@ TEST_F(PluginManagerTest, OneEndpointIsRegisteredOnce) {
   network_.StopListening("unix:" + twin.endpoint);
   twin_plugin.Start();
   loop_.Advance(100ms);
-  EXPECT_THAT(twin_plugin.told(), HasSubstr("already registered"));
+  EXPECT_THAT(twin_plugin.notified(), HasSubstr("already registered"));
 }
 
 TEST_F(PluginManagerTest, AnUnsubscribedDriverIsNotListenedTo) {
@@ -312,9 +311,9 @@ TEST_F(PluginManagerTest, AnUnsubscribedDriverIsNotListenedTo) {
   FakePlugin& plugin = Add();
   loop_.Advance(1s);
   EXPECT_EQ(plugin.streams_opened(), 0);
-  EXPECT_THAT(heard_.Take(), ElementsAre("+gpu.example.com", "-gpu.example.com NotReported"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+gpu.example.com", "-gpu.example.com NotReported"));
   EXPECT_THAT(manager_->WhyNotReported("gpu.example.com"), HasSubstr("subscribe: never"));
-  EXPECT_THAT(heard_.last_sentence, HasSubstr("subscribe: never"));
+  EXPECT_THAT(sink_.last_sentence, HasSubstr("subscribe: never"));
 }
 
 TEST_F(PluginManagerTest, ASocketThatFoundNoRoomIsIntroducedWhenThereIsSome) {
@@ -353,14 +352,14 @@ TEST_F(PluginManagerTest, ADriverThatNeverReportsHasAnAgeSinceItRegistered) {
   EXPECT_GE(manager_->ReportAges().at("gpu.example.com"), 4min);
 }
 
-TEST_F(PluginManagerTest, FaultsInReportsAreToldOnceAndTheRestIsTaken) {
+TEST_F(PluginManagerTest, FaultsInReportsAreLoggedOnceAndTheRestIsTaken) {
   FakePlugin& plugin = Add();
   loop_.Advance(10ms);
-  heard_.Take();
+  sink_.Take();
   for (int i = 0; i < 10; ++i) plugin.Report({{.device = "GPU"}, {.device = "gpu-1"}});
   plugin.ReportBytes("\x0a\xff");
   loop_.Advance(10ms);
-  EXPECT_THAT(heard_.Take(), SizeIs(10));
+  EXPECT_THAT(sink_.Take(), SizeIs(10));
   EXPECT_THAT(lines_, SizeIs(2)) << "one for the faults, one for the nonsense";
   EXPECT_EQ(
       metrics_.Value("galen_reports_total", {{"driver", "gpu.example.com"}, {"result", "faulty"}}),

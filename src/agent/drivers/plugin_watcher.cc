@@ -72,7 +72,7 @@ void PluginWatcher::Compare(const std::vector<DirectoryEntry>& entries) {
       if (path == entry.path || path.starts_with(entry.path + "/")) found.emplace(path, stamp);
     }
   }
-  // The new set stands before anyone is told, so a listener may cause another look.
+  // The new set stands before any listener is notified, so that one may cause another look.
   const std::map<std::string, std::uint64_t> before = std::exchange(sockets_, found);
   for (const auto& [path, stamp] : before) {
     // Removals first, as in the kubelet's reconciler: a driver that moved to another name is not
@@ -94,8 +94,8 @@ bool PluginWatcher::IsWanted(const DirectoryEntry& entry) {
   if (entry.kind == Kind::kDirectory || entry.kind == Kind::kUnreadable) return false;
   const bool hidden = HasDotName(entry.path);
   if (entry.kind == DirectoryEntry::Kind::kSocket && !hidden) return true;
-  // Dot files are somebody's temporary ones, and not worth a word.
-  if (!hidden && told_.First(entry.path)) {
+  // Dot files are somebody's temporary ones, and not worth a line in the log.
+  if (!hidden && logged_.First(entry.path)) {
     log_.Info("left alone in the registry: only sockets are plugins",
               {{"path", entry.path}, {"is", WhatItIs(entry.kind)}});
   }

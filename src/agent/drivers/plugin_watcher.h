@@ -1,5 +1,5 @@
 // Keeps the desired set of registration sockets: looks at the directory at each hint and, should a
-// hint ever get lost, now and then. Plain files, symlinks and dot names are left alone and told
+// hint ever get lost, now and then. Plain files, symlinks and dot names are left alone and logged
 // once. What could not be looked at is not taken for gone. Belongs to the agent's loop.
 #pragma once
 
@@ -54,7 +54,7 @@ class PluginWatcher {
   SocketDirectory& directory_;
   SocketListener& listener_;
   std::map<std::string, std::uint64_t> sockets_;  // path → stamp
-  LogOnce told_;
+  LogOnce logged_;
   std::string trouble_;
   Timer rescan_;
   bool scanned_ = false;

@@ -15,13 +15,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class HeardOfPlugins final : public SocketListener {
+class RecordedSockets final : public SocketListener {
  public:
-  void OnSocketAdded(const std::string& path) override { words.push_back("+" + path); }
-  void OnSocketReplaced(const std::string& path) override { words.push_back("~" + path); }
-  void OnSocketRemoved(const std::string& path) override { words.push_back("-" + path); }
-  std::vector<std::string> Take() { return std::exchange(words, {}); }
-  std::vector<std::string> words;
+  void OnSocketAdded(const std::string& path) override { calls.push_back("+" + path); }
+  void OnSocketReplaced(const std::string& path) override { calls.push_back("~" + path); }
+  void OnSocketRemoved(const std::string& path) override { calls.push_back("-" + path); }
+  std::vector<std::string> Take() { return std::exchange(calls, {}); }
+  std::vector<std::string> calls;
 };
 
 class PluginWatcherTest : public ::testing::Test {
@@ -35,27 +35,27 @@ class PluginWatcherTest : public ::testing::Test {
   std::vector<std::string> lines_;
   Log log_;
   FakeSocketDirectory directory_;
-  HeardOfPlugins heard_;
-  PluginWatcher watcher_{loop_, log_, directory_, heard_};
+  RecordedSockets sink_;
+  PluginWatcher watcher_{loop_, log_, directory_, sink_};
 };
 
-TEST_F(PluginWatcherTest, TellsOfSocketsThatAreThereAndOfThoseThatCome) {
+TEST_F(PluginWatcherTest, ReportsSocketsThatAreThereAndThoseThatCome) {
   directory_.Put("/r/a.sock");
   EXPECT_FALSE(watcher_.scanned());
   ASSERT_TRUE(watcher_.Start().ok());
   EXPECT_TRUE(watcher_.scanned());
   directory_.Put("/r/sub/b.sock");
-  EXPECT_THAT(heard_.Take(), ElementsAre("+/r/a.sock", "+/r/sub/b.sock"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+/r/a.sock", "+/r/sub/b.sock"));
   directory_.Remove("/r/a.sock");
-  EXPECT_THAT(heard_.Take(), ElementsAre("-/r/a.sock"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("-/r/a.sock"));
 }
 
-TEST_F(PluginWatcherTest, TellsOfASocketThatWasMadeAgain) {
+TEST_F(PluginWatcherTest, ReportsASocketThatWasMadeAgain) {
   directory_.Put("/r/a.sock");
   ASSERT_TRUE(watcher_.Start().ok());
-  heard_.Take();
+  sink_.Take();
   directory_.Put("/r/a.sock");
-  EXPECT_THAT(heard_.Take(), ElementsAre("~/r/a.sock"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("~/r/a.sock"));
 }
 
 TEST_F(PluginWatcherTest, LeavesEverythingElseAloneAndSaysSoOnce) {
@@ -65,41 +65,41 @@ TEST_F(PluginWatcherTest, LeavesEverythingElseAloneAndSaysSoOnce) {
   directory_.Put("/r/.hidden.sock");
   ASSERT_TRUE(watcher_.Start().ok());
   directory_.Put("/r/plain", DirectoryEntry::Kind::kOther);
-  EXPECT_THAT(heard_.Take(), IsEmpty());
+  EXPECT_THAT(sink_.Take(), IsEmpty());
   EXPECT_EQ(lines_.size(), 2u) << "the plain file and the link";
 }
 
-TEST_F(PluginWatcherTest, NoticesLaterWhatNobodyTold) {
+TEST_F(PluginWatcherTest, NoticesLaterWhatNoEventReported) {
   ASSERT_TRUE(watcher_.Start().ok());
   directory_.GoDeaf();
   directory_.Put("/r/a.sock");
-  EXPECT_THAT(heard_.Take(), IsEmpty());
+  EXPECT_THAT(sink_.Take(), IsEmpty());
   loop_.Advance(PluginWatcher::kRescanAfter);
-  EXPECT_THAT(heard_.Take(), ElementsAre("+/r/a.sock"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+/r/a.sock"));
 }
 
 TEST_F(PluginWatcherTest, TakesNobodyForGoneBecauseItCannotLook) {
   directory_.Put("/r/a.sock");
   ASSERT_TRUE(watcher_.Start().ok());
-  heard_.Take();
+  sink_.Take();
   directory_.FailScans(PermissionDenied("open /r"));
   loop_.Advance(PluginWatcher::kRescanAfter);
   loop_.Advance(PluginWatcher::kRescanAfter);
-  EXPECT_THAT(heard_.Take(), IsEmpty());
-  EXPECT_EQ(lines_.size(), 1u) << "told once";
+  EXPECT_THAT(sink_.Take(), IsEmpty());
+  EXPECT_EQ(lines_.size(), 1u) << "logged once";
 }
 
 TEST_F(PluginWatcherTest, KeepsWhatLiesBelowADirectoryThatItCannotRead) {
   directory_.Put("/r/a.sock");
   directory_.Put("/r/sub/b.sock");
   ASSERT_TRUE(watcher_.Start().ok());
-  heard_.Take();
+  sink_.Take();
   directory_.GoDeaf();
   directory_.Remove("/r/a.sock");
   directory_.Remove("/r/sub/b.sock");
   directory_.Put("/r/sub", DirectoryEntry::Kind::kUnreadable);
   loop_.Advance(PluginWatcher::kRescanAfter);
-  EXPECT_THAT(heard_.Take(), ElementsAre("-/r/a.sock"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("-/r/a.sock"));
   EXPECT_EQ(watcher_.trouble(), "/r/sub is unreadable");
 }
 
@@ -113,7 +113,7 @@ TEST_F(PluginWatcherTest, AMissingRegistryIsATroubleUntilItIsThere) {
   directory_.Put("/r/a.sock");
   loop_.Advance(PluginWatcher::kRescanInTrouble);
   EXPECT_EQ(watcher_.trouble(), "");
-  EXPECT_THAT(heard_.Take(), ElementsAre("+/r/a.sock"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("+/r/a.sock"));
 }
 
 TEST_F(PluginWatcherTest, HardlyEverWakesUpWhenNothingHappens) {

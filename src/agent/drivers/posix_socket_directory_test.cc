@@ -45,7 +45,7 @@ class PosixSocketDirectoryTest : public ::testing::Test {
   PosixSocketDirectory directory_{*loop_, root_.path()};
 };
 
-TEST_F(PosixSocketDirectoryTest, TellsSocketsFromEverythingElseBelowIt) {
+TEST_F(PosixSocketDirectoryTest, DistinguishesSocketsFromEverythingElseBelowIt) {
   const Fd top = Listen(root_.Path("a.sock"));
   ASSERT_EQ(::mkdir(root_.Path("sub").c_str(), 0755), 0);
   const Fd below = Listen(root_.Path("sub/b.sock"));
@@ -72,7 +72,7 @@ TEST_F(PosixSocketDirectoryTest, ASocketMadeAgainHasAnotherStampAndOneThatIsTouc
   EXPECT_NE(Scan().at(path).stamp, stamp);
 }
 
-TEST_F(PosixSocketDirectoryTest, TellsOfASocketThatComes) {
+TEST_F(PosixSocketDirectoryTest, ReportsASocketThatComes) {
   int changes = 0;
   ASSERT_TRUE(directory_
                   .Watch([&] {

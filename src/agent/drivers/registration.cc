@@ -1,4 +1,4 @@
-// Tested by plugin_manager_test.cc: what it does shows in what the manager hears.
+// Tested by plugin_manager_test.cc: what it does shows in what the manager receives.
 #include "agent/drivers/registration.h"
 
 #include <utility>
@@ -62,15 +62,16 @@ void Registration::Conclude(const PluginAnswer& answer) {
 }
 
 void Registration::Notify(const Status& outcome) {
-  const auto conclude = [this, outcome](const Status& told) {
+  const auto conclude = [this, outcome](const Status& notified) {
     if (outcome.code() == Code::kUnimplemented) return Rest();
     if (!outcome.ok()) return TryLater(outcome);
-    // A driver that did not hear that it is registered may wait for it; taking it in again changes
-    // nothing.
-    if (!told.ok()) return TryLater(Annotate(told, "NotifyRegistrationStatus"));
+    // A driver that was not notified that it is registered may wait for it; taking it in again
+    // changes nothing.
+    if (!notified.ok()) return TryLater(Annotate(notified, "NotifyRegistrationStatus"));
     Rest();
   };
-  // Beside a kubelet only the kubelet may tell the plugin: two answers would contradict each other.
+  // Beside a kubelet only the kubelet may notify the plugin: two answers would contradict each
+  // other.
   if (!options_.notify) return conclude(OkStatus());
   pluginregistration::RegistrationStatus status;
   status.set_plugin_registered(outcome.ok());
@@ -78,7 +79,7 @@ void Registration::Notify(const Status& outcome) {
   session_.call = rpc::Unary<pluginregistration::RegistrationStatusResponse>(
       *session_.channel, kNotify, status, kNotifyTimeout,
       [this, conclude](StatusOr<pluginregistration::RegistrationStatusResponse> reply) {
-        Then([conclude, told = reply.status()] { conclude(told); });
+        Then([conclude, notified = reply.status()] { conclude(notified); });
       });
 }
 

@@ -52,10 +52,10 @@ class ChangeLog {
   // The changes are on disk. Written with the next Sync: it completes the record, nobody waits for
   // it.
   virtual void Kept(const std::vector<HealthChange>& changes, WallTime now) = 0;
-  // The Pod says this health now, `after_sign` after its sign (which may be of long ago: a driver
+  // The Pod shows this health now, `after_sign` after its sign (which may be of long ago: a driver
   // that is back repeats what it found before).
-  virtual void Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
-                    WallTime now) = 0;
+  virtual void Published(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
+                         WallTime now) = 0;
   // The Pod has the device from now on. False, and nothing is written, when that was noted before:
   // by an earlier process, say.
   virtual bool Assigned(const Assignment& assignment, WallTime now) = 0;

@@ -1,7 +1,6 @@
 // Finds devices that have left the node, so that they are not shown as Unknown for ever: nothing
 // names them any more, neither their driver, nor its slices, nor a Pod, and that for a while.
-// Pure but for what it remembers: since when each device looks like that. Belongs to the agent's
-// loop.
+// Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -9,12 +8,17 @@
 #include <optional>
 #include <vector>
 
-#include "agent/health/health_cache.h"
+#include "agent/health/health_keeper.h"
+#include "base/log.h"
+#include "base/loop/loop.h"
 
 namespace galen::agent {
 
+// Looks now and then, for as long as it lives, and has the keeper forget the devices that have
+// left.
 class DepartedDevices {
  public:
+  static constexpr Duration kLookEvery = std::chrono::minutes(1);
   // A driver that reports, but not of the device, for this many of the device's deadlines, and
   // for no less than the least: one that starts may know some of its devices later than others.
   static constexpr int kDeadlinesMissed = 10;
@@ -31,12 +35,30 @@ class DepartedDevices {
     std::optional<Duration> report_age;
   };
   using TracesOf = std::function<Traces(const DeviceId& device)>;
+  struct Edges {
+    Loop& loop;
+    Log& log;
+    HealthKeeper& keeper;
+  };
 
-  // The devices that have left by `now`. Asked now and then, for as long as the agent lives.
-  std::vector<DeviceId> Look(const HealthCache& cache, const TracesOf& traces_of, Time now);
+  // `on_forgotten` is called after a look that found devices that have left. What is lent outlives
+  // this.
+  DepartedDevices(Edges edges, TracesOf traces_of, std::function<void()> on_forgotten)
+      : edges_(edges), traces_of_(std::move(traces_of)), on_forgotten_(std::move(on_forgotten)) {}
+
+  // Once. The first look comes after kLookEvery.
+  void Start();
 
  private:
+  void Look();
+  // The devices that have left by `now`.
+  std::vector<DeviceId> Find(Time now);
+
+  Edges edges_;
+  const TracesOf traces_of_;
+  const std::function<void()> on_forgotten_;
   std::map<DeviceId, Time> missing_since_;
+  Timer look_;
 };
 
 }  // namespace galen::agent

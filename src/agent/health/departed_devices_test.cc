@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "agent/agent_metrics.h"
+#include "agent/health/fake_change_log.h"
+#include "base/loop/fake_loop.h"
+
 namespace galen::agent {
 namespace {
 
@@ -17,9 +23,11 @@ DeviceId DepartedGpu(int i) { return {kDepartedDriver, "node-1", "gpu-" + std::t
 class DepartedDevicesTest : public ::testing::Test {
  protected:
   DepartedDevicesTest() {
-    cache_.SetConnected(kDepartedDriver, true);
+    metric::Declare(metrics_);
+    keeper_.OnDriverConnected(kDepartedDriver);
+    keeper_.OnForgotten([this](const DeviceId& id) { found_.push_back(id); });
     Report({0, 1});
-    traces_ = {.driver_registered = true, .report_age = 0s};
+    departed_.Start();
   }
 
   void Report(const std::vector<int>& devices) {
@@ -28,28 +36,29 @@ class DepartedDevicesTest : public ::testing::Test {
     for (const int i : devices) {
       report.report.devices.push_back({.id = DepartedGpu(i), .state = HealthState::kHealthy});
     }
-    cache_.Apply(report, now_, WallTime{});
+    keeper_.OnReport(report, loop_.Now());
   }
-  // Looks every minute; what was found to have left on the way.
+  // The devices that were found to have left on the way.
   std::vector<DeviceId> PassWith(Duration d, bool reports) {
-    std::vector<DeviceId> found;
-    for (const Time end = now_ + d; now_ < end; now_ += 10s) {
+    for (const Time end = loop_.Now() + d; loop_.Now() < end;) {
       if (reports) Report({1});
-      cache_.Expire(now_, WallTime{});
-      const auto traces_of = [this](const DeviceId&) { return traces_; };
-      if ((now_ - Time{}) % 1min != Duration::zero()) continue;
-      for (const DeviceId& id : departed_.Look(cache_, traces_of, now_)) {
-        found.push_back(id);
-        cache_.Forget(id);
-      }
+      loop_.Advance(10s);
     }
-    return found;
+    EXPECT_EQ(found_.empty(), !std::exchange(notified_, false));
+    return std::exchange(found_, {});
   }
 
-  Time now_{};
-  HealthCache cache_{{}};
-  DepartedDevices::Traces traces_;
-  DepartedDevices departed_;
+  FakeLoop loop_;
+  Metrics metrics_;
+  FakeChangeLog journal_;
+  HealthKeeper keeper_{
+      {loop_, NullLog(), metrics_, journal_}, {}, [](const std::vector<HealthChange>&) {}};
+  DepartedDevices::Traces traces_{.driver_registered = true, .report_age = 0s};
+  std::vector<DeviceId> found_;
+  bool notified_ = false;
+  DepartedDevices departed_{{loop_, NullLog(), keeper_},
+                            [this](const DeviceId&) { return traces_; },
+                            [this] { notified_ = true; }};
 };
 
 TEST_F(DepartedDevicesTest, ADeviceThatItsReportingDriverNamesNoMoreHasLeft) {
@@ -83,8 +92,8 @@ TEST_F(DepartedDevicesTest, DevicesOfADriverThatWasUninstalledLeaveAfterAnHour) 
 
 TEST_F(DepartedDevicesTest, WhatComesBackBeginsAnew) {
   traces_ = {};
-  PassWith(50min, false);
-  Report({0, 1});
+  EXPECT_THAT(PassWith(50min + 40s, false), IsEmpty());
+  Report({0, 1});  // shortly before the next look
   EXPECT_THAT(PassWith(50min, false), IsEmpty());
 }
 

@@ -12,16 +12,16 @@ namespace galen::agent {
 class FakeChangeLog final : public ChangeLog {
  public:
   void Changed(const HealthChange& change, const DeviceFacts&, std::uint64_t, WallTime) override {
-    words.push_back("changed " + change.after.id.device);
+    entries.push_back("changed " + change.after.id.device);
   }
   void Kept(const std::vector<HealthChange>& changes, WallTime) override {
-    words.push_back("kept " + std::to_string(changes.size()));
+    entries.push_back("kept " + std::to_string(changes.size()));
   }
-  void Told(const PodRef& pod, const DeviceHealth& health, Duration, WallTime) override {
-    words.push_back("told " + pod.key.name + " " + health.id.device);
+  void Published(const PodRef& pod, const DeviceHealth& health, Duration, WallTime) override {
+    entries.push_back("published " + pod.key.name + " " + health.id.device);
   }
   void Crashed(const Crash& crash, const std::vector<DeviceId>&) override {
-    words.push_back("crashed " + crash.text);
+    entries.push_back("crashed " + crash.text);
   }
   void DriverConnected(const std::string& driver, WallTime) override {
     drivers.push_back("+" + driver);
@@ -30,17 +30,17 @@ class FakeChangeLog final : public ChangeLog {
     drivers.push_back("-" + driver + ": " + why);
   }
   bool Assigned(const Assignment& assignment, WallTime) override {
-    words.push_back("assigned " + assignment.health.id.device);
+    entries.push_back("assigned " + assignment.health.id.device);
     return true;
   }
-  void AgentStarted(WallTime) override { words.push_back("agent started"); }
-  void AgentStopped(WallTime) override { words.push_back("agent stopped"); }
+  void AgentStarted(WallTime) override { entries.push_back("agent started"); }
+  void AgentStopped(WallTime) override { entries.push_back("agent stopped"); }
   void Forget(const DeviceId& device, const std::string&, WallTime) override {
-    words.push_back("forgot " + device.device);
+    entries.push_back("forgot " + device.device);
   }
   Status Sync() override {
     ++syncs;
-    words.push_back("synced");
+    entries.push_back("synced");
     return fault;
   }
   bool has_gaps() const override { return gaps; }
@@ -48,12 +48,12 @@ class FakeChangeLog final : public ChangeLog {
   std::vector<Step> StepsOf(const PodRef&, const std::vector<DeviceId>&) const override {
     return steps;
   }
-  std::uint64_t records() const override { return words.size(); }
+  std::uint64_t records() const override { return entries.size(); }
   std::uint64_t bytes() const override { return 0; }
 
-  std::vector<std::string> Take() { return std::exchange(words, {}); }
+  std::vector<std::string> Take() { return std::exchange(entries, {}); }
 
-  std::vector<std::string> words;
+  std::vector<std::string> entries;
   std::vector<std::string> drivers;
   std::vector<DeviceHealth> devices;
   std::vector<Step> steps;

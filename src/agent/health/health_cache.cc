@@ -26,8 +26,8 @@ std::string WhoseLimit(TimeoutSource source) {
 }
 
 // Whether the driver says the same as before, and that it began later: it ended in between.
-bool IsNewsOf(const DeviceHealth& before, const DeviceHealth& told) {
-  return SameFinding(before, told) && told.since > before.since;
+bool IsNewsOf(const DeviceHealth& before, const DeviceHealth& reported) {
+  return SameFinding(before, reported) && reported.since > before.since;
 }
 
 // What is known of a device of whose history a part was lost.
@@ -41,14 +41,14 @@ DeviceHealth HistoryLost(const DeviceHealth& before) {
           .timeout = before.timeout};
 }
 
-// The time at which what `told` says began. A driver that gives the sign's time is believed;
+// The time at which what `reported` says began. A driver that gives the sign's time is believed;
 // without one, a fault that only paused or whose sentence changed keeps its first time.
-WallTime SinceOf(const DeviceHealth& told, const DeviceHealth& before,
+WallTime SinceOf(const DeviceHealth& reported, const DeviceHealth& before,
                  const DeviceHealth* before_silence, WallTime wall) {
-  if (told.since != WallTime{}) return told.since;
-  if (told.state == HealthState::kHealthy) return wall;
+  if (reported.since != WallTime{}) return reported.since;
+  if (reported.state == HealthState::kHealthy) return wall;
   const auto continues = [&](const DeviceHealth& earlier) {
-    return earlier.state == told.state && earlier.cause.code == told.cause.code;
+    return earlier.state == reported.state && earlier.cause.code == reported.cause.code;
   };
   if (continues(before)) return before.since;
   if (before_silence && continues(*before_silence)) return before_silence->since;
@@ -71,20 +71,21 @@ void HealthCache::Restore(const DeviceHealth& health, Time now, bool doubtful) {
 std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time now, WallTime wall) {
   const std::uint64_t number = ++drivers_[report.report.driver].reports;
   std::vector<HealthChange> changes;
-  for (const DeviceHealth& told : report.report.devices) {
-    Entry* entry = FindOrAdd(told.id);
+  for (const DeviceHealth& reported : report.report.devices) {
+    Entry* entry = FindOrAdd(reported.id);
     if (entry == nullptr) continue;
-    const auto facts = report.facts.find(told.id);
-    // A driver that tells facts once need not tell them each time.
+    const auto facts = report.facts.find(reported.id);
+    // A driver that reports facts once need not repeat them each time.
     if (facts != report.facts.end()) entry->facts = facts->second;
-    // Only Galen's own drivers tell when a state began; others when they last looked.
+    // Only Galen's own drivers report when a state began; others when they last looked.
     const bool doubted = std::exchange(entry->doubtful, false) && facts != report.facts.end();
-    if (doubted && IsNewsOf(entry->health, told)) entry->health = HistoryLost(entry->health);
-    entry->timeout = report.lasting ? EffectiveTimeout{} : TimeoutOf(rules_, told.id, told.timeout);
+    if (doubted && IsNewsOf(entry->health, reported)) entry->health = HistoryLost(entry->health);
+    entry->timeout =
+        report.lasting ? EffectiveTimeout{} : TimeoutOf(rules_, reported.id, reported.timeout);
     entry->deadline = report.lasting ? Time::max() : now + entry->timeout.timeout;
     entry->reported = now;
     entry->report = number;
-    if (auto change = Hear(*entry, told, wall)) changes.push_back(*std::move(change));
+    if (auto change = TakeReport(*entry, reported, wall)) changes.push_back(*std::move(change));
   }
   return changes;
 }
@@ -93,7 +94,7 @@ std::vector<HealthChange> HealthCache::Expire(Time now, WallTime wall) {
   std::vector<HealthChange> changes;
   for (auto& [id, entry] : entries_) {
     if (entry.deadline > now) continue;
-    // Once: the next word of the driver sets the next deadline.
+    // Once: the next report of the driver sets the next deadline.
     entry.deadline = Time::max();
     if (entry.health.state == HealthState::kUnknown) continue;  // nothing left to lose
     changes.push_back(Silence(entry, SilenceOf(entry), wall));
@@ -155,7 +156,7 @@ bool HealthCache::MakeRoom(const std::string& driver) {
   const Entry* oldest = nullptr;
   for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
     const Entry& entry = it->second;
-    if (entry.health.state != HealthState::kUnknown || entry.deadline != Time::max()) continue;
+    if (!entry.silent()) continue;
     if (oldest == nullptr || entry.health.since < oldest->health.since) oldest = &entry;
   }
   if (oldest == nullptr) return false;
@@ -165,16 +166,16 @@ bool HealthCache::MakeRoom(const std::string& driver) {
   return true;
 }
 
-// Compared with what is shown, not with what was last reported: after a silence the same word as
+// Compared with what is shown, not with what was last reported: after a silence the same report as
 // before is news.
-std::optional<HealthChange> HealthCache::Hear(Entry& entry, const DeviceHealth& told,
-                                              WallTime wall) {
+std::optional<HealthChange> HealthCache::TakeReport(Entry& entry, const DeviceHealth& reported,
+                                                    WallTime wall) {
   // Whatever is said now, the silence is over.
   const std::unique_ptr<DeviceHealth> earlier = std::move(entry.before_silence);
-  entry.health.timeout = told.timeout;
-  if (SameFinding(entry.health, told)) return std::nullopt;
-  DeviceHealth before = std::exchange(entry.health, told);
-  entry.health.since = SinceOf(told, before, earlier.get(), wall);
+  entry.health.timeout = reported.timeout;
+  if (SameFinding(entry.health, reported)) return std::nullopt;
+  DeviceHealth before = std::exchange(entry.health, reported);
+  entry.health.since = SinceOf(reported, before, earlier.get(), wall);
   return HealthChange{std::move(before), entry.health};
 }
 

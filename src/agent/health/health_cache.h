@@ -37,6 +37,9 @@ class HealthCache {
     // most.
     std::unique_ptr<DeviceHealth> before_silence;
     bool doubtful = false;  // as restored, until a driver reports it
+
+    // Unknown, with no report that still holds.
+    bool silent() const { return health.state == HealthState::kUnknown && deadline == Time::max(); }
   };
 
   // A driver's devices past this many (as many as one report may have): one that is silent is
@@ -62,7 +65,7 @@ class HealthCache {
   // Whether the driver's stream is open decides what silence is called (DriverSilent or
   // DriverGone). Changes no device by itself. True when it was otherwise before.
   bool SetConnected(const std::string& driver, bool connected);
-  // Forgets the device, as if nobody had spoken of it. Nothing when nobody has.
+  // Forgets the device, as if nobody had reported it. Nothing when nobody has.
   void Forget(const DeviceId& id);
 
   // When Expire is to be called next; nullopt: never, as things are. Looks at every device.
@@ -88,7 +91,7 @@ class HealthCache {
   Entry* FindOrAdd(const DeviceId& id);
   bool MakeRoom(const std::string& driver);
   // The change that the driver's report of one device makes, if any.
-  std::optional<HealthChange> Hear(Entry& entry, const DeviceHealth& told, WallTime wall);
+  std::optional<HealthChange> TakeReport(Entry& entry, const DeviceHealth& reported, WallTime wall);
   // Makes the device Unknown and remembers what it was.
   HealthChange Silence(Entry& entry, Cause cause, WallTime wall);
   Cause SilenceOf(const Entry& entry) const;

@@ -41,7 +41,7 @@ struct CacheAt {
   Time now{};
 };
 
-TEST(HealthCache, TellsOfTheFirstWordOnADevice) {
+TEST(HealthCache, ReportsTheFirstHealthOfADevice) {
   CacheAt at;
   const std::vector<HealthChange> changes = at.Apply({Healthy(0)});
   ASSERT_THAT(changes, SizeIs(1));
@@ -51,7 +51,7 @@ TEST(HealthCache, TellsOfTheFirstWordOnADevice) {
   EXPECT_EQ(changes[0].after.since, kMorning);
 }
 
-TEST(HealthCache, TellsNothingWhenAReportRepeats) {
+TEST(HealthCache, ReturnsNothingWhenAReportRepeats) {
   CacheAt at;
   at.Apply({Unhealthy(0)});
   at.now += 5s;
@@ -85,7 +85,7 @@ TEST(HealthCache, AReportMovesTheDeadline) {
   EXPECT_EQ(at.Health(0).state, HealthState::kHealthy);
 }
 
-TEST(HealthCache, ADeviceLeftOutKeepsItsWordUntilItsOwnDeadline) {
+TEST(HealthCache, ADeviceLeftOutKeepsItsHealthUntilItsOwnDeadline) {
   CacheAt at;
   at.Apply({Healthy(0), Unhealthy(1)});
   at.now += 20s;
@@ -97,7 +97,7 @@ TEST(HealthCache, ADeviceLeftOutKeepsItsWordUntilItsOwnDeadline) {
   EXPECT_EQ(at.Health(0).state, HealthState::kHealthy);
 }
 
-TEST(HealthCache, TheSameWordAfterASilenceIsNews) {
+TEST(HealthCache, TheSameReportAfterASilenceIsNews) {
   CacheAt at;
   at.Apply({Healthy(0)});
   at.now += 60s;
@@ -160,11 +160,11 @@ TEST(HealthCache, ADriverThatIsGoneTakesAllItsDevicesAlong) {
   EXPECT_EQ(at.Health(1).cause.code, cause_code::kDriverGone);
   EXPECT_EQ(at.cache.Find({"nic.example.com", "node-1", "nic-0"})->health.state,
             HealthState::kHealthy);
-  EXPECT_THAT(at.cache.Drop(kCachedDriver, gone, at.wall()), IsEmpty()) << "told once";
+  EXPECT_THAT(at.cache.Drop(kCachedDriver, gone, at.wall()), IsEmpty()) << "reported once";
   EXPECT_THAT(at.Apply({Healthy(0)}), SizeIs(1));
 }
 
-TEST(HealthCache, ARestoredDeviceHoldsUntilItsDeadlineAndTellsNobody) {
+TEST(HealthCache, ARestoredDeviceHoldsUntilItsDeadlineAndNotifiesNobody) {
   CacheAt at;
   at.now += 1000s;
   DeviceHealth stored = Unhealthy(0);
@@ -182,17 +182,17 @@ TEST(HealthCache, AfterALossTheDriverKnowsBetterSinceWhenADeviceIsAsItIs) {
   DeviceHealth stored = Healthy(0);
   stored.since = kMorning - 1h;
   at.cache.Restore(stored, at.now, true);
-  DeviceHealth told = Healthy(0);
-  told.since = kMorning - 1min;
-  DecodedReport of_ours = Report({told});
+  DeviceHealth reported = Healthy(0);
+  reported.since = kMorning - 1min;
+  DecodedReport of_ours = Report({reported});
   of_ours.facts[CachedGpu(0)] = {};
   const std::vector<HealthChange> changes = at.cache.Apply(of_ours, at.now, at.wall());
   ASSERT_THAT(changes, SizeIs(1)) << "it was not well all the time";
   EXPECT_EQ(changes[0].before.state, HealthState::kUnknown);
   EXPECT_EQ(changes[0].before.cause.code, kHistoryLost);
   EXPECT_EQ(at.Health(0).since, kMorning - 1min);
-  told.since = kMorning;
-  EXPECT_THAT(at.Apply({told}), IsEmpty()) << "from the first word on nothing is doubtful";
+  reported.since = kMorning;
+  EXPECT_THAT(at.Apply({reported}), IsEmpty()) << "from the first report on nothing is doubtful";
 }
 
 TEST(HealthCache, AfterALossWhatTheDriverSaysWithoutALaterTimeIsNoNews) {

@@ -28,10 +28,10 @@ void HealthKeeper::Restore() {
   Arm();
 }
 
-void HealthKeeper::OnReport(const DecodedReport& report, Time heard) {
-  // Also after a stream that ended and was opened again, of which nobody tells.
+void HealthKeeper::OnReport(const DecodedReport& report, Time reported) {
+  // Also after a stream that ended and was opened again, which nobody reports.
   OnDriverConnected(report.report.driver);
-  Take(cache_.Apply(report, heard, edges_.loop.WallNow()));
+  Take(cache_.Apply(report, reported, edges_.loop.WallNow()));
 }
 
 void HealthKeeper::OnDriverConnected(const std::string& driver) {
@@ -84,13 +84,13 @@ void HealthKeeper::Take(std::vector<HealthChange> changes) {
   flush_ = edges_.loop.After(Duration::zero(), [this] { Flush(); });
 }
 
-// A disk that fails delays nobody: what is kept is lost, what is told is true.
+// A disk that fails delays nobody: the record is lost, what is published is true.
 void HealthKeeper::Flush() {
   const Status synced = edges_.journal.Sync();
   NoteJournal(synced);
   const std::vector<HealthChange> changes = std::exchange(waiting_, {});
   // Only completes the line of causes, and so is not worth a write of its own before the Pods are
-  // told.
+  // written.
   if (synced.ok()) edges_.journal.Kept(changes, edges_.loop.WallNow());
   SyncLater();
   on_changes_(changes);

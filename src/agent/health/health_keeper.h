@@ -42,7 +42,7 @@ class HealthKeeper final : public HealthSink {
   // the first report.
   void Restore();
 
-  void OnReport(const DecodedReport& report, Time heard) override;
+  void OnReport(const DecodedReport& report, Time reported) override;
   void OnDriverConnected(const std::string& driver) override;
   void OnDriverSilent(const std::string& driver, const Cause& why) override;
 

@@ -27,7 +27,7 @@ class HealthKeeperTest : public ::testing::Test {
     metric::Declare(metrics_);
     keeper_.emplace(HealthKeeper::Edges{loop_, log_, metrics_, journal_},
                     std::vector<TimeoutRule>{}, [this](const std::vector<HealthChange>& changes) {
-                      journal_.words.push_back("acted");
+                      journal_.entries.push_back("acted");
                       changes_.insert(changes_.end(), changes.begin(), changes.end());
                     });
     keeper_->OnDriverConnected(kKeptDriver);
@@ -105,7 +105,7 @@ TEST_F(HealthKeeperTest, EachDeviceHasItsOwnDeadline) {
   EXPECT_EQ(keeper_->HealthOf(KeptGpu(1)).state, HealthState::kUnknown);
 }
 
-TEST_F(HealthKeeperTest, ADiskThatFailsDelaysNobodyAndIsToldOnce) {
+TEST_F(HealthKeeperTest, ADiskThatFailsDelaysNobodyAndIsLoggedOnce) {
   journal_.fault = ResourceExhausted("no space left on device");
   Report({{0, HealthState::kHealthy}});
   loop_.RunUntilIdle();
@@ -120,7 +120,7 @@ TEST_F(HealthKeeperTest, ADiskThatFailsDelaysNobodyAndIsToldOnce) {
   EXPECT_EQ(keeper_->trouble(), "") << "tried again without a new change";
 }
 
-TEST_F(HealthKeeperTest, WhatWasKnownIsTakenOverWithoutTellingAnyone) {
+TEST_F(HealthKeeperTest, WhatWasKnownIsTakenOverWithoutNotifyingAnyone) {
   journal_.devices = {
       {.id = KeptGpu(0), .state = HealthState::kUnhealthy, .since = loop_.WallNow() - 1h}};
   keeper_->Restore();
@@ -131,7 +131,7 @@ TEST_F(HealthKeeperTest, WhatWasKnownIsTakenOverWithoutTellingAnyone) {
   EXPECT_THAT(changes_, SizeIs(1));
 }
 
-TEST_F(HealthKeeperTest, ADriverThatIsGoneIsToldAtOnce) {
+TEST_F(HealthKeeperTest, ADriverThatIsGoneIsReportedAtOnce) {
   Report({{0, HealthState::kHealthy}});
   loop_.RunUntilIdle();
   keeper_->OnDriverSilent(kKeptDriver,
@@ -160,7 +160,7 @@ TEST_F(HealthKeeperTest, ADeviceThatLeftIsForgottenEverywhere) {
   EXPECT_THAT(metrics_.Text(), ::testing::HasSubstr("device=\"gpu-1\""));
 }
 
-TEST_F(HealthKeeperTest, OneSeriesADeviceTellsItsState) {
+TEST_F(HealthKeeperTest, OneSeriesADeviceShowsItsState) {
   Report({{0, HealthState::kHealthy}});
   Report({{0, HealthState::kUnhealthy}});
   const auto value = [&](std::string_view state) {

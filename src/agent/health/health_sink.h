@@ -11,8 +11,8 @@ namespace galen::agent {
 class HealthSink {
  public:
   virtual ~HealthSink() = default;
-  // The driver's authority reported; `heard` is when, now or a little ago.
-  virtual void OnReport(const DecodedReport& report, Time heard) = 0;
+  // The driver's authority reported; `reported` is when, now or a little ago.
+  virtual void OnReport(const DecodedReport& report, Time reported) = 0;
   // The driver has an authority again.
   virtual void OnDriverConnected(const std::string& driver) = 0;
   // Nobody reports the driver's devices any more, or nobody can; why. DriverGone: the connection

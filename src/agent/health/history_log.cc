@@ -23,7 +23,7 @@ std::string ShownAs(const HealthChange& change) {
   const bool stays_well =
       change.before.state == HealthState::kHealthy && change.after.state == HealthState::kHealthy;
   const std::string &was = change.before.cause.code, &is = change.after.cause.code;
-  // What a program did to it, and soon after that it is not told any more.
+  // What a program did to it, and soon after that it is not shown any more.
   if (stays_well && !is.empty()) return "stays Healthy, " + is;
   if (stays_well && !was.empty()) return "stays Healthy, " + was + " is over";
   std::string text =
@@ -41,7 +41,7 @@ std::string ShownAs(const Assignment& assignment) {
   return text;
 }
 
-// Whose word it was: a driver's report, or our own conclusion from its silence.
+// Who says so: a driver's report, or our own conclusion from its silence.
 std::string SourceOf(const HealthChange& change, std::uint64_t report) {
   const std::string& code = change.after.cause.code;
   const bool silence = code == cause_code::kDriverSilent || code == cause_code::kDriverGone ||
@@ -68,7 +68,7 @@ void HistoryLog::Changed(const HealthChange& change, const DeviceFacts& facts, s
   // Unknown is our own conclusion from silence: the facts are still those of the last report.
   const bool has_sign = !facts.sign.empty() && change.after.state != HealthState::kUnknown;
   const Newest& newest = newest_[change.after.id];
-  // A driver that is heard again repeats what it found: the sign is in the line already.
+  // A driver that reports again repeats what it found: the sign is in the line already.
   const bool repeated = newest.sign == facts.sign && newest.sign_time == change.after.since;
   if (has_sign && !repeated) {
     Append({.time = change.after.since,
@@ -100,8 +100,8 @@ void HistoryLog::Kept(const std::vector<HealthChange>& changes, WallTime now) {
   }
 }
 
-void HistoryLog::Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
-                      WallTime now) {
+void HistoryLog::Published(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
+                           WallTime now) {
   store_.Append({.time = now,
                  .kind = history::Kind::kPublished,
                  .device = health.id,
@@ -201,7 +201,7 @@ std::vector<Step> HistoryLog::StepsOf(const PodRef& pod,
   std::map<std::uint64_t, history::Record> records;
   const auto add = [&](std::vector<history::Record> some) {
     for (history::Record& record : some) {
-      // What other Pods were told of a device, or when they got it, is their story.
+      // What was published of a device to other Pods, or when they got it, is their story.
       if (record.pod && record.pod->key != pod.key) continue;
       if (record.pod && !pod.uid.empty() && record.pod->uid != pod.uid) continue;
       records.emplace(record.sequence, std::move(record));
@@ -224,7 +224,7 @@ std::vector<Step> HistoryLog::StepsOf(const PodRef& pod,
     });
     add(std::move(own));
   }
-  // A sign is written when its change arrives, and a crash when the Pod tells of it: by time, and
+  // A sign is written when its change arrives, and a crash when the Pod shows it: by time, and
   // what is of one time in the order of writing.
   std::multimap<WallTime, Step> by_time;
   for (const auto& [sequence, record] : records) by_time.emplace(record.time, StepOf(record));
@@ -239,9 +239,9 @@ std::vector<Step> HistoryLog::StepsOf(const PodRef& pod,
 
 std::string HistoryLog::IncidentOf(const HealthChange& change) {
   const DeviceId& id = change.after.id;
-  // From well to anything else, or a device's first word. From one fault to another it is the same
-  // incident.
-  // What follows a program's fault, which is noted on a device that is well, belongs to that.
+  // From well to anything else, or a device's first report. From one fault to another it is the
+  // same incident. What follows a program's fault, which is noted on a device that is well, belongs
+  // to that.
   const bool noted = !change.before.cause.code.empty();
   const bool begins = (change.before.state == HealthState::kHealthy && !noted) ||
                       change.before.cause.code == cause_code::kNotReported;
@@ -264,13 +264,13 @@ const std::string& HistoryLog::LastIncidentOf(const DeviceId& device) {
 std::string HistoryLog::Delay(const PodRef& pod, const DeviceId& device, Duration after_sign,
                               WallTime now) const {
   const auto it = newest_.find(device);
-  // Nobody can be told of what was before it had the device.
+  // A Pod is shown nothing of the time before it had the device.
   if (it != newest_.end() && it->second.holder == pod.uid &&
       it->second.assigned > it->second.changed) {
     return fmt::format("{} ms after assignment",
                        Millis(std::max(now - it->second.assigned, Duration::zero())));
   }
-  // A device that was forgotten meanwhile, or never changed: nothing but what the teller says.
+  // A device that was forgotten meanwhile, or never changed: nothing but what the publisher says.
   if (it == newest_.end() || it->second.by_sign || it->second.changed == WallTime{}) {
     return fmt::format("{} ms after sign", Millis(after_sign));
   }
@@ -293,7 +293,7 @@ void HistoryLog::Remember(const history::Record& record) {
     Newest& newest = newest_[record.device];
     newest.sign = record.text;
     newest.sign_time = record.time;
-    // What was seen before the last change was told with it, or before.
+    // What was seen before the last change was published with it, or before.
     newest.sign_is_next = record.time > newest.changed;
   } else if (record.kind == history::Kind::kChange) {
     Newest& newest = newest_[record.device];

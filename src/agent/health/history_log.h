@@ -25,8 +25,8 @@ class HistoryLog final : public ChangeLog {
   void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
                WallTime now) override;
   void Kept(const std::vector<HealthChange>& changes, WallTime now) override;
-  void Told(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
-            WallTime now) override;
+  void Published(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
+                 WallTime now) override;
   bool Assigned(const Assignment& assignment, WallTime now) override;
   void Crashed(const Crash& crash, const std::vector<DeviceId>& devices) override;
   void DriverConnected(const std::string& driver, WallTime now) override;

@@ -149,7 +149,7 @@ double ShareOf(const RawDevice& device, HealthState state) {
   return std::clamp(device.finding.share, 0.0, 1.0);
 }
 
-// A code becomes a condition's reason, which Kubernetes wants to look like a CamelCase word.
+// A code becomes a condition's reason, which Kubernetes wants to look like a CamelCase name.
 bool IsCode(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
   const auto fits = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };

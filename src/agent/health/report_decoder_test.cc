@@ -96,7 +96,7 @@ TEST(ReportDecoder, BelievesNoSignFromTheFuture) {
             kReportTime);
 }
 
-TEST(ReportDecoder, RefusesACodeThatIsNoWord) {
+TEST(ReportDecoder, RefusesACodeThatIsNoName) {
   EXPECT_EQ(DecodeOne({.device = "gpu-0", .health = 2, .code = "xid 79\n"}).cause.code,
             cause_code::kReported);
 }
@@ -113,7 +113,7 @@ TEST(ReportDecoder, LeavesOutNamesThatKubernetesWouldNotTakeAndKeepsTheOthers) {
   EXPECT_NE(decoded.faults.example, "");
 }
 
-TEST(ReportDecoder, LetsTheLastWordOnADeviceCount) {
+TEST(ReportDecoder, LetsTheLastEntryOfADeviceCount) {
   const DecodedReport decoded =
       Decode({{.device = "gpu-0", .health = 2}, {.device = "gpu-1"}, {.device = "gpu-0"}});
   ASSERT_THAT(decoded.report.devices, SizeIs(2));

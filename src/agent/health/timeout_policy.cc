@@ -14,7 +14,7 @@ bool Fits(const TimeoutRule& rule, const DeviceId& id) {
   return Fits(rule.driver, id.driver) && Fits(rule.pool, id.pool) && Fits(rule.device, id.device);
 }
 
-// As with routes and selectors, the more particular word wins.
+// As with routes and selectors, the more specific rule wins.
 int PartsNamed(const TimeoutRule& rule) {
   return !rule.driver.empty() + !rule.pool.empty() + !rule.device.empty();
 }

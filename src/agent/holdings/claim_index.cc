@@ -142,12 +142,12 @@ std::vector<ObjectKey> ClaimIndex::ClaimChanged(const ObjectKey& claim) {
 }
 
 std::vector<ObjectKey> ClaimIndex::PodsOf(const DeviceId& device) const {
-  std::vector<ObjectKey> pods = PodsToTell(device);
+  std::vector<ObjectKey> pods = PodsToNotify(device);
   std::erase_if(pods, [&](const ObjectKey& pod) { return pods_.at(pod).ended; });
   return pods;
 }
 
-std::vector<ObjectKey> ClaimIndex::PodsToTell(const DeviceId& device) const {
+std::vector<ObjectKey> ClaimIndex::PodsToNotify(const DeviceId& device) const {
   const auto it = pods_of_device_.find(device);
   if (it == pods_of_device_.end()) return {};
   return {it->second.begin(), it->second.end()};

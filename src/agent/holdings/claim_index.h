@@ -76,7 +76,7 @@ class ClaimIndex {
   // Pods that have not ended and hold the device, in order of name.
   std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
   // These, and those that held it when they ended.
-  std::vector<ObjectKey> PodsToTell(const DeviceId& device) const;
+  std::vector<ObjectKey> PodsToNotify(const DeviceId& device) const;
   // For a Pod that has ended also what it held. Empty for a Pod that is not known or holds none.
   // The reference holds until the Pod or one of its claims changes.
   const std::vector<HeldDevice>& DevicesOf(const ObjectKey& pod) const;

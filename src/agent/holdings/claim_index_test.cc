@@ -178,7 +178,7 @@ TEST_F(ClaimIndexTest, ForgetsPodsThatAreGoneAndDevicesGivenBack) {
   EXPECT_THAT(index_.ClaimChanged(Key("a-gpu")), IsEmpty());
 }
 
-TEST_F(ClaimIndexTest, APodThatHasEndedIsStillToldOfWhatItHeld) {
+TEST_F(ClaimIndexTest, APodThatHasEndedIsStillNotifiedOfWhatItHeld) {
   kube::Pod& pod = view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
   index_.PodChanged(Key("a"));
@@ -187,12 +187,12 @@ TEST_F(ClaimIndexTest, APodThatHasEndedIsStillToldOfWhatItHeld) {
   view_.claims.at(Key("a-gpu")).reserved_for.clear();
   view_.claims.at(Key("a-gpu")).devices.clear();
   index_.ClaimChanged(Key("a-gpu"));
-  EXPECT_THAT(index_.PodsToTell(HeldGpu(0)), ElementsAre(Key("a")));
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), ElementsAre(Key("a")));
   EXPECT_THAT(index_.DevicesOf(Key("a")), SizeIs(1));
   EXPECT_THAT(index_.PodsOf(HeldGpu(0)), IsEmpty()) << "it uses the device no more";
   EXPECT_THAT(index_.HeldDevices(), IsEmpty());
   index_.LetGo(Key("a"));
-  EXPECT_THAT(index_.PodsToTell(HeldGpu(0)), IsEmpty());
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, NothingIsLostWhenTheClaimIsSeenToGoBeforeThePodIsSeenToEnd) {
@@ -204,10 +204,10 @@ TEST_F(ClaimIndexTest, NothingIsLostWhenTheClaimIsSeenToGoBeforeThePodIsSeenToEn
   EXPECT_THAT(index_.DevicesOf(Key("a")), IsEmpty());
   pod.phase = "Succeeded";
   index_.PodChanged(Key("a"));
-  EXPECT_THAT(index_.PodsToTell(HeldGpu(0)), ElementsAre(Key("a")));
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), ElementsAre(Key("a")));
   view_.pods.clear();
   index_.PodChanged(Key("a"));
-  EXPECT_THAT(index_.PodsToTell(HeldGpu(0)), IsEmpty());
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, APodOfTheSameNameInheritsNothing) {
@@ -219,7 +219,7 @@ TEST_F(ClaimIndexTest, APodOfTheSameNameInheritsNothing) {
   next.meta.uid = "another";
   next.phase = "Failed";
   index_.PodChanged(Key("a"));
-  EXPECT_THAT(index_.PodsToTell(HeldGpu(0)), IsEmpty());
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), IsEmpty());
 }
 
 TEST_F(ClaimIndexTest, KeepsNothingOfPodsWithoutClaims) {

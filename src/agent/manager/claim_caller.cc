@@ -44,7 +44,7 @@ PreparedDevice FromProto(const std::string& driver, const dra::Device& device) {
   return prepared;
 }
 
-// The driver's word on one claim; a claim it says nothing of is a fault of the driver.
+// The driver's answer for one claim; a claim that it leaves out is a fault of the driver.
 template <typename Response>
 Status ErrorOf(const Response& response, const std::string& driver, const std::string& uid) {
   const auto it = response.claims().find(uid);

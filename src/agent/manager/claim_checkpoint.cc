@@ -112,7 +112,7 @@ std::vector<std::string> ClaimCheckpoint::CdiIds(const std::string& claim_uid,
     if (prepared.share_id == share_id) return prepared.cdi_ids;
     if (prepared.share_id.empty() && without_share == nullptr) without_share = &prepared;
   }
-  // A driver that speaks v1beta1, which has no field for it, or that gives all shares one id.
+  // A driver with v1beta1, which has no field for it, or that gives all shares one id.
   return without_share == nullptr ? std::vector<std::string>() : without_share->cdi_ids;
 }
 

@@ -86,7 +86,7 @@ TEST(ClaimCheckpoint, ACorruptCheckpointIsSetAside) {
   }
 }
 
-TEST(ClaimCheckpoint, AFullDiskIsTold) {
+TEST(ClaimCheckpoint, AFullDiskIsReported) {
   FakeFileSystem files;
   ClaimCheckpoint claims(files, kPath);
   files.FailWrites(ResourceExhausted("no space left"));

@@ -12,7 +12,7 @@
 namespace galen::agent {
 namespace {
 
-// Of a Pod that only the checkpoint remembers there is no name.
+// A Pod that only the checkpoint remembers has no name.
 std::string NameOf(const PodRef& ref) {
   return ref.key.name.empty() ? "a Pod that is gone, uid " + ref.uid : "Pod " + ToString(ref.key);
 }
@@ -65,7 +65,7 @@ void PodRunner::Reconcile(const PodRef& ref, Done done) {
     return done(OkStatus());
   }
   const kube::Pod* pod = edges_.view.FindPod(ref.key);
-  // Of the checkpoint's Pods those that are still there come by their names as well.
+  // Those of the checkpoint's Pods that are still there come by their names as well.
   if (ref.key.name.empty()) {
     bool present = false;
     edges_.view.ForEachPod([&](const kube::Pod& p) { present |= p.meta.uid == ref.uid; });
@@ -139,7 +139,7 @@ void PodRunner::Fail(const PodRef& ref, bool unpreparing, const Status& status, 
     edges_.log.Warning(unpreparing ? "claims of a Pod cannot be unprepared, trying again"
                                    : "claims of a Pod cannot be prepared, trying again",
                        {{"pod", NameOf(ref)}, {"uid", ref.uid}, {"error", status.message()}});
-    TellOfFailure(ref, unpreparing, status);
+    PublishFailure(ref, unpreparing, status);
   }
   // What trying again hardly helps is tried patiently, and at once at news of the Pod or a driver.
   const bool retryable = IsRetryable(status);
@@ -150,13 +150,13 @@ void PodRunner::Fail(const PodRef& ref, bool unpreparing, const Status& status, 
   done(OkStatus());
 }
 
-// Once for each different reason: it stays on the Pod for an hour, and troubles tell that it lasts.
-void PodRunner::TellOfFailure(const PodRef& ref, bool unpreparing, const Status& status) {
-  // Of the checkpoint's Pods nobody can read an Event: they are gone.
+// Once for each different reason: it stays on the Pod for an hour, and troubles show that it lasts.
+void PodRunner::PublishFailure(const PodRef& ref, bool unpreparing, const Status& status) {
+  // The checkpoint's Pods are gone: nobody can read an Event on them.
   if (ref.key.name.empty()) return;
   const std::string_view what = unpreparing ? "The Pod stays until its claims are unprepared: "
                                             : "Failed to prepare dynamic resources: ";
-  edges_.events.Tell(
+  edges_.events.Publish(
       ref, unpreparing ? "unprepare" : "prepare",
       {true, unpreparing ? EventReason::kFailedUnprepare : EventReason::kFailedPrepare,
        CutText(std::string(what) + status.message(), kube::kEventMessageBytesMax)});

@@ -10,25 +10,18 @@
 #include <set>
 #include <string>
 
+#include "agent/api_edges.h"
 #include "agent/holdings/node_view.h"
 #include "agent/manager/claim_caller.h"
 #include "agent/manager/process_runner.h"
 #include "agent/publish/event_publisher.h"
-#include "base/log.h"
 #include "base/loop/work_queue.h"
-#include "base/metrics.h"
-#include "kube/client.h"
 
 namespace galen::agent {
 
 class PodRunner {
  public:
-  struct Edges {
-    Loop& loop;
-    Random& random;
-    Log& log;
-    Metrics& metrics;
-    kube::Client& client;
+  struct Edges : ApiEdges {
     const NodeView& view;
     ClaimCaller& preparer;
     EventPublisher& events;
@@ -84,7 +77,7 @@ class PodRunner {
   void Delete(const PodRef& ref, Done done);
   // Tries again later, and says so once on the Pod and in the log for each different reason.
   void Fail(const PodRef& ref, bool unpreparing, const Status& status, Done done);
-  void TellOfFailure(const PodRef& ref, bool unpreparing, const Status& status);
+  void PublishFailure(const PodRef& ref, bool unpreparing, const Status& status);
   // A Pod whose claim is being worked on for another waits until a round of calls ends, and has
   // no fault.
   void Await(const PodRef& ref, Done done);

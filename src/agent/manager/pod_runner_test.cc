@@ -105,7 +105,7 @@ TEST_F(PodRunnerTest, APodRunsOnceItsClaimsAreReady) {
   EXPECT_TRUE(runner_.Runs(Pod()));
 }
 
-TEST_F(PodRunnerTest, ADriverThatIsAwayIsToldOnThePodAndAskedAgain) {
+TEST_F(PodRunnerTest, ADriverThatIsAwayIsShownOnThePodAndAskedAgain) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
   driver_.away = true;
@@ -156,7 +156,7 @@ TEST_F(PodRunnerTest, APodIsPreparedAsSoonAsItsDriverIsThere) {
   EXPECT_EQ(runner_.trouble(), "");
 }
 
-// Nobody tells of a directory that may be written again.
+// No event announces a directory that may be written again.
 TEST_F(PodRunnerTest, WhatOnlyAnOperatorCanMendIsTriedAgainByTime) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");

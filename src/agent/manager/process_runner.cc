@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "agent/containers/cdi_environment.h"
+#include "agent/containers/container_plan.h"
 #include "agent/manager/run_status.h"
 #include "base/text.h"
 #include "kube/request.h"
@@ -17,7 +17,7 @@ namespace {
 
 // As a shell and container runtimes have it.
 constexpr int kSignalCodeBase = 128;
-// Of a container that could not be started, as containerd has it.
+// The exit code of a container that could not be started, as containerd has it.
 constexpr int kStartErrorCode = 128;
 
 RunEnd EndOf(const ProcessEnd& end, WallTime started, WallTime finished) {
@@ -60,9 +60,9 @@ void ProcessRunner::Open() {
 
 void ProcessRunner::Correct(const kube::Pod& pod) {
   const auto runs = [](const kube::ContainerStatus& status) { return status.running; };
-  const bool told =
+  const bool shown =
       std::ranges::any_of(pod.statuses, runs) || std::ranges::any_of(pod.init_statuses, runs);
-  if (stopped_ || !told || !pods_.try_emplace(pod.ref()).second) return;
+  if (stopped_ || !shown || !pods_.try_emplace(pod.ref()).second) return;
   Read(pod.ref());
 }
 
@@ -86,7 +86,7 @@ void ProcessRunner::OnRead(const PodRef& ref, const StatusOr<Json>& object) {
   entry.read.reset();
   if (stopped_) return;
   const bool another = object.ok() && (*object)["metadata"]["uid"].AsString() != ref.uid;
-  // Its end is told by the watch.
+  // The watch reports its end.
   if (another || object.status().code() == Code::kNotFound) return Forget(ref);
   const Status begun = object.ok() ? Begin(ref, *object, entry) : object.status();
   if (!begun.ok()) return TryAgain(ref, entry, begun);
@@ -99,7 +99,7 @@ void ProcessRunner::TryAgain(const PodRef& ref, Entry& entry, const Status& why)
   if (std::exchange(entry.error, why.message()) == why.message()) return;
   edges_.log.Warning("Pod cannot be run, trying again",
                      {{"pod", ToString(ref.key)}, {"error", why.message()}});
-  edges_.events.Tell(
+  edges_.events.Publish(
       ref, "run",
       {true, EventReason::kFailedCreateContainer,
        CutText("The Pod cannot be run yet: " + why.message(), kube::kEventMessageBytesMax)});
@@ -122,14 +122,14 @@ Status ProcessRunner::Begin(const PodRef& ref, const Json& object, Entry& entry)
   entry.boxes = std::move(boxes);
   entry.life.emplace(*entry.plan);
   RestoreLife(*entry.plan, object["status"], edges_.loop.Now(), edges_.loop.WallNow(), *entry.life);
-  TellWhatItIs(ref);
+  PublishLimits(ref);
   return OkStatus();
 }
 
 // At each start of the agent: who reads the Pod's events knows then what an image or a probe does
 // here.
-void ProcessRunner::TellWhatItIs(const PodRef& ref) {
-  edges_.events.Tell(
+void ProcessRunner::PublishLimits(const PodRef& ref) {
+  edges_.events.Publish(
       ref, "processes",
       {false, EventReason::kContainersAreProcesses,
        fmt::format("Containers of this Pod are processes of node {}: their command is a program of "
@@ -177,7 +177,7 @@ void ProcessRunner::StartContainer(const PodRef& ref, Entry& entry, std::size_t 
   }
   Box& box = entry.boxes[index];
   box.log->BeginRun();
-  // What an earlier run left is not this one's word; one that cannot go is no reason not to run.
+  // What an earlier run left is not this one's message; one that cannot go is no reason not to run.
   const Status removed =
       edges_.files.Remove(plan.directory + "/" + std::string(kTerminationLogName));
   if (!removed.ok()) edges_.log.Debug("termination log stays", {{"error", removed.message()}});
@@ -248,13 +248,13 @@ void ProcessRunner::OnEnd(const PodRef& ref, std::size_t index, const ProcessEnd
   Box& box = entry.boxes[index];
   box.process.reset();
   ContainerLife& life = entry.life->container(index);
-  RunEnd told = EndOf(end, life.started(), edges_.loop.WallNow());
-  told.message = MessageOf(entry.plan->containers[index], *box.log, told.code);
+  RunEnd run_end = EndOf(end, life.started(), edges_.loop.WallNow());
+  run_end.message = MessageOf(entry.plan->containers[index], *box.log, run_end.code);
   edges_.log.Info("container ended", {{"pod", ToString(ref.key)},
                                       {"container", entry.plan->containers[index].name},
-                                      {"exit_code", told.code},
-                                      {"reason", told.reason}});
-  life.OnEnded(told, edges_.loop.Now());
+                                      {"exit_code", run_end.code},
+                                      {"reason", run_end.reason}});
+  life.OnEnded(run_end, edges_.loop.Now());
   Advance(ref, true);
 }
 
@@ -294,16 +294,16 @@ bool ProcessRunner::End(const PodRef& ref, const kube::Pod* pod) {
 bool ProcessRunner::MayGo(const PodRef& ref, Entry& entry, const kube::Pod* pod) {
   if (pod == nullptr || HasEnded(*pod)) return true;
   const Time now = edges_.loop.Now();
-  if (!entry.last_word) {
-    entry.last_word = now + kLastWordWithin;
-    entry.due = edges_.loop.At(*entry.last_word, [this, ref] { on_change_(ref); });
+  if (!entry.final_status) {
+    entry.final_status = now + kFinalStatusWithin;
+    entry.due = edges_.loop.At(*entry.final_status, [this, ref] { on_change_(ref); });
   }
-  return now >= *entry.last_word;
+  return now >= *entry.final_status;
 }
 
 void ProcessRunner::Forget(const PodRef& ref) {
   pods_.erase(ref);
-  // Of one that only the checkpoint remembers the name is not known; Open has seen to it.
+  // The name of one that only the checkpoint remembers is not known; Open has seen to it.
   if (!ref.key.name.empty()) {
     edges_.processes.RemoveTree(DirectoryOfPod(options_.directory, ref));
   }

@@ -29,7 +29,7 @@ class ProcessRunner {
   // What a container lacks may come by itself: a CDI file that is being written.
   static constexpr Duration kLookAgain = std::chrono::seconds(10);
   // A Pod that was deleted goes when it has said how its containers ended, or after this.
-  static constexpr Duration kLastWordWithin = std::chrono::seconds(2);
+  static constexpr Duration kFinalStatusWithin = std::chrono::seconds(2);
   // What got SIGTERM because the agent ends, and goes on, is killed.
   static constexpr Duration kStopWithin = std::chrono::seconds(3);
   // Kubernetes' bound of a termination message.
@@ -77,7 +77,7 @@ class ProcessRunner {
   std::optional<Json> StatusOf(const PodRef& pod) const;
 
   // The agent ends: everything gets SIGTERM, after kStopWithin SIGKILL, and nothing is started or
-  // told any more.
+  // published any more.
   void Stop();
   // Whether nothing runs.
   bool idle() const;
@@ -100,7 +100,7 @@ class ProcessRunner {
     std::optional<PodLife> life;
     std::vector<Box> boxes;  // in the order of the plan
     Timer due;
-    std::optional<Time> last_word;  // when it goes even if the API does not say how it ended
+    std::optional<Time> final_status;  // when it goes even if the API does not say how it ended
   };
 
   void Read(const PodRef& ref);
@@ -120,7 +120,7 @@ class ProcessRunner {
   bool MayGo(const PodRef& ref, Entry& entry, const kube::Pod* pod);
   void Forget(const PodRef& ref);
   void SignalAll(int signal);
-  void TellWhatItIs(const PodRef& ref);
+  void PublishLimits(const PodRef& ref);
 
   const Edges edges_;
   const Options options_;

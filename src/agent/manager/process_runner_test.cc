@@ -242,7 +242,7 @@ spec:
   EXPECT_EQ(*files_.Read("/s/pods/default_a_uid-a/two/log"), "uid-a.two.0");
 }
 
-TEST_F(ProcessRunnerTest, WhyAPodCannotBeBegunIsToldOnce) {
+TEST_F(ProcessRunnerTest, WhyAPodCannotBeBegunIsPublishedOnce) {
   status_ = 403;
   Run();
   loop_.Advance(10min);
@@ -275,7 +275,7 @@ TEST_F(ProcessRunnerTest, ADeletedPodDoesNotWaitForEverToBeHeard) {
   EndProcess({.code = 0});
   EXPECT_FALSE(runner_.End(kRef, &Pod()));
   changed_.clear();
-  loop_.Advance(ProcessRunner::kLastWordWithin);
+  loop_.Advance(ProcessRunner::kFinalStatusWithin);
   EXPECT_THAT(changed_, ElementsAre("a"));
   EXPECT_TRUE(runner_.End(kRef, &Pod()));
 }
@@ -317,7 +317,7 @@ TEST_F(ProcessRunnerTest, DirectoriesOfPodsThatAreGoneAreRemovedAtTheStart) {
 TEST_F(ProcessRunnerTest, APodThatAnEarlierAgentRanSaysThatItDoesNotBeforeItsClaimsAreReady) {
   runner_.Correct(Pod());
   loop_.Advance(1s);
-  EXPECT_EQ(runner_.StatusOf(kRef), std::nullopt) << "it tells of nothing that runs";
+  EXPECT_EQ(runner_.StatusOf(kRef), std::nullopt) << "it shows nothing that runs";
   Pod().statuses = {{.name = "train", .running = true}};
   object_["status"] = ParseYaml(R"(
 containerStatuses:

@@ -81,7 +81,7 @@ Json StatusJson(const PodPlan& plan, const ContainerPlan& container, const Conta
                                   {"state", StateJson(plan, container, life, ending)},
                                   {"lastState", Json(Json::Object{})}});
   if (life.ever_ran()) status["containerID"] = IdOf(plan, container, life.restarts());
-  // The end that the state itself shows is not told twice.
+  // The end that the state itself shows is not shown twice.
   const bool shown = status["state"].Has("terminated");
   const auto& last = shown ? life.end_before() : life.last_end();
   const int run = life.restarts() - (shown || life.running() ? 1 : 0);

@@ -19,7 +19,7 @@ kube::PatchOptions Apply(const std::string& subresource) {
       .subresource = subresource, .field_manager = std::string(kNodeFieldManager), .force = true};
 }
 
-// Labelled as virtual, so that DaemonSets and people can tell it from a node with a kubelet.
+// Labelled as virtual, so that DaemonSets and people can distinguish it from a node with a kubelet.
 Json NodeObject(const std::string& node) {
   return Json::MakeObject(
       {{"apiVersion", "v1"},

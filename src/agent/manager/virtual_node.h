@@ -9,11 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/log.h"
+#include "agent/api_edges.h"
 #include "base/loop/backoff.h"
 #include "base/loop/loop.h"
-#include "base/metrics.h"
-#include "kube/client.h"
 
 namespace galen::agent {
 
@@ -31,13 +29,7 @@ class VirtualNode {
   // when the Node is made and not again: what becomes of it later is the operator's affair.
   static constexpr std::string_view kTaint = "galen.dev/virtual";
 
-  struct Edges {
-    Loop& loop;
-    Random& random;
-    Log& log;
-    Metrics& metrics;
-    kube::Client& client;
-  };
+  using Edges = ApiEdges;
 
   VirtualNode(Edges edges, std::string node, std::string version);
 

@@ -44,8 +44,10 @@ class EndedPodsTest : public ::testing::Test {
               return DeviceHealth{.id = id, .state = HealthState::kHealthy};
             },
         .identity_of = [](const DeviceId& id) { return DeviceIdentity{id, "S1", "H200"}; },
-        .tell = [this](const PodRef& pod, const std::string& subject,
-                       const EventText&) { told_.push_back(pod.key.name + " " + subject); },
+        .publish_event =
+            [this](const PodRef& pod, const std::string& subject, const EventText&) {
+              published_.push_back(pod.key.name + " " + subject);
+            },
         .on_notable = [this] { ++notable_calls_; }});
     keeper_->Start(boot);
     if (synced) keeper_->OnSynced();
@@ -87,7 +89,7 @@ class EndedPodsTest : public ::testing::Test {
     EXPECT_TRUE(journal_->Sync().ok());
     keeper_->OnChanges({change});
   }
-  /// The kubelet tells that the container ended just now, and runs again unless it is for good.
+  /// The kubelet shows that the container ended just now, and runs again unless it is for good.
   kube::Pod& Crash(const std::string& name, int code, const std::string& message = "",
                    bool for_good = false) {
     kube::Pod& pod = view_.pods.at({"default", name});
@@ -145,7 +147,7 @@ class EndedPodsTest : public ::testing::Test {
   std::unique_ptr<history::Store> journal_;
   std::unique_ptr<history::PostMortemStore> store_;
   std::size_t store_bytes_max_ = std::size_t{2} << 20;
-  std::vector<std::string> told_;
+  std::vector<std::string> published_;
   int notable_calls_ = 0;
   std::optional<PostMortemKeeper> keeper_;
 };

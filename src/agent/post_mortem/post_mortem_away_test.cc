@@ -25,7 +25,7 @@ TEST_F(PostMortemAwayTest, AFaultThatWasHeardJustBeforeTheAgentDiedIsEnteredByTh
   Restart();
   EXPECT_THAT(Records(), ElementsAre("a Deleted Healthy Unhealthy"));
   loop_.Advance(10s);
-  EXPECT_THAT(told_, ElementsAre("a post-mortem 1"));
+  EXPECT_THAT(published_, ElementsAre("a post-mortem 1"));
 }
 
 TEST_F(PostMortemAwayTest, APodThatIsNotInTheListsAnyMoreIsGone) {
@@ -59,7 +59,7 @@ TEST_F(PostMortemAwayTest, AFaultThatWasMendedBeforeThePodBeganIsNoneOfItsEither
   EXPECT_FALSE(history::HasFault(records[0]));
 }
 
-TEST_F(PostMortemAwayTest, ABootThatCannotBeToldIsSaidOnceAStart) {
+TEST_F(PostMortemAwayTest, ABootThatCannotBeReadIsLoggedOnceAStart) {
   Restart({.id = "boot-1", .time = {}});
   EXPECT_THAT(logged_, ElementsAre(HasSubstr(std::string(kBootIdPath))));
 }
@@ -74,7 +74,7 @@ TEST_F(PostMortemAwayTest, AnotherBootOfTheNodeEndsWhatRanOnItOnce) {
   EXPECT_THAT(Records(), ElementsAre("a NodeReboot Healthy"));
   Restart(boot);
   EXPECT_THAT(Records(), SizeIs(1));
-  // What the kubelet then tells of its container belongs to the same story.
+  // What the kubelet then shows of its container belongs to the same story.
   const kube::Pod before = view_.pods.at({"default", "a"});
   kube::Pod& after = view_.pods.at({"default", "a"});
   after.statuses = {{.name = "train", .exit_code = 255, .finished = loop_.WallNow()}};
@@ -100,7 +100,7 @@ TEST_F(PostMortemAwayTest, AnAgentThatComesBackJudgesOnceItKnowsTheNeighbours) {
 TEST_F(PostMortemAwayTest, ACrashWhileTheAgentWasAwayHasARecordOnce) {
   Add("a");
   Add("new");
-  Change(HealthState::kDegraded);  // the last that the journal tells of the agent
+  Change(HealthState::kDegraded);  // the last that the journal shows of the agent
   loop_.Advance(10s);
   kube::Pod& pod = view_.pods.at({"default", "a"});
   pod.statuses[0] = {.name = "train",
@@ -117,7 +117,7 @@ TEST_F(PostMortemAwayTest, ACrashWhileTheAgentWasAwayHasARecordOnce) {
     EXPECT_EQ(keeper_->Records(std::nullopt).at(0).end, PodEnd::kCrashed);
     EXPECT_EQ(keeper_->Records(std::nullopt).at(0).containers.at(0).exit_code, 134);
   }
-  EXPECT_THAT(told_, ElementsAre("a post-mortem 1"));
+  EXPECT_THAT(published_, ElementsAre("a post-mortem 1"));
 }
 
 TEST_F(PostMortemAwayTest, WhatWentWhileTheWatchWasAwayWentAtAnyTimeSince) {

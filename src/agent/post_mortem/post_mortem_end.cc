@@ -1,10 +1,13 @@
 #include "agent/post_mortem/post_mortem_end.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "agent/holdings/claim_index.h"
+#include "history/post_mortem/post_mortem_text.h"
 
 namespace galen::agent {
 namespace {
@@ -21,7 +24,7 @@ void AddEnds(const std::vector<kube::ContainerStatus>& statuses, std::vector<Con
                     .message = status.end_message,
                     .started = status.end_started,
                     .finished = status.finished,
-                    // Of what runs again one restart came after this end.
+                    // What runs again was restarted once after this end.
                     .restarts = std::max(0, status.restarts - (status.running ? 1 : 0))});
   }
 }
@@ -51,7 +54,8 @@ bool IsEvicted(const kube::Pod& pod) {
          });
 }
 
-// Of a Pod that will not run again: who decided it comes before what its containers said then.
+// How a Pod ended that will not run again: who decided it comes before what its containers said
+// then.
 PodEnd KindOf(const kube::Pod& pod, PodEnd otherwise) {
   if (IsEvicted(pod)) return PodEnd::kEvicted;
   return pod.asked_to_go ? PodEnd::kDeleted : otherwise;
@@ -71,6 +75,57 @@ bool IsNewCrash(const kube::Pod& before, const ContainerEnd& end) {
 bool IsSince(const std::optional<WallTime>& away_since, const ContainerEnd& end) {
   return away_since && EndedBadly(end) && end.finished &&
          *end.finished + kEndPrecision >= *away_since;
+}
+
+// Worded as in post-mortems. Why it waits now ("CrashLoopBackOff") is no news of how it ended.
+std::string CrashText(const kube::ContainerStatus& status) {
+  return history::TextOf({.container = status.name,
+                          .exit_code = status.exit_code,
+                          .signal = status.signal,
+                          .reason = status.end_reason});
+}
+
+// nullptr for a container that had no status yet.
+const kube::ContainerStatus* FindStatus(const kube::Pod& pod, const std::string& container) {
+  for (const kube::ContainerStatus& status : pod.statuses) {
+    if (status.name == container) return &status;
+  }
+  return nullptr;
+}
+
+constexpr std::string_view kDisruption = "DisruptionTarget";
+constexpr std::string_view kByKubelet = "TerminationByKubelet";
+
+// The first row whose part the message has; the resources are those of the kubelet's thresholds.
+struct MessageRow {
+  std::string_view part;
+  NodeEvent::Kind kind;
+  std::string_view text;
+};
+constexpr MessageRow kMessages[] = {
+    {"low on resource: memory", NodeEvent::Kind::kMemoryPressure, "the node was short of memory"},
+    {"low on resource: ", NodeEvent::Kind::kDiskPressure, "the node was short of a resource"},
+    {"node shutdown", NodeEvent::Kind::kShutdown, "the node was shut down"},
+};
+
+std::optional<NodeEvent> EventOf(const kube::PodCondition& condition) {
+  const bool by_kubelet = condition.type == kDisruption && condition.status == "True" &&
+                          condition.reason == kByKubelet && condition.changed;
+  if (!by_kubelet) return std::nullopt;
+  for (const MessageRow& row : kMessages) {
+    if (condition.message.find(row.part) == std::string::npos) continue;
+    return NodeEvent{row.kind, *condition.changed, std::string(row.text)};
+  }
+  return std::nullopt;
+}
+
+void KeepFirst(std::vector<NodeEvent>& events, const NodeEvent& event) {
+  const auto same = std::ranges::find(events, event.kind, &NodeEvent::kind);
+  if (same == events.end()) {
+    events.push_back(event);
+  } else if (event.time < same->time) {
+    *same = event;
+  }
 }
 
 }  // namespace
@@ -102,7 +157,7 @@ std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* afte
     // One that waited to be started again ended when it was asked to go.
     const WallTime last = std::max(LastFinished(ends), after->asked_to_go.value_or(WallTime{}));
     const PodEnd phase = after->phase == "Succeeded" ? PodEnd::kSucceeded : PodEnd::kFailed;
-    // A clock that is ahead of ours must not move the window past what we hear.
+    // A clock that is ahead of ours must not move the window past what is reported.
     return PodEnding{KindOf(*after, phase), ReasonOf(*after),
                      last == WallTime{} ? now : std::min(last, now)};
   }
@@ -114,6 +169,30 @@ std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* afte
   }
   if (crashed == WallTime{}) return std::nullopt;
   return PodEnding{PodEnd::kCrashed, ReasonOf(*after), std::min(crashed, now)};
+}
+
+std::vector<Crash> NewCrashes(const kube::Pod* before, const kube::Pod& after) {
+  std::vector<Crash> crashes;
+  if (before == nullptr) return crashes;
+  for (const kube::ContainerStatus& status : after.statuses) {
+    const kube::ContainerStatus* earlier = FindStatus(*before, status.name);
+    const bool is_new =
+        status.finished && (earlier == nullptr || earlier->finished != status.finished);
+    if (!is_new || status.exit_code.value_or(0) == 0) continue;
+    crashes.push_back({after.ref(), CrashText(status), *status.finished});
+  }
+  return crashes;
+}
+
+std::vector<NodeEvent> NodeEventsOf(const NodeView& view, WallTime from, WallTime until) {
+  std::vector<NodeEvent> events;
+  view.ForEachPod([&](const kube::Pod& pod) {
+    for (const kube::PodCondition& condition : pod.conditions) {
+      const std::optional<NodeEvent> event = EventOf(condition);
+      if (event && event->time >= from && event->time <= until) KeepFirst(events, *event);
+    }
+  });
+  return events;
 }
 
 }  // namespace galen::agent

@@ -1,12 +1,16 @@
-// How a Pod ended, read off what the API says of it now and said before. Pure.
+// How Pods and their containers ended, read off what the API says of them now and said before.
+// Pure.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/health/change_log.h"
+#include "agent/holdings/node_view.h"
 #include "history/post_mortem/post_mortem.h"
 #include "kube/objects/pod.h"
+#include "model/crash_evidence.h"
 
 namespace galen::agent {
 
@@ -29,5 +33,16 @@ std::vector<ContainerEnd> ContainerEndsOf(const kube::Pod& pod);
 
 // Why the Pod went where somebody other than its containers decided it; "" when nobody did.
 std::string ReasonOf(const kube::Pod& pod);
+
+// The bad ends of containers that `after` shows and `before` does not, each as "container train,
+// exit 134 (SIGABRT)". A Pod that is seen for the first time (null) brings its past with it, which
+// is no news; a container that ended well is no step of any fault.
+std::vector<Crash> NewCrashes(const kube::Pod* before, const kube::Pod& after);
+
+// That the node was short of something, or shut down: the reasons that the kubelet gave for taking
+// Pods of this node down from `from` to `until`, the first of each kind. They stand in the
+// condition DisruptionTarget (KEP-3329), worded by pkg/kubelet/eviction and
+// pkg/kubelet/nodeshutdown of Kubernetes.
+std::vector<NodeEvent> NodeEventsOf(const NodeView& view, WallTime from, WallTime until);
 
 }  // namespace galen::agent

@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/holdings/fake_node_view.h"
+
 namespace galen::agent {
 namespace {
 
-using namespace std::chrono_literals;
 using history::PodEnd;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using namespace std::chrono_literals;
 
 constexpr WallTime kEndTime(std::chrono::seconds(1'795'269'734));
 
@@ -104,7 +108,7 @@ TEST(EndingOf, APodThatWasAskedToGoWasDeletedWhateverItsContainersSaid) {
   EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime)->end, PodEnd::kDeleted);
 }
 
-TEST(ContainerEndsOf, TellTheEndAndNotWhatTheContainerDoesNow) {
+TEST(ContainerEndsOf, ShowTheEndAndNotWhatTheContainerDoesNow) {
   const std::vector<ContainerEnd> ends = ContainerEndsOf(Crashed(134, kEndTime));
   ASSERT_THAT(ends, SizeIs(1));
   EXPECT_EQ(ends[0].reason, "Error");
@@ -116,7 +120,7 @@ TEST(ContainerEndsOf, TellTheEndAndNotWhatTheContainerDoesNow) {
   EXPECT_TRUE(ContainerEndsOf(Running()).empty());
 }
 
-TEST(ContainerEndsOf, TellInitContainersFromSidecars) {
+TEST(ContainerEndsOf, DistinguishInitContainersFromSidecars) {
   using Kind = kube::Container::Kind;
   kube::Pod pod = Crashed(134, kEndTime);
   pod.containers = {{.name = "train"},
@@ -129,6 +133,88 @@ TEST(ContainerEndsOf, TellInitContainersFromSidecars) {
   EXPECT_TRUE(ends[0].init);
   EXPECT_FALSE(ends[1].init) << "a sidecar runs beside the others";
   EXPECT_FALSE(ends[2].init);
+}
+
+kube::Pod PodThatEnded(std::optional<int> exit_code, WallTime finished) {
+  kube::Pod pod;
+  pod.meta.key = {"train", "trainer-0"};
+  pod.meta.uid = "uid-1";
+  kube::ContainerStatus status;
+  status.name = "train";
+  status.exit_code = exit_code;
+  status.reason = "CrashLoopBackOff";
+  status.end_reason = "Error";
+  status.finished = finished;
+  pod.statuses.push_back(status);
+  return pod;
+}
+
+TEST(NewCrashes, NamesAContainerThatEndedBadlyOnce) {
+  const kube::Pod running = [] {
+    kube::Pod pod = PodThatEnded(std::nullopt, {});
+    pod.statuses[0].finished.reset();
+    return pod;
+  }();
+  const kube::Pod crashed = PodThatEnded(134, WallTime(5s));
+  const std::vector<Crash> crashes = NewCrashes(&running, crashed);
+  ASSERT_THAT(crashes, SizeIs(1));
+  EXPECT_EQ(crashes[0].text, "container train, exit 134 (SIGABRT)");
+  EXPECT_EQ(crashes[0].time, WallTime(5s));
+  EXPECT_EQ(crashes[0].pod, crashed.ref());
+  EXPECT_THAT(NewCrashes(&crashed, crashed), IsEmpty());
+  EXPECT_THAT(NewCrashes(&crashed, PodThatEnded(134, WallTime(9s))), SizeIs(1)) << "once more";
+}
+
+TEST(NewCrashes, AGoodEndAndThePastOfAPodThatIsNewAreNone) {
+  const kube::Pod before = PodThatEnded(1, WallTime(5s));
+  EXPECT_THAT(NewCrashes(&before, PodThatEnded(0, WallTime(9s))), IsEmpty());
+  EXPECT_THAT(NewCrashes(nullptr, before), IsEmpty());
+}
+
+constexpr WallTime kEventTime(std::chrono::seconds(1'795'269'734));
+constexpr std::string_view kMemory =
+    "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi. ";
+
+class NodeEventsTest : public ::testing::Test {
+ protected:
+  void AddPod(const std::string& name, std::string_view message, WallTime time,
+              const std::string& reason = "TerminationByKubelet") {
+    view_.AddPod(name).conditions = {{.type = "DisruptionTarget",
+                                      .status = "True",
+                                      .reason = reason,
+                                      .message = std::string(message),
+                                      .changed = time}};
+  }
+  std::vector<NodeEvent> Events() {
+    return NodeEventsOf(view_, kEventTime - 5min, kEventTime + 5min);
+  }
+
+  FakeNodeView view_;
+};
+
+TEST_F(NodeEventsTest, AreWhatTheKubeletSaysOfTheFirstPodThatItTookDown) {
+  AddPod("a", kMemory, kEventTime - 1s);
+  AddPod("b", kMemory, kEventTime - 3s);
+  AddPod("c", "The node was low on resource: ephemeral-storage. ", kEventTime);
+  const std::vector<NodeEvent> events = Events();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].kind, NodeEvent::Kind::kMemoryPressure);
+  EXPECT_EQ(events[0].time, kEventTime - 3s);
+  EXPECT_EQ(events[0].text, "the node was short of memory");
+  EXPECT_EQ(events[1].kind, NodeEvent::Kind::kDiskPressure);
+}
+
+TEST_F(NodeEventsTest, ShowAShutdown) {
+  AddPod("a", "Pod was terminated in response to imminent node shutdown.", kEventTime);
+  EXPECT_THAT(Events(), ElementsAre(testing::Field(&NodeEvent::kind, NodeEvent::Kind::kShutdown)));
+}
+
+TEST_F(NodeEventsTest, AreNotWhatOthersDoToPodsNorWhatWasAtAnotherTime) {
+  AddPod("a", "a Pod of higher priority, low on resource: memory", kEventTime,
+         "PreemptionByScheduler");
+  AddPod("b", kMemory, kEventTime - 6min);
+  AddPod("c", "critical Pod admission", kEventTime);
+  EXPECT_THAT(Events(), IsEmpty());
 }
 
 }  // namespace

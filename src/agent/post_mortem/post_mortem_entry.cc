@@ -9,13 +9,14 @@
 
 namespace galen::agent {
 
+using history::PodEnd;
 using history::PostMortem;
 using history::PostMortemDevice;
 using history::ReceivedFinding;
 
 namespace {
 
-// A container's end that is told again may say more, such as its message.
+// A container's end that is shown again may say more, such as its message.
 void AddContainers(PostMortem& record, const kube::Pod& pod) {
   for (ContainerEnd& end : ContainerEndsOf(pod)) {
     // As it is written: what the API repeats is then no news.
@@ -41,7 +42,7 @@ bool Enter(const PostMortem& record, const ReceivedFinding& finding, PostMortemD
     return SameFinding(other.health, finding.health) && other.health.since == finding.health.since;
   });
   if (known) return false;
-  // The first is what was in force when the window began, whenever that was heard.
+  // The first is what was in force when the window began, whenever that was reported.
   const auto begin = device.findings.begin() + (device.findings.empty() ? 0 : 1);
   const auto after = std::ranges::upper_bound(begin, device.findings.end(), finding.received, {},
                                               &ReceivedFinding::received);
@@ -110,6 +111,27 @@ EventText EventOf(const PostMortem& record) {
   return {.warning = true,
           .reason = EventReason::kPostMortem,
           .message = CutText(SentenceOf(record), kube::kEventMessageBytesMax)};
+}
+
+bool IsLast(PodEnd end) { return end != PodEnd::kCrashed && end != PodEnd::kNodeReboot; }
+
+bool BelongsTo(const PostMortem& last, const PodEnding& ending) {
+  if (last.over) return true;
+  if (last.end == PodEnd::kNodeReboot) return ending.time <= last.until();
+  return ending.end != PodEnd::kNodeReboot && ending.time <= last.first + kCrashWindow;
+}
+
+void Join(PostMortem& record, const PodEnding& ending) {
+  record.over = IsLast(ending.end);
+  // That the node went is why the Pod did, and when. Were its time moved by each crash that comes
+  // after, a Pod that never stops crashing would have this record alone.
+  if (record.end == PodEnd::kNodeReboot) return;
+  record.ended = std::max(record.ended, ending.time);
+  // A crash is shown by its containers.
+  if (!record.over) return;
+  record.end = ending.end;
+  record.reason = ending.reason;
+  record.exact = ending.end != PodEnd::kGone;
 }
 
 }  // namespace galen::agent

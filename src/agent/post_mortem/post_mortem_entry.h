@@ -1,11 +1,12 @@
-// What is entered into a post-mortem record after it was begun, and when it is published
-// unasked. Pure.
+// What is entered into a post-mortem record after it was begun, and which endings of a Pod make one
+// record. Pure.
 #pragma once
 
 #include <functional>
 #include <vector>
 
 #include "agent/holdings/claim_index.h"
+#include "agent/post_mortem/post_mortem_end.h"
 #include "agent/publish/event_publisher.h"
 #include "history/post_mortem/post_mortem.h"
 #include "kube/objects/pod.h"
@@ -39,5 +40,15 @@ void AddPod(history::PostMortem& record, const kube::Pod& pod);
 
 // The one Event of the record, a Warning on its Pod.
 EventText EventOf(const history::PostMortem& record);
+
+// Whether a Pod that ended so will not run again.
+bool IsLast(history::PodEnd end);
+
+// Whether the ending belongs to `last`, the newest record of its Pod. A reboot of the node begins a
+// record of its own, to which belongs what the containers show of it afterwards.
+bool BelongsTo(const history::PostMortem& last, const PodEnding& ending);
+
+// Takes the ending into a record to which it belongs and that is not over.
+void Join(history::PostMortem& record, const PodEnding& ending);
 
 }  // namespace galen::agent

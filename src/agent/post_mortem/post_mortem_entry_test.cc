@@ -6,20 +6,21 @@
 namespace galen::agent {
 namespace {
 
-using namespace std::chrono_literals;
+using history::PodEnd;
 using history::PostMortem;
 using history::ReceivedFinding;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using namespace std::chrono_literals;
 
 constexpr WallTime kEndOfEntry(std::chrono::seconds(1'795'269'734));
 
-ReceivedFinding Finding(HealthState state, Duration since, Duration heard) {
+ReceivedFinding Finding(HealthState state, Duration since, Duration reported) {
   ReceivedFinding finding;
   finding.health.id = {"gpu.example.com", "node-7", "gpu-3"};
   finding.health.state = state;
   finding.health.since = kEndOfEntry + since;
-  finding.received = kEndOfEntry + heard;
+  finding.received = kEndOfEntry + reported;
   return finding;
 }
 
@@ -53,7 +54,8 @@ TEST(Enter, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
   ASSERT_THAT(device.findings, SizeIs(history::kMortemFindingsMax));
   EXPECT_EQ(device.findings[0].received, kEndOfEntry - 1h);
   EXPECT_EQ(device.findings[1].received, kEndOfEntry - 17500ms);
-  EXPECT_EQ(device.findings.back().received, kEndOfEntry + 4500ms) << "what comes later tells less";
+  EXPECT_EQ(device.findings.back().received, kEndOfEntry + 4500ms)
+      << "what comes later is weaker evidence";
   EXPECT_FALSE(Enter(record, Finding(HealthState::kHealthy, 2min, 2min), device))
       << "what is not kept is no news";
 }
@@ -147,6 +149,57 @@ TEST(EventOfPostMortem, IsAWarningInOneSentence) {
   EXPECT_TRUE(event.warning);
   EXPECT_EQ(event.reason, EventReason::kPostMortem);
   EXPECT_THAT(event.message, HasSubstr("Failed, container train, exit 134 (SIGABRT)"));
+}
+
+constexpr WallTime kEndOfStory(std::chrono::seconds(1'795'269'731));
+
+PostMortem RecordOf(PodEnd end) {
+  PostMortem record;
+  record.end = end;
+  record.first = record.ended = kEndOfStory;
+  record.over = IsLast(end);
+  return record;
+}
+
+TEST(PostMortemStory, CrashesOfFiveMinutesAreOneFromTheFirstOn) {
+  PostMortem record = RecordOf(PodEnd::kCrashed);
+  const PodEnding second{PodEnd::kCrashed, "", kEndOfStory + 4min};
+  ASSERT_TRUE(BelongsTo(record, second));
+  Join(record, second);
+  EXPECT_EQ(record.ended, kEndOfStory + 4min);
+  EXPECT_FALSE(BelongsTo(record, {PodEnd::kCrashed, "", kEndOfStory + 6min}));
+}
+
+TEST(PostMortemStory, ADeletionSoonAfterACrashEndsItsStory) {
+  PostMortem record = RecordOf(PodEnd::kCrashed);
+  Join(record, {PodEnd::kDeleted, "DeletionByTaintManager", kEndOfStory + 1min});
+  EXPECT_EQ(record.end, PodEnd::kDeleted);
+  EXPECT_EQ(record.reason, "DeletionByTaintManager");
+  EXPECT_TRUE(record.over);
+  EXPECT_TRUE(BelongsTo(record, {PodEnd::kGone, "", kEndOfStory + 24h}));
+}
+
+TEST(PostMortemStory, ARebootAfterACrashIsAStoryOfItsOwn) {
+  EXPECT_FALSE(
+      BelongsTo(RecordOf(PodEnd::kCrashed), {PodEnd::kNodeReboot, "", kEndOfStory + 3min}));
+}
+
+TEST(PostMortemStory, CrashesAfterARebootDoNotKeepItsStoryOpen) {
+  PostMortem record = RecordOf(PodEnd::kNodeReboot);
+  for (const Duration after : {2min, 4min}) {
+    const PodEnding crash{PodEnd::kCrashed, "", kEndOfStory + after};
+    ASSERT_TRUE(BelongsTo(record, crash));
+    Join(record, crash);
+  }
+  EXPECT_EQ(record.ended, kEndOfStory);
+  EXPECT_FALSE(BelongsTo(record, {PodEnd::kCrashed, "", kEndOfStory + 6min}));
+}
+
+TEST(PostMortemStory, APodThatGoesSoonAfterARebootWentByIt) {
+  PostMortem record = RecordOf(PodEnd::kNodeReboot);
+  Join(record, {PodEnd::kDeleted, "", kEndOfStory + 1min});
+  EXPECT_EQ(record.end, PodEnd::kNodeReboot);
+  EXPECT_TRUE(record.over);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "agent/post_mortem/node_events.h"
 #include "agent/post_mortem/post_mortem_end.h"
 
 namespace galen::agent {
@@ -15,6 +14,9 @@ using history::PostMortem;
 
 // A driver that says so itself: no other sign of it reaches the agent.
 constexpr std::string_view kDriverMismatchCode = "DriverMismatch";
+// A cause with that code has the versions of the kernel module and of the library as its figures.
+const std::string& KernelVersionOf(const Cause& mismatch) { return mismatch.value; }
+const std::string& LibraryVersionOf(const Cause& mismatch) { return mismatch.threshold; }
 
 bool IsIn(const PostMortem& record, WallTime time) {
   return time >= record.from() && time <= record.until();
@@ -55,7 +57,7 @@ class Neighbourhood {
   std::vector<Neighbour> All() {
     around_.view.ForEachPod([&](const kube::Pod& pod) { AddPresent(pod); });
     for (const PostMortem* other : around_.ended) AddEnded(*other);
-    // Siblings tell most, so that they are what stays.
+    // Siblings are the strongest evidence, so that they are what stays.
     std::ranges::stable_sort(neighbours_, [](const Neighbour& a, const Neighbour& b) {
       return std::pair(a.same_device, a.same_workload) > std::pair(b.same_device, b.same_workload);
     });
@@ -64,7 +66,7 @@ class Neighbourhood {
   }
 
  private:
-  // Of another Pod that is there: each of its containers that ended with the record's Pod, or
+  // From another Pod that is there: each of its containers that ended with the record's Pod, or
   // lived through its end.
   void AddPresent(const kube::Pod& pod) {
     if (pod.meta.uid == record_.pod.uid) return;
@@ -88,8 +90,8 @@ class Neighbourhood {
     present_.insert(pod.meta.uid);
   }
 
-  // Likewise of a Pod that is gone, by its record: of a container without an end in the window
-  // nothing is known, and none of them goes on.
+  // The same from the record of a Pod that is gone: nothing is known of a container without an end
+  // in the window, and none of them goes on.
   void AddEnded(const PostMortem& other) {
     if (other.pod.uid == record_.pod.uid || present_.contains(other.pod.uid)) return;
     if (!IsIn(record_, other.ended)) return;
@@ -135,10 +137,11 @@ void AddReboot(const PostMortem& rebooted, std::vector<NodeEvent>& events) {
 std::optional<DriverMismatch> MismatchOf(const PostMortem& record) {
   for (const history::PostMortemDevice& device : record.devices) {
     for (const history::ReceivedFinding& finding : device.findings) {
-      if (finding.health.cause.code != kDriverMismatchCode) continue;
+      const Cause& cause = finding.health.cause;
+      if (cause.code != kDriverMismatchCode) continue;
       return DriverMismatch{.driver = device.identity.id.driver,
-                            .kernel_version = finding.health.cause.value,
-                            .library_version = finding.health.cause.threshold};
+                            .kernel_version = KernelVersionOf(cause),
+                            .library_version = LibraryVersionOf(cause)};
     }
   }
   return std::nullopt;

@@ -6,7 +6,6 @@
 
 #include "agent/post_mortem/post_mortem_entry.h"
 #include "agent/post_mortem/post_mortem_evidence.h"
-#include "agent/post_mortem/post_mortem_story.h"
 #include "base/files/boot_id.h"
 #include "history/post_mortem/post_mortem_text.h"
 #include "history/post_mortem/relevant_finding.h"
@@ -35,7 +34,7 @@ void PostMortemKeeper::Start(const NodeBoot& boot) {
   const WallTime newest = findings_.Restore(parts_.journal);
   last_alive_ = newest == WallTime{} ? now : std::min(newest, now);
   for (const PostMortem& record : parts_.store.OpenAt(now, kHeardLateMax)) OpenUp(record);
-  // What the journal has and the records lack was heard shortly before the agent ended.
+  // What the journal has and the records lack was reported shortly before the agent ended.
   std::vector<PostMortem> behind;
   for (const auto& [id, record] : open_) {
     PostMortem present = record;
@@ -51,7 +50,7 @@ void PostMortemKeeper::Start(const NodeBoot& boot) {
 void PostMortemKeeper::NoteReboot(const NodeBoot& boot) {
   const std::string before = parts_.store.boot_id();
   if (boot.id.empty()) {
-    // Once a start. Where a sandbox hides it, nobody would know why no reboot is ever told.
+    // Once a start. Where a sandbox hides it, nobody would know why no reboot is ever reported.
     parts_.log.Warning("reboots are unseen, the boot id is unreadable", {{"file", kBootIdPath}});
   }
   if (boot.id.empty() || boot.id == before) return;
@@ -85,7 +84,7 @@ void PostMortemKeeper::OnPod(const ObjectKey&, const kube::Pod* before, const ku
   if (before != nullptr && (after == nullptr || replaced)) {
     const WallTime now = parts_.loop.WallNow();
     Ended ended{*EndingOf(before, nullptr, now), now};
-    // What is told late happened at any time since nobody told.
+    // What the watch shows late happened at any time since the watch broke.
     const std::optional<WallTime> unseen = parts_.unseen_since();
     if (unseen && *unseen + kUnseenMin < now) {
       ended = {{PodEnd::kGone, ended.ending.reason, now}, *unseen};
@@ -101,7 +100,7 @@ void PostMortemKeeper::OnClaims(const ObjectKey& key) {
 
 void PostMortemKeeper::Look(const kube::Pod& pod, const kube::Pod* before) {
   const WallTime now = parts_.loop.WallNow();
-  // Of a Pod that an agent before this one knew: its containers may have crashed in between.
+  // A Pod that an agent before this one knew: its containers may have crashed in between.
   std::optional<WallTime> away_since;
   if (parts_.store.HoldingOf(pod.meta.uid) != nullptr) away_since = last_alive_;
   if (!HasEnded(pod)) NoteHolding(pod);
@@ -112,7 +111,7 @@ void PostMortemKeeper::Look(const kube::Pod& pod, const kube::Pod* before) {
   End(pod.ref(), {*ending, ending->time}, &pod);
 }
 
-// Of a Pod that lives on more may be known now of what ended it for a while: the exit codes of its
+// More may be known now of what ended a Pod for a while that lives on: the exit codes of its
 // containers come later than that the node was started anew.
 void PostMortemKeeper::Enrich(const kube::Pod& pod) {
   auto last = open_.lower_bound({pod.meta.uid, std::numeric_limits<int>::max()});
@@ -175,7 +174,7 @@ PostMortem PostMortemKeeper::Begin(const PodRef& ref, const Ended& ended, int nu
   record.first = std::min(ended.first, ended.ending.time);
   record.ended = ended.ending.time;
   record.over = IsLast(record.end);
-  // Of a Pod that nobody can look at any more.
+  // The Pod may be gone, so that nobody can look at it any more.
   if (const history::Holding* noted = parts_.store.HoldingOf(ref.uid)) record.began = noted->began;
   if (record.began) record.first = std::clamp(*record.began, record.first, record.ended);
   record.exact = record.first == record.ended;
@@ -243,7 +242,7 @@ void PostMortemKeeper::Keep(PostMortem record) {
 }
 
 PostMortem PostMortemKeeper::Judged(PostMortem record) const {
-  // By what is kept, or the next judgement, after a restart say, would be by other words.
+  // Judged by what is kept, or the next judgement, after a restart say, could differ.
   record = history::Bounded(std::move(record));
   record.verdict = VerdictOn(record);
   return record;
@@ -354,7 +353,8 @@ void PostMortemKeeper::SettleDue() {
     ++settled;
     PostMortem record = Judged(open->second);
     if (HadFaultByItsEnd(record) && !std::exchange(record.published, true)) {
-      parts_.tell(record.pod, "post-mortem " + std::to_string(record.number), EventOf(record));
+      parts_.publish_event(record.pod, "post-mortem " + std::to_string(record.number),
+                           EventOf(record));
     }
     Put(std::move(record));
   }

@@ -64,7 +64,7 @@ class PostMortemKeeper {
     std::function<std::optional<WallTime>()> unseen_since;
     std::function<DeviceHealth(const DeviceId&)> health_of;
     std::function<DeviceIdentity(const DeviceId&)> identity_of;
-    std::function<void(const PodRef&, const std::string& subject, const EventText&)> tell;
+    std::function<void(const PodRef&, const std::string& subject, const EventText&)> publish_event;
     std::function<void()> on_notable;  // notable() says something else now
   };
 

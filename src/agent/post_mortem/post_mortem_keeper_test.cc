@@ -20,11 +20,11 @@ TEST_F(PostMortemKeeperTest, APodThatGoesHasARecordThatSurvivesAPowerCutAtOnce) 
   Remove("a");
   Restart();
   EXPECT_THAT(Records(), ElementsAre("a Deleted Healthy"));
-  EXPECT_THAT(told_, IsEmpty());
+  EXPECT_THAT(published_, IsEmpty());
   EXPECT_THAT(store_->holdings(), IsEmpty());
 }
 
-TEST_F(PostMortemKeeperTest, AFaultBeforeTheEndIsInItAndIsToldOnceOverRestarts) {
+TEST_F(PostMortemKeeperTest, AFaultBeforeTheEndIsInItAndIsPublishedOnceOverRestarts) {
   Add("a");
   loop_.Advance(10min);
   Change(HealthState::kUnhealthy);
@@ -33,10 +33,10 @@ TEST_F(PostMortemKeeperTest, AFaultBeforeTheEndIsInItAndIsToldOnceOverRestarts) 
   EXPECT_THAT(Records(), ElementsAre("a Deleted Healthy Unhealthy"));
   EXPECT_THAT(keeper_->notable(), SizeIs(1));
   loop_.Advance(10s);
-  EXPECT_THAT(told_, ElementsAre("a post-mortem 1"));
+  EXPECT_THAT(published_, ElementsAre("a post-mortem 1"));
   Restart();
   loop_.Advance(1min);
-  EXPECT_THAT(told_, SizeIs(1));
+  EXPECT_THAT(published_, SizeIs(1));
   EXPECT_THAT(keeper_->notable(), SizeIs(1));
 }
 
@@ -134,7 +134,7 @@ TEST_F(PostMortemKeeperTest, AllPodsOfANodeAreJudgedInSmallPieces) {
   for (int i = 0; i < kPods; ++i) Remove("pod-" + std::to_string(i));
   loop_.Advance(PostMortemKeeper::kSettle);
   loop_.RunUntilIdle();
-  EXPECT_THAT(told_, SizeIs(kPods));
+  EXPECT_THAT(published_, SizeIs(kPods));
 }
 
 TEST_F(PostMortemKeeperTest, NothingIsWrittenForNewsThatIsNone) {

@@ -56,7 +56,7 @@ void PutDevice(const history::PostMortemDevice& device, wire::PostMortemDevice& 
 
 void PutEvidence(const Evidence& evidence, wire::Evidence& out) {
   out.set_rule(evidence.rule);
-  out.set_speaks_for(std::string(ToString(evidence.speaks_for)));
+  out.set_speaks_for(std::string(ToString(evidence.supports)));
   out.set_weight(evidence.weight);
   out.set_sentence(evidence.sentence);
 }

@@ -7,7 +7,7 @@
 namespace galen::agent {
 namespace {
 
-// Whether nobody had spoken of the device before.
+// Whether nobody had reported the device before.
 bool IsNothing(const DeviceHealth& before) {
   return before.since == WallTime{} && SameFinding(before, NotReportedHealth(before.id));
 }
@@ -24,8 +24,8 @@ WallTime RecentFindings::Restore(const history::Store& journal) {
   return newest;
 }
 
-void RecentFindings::Add(const HealthChange& change, WallTime heard) {
-  // Most devices have one word, that they are well: so they were before, as far as anybody knows.
+void RecentFindings::Add(const HealthChange& change, WallTime reported) {
+  // Most devices have one finding, Healthy: so they were before, as far as is known.
   if (change.after.state == HealthState::kHealthy && IsNothing(change.before)) return;
   const auto it = stories_.try_emplace(change.after.id).first;
   Story& story = it->second;
@@ -33,14 +33,14 @@ void RecentFindings::Add(const HealthChange& change, WallTime heard) {
   by_turn_.erase(story.turn);
   story.turn = ++turns_;
   by_turn_[story.turn] = &it->first;
-  story.findings.push_back({change.after, heard});
+  story.findings.push_back({change.after, reported});
   ++size_;
   while (story.findings.size() > kPerDeviceMax) {
     Begin(story, story.findings.front().health);
     story.findings.erase(story.findings.begin());
     --size_;
   }
-  // Of the one that is left out it is known how it is, which it has been for longest.
+  // The one that is left out has been as it is for longest, and how it is stays known.
   while (size_ > kFindingsMax) Forget(DeviceId(*by_turn_.begin()->second));
 }
 
@@ -64,7 +64,7 @@ std::vector<history::ReceivedFinding> RecentFindings::Of(const DeviceHealth& pre
                                                          WallTime until) const {
   const auto it = stories_.find(present.id);
   if (it == stories_.end()) {
-    // Its only word came after the window.
+    // Its only report came after the window.
     if (present.since > until) return {{NotReportedHealth(present.id), {}}};
     return {{present, present.since}};
   }

@@ -1,7 +1,7 @@
 // What was lately reported of each device: for the story of a Pod that ends, which begins before
 // its end. Fed by changes as they come and, after a restart, by the journal. Belongs to the agent's
 // loop; bounded: of a device that flaps the oldest go, and of too many devices the one that was
-// heard of longest ago.
+// reported longest ago.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class RecentFindings {
   // Takes what the journal has, oldest first; once, before the first change. Gives the time of the
   // newest record, whatever it is of; the epoch when there is none.
   WallTime Restore(const history::Store& journal);
-  void Add(const HealthChange& change, WallTime heard);
+  void Add(const HealthChange& change, WallTime reported);
   // The device is no more; one of the same name is another.
   void Forget(const DeviceId& device);
   std::size_t size() const { return size_; }
@@ -37,9 +37,9 @@ class RecentFindings {
   HealthState WorstOf(const DeviceHealth& present, WallTime from, WallTime until) const;
 
  private:
-  // One device; most of a node's have said one thing only.
+  // One device; most have one finding.
   struct Story {
-    // What the first finding replaced; null: nobody had spoken of the device.
+    // What the first finding replaced; null: nobody had reported the device.
     std::unique_ptr<DeviceHealth> before;
     std::vector<history::ReceivedFinding> findings;  // oldest first
     std::uint64_t turn = 0;                          // of the newest

@@ -38,7 +38,7 @@ TEST(RecentFindings, ADeviceThatDidNotChangeIsAsItIs) {
   EXPECT_THAT(Of(RecentFindings(), Health(kRecentWell, -1h)), ElementsAre("Healthy"));
 }
 
-TEST(RecentFindings, AFirstWordThatADeviceIsWellIsNoNews) {
+TEST(RecentFindings, AFirstReportThatADeviceIsWellIsNoNews) {
   RecentFindings findings;
   findings.Add({NotReportedHealth(kRecentGpu), Health(kRecentWell, -4min)}, kEnd - 4min);
   EXPECT_EQ(findings.size(), 0u);
@@ -66,7 +66,7 @@ TEST(RecentFindings, ASignOfTheWindowCountsHoweverLateItIsHeard) {
   EXPECT_THAT(Of(findings, Health(kBad, 1min)), ElementsAre("Healthy", "Unhealthy"));
 }
 
-TEST(RecentFindings, OfWhatIsKnownFromLaterOnlyTheTimeBeforeIsTold) {
+TEST(RecentFindings, WhatIsKnownOnlyFromLaterShowsNothingButTheTimeBefore) {
   RecentFindings findings;
   findings.Add({Health(kRecentWell, -9h), Health(kBad, 1h)}, kEnd + 1h);
   EXPECT_THAT(Of(findings, Health(kBad, 1h)), ElementsAre("Healthy"));

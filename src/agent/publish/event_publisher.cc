@@ -90,7 +90,7 @@ EventPublisher::EventPublisher(Edges edges, std::string node)
            .at_once_max = 4},
           [this](const ObjectKey& key, Done done) { Reconcile(key, std::move(done)); }) {}
 
-void EventPublisher::Tell(const PodRef& pod, const std::string& subject, const EventText& text) {
+void EventPublisher::Publish(const PodRef& pod, const std::string& subject, const EventText& text) {
   // One for each Pod, reason and subject: the same transition again is the same Event.
   Series& series = SeriesOf(pod, subject, text);
   series.event.message = text.message;

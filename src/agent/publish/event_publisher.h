@@ -9,10 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/log.h"
+#include "agent/api_edges.h"
 #include "base/loop/work_queue.h"
-#include "base/metrics.h"
-#include "kube/client.h"
 #include "kube/objects/event.h"
 #include "model/claim.h"
 #include "model/health.h"
@@ -27,8 +25,8 @@ enum class EventReason {
   kDeviceDegraded,
   kDeviceUnhealthy,
   kPostMortem,
-  // Of managers only, from here on. The kubelet's own, and its like, so that tools that know it
-  // find ours.
+  // Only managers write those from here on. The kubelet's own, and its like, so that tools that
+  // know it find ours.
   kFailedPrepare,
   kFailedUnprepare,
   kFailedCreateContainer,
@@ -49,9 +47,9 @@ struct EventText {
   bool operator==(const EventText&) const = default;
 };
 
-// The Event of a change, or nullopt when it is no transition worth one: the first word of a device
-// that is well, or a sentence that changed within a state and code. Recovery is Normal, everything
-// else a Warning. Pure.
+// The Event of a change, or nullopt when it is no transition worth one: the first report of a
+// device that is well, or a sentence that changed within a state and code. Recovery is Normal,
+// everything else a Warning. Pure.
 std::optional<EventText> EventOf(const HealthChange& change);
 
 // The Event of a device that a Pod was given as it is: a Warning unless it is well, or its driver
@@ -70,21 +68,15 @@ class EventPublisher {
   static constexpr Duration kGather = std::chrono::seconds(1);
   static constexpr Duration kGatherMost = std::chrono::minutes(1);
 
-  struct Edges {
-    Loop& loop;
-    Random& random;
-    Log& log;
-    Metrics& metrics;
-    kube::Client& client;
-  };
+  using Edges = ApiEdges;
 
   EventPublisher(Edges edges, std::string node);
 
-  // It happened once more, now. `subject` tells series apart within a Pod: the device, or what else
+  // It happened once more, now. `subject` separates the series of a Pod: the device, or what else
   // it is about. The latest message is the one that is shown.
-  void Tell(const PodRef& pod, const std::string& subject, const EventText& text);
-  // The Pod is gone: its series go as soon as they are written. What is told of it later all the
-  // same is counted on, for the Event is there.
+  void Publish(const PodRef& pod, const std::string& subject, const EventText& text);
+  // The Pod is gone: its series go as soon as they are written. What is published of it later all
+  // the same is counted on, for the Event is there.
   void Forget(const PodRef& pod);
   // Series that are remembered now.
   std::size_t remembered() const { return series_.size(); }
@@ -119,7 +111,7 @@ class EventPublisher {
   std::map<ObjectKey, Series> series_;  // by the Event's own name
   // Kept apart from the series, which may be let go while it is written.
   std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
-  bool refused_ = false;  // the last answer was a refusal, and that was told
+  bool refused_ = false;  // the last answer was a refusal, and that was logged
   WorkQueue<ObjectKey> queue_;
 };
 

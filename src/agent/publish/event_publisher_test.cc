@@ -73,7 +73,7 @@ TEST(EventReason, EachMayBeWrittenByTheManifestsOfItsRole) {
   EXPECT_THAT(ReasonsIn("deploy/examples/manager.yaml"), UnorderedElementsAreArray(manager));
 }
 
-TEST(EventOf, TheFirstWordOfADeviceThatIsWellAndASentenceThatMovesAreNone) {
+TEST(EventOf, TheFirstReportOfADeviceThatIsWellAndASentenceThatMovesAreNone) {
   const DeviceHealth first = Health(HealthState::kUnknown, "NotReported");
   EXPECT_FALSE(EventOf({first, Health(HealthState::kHealthy)}));
   EXPECT_TRUE(EventOf({first, Health(HealthState::kUnhealthy, "X")}));
@@ -132,7 +132,7 @@ class EventPublisherTest : public ::testing::Test {
 };
 
 TEST_F(EventPublisherTest, WritesAnEventAboutThePod) {
-  events_.Tell(kPod, "gpu-0", text_);
+  events_.Publish(kPod, "gpu-0", text_);
   loop_.Advance(10ms);
   ASSERT_THAT(api_.requests(), SizeIs(1));
   EXPECT_EQ(api_.last(), "POST /api/v1/namespaces/train/events");
@@ -145,7 +145,7 @@ TEST_F(EventPublisherTest, WritesAnEventAboutThePod) {
 
 TEST_F(EventPublisherTest, AFlappingDeviceIsOneEventWithACount) {
   for (int i = 0; i < 1000; ++i) {
-    events_.Tell(kPod, "gpu-0", text_);
+    events_.Publish(kPod, "gpu-0", text_);
     loop_.Advance(10ms);
   }
   EXPECT_LE(api_.requests().size(), 6u);
@@ -155,9 +155,9 @@ TEST_F(EventPublisherTest, AFlappingDeviceIsOneEventWithACount) {
 }
 
 TEST_F(EventPublisherTest, DevicesAndReasonsHaveEventsOfTheirOwn) {
-  events_.Tell(kPod, "gpu-0", text_);
-  events_.Tell(kPod, "gpu-1", text_);
-  events_.Tell(kPod, "gpu-0", {false, EventReason::kDeviceRecovered, "gpu-0 Healthy"});
+  events_.Publish(kPod, "gpu-0", text_);
+  events_.Publish(kPod, "gpu-1", text_);
+  events_.Publish(kPod, "gpu-0", {false, EventReason::kDeviceRecovered, "gpu-0 Healthy"});
   loop_.Advance(10ms);
   EXPECT_THAT(api_.requests(), SizeIs(3));
 }
@@ -165,7 +165,7 @@ TEST_F(EventPublisherTest, DevicesAndReasonsHaveEventsOfTheirOwn) {
 TEST_F(EventPublisherTest, WhatAServerThatIsAwayMissesIsWrittenMerged) {
   create_status_ = 503;
   for (int i = 0; i < 5; ++i) {
-    events_.Tell(kPod, "gpu-0", text_);
+    events_.Publish(kPod, "gpu-0", text_);
     loop_.Advance(30s);
   }
   EXPECT_LE(api_.requests().size(), 14u);
@@ -178,7 +178,7 @@ TEST_F(EventPublisherTest, WhatAServerThatIsAwayMissesIsWrittenMerged) {
 TEST_F(EventPublisherTest, AnEventOfTheAgentBeforeIsCountedUp) {
   create_status_ = 409;
   body_ = R"({"kind": "Status", "reason": "AlreadyExists", "message": "there"})";
-  events_.Tell(kPod, "gpu-0", text_);
+  events_.Publish(kPod, "gpu-0", text_);
   api_.AnswerBy([](const net::HttpRequest& request) {
     if (request.method == "POST") {
       return kube::FakeTransport::Answer{
@@ -195,45 +195,45 @@ TEST_F(EventPublisherTest, AnEventOfTheAgentBeforeIsCountedUp) {
 }
 
 TEST_F(EventPublisherTest, AnEventThatTheServerLetGoOfIsMadeAgain) {
-  events_.Tell(kPod, "gpu-0", text_);
+  events_.Publish(kPod, "gpu-0", text_);
   loop_.Advance(10s);
   status_ = 404;
-  events_.Tell(kPod, "gpu-0", text_);
+  events_.Publish(kPod, "gpu-0", text_);
   loop_.Advance(10s);
   EXPECT_EQ(api_.requests().back().method, "POST");
 }
 
 TEST_F(EventPublisherTest, ANamespaceThatTakesNoneIsNotAskedForEver) {
   create_status_ = 403;
-  events_.Tell(kPod, "gpu-0", text_);
+  events_.Publish(kPod, "gpu-0", text_);
   loop_.Advance(1h);
   EXPECT_THAT(api_.requests(), SizeIs(1));
 }
 
 TEST_F(EventPublisherTest, RefusalsAreOneLineUntilAnEventIsTaken) {
-  const auto tell = [&](const std::string& device) {
-    events_.Tell(kPod, device, text_);
+  const auto publish = [&](const std::string& device) {
+    events_.Publish(kPod, device, text_);
     loop_.Advance(1s);
   };
   create_status_ = 403;
-  tell("gpu-0");
-  tell("gpu-1");
+  publish("gpu-0");
+  publish("gpu-1");
   EXPECT_THAT(lines_, SizeIs(1));
   create_status_ = 201;
-  tell("gpu-2");
+  publish("gpu-2");
   create_status_ = 403;
-  tell("gpu-3");
+  publish("gpu-3");
   EXPECT_THAT(lines_, SizeIs(2));
 }
 
 TEST_F(EventPublisherTest, OfAPodThatIsGoneNothingIsRememberedOnceItIsWritten) {
-  events_.Tell(kPod, "gpu-0", text_);
+  events_.Publish(kPod, "gpu-0", text_);
   events_.Forget(kPod);
   EXPECT_EQ(events_.remembered(), 1u) << "it is still to be written";
   loop_.RunUntilIdle();
   EXPECT_THAT(api_.requests(), SizeIs(1));
   EXPECT_EQ(events_.remembered(), 0u);
-  events_.Tell(kPod, "gpu-1", text_);
+  events_.Publish(kPod, "gpu-1", text_);
   loop_.RunUntilIdle();
   EXPECT_EQ(events_.remembered(), 1u) << "nobody said that this one is gone";
   events_.Forget(kPod);
@@ -243,7 +243,7 @@ TEST_F(EventPublisherTest, OfAPodThatIsGoneNothingIsRememberedOnceItIsWritten) {
 
 TEST_F(EventPublisherTest, RemembersSoManySeriesAndNoMore) {
   for (std::size_t i = 0; i < EventPublisher::kSeriesMax + 10; ++i) {
-    events_.Tell(kPod, "gpu-" + std::to_string(i), text_);
+    events_.Publish(kPod, "gpu-" + std::to_string(i), text_);
     loop_.Advance(1ms);
   }
   loop_.Advance(1s);

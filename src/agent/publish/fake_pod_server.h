@@ -41,7 +41,7 @@ class PodPublisherTest : public ::testing::Test {
             .run_of = [this](const kube::Pod&) { return run_; },
             .on_told =
                 [this](const kube::Pod&, const DeviceHealth& health, Duration after) {
-                  told_.push_back(std::string(ToString(health.state)));
+                  published_.push_back(std::string(ToString(health.state)));
                   after_sign_ = after;
                 }});
     publisher_->Open();
@@ -95,7 +95,7 @@ class PodPublisherTest : public ::testing::Test {
   bool informer_follows_ = true;
   std::string object_;
   std::vector<Json> patches_;
-  std::vector<std::string> told_;
+  std::vector<std::string> published_;
   Duration after_sign_{};
   std::optional<PodPublisher> publisher_;
 };

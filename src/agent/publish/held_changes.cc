@@ -5,9 +5,32 @@
 
 namespace galen::agent {
 
+void ChangePacer::Changed(HealthState state, Time now) {
+  // What is still held makes a storm of it, however long its driver paused.
+  const bool single = calm(now) && !held_since_;
+  // A Pod must not call a device better than it is while it does this and that.
+  const bool worse = sent_state_ && state > *sent_state_;
+  rest_ = single ? kRest / 2 : std::min(rest_ * 2, kRestMost);
+  if (!held_since_) held_since_ = now;
+  at_once_ = at_once_ || single || worse;
+  changed_ = now;
+  state_ = state;
+}
+
+void ChangePacer::Sent() {
+  held_since_.reset();
+  at_once_ = false;
+  sent_state_ = state_;
+}
+
+std::optional<Time> ChangePacer::not_before() const {
+  if (!held_since_ || at_once_) return std::nullopt;
+  return std::min(*changed_ + rest_, *held_since_ + kHoldMost);
+}
+
 void HeldChanges::Expect(const ObjectKey& pod, const DeviceHealth& health, Time now) {
   auto& changes = pods_[pod];
-  // Of a device that the Pod shows and that is calm nothing need be remembered.
+  // Nothing need be remembered of a device that the Pod shows and that is calm.
   std::erase_if(changes, [now](const auto& item) {
     return !item.second.unpublished && item.second.pacer.calm(now);
   });

@@ -1,16 +1,55 @@
 // Changes of devices that Pods do not show yet, and how long a storm of them is held back: each
-// device of each Pod has its pace (change_pacer.h). Pure; belongs to the agent's loop.
+// device of each Pod has its pace (ChangePacer). Pure; belongs to the agent's loop.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 
-#include "agent/publish/change_pacer.h"
+#include "base/time.h"
 #include "model/claim.h"
 #include "model/health.h"
 
 namespace galen::agent {
 
+// When a Pod is to show what one of its devices became. A single change and bad news: at once. What
+// else a device does within moments of its last change waits until it rests, so that a storm of
+// changes is two writes, and its end is always published. One for each device of each Pod; `now`
+// never goes back.
+class ChangePacer {
+ public:
+  // A change that comes this long after the one before is a single one, unless that is still held.
+  static constexpr Duration kCalm = std::chrono::milliseconds(250);
+  // How long a device has to stay as it is that changed again within kCalm; with each further
+  // change twice as long, up to the most: a storm whose driver pauses for breath is one storm.
+  static constexpr Duration kRest = std::chrono::milliseconds(100);
+  static constexpr Duration kRestMost = std::chrono::milliseconds(500);
+  // However long the storm lasts, the Pod is never further behind: well below the 30 s that a
+  // driver's report holds by default.
+  static constexpr Duration kHoldMost = std::chrono::seconds(5);
+
+  // The device is in `state` from now on, or is there for another reason.
+  void Changed(HealthState state, Time now);
+  // All of it is on its way to the Pod, or the Pod says it already.
+  void Sent();
+  // It did not arrive: what is to be published waits for nothing more.
+  void Failed() { *this = ChangePacer(); }
+
+  // Before when the Pod is not to be written; nullopt: no matter when.
+  std::optional<Time> not_before() const;
+  // Whether the last change is so long ago that it makes no storm of the next.
+  bool calm(Time now) const { return !changed_ || now - *changed_ >= kCalm; }
+
+ private:
+  std::optional<Time> changed_;     // the last time
+  std::optional<Time> held_since_;  // when the first change came that was not sent
+  bool at_once_ = false;            // one of those is not to wait
+  Duration rest_ = kRest;
+  HealthState state_ = HealthState::kUnknown;
+  std::optional<HealthState> sent_state_;  // as it was sent last
+};
+
+// The changes of all Pods. Belongs to the agent's loop.
 class HeldChanges {
  public:
   using Changes = std::map<DeviceId, DeviceHealth>;

@@ -43,7 +43,7 @@ kube::NodeDevice DeviceOf(const NodeHealthInput& input, const DeviceHealth& heal
   return device;
 }
 
-// One entry a driver, of the instance that speaks: the list is keyed by name, and an object with
+// One entry a driver, of its authority: the list is keyed by name, and an object with
 // a key twice is refused. Two instances are there in each rolling update.
 std::vector<kube::NodeDriver> DriversOf(const std::vector<DriverInfo>& drivers) {
   std::vector<kube::NodeDriver> entries;
@@ -146,7 +146,7 @@ kube::NodeDeviceHealth NodeHealthOf(const NodeHealthInput& input,
   std::vector<const DeviceHealth*> worst_first;
   worst_first.reserve(input.devices.size());
   for (const DeviceHealth& device : input.devices) worst_first.push_back(&device);
-  // Of a large node's devices most are in no list: they are not even looked at more closely.
+  // Most devices of a large node are in no list: they are not even looked at more closely.
   const std::size_t listed = std::min(worst_first.size(), kube::kNodeDevicesMax);
   std::ranges::partial_sort(worst_first, worst_first.begin() + static_cast<std::ptrdiff_t>(listed),
                             [](const auto* a, const auto* b) { return WorseFirst(*a, *b); });

@@ -86,7 +86,7 @@ TEST_F(NodeHealthTest, ItsConditionsSumUpTheNode) {
   EXPECT_EQ(Says(Build(), "Ready"), "False AgentStopped");
 }
 
-TEST_F(NodeHealthTest, ADriverOfTwoInstancesIsListedOnceByTheOneThatSpeaks) {
+TEST_F(NodeHealthTest, ADriverOfTwoInstancesIsListedOnceByItsAuthority) {
   input_.drivers.push_back({.name = "gpu.example.com", .endpoint = "/old.sock"});
   input_.drivers.push_back({.name = "nic.example.com", .endpoint = "/nic.sock"});
   const kube::NodeDeviceHealth health = Build();

@@ -100,7 +100,7 @@ void NodePublisher::Reconcile(Done done) {
   Apply(std::move(done));
 }
 
-// A 404 to one object does not tell whether it or its kind is missing; one to a list does.
+// A 404 to one object does not show whether it or its kind is missing; one to a list does.
 void NodePublisher::Look(Step step, Done done) {
   net::HttpRequest request =
       step == Step::kRead

@@ -10,11 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/api_edges.h"
 #include "agent/publish/node_health.h"
-#include "base/log.h"
 #include "base/loop/work_queue.h"
-#include "base/metrics.h"
-#include "kube/client.h"
 #include "kube/watcher.h"
 
 namespace galen::agent {
@@ -35,13 +33,7 @@ class NodePublisher final : private kube::WatchSink {
   static constexpr BackoffPolicy kMissingAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(1)};
 
-  struct Edges {
-    Loop& loop;
-    Random& random;
-    Log& log;
-    Metrics& metrics;
-    kube::Client& client;
-  };
+  using Edges = ApiEdges;
   // The object as it should be, given the conditions it shows now.
   using Build = std::function<kube::NodeDeviceHealth(const std::vector<kube::Condition>& before)>;
 

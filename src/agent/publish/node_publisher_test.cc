@@ -62,7 +62,7 @@ class NodePublisherTest : public ::testing::Test {
     return kube::FakeTransport::Answer{
         .body = R"({"metadata": {"resourceVersion": "1"}, "items": [)" + items + "]}"};
   }
-  // What the watch tells of the object.
+  // What the watch reports of the object.
   void Watched(const std::string& type) {
     Json object = Json::Parse(stored_).value();
     object["metadata"]["resourceVersion"] = "2";
@@ -145,7 +145,7 @@ TEST_F(NodePublisherTest, ChangesThatGoOnAreWrittenLessAndLessOften) {
   wanted_.summary.devices = 7;
   publisher_->MarkDirty();
   loop_.Advance(NodePublisher::kGatherMost);
-  EXPECT_THAT(Take(), SizeIs(1)) << "the last word is written";
+  EXPECT_THAT(Take(), SizeIs(1)) << "the last state is written";
 }
 
 TEST_F(NodePublisherTest, SingleChangesOneAfterTheOtherWaitNoLongerThanTheFirst) {
@@ -155,7 +155,7 @@ TEST_F(NodePublisherTest, SingleChangesOneAfterTheOtherWaitNoLongerThanTheFirst)
     wanted_.summary.devices = 10 + i;
     publisher_->MarkDirty();
     loop_.Advance(10ms);
-    publisher_->MarkDirty();  // the Pod that was told comes back
+    publisher_->MarkDirty();  // the Pod that was published comes back
     loop_.Advance(NodePublisher::kGather);
     EXPECT_THAT(Take(), SizeIs(1)) << i;
   }
@@ -171,10 +171,11 @@ TEST_F(NodePublisherTest, AnAgentThatCameBackFindsWhatItWrote) {
   EXPECT_THAT(Take(), ElementsAre("GET"));
 }
 
-TEST_F(NodePublisherTest, AClusterWithoutTheKindIsToldOnceAndAskedNowAndThen) {
+TEST_F(NodePublisherTest, AClusterWithoutTheKindIsLoggedOnceAndAskedNowAndThen) {
   kind_exists_ = false;
   Look();
-  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH")) << "a 404 to one object tells not of its kind";
+  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH"))
+      << "a 404 to one object says nothing of its kind";
   const std::uint64_t writes = publisher_->writes();
   const std::size_t requests = api_.requests().size();
   for (int i = 0; i < 3600; ++i) Look();
@@ -182,7 +183,7 @@ TEST_F(NodePublisherTest, AClusterWithoutTheKindIsToldOnceAndAskedNowAndThen) {
   EXPECT_THAT(publisher_->trouble(), HasSubstr("apply its CRD, deploy/crds/nodedevicehealths"));
   EXPECT_THAT(Take(), IsEmpty());
   EXPECT_EQ(publisher_->writes(), writes) << "an agent that waits writes nothing";
-  // Of an hour: a look each 30 s to 1 min, and the watch's own tries.
+  // In an hour: a look each 30 s to 1 min, and the watch's own tries.
   EXPECT_LE(api_.requests().size() - requests, 160u);
   kind_exists_ = true;
   loop_.Advance(NodePublisher::kMissingAgain.most + 1s);
@@ -232,7 +233,7 @@ TEST_F(NodePublisherTest, ItsOwnWritesAreNoNews) {
   EXPECT_THAT(Take(), SizeIs(0));
 }
 
-TEST_F(NodePublisherTest, TheLastWordIsWrittenAtOnce) {
+TEST_F(NodePublisherTest, TheLastStateIsWrittenAtOnce) {
   Look();
   Take();
   wanted_.summary.devices = 7;

@@ -27,4 +27,15 @@ std::optional<Json> WholePatch(const Json& object, const kube::Pod& pod,
                                const std::optional<WantedPodStatus>& wanted, bool running,
                                WallTime now);
 
+// Manager that runs containers: whether the informer's Pod says all of `run` (RunStatusOf) already;
+// times of transitions apart.
+bool SaysRun(const kube::Pod& pod, const Json& run);
+
+// Manager that runs containers: a strategic merge patch of pods/status that fits only this version
+// of the Pod, since lists are replaced as a whole. `object` is the Pod as the server has it now,
+// `wanted` what is to be said of its devices, if it has any. A Pod that has ended keeps what it
+// says of its containers.
+std::optional<Json> RunPatch(const Json& object, const std::optional<WantedPodStatus>& wanted,
+                             const Json& run, WallTime now);
+
 }  // namespace galen::agent

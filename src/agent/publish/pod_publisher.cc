@@ -5,8 +5,8 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/publish/pod_patch.h"
-#include "agent/publish/run_patch.h"
 #include "kube/request.h"
+#include "model/fault.h"
 
 namespace galen::agent {
 namespace {
@@ -23,6 +23,17 @@ bool RefusesExtended(const Status& status, const kube::Pod& pod) {
 }
 
 }  // namespace
+
+void EndedFindings::Keep(const ObjectKey& pod, const std::vector<HeldDevice>& devices,
+                         const HealthOf& health_of) {
+  auto& kept = kept_[pod];
+  for (const HeldDevice& held : devices) {
+    DeviceHealth present = health_of(held.device);
+    const auto [it, first] = kept.try_emplace(held.device, present);
+    const bool worse = IsFault(present.state) && present.state > it->second.state;
+    if (!first && worse) it->second = std::move(present);
+  }
+}
 
 PodPublisher::PodPublisher(Edges edges, Options options)
     : edges_(edges),
@@ -162,7 +173,7 @@ void PodPublisher::Write(const kube::Pod& pod, const Json& patch, Done done) {
                        [this, pod, written = changes_.Send(pod.meta.key),
                         extended = !leave_out_extended_, done](const StatusOr<Json>& reply) {
                          calls_.erase(pod.meta.key);
-                         // Of many that are under way each is refused.
+                         // Each of those under way is refused.
                          if (extended && RefusesExtended(reply.status(), pod)) {
                            return LeaveOutExtended(pod, reply.status(), done);
                          }

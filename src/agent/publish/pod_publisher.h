@@ -1,7 +1,7 @@
 // Makes Pods show how their devices are. Each look (pod_write_queue.h) compares the Pod as it is
 // with what it should show, and writes only the difference, in one patch that fits only that very
 // Pod. What a storm of changes holds back is in held_changes.h, what a Pod that has ended keeps in
-// ended_findings.h. Belongs to the agent's loop.
+// EndedFindings. Belongs to the agent's loop.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,32 @@
 #include <string>
 #include <vector>
 
+#include "agent/api_edges.h"
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_view.h"
-#include "agent/publish/ended_findings.h"
 #include "agent/publish/held_changes.h"
 #include "agent/publish/pod_status.h"
 #include "agent/publish/pod_write_queue.h"
-#include "base/log.h"
-#include "base/metrics.h"
-#include "kube/client.h"
 
 namespace galen::agent {
+
+// What Pods that have ended show of their devices, as evidence: each device as it was when the Pod
+// was first seen to have ended, and of what comes later only a worse fault. Pure.
+class EndedFindings {
+ public:
+  // The devices of a Pod that has ended are like this now. To be called at once when it is seen,
+  // and for each later change.
+  void Keep(const ObjectKey& pod, const std::vector<HeldDevice>& devices,
+            const HealthOf& health_of);
+  // What the Pod shows of the device. REQUIRES: kept before.
+  const DeviceHealth& Of(const ObjectKey& pod, const DeviceId& device) const {
+    return kept_.at(pod).at(device);
+  }
+  void Forget(const ObjectKey& pod) { kept_.erase(pod); }
+
+ private:
+  std::map<ObjectKey, std::map<DeviceId, DeviceHealth>> kept_;
+};
 
 // An observer writes the annotation and the condition, a manager also allocatedResourcesStatus and,
 // for its virtual node, that containers run. Of what the kubelet owns an observer writes nothing:
@@ -33,12 +48,7 @@ class PodPublisher {
   // break our connection.
   static constexpr Duration kExtendedAgain = std::chrono::minutes(10);
 
-  struct Edges {
-    Loop& loop;
-    Random& random;
-    Log& log;
-    Metrics& metrics;
-    kube::Client& client;
+  struct Edges : ApiEdges {
     const NodeView& view;
     const ClaimIndex& index;
   };

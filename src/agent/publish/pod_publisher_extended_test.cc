@@ -57,7 +57,7 @@ class ExtendedPodsTest : public ::testing::Test {
     return kube::FakeTransport::Answer{.body = "{}"};
   }
 
-  void TellAll() {
+  void PublishAll() {
     for (const std::string& name : kNames) publisher_.MarkDirty({"default", name});
     loop_.Advance(100ms);
   }
@@ -83,16 +83,16 @@ class ExtendedPodsTest : public ::testing::Test {
 };
 
 TEST_F(ExtendedPodsTest, OfThoseThatAreWrittenTogetherNoneIsRefused) {
-  TellAll();
+  PublishAll();
   EXPECT_EQ(publisher_.trouble(), "");
   EXPECT_EQ(refused_, 3) << "all were under way";
-  EXPECT_THAT(lines_, SizeIs(1)) << "told once";
+  EXPECT_THAT(lines_, SizeIs(1)) << "logged once";
 }
 
 TEST_F(ExtendedPodsTest, AServerThatWasAwayIsAskedAgain) {
-  TellAll();
+  PublishAll();
   knows_ = true;
-  TellAll();
+  PublishAll();
   EXPECT_EQ(taken_, 0) << "it is not asked again by itself";
   publisher_.Retry();
   loop_.Advance(100ms);
@@ -100,14 +100,14 @@ TEST_F(ExtendedPodsTest, AServerThatWasAwayIsAskedAgain) {
 }
 
 TEST_F(ExtendedPodsTest, AServerThatIsUpgradedUnseenIsAskedByOnePodNowAndThen) {
-  TellAll();
+  PublishAll();
   loop_.Advance(PodPublisher::kExtendedAgain);
   EXPECT_EQ(refused_, 4) << "three at first, and one that asks again";
   knows_ = true;
   loop_.Advance(PodPublisher::kExtendedAgain);
   EXPECT_EQ(taken_, 3);
   EXPECT_EQ(refused_, 4);
-  EXPECT_THAT(lines_, SizeIs(1)) << "told once";
+  EXPECT_THAT(lines_, SizeIs(1)) << "logged once";
 }
 
 TEST_F(ExtendedPodsTest, WhatIsTakenOfAnotherPodSaysNothingOfThem) {
@@ -115,7 +115,7 @@ TEST_F(ExtendedPodsTest, WhatIsTakenOfAnotherPodSaysNothingOfThem) {
   view_.AddPod("d");
   view_.AddClaim("d-gpu", {{"main", kExtendedGpu}}, "d");
   index_.PodChanged(plain);
-  TellAll();
+  PublishAll();
   api_.AnswerBy([this](const net::HttpRequest& request) {
     const bool is_plain = request.path.find("/pods/d") != std::string::npos;
     const bool asks = request.path.find("/pods/a") != std::string::npos;
@@ -135,7 +135,7 @@ TEST_F(ExtendedPodsTest, WhatIsTakenOfAnotherPodSaysNothingOfThem) {
 }
 
 TEST_F(ExtendedPodsTest, APodThatIsGoneIsNotTheOneThatAsksAgain) {
-  TellAll();
+  PublishAll();
   for (const std::string& name : {kNames[0], kNames[1]}) {
     view_.pods.erase({"default", name});
     publisher_.Forget({"default", name});

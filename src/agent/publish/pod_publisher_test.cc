@@ -24,10 +24,10 @@ TEST_F(PodPublisherTest, WritesWhatIsDifferentInOnePatchOnTheStatus) {
   ASSERT_THAT(patches_, SizeIs(1));
   EXPECT_EQ(api_.last(), "PATCH /api/v1/namespaces/default/pods/a/status");
   EXPECT_EQ(patches_[0]["metadata"]["uid"].AsString(), "uid-a");
-  EXPECT_THAT(told_, ElementsAre("Unhealthy"));
+  EXPECT_THAT(published_, ElementsAre("Unhealthy"));
 }
 
-TEST_F(PodPublisherTest, APodThatHasEndedKeepsWhatItSaidAndIsToldOnlyOfAFault) {
+TEST_F(PodPublisherTest, APodThatHasEndedKeepsWhatItSaidAndGetsOnlyFaults) {
   Turn(HealthState::kHealthy);
   loop_.Advance(1s);
   view_.pods.at(kPod).phase = "Failed";
@@ -58,7 +58,7 @@ TEST_F(PodPublisherTest, AReadThatIsRefusedIsMadeAgainLater) {
 }
 
 // Kubernetes 1.36 makes claims for extended resources and knows no name for their health.
-TEST_F(PodPublisherTest, AServerThatTakesNoHealthOfExtendedResourcesIsToldTheRest) {
+TEST_F(PodPublisherTest, AServerThatTakesNoHealthOfExtendedResourcesGetsTheRest) {
   Make(/*manager=*/true);
   object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "uid-a"},
       "spec": {"containers": [{"name": "train"}]},
@@ -99,7 +99,7 @@ TEST_F(PodPublisherTest, ChangesOfOneTurnAreOneWriteOfTheLast) {
   Turn(HealthState::kDegraded);
   loop_.Advance(1s);
   ASSERT_THAT(patches_, SizeIs(1));
-  EXPECT_THAT(told_, ElementsAre("Degraded"));
+  EXPECT_THAT(published_, ElementsAre("Degraded"));
 }
 
 TEST_F(PodPublisherTest, AnInformerThatIsBehindIsAnsweredWhenItCatchesUp) {
@@ -123,7 +123,7 @@ TEST_F(PodPublisherTest, AServerThatIsAwayIsAskedAgainWithBackoff) {
   status_ = 200;
   loop_.Advance(31s);
   ASSERT_THAT(patches_, SizeIs(1));
-  EXPECT_THAT(told_, ElementsAre("Degraded")) << "what is true now, not what was meanwhile";
+  EXPECT_THAT(published_, ElementsAre("Degraded")) << "what is true now, not what was meanwhile";
 }
 
 TEST_F(PodPublisherTest, ARefusalIsNotTheEnd) {
@@ -280,12 +280,44 @@ TEST_F(PodPublisherTest, AManagerReadsBeforeItReplacesTheLists) {
             "Unhealthy");
 }
 
-TEST_F(PodPublisherTest, AManagerTellsNoOtherPodOfTheSameName) {
+TEST_F(PodPublisherTest, AManagerWritesToNoOtherPodOfTheSameName) {
   Make(true);
   object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "another"}})";
   Turn(HealthState::kUnhealthy);
   loop_.Advance(1s);
   EXPECT_THAT(patches_, IsEmpty());
+}
+
+class EndedFindingsTest : public ::testing::Test {
+ protected:
+  HealthState After(HealthState state) {
+    findings_.Keep(pod_, {{.device = device_}},
+                   [&](const DeviceId& id) { return DeviceHealth{.id = id, .state = state}; });
+    return findings_.Of(pod_, device_).state;
+  }
+
+  const ObjectKey pod_{"default", "a"};
+  const DeviceId device_{"gpu.example.com", "node-1", "gpu-0"};
+  EndedFindings findings_;
+};
+
+TEST_F(EndedFindingsTest, ADeviceStaysAsItWasWhenThePodEnded) {
+  EXPECT_EQ(After(HealthState::kHealthy), HealthState::kHealthy);
+  EXPECT_EQ(After(HealthState::kUnknown), HealthState::kHealthy) << "Unknown is no fault";
+}
+
+TEST_F(EndedFindingsTest, OnlyAWorseFaultIsAdded) {
+  After(HealthState::kHealthy);
+  EXPECT_EQ(After(HealthState::kUnhealthy), HealthState::kUnhealthy);
+  EXPECT_EQ(After(HealthState::kDegraded), HealthState::kUnhealthy);
+  EXPECT_EQ(After(HealthState::kHealthy), HealthState::kUnhealthy)
+      << "the device was repaired, the Pod was not";
+}
+
+TEST_F(EndedFindingsTest, AnotherPodOfTheNameBeginsAnew) {
+  After(HealthState::kUnhealthy);
+  findings_.Forget(pod_);
+  EXPECT_EQ(After(HealthState::kHealthy), HealthState::kHealthy);
 }
 
 }  // namespace

@@ -79,16 +79,16 @@ std::string AnnotationOf(const std::vector<DeviceHealth>& findings) {
   std::map<std::string, int> uses_of_name;
   for (const DeviceHealth& health : findings) ++uses_of_name[health.id.device];
   std::string text;
-  std::size_t told = 0;
+  std::size_t listed = 0;
   for (const DeviceHealth& health : findings) {
     const std::string piece = PieceOf(health, uses_of_name);
-    const bool last = told + 1 == findings.size();
+    const bool last = listed + 1 == findings.size();
     // The last piece needs no room for a count behind it.
     const std::size_t room = kAnnotationBytesMax - (last ? 0 : kCountBytesMax);
     if (text.size() + 2 + piece.size() > room) break;
-    text += (told++ == 0 ? "" : "; ") + piece;
+    text += (listed++ == 0 ? "" : "; ") + piece;
   }
-  if (told < findings.size()) text += fmt::format("; and {} more", findings.size() - told);
+  if (listed < findings.size()) text += fmt::format("; and {} more", findings.size() - listed);
   return text;
 }
 
@@ -107,7 +107,7 @@ std::string_view KubernetesHealth(HealthState state, DegradedAs degraded) {
 }
 
 WantedCondition ConditionOf(const std::vector<DeviceHealth>& findings, DegradedAs degraded) {
-  // The first that Kubernetes is told this health of: findings come worst first.
+  // The first that Kubernetes sees with this health: findings come worst first.
   const auto worst_as = [&](std::string_view health) {
     return std::find_if(findings.begin(), findings.end(), [&](const DeviceHealth& finding) {
       return KubernetesHealth(finding.state, degraded) == health;

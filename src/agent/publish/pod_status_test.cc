@@ -54,7 +54,7 @@ HealthOf Among(std::vector<DeviceHealth> healths) {
   };
 }
 
-TEST(PodStatus, TheAnnotationTellsTheWorstFirst) {
+TEST(PodStatus, TheAnnotationListsTheWorstFirst) {
   const auto findings = FindingsOf({Held(ShownGpu(4)), Held(ShownGpu(5)), Held(ShownGpu(3))},
                                    Among({kLost, kWell, kSlow}));
   EXPECT_EQ(AnnotationOf(findings),
@@ -79,7 +79,7 @@ TEST(PodStatus, OneSentenceOfAMegabyteDoesNotFillTheAnnotation) {
   EXPECT_THAT(text, EndsWith("; gpu-4 Healthy"));
 }
 
-TEST(PodStatus, DevicesOfOneNameAreToldApart) {
+TEST(PodStatus, DevicesOfOneNameAreDistinguished) {
   DeviceHealth twin = kWell;
   twin.id.driver = "other.example.com";
   EXPECT_EQ(AnnotationOf({kWell, twin}),

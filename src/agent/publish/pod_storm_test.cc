@@ -20,11 +20,11 @@ TEST_F(PodStorm, AStormIsWrittenAtItsBeginningAndAtItsEnd) {
     Turn(i % 2 == 0 ? HealthState::kUnhealthy : HealthState::kHealthy);
     loop_.Advance(26ms);
     if (i == 0) {
-      EXPECT_THAT(told_, ElementsAre("Unhealthy")) << "the first change is told at once";
+      EXPECT_THAT(published_, ElementsAre("Unhealthy")) << "the first change is published at once";
     }
   }
   loop_.Advance(ChangePacer::kRestMost);
-  EXPECT_THAT(told_, ElementsAre("Unhealthy", "Healthy"));
+  EXPECT_THAT(published_, ElementsAre("Unhealthy", "Healthy"));
   EXPECT_THAT(view_.pods.at(kPod).devices_annotation, HasSubstr("gpu-0 Healthy"));
   EXPECT_TRUE(publisher_->idle());
 }
@@ -36,7 +36,7 @@ TEST_F(PodStorm, WhatIsWorseThanThePodSaysDoesNotWaitForTheStormToEnd) {
   loop_.Advance(ChangePacer::kRest + 10ms);
   Turn(HealthState::kUnknown);
   loop_.Advance(10ms);
-  EXPECT_THAT(told_, ElementsAre("Unhealthy", "Healthy", "Unknown"));
+  EXPECT_THAT(published_, ElementsAre("Unhealthy", "Healthy", "Unknown"));
 }
 
 TEST_F(PodStorm, ADeviceInAStormHoldsUpNoOtherOfItsPod) {
@@ -63,7 +63,7 @@ TEST_F(PodStorm, AStormWhileTheServerIsAwayIsNotHeldBackOnceItIsBack) {
   Turn(HealthState::kHealthy);
   status_ = 200;
   loop_.Advance(PodWriteQueue::kOutage.first * 4);
-  EXPECT_THAT(told_, ElementsAre("Healthy"));
+  EXPECT_THAT(published_, ElementsAre("Healthy"));
 }
 
 TEST_F(PodStorm, WhatIsHeldBackIsNotIdle) {
@@ -75,7 +75,8 @@ TEST_F(PodStorm, WhatIsHeldBackIsNotIdle) {
   EXPECT_FALSE(publisher_->idle());
   publisher_->Flush();
   loop_.Advance(10ms);
-  EXPECT_THAT(told_, ElementsAre("Unhealthy", "Healthy")) << "an agent that stops tells it first";
+  EXPECT_THAT(published_, ElementsAre("Unhealthy", "Healthy"))
+      << "an agent that stops publishes it first";
   EXPECT_TRUE(publisher_->idle()) << "and then waits for nothing";
 }
 
@@ -102,21 +103,21 @@ TEST_F(PodStorm, HowAContainerEndedDoesNotWaitForItsDevicesStorm) {
       patches_[1]["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"].AsInt(), 3);
 }
 
-TEST_F(PodStorm, APodThatIsToGoIsToldAtOnceHowItsDevicesAre) {
+TEST_F(PodStorm, APodThatIsToGoShowsAtOnceHowItsDevicesAre) {
   for (int i = 0; i < 3; ++i) {
     Turn(i % 2 == 0 ? HealthState::kUnhealthy : HealthState::kHealthy);
     loop_.Advance(20ms);
   }
   Turn(HealthState::kHealthy);
   loop_.Advance(1ms);
-  EXPECT_THAT(told_, ElementsAre("Unhealthy"));
+  EXPECT_THAT(published_, ElementsAre("Unhealthy"));
   view_.pods.at(kPod).meta.deleted = loop_.WallNow() + 30s;
   publisher_->MarkDirty(kPod);
   loop_.Advance(1ms);
-  EXPECT_THAT(told_, ElementsAre("Unhealthy", "Healthy"));
+  EXPECT_THAT(published_, ElementsAre("Unhealthy", "Healthy"));
 }
 
-TEST_F(PodStorm, TheLastWordIsWrittenHoweverFastItChanges) {
+TEST_F(PodStorm, TheLastStateIsWrittenHoweverFastItChanges) {
   for (int i = 0; i < 1000; ++i) {
     Turn(i % 2 == 0 ? HealthState::kUnhealthy : HealthState::kDegraded);
     loop_.Advance(1ms);
@@ -129,7 +130,8 @@ TEST_F(PodStorm, TheLastWordIsWrittenHoweverFastItChanges) {
 TEST_F(PodStorm, DevicesThatTakeTurnsAreWrittenSoOftenAtMost) {
   constexpr int kDevices = 64, kSeconds = 5;
   for (int i = 0; i < kSeconds * 200; ++i) {
-    // Each of them changes once in 320 ms and is calm: no word of it is held back for its own sake.
+    // Each of them changes once in 320 ms and is calm: no change of it is held back for its own
+    // sake.
     const DeviceId id{kGpu.driver, kGpu.pool, fmt::format("gpu-{}", i % kDevices)};
     health_ = {.id = kGpu,
                .state = i % 2 == 0 ? HealthState::kUnhealthy : HealthState::kHealthy,

@@ -57,7 +57,7 @@ void PodWriteQueue::NoteReply(const Status& status) {
   // A conflict, like any refusal, comes from a server that is there.
   const bool conflict = status.code() == Code::kAborted;
   if (!IsRetryable(status) || conflict) return outage_.Reset();
-  // Of many calls that fail together the first counts.
+  // When many calls fail together, the first counts.
   const Time now = edges_.loop.Now();
   if (now >= away_until_) away_until_ = now + outage_.Next(edges_.random);
 }

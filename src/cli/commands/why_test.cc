@@ -70,7 +70,7 @@ TEST(Why, TellsProgramsTheVerdictWithItsEvidence) {
   explanation.verdict = Verdict{.kind = VerdictKind::kApplication,
                                 .confidence = 0.85,
                                 .supporting = {{.rule = "program-fault",
-                                                .speaks_for = VerdictKind::kApplication,
+                                                .supports = VerdictKind::kApplication,
                                                 .weight = 0.85,
                                                 .sentence = "the program's own fault"}},
                                 .opposing = {}};

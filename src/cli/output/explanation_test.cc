@@ -166,7 +166,7 @@ TEST(Explanation, EndsInTheVerdict) {
   explanation.verdict = Verdict{.kind = VerdictKind::kHardware,
                                 .confidence = 0.98,
                                 .supporting = {{.rule = "device-lost",
-                                                .speaks_for = VerdictKind::kHardware,
+                                                .supports = VerdictKind::kHardware,
                                                 .weight = 0.95,
                                                 .sentence = "device lost 2.7 s\x1b before"}},
                                 .opposing = {}};

@@ -53,7 +53,7 @@ StatusOr<ContainerEnd> ToContainerEnd(const Json& json) {
 
 Json EvidenceJson(const Evidence& evidence) {
   return Json::MakeObject({{"rule", evidence.rule},
-                           {"for", ToString(evidence.speaks_for)},
+                           {"for", ToString(evidence.supports)},
                            {"weight", evidence.weight},
                            {"sentence", evidence.sentence}});
 }
@@ -62,7 +62,7 @@ std::vector<Evidence> ToEvidence(const Json& list) {
   std::vector<Evidence> all;
   for (const Json& json : list.items()) {
     all.push_back({.rule = json["rule"].AsString(),
-                   .speaks_for = ParseVerdictKind(json["for"].AsString()),
+                   .supports = ParseVerdictKind(json["for"].AsString()),
                    .weight = json["weight"].AsDouble(),
                    .sentence = json["sentence"].AsString()});
   }

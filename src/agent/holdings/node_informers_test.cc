@@ -1,4 +1,4 @@
-#include "agent/holdings/node_claims.h"
+#include "agent/holdings/node_informers.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -135,7 +135,7 @@ TEST_F(NodeClaimsTest, NothingIsConcludedWhileTheServerIsAway) {
   claims_.PodChanged(kClaimingPod, nullptr);
   loop_.Advance(1s);
   EXPECT_TRUE(claims_.settled());
-  EXPECT_EQ(answers_, 1) << "whoever waits is told";
+  EXPECT_EQ(answers_, 1) << "whoever waits gets an answer";
 }
 
 TEST_F(NodeClaimsTest, ARefusalIsATroubleAndNotTheEnd) {
@@ -162,7 +162,7 @@ kube::Pod PodWithClaims(const std::string& name, std::size_t count) {
 }
 
 // Once full it said so for ever, and never again; what had no room stayed unread.
-TEST_F(NodeClaimsTest, PastItsLimitClaimsWaitForRoomAndEachTimeIsTold) {
+TEST_F(NodeClaimsTest, PastItsLimitClaimsWaitForRoomAndEachTimeIsLogged) {
   const kube::Pod many = PodWithClaims("many", NodeClaims::kClaimsMax);
   const kube::Pod one = PodWithClaims("one", 1);
   for (int round = 1; round <= 2; ++round) {
