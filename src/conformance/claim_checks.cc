@@ -245,7 +245,7 @@ Outcome JudgePrepareParallel(const Observations& seen) {
                           if (!answer.answer.status.ok())
                             return Failed(ShownStatus(answer.answer.status));
                           Outcome outcome = JudgeSame(first, answer, claims);
-                          if (outcome.verdict != Verdict::kPassed) return outcome;
+                          if (outcome.level != Level::kGood) return outcome;
                         }
                         return Passed(Counted(claims.prepare_parallel.size(), "call"));
                       });

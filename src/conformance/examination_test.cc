@@ -35,7 +35,7 @@ TEST(Examination, AGoodDriverFailsNothingAndIsLeftAsItWas) {
   const Observations seen = scene.Run();
   EXPECT_THAT(Failures(seen), IsEmpty());
   // It is listened to until it has repeated itself: two reports are too few to judge messages.
-  EXPECT_THAT(IdsOf(seen, Verdict::kNotChecked),
+  EXPECT_THAT(IdsOf(seen, Level::kUnknown),
               ElementsAre("health.announced", "health.message-rests"));
   EXPECT_EQ(driver.most_subscribers(), 2 + HealthProbe::kCrowd);
   scene.loop.Advance(1s);
@@ -61,12 +61,12 @@ TEST(Examination, WithoutAClusterSaysSoAndNeverPassesWhatNeedsOne) {
   scene.edges.api = nullptr;
   const Observations seen = scene.Run();
   EXPECT_THAT(Failures(seen), IsEmpty());
-  const std::vector<std::string> passed = IdsOf(seen, Verdict::kPassed);
+  const std::vector<std::string> passed = IdsOf(seen, Level::kGood);
   for (const char* id :
        {"claims.prepare", "claims.unprepare", "slices.published", "cdi.ids-exist"}) {
-    const Finding finding = FindingOf(seen, id);
-    EXPECT_EQ(finding.verdict, Verdict::kNotChecked) << id;
-    EXPECT_THAT(finding.seen, HasSubstr("no cluster given")) << id;
+    const CheckResult result = ResultOf(seen, id);
+    EXPECT_EQ(result.level, Level::kUnknown) << id;
+    EXPECT_THAT(result.seen, HasSubstr("no cluster given")) << id;
   }
   EXPECT_THAT(passed, Contains("claims.unprepare-unknown"));
   EXPECT_THAT(passed, Contains("claims.error-per-claim"));
@@ -84,7 +84,7 @@ TEST(Examination, ReadOnlyTellsPreparesAndCrowdsNothing) {
   EXPECT_LE(driver.most_subscribers(), 2);
   EXPECT_THAT(seen.claims.empty_prepare, IsEmpty());
   EXPECT_THAT((*scene.Do(kube::List(kube::kResourceClaims, "", {})))["items"].items(), IsEmpty());
-  EXPECT_EQ(FindingOf(seen, "health.resend").verdict, Verdict::kPassed);
+  EXPECT_EQ(ResultOf(seen, "health.resend").level, Level::kGood);
 }
 
 TEST(Examination, WithEveryDeviceHeldPreparesNone) {
@@ -95,7 +95,7 @@ TEST(Examination, WithEveryDeviceHeldPreparesNone) {
   ASSERT_TRUE(cluster.MakeClaim(TestAllocation{"device", "node-7", "gpu-0"}).ok());
   ASSERT_TRUE(cluster.MakeClaim(TestAllocation{"device", "node-7", "gpu-1"}).ok());
   const Observations seen = scene.Run();
-  EXPECT_THAT(FindingOf(seen, "claims.prepare").seen, HasSubstr("held by a claim"));
+  EXPECT_THAT(ResultOf(seen, "claims.prepare").seen, HasSubstr("held by a claim"));
 }
 
 // One way in which a driver is broken, and all that an examination says of it.
@@ -151,7 +151,7 @@ TEST(Examination, ADriverThatHangsIsToldInOneFailure) {
   scene.Start({.on_get_info = [](int) { return std::nullopt; }});
   const Observations seen = scene.Run();
   EXPECT_THAT(Failures(seen), ElementsAre("registration.get-info"));
-  EXPECT_THAT(FindingOf(seen, "registration.get-info").seen, HasSubstr("no answer within 1 s"));
+  EXPECT_THAT(ResultOf(seen, "registration.get-info").seen, HasSubstr("no answer within 1 s"));
 }
 
 TEST(Examination, NobodyAtTheEndpointIsNamed) {
@@ -345,7 +345,7 @@ TEST(Examination, ACallThatHangsIsWaitedForOnce) {
   const Time start = scene.loop.Now();
   const Observations seen = scene.Run();
   EXPECT_THAT(Failures(seen), ElementsAre("claims.empty"));
-  EXPECT_THAT(FindingOf(seen, "claims.error-per-claim").seen, HasSubstr("was not answered"));
+  EXPECT_THAT(ResultOf(seen, "claims.error-per-claim").seen, HasSubstr("was not answered"));
   EXPECT_LE(scene.loop.Now() - start, 100s);
 }
 

@@ -87,17 +87,17 @@ TEST(RegistrationChecks, ANameThatIsNoneFails) {
   for (const std::string& name : {std::string(), std::string("GPU"), std::string(64, 'x')}) {
     Observations seen = GoodObservations();
     InfoOf(seen).name = name;
-    EXPECT_EQ(FindingOf(seen, "registration.name").verdict, Verdict::kFailed) << name;
+    EXPECT_EQ(ResultOf(seen, "registration.name").level, Level::kBad) << name;
   }
 }
 
 TEST(RegistrationChecks, NoVersionThatAKubeletKnowsFails) {
   Observations seen = GoodObservations();
   InfoOf(seen).versions = {"v1alpha4.DRAPlugin", "1.0.0"};
-  EXPECT_EQ(FindingOf(seen, "registration.versions").verdict, Verdict::kFailed);
+  EXPECT_EQ(ResultOf(seen, "registration.versions").level, Level::kBad);
   InfoOf(seen).versions = {"v1beta1.DRAPlugin"};
-  EXPECT_EQ(FindingOf(seen, "registration.versions").verdict, Verdict::kPassed);
-  EXPECT_EQ(FindingOf(seen, "registration.version-order").verdict, Verdict::kNotChecked);
+  EXPECT_EQ(ResultOf(seen, "registration.versions").level, Level::kGood);
+  EXPECT_EQ(ResultOf(seen, "registration.version-order").level, Level::kUnknown);
 }
 
 TEST(RegistrationChecks, AnEmptyEndpointIsTheRegistrationSocket) {
@@ -115,7 +115,7 @@ TEST(RegistrationChecks, AnErrorAsTheAnswerToARefusalIsFine) {
 TEST(RegistrationChecks, AnUnknownRootIsNotChecked) {
   Observations seen = GoodObservations();
   seen.registration.kubelet_root = "";
-  EXPECT_EQ(FindingOf(seen, "registration.endpoint-inside").verdict, Verdict::kNotChecked);
+  EXPECT_EQ(ResultOf(seen, "registration.endpoint-inside").level, Level::kUnknown);
 }
 
 }  // namespace

@@ -54,16 +54,16 @@ Outcome JudgeClock(const Observations& seen) {
 
 std::vector<Check> ApiChecks() {
   return {
-      {"api.reachable", Verdict::kBad, "The API server answers",
+      {"api.reachable", Level::kBad, "The API server answers",
        "Nothing that happens on this node is published; it is recorded until it answers.",
        "See whether the server runs and whether this node's network reaches it; --kubeconfig names "
        "another.",
        JudgeReachable},
-      {"api.dra", Verdict::kBad, "The API server serves resource.k8s.io/v1",
+      {"api.dra", Level::kBad, "The API server serves resource.k8s.io/v1",
        "There are no ResourceSlices and claims as drivers and Galen write them.",
        "Use Kubernetes 1.34 or later, and do not switch the group off by --runtime-config.",
        JudgeDraServed},
-      {"api.clock", Verdict::kBad, "This machine's clock agrees with the API server's",
+      {"api.clock", Level::kBad, "This machine's clock agrees with the API server's",
        "Times on Pods, Events and leases are wrong by that much; a node far behind looks dead, and "
        "certificates are refused.",
        "Run a time service such as chrony on the node, and on the API server's machine.",

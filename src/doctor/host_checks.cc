@@ -78,7 +78,7 @@ Outcome JudgeTimeSync(const Observations& seen) {
 // As far as it can be seen afterwards: by what the agent wrote.
 Outcome JudgeJumps(const Observations& seen) {
   if (!seen.agent.journal.ok()) return Unknown(seen.agent.journal.status());
-  return Judged(Verdict::kWarning, seen.agent.journal->jumps);
+  return Judged(Level::kWarning, seen.agent.journal->jumps);
 }
 
 // Judges each disk that could be looked at. One that is not there is not judged: an agent that
@@ -96,8 +96,8 @@ Outcome EachDisk(const Observations& seen, Judgement judge) {
     ++judged;
     const Outcome one = judge(disk);
     const std::string told = fmt::format("{} ({}): {}", Shown(disk.path), disk.of, one.seen);
-    if (one.verdict == Verdict::kBad) bad.push_back(told);
-    if (one.verdict == Verdict::kWarning) warned.push_back(told);
+    if (one.level == Level::kBad) bad.push_back(told);
+    if (one.level == Level::kWarning) warned.push_back(told);
   }
   if (!bad.empty()) return Bad(Listed(bad));
   if (!warned.empty()) return Warning(Listed(warned));
@@ -142,27 +142,27 @@ Outcome JudgeWritable(const Observations& seen) {
 std::vector<Check> KernelChecks() {
   return {
       // KEP-5573: kubelets from 1.35 on refuse version 1 unless failCgroupV1 is false.
-      {"host.cgroup", Verdict::kBad, "Control groups are of version 2, with cpu, memory and pids",
+      {"host.cgroup", Level::kBad, "Control groups are of version 2, with cpu, memory and pids",
        "Kubelets from 1.35 on do not start with version 1 unless failCgroupV1 is false, and Pods "
        "have no limits without these controllers.",
        "Boot with systemd.unified_cgroup_hierarchy=1; until then set failCgroupV1: false.",
        JudgeCgroup},
-      {"host.inotify-instances", Verdict::kBad, "There are enough inotify instances",
+      {"host.inotify-instances", Level::kBad, "There are enough inotify instances",
        "A kubelet, driver or agent that starts cannot watch files: drivers are found late or not "
        "at all.",
        "sysctl fs.inotify.max_user_instances=512, and the same in /etc/sysctl.d.",
        JudgeInotifyInstances},
-      {"host.inotify-watches", Verdict::kBad, "There are enough inotify watches",
+      {"host.inotify-watches", Level::kBad, "There are enough inotify watches",
        "A kubelet, driver or agent that starts cannot watch files: drivers are found late or not "
        "at all.",
        "sysctl fs.inotify.max_user_watches=524288, and the same in /etc/sysctl.d.", JudgeWatches},
-      {"host.open-files", Verdict::kBad, "The kernel's table of open files has room",
+      {"host.open-files", Level::kBad, "The kernel's table of open files has room",
        "No process of the node can open files or sockets any more.",
        "Find who holds them (ls /proc/*/fd), or raise fs.file-max.", JudgeFileTable},
-      {"host.time-sync", Verdict::kWarning, "A time service keeps the clock",
+      {"host.time-sync", Level::kWarning, "A time service keeps the clock",
        "The clock drifts by seconds a day: times on Pods and in the journal are wrong.",
        "Run chrony or systemd-timesyncd.", JudgeTimeSync},
-      {"host.clock-jumps", Verdict::kWarning, "The clock did not go back while the agent wrote",
+      {"host.clock-jumps", Level::kWarning, "The clock did not go back while the agent wrote",
        "The order of what galen why shows of that time is not the order in which it happened.",
        "Have the time service slew and not step the clock once the node is up.", JudgeJumps},
   };
@@ -173,14 +173,14 @@ std::vector<Check> KernelChecks() {
 std::vector<Check> HostChecks() {
   std::vector<Check> checks = KernelChecks();
   const std::vector<Check> more = {
-      {"host.disk-space", Verdict::kBad, "The disks of kubelet, agent and CDI have room",
+      {"host.disk-space", Level::kBad, "The disks of kubelet, agent and CDI have room",
        "Below 10 % the kubelet evicts Pods; on a full disk drivers prepare nothing and the agent's "
        "journal remembers nothing.",
        "Free space: images that are not used, logs, emptyDirs.", JudgeSpace},
-      {"host.disk-inodes", Verdict::kBad, "The disks of kubelet, agent and CDI have inodes",
+      {"host.disk-inodes", Level::kBad, "The disks of kubelet, agent and CDI have inodes",
        "No file can be made, though there is space.",
        "Find directories of many small files and remove what is not needed.", JudgeInodes},
-      {"host.disk-writable", Verdict::kBad, "The disks of kubelet, agent and CDI can be written to",
+      {"host.disk-writable", Level::kBad, "The disks of kubelet, agent and CDI can be written to",
        "Claims are not prepared, and the agent forgets with each restart.",
        "A disk becomes read-only after errors: see dmesg. Else look at the mount and its owner.",
        JudgeWritable},

@@ -96,27 +96,27 @@ Outcome JudgeCheckpoint(const Observations& seen) {
 
 std::vector<Check> KubeletChecks() {
   return {
-      {"kubelet.ready", Verdict::kBad, "The node is Ready",
+      {"kubelet.ready", Level::kBad, "The node is Ready",
        "The cluster schedules nothing here, and after five minutes removes what runs.",
        "Look at the kubelet's log; if the node has another name, give it with --node.", JudgeReady},
-      {"kubelet.lease", Verdict::kBad, "The node's lease is renewed",
+      {"kubelet.lease", Level::kBad, "The node's lease is renewed",
        "The kubelet is dead, hangs, or cannot reach the API server: what it says of Pods and "
        "devices is old.",
        "Look whether the kubelet runs and what its log says of the API server.", JudgeLease},
-      {"kubelet.version", Verdict::kBad, "The kubelet's version fits DRA and the API server",
+      {"kubelet.version", Level::kBad, "The kubelet's version fits DRA and the API server",
        "DRA needs 1.34; a kubelet must not be newer than its API server, nor three minors older.",
        "Update the older of the two.", JudgeVersion},
-      {"kubelet.watchdog", Verdict::kBad, "systemd restarts a kubelet that hangs, and only then",
+      {"kubelet.watchdog", Level::kBad, "systemd restarts a kubelet that hangs, and only then",
        "Without a watchdog a kubelet that hangs stays so; one that is too short, or not answered "
        "by the kubelet, ends a kubelet that is well.",
        "Set WatchdogSec=30s in the kubelet's unit (kubelets from 1.32 on answer it).",
        JudgeWatchdog},
-      {"kubelet.open-files", Verdict::kWarning, "The kubelet may open at least 4096 files",
+      {"kubelet.open-files", Level::kWarning, "The kubelet may open at least 4096 files",
        "On a full node it cannot connect to drivers or watch their registry any more.",
        "Raise LimitNOFILE in the kubelet's unit, and maxOpenFiles in its configuration.",
        JudgeKubeletOpenFiles},
       // checkpointmanager: a wrong checksum ends NewManager, and with it the kubelet's start.
-      {"kubelet.checkpoint", Verdict::kBad, "The kubelet's record of prepared claims is whole",
+      {"kubelet.checkpoint", Level::kBad, "The kubelet's record of prepared claims is whole",
        "The kubelet does not start again with this file.",
        "Drain the node, remove <kubelet root>/dra_manager_state and restart the kubelet.",
        JudgeCheckpoint},

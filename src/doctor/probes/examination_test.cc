@@ -162,9 +162,9 @@ TEST(Examination, WhereNothingIsAtTheUsualPlaceOneSentenceNamesTheFlags) {
   }
   std::set<std::string> bad;
   std::size_t for_that_reason = 0;
-  for (const Finding& finding : Judge(seen)) {
-    if (finding.verdict == Verdict::kBad) bad.insert(finding.id);
-    for_that_reason += finding.seen == Shown(words) ? 1 : 0;
+  for (const CheckResult& result : Judge(seen)) {
+    if (result.level == Level::kBad) bad.insert(result.id);
+    for_that_reason += result.seen == Shown(words) ? 1 : 0;
   }
   EXPECT_THAT(bad, ::testing::ElementsAre("agent.running")) << "what is not known is not bad";
   EXPECT_GE(for_that_reason, 20u);
