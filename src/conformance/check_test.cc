@@ -60,14 +60,14 @@ TEST(Checks, NeverPassWhatWasNotTried) {
   seen.registration.again.reset();
   seen.registration.with_unknown_field.reset();
   seen.registration.parallel.clear();
-  seen.registration.told_registered.reset();
+  seen.registration.notified_registered.reset();
   seen.registration.after_refusal.reset();
   seen.health = {};
   seen.claims = {};
   EXPECT_THAT(Failures(seen), IsEmpty());
   for (const std::string& id : IdsOf(seen, Level::kGood)) {
     EXPECT_NE(id, "registration.repeatable");
-    EXPECT_NE(id, "registration.told-registered");
+    EXPECT_NE(id, "registration.notified");
     EXPECT_NE(id, "registration.survives-refusal");
     EXPECT_NE(id, "health.resend");
     EXPECT_NE(id, "claims.prepare-again");

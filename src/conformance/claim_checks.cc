@@ -356,7 +356,7 @@ std::vector<Check> PreparedClaimChecks() {
       // draplugin.go: "not allocated".
       {"claims.not-allocated", "A claim without an allocation is refused",
        "Answer an error in its entry: there is nothing to prepare.", JudgeNotAllocated},
-      // manager.go, UnprepareResources: before the Pod's end is told.
+      // manager.go, UnprepareResources: before the Pod's end is reported.
       {"claims.unprepare", "A prepared claim is unprepared",
        "Undo what prepare did and answer an entry without error.", JudgeUnprepare},
       // The kubelet may lose the first answer.

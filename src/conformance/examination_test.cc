@@ -43,7 +43,7 @@ TEST(Examination, AGoodDriverFailsNothingAndIsLeftAsItWas) {
   EXPECT_THAT(driver.prepared(), IsEmpty());
   EXPECT_THAT((*scene.Do(kube::List(kube::kResourceClaims, "", {})))["items"].items(), IsEmpty());
   EXPECT_THAT(*scene.files.List("/cdi"), IsEmpty());
-  EXPECT_THAT(driver.told(), ElementsAre(true, false, true));
+  EXPECT_THAT(driver.notified(), ElementsAre(true, false, true));
 }
 
 TEST(Examination, TakesNoLongerThanTheTimeoutsAskFor) {
@@ -72,7 +72,7 @@ TEST(Examination, WithoutAClusterSaysSoAndNeverPassesWhatNeedsOne) {
   EXPECT_THAT(passed, Contains("claims.error-per-claim"));
 }
 
-TEST(Examination, ReadOnlyTellsPreparesAndCrowdsNothing) {
+TEST(Examination, ReadOnlyNotifiesPreparesAndCrowdsNothing) {
   FakeScene scene;
   scene.Publish();
   FakeDriver& driver = scene.Start();
@@ -80,7 +80,7 @@ TEST(Examination, ReadOnlyTellsPreparesAndCrowdsNothing) {
   options.read_only = true;
   const Observations seen = Examine(scene.edges, options);
   EXPECT_THAT(Failures(seen), IsEmpty());
-  EXPECT_THAT(driver.told(), IsEmpty());
+  EXPECT_THAT(driver.notified(), IsEmpty());
   EXPECT_LE(driver.most_subscribers(), 2);
   EXPECT_THAT(seen.claims.empty_prepare, IsEmpty());
   EXPECT_THAT((*scene.Do(kube::List(kube::kResourceClaims, "", {})))["items"].items(), IsEmpty());
@@ -140,13 +140,13 @@ TEST(Examination, NamesWhatIsWrongWithARegistration) {
        {.refuses_unknown_fields = true},
        {"registration.unknown-field", "health.unknown-field", "claims.unknown-field"}},
       {"no answer to the outcome",
-       {.told = Unimplemented("no such method")},
-       {"registration.told-registered", "registration.survives-refusal"}},
+       {.notified = Unimplemented("no such method")},
+       {"registration.notified", "registration.survives-refusal"}},
       {"an end after a refusal", {.ends_when_refused = true}, {"registration.survives-refusal"}},
   });
 }
 
-TEST(Examination, ADriverThatHangsIsToldInOneFailure) {
+TEST(Examination, ADriverThatHangsIsReportedInOneFailure) {
   FakeScene scene;
   scene.Start({.on_get_info = [](int) { return std::nullopt; }});
   const Observations seen = scene.Run();
@@ -204,7 +204,7 @@ TEST(Examination, NamesWhatIsWrongWithReports) {
   });
 }
 
-TEST(Examination, NamesADeviceThatIsToldOfOnlyLater) {
+TEST(Examination, NamesADeviceThatIsReportedOnlyLater) {
   auto reports = std::make_shared<std::map<int, int>>();  // a stream's number to its reports
   EXPECT_EQ(FailuresOf({.on_report =
                             [reports](const auto&, int stream, auto& devices) {
@@ -219,7 +219,7 @@ TEST(Examination, NamesAMessageThatNeverRests) {
       WithReports([number](auto& d) { d.message = "look " + std::to_string(++*number); });
   script.repeat_every = 4s;
   for (DeviceHealthSeen& device : script.devices) device.timeout_seconds = 30;
-  // The second device is told of once only, so that the examination listens for all of 30 s.
+  // The second device is reported once only, so that the examination waits for all of 30 s.
   script.on_report = [change = script.on_report, seen = std::make_shared<std::map<int, int>>()](
                          const std::string& version, int stream, auto& devices) {
     change(version, stream, devices);

@@ -107,7 +107,7 @@ inline Observations GoodObservations() {
   registration.endpoint_connect = OkStatus();
   registration.kubelet_root = registration.real_root = "/k";
   registration.real_directory = "/k/plugins/gpu.example.com";
-  registration.told_registered = registration.told_refused = Answer{};
+  registration.notified_registered = registration.notified_refused = Answer{};
   registration.after_refusal = registration.info;
   HealthSeen& health = seen.health;
   health.steady = {GoodStream("v1"), GoodStream("v1alpha1")};

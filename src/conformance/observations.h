@@ -52,7 +52,7 @@ struct RegistrationSeen {
   std::string kubelet_root;    // "" = not known
   std::string real_directory;  // of the endpoint, without symlinks; "" = not there
   std::string real_root;
-  std::optional<Answer> told_registered, told_refused;
+  std::optional<Answer> notified_registered, notified_refused;
   std::optional<InfoAnswer> after_refusal;
 };
 

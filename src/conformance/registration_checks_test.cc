@@ -67,12 +67,12 @@ TEST(RegistrationChecks, EachFailsAlone) {
        [](Observations& s) { s.registration.parallel[1].answer.status = Unavailable("busy"); }},
       {"registration.unique",
        [](Observations& s) { s.registration.twins = {"/k/other-reg.sock"}; }},
-      {"registration.told-registered",
-       [](Observations& s) { s.registration.told_registered->status = Unimplemented("no"); }},
+      {"registration.notified",
+       [](Observations& s) { s.registration.notified_registered->status = Unimplemented("no"); }},
       {"registration.survives-refusal",
        [](Observations& s) { s.registration.after_refusal->answer.status = Unavailable("gone"); }},
       {"registration.survives-refusal",
-       [](Observations& s) { s.registration.told_refused->status = DeadlineExceeded("5 s"); }},
+       [](Observations& s) { s.registration.notified_refused->status = DeadlineExceeded("5 s"); }},
   };
   std::vector<Check> alone;
   for (const Check& check : RegistrationChecks()) {
@@ -108,7 +108,7 @@ TEST(RegistrationChecks, AnEmptyEndpointIsTheRegistrationSocket) {
 
 TEST(RegistrationChecks, AnErrorAsTheAnswerToARefusalIsFine) {
   Observations seen = GoodObservations();
-  seen.registration.told_refused->status = {Code::kUnknown, "failed registration process"};
+  seen.registration.notified_refused->status = {Code::kUnknown, "failed registration process"};
   EXPECT_THAT(Failures(seen), ::testing::IsEmpty());
 }
 

@@ -27,7 +27,7 @@ Outcome JudgeRunning(const Observations& seen) {
   }
 }
 
-// Both mistakes are silent otherwise: the agent runs, is connected, and tells nobody.
+// Both mistakes are silent otherwise: the agent runs, is connected, and reports to nobody.
 Outcome JudgeRole(const Observations& seen) {
   if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
   const AgentStatus& status = *seen.agent.status;
@@ -61,7 +61,7 @@ std::string FaultOfDriver(const std::vector<AgentDriver>& known, const std::stri
   return fault;
 }
 
-// Of drivers that can be reached: of the others the agent has nothing to be connected to.
+// Drivers that cannot be reached are left out: the agent has nothing to connect to.
 Outcome JudgeDrivers(const Observations& seen) {
   if (!seen.agent.drivers.ok()) return Unknown("the agent could not be asked");
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
@@ -75,7 +75,7 @@ Outcome JudgeDrivers(const Observations& seen) {
   return Judged(Level::kBad, found, Counted(live.size(), "driver"));
 }
 
-// One right that is missing is told even if others could not be asked for.
+// One right that is missing is reported even if others could not be asked for.
 Outcome JudgePermissions(const Observations& seen) {
   const std::vector<AccessSeen>& access = seen.api.access;
   if (access.empty()) return Unknown("the API server was not asked");
@@ -131,8 +131,8 @@ Outcome JudgeAgentOpenFiles(const Observations& seen) {
   const Seen<std::int64_t>& limit = seen.agent.open_files;
   if (!limit.ok()) return Unknown(limit.status());
   if (*limit < 0) return Healthy("unlimited");
-  std::string told = fmt::format("it may open {} files", *limit);
-  return *limit >= kAgentFilesLeast ? Healthy(std::move(told)) : Warning(std::move(told));
+  std::string text = fmt::format("it may open {} files", *limit);
+  return *limit >= kAgentFilesLeast ? Healthy(std::move(text)) : Warning(std::move(text));
 }
 
 std::vector<Check> ProcessChecks() {

@@ -15,7 +15,7 @@ Outcome WithFiles(const Observations& seen, Judgement judge) {
   return judge(*seen.cdi.files);
 }
 
-// Of all vendors: a runtime that stumbles over a stranger's file stumbles for everybody.
+// Files of all vendors count: a runtime that fails on one fails for everybody.
 Outcome JudgeSpecs(const Observations& seen) {
   return WithFiles(seen, [](const std::vector<CdiFile>& files) {
     std::vector<std::string> found;

@@ -98,7 +98,7 @@ Outcome JudgeStuck(const Observations& seen) {
   return Judged(Level::kBad, found, Counted(seen.api.pods->size(), "Pod"));
 }
 
-// Told while the Pod still runs: that is when it can be mended without anybody noticing.
+// Reported while the Pod still runs: that is when it can be mended without anybody noticing.
 Outcome JudgeDriverGone(const Observations& seen) {
   if (const Status known = DriversKnown(seen); !known.ok()) return Unknown(known);
   if (!seen.kubelet.prepared.ok() && !seen.api.claims.ok()) {
@@ -135,7 +135,7 @@ std::optional<bool> PodIsThere(const Observations& seen, const PodRef& ref) {
   return *far->second;
 }
 
-// Of claims of this node only: whose Pods could run nowhere else.
+// Only claims of this node, whose Pods could run nowhere else.
 Outcome JudgeReservedGone(const Observations& seen) {
   if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
   if (!seen.api.pods.ok()) return Unknown(seen.api.pods.status());

@@ -22,7 +22,7 @@ constexpr std::string_view kRegistry = "plugins_registry";
 std::string NameOf(const RegistryEntry& driver) { return Shown(driver.info->name); }
 
 // "driver at socket", short enough for several in a line.
-std::string Told(const RegistryEntry& driver, std::string_view what) {
+std::string Sentence(const RegistryEntry& driver, std::string_view what) {
   return fmt::format("{} ({}) {}", NameOf(driver), Shown(driver.path), what);
 }
 
@@ -86,7 +86,7 @@ Outcome JudgeStrays(const Observations& seen) {
 // What a kubelet would ask, and we did.
 bool IsAsked(const RegistryEntry& entry) { return entry.kind == Kind::kSocket && !entry.hidden; }
 
-// The kernel takes a connection for a process that is stopped or stuck, and nobody says a word.
+// The kernel takes a connection for a process that is stopped or stuck, and nobody answers.
 bool Hangs(const RegistryEntry& entry) { return entry.connected.code() == Code::kDeadlineExceeded; }
 
 Outcome JudgeDeadSockets(const Observations& seen) {
@@ -122,7 +122,7 @@ Outcome JudgeRegistered(const Observations& seen) {
     if (!IsAsked(entry) || !entry.info.ok()) return "";
     const PluginState state = states[BelowRegistry(entry.path)];
     if (state.registered) return "";
-    return Told(entry, state.wanted ? "is known to the kubelet, but registration does not succeed"
+    return Sentence(entry, state.wanted ? "is known to the kubelet, but registration does not succeed"
                                     : "is unknown to the kubelet");
   });
 }
@@ -187,7 +187,7 @@ Outcome JudgeService(const Observations& seen) {
       [](const KubernetesVersion& kubelet, const RegistryEntry& driver) -> std::string {
         const bool v1 = driver.info->Offers("v1.DRAPlugin") && kubelet.minor >= kDraV1Since;
         if (v1 || driver.info->Offers("v1beta1.DRAPlugin")) return "";
-        return Told(driver, driver.info->Offers("v1.DRAPlugin")
+        return Sentence(driver, driver.info->Offers("v1.DRAPlugin")
                                 ? "offers v1.DRAPlugin alone, and kubelet " + Shown(kubelet.text) +
                                       " knows v1beta1"
                                 : "offers neither v1.DRAPlugin nor v1beta1.DRAPlugin");
@@ -202,7 +202,7 @@ bool OffersHealth(const RegistryEntry& driver) {
 
 Outcome JudgeHealth(const Observations& seen) {
   return EachDriver(seen, Level::kWarning, [](const RegistryEntry& driver) -> std::string {
-    return OffersHealth(driver) ? "" : Told(driver, "offers no DRAResourceHealth");
+    return OffersHealth(driver) ? "" : Sentence(driver, "offers no DRAResourceHealth");
   });
 }
 
@@ -214,11 +214,11 @@ Outcome JudgeHealthVersion(const Observations& seen) {
         const bool v1 = driver.info->Offers("v1.DRAResourceHealth");
         const bool v1alpha1 = driver.info->Offers("v1alpha1.DRAResourceHealth");
         if (v1 && !v1alpha1 && kubelet.minor < kHealthV1Since) {
-          return Told(driver, "offers health as v1 alone, and kubelet " + Shown(kubelet.text) +
+          return Sentence(driver, "offers health as v1 alone, and kubelet " + Shown(kubelet.text) +
                                   " knows v1alpha1");
         }
         if (v1alpha1 && !v1 && kubelet.minor >= kHealthV1Since) {
-          return Told(
+          return Sentence(
               driver,
               fmt::format(
                   "offers health as v1alpha1 alone, which kubelet {} {}", Shown(kubelet.text),

@@ -38,8 +38,8 @@ Outcome JudgeGate(const Seen<Gates>& gates, std::string_view name, Level when_of
   const std::optional<bool> on = IsOn(*gates, name, version);
   // A gate goes away some versions after its feature has become a fixed part.
   if (!on) return Unknown(fmt::format("{} says nothing of {}", gates->source, name));
-  std::string told = fmt::format("{} is {}, by {}", name, *on ? "on" : "off", gates->source);
-  return *on ? Healthy(std::move(told)) : Outcome{when_off, std::move(told)};
+  std::string text = fmt::format("{} is {}, by {}", name, *on ? "on" : "off", gates->source);
+  return *on ? Healthy(std::move(text)) : Outcome{when_off, std::move(text)};
 }
 
 Outcome OfKubelet(const Observations& seen, std::string_view name, Level when_off) {

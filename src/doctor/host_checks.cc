@@ -24,47 +24,47 @@ std::string Mebibytes(std::uint64_t bytes) { return fmt::format("{} MiB", bytes 
 Outcome JudgeCgroup(const Observations& seen) {
   if (!seen.host.cgroup.ok()) return Unknown(seen.host.cgroup.status());
   const CgroupSeen& cgroup = *seen.host.cgroup;
-  std::string told = fmt::format("version {}, controllers {}", cgroup.unified ? 2 : 1,
+  std::string text = fmt::format("version {}, controllers {}", cgroup.unified ? 2 : 1,
                                  fmt::join(cgroup.controllers, " "));
   for (const char* needed : {"cpu", "memory", "pids"}) {
-    if (!cgroup.controllers.contains(needed)) return Bad(fmt::format("{}: no {}", told, needed));
+    if (!cgroup.controllers.contains(needed)) return Bad(fmt::format("{}: no {}", text, needed));
   }
-  return cgroup.unified ? Healthy(std::move(told)) : Warning(std::move(told));
+  return cgroup.unified ? Healthy(std::move(text)) : Warning(std::move(text));
 }
 
 Outcome JudgeInotifyInstances(const Observations& seen) {
   if (!seen.host.inotify.ok()) return Unknown(seen.host.inotify.status());
   const InotifySeen& inotify = *seen.host.inotify;
   // EMFILE of inotify_init(2); ENOSPC of inotify_add_watch(2) is the other check's.
-  std::string told = fmt::format("max_user_instances is {}", inotify.instances_max);
+  std::string text = fmt::format("max_user_instances is {}", inotify.instances_max);
   if (inotify.tried.code() == Code::kResourceExhausted &&
       inotify.tried.message().starts_with("inotify_init")) {
-    return Bad(fmt::format("{}: {}", told, Shown(inotify.tried.message())));
+    return Bad(fmt::format("{}: {}", text, Shown(inotify.tried.message())));
   }
-  return inotify.instances_max >= kInstancesLeast ? Healthy(std::move(told))
-                                                  : Warning(std::move(told));
+  return inotify.instances_max >= kInstancesLeast ? Healthy(std::move(text))
+                                                  : Warning(std::move(text));
 }
 
 // The kernel answers ENOSPC for watches and EMFILE for instances.
 Outcome JudgeWatches(const Observations& seen) {
   if (!seen.host.inotify.ok()) return Unknown(seen.host.inotify.status());
   const InotifySeen& inotify = *seen.host.inotify;
-  std::string told = fmt::format("max_user_watches is {}", inotify.watches_max);
+  std::string text = fmt::format("max_user_watches is {}", inotify.watches_max);
   if (inotify.tried.code() == Code::kResourceExhausted &&
       inotify.tried.message().starts_with("inotify_add_watch")) {
-    return Bad(fmt::format("{}: {}", told, Shown(inotify.tried.message())));
+    return Bad(fmt::format("{}: {}", text, Shown(inotify.tried.message())));
   }
-  return inotify.watches_max >= kWatchesLeast ? Healthy(std::move(told)) : Warning(std::move(told));
+  return inotify.watches_max >= kWatchesLeast ? Healthy(std::move(text)) : Warning(std::move(text));
 }
 
 // The last tenth goes within seconds when something leaks.
 Outcome JudgeFileTable(const Observations& seen) {
   if (!seen.host.file_table.ok()) return Unknown(seen.host.file_table.status());
   const FileTableSeen& table = *seen.host.file_table;
-  std::string told = fmt::format("{} of {} are open", table.used, table.max);
+  std::string text = fmt::format("{} of {} are open", table.used, table.max);
   const bool full =
       static_cast<double>(table.used) > kFileTableFull * static_cast<double>(table.max);
-  return full ? Bad(std::move(told)) : Healthy(std::move(told));
+  return full ? Bad(std::move(text)) : Healthy(std::move(text));
 }
 
 // STA_UNSYNC of adjtimex(2): set at boot, cleared by whoever keeps the time.
@@ -95,9 +95,9 @@ Outcome EachDisk(const Observations& seen, Judgement judge) {
     }
     ++judged;
     const Outcome one = judge(disk);
-    const std::string told = fmt::format("{} ({}): {}", Shown(disk.path), disk.of, one.seen);
-    if (one.level == Level::kBad) bad.push_back(told);
-    if (one.level == Level::kWarning) warned.push_back(told);
+    const std::string text = fmt::format("{} ({}): {}", Shown(disk.path), disk.of, one.seen);
+    if (one.level == Level::kBad) bad.push_back(text);
+    if (one.level == Level::kWarning) warned.push_back(text);
   }
   if (!bad.empty()) return Bad(Listed(bad));
   if (!warned.empty()) return Warning(Listed(warned));
@@ -113,9 +113,9 @@ double Share(std::uint64_t part, std::uint64_t whole) {
 Outcome JudgeSpace(const Observations& seen) {
   return EachDisk(seen, [](const DiskSeen& disk) {
     const double share = Share(disk.free_bytes, disk.bytes);
-    std::string told = fmt::format("{} free, {:.0f} %", Mebibytes(disk.free_bytes), 100 * share);
-    if (disk.free_bytes < kFreeLeast) return Bad(std::move(told));
-    return share < kFreeShareLeast ? Warning(std::move(told)) : Healthy(std::move(told));
+    std::string text = fmt::format("{} free, {:.0f} %", Mebibytes(disk.free_bytes), 100 * share);
+    if (disk.free_bytes < kFreeLeast) return Bad(std::move(text));
+    return share < kFreeShareLeast ? Warning(std::move(text)) : Healthy(std::move(text));
   });
 }
 
@@ -125,10 +125,10 @@ Outcome JudgeInodes(const Observations& seen) {
     // btrfs and others make inodes as they are needed.
     if (disk.inodes == 0) return Healthy();
     const double share = Share(disk.free_inodes, disk.inodes);
-    std::string told =
+    std::string text =
         fmt::format("{} free, {:.0f} %", Counted(disk.free_inodes, "inode"), 100 * share);
-    if (disk.free_inodes < kInodesLeast) return Bad(std::move(told));
-    return share < kInodeShareLeast ? Warning(std::move(told)) : Healthy(std::move(told));
+    if (disk.free_inodes < kInodesLeast) return Bad(std::move(text));
+    return share < kInodeShareLeast ? Warning(std::move(text)) : Healthy(std::move(text));
   });
 }
 

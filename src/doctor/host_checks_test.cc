@@ -76,7 +76,7 @@ TEST(HostChecks, EachFindsWhatItIsFor) {
   ExpectEachIsFound(flaws, HostChecks());
 }
 
-TEST(HostChecks, AFullDiskIsToldEvenIfAnotherIsOnlyFillingUp) {
+TEST(HostChecks, AFullDiskIsReportedEvenIfAnotherIsOnlyFillingUp) {
   Observations seen = GoodObservations();
   seen.host.disks[0].free_bytes = std::uint64_t{8} << 30;
   seen.host.disks[1].free_bytes = 0;

@@ -32,7 +32,7 @@ struct RegistryEntry {
   Kind kind = Kind::kSocket;
   bool hidden = false;  // its name starts with a dot
 
-  // Of sockets that are not hidden only.
+  // Only for sockets that are not hidden.
   Status connected;
   Seen<PluginInfo> info;
   Seen<bool> endpoint_listens;  // never false: an error says why nobody could be reached
@@ -68,7 +68,7 @@ struct PreparedClaim {
   std::set<std::string> cdi_ids;
 };
 
-// Of a registration socket, in the kubelet's plugin manager.
+// A registration socket as the kubelet's plugin manager has it.
 struct PluginState {
   bool wanted = false;      // the kubelet has found it
   bool registered = false;  // and registered it
@@ -156,7 +156,7 @@ struct ApiSeen {
   std::map<std::string, Seen<bool>> far_pods;
   Seen<bool> health_served;  // NotFound: NodeDeviceHealth is not defined
   Seen<NodeHealthSeen> health;
-  std::string access_of;  // whose rights they are, in words
+  std::string access_of;  // whose rights they are, as a phrase
   std::vector<AccessSeen> access;
 };
 
@@ -174,7 +174,7 @@ struct AgentDriver {
 
 struct JournalSeen {
   std::vector<std::string> quarantined;  // files that were set aside
-  std::vector<std::string> jumps;        // of the clock, in words
+  std::vector<std::string> jumps;        // of the clock, a sentence each
 };
 
 struct AgentSeen {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kIndent = 10;        // of the lines below a result's first
 constexpr std::size_t kColumnsLeast = 40;  // narrower terminals get long lines
 
-// Words of `text` on lines of `columns`; all but the first begin with `indent` spaces. `used` is
+// `text` broken into lines of `columns`; all but the first begin with `indent` spaces. `used` is
 // what the first line holds already.
 std::string Wrapped(std::string_view text, std::size_t used, std::size_t indent,
                     std::size_t columns) {

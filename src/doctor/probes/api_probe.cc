@@ -51,7 +51,7 @@ void ApiProbe::TakeVersion(const PlainAnswer& answer) {
     seen_.version = answer.status;
   }
   if (!seen_.version.ok()) NothingAsked(seen_, kubelet_, seen_.version.status());
-  // A server that refuses still tells its time.
+  // A server that refuses still sends its time.
   if (!answer.date.empty()) {
     seen_.clock = ReadClock(answer.date, answer.asked, answer.answered);
   } else if (seen_.version.ok()) {
@@ -152,7 +152,7 @@ void ApiProbe::AskRights() {
   Subject subject = SubjectOfAgent();
   // The agent itself may not ask about others, but everybody may about himself.
   subject.self = !user_.empty() && subject.user() == user_;
-  seen_.access_of = subject.words();
+  seen_.access_of = subject.phrase();
   for (const Right& right : AgentRights()) {
     if (!right.manager_only || options_.manager) seen_.access.push_back({.right = ToString(right)});
   }

@@ -25,7 +25,7 @@ struct ApiProbeOptions {
   bool manager = false;          // the rights of that role, too
 };
 
-// Everything that only the API server tells could not be looked at, for this reason.
+// Everything that only the API server knows could not be looked at, for this reason.
 void NothingAsked(ApiSeen& seen, KubeletSeen& kubelet, const Status& why);
 
 // One round of questions.

@@ -126,7 +126,7 @@ void Serve(rpc::Dispatcher& agent, const std::string& socket) {
                  });
 }
 
-TEST(Examination, WithoutAFlagTheRootIsThatOfTheDriversThatTheAgentTellsOf) {
+TEST(Examination, WithoutAFlagTheRootIsThatOfTheDriversThatTheAgentLists) {
   Place place;
   place.Make("kubelet/plugins_registry");
   place.Make("fallback/plugins_registry");
@@ -171,7 +171,7 @@ TEST(Examination, WhereNothingIsAtTheUsualPlaceOneSentenceNamesTheFlags) {
   options.kubelet_root = options.fallback_root;
   EXPECT_THAT(place.Look(options).registry.status().message(),
               ::testing::Not(HasSubstr("--state-dir")))
-      << "who named a root is told of that root";
+      << "who named a root gets an answer about that root";
 }
 
 TEST(Examination, WithAClusterItsNodeIsAskedFor) {

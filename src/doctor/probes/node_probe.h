@@ -1,5 +1,5 @@
 // The sockets of this node: drivers in the kubelet's registry, and the agent. Asks each what it is,
-// all at once, and tells nobody anything. Belongs to its loop.
+// all at once, and notifies nobody. Belongs to its loop.
 #pragma once
 
 #include <functional>
