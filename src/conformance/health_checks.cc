@@ -20,7 +20,7 @@ Outcome Disturbing(const Observations& seen, Judgement judge) {
       return NotChecked("read-only: a driver that serves one reader only would drop the kubelet's");
     }
     const bool reported = std::any_of(seen.health.steady.begin(), seen.health.steady.end(),
-                                   [](const StreamSeen& one) { return one.report_count > 0; });
+                                      [](const StreamSeen& one) { return one.report_count > 0; });
     return reported ? judge(seen.health) : NotChecked("no report came, not even to one reader");
   });
 }
@@ -162,14 +162,16 @@ Outcome JudgeShared(const Observations& seen) {
   return Disturbing(seen, [](const HealthSeen& health) { return JudgeAllReported(health.shared); });
 }
 Outcome JudgeHealthUnknownField(const Observations& seen) {
-  return Disturbing(seen,
-                    [](const HealthSeen& health) { return JudgeReported(health.with_unknown_field); });
+  return Disturbing(
+      seen, [](const HealthSeen& health) { return JudgeReported(health.with_unknown_field); });
 }
 Outcome JudgeCancel(const Observations& seen) {
-  return Disturbing(seen, [](const HealthSeen& health) { return JudgeReported(health.after_cancel); });
+  return Disturbing(seen,
+                    [](const HealthSeen& health) { return JudgeReported(health.after_cancel); });
 }
 Outcome JudgeBreak(const Observations& seen) {
-  return Disturbing(seen, [](const HealthSeen& health) { return JudgeReported(health.after_break); });
+  return Disturbing(seen,
+                    [](const HealthSeen& health) { return JudgeReported(health.after_break); });
 }
 
 }  // namespace

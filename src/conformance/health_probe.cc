@@ -54,7 +54,8 @@ void HealthProbe::AskUnannounced() {
     const StatusOr<std::unique_ptr<Link>> link = Link::Open(edges_, endpoint_);
     if (!link.ok()) continue;
     const auto stream = (*link)->Subscribe(version);
-    edges_.waiter.WaitUntil([&] { return stream->ended() || stream->reported(); }, kUnannouncedLimit);
+    edges_.waiter.WaitUntil([&] { return stream->ended() || stream->reported(); },
+                            kUnannouncedLimit);
     const std::optional<Status> end = stream->Seen().end;
     seen_.unannounced[version] =
         stream->reported() || !end ? OkStatus() : *end;  // OK: it is there after all
@@ -71,7 +72,8 @@ void HealthProbe::Listen(Duration patience) {
     return longest;
   };
   const auto over = [&] {
-    // A moment at least, or a driver that floods could not be distinguished from one that repeats early.
+    // A moment at least, or a driver that floods could not be distinguished from one that repeats
+    // early.
     return listened() >= kListenLeast &&
            std::all_of(steady_.begin(), steady_.end(), [&](const Stream& stream) {
              return !stream.subscription || RepeatedOrOver(stream.subscription->Seen());

@@ -285,10 +285,8 @@ std::vector<Check> ConductChecks() {
        "and give each instance its own endpoint.",
        JudgeUnique},
       // operation_generator.go: notifyTimeoutDuration 5 s; a failure takes the plugin out again.
-      {"registration.notified",
-       "NotifyRegistrationStatus(registered) is answered within 5 s",
-       "Answer it: a kubelet takes the driver out again when this call fails.",
-       JudgeNotified},
+      {"registration.notified", "NotifyRegistrationStatus(registered) is answered within 5 s",
+       "Answer it: a kubelet takes the driver out again when this call fails.", JudgeNotified},
       // registrationserver.go of Kubernetes' helper answers an error and serves on.
       {"registration.survives-refusal", "The driver serves on after it was refused",
        "Do not end when plugin_registered is false: log it, and make the registration socket anew "

@@ -39,7 +39,7 @@ InfoAnswer AnswerOf(const OpenCall& call) {
 }
 
 Answer Notify(const Edges& edges, const std::string& socket, bool registered,
-            const std::string& error) {
+              const std::string& error) {
   const Time start = edges.loop.Now();
   const auto link = Link::Open(edges, socket);
   if (!link.ok()) return {link.status(), edges.loop.Now() - start};
@@ -97,7 +97,7 @@ Answer NotifyRegistered(const Edges& edges, const std::string& socket) {
 
 void NotifyRefused(const Edges& edges, RegistrationSeen& seen) {
   seen.notified_refused = Notify(edges, seen.socket, false,
-                           "galen conformance: how a driver takes a refusal; not a real one");
+                                 "galen conformance: how a driver takes a refusal; not a real one");
   const Time end = edges.loop.Now() + kAfterRefusal;
   while (true) {
     seen.after_refusal = AskInfo(edges, seen.socket);

@@ -122,8 +122,9 @@ Outcome JudgeRegistered(const Observations& seen) {
     if (!IsAsked(entry) || !entry.info.ok()) return "";
     const PluginState state = states[BelowRegistry(entry.path)];
     if (state.registered) return "";
-    return Sentence(entry, state.wanted ? "is known to the kubelet, but registration does not succeed"
-                                    : "is unknown to the kubelet");
+    return Sentence(entry, state.wanted
+                               ? "is known to the kubelet, but registration does not succeed"
+                               : "is unknown to the kubelet");
   });
 }
 
@@ -188,9 +189,9 @@ Outcome JudgeService(const Observations& seen) {
         const bool v1 = driver.info->Offers("v1.DRAPlugin") && kubelet.minor >= kDraV1Since;
         if (v1 || driver.info->Offers("v1beta1.DRAPlugin")) return "";
         return Sentence(driver, driver.info->Offers("v1.DRAPlugin")
-                                ? "offers v1.DRAPlugin alone, and kubelet " + Shown(kubelet.text) +
-                                      " knows v1beta1"
-                                : "offers neither v1.DRAPlugin nor v1beta1.DRAPlugin");
+                                    ? "offers v1.DRAPlugin alone, and kubelet " +
+                                          Shown(kubelet.text) + " knows v1beta1"
+                                    : "offers neither v1.DRAPlugin nor v1beta1.DRAPlugin");
       });
 }
 
@@ -215,7 +216,7 @@ Outcome JudgeHealthVersion(const Observations& seen) {
         const bool v1alpha1 = driver.info->Offers("v1alpha1.DRAResourceHealth");
         if (v1 && !v1alpha1 && kubelet.minor < kHealthV1Since) {
           return Sentence(driver, "offers health as v1 alone, and kubelet " + Shown(kubelet.text) +
-                                  " knows v1alpha1");
+                                      " knows v1alpha1");
         }
         if (v1alpha1 && !v1 && kubelet.minor >= kHealthV1Since) {
           return Sentence(

@@ -7,15 +7,27 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "base/time.h"
-#include "doctor/seen.h"
 #include "kube/objects/pod.h"
 #include "kube/objects/resource_slice.h"
 #include "model/claim.h"
 
 namespace galen::doctor {
+
+// Begins as "not looked at". What could not be read is neither good nor bad: a check that needs it
+// says Unknown and gives the status' sentence as its reason.
+template <typename T>
+class Seen : public StatusOr<T> {
+ public:
+  Seen() : StatusOr<T>(Status(Code::kUnknown, "not looked at")) {}
+  Seen(Status why) : StatusOr<T>(std::move(why)) {}  // NOLINT(google-explicit-constructor)
+  Seen(T value) : StatusOr<T>(std::move(value)) {}   // NOLINT(google-explicit-constructor)
+  Seen(StatusOr<T> answer) : StatusOr<T>(std::move(answer)) {}  // NOLINT
+};
 
 // What a plugin answers to GetInfo.
 struct PluginInfo {

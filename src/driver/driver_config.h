@@ -15,7 +15,8 @@ namespace galen::device_driver {
 // Which hardware: simulated GPUs, or network interfaces of this machine.
 enum class Kind { kGpu, kNic };
 
-// What a driver is configured with; the members' defaults are the flags'. Only those of its kind count.
+// What a driver is configured with; the members' defaults are the flags'. Only those of its kind
+// count.
 struct DriverConfig {
   Kind kind = Kind::kGpu;
   Driver::Options driver;

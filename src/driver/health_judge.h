@@ -1,6 +1,6 @@
-// Between what the hardware shows and what the driver reports: keeps the rule engine, its state file
-// and the timer for what changes by time alone (a debounce that ends). Signs come in by OnSigns and
-// Observe; the verdicts go out by Report. Belongs to its loop.
+// Between what the hardware shows and what the driver reports: keeps the rule engine, its state
+// file and the timer for what changes by time alone (a debounce that ends). Signs come in by
+// OnSigns and Observe; the verdicts go out by Report. Belongs to its loop.
 #pragma once
 
 #include <functional>

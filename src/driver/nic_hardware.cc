@@ -38,7 +38,8 @@ CdiEdits NicHardware::EditsFor(const std::string& device) const {
 }
 
 Status NicHardware::Start(HardwareEvents& events) {
-  return listen_([this, &events](const std::vector<std::string>& names) { OnLinkNews(events, names); });
+  return listen_(
+      [this, &events](const std::vector<std::string>& names) { OnLinkNews(events, names); });
 }
 
 void NicHardware::OnLinkNews(HardwareEvents& events, const std::vector<std::string>& names) {

@@ -25,7 +25,7 @@ struct Subject {
   bool self = false;        // the asker is this service account
 
   bool asks_for_itself() const { return self || account.empty(); }
-  std::string user() const;   // as the API server calls it; "" when no account is named
+  std::string user() const;    // as the API server calls it; "" when no account is named
   std::string phrase() const;  // "service account galen-system/galen-agent"
 };
 
