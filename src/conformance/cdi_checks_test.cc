@@ -58,16 +58,16 @@ TEST(CdiChecks, EachFailsAlone) {
 TEST(CdiChecks, AKindThatIsNoneFails) {
   Observations seen = GoodObservations();
   SpecOf(seen).kind = "gpu";
-  EXPECT_EQ(FindingOf(seen, "cdi.kind").verdict, Verdict::kFailed);
+  EXPECT_EQ(ResultOf(seen, "cdi.kind").level, Level::kBad);
 }
 
 // A runtime takes the file, and the container fails: whoever writes the driver wants to know.
 TEST(CdiChecks, ARelativePathFails) {
   Observations seen = GoodObservations();
   SpecOf(seen).relative_paths = {"device gpu-0: a mount's hostPath is \"a\", no absolute path"};
-  const Finding finding = FindingOf(seen, "cdi.contents");
-  EXPECT_EQ(finding.verdict, Verdict::kFailed);
-  EXPECT_THAT(finding.seen, ::testing::HasSubstr("hostPath"));
+  const CheckResult result = ResultOf(seen, "cdi.contents");
+  EXPECT_EQ(result.level, Level::kBad);
+  EXPECT_THAT(result.seen, ::testing::HasSubstr("hostPath"));
 }
 
 TEST(CdiChecks, TwoDevicesOfOneIdFail) {
@@ -75,7 +75,7 @@ TEST(CdiChecks, TwoDevicesOfOneIdFail) {
   ClaimEntry& entry = seen.claims.prepare->entries["u1"];
   entry.devices.push_back(entry.devices[0]);
   entry.devices[1].device = "gpu-0";
-  EXPECT_EQ(FindingOf(seen, "cdi.ids-unique").verdict, Verdict::kFailed);
+  EXPECT_EQ(ResultOf(seen, "cdi.ids-unique").level, Level::kBad);
 }
 
 TEST(CdiChecks, OtherVendorsFilesAreNotThisDriversFault) {
@@ -105,7 +105,7 @@ TEST(CdiChecks, WithoutIdsAndFilesNothingIsChecked) {
   }
   seen.cdi.specs.clear();
   for (const Check& check : CdiChecks()) {
-    EXPECT_EQ(check.judge(seen).verdict, Verdict::kNotChecked) << check.id;
+    EXPECT_EQ(check.judge(seen).level, Level::kUnknown) << check.id;
   }
 }
 

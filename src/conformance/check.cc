@@ -6,26 +6,25 @@
 #include "base/text.h"
 
 namespace galen::conformance {
-std::string_view ToString(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kPassed:
+std::string_view ToString(Level level) {
+  switch (level) {
+    case Level::kGood:
       return "passed";
-    case Verdict::kFailed:
+    case Level::kWarning:  // no check of a driver gives it
+    case Level::kBad:
       return "failed";
-    case Verdict::kNotChecked:
+    case Level::kUnknown:
       return "not checked";
   }
   GALEN_UNREACHABLE();
 }
 
-Outcome Passed(std::string seen) { return {Verdict::kPassed, std::move(seen)}; }
-Outcome Failed(std::string seen) { return {Verdict::kFailed, std::move(seen)}; }
-Outcome NotChecked(std::string why) { return {Verdict::kNotChecked, std::move(why)}; }
+Outcome Passed(std::string seen) { return {Level::kGood, std::move(seen)}; }
+Outcome Failed(std::string seen) { return {Level::kBad, std::move(seen)}; }
+Outcome NotChecked(std::string why) { return {Level::kUnknown, std::move(why)}; }
 Outcome PassedIf(bool good, std::string seen) {
   return good ? Passed(std::move(seen)) : Failed(std::move(seen));
 }
-
-std::string_view Finding::group() const { return std::string_view(id).substr(0, id.find('.')); }
 
 std::vector<Check> AllChecks() {
   std::vector<Check> all;
@@ -36,17 +35,8 @@ std::vector<Check> AllChecks() {
   return all;
 }
 
-std::vector<Finding> Judge(const Observations& seen) {
-  std::vector<Finding> findings;
-  for (const Check& check : AllChecks()) {
-    Outcome outcome = check.judge(seen);
-    findings.push_back({.id = std::string(check.id),
-                        .expected = std::string(check.expected),
-                        .verdict = outcome.verdict,
-                        .seen = std::move(outcome.seen),
-                        .advice = std::string(check.advice)});
-  }
-  return findings;
+std::vector<CheckResult> Judge(const Observations& seen) {
+  return checks::JudgeAll(AllChecks(), seen);
 }
 
 std::string ShownStatus(const Status& status) {

@@ -23,7 +23,7 @@ TEST(Checks, AConformingDriverPassesAllThatCanBeChecked) {
   const Observations good = GoodObservations();
   EXPECT_THAT(Failures(good), IsEmpty());
   // It announces every version there is, so none is left to be served in silence.
-  EXPECT_THAT(IdsOf(good, Verdict::kNotChecked), ElementsAre("health.announced"));
+  EXPECT_THAT(IdsOf(good, Level::kUnknown), ElementsAre("health.announced"));
 }
 
 TEST(Checks, AreManyAndEachSaysWhatItExpectsAndWhatToDo) {
@@ -51,7 +51,7 @@ TEST(Checks, OfADriverThatDoesNotAnswerSayOnlyThat) {
   seen.registration.info.answer.status = DeadlineExceeded("no answer within 1 s");
   seen.cdi.not_checked = seen.slices.not_checked = "GetInfo gave no answer";
   EXPECT_THAT(Failures(seen), ElementsAre("registration.get-info"));
-  EXPECT_THAT(IdsOf(seen, Verdict::kPassed),
+  EXPECT_THAT(IdsOf(seen, Level::kGood),
               ElementsAre("registration.socket-file", "registration.socket-length"));
 }
 
@@ -60,14 +60,14 @@ TEST(Checks, NeverPassWhatWasNotTried) {
   seen.registration.again.reset();
   seen.registration.with_unknown_field.reset();
   seen.registration.parallel.clear();
-  seen.registration.told_registered.reset();
+  seen.registration.notified_registered.reset();
   seen.registration.after_refusal.reset();
   seen.health = {};
   seen.claims = {};
   EXPECT_THAT(Failures(seen), IsEmpty());
-  for (const std::string& id : IdsOf(seen, Verdict::kPassed)) {
+  for (const std::string& id : IdsOf(seen, Level::kGood)) {
     EXPECT_NE(id, "registration.repeatable");
-    EXPECT_NE(id, "registration.told-registered");
+    EXPECT_NE(id, "registration.notified");
     EXPECT_NE(id, "registration.survives-refusal");
     EXPECT_NE(id, "health.resend");
     EXPECT_NE(id, "claims.prepare-again");
@@ -79,7 +79,7 @@ TEST(Checks, ReadOnlyChecksNothingThatADriverInUseWouldFeel) {
   seen.read_only = true;
   seen.claims = {};
   EXPECT_THAT(Failures(seen), IsEmpty());
-  for (const std::string& id : IdsOf(seen, Verdict::kPassed)) {
+  for (const std::string& id : IdsOf(seen, Level::kGood)) {
     EXPECT_FALSE(id.starts_with("claims.")) << id;
   }
 }

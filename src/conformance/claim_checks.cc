@@ -245,7 +245,7 @@ Outcome JudgePrepareParallel(const Observations& seen) {
                           if (!answer.answer.status.ok())
                             return Failed(ShownStatus(answer.answer.status));
                           Outcome outcome = JudgeSame(first, answer, claims);
-                          if (outcome.verdict != Verdict::kPassed) return outcome;
+                          if (outcome.level != Level::kGood) return outcome;
                         }
                         return Passed(Counted(claims.prepare_parallel.size(), "call"));
                       });
@@ -356,7 +356,7 @@ std::vector<Check> PreparedClaimChecks() {
       // draplugin.go: "not allocated".
       {"claims.not-allocated", "A claim without an allocation is refused",
        "Answer an error in its entry: there is nothing to prepare.", JudgeNotAllocated},
-      // manager.go, UnprepareResources: before the Pod's end is told.
+      // manager.go, UnprepareResources: before the Pod's end is reported.
       {"claims.unprepare", "A prepared claim is unprepared",
        "Undo what prepare did and answer an entry without error.", JudgeUnprepare},
       // The kubelet may lose the first answer.

@@ -83,7 +83,7 @@ TEST(ClaimChecks, AClaimThatIsNotPreparedFailsThatAlone) {
   Observations seen = GoodObservations();
   seen.claims.prepare = GoodAnswer("u1", {.devices = {}, .error = "no bitstream"});
   EXPECT_THAT(Failures(seen), ::testing::ElementsAre("claims.prepare"));
-  EXPECT_EQ(FindingOf(seen, "claims.prepare-again").verdict, Verdict::kNotChecked);
+  EXPECT_EQ(ResultOf(seen, "claims.prepare-again").level, Level::kUnknown);
 }
 
 TEST(ClaimChecks, AnErrorOfTheWholeCallRefusesAClaimToo) {
@@ -91,23 +91,23 @@ TEST(ClaimChecks, AnErrorOfTheWholeCallRefusesAClaimToo) {
   seen.claims.wrong_uid->answer.status = Internal("claim default/c got replaced");
   seen.claims.not_allocated->answer.status = Internal("claim default/c not allocated");
   EXPECT_THAT(Failures(seen), ::testing::IsEmpty());
-  EXPECT_THAT(FindingOf(seen, "claims.wrong-uid").seen, ::testing::HasSubstr("got replaced"));
+  EXPECT_THAT(ResultOf(seen, "claims.wrong-uid").seen, ::testing::HasSubstr("got replaced"));
 }
 
 TEST(ClaimChecks, AnOfferedServiceThatIsNotThereFails) {
   Observations seen = GoodObservations();
   seen.claims.empty_prepare["v1beta1"].answer.status = Unimplemented("unknown service");
-  EXPECT_EQ(FindingOf(seen, "claims.served").verdict, Verdict::kFailed);
+  EXPECT_EQ(ResultOf(seen, "claims.served").level, Level::kBad);
 }
 
 TEST(ClaimChecks, WithoutAClusterPreparingIsNotChecked) {
   Observations seen = GoodObservations();
   seen.claims.no_claim = "no cluster given";
   seen.claims.prepare.reset();
-  const Finding finding = FindingOf(seen, "claims.prepare");
-  EXPECT_EQ(finding.verdict, Verdict::kNotChecked);
-  EXPECT_EQ(finding.seen, "no cluster given");
-  EXPECT_EQ(FindingOf(seen, "claims.unprepare-unknown").verdict, Verdict::kPassed);
+  const CheckResult result = ResultOf(seen, "claims.prepare");
+  EXPECT_EQ(result.level, Level::kUnknown);
+  EXPECT_EQ(result.seen, "no cluster given");
+  EXPECT_EQ(ResultOf(seen, "claims.unprepare-unknown").level, Level::kGood);
 }
 
 TEST(ClaimChecks, AShareIdIsNotMissedInV1Beta1) {

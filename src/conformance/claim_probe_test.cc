@@ -1,4 +1,5 @@
-// What an examination leaves behind: nothing. What it asks for and hears is in examination_test.cc.
+// What an examination leaves behind: nothing. What it asks for and receives is in
+// examination_test.cc.
 #include "conformance/claim_probe.h"
 
 #include <gmock/gmock.h>

@@ -14,12 +14,12 @@ class EpollWaiterTest : public ::testing::Test {
 };
 
 TEST_F(EpollWaiterTest, ReturnsWhenItHolds) {
-  bool told = false;
+  bool called = false;
   const Timer timer = loop_->After(1ms, [&] {
-    told = true;
+    called = true;
     waiter_.Wake();
   });
-  EXPECT_TRUE(waiter_.WaitUntil([&] { return told; }, 10s));
+  EXPECT_TRUE(waiter_.WaitUntil([&] { return called; }, 10s));
 }
 
 TEST_F(EpollWaiterTest, GivesUpAtItsLimit) {
@@ -34,12 +34,12 @@ TEST_F(EpollWaiterTest, InterruptedItWaitsForNothingUntilThingsArePutAway) {
   EXPECT_FALSE(waiter_.WaitUntil([] { return false; }, 1h));
   EXPECT_TRUE(waiter_.interrupted());
   waiter_.StartPuttingAway();
-  bool told = false;
+  bool called = false;
   const Timer later = loop_->After(1ms, [&] {
-    told = true;
+    called = true;
     waiter_.Wake();
   });
-  EXPECT_TRUE(waiter_.WaitUntil([&] { return told; }, 10s));
+  EXPECT_TRUE(waiter_.WaitUntil([&] { return called; }, 10s));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class Examination {
     AskAgain(edges_, seen_.registration);
     LookAtEndpoint(edges_, seen_.registration);
     if (!options_.read_only) {
-      seen_.registration.told_registered = TellRegistered(edges_, seen_.registration.socket);
+      seen_.registration.notified_registered = NotifyRegistered(edges_, seen_.registration.socket);
     }
     HealthProbe health(edges_, endpoint, info);
     health.OpenSteady();
@@ -46,7 +46,7 @@ class Examination {
     health.Listen(options_.patience);
     seen_.health = health.Finish();
     LookAtSlices(cluster);
-    if (!options_.read_only) TellRefused(edges_, seen_.registration);
+    if (!options_.read_only) NotifyRefused(edges_, seen_.registration);
     PutAway(claims, cluster);
     return std::move(seen_);
   }
@@ -124,8 +124,8 @@ class Examination {
     edges_.waiter.StartPuttingAway();
     claims.PutAway(cluster ? &*cluster : nullptr, seen_.claims);
     // It was refused for the examination's sake only.
-    if (seen_.registration.told_refused) {
-      (void)TellRegistered(edges_, seen_.registration.socket);
+    if (seen_.registration.notified_refused) {
+      (void)NotifyRegistered(edges_, seen_.registration.socket);
     }
   }
 

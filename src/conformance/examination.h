@@ -13,7 +13,7 @@ struct ExaminationOptions {
   // What finding the driver showed: socket, info, twins, kubelet_root.
   RegistrationSeen found;
   // Only what a driver that a kubelet uses does not feel: GetInfo, one health stream a version,
-  // slices and files. Nothing is told, prepared or crowded.
+  // slices and files. Nothing is notified, prepared or crowded.
   bool read_only = false;
   std::vector<std::string> cdi_directories;
   std::string node;                              // "" = found out from slices and reports

@@ -35,7 +35,7 @@ TEST(Examination, AGoodDriverFailsNothingAndIsLeftAsItWas) {
   const Observations seen = scene.Run();
   EXPECT_THAT(Failures(seen), IsEmpty());
   // It is listened to until it has repeated itself: two reports are too few to judge messages.
-  EXPECT_THAT(IdsOf(seen, Verdict::kNotChecked),
+  EXPECT_THAT(IdsOf(seen, Level::kUnknown),
               ElementsAre("health.announced", "health.message-rests"));
   EXPECT_EQ(driver.most_subscribers(), 2 + HealthProbe::kCrowd);
   scene.loop.Advance(1s);
@@ -43,7 +43,7 @@ TEST(Examination, AGoodDriverFailsNothingAndIsLeftAsItWas) {
   EXPECT_THAT(driver.prepared(), IsEmpty());
   EXPECT_THAT((*scene.Do(kube::List(kube::kResourceClaims, "", {})))["items"].items(), IsEmpty());
   EXPECT_THAT(*scene.files.List("/cdi"), IsEmpty());
-  EXPECT_THAT(driver.told(), ElementsAre(true, false, true));
+  EXPECT_THAT(driver.notified(), ElementsAre(true, false, true));
 }
 
 TEST(Examination, TakesNoLongerThanTheTimeoutsAskFor) {
@@ -61,18 +61,18 @@ TEST(Examination, WithoutAClusterSaysSoAndNeverPassesWhatNeedsOne) {
   scene.edges.api = nullptr;
   const Observations seen = scene.Run();
   EXPECT_THAT(Failures(seen), IsEmpty());
-  const std::vector<std::string> passed = IdsOf(seen, Verdict::kPassed);
+  const std::vector<std::string> passed = IdsOf(seen, Level::kGood);
   for (const char* id :
        {"claims.prepare", "claims.unprepare", "slices.published", "cdi.ids-exist"}) {
-    const Finding finding = FindingOf(seen, id);
-    EXPECT_EQ(finding.verdict, Verdict::kNotChecked) << id;
-    EXPECT_THAT(finding.seen, HasSubstr("no cluster given")) << id;
+    const CheckResult result = ResultOf(seen, id);
+    EXPECT_EQ(result.level, Level::kUnknown) << id;
+    EXPECT_THAT(result.seen, HasSubstr("no cluster given")) << id;
   }
   EXPECT_THAT(passed, Contains("claims.unprepare-unknown"));
   EXPECT_THAT(passed, Contains("claims.error-per-claim"));
 }
 
-TEST(Examination, ReadOnlyTellsPreparesAndCrowdsNothing) {
+TEST(Examination, ReadOnlyNotifiesPreparesAndCrowdsNothing) {
   FakeScene scene;
   scene.Publish();
   FakeDriver& driver = scene.Start();
@@ -80,11 +80,11 @@ TEST(Examination, ReadOnlyTellsPreparesAndCrowdsNothing) {
   options.read_only = true;
   const Observations seen = Examine(scene.edges, options);
   EXPECT_THAT(Failures(seen), IsEmpty());
-  EXPECT_THAT(driver.told(), IsEmpty());
+  EXPECT_THAT(driver.notified(), IsEmpty());
   EXPECT_LE(driver.most_subscribers(), 2);
   EXPECT_THAT(seen.claims.empty_prepare, IsEmpty());
   EXPECT_THAT((*scene.Do(kube::List(kube::kResourceClaims, "", {})))["items"].items(), IsEmpty());
-  EXPECT_EQ(FindingOf(seen, "health.resend").verdict, Verdict::kPassed);
+  EXPECT_EQ(ResultOf(seen, "health.resend").level, Level::kGood);
 }
 
 TEST(Examination, WithEveryDeviceHeldPreparesNone) {
@@ -95,7 +95,7 @@ TEST(Examination, WithEveryDeviceHeldPreparesNone) {
   ASSERT_TRUE(cluster.MakeClaim(TestAllocation{"device", "node-7", "gpu-0"}).ok());
   ASSERT_TRUE(cluster.MakeClaim(TestAllocation{"device", "node-7", "gpu-1"}).ok());
   const Observations seen = scene.Run();
-  EXPECT_THAT(FindingOf(seen, "claims.prepare").seen, HasSubstr("held by a claim"));
+  EXPECT_THAT(ResultOf(seen, "claims.prepare").seen, HasSubstr("held by a claim"));
 }
 
 // One way in which a driver is broken, and all that an examination says of it.
@@ -140,18 +140,18 @@ TEST(Examination, NamesWhatIsWrongWithARegistration) {
        {.refuses_unknown_fields = true},
        {"registration.unknown-field", "health.unknown-field", "claims.unknown-field"}},
       {"no answer to the outcome",
-       {.told = Unimplemented("no such method")},
-       {"registration.told-registered", "registration.survives-refusal"}},
+       {.notified = Unimplemented("no such method")},
+       {"registration.notified", "registration.survives-refusal"}},
       {"an end after a refusal", {.ends_when_refused = true}, {"registration.survives-refusal"}},
   });
 }
 
-TEST(Examination, ADriverThatHangsIsToldInOneFailure) {
+TEST(Examination, ADriverThatHangsIsReportedInOneFailure) {
   FakeScene scene;
   scene.Start({.on_get_info = [](int) { return std::nullopt; }});
   const Observations seen = scene.Run();
   EXPECT_THAT(Failures(seen), ElementsAre("registration.get-info"));
-  EXPECT_THAT(FindingOf(seen, "registration.get-info").seen, HasSubstr("no answer within 1 s"));
+  EXPECT_THAT(ResultOf(seen, "registration.get-info").seen, HasSubstr("no answer within 1 s"));
 }
 
 TEST(Examination, NobodyAtTheEndpointIsNamed) {
@@ -204,7 +204,7 @@ TEST(Examination, NamesWhatIsWrongWithReports) {
   });
 }
 
-TEST(Examination, NamesADeviceThatIsToldOfOnlyLater) {
+TEST(Examination, NamesADeviceThatIsReportedOnlyLater) {
   auto reports = std::make_shared<std::map<int, int>>();  // a stream's number to its reports
   EXPECT_EQ(FailuresOf({.on_report =
                             [reports](const auto&, int stream, auto& devices) {
@@ -219,7 +219,7 @@ TEST(Examination, NamesAMessageThatNeverRests) {
       WithReports([number](auto& d) { d.message = "look " + std::to_string(++*number); });
   script.repeat_every = 4s;
   for (DeviceHealthSeen& device : script.devices) device.timeout_seconds = 30;
-  // The second device is told of once only, so that the examination listens for all of 30 s.
+  // The second device is reported once only, so that the examination waits for all of 30 s.
   script.on_report = [change = script.on_report, seen = std::make_shared<std::map<int, int>>()](
                          const std::string& version, int stream, auto& devices) {
     change(version, stream, devices);
@@ -345,7 +345,7 @@ TEST(Examination, ACallThatHangsIsWaitedForOnce) {
   const Time start = scene.loop.Now();
   const Observations seen = scene.Run();
   EXPECT_THAT(Failures(seen), ElementsAre("claims.empty"));
-  EXPECT_THAT(FindingOf(seen, "claims.error-per-claim").seen, HasSubstr("was not answered"));
+  EXPECT_THAT(ResultOf(seen, "claims.error-per-claim").seen, HasSubstr("was not answered"));
   EXPECT_LE(scene.loop.Now() - start, 100s);
 }
 

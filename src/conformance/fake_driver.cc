@@ -151,8 +151,8 @@ FakeDriver::FakeDriver(Loop& loop, FileSystem& files, kube::Client* api, Script 
       registration_, "/pluginregistration.Registration/NotifyRegistrationStatus",
       [this](const wire::RegistrationStatus& status, const rpc::Caller&,
              rpc::TypedReply<wire::RegistrationStatusResponse> reply) {
-        told_.push_back(status.plugin_registered());
-        if (!script_.told.ok()) return reply(script_.told);
+        notified_.push_back(status.plugin_registered());
+        if (!script_.notified.ok()) return reply(script_.notified);
         reply(wire::RegistrationStatusResponse());
         if (!status.plugin_registered() && script_.ends_when_refused && on_end_) {
           loop_.Post([this] { on_end_(); });

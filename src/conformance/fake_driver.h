@@ -31,7 +31,7 @@ class FakeDriver {
     std::function<std::optional<StatusOr<Info>>(int number)> on_get_info;
     bool refuses_unknown_fields = false;
     bool ends_when_refused = false;
-    Status told;  // the answer to NotifyRegistrationStatus
+    Status notified;  // the answer to NotifyRegistrationStatus
 
     std::set<std::string> dra_served = {"v1", "v1beta1"};
     std::set<std::string> health_served = {"v1", "v1alpha1"};
@@ -70,7 +70,7 @@ class FakeDriver {
   net::HttpHandler& data() { return data_; }
   std::size_t subscribers() const { return subscribers_.size(); }
   int most_subscribers() const { return most_subscribers_; }
-  const std::vector<bool>& told() const { return told_; }
+  const std::vector<bool>& notified() const { return notified_; }
   // Claims that are prepared now.
   const std::set<std::string>& prepared() const { return prepared_; }
   // Called when it ends because it was refused.
@@ -99,7 +99,7 @@ class FakeDriver {
   rpc::Dispatcher data_;
   int infos_ = 0;
   std::vector<rpc::Reply> unanswered_;
-  std::vector<bool> told_;
+  std::vector<bool> notified_;
   std::function<void()> on_end_;
   std::list<std::unique_ptr<Subscriber>> subscribers_;
   int most_subscribers_ = 0;

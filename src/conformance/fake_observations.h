@@ -107,7 +107,7 @@ inline Observations GoodObservations() {
   registration.endpoint_connect = OkStatus();
   registration.kubelet_root = registration.real_root = "/k";
   registration.real_directory = "/k/plugins/gpu.example.com";
-  registration.told_registered = registration.told_refused = Answer{};
+  registration.notified_registered = registration.notified_refused = Answer{};
   registration.after_refusal = registration.info;
   HealthSeen& health = seen.health;
   health.steady = {GoodStream("v1"), GoodStream("v1alpha1")};
@@ -128,21 +128,21 @@ inline Observations GoodObservations() {
   return seen;
 }
 
-inline std::vector<std::string> IdsOf(const Observations& seen, Verdict verdict) {
+inline std::vector<std::string> IdsOf(const Observations& seen, Level level) {
   std::vector<std::string> ids;
-  for (const Finding& finding : Judge(seen)) {
-    if (finding.verdict == verdict) ids.push_back(finding.id);
+  for (const CheckResult& result : Judge(seen)) {
+    if (result.level == level) ids.push_back(result.id);
   }
   return ids;
 }
 inline std::vector<std::string> Failures(const Observations& seen) {
-  return IdsOf(seen, Verdict::kFailed);
+  return IdsOf(seen, Level::kBad);
 }
 
 // What one check says of what was seen.
-inline Finding FindingOf(const Observations& seen, std::string_view id) {
-  for (Finding& finding : Judge(seen)) {
-    if (finding.id == id) return std::move(finding);
+inline CheckResult ResultOf(const Observations& seen, std::string_view id) {
+  for (CheckResult& result : Judge(seen)) {
+    if (result.id == id) return std::move(result);
   }
   ADD_FAILURE() << "there is no check " << id;
   return {};

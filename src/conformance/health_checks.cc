@@ -19,31 +19,31 @@ Outcome Disturbing(const Observations& seen, Judgement judge) {
     if (seen.read_only) {
       return NotChecked("read-only: a driver that serves one reader only would drop the kubelet's");
     }
-    const bool heard = std::any_of(seen.health.steady.begin(), seen.health.steady.end(),
-                                   [](const StreamSeen& one) { return one.report_count > 0; });
-    return heard ? judge(seen.health) : NotChecked("no report came, not even to one reader");
+    const bool reported = std::any_of(seen.health.steady.begin(), seen.health.steady.end(),
+                                      [](const StreamSeen& one) { return one.report_count > 0; });
+    return reported ? judge(seen.health) : NotChecked("no report came, not even to one reader");
   });
 }
 
 // On a stream that was opened after something had happened to another.
-Outcome JudgeHeard(const std::optional<StreamSeen>& stream) {
+Outcome JudgeReported(const std::optional<StreamSeen>& stream) {
   if (!stream) return NotChecked("nobody listens at the endpoint");
   const std::string missing = Missing(*stream);
   return missing.empty() ? Passed(ShownTime(*stream->first_after)) : Failed(missing);
 }
 
 // One that was pushed out after its report counts as not served: a kubelet would be, too.
-Outcome JudgeAllHeard(const std::vector<StreamSeen>& streams) {
+Outcome JudgeAllReported(const std::vector<StreamSeen>& streams) {
   if (streams.empty()) return NotChecked("nobody listens at the endpoint");
   std::string missing;
-  std::size_t heard = 0;
+  std::size_t reported = 0;
   for (const StreamSeen& stream : streams) {
     std::string why = Missing(stream);
     if (why.empty() && stream.end) why = "one ended with " + ShownStatus(*stream.end);
-    heard += why.empty() ? 1 : 0;
+    reported += why.empty() ? 1 : 0;
     if (missing.empty()) missing = std::move(why);
   }
-  const std::string count = fmt::format("{} of {} got a report", heard, streams.size());
+  const std::string count = fmt::format("{} of {} got a report", reported, streams.size());
   return missing.empty() ? Passed(count) : Failed(count + "; " + missing);
 }
 
@@ -96,7 +96,7 @@ Duration LongestSilence(const StreamSeen& stream, const std::string& key) {
 
 Outcome JudgeResend(const Observations& seen) {
   return WithReports(seen, [](const std::vector<StreamSeen>& streams) {
-    Duration longest{}, unheard{};
+    Duration longest{}, unrepeated{};
     std::size_t judged = 0;
     for (const StreamSeen& stream : streams) {
       // What a stream's end silences is another check's matter.
@@ -115,12 +115,12 @@ Outcome JudgeResend(const Observations& seen) {
         const bool again =
             std::any_of(stream.reports.begin() + 1, stream.reports.end(),
                         [&](const auto& report) { return report.Find(device.Key()) != nullptr; });
-        if (!again) unheard = std::max(unheard, device.Timeout());
+        if (!again) unrepeated = std::max(unrepeated, device.Timeout());
       }
     }
-    if (unheard > Duration::zero()) {
+    if (unrepeated > Duration::zero()) {
       return NotChecked(fmt::format("a timeout of {} did not pass: --patience listens longer",
-                                    ShownTime(unheard)));
+                                    ShownTime(unrepeated)));
     }
     if (judged == 0) return NotChecked("no stream that stayed open named a device");
     return Passed("longest silence " + ShownTime(longest));
@@ -156,20 +156,22 @@ Outcome JudgeRate(const Observations& seen) {
 }
 
 Outcome JudgeCrowd(const Observations& seen) {
-  return Disturbing(seen, [](const HealthSeen& health) { return JudgeAllHeard(health.crowd); });
+  return Disturbing(seen, [](const HealthSeen& health) { return JudgeAllReported(health.crowd); });
 }
 Outcome JudgeShared(const Observations& seen) {
-  return Disturbing(seen, [](const HealthSeen& health) { return JudgeAllHeard(health.shared); });
+  return Disturbing(seen, [](const HealthSeen& health) { return JudgeAllReported(health.shared); });
 }
 Outcome JudgeHealthUnknownField(const Observations& seen) {
-  return Disturbing(seen,
-                    [](const HealthSeen& health) { return JudgeHeard(health.with_unknown_field); });
+  return Disturbing(
+      seen, [](const HealthSeen& health) { return JudgeReported(health.with_unknown_field); });
 }
 Outcome JudgeCancel(const Observations& seen) {
-  return Disturbing(seen, [](const HealthSeen& health) { return JudgeHeard(health.after_cancel); });
+  return Disturbing(seen,
+                    [](const HealthSeen& health) { return JudgeReported(health.after_cancel); });
 }
 Outcome JudgeBreak(const Observations& seen) {
-  return Disturbing(seen, [](const HealthSeen& health) { return JudgeHeard(health.after_break); });
+  return Disturbing(seen,
+                    [](const HealthSeen& health) { return JudgeReported(health.after_break); });
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(HealthChecks, EachFailsAlone) {
 TEST(HealthChecks, AnAnnouncedServiceThatIsNotThereFails) {
   Observations seen = GoodObservations();
   seen.health.steady[1] = {.version = "v1alpha1", .end = Unimplemented("unknown service")};
-  EXPECT_EQ(FindingOf(seen, "health.served").verdict, Verdict::kFailed);
+  EXPECT_EQ(ResultOf(seen, "health.served").level, Level::kBad);
 }
 
 TEST(HealthChecks, ADriverWithoutHealthIsNotChecked) {
@@ -69,17 +69,17 @@ TEST(HealthChecks, ADriverWithoutHealthIsNotChecked) {
   seen.registration.info.info.versions = {"v1.DRAPlugin"};
   seen.health = {};
   seen.health.unannounced = {{"v1", Unimplemented("")}, {"v1alpha1", Unimplemented("")}};
-  for (const Finding& finding : Judge(seen)) {
-    if (finding.group() != "health") continue;
-    const bool served = finding.id == "health.announced";
-    EXPECT_EQ(finding.verdict, served ? Verdict::kPassed : Verdict::kNotChecked) << finding.id;
+  for (const CheckResult& result : Judge(seen)) {
+    if (result.group() != "health") continue;
+    const bool served = result.id == "health.announced";
+    EXPECT_EQ(result.level, served ? Level::kGood : Level::kUnknown) << result.id;
   }
 }
 
 TEST(HealthChecks, AStreamThatEndedIsNoProofOfRepetition) {
   Observations seen = GoodObservations();
   for (StreamSeen& stream : seen.health.steady) stream.end = OkStatus();
-  EXPECT_EQ(FindingOf(seen, "health.resend").verdict, Verdict::kNotChecked);
+  EXPECT_EQ(ResultOf(seen, "health.resend").level, Level::kUnknown);
 }
 
 TEST(HealthChecks, ADriverWithoutDevicesPassesNothingOfThem) {
@@ -89,7 +89,7 @@ TEST(HealthChecks, ADriverWithoutDevicesPassesNothingOfThem) {
   }
   for (const char* id : {"health.resend", "health.versions-alike", "health.no-duplicates",
                          "health.first-report-complete", "health.names", "health.utf8"}) {
-    EXPECT_EQ(FindingOf(seen, id).verdict, Verdict::kNotChecked) << id;
+    EXPECT_EQ(ResultOf(seen, id).level, Level::kUnknown) << id;
   }
 }
 
@@ -98,9 +98,9 @@ TEST(HealthChecks, ATimeoutThatDidNotPassIsNotChecked) {
   seen.health.steady.pop_back();
   seen.health.steady[0].reports.resize(1);
   for (auto& device : seen.health.steady[0].reports[0].devices) device.timeout_seconds = 3600;
-  const Finding finding = FindingOf(seen, "health.resend");
-  EXPECT_EQ(finding.verdict, Verdict::kNotChecked);
-  EXPECT_THAT(finding.seen, ::testing::HasSubstr("3600.0 s"));
+  const CheckResult result = ResultOf(seen, "health.resend");
+  EXPECT_EQ(result.level, Level::kUnknown);
+  EXPECT_THAT(result.seen, ::testing::HasSubstr("3600.0 s"));
 }
 
 }  // namespace

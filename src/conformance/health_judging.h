@@ -15,7 +15,7 @@ namespace galen::conformance {
 
 inline constexpr Duration kFirstReportLimit = std::chrono::seconds(5);
 
-// Of what is reported, apart from when; part of HealthChecks.
+// Checks of what is reported; part of HealthChecks, which also have those of when.
 std::vector<Check> HealthReportChecks();
 
 inline bool Announces(const Observations& seen) {

@@ -37,11 +37,11 @@ void HealthProbe::OpenSteady() {
 }
 
 void HealthProbe::Crowd() {
-  // Where one reader hears nothing, more of them tell nothing.
-  const bool heard = std::any_of(steady_.begin(), steady_.end(), [](const Stream& stream) {
-    return stream.subscription && stream.subscription->heard();
+  // Where one reader receives nothing, more of them would show nothing.
+  const bool reported = std::any_of(steady_.begin(), steady_.end(), [](const Stream& stream) {
+    return stream.subscription && stream.subscription->reported();
   });
-  if (!heard) return;
+  if (!reported) return;
   CrowdAtOnce();
   ShareConnection();
   seen_.with_unknown_field = OpenAndHear(versions_.front(), kUnknownField);
@@ -54,10 +54,11 @@ void HealthProbe::AskUnannounced() {
     const StatusOr<std::unique_ptr<Link>> link = Link::Open(edges_, endpoint_);
     if (!link.ok()) continue;
     const auto stream = (*link)->Subscribe(version);
-    edges_.waiter.WaitUntil([&] { return stream->ended() || stream->heard(); }, kUnannouncedLimit);
+    edges_.waiter.WaitUntil([&] { return stream->ended() || stream->reported(); },
+                            kUnannouncedLimit);
     const std::optional<Status> end = stream->Seen().end;
     seen_.unannounced[version] =
-        stream->heard() || !end ? OkStatus() : *end;  // OK: it is there after all
+        stream->reported() || !end ? OkStatus() : *end;  // OK: it is there after all
   }
 }
 
@@ -71,7 +72,8 @@ void HealthProbe::Listen(Duration patience) {
     return longest;
   };
   const auto over = [&] {
-    // A moment at least, or a driver that floods would not be told from one that repeats early.
+    // A moment at least, or a driver that floods could not be distinguished from one that repeats
+    // early.
     return listened() >= kListenLeast &&
            std::all_of(steady_.begin(), steady_.end(), [&](const Stream& stream) {
              return !stream.subscription || RepeatedOrOver(stream.subscription->Seen());
@@ -108,7 +110,7 @@ void HealthProbe::AwaitFirst(const std::vector<Subscription*>& subscriptions) {
   edges_.waiter.WaitUntil(
       [&] {
         return std::all_of(subscriptions.begin(), subscriptions.end(),
-                           [](const Subscription* one) { return one->heard() || one->ended(); });
+                           [](const Subscription* one) { return one->reported() || one->ended(); });
       },
       kFirstReportLimit);
 }
@@ -160,7 +162,7 @@ void HealthProbe::BreakAndComeAgain() {
   {
     Stream broken = Open(versions_.front());
     if (broken.subscription) AwaitFirst({broken.subscription.get()});
-    // The kubelet was killed: its end of the socket closes without a word.
+    // The kubelet was killed: its end of the socket closes without a message.
   }
   seen_.after_break = OpenAndHear(versions_.front());
 }

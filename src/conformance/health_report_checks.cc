@@ -44,7 +44,7 @@ Outcome JudgeAlike(const Observations& seen) {
       return Failed(
           fmt::format("{} reports nothing", streams[0].reports.empty() ? "v1" : "v1alpha1"));
     }
-    // The latest word of each: a device may have changed between the two openings.
+    // The latest report of each: a device may have changed between the two openings.
     const HealthReportSeen& a = streams[0].reports.back();
     const HealthReportSeen& b = streams[1].reports.back();
     if (a.devices.size() != b.devices.size()) {

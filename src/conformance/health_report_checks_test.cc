@@ -76,13 +76,13 @@ TEST(HealthReportChecks, AMessageMayChangeWithTheStateAndOnceInAWhile) {
 TEST(HealthReportChecks, TwoReportsAreTooFewToJudgeMessages) {
   Observations seen = GoodObservations();
   for (StreamSeen& stream : seen.health.steady) stream.reports.pop_back();
-  EXPECT_EQ(FindingOf(seen, "health.message-rests").verdict, Verdict::kNotChecked);
+  EXPECT_EQ(ResultOf(seen, "health.message-rests").level, Level::kUnknown);
 }
 
 TEST(HealthReportChecks, OneVersionHasNoOtherToDifferFrom) {
   Observations seen = GoodObservations();
   seen.health.steady.pop_back();
-  EXPECT_EQ(FindingOf(seen, "health.versions-alike").verdict, Verdict::kNotChecked);
+  EXPECT_EQ(ResultOf(seen, "health.versions-alike").level, Level::kUnknown);
 }
 
 }  // namespace

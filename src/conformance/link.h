@@ -60,7 +60,7 @@ class Subscription final : private rpc::StreamSink {
   Subscription(const Edges& edges, rpc::Channel& channel, std::string_view version,
                std::string_view request);
 
-  bool heard() const { return seen_.report_count > 0; }
+  bool reported() const { return seen_.report_count > 0; }
   bool ended() const { return seen_.end.has_value(); }
   // What was seen so far.
   StreamSeen Seen() const;

@@ -36,7 +36,7 @@ TEST(OwnDriver, PassesEveryCheckThatThereIs) {
   const Observations seen = scene.Run();
   EXPECT_THAT(Failures(seen), IsEmpty());
   // It repeats itself within half of 30 s, and two reports are too few to judge messages.
-  EXPECT_THAT(IdsOf(seen, Verdict::kNotChecked),
+  EXPECT_THAT(IdsOf(seen, Level::kUnknown),
               ElementsAre("health.announced", "health.message-rests"));
 }
 

@@ -129,7 +129,7 @@ Outcome JudgeVersionOrder(const Observations& seen) {
   });
 }
 
-// A kubelet drops what it cannot match without a word, so a slip of the pen shows nowhere else.
+// A kubelet drops what it cannot match silently, so a slip of the pen shows nowhere else.
 Outcome JudgeVersionsForm(const Observations& seen) {
   return WithInfo(seen, [](const Info& info) {
     std::set<std::string> known;
@@ -186,26 +186,26 @@ Outcome JudgeUnique(const Observations& seen) {
   });
 }
 
-Outcome JudgeToldRegistered(const Observations& seen) {
+Outcome JudgeNotified(const Observations& seen) {
   if (seen.read_only) return NotChecked(std::string(kRegistrationReadOnly));
   return WithInfo(seen, [&](const Info&) {
-    if (!RegistrationOf(seen).told_registered) return NotChecked(std::string(kNotTried));
-    const Answer& told = *RegistrationOf(seen).told_registered;
-    return told.status.ok() ? Passed(ShownTime(told.took)) : Failed(ShownStatus(told.status));
+    if (!RegistrationOf(seen).notified_registered) return NotChecked(std::string(kNotTried));
+    const Answer& answer = *RegistrationOf(seen).notified_registered;
+    return answer.status.ok() ? Passed(ShownTime(answer.took)) : Failed(ShownStatus(answer.status));
   });
 }
 
 Outcome JudgeSurvivesRefusal(const Observations& seen) {
   if (seen.read_only) return NotChecked(std::string(kRegistrationReadOnly));
   return WithInfo(seen, [&](const Info&) {
-    if (!RegistrationOf(seen).told_refused || !RegistrationOf(seen).after_refusal) {
+    if (!RegistrationOf(seen).notified_refused || !RegistrationOf(seen).after_refusal) {
       return NotChecked(std::string(kNotTried));
     }
     // Kubernetes' own helper answers a refusal with an error: any answer will do.
-    const Code told = RegistrationOf(seen).told_refused->status.code();
-    if (told == Code::kDeadlineExceeded || told == Code::kUnimplemented) {
+    const Code code = RegistrationOf(seen).notified_refused->status.code();
+    if (code == Code::kDeadlineExceeded || code == Code::kUnimplemented) {
       return Failed("the refusal itself: " +
-                    ShownStatus(RegistrationOf(seen).told_refused->status));
+                    ShownStatus(RegistrationOf(seen).notified_refused->status));
     }
     const Answer& after = RegistrationOf(seen).after_refusal->answer;
     return after.status.ok() ? Passed("serves on")
@@ -244,7 +244,7 @@ std::vector<Check> AnswerChecks() {
       // The same test: "longer than" the limit of a unix socket.
       {"registration.endpoint-length", "The endpoint's path fits a socket's address: 107 bytes",
        "Shorten the plugin's directory or its socket's name.", JudgeEndpointLength},
-      // The same test: "is not inside" the root. Older kubelets dial whatever they are told.
+      // The same test: "is not inside" the root. Older kubelets dial whatever is announced.
       {"registration.endpoint-inside", "The endpoint lies below the kubelet's root directory",
        "Put the socket into <kubelet root>/plugins/<driver>/; newer kubelets refuse others.",
        JudgeEndpointInside},
@@ -265,7 +265,7 @@ std::vector<Check> ConductChecks() {
       // The same: the plugin's order decides, not the kubelet's.
       {"registration.version-order", "v1.DRAPlugin comes before v1beta1.DRAPlugin",
        "Kubelets take the first they know in your order: put v1 first.", JudgeVersionOrder},
-      // <package>.<Service>; anything else matches nothing and is dropped without a word.
+      // <package>.<Service>; anything else matches nothing and is dropped silently.
       {"registration.versions-form", "Each offered version is named v1.Service, and once",
        "Write v1.DRAPlugin, v1beta1.DRAPlugin, v1.DRAResourceHealth, v1alpha1.DRAResourceHealth.",
        JudgeVersionsForm},
@@ -285,10 +285,8 @@ std::vector<Check> ConductChecks() {
        "and give each instance its own endpoint.",
        JudgeUnique},
       // operation_generator.go: notifyTimeoutDuration 5 s; a failure takes the plugin out again.
-      {"registration.told-registered",
-       "NotifyRegistrationStatus(registered) is answered within 5 s",
-       "Answer it: a kubelet takes the driver out again when this call fails.",
-       JudgeToldRegistered},
+      {"registration.notified", "NotifyRegistrationStatus(registered) is answered within 5 s",
+       "Answer it: a kubelet takes the driver out again when this call fails.", JudgeNotified},
       // registrationserver.go of Kubernetes' helper answers an error and serves on.
       {"registration.survives-refusal", "The driver serves on after it was refused",
        "Do not end when plugin_registered is false: log it, and make the registration socket anew "

@@ -67,12 +67,12 @@ TEST(RegistrationChecks, EachFailsAlone) {
        [](Observations& s) { s.registration.parallel[1].answer.status = Unavailable("busy"); }},
       {"registration.unique",
        [](Observations& s) { s.registration.twins = {"/k/other-reg.sock"}; }},
-      {"registration.told-registered",
-       [](Observations& s) { s.registration.told_registered->status = Unimplemented("no"); }},
+      {"registration.notified",
+       [](Observations& s) { s.registration.notified_registered->status = Unimplemented("no"); }},
       {"registration.survives-refusal",
        [](Observations& s) { s.registration.after_refusal->answer.status = Unavailable("gone"); }},
       {"registration.survives-refusal",
-       [](Observations& s) { s.registration.told_refused->status = DeadlineExceeded("5 s"); }},
+       [](Observations& s) { s.registration.notified_refused->status = DeadlineExceeded("5 s"); }},
   };
   std::vector<Check> alone;
   for (const Check& check : RegistrationChecks()) {
@@ -87,17 +87,17 @@ TEST(RegistrationChecks, ANameThatIsNoneFails) {
   for (const std::string& name : {std::string(), std::string("GPU"), std::string(64, 'x')}) {
     Observations seen = GoodObservations();
     InfoOf(seen).name = name;
-    EXPECT_EQ(FindingOf(seen, "registration.name").verdict, Verdict::kFailed) << name;
+    EXPECT_EQ(ResultOf(seen, "registration.name").level, Level::kBad) << name;
   }
 }
 
 TEST(RegistrationChecks, NoVersionThatAKubeletKnowsFails) {
   Observations seen = GoodObservations();
   InfoOf(seen).versions = {"v1alpha4.DRAPlugin", "1.0.0"};
-  EXPECT_EQ(FindingOf(seen, "registration.versions").verdict, Verdict::kFailed);
+  EXPECT_EQ(ResultOf(seen, "registration.versions").level, Level::kBad);
   InfoOf(seen).versions = {"v1beta1.DRAPlugin"};
-  EXPECT_EQ(FindingOf(seen, "registration.versions").verdict, Verdict::kPassed);
-  EXPECT_EQ(FindingOf(seen, "registration.version-order").verdict, Verdict::kNotChecked);
+  EXPECT_EQ(ResultOf(seen, "registration.versions").level, Level::kGood);
+  EXPECT_EQ(ResultOf(seen, "registration.version-order").level, Level::kUnknown);
 }
 
 TEST(RegistrationChecks, AnEmptyEndpointIsTheRegistrationSocket) {
@@ -108,14 +108,14 @@ TEST(RegistrationChecks, AnEmptyEndpointIsTheRegistrationSocket) {
 
 TEST(RegistrationChecks, AnErrorAsTheAnswerToARefusalIsFine) {
   Observations seen = GoodObservations();
-  seen.registration.told_refused->status = {Code::kUnknown, "failed registration process"};
+  seen.registration.notified_refused->status = {Code::kUnknown, "failed registration process"};
   EXPECT_THAT(Failures(seen), ::testing::IsEmpty());
 }
 
 TEST(RegistrationChecks, AnUnknownRootIsNotChecked) {
   Observations seen = GoodObservations();
   seen.registration.kubelet_root = "";
-  EXPECT_EQ(FindingOf(seen, "registration.endpoint-inside").verdict, Verdict::kNotChecked);
+  EXPECT_EQ(ResultOf(seen, "registration.endpoint-inside").level, Level::kUnknown);
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ InfoAnswer AnswerOf(const OpenCall& call) {
   return answer;
 }
 
-Answer Tell(const Edges& edges, const std::string& socket, bool registered,
-            const std::string& error) {
+Answer Notify(const Edges& edges, const std::string& socket, bool registered,
+              const std::string& error) {
   const Time start = edges.loop.Now();
   const auto link = Link::Open(edges, socket);
   if (!link.ok()) return {link.status(), edges.loop.Now() - start};
@@ -91,13 +91,13 @@ void LookAtEndpoint(const Edges& edges, RegistrationSeen& seen) {
   if (!seen.kubelet_root.empty()) seen.real_root = RealOr(edges, seen.kubelet_root);
 }
 
-Answer TellRegistered(const Edges& edges, const std::string& socket) {
-  return Tell(edges, socket, true, "");
+Answer NotifyRegistered(const Edges& edges, const std::string& socket) {
+  return Notify(edges, socket, true, "");
 }
 
-void TellRefused(const Edges& edges, RegistrationSeen& seen) {
-  seen.told_refused = Tell(edges, seen.socket, false,
-                           "galen conformance: how a driver takes a refusal; not a real one");
+void NotifyRefused(const Edges& edges, RegistrationSeen& seen) {
+  seen.notified_refused = Notify(edges, seen.socket, false,
+                                 "galen conformance: how a driver takes a refusal; not a real one");
   const Time end = edges.loop.Now() + kAfterRefusal;
   while (true) {
     seen.after_refusal = AskInfo(edges, seen.socket);

@@ -1,5 +1,5 @@
 // Plays the kubelet's plugin watcher towards one registration socket: asks GetInfo in every way
-// that kubelets do, and tells how registration ended.
+// that kubelets do, and notifies the driver of how registration ended.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ void AskAgain(const Edges& edges, RegistrationSeen& seen);
 // Where the endpoint lies and whether somebody listens there.
 void LookAtEndpoint(const Edges& edges, RegistrationSeen& seen);
 // NotifyRegistrationStatus: registered.
-Answer TellRegistered(const Edges& edges, const std::string& socket);
+Answer NotifyRegistered(const Edges& edges, const std::string& socket);
 // A refusal, and whether the driver survives it. Comes last, because drivers make their sockets
-// anew after it; TellRegistered again puts it right.
-void TellRefused(const Edges& edges, RegistrationSeen& seen);
+// anew after it; NotifyRegistered again puts it right.
+void NotifyRefused(const Edges& edges, RegistrationSeen& seen);
 
 // The endpoint as a kubelet takes it: an empty one is the registration socket itself.
 std::string EndpointOf(const RegistrationSeen& seen);

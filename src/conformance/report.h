@@ -4,23 +4,22 @@
 #include <string>
 #include <vector>
 
+#include "checks/report.h"
 #include "conformance/check.h"
 
 namespace galen::conformance {
 
-// One driver's findings.
+// One driver's results.
 struct DriverReport {
   std::string driver;  // as it names itself; "" when it did not answer
   std::string socket;
   bool read_only = false;
   std::string why_read_only;  // a clause: "it was asked for", "a kubelet's sockets lie beside …"
-  std::vector<Finding> findings;
+  std::vector<CheckResult> results;
 };
 
-struct Tally {
-  std::size_t passed = 0, failed = 0, not_checked = 0;
-};
-Tally Count(const std::vector<DriverReport>& reports);
+// Passed is good, failed is bad, not checked is unknown.
+checks::Tally Count(const std::vector<DriverReport>& reports);
 
 // Grouped, one line a check; a failed one is followed by what was seen and what to do.
 std::string TextReport(const std::vector<DriverReport>& reports);

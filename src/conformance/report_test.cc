@@ -9,14 +9,25 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+CheckResult Made(std::string id, std::string expected, Level level, std::string seen,
+                 std::string advice) {
+  return {.id = std::move(id),
+          .level = level,
+          .severity = Level::kBad,
+          .expected = std::move(expected),
+          .seen = std::move(seen),
+          .means = "",
+          .advice = std::move(advice)};
+}
+
 std::vector<DriverReport> Reports() {
   return {{.driver = "gpu.example.com",
            .socket = "/k/gpu-reg.sock",
-           .findings = {
-               {"registration.name", "The name is good", Verdict::kPassed, "15 bytes", "Rename."},
-               {"health.utf8", "Texts are UTF-8", Verdict::kFailed, "\"<&\"", "Clean it."},
-               {"claims.prepare", "It prepares", Verdict::kNotChecked, "no cluster given",
-                "Prepare."}}}};
+           .results = {
+               Made("registration.name", "The name is good", Level::kGood, "15 bytes", "Rename."),
+               Made("health.utf8", "Texts are UTF-8", Level::kBad, "\"<&\"", "Clean it."),
+               Made("claims.prepare", "It prepares", Level::kUnknown, "no cluster given",
+                    "Prepare.")}}};
 }
 
 TEST(Report, IsGroupedWithOneLineACheck) {
@@ -47,10 +58,10 @@ TEST(Report, SaysWhenItOnlyLooked) {
 
 TEST(Report, GivesOneReasonForNotCheckingOnceAGroup) {
   std::vector<DriverReport> reports = Reports();
-  reports[0].findings.push_back(
-      {"claims.again", "It prepares again", Verdict::kNotChecked, "no cluster given", "x"});
-  reports[0].findings.push_back(
-      {"claims.end", "It lets go", Verdict::kNotChecked, "nothing was prepared", "x"});
+  reports[0].results.push_back(
+      Made("claims.again", "It prepares again", Level::kUnknown, "no cluster given", "x"));
+  reports[0].results.push_back(
+      Made("claims.end", "It lets go", Level::kUnknown, "nothing was prepared", "x"));
   EXPECT_THAT(TextReport(reports),
               HasSubstr("\nclaims\n"
                         "  not checked  It prepares: no cluster given (and 1 more like it)\n"
@@ -59,10 +70,10 @@ TEST(Report, GivesOneReasonForNotCheckingOnceAGroup) {
 }
 
 TEST(Report, CountsWhatWasNotCheckedApart) {
-  const Tally tally = Count(Reports());
-  EXPECT_EQ(tally.passed, 1u);
-  EXPECT_EQ(tally.failed, 1u);
-  EXPECT_EQ(tally.not_checked, 1u);
+  const checks::Tally tally = Count(Reports());
+  EXPECT_EQ(tally.good, 1u);
+  EXPECT_EQ(tally.bad, 1u);
+  EXPECT_EQ(tally.unknown, 1u);
   const Json json = JsonReport(Reports());
   EXPECT_EQ(json["summary"]["notChecked"].AsInt(), 1);
   const Json& check = json["drivers"][0]["checks"][1];
@@ -85,7 +96,7 @@ TEST(Report, AsJunitIsXmlWithASuiteAGroup) {
 TEST(Report, OfAStrangerHasNoControlCharacters) {
   std::vector<DriverReport> reports = Reports();
   reports[0].driver = "a\x1b[2J\xff";
-  reports[0].findings[1].seen = "b\x01";
+  reports[0].results[1].seen = "b\x01";
   for (const std::string& text : {TextReport(reports), JunitReport(reports)}) {
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
   }

@@ -261,7 +261,7 @@ Outcome JudgePublished(const Observations& seen) {
       fmt::format("no slice has spec.driver {}, and its health names devices", Shown(seen.driver)));
 }
 
-// Of this node only: what other nodes publish is told by their own drivers.
+// Only slices of this node: other nodes' drivers report for their own.
 Outcome JudgeHealthKnown(const Observations& seen) {
   return WithSlices(seen, [&](const std::vector<Json>& slices) {
     const std::set<std::string> reported = ReportedKeys(seen);

@@ -74,7 +74,7 @@ TEST(SliceChecks, EachFailsAlone) {
   for (const Flaw& flaw : flaws) {
     Observations seen = GoodObservations();
     flaw.make(seen);
-    EXPECT_EQ(FindingOf(seen, flaw.id).verdict, Verdict::kFailed) << flaw.id;
+    EXPECT_EQ(ResultOf(seen, flaw.id).level, Level::kBad) << flaw.id;
     for (const std::string& id : Failures(seen)) {
       if (id.starts_with("slices.")) {
         EXPECT_EQ(id, flaw.id);
@@ -89,9 +89,9 @@ TEST(SliceChecks, EachFailsAlone) {
 TEST(SliceChecks, DeviceNamesAreLabelsAndUniqueInTheirPool) {
   Observations seen = GoodObservations();
   DeviceOf(seen)["name"] = "GPU_0";
-  EXPECT_EQ(FindingOf(seen, "slices.device-names").verdict, Verdict::kFailed);
+  EXPECT_EQ(ResultOf(seen, "slices.device-names").level, Level::kBad);
   DeviceOf(seen)["name"] = "gpu-1";
-  EXPECT_EQ(FindingOf(seen, "slices.devices-unique").verdict, Verdict::kFailed);
+  EXPECT_EQ(ResultOf(seen, "slices.devices-unique").level, Level::kBad);
 }
 
 TEST(SliceChecks, APoolOfAnotherNodeMustBeCompleteToo) {
@@ -100,9 +100,9 @@ TEST(SliceChecks, APoolOfAnotherNodeMustBeCompleteToo) {
   far["spec"]["pool"]["name"] = "node-8";
   far["spec"]["nodeName"] = "node-8";
   seen.slices.slices.push_back(far);
-  const Finding finding = FindingOf(seen, "slices.count");
-  EXPECT_EQ(finding.verdict, Verdict::kFailed);
-  EXPECT_THAT(finding.seen, ::testing::HasSubstr("node-8"));
+  const CheckResult result = ResultOf(seen, "slices.count");
+  EXPECT_EQ(result.level, Level::kBad);
+  EXPECT_THAT(result.seen, ::testing::HasSubstr("node-8"));
 }
 
 TEST(SliceChecks, ADriverWithoutDevicesHasNothingToPublish) {
@@ -111,14 +111,14 @@ TEST(SliceChecks, ADriverWithoutDevicesHasNothingToPublish) {
   for (StreamSeen& stream : seen.health.steady) {
     for (HealthReportSeen& report : stream.reports) report.devices.clear();
   }
-  EXPECT_EQ(FindingOf(seen, "slices.published").verdict, Verdict::kNotChecked);
+  EXPECT_EQ(ResultOf(seen, "slices.published").level, Level::kUnknown);
 }
 
 TEST(SliceChecks, WithoutAClusterNothingIsChecked) {
   Observations seen = GoodObservations();
   seen.slices.not_checked = "no cluster given";
   for (const Check& check : SliceChecks()) {
-    EXPECT_EQ(check.judge(seen).verdict, Verdict::kNotChecked) << check.id;
+    EXPECT_EQ(check.judge(seen).level, Level::kUnknown) << check.id;
   }
 }
 

@@ -1,4 +1,4 @@
-// Finding drivers needs real sockets: the directory is walked.
+// CheckResult drivers needs real sockets: the directory is walked.
 #include "conformance/target.h"
 
 #include <fcntl.h>

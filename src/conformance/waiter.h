@@ -15,7 +15,7 @@ class Waiter {
   // Runs the loop until `done` holds or `limit` has passed; whether it holds. `done` is looked at
   // after each Wake. Not from a task of the loop.
   virtual bool WaitUntil(const std::function<bool()>& done, Duration limit) = 0;
-  // Called by whatever heard something.
+  // Called by whatever received something.
   virtual void Wake() = 0;
   // Whether a person wants it to end: then nothing is waited for.
   virtual bool interrupted() const = 0;

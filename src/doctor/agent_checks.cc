@@ -27,7 +27,7 @@ Outcome JudgeRunning(const Observations& seen) {
   }
 }
 
-// Both mistakes are silent otherwise: the agent runs, is connected, and tells nobody.
+// Both mistakes are silent otherwise: the agent runs, is connected, and reports to nobody.
 Outcome JudgeRole(const Observations& seen) {
   if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
   const AgentStatus& status = *seen.agent.status;
@@ -47,7 +47,7 @@ Outcome JudgeTroubles(const Observations& seen) {
   if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
   std::vector<std::string> found;
   for (const std::string& trouble : seen.agent.status->troubles) found.push_back(Shown(trouble));
-  return Judged(Verdict::kBad, found);
+  return Judged(Level::kBad, found);
 }
 
 // "" when the agent is connected to an instance of it.
@@ -61,7 +61,7 @@ std::string FaultOfDriver(const std::vector<AgentDriver>& known, const std::stri
   return fault;
 }
 
-// Of drivers that can be reached: of the others the agent has nothing to be connected to.
+// Drivers that cannot be reached are left out: the agent has nothing to connect to.
 Outcome JudgeDrivers(const Observations& seen) {
   if (!seen.agent.drivers.ok()) return Unknown("the agent could not be asked");
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
@@ -72,10 +72,10 @@ Outcome JudgeDrivers(const Observations& seen) {
       found.push_back(fmt::format("{}: {}", Shown(name), fault));
     }
   }
-  return Judged(Verdict::kBad, found, Counted(live.size(), "driver"));
+  return Judged(Level::kBad, found, Counted(live.size(), "driver"));
 }
 
-// One right that is missing is told even if others could not be asked for.
+// One right that is missing is reported even if others could not be asked for.
 Outcome JudgePermissions(const Observations& seen) {
   const std::vector<AccessSeen>& access = seen.api.access;
   if (access.empty()) return Unknown("the API server was not asked");
@@ -123,7 +123,7 @@ Outcome JudgeJournal(const Observations& seen) {
   if (!seen.agent.journal.ok()) return Unknown(seen.agent.journal.status());
   std::vector<std::string> found;
   for (const std::string& name : seen.agent.journal->quarantined) found.push_back(Shown(name));
-  return Judged(Verdict::kWarning, found);
+  return Judged(Level::kWarning, found);
 }
 
 // A limit that systemd or a shell gave it; the agent itself raises none.
@@ -131,35 +131,35 @@ Outcome JudgeAgentOpenFiles(const Observations& seen) {
   const Seen<std::int64_t>& limit = seen.agent.open_files;
   if (!limit.ok()) return Unknown(limit.status());
   if (*limit < 0) return Healthy("unlimited");
-  std::string told = fmt::format("it may open {} files", *limit);
-  return *limit >= kAgentFilesLeast ? Healthy(std::move(told)) : Warning(std::move(told));
+  std::string text = fmt::format("it may open {} files", *limit);
+  return *limit >= kAgentFilesLeast ? Healthy(std::move(text)) : Warning(std::move(text));
 }
 
 std::vector<Check> ProcessChecks() {
   return {
-      {"agent.running", Verdict::kBad, "galen-agent answers on its socket",
+      {"agent.running", Level::kBad, "galen-agent answers on its socket",
        "Only the kubelet's own field shows on Pods of this node that their device is broken.",
        "See whether the agent's Pod runs on this node (kubectl get pods -A -o wide); "
        "--agent-socket names another socket.",
        JudgeRunning},
-      {"agent.role", Verdict::kBad, "The agent knows this node and is not its second kubelet",
+      {"agent.role", Level::kBad, "The agent knows this node and is not its second kubelet",
        "It looks at another node's Pods, or registers and prepares beside the kubelet.",
        "Start it with --node set to this node's name (NODE_NAME by the downward API), and with "
        "--role observer beside a kubelet.",
        JudgeRole},
-      {"agent.troubles", Verdict::kBad, "Nothing hinders the agent",
+      {"agent.troubles", Level::kBad, "Nothing hinders the agent",
        "The agent says itself what it cannot do; until then some of what it says is missing or "
        "old.",
        "Each sentence names what to mend; the agent tries again by itself.", JudgeTroubles},
-      {"agent.drivers", Verdict::kBad, "The agent is connected to each driver",
+      {"agent.drivers", Level::kBad, "The agent is connected to each driver",
        "The devices of that driver are Unknown on their Pods.",
        "Give the agent the kubelet's root as the kubelet sees it (same path, read access); the "
        "sentence says what it met.",
        JudgeDrivers},
-      {"agent.open-files", Verdict::kWarning, "The agent may open at least 1024 files",
+      {"agent.open-files", Level::kWarning, "The agent may open at least 1024 files",
        "With many drivers it cannot connect to all of them.", "Raise its LimitNOFILE.",
        JudgeAgentOpenFiles},
-      {"agent.journal", Verdict::kWarning, "No part of the agent's journal was set aside",
+      {"agent.journal", Level::kWarning, "No part of the agent's journal was set aside",
        "A crash or the disk broke a file: of that time galen why knows less. The rest is whole.",
        "Look for disk errors in the kernel's log; then remove the *.corrupt-* files.",
        JudgeJournal},
@@ -171,13 +171,13 @@ std::vector<Check> ProcessChecks() {
 std::vector<Check> AgentChecks() {
   std::vector<Check> checks = ProcessChecks();
   const std::vector<Check> more = {
-      {"agent.permissions", Verdict::kBad, "The agent has each right that it needs",
+      {"agent.permissions", Level::kBad, "The agent has each right that it needs",
        "What it may not do it does not do: Pods, Events or objects stay as they were.",
        "Give its ClusterRole the rights that docs/guide/operator.md lists.", JudgePermissions},
-      {"agent.definition", Verdict::kBad, "The cluster knows NodeDeviceHealth",
+      {"agent.definition", Level::kBad, "The cluster knows NodeDeviceHealth",
        "No program but galen why can read what the node knows of its devices.",
        "kubectl apply -f deploy/galen.yaml.", JudgeDefinition},
-      {"agent.object", Verdict::kBad, "An agent stands behind the node's NodeDeviceHealth",
+      {"agent.object", Level::kBad, "An agent stands behind the node's NodeDeviceHealth",
        "What the object says of the devices is old, or there is none.",
        "Look at agent.running and agent.permissions first; then at the agent's log.", JudgeObject},
   };

@@ -63,14 +63,14 @@ TEST(AgentChecks, EachFindsWhatItIsFor) { ExpectEachIsFound(AgentFlaws(), AgentC
 TEST(AgentChecks, ASocketThatIsRootsSaysNothingOfTheAgent) {
   Observations seen = GoodObservations();
   seen.agent.status = PermissionDenied("permission denied");
-  EXPECT_EQ(FindingOf(seen, "agent.running").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "agent.running").level, Level::kUnknown);
 }
 
 TEST(AgentChecks, AManagerWhereNoKubeletRunsIsRight) {
   Observations seen = GoodObservations();
   seen.agent.status->role = "manager";
   seen.kubelet.process = NotFound("no kubelet");
-  EXPECT_EQ(FindingOf(seen, "agent.role").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "agent.role").level, Level::kGood);
 }
 
 TEST(AgentChecks, OneInstanceOfADriverThatIsConnectedIsEnough) {
@@ -78,22 +78,22 @@ TEST(AgentChecks, OneInstanceOfADriverThatIsConnectedIsEnough) {
   AgentDriver old = (*seen.agent.drivers)[0];
   old.connected = false;
   seen.agent.drivers->push_back(old);
-  EXPECT_EQ(FindingOf(seen, "agent.drivers").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "agent.drivers").level, Level::kGood);
 }
 
 TEST(AgentChecks, RightsThatCouldNotBeAskedForAreUnknown) {
   Observations seen = GoodObservations();
   seen.api.access[1].allowed = PermissionDenied("subjectaccessreviews is forbidden");
-  EXPECT_EQ(FindingOf(seen, "agent.permissions").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "agent.permissions").level, Level::kUnknown);
   seen.api.access[0].allowed = false;
-  EXPECT_EQ(FindingOf(seen, "agent.permissions").verdict, Verdict::kBad);
+  EXPECT_EQ(ResultOf(seen, "agent.permissions").level, Level::kBad);
 }
 
 TEST(AgentChecks, WithoutTheKindItsObjectIsNotMissed) {
   Observations seen = GoodObservations();
   seen.api.health_served = NotFound("no such page");
   seen.api.health = NotFound("no such page");
-  EXPECT_EQ(FindingOf(seen, "agent.object").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "agent.object").level, Level::kUnknown);
 }
 
 }  // namespace

@@ -33,37 +33,37 @@ Outcome JudgeDraServed(const Observations& seen) {
     if (versions.status().code() != Code::kNotFound) return Unknown(versions.status());
     return Bad("resource.k8s.io is not served");
   }
-  std::string told = fmt::format("resource.k8s.io: {}", fmt::join(*versions, ", "));
-  return versions->contains("v1") ? Healthy(std::move(told)) : Bad(std::move(told));
+  std::string text = fmt::format("resource.k8s.io: {}", fmt::join(*versions, ", "));
+  return versions->contains("v1") ? Healthy(std::move(text)) : Bad(std::move(text));
 }
 
-// The sign is told, because it says on which machine to look.
+// The sign is shown, because it says on which machine to look.
 Outcome JudgeClock(const Observations& seen) {
   if (!seen.api.clock.ok()) return Unknown(seen.api.clock.status());
   const ClockSeen& clock = *seen.api.clock;
   const bool behind = clock.ahead < Duration::zero();
-  std::string told = fmt::format("this clock is {} {} the API server's, give or take {}",
+  std::string text = fmt::format("this clock is {} {} the API server's, give or take {}",
                                  ShownTime(behind ? -clock.ahead : clock.ahead),
                                  behind ? "behind" : "ahead of", ShownTime(clock.uncertainty));
   const Duration certain = Certain(clock);
-  if (certain > kClockBad) return Bad(std::move(told));
-  return certain > kClockWarning ? Warning(std::move(told)) : Healthy(std::move(told));
+  if (certain > kClockBad) return Bad(std::move(text));
+  return certain > kClockWarning ? Warning(std::move(text)) : Healthy(std::move(text));
 }
 
 }  // namespace
 
 std::vector<Check> ApiChecks() {
   return {
-      {"api.reachable", Verdict::kBad, "The API server answers",
+      {"api.reachable", Level::kBad, "The API server answers",
        "Nothing that happens on this node is published; it is recorded until it answers.",
        "See whether the server runs and whether this node's network reaches it; --kubeconfig names "
        "another.",
        JudgeReachable},
-      {"api.dra", Verdict::kBad, "The API server serves resource.k8s.io/v1",
+      {"api.dra", Level::kBad, "The API server serves resource.k8s.io/v1",
        "There are no ResourceSlices and claims as drivers and Galen write them.",
        "Use Kubernetes 1.34 or later, and do not switch the group off by --runtime-config.",
        JudgeDraServed},
-      {"api.clock", Verdict::kBad, "This machine's clock agrees with the API server's",
+      {"api.clock", Level::kBad, "This machine's clock agrees with the API server's",
        "Times on Pods, Events and leases are wrong by that much; a node far behind looks dead, and "
        "certificates are refused.",
        "Run a time service such as chrony on the node, and on the API server's machine.",

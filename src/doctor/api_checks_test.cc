@@ -37,15 +37,15 @@ TEST(ApiChecks, AClusterThatNobodyNamedIsNoFault) {
   Observations seen = GoodObservations();
   seen.api.server = "";
   seen.api.version = FailedPrecondition("no cluster: --kubeconfig names one");
-  const Finding finding = FindingOf(seen, "api.reachable");
-  EXPECT_EQ(finding.verdict, Verdict::kUnknown);
-  EXPECT_THAT(finding.seen, ::testing::HasSubstr("--kubeconfig"));
+  const CheckResult result = ResultOf(seen, "api.reachable");
+  EXPECT_EQ(result.level, Level::kUnknown);
+  EXPECT_THAT(result.seen, ::testing::HasSubstr("--kubeconfig"));
 }
 
 TEST(ApiChecks, ASlowAnswerIsNoClockThatIsWrong) {
   Observations seen = GoodObservations();
   seen.api.clock = ClockSeen{.ahead = -5s, .uncertainty = 4s};
-  EXPECT_EQ(FindingOf(seen, "api.clock").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "api.clock").level, Level::kGood);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ Outcome WithFiles(const Observations& seen, Judgement judge) {
   return judge(*seen.cdi.files);
 }
 
-// Of all vendors: a runtime that stumbles over a stranger's file stumbles for everybody.
+// Files of all vendors count: a runtime that fails on one fails for everybody.
 Outcome JudgeSpecs(const Observations& seen) {
   return WithFiles(seen, [](const std::vector<CdiFile>& files) {
     std::vector<std::string> found;
@@ -24,7 +24,7 @@ Outcome JudgeSpecs(const Observations& seen) {
         found.push_back(fmt::format("{}: {}", Shown(file.path), Shown(file.fault)));
       }
     }
-    return Judged(Verdict::kBad, found, Counted(files.size(), "file"));
+    return Judged(Level::kBad, found, Counted(files.size(), "file"));
   });
 }
 
@@ -41,7 +41,7 @@ Outcome JudgeDuplicateCdiDevices(const Observations& seen) {
             fmt::format("{} is in {} and {}", Shown(id), Shown(first->second), Shown(file.path)));
       }
     }
-    return Judged(Verdict::kBad, found, Counted(paths.size(), "device"));
+    return Judged(Level::kBad, found, Counted(paths.size(), "device"));
   });
 }
 
@@ -62,7 +62,7 @@ Outcome JudgeMissingCdiDevices(const Observations& seen) {
                                     fmt::join(seen.cdi.directories, ", ")));
       }
     }
-    return Judged(Verdict::kBad, found, Counted(judged, "id") + " in use");
+    return Judged(Level::kBad, found, Counted(judged, "id") + " in use");
   });
 }
 
@@ -71,14 +71,14 @@ Outcome JudgeMissingCdiDevices(const Observations& seen) {
 std::vector<Check> CdiChecks() {
   return {
       // container-device-interface, SPEC.md; runtimes skip a file that is not valid.
-      {"cdi.specs", Verdict::kBad, "Each file of the CDI directories is a valid specification",
+      {"cdi.specs", Level::kBad, "Each file of the CDI directories is a valid specification",
        "Container runtimes leave the whole file out: containers with its devices do not start.",
        "Let its driver write it anew (unprepare and prepare), or remove it.", JudgeSpecs},
-      {"cdi.duplicates", Verdict::kBad, "Each CDI device is defined once",
+      {"cdi.duplicates", Level::kBad, "Each CDI device is defined once",
        "Runtimes refuse a device that two files of one directory define; of two directories the "
        "later one wins.",
        "Remove the file that an earlier driver left.", JudgeDuplicateCdiDevices},
-      {"cdi.missing", Verdict::kBad, "Each CDI device of a prepared claim is defined",
+      {"cdi.missing", Level::kBad, "Each CDI device of a prepared claim is defined",
        "Its container does not start, or not again after a restart: /var/run is empty after a "
        "boot.",
        "Start the driver again, then the Pod. If the files lie elsewhere, name the directory with "

@@ -32,7 +32,7 @@ TEST(CdiChecks, DirectoriesThatAreNotThereAreUnknown) {
   Observations seen = GoodObservations();
   seen.cdi.files = NotFound("none of /etc/cdi, /var/run/cdi is there");
   for (const Check& check : CdiChecks()) {
-    EXPECT_EQ(check.judge(seen).verdict, Verdict::kUnknown) << check.id;
+    EXPECT_EQ(check.judge(seen).level, Level::kUnknown) << check.id;
   }
 }
 

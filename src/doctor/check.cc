@@ -12,30 +12,28 @@ constexpr std::size_t kListedMax = 4;  // more are counted: a person mends one a
 
 }  // namespace
 
-std::string_view ToString(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kHealthy:
+std::string_view ToString(Level level) {
+  switch (level) {
+    case Level::kGood:
       return "healthy";
-    case Verdict::kUnknown:
+    case Level::kUnknown:
       return "unknown";
-    case Verdict::kWarning:
+    case Level::kWarning:
       return "warning";
-    case Verdict::kBad:
+    case Level::kBad:
       return "bad";
   }
   GALEN_UNREACHABLE();
 }
 
-Outcome Healthy(std::string seen) { return {Verdict::kHealthy, std::move(seen)}; }
-Outcome Warning(std::string seen) { return {Verdict::kWarning, std::move(seen)}; }
-Outcome Bad(std::string seen) { return {Verdict::kBad, std::move(seen)}; }
-Outcome Unknown(std::string why) { return {Verdict::kUnknown, std::move(why)}; }
+Outcome Healthy(std::string seen) { return {Level::kGood, std::move(seen)}; }
+Outcome Warning(std::string seen) { return {Level::kWarning, std::move(seen)}; }
+Outcome Bad(std::string seen) { return {Level::kBad, std::move(seen)}; }
+Outcome Unknown(std::string why) { return {Level::kUnknown, std::move(why)}; }
 Outcome Unknown(const Status& why) { return Unknown(Shown(why.message())); }
-Outcome Judged(Verdict when_found, const std::vector<std::string>& found, std::string healthy) {
+Outcome Judged(Level when_found, const std::vector<std::string>& found, std::string healthy) {
   return found.empty() ? Healthy(std::move(healthy)) : Outcome{when_found, Listed(found)};
 }
-
-std::string_view Finding::group() const { return std::string_view(id).substr(0, id.find('.')); }
 
 std::vector<Check> AllChecks() {
   std::vector<Check> all;
@@ -47,19 +45,8 @@ std::vector<Check> AllChecks() {
   return all;
 }
 
-std::vector<Finding> Judge(const Observations& seen) {
-  std::vector<Finding> findings;
-  for (const Check& check : AllChecks()) {
-    Outcome outcome = check.judge(seen);
-    findings.push_back({.id = std::string(check.id),
-                        .verdict = outcome.verdict,
-                        .severity = check.severity,
-                        .expected = std::string(check.expected),
-                        .seen = std::move(outcome.seen),
-                        .means = std::string(check.means),
-                        .advice = std::string(check.advice)});
-  }
-  return findings;
+std::vector<CheckResult> Judge(const Observations& seen) {
+  return checks::JudgeAll(AllChecks(), seen);
 }
 
 std::string ShownTime(Duration duration) {

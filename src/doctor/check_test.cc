@@ -26,7 +26,7 @@ TEST(Checks, AreManyAndEachSaysWhatItExpectsWhatItMeansAndWhatToDo) {
     EXPECT_FALSE(check.expected.empty() || check.expected.ends_with('.')) << check.id;
     EXPECT_TRUE(check.means.ends_with('.')) << check.id;
     EXPECT_TRUE(check.advice.ends_with('.')) << check.id;
-    EXPECT_TRUE(check.severity == Verdict::kBad || check.severity == Verdict::kWarning);
+    EXPECT_TRUE(check.severity == Level::kBad || check.severity == Level::kWarning);
   }
   EXPECT_GE(ids.size(), 50u);
 }
@@ -49,9 +49,9 @@ TEST(Checks, AreAllInTheGuideAndNoOthers) {
 }
 
 TEST(Checks, OfWhatCouldNotBeLookedAtAreUnknownAndNothingElse) {
-  for (const Finding& finding : Judge(Observations())) {
-    EXPECT_EQ(finding.verdict, Verdict::kUnknown) << finding.id << ": " << finding.seen;
-    EXPECT_FALSE(finding.seen.empty()) << finding.id;
+  for (const CheckResult& result : Judge(Observations())) {
+    EXPECT_EQ(result.level, Level::kUnknown) << result.id << ": " << result.seen;
+    EXPECT_FALSE(result.seen.empty()) << result.id;
   }
 }
 
@@ -59,9 +59,9 @@ TEST(Checks, NeverSayMoreThanTheirSeverity) {
   // Everything that a group can find is tested beside it; here only that no warning check is bad.
   Observations seen = GoodObservations();
   seen.host.time_sync = TimeSyncSeen{};
-  const Finding finding = FindingOf(seen, "host.time-sync");
-  EXPECT_EQ(finding.severity, Verdict::kWarning);
-  EXPECT_EQ(finding.verdict, Verdict::kWarning);
+  const CheckResult result = ResultOf(seen, "host.time-sync");
+  EXPECT_EQ(result.severity, Level::kWarning);
+  EXPECT_EQ(result.level, Level::kWarning);
 }
 
 TEST(Checks, ShowTimesAsAPersonReadsThem) {

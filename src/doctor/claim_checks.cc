@@ -95,10 +95,10 @@ Outcome JudgeStuck(const Observations& seen) {
     found.push_back(fmt::format("{} should be gone for {}: {}", Shown(ToString(pod.pod.meta.key)),
                                 ShownTime(over), WhyStuck(seen, pod)));
   }
-  return Judged(Verdict::kBad, found, Counted(seen.api.pods->size(), "Pod"));
+  return Judged(Level::kBad, found, Counted(seen.api.pods->size(), "Pod"));
 }
 
-// Told while the Pod still runs: that is when it can be mended without anybody noticing.
+// Reported while the Pod still runs: that is when it can be mended without anybody noticing.
 Outcome JudgeDriverGone(const Observations& seen) {
   if (const Status known = DriversKnown(seen); !known.ok()) return Unknown(known);
   if (!seen.kubelet.prepared.ok() && !seen.api.claims.ok()) {
@@ -122,7 +122,7 @@ Outcome JudgeDriverGone(const Observations& seen) {
     found.push_back(fmt::format("claim {} is of {}", Shown(ToString(key)), Listed(gone)));
   }
   if (const Status all = seen.AllAnswered(); !found.empty() && !all.ok()) return Unknown(all);
-  return Judged(Verdict::kBad, found, Counted(keys.size(), "claim"));
+  return Judged(Level::kBad, found, Counted(keys.size(), "claim"));
 }
 
 // nullopt: it could not be asked.
@@ -135,7 +135,7 @@ std::optional<bool> PodIsThere(const Observations& seen, const PodRef& ref) {
   return *far->second;
 }
 
-// Of claims of this node only: whose Pods could run nowhere else.
+// Only claims of this node, whose Pods could run nowhere else.
 Outcome JudgeReservedGone(const Observations& seen) {
   if (!seen.api.claims.ok()) return Unknown(seen.api.claims.status());
   if (!seen.api.pods.ok()) return Unknown(seen.api.pods.status());
@@ -155,7 +155,7 @@ Outcome JudgeReservedGone(const Observations& seen) {
     }
   }
   if (found.empty() && !all_asked) return Unknown("not every Pod could be asked for");
-  return Judged(Verdict::kBad, found, Counted(judged, "claim"));
+  return Judged(Level::kBad, found, Counted(judged, "claim"));
 }
 
 // A claim made anew under the old name has another UID, and the kubelet takes it for an intruder.
@@ -172,7 +172,7 @@ Outcome JudgePreparedGone(const Observations& seen) {
         "{} ({}) is prepared, and {}", Shown(ToString(claim.key)), Shown(claim.uid),
         there == uids.end() ? "no such claim exists" : "the claim of that name is another"));
   }
-  return Judged(Verdict::kBad, found, Counted(seen.kubelet.prepared->size(), "prepared claim"));
+  return Judged(Level::kBad, found, Counted(seen.kubelet.prepared->size(), "prepared claim"));
 }
 
 // An allocation is never taken back by a driver; what it withdraws stays with its Pod.
@@ -199,7 +199,7 @@ Outcome JudgeDevicesGone(const Observations& seen) {
                                   Shown(ToString(device.device))));
     }
   }
-  return Judged(Verdict::kWarning, found, Counted(judged, "device") + " held");
+  return Judged(Level::kWarning, found, Counted(judged, "device") + " held");
 }
 
 }  // namespace
@@ -207,28 +207,28 @@ Outcome JudgeDevicesGone(const Observations& seen) {
 std::vector<Check> ClaimChecks() {
   return {
       // Seen on 1.37.1: a Pod stayed for ten minutes, until its driver ran again.
-      {"claims.stuck-pods", Verdict::kBad, "Pods that were deleted go",
+      {"claims.stuck-pods", Level::kBad, "Pods that were deleted go",
        "The Pod keeps its name, its devices and its place on the node.",
        "Start the driver that is named: the kubelet tries again within two minutes. Deleting the "
        "Pod by force leaves the claim prepared.",
        JudgeStuck},
-      {"claims.driver-gone", Verdict::kBad, "The driver of each prepared claim runs",
+      {"claims.driver-gone", Level::kBad, "The driver of each prepared claim runs",
        "Pods with these claims run on, but cannot end, and nobody knows the health of their "
        "devices.",
        "Start the driver again before you delete the Pods.", JudgeDriverGone},
-      {"claims.reserved-gone", Verdict::kBad, "No claim is reserved for a Pod that is gone",
+      {"claims.reserved-gone", Level::kBad, "No claim is reserved for a Pod that is gone",
        "The claim's devices stay taken though nobody uses them.",
        "See whether kube-controller-manager runs: its resource claim controller takes such "
        "reservations away.",
        JudgeReservedGone},
       // "old ResourceClaim with same name … still exists": the kubelet refuses the next one.
-      {"claims.prepared-gone", Verdict::kBad, "Each prepared claim exists",
+      {"claims.prepared-gone", Level::kBad, "Each prepared claim exists",
        "A Pod or claim was deleted by force. The devices stay prepared, and a new claim of that "
        "name is refused here.",
        "The kubelet unprepares it within a minute, if the driver runs. Else start the driver, then "
        "the kubelet, again.",
        JudgePreparedGone},
-      {"claims.devices-gone", Verdict::kWarning, "Each device that a claim holds is still offered",
+      {"claims.devices-gone", Level::kWarning, "Each device that a claim holds is still offered",
        "The driver has withdrawn the device, as many do with a broken one; its Pod still uses it.",
        "Ask galen why POD, and replace the Pod.", JudgeDevicesGone},
   };

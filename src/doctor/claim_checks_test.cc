@@ -60,25 +60,25 @@ TEST(ClaimChecks, EachFindsWhatItIsFor) {
 TEST(ClaimChecks, APodThatIsOnItsWayOutIsNotStuck) {
   Observations seen = GoodObservations();
   (*seen.api.pods)[0].pod.meta.deleted = seen.when + 20s;  // its grace period runs
-  EXPECT_EQ(FindingOf(seen, "claims.stuck-pods").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "claims.stuck-pods").level, Level::kGood);
   (*seen.api.pods)[0].pod.meta.deleted = seen.when - 20s;
-  EXPECT_EQ(FindingOf(seen, "claims.stuck-pods").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "claims.stuck-pods").level, Level::kGood);
 }
 
 TEST(ClaimChecks, AStuckPodIsJudgedByTheApiServersClock) {
   Observations seen = GoodObservations();
   Delete(seen);
   seen.api.clock->ahead = 10min;  // this machine is ahead: for the server the Pod goes just now
-  EXPECT_EQ(FindingOf(seen, "claims.stuck-pods").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "claims.stuck-pods").level, Level::kGood);
 }
 
 TEST(ClaimChecks, TheKubeletsRecordAloneShowsThatADriverIsGone) {
   Observations seen = GoodObservations();
   seen.registry->clear();
   seen.api.claims = Unavailable("no cluster");
-  EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kBad);
+  EXPECT_EQ(ResultOf(seen, "claims.driver-gone").level, Level::kBad);
   seen.kubelet.prepared = PermissionDenied("not root");
-  EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "claims.driver-gone").level, Level::kUnknown);
 }
 
 TEST(ClaimChecks, TheApiAloneShowsThatTheDriverOfAGroupsClaimIsGone) {
@@ -87,31 +87,31 @@ TEST(ClaimChecks, TheApiAloneShowsThatTheDriverOfAGroupsClaimIsGone) {
   seen.kubelet.prepared = PermissionDenied("not root");
   Claim& claim = (*seen.api.claims)[0].claim;
   claim.reserved_for.clear();
-  EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kHealthy) << "nobody uses it";
+  EXPECT_EQ(ResultOf(seen, "claims.driver-gone").level, Level::kGood) << "nobody uses it";
   claim.reserved_for_groups = {"gang"};
-  EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kBad);
+  EXPECT_EQ(ResultOf(seen, "claims.driver-gone").level, Level::kBad);
 }
 
 TEST(ClaimChecks, ADriverThatHangsIsNotTakenForOneThatIsGone) {
   Observations seen = GoodObservations();
   (*seen.registry)[0].info = DeadlineExceeded("no answer in 1 s");
-  EXPECT_EQ(FindingOf(seen, "drivers.answer").verdict, Verdict::kBad);
-  EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kUnknown);
-  EXPECT_EQ(FindingOf(seen, "slices.orphaned").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "drivers.answer").level, Level::kBad);
+  EXPECT_EQ(ResultOf(seen, "claims.driver-gone").level, Level::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "slices.orphaned").level, Level::kUnknown);
   Delete(seen);
-  EXPECT_THAT(FindingOf(seen, "claims.stuck-pods").seen,
+  EXPECT_THAT(ResultOf(seen, "claims.stuck-pods").seen,
               ::testing::HasSubstr("must unprepare its claim and does not answer"));
 }
 
 TEST(ClaimChecks, AReservationIsOnlyBadWhenThePodIsKnownToBeGone) {
   Observations seen = GoodObservations();
   (*seen.api.claims)[0].claim.reserved_for.push_back({{"train", "t"}, "pod-9"});
-  EXPECT_EQ(FindingOf(seen, "claims.reserved-gone").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "claims.reserved-gone").level, Level::kUnknown);
   seen.api.far_pods["pod-9"] = true;  // it is there, and not scheduled yet
-  EXPECT_EQ(FindingOf(seen, "claims.reserved-gone").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "claims.reserved-gone").level, Level::kGood);
   seen.api.far_pods["pod-9"] = false;
   (*seen.api.claims)[0].here = false;  // another node's
-  EXPECT_EQ(FindingOf(seen, "claims.reserved-gone").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "claims.reserved-gone").level, Level::kGood);
 }
 
 }  // namespace

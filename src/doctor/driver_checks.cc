@@ -22,14 +22,14 @@ constexpr std::string_view kRegistry = "plugins_registry";
 std::string NameOf(const RegistryEntry& driver) { return Shown(driver.info->name); }
 
 // "driver at socket", short enough for several in a line.
-std::string Told(const RegistryEntry& driver, std::string_view what) {
+std::string Sentence(const RegistryEntry& driver, std::string_view what) {
   return fmt::format("{} ({}) {}", NameOf(driver), Shown(driver.path), what);
 }
 
 // Judges each entry of the registry; `fault` gives "" or what is wrong with it. What could not be
 // looked at for lack of rights is no fault.
 template <typename Fault>
-Outcome EachEntry(const Observations& seen, Verdict when_found, Fault fault) {
+Outcome EachEntry(const Observations& seen, Level when_found, Fault fault) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
   std::vector<std::string> found;
   std::size_t looked_at = 0;
@@ -48,11 +48,11 @@ Outcome EachEntry(const Observations& seen, Verdict when_found, Fault fault) {
 
 // Judges each driver that answered.
 template <typename Fault>
-Outcome EachDriver(const Observations& seen, Verdict when_found, Fault fault) {
+Outcome EachDriver(const Observations& seen, Level when_found, Fault fault) {
   const Outcome outcome = EachEntry(seen, when_found, [&](const RegistryEntry& entry) {
     return entry.is_driver() ? fault(entry) : std::string();
   });
-  if (outcome.verdict != Verdict::kHealthy) return outcome;
+  if (outcome.level != Level::kGood) return outcome;
   return Healthy(Counted(seen.Drivers().size(), "driver"));
 }
 
@@ -68,7 +68,7 @@ Outcome JudgeRegistry(const Observations& seen) {
 
 // Such names are left behind by hand or by drivers that bind elsewhere and link here.
 Outcome JudgeStrays(const Observations& seen) {
-  return EachEntry(seen, Verdict::kWarning, [](const RegistryEntry& entry) -> std::string {
+  return EachEntry(seen, Level::kWarning, [](const RegistryEntry& entry) -> std::string {
     switch (entry.kind) {
       case Kind::kSocket:
         return entry.hidden ? Shown(entry.path) + " has a name with a leading dot" : "";
@@ -86,11 +86,11 @@ Outcome JudgeStrays(const Observations& seen) {
 // What a kubelet would ask, and we did.
 bool IsAsked(const RegistryEntry& entry) { return entry.kind == Kind::kSocket && !entry.hidden; }
 
-// The kernel takes a connection for a process that is stopped or stuck, and nobody says a word.
+// The kernel takes a connection for a process that is stopped or stuck, and nobody answers.
 bool Hangs(const RegistryEntry& entry) { return entry.connected.code() == Code::kDeadlineExceeded; }
 
 Outcome JudgeDeadSockets(const Observations& seen) {
-  return EachEntry(seen, Verdict::kBad, [](const RegistryEntry& entry) -> std::string {
+  return EachEntry(seen, Level::kBad, [](const RegistryEntry& entry) -> std::string {
     if (!IsAsked(entry) || entry.connected.ok() || Hangs(entry)) return "";
     return fmt::format("{}: {}", Shown(entry.path), Shown(entry.connected.message()));
   });
@@ -98,7 +98,7 @@ Outcome JudgeDeadSockets(const Observations& seen) {
 
 // A driver may accept and never answer, or not even accept: for its author both are "it hangs".
 Outcome JudgeAnswers(const Observations& seen) {
-  return EachEntry(seen, Verdict::kBad, [](const RegistryEntry& entry) -> std::string {
+  return EachEntry(seen, Level::kBad, [](const RegistryEntry& entry) -> std::string {
     const bool asked = IsAsked(entry) && (entry.connected.ok() || Hangs(entry));
     if (!asked || entry.info.ok()) return "";
     return fmt::format("{}: {}", Shown(entry.path), Shown(entry.info.status().message()));
@@ -118,12 +118,13 @@ Outcome JudgeRegistered(const Observations& seen) {
   if (!seen.kubelet.plugins.ok()) return Unknown(seen.kubelet.plugins.status());
   std::map<std::string, PluginState> states;
   for (const auto& [path, state] : *seen.kubelet.plugins) states[BelowRegistry(path)] = state;
-  return EachEntry(seen, Verdict::kBad, [&](const RegistryEntry& entry) -> std::string {
+  return EachEntry(seen, Level::kBad, [&](const RegistryEntry& entry) -> std::string {
     if (!IsAsked(entry) || !entry.info.ok()) return "";
     const PluginState state = states[BelowRegistry(entry.path)];
     if (state.registered) return "";
-    return Told(entry, state.wanted ? "is known to the kubelet, but registration does not succeed"
-                                    : "is unknown to the kubelet");
+    return Sentence(entry, state.wanted
+                               ? "is known to the kubelet, but registration does not succeed"
+                               : "is unknown to the kubelet");
   });
 }
 
@@ -145,7 +146,7 @@ std::vector<std::string> Repeated(const Observations& seen, Key key) {
 // By name and endpoint together, as the kubelet refuses them.
 Outcome JudgeUnique(const Observations& seen) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
-  return Judged(Verdict::kBad,
+  return Judged(Level::kBad,
                 Repeated(seen,
                          [](const RegistryEntry& driver) {
                            return driver.info->name + '\n' + driver.endpoint();
@@ -156,14 +157,14 @@ Outcome JudgeUnique(const Observations& seen) {
 // Two endpoints of one name are allowed since 1.33, for rolling updates.
 Outcome JudgeDriverInstances(const Observations& seen) {
   if (!seen.registry.ok()) return Unknown(seen.registry.status());
-  return Judged(Verdict::kWarning,
+  return Judged(Level::kWarning,
                 Repeated(seen, [](const RegistryEntry& driver) { return driver.info->name; }),
                 Counted(seen.Drivers().size(), "driver"));
 }
 
 // The registration socket says only where the driver means to serve.
 Outcome JudgeEndpoint(const Observations& seen) {
-  return EachDriver(seen, Verdict::kBad, [](const RegistryEntry& driver) -> std::string {
+  return EachDriver(seen, Level::kBad, [](const RegistryEntry& driver) -> std::string {
     const Status& status = driver.endpoint_listens.status();
     if (status.ok() || status.code() == Code::kPermissionDenied) return "";
     return fmt::format("{} says that it serves at {}: {}", NameOf(driver), Shown(driver.endpoint()),
@@ -173,7 +174,7 @@ Outcome JudgeEndpoint(const Observations& seen) {
 
 // A judgement of each driver by the kubelet's version.
 template <typename Fault>
-Outcome ByVersion(const Observations& seen, Verdict when_found, Fault fault) {
+Outcome ByVersion(const Observations& seen, Level when_found, Fault fault) {
   const std::optional<KubernetesVersion> kubelet = seen.KubeletVersion();
   if (!kubelet) return Unknown("the kubelet's version is not known");
   return EachDriver(seen, when_found,
@@ -183,14 +184,14 @@ Outcome ByVersion(const Observations& seen, Verdict when_found, Fault fault) {
 // v1beta1 is in every kubelet that can be met here, so it alone is never a fault.
 Outcome JudgeService(const Observations& seen) {
   return ByVersion(
-      seen, Verdict::kBad,
+      seen, Level::kBad,
       [](const KubernetesVersion& kubelet, const RegistryEntry& driver) -> std::string {
         const bool v1 = driver.info->Offers("v1.DRAPlugin") && kubelet.minor >= kDraV1Since;
         if (v1 || driver.info->Offers("v1beta1.DRAPlugin")) return "";
-        return Told(driver, driver.info->Offers("v1.DRAPlugin")
-                                ? "offers v1.DRAPlugin alone, and kubelet " + Shown(kubelet.text) +
-                                      " knows v1beta1"
-                                : "offers neither v1.DRAPlugin nor v1beta1.DRAPlugin");
+        return Sentence(driver, driver.info->Offers("v1.DRAPlugin")
+                                    ? "offers v1.DRAPlugin alone, and kubelet " +
+                                          Shown(kubelet.text) + " knows v1beta1"
+                                    : "offers neither v1.DRAPlugin nor v1beta1.DRAPlugin");
       });
 }
 
@@ -201,24 +202,24 @@ bool OffersHealth(const RegistryEntry& driver) {
 }
 
 Outcome JudgeHealth(const Observations& seen) {
-  return EachDriver(seen, Verdict::kWarning, [](const RegistryEntry& driver) -> std::string {
-    return OffersHealth(driver) ? "" : Told(driver, "offers no DRAResourceHealth");
+  return EachDriver(seen, Level::kWarning, [](const RegistryEntry& driver) -> std::string {
+    return OffersHealth(driver) ? "" : Sentence(driver, "offers no DRAResourceHealth");
   });
 }
 
 // A driver that offers both is right for every kubelet; one that offers one is right for some.
 Outcome JudgeHealthVersion(const Observations& seen) {
   return ByVersion(
-      seen, Verdict::kWarning,
+      seen, Level::kWarning,
       [](const KubernetesVersion& kubelet, const RegistryEntry& driver) -> std::string {
         const bool v1 = driver.info->Offers("v1.DRAResourceHealth");
         const bool v1alpha1 = driver.info->Offers("v1alpha1.DRAResourceHealth");
         if (v1 && !v1alpha1 && kubelet.minor < kHealthV1Since) {
-          return Told(driver, "offers health as v1 alone, and kubelet " + Shown(kubelet.text) +
-                                  " knows v1alpha1");
+          return Sentence(driver, "offers health as v1 alone, and kubelet " + Shown(kubelet.text) +
+                                      " knows v1alpha1");
         }
         if (v1alpha1 && !v1 && kubelet.minor >= kHealthV1Since) {
-          return Told(
+          return Sentence(
               driver,
               fmt::format(
                   "offers health as v1alpha1 alone, which kubelet {} {}", Shown(kubelet.text),
@@ -230,36 +231,36 @@ Outcome JudgeHealthVersion(const Observations& seen) {
 
 std::vector<Check> SocketChecks() {
   return {
-      {"drivers.registry", Verdict::kBad, "The kubelet's plugin registry is there",
+      {"drivers.registry", Level::kBad, "The kubelet's plugin registry is there",
        "Without this directory no driver can be found.",
        "Name the kubelet's root with --kubelet-root; if it is right, no kubelet ever ran here.",
        JudgeRegistry},
       // plugin_watcher.go, handleCreateEvent: what is no socket, and dotfiles, are skipped.
-      {"drivers.strays", Verdict::kWarning, "The registry holds nothing but sockets",
+      {"drivers.strays", Level::kWarning, "The registry holds nothing but sockets",
        "Kubelets skip such a name silently: whatever it belongs to is not registered.",
        "Remove it, and start its driver again if it has one.", JudgeStrays},
-      {"drivers.dead-sockets", Verdict::kBad, "Somebody listens on each socket of the registry",
+      {"drivers.dead-sockets", Level::kBad, "Somebody listens on each socket of the registry",
        "A driver ended without removing its socket. Its devices are Unknown, and Pods that hold "
        "them cannot end until it runs again.",
        "Start the driver again; if it is gone for good, remove the socket.", JudgeDeadSockets},
       // operation_generator.go: GetInfo has one second.
-      {"drivers.answer", Verdict::kBad, "Each plugin answers GetInfo within 1 s",
+      {"drivers.answer", Level::kBad, "Each plugin answers GetInfo within 1 s",
        "The plugin hangs: a kubelet that starts now cannot register it.",
        "Look at the plugin's log and start it again.", JudgeAnswers},
-      {"drivers.registered", Verdict::kBad, "Each plugin is registered with the kubelet",
+      {"drivers.registered", Level::kBad, "Each plugin is registered with the kubelet",
        "The kubelet will not prepare claims with this driver: Pods that need it do not start.",
        "Look for \"RegisterPlugin\" in the kubelet's log. Starting the driver again makes the "
        "kubelet try at once.",
        JudgeRegistered},
       // dra_plugin_manager.go, add: a second one of the same name and endpoint is refused.
-      {"drivers.unique", Verdict::kBad, "No two sockets offer the same driver and endpoint",
+      {"drivers.unique", Level::kBad, "No two sockets offer the same driver and endpoint",
        "The kubelet takes one of them and refuses the other, which may be the newer.",
        "Remove the socket that an earlier instance left, and start the driver again.", JudgeUnique},
-      {"drivers.instances", Verdict::kWarning, "One instance of each driver runs",
+      {"drivers.instances", Level::kWarning, "One instance of each driver runs",
        "This is right during a rolling update only. Kubelets up to 1.37 take health from both, and "
        "either may overwrite the other's.",
        "Wait for the update's end; then end the old instance.", JudgeDriverInstances},
-      {"drivers.endpoint", Verdict::kBad, "Somebody listens where each driver says that it serves",
+      {"drivers.endpoint", Level::kBad, "Somebody listens where each driver says that it serves",
        "The driver registers, but the kubelet cannot reach it: no claim is prepared, and its "
        "slices are removed after 30 s.",
        "Start the driver again; see that its plugins directory is the kubelet's own, not a copy.",
@@ -269,13 +270,13 @@ std::vector<Check> SocketChecks() {
 
 std::vector<Check> VersionChecks() {
   return {
-      {"drivers.service", Verdict::kBad, "Each driver offers a DRA service that the kubelet knows",
+      {"drivers.service", Level::kBad, "Each driver offers a DRA service that the kubelet knows",
        "The kubelet refuses to register it.",
        "Update the driver (v1 is known since 1.34), or have it offer v1beta1, too.", JudgeService},
-      {"drivers.health", Verdict::kWarning, "Each driver reports the health of its devices",
+      {"drivers.health", Level::kWarning, "Each driver reports the health of its devices",
        "Nobody learns that one of its devices is broken; they are Unknown, NotReported.",
        "Use a version of the driver with health, and switch that on.", JudgeHealth},
-      {"drivers.health-version", Verdict::kWarning,
+      {"drivers.health-version", Level::kWarning,
        "Each driver reports health in a version that the kubelet knows",
        "The Pod's own status says nothing of these devices now or after the next update; "
        "galen-agent reads both versions.",

@@ -142,9 +142,9 @@ TEST(DriverChecks, ASocketThatWeMayNotOpenIsUnknownAndNeverBad) {
   Observations seen = GoodObservations();
   seen.registry->push_back(
       Silent(PermissionDenied("permission denied"), PermissionDenied("permission denied")));
-  EXPECT_THAT(IdsOf(seen, Verdict::kBad), ::testing::IsEmpty());
-  EXPECT_EQ(FindingOf(seen, "drivers.dead-sockets").verdict, Verdict::kUnknown);
-  EXPECT_EQ(FindingOf(seen, "claims.driver-gone").verdict, Verdict::kUnknown);
+  EXPECT_THAT(IdsOf(seen, Level::kBad), ::testing::IsEmpty());
+  EXPECT_EQ(ResultOf(seen, "drivers.dead-sockets").level, Level::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "claims.driver-gone").level, Level::kUnknown);
 }
 
 TEST(DriverChecks, AnEntryThatWeMayNotOpenHidesNoFindingOfAnother) {
@@ -152,7 +152,7 @@ TEST(DriverChecks, AnEntryThatWeMayNotOpenHidesNoFindingOfAnother) {
   seen.registry->push_back(
       Silent(PermissionDenied("permission denied"), PermissionDenied("permission denied")));
   seen.registry->push_back(Silent(Unavailable("refused"), Unavailable("refused")));
-  EXPECT_EQ(FindingOf(seen, "drivers.dead-sockets").verdict, Verdict::kBad);
+  EXPECT_EQ(ResultOf(seen, "drivers.dead-sockets").level, Level::kBad);
 }
 
 TEST(DriverChecks, PluginsOfOtherKindsAreAskedOnlyWhoTheyAre) {
@@ -168,9 +168,9 @@ TEST(DriverChecks, PluginsOfOtherKindsAreAskedOnlyWhoTheyAre) {
 TEST(DriverChecks, ARegistryThatIsMissingWhereNoKubeletRunsIsNotKnown) {
   Observations seen = GoodObservations();
   seen.registry = NotFound("list /k: No such file or directory");
-  EXPECT_EQ(FindingOf(seen, "drivers.registry").verdict, Verdict::kBad);
+  EXPECT_EQ(ResultOf(seen, "drivers.registry").level, Level::kBad);
   seen.kubelet.process = NotFound("no kubelet");
-  EXPECT_EQ(FindingOf(seen, "drivers.registry").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "drivers.registry").level, Level::kUnknown);
 }
 
 }  // namespace

@@ -157,10 +157,10 @@ inline Observations GoodObservations() {
   return seen;
 }
 
-inline std::vector<std::string> IdsOf(const Observations& seen, Verdict verdict) {
+inline std::vector<std::string> IdsOf(const Observations& seen, Level level) {
   std::vector<std::string> ids;
-  for (const Finding& finding : Judge(seen)) {
-    if (finding.verdict == verdict) ids.push_back(finding.id);
+  for (const CheckResult& result : Judge(seen)) {
+    if (result.level == level) ids.push_back(result.id);
   }
   return ids;
 }
@@ -168,17 +168,17 @@ inline std::vector<std::string> IdsOf(const Observations& seen, Verdict verdict)
 // What is not healthy, as "id verdict".
 inline std::vector<std::string> Found(const Observations& seen) {
   std::vector<std::string> found;
-  for (const Finding& finding : Judge(seen)) {
-    if (finding.verdict == Verdict::kHealthy) continue;
-    found.push_back(finding.id + " " + std::string(ToString(finding.verdict)));
+  for (const CheckResult& result : Judge(seen)) {
+    if (result.level == Level::kGood) continue;
+    found.push_back(result.id + " " + std::string(ToString(result.level)));
   }
   return found;
 }
 
 // What one check says of what was seen.
-inline Finding FindingOf(const Observations& seen, std::string_view id) {
-  for (Finding& finding : Judge(seen)) {
-    if (finding.id == id) return std::move(finding);
+inline CheckResult ResultOf(const Observations& seen, std::string_view id) {
+  for (CheckResult& result : Judge(seen)) {
+    if (result.id == id) return std::move(result);
   }
   ADD_FAILURE() << "there is no check " << id;
   return {};
@@ -200,7 +200,7 @@ inline void ExpectEachIsFound(const std::vector<Flaw>& flaws, const std::vector<
     flaw.make(seen);
     EXPECT_THAT(Found(seen), ::testing::UnorderedElementsAreArray(flaw.found)) << flaw.words;
     const std::string first = flaw.found.front().substr(0, flaw.found.front().find(' '));
-    EXPECT_THAT(FindingOf(seen, first).seen, ::testing::HasSubstr(flaw.words));
+    EXPECT_THAT(ResultOf(seen, first).seen, ::testing::HasSubstr(flaw.words));
     found.insert(first);
   }
   for (const Check& check : checks) {

@@ -32,46 +32,46 @@ std::optional<bool> IsOn(const Gates& gates, std::string_view name,
 }
 
 // Off is what was read; a gate that nobody names is not known.
-Outcome JudgeGate(const Seen<Gates>& gates, std::string_view name, Verdict when_off,
+Outcome JudgeGate(const Seen<Gates>& gates, std::string_view name, Level when_off,
                   const std::optional<KubernetesVersion>& version) {
   if (!gates.ok()) return Unknown(gates.status());
   const std::optional<bool> on = IsOn(*gates, name, version);
   // A gate goes away some versions after its feature has become a fixed part.
   if (!on) return Unknown(fmt::format("{} says nothing of {}", gates->source, name));
-  std::string told = fmt::format("{} is {}, by {}", name, *on ? "on" : "off", gates->source);
-  return *on ? Healthy(std::move(told)) : Outcome{when_off, std::move(told)};
+  std::string text = fmt::format("{} is {}, by {}", name, *on ? "on" : "off", gates->source);
+  return *on ? Healthy(std::move(text)) : Outcome{when_off, std::move(text)};
 }
 
-Outcome OfKubelet(const Observations& seen, std::string_view name, Verdict when_off) {
+Outcome OfKubelet(const Observations& seen, std::string_view name, Level when_off) {
   return JudgeGate(seen.kubelet.gates, name, when_off, seen.KubeletVersion());
 }
 
-Outcome OfApi(const Observations& seen, std::string_view name, Verdict when_off) {
+Outcome OfApi(const Observations& seen, std::string_view name, Level when_off) {
   return JudgeGate(seen.api.gates, name, when_off,
                    seen.api.version.ok() ? std::optional(*seen.api.version) : std::nullopt);
 }
 
 // A kubelet of 1.37 does not start with it off; on an older one somebody may have switched it off.
 Outcome JudgeDra(const Observations& seen) {
-  return OfKubelet(seen, "DynamicResourceAllocation", Verdict::kBad);
+  return OfKubelet(seen, "DynamicResourceAllocation", Level::kBad);
 }
 // Both sides must have it on: the kubelet writes the field, the API server keeps it.
 Outcome JudgeKubeletHealth(const Observations& seen) {
-  return OfKubelet(seen, "ResourceHealthStatus", Verdict::kWarning);
+  return OfKubelet(seen, "ResourceHealthStatus", Level::kWarning);
 }
 Outcome JudgeApiHealth(const Observations& seen) {
-  return OfApi(seen, "ResourceHealthStatus", Verdict::kWarning);
+  return OfApi(seen, "ResourceHealthStatus", Level::kWarning);
 }
 // Depends on the gate before it.
 Outcome JudgeMessage(const Observations& seen) {
-  return OfKubelet(seen, "ResourceHealthStatusMessage", Verdict::kWarning);
+  return OfKubelet(seen, "ResourceHealthStatusMessage", Level::kWarning);
 }
 Outcome JudgeApiMessage(const Observations& seen) {
-  return OfApi(seen, "ResourceHealthStatusMessage", Verdict::kWarning);
+  return OfApi(seen, "ResourceHealthStatusMessage", Level::kWarning);
 }
 // The API server drops the field where it is off; drivers go on without noticing.
 Outcome JudgeTaints(const Observations& seen) {
-  return OfApi(seen, "DRADeviceTaints", Verdict::kWarning);
+  return OfApi(seen, "DRADeviceTaints", Level::kWarning);
 }
 
 constexpr std::string_view kOursStays =
@@ -82,27 +82,27 @@ constexpr std::string_view kOursStays =
 
 std::vector<Check> GateChecks() {
   return {
-      {"gates.dra", Verdict::kBad, "The kubelet's gate DynamicResourceAllocation is on",
+      {"gates.dra", Level::kBad, "The kubelet's gate DynamicResourceAllocation is on",
        "The kubelet registers no DRA driver and prepares no claim.",
        "Remove DynamicResourceAllocation: false from the kubelet's featureGates and restart it.",
        JudgeDra},
-      {"gates.health", Verdict::kWarning, "The kubelet's gate ResourceHealthStatus is on",
-       kOursStays, "Set ResourceHealthStatus: true in the kubelet's featureGates and restart it.",
+      {"gates.health", Level::kWarning, "The kubelet's gate ResourceHealthStatus is on", kOursStays,
+       "Set ResourceHealthStatus: true in the kubelet's featureGates and restart it.",
        JudgeKubeletHealth},
       // pkg/api/pod/util.go: what a kubelet writes is dropped.
-      {"gates.health-api", Verdict::kWarning, "The API server's gate ResourceHealthStatus is on",
+      {"gates.health-api", Level::kWarning, "The API server's gate ResourceHealthStatus is on",
        kOursStays, "Start the API server with --feature-gates=ResourceHealthStatus=true.",
        JudgeApiHealth},
-      {"gates.message", Verdict::kWarning, "The kubelet's gate ResourceHealthStatusMessage is on",
+      {"gates.message", Level::kWarning, "The kubelet's gate ResourceHealthStatusMessage is on",
        "The Pod's own status says Unhealthy without the reason.",
        "Set ResourceHealthStatusMessage: true in the kubelet's featureGates and restart it.",
        JudgeMessage},
-      {"gates.message-api", Verdict::kWarning,
+      {"gates.message-api", Level::kWarning,
        "The API server's gate ResourceHealthStatusMessage is on",
        "The Pod's own status says Unhealthy without the reason.",
        "Start the API server with --feature-gates=ResourceHealthStatusMessage=true.",
        JudgeApiMessage},
-      {"gates.taints", Verdict::kWarning, "The API server's gate DRADeviceTaints is on",
+      {"gates.taints", Level::kWarning, "The API server's gate DRADeviceTaints is on",
        "Taints that drivers put on broken devices are dropped: new Pods get such devices.",
        "Start the API server and the scheduler with --feature-gates=DRADeviceTaints=true.",
        JudgeTaints},

@@ -34,26 +34,26 @@ TEST(GateChecks, EachFindsItsGateOff) {
 TEST(GateChecks, AConfigurationThatSetsNothingMeansTheVersionsDefault) {
   Observations seen = GoodObservations();
   seen.kubelet.gates = Gates{.values = {}, .source = "/k/config.yaml", .complete = false};
-  EXPECT_EQ(FindingOf(seen, "gates.health").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "gates.health").level, Level::kGood);
   seen.api.node->kubelet_version = "v1.35.0";
-  EXPECT_EQ(FindingOf(seen, "gates.health").verdict, Verdict::kWarning);
-  EXPECT_EQ(FindingOf(seen, "gates.dra").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "gates.health").level, Level::kWarning);
+  EXPECT_EQ(ResultOf(seen, "gates.dra").level, Level::kGood);
   seen.kubelet.gates->values["ResourceHealthStatus"] = true;
-  EXPECT_EQ(FindingOf(seen, "gates.health").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "gates.health").level, Level::kGood);
 }
 
 TEST(GateChecks, AGateThatIsNowhereToBeReadIsUnknown) {
   Observations seen = GoodObservations();
   // A page names all gates that a program has: one that is missing has become a fixed part.
   seen.kubelet.gates->values.erase("DynamicResourceAllocation");
-  EXPECT_EQ(FindingOf(seen, "gates.dra").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "gates.dra").level, Level::kUnknown);
   seen.kubelet.gates = PermissionDenied("nodes \"node-7\" is forbidden");
-  EXPECT_EQ(FindingOf(seen, "gates.health").verdict, Verdict::kUnknown);
-  EXPECT_THAT(FindingOf(seen, "gates.health").seen, ::testing::HasSubstr("forbidden"));
+  EXPECT_EQ(ResultOf(seen, "gates.health").level, Level::kUnknown);
+  EXPECT_THAT(ResultOf(seen, "gates.health").seen, ::testing::HasSubstr("forbidden"));
   // Neither a page nor a version.
   seen.kubelet.gates = Gates{.values = {}, .source = "/k/config.yaml", .complete = false};
   seen.api.node = Unavailable("no cluster");
-  EXPECT_EQ(FindingOf(seen, "gates.health").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "gates.health").level, Level::kUnknown);
 }
 
 }  // namespace

@@ -76,28 +76,28 @@ TEST(HostChecks, EachFindsWhatItIsFor) {
   ExpectEachIsFound(flaws, HostChecks());
 }
 
-TEST(HostChecks, AFullDiskIsToldEvenIfAnotherIsOnlyFillingUp) {
+TEST(HostChecks, AFullDiskIsReportedEvenIfAnotherIsOnlyFillingUp) {
   Observations seen = GoodObservations();
   seen.host.disks[0].free_bytes = std::uint64_t{8} << 30;
   seen.host.disks[1].free_bytes = 0;
-  const Finding finding = FindingOf(seen, "host.disk-space");
-  EXPECT_EQ(finding.verdict, Verdict::kBad);
-  EXPECT_THAT(finding.seen, ::testing::HasSubstr("/var/lib/galen"));
+  const CheckResult result = ResultOf(seen, "host.disk-space");
+  EXPECT_EQ(result.level, Level::kBad);
+  EXPECT_THAT(result.seen, ::testing::HasSubstr("/var/lib/galen"));
 }
 
 TEST(HostChecks, ADiskWithoutALimitOfInodesHasEnough) {
   Observations seen = GoodObservations();
   seen.host.disks[0].inodes = seen.host.disks[0].free_inodes = 0;
-  EXPECT_EQ(FindingOf(seen, "host.disk-inodes").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "host.disk-inodes").level, Level::kGood);
 }
 
 TEST(HostChecks, ADirectoryThatIsNotThereIsNotJudged) {
   Observations seen = GoodObservations();
   seen.host.disks[1].looked = NotFound("statvfs /var/lib/galen: No such file or directory");
   seen.host.disks[1].free_bytes = 0;
-  EXPECT_EQ(FindingOf(seen, "host.disk-space").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "host.disk-space").level, Level::kGood);
   seen.host.disks[0].looked = NotFound("statvfs /k: No such file or directory");
-  EXPECT_EQ(FindingOf(seen, "host.disk-space").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "host.disk-space").level, Level::kUnknown);
 }
 
 }  // namespace

@@ -39,13 +39,13 @@ Outcome JudgeLease(const Observations& seen) {
   }
   if (!lease->renewed) return Bad("the lease was never renewed");
   const Duration age = seen.ApiNow() - *lease->renewed;
-  std::string told =
+  std::string text =
       fmt::format("renewed {} ago, holds for {}", ShownTime(std::max(age, Duration::zero())),
                   ShownTime(lease->holds));
-  return age <= lease->holds ? Healthy(std::move(told)) : Bad(std::move(told));
+  return age <= lease->holds ? Healthy(std::move(text)) : Bad(std::move(text));
 }
 
-// A kubelet newer than its API server writes fields that are dropped without a word.
+// A kubelet newer than its API server writes fields that are dropped silently.
 Outcome JudgeVersion(const Observations& seen) {
   const std::optional<KubernetesVersion> kubelet = seen.KubeletVersion();
   if (!kubelet) return Unknown("the kubelet's version is not known");
@@ -54,10 +54,10 @@ Outcome JudgeVersion(const Observations& seen) {
   }
   if (!seen.api.version.ok()) return Unknown(seen.api.version.status());
   const KubernetesVersion& api = *seen.api.version;
-  std::string told =
+  std::string text =
       fmt::format("kubelet {}, API server {}", Shown(kubelet->text), Shown(api.text));
   const bool fits = kubelet->minor <= api.minor && kubelet->minor + kSkewMax >= api.minor;
-  return fits ? Healthy(std::move(told)) : Bad(std::move(told));
+  return fits ? Healthy(std::move(text)) : Bad(std::move(text));
 }
 
 // By the process's environment: what systemd really gave it, whatever unit files say.
@@ -66,12 +66,12 @@ Outcome JudgeWatchdog(const Observations& seen) {
   const Seen<std::optional<Duration>>& watchdog = seen.kubelet.process->watchdog;
   if (!watchdog.ok()) return Unknown(watchdog.status());
   if (!*watchdog) return Warning("systemd watches the kubelet without WatchdogSec, or not at all");
-  std::string told = "WatchdogSec is " + ShownTime(**watchdog);
+  std::string text = "WatchdogSec is " + ShownTime(**watchdog);
   const std::optional<KubernetesVersion> version = seen.KubeletVersion();
   if (version && version->minor < kWatchdogSince) {
-    return Bad(fmt::format("{}, and kubelet {} does not answer it", told, Shown(version->text)));
+    return Bad(fmt::format("{}, and kubelet {} does not answer it", text, Shown(version->text)));
   }
-  return **watchdog < kWatchdogLeast ? Bad(std::move(told)) : Healthy(std::move(told));
+  return **watchdog < kWatchdogLeast ? Bad(std::move(text)) : Healthy(std::move(text));
 }
 
 // Go raises the soft limit to the hard one at its start, so this is the hard one in truth.
@@ -80,8 +80,8 @@ Outcome JudgeKubeletOpenFiles(const Observations& seen) {
   const Seen<std::int64_t>& limit = seen.kubelet.process->open_files;
   if (!limit.ok()) return Unknown(limit.status());
   if (*limit < 0) return Healthy("unlimited");
-  std::string told = fmt::format("process {} may open {} files", seen.kubelet.process->pid, *limit);
-  return *limit >= kKubeletFilesLeast ? Healthy(std::move(told)) : Warning(std::move(told));
+  std::string text = fmt::format("process {} may open {} files", seen.kubelet.process->pid, *limit);
+  return *limit >= kKubeletFilesLeast ? Healthy(std::move(text)) : Warning(std::move(text));
 }
 
 // Only a file that was read and is broken is bad: who may not read it learns nothing.
@@ -96,27 +96,27 @@ Outcome JudgeCheckpoint(const Observations& seen) {
 
 std::vector<Check> KubeletChecks() {
   return {
-      {"kubelet.ready", Verdict::kBad, "The node is Ready",
+      {"kubelet.ready", Level::kBad, "The node is Ready",
        "The cluster schedules nothing here, and after five minutes removes what runs.",
        "Look at the kubelet's log; if the node has another name, give it with --node.", JudgeReady},
-      {"kubelet.lease", Verdict::kBad, "The node's lease is renewed",
+      {"kubelet.lease", Level::kBad, "The node's lease is renewed",
        "The kubelet is dead, hangs, or cannot reach the API server: what it says of Pods and "
        "devices is old.",
        "Look whether the kubelet runs and what its log says of the API server.", JudgeLease},
-      {"kubelet.version", Verdict::kBad, "The kubelet's version fits DRA and the API server",
+      {"kubelet.version", Level::kBad, "The kubelet's version fits DRA and the API server",
        "DRA needs 1.34; a kubelet must not be newer than its API server, nor three minors older.",
        "Update the older of the two.", JudgeVersion},
-      {"kubelet.watchdog", Verdict::kBad, "systemd restarts a kubelet that hangs, and only then",
+      {"kubelet.watchdog", Level::kBad, "systemd restarts a kubelet that hangs, and only then",
        "Without a watchdog a kubelet that hangs stays so; one that is too short, or not answered "
        "by the kubelet, ends a kubelet that is well.",
        "Set WatchdogSec=30s in the kubelet's unit (kubelets from 1.32 on answer it).",
        JudgeWatchdog},
-      {"kubelet.open-files", Verdict::kWarning, "The kubelet may open at least 4096 files",
+      {"kubelet.open-files", Level::kWarning, "The kubelet may open at least 4096 files",
        "On a full node it cannot connect to drivers or watch their registry any more.",
        "Raise LimitNOFILE in the kubelet's unit, and maxOpenFiles in its configuration.",
        JudgeKubeletOpenFiles},
       // checkpointmanager: a wrong checksum ends NewManager, and with it the kubelet's start.
-      {"kubelet.checkpoint", Verdict::kBad, "The kubelet's record of prepared claims is whole",
+      {"kubelet.checkpoint", Level::kBad, "The kubelet's record of prepared claims is whole",
        "The kubelet does not start again with this file.",
        "Drain the node, remove <kubelet root>/dra_manager_state and restart the kubelet.",
        JudgeCheckpoint},

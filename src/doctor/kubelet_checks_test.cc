@@ -63,7 +63,7 @@ TEST(KubeletChecks, EachFindsWhatItIsFor) { ExpectEachIsFound(KubeletFlaws(), Ku
 TEST(KubeletChecks, AnOldKubeletDoesNotAnswerItsWatchdog) {
   Observations seen = GoodObservations();
   seen.api.node->kubelet_version = "v1.31.4";
-  EXPECT_EQ(FindingOf(seen, "kubelet.watchdog").verdict, Verdict::kBad);
+  EXPECT_EQ(ResultOf(seen, "kubelet.watchdog").level, Level::kBad);
 }
 
 TEST(KubeletChecks, ALeaseIsReadByTheApiServersClock) {
@@ -71,19 +71,19 @@ TEST(KubeletChecks, ALeaseIsReadByTheApiServersClock) {
   // This machine's clock is a minute ahead; the lease, written by the server's clock, is fresh.
   seen.api.clock->ahead = 60s;
   seen.api.lease->renewed = seen.when - 60s - 8s;
-  EXPECT_EQ(FindingOf(seen, "kubelet.lease").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "kubelet.lease").level, Level::kGood);
   seen.api.lease->renewed = seen.when - 60s - 50s;
-  EXPECT_EQ(FindingOf(seen, "kubelet.lease").verdict, Verdict::kBad);
+  EXPECT_EQ(ResultOf(seen, "kubelet.lease").level, Level::kBad);
 }
 
 TEST(KubeletChecks, AProcessThatMayNotBeReadIsUnknown) {
   Observations seen = GoodObservations();
   seen.kubelet.process->watchdog = PermissionDenied("open environ: Permission denied");
-  EXPECT_EQ(FindingOf(seen, "kubelet.watchdog").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "kubelet.watchdog").level, Level::kUnknown);
   seen.kubelet.process = NotFound("no kubelet");
-  EXPECT_EQ(FindingOf(seen, "kubelet.open-files").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "kubelet.open-files").level, Level::kUnknown);
   seen.kubelet.prepared = PermissionDenied("open: Permission denied");
-  EXPECT_EQ(FindingOf(seen, "kubelet.checkpoint").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "kubelet.checkpoint").level, Level::kUnknown);
 }
 
 }  // namespace

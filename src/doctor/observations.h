@@ -7,15 +7,27 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "base/time.h"
-#include "doctor/seen.h"
 #include "kube/objects/pod.h"
 #include "kube/objects/resource_slice.h"
 #include "model/claim.h"
 
 namespace galen::doctor {
+
+// Begins as "not looked at". What could not be read is neither good nor bad: a check that needs it
+// says Unknown and gives the status' sentence as its reason.
+template <typename T>
+class Seen : public StatusOr<T> {
+ public:
+  Seen() : StatusOr<T>(Status(Code::kUnknown, "not looked at")) {}
+  Seen(Status why) : StatusOr<T>(std::move(why)) {}  // NOLINT(google-explicit-constructor)
+  Seen(T value) : StatusOr<T>(std::move(value)) {}   // NOLINT(google-explicit-constructor)
+  Seen(StatusOr<T> answer) : StatusOr<T>(std::move(answer)) {}  // NOLINT
+};
 
 // What a plugin answers to GetInfo.
 struct PluginInfo {
@@ -32,7 +44,7 @@ struct RegistryEntry {
   Kind kind = Kind::kSocket;
   bool hidden = false;  // its name starts with a dot
 
-  // Of sockets that are not hidden only.
+  // Only for sockets that are not hidden.
   Status connected;
   Seen<PluginInfo> info;
   Seen<bool> endpoint_listens;  // never false: an error says why nobody could be reached
@@ -68,7 +80,7 @@ struct PreparedClaim {
   std::set<std::string> cdi_ids;
 };
 
-// Of a registration socket, in the kubelet's plugin manager.
+// A registration socket as the kubelet's plugin manager has it.
 struct PluginState {
   bool wanted = false;      // the kubelet has found it
   bool registered = false;  // and registered it
@@ -156,7 +168,7 @@ struct ApiSeen {
   std::map<std::string, Seen<bool>> far_pods;
   Seen<bool> health_served;  // NotFound: NodeDeviceHealth is not defined
   Seen<NodeHealthSeen> health;
-  std::string access_of;  // whose rights they are, in words
+  std::string access_of;  // whose rights they are, as a phrase
   std::vector<AccessSeen> access;
 };
 
@@ -174,7 +186,7 @@ struct AgentDriver {
 
 struct JournalSeen {
   std::vector<std::string> quarantined;  // files that were set aside
-  std::vector<std::string> jumps;        // of the clock, in words
+  std::vector<std::string> jumps;        // of the clock, a sentence each
 };
 
 struct AgentSeen {

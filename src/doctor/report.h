@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/data/json.h"
+#include "checks/report.h"
 #include "doctor/check.h"
 
 namespace galen::doctor {
@@ -13,13 +14,11 @@ struct Report {
   std::string node;
   std::string kubelet_root;
   WallTime when{};
-  std::vector<Finding> findings;
+  std::vector<CheckResult> results;
 };
 
-struct Tally {
-  std::size_t bad = 0, warning = 0, unknown = 0, healthy = 0;
-};
-Tally Count(const Report& report);
+// Healthy is good.
+checks::Tally Count(const Report& report);
 
 struct TextOptions {
   bool wide = false;        // what is healthy, too, a line each
@@ -31,7 +30,7 @@ std::string TextReport(const Report& report, const TextOptions& options);
 // {"node", "kubeletRoot", "time", "checks": [{"id", "group", "verdict", "severity", "expected",
 // "seen", "means", "advice"}], "summary": {"bad", "warning", "unknown", "healthy"}}
 Json JsonReport(const Report& report);
-// JUnit's XML: a suite for each group. Bad is a failure; a warning passes with its words as output;
+// JUnit's XML: a suite for each group. Bad is a failure; a warning passes with its text as output;
 // what could not be looked at is "skipped" with its reason.
 std::string JunitReport(const Report& report);
 

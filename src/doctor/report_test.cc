@@ -9,10 +9,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Finding Made(const std::string& id, Verdict verdict, const std::string& seen) {
+CheckResult Made(const std::string& id, Level level, const std::string& seen) {
   return {.id = id,
-          .verdict = verdict,
-          .severity = Verdict::kBad,
+          .level = level,
+          .severity = Level::kBad,
           .expected = "It is well",
           .seen = seen,
           .means = "Something does not work.",
@@ -23,13 +23,13 @@ Report SampleReport() {
   return {.node = "node-7",
           .kubelet_root = "/k",
           .when = *ParseRfc3339("2026-11-21T14:02:11Z"),
-          .findings = {Made("api.reachable", Verdict::kHealthy, "v1.37.1"),
-                       Made("api.clock", Verdict::kWarning, "4 s ahead"),
-                       Made("drivers.answer", Verdict::kUnknown, "not root"),
-                       Made("drivers.dead-sockets", Verdict::kBad, "<old>.sock: refused")}};
+          .results = {Made("api.reachable", Level::kGood, "v1.37.1"),
+                      Made("api.clock", Level::kWarning, "4 s ahead"),
+                      Made("drivers.answer", Level::kUnknown, "not root"),
+                      Made("drivers.dead-sockets", Level::kBad, "<old>.sock: refused")}};
 }
 
-TEST(DoctorReport, TellsTheWorstFirstAndWhatToDo) {
+TEST(DoctorReport, NamesTheWorstFirstAndWhatToDo) {
   EXPECT_EQ(TextReport(SampleReport(), {}), R"(node node-7, kubelet root /k
 
 BAD       drivers.dead-sockets
@@ -57,8 +57,8 @@ TEST(DoctorReport, WideNamesWhatIsHealthyToo) {
 
 TEST(DoctorReport, NamesAReasonOnceForAllThatItHides) {
   Report report = SampleReport();
-  report.findings.push_back(Made("agent.running", Verdict::kUnknown, "no socket"));
-  report.findings.push_back(Made("slices.missing", Verdict::kUnknown, "not root"));
+  report.results.push_back(Made("agent.running", Level::kUnknown, "no socket"));
+  report.results.push_back(Made("slices.missing", Level::kUnknown, "not root"));
   EXPECT_THAT(TextReport(report, {}), HasSubstr("Could not be looked at, because of\n"
                                                 "  not root\n    drivers.answer slices.missing\n"
                                                 "  no socket\n    agent.running\n"));
@@ -66,9 +66,9 @@ TEST(DoctorReport, NamesAReasonOnceForAllThatItHides) {
 
 TEST(DoctorReport, IsWrappedToTheTerminal) {
   Report report = SampleReport();
-  report.findings = {Made("a.b", Verdict::kBad,
-                          "one two three four five six seven eight nine ten "
-                          "eleven twelve thirteen")};
+  report.results = {Made("a.b", Level::kBad,
+                         "one two three four five six seven eight nine ten "
+                         "eleven twelve thirteen")};
   EXPECT_THAT(TextReport(report, {.columns = 40}),
               HasSubstr("  seen    one two three four five six\n"
                         "          seven eight nine ten eleven\n"

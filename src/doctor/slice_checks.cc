@@ -65,7 +65,7 @@ Outcome JudgeMissingSlices(const Observations& seen) {
   for (const std::string& driver : seen.LiveDrivers()) {
     if (!publishing.contains(driver)) found.push_back(Shown(driver) + " has no ResourceSlice here");
   }
-  return Judged(Verdict::kBad, found, Counted(seen.api.slices->size(), "slice"));
+  return Judged(Level::kBad, found, Counted(seen.api.slices->size(), "slice"));
 }
 
 // Whoever lost its last socket is gone for the scheduler only after the kubelet has wiped its
@@ -81,7 +81,7 @@ Outcome JudgeOrphaned(const Observations& seen) {
                                 Counted(slice.devices.size(), "device"), Shown(slice.driver)));
   }
   if (const Status all = seen.AllAnswered(); !found.empty() && !all.ok()) return Unknown(all);
-  return Judged(Verdict::kBad, found, Counted(seen.api.slices->size(), "slice"));
+  return Judged(Level::kBad, found, Counted(seen.api.slices->size(), "slice"));
 }
 
 // KEP-4381: a pool changes by slices of the next generation, made before the old ones are removed.
@@ -93,7 +93,7 @@ Outcome JudgeGenerations(const Observations& seen) {
     found.push_back(fmt::format("{} is at generation {}, and {} is older", Named(key), pool.newest,
                                 Listed(pool.outdated)));
   }
-  return Judged(Verdict::kWarning, found, Counted(seen.api.slices->size(), "slice"));
+  return Judged(Level::kWarning, found, Counted(seen.api.slices->size(), "slice"));
 }
 
 // Slices of a pool's newest generation, those for other nodes included.
@@ -116,7 +116,7 @@ Outcome JudgeComplete(const Observations& seen) {
                                 Counted(static_cast<std::size_t>(pool.promised), "slice"),
                                 pool.newest, count));
   }
-  return Judged(Verdict::kBad, found, Counted(PoolsOf(*seen.api.slices).size(), "pool"));
+  return Judged(Level::kBad, found, Counted(PoolsOf(*seen.api.slices).size(), "pool"));
 }
 
 // The API server checks names within a slice; nobody but the scheduler looks across slices.
@@ -134,7 +134,7 @@ Outcome JudgeDuplicateSliceDevices(const Observations& seen) {
       }
     }
   }
-  return Judged(Verdict::kBad, found, Counted(pools.size(), "pool"));
+  return Judged(Level::kBad, found, Counted(pools.size(), "pool"));
 }
 
 // The one check of other nodes: their own doctor cannot run any more.
@@ -147,39 +147,39 @@ Outcome JudgeNodeGone(const Observations& seen) {
     found.push_back(fmt::format("{} of {} is for node {}, which is gone", Shown(slice.name),
                                 Shown(slice.driver), Shown(slice.node)));
   }
-  return Judged(Verdict::kWarning, found, Counted(seen.api.all_slices->size(), "slice"));
+  return Judged(Level::kWarning, found, Counted(seen.api.all_slices->size(), "slice"));
 }
 
 }  // namespace
 
 std::vector<Check> SliceChecks() {
   return {
-      {"slices.missing", Verdict::kBad, "Each driver that runs here has published its devices",
+      {"slices.missing", Level::kBad, "Each driver that runs here has published its devices",
        "The scheduler does not know the devices: nothing that needs them is placed here.",
        "Look at the driver's log for what the API server refused; start the driver again. A "
        "kubelet that starts removes all slices of its node, and drivers must make them anew.",
        JudgeMissingSlices},
       // dra/manager.go: defaultWipingDelay 30 s.
-      {"slices.orphaned", Verdict::kBad, "No devices are offered whose driver does not run here",
+      {"slices.orphaned", Level::kBad, "No devices are offered whose driver does not run here",
        "Pods are placed here for devices that nobody can prepare, and do not start. The kubelet "
        "removes such slices after 30 s, unless it does not know that driver.",
        "Start the driver again; if it is gone for good, delete its slices: kubectl delete "
        "resourceslice NAME.",
        JudgeOrphaned},
-      {"slices.generations", Verdict::kWarning, "Each pool's slices are of one generation",
+      {"slices.generations", Level::kWarning, "Each pool's slices are of one generation",
        "The driver is in the middle of an update, or left old slices behind. Readers ignore them, "
        "once the newest generation is complete.",
        "If it stays so for a minute, delete the older slices.", JudgeGenerations},
       // resource/v1, ResourcePool.resourceSliceCount: an incomplete pool is not allocated from.
-      {"slices.complete", Verdict::kBad, "Each pool has as many slices as it says",
+      {"slices.complete", Level::kBad, "Each pool has as many slices as it says",
        "The scheduler takes no device of a pool that is not complete.",
        "If it stays so for a minute, start the driver again: it publishes what is missing.",
        JudgeComplete},
-      {"slices.duplicates", Verdict::kBad, "Each device is in its pool once",
+      {"slices.duplicates", Level::kBad, "Each device is in its pool once",
        "The scheduler refuses the whole pool.",
        "Mend the driver: names are unique within a pool, over all of its slices.",
        JudgeDuplicateSliceDevices},
-      {"slices.node-gone", Verdict::kWarning, "No slice names a node that is gone",
+      {"slices.node-gone", Level::kWarning, "No slice names a node that is gone",
        "Its devices cannot be used. Slices that their Node owns go with it; these do not.",
        "Delete them: kubectl delete resourceslice NAME.", JudgeNodeGone},
   };

@@ -62,7 +62,7 @@ TEST(SliceChecks, DevicesThatAllNodesReachAreInSlicesWithoutANode) {
   Observations seen = GoodObservations();
   SetSlices(seen, {});
   seen.api.all_slices->push_back({.name = "s", .driver = "gpu.example.com", .pool = "p"});
-  EXPECT_EQ(FindingOf(seen, "slices.missing").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "slices.missing").level, Level::kGood);
 }
 
 TEST(SliceChecks, APoolThatSpansNodesIsCountedOverAllOfThem) {
@@ -71,7 +71,7 @@ TEST(SliceChecks, APoolThatSpansNodesIsCountedOverAllOfThem) {
   SlicePlace far = PlaceOf((*seen.api.slices)[0]);
   far.node = "node-8";
   seen.api.all_slices->push_back(far);
-  EXPECT_EQ(FindingOf(seen, "slices.complete").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "slices.complete").level, Level::kGood);
 }
 
 TEST(SliceChecks, AnOlderGenerationsDevicesCountForNothing) {
@@ -81,14 +81,14 @@ TEST(SliceChecks, AnOlderGenerationsDevicesCountForNothing) {
   old.slice_count = 7;
   seen.api.slices->push_back(old);
   seen.api.all_slices->push_back(PlaceOf(old));
-  EXPECT_EQ(FindingOf(seen, "slices.duplicates").verdict, Verdict::kHealthy);
-  EXPECT_EQ(FindingOf(seen, "slices.complete").verdict, Verdict::kHealthy);
+  EXPECT_EQ(ResultOf(seen, "slices.duplicates").level, Level::kGood);
+  EXPECT_EQ(ResultOf(seen, "slices.complete").level, Level::kGood);
 }
 
 TEST(SliceChecks, ARegistryThatCannotBeReadOrphansNobody) {
   Observations seen = GoodObservations();
   (*seen.registry)[0].connected = PermissionDenied("permission denied");
-  EXPECT_EQ(FindingOf(seen, "slices.orphaned").verdict, Verdict::kUnknown);
+  EXPECT_EQ(ResultOf(seen, "slices.orphaned").level, Level::kUnknown);
 }
 
 }  // namespace

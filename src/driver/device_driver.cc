@@ -14,8 +14,8 @@ DeviceDriver::DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const D
       hardware_(hardware),
       calls_(std::move(calls)),
       judge_(edges, {.driver = config.driver.name, .pool = sdk::PoolOf(config.driver)},
-             {.on_verdict = [this] { TellSoon(); }, .look_again = [this] { LookSoon(); }}),
-      ears_{judge_, [this] { LookSoon(); }},
+             {.on_verdict = [this] { ReportSoon(); }, .look_again = [this] { LookSoon(); }}),
+      events_{judge_, [this] { LookSoon(); }},
       poll_(config.poll),
       taint_key_(config.taint_unhealthy.empty() ? "" : config.driver.name + "/unhealthy"),
       taint_effect_(config.taint_unhealthy == "NoExecute" ? Taint::Effect::kNoExecute
@@ -28,7 +28,7 @@ DeviceDriver::DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const D
 Status DeviceDriver::Start() {
   RETURN_IF_ERROR(TakeInventory());
   // After the inventory: what hardware says of a device must find it known.
-  return hardware_.Start(ears_);
+  return hardware_.Start(events_);
 }
 
 Prepared DeviceDriver::Prepare(const DeviceClaim& claim) const {
@@ -39,7 +39,7 @@ Prepared DeviceDriver::Prepare(const DeviceClaim& claim) const {
   return edits;
 }
 
-void DeviceDriver::TellSoon() {
+void DeviceDriver::ReportSoon() {
   tell_due_ = true;
   calls_.health_changed();
 }
@@ -77,7 +77,7 @@ void DeviceDriver::Report(HealthWriter& writer) {
 Status DeviceDriver::TakeInventory() {
   ASSIGN_OR_RETURN(Inventory devices, hardware_.Devices());
   if (devices == devices_) return OkStatus();
-  // Refused as a whole before anybody is told of a part of it.
+  // Refused as a whole before a part of it is published.
   RETURN_IF_ERROR(sdk::ValidateInventory(devices));
   std::vector<std::string> names;
   for (const Device& device : devices) names.push_back(device.name);

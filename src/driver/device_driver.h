@@ -36,7 +36,7 @@ class DeviceDriver {
 
  private:
   // Ask for a round at once: with what is known, or with a fresh look at the hardware.
-  void TellSoon();
+  void ReportSoon();
   void LookSoon();
   // Whether the round has to look at the hardware; takes note that it does.
   bool TakeLook();
@@ -52,7 +52,7 @@ class DeviceDriver {
   Hardware& hardware_;
   const Calls calls_;
   HealthJudge judge_;
-  HardwareEars ears_;
+  HardwareEvents events_;
   const Duration poll_;
   Time next_look_{};  // the latest
   bool look_due_ = false, tell_due_ = false;

@@ -29,7 +29,7 @@ class CountedHardware final : public Hardware {
   }
   StatusOr<Inventory> Devices() override { return real_->Devices(); }
   CdiEdits EditsFor(const std::string& device) const override { return real_->EditsFor(device); }
-  Status Start(HardwareEars& ears) override { return real_->Start(ears); }
+  Status Start(HardwareEvents& events) override { return real_->Start(events); }
 
   int looks = 0;
 
@@ -237,7 +237,7 @@ TEST_F(DeviceDriverTest, AnInjectedXidReachesTheKubeletAtOnceWithItsCauseAndTime
   EXPECT_EQ(Health("gpu-4").health(), v1::HEALTHY);
 }
 
-TEST_F(DeviceDriverTest, HeatIsToldAfterItsDebounceAndItsEndAfterTheQuiet) {
+TEST_F(DeviceDriverTest, HeatIsReportedAfterItsDebounceAndItsEndAfterTheQuiet) {
   Start(Kind::kGpu);
   ASSERT_TRUE(Inject("gpu-5", "temperature", "91").ok());
   node_.loop.Advance(2900ms);
@@ -314,7 +314,7 @@ TEST_F(DeviceDriverTest, ARecoverySaysWhichSignShowedIt) {
 }
 
 // Hundreds of other devices would make it late; they are looked at in their turn all the same.
-TEST_F(DeviceDriverTest, ASignThatComesByItselfIsToldWithoutALookAtAllOthers) {
+TEST_F(DeviceDriverTest, ASignThatComesByItselfIsReportedWithoutALookAtAllOthers) {
   Start(Kind::kGpu);
   const int looks = gpus_->looks;
   ASSERT_TRUE(Inject("gpu-0", "xid", "79").ok());
@@ -351,7 +351,7 @@ TEST_F(DeviceDriverTest, WritesNothingWhileNothingHappens) {
   EXPECT_EQ(node_.files.writes(), writes);
 }
 
-TEST_F(DeviceDriverTest, ALinksLossIsToldAsSoonAsTheKernelSaysSo) {
+TEST_F(DeviceDriverTest, ALinksLossIsReportedAsSoonAsTheKernelSaysSo) {
   AddNic();
   Start(Kind::kNic);
   EXPECT_EQ(Health("eth0").health(), v1::HEALTHY);

@@ -15,14 +15,15 @@ namespace galen::device_driver {
 // Which hardware: simulated GPUs, or network interfaces of this machine.
 enum class Kind { kGpu, kNic };
 
-// What a driver is told; the members' defaults are the flags'. Only those of its kind count.
+// What a driver is configured with; the members' defaults are the flags'. Only those of its kind
+// count.
 struct DriverConfig {
   Kind kind = Kind::kGpu;
   Driver::Options driver;
   std::string rules_path;  // "" = the built-in table
   std::string state_dir;   // "" = below the kubelet's plugin directory
   // How long a report of a device's health holds, in whole seconds as the wire carries it; takes
-  // the place of driver.health_timeout. It is told again within half of that.
+  // the place of driver.health_timeout. It is sent again within half of that.
   Duration health_timeout = std::chrono::seconds(30);
   // How often devices are looked at; Validate() has the bounds.
   Duration poll = std::chrono::seconds(2);
@@ -41,7 +42,7 @@ struct DriverConfig {
 // they are parsed, and outlives them.
 void AddFlags(Flags& flags, Kind kind, DriverConfig& config);
 
-// What the SDK is told: `driver`, with the health timeout of the command line.
+// What the SDK gets: `driver`, with the health timeout of the command line.
 Driver::Options SdkOptions(const DriverConfig& config);
 
 // InvalidArgument holds every fault, one a line. Reads nothing but `config`.

@@ -25,7 +25,7 @@ TEST(DriverConfig, AGoodOneHasNoFaults) {
   EXPECT_EQ(Validate(GoodConfig(Kind::kNic)), OkStatus());
 }
 
-TEST(DriverConfig, TellsEveryFaultAtOnce) {
+TEST(DriverConfig, NamesEveryFaultAtOnce) {
   DriverConfig config = GoodConfig(Kind::kNic);
   config.driver.node = "";
   config.driver.metrics_address = "nowhere";
@@ -71,7 +71,7 @@ TEST(DriverConfig, TheOperatorsRulesTakeThePlaceOfTheBuiltInOnes) {
   EXPECT_EQ(rules->rules.size(), 1u);
 }
 
-TEST(DriverConfig, KeepsItsStateBesideItsSocketUnlessToldWhere) {
+TEST(DriverConfig, KeepsItsStateBesideItsSocketUnlessConfiguredElsewhere) {
   DriverConfig config = GoodConfig(Kind::kGpu);
   EXPECT_EQ(StateDirectory(config), "/var/lib/kubelet/plugins/gpu.example.com");
   config.state_dir = "/state";

@@ -5,7 +5,7 @@
 
 namespace galen::device_driver {
 
-// What is wrong with the configuration as far as it can be told without starting anything: values,
+// What is wrong with the configuration as far as it can be seen without starting anything: values,
 // rules and kubeconfig. The node's name may come from $NODE_NAME. InvalidArgument holds every
 // fault, one a line.
 Status CheckDriver(DriverConfig config);

@@ -27,7 +27,7 @@ StatusOr<Inventory> GpuHardware::Devices() {
                          {"uuid", gpu.uuid},
                          {"simulated", true},
                          {"resource.kubernetes.io/pciBusID", gpu.pci_address}};
-    // Of an H200.
+    // As much as an H200 has.
     device.capacity = {{"memory", "141Gi"}};
     device.allow_multiple_allocations = shared_;
     inventory.push_back(std::move(device));
@@ -35,7 +35,7 @@ StatusOr<Inventory> GpuHardware::Devices() {
   return inventory;
 }
 
-// Simulated GPUs have no device nodes; the variable tells a container which one it holds.
+// Simulated GPUs have no device nodes; the variable says to a container which one it holds.
 CdiEdits GpuHardware::EditsFor(const std::string& device) const {
   CdiEdits edits;
   for (std::size_t i = 0; i < simulator_.devices().size(); ++i) {
@@ -71,12 +71,12 @@ StatusOr<WallTime> GpuHardware::Inject(std::string_view device, std::string_view
   ASSIGN_OR_RETURN(std::vector<probes::Sign> signs, simulator_.Inject(device, sign, value));
   const WallTime time = signs.back().time;
   edges_.log.Info("simulator shows a sign", {{"device", device}, {"sign", sign}, {"value", value}});
-  ears_->signs.OnSigns(std::move(signs));
+  events_->signs.OnSigns(std::move(signs));
   return time;
 }
 
-Status GpuHardware::Start(HardwareEars& ears) {
-  ears_ = &ears;
+Status GpuHardware::Start(HardwareEvents& events) {
+  events_ = &events;
   if (kernel_log_source_ == nullptr) return OkStatus();
   // The kernel knows a card by its bus address, we know it by its name.
   std::map<std::string, std::string> device_of_address;
@@ -85,7 +85,7 @@ Status GpuHardware::Start(HardwareEars& ears) {
   }
   kernel_log_ = std::make_unique<probes::KernelLog>(
       probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
-                               *kernel_log_source_, ears.signs},
+                               *kernel_log_source_, events.signs},
       device_of_address);
   // What the log said before these GPUs were thought of is not about them.
   kernel_log_->Start(probes::KernelLog::Begin::kNow);

@@ -31,7 +31,7 @@ class GpuHardware final : public Hardware, public sdk::SimulatedDevices {
   // The simulated GPUs; always the same ones, and never an error.
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
-  Status Start(HardwareEars& ears) override;
+  Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override { return simulator_.Observe(); }
 
   std::vector<Sign> InjectableSigns() const override;
@@ -46,7 +46,7 @@ class GpuHardware final : public Hardware, public sdk::SimulatedDevices {
   probes::GpuSimulator simulator_;
   std::unique_ptr<probes::KernelLogSource> kernel_log_source_;
   std::unique_ptr<probes::KernelLog> kernel_log_;
-  HardwareEars* ears_ = nullptr;
+  HardwareEvents* events_ = nullptr;
 };
 
 }  // namespace galen::device_driver

@@ -11,14 +11,14 @@
 
 namespace galen::device_driver {
 
-// Where hardware that speaks up by itself is heard. From the loop only.
-struct HardwareEars {
+// Where hardware that reports by itself reports to. From the loop only.
+struct HardwareEvents {
   probes::SignSink& signs;           // what it shows
   std::function<void()> look_again;  // there is something to observe
 };
 
 // What a kind of driver knows about its hardware; DeviceDriver does the rest. Observe(), of Probe,
-// tells what all devices show now.
+// returns what all devices show now.
 class Hardware : public probes::Probe {
  public:
   // The devices there are now. Reads what there is to read, so it may block for a moment; an error
@@ -27,8 +27,8 @@ class Hardware : public probes::Probe {
   // What a container gets that uses `device`: environment, device nodes. Empty for a device that is
   // not there.
   virtual CdiEdits EditsFor(const std::string& device) const = 0;
-  // Starts to listen for what hardware says by itself. Once; `ears` outlives the hardware.
-  virtual Status Start(HardwareEars& ears) = 0;
+  // Starts to listen for what hardware says by itself. Once; `events` outlives the hardware.
+  virtual Status Start(HardwareEvents& events) = 0;
 };
 
 }  // namespace galen::device_driver

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kSection = "findings";
 // A debounce that ends is looked at with a fresh reading, but never in a tight circle.
 constexpr Duration kLookAgainLeast = std::chrono::milliseconds(50);
-// Of a fault and its echoes (XID 31, then 45) the first says more. After that the next fault of a
+// When a fault has echoes (XID 31, then 45) the first says more. After that the next fault of a
 // program is news, also where it is the same again.
 constexpr Duration kNoted = std::chrono::seconds(5);
 
@@ -109,9 +109,9 @@ bool HealthJudge::Take(const probes::Evaluation& evaluation) {
                                        {"to", ToString(change.after.state)},
                                        {"cause", change.after.cause.message}});
   }
-  // Kept before anyone is told, so that a crash never forgets what was said.
+  // Stored before it is published, so that a crash never forgets what was published.
   edges_.state.Set(kSection, engine_.Save());
-  static_cast<void>(edges_.state.Flush().ok());  // it tells a full disk itself
+  static_cast<void>(edges_.state.Flush().ok());  // it reports a full disk itself
   WaitForTime();
   return noted;
 }

@@ -1,6 +1,6 @@
-// Between what the hardware shows and what the driver tells: keeps the rule engine, its state file
-// and the timer for what changes by time alone (a debounce that ends). Signs come in by OnSigns and
-// Observe; the verdicts go out by Report. Belongs to its loop.
+// Between what the hardware shows and what the driver reports: keeps the rule engine, its state
+// file and the timer for what changes by time alone (a debounce that ends). Signs come in by
+// OnSigns and Observe; the verdicts go out by Report. Belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ class HealthJudge final : public probes::SignSink {
   // knew. A device that is new is Unknown until something shows how it is; one that left is
   // forgotten.
   void SetDevices(const std::vector<std::string>& names);
-  // What devices showed by themselves: judged at once, and told at once when a verdict changed.
+  // What devices showed by themselves: judged at once, and reported at once when a verdict changed.
   void OnSigns(std::vector<probes::Sign> signs) override;
   // A whole look at all devices, or why there was none; called in a round, so it asks for no other.
   void Observe(const StatusOr<std::vector<probes::Sign>>& observed);

@@ -17,7 +17,7 @@ StatusOr<Inventory> NicHardware::Devices() {
       device.attributes["serial"] = nic.address;
       device.attributes["mac"] = nic.address;
     }
-    // sysfs names no model; the kernel driver is what tells cards apart for people.
+    // sysfs names no model; people distinguish cards by the kernel driver.
     if (!nic.driver.empty()) device.attributes["model"] = nic.driver;
     if (!nic.pci_address.empty()) {
       device.attributes["resource.kubernetes.io/pciBusID"] = nic.pci_address;
@@ -37,19 +37,20 @@ CdiEdits NicHardware::EditsFor(const std::string& device) const {
   return edits;
 }
 
-Status NicHardware::Start(HardwareEars& ears) {
-  return listen_([this, &ears](const std::vector<std::string>& names) { OnLinkNews(ears, names); });
+Status NicHardware::Start(HardwareEvents& events) {
+  return listen_(
+      [this, &events](const std::vector<std::string>& names) { OnLinkNews(events, names); });
 }
 
-void NicHardware::OnLinkNews(HardwareEars& ears, const std::vector<std::string>& names) {
+void NicHardware::OnLinkNews(HardwareEvents& events, const std::vector<std::string>& names) {
   bool strangers = names.empty();
   for (const std::string& name : names)
     strangers = strangers || !probe_.interfaces().contains(name);
   // A name that is not known yet may be one that the patterns mean.
-  if (strangers) ears.look_again();
+  if (strangers) events.look_again();
   // At once and for these only: a link's fall need not wait for the next look.
   std::vector<probes::Sign> signs = probe_.ObserveSome(names);
-  if (!signs.empty()) ears.signs.OnSigns(std::move(signs));
+  if (!signs.empty()) events.signs.OnSigns(std::move(signs));
 }
 
 }  // namespace galen::device_driver

@@ -15,9 +15,9 @@ namespace galen::device_driver {
 
 class NicHardware final : public Hardware {
  public:
-  // Tells names of interfaces that something happened to; empty: look at all.
+  // Gets the names of interfaces that something happened to; empty: look at all.
   using LinkNews = std::function<void(const std::vector<std::string>&)>;
-  // Begins to hear of links; the real one is a LinkWatch.
+  // Begins to watch links; the real one is a LinkWatch.
   using Listen = std::function<Status(LinkNews)>;
 
   // `options` says which interfaces are devices. The loop and files outlive the hardware.
@@ -26,11 +26,11 @@ class NicHardware final : public Hardware {
 
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
-  Status Start(HardwareEars& ears) override;
+  Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override { return probe_.Observe(); }
 
  private:
-  void OnLinkNews(HardwareEars& ears, const std::vector<std::string>& names);
+  void OnLinkNews(HardwareEvents& events, const std::vector<std::string>& names);
 
   probes::NetworkProbe probe_;
   const Listen listen_;

@@ -107,7 +107,7 @@ class ConformanceRun {
             .socket = target.socket,
             .read_only = seen.read_only,
             .why_read_only = why_read_only,
-            .findings = conformance::Judge(seen)};
+            .results = conformance::Judge(seen)};
   }
 
   EpollLoop& loop_;
@@ -144,7 +144,7 @@ ConformanceResult Conformance(const Options& options, const ConformanceArguments
     return {.code = kExitInterrupted, .problem = "interrupted; what was made is put away"};
   }
   if (!reports.ok()) return ConformanceProblem(reports.status());
-  const bool failed = conformance::Count(*reports).failed > 0;
+  const bool failed = conformance::Count(*reports).bad > 0;
   return {.code = failed ? kExitNotPassed : 0, .text = PrintedReports(*format, *reports)};
 }
 

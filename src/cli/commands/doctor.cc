@@ -168,7 +168,7 @@ DoctorResult Doctor(const Options& options, const DoctorArguments& arguments) {
   const doctor::Report report{.node = (*seen)->node,
                               .kubelet_root = (*seen)->kubelet_root,
                               .when = (*seen)->when,
-                              .findings = doctor::Judge(**seen)};
+                              .results = doctor::Judge(**seen)};
   return {.code = doctor::Count(report).bad > 0 ? kExitBad : 0,
           .text = PrintedFindings(*format, report, options.columns)};
 }

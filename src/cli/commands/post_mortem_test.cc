@@ -145,7 +145,7 @@ TEST(PostMortemTable, AFaultAfterTheEndIsShownBesideHowTheDeviceWasThen) {
               HasSubstr("Healthy  hardware (0.98)  Unhealthy 13s after the end: XID 79"));
 }
 
-TEST(DrawPostMortem, TellsTheWholeStoryAndWideItsEvidence) {
+TEST(DrawPostMortem, ShowsTheWholeStoryAndWideItsEvidence) {
   Options options;
   const std::string text = DrawPostMortem(ToShown(Record()), options, kEnd + 1h);
   EXPECT_THAT(text, HasSubstr("train/trainer-0 on node-7: Failed, " + FormatRfc3339(kEnd, 3)));
@@ -213,7 +213,7 @@ TEST(PostMortemFromProto, ReadsWhatTheAgentSends) {
   EXPECT_EQ(record.verdict.kind, VerdictKind::kPlatform);
 }
 
-TEST(PostMortemFromNode, HasWhatTheNodesObjectTells) {
+TEST(PostMortemFromNode, HasWhatTheNodesObjectHolds) {
   kube::NodeDeviceHealth node;
   node.node = "node-7";
   kube::NodePostMortem entry;
@@ -237,7 +237,7 @@ TEST(PostMortemFromNode, HasWhatTheNodesObjectTells) {
 }
 
 // It said that nothing shows why, and of an evidence that was made up of the sentence.
-TEST(PostMortemFromNode, SaysTheVerdictAsTheNodesObjectTellsIt) {
+TEST(PostMortemFromNode, SaysTheVerdictAsTheNodesObjectHasIt) {
   kube::NodePostMortem entry;
   entry.pod = {{"train", "trainer-0"}, "uid-1"};
   entry.end = "Crashed";

@@ -35,7 +35,7 @@ class Painter {
     std::vector<std::string> status = fleet_.notes();
     for (const std::string& line : fleet_.trouble().Lines()) status.push_back(line);
     const bool json = options_.output == "json";
-    if (!options_.terminal || json) TellStatus(status);
+    if (!options_.terminal || json) PrintStatus(status);
     // What was lost sight of is shown as it was then: its ages do not run on as if it were live.
     const WallTime now = fleet_.trouble().since().value_or(session_.loop().WallNow());
     if (json) return DrawItems(now);
@@ -75,7 +75,7 @@ class Painter {
     picture_.Draw(std::move(lines));
   }
 
-  void TellStatus(const std::vector<std::string>& status) {
+  void PrintStatus(const std::vector<std::string>& status) {
     for (const std::string& line : status) {
       if (std::find(shown_.begin(), shown_.end(), line) == shown_.end()) {
         PrintError(line);

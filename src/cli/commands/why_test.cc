@@ -55,7 +55,7 @@ TEST(Why, SaysWhyTheAgentWasNotAskedAndWhatIsMissing) {
   EXPECT_NE(note.find("node-7"), std::string::npos);
 }
 
-TEST(Why, TellsProgramsTooThatTheAnswerIsNotTheWholeOne) {
+TEST(Why, SaysToProgramsTooThatTheAnswerIsPartial) {
   Explanation explanation{
       .pod = {"serve", "llm-0"}, .node = "node-7", .devices = {}, .steps = {}, .note = ""};
   EXPECT_FALSE(ToJson(explanation).Has("note"));
@@ -63,7 +63,7 @@ TEST(Why, TellsProgramsTooThatTheAnswerIsNotTheWholeOne) {
   EXPECT_EQ(ToJson(explanation)["note"].AsString(), explanation.note);
 }
 
-TEST(Why, TellsProgramsTheVerdictWithItsEvidence) {
+TEST(Why, GivesProgramsTheVerdictWithItsEvidence) {
   Explanation explanation{
       .pod = {"train", "trainer-0"}, .node = "node-7", .devices = {}, .steps = {}, .note = ""};
   EXPECT_FALSE(ToJson(explanation).Has("verdict"));
@@ -80,7 +80,7 @@ TEST(Why, TellsProgramsTheVerdictWithItsEvidence) {
   EXPECT_EQ(verdict["supporting"][0]["rule"].AsString(), "program-fault");
 }
 
-TEST(Why, TellsProgramsTheDeviceAndTheSentenceOfEachStep) {
+TEST(Why, GivesProgramsTheDeviceAndTheSentenceOfEachStep) {
   const Explanation explanation{.pod = {"serve", "llm-0"},
                                 .node = "node-7",
                                 .devices = {},

@@ -18,7 +18,7 @@ TEST(RowChanges, BeginWithTheWholeTable) {
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}})), "");
 }
 
-TEST(RowChanges, TellOnlyTheRowThatChangedThoughItWidensItsColumn) {
+TEST(RowChanges, ShowOnlyTheRowThatChangedThoughItWidensItsColumn) {
   RowChanges changes;
   changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}, {"c", "Healthy"}}));
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}, {"b", "Unhealthy"}, {"c", "Healthy"}})),
@@ -37,7 +37,7 @@ TEST(RowChanges, StandUnderTheirHeaderThoughTheyAreLongerThanWhatWasThereFirst) 
   EXPECT_EQ(first.find("DETAIL"), then.find("x\n")) << first << then;
 }
 
-TEST(RowChanges, TellWhichRowIsGone) {
+TEST(RowChanges, ShowWhichRowIsGone) {
   RowChanges changes;
   changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}}));
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})), "b    gone           \n");
@@ -74,7 +74,7 @@ TEST(ItemChanges, AreWholeObjectsALineInTheFormOfAWatch) {
   EXPECT_EQ((*Json::Parse(changes.Next(Devices({}))))["type"].AsString(), "DELETED");
 }
 
-TEST(ItemChanges, TellTwoPodsOnOneDeviceApart) {
+TEST(ItemChanges, DistinguishTwoPodsOnOneDevice) {
   const auto pod = [](const char* name) {
     return Json::MakeObject(
         {{"namespace", "n"}, {"pod", name}, {"device", Json::MakeObject({{"device", "gpu-0"}})}});

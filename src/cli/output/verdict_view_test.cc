@@ -46,7 +46,7 @@ TEST(VerdictOf, IsNotThatOfAnEarlierPodOfTheNameWhileThereIsOne) {
   EXPECT_FALSE(VerdictOf(answer));
 }
 
-TEST(VerdictOf, SaysOfACrashThatNothingTellsAndOfAGoodEndNothing) {
+TEST(VerdictOf, SaysOfACrashThatNothingIsKnownAndOfAGoodEndNothing) {
   wire::ExplainResponse crashed, succeeded;
   Add(crashed, "uid-1", "Crashed");
   Add(succeeded, "uid-1", "Succeeded");

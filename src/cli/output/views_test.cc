@@ -107,7 +107,7 @@ TEST(Views, SayWhyANodesAgentIsNotReadyAndThatItIsNotUp) {
   EXPECT_TRUE(text.ends_with("AgentStopped  observer  0.1.0  \n")) << text;
 }
 
-TEST(Views, TellWhichDriverIsNotConnected) {
+TEST(Views, ShowWhichDriverIsNotConnected) {
   kube::NodeDeviceHealth node;
   node.node = "node-7";
   kube::NodeDriver driver;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "doctor/probes/api_reading.h"
+#include "kube/client.h"
 
 namespace galen::doctor {
 namespace {
@@ -11,6 +12,49 @@ namespace {
 constexpr char kLeaseNamespace[] = "kube-node-lease";
 
 }  // namespace
+
+ApiCall::ApiCall(Loop& loop, net::HttpClient& client, std::string path, Kind kind,
+                 std::function<void(PlainAnswer)> done)
+    : loop_(loop), kind_(kind), done_(std::move(done)) {
+  answer_.asked = loop.WallNow();
+  call_ = client.Send({.path = std::move(path)}, *this);
+  deadline_ = loop.After(kWithin, [this] { Finish(DeadlineExceeded("no answer in 20 s")); });
+}
+
+void ApiCall::OnHead(int status, const net::Headers& headers) {
+  http_status_ = status;
+  answer_.answered = loop_.WallNow();
+  if (const auto date = net::FindHeader(headers, "date")) answer_.date = *date;
+}
+
+void ApiCall::OnData(std::string_view bytes) {
+  bytes_ += bytes.size();
+  const bool metrics = kind_ == Kind::kMetrics && http_status_ == 200;
+  if (bytes_ > (metrics ? kMetricsBytesMax : kTextBytesMax)) {
+    return Finish(ResourceExhausted("the answer is too large"));
+  }
+  if (metrics) {
+    collector_.Take(bytes);
+  } else {
+    answer_.body += bytes;
+  }
+}
+
+void ApiCall::OnEnd(const Status& status, const net::Headers&) {
+  if (!status.ok()) return Finish(status);
+  if (http_status_ != 200) return Finish(kube::StatusOfResponse(http_status_, answer_.body));
+  Finish(OkStatus());
+}
+
+void ApiCall::Finish(Status status) {
+  if (!done_) return;
+  call_.reset();
+  deadline_.Cancel();
+  collector_.End();
+  answer_.samples = collector_.samples();
+  answer_.status = std::move(status);
+  std::exchange(done_, nullptr)(std::move(answer_));
+}
 
 void NothingAsked(ApiSeen& seen, KubeletSeen& kubelet, const Status& why) {
   seen.version = why;
@@ -51,7 +95,7 @@ void ApiProbe::TakeVersion(const PlainAnswer& answer) {
     seen_.version = answer.status;
   }
   if (!seen_.version.ok()) NothingAsked(seen_, kubelet_, seen_.version.status());
-  // A server that refuses still tells its time.
+  // A server that refuses still sends its time.
   if (!answer.date.empty()) {
     seen_.clock = ReadClock(answer.date, answer.asked, answer.answered);
   } else if (seen_.version.ok()) {
@@ -152,7 +196,7 @@ void ApiProbe::AskRights() {
   Subject subject = SubjectOfAgent();
   // The agent itself may not ask about others, but everybody may about himself.
   subject.self = !user_.empty() && subject.user() == user_;
-  seen_.access_of = subject.words();
+  seen_.access_of = subject.phrase();
   for (const Right& right : AgentRights()) {
     if (!right.manager_only || options_.manager) seen_.access.push_back({.right = ToString(right)});
   }

@@ -12,12 +12,54 @@
 #include "base/data/json.h"
 #include "base/loop/loop.h"
 #include "doctor/observations.h"
-#include "doctor/probes/api_call.h"
+#include "doctor/probes/metrics_text.h"
 #include "doctor/probes/rights.h"
 #include "kube/client.h"
 #include "kube/request.h"
+#include "net/http.h"
 
 namespace galen::doctor {
+
+// The answer to an ApiCall.
+struct PlainAnswer {
+  Status status;  // OK for 200; else what the server or the way there said
+  std::string date;
+  std::string body;             // of text; "" of metrics
+  std::vector<Sample> samples;  // of metrics
+  WallTime asked{}, answered{};
+};
+
+// One GET whose answer is read as it comes: headers, and metrics of which a few lines are wanted.
+// Asks when it is made; destroying it cancels.
+class ApiCall final : private net::HttpResponseSink {
+ public:
+  enum class Kind { kText, kMetrics };
+  // `done` runs once, later; the call is kept until then and not destroyed by it. loop and client
+  // are lent.
+  ApiCall(Loop& loop, net::HttpClient& client, std::string path, Kind kind,
+          std::function<void(PlainAnswer)> done);
+
+  static constexpr Duration kWithin = std::chrono::seconds(20);
+  static constexpr std::size_t kTextBytesMax = 1024 * 1024;
+  // An API server of a large cluster shows some tens of megabytes.
+  static constexpr std::size_t kMetricsBytesMax = std::size_t{256} << 20;
+
+ private:
+  void OnHead(int status, const net::Headers& headers) override;
+  void OnData(std::string_view bytes) override;
+  void OnEnd(const Status& status, const net::Headers& trailers) override;
+  void Finish(Status status);
+
+  Loop& loop_;
+  const Kind kind_;
+  std::function<void(PlainAnswer)> done_;
+  PlainAnswer answer_;
+  SampleCollector collector_;
+  int http_status_ = 0;
+  std::size_t bytes_ = 0;
+  std::unique_ptr<net::HttpCall> call_;
+  Timer deadline_;
+};
 
 struct ApiProbeOptions {
   std::string node;
@@ -25,7 +67,7 @@ struct ApiProbeOptions {
   bool manager = false;          // the rights of that role, too
 };
 
-// Everything that only the API server tells could not be looked at, for this reason.
+// Everything that only the API server knows could not be looked at, for this reason.
 void NothingAsked(ApiSeen& seen, KubeletSeen& kubelet, const Status& why);
 
 // One round of questions.

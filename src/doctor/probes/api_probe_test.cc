@@ -86,7 +86,7 @@ struct Server {
   KubeletSeen kubelet;
 };
 
-TEST(ApiProbe, AServerThatDoesNotTellItsTimeIsNamedAsTheReason) {
+TEST(ApiProbe, AServerThatDoesNotSendItsTimeIsNamedAsTheReason) {
   Server server;
   server.answers["/version"].headers = {};
   server.Ask();

@@ -23,7 +23,7 @@ StatusOr<PodSeen> ReadPod(const Json& pod);
 StatusOr<ClaimSeen> ReadClaim(const Json& claim, const std::string& node);
 SlicePlace ReadSlicePlace(const Json& slice);
 NodeHealthSeen ReadNodeHealth(const Json& object);
-// Of a review's answer.
+// Whether a SubjectAccessReview's answer allows it.
 bool ReadAllowed(const Json& review);
 
 // Claims whose devices all lie in pools of this node's slices are here, too: a claim that an older

@@ -40,7 +40,7 @@ DiskSeen LookAtRoot(FileSystem& files, const std::string& root) {
 
 constexpr char kRegistryDirectory[] = "/plugins_registry";
 
-// The root of the drivers that the agent tells of; "" when it tells of none, or has that directory
+// The root of the drivers that the agent lists; "" when it lists none, or has that directory
 // mounted where we do not see it.
 std::string RootByAgent(const AgentSeen& agent) {
   if (!agent.drivers.ok()) return "";
@@ -80,7 +80,7 @@ void Examination::OnAgent() {
   sockets_.Start();
 }
 
-// Only now is the node's name known, where the agent has to tell it.
+// Only now is the node's name known, where the agent has to say it.
 void Examination::OnSockets() {
   const Seen<AgentStatus>& agent = seen_.agent.status;
   seen_.node = !options_.node.empty() ? options_.node

@@ -25,9 +25,9 @@ struct Edges {
 };
 
 struct ExaminationOptions {
-  std::string node;          // "" = the agent's word for it, else `host_name`
+  std::string node;          // "" = what the agent calls it, else `host_name`
   std::string host_name;     // of this machine
-  std::string kubelet_root;  // "" = above the sockets that the agent tells of, else fallback_root
+  std::string kubelet_root;  // "" = above the sockets that the agent lists, else fallback_root
   std::string registry;      // "" = <kubelet_root>/plugins_registry
   std::string state_dir = "/var/lib/galen";
   std::string agent_socket = "/run/galen/agent.sock";

@@ -126,7 +126,7 @@ void Serve(rpc::Dispatcher& agent, const std::string& socket) {
                  });
 }
 
-TEST(Examination, WithoutAFlagTheRootIsThatOfTheDriversThatTheAgentTellsOf) {
+TEST(Examination, WithoutAFlagTheRootIsThatOfTheDriversThatTheAgentLists) {
   Place place;
   place.Make("kubelet/plugins_registry");
   place.Make("fallback/plugins_registry");
@@ -162,16 +162,16 @@ TEST(Examination, WhereNothingIsAtTheUsualPlaceOneSentenceNamesTheFlags) {
   }
   std::set<std::string> bad;
   std::size_t for_that_reason = 0;
-  for (const Finding& finding : Judge(seen)) {
-    if (finding.verdict == Verdict::kBad) bad.insert(finding.id);
-    for_that_reason += finding.seen == Shown(words) ? 1 : 0;
+  for (const CheckResult& result : Judge(seen)) {
+    if (result.level == Level::kBad) bad.insert(result.id);
+    for_that_reason += result.seen == Shown(words) ? 1 : 0;
   }
   EXPECT_THAT(bad, ::testing::ElementsAre("agent.running")) << "what is not known is not bad";
   EXPECT_GE(for_that_reason, 20u);
   options.kubelet_root = options.fallback_root;
   EXPECT_THAT(place.Look(options).registry.status().message(),
               ::testing::Not(HasSubstr("--state-dir")))
-      << "who named a root is told of that root";
+      << "who named a root gets an answer about that root";
 }
 
 TEST(Examination, WithAClusterItsNodeIsAskedFor) {

@@ -51,7 +51,7 @@ StatusOr<CgroupSeen> LookAtCgroups(FileSystem& files, const KernelPlaces& places
     return seen;
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(places.cgroups));
-  // Of version 1 each controller is a directory; "cpu,cpuacct" comes with links of its parts.
+  // In version 1 each controller is a directory; "cpu,cpuacct" comes with links of its parts.
   for (const std::string& name : names) {
     if (name.find(',') == std::string::npos && name != "unified") seen.controllers.insert(name);
   }

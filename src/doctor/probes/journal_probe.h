@@ -14,9 +14,9 @@ namespace galen::doctor {
 // `directory` is <stateDir>/journal; `now` this machine's time. NotFound when there is none.
 StatusOr<JournalSeen> LookAtJournal(FileSystem& files, const std::string& directory, WallTime now);
 
-// Where the agent's own clock went back by more than a second, oldest first, in words; also when
-// the last record is later than `now`. Only of records that the agent stamped itself: drivers tell
-// times of signs, which come in any order. Pure.
+// Where the agent's own clock went back by more than a second, oldest first, a sentence each; also
+// when the last record is later than `now`. Counts only records that the agent stamped itself:
+// drivers report times of signs, which come in any order. Pure.
 std::vector<std::string> JumpsOf(const std::vector<history::Record>& records, WallTime now);
 
 }  // namespace galen::doctor

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kKubelet = "kubelet";
-// Of --root-dir, which a kubelet has as a flag alone: KubeletConfiguration has no such field.
+// The default of --root-dir, which is a flag only: KubeletConfiguration has no such field.
 constexpr char kDefaultRoot[] = "/var/lib/kubelet";
 constexpr std::size_t kCheckpointBytesMax = std::size_t{64} << 20;
 
@@ -59,7 +59,7 @@ bool IsKubelet(const std::vector<std::string>& arguments) {
   return named(0) || (named(1) && arguments.size() > 2 && arguments[2].starts_with("--"));
 }
 
-// systemd tells a service its watchdog by WATCHDOG_USEC (sd_watchdog_enabled(3)).
+// systemd gives a service its watchdog by WATCHDOG_USEC (sd_watchdog_enabled(3)).
 StatusOr<std::optional<Duration>> WatchdogOf(FileSystem& files, const std::string& place) {
   ASSIGN_OR_RETURN(const std::string environment, files.Read(place + "/environ"));
   constexpr std::string_view kName = "WATCHDOG_USEC=";

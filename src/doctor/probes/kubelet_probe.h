@@ -12,9 +12,9 @@ namespace galen::doctor {
 // The kubelet whose --root-dir is `root` as we see it, among the processes of `proc` ("/proc"): a
 // kubelet in a mount namespace of its own may call that directory by another name, and another
 // node's may call its own by this name. Where its namespace may not be looked into, the name
-// counts. Of several the one that was told `node`'s name, else the one that sees the files that we
-// see. NotFound when there is none, as for a program in a Pod that does not see the machine's
-// processes.
+// counts. Among several it is the one that was started with `node`'s name, else the one that sees
+// the files that we see. NotFound when there is none, as for a program in a Pod that does not see
+// the machine's processes.
 StatusOr<KubeletProcess> FindKubelet(FileSystem& files, const std::string& proc,
                                      const std::string& root, const std::string& node);
 

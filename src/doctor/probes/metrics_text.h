@@ -27,7 +27,7 @@ std::optional<Sample> ParseSample(std::string_view line);
 class SampleCollector {
  public:
   void Take(std::string_view bytes);
-  // Of the last line when it has no newline.
+  // Takes the last line, too, when it has no newline.
   void End();
   const std::vector<Sample>& samples() const { return samples_; }
 

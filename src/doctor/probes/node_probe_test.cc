@@ -118,7 +118,7 @@ TEST(NodeProbe, WhatIsNoSocketOrHiddenIsNotAsked) {
   }
 }
 
-TEST(NodeProbe, TheAgentTellsItsStatusAndItsDrivers) {
+TEST(NodeProbe, TheAgentReportsItsStatusAndItsDrivers) {
   Node node;
   node.agent_service.AddUnary("/galen.inspect.v1.Inspect/GetStatus",
                               [](std::string_view, const rpc::Caller&, rpc::Reply reply) {

@@ -56,7 +56,7 @@ std::string Subject::user() const {
   return account.empty() ? "" : fmt::format("system:serviceaccount:{}:{}", ns, account);
 }
 
-std::string Subject::words() const {
+std::string Subject::phrase() const {
   if (account.empty()) return "the user of this kubeconfig";
   return fmt::format("service account {}/{}", ns, account);
 }

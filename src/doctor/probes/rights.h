@@ -1,4 +1,4 @@
-// What galen-agent must be allowed to do, as data, and the questions by which the API server tells
+// What galen-agent must be allowed to do, as data, and the questions by which the API server says
 // whether somebody is (authorization.k8s.io/v1). Pure.
 #pragma once
 
@@ -25,8 +25,8 @@ struct Subject {
   bool self = false;        // the asker is this service account
 
   bool asks_for_itself() const { return self || account.empty(); }
-  std::string user() const;   // as the API server calls it; "" when no account is named
-  std::string words() const;  // "service account galen-system/galen-agent"
+  std::string user() const;    // as the API server calls it; "" when no account is named
+  std::string phrase() const;  // "service account galen-system/galen-agent"
 };
 
 // Who the asker is: a SelfSubjectReview, which everybody may make.

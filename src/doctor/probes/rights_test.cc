@@ -93,11 +93,11 @@ TEST(Rights, OfAnAgentThatAsksForItselfAreAskedForWithoutAName) {
             (Subject{.ns = "a", .account = "b"}).user());
 }
 
-TEST(Rights, AreToldAsPeopleSayThem) {
+TEST(Rights, AreShownAsPeopleSayThem) {
   EXPECT_EQ(ToString({.verb = "list", .resource = "pods"}), "list pods");
   EXPECT_EQ(ToString({.verb = "patch", .resource = "pods", .subresource = "status"}),
             "patch pods/status");
-  EXPECT_EQ((Subject{"a", "b"}).words(), "service account a/b");
+  EXPECT_EQ((Subject{"a", "b"}).phrase(), "service account a/b");
 }
 
 }  // namespace

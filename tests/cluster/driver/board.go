@@ -83,7 +83,7 @@ func (b *board) join() (number int, leave func()) {
 	return b.newest, func() { b.count(&b.open, -1) }
 }
 
-// serves tells whether the stream of this number is to be sent anything.
+// serves reports whether the stream of this number is to be sent anything.
 func (b *board) serves(number int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

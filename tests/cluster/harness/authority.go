@@ -29,7 +29,7 @@ type authority struct {
 // weekend.
 const certificateLife = 7 * 24 * time.Hour
 
-// A subject is whom a certificate speaks for. Kubernetes reads the name as the user and the
+// A subject is whom a certificate identifies. Kubernetes reads the name as the user and the
 // organizations as groups; addresses make it a server's.
 type subject struct {
 	file      string

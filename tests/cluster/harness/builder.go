@@ -19,11 +19,11 @@ type builder struct {
 	module module
 	from   string // the module's directory
 	into   string // where its programs are when they are done
-	tells  *progress
+	output *progress
 }
 
 // buildModules gives the paths of all programs of the modules, building those that are not there.
-func buildModules(ctx context.Context, tells *progress, wanted []module) (map[string]string,
+func buildModules(ctx context.Context, output *progress, wanted []module) (map[string]string,
 	error) {
 	sources, err := sourceDirectory()
 	if err != nil {
@@ -39,7 +39,7 @@ func buildModules(ctx context.Context, tells *progress, wanted []module) (map[st
 		if err != nil {
 			return nil, fmt.Errorf("read module %s: %w", m.name, err)
 		}
-		b := builder{m, filepath.Join(sources, m.dir), filepath.Join(cache, hash), tells}
+		b := builder{m, filepath.Join(sources, m.dir), filepath.Join(cache, hash), output}
 		if err := b.ensure(ctx); err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (b builder) onlyOne() (release func(), err error) {
 		return nil, err
 	}
 	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-		b.tells.say("%s: waiting for another build of the same", b.module.name)
+		b.output.say("%s: waiting for another build of the same", b.module.name)
 		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func (b builder) build(ctx context.Context) error {
 	if b.module.usually != "" {
 		usually = "; usually about " + b.module.usually + " on two cores, once"
 	}
-	b.tells.say("%s: building%s", b.module.name, usually)
+	b.output.say("%s: building%s", b.module.name, usually)
 	total, err := b.count(ctx)
 	if err != nil {
 		return err
@@ -114,13 +114,13 @@ func (b builder) build(ctx context.Context) error {
 		if err := b.run(ctx, args, func(string) {
 			done++
 			if done%100 == 0 {
-				b.tells.pass("%s: %d of at most %d packages compiled", b.module.name, done, total)
+				b.output.pass("%s: %d of at most %d packages compiled", b.module.name, done, total)
 			}
 		}); err != nil {
 			return err
 		}
 	}
-	b.tells.say("%s: built in %.0f s", b.module.name, time.Since(start).Seconds())
+	b.output.say("%s: built in %.0f s", b.module.name, time.Since(start).Seconds())
 	return os.Rename(unfinished, b.into)
 }
 
@@ -143,7 +143,7 @@ func (b builder) count(ctx context.Context) (packages int, err error) {
 	}
 	err = b.run(ctx, args, func(line string) {
 		if strings.HasPrefix(line, "go: downloading") {
-			b.tells.pass("%s: %s", b.module.name, strings.TrimPrefix(line, "go: "))
+			b.output.pass("%s: %s", b.module.name, strings.TrimPrefix(line, "go: "))
 		} else {
 			packages++
 		}

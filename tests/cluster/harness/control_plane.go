@@ -99,7 +99,7 @@ func (c *cluster) gateLines() string {
 		",", ", ") + "}"
 }
 
-// client speaks to the API server as the administrator.
+// client is the API server's client as the administrator.
 func (c *cluster) client() (*apiClient, error) {
 	return newAPIClient(c.server(), c.path("keys", "ca.crt"), c.path("keys", "tokens.csv"))
 }

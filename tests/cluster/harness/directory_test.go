@@ -143,7 +143,7 @@ func TestOnlyWhatIsTheClustersIsRemoved(t *testing.T) {
 	}
 	kept, err = c.removeFiles()
 	if err != nil || !slices.Equal(kept, want) || !slices.Equal(contents(c), want) {
-		t.Errorf("left are %v, told are %v, %v", contents(c), kept, err)
+		t.Errorf("left are %v, named are %v, %v", contents(c), kept, err)
 	}
 	for _, name := range want {
 		if err := os.RemoveAll(c.path(name)); err != nil {

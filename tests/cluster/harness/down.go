@@ -35,18 +35,18 @@ func down(ctx context.Context, args []string) error {
 		return err
 	}
 	defer release()
-	tells := newProgress()
-	c.farewell(ctx, tells)
-	if err := c.clear(tells); err != nil {
+	output := newProgress()
+	c.farewell(ctx, output)
+	if err := c.clear(output); err != nil {
 		return err
 	}
 	strangers, err := c.removeFiles()
 	if err != nil {
 		return err
 	}
-	tells.say("down: %s", c.dir)
+	output.say("down: %s", c.dir)
 	if len(strangers) > 0 {
-		tells.say("%s stays: it holds what is not the cluster's (%s)", c.dir,
+		output.say("%s stays: it holds what is not the cluster's (%s)", c.dir,
 			strings.Join(strangers, ", "))
 	}
 	return nil
@@ -70,7 +70,7 @@ const podsGoWithin = 10 * time.Second
 
 // farewell ends Pods as Kubernetes does it, with their claims unprepared, as far as the cluster is
 // still able to.
-func (c *cluster) farewell(ctx context.Context, tells *progress) {
+func (c *cluster) farewell(ctx context.Context, output *progress) {
 	client, err := c.client()
 	if err != nil || !c.state.Parts["apiserver"].alive() || !client.ok(ctx, "/readyz") {
 		return
@@ -84,7 +84,7 @@ func (c *cluster) farewell(ctx context.Context, tells *progress) {
 			return false, err
 		}
 		if len(namespaces) > 0 && left < 0 {
-			tells.say("ending %d Pod(s)", len(namespaces))
+			output.say("ending %d Pod(s)", len(namespaces))
 			slices.Sort(namespaces)
 			for _, namespace := range slices.Compact(namespaces) {
 				_ = client.ask(ctx, "DELETE", "/api/v1/namespaces/"+namespace+"/pods",
@@ -95,14 +95,14 @@ func (c *cluster) farewell(ctx context.Context, tells *progress) {
 		return left == 0, nil
 	})
 	if err != nil && left > 0 {
-		tells.say("%d Pod(s) did not end within %v: their processes are ended by id", left, podsGoWithin)
+		output.say("%d Pod(s) did not end within %v: their processes are ended by id", left, podsGoWithin)
 	}
 }
 
 // clear ends all processes and takes away what lies outside of the directory.
-func (c *cluster) clear(tells *progress) error {
+func (c *cluster) clear(output *progress) error {
 	if len(c.state.Parts) > 0 {
-		tells.pass("ending %d processes", len(c.state.Parts)+len(c.state.Holders))
+		output.pass("ending %d processes", len(c.state.Parts)+len(c.state.Holders))
 	}
 	return c.clearAll()
 }

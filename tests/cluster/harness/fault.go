@@ -24,13 +24,13 @@ func usageFault(format string, args ...any) error {
 	return fault{exitUsage, fmt.Sprintf(format, args...)}
 }
 
-// exitWith ends the program with a code and no sentence: whoever failed has told already.
+// exitWith ends the program with a code and no sentence: the error is already printed.
 type exitWith int
 
 func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// tell prints an error as one sentence and gives the exit code that goes with it.
-func tell(err error) int {
+// printError prints an error as one sentence and gives the exit code that goes with it.
+func printError(err error) int {
 	if err == nil {
 		return 0
 	}

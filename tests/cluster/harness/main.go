@@ -51,11 +51,11 @@ func main() {
 	run, known := verbs[verb]
 	if !known {
 		_ = help(context.Background(), nil)
-		os.Exit(tell(usageFault("no command %q", verb)))
+		os.Exit(printError(usageFault("no command %q", verb)))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(tell(run(ctx, args)))
+	os.Exit(printError(run(ctx, args)))
 }
 
 func help(context.Context, []string) error {

@@ -20,7 +20,7 @@ func TestFlagsMayFollowWordsAndAllAfterTwoDashesIsTheCommand(t *testing.T) {
 	}
 }
 
-func TestEveryWrongOptionIsToldAtOnce(t *testing.T) {
+func TestEveryWrongOptionIsNamedAtOnce(t *testing.T) {
 	err := options{Version: "2.0", Nodes: 99, FeatureGates: "A=true,B"}.check()
 	if err == nil {
 		t.Fatal("no fault")

@@ -58,7 +58,7 @@ func (c *cluster) record(name string, started process, command []string) {
 	c.state.Parts[name] = started
 	c.fresh[name] = true
 	c.state.Commands[name] = command
-	// A disk that is full is told by the part itself, which writes much more.
+	// A disk that is full is reported by the part itself, which writes much more.
 	_ = c.save()
 }
 
@@ -139,7 +139,7 @@ func (c *cluster) openLog(name string) (*os.File, error) {
 // diskFullMiB: with less than this left nothing is to be expected of a part.
 const diskFullMiB = 8
 
-// diskFull tells a cause that programs often hide: some end, some hang, some only stop logging.
+// diskFull names a cause that programs often hide: some end, some hang, some only stop logging.
 func (c *cluster) diskFull() error {
 	if free := freeMiB(c.dir); free < diskFullMiB {
 		return fmt.Errorf("the disk of %s is full (%d MiB left)", c.dir, free)

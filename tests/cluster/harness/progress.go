@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// progress tells a person what goes on, line by line with the time since the start. On a terminal
+// progress prints what goes on, line by line with the time since the start. On a terminal
 // a line that only says "still at it" is overwritten by the next one.
 type progress struct {
 	mu      sync.Mutex // lines come from parts that start side by side

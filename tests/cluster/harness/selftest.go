@@ -16,7 +16,7 @@ import (
 // selftest is the verb: the harness's promises, each tried on this machine by the program itself,
 // as a person would run it. None is ever left out: where the machine cannot run a node, all fail.
 func selftest(ctx context.Context, args []string) error {
-	tells := newProgress()
+	output := newProgress()
 	failed, passed := 0, 0
 	for _, t := range trials {
 		if len(args) > 0 && !slices.ContainsFunc(args, func(word string) bool {
@@ -31,11 +31,11 @@ func selftest(ctx context.Context, args []string) error {
 		}
 		if err != nil {
 			failed++
-			tells.say("FAILED  %s:\n  %s", t.promise, strings.ReplaceAll(err.Error(), "\n", "\n  "))
+			output.say("FAILED  %s:\n  %s", t.promise, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 			continue
 		}
 		passed++
-		tells.say("ok      %s (%.1f s)", t.promise, time.Since(start).Seconds())
+		output.say("ok      %s (%.1f s)", t.promise, time.Since(start).Seconds())
 	}
 	fmt.Printf("%d passed, %d failed\n", passed, failed)
 	if failed > 0 || passed == 0 {

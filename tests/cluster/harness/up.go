@@ -33,43 +33,43 @@ func up(ctx context.Context, args []string) error {
 	if err := checkMachine(c.dir); err != nil {
 		return err
 	}
-	tells := newProgress()
-	programs, err := buildModules(ctx, tells, modulesFor(asked.Version))
+	output := newProgress()
+	programs, err := buildModules(ctx, output, modulesFor(asked.Version))
 	if err != nil {
 		return err
 	}
-	return c.up(ctx, tells, asked, programs)
+	return c.up(ctx, output, asked, programs)
 }
 
-func (c *cluster) up(ctx context.Context, tells *progress, asked options,
+func (c *cluster) up(ctx context.Context, output *progress, asked options,
 	programs map[string]string) error {
 	release, err := c.lock()
 	if err != nil {
 		return err
 	}
 	defer release()
-	if again, err := c.alreadyUp(tells, asked); again || err != nil {
+	if again, err := c.alreadyUp(output, asked); again || err != nil {
 		return err
 	}
 	c.state.Options, c.state.Programs = asked, programs
-	if err := c.bringUp(ctx, tells); err != nil {
+	if err := c.bringUp(ctx, output); err != nil {
 		return errors.Join(err, c.giveUp())
 	}
-	tells.say("ready: %s", c.summary())
+	output.say("ready: %s", c.summary())
 	c.invite()
 	return nil
 }
 
 // alreadyUp: a cluster that runs as asked for is what was wanted; one that runs otherwise is the
 // person's to end; remains of a dead one are cleared away.
-func (c *cluster) alreadyUp(tells *progress, asked options) (bool, error) {
+func (c *cluster) alreadyUp(output *progress, asked options) (bool, error) {
 	down, running := c.missing()
 	switch {
 	case running == 0:
 		if len(down) > 0 {
-			tells.say("a cluster in %s has died: clearing away what it left", c.dir)
+			output.say("a cluster in %s has died: clearing away what it left", c.dir)
 		}
-		if err := c.clear(tells); err != nil {
+		if err := c.clear(output); err != nil {
 			return false, err
 		}
 		// Its store too: a cluster that is new has nothing of one before, which may have been another
@@ -100,7 +100,7 @@ func (o options) String() string {
 }
 
 // bringUp is the order of things: what needs nothing first, and side by side what can be.
-func (c *cluster) bringUp(ctx context.Context, tells *progress) error {
+func (c *cluster) bringUp(ctx context.Context, output *progress) error {
 	_ = os.RemoveAll(c.path("logs"))
 	for _, name := range c.namespaces() {
 		if err := c.startHolder(name); err != nil {
@@ -117,32 +117,32 @@ func (c *cluster) bringUp(ctx context.Context, tells *progress) error {
 	if err := c.save(); err != nil {
 		return err
 	}
-	tells.say("namespaces control and %s, on %s.0/24", strings.Join(c.nodes(), ", "),
+	output.say("namespaces control and %s, on %s.0/24", strings.Join(c.nodes(), ", "),
 		network(c.state.Subnet))
 	if err := c.credentials(); err != nil {
 		return err
 	}
 	if err := together(
-		func() error { return c.bringUpControlPlane(ctx, tells) },
-		func() error { return c.bringUpRuntimes(ctx, tells) },
+		func() error { return c.bringUpControlPlane(ctx, output) },
+		func() error { return c.bringUpRuntimes(ctx, output) },
 	); err != nil {
 		return err
 	}
-	return c.bringUpKubelets(ctx, tells)
+	return c.bringUpKubelets(ctx, output)
 }
 
-func (c *cluster) bringUpControlPlane(ctx context.Context, tells *progress) error {
+func (c *cluster) bringUpControlPlane(ctx context.Context, output *progress) error {
 	if err := c.run(ctx, c.etcd()); err != nil {
 		return err
 	}
 	if err := c.run(ctx, c.apiserver()); err != nil {
 		return err
 	}
-	tells.say("etcd and API server serve at %s", c.server())
+	output.say("etcd and API server serve at %s", c.server())
 	return nil
 }
 
-func (c *cluster) bringUpRuntimes(ctx context.Context, tells *progress) error {
+func (c *cluster) bringUpRuntimes(ctx context.Context, output *progress) error {
 	archive := c.path("images.tar")
 	if err := c.writeImages(archive); err != nil {
 		return fmt.Errorf("make images: %w", err)
@@ -162,17 +162,17 @@ func (c *cluster) bringUpRuntimes(ctx context.Context, tells *progress) error {
 	if err := together(nodes...); err != nil {
 		return err
 	}
-	tells.say("containerd runs, with images %s and %s", busyboxImage, pauseImage)
+	output.say("containerd runs, with images %s and %s", busyboxImage, pauseImage)
 	return nil
 }
 
 // bringUpKubelets starts the rest: all of it needs the API server, none of it each other.
-func (c *cluster) bringUpKubelets(ctx context.Context, tells *progress) error {
+func (c *cluster) bringUpKubelets(ctx context.Context, output *progress) error {
 	parts := []part{c.controllerManager(), c.scheduler()}
 	for i := range c.nodes() {
 		parts = append(parts, c.kubelet(i+1))
 	}
-	tells.pass("controller manager, scheduler and %d kubelet(s) are starting", len(c.nodes()))
+	output.pass("controller manager, scheduler and %d kubelet(s) are starting", len(c.nodes()))
 	return c.run(ctx, parts...)
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// pollEvery is how often a state of the world that tells nobody is looked at. Looking costs
+// pollEvery is how often a state of the world that has no watch is looked at. Looking costs
 // microseconds, and half of it is added to every wait.
 const pollEvery = 25 * time.Millisecond
 

@@ -20,7 +20,7 @@ func requireReadable(t *testing.T, ns, device string) {
 		"drivers": {refDriver, gpuDriver, "mute.example.com"},
 	} {
 		// Of the node's object, which an agent writes after the Pod, and later where much changes.
-		Eventually(t, "galen get "+what+" says it all", toldWithin, func() (bool, string) {
+		Eventually(t, "galen get "+what+" says it all", shownWithin, func() (bool, string) {
 			text := cluster.Output(t, "node-1", "galen", "get", what, "-A", "-o", "json")
 			if !json.Valid([]byte(text)) {
 				t.Errorf("galen get %s -o json is no JSON: %s", what, text)

@@ -88,7 +88,7 @@ spec:
 		t.Errorf("a and b see %v together, the container of the whole claim %v", both, seen["all"])
 	}
 	if !cluster.Is("1.34") {
-		watch.Until(t, "six entries of health", toldWithin, saysHealth(6, "Healthy", ""))
+		watch.Until(t, "six entries of health", shownWithin, saysHealth(6, "Healthy", ""))
 		requireEntries(t, watch.Last().Pod, "a claim:device/one ", 1)
 		requireEntries(t, watch.Last().Pod, "b claim:device/two ", 2)
 		requireEntries(t, watch.Last().Pod, "all claim:device ", 3)
@@ -127,7 +127,7 @@ func TestThreePodsShareAClaimAndAllHearOfItsGpu(t *testing.T) {
 	inject(t, devicesOf(claim)[0], "xid=79")
 	if !cluster.Is("1.34") {
 		for _, watch := range watches {
-			watch.Until(t, "the lost GPU", toldWithin,
+			watch.Until(t, "the lost GPU", shownWithin,
 				saysHealth(1, "Unhealthy", "XID 79: GPU has fallen off the bus"))
 		}
 	} else {
@@ -179,7 +179,7 @@ spec:
 		t.Errorf("the container sees %v, wanted two GPUs", gpus)
 	}
 	if !cluster.Is("1.34") {
-		watch.Until(t, "health", toldWithin, saysHealth(2, "Healthy", ""))
+		watch.Until(t, "health", shownWithin, saysHealth(2, "Healthy", ""))
 		requireEntries(t, watch.Last().Pod, "c claim:device/gpu ", 2)
 	}
 }
@@ -208,7 +208,7 @@ func TestClaimsShareAGpuByTheMemoryTheyAskFor(t *testing.T) {
 	inject(t, "gpu-0", "xid=79")
 	if !cluster.Is("1.34") {
 		for _, watch := range watches {
-			watch.Until(t, "the lost GPU", toldWithin,
+			watch.Until(t, "the lost GPU", shownWithin,
 				saysHealth(1, "Unhealthy", "XID 79: GPU has fallen off the bus"))
 		}
 	}

@@ -1,4 +1,4 @@
-// Package stories tells what Galen does on a real Kubernetes, a test a story. `./dev test cluster`
+// Package stories shows what Galen does on a real Kubernetes, a test a story. `./dev test cluster`
 // runs them all on each version; README.md beside this file says how to run one, and how to write
 // one.
 //
@@ -166,7 +166,7 @@ func gentle(command *exec.Cmd) *exec.Cmd {
 	return command
 }
 
-// Is tells whether the cluster has this version: some behaviour of Kubernetes differs.
+// Is reports whether the cluster has this version: some behaviour of Kubernetes differs.
 func (c *Cluster) Is(version string) bool { return c.Version == version }
 
 // Harness runs a command of `./dev cluster` and gives back what it said; the story fails when it

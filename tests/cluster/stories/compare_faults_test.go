@@ -13,7 +13,7 @@ import (
 )
 
 // What is done to drivers, claims and the kubelet while both sides tell of it; compare_test.go has
-// the changes that a well driver tells of.
+// the changes that a healthy driver reports.
 
 // sampleCount drivers are killed, silenced and woken: what happens once may be chance.
 func sampleCount() int {
@@ -26,8 +26,8 @@ func sampleCount() int {
 // toldWithinHalfASecond is promised of what ends or begins anew.
 const toldWithinHalfASecond = 500 * time.Millisecond
 
-// startedAndToldWithin leaves a program that starts on a busy machine its time.
-const startedAndToldWithin = 2 * time.Second
+// startedAndShownWithin leaves a program that starts on a busy machine its time.
+const startedAndShownWithin = 2 * time.Second
 
 // requireOurs wants each of ours within the bounds, where we run.
 func (c *comparison) requireOurs(t *testing.T, what string, least, most time.Duration,
@@ -49,7 +49,7 @@ func compareKilled(t *testing.T, c *comparison) {
 	}, fieldSays("Unknown", ""), weSay("Unknown", ""))
 	c.figure("driver killed → Unknown", spread(f, kubeletWithin), c.ours(o, kubeletWithin))
 	c.requireOurs(t, "driver killed", 0, toldWithinHalfASecond, o...)
-	c.defect(3, "the end of a stream is told to nobody", "driver killed", isLate(f),
+	c.defect(3, "the end of a stream is reported to nobody", "driver killed", isLate(f),
 		"Unknown after "+spread(f, kubeletWithin), "Unknown after "+c.ours(o, kubeletWithin))
 	f, o = each(scenes, kubeletWithin, func(_ int, s *scene) time.Time {
 		from := time.Now()
@@ -59,7 +59,7 @@ func compareKilled(t *testing.T, c *comparison) {
 	c.figure("killed driver started again → right, its start included", spread(f, kubeletWithin),
 		c.ours(o, kubeletWithin))
 	// With its start, which is not ours and takes tens of milliseconds.
-	c.requireOurs(t, "killed driver started again", 0, startedAndToldWithin, o...)
+	c.requireOurs(t, "killed driver started again", 0, startedAndShownWithin, o...)
 }
 
 // isLate: a field that is right within a second is not called late.
@@ -97,10 +97,10 @@ func compareSilent(t *testing.T, c *comparison) {
 		s.driver.Tell(t, "stream on")
 		return from
 	}, fieldSays("Healthy", ""), weSay("Healthy", ""))
-	c.figure("silent driver speaks again, the same state as before → right",
+	c.figure("silent driver reports again, the same state as before → right",
 		spread(f, kubeletWithin), c.ours(o, kubeletWithin))
 	c.requireOurs(t, "recovered driver", 0, toldWithinHalfASecond, o...)
-	c.defect(17, "the same state after a silence is no change", "the silent driver speaks again",
+	c.defect(17, "the same state after a silence is no change", "the silent driver reports again",
 		isLate(f), "Healthy after "+spread(f, kubeletWithin),
 		"Healthy after "+c.ours(o, kubeletWithin))
 }
@@ -118,7 +118,7 @@ func compareEnded(t *testing.T, c *comparison) {
 	c.defect(6, "the time of a change is lost", "a device is Unhealthy",
 		!strings.Contains(field, "since"), "`"+field+"`", "`"+pod.Annotations[annotation]+"`")
 	if said := pod.Annotations[annotation]; !c.alone && !strings.Contains(said, "since 20") {
-		t.Errorf("our annotation tells no time: %s", said)
+		t.Errorf("our annotation has no time: %s", said)
 	}
 	from := time.Now()
 	s.driver.Tell(t, "stream end")
@@ -180,7 +180,7 @@ func compareExtended(t *testing.T, c *comparison) {
 		"a Pod asks for `example.com/board: 1`, which the class gives out; its device fails")
 }
 
-// fault makes all devices of the scene fail, and tells the defect.
+// fault makes all devices of the scene fail, and records the defect.
 func (s *scene) fault(t *testing.T, c *comparison, number int, what, done string) {
 	t.Helper()
 	const limit = 30 * time.Second
@@ -189,7 +189,7 @@ func (s *scene) fault(t *testing.T, c *comparison, number int, what, done string
 	f, o := s.both(from, limit, fieldSays("Unhealthy", ""), weSay("Unhealthy", ""))
 	c.defect(number, what, done, f == never, "Unhealthy "+after(f, limit),
 		"Unhealthy "+after(o, limit))
-	c.requireOurs(t, what, 0, toldWithin, o)
+	c.requireOurs(t, what, 0, shownWithin, o)
 }
 
 func after(d, limit time.Duration) string {
@@ -224,7 +224,7 @@ func compareFinished(t *testing.T, c *comparison) {
 		return pod != nil && pod.Status.Phase == corev1.PodFailed
 	})
 	time.Sleep(time.Second)
-	s.fault(t, c, 14, "a fault that is known after the Pod's end is told nowhere",
+	s.fault(t, c, 14, "a fault that is known after the Pod's end is reported nowhere",
 		"a container ends with 134; a second later its device is known to be bad")
 }
 
@@ -267,7 +267,7 @@ func compareKubelet(t *testing.T, c *comparison) {
 }
 
 // compareForced: a Pod and its claim are deleted by force, and another pair of these names comes.
-// Nothing of this is in anybody's health; it is told because the defect is one of the list.
+// Nothing of this is in anybody's health; it is listed because the defect is one of the list.
 func compareForced(t *testing.T, c *comparison) {
 	const name = "forced.example.com"
 	cluster.Apply(t, "default", strings.ReplaceAll(refClass, refDriver, name))

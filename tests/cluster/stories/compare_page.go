@@ -15,7 +15,7 @@ import (
 type comparison struct {
 	mu      sync.Mutex
 	alone   bool   // our agent does not run yet
-	kubelet string // the version that the node tells
+	kubelet string // the version that the node reports
 
 	aloneChanges []time.Duration
 	figures      table
@@ -23,7 +23,7 @@ type comparison struct {
 	reproduced   map[string]bool // of defects, by their row: whether the field showed it
 }
 
-// A table has its rows by name, in the order in which they are told.
+// A table has its rows by name, in the order in which they are printed.
 type table struct {
 	order []string
 	rows  map[string]*[3]string // the kubelet alone, the kubelet beside us, we
@@ -53,7 +53,7 @@ func (c *comparison) figure(what, field, ours string) { c.put(&c.figures, what, 
 
 // A defect, by its number on the page, which it has over all tables: what was done, what the field
 // showed of it, and what we said.
-// shown is whether the field has it here; a row that it has in neither run is told apart.
+// shown is whether the field has it here; a row that it has in neither run is marked.
 func (c *comparison) defect(number int, what, done string, shown bool, field, ours string) {
 	row := fmt.Sprintf("%2d | %s | %s", number, what, done)
 	c.put(&c.defects, row, field, ours)
@@ -85,12 +85,12 @@ func (c *comparison) page() string {
 
 Written by ` + "`./dev cluster compare`" + ` from one run on kubelet ` + c.kubelet + `,
 its gates as they come. Both listen to the same driver, Kubernetes' own Go helper
-(` + "`tests/cluster/driver`" + `), and speak on the same Pods: the kubelet in
+(` + "`tests/cluster/driver`" + `), and report on the same Pods: the kubelet in
 ` + "`allocatedResourcesStatus`" + `, our agent, installed from ` + "`deploy/galen.yaml`" + `,
 in its condition and annotation. Times are from what was done to the driver to the watch event of
 the API server that shows it. One machine, shared with other work: compare the columns, not the
 runs. Single changes are 100 with the kubelet alone and 200 beside our agent, 0.05 to 0.5 s after
-the one before was told by all. What is done to several drivers is told as the median, with the
+the one before was shown by all. What is done to several drivers is given as the median, with the
 least and the most.
 
 Each defect has one number on this page, whichever table it is in.

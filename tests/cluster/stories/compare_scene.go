@@ -15,7 +15,7 @@ import (
 )
 
 // A scene is a driver of its own, and a Pod that holds one of its devices: what is done to the
-// driver is told by the kubelet in the Pod's field and by us in condition and annotation.
+// driver is shown by the kubelet in the Pod's field and by us in condition and annotation.
 type scene struct {
 	name   string // "killed": the driver is killed.example.com
 	alone  bool   // our agent does not run
@@ -86,7 +86,7 @@ func (w *PodWatch) firstSince(from time.Time, holds func(*corev1.Pod) bool) (
 	return time.Time{}, false
 }
 
-// never is told for what did not happen while it was waited for.
+// never is printed for what did not happen while it was waited for.
 const never = time.Duration(-1)
 
 // both waits until the kubelet's field and we hold, and says how long after `from` each did.

@@ -41,11 +41,11 @@ func TestTheKubeletsFieldAndOurs(t *testing.T) {
 	c := &comparison{kubelet: strings.TrimPrefix(version, "v")}
 	if !testing.Short() {
 		c.alone = true
-		t.Run("Alone", func(t *testing.T) { c.tell(t) })
+		t.Run("Alone", func(t *testing.T) { c.run(t) })
 		c.alone = false
 	}
 	cluster.Install(t, "")
-	t.Run("Beside", func(t *testing.T) { c.tell(t) })
+	t.Run("Beside", func(t *testing.T) { c.run(t) })
 	if *pageFlag != "" && !t.Failed() {
 		if err := os.WriteFile(*pageFlag, []byte(c.page()), 0o644); err != nil {
 			t.Error(err)
@@ -54,7 +54,7 @@ func TestTheKubeletsFieldAndOurs(t *testing.T) {
 	t.Logf("\n%s", c.page())
 }
 
-func (c *comparison) tell(t *testing.T) {
+func (c *comparison) run(t *testing.T) {
 	// First, when no driver that has gone is still being cleared away.
 	t.Run("Idle", func(t *testing.T) { compareIdle(t, c) })
 	t.Run("Changes", func(t *testing.T) { compareChanges(t, c) })
@@ -204,7 +204,7 @@ func (c *comparison) writes(t *testing.T) map[string]int {
 	return total
 }
 
-// compareIdle: one Pod of three devices of which nothing is to be told.
+// compareIdle: one Pod of three devices of which nothing is to be reported.
 func compareIdle(t *testing.T, c *comparison) {
 	s := openScene(t, c, "idle", "--timeout", "9s")
 	cluster.Apply(t, s.ns, strings.NewReplacer("{name: mine}", "{name: three}",
@@ -216,7 +216,7 @@ func compareIdle(t *testing.T, c *comparison) {
 	watch.Until(t, "both sides say Healthy", podWithin, func(pod *corev1.Pod) bool {
 		return len(DeviceHealth(pod)) == 3 && (c.alone || weSay("Healthy", "")(pod))
 	})
-	// What its start brings is told in seconds.
+	// What its start brings is reported in seconds.
 	time.Sleep(10 * time.Second)
 	before, writes := len(watch.All()), c.writes(t)
 	idle := 60 * time.Second

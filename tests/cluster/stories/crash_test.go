@@ -101,7 +101,7 @@ func TestADriverThatIsKilledComesBackAndServesWhatItServed(t *testing.T) {
 	inject(t, device, "xid=79")
 	defer inject(t, device, "reset")
 	if !cluster.Is("1.34") {
-		watch.Until(t, "what happens afterwards", toldWithin,
+		watch.Until(t, "what happens afterwards", shownWithin,
 			saysHealth(1, "Unhealthy", "XID 79: GPU has fallen off the bus"))
 	}
 	uid := string(claimOf(t, ns, "holder").UID)
@@ -136,7 +136,7 @@ func TestSlicesAreBackWithinTwoSecondsOfAKubeletThatWipedThem(t *testing.T) {
 	inject(t, device, "xid=79")
 	defer inject(t, device, "reset")
 	if !cluster.Is("1.34") {
-		watch.Until(t, "what happens afterwards", toldWithin,
+		watch.Until(t, "what happens afterwards", shownWithin,
 			saysHealth(1, "Unhealthy", "XID 79: GPU has fallen off the bus"))
 	}
 }
@@ -184,7 +184,7 @@ func TestARollingUpdateHasNoMomentWithoutADriver(t *testing.T) {
 	cluster.Output(t, "node-1", "galen", "inject", device, "xid=79", "--driver-socket",
 		"/var/lib/kubelet/plugins/"+gpuDriver+"/dra-new.sock")
 	if !cluster.Is("1.34") {
-		watches[0].Until(t, "the new instance's word", toldWithin,
+		watches[0].Until(t, "the new instance's report", shownWithin,
 			saysHealth(1, "Unhealthy", "XID 79: GPU has fallen off the bus"))
 	}
 	cluster.Output(t, "node-1", "galen", "inject", device, "reset", "--driver-socket",
@@ -264,7 +264,7 @@ func TestAClaimIsUnpreparedAfterItsObjectIsGone(t *testing.T) {
 		t.Fatal("the claim's object is still there")
 	}
 	if !slices.Contains(prepared(t, gpuDriver), uid) {
-		t.Fatal("the claim was unprepared before its object was gone: this story tells nothing")
+		t.Fatal("the claim was unprepared before its object was gone: this story shows nothing")
 	}
 	awaitUnprepared(t, gpuDriver, uid, retriedWithin)
 }

@@ -176,12 +176,12 @@ func tryAll(t *testing.T, breakings []breaking) {
 	}
 }
 
-// doctorIsFor137 is for what breaks on 1.34 as it does on 1.37. Told on both are a healthy node,
+// doctorIsFor137 is for what breaks on 1.34 as it does on 1.37. Run on both are a healthy node,
 // which must not look broken, the gates and the checkpoint: these are what differs between
 // versions.
 func doctorIsFor137(t *testing.T) {
 	if cluster.Is("1.34") {
-		t.Skip("breaks as on 1.37, where it is told")
+		t.Skip("breaks as on 1.37, where it is run")
 	}
 }
 

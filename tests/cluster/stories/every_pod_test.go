@@ -218,18 +218,18 @@ func debug(t *testing.T, ns, name string, watch *PodWatch) {
 	})
 }
 
-// requireTold loses the Pod's GPU and wants it said in each of the places that its kind has.
-func requireTold(t *testing.T, ns string, each held, watch *PodWatch) {
+// requireShown loses the Pod's GPU and wants it said in each of the places that its kind has.
+func requireShown(t *testing.T, ns string, each held, watch *PodWatch) {
 	t.Helper()
 	gpu, claim := gpuOf(t, ns, each.name)
 	inject(t, gpu, "xid=79")
 	sentence := gpu + " Unhealthy since …: XID 79: GPU has fallen off the bus…"
-	seen := watch.Until(t, "the lost GPU", toldWithin, says(sentence))
+	seen := watch.Until(t, "the lost GPU", shownWithin, says(sentence))
 	if got := Condition(seen.Pod, condition); got.Status != corev1.ConditionFalse ||
 		got.Reason != "XidGpuLost" {
 		t.Errorf("%s: the condition says %+v", each.name, got)
 	}
-	Eventually(t, each.name+" has an Event", toldWithin, func() (bool, string) {
+	Eventually(t, each.name+" has an Event", shownWithin, func() (bool, string) {
 		events := cluster.Events(t, ns, each.name)
 		return slices.ContainsFunc(events, func(line string) bool {
 			return strings.HasPrefix(line, "DeviceUnhealthy: ") && strings.Contains(line, gpu)
@@ -239,7 +239,7 @@ func requireTold(t *testing.T, ns string, each held, watch *PodWatch) {
 	for _, user := range each.users {
 		want = append(want, each.name+" "+user+" "+claim)
 	}
-	Eventually(t, "the node's object names who uses "+gpu, toldWithin, func() (bool, string) {
+	Eventually(t, "the node's object names who uses "+gpu, shownWithin, func() (bool, string) {
 		users := usersOf(t, "node-1", gpu)
 		return slices.Equal(users, want), fmt.Sprint(users)
 	})
@@ -247,7 +247,7 @@ func requireTold(t *testing.T, ns string, each held, watch *PodWatch) {
 	if cluster.Is("1.34") || len(each.kubelet) == 0 {
 		requireNoHealth(t, watch)
 	}
-	kubelet := watch.Until(t, "the kubelet's field", toldWithin, func(pod *corev1.Pod) bool {
+	kubelet := watch.Until(t, "the kubelet's field", shownWithin, func(pod *corev1.Pod) bool {
 		return cluster.Is("1.34") || slices.Equal(namesOf(pod), each.kubelet)
 	}).Pod
 	for _, status := range kubelet.Status.EphemeralContainerStatuses {
@@ -279,11 +279,11 @@ func TestEveryKindOfPodHearsOfItsDeviceBesideAKubelet(t *testing.T) {
 	}
 	for _, each := range everyHeld() {
 		watches[each.name].Until(t, "Ready", podWithin, Running)
-		watches[each.name].Until(t, "all is well", toldWithin, says("… Healthy"))
+		watches[each.name].Until(t, "all is well", shownWithin, says("… Healthy"))
 	}
 	debug(t, ns, "debugged", watches["debugged"])
 	for _, each := range everyHeld() {
-		requireTold(t, ns, each, watches[each.name])
+		requireShown(t, ns, each, watches[each.name])
 	}
 	requireAnotherOfTheName(t, ns)
 	requireNoRefusal(t, agent)
@@ -308,25 +308,25 @@ func requireAnotherOfTheName(t *testing.T, ns string) {
 	lost, _ := gpuOf(t, ns, "again")
 	inject(t, lost, "xid=79")
 	for _, watch := range []*PodWatch{keeper, again} {
-		watch.Until(t, "the lost GPU", toldWithin, says(lost+" Unhealthy since …"))
+		watch.Until(t, "the lost GPU", shownWithin, says(lost+" Unhealthy since …"))
 	}
 	remove(t, ns, "again")
 	next := hold(t, ns, "again", named("new"))
 	gpu, _ := gpuOf(t, ns, "again")
-	seen := next.Until(t, "its own GPU", toldWithin, says(gpu+" Healthy"))
+	seen := next.Until(t, "its own GPU", shownWithin, says(gpu+" Healthy"))
 	if got := Condition(seen.Pod, condition); got.Status != corev1.ConditionTrue {
 		t.Errorf("the next Pod's condition says %+v", got)
 	}
 	for _, seen := range next.All() {
 		if seen.Pod != nil && strings.Contains(seen.Pod.Annotations[annotation], lost) &&
 			seen.Pod.UID == next.Last().Pod.UID {
-			t.Errorf("the next Pod was told of %s: %s", lost, seen.Pod.Annotations[annotation])
+			t.Errorf("the next Pod was shown %s: %s", lost, seen.Pod.Annotations[annotation])
 		}
 	}
 	inject(t, lost, "reset")
 }
 
-// What has no entry in a container's status is told by the rest, by a manager too.
+// What has no entry in a container's status is shown by the rest, by a manager too.
 func TestAVirtualNodesPodsHearOfDevicesThatNoEntryCanName(t *testing.T) {
 	sameOnBoth(t)
 	manager := startManager(t)
@@ -354,12 +354,12 @@ func TestAVirtualNodesPodsHearOfDevicesThatNoEntryCanName(t *testing.T) {
 	}
 	driver.Tell(t, "health all Unhealthy it fell off the bus")
 	for _, each := range []form{nobody, debugged} {
-		pod := watches[each.name].Until(t, "the fault", toldWithin,
+		pod := watches[each.name].Until(t, "the fault", shownWithin,
 			says("dev-… Unhealthy since …: it fell off the bus")).Pod
 		if got := Condition(pod, condition); got.Status != corev1.ConditionFalse {
 			t.Errorf("%s: the condition says %+v", each.name, got)
 		}
-		watches[each.name].Until(t, "its entries", toldWithin, func(pod *corev1.Pod) bool {
+		watches[each.name].Until(t, "its entries", shownWithin, func(pod *corev1.Pod) bool {
 			return slices.Equal(namesOf(pod), each.entries)
 		})
 	}

@@ -11,8 +11,8 @@ import (
 // A user is a Pod that uses gpu-0.
 type user struct{ ns, name string }
 
-// requireAllTold loses gpu-0, and wants all its users told, and named by the node's object.
-func requireAllTold(t *testing.T, users []user, watches []*PodWatch) {
+// requireAllShown loses gpu-0, and wants all its users shown it, and named by the node's object.
+func requireAllShown(t *testing.T, users []user, watches []*PodWatch) {
 	t.Helper()
 	var want []string
 	for _, each := range users {
@@ -21,13 +21,13 @@ func requireAllTold(t *testing.T, users []user, watches []*PodWatch) {
 	slices.Sort(want)
 	inject(t, "gpu-0", "xid=79")
 	for _, watch := range watches {
-		seen := watch.Until(t, "the lost GPU", toldWithin,
+		seen := watch.Until(t, "the lost GPU", shownWithin,
 			says("gpu-0 Unhealthy since …: XID 79: GPU has fallen off the bus"))
 		if got := Condition(seen.Pod, condition); got.Reason != "XidGpuLost" {
 			t.Errorf("the condition says %+v", got)
 		}
 	}
-	Eventually(t, "the node's object names all", toldWithin, func() (bool, string) {
+	Eventually(t, "the node's object names all", shownWithin, func() (bool, string) {
 		named := usersOf(t, "node-1", "gpu-0")
 		slices.Sort(named)
 		return slices.Equal(named, want), fmt.Sprint(named)
@@ -48,7 +48,7 @@ func TestPodsThatShareAGpuByItsMemoryAllHearOfIt(t *testing.T) {
 			t.Errorf("%s has no share", name)
 		}
 	}
-	requireAllTold(t, []user{{ns, "one"}, {ns, "two"}}, watches)
+	requireAllShown(t, []user{{ns, "one"}, {ns, "two"}}, watches)
 	requireNoRefusal(t, agent)
 }
 
@@ -63,6 +63,6 @@ func TestWhoLooksAtAGpuByAdminAccessHearsOfItLikeItsHolder(t *testing.T) {
 	cluster.Apply(t, admin, look)
 	watches := []*PodWatch{hold(t, ns, "holder", fromTemplate),
 		hold(t, admin, "looker", named("look"))}
-	requireAllTold(t, []user{{ns, "holder"}, {admin, "looker"}}, watches)
+	requireAllShown(t, []user{{ns, "holder"}, {admin, "looker"}}, watches)
 	requireNoRefusal(t, agent)
 }

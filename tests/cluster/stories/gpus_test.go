@@ -22,8 +22,8 @@ const (
 	gpuDriver = "gpu.example.com"
 	// podWithin is what a Pod gets to be Ready, on a machine that does other things too.
 	podWithin = 60 * time.Second
-	// toldWithin is what a fault gets to be on a Pod where nobody measures.
-	toldWithin = 20 * time.Second
+	// shownWithin is what a fault gets to be on a Pod where nobody measures.
+	shownWithin = 20 * time.Second
 )
 
 // gpuClass selects all devices of galen-driver gpu.
@@ -93,7 +93,7 @@ func awaitNoneLeft(t *testing.T) {
 	})
 }
 
-// Both are what the driver itself says, once it has been told so.
+// Both are what the driver itself says, once it got the command.
 func awaitRegistered(t *testing.T, p *Process) {
 	t.Helper()
 	awaitLog(t, p, "driver is registered")

@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// How the image is made, apart from what becomes of it on a node. Told once: no Kubernetes is in
+// How the image is made, apart from what becomes of it on a node. Run once: no Kubernetes is in
 // it.
 
 func toldOnce(t *testing.T) {
 	t.Helper()
 	if !cluster.Is("1.37") {
-		t.Skip("told once: no Kubernetes is in it")
+		t.Skip("run once: no Kubernetes is in it")
 	}
 }
 
@@ -38,7 +38,7 @@ func TestAnImageThatWouldLackALibraryIsNotMade(t *testing.T) {
 	sameOnBoth(t)
 	toldOnce(t)
 	shim, into := t.TempDir(), t.TempDir()
-	// As ldd speaks of a machine that lacks one of several.
+	// As ldd prints for a machine that lacks one of several.
 	script := "#!/bin/sh\n/usr/bin/ldd \"$@\"\necho '\tlibmissing.so.1 => not found'\n"
 	if err := os.WriteFile(filepath.Join(shim, "ldd"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func (d day) live(t *testing.T, account, kubeconfig string, enough func(log stri
 			"--metrics-address", "127.0.0.1:0", "--kubeconfig", kubeconfig}, d.flags...)...)
 		await := func(what string, holds func() (bool, string)) {
 			t.Helper()
-			Eventually(t, what+" of "+account, toldWithin, func() (bool, string) {
+			Eventually(t, what+" of "+account, shownWithin, func() (bool, string) {
 				if enough(log + agent.Log()) {
 					return true, ""
 				}
@@ -131,9 +131,9 @@ func (d day) live(t *testing.T, account, kubeconfig string, enough func(log stri
 		}
 		for _, state := range []string{"Unhealthy it fell off the bus", "Healthy"} {
 			d.driver.Tell(t, "health "+d.device+" "+state)
-			await("the word "+state, func() (bool, string) {
-				word := d.word(t)
-				return strings.Contains(word, " "+strings.Fields(state)[0]), word
+			await("the report "+state, func() (bool, string) {
+				shown := d.health(t)
+				return strings.Contains(shown, " "+strings.Fields(state)[0]), shown
 			})
 		}
 		if life == lives-1 && d.end != nil {
@@ -148,8 +148,8 @@ func (d day) live(t *testing.T, account, kubeconfig string, enough func(log stri
 	return log
 }
 
-// word is what the Pod's annotation says.
-func (d day) word(t *testing.T) string {
+// health is what the Pod's annotation says.
+func (d day) health(t *testing.T) string {
 	t.Helper()
 	pod, err := cluster.API.CoreV1().Pods(d.ns).Get(t.Context(), d.pod, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -161,7 +161,7 @@ func (d day) word(t *testing.T) string {
 	return pod.Annotations[annotation]
 }
 
-// misses tells whether an agent that logged that was refused the right, "patch pods/status".
+// misses reports whether an agent that logged that was refused the right, "patch pods/status".
 func misses(log, right string) bool {
 	return slices.ContainsFunc(forbidden.FindAllStringSubmatch(log, -1), func(found []string) bool {
 		return found[1]+" "+found[2] == right
@@ -197,12 +197,12 @@ func (d day) requireEachNeeded(t *testing.T, rules, elsewhere []rbacv1.PolicyRul
 				t.Errorf("nobody misses the right to %s:\n%s", right, log)
 				continue
 			}
-			t.Logf("without the right to %s: told", right)
+			t.Logf("without the right to %s: logged", right)
 		}
 	}
 }
 
-// gives tells whether one of the rules has this verb for this resource.
+// gives reports whether one of the rules has this verb for this resource.
 func gives(rules []rbacv1.PolicyRule, resource, verb string) bool {
 	return slices.ContainsFunc(rules, func(rule rbacv1.PolicyRule) bool {
 		return rule.Resources[0] == resource && slices.Contains(rule.Verbs, verb)
@@ -265,8 +265,8 @@ func TestAManagerHasNoRightTooMany(t *testing.T) {
 			sees("c", "{claims: [{name: device}]}"), nil}
 		cluster.Apply(t, ns, strings.Replace(pod.yaml(), toleration, "{operator: Exists}", 1))
 		await("a Pod's device", func() (bool, string) {
-			word := d.word(t)
-			return strings.Contains(word, " Healthy"), word
+			shown := d.health(t)
+			return strings.Contains(shown, " Healthy"), shown
 		})
 	}
 	d.end = func(await awaiter) {

@@ -93,7 +93,7 @@ func tellVersion(ctx context.Context, version string) (err error) {
 			return fault
 		}
 		dir = filepath.Join(place, ownPlace)
-		// Also after a failed or interrupted up. What does not come down is told, and keeps its
+		// Also after a failed or interrupted up. What does not come down is reported, and keeps its
 		// directory, from which it can be ended.
 		defer func() {
 			if fault := Down(dir); fault != nil {

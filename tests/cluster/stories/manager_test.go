@@ -231,13 +231,13 @@ func TestTheAgentManagesAVirtualNodeWithTheSchedulerAndTheGoDriver(t *testing.T)
 	// The longest message that the API server takes, and one byte that it would not.
 	driver.Tell(t, "health all Unhealthy "+strings.Repeat("x", 1025))
 	for _, each := range forms() {
-		watches[each.name].Until(t, "that all are bad", toldWithin, func(pod *corev1.Pod) bool {
+		watches[each.name].Until(t, "that all are bad", shownWithin, func(pod *corev1.Pod) bool {
 			return allSay(pod, corev1.ResourceHealthStatusUnhealthy) &&
 				slices.Equal(namesOf(pod), each.entries)
 		})
 	}
 	driver.Tell(t, "stream end")
-	watches["whole"].Until(t, "that nobody knows", toldWithin, func(pod *corev1.Pod) bool {
+	watches["whole"].Until(t, "that nobody knows", shownWithin, func(pod *corev1.Pod) bool {
 		return allSay(pod, corev1.ResourceHealthStatusUnknown)
 	})
 	requireManagerRefusedNothing(t, manager)
@@ -281,7 +281,7 @@ func TestAVirtualNodesContainersMayBeProcesses(t *testing.T) {
 		!strings.HasPrefix(ended.ContainerID, "galen://"+string(pod.UID)) || status.RestartCount < 1 {
 		t.Errorf("the container's status is %+v, its last end %+v", status, ended)
 	}
-	Eventually(t, "an Event tells what containers are here", toldWithin, func() (bool, string) {
+	Eventually(t, "an Event says what containers are here", shownWithin, func() (bool, string) {
 		events := cluster.Events(t, ns, "crash")
 		return slices.ContainsFunc(events, func(line string) bool {
 			return strings.HasPrefix(line, "ContainersAreProcesses: ")
@@ -291,7 +291,7 @@ func TestAVirtualNodesContainersMayBeProcesses(t *testing.T) {
 	remove(t, ns, "crash")
 }
 
-// allSay holds when every device of the Pod is told in this state, with a message if there is any
+// allSay holds when every device of the Pod is shown in this state, with a message if there is any
 // that the API server could take.
 func allSay(pod *corev1.Pod, want corev1.ResourceHealthStatus) bool {
 	count := 0

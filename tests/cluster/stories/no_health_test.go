@@ -11,7 +11,7 @@ import (
 
 // requireNoHealth wants the kubelet to have said nothing of devices' health on these Pods, also not
 // in a status that it wrote after the story's last word to the driver: for that one of each Pod's
-// processes is ended, so that the kubelet tells of a container anew.
+// processes is ended, so that the kubelet reports a container anew.
 func requireNoHealth(t *testing.T, watches ...*PodWatch) {
 	t.Helper()
 	befores := make([]*corev1.Pod, len(watches))
@@ -20,7 +20,7 @@ func requireNoHealth(t *testing.T, watches ...*PodWatch) {
 		must(t, syscall.Kill(pidOf(t, befores[i], "sleep\x00"), syscall.SIGKILL))
 	}
 	for i, watch := range watches {
-		watch.Until(t, "the kubelet tells of a new container", podWithin, func(pod *corev1.Pod) bool {
+		watch.Until(t, "the kubelet reports a new container", podWithin, func(pod *corev1.Pod) bool {
 			return Running(pod) && !reflect.DeepEqual(containersOf(pod), containersOf(befores[i]))
 		})
 		for _, seen := range watch.All() {

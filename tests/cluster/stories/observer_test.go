@@ -23,7 +23,7 @@ import (
 
 func TestTheImageIsSmallComesOutTheSameTwiceAndSaysWhatIsInIt(t *testing.T) {
 	if !cluster.Is("1.37") {
-		t.Skip("told once: no Kubernetes is in it")
+		t.Skip("run once: no Kubernetes is in it")
 	}
 	once, err := imageDirectory()
 	if err != nil {
@@ -106,13 +106,13 @@ func TestTheAgentIsInstalledByOneCommandAndSeesEveryDriver(t *testing.T) {
 	}
 	gpu.Until(t, "the GPU is well", podWithin, says("gpu-… Healthy"))
 	watches["ref"].Until(t, "the Go driver's device is well", podWithin, says("dev-… Healthy"))
-	watches["old"].Until(t, "one that speaks v1alpha1 only, too", podWithin, says("dev-… Healthy"))
+	watches["old"].Until(t, "one that serves v1alpha1 only, too", podWithin, says("dev-… Healthy"))
 	watches["mute"].Until(t, "of one without health it is said that nobody knows", podWithin,
 		says("dev-… Unknown…: driver mute.example.com reports no health"))
 	watches["ref"].Until(t, "its container runs, which is later", podWithin, Running)
 	device := devicesOf(claimOf(t, ns, "ref"))[0]
 	reference.Tell(t, "health "+device+" Unhealthy it fell off the bus")
-	told := watches["ref"].Until(t, "the fault", toldWithin,
+	told := watches["ref"].Until(t, "the fault", shownWithin,
 		says(device+" Unhealthy since …: it fell off the bus"))
 	if got := Condition(told.Pod, condition); got.Status != corev1.ConditionFalse {
 		t.Errorf("the condition says %+v", got)
@@ -214,7 +214,7 @@ func requireSurvivesTheKubelet(t *testing.T, watch *PodWatch) {
 	if err := syscall.Kill(pidOf(t, before, "sleep\x00"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	after := watch.Until(t, "the kubelet tells of a new container", podWithin,
+	after := watch.Until(t, "the kubelet reports a new container", podWithin,
 		func(pod *corev1.Pod) bool {
 			return Running(pod) && pod.Status.ContainerStatuses[0].ContainerID != container
 		}).Pod
@@ -236,11 +236,11 @@ func TestADriverThatServesOneSubscriberLosesNothingToTheAgent(t *testing.T) {
 	device := devicesOf(claimOf(t, ns, "holder"))[0]
 	if cluster.Is("1.34") {
 		// Its kubelet writes no health for claims, so that nobody knows.
-		watch.Until(t, "that nobody knows", toldWithin, says(device+" Unknown…(subscribe: never), and "+
+		watch.Until(t, "that nobody knows", shownWithin, says(device+" Unknown…(subscribe: never), and "+
 			"the kubelet does not say"))
 		return
 	}
-	watch.Until(t, "the kubelet's word", toldWithin, says(device+" Healthy"))
+	watch.Until(t, "the kubelet's report", shownWithin, says(device+" Healthy"))
 	var shown struct{ Streams int }
 	err := json.Unmarshal([]byte(driver.Tell(t, "show")), &shown)
 	if err != nil || shown.Streams != 1 {
@@ -249,8 +249,8 @@ func TestADriverThatServesOneSubscriberLosesNothingToTheAgent(t *testing.T) {
 	driver.Tell(t, "health "+device+" Unhealthy it fell off the bus")
 	kubelets := watch.Until(t, "the kubelet's own field", podWithin,
 		saysHealth(1, "Unhealthy", "it fell off the bus"))
-	ours := watch.Until(t, "ours", toldWithin, says(device+" Unhealthy since …: it fell off the bus"))
-	t.Logf("told %d ms after the kubelet's field", ours.At.Sub(kubelets.At).Milliseconds())
+	ours := watch.Until(t, "ours", shownWithin, says(device+" Unhealthy since …: it fell off the bus"))
+	t.Logf("shown %d ms after the kubelet's field", ours.At.Sub(kubelets.At).Milliseconds())
 	driver.Tell(t, "health "+device+" Healthy")
 	watch.Until(t, "the recovery", podWithin, says(device+" Healthy"))
 	_, metrics := cluster.agentSays(t, "metrics")
@@ -264,7 +264,7 @@ func TestADriverThatServesOneSubscriberLosesNothingToTheAgent(t *testing.T) {
 		t.Errorf("the device's state and no report of its driver were wanted: %v", seen)
 	}
 	driver.Kill()
-	watch.Until(t, "that it is gone, which the kubelet knows later", toldWithin,
+	watch.Until(t, "that it is gone, which the kubelet knows later", shownWithin,
 		says(device+" Unknown since …: driver ref.example.com is gone: …"))
 	startReference(t, "--single")
 	watch.Until(t, "that it is back", podWithin, says(device+" Healthy"))
@@ -289,7 +289,7 @@ func TestWithoutTheFeatureAPersonReadsDeviceStateAndReasonInPlainDescribe(t *tes
 	})
 	options := Options{Version: cluster.Version, FeatureGates: gates}
 	if cluster.Is("1.37") {
-		options.Nodes = 2 // told once: how agents of two nodes keep apart
+		options.Nodes = 2 // run once: how agents of two nodes keep apart
 	}
 	off, err := Up(t.Context(), dir, options)
 	if err != nil {
@@ -307,7 +307,7 @@ func TestWithoutTheFeatureAPersonReadsDeviceStateAndReasonInPlainDescribe(t *tes
 		watch := hold(t, ns, "holder", fromTemplate)
 		device := devicesOf(claimOf(t, ns, "holder"))[0]
 		driver.Tell(t, "health "+device+" Unhealthy it fell off the bus")
-		told := watch.Until(t, "the fault", toldWithin,
+		told := watch.Until(t, "the fault", shownWithin,
 			says(device+" Unhealthy since …: it fell off the bus"))
 		if field := DeviceHealth(told.Pod); len(field) > 0 {
 			t.Errorf("the feature is off, and yet: %v", field)
@@ -329,8 +329,8 @@ func TestWithoutTheFeatureAPersonReadsDeviceStateAndReasonInPlainDescribe(t *tes
 var forbidden = regexp.MustCompile(
 	`msg="the API server forbids.* cannot="(\w+) resource \\"([^"]+)\\"`)
 
-// requireToldOnce wants a line for each right that is missing, that one among them, and no two.
-func requireToldOnce(t *testing.T, right string) {
+// requireLoggedOnce wants a line for each right that is missing, that one among them, and no two.
+func requireLoggedOnce(t *testing.T, right string) {
 	t.Helper()
 	log := cluster.Kubectl(t, "-n", agentNamespace, "logs", "daemonset/"+agentName)
 	told := map[string]int{}
@@ -338,17 +338,17 @@ func requireToldOnce(t *testing.T, right string) {
 		told[found[1]+" "+found[2]]++
 	}
 	if told[right] == 0 {
-		t.Errorf("the right to %s is not told:\n%s", right, log)
+		t.Errorf("the right to %s is not logged:\n%s", right, log)
 	}
 	for each, count := range told {
 		if count != 1 {
-			t.Errorf("the right to %s is told %d times:\n%s", each, count, log)
+			t.Errorf("the right to %s is logged %d times:\n%s", each, count, log)
 		}
 	}
 	if all := strings.Count(log, "the API server forbids"); all != len(told) {
-		t.Errorf("%d rights are missing, and %d lines tell of them:\n%s", len(told), all, log)
+		t.Errorf("%d rights are missing, and %d lines name them:\n%s", len(told), all, log)
 	}
-	t.Logf("told once: %q", slices.Sorted(maps.Keys(told)))
+	t.Logf("logged once: %q", slices.Sorted(maps.Keys(told)))
 }
 
 func TestARightThatIsTakenAwayIsToldOnceAndWorksAgainWhenItIsBack(t *testing.T) {
@@ -359,11 +359,11 @@ func TestARightThatIsTakenAwayIsToldOnceAndWorksAgainWhenItIsBack(t *testing.T) 
 	cluster.Apply(t, ns, oneRef)
 	watch := hold(t, ns, "holder", fromTemplate)
 	device := devicesOf(claimOf(t, ns, "holder"))[0]
-	watch.Until(t, "Healthy", toldWithin, says(device+" Healthy"))
+	watch.Until(t, "Healthy", shownWithin, says(device+" Healthy"))
 	cluster.Kubectl(t, "delete", "clusterrolebinding", agentName)
 	driver.Tell(t, "health "+device+" Unhealthy it fell off the bus")
 	const right = `cannot patch resource "pods/status"`
-	Eventually(t, "/readyz names the right that is missing", toldWithin, func() (bool, string) {
+	Eventually(t, "/readyz names the right that is missing", shownWithin, func() (bool, string) {
 		status, text := cluster.agentSays(t, "readyz")
 		return status == 503 && strings.Contains(text, right), text
 	})
@@ -372,7 +372,7 @@ func TestARightThatIsTakenAwayIsToldOnceAndWorksAgainWhenItIsBack(t *testing.T) 
 		driver.Tell(t, fmt.Sprintf("health %s Unhealthy fault %d", device, i))
 		time.Sleep(50 * time.Millisecond)
 	}
-	requireToldOnce(t, "patch pods/status")
+	requireLoggedOnce(t, "patch pods/status")
 	for _, id := range []string{"agent.permissions", "agent.troubles"} {
 		awaitFinding(t, id, "bad", "pods/status", "")
 	}

@@ -76,7 +76,7 @@ type PodWatch struct {
 	cursor int
 }
 
-// follow hands on what a watch brings; once it brings no more, `end` is told why. It is stopped
+// follow hands on what a watch brings; once it brings no more, `end` gets the reason. It is stopped
 // with the story.
 func follow(t testing.TB, events watch.Interface, take func(watch.Event), end func(error)) {
 	t.Cleanup(events.Stop)

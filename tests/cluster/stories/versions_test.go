@@ -91,7 +91,7 @@ func TestAKubeletThatIsOfferedTheOldVersionsOnlyIsServedByThem(t *testing.T) {
 		// It listens, and writes none of it for claims.
 		requireNoHealth(t, watch)
 	} else {
-		watch.Until(t, "the lost GPU", toldWithin,
+		watch.Until(t, "the lost GPU", shownWithin,
 			saysHealth(1, "Unhealthy", "XID 79: GPU has fallen off the bus"))
 	}
 	// Its next run would begin with a lost GPU.

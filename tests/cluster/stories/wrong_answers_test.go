@@ -81,7 +81,7 @@ func TestWrongAnswersToPrepareKeepAPodFromRunningUntilTheyEnd(t *testing.T) {
 // awaitRefusal waits for the Event that says why a Pod does not run.
 func awaitRefusal(t *testing.T, ns, pod, words string) {
 	t.Helper()
-	Eventually(t, "an Event tells of "+pod, retriedWithin, func() (bool, string) {
+	Eventually(t, "an Event names "+pod, retriedWithin, func() (bool, string) {
 		events := strings.Join(cluster.Events(t, ns, pod), "\n")
 		refused := strings.Contains(events, "FailedPrepareDynamicResources") ||
 			strings.Contains(events, "Failed: ")

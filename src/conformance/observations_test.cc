@@ -1,4 +1,4 @@
-#include "conformance/health_report.h"
+#include "conformance/observations.h"
 
 #include <gtest/gtest.h>
 
