@@ -13,6 +13,10 @@ std::string_view BaseRequest(std::string_view request) {
   return request.substr(0, request.find('/'));
 }
 
+bool Claim::Holds(const DeviceId& device) const {
+  return std::ranges::find(devices, device, &AllocatedDevice::device) != devices.end();
+}
+
 bool Claim::IsReservedFor(std::string_view pod_uid, std::string_view group) const {
   if (std::ranges::any_of(reserved_for, [&](const PodRef& pod) { return pod.uid == pod_uid; })) {
     return true;

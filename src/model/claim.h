@@ -57,6 +57,9 @@ struct Claim {
   ObjectKey key;
   std::string uid;
   std::vector<AllocatedDevice> devices;  // empty: not allocated
+  // status.allocation.allocationTimestamp as the API wrote it; "" before Kubernetes 1.34. The UID
+  // stays when a claim is freed and allocated anew, this does not.
+  std::string allocated_at{};
   // status.reservedFor: Pods, and the names of PodGroups in the claim's namespace (KEP-5729), whose
   // members it does not list. At most 256 of both by the API's limit.
   std::vector<PodRef> reserved_for;
@@ -64,6 +67,9 @@ struct Claim {
 
   // Whether a kubelet lets a Pod use it: by the Pod's uid, or by its group; "" for a Pod of none.
   bool IsReservedFor(std::string_view pod_uid, std::string_view group) const;
+
+  // Whether the device is allocated to it.
+  bool Holds(const DeviceId& device) const;
 
   bool operator==(const Claim&) const = default;
 };

@@ -1,4 +1,6 @@
 // What people type, and what a kernel logs.
+#include <fmt/format.h>
+
 #include <iostream>
 #include <sstream>
 
@@ -11,6 +13,7 @@
 #include "cli/commands/inject.h"
 #include "cli/commands/why.h"
 #include "net/address.h"
+#include "probes/kernel_log/kernel_fault.h"
 #include "probes/kernel_log/kernel_record.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"
@@ -127,6 +130,13 @@ void FuzzKernelLog(std::string_view bytes) {
   GALEN_CHECK(record->text.find('\n') == std::string::npos);
   // It goes into causes, which are JSON.
   GALEN_CHECK(Json::Parse(Json(record->text).Dump()).ok());
+  static_cast<void>(probes::FaultsIn(*record));
+  // The kernel's line about a process that crashed quotes 15 bytes of its name and all of its
+  // file's name; whatever they are, they are no device's fault.
+  probes::KernelRecord crash;
+  crash.text = fmt::format("{}[4711]: segfault at 0 ip 0 sp 0 error 4 in {}[561a+1000]",
+                           std::string_view(record->text).substr(0, 15), record->text);
+  GALEN_CHECK(probes::FaultsIn(crash).empty());
 }
 
 }  // namespace galen::fuzz

@@ -84,13 +84,17 @@ bool ClaimCaller::IsReady(const kube::Pod& pod) const {
   if (IsWaiting(pod)) return false;
   const std::vector<ObjectKey> keys = ClaimKeysOf(pod);
   return std::all_of(keys.begin(), keys.end(), [&](const ObjectKey& key) {
-    const std::string& uid = edges_.view.FindClaim(key)->uid;
-    const ClaimRecord* prepared = edges_.claims.Find(uid);
-    return ready_.contains(uid) && prepared != nullptr && prepared->pods.contains(pod.meta.uid);
+    const Claim& claim = *edges_.view.FindClaim(key);
+    const ClaimRecord* prepared = edges_.claims.Find(claim.uid);
+    return ready_.contains(claim.uid) && prepared != nullptr &&
+           prepared->pods.contains(pod.meta.uid) && !prepared->IsStale(claim);
   });
 }
 
 void ClaimCaller::Prepare(const kube::Pod& pod, Done done) {
+  const StatusOr<std::set<std::string>> stale = StaleClaims(pod);
+  if (!stale.ok()) return done(stale.status());
+  if (!stale->empty()) return UnprepareStale(pod.ref(), *stale, done);
   StatusOr<Batches> batches = Reserve(pod);
   if (!batches.ok()) return done(batches.status());
   if (AnyBusy(*batches)) {
@@ -103,6 +107,46 @@ void ClaimCaller::Prepare(const kube::Pod& pod, Done done) {
     // Before the checkpoint is written: should that fail, the drivers have prepared all the same.
     ready_.insert(uids.begin(), uids.end());
     done(edges_.claims.Save());
+  });
+}
+
+StatusOr<std::set<std::string>> ClaimCaller::StaleClaims(const kube::Pod& pod) const {
+  std::set<std::string> uids;
+  for (const ObjectKey& key : ClaimKeysOf(pod)) {
+    const Claim& claim = *edges_.view.FindClaim(key);
+    const ClaimRecord* record = edges_.claims.Find(claim.uid);
+    if (record == nullptr || !record->IsStale(claim)) continue;
+    // Their containers may still use what is prepared; it is undone when they let go of it.
+    if (std::ranges::any_of(record->pods, [&](const auto& uid) { return uid != pod.meta.uid; })) {
+      return Unavailable(
+          "claim {} was allocated anew, and a pod of its former allocation has not let go of it",
+          ToString(key));
+    }
+    uids.insert(claim.uid);
+  }
+  return uids;
+}
+
+void ClaimCaller::UnprepareStale(const PodRef& pod, const std::set<std::string>& uids,
+                                 const Done& done) {
+  Batches batches;
+  for (const std::string& uid : uids) {
+    for (const std::string& driver : edges_.claims.Find(uid)->drivers) {
+      batches[driver].push_back(uid);
+    }
+  }
+  if (AnyBusy(batches)) return done(Aborted("a claim of pod {} is busy", ToString(pod.key)));
+  for (const std::string& uid : uids) ready_.erase(uid);
+  Ask(NodeCall::kUnprepare, std::move(batches), [this, pod, uids, done](const Status& status) {
+    if (!status.ok()) return done(status);
+    for (const std::string& uid : uids) edges_.claims.Remove(uid);
+    if (const Status saved = edges_.claims.Save(); !saved.ok()) return done(saved);
+    const kube::Pod* now = edges_.view.FindPod(pod.key);
+    // An event of the Pod or its claim has come meanwhile, and it will be looked at again.
+    if (now == nullptr || now->meta.uid != pod.uid || IsWaiting(*now)) {
+      return done(Aborted("pod {} changed meanwhile", ToString(pod.key)));
+    }
+    Prepare(*now, done);
   });
 }
 
@@ -154,6 +198,8 @@ StatusOr<ClaimCaller::Batches> ClaimCaller::Reserve(const kube::Pod& pod) {
     }
     ClaimRecord& prepared = edges_.claims.Add(key, claim.uid);
     prepared.pods.insert(pod.meta.uid);
+    prepared.allocated = claim.devices;
+    prepared.allocated_at = claim.allocated_at;
     for (const AllocatedDevice& device : claim.devices) {
       prepared.drivers.insert(device.device.driver);
     }
@@ -227,7 +273,13 @@ Status ClaimCaller::TakePrepared(const std::string& driver, const std::vector<st
     std::erase_if(claim->devices, [&](const auto& d) { return d.device.driver == driver; });
     const auto& devices = response.claims().at(uid).devices();
     for (int i = 0; i < std::min(devices.size(), kDevicesPerAnswerMax); ++i) {
-      claim->devices.push_back(FromProto(driver, devices[i]));
+      PreparedDevice prepared = FromProto(driver, devices[i]);
+      // Taken as it is, it would give a container another claim's device, and not its own.
+      if (!claim->Holds(prepared.device)) {
+        return Unavailable("driver {} prepared device {} for claim {}, which does not hold it",
+                           driver, ToString(prepared.device), ToString(claim->key));
+      }
+      claim->devices.push_back(std::move(prepared));
     }
   }
   return OkStatus();

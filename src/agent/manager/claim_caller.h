@@ -43,7 +43,9 @@ class ClaimCaller {
   // once or later: OK when IsReady would say so; Unavailable when a driver is away or refused;
   // Aborted, and nothing is wrong, when a claim is being worked on for another Pod: ask again when
   // that is done; ResourceExhausted at ClaimCheckpoint::kClaimsMax; or the checkpoint's error.
-  // After an error the claims stay noted: Unprepare lets go of them. REQUIRES: !IsWaiting(pod).
+  // After an error the claims stay noted: Unprepare lets go of them. A claim that was freed and
+  // allocated anew under its UID is unprepared first, once the Pods of its former allocation have
+  // let go of it; Unavailable until then. REQUIRES: !IsWaiting(pod).
   void Prepare(const kube::Pod& pod, Done done);
   // For a Pod that is gone or has ended. Needs no claim object; OK for a Pod of which nothing is
   // known. A claim that other Pods use too only loses this one.
@@ -72,6 +74,11 @@ class ClaimCaller {
                         const std::string& reply);
   std::string RequestOf(NodeCall call, const std::vector<std::string>& uids);
   StatusOr<Batches> Reserve(const kube::Pod& pod);
+  // UIDs of the Pod's claims that are prepared as they were allocated formerly. Unavailable while
+  // other Pods hold them so.
+  StatusOr<std::set<std::string>> StaleClaims(const kube::Pod& pod) const;
+  // Unprepares them, then goes on with Prepare.
+  void UnprepareStale(const PodRef& pod, const std::set<std::string>& uids, const Done& done);
   // A claim is asked about by one round at a time, or a prepare could overtake its unprepare.
   bool AnyBusy(const Batches& batches) const;
 

@@ -31,6 +31,7 @@ class FakeDrivers final : public DriverCaller {
 
   std::vector<std::string> asked;
   std::string error;
+  std::string gpu = "gpu-0";  // that it answers with
   Status unreachable;
   bool nonsense = false;
   bool leave_out = false;
@@ -48,7 +49,7 @@ class FakeDrivers final : public DriverCaller {
       if (call == NodeCall::kUnprepare) continue;
       dra::Device& device = *item.add_devices();
       device.set_pool_name("node-1");
-      device.set_device_name(driver.starts_with("gpu") ? "gpu-0" : "nic-0");
+      device.set_device_name(driver.starts_with("gpu") ? gpu : "nic-0");
       device.add_cdi_device_ids(driver + "/x=" + claim.uid());
     }
     if (!unreachable.ok()) return unreachable;
@@ -228,10 +229,83 @@ TEST_F(ClaimCallerTest, ANewClaimOfAnOldNameDoesNotWaitForTheOldOne) {
   Claim& claim = view_.AddClaim("a-gpu", {{"main", PreparedGpu(1)}}, "a");
   claim.uid = "uid-a-gpu-2";
   claim.reserved_for = {{{"default", "a"}, "uid-a2"}};
+  drivers_.gpu = "gpu-1";
   EXPECT_EQ(Prepare("a"), OkStatus());
   EXPECT_TRUE(preparer_->IsReady(Pod("a")));
   EXPECT_EQ(Unprepare("a"), OkStatus()) << "the old Pod's";
   EXPECT_TRUE(preparer_->IsReady(Pod("a")));
+}
+
+// The claim "shared" was prepared for Pod a on gpu-0; now it is freed and Pod b's, on gpu-1.
+class ReallocatedClaimTest : public ClaimCallerTest {
+ protected:
+  ReallocatedClaimTest() {
+    AddSharers();
+    view_.claims.at({"default", "shared"}).reserved_for.pop_back();
+    view_.claims.at({"default", "shared"}).allocated_at = "2026-11-21T14:00:00Z";
+    EXPECT_EQ(Prepare("a"), OkStatus());
+    drivers_.Take();
+    Claim& claim = view_.AddClaim("shared", {{"main", PreparedGpu(1)}}, "b");
+    claim.allocated_at = "2026-11-21T15:00:00Z";
+    drivers_.gpu = "gpu-1";
+  }
+};
+
+TEST_F(ReallocatedClaimTest, IsPreparedAsItIsOnceThePodOfItsFormerAllocationLetsGo) {
+  EXPECT_FALSE(preparer_->IsReady(Pod("b")));
+  EXPECT_THAT(Prepare("b").message(), HasSubstr("former allocation has not let go"));
+  EXPECT_THAT(drivers_.Take(), IsEmpty());
+  EXPECT_EQ(Unprepare("a"), OkStatus());
+  EXPECT_EQ(Prepare("b"), OkStatus());
+  EXPECT_THAT(drivers_.Take(), ElementsAre("unprepare gpu.example.com uid-shared",
+                                           "prepare gpu.example.com uid-shared"));
+  EXPECT_TRUE(preparer_->IsReady(Pod("b")));
+  EXPECT_NE(claims_->FirstCdiId("uid-shared", PreparedGpu(1), ""), "");
+  EXPECT_EQ(claims_->FirstCdiId("uid-shared", PreparedGpu(0), ""), "");
+}
+
+TEST_F(ReallocatedClaimTest, IsUnpreparedFirstWhereNobodyElseHoldsIt) {
+  view_.AddClaim("shared", {{"main", PreparedGpu(1)}}, "a").allocated_at = "2026-11-21T15:00:00Z";
+  for (const bool restarted : {false, true}) {
+    if (restarted) {
+      Restart();
+      view_.claims.at({"default", "shared"}).allocated_at = "2026-11-21T16:00:00Z";
+    }
+    EXPECT_FALSE(preparer_->IsReady(Pod("a")));
+    EXPECT_EQ(Prepare("a"), OkStatus());
+    EXPECT_THAT(drivers_.Take(), ElementsAre("unprepare gpu.example.com uid-shared",
+                                             "prepare gpu.example.com uid-shared"));
+    EXPECT_TRUE(preparer_->IsReady(Pod("a")));
+  }
+}
+
+TEST_F(ReallocatedClaimTest, ThePodThatChangesMeanwhileIsLeftToItsNextTurn) {
+  view_.AddClaim("shared", {{"main", PreparedGpu(1)}}, "a");
+  Status outcome;
+  preparer_->Prepare(Pod("a"), [&](const Status& status) { outcome = status; });
+  view_.pods.at({"default", "a"}).meta.uid = "uid-a2";
+  loop_.RunUntilIdle();
+  EXPECT_EQ(outcome.code(), Code::kAborted);
+  EXPECT_THAT(drivers_.Take(), ElementsAre("unprepare gpu.example.com uid-shared"));
+}
+
+TEST_F(ReallocatedClaimTest, ADriverThatAnswersFromMemoryIsNotBelieved) {
+  EXPECT_EQ(Unprepare("a"), OkStatus());
+  drivers_.gpu = "gpu-0";
+  EXPECT_THAT(Prepare("b").message(),
+              HasSubstr("prepared device gpu.example.com/node-1/gpu-0 for claim default/shared, "
+                        "which does not hold it"));
+  EXPECT_FALSE(preparer_->IsReady(Pod("b")));
+}
+
+// The checkpoint of an agent that did not write allocations down.
+TEST_F(ReallocatedClaimTest, IsKnownByItsDevicesWhereTheRecordSaysNoMore) {
+  view_.AddClaim("shared", {{"main", PreparedGpu(1)}}, "a");
+  claims_->Find("uid-shared")->allocated.clear();
+  EXPECT_FALSE(preparer_->IsReady(Pod("a")));
+  EXPECT_EQ(Prepare("a"), OkStatus());
+  EXPECT_THAT(drivers_.Take(), ElementsAre("unprepare gpu.example.com uid-shared",
+                                           "prepare gpu.example.com uid-shared"));
 }
 
 TEST_F(ClaimCallerTest, AsksAgainAfterARestartBecauseDriversForget) {

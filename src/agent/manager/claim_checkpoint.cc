@@ -1,5 +1,6 @@
 #include "agent/manager/claim_checkpoint.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/data/json.h"
@@ -17,6 +18,31 @@ Json TextsJson(const Strings& texts) {
   return list;
 }
 
+Json AllocationJson(const ClaimRecord& claim) {
+  Json devices(Json::Array{});
+  for (const AllocatedDevice& allocated : claim.allocated) {
+    devices.Append(Json::MakeObject({{"request", allocated.request},
+                                     {"driver", allocated.device.driver},
+                                     {"pool", allocated.device.pool},
+                                     {"device", allocated.device.device},
+                                     {"shareID", allocated.share_id},
+                                     {"adminAccess", allocated.admin_access}}));
+  }
+  return Json::MakeObject({{"timestamp", claim.allocated_at}, {"devices", std::move(devices)}});
+}
+
+void ReadAllocation(const Json& object, ClaimRecord& claim) {
+  claim.allocated_at = object["timestamp"].AsString();
+  for (const Json& item : object["devices"].items()) {
+    claim.allocated.push_back({.request = item["request"].AsString(),
+                               .device = {.driver = item["driver"].AsString(),
+                                          .pool = item["pool"].AsString(),
+                                          .device = item["device"].AsString()},
+                               .share_id = item["shareID"].AsString(),
+                               .admin_access = item["adminAccess"].AsBool()});
+  }
+}
+
 Json ClaimJson(const ClaimRecord& claim) {
   Json devices(Json::Array{});
   for (const PreparedDevice& prepared : claim.devices) {
@@ -29,6 +55,7 @@ Json ClaimJson(const ClaimRecord& claim) {
   return Json::MakeObject({{"namespace", claim.key.ns},
                            {"name", claim.key.name},
                            {"uid", claim.uid},
+                           {"allocation", AllocationJson(claim)},
                            {"pods", TextsJson(claim.pods)},
                            {"drivers", TextsJson(claim.drivers)},
                            {"devices", std::move(devices)}});
@@ -37,6 +64,7 @@ Json ClaimJson(const ClaimRecord& claim) {
 ClaimRecord ClaimOf(const Json& object) {
   ClaimRecord claim{.key = {object["namespace"].AsString(), object["name"].AsString()},
                     .uid = object["uid"].AsString()};
+  ReadAllocation(object["allocation"], claim);
   for (const Json& pod : object["pods"].items()) claim.pods.insert(pod.AsString());
   for (const Json& driver : object["drivers"].items()) claim.drivers.insert(driver.AsString());
   for (const Json& item : object["devices"].items()) {
@@ -50,6 +78,20 @@ ClaimRecord ClaimOf(const Json& object) {
 }
 
 }  // namespace
+
+bool ClaimRecord::Holds(const DeviceId& device) const {
+  return std::ranges::find(allocated, device, &AllocatedDevice::device) != allocated.end();
+}
+
+bool ClaimRecord::IsStale(const Claim& claim) const {
+  if (!allocated.empty()) {
+    const bool same_time =
+        allocated_at.empty() || claim.allocated_at.empty() || allocated_at == claim.allocated_at;
+    return !same_time || allocated != claim.devices;
+  }
+  return std::ranges::any_of(
+      devices, [&](const PreparedDevice& prepared) { return !claim.Holds(prepared.device); });
+}
 
 Status ClaimCheckpoint::Load() {
   const StatusOr<std::string> text = files_.Read(path_);

@@ -27,9 +27,18 @@ struct PreparedDevice {
 struct ClaimRecord {
   ObjectKey key;
   std::string uid;
+  // The allocation that drivers were asked to prepare; empty in a checkpoint of an older agent.
+  std::vector<AllocatedDevice> allocated;
+  std::string allocated_at;
   std::set<std::string> pods;     // uids
   std::set<std::string> drivers;  // that were or may have been asked
   std::vector<PreparedDevice> devices;
+
+  // Whether the device is of the allocation that was prepared.
+  bool Holds(const DeviceId& device) const;
+  // Whether what was prepared is not for the claim as it is allocated now: a claim keeps its UID
+  // when it is freed and allocated anew.
+  bool IsStale(const Claim& claim) const;
 
   bool operator==(const ClaimRecord&) const = default;
 };

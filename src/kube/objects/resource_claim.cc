@@ -16,6 +16,7 @@ StatusOr<Claim> DecodeClaim(const Json& object) {
   claim.key = meta.key;
   claim.uid = meta.uid;
   const Json& status = object["status"];
+  claim.allocated_at = status["allocation"]["allocationTimestamp"].AsString();
   const auto& results = status["allocation"]["devices"]["results"].items();
   claim.devices.reserve(results.size());
   for (const Json& result : results) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <optional>
@@ -9,12 +10,18 @@
 namespace galen::probes {
 namespace {
 
-// The kernel's and NVIDIA's own wording; "NVRM: Xid (PCI:0000:4b:00): 79, …".
+// How the kernel and NVIDIA's drivers begin their lines. A program chooses its file's name and up
+// to 15 bytes of its process's name, and the kernel prints both when it crashes: nothing is
+// searched for in the middle of a line, and no form is recognised by its first 15 bytes alone.
 constexpr std::string_view kXid = "NVRM: Xid (";
+constexpr std::string_view kSwitch = "nvidia-nvswitch";
 constexpr std::string_view kSxid = ": SXid (";
+constexpr std::string_view kLostGpu = "NVRM: GPU ";
+constexpr std::string_view kLostGpuRest = ": GPU has fallen off the bus";
+constexpr std::string_view kLostGpuAtStart = "NVRM: The NVIDIA GPU ";
+constexpr std::string_view kLostGpuAtStartRest = "has fallen off the bus";
 constexpr std::string_view kBusError = "PCIe Bus Error: severity=";
-constexpr std::string_view kHardwareError = "[Hardware Error]:";
-constexpr std::string_view kOffTheBus = "has fallen off the bus";
+constexpr std::string_view kHardwareError = "[Hardware Error]: ";
 
 std::optional<std::int64_t> LeadingNumber(std::string_view text, int base = 10) {
   std::int64_t number = 0;
@@ -61,9 +68,11 @@ void AddXid(std::string_view text, std::vector<KernelFault>& faults) {
   constexpr std::int64_t kRecoveryActionXid = 154;
   const std::optional<Numbered> xid = ParseNumbered(text.substr(kXid.size()));
   if (!xid) return;
-  // NVLink5 faults have their severity as text, and most are not severe.
+  // NVLink5 faults have their severity as text, and most are not severe. It is behind the last
+  // comma: the name of a process may stand before it, and says what the process likes.
   const bool nvlink5 = xid->number >= 144 && xid->number <= 150;
-  const bool nonfatal = nvlink5 && xid->rest.find(" Nonfatal ") != std::string_view::npos;
+  const std::string_view last = xid->rest.substr(xid->rest.rfind(", ") + 1);
+  const bool nonfatal = nvlink5 && last.find(" Nonfatal ") != std::string_view::npos;
   faults.push_back(MakeFault(nonfatal ? "xid-nonfatal" : "xid", xid->slot, xid->number,
                              fmt::format("Xid {}", xid->number)));
   if (xid->number != kRecoveryActionXid) return;
@@ -73,29 +82,75 @@ void AddXid(std::string_view text, std::vector<KernelFault>& faults) {
   }
 }
 
-// The first address in the text: "nvidia 0000:4b:00.0: …", "GPU 0000:4b:00.0 …".
-std::string FirstSlot(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    // In the middle of a longer number no address begins.
-    if (i > 0 && std::isxdigit(static_cast<unsigned char>(text[i - 1])) != 0) continue;
-    if (std::string slot = PciSlot(text.substr(i)); !slot.empty()) return slot;
+// "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, …".
+void AddSxid(std::string_view text, std::vector<KernelFault>& faults) {
+  const std::size_t digits_end = text.find_first_not_of("0123456789", kSwitch.size());
+  if (digits_end == std::string_view::npos || digits_end == kSwitch.size()) return;
+  text.remove_prefix(digits_end);
+  if (!text.starts_with(kSxid)) return;
+  if (const std::optional<Numbered> sxid = ParseNumbered(text.substr(kSxid.size()))) {
+    faults.push_back(
+        MakeFault("sxid", sxid->slot, sxid->number, fmt::format("SXid {}", sxid->number)));
   }
-  return "";
 }
 
-// Kernels before and after 6.4 say it differently: Corrected and Correctable, Uncorrected
-// (Non-Fatal) and Uncorrectable (Non-Fatal).
-void AddBusError(std::string_view text, std::size_t at, std::vector<KernelFault>& faults) {
-  const std::string_view severity = text.substr(at + kBusError.size());
-  const std::string slot = FirstSlot(text.substr(0, at));
-  if (severity.starts_with("Correct")) {
+// "NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus." while it is in use, "NVRM: The NVIDIA GPU
+// 0000:4b:00.0 (PCI ID: …) installed in this system has fallen off the bus …" when a driver starts.
+void AddLostGpu(std::string_view text, std::vector<KernelFault>& faults) {
+  const bool at_start = text.starts_with(kLostGpuAtStart);
+  text.remove_prefix(at_start ? kLostGpuAtStart.size() : kLostGpu.size());
+  std::string slot = PciSlot(text);
+  if (slot.empty()) return;
+  const std::string_view rest = at_start ? kLostGpuAtStartRest : kLostGpuRest;
+  if (text.find(rest) == std::string_view::npos) return;
+  faults.push_back(MakeFault("gpu-lost", std::move(slot), 1, "GPU has fallen off the bus"));
+}
+
+// The slot of the PCI device that the kernel says a record is about; "" when it says none. Only the
+// kernel's own code fills these properties, whatever the text quotes.
+std::string SlotOfRecord(const KernelRecord& record) {
+  const auto subsystem = record.properties.find("SUBSYSTEM");
+  const auto device = record.properties.find("DEVICE");
+  if (subsystem == record.properties.end() || subsystem->second != "pci") return "";
+  if (device == record.properties.end() || !device->second.starts_with("+pci:")) return "";
+  return PciSlot(std::string_view(device->second).substr(5));
+}
+
+// "nvidia 0000:4b:00.0: PCIe Bus Error: severity=…", with "AER: " before it on newer kernels.
+// Before and after 6.4 they also name the severity differently: Corrected and Correctable,
+// Uncorrected (Non-Fatal) and Uncorrectable (Non-Fatal).
+void AddBusError(const KernelRecord& record, std::vector<KernelFault>& faults) {
+  const std::string slot = SlotOfRecord(record);
+  std::string_view text = record.text;
+  // The driver's name and the address.
+  text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
+  if (slot.empty() || PciSlot(text) != slot) return;
+  const std::size_t name_end = text.find(": ");
+  if (name_end == std::string_view::npos) return;
+  text.remove_prefix(name_end + 2);
+  if (text.starts_with("AER: ")) text.remove_prefix(5);
+  if (!text.starts_with(kBusError)) return;
+  text.remove_prefix(kBusError.size());
+  if (text.starts_with("Correct")) {
     faults.push_back(MakeFault("aer-corrected", slot, 1, "corrected PCIe error"));
-  } else if (severity.starts_with("Uncorrect") &&
-             severity.find("(Fatal)") != std::string_view::npos) {
+  } else if (text.starts_with("Uncorrect") && text.find("(Fatal)") != std::string_view::npos) {
     faults.push_back(MakeFault("aer-fatal", slot, 1, "fatal PCIe error"));
-  } else if (severity.starts_with("Uncorrect")) {
+  } else if (text.starts_with("Uncorrect")) {
     faults.push_back(MakeFault("aer-nonfatal", slot, 1, "uncorrected PCIe error"));
   }
+}
+
+// "mce: [Hardware Error]: CPU 1: …", "[Hardware Error]: …" of a decoder, "{1}[Hardware Error]: …"
+// of the firmware's reports.
+bool IsHardwareError(std::string_view text) {
+  if (text.starts_with("mce: ")) {
+    text.remove_prefix(5);
+  } else if (text.starts_with('{')) {
+    const std::size_t end = text.find_first_not_of("0123456789", 1);
+    if (end == 1 || end == std::string_view::npos || text[end] != '}') return false;
+    text.remove_prefix(end + 1);
+  }
+  return text.starts_with(kHardwareError);
 }
 
 }  // namespace
@@ -120,20 +175,15 @@ std::vector<KernelFault> FaultsIn(const KernelRecord& record) {
   const std::string_view text = record.text;
   if (text.starts_with(kXid)) {
     AddXid(text, faults);
-  } else if (const std::size_t sxid = text.find(kSxid);
-             text.starts_with("nvidia-nvswitch") && sxid != std::string_view::npos) {
-    if (const auto parsed = ParseNumbered(text.substr(sxid + kSxid.size()))) {
-      faults.push_back(
-          MakeFault("sxid", parsed->slot, parsed->number, fmt::format("SXid {}", parsed->number)));
-    }
-  } else if (const std::size_t bus = text.find(kBusError); bus != std::string_view::npos) {
-    AddBusError(text, bus, faults);
-    // The address in such a line is memory's or a processor's, never a device's: it concerns them
-    // all.
-  } else if (text.find(kHardwareError) != std::string_view::npos) {
+  } else if (text.starts_with(kSwitch)) {
+    AddSxid(text, faults);
+  } else if (text.starts_with(kLostGpu) || text.starts_with(kLostGpuAtStart)) {
+    AddLostGpu(text, faults);
+  } else if (IsHardwareError(text)) {
+    // The address in such a line is memory's or a processor's, never a device's: it concerns all.
     faults.push_back(MakeFault("machine-check", "", 1, "hardware error of the host"));
-  } else if (text.starts_with("NVRM: ") && text.find(kOffTheBus) != std::string_view::npos) {
-    faults.push_back(MakeFault("gpu-lost", FirstSlot(text), 1, "GPU has fallen off the bus"));
+  } else {
+    AddBusError(record, faults);
   }
   return faults;
 }

@@ -1,6 +1,7 @@
 // Which lines of the kernel's log report a device's fault, and which: NVIDIA's XID and SXID, PCIe's
 // AER, machine checks and a GPU that fell off its bus. Pure. A line that only looks like one costs
-// a device its health, so only what the kernel itself and root have written is looked at.
+// a device its health, so only what the kernel itself and root have written is looked at, and of
+// that nothing that a program can choose: its name, its file's name, its messages.
 #pragma once
 
 #include <string>
@@ -22,7 +23,9 @@ struct KernelFault {
 };
 
 // The faults in a record; mostly none. XID 154 gives two: itself and what it asks for. A record of
-// another facility than the kernel's and root's gives none, whatever its text.
+// another facility than the kernel's and root's gives none, whatever its text. A PCIe error counts
+// only where the record's properties (SUBSYSTEM=pci, DEVICE=+pci:…, written by the kernel's
+// dev_printk) name the device that its text names; root's lines have none.
 std::vector<KernelFault> FaultsIn(const KernelRecord& record);
 
 // "PCI:0000:4b:00" or "0000:4B:00.0" → "0000:4b:00"; "" when the text starts with no address.

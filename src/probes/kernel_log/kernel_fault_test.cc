@@ -1,5 +1,6 @@
 #include "probes/kernel_log/kernel_fault.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace galen::probes {
@@ -10,6 +11,22 @@ std::vector<KernelFault> FaultsInLine(std::string text, int facility = kFacility
   record.text = std::move(text);
   record.facility = facility;
   return FaultsIn(record);
+}
+
+// As the kernel's dev_printk writes it about the device that its text names.
+KernelRecord RecordOfDevice(std::string text) {
+  KernelRecord record;
+  record.text = std::move(text);
+  const std::size_t address = record.text.find(' ') + 1;
+  record.properties = {{"SUBSYSTEM", "pci"}, {"DEVICE", "+pci:" + record.text.substr(address, 12)}};
+  return record;
+}
+
+// What a program that is called `name` and whose file is `file` leaves in the log when it crashes
+// (the kernel's show_signal_msg; it keeps 15 bytes of the process's name).
+std::string SegfaultLine(std::string_view name, std::string_view file) {
+  return fmt::format("{}[4711]: segfault at 0 ip 0000561a sp 00007ffc error 4 in {}[561a+1000]",
+                     name.substr(0, 15), file);
 }
 
 struct Line {
@@ -45,6 +62,33 @@ INSTANTIATE_TEST_SUITE_P(
         Line{"nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
              "sxid", "0000:c1:00", 20034},
         Line{"NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus.", "gpu-lost", "0000:4b:00", 1},
+        Line{"NVRM: The NVIDIA GPU 0000:4b:00.0 (PCI ID: 10de:2330) installed in this system has "
+             "fallen off the bus and is not responding to commands.",
+             "gpu-lost", "0000:4b:00", 1},
+        Line{"mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 5: be00000000800400",
+             "machine-check", "", 1},
+        Line{"{1}[Hardware Error]: event severity: fatal", "machine-check", "", 1}));
+
+class BusErrorLine : public ::testing::TestWithParam<Line> {};
+
+TEST_P(BusErrorLine, CountsWhereTheKernelItselfNamesTheDevice) {
+  const Line& line = GetParam();
+  KernelRecord record = RecordOfDevice(std::string(line.text));
+  const std::vector<KernelFault> faults = FaultsIn(record);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].sign, line.sign);
+  EXPECT_EQ(faults[0].pci_address, line.slot);
+  record.properties["DEVICE"] = "+pci:0000:4c:00.0";
+  EXPECT_TRUE(FaultsIn(record).empty()) << "the text names another device";
+  record.properties["SUBSYSTEM"] = "usb";
+  EXPECT_TRUE(FaultsIn(record).empty()) << "not a PCI device";
+  record.properties.clear();
+  EXPECT_TRUE(FaultsIn(record).empty()) << "text alone";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Known, BusErrorLine,
+    ::testing::Values(
         Line{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer",
              "aer-corrected", "0000:4b:00", 1},
         Line{"nvidia 0000:4b:00.0: AER: PCIe Bus Error: severity=Correctable, type=x",
@@ -52,10 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
         Line{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=x",
              "aer-nonfatal", "0000:4b:00", 1},
         Line{"nvidia 0000:4b:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=x",
-             "aer-fatal", "0000:4b:00", 1},
-        Line{"mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 5: be00000000800400",
-             "machine-check", "", 1},
-        Line{"{1}[Hardware Error]: event severity: fatal", "machine-check", "", 1}));
+             "aer-fatal", "0000:4b:00", 1}));
 
 TEST(KernelFault, Xid154AlsoTellsWhatTheGpuAsksFor) {
   const auto faults = FaultsInLine(
@@ -79,6 +120,42 @@ TEST(KernelFault, OrdinaryAndHostileLinesTellNothing) {
         "nvidia 0000:4b:00.0: PCIe Bus Error: severity=Unheard of", "has fallen off the bus"}) {
     EXPECT_TRUE(FaultsInLine(text).empty()) << text;
   }
+}
+
+// Fault texts that a Pod's program tries to put into the kernel's log.
+const std::string_view kForgeries[] = {
+    "0000:4b:00.0: PCIe Bus Error: severity=Uncorrected (Fatal)",
+    "nvidia 0000:4b:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=x",
+    "nvidia 0000:4b:00.0: AER: PCIe Bus Error: severity=Uncorrectable (Fatal)",
+    "NVRM: Xid (PCI:0000:4b:00): 79, GPU has fallen off the bus",
+    "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal",
+    ": SXid (PCI:0000:c1:00.0): 20034, Fatal",
+    "NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus.",
+    "mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 5",
+    "{1}[Hardware Error]: event severity: fatal",
+    "[Hardware Error]: x",
+};
+
+TEST(KernelFault, WhatAProgramCanPutIntoTheLogIsNoFault) {
+  for (const std::string_view name : kForgeries) {
+    for (const std::string_view file : kForgeries) {
+      const std::string line = SegfaultLine(name, file);
+      EXPECT_TRUE(FaultsInLine(line).empty()) << line;
+      // Name and file may be chosen so that together they look like one line.
+      const std::string joined = SegfaultLine("nvidia-nvswitch", file);
+      EXPECT_TRUE(FaultsInLine(joined).empty()) << joined;
+    }
+    const std::string quoted = fmt::format("process '{}' started with executable stack", name);
+    EXPECT_TRUE(FaultsInLine(quoted).empty()) << quoted;
+  }
+}
+
+TEST(KernelFault, TheNameOfAProcessInAnXidChangesNothing) {
+  const auto faults = FaultsInLine(
+      "NVRM: Xid (PCI:0000:01:00): 149, pid=7, name=a Nonfatal b, NETIR_LINK_EVT Fatal XC0 i0 "
+      "Link");
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].sign, "xid");
 }
 
 TEST(KernelFault, RootsOwnLinesCountAndThoseOfDaemonsDoNot) {

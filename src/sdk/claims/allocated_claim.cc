@@ -54,4 +54,8 @@ StatusOr<DeviceClaim> ReadAllocation(const Json& object, const ClaimRef& claim,
   return ours;
 }
 
+std::string AllocationTime(const Json& object) {
+  return object["status"]["allocation"]["allocationTimestamp"].AsString();
+}
+
 }  // namespace galen::sdk

@@ -25,4 +25,7 @@ struct ClaimRef {
 StatusOr<DeviceClaim> ReadAllocation(const Json& object, const ClaimRef& claim,
                                      std::string_view driver, std::string_view pool);
 
+// When it was allocated, as the API wrote it; "" where it does not say (before 1.34).
+std::string AllocationTime(const Json& object);
+
 }  // namespace galen::sdk

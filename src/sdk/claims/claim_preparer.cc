@@ -129,22 +129,7 @@ void ClaimPreparer::Finish(const std::string& uid, std::string_view operation,
 }
 
 void ClaimPreparer::StartPrepare(const ClaimRef& claim, PrepareDone done) {
-  const StatusOr<std::optional<PreparedClaim>> record = records_.Find(claim.uid);
-  if (!record.ok()) return done(record.status());
-  // A record that says Preparing is of a crash within the author's code, or of his Failure: he is
-  // asked again.
-  const bool prepared = record->has_value() &&
-                        (*record)->state == PreparedClaim::State::kPrepared &&
-                        (*record)->boot_id == boot_id_;
-  if (prepared) {
-    const PreparedClaim& known = **record;
-    if (!known.edits.devices.empty()) {
-      // The CDI directory is on a tmpfs as a rule and may have been emptied; nothing is written
-      // when the file is right.
-      if (Status status = cdi_.Write(claim.uid, known.edits); !status.ok()) return done(status);
-    }
-    return done(Answer(known));
-  }
+  // Always asked for: a record says how the claim was allocated, not how it is.
   calls_[claim.uid] =
       edges_.api.Do(kube::Get(kube::kResourceClaims, claim.ns, claim.name),
                     [this, claim, done = std::move(done)](const StatusOr<Json>& object) {
@@ -159,16 +144,42 @@ void ClaimPreparer::OnObject(const ClaimRef& claim, const StatusOr<Json>& object
   if (!object.ok()) return done(ExplainGet(object.status(), claim));
   StatusOr<DeviceClaim> ours = ReadAllocation(*object, claim, options_.driver, options_.pool);
   if (!ours.ok()) return done(ours.status());
-  done(PrepareNow(std::move(*ours)));
+  done(PrepareNow(std::move(*ours), AllocationTime(*object)));
 }
 
-StatusOr<std::vector<ReadyDevice>> ClaimPreparer::PrepareNow(DeviceClaim claim) {
+StatusOr<std::optional<std::vector<ReadyDevice>>> ClaimPreparer::AnswerOfRecord(
+    const DeviceClaim& claim, const std::string& allocated_at) {
+  using None = std::optional<std::vector<ReadyDevice>>;
+  ASSIGN_OR_RETURN(const std::optional<PreparedClaim> record, records_.Find(claim.uid));
+  if (!record) return None();
+  if (!record->IsFor(claim, allocated_at)) {
+    RETURN_IF_ERROR(Annotate(UnprepareNow({claim.ns, claim.name, claim.uid}),
+                             "undo what was prepared for the claim's former allocation"));
+    return None();
+  }
+  // A record that says Preparing is of a crash within the author's code, or of his Failure: he is
+  // asked again. A reboot undoes the setup of devices.
+  if (record->state != PreparedClaim::State::kPrepared || record->boot_id != boot_id_) {
+    return None();
+  }
+  // The CDI directory is on a tmpfs as a rule and may have been emptied; nothing is written when
+  // the file is right.
+  if (!record->edits.devices.empty()) RETURN_IF_ERROR(cdi_.Write(claim.uid, record->edits));
+  return None(Answer(*record));
+}
+
+StatusOr<std::vector<ReadyDevice>> ClaimPreparer::PrepareNow(DeviceClaim claim,
+                                                             std::string allocated_at) {
+  ASSIGN_OR_RETURN(std::optional<std::vector<ReadyDevice>> known,
+                   AnswerOfRecord(claim, allocated_at));
+  if (known) return *std::move(known);
   for (const DeviceClaim::Held& held : claim.devices) {
     if (!devices_.contains(held.device)) {
       return FailedPrecondition("device {} is not in this driver's inventory now", held.device);
     }
   }
   PreparedClaim record{.claim = std::move(claim),
+                       .allocated_at = std::move(allocated_at),
                        .pool = options_.pool,
                        .state = PreparedClaim::State::kPreparing,
                        .boot_id = boot_id_,

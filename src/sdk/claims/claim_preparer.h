@@ -1,6 +1,6 @@
 // Makes claims ready and undoes it: one claim at a time does one thing, different claims at once.
-// Doing it again gives the same answer; a restart or a claim that is gone from the API server
-// changes nothing about that. Belongs to its loop.
+// Doing it again gives the same answer, over a restart too, as long as the claim is allocated as it
+// was. Belongs to its loop.
 #pragma once
 
 #include <deque>
@@ -66,7 +66,8 @@ class ClaimPreparer {
   // runtime would refuse), NotFound (no such claim), FailedPrecondition (another claim of that
   // name, not allocated, a device that is not ours now), Unavailable (the author's Failure),
   // ResourceExhausted, or those of the API server and the disk. The answer names every device of
-  // ours; repeated, it is the same without asking the author again in this boot.
+  // ours; repeated, it is the same without asking the author again in this boot. A claim that was
+  // freed and allocated anew under its UID is unprepared as it was, then prepared as it is.
   void Prepare(const ClaimRef& claim, PrepareDone done);
   // Needs no claim object, which may be gone. OK also for a claim of which nothing is known.
   // Unavailable is the author's Failure; all is kept then, to be undone later.
@@ -86,7 +87,11 @@ class ClaimPreparer {
   void OnObject(const ClaimRef& claim, const StatusOr<Json>& object, const PrepareDone& done);
   // From the allocation to the CDI file, in the order that survives a crash: record (Preparing),
   // author, CDI file, record (Prepared).
-  StatusOr<std::vector<ReadyDevice>> PrepareNow(DeviceClaim claim);
+  StatusOr<std::vector<ReadyDevice>> PrepareNow(DeviceClaim claim, std::string allocated_at);
+  // The answer of what this boot prepared for this very allocation; nullopt when there is none.
+  // What was prepared for another allocation is undone first.
+  StatusOr<std::optional<std::vector<ReadyDevice>>> AnswerOfRecord(const DeviceClaim& claim,
+                                                                   const std::string& allocated_at);
   // The reverse: author, CDI file, record. Whatever is left after a crash can be done again.
   Status UnprepareNow(const ClaimRef& claim);
   StatusOr<ClaimEdits> AskAuthor(const DeviceClaim& claim) const;

@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 constexpr char kPreparingDriver[] = "fpga.example.com";
 constexpr char kCdiFile[] = "/cdi/fpga.example.com-claim_uid-1.json";
@@ -54,12 +56,13 @@ class ClaimPreparerTest : public ::testing::Test {
     preparer_->Recover();
   }
 
-  static kube::FakeTransport::Answer Claim(const std::string& uid, const std::string& device) {
+  static kube::FakeTransport::Answer Claim(const std::string& uid, const std::string& device,
+                                           const std::string& at = "2026-11-21T14:00:00Z") {
     return {.body =
                 R"({"kind":"ResourceClaim","metadata":{"namespace":"train","name":"c","uid":")" +
-                uid +
-                R"("},"status":{"allocation":{"devices":{"results":[{"request":"fpga","driver":")" +
-                kPreparingDriver + R"(","pool":"node-7","device":")" + device + R"("}]}}}})"};
+                uid + R"("},"status":{"allocation":{"allocationTimestamp":")" + at +
+                R"(","devices":{"results":[{"request":"fpga","driver":")" + kPreparingDriver +
+                R"(","pool":"node-7","device":")" + device + R"("}]}}}})"};
   }
 
   StatusOr<std::vector<ReadyDevice>> Prepare(const ClaimRef& claim = kPreparedClaim) {
@@ -99,14 +102,56 @@ TEST_F(ClaimPreparerTest, MakesAClaimReady) {
   EXPECT_THAT(*node_.files.Read(kCdiFile), HasSubstr("FPGA=0"));
 }
 
-TEST_F(ClaimPreparerTest, GivesTheSameAnswerAgainWithoutAskingAnybody) {
+TEST_F(ClaimPreparerTest, GivesTheSameAnswerAgainWithoutAskingTheAuthor) {
   const auto first = Prepare();
   Restart();
-  answer_ = kube::FakeTransport::Answer{.status = 404};
+  preparer_->SetInventory({});  // its device may even have left meanwhile
   const auto again = Prepare();
   ASSERT_TRUE(first.ok() && again.ok());
   EXPECT_EQ(*again, *first);
   EXPECT_THAT(prepared_, ElementsAre("uid-1"));
+}
+
+// A claim of its own name keeps its UID when it is freed and allocated to another Pod.
+TEST_F(ClaimPreparerTest, AClaimAllocatedAnewUnderItsUidGetsItsNewDevice) {
+  ASSERT_TRUE(Prepare().ok());
+  Restart();
+  answer_ = Claim("uid-1", "fpga-1", "2026-11-21T15:00:00Z");
+  const auto ready = Prepare();
+  ASSERT_TRUE(ready.ok()) << ToString(ready.status());
+  ASSERT_EQ(ready->size(), 1u);
+  EXPECT_EQ(ready->front().device, "fpga-1");
+  EXPECT_THAT(unprepared_, ElementsAre("uid-1")) << "as it was, before it is prepared as it is";
+  EXPECT_THAT(prepared_, ElementsAre("uid-1", "uid-1"));
+  EXPECT_THAT(*node_.files.Read(kCdiFile), Not(HasSubstr("fpga-0")));
+}
+
+TEST_F(ClaimPreparerTest, ANewAllocationOfTheSameDeviceIsPreparedAnewToo) {
+  ASSERT_TRUE(Prepare().ok());
+  answer_ = Claim("uid-1", "fpga-0", "2026-11-21T15:00:00Z");
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_THAT(unprepared_, ElementsAre("uid-1"))
+      << "the next Pod must not find the last one's setup";
+  EXPECT_THAT(prepared_, ElementsAre("uid-1", "uid-1"));
+  answer_ = Claim("uid-1", "fpga-0", "");
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_THAT(prepared_, SizeIs(2)) << "an API server that does not say when";
+}
+
+TEST_F(ClaimPreparerTest, AFormerAllocationThatCannotBeUndoneStandsInTheWay) {
+  ASSERT_TRUE(Prepare().ok());
+  unprepare_answer_ = Failure{"FPGA is busy"};
+  answer_ = Claim("uid-1", "fpga-1", "2026-11-21T15:00:00Z");
+  EXPECT_THAT(Prepare().status().message(), HasSubstr("former allocation: FPGA is busy"));
+  EXPECT_THAT(*node_.files.Read(kCdiFile), HasSubstr("fpga-0"));
+  unprepare_answer_.reset();
+  EXPECT_TRUE(Prepare().ok());
+}
+
+TEST_F(ClaimPreparerTest, AClaimThatIsGoneIsNotPreparedFromMemory) {
+  ASSERT_TRUE(Prepare().ok());
+  answer_ = kube::FakeTransport::Answer{.status = 404};
+  EXPECT_EQ(Prepare().status().code(), Code::kNotFound);
 }
 
 TEST_F(ClaimPreparerTest, PreparesAnewAfterAReboot) {

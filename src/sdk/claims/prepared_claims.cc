@@ -113,6 +113,7 @@ Json ToJson(const PreparedClaim& prepared) {
       {{"version", kFormatVersion},
        {"state", prepared.state == PreparedClaim::State::kPrepared ? "Prepared" : "Preparing"},
        {"bootID", prepared.boot_id},
+       {"allocatedAt", prepared.allocated_at},
        {"pool", prepared.pool},
        {"claim", ClaimJson(prepared.claim)},
        {"edits", Json::Object{}}});
@@ -131,6 +132,7 @@ StatusOr<PreparedClaim> ParsePreparedClaim(std::string_view text) {
     return InvalidArgument("state {} is neither Prepared nor Preparing", json["state"].Dump());
   }
   PreparedClaim prepared{.claim = ReadClaim(json["claim"]),
+                         .allocated_at = json["allocatedAt"].AsString(),
                          .pool = json["pool"].AsString(),
                          .state = state == "Prepared" ? PreparedClaim::State::kPrepared
                                                       : PreparedClaim::State::kPreparing,

@@ -22,12 +22,22 @@ struct PreparedClaim {
   enum class State { kPreparing, kPrepared };
 
   DeviceClaim claim;
+  // status.allocation.allocationTimestamp of the claim that was prepared, as the API wrote it; ""
+  // of an API server before 1.34, and in records of older drivers. A claim keeps its UID when it is
+  // freed and allocated anew.
+  std::string allocated_at;
   std::string pool;
   State state = State::kPreparing;
   // Which boot of the machine it was prepared in: a reboot undoes the setup of devices.
   std::string boot_id;
   // What the author answered; empty while Preparing.
   ClaimEdits edits;
+
+  // Whether this is what was prepared for: the same devices, shares, requests and parameters, at
+  // the same time where both know it.
+  bool IsFor(const DeviceClaim& allocated, std::string_view at) const {
+    return claim == allocated && (allocated_at.empty() || at.empty() || allocated_at == at);
+  }
 
   bool operator==(const PreparedClaim&) const = default;
 };
