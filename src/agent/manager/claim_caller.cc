@@ -44,6 +44,23 @@ PreparedDevice FromProto(const std::string& driver, const dra::Device& device) {
   return prepared;
 }
 
+// A driver may have nothing to give to containers. But one that names devices and not those that
+// the claim holds answers for another allocation: the Pod would start without its device.
+Status CheckComplete(const ClaimRecord& claim, const std::string& driver) {
+  const auto prepared = [&](const DeviceId& id) {
+    return std::ranges::find(claim.devices, id, &PreparedDevice::device) != claim.devices.end();
+  };
+  const bool names_some = std::ranges::any_of(
+      claim.devices, [&](const PreparedDevice& d) { return d.device.driver == driver; });
+  if (!names_some) return OkStatus();
+  for (const AllocatedDevice& allocated : claim.allocated) {
+    if (allocated.device.driver != driver || prepared(allocated.device)) continue;
+    return Unavailable("driver {} did not prepare device {}, which claim {} holds", driver,
+                       ToString(allocated.device), ToString(claim.key));
+  }
+  return OkStatus();
+}
+
 // The driver's answer for one claim; a claim that it leaves out is a fault of the driver.
 template <typename Response>
 Status ErrorOf(const Response& response, const std::string& driver, const std::string& uid) {
@@ -273,14 +290,9 @@ Status ClaimCaller::TakePrepared(const std::string& driver, const std::vector<st
     std::erase_if(claim->devices, [&](const auto& d) { return d.device.driver == driver; });
     const auto& devices = response.claims().at(uid).devices();
     for (int i = 0; i < std::min(devices.size(), kDevicesPerAnswerMax); ++i) {
-      PreparedDevice prepared = FromProto(driver, devices[i]);
-      // Taken as it is, it would give a container another claim's device, and not its own.
-      if (!claim->Holds(prepared.device)) {
-        return Unavailable("driver {} prepared device {} for claim {}, which does not hold it",
-                           driver, ToString(prepared.device), ToString(claim->key));
-      }
-      claim->devices.push_back(std::move(prepared));
+      claim->devices.push_back(FromProto(driver, devices[i]));
     }
+    RETURN_IF_ERROR(CheckComplete(*claim, driver));
   }
   return OkStatus();
 }

@@ -293,8 +293,8 @@ TEST_F(ReallocatedClaimTest, ADriverThatAnswersFromMemoryIsNotBelieved) {
   EXPECT_EQ(Unprepare("a"), OkStatus());
   drivers_.gpu = "gpu-0";
   EXPECT_THAT(Prepare("b").message(),
-              HasSubstr("prepared device gpu.example.com/node-1/gpu-0 for claim default/shared, "
-                        "which does not hold it"));
+              HasSubstr("did not prepare device gpu.example.com/node-1/gpu-1, which claim "
+                        "default/shared holds"));
   EXPECT_FALSE(preparer_->IsReady(Pod("b")));
 }
 

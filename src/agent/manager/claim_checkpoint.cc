@@ -79,10 +79,6 @@ ClaimRecord ClaimOf(const Json& object) {
 
 }  // namespace
 
-bool ClaimRecord::Holds(const DeviceId& device) const {
-  return std::ranges::find(allocated, device, &AllocatedDevice::device) != allocated.end();
-}
-
 bool ClaimRecord::IsStale(const Claim& claim) const {
   if (!allocated.empty()) {
     const bool same_time =
