@@ -105,7 +105,7 @@ class ChangeRouterTest : public ::testing::Test {
        .identity_of = [](const DeviceId& id) { return DeviceIdentity{id}; },
        .publish_event = [](const PodRef&, const std::string&, const EventText&) {},
        .on_notable = [] {}}};
-  PodPublisher publisher_{{loop_, random_, log_, metrics_, client_, view_, claims_},
+  PodPublisher publisher_{{{loop_, random_, log_, metrics_, client_}, view_, claims_},
                           {.health_of = health_of_}};
   NodePublisher node_{{loop_, random_, log_, metrics_, client_}, "node-1", [](const auto&) {
                         return kube::NodeDeviceHealth{};

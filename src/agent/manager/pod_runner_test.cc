@@ -89,7 +89,7 @@ class PodRunnerTest : public ::testing::Test {
   ClaimCaller preparer_{{loop_, driver_, view_, claims_}};
   EventPublisher events_{{loop_, random_, NullLog(), metrics_, client_}, "node-1"};
   std::vector<std::string> ready_;
-  PodRunner runner_{{loop_, random_, NullLog(), metrics_, client_, view_, preparer_, events_},
+  PodRunner runner_{{{loop_, random_, NullLog(), metrics_, client_}, view_, preparer_, events_},
                     [this](const ObjectKey& pod) { ready_.push_back(pod.name); }};
 };
 

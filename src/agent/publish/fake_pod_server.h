@@ -33,7 +33,7 @@ class PodPublisherTest : public ::testing::Test {
 
   void Make(bool manager) {
     publisher_.emplace(
-        PodPublisher::Edges{loop_, random_, log_, metrics_, client_, view_, index_},
+        PodPublisher::Edges{{loop_, random_, log_, metrics_, client_}, view_, index_},
         PodPublisher::Options{
             .manager = manager,
             .health_of = [this](const DeviceId&) { return health_; },

@@ -76,7 +76,7 @@ class ExtendedPodsTest : public ::testing::Test {
   bool knows_ = false;  // the server, of such entries
   int refused_ = 0, taken_ = 0;
   PodPublisher publisher_{
-      PodPublisher::Edges{loop_, random_, log_, metrics_, client_, view_, index_},
+      PodPublisher::Edges{{loop_, random_, log_, metrics_, client_}, view_, index_},
       PodPublisher::Options{.manager = true, .health_of = [](const DeviceId& id) {
                               return DeviceHealth{.id = id, .state = HealthState::kUnhealthy};
                             }}};

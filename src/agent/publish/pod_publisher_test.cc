@@ -256,7 +256,7 @@ TEST_F(PodPublisherTest, MeasuresFromTheSign) {
 
 TEST_F(PodPublisherTest, NothingIsWrittenBeforeTheListsAreKnown) {
   publisher_.emplace(
-      PodPublisher::Edges{loop_, random_, NullLog(), metrics_, client_, view_, index_},
+      PodPublisher::Edges{{loop_, random_, NullLog(), metrics_, client_}, view_, index_},
       PodPublisher::Options{.health_of = [this](const DeviceId&) { return health_; }});
   publisher_->MarkDirty(kPod);
   loop_.Advance(1s);
