@@ -46,11 +46,15 @@ void NodeClaims::PodChanged(const ObjectKey& key, const kube::Pod* pod) {
     const std::vector<ObjectKey> named = ClaimKeysOf(*pod);
     holder = {pod->meta.uid, pod->group, HasEnded(*pod), {named.begin(), named.end()}};
   }
-  const std::set<ObjectKey> before = std::exchange(pods_[key], holder).claims;
-  for (const ObjectKey& claim : before) {
+  const Holder before = std::exchange(pods_[key], holder);
+  for (const ObjectKey& claim : before.claims) {
     if (!holder.claims.contains(claim)) Unwant(claim, key);
   }
-  for (const ObjectKey& claim : holder.claims) Want(claim, key);
+  for (const ObjectKey& claim : holder.claims) {
+    const bool is_new = before.uid != holder.uid || !before.claims.contains(claim);
+    if (is_new && claims_.contains(claim)) outdated_.insert(claim);
+    Want(claim, key);
+  }
   if (holder.claims.empty()) pods_.erase(key);
 }
 
@@ -102,6 +106,7 @@ void NodeClaims::Unwant(const ObjectKey& claim, const ObjectKey& pod) {
   pods_of_.erase(it);
   claims_.erase(claim);
   troubles_.erase(claim);
+  outdated_.erase(claim);
   const bool was_unanswered = unanswered_.erase(claim) > 0;
   if (full_) WantWaiting();
   // Later: the caller is not done with the Pod yet.
@@ -109,7 +114,7 @@ void NodeClaims::Unwant(const ObjectKey& claim, const ObjectKey& pod) {
 }
 
 bool NodeClaims::IsOpen(const ObjectKey& claim) const {
-  return unanswered_.contains(claim) || SomePodWaits(claim);
+  return unanswered_.contains(claim) || outdated_.contains(claim) || SomePodWaits(claim);
 }
 
 // A Pod that has ended waits for nothing: what it had is taken from it.
@@ -137,6 +142,7 @@ void NodeClaims::OnAnswer(const ObjectKey& claim, const StatusOr<Json>& reply, D
   if (IsRetryable(taken)) return done(taken);
   // Also a refusal is an answer: the agent goes on with what it may see.
   const bool first = unanswered_.erase(claim) > 0;
+  outdated_.erase(claim);
   if (taken.ok()) {
     troubles_.erase(claim);
   } else if (std::exchange(troubles_[claim], taken.message()) != taken.message()) {

@@ -23,7 +23,8 @@ namespace galen::agent {
 // The claims that the Pods of this node name, each read by its name: as the kubelet does it, and
 // unlike a watch, which would bring every claim of the cluster to every node (record 11).
 // A claim that is not made, not allocated or not yet a Pod's is asked for again with backoff; one
-// that every Pod has got is left alone, for an allocation stays as long as a Pod holds it.
+// that every Pod has got is left alone, for an allocation stays as long as a Pod holds it. A Pod
+// that is new has it read again: a claim of a group may have been freed and allocated anew.
 class NodeClaims {
  public:
   // Claims past this wait until there is room, which is logged: no node holds as many.
@@ -78,6 +79,7 @@ class NodeClaims {
   std::map<ObjectKey, Holder> pods_;
   std::map<ObjectKey, std::set<ObjectKey>> pods_of_;  // by claim
   std::set<ObjectKey> unanswered_;
+  std::set<ObjectKey> outdated_;               // read before a Pod that names them was there
   std::map<ObjectKey, std::string> troubles_;  // by claim
   std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
   bool full_ = false;  // some claims wait for room

@@ -109,6 +109,31 @@ TEST_F(NodeClaimsTest, ASecondPodOfASharedClaimHasItReadAgain) {
   EXPECT_GE(Asked(1s), 1u);
 }
 
+// Its reservation names the group alone, so that what was read for the last member seems to be the
+// next one's as well.
+TEST_F(NodeClaimsTest, AGroupsClaimIsReadAgainForEachPodThatIsNew) {
+  const std::string of_pod = R"("resource": "pods", "name": "x", "uid": "uid-a")";
+  body_.replace(body_.find(of_pod), of_pod.size(),
+                R"("apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "ring")");
+  kube::Pod& first = view_.AddPod("a");
+  first.group = "ring";
+  claims_.PodChanged(first.meta.key, &first);
+  EXPECT_EQ(Asked(1h), 1u);
+  first.phase = "Running";
+  claims_.PodChanged(first.meta.key, &first);
+  EXPECT_EQ(Asked(1h), 0u) << "the same Pod";
+  body_.replace(body_.find("gpu-0"), 5, "gpu-1");
+  for (const std::string name : {"a", "b"}) {
+    kube::Pod& next = view_.AddPod(name);
+    next.group = "ring";
+    next.meta.uid = "uid-next-" + name;
+    next.claim_names = {{"gpu", "a-gpu"}};
+    claims_.PodChanged(next.meta.key, &next);
+    EXPECT_EQ(Asked(1h), 1u) << name;
+    EXPECT_EQ(claims_.Find(kClaim)->devices.at(0).device.device, "gpu-1");
+  }
+}
+
 TEST_F(NodeClaimsTest, APodThatHasEndedWaitsForNothing) {
   status_ = 404;
   kube::Pod& pod = view_.AddPod("a");

@@ -44,21 +44,19 @@ PreparedDevice FromProto(const std::string& driver, const dra::Device& device) {
   return prepared;
 }
 
-// A driver may have nothing to give to containers. But one that names devices and not those that
-// the claim holds answers for another allocation: the Pod would start without its device.
-Status CheckComplete(const ClaimRecord& claim, const std::string& driver) {
-  const auto prepared = [&](const DeviceId& id) {
-    return std::ranges::find(claim.devices, id, &PreparedDevice::device) != claim.devices.end();
-  };
-  const bool names_some = std::ranges::any_of(
-      claim.devices, [&](const PreparedDevice& d) { return d.device.driver == driver; });
-  if (!names_some) return OkStatus();
-  for (const AllocatedDevice& allocated : claim.allocated) {
-    if (allocated.device.driver != driver || prepared(allocated.device)) continue;
-    return Unavailable("driver {} did not prepare device {}, which claim {} holds", driver,
-                       ToString(allocated.device), ToString(claim.key));
+// A driver may have nothing to give to containers, or not for each device. But one that names
+// devices and none of those that the claim holds answers for another allocation: the Pod would
+// start without its device.
+Status CheckAnswer(const ClaimRecord& claim, const std::string& driver) {
+  std::string named;
+  for (const PreparedDevice& prepared : claim.devices) {
+    if (prepared.device.driver != driver) continue;
+    if (claim.Holds(prepared.device)) return OkStatus();
+    named = ToString(prepared.device);
   }
-  return OkStatus();
+  if (named.empty()) return OkStatus();
+  return Unavailable("driver {} prepared {} for claim {}, which holds none of what it prepared",
+                     driver, named, ToString(claim.key));
 }
 
 // The driver's answer for one claim; a claim that it leaves out is a fault of the driver.
@@ -133,11 +131,12 @@ StatusOr<std::set<std::string>> ClaimCaller::StaleClaims(const kube::Pod& pod) c
     const Claim& claim = *edges_.view.FindClaim(key);
     const ClaimRecord* record = edges_.claims.Find(claim.uid);
     if (record == nullptr || !record->IsStale(claim)) continue;
-    // Their containers may still use what is prepared; it is undone when they let go of it.
-    if (std::ranges::any_of(record->pods, [&](const auto& uid) { return uid != pod.meta.uid; })) {
-      return Unavailable(
-          "claim {} was allocated anew, and a pod of its former allocation has not let go of it",
-          ToString(key));
+    // Containers of its former Pods may still use what is prepared: they let go of it first.
+    if (std::ranges::any_of(record->pods, [&](const std::string& uid) {
+          return uid != pod.meta.uid && !claim.IsReservedFor(uid, "");
+        })) {
+      return Aborted("claim {} was allocated anew, a pod of its former allocation still has it",
+                     ToString(key));
     }
     uids.insert(claim.uid);
   }
@@ -292,7 +291,7 @@ Status ClaimCaller::TakePrepared(const std::string& driver, const std::vector<st
     for (int i = 0; i < std::min(devices.size(), kDevicesPerAnswerMax); ++i) {
       claim->devices.push_back(FromProto(driver, devices[i]));
     }
-    RETURN_IF_ERROR(CheckComplete(*claim, driver));
+    RETURN_IF_ERROR(CheckAnswer(*claim, driver));
   }
   return OkStatus();
 }

@@ -41,11 +41,11 @@ class ClaimCaller {
 
   // Asks every driver of the Pod's claims that are not ready yet. Ends with one call of `done`, at
   // once or later: OK when IsReady would say so; Unavailable when a driver is away or refused;
-  // Aborted, and nothing is wrong, when a claim is being worked on for another Pod: ask again when
-  // that is done; ResourceExhausted at ClaimCheckpoint::kClaimsMax; or the checkpoint's error.
-  // After an error the claims stay noted: Unprepare lets go of them. A claim that was freed and
-  // allocated anew under its UID is unprepared first, once the Pods of its former allocation have
-  // let go of it; Unavailable until then. REQUIRES: !IsWaiting(pod).
+  // Aborted, and nothing is wrong, when a claim is being worked on for another Pod, or its former
+  // Pod has not let go of it: ask again when that is done; ResourceExhausted at
+  // ClaimCheckpoint::kClaimsMax; or the checkpoint's error. After an error the claims stay noted:
+  // Unprepare lets go of them. A claim that was freed and allocated anew under its UID is
+  // unprepared first. REQUIRES: !IsWaiting(pod).
   void Prepare(const kube::Pod& pod, Done done);
   // For a Pod that is gone or has ended. Needs no claim object; OK for a Pod of which nothing is
   // known. A claim that other Pods use too only loses this one.
@@ -74,8 +74,8 @@ class ClaimCaller {
                         const std::string& reply);
   std::string RequestOf(NodeCall call, const std::vector<std::string>& uids);
   StatusOr<Batches> Reserve(const kube::Pod& pod);
-  // UIDs of the Pod's claims that are prepared as they were allocated formerly. Unavailable while
-  // other Pods hold them so.
+  // UIDs of the Pod's claims that are prepared as they were allocated formerly. Aborted while
+  // Pods that it is not reserved for any more hold them so.
   StatusOr<std::set<std::string>> StaleClaims(const kube::Pod& pod) const;
   // Unprepares them, then goes on with Prepare.
   void UnprepareStale(const PodRef& pod, const std::set<std::string>& uids, const Done& done);

@@ -79,14 +79,21 @@ ClaimRecord ClaimOf(const Json& object) {
 
 }  // namespace
 
+bool ClaimRecord::Holds(const DeviceId& device) const {
+  return std::ranges::find(allocated, device, &AllocatedDevice::device) != allocated.end();
+}
+
 bool ClaimRecord::IsStale(const Claim& claim) const {
   if (!allocated.empty()) {
     const bool same_time =
         allocated_at.empty() || claim.allocated_at.empty() || allocated_at == claim.allocated_at;
     return !same_time || allocated != claim.devices;
   }
-  return std::ranges::any_of(
-      devices, [&](const PreparedDevice& prepared) { return !claim.Holds(prepared.device); });
+  // Of an older agent's record only the answers are known; a driver may have named more than the
+  // claim holds.
+  return !devices.empty() && std::ranges::none_of(devices, [&](const PreparedDevice& prepared) {
+    return claim.Holds(prepared.device);
+  });
 }
 
 Status ClaimCheckpoint::Load() {

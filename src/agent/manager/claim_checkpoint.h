@@ -34,6 +34,8 @@ struct ClaimRecord {
   std::set<std::string> drivers;  // that were or may have been asked
   std::vector<PreparedDevice> devices;
 
+  // Whether the device is of the allocation that was prepared.
+  bool Holds(const DeviceId& device) const;
   // Whether what was prepared is not for the claim as it is allocated now: a claim keeps its UID
   // when it is freed and allocated anew.
   bool IsStale(const Claim& claim) const;

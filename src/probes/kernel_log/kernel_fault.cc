@@ -19,7 +19,7 @@ constexpr std::string_view kSxid = ": SXid (";
 constexpr std::string_view kLostGpu = "NVRM: GPU ";
 constexpr std::string_view kLostGpuRest = ": GPU has fallen off the bus";
 constexpr std::string_view kLostGpuAtStart = "NVRM: The NVIDIA GPU ";
-constexpr std::string_view kLostGpuAtStartRest = "has fallen off the bus";
+constexpr std::string_view kLostGpuAtStartRest = "fallen off the bus";
 constexpr std::string_view kBusError = "PCIe Bus Error: severity=";
 constexpr std::string_view kHardwareError = "[Hardware Error]: ";
 
@@ -94,8 +94,9 @@ void AddSxid(std::string_view text, std::vector<KernelFault>& faults) {
   }
 }
 
-// "NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus." while it is in use, "NVRM: The NVIDIA GPU
-// 0000:4b:00.0 (PCI ID: …) installed in this system has fallen off the bus …" when a driver starts.
+// "NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus." while it is in use; when a driver starts,
+// "NVRM: The NVIDIA GPU 0000:4b:00.0" and, behind line ends within the same record, "NVRM: (PCI ID:
+// …) installed in this system has" and "NVRM: fallen off the bus and is not responding …".
 void AddLostGpu(std::string_view text, std::vector<KernelFault>& faults) {
   const bool at_start = text.starts_with(kLostGpuAtStart);
   text.remove_prefix(at_start ? kLostGpuAtStart.size() : kLostGpu.size());

@@ -62,8 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
         Line{"nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
              "sxid", "0000:c1:00", 20034},
         Line{"NVRM: GPU 0000:4b:00.0: GPU has fallen off the bus.", "gpu-lost", "0000:4b:00", 1},
-        Line{"NVRM: The NVIDIA GPU 0000:4b:00.0 (PCI ID: 10de:2330) installed in this system has "
-             "fallen off the bus and is not responding to commands.",
+        Line{R"(NVRM: The NVIDIA GPU 0000:4b:00.0\x0aNVRM: (PCI ID: 10de:2330) installed in this)"
+             R"( system has\x0aNVRM: fallen off the bus and is not responding to commands.)",
              "gpu-lost", "0000:4b:00", 1},
         Line{"mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 5: be00000000800400",
              "machine-check", "", 1},

@@ -150,7 +150,7 @@ void ClaimPreparer::OnObject(const ClaimRef& claim, const StatusOr<Json>& object
 StatusOr<std::optional<std::vector<ReadyDevice>>> ClaimPreparer::AnswerOfRecord(
     const DeviceClaim& claim, const std::string& allocated_at) {
   using None = std::optional<std::vector<ReadyDevice>>;
-  ASSIGN_OR_RETURN(const std::optional<PreparedClaim> record, records_.Find(claim.uid));
+  ASSIGN_OR_RETURN(std::optional<PreparedClaim> record, records_.Find(claim.uid));
   if (!record) return None();
   if (!record->IsFor(claim, allocated_at)) {
     RETURN_IF_ERROR(Annotate(UnprepareNow({claim.ns, claim.name, claim.uid}),
@@ -165,6 +165,12 @@ StatusOr<std::optional<std::vector<ReadyDevice>>> ClaimPreparer::AnswerOfRecord(
   // The CDI directory is on a tmpfs as a rule and may have been emptied; nothing is written when
   // the file is right.
   if (!record->edits.devices.empty()) RETURN_IF_ERROR(cdi_.Write(claim.uid, record->edits));
+  // An older driver's record, or one from before the API said when: the next allocation is to be
+  // known by its time.
+  if (record->allocated_at.empty() && !allocated_at.empty()) {
+    record->allocated_at = allocated_at;
+    RETURN_IF_ERROR(records_.Save(*record));
+  }
   return None(Answer(*record));
 }
 

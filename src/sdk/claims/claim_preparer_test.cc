@@ -138,6 +138,17 @@ TEST_F(ClaimPreparerTest, ANewAllocationOfTheSameDeviceIsPreparedAnewToo) {
   EXPECT_THAT(prepared_, SizeIs(2)) << "an API server that does not say when";
 }
 
+TEST_F(ClaimPreparerTest, ARecordThatDoesNotSayWhenLearnsIt) {
+  answer_ = Claim("uid-1", "fpga-0", "");
+  ASSERT_TRUE(Prepare().ok());
+  answer_ = Claim("uid-1", "fpga-0");
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_THAT(prepared_, SizeIs(1));
+  answer_ = Claim("uid-1", "fpga-0", "2026-11-21T15:00:00Z");
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_THAT(prepared_, SizeIs(2));
+}
+
 TEST_F(ClaimPreparerTest, AFormerAllocationThatCannotBeUndoneStandsInTheWay) {
   ASSERT_TRUE(Prepare().ok());
   unprepare_answer_ = Failure{"FPGA is busy"};
