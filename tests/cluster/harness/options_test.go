@@ -1,21 +1,43 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
 )
 
+// ownDirectory is short, as sockets below it must be (t.TempDir is not), and nobody else's.
+func ownDirectory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func mustClusterAt(t *testing.T, dir string) *cluster {
+	t.Helper()
+	c, err := clusterAt(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestFlagsMayFollowWordsAndAllAfterTwoDashesIsTheCommand(t *testing.T) {
 	line := newCommandLine("exec")
-	c, words, err := line.parse([]string{"node-1", "--dir", "/tmp/x", "--", "ls", "--dir", "/y"})
+	dir := ownDirectory(t) + "/x"
+	c, words, err := line.parse([]string{"node-1", "--dir", dir, "--", "ls", "--dir", "/y"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"node-1", "ls", "--dir", "/y"}; !slices.Equal(words, want) {
 		t.Fatalf("words %q, wanted %q", words, want)
 	}
-	if c.dir != "/tmp/x" {
+	if c.dir != dir {
 		t.Fatalf("dir %s", c.dir)
 	}
 }
@@ -39,9 +61,10 @@ func TestADirectoryWhosePathLeavesNoRoomForSocketsIsRefused(t *testing.T) {
 }
 
 func TestTheSameDirectoryHasTheSameIdAndLinkNameThatFits(t *testing.T) {
-	one, _ := clusterAt("/tmp/a")
-	same, _ := clusterAt("/tmp/b/../a")
-	other, _ := clusterAt("/tmp/b")
+	dir := ownDirectory(t)
+	one := mustClusterAt(t, dir+"/a")
+	same := mustClusterAt(t, dir+"/b/../a")
+	other := mustClusterAt(t, dir+"/b")
 	if one.id != same.id || one.id == other.id {
 		t.Fatalf("%s %s %s", one.id, same.id, other.id)
 	}
@@ -51,7 +74,7 @@ func TestTheSameDirectoryHasTheSameIdAndLinkNameThatFits(t *testing.T) {
 }
 
 func TestGatesAreTheSameOnTheCommandLineAndInAFile(t *testing.T) {
-	c, _ := clusterAt("/tmp/a")
+	c := mustClusterAt(t, ownDirectory(t)+"/a")
 	c.state.Options.FeatureGates = "A=true,B=false"
 	if got := c.gateLines(); got != "{A: true, B: false}" {
 		t.Fatal(got)
