@@ -185,5 +185,13 @@ TEST(DeniedByRbac, KnowsItsPhrases) {
   EXPECT_EQ(DeniedByRbac(""), "");
 }
 
+TEST_F(RefusalWatchTest, AFurtherRefusalDoesNotPutOffTheQuestion) {
+  PatchPod("train", 403, Forbidden(kPatchStatus));
+  loop_.Advance(RefusalWatch::kAskEvery - 1s);
+  PatchPod("train", 403, Forbidden(kPatchStatus));
+  loop_.Advance(2s);
+  EXPECT_THAT(reviews_, ElementsAre("patch pods train"));
+}
+
 }  // namespace
 }  // namespace galen::kube

@@ -224,5 +224,18 @@ TEST_F(WatcherTest, AWatchThatEndsInsideAnEventIsLost) {
   EXPECT_EQ(transport_.last(), kWatchFrom10);
 }
 
+TEST_F(WatcherTest, AnEventBetweenRefusalsBeginsTheirCountAnew) {
+  StartWatching();
+  for (int i = 0; i < Watcher::kRefusedWatchesMax - 1; ++i) {
+    if (i > 0) transport_.Head(Latest());
+    Receive(ErrorText(500));
+    loop_.Advance(kBackoffMost);
+  }
+  transport_.Head(Latest());
+  Receive(EventText("MODIFIED", PodText("a", 11)) + ErrorText(500));
+  loop_.Advance(kBackoffMost);
+  EXPECT_EQ(transport_.last(), WatchFrom("11")) << "one refusal more is not enough for a new list";
+}
+
 }  // namespace
 }  // namespace galen::kube

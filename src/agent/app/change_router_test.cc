@@ -247,5 +247,15 @@ TEST(AssignedDevices, APodThatHasEndedGetsNothing) {
   EXPECT_THAT(assigned.Look(pod, {Held("gpu-0")}), IsEmpty());
 }
 
+TEST_F(ChangeRouterTest, NewsOfAnEndedPodDoesNotKeepItsDevicesLonger) {
+  router_.OnSynced();
+  PodAppears();
+  PodCrashes();
+  loop_.Advance(ChangeRouter::kLateFaults - 1s);
+  PodBecomes([](kube::Pod& pod) { pod.devices_annotation = "gpu-0 Healthy"; });
+  loop_.Advance(2s);
+  EXPECT_THAT(claims_.PodsToNotify(kTrainersGpu), IsEmpty());
+}
+
 }  // namespace
 }  // namespace galen::agent

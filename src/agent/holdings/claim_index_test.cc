@@ -229,5 +229,18 @@ TEST_F(ClaimIndexTest, KeepsNothingOfPodsWithoutClaims) {
   EXPECT_EQ(index_.pods(), 0u);
 }
 
+TEST_F(ClaimIndexTest, AShareThatIsTakenAwayIsStillTheEndedPods) {
+  view_.AddPod("a");
+  const AllocatedDevice first{.request = "main", .device = HeldGpu(0), .share_id = "s1"};
+  const AllocatedDevice second{.request = "main", .device = HeldGpu(0), .share_id = "s2"};
+  view_.AddClaim("a-gpu", {first, second}, "a");
+  index_.PodChanged(Key("a"));
+  view_.AddClaim("a-gpu", {first}, "a");
+  index_.ClaimChanged(Key("a-gpu"));
+  view_.pods.at(Key("a")).phase = "Failed";
+  index_.PodChanged(Key("a"));
+  EXPECT_THAT(index_.DevicesOf(Key("a")), SizeIs(2));
+}
+
 }  // namespace
 }  // namespace galen::agent

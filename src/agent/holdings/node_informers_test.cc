@@ -211,5 +211,14 @@ TEST_F(NodeClaimsTest, PastItsLimitClaimsWaitForRoomAndEachTimeIsLogged) {
   }
 }
 
+TEST_F(NodeClaimsTest, ATroubleGoesWithTheLastPodThatNamesItsClaim) {
+  status_ = 403;
+  Show("a");
+  loop_.Advance(1min);
+  ASSERT_THAT(claims_.trouble(), ::testing::HasSubstr("default/a-gpu"));
+  claims_.PodChanged(kClaimingPod, nullptr);
+  EXPECT_EQ(claims_.trouble(), "");
+}
+
 }  // namespace
 }  // namespace galen::agent

@@ -337,5 +337,14 @@ TEST_F(ClaimCallerTest, AnAnswerThatComesAfterTheEndFindsNobody) {
   loop_.RunUntilIdle();
 }
 
+TEST_F(ClaimCallerTest, WhoLetsGoOfASharedClaimIsNotInTheCheckpointAnyMore) {
+  AddSharers();
+  ASSERT_EQ(Prepare("a"), OkStatus());
+  ASSERT_EQ(Prepare("b"), OkStatus());
+  ASSERT_EQ(Unprepare("a"), OkStatus());
+  Restart();
+  EXPECT_THAT(preparer_->PodsInCheckpoint(), ElementsAre("uid-b"));
+}
+
 }  // namespace
 }  // namespace galen::agent

@@ -202,5 +202,17 @@ TEST_F(ChangePacerTest, WhatDidNotArriveIsNotHeldBack) {
   EXPECT_EQ(pacer_.not_before(), std::nullopt);
 }
 
+TEST_F(HeldChangesTest, OfTwoHeldDevicesTheOneThatRestsFirstIsWaitedFor) {
+  Turn(HealthState::kUnhealthy);
+  Turn(HealthState::kUnhealthy, "gpu-1");
+  changes_.Arrived(pod_, changes_.Send(pod_));
+  now_ += 10ms;
+  Turn(HealthState::kHealthy);
+  const Duration alone = Hold();
+  now_ += 50ms;
+  Turn(HealthState::kHealthy, "gpu-1");
+  EXPECT_EQ(Hold(), alone - 50ms);
+}
+
 }  // namespace
 }  // namespace galen::agent

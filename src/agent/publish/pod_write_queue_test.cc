@@ -88,5 +88,12 @@ TEST_F(PodWriteQueueTest, ARefusedPodIsTroubleUntilItIsTakenAndLookedAtAgain) {
   EXPECT_EQ(queue_.trouble(), "");
 }
 
+TEST_F(PodWriteQueueTest, APodThatIsGoneTakesItsTurnsWithIt) {
+  for (int i = 0; i < PodWriteQueue::kBurst; ++i) queue_.TakeTurn(a_);
+  ASSERT_GT(queue_.TakeTurn(a_), 0ms);
+  queue_.Forget(a_);
+  EXPECT_EQ(queue_.TakeTurn(a_), 0ms) << "the next of its name begins anew";
+}
+
 }  // namespace
 }  // namespace galen::agent

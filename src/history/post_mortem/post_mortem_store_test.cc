@@ -259,5 +259,14 @@ TEST_F(PostMortemStoreTest, ALineThatCannotBeReadIsLeftOutAndReported) {
   EXPECT_THAT(store_->notes()[0], ::testing::HasSubstr("2 post-mortem lines cannot be read"));
 }
 
+TEST_F(PostMortemStoreTest, TheBytesOfAnAnswersRecordsAreCountedTogether) {
+  Open();
+  for (int i = 0; i < 10; ++i) store_->Put(Record("p" + std::to_string(i), 1h), kNow);
+  const std::size_t one = ToJson(Record("p0", 1h)).Dump().size();
+  const auto cut = store_->Newest({.ns = "", .name = "", .bytes_max = 2 * one + one / 2}, kNow);
+  EXPECT_THAT(cut.records, SizeIs(::testing::AllOf(::testing::Ge(2u), ::testing::Le(4u))));
+  EXPECT_EQ(cut.left_out + cut.records.size(), 10u);
+}
+
 }  // namespace
 }  // namespace galen::history

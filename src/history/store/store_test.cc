@@ -336,5 +336,13 @@ TEST_F(StoreTest, RandomLivesWithCrashesLoseNothingThatWasSafe) {
   }
 }
 
+TEST_F(StoreTest, ARewriteWritesEachLineOnce) {
+  options_.journal_bytes_max = 1;
+  Open();
+  store_->Append(Change(Gpu(0), HealthState::kUnhealthy, 1));
+  ASSERT_TRUE(store_->Sync().ok());
+  EXPECT_EQ(store_->journal().records_written(), 1u);
+}
+
 }  // namespace
 }  // namespace galen::history

@@ -217,5 +217,16 @@ TEST_F(KernelLogTest, ALongLogIsReadInPartsWithoutLosingAny) {
   EXPECT_THAT(follower.sink.seen, SizeIs(3500));
 }
 
+TEST_F(KernelLogTest, AMachineCheckIsOneForAsLongAsItsLinesAreClose) {
+  loop_.Advance(10s);
+  const auto line = [](int sequence, int micros) {
+    return fmt::format("0,{},{},-;mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 5\n",
+                       sequence, micros);
+  };
+  Follower follower(loop_, files_, "boot",
+                    {line(1, 1'000'000), line(2, 1'700'000), line(3, 2'400'000)});
+  EXPECT_THAT(follower.sink.seen, SizeIs(1));
+}
+
 }  // namespace
 }  // namespace galen::probes

@@ -347,5 +347,17 @@ TEST(RuleTrack, WithoutAFindingThereIsNothingToSave) {
   EXPECT_TRUE(track.Save().is_null());
 }
 
+TEST(RuleTrack, AGapBreaksTheQuietThatWouldEndAFinding) {
+  Rule rule = HotRule();
+  rule.leave_for = 10s;
+  RuleTrack track(rule);
+  track.OnReading(Reading(91, 0s), 91, At(0s));
+  track.OnReading(Reading(40, 5s), 40, At(5s));
+  track.OnUnreadable();
+  track.OnReading(Reading(91, 7s), 91, At(7s));
+  track.Settle(At(16s));
+  EXPECT_TRUE(track.finding()) << "it is hot again";
+}
+
 }  // namespace
 }  // namespace galen::probes

@@ -244,5 +244,23 @@ TEST_F(HealthPublisherTest, CountsEachDeviceInItsPresentState) {
   EXPECT_EQ(value("Unhealthy"), 1);
 }
 
+TEST_F(HealthPublisherTest, WhoComesWhileTheProbeHangsGetsItsNextAnswerThoughItSaysTheSame) {
+  publisher_.Start();
+  FakeCaller caller = node_.Connect(kHealthSocket);
+  bool hung = false;
+  std::optional<FakeSubscriber> late;
+  on_ask_ = [&] {
+    if (std::exchange(hung, true)) return;
+    node_.loop.Advance(15s);  // the last answer was sent again at 15 s, and is dead from then on
+    late.emplace(caller, "v1");
+    node_.loop.Advance(1s);
+  };
+  Run(5s);
+  ASSERT_TRUE(late);
+  Run(17s);
+  Run(1s);
+  EXPECT_EQ(late->reports().size(), 1u);
+}
+
 }  // namespace
 }  // namespace galen::sdk

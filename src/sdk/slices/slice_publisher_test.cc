@@ -287,5 +287,18 @@ TEST_F(SlicePublisherTest, AfterStopWritesNothingAndLeavesWhatIsThere) {
   EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(1));
 }
 
+TEST_F(SlicePublisherTest, WipedSlicesComeBackUnderNoOlderGeneration) {
+  const auto publisher = Start(2);
+  publisher->SetInventory(PublishedDevices(3));
+  node_.loop.Advance(1s);
+  ASSERT_EQ(cluster_.Slices().at(0).generation, 2);
+  kube::Selectors selectors;
+  selectors.field = "spec.nodeName=node-7";
+  ASSERT_TRUE(cluster_.Do(kube::DeleteCollection(kube::kResourceSlices, "", selectors)).ok());
+  node_.loop.Advance(1s);
+  ASSERT_THAT(cluster_.Slices(), SizeIs(1));
+  EXPECT_EQ(cluster_.Slices()[0].generation, 2);
+}
+
 }  // namespace
 }  // namespace galen::sdk
