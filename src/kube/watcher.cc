@@ -34,7 +34,8 @@ struct Watcher::Impl final : net::HttpResponseSink {
         random(random_in),
         options(std::move(options_in)),
         sink(sink_in),
-        backoff(options.backoff) {}
+        backoff(options.backoff),
+        refusals(options.refused) {}
 
   // Beginnings. ListAfresh asks for the first page, whatever `resume` was.
   void ListAfresh();
@@ -44,6 +45,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
   void Enter(State next);
   // Waits by the backoff, or for `at_least` when that is longer, then goes to `next`.
   void BackOff(State next, std::optional<Duration> at_least = std::nullopt);
+  void WaitFor(State next, Duration delay);
 
   // What arrives.
   void OnHead(int status, const net::Headers& headers) override;
@@ -74,7 +76,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
   std::string version;            // of the last list or event
   bool progress = true;           // something was achieved since we last began again at once
   int refused_watches = 0;
-  Backoff backoff;
+  Backoff backoff, refusals;
   Timer timer;  // BackingOff: its end; Listing, Watching: how long to wait for more
 
   std::unique_ptr<net::HttpCall> call;
@@ -128,9 +130,12 @@ void Watcher::Impl::Enter(State next) {
 }
 
 void Watcher::Impl::BackOff(State next, std::optional<Duration> at_least) {
+  WaitFor(next, std::max(backoff.Next(random), at_least.value_or(Duration::zero())));
+}
+
+void Watcher::Impl::WaitFor(State next, Duration delay) {
   Enter(State::kBackingOff);
   after = next;
-  const Duration delay = std::max(backoff.Next(random), at_least.value_or(Duration::zero()));
   timer = loop.After(delay, [this] { after == State::kListing ? AskPage() : AskWatch(); });
 }
 
@@ -179,6 +184,7 @@ void Watcher::Impl::OnEvent(const WatchEvent& event) {
   progress = true;
   refused_watches = 0;
   backoff.Reset();
+  refusals.Reset();
   switch (event.type) {
     case WatchEvent::Type::kAdded:
     case WatchEvent::Type::kModified:
@@ -205,6 +211,7 @@ void Watcher::Impl::OnPageEnd() {
   resume = head->resume;
   if (!resume.empty()) return AskPage();
   refused_watches = 0;
+  refusals.Reset();
   sink.OnInitDone();
   AskWatch();
 }
@@ -226,11 +233,10 @@ void Watcher::Impl::OnRefused() {
   const bool no_such_version =
       state == State::kWatching &&
       (status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound);
-  if (too_often || no_such_version) {
-    resume.clear();
-    return BackOff(State::kListing, retry_after);
-  }
-  BackOff(state, retry_after);
+  if (too_often || no_such_version) resume.clear();
+  const State next = too_often || no_such_version ? State::kListing : state;
+  if (!IsRetryable(status) && !no_such_version) return WaitFor(next, refusals.Next(random));
+  BackOff(next, retry_after);
 }
 
 // 410: what we know is too old to go on from. Everyday business once; when it comes at once again,

@@ -40,6 +40,8 @@ class Watcher {
     int page = 500;
     BackoffPolicy backoff{.first = std::chrono::milliseconds(250),
                           .most = std::chrono::seconds(30)};
+    // After a refusal that only a person can end: a right or a kind is missing.
+    BackoffPolicy refused = backoff;
   };
 
   // The server is asked to end each watch after kWatchTimeout; one that lives kWatchGrace longer is

@@ -113,6 +113,22 @@ TEST_F(WatcherTest, WarnsOfWhatItMayNotList) {
   EXPECT_EQ(Asked(), 2u) << "rights may be given later";
 }
 
+TEST_F(WatcherTest, WaitsLongForAPersonAndNotForAServerThatWasAway) {
+  Transcript sink;
+  Watcher patient(loop_, client_, random_,
+                  {.resource = kPods, .refused = {.first = 10min, .most = 10min}}, sink);
+  transport_.AnswerNext({.status = 503});
+  transport_.AnswerNext({.status = 403});
+  patient.Start();
+  loop_.Advance(kBackoffMost);
+  EXPECT_EQ(Asked(), 2u) << "a server that is away is back soon";
+  transport_.AnswerNext({.status = 503});
+  loop_.Advance(4min);
+  EXPECT_EQ(Asked(), 0u) << "a right is missing";
+  loop_.Advance(6min);
+  EXPECT_GE(Asked(), 2u);
+}
+
 TEST_F(WatcherTest, WaitsAsLongAsTheServerSays) {
   transport_.AnswerNext({.status = 429, .headers = {{"retry-after", "20"}}});
   watcher_.Start();

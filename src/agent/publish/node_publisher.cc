@@ -24,7 +24,7 @@ NodePublisher::NodePublisher(Edges edges, std::string node, Build build)
       watcher_(edges.loop, edges.client, edges.random,
                {.resource = kube::kNodeDeviceHealths,
                 .selectors = {.field = "metadata.name=" + node_},
-                .backoff = kRefusedAgain},
+                .refused = kRefusedAgain},
                *this) {}
 
 void NodePublisher::MarkDirty() {
@@ -63,7 +63,7 @@ void NodePublisher::Retry() {
 void NodePublisher::OnInitDone() {
   // A list shows that the kind is there, which the look for it need not wait to find out.
   if (kind_missing_) return Retry();
-  if (!listed_) LookAfresh();
+  if (!listed_) LookAfresh("");
 }
 
 // Our own writes come back here, too, and are no news.
@@ -76,14 +76,18 @@ void NodePublisher::OnApplied(const Json& object) {
   const auto is_ours = [&](const std::optional<kube::NodeDeviceHealth>& known) {
     return seen.ok() && known && kube::SaysTheSame(*known, *seen);
   };
-  if (!is_ours(shown_) && !is_ours(sent_)) LookAfresh();
+  if (!is_ours(shown_) && !is_ours(sent_)) LookAfresh(version);
 }
 
-void NodePublisher::OnDeleted(const Json&) { LookAfresh(); }
+void NodePublisher::OnDeleted(const Json&) { LookAfresh(""); }
 
 // What was seen may be older than what was written since: it is read before anything is done.
-void NodePublisher::LookAfresh() {
-  if (!shown_ && !sent_) return;  // the first look is still to come
+void NodePublisher::LookAfresh(const std::string& version) {
+  if (!shown_ && !sent_) {
+    // A look is still to come, or is under way and may show what was before this.
+    seen_meanwhile_ = version;
+    return;
+  }
   stale_ = true;
   MarkDirty();
 }
@@ -102,6 +106,7 @@ void NodePublisher::Reconcile(Done done) {
 
 // A 404 to one object does not show whether it or its kind is missing; one to a list does.
 void NodePublisher::Look(Step step, Done done) {
+  seen_meanwhile_.reset();
   net::HttpRequest request =
       step == Step::kRead
           ? kube::Get(kube::kNodeDeviceHealths, "", node_)
@@ -160,6 +165,11 @@ void NodePublisher::OnRead(const StatusOr<Json>& reply, Done done) {
   // What we cannot read somebody else wrote; it is written over.
   shown_ = shown.ok() ? *shown : kube::NodeDeviceHealth{};
   shown_is_ours_ = false;
+  const auto seen = std::exchange(seen_meanwhile_, std::nullopt);
+  if (seen && *seen != (*reply)["metadata"]["resourceVersion"].AsString()) {
+    LookAfresh(*seen);
+    return done(OkStatus());
+  }
   Apply(std::move(done));
 }
 

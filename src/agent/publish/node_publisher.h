@@ -68,7 +68,8 @@ class NodePublisher final : private kube::WatchSink {
   // What hinders the watch hinders the writes, and is logged there; without a watch this still
   // writes whatever changes.
   void OnTrouble(const Status&) override {}
-  void LookAfresh();
+  // The object is of this version now, "" for gone, by somebody else's hand.
+  void LookAfresh(const std::string& version);
   void Look(Step step, Done done);
   void OnKind(const StatusOr<Json>& reply, Done done);
   // How long the next marks are gathered.
@@ -105,8 +106,9 @@ class NodePublisher final : private kube::WatchSink {
   bool kind_missing_ = false;  // as of the last answer
   Time refused_until_{};
   bool watching_ = false;
-  bool stale_ = false;   // shown_ is to be read again, whatever comes meanwhile
-  bool listed_ = false;  // the object was in the list that is being read
+  bool stale_ = false;  // shown_ is to be read again, whatever comes meanwhile
+  std::optional<std::string> seen_meanwhile_;  // the version of news that came during a look
+  bool listed_ = false;                        // the object was in the list that is being read
   Timer gather_, again_;
   WorkQueue<std::string> queue_;  // of one key, for its merging and its backoff
   kube::Watcher watcher_;

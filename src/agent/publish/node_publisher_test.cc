@@ -50,6 +50,7 @@ class NodePublisherTest : public ::testing::Test {
     if (!kind_exists_ || (!object_exists_ && (request.method == "GET" || status))) {
       return kube::FakeTransport::Answer{.status = 404};
     }
+    if (request.method == "GET" && holds_reads_) return std::nullopt;
     if (request.method == "GET") return kube::FakeTransport::Answer{.body = stored_};
     object_exists_ = true;
     if (status) stored_ = Patched(request.body);
@@ -98,6 +99,7 @@ class NodePublisherTest : public ::testing::Test {
   kube::FakeTransport api_{loop_};
   kube::Client client_{loop_, api_};
   bool kind_exists_ = true;
+  bool holds_reads_ = false;  // their answers are a test's to send
   bool object_exists_ = false;
   std::string stored_ = R"({"metadata": {"name": "node-1", "uid": "u"}})";
   std::size_t seen_ = 0;
@@ -108,6 +110,28 @@ class NodePublisherTest : public ::testing::Test {
 TEST_F(NodePublisherTest, MakesTheObjectAndThenItsStatus) {
   Look();
   EXPECT_THAT(Take(), ElementsAre("GET", "PATCH", "PATCH status"));
+}
+
+TEST_F(NodePublisherTest, NewsThatOvertakeTheAnswerOfALookAreLookedAt) {
+  Look();
+  const std::string right = stored_;
+  publisher_.emplace(NodePublisher::Edges{loop_, random_, log_, metrics_, client_}, "node-1",
+                     [this](const auto&) { return wanted_; });
+  Take();
+  holds_reads_ = true;
+  Look();
+  ASSERT_THAT(Take(), ElementsAre("GET"));
+  std::size_t read = api_.requests().size() - 1;
+  while (IsOfWatcher(api_.requests()[read])) --read;
+  stored_ = R"({"metadata": {"name": "node-1", "uid": "u"}, "status": {"devices": []}})";
+  Watched("MODIFIED");
+  holds_reads_ = false;
+  api_.Head(read);
+  api_.Data(read, right);
+  api_.End(read);
+  loop_.Advance(1s);
+  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH status"));
+  EXPECT_EQ(stored_, right);
 }
 
 TEST_F(NodePublisherTest, WritesNothingWhileNothingChanges) {
