@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "agent/holdings/claim_index.h"
 #include "kube/request.h"
 #include "tests/sim/sim_faults.h"
 
@@ -136,15 +137,21 @@ std::string SimFaults::SendBookmarks(SimNode& node, Random&) {
 }
 
 // By place, not by what is there: a step means the same Pod when an earlier one was left out.
-std::optional<ObjectKey> SimFaults::PodAt(std::uint64_t place) const {
+std::vector<ObjectKey> SimFaults::PodsAt(std::uint64_t place, bool ended) const {
+  std::vector<ObjectKey> found;
   for (const auto& [key, pod] : world_.pods()) {
     // One that was replaced may stay for as long as its node is cut off.
-    if (pod.meta.deleted) continue;
+    if (pod.meta.deleted || agent::HasEnded(pod) != ended) continue;
     if (key.name == PrefixOf("pod", place) || key.name.starts_with(PrefixOf("late", place) + "-")) {
-      return key;
+      found.push_back(key);
     }
   }
-  return std::nullopt;
+  return found;
+}
+
+std::optional<ObjectKey> SimFaults::PodAt(std::uint64_t place) const {
+  const std::vector<ObjectKey> found = PodsAt(place, false);
+  return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
 std::string SimFaults::ReplacePod(SimNode&, Random& chance) {
@@ -159,6 +166,23 @@ std::string SimFaults::ReplacePod(SimNode&, Random& chance) {
   world_.DeletePod(*gone);
   world_.AddPod(fresh, driver);
   return fmt::format("Pod {} is deleted, {} is made", gone->name, fresh);
+}
+
+std::string SimFaults::EndPod(SimNode&, Random& chance) {
+  const std::uint64_t place = chance.Below(SimWorld::kPods);
+  const std::string fresh =
+      fmt::format("{}-{:08x}", PrefixOf("late", place), chance.Below(std::uint64_t{1} << 32));
+  const std::string driver = chance.Chance(0.5) ? "gpu" : "nic";
+  const int exit_code = chance.Chance(0.5) ? 139 : 0;
+  const std::optional<ObjectKey> ends = PodAt(place);
+  if (!ends) return "nothing";
+  const kube::Pod& pod = world_.pods().at(*ends);
+  if (pod.phase != "Running") return "nothing";
+  for (const ObjectKey& old : PodsAt(place, true)) world_.DeletePod(old);
+  world_.EndPod(pod, exit_code);
+  world_.AddPod(fresh, driver);
+  return fmt::format("Pod {} on {} ends with {} and stays, {} is made", ends->name, pod.node,
+                     exit_code, fresh);
 }
 
 std::string SimFaults::TouchPod(SimNode&, Random& chance) {

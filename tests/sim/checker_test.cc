@@ -134,6 +134,40 @@ TEST(Allocation, OfADeviceToTwoClaimsIsFound) {
   EXPECT_THAT(breaches[0].text, HasSubstr("second"));
 }
 
+// What the rules find when the one Pod of the world's first node has ended with its device in
+// `state`, its agent is dead, and somebody writes that the device is in `written`.
+std::vector<Breach> FoundWhenRewritten(HealthState state, std::string_view written) {
+  SimWorld world(1);
+  SimRules rules(world);
+  EXPECT_TRUE(world.Settle());
+  const auto [key, pod] = *world.pods().begin();
+  const DeviceId device = world.DevicesOf(pod).at(0);
+  SimNode& node = *world.node(pod.node);
+  node.driver(device.driver).Break(device.device, state);
+  world.Pass(20s);
+  world.EndPod(pod, 139);
+  world.Pass(2s);
+  EXPECT_THAT(rules.Check(), IsEmpty());
+  node.KillAgent(false);
+  Json patch;
+  patch["metadata"]["annotations"][kube::kDevicesAnnotation] =
+      fmt::format("{} {}", device.device, written);
+  world.Ask(kube::Patch(kube::kPods, key.ns, key.name, kube::PatchType::kMerge, patch));
+  world.Pass(1s);
+  return rules.Check();
+}
+
+TEST(Evidence, OfAnEndedPodThatIsLostOrInventedIsFound) {
+  const std::vector<Breach> lost = FoundWhenRewritten(HealthState::kUnhealthy, "Healthy");
+  ASSERT_THAT(lost, SizeIs(1));
+  EXPECT_EQ(lost[0].rule, "evidence");
+  EXPECT_THAT(lost[0].text, HasSubstr("does no more"));
+  const std::vector<Breach> invented = FoundWhenRewritten(HealthState::kHealthy, "Unhealthy");
+  ASSERT_THAT(invented, SizeIs(1));
+  EXPECT_EQ(invented[0].rule, "evidence");
+  EXPECT_THAT(invented[0].text, HasSubstr("that came later"));
+}
+
 TEST(Plan, OfAPodMeansTheSameWhenAnEarlierOneIsLeftOut) {
   const auto kinds = SimFaults::Kinds();
   const auto kind = std::ranges::find(kinds, "Pod is replaced", &FaultKind::name);

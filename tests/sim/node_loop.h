@@ -33,7 +33,12 @@ class NodeLoop final : public Loop {
   // Whether nothing runs now.
   bool still() const { return asleep_at_ || stopped_; }
   // Moves the watch on the wall, not the deadlines.
-  void StepWallClock(Duration d) { wall_step_ += d; }
+  void StepWallClock(Duration d) {
+    wall_step_ += d;
+    ++wall_steps_;
+  }
+  // How often it was.
+  int wall_steps() const { return wall_steps_; }
 
  private:
   struct State;
@@ -48,6 +53,7 @@ class NodeLoop final : public Loop {
   std::shared_ptr<State> state_;
   Duration slept_{};
   Duration wall_step_{};
+  int wall_steps_ = 0;
   std::optional<Time> asleep_at_;
   bool stopped_ = false;
   std::optional<Time> armed_for_;  // of the world; nullopt: not asked

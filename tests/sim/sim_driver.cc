@@ -57,12 +57,26 @@ void SimDriver::HandOver() {
 
 void SimDriver::Break(const std::string& device, HealthState state) {
   truth_[device] = state;
+  turns_[device].push_back({edges_.loop.Now(), state});
   ++events_;
   // By the loop: a driver that hangs does not see it before it goes on.
   loop_.Post([this] {
     if (app_) app_->HealthChanged();
     if (leaving_) leaving_->HealthChanged();
   });
+}
+
+bool SimDriver::WasEver(HealthState state, const std::string& device, Time from, Time to) const {
+  HealthState before = HealthState::kHealthy;
+  const auto turns = turns_.find(device);
+  if (turns == turns_.end()) return before == state;
+  for (const Turn& turn : turns->second) {
+    if (turn.at >= to) break;
+    // The state before held until this turn.
+    if (before == state && turn.at > from) return true;
+    before = turn.state;
+  }
+  return before == state;
 }
 
 void SimDriver::Report(HealthWriter& health) const {

@@ -45,6 +45,8 @@ class SimDriver {
   // starts.
   void Break(const std::string& device, HealthState state);
   HealthState truth(const std::string& device) const { return truth_.at(device); }
+  // Whether the hardware was so at any moment from `from` on and before `to`, by the node's clock.
+  bool WasEver(HealthState state, const std::string& device, Time from, Time to) const;
   const std::map<std::string, HealthState>& truths() const { return truth_; }
   const std::string& name() const { return name_; }
   // How often its hardware changed.
@@ -59,7 +61,13 @@ class SimDriver {
   Edges edges_;
   NodeLoop loop_;
   const std::string name_, node_;
+  struct Turn {
+    Time at{};
+    HealthState state{};
+  };
+
   std::map<std::string, HealthState> truth_;
+  std::map<std::string, std::vector<Turn>> turns_;  // of those that changed; oldest first
   std::uint64_t events_ = 0;
   int instances_ = 0;
   std::unique_ptr<Metrics> metrics_, leaving_metrics_;  // each as a new process counts

@@ -94,8 +94,12 @@ class SimFaults {
   std::string SendBookmarks(SimNode& node, Random& chance);
   // Other people.
   std::string ReplacePod(SimNode& node, Random& chance);
+  std::string EndPod(SimNode& node, Random& chance);
   std::string TouchPod(SimNode& node, Random& chance);
-  // The Pod that has one of the world's places; nullopt while it has none.
+  // The Pods of one of the world's places that are not yet asked to go: the one that lives, and the
+  // ones that have ended and stay.
+  std::vector<ObjectKey> PodsAt(std::uint64_t place, bool ended) const;
+  // The one that lives; nullopt while there is none.
   std::optional<ObjectKey> PodAt(std::uint64_t place) const;
   std::string OverwriteNodeHealth(SimNode& node, Random& chance);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/holdings/claim_index.h"
+
 namespace galen::sim {
 namespace {
 
@@ -20,6 +22,13 @@ constexpr Duration kCalmAfter = 45s;
 
 // The node's object has the times of signs so exactly.
 constexpr Duration kTimesWithin = 1ms;
+
+// Ends have whole seconds.
+constexpr Duration kEndsWithin = 2s;
+// A state may stand so long on a Pod that cannot be written: an outage, and a backoff.
+constexpr Duration kPublishedMost = 15min;
+// What was so before a Pod's end and for so long was surely known at it, or not known at all.
+constexpr Duration kKnownFor = SimDriver::kTimeout + 5s;
 
 // See SimNode::StartStranger.
 constexpr std::string_view kStranger = "odd.example.com";
@@ -76,6 +85,7 @@ std::vector<Breach> SimRules::Check() {
   Breaches breaches = std::exchange(noted_, {});
   CheckHolding(breaches);
   CheckAllocation(breaches);
+  CheckEvidence(breaches);
   CheckSilence(breaches);
   for (const auto& node : world_.nodes()) CheckKept(*node, breaches);
   return breaches;
@@ -142,6 +152,36 @@ void SimRules::CheckAllocation(Breaches& breaches) {
       breaches.push_back(
           {"allocation", fmt::format("{} is in claims {} and {}", ToString(allocated.device),
                                      it->second, key.name)});
+    }
+  }
+}
+
+void SimRules::CheckEvidence(Breaches& breaches) {
+  for (const SimWorld::End& end : world_.ends()) {
+    const auto it = world_.pods().find(end.pod.key);
+    if (it == world_.pods().end() || it->second.ref() != end.pod) continue;
+    const NodeLoop& clock = world_.node(end.node)->loop();
+    // Who has only a clock that jumps cannot know what came first.
+    if (clock.wall_steps() != 0) continue;
+    for (const DeviceId& id : end.devices) {
+      const SimDriver& driver = world_.node(end.node)->driver(id.driver);
+      const auto was = [&](HealthState state, Duration before) {
+        return driver.WasEver(state, id.device, end.at - before, end.at + kEndsWithin);
+      };
+      const std::string said = Annotated(it->second, id.device);
+      if (said == "Unhealthy" && !was(HealthState::kUnhealthy, kPublishedMost)) {
+        breaches.push_back({"evidence", fmt::format("{} has ended and shows a fault of {} that "
+                                                    "came later",
+                                                    end.pod.key.name, ToString(id))});
+      }
+      const bool ended_with_it = !was(HealthState::kHealthy, kKnownFor);
+      bool& shown = shown_[end.pod.uid + ToString(id)];
+      if (shown && ended_with_it && said == "Healthy") {
+        breaches.push_back({"evidence", fmt::format("{} ended with a fault of {}, showed it and "
+                                                    "does no more",
+                                                    end.pod.key.name, ToString(id))});
+      }
+      shown = said == "Unhealthy";
     }
   }
 }
@@ -258,10 +298,16 @@ void SimRules::NotePublished(SimNode& node, Agent& agent) {
 
 std::vector<Breach> SimRules::CheckConverged() {
   Breaches breaches;
-  if (world_.pods().size() < SimWorld::kPods) {
-    breaches.push_back({"converged", fmt::format("there are {} Pods", world_.pods().size())});
+  int alive = 0;
+  for (const auto& [key, pod] : world_.pods()) {
+    // Evidence has its own rule.
+    if (agent::HasEnded(pod)) continue;
+    ++alive;
+    CheckTruth(key.name, pod, breaches);
   }
-  for (const auto& [key, pod] : world_.pods()) CheckTruth(key.name, pod, breaches);
+  if (alive < SimWorld::kPods) {
+    breaches.push_back({"converged", fmt::format("there are {} Pods", alive)});
+  }
   for (const auto& node : world_.nodes()) CheckNodeHealth(*node, breaches);
   return breaches;
 }

@@ -35,6 +35,8 @@ class SimRules {
   // "kept"        what was published before is in the journal with which an agent starts, unless
   //               the disk failed; and the agent itself knows each device as that journal had it
   //               last
+  // "evidence"    a Pod that has ended shows no fault that came after its end, and goes on showing
+  //               the one that it ended with, when the device is well again
   // "cause"       where nothing is wrong an agent writes nothing that is written already
   std::vector<Breach> Check();
 
@@ -70,6 +72,7 @@ class SimRules {
   void CheckListed(const std::string& name, const kube::Pod& pod, const std::vector<DeviceId>& held,
                    Breaches& breaches);
   void CheckAllocation(Breaches& breaches);
+  void CheckEvidence(Breaches& breaches);
   void CheckSilence(Breaches& breaches);
   void CheckSilent(SimNode& node, SimDriver& driver, Breaches& breaches);
   void CheckKept(SimNode& node, Breaches& breaches);
@@ -82,7 +85,8 @@ class SimRules {
 
   SimWorld& world_;
   std::map<std::string, Agent> agents_;
-  Breaches noted_;  // when they happened, to be found by the next look
+  std::map<std::string, bool> shown_;  // by Pod's uid and device: a fault, when it was looked at
+  Breaches noted_;                     // when they happened, to be found by the next look
   bool rests_ = false;
   std::uint64_t writes_ = 0;
   std::uint64_t digest_ = kFnv1aStart;

@@ -167,6 +167,20 @@ void SimWorld::AddPod(const std::string& name, const std::string& driver) {
           name, driver));
 }
 
+void SimWorld::EndPod(const kube::Pod& pod, int exit_code) {
+  const NodeLoop& clock = node(pod.node)->loop();
+  ends_.push_back({pod.ref(), pod.node, DevicesOf(pod), clock.Now(), clock.wall_steps()});
+  const StatusOr<Json> patch = ParseYaml(fmt::format(
+      "{{metadata: {{uid: {}}}, status: {{phase: {}, containerStatuses: [{{name: main, "
+      "image: pause, imageID: \"\", ready: false, restartCount: 0, state: {{terminated: "
+      "{{exitCode: {}, reason: Ended, finishedAt: \"{}\"}}, running: null}}}}]}}}}",
+      pod.meta.uid, exit_code == 0 ? "Succeeded" : "Failed", exit_code,
+      FormatRfc3339(clock.WallNow())));
+  GALEN_CHECK(patch.ok());
+  Ask(kube::Patch(kube::kPods, pod.meta.key.ns, pod.meta.key.name, kube::PatchType::kStrategic,
+                  *patch, {.subresource = "status"}));
+}
+
 void SimWorld::DeletePod(const ObjectKey& pod) { Ask(kube::Delete(kube::kPods, pod.ns, pod.name)); }
 
 void SimWorld::Ask(net::HttpRequest request) {

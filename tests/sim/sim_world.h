@@ -61,6 +61,18 @@ class SimWorld {
   // Asks the API for a new Pod with a claim of its own for one device of `driver` ("gpu" or "nic");
   // it may stay pending when all are taken.
   void AddPod(const std::string& name, const std::string& driver);
+  // A Pod that has ended, with what it held by then.
+  struct End {
+    PodRef pod;
+    std::string node;
+    std::vector<DeviceId> devices;
+    Time at{};  // by the node's clock, which stands while the machine sleeps
+    int wall_steps = 0;
+  };
+  // Its container ends with this exit code and does not run again, as its kubelet would write it.
+  // Its claim is free soon after, and the Pod stays. REQUIRES: it is on a node.
+  void EndPod(const kube::Pod& pod, int exit_code);
+  const std::vector<End>& ends() const { return ends_; }
   // Asks for deletion; the Pod goes when its node lets it.
   void DeletePod(const ObjectKey& pod);
   // Asks as any client with all rights may; nobody waits for the answer.
@@ -86,6 +98,7 @@ class SimWorld {
   kube::Informer<kube::ResourceSlice> slices_;
   kube::Informer<kube::NodeDeviceHealth> healths_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
+  std::vector<End> ends_;
   std::deque<std::unique_ptr<net::HttpCall>> calls_;  // the newest; older ones are long answered
 };
 

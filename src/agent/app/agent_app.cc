@@ -211,6 +211,8 @@ PodPublisher::Options AgentApp::PublisherOptions() {
       .manager = config_.role == Role::kManager,
       .degraded = config_.degraded,
       .health_of = [this](const DeviceId& id) { return HealthOf(id); },
+      .health_at = [this](const DeviceId& id,
+                          WallTime time) { return post_mortems_.HealthAt(id, time); },
       .runs = [this](const kube::Pod& pod) { return !processes_ && runner_.Runs(pod); },
       .run_of = [this](const kube::Pod& pod) -> std::optional<Json> {
         return processes_ ? processes_->StatusOf(pod.ref()) : std::nullopt;

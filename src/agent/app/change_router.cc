@@ -9,6 +9,16 @@
 
 namespace galen::agent {
 
+namespace {
+
+// Nobody knows of a Pod whose containers do not say when they ended; it is not blamed.
+bool HappenedTo(const kube::Pod& ended, const DeviceHealth& health) {
+  const std::optional<WallTime> end = EndOf(ended);
+  return end && IsUntilEnd(health.since, *end);
+}
+
+}  // namespace
+
 std::vector<DeviceId> AssignedDevices::Look(const kube::Pod& pod,
                                             const std::vector<HeldDevice>& held) {
   std::vector<DeviceId> gained;
@@ -136,8 +146,10 @@ void ChangeRouter::Publish(const HealthChange& change) {
   for (const ObjectKey& key : parts_.claims.PodsToNotify(change.after.id)) {
     const kube::Pod* pod = parts_.view.FindPod(key);
     if (pod == nullptr) continue;
-    // A Pod that has ended shows what may have ended it, and nothing of the time after.
-    if (HasEnded(*pod) && !IsFault(change.after.state)) continue;
+    // A Pod that has ended shows what may have ended it, and nothing of the time after: the device
+    // may be another Pod's by now.
+    if (HasEnded(*pod) && !(IsFault(change.after.state) && HappenedTo(*pod, change.after)))
+      continue;
     // Expected before it is marked, so that the write that follows is measured.
     parts_.publisher.Expect(key, change.after);
     parts_.publisher.MarkDirty(key);

@@ -54,10 +54,10 @@ class ChangeRouterTest : public ::testing::Test {
     const kube::Pod before = view_.pods.extract(kTrainer).mapped();
     router_.OnPod(kTrainer, &before, nullptr);
   }
-  void DeviceTurns(HealthState state) {
+  void DeviceTurns(HealthState state) { DeviceTurns(state, loop_.WallNow()); }
+  void DeviceTurns(HealthState state, WallTime since) {
     const DeviceHealth before = health_;
-    health_ = {
-        .id = kTrainersGpu, .state = state, .cause = {.code = "X"}, .since = loop_.WallNow()};
+    health_ = {.id = kTrainersGpu, .state = state, .cause = {.code = "X"}, .since = since};
     router_.OnChanges({{before, health_}});
   }
   void PodCrashes() {
@@ -186,6 +186,7 @@ TEST_F(ChangeRouterTest, AnEndedPodTakesFaultsForAWhileAndNothingElse) {
   router_.OnSynced();
   PodAppears();
   loop_.Advance(1s);
+  const WallTime end = loop_.WallNow();
   PodCrashes();
   loop_.Advance(1s);
   patched_.clear();
@@ -193,6 +194,9 @@ TEST_F(ChangeRouterTest, AnEndedPodTakesFaultsForAWhileAndNothingElse) {
   loop_.Advance(1s);
   EXPECT_THAT(patched_, Not(Contains(HasSubstr("/pods/"))));
   DeviceTurns(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  EXPECT_THAT(patched_, Not(Contains(HasSubstr("/pods/")))) << "of the time after its end";
+  DeviceTurns(HealthState::kUnhealthy, end);
   loop_.Advance(1s);
   EXPECT_THAT(patched_, Contains(HasSubstr("/pods/a/status")));
   loop_.Advance(ChangeRouter::kLateFaults);

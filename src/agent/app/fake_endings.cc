@@ -45,6 +45,19 @@ void CrashContainer(AgentNode& node, const std::string& pod, int code, bool for_
   PatchStatus(node, pod, patch);
 }
 
+void Succeed(AgentNode& node, const std::string& pod) {
+  Json status = api_sim::Yaml("{name: main, image: pause, imageID: \"\", ready: false}");
+  status["restartCount"] = 0;
+  status["state"]["terminated"] =
+      Json::MakeObject({{"exitCode", 0},
+                        {"reason", "Completed"},
+                        {"finishedAt", FormatRfc3339(node.cluster.loop().WallNow())}});
+  Json patch;
+  patch["status"]["containerStatuses"] = Json::MakeArray({std::move(status)});
+  patch["status"]["phase"] = "Succeeded";
+  PatchStatus(node, pod, patch);
+}
+
 void Evict(AgentNode& node, const std::string& pod) {
   PatchStatus(node, pod, api_sim::Yaml(R"({status: {phase: Failed, reason: Evicted,
       conditions: [{type: DisruptionTarget, status: "True", reason: TerminationByKubelet,

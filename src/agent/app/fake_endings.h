@@ -19,6 +19,8 @@ FakeReport Lost(const std::string& device, const std::string& message = "XID 79:
 
 // The container ended just now with this code, for good or to run again.
 void CrashContainer(AgentNode& node, const std::string& pod, int code, bool for_good);
+// Its container ends just now without a fault, and the Pod with it.
+void Succeed(AgentNode& node, const std::string& pod);
 void Evict(AgentNode& node, const std::string& pod);
 // As when a kubelet has given the devices of all claims back: they are nobody's, whether their Pods
 // are said to have ended by then or not.

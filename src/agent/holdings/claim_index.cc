@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "model/crash_evidence.h"
+
 namespace galen::agent {
 namespace {
 
@@ -91,6 +93,16 @@ auto OrderOf(const HeldDevice& held) {
 }  // namespace
 
 bool HasEnded(const kube::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
+std::optional<WallTime> EndOf(const kube::Pod& pod) {
+  std::optional<WallTime> end;
+  for (const auto* statuses : {&pod.statuses, &pod.init_statuses}) {
+    for (const kube::ContainerStatus& status : *statuses) end = std::max(end, status.finished);
+  }
+  return end;
+}
+
+bool IsUntilEnd(WallTime time, WallTime end) { return time < end + kEndPrecision; }
 
 std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod) {
   std::vector<ObjectKey> keys;

@@ -47,6 +47,11 @@ struct HeldDevice {
 std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod);
 // Whether it ran and never will again.
 bool HasEnded(const kube::Pod& pod);
+// When the last of its containers ended; nullopt when none says. Of a Pod that has ended.
+std::optional<WallTime> EndOf(const kube::Pod& pod);
+// Whether what happened at `time` may be of a Pod that ended at `end`: the API gives ends in whole
+// seconds, rounded down.
+bool IsUntilEnd(WallTime time, WallTime end);
 // Whether `claim` is allocated, and to the Pod: reserved for its uid or for its group ("" for
 // none).
 bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string& group);

@@ -83,6 +83,11 @@ class PostMortemKeeper {
   void OnClaims(const ObjectKey& key);
   // After the journal has them.
   void OnChanges(const std::vector<HealthChange>& changes);
+  // How the device was when a Pod ended at `end`: as it was reported then, or a worse fault that
+  // happened until then and was reported later. Unknown where nothing is known of that time.
+  DeviceHealth HealthAt(const DeviceId& device, WallTime end) const {
+    return findings_.AtEnd(parts_.health_of(device), end, parts_.loop.WallNow());
+  }
   // The device is no more.
   void Forget(const DeviceId& device) { findings_.Forget(device); }
   // Writes what waits; for the end of the process, and before anyone is answered.

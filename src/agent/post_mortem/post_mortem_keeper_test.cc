@@ -40,6 +40,24 @@ TEST_F(PostMortemKeeperTest, AFaultBeforeTheEndIsInItAndIsPublishedOnceOverResta
   EXPECT_THAT(keeper_->notable(), SizeIs(1));
 }
 
+TEST_F(PostMortemKeeperTest, KnowsOverRestartsHowADeviceWasAtATime) {
+  Change(HealthState::kUnhealthy);
+  loop_.Advance(10s);
+  const WallTime broken = loop_.WallNow();
+  loop_.Advance(1min);
+  Change(HealthState::kHealthy);
+  loop_.Advance(1min);
+  const WallTime repaired = loop_.WallNow();
+  loop_.Advance(1min);
+  Change(HealthState::kUnhealthy);
+  Restart();
+  EXPECT_EQ(keeper_->HealthAt(kGpu, broken).state, HealthState::kUnhealthy);
+  EXPECT_EQ(keeper_->HealthAt(kGpu, repaired).state, HealthState::kHealthy);
+  // Its sign is older than its report.
+  Change(HealthState::kUnhealthy, 90s);
+  EXPECT_EQ(keeper_->HealthAt(kGpu, repaired).state, HealthState::kUnhealthy);
+}
+
 // A node whose Pods come and go all day keeps in memory what it keeps on disk, and no more.
 TEST_F(PostMortemKeeperTest, ARecordThatTheStoreHadNoRoomForIsNoMoreInMemory) {
   store_bytes_max_ = 740;  // one of them

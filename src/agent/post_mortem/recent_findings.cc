@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "agent/health/health_cache.h"
+#include "agent/holdings/claim_index.h"
+#include "model/fault.h"
 
 namespace galen::agent {
 namespace {
@@ -82,6 +84,17 @@ std::vector<history::ReceivedFinding> RecentFindings::Of(const DeviceHealth& pre
   // Everything that is known came later than the window: before that it was as it was.
   if (findings.empty()) findings.push_back({first, first.since});
   return findings;
+}
+
+DeviceHealth RecentFindings::AtEnd(const DeviceHealth& present, WallTime end, WallTime now) const {
+  const std::vector<history::ReceivedFinding> findings = Of(present, end, now);
+  DeviceHealth at_end = findings.front().health;
+  for (const history::ReceivedFinding& finding : findings) {
+    const DeviceHealth& later = finding.health;
+    const bool worse = IsFault(later.state) && later.state > at_end.state;
+    if (worse && IsUntilEnd(later.since, end)) at_end = later;
+  }
+  return at_end;
 }
 
 HealthState RecentFindings::WorstOf(const DeviceHealth& present, WallTime from,

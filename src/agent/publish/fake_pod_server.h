@@ -37,6 +37,7 @@ class PodPublisherTest : public ::testing::Test {
         PodPublisher::Options{
             .manager = manager,
             .health_of = [this](const DeviceId&) { return health_; },
+            .health_at = [this](const DeviceId&, WallTime) { return at_end_; },
             .runs = [this](const kube::Pod&) { return runs_; },
             .run_of = [this](const kube::Pod&) { return run_; },
             .on_told =
@@ -69,8 +70,9 @@ class PodPublisherTest : public ::testing::Test {
     return kube::FakeTransport::Answer{.body = "{}"};
   }
 
-  void Turn(HealthState state) {
-    health_ = {.id = kGpu, .state = state, .cause = {.code = "X"}, .since = loop_.WallNow()};
+  void Turn(HealthState state) { Turn(state, loop_.WallNow()); }
+  void Turn(HealthState state, WallTime since) {
+    health_ = {.id = kGpu, .state = state, .cause = {.code = "X"}, .since = since};
     publisher_->Expect(kPod, health_);
     publisher_->MarkDirty(kPod);
   }
@@ -87,6 +89,7 @@ class PodPublisherTest : public ::testing::Test {
   FakePreparedDevices prepared_;
   ClaimIndex index_{view_, prepared_};
   DeviceHealth health_;
+  DeviceHealth at_end_{.id = kGpu};  // of a Pod that ended before this agent began
   bool runs_ = false;
   std::optional<Json> run_;  // what became of the Pod's containers
   int status_ = 200;

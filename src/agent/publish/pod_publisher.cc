@@ -24,14 +24,18 @@ bool RefusesExtended(const Status& status, const kube::Pod& pod) {
 
 }  // namespace
 
-void EndedFindings::Keep(const ObjectKey& pod, const std::vector<HeldDevice>& devices,
-                         const HealthOf& health_of) {
-  auto& kept = kept_[pod];
+void EndedFindings::Keep(const ObjectKey& pod, WallTime end, const std::vector<HeldDevice>& devices,
+                         const HealthOf& health_of, const HealthAt& health_at) {
+  Ended& kept = kept_.try_emplace(pod, Ended{end, {}}).first->second;
   for (const HeldDevice& held : devices) {
     DeviceHealth present = health_of(held.device);
-    const auto [it, first] = kept.try_emplace(held.device, present);
-    const bool worse = IsFault(present.state) && present.state > it->second.state;
-    if (!first && worse) it->second = std::move(present);
+    const bool of_pod = IsUntilEnd(present.since, kept.end);
+    const auto it = kept.devices.find(held.device);
+    if (it == kept.devices.end()) {
+      kept.devices.emplace(held.device, of_pod ? present : health_at(held.device, kept.end));
+    } else if (of_pod && IsFault(present.state) && present.state > it->second.state) {
+      it->second = std::move(present);
+    }
   }
 }
 
@@ -238,7 +242,9 @@ void PodPublisher::NoteShown(const kube::Pod& pod, const HeldChanges::Changes& w
 void PodPublisher::KeepIfEnded(const kube::Pod& pod) {
   if (!HasEnded(pod)) return;
   const std::vector<HeldDevice>& devices = edges_.index.DevicesOf(pod.meta.key);
-  if (!devices.empty()) ended_.Keep(pod.meta.key, devices, options_.health_of);
+  if (devices.empty()) return;
+  const WallTime end = EndOf(pod).value_or(edges_.loop.WallNow());
+  ended_.Keep(pod.meta.key, end, devices, options_.health_of, options_.health_at);
 }
 
 void PodPublisher::NoteLeftOut(const kube::Pod& pod) {

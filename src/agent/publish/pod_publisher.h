@@ -21,22 +21,31 @@
 
 namespace galen::agent {
 
-// What Pods that have ended show of their devices, as evidence: each device as it was when the Pod
-// was first seen to have ended, and of what comes later only a worse fault. Pure.
+// How a device was at a time, as far as it is known by now.
+using HealthAt = std::function<DeviceHealth(const DeviceId&, WallTime)>;
+
+// What Pods that have ended show of their devices, as evidence: each device as it was at the Pod's
+// end, and of what is learnt later only a worse fault that happened until then. What happens after
+// the end is another Pod's. Pure.
 class EndedFindings {
  public:
-  // The devices of a Pod that has ended are like this now. To be called at once when it is seen,
-  // and for each later change.
-  void Keep(const ObjectKey& pod, const std::vector<HeldDevice>& devices,
-            const HealthOf& health_of);
+  // The devices of a Pod that ended at `end` are like this now. To be called at once when it is
+  // seen, and for each later change. `health_at` is asked about devices that changed since the end,
+  // as after a restart of the agent.
+  void Keep(const ObjectKey& pod, WallTime end, const std::vector<HeldDevice>& devices,
+            const HealthOf& health_of, const HealthAt& health_at);
   // What the Pod shows of the device. REQUIRES: kept before.
   const DeviceHealth& Of(const ObjectKey& pod, const DeviceId& device) const {
-    return kept_.at(pod).at(device);
+    return kept_.at(pod).devices.at(device);
   }
   void Forget(const ObjectKey& pod) { kept_.erase(pod); }
 
  private:
-  std::map<ObjectKey, std::map<DeviceId, DeviceHealth>> kept_;
+  struct Ended {
+    WallTime end;  // as it was given first: where no container says when, the time goes on
+    std::map<DeviceId, DeviceHealth> devices;
+  };
+  std::map<ObjectKey, Ended> kept_;
 };
 
 // An observer writes the annotation and the condition, a manager also allocatedResourcesStatus and,
@@ -57,6 +66,8 @@ class PodPublisher {
     bool manager = false;
     DegradedAs degraded = DegradedAs::kHealthy;
     HealthOf health_of;
+    // Of Pods that had ended before this agent began.
+    HealthAt health_at = [](const DeviceId& id, WallTime) { return DeviceHealth{.id = id}; };
     // Manager: whether the Pod's claims are ready, so that its containers run.
     std::function<bool(const kube::Pod& pod)> runs = [](const kube::Pod&) { return false; };
     // Manager that runs containers: what became of them (run_status.h); nullopt: nothing yet.

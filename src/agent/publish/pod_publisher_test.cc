@@ -30,14 +30,19 @@ TEST_F(PodPublisherTest, WritesWhatIsDifferentInOnePatchOnTheStatus) {
 TEST_F(PodPublisherTest, APodThatHasEndedKeepsWhatItSaidAndGetsOnlyFaults) {
   Turn(HealthState::kHealthy);
   loop_.Advance(1s);
+  const WallTime end = loop_.WallNow();
   view_.pods.at(kPod).phase = "Failed";
+  view_.pods.at(kPod).statuses = {{.name = "train", .finished = end}};
   index_.PodChanged(kPod);
   publisher_->MarkDirty(kPod);
   patches_.clear();
   Turn(HealthState::kUnknown);
-  loop_.Advance(1s);
+  loop_.Advance(2s);
   EXPECT_THAT(patches_, IsEmpty()) << "its driver went, which is no matter of this Pod";
   Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  EXPECT_THAT(patches_, IsEmpty()) << "it happened to whoever holds the device now";
+  Turn(HealthState::kUnhealthy, end);
   loop_.Advance(1s);
   EXPECT_THAT(patches_, SizeIs(1));
   Turn(HealthState::kHealthy);
@@ -280,6 +285,23 @@ TEST_F(PodPublisherTest, AManagerReadsBeforeItReplacesTheLists) {
             "Unhealthy");
 }
 
+TEST_F(PodPublisherTest, AnAgentThatStartsLaterLeavesAnEndedPodAsItEnded) {
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  view_.pods.at(kPod).phase = "Failed";
+  view_.pods.at(kPod).statuses = {{.name = "train", .finished = loop_.WallNow()}};
+  index_.PodChanged(kPod);
+  at_end_ = health_;
+  loop_.Advance(10min);
+  // Repaired, while no agent ran.
+  health_ = {.id = kGpu, .state = HealthState::kHealthy, .since = loop_.WallNow()};
+  patches_.clear();
+  Make(false);
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1s);
+  EXPECT_THAT(patches_, IsEmpty());
+}
+
 TEST_F(PodPublisherTest, AManagerWritesToNoOtherPodOfTheSameName) {
   Make(true);
   object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "another"}})";
@@ -290,11 +312,19 @@ TEST_F(PodPublisherTest, AManagerWritesToNoOtherPodOfTheSameName) {
 
 class EndedFindingsTest : public ::testing::Test {
  protected:
-  HealthState After(HealthState state) {
-    findings_.Keep(pod_, {{.device = device_}},
-                   [&](const DeviceId& id) { return DeviceHealth{.id = id, .state = state}; });
+  // What the Pod shows after a look that finds the device so, for so long before or after the end.
+  HealthState After(HealthState state, Duration since = -1min) {
+    findings_.Keep(
+        pod_, kEnd, {{.device = device_}},
+        [&](const DeviceId& id) {
+          return DeviceHealth{.id = id, .state = state, .since = kEnd + since};
+        },
+        [&](const DeviceId& id, WallTime) { return DeviceHealth{.id = id, .state = at_end_}; });
     return findings_.Of(pod_, device_).state;
   }
+
+  static constexpr WallTime kEnd{std::chrono::seconds(1'795'269'734)};
+  HealthState at_end_ = HealthState::kUnknown;
 
   const ObjectKey pod_{"default", "a"};
   const DeviceId device_{"gpu.example.com", "node-1", "gpu-0"};
@@ -312,6 +342,20 @@ TEST_F(EndedFindingsTest, OnlyAWorseFaultIsAdded) {
   EXPECT_EQ(After(HealthState::kDegraded), HealthState::kUnhealthy);
   EXPECT_EQ(After(HealthState::kHealthy), HealthState::kUnhealthy)
       << "the device was repaired, the Pod was not";
+}
+
+TEST_F(EndedFindingsTest, AFaultAfterTheEndIsAnotherPods) {
+  After(HealthState::kHealthy);
+  EXPECT_EQ(After(HealthState::kUnhealthy, 65s), HealthState::kHealthy);
+  EXPECT_EQ(After(HealthState::kUnhealthy, 900ms), HealthState::kUnhealthy)
+      << "the API's ends are whole seconds";
+}
+
+// As after a restart of the agent: the device was repaired, or broke, while nobody of ours ran.
+TEST_F(EndedFindingsTest, ADeviceThatChangedSinceTheEndIsShownAsItWasThen) {
+  at_end_ = HealthState::kUnhealthy;
+  EXPECT_EQ(After(HealthState::kHealthy, 10min), HealthState::kUnhealthy);
+  EXPECT_EQ(After(HealthState::kHealthy, 20min), HealthState::kUnhealthy);
 }
 
 TEST_F(EndedFindingsTest, AnotherPodOfTheNameBeginsAnew) {
