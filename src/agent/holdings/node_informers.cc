@@ -14,14 +14,36 @@ namespace {
 // Attributes and capacities are most of a slice, and nobody here asks for them.
 StatusOr<SliceIdentities> DecodeIdentities(const Json& object) {
   ASSIGN_OR_RETURN(const kube::ResourceSlice slice, kube::DecodeSlice(object));
-  SliceIdentities identities{.driver = slice.driver, .pool = slice.pool, .devices = {}};
+  SliceIdentities identities{
+      .driver = slice.driver, .pool = slice.pool, .generation = slice.generation, .devices = {}};
   identities.devices.reserve(slice.devices.size());
   for (const kube::SliceDevice& device : slice.devices) {
     DeviceIdentity identity = kube::IdentityOf(slice, device);
     identities.devices.push_back(
         {device.name, std::move(identity.serial), std::move(identity.model)});
   }
+  std::ranges::sort(identities.devices, {}, &SliceIdentities::Device::name);
   return identities;
+}
+
+// The slices by the names of devices that they list. While a device moves from one to another, two
+// list it, and news of them comes in either order.
+constexpr const char* kByDevice = "device";
+
+std::vector<std::string> DeviceNames(const SliceIdentities& slice) {
+  std::vector<std::string> names;
+  for (const SliceIdentities::Device& device : slice.devices) {
+    names.push_back(ToString(DeviceId{slice.driver, slice.pool, device.name}));
+  }
+  return names;
+}
+
+// nullptr when `slice` does not list it.
+const SliceIdentities::Device* FindIn(const SliceIdentities& slice, const DeviceId& id) {
+  if (slice.driver != id.driver || slice.pool != id.pool) return nullptr;
+  const auto it =
+      std::ranges::lower_bound(slice.devices, id.device, {}, &SliceIdentities::Device::name);
+  return it != slice.devices.end() && it->name == id.device ? &*it : nullptr;
 }
 
 constexpr const char* kPods = "pods";
@@ -191,11 +213,10 @@ NodeInformers::NodeInformers(Loop& loop, Log& log, Random& random, kube::Client&
     claims_.PodChanged(key, after);
     listener_->OnPod(key, before, after);
   });
-  slices_.AddListener(
-      [this](const ObjectKey&, const SliceIdentities* before, const SliceIdentities* after) {
-        IndexIdentities(before, after);
-        listener_->OnDevicesChanged();
-      });
+  slices_.AddIndex(kByDevice, DeviceNames);
+  slices_.AddListener([this](const ObjectKey&, const SliceIdentities*, const SliceIdentities*) {
+    listener_->OnDevicesChanged();
+  });
   Wire(pods_, kPods);
   Wire(slices_, "resourceslices");
 }
@@ -224,9 +245,16 @@ void NodeInformers::ForEachPod(const std::function<void(const kube::Pod&)>& visi
 }
 
 std::optional<DeviceIdentity> NodeInformers::FindIdentity(const DeviceId& id) const {
-  const auto it = identities_.find(id);
-  if (it == identities_.end()) return std::nullopt;
-  return DeviceIdentity{id, it->second.serial, it->second.model};
+  std::optional<DeviceIdentity> found;
+  std::int64_t newest = 0;
+  for (const ObjectKey& key : slices_.Lookup(kByDevice, ToString(id))) {
+    const SliceIdentities& slice = *slices_.Find(key);
+    const SliceIdentities::Device* device = FindIn(slice, id);
+    if (device == nullptr || (found && slice.generation <= newest)) continue;
+    newest = slice.generation;
+    found = {id, device->serial, device->model};
+  }
+  return found;
 }
 
 template <typename T>
@@ -262,19 +290,6 @@ void NodeInformers::OnSomeSynced() {
   if (synced_ || !pods_.synced() || !slices_.synced() || !claims_.settled()) return;
   synced_ = true;
   listener_->OnSynced();
-}
-
-void NodeInformers::IndexIdentities(const SliceIdentities* before, const SliceIdentities* after) {
-  // Taken out first: a device that moved from one slice to another comes in again by its own.
-  if (before != nullptr) {
-    for (const auto& device : before->devices) {
-      identities_.erase({before->driver, before->pool, device.name});
-    }
-  }
-  if (after == nullptr) return;
-  for (const auto& device : after->devices) {
-    identities_[{after->driver, after->pool, device.name}] = {device.serial, device.model};
-  }
 }
 
 }  // namespace galen::agent

@@ -2,6 +2,7 @@
 // watching, and the claims that its Pods name. Belongs to the agent's loop.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -95,7 +96,8 @@ struct SliceIdentities {
     bool operator==(const Device&) const = default;
   };
   std::string driver, pool;
-  std::vector<Device> devices;
+  std::int64_t generation = 0;  // of the pool; the highest one counts
+  std::vector<Device> devices;  // by name
   bool operator==(const SliceIdentities&) const = default;
 };
 
@@ -146,7 +148,6 @@ class NodeInformers final : public NodeView {
   void OnTrouble(const std::string& kind, const Status& status);
   void OnWell(const std::string& kind);
   void OnSomeSynced();
-  void IndexIdentities(const SliceIdentities* before, const SliceIdentities* after);
 
   Loop& loop_;
   Log& log_;
@@ -154,10 +155,6 @@ class NodeInformers final : public NodeView {
   kube::Informer<kube::Pod> pods_;
   kube::Informer<SliceIdentities> slices_;
   NodeClaims claims_;
-  struct Facts {
-    std::string serial, model;
-  };
-  std::map<DeviceId, Facts> identities_;
   std::map<std::string, std::string> troubles_;
   bool synced_ = false;
   std::optional<WallTime> pods_unseen_since_;

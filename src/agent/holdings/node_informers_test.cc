@@ -220,5 +220,102 @@ TEST_F(NodeClaimsTest, ATroubleGoesWithTheLastPodThatNamesItsClaim) {
   EXPECT_EQ(claims_.trouble(), "");
 }
 
+// The watch of ResourceSlices, as the API server of a test answers it.
+class NodeInformersTest : public ::testing::Test, protected NodeListener {
+ protected:
+  NodeInformersTest() {
+    api_.AnswerBy([this](const net::HttpRequest& request) { return Answer(request); });
+    informers_.Start(*this);
+    loop_.Advance(1s);
+  }
+  static std::string Slice(const std::string& name, int generation,
+                           const std::vector<std::pair<std::string, std::string>>& devices) {
+    std::string list;
+    for (const auto& [device, serial] : devices) {
+      list += fmt::format(R"({}{{"name": "{}", "attributes": {{"serial": {{"string": "{}"}}}}}})",
+                          list.empty() ? "" : ", ", device, serial);
+    }
+    return fmt::format(R"({{"metadata": {{"name": "{0}", "uid": "uid-{0}", "resourceVersion": "7"}},
+      "spec": {{"driver": "d", "nodeName": "n", "devices": [{2}],
+                "pool": {{"name": "p", "generation": {1}, "resourceSliceCount": 1}}}}}})",
+                       name, generation, list);
+  }
+  void Watch(const std::string& type, const std::string& object) {
+    std::string event = fmt::format(R"({{"type": "{}", "object": {}}})", type, object);
+    // A watch sends an object a line.
+    std::erase(event, '\n');
+    if (std::exchange(headed_, watch_) != watch_) api_.Head(watch_);
+    api_.Data(watch_, event + "\n");
+    loop_.Advance(1s);
+  }
+  // The server knows the watch's version no more, so that what is there is listed anew.
+  void ListAnew(const std::string& slices) {
+    listed_ = slices;
+    Watch("ERROR", R"({"kind": "Status", "code": 410})");
+    loop_.Advance(1min);
+  }
+  std::string Serial(const std::string& device) const {
+    const auto identity = informers_.FindIdentity({"d", "p", device});
+    return identity ? identity->serial : "unknown";
+  }
+
+ private:
+  std::optional<kube::FakeTransport::Answer> Answer(const net::HttpRequest& request) {
+    const bool slices = request.path.find("resourceslices") != std::string::npos;
+    if (request.path.find("watch=") != std::string::npos) {
+      if (slices) watch_ = api_.requests().size();
+      return std::nullopt;
+    }
+    return kube::FakeTransport::Answer{
+        .body = fmt::format(R"({{"metadata": {{"resourceVersion": "1"}}, "items": [{}]}})",
+                            slices ? listed_ : "")};
+  }
+  void OnPod(const ObjectKey&, const kube::Pod*, const kube::Pod*) override {}
+  void OnClaim(const ObjectKey&) override {}
+  void OnDevicesChanged() override {}
+  void OnSynced() override {}
+
+  FakeLoop loop_;
+  Random random_{1};
+  kube::FakeTransport api_{loop_};
+  kube::Client client_{loop_, api_};
+  Log log_{LogLevel::kError, [this] { return loop_.WallNow(); }, [](LogLevel, std::string_view) {}};
+  std::string listed_ = Slice("a", 1, {{"gpu-0", "S0"}, {"gpu-1", "S1"}});
+  std::size_t watch_ = 0;   // the number of its request
+  std::size_t headed_ = 0;  // of the one that has its head
+  NodeInformers informers_{loop_, log_, random_, client_, "n"};
+};
+
+TEST_F(NodeInformersTest, ADeviceThatMovesBetweenSlicesKeepsItsSerialInEveryOrderOfNews) {
+  ASSERT_EQ(Serial("gpu-1"), "S1");
+  Watch("ADDED", Slice("b", 2, {{"gpu-0", "S0"}, {"gpu-1", "S1"}}));
+  Watch("DELETED", Slice("a", 1, {{"gpu-0", "S0"}, {"gpu-1", "S1"}}));
+  EXPECT_EQ(Serial("gpu-0"), "S0");
+  EXPECT_EQ(Serial("gpu-1"), "S1");
+  // One of the two goes on to another slice, and the one that it leaves is changed later.
+  Watch("ADDED", Slice("c", 3, {{"gpu-1", "S1"}}));
+  Watch("MODIFIED", Slice("b", 3, {{"gpu-0", "S0"}}));
+  EXPECT_EQ(Serial("gpu-0"), "S0");
+  EXPECT_EQ(Serial("gpu-1"), "S1");
+  // The other way round no slice lists it for a while.
+  Watch("DELETED", Slice("c", 3, {{"gpu-1", "S1"}}));
+  EXPECT_EQ(Serial("gpu-1"), "unknown");
+  Watch("MODIFIED", Slice("b", 4, {{"gpu-0", "S0"}, {"gpu-1", "S1"}}));
+  EXPECT_EQ(Serial("gpu-1"), "S1");
+}
+
+TEST_F(NodeInformersTest, OfTwoSlicesThatListADeviceTheNewerGenerationSaysWhatItIs) {
+  // Its name comes first, so that no order of names can be what decides.
+  Watch("ADDED", Slice("0", 2, {{"gpu-0", "S0-replaced"}, {"gpu-1", "S1"}}));
+  EXPECT_EQ(Serial("gpu-0"), "S0-replaced");
+  Watch("MODIFIED", Slice("a", 1, {{"gpu-0", "S0-late"}, {"gpu-1", "S1"}}));
+  EXPECT_EQ(Serial("gpu-0"), "S0-replaced") << "late news of a slice that counts no more";
+  ListAnew(Slice("a", 1, {{"gpu-0", "S0"}}) + "," + Slice("0", 2, {{"gpu-0", "S0-replaced"}}));
+  EXPECT_EQ(Serial("gpu-0"), "S0-replaced");
+  EXPECT_EQ(Serial("gpu-1"), "unknown");
+  ListAnew(Slice("a", 3, {{"gpu-0", "S0"}}));
+  EXPECT_EQ(Serial("gpu-0"), "S0");
+}
+
 }  // namespace
 }  // namespace galen::agent

@@ -17,18 +17,9 @@ namespace {
 
 namespace wire = galen::inspect::v1;
 
-ExplainedDevice DeviceFromProto(const wire::Device& device) {
-  ExplainedDevice explained;
-  explained.identity = {
-      {device.driver(), device.pool(), device.device()}, device.serial(), device.model()};
-  explained.health.id = explained.identity.id;
-  explained.health.state = ParseHealthState(device.state()).value_or(HealthState::kUnknown);
-  explained.health.share = device.share();
-  explained.health.since = FromNanos(device.since_unix_nanos());
-  explained.health.cause = FromProto(device.cause());
-  // Pods that share a device share its claim; admin access, the exception, holds nothing.
-  if (device.holders_size() > 0) explained.claim = device.holders(0).claim();
-  return explained;
+// In order, each once.
+std::string Listed(const std::set<std::string>& claims) {
+  return fmt::format("{}", fmt::join(claims, ", "));
 }
 
 void AddNote(Explanation& explanation, const std::string& note) {
@@ -46,8 +37,11 @@ StatusOr<Explanation> AskAgent(Session& session, const Options& options, const O
                    agent->Ask<wire::ExplainResponse>("/galen.inspect.v1.Inspect/Explain", request));
   Explanation explanation{
       .pod = pod, .node = answer.node(), .devices = {}, .steps = {}, .note = ""};
+  // Only the agent knows it of one that is gone.
+  if (explanation.pod.ns.empty()) explanation.pod.ns = answer.namespace_();
+  const PodRef asked{explanation.pod, answer.pod_uid()};
   for (const wire::Device& device : answer.devices())
-    explanation.devices.push_back(DeviceFromProto(device));
+    explanation.devices.push_back(FromProto(device, asked));
   for (const wire::Step& step : answer.steps()) {
     explanation.steps.push_back({FromNanos(step.unix_nanos()), step.kind(), step.text(),
                                  step.source(), step.device(), step.message()});
@@ -59,8 +53,6 @@ StatusOr<Explanation> AskAgent(Session& session, const Options& options, const O
   }
   for (const std::string& note : answer.notes()) AddNote(explanation, note);
   explanation.gone = answer.pod_uid().empty();
-  // Only the agent knows it of one that is gone.
-  if (explanation.pod.ns.empty()) explanation.pod.ns = answer.namespace_();
   return explanation;
 }
 
@@ -95,12 +87,7 @@ StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Statu
   const WallTime now = session.loop().WallNow();
   Explanation explanation{
       .pod = pod.meta.key, .node = pod.node, .devices = {}, .steps = {}, .note = ""};
-  for (const DeviceView& device : JoinFleet(fetched.objects, now).devices) {
-    for (const Holding& holding : device.holders) {
-      if (holding.pod != pod.meta.key) continue;
-      explanation.devices.push_back({device.identity, device.health, holding.claim});
-    }
-  }
+  explanation.devices = DevicesOf(JoinFleet(fetched.objects, now), pod.ref());
   ASSIGN_OR_RETURN(
       const std::vector<Json> events,
       session.List(kube::kEvents, pod.meta.key.ns,
@@ -157,6 +144,36 @@ StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns) {
     return InvalidArgument("'{}' is not in namespace {}, which -n names", text, ns);
   }
   return ObjectKey{before, name};
+}
+
+ExplainedDevice FromProto(const wire::Device& device, const PodRef& pod) {
+  ExplainedDevice explained;
+  explained.identity = {
+      {device.driver(), device.pool(), device.device()}, device.serial(), device.model()};
+  explained.health.id = explained.identity.id;
+  explained.health.state = ParseHealthState(device.state()).value_or(HealthState::kUnknown);
+  explained.health.share = device.share();
+  explained.health.since = FromNanos(device.since_unix_nanos());
+  explained.health.cause = FromProto(device.cause());
+  std::set<std::string> claims;
+  for (const wire::Holder& holder : device.holders()) {
+    if (ObjectKey{holder.namespace_(), holder.pod()} != pod.key) continue;
+    if (pod.uid.empty() || holder.pod_uid() == pod.uid) claims.insert(holder.claim());
+  }
+  explained.claim = Listed(claims);
+  return explained;
+}
+
+std::vector<ExplainedDevice> DevicesOf(const Fleet& fleet, const PodRef& pod) {
+  std::vector<ExplainedDevice> devices;
+  for (const DeviceView& device : fleet.devices) {
+    std::set<std::string> claims;
+    for (const Holding& holding : device.holders) {
+      if (PodRef{holding.pod, holding.pod_uid} == pod) claims.insert(holding.claim);
+    }
+    if (!claims.empty()) devices.push_back({device.identity, device.health, Listed(claims)});
+  }
+  return devices;
 }
 
 std::string NoteOf(const Status& refusal, const std::string& node) {

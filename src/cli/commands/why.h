@@ -4,12 +4,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/data/json.h"
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/session.h"
 #include "cli/options.h"
 #include "cli/output/explanation.h"
+
+namespace galen::inspect::v1 {
+class Device;
+}  // namespace galen::inspect::v1
 
 namespace galen::cli {
 
@@ -22,6 +27,12 @@ StatusOr<ObjectKey> ParsePod(const std::string& text, const std::string& ns);
 StatusOr<std::string> Why(const Options& options, const std::string& pod);
 // The same over a session that is open.
 StatusOr<std::string> Why(Session& session, const Options& options, const std::string& pod);
+
+// As the agent explains a device of `pod`, whose uid is "" when it is gone. Others may hold the
+// same device, by claims of their own; only those of this Pod are named, with ", " between several.
+ExplainedDevice FromProto(const inspect::v1::Device& device, const PodRef& pod);
+// The devices of `pod` in the fleet, each once, with its claims as above.
+std::vector<ExplainedDevice> DevicesOf(const Fleet& fleet, const PodRef& pod);
 
 // What to say when the agent was not asked, as `refusal` says, and the API server was.
 std::string NoteOf(const Status& refusal, const std::string& node);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "protos/galen/inspect/v1/inspect.pb.h"
+
 namespace galen::cli {
 namespace {
 
@@ -46,6 +48,46 @@ TEST(Why, OfADeviceSaysWhoHoldsIt) {
   fleet.devices.push_back(other);
   EXPECT_EQ(DeviceHint(fleet, "gpu-1"),
             "; gpu-1 is a device of 2 nodes: `galen get devices gpu-1` lists who holds each");
+}
+
+// A monitor of another namespace holds every GPU by admin access, and comes first by name.
+TEST(Why, NamesOnlyTheClaimsThatThisPodReserves) {
+  inspect::v1::Device device;
+  device.set_device("gpu-1");
+  const auto hold = [&](const char* ns, const char* pod, const char* uid, const char* claim) {
+    inspect::v1::Holder& holder = *device.add_holders();
+    holder.set_namespace_(ns);
+    holder.set_pod(pod);
+    holder.set_pod_uid(uid);
+    holder.set_claim(claim);
+  };
+  hold("monitoring", "watcher-x", "m", "all-gpus");
+  hold("train", "trainer-0", "old", "gpu-of-the-former-pod");
+  hold("train", "trainer-0", "u", "trainer-0-share");
+  hold("train", "trainer-0", "u", "trainer-0-gpu");
+  hold("train", "trainer-0", "u", "trainer-0-gpu");  // by a second container
+  hold("train", "trainer-1", "v", "trainer-1-gpu");
+  EXPECT_EQ(FromProto(device, {{"train", "trainer-0"}, "u"}).claim,
+            "trainer-0-gpu, trainer-0-share");
+  EXPECT_EQ(FromProto(device, {{"monitoring", "watcher-x"}, ""}).claim, "all-gpus") << "is gone";
+  EXPECT_EQ(FromProto(device, {{"train", "trainer-2"}, "w"}).claim, "") << "its claim is freed";
+}
+
+TEST(Why, TakesOfTheApiServerOnlyTheClaimsOfThisVeryPod) {
+  DeviceView held, other;
+  held.identity.id.device = "gpu-1";
+  held.holders = {{{"monitoring", "watcher-x"}, "all-gpus", "gpu", "m"},
+                  {{"train", "trainer-0"}, "gpu-of-the-former-pod", "gpu", "old"},
+                  {{"train", "trainer-0"}, "trainer-0-gpu", "gpu", "u"},
+                  {{"train", "trainer-0"}, "trainer-0-share", "gpu", "u"}};
+  other.identity.id.device = "gpu-2";
+  other.holders = {{{"train", "trainer-0"}, "gpu-of-the-former-pod", "gpu", "old"}};
+  Fleet fleet;
+  fleet.devices = {held, other};
+  const auto devices = DevicesOf(fleet, {{"train", "trainer-0"}, "u"});
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].identity.id.device, "gpu-1");
+  EXPECT_EQ(devices[0].claim, "trainer-0-gpu, trainer-0-share");
 }
 
 TEST(Why, SaysWhyTheAgentWasNotAskedAndWhatIsMissing) {

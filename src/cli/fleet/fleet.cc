@@ -108,7 +108,7 @@ void AddHolders(Devices& devices, const std::vector<Claim>& claims) {
     for (const AllocatedDevice& allocated : claim.devices) {
       DeviceView& view = Enter(devices, allocated.device);
       for (const PodRef& pod : claim.reserved_for) {
-        view.holders.push_back({pod.key, claim.key.name, allocated.request});
+        view.holders.push_back({pod.key, claim.key.name, allocated.request, pod.uid});
       }
     }
   }
@@ -131,7 +131,7 @@ void AddPods(Devices& devices, const std::vector<kube::Pod>& pods,
       for (const PodRef& holder : claim.reserved_for) {
         if (view.health.cause.code != cause_code::kNotReported) break;
         const auto pod = by_key.find(holder.key);
-        if (pod == by_key.end()) continue;
+        if (pod == by_key.end() || pod->second->meta.uid != holder.uid) continue;
         const auto* entry = EntryOfDevice(*pod->second, claim, allocated.device);
         if (entry != nullptr) Take(view, *entry);
       }

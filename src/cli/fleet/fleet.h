@@ -24,6 +24,7 @@ struct Holding {
   ObjectKey pod;
   std::string claim;  // the ResourceClaim's name
   std::string request;
+  std::string pod_uid = {};  // a claim may still be reserved for a former Pod of that name
 
   auto operator<=>(const Holding&) const = default;
 };

@@ -51,8 +51,9 @@ TEST(Fleet, JoinsWhatSlicesClaimsAndHealthSayOfADevice) {
   EXPECT_EQ(worst.identity, (DeviceIdentity{kGpu3, "1653", "H200"}));
   EXPECT_EQ(worst.health.state, HealthState::kUnhealthy);
   EXPECT_EQ(worst.node, "node-7");
-  EXPECT_EQ(worst.holders,
-            (std::vector<Holding>{{{"train", "trainer-0"}, "trainer-0-gpu", "gpu"}}));
+  EXPECT_EQ(
+      worst.holders,
+      (std::vector<Holding>{{{"train", "trainer-0"}, "trainer-0-gpu", "gpu", "uid-trainer-0"}}));
 }
 
 TEST(Fleet, ShowsTheRunningPodsThatNameTheClaimOfAGroup) {
@@ -73,8 +74,8 @@ TEST(Fleet, ShowsTheRunningPodsThatNameTheClaimOfAGroup) {
   const Fleet fleet = JoinFleet({.pods = pods, .claims = {claim}, .slices = {}, .healths = {}});
   ASSERT_EQ(fleet.devices.size(), 1u);
   EXPECT_EQ(fleet.devices[0].holders,
-            (std::vector<Holding>{{{"train", "member-0"}, "gang-gpu", "gpu"},
-                                  {{"train", "member-1"}, "gang-gpu", "gpu"}}));
+            (std::vector<Holding>{{{"train", "member-0"}, "gang-gpu", "gpu", "uid-member-0"},
+                                  {{"train", "member-1"}, "gang-gpu", "gpu", "uid-member-1"}}));
 }
 
 TEST(Fleet, CallsADeviceThatNobodyReportedUnknownNotHealthy) {
@@ -89,6 +90,7 @@ TEST(Fleet, CallsADeviceThatNobodyReportedUnknownNotHealthy) {
 TEST(Fleet, TakesThePodsStatusWhereNoAgentReports) {
   kube::Pod pod;
   pod.meta.key = {"train", "trainer-1"};
+  pod.meta.uid = "uid-trainer-1";
   pod.statuses.push_back({});
   pod.claims.push_back({"gpu", "trainer-1-gpu", ""});
   pod.statuses[0].allocated.push_back(
@@ -100,9 +102,25 @@ TEST(Fleet, TakesThePodsStatusWhereNoAgentReports) {
   EXPECT_EQ(fleet.devices[0].health.cause.message, "ECC");
 }
 
+// The claim is still reserved for the Pod that had the name before.
+TEST(Fleet, TakesNoStatusOfAPodThatWasMadeAgainUnderTheHoldersName) {
+  kube::Pod pod;
+  pod.meta.key = {"train", "trainer-1"};
+  pod.meta.uid = "uid-of-another";
+  pod.claims.push_back({"gpu", "trainer-1-gpu", ""});
+  pod.statuses.push_back({});
+  pod.statuses[0].allocated.push_back(
+      {"claim:gpu", {{"gpu.example.com/claim=9856bc7a-gpu-4", "Unhealthy", "ECC"}}});
+  const Fleet fleet = JoinFleet(
+      {.pods = {pod}, .claims = {ClaimOf(kGpu4, "trainer-1")}, .slices = {}, .healths = {}});
+  ASSERT_EQ(fleet.devices.size(), 1u);
+  EXPECT_EQ(fleet.devices[0].health.state, HealthState::kUnknown);
+}
+
 TEST(Fleet, BelievesTheAgentBeforeThePod) {
   kube::Pod pod;
   pod.meta.key = {"train", "trainer-0"};
+  pod.meta.uid = "uid-trainer-0";
   pod.statuses.push_back({});
   pod.claims.push_back({"gpu", "trainer-0-gpu", ""});
   pod.statuses[0].allocated.push_back(
@@ -174,6 +192,7 @@ TEST(Fleet, DoubtsTheStatusOfASilentNodesKubeletToo) {
   const WallTime renewed{std::chrono::seconds(1'000'000)};
   kube::Pod pod;
   pod.meta.key = {"train", "trainer-1"};
+  pod.meta.uid = "uid-trainer-1";
   pod.statuses.push_back({});
   pod.claims.push_back({"gpu", "trainer-1-gpu", ""});
   pod.statuses[0].allocated.push_back({"claim:gpu", {{"a/b=c", "Healthy", ""}}});

@@ -12,7 +12,7 @@
 
 namespace galen::cli {
 
-// A device that the Pod holds, and the ResourceClaim through which it does.
+// A device that the Pod holds, and the ResourceClaims of its own through which it does.
 struct ExplainedDevice {
   DeviceIdentity identity;
   DeviceHealth health;
