@@ -31,11 +31,14 @@ class AdminPage final : public HttpHandler {
   // Bytes of one reason; longer ones are cut.
   static constexpr std::size_t kReasonBytesMax = 512;
 
-  // For the server that shows the page. A scraper and a few people; more than that is a mistake or
-  // an attack, and each new connection then takes the place of the one idle longest.
+  // For the server that shows the page, see AdminServerOptions. A scraper and a few people; more
+  // than that is a mistake or an attack, and each new connection then takes the place of the one
+  // idle longest.
   static constexpr std::size_t kConnectionsMax = 32;
   // Nothing here reads a body; a small one is no reason to refuse.
   static constexpr std::size_t kRequestBodyBytesMax = 1024;
+  // A scraper sends a few hundred bytes, and a token of a few thousand.
+  static constexpr std::size_t kHeadBytesMax = 16 * 1024;
 
   // `metrics` is lent and outlives the page.
   explicit AdminPage(Metrics& metrics) : metrics_(metrics) {}

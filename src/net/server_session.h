@@ -16,9 +16,16 @@ struct SessionLimits {
   std::size_t request_body_bytes_max = 16 * 1024 * 1024;
   // All bodies that have not been handed to the handler yet, of one connection.
   std::size_t waiting_bytes_max = 64 * 1024 * 1024;
+  // Of one request, kFieldBytes for each field counted; past it: 431.
   std::size_t head_bytes_max = 64 * 1024;
+  // HTTP/2: the same of all requests of one connection, until their streams are closed. Compressed,
+  // a field may come as one byte, so nothing else bounds what a client has us keep. 4 KiB for each
+  // of the streams. Past it a stream is reset with ENHANCE_YOUR_CALM.
+  std::size_t heads_bytes_max = 4 * 1024 * 1024;
   std::size_t streams_max = 1000;
-  // How long an HTTP/1.1 connection may take for a request, or be idle between two.
+  // How long a client may take for a request; an HTTP/1.1 connection also between two, and to take
+  // more of an answer that has ended. An HTTP/2 stream is reset then, a connection of HTTP/1.1
+  // ends.
   Duration request_timeout = std::chrono::seconds(60);
   // An HTTP/2 connection may be idle as long as its client lives, but holds one of the server's
   // slots: after this much silence it is checked by a PING, and ended when that stays unanswered

@@ -57,10 +57,7 @@ StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(IoLoop& loop, Log& log
                                                           const AdminOptions& options,
                                                           net::HttpHandler& page) {
   std::unique_ptr<AdminServer> admin(new AdminServer(loop, log, files, options));
-  net::ServerOptions server;
-  ASSIGN_OR_RETURN(server.address, net::AdminAddress(options.address));
-  server.connections_max = net::AdminPage::kConnectionsMax;
-  server.request_body_bytes_max = net::AdminPage::kRequestBodyBytesMax;
+  ASSIGN_OR_RETURN(net::ServerOptions server, net::AdminServerOptions(options.address));
   if (!options.certificate_file.empty()) {
     ASSIGN_OR_RETURN(admin->tls_, admin->ReadTls());
     server.tls = admin->tls_;

@@ -43,11 +43,21 @@ void FleetStage::InstallDefinitions() {
   Create(kube::kCustomResourceDefinitions, "", std::string(cli::kDeviceHealthCrd));
 }
 
-Program& FleetStage::StartAgent() {
-  return stage_.Start("galen-agent",
-                      {"--node", "node-7", "--kubeconfig", cluster_.kubeconfig(), "--kubelet-root",
-                       stage_.Path("kubelet"), "--state-dir", stage_.Path("agent"), "--socket",
-                       stage_.Path("agent.sock"), "--metrics-address", "127.0.0.1:0"});
+Program& FleetStage::StartAgent(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"--node",
+                                        "node-7",
+                                        "--kubeconfig",
+                                        cluster_.kubeconfig(),
+                                        "--kubelet-root",
+                                        stage_.Path("kubelet"),
+                                        "--state-dir",
+                                        stage_.Path("agent"),
+                                        "--socket",
+                                        stage_.Path("agent.sock"),
+                                        "--metrics-address",
+                                        "127.0.0.1:0"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return stage_.Start("galen-agent", std::move(arguments));
 }
 
 Program& FleetStage::StartGpuDriver() {

@@ -24,7 +24,8 @@ class FleetStage {
   bool serves() const { return cluster_.serves(); }
   // As an operator does first of all: kubectl apply -f deploy/crds.
   void InstallDefinitions();
-  Program& StartAgent();
+  // With these flags beside those that lead it to this cluster.
+  Program& StartAgent(const std::vector<std::string>& more = {});
   Program& StartGpuDriver();
   // The definitions, driver and agent, and eight devices that the agent has published; false when
   // they do not come.

@@ -55,12 +55,13 @@ std::optional<Time> Accepted::idle_since() const {
 
 void Accepted::OnBytes(std::string_view bytes) {
   first_.append(bytes);
+  const bool is_http2 = options_.http2 && Agree(first_, kPreface);
   // It may still become either; "P" alone is also how POST begins.
-  if (Agree(first_, kPreface) && first_.size() < kPreface.size()) return;
+  if (is_http2 && first_.size() < kPreface.size()) return;
   opening_.Cancel();
   // Out of the member: the session's first request may end this connection.
   const std::string first = std::exchange(first_, {});
-  if (Agree(first, kPreface)) return StartHttp2(first);
+  if (is_http2) return StartHttp2(first);
   auto session = std::make_unique<Http1Server>(context_, std::move(stream_));
   Http1Server& started = *session;
   session_ = std::move(session);

@@ -28,6 +28,8 @@ class Accepted final : private ByteStream::Sink {
     Duration opening_timeout = std::chrono::seconds(10);
     // The server's certificate and key. Only read in the constructor; null: plain text.
     ssl_ctx_st* tls = nullptr;
+    // false: HTTP/1.1 alone, in which the preface of HTTP/2 is a broken request.
+    bool http2 = true;
   };
 
   // Starts at once; the context's on_end runs later, from the loop, and may destroy this.

@@ -76,6 +76,13 @@ TEST_F(AcceptedTest, Http2IsToldByItsPreface) {
   EXPECT_EQ(sink_.body(), "x");
 }
 
+TEST_F(AcceptedTest, PrefaceOfHttp2IsABrokenRequestWhereOnlyOldHttpIsWanted) {
+  Accept({.http2 = false});
+  Say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  EXPECT_THAT(bytes_.received, StartsWith("HTTP/1.1 400 "));
+  EXPECT_TRUE(handler_.exchanges.empty());
+}
+
 TEST_F(AcceptedTest, BothAreSpokenOverTlsToo) {
   const TestAuthority authority("a");
   const TestCertificate certificate = authority.Issue({.names = {"s"}});

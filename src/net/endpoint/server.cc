@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "net/address.h"
+#include "net/admin_page.h"
 #include "net/endpoint/accepted.h"
 #include "net/socket/fd_stream.h"
 #include "net/socket/socket.h"
@@ -69,7 +70,7 @@ struct Server::Impl {
 
 Status Server::Impl::UseTls(const std::optional<ServerTls>& wanted) {
   if (!wanted) return OkStatus();
-  StatusOr<SslContext> context = MakeServerContext(*wanted);
+  StatusOr<SslContext> context = MakeServerContext(*wanted, options.http2);
   if (!context.ok()) return Annotate(context.status(), "TLS of {}", options.address);
   tls = *std::move(context);
   return OkStatus();
@@ -142,12 +143,13 @@ void Server::Impl::Add(Fd fd) {
   SessionContext context{.loop = loop,
                          .handler = handler,
                          .limits = {.request_body_bytes_max = options.request_body_bytes_max,
+                                    .head_bytes_max = options.head_bytes_max,
                                     .streams_max = options.streams_per_connection_max},
                          .peer = local ? ReadPeerCredentials(fd.get()) : std::nullopt,
                          .on_end = [this, id](const Status& why) { Ended(id, why); }};
-  connections[id] =
-      std::make_unique<Accepted>(std::move(context), MakeFdStream(loop, std::move(fd)),
-                                 Accepted::Options{.lax_messages = local, .tls = tls.get()});
+  connections[id] = std::make_unique<Accepted>(
+      std::move(context), MakeFdStream(loop, std::move(fd)),
+      Accepted::Options{.lax_messages = local, .tls = tls.get(), .http2 = options.http2});
 }
 
 // False when every connection owes an answer.
@@ -205,6 +207,16 @@ void Server::Impl::Drain(Duration deadline, std::function<void()> done) {
 void Server::Impl::FinishDrain() {
   const Timer ran = std::exchange(drain_deadline, Timer());
   if (const auto done = std::exchange(drained, nullptr)) done();
+}
+
+StatusOr<ServerOptions> AdminServerOptions(std::string_view address) {
+  ServerOptions options;
+  ASSIGN_OR_RETURN(options.address, AdminAddress(address));
+  options.connections_max = AdminPage::kConnectionsMax;
+  options.request_body_bytes_max = AdminPage::kRequestBodyBytesMax;
+  options.head_bytes_max = AdminPage::kHeadBytesMax;
+  options.http2 = false;
+  return options;
 }
 
 StatusOr<std::unique_ptr<Server>> Server::Start(IoLoop& loop, Log& log, ServerOptions options,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/log.h"
 #include "base/loop/io_loop.h"
@@ -31,7 +32,17 @@ struct ServerOptions {
   std::size_t connections_max = 1024;
   // HTTP/2 only; announced to the client by SETTINGS_MAX_CONCURRENT_STREAMS.
   std::size_t streams_per_connection_max = 1000;
+  // Limit of one request's headers, kFieldBytes for each field counted; past it: 431.
+  std::size_t head_bytes_max = 64 * 1024;
+  // false: HTTP/1.1 alone, for a port that strangers reach. A connection then holds one request, in
+  // as many bytes as its client has sent, and one answer.
+  bool http2 = true;
 };
+
+// Where and how a program serves its AdminPage, to whom it does not know: `address` as for
+// AdminAddress, whose errors these are; HTTP/1.1 alone, as kubelets' probes and scrapers can; and
+// the page's limits.
+StatusOr<ServerOptions> AdminServerOptions(std::string_view address);
 
 // Requests come from the loop, never from inside Start.
 class Server {

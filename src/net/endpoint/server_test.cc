@@ -29,6 +29,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // A client that is only bytes.
 struct RawClient {
@@ -258,6 +259,23 @@ TEST_F(ServerTest, DrainedCallbackMayDestroyTheServer) {
   const auto connection = Connect();
   server->Drain(10s, [&] { server.reset(); });
   runner_.RunUntil([&] { return server == nullptr; });
+}
+
+// Whoever can reach a program's page must not have it keep what compressed headers unpack to.
+TEST_F(ServerTest, PageOfAProgramIsServedByHttp1Alone) {
+  auto options = AdminServerOptions(":0");
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->address, "tcp:127.0.0.1:0") << "loopback unless the operator wants more";
+  EXPECT_EQ(AdminServerOptions("nowhere").status().code(), Code::kInvalidArgument);
+  options->address = "unix:" + directory_.Path("s");
+  const auto server = *Start(*options);
+  RecordingByteSink bytes;
+  const auto stream =
+      MakeFdStream(runner_.loop(), *StartConnect(*UnixSocketAddress(directory_.Path("s"))));
+  stream->SetSink(bytes);
+  stream->Write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  runner_.RunUntil([&] { return !bytes.closed.ok(); });
+  EXPECT_THAT(bytes.received, StartsWith("HTTP/1.1 400 "));
 }
 
 TEST_F(ServerTest, OldAndNewHttpAreServedAtTheSameAddress) {

@@ -44,12 +44,11 @@ struct Http1RequestReader::Impl {
   // A name or a value may come in pieces.
   static int OnField(http_parser* parser, const char* data, std::size_t size) {
     Impl& self = Self(parser);
-    if (std::exchange(self.in_value, false) || self.request.headers.empty()) {
-      self.request.headers.emplace_back();
-    }
+    const bool begins = std::exchange(self.in_value, false) || self.request.headers.empty();
+    if (begins) self.request.headers.emplace_back();
     std::string& name = self.request.headers.back().name;
     std::transform(data, data + size, std::back_inserter(name), Lower);
-    return self.CountHead(size);
+    return self.CountHead(size + (begins ? kFieldBytes : 0));
   }
 
   static int OnValue(http_parser* parser, const char* data, std::size_t size) {

@@ -18,7 +18,7 @@ class Http1RequestReader {
  public:
   // At either limit the request is refused, 431 or 413, as soon as it is known to break it.
   struct Limits {
-    // Path, names and values; the parser itself ends at 80 KiB of head.
+    // Path, names and values, kFieldBytes for each field; the parser itself ends at 80 KiB of head.
     std::size_t head_bytes_max = 64 * 1024;
     std::size_t body_bytes_max = 16 * 1024 * 1024;
   };

@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 using State = Http1RequestReader::State;
 
-constexpr Http1RequestReader::Limits kSmall{.head_bytes_max = 100, .body_bytes_max = 10};
+constexpr Http1RequestReader::Limits kSmall{.head_bytes_max = 200, .body_bytes_max = 10};
 
 TEST(Http1Request, RequestWithoutABodyIsReadWhole) {
   Http1RequestReader reader(kSmall);
@@ -101,6 +101,13 @@ TEST(Http1Request, LengthAndChunksAtOnceAreRefused) {
 TEST(Http1Request, TooManyHeaderBytesAreRefusedWith431) {
   Http1RequestReader reader(kSmall);
   reader.Read("GET / HTTP/1.1\r\nx-long: " + std::string(200, 'y') + "\r\n\r\n");
+  ASSERT_EQ(reader.state(), State::kRefused);
+  EXPECT_EQ(reader.refusal_status(), 431);
+}
+
+TEST(Http1Request, FieldsOfNothingCountAsWell) {
+  Http1RequestReader reader(kSmall);
+  reader.Read("GET / HTTP/1.1\r\na:\r\nb:\r\nc:\r\nd:\r\ne:\r\nf:\r\ng:\r\n\r\n");
   ASSERT_EQ(reader.state(), State::kRefused);
   EXPECT_EQ(reader.refusal_status(), 431);
 }

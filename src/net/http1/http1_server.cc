@@ -170,10 +170,18 @@ void Http1Server::Pump() {
     queue_.pop_front();
     front_sent_ = 0;
   }
+  if (queued() > 0 && phase_ == Phase::kAnswer && answer_->ended()) ExpectReading();
   // Drained and done are notified only for an answer, not for a refusal.
   if (queued() > 0 || phase_ != Phase::kAnswer) return;
   if (exchange_ != nullptr && std::exchange(body_written_, false)) exchange_->Drained();
   if (answer_->ended()) AnswerDone();
+}
+
+// From each piece that the client takes to the next.
+void Http1Server::ExpectReading() {
+  timeout_ = context_.loop.After(context_.limits.request_timeout, [this] {
+    End(DeadlineExceeded("the client did not take the rest of its answer in time"));
+  });
 }
 
 void Http1Server::AnswerDone() {

@@ -46,6 +46,7 @@ class Http1Server final : public ServerSession, private ByteStream::Sink {
   void Queue(std::string bytes);
   // Moves what is queued to the stream, and notifies the exchange when all of it has left.
   void Pump();
+  void ExpectReading();
   // The answer has left as a whole: on to the next request, or to the end.
   void AnswerDone();
   // Reads the next request, which may be here already.

@@ -212,6 +212,26 @@ TEST_F(Http1ServerTest, SlowAnswerHasNoTimeLimit) {
   EXPECT_NE(server_, nullptr);
 }
 
+TEST_F(Http1ServerTest, ClientThatDoesNotTakeItsAnswerIsLetGo) {
+  Start({.request_timeout = 60s});
+  Say("GET / HTTP/1.1\r\n\r\n");
+  pair_.left->SetReading(false);
+  Respond(Last(), 200, "text/plain", std::string(3'000'000, 'x'));
+  loop_.Advance(59s);
+  ASSERT_NE(server_, nullptr);
+  pair_.left->SetReading(true);  // takes all that is under way
+  loop_.RunUntilIdle();
+  EXPECT_EQ(Heard().size() > 3'000'000, true);
+  loop_.Advance(59s);
+  EXPECT_NE(server_, nullptr) << "a client that reads has another while";
+  Say("GET / HTTP/1.1\r\n\r\n");
+  pair_.left->SetReading(false);
+  Respond(Last(), 200, "text/plain", std::string(3'000'000, 'x'));
+  loop_.Advance(60s);
+  EXPECT_EQ(server_, nullptr);
+  EXPECT_EQ(ended_.code(), Code::kDeadlineExceeded);
+}
+
 TEST_F(Http1ServerTest, DrainEndsAnIdleConnectionAtOnce) {
   server_->Drain();
   loop_.RunUntilIdle();

@@ -146,7 +146,7 @@ Http2Client::Stream* Http2Client::Find(std::int32_t id) {
 void Http2Client::OnHeader(std::int32_t id, std::string_view name, std::string_view value) {
   Stream* stream = Find(id);
   if (stream == nullptr || stream->ended) return;
-  stream->head_bytes += name.size() + value.size();
+  stream->head_bytes += name.size() + value.size() + kFieldBytes;
   if (stream->head_bytes > options_.head_bytes_max) {
     // This stream alone: other calls on the connection are no worse for it.
     session_.Reset(id, Http2Error::kCancel);

@@ -28,7 +28,7 @@ class Http2Client final : public Connection, private Http2Session::Events {
     std::string peer;
     std::string authority = "localhost";
     std::string scheme = "http";
-    // Counted over one answer, headers and trailers together.
+    // Counted over one answer, headers and trailers together, kFieldBytes for each field included.
     std::size_t head_bytes_max = 64 * 1024;
     // See DialOptions.
     Duration ping_after = Duration::zero();

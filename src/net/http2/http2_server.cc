@@ -29,9 +29,12 @@ bool IsGrpc(const HttpRequest& request) {
 // A request on its way in, then its answer on its way out.
 struct Http2Server::Stream {
   HttpRequest request;
+  Time begun;
   std::size_t head_bytes = 0;
   // Whole, or refused: what still comes is dropped.
   bool request_done = false;
+  // The client has said all of it.
+  bool whole = false;
   Exchange* exchange = nullptr;
 
   // 0 until the handler has called Head.
@@ -121,16 +124,24 @@ Http2Server::Stream* Http2Server::Find(std::int32_t id) {
   return found == streams_.end() ? nullptr : &found->second;
 }
 
-void Http2Server::OnHeadersBegin(std::int32_t id) { streams_.try_emplace(id); }
+void Http2Server::OnHeadersBegin(std::int32_t id) {
+  const auto [entry, is_new] = streams_.try_emplace(id);
+  if (!is_new) return;  // trailers
+  entry->second.begun = context_.loop.Now();
+  if (!unfinished_) WatchUnfinished(entry->second.begun + context_.limits.request_timeout);
+}
 
 void Http2Server::OnHeader(std::int32_t id, std::string_view name, std::string_view value) {
   Stream* stream = Find(id);
   if (stream == nullptr || stream->request_done) return;
-  stream->head_bytes += name.size() + value.size();
+  const std::size_t size = name.size() + value.size() + kFieldBytes;
+  stream->head_bytes += size;
+  heads_bytes_ += size;
   if (stream->head_bytes > context_.limits.head_bytes_max) {
     return Refuse(id, 431,
                   fmt::format("the headers exceed {} bytes", context_.limits.head_bytes_max));
   }
+  if (heads_bytes_ > context_.limits.heads_bytes_max) return Calm(id, *stream);
   HttpRequest& request = stream->request;
   if (name == ":method") {
     request.method = value;
@@ -152,9 +163,7 @@ void Http2Server::OnData(std::int32_t id, std::string_view bytes) {
   Stream* stream = Find(id);
   if (stream == nullptr || stream->request_done) return;
   // A thousand uploads at once must not fill the memory; this one may be tried again.
-  if (waiting_bytes_ + bytes.size() > context_.limits.waiting_bytes_max) {
-    return session_.Reset(id, Http2Error::kEnhanceYourCalm);
-  }
+  if (waiting_bytes_ + bytes.size() > context_.limits.waiting_bytes_max) return Calm(id, *stream);
   if (stream->request.body.size() + bytes.size() > context_.limits.request_body_bytes_max) {
     return Refuse(
         id, 413,
@@ -168,7 +177,9 @@ void Http2Server::OnDataEnd(std::int32_t id) { RequestComplete(id); }
 
 void Http2Server::RequestComplete(std::int32_t id) {
   Stream* stream = Find(id);
-  if (stream == nullptr || stream->request_done) return;
+  if (stream == nullptr) return;
+  stream->whole = true;
+  if (stream->request_done) return;
   // nghttp2 sees to it where its checks are on; lax_messages switches them off.
   if (stream->request.path.empty()) return Refuse(id, 400, "the request has no path");
   stream->request_done = true;
@@ -176,14 +187,44 @@ void Http2Server::RequestComplete(std::int32_t id) {
   complete_.push_back(id);
 }
 
+void Http2Server::Forget(Stream& stream) {
+  stream.request_done = true;
+  waiting_bytes_ -= stream.request.body.size();
+  heads_bytes_ -= std::exchange(stream.head_bytes, 0);
+  // Out of it, since a text that is emptied by an assignment keeps its memory.
+  const HttpRequest gone = std::exchange(stream.request, {});
+}
+
+void Http2Server::Calm(std::int32_t id, Stream& stream) {
+  Forget(stream);
+  session_.Reset(id, Http2Error::kEnhanceYourCalm);
+}
+
+void Http2Server::WatchUnfinished(Time when) {
+  unfinished_ = context_.loop.At(when, [this] {
+    const Timer ran = std::exchange(unfinished_, Timer());
+    OnUnfinishedTimer();
+  });
+}
+
+void Http2Server::OnUnfinishedTimer() {
+  const Time late = context_.loop.Now() - context_.limits.request_timeout;
+  for (auto& [id, stream] : streams_) {
+    if (stream.whole) continue;
+    // Streams are in the order in which they began.
+    if (stream.begun > late) return WatchUnfinished(stream.begun + context_.limits.request_timeout);
+    if (!stream.request_done) Forget(stream);
+    session_.Reset(id, Http2Error::kCancel);
+  }
+}
+
 // Answers without the handler. The peer may stop sending: nobody reads the rest.
 void Http2Server::Refuse(std::int32_t id, int status, std::string text) {
   Stream& stream = *Find(id);
-  stream.request_done = true;
-  waiting_bytes_ -= stream.request.body.size();
-  GiveBack(stream.request.body);
+  const bool is_grpc = IsGrpc(stream.request);
+  Forget(stream);
   // gRPC callers read no HTTP status: "trailers only", with 200, in its own terms.
-  if (IsGrpc(stream.request)) {
+  if (is_grpc) {
     Head(id, 200,
          {{"content-type", "application/grpc"},
           {"grpc-status", GrpcStatusOf(status)},
@@ -202,6 +243,7 @@ void Http2Server::OnStreamClosed(std::int32_t id, Http2Error) {
   if (!node) return;
   const Stream& stream = node.mapped();
   if (!stream.request_done) waiting_bytes_ -= stream.request.body.size();
+  heads_bytes_ -= stream.head_bytes;
   if (stream.exchange == nullptr) return;
   if (!stream.ended) idle_since_ = context_.loop.Now();
   stream.exchange->Detach(!stream.ended);

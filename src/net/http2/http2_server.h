@@ -19,8 +19,9 @@ namespace galen::net {
 
 // Hands each request to the handler once it is whole. Requests that break a limit are answered
 // here: 431 for headers, 413 for bodies (for gRPC: RESOURCE_EXHAUSTED); a stream that would break
-// the connection's bound on waiting bodies is reset with ENHANCE_YOUR_CALM. What comes is noted in
-// OnHeader and its like, and acted upon in OnTurn.
+// the connection's bound on headers or waiting bodies is reset with ENHANCE_YOUR_CALM, one whose
+// request is not whole in time with CANCEL. What comes is noted in OnHeader and its like, and acted
+// upon in OnTurn.
 class Http2Server final : public ServerSession, private Http2Session::Events {
  public:
   // `first` is what was already read of the stream. `lax_messages`: see Http2Session.
@@ -50,6 +51,13 @@ class Http2Server final : public ServerSession, private Http2Session::Events {
   Stream* Find(std::int32_t id);
   void RequestComplete(std::int32_t id);
   void Refuse(std::int32_t id, int status, std::string text);
+  // May be tried again, unlike what is refused.
+  void Calm(std::int32_t id, Stream& stream);
+  // Gives back what has come of the request; what still comes is dropped.
+  void Forget(Stream& stream);
+  // Sets the timer that looks for requests that are not whole in time.
+  void WatchUnfinished(Time when);
+  void OnUnfinishedTimer();
   void HandOver(std::int32_t id);
   void SubmitHead(std::int32_t id, Stream& stream);
 
@@ -68,6 +76,9 @@ class Http2Server final : public ServerSession, private Http2Session::Events {
   std::vector<std::int32_t> head_waits_;
   // Bodies of requests that are not whole yet; bounded by waiting_bytes_max.
   std::size_t waiting_bytes_ = 0;
+  // The sum of the streams' head_bytes; bounded by heads_bytes_max.
+  std::size_t heads_bytes_ = 0;
+  Timer unfinished_;
   Time idle_since_;
   Liveness liveness_;
   Http2Session session_;

@@ -50,10 +50,18 @@ class Http2ServerTest : public ::testing::Test {
   }
 
   // A client that is only bytes.
-  void StartWithBytes(bool lax_messages) {
-    Start({}, lax_messages);
+  void StartWithBytes(bool lax_messages, SessionLimits limits = {}) {
+    Start(limits, lax_messages);
     pair_.left->SetSink(bytes_);
     pair_.left->Write(std::string(kClientPreface) + Encode({.type = kSettingsFrame}));
+    loop_.RunUntilIdle();
+  }
+  // The head of a request whose body does not come.
+  void BeginRequest(std::uint32_t stream, Headers fields) {
+    const Headers first = {
+        {":method", "PUT"}, {":scheme", "http"}, {":path", "/"}, {":authority", "h"}};
+    fields.insert(fields.begin(), first.begin(), first.end());
+    pair_.left->Write(Encode({kHeadersFrame, kEndHeaders, stream, EncodeFields(fields)}));
     loop_.RunUntilIdle();
   }
   void SayRequest(const Headers& fields) {
@@ -240,6 +248,68 @@ TEST_F(Http2ServerTest, HeadersPastTheLimitAreRefusedWith431) {
   const auto call = Send({.path = "/", .headers = {{"x-long", std::string(2000, 'x')}}});
   EXPECT_EQ(sink_.status(), 431);
   EXPECT_TRUE(client_->usable());
+}
+
+TEST_F(Http2ServerTest, FieldsOfNothingCountAsWell) {
+  StartWithClient({.head_bytes_max = 1000});
+  const auto call = Send({.path = "/", .headers = Headers(40, {"a", ""})});
+  EXPECT_EQ(sink_.status(), 431);
+}
+
+const Headers kFields = {{"x", std::string(100, 'x')}};
+
+TEST_F(Http2ServerTest, HeadersOfOneConnectionTogetherAreBounded) {
+  StartWithBytes(false, {.heads_bytes_max = 1000});
+  for (const std::uint32_t stream : {1U, 3U, 5U}) BeginRequest(stream, kFields);
+  EXPECT_TRUE(Answered(kResetFrame).empty());
+  BeginRequest(7, kFields);
+  const std::vector<RawFrame> resets = Answered(kResetFrame);
+  ASSERT_EQ(resets.size(), 1U);
+  EXPECT_EQ(resets[0].stream, 7U);
+  EXPECT_EQ(resets[0].payload, Number(11)) << "ENHANCE_YOUR_CALM";
+  // What is gone counts no more.
+  pair_.left->Write(Encode({kResetFrame, 0, 1, Number(8)}));
+  BeginRequest(9, kFields);
+  EXPECT_EQ(Answered(kResetFrame).size(), 1U);
+}
+
+TEST_F(Http2ServerTest, RefusedHeadersAreGivenBack) {
+  StartWithBytes(false, {.head_bytes_max = 300, .heads_bytes_max = 400});
+  for (const std::uint32_t stream : {1U, 3U, 5U, 7U}) {
+    BeginRequest(stream, {kFields[0], kFields[0]});
+  }
+  EXPECT_EQ(Answered(kHeadersFrame).size(), 4U);
+  EXPECT_TRUE(Answered(kResetFrame).empty());
+}
+
+TEST_F(Http2ServerTest, RequestThatIsNotWholeInTimeIsReset) {
+  StartWithBytes(false, {.heads_bytes_max = 700, .request_timeout = 60s});
+  BeginRequest(1, kFields);
+  loop_.Advance(30s);
+  BeginRequest(3, kFields);
+  loop_.Advance(30s);
+  ASSERT_EQ(Answered(kResetFrame).size(), 1U);
+  EXPECT_EQ(Answered(kResetFrame)[0].stream, 1U);
+  BeginRequest(5, kFields);  // the place of the first is free again
+  EXPECT_EQ(Answered(kResetFrame).size(), 1U);
+  pair_.left->Write(Encode({kDataFrame, kEndStream, 3, "all"}));
+  loop_.Advance(30s);
+  EXPECT_EQ(handler_.exchanges.size(), 1U);
+  EXPECT_EQ(Answered(kResetFrame).size(), 1U) << "an answer may take as long as it likes";
+}
+
+TEST_F(Http2ServerTest, ClientThatAsksAndReadsNothingIsLetGo) {
+  StartWithBytes(false, {.streams_max = 1});
+  pair_.left->SetReading(false);
+  BeginRequest(1, {});
+  // Each is refused by a frame that waits once the socket is full.
+  for (std::uint32_t i = 1; i < 60'000 && server_ != nullptr; ++i) {
+    pair_.left->Write(
+        Encode({kHeadersFrame, kEndHeaders | kEndStream, 2 * i + 1, EncodeFields(kGet)}));
+    loop_.RunUntilIdle();
+  }
+  EXPECT_EQ(server_, nullptr);
+  EXPECT_EQ(ended_.code(), Code::kResourceExhausted);
 }
 
 TEST_F(Http2ServerTest, BodiesOfOneConnectionTogetherAreBounded) {

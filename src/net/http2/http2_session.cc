@@ -17,6 +17,10 @@ constexpr std::uint32_t kStreamWindowBytes = 1024 * 1024;
 constexpr std::int32_t kConnectionWindowBytes = 8 * 1024 * 1024;
 // What goes to the socket in one write; what does not fit stays where newer things overtake it.
 constexpr std::size_t kBatchBytesMax = 64 * 1024;
+// What a server may owe a client that sends and does not read, in frames that nghttp2 keeps:
+// several for each stream of a connection, and the 1,000 acknowledgements that it allows by itself.
+// Refused streams and PINGs cost a client next to nothing. Past it the connection ends.
+constexpr std::size_t kUnsentFramesMax = 10'000;
 
 // nghttp2's C interface wants pointers to what it does not change.
 std::uint8_t* Bytes(const std::string& text) {
@@ -254,7 +258,11 @@ void Http2Session::OnBytes(std::string_view bytes) {
   ping_unanswered_ = false;
   const ssize_t taken = nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  // nghttp2 takes all or fails.
+  // nghttp2 takes all or fails. A client's own requests wait among its frames.
+  if (taken >= 0 && options_.side == Options::Side::kServer &&
+      nghttp2_session_get_outbound_queue_size(session_) > kUnsentFramesMax) {
+    return End(ResourceExhausted("the client does not read what it asks for"));
+  }
   if (taken >= 0) return Settle();
   // Sending the reason to the peer is a courtesy; the connection ends either way.
   static_cast<void>(SendBatches());

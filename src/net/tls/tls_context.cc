@@ -19,6 +19,7 @@ namespace {
 // ALPN's format: each name after its length.
 constexpr unsigned char kHttp2Only[] = "\x02h2";
 constexpr unsigned char kHttp2Or1[] = "\x02h2\x08http/1.1";
+constexpr unsigned char kHttp1Only[] = "\x08http/1.1";
 
 template <auto Free>
 struct Freer {
@@ -118,10 +119,12 @@ SslContext NewContext(const SSL_METHOD* method) {
 }
 
 int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size,
-                   const unsigned char* in, unsigned in_size, void*) {
+                   const unsigned char* in, unsigned in_size, void* http2) {
   unsigned char* chosen = nullptr;
-  const int outcome =
-      SSL_select_next_proto(&chosen, out_size, kHttp2Or1, sizeof(kHttp2Or1) - 1, in, in_size);
+  const unsigned char* known = http2 != nullptr ? kHttp2Or1 : kHttp1Only;
+  const auto size =
+      static_cast<unsigned>((http2 != nullptr ? sizeof(kHttp2Or1) : sizeof(kHttp1Only)) - 1);
+  const int outcome = SSL_select_next_proto(&chosen, out_size, known, size, in, in_size);
   // No common protocol: goes on without ALPN instead of breaking off; the first bytes decide.
   if (outcome != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_NOACK;
   *out = chosen;
@@ -145,11 +148,12 @@ StatusOr<SslContext> MakeClientContext(const TlsOptions& options) {
   return context;
 }
 
-StatusOr<SslContext> MakeServerContext(const ServerTls& options) {
+StatusOr<SslContext> MakeServerContext(const ServerTls& options, bool http2) {
   ERR_clear_error();
   SslContext context = NewContext(TLS_server_method());
   RETURN_IF_ERROR(UseCertificate(context.get(), options.certificate_pem, options.key_pem));
-  SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);
+  // Its argument is only a flag: null or not.
+  SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, http2 ? context.get() : nullptr);
   return context;
 }
 

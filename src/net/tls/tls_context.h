@@ -21,8 +21,8 @@ using SslContext = std::unique_ptr<ssl_ctx_st, SslContextDeleter>;
 // FailedPrecondition when the system's authorities cannot be loaded. Whom to verify is set for each
 // stream (TlsPeer).
 StatusOr<SslContext> MakeClientContext(const TlsOptions& options);
-// Takes HTTP/2 or HTTP/1.1, HTTP/2 where the client offers both, and no ALPN at all. The same
-// errors.
-StatusOr<SslContext> MakeServerContext(const ServerTls& options);
+// Takes HTTP/2 (unless `http2` is false) or HTTP/1.1, HTTP/2 where the client offers both, and no
+// ALPN at all. The same errors.
+StatusOr<SslContext> MakeServerContext(const ServerTls& options, bool http2 = true);
 
 }  // namespace galen::net

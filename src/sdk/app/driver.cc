@@ -137,10 +137,7 @@ Status Driver::Impl::Prepare() {
 Status Driver::Impl::StartMetrics() {
   if (options.metrics_address.empty()) return OkStatus();
   metrics_page.AddCheck("driver", [this] { return app->WhyNotReady(); });
-  net::ServerOptions server;
-  ASSIGN_OR_RETURN(server.address, net::AdminAddress(options.metrics_address));
-  server.connections_max = net::AdminPage::kConnectionsMax;
-  server.request_body_bytes_max = net::AdminPage::kRequestBodyBytesMax;
+  ASSIGN_OR_RETURN(net::ServerOptions server, net::AdminServerOptions(options.metrics_address));
   ASSIGN_OR_RETURN(metrics_server, net::Server::Start(*loop, log, std::move(server), metrics_page));
   // With the port that was given, if port 0 was asked for.
   log.Info("metrics are served", {{"address", metrics_server->address()}});

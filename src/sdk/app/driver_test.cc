@@ -17,6 +17,7 @@
 #include "kube/request.h"
 #include "net/connection.h"
 #include "net/endpoint/server.h"
+#include "net/endpoint/test_asker.h"
 #include "net/loop_runner.h"
 #include "protos/dra/v1/dra.pb.h"
 #include "protos/dra_health/v1/health.pb.h"
@@ -279,18 +280,10 @@ TEST_F(DriverTest, ServesItsMetrics) {
   options.metrics_address = "unix:" + directory_.Path("metrics.sock");
   Driver driver(options);
   Running running(driver);
-  const auto connection = Connect(directory_.Path("metrics.sock"));
-  struct Page final : net::HttpResponseSink {
-    void OnHead(int, const net::Headers&) override {}
-    void OnData(std::string_view bytes) override { text += bytes; }
-    void OnEnd(const Status&, const net::Headers&) override { ended = true; }
-    std::string text;
-    bool ended = false;
-  } page;
-  const auto call =
-      connection->Send({.method = "GET", .path = "/metrics", .headers = {}, .body = {}}, page);
-  runner_.RunUntil([&] { return page.ended; });
-  EXPECT_THAT(page.text, HasSubstr("galen_driver_registered 0"));
+  runner_.RunUntil([&] { return std::filesystem::exists(directory_.Path("metrics.sock")); });
+  const std::string page =
+      net::AskOldHttp(runner_, options.metrics_address, {.method = "GET", .path = "/metrics"});
+  EXPECT_THAT(page, HasSubstr("galen_driver_registered 0"));
 }
 
 TEST_F(DriverTest, ASecondOneOfTheSameNameDoesNotStart) {
