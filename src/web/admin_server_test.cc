@@ -19,8 +19,8 @@
 #include "base/metrics.h"
 #include "net/connection.h"
 #include "net/fake_link.h"
-#include "net/loop_runner.h"
-#include "net/recording_sink.h"
+#include "net/fake_recording_sink.h"
+#include "net/test_loop_runner.h"
 #include "net/tls/test_certificates.h"
 
 namespace galen::web {
