@@ -1,4 +1,4 @@
-#include "conformance/cdi_directories.h"
+#include "conformance/probes.h"
 
 namespace galen::conformance {
 namespace {

@@ -1,8 +1,7 @@
-#include "conformance/cdi_directories.h"
-
 #include <gtest/gtest.h>
 
 #include "base/files/fake_file_system.h"
+#include "conformance/probes.h"
 
 namespace galen::conformance {
 namespace {

@@ -1,9 +1,8 @@
-#include "conformance/claim_probe.h"
-
 #include <algorithm>
 #include <type_traits>
 #include <utility>
 
+#include "conformance/probes.h"
 #include "protos/dra/v1/dra.pb.h"
 #include "protos/dra/v1beta1/dra.pb.h"
 #include "rpc/typed.h"

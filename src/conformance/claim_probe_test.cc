@@ -1,13 +1,12 @@
 // What an examination leaves behind: nothing. What it asks for and receives is in
 // examination_test.cc.
-#include "conformance/claim_probe.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "conformance/fake_scene.h"
+#include "conformance/probes.h"
 
 namespace galen::conformance {
 namespace {

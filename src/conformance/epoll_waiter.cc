@@ -1,4 +1,4 @@
-#include "conformance/epoll_waiter.h"
+#include "conformance/waiter.h"
 
 namespace galen::conformance {
 

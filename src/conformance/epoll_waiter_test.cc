@@ -1,6 +1,6 @@
-#include "conformance/epoll_waiter.h"
-
 #include <gtest/gtest.h>
+
+#include "conformance/waiter.h"
 
 namespace galen::conformance {
 namespace {

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
-#include "conformance/cdi_directories.h"
-#include "conformance/claim_probe.h"
 #include "conformance/cluster_access.h"
-#include "conformance/health_probe.h"
-#include "conformance/registration_probe.h"
+#include "conformance/probes.h"
 #include "kube/request.h"
 
 namespace galen::conformance {

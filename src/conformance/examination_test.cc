@@ -7,7 +7,7 @@
 #include "conformance/cluster_access.h"
 #include "conformance/fake_observations.h"
 #include "conformance/fake_scene.h"
-#include "conformance/health_probe.h"
+#include "conformance/probes.h"
 
 namespace galen::conformance {
 namespace {

@@ -17,7 +17,7 @@
 #include "conformance/examination.h"
 #include "conformance/fake_driver.h"
 #include "conformance/fake_waiter.h"
-#include "conformance/registration_probe.h"
+#include "conformance/probes.h"
 #include "kube/request.h"
 #include "net/fake_link.h"
 

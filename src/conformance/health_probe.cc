@@ -1,8 +1,8 @@
 // Tested by examination_test.cc, which plays every health stream that can go wrong.
-#include "conformance/health_probe.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "conformance/probes.h"
 
 namespace galen::conformance {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "conformance/check.h"
-#include "conformance/registration_probe.h"
+#include "conformance/probes.h"
 #include "net/address.h"
 
 namespace galen::conformance {

@@ -1,8 +1,7 @@
 // Tested by examination_test.cc, which plays every registration that can go wrong.
-#include "conformance/registration_probe.h"
-
 #include <filesystem>
 
+#include "conformance/probes.h"
 #include "protos/pluginregistration/v1/registration.pb.h"
 #include "rpc/typed.h"
 

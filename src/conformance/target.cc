@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "conformance/check.h"
-#include "conformance/registration_probe.h"
+#include "conformance/probes.h"
 
 namespace galen::conformance {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "base/fd.h"
 #include "base/files/posix_file_system.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "base/log.h"
 #include "base/loop/epoll_loop.h"
-#include "conformance/epoll_waiter.h"
 #include "conformance/fake_driver.h"
+#include "conformance/waiter.h"
 #include "net/endpoint/server.h"
 
 namespace galen::conformance {

@@ -1,9 +1,8 @@
-// What a driver of any hardware gives to the SDK: its inventory, the health of its devices, and
-// what containers get. The program gives it to a galen::Driver; tests to a DriverApp on a FakeLoop.
-// Belongs to its loop.
+// What every kind of galen-driver does alike: its health judged, and given to the SDK.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,10 +10,71 @@
 #include "driver/driver_config.h"
 #include "driver/edges.h"
 #include "driver/hardware.h"
-#include "driver/health_judge.h"
+#include "galen/driver.h"
+#include "model/health.h"
+#include "probes/rules/rule_engine.h"
+#include "probes/rules/sign.h"
 
 namespace galen::device_driver {
 
+// Between what the hardware shows and what the driver reports: keeps the rule engine, its state
+// file and the timer for what changes by time alone (a debounce that ends). Signs come in by
+// OnSigns and Observe; the verdicts go out by Report. Belongs to its loop.
+class HealthJudge final : public probes::SignSink {
+ public:
+  struct Callbacks {
+    // A sign changed a verdict: Report is news. May be called from inside OnSigns.
+    std::function<void()> on_verdict;
+    // By now time alone may have changed one, which a fresh look decides.
+    std::function<void()> look_again;
+  };
+
+  HealthJudge(Edges edges, probes::RuleEngine::Options options, Callbacks callbacks);
+
+  // The devices there are, by name. The first call brings back what an earlier process of this boot
+  // knew. A device that is new is Unknown until something shows how it is; one that left is
+  // forgotten.
+  void SetDevices(const std::vector<std::string>& names);
+  // What devices showed by themselves: judged at once, and reported at once when a verdict changed.
+  void OnSigns(std::vector<probes::Sign> signs) override;
+  // A whole look at all devices, or why there was none; called in a round, so it asks for no other.
+  void Observe(const StatusOr<std::vector<probes::Sign>>& observed);
+  // Says of every device how it is, with the cause.
+  void Report(HealthWriter& writer) const;
+  // The devices that are Unhealthy, each with its cause's code.
+  std::map<std::string, std::string> Unhealthy() const;
+
+ private:
+  probes::Instant Present() const { return {edges_.loop.Now(), edges_.loop.WallNow()}; }
+  // The fault of a program, which leaves its device Healthy.
+  struct Note {
+    Cause cause;
+    std::string raw;
+    WallTime seen{};
+    Time taken{};
+  };
+
+  void CountUnreadable(const std::vector<probes::Sign>& signs);
+  // Counts and logs what came of it, keeps it, and sets the timer; whether a device has a new note.
+  // Everything passes here.
+  bool Take(const probes::Evaluation& evaluation);
+  bool TakeNote(const probes::SignRecord& record);
+  // The device's note, for some seconds, else `well`.
+  HealthCause NoteOn(const std::string& device, HealthCause well) const;
+  // The next look at the latest when something changes by time alone.
+  void WaitForTime();
+
+  Edges edges_;
+  probes::RuleEngine engine_;
+  const Callbacks callbacks_;
+  bool restored_ = false;
+  std::map<std::string, Note> notes_;  // by device
+  Timer timer_;
+};
+
+// What a driver of any hardware gives to the SDK: its inventory, the health of its devices, and
+// what containers get. The program gives it to a galen::Driver; tests to a DriverApp on a FakeLoop.
+// Belongs to its loop.
 class DeviceDriver {
  public:
   // What it asks of the SDK, as galen::Driver has it.

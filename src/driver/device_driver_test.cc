@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "driver/gpu_hardware.h"
-#include "driver/nic_hardware.h"
+#include "driver/hardware.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 #include "protos/galen/simulator/v1/simulator.pb.h"
 #include "sdk/app/driver_app.h"

@@ -1,6 +1,6 @@
 #include "driver/driver_config.h"
 
-#include "probes/rules/embedded.h"
+#include "base/check.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/simulator/simulator.h"
 #include "sdk/app/driver_options.h"
@@ -39,6 +39,16 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
                   "their Pods are evicted too (NoExecute); Unknown is never tainted");
   flags.AddChoice("--log-level", driver.log_level, {"debug", "info", "warning", "error"},
                   "the least important lines to write");
+}
+
+std::string_view BuiltInRules(Kind kind) {
+  switch (kind) {
+    case Kind::kGpu:
+      return probes::kGpuRules;
+    case Kind::kNic:
+      return probes::kNicRules;
+  }
+  GALEN_UNREACHABLE();
 }
 
 }  // namespace
@@ -98,8 +108,7 @@ Status Validate(const DriverConfig& config) {
 
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config) {
   if (config.rules_path.empty()) {
-    return probes::ParseRules(config.kind == Kind::kGpu ? probes::kGpuRules : probes::kNicRules,
-                              "built-in rules");
+    return probes::ParseRules(BuiltInRules(config.kind), "built-in rules");
   }
   const StatusOr<std::string> text = files.Read(config.rules_path);
   if (!text.ok()) return InvalidArgument("--rules: {}", text.status().message());

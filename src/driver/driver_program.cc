@@ -7,13 +7,13 @@
 #include <memory>
 #include <utility>
 
+#include "base/check.h"
 #include "base/files/boot_id.h"
 #include "base/files/posix_file_system.h"
 #include "driver/device_driver.h"
-#include "driver/gpu_hardware.h"
-#include "driver/nic_hardware.h"
-#include "probes/kernel_log/dev_kmsg.h"
-#include "probes/network/link_watch.h"
+#include "driver/hardware.h"
+#include "probes/kernel_log/kernel_log.h"
+#include "probes/network/network_interface.h"
 #include "sdk/app/driver_inside.h"
 #include "sdk/app/driver_options.h"
 
@@ -40,6 +40,8 @@ class Program {
  private:
   // What an earlier process of this boot knew. A file of another boot counts for nothing.
   Status PrepareState();
+  // The hardware of the configured kind.
+  Status PrepareHardware();
   Status PrepareGpus();
   void PrepareNics();
   Status Listen(NicHardware::LinkNews news);
@@ -95,14 +97,21 @@ Status Program::PrepareGpus() {
   return OkStatus();
 }
 
+Status Program::PrepareHardware() {
+  switch (config_.kind) {
+    case Kind::kGpu:
+      return PrepareGpus();
+    case Kind::kNic:
+      PrepareNics();
+      return OkStatus();
+  }
+  GALEN_UNREACHABLE();
+}
+
 Status Program::Prepare() {
   ASSIGN_OR_RETURN(rules_, LoadRules(files_, config_));
   RETURN_IF_ERROR(PrepareState());
-  if (config_.kind == Kind::kNic) {
-    PrepareNics();
-  } else {
-    RETURN_IF_ERROR(PrepareGpus());
-  }
+  RETURN_IF_ERROR(PrepareHardware());
   device_driver_ = std::make_unique<DeviceDriver>(
       TheEdges(), *hardware_,
       DeviceDriver::Calls{

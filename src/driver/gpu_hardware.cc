@@ -1,11 +1,10 @@
 // Tested by device_driver_test.cc.
-#include "driver/gpu_hardware.h"
-
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "base/data/fnv1a.h"
+#include "driver/hardware.h"
 #include "probes/rules/sign_value.h"
 
 namespace galen::device_driver {

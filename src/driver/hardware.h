@@ -1,13 +1,20 @@
 // What one kind of galen-driver looks after: which devices there are, what they show, and what a
-// container needs to use them. Belongs to its loop.
+// container needs to use them; and the two kinds there are. Belongs to its loop.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/log.h"
+#include "driver/edges.h"
 #include "galen/driver.h"
+#include "probes/kernel_log/kernel_log.h"
+#include "probes/network/network_interface.h"
 #include "probes/rules/sign.h"
+#include "probes/simulator/simulator.h"
+#include "sdk/app/simulator_service.h"
 
 namespace galen::device_driver {
 
@@ -29,6 +36,67 @@ class Hardware : public probes::Probe {
   virtual CdiEdits EditsFor(const std::string& device) const = 0;
   // Starts to listen for what hardware says by itself. Once; `events` outlives the hardware.
   virtual Status Start(HardwareEvents& events) = 0;
+};
+
+// The GPUs of galen-driver: simulated ones, which show what is injected, and on demand the real
+// kernel's log for what it says of their PCI addresses. Belongs to its loop.
+class GpuHardware final : public Hardware, public sdk::SimulatedDevices {
+ public:
+  struct Options {
+    int count = 8;  // gpu-0 and on
+    // The same one gives the same GPUs, with their serials and addresses, so a restart finds its
+    // devices again.
+    std::string seed = {};
+    bool shared = false;  // claims may hold parts of a GPU's memory, many at once
+  };
+
+  // `kernel_log` may be null: then the kernel's log is not read.
+  GpuHardware(Edges edges, Options options, std::unique_ptr<probes::KernelLogSource> kernel_log);
+
+  // The simulated GPUs; always the same ones, and never an error.
+  StatusOr<Inventory> Devices() override;
+  CdiEdits EditsFor(const std::string& device) const override;
+  Status Start(HardwareEvents& events) override;
+  StatusOr<std::vector<probes::Sign>> Observe() override { return simulator_.Observe(); }
+
+  std::vector<Sign> InjectableSigns() const override;
+  std::vector<std::string> Names() const override;
+  // REQUIRES: started.
+  StatusOr<WallTime> Inject(std::string_view device, std::string_view sign,
+                            std::string_view value) override;
+
+ private:
+  Edges edges_;
+  const bool shared_;
+  probes::GpuSimulator simulator_;
+  std::unique_ptr<probes::KernelLogSource> kernel_log_source_;
+  std::unique_ptr<probes::KernelLog> kernel_log_;
+  HardwareEvents* events_ = nullptr;
+};
+
+// The network interfaces of galen-driver. Looks at sysfs at the driver's pace, and at once when the
+// kernel says that a link changed. Belongs to its loop.
+class NicHardware final : public Hardware {
+ public:
+  // Gets the names of interfaces that something happened to; empty: look at all.
+  using LinkNews = std::function<void(const std::vector<std::string>&)>;
+  // Begins to watch links; the real one is a LinkWatch.
+  using Listen = std::function<Status(LinkNews)>;
+
+  // `options` says which interfaces are devices. The loop and files outlive the hardware.
+  NicHardware(Loop& loop, FileSystem& files, probes::NetworkProbe::Options options, Listen listen)
+      : probe_(loop, files, std::move(options)), listen_(std::move(listen)) {}
+
+  StatusOr<Inventory> Devices() override;
+  CdiEdits EditsFor(const std::string& device) const override;
+  Status Start(HardwareEvents& events) override;
+  StatusOr<std::vector<probes::Sign>> Observe() override { return probe_.Observe(); }
+
+ private:
+  void OnLinkNews(HardwareEvents& events, const std::vector<std::string>& names);
+
+  probes::NetworkProbe probe_;
+  const Listen listen_;
 };
 
 }  // namespace galen::device_driver

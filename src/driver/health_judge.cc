@@ -1,8 +1,8 @@
 // Tested by device_driver_test.cc.
-#include "driver/health_judge.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "driver/device_driver.h"
 
 namespace galen::device_driver {
 namespace {

@@ -1,7 +1,7 @@
 // Tested by device_driver_test.cc.
-#include "driver/nic_hardware.h"
-
 #include <fmt/format.h>
+
+#include "driver/hardware.h"
 
 namespace galen::device_driver {
 

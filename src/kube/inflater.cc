@@ -1,10 +1,9 @@
-#include "kube/inflater.h"
-
 #include <zlib.h>
 
 #include <array>
 
 #include "base/check.h"
+#include "kube/transport.h"
 
 namespace galen::kube {
 

@@ -1,7 +1,7 @@
-#include "kube/inflater.h"
-
 #include <gtest/gtest.h>
 #include <zlib.h>
+
+#include "kube/transport.h"
 
 namespace galen::kube {
 namespace {

@@ -1,6 +1,6 @@
-#include "kube/item_splitter.h"
-
 #include <utility>
+
+#include "kube/watch_decoder.h"
 
 namespace galen::kube {
 namespace {

@@ -1,11 +1,10 @@
-#include "kube/item_splitter.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "kube/test_json.h"
+#include "kube/watch_decoder.h"
 
 namespace galen::kube {
 namespace {

@@ -14,7 +14,6 @@
 #include "base/loop/backoff.h"
 #include "base/version.h"
 #include "kube/authenticator.h"
-#include "kube/inflater.h"
 #include "kube/url.h"
 
 namespace galen::kube {

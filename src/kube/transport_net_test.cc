@@ -6,13 +6,13 @@
 #include <string>
 
 #include "base/files/posix_file_system.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "kube/fake_exec_runner.h"
 #include "kube/informer.h"
 #include "kube/request.h"
 #include "kube/transport.h"
 #include "net/endpoint/server.h"
-#include "net/loop_runner.h"
+#include "net/test_loop_runner.h"
 #include "net/tls/test_certificates.h"
 
 namespace galen::kube {

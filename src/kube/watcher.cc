@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "kube/item_splitter.h"
 #include "kube/watch_decoder.h"
 
 namespace galen::kube {

@@ -1,6 +1,6 @@
 // Bytes both ways between two ends, without blocking: a socket (fd_stream), TLS over another stream
-// (tls_stream), or two ends in memory for tests (memory_stream). Internal to this room. Belongs to
-// its loop. Has one owner; destroying it closes it, and its sink is not called any more.
+// (tls_stream), or two ends in memory for tests (fake_memory_stream). Internal to this room.
+// Belongs to its loop. Has one owner; destroying it closes it, and its sink is not called any more.
 #pragma once
 
 #include <cstddef>

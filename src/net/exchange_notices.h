@@ -22,21 +22,21 @@ class ExchangeNotices {
   // Set after the event, it is still called.
   void SetOnGone(std::function<void()> callback) {
     on_gone_ = std::move(callback);
-    if (is_gone_) TellSoon();
+    if (is_gone_) NotifySoon();
   }
 
   // Several before the turn make one call; after Gone there is none.
   void Drained() {
     is_drained_ = true;
-    TellSoon();
+    NotifySoon();
   }
   void Gone() {
     is_gone_ = true;
-    TellSoon();
+    NotifySoon();
   }
 
  private:
-  void TellSoon() {
+  void NotifySoon() {
     if (timer_) return;
     // One timer for both: what happens again before it ran needs no second.
     timer_ = loop_.At(loop_.Now(), [this] {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/loop/fake_loop.h"
-#include "net/keeping_handler.h"
-#include "net/recording_sink.h"
+#include "net/fake_keeping_handler.h"
+#include "net/fake_recording_sink.h"
 
 namespace galen::net {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "net/endpoint/contract_world.h"
+#include "net/endpoint/test_contract_world.h"
 #include "rpc/channel.h"
 #include "rpc/newest_stream.h"
 #include "rpc/service.h"

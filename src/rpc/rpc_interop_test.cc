@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "net/endpoint/server.h"
-#include "net/loop_runner.h"
+#include "net/test_loop_runner.h"
 #include "protos/dra_health/v1/health.grpc.pb.h"
 #include "protos/pluginregistration/v1/registration.grpc.pb.h"
 #include "rpc/newest_stream.h"

@@ -8,7 +8,7 @@
 
 #include "base/loop/fake_loop.h"
 #include "net/fake_link.h"
-#include "net/recording_sink.h"
+#include "net/fake_recording_sink.h"
 #include "rpc/frame.h"
 #include "rpc/wire.h"
 

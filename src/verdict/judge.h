@@ -19,9 +19,8 @@ namespace galen {
 // costs a good device and hides the bug, so that a doubt always ends undetermined.
 Verdict Judge(const CrashEvidence& evidence);
 
-// The rules: which facts must hold, which kind that supports, by what weight, and the sentence.
-// docs/guide/verdict.md shows the same table; a test compares the two.
-// A row. It applies when every fact of `holds` holds and none of `lacks` does. A rule for hardware
+// A rule: which facts must hold, which kind that supports, by what weight, and the sentence. It
+// applies when every fact of `holds` holds and none of `lacks` does. A rule for hardware
 // lacks nothing that signs of hardware bring about, so that fewer signs never raise its weight.
 struct VerdictRule {
   std::string_view name;
@@ -39,6 +38,8 @@ struct VerdictRule {
   std::string_view source;  // where the knowledge comes from
 };
 
+// All rules, in verdict_rules.cc. docs/guide/verdict.md shows the same table; a test compares the
+// two.
 const std::vector<VerdictRule>& VerdictRules();
 
 // What a kind needs to be named: its own weight, less that of the strongest other kind. Hardware

@@ -1,3 +1,4 @@
+// The rows of VerdictRules(), which judge.h declares and judge.cc applies.
 #include <utility>
 
 #include "verdict/judge.h"

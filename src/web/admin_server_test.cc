@@ -20,8 +20,8 @@
 #include "net/connection.h"
 #include "net/endpoint/test_asker.h"
 #include "net/fake_link.h"
-#include "net/loop_runner.h"
-#include "net/recording_sink.h"
+#include "net/fake_recording_sink.h"
+#include "net/test_loop_runner.h"
 #include "net/tls/test_certificates.h"
 
 namespace galen::web {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "net/http2/http2_frames.h"
-#include "net/memory_stream.h"
+#include "net/fake_memory_stream.h"
+#include "net/http2/test_http2_frames.h"
 #include "net/socket/fd_stream.h"
 #include "net/socket/socket.h"
 #include "tests/e2e/fleet_stage.h"

@@ -3,9 +3,9 @@
 #include "base/check.h"
 #include "base/loop/fake_loop.h"
 #include "net/endpoint/accepted.h"
+#include "net/fake_memory_stream.h"
+#include "net/fake_recording_sink.h"
 #include "net/http2/http2_client.h"
-#include "net/memory_stream.h"
-#include "net/recording_sink.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"
 

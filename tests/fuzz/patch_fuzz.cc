@@ -1,8 +1,8 @@
 // Patches: an object, a zero byte, a patch, and for apply a second patch behind another.
 #include "api_sim/objects/kinds.h"
 #include "api_sim/objects/schema.h"
+#include "api_sim/patch/managed_fields.h"
 #include "api_sim/patch/patch.h"
-#include "api_sim/patch/typed_merge.h"
 #include "base/check.h"
 #include "kube/merge_patch.h"
 #include "tests/fuzz/input.h"

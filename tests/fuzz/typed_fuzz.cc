@@ -4,16 +4,16 @@
 #include <iostream>
 #include <sstream>
 
-#include "api_sim/objects/json_path.h"
 #include "api_sim/objects/selectors.h"
+#include "api_sim/storage/presentation.h"
 #include "base/check.h"
 #include "base/flags.h"
 #include "base/time.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/get.h"
-#include "cli/commands/inject.h"
 #include "cli/commands/why.h"
 #include "net/address.h"
-#include "probes/kernel_log/kernel_fault.h"
+#include "probes/kernel_log/kernel_log.h"
 #include "probes/kernel_log/kernel_record.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"

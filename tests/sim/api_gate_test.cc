@@ -8,7 +8,7 @@
 
 #include "api_sim/serving/local_transport.h"
 #include "base/loop/fake_loop.h"
-#include "net/recording_sink.h"
+#include "net/fake_recording_sink.h"
 
 namespace galen::sim {
 namespace {

@@ -83,7 +83,8 @@ TEST(Docs, FiguresHaveEachPartOfTheBench) {
 
 TEST(Docs, ArchitectureFitsOnTwoPages) {
   for (const SourceFile& file : FilesEndingWith({"ARCHITECTURE.md", "README.md"})) {
-    EXPECT_LE(file.lines.size(), 140u) << file.path;
+    const std::size_t lines_max = file.path == "ARCHITECTURE.md" ? 100 : 140;
+    EXPECT_LE(file.lines.size(), lines_max) << file.path;
   }
 }
 

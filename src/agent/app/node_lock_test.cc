@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 
 namespace galen::agent {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "agent/containers/process_search.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "base/loop/epoll_loop.h"
 
 namespace galen::agent {

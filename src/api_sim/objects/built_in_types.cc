@@ -6,7 +6,6 @@
 
 #include <map>
 
-#include "api_sim/objects/type_notation.h"
 #include "base/check.h"
 
 namespace galen::api_sim {

@@ -1,7 +1,6 @@
-#include "api_sim/objects/type_notation.h"
-
 #include <vector>
 
+#include "api_sim/objects/built_in_types.h"
 #include "base/check.h"
 
 namespace galen::api_sim {

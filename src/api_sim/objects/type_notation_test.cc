@@ -1,5 +1,3 @@
-#include "api_sim/objects/type_notation.h"
-
 #include <gtest/gtest.h>
 
 #include "api_sim/objects/built_in_types.h"

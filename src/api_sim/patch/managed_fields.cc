@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "api_sim/objects/schema.h"
-#include "api_sim/patch/typed_merge.h"
 #include "api_sim/rules/rules.h"
 
 namespace galen::api_sim {

@@ -1,5 +1,3 @@
-#include "api_sim/patch/typed_merge.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +6,7 @@
 #include <unordered_map>
 
 #include "api_sim/objects/schema.h"
+#include "api_sim/patch/managed_fields.h"
 
 namespace galen::api_sim {
 namespace {

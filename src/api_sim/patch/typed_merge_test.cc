@@ -1,7 +1,6 @@
-#include "api_sim/patch/typed_merge.h"
-
 #include <gtest/gtest.h>
 
+#include "api_sim/patch/managed_fields.h"
 #include "api_sim/serving/fake_api_client.h"
 
 namespace galen::api_sim {

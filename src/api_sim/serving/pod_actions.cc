@@ -1,12 +1,11 @@
 // Tested by tests/contract/delete_test.cc.
-#include "api_sim/serving/pod_actions.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "api_sim/objects/pod_facts.h"
 #include "api_sim/objects/selectors.h"
+#include "api_sim/serving/resource_api.h"
 
 namespace galen::api_sim {
 namespace {

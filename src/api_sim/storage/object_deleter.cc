@@ -1,6 +1,4 @@
 // Tested by tests/contract/delete_test.cc.
-#include "api_sim/storage/object_deleter.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "api_sim/objects/object_meta.h"
 #include "api_sim/objects/pod_facts.h"
+#include "api_sim/storage/object_access.h"
 #include "base/text.h"
 
 namespace galen::api_sim {

@@ -1,6 +1,4 @@
 // Tested by tests/contract/list_test.cc and watch_test.cc.
-#include "api_sim/storage/object_reader.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <optional>
 
 #include "api_sim/objects/object_meta.h"
+#include "api_sim/storage/object_access.h"
 #include "api_sim/storage/presentation.h"
 #include "base/data/base64.h"
 

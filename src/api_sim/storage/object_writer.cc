@@ -1,6 +1,4 @@
 // Tested by tests/contract, which asks the API from outside what it promises.
-#include "api_sim/storage/object_writer.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 #include "api_sim/patch/managed_fields.h"
 #include "api_sim/rules/ephemeral_containers.h"
 #include "api_sim/rules/rules.h"
+#include "api_sim/storage/object_access.h"
 
 namespace galen::api_sim {
 namespace {

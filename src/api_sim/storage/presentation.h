@@ -9,6 +9,7 @@
 #include "api_sim/objects/api_request.h"
 #include "api_sim/objects/kinds.h"
 #include "api_sim/storage/object_store.h"
+#include "base/data/json.h"
 #include "base/time.h"
 
 namespace galen::api_sim {
@@ -37,5 +38,13 @@ Json TableColumns(const Kind& kind);
 
 // One cell for each column of the kind, null where there is nothing to show. `now` gives ages.
 Json TableCells(const Kind& kind, const Json& object, WallTime now);
+
+// JSONPath as printer columns use it: ".spec.a", ".metadata.labels['a\.b']", ".list[0].x",
+// ".list[-1]", ".list[*].x", ".conditions[?(@.type==\"Ready\")].status". Pure functions.
+
+// What the path leads to, in order; empty when nothing does, or when the path makes no sense.
+// Braces around the whole ("{.a}") are taken off. No recursive descent, slices or unions: printer
+// columns may not use them. A ']' inside a subscript ends it, even in quotes.
+std::vector<Json> EvaluateJsonPath(std::string_view path, const Json& value);
 
 }  // namespace galen::api_sim

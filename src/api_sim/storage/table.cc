@@ -5,7 +5,6 @@
 #include <map>
 #include <string>
 
-#include "api_sim/objects/json_path.h"
 #include "api_sim/storage/presentation.h"
 
 namespace galen::api_sim {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "base/fd.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "base/loop/epoll_loop.h"
 
 namespace galen {

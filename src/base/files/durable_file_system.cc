@@ -1,7 +1,6 @@
-#include "base/files/durable_file_system.h"
-
 #include <utility>
 
+#include "base/files/posix_file_system.h"
 #include "base/path.h"
 
 namespace galen {

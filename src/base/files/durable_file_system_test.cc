@@ -1,12 +1,11 @@
 // What a power cut leaves of each promise, at every operation of the disk below. The promises
 // themselves are in file_system_test.cc.
-#include "base/files/durable_file_system.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "base/files/fake_disk.h"
+#include "base/files/posix_file_system.h"
 
 namespace galen {
 namespace {

@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/files/durable_file_system.h"
 #include "base/files/fake_disk.h"
 #include "base/files/fake_file_system.h"
 #include "base/files/posix_file_system.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 
 namespace galen {
 namespace {

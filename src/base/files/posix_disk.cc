@@ -1,6 +1,4 @@
 // Tested by posix_file_system_test.cc and file_system_test.cc, which run on it.
-#include "base/files/posix_disk.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,6 +10,7 @@
 #include <cstdlib>
 
 #include "base/fd.h"
+#include "base/files/posix_file_system.h"
 
 namespace galen {
 namespace {

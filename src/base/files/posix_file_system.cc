@@ -1,8 +1,5 @@
 #include "base/files/posix_file_system.h"
 
-#include "base/files/durable_file_system.h"
-#include "base/files/posix_disk.h"
-
 namespace galen {
 namespace {
 

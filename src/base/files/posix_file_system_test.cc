@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 
 namespace galen {
 namespace {

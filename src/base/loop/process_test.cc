@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/files/posix_file_system.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "base/loop/epoll_loop.h"
 #include "base/loop/signal.h"
 

@@ -1,6 +1,6 @@
-#include "base/loop/task.h"
-
 #include <gtest/gtest.h>
+
+#include "base/loop/loop.h"
 
 namespace galen {
 namespace {

@@ -1,9 +1,9 @@
-#include "cli/commands/completion.h"
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "cli/commands/commands.h"
 
 namespace galen::cli {
 namespace {

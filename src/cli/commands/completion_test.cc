@@ -1,5 +1,3 @@
-#include "cli/commands/completion.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+
+#include "cli/commands/commands.h"
 
 namespace galen::cli {
 namespace {

@@ -10,10 +10,10 @@
 #include "base/loop/signal.h"
 #include "base/random.h"
 #include "cli/fleet/session.h"
-#include "conformance/epoll_waiter.h"
 #include "conformance/examination.h"
 #include "conformance/report.h"
 #include "conformance/target.h"
+#include "conformance/waiter.h"
 
 namespace galen::cli {
 namespace {

@@ -1,11 +1,10 @@
 // Tested by tests/e2e/demo_test.cc, which plays the demo in batch.
-#include "cli/commands/demo.h"
-
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/loop/signal.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/get.h"
 #include "cli/commands/why.h"
 #include "cli/demo/demo_place.h"

@@ -1,11 +1,10 @@
 // Tested by tests/e2e/dev_node_test.cc, with real processes; its text by dev_node_text_test.cc.
-#include "cli/commands/dev_node.h"
-
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/loop/signal.h"
 #include "base/random.h"
+#include "cli/commands/commands.h"
 #include "cli/demo/demo_place.h"
 #include "cli/demo/demo_programs.h"
 #include "cli/demo/demo_stage.h"

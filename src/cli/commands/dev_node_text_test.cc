@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/commands/dev_node.h"
+#include "cli/commands/commands.h"
 
 namespace galen::cli {
 namespace {

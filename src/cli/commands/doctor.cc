@@ -1,6 +1,4 @@
 // Tested by doctor_command_test.cc, and on real nodes by tests/cluster/stories/doctor_test.go.
-#include "cli/commands/doctor.h"
-
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +12,7 @@
 #include "base/log.h"
 #include "base/loop/epoll_loop.h"
 #include "base/loop/signal.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/conformance.h"
 #include "cli/interrupt.h"
 #include "doctor/probes/examination.h"

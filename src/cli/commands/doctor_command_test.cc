@@ -6,10 +6,10 @@
 #include <fstream>
 
 #include "base/data/json.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "base/flags.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/conformance.h"
-#include "cli/commands/doctor.h"
 
 namespace galen::cli {
 namespace {

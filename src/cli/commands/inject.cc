@@ -1,5 +1,3 @@
-#include "cli/commands/inject.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "cli/commands/commands.h"
 #include "cli/demo/simulated_driver.h"
 #include "cli/inspect/agent_link.h"
 #include "cli/output/table.h"

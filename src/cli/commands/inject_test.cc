@@ -1,11 +1,10 @@
-#include "cli/commands/inject.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
+#include "cli/commands/commands.h"
 #include "cli/inspect/agent_link.h"
 #include "net/endpoint/server.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"

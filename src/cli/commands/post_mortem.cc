@@ -202,8 +202,8 @@ Table PostMortemTable(const std::vector<ShownPostMortem>& records, bool wide, Wa
     if (wide) {
       cells.insert(cells.end(), {record.node, record.pod.uid, std::to_string(record.number)});
     }
-    const auto telling = MostRelevantFinding(record);
-    cells.push_back(telling ? history::DetailOf(*telling) : "");
+    const auto finding = MostRelevantFinding(record);
+    cells.push_back(finding ? history::DetailOf(*finding) : "");
     table.Add(std::move(cells), ToString(record.pod.key));
   }
   return table;

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "cli/inspect/agent_link.h"
 #include "net/endpoint/server.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"

@@ -1,10 +1,9 @@
-#include "cli/commands/watch.h"
-
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/loop/signal.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/get.h"
 #include "cli/fleet/live_fleet.h"
 #include "cli/output/live_picture.h"

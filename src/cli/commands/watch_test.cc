@@ -1,7 +1,7 @@
-#include "cli/commands/watch.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "cli/commands/commands.h"
 
 namespace galen::cli {
 namespace {

@@ -4,8 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "cli/fleet/pod_status_entry.h"
-
 namespace galen::cli {
 namespace {
 

@@ -1,7 +1,6 @@
-#include "cli/fleet/node_life.h"
-
 #include <fmt/core.h>
 
+#include "cli/fleet/fleet.h"
 #include "kube/objects/meta.h"
 
 namespace galen::cli {

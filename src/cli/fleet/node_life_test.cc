@@ -1,8 +1,7 @@
-#include "cli/fleet/node_life.h"
-
 #include <gtest/gtest.h>
 
 #include "base/data/yaml.h"
+#include "cli/fleet/fleet.h"
 
 namespace galen::cli {
 namespace {

@@ -1,8 +1,8 @@
-#include "cli/fleet/pod_status_entry.h"
-
 #include <algorithm>
 #include <cctype>
 #include <vector>
+
+#include "cli/fleet/fleet.h"
 
 namespace galen::cli {
 namespace {

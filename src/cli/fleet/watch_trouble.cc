@@ -1,8 +1,8 @@
-#include "cli/fleet/watch_trouble.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
+
+#include "cli/fleet/live_fleet.h"
 
 namespace galen::cli {
 namespace {

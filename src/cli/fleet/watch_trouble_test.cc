@@ -1,8 +1,7 @@
-#include "cli/fleet/watch_trouble.h"
-
 #include <gtest/gtest.h>
 
 #include "base/loop/fake_loop.h"
+#include "cli/fleet/live_fleet.h"
 #include "kube/fake_transport.h"
 
 namespace galen::cli {

@@ -1,8 +1,7 @@
-#include "cluster_sim/nodes/hollow_pod.h"
-
 #include <algorithm>
 
 #include "api_sim/objects/pod_facts.h"
+#include "cluster_sim/nodes/simulated_nodes.h"
 
 namespace galen::cluster_sim {
 namespace {

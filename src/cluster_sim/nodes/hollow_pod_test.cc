@@ -1,9 +1,8 @@
-#include "cluster_sim/nodes/hollow_pod.h"
-
 #include <gtest/gtest.h>
 
 #include "api_sim/objects/fake_objects.h"
 #include "api_sim/objects/pod_facts.h"
+#include "cluster_sim/nodes/simulated_nodes.h"
 
 namespace galen::cluster_sim {
 namespace {

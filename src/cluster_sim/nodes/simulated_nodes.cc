@@ -5,7 +5,6 @@
 #include "api_sim/objects/pod_facts.h"
 #include "api_sim/serving/api_server.h"
 #include "base/text.h"
-#include "cluster_sim/nodes/hollow_pod.h"
 #include "kube/request.h"
 
 namespace galen::cluster_sim {

@@ -3,7 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "doctor/probes/api_reading.h"
 #include "kube/client.h"
 
 namespace galen::doctor {

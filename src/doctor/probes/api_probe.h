@@ -4,21 +4,111 @@
 
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/data/json.h"
 #include "base/loop/loop.h"
 #include "doctor/observations.h"
-#include "doctor/probes/metrics_text.h"
-#include "doctor/probes/rights.h"
 #include "kube/client.h"
 #include "kube/request.h"
 #include "net/http.h"
 
 namespace galen::doctor {
+
+// The few lines of a Kubernetes component's /metrics that are of interest: feature gates and the
+// kubelet's plugins (Prometheus' text format 0.0.4). Pure, but for the collector, which keeps what
+// it was given.
+
+// One sample. Time stamps and comments are not kept.
+struct Sample {
+  std::string name;
+  std::map<std::string, std::string> labels;
+  double value = 0;
+};
+// nullopt for a comment, an empty line and what is no sample.
+std::optional<Sample> ParseSample(std::string_view line);
+
+// Takes a page in pieces and keeps the samples of the names below: an API server's page has
+// megabytes, of which some dozen lines are wanted.
+class SampleCollector {
+ public:
+  void Take(std::string_view bytes);
+  // Takes the last line, too, when it has no newline.
+  void End();
+  const std::vector<Sample>& samples() const { return samples_; }
+
+  static constexpr std::size_t kLineBytesMax = 64 * 1024;  // longer ones are skipped
+  static constexpr std::size_t kSamplesMax = 4096;
+
+ private:
+  void TakeLine(std::string_view line);
+
+  std::string rest_;
+  bool skipping_ = false;
+  std::vector<Sample> samples_;
+};
+
+// kubernetes_feature_enabled; nullopt when the page has none, as of a version before 1.26.
+std::optional<Gates> GatesOf(const std::vector<Sample>& samples, std::string source);
+// plugin_manager_total_plugins, by the registration socket.
+std::map<std::string, PluginState> PluginsOf(const std::vector<Sample>& samples);
+
+// What the API server's answers say, as observations. Pure; everything absent is empty, because
+// objects come from many versions.
+StatusOr<KubernetesVersion> ReadVersion(const Json& version);  // of /version
+// `date` is the header of an answer that was asked for at `asked` and came at `answered`.
+// InvalidArgument when it is no date (RFC 9110, section 5.6.7).
+StatusOr<ClockSeen> ReadClock(std::string_view date, WallTime asked, WallTime answered);
+std::set<std::string> ReadGroupVersions(const Json& group);  // of /apis/GROUP
+NodeSeen ReadNode(const Json& node);
+LeaseSeen ReadLease(const Json& lease);
+StatusOr<PodSeen> ReadPod(const Json& pod);
+// `node` is this node's name.
+StatusOr<ClaimSeen> ReadClaim(const Json& claim, const std::string& node);
+SlicePlace ReadSlicePlace(const Json& slice);
+NodeHealthSeen ReadNodeHealth(const Json& object);
+// Whether a SubjectAccessReview's answer allows it.
+bool ReadAllowed(const Json& review);
+
+// Claims whose devices all lie in pools of this node's slices are here, too: a claim that an older
+// scheduler allocated names no node.
+void MarkClaimsHere(std::vector<ClaimSeen>& claims, const std::vector<kube::ResourceSlice>& slices);
+// Pods that claims of this node are reserved for and that are not among its Pods; each once.
+std::vector<PodRef> FarPods(const std::vector<ClaimSeen>& claims, const std::vector<PodSeen>& pods);
+
+// What galen-agent must be allowed to do, as data, and the questions by which the API server says
+// whether somebody is (authorization.k8s.io/v1). Pure.
+struct Right {
+  std::string verb, group, resource, subresource;
+  bool manager_only = false;
+};
+std::string ToString(const Right& right);  // "patch pods/status"
+
+// As deploy/galen.yaml and deploy/examples/manager.yaml give them; a test compares.
+const std::vector<Right>& AgentRights();
+
+// Whose rights are asked for: a service account's, or those of whoever asks.
+struct Subject {
+  std::string ns, account;  // both "" = the asker, whoever that is
+  bool self = false;        // the asker is this service account
+
+  bool asks_for_itself() const { return self || account.empty(); }
+  std::string user() const;    // as the API server calls it; "" when no account is named
+  std::string phrase() const;  // "service account galen-system/galen-agent"
+};
+
+// Who the asker is: a SelfSubjectReview, which everybody may make.
+net::HttpRequest WhoAmIRequest();
+// The user's name in its answer.
+std::string ReadUser(const Json& review);
+
+// A SubjectAccessReview, or a SelfSubjectAccessReview for the asker, in all namespaces.
+net::HttpRequest ReviewRequest(const Right& right, const Subject& subject);
 
 // The answer to an ApiCall.
 struct PlainAnswer {

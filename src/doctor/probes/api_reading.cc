@@ -1,10 +1,9 @@
-#include "doctor/probes/api_reading.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <set>
 
+#include "doctor/probes/api_probe.h"
 #include "kube/objects/resource_claim.h"
 
 namespace galen::doctor {

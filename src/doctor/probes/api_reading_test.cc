@@ -1,9 +1,8 @@
-#include "doctor/probes/api_reading.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "doctor/fake_observations.h"
+#include "doctor/probes/api_probe.h"
 
 namespace galen::doctor {
 namespace {

@@ -1,9 +1,8 @@
-#include "doctor/probes/cdi_probe.h"
-
 #include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "doctor/check.h"
+#include "doctor/probes/probes.h"
 #include "model/cdi_spec.h"
 
 namespace galen::doctor {

@@ -1,9 +1,8 @@
-#include "doctor/probes/cdi_probe.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files/fake_file_system.h"
+#include "doctor/probes/probes.h"
 
 namespace galen::doctor {
 namespace {

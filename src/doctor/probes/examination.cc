@@ -4,9 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "doctor/probes/cdi_probe.h"
-#include "doctor/probes/journal_probe.h"
-#include "doctor/probes/kubelet_probe.h"
+#include "doctor/probes/probes.h"
 
 namespace galen::doctor {
 namespace {

@@ -11,8 +11,7 @@
 #include "base/files/file_system.h"
 #include "doctor/observations.h"
 #include "doctor/probes/api_probe.h"
-#include "doctor/probes/host_probe.h"
-#include "doctor/probes/node_probe.h"
+#include "doctor/probes/probes.h"
 
 namespace galen::doctor {
 

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/files/posix_file_system.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "base/loop/fake_loop.h"
 #include "base/text.h"
 #include "doctor/check.h"

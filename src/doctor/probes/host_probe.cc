@@ -1,5 +1,3 @@
-#include "doctor/probes/host_probe.h"
-
 #include <sys/inotify.h>
 #include <sys/statvfs.h>
 #include <sys/timex.h>
@@ -9,6 +7,7 @@
 #include <sstream>
 
 #include "base/fd.h"
+#include "doctor/probes/probes.h"
 
 namespace galen::doctor {
 namespace {

@@ -1,10 +1,9 @@
-#include "doctor/probes/host_probe.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files/fake_file_system.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
+#include "doctor/probes/probes.h"
 
 namespace galen::doctor {
 namespace {

@@ -1,9 +1,8 @@
-#include "doctor/probes/journal_probe.h"
-
 #include <algorithm>
 #include <optional>
 
 #include "doctor/check.h"
+#include "doctor/probes/probes.h"
 #include "history/journal/segment.h"
 
 namespace galen::doctor {

@@ -1,9 +1,8 @@
-#include "doctor/probes/journal_probe.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files/fake_file_system.h"
+#include "doctor/probes/probes.h"
 #include "history/journal/segment.h"
 
 namespace galen::doctor {

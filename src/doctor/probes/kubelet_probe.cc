@@ -1,5 +1,3 @@
-#include "doctor/probes/kubelet_probe.h"
-
 #include <zlib.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <system_error>
 
 #include "base/data/yaml.h"
+#include "doctor/probes/probes.h"
 
 namespace galen::doctor {
 namespace {

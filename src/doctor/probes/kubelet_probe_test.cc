@@ -1,5 +1,3 @@
-#include "doctor/probes/kubelet_probe.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -9,7 +7,8 @@
 
 #include "base/files/fake_file_system.h"
 #include "base/files/posix_file_system.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
+#include "doctor/probes/probes.h"
 
 namespace galen::doctor {
 namespace {

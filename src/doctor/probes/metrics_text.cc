@@ -1,7 +1,7 @@
-#include "doctor/probes/metrics_text.h"
-
 #include <charconv>
 #include <utility>
+
+#include "doctor/probes/api_probe.h"
 
 namespace galen::doctor {
 namespace {

@@ -1,7 +1,7 @@
-#include "doctor/probes/metrics_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "doctor/probes/api_probe.h"
 
 namespace galen::doctor {
 namespace {

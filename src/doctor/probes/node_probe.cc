@@ -1,10 +1,9 @@
-#include "doctor/probes/node_probe.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "doctor/probes/probes.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "protos/pluginregistration/v1/registration.pb.h"
 #include "rpc/typed.h"

@@ -1,5 +1,3 @@
-#include "doctor/probes/node_probe.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -10,8 +8,9 @@
 #include <fstream>
 
 #include "base/fd.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "base/loop/fake_loop.h"
+#include "doctor/probes/probes.h"
 #include "net/fake_link.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "protos/pluginregistration/v1/registration.pb.h"

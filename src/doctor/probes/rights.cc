@@ -1,7 +1,6 @@
-#include "doctor/probes/rights.h"
-
 #include <fmt/format.h>
 
+#include "doctor/probes/api_probe.h"
 #include "kube/request.h"
 
 namespace galen::doctor {

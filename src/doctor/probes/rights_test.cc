@@ -1,5 +1,3 @@
-#include "doctor/probes/rights.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "base/data/yaml.h"
+#include "doctor/probes/api_probe.h"
 
 namespace galen::doctor {
 namespace {

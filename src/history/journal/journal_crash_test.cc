@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/files/durable_file_system.h"
 #include "base/files/fake_disk.h"
+#include "base/files/posix_file_system.h"
 #include "history/journal/journal.h"
 #include "history/journal/segment.h"
 

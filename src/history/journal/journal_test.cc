@@ -7,7 +7,7 @@
 
 #include "base/files/fake_file_system.h"
 #include "base/files/posix_file_system.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "history/journal/segment.h"
 
 namespace galen::history {

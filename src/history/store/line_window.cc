@@ -1,7 +1,7 @@
-#include "history/store/line_window.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "history/store/store.h"
 
 namespace galen::history {
 

@@ -1,11 +1,10 @@
-#include "history/store/line_window.h"
-
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <string>
 
 #include "base/random.h"
+#include "history/store/store.h"
 
 namespace galen::history {
 namespace {

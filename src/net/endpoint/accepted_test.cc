@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/loop/fake_loop.h"
+#include "net/fake_keeping_handler.h"
+#include "net/fake_memory_stream.h"
+#include "net/fake_recording_sink.h"
 #include "net/http2/http2_client.h"
-#include "net/keeping_handler.h"
-#include "net/memory_stream.h"
-#include "net/recording_sink.h"
 #include "net/tls/test_certificates.h"
 #include "net/tls/tls_stream.h"
 

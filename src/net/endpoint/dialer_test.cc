@@ -5,15 +5,15 @@
 #include <optional>
 #include <utility>
 
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "net/connection.h"
 #include "net/endpoint/server.h"
-#include "net/keeping_handler.h"
-#include "net/loop_runner.h"
-#include "net/memory_stream.h"
-#include "net/recording_sink.h"
+#include "net/fake_keeping_handler.h"
+#include "net/fake_memory_stream.h"
+#include "net/fake_recording_sink.h"
 #include "net/socket/fd_stream.h"
 #include "net/socket/socket.h"
+#include "net/test_loop_runner.h"
 #include "net/tls/test_certificates.h"
 
 namespace galen::net {

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "net/endpoint/socket_host.h"
+#include "net/endpoint/socket_keeper.h"
 #include "net/fake_link.h"
 
 namespace galen::net {

@@ -10,8 +10,8 @@
 #include "base/loop/fake_loop.h"
 #include "base/random.h"
 #include "net/endpoint/fake_socket_host.h"
+#include "net/fake_keeping_handler.h"
 #include "net/fake_link.h"
-#include "net/keeping_handler.h"
 
 namespace galen::net {
 

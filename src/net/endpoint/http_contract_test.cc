@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "net/endpoint/contract_world.h"
-#include "net/keeping_handler.h"
-#include "net/recording_sink.h"
+#include "net/endpoint/test_contract_world.h"
+#include "net/fake_keeping_handler.h"
+#include "net/fake_recording_sink.h"
 
 namespace galen::net {
 namespace {

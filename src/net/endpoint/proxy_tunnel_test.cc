@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/loop/fake_loop.h"
-#include "net/memory_stream.h"
+#include "net/fake_memory_stream.h"
 
 namespace galen::net {
 namespace {

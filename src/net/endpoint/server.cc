@@ -60,7 +60,7 @@ struct Server::Impl {
   FdWatch watch;
   Timer accepting;
   Timer pause;
-  std::optional<Time> full_told;
+  std::optional<Time> full_logged;
   bool starved = false;  // of descriptors or memory, and that was reported
   std::uint64_t next_id = 0;
   std::map<std::uint64_t, std::unique_ptr<Accepted>> connections;
@@ -172,8 +172,8 @@ bool Server::Impl::MakeRoom() {
 }
 
 void Server::Impl::TellFull(std::string_view what) {
-  if (full_told && loop.Now() - *full_told < kFullAgain) return;
-  full_told = loop.Now();
+  if (full_logged && loop.Now() - *full_logged < kFullAgain) return;
+  full_logged = loop.Now();
   log.Warning(what, {{"address", address}, {"limit", options.connections_max}});
 }
 

@@ -1,5 +1,3 @@
-#include "net/endpoint/socket_host.h"
-
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -8,6 +6,7 @@
 
 #include "base/files/directory_watch.h"
 #include "net/endpoint/server.h"
+#include "net/endpoint/socket_keeper.h"
 #include "net/socket/socket.h"
 
 namespace galen::net {

@@ -1,13 +1,12 @@
-#include "net/endpoint/socket_host.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "net/endpoint/server.h"
-#include "net/keeping_handler.h"
-#include "net/loop_runner.h"
+#include "net/endpoint/socket_keeper.h"
+#include "net/fake_keeping_handler.h"
+#include "net/test_loop_runner.h"
 
 namespace galen::net {
 namespace {

@@ -82,7 +82,7 @@ Status SocketKeeper::Listen() {
   // The old one goes only now, and leaves the new file alone, since it is not its own.
   socket_ = std::move(*fresh);
   backoff_.Reset();
-  told_trouble_.clear();
+  logged_trouble_.clear();
   return OkStatus();
 }
 
@@ -93,7 +93,7 @@ void SocketKeeper::Look() {
   parts_.log.Info("socket is gone; making it again", {{"path", path_}});
   const Status status = Listen();
   if (status.ok()) return;
-  if (std::exchange(told_trouble_, status.message()) != status.message()) {
+  if (std::exchange(logged_trouble_, status.message()) != status.message()) {
     parts_.log.Warning("socket cannot be made; trying again", {{"error", status.message()}});
   }
   LookAfter(backoff_.Next(parts_.random));

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "net/address.h"
-#include "net/memory_stream.h"
+#include "net/fake_memory_stream.h"
 #include "net/socket/fd_stream.h"
 #include "net/socket/socket.h"
 #include "net/tls/tls_context.h"

@@ -6,7 +6,7 @@
 
 #include "net/connection.h"
 #include "net/http.h"
-#include "net/loop_runner.h"
+#include "net/test_loop_runner.h"
 
 namespace galen::net {
 

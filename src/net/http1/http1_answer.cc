@@ -1,5 +1,3 @@
-#include "net/http1/http1_answer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "base/check.h"
 #include "net/http1/http1_request.h"
+#include "net/http1/http1_server.h"
 
 namespace galen::net {
 namespace {

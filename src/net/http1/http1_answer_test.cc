@@ -1,7 +1,7 @@
-#include "net/http1/http1_answer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "net/http1/http1_server.h"
 
 namespace galen::net {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/loop/fake_loop.h"
-#include "net/keeping_handler.h"
-#include "net/memory_stream.h"
+#include "net/fake_keeping_handler.h"
+#include "net/fake_memory_stream.h"
 
 namespace galen::net {
 namespace {

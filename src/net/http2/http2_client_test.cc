@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/loop/fake_loop.h"
-#include "net/http2/http2_frames.h"
-#include "net/memory_stream.h"
-#include "net/recording_sink.h"
+#include "net/fake_memory_stream.h"
+#include "net/fake_recording_sink.h"
+#include "net/http2/test_http2_frames.h"
 
 namespace galen::net {
 namespace {

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/loop/fake_loop.h"
+#include "net/fake_keeping_handler.h"
+#include "net/fake_memory_stream.h"
+#include "net/fake_recording_sink.h"
 #include "net/http2/http2_client.h"
-#include "net/http2/http2_frames.h"
-#include "net/keeping_handler.h"
-#include "net/memory_stream.h"
-#include "net/recording_sink.h"
+#include "net/http2/test_http2_frames.h"
 
 namespace galen::net {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/loop/fake_loop.h"
-#include "net/http2/http2_frames.h"
-#include "net/memory_stream.h"
+#include "net/fake_memory_stream.h"
+#include "net/http2/test_http2_frames.h"
 
 namespace galen::net {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "base/files/temporary_directory.h"
-#include "net/loop_runner.h"
+#include "base/files/test_temporary_directory.h"
+#include "net/test_loop_runner.h"
 
 namespace galen::net {
 namespace {

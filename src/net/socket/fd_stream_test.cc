@@ -6,8 +6,8 @@
 
 #include <array>
 
-#include "net/loop_runner.h"
-#include "net/memory_stream.h"
+#include "net/fake_memory_stream.h"
+#include "net/test_loop_runner.h"
 
 namespace galen::net {
 namespace {

@@ -1,5 +1,3 @@
-#include "net/socket/resolver.h"
-
 #include <netdb.h>
 
 #include <cstring>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "net/socket/connector.h"
 
 namespace galen::net {
 namespace {
@@ -51,7 +50,7 @@ class Resolver::Lookup final : public Resolution {
  public:
   Lookup(Loop& loop, Done done) : loop_(loop), done_(std::move(done)) {}
 
-  void TellSoon(Addresses addresses) {
+  void NotifySoon(Addresses addresses) {
     // Numbers too are answered later, so that callers know one order of events.
     timer_ = loop_.At(loop_.Now(), [this, addresses = std::move(addresses)] { Tell(addresses); });
   }
@@ -60,7 +59,7 @@ class Resolver::Lookup final : public Resolution {
     {
       MutexLock lock(shared->mu);
       if (shared->threads >= kThreadsMax) {
-        return TellSoon(Unavailable("no address for {}: {} lookups hang", host, kThreadsMax));
+        return NotifySoon(Unavailable("no address for {}: {} lookups hang", host, kThreadsMax));
       }
       ++shared->threads;
     }
@@ -72,7 +71,7 @@ class Resolver::Lookup final : public Resolution {
       // Held while posting: the resolver, and so the loop, cannot go in between.
       MutexLock lock(shared->mu);
       --shared->threads;
-      TellSoon(ResourceExhausted("start a thread for a lookup: {}", error.what()));
+      NotifySoon(ResourceExhausted("start a thread for a lookup: {}", error.what()));
     }
   }
 
@@ -112,7 +111,7 @@ std::unique_ptr<Resolution> Resolver::Resolve(const std::string& host, std::uint
                                               Done done) {
   auto lookup = std::make_unique<Lookup>(loop_, std::move(done));
   if (const auto numeric = NumericSocketAddress(host, port)) {
-    lookup->TellSoon(std::vector<SocketAddress>{*numeric});
+    lookup->NotifySoon(std::vector<SocketAddress>{*numeric});
   } else {
     lookup->StartThread(shared_, host, port);
   }

@@ -1,12 +1,11 @@
-#include "net/socket/resolver.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 
 #include "base/loop/fake_loop.h"
-#include "net/loop_runner.h"
+#include "net/socket/connector.h"
+#include "net/test_loop_runner.h"
 
 namespace galen::net {
 namespace {

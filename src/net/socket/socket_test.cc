@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <fstream>
 
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 
 namespace galen::net {
 namespace {

@@ -1,5 +1,3 @@
-#include "net/tls/certificate_fault.h"
-
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/asn1.h>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "net/tls/tls_stream.h"
 
 namespace galen::net {
 namespace {

@@ -1,8 +1,8 @@
-#include "net/tls/certificate_fault.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/x509_vfy.h>
+
+#include "net/tls/tls_stream.h"
 
 namespace galen::net {
 namespace {

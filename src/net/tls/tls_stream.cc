@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "net/tls/certificate_fault.h"
 
 namespace galen::net {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/loop/fake_loop.h"
-#include "net/memory_stream.h"
+#include "net/fake_memory_stream.h"
 #include "net/tls/test_certificates.h"
 
 namespace galen::net {

@@ -1,10 +1,10 @@
-#include "probes/kernel_log/dev_kmsg.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
+
+#include "probes/kernel_log/kernel_log.h"
 
 namespace galen::probes {
 namespace {

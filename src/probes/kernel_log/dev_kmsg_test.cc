@@ -1,5 +1,3 @@
-#include "probes/kernel_log/dev_kmsg.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,6 +6,7 @@
 #include "base/fd.h"
 #include "base/loop/epoll_loop.h"
 #include "base/random.h"
+#include "probes/kernel_log/kernel_log.h"
 #include "probes/kernel_log/kernel_record.h"
 
 namespace galen::probes {

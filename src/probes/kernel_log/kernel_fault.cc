@@ -1,11 +1,11 @@
-#include "probes/kernel_log/kernel_fault.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <optional>
+
+#include "probes/kernel_log/kernel_log.h"
 
 namespace galen::probes {
 namespace {

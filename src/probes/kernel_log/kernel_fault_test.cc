@@ -1,7 +1,7 @@
-#include "probes/kernel_log/kernel_fault.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "probes/kernel_log/kernel_log.h"
 
 namespace galen::probes {
 namespace {

@@ -127,10 +127,10 @@ void KernelLog::NoteGap(std::uint64_t sequence) {
 WallTime KernelLog::TimeOf(const KernelRecord& record) const {
   const WallTime now = parts_.loop.WallNow();
   // Both clocks count from about the boot, so their difference is the record's age.
-  const WallTime told = now - (parts_.loop.Now() - Time(record.since_boot));
+  const WallTime written = now - (parts_.loop.Now() - Time(record.since_boot));
   // A record that has just come is as old as reading it took, whatever its clock says.
-  if (caught_up_ && now - told > kClockDriftMax) return now;
-  return std::min(told, now);
+  if (caught_up_ && now - written > kClockDriftMax) return now;
+  return std::min(written, now);
 }
 
 void KernelLog::AddSign(const KernelFault& fault, WallTime time, std::vector<Sign>& signs) {

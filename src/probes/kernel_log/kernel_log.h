@@ -1,21 +1,50 @@
-// Follows the kernel's log and reports its faults as signs of devices: each exactly once within a
-// boot, over restarts too. Belongs to its loop.
+// The kernel's log: its faults, reading it, and the real source of it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
+#include "base/fd.h"
 #include "base/log.h"
+#include "base/loop/io_loop.h"
 #include "base/loop/loop.h"
 #include "base/metrics.h"
-#include "probes/kernel_log/kernel_fault.h"
+#include "probes/kernel_log/kernel_record.h"
 #include "probes/kernel_log/state_file.h"
 #include "probes/rules/sign.h"
 
 namespace galen::probes {
+
+// Which lines of the kernel's log report a device's fault, and which: NVIDIA's XID and SXID, PCIe's
+// AER, machine checks and a GPU that fell off its bus. Pure. A line that only looks like one costs
+// a device its health, so only what the kernel itself and root have written is looked at, and of
+// that nothing that a program can choose: its name, its file's name, its messages.
+
+// A fault in a line: which sign, of which PCI device, with what value.
+struct KernelFault {
+  std::string sign{};         // "xid"
+  std::string pci_address{};  // "0000:4b:00", without the function; "" when no device is named
+  double value = 1;           // the number of an XID or SXID
+  std::string raw{};          // "kernel log: Xid 79 on 0000:4b:00"
+
+  bool operator==(const KernelFault&) const = default;
+};
+
+// The faults in a record; mostly none. XID 154 gives two: itself and what it asks for. A record of
+// another facility than the kernel's and root's gives none, whatever its text. A PCIe error counts
+// only where the record's properties (SUBSYSTEM=pci, DEVICE=+pci:…, written by the kernel's
+// dev_printk) name the device that its text names; root's lines have none.
+std::vector<KernelFault> FaultsIn(const KernelRecord& record);
+
+// "PCI:0000:4b:00" or "0000:4B:00.0" → "0000:4b:00"; "" when the text starts with no address.
+// Drivers name the slot with or without the function, so slots are compared without.
+std::string PciSlot(std::string_view text);
 
 // Where records come from: the real one is DevKmsg, the fake one a list of lines.
 class KernelLogSource {
@@ -30,6 +59,8 @@ class KernelLogSource {
   virtual void OnReadable(std::function<void()> callback) = 0;
 };
 
+// Follows the kernel's log and reports its faults as signs of devices: each exactly once within a
+// boot, over restarts too. Belongs to its loop.
 class KernelLog {
  public:
   // All lent; they outlive the log.
@@ -74,6 +105,35 @@ class KernelLog {
   std::optional<WallTime> last_machine_check_;
   bool skipping_ = false;  // what is older than Start
   bool caught_up_ = false;
+};
+
+// /dev/kmsg, opened for reading without waiting: the real source of a KernelLog. Belongs to its
+// loop, which is lent.
+// https://www.kernel.org/doc/Documentation/ABI/testing/dev-kmsg says how the file behaves.
+class DevKmsg final : public KernelLogSource {
+ public:
+  // From the first record that the kernel still has; records from before this process come again,
+  // so the reader must know how far it is. A record longer than `record_bytes_max` is passed over.
+  // PermissionDenied says what is missing; other errors are open(2)'s.
+  static StatusOr<std::unique_ptr<DevKmsg>> Open(
+      IoLoop& loop, const std::string& path, std::size_t record_bytes_max = kKernelRecordBytesMax);
+
+  // One read(2) a record. DataLoss: the ring buffer went round, or a record was too long; the next
+  // call gives the oldest record there is, or the one after. Any other error is the last: the file
+  // is not watched any more.
+  StatusOr<std::optional<std::string>> Next() override;
+  void OnReadable(std::function<void()> callback) override;
+
+ private:
+  DevKmsg(IoLoop& loop, Fd fd, std::size_t record_bytes_max)
+      : loop_(loop), fd_(std::move(fd)), buffer_(record_bytes_max, '\0') {}
+
+  IoLoop& loop_;
+  Fd fd_;
+  FdWatch watch_;       // after the descriptor it watches
+  std::string buffer_;  // one record
+  int too_long_ = 0;    // records in a row
+  bool dead_ = false;
 };
 
 }  // namespace galen::probes

@@ -1,5 +1,3 @@
-#include "probes/network/link_watch.h"
-
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -15,6 +13,8 @@
 #include <optional>
 #include <thread>
 #include <utility>
+
+#include "probes/network/network_interface.h"
 
 namespace galen::probes {
 namespace {

@@ -1,5 +1,3 @@
-#include "probes/network/link_watch.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -18,7 +16,7 @@
 #include <thread>
 
 #include "base/files/posix_file_system.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "base/loop/epoll_loop.h"
 #include "base/loop/process.h"
 #include "base/random.h"

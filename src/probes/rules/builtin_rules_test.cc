@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/rules/embedded.h"
 #include "probes/rules/rule_engine.h"
 #include "probes/rules/rule_reader.h"
 

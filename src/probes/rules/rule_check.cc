@@ -1,12 +1,11 @@
 // Tested by rule_reader_test.cc, whose files have each of these faults.
-#include "probes/rules/rule_check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/text.h"
+#include "probes/rules/rule_reader.h"
 #include "probes/rules/sentence.h"
 #include "probes/rules/sign.h"
 #include "probes/rules/sign_value.h"
@@ -160,9 +159,9 @@ Status RuleFaults::ToStatus() const {
   if (faults_.empty()) return OkStatus();
   std::string all;
   // One wrong default can make every row faulty.
-  const std::size_t told = std::min(faults_.size(), kFaultsTold);
-  for (std::size_t i = 0; i < told; ++i) all += (i > 0 ? "\n" : "") + faults_[i];
-  if (told < faults_.size()) all += fmt::format("\nand {} more", faults_.size() - told);
+  const std::size_t listed = std::min(faults_.size(), kFaultsListedMax);
+  for (std::size_t i = 0; i < listed; ++i) all += (i > 0 ? "\n" : "") + faults_[i];
+  if (listed < faults_.size()) all += fmt::format("\nand {} more", faults_.size() - listed);
   return {Code::kInvalidArgument, all};
 }
 

@@ -195,13 +195,13 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const Instant& at,
     // found.
     if (rule.state != HealthState::kHealthy) TrackOf(device, index).OnEvent(sign, at);
     Clear(device, rule, sign);
-    Sign told = sign;
-    told.device = device.health.id.device;
+    Sign of_device = sign;
+    of_device.device = device.health.id.device;
     const std::string value = ValueText(sign);
     const std::string message =
         FillSentence(rule.sentence, {.value = value, .unit = rule.unit, .text = rule.text});
     evaluation.records.push_back(
-        {std::move(told), rule.id, MakeCause(rule.code, message, value, rule.owner)});
+        {std::move(of_device), rule.id, MakeCause(rule.code, message, value, rule.owner)});
   }
 }
 

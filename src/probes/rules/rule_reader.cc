@@ -9,7 +9,6 @@
 #include "base/data/yaml.h"
 #include "base/data/yaml_lines.h"
 #include "base/text.h"
-#include "probes/rules/rule_check.h"
 
 namespace galen::probes {
 namespace {

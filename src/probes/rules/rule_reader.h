@@ -14,11 +14,50 @@
 //       sentence: "GPU temperature {value} °C exceeds {threshold} °C"
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/data/yaml_lines.h"
 #include "probes/rules/rule.h"
 
 namespace galen::probes {
+
+// What a rule and a table must keep to beyond the types of their fields. Pure.
+
+// Matches that one rule remembers, each with its time, for each device: a bound on memory.
+inline constexpr int kCountMax = 64;  // matches that one rule remembers
+
+// Collects every fault of a file: "rules.yaml:12: temperature-high: when: ...".
+// A person repairs a file once, not fault by fault. At sets the place, Add notes what is wrong
+// there.
+class RuleFaults {
+ public:
+  explicit RuleFaults(std::string origin) : origin_(std::move(origin)) {}
+
+  // Where the next faults are: a line (0: unknown) and a row's name.
+  void At(std::size_t line, std::string row);
+  // `field` may be "" when the row as a whole is meant.
+  void Add(std::string_view field, std::string_view what);
+  // All faults, one a line; past kFaultsListedMax the rest is counted.
+  Status ToStatus() const;
+
+  static constexpr std::size_t kFaultsListedMax = 50;
+
+ private:
+  const std::string origin_;
+  std::size_t line_ = 0;
+  std::string row_;
+  std::vector<std::string> faults_;
+};
+
+// One rule against the signs of its table, which must be read before. Adds to `faults`, where At
+// has named the row.
+void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults);
+// Rules and signs against each other: names used twice, `clears` that name nothing. Once, after the
+// last row. Adds to `faults`.
+void CheckTable(const RuleTable& table, const YamlLines& lines, RuleFaults& faults);
 
 // A table has room for every XID and SXID there is (NVIDIA's catalog has 173 XIDs), many times
 // over; a file past it is a mistake.
@@ -31,5 +70,13 @@ inline constexpr std::size_t kRuleFileBytesMax = 1024 * 1024;
 // it is given. Durations are written as in flags ("250ms", "30s", "5m"). Fields that are not known
 // are faults, so that a misspelled one does not change a verdict in silence.
 StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin);
+
+// The tables of rules that come with the program, as they are in rules/: put in at build time, so
+// that no file need be installed. Constant; YAML for ParseRules, and tested to be free of faults.
+
+// For the GPU driver and its simulator, and for network cards; an operator's own file takes the
+// place of one.
+extern const std::string_view kGpuRules;
+extern const std::string_view kNicRules;
 
 }  // namespace galen::probes

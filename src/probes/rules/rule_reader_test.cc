@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/rules/rule_check.h"
-
 namespace galen::probes {
 namespace {
 

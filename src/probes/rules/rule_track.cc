@@ -1,11 +1,10 @@
-#include "probes/rules/rule_track.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "probes/rules/rule_engine.h"
 #include "probes/rules/sentence.h"
 
 namespace galen::probes {

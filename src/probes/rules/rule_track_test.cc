@@ -1,6 +1,6 @@
-#include "probes/rules/rule_track.h"
-
 #include <gtest/gtest.h>
+
+#include "probes/rules/rule_engine.h"
 
 namespace galen::probes {
 namespace {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/rules/embedded.h"
 #include "probes/rules/rule_reader.h"
 
 namespace galen::probes {

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "base/loop/fake_loop.h"
-#include "probes/rules/embedded.h"
 #include "probes/rules/rule_engine.h"
 #include "probes/rules/rule_reader.h"
 

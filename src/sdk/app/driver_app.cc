@@ -71,7 +71,7 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
   ServeDra(data_methods_, preparer_);
   if (health_) health_->Serve(data_methods_);
   registration_.Serve(registration_methods_);
-  registration_.OnTold([this](const std::string& refusal) { OnRegistrationTold(refusal); });
+  registration_.OnOutcome([this](const std::string& refusal) { OnRegistrationOutcome(refusal); });
 }
 
 // Without an instance name there is one driver a node, so nobody to yield to.
@@ -141,7 +141,7 @@ std::string DriverApp::WhyNotReady() const {
   return "";
 }
 
-void DriverApp::OnRegistrationTold(const std::string& refusal) {
+void DriverApp::OnRegistrationOutcome(const std::string& refusal) {
   // A kubelet that has refused a driver may look at it again only when there is a new file.
   if (refusal.empty()) return registration_socket_.Settled();
   registration_socket_.RemakeLater();

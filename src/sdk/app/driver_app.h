@@ -65,7 +65,7 @@ class DriverApp {
  private:
   DriverApp(Edges edges, const Driver::Options& options, SocketPaths paths, Handlers handlers);
 
-  void OnRegistrationTold(const std::string& refusal);
+  void OnRegistrationOutcome(const std::string& refusal);
   void FinishStreams();
   std::function<bool()> AnotherRuns(const std::string& instance);
 

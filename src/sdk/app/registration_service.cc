@@ -43,7 +43,7 @@ void RegistrationService::Serve(rpc::Dispatcher& dispatcher) {
              rpc::TypedReply<wire::RegistrationStatusResponse> reply) {
         // Answered before it is acted upon: the socket of this very call may be made anew for it.
         reply(wire::RegistrationStatusResponse());
-        Told(status.plugin_registered(), status.error());
+        TakeOutcome(status.plugin_registered(), status.error());
       });
 }
 
@@ -58,18 +58,18 @@ std::vector<std::string> RegistrationService::SupportedVersions() const {
   return versions;
 }
 
-void RegistrationService::Told(bool registered, const std::string& error) {
+void RegistrationService::TakeOutcome(bool registered, const std::string& error) {
   const std::string refusal = registered ? "" : Shown(error, kRefusalBytesMax);
   if (registered && !registered_) log_.Info("driver is registered", {{"driver", options_.driver}});
-  if (!registered && (registered_ || refusal != told_refusal_)) {
+  if (!registered && (registered_ || refusal != last_refusal_)) {
     log_.Error("the kubelet refuses this driver; trying again",
                {{"driver", options_.driver}, {"error", refusal}});
   }
   registered_ = registered;
-  told_refusal_ = refusal;
+  last_refusal_ = refusal;
   metrics_.Set("galen_driver_registered", {}, registered ? 1 : 0);
   // A refusal without a reason must not read as success.
-  if (on_told_) on_told_(registered || !refusal.empty() ? refusal : "no reason given");
+  if (on_outcome_) on_outcome_(registered || !refusal.empty() ? refusal : "no reason given");
 }
 
 }  // namespace galen::sdk

@@ -27,8 +27,8 @@ class RegistrationService {
   // Adds GetInfo and NotifyRegistrationStatus. The dispatcher calls this for as long as it serves.
   void Serve(rpc::Dispatcher& dispatcher);
   // Called with the outcome of each registration: "" = it worked, else why not.
-  void OnTold(std::function<void(const std::string& refusal)> callback) {
-    on_told_ = std::move(callback);
+  void OnOutcome(std::function<void(const std::string& refusal)> callback) {
+    on_outcome_ = std::move(callback);
   }
 
   // The last outcome was success. False until a kubelet, or an agent in the manager role, has
@@ -38,14 +38,14 @@ class RegistrationService {
   std::vector<std::string> SupportedVersions() const;
 
  private:
-  void Told(bool registered, const std::string& error);
+  void TakeOutcome(bool registered, const std::string& error);
 
   Log& log_;
   Metrics& metrics_;
   const Options options_;
   bool registered_ = false;
-  std::string told_refusal_;
-  std::function<void(const std::string&)> on_told_;
+  std::string last_refusal_;
+  std::function<void(const std::string&)> on_outcome_;
 };
 
 }  // namespace galen::sdk

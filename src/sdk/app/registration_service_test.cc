@@ -23,7 +23,7 @@ class RegistrationServiceTest : public ::testing::Test {
                                      .endpoint = "/plugins/fpga.example.com/dra.sock",
                                      .has_health = has_health});
     service_->Serve(dispatcher_);
-    service_->OnTold([this](const std::string& refusal) { told_.push_back(refusal); });
+    service_->OnOutcome([this](const std::string& refusal) { told_.push_back(refusal); });
     node_.network.Listen(std::string("unix:") + kSocket, dispatcher_);
   }
   wire::PluginInfo GetInfo() {

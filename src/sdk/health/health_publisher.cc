@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kMethods[] = {"/v1.DRAResourceHealth/NodeWatchResources",
                                          "/v1alpha1.DRAResourceHealth/NodeWatchResources"};
 // A driver may make up a new name each round; each is reported once, up to this many.
-constexpr std::size_t kStrangersToldMax = 32;
+constexpr std::size_t kStrangersLoggedMax = 32;
 
 }  // namespace
 
@@ -78,8 +78,8 @@ void HealthPublisher::Ask() {
   report_(round);
   // From here on the probe counts as alive again.
   answered_ = edges_.loop.Now();
-  silence_told_ = false;
-  TellStrangers(round);
+  silence_logged_ = false;
+  LogStrangers(round);
   HealthSnapshot fresh =
       Judge(devices_, round, snapshot_, options_.snapshot, edges_.loop.WallNow());
   // Kept also when it is not sent: a new subscriber gets the newest.
@@ -90,12 +90,12 @@ void HealthPublisher::Ask() {
 }
 
 // Reported once each: a name that is not in the inventory is a mistake of the author's.
-void HealthPublisher::TellStrangers(const HealthRound& round) {
-  for (const auto& [name, word] : round.words()) {
-    if (strangers_told_.size() >= kStrangersToldMax) return;
+void HealthPublisher::LogStrangers(const HealthRound& round) {
+  for (const auto& [name, word] : round.reports()) {
+    if (strangers_logged_.size() >= kStrangersLoggedMax) return;
     const bool known = std::any_of(devices_.begin(), devices_.end(),
                                    [&](const auto& device) { return device.id.device == name; });
-    if (known || !strangers_told_.insert(name).second) continue;
+    if (known || !strangers_logged_.insert(name).second) continue;
     edges_.log.Warning("health was given for a device that is not in the inventory; it is left out",
                        {{"device", name}});
   }
@@ -160,7 +160,7 @@ void HealthPublisher::OnResendDue() {
   if (ProbeLives()) return Send();
   // The probe's next answer sends.
   resend_timer_.Cancel();
-  if (std::exchange(silence_told_, true)) return;
+  if (std::exchange(silence_logged_, true)) return;
   edges_.log.Warning("the health probe does not answer; subscribers will see Unknown",
                      {{"driver", options_.driver}});
 }

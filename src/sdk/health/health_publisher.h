@@ -66,7 +66,7 @@ class HealthPublisher {
   void AskAndPlan();
   // One round of the author's report, judged, and sent if it says something new.
   void Ask();
-  void TellStrangers(const HealthRound& round);
+  void LogStrangers(const HealthRound& round);
   void CountStates(const HealthSnapshot& before);
   void Subscribe(std::unique_ptr<rpc::StreamWriter> writer);
   void Send();
@@ -80,11 +80,11 @@ class HealthPublisher {
   std::vector<DeviceIdentity> devices_;
   HealthSnapshot snapshot_;
   // Names that are in no inventory, once reported.
-  std::set<std::string> strangers_told_;
+  std::set<std::string> strangers_logged_;
   bool started_ = false;
   bool stopped_ = false;
   bool ask_posted_ = false;
-  bool silence_told_ = false;
+  bool silence_logged_ = false;
   Time answered_{};  // when the probe answered last
   Timer ask_timer_;
   // Counts as set after it ran, too; without it nothing of the present was sent.

@@ -1,7 +1,6 @@
-#include "sdk/health/health_round.h"
-
 #include <gtest/gtest.h>
 
+#include "sdk/health/health_snapshot.h"
 #include "sdk/inventory.h"
 
 namespace galen::sdk {
@@ -32,7 +31,7 @@ TEST(HealthRound, ADeviceThatIsWellMayCarryANote) {
   EXPECT_EQ(round.Find("a")->state, HealthState::kHealthy);
   EXPECT_EQ(round.Find("a")->cause.code, "XidPageFault");
   round.Healthy("a");
-  EXPECT_EQ(round.Find("a")->cause.code, "") << "the last word counts";
+  EXPECT_EQ(round.Find("a")->cause.code, "") << "the last report counts";
 }
 
 TEST(HealthRound, ATimeoutAloneSaysNothingOfTheState) {
@@ -46,7 +45,7 @@ TEST(HealthRound, ATimeoutAloneSaysNothingOfTheState) {
 TEST(HealthRound, IsBounded) {
   HealthRound round;
   for (std::size_t i = 0; i < kDevicesMax + 100; ++i) round.Healthy("d" + std::to_string(i));
-  EXPECT_EQ(round.words().size(), kDevicesMax);
+  EXPECT_EQ(round.reports().size(), kDevicesMax);
 }
 
 }  // namespace

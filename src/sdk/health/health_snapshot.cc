@@ -45,10 +45,10 @@ Cause CauseOf(const HealthCause& cause) {
           .owner = OwnerOf(cause.owner)};
 }
 
-double ShareOf(const HealthRound::Word& word) {
-  if (word.state != HealthState::kDegraded) return 1;
+double ShareOf(const HealthRound::Report& report) {
+  if (report.state != HealthState::kDegraded) return 1;
   // Whoever divides by zero has nothing left to offer.
-  return std::isfinite(word.share) ? std::clamp(word.share, 0.0, 1.0) : 0;
+  return std::isfinite(report.share) ? std::clamp(report.share, 0.0, 1.0) : 0;
 }
 
 // Whole seconds are all that the wire carries; none would mean the reader's default.
@@ -68,14 +68,14 @@ DeviceFinding NotReported(const DeviceIdentity& identity) {
   return finding;
 }
 
-DeviceFinding FindingOf(const DeviceIdentity& identity, const HealthRound::Word* word) {
-  if (word == nullptr) return NotReported(identity);
+DeviceFinding FindingOf(const DeviceIdentity& identity, const HealthRound::Report* report) {
+  if (report == nullptr) return NotReported(identity);
   DeviceFinding finding;
-  finding.health.state = word->state;
-  finding.health.share = ShareOf(*word);
-  finding.health.cause = CauseOf(word->cause);
+  finding.health.state = report->state;
+  finding.health.share = ShareOf(*report);
+  finding.health.cause = CauseOf(report->cause);
   finding.identity = identity;
-  finding.sign = Shown(word->cause.sign, kSignBytesMax);
+  finding.sign = Shown(report->cause.sign, kSignBytesMax);
   return finding;
 }
 
@@ -130,13 +130,14 @@ HealthSnapshot Judge(const std::vector<DeviceIdentity>& devices, const HealthRou
                      const HealthSnapshot& before, const SnapshotOptions& options, WallTime now) {
   HealthSnapshot snapshot;
   for (const DeviceIdentity& identity : devices) {
-    const HealthRound::Word* word = round.Find(identity.id.device);
-    DeviceFinding finding = FindingOf(identity, word);
+    const HealthRound::Report* report = round.Find(identity.id.device);
+    DeviceFinding finding = FindingOf(identity, report);
     finding.health.id = identity.id;
     finding.health.timeout =
         WholeSeconds(round.TimeoutOf(identity.id.device).value_or(options.timeout));
-    const WallTime seen =
-        word != nullptr && word->cause.seen ? std::min<WallTime>(*word->cause.seen, now) : now;
+    const WallTime seen = report != nullptr && report->cause.seen
+                              ? std::min<WallTime>(*report->cause.seen, now)
+                              : now;
     const auto known = before.find(identity.id.device);
     const bool same = known != before.end() && SameFinding(known->second.health, finding.health);
     finding.health.since = same ? known->second.health.since : seen;

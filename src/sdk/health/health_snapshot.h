@@ -3,14 +3,47 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "galen/driver.h"
 #include "model/health.h"
-#include "sdk/health/health_round.h"
 
 namespace galen::sdk {
+
+// What the driver's author said of the devices in one round: the pen he is given, and the page for
+// the Judge. A value; made for one call of `report` and read right after it. Takes names as they
+// come: which of them are devices, the reader decides.
+class HealthRound final : public HealthWriter {
+ public:
+  // The latest report on one device. `share` is as the author gave it, in bounds or not.
+  struct Report {
+    HealthState state = HealthState::kUnknown;
+    double share = 1;
+    HealthCause cause;
+  };
+
+  using HealthWriter::Healthy;
+  void Healthy(std::string_view device, HealthCause note) override;
+  void Unhealthy(std::string_view device, HealthCause cause) override;
+  void Degraded(std::string_view device, double share, HealthCause cause) override;
+  void Unknown(std::string_view device, HealthCause cause) override;
+  void Timeout(std::string_view device, std::chrono::seconds timeout) override;
+
+  // nullptr: nothing was reported.
+  const Report* Find(std::string_view device) const;
+  // nullopt: none was said. Not bounded yet.
+  std::optional<Duration> TimeoutOf(std::string_view device) const;
+  const std::map<std::string, Report, std::less<>>& reports() const { return reports_; }
+
+ private:
+  void Record(std::string_view device, Report report);
+
+  std::map<std::string, Report, std::less<>> reports_;  // at most kDevicesMax
+  std::map<std::string, Duration, std::less<>> timeouts_;
+};
 
 // Kubernetes cuts longer messages by bytes, perhaps inside a character (KEP-4680, since 1.36).
 inline constexpr std::size_t kWireMessageBytesMax = 1024;

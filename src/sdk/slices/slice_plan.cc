@@ -1,5 +1,3 @@
-#include "sdk/slices/slice_plan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "sdk/digest.h"
 #include "sdk/inventory.h"
 #include "sdk/quantity.h"
+#include "sdk/slices/slice_publisher.h"
 
 namespace galen::sdk {
 namespace {

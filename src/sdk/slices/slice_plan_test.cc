@@ -1,9 +1,8 @@
-#include "sdk/slices/slice_plan.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "sdk/slices/slice_publisher.h"
 
 namespace galen::sdk {
 namespace {

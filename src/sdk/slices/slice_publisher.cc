@@ -189,7 +189,7 @@ void SlicePublisher::RememberWhatWasKept(const kube::ResourceSlice& sent,
   if (dropped.empty()) return;
   reduced_.insert_or_assign(sent.name, ReducedSlice{sent, kept});
   for (const DroppedField& each : dropped) {
-    if (!told_dropped_.insert(each.field).second) continue;
+    if (!logged_dropped_.insert(each.field).second) continue;
     edges_.log.Warning("the API server drops a field of devices; they are published without it",
                        {{"pool", scope_.pool}, {"field", each.field}, {"advice", each.advice}});
   }
@@ -220,7 +220,7 @@ void SlicePublisher::FinishRound() {
     return round_->done(Unavailable("{}", round_->worst.message()));
   }
   settled_ = true;
-  told_trouble_.clear();
+  logged_trouble_.clear();
   edges_.log.Info("ResourceSlices are published", {{"pool", scope_.pool},
                                                    {"slices", wanted_.size()},
                                                    {"generation", generation_},
@@ -255,8 +255,8 @@ void SlicePublisher::TellYielded(bool yielded) {
 
 // The same trouble again is not logged again.
 void SlicePublisher::TellTrouble(const Status& status) {
-  if (status.message() == told_trouble_) return;
-  told_trouble_ = status.message();
+  if (status.message() == logged_trouble_) return;
+  logged_trouble_ = status.message();
   edges_.log.Warning("ResourceSlices cannot be published now; trying again",
                      {{"pool", scope_.pool}, {"error", status.message()}});
 }

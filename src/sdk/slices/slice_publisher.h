@@ -14,11 +14,78 @@
 #include <vector>
 
 #include "base/loop/work_queue.h"
+#include "galen/driver.h"
 #include "kube/informer.h"
+#include "kube/objects/resource_slice.h"
 #include "sdk/edges.h"
-#include "sdk/slices/slice_plan.h"
 
 namespace galen::sdk {
+
+// What to write so that the API server's ResourceSlices say what this driver has. Pure.
+
+// Kubernetes' limits on the devices of one slice (resource.k8s.io/v1: ResourceSliceMaxDevices; half
+// as many once a device has taints).
+inline constexpr std::size_t kDevicesPerSliceMax = 128;
+inline constexpr std::size_t kDevicesPerSliceMaxWithTaints = 64;
+
+// Whose slices: those of one driver on one node; a pool is what they are published as. All slices
+// of a scope are one pool, and the node's alone.
+struct SliceScope {
+  std::string driver;
+  std::string node;
+  std::string pool;
+};
+
+// A slice as it is at the API server, with who wrote it last: the time at which that instance of
+// the driver started. Of two instances that differ, the one that started later decides.
+struct PublishedSlice {
+  kube::ResourceSlice slice;
+  // Nanoseconds since 1970; 0 when the slice does not have it, which ranks below all others.
+  std::int64_t publisher = 0;
+  bool operator==(const PublishedSlice&) const = default;
+};
+
+// What is to be written, in three lists that may be carried out in any order.
+struct SlicePlan {
+  std::vector<kube::ResourceSlice> create;
+  std::vector<kube::ResourceSlice> update;  // with the uid and resourceVersion they had
+  std::vector<kube::ResourceSlice> remove;
+  bool yielded = false;  // a newer instance publishes something else; nothing to do
+
+  bool empty() const { return create.empty() && update.empty() && remove.empty(); }
+};
+
+// What an API server made of a slice that was written, where it did not keep all of it: fields of
+// features that are switched off there are dropped without an error.
+struct ReducedSlice {
+  kube::ResourceSlice sent;
+  kube::ResourceSlice kept;
+};
+
+// A field of a device that the API server did not keep, and what to do about it: both for people.
+struct DroppedField {
+  std::string_view field;
+  std::string_view advice;
+};
+
+// What of `sent` the `answer` to its write lacks; empty when all is there, whatever times and forms
+// of quantities the API server gave it. Never empty when PlanSlices would write it again.
+std::vector<DroppedField> DroppedFields(const kube::ResourceSlice& sent,
+                                        const kube::ResourceSlice& answer);
+
+// The slices that hold `inventory`: deterministic names, as few as possible; generation 0.
+std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Inventory& inventory);
+
+// `have` are all slices of the driver on the node by name; what is not wanted is removed. `rank` is
+// that of the calling instance while several run: slices that differ and were written by one of a
+// higher rank are left alone. nullopt: nobody else runs, so everything is ours. `generation_least`
+// is what was written last, so that a wiped pool does not go back in time. `reduced`, by name: a
+// slice equal to what the server kept of the wanted one counts as equal, or it would be written for
+// ever.
+SlicePlan PlanSlices(const std::vector<kube::ResourceSlice>& wanted,
+                     const std::map<std::string, PublishedSlice>& have,
+                     std::int64_t generation_least, std::optional<std::int64_t> rank,
+                     const std::map<std::string, ReducedSlice>& reduced = {});
 
 // One look at a time: what the API server has (by watch) against what is wanted, then all writes at
 // once. A kubelet wipes a driver's slices when it starts and 30 s after it lost the driver; both
@@ -69,7 +136,7 @@ class SlicePublisher {
   std::map<std::string, PublishedSlice> have_;  // by watch, and from the answers to our own writes
   // By name, those of which the API server dropped fields at the last write.
   std::map<std::string, ReducedSlice> reduced_;
-  std::set<std::string_view> told_dropped_;  // each field is reported once
+  std::set<std::string_view> logged_dropped_;  // each field is reported once
   // The highest that was written by this process; 0 before the first.
   std::int64_t generation_ = 0;
   bool inventory_known_ = false;
@@ -78,7 +145,7 @@ class SlicePublisher {
   bool settled_ = false;
   bool yielded_ = false;
   // The last trouble in the log, so that it is not logged at each try.
-  std::string told_trouble_;
+  std::string logged_trouble_;
   std::unique_ptr<kube::Informer<PublishedSlice>> informer_;
   WorkQueue<std::string> queue_;
   std::unique_ptr<Round> round_;  // the look that is under way

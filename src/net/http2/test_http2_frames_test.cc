@@ -1,4 +1,4 @@
-#include "net/http2/http2_frames.h"
+#include "net/http2/test_http2_frames.h"
 
 #include <gtest/gtest.h>
 

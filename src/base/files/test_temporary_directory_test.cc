@@ -1,4 +1,4 @@
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 
 #include <gtest/gtest.h>
 

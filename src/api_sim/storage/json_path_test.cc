@@ -1,8 +1,7 @@
-#include "api_sim/objects/json_path.h"
-
 #include <gtest/gtest.h>
 
 #include "api_sim/serving/fake_api_client.h"
+#include "api_sim/storage/presentation.h"
 
 namespace galen::api_sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "net/memory_stream.h"
+#include "net/fake_memory_stream.h"
 
 #include <algorithm>
 #include <utility>

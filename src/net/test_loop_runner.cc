@@ -1,5 +1,5 @@
 // Tested by the tests that use it: it is nothing but their support.
-#include "net/loop_runner.h"
+#include "net/test_loop_runner.h"
 
 #include "base/check.h"
 

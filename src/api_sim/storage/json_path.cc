@@ -1,7 +1,7 @@
-#include "api_sim/objects/json_path.h"
-
 #include <charconv>
 #include <string>
+
+#include "api_sim/storage/presentation.h"
 
 namespace galen::api_sim {
 namespace {

@@ -1,14 +1,14 @@
 // Tested by the tests that use it: it is nothing but their support.
-#include "net/endpoint/contract_world.h"
+#include "net/endpoint/test_contract_world.h"
 
 #include <utility>
 
 #include "base/check.h"
-#include "base/files/temporary_directory.h"
+#include "base/files/test_temporary_directory.h"
 #include "base/loop/fake_loop.h"
 #include "net/endpoint/server.h"
 #include "net/fake_link.h"
-#include "net/loop_runner.h"
+#include "net/test_loop_runner.h"
 #include "net/tls/test_certificates.h"
 
 namespace galen::net {

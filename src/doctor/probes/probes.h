@@ -1,0 +1,158 @@
+// What an examination looks at on the node itself: machine, CDI files, the agent's journal, the
+// kubelet, and the sockets of drivers and agent. Each part has a source file and a test of its
+// name. Nothing is changed.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files/file_system.h"
+#include "base/loop/loop.h"
+#include "doctor/observations.h"
+#include "history/store/record.h"
+#include "net/connection.h"
+#include "rpc/channel.h"
+
+namespace galen::doctor {
+
+// The machine itself: control groups, limits of the kernel, clock and disks. Asks the kernel,
+// changes nothing. Calls block shortly.
+
+// Where the kernel shows itself.
+struct KernelPlaces {
+  std::string proc = "/proc";
+  std::string cgroups = "/sys/fs/cgroup";
+};
+
+// A hierarchy of version 2 has cgroup.controllers at its top; else the directories of version 1.
+StatusOr<CgroupSeen> LookAtCgroups(FileSystem& files, const KernelPlaces& places);
+// Makes an instance with one watch, and takes both away again.
+StatusOr<InotifySeen> LookAtInotify(FileSystem& files, const KernelPlaces& places);
+StatusOr<FileTableSeen> LookAtFileTable(FileSystem& files, const KernelPlaces& places);
+// adjtimex(2), which anybody may read.
+StatusOr<TimeSyncSeen> LookAtTimeSync();
+// The file system that `path` lies in. `of` is whose it is. As root it is also asked whether files
+// can be made there; as another user only whether it is mounted read-only, because those who write
+// there are root.
+DiskSeen LookAtDisk(const std::string& path, const std::string& of);
+
+// The files of CDI directories, read as a container runtime does (container-device-interface,
+// SPEC.md 1.1.0): which devices they define, or why they are left out.
+
+// Pure.
+CdiFile ReadCdiFile(const std::string& path, std::string_view text);
+
+// All .json and .yaml files; a directory that is not there holds none. NotFound when none of them
+// is there, ResourceExhausted past kCdiFilesMax.
+StatusOr<std::vector<CdiFile>> ReadCdiFiles(FileSystem& files,
+                                            const std::vector<std::string>& directories);
+
+inline constexpr std::size_t kCdiFilesMax = 4096;
+
+// What the agent's journal shows from outside, while the agent owns it: files that were set aside,
+// and times that went back. Reads only; a file that the agent is writing may end in the middle.
+
+// `directory` is <stateDir>/journal; `now` this machine's time. NotFound when there is none.
+StatusOr<JournalSeen> LookAtJournal(FileSystem& files, const std::string& directory, WallTime now);
+
+// Where the agent's own clock went back by more than a second, oldest first, a sentence each; also
+// when the last record is later than `now`. Counts only records that the agent stamped itself:
+// drivers report times of signs, which come in any order. Pure.
+std::vector<std::string> JumpsOf(const std::vector<history::Record>& records, WallTime now);
+
+// What the kubelet leaves to be seen on its node without being asked: its process, its
+// configuration and its record of prepared claims. Reads files, changes nothing. Calls block.
+
+// The kubelet whose --root-dir is `root` as we see it, among the processes of `proc` ("/proc"): a
+// kubelet in a mount namespace of its own may call that directory by another name, and another
+// node's may call its own by this name. Where its namespace may not be looked into, the name
+// counts. Among several it is the one that was started with `node`'s name, else the one that sees
+// the files that we see. NotFound when there is none, as for a program in a Pod that does not see
+// the machine's processes.
+StatusOr<KubeletProcess> FindKubelet(FileSystem& files, const std::string& proc,
+                                     const std::string& root, const std::string& node);
+
+// RLIMIT_NOFILE of a process, by proc(5)'s limits; -1 = unlimited.
+StatusOr<std::int64_t> OpenFilesOf(FileSystem& files, const std::string& proc, std::int64_t pid);
+
+// featureGates of the configuration file that the process was given, or of <root>/config.yaml
+// where kubeadm puts it; what --feature-gates says wins. NotFound when neither is there. Of a
+// process whose file may not be read only the gates of its flags are known; then it is `complete`,
+// so that nobody takes a default for what the file may have set.
+StatusOr<Gates> ReadConfiguredGates(FileSystem& files, const Seen<KubeletProcess>& process,
+                                    const std::string& root);
+
+// <root>/dra_manager_state, which a kubelet makes at its start. NotFound when it is not there, as
+// for a program in a Pod that is given a part of the root. DataLoss when its checksum is wrong or
+// it is not what kubelets from 1.34 on write.
+StatusOr<std::vector<PreparedClaim>> ReadPreparedClaims(FileSystem& files, const std::string& root);
+
+// The sockets of this node: drivers in the kubelet's registry, and the agent. Asks each what it is,
+// all at once, and notifies nobody. Belongs to its loop.
+
+// One question to a gRPC server on a unix socket of this node, on a connection of its own. Asks
+// when it is made; destroying it cancels.
+class SocketCall {
+ public:
+  // How connecting went (NotFound where there is no socket, Unavailable where nobody listens,
+  // PermissionDenied where we may not, DeadlineExceeded where nobody accepts), and the answer's
+  // bytes or why there is none.
+  using Done = std::function<void(const Status& connected, const StatusOr<std::string>& answer)>;
+
+  // `method` is "/package.Service/Method", or "" to connect and no more. `done` runs once, later;
+  // the call is kept until then and not destroyed by it. loop and dialer are lent.
+  SocketCall(Loop& loop, net::Dialer& dialer, const std::string& path, std::string method,
+             std::string request, Done done);
+
+  static constexpr Duration kConnectWithin = std::chrono::seconds(2);
+  // As a kubelet waits for GetInfo (operation_generator.go).
+  static constexpr Duration kAnswerWithin = std::chrono::seconds(1);
+
+ private:
+  void OnConnected(StatusOr<std::unique_ptr<net::Connection>> connection);
+
+  Loop& loop_;
+  const std::string path_, method_, request_;
+  const Done done_;
+  std::unique_ptr<net::Dialling> dialling_;
+  std::unique_ptr<net::Connection> connection_;
+  std::optional<rpc::Channel> channel_;
+  std::unique_ptr<rpc::Call> call_;
+};
+
+// What lies in the registry's directory and the directories below it, as a kubelet walks them; not
+// asked yet. NotFound when it is not there.
+StatusOr<std::vector<RegistryEntry>> ListRegistry(const std::string& directory);
+
+// Asks, once started, until everything has answered or its time is up.
+class NodeProbe {
+ public:
+  // `done` runs once, on the loop. What is lent outlives the probe.
+  NodeProbe(Loop& loop, net::Dialer& dialer, std::function<void()> done);
+
+  // `entries` are filled in as answers come, and are lent until `done`.
+  void AskDrivers(std::vector<RegistryEntry>& entries, const std::string& kubelet_root);
+  void AskAgent(const std::string& socket, AgentSeen& agent);
+  // After which `done` may come; never from inside this.
+  void Start();
+
+ private:
+  void Ask(const std::string& path, const std::string& method, SocketCall::Done take);
+  void AskDriver(RegistryEntry& entry, const std::string& kubelet_root);
+  void AskEndpoint(RegistryEntry& entry, const std::string& kubelet_root);
+  void Finish();
+
+  Loop& loop_;
+  net::Dialer& dialer_;
+  const std::function<void()> done_;
+  std::size_t open_ = 1;  // what is not answered, and Start
+  std::list<std::unique_ptr<SocketCall>> calls_;
+  Timer started_;
+};
+
+}  // namespace galen::doctor
