@@ -21,6 +21,9 @@ class DurableFileSystem final : public FileSystem {
   Status Remove(const std::string& path) override;
   // Each new name survives a power cut when this returns OK.
   Status MakeDirectories(const std::string& path, unsigned mode) override;
+  StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) override {
+    return disk_.TryLock(path);
+  }
   StatusOr<std::vector<std::string>> List(const std::string& directory) override {
     return disk_.List(directory);
   }

@@ -17,6 +17,7 @@ class PosixDisk final : public Disk {
   Status Remove(const std::string& path) override;
   Status MakeDirectory(const std::string& path, unsigned mode) override;
   Status CheckDirectory(const std::string& path) override;
+  StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) override;
   StatusOr<std::vector<std::string>> List(const std::string& directory) override;
 };
 

@@ -16,6 +16,7 @@ class PosixFileSystem final : public FileSystem {
   Status Rename(const std::string& from, const std::string& to) override;
   Status Remove(const std::string& path) override;
   Status MakeDirectories(const std::string& path, unsigned mode) override;
+  StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) override;
   StatusOr<std::vector<std::string>> List(const std::string& directory) override;
 };
 
