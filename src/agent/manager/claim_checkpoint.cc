@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/data/json.h"
+#include "base/files/temporary_files.h"
 
 namespace galen::agent {
 namespace {
@@ -97,6 +98,8 @@ bool ClaimRecord::IsStale(const Claim& claim) const {
 }
 
 Status ClaimCheckpoint::Load() {
+  // A file that stays is only untidy; the next write says what is wrong with the directory.
+  static_cast<void>(RemoveTemporaryFilesOf(files_, path_));
   const StatusOr<std::string> text = files_.Read(path_);
   if (text.status().code() == Code::kNotFound) return OkStatus();
   RETURN_IF_ERROR(text.status());

@@ -35,6 +35,14 @@ TEST(ClaimCheckpoint, ComeBackAfterARestart) {
   EXPECT_THAT(after.ClaimsOfPod("pod-3"), IsEmpty());
 }
 
+TEST(ClaimCheckpoint, WhatACrashLeftOfAWriteGoesAtTheNextStart) {
+  FakeFileSystem files;
+  ASSERT_TRUE(files.MakeDirectories("/state", 0700).ok());
+  ASSERT_TRUE(files.WriteAtomically("/state/claims.json.tmp-Ab12Cd", "{", 0600).ok());
+  ASSERT_TRUE(ClaimCheckpoint(files, "/state/claims.json").Load().ok());
+  EXPECT_THAT(*files.List("/state"), IsEmpty());
+}
+
 TEST(ClaimCheckpoint, AShareOfADriverThatNamesNoSharesHasItsId) {
   FakeFileSystem files;
   ClaimCheckpoint claims(files, kPath);

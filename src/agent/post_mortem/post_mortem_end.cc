@@ -36,6 +36,15 @@ bool IsSidecar(const kube::Pod& pod, const std::string& name) {
   });
 }
 
+// Whether its work is done, or somebody wants it gone: sidecars are stopped then.
+bool IsWindingUp(const kube::Pod& pod) {
+  if (HasEnded(pod) || pod.asked_to_go) return true;
+  return !pod.statuses.empty() &&
+         std::ranges::all_of(pod.statuses, [](const kube::ContainerStatus& status) {
+           return !status.running && status.finished && status.reason != "CrashLoopBackOff";
+         });
+}
+
 // The newest end of a container; the epoch when none has a time.
 WallTime LastFinished(const std::vector<ContainerEnd>& ends) {
   WallTime last{};
@@ -75,22 +84,6 @@ bool IsNewCrash(const kube::Pod& before, const ContainerEnd& end) {
 bool IsSince(const std::optional<WallTime>& away_since, const ContainerEnd& end) {
   return away_since && EndedBadly(end) && end.finished &&
          *end.finished + kEndPrecision >= *away_since;
-}
-
-// Worded as in post-mortems. Why it waits now ("CrashLoopBackOff") is no news of how it ended.
-std::string CrashText(const kube::ContainerStatus& status) {
-  return history::TextOf({.container = status.name,
-                          .exit_code = status.exit_code,
-                          .signal = status.signal,
-                          .reason = status.end_reason});
-}
-
-// nullptr for a container that had no status yet.
-const kube::ContainerStatus* FindStatus(const kube::Pod& pod, const std::string& container) {
-  for (const kube::ContainerStatus& status : pod.statuses) {
-    if (status.name == container) return &status;
-  }
-  return nullptr;
 }
 
 constexpr std::string_view kDisruption = "DisruptionTarget";
@@ -173,13 +166,12 @@ std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* afte
 
 std::vector<Crash> NewCrashes(const kube::Pod* before, const kube::Pod& after) {
   std::vector<Crash> crashes;
-  if (before == nullptr) return crashes;
-  for (const kube::ContainerStatus& status : after.statuses) {
-    const kube::ContainerStatus* earlier = FindStatus(*before, status.name);
-    const bool is_new =
-        status.finished && (earlier == nullptr || earlier->finished != status.finished);
-    if (!is_new || status.exit_code.value_or(0) == 0) continue;
-    crashes.push_back({after.ref(), CrashText(status), *status.finished});
+  if (before == nullptr || before->meta.uid != after.meta.uid) return crashes;
+  for (const ContainerEnd& end : ContainerEndsOf(after)) {
+    if (!end.finished || !IsNewCrash(*before, end)) continue;
+    // The kubelet stops it then, which it mostly survives no better than a crash.
+    if (IsWindingUp(after) && IsSidecar(after, end.container)) continue;
+    crashes.push_back({after.ref(), history::TextOf(end), *end.finished});
   }
   return crashes;
 }

@@ -35,8 +35,9 @@ std::vector<ContainerEnd> ContainerEndsOf(const kube::Pod& pod);
 std::string ReasonOf(const kube::Pod& pod);
 
 // The bad ends of containers that `after` shows and `before` does not, each as "container train,
-// exit 134 (SIGABRT)". A Pod that is seen for the first time (null) brings its past with it, which
-// is no news; a container that ended well is no step of any fault.
+// exit 134 (SIGABRT)"; init containers and sidecars among them, but no sidecar that was stopped
+// because the Pod is done or has to go. A Pod that is seen for the first time (null) brings its
+// past with it, which is no news; a container that ended well is no step of any fault.
 std::vector<Crash> NewCrashes(const kube::Pod* before, const kube::Pod& after);
 
 // That the node was short of something, or shut down: the reasons that the kubelet gave for taking

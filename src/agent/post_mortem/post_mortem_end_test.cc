@@ -171,6 +171,50 @@ TEST(NewCrashes, AGoodEndAndThePastOfAPodThatIsNewAreNone) {
   EXPECT_THAT(NewCrashes(nullptr, before), IsEmpty());
 }
 
+// `name` beside the main container, which runs unless `main_ended` says when it ended well.
+kube::Pod PodWithInit(const std::string& name, kube::Container::Kind kind, std::optional<int> code,
+                      std::optional<WallTime> main_ended = {}) {
+  kube::Pod pod = Running();
+  pod.containers.push_back({.name = name, .kind = kind});
+  pod.init_statuses.push_back({.name = name, .running = !code, .exit_code = code});
+  if (code) pod.init_statuses[0].finished = WallTime(7s);
+  if (main_ended) {
+    pod.statuses[0] = {
+        .name = "train", .exit_code = 0, .reason = "Completed", .finished = main_ended};
+  }
+  return pod;
+}
+
+TEST(NewCrashes, AreThoseOfInitContainersAndSidecarsToo) {
+  for (const auto kind : {kube::Container::Kind::kInit, kube::Container::Kind::kSidecar}) {
+    const kube::Pod before = PodWithInit("fetch", kind, std::nullopt);
+    const kube::Pod after = PodWithInit("fetch", kind, 139);
+    const std::vector<Crash> crashes = NewCrashes(&before, after);
+    ASSERT_THAT(crashes, SizeIs(1));
+    EXPECT_EQ(crashes[0].text, "container fetch, exit 139 (SIGSEGV)");
+    EXPECT_EQ(crashes[0].time, WallTime(7s));
+    EXPECT_THAT(NewCrashes(&after, after), IsEmpty());
+  }
+}
+
+TEST(NewCrashes, ASidecarThatIsStoppedWithItsPodIsNone) {
+  const auto sidecar = kube::Container::Kind::kSidecar;
+  const kube::Pod before = PodWithInit("log", sidecar, std::nullopt);
+  EXPECT_THAT(NewCrashes(&before, PodWithInit("log", sidecar, 143, WallTime(6s))), IsEmpty());
+  kube::Pod asked = PodWithInit("log", sidecar, 143);
+  asked.asked_to_go = WallTime(6s);
+  EXPECT_THAT(NewCrashes(&before, asked), IsEmpty());
+  kube::Pod looping = PodWithInit("log", sidecar, 143, WallTime(6s));
+  looping.statuses[0].reason = "CrashLoopBackOff";
+  EXPECT_THAT(NewCrashes(&before, looping), SizeIs(1)) << "the Pod goes on";
+}
+
+TEST(NewCrashes, OfAPodThatWasMadeAgainUnderItsNameAreNotComparedWithTheFormerOnes) {
+  kube::Pod former = Running();
+  former.meta.uid = "uid-0";
+  EXPECT_THAT(NewCrashes(&former, Crashed(134, WallTime(9s))), IsEmpty());
+}
+
 constexpr WallTime kEventTime(std::chrono::seconds(1'795'269'734));
 constexpr std::string_view kMemory =
     "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi. ";

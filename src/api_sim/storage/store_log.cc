@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api_sim/objects/object_meta.h"
+#include "base/files/temporary_files.h"
 
 namespace galen::api_sim {
 namespace {
@@ -87,6 +88,9 @@ StatusOr<std::unique_ptr<StoreLog>> StoreLog::Open(Loop& loop, FileSystem& files
 }
 
 Status StoreLog::Load() {
+  for (const char* name : {kSnapshotName, kTornName}) {
+    RETURN_IF_ERROR(RemoveTemporaryFilesOf(files_, PathOf(name)));
+  }
   RETURN_IF_ERROR(LoadSnapshot());
   RETURN_IF_ERROR(LoadChanges());
   if (loaded_version_ > 0) store_.StartAt(loaded_version_ + kVersionGap);

@@ -48,6 +48,18 @@ TEST(StoreLog, BringsBackWhatWasWrittenAndNotWhatWasRemoved) {
   EXPECT_EQ(life.Value("b"), -1);
 }
 
+TEST(StoreLog, WhatAKillLeftOfASnapshotGoesAtTheNextStart) {
+  FakeFileSystem files;
+  {
+    const Life life(files);
+  }
+  ASSERT_TRUE(files.WriteAtomically("/data/snapshot.tmp-Ab12Cd", "half", 0600).ok());
+  {
+    const Life life(files);
+  }
+  EXPECT_EQ(*files.List("/data"), (std::vector<std::string>{"changes", "snapshot"}));
+}
+
 TEST(StoreLog, NeverUsesAVersionTwice) {
   FakeFileSystem files;
   std::uint64_t last = 0;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files/file_system.h"
 #include "base/status.h"
 
 namespace galen {
@@ -54,6 +55,8 @@ class Disk {
   virtual Status MakeDirectory(const std::string& path, unsigned mode) = 0;
   // OK when there is a directory of this name; InvalidArgument when it is something else.
   virtual Status CheckDirectory(const std::string& path) = 0;
+  // As FileSystem::TryLock.
+  virtual StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) = 0;
   // Names in order, without "." and "..".
   virtual StatusOr<std::vector<std::string>> List(const std::string& directory) = 0;
 };

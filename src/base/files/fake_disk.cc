@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/files/fake_file_lock.h"
+#include "base/files/temporary_files.h"
 #include "base/path.h"
 
 namespace galen {
@@ -114,7 +116,7 @@ StatusOr<std::unique_ptr<DiskFile>> FakeDisk::OpenAppend(const std::string& path
 StatusOr<Disk::Temporary> FakeDisk::CreateTemporary(const std::string& path, unsigned) {
   std::string temporary;
   do {
-    temporary = fmt::format("{}.tmp-{:06}", path, ++temporaries_);
+    temporary = fmt::format("{}{}{:06}", path, kTemporaryMark, ++temporaries_);
   } while (names_.contains(temporary));
   RETURN_IF_ERROR(BeginName(temporary));
   auto node = std::make_shared<Node>();
@@ -175,6 +177,12 @@ Status FakeDisk::CheckDirectory(const std::string& path) {
   RETURN_IF_ERROR(CheckAlive());
   if (IsDirectory(path)) return OkStatus();
   return ErrnoStatus(names_.contains(path) ? ENOTDIR : ENOENT, "look at " + path);
+}
+
+StatusOr<std::unique_ptr<FileLock>> FakeDisk::TryLock(const std::string& path) {
+  RETURN_IF_ERROR(OpenAppend(path).status());
+  if (!locked_.insert(path).second) return std::unique_ptr<FileLock>();
+  return std::unique_ptr<FileLock>(std::make_unique<FakeFileLock>(locked_, path));
 }
 
 StatusOr<std::vector<std::string>> FakeDisk::List(const std::string& directory) {

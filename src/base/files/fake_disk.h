@@ -40,6 +40,7 @@ class FakeDisk final : public Disk {
   Status Remove(const std::string& path) override;
   Status MakeDirectory(const std::string& path, unsigned mode) override;
   Status CheckDirectory(const std::string& path) override;
+  StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) override;
   StatusOr<std::vector<std::string>> List(const std::string& directory) override;
 
   // After `operations` more that change or sync something, the machine stops: the next one is half
@@ -111,6 +112,7 @@ class FakeDisk final : public Disk {
   std::function<void()> on_stop_;
   bool stopped_ = false;
   std::uint64_t operations_ = 0;
+  std::set<std::string> locked_;  // paths; who holds one takes it out again
   int temporaries_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/files/fake_file_lock.h"
 #include "base/path.h"
 
 namespace galen {
@@ -91,6 +92,12 @@ Status FakeFileSystem::MakeDirectories(const std::string& path, unsigned) {
     if (!part.empty() && part.back() != '/') directories_.insert(part);
     if (end == std::string::npos) return OkStatus();
   }
+}
+
+StatusOr<std::unique_ptr<FileLock>> FakeFileSystem::TryLock(const std::string& path) {
+  RETURN_IF_ERROR(OpenAppend(path).status());
+  if (!locked_.insert(path).second) return std::unique_ptr<FileLock>();
+  return std::unique_ptr<FileLock>(std::make_unique<FakeFileLock>(locked_, path));
 }
 
 StatusOr<std::vector<std::string>> FakeFileSystem::List(const std::string& directory) {

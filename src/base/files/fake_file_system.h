@@ -24,6 +24,7 @@ class FakeFileSystem final : public FileSystem {
   Status Rename(const std::string& from, const std::string& to) override;
   Status Remove(const std::string& path) override;
   Status MakeDirectories(const std::string& path, unsigned mode) override;
+  StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) override;
   StatusOr<std::vector<std::string>> List(const std::string& directory) override;
 
   // Power cut: of each file only what was synced is left, plus at most `torn_bytes` of what came
@@ -55,6 +56,7 @@ class FakeFileSystem final : public FileSystem {
 
   std::map<std::string, std::shared_ptr<File>> files_;  // shared with handles that are still open
   std::set<std::string> directories_;
+  std::set<std::string> locked_;  // paths; who holds one takes it out again
   std::optional<Status> fault_;
   std::uint64_t fault_from_ = 0;  // how many writes pass before it
   std::uint64_t writes_ = 0;

@@ -29,6 +29,12 @@ class AppendFile {
   virtual Status Sync() = 0;
 };
 
+// A lock that is held; destroying it, or the end of its process, lets go.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
 // The verbs that the journal, checkpoints and configuration need, and no more.
 class FileSystem {
  public:
@@ -53,6 +59,10 @@ class FileSystem {
   virtual Status Remove(const std::string& path) = 0;
   // Makes `path` and what is missing above it. OK when it is there already; its mode is left then.
   virtual Status MakeDirectories(const std::string& path, unsigned mode = 0755) = 0;
+  // Locks the file at `path`, which is made with mode 0600 when it is missing, and stays: of all
+  // processes of this machine that ask for it one gets it, and again only when it has let go.
+  // nullptr when it is held; never waits. NotFound when its directory is missing.
+  virtual StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) = 0;
   // Names only, of files and directories, in order; without "." and "..".
   virtual StatusOr<std::vector<std::string>> List(const std::string& directory) = 0;
 };

@@ -118,6 +118,20 @@ TYPED_TEST(FileSystemContract, WritingBelowAMissingDirectoryIsNotFound) {
   EXPECT_EQ(this->files().List(this->Path("no")).status().code(), Code::kNotFound);
 }
 
+TYPED_TEST(FileSystemContract, ALockHasOneHolderAtATimeAndLeavesItsFile) {
+  auto first = this->files().TryLock(this->Path("lock"));
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  ASSERT_NE(*first, nullptr);
+  const auto second = this->files().TryLock(this->Path("lock"));
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(*second, nullptr);
+  EXPECT_NE(*this->files().TryLock(this->Path("another")), nullptr);
+  first->reset();
+  EXPECT_EQ(this->Read("lock"), "");
+  EXPECT_NE(*this->files().TryLock(this->Path("lock")), nullptr);
+  EXPECT_EQ(this->files().TryLock(this->Path("no/lock")).status().code(), Code::kNotFound);
+}
+
 TYPED_TEST(FileSystemContract, DirectoriesAreNoFiles) {
   EXPECT_TRUE(this->files().MakeDirectories(this->Path("d")).ok());
   EXPECT_TRUE(this->files().MakeDirectories(this->Path("d")).ok());

@@ -1,6 +1,7 @@
 // Tested by posix_file_system_test.cc and file_system_test.cc, which run on it.
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/files/posix_file_system.h"
+#include "base/files/temporary_files.h"
 
 namespace galen {
 namespace {
@@ -42,6 +44,15 @@ class PosixDiskFile final : public DiskFile {
   const std::string path_;
 };
 
+// An flock(2): it goes with its descriptor, and that with its process.
+class PosixFileLock final : public FileLock {
+ public:
+  explicit PosixFileLock(Fd fd) : fd_(std::move(fd)) {}
+
+ private:
+  const Fd fd_;
+};
+
 }  // namespace
 
 StatusOr<std::string> PosixDisk::Read(const std::string& path) {
@@ -69,7 +80,7 @@ StatusOr<std::unique_ptr<DiskFile>> PosixDisk::OpenAppend(const std::string& pat
 
 StatusOr<Disk::Temporary> PosixDisk::CreateTemporary(const std::string& path, unsigned mode) {
   // A name of its own for each writer: two that replace one path must not share a temporary file.
-  std::string temporary = path + ".tmp-XXXXXX";
+  std::string temporary = fmt::format("{}{}XXXXXX", path, kTemporaryMark);
   Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return ErrnoStatus(errno, "create " + temporary);
   // Before any bytes: a file that must not be read by others is never open to them. mkostemp starts
@@ -110,6 +121,17 @@ Status PosixDisk::CheckDirectory(const std::string& path) {
   if (::stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "look at " + path);
   if (!S_ISDIR(info.st_mode)) return ErrnoStatus(ENOTDIR, "look at " + path);
   return OkStatus();
+}
+
+StatusOr<std::unique_ptr<FileLock>> PosixDisk::TryLock(const std::string& path) {
+  // Closed on exec, or a child would keep the lock.
+  Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) return ErrnoStatus(errno, "open " + path);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
+    return std::unique_ptr<FileLock>(std::make_unique<PosixFileLock>(std::move(fd)));
+  }
+  if (errno == EWOULDBLOCK) return std::unique_ptr<FileLock>();
+  return ErrnoStatus(errno, "lock " + path);
 }
 
 StatusOr<std::vector<std::string>> PosixDisk::List(const std::string& directory) {

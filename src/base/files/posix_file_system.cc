@@ -38,6 +38,10 @@ Status PosixFileSystem::MakeDirectories(const std::string& path, unsigned mode) 
   return OnDisk([&](FileSystem& files) { return files.MakeDirectories(path, mode); });
 }
 
+StatusOr<std::unique_ptr<FileLock>> PosixFileSystem::TryLock(const std::string& path) {
+  return OnDisk([&](FileSystem& files) { return files.TryLock(path); });
+}
+
 StatusOr<std::vector<std::string>> PosixFileSystem::List(const std::string& directory) {
   return OnDisk([&](FileSystem& files) { return files.List(directory); });
 }

@@ -17,6 +17,7 @@ class PosixFileSystem final : public FileSystem {
   Status Rename(const std::string& from, const std::string& to) override;
   Status Remove(const std::string& path) override;
   Status MakeDirectories(const std::string& path, unsigned mode) override;
+  StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) override;
   StatusOr<std::vector<std::string>> List(const std::string& directory) override;
 };
 
@@ -33,6 +34,7 @@ class PosixDisk final : public Disk {
   Status Remove(const std::string& path) override;
   Status MakeDirectory(const std::string& path, unsigned mode) override;
   Status CheckDirectory(const std::string& path) override;
+  StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) override;
   StatusOr<std::vector<std::string>> List(const std::string& directory) override;
 };
 
@@ -52,6 +54,9 @@ class DurableFileSystem final : public FileSystem {
   Status Remove(const std::string& path) override;
   // Each new name survives a power cut when this returns OK.
   Status MakeDirectories(const std::string& path, unsigned mode) override;
+  StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) override {
+    return disk_.TryLock(path);
+  }
   StatusOr<std::vector<std::string>> List(const std::string& directory) override {
     return disk_.List(directory);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/files/temporary_files.h"
 #include "base/text.h"
 #include "history/journal/segment.h"
 
@@ -10,9 +11,6 @@ namespace galen::history {
 namespace {
 
 constexpr std::string_view kCorruptMark = ".corrupt-";
-// What an atomic write that a crash has ended leaves behind.
-constexpr std::string_view kTemporaryMark = ".tmp-";
-
 bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

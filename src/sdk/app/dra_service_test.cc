@@ -55,7 +55,11 @@ class DraServiceTest : public ::testing::Test {
   kube::Client client_{node_.loop, api_};
   ClaimPreparer preparer_{
       {node_.loop, NullLog(), node_.metrics, node_.random, node_.files, node_.sockets, client_},
-      {.driver = "fpga.example.com", .pool = "node-7", .cdi_root = "/cdi", .directory = "/claims"},
+      {.driver = "fpga.example.com",
+       .pool = "node-7",
+       .cdi_root = "/cdi",
+       .directory = "/claims",
+       .lock = "/serialize.lock"},
       {[](const DeviceClaim&) { return CdiEdits{.env = {"A=1"}}; }, nullptr}};
   rpc::Dispatcher dispatcher_{node_.loop};
 };

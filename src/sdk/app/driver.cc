@@ -23,6 +23,8 @@ namespace galen {
 namespace {
 
 constexpr int kExitFailed = 1;
+// What a program raises need not be an exception, and then says nothing of itself.
+constexpr char kThrewNoException[] = "the driver's code threw something that is no std::exception";
 
 LogLevel LevelOf(const Driver::Options& options) {
   const StatusOr<LogLevel> level = ParseLogLevel(options.log_level);
@@ -38,6 +40,8 @@ std::function<Answer(const DeviceClaim&)> Guard(std::function<Answer(const Devic
       return handler(claim);
     } catch (const std::exception& e) {
       return Failure{e.what()};
+    } catch (...) {
+      return Failure{kThrewNoException};
     }
   };
 }
@@ -113,6 +117,8 @@ sdk::DriverApp::Handlers Driver::Impl::TakeHandlers() {
     } catch (const std::exception& e) {
       // What was not said any more is Unknown.
       log.Error("the health probe threw an exception", {{"error", e.what()}});
+    } catch (...) {
+      log.Error("the health probe threw an exception", {{"error", kThrewNoException}});
     }
   };
   return taken;

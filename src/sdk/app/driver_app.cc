@@ -51,7 +51,10 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
                 {.driver = options.name,
                  .pool = PoolOf(options),
                  .cdi_root = options.cdi_root,
-                 .directory = paths_.plugin_directory + "/claims"},
+                 .directory = paths_.plugin_directory + "/claims",
+                 // The name that Kubernetes' kubeletplugin gives it, so that a driver may change
+                 // from one to the other in a rolling update.
+                 .lock = paths_.plugin_directory + "/serialize.lock"},
                 {std::move(handlers.prepare), std::move(handlers.unprepare)}),
       health_(MakeHealth(edges, options, handlers)),
       slices_(edges, {.driver = options.name, .node = options.node, .pool = PoolOf(options)},
@@ -90,10 +93,11 @@ Status DriverApp::Publish(const Inventory& inventory) {
 
 // The data socket first: whoever learns of the registration calls it at once.
 Status DriverApp::Start() {
-  // Before anybody can ask: what a prepare finds on disk is in order then.
+  RETURN_IF_ERROR(data_socket_.Start());
+  // Only now, for one that is refused its place must not have touched anything; and still before
+  // anybody is answered, which takes another turn of the loop.
   preparer_.Recover();
   if (health_) health_->Start();
-  RETURN_IF_ERROR(data_socket_.Start());
   RETURN_IF_ERROR(registration_socket_.Start());
   // Last: the scheduler sends claims as soon as it sees devices.
   slices_.Start();

@@ -279,6 +279,30 @@ TEST_F(DriverAppTest, ASecondOneOfTheSameNameIsRefused) {
   EXPECT_THAT(node_.sockets.sockets(), ElementsAre(kData, kRegistration));
 }
 
+TEST_F(DriverAppTest, OneThatIsRefusedItsPlaceHasTouchedNothing) {
+  const std::string uid = MakeClaim();
+  const auto app = Start(Options());
+  ASSERT_EQ(Prepare(kData, uid)->claims().at(uid).error(), "");
+  const std::string cdi_file = "/cdi/fpga.example.com-claim_" + uid + ".json";
+  ASSERT_EQ(node_.files.Remove(cdi_file), OkStatus());
+  const auto second = Make(Options());
+  const auto writes = node_.files.writes();
+  ASSERT_EQ((*second)->Start().code(), Code::kAlreadyExists);
+  node_.loop.Advance(1s);
+  EXPECT_EQ(node_.files.writes(), writes);
+}
+
+// Two kubelets on one machine, as in tests of clusters: their runtimes may share a CDI directory.
+TEST_F(DriverAppTest, OneOfAnotherKubeletLeavesTheCdiFilesOfARunningPodAlone) {
+  const std::string uid = MakeClaim();
+  const auto app = Start(Options());
+  ASSERT_EQ(Prepare(kData, uid)->claims().at(uid).error(), "");
+  Driver::Options elsewhere = Options();
+  elsewhere.kubelet_root = "/k2";
+  const auto second = Start(elsewhere);
+  EXPECT_TRUE(node_.files.Read("/cdi/fpga.example.com-claim_" + uid + ".json").ok());
+}
+
 TEST_F(DriverAppTest, RefusesFaultyOptionsAndInventories) {
   EXPECT_EQ(Make({.name = "fpga.example.com"}).status().code(), Code::kInvalidArgument);
   const auto app = Start(Options());

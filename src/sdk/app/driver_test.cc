@@ -222,8 +222,13 @@ TEST_F(DriverTest, WhatTheAuthorsCodeThrowsIsThatClaimsError) {
                   .ok());
   Driver driver(Options());
   ASSERT_EQ(driver.Publish({{.name = "fpga-0"}}), std::nullopt);
-  driver.OnPrepare(
-      [](const DeviceClaim&) -> Prepared { throw std::runtime_error("no bitstream"); });
+  int asked = 0;
+  driver.OnPrepare([&](const DeviceClaim&) -> Prepared {
+    if (asked++ == 0) throw std::runtime_error("no bitstream");
+    throw 42;
+  });
+  driver.OnUnprepare([](const DeviceClaim&) -> std::optional<Failure> { throw "no message"; });
+  driver.OnHealth(1h, [](HealthWriter&) { throw 43; });
   Running running(driver);
   const auto data = Connect(DataSocket());
   dra::NodePrepareResourcesRequest request;
@@ -233,6 +238,15 @@ TEST_F(DriverTest, WhatTheAuthorsCodeThrowsIsThatClaimsError) {
   const auto answer = Call<dra::NodePrepareResourcesResponse>(
       *data, "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources", request);
   EXPECT_EQ(answer.claims().begin()->second.error(), "no bitstream");
+  // C++ lets a program throw what is no exception.
+  const auto number = Call<dra::NodePrepareResourcesResponse>(
+      *data, "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources", request);
+  EXPECT_THAT(number.claims().begin()->second.error(), HasSubstr("no std::exception"));
+  dra::NodeUnprepareResourcesRequest undo;
+  *undo.add_claims() = request.claims(0);
+  const auto undone = Call<dra::NodeUnprepareResourcesResponse>(
+      *data, "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodeUnprepareResources", undo);
+  EXPECT_THAT(undone.claims().begin()->second.error(), HasSubstr("no std::exception"));
 }
 
 TEST_F(DriverTest, ARoundOfHealthMayNameTheDevicesThatItPublishes) {

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "base/files/temporary_files.h"
+
 namespace galen::sdk {
 namespace {
 
@@ -29,18 +33,12 @@ Status CdiStore::Remove(std::string_view claim_uid) {
   return Annotate(files_.Remove(path), "remove the CDI file {}", path);
 }
 
-StatusOr<std::vector<std::string>> CdiStore::Claims() {
-  const StatusOr<std::vector<std::string>> names = files_.List(root_);
-  if (!names.ok() && names.status().code() == Code::kNotFound) return std::vector<std::string>();
-  if (!names.ok()) return Annotate(names.status(), "list the CDI directory {}", root_);
-  const std::string prefix = fmt::format("{}-claim_", driver_);
-  constexpr std::string_view kSuffix = ".json";
-  std::vector<std::string> claims;
-  for (const std::string& name : *names) {
-    if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;
-    claims.push_back(name.substr(prefix.size(), name.size() - prefix.size() - kSuffix.size()));
-  }
-  return claims;
+Status CdiStore::RemoveTemporaryFiles(const std::vector<std::string>& claim_uids) {
+  std::set<std::string, std::less<>> names;
+  for (const std::string& uid : claim_uids) names.insert(CdiFileName(driver_, uid));
+  return Annotate(galen::RemoveTemporaryFiles(
+                      files_, root_, [&](std::string_view name) { return names.contains(name); }),
+                  "tidy the CDI directory");
 }
 
 std::string CdiStore::PathOf(std::string_view claim_uid) const {

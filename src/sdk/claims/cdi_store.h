@@ -23,8 +23,8 @@ class CdiStore {
   Status Write(std::string_view claim_uid, const ClaimEdits& edits);
   // OK when there is none.
   Status Remove(std::string_view claim_uid);
-  // UIDs of the claims that have a file of this driver's. None when the directory is not there.
-  StatusOr<std::vector<std::string>> Claims();
+  // What a crash left of writes of these claims' files.
+  Status RemoveTemporaryFiles(const std::vector<std::string>& claim_uids);
 
  private:
   std::string PathOf(std::string_view claim_uid) const;

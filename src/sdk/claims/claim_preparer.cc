@@ -31,34 +31,36 @@ ClaimPreparer::ClaimPreparer(Edges edges, Options options, Handlers handlers)
       handlers_(std::move(handlers)),
       records_(edges_.files, edges_.log, options_.directory),
       cdi_(edges_.files, options_.cdi_root, options_.driver),
-      boot_id_(BootIdOrNone(edges_.files)) {
+      boot_id_(BootIdOrNone(edges_.files)),
+      lock_(edges_.loop, edges_.files, options_.lock) {
   edges_.metrics.DeclareCounter("galen_driver_claims_total",
                                 "Claims prepared and unprepared, by operation and result.");
 }
 
 void ClaimPreparer::Recover() {
-  const StatusOr<std::vector<std::string>> files = cdi_.Claims();
+  lock_.Take([this](const Locked& lock) {
+    if (lock.ok()) return PutInOrder();
+    edges_.log.Warning("what was prepared before could not be put in order",
+                       {{"error", lock.status().message()}});
+  });
+}
+
+void ClaimPreparer::PutInOrder() {
   const StatusOr<std::vector<std::string>> uids = records_.List();
-  if (!files.ok() || !uids.ok()) {
-    edges_.log.Warning(
-        "what was prepared before cannot be listed",
-        {{"error", files.ok() ? uids.status().message() : files.status().message()}});
+  if (!uids.ok()) {
+    edges_.log.Warning("what was prepared before cannot be listed",
+                       {{"error", uids.status().message()}});
     return;
   }
-  Status status;
+  // Of this lock's holder alone, so that no other process is in the middle of one.
+  Status status = records_.RemoveTemporaryFiles();
+  if (Status removed = cdi_.RemoveTemporaryFiles(*uids); !removed.ok()) status = removed;
   for (const std::string& uid : *uids) {
     const auto record = records_.Find(uid);
     // What another boot prepared is made anew when it is asked for.
     if (!record.ok() || !record->has_value() || (*record)->boot_id != boot_id_) continue;
     if ((*record)->edits.devices.empty()) continue;
     if (Status written = cdi_.Write(uid, (*record)->edits); !written.ok()) status = written;
-  }
-  const std::set<std::string> known(uids->begin(), uids->end());
-  for (const std::string& uid : *files) {
-    // Without a record no prepare was begun or the unprepare is done: records are written before
-    // CDI files and removed after them.
-    if (known.contains(uid)) continue;
-    if (Status removed = cdi_.Remove(uid); !removed.ok()) status = removed;
   }
   if (!status.ok()) {
     edges_.log.Warning("CDI files could not be put in order", {{"error", status.message()}});
@@ -76,26 +78,32 @@ void ClaimPreparer::Prepare(const ClaimRef& claim, PrepareDone done) {
     return done(ResourceExhausted("{} claims are under way already; the kubelet will ask again",
                                   under_way_));
   }
-  Enqueue(claim, [this, claim, done = std::move(done)] {
-    StartPrepare(claim, [this, uid = claim.uid, done](StatusOr<std::vector<ReadyDevice>> ready) {
+  Enqueue(claim, [this, claim, done = std::move(done)](const Locked& lock) {
+    // With the lock from before the claim is read until its files are written: another process
+    // may unprepare it while the answer of the API server is under way.
+    PrepareDone finish = [this, uid = claim.uid, done,
+                          lock](StatusOr<std::vector<ReadyDevice>> ready) {
       const Status status = ready.status();
       done(std::move(ready));
       Finish(uid, "prepare", status);
-    });
+    };
+    if (!lock.ok()) return finish(lock.status());
+    StartPrepare(claim, std::move(finish));
   });
 }
 
 void ClaimPreparer::Unprepare(const ClaimRef& claim, UnprepareDone done) {
   if (Status status = ValidateClaimUid(claim.uid); !status.ok()) return done(status);
-  Enqueue(claim, [this, claim, done = std::move(done)] {
-    const Status status = UnprepareNow(claim);
+  Enqueue(claim, [this, claim, done = std::move(done)](const Locked& lock) {
+    const Status status = lock.ok() ? UnprepareNow(claim) : lock.status();
     done(status);
     Finish(claim.uid, "unprepare", status);
   });
 }
 
-void ClaimPreparer::Enqueue(const ClaimRef& claim, Task task) {
+void ClaimPreparer::Enqueue(const ClaimRef& claim, std::function<void(Locked)> work) {
   ++under_way_;
+  Task task = [this, work = std::move(work)] { lock_.Take(work); };
   const auto [it, first] = busy_.try_emplace(claim.uid);
   // Behind what this claim does already: prepare and unprepare of one claim never overlap.
   if (!first) {

@@ -15,6 +15,7 @@
 #include "sdk/claims/allocated_claim.h"
 #include "sdk/claims/cdi_store.h"
 #include "sdk/claims/prepared_claims.h"
+#include "sdk/claims/process_lock.h"
 #include "sdk/edges.h"
 
 namespace galen::sdk {
@@ -38,6 +39,7 @@ class ClaimPreparer {
     std::string pool;
     std::string cdi_root;
     std::string directory;  // of the records of what was prepared
+    std::string lock;       // the file by which processes of the driver take turns
   };
   // Either may be empty.
   struct Handlers {
@@ -54,9 +56,10 @@ class ClaimPreparer {
 
   ClaimPreparer(Edges edges, Options options, Handlers handlers);
 
-  // Once, after a restart, before anything is asked: CDI files are as the records of this boot say,
-  // left-over ones are gone. What cannot be put in order is logged; a prepare puts its own files
-  // right anyway.
+  // Once, after a restart, when no other driver can have this one's place: CDI files are as the
+  // records of this boot say, and what a crash left of a write is gone. A CDI file without a record
+  // stays: a driver of this name with another kubelet root, and the same CDI root, may have it in
+  // use. What cannot be put in order is logged; a prepare puts its own files right anyway.
   void Recover();
   // A claim on a device that is not in it is not prepared; what was prepared before is still
   // answered, and can be undone.
@@ -65,9 +68,10 @@ class ClaimPreparer {
   // Answers once, now or later, on the loop. Statuses: InvalidArgument (no UID, or edits that a
   // runtime would refuse), NotFound (no such claim), FailedPrecondition (another claim of that
   // name, not allocated, a device that is not ours now), Unavailable (the author's Failure),
-  // ResourceExhausted, or those of the API server and the disk. The answer names every device of
-  // ours; repeated, it is the same without asking the author again in this boot. A claim that was
-  // freed and allocated anew under its UID is unprepared as it was, then prepared as it is.
+  // ResourceExhausted, or those of the API server, the disk and ProcessLock. The answer names every
+  // device of ours; repeated, it is the same without asking the author again in this boot. A claim
+  // that was freed and allocated anew under its UID is unprepared as it was, then prepared as it
+  // is.
   void Prepare(const ClaimRef& claim, PrepareDone done);
   // Needs no claim object, which may be gone. OK also for a claim of which nothing is known.
   // Unavailable is the author's Failure; all is kept then, to be undone later.
@@ -79,8 +83,12 @@ class ClaimPreparer {
   void OnIdle(std::function<void()> callback) { on_idle_ = std::move(callback); }
 
  private:
-  // Runs the task now, or behind what the claim does already.
-  void Enqueue(const ClaimRef& claim, Task task);
+  // Who has the lock until the work is done, or why nobody has.
+  using Locked = StatusOr<ProcessLock::Hold>;
+
+  // Does the work, with the lock, now or behind what the claim does already.
+  void Enqueue(const ClaimRef& claim, std::function<void(Locked)> work);
+  void PutInOrder();
   // The claim is free again: counts, and starts what waits behind.
   void Finish(const std::string& uid, std::string_view operation, const Status& status);
   void StartPrepare(const ClaimRef& claim, PrepareDone done);
@@ -104,6 +112,7 @@ class ClaimPreparer {
   CdiStore cdi_;
   // "" where it cannot be read: then every record counts as of this boot.
   const std::string boot_id_;
+  ProcessLock lock_;
   std::set<std::string, std::less<>> devices_;
   std::map<std::string, std::deque<Task>> busy_;  // by UID: what waits behind what runs
   // Dropping one cancels it: at the end of this nobody is answered any more.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <list>
+
 #include "kube/fake_transport.h"
 #include "sdk/fake_node.h"
 
@@ -37,23 +39,29 @@ class ClaimPreparerTest : public ::testing::Test {
   // As the driver's process would.
   void Restart() {
     preparer_.reset();
-    metrics_.emplace();
-    preparer_.emplace(
-        Edges{node_.loop, NullLog(), *metrics_, node_.random, node_.files, node_.sockets, client_},
-        ClaimPreparer::Options{.driver = kPreparingDriver,
-                               .pool = "node-7",
-                               .cdi_root = "/cdi",
-                               .directory = "/claims"},
-        ClaimPreparer::Handlers{[this](const DeviceClaim& claim) {
-                                  prepared_.push_back(claim.uid);
-                                  return prepare_answer_;
-                                },
-                                [this](const DeviceClaim& claim) {
-                                  unprepared_.push_back(claim.uid);
-                                  return unprepare_answer_;
-                                }});
-    preparer_->SetInventory({{.name = "fpga-0"}, {.name = "fpga-1"}});
-    preparer_->Recover();
+    preparer_ = StartAnother();
+  }
+  // A second process of the driver, as in a rolling update.
+  std::unique_ptr<ClaimPreparer> StartAnother() {
+    auto preparer =
+        std::make_unique<ClaimPreparer>(Edges{node_.loop, NullLog(), metrics_.emplace_back(),
+                                              node_.random, node_.files, node_.sockets, client_},
+                                        ClaimPreparer::Options{.driver = kPreparingDriver,
+                                                               .pool = "node-7",
+                                                               .cdi_root = "/cdi",
+                                                               .directory = "/claims",
+                                                               .lock = "/serialize.lock"},
+                                        ClaimPreparer::Handlers{[this](const DeviceClaim& claim) {
+                                                                  prepared_.push_back(claim.uid);
+                                                                  return prepare_answer_;
+                                                                },
+                                                                [this](const DeviceClaim& claim) {
+                                                                  unprepared_.push_back(claim.uid);
+                                                                  return unprepare_answer_;
+                                                                }});
+    preparer->SetInventory({{.name = "fpga-0"}, {.name = "fpga-1"}});
+    preparer->Recover();
+    return preparer;
   }
 
   static kube::FakeTransport::Answer Claim(const std::string& uid, const std::string& device,
@@ -86,8 +94,8 @@ class ClaimPreparerTest : public ::testing::Test {
   std::optional<Failure> unprepare_answer_;
   std::vector<std::string> prepared_;
   std::vector<std::string> unprepared_;
-  std::optional<Metrics> metrics_;
-  std::optional<ClaimPreparer> preparer_;
+  std::list<Metrics> metrics_;  // of each process
+  std::unique_ptr<ClaimPreparer> preparer_;
 };
 
 TEST_F(ClaimPreparerTest, MakesAClaimReady) {
@@ -182,11 +190,66 @@ TEST_F(ClaimPreparerTest, BringsBackALostCdiFileWhenItStarts) {
   EXPECT_TRUE(node_.files.Read(kCdiFile).ok());
 }
 
-TEST_F(ClaimPreparerTest, RemovesCdiFilesOfClaimsItDoesNotKnow) {
+// A driver of the same name for another kubelet of this machine may have it in use.
+TEST_F(ClaimPreparerTest, LeavesCdiFilesOfClaimsItDoesNotKnow) {
   ASSERT_TRUE(Prepare().ok());
   ASSERT_EQ(node_.files.Remove("/claims/uid-1.json"), OkStatus());
   Restart();
-  EXPECT_EQ(node_.files.Read(kCdiFile).status().code(), Code::kNotFound);
+  EXPECT_TRUE(node_.files.Read(kCdiFile).ok());
+  EXPECT_EQ(Unprepare(), OkStatus());
+  EXPECT_FALSE(node_.files.Read(kCdiFile).ok()) << "but for a claim that is unprepared";
+}
+
+TEST_F(ClaimPreparerTest, WhatACrashLeftOfAWriteIsGoneAfterTheNextStart) {
+  ASSERT_TRUE(Prepare().ok());
+  const std::string temporary = std::string(kCdiFile) + ".tmp-Ab12Cd";
+  for (const std::string& path : {std::string("/claims/uid-2.json.tmp-Ab12Cd"), temporary}) {
+    ASSERT_EQ(node_.files.WriteAtomically(path, "{", 0600), OkStatus());
+  }
+  Restart();
+  EXPECT_THAT(*node_.files.List("/claims"), ElementsAre("uid-1.json"));
+  EXPECT_THAT(*node_.files.List("/cdi"), ElementsAre("fpga.example.com-claim_uid-1.json"));
+}
+
+// The kubelet asks the new process to unprepare while the old one still waits for the API server.
+TEST_F(ClaimPreparerTest, AnotherProcessDoesNotUnprepareUnderAPrepareThatIsUnderWay) {
+  const auto allocated = std::exchange(answer_, std::nullopt);
+  StatusOr<std::vector<ReadyDevice>> ready = Unavailable("no answer yet");
+  preparer_->Prepare(kPreparedClaim, [&](auto answer) { ready = std::move(answer); });
+  node_.loop.RunUntilIdle();
+  const auto newer = StartAnother();
+  Status undone = Unavailable("no answer yet");
+  newer->Unprepare(kPreparedClaim, [&](const Status& status) { undone = status; });
+  node_.loop.Advance(5s);
+  EXPECT_FALSE(undone.ok());
+  api_.Head(0);
+  api_.Data(0, allocated->body);
+  api_.End(0);
+  EXPECT_TRUE(ready.ok()) << ToString(ready.status());
+  node_.loop.Advance(ProcessLock::kRetry);
+  EXPECT_EQ(undone, OkStatus());
+  EXPECT_THAT(unprepared_, ElementsAre("uid-1")) << "by the record that the other has just written";
+  EXPECT_FALSE(node_.files.Read(kCdiFile).ok());
+  EXPECT_THAT(*node_.files.List("/claims"), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, AnotherProcessThatHangsIsNamedAndNothingIsDoneBesideIt) {
+  answer_ = std::nullopt;
+  auto hanging = StartAnother();
+  hanging->Prepare(kPreparedClaim, [](auto) {});
+  preparer_->Unprepare({.ns = "train", .name = "d", .uid = "uid-2"}, [](const Status&) {});
+  Status undone;
+  preparer_->Unprepare(kPreparedClaim, [&](const Status& status) { undone = status; });
+  EXPECT_EQ(preparer_->under_way(), 2u);
+  const auto lock = node_.files.TryLock("/serialize.lock");
+  ASSERT_TRUE(lock.ok() && *lock == nullptr);
+  hanging.reset();
+  const auto kept = node_.files.TryLock("/serialize.lock");  // as a process that is stopped has it
+  node_.loop.Advance(ProcessLock::kPatience);
+  EXPECT_EQ(undone.code(), Code::kUnavailable);
+  EXPECT_THAT(undone.message(), HasSubstr("another process of this driver"));
+  EXPECT_THAT(undone.message(), HasSubstr("/serialize.lock"));
+  EXPECT_EQ(preparer_->under_way(), 0u);
 }
 
 TEST_F(ClaimPreparerTest, UnpreparesOnceEverythingIsUndone) {

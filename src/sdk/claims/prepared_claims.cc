@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/files/temporary_files.h"
 #include "base/text.h"
 
 namespace galen::sdk {
@@ -190,6 +191,13 @@ StatusOr<std::vector<std::string>> PreparedClaims::List() {
     uids.push_back(name.substr(0, name.size() - kSuffix.size()));
   }
   return uids;
+}
+
+Status PreparedClaims::RemoveTemporaryFiles() {
+  return Annotate(
+      galen::RemoveTemporaryFiles(files_, directory_,
+                                  [](std::string_view name) { return name.ends_with(kSuffix); }),
+      "tidy the records of what was prepared");
 }
 
 std::string PreparedClaims::PathOf(std::string_view claim_uid) const {

@@ -57,6 +57,8 @@ class PreparedClaims {
   // UIDs in order; none when the directory is not there. Files that were put aside are not among
   // them.
   StatusOr<std::vector<std::string>> List();
+  // What a crash left of writes. REQUIRES: no other process writes records now.
+  Status RemoveTemporaryFiles();
 
  private:
   std::string PathOf(std::string_view claim_uid) const;
