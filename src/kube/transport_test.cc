@@ -195,6 +195,13 @@ TEST_F(TransportTest, UnpacksGzipOnTheWay) {
   EXPECT_EQ(wrong->text, "200 !");
 }
 
+TEST_F(TransportTest, NoErrorQuotesThePasswordOfAProxy) {
+  config_.proxy_url = "http://user:s3cret@proxy:99999";
+  const auto created = Transport::Create(loop_, NullLog(), dialer_, files_, exec_, config_);
+  ASSERT_FALSE(created.ok());
+  EXPECT_EQ(created.status().message(), "proxy http://...@proxy:99999: \"99999\" is no port");
+}
+
 TEST_F(TransportTest, ACancelledCallIsForgottenWhereverItIs) {
   Create();
   auto waiting = Ask();
