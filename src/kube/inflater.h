@@ -20,9 +20,14 @@ class Inflater {
   explicit Inflater(std::size_t bytes_max = kInflatedBytesMax);
   ~Inflater();
 
-  // What the next bytes unpack to, maybe nothing yet; DataLoss when they are no gzip or go on after
-  // its end, ResourceExhausted past the bound. After an error feed no more.
-  StatusOr<std::string> Write(std::string_view bytes);
+  // Bytes of one piece: whoever reads decides after each whether that is enough, so that no more
+  // than this is unpacked past a reader's own limit.
+  static constexpr std::size_t kPieceBytesMax = 16 * 1024;
+
+  // Unpacks the next piece and takes off `bytes` what that used. "" when all of `bytes` is used and
+  // nothing more comes of it. DataLoss when they are no gzip or go on after its end,
+  // ResourceExhausted past the bound. After an error feed no more.
+  StatusOr<std::string> Next(std::string_view& bytes);
   // The answer is over; DataLoss when it was cut off. OK when nothing came at all.
   Status Finish() const;
 

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/data/base64.h"
 #include "base/data/percent.h"
+#include "base/liveness.h"
 #include "base/loop/backoff.h"
 #include "base/version.h"
 #include "kube/authenticator.h"
@@ -136,6 +137,7 @@ class Transport::Impl::Call final : public net::HttpCall, private net::HttpRespo
   std::string authorization_;
   bool tried_again_ = false;
   bool again_ = false;  // refused; what else comes of this answer is nobody's
+  Liveness liveness_;
   Timer later_;
 };
 
@@ -205,10 +207,16 @@ void Transport::Impl::Call::OnHead(int status, const net::Headers& headers) {
 void Transport::Impl::Call::OnData(std::string_view bytes) {
   if (again_) return;
   if (!inflater_) return sink_.OnData(bytes);
-  const StatusOr<std::string> unpacked = inflater_->Write(bytes);
-  // Release in End cancels the rest of the answer.
-  if (!unpacked.ok()) return End(unpacked.status());
-  if (!unpacked->empty()) sink_.OnData(*unpacked);
+  Liveness::Watch watch(liveness_);
+  while (true) {
+    const StatusOr<std::string> unpacked = inflater_->Next(bytes);
+    // Release in End cancels the rest of the answer.
+    if (!unpacked.ok()) return End(unpacked.status());
+    if (unpacked->empty()) return;
+    sink_.OnData(*unpacked);
+    // Whoever has had enough has destroyed us.
+    if (!watch.alive()) return;
+  }
 }
 
 void Transport::Impl::Call::OnEnd(const Status& status, const net::Headers& trailers) {
