@@ -81,7 +81,7 @@ Status AgentProcess::Start() {
   // Made again when somebody removes it.
   sockets_ = net::MakeSocketHost(*loop_, log_);
   inspect_.emplace(net::SocketKeeper::Parts{*loop_, log_, random_, files_, *sockets_},
-                   config_.socket, app_->inspect());
+                   config_.socket, gate_.emplace(log_, ::geteuid(), app_->inspect()));
   RETURN_IF_ERROR(inspect_->Start());
   DescribeItself();
   return OkStatus();

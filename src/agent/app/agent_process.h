@@ -20,6 +20,7 @@
 #include "kube/transport.h"
 #include "net/admin_page.h"
 #include "net/endpoint/socket_keeper.h"
+#include "rpc/peer_gate.h"
 
 namespace galen::agent {
 
@@ -70,6 +71,7 @@ class AgentProcess {
   std::unique_ptr<PosixContainerProcesses> processes_;
   std::unique_ptr<AgentApp> app_;
   std::unique_ptr<net::SocketHost> sockets_;
+  std::optional<rpc::PeerGate> gate_;
   std::optional<net::SocketKeeper> inspect_;
   net::AdminPage page_{metrics_};
   std::unique_ptr<SignalWatch> signals_;
