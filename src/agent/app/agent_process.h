@@ -14,6 +14,7 @@
 #include "agent/drivers/posix_socket_directory.h"
 #include "base/files/posix_file_system.h"
 #include "base/loop/epoll_loop.h"
+#include "base/loop/service_manager.h"
 #include "base/loop/signal.h"
 #include "kube/exec_runner.h"
 #include "kube/refusal_watch.h"
@@ -75,6 +76,7 @@ class AgentProcess {
   std::optional<net::SocketKeeper> inspect_;
   net::AdminPage page_{metrics_};
   std::unique_ptr<SignalWatch> signals_;
+  ServiceManager service_manager_;
 };
 
 }  // namespace galen::agent
