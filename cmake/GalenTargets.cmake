@@ -30,6 +30,17 @@ if(GALEN_SANITIZE)
     add_compile_options(-fno-sanitize=vptr -fsanitize-ignorelist=${ignorelist})
   endif()
   add_link_options(-fsanitize=${GALEN_SANITIZE})
+elseif(NOT CMAKE_BUILD_TYPE STREQUAL Debug)
+  # What ships is hard to turn against its user, should a bound be missing somewhere: the stack and the
+  # library's own calls are checked, addresses cannot be guessed, tables of addresses are read-only, and
+  # jumps go where a jump may go. tests/e2e/hardening_test.cc reads all of it from the programs.
+  add_compile_options(-fPIE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -D_GLIBCXX_ASSERTIONS)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES x86_64)
+    add_compile_options(-fcf-protection=full)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES aarch64)
+    add_compile_options(-mbranch-protection=standard)
+  endif()
+  add_link_options(-pie -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
 
 # Headers that most files read are compiled once: a third of the time of a whole build. A file still

@@ -1,8 +1,13 @@
 #include "base/log.h"
 
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <climits>
 
 #include "base/text.h"
 
@@ -27,6 +32,25 @@ std::string Quoted(std::string_view value) {
     quoted += c;
   }
   return quoted + '"';
+}
+
+// How much fits now; nothing once standard error is gone, and nowhere is left to report that. Its
+// flags are shared with other processes, so that O_NONBLOCK is not ours to set; a pipe that can be
+// written to has place for PIPE_BUF bytes (pipe(7)).
+std::size_t WriteWithoutWaiting(int fd, std::string_view bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
+    if (::poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) break;
+    const std::string_view left = bytes.substr(done);
+    ssize_t written = ::send(fd, left.data(), left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (written < 0 && errno == ENOTSOCK) {
+      written = ::write(fd, left.data(), std::min<std::size_t>(left.size(), PIPE_BUF));
+    }
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  return done;
 }
 
 std::string RenderedValue(std::string_view value) {
@@ -76,11 +100,18 @@ void Log::Write(LogLevel level, std::string_view sentence, Fields fields) {
   sink_(level, line);
 }
 
-Log::Sink StderrSink() {
-  return [](LogLevel, std::string_view line) {
-    const std::string whole = std::string(line) + '\n';
-    // When standard error is gone there is nowhere to report it.
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, whole.data(), whole.size());
+Log::Sink StderrSink(int fd) {
+  return [fd, lost = std::size_t{0}, cut = false](LogLevel, std::string_view line) mutable {
+    std::string whole = std::string(line) + '\n';
+    if (lost > 0) {
+      constexpr std::string_view kLost = "lines of the log were lost, nobody read them";
+      whole = fmt::format("{}level=warning msg=\"{}\" lines={}\n{}", cut ? "\n" : "", kLost, lost,
+                          whole);
+    }
+    const std::size_t written = WriteWithoutWaiting(fd, whole);
+    const bool is_whole = written == whole.size();
+    lost = is_whole ? 0 : lost + 1;
+    cut = !is_whole && (cut || written > 0);
   };
 }
 

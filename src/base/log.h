@@ -70,9 +70,11 @@ class Log {
   const Sink sink_ GALEN_GUARDED_BY(mu_);
 };
 
-// Writes each line to standard error with one write(2), so that lines of several processes on one
-// pipe stay whole up to PIPE_BUF (4096 bytes). May block while the pipe is not read.
-Log::Sink StderrSink();
+// Writes each line to standard error, or another descriptor, with one write(2), so that lines of
+// several processes on one pipe stay whole up to PIPE_BUF (4096 bytes). Never waits for a reader
+// that has stopped: lines that do not fit are lost, and the next that does is behind a line that
+// says how many.
+Log::Sink StderrSink(int fd = 2);
 
 // A log that writes nothing; for tests and tools.
 Log& NullLog();

@@ -1,9 +1,14 @@
 #include "base/log.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
+
+#include "base/fd.h"
 
 namespace galen {
 namespace {
@@ -85,6 +90,25 @@ TEST(StderrSink, WritesTheLineAndItsEnd) {
   testing::internal::CaptureStderr();
   StderrSink()(LogLevel::kInfo, "level=info msg=x");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "level=info msg=x\n");
+}
+
+// Whoever reads it (a terminal that is held, a collector that hangs) must not stop the loop.
+TEST(StderrSink, LosesLinesThatNobodyReadsAndSaysHowMany) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd reader(ends[0]);
+  const Fd writer(ends[1]);
+  const Log::Sink sink = StderrSink(writer.get());
+  constexpr int kLines = 200;  // more than a pipe holds
+  for (int i = 0; i < kLines; ++i) sink(LogLevel::kInfo, std::string(1000, 'a'));
+  std::string text(1 << 20, '\0');
+  const ssize_t kept = ::read(reader.get(), text.data(), text.size());
+  EXPECT_EQ(kept % 1001, 0) << "no piece of a line";
+  sink(LogLevel::kInfo, "again");
+  text.resize(static_cast<std::size_t>(::read(reader.get(), text.data(), text.size())));
+  EXPECT_EQ(text, fmt::format("level=warning msg=\"lines of the log were lost, nobody read them\" "
+                              "lines={}\nagain\n",
+                              kLines - kept / 1001));
 }
 
 }  // namespace

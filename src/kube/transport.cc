@@ -11,9 +11,11 @@
 #include "base/check.h"
 #include "base/data/base64.h"
 #include "base/data/percent.h"
+#include "base/liveness.h"
 #include "base/loop/backoff.h"
 #include "base/version.h"
 #include "kube/authenticator.h"
+#include "kube/inflater.h"
 #include "kube/url.h"
 
 namespace galen::kube {
@@ -135,6 +137,7 @@ class Transport::Impl::Call final : public net::HttpCall, private net::HttpRespo
   std::string authorization_;
   bool tried_again_ = false;
   bool again_ = false;  // refused; what else comes of this answer is nobody's
+  Liveness liveness_;
   Timer later_;
 };
 
@@ -204,10 +207,16 @@ void Transport::Impl::Call::OnHead(int status, const net::Headers& headers) {
 void Transport::Impl::Call::OnData(std::string_view bytes) {
   if (again_) return;
   if (!inflater_) return sink_.OnData(bytes);
-  const StatusOr<std::string> unpacked = inflater_->Write(bytes);
-  // Release in End cancels the rest of the answer.
-  if (!unpacked.ok()) return End(unpacked.status());
-  if (!unpacked->empty()) sink_.OnData(*unpacked);
+  Liveness::Watch watch(liveness_);
+  while (true) {
+    const StatusOr<std::string> unpacked = inflater_->Next(bytes);
+    // Release in End cancels the rest of the answer.
+    if (!unpacked.ok()) return End(unpacked.status());
+    if (unpacked->empty()) return;
+    sink_.OnData(*unpacked);
+    // Whoever has had enough has destroyed us.
+    if (!watch.alive()) return;
+  }
 }
 
 void Transport::Impl::Call::OnEnd(const Status& status, const net::Headers& trailers) {
@@ -355,11 +364,11 @@ StatusOr<std::unique_ptr<Transport>> Transport::Create(Loop& loop, Log& log, net
                                                        FileSystem& files, ExecRunner& exec,
                                                        ClusterConfig config) {
   StatusOr<Url> url = ParseUrl(config.server);
-  if (!url.ok()) return Annotate(url.status(), "server {}", config.server);
+  if (!url.ok()) return Annotate(url.status(), "server {}", WithoutUser(config.server));
   std::optional<Url> proxy;
   if (!config.proxy_url.empty()) {
     StatusOr<Url> parsed = ParseUrl(config.proxy_url);
-    if (!parsed.ok()) return Annotate(parsed.status(), "proxy {}", config.proxy_url);
+    if (!parsed.ok()) return Annotate(parsed.status(), "proxy {}", WithoutUser(config.proxy_url));
     if (parsed->tls)
       return InvalidArgument("proxy {}: only http:// is supported", ToString(*parsed));
     proxy = std::move(parsed).value();

@@ -170,10 +170,10 @@ TEST_F(TransportTest, WhenTheServerSaysGoawayNewCallsTakeANewConnection) {
   EXPECT_EQ(dialer_.alive, 1);
 }
 
-TEST_F(TransportTest, UnpacksGzipOnTheWay) {
+std::string Gzip(std::string text) {
   z_stream stream{};
   deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string packed(256, '\0'), text = "hello hello hello hello";
+  std::string packed(deflateBound(&stream, text.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(text.data());
   stream.avail_in = static_cast<uInt>(text.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
@@ -181,7 +181,11 @@ TEST_F(TransportTest, UnpacksGzipOnTheWay) {
   deflate(&stream, Z_FINISH);
   packed.resize(stream.total_out);
   deflateEnd(&stream);
+  return packed;
+}
 
+TEST_F(TransportTest, UnpacksGzipOnTheWay) {
+  const std::string text = "hello hello hello hello", packed = Gzip(text);
   const net::Headers gzip = {{"content-encoding", "gzip"}, {"content-length", "9"}, {"x", "y"}};
   answers_.AnswerNext({.body = packed, .headers = gzip});
   answers_.AnswerNext({.body = packed.substr(0, packed.size() / 2), .headers = gzip});
@@ -193,6 +197,38 @@ TEST_F(TransportTest, UnpacksGzipOnTheWay) {
   EXPECT_EQ(whole->head, (net::Headers{{"x", "y"}}));
   EXPECT_EQ(cut->end.code(), Code::kDataLoss);
   EXPECT_EQ(wrong->text, "200 !");
+}
+
+// A reader that stops at its own limit.
+class SmallReader final : public net::HttpResponseSink {
+ public:
+  void OnHead(int, const net::Headers&) override {}
+  void OnData(std::string_view bytes) override {
+    read += bytes.size();
+    call.reset();
+  }
+  void OnEnd(const Status&, const net::Headers&) override {}
+
+  std::unique_ptr<net::HttpCall> call;
+  std::size_t read = 0;
+};
+
+TEST_F(TransportTest, UnpacksNoMoreThanItsReaderWants) {
+  const std::string bomb = Gzip(std::string(10'000'000, 'a'));
+  answers_.AnswerNext({.body = bomb, .headers = {{"content-encoding", "gzip"}}});
+  Create();
+  SmallReader reader;
+  reader.call = transport_->Send({.path = "/"}, reader);
+  loop_.Advance(10ms);
+  EXPECT_GT(reader.read, 0U);
+  EXPECT_LE(reader.read, 16U * 1024) << "of 10 MB in " << bomb.size();
+}
+
+TEST_F(TransportTest, NoErrorQuotesThePasswordOfAProxy) {
+  config_.proxy_url = "http://user:s3cret@proxy:99999";
+  const auto created = Transport::Create(loop_, NullLog(), dialer_, files_, exec_, config_);
+  ASSERT_FALSE(created.ok());
+  EXPECT_EQ(created.status().message(), "proxy http://...@proxy:99999: \"99999\" is no port");
 }
 
 TEST_F(TransportTest, ACancelledCallIsForgottenWhereverItIs) {

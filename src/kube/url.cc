@@ -53,6 +53,14 @@ Status ParseHostAndPort(std::string_view text, Url& url) {
 
 }  // namespace
 
+std::string WithoutUser(std::string_view text) {
+  const std::size_t at = text.rfind('@');
+  if (at == std::string_view::npos) return std::string(text);
+  const std::size_t scheme = text.substr(0, at).find("://");
+  const std::string_view shown = scheme == std::string_view::npos ? "" : text.substr(0, scheme + 3);
+  return fmt::format("{}...{}", shown, text.substr(at));
+}
+
 StatusOr<Url> ParseUrl(std::string_view text) {
   Url url;
   if (text.starts_with("https://")) {
@@ -69,6 +77,10 @@ StatusOr<Url> ParseUrl(std::string_view text) {
   const std::size_t slash = text.find('/');
   std::string_view authority = text.substr(0, slash);
   if (slash != std::string_view::npos) url.prefix = std::string(text.substr(slash));
+  // What is before that "/" is then a part of somebody's password, and would be taken for a host.
+  if (url.prefix.find('@') != std::string::npos) {
+    return InvalidArgument("must have no \"@\" behind a \"/\"; in a password write %2F for \"/\"");
+  }
   while (url.prefix.ends_with('/')) url.prefix.pop_back();
   // The last one: a password may hold an "@" that nobody encoded.
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {

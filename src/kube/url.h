@@ -24,9 +24,12 @@ struct Url {
 };
 
 // "https://host", "http://name:password@[::1]:8080/prefix/". No query, no fragment:
-// InvalidArgument, whose sentence goes behind the name of the field. Slashes at the end are
-// dropped.
+// InvalidArgument, whose sentence goes behind the name of the field; it
+// quotes nothing that may be a password. Slashes at the end are dropped.
 StatusOr<Url> ParseUrl(std::string_view text);
+// `text` as it is written, for errors about what cannot be parsed: with "..." for all that may be
+// user and password.
+std::string WithoutUser(std::string_view text);
 
 // "https://127.0.0.1:6443/prefix", for people: without user and password.
 std::string ToString(const Url& url);

@@ -36,6 +36,19 @@ TEST(Url, RefusesWhatCannotBeDialled) {
   }
 }
 
+TEST(Url, RefusalsQuoteNothingOfAPassword) {
+  for (const std::string url :
+       {"http://user:s3cret@proxy:99999", "http://user:s3cret/x@proxy:3128", "http://u:1/s3cret@p",
+        "http://user:s3cret@", "ftp://user:s3cret@proxy", "http://user:a?s3cret@proxy"}) {
+    const StatusOr<Url> parsed = ParseUrl(url);
+    ASSERT_FALSE(parsed.ok()) << url;
+    EXPECT_EQ(parsed.status().message().find("s3cret"), std::string::npos) << url;
+    EXPECT_EQ(WithoutUser(url).find("s3cret"), std::string::npos) << url;
+  }
+  EXPECT_EQ(WithoutUser("http://user:s3cret@proxy:99999"), "http://...@proxy:99999");
+  EXPECT_EQ(WithoutUser("http//proxy"), "http//proxy");
+}
+
 TEST(Url, IsWrittenForPeopleAndForDialling) {
   const Url url = *ParseUrl("https://u:secret@[::1]:6443/p/");
   EXPECT_EQ(ToString(url), "https://[::1]:6443/p");

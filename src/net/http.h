@@ -83,7 +83,7 @@ class HttpClient {
 
 // Who is on the other end of a unix socket (SO_PEERCRED), as the kernel noted it at connect(2).
 struct PeerCredentials {
-  pid_t pid = 0;
+  pid_t pid = 0;  // 0: of no process that our namespace knows
   uid_t uid = 0;
   gid_t gid = 0;
 };

@@ -1,9 +1,12 @@
 // galen-agent as a process: what it refuses, how it ends, and what it says beside a kubelet.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <csignal>
 
+#include "base/fd.h"
 #include "base/files/posix_file_system.h"
 #include "base/random.h"
 #include "history/store/store.h"
@@ -49,6 +52,29 @@ TEST_F(ObserverTest, EndsCleanlyOnSigterm) {
   agent.Signal(SIGTERM);
   ASSERT_TRUE(stage_.Until([&] { return !agent.running(); }));
   EXPECT_EQ(agent.exit_code(), 0) << agent.Log();
+}
+
+TEST_F(ObserverTest, ReportsToItsServiceManagerThatItIsReadyAndThatItsLoopRuns) {
+  const std::string path = stage_.Path("notify");
+  const Fd manager(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(manager.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  std::string heard;
+  const auto hears = [&](const std::string& text) {
+    return stage_.Until([&] {
+      char buffer[100];
+      const ssize_t size = ::recv(manager.get(), buffer, sizeof(buffer), 0);
+      if (size > 0) heard += std::string(buffer, static_cast<std::size_t>(size)) + "\n";
+      return heard.find(text) != std::string::npos;
+    });
+  };
+  Program& agent =
+      fleet_.StartAgent({}, {.environment = {"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=200000"}});
+  EXPECT_TRUE(hears("READY=1\nWATCHDOG=1\nWATCHDOG=1\n")) << heard;
+  agent.Signal(SIGTERM);
+  EXPECT_TRUE(hears("STOPPING=1")) << heard;
 }
 
 // Device after device fails; the agent is killed right then, or once it has published.

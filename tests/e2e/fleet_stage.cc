@@ -43,7 +43,7 @@ void FleetStage::InstallDefinitions() {
   Create(kube::kCustomResourceDefinitions, "", std::string(cli::kDeviceHealthCrd));
 }
 
-Program& FleetStage::StartAgent(const std::vector<std::string>& more) {
+Program& FleetStage::StartAgent(const std::vector<std::string>& more, Stage::Options options) {
   std::vector<std::string> arguments = {"--node",
                                         "node-7",
                                         "--kubeconfig",
@@ -57,7 +57,7 @@ Program& FleetStage::StartAgent(const std::vector<std::string>& more) {
                                         "--metrics-address",
                                         "127.0.0.1:0"};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return stage_.Start("galen-agent", std::move(arguments));
+  return stage_.Start("galen-agent", std::move(arguments), std::move(options));
 }
 
 Program& FleetStage::StartGpuDriver() {

@@ -25,7 +25,7 @@ class FleetStage {
   // As an operator does first of all: kubectl apply -f deploy/crds.
   void InstallDefinitions();
   // With these flags beside those that lead it to this cluster.
-  Program& StartAgent(const std::vector<std::string>& more = {});
+  Program& StartAgent(const std::vector<std::string>& more = {}, Stage::Options options = {});
   Program& StartGpuDriver();
   // The definitions, driver and agent, and eight devices that the agent has published; false when
   // they do not come.

@@ -57,11 +57,12 @@ Seen Inflate(std::string_view bytes, std::size_t piece) {
   Seen seen = {""};
   kube::Inflater inflater(kInflatedBytesMax);
   for (Input input(bytes); !input.empty();) {
-    const StatusOr<std::string> more = inflater.Write(input.Piece(piece));
+    std::string_view packed = input.Piece(piece);
+    StatusOr<std::string> more = inflater.Next(packed);
+    for (; more.ok() && !more->empty(); more = inflater.Next(packed)) seen[0] += *more;
     // What the refused piece unpacked to is not handed out, so how much there was depends on the
     // cut.
     if (!more.ok()) return {"refused"};
-    seen[0] += *more;
     GALEN_CHECK(seen[0].size() <= kInflatedBytesMax);
   }
   seen.push_back(inflater.Finish().ok() ? "whole" : "cut off");

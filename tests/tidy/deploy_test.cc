@@ -62,6 +62,12 @@ TEST(Deploy, TheServiceReadsTheKernelsBootIdAndIsStartedAgainForEver) {
   EXPECT_NE(unit.find("\nRestart=always\n"), std::string::npos);
 }
 
+TEST(Deploy, TheServiceIsStartedAgainWhenItHangs) {
+  const std::string unit = "\n" + TextOf("deploy/systemd/galen-agent.service");
+  EXPECT_NE(unit.find("\nType=notify\n"), std::string::npos);
+  EXPECT_NE(unit.find("\nWatchdogSec=30\n"), std::string::npos);
+}
+
 TEST(Deploy, HoldsNoMemberWithoutAValue) {
   std::vector<std::string> paths = {"deploy/galen.yaml", "deploy/crds/nodedevicehealths.yaml"};
   const std::filesystem::path examples = std::string(GALEN_SOURCE_DIR) + "/deploy/examples";

@@ -34,7 +34,8 @@ AgentProcess::AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config)
       config_(std::move(config)),
       log_(
           config_.log_level, [this] { return loop_->WallNow(); }, StderrSink()),
-      registry_(*loop_, config_.registry_directory()) {}
+      registry_(*loop_, config_.registry_directory()),
+      service_manager_(*loop_, ReadEnvironment(), ::getpid()) {}
 
 Status AgentProcess::PrepareApi() {
   dialer_ = net::MakeDialer(*loop_);
@@ -68,6 +69,7 @@ Status AgentProcess::Start() {
   ASSIGN_OR_RETURN(node_lock_, NodeLock::TakeRegistry(config_.registry_directory()));
   // Signals are read by the loop, which does not run before Run(): app_ is there by then.
   ASSIGN_OR_RETURN(signals_, SignalWatch::Start(*loop_, [this] {
+                     service_manager_.Stopping();
                      // Who removes its place now shall find nothing there again.
                      inspect_->Stop();
                      app_->Stop(kStopDeadline, [this] { loop_->Stop(); });
@@ -81,7 +83,7 @@ Status AgentProcess::Start() {
   // Made again when somebody removes it.
   sockets_ = net::MakeSocketHost(*loop_, log_);
   inspect_.emplace(net::SocketKeeper::Parts{*loop_, log_, random_, files_, *sockets_},
-                   config_.socket, app_->inspect());
+                   config_.socket, gate_.emplace(log_, ::geteuid(), app_->inspect()));
   RETURN_IF_ERROR(inspect_->Start());
   DescribeItself();
   return OkStatus();
@@ -108,6 +110,8 @@ std::string AgentProcess::WhyNotReady() const {
 
 void AgentProcess::Run() {
   app_->Start();
+  // The loop has begun by then.
+  loop_->Post([this] { service_manager_.Ready(); });
   loop_->Run();
 }
 

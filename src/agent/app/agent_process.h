@@ -14,12 +14,14 @@
 #include "agent/drivers/posix_socket_directory.h"
 #include "base/files/posix_file_system.h"
 #include "base/loop/epoll_loop.h"
+#include "base/loop/service_manager.h"
 #include "base/loop/signal.h"
 #include "kube/exec_runner.h"
 #include "kube/refusal_watch.h"
 #include "kube/transport.h"
 #include "net/admin_page.h"
 #include "net/endpoint/socket_keeper.h"
+#include "rpc/peer_gate.h"
 
 namespace galen::agent {
 
@@ -70,9 +72,11 @@ class AgentProcess {
   std::unique_ptr<PosixContainerProcesses> processes_;
   std::unique_ptr<AgentApp> app_;
   std::unique_ptr<net::SocketHost> sockets_;
+  std::optional<rpc::PeerGate> gate_;
   std::optional<net::SocketKeeper> inspect_;
   net::AdminPage page_{metrics_};
   std::unique_ptr<SignalWatch> signals_;
+  ServiceManager service_manager_;
 };
 
 }  // namespace galen::agent

@@ -32,8 +32,7 @@ struct AgentStatus {
 };
 
 // The service galen.inspect.v1.Inspect. Every answer is made from the present when it is asked for;
-// nothing is cached. Whoever can connect to the socket may ask, so the socket's mode is the
-// permission.
+// nothing is cached. Whom the socket's mode and rpc::PeerGate let through may ask.
 class InspectService {
  public:
   static constexpr std::size_t kWatchersMax = 64;  // more are refused

@@ -210,9 +210,8 @@ StatusOr<std::optional<Fd>> AcceptNext(int listener) {
 std::optional<PeerCredentials> ReadPeerCredentials(int fd) {
   ucred found{};
   socklen_t size = sizeof(found);
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &found, &size) != 0 || found.pid == 0) {
-    return std::nullopt;
-  }
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &found, &size) != 0) return std::nullopt;
+  if (found.uid == static_cast<uid_t>(-1)) return std::nullopt;  // as other sockets answer
   return PeerCredentials{.pid = found.pid, .uid = found.uid, .gid = found.gid};
 }
 

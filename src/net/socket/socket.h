@@ -59,7 +59,7 @@ StatusOr<SocketAddress> BoundAddress(int fd);
 // The next connection, or nullopt when none waits (or one left before it was its turn).
 // ResourceExhausted when descriptors or memory are used up.
 StatusOr<std::optional<Fd>> AcceptNext(int listener);
-// nullopt for what is no unix socket, or when the peer's process is outside our namespace.
+// nullopt for what is no unix socket.
 std::optional<PeerCredentials> ReadPeerCredentials(int fd);
 // Whether an accept error is about our own limits (descriptors, memory) rather than one peer.
 bool IsOutOfResources(int error);
