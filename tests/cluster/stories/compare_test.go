@@ -126,6 +126,11 @@ func compareChanges(t *testing.T, c *comparison) {
 		if len(c.aloneChanges) > 0 {
 			best = min(f, percentile(c.aloneChanges, each.share))
 		}
+		// Of few changes the slowest one, which both of these are, is decided by what else the machine
+		// does at that moment.
+		if testing.Short() && each.share > 0.9 {
+			continue
+		}
 		if float64(o) > each.goal*float64(best) {
 			t.Errorf("%s: ours %v, the field's %v; at most %.1f of it is wanted", each.name, o, best,
 				each.goal)
