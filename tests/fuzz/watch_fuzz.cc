@@ -2,12 +2,12 @@
 #include <vector>
 
 #include "base/check.h"
+#include "kube/inflater.h"
 #include "kube/objects/event.h"
 #include "kube/objects/node_device_health.h"
 #include "kube/objects/pod.h"
 #include "kube/objects/resource_claim.h"
 #include "kube/objects/resource_slice.h"
-#include "kube/transport.h"
 #include "kube/watch_decoder.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"
