@@ -3,9 +3,12 @@
 #include "base/check.h"
 #include "base/loop/fake_loop.h"
 #include "net/endpoint/accepted.h"
+#include "net/endpoint/proxy_tunnel.h"
 #include "net/fake_memory_stream.h"
 #include "net/fake_recording_sink.h"
 #include "net/http2/http2_client.h"
+#include "rpc/channel.h"
+#include "rpc/service.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"
 
@@ -62,11 +65,13 @@ void FuzzHttp2Client(std::string_view bytes) {
   loop.RunUntilIdle();
 }
 
-void FuzzHttpServer(std::string_view bytes) {
-  Input input(bytes);
+namespace {
+
+// A connection that is accepted, and its client's bytes; ends within the deadlines of a client that
+// says nothing more.
+void Serve(FakeLoop& loop, net::HttpHandler& handler, Input& input,
+           const net::Accepted::Options& options) {
   const std::size_t piece = std::size_t{input.Byte()} + 1;
-  FakeLoop loop;
-  EchoHandler handler;
   net::MemoryStream::Pair pair = net::MemoryStream::Make(loop);
   net::RecordingByteSink client;
   pair.left->SetSink(client);
@@ -78,6 +83,7 @@ void FuzzHttpServer(std::string_view bytes) {
                                                           .limits = {.request_body_bytes_max = 4096,
                                                                      .waiting_bytes_max = 8192,
                                                                      .head_bytes_max = 4096,
+                                                                     .heads_bytes_max = 8192,
                                                                      .streams_max = 8},
                                                           .peer = std::nullopt,
                                                           .on_end =
@@ -85,11 +91,112 @@ void FuzzHttpServer(std::string_view bytes) {
                                                                 ++ends;
                                                                 accepted.reset();
                                                               }},
-                                      std::move(pair.right), net::Accepted::Options{});
+                                      std::move(pair.right), options);
   Say(loop, *pair.left, input, piece);
   pair.left.reset();
   loop.Advance(std::chrono::seconds(200));
   GALEN_CHECK(ends == 1 && accepted == nullptr);
+}
+
+constexpr std::size_t kCallBytesMax = 1000;
+
+// Ends once at the most, and with no message past the limit.
+class MessageSink final : public rpc::StreamSink {
+ public:
+  void OnMessage(std::string_view message) override {
+    GALEN_CHECK(ends == 0 && message.size() <= kCallBytesMax);
+  }
+  void OnEnd(const Status&) override { ++ends; }
+
+  int ends = 0;
+};
+
+}  // namespace
+
+void FuzzHttpServer(std::string_view bytes) {
+  Input input(bytes);
+  FakeLoop loop;
+  EchoHandler handler;
+  Serve(loop, handler, input, {});
+}
+
+// As every unix socket of ours is served: old clients' requests pass, and gRPC reads them.
+void FuzzGrpcServer(std::string_view bytes) {
+  Input input(bytes);
+  FakeLoop loop;
+  rpc::Dispatcher dispatcher(loop, {.message_bytes_max = kCallBytesMax});
+  std::vector<Timer> late;
+  std::vector<std::unique_ptr<rpc::StreamWriter>> kept;
+  dispatcher.AddUnary("/t.T/Echo", [](std::string_view request, const rpc::Caller&, auto reply) {
+    GALEN_CHECK(request.size() <= kCallBytesMax);
+    reply(std::string(request));
+  });
+  dispatcher.AddUnary("/t.T/Late", [&](std::string_view, const rpc::Caller&, rpc::Reply reply) {
+    late.push_back(loop.After(std::chrono::seconds(5), [reply = std::move(reply)] {
+      reply(NotFound("too late for many"));
+    }));
+  });
+  dispatcher.AddStream("/t.T/List", [](std::string_view request, const rpc::Caller&, auto writer) {
+    writer->Write(std::string(request));
+    writer->Finish(OkStatus());
+  });
+  dispatcher.AddStream("/t.T/Hold", [&](std::string_view request, const rpc::Caller&, auto writer) {
+    writer->Write(std::string(request));
+    kept.push_back(std::move(writer));
+  });
+  Serve(loop, dispatcher, input, {.lax_messages = true});
+}
+
+// Both kinds of call against a server that is only bytes.
+void FuzzGrpcClient(std::string_view bytes) {
+  Input input(bytes);
+  const std::size_t piece = std::size_t{input.Byte()} + 1;
+  FakeLoop loop;
+  net::MemoryStream::Pair pair = net::MemoryStream::Make(loop);
+  net::RecordingByteSink server;
+  pair.left->SetSink(server);
+  net::Http2Client connection(loop, std::move(pair.right), {.peer = "unix:/s"});
+  rpc::Channel channel(loop, connection, {.message_bytes_max = kCallBytesMax});
+  int answers = 0;
+  const auto call = channel.Unary("/t.T/Echo", "request", std::chrono::seconds(10),
+                                  [&answers](const StatusOr<std::string>& answer) {
+                                    ++answers;
+                                    GALEN_CHECK(!answer.ok() || answer->size() <= kCallBytesMax);
+                                  });
+  MessageSink sink;
+  const auto stream = channel.ServerStream("/t.T/Watch", "request", sink);
+  loop.RunUntilIdle();
+  Say(loop, *pair.left, input, piece);
+  pair.left.reset();
+  loop.Advance(std::chrono::seconds(200));
+  GALEN_CHECK(answers == 1 && sink.ends == 1);
+}
+
+void FuzzProxyTunnel(std::string_view bytes) {
+  Input input(bytes);
+  const std::size_t piece = std::size_t{input.Byte()} + 1;
+  FakeLoop loop;
+  net::MemoryStream::Pair pair = net::MemoryStream::Make(loop);
+  net::RecordingByteSink proxy, through;
+  pair.left->SetSink(proxy);
+  std::unique_ptr<net::ByteStream> open;
+  int outcomes = 0;
+  std::unique_ptr<net::ProxyTunnel> tunnel;
+  tunnel = std::make_unique<net::ProxyTunnel>(
+      std::move(pair.right),
+      net::ProxyTunnel::Options{.target = "h:1", .authorization = "Basic eA=="},
+      [&](StatusOr<std::unique_ptr<net::ByteStream>> outcome) {
+        ++outcomes;
+        if (outcome.ok()) {
+          open = *std::move(outcome);
+          open->SetSink(through);
+        }
+        tunnel.reset();
+      });
+  Say(loop, *pair.left, input, piece);
+  pair.left.reset();
+  loop.RunUntilIdle();
+  GALEN_CHECK(outcomes == 1);
 }
 
 }  // namespace galen::fuzz

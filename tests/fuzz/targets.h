@@ -26,9 +26,15 @@ void FuzzApply(std::string_view bytes);
 // What an API server sends: watches, lists and gzip, cut anywhere; then the objects in them.
 void FuzzWatch(std::string_view bytes);
 void FuzzObjects(std::string_view bytes);
-// The two ends of HTTP/2, and HTTP/1.1.
+// The two ends of HTTP/2, and HTTP/1.1; the same below calls of gRPC, as on unix sockets; what a
+// proxy answers.
 void FuzzHttp2Client(std::string_view bytes);
 void FuzzHttpServer(std::string_view bytes);
+void FuzzGrpcServer(std::string_view bytes);
+void FuzzGrpcClient(std::string_view bytes);
+void FuzzProxyTunnel(std::string_view bytes);
+// Another component's metrics.
+void FuzzMetricsText(std::string_view bytes);
 // gRPC's frames, headers and the messages of every service we call or serve.
 void FuzzGrpc(std::string_view bytes);
 void FuzzMessages(std::string_view bytes);
@@ -55,6 +61,10 @@ inline constexpr Target kTargets[] = {
     {"objects", FuzzObjects},
     {"http2_client", FuzzHttp2Client},
     {"http_server", FuzzHttpServer},
+    {"grpc_server", FuzzGrpcServer},
+    {"grpc_client", FuzzGrpcClient},
+    {"proxy_tunnel", FuzzProxyTunnel},
+    {"metrics_text", FuzzMetricsText},
     {"grpc", FuzzGrpc},
     {"messages", FuzzMessages},
     {"report", FuzzReport},

@@ -1,8 +1,13 @@
-// JSON and YAML: what is read is written back and read as the same value.
+// JSON and YAML: what is read is written back and read as the same value. Metrics: however they are
+// cut.
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/data/json.h"
 #include "base/data/yaml.h"
 #include "base/data/yaml_lines.h"
+#include "doctor/probes/api_probe.h"
+#include "tests/fuzz/input.h"
 #include "tests/fuzz/targets.h"
 
 namespace galen::fuzz {
@@ -32,6 +37,23 @@ void FuzzYaml(std::string_view bytes) {
       static_cast<void>(lines.OfField(key, i, "name"));
     }
   }
+}
+
+void FuzzMetricsText(std::string_view bytes) {
+  Input input(bytes);
+  const std::size_t piece = std::size_t{input.Byte()} + 1;
+  const std::string_view rest = input.Rest();
+  doctor::SampleCollector whole, cut;
+  whole.Take(rest);
+  whole.End();
+  for (Input pieces(rest); !pieces.empty();) cut.Take(pieces.Piece(piece));
+  cut.End();
+  GALEN_CHECK(whole.samples().size() <= doctor::SampleCollector::kSamplesMax);
+  GALEN_CHECK(std::ranges::equal(whole.samples(), cut.samples(), [](const auto& a, const auto& b) {
+    return a.name == b.name && a.labels == b.labels;
+  }));
+  static_cast<void>(doctor::GatesOf(whole.samples(), "fuzz"));
+  static_cast<void>(doctor::PluginsOf(whole.samples()));
 }
 
 }  // namespace galen::fuzz
