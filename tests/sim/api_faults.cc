@@ -168,6 +168,34 @@ std::string SimFaults::ReplacePod(SimNode&, Random& chance) {
   return fmt::format("Pod {} is deleted, {} is made", gone->name, fresh);
 }
 
+std::string SimFaults::RemovePod(SimNode&, Random& chance) {
+  const std::uint64_t place = chance.Below(SimWorld::kPods);
+  const std::string fresh =
+      fmt::format("{}-{:08x}", PrefixOf("late", place), chance.Below(std::uint64_t{1} << 32));
+  const std::string driver = chance.Chance(0.5) ? "gpu" : "nic";
+  const std::optional<ObjectKey> gone = PodAt(place);
+  if (!gone) return "nothing";
+  world_.DeletePod(*gone, true);
+  world_.AddPod(fresh, driver);
+  return fmt::format("Pod {} is removed by force, {} is made", gone->name, fresh);
+}
+
+// The claim keeps its UID and may get another device for its next Pod.
+std::string SimFaults::PassClaimOn(SimNode&, Random& chance) {
+  const std::string fresh = fmt::format("named-{:08x}", chance.Below(std::uint64_t{1} << 32));
+  const bool by_force = chance.Chance(0.7);
+  std::string before;
+  for (const auto& [key, pod] : world_.pods()) {
+    if (!key.name.starts_with("named-")) continue;
+    world_.DeletePod(key, by_force);
+    before += key.name + " ";
+  }
+  world_.AddPodOfNamedClaim(fresh);
+  if (before.empty()) return fmt::format("Pod {} is made, with the named claim", fresh);
+  return fmt::format("Pod {}is deleted{}, {} is made and gets its claim", before,
+                     by_force ? " by force" : "", fresh);
+}
+
 std::string SimFaults::EndPod(SimNode&, Random& chance) {
   const std::uint64_t place = chance.Below(SimWorld::kPods);
   const std::string fresh =

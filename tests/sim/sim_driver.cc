@@ -23,7 +23,15 @@ void SimDriver::Start() {
   // As the Pod of a DaemonSet, of which the next one has another uid.
   options.instance = "i" + std::to_string(instances_);
   sdk::DriverApp::Handlers handlers;
-  handlers.prepare = [](const DeviceClaim&) { return CdiEdits{.env = {"GALEN=1"}}; };
+  handlers.prepare = [this](const DeviceClaim& claim) {
+    for (const DeviceClaim::Held& held : claim.devices) set_up_[held.device] = claim.uid;
+    return CdiEdits{.env = {"GALEN=1"}};
+  };
+  // As a driver that resets what it set up.
+  handlers.unprepare = [this](const DeviceClaim& claim) {
+    for (const DeviceClaim::Held& held : claim.devices) set_up_.erase(held.device);
+    return std::nullopt;
+  };
   handlers.health_period = std::chrono::seconds(1);
   handlers.health = [this](HealthWriter& health) { Report(health); };
   metrics_ = std::make_unique<Metrics>();

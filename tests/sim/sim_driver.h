@@ -45,6 +45,11 @@ class SimDriver {
   // starts.
   void Break(const std::string& device, HealthState state);
   HealthState truth(const std::string& device) const { return truth_.at(device); }
+  // The UID of the claim that the device is set up for; "" for none. It outlives the driver.
+  std::string set_up_for(const std::string& device) const {
+    const auto it = set_up_.find(device);
+    return it == set_up_.end() ? "" : it->second;
+  }
   // Whether the hardware was so at any moment from `from` on and before `to`, by the node's clock.
   bool WasEver(HealthState state, const std::string& device, Time from, Time to) const;
   const std::map<std::string, HealthState>& truths() const { return truth_; }
@@ -67,6 +72,7 @@ class SimDriver {
   };
 
   std::map<std::string, HealthState> truth_;
+  std::map<std::string, std::string> set_up_;
   std::map<std::string, std::vector<Turn>> turns_;  // of those that changed; oldest first
   std::uint64_t events_ = 0;
   int instances_ = 0;

@@ -48,6 +48,8 @@ struct FaultTable {
         {"watches are torn", 2, &F::TearWatches, 0s, 4s},
         {"bookmarks", 1, &F::SendBookmarks, 0s, 4s},
         {"Pod is replaced", 5, &F::ReplacePod, 0s, 4s},
+        {"Pod is removed by force", 3, &F::RemovePod, 0s, 4s},
+        {"claim goes to another Pod", 6, &F::PassClaimOn, 0s, 4s},
         {"Pod ends", 6, &F::EndPod, 0s, 4s},
         {"Pod is touched", 3, &F::TouchPod, 0s, 4s},
         {"node's object is overwritten", 2, &F::OverwriteNodeHealth, 0s, 4s},

@@ -94,6 +94,8 @@ class SimFaults {
   std::string SendBookmarks(SimNode& node, Random& chance);
   // Other people.
   std::string ReplacePod(SimNode& node, Random& chance);
+  std::string RemovePod(SimNode& node, Random& chance);
+  std::string PassClaimOn(SimNode& node, Random& chance);
   std::string EndPod(SimNode& node, Random& chance);
   std::string TouchPod(SimNode& node, Random& chance);
   // The Pods of one of the world's places that are not yet asked to go: the one that lives, and the

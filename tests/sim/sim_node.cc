@@ -174,6 +174,21 @@ SimDriver& SimNode::driver(const std::string& name) {
   GALEN_UNREACHABLE();
 }
 
+std::set<std::string> SimNode::CdiDevices() {
+  std::set<std::string> names;
+  const std::string directory = "/" + name_ + "/cdi";
+  const auto files = driver_files_.List(directory);
+  if (!files.ok()) return names;
+  for (const std::string& file : *files) {
+    const auto text = driver_files_.Read(directory + "/" + file);
+    GALEN_CHECK(text.ok());
+    const auto spec = Json::Parse(*text);
+    GALEN_CHECK(spec.ok());
+    for (const Json& device : (*spec)["devices"].items()) names.insert(device["name"].AsString());
+  }
+  return names;
+}
+
 bool SimNode::undisturbed() const {
   const auto fair = [](const net::LinkWeather& weather) {
     return !weather.down && !weather.stalled && weather.call_failure == 0;

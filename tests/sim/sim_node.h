@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,8 @@ class SimNode {
   agent::FakePlugin* stranger() { return stranger_.get(); }
 
   std::vector<std::unique_ptr<SimDriver>>& drivers() { return drivers_; }
+  // The devices that containers can be given: the names in the CDI files, "UID-gpu-0".
+  std::set<std::string> CdiDevices();
   // REQUIRES: there is one of this name.
   SimDriver& driver(const std::string& name);
 

@@ -23,13 +23,6 @@ constexpr Duration kCalmAfter = 45s;
 // The node's object has the times of signs so exactly.
 constexpr Duration kTimesWithin = 1ms;
 
-// Ends have whole seconds.
-constexpr Duration kEndsWithin = 2s;
-// A state may stand so long on a Pod that cannot be written: an outage, and a backoff.
-constexpr Duration kPublishedMost = 15min;
-// What was so before a Pod's end and for so long was surely known at it, or not known at all.
-constexpr Duration kKnownFor = SimDriver::kTimeout + 5s;
-
 // See SimNode::StartStranger.
 constexpr std::string_view kStranger = "odd.example.com";
 
@@ -43,33 +36,11 @@ std::string Listed(const kube::Pod& pod) {
   return "";
 }
 
-// What the annotation says of the device: "Healthy" of "gpu-0 Healthy; gpu-1 Unhealthy since …".
-std::string Annotated(const kube::Pod& pod, const std::string& device) {
-  const std::string text = "; " + pod.devices_annotation;
-  const std::size_t at = text.find("; " + device + " ");
-  if (at == std::string::npos) return "";
-  const std::size_t state = at + device.size() + 3;
-  return text.substr(state, text.find_first_of(" ;", state) - state);
-}
-
 std::string Condition(const kube::Pod& pod) {
   for (const kube::PodCondition& condition : pod.conditions) {
     if (condition.type == kube::kDevicesCondition) return condition.status;
   }
   return "";
-}
-
-// Whether an id of the list in a Pod's status is this device's: "gpu.example.com/claim=UID-gpu-0"
-// as its driver prepared it (sdk::CdiId), or its name in full where it has no such id.
-bool IsIdOf(const std::string& resource_id, const DeviceId& device) {
-  return resource_id == ToString(device) || (resource_id.starts_with(device.driver + "/claim=") &&
-                                             resource_id.ends_with("-" + device.device));
-}
-
-// "gpu-1" is not named by "gpu-10": the name ends at a space.
-bool Names(const std::string& annotation, const std::string& device) {
-  const std::size_t at = annotation.find(device + " ");
-  return at != std::string::npos && (at == 0 || annotation[at - 1] == ' ');
 }
 
 }  // namespace
@@ -85,6 +56,7 @@ std::vector<Breach> SimRules::Check() {
   Breaches breaches = std::exchange(noted_, {});
   CheckHolding(breaches);
   CheckAllocation(breaches);
+  CheckPrepared(breaches);
   CheckEvidence(breaches);
   CheckSilence(breaches);
   for (const auto& node : world_.nodes()) CheckKept(*node, breaches);
@@ -106,84 +78,6 @@ void SimRules::OnWrite(SimNode& node, const ApiGate::Write& write) {
   if (write.changed || !node.undisturbed()) return;
   // An agent that was just disturbed may write again what it cannot know to have arrived.
   if (world_.loop().Now() - node.disturbed_at() >= kCalmAfter) found("what it says already");
-}
-
-void SimRules::CheckHolding(Breaches& breaches) {
-  static const std::vector<std::string> kNames = {"gpu-0", "gpu-1", "gpu-2",
-                                                  "gpu-3", "nic-0", "nic-1"};
-  for (const auto& [key, pod] : world_.pods()) {
-    const std::vector<DeviceId> held = world_.DevicesOf(pod);
-    // A Pod whose claim is just being taken away may still show its old line.
-    if (held.empty()) continue;
-    for (const std::string& name : kNames) {
-      const bool holds = std::any_of(held.begin(), held.end(),
-                                     [&](const DeviceId& id) { return id.device == name; });
-      if (!holds && Names(pod.devices_annotation, name)) {
-        breaches.push_back(
-            {"holding", fmt::format("{} shows {}, which it does not hold", key.name, name)});
-      }
-    }
-    CheckListed(key.name, pod, held, breaches);
-  }
-}
-
-void SimRules::CheckListed(const std::string& name, const kube::Pod& pod,
-                           const std::vector<DeviceId>& held, Breaches& breaches) {
-  for (const kube::ContainerStatus& status : pod.statuses) {
-    for (const kube::ResourceStatus& resource : status.allocated) {
-      for (const kube::ResourceHealth& listed : resource.resources) {
-        const bool holds = std::ranges::any_of(
-            held, [&](const DeviceId& id) { return IsIdOf(listed.resource_id, id); });
-        if (holds) continue;
-        breaches.push_back({"holding", fmt::format("{} lists {}, which it does not hold", name,
-                                                   listed.resource_id)});
-      }
-    }
-  }
-}
-
-void SimRules::CheckAllocation(Breaches& breaches) {
-  // First come, first named: the second claim of a device is the breach.
-  std::map<DeviceId, std::string> claimed;
-  for (const auto& [key, claim] : world_.claims()) {
-    for (const AllocatedDevice& allocated : claim.devices) {
-      const auto [it, fresh] = claimed.emplace(allocated.device, key.name);
-      if (fresh) continue;
-      breaches.push_back(
-          {"allocation", fmt::format("{} is in claims {} and {}", ToString(allocated.device),
-                                     it->second, key.name)});
-    }
-  }
-}
-
-void SimRules::CheckEvidence(Breaches& breaches) {
-  for (const SimWorld::End& end : world_.ends()) {
-    const auto it = world_.pods().find(end.pod.key);
-    if (it == world_.pods().end() || it->second.ref() != end.pod) continue;
-    const NodeLoop& clock = world_.node(end.node)->loop();
-    // Who has only a clock that jumps cannot know what came first.
-    if (clock.wall_steps() != 0) continue;
-    for (const DeviceId& id : end.devices) {
-      const SimDriver& driver = world_.node(end.node)->driver(id.driver);
-      const auto was = [&](HealthState state, Duration before) {
-        return driver.WasEver(state, id.device, end.at - before, end.at + kEndsWithin);
-      };
-      const std::string said = Annotated(it->second, id.device);
-      if (said == "Unhealthy" && !was(HealthState::kUnhealthy, kPublishedMost)) {
-        breaches.push_back({"evidence", fmt::format("{} has ended and shows a fault of {} that "
-                                                    "came later",
-                                                    end.pod.key.name, ToString(id))});
-      }
-      const bool ended_with_it = !was(HealthState::kHealthy, kKnownFor);
-      bool& shown = shown_[end.pod.uid + ToString(id)];
-      if (shown && ended_with_it && said == "Healthy") {
-        breaches.push_back({"evidence", fmt::format("{} ended with a fault of {}, showed it and "
-                                                    "does no more",
-                                                    end.pod.key.name, ToString(id))});
-      }
-      shown = said == "Unhealthy";
-    }
-  }
 }
 
 void SimRules::CheckSilence(Breaches& breaches) {

@@ -19,6 +19,10 @@ struct Breach {
   std::string text;
 };
 
+// What a Pod's annotation says of the device: "Healthy" of "gpu-0 Healthy; gpu-1 Unhealthy since
+// …"; "" where it names no such device.
+std::string Annotated(const kube::Pod& pod, const std::string& device);
+
 // Looked at after each step. Belongs to one run.
 class SimRules {
  public:
@@ -35,6 +39,7 @@ class SimRules {
   // "kept"        what was published before is in the journal with which an agent starts, unless
   //               the disk failed; and the agent itself knows each device as that journal had it
   //               last
+  // "prepared"    what a Pod that runs holds is prepared for it, on nodes whose agent runs Pods
   // "evidence"    a Pod that has ended shows no fault that came after its end, and goes on showing
   //               the one that it ended with, when the device is well again
   // "cause"       where nothing is wrong an agent writes nothing that is written already
@@ -72,6 +77,7 @@ class SimRules {
   void CheckListed(const std::string& name, const kube::Pod& pod, const std::vector<DeviceId>& held,
                    Breaches& breaches);
   void CheckAllocation(Breaches& breaches);
+  void CheckPrepared(Breaches& breaches);
   void CheckEvidence(Breaches& breaches);
   void CheckSilence(Breaches& breaches);
   void CheckSilent(SimNode& node, SimDriver& driver, Breaches& breaches);

@@ -97,6 +97,9 @@ bool SimWorld::Settle() {
                "exactly: {{deviceClassName: {0}}}}}]}}}}}}}}",
                driver));
   }
+  Create(kube::kResourceClaims, "default",
+         "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: named}, spec: "
+         "{devices: {requests: [{name: main, exactly: {deviceClassName: gpu}}]}}}");
   // A third wants a network interface, of which there are two a node.
   for (int i = 0; i < kPods; ++i) AddPod(fmt::format("pod-{}", i), i % 3 == 2 ? "nic" : "gpu");
   const Time end = loop_.Now() + kSettleWithin;
@@ -157,14 +160,21 @@ void SimWorld::WipeSlices(const std::string& node) {
 }
 
 void SimWorld::AddPod(const std::string& name, const std::string& driver) {
+  CreatePod(name, "resourceClaimTemplateName: one-" + driver);
+}
+
+void SimWorld::AddPodOfNamedClaim(const std::string& name) {
+  CreatePod(name, "resourceClaimName: named");
+}
+
+void SimWorld::CreatePod(const std::string& name, const std::string& source) {
   Create(
       kube::kPods, "default",
-      fmt::format(
-          "{{apiVersion: v1, kind: Pod, metadata: {{name: {0}, namespace: default}}, spec: "
-          "{{resourceClaims: [{{name: device, resourceClaimTemplateName: one-{1}}}], containers: "
-          "[{{name: main, image: example.com/main, resources: {{claims: [{{name: "
-          "device}}]}}}}]}}}}",
-          name, driver));
+      fmt::format("{{apiVersion: v1, kind: Pod, metadata: {{name: {0}, namespace: default}}, spec: "
+                  "{{resourceClaims: [{{name: device, {1}}}], containers: "
+                  "[{{name: main, image: example.com/main, resources: {{claims: [{{name: "
+                  "device}}]}}}}]}}}}",
+                  name, source));
 }
 
 void SimWorld::EndPod(const kube::Pod& pod, int exit_code) {
@@ -181,7 +191,11 @@ void SimWorld::EndPod(const kube::Pod& pod, int exit_code) {
                   *patch, {.subresource = "status"}));
 }
 
-void SimWorld::DeletePod(const ObjectKey& pod) { Ask(kube::Delete(kube::kPods, pod.ns, pod.name)); }
+void SimWorld::DeletePod(const ObjectKey& pod, bool by_force) {
+  kube::DeleteOptions options;
+  if (by_force) options.grace_seconds = 0;
+  Ask(kube::Delete(kube::kPods, pod.ns, pod.name, options));
+}
 
 void SimWorld::Ask(net::HttpRequest request) {
   if (calls_.size() >= kCallsMax) calls_.pop_front();

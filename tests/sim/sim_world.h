@@ -61,6 +61,8 @@ class SimWorld {
   // Asks the API for a new Pod with a claim of its own for one device of `driver` ("gpu" or "nic");
   // it may stay pending when all are taken.
   void AddPod(const std::string& name, const std::string& driver);
+  // The same with the one claim that is not made for a Pod, and goes from one to the next.
+  void AddPodOfNamedClaim(const std::string& name);
   // A Pod that has ended, with what it held by then.
   struct End {
     PodRef pod;
@@ -73,8 +75,8 @@ class SimWorld {
   // Its claim is free soon after, and the Pod stays. REQUIRES: it is on a node.
   void EndPod(const kube::Pod& pod, int exit_code);
   const std::vector<End>& ends() const { return ends_; }
-  // Asks for deletion; the Pod goes when its node lets it.
-  void DeletePod(const ObjectKey& pod);
+  // Asks for deletion; the Pod goes when its node lets it, or at once when `by_force`.
+  void DeletePod(const ObjectKey& pod, bool by_force = false);
   // Asks as any client with all rights may; nobody waits for the answer.
   void Ask(net::HttpRequest request);
   // Ends the node's connections to the API server, as of a TCP that gave up.
@@ -86,6 +88,8 @@ class SimWorld {
 
  private:
   void Create(const kube::Resource& resource, const std::string& ns, const std::string& yaml);
+  // `source` is a member of the Pod's entry for its claim: "resourceClaimName: named".
+  void CreatePod(const std::string& name, const std::string& source);
 
   FakeLoop loop_;
   Random random_;

@@ -1,5 +1,6 @@
 #include "sdk/claims/claim_preparer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/files/boot_id.h"
@@ -21,6 +22,22 @@ Status ExplainGet(const Status& status, const ClaimRef& claim) {
   const Status told = Annotate(status, "get ResourceClaim {}/{}", claim.ns, claim.name);
   if (!IsRetryable(told)) return told;
   return {told.code(), told.message() + "; the kubelet will ask again"};
+}
+
+// Whether nobody else may have the device at the same time.
+bool IsForItself(const DeviceClaim::Held& held) {
+  return held.share_id.empty() && !held.admin_access;
+}
+
+// The first device that both claims have for themselves; "" when there is none.
+std::string DeviceOfBoth(const DeviceClaim& one, const DeviceClaim& other) {
+  for (const DeviceClaim::Held& held : one.devices) {
+    const bool both = IsForItself(held) && std::ranges::any_of(other.devices, [&](const auto& its) {
+                        return IsForItself(its) && its.device == held.device;
+                      });
+    if (both) return held.device;
+  }
+  return "";
 }
 
 }  // namespace
@@ -192,6 +209,7 @@ StatusOr<std::vector<ReadyDevice>> ClaimPreparer::PrepareNow(DeviceClaim claim,
       return FailedPrecondition("device {} is not in this driver's inventory now", held.device);
     }
   }
+  RETURN_IF_ERROR(CheckNobodyElseHas(claim));
   PreparedClaim record{.claim = std::move(claim),
                        .allocated_at = std::move(allocated_at),
                        .pool = options_.pool,
@@ -220,6 +238,26 @@ Status ClaimPreparer::UnprepareNow(const ClaimRef& claim) {
   RETURN_IF_ERROR(cdi_.Remove(claim.uid));
   RETURN_IF_ERROR(records_.Remove(claim.uid));
   if (record) edges_.log.Info("claim is unprepared", {{"uid", claim.uid}});
+  return OkStatus();
+}
+
+// The scheduler gives a device to one claim at a time, but it takes a Pod that was deleted by force
+// for ended while its node may still run it. The unprepare that follows its end would undo what was
+// set up for the next claim, too.
+Status ClaimPreparer::CheckNobodyElseHas(const DeviceClaim& claim) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> uids, records_.List());
+  for (const std::string& uid : uids) {
+    if (uid == claim.uid) continue;
+    ASSIGN_OR_RETURN(const std::optional<PreparedClaim> other, records_.Find(uid));
+    // No container of an earlier boot runs.
+    if (!other || other->boot_id != boot_id_) continue;
+    const std::string device = DeviceOfBoth(claim, other->claim);
+    if (device.empty()) continue;
+    return Unavailable(
+        "device {} is still prepared for ResourceClaim {}/{} (UID {}), whose Pod has not ended on "
+        "this node; the kubelet unprepares it and asks again",
+        device, other->claim.ns, other->claim.name, uid);
+  }
   return OkStatus();
 }
 

@@ -71,7 +71,8 @@ class ClaimPreparer {
   // ResourceExhausted, or those of the API server, the disk and ProcessLock. The answer names every
   // device of ours; repeated, it is the same without asking the author again in this boot. A claim
   // that was freed and allocated anew under its UID is unprepared as it was, then prepared as it
-  // is.
+  // is. A device that is still prepared for another claim, whose Pod was removed by force and may
+  // yet run, is Unavailable until that claim is unprepared.
   void Prepare(const ClaimRef& claim, PrepareDone done);
   // Needs no claim object, which may be gone. OK also for a claim of which nothing is known.
   // Unavailable is the author's Failure; all is kept then, to be undone later.
@@ -102,6 +103,8 @@ class ClaimPreparer {
                                                                    const std::string& allocated_at);
   // The reverse: author, CDI file, record. Whatever is left after a crash can be done again.
   Status UnprepareNow(const ClaimRef& claim);
+  // OK when no device that `claim` has for itself is prepared for another claim in this boot.
+  Status CheckNobodyElseHas(const DeviceClaim& claim);
   StatusOr<ClaimEdits> AskAuthor(const DeviceClaim& claim) const;
   std::vector<ReadyDevice> Answer(const PreparedClaim& prepared) const;
 

@@ -1,12 +1,8 @@
 #include "sdk/claims/claim_preparer.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <list>
-
-#include "kube/fake_transport.h"
-#include "sdk/fake_node.h"
+#include "sdk/claims/test_claim_preparer.h"
 
 namespace galen::sdk {
 namespace {
@@ -17,86 +13,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-constexpr char kPreparingDriver[] = "fpga.example.com";
-constexpr char kCdiFile[] = "/cdi/fpga.example.com-claim_uid-1.json";
-const ClaimRef kPreparedClaim{.ns = "train", .name = "c", .uid = "uid-1"};
-
-class ClaimPreparerTest : public ::testing::Test {
- protected:
-  ClaimPreparerTest() {
-    SetBoot("boot-1");
-    api_.AnswerBy([this](const net::HttpRequest&) { return answer_; });
-    Restart();
-  }
-
-  void SetBoot(const std::string& id) {
-    ASSERT_EQ(node_.files.MakeDirectories("/proc/sys/kernel/random", 0755), OkStatus());
-    ASSERT_EQ(node_.files.WriteAtomically("/proc/sys/kernel/random/boot_id", id + "\n", 0444),
-              OkStatus());
-  }
-
-  // As the driver's process would.
-  void Restart() {
-    preparer_.reset();
-    preparer_ = StartAnother();
-  }
-  // A second process of the driver, as in a rolling update.
-  std::unique_ptr<ClaimPreparer> StartAnother() {
-    auto preparer =
-        std::make_unique<ClaimPreparer>(Edges{node_.loop, NullLog(), metrics_.emplace_back(),
-                                              node_.random, node_.files, node_.sockets, client_},
-                                        ClaimPreparer::Options{.driver = kPreparingDriver,
-                                                               .pool = "node-7",
-                                                               .cdi_root = "/cdi",
-                                                               .directory = "/claims",
-                                                               .lock = "/serialize.lock"},
-                                        ClaimPreparer::Handlers{[this](const DeviceClaim& claim) {
-                                                                  prepared_.push_back(claim.uid);
-                                                                  return prepare_answer_;
-                                                                },
-                                                                [this](const DeviceClaim& claim) {
-                                                                  unprepared_.push_back(claim.uid);
-                                                                  return unprepare_answer_;
-                                                                }});
-    preparer->SetInventory({{.name = "fpga-0"}, {.name = "fpga-1"}});
-    preparer->Recover();
-    return preparer;
-  }
-
-  static kube::FakeTransport::Answer Claim(const std::string& uid, const std::string& device,
-                                           const std::string& at = "2026-11-21T14:00:00Z") {
-    return {.body =
-                R"({"kind":"ResourceClaim","metadata":{"namespace":"train","name":"c","uid":")" +
-                uid + R"("},"status":{"allocation":{"allocationTimestamp":")" + at +
-                R"(","devices":{"results":[{"request":"fpga","driver":")" + kPreparingDriver +
-                R"(","pool":"node-7","device":")" + device + R"("}]}}}})"};
-  }
-
-  StatusOr<std::vector<ReadyDevice>> Prepare(const ClaimRef& claim = kPreparedClaim) {
-    StatusOr<std::vector<ReadyDevice>> answer = Internal("no answer");
-    preparer_->Prepare(claim, [&](auto ready) { answer = std::move(ready); });
-    node_.loop.Advance(60s);
-    return answer;
-  }
-  Status Unprepare(const ClaimRef& claim = kPreparedClaim) {
-    Status answer = Internal("no answer");
-    preparer_->Unprepare(claim, [&](const Status& status) { answer = status; });
-    node_.loop.RunUntilIdle();
-    return answer;
-  }
-
-  FakeNode node_;
-  kube::FakeTransport api_{node_.loop};
-  kube::Client client_{node_.loop, api_};
-  std::optional<kube::FakeTransport::Answer> answer_ = Claim("uid-1", "fpga-0");
-  Prepared prepare_answer_ = CdiEdits{.env = {"FPGA=0"}};
-  std::optional<Failure> unprepare_answer_;
-  std::vector<std::string> prepared_;
-  std::vector<std::string> unprepared_;
-  std::list<Metrics> metrics_;  // of each process
-  std::unique_ptr<ClaimPreparer> preparer_;
-};
 
 TEST_F(ClaimPreparerTest, MakesAClaimReady) {
   const auto ready = Prepare();
@@ -209,47 +125,6 @@ TEST_F(ClaimPreparerTest, WhatACrashLeftOfAWriteIsGoneAfterTheNextStart) {
   Restart();
   EXPECT_THAT(*node_.files.List("/claims"), ElementsAre("uid-1.json"));
   EXPECT_THAT(*node_.files.List("/cdi"), ElementsAre("fpga.example.com-claim_uid-1.json"));
-}
-
-// The kubelet asks the new process to unprepare while the old one still waits for the API server.
-TEST_F(ClaimPreparerTest, AnotherProcessDoesNotUnprepareUnderAPrepareThatIsUnderWay) {
-  const auto allocated = std::exchange(answer_, std::nullopt);
-  StatusOr<std::vector<ReadyDevice>> ready = Unavailable("no answer yet");
-  preparer_->Prepare(kPreparedClaim, [&](auto answer) { ready = std::move(answer); });
-  node_.loop.RunUntilIdle();
-  const auto newer = StartAnother();
-  Status undone = Unavailable("no answer yet");
-  newer->Unprepare(kPreparedClaim, [&](const Status& status) { undone = status; });
-  node_.loop.Advance(5s);
-  EXPECT_FALSE(undone.ok());
-  api_.Head(0);
-  api_.Data(0, allocated->body);
-  api_.End(0);
-  EXPECT_TRUE(ready.ok()) << ToString(ready.status());
-  node_.loop.Advance(ProcessLock::kRetry);
-  EXPECT_EQ(undone, OkStatus());
-  EXPECT_THAT(unprepared_, ElementsAre("uid-1")) << "by the record that the other has just written";
-  EXPECT_FALSE(node_.files.Read(kCdiFile).ok());
-  EXPECT_THAT(*node_.files.List("/claims"), IsEmpty());
-}
-
-TEST_F(ClaimPreparerTest, AnotherProcessThatHangsIsNamedAndNothingIsDoneBesideIt) {
-  answer_ = std::nullopt;
-  auto hanging = StartAnother();
-  hanging->Prepare(kPreparedClaim, [](auto) {});
-  preparer_->Unprepare({.ns = "train", .name = "d", .uid = "uid-2"}, [](const Status&) {});
-  Status undone;
-  preparer_->Unprepare(kPreparedClaim, [&](const Status& status) { undone = status; });
-  EXPECT_EQ(preparer_->under_way(), 2u);
-  const auto lock = node_.files.TryLock("/serialize.lock");
-  ASSERT_TRUE(lock.ok() && *lock == nullptr);
-  hanging.reset();
-  const auto kept = node_.files.TryLock("/serialize.lock");  // as a process that is stopped has it
-  node_.loop.Advance(ProcessLock::kPatience);
-  EXPECT_EQ(undone.code(), Code::kUnavailable);
-  EXPECT_THAT(undone.message(), HasSubstr("another process of this driver"));
-  EXPECT_THAT(undone.message(), HasSubstr("/serialize.lock"));
-  EXPECT_EQ(preparer_->under_way(), 0u);
 }
 
 TEST_F(ClaimPreparerTest, UnpreparesOnceEverythingIsUndone) {

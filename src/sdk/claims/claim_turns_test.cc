@@ -1,0 +1,89 @@
+// ClaimPreparer beside others: what another claim still has, and another process of the driver
+// does.
+#include <gmock/gmock.h>
+
+#include "sdk/claims/test_claim_preparer.h"
+
+namespace galen::sdk {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Its Pod was deleted by force and may still run; undone later, it would undo the next claim's,
+// too.
+TEST_F(ClaimPreparerTest, ADeviceThatIsStillPreparedForAnotherClaimIsNotPrepared) {
+  const ClaimRef next{.ns = "train", .name = "c", .uid = "uid-2"};
+  ASSERT_TRUE(Prepare().ok());
+  answer_ = Claim("uid-2", "fpga-0");
+  Restart();
+  const auto refused = Prepare(next);
+  EXPECT_EQ(refused.status().code(), Code::kUnavailable);
+  EXPECT_THAT(refused.status().message(), HasSubstr("still prepared for ResourceClaim train/c (UID "
+                                                    "uid-1)"));
+  EXPECT_THAT(prepared_, ElementsAre("uid-1"));
+  ASSERT_EQ(Unprepare(), OkStatus());
+  EXPECT_TRUE(Prepare(next).ok());
+}
+
+TEST_F(ClaimPreparerTest, ADeviceOfAnEarlierBootsClaimIsFree) {
+  ASSERT_TRUE(Prepare().ok());
+  SetBoot("boot-2");
+  answer_ = Claim("uid-2", "fpga-0");
+  Restart();
+  EXPECT_TRUE(Prepare({.ns = "train", .name = "c", .uid = "uid-2"}).ok());
+}
+
+TEST_F(ClaimPreparerTest, ADeviceIsPreparedForAnAdministratorBesideItsHolder) {
+  ASSERT_TRUE(Prepare().ok());
+  answer_ = Claim("uid-2", "fpga-0");
+  const std::string device = R"("device":"fpga-0")";
+  answer_->body.replace(answer_->body.find(device), device.size(),
+                        device + R"(,"adminAccess":true)");
+  EXPECT_TRUE(Prepare({.ns = "train", .name = "c", .uid = "uid-2"}).ok());
+}
+// The kubelet asks the new process to unprepare while the old one still waits for the API server.
+TEST_F(ClaimPreparerTest, AnotherProcessDoesNotUnprepareUnderAPrepareThatIsUnderWay) {
+  const auto allocated = std::exchange(answer_, std::nullopt);
+  StatusOr<std::vector<ReadyDevice>> ready = Unavailable("no answer yet");
+  preparer_->Prepare(kPreparedClaim, [&](auto answer) { ready = std::move(answer); });
+  node_.loop.RunUntilIdle();
+  const auto newer = StartAnother();
+  Status undone = Unavailable("no answer yet");
+  newer->Unprepare(kPreparedClaim, [&](const Status& status) { undone = status; });
+  node_.loop.Advance(5s);
+  EXPECT_FALSE(undone.ok());
+  api_.Head(0);
+  api_.Data(0, allocated->body);
+  api_.End(0);
+  EXPECT_TRUE(ready.ok()) << ToString(ready.status());
+  node_.loop.Advance(ProcessLock::kRetry);
+  EXPECT_EQ(undone, OkStatus());
+  EXPECT_THAT(unprepared_, ElementsAre("uid-1")) << "by the record that the other has just written";
+  EXPECT_FALSE(node_.files.Read(kCdiFile).ok());
+  EXPECT_THAT(*node_.files.List("/claims"), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, AnotherProcessThatHangsIsNamedAndNothingIsDoneBesideIt) {
+  answer_ = std::nullopt;
+  auto hanging = StartAnother();
+  hanging->Prepare(kPreparedClaim, [](auto) {});
+  preparer_->Unprepare({.ns = "train", .name = "d", .uid = "uid-2"}, [](const Status&) {});
+  Status undone;
+  preparer_->Unprepare(kPreparedClaim, [&](const Status& status) { undone = status; });
+  EXPECT_EQ(preparer_->under_way(), 2u);
+  const auto lock = node_.files.TryLock("/serialize.lock");
+  ASSERT_TRUE(lock.ok() && *lock == nullptr);
+  hanging.reset();
+  const auto kept = node_.files.TryLock("/serialize.lock");  // as a process that is stopped has it
+  node_.loop.Advance(ProcessLock::kPatience);
+  EXPECT_EQ(undone.code(), Code::kUnavailable);
+  EXPECT_THAT(undone.message(), HasSubstr("another process of this driver"));
+  EXPECT_THAT(undone.message(), HasSubstr("/serialize.lock"));
+  EXPECT_EQ(preparer_->under_way(), 0u);
+}
+
+}  // namespace
+}  // namespace galen::sdk

@@ -1,0 +1,144 @@
+// What must hold of each Pod: what it holds and shows, while it lives and after; rules of
+// sim_rules.h.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "tests/sim/sim_rules.h"
+
+namespace galen::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Ends have whole seconds.
+constexpr Duration kEndsWithin = 2s;
+// A state may stand so long on a Pod that cannot be written: an outage, and a backoff.
+constexpr Duration kPublishedMost = 15min;
+// What was so before a Pod's end and for so long was surely known at it, or not known at all.
+constexpr Duration kKnownFor = SimDriver::kTimeout + 5s;
+
+// Whether an id of the list in a Pod's status is this device's: "gpu.example.com/claim=UID-gpu-0"
+// as its driver prepared it (sdk::CdiId), or its name in full where it has no such id.
+bool IsIdOf(const std::string& resource_id, const DeviceId& device) {
+  return resource_id == ToString(device) || (resource_id.starts_with(device.driver + "/claim=") &&
+                                             resource_id.ends_with("-" + device.device));
+}
+
+// "gpu-1" is not named by "gpu-10": the name ends at a space.
+bool Names(const std::string& annotation, const std::string& device) {
+  const std::size_t at = annotation.find(device + " ");
+  return at != std::string::npos && (at == 0 || annotation[at - 1] == ' ');
+}
+
+}  // namespace
+
+std::string Annotated(const kube::Pod& pod, const std::string& device) {
+  const std::string text = "; " + pod.devices_annotation;
+  const std::size_t at = text.find("; " + device + " ");
+  if (at == std::string::npos) return "";
+  const std::size_t state = at + device.size() + 3;
+  return text.substr(state, text.find_first_of(" ;", state) - state);
+}
+
+void SimRules::CheckHolding(Breaches& breaches) {
+  static const std::vector<std::string> kNames = {"gpu-0", "gpu-1", "gpu-2",
+                                                  "gpu-3", "nic-0", "nic-1"};
+  for (const auto& [key, pod] : world_.pods()) {
+    const std::vector<DeviceId> held = world_.DevicesOf(pod);
+    // A Pod whose claim is just being taken away may still show its old line.
+    if (held.empty()) continue;
+    for (const std::string& name : kNames) {
+      const bool holds = std::any_of(held.begin(), held.end(),
+                                     [&](const DeviceId& id) { return id.device == name; });
+      if (!holds && Names(pod.devices_annotation, name)) {
+        breaches.push_back(
+            {"holding", fmt::format("{} shows {}, which it does not hold", key.name, name)});
+      }
+    }
+    CheckListed(key.name, pod, held, breaches);
+  }
+}
+
+void SimRules::CheckListed(const std::string& name, const kube::Pod& pod,
+                           const std::vector<DeviceId>& held, Breaches& breaches) {
+  for (const kube::ContainerStatus& status : pod.statuses) {
+    for (const kube::ResourceStatus& resource : status.allocated) {
+      for (const kube::ResourceHealth& listed : resource.resources) {
+        const bool holds = std::ranges::any_of(
+            held, [&](const DeviceId& id) { return IsIdOf(listed.resource_id, id); });
+        if (holds) continue;
+        breaches.push_back({"holding", fmt::format("{} lists {}, which it does not hold", name,
+                                                   listed.resource_id)});
+      }
+    }
+  }
+}
+
+void SimRules::CheckAllocation(Breaches& breaches) {
+  // First come, first named: the second claim of a device is the breach.
+  std::map<DeviceId, std::string> claimed;
+  for (const auto& [key, claim] : world_.claims()) {
+    for (const AllocatedDevice& allocated : claim.devices) {
+      const auto [it, fresh] = claimed.emplace(allocated.device, key.name);
+      if (fresh) continue;
+      breaches.push_back(
+          {"allocation", fmt::format("{} is in claims {} and {}", ToString(allocated.device),
+                                     it->second, key.name)});
+    }
+  }
+}
+
+void SimRules::CheckPrepared(Breaches& breaches) {
+  std::map<std::string, std::set<std::string>> given;
+  for (const auto& node : world_.nodes()) given[node->name()] = node->CdiDevices();
+  for (const auto& [claim_key, claim] : world_.claims()) {
+    for (const PodRef& holder : claim.reserved_for) {
+      const auto pod = world_.pods().find(holder.key);
+      if (pod == world_.pods().end() || pod->second.ref() != holder) continue;
+      SimNode* node = world_.node(pod->second.node);
+      const bool runs = pod->second.phase == "Running" && !pod->second.meta.deleted;
+      if (!runs || node == nullptr || node->role() != agent::Role::kManager) continue;
+      for (const AllocatedDevice& allocated : claim.devices) {
+        const DeviceId& id = allocated.device;
+        const bool in_files = given[node->name()].contains(claim.uid + "-" + id.device);
+        if (in_files && node->driver(id.driver).set_up_for(id.device) == claim.uid) continue;
+        breaches.push_back({"prepared", fmt::format("{} runs and holds {}, which is not prepared "
+                                                    "for it",
+                                                    holder.key.name, ToString(id))});
+      }
+    }
+  }
+}
+
+void SimRules::CheckEvidence(Breaches& breaches) {
+  for (const SimWorld::End& end : world_.ends()) {
+    const auto it = world_.pods().find(end.pod.key);
+    if (it == world_.pods().end() || it->second.ref() != end.pod) continue;
+    const NodeLoop& clock = world_.node(end.node)->loop();
+    // Who has only a clock that jumps cannot know what came first.
+    if (clock.wall_steps() != 0) continue;
+    for (const DeviceId& id : end.devices) {
+      const SimDriver& driver = world_.node(end.node)->driver(id.driver);
+      const auto was = [&](HealthState state, Duration before) {
+        return driver.WasEver(state, id.device, end.at - before, end.at + kEndsWithin);
+      };
+      const std::string said = Annotated(it->second, id.device);
+      if (said == "Unhealthy" && !was(HealthState::kUnhealthy, kPublishedMost)) {
+        breaches.push_back({"evidence", fmt::format("{} has ended and shows a fault of {} that "
+                                                    "came later",
+                                                    end.pod.key.name, ToString(id))});
+      }
+      const bool ended_with_it = !was(HealthState::kHealthy, kKnownFor);
+      bool& shown = shown_[end.pod.uid + ToString(id)];
+      if (shown && ended_with_it && said == "Healthy") {
+        breaches.push_back({"evidence", fmt::format("{} ended with a fault of {}, showed it and "
+                                                    "does no more",
+                                                    end.pod.key.name, ToString(id))});
+      }
+      shown = said == "Unhealthy";
+    }
+  }
+}
+
+}  // namespace galen::sim
