@@ -24,12 +24,21 @@ std::string Written(const HttpRequest& request) {
   return text + "\r\n" + request.body;
 }
 
-Fd ConnectTo(const std::string& address) {
+StatusOr<Fd> Connect(const std::string& address) {
   const Address place = ParseAddress(address).value();
   return StartConnect(place.kind == Address::Kind::kUnix
                           ? UnixSocketAddress(place.path).value()
-                          : NumericSocketAddress(place.host, place.port).value())
-      .value();
+                          : NumericSocketAddress(place.host, place.port).value());
+}
+
+// A socket's file is there a moment before anybody listens to it.
+Fd ConnectTo(LoopRunner& runner, const std::string& address) {
+  StatusOr<Fd> connected = Connect(address);
+  runner.RunUntil([&] {
+    if (!connected.ok()) connected = Connect(address);
+    return connected.ok();
+  });
+  return std::move(connected).value();
 }
 
 }  // namespace
@@ -37,7 +46,7 @@ Fd ConnectTo(const std::string& address) {
 std::string AskOldHttp(LoopRunner& runner, const std::string& address, const HttpRequest& request,
                        const std::optional<TlsOptions>& tls) {
   RecordingByteSink answer;
-  std::unique_ptr<ByteStream> stream = MakeFdStream(runner.loop(), ConnectTo(address));
+  std::unique_ptr<ByteStream> stream = MakeFdStream(runner.loop(), ConnectTo(runner, address));
   if (tls) {
     const SslContext context = MakeClientContext(*tls).value();
     std::optional<Status> shaken;
