@@ -151,7 +151,7 @@ std::vector<Breach> FoundWhenRewritten(HealthState state, std::string_view writt
   node.driver(device.driver).Break(device.device, state);
   world.Pass(20s);
   world.EndPod(pod, 139);
-  world.Pass(2s);
+  world.Pass(20s);
   EXPECT_THAT(rules.Check(), IsEmpty());
   node.KillAgent(false);
   Json patch;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agent/holdings/claim_index.h"
 #include "tests/sim/sim_rules.h"
 
 namespace galen::sim {
@@ -11,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Ends have whole seconds.
-constexpr Duration kEndsWithin = 2s;
+// Ends have whole seconds, and what is seen soon after one counts while nobody else has the device.
+constexpr Duration kEndsWithin = agent::kSeenWithin + 2s;
 // A state may stand so long on a Pod that cannot be written: an outage, and a backoff.
 constexpr Duration kPublishedMost = 15min;
 // What was so before a Pod's end and for so long was surely known at it, or not known at all.

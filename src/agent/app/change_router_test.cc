@@ -193,7 +193,7 @@ TEST_F(ChangeRouterTest, AnEndedPodTakesFaultsForAWhileAndNothingElse) {
   DeviceTurns(HealthState::kUnknown);
   loop_.Advance(1s);
   EXPECT_THAT(patched_, Not(Contains(HasSubstr("/pods/"))));
-  DeviceTurns(HealthState::kUnhealthy);
+  DeviceTurns(HealthState::kUnhealthy, end + kSeenWithin);
   loop_.Advance(1s);
   EXPECT_THAT(patched_, Not(Contains(HasSubstr("/pods/")))) << "of the time after its end";
   DeviceTurns(HealthState::kUnhealthy, end);

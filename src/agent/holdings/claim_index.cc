@@ -102,7 +102,9 @@ std::optional<WallTime> EndOf(const kube::Pod& pod) {
   return end;
 }
 
-bool IsUntilEnd(WallTime time, WallTime end) { return time < end + kEndPrecision; }
+bool IsUntilEnd(WallTime time, WallTime end, bool is_free) {
+  return time < end + (is_free ? kSeenWithin : kEndPrecision);
+}
 
 std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod) {
   std::vector<ObjectKey> keys;

@@ -49,9 +49,12 @@ std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod);
 bool HasEnded(const kube::Pod& pod);
 // When the last of its containers ended; nullopt when none says. Of a Pod that has ended.
 std::optional<WallTime> EndOf(const kube::Pod& pod);
+// Most drivers give no time of a sign, and see a fault some seconds after the process that died of
+// it: so long after a Pod's end what happens to its device is still of it, unless another has it.
+inline constexpr Duration kSeenWithin = std::chrono::seconds(10);
 // Whether what happened at `time` may be of a Pod that ended at `end`: the API gives ends in whole
-// seconds, rounded down.
-bool IsUntilEnd(WallTime time, WallTime end);
+// seconds, rounded down. `is_free`: no Pod that lives holds the device.
+bool IsUntilEnd(WallTime time, WallTime end, bool is_free);
 // Whether `claim` is allocated, and to the Pod: reserved for its uid or for its group ("" for
 // none).
 bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string& group);

@@ -92,7 +92,7 @@ DeviceHealth RecentFindings::AtEnd(const DeviceHealth& present, WallTime end, Wa
   for (const history::ReceivedFinding& finding : findings) {
     const DeviceHealth& later = finding.health;
     const bool worse = IsFault(later.state) && later.state > at_end.state;
-    if (worse && IsUntilEnd(later.since, end)) at_end = later;
+    if (worse && IsUntilEnd(later.since, end, false)) at_end = later;
   }
   return at_end;
 }

@@ -39,7 +39,7 @@ TEST_F(PodPublisherTest, APodThatHasEndedKeepsWhatItSaidAndGetsOnlyFaults) {
   Turn(HealthState::kUnknown);
   loop_.Advance(2s);
   EXPECT_THAT(patches_, IsEmpty()) << "its driver went, which is no matter of this Pod";
-  Turn(HealthState::kUnhealthy);
+  Turn(HealthState::kUnhealthy, end + kSeenWithin);
   loop_.Advance(1s);
   EXPECT_THAT(patches_, IsEmpty()) << "it happened to whoever holds the device now";
   Turn(HealthState::kUnhealthy, end);
@@ -319,12 +319,14 @@ class EndedFindingsTest : public ::testing::Test {
         [&](const DeviceId& id) {
           return DeviceHealth{.id = id, .state = state, .since = kEnd + since};
         },
-        [&](const DeviceId& id, WallTime) { return DeviceHealth{.id = id, .state = at_end_}; });
+        [&](const DeviceId& id, WallTime) { return DeviceHealth{.id = id, .state = at_end_}; },
+        [&](const DeviceId&) { return is_free_; });
     return findings_.Of(pod_, device_).state;
   }
 
   static constexpr WallTime kEnd{std::chrono::seconds(1'795'269'734)};
   HealthState at_end_ = HealthState::kUnknown;
+  bool is_free_ = false;
 
   const ObjectKey pod_{"default", "a"};
   const DeviceId device_{"gpu.example.com", "node-1", "gpu-0"};
@@ -349,6 +351,15 @@ TEST_F(EndedFindingsTest, AFaultAfterTheEndIsAnotherPods) {
   EXPECT_EQ(After(HealthState::kUnhealthy, 65s), HealthState::kHealthy);
   EXPECT_EQ(After(HealthState::kUnhealthy, 900ms), HealthState::kUnhealthy)
       << "the API's ends are whole seconds";
+}
+
+// Its driver gives no time of the sign, and saw it a moment later than the process died.
+TEST_F(EndedFindingsTest, AFaultSeenSoonAfterTheEndIsThePodsWhileNobodyElseHasTheDevice) {
+  After(HealthState::kHealthy);
+  EXPECT_EQ(After(HealthState::kUnhealthy, 5s), HealthState::kHealthy) << "another holds it";
+  is_free_ = true;
+  EXPECT_EQ(After(HealthState::kUnhealthy, kSeenWithin), HealthState::kHealthy);
+  EXPECT_EQ(After(HealthState::kUnhealthy, 5s), HealthState::kUnhealthy);
 }
 
 // As after a restart of the agent: the device was repaired, or broke, while nobody of ours ran.
