@@ -12,9 +12,9 @@ namespace galen::agent {
 namespace {
 
 // Nobody knows of a Pod whose containers do not say when they ended; it is not blamed.
-bool HappenedTo(const kube::Pod& ended, const DeviceHealth& health, bool is_free) {
+bool HappenedTo(const kube::Pod& ended, const DeviceHealth& health, bool is_only_its) {
   const std::optional<WallTime> end = EndOf(ended);
-  return end && IsUntilEnd(health.since, *end, is_free);
+  return end && IsUntilEnd(health.since, *end, is_only_its);
 }
 
 }  // namespace
@@ -143,13 +143,14 @@ void ChangeRouter::MarkEveryPod() {
 
 void ChangeRouter::Publish(const HealthChange& change) {
   const std::optional<EventText> event = EventOf(change);
-  const bool is_free = parts_.claims.PodsOf(change.after.id).empty();
   for (const ObjectKey& key : parts_.claims.PodsToNotify(change.after.id)) {
     const kube::Pod* pod = parts_.view.FindPod(key);
     if (pod == nullptr) continue;
     // A Pod that has ended shows what may have ended it, and nothing of the time after: the device
     // may be another Pod's by now.
-    if (HasEnded(*pod) && !(IsFault(change.after.state) && HappenedTo(*pod, change.after, is_free)))
+    if (HasEnded(*pod) &&
+        !(IsFault(change.after.state) &&
+          HappenedTo(*pod, change.after, parts_.claims.IsOnlyOf(key, change.after.id))))
       continue;
     // Expected before it is marked, so that the write that follows is measured.
     parts_.publisher.Expect(key, change.after);

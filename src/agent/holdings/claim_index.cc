@@ -102,8 +102,8 @@ std::optional<WallTime> EndOf(const kube::Pod& pod) {
   return end;
 }
 
-bool IsUntilEnd(WallTime time, WallTime end, bool is_free) {
-  return time < end + (is_free ? kSeenWithin : kEndPrecision);
+bool IsUntilEnd(WallTime time, WallTime end, bool is_only_its) {
+  return time < end + (is_only_its ? kSeenWithin : kEndPrecision);
 }
 
 std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod) {
@@ -165,6 +165,14 @@ std::vector<ObjectKey> ClaimIndex::PodsToNotify(const DeviceId& device) const {
   const auto it = pods_of_device_.find(device);
   if (it == pods_of_device_.end()) return {};
   return {it->second.begin(), it->second.end()};
+}
+
+bool ClaimIndex::IsOnlyOf(const ObjectKey& pod, const DeviceId& device) const {
+  return std::ranges::none_of(PodsToNotify(device), [&](const ObjectKey& other) {
+    return other != pod && std::ranges::any_of(DevicesOf(other), [&](const HeldDevice& held) {
+             return held.device == device && !held.admin_access;
+           });
+  });
 }
 
 const std::vector<HeldDevice>& ClaimIndex::DevicesOf(const ObjectKey& pod) const {

@@ -53,8 +53,8 @@ std::optional<WallTime> EndOf(const kube::Pod& pod);
 // it: so long after a Pod's end what happens to its device is still of it, unless another has it.
 inline constexpr Duration kSeenWithin = std::chrono::seconds(10);
 // Whether what happened at `time` may be of a Pod that ended at `end`: the API gives ends in whole
-// seconds, rounded down. `is_free`: no Pod that lives holds the device.
-bool IsUntilEnd(WallTime time, WallTime end, bool is_free);
+// seconds, rounded down. `is_only_its`: no other Pod has had the device since.
+bool IsUntilEnd(WallTime time, WallTime end, bool is_only_its);
 // Whether `claim` is allocated, and to the Pod: reserved for its uid or for its group ("" for
 // none).
 bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string& group);
@@ -85,6 +85,8 @@ class ClaimIndex {
   std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
   // These, and those that held it when they ended.
   std::vector<ObjectKey> PodsToNotify(const DeviceId& device) const;
+  // Whether no other Pod is among these, but for those that only look at it (admin access).
+  bool IsOnlyOf(const ObjectKey& pod, const DeviceId& device) const;
   // For a Pod that has ended also what it held. Empty for a Pod that is not known or holds none.
   // The reference holds until the Pod or one of its claims changes.
   const std::vector<HeldDevice>& DevicesOf(const ObjectKey& pod) const;

@@ -195,6 +195,24 @@ TEST_F(ClaimIndexTest, APodThatHasEndedIsStillNotifiedOfWhatItHeld) {
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), IsEmpty());
 }
 
+TEST_F(ClaimIndexTest, ADeviceIsOnlyAPodsUntilAnotherHasHadItAndNotOnlyLookedAtIt) {
+  view_.AddPod("a").phase = "Failed";
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
+  index_.PodChanged(Key("a"));
+  view_.AddPod("monitor");
+  view_.AddClaim("monitor-gpu", {{.request = "spy", .device = HeldGpu(0), .admin_access = true}},
+                 "monitor");
+  index_.PodChanged(Key("monitor"));
+  EXPECT_TRUE(index_.IsOnlyOf(Key("a"), HeldGpu(0)));
+  kube::Pod& next = view_.AddPod("b");
+  view_.AddClaim("b-gpu", {{"main", HeldGpu(0)}}, "b");
+  index_.PodChanged(Key("b"));
+  EXPECT_FALSE(index_.IsOnlyOf(Key("a"), HeldGpu(0)));
+  next.phase = "Failed";
+  index_.PodChanged(Key("b"));
+  EXPECT_FALSE(index_.IsOnlyOf(Key("a"), HeldGpu(0))) << "it may have been the other's fault";
+}
+
 TEST_F(ClaimIndexTest, NothingIsLostWhenTheClaimIsSeenToGoBeforeThePodIsSeenToEnd) {
   kube::Pod& pod = view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");

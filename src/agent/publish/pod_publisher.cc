@@ -26,11 +26,11 @@ bool RefusesExtended(const Status& status, const kube::Pod& pod) {
 
 void EndedFindings::Keep(const ObjectKey& pod, WallTime end, const std::vector<HeldDevice>& devices,
                          const HealthOf& health_of, const HealthAt& health_at,
-                         const std::function<bool(const DeviceId&)>& is_free) {
+                         const std::function<bool(const DeviceId&)>& is_only_its) {
   Ended& kept = kept_.try_emplace(pod, Ended{end, {}}).first->second;
   for (const HeldDevice& held : devices) {
     DeviceHealth present = health_of(held.device);
-    const bool of_pod = IsUntilEnd(present.since, kept.end, is_free(held.device));
+    const bool of_pod = IsUntilEnd(present.since, kept.end, is_only_its(held.device));
     const auto it = kept.devices.find(held.device);
     if (it == kept.devices.end()) {
       kept.devices.emplace(held.device, of_pod ? present : health_at(held.device, kept.end));
@@ -246,7 +246,7 @@ void PodPublisher::KeepIfEnded(const kube::Pod& pod) {
   if (devices.empty()) return;
   const WallTime end = EndOf(pod).value_or(edges_.loop.WallNow());
   ended_.Keep(pod.meta.key, end, devices, options_.health_of, options_.health_at,
-              [this](const DeviceId& id) { return edges_.index.PodsOf(id).empty(); });
+              [&](const DeviceId& id) { return edges_.index.IsOnlyOf(pod.meta.key, id); });
 }
 
 void PodPublisher::NoteLeftOut(const kube::Pod& pod) {

@@ -320,13 +320,13 @@ class EndedFindingsTest : public ::testing::Test {
           return DeviceHealth{.id = id, .state = state, .since = kEnd + since};
         },
         [&](const DeviceId& id, WallTime) { return DeviceHealth{.id = id, .state = at_end_}; },
-        [&](const DeviceId&) { return is_free_; });
+        [&](const DeviceId&) { return is_only_its_; });
     return findings_.Of(pod_, device_).state;
   }
 
   static constexpr WallTime kEnd{std::chrono::seconds(1'795'269'734)};
   HealthState at_end_ = HealthState::kUnknown;
-  bool is_free_ = false;
+  bool is_only_its_ = false;
 
   const ObjectKey pod_{"default", "a"};
   const DeviceId device_{"gpu.example.com", "node-1", "gpu-0"};
@@ -357,7 +357,7 @@ TEST_F(EndedFindingsTest, AFaultAfterTheEndIsAnotherPods) {
 TEST_F(EndedFindingsTest, AFaultSeenSoonAfterTheEndIsThePodsWhileNobodyElseHasTheDevice) {
   After(HealthState::kHealthy);
   EXPECT_EQ(After(HealthState::kUnhealthy, 5s), HealthState::kHealthy) << "another holds it";
-  is_free_ = true;
+  is_only_its_ = true;
   EXPECT_EQ(After(HealthState::kUnhealthy, kSeenWithin), HealthState::kHealthy);
   EXPECT_EQ(After(HealthState::kUnhealthy, 5s), HealthState::kUnhealthy);
 }
