@@ -48,6 +48,13 @@ TEST(CdiSpec, EachRuleOfEditsIsHeld) {
   }
 }
 
+TEST(CdiSpec, FaultsAreListedInTheOrderInWhichTheEditsHaveThem) {
+  EXPECT_THAT(Read(R"({"mounts": [{}]})").faults,
+              ElementsAre(HasSubstr("hostPath"), HasSubstr("containerPath")));
+  EXPECT_THAT(Read(R"({"hooks": [{"hookName": "no", "env": ["B"]}]})").faults,
+              ElementsAre(HasSubstr("hook \"no\""), HasSubstr("a hook's path"), HasSubstr("env")));
+}
+
 // As the Go package that runtimes link; their containers fail on it later.
 TEST(CdiSpec, ARelativePathIsNoReasonToLeaveAFileOut) {
   const CdiSpec seen = Read(R"({"deviceNodes": [{"path": "dev/a"}]})");

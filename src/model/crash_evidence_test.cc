@@ -23,6 +23,9 @@ TEST(ContainerEnd, IsBadWithACodeOrASignalAndNotWhenNothingIsKnown) {
 TEST(ContainerEnd, SaysItsSignalByItselfOrByItsCode) {
   EXPECT_EQ(SignalOf(Ended(134)), SIGABRT);
   EXPECT_EQ(SignalOf(Ended(1, SIGKILL)), SIGKILL);
+  EXPECT_EQ(SignalOf(Ended(129)), 1);
+  EXPECT_EQ(SignalOf(Ended(192)), 64) << "the last that there is";
+  EXPECT_EQ(SignalOf(Ended(193)), std::nullopt);
   EXPECT_EQ(SignalOf(Ended(128)), std::nullopt) << "a code of runtimes";
   EXPECT_EQ(SignalOf(Ended(255)), std::nullopt) << "exit(-1) is no signal";
   EXPECT_EQ(SignalOf(Ended(1)), std::nullopt);
@@ -33,6 +36,11 @@ TEST(FirstBadEnd, IsTheEarliestThatIsBad) {
   const CrashEvidence evidence = FakeCrash().Exit(0).Also("b", 137, 5s).Also("a", 1, 2s);
   ASSERT_NE(FirstBadEnd(evidence), nullptr);
   EXPECT_EQ(FirstBadEnd(evidence)->container, "a");
+}
+
+TEST(FirstBadEnd, OfSeveralAtOneTimeIsTheFirstInThePod) {
+  const CrashEvidence evidence = FakeCrash().Exit(0).Also("b", 137, 2s).Also("a", 1, 2s);
+  EXPECT_EQ(FirstBadEnd(evidence)->container, "b");
 }
 
 TEST(FirstBadEnd, OfUnknownTimesIsTheFirstThatHasOneElseTheFirst) {

@@ -37,6 +37,7 @@ TEST(DeviceId, EachBadPartIsNamed) {
       {{"gpu.example.com", "a//b", "gpu-3"}, "pool name \"a//b\""},
       {{"gpu.example.com", "a/", "gpu-3"}, "pool name"},
       {{"gpu.example.com", "/a", "gpu-3"}, "pool name"},
+      {{"gpu.example.com", "rack/A_b", "gpu-3"}, "pool name"},
       {{"gpu.example.com", std::string(254, 'p'), "gpu-3"}, "pool name"},
       {{"gpu.example.com", "node-7", ""}, "device name"},
       {{"gpu.example.com", "node-7", "gpu.3"}, "device name \"gpu.3\""},

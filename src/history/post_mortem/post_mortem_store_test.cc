@@ -230,6 +230,17 @@ TEST_F(PostMortemStoreTest, TheNewestWithAFaultAndThoseStillOpenAreFound) {
   EXPECT_THAT(Names(store_->OpenAt(kNow, 2h)), ElementsAre("well 1", "c 1", "b 1"));
 }
 
+TEST_F(PostMortemStoreTest, OldOnesAreNotAmongTheNewestWithAFaultHoweverFewThereAre) {
+  options_.age_max = 24h;
+  Open();
+  for (const int hours : {1, 2, 3})
+    store_->Put(Record(std::to_string(hours), hours * 1h, true), kNow);
+  const WallTime later = kNow + 22h;
+  EXPECT_THAT(Names(store_->WithFault(later, 5)), ElementsAre("1 1", "2 1"));
+  EXPECT_THAT(Names(store_->WithFault(later, 2)), ElementsAre("1 1", "2 1"));
+  EXPECT_THAT(Names(store_->WithFault(later, 1)), ElementsAre("1 1"));
+}
+
 TEST_F(PostMortemStoreTest, ADiskThatRefusesLosesNothingThatFits) {
   Open();
   store_->Put(Record("a", 2h), kNow);
