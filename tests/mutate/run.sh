@@ -11,6 +11,8 @@ readonly TREE=$PLACE/tree BUILD=$PLACE/tree/build/release RUN=$PLACE/seed-$SEED
 readonly SANDBOX=$TREE/tests/mutate/sandbox.sh
 readonly DRAWN=$RUN/faults.tsv RESULTS=$RUN/results.tsv
 readonly JOBS=${GALEN_JOBS:-$(nproc)}
+# Survivors of which somebody found that they change nothing: file, before, after, why.
+readonly NO_CHANGE=$TREE/tests/mutate/no_change.tsv
 # Enough of the simulation that a whole fault takes less than a minute of two cores.
 export GALEN_SIM_SEEDS=40 GALEN_SIM_EVENTS=1000
 readonly SIM_FILTER='-*IsFoundByItsRuleInAShortStory*'
@@ -161,18 +163,22 @@ try_row() {
   say "$name $file:$line, $kind: ${result[0]}, ${result[1]}, ${result[2]}, $((SECONDS - start)) s"
 }
 
-# Rows that stand: those of faults that are drawn as they were. A survivor is tried again when the
-# sources are others, for then there may be a test of it.
+# Rows that stand, of other rooms too. One goes when another fault is drawn under its name now. A survivor
+# goes when the sources are others, for then there may be a test of it, unless it is known to change
+# nothing.
 keep_results() {
-  local sources
-  sources=$(<"$PLACE/sources")
+  local same=0
+  cmp -s "$PLACE/sources" "$RUN/sources" && same=1
   [[ -e $RESULTS ]] || : >"$RESULTS"
-  awk -F'\t' -v same="$([[ $(cat "$RUN/sources" 2>/dev/null) == "$sources" ]] && echo 1)" '
-    NR == FNR { drawn[$0] = 1; next }
+  awk -F'\t' -v same="$same" '
+    FILENAME == ARGV[1] { known[$1, $2, $3] = 1; next }
+    FILENAME == ARGV[2] { drawn[$1] = $0; next }
     { row = $1; for (i = 2; i <= 7; ++i) row = row FS $i }
-    row in drawn && (same || $8 != "survived")' "$DRAWN" "$RESULTS" >"$RESULTS.new"
+    $1 in drawn && drawn[$1] != row { next }
+    same || $8 != "survived" || ($3, $6, $7) in known' \
+    "$NO_CHANGE" "$DRAWN" "$RESULTS" >"$RESULTS.new"
   mv "$RESULTS.new" "$RESULTS"
-  echo "$sources" >"$RUN/sources"
+  cp "$PLACE/sources" "$RUN/sources"
 }
 
 # Each fault is tried in a process group of its own, which ends as one.
@@ -199,14 +205,15 @@ try_all() {
 
 # ---- what came of it -------------------------------------------------------------------------
 
-# Survivors of which somebody found that they change nothing: file, before, after, why.
-readonly NO_CHANGE=$TREE/tests/mutate/no_change.tsv
-
-# results.tsv in the order of the faults' names, with the outcome "changes nothing" where that is known.
+# The results of what is drawn, in the order of the faults' names, with the outcome "changes nothing"
+# where that is known.
 judged() {
-  awk -F'\t' -v OFS='\t' 'NR == FNR { known[$1, $2, $3] = 1; next }
+  awk -F'\t' -v OFS='\t' '
+    FILENAME == ARGV[1] { known[$1, $2, $3] = 1; next }
+    FILENAME == ARGV[2] { drawn[$1] = 1; next }
+    !($1 in drawn) { next }
     $8 == "survived" && ($3, $6, $7) in known { $8 = "changes nothing" } { print }' \
-    "$NO_CHANGE" <(sort "$RESULTS")
+    "$NO_CHANGE" "$DRAWN" <(sort "$RESULTS")
 }
 
 summary() {
@@ -237,7 +244,7 @@ say "mutate: runs the tests once without a fault"
 for room in $(whole_rooms); do try_without_faults $(programs_of "$room"); done
 try_without_faults sim_test
 try_all
-untried=$(($(wc -l <"$DRAWN") - $(wc -l <"$RESULTS")))
+untried=$(($(wc -l <"$DRAWN") - $(judged | wc -l)))
 ((untried == 0)) || say "mutate: $untried could not be tried, see above; the same command tries them again"
 summary | tee "$RUN/summary.md"
 say "mutate: each fault as a patch, and all results: ${RUN#"$PWD"/}"

@@ -87,6 +87,18 @@ TEST_F(JournalTest, CountsRecordsAndBytes) {
   EXPECT_EQ(journal_->records_written(), 0u);
 }
 
+TEST_F(JournalTest, CountsAllThatItWroteSinceItWasOpenedAlsoWhatARewriteTookThePlaceOf) {
+  Open();
+  Write({"abc"});
+  Write({"d"});
+  const std::size_t before = files_.Read(Path(1))->size();
+  EXPECT_EQ(journal_->bytes_written(), before);
+  ASSERT_TRUE(journal_->Compact({"abc", "d"}).ok());
+  EXPECT_EQ(journal_->bytes(), files_.Read(Path(2))->size());
+  EXPECT_EQ(journal_->bytes_written(), before + journal_->bytes());
+  EXPECT_EQ(journal_->records_written(), 4u);
+}
+
 TEST_F(JournalTest, RecordsHaveABound) {
   Open();
   EXPECT_EQ(journal_->Append("").code(), Code::kInvalidArgument);
