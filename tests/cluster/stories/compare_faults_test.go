@@ -114,6 +114,10 @@ func compareEnded(t *testing.T, c *comparison) {
 		t.Fatalf("the fault: the field after %v, we after %v", f, o)
 	}
 	pod := s.watch.Last().Pod
+	if !c.alone {
+		pod = s.watch.Until(t, "our annotation has the fault", 5*time.Second,
+			weWrite("it is broken")).Pod
+	}
 	field := strings.Join(DeviceHealth(pod), "; ")
 	c.defect(6, "the time of a change is lost", "a device is Unhealthy",
 		!strings.Contains(field, "since"), "`"+field+"`", "`"+pod.Annotations[annotation]+"`")

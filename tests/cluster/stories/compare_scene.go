@@ -65,13 +65,23 @@ func fieldSays(state, words string) func(*corev1.Pod) bool {
 	}
 }
 
-// weSay holds when our condition has this state, and our annotation these words.
+// weSay holds when our condition has this state and these words.
 func weSay(state, words string) func(*corev1.Pod) bool {
 	status := map[string]corev1.ConditionStatus{"Healthy": corev1.ConditionTrue,
 		"Unhealthy": corev1.ConditionFalse, "Unknown": corev1.ConditionUnknown}[state]
 	return func(pod *corev1.Pod) bool {
-		return pod != nil && Condition(pod, condition).Status == status &&
-			strings.Contains(pod.Annotations[annotation], words)
+		if pod == nil {
+			return false
+		}
+		ours := Condition(pod, condition)
+		return ours.Status == status && strings.Contains(ours.Message, words)
+	}
+}
+
+// weWrite holds when our annotation, which follows the condition, has these words.
+func weWrite(words string) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool {
+		return pod != nil && strings.Contains(pod.Annotations[annotation], words)
 	}
 }
 

@@ -192,10 +192,13 @@ func requireOnlyOurs(t *testing.T, watch *PodWatch) {
 	all := watch.All()
 	for i := 1; i < len(all); i++ {
 		before, after := all[i-1].Pod, all[i].Pod
-		if before.Annotations[annotation] == after.Annotations[annotation] {
+		annotated := before.Annotations[annotation] != after.Annotations[annotation]
+		if !annotated && Condition(before, condition) == Condition(after, condition) {
 			continue
 		}
-		count++
+		if annotated {
+			count++
+		}
 		if !reflect.DeepEqual(withoutOurs(before), withoutOurs(after)) {
 			t.Errorf("our write changed what is the kubelet's:\n%+v\n%+v", withoutOurs(before),
 				withoutOurs(after))
