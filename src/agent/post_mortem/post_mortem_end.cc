@@ -36,12 +36,16 @@ bool IsSidecar(const kube::Pod& pod, const std::string& name) {
   });
 }
 
-// Whether its work is done, or somebody wants it gone: sidecars are stopped then.
+// Whether its work is done, or somebody wants it gone: sidecars are stopped then. A container that
+// the policy starts again is not done; without a policy the API server takes "Always".
 bool IsWindingUp(const kube::Pod& pod) {
   if (HasEnded(pod) || pod.asked_to_go) return true;
+  const bool never_again = pod.restart_policy == "Never";
+  const bool again_if_failed = pod.restart_policy == "OnFailure";
   return !pod.statuses.empty() &&
-         std::ranges::all_of(pod.statuses, [](const kube::ContainerStatus& status) {
-           return !status.running && status.finished && status.reason != "CrashLoopBackOff";
+         std::ranges::all_of(pod.statuses, [&](const kube::ContainerStatus& status) {
+           const bool stays = never_again || (again_if_failed && status.exit_code == 0);
+           return stays && !status.running && status.finished;
          });
 }
 

@@ -9,7 +9,10 @@ namespace galen::agent {
 namespace {
 
 using history::PodEnd;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using namespace std::chrono_literals;
@@ -200,13 +203,27 @@ TEST(NewCrashes, AreThoseOfInitContainersAndSidecarsToo) {
 TEST(NewCrashes, ASidecarThatIsStoppedWithItsPodIsNone) {
   const auto sidecar = kube::Container::Kind::kSidecar;
   const kube::Pod before = PodWithInit("log", sidecar, std::nullopt);
-  EXPECT_THAT(NewCrashes(&before, PodWithInit("log", sidecar, 143, WallTime(6s))), IsEmpty());
+  kube::Pod done = PodWithInit("log", sidecar, 143, WallTime(6s));
+  done.restart_policy = "Never";
+  EXPECT_THAT(NewCrashes(&before, done), IsEmpty());
+  done.restart_policy = "OnFailure";
+  done.statuses[0].exit_code = 0;
+  EXPECT_THAT(NewCrashes(&before, done), IsEmpty());
   kube::Pod asked = PodWithInit("log", sidecar, 143);
   asked.asked_to_go = WallTime(6s);
   EXPECT_THAT(NewCrashes(&before, asked), IsEmpty());
-  kube::Pod looping = PodWithInit("log", sidecar, 143, WallTime(6s));
-  looping.statuses[0].reason = "CrashLoopBackOff";
-  EXPECT_THAT(NewCrashes(&before, looping), SizeIs(1)) << "the Pod goes on";
+}
+
+TEST(NewCrashes, ASidecarThatCrashesBesideAContainerThatIsStartedAgainIsOne) {
+  const auto sidecar = kube::Container::Kind::kSidecar;
+  const kube::Pod before = PodWithInit("log", sidecar, std::nullopt);
+  kube::Pod both = PodWithInit("log", sidecar, 134, WallTime(6s));
+  for (const char* policy : {"", "Always", "OnFailure"}) {
+    both.restart_policy = policy;
+    both.statuses[0].exit_code = 134;
+    EXPECT_THAT(NewCrashes(&before, both), Contains(Field(&Crash::text, HasSubstr("log"))))
+        << policy;
+  }
 }
 
 TEST(NewCrashes, OfAPodThatWasMadeAgainUnderItsNameAreNotComparedWithTheFormerOnes) {

@@ -84,7 +84,8 @@ class PostMortemKeeper {
   // After the journal has them.
   void OnChanges(const std::vector<HealthChange>& changes);
   // How the device was when a Pod ended at `end`: as it was reported then, or a worse fault that
-  // happened until then and was reported later. Unknown where nothing is known of that time.
+  // happened until then and was reported later. As NotReportedHealth where nothing is known of that
+  // time.
   DeviceHealth HealthAt(const DeviceId& device, WallTime end) const {
     return findings_.AtEnd(parts_.health_of(device), end, parts_.loop.WallNow());
   }

@@ -89,6 +89,8 @@ std::vector<history::ReceivedFinding> RecentFindings::Of(const DeviceHealth& pre
 DeviceHealth RecentFindings::AtEnd(const DeviceHealth& present, WallTime end, WallTime now) const {
   const std::vector<history::ReceivedFinding> findings = Of(present, end, now);
   DeviceHealth at_end = findings.front().health;
+  // What is known begins later: the device flapped since, or was first reported then.
+  if (!IsUntilEnd(at_end.since, end, false)) at_end = NotReportedHealth(present.id);
   for (const history::ReceivedFinding& finding : findings) {
     const DeviceHealth& later = finding.health;
     const bool worse = IsFault(later.state) && later.state > at_end.state;

@@ -36,7 +36,8 @@ class RecentFindings {
   // The worst of these.
   HealthState WorstOf(const DeviceHealth& present, WallTime from, WallTime until) const;
   // How the device was when a Pod ended at `end`, as far as is known at `now`: as it was reported
-  // then, or a worse fault that happened until then and was reported later.
+  // then, or a worse fault that happened until then and was reported later. As NotReportedHealth
+  // where nothing is known of that time.
   DeviceHealth AtEnd(const DeviceHealth& present, WallTime end, WallTime now) const;
 
  private:

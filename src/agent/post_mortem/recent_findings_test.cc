@@ -51,6 +51,20 @@ TEST(RecentFindings, ADeviceOfWhichNobodySpokeUntilLaterIsUnknown) {
   EXPECT_THAT(Of(RecentFindings(), Health(kRecentWell, 6min)), ElementsAre("Unknown"));
 }
 
+TEST(RecentFindings, WhatAnEndedPodHadIsUnknownWhereAllThatIsKnownBeganLater) {
+  const WallTime now = kEnd + 1h;
+  EXPECT_EQ(RecentFindings().AtEnd(Health(kBad, 6min), kEnd, now).state, HealthState::kUnknown);
+  EXPECT_EQ(RecentFindings().AtEnd(Health(kBad, -6min), kEnd, now).state, kBad);
+  RecentFindings flapped;
+  DeviceHealth before = Health(kRecentWell, -1h);
+  for (int i = 1; i <= 2 * static_cast<int>(RecentFindings::kPerDeviceMax); ++i) {
+    const DeviceHealth after = Health(i % 2 == 0 ? kRecentWell : kBad, i * 1min);
+    flapped.Add({before, after}, after.since);
+    before = after;
+  }
+  EXPECT_EQ(flapped.AtEnd(before, kEnd, now).state, HealthState::kUnknown);
+}
+
 TEST(RecentFindings, BeginWithWhatWasInForceAndEndWithTheWindow) {
   RecentFindings findings;
   findings.Add({Health(kRecentWell, -9h), Health(kBad, -1h)}, kEnd - 1h);

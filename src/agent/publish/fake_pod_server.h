@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/agent_metrics.h"
@@ -51,7 +53,10 @@ class PodPublisherTest : public ::testing::Test {
   // The server: keeps what is patched and, unless the informer is slow, shows it at once.
   std::optional<kube::FakeTransport::Answer> Answer(const net::HttpRequest& request) {
     if (status_ != 200) return kube::FakeTransport::Answer{.status = status_, .body = refusal_};
-    if (request.method == "GET") return kube::FakeTransport::Answer{.body = object_};
+    if (request.method == "GET") {
+      if (on_read_) std::exchange(on_read_, nullptr)();
+      return kube::FakeTransport::Answer{.body = object_};
+    }
     if (!refused_text_.empty() && request.body.find(refused_text_) != std::string::npos) {
       return kube::FakeTransport::Answer{.status = 422, .body = refusal_};
     }
@@ -97,6 +102,7 @@ class PodPublisherTest : public ::testing::Test {
   std::string refused_text_;  // a patch with it is refused; "": none
   bool informer_follows_ = true;
   std::string object_;
+  std::function<void()> on_read_;  // called once, when the server is asked for it
   std::vector<Json> patches_;
   std::vector<std::string> published_;
   Duration after_sign_{};

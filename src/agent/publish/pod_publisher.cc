@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/agent_metrics.h"
+#include "agent/health/health_cache.h"
 #include "agent/publish/pod_patch.h"
 #include "kube/request.h"
 #include "model/fault.h"
@@ -38,6 +39,13 @@ void EndedFindings::Keep(const ObjectKey& pod, WallTime end, const std::vector<H
       it->second = std::move(present);
     }
   }
+}
+
+bool EndedFindings::KnowsAllOf(const ObjectKey& pod) const {
+  const auto it = kept_.find(pod);
+  return it != kept_.end() && std::ranges::none_of(it->second.devices, [](const auto& device) {
+           return SameFinding(device.second, NotReportedHealth(device.first));
+         });
 }
 
 PodPublisher::PodPublisher(Edges edges, Options options)
@@ -137,29 +145,31 @@ Duration PodPublisher::AnnotationHoldOf(const kube::Pod& pod) const {
 
 void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
   const ObjectKey key = pod.meta.key;
-  calls_[key] = edges_.client.Do(kube::Get(kube::kPods, key.ns, key.name),
-                                 [this, key, uid = pod.meta.uid, done](StatusOr<Json> object) {
-                                   calls_.erase(key);
-                                   queue_.NoteReply(object.status());
-                                   if (object.status().code() == Code::kNotFound) {
-                                     queue_.NotRefused(key);
-                                     return done(OkStatus());
-                                   }
-                                   if (!object.ok() && !IsRetryable(object.status())) {
-                                     queue_.Refused(key, "Pod cannot be read, asked again later",
-                                                    object.status());
-                                     return done(OkStatus());
-                                   }
-                                   if (!object.ok()) return done(object.status());
-                                   const StatusOr<kube::Pod> fresh = kube::DecodePod(*object);
-                                   // Another Pod has the name now; its own arrival marks it.
-                                   if (!fresh.ok() || fresh->meta.uid != uid)
-                                     return done(OkStatus());
-                                   // The server may know already that it has ended.
-                                   KeepIfEnded(*fresh);
-                                   NoteLeftOut(*fresh);
-                                   WriteOrRest(*fresh, PatchOf(*object, *fresh), done);
-                                 });
+  calls_[key] = edges_.client.Do(
+      kube::Get(kube::kPods, key.ns, key.name),
+      [this, key, uid = pod.meta.uid, done](StatusOr<Json> object) {
+        calls_.erase(key);
+        queue_.NoteReply(object.status());
+        if (object.status().code() == Code::kNotFound) {
+          queue_.NotRefused(key);
+          return done(OkStatus());
+        }
+        if (!object.ok() && !IsRetryable(object.status())) {
+          queue_.Refused(key, "Pod cannot be read, asked again later", object.status());
+          return done(OkStatus());
+        }
+        if (!object.ok()) return done(object.status());
+        const StatusOr<kube::Pod> fresh = kube::DecodePod(*object);
+        // Another Pod has the name now, there or as far as we know; its
+        // own arrival marks it.
+        const kube::Pod* known = edges_.view.FindPod(key);
+        if (!fresh.ok() || fresh->meta.uid != uid || known == nullptr || known->meta.uid != uid)
+          return done(OkStatus());
+        // The server may know already that it has ended.
+        KeepIfEnded(*fresh);
+        NoteLeftOut(*fresh);
+        WriteOrRest(*fresh, PatchOf(*object, *fresh), done);
+      });
 }
 
 bool PodPublisher::NeedsNoWrite(const kube::Pod& pod,
@@ -285,6 +295,8 @@ std::optional<WantedPodStatus> PodPublisher::WantedOf(const kube::Pod& pod) cons
     if (leave_out_extended_ && held.claim == pod.extended_claim) held.uses.clear();
   }
   if (!HasEnded(pod)) return WantedStatusOf(devices, options_.health_of, options_.degraded);
+  // What it says is more than what is known now, as after the journal was lost.
+  if (!pod.devices_annotation.empty() && !ended_.KnowsAllOf(pod.meta.key)) return std::nullopt;
   return WantedStatusOf(
       devices, [&](const DeviceId& id) { return ended_.Of(pod.meta.key, id); }, options_.degraded);
 }

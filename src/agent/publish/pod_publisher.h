@@ -40,6 +40,8 @@ class EndedFindings {
   const DeviceHealth& Of(const ObjectKey& pod, const DeviceId& device) const {
     return kept_.at(pod).devices.at(device);
   }
+  // Whether something was ever reported of each of its devices until its end.
+  bool KnowsAllOf(const ObjectKey& pod) const;
   void Forget(const ObjectKey& pod) { kept_.erase(pod); }
 
  private:

@@ -302,6 +302,53 @@ TEST_F(PodPublisherTest, AnAgentThatStartsLaterLeavesAnEndedPodAsItEnded) {
   EXPECT_THAT(patches_, IsEmpty());
 }
 
+TEST_F(PodPublisherTest, AnAgentThatLostItsJournalLeavesAnEndedPodAsItEnded) {
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  view_.pods.at(kPod).phase = "Failed";
+  view_.pods.at(kPod).statuses = {{.name = "train", .finished = loop_.WallNow()}};
+  index_.PodChanged(kPod);
+  at_end_ = NotReportedHealth(kGpu);
+  loop_.Advance(10min);
+  health_ = {.id = kGpu, .state = HealthState::kHealthy, .since = loop_.WallNow()};
+  patches_.clear();
+  Make(false);
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1s);
+  EXPECT_THAT(patches_, IsEmpty()) << "it says more than the agent knows";
+  view_.pods.at(kPod).devices_annotation = "";
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1s);
+  EXPECT_THAT(patches_, SizeIs(1)) << "that nothing is known is said where nothing is";
+}
+
+TEST_F(PodPublisherTest, AManagerThatReadsAPodTooLateKeepsNothingOfItForTheNextOfItsName) {
+  Make(true);
+  object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "uid-a"},
+                "spec": {"containers": [{"name": "train"}]}, "status": {"phase": "Failed",
+                "containerStatuses": [{"name": "train"}]}})";
+  on_read_ = [this] {
+    // The informer has the next one of the name before the answer arrives.
+    publisher_->Forget(kPod);
+    view_.pods.at(kPod).meta.uid = "uid-b";
+  };
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  ASSERT_THAT(patches_, IsEmpty());
+  health_ = {.id = kGpu, .state = HealthState::kHealthy, .since = loop_.WallNow()};
+  object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "uid-b"},
+                "spec": {"containers": [{"name": "train"}]}, "status": {"phase": "Failed",
+                "containerStatuses": [{"name": "train"}]}})";
+  loop_.Advance(1min);
+  view_.pods.at(kPod).phase = "Failed";
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1s);
+  ASSERT_THAT(patches_, SizeIs(1));
+  EXPECT_EQ(
+      patches_[0]["metadata"]["annotations"][kube::kDevicesAnnotation].AsString().substr(0, 13),
+      "gpu-0 Healthy");
+}
+
 TEST_F(PodPublisherTest, AManagerWritesToNoOtherPodOfTheSameName) {
   Make(true);
   object_ = R"({"metadata": {"name": "a", "namespace": "default", "uid": "another"}})";

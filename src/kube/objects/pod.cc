@@ -77,6 +77,7 @@ std::vector<ContainerStatus> DecodeContainerStatuses(const Json& list) {
 
 void DecodeSpec(const Json& spec, Pod& pod) {
   pod.node = spec["nodeName"].AsString();
+  pod.restart_policy = spec["restartPolicy"].AsString();
   pod.group = spec["schedulingGroup"]["podGroupName"].AsString();
   DecodeContainers(spec["containers"], Container::Kind::kMain, pod.containers);
   DecodeContainers(spec["initContainers"], Container::Kind::kInit, pod.containers);

@@ -95,6 +95,7 @@ struct Pod {
   std::string node;
   std::string phase;                  // "Pending", "Running", "Succeeded", "Failed", "Unknown"
   std::vector<Container> containers;  // main, then init and sidecars, then ephemeral
+  std::string restart_policy;         // "Always", "OnFailure", "Never"
   std::vector<PodClaim> claims;
   std::string group;  // spec.schedulingGroup.podGroupName; "" for a Pod of none
   std::map<std::string, std::string>

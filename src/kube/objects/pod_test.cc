@@ -13,7 +13,7 @@ constexpr std::string_view kPod = R"({
   "metadata": {"name": "trainer-0", "namespace": "train", "uid": "u-1", "resourceVersion": "77",
                "annotations": {"galen.dev/devices": "gpu-3 Unhealthy"}},
   "spec": {
-    "nodeName": "node-7", "schedulingGroup": {"podGroupName": "gang"},
+    "nodeName": "node-7", "restartPolicy": "OnFailure", "schedulingGroup": {"podGroupName": "gang"},
     "containers": [{"name": "train", "image": "t:1",
                     "resources": {"claims": [{"name": "gpu"}, {"name": "nic", "request": "fast"}]}}],
     "initContainers": [{"name": "fetch", "image": "f:1"},
@@ -47,6 +47,7 @@ TEST(Pod, ReadsWhatDeviceHealthNeedsOfTheSpec) {
   EXPECT_EQ(pod->ref(), (PodRef{{"train", "trainer-0"}, "u-1"}));
   EXPECT_EQ(pod->node, "node-7");
   EXPECT_EQ(pod->group, "gang");
+  EXPECT_EQ(pod->restart_policy, "OnFailure");
   const std::vector<Container> expected = {
       {"train", "t:1", Container::Kind::kMain, {{"gpu", ""}, {"nic", "fast"}}},
       {"fetch", "f:1", Container::Kind::kInit, {}},
