@@ -118,29 +118,7 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
     queue_.NotRefused(key);
     return done(OkStatus());
   }
-  WriteFindings(*pod, *wanted, std::move(done));
-}
-
-void PodPublisher::WriteFindings(const kube::Pod& pod, const WantedPodStatus& wanted, Done done) {
-  const ObjectKey& key = pod.meta.key;
-  const WallTime now = edges_.loop.WallNow();
-  const Duration hold = AnnotationHoldOf(pod);
-  const std::size_t news = changes_.UnpublishedOf(key);
-  std::optional<Json> condition = ConditionPatch(pod, wanted, now);
-  // The condition names one device: what else is new is shown by the annotation alone.
-  const bool enough = condition ? news <= 1 : news == 0;
-  if (hold == Duration::zero() || !enough) {
-    return WriteOrRest(pod, FindingsPatch(pod, wanted, now), std::move(done));
-  }
-  queue_.MarkLater(key, hold);
-  if (!condition) return done(OkStatus());
-  WriteOrRest(pod, condition, std::move(done));
-}
-
-Duration PodPublisher::AnnotationHoldOf(const kube::Pod& pod) const {
-  // A Pod that shows nothing yet, and one that starts, ends or goes, is being synced anyway.
-  if (stopping_ || pod.devices_annotation.empty() || !MayWait(pod)) return Duration::zero();
-  return changes_.AnnotationHoldOf(pod.meta.key, edges_.loop.Now());
+  WriteOrRest(*pod, FindingsPatch(*pod, *wanted, edges_.loop.WallNow()), std::move(done));
 }
 
 void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
@@ -204,7 +182,6 @@ void PodPublisher::WriteOrRest(const kube::Pod& pod, const std::optional<Json>& 
 
 void PodPublisher::Write(const kube::Pod& pod, const Json& patch, Done done) {
   ++writes_;
-  if (patch["metadata"].Has("annotations")) changes_.SendAnnotation(pod.meta.key);
   calls_[pod.meta.key] =
       edges_.client.Do(kube::Patch(kube::kPods, pod.meta.key.ns, pod.meta.key.name,
                                    kube::PatchType::kStrategic, patch, {.subresource = "status"}),

@@ -123,10 +123,6 @@ class PodPublisher {
   // Whether its devices are all that it has to show: what starts, ends, goes or, where a manager
   // runs it, did so of its containers, waits for no storm.
   bool MayWait(const kube::Pod& pod) const;
-  // Observer: what the Pod lacks; the annotation a little later, when its kubelet is not disturbed.
-  void WriteFindings(const kube::Pod& pod, const WantedPodStatus& wanted, Done done);
-  // How long the annotation may wait for calm.
-  Duration AnnotationHoldOf(const kube::Pod& pod) const;
   // Manager: whether nothing is to be written, and what is.
   bool NeedsNoWrite(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted) const;
   std::optional<Json> PatchOf(const Json& object, const kube::Pod& pod) const;

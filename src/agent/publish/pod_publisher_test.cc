@@ -115,7 +115,7 @@ TEST_F(PodPublisherTest, AnInformerThatIsBehindIsAnsweredWhenItCatchesUp) {
   informer_follows_ = true;
   view_.pods.at(kPod).devices_annotation = "gpu-0 Unhealthy";
   publisher_->MarkDirty(kPod);
-  loop_.Advance(HeldChanges::kAnnotationCalm);
+  loop_.Advance(1s);
   EXPECT_EQ(view_.pods.at(kPod).devices_annotation, "gpu-0 Healthy");
 }
 
