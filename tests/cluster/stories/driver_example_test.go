@@ -15,13 +15,13 @@ import (
 
 const driversNamespace = "galen-drivers"
 
-// sliceOf makes a ResourceSlice of the driver on a node.
-func sliceOf(node string) func(context.Context, kubernetes.Interface) error {
+// sliceOf makes a ResourceSlice of a driver on a node.
+func sliceOf(driver, node string) func(context.Context, kubernetes.Interface) error {
 	return func(ctx context.Context, api kubernetes.Interface) error {
 		_, err := api.ResourceV1().ResourceSlices().Create(ctx, &resourcev1.ResourceSlice{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "story-"},
-			Spec: resourcev1.ResourceSliceSpec{Driver: "story.example.com", NodeName: &node,
-				Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1}}},
+			Spec: resourcev1.ResourceSliceSpec{Driver: driver, NodeName: &node,
+				Pool: resourcev1.ResourcePool{Name: "story", ResourceSliceCount: 1}}},
 			metav1.CreateOptions{})
 		return err
 	}
@@ -72,16 +72,27 @@ func TestTheDriversExampleServesPodsWithItsOwnRights(t *testing.T) {
 	remove(t, ns, "holder")
 	awaitUnprepared(t, gpuDriver, uid, podWithin)
 
-	const policy = "may write slices of its own node only"
+	requireSlicesFenced(t, pod)
+}
+
+// requireSlicesFenced tries the token of the driver's Pod.
+func requireSlicesFenced(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	const policy = "may write slices of its own node and driver only"
 	for _, each := range []attempt{
-		{"a slice of another node", sliceOf("node-9"), policy},
-		{"a slice of its node", sliceOf("node-1"), ""},
+		{"a slice of another node", sliceOf(gpuDriver, "node-9"), policy},
+		{"a slice of another driver", sliceOf("story.example.com", "node-1"), policy},
+		{"a slice of its own", sliceOf(gpuDriver, "node-1"), ""},
 	} {
 		requireAnswer(t, each, each.try(t.Context(), clientOf(t, tokenOf(t, driversNamespace,
 			"galen-driver", pod))))
 	}
 	requireAnswer(t, attempt{what: "a slice, with a token of no node", says: policy},
-		sliceOf("node-1")(t.Context(), clientOf(t, tokenOf(t, driversNamespace, "galen-driver", nil))))
-	must(t, cluster.API.ResourceV1().ResourceSlices().DeleteCollection(t.Context(),
-		metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "spec.driver=story.example.com"}))
+		sliceOf(gpuDriver, "node-1")(t.Context(),
+			clientOf(t, tokenOf(t, driversNamespace, "galen-driver", nil))))
+	// Also what an attempt made that should have been refused; the driver makes its own again.
+	for _, driver := range []string{gpuDriver, "story.example.com"} {
+		must(t, cluster.API.ResourceV1().ResourceSlices().DeleteCollection(t.Context(),
+			metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "spec.driver=" + driver}))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,7 +132,8 @@ func deletePod(ns, name string, asAdministrator bool) func(context.Context,
 }
 
 func managerAttempts(ns string) []attempt {
-	return append(podAttempts(ns), append(nodeAttempts(), attemptsBesides(ns)...)...)
+	return slices.Concat(podAttempts(ns), nodeAttempts(), attemptsBesides(ns),
+		eventAttempts(ns, virtualNode, "a manager"), sizeAttempts(ns, "a manager"))
 }
 
 func podAttempts(ns string) []attempt {

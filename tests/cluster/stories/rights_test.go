@@ -134,16 +134,78 @@ func healthOf(node string, more ...string) func(context.Context, kubernetes.Inte
 	}
 }
 
-func eventOf(ns, host, kind, reason string) func(context.Context, kubernetes.Interface) error {
+// eventOf makes an Event, after each of `more` changed it.
+func eventOf(ns, host, kind, reason string,
+	more ...func(*corev1.Event)) func(context.Context, kubernetes.Interface) error {
 	return func(ctx context.Context, api kubernetes.Interface) error {
-		_, err := api.CoreV1().Events(ns).Create(ctx, &corev1.Event{
+		event := &corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{GenerateName: "story-"},
 			InvolvedObject: corev1.ObjectReference{Kind: kind, Namespace: ns, Name: "mine"},
 			Reason:         reason, Message: "x", Type: corev1.EventTypeWarning,
 			Source:         corev1.EventSource{Component: agentName, Host: host},
 			FirstTimestamp: metav1.NewTime(time.Now()), LastTimestamp: metav1.NewTime(time.Now()),
-		}, metav1.CreateOptions{})
+		}
+		for _, change := range more {
+			change(event)
+		}
+		_, err := api.CoreV1().Events(ns).Create(ctx, event, metav1.CreateOptions{})
 		return err
+	}
+}
+
+// eventAttempts are Events on Pods in the name of the agent of that node, with something that no
+// agent writes; `who` is what the refusals name.
+func eventAttempts(ns, node, who string) []attempt {
+	extras := who + " may give an Event no labels, annotations, finalizers, owners or related objects"
+	shape := "an Event of " + who + " is Normal or Warning and says at most 1024 characters"
+	all := []attempt{}
+	for _, each := range []struct {
+		what, says string
+		change     func(*corev1.Event)
+	}{
+		{"a finalizer", extras, func(e *corev1.Event) { e.Finalizers = []string{"a.example/b"} }},
+		{"a label", extras, func(e *corev1.Event) { e.Labels = map[string]string{"a": "b"} }},
+		{"an annotation", extras, func(e *corev1.Event) { e.Annotations = map[string]string{"a": "b"} }},
+		{"an owner", extras, func(e *corev1.Event) {
+			e.OwnerReferences = []metav1.OwnerReference{
+				{APIVersion: "v1", Kind: "Node", Name: "node-1", UID: "u"}}
+		}},
+		{"a related object", extras, func(e *corev1.Event) {
+			e.Related = &corev1.ObjectReference{Kind: "Node", Name: "node-1"}
+		}},
+		{"a type of its own", shape, func(e *corev1.Event) { e.Type = "Critical" }},
+		{"100 kB of text", shape, func(e *corev1.Event) { e.Message = strings.Repeat("x", 100_000) }},
+		{"100 kB of a name", shape, func(e *corev1.Event) {
+			e.InvolvedObject.FieldPath = strings.Repeat("x", 100_000)
+		}},
+	} {
+		all = append(all, attempt{"an Event with " + each.what,
+			eventOf(ns, node, "Pod", "DeviceUnhealthy", each.change), each.says})
+	}
+	return append(all, attempt{"an Event with as much text as there may be",
+		eventOf(ns, node, "Pod", "DeviceUnhealthy",
+			func(e *corev1.Event) { e.Message = strings.Repeat("x", 1024) }), ""})
+}
+
+// sizeAttempts write annotation and condition of a Pod larger than any agent does.
+func sizeAttempts(ns, who string) []attempt {
+	long := strings.Repeat("x", 1025)
+	bounds := "annotation and condition of " + who + " have at most 1024 characters"
+	note := func(text string) string {
+		return `{"metadata":{"annotations":{"galen.dev/devices":"` + text + `"}}}`
+	}
+	condition := func(rest string) string {
+		return `{"status":{"conditions":[{"type":"galen.dev/DevicesHealthy","status":` + rest + `}]}}`
+	}
+	return []attempt{
+		{"an annotation that is too long", patchStatus(ns, "mine", note(long)), bounds},
+		{"one that is just as long as it may be", patchStatus(ns, "mine", note(long[1:])), ""},
+		{"a condition's message that is too long", patchStatus(ns, "mine",
+			condition(`"False","message":"`+long+`"`)), bounds},
+		{"a condition's reason that is too long", patchStatus(ns, "mine",
+			condition(`"False","reason":"`+long+`"`)), bounds},
+		{"a condition that is neither true nor false", patchStatus(ns, "mine",
+			condition(`"Perhaps"`)), bounds},
 	}
 }
 
@@ -152,7 +214,8 @@ func attempts(ns string) []attempt {
 	ours := `{"metadata":{"annotations":{"galen.dev/devices":"gpu-3 Healthy"}},` +
 		`"status":{"conditions":[{"type":"galen.dev/DevicesHealthy","status":"True",` +
 		`"reason":"AllHealthy"}]}}`
-	return []attempt{
+	more := append(eventAttempts(ns, "node-1", agentName), sizeAttempts(ns, agentName)...)
+	return append([]attempt{
 		{"annotation and condition on a Pod of its node", patchStatus(ns, "mine", ours), ""},
 		{"the same on a Pod of another node", patchStatus(ns, "others", ours),
 			"galen-agent of node 'node-1' may not write to a Pod of node 'node-9'"},
@@ -206,5 +269,5 @@ func attempts(ns string) []attempt {
 			"may write only Events of its own, on Pods, of devices"},
 		{"an Event in another agent's name", eventOf(ns, "node-9", "Pod", "DeviceUnhealthy"),
 			"galen-agent of node 'node-1' may write only Events of its own"},
-	}
+	}, more...)
 }
