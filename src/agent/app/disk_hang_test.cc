@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/app/fake_agent_node.h"
+#include "history/post_mortem/post_mortem_store.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "rpc/channel.h"
 #include "rpc/typed.h"
@@ -101,6 +102,27 @@ TEST_F(DiskHangTest, APodIsWrittenWithoutTheJournalAfterThePatienceAndTheAgentSa
   node_.StartAgent();
   node_.Pass();
   EXPECT_THAT(Why(), Contains("kept: journal, after it was published"));
+}
+
+// The end of a Pod comes during a write, and the agent's own during the next.
+TEST_F(DiskHangTest, WhatCameDuringAWriteIsOnTheDiskWhenTheAgentHasStopped) {
+  node_.AddPod("trainer-1");
+  node_.Pass(2s);
+  ASSERT_TRUE(node_.cluster.Do(kube::Delete(kube::kPods, "default", "trainer-0")).ok());
+  node_.Pass(2s);
+  bool stopped = false;
+  node_.app->Stop(5s, [&] { stopped = true; });
+  node_.Pass(20ms);
+  EXPECT_FALSE(stopped);
+  node_.disk->GoOn();
+  node_.Pass(100ms);
+  EXPECT_TRUE(stopped);
+  node_.KillAgent();
+  const auto store =
+      history::PostMortemStore::Open(node_.files, {.directory = "/var/lib/galen/post-mortem"});
+  const auto records = store.value()->All(node_.cluster.loop().WallNow());
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].pod.key.name, "trainer-0");
 }
 
 TEST_F(DiskHangTest, AnAgentStopsAllTheSame) {

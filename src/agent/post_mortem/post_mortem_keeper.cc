@@ -390,7 +390,7 @@ void PostMortemKeeper::OnWritten(const Status& status) {
   trouble_ = trouble;
   if (!status.ok()) return SyncAfter(kSyncAgain);
   // What came during the write.
-  if (parts_.store.waits()) SyncAfter(Duration::zero());
+  if (parts_.store.waits()) Sync();
 }
 
 }  // namespace galen::agent
