@@ -17,7 +17,9 @@ void Declare(Metrics& metrics) {
       {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60});
   metrics.DeclareCounter(kApiWrites, "Writes to the API server, by kind and result.");
   metrics.DeclareGauge(kJournalBytes, "Size of the journal on disk.");
-  metrics.DeclareCounter(kJournalErrors, "Writes of the journal that failed.");
+  metrics.DeclareCounter(kJournalErrors, "Writes of the journal that failed or took too long.");
+  metrics.DeclareCounter(
+      kPublishedLate, "Changes published before the journal had them, as the disk hung or failed.");
 }
 
 void ShowAges(Metrics& metrics, const std::map<std::string, Duration>& ages,

@@ -20,6 +20,7 @@ inline constexpr std::string_view kReportAge = "galen_report_age_seconds";
 inline constexpr std::string_view kPublishSeconds = "galen_publish_seconds";
 inline constexpr std::string_view kApiWrites = "galen_api_writes_total";
 inline constexpr std::string_view kJournalBytes = "galen_journal_bytes";
+inline constexpr std::string_view kPublishedLate = "galen_published_before_kept_total";
 inline constexpr std::string_view kJournalErrors = "galen_journal_errors_total";
 
 // REQUIRES: once a registry, before anything is counted.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "tests/e2e/fault_stage.h"
 #include "tests/e2e/own_mounts.h"
@@ -82,6 +83,36 @@ TEST_F(DiskFault, FullDelaysNoReportAndIsWrittenAgainOnceThereIsRoom) {
   EXPECT_THAT(node_.Steps(kTrainer, "change"),
               ElementsAre("Unknown → Healthy", "Healthy → Unhealthy, XidGpuLost"))
       << "what waited for room is kept";
+  node_.ExpectBystanderUntouched();
+}
+
+TEST_F(DiskFault, FrozenDelaysNoReportAndIsSaidInTheJournalOnceItGoesOn) {
+  if (const Status own = EnterOwnMounts(); !own.ok()) {
+    GTEST_SKIP() << "a frozen disk: " << own.message();
+  }
+  auto mounted = FreezableDisk::Mount(node_.Path("agent"), kDiskBytes);
+  if (!mounted.ok()) GTEST_SKIP() << "a frozen disk: " << mounted.status().message();
+  const std::unique_ptr<FreezableDisk> disk = *std::move(mounted);
+  ASSERT_TRUE(node_.Up());
+  node_.ExpectWhy(kTrainer, {"recorded", "published"});
+  disk->Freeze();
+  const std::string lost = node_.LoseGpu();
+  node_.ExpectSays(kTrainer, {"gpu-0 Unhealthy since ", "XID 79"});
+  node_.ExpectWhy(kTrainer, {"gpu-0   Unhealthy since ", "published",
+                             "The agent is hindered: journal: the disk takes longer than 250 ms"});
+
+  disk->GoOn();
+  EXPECT_TRUE(node_.stage().Until(
+      [&] { return node_.agent().Log().find("journal is written again") != std::string::npos; }));
+  node_.ExpectWhy(kTrainer, {"journal, after it was published"});
+  EXPECT_TRUE(node_.stage().Until(
+      [&] { return ReadSegment().find("\"late\":true") != std::string::npos; }));
+  node_.End(node_.agent(), SIGKILL);
+  node_.StartAgent();
+  ExpectLostSince(lost);
+  node_.ExpectWhy(kTrainer, {"journal, after it was published"});
+  EXPECT_THAT(node_.Steps(kTrainer, "change"),
+              ElementsAre("Unknown → Healthy", "Healthy → Unhealthy, XidGpuLost"));
   node_.ExpectBystanderUntouched();
 }
 

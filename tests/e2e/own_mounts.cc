@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -66,6 +69,36 @@ void SmallDisk::MakeRoom() { std::filesystem::remove(path_ + kFiller); }
 void SmallDisk::SetReadOnly(bool read_only) {
   const unsigned long flags = read_only ? MS_REMOUNT | MS_RDONLY : MS_REMOUNT;
   ASSERT_EQ(::mount(nullptr, path_.c_str(), nullptr, flags, nullptr), 0) << errno;
+}
+
+StatusOr<std::unique_ptr<FreezableDisk>> FreezableDisk::Mount(std::string path, std::size_t bytes) {
+  if (::geteuid() != 0) return Unimplemented("only root may mount a disk that freezes");
+  std::filesystem::create_directories(path);
+  const std::string image = path + ".image";
+  std::ofstream(image).close();
+  std::filesystem::resize_file(image, bytes);
+  // mount(8) finds a loop device, which goes with the mount.
+  const std::string make =
+      fmt::format("mkfs.ext4 -q '{}' && mount -o loop '{}' '{}'", image, image, path);
+  if (std::system(make.c_str()) != 0) return Unimplemented("no loop device with ext4 on it");
+  Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return ErrnoStatus(errno, "open " + path);
+  return std::unique_ptr<FreezableDisk>(new FreezableDisk(std::move(path), std::move(directory)));
+}
+
+FreezableDisk::~FreezableDisk() {
+  if (frozen_) GoOn();
+  ::umount2(path_.c_str(), MNT_DETACH);
+}
+
+void FreezableDisk::Freeze() {
+  ASSERT_EQ(::ioctl(directory_.get(), FIFREEZE, 0), 0) << errno;
+  frozen_ = true;
+}
+
+void FreezableDisk::GoOn() {
+  ASSERT_EQ(::ioctl(directory_.get(), FITHAW, 0), 0) << errno;
+  frozen_ = false;
 }
 
 FileInPlace::FileInPlace(const std::string& file, std::string place) : place_(std::move(place)) {

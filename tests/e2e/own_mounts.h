@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "base/fd.h"
 #include "base/status.h"
 
 namespace galen::e2e {
@@ -29,6 +32,30 @@ class SmallDisk {
 
  private:
   const std::string path_;
+};
+
+// An ext4 of a file at a path, which can be frozen as by a controller that hangs: whoever writes to
+// it waits. Only root of the machine may have one. REQUIRES: EnterOwnMounts() was OK.
+class FreezableDisk {
+ public:
+  // Makes the directory, and `path` + ".image" beside it. Unimplemented, with what the machine
+  // lacks, where there is none to be had.
+  static StatusOr<std::unique_ptr<FreezableDisk>> Mount(std::string path, std::size_t bytes);
+  // Goes on first, so that whoever waits can end.
+  ~FreezableDisk();
+  FreezableDisk(const FreezableDisk&) = delete;
+
+  // REQUIRES: it is not frozen, is frozen.
+  void Freeze();
+  void GoOn();
+
+ private:
+  FreezableDisk(std::string path, Fd directory)
+      : path_(std::move(path)), directory_(std::move(directory)) {}
+
+  const std::string path_;
+  const Fd directory_;
+  bool frozen_ = false;
 };
 
 // A file that is seen in the place of another. REQUIRES: EnterOwnMounts() was OK.

@@ -30,6 +30,8 @@ std::string_view ToString(AgentMutant mutant) {
       return "forgets its journal";
     case AgentMutant::kReadsNoJournal:
       return "reads no journal";
+    case AgentMutant::kRecordsLate:
+      return "records late";
     case AgentMutant::kHealthyForEver:
       return "says Healthy for ever";
     case AgentMutant::kPublishesUnknownLate:
@@ -64,6 +66,7 @@ std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpReque
     case AgentMutant::kNone:
     case AgentMutant::kForgetsItsJournal:
     case AgentMutant::kReadsNoJournal:
+    case AgentMutant::kRecordsLate:
     case AgentMutant::kWritesForNothing:
       return write;
     case AgentMutant::kHealthyForEver:

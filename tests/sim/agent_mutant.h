@@ -14,6 +14,7 @@ enum class AgentMutant {
   kNone,
   kForgetsItsJournal,     // what it had written down is gone when it starts again
   kReadsNoJournal,        // it is there, and the agent begins with nothing all the same
+  kRecordsLate,           // its journal is written a moment after the Pods
   kHealthyForEver,        // Unknown is never published to a Pod
   kPublishesUnknownLate,  // Unknown is published to a Pod 25 s later than it must be
   kPublishesAnother,      // a Pod that holds gpu-0 gets the status of gpu-3

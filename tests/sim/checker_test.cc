@@ -61,6 +61,7 @@ TEST_P(Mutant, IsFoundByItsRuleInAShortStory) {
 
 INSTANTIATE_TEST_SUITE_P(All, Mutant,
                          testing::Values(Expected{AgentMutant::kForgetsItsJournal, "kept", 2},
+                                         Expected{AgentMutant::kRecordsLate, "recorded", 1},
                                          Expected{AgentMutant::kHealthyForEver, "deadline", 3},
                                          Expected{AgentMutant::kPublishesAnother, "holding", 1},
                                          Expected{AgentMutant::kWritesForNothing, "cause", 1},

@@ -198,6 +198,20 @@ std::string SimFaults::FailSync(SimNode& node, Random& chance) {
   return fmt::format("of the disk's syncs one fails after {}", after);
 }
 
+std::string SimFaults::HangDisk(SimNode& node, Random& chance) {
+  // Half of them end before anybody's patience.
+  const bool is_short = chance.Chance(0.5);
+  const Duration d = is_short ? Between(chance, 1ms, 240ms) : Between(chance, 250ms, 40s);
+  // Two short ones in a row are a long one.
+  if (!is_short || node.disk_hangs()) node.DoubtDisk();
+  node.HangDisk();
+  Hold(node, "hang", d, [&node, is_short] {
+    if (!is_short) node.DoubtDisk();
+    node.LetDiskGoOn();
+  });
+  return fmt::format("the disk hangs {:.3f} s", std::chrono::duration<double>(d).count());
+}
+
 std::string SimFaults::StepWallClock(SimNode& node, Random& chance) {
   // Up to an hour either way, as a wrong time zone or a first synchronization makes it.
   const Duration step = (static_cast<int>(chance.Below(7200)) - 3600) * 1s;

@@ -30,6 +30,7 @@ struct FaultTable {
         {"agent is upgraded", 3, &F::UpgradeAgent, 0s, 4s},
         {"disk fills up", 2, &F::FillDisk, 0s, 4s},
         {"sync fails", 2, &F::FailSync, 0s, 4s},
+        {"disk hangs", 3, &F::HangDisk, 0s, 4s},
         {"clock steps", 3, &F::StepWallClock, 0s, 4s},
         {"node sleeps", 2, &F::Suspend, 0s, 4s},
         {"sockets are spoilt", 4, &F::SpoilSockets, 0s, 4s},
@@ -118,6 +119,7 @@ void SimFaults::EndAll() {
   for (const auto& node : world_.nodes()) {
     End(node->name() + " disk");
     End(node->name() + " sync");
+    End(node->name() + " hang");
   }
   while (!held_.empty()) End(held_.begin()->first);
   for (const auto& node : world_.nodes()) {

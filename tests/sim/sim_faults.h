@@ -75,6 +75,7 @@ class SimFaults {
   std::string UpgradeAgent(SimNode& node, Random& chance);
   std::string FillDisk(SimNode& node, Random& chance);
   std::string FailSync(SimNode& node, Random& chance);
+  std::string HangDisk(SimNode& node, Random& chance);
   std::string StepWallClock(SimNode& node, Random& chance);
   std::string Suspend(SimNode& node, Random& chance);
   // Links, to the drivers' sockets and to the API.

@@ -17,7 +17,38 @@ class NoExec final : public kube::ExecRunner {
   }
 };
 
+// The queue of kRecordsLate: says of what is not yet done that it is.
+class EarlyDiskQueue final : public DiskQueue {
+ public:
+  explicit EarlyDiskQueue(Loop& loop) : loop_(loop) {}
+
+  void Run(Task work, Task done) override {
+    work_.push_back(loop_.After(std::chrono::milliseconds(50), std::move(work)));
+    done();
+  }
+
+ private:
+  Loop& loop_;
+  std::vector<Timer> work_;
+};
+
 }  // namespace
+
+class SimNode::Outbox final : public net::HttpClient {
+ public:
+  explicit Outbox(SimNode& node) : node_(node) {}
+
+  std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
+                                      net::HttpResponseSink& sink) override {
+    if (IsAgentWrite(request)) {
+      if (const auto text = node_.agent_files_.Unrecorded(request)) node_.on_unrecorded_(*text);
+    }
+    return node_.agent_transport_->Send(std::move(request), sink);
+  }
+
+ private:
+  SimNode& node_;
+};
 
 SimNode::SimNode(World world, std::string name, agent::Role role)
     : world_(world),
@@ -66,6 +97,12 @@ void SimNode::StartAgent() {
   // A new process counts from nothing and dials anew.
   metrics_ = std::make_unique<Metrics>();
   agent_transport_ = MakeTransport(*api_dialer_);
+  outbox_ = std::make_unique<Outbox>(*this);
+  disk_queue_ = std::make_unique<FakeDiskQueue>();
+  if (disk_hangs_) disk_queue_->Hang();
+  if (mutant_ == AgentMutant::kRecordsLate) {
+    early_queue_ = std::make_unique<EarlyDiskQueue>(loop_);
+  }
   StatusOr<std::unique_ptr<agent::AgentApp>> app = MakeAgent();
   // A disk that fails one sync refuses one start; the service manager tries again.
   if (!app.ok()) app = MakeAgent();
@@ -145,20 +182,33 @@ StatusOr<std::unique_ptr<agent::AgentApp>> SimNode::MakeAgent() {
   config.role = role_;
   config.kubelet_root = "/" + name_ + "/kubelet";
   config.state_dir = StateDir();
-  return agent::AgentApp::Create({loop_, NullLog(), *metrics_, world_.random, agent_files_,
-                                  *driver_dialer_, *agent_transport_, registry_},
-                                 config, version_);
+  return agent::AgentApp::Create(
+      {loop_, NullLog(), *metrics_, world_.random, agent_files_, *driver_dialer_, *outbox_,
+       registry_, nullptr, "", early_queue_ ? early_queue_.get() : disk_queue_.get()},
+      config, version_);
 }
 
 void SimNode::KillAgent(bool power_cut) {
   registry_.GoDeaf();  // its watch dies with it
   agent_.reset();
+  disk_queue_.reset();
+  early_queue_.reset();
   agent_transport_.reset();
   if (power_cut) {
     agent_disk_.CutPower(FakeDisk::Unsynced::kChance, world_.random);
   } else {
     agent_disk_.Restart();
   }
+}
+
+void SimNode::HangDisk() {
+  disk_hangs_ = true;
+  if (disk_queue_) disk_queue_->Hang();
+}
+
+void SimNode::LetDiskGoOn() {
+  disk_hangs_ = false;
+  if (disk_queue_) disk_queue_->GoOn();
 }
 
 void SimNode::KillAgentAtWrite(std::uint64_t operations, bool power_cut) {

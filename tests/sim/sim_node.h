@@ -2,6 +2,7 @@
 // crashes loses its memory, and of its disk what was not synced. Belongs to the world's loop.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,11 +14,13 @@
 #include "agent/drivers/fake_plugin.h"
 #include "agent/drivers/fake_socket_directory.h"
 #include "base/files/fake_disk.h"
+#include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 #include "base/files/posix_file_system.h"
 #include "kube/transport.h"
 #include "net/fake_link.h"
 #include "tests/sim/api_gate.h"
+#include "tests/sim/journal_witness.h"
 #include "tests/sim/node_loop.h"
 #include "tests/sim/sim_driver.h"
 
@@ -90,9 +93,18 @@ class SimNode {
 
   // The agent's.
   FakeDisk& disk() { return agent_disk_; }
+  // The disk of the agent hangs from now on, or goes on. Harmless where it does already.
+  void HangDisk();
+  void LetDiskGoOn();
+  bool disk_hangs() const { return disk_hangs_; }
   // What it publishes while its disk fails, and until it has surely tried again, may not be kept.
   void DoubtDisk() { disk_doubted_at_ = world_.loop.Now(); }
   bool disk_doubtful() const { return world_.loop.Now() - disk_doubted_at_ < kDiskDoubt; }
+  // Called with what a write to a Pod says that the agent's journal does not have on the disk, when
+  // it leaves the agent.
+  void OnUnrecorded(std::function<void(const std::string& text)> listener) {
+    on_unrecorded_ = std::move(listener);
+  }
   // Something was just done to this node.
   void Disturb() { disturbed_at_ = world_.loop.Now(); }
   Time disturbed_at() const { return disturbed_at_; }
@@ -111,6 +123,9 @@ class SimNode {
   // The agent tries a disk that failed every 30 s (HealthKeeper::kSyncAgain).
   static constexpr Duration kDiskDoubt = std::chrono::seconds(40);
 
+  // Where what the agent sends is looked at.
+  class Outbox;
+
   std::string StateDir() const;
   void ReadJournal();
 
@@ -128,7 +143,12 @@ class SimNode {
   Time disturbed_at_{};
   Time api_disturbed_at_ = Time{} - std::chrono::hours(1);  // not yet
   FakeDisk agent_disk_;
-  DurableFileSystem agent_files_{agent_disk_};
+  bool disk_hangs_ = false;
+  std::unique_ptr<FakeDiskQueue> disk_queue_;  // of the agent that runs
+  std::unique_ptr<DiskQueue> early_queue_;     // the same of kRecordsLate
+  DurableFileSystem agent_durable_{agent_disk_};
+  JournalWitness agent_files_{agent_durable_};
+  std::function<void(const std::string& text)> on_unrecorded_ = [](const std::string&) {};
   FakeFileSystem driver_files_;
   agent::FakeSocketDirectory registry_;
   net::FakeSocketHost sockets_;
@@ -140,6 +160,7 @@ class SimNode {
   std::unique_ptr<agent::FakePlugin> stranger_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<kube::Transport> agent_transport_;
+  std::unique_ptr<Outbox> outbox_;
   std::unique_ptr<agent::AgentApp> agent_;
 };
 

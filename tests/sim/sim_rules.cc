@@ -49,6 +49,12 @@ SimRules::SimRules(SimWorld& world) : world_(world) {
   for (const auto& node : world.nodes()) {
     node->gate().OnWrite(
         [this, n = node.get()](const ApiGate::Write& write) { OnWrite(*n, write); });
+    node->OnUnrecorded([this, n = node.get()](const std::string& text) {
+      if (n->disk_doubtful()) return;
+      noted_.push_back({"recorded", fmt::format("the agent on {} writes to a Pod '{}', which its "
+                                                "journal does not have",
+                                                n->name(), text)});
+    });
   }
 }
 

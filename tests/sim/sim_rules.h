@@ -39,6 +39,8 @@ class SimRules {
   // "kept"        what was published before is in the journal with which an agent starts, unless
   //               the disk failed; and the agent itself knows each device as that journal had it
   //               last
+  // "recorded"    no write to a Pod leaves an agent with a state that its journal does not have on
+  //               the disk, unless the disk failed
   // "prepared"    what a Pod that runs holds is prepared for it, on nodes whose agent runs Pods
   // "evidence"    a Pod that has ended shows no fault that came after its end, and goes on showing
   //               the one that it ended with, when the device is well again

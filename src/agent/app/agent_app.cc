@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kRecordsKeptMax = 5'000;
 constexpr std::size_t kRecordBytesKeptMax = std::size_t{2} << 20;
 constexpr Duration kStopLook = std::chrono::milliseconds(10);
+// More than a disk that is well takes for the last write.
+constexpr Duration kStopWrite = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -21,12 +23,14 @@ StatusOr<std::unique_ptr<AgentApp>> AgentApp::Create(Edges edges, AgentConfig co
   ASSIGN_OR_RETURN(std::unique_ptr<history::Store> store,
                    history::Store::Open(edges.files, {.directory = config.state_dir + "/journal",
                                                       .records_max = kRecordsKeptMax,
-                                                      .bytes_max = kRecordBytesKeptMax}));
+                                                      .bytes_max = kRecordBytesKeptMax,
+                                                      .disk = edges.disk}));
   ASSIGN_OR_RETURN(
       auto post_mortems,
       history::PostMortemStore::Open(edges.files, {.directory = config.state_dir + "/post-mortem",
                                                    .age_max = config.post_mortem_age_max,
-                                                   .bytes_max = config.post_mortem_bytes_max}));
+                                                   .bytes_max = config.post_mortem_bytes_max,
+                                                   .disk = edges.disk}));
   for (const std::string& note : store->notes()) edges.log.Warning(note);
   for (const std::string& note : post_mortems->notes()) edges.log.Warning(note);
   metric::Declare(edges.metrics);
@@ -125,13 +129,24 @@ void AgentApp::StopWhenIdle(Duration left, std::function<void()> done) {
   if (idle || left <= Duration::zero()) {
     post_mortems_.Flush();
     journal_.AgentStopped(edges_.loop.WallNow());
-    const Status synced = journal_.Sync();
-    if (!synced.ok()) edges_.log.Error("journal is not written", {{"error", synced.message()}});
+    journal_.Sync([this](const Status& synced) {
+      if (!synced.ok()) edges_.log.Error("journal is not written", {{"error", synced.message()}});
+    });
+    return StopWhenWritten(kStopWrite, std::move(done));
+  }
+  stop_ = edges_.loop.After(
+      kStopLook, [this, left, done = std::move(done)] { StopWhenIdle(left - kStopLook, done); });
+}
+
+void AgentApp::StopWhenWritten(Duration left, std::function<void()> done) {
+  const bool written = !store_->journal().busy() && !post_mortem_store_->journal().busy();
+  if (written || left <= Duration::zero()) {
+    if (!written) edges_.log.Error("journal is not written", {{"error", "the disk hangs"}});
     edges_.log.Info("agent stops");
     return done();
   }
   stop_ = edges_.loop.After(
-      kStopLook, [this, left, done = std::move(done)] { StopWhenIdle(left - kStopLook, done); });
+      kStopLook, [this, left, done = std::move(done)] { StopWhenWritten(left - kStopLook, done); });
 }
 
 void AgentApp::Retry() {
@@ -152,7 +167,7 @@ DepartedDevices::Traces AgentApp::TracesOf(const DeviceId& id) const {
 
 DeviceHealth AgentApp::HealthOf(const DeviceId& id) const {
   DeviceHealth health = keeper_.HealthOf(id);
-  if (keeper_.cache().Find(id) == nullptr)
+  if (health.cause.code == cause_code::kNotReported)
     // "Not reported" by itself helps nobody: no driver, no connection and no health are three
     // different things to do.
     health.cause.message = plugins_.WhyNotReported(id.driver);

@@ -28,6 +28,7 @@
 #include "agent/publish/event_publisher.h"
 #include "agent/publish/node_publisher.h"
 #include "agent/publish/pod_publisher.h"
+#include "base/files/disk_queue.h"
 #include "base/repeated_log.h"
 #include "history/post_mortem/post_mortem_store.h"
 #include "history/store/store.h"
@@ -59,6 +60,8 @@ class AgentApp {
     // Where the Pods' containers run as processes, with their PATH; null where they do not.
     ContainerProcesses* processes = nullptr;
     std::string path = {};
+    // What writes journals; null: they are written in the call.
+    DiskQueue* disk = nullptr;
   };
 
   // Makes the state directory (mode 0700) and reads the journal; what is broken in it is in
@@ -97,6 +100,7 @@ class AgentApp {
   bool observes() const { return config_.role == Role::kObserver; }
   DepartedDevices::Traces TracesOf(const DeviceId& id) const;
   void StopWhenIdle(Duration left, std::function<void()> done);
+  void StopWhenWritten(Duration left, std::function<void()> done);
   DeviceHealth HealthOf(const DeviceId& id) const;
   kube::NodeDeviceHealth NodeHealth(const std::vector<kube::Condition>& before) const;
   PluginManager::Options PluginOptions() const;

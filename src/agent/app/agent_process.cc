@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "base/environment.h"
@@ -34,6 +35,7 @@ AgentProcess::AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config)
       config_(std::move(config)),
       log_(
           config_.log_level, [this] { return loop_->WallNow(); }, StderrSink()),
+      disk_(*loop_),
       registry_(*loop_, config_.registry_directory()),
       service_manager_(*loop_, ReadEnvironment(), ::getpid()) {}
 
@@ -76,10 +78,10 @@ Status AgentProcess::Start() {
                    }));
   PrepareProcesses();
   ASSIGN_OR_RETURN(
-      app_,
-      AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_, *refusals_, registry_,
-                        processes_.get(), Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath)},
-                       config_, std::string(kVersion)));
+      app_, AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_, *refusals_,
+                              registry_, processes_.get(),
+                              Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath), &disk_},
+                             config_, std::string(kVersion)));
   // Made again when somebody removes it.
   sockets_ = net::MakeSocketHost(*loop_, log_);
   inspect_.emplace(net::SocketKeeper::Parts{*loop_, log_, random_, files_, *sockets_},
@@ -113,6 +115,8 @@ void AgentProcess::Run() {
   // The loop has begun by then.
   loop_->Post([this] { service_manager_.Ready(); });
   loop_->Run();
+  // What it was to write is lost, as the log says.
+  if (!disk_.idle()) std::_Exit(EXIT_FAILURE);
 }
 
 }  // namespace galen::agent

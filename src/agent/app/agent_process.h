@@ -12,6 +12,7 @@
 #include "agent/app/node_lock.h"
 #include "agent/containers/posix_container_processes.h"
 #include "agent/drivers/posix_socket_directory.h"
+#include "base/files/disk_thread.h"
 #include "base/files/posix_file_system.h"
 #include "base/loop/epoll_loop.h"
 #include "base/loop/service_manager.h"
@@ -39,7 +40,8 @@ class AgentProcess {
   Status PrepareApi();
   // Takes the node (FailedPrecondition when another agent has it), then starts what others can see.
   Status Start();
-  // Until SIGINT or SIGTERM and the end of what was under way, 5 s at most.
+  // Until SIGINT or SIGTERM and the end of what was under way, 6 s at most. Ends the process where
+  // a disk that hangs would hold it.
   void Run();
 
   IoLoop& loop() { return *loop_; }
@@ -63,6 +65,7 @@ class AgentProcess {
   Metrics metrics_;
   Random random_{Random::Seed()};
   PosixFileSystem files_;
+  DiskThread disk_;
   PosixSocketDirectory registry_;
   std::unique_ptr<NodeLock> lock_, node_lock_;
   std::unique_ptr<net::Dialer> dialer_;

@@ -123,9 +123,10 @@ void AgentNode::CreatePod(Json pod) {
 
 void AgentNode::StartAgent() {
   metrics = std::make_unique<Metrics>();
-  app = AgentApp::Create(
-            {cluster.loop(), log, *metrics, random, files, *dialer, api, registry, processes},
-            config, "1.2.3")
+  disk = std::make_unique<FakeDiskQueue>();
+  app = AgentApp::Create({cluster.loop(), log, *metrics, random, files, *dialer, api, registry,
+                          processes, "", disk.get()},
+                         config, "1.2.3")
             .value();
   app->Start();
 }
@@ -133,6 +134,7 @@ void AgentNode::StartAgent() {
 void AgentNode::KillAgent() {
   registry.GoDeaf();
   app.reset();
+  disk.reset();
   files.Crash();
 }
 

@@ -10,6 +10,7 @@
 
 #include "agent/app/agent_app.h"
 #include "agent/drivers/fake_plugin.h"
+#include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 #include "cluster_sim/app/fake_cluster.h"
 
@@ -83,6 +84,7 @@ class AgentNode {
   net::LinkWeather weather;
   net::FakeNetwork network;
   FakeFileSystem files;
+  std::unique_ptr<FakeDiskQueue> disk;  // of the agent that runs; made with it
   FakeSocketDirectory registry;
   std::vector<std::unique_ptr<FakePlugin>> drivers;
   api_sim::LocalTransport transport;

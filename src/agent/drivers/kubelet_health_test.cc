@@ -128,6 +128,7 @@ TEST_F(KubeletHealthTest, OfADriverThatIsGoneNothingIsBelievedUntilItIsBack) {
   EXPECT_EQ(Health("dev-0"), "Unknown DriverGone");
   connected_ = true;
   health_->Look();
+  loop_.RunUntilIdle();
   EXPECT_EQ(Health("dev-0"), "Healthy");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,9 +50,9 @@ class ChangeLog {
   // of this process's.
   virtual void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
                        WallTime now) = 0;
-  // The changes are on disk. Written with the next Sync: it completes the record, nobody waits for
-  // it.
-  virtual void Kept(const std::vector<HealthChange>& changes, WallTime now) = 0;
+  // The changes are on disk; `late`: after they were published. Written with the next Sync: it
+  // completes the record, nobody waits for it.
+  virtual void Kept(const std::vector<HealthChange>& changes, bool late, WallTime now) = 0;
   // The Pod shows this health now, `after_sign` after its sign (which may be of long ago: a driver
   // that is back repeats what it found before).
   virtual void Published(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
@@ -69,8 +70,11 @@ class ChangeLog {
   virtual void AgentStopped(WallTime now) = 0;
   // The device is no more.
   virtual void Forget(const DeviceId& device, const std::string& why, WallTime now) = 0;
-  // Everything gathered survives a power cut when this is OK.
-  virtual Status Sync() = 0;
+  // Called with OK once everything gathered before the call survives a power cut, or with why it
+  // does not: then it waits for the next Sync. Answers come in the order of calls, perhaps inside
+  // them, and not after the log was destroyed.
+  using Synced = std::function<void(const Status& status)>;
+  virtual void Sync(Synced done) = 0;
 
   // Whether something that was written was lost before this process could read it.
   virtual bool has_gaps() const = 0;

@@ -14,8 +14,8 @@ class FakeChangeLog final : public ChangeLog {
   void Changed(const HealthChange& change, const DeviceFacts&, std::uint64_t, WallTime) override {
     entries.push_back("changed " + change.after.id.device);
   }
-  void Kept(const std::vector<HealthChange>& changes, WallTime) override {
-    entries.push_back("kept " + std::to_string(changes.size()));
+  void Kept(const std::vector<HealthChange>& changes, bool late, WallTime) override {
+    entries.push_back((late ? "kept late " : "kept ") + std::to_string(changes.size()));
   }
   void Published(const PodRef& pod, const DeviceHealth& health, Duration, WallTime) override {
     entries.push_back("published " + pod.key.name + " " + health.id.device);
@@ -38,10 +38,18 @@ class FakeChangeLog final : public ChangeLog {
   void Forget(const DeviceId& device, const std::string&, WallTime) override {
     entries.push_back("forgot " + device.device);
   }
-  Status Sync() override {
+  void Sync(Synced done) override {
     ++syncs;
-    entries.push_back("synced");
-    return fault;
+    asked_.push_back(std::move(done));
+    if (!hangs) Answer();
+  }
+  // The disk goes on: who asked meanwhile is answered.
+  void Answer() {
+    hangs = false;
+    for (const Synced& done : std::exchange(asked_, {})) {
+      entries.push_back("synced");
+      done(fault);
+    }
   }
   bool has_gaps() const override { return gaps; }
   std::vector<DeviceHealth> Devices() const override { return devices; }
@@ -59,7 +67,11 @@ class FakeChangeLog final : public ChangeLog {
   std::vector<Step> steps;
   Status fault;
   bool gaps = false;
+  bool hangs = false;  // until Answer
   int syncs = 0;
+
+ private:
+  std::vector<Synced> asked_;
 };
 
 }  // namespace galen::agent

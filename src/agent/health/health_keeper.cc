@@ -60,6 +60,7 @@ void HealthKeeper::Forget(const DeviceId& id, const std::string& why) {
 }
 
 DeviceHealth HealthKeeper::HealthOf(const DeviceId& id) const {
+  if (const auto it = shown_.find(id); it != shown_.end()) return it->second.health;
   const HealthCache::Entry* entry = cache_.Find(id);
   return entry == nullptr ? NotReportedHealth(id) : entry->health;
 }
@@ -73,6 +74,7 @@ void HealthKeeper::Take(std::vector<HealthChange> changes) {
   if (changes.empty()) return;
   const WallTime now = edges_.loop.WallNow();
   for (const HealthChange& change : changes) {
+    ++shown_.try_emplace(change.after.id, Shown{change.before}).first->second.changes;
     const HealthCache::Entry* entry = cache_.Find(change.after.id);
     if (entry == nullptr) continue;
     edges_.journal.Changed(change, entry->facts, entry->report, now);
@@ -81,18 +83,82 @@ void HealthKeeper::Take(std::vector<HealthChange> changes) {
   std::move(changes.begin(), changes.end(), std::back_inserter(waiting_));
   // Not now: of many reports in one turn of the loop one write comes. A timer that waits is
   // replaced, which keeps it to one.
-  flush_ = edges_.loop.After(Duration::zero(), [this] { Flush(); });
+  flush_ = edges_.loop.After(Duration::zero(), [this] {
+    if (!waiting_.empty()) Write();
+  });
 }
 
-// A disk that fails delays nobody: the record is lost, what is published is true.
-void HealthKeeper::Flush() {
-  const Status synced = edges_.journal.Sync();
-  NoteJournal(synced);
-  const std::vector<HealthChange> changes = std::exchange(waiting_, {});
-  // Only completes the line of causes, and so is not worth a write of its own before the Pods are
-  // written.
-  if (synced.ok()) edges_.journal.Kept(changes, edges_.loop.WallNow());
+void HealthKeeper::Write() {
+  // One answer that is owed is enough to find out that the disk goes on.
+  if (hangs_) return PublishLate(std::exchange(waiting_, {}));
+  writes_.push_back({edges_.loop.Now(), std::exchange(waiting_, {})});
+  edges_.journal.Sync([this](const Status& status) { OnWritten(status); });
+  ArmPatience();
+}
+
+void HealthKeeper::OnWritten(const Status& status) {
+  const Batch batch = std::move(writes_.front());
+  writes_.pop_front();
+  const bool hung = std::exchange(hangs_, false);
+  NoteJournal(status);
+  if (hung) {
+    Write();  // what came meanwhile; its answer says that all of it is kept
+  } else if (status.ok() && (writes_.empty() || !writes_.front().published)) {
+    NoteKept(std::exchange(late_, {}), true);
+  }
+  if (!batch.published && status.ok()) {
+    NoteKept(batch.changes, false);
+    Publish(batch.changes);
+  } else if (!batch.published) {
+    PublishLate(batch.changes);
+  }
+  // Nothing new need happen for a disk to have room again.
+  if (!status.ok()) SyncAfter(batch.changes.empty() ? kSyncAgain : kSyncLater);
+  ArmPatience();
+}
+
+void HealthKeeper::ArmPatience() {
+  const auto waits = std::ranges::find(writes_, false, &Batch::published);
+  if (hangs_ || waits == writes_.end()) return patience_.Cancel();
+  patience_ = edges_.loop.At(waits->since + kDiskPatience, [this] { EndPatience(); });
+}
+
+void HealthKeeper::EndPatience() {
+  hangs_ = true;
+  NoteJournal(DeadlineExceeded("the disk takes longer than {} ms; Pods are written all the same",
+                               kDiskPatience / std::chrono::milliseconds(1)));
+  for (Batch& batch : writes_) {
+    if (!std::exchange(batch.published, true)) PublishLate(std::exchange(batch.changes, {}));
+  }
+}
+
+// A disk that hangs or fails delays nobody for longer: the record may be lost, what is published is
+// true.
+void HealthKeeper::PublishLate(const std::vector<HealthChange>& changes) {
+  if (changes.empty()) return;
+  edges_.metrics.Add(metric::kPublishedLate, {}, static_cast<double>(changes.size()));
+  late_.insert(late_.end(), changes.begin(), changes.end());
+  if (late_.size() > kLateMax) {
+    late_.erase(late_.begin(), late_.end() - static_cast<std::ptrdiff_t>(kLateMax));
+  }
+  Publish(changes);
+}
+
+// Only completes the line of causes, and so is not worth a write of its own before the Pods are
+// written.
+void HealthKeeper::NoteKept(const std::vector<HealthChange>& changes, bool late) {
+  if (changes.empty()) return;
+  edges_.journal.Kept(changes, late, edges_.loop.WallNow());
   SyncLater();
+}
+
+void HealthKeeper::Publish(const std::vector<HealthChange>& changes) {
+  if (changes.empty()) return;
+  for (const HealthChange& change : changes) {
+    const auto it = shown_.find(change.after.id);
+    it->second.health = change.after;
+    if (--it->second.changes == 0) shown_.erase(it);
+  }
   on_changes_(changes);
 }
 
@@ -100,9 +166,7 @@ void HealthKeeper::SyncAfter(Duration delay) {
   if (std::exchange(sync_waits_, true)) return;
   sync_later_ = edges_.loop.After(delay, [this] {
     sync_waits_ = false;
-    NoteJournal(edges_.journal.Sync());
-    // Nothing new need happen for a disk to have room again.
-    if (!trouble_.empty()) SyncAfter(kSyncAgain);
+    Write();
   });
 }
 

@@ -1,9 +1,11 @@
 // Between the drivers' reports and everybody who acts on them: applies reports to the cache, ends
-// them at their deadlines, and records each change before it is published. Changes of one
-// turn of the loop are written together. Belongs to the agent's loop.
+// them at their deadlines, and records each change before it is published, unless the disk hangs or
+// fails. Changes of one turn of the loop are written together. Belongs to the agent's loop.
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,8 +20,8 @@
 
 namespace galen::agent {
 
-// The order that it keeps: applied to the cache, written to the journal, handed to OnChanges. What
-// is lent in Edges outlives it.
+// The order that it keeps: applied to the cache, written to the journal, shown by HealthOf and
+// handed to OnChanges. What is lent in Edges outlives it.
 class HealthKeeper final : public HealthSink {
  public:
   struct Edges {
@@ -30,6 +32,12 @@ class HealthKeeper final : public HealthSink {
   };
   // A disk that did not write is tried again this often, also when nothing new happens.
   static constexpr Duration kSyncAgain = std::chrono::seconds(30);
+  // How long a change waits for the disk before it is published all the same. A disk that is well
+  // syncs in far less, and a person sees no difference.
+  static constexpr Duration kDiskPatience = std::chrono::milliseconds(250);
+  // Changes that were published by then and are marked so in the journal; past it the oldest are
+  // not.
+  static constexpr std::size_t kLateMax = 4096;
   // What only completes the record is not worth a write of its own at once.
   static constexpr Duration kSyncLater = std::chrono::seconds(1);
   // Called once for each turn of the loop in which something changed, with the changes in order; a
@@ -54,22 +62,43 @@ class HealthKeeper final : public HealthSink {
   // The device is no more: it is in no report and no metric again.
   void Forget(const DeviceId& id, const std::string& why);
 
-  // Never fails: of an unknown device nothing was reported (Unknown, NotReported).
+  // As published: a change that the journal does not have yet is not seen. Never fails: of an
+  // unknown device nothing was reported (Unknown, NotReported).
   DeviceHealth HealthOf(const DeviceId& id) const;
   const HealthCache& cache() const { return cache_; }
   // Since the start, for `galen status`.
   std::uint64_t changes() const { return changes_; }
   // Whether every change that is counted was handed on.
-  bool idle() const { return waiting_.empty(); }
+  bool idle() const { return shown_.empty(); }
   // Something was appended that may wait: written with the next change, or a little later.
   void SyncLater() { SyncAfter(kSyncLater); }
   // What hinders the journal; "" when nothing does.
   const std::string& trouble() const { return trouble_; }
 
  private:
+  // Changes that are written together.
+  struct Batch {
+    Time since{};
+    std::vector<HealthChange> changes;  // none: what only completes the record
+    bool published = false;
+  };
+  // What HealthOf says of a device of which some changes are not published.
+  struct Shown {
+    DeviceHealth health;
+    std::size_t changes = 0;
+  };
+
   void Take(std::vector<HealthChange> changes);
   // Journal first, then everybody else: what was published survives a crash.
-  void Flush();
+  void Write();
+  void OnWritten(const Status& status);
+  void NoteKept(const std::vector<HealthChange>& changes, bool late);
+  // Sets the timer for the oldest change that waits for the disk.
+  void ArmPatience();
+  void EndPatience();
+  // Before they are in the journal.
+  void PublishLate(const std::vector<HealthChange>& changes);
+  void Publish(const std::vector<HealthChange>& changes);
   void Expire();
   // Sets the timer for the next deadline.
   void Arm();
@@ -82,13 +111,17 @@ class HealthKeeper final : public HealthSink {
   HealthCache cache_;
   const OnChanges on_changes_;
   std::function<void(const DeviceId& id)> on_forgotten_;
-  std::vector<HealthChange> waiting_;  // applied, not yet recorded and handed on
+  std::vector<HealthChange> waiting_;  // applied, not yet given to the journal
+  std::deque<Batch> writes_;           // given to it, in the order of its answers
+  std::map<DeviceId, Shown> shown_;
+  std::vector<HealthChange> late_;  // published, and not yet in the journal
   std::uint64_t changes_ = 0;
   std::string trouble_;
   // When deadline_ comes; nullopt: it waits for nothing.
   std::optional<Time> armed_for_;
-  Timer flush_, deadline_, sync_later_;
+  Timer flush_, deadline_, sync_later_, patience_;
   bool sync_waits_ = false;
+  bool hangs_ = false;  // the disk: an answer is owed for longer than kDiskPatience
 };
 
 }  // namespace galen::agent

@@ -120,6 +120,89 @@ TEST_F(HealthKeeperTest, ADiskThatFailsDelaysNobodyAndIsLoggedOnce) {
   EXPECT_EQ(keeper_->trouble(), "") << "tried again without a new change";
 }
 
+TEST_F(HealthKeeperTest, AChangeIsNotShownBeforeTheJournalHasIt) {
+  Report({{0, HealthState::kHealthy}});
+  loop_.RunUntilIdle();
+  Report({{0, HealthState::kUnhealthy}});
+  EXPECT_EQ(keeper_->HealthOf(KeptGpu(0)).state, HealthState::kHealthy);
+  EXPECT_FALSE(keeper_->idle());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(keeper_->HealthOf(KeptGpu(0)).state, HealthState::kUnhealthy);
+  EXPECT_TRUE(keeper_->idle());
+}
+
+TEST_F(HealthKeeperTest, ADiskThatIsSlowDelaysAChangeUntilItIsKept) {
+  journal_.hangs = true;
+  Report({{0, HealthState::kHealthy}});
+  loop_.Advance(HealthKeeper::kDiskPatience - 1ns);
+  EXPECT_THAT(changes_, IsEmpty());
+  // The second is not in the write that is under way.
+  Report({{0, HealthState::kUnhealthy}, {1, HealthState::kDegraded}});
+  loop_.RunUntilIdle();
+  journal_.Answer();
+  EXPECT_THAT(changes_, SizeIs(3));
+  EXPECT_EQ(keeper_->HealthOf(KeptGpu(0)).state, HealthState::kUnhealthy);
+  EXPECT_EQ(metrics_.Value("galen_published_before_kept_total"), 0);
+  EXPECT_THAT(lines_, IsEmpty());
+}
+
+TEST_F(HealthKeeperTest, ADiskThatHangsDelaysNobodyForLongerThanThePatience) {
+  journal_.hangs = true;
+  Report({{0, HealthState::kHealthy}});
+  loop_.Advance(HealthKeeper::kDiskPatience);
+  EXPECT_THAT(changes_, SizeIs(1));
+  EXPECT_THAT(keeper_->trouble(), testing::HasSubstr("the disk takes longer than 250 ms"));
+  // It is known to hang: what follows does not wait once more, nor ask it again.
+  const int syncs = journal_.syncs;
+  for (int i = 0; i < 1000; ++i) {
+    Report({{0, i % 2 == 0 ? HealthState::kUnhealthy : HealthState::kHealthy}});
+    loop_.RunUntilIdle();
+  }
+  EXPECT_THAT(changes_, SizeIs(1001));
+  EXPECT_EQ(journal_.syncs, syncs);
+  EXPECT_EQ(metrics_.Value("galen_published_before_kept_total"), 1001);
+  EXPECT_THAT(lines_, SizeIs(1)) << "logged once";
+  EXPECT_TRUE(keeper_->idle());
+}
+
+TEST_F(HealthKeeperTest, WhatWasPublishedBeforeItWasKeptIsMarkedSoWhenTheDiskGoesOn) {
+  journal_.hangs = true;
+  Report({{0, HealthState::kHealthy}});
+  loop_.Advance(HealthKeeper::kDiskPatience);
+  Report({{0, HealthState::kUnhealthy}});
+  loop_.RunUntilIdle();
+  journal_.Take();
+  journal_.Answer();
+  EXPECT_THAT(journal_.Take(), ElementsAre("synced", "synced", "kept late 2"));
+  EXPECT_EQ(keeper_->trouble(), "");
+  Report({{0, HealthState::kHealthy}});
+  loop_.RunUntilIdle();
+  EXPECT_THAT(journal_.Take(), ElementsAre("changed gpu-0", "synced", "kept 1", "acted"));
+}
+
+TEST_F(HealthKeeperTest, WhatWasPublishedWhileTheDiskFailedIsMarkedSoOnceItIsKept) {
+  journal_.fault = ResourceExhausted("no space left on device");
+  Report({{0, HealthState::kHealthy}});
+  loop_.RunUntilIdle();
+  EXPECT_EQ(metrics_.Value("galen_published_before_kept_total"), 1);
+  journal_.fault = OkStatus();
+  journal_.Take();
+  loop_.Advance(HealthKeeper::kSyncAgain + HealthKeeper::kSyncLater);
+  EXPECT_THAT(journal_.Take(), testing::Contains("kept late 1"));
+}
+
+TEST_F(HealthKeeperTest, OfWhatIsPublishedDuringALongHangTheNewestAreMarked) {
+  journal_.hangs = true;
+  Report({{0, HealthState::kHealthy}});
+  loop_.Advance(HealthKeeper::kDiskPatience);
+  for (std::size_t i = 0; i <= HealthKeeper::kLateMax; ++i) {
+    Report({{0, i % 2 == 0 ? HealthState::kUnhealthy : HealthState::kHealthy}});
+    loop_.RunUntilIdle();
+  }
+  journal_.Answer();
+  EXPECT_THAT(journal_.Take(), testing::Contains("kept late 4096"));
+}
+
 TEST_F(HealthKeeperTest, WhatWasKnownIsTakenOverWithoutNotifyingAnyone) {
   journal_.devices = {
       {.id = KeptGpu(0), .state = HealthState::kUnhealthy, .since = loop_.WallNow() - 1h}};

@@ -89,13 +89,14 @@ void HistoryLog::Changed(const HealthChange& change, const DeviceFacts& facts, s
           .incident = incident});
 }
 
-void HistoryLog::Kept(const std::vector<HealthChange>& changes, WallTime now) {
+void HistoryLog::Kept(const std::vector<HealthChange>& changes, bool late, WallTime now) {
   for (const HealthChange& change : changes) {
     store_.Append({.time = now,
                    .kind = history::Kind::kKept,
                    .device = change.after.id,
-                   .text = "journal",
+                   .text = late ? "journal, after it was published" : "journal",
                    .source = std::string(kAgent),
+                   .late = late,
                    .incident = LastIncidentOf(change.after.id)});
   }
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/health/change_log.h"
@@ -24,7 +25,7 @@ class HistoryLog final : public ChangeLog {
 
   void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
                WallTime now) override;
-  void Kept(const std::vector<HealthChange>& changes, WallTime now) override;
+  void Kept(const std::vector<HealthChange>& changes, bool late, WallTime now) override;
   void Published(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
                  WallTime now) override;
   bool Assigned(const Assignment& assignment, WallTime now) override;
@@ -34,7 +35,7 @@ class HistoryLog final : public ChangeLog {
   void AgentStarted(WallTime now) override;
   void AgentStopped(WallTime now) override;
   void Forget(const DeviceId& device, const std::string& why, WallTime now) override;
-  Status Sync() override { return store_.Sync(); }
+  void Sync(Synced done) override { store_.Sync(std::move(done)); }
 
   bool has_gaps() const override { return store_.lossy(); }
   std::vector<DeviceHealth> Devices() const override;

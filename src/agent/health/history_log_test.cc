@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/fake_file_system.h"
+#include "history/journal/test_synced.h"
 
 namespace galen::agent {
 namespace {
@@ -60,7 +61,7 @@ class HistoryLogTest : public ::testing::Test {
 
 TEST_F(HistoryLogTest, GivesTheLineOfCausesOfAPodInTheOrderOfTime) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79 on 0000:4b:00.0"}, 812, kSign + 1ms);
-  log_->Kept({Lost()}, kSign + 2ms);
+  log_->Kept({Lost()}, false, kSign + 2ms);
   log_->Published(kLoggedPod, Lost().after, 7ms, kSign + 7ms);
   log_->Crashed({kLoggedPod, "container train, exit 134", kSign + 3s}, {kLoggedGpu});
   EXPECT_THAT(Line(),
@@ -105,7 +106,7 @@ TEST_F(HistoryLogTest, CountsFromTheChangeWhereItsSignIsOldNews) {
   gone.after.since = kSign + 5s;
   log_->Changed(gone, {.sign = "kernel log: Xid 79"}, 0, kSign + 5s);
   log_->Published(kLoggedPod, gone.after, 0ms, kSign + 5s + 4ms);
-  ASSERT_TRUE(log_->Sync().ok());
+  ASSERT_TRUE(history::Synced(*log_).ok());
   Open();  // what is news does not depend on who remembers
   log_->Changed({.before = gone.after, .after = Lost().after}, {.sign = "kernel log: Xid 79"}, 1,
                 kSign + 6s);
@@ -132,7 +133,7 @@ TEST_F(HistoryLogTest, ShowsHowADeviceWasWhenThePodGotItOnceAndCountsFromThere) 
   EXPECT_TRUE(log_->Assigned({other, Lost().after}, kSign + 30s));
   EXPECT_TRUE(log_->Assigned({kLoggedPod, Lost().after}, kSign + 60s));
   log_->Published(kLoggedPod, Lost().after, 60s, kSign + 60s + 4ms);
-  ASSERT_TRUE(log_->Sync().ok());
+  ASSERT_TRUE(history::Synced(*log_).ok());
   Open();
   EXPECT_FALSE(log_->Assigned({kLoggedPod, Lost().after}, kSign + 90s)) << "it was noted before";
   EXPECT_THAT(Line(),
@@ -169,7 +170,7 @@ TEST_F(HistoryLogTest, ForgetsTheOldestOfDevicesThatNobodyReports) {
   EXPECT_EQ(log_->StepsOf(pod, {}).back().text,
             "Pod status and annotation (3 ms after assignment)");
   // What a driver reported is still known.
-  log_->Kept({Lost()}, kSign + 2s);
+  log_->Kept({Lost()}, false, kSign + 2s);
   EXPECT_EQ(store_->OfDevice(kLoggedGpu).back().incident,
             store_->OfDevice(kLoggedGpu).front().incident);
 }
@@ -201,9 +202,18 @@ TEST_F(HistoryLogTest, GivesTheSentenceOfEachChange) {
   EXPECT_EQ(steps[1].device, kLoggedGpu);
 }
 
+TEST_F(HistoryLogTest, WhatWasPublishedBeforeItWasKeptIsSaidSo) {
+  log_->Changed(Lost(), {}, 6, kSign);
+  log_->Kept({Lost()}, true, kSign + 9s);
+  EXPECT_EQ(log_->StepsOf(kLoggedPod, {kLoggedGpu}).back().text, "journal, after it was published");
+  ASSERT_TRUE(history::Synced(*log_).ok());
+  Open();
+  EXPECT_TRUE(store_->OfDevice(kLoggedGpu).back().late);
+}
+
 TEST_F(HistoryLogTest, AStartWithAJournalThatLostSomethingSaysThatStepsMayBeMissing) {
   log_->Changed(Lost(), {}, 6, kSign);
-  ASSERT_TRUE(log_->Sync().ok());
+  ASSERT_TRUE(history::Synced(*log_).ok());
   Open();
   EXPECT_FALSE(log_->has_gaps());
   BreakJournal();
@@ -221,7 +231,7 @@ TEST_F(HistoryLogTest, ShowsTheAgentsOwnStartsAndStopsAmongTheStepsOnly) {
   log_->Changed(Lost(), {}, 6, kSign);
   log_->AgentStopped(kSign + 1s);
   log_->AgentStarted(kSign + 2s);
-  ASSERT_TRUE(log_->Sync().ok());
+  ASSERT_TRUE(history::Synced(*log_).ok());
   Open();
   const std::vector<Step> steps = log_->StepsOf(kLoggedPod, {kLoggedGpu});
   ASSERT_THAT(steps, SizeIs(3));
@@ -243,7 +253,7 @@ TEST_F(HistoryLogTest, SaysThatASilenceWasOurOwnConclusion) {
 
 TEST_F(HistoryLogTest, KnowsEveryDeviceAfterARestartAsItWasSynced) {
   log_->Changed(Lost(), {}, 1, kSign);
-  ASSERT_TRUE(log_->Sync().ok());
+  ASSERT_TRUE(history::Synced(*log_).ok());
   HealthChange unsynced = Lost();
   unsynced.after.id.device = unsynced.before.id.device = "gpu-4";
   log_->Changed(unsynced, {}, 2, kSign);
@@ -257,7 +267,7 @@ TEST_F(HistoryLogTest, KnowsEveryDeviceAfterARestartAsItWasSynced) {
 TEST_F(HistoryLogTest, ARecoveryAfterARestartBelongsToTheSameIncident) {
   log_->Changed(Lost(), {}, 1, kSign);
   log_->Published(kLoggedPod, Lost().after, 1ms, kSign);
-  ASSERT_TRUE(log_->Sync().ok());
+  ASSERT_TRUE(history::Synced(*log_).ok());
   Open();
   HealthChange recovered{
       .before = Lost().after,
@@ -276,7 +286,7 @@ TEST_F(HistoryLogTest, TheLineOfADeviceShowsWhenItsDriverWasLostAndWhenItWasBack
   log_->DriverLost(kLoggedGpu.driver, "driver gpu.example.com is gone: hung up", kSign);
   log_->DriverLost("nic.example.com", "another's", kSign);
   log_->DriverConnected(kLoggedGpu.driver, kSign + 2s);
-  ASSERT_TRUE(log_->Sync().ok());
+  ASSERT_TRUE(history::Synced(*log_).ok());
   Open();
   const std::vector<Step> steps = log_->StepsOf({{"train", "no-such-pod"}, ""}, {kLoggedGpu});
   ASSERT_THAT(steps, SizeIs(2));

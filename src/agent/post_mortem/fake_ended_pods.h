@@ -7,6 +7,7 @@
 #include "agent/post_mortem/post_mortem_keeper.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
+#include "history/journal/test_synced.h"
 #include "model/fault.h"
 
 namespace galen::agent {
@@ -86,7 +87,7 @@ class EndedPodsTest : public ::testing::Test {
                       .kind = history::Kind::kChange,
                       .device = kGpu,
                       .change = change});
-    EXPECT_TRUE(journal_->Sync().ok());
+    EXPECT_TRUE(history::Synced(*journal_).ok());
     keeper_->OnChanges({change});
   }
   /// The kubelet shows that the container ended just now, and runs again unless it is for good.

@@ -376,13 +376,21 @@ void PostMortemKeeper::SyncAfter(Duration delay) {
 
 void PostMortemKeeper::Sync() {
   sync_at_.reset();
-  const Status synced = parts_.store.Sync();
-  const std::string trouble = synced.ok() ? "" : synced.message();
+  // One write at a time, or each end on a disk that hangs would be one more that waits.
+  if (std::exchange(writing_, true)) return;
+  parts_.store.Sync([this](const Status& status) { OnWritten(status); });
+}
+
+void PostMortemKeeper::OnWritten(const Status& status) {
+  writing_ = false;
+  const std::string trouble = status.ok() ? "" : status.message();
   if (!trouble.empty() && trouble_.empty()) {
     parts_.log.Error("post-mortem records are not written", {{"error", trouble}});
   }
   trouble_ = trouble;
-  if (!synced.ok()) SyncAfter(kSyncAgain);
+  if (!status.ok()) return SyncAfter(kSyncAgain);
+  // What came during the write.
+  if (parts_.store.waits()) Sync();
 }
 
 }  // namespace galen::agent

@@ -155,6 +155,7 @@ class PostMortemKeeper {
   void SettleDue();
   void SyncAfter(Duration delay);
   void Sync();
+  void OnWritten(const Status& status);
 
   Parts parts_;
   RecentFindings findings_;
@@ -167,6 +168,7 @@ class PostMortemKeeper {
   WallTime last_alive_{};  // of the process before this one, as far as it wrote that down
   std::string trouble_;
   std::optional<Time> sync_at_;
+  bool writing_ = false;
   Timer sync_, gather_, settle_, close_;
 };
 

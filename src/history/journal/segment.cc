@@ -16,7 +16,6 @@ namespace {
 constexpr std::string_view kContinuationHeader = "GALENJ1\n";
 constexpr std::string_view kSnapshotHeader = "GALENS1\n";
 constexpr std::size_t kHeaderBytes = kSnapshotHeader.size();
-constexpr std::size_t kFrameBytes = 8;  // length and checksum
 constexpr std::string_view kNameEnd = ".segment";
 constexpr std::size_t kNameDigits = 8;
 

@@ -15,6 +15,9 @@ namespace galen::history {
 // frame. It also bounds what one frame of a damaged file can make a reader take for granted.
 inline constexpr std::size_t kRecordBytesMax = std::size_t{64} << 10;
 
+// Bytes of a record's frame: length and checksum.
+inline constexpr std::size_t kFrameBytes = 8;
+
 // What comes before a segment's records: whether the segments before it still count (kContinuation)
 // or are replaced by this one (kSnapshot), so that a rewrite takes effect with one rename.
 enum class SegmentKind { kContinuation, kSnapshot };

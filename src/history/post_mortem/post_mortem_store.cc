@@ -17,7 +17,7 @@ constexpr std::string_view kHolding = "holding";
 constexpr std::string_view kReleased = "released";
 constexpr std::string_view kBoot = "boot";
 // A rewrite below this would cost more than the room it gains.
-constexpr std::size_t kCompactBytesLeast = std::size_t{256} << 10;
+constexpr std::size_t kRewriteBytes = std::size_t{256} << 10;
 
 std::string LineOf(const PostMortem& record) {
   Json json = ToJson(record);
@@ -51,7 +51,11 @@ StatusOr<std::unique_ptr<PostMortemStore>> PostMortemStore::Open(FileSystem& fil
                                                                  Options options) {
   ASSIGN_OR_RETURN(Journal::Replayed replayed, Journal::Open(files, options.directory));
   auto store = std::unique_ptr<PostMortemStore>(new PostMortemStore(std::move(options)));
-  store->journal_ = std::move(replayed.journal);
+  store->writer_ = std::make_unique<JournalWriter>(
+      std::move(replayed.journal),
+      JournalWriter::Options{.disk = store->options_.disk,
+                             .rewrite_bytes = kRewriteBytes,
+                             .lines = [kept = store.get()] { return kept->Lines(); }});
   store->notes_ = std::move(replayed.notes);
   store->Replay(replayed.records);
   return store;
@@ -107,7 +111,7 @@ void PostMortemStore::Put(PostMortem record, WallTime now) {
   DropOlderThan(now - options_.age_max);
   // Without this, what there is no room for would be added, and written again, with each change of
   // its Pod.
-  if (known || records_.contains({record.pod.uid, record.number})) Append(line);
+  if (known || records_.contains({record.pod.uid, record.number})) writer_->Append(line);
 }
 
 void PostMortemStore::DropOlderThan(WallTime time) {
@@ -162,25 +166,20 @@ void PostMortemStore::Hold(Holding holding) {
   }
   const auto it = holdings_.find(holding.pod.uid);
   if (it != holdings_.end() && it->second == holding) return;
-  Append(LineOf(holding));
+  writer_->Append(LineOf(holding));
   if (it == holdings_.end() && holdings_.size() >= kHoldingsMax) holdings_.erase(holdings_.begin());
   holdings_[holding.pod.uid] = std::move(holding);
 }
 
 void PostMortemStore::Release(const std::string& uid) {
   if (holdings_.erase(uid) == 0) return;
-  Append(Json::MakeObject({{"kind", kReleased}, {"uid", uid}}).Dump());
+  writer_->Append(Json::MakeObject({{"kind", kReleased}, {"uid", uid}}).Dump());
 }
 
 void PostMortemStore::NoteBoot(const std::string& boot_id) {
   if (boot_id == boot_id_) return;
   boot_id_ = boot_id;
-  Append(BootLine(boot_id));
-}
-
-// What the journal has no room for is in the next rewrite.
-void PostMortemStore::Append(const std::string& line) {
-  if (!journal_->Append(line).ok()) incomplete_ = true;
+  writer_->Append(BootLine(boot_id));
 }
 
 const Holding* PostMortemStore::HoldingOf(const std::string& uid) const {
@@ -188,31 +187,12 @@ const Holding* PostMortemStore::HoldingOf(const std::string& uid) const {
   return it == holdings_.end() ? nullptr : &it->second;
 }
 
-std::size_t PostMortemStore::HeldBytes() const {
-  std::size_t bytes = bytes_;
-  for (const auto& [uid, holding] : holdings_) bytes += LineOf(holding).size();
-  return bytes;
-}
-
-Status PostMortemStore::Sync() {
-  if (!waits()) return OkStatus();
-  const std::size_t size = journal_->bytes() + journal_->pending_bytes();
-  const bool large = size > kCompactBytesLeast && size > 2 * HeldBytes();
-  // A rewrite that fails when nothing is lacking is only put off.
-  if (incomplete_ || large) {
-    if (const Status compacted = Compact(); compacted.ok() || incomplete_) return compacted;
-  }
-  return journal_->Sync();
-}
-
-Status PostMortemStore::Compact() {
+std::vector<std::string> PostMortemStore::Lines() const {
   std::vector<std::string> lines;
   if (!boot_id_.empty()) lines.push_back(BootLine(boot_id_));
   for (const auto& [uid, holding] : holdings_) lines.push_back(LineOf(holding));
   for (const auto& [id, kept] : records_) lines.push_back(kept.line);
-  const Status status = journal_->Compact({lines.begin(), lines.end()});
-  if (status.ok()) incomplete_ = false;
-  return status;
+  return lines;
 }
 
 template <typename Matches>

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "history/journal/journal.h"
+#include "history/journal/journal_writer.h"
 #include "history/post_mortem/post_mortem.h"
 
 namespace galen::history {
@@ -39,6 +39,8 @@ class PostMortemStore {
     // Limit of the encoded records; past it the oldest without a device fault are dropped, then the
     // oldest.
     std::size_t bytes_max = std::size_t{2} << 20;
+    // As JournalWriter's.
+    DiskQueue* disk = nullptr;
   };
 
   // Reads what is on disk; a line that cannot be read is left out and notes() says so. Writes
@@ -56,10 +58,9 @@ class PostMortemStore {
   // The node's present boot, "" when unknown.
   void NoteBoot(const std::string& boot_id);
 
-  // Everything is on disk when this answers OK. After an error all of it waits for the next call.
-  // Writes nothing when nothing waits.
-  Status Sync();
-  bool waits() const { return incomplete_ || journal_->pending_bytes() > 0; }
+  // As JournalWriter's.
+  void Sync(JournalWriter::Done done) { writer_->Sync(std::move(done)); }
+  bool waits() const { return writer_->waits(); }
 
   // Newest end first.
   std::vector<PostMortem> All(WallTime now) const;
@@ -96,7 +97,7 @@ class PostMortemStore {
   std::size_t records() const { return records_.size(); }
   std::size_t bytes() const { return bytes_; }
   const std::vector<std::string>& notes() const { return notes_; }
-  const Journal& journal() const { return *journal_; }
+  const JournalWriter& journal() const { return *writer_; }
 
  private:
   // Kept as written, a fifth of its size in memory; few are ever asked for.
@@ -117,21 +118,18 @@ class PostMortemStore {
   void DropOlderThan(WallTime time);
   void MakeRoom();
   void MakeRoomOfPod(const std::string& uid);
-  void Append(const std::string& line);
-  std::size_t HeldBytes() const;
-  Status Compact();
+  std::vector<std::string> Lines() const;
   // Decoded, newest end first, those that `matches` takes.
   template <typename Matches>
   std::vector<PostMortem> Find(Matches matches) const;
 
   const Options options_;
-  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<JournalWriter> writer_;
   std::vector<std::string> notes_;
   std::map<Id, Kept> records_;
   std::size_t bytes_ = 0;
   std::map<std::string, Holding> holdings_;
   std::string boot_id_;
-  bool incomplete_ = false;  // the journal lacks something that memory has
 };
 
 }  // namespace galen::history

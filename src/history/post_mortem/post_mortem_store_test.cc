@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/fake_file_system.h"
+#include "history/journal/test_synced.h"
 #include "history/post_mortem/relevant_finding.h"
 
 namespace galen::history {
@@ -59,7 +60,7 @@ TEST_F(PostMortemStoreTest, WhatWasSyncedIsThereAfterAPowerCut) {
   store_->Put(Record("b", 1h), kNow);
   store_->Hold({{{"train", "c"}, "uid-c"}, Record("c", 0s).devices, kNow - 1h});
   store_->NoteBoot("boot-1");
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   store_->Put(Record("lost", 0s), kNow);
   Restart();
   EXPECT_THAT(Names(store_->All(kNow)), ElementsAre("b 1", "a 1")) << "newest first";
@@ -75,7 +76,7 @@ TEST_F(PostMortemStoreTest, ARecordTakesThePlaceOfTheOneBefore) {
   store_->Put(Record("a", 2h), kNow);
   store_->Put(Record("a", 2h, true), kNow);
   store_->Put(Record("a", 1h, false, 2), kNow);
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   Restart();
   EXPECT_THAT(Names(store_->All(kNow)), ElementsAre("a 2", "a 1"));
   EXPECT_TRUE(HasFault(store_->All(kNow)[1]));
@@ -89,13 +90,13 @@ TEST_F(PostMortemStoreTest, WhatIsTheSameIsNotWrittenAgain) {
   store_->Put(Record("a", 2h), kNow);
   store_->Hold({{{"train", "c"}, "uid-c"}, Record("c", 0s).devices});
   store_->NoteBoot("boot-1");
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   const std::uint64_t writes = files_.writes();
   store_->Put(Record("a", 2h), kNow);
   store_->Hold({{{"train", "c"}, "uid-c"}, Record("c", 0s).devices});
   store_->NoteBoot("boot-1");
   store_->Release("uid-unknown");
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   EXPECT_EQ(files_.writes(), writes);
   EXPECT_FALSE(store_->waits());
 }
@@ -103,9 +104,9 @@ TEST_F(PostMortemStoreTest, WhatIsTheSameIsNotWrittenAgain) {
 TEST_F(PostMortemStoreTest, AReleasedPodIsHeldNoMore) {
   Open();
   store_->Hold({{{"train", "c"}, "uid-c"}, Record("c", 0s).devices});
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   store_->Release("uid-c");
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   Restart();
   EXPECT_THAT(store_->holdings(), IsEmpty());
 }
@@ -156,7 +157,7 @@ TEST_F(PostMortemStoreTest, WhatThereIsNoRoomForIsNotWritten) {
   options_.bytes_max = 4000;
   Open();
   for (int i = 0; i < 50; ++i) store_->Put(Record("p" + std::to_string(i), 1h, true), kNow);
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   store_->Put(Record("well", 2h), kNow);
   EXPECT_THAT(store_->OfPod({"train", "well"}, kNow), IsEmpty());
   EXPECT_FALSE(store_->waits());
@@ -171,7 +172,7 @@ TEST_F(PostMortemStoreTest, WhatLostItsRoomDoesNotComeBackAsItWasBefore) {
   longer.reason = std::string(200, 'x');
   store_->Put(longer, kNow);
   ASSERT_THAT(store_->OfPod({"train", name}, kNow), IsEmpty());
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   Restart();
   EXPECT_THAT(store_->OfPod({"train", name}, kNow), IsEmpty());
 }
@@ -187,7 +188,7 @@ TEST_F(PostMortemStoreTest, WhatWasTooOldTakesNobodysPlaceAfterARestart) {
     return record;
   };
   for (int i = 0; i < 5; ++i) store_->Put(young(i), later);
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   const auto names = Names(store_->All(later));
   ASSERT_THAT(names, SizeIs(5));
   Restart();
@@ -210,7 +211,7 @@ TEST_F(PostMortemStoreTest, TheJournalStaysBounded) {
   std::size_t most = 0;
   for (int i = 0; i < 3000; ++i) {
     store_->Put(Record("p" + std::to_string(i), (3000 - i) * 1s, i % 2 == 0), kNow);
-    ASSERT_TRUE(store_->Sync().ok());
+    ASSERT_TRUE(Synced(*store_).ok());
     most = std::max(most, store_->journal().bytes());
   }
   EXPECT_LT(most, std::size_t{300} << 10);
@@ -245,10 +246,10 @@ TEST_F(PostMortemStoreTest, ADiskThatRefusesLosesNothingThatFits) {
   Open();
   store_->Put(Record("a", 2h), kNow);
   files_.FailWrites(ResourceExhausted("disk full"));
-  EXPECT_FALSE(store_->Sync().ok());
+  EXPECT_FALSE(Synced(*store_).ok());
   EXPECT_TRUE(store_->waits());
   files_.FailWrites(std::nullopt);
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   Restart();
   EXPECT_THAT(Names(store_->All(kNow)), ElementsAre("a 1"));
 }
@@ -256,7 +257,7 @@ TEST_F(PostMortemStoreTest, ADiskThatRefusesLosesNothingThatFits) {
 TEST_F(PostMortemStoreTest, ALineThatCannotBeReadIsLeftOutAndReported) {
   Open();
   store_->Put(Record("a", 2h), kNow);
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   store_.reset();
   {
     auto journal = Journal::Open(files_, options_.directory).value().journal;

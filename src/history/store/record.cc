@@ -97,6 +97,7 @@ std::string Encode(const Record& record) {
   }
   Put(json, "text", record.text);
   Put(json, "source", record.source);
+  if (record.late) json["late"] = true;
   Put(json, "incident", record.incident);
   return json.Dump();
 }
@@ -125,6 +126,7 @@ StatusOr<Record> Decode(std::string_view line) {
   }
   record.text = json["text"].AsString();
   record.source = json["source"].AsString();
+  record.late = json["late"].AsBool();
   record.incident = json["incident"].AsString();
   return record;
 }

@@ -47,6 +47,7 @@ struct Record {
   std::optional<PodRef> pod;
   std::string text;    // one sentence
   std::string source;  // "gpu.example.com, report 812", "galen-agent"
+  bool late = false;   // kKept: Pods were written before, as the disk did not write
   // Shared by records that belong together: from a device's first bad finding to its recovery. Made
   // by the agent; opaque here.
   std::string incident;

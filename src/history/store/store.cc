@@ -20,12 +20,13 @@ Record DecodeOurs(std::string_view line) {
 StatusOr<std::unique_ptr<Store>> Store::Open(FileSystem& files, Options options) {
   ASSIGN_OR_RETURN(Journal::Replayed replayed, Journal::Open(files, options.directory));
   auto store = std::unique_ptr<Store>(new Store(std::move(options)));
-  store->journal_ = std::move(replayed.journal);
+  store->writer_ = std::make_unique<JournalWriter>(
+      std::move(replayed.journal),
+      JournalWriter::Options{.disk = store->options_.disk,
+                             .rewrite_bytes = store->options_.journal_bytes_max,
+                             .lines = [kept = store.get()] { return kept->Lines(); }});
   store->notes_ = std::move(replayed.notes);
   store->lossy_ = replayed.lossy;
-  // The size found on disk is not rewritten at the start: a start should write nothing. The first
-  // Sync does so if it must.
-  store->compact_at_ = store->options_.journal_bytes_max;
   store->Replay(replayed.records);
   return store;
 }
@@ -54,7 +55,7 @@ std::uint64_t Store::Append(Record record) {
   // agree.
   record.sequence = last_sequence_ + 1;
   std::string line = Encode(record);
-  if (!journal_->Append(line).ok()) incomplete_ = true;
+  writer_->Append(line);
   Apply(record, std::move(line));
   return last_sequence_;
 }
@@ -80,38 +81,19 @@ void Store::ForgetOldestDevice() {
   }));
 }
 
-Status Store::Sync() {
-  // A rewrite holds all that waits, so it takes the place of the write.
-  if (incomplete_ || journal_->bytes() + journal_->pending_bytes() > compact_at_) {
-    // A rewrite that fails when nothing is lacking is only put off: the plain write below may still
-    // fit on the disk.
-    if (const Status compacted = Compact(); compacted.ok() || incomplete_) return compacted;
-  }
-  return journal_->Sync();
-}
-
-// In the order of their numbers. Borrowed: what is written of them is copy enough.
-std::vector<std::string_view> Store::Lines() const {
+// In the order of their numbers. Copies: they are written by another thread.
+std::vector<std::string> Store::Lines() const {
   std::map<std::uint64_t, std::string_view> older;
   for (const auto& [id, record] : latest_) {
     // What is in the window, too, is written once.
     const bool in_window = !window_.empty() && record.sequence >= window_.front().sequence;
     if (!in_window) older.emplace(record.sequence, record.line);
   }
-  std::vector<std::string_view> lines;
+  std::vector<std::string> lines;
   lines.reserve(older.size() + window_.size());
-  for (const auto& [sequence, line] : older) lines.push_back(line);
-  window_.ForEach([&](const LineWindow::Line& line) { lines.push_back(line.text); });
+  for (const auto& [sequence, line] : older) lines.emplace_back(line);
+  window_.ForEach([&](const LineWindow::Line& line) { lines.emplace_back(line.text); });
   return lines;
-}
-
-Status Store::Compact() {
-  const Status status = journal_->Compact(Lines());
-  if (status.ok()) incomplete_ = false;
-  // Far enough off that neither a large window nor a full disk makes every Sync a rewrite.
-  const std::size_t now = journal_->bytes();
-  compact_at_ = std::max(options_.journal_bytes_max, status.ok() ? 2 * now : now + now / 4);
-  return status;
 }
 
 std::map<DeviceId, DeviceHealth> Store::Latest() const {

@@ -12,9 +12,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "history/journal/journal.h"
+#include "history/journal/journal_writer.h"
 #include "history/store/record.h"
 
 namespace galen::history {
@@ -92,6 +93,8 @@ class Store {
     std::size_t bytes_max = std::size_t{8} << 20;
     // The journal is rewritten when it has grown past this, and past twice what it must hold.
     std::size_t journal_bytes_max = std::size_t{16} << 20;
+    // As JournalWriter's.
+    DiskQueue* disk = nullptr;
   };
 
   // Reads everything that is on disk. A broken segment and a line that cannot be read are no
@@ -105,10 +108,9 @@ class Store {
   // next rewrite, if the window still holds it. A kChange becomes the device's latest health, a
   // kForgotten takes it away.
   std::uint64_t Append(Record record);
-  // Everything appended is on disk when this answers OK; one write for all of it, or a rewrite when
-  // the journal has grown too far. After an error all of it waits for the next call; queries answer
-  // from memory meanwhile.
-  Status Sync();
+  // As JournalWriter's: one write for all that was appended, or a rewrite when the journal has
+  // grown too far. Queries answer from memory, whatever the disk does.
+  void Sync(JournalWriter::Done done) { writer_->Sync(std::move(done)); }
 
   // The health after the last change of every device that ever changed and was not forgotten.
   std::map<DeviceId, DeviceHealth> Latest() const;
@@ -125,7 +127,7 @@ class Store {
   const std::vector<std::string>& notes() const { return notes_; }
   // Whether something that was written before was lost.
   bool lossy() const { return lossy_; }
-  const Journal& journal() const { return *journal_; }
+  const JournalWriter& journal() const { return *writer_; }
 
  private:
   // Kept as written: a quarter of what a Record takes, and few are ever asked for.
@@ -140,8 +142,7 @@ class Store {
   void Apply(const Record& record, std::string line);
   void ForgetOldestDevice();
   // Everything that is kept, as written.
-  std::vector<std::string_view> Lines() const;
-  Status Compact();
+  std::vector<std::string> Lines() const;
   // The records whose line holds `text` as JSON writes it and that `matches` takes.
   template <typename Matches>
   std::vector<Record> Find(std::string_view text, Matches matches) const;
@@ -149,15 +150,12 @@ class Store {
   std::vector<Record> OfPodThat(const ObjectKey& key, Matches matches) const;
 
   const Options options_;
-  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<JournalWriter> writer_;
   std::vector<std::string> notes_;
   bool lossy_ = false;
   std::uint64_t last_sequence_ = 0;
   std::map<DeviceId, Kept> latest_;  // the last change of each device
   LineWindow window_;
-  // Bytes of journal past which the next Sync rewrites it.
-  std::size_t compact_at_ = 0;
-  bool incomplete_ = false;  // the journal lacks something that memory has
 };
 
 }  // namespace galen::history

@@ -8,6 +8,7 @@
 
 #include "base/files/fake_disk.h"
 #include "base/files/posix_file_system.h"
+#include "history/journal/test_synced.h"
 #include "history/store/store.h"
 
 namespace galen::history {
@@ -71,7 +72,7 @@ class Life {
   }
 
   void Sync() {
-    if (store_->Sync().ok()) safe_ = appended_.size();
+    if (Synced(*store_).ok()) safe_ = appended_.size();
   }
 
   void End() {

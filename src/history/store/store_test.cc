@@ -5,6 +5,7 @@
 
 #include "base/files/fake_file_system.h"
 #include "base/random.h"
+#include "history/journal/test_synced.h"
 
 namespace galen::history {
 namespace {
@@ -71,7 +72,7 @@ TEST_F(StoreTest, RestartGivesTheSameAnswersWithTheOriginalTimes) {
   store_->Append(Change(Gpu(1), HealthState::kDegraded, 2));
   store_->Append(Change(Gpu(0), HealthState::kHealthy, 3));
   store_->Append(Note("published"));
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   const auto latest = store_->Latest();
   const auto all = store_->Since(0);
   Restart();
@@ -87,7 +88,7 @@ TEST_F(StoreTest, NumbersRiseByOneAcrossRestarts) {
   Open();
   EXPECT_EQ(store_->Append(Note("a")), 1u);
   EXPECT_EQ(store_->Append(Note("b")), 2u);
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   Restart();
   EXPECT_EQ(store_->Append(Note("c")), 3u);
   EXPECT_THAT(Texts(store_->Since(1)), ElementsAre("b", "c"));
@@ -97,7 +98,7 @@ TEST_F(StoreTest, NumbersRiseByOneAcrossRestarts) {
 TEST_F(StoreTest, WhatWasNotSyncedIsNotThereAfterACrash) {
   Open();
   store_->Append(Note("synced"));
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   store_->Append(Note("lost"));
   Restart();
   EXPECT_THAT(Texts(store_->Since(0)), ElementsAre("synced"));
@@ -110,7 +111,7 @@ TEST_F(StoreTest, ForgottenDeviceHasNoHealthUntilItChangesAgain) {
   forgotten.kind = Kind::kForgotten;
   forgotten.device = Gpu(0);
   store_->Append(forgotten);
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   EXPECT_THAT(store_->Latest(), IsEmpty());
   Restart();
   EXPECT_THAT(store_->Latest(), IsEmpty());
@@ -180,7 +181,7 @@ TEST_F(StoreTest, JournalStaysBoundedAndKeepsEachLatestHealth) {
   std::size_t most = 0;
   for (int i = 0; i < 2000; ++i) {
     store_->Append(Note("note " + std::to_string(i)));
-    ASSERT_TRUE(store_->Sync().ok());
+    ASSERT_TRUE(Synced(*store_).ok());
     most = std::max(most, store_->journal().bytes());
   }
   EXPECT_LE(most, 20'000u);
@@ -200,7 +201,7 @@ TEST_F(StoreTest, WindowLargerThanTheJournalsBoundDoesNotMakeEverySyncARewrite) 
   Open();
   for (int i = 0; i < 500; ++i) {
     store_->Append(Note("note " + std::to_string(i)));
-    ASSERT_TRUE(store_->Sync().ok());
+    ASSERT_TRUE(Synced(*store_).ok());
   }
   EXPECT_LT(store_->journal().records_written(), 4 * 500u);
 }
@@ -208,14 +209,14 @@ TEST_F(StoreTest, WindowLargerThanTheJournalsBoundDoesNotMakeEverySyncARewrite) 
 TEST_F(StoreTest, FullDiskKeepsServingAndWritesAllOfItAfterwards) {
   Open();
   store_->Append(Change(Gpu(0), HealthState::kHealthy, 1));
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   files_.FailWrites(kFullDisk);
   store_->Append(Change(Gpu(0), HealthState::kUnhealthy, 2));
-  EXPECT_EQ(store_->Sync().code(), Code::kResourceExhausted);
+  EXPECT_EQ(Synced(*store_).code(), Code::kResourceExhausted);
   EXPECT_FALSE(store_->journal().trouble().ok());
   EXPECT_EQ(StateOf(0), HealthState::kUnhealthy);
   files_.FailWrites(std::nullopt);
-  EXPECT_TRUE(store_->Sync().ok());
+  EXPECT_TRUE(Synced(*store_).ok());
   Restart();
   EXPECT_EQ(StateOf(0), HealthState::kUnhealthy);
 }
@@ -233,9 +234,9 @@ TEST_F(StoreTest, WhatDidNotFitWhileTheDiskWasFullIsInTheNextRewrite) {
   for (int i = 0; i < 10; ++i) store_->Append(Note("beyond " + std::to_string(i)));
   store_->Append(Change(Gpu(1), HealthState::kDegraded, 2));
   for (int i = 0; i < 10; ++i) store_->Append(Note(std::string(1000, 'y')));
-  EXPECT_FALSE(store_->Sync().ok());
+  EXPECT_FALSE(Synced(*store_).ok());
   files_.FailWrites(std::nullopt);
-  EXPECT_TRUE(store_->Sync().ok());
+  EXPECT_TRUE(Synced(*store_).ok());
   EXPECT_LT(store_->journal().bytes(), 100'000u);
   Restart();
   EXPECT_EQ(StateOf(0), HealthState::kUnhealthy);
@@ -246,7 +247,7 @@ TEST_F(StoreTest, WhatDidNotFitWhileTheDiskWasFullIsInTheNextRewrite) {
 TEST_F(StoreTest, RecordThatCannotBeReadIsLeftOutAndSaid) {
   Open();
   store_->Append(Note("good"));
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   store_ = nullptr;
   {
     const auto journal = std::move(Journal::Open(files_, "/state")->journal);
@@ -261,14 +262,14 @@ TEST_F(StoreTest, RecordThatCannotBeReadIsLeftOutAndSaid) {
 TEST_F(StoreTest, RecordsThatCameTwiceCountOnce) {
   Open();
   store_->Append(Note("a"));
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   // The sync fails after the bytes went out: they are there, and are written again.
   store_->Append(Note("b"));
   files_.FailWrites(kFullDisk, 1);
-  EXPECT_FALSE(store_->Sync().ok());
+  EXPECT_FALSE(Synced(*store_).ok());
   files_.FailWrites(std::nullopt);
   store_->Append(Note("c"));
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   store_ = nullptr;
   files_.Crash(1000);
   Open();
@@ -292,7 +293,7 @@ TEST_F(StoreTest, HostileTextsSurviveARestart) {
   Record record = Change({"gpu\xff", "\"}", "\n"}, HealthState::kUnhealthy, 1);
   record.text = std::string(1 << 20, '\xfe');
   store_->Append(record);
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   const auto all = store_->Since(0);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(store_->OfDevice(all[0].device), all);
@@ -315,7 +316,7 @@ TEST_F(StoreTest, RandomLivesWithCrashesLoseNothingThatWasSafe) {
           store_->Append(Change(Gpu(static_cast<int>(dice.Below(4))), state, step));
       if (dice.Chance(0.1)) files_.FailWrites(kFullDisk, dice.Below(4));
       if (dice.Chance(0.2)) files_.FailWrites(std::nullopt);
-      if (dice.Chance(0.5) && store_->Sync().ok()) {
+      if (dice.Chance(0.5) && Synced(*store_).ok()) {
         safe = store_->Latest();
         safe_sequence = last;
       }
@@ -340,7 +341,7 @@ TEST_F(StoreTest, ARewriteWritesEachLineOnce) {
   options_.journal_bytes_max = 1;
   Open();
   store_->Append(Change(Gpu(0), HealthState::kUnhealthy, 1));
-  ASSERT_TRUE(store_->Sync().ok());
+  ASSERT_TRUE(Synced(*store_).ok());
   EXPECT_EQ(store_->journal().records_written(), 1u);
 }
 

@@ -1,0 +1,138 @@
+// The whole agent on a disk that hangs: what Pods show, and what the agent says of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/app/fake_agent_node.h"
+#include "history/post_mortem/post_mortem_store.h"
+#include "protos/galen/inspect/v1/inspect.pb.h"
+#include "rpc/channel.h"
+#include "rpc/typed.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+namespace wire = galen::inspect::v1;
+
+class DiskHangTest : public ::testing::Test {
+ protected:
+  DiskHangTest() {
+    node_.AddPod("trainer-0");
+    node_.StartAgent();
+    node_.Pass(5s);
+    node_.disk->Hang();
+  }
+
+  void LoseGpu() {
+    driver_.Report({{.device = "gpu-0", .health = 2, .message = "gone", .code = "XidGpuLost"}});
+  }
+  std::string Condition() { return node_.Condition("trainer-0"); }
+
+  // The notes and the steps that `galen why` prints of the Pod.
+  std::vector<std::string> Why() {
+    node_.network.Listen("unix:/agent.sock", node_.app->inspect());
+    std::unique_ptr<net::Connection> connection;
+    const auto dialling = node_.dialer->Dial(
+        {.target = "unix:/agent.sock"}, [&](StatusOr<std::unique_ptr<net::Connection>> dialled) {
+          connection = std::move(dialled).value();
+        });
+    node_.Pass(10ms);
+    rpc::Channel channel(node_.cluster.loop(), *connection);
+    wire::ExplainRequest request;
+    request.set_pod("trainer-0");
+    std::vector<std::string> lines;
+    const auto call =
+        rpc::Unary<wire::ExplainResponse>(channel, "/galen.inspect.v1.Inspect/Explain", request, 1s,
+                                          [&](const StatusOr<wire::ExplainResponse>& answer) {
+                                            for (const std::string& note : answer->notes())
+                                              lines.push_back(note);
+                                            for (const wire::Step& step : answer->steps()) {
+                                              lines.push_back(step.kind() + ": " + step.text());
+                                            }
+                                          });
+    node_.Pass(10ms);
+    node_.network.StopListening("unix:/agent.sock");
+    return lines;
+  }
+
+  AgentNode node_{Role::kObserver};
+  FakePlugin& driver_ = node_.AddDriver({"gpu-0"});
+};
+
+TEST_F(DiskHangTest, APodIsWrittenWhenTheJournalHasItsState) {
+  LoseGpu();
+  node_.Pass(200ms);
+  EXPECT_EQ(Condition(), "True AllHealthy");
+  node_.disk->GoOn();
+  node_.Pass(10ms);
+  EXPECT_EQ(Condition(), "False XidGpuLost");
+  EXPECT_THAT(node_.app->troubles(), Not(Contains(HasSubstr("journal"))));
+}
+
+// Whatever makes the publisher look at the Pod meanwhile.
+TEST_F(DiskHangTest, AnotherLookAtThePodShowsNothingThatIsNotKept) {
+  LoseGpu();
+  node_.Pass(50ms);
+  node_.app->Retry();
+  node_.Pass(50ms);
+  EXPECT_EQ(Condition(), "True AllHealthy");
+}
+
+TEST_F(DiskHangTest, APodIsWrittenWithoutTheJournalAfterThePatienceAndTheAgentSaysSo) {
+  LoseGpu();
+  node_.Pass(300ms);
+  EXPECT_EQ(Condition(), "False XidGpuLost");
+  EXPECT_TRUE(node_.app->ready());
+  const auto trouble = HasSubstr("journal: the disk takes longer than 250 ms");
+  EXPECT_THAT(node_.app->troubles(), Contains(trouble));
+  EXPECT_THAT(Why(), Contains(trouble));
+  EXPECT_EQ(node_.metrics->Value("galen_published_before_kept_total"), 1);
+
+  node_.Pass(60s);
+  node_.disk->GoOn();
+  node_.Pass(2s);
+  EXPECT_THAT(node_.app->troubles(), Not(Contains(HasSubstr("journal"))));
+  EXPECT_THAT(Why(), Contains("kept: journal, after it was published"));
+  // It is on the disk, too.
+  node_.KillAgent();
+  node_.StartAgent();
+  node_.Pass();
+  EXPECT_THAT(Why(), Contains("kept: journal, after it was published"));
+}
+
+// The end of a Pod comes during a write, and the agent's own during the next.
+TEST_F(DiskHangTest, WhatCameDuringAWriteIsOnTheDiskWhenTheAgentHasStopped) {
+  node_.AddPod("trainer-1");
+  node_.Pass(2s);
+  ASSERT_TRUE(node_.cluster.Do(kube::Delete(kube::kPods, "default", "trainer-0")).ok());
+  node_.Pass(2s);
+  bool stopped = false;
+  node_.app->Stop(5s, [&] { stopped = true; });
+  node_.Pass(20ms);
+  EXPECT_FALSE(stopped);
+  node_.disk->GoOn();
+  node_.Pass(100ms);
+  EXPECT_TRUE(stopped);
+  node_.KillAgent();
+  const auto store =
+      history::PostMortemStore::Open(node_.files, {.directory = "/var/lib/galen/post-mortem"});
+  const auto records = store.value()->All(node_.cluster.loop().WallNow());
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].pod.key.name, "trainer-0");
+}
+
+TEST_F(DiskHangTest, AnAgentStopsAllTheSame) {
+  LoseGpu();
+  bool stopped = false;
+  node_.app->Stop(5s, [&] { stopped = true; });
+  node_.Pass(3s);
+  EXPECT_TRUE(stopped);
+  EXPECT_EQ(node_.Logged("journal is not written"), 1);
+}
+
+}  // namespace
+}  // namespace galen::agent

@@ -1,0 +1,100 @@
+#include "tests/sim/journal_witness.h"
+
+#include <utility>
+
+#include "agent/app/config.h"
+#include "agent/publish/pod_status.h"
+#include "base/data/json.h"
+#include "history/journal/segment.h"
+#include "history/store/record.h"
+#include "kube/objects/pod.h"
+
+namespace galen::sim {
+namespace {
+
+bool IsJournal(const std::string& path) {
+  return path.find("/journal/") != std::string::npos && path.ends_with(".segment");
+}
+
+}  // namespace
+
+// Whole frames come with each write; they count when they are synced.
+class JournalWitness::File final : public AppendFile {
+ public:
+  File(JournalWitness& witness, std::unique_ptr<AppendFile> file)
+      : witness_(witness), file_(std::move(file)) {}
+
+  Status Append(std::string_view bytes) override {
+    RETURN_IF_ERROR(file_->Append(bytes));
+    unsynced_ += bytes;
+    return OkStatus();
+  }
+  Status Sync() override {
+    RETURN_IF_ERROR(file_->Sync());
+    witness_.Note(std::exchange(unsynced_, {}));
+    return OkStatus();
+  }
+
+ private:
+  JournalWitness& witness_;
+  const std::unique_ptr<AppendFile> file_;
+  std::string unsynced_;
+};
+
+StatusOr<std::unique_ptr<AppendFile>> JournalWitness::OpenAppend(const std::string& path) {
+  auto opened = files_.OpenAppend(path);
+  if (!opened.ok() || !IsJournal(path)) return opened;
+  return std::unique_ptr<AppendFile>(std::make_unique<File>(*this, *std::move(opened)));
+}
+
+Status JournalWitness::WriteAtomically(const std::string& path, std::string_view bytes,
+                                       unsigned mode) {
+  RETURN_IF_ERROR(files_.WriteAtomically(path, bytes, mode));
+  if (IsJournal(path)) Note(bytes);
+  return OkStatus();
+}
+
+void JournalWitness::Note(std::string_view frames) {
+  const std::string header(history::HeaderOf(history::SegmentKind::kContinuation));
+  const bool has_header = frames.starts_with(header) ||
+                          frames.starts_with(history::HeaderOf(history::SegmentKind::kSnapshot));
+  for (const std::string& line :
+       history::ReadSegment(has_header ? std::string(frames) : header + std::string(frames))
+           .records) {
+    if (line.find("\"kind\":\"change\"") == std::string::npos) continue;
+    const auto record = history::Decode(line);
+    if (!record.ok() || !record->change) continue;
+    const std::vector<DeviceHealth> findings = {record->change->after};
+    Remember(agent::AnnotationOf(findings));
+    Remember(agent::ConditionOf(findings, agent::AgentConfig().degraded).message);
+  }
+}
+
+void JournalWitness::Remember(const std::string& text) {
+  if (!texts_.insert(text).second) return;
+  order_.push_back(text);
+  if (order_.size() <= kTextsMax) return;
+  texts_.erase(order_.front());
+  order_.pop_front();
+}
+
+std::optional<std::string> JournalWitness::Unrecorded(const net::HttpRequest& write) const {
+  const StatusOr<Json> body = Json::Parse(write.body);
+  if (!body.ok()) return std::nullopt;
+  // Of a device that nobody reports there is nothing to record.
+  const auto unrecorded = [&](const std::string& text) {
+    const bool reported =
+        text.find(" Unknown") == std::string::npos || text.find(" since ") != std::string::npos;
+    return !text.empty() && reported && !texts_.contains(text);
+  };
+  const std::string& line = (*body)["metadata"]["annotations"][kube::kDevicesAnnotation].AsString();
+  if (unrecorded(line)) return line;
+  for (const Json& condition : (*body)["status"]["conditions"].items()) {
+    const std::string& message = condition["message"].AsString();
+    const bool ours = condition["type"].AsString() == kube::kDevicesCondition;
+    if (ours && unrecorded(message)) return message;
+  }
+  return std::nullopt;
+}
+
+}  // namespace galen::sim

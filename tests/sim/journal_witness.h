@@ -1,0 +1,59 @@
+// A file system that reads along what an agent's journal has on the disk, so that what leaves the
+// agent can be compared with it. Belongs to the world's loop.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files/file_system.h"
+#include "net/http.h"
+
+namespace galen::sim {
+
+// Forwards every call to the real one. What a journal holds counts from its sync on.
+class JournalWitness final : public FileSystem {
+ public:
+  // The newest texts that are remembered; a write that leaves is never so far behind.
+  static constexpr std::size_t kTextsMax = 4000;
+
+  // `files` is lent and outlives this and the files that were opened.
+  explicit JournalWitness(FileSystem& files) : files_(files) {}
+
+  // What a write to a Pod says of a device that reports and that no synced record says; nullopt
+  // when it says nothing of that kind. For Pods that hold one device.
+  std::optional<std::string> Unrecorded(const net::HttpRequest& write) const;
+
+  StatusOr<std::string> Read(const std::string& path) override { return files_.Read(path); }
+  StatusOr<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) override;
+  Status WriteAtomically(const std::string& path, std::string_view bytes, unsigned mode) override;
+  Status Rename(const std::string& from, const std::string& to) override {
+    return files_.Rename(from, to);
+  }
+  Status Remove(const std::string& path) override { return files_.Remove(path); }
+  Status MakeDirectories(const std::string& path, unsigned mode) override {
+    return files_.MakeDirectories(path, mode);
+  }
+  StatusOr<std::unique_ptr<FileLock>> TryLock(const std::string& path) override {
+    return files_.TryLock(path);
+  }
+  StatusOr<std::vector<std::string>> List(const std::string& directory) override {
+    return files_.List(directory);
+  }
+
+ private:
+  class File;
+
+  void Note(std::string_view frames);
+  void Remember(const std::string& text);
+
+  FileSystem& files_;
+  std::set<std::string> texts_;  // annotations and conditions of what is recorded
+  std::deque<std::string> order_;
+};
+
+}  // namespace galen::sim
