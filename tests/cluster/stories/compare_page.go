@@ -94,9 +94,9 @@ numbers, alone and beside our agent, are 100 and 200 where they come 0.05 to 0.5
 150 for 0.05 to 1.5 s, 30 and 30 for 3 to 4.5 s. What is done to several drivers is given as the
 median, with the least and the most.
 
-With seconds between two changes the kubelet's field is as quick as our condition: a change wakes the
-kubelet, which writes at once. It is slow where a change follows within a second of the one before,
-because the kubelet then waits for its next relist of containers, once a second.
+With seconds between two changes the kubelet's field is as quick as our condition: a change wakes
+the kubelet, which writes at once. It is slow where a change follows within a second of the one
+before, because the kubelet then waits for its next relist of containers, once a second.
 
 Each defect has one number on this page, whichever table it is in.
 

@@ -160,7 +160,8 @@ func compareSpacing(t *testing.T, c *comparison, s *scene, p spacing) {
 	c.compareShares(t, p, field, ours)
 	if len(sentences) > 0 {
 		slowest := percentile(sentences, 1)
-		c.figure(fmt.Sprintf("… %s apart, the sentence in the annotation, slowest", p.name), "", shown(slowest, 0))
+		c.figure(fmt.Sprintf("… %s apart, the sentence in the annotation, slowest", p.name), "",
+			shown(slowest, 0))
 		if slowest > annotatedWithin {
 			t.Errorf("the annotation follows after %v; at most %v is wanted", slowest, annotatedWithin)
 		}
@@ -206,10 +207,11 @@ func (c *comparison) compareShares(t *testing.T, p spacing, field, ours []time.D
 		return
 	}
 	ratio := float64(percentile(field, 0.5)) / float64(percentile(alone, 0.5))
-	c.figure(fmt.Sprintf("… %s apart, the field's p50 beside us ÷ alone", p.name), fmt.Sprintf("%.2f", ratio), "")
+	c.figure(fmt.Sprintf("… %s apart, the field's p50 beside us ÷ alone", p.name),
+		fmt.Sprintf("%.2f", ratio), "")
 	if ratio > besideMost {
-		t.Errorf("%s apart: the field's p50 beside us is %.2f of what it is alone; at most %.2f is wanted",
-			p.name, ratio, besideMost)
+		t.Errorf("%s apart: the field's p50 beside us is %.2f of what it is alone; at most %.2f", p.name,
+			ratio, besideMost)
 	}
 }
 
