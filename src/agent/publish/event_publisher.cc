@@ -166,7 +166,7 @@ void EventPublisher::Conclude(Series& series, Step step, const kube::Event& sent
   }
   if (step == Step::kRead && reply.ok()) {
     StatusOr<kube::Event> stored = kube::DecodeEvent(*reply);
-    if (stored.ok()) series.stored = *std::move(stored);
+    if (stored.ok()) TakeStored(series, *std::move(stored));
     // With the count that is there the next look can add to it.
     if (series.stored) queue_.MarkDirty(key);
     return done(OkStatus());
@@ -176,7 +176,10 @@ void EventPublisher::Conclude(Series& series, Step step, const kube::Event& sent
     series.stored.reset();
     return done(Unavailable("Event {} is gone", key.name));
   }
-  if (!reply.ok() && IsRetryable(reply.status())) return done(reply.status());
+  if (!reply.ok() && IsRetryable(reply.status())) {
+    series.maybe_made = series.maybe_made || step == Step::kCreate;
+    return done(reply.status());
+  }
   if (!reply.ok()) {
     // An Event is a courtesy: a namespace that is going takes none. The state itself is on the Pod.
     if (!std::exchange(refused_, true)) {
@@ -187,6 +190,14 @@ void EventPublisher::Conclude(Series& series, Step step, const kube::Event& sent
   if (reply.ok()) refused_ = false;  // the next refusal is news
   Written(series, sent);
   done(OkStatus());
+}
+
+void EventPublisher::TakeStored(Series& series, kube::Event stored) {
+  // Objects have whole seconds. An Event that began when ours did has in it what we sent first.
+  const bool ours = std::exchange(series.maybe_made, false) && stored.host == node_ &&
+                    FormatRfc3339(stored.first) == FormatRfc3339(series.event.first);
+  if (ours) series.unwritten -= std::min(stored.count, series.unwritten);
+  series.stored = std::move(stored);
 }
 
 void EventPublisher::Written(Series& series, const kube::Event& sent) {

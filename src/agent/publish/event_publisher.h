@@ -91,6 +91,7 @@ class EventPublisher {
     std::optional<kube::Event> stored;  // as the server has it
     Duration gap = kGather;             // to the next write
     bool forgotten = false;             // to be let go once it is written
+    bool maybe_made = false;            // it was asked for, and the answer was lost
     // Not before this; the epoch until the first write, so a new series is written at once.
     Time next_write{};
     Timer later;
@@ -100,6 +101,8 @@ class EventPublisher {
   void Ask(const ObjectKey& key, Step step, kube::Event sent, net::HttpRequest request, Done done);
   void Conclude(Series& series, Step step, const kube::Event& sent, const StatusOr<Json>& reply,
                 Done done);
+  // It is there already, made by an agent before us or by a request of ours.
+  void TakeStored(Series& series, kube::Event stored);
   void Written(Series& series, const kube::Event& sent);
   Series& SeriesOf(const PodRef& pod, const std::string& subject, const EventText& text);
   void MakeRoom();

@@ -194,6 +194,31 @@ TEST_F(EventPublisherTest, AnEventOfTheAgentBeforeIsCountedUp) {
   EXPECT_EQ(Body(api_.requests().size() - 1)["count"].AsInt(), 8);
 }
 
+TEST_F(EventPublisherTest, AnEventWhoseAnswerWasLostIsCountedOnce) {
+  // Made, and the stream broke before the answer; what the server took comes back when asked for.
+  std::string stored;
+  api_.AnswerBy([&](const net::HttpRequest& request) {
+    if (request.method != "POST") return kube::FakeTransport::Answer{.body = stored};
+    if (stored.empty()) {
+      Json object = Json::Parse(request.body).value();
+      object["metadata"]["uid"] = "e1";
+      stored = object.Dump();
+      return kube::FakeTransport::Answer{
+          .status = 503, .body = R"({"kind": "Status", "reason": "ServiceUnavailable"})"};
+    }
+    return kube::FakeTransport::Answer{.status = 409,
+                                       .body = R"({"kind": "Status", "reason": "AlreadyExists"})"};
+  });
+  events_.Publish(kPod, "gpu-0", text_);
+  loop_.Advance(2min);
+  EXPECT_EQ(api_.requests().back().method, "GET");
+  // The next one counts on from there.
+  events_.Publish(kPod, "gpu-0", text_);
+  loop_.Advance(2min);
+  ASSERT_EQ(api_.requests().back().method, "PATCH");
+  EXPECT_EQ(Body(api_.requests().size() - 1)["count"].AsInt(), 2);
+}
+
 TEST_F(EventPublisherTest, AnEventThatTheServerLetGoOfIsMadeAgain) {
   events_.Publish(kPod, "gpu-0", text_);
   loop_.Advance(10s);
