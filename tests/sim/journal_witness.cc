@@ -81,7 +81,7 @@ void JournalWitness::Remember(const std::string& text) {
 std::optional<std::string> JournalWitness::Unrecorded(const net::HttpRequest& write) const {
   const StatusOr<Json> body = Json::Parse(write.body);
   if (!body.ok()) return std::nullopt;
-  // Of a device that nobody reports there is nothing to record.
+  // A device that no driver reports has no entry in the journal.
   const auto unrecorded = [&](const std::string& text) {
     const bool reported =
         text.find(" Unknown") == std::string::npos || text.find(" since ") != std::string::npos;

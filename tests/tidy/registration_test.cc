@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
@@ -85,6 +86,28 @@ TEST(Registration, TestsThatSourcesNameExist) {
         if (!names.contains(it->str())) findings.Add(file, i, "there is no test " + it->str());
       }
     }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+// What a reader cannot read, and what is built again on every machine, is not kept with the source.
+TEST(Registration, NoBuiltProgramLiesBetweenTheSources) {
+  static const std::set<std::string> kNotSource = {".git", ".cache", "build"};
+  Findings findings;
+  for (fs::recursive_directory_iterator it(GALEN_SOURCE_DIR), end; it != end; ++it) {
+    if (it->is_directory() && kNotSource.contains(it->path().filename().string())) {
+      it.disable_recursion_pending();
+      continue;
+    }
+    if (!it->is_regular_file()) continue;
+    char start[4] = {};
+    std::ifstream(it->path(), std::ios::binary).read(start, sizeof start);
+    const std::string_view magic(start, sizeof start);  // ELF, and the archive of a static library
+    if (magic ==
+            "\x7f"
+            "ELF" ||
+        magic == "!<ar")
+      findings.Add(it->path().string() + " is a built program: delete it");
   }
   EXPECT_EQ(findings.text(), "");
 }

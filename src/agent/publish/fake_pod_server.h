@@ -82,6 +82,13 @@ class PodPublisherTest : public ::testing::Test {
     publisher_->MarkDirty(kPod);
   }
 
+  // The Pod's container has ended now, and with it the Pod.
+  void EndPod() {
+    view_.pods.at(kPod).phase = "Failed";
+    view_.pods.at(kPod).statuses = {{.name = "train", .finished = loop_.WallNow()}};
+    index_.PodChanged(kPod);
+  }
+
   FakeLoop loop_;
   std::vector<std::string> lines_;
   Log log_{LogLevel::kInfo, [this] { return loop_.WallNow(); },

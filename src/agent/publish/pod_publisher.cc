@@ -138,8 +138,8 @@ void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
         }
         if (!object.ok()) return done(object.status());
         const StatusOr<kube::Pod> fresh = kube::DecodePod(*object);
-        // Another Pod has the name now, there or as far as we know; its
-        // own arrival marks it.
+        // The name belongs to another Pod now, on the server or in our view: its own arrival marks
+        // that one.
         const kube::Pod* known = edges_.view.FindPod(key);
         if (!fresh.ok() || fresh->meta.uid != uid || known == nullptr || known->meta.uid != uid)
           return done(OkStatus());

@@ -31,14 +31,12 @@ TEST_F(PodPublisherTest, APodThatHasEndedKeepsWhatItSaidAndGetsOnlyFaults) {
   Turn(HealthState::kHealthy);
   loop_.Advance(1s);
   const WallTime end = loop_.WallNow();
-  view_.pods.at(kPod).phase = "Failed";
-  view_.pods.at(kPod).statuses = {{.name = "train", .finished = end}};
-  index_.PodChanged(kPod);
+  EndPod();
   publisher_->MarkDirty(kPod);
   patches_.clear();
   Turn(HealthState::kUnknown);
   loop_.Advance(2s);
-  EXPECT_THAT(patches_, IsEmpty()) << "its driver went, which is no matter of this Pod";
+  EXPECT_THAT(patches_, IsEmpty()) << "its driver went away after this Pod's end";
   Turn(HealthState::kUnhealthy, end + kSeenWithin);
   loop_.Advance(1s);
   EXPECT_THAT(patches_, IsEmpty()) << "it happened to whoever holds the device now";
@@ -288,9 +286,7 @@ TEST_F(PodPublisherTest, AManagerReadsBeforeItReplacesTheLists) {
 TEST_F(PodPublisherTest, AnAgentThatStartsLaterLeavesAnEndedPodAsItEnded) {
   Turn(HealthState::kUnhealthy);
   loop_.Advance(1s);
-  view_.pods.at(kPod).phase = "Failed";
-  view_.pods.at(kPod).statuses = {{.name = "train", .finished = loop_.WallNow()}};
-  index_.PodChanged(kPod);
+  EndPod();
   at_end_ = health_;
   loop_.Advance(10min);
   // Repaired, while no agent ran.
@@ -305,9 +301,7 @@ TEST_F(PodPublisherTest, AnAgentThatStartsLaterLeavesAnEndedPodAsItEnded) {
 TEST_F(PodPublisherTest, AnAgentThatLostItsJournalLeavesAnEndedPodAsItEnded) {
   Turn(HealthState::kUnhealthy);
   loop_.Advance(1s);
-  view_.pods.at(kPod).phase = "Failed";
-  view_.pods.at(kPod).statuses = {{.name = "train", .finished = loop_.WallNow()}};
-  index_.PodChanged(kPod);
+  EndPod();
   at_end_ = NotReportedHealth(kGpu);
   loop_.Advance(10min);
   health_ = {.id = kGpu, .state = HealthState::kHealthy, .since = loop_.WallNow()};
@@ -315,11 +309,11 @@ TEST_F(PodPublisherTest, AnAgentThatLostItsJournalLeavesAnEndedPodAsItEnded) {
   Make(false);
   publisher_->MarkDirty(kPod);
   loop_.Advance(1s);
-  EXPECT_THAT(patches_, IsEmpty()) << "it says more than the agent knows";
+  EXPECT_THAT(patches_, IsEmpty()) << "what it shows is more than the agent knows";
   view_.pods.at(kPod).devices_annotation = "";
   publisher_->MarkDirty(kPod);
   loop_.Advance(1s);
-  EXPECT_THAT(patches_, SizeIs(1)) << "that nothing is known is said where nothing is";
+  EXPECT_THAT(patches_, SizeIs(1)) << "a Pod without an annotation is still written";
 }
 
 TEST_F(PodPublisherTest, AManagerThatReadsAPodTooLateKeepsNothingOfItForTheNextOfItsName) {

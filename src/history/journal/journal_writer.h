@@ -1,5 +1,5 @@
-// A journal whose disk nobody waits for: records are taken at once and written by a DiskQueue. What
-// is asked for during a write is one more write after it. Belongs to one loop.
+// A journal that never makes its caller wait for the disk: records are taken at once and written by
+// a DiskQueue. A Sync during a write is one more write after it. Belongs to one loop.
 #pragma once
 
 #include <cstddef>

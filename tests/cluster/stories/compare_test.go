@@ -82,7 +82,7 @@ func percentile(all []time.Duration, share float64) time.Duration {
 type spacing struct {
 	name        string
 	least, most time.Duration
-	// Of the kubelet's p50, p90, p99 and slowest, what ours may take of it.
+	// Ours may take this share of the kubelet's p50, p90, p99 and slowest.
 	goals [4]float64
 	// How many with the kubelet alone, beside us, and in the short form.
 	alone, beside, short int
