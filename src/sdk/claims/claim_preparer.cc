@@ -179,8 +179,8 @@ StatusOr<std::optional<std::vector<ReadyDevice>>> ClaimPreparer::AnswerOfRecord(
                              "undo what was prepared for the claim's former allocation"));
     return None();
   }
-  // A record that says Preparing is of a crash within the author's code, or of his Failure: he is
-  // asked again. A reboot undoes the setup of devices.
+  // A record that says Preparing is left by a crash within the author's code, or by a Failure that
+  // it returned: the handler is called again. A reboot undoes the setup of devices.
   if (record->state != PreparedClaim::State::kPrepared || record->boot_id != boot_id_) {
     return None();
   }
