@@ -79,35 +79,39 @@ StatusOr<SocketPair> MakeSocketPair(int type) {
 
 // Bounds each wait on the socket.
 void SetPatience(int socket, Duration patience) {
-  const timeval time{.tv_sec = std::chrono::duration_cast<std::chrono::seconds>(patience).count(),
-                     .tv_usec = 0};
+  const auto all = std::chrono::duration_cast<std::chrono::microseconds>(patience);
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(all);
+  const timeval time{.tv_sec = whole.count(), .tv_usec = (all - whole).count()};
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
 }
 
+// False with errno set: EAGAIN when nobody takes it in time, EPIPE when the other end is closed.
+bool SendAll(int link, const std::string& bytes) {
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t count = ::send(link, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) sent += static_cast<std::size_t>(count);
+  }
+  return ::shutdown(link, SHUT_WR) == 0;
+}
+
 // Hands the plan over; returns when the process runs its program, or has said why it does not.
 Status HandOver(int link, const std::string& plan, const ContainerCommand& command) {
-  bool handed = true;
-  for (std::size_t sent = 0; handed && sent < plan.size();) {
-    const ssize_t count = ::send(link, plan.data() + sent, plan.size() - sent, MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) break;
-    handed = count >= 0;  // else it ended, and may have said why
-    if (handed) sent += static_cast<std::size_t>(count);
-  }
-  ::shutdown(link, SHUT_WR);
+  const std::string& program = command.command.front();
+  const bool sent = SendAll(link, plan);
+  const bool late = !sent && errno == EAGAIN;
   StartFault fault;
   ssize_t count = 0;
-  while ((count = ::recv(link, &fault, sizeof(fault), 0)) < 0 && errno == EINTR) {
+  // One that ended early may have said why before.
+  while (!late && (count = ::recv(link, &fault, sizeof(fault), 0)) < 0 && errno == EINTR) {
   }
   if (count == sizeof(fault)) return ToStatus(fault, command);
-  if (count < 0 && errno == EAGAIN) {
-    return DeadlineExceeded("start {}: it does not run after {} s", command.command.front(),
-                            ProcessKeeper::kStartWithin / std::chrono::seconds(1));
+  if (count == 0 && sent) return OkStatus();
+  if (late || (count < 0 && errno == EAGAIN)) {
+    return DeadlineExceeded("start {}: it did not run in time: a disk may hang", program);
   }
-  if (count == 0 && handed) return OkStatus();
-  return Unavailable("start {}: the keeper of container processes is gone",
-                     command.command.front());
+  return Unavailable("start {}: the keeper of container processes did not take it", program);
 }
 
 std::string HowItEnded(int status) {
@@ -117,13 +121,13 @@ std::string HowItEnded(int status) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<ProcessKeeper>> ProcessKeeper::Start() {
+StatusOr<std::unique_ptr<ProcessKeeper>> ProcessKeeper::Start(Duration start_within) {
   ASSIGN_OR_RETURN(SocketPair pair, MakeSocketPair(SOCK_SEQPACKET));
   const pid_t pid = ::fork();
   if (pid < 0) return ErrnoStatus(errno, "make a process");
   if (pid == 0) KeepProcesses(pair.theirs.get());
   pair.theirs.Reset();
-  std::unique_ptr<ProcessKeeper> keeper(new ProcessKeeper(std::move(pair.ours), pid));
+  std::unique_ptr<ProcessKeeper> keeper(new ProcessKeeper(std::move(pair.ours), pid, start_within));
   KeeperReport report;
   ssize_t count = 0;
   while ((count = ::recv(keeper->socket_.get(), &report, sizeof(report), 0)) < 0 &&
@@ -180,7 +184,7 @@ StatusOr<std::uint64_t> ProcessKeeper::Run(const ContainerCommand& command, int 
   // Outside of its group it would have no bound, and outlive its Pod.
   if (!group.empty() && !procs) return ErrnoStatus(errno, "open " + group + "/cgroup.procs");
   ASSIGN_OR_RETURN(SocketPair link, MakeSocketPair(SOCK_STREAM));
-  SetPatience(link.ours.get(), kStartWithin);
+  SetPatience(link.ours.get(), start_within_);
   const std::string plan = PlanOf(command, program);
   const KeeperRequest request{.kind = KeeperRequest::Kind::kStart,
                               .id = ++last_id_,

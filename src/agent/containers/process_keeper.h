@@ -31,9 +31,10 @@ class ProcessKeeper {
   // The longest that the end of the keeper is waited for, which is that of all it started.
   static constexpr Duration kEndWithin = std::chrono::seconds(2);
 
-  // Forks it. REQUIRES: this process has no threads yet. ResourceExhausted: no processes or
-  // descriptors are left; other errors are those of a kernel that lacks what it needs (Linux 5.9).
-  static StatusOr<std::unique_ptr<ProcessKeeper>> Start();
+  // Forks it; `start_within` is another in tests. REQUIRES: this process has no threads yet.
+  // ResourceExhausted: no processes or descriptors are left; other errors are those of a kernel
+  // that lacks what it needs (Linux 5.9).
+  static StatusOr<std::unique_ptr<ProcessKeeper>> Start(Duration start_within = kStartWithin);
   // Kills all that it started, and ends it.
   ~ProcessKeeper();
 
@@ -57,7 +58,8 @@ class ProcessKeeper {
   pid_t pid() const { return pid_; }
 
  private:
-  ProcessKeeper(Fd socket, pid_t pid) : socket_(std::move(socket)), pid_(pid) {}
+  ProcessKeeper(Fd socket, pid_t pid, Duration start_within)
+      : socket_(std::move(socket)), pid_(pid), start_within_(start_within) {}
 
   void OnReport();
   void Lose();
@@ -66,6 +68,7 @@ class ProcessKeeper {
 
   Fd socket_;  // empty once the keeper is lost
   const pid_t pid_;
+  const Duration start_within_;
   bool reaped_ = false;
   std::uint64_t last_id_ = 0;
   OnEnd on_end_;

@@ -125,6 +125,25 @@ TEST_F(ProcessKeeperTest, APlanLargerThanASocketTakesArrivesWhole) {
   EXPECT_EQ(ends_[id], 0);
 }
 
+TEST_F(ProcessKeeperTest, WhatDoesNotRunInTimeIsKilledWhenItCouldRun) {
+  keeper_ = ProcessKeeper::Start(20ms).value();
+  SetUp();
+  ::kill(keeper_->pid(), SIGSTOP);
+  EXPECT_EQ(Run("sleep 600").status().code(), Code::kDeadlineExceeded);
+  ::kill(keeper_->pid(), SIGCONT);
+  Wait();
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_EQ(WTERMSIG(ends_.begin()->second), SIGKILL);
+}
+
+TEST_F(ProcessKeeperTest, AKeeperThatTakesNothingAnyMoreIsLost) {
+  ::kill(keeper_->pid(), SIGSTOP);
+  // As many as its socket holds.
+  for (int i = 0; i < 10'000; ++i) keeper_->Signal(1, SIGTERM);
+  Wait();
+  EXPECT_TRUE(lost_);
+}
+
 TEST_F(ProcessKeeperTest, ItsEndTakesDaemonsAlong) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
