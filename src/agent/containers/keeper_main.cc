@@ -132,7 +132,7 @@ class Keeper {
       std::array<pollfd, 2> wanted{pollfd{child_ends_, POLLIN, 0}, pollfd{agent_, POLLIN, 0}};
       ::poll(wanted.data(), wanted.size(), -1);
       ClearChildEnds();
-      if (wanted[1].revents != 0 && !Obey()) return EndAll();
+      if (wanted[1].revents != 0 && !HandleRequest()) return EndAll();
     }
   }
 
@@ -145,7 +145,7 @@ class Keeper {
   }
 
   // Does what the agent asks for. False when it is gone.
-  bool Obey() {
+  bool HandleRequest() {
     const KeeperPacket packet = ReceiveRequest(agent_);
     if (packet.size < 0) return errno == EINTR;
     if (packet.size != sizeof(KeeperRequest)) return false;
@@ -178,12 +178,12 @@ class Keeper {
       // First a look: until its end is taken nobody else can have its number.
       if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return errno != ECHILD;
       if (info.si_pid == 0) return true;
-      Take(info.si_pid);
+      TakeEnd(info.si_pid);
     }
   }
 
   // As where the first process of a container's own namespace ends, its session ends with it.
-  void Take(pid_t pid) {
+  void TakeEnd(pid_t pid) {
     auto it = running_.begin();
     while (it != running_.end() && it->second != pid) ++it;
     if (it != running_.end()) ::kill(-pid, SIGKILL);
@@ -243,7 +243,7 @@ int ChildEnds() {
 }
 
 // Returns when there is no error.
-void Greet(int agent, int error) {
+void ReportReady(int agent, int error) {
   const KeeperReport report{.id = 0, .status = error};
   ::send(agent, &report, sizeof(report), MSG_NOSIGNAL);
   if (error != 0) ::_exit(1);
@@ -305,10 +305,10 @@ void KeepProcesses(int socket) {
   // Signals to the agent's group, as a terminal sends them, are not for the keeper.
   ::setsid();
   const int agent = KeepOnly(socket);
-  if (agent < 0) Greet(socket, errno);
+  if (agent < 0) ReportReady(socket, errno);
   const int child_ends = ChildEnds();
   const bool adopts = child_ends >= 0 && ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
-  Greet(agent, adopts ? 0 : errno);
+  ReportReady(agent, adopts ? 0 : errno);
   Keeper(agent, child_ends).Run();
   ::_exit(0);
 }
