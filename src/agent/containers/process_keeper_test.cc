@@ -70,7 +70,7 @@ TEST_F(ProcessKeeperTest, ReportsHowEachProcessEnded) {
   const std::uint64_t first = Run("exit 3").value();
   while (!ends_.contains(first)) Wait();
   EXPECT_EQ(WEXITSTATUS(ends_[first]), 3);
-  const std::uint64_t second = Run("sleep 600").value();
+  const std::uint64_t second = Run("exec sleep 600").value();
   EXPECT_NE(first, second);
   keeper_->Signal(second, SIGTERM);
   while (!ends_.contains(second)) Wait();
@@ -80,7 +80,7 @@ TEST_F(ProcessKeeperTest, ReportsHowEachProcessEnded) {
 }
 
 TEST_F(ProcessKeeperTest, HoldsNoDescriptorOfTheAgent) {
-  ASSERT_TRUE(Run("sleep 600").ok());
+  ASSERT_TRUE(Run("exec sleep 600").ok());
   const auto found = DescriptorsOfKeeper();
   // Standard input, output and error, its socket, the signals of its children.
   EXPECT_EQ(found.size(), 5U) << ::testing::PrintToString(found);
@@ -103,7 +103,7 @@ TEST_F(ProcessKeeperTest, GoesOnWhenItIsAskedToStopAsTheAgentIs) {
 }
 
 TEST_F(ProcessKeeperTest, SaysThatItWasKilledAndStartsNothingAfterwards) {
-  ASSERT_TRUE(Run("sleep 600").ok());
+  ASSERT_TRUE(Run("exec sleep 600").ok());
   ::kill(keeper_->pid(), SIGKILL);
   Wait();
   ASSERT_TRUE(lost_);
@@ -129,7 +129,7 @@ TEST_F(ProcessKeeperTest, WhatDoesNotRunInTimeIsKilledWhenItCouldRun) {
   keeper_ = ProcessKeeper::Start(20ms).value();
   SetUp();
   ::kill(keeper_->pid(), SIGSTOP);
-  EXPECT_EQ(Run("sleep 600").status().code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(Run("exec sleep 600").status().code(), Code::kDeadlineExceeded);
   ::kill(keeper_->pid(), SIGCONT);
   Wait();
   ASSERT_EQ(ends_.size(), 1U);
