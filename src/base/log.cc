@@ -36,7 +36,7 @@ std::string Quoted(std::string_view value) {
 
 // How much fits now; nothing once standard error is gone, and nowhere is left to report that. Its
 // flags are shared with other processes, so that O_NONBLOCK is not ours to set; a pipe that can be
-// written to has place for PIPE_BUF bytes (pipe(7)).
+// written to has place for PIPE_BUF bytes (pipe(7)), unless another process takes it meanwhile.
 std::size_t WriteWithoutWaiting(int fd, std::string_view bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
@@ -102,16 +102,18 @@ void Log::Write(LogLevel level, std::string_view sentence, Fields fields) {
 
 Log::Sink StderrSink(int fd) {
   return [fd, lost = std::size_t{0}, cut = false](LogLevel, std::string_view line) mutable {
-    std::string whole = std::string(line) + '\n';
-    if (lost > 0) {
-      constexpr std::string_view kLost = "lines of the log were lost, nobody read them";
-      whole = fmt::format("{}level=warning msg=\"{}\" lines={}\n{}", cut ? "\n" : "", kLost, lost,
-                          whole);
-    }
-    const std::size_t written = WriteWithoutWaiting(fd, whole);
-    const bool is_whole = written == whole.size();
-    lost = is_whole ? 0 : lost + 1;
-    cut = !is_whole && (cut || written > 0);
+    const auto is_written = [&](const std::string& whole) {
+      const std::size_t written = WriteWithoutWaiting(fd, whole);
+      cut = written < whole.size() && (cut || written > 0);
+      return written == whole.size();
+    };
+    // By itself: once it is written these lines are counted, whatever becomes of the next.
+    constexpr std::string_view kLost = "lines of the log were lost, nobody read them";
+    const bool reported =
+        lost == 0 || is_written(fmt::format("{}level=warning msg=\"{}\" lines={}\n",
+                                            cut ? "\n" : "", kLost, lost));
+    if (reported) lost = 0;
+    if (!reported || !is_written(std::string(line) + '\n')) ++lost;
   };
 }
 

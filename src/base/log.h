@@ -70,10 +70,10 @@ class Log {
   const Sink sink_ GALEN_GUARDED_BY(mu_);
 };
 
-// Writes each line to standard error, or another descriptor, with one write(2), so that lines of
-// several processes on one pipe stay whole up to PIPE_BUF (4096 bytes). Never waits for a reader
-// that has stopped: lines that do not fit are lost, and the next that does is behind a line that
-// says how many.
+// Writes each line to standard error, or another descriptor, with one write(2): PIPE_BUF bytes stay
+// whole on a pipe of several processes. Lines that find no room are lost, and counted in a line
+// before the next one. Waits only where the kernel waits though it has said "room": for a file's
+// disk, a terminal held in mid-line, a pipe that another process fills between look and write.
 Log::Sink StderrSink(int fd = 2);
 
 // A log that writes nothing; for tests and tools.

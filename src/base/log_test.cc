@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -109,6 +111,38 @@ TEST(StderrSink, LosesLinesThatNobodyReadsAndSaysHowMany) {
   EXPECT_EQ(text, fmt::format("level=warning msg=\"lines of the log were lost, nobody read them\" "
                               "lines={}\nagain\n",
                               kLines - kept / 1001));
+}
+
+// A reader that takes a page now and then: the line that says how many are lost arrives, and the
+// one behind it does not.
+TEST(StderrSink, CountsEachLostLineOnce) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const Fd reader(ends[0]);
+  const Fd writer(ends[1]);
+  std::string text;
+  const auto read_some = [&](std::size_t bytes_max) {
+    std::string piece(bytes_max, '\0');
+    const ssize_t count = ::read(reader.get(), piece.data(), piece.size());
+    text += piece.substr(0, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  };
+  const Log::Sink sink = StderrSink(writer.get());
+  constexpr std::size_t kLines = 200;
+  for (std::size_t i = 0; i < kLines; ++i) {
+    sink(LogLevel::kInfo, std::string(6000, 'a') + "end");
+    if (i > kLines / 2) read_some(4096);
+  }
+  read_some(1 << 20);
+  sink(LogLevel::kInfo, "again");
+  read_some(1 << 20);
+  std::size_t found = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line == std::string(6000, 'a') + "end") ++found;
+    const std::size_t count = line.rfind(" lines=");
+    if (count != std::string::npos) found += std::stoul(line.substr(count + 7));
+  }
+  EXPECT_EQ(found, kLines);
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ int RunAgent(const galen::agent::AgentFlags& flags) {
     const bool faulty = config.status().code() == galen::Code::kInvalidArgument;
     return Fail(config.status(), faulty ? galen::kExitUsage : 1);
   }
-  auto loop = galen::EpollLoop::Create();
-  if (!loop.ok()) return Fail(loop.status(), 1);
-  galen::agent::AgentProcess agent(*std::move(loop), *std::move(config));
+  auto made = galen::agent::AgentProcess::Create(*std::move(config));
+  if (!made.ok()) return Fail(made.status(), 1);
+  galen::agent::AgentProcess& agent = **made;
   // A kubeconfig that is missing or wrong is the operator's to repair, as a wrong flag is.
   if (const auto api = agent.PrepareApi(); !api.ok()) return Fail(api, galen::kExitUsage);
   if (const auto status = agent.Start(); !status.ok()) return Fail(status, 1);

@@ -217,7 +217,7 @@ Merged Merge(const std::vector<Source>& sources, Faults& faults) {
 // Reports faults of a URL here, with file and field, instead of at the first call.
 void CheckUrl(FieldReader& fields, std::string_view name, const std::string& text, bool proxy) {
   if (text.empty()) return;
-  const StatusOr<Url> url = ParseUrl(text);
+  const StatusOr<Url> url = proxy ? ParseProxyUrl(text) : ParseUrl(text);
   if (!url.ok()) return fields.Fault(name, url.status().message());
   // The tunnel is asked for in plain text (net/proxy_tunnel.h).
   if (proxy && url->tls) fields.Fault(name, "only http:// proxies are supported");

@@ -367,7 +367,7 @@ StatusOr<std::unique_ptr<Transport>> Transport::Create(Loop& loop, Log& log, net
   if (!url.ok()) return Annotate(url.status(), "server {}", WithoutUser(config.server));
   std::optional<Url> proxy;
   if (!config.proxy_url.empty()) {
-    StatusOr<Url> parsed = ParseUrl(config.proxy_url);
+    StatusOr<Url> parsed = ParseProxyUrl(config.proxy_url);
     if (!parsed.ok()) return Annotate(parsed.status(), "proxy {}", WithoutUser(config.proxy_url));
     if (parsed->tls)
       return InvalidArgument("proxy {}: only http:// is supported", ToString(*parsed));

@@ -51,6 +51,14 @@ Status ParseHostAndPort(std::string_view text, Url& url) {
   return OkStatus();
 }
 
+// By RFC 3986, section 3.2, user and password end before the first "/"; an "@" behind it belongs to
+// the path, or to a password whose "/" somebody did not encode.
+bool HasAt(const Url& url) { return url.prefix.find('@') != std::string::npos; }
+
+Status SlashInPassword() {
+  return InvalidArgument("must have no \"@\" behind a \"/\"; in a password write %2F for \"/\"");
+}
+
 }  // namespace
 
 std::string WithoutUser(std::string_view text) {
@@ -77,17 +85,21 @@ StatusOr<Url> ParseUrl(std::string_view text) {
   const std::size_t slash = text.find('/');
   std::string_view authority = text.substr(0, slash);
   if (slash != std::string_view::npos) url.prefix = std::string(text.substr(slash));
-  // What is before that "/" is then a part of somebody's password, and would be taken for a host.
-  if (url.prefix.find('@') != std::string::npos) {
-    return InvalidArgument("must have no \"@\" behind a \"/\"; in a password write %2F for \"/\"");
-  }
   while (url.prefix.ends_with('/')) url.prefix.pop_back();
   // The last one: a password may hold an "@" that nobody encoded.
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
     url.user_info = std::string(authority.substr(0, at));
     authority.remove_prefix(at + 1);
   }
-  RETURN_IF_ERROR(ParseHostAndPort(authority, url));
+  const Status status = ParseHostAndPort(authority, url);
+  if (status.ok()) return url;
+  // What stands before such a "/" may be the beginning of a password, and is not quoted.
+  return HasAt(url) ? SlashInPassword() : status;
+}
+
+StatusOr<Url> ParseProxyUrl(std::string_view text) {
+  StatusOr<Url> url = ParseUrl(text);
+  if (url.ok() && HasAt(*url)) return SlashInPassword();
   return url;
 }
 

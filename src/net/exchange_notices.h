@@ -41,11 +41,11 @@ class ExchangeNotices {
     // One timer for both: what happens again before it ran needs no second.
     timer_ = loop_.At(loop_.Now(), [this] {
       const Timer ran = std::exchange(timer_, Timer());
-      Tell();
+      Notify();
     });
   }
 
-  void Tell() {
+  void Notify() {
     Liveness::Watch watch(liveness_);
     if (std::exchange(is_drained_, false) && on_drained_ && !is_gone_) {
       // Out of the member while it runs, so that it may destroy us or set another.

@@ -170,7 +170,7 @@ class GuardedAdminServerTest : public ::testing::Test {
   }
   // The status of /healthz; 0 when no connection comes about that this authority vouches for.
   int Ask(const net::TestAuthority& authority, const std::string& token) {
-    const std::string answer = net::AskOldHttp(
+    const std::string answer = net::AskOverHttp1(
         runner_, (*server_)->address(),
         {.method = "GET", .path = "/healthz", .headers = {{"authorization", "Bearer " + token}}},
         net::TlsOptions{.ca_pem = authority.pem()});

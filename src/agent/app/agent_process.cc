@@ -30,13 +30,25 @@ StatusOr<AgentConfig> PrepareConfig(const AgentFlags& flags) {
   return config;
 }
 
-AgentProcess::AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config)
+StatusOr<std::unique_ptr<AgentProcess>> AgentProcess::Create(AgentConfig config) {
+  std::unique_ptr<ProcessKeeper> keeper;
+  if (config.containers == Containers::kProcesses) {
+    ASSIGN_OR_RETURN(keeper, ProcessKeeper::Start());
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<EpollLoop> loop, EpollLoop::Create());
+  return std::unique_ptr<AgentProcess>(
+      new AgentProcess(std::move(loop), std::move(config), std::move(keeper)));
+}
+
+AgentProcess::AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config,
+                           std::unique_ptr<ProcessKeeper> keeper)
     : loop_(std::move(loop)),
       config_(std::move(config)),
       log_(
           config_.log_level, [this] { return loop_->WallNow(); }, StderrSink()),
       disk_(*loop_),
       registry_(*loop_, config_.registry_directory()),
+      keeper_(std::move(keeper)),
       service_manager_(*loop_, ReadEnvironment(), ::getpid()) {}
 
 Status AgentProcess::PrepareApi() {
@@ -56,12 +68,13 @@ Status AgentProcess::PrepareApi() {
 }
 
 void AgentProcess::PrepareProcesses() {
-  if (config_.containers != Containers::kProcesses) return;
+  if (!keeper_) return;
   if (::geteuid() == 0) {
     log_.Warning(
         "containers of every Pod run as root of this machine, as the operator has allowed");
   }
-  processes_ = std::make_unique<PosixContainerProcesses>(*loop_, config_.pods_directory());
+  processes_ = std::make_unique<PosixContainerProcesses>(*loop_, log_, std::move(keeper_),
+                                                         config_.pods_directory());
 }
 
 Status AgentProcess::Start() {

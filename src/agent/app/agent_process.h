@@ -31,10 +31,13 @@ namespace galen::agent {
 // cannot be made, which may be possible in a moment.
 StatusOr<AgentConfig> PrepareConfig(const AgentFlags& flags);
 
-// Everything is called from one thread, which is the loop's. In this order: PrepareApi, Start, Run.
+// Everything is called from one thread, which is the loop's. In this order: Create,
+// PrepareApi, Start, Run.
 class AgentProcess {
  public:
-  AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config);
+  // Forks the keeper of containers' processes, where the configuration asks for them, and makes the
+  // loop. REQUIRES: this process has no threads yet. Errors: the machine lacks what they need.
+  static StatusOr<std::unique_ptr<AgentProcess>> Create(AgentConfig config);
 
   // Finds the API server and its credentials. An error is the operator's to repair.
   Status PrepareApi();
@@ -52,6 +55,9 @@ class AgentProcess {
   net::AdminPage& page() { return page_; }
 
  private:
+  AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config,
+               std::unique_ptr<ProcessKeeper> keeper);
+
   // Containers as processes, where the configuration asks for them.
   void PrepareProcesses();
   void DescribeItself();
@@ -72,6 +78,7 @@ class AgentProcess {
   std::unique_ptr<kube::ExecRunner> exec_;
   std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<kube::RefusalWatch> refusals_;
+  std::unique_ptr<ProcessKeeper> keeper_;  // until processes_ has it
   std::unique_ptr<PosixContainerProcesses> processes_;
   std::unique_ptr<AgentApp> app_;
   std::unique_ptr<net::SocketHost> sockets_;

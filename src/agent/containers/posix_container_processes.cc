@@ -2,13 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -32,89 +29,6 @@ constexpr Duration kLookForRestEvery = std::chrono::milliseconds(5);
 // Something that hangs in the kernel is not waited for any longer.
 constexpr int kLooksForRestMax = 400;
 
-// Where a start failed, reported by the child through a pipe that a good start closes.
-struct StartFault {
-  int error = 0;
-  enum class Step { kNone, kGroup, kDirectory, kProgram } step = Step::kNone;
-};
-
-// All that the child needs, made before there is one: between fork and exec nothing may allocate.
-struct ChildPlan {
-  std::vector<char*> arguments, environment;
-  const char* program = nullptr;
-  const char* directory = nullptr;
-  int output = -1, faults = -1, null = -1;
-  int group = -1;  // cgroup.procs of its group, or -1
-  pid_t parent = 0;
-};
-
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-[[noreturn]] void GiveUp(const ChildPlan& plan, StartFault::Step step) {
-  const StartFault fault{errno, step};
-  // If this fails too, nobody is left to report it to.
-  if (::write(plan.faults, &fault, sizeof(fault)) < 0) ::_exit(126);
-  ::_exit(127);
-}
-
-// In the child. Only calls that are safe after fork in a process with threads (signal-safety(7)).
-[[noreturn]] void BecomeContainer(const ChildPlan& plan) {
-  ::setsid();
-  // The agent may be gone already; then nobody would take our end, and nobody would kill us.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != plan.parent) ::_exit(127);
-  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // "0" is whoever writes it.
-  if (plan.group >= 0 && ::write(plan.group, "0", 1) != 1) GiveUp(plan, StartFault::Step::kGroup);
-  ::dup2(plan.null, STDIN_FILENO);
-  ::dup2(plan.output, STDOUT_FILENO);
-  ::dup2(plan.output, STDERR_FILENO);
-  if (::chdir(plan.directory) != 0) GiveUp(plan, StartFault::Step::kDirectory);
-  ::execve(plan.program, plan.arguments.data(), plan.environment.data());
-  GiveUp(plan, StartFault::Step::kProgram);
-}
-
-// The program's file: a name without a slash is looked for along the container's own PATH.
-StatusOr<std::string> FindProgram(const ContainerCommand& command) {
-  const std::string& program = command.command.front();
-  if (program.empty()) return InvalidArgument("the command names no program");
-  if (program.find('/') != std::string::npos) return program;
-  std::string path;
-  for (const std::string& line : command.environment) {
-    if (line.starts_with("PATH=")) path = line.substr(5);
-  }
-  for (std::size_t from = 0; from < path.size();) {
-    const std::size_t to = std::min(path.find(':', from), path.size());
-    const std::string file = path.substr(from, to - from) + "/" + program;
-    if (::access(file.c_str(), X_OK) == 0) return file;
-    from = to + 1;
-  }
-  return NotFound("start {}: no such program in PATH ({}) of this machine", program, path);
-}
-
-Status ToStatus(const StartFault& fault, const ContainerCommand& command) {
-  switch (fault.step) {
-    case StartFault::Step::kNone:
-      return OkStatus();
-    case StartFault::Step::kGroup:
-      return ErrnoStatus(fault.error, "enter the control group of " + command.id);
-    case StartFault::Step::kDirectory:
-      return ErrnoStatus(fault.error, "enter the directory " + command.working_directory);
-    case StartFault::Step::kProgram:
-      return ErrnoStatus(fault.error, "start " + command.command.front());
-  }
-  GALEN_UNREACHABLE();
-}
-
 struct Pipe {
   Fd read, write;
 };
@@ -125,67 +39,52 @@ StatusOr<Pipe> MakePipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-// Returns when the child runs its program, or has said why it does not.
-StatusOr<pid_t> Fork(ContainerCommand command, int output, const std::string& group) {
-  ASSIGN_OR_RETURN(const std::string program, FindProgram(command));
-  ASSIGN_OR_RETURN(Pipe faults, MakePipe());
-  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null) return ErrnoStatus(errno, "open /dev/null");
-  const Fd procs(group.empty() ? -1
-                               : ::open((group + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
-  // Outside of its group it would have no bound, and outlive its Pod.
-  if (!group.empty() && !procs) return ErrnoStatus(errno, "open " + group + "/cgroup.procs");
-  const ChildPlan plan{.arguments = Pointers(command.command),
-                       .environment = Pointers(command.environment),
-                       .program = program.c_str(),
-                       .directory = command.working_directory.c_str(),
-                       .output = output,
-                       .faults = faults.write.get(),
-                       .null = null.get(),
-                       .group = procs.get(),
-                       .parent = ::getpid()};
-  const pid_t pid = ::fork();
-  if (pid < 0) return ErrnoStatus(errno, "make a process");
-  if (pid == 0) BecomeContainer(plan);
-  faults.write.Reset();
-  StartFault fault;
-  ssize_t count = 0;
-  while ((count = ::read(faults.read.get(), &fault, sizeof(fault))) < 0 && errno == EINTR) {
-  }
-  if (count <= 0) return pid;
-  ::waitpid(pid, nullptr, 0);  // it ends at once
-  return ToStatus(fault, command);
+// Only containers of this directory have it: two agents of one machine do not meet.
+std::string GroupName(const std::string& directory) {
+  return fmt::format("galen-{:016x}", Fnv1a(directory));
 }
 
+std::string MarkOf(const ContainerCommand& command) {
+  for (const std::string& line : command.environment) {
+    if (line.starts_with(std::string(kContainerDirectoryVariable) + "=")) return line;
+  }
+  return "";
+}
+
+}  // namespace
+
 // A container that runs; ends with all that came of it.
-class Running final : public ContainerProcess {
+class PosixContainerProcesses::Running final : public ContainerProcess {
  public:
-  Running(const ControlGroups& groups, std::vector<std::string>& empty, std::string group,
-          std::string mark)
-      : groups_(groups), empty_(empty), group_(std::move(group)), mark_(std::move(mark)) {}
-  ~Running() override {
-    if (pid_ > 0) Finish();
-  }
-
-  // Takes the child; an error ends it.
-  Status Watch(IoLoop& loop, pid_t pid, Fd output, ContainerProcesses::OnOutput on_output,
-               ContainerProcesses::OnEnd on_end) {
-    loop_ = &loop;
-    pid_ = pid;
-    output_ = std::move(output);
-    on_output_ = std::move(on_output);
-    on_end_ = std::move(on_end);
-    pidfd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!pidfd_) return ErrnoStatus(errno, "watch the end of a container");
+  // Listed in its owner while it runs, by `id`.
+  Running(PosixContainerProcesses& owner, std::uint64_t id, std::string group, std::string mark,
+          Fd output, OnOutput on_output, OnEnd on_end)
+      : owner_(owner),
+        id_(id),
+        group_(std::move(group)),
+        mark_(std::move(mark)),
+        output_(std::move(output)),
+        on_output_(std::move(on_output)),
+        on_end_(std::move(on_end)) {
+    owner_.running_[id_] = this;
     ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
-    output_watch_ =
-        loop.WatchFd(output_.get(), {.readable = true}, [this](Readiness) { ReadOutput(); });
-    end_watch_ = loop.WatchFd(pidfd_.get(), {.readable = true}, [this](Readiness) { OnEnd(); });
-    return OkStatus();
+    output_watch_ = owner_.loop_.WatchFd(output_.get(), {.readable = true},
+                                         [this](Readiness) { ReadOutput(); });
+  }
+  ~Running() override {
+    if (finished_) return;
+    owner_.keeper_->Signal(id_, SIGKILL);
+    KillRest();
+    Finish();
   }
 
-  // The number of its session is nobody else's: we have not taken its end yet.
-  void Signal(int signal) override { ::kill(-pid_, signal); }
+  void Signal(int signal) override { owner_.keeper_->Signal(id_, signal); }
+
+  // Its first process has ended; the end is reported once the last one is gone.
+  void OnFirstEnded(int status) {
+    owner_.running_.erase(id_);
+    ReportWhenGone(status, kLooksForRestMax);
+  }
 
  private:
   void ReadOutput() {
@@ -204,20 +103,15 @@ class Running final : public ContainerProcess {
     }
   }
 
-  void OnEnd() {
-    end_watch_.Cancel();
-    ReportWhenGone(kLooksForRestMax);
-  }
-
-  // The end is reported once the last process is gone.
-  void ReportWhenGone(int looks_left) {
+  void ReportWhenGone(int status, int looks_left) {
     if (KillRest() > 0 && looks_left > 0) {
-      look_ =
-          loop_->After(kLookForRestEvery, [this, looks_left] { ReportWhenGone(looks_left - 1); });
+      look_ = owner_.loop_.After(kLookForRestEvery, [this, status, looks_left] {
+        ReportWhenGone(status, looks_left - 1);
+      });
       return;
     }
-    const bool out_of_memory = !group_.empty() && groups_.RanOutOfMemory(group_);
-    const int status = Finish();
+    const bool out_of_memory = !group_.empty() && owner_.groups_.RanOutOfMemory(group_);
+    Finish();
     ReadOutput();
     ProcessEnd end;
     if (WIFSIGNALED(status)) {
@@ -226,72 +120,76 @@ class Running final : public ContainerProcess {
       end.code = WEXITSTATUS(status);
     }
     end.out_of_memory = out_of_memory && end.signal == SIGKILL;
-    const ContainerProcesses::OnEnd on_end = std::move(on_end_);  // which may destroy this
+    const OnEnd on_end = std::move(on_end_);  // which may destroy this
     on_end(end);
   }
 
-  // Kills what is left of it and takes its end: as where the first process of a container's own
-  // namespace ends, nothing outlives it. Gives its wait status.
-  int Finish() {
-    end_watch_.Cancel();
-    KillRest();
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
+  void Finish() {
+    finished_ = true;
+    owner_.running_.erase(id_);
     // Those that were killed may take a moment to go, and the group stays until then.
-    if (!group_.empty() && !groups_.Remove(group_)) empty_.push_back(group_);
-    return status;
+    if (!group_.empty() && !owner_.groups_.Remove(group_)) owner_.empty_groups_.push_back(group_);
   }
 
-  // The whole session's group, and what has left it: by the control group where there is one, else
-  // by its environment. How many were still there beside its first process.
+  // What has left the session, by the control group where there is one, else by its environment:
+  // as where the first process of a container's own namespace ends, nothing outlives it. How many
+  // were still there.
   int KillRest() {
-    // Before its end is taken: until then no other session can have its number.
-    ::kill(-pid_, SIGKILL);
     const std::string name = group_.substr(group_.empty() ? 0 : group_.rfind('/'));
     const auto is_mine = [&](pid_t pid) {
-      if (pid == pid_) return false;
       if (!group_.empty()) return IsInControlGroup(pid, name);
       return HasEnvironmentLine(pid, [this](std::string_view line) { return line == mark_; });
     };
-    return SignalThese(group_.empty() ? AllProcesses() : groups_.Members(group_), SIGKILL, is_mine);
+    return SignalThese(group_.empty() ? AllProcesses() : owner_.groups_.Members(group_), SIGKILL,
+                       is_mine);
   }
 
-  const ControlGroups& groups_;
-  std::vector<std::string>& empty_;  // groups that are to be removed later
-  const std::string group_;          // "" without one
-  const std::string mark_;           // the line of its environment that is only its own
-  IoLoop* loop_ = nullptr;
-  pid_t pid_ = -1;
+  PosixContainerProcesses& owner_;
+  const std::uint64_t id_;   // the keeper's
+  const std::string group_;  // "" without one
+  const std::string mark_;   // the line of its environment that is only its own
+  bool finished_ = false;
   Timer look_;
-  Fd pidfd_, output_;
-  ContainerProcesses::OnOutput on_output_;
-  ContainerProcesses::OnEnd on_end_;
-  FdWatch output_watch_, end_watch_;
+  Fd output_;
+  OnOutput on_output_;
+  OnEnd on_end_;
+  FdWatch output_watch_;
 };
 
-// Only containers of this directory have it: two agents of one machine do not meet.
-std::string GroupName(const std::string& directory) {
-  return fmt::format("galen-{:016x}", Fnv1a(directory));
-}
-
-std::string MarkOf(const ContainerCommand& command) {
-  for (const std::string& line : command.environment) {
-    if (line.starts_with(std::string(kContainerDirectoryVariable) + "=")) return line;
-  }
-  return "";
-}
-
-}  // namespace
-
-PosixContainerProcesses::PosixContainerProcesses(IoLoop& loop, std::string directory,
+PosixContainerProcesses::PosixContainerProcesses(IoLoop& loop, Log& log,
+                                                 std::unique_ptr<ProcessKeeper> keeper,
+                                                 std::string directory,
                                                  ControlGroups::Places places)
     : loop_(loop),
+      log_(log),
+      keeper_(std::move(keeper)),
       directory_(std::move(directory)),
-      groups_(std::move(places), GroupName(directory_)) {}
+      groups_(std::move(places), GroupName(directory_)) {
+  keeper_->Watch(
+      loop_, [this](std::uint64_t id, int status) { OnEnded(id, status); },
+      [this](const std::string& how) { OnKeeperLost(how); });
+}
 
-PosixContainerProcesses::~PosixContainerProcesses() { groups_.RemoveAll(); }
+PosixContainerProcesses::~PosixContainerProcesses() {
+  keeper_.reset();
+  groups_.RemoveAll();
+}
+
+// A start that failed has an end too, of which nobody wants to know.
+void PosixContainerProcesses::OnEnded(std::uint64_t id, int status) {
+  if (const auto it = running_.find(id); it != running_.end()) it->second->OnFirstEnded(status);
+}
+
+void PosixContainerProcesses::OnKeeperLost(const std::string& how) {
+  log_.Error(
+      "the keeper of container processes ended: containers ended with it, and none can be "
+      "started until the agent is restarted",
+      {{"keeper", keeper_->pid()}, {"by", how}, {"containers", running_.size()}});
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, running] : running_) ids.push_back(id);
+  // By the kernel, as they asked it to when they started (PR_SET_PDEATHSIG).
+  for (const std::uint64_t id : ids) OnEnded(id, SIGKILL);
+}
 
 StatusOr<std::unique_ptr<ContainerProcess>> PosixContainerProcesses::Start(
     const ContainerCommand& command, OnOutput on_output, OnEnd on_end) {
@@ -304,16 +202,14 @@ StatusOr<std::unique_ptr<ContainerProcess>> PosixContainerProcesses::Start(
     ASSIGN_OR_RETURN(group, groups_.Make(command.id, command.memory_bytes_max));
   }
   ASSIGN_OR_RETURN(Pipe output, MakePipe());
-  auto running = std::make_unique<Running>(groups_, empty_groups_, group, std::move(mark));
-  const StatusOr<pid_t> pid = Fork(command, output.write.get(), group);
-  if (!pid.ok()) {
-    if (!group.empty()) groups_.Remove(group);
-    return pid.status();
+  const StatusOr<std::uint64_t> id = keeper_->Run(command, output.write.get(), group);
+  if (!id.ok()) {
+    if (!group.empty() && !groups_.Remove(group)) empty_groups_.push_back(group);
+    return id.status();
   }
-  // On an error ~Running ends the child.
-  RETURN_IF_ERROR(
-      running->Watch(loop_, *pid, std::move(output.read), std::move(on_output), std::move(on_end)));
-  return std::unique_ptr<ContainerProcess>(std::move(running));
+  return std::unique_ptr<ContainerProcess>(new Running(*this, *id, std::move(group),
+                                                       std::move(mark), std::move(output.read),
+                                                       std::move(on_output), std::move(on_end)));
 }
 
 int PosixContainerProcesses::KillLeftovers() {

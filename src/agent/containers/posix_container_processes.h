@@ -1,17 +1,21 @@
 // Containers as processes of this machine: each the leader of a session of its own, so that a
-// signal reaches all of it, in a control group of its own where the machine allows one, and with
-// the promise of the kernel to kill it when the agent dies. It has its own environment and none of
-// the agent's descriptors, and cannot gain rights by starting a program (no_new_privs).
-// base/process.h is for programs of ours, which share our environment and session. Belongs to its
-// loop.
+// signal reaches all of it, in a control group of its own where the machine allows one, and started
+// by a keeper (process_keeper.h) that kills all that came of it when the agent dies. It has its own
+// environment and none of the agent's descriptors, and cannot gain rights by starting a program
+// (no_new_privs). base/process.h is for programs of ours, which share our environment and session.
+// Belongs to its loop.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "agent/containers/container_processes.h"
 #include "agent/containers/control_groups.h"
+#include "agent/containers/process_keeper.h"
+#include "base/log.h"
 #include "base/loop/io_loop.h"
 
 namespace galen::agent {
@@ -19,10 +23,12 @@ namespace galen::agent {
 class PosixContainerProcesses final : public ContainerProcesses {
  public:
   // `directory` is the one that every container's own lies below: by it, in their environment, are
-  // left-over processes known. `places` are another's in tests.
-  PosixContainerProcesses(IoLoop& loop, std::string directory, ControlGroups::Places places = {});
+  // left-over processes known. `places` are another's in tests. A keeper that ends is logged, and
+  // its containers end by SIGKILL.
+  PosixContainerProcesses(IoLoop& loop, Log& log, std::unique_ptr<ProcessKeeper> keeper,
+                          std::string directory, ControlGroups::Places places = {});
 
-  // What it started is gone by then.
+  // What it started is gone by then, but for what hangs in the kernel.
   ~PosixContainerProcesses() override;
 
   StatusOr<std::unique_ptr<ContainerProcess>> Start(const ContainerCommand& command,
@@ -33,7 +39,15 @@ class PosixContainerProcesses final : public ContainerProcesses {
   std::string limitation() const override { return groups_.limitation(); }
 
  private:
+  class Running;
+
+  void OnEnded(std::uint64_t id, int status);
+  void OnKeeperLost(const std::string& how);
+
   IoLoop& loop_;
+  Log& log_;
+  std::unique_ptr<ProcessKeeper> keeper_;
+  std::map<std::uint64_t, Running*> running_;  // by the keeper's number
   const std::string directory_;
   const ControlGroups groups_;
   std::vector<std::string> empty_groups_;  // of ends, as long as the kernel keeps them

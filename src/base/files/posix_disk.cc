@@ -44,13 +44,22 @@ class PosixDiskFile final : public DiskFile {
   const std::string path_;
 };
 
-// An flock(2): it goes with its descriptor, and that with its process.
+// An flock(2): it goes with the last copy of its descriptor. A process that was forked meanwhile
+// and runs no other program has one, maybe for long; so its holder gives it up by name, which
+// counts for all copies, and a copy that such a process drops is only closed.
 class PosixFileLock final : public FileLock {
  public:
   explicit PosixFileLock(Fd fd) : fd_(std::move(fd)) {}
+  ~PosixFileLock() override {
+    if (::getpid() == holder_) ::flock(fd_.get(), LOCK_UN);
+  }
+
+  PosixFileLock(const PosixFileLock&) = delete;
+  PosixFileLock& operator=(const PosixFileLock&) = delete;
 
  private:
   const Fd fd_;
+  const pid_t holder_ = ::getpid();
 };
 
 }  // namespace

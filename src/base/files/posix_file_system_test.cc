@@ -1,8 +1,15 @@
 #include "base/files/posix_file_system.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <functional>
+#include <utility>
+
+#include "base/fd.h"
 #include "base/files/test_temporary_directory.h"
 
 namespace galen {
@@ -55,6 +62,54 @@ TEST(PosixFileSystem, FullDiskIsResourceExhausted) {
   auto file = PosixFileSystem().OpenAppend("/dev/full");
   ASSERT_TRUE(file.ok());
   EXPECT_EQ((*file)->Append("x").code(), Code::kResourceExhausted);
+}
+
+// Until it is told to end, with a copy of every descriptor, as a library's fork without exec has.
+class ForkedProcess {
+ public:
+  explicit ForkedProcess(const std::function<void()>& first = [] {}) {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    Fd read(ends[0]);
+    alive_ = Fd(ends[1]);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    alive_.Reset();
+    first();
+    char byte = 0;
+    ::_exit(static_cast<int>(::read(read.get(), &byte, 1)));
+  }
+  ~ForkedProcess() { WaitForEnd(); }
+  void WaitForEnd() {
+    alive_.Reset();
+    if (pid_ > 0) ::waitpid(std::exchange(pid_, 0), nullptr, 0);
+  }
+
+ private:
+  Fd alive_;
+  pid_t pid_ = 0;
+};
+
+TEST(PosixFileSystem, ALockIsFreeWhenItsHolderLetsItGoThoughAForkedProcessHasItsDescriptor) {
+  const TemporaryDirectory directory;
+  PosixFileSystem files;
+  auto lock = files.TryLock(directory.Path("lock"));
+  ASSERT_TRUE(lock.ok() && *lock);
+  const ForkedProcess other;
+  lock->reset();
+  const auto next = files.TryLock(directory.Path("lock"));
+  EXPECT_TRUE(next.ok() && *next);
+}
+
+TEST(PosixFileSystem, ALockStaysItsHoldersWhenAForkedProcessDropsItsCopy) {
+  const TemporaryDirectory directory;
+  PosixFileSystem files;
+  auto lock = files.TryLock(directory.Path("lock"));
+  ASSERT_TRUE(lock.ok() && *lock);
+  ForkedProcess other([&] { lock->reset(); });
+  other.WaitForEnd();
+  const auto next = files.TryLock(directory.Path("lock"));
+  EXPECT_TRUE(next.ok() && !*next);
 }
 
 }  // namespace

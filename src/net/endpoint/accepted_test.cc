@@ -48,7 +48,7 @@ class AcceptedTest : public ::testing::Test {
   std::unique_ptr<Accepted> accepted_;
 };
 
-TEST_F(AcceptedTest, OldHttpIsToldByItsFirstByte) {
+TEST_F(AcceptedTest, Http1IsRecognizedByItsFirstByte) {
   Accept();
   Say("G");
   Say("ET / HTTP/1.1\r\n\r\n");
@@ -58,7 +58,7 @@ TEST_F(AcceptedTest, OldHttpIsToldByItsFirstByte) {
   EXPECT_THAT(bytes_.received, StartsWith("HTTP/1.1 200 OK"));
 }
 
-TEST_F(AcceptedTest, MethodThatLooksLikeThePrefaceIsOldHttp) {
+TEST_F(AcceptedTest, MethodThatLooksLikeThePrefaceIsHttp1) {
   Accept();
   Say("P");
   Say("UT / HTTP/1.1\r\nContent-Length: 0\r\n\r\n");
@@ -66,7 +66,7 @@ TEST_F(AcceptedTest, MethodThatLooksLikeThePrefaceIsOldHttp) {
   EXPECT_EQ(handler_.exchanges[0]->request().method, "PUT");
 }
 
-TEST_F(AcceptedTest, Http2IsToldByItsPreface) {
+TEST_F(AcceptedTest, Http2IsRecognizedByItsPreface) {
   Accept();
   Http2Client client(loop_, std::move(pair_.left), {.peer = "server"});
   const auto call = client.Send({.path = "/"}, sink_);
@@ -76,7 +76,7 @@ TEST_F(AcceptedTest, Http2IsToldByItsPreface) {
   EXPECT_EQ(sink_.body(), "x");
 }
 
-TEST_F(AcceptedTest, PrefaceOfHttp2IsABrokenRequestWhereOnlyOldHttpIsWanted) {
+TEST_F(AcceptedTest, PrefaceOfHttp2IsABrokenRequestWhereOnlyHttp1IsWanted) {
   Accept({.http2 = false});
   Say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
   EXPECT_THAT(bytes_.received, StartsWith("HTTP/1.1 400 "));

@@ -89,7 +89,7 @@ TEST_F(DialerTest, SilentServerEndsTheDialInTime) {
   EXPECT_EQ(status.code(), Code::kDeadlineExceeded);
 }
 
-TEST_F(DialerTest, OldHttpServerIsNoPeer) {
+TEST_F(DialerTest, Http1ServerIsNoPeer) {
   const Fd listener = Deaf();
   const std::string address = ToString(*BoundAddress(listener.get()));
   std::optional<Status> status;

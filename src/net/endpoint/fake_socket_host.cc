@@ -41,7 +41,7 @@ class FakeSocketHost::DirectoryWatch final : public PlaceWatch {
   }
   ~DirectoryWatch() override { host_.watches_.erase(this); }
 
-  void Tell(const std::string& path) {
+  void Notify(const std::string& path) {
     if (!path.starts_with(directory_)) return;
     host_.loop_.Post([this, watch = Liveness::Watch(liveness_)] {
       if (watch.alive()) on_change_();
@@ -99,7 +99,7 @@ void FakeSocketHost::Close(const std::string& path, const Socket* socket) {
 
 void FakeSocketHost::Notify(const std::string& path, bool there) {
   if (listener_) listener_(path, there);
-  for (DirectoryWatch* watch : watches_) watch->Tell(path);
+  for (DirectoryWatch* watch : watches_) watch->Notify(path);
 }
 
 }  // namespace galen::net

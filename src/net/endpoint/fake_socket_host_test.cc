@@ -24,7 +24,7 @@ TEST(FakeSocketHost, BehavesLikeTheRealOne) {
   EXPECT_FALSE(place.Connects("/d/a.sock"));
 }
 
-TEST(FakeSocketHost, TellsWatchersOfTheDirectoryOnly) {
+TEST(FakeSocketHost, NotifiesWatchersOfTheDirectoryOnly) {
   FakeSocketPlace place;
   int notices = 0;
   auto watch = place.sockets.Watch("/d", [&] { ++notices; });

@@ -43,7 +43,7 @@ struct Server::Impl {
   void PauseAccepting(const Status& why);
   void Add(Fd fd);
   bool MakeRoom();
-  void TellFull(std::string_view what);
+  void LogFull(std::string_view what);
   void Ended(std::uint64_t id, const Status& why);
   void Drain(Duration deadline, std::function<void()> done);
   void StopListening();
@@ -163,15 +163,15 @@ bool Server::Impl::MakeRoom() {
     since = idle;
   }
   if (!since) {
-    TellFull("connections are refused, too many are open");
+    LogFull("connections are refused, too many are open");
     return false;
   }
-  TellFull("too many connections are open, the one idle longest is closed for each new one");
+  LogFull("too many connections are open, the one idle longest is closed for each new one");
   connections.erase(longest);
   return true;
 }
 
-void Server::Impl::TellFull(std::string_view what) {
+void Server::Impl::LogFull(std::string_view what) {
   if (full_logged && loop.Now() - *full_logged < kFullAgain) return;
   full_logged = loop.Now();
   log.Warning(what, {{"address", address}, {"limit", options.connections_max}});

@@ -14,9 +14,6 @@
 
 namespace galen::net {
 
-// Where a program's unix sockets are, behind a seam: unix sockets in directories that are watched,
-// or names in a FakeNetwork. Belongs to its loop.
-
 // A socket that somebody can connect to. Destroying it closes it with all its connections and
 // removes its file if that is still ours.
 class ListeningSocket {
@@ -34,7 +31,8 @@ class PlaceWatch {
   virtual ~PlaceWatch() = default;
 };
 
-// Paths are absolute. Calls answer at once.
+// Where a program's unix sockets are, behind a seam: unix sockets in directories that are watched,
+// or names in a FakeNetwork. Paths are absolute. Calls answer at once. Belongs to its loop.
 class SocketHost {
  public:
   virtual ~SocketHost() = default;

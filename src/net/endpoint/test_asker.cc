@@ -43,8 +43,8 @@ Fd ConnectTo(LoopRunner& runner, const std::string& address) {
 
 }  // namespace
 
-std::string AskOldHttp(LoopRunner& runner, const std::string& address, const HttpRequest& request,
-                       const std::optional<TlsOptions>& tls) {
+std::string AskOverHttp1(LoopRunner& runner, const std::string& address, const HttpRequest& request,
+                         const std::optional<TlsOptions>& tls) {
   RecordingByteSink answer;
   std::unique_ptr<ByteStream> stream = MakeFdStream(runner.loop(), ConnectTo(runner, address));
   if (tls) {

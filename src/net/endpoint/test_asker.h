@@ -13,7 +13,7 @@ namespace galen::net {
 // The whole answer, from its first line to the end of the connection; "" when none comes about, or
 // when the server is not one that `tls` vouches for. nullopt: plain text. `address` as a Server
 // gives it.
-std::string AskOldHttp(LoopRunner& runner, const std::string& address, const HttpRequest& request,
-                       const std::optional<TlsOptions>& tls = std::nullopt);
+std::string AskOverHttp1(LoopRunner& runner, const std::string& address, const HttpRequest& request,
+                         const std::optional<TlsOptions>& tls = std::nullopt);
 
 }  // namespace galen::net

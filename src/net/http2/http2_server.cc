@@ -141,7 +141,7 @@ void Http2Server::OnHeader(std::int32_t id, std::string_view name, std::string_v
     return Refuse(id, 431,
                   fmt::format("the headers exceed {} bytes", context_.limits.head_bytes_max));
   }
-  if (heads_bytes_ > context_.limits.heads_bytes_max) return Calm(id, *stream);
+  if (heads_bytes_ > context_.limits.heads_bytes_max) return ResetOverLimit(id, *stream);
   HttpRequest& request = stream->request;
   if (name == ":method") {
     request.method = value;
@@ -163,7 +163,8 @@ void Http2Server::OnData(std::int32_t id, std::string_view bytes) {
   Stream* stream = Find(id);
   if (stream == nullptr || stream->request_done) return;
   // A thousand uploads at once must not fill the memory; this one may be tried again.
-  if (waiting_bytes_ + bytes.size() > context_.limits.waiting_bytes_max) return Calm(id, *stream);
+  if (waiting_bytes_ + bytes.size() > context_.limits.waiting_bytes_max)
+    return ResetOverLimit(id, *stream);
   if (stream->request.body.size() + bytes.size() > context_.limits.request_body_bytes_max) {
     return Refuse(
         id, 413,
@@ -195,7 +196,7 @@ void Http2Server::Forget(Stream& stream) {
   const HttpRequest gone = std::exchange(stream.request, {});
 }
 
-void Http2Server::Calm(std::int32_t id, Stream& stream) {
+void Http2Server::ResetOverLimit(std::int32_t id, Stream& stream) {
   Forget(stream);
   session_.Reset(id, Http2Error::kEnhanceYourCalm);
 }

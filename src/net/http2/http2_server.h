@@ -51,8 +51,9 @@ class Http2Server final : public ServerSession, private Http2Session::Events {
   Stream* Find(std::int32_t id);
   void RequestComplete(std::int32_t id);
   void Refuse(std::int32_t id, int status, std::string text);
-  // May be tried again, unlike what is refused.
-  void Calm(std::int32_t id, Stream& stream);
+  // A limit of the connection is reached: resets the stream with ENHANCE_YOUR_CALM (RFC 9113,
+  // section 7), so that the peer may try again, unlike what is refused.
+  void ResetOverLimit(std::int32_t id, Stream& stream);
   // Gives back what has come of the request; what still comes is dropped.
   void Forget(Stream& stream);
   // Sets the timer that looks for requests that are not whole in time.

@@ -18,18 +18,17 @@
 
 namespace galen::net {
 
-// Names to addresses, by the system's resolver. Internal to this room. Belongs to its loop.
-
 // A name being looked up. Destroying it gives up.
 class Resolution {
  public:
   virtual ~Resolution() = default;
 };
 
-// Numbers are answered without a thread. For a name a short-lived thread waits in getaddrinfo,
-// which cannot be interrupted; the thread may outlive the resolver, and its result is then dropped.
-// At most eight threads hang at a time; past that a lookup is Unavailable at once. Nothing is
-// cached: the system's resolver does that, and a dial is rare.
+// Names to addresses, by the system's resolver. Belongs to its loop. Numbers are answered without a
+// thread. For a name a short-lived thread waits in getaddrinfo, which cannot be interrupted; the
+// thread may outlive the resolver, and its result is then dropped. At most eight threads hang at a
+// time; past that a lookup is Unavailable at once. Nothing is cached: the system's resolver does
+// that, and a dial is rare.
 class Resolver {
  public:
   using Done = std::function<void(StatusOr<std::vector<SocketAddress>>)>;

@@ -52,7 +52,8 @@ class Resolver::Lookup final : public Resolution {
 
   void NotifySoon(Addresses addresses) {
     // Numbers too are answered later, so that callers know one order of events.
-    timer_ = loop_.At(loop_.Now(), [this, addresses = std::move(addresses)] { Tell(addresses); });
+    timer_ =
+        loop_.At(loop_.Now(), [this, addresses = std::move(addresses)] { Deliver(addresses); });
   }
 
   void StartThread(const std::shared_ptr<Shared>& shared, std::string host, std::uint16_t port) {
@@ -84,11 +85,11 @@ class Resolver::Lookup final : public Resolution {
     --shared->threads;
     if (shared->loop == nullptr) return;
     shared->loop->Post([self, addresses = std::move(addresses)] {
-      if (const auto lookup = self.lock()) (*lookup)->Tell(addresses);
+      if (const auto lookup = self.lock()) (*lookup)->Deliver(addresses);
     });
   }
 
-  void Tell(Addresses addresses) {
+  void Deliver(Addresses addresses) {
     const Done done = std::move(done_);
     done(std::move(addresses));  // last: it may destroy this
   }

@@ -296,7 +296,7 @@ TEST_F(DriverTest, ServesItsMetrics) {
   Running running(driver);
   runner_.RunUntil([&] { return std::filesystem::exists(directory_.Path("metrics.sock")); });
   const std::string page =
-      net::AskOldHttp(runner_, options.metrics_address, {.method = "GET", .path = "/metrics"});
+      net::AskOverHttp1(runner_, options.metrics_address, {.method = "GET", .path = "/metrics"});
   EXPECT_THAT(page, HasSubstr("galen_driver_registered 0"));
 }
 

@@ -56,19 +56,18 @@ ClaimPreparer::ClaimPreparer(Edges edges, Options options, Handlers handlers)
 
 void ClaimPreparer::Recover() {
   lock_.Take([this](const Locked& lock) {
-    if (lock.ok()) return PutInOrder();
-    edges_.log.Warning("what was prepared before could not be put in order",
-                       {{"error", lock.status().message()}});
+    const Status status = lock.ok() ? PutInOrder() : lock.status();
+    if (status.ok()) return;
+    recover_again_ = edges_.loop.After(recover_backoff_.Next(edges_.random), [this] { Recover(); });
+    if (std::exchange(recover_error_, status.message()) == status.message()) return;
+    edges_.log.Warning("what was prepared before could not be put in order, trying again",
+                       {{"error", status.message()}});
   });
 }
 
-void ClaimPreparer::PutInOrder() {
+Status ClaimPreparer::PutInOrder() {
   const StatusOr<std::vector<std::string>> uids = records_.List();
-  if (!uids.ok()) {
-    edges_.log.Warning("what was prepared before cannot be listed",
-                       {{"error", uids.status().message()}});
-    return;
-  }
+  if (!uids.ok()) return Annotate(uids.status(), "list what was prepared");
   // Of this lock's holder alone, so that no other process is in the middle of one.
   Status status = records_.RemoveTemporaryFiles();
   if (Status removed = cdi_.RemoveTemporaryFiles(*uids); !removed.ok()) status = removed;
@@ -79,9 +78,7 @@ void ClaimPreparer::PutInOrder() {
     if ((*record)->edits.devices.empty()) continue;
     if (Status written = cdi_.Write(uid, (*record)->edits); !written.ok()) status = written;
   }
-  if (!status.ok()) {
-    edges_.log.Warning("CDI files could not be put in order", {{"error", status.message()}});
-  }
+  return status;
 }
 
 void ClaimPreparer::SetInventory(const Inventory& inventory) {
@@ -182,8 +179,8 @@ StatusOr<std::optional<std::vector<ReadyDevice>>> ClaimPreparer::AnswerOfRecord(
                              "undo what was prepared for the claim's former allocation"));
     return None();
   }
-  // A record that says Preparing is of a crash within the author's code, or of his Failure: he is
-  // asked again. A reboot undoes the setup of devices.
+  // A record that says Preparing is left by a crash within the author's code, or by a Failure that
+  // it returned: the handler is called again. A reboot undoes the setup of devices.
   if (record->state != PreparedClaim::State::kPrepared || record->boot_id != boot_id_) {
     return None();
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/liveness.h"
+#include "base/loop/backoff.h"
 #include "sdk/claims/allocated_claim.h"
 #include "sdk/claims/cdi_store.h"
 #include "sdk/claims/prepared_claims.h"
@@ -54,12 +55,18 @@ class ClaimPreparer {
   // makes room.
   static constexpr std::size_t kUnderWayMax = 1024;
 
+  // Between two tries to put in order what a start found, each of which waits for ProcessLock.
+  static constexpr BackoffPolicy kRecoverAgain{.first = std::chrono::seconds(1),
+                                               .most = std::chrono::minutes(1)};
+
   ClaimPreparer(Edges edges, Options options, Handlers handlers);
 
   // Once, after a restart, when no other driver can have this one's place: CDI files are as the
   // records of this boot say, and what a crash left of a write is gone. A CDI file without a record
   // stays: a driver of this name with another kubelet root, and the same CDI root, may have it in
-  // use. What cannot be put in order is logged; a prepare puts its own files right anyway.
+  // use. What cannot be put in order now, since another process holds the lock or the disk fails,
+  // is logged and tried again for as long as that lasts: a container that is started again in a Pod
+  // that runs needs its CDI file, and the kubelet prepares no claim anew for that.
   void Recover();
   // A claim on a device that is not in it is not prepared; what was prepared before is still
   // answered, and can be undone.
@@ -89,7 +96,7 @@ class ClaimPreparer {
 
   // Does the work, with the lock, now or behind what the claim does already.
   void Enqueue(const ClaimRef& claim, std::function<void(Locked)> work);
-  void PutInOrder();
+  Status PutInOrder();
   // The claim is free again: counts, and starts what waits behind.
   void Finish(const std::string& uid, std::string_view operation, const Status& status);
   void StartPrepare(const ClaimRef& claim, PrepareDone done);
@@ -116,6 +123,9 @@ class ClaimPreparer {
   // "" where it cannot be read: then every record counts as of this boot.
   const std::string boot_id_;
   ProcessLock lock_;
+  Backoff recover_backoff_{kRecoverAgain};
+  std::string recover_error_;  // that was logged last
+  Timer recover_again_;
   std::set<std::string, std::less<>> devices_;
   std::map<std::string, std::deque<Task>> busy_;  // by UID: what waits behind what runs
   // Dropping one cancels it: at the end of this nobody is answered any more.

@@ -85,5 +85,34 @@ TEST_F(ClaimPreparerTest, AnotherProcessThatHangsIsNamedAndNothingIsDoneBesideIt
   EXPECT_EQ(preparer_->under_way(), 0u);
 }
 
+// A container of the claim's Pod that is started again needs its CDI file, and nobody prepares a
+// claim anew for that.
+TEST_F(ClaimPreparerTest, WhatAHangingProcessKeptFromBeingPutInOrderIsAfterItsEnd) {
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_EQ(node_.files.Remove(kCdiFile), OkStatus());
+  preparer_.reset();
+  auto kept = node_.files.TryLock("/serialize.lock");  // as a process that is stopped has it
+  Restart();
+  node_.loop.Advance(10min);
+  EXPECT_FALSE(node_.files.Read(kCdiFile).ok());
+  kept->reset();
+  node_.loop.Advance(ClaimPreparer::kRecoverAgain.most);
+  EXPECT_TRUE(node_.files.Read(kCdiFile).ok());
+}
+
+TEST_F(ClaimPreparerTest, WhatAFullDiskKeptFromBeingPutInOrderIsOnceThereIsRoom) {
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_EQ(node_.files.Remove(kCdiFile), OkStatus());
+  node_.files.FailWrites(ResourceExhausted("no space left on device"));
+  Restart();
+  node_.loop.Advance(10min);
+  node_.files.FailWrites(std::nullopt);
+  node_.loop.Advance(ClaimPreparer::kRecoverAgain.most);
+  EXPECT_TRUE(node_.files.Read(kCdiFile).ok());
+  const std::uint64_t writes = node_.files.writes();
+  node_.loop.Advance(10min);
+  EXPECT_EQ(node_.files.writes(), writes) << "once is enough";
+}
+
 }  // namespace
 }  // namespace galen::sdk

@@ -47,7 +47,7 @@ void HealthPublisher::Start() {
 }
 
 void HealthPublisher::Changed() {
-  // Posted, so that the author may call from within his report without asking himself.
+  // Posted, so that `report` may call this without being called from within itself.
   if (!started_ || stopped_ || std::exchange(ask_posted_, true)) return;
   edges_.loop.Post([this, watch = Liveness::Watch(liveness_)] {
     if (!watch.alive()) return;

@@ -13,8 +13,8 @@
 
 namespace galen::sdk {
 
-// What the driver's author said of the devices in one round: the pen he is given, and the page for
-// the Judge. A value; made for one call of `report` and read right after it. Takes names as they
+// What the driver's author reports of the devices in one round: HealthWriter for the author, read
+// by the Judge. A value; made for one call of `report` and read right after it. Takes names as they
 // come: which of them are devices, the reader decides.
 class HealthRound final : public HealthWriter {
  public:

@@ -75,7 +75,7 @@ void SlicePublisher::Start() {
         queue_.MarkDirty(kPool);
       });
   informer_->OnSynced([this] { queue_.MarkDirty(kPool); });
-  informer_->OnWatchTrouble([this](const Status& status) { TellTrouble(status); });
+  informer_->OnWatchTrouble([this](const Status& status) { LogTrouble(status); });
   informer_->Start();
   started_ = true;
 }
@@ -107,7 +107,7 @@ void SlicePublisher::Reconcile(Done done) {
       PlanSlices(wanted_, have_, generation_,
                  alone ? std::nullopt : std::optional<std::int64_t>(publisher_), reduced_);
   round_->done = std::move(done);
-  TellYielded(round_->plan.yielded);
+  LogYielded(round_->plan.yielded);
   if (round_->plan.yielded) {
     settled_ = false;
     // The other instance's end is not notified, so the queue looks again by itself.
@@ -138,7 +138,7 @@ void SlicePublisher::AskForNode() {
         Status status = Annotate(node.status(), "get node {}", scope_.node);
         // The Node may come later: a kubelet that registers itself is often slower than we are.
         if (status.code() == Code::kNotFound) status = Unavailable("{}", status.message());
-        TellTrouble(status);
+        LogTrouble(status);
         round_->done(status);
       }));
 }
@@ -214,7 +214,7 @@ void SlicePublisher::CountWrite(const std::string& name, const Status& status) {
 void SlicePublisher::FinishRound() {
   const SlicePlan& plan = round_->plan;
   if (!round_->worst.ok()) {
-    TellTrouble(round_->worst);
+    LogTrouble(round_->worst);
     // Whatever it is (a lost race, no permission yet, a name that somebody else took) may be
     // mended by the next look, which comes ever later.
     return round_->done(Unavailable("{}", round_->worst.message()));
@@ -244,7 +244,7 @@ Json SlicePublisher::ToObject(const kube::ResourceSlice& slice, const std::strin
   return object;
 }
 
-void SlicePublisher::TellYielded(bool yielded) {
+void SlicePublisher::LogYielded(bool yielded) {
   if (yielded_ == yielded) return;
   yielded_ = yielded;
   if (yielded) {
@@ -254,7 +254,7 @@ void SlicePublisher::TellYielded(bool yielded) {
 }
 
 // The same trouble again is not logged again.
-void SlicePublisher::TellTrouble(const Status& status) {
+void SlicePublisher::LogTrouble(const Status& status) {
   if (status.message() == logged_trouble_) return;
   logged_trouble_ = status.message();
   edges_.log.Warning("ResourceSlices cannot be published now; trying again",

@@ -124,8 +124,8 @@ class SlicePublisher {
   void CountWrite(const std::string& name, const Status& status);
   void FinishRound();
   Json ToObject(const kube::ResourceSlice& slice, const std::string& node_uid) const;
-  void TellYielded(bool yielded);
-  void TellTrouble(const Status& status);
+  void LogYielded(bool yielded);
+  void LogTrouble(const Status& status);
 
   const Edges edges_;
   const std::function<bool()> another_runs_;

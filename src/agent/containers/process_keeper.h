@@ -1,0 +1,79 @@
+// The agent's side of its keeper: one small process whose children all containers are. It sees the
+// agent's end, whatever ends it, and then kills all that came of them, daemons with a session of
+// their own too, since it adopts what loses its parent (PR_SET_CHILD_SUBREAPER). Linux only.
+// Belongs to the agent's loop from Watch on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/containers/container_processes.h"
+#include "base/fd.h"
+#include "base/loop/io_loop.h"
+#include "base/status.h"
+
+namespace galen::agent {
+
+struct KeeperRequest;
+
+// A keeper that runs, and its end of the conversation.
+class ProcessKeeper {
+ public:
+  // What starts a program waits this long for it to run. A program on a disk that hangs takes the
+  // loop no longer, which systemd's watchdog would end after 30 s.
+  static constexpr Duration kStartWithin = std::chrono::seconds(5);
+  // The longest that the end of the keeper is waited for, which is that of all it started.
+  static constexpr Duration kEndWithin = std::chrono::seconds(2);
+
+  // Forks it; `start_within` is another in tests. REQUIRES: this process has no threads yet.
+  // ResourceExhausted: no processes or descriptors are left; other errors are those of a kernel
+  // that lacks what it needs (Linux 5.9).
+  static StatusOr<std::unique_ptr<ProcessKeeper>> Start(Duration start_within = kStartWithin);
+  // Kills all that it started, and ends it.
+  ~ProcessKeeper();
+
+  // A process that Run gave the number of has ended; `status` is waitpid(2)'s.
+  using OnEnd = std::function<void(std::uint64_t id, int status)>;
+  // The keeper itself has ended, which nobody asked it to; `how` says by what. Nothing can be run
+  // any more, and no end is reported. Once.
+  using OnLost = std::function<void(const std::string& how)>;
+  // Once, before anything is run. The loop outlives this.
+  void Watch(IoLoop& loop, OnEnd on_end, OnLost on_lost);
+
+  // Starts the command as the leader of a session of its own, with `output` as standard output and
+  // error, in the control group of that directory ("": none). It runs when this returns; its number
+  // here, never used again. Errors as of ContainerProcesses::Start; Unavailable: the keeper is
+  // gone; DeadlineExceeded: it does not run within kStartWithin, and is killed.
+  StatusOr<std::uint64_t> Run(const ContainerCommand& command, int output,
+                              const std::string& group);
+  // To the session's first process group; nothing for one that has ended.
+  void Signal(std::uint64_t id, int signal);
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  ProcessKeeper(Fd socket, pid_t pid, Duration start_within)
+      : socket_(std::move(socket)), pid_(pid), start_within_(start_within) {}
+
+  void OnReport();
+  void Lose();
+  // False: it has ended, or is ended since it takes nothing.
+  bool Send(const KeeperRequest& request, const std::vector<int>& descriptors);
+
+  Fd socket_;  // empty once the keeper is lost
+  const pid_t pid_;
+  const Duration start_within_;
+  bool reaped_ = false;
+  std::uint64_t last_id_ = 0;
+  OnEnd on_end_;
+  OnLost on_lost_;
+  FdWatch watch_;
+};
+
+}  // namespace galen::agent
