@@ -76,7 +76,7 @@ TEST_F(AgentFault, UpdatedIsFollowedByOneThatSaysTheSameSinceTheSameTimes) {
   node_.ExpectSays(kTrainer, {"gpu-0 Unhealthy since "});
   const std::string line = node_.LineOf(kTrainer);
   const auto changes = node_.Steps(kTrainer, "change");
-  const auto published = node_.Steps(kTrainer, "told");
+  const auto published = node_.Steps(kTrainer, "published");
 
   // The new one comes while the old one still runs, and is started again as a DaemonSet does it.
   Program& old = node_.agent();
@@ -98,7 +98,7 @@ TEST_F(AgentFault, UpdatedIsFollowedByOneThatSaysTheSameSinceTheSameTimes) {
   EXPECT_EQ(node_.LineOf(kTrainer), line);
   EXPECT_EQ(node_.SinceOf(kTrainer), lost);
   EXPECT_EQ(node_.Steps(kTrainer, "change"), changes);
-  EXPECT_EQ(node_.Steps(kTrainer, "told"), published) << "nothing is published twice";
+  EXPECT_EQ(node_.Steps(kTrainer, "published"), published) << "nothing is published twice";
   node_.ExpectBystanderUntouched();
 }
 

@@ -108,6 +108,25 @@ TEST(Galen, SaysWhyTheAgentWasNotAsked) {
   EXPECT_THAT((*json)["note"].AsString(), HasSubstr(fleet.stage().Path("agent.sock")));
 }
 
+TEST(Galen, LeadsToTheAgentsPodOnThePodsNode) {
+  FleetStage fleet({"--node", "node-1"});
+  ASSERT_TRUE(fleet.serves());
+  fleet.Create(kube::kNamespaces, "", "{metadata: {name: galen-system}}");
+  const auto create = [&](const std::string& ns, const std::string& name) {
+    fleet.Create(kube::kPods, ns,
+                 "{metadata: {name: " + name +
+                     ", labels: {app.kubernetes.io/name: galen-agent}}, "
+                     "spec: {containers: [{name: a, image: a}]}}");
+  };
+  // Anyone may choose the label; whoever types the command would run what that Pod holds.
+  create("default", "web-0");
+  create("galen-system", "galen-agent-x2v");
+  EXPECT_TRUE(fleet.GalenSays(
+      {"why", "web-0"},
+      "node-1 knows more:\n  kubectl -n galen-system exec galen-agent-x2v -- galen why -n "
+      "default web-0"));
+}
+
 TEST(Galen, SaysWhatToApplyWhereTheClusterHasNoNodeDeviceHealth) {
   FleetStage fleet(kEmptyCluster);
   ASSERT_TRUE(fleet.serves());

@@ -35,7 +35,7 @@
 
 namespace galen::agent {
 
-// A step of starting that others may wait for, as /readyz and `galen status` show it.
+// A step of starting that others may wait for, as /readyz and `galen doctor` show it.
 struct Readiness {
   std::string name;  // "journal replayed"
   bool done = false;
@@ -85,7 +85,7 @@ class AgentApp {
   std::vector<Readiness> readiness() const;
   // Whether every step of readiness() is done.
   bool ready() const;
-  // What hinders right now, as sentences; empty when nothing does. For `galen status`: each goes
+  // What hinders right now, as sentences; empty when nothing does. For `galen doctor`: each goes
   // away by itself when its cause does, save a checkpoint that was lost at the start.
   std::vector<std::string> troubles() const;
   const AgentConfig& config() const { return config_; }

@@ -66,7 +66,7 @@ class HealthKeeper final : public HealthSink {
   // unknown device nothing was reported (Unknown, NotReported).
   DeviceHealth HealthOf(const DeviceId& id) const;
   const HealthCache& cache() const { return cache_; }
-  // Since the start, for `galen status`.
+  // Since the start, for GetStatus of the inspect service.
   std::uint64_t changes() const { return changes_; }
   // Whether every change that is counted was handed on.
   bool idle() const { return shown_.empty(); }

@@ -87,7 +87,12 @@ class DriverSearch {
   }
 
   StatusOr<SimulatedDriver> FindByAgent() {
-    ASSIGN_OR_RETURN(const auto agent, AgentLink::OpenAgent(loop_, dialer_, options_.agent_socket));
+    auto opened = AgentLink::OpenAgent(loop_, dialer_, options_.agent_socket);
+    if (!opened.ok()) {
+      return Status(opened.status().code(),
+                    opened.status().message() + "; --driver-socket leads to a driver itself");
+    }
+    const auto agent = std::move(opened).value();
     ASSIGN_OR_RETURN(const auto answer,
                      agent->Ask<wire::ListDriversResponse>("/galen.inspect.v1.Inspect/ListDrivers",
                                                            wire::ListDriversRequest()));
@@ -225,7 +230,7 @@ StatusOr<std::string> Inject(const Options& options, const InjectArguments& argu
   const bool lists = arguments.device.empty();
   if (!lists && arguments.sign.empty()) {
     return InvalidArgument(
-        "which sign shall {} show? write name=value, for example xid=79, or reset; "
+        "name the sign to inject into {}: name=value, for example xid=79, or reset; "
         "`galen inject` lists them",
         arguments.device);
   }

@@ -233,8 +233,9 @@ TEST(Inject, WithoutAnAgentNamesItsSocket) {
       Inject(options, {.device = "gpu-0", .sign = "xid=79", .driver = "", .driver_socket = ""});
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.status().message(),
-            "no agent listens on /nonexistent/agent.sock: run this on the Pod's node, or name the "
-            "socket by --agent-socket or GALEN_AGENT_SOCKET");
+            "no agent listens on /nonexistent/agent.sock: run this on the Pod's node or in its "
+            "galen-agent Pod, or name the socket by --agent-socket or GALEN_AGENT_SOCKET; "
+            "--driver-socket leads to a driver itself");
 }
 
 TEST(Inject, WithoutADriverNamesItsSocketOnce) {
@@ -253,7 +254,7 @@ TEST(Inject, AsksWhichSignADeviceShallShow) {
       Inject({}, {.device = "gpu-5", .sign = "", .driver = "", .driver_socket = ""});
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.status().code(), Code::kInvalidArgument);
-  EXPECT_TRUE(answer.status().message().starts_with("which sign shall gpu-5 show?"));
+  EXPECT_TRUE(answer.status().message().starts_with("name the sign to inject into gpu-5:"));
 }
 
 TEST(Inject, SaysThatASocketIsForRoot) {

@@ -17,6 +17,9 @@ namespace {
 
 namespace wire = galen::inspect::v1;
 
+// As deploy/galen.yaml installs the agents.
+constexpr const char* kAgentNamespace = "galen-system";
+
 // In order, each once.
 std::string Listed(const std::set<std::string>& claims) {
   return fmt::format("{}", fmt::join(claims, ", "));
@@ -24,6 +27,13 @@ std::string Listed(const std::set<std::string>& claims) {
 
 void AddNote(Explanation& explanation, const std::string& note) {
   explanation.note += (explanation.note.empty() ? "" : "\n") + note;
+}
+
+// The journal's format (docs/formats/journal.md) has older names of two kinds of records.
+std::string KindOf(const std::string& record) {
+  if (record == "kept") return "recorded";
+  if (record == "told") return "published";
+  return record;
 }
 
 // What the agent of this node knows; NotFound when the Pod is not one of its.
@@ -43,7 +53,7 @@ StatusOr<Explanation> AskAgent(Session& session, const Options& options, const O
   for (const wire::Device& device : answer.devices())
     explanation.devices.push_back(FromProto(device, asked));
   for (const wire::Step& step : answer.steps()) {
-    explanation.steps.push_back({FromNanos(step.unix_nanos()), step.kind(), step.text(),
+    explanation.steps.push_back({FromNanos(step.unix_nanos()), KindOf(step.kind()), step.text(),
                                  step.source(), step.device(), step.message()});
   }
   explanation.verdict = VerdictOf(answer);
@@ -80,10 +90,27 @@ ExplainedStep FromEvent(const Json& event) {
           .to_the_second = time.find('.') == std::string::npos};
 }
 
+// The Pod of the agent on `node`, as deploy/galen.yaml installs it; "" where there is none to see.
+// Only in that namespace, in which no user's Pod is: elsewhere anyone may choose the label.
+std::string AgentPodOn(Session& session, const std::string& node) {
+  const auto found = session.List(kube::kPods, kAgentNamespace,
+                                  {.field = "spec.nodeName=" + node + ",status.phase=Running",
+                                   .label = "app.kubernetes.io/name=galen-agent"});
+  if (!found.ok() || found->empty()) return "";
+  return found->front()["metadata"]["name"].AsString();
+}
+
 // What the API server knows, where the agent gave nothing but `refusal`.
 StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Status& refusal) {
+  const std::string command = CommandAtNode(pod, AgentPodOn(session, pod.node));
   // Whole, for a device's state is joined from objects of several kinds.
-  ASSIGN_OR_RETURN(const FetchedFleet fetched, FetchFleet(session, ""));
+  const StatusOr<FetchedFleet> fleet = FetchFleet(session, "");
+  if (fleet.status().code() == Code::kPermissionDenied && !pod.node.empty()) {
+    return PermissionDenied("Pod {} runs on {}, whose agent knows why: {} (here: {})",
+                            ToString(pod.meta.key), pod.node, command, fleet.status().message());
+  }
+  if (!fleet.ok()) return fleet.status();
+  const FetchedFleet& fetched = *fleet;
   const WallTime now = session.loop().WallNow();
   Explanation explanation{
       .pod = pod.meta.key, .node = pod.node, .devices = {}, .steps = {}, .note = ""};
@@ -96,7 +123,7 @@ StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Statu
   explanation.steps = ByTime(std::move(explanation.steps));
   explanation.phase = pod.phase;
   explanation.asked_to_go = pod.asked_to_go;
-  explanation.note = NoteOf(refusal, pod.node);
+  explanation.note = NoteOf(refusal, pod.node, command);
   for (const std::string& note : fetched.notes) AddNote(explanation, note);
   return explanation;
 }
@@ -176,10 +203,17 @@ std::vector<ExplainedDevice> DevicesOf(const Fleet& fleet, const PodRef& pod) {
   return devices;
 }
 
-std::string NoteOf(const Status& refusal, const std::string& node) {
+std::string CommandAtNode(const kube::Pod& pod, const std::string& agent_pod) {
+  return fmt::format("kubectl -n {} exec {} -- galen why -n {} {}", kAgentNamespace,
+                     agent_pod.empty() ? "AGENT-POD" : agent_pod, pod.meta.key.ns,
+                     pod.meta.key.name);
+}
+
+std::string NoteOf(const Status& refusal, const std::string& node, const std::string& command) {
   std::string note = "The agent was not asked: " + refusal.message() + ".";
   note += " This is what the API server knows";
-  return note + (node.empty() ? "." : "; the agent of node " + node + " knows more.");
+  if (node.empty()) return note + ".";
+  return note + "; the agent of node " + node + " knows more:\n  " + command;
 }
 
 std::string DeviceHint(const Fleet& fleet, const std::string& name) {

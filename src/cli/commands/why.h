@@ -34,8 +34,13 @@ ExplainedDevice FromProto(const inspect::v1::Device& device, const PodRef& pod);
 // The devices of `pod` in the fleet, each once, with its claims as above.
 std::vector<ExplainedDevice> DevicesOf(const Fleet& fleet, const PodRef& pod);
 
-// What to say when the agent was not asked, as `refusal` says, and the API server was.
-std::string NoteOf(const Status& refusal, const std::string& node);
+// The kubectl command that asks the agent of the Pod's node, whose own Pod is `agent_pod`; "" when
+// it is not known, and then the command has a placeholder.
+std::string CommandAtNode(const kube::Pod& pod, const std::string& agent_pod);
+
+// What to say when the agent was not asked, as `refusal` says, and the API server was. `node` is ""
+// before the Pod has one; `command` asks the agent there.
+std::string NoteOf(const Status& refusal, const std::string& node, const std::string& command);
 
 // Where no Pod has this name and devices have: "; gpu-1 is a device of node-7 that Pod
 // train/trainer-0 holds: …", with the command that shows more. Else "".

@@ -90,11 +90,17 @@ TEST(Why, TakesOfTheApiServerOnlyTheClaimsOfThisVeryPod) {
   EXPECT_EQ(devices[0].claim, "trainer-0-gpu, trainer-0-share");
 }
 
-TEST(Why, SaysWhyTheAgentWasNotAskedAndWhatIsMissing) {
-  const std::string note =
-      NoteOf(PermissionDenied("the agent's socket /run/galen/agent.sock is root's"), "node-7");
-  EXPECT_NE(note.find("/run/galen/agent.sock is root's."), std::string::npos);
-  EXPECT_NE(note.find("node-7"), std::string::npos);
+TEST(Why, SaysWhyTheAgentWasNotAskedAndHowToAskIt) {
+  kube::Pod pod;
+  pod.meta.key = {"train", "trainer-0"};
+  const Status refusal = PermissionDenied("the agent's socket /run/galen/agent.sock is root's");
+  EXPECT_EQ(NoteOf(refusal, "node-7", CommandAtNode(pod, "galen-agent-x2v")),
+            "The agent was not asked: the agent's socket /run/galen/agent.sock is root's. This is "
+            "what the API server knows; the agent of node node-7 knows more:\n"
+            "  kubectl -n galen-system exec galen-agent-x2v -- galen why -n train trainer-0");
+  EXPECT_EQ(CommandAtNode(pod, ""),
+            "kubectl -n galen-system exec AGENT-POD -- galen why -n train trainer-0");
+  EXPECT_TRUE(NoteOf(refusal, "", "").ends_with("This is what the API server knows."));
 }
 
 TEST(Why, SaysToProgramsTooThatTheAnswerIsPartial) {

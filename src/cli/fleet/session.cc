@@ -52,6 +52,9 @@ StatusOr<Json> Session::Fetch(net::HttpRequest request) {
     return Unavailable("{}. Is it running? --kubeconfig names another.", said);
   }
   if (answer.status().code() == Code::kInvalidArgument) return FailedPrecondition("{}", said);
+  if (answer.status().code() == Code::kPermissionDenied) {
+    return PermissionDenied("{}. --kubeconfig names an account that may", said);
+  }
   return answer;
 }
 

@@ -26,8 +26,8 @@ StatusOr<std::unique_ptr<AgentLink>> AgentLink::OpenAgent(EpollLoop& loop, net::
   StatusOr<std::unique_ptr<AgentLink>> link = Open(loop, dialer, socket, interrupt);
   if (link.ok()) return link;
   return Advise(link.status(), "agent", socket,
-                "run this on the Pod's node, or name the socket by --agent-socket or "
-                "GALEN_AGENT_SOCKET");
+                "run this on the Pod's node or in its galen-agent Pod, or name the socket by "
+                "--agent-socket or GALEN_AGENT_SOCKET");
 }
 
 Status Advise(const Status& failed, std::string_view who, const std::string& socket,

@@ -115,13 +115,6 @@ std::set<std::string> Said(const Explanation& explanation) {
   return said;
 }
 
-// The kind as people read it; the journal and JSON keep their older names.
-std::string ShownKind(const std::string& kind) {
-  if (kind == "kept") return "recorded";
-  if (kind == "told") return "published";
-  return Printable(kind);
-}
-
 std::vector<StepLine> LinesOf(const Explanation& explanation) {
   const std::map<std::string, std::string> names = NamesOf(explanation.devices);
   const std::set<std::string> said = Said(explanation);
@@ -130,7 +123,7 @@ std::vector<StepLine> LinesOf(const Explanation& explanation) {
     const auto name = names.find(step.device);
     lines.push_back({.day = Day(step.time),
                      .time = Clock(step.time, step.to_the_second ? 0 : 3),
-                     .kind = ShownKind(step.kind),
+                     .kind = Printable(step.kind),
                      .device = names.size() > 1 && name != names.end() ? name->second : "",
                      .text = Printable(step.text),
                      .source = Printable(step.source),

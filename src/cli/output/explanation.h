@@ -22,7 +22,7 @@ struct ExplainedDevice {
 // One thing that happened, as its source put it.
 struct ExplainedStep {
   WallTime time{};
-  std::string kind;  // as in the journal: "sign", "change", "kept", "told", "crash"
+  std::string kind;  // "sign", "change", "recorded", "published", "crash", "ended", …
   std::string text;
   std::string source;          // "gpu.example.com, report 812"
   std::string device = {};     // "driver/pool/device"; "" = of no single device

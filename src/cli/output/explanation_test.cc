@@ -23,7 +23,7 @@ Explanation TrainerOnAFallenGpu() {
       .node = "node-7",
       .devices = {gpu},
       .steps = {{At("2026-11-21T14:02:11.304Z"), "sign", "kernel log: Xid 79", "gpu.example.com"},
-                {At("2026-11-21T14:02:11.311Z"), "told", "Pod status", "galen-agent"}},
+                {At("2026-11-21T14:02:11.311Z"), "published", "Pod status", "galen-agent"}},
       .note = ""};
 }
 
@@ -188,7 +188,7 @@ TEST(Explanation, KeepsItsColumnsWhereTheTextHasToBeWrapped) {
   explanation.steps = {
       {At("2026-11-21T14:02:11Z"), "driver-connected",
        "driver gpu.example.com is connected, and reports all of its devices again", "galen-agent"},
-      {At("2026-11-21T14:02:12Z"), "told", "Pod status", "gpu.example.com, report 812"}};
+      {At("2026-11-21T14:02:12Z"), "published", "Pod status", "gpu.example.com, report 812"}};
   const std::string text =
       Draw(explanation, At("2026-11-21T14:02:49Z"), {.colour = false, .columns = 100});
   const std::string margin(34, ' ');

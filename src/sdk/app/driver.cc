@@ -92,6 +92,7 @@ struct Driver::Impl {
   std::unique_ptr<SignalWatch> signals;
   int exit_code = 0;
   bool stopping = false;
+  bool publishes_none = false;
   std::atomic<bool> inventory_faulty = false;
   std::atomic<std::thread::id> runs_on{};  // the thread that is in Run
   Mutex mutex;
@@ -175,6 +176,13 @@ void Driver::Impl::PublishNewest() {
   if (const Status status = app->Publish(*inventory); !status.ok()) {
     log.Error("the inventory cannot be published", {{"error", status.message()}});
   }
+  // A driver that finds no hardware runs as well as any; only its log can say why nothing is there.
+  const bool empty = inventory->empty();
+  if (empty && !publishes_none) {
+    log.Warning("the driver has no devices: nothing can be allocated from it on this node",
+                {{"driver", options.name}, {"node", options.node}});
+  }
+  publishes_none = empty;
 }
 
 Driver::Driver(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}

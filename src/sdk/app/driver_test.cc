@@ -271,6 +271,33 @@ TEST_F(DriverTest, ARoundOfHealthMayNameTheDevicesThatItPublishes) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), Not(HasSubstr("not in the inventory")));
 }
 
+TEST_F(DriverTest, WithoutDevicesSaysInItsLogThatItHasNoneAndSaysItOnce) {
+  Driver::Options options = Options();
+  options.log_level = "warning";
+  Driver driver(options);
+  EXPECT_EQ(driver.Publish({}), std::nullopt);
+  int rounds = 0;
+  driver.OnHealth(1ms, [&](HealthWriter&) {
+    EXPECT_EQ(driver.Publish({}), std::nullopt);
+    ++rounds;
+  });
+  ::testing::internal::CaptureStderr();
+  {
+    Running running(driver);
+    const auto data = Connect(DataSocket());
+    rpc::Channel channel(runner_.loop(), *data);
+    Reports reports;
+    const auto stream =
+        channel.ServerStream("/v1.DRAResourceHealth/NodeWatchResources", "", reports);
+    runner_.RunUntil([&] { return reports.count > 0; });
+  }
+  EXPECT_GT(rounds, 0);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const auto first = log.find("the driver has no devices");
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(log.find("the driver has no devices", first + 1), std::string::npos);
+}
+
 TEST_F(DriverTest, SimulatedDevicesAreServedBesideTheKubelet) {
   struct Fans final : sdk::SimulatedDevices {
     std::vector<Sign> InjectableSigns() const override { return {}; }
