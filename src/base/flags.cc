@@ -180,7 +180,7 @@ std::optional<int> Flags::Parse(int argc, char** argv) {
     if (impl_->NeedsCommand()) faults.push_back("a command is missing");
   } catch (const CLI::ExtrasError&) {
     // CLI11's own sentence has them in the reverse order.
-    faults.push_back(fmt::format("not expected: {}", fmt::join(app.remaining(true), " ")));
+    faults.push_back(fmt::format("unexpected argument: {}", fmt::join(app.remaining(true), " ")));
   } catch (const CLI::RequiredError& error) {
     faults.push_back(impl_->WhatIsMissing(error));
   } catch (const CLI::ParseError& error) {

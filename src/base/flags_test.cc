@@ -183,7 +183,7 @@ TEST(Flags, AMissingArgumentIsNamedWithWhatMayBeGiven) {
 
 TEST(Flags, ArgumentsTooManyAreNamedInTheirOrder) {
   EXPECT_EQ(Refusal({"why", "a", "b", "c"}),
-            "galen: not expected: b c\nRun \"galen why --help\" for usage.\n");
+            "galen: unexpected argument: b c\nRun \"galen why --help\" for usage.\n");
 }
 
 TEST(Flags, MissingCommandOrArgumentIsAFault) {

@@ -71,7 +71,7 @@ Outcome JudgeFileTable(const Observations& seen) {
 Outcome JudgeTimeSync(const Observations& seen) {
   if (!seen.host.time_sync.ok()) return Unknown(seen.host.time_sync.status());
   const TimeSyncSeen& sync = *seen.host.time_sync;
-  if (!sync.synchronised) return Warning("nobody disciplines the kernel's clock (adjtimex)");
+  if (!sync.synchronised) return Warning("nothing synchronises the kernel's clock (adjtimex)");
   return Healthy("synchronised, at most " + ShownTime(sync.error_max) + " off");
 }
 

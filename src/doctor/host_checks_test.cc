@@ -36,7 +36,7 @@ const std::vector<Flaw>& KernelFlaws() {
        "950 of 1000 are open",
        [](Observations& s) { s.host.file_table = FileTableSeen{.used = 950, .max = 1000}; }},
       {{"host.time-sync warning"},
-       "nobody disciplines",
+       "nothing synchronises",
        [](Observations& s) { s.host.time_sync->synchronised = false; }},
       {{"host.clock-jumps warning"},
        "back by 5.0 s",

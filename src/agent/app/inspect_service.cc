@@ -187,7 +187,7 @@ struct InspectService::Wire {
       out.add_notes("Its claims give it no device, as far as the agent knows from the API.");
     }
     for (const std::string& trouble : parts.status().troubles) {
-      out.add_notes("The agent is hindered: " + trouble + (trouble.ends_with('.') ? "" : "."));
+      out.add_notes("The agent has a problem: " + trouble + (trouble.ends_with('.') ? "" : "."));
     }
   }
 

@@ -308,7 +308,7 @@ TEST_F(InspectServiceTest, AnAnswerThatMayBeShortSaysWhatHindersTheAgent) {
   const auto answer = Explain("trainer-0");
   ASSERT_TRUE(answer.ok());
   ASSERT_EQ(answer->notes_size(), 1);
-  EXPECT_THAT(answer->notes(0), HasSubstr("The agent is hindered: NodeDeviceHealth: "));
+  EXPECT_THAT(answer->notes(0), HasSubstr("The agent has a problem: NodeDeviceHealth: "));
 }
 
 // libprotobuf would write "String field … contains invalid UTF-8" to standard error, as often as

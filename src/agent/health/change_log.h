@@ -29,7 +29,7 @@ struct Assignment {
   bool operator==(const Assignment&) const = default;
 };
 
-// A step of the line of causes, worded for `galen why`.
+// A step that led to a device's state, worded for `galen why`.
 struct Step {
   WallTime time{};
   std::string kind;  // "sign", "change", "kept", "told", "crash", "driver-lost", …
@@ -80,7 +80,7 @@ class ChangeLog {
   virtual bool has_gaps() const = 0;
   // Every device as it was written last.
   virtual std::vector<DeviceHealth> Devices() const = 0;
-  // The line of causes of a Pod, of these devices and of their drivers, oldest first, the newest
+  // The steps of a Pod, of these devices and of their drivers, oldest first, the newest
   // kStepsMax. Without a uid, as for one that is gone: of every Pod that had the name.
   virtual std::vector<Step> StepsOf(const PodRef& pod,
                                     const std::vector<DeviceId>& devices) const = 0;

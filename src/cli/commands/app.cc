@@ -96,9 +96,9 @@ void AddWatch(Flags& flags, Arguments& arguments) {
 }
 
 void AddWhy(Flags& flags, Arguments& arguments) {
-  Flags& why = flags.AddCommand("why", "the line of causes of a Pod's devices", [&arguments] {
-    return PrintOrFail(arguments, Why(arguments.options, arguments.pod));
-  });
+  Flags& why = flags.AddCommand(
+      "why", "each step that led to the state of a Pod's devices",
+      [&arguments] { return PrintOrFail(arguments, Why(arguments.options, arguments.pod)); });
   why.AddPositional("pod", arguments.pod, "NAME, pod/NAME or NAMESPACE/NAME");
 }
 

@@ -58,7 +58,8 @@ StatusOr<View> ViewOf(const std::string& kind) {
   const auto alias = kPlural.find(kind);
   const auto view = kViews.find(alias == kPlural.end() ? kind : alias->second);
   if (view != kViews.end()) return view->second;
-  return InvalidArgument("galen knows no '{}': get devices, pods, nodes or drivers", kind);
+  return InvalidArgument("'{}' is nothing that galen can get: name devices, pods, nodes or drivers",
+                         kind);
 }
 
 // InvalidArgument when `name` names a Pod of another namespace than -n does, or none at all.

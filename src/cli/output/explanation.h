@@ -1,4 +1,4 @@
-// The answer to "why": which devices a Pod holds, how they are, and the line of causes that led
+// The answer to "why": which devices a Pod holds, how they are, and the steps that led
 // there. Values and their picture; pure.
 #pragma once
 
