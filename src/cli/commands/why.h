@@ -1,6 +1,6 @@
-// `galen why POD`: each step that led to the state of a Pod's devices. The node's agent knows them to
-// the millisecond; where its socket is out of reach, the API server's objects and Events show what
-// they can.
+// `galen why POD`: each step that led to the state of a Pod's devices. The node's agent knows them
+// to the millisecond; where its socket is out of reach, the API server's objects and Events show
+// what they can.
 #pragma once
 
 #include <string>
