@@ -15,15 +15,23 @@ fi
 seconds=$2
 shift 2
 
+# Each step ends it: where the caller looks at the result, `set -e` counts for nothing in here.
 close_off() {
-  local place
-  mount --make-rprivate /
+  local place mounts
+  mount --make-rprivate / || return
+  mounts=$(findmnt -rno TARGET) || return
   while read -r place; do
     # Devices and the processes of this namespace stay as they are.
-    [[ $place == /dev* || $place == /proc* ]] || mount -o remount,bind,ro "$place"
-  done < <(findmnt -rno TARGET)
-  mount -t tmpfs -o "size=${FILES_MIB}m,mode=1777" tmpfs /tmp
-  ip link set lo up
+    [[ $place == /dev* || $place == /proc* ]] && continue
+    place=$(printf '%b' "$place") || return  # findmnt writes a blank as \x20
+    mount -o remount,bind,ro "$place" || return
+  done <<<"$mounts"
+  # A socket can be connected to on a mount that is read-only: hide the places where they lie.
+  for place in /run /var/lib/kubelet /dev/shm; do
+    [[ ! -d $place ]] || mount -t tmpfs -o size=16m tmpfs "$place" || return
+  done
+  mount -t tmpfs -o "size=${FILES_MIB}m,mode=1777" tmpfs /tmp || return
+  ip link set lo up || return
 }
 close_off || exit 125
 
