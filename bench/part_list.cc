@@ -23,7 +23,7 @@ const std::vector<Part>& Parts() {
        "an observer beside a simulated kubelet; sixteen drivers of 256 simulated GPUs, with "
        "names as long as usual, 512 Pods with eight each. Signs as for latency, into one driver "
        "after the other; the end is the "
-       "Pod's annotation at the watcher."},
+       "Pod's condition at the watcher."},
       {"soak", MeasureSoak,
        "an hour of a busy node is four seconds: the driver killed or stopped and started, sixteen "
        "Pods that come and go, 96 changes of the devices that they hold, 24 questions to the "

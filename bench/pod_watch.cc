@@ -1,5 +1,7 @@
 #include "bench/pod_watch.h"
 
+#include <utility>
+
 #include "bench/manifest.h"
 
 namespace galen::bench {
@@ -12,6 +14,13 @@ kube::ResourceHealth FirstDevice(const kube::Pod& pod) {
     }
   }
   return {};
+}
+
+std::string ConditionOf(const kube::Pod& pod) {
+  for (const kube::PodCondition& condition : pod.conditions) {
+    if (condition.type == kube::kDevicesCondition) return condition.message;
+  }
+  return "";
 }
 
 }  // namespace
@@ -40,10 +49,13 @@ void PodWatch::OnChange(const ObjectKey& key, const kube::Pod* after) {
   }
   Line& line = lines_[key.name];
   kube::ResourceHealth device = FirstDevice(*after);
-  const bool same = device == line.device && after->devices_annotation == line.annotation;
+  std::string condition = ConditionOf(*after);
+  const bool same = device == line.device && after->devices_annotation == line.annotation &&
+                    condition == line.condition;
   if (line.seen == WallTime{} || !same) line.seen = now;
   line.device = std::move(device);
   line.annotation = after->devices_annotation;
+  line.condition = std::move(condition);
   line.phase = after->phase;
   loop_.Stop();
 }

@@ -18,6 +18,7 @@ class PodWatch {
   struct Line {
     kube::ResourceHealth device;  // the first in its status; empty: none yet
     std::string annotation;
+    std::string condition;  // its message
     std::string phase;
     WallTime seen{};  // when this line, and no other, was known
   };

@@ -72,14 +72,14 @@ StatusOr<std::vector<std::vector<Held>>> HeldDevices(Rig& rig) {
   return NotFound("the agent knows {} devices that are held, of {}", held, kDevices);
 }
 
-// An observer publishes in the annotation, the worst device first.
+// An observer publishes in the condition, which names the worst device; the annotation follows.
 StatusOr<Duration> OneChange(Rig& rig, cli::AgentLink& driver, const Held& held, bool breaks) {
   const std::string worst = held.device + " Unhealthy";
   ASSIGN_OR_RETURN(const WallTime injected,
                    Inject(driver, held.device, breaks ? "xid" : "reset", breaks ? "79" : ""));
   RETURN_IF_ERROR(
       rig.Until(fmt::format("{} to show {}", held.pod, held.device), kPublishedWithin, [&] {
-        const std::string& says = rig.pods().Of(held.pod).annotation;
+        const std::string& says = rig.pods().Of(held.pod).condition;
         return says.starts_with(worst) == breaks;
       }));
   return rig.pods().Of(held.pod).seen - injected;
@@ -124,7 +124,7 @@ StatusOr<std::vector<Figure>> MeasureScale(Bench& bench) {
                                Mebibytes(use.peak_bytes)),
        .goal = "≤ 40 MiB resident",
        .met = use.rss_bytes <= kRssMost},
-      {.what = fmt::format("… event at the driver → the Pod's annotation at a watcher, {} single "
+      {.what = fmt::format("… event at the driver → the Pod's condition at a watcher, {} single "
                            "changes",
                            samples.size()),
        .measured = Spread(samples),

@@ -232,8 +232,8 @@ PodPublisher::Options AgentApp::PublisherOptions() {
       .run_of = [this](const kube::Pod& pod) -> std::optional<Json> {
         return processes_ ? processes_->StatusOf(pod.ref()) : std::nullopt;
       },
-      .on_told = [this](const kube::Pod& pod, const DeviceHealth& health,
-                        Duration after_sign) { changes_.OnPublished(pod, health, after_sign); }};
+      .on_published = [this](const kube::Pod& pod, const DeviceHealth& health,
+                             const Publication& how) { changes_.OnPublished(pod, health, how); }};
 }
 
 ChangeRouter::Parts AgentApp::RouterParts() {

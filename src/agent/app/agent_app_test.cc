@@ -45,7 +45,7 @@ TEST(Observer, ShowsAFaultOnThePodWithItsSentenceAndAnEvent) {
   FakePlugin& driver = node.AddDriver({"gpu-0"});
   node.AddPod("trainer-0");
   node.StartAgent();
-  node.Pass();
+  node.Pass(HeldChanges::kAnnotationCalm);
   driver.Report({Lost("gpu-0")});
   node.Pass(100ms);
   EXPECT_THAT(node.Annotation("trainer-0"), StartsWith("gpu-0 Unhealthy since "));
@@ -53,7 +53,7 @@ TEST(Observer, ShowsAFaultOnThePodWithItsSentenceAndAnEvent) {
   EXPECT_EQ(node.Condition("trainer-0"), "False XidGpuLost");
   EXPECT_THAT(node.Events("trainer-0"), UnorderedElementsAre("DeviceUnhealthy x1"));
   driver.Report({{.device = "gpu-0"}});
-  node.Pass(100ms);
+  node.Pass(HeldChanges::kAnnotationCalm);
   EXPECT_EQ(node.Annotation("trainer-0"), "gpu-0 Healthy");
   EXPECT_THAT(node.Events("trainer-0"),
               UnorderedElementsAre("DeviceUnhealthy x1", "DeviceRecovered x1"));
@@ -134,7 +134,7 @@ TEST(Observer, CarriesOnAfterAKillWithTheSameStatesAndTheirFirstTimes) {
   node.StartAgent();
   node.Pass();
   driver.Report({Lost("gpu-0")});
-  node.Pass(2s);
+  node.Pass(HeldChanges::kAnnotationCalm);
   const std::string before = node.Annotation("trainer-0");
   const auto events = node.Events("trainer-0");
   node.KillAgent();
@@ -256,7 +256,7 @@ TEST(Observer, TakesTheKubeletsStatusForADriverThatItMustNotAsk) {
   FakePlugin& driver = node.AddDriver({"gpu-0"});
   node.AddPod("trainer-0");
   node.StartAgent();
-  node.Pass(2s);
+  node.Pass(3s);
   EXPECT_THAT(node.Annotation("trainer-0"), HasSubstr("and the kubelet does not say"));
   const Json patch = api_sim::Yaml(R"({status: {containerStatuses: [{name: main, image: pause,
       imageID: "", ready: true, restartCount: 0, allocatedResourcesStatus: [{name: "claim:gpu",

@@ -131,8 +131,8 @@ void ChangeRouter::OnDriversChanged() {
 void ChangeRouter::OnPrepared(const ObjectKey& pod) { Mark(parts_.claims.PodChanged(pod)); }
 
 void ChangeRouter::OnPublished(const kube::Pod& pod, const DeviceHealth& health,
-                               Duration after_sign) {
-  parts_.journal.Published(pod.ref(), health, after_sign, parts_.loop.WallNow());
+                               const Publication& how) {
+  parts_.journal.Published(pod.ref(), health, how, parts_.loop.WallNow());
   parts_.keeper.SyncLater();
 }
 

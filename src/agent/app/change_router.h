@@ -111,7 +111,7 @@ class ChangeRouter final : public NodeListener {
   // The Pod's claims are prepared: their devices have CDI ids now, which the index has not seen.
   void OnPrepared(const ObjectKey& pod);
   // The Pod shows this health now.
-  void OnPublished(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign);
+  void OnPublished(const kube::Pod& pod, const DeviceHealth& health, const Publication& how);
 
   // Asks the publisher to look at every Pod.
   void MarkEveryPod();

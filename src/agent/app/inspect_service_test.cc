@@ -133,7 +133,7 @@ TEST_F(InspectServiceTest, AWatcherGetsTheListAtOnceAndAfterEachChange) {
   node_.Pass(10ms);
   EXPECT_THAT(watcher.lists, ElementsAre("gpu-0 Healthy"));
   driver_->Report({{.device = "gpu-0", .health = 2}});
-  node_.Pass(1s);
+  node_.Pass(HeldChanges::kAnnotationCalm);
   EXPECT_THAT(watcher.lists, Contains("gpu-0 Unhealthy"));
   const std::size_t seen = watcher.lists.size();
   node_.Pass(10s);

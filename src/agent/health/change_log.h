@@ -29,6 +29,13 @@ struct Assignment {
   bool operator==(const Assignment&) const = default;
 };
 
+// How a Pod came to show a device's health.
+struct Publication {
+  // Since its sign, which may be of long ago: a driver that is back repeats what it found before.
+  Duration after_sign{};
+  bool annotated = true;  // false: the annotation follows
+};
+
 // A step that led to a device's state, worded for `galen why`.
 struct Step {
   WallTime time{};
@@ -53,9 +60,8 @@ class ChangeLog {
   // The changes are on disk; `late`: after they were published. Written with the next Sync: it
   // completes the record, nobody waits for it.
   virtual void Kept(const std::vector<HealthChange>& changes, bool late, WallTime now) = 0;
-  // The Pod shows this health now, `after_sign` after its sign (which may be of long ago: a driver
-  // that is back repeats what it found before).
-  virtual void Published(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
+  // The Pod shows this health now.
+  virtual void Published(const PodRef& pod, const DeviceHealth& health, const Publication& how,
                          WallTime now) = 0;
   // The Pod has the device from now on. False, and nothing is written, when that was noted before:
   // by an earlier process, say.

@@ -17,7 +17,8 @@ class FakeChangeLog final : public ChangeLog {
   void Kept(const std::vector<HealthChange>& changes, bool late, WallTime) override {
     entries.push_back((late ? "kept late " : "kept ") + std::to_string(changes.size()));
   }
-  void Published(const PodRef& pod, const DeviceHealth& health, Duration, WallTime) override {
+  void Published(const PodRef& pod, const DeviceHealth& health, const Publication&,
+                 WallTime) override {
     entries.push_back("published " + pod.key.name + " " + health.id.device);
   }
   void Crashed(const Crash& crash, const std::vector<DeviceId>&) override {

@@ -101,14 +101,14 @@ void HistoryLog::Kept(const std::vector<HealthChange>& changes, bool late, WallT
   }
 }
 
-void HistoryLog::Published(const PodRef& pod, const DeviceHealth& health, Duration after_sign,
+void HistoryLog::Published(const PodRef& pod, const DeviceHealth& health, const Publication& how,
                            WallTime now) {
   store_.Append({.time = now,
                  .kind = history::Kind::kPublished,
                  .device = health.id,
                  .pod = pod,
-                 .text = fmt::format("Pod status and annotation ({})",
-                                     Delay(pod, health.id, after_sign, now)),
+                 .text = fmt::format("Pod status{} ({})", how.annotated ? " and annotation" : "",
+                                     Delay(pod, health.id, how.after_sign, now)),
                  .source = std::string(kAgent),
                  .incident = LastIncidentOf(health.id)});
 }

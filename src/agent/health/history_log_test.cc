@@ -62,7 +62,7 @@ class HistoryLogTest : public ::testing::Test {
 TEST_F(HistoryLogTest, GivesTheLineOfCausesOfAPodInTheOrderOfTime) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79 on 0000:4b:00.0"}, 812, kSign + 1ms);
   log_->Kept({Lost()}, false, kSign + 2ms);
-  log_->Published(kLoggedPod, Lost().after, 7ms, kSign + 7ms);
+  log_->Published(kLoggedPod, Lost().after, {7ms}, kSign + 7ms);
   log_->Crashed({kLoggedPod, "container train, exit 134", kSign + 3s}, {kLoggedGpu});
   EXPECT_THAT(Line(),
               ElementsAre("sign: kernel log: Xid 79 on 0000:4b:00.0 (gpu.example.com)",
@@ -92,25 +92,25 @@ TEST_F(HistoryLogTest, ARecoveryHasTheSignThatShowedIt) {
       .before = Lost().after,
       .after = {.id = kLoggedGpu, .state = HealthState::kHealthy, .since = kSign + 9s}};
   log_->Changed(back, {.sign = "simulator: reset host"}, 813, kSign + 9s);
-  log_->Published(kLoggedPod, back.after, 3ms, kSign + 9s + 3ms);
+  log_->Published(kLoggedPod, back.after, {3ms}, kSign + 9s + 3ms);
   EXPECT_THAT(Line(), Contains("sign: simulator: reset host (gpu.example.com)"));
 }
 
 // The driver was killed and started again: it repeats the sign of six seconds ago.
 TEST_F(HistoryLogTest, CountsFromTheChangeWhereItsSignIsOldNews) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign + 1ms);
-  log_->Published(kLoggedPod, Lost().after, 7ms, kSign + 7ms);
+  log_->Published(kLoggedPod, Lost().after, {7ms}, kSign + 7ms);
   HealthChange gone{.before = Lost().after, .after = Lost().after};
   gone.after.state = HealthState::kUnknown;
   gone.after.cause = {.code = std::string(cause_code::kDriverGone)};
   gone.after.since = kSign + 5s;
   log_->Changed(gone, {.sign = "kernel log: Xid 79"}, 0, kSign + 5s);
-  log_->Published(kLoggedPod, gone.after, 0ms, kSign + 5s + 4ms);
+  log_->Published(kLoggedPod, gone.after, {0ms}, kSign + 5s + 4ms);
   ASSERT_TRUE(history::Synced(*log_).ok());
   Open();  // what is news does not depend on who remembers
   log_->Changed({.before = gone.after, .after = Lost().after}, {.sign = "kernel log: Xid 79"}, 1,
                 kSign + 6s);
-  log_->Published(kLoggedPod, Lost().after, 6s + 6ms, kSign + 6s + 6ms);
+  log_->Published(kLoggedPod, Lost().after, {6s + 6ms}, kSign + 6s + 6ms);
   EXPECT_THAT(Line(),
               ElementsAre("sign: kernel log: Xid 79 (gpu.example.com)",
                           "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
@@ -123,7 +123,7 @@ TEST_F(HistoryLogTest, CountsFromTheChangeWhereItsSignIsOldNews) {
 
 TEST_F(HistoryLogTest, CountsFromTheSignThatTheAgentMissedWhileItWasAway) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign + 2s);
-  log_->Published(kLoggedPod, Lost().after, 2s + 5ms, kSign + 2s + 5ms);
+  log_->Published(kLoggedPod, Lost().after, {2s + 5ms}, kSign + 2s + 5ms);
   EXPECT_EQ(Line().back(), "told: Pod status and annotation (2005 ms after sign) (galen-agent)");
 }
 
@@ -132,7 +132,7 @@ TEST_F(HistoryLogTest, ShowsHowADeviceWasWhenThePodGotItOnceAndCountsFromThere) 
   const PodRef other{{"train", "trainer-9"}, "uid-9"};
   EXPECT_TRUE(log_->Assigned({other, Lost().after}, kSign + 30s));
   EXPECT_TRUE(log_->Assigned({kLoggedPod, Lost().after}, kSign + 60s));
-  log_->Published(kLoggedPod, Lost().after, 60s, kSign + 60s + 4ms);
+  log_->Published(kLoggedPod, Lost().after, {60s}, kSign + 60s + 4ms);
   ASSERT_TRUE(history::Synced(*log_).ok());
   Open();
   EXPECT_FALSE(log_->Assigned({kLoggedPod, Lost().after}, kSign + 90s)) << "it was noted before";
@@ -149,7 +149,7 @@ TEST_F(HistoryLogTest, ShowsHowADeviceWasWhenThePodGotItOnceAndCountsFromThere) 
 TEST_F(HistoryLogTest, ADeviceThatNeverChangedIsShownFromItsAssignment) {
   const DeviceHealth well{.id = kLoggedGpu, .state = HealthState::kHealthy};
   EXPECT_TRUE(log_->Assigned({kLoggedPod, well, true}, kSign));
-  log_->Published(kLoggedPod, well, 600h, kSign + 3ms);
+  log_->Published(kLoggedPod, well, {600h}, kSign + 3ms);
   EXPECT_THAT(Line(),
               ElementsAre("assigned: found on this Pod: Healthy (galen-agent)",
                           "told: Pod status and annotation (3 ms after assignment) (galen-agent)"));
@@ -166,7 +166,7 @@ TEST_F(HistoryLogTest, ForgetsTheOldestOfDevicesThatNobodyReports) {
     log_->Assigned({pod, silent}, kSign + 1s);
   }
   EXPECT_EQ(log_->remembered(), most + 1);
-  log_->Published(pod, silent, 600h, kSign + 1s + 3ms);
+  log_->Published(pod, silent, {600h}, kSign + 1s + 3ms);
   EXPECT_EQ(log_->StepsOf(pod, {}).back().text,
             "Pod status and annotation (3 ms after assignment)");
   // What a driver reported is still known.
@@ -180,14 +180,14 @@ TEST_F(HistoryLogTest, DevicesOfOneNameThatFailAtOnceAreTwoIncidents) {
   others.before.id.driver = others.after.id.driver = "spare.example.com";
   log_->Changed(Lost(), {}, 812, kSign);
   log_->Changed(others, {}, 9, kSign);
-  log_->Published(kLoggedPod, Lost().after, 7ms, kSign + 7ms);
+  log_->Published(kLoggedPod, Lost().after, {7ms}, kSign + 7ms);
   EXPECT_THAT(Line(), SizeIs(2)) << "what another driver's device did is no matter of this Pod";
 }
 
 TEST_F(HistoryLogTest, LeavesOutWhatWasPublishedToAnEarlierPodOfTheName) {
   const PodRef earlier{kLoggedPod.key, "an-earlier-uid"};
-  log_->Published(earlier, Lost().after, 7ms, kSign - 60s);
-  log_->Published(kLoggedPod, Lost().after, 7ms, kSign);
+  log_->Published(earlier, Lost().after, {7ms}, kSign - 60s);
+  log_->Published(kLoggedPod, Lost().after, {7ms}, kSign);
   EXPECT_THAT(log_->StepsOf(kLoggedPod, {kLoggedGpu}), SizeIs(1));
   EXPECT_THAT(log_->StepsOf({kLoggedPod.key, ""}, {kLoggedGpu}), SizeIs(2))
       << "for one that is gone all are shown";
@@ -246,7 +246,7 @@ TEST_F(HistoryLogTest, SaysThatASilenceWasOurOwnConclusion) {
   silent.after.cause = {.code = std::string(cause_code::kDriverSilent)};
   silent.after.state = HealthState::kUnknown;
   log_->Changed(silent, {.sign = "of another time"}, 812, kSign);
-  log_->Published(kLoggedPod, silent.after, 1ms, kSign + 1ms);
+  log_->Published(kLoggedPod, silent.after, {1ms}, kSign + 1ms);
   EXPECT_THAT(Line(), ElementsAre("change: Healthy → Unknown, DriverSilent (galen-agent)",
                                   ::testing::StartsWith("told")));
 }
@@ -266,7 +266,7 @@ TEST_F(HistoryLogTest, KnowsEveryDeviceAfterARestartAsItWasSynced) {
 
 TEST_F(HistoryLogTest, ARecoveryAfterARestartBelongsToTheSameIncident) {
   log_->Changed(Lost(), {}, 1, kSign);
-  log_->Published(kLoggedPod, Lost().after, 1ms, kSign);
+  log_->Published(kLoggedPod, Lost().after, {1ms}, kSign);
   ASSERT_TRUE(history::Synced(*log_).ok());
   Open();
   HealthChange recovered{
@@ -298,7 +298,7 @@ TEST_F(HistoryLogTest, TheLineOfADeviceShowsWhenItsDriverWasLostAndWhenItWasBack
 }
 
 TEST_F(HistoryLogTest, GivesTheNewestStepsOfALongLine) {
-  for (int i = 0; i < 500; ++i) log_->Published(kLoggedPod, Lost().after, 1ms, kSign + i * 1s);
+  for (int i = 0; i < 500; ++i) log_->Published(kLoggedPod, Lost().after, {1ms}, kSign + i * 1s);
   const std::vector<Step> steps = log_->StepsOf(kLoggedPod, {});
   ASSERT_THAT(steps, SizeIs(ChangeLog::kStepsMax));
   EXPECT_EQ(steps.back().time, kSign + 499s);

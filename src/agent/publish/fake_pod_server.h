@@ -42,10 +42,11 @@ class PodPublisherTest : public ::testing::Test {
             .health_at = [this](const DeviceId&, WallTime) { return at_end_; },
             .runs = [this](const kube::Pod&) { return runs_; },
             .run_of = [this](const kube::Pod&) { return run_; },
-            .on_told =
-                [this](const kube::Pod&, const DeviceHealth& health, Duration after) {
+            .on_published =
+                [this](const kube::Pod&, const DeviceHealth& health, const Publication& how) {
                   published_.push_back(std::string(ToString(health.state)));
-                  after_sign_ = after;
+                  after_sign_ = how.after_sign;
+                  annotated_ = how.annotated;
                 }});
     publisher_->Open();
   }
@@ -113,6 +114,7 @@ class PodPublisherTest : public ::testing::Test {
   std::vector<Json> patches_;
   std::vector<std::string> published_;
   Duration after_sign_{};
+  bool annotated_ = false;
   std::optional<PodPublisher> publisher_;
 };
 

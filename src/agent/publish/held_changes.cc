@@ -29,12 +29,17 @@ std::optional<Time> ChangePacer::not_before() const {
 }
 
 void HeldChanges::Expect(const ObjectKey& pod, const DeviceHealth& health, Time now) {
-  auto& changes = pods_[pod];
+  Held& held = pods_[pod];
+  if (!held.behind_since) {
+    held.behind_since = now;
+    held.single = !held.changed || now - *held.changed >= kAnnotationCalm;
+  }
+  held.changed = now;
   // Nothing need be remembered of a device that the Pod shows and that is calm.
-  std::erase_if(changes, [now](const auto& item) {
+  std::erase_if(held.devices, [now](const auto& item) {
     return !item.second.unpublished && item.second.pacer.calm(now);
   });
-  Change& change = changes[health.id];
+  Change& change = held.devices[health.id];
   change.unpublished = std::make_unique<DeviceHealth>(health);
   change.pacer.Changed(health.state, now);
 }
@@ -43,7 +48,7 @@ Duration HeldChanges::HoldOf(const ObjectKey& pod, Time now) const {
   const auto changes = pods_.find(pod);
   if (changes == pods_.end()) return Duration::zero();
   Time first = Time::max();
-  for (const auto& [id, change] : changes->second) {
+  for (const auto& [id, change] : changes->second.devices) {
     if (!change.unpublished) continue;
     const std::optional<Time> when = change.pacer.not_before();
     if (!when) return Duration::zero();
@@ -52,11 +57,32 @@ Duration HeldChanges::HoldOf(const ObjectKey& pod, Time now) const {
   return first == Time::max() ? Duration::zero() : first - now;
 }
 
+Duration HeldChanges::AnnotationHoldOf(const ObjectKey& pod, Time now) const {
+  const auto held = pods_.find(pod);
+  if (held == pods_.end() || !held->second.behind_since || held->second.single) {
+    return Duration::zero();
+  }
+  const Time due = std::min(*held->second.changed + kAnnotationCalm,
+                            *held->second.behind_since + kAnnotationHoldMost);
+  return std::max(due - now, Duration::zero());
+}
+
+std::size_t HeldChanges::UnpublishedOf(const ObjectKey& pod) const {
+  const auto held = pods_.find(pod);
+  if (held == pods_.end()) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(
+      held->second.devices, [](const auto& item) { return item.second.unpublished != nullptr; }));
+}
+
+void HeldChanges::SendAnnotation(const ObjectKey& pod) {
+  if (const auto held = pods_.find(pod); held != pods_.end()) held->second.behind_since.reset();
+}
+
 HeldChanges::Changes HeldChanges::Send(const ObjectKey& pod) {
   Changes sent;
   const auto changes = pods_.find(pod);
   if (changes == pods_.end()) return sent;
-  for (auto& [id, change] : changes->second) {
+  for (auto& [id, change] : changes->second.devices) {
     if (change.unpublished) sent.emplace(id, *change.unpublished);
     change.pacer.Sent();
   }
@@ -66,19 +92,22 @@ HeldChanges::Changes HeldChanges::Send(const ObjectKey& pod) {
 void HeldChanges::Failed(const ObjectKey& pod) {
   const auto changes = pods_.find(pod);
   if (changes == pods_.end()) return;
-  for (auto& [id, change] : changes->second) change.pacer.Failed();
+  for (auto& [id, change] : changes->second.devices) change.pacer.Failed();
 }
 
 void HeldChanges::Arrived(const ObjectKey& pod, const Changes& sent) {
   const auto changes = pods_.find(pod);
   if (changes == pods_.end()) return;
   for (const auto& [id, health] : sent) {
-    const auto it = changes->second.find(id);
-    if (it == changes->second.end() || !it->second.unpublished) continue;
+    const auto it = changes->second.devices.find(id);
+    if (it == changes->second.devices.end() || !it->second.unpublished) continue;
     if (*it->second.unpublished == health) it->second.unpublished.reset();
   }
 }
 
-void HeldChanges::Settled(const ObjectKey& pod) { Arrived(pod, Send(pod)); }
+void HeldChanges::Settled(const ObjectKey& pod) {
+  Arrived(pod, Send(pod));
+  SendAnnotation(pod);
+}
 
 }  // namespace galen::agent

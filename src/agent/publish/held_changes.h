@@ -1,5 +1,6 @@
 // Changes of devices that Pods do not show yet, and how long a storm of them is held back: each
-// device of each Pod has its pace (ChangePacer). Pure; belongs to the agent's loop.
+// device of each Pod has its pace (ChangePacer), and each Pod's annotation another. Pure; belongs
+// to the agent's loop.
 #pragma once
 
 #include <map>
@@ -54,13 +55,28 @@ class HeldChanges {
  public:
   using Changes = std::map<DeviceId, DeviceHealth>;
 
+  // A kubelet that sees another annotation syncs the Pod, and its next sync, which would write the
+  // kubelet's own field, waits for the next relist of its containers: up to 1 s (genericPlegRelist
+  // of pkg/kubelet/kubelet.go). A single change is written whole, for its sync comes anyway. What
+  // changes again before the devices of the Pod have rested for more than two relists waits with
+  // its annotation, not with its condition, which wakes no kubelet, until they have.
+  static constexpr Duration kAnnotationCalm = std::chrono::milliseconds(2500);
+  // However long they do not rest, the annotation is never further behind.
+  static constexpr Duration kAnnotationHoldMost = ChangePacer::kHoldMost;
+
   // The Pod is to show this. A later change of the same device takes its place.
   void Expect(const ObjectKey& pod, const DeviceHealth& health, Time now);
   // How long the Pod need not be looked at: it has changes to show, and all of them are held back.
   // Zero when one is not, or when there is none.
   Duration HoldOf(const ObjectKey& pod, Time now) const;
+  // How long the annotation of the Pod need not be written, if the condition carries the news.
+  Duration AnnotationHoldOf(const ObjectKey& pod, Time now) const;
+  // How many of its devices changed since the Pod was written.
+  std::size_t UnpublishedOf(const ObjectKey& pod) const;
   // A write with all that the Pod is to show goes out now. They stay until they arrive.
   Changes Send(const ObjectKey& pod);
+  // That write has the annotation.
+  void SendAnnotation(const ObjectKey& pod);
   // That write failed: nothing of it is held back any more.
   void Failed(const ObjectKey& pod);
   // It arrived. What changed while it was under way stays.
@@ -77,7 +93,14 @@ class HeldChanges {
     ChangePacer pacer;
   };
 
-  std::map<ObjectKey, std::map<DeviceId, Change>> pods_;
+  struct Held {
+    std::map<DeviceId, Change> devices;
+    std::optional<Time> changed;       // the last time, whichever device
+    std::optional<Time> behind_since;  // when the first change came that the annotation lacks
+    bool single = true;                // that change came to devices that rested
+  };
+
+  std::map<ObjectKey, Held> pods_;
 };
 
 }  // namespace galen::agent

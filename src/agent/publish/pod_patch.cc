@@ -229,15 +229,21 @@ std::vector<kube::ContainerStatus> WithoutDevices(std::vector<kube::ContainerSta
 
 std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
                                   WallTime now) {
-  Json metadata, status;
-  if (pod.devices_annotation != wanted.annotation) {
-    metadata["annotations"][kube::kDevicesAnnotation] = wanted.annotation;
-  }
+  std::optional<Json> patch = ConditionPatch(pod, wanted, now);
+  if (pod.devices_annotation == wanted.annotation) return patch;
+  if (!patch) patch = Json::MakeObject({{"metadata", Json::MakeObject({{"uid", pod.meta.uid}})}});
+  (*patch)["metadata"]["annotations"][kube::kDevicesAnnotation] = wanted.annotation;
+  return patch;
+}
+
+std::optional<Json> ConditionPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
+                                   WallTime now) {
+  Json status;
   if (auto patch =
           ConditionPatch(kube::kDevicesCondition, FindCondition(pod), wanted.condition, now)) {
     status["conditions"].Append(*std::move(patch));
   }
-  return Finish(pod, std::move(metadata), std::move(status));
+  return Finish(pod, {}, std::move(status));
 }
 
 bool ShowsStatus(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running) {

@@ -15,6 +15,9 @@ namespace galen::agent {
 // with it (seen on Kubernetes 1.37). nullopt: it says it all.
 std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
                                   WallTime now);
+// The same without the annotation.
+std::optional<Json> ConditionPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
+                                   WallTime now);
 
 // Manager: whether the informer's Pod shows it all already, so that the server need not be asked.
 // `wanted` is nullopt for a Pod without devices.

@@ -118,7 +118,29 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
     queue_.NotRefused(key);
     return done(OkStatus());
   }
-  WriteOrRest(*pod, FindingsPatch(*pod, *wanted, edges_.loop.WallNow()), std::move(done));
+  WriteFindings(*pod, *wanted, std::move(done));
+}
+
+void PodPublisher::WriteFindings(const kube::Pod& pod, const WantedPodStatus& wanted, Done done) {
+  const ObjectKey& key = pod.meta.key;
+  const WallTime now = edges_.loop.WallNow();
+  const Duration hold = AnnotationHoldOf(pod);
+  const std::size_t news = changes_.UnpublishedOf(key);
+  std::optional<Json> condition = ConditionPatch(pod, wanted, now);
+  // The condition names one device: what else is new is shown by the annotation alone.
+  const bool enough = condition ? news <= 1 : news == 0;
+  if (hold == Duration::zero() || !enough) {
+    return WriteOrRest(pod, FindingsPatch(pod, wanted, now), std::move(done));
+  }
+  queue_.MarkLater(key, hold);
+  if (!condition) return done(OkStatus());
+  WriteOrRest(pod, condition, std::move(done));
+}
+
+Duration PodPublisher::AnnotationHoldOf(const kube::Pod& pod) const {
+  // A Pod that shows nothing yet, and one that starts, ends or goes, is being synced anyway.
+  if (stopping_ || pod.devices_annotation.empty() || !MayWait(pod)) return Duration::zero();
+  return changes_.AnnotationHoldOf(pod.meta.key, edges_.loop.Now());
 }
 
 void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
@@ -182,10 +204,12 @@ void PodPublisher::WriteOrRest(const kube::Pod& pod, const std::optional<Json>& 
 
 void PodPublisher::Write(const kube::Pod& pod, const Json& patch, Done done) {
   ++writes_;
+  const bool annotated = patch["metadata"].Has("annotations");
+  if (annotated) changes_.SendAnnotation(pod.meta.key);
   calls_[pod.meta.key] =
       edges_.client.Do(kube::Patch(kube::kPods, pod.meta.key.ns, pod.meta.key.name,
                                    kube::PatchType::kStrategic, patch, {.subresource = "status"}),
-                       [this, pod, written = changes_.Send(pod.meta.key),
+                       [this, pod, annotated, written = changes_.Send(pod.meta.key),
                         extended = !leave_out_extended_, done](const StatusOr<Json>& reply) {
                          calls_.erase(pod.meta.key);
                          // Each of those under way is refused.
@@ -193,7 +217,7 @@ void PodPublisher::Write(const kube::Pod& pod, const Json& patch, Done done) {
                            return LeaveOutExtended(pod, reply.status(), done);
                          }
                          if (extended && reply.ok() && !pod.extended_claim.empty()) MarkLeftOut();
-                         Conclude(pod, written, reply.status(), done);
+                         Conclude(pod, {written, annotated}, reply.status(), done);
                        });
 }
 
@@ -212,8 +236,8 @@ void PodPublisher::LeaveOutExtended(const kube::Pod& pod, const Status& status, 
   done(OkStatus());
 }
 
-void PodPublisher::Conclude(const kube::Pod& pod, const HeldChanges::Changes& written,
-                            const Status& status, Done done) {
+void PodPublisher::Conclude(const kube::Pod& pod, const Written& written, const Status& status,
+                            Done done) {
   edges_.metrics.Add(metric::kApiWrites,
                      {{"kind", "Pod"}, {"result", status.ok() ? "ok" : "error"}});
   queue_.NoteReply(status);
@@ -236,9 +260,9 @@ void PodPublisher::MarkLeftOut() {
   for (const ObjectKey& key : left_out_) queue_.MarkDirty(key);
 }
 
-void PodPublisher::NoteShown(const kube::Pod& pod, const HeldChanges::Changes& written) {
-  changes_.Arrived(pod.meta.key, written);
-  for (const auto& [id, health] : written) {
+void PodPublisher::NoteShown(const kube::Pod& pod, const Written& written) {
+  changes_.Arrived(pod.meta.key, written.changes);
+  for (const auto& [id, health] : written.changes) {
     const Duration after_sign = std::max(edges_.loop.WallNow() - health.since, Duration::zero());
     // A Pod that came after the sign was not waiting for it.
     const bool witnessed = !pod.meta.created || health.since >= *pod.meta.created;
@@ -246,7 +270,7 @@ void PodPublisher::NoteShown(const kube::Pod& pod, const HeldChanges::Changes& w
       edges_.metrics.Observe(metric::kPublishSeconds, {},
                              std::chrono::duration<double>(after_sign).count());
     }
-    options_.on_told(pod, health, after_sign);
+    options_.on_published(pod, health, {after_sign, written.annotated});
   }
 }
 

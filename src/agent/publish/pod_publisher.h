@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/api_edges.h"
+#include "agent/health/change_log.h"
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_view.h"
 #include "agent/publish/held_changes.h"
@@ -78,9 +79,9 @@ class PodPublisher {
     std::function<std::optional<Json>(const kube::Pod& pod)> run_of = [](const kube::Pod&) {
       return std::optional<Json>();
     };
-    // The Pod now says the device's present health; `after_sign` after the sign.
-    std::function<void(const kube::Pod& pod, const DeviceHealth& health, Duration after_sign)>
-        on_told = [](const kube::Pod&, const DeviceHealth&, Duration) {};
+    // The Pod shows the device's present health now.
+    std::function<void(const kube::Pod& pod, const DeviceHealth& health, const Publication& how)>
+        on_published = [](const kube::Pod&, const DeviceHealth&, const Publication&) {};
   };
 
   PodPublisher(Edges edges, Options options);
@@ -94,8 +95,8 @@ class PodPublisher {
   // Asks for a look. Cheap; merges with one that is asked for already. While all changes of a
   // running Pod are held back, the look waits with them.
   void MarkDirty(const ObjectKey& pod);
-  // A change that the Pod is to show; its delay is measured, and on_told called, when a write of it
-  // arrives. A later change of the same device takes its place.
+  // A change that the Pod is to show; its delay is measured, and on_published called, when a write
+  // of it arrives. A later change of the same device takes its place.
   void Expect(const ObjectKey& pod, const DeviceHealth& health);
   // From here on nothing is held back for calm: the agent stops.
   void Flush();
@@ -123,6 +124,10 @@ class PodPublisher {
   // Whether its devices are all that it has to show: what starts, ends, goes or, where a manager
   // runs it, did so of its containers, waits for no storm.
   bool MayWait(const kube::Pod& pod) const;
+  // Observer: what the Pod lacks; the annotation of quick changes later, for its kubelet's sake.
+  void WriteFindings(const kube::Pod& pod, const WantedPodStatus& wanted, Done done);
+  // How long the annotation may wait for calm.
+  Duration AnnotationHoldOf(const kube::Pod& pod) const;
   // Manager: whether nothing is to be written, and what is.
   bool NeedsNoWrite(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted) const;
   std::optional<Json> PatchOf(const Json& object, const kube::Pod& pod) const;
@@ -130,14 +135,18 @@ class PodPublisher {
   void ReadThenWrite(const kube::Pod& pod, Done done);
   void WriteOrRest(const kube::Pod& pod, const std::optional<Json>& patch, Done done);
   void Write(const kube::Pod& pod, const Json& patch, Done done);
-  void Conclude(const kube::Pod& pod, const HeldChanges::Changes& written, const Status& status,
-                Done done);
+  // What one write was to show.
+  struct Written {
+    HeldChanges::Changes changes;
+    bool annotated = false;
+  };
+  void Conclude(const kube::Pod& pod, const Written& written, const Status& status, Done done);
   // The server does not know entries of extended resources: the Pod is written without.
   void LeaveOutExtended(const kube::Pod& pod, const Status& status, const Done& done);
   // It knows them: the Pods that were written without are looked at.
   void MarkLeftOut();
   // The write arrived: the delay of each change is measured and handed on.
-  void NoteShown(const kube::Pod& pod, const HeldChanges::Changes& written);
+  void NoteShown(const kube::Pod& pod, const Written& written);
   // What the Pod should show; nullopt without devices. REQUIRES of one that has ended: kept.
   std::optional<WantedPodStatus> WantedOf(const kube::Pod& pod) const;
 

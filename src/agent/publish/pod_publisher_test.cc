@@ -113,7 +113,7 @@ TEST_F(PodPublisherTest, AnInformerThatIsBehindIsAnsweredWhenItCatchesUp) {
   informer_follows_ = true;
   view_.pods.at(kPod).devices_annotation = "gpu-0 Unhealthy";
   publisher_->MarkDirty(kPod);
-  loop_.Advance(1s);
+  loop_.Advance(HeldChanges::kAnnotationCalm);
   EXPECT_EQ(view_.pods.at(kPod).devices_annotation, "gpu-0 Healthy");
 }
 

@@ -25,6 +25,8 @@ TEST_F(PodStorm, AStormIsWrittenAtItsBeginningAndAtItsEnd) {
   }
   loop_.Advance(ChangePacer::kRestMost);
   EXPECT_THAT(published_, ElementsAre("Unhealthy", "Healthy"));
+  loop_.Advance(HeldChanges::kAnnotationCalm);
+  EXPECT_THAT(published_, SizeIs(2));
   EXPECT_THAT(view_.pods.at(kPod).devices_annotation, HasSubstr("gpu-0 Healthy"));
   EXPECT_TRUE(publisher_->idle());
 }
@@ -123,7 +125,7 @@ TEST_F(PodStorm, TheLastStateIsWrittenHoweverFastItChanges) {
     loop_.Advance(1ms);
   }
   EXPECT_LE(patches_.size(), 3u) << "a flapping device does not flood the server";
-  loop_.Advance(1s);
+  loop_.Advance(HeldChanges::kAnnotationCalm);
   EXPECT_THAT(view_.pods.at(kPod).devices_annotation, HasSubstr("Degraded"));
 }
 

@@ -102,8 +102,9 @@ Each defect has one number on this page, whichever table it is in.
 
 Everything is done twice, first without our agent: beside it the kubelet's own field is right sooner
 where nothing but a change of the Pod makes the kubelet look again, because our annotation is such a
-change. With changes 0.05 to 1.5 s apart that harms: the kubelet's next field waits for a relist
-more often than it does alone.
+change. For the same reason the annotation of changes in quick succession follows their condition
+only when the devices of the Pod have rested: written at once, it would make the kubelet's next
+field wait for a relist.
 
 ## Figures
 | what was done | the field, kubelet alone | the field, beside our agent | we |

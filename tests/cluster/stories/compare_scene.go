@@ -78,7 +78,7 @@ func weSay(state, words string) func(*corev1.Pod) bool {
 	}
 }
 
-// weWrite holds when our annotation has these words.
+// weWrite holds when our annotation, which follows the condition, has these words.
 func weWrite(words string) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool {
 		return pod != nil && strings.Contains(pod.Annotations[annotation], words)

@@ -78,6 +78,14 @@ func percentile(all []time.Duration, share float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
 }
 
+func mean(all []time.Duration) time.Duration {
+	var sum time.Duration
+	for _, each := range all {
+		sum += each
+	}
+	return sum / time.Duration(len(all))
+}
+
 // A spacing of single changes: how long after both sides showed one the next is made.
 type spacing struct {
 	name        string
@@ -206,6 +214,8 @@ func (c *comparison) compareShares(t *testing.T, p spacing, field, ours []time.D
 	if c.alone || len(alone) == 0 {
 		return
 	}
+	c.figure(fmt.Sprintf("… %s apart, the field's mean beside us ÷ alone", p.name),
+		fmt.Sprintf("%.2f", float64(mean(field))/float64(mean(alone))), "")
 	ratio := float64(percentile(field, 0.5)) / float64(percentile(alone, 0.5))
 	c.figure(fmt.Sprintf("… %s apart, the field's p50 beside us ÷ alone", p.name),
 		fmt.Sprintf("%.2f", ratio), "")
@@ -215,12 +225,13 @@ func (c *comparison) compareShares(t *testing.T, p spacing, field, ours []time.D
 	}
 }
 
-// requireWrites wants at most one a change, and that they were counted at all.
+// requireWrites wants hardly more than one a change, whose annotation may come later, and that they
+// were counted.
 func (c *comparison) requireWrites(t *testing.T, p spacing, writes, changes int) {
 	t.Helper()
 	c.figure(fmt.Sprintf("… %s apart, our writes to the Pod, a change", p.name), "",
 		fmt.Sprintf("%.2f", float64(writes)/float64(changes)))
-	if !c.alone && (writes < 1 || writes > changes) {
+	if !c.alone && (writes < 1 || writes > changes*3/2) {
 		t.Errorf("%d writes to the Pod for %d changes", writes, changes)
 	}
 }
