@@ -12,6 +12,12 @@ const std::vector<Part>& Parts() {
       {"flood", MeasureFlood,
        "latency again, first alone and then beside a driver without the SDK that reports eight "
        "devices ten thousand times a second, each time with all of them in another state."},
+      {"crowd", MeasureCrowd,
+       "eight drivers of 4,000 devices are started at once and report all of them in another "
+       "state, "
+       "as fast as their streams take it, beside a driver of eight GPUs that is left in peace. "
+       "Each "
+       "tenth of a second the agent is asked for its status and the next of those GPUs changes."},
       {"burst", MeasureBurst,
        "a driver on the SDK makes one change in each round of health and asks for the next round "
        "at once. Where its stream is slower than it, a newer snapshot takes an older one's place: "
