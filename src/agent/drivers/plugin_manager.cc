@@ -169,6 +169,7 @@ void PluginManager::OnLinkUp(const DriverLink& link) {
 void PluginManager::OnLinkStreamLost(const DriverLink& link, const Status& why) {
   Instance& instance = InstanceOf(link);
   const Cause cause = GoneCause(link.facts().driver, why);
+  ForgetReading(link.number());
   instance.trouble = cause.message;
   if (IsAuthority(link)) edges_.sink.OnDriverSilent(link.facts().driver, cause);
   Changed();
@@ -183,6 +184,7 @@ void PluginManager::OnLinkWithoutHealth(const DriverLink& link) {
 void PluginManager::OnLinkDown(const DriverLink& link, const Status& why) {
   const std::string driver = link.facts().driver;
   Instance& instance = InstanceOf(link);
+  ForgetReading(link.number());
   instance.trouble = why.ok() ? "the connection was closed" : why.message();
   edges_.log.Warning(
       "driver disconnected",
@@ -268,6 +270,8 @@ void PluginManager::TakeOver(const std::string& driver, Instance& instance, bool
     return edges_.sink.OnDriverSilent(driver, WithoutHealth(driver));
   }
   if (is_newer) return;
+  // What it reported before it lost its place is among what it reports now.
+  ForgetReading(instance.link->number());
   if (!instance.link->ReadAnew()) edges_.sink.OnDriverSilent(driver, GoneCause(driver, why));
 }
 

@@ -139,6 +139,22 @@ TEST_F(PluginManagerReportsTest, ALongReportWaitsForWhatComesOfTheOneBefore) {
   EXPECT_THAT(sink_.Take(), SizeIs(1'000));
 }
 
+TEST_F(PluginManagerReportsTest, ALongReportOfAnInstanceThatStepsInAgainIsReadOnce) {
+  FakePlugin& old_instance = Add();
+  loop_.Advance(10ms);
+  sink_.has_room = false;
+  old_instance.Report(Devices(1'000));
+  loop_.Advance(10ms);
+  FakePlugin& new_instance = Add(Second());
+  loop_.Advance(10ms);
+  new_instance.Kill();
+  loop_.Advance(10ms);
+  sink_.Take();
+  sink_.has_room = true;
+  loop_.Advance(1s);
+  EXPECT_THAT(sink_.Take(), SizeIs(1'000));
+}
+
 TEST_F(PluginManagerReportsTest, ALongReportOfAnInstanceThatGoesIsForgotten) {
   FakePlugin& plugin = Add();
   loop_.Advance(10ms);
