@@ -14,8 +14,6 @@ namespace {
 namespace inspect = galen::inspect::v1;
 using namespace std::chrono_literals;
 
-// Enough to fill every queue on the way many times over; the promise is about this number.
-constexpr std::int64_t kChanges = 10'000;
 // More than a node has.
 constexpr int kDevices = 64;
 constexpr Duration kMadeWithin = 120s;
@@ -58,6 +56,7 @@ StatusOr<std::uint64_t> ChangesInJournal(const std::string& directory) {
 
 // What one burst came to.
 struct Outcome {
+  std::int64_t made = 0;
   Duration made_in{}, true_after{};
   int pods_right = 0, devices_right = 0;
   Counts before, after;
@@ -65,50 +64,47 @@ struct Outcome {
 };
 
 std::vector<Figure> FiguresOf(const Outcome& outcome) {
-  const std::uint64_t transitions = outcome.after.changes - outcome.before.changes;
   const std::uint64_t reports = outcome.after.reports - outcome.before.reports;
   const std::uint64_t writes = outcome.after.pod_writes - outcome.before.pod_writes;
   const std::uint64_t others = outcome.after.api_writes - outcome.before.api_writes - writes;
   const double seconds = std::chrono::duration<double>(outcome.made_in).count();
   const std::uint64_t allowed =
       kWritesAPod * (1 + static_cast<std::uint64_t>(seconds / kPublishedEachSeconds));
-  return {
-      {.what = fmt::format("{} changes over {} devices in {:.1f} s: last states right",
-                           Count(kChanges), kDevices, seconds),
-       .measured = fmt::format("{} of {} in the agent, {} of {} Pods", outcome.devices_right,
-                               kDevices, outcome.pods_right, kDevices),
-       .goal = "all; 0 lost",
-       .met = outcome.devices_right == kDevices && outcome.pods_right == kDevices},
-      {.what = "… transitions that the agent saw since its start, in its journal on disk",
-       .measured =
-           fmt::format("{} seen, {} kept", Count(outcome.after.changes), Count(outcome.journalled)),
-       .goal = "each",
-       .met = outcome.after.changes == outcome.journalled},
-      {.what = "… reports on their way to the agent, where a newer one takes an older one's place",
-       .measured = fmt::format(
-           "{} sent, {} received, {} merged; {} transitions seen", Count(kChanges), Count(reports),
-           Count(reports < kChanges ? kChanges - reports : 0), Count(transitions))},
-      {.what = "… writes to the Pods, the first change at once and the last",
-       .measured = fmt::format("{} in all, {:.1f} a Pod; last Pod right {} after the last change",
-                               Count(writes), static_cast<double>(writes) / kDevices,
-                               Milliseconds(outcome.true_after)),
-       .goal = fmt::format("≤ {} a Pod: 2 for each 5 s", allowed),
-       .met = writes <= allowed * kDevices},
-      {.what = "… writes to the node's NodeDeviceHealth", .measured = Count(others)}};
+  const auto made = static_cast<std::uint64_t>(outcome.made);
+  return {{.what = fmt::format("{} changes over {} devices in {:.1f} s: last states right",
+                               Count(made), kDevices, seconds),
+           .measured = fmt::format("{} of {} in the agent, {} of {} Pods", outcome.devices_right,
+                                   kDevices, outcome.pods_right, kDevices),
+           .goal = "all; 0 lost",
+           .met = outcome.devices_right == kDevices && outcome.pods_right == kDevices},
+          {.what = "… transitions that the agent saw since its start, in its journal on disk",
+           .measured =
+               fmt::format("{} seen, {} kept; {} reports received, the rest merged on their way",
+                           Count(outcome.after.changes), Count(outcome.journalled), Count(reports)),
+           .goal = "each",
+           .met = outcome.after.changes == outcome.journalled},
+          {.what = "… writes to the Pods, the first change at once and the last",
+           .measured = fmt::format(
+               "{} in all, {:.1f} a Pod; last Pod right {} after the last change; {} to "
+               "the node's NodeDeviceHealth",
+               Count(writes), static_cast<double>(writes) / kDevices,
+               Milliseconds(outcome.true_after), Count(others)),
+           .goal = fmt::format("≤ {} a Pod: 2 for each 5 s", allowed),
+           .met = writes <= allowed * kDevices}};
 }
 
-}  // namespace
-
-StatusOr<std::vector<Figure>> MeasureBurst(Bench& bench) {
+// A burst on a node of its own.
+StatusOr<Outcome> Burst(Bench& bench, std::int64_t changes) {
   ASSIGN_OR_RETURN(const auto rig, Rig::Start(bench, {.role = "manager"}));
   const OwnDriver driver{.devices = kDevices,
-                         .changes = kChanges,
+                         .changes = changes,
                          .start_file = rig->place().directory + "/start",
                          .result_file = rig->place().directory + "/result"};
   RETURN_IF_ERROR(rig->StartOwnDriver(driver));
   RETURN_IF_ERROR(rig->MakePods({.driver = kOwnDriverName, .count = kDevices}));
-  ASSIGN_OR_RETURN(const LastReports last, ExpectedAfter(*rig, kChanges, kDevices));
+  ASSIGN_OR_RETURN(const LastReports last, ExpectedAfter(*rig, changes, kDevices));
   Outcome outcome;
+  outcome.made = changes;
   ASSIGN_OR_RETURN(outcome.before, CountsOf(*rig));
   LetBegin(driver);
   ASSIGN_OR_RETURN(outcome.made_in, AwaitChanges(*rig, driver, kMadeWithin));
@@ -122,7 +118,19 @@ StatusOr<std::vector<Figure>> MeasureBurst(Bench& bench) {
   // The journal has one writer and is read when that has gone.
   rig->programs().End(Rig::kAgent, SIGTERM);
   ASSIGN_OR_RETURN(outcome.journalled, ChangesInJournal(rig->place().agent_state() + "/journal"));
-  return FiguresOf(outcome);
+  return outcome;
+}
+
+}  // namespace
+
+StatusOr<std::vector<Figure>> MeasureBurst(Bench& bench) {
+  Random random(Random::Seed());
+  std::vector<Figure> figures;
+  for (const std::int64_t changes : DrawBursts(random, kDevices)) {
+    ASSIGN_OR_RETURN(const Outcome outcome, Burst(bench, changes));
+    for (Figure& figure : FiguresOf(outcome)) figures.push_back(std::move(figure));
+  }
+  return figures;
 }
 
 }  // namespace galen::bench

@@ -2,7 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 namespace galen::bench {
+namespace {
+
+// One burst in each of as many ranges, from what a node with hundreds of devices has in one fault,
+// to about twenty seconds of a driver that does nothing but change.
+constexpr int kBursts = 3;
+constexpr double kSmallest = 1'000;
+constexpr double kLargest = 160'000;
+
+}  // namespace
 
 BurstReport ReportAfter(std::int64_t made, std::int64_t device, std::int64_t devices) {
   if (made <= device) return {};
@@ -12,6 +23,17 @@ BurstReport ReportAfter(std::int64_t made, std::int64_t device, std::int64_t dev
 
 std::string SentenceOf(const BurstReport& report) {
   return report.change < 0 ? "" : fmt::format("change {} of the burst", report.change);
+}
+
+std::vector<std::int64_t> DrawBursts(Random& random, std::int64_t devices) {
+  const double range = std::log(kLargest / kSmallest) / kBursts;
+  std::vector<std::int64_t> bursts;
+  for (int i = 0; i < kBursts; ++i) {
+    const auto drawn =
+        static_cast<std::int64_t>(kSmallest * std::exp(range * (i + random.Fraction())));
+    bursts.push_back(((drawn / devices - 1) | 1) * devices);
+  }
+  return bursts;
 }
 
 std::string DeviceName(std::int64_t device) { return fmt::format("gpu-{}", device); }

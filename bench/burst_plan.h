@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "base/random.h"
 
 namespace galen::bench {
 
@@ -22,6 +25,12 @@ BurstReport ReportAfter(std::int64_t made, std::int64_t device, std::int64_t dev
 // A sentence that no other change has, so that one seen on a Pod identifies the change; "" before
 // the first.
 std::string SentenceOf(const BurstReport& report);
+
+// How many changes each of a run's bursts has, the smallest first. Drawn, evenly by their
+// logarithm, so that no limit of what is measured is known here or met by chance. Odd multiples of
+// `devices`: each device ends Unhealthy with a sentence that it never had before. REQUIRES: 0 <
+// devices < 500.
+std::vector<std::int64_t> DrawBursts(Random& random, std::int64_t devices);
 
 // "gpu-0"
 std::string DeviceName(std::int64_t device);

@@ -29,10 +29,27 @@ TEST(BurstPlan, TurnsOneDeviceAChange) {
   }
 }
 
-TEST(BurstPlan, EndsWithDevicesInBothStates) {
-  int unhealthy = 0;
-  for (int device = 0; device < 64; ++device) unhealthy += !ReportAfter(10'000, device, 64).healthy;
-  EXPECT_EQ(unhealthy, 16);
+TEST(BurstPlan, DrawsBurstsAfterWhichEachDeviceSaysWhatItNeverSaidBefore) {
+  Random random(1);
+  for (int run = 0; run < 100; ++run) {
+    for (const std::int64_t made : DrawBursts(random, 64)) {
+      for (std::int64_t device = 0; device < 64; ++device) {
+        EXPECT_EQ(ReportAfter(made, device, 64),
+                  (BurstReport{.healthy = false, .change = made - 64 + device}));
+      }
+    }
+  }
+}
+
+TEST(BurstPlan, DrawsOtherBurstsEachTimeSmallOnesAndLargeOnes) {
+  Random random(1);
+  const std::vector<std::int64_t> first = DrawBursts(random, 64);
+  EXPECT_NE(DrawBursts(random, 64), first);
+  ASSERT_EQ(first.size(), 3u);
+  EXPECT_GE(first.front(), 900);
+  EXPECT_LT(first.front(), 5'500);
+  EXPECT_GT(first.back(), 29'000);
+  EXPECT_LE(first.back(), 160'000);
 }
 
 TEST(BurstPlan, DistinguishesChanges) {

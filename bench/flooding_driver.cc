@@ -24,9 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Duration kTick = std::chrono::milliseconds(10);
-// What a listener has not taken stays with the sender, up to this many reports: the flood
+// What a listener has not taken stays with the sender, up to this many bytes: the flood
 // is to burden the agent, not this process's memory.
-constexpr int kUntakenMost = 20'000;
+constexpr std::size_t kUntakenBytesMost = std::size_t{4} << 20;
 
 class Flood {
  public:
@@ -51,7 +51,7 @@ class Flood {
     fs::create_directories(Home());
     ASSIGN_OR_RETURN(endpoint_server_, Listen(Endpoint(), endpoint_));
     ASSIGN_OR_RETURN(registration_server_, Listen(settings_.kubelet_root + "/plugins_registry/" +
-                                                      kFloodingDriverName + "-reg.sock",
+                                                      settings_.name + "-reg.sock",
                                                   registration_));
     Tick();
     return OkStatus();
@@ -60,10 +60,10 @@ class Flood {
  private:
   struct Listener {
     std::unique_ptr<rpc::StreamWriter> writer;
-    int untaken = 0;
+    std::size_t untaken = 0;  // bytes
   };
 
-  std::string Home() const { return settings_.kubelet_root + "/plugins/" + kFloodingDriverName; }
+  std::string Home() const { return settings_.kubelet_root + "/plugins/" + settings_.name; }
   std::string Endpoint() const { return Home() + "/dra.sock"; }
 
   StatusOr<std::unique_ptr<net::Server>> Listen(const std::string& path,
@@ -74,7 +74,7 @@ class Flood {
   std::string Info() const {
     pluginregistration::PluginInfo info;
     info.set_type("DRAPlugin");
-    info.set_name(kFloodingDriverName);
+    info.set_name(settings_.name);
     info.set_endpoint(Endpoint());
     info.add_supported_versions("v1.DRAPlugin");
     info.add_supported_versions("v1.DRAResourceHealth");
@@ -105,7 +105,9 @@ class Flood {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::string& report = reports_[++sent_ % 2];
       for (auto& [id, listener] : listeners_) {
-        if (++listener.untaken <= kUntakenMost) listener.writer->Write(report);
+        if (listener.untaken + report.size() > kUntakenBytesMost) continue;
+        listener.untaken += report.size();
+        listener.writer->Write(report);
       }
     }
   }
@@ -135,7 +137,10 @@ Status Run(const FloodingDriver& settings) {
 }  // namespace
 
 std::vector<std::string> CommandOf(const FloodingDriver& driver, const std::string& program) {
-  return {program, kFloodingDriverMode, "--kubelet-root=" + driver.kubelet_root,
+  return {program,
+          kFloodingDriverMode,
+          "--kubelet-root=" + driver.kubelet_root,
+          "--name=" + driver.name,
           "--devices=" + std::to_string(driver.devices),
           "--reports-per-second=" + std::to_string(driver.reports_per_second)};
 }
@@ -145,6 +150,7 @@ int RunFloodingDriver(int argc, char** argv) {
   Flags flags("galen-bench as-flood", "The hostile neighbour of a measurement",
               std::string(kVersion));
   flags.Add("--kubelet-root", settings.kubelet_root, "where it registers");
+  flags.Add("--name", settings.name, "the driver's name");
   flags.Add("--devices", settings.devices, "how many devices it reports");
   flags.Add("--reports-per-second", settings.reports_per_second, "how often");
   if (const auto code = flags.Parse(argc, argv)) return *code;

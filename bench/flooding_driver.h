@@ -15,6 +15,7 @@ inline constexpr const char* kFloodingDriverMode = "as-flood";
 // The driver's settings.
 struct FloodingDriver {
   std::string kubelet_root = {};
+  std::string name = kFloodingDriverName;
   std::int64_t devices = 8;
   std::int64_t reports_per_second = 10'000;
 };

@@ -16,8 +16,6 @@ constexpr Duration kPublishedWithin = 5s;
 constexpr Duration kMedianMost = 10ms;
 constexpr Duration kP99Most = 50ms;
 
-// The burst that an agent takes whole is over by then.
-constexpr Duration kFloodSettle = 5s;
 constexpr double kFloodRatioMost = 2;
 constexpr double kFloodShareMost = 25;
 constexpr std::uint64_t kFloodMemoryMost = std::uint64_t{20} << 20;
@@ -92,7 +90,6 @@ StatusOr<std::vector<Figure>> MeasureFlood(Bench& bench) {
   ASSIGN_OR_RETURN(const std::vector<Duration> calm, SingleChanges(*rig));
   ASSIGN_OR_RETURN(const ProcessUse before, ReadProcessUse(rig->programs().pid(Rig::kAgent)));
   RETURN_IF_ERROR(rig->StartFloodingDriver());
-  rig->Pause(kFloodSettle);
   std::vector<Duration> flooded;
   ASSIGN_OR_RETURN(const double share, ShareOfCore(*rig, [&]() -> Status {
                      ASSIGN_OR_RETURN(flooded, SingleChanges(*rig));

@@ -11,11 +11,19 @@ const std::vector<Part>& Parts() {
        "in this program, over TLS, knows the new `allocatedResourcesStatus`."},
       {"flood", MeasureFlood,
        "latency again, first alone and then beside a driver without the SDK that reports eight "
-       "devices ten thousand times a second, each time with all of them in another state."},
+       "devices ten thousand times a second, each time with all of them in another state; from its "
+       "first moment on."},
+      {"crowd", MeasureCrowd,
+       "eight drivers of 4,000 devices are started at once and report all of them in another "
+       "state, as fast as their streams take it, beside a driver of eight GPUs that is left in "
+       "peace. Each tenth of a second the agent is asked for /healthz, as by a kubelet's probe, "
+       "and the next of those GPUs changes."},
       {"burst", MeasureBurst,
-       "a driver on the SDK makes one change in each round of health and asks for the next round "
-       "at once. Where its stream is slower than it, a newer snapshot takes an older one's place: "
-       "that is what merges. Then the agent is stopped and its journal is read from disk."},
+       "three times, on a node of its own each, a driver on the SDK makes one change in each "
+       "round of health and asks for the next round at once; how many, from 1,000 to 160,000, is "
+       "drawn anew in each run. Where its stream is slower than it, a newer snapshot takes an "
+       "older one's place: that is what merges. Each device ends in a state that it never had "
+       "before. Then the agent is stopped and its journal is read from disk."},
       {"sustained", MeasureSustained,
        "that driver at a pace: a hundred reports a second, each with fifty devices in another "
        "state. The agent's resident memory is the kernel's, each second."},

@@ -14,7 +14,9 @@ namespace galen::bench {
 StatusOr<std::vector<Figure>> MeasureLatency(Bench& bench);
 // The same on a node with a driver that floods.
 StatusOr<std::vector<Figure>> MeasureFlood(Bench& bench);
-// 10,000 changes over 64 devices as fast as the driver goes.
+// The agent beside eight drivers of 4,000 devices that flood.
+StatusOr<std::vector<Figure>> MeasureCrowd(Bench& bench);
+// Bursts of drawn sizes over 64 devices, as fast as the driver goes.
 StatusOr<std::vector<Figure>> MeasureBurst(Bench& bench);
 // 4,096 devices and 512 Pods on one node: memory, and how soon a change is published.
 StatusOr<std::vector<Figure>> MeasureScale(Bench& bench);

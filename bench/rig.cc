@@ -137,9 +137,9 @@ Status Rig::StartOwnDriver(OwnDriver driver) {
   return programs_->Start(kDriver, CommandOf(driver, Program("galen-bench")));
 }
 
-Status Rig::StartFloodingDriver() {
-  return programs_->Start("flood", CommandOf(FloodingDriver{.kubelet_root = place_.kubelet_root()},
-                                             Program("galen-bench")));
+Status Rig::StartFloodingDriver(FloodingDriver driver) {
+  driver.kubelet_root = place_.kubelet_root();
+  return programs_->Start(driver.name, CommandOf(driver, Program("galen-bench")));
 }
 
 Status Rig::Make(const kube::Resource& resource, const Json& object) {

@@ -11,6 +11,7 @@
 
 #include "base/loop/epoll_loop.h"
 #include "base/random.h"
+#include "bench/flooding_driver.h"
 #include "bench/manifest.h"
 #include "bench/own_driver.h"
 #include "bench/pod_watch.h"
@@ -59,8 +60,8 @@ class Rig {
   // at a time, whichever it is.
   Status StartOwnDriver(OwnDriver driver);
 
-  // A driver beside it that floods: see FloodingDriver.
-  Status StartFloodingDriver();
+  // A driver beside it that floods: see FloodingDriver. Its directory is filled in here.
+  Status StartFloodingDriver(FloodingDriver driver = {});
 
   // Makes Pods and what they need, and waits until all show Healthy.
   Status MakePods(const PodPlan& plan);

@@ -14,8 +14,12 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t kPerSecond = 5'000;
 constexpr std::size_t kSeconds = 60;
-constexpr std::int64_t kChanges = kPerSecond * static_cast<std::int64_t>(kSeconds);
 constexpr int kDevices = 64;
+// All devices change equally often, and the last time to Unhealthy: a state that says which change
+// it is.
+constexpr std::int64_t kRounds = kPerSecond * static_cast<std::int64_t>(kSeconds) / kDevices;
+static_assert(kRounds % 2 == 1);
+constexpr std::int64_t kChanges = kRounds * kDevices;
 // From the tenth second on everything that is bounded is full.
 constexpr std::size_t kWarm = 10;
 constexpr std::size_t kStretch = 10;

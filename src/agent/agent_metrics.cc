@@ -10,6 +10,11 @@ void Declare(Metrics& metrics) {
   metrics.DeclareGauge(kDeviceState, "1 for the present state of a device.");
   metrics.DeclareCounter(kStateChanges, "Changes of a device's finding, by driver and new state.");
   metrics.DeclareCounter(kReports, "Health reports, by driver and result.");
+  metrics.DeclareCounter(kReportWaits,
+                         "Reports after which their driver was held back, by driver.");
+  metrics.DeclareCounter(kDevicesLeftOut, "Devices in reports for which there was no room.");
+  metrics.DeclareGauge(kLongestStep, "The longest that the loop was in one task since the start.");
+  metrics.DeclareCounter(kLongSteps, "Tasks in which the loop was for longer than 20 ms.");
   metrics.DeclareGauge(kReportAge, "Seconds since a driver's authority last reported.");
   metrics.DeclareHistogram(
       kPublishSeconds, "From the sign of a change to the Pod showing it.",

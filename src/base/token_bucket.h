@@ -3,6 +3,7 @@
 // time is handed in and never goes back. Exact: no rounding adds up.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/time.h"
@@ -17,6 +18,11 @@ class TokenBucket {
   // Takes `tokens` and returns true if the bucket holds as many now; else takes none. What costs
   // more than the capacity passes when the bucket is full.
   bool Take(Time now, std::int64_t tokens = 1);
+  // Takes `tokens` whether the bucket has them or not: what it lacks it owes, and Wait is longer.
+  // For work whose cost is known afterwards.
+  void Spend(Time now, std::int64_t tokens) {
+    full_at_ = std::max(full_at_, now) + tokens * refill_;
+  }
   // How long until Take succeeds if nothing is taken before; zero: it would now.
   Duration Wait(Time now, std::int64_t tokens = 1) const;
 

@@ -59,6 +59,16 @@ TEST(TokenBucket, WhatCostsMoreThanTheCapacityPassesWhenItIsFull) {
   EXPECT_EQ(bucket.Wait(kStart, 1'000'000), 200ms);
 }
 
+TEST(TokenBucket, OwesWhatWasSpentBeyondIt) {
+  TokenBucket bucket(10, 20ms);
+  bucket.Spend(kStart, 10);
+  EXPECT_EQ(bucket.Wait(kStart, 0), 0ms);
+  bucket.Spend(kStart, 25);
+  EXPECT_EQ(bucket.Wait(kStart, 0), 500ms);
+  EXPECT_FALSE(bucket.Take(kStart + 500ms));
+  EXPECT_TRUE(bucket.Take(kStart + 520ms));
+}
+
 TEST(TokenBucket, IsFullAtTheVeryBeginningOfTime) {
   TokenBucket bucket(2, 1s);
   EXPECT_EQ(TakeAll(bucket, Time{}), 2);

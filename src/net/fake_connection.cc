@@ -55,6 +55,15 @@ class FakeConnection::Call final : public HttpCall {
   ~Call() override {
     if (connection_ != nullptr) connection_->Cancel(id_);
   }
+  void Take(std::size_t bytes) override {
+    if (connection_ != nullptr) connection_->Take(id_, bytes);
+  }
+  // What the window has room for again comes later, as from a real server.
+  void DeliverLater(Loop& loop) {
+    delivering_ = loop.At(loop.Now(), [this] {
+      if (connection_ != nullptr) connection_->DeliverHeld(id_);
+    });
+  }
   void Forget() { connection_ = nullptr; }
   void EndLater(Loop& loop, const Status& status) {
     ending_ = loop.At(loop.Now(), [this, status] {
@@ -65,7 +74,7 @@ class FakeConnection::Call final : public HttpCall {
  private:
   FakeConnection* connection_;
   const std::uint64_t id_;
-  Timer ending_;
+  Timer delivering_, ending_;
 };
 
 class FakeConnection::Exchange final : public HttpExchange {
@@ -106,17 +115,14 @@ class FakeConnection::Exchange final : public HttpExchange {
     if (connection_ == nullptr || bytes.empty()) return;
     queued_ += bytes.size();
     Send([bytes = std::move(bytes)](FakeConnection& to, std::uint64_t id) {
-      const auto writer = to.exchanges_.find(id);
-      // Arriving is what drains the writer's queue: the reader takes everything at once here.
-      if (writer != to.exchanges_.end()) writer->second->Took(bytes.size());
-      if (HttpResponseSink* sink = to.FindSink(id)) sink->OnData(bytes);
+      to.DeliverData(id, bytes);
     });
   }
 
   void End(Headers trailers) override {
     GALEN_CHECK(has_head_ && !std::exchange(ended_, true));
     Send([trailers = std::move(trailers)](FakeConnection& to, std::uint64_t id) {
-      to.DeliverEnd(id, OkStatus(), trailers);
+      to.DeliverTrailers(id, trailers);
     });
   }
 
@@ -126,6 +132,11 @@ class FakeConnection::Exchange final : public HttpExchange {
   }
   void OnGone(std::function<void()> callback) override { notices_.SetOnGone(std::move(callback)); }
 
+  // Arriving is what drains the writer's queue.
+  void Took(std::size_t size) {
+    queued_ -= size;
+    if (queued_ == 0) notices_.Drained();
+  }
   // The other end is gone: from here on everything that is written goes nowhere.
   void Detach() {
     connection_ = nullptr;
@@ -141,11 +152,6 @@ class FakeConnection::Exchange final : public HttpExchange {
     connection_->to_client_.Put([connection = connection_, id = id_, message = std::move(message)] {
       message(*connection, id);
     });
-  }
-
-  void Took(std::size_t size) {
-    queued_ -= size;
-    if (queued_ == 0) notices_.Drained();
   }
 
   FakeConnection* connection_;
@@ -173,7 +179,10 @@ FakeConnection::~FakeConnection() {
 std::unique_ptr<HttpCall> FakeConnection::Send(HttpRequest request, HttpResponseSink& sink) {
   const std::uint64_t id = next_++;
   auto call = std::make_unique<Call>(*this, id);
-  calls_[id] = {.call = call.get(), .sink = &sink};
+  Caller& caller = calls_[id];
+  caller.call = call.get();
+  caller.sink = &sink;
+  caller.paced = request.paced;
   // As on a real one, the answer comes later in each case.
   if (!usable_) {
     EndCallSoon(id, closed_);
@@ -205,6 +214,56 @@ void FakeConnection::Arrive(std::uint64_t id, HttpRequest request) {
 HttpResponseSink* FakeConnection::FindSink(std::uint64_t id) {
   const auto found = calls_.find(id);
   return found == calls_.end() ? nullptr : found->second.sink;
+}
+
+void FakeConnection::DeliverData(std::uint64_t id, std::string bytes) {
+  const auto found = calls_.find(id);
+  if (found == calls_.end()) {
+    const auto writer = exchanges_.find(id);
+    if (writer != exchanges_.end()) writer->second->Took(bytes.size());
+    return;
+  }
+  found->second.held.push_back(std::move(bytes));
+  DeliverHeld(id);
+}
+
+void FakeConnection::DeliverHeld(std::uint64_t id) {
+  Liveness::Watch watch(liveness_);
+  while (watch.alive()) {
+    const auto found = calls_.find(id);
+    if (found == calls_.end()) return;
+    Caller& caller = found->second;
+    if (caller.held.empty()) break;
+    const std::size_t window = parts_.options.stream_window_bytes;
+    const std::size_t room = caller.paced ? window - caller.untaken : caller.held.front().size();
+    if (room == 0) return;
+    const std::string piece = caller.held.front().substr(0, room);
+    caller.held.front().erase(0, room);
+    if (caller.held.front().empty()) caller.held.pop_front();
+    if (caller.paced) caller.untaken += piece.size();
+    const auto writer = exchanges_.find(id);
+    if (writer != exchanges_.end()) writer->second->Took(piece.size());
+    caller.sink->OnData(piece);
+  }
+  if (!watch.alive()) return;
+  if (const auto end = std::exchange(calls_.at(id).held_end, std::nullopt)) {
+    DeliverEnd(id, OkStatus(), *end);
+  }
+}
+
+void FakeConnection::Take(std::uint64_t id, std::size_t bytes) {
+  Caller& caller = calls_.at(id);
+  GALEN_CHECK(!caller.paced || bytes <= caller.untaken);
+  if (!caller.paced) return;
+  caller.untaken -= bytes;
+  caller.call->DeliverLater(parts_.loop);
+}
+
+void FakeConnection::DeliverTrailers(std::uint64_t id, const Headers& trailers) {
+  const auto found = calls_.find(id);
+  if (found == calls_.end()) return;
+  if (found->second.held.empty()) return DeliverEnd(id, OkStatus(), trailers);
+  found->second.held_end = trailers;
 }
 
 void FakeConnection::DeliverEnd(std::uint64_t id, const Status& status, const Headers& trailers) {

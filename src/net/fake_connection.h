@@ -91,10 +91,22 @@ class FakeConnection final : public Connection {
   struct Caller {
     Call* call = nullptr;
     HttpResponseSink* sink = nullptr;
+    bool paced = false;
+    std::size_t untaken = 0;  // of a paced answer, delivered and not taken
+    // What the stream's window has no room for, in order, and its end.
+    std::deque<std::string> held;
+    std::optional<Headers> held_end;
   };
 
   // The request is at the server's end of its pipe.
   void Arrive(std::uint64_t id, HttpRequest request);
+  // A piece of the answer is at the client's end of its pipe.
+  void DeliverData(std::uint64_t id, std::string bytes);
+  // As far as the call's window goes. May destroy this.
+  void DeliverHeld(std::uint64_t id);
+  void Take(std::uint64_t id, std::size_t bytes);
+  // The answer's own end: after all that is held.
+  void DeliverTrailers(std::uint64_t id, const Headers& trailers);
   // Reports the end to a call that is still there. May destroy this.
   void DeliverEnd(std::uint64_t id, const Status& status, const Headers& trailers);
   void EndCallSoon(std::uint64_t id, const Status& status);

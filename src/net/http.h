@@ -43,6 +43,9 @@ struct HttpRequest {
   Headers headers{};
   // "" = none. content-length is added where it is missing.
   std::string body{};
+  // At a client: the server sends no more of the answer than DialOptions::stream_window_bytes that
+  // HttpCall::Take has not given back. Otherwise all is given back as it comes.
+  bool paced = false;
 
   bool operator==(const HttpRequest&) const = default;
 };
@@ -54,8 +57,8 @@ class HttpResponseSink {
   virtual ~HttpResponseSink() = default;
   // At most once, first. Preliminary answers (1xx) are not passed on.
   virtual void OnHead(int status, const Headers& headers) = 0;
-  // A piece of the body, borrowed for the call; pieces end anywhere. There is no holding back: who
-  // cannot take more destroys the call.
+  // A piece of the body, borrowed for the call; pieces end anywhere. Only a paced request holds the
+  // server back: elsewhere who cannot take more destroys the call.
   virtual void OnData(std::string_view bytes) = 0;
   // Exactly once, last. OK: the peer ended the answer properly, whatever its HTTP status says.
   // Otherwise Unavailable for a connection or stream that was lost (try again), Cancelled,
@@ -69,6 +72,9 @@ class HttpResponseSink {
 class HttpCall {
  public:
   virtual ~HttpCall() = default;
+  // The answer's next `bytes` were read: the server may send as many more. For paced requests, each
+  // byte once; does nothing after the end, nor for calls of which all is taken as it comes.
+  virtual void Take(std::size_t /*bytes*/) {}
 };
 
 // One connection to a server, or something that acts like one.

@@ -1,5 +1,7 @@
 #include "rpc/channel.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "base/liveness.h"
@@ -21,18 +23,29 @@ net::HttpRequest MakeRequest(std::string_view method, std::string_view message) 
           .body = Frame(message)};
 }
 
+// How an answer's messages are taken when not all at once: one at a time.
+struct Pace {
+  // A long message is one past half of it: nghttp2 gives a window back in halves.
+  std::size_t window_bytes = 0;
+  std::function<void(std::size_t)> on_long;
+  std::function<void()> on_ending;
+};
+
 // Reads one answer: its messages, then its status. Either callback may destroy it.
 class Answer final : private net::HttpResponseSink {
  public:
   using OnMessage = std::function<void(std::string_view)>;
   using OnStatus = std::function<void(const Status&)>;
 
-  Answer(std::size_t message_bytes_max, OnMessage on_message, OnStatus on_status)
+  Answer(std::size_t message_bytes_max, OnMessage on_message, OnStatus on_status,
+         std::optional<Pace> pace = std::nullopt)
       : reader_(FrameReader::Side::kClient, message_bytes_max),
         on_message_(std::move(on_message)),
-        on_status_(std::move(on_status)) {}
+        on_status_(std::move(on_status)),
+        pace_(std::move(pace)) {}
 
   void Ask(net::HttpClient& client, net::HttpRequest request) {
+    request.paced = pace_.has_value();
     http_ = client.Send(std::move(request), *this);
   }
   // Detaches from the server's answer and reports `status`.
@@ -41,6 +54,19 @@ class Answer final : private net::HttpResponseSink {
     http_.reset();
     const OnStatus on_status = std::move(on_status_);
     on_status(status);
+  }
+  // The rest is for an answer with a pace.
+  void Next() {
+    waits_ = announced_ = false;
+    GiveBack(delivered_);
+    reader_.Add(std::exchange(held_, {}));
+    DeliverMessages();
+  }
+  void Admit() {
+    const std::optional<std::size_t> awaited = reader_.awaited();
+    if (waits_ || !awaited) return;
+    admitted_ = delivered_ + *awaited;
+    GiveBack(std::min(received_, admitted_));
   }
 
  private:
@@ -53,19 +79,53 @@ class Answer final : private net::HttpResponseSink {
   }
 
   void OnData(std::string_view bytes) override {
-    if (!is_grpc_) return;
+    received_ += bytes.size();
+    if (!is_grpc_) return GiveBack(received_);
+    GiveBack(std::min(received_, admitted_));
+    if (waits_) {
+      // Its message borrows what the reader has.
+      held_.append(bytes);
+      return;
+    }
     reader_.Add(bytes);
+    DeliverMessages();
+  }
+
+  void DeliverMessages() {
     Liveness::Watch watch(liveness_);
     // A message may end the call, by its own callback or by Finish.
-    while (watch.alive() && http_ != nullptr) {
+    while (watch.alive() && http_ != nullptr && !waits_) {
       const StatusOr<std::optional<std::string_view>> message = reader_.Next();
       if (!message.ok()) return Finish(message.status());
-      if (!message->has_value()) return;
+      if (!message->has_value()) return OnNoMessage();
+      delivered_ += kFrameHeadBytes + (*message)->size();
+      waits_ = pace_.has_value();
       on_message_(**message);
     }
   }
 
+  void OnNoMessage() {
+    if (!pace_) return;
+    if (end_) return Conclude(end_->first, end_->second);
+    const std::size_t awaited = reader_.awaited().value_or(0);
+    if (awaited <= pace_->window_bytes / 2 || std::exchange(announced_, true)) return;
+    pace_->on_long(awaited);
+  }
+
+  // Of the server's window, up to this byte of the answer. Each byte once.
+  void GiveBack(std::uint64_t position) {
+    if (!pace_ || position <= given_back_) return;
+    http_->Take(static_cast<std::size_t>(position - given_back_));
+    given_back_ = position;
+  }
+
   void OnEnd(const Status& status, const net::Headers& trailers) override {
+    if (!waits_) return Conclude(status, trailers);
+    end_.emplace(status, trailers);
+    pace_->on_ending();
+  }
+
+  void Conclude(const Status& status, const net::Headers& trailers) {
     if (!status.ok()) return Finish(status);
     std::optional<Status> found = StatusFromHeaders(trailers);
     // "Trailers only": an answer without messages may have its status in the head.
@@ -83,7 +143,15 @@ class Answer final : private net::HttpResponseSink {
   const OnMessage on_message_;
   OnStatus on_status_;
   bool is_grpc_ = false;
+  const std::optional<Pace> pace_;
   std::optional<Status> in_head_;
+  bool waits_ = false;      // for Next
+  bool announced_ = false;  // the long message that is under way
+  // Positions in the answer's bytes: what has come, the end of the message that was delivered last,
+  // the end of a long one that was admitted, what was given back.
+  std::uint64_t received_ = 0, delivered_ = 0, admitted_ = 0, given_back_ = 0;
+  std::string held_;  // came while a message waited to be read
+  std::optional<std::pair<Status, net::Headers>> end_;
   std::unique_ptr<net::HttpCall> http_;
   Liveness liveness_;
 };
@@ -145,6 +213,27 @@ class StreamCall final : public Call {
   Answer answer_;
 };
 
+class PacedCall final : public Call {
+ public:
+  PacedCall(const Channel::Options& options, StreamSink& sink)
+      : answer_(
+            options.message_bytes_max,
+            [&sink](std::string_view message) { sink.OnMessage(message); },
+            [&sink](const Status& status) { sink.OnEnd(status); },
+            Pace{.window_bytes = options.stream_window_bytes,
+                 .on_long = [&sink](std::size_t bytes) { sink.OnLongMessage(bytes); },
+                 .on_ending = [&sink] { sink.OnEnding(); }}) {}
+
+  void Start(net::HttpClient& client, net::HttpRequest request) {
+    answer_.Ask(client, std::move(request));
+  }
+  void Next() override { answer_.Next(); }
+  void Admit() override { answer_.Admit(); }
+
+ private:
+  Answer answer_;
+};
+
 }  // namespace
 
 Channel::Channel(Loop& loop, net::HttpClient& connection, Options options)
@@ -161,6 +250,13 @@ std::unique_ptr<Call> Channel::Unary(std::string_view method, std::string reques
 std::unique_ptr<Call> Channel::ServerStream(std::string_view method, std::string request,
                                             StreamSink& sink) {
   auto call = std::make_unique<StreamCall>(options_.message_bytes_max, sink);
+  call->Start(connection_, MakeRequest(method, request));
+  return call;
+}
+
+std::unique_ptr<Call> Channel::PacedStream(std::string_view method, std::string request,
+                                           StreamSink& sink) {
+  auto call = std::make_unique<PacedCall>(options_, sink);
   call->Start(connection_, MakeRequest(method, request));
   return call;
 }

@@ -21,6 +21,11 @@ namespace galen::rpc {
 class Call {
  public:
   virtual ~Call() = default;
+  // Of a paced stream: the message that came last was read, and the next may come, perhaps inside
+  // this call. Not from inside OnMessage.
+  virtual void Next() {}
+  // Of a paced stream: lets the message come whole that OnLongMessage announced.
+  virtual void Admit() {}
 };
 
 // Receives a stream of messages. Borrowed: outlives the call.
@@ -29,6 +34,11 @@ class StreamSink {
   virtual ~StreamSink() = default;
   // One whole message, in order, borrowed for the call. May destroy the call.
   virtual void OnMessage(std::string_view message) = 0;
+  // Of a paced stream: a message of `bytes` is under way, too long for the stream's window, and
+  // comes no further before Call::Admit.
+  virtual void OnLongMessage(std::size_t /*bytes*/) {}
+  // Of a paced stream: it has ended, and OnEnd comes once all that came before was read.
+  virtual void OnEnding() {}
   // Exactly once, last; OK when the server ended the stream, otherwise its status, or Unavailable
   // when the connection was lost. May destroy the call.
   virtual void OnEnd(const Status& status) = 0;
@@ -41,6 +51,8 @@ class Channel {
     // Limit of an answer's message, as grpc-go's default; past it the call ends with
     // ResourceExhausted.
     std::size_t message_bytes_max = 4 * 1024 * 1024;
+    // The connection's DialOptions::stream_window_bytes, for paced streams.
+    std::size_t stream_window_bytes = 1024 * 1024;
   };
 
   // `connection` is lent and outlives the channel and its calls. So does the loop.
@@ -59,6 +71,12 @@ class Channel {
   // noticed here: that is for PINGs of the connection or the caller's own timer.
   [[nodiscard]] std::unique_ptr<Call> ServerStream(std::string_view method, std::string request,
                                                    StreamSink& sink);
+  // The same, one message at a time: after each the stream waits for Call::Next, and the server is
+  // held back by the stream's window. So a server that floods fills its own memory, not ours: here
+  // is one window at most, and a message that was admitted. What a message borrows lives until
+  // Next.
+  [[nodiscard]] std::unique_ptr<Call> PacedStream(std::string_view method, std::string request,
+                                                  StreamSink& sink);
 
  private:
   Loop& loop_;

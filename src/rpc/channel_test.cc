@@ -30,12 +30,14 @@ class HandClient final : public net::HttpClient {
 
   net::HttpRequest sent;
   net::HttpResponseSink* sink = nullptr;  // null once cancelled
+  std::size_t taken = 0;                  // bytes given back to the server
 
  private:
   class Call final : public net::HttpCall {
    public:
     explicit Call(HandClient& client) : client_(client) {}
     ~Call() override { client_.sink = nullptr; }
+    void Take(std::size_t bytes) override { client_.taken += bytes; }
 
    private:
     HandClient& client_;
@@ -167,8 +169,12 @@ TEST_F(ChannelTest, DroppedCallIsCancelled) {
 class RecordingStream final : public StreamSink {
  public:
   void OnMessage(std::string_view message) override { messages.emplace_back(message); }
+  void OnLongMessage(std::size_t bytes) override { announced = bytes; }
+  void OnEnding() override { ending = true; }
   void OnEnd(const Status& status) override { end = status; }
 
+  std::size_t announced = 0;
+  bool ending = false;
   std::vector<std::string> messages;
   std::optional<Status> end;
 };
@@ -191,6 +197,60 @@ TEST_F(ChannelTest, StreamEndsAtAMessageThatIsTooLarge) {
   EXPECT_THAT(stream.messages, ElementsAre("fits"));
   EXPECT_EQ(stream.end->code(), Code::kResourceExhausted);
   EXPECT_EQ(client_.sink, nullptr);
+}
+
+TEST_F(ChannelTest, PacedStreamGivesOneMessageAndTheWindowBackAsTheyAreRead) {
+  RecordingStream stream;
+  const auto call = channel_.PacedStream("/t.T/S", "", stream);
+  EXPECT_TRUE(client_.sent.paced);
+  client_.sink->OnHead(200, kGrpc);
+  client_.sink->OnData(Frame("one") + Frame("two"));
+  client_.sink->OnData(Frame("three"));
+  EXPECT_THAT(stream.messages, ElementsAre("one"));
+  EXPECT_EQ(client_.taken, 0u);
+  call->Next();
+  EXPECT_THAT(stream.messages, ElementsAre("one", "two"));
+  EXPECT_EQ(client_.taken, Frame("one").size());
+  call->Next();
+  call->Next();
+  EXPECT_THAT(stream.messages, ElementsAre("one", "two", "three"));
+  EXPECT_EQ(client_.taken, Frame("onetwothree").size() + 2 * kFrameHeadBytes);
+  client_.sink->OnData(Frame("four"));
+  EXPECT_EQ(stream.messages.back(), "four");
+}
+
+TEST_F(ChannelTest, EndOfAPacedStreamComesAfterWhatItBrought) {
+  RecordingStream stream;
+  const auto call = channel_.PacedStream("/t.T/S", "", stream);
+  client_.sink->OnHead(200, kGrpc);
+  client_.sink->OnData(Frame("one") + Frame("two"));
+  client_.sink->OnEnd(OkStatus(), {{"grpc-status", "0"}});
+  EXPECT_TRUE(stream.ending);
+  call->Next();
+  EXPECT_EQ(stream.end, std::nullopt);
+  EXPECT_EQ(stream.messages.back(), "two");
+  call->Next();
+  EXPECT_EQ(stream.end, OkStatus());
+}
+
+TEST_F(ChannelTest, LongMessageOfAPacedStreamComesWholeWhenItIsAdmitted) {
+  RecordingStream stream;
+  Channel channel(loop_, client_, {.message_bytes_max = 100, .stream_window_bytes = 40});
+  const auto call = channel.PacedStream("/t.T/S", "", stream);
+  client_.sink->OnHead(200, kGrpc);
+  const std::string whole = Frame(std::string(90, 'x')) + Frame("next");
+  client_.sink->OnData(whole.substr(0, 30));
+  EXPECT_EQ(stream.announced, 95u);
+  EXPECT_EQ(client_.taken, 0u);
+  call->Admit();
+  EXPECT_EQ(client_.taken, 30u);
+  client_.sink->OnData(whole.substr(30, 40));
+  EXPECT_EQ(client_.taken, 70u) << "all of it, as it comes";
+  client_.sink->OnData(whole.substr(70));
+  EXPECT_EQ(client_.taken, 95u) << "and of what follows nothing";
+  EXPECT_EQ(stream.messages.back(), std::string(90, 'x'));
+  call->Next();
+  EXPECT_EQ(stream.messages.back(), "next");
 }
 
 }  // namespace

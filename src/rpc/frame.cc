@@ -7,6 +7,9 @@
 namespace galen::rpc {
 namespace {
 
+// As much as most messages have; more is given back.
+constexpr std::size_t kKeptBytes = 64 * 1024;
+
 std::size_t ReadSize(std::string_view head) {
   std::uint32_t size = 0;
   for (const char byte : head.substr(1, 4)) {
@@ -31,7 +34,15 @@ std::string Frame(std::string_view message) {
 void FrameReader::Add(std::string_view bytes) {
   waiting_.erase(0, taken_);
   taken_ = 0;
+  // One long message must not keep its memory for as long as its stream lives.
+  if (waiting_.capacity() > kKeptBytes && waiting_.size() < kKeptBytes) waiting_.shrink_to_fit();
   waiting_.append(bytes);
+}
+
+std::optional<std::size_t> FrameReader::awaited() const {
+  const std::string_view left = std::string_view(waiting_).substr(taken_);
+  if (left.size() < kFrameHeadBytes) return std::nullopt;
+  return kFrameHeadBytes + ReadSize(left);
 }
 
 StatusOr<std::optional<std::string_view>> FrameReader::Next() {

@@ -34,6 +34,8 @@ class FrameReader {
   // compressed, or ResourceExhausted past message_bytes_max, by its head alone, before the message
   // is read. What it gives is valid until Add. After an error it gives the same again.
   StatusOr<std::optional<std::string_view>> Next();
+  // Bytes of the message that has not come whole, head included; nullopt before its head has.
+  std::optional<std::size_t> awaited() const;
   // Whether what came so far ends between two messages.
   bool between_messages() const { return taken_ == waiting_.size(); }
 

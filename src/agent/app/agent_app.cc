@@ -167,7 +167,10 @@ DepartedDevices::Traces AgentApp::TracesOf(const DeviceId& id) const {
 
 DeviceHealth AgentApp::HealthOf(const DeviceId& id) const {
   DeviceHealth health = keeper_.HealthOf(id);
-  if (health.cause.code == cause_code::kNotReported)
+  const bool unknown_here = keeper_.cache().Find(id) == nullptr;
+  if (unknown_here && keeper_.cache().LeavesOut(id.driver)) {
+    health.cause = LeftOutCause();
+  } else if (health.cause.code == cause_code::kNotReported)
     // "Not reported" by itself helps nobody: no driver, no connection and no health are three
     // different things to do.
     health.cause.message = plugins_.WhyNotReported(id.driver);

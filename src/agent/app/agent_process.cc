@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "agent/agent_metrics.h"
 #include "base/environment.h"
 #include "base/version.h"
 
@@ -105,6 +106,11 @@ Status AgentProcess::Start() {
 }
 
 void AgentProcess::DescribeItself() {
+  metrics_.OnCollect([this](Metrics& metrics) {
+    const EpollLoop::Steps& steps = loop_->steps();
+    metrics.Set(metric::kLongestStep, {}, std::chrono::duration<double>(steps.longest).count());
+    metrics.Set(metric::kLongSteps, {}, static_cast<double>(steps.long_ones));
+  });
   page_.AddCheck("agent", [this] { return WhyNotReady(); });
   // An agent that may not write to Pods is of no use, whatever it knows.
   page_.AddCheck("permissions", [this] {

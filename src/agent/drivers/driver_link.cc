@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
+
 namespace galen::agent {
 namespace {
 
@@ -11,17 +13,17 @@ std::string HealthMethod(HealthService service) {
                                        : "/v1alpha1.DRAResourceHealth/NodeWatchResources";
 }
 
-// In tokens of the bucket.
-std::int64_t CostOf(std::string_view report) {
-  return 1 + static_cast<std::int64_t>(report.size() / DriverLink::kBytesPerReport);
-}
-
 }  // namespace
 
 DriverLink::DriverLink(Edges edges, std::uint64_t number, PluginFacts facts, bool subscribe)
-    : edges_(edges), number_(number), facts_(std::move(facts)), subscribe_(subscribe) {}
+    : edges_(edges), number_(number), facts_(std::move(facts)), subscribe_(subscribe) {
+  edges_.room.Join();
+}
 
-DriverLink::~DriverLink() { Close(); }
+DriverLink::~DriverLink() {
+  Close();
+  edges_.room.Leave(this);
+}
 
 void DriverLink::Call(std::string_view method, std::string request, Duration deadline,
                       std::function<void(StatusOr<std::string>)> done) {
@@ -50,23 +52,49 @@ void DriverLink::FailCalls(const Status& why) {
 }
 
 void DriverLink::OnMessage(std::string_view message) {
-  const Time now = edges_.loop.Now();
-  if (!held_ && reports_.Take(now, CostOf(message))) {
-    return edges_.listener.OnLinkReport(*this, message);
-  }
-  // Each report is a whole picture: of those that wait the newest says it all.
-  if (held_) ++merged_;
-  held_ = message;
-  held_timer_ = edges_.loop.After(reports_.Wait(now, CostOf(message)), [this] { DeliverHeld(); });
+  unread_ = true;
+  whole_timer_.Cancel();
+  edges_.listener.OnLinkReport(*this, message);
 }
 
-void DriverLink::DeliverHeld() {
-  held_timer_.Cancel();
-  if (!held_) return;
-  const std::string report = *std::exchange(held_, std::nullopt);
-  // Also at the stream's end, when its turn has not come: what it says is not to be lost.
-  reports_.Take(edges_.loop.Now(), CostOf(report));
-  edges_.listener.OnLinkReport(*this, report);
+void DriverLink::Read(std::int64_t steps) {
+  GALEN_CHECK(unread_);
+  edges_.room.GiveBack(this);
+  const Time now = edges_.loop.Now();
+  pace_.Spend(now, edges_.room.CostOf(steps));
+  const Duration wait = ending_ ? Duration::zero() : pace_.Wait(now, 0);
+  waits_ += wait > Duration::zero();
+  // A turn later also without a wait: one report a turn, and the sockets of others in between.
+  next_timer_ = edges_.loop.After(wait, [this] { ReadNext(); });
+}
+
+void DriverLink::ReadNext() {
+  next_timer_.Cancel();
+  unread_ = false;
+  stream_->Next();
+}
+
+bool DriverLink::ReadAnew() {
+  if (stream_ == nullptr || ending_) return false;
+  CloseStream();
+  OpenStream();
+  return true;
+}
+
+void DriverLink::OnLongMessage(std::size_t bytes) {
+  edges_.room.Ask(this, bytes, [this, bytes] {
+    stream_->Admit();
+    whole_timer_ = edges_.loop.After(kWholeWithin, [this, bytes] {
+      LoseStream(DeadlineExceeded("a health report of {} bytes was not sent whole within {} s",
+                                  bytes, kWholeWithin / std::chrono::seconds(1)));
+    });
+  });
+}
+
+void DriverLink::OnEnding() {
+  ending_ = true;
+  if (!next_timer_) return;
+  next_timer_ = edges_.loop.After(Duration::zero(), [this] { ReadNext(); });
 }
 
 void DriverLink::OnEnd(const Status& status) {
@@ -75,11 +103,13 @@ void DriverLink::OnEnd(const Status& status) {
 }
 
 void DriverLink::Dial() {
-  dialling_ = edges_.dialer.Dial(
-      {.target = "unix:" + facts_.endpoint, .tls = {}, .connect_timeout = kDialTimeout},
-      [this](StatusOr<std::unique_ptr<net::Connection>> connection) {
-        OnDialled(std::move(connection));
-      });
+  dialling_ = edges_.dialer.Dial({.target = "unix:" + facts_.endpoint,
+                                  .tls = {},
+                                  .connect_timeout = kDialTimeout,
+                                  .stream_window_bytes = ReportRoom::kStreamWindowBytes},
+                                 [this](StatusOr<std::unique_ptr<net::Connection>> connection) {
+                                   OnDialled(std::move(connection));
+                                 });
 }
 
 void DriverLink::OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection) {
@@ -89,7 +119,9 @@ void DriverLink::OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection
   connection_->OnClosed([this](const Status& why) {
     fall_timer_ = edges_.loop.After(Duration::zero(), [this, why] { Fall(why); });
   });
-  channel_ = std::make_unique<rpc::Channel>(edges_.loop, *connection_);
+  channel_ = std::make_unique<rpc::Channel>(
+      edges_.loop, *connection_,
+      rpc::Channel::Options{.stream_window_bytes = ReportRoom::kStreamWindowBytes});
   up_timer_ = edges_.loop.After(Duration::zero(), [this] { Rise(); });
 }
 
@@ -114,7 +146,8 @@ void DriverLink::Rise() {
 // The connection is gone. Whoever accepted it may accept the next at once; whoever hangs up soon,
 // again and again, is waited for longer and longer.
 void DriverLink::Fall(const Status& why) {
-  DeliverHeld();
+  // The stream's end follows what it brought, and comes back here.
+  if (ending_) return;
   Close();
   up_since_.reset();
   FailCalls(Unavailable("driver {} hung up", facts_.driver));
@@ -124,12 +157,19 @@ void DriverLink::Fall(const Status& why) {
 
 void DriverLink::OpenStream() {
   opened_ = edges_.loop.Now();
-  stream_ = channel_->ServerStream(HealthMethod(facts_.health), "", *this);
+  stream_ = channel_->PacedStream(HealthMethod(facts_.health), "", *this);
+}
+
+void DriverLink::CloseStream() {
+  next_timer_.Cancel();
+  whole_timer_.Cancel();
+  stream_.reset();
+  unread_ = ending_ = false;
+  edges_.room.GiveBack(this);
 }
 
 void DriverLink::LoseStream(const Status& why) {
-  DeliverHeld();
-  stream_.reset();
+  CloseStream();
   // Final for this registration, as in the kubelet since 1.37: asking every few seconds would only
   // fill the driver's log.
   if (why.code() == Code::kUnimplemented) {
@@ -167,9 +207,7 @@ void DriverLink::Close() {
   stream_timer_.Cancel();
   fall_timer_.Cancel();
   up_timer_.Cancel();
-  held_timer_.Cancel();
-  held_.reset();
-  stream_.reset();
+  CloseStream();
   channel_.reset();
   connection_.reset();
 }

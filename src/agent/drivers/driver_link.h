@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "agent/drivers/plugin_facts.h"
+#include "agent/drivers/report_room.h"
 #include "base/loop/backoff.h"
 #include "base/loop/loop.h"
 #include "base/token_bucket.h"
@@ -30,7 +31,7 @@ class LinkListener {
   // Connected; calls can be made. The health stream, if one is wanted, is opened next.
   virtual void OnLinkUp(const DriverLink& link) = 0;
   // A NodeWatchResourcesResponse as it came, of at most what a gRPC message may have; the bytes
-  // live until the call returns. Of a flood only the newest, kReportsPerSecond at most.
+  // live until DriverLink::Read, and no other comes before that.
   virtual void OnLinkReport(const DriverLink& link, std::string_view report) = 0;
   // The health stream ended although the connection stands; it is opened again.
   virtual void OnLinkStreamLost(const DriverLink& link, const Status& why) = 0;
@@ -40,7 +41,8 @@ class LinkListener {
   virtual void OnLinkDown(const DriverLink& link, const Status& why) = 0;
 };
 
-// One HTTP/2 connection carries calls and stream, as the kubelet's does.
+// One HTTP/2 connection carries calls and stream, as the kubelet's does. A stream that ends, with
+// its connection or without, ends for the listener when all that came before was read.
 class DriverLink final : private rpc::StreamSink {
  public:
   // While a socket is there somebody may listen soon; without one only a new registration helps.
@@ -58,21 +60,16 @@ class DriverLink final : private rpc::StreamSink {
   static constexpr Duration kSoundAfter = std::chrono::seconds(10);
   static constexpr BackoffPolicy kBackoffShortLived{.first = std::chrono::milliseconds(500),
                                                     .most = std::chrono::seconds(5)};
-  // So that one driver costs the agent a bounded share of its thread: a burst of reports is read as
-  // a whole, a flood at a steady pace. The burst is what the promise of no lost change is measured
-  // with (docs/guide/figures.md). No driver that reports changes of hardware comes near.
-  static constexpr int kReportBurst = 10'000;
-  // A report may change all of a driver's devices, and each change is written to disk before it is
-  // published: that is what bounds this number.
-  static constexpr int kReportsPerSecond = 50;
-  // A long report counts for several: decoding takes its time.
-  static constexpr std::size_t kBytesPerReport = 16 * 1024;
+  // A long report that was admitted and is not whole by then ends its stream: others wait for the
+  // room that it holds. On this node's sockets it takes milliseconds.
+  static constexpr Duration kWholeWithin = std::chrono::seconds(5);
 
   struct Edges {
     Loop& loop;
     Random& random;
     net::Dialer& dialer;
     LinkListener& listener;
+    ReportRoom& room;
   };
   // `number` keeps instances of a driver apart: a later one is higher. `subscribe`: whether health
   // is asked for, if the driver has it.
@@ -86,6 +83,14 @@ class DriverLink final : private rpc::StreamSink {
   void Call(std::string_view method, std::string request, Duration deadline,
             std::function<void(StatusOr<std::string>)> done);
 
+  // The report that was handed on last was read, at a cost of so many steps (ReportRoom). The next
+  // comes in a later turn, and not before the link's part of the pace allows it: until then the
+  // driver is held back by its stream's window, and nothing that it reports is dropped.
+  void Read(std::int64_t steps);
+  // Opens the health stream anew, upon which a driver reports all that it knows. False when no
+  // stream is open.
+  bool ReadAnew();
+
   // Answers every call under way with `why`, now; for when the link is about to be destroyed.
   void FailCalls(const Status& why);
 
@@ -94,8 +99,8 @@ class DriverLink final : private rpc::StreamSink {
   bool up() const { return up_since_.has_value(); }
   // Whether reports are to be expected: subscribed, and the driver has a health service.
   bool wants_health() const { return subscribe_ && facts_.health != HealthService::kNone; }
-  // Reports of which a newer one came before their turn, since the link was made.
-  std::uint64_t merged() const { return merged_; }
+  // Reports after which the link had to wait for its part of the pace.
+  std::uint64_t waits() const { return waits_; }
   // nullopt while it is not connected.
   std::optional<WallTime> up_since() const { return up_since_; }
 
@@ -108,10 +113,12 @@ class DriverLink final : private rpc::StreamSink {
 
   // The health stream.
   void OnMessage(std::string_view message) override;
+  void OnLongMessage(std::size_t bytes) override;
+  void OnEnding() override;
   void OnEnd(const Status& status) override;
 
-  // Hands on the report that waits for its turn, if one does.
-  void DeliverHeld();
+  void ReadNext();
+  void CloseStream();
 
   void Dial();
   void DialLater(const Status& why);
@@ -141,14 +148,15 @@ class DriverLink final : private rpc::StreamSink {
   std::unique_ptr<net::Connection> connection_;
   std::unique_ptr<rpc::Channel> channel_;
   std::unique_ptr<rpc::Call> stream_;
-  TokenBucket reports_{kReportBurst, Duration(std::chrono::seconds(1)) / kReportsPerSecond};
-  std::optional<std::string> held_;  // the newest report, while it waits for its turn
-  std::uint64_t merged_ = 0;
+  TokenBucket pace_ = ReportRoom::MakeBucket();
+  bool unread_ = false;  // a report was handed on and the next did not come
+  bool ending_ = false;  // the stream; what came before is read without a pace
+  std::uint64_t waits_ = 0;
   // Calls that are not answered yet, and answered ones until they are swept.
   std::map<std::uint64_t, Pending> pending_;
   std::uint64_t next_call_ = 0;
   // One for each thing that may have to wait for the next turn: they may all wait at once.
-  Timer dial_timer_, stream_timer_, fall_timer_, sweep_timer_, up_timer_, held_timer_;
+  Timer dial_timer_, stream_timer_, fall_timer_, sweep_timer_, up_timer_, next_timer_, whole_timer_;
 };
 
 }  // namespace galen::agent

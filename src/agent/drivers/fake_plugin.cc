@@ -1,5 +1,6 @@
 #include "agent/drivers/fake_plugin.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "protos/dra/v1/dra.pb.h"
@@ -94,6 +95,7 @@ struct FakePlugin::Methods {
     if (self.stream_answer_) return writer->Finish(*self.stream_answer_);
     const int id = self.streams_opened_++;
     writer->OnGone([&self, id] { self.streams_.erase(id); });
+    for (const std::string& part : self.first_) writer->Write(part);
     if (!self.report_.empty()) writer->Write(self.report_);
     if (self.one_message_) return writer->Finish(*self.one_message_);
     self.streams_[id] = std::move(writer);
@@ -173,6 +175,15 @@ void FakePlugin::Report(const std::vector<FakeReport>& devices) {
 void FakePlugin::ReportBytes(std::string bytes) {
   report_ = std::move(bytes);
   for (const auto& [id, writer] : streams_) writer->Write(report_);
+}
+
+void FakePlugin::ReportFirst(const std::vector<std::vector<FakeReport>>& parts) {
+  first_.clear();
+  for (const auto& part : parts) first_.push_back(EncodeReport(options_.pool, part));
+}
+
+bool FakePlugin::all_sent() const {
+  return std::ranges::all_of(streams_, [](const auto& item) { return item.second->drained(); });
 }
 
 void FakePlugin::EndStreams(const Status& status) {

@@ -64,6 +64,8 @@ class FakePlugin {
   // Makes the registration socket again, as a driver does when the registry came back.
   void RegisterAgain() { directory_.Put(options_.socket); }
 
+  // Reports that each new stream gets first, before the newest: of a driver that reports in parts.
+  void ReportFirst(const std::vector<std::vector<FakeReport>>& parts);
   // What every stream gets from now on, first of all a new one; at once to those that are open.
   void Report(const std::vector<FakeReport>& devices);
   void ReportBytes(std::string bytes);
@@ -84,6 +86,8 @@ class FakePlugin {
     shares_[claim] = std::move(share_id);
   }
 
+  // Whether the agent has let everything that was reported come.
+  bool all_sent() const;
   std::size_t streams() const { return streams_.size(); }
   int streams_opened() const { return streams_opened_; }
   int times_asked() const { return times_asked_; }
@@ -111,6 +115,7 @@ class FakePlugin {
   std::vector<std::string> devices_ = {"gpu-0"};
   std::map<std::string, std::string> shares_;  // by claim
   std::string report_;
+  std::vector<std::string> first_;
   std::vector<rpc::Reply> hanging_;
   std::map<int, std::unique_ptr<rpc::StreamWriter>> streams_;
   int streams_opened_ = 0;

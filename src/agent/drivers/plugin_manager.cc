@@ -166,35 +166,10 @@ void PluginManager::OnLinkUp(const DriverLink& link) {
   Changed();
 }
 
-void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report) {
-  Instance& instance = InstanceOf(link);
-  const std::string& driver = link.facts().driver;
-  NoteMerged(link, instance);
-  // Every instance is subscribed to, so that an older one can step in at once; only one counts.
-  const bool counts = IsAuthority(link);
-  std::optional<DecodedReport> decoded =
-      counts ? Decode(instance, report, edges_.loop.WallNow()) : std::nullopt;
-  if (counts && !decoded) return;
-  if (instance.reports == 0) Changed();
-  instance.reported = edges_.loop.Now();
-  instance.reported_wall = edges_.loop.WallNow();
-  ++instance.reports;
-  ForgetReport(instance);
-  if (!counts) {
-    instance.unread_report = report;
-    instance.trouble.clear();
-    edges_.metrics.Add(metric::kReports, {{"driver", driver}, {"result", "standby"}});
-    return;
-  }
-  drivers_.at(driver).reported = instance.reported;
-  edges_.sink.OnReport(*decoded, instance.reported);
-  instance.last_report = std::move(decoded);
-}
-
 void PluginManager::OnLinkStreamLost(const DriverLink& link, const Status& why) {
   Instance& instance = InstanceOf(link);
   const Cause cause = GoneCause(link.facts().driver, why);
-  ForgetReport(instance);
+  ForgetReading(link.number());
   instance.trouble = cause.message;
   if (IsAuthority(link)) edges_.sink.OnDriverSilent(link.facts().driver, cause);
   Changed();
@@ -209,7 +184,7 @@ void PluginManager::OnLinkWithoutHealth(const DriverLink& link) {
 void PluginManager::OnLinkDown(const DriverLink& link, const Status& why) {
   const std::string driver = link.facts().driver;
   Instance& instance = InstanceOf(link);
-  ForgetReport(instance);
+  ForgetReading(link.number());
   instance.trouble = why.ok() ? "the connection was closed" : why.message();
   edges_.log.Warning(
       "driver disconnected",
@@ -261,7 +236,7 @@ Status PluginManager::TakeIn(const std::string& socket, const PluginFacts& facts
   Instance& instance = home.instances[number];
   instance.socket = socket;
   instance.link = std::make_unique<DriverLink>(
-      DriverLink::Edges{edges_.loop, edges_.random, edges_.dialer, *this}, number, facts,
+      DriverLink::Edges{edges_.loop, edges_.random, edges_.dialer, *this, room_}, number, facts,
       !options_.unsubscribed.contains(facts.driver));
   instance.link->Start();
   Changed();
@@ -282,8 +257,9 @@ void PluginManager::Elect(const std::string& name, const Status& why) {
   TakeOver(name, driver.instances.at(newest), newest > before, why);
 }
 
-// What the older instance reported holds until its deadline when a newer one takes over. An older
-// one that has to step in again repeats its last report.
+// What the instance before reported holds until its deadline when another takes over. An older one
+// that has to step in again is subscribed to anew: the first that a driver sends to a subscriber is
+// all that it knows, in however many reports.
 void PluginManager::TakeOver(const std::string& driver, Instance& instance, bool is_newer,
                              const Status& why) {
   edges_.sink.OnDriverConnected(driver);
@@ -294,17 +270,15 @@ void PluginManager::TakeOver(const std::string& driver, Instance& instance, bool
     return edges_.sink.OnDriverSilent(driver, WithoutHealth(driver));
   }
   if (is_newer) return;
-  if (!instance.unread_report.empty()) {
-    instance.last_report =
-        Decode(instance, std::exchange(instance.unread_report, {}), *instance.reported_wall);
-  }
-  if (!instance.last_report) return edges_.sink.OnDriverSilent(driver, GoneCause(driver, why));
-  edges_.sink.OnReport(*instance.last_report, instance.reported);
+  // What it reported before it lost its place is among what it reports now.
+  ForgetReading(instance.link->number());
+  if (!instance.link->ReadAnew()) edges_.sink.OnDriverSilent(driver, GoneCause(driver, why));
 }
 
 void PluginManager::Remove(const std::string& name, std::uint64_t number, const Status& why) {
   Driver& driver = drivers_.at(name);
   const auto node = driver.instances.extract(number);
+  ForgetReading(number);
   Elect(name, why);
   node.mapped().link->FailCalls(Annotate(why, "driver {} was removed", name));
   if (driver.instances.empty()) drivers_.erase(name);
@@ -319,55 +293,6 @@ void PluginManager::RemoveInstances(const std::function<bool(const Instance&)>& 
     }
   }
   for (const auto& [name, number] : found) Remove(name, number, why);
-}
-
-void PluginManager::NoteMerged(const DriverLink& link, Instance& instance) {
-  const std::uint64_t more = link.merged() - std::exchange(instance.merged, link.merged());
-  if (more == 0) return;
-  const std::string& driver = link.facts().driver;
-  edges_.metrics.Add(metric::kReports, {{"driver", driver}, {"result", "merged"}},
-                     static_cast<double>(more));
-  if (!logged_.First("flood " + driver)) return;
-  edges_.log.Warning("driver reports faster than it is read, only its newest reports are taken",
-                     {{"driver", driver}, {"reports_per_second", DriverLink::kReportsPerSecond}});
-}
-
-std::optional<DecodedReport> PluginManager::Decode(Instance& instance, std::string_view report,
-                                                   WallTime reported) {
-  const std::string& driver = instance.link->facts().driver;
-  StatusOr<DecodedReport> decoded = DecodeReport(driver, report, reported);
-  const bool faulty = decoded.ok() && decoded->faults.any();
-  edges_.metrics.Add(metric::kReports, {{"driver", driver},
-                                        {"result", !decoded.ok() ? "refused"
-                                                   : faulty      ? "faulty"
-                                                                 : "ok"}});
-  if (!decoded.ok()) {
-    instance.trouble = decoded.status().message();
-    if (logged_.First("refused " + driver)) {
-      edges_.log.Warning("health report refused",
-                         {{"driver", driver}, {"error", decoded.status().message()}});
-    }
-    return std::nullopt;
-  }
-  instance.trouble = decoded->faults.example;
-  if (faulty && logged_.First("faulty " + driver)) {
-    const ReportFaults& faults = decoded->faults;
-    edges_.log.Warning("health report has faults, the rest of it is taken",
-                       {{"driver", driver},
-                        {"first", faults.example},
-                        {"invalid", faults.invalid},
-                        {"repeated", faults.repeated},
-                        {"over_limit", faults.over_limit},
-                        {"broken", faults.broken},
-                        {"negative_timeouts", faults.negative_timeouts},
-                        {"cut", faults.cut}});
-  }
-  return *std::move(decoded);
-}
-
-void PluginManager::ForgetReport(Instance& instance) {
-  instance.unread_report.clear();
-  instance.last_report.reset();
 }
 
 PluginManager::Instance& PluginManager::InstanceOf(const DriverLink& link) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -51,6 +52,15 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
  public:
   static constexpr std::size_t kSocketsMax = 256;  // more are logged once, and wait for room
   static constexpr std::size_t kInstancesPerDriverMax = 8;  // a rolling update has two
+  // Devices of a report that are read in one step of the loop; a report of more is taken in parts,
+  // one report after another, while others are served in between. At 50 µs for one that changes
+  // it is a third of the longest step that we allow ourselves.
+  static constexpr std::size_t kDevicesPerStep = 128;
+  // What reading costs where nothing changes, in steps of ReportRoom: a device that changes takes
+  // as long as so many that do not.
+  static constexpr std::size_t kDevicesReadPerStep = 32;
+  // How soon a long report goes on after the sink had no room.
+  static constexpr Duration kRoomAgain = std::chrono::milliseconds(5);
   // The kubelet's deadline for both calls (45 s): half of the time between two tries at a Pod.
   static constexpr Duration kCallTimeout = std::chrono::seconds(45);
 
@@ -105,16 +115,20 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     std::string socket;
     std::unique_ptr<DriverLink> link;
     bool superseded = false;  // its socket was made again; it stays until the new one is connected
-    // The newest report, for when this becomes authority again after a newer instance went; none
-    // after its stream ended, for it would look fresh. For an instance that is no authority as it
-    // came: few of those are ever read.
-    std::string unread_report;
-    std::optional<DecodedReport> last_report;
-    Time reported{};
     std::optional<WallTime> reported_wall;
     std::uint64_t reports = 0;
-    std::uint64_t merged = 0;  // of the link's, what is counted and logged
+    std::uint64_t waits = 0;  // of the link's, what is counted and logged
     std::string trouble;
+  };
+  // A report that is being read. Its bytes are the link's until DriverLink::Read.
+  struct Reading {
+    std::string driver;
+    std::uint64_t number = 0;  // of the instance
+    Time reported{};
+    ReportReader reader;
+    std::optional<DecodedReport> decoded = {};  // once all of it is
+    std::size_t applied = 0;                    // of its devices
+    std::size_t changes = 0;                    // that they made
   };
   struct Driver {
     std::map<std::uint64_t, Instance> instances;  // by number: the last is the newest
@@ -145,12 +159,17 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // the next is looked at.
   void RemoveInstances(const std::function<bool(const Instance&)>& doomed, const Status& why);
   // Counts and logs, once, that a driver reports faster than it is read.
-  void NoteMerged(const DriverLink& link, Instance& instance);
-  // Decodes a report that counts, and counts it; nullopt if it is refused. `reported`: when it
-  // came.
-  std::optional<DecodedReport> Decode(Instance& instance, std::string_view report,
-                                      WallTime reported);
-  static void ForgetReport(Instance& instance);
+  void NoteWaits(const DriverLink& link, Instance& instance);
+  // The next step of the first of readings_, and so on until none is left.
+  void ReadSome();
+  void ReadLater(Duration delay);
+  // True when the report is read, whatever came of it.
+  bool ReadStep(Reading& reading, Instance& instance);
+  // Counts and logs a report that is decoded; nullopt if it is refused.
+  std::optional<DecodedReport> Judge(Instance& instance, StatusOr<DecodedReport> decoded);
+  // Hands on the next part of a report.
+  void ApplyPart(Reading& reading, Instance& instance);
+  void ForgetReading(std::uint64_t number);
   Cause WithoutHealth(const std::string& driver) const;
   Instance& InstanceOf(const DriverLink& link);
   bool IsAuthority(const DriverLink& link) const;
@@ -159,10 +178,13 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   Edges edges_;
   const Options options_;
   std::function<void()> on_changed_;
+  ReportRoom room_;  // of the links below
   std::map<std::string, Driver> drivers_;
   std::map<std::string, std::unique_ptr<Registration>> registrations_;  // by socket
   std::set<std::string> waiting_;  // sockets for which there was no room
   std::uint64_t next_number_ = 1;
+  std::deque<Reading> readings_;  // long reports, of one instance one at most
+  Timer read_;
   // Faults of reports, once for each driver: a driver that is wrong is wrong each time.
   LogOnce logged_;
 };

@@ -21,10 +21,11 @@ using ::testing::SizeIs;
 // The calls of the manager, in short: "report gpu-0 Healthy", "silent DriverGone".
 class RecordedCalls final : public HealthSink {
  public:
-  void OnReport(const DecodedReport& report, Time) override {
+  std::size_t OnReport(const DecodedReport& report, Time) override {
     for (const DeviceHealth& health : report.report.devices) {
       calls.push_back(health.id.device + " " + std::string(ToString(health.state)));
     }
+    return report.report.devices.size();
   }
   void OnDriverConnected(const std::string& driver) override { calls.push_back("+" + driver); }
   void OnDriverSilent(const std::string& driver, const Cause& why) override {

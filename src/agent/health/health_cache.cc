@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace galen::agent {
@@ -58,22 +59,28 @@ WallTime SinceOf(const DeviceHealth& reported, const DeviceHealth& before,
 }  // namespace
 
 void HealthCache::Restore(const DeviceHealth& health, Time now, bool doubtful) {
-  Entry* entry = FindOrAdd(health.id);
+  Entry* entry = FindOrAdd(health.id, health.since);
   if (entry == nullptr) return;
   entry->health = health;
   entry->doubtful = doubtful;
   entry->timeout = TimeoutOf(rules_, health.id, health.timeout);
   const bool silent = health.state == HealthState::kUnknown;
+  drivers_[health.id.driver].may_have_silent |= silent;
   // What is Unknown already cannot become it.
   entry->deadline = silent ? Time::max() : now + entry->timeout.timeout;
 }
 
 std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time now, WallTime wall) {
-  const std::uint64_t number = ++drivers_[report.report.driver].reports;
+  Driver& driver = drivers_[report.report.driver];
+  if (!report.continues) ++driver.reports;
+  const std::uint64_t number = driver.reports;
   std::vector<HealthChange> changes;
   for (const DeviceHealth& reported : report.report.devices) {
-    Entry* entry = FindOrAdd(reported.id);
-    if (entry == nullptr) continue;
+    Entry* entry = FindOrAdd(reported.id, wall);
+    if (entry == nullptr) {
+      driver.left_out = number;
+      continue;
+    }
     const auto facts = report.facts.find(reported.id);
     // A driver that reports facts once need not repeat them each time.
     if (facts != report.facts.end()) entry->facts = facts->second;
@@ -87,6 +94,8 @@ std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time n
     entry->report = number;
     if (auto change = TakeReport(*entry, reported, wall)) changes.push_back(*std::move(change));
   }
+  driver.may_have_silent |= report.lasting;
+  std::ranges::move(std::exchange(displaced_, {}), std::back_inserter(changes));
   return changes;
 }
 
@@ -94,23 +103,32 @@ std::vector<HealthChange> HealthCache::Expire(Time now, WallTime wall) {
   std::vector<HealthChange> changes;
   for (auto& [id, entry] : entries_) {
     if (entry.deadline > now) continue;
+    if (changes.size() == kSilencedAtOnceMax) break;
     // Once: the next report of the driver sets the next deadline.
-    entry.deadline = Time::max();
-    if (entry.health.state == HealthState::kUnknown) continue;  // nothing left to lose
-    changes.push_back(Silence(entry, SilenceOf(entry), wall));
+    const bool dropped = std::exchange(entry.deadline, Time::max()) == Time::min();
+    drivers_[id.driver].may_have_silent = true;
+    // Nothing left to lose.
+    if (entry.health.state == HealthState::kUnknown && !dropped) continue;
+    changes.push_back(Silence(entry, SilenceOf(entry, dropped), wall));
   }
   return changes;
 }
 
 std::vector<HealthChange> HealthCache::Drop(const std::string& driver, const Cause& cause,
                                             WallTime wall) {
+  drivers_[driver].dropped = cause;
   std::vector<HealthChange> changes;
   for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
-    it->second.deadline = Time::max();
     const DeviceHealth& health = it->second.health;
+    it->second.deadline = Time::max();
+    drivers_[driver].may_have_silent = true;
     // The time since when it is Unknown stays the first one.
     if (health.state == HealthState::kUnknown && health.cause.code == cause.code) continue;
-    changes.push_back(Silence(it->second, cause, wall));
+    if (changes.size() < kSilencedAtOnceMax) {
+      changes.push_back(Silence(it->second, cause, wall));
+    } else {
+      it->second.deadline = Time::min();
+    }
   }
   return changes;
 }
@@ -139,9 +157,15 @@ HealthCache::Entries::iterator HealthCache::FirstOf(const std::string& driver) {
   return entries_.lower_bound(DeviceId{driver, "", ""});
 }
 
-HealthCache::Entry* HealthCache::FindOrAdd(const DeviceId& id) {
+bool HealthCache::LeavesOut(const std::string& driver) const {
+  const auto it = drivers_.find(driver);
+  return it != drivers_.end() && it->second.left_out > 0 &&
+         it->second.left_out == it->second.reports;
+}
+
+HealthCache::Entry* HealthCache::FindOrAdd(const DeviceId& id, WallTime wall) {
   if (const auto it = entries_.find(id); it != entries_.end()) return &it->second;
-  if (drivers_[id.driver].devices >= kDevicesPerDriverMax && !MakeRoom(id.driver)) {
+  if (entries_.size() >= kDevicesMax && !MakeRoom(id.driver, wall)) {
     ++refused_;
     return nullptr;
   }
@@ -151,19 +175,45 @@ HealthCache::Entry* HealthCache::FindOrAdd(const DeviceId& id) {
   return &entry;
 }
 
-// Drops the driver's device that has been Unknown for longest.
-bool HealthCache::MakeRoom(const std::string& driver) {
+bool HealthCache::MakeRoom(const std::string& driver, WallTime wall) {
+  if (EvictSilent(driver)) return true;
+  const auto most =
+      std::ranges::max_element(drivers_, {}, [](const auto& item) { return item.second.devices; });
+  if (most->second.devices <= drivers_[driver].devices + 1) return false;
+  const std::string largest = most->first;
+  if (EvictSilent(largest)) return true;
+  // The last by name, so that the first stay what they were; it is new when it comes again.
+  Displace(std::prev(entries_.upper_bound(DeviceId{largest, "\xff", ""}))->first, wall);
+  return true;
+}
+
+bool HealthCache::EvictSilent(const std::string& driver) {
+  bool& may_have_silent = drivers_[driver].may_have_silent;
+  // A driver with thousands of devices that talks is not searched for each that finds no room.
+  if (!may_have_silent) return false;
   const Entry* oldest = nullptr;
   for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
     const Entry& entry = it->second;
     if (!entry.silent()) continue;
     if (oldest == nullptr || entry.health.since < oldest->health.since) oldest = &entry;
   }
-  if (oldest == nullptr) return false;
-  const DeviceId id = oldest->health.id;
-  evicted_.push_back(oldest->health);
-  Forget(id);
-  return true;
+  may_have_silent = oldest != nullptr;
+  if (oldest != nullptr) Evict(oldest->health.id);
+  return oldest != nullptr;
+}
+
+void HealthCache::Displace(const DeviceId& id, WallTime wall) {
+  DeviceHealth after = NotReportedHealth(id);
+  after.cause = LeftOutCause();
+  after.since = wall;
+  displaced_.push_back({entries_.at(id).health, std::move(after)});
+  Evict(id);
+}
+
+void HealthCache::Evict(const DeviceId& id) {
+  const auto node = entries_.extract(id);
+  --drivers_[node.key().driver].devices;
+  evicted_.push_back(node.mapped().health);
 }
 
 // Compared with what is shown, not with what was last reported: after a silence the same report as
@@ -192,8 +242,9 @@ HealthChange HealthCache::Silence(Entry& entry, Cause cause, WallTime wall) {
   return {std::move(before), entry.health};
 }
 
-Cause HealthCache::SilenceOf(const Entry& entry) const {
+Cause HealthCache::SilenceOf(const Entry& entry, bool dropped) const {
   const auto driver = drivers_.find(entry.health.id.driver);
+  if (dropped) return driver->second.dropped;
   if (driver == drivers_.end() || !driver->second.connected) {
     return {.code = std::string(cause_code::kDriverGone),
             .message = fmt::format("driver {} is not connected", entry.health.id.driver),
@@ -203,6 +254,15 @@ Cause HealthCache::SilenceOf(const Entry& entry) const {
           .message = fmt::format("no report for {}, {}", Seconds(entry.timeout.timeout),
                                  WhoseLimit(entry.timeout.source)),
           .owner = FaultOwner::kDriver};
+}
+
+Cause LeftOutCause() {
+  return {
+      .code = std::string(cause_code::kNotReported),
+      .message = fmt::format("drivers of this node report more than {} devices, and this one is "
+                             "left out",
+                             HealthCache::kDevicesMax),
+      .owner = FaultOwner::kNobody};
 }
 
 DeviceHealth NotReportedHealth(const DeviceId& id) {

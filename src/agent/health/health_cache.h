@@ -42,10 +42,14 @@ class HealthCache {
     bool silent() const { return health.state == HealthState::kUnknown && deadline == Time::max(); }
   };
 
-  // A driver's devices past this many (as many as one report may have): one that is silent is
-  // forgotten for a new one, else the new one is refused and counted. So a driver that makes up
-  // names cannot fill the memory.
-  static constexpr std::size_t kDevicesPerDriverMax = 4096;
+  // Devices of all drivers together: as many as one report may have, as one driver of the SDK may,
+  // as the largest node that docs/guide/figures.md measures has, and as a metric has series. Past
+  // it one that is silent is forgotten for a new one of its driver; then one of the driver that has
+  // most, for a driver that has fewer; else the new one is left out and counted. So drivers that
+  // make up names fill no memory, and take no room from one with few devices.
+  static constexpr std::size_t kDevicesMax = 4096;
+  // What Expire and Drop change at a time, so that the loop can serve others in between.
+  static constexpr std::size_t kSilencedAtOnceMax = 128;
 
   explicit HealthCache(std::vector<TimeoutRule> rules) : rules_(std::move(rules)) {}
 
@@ -55,12 +59,14 @@ class HealthCache {
   void Restore(const DeviceHealth& health, Time now, bool doubtful);
 
   // The driver reported at `now`, which may lie a little back; `wall` dates changes whose sign has
-  // no time. Devices it left out stay as they are until their deadline.
+  // no time. Devices it left out stay as they are until their deadline. One that makes room for
+  // another driver's changes as well, to Unknown.
   std::vector<HealthChange> Apply(const DecodedReport& report, Time now, WallTime wall);
-  // Every device whose deadline has come becomes Unknown.
+  // Devices whose deadline has come become Unknown, kSilencedAtOnceMax of them; NextDeadline says
+  // that more are due.
   std::vector<HealthChange> Expire(Time now, WallTime wall);
-  // Nobody reports the driver's devices any more: Unknown at once, with this cause. Repeated
-  // with the same code, it changes nothing.
+  // Nobody reports the driver's devices any more: Unknown at once, with this cause, the rest by
+  // Expire. Repeated with the same code, it changes nothing.
   std::vector<HealthChange> Drop(const std::string& driver, const Cause& cause, WallTime wall);
   // Whether the driver's stream is open decides what silence is called (DriverSilent or
   // DriverGone). Changes no device by itself. True when it was otherwise before.
@@ -73,8 +79,11 @@ class HealthCache {
   // nullptr when nobody ever reported it. Pointers hold until the next verb.
   const Entry* Find(const DeviceId& id) const;
   const std::map<DeviceId, Entry>& entries() const { return entries_; }
-  // How often a device was refused at kDevicesPerDriverMax since the start.
+  // How often a device was left out at kDevicesMax since the start.
   std::size_t refused() const { return refused_; }
+  // Whether the driver's last report had devices that are left out, so that a device which it does
+  // not show may be one of them.
+  bool LeavesOut(const std::string& driver) const;
   // Devices that had to make room and are to be forgotten elsewhere too; asking empties the list.
   std::vector<DeviceHealth> TakeEvicted() { return std::exchange(evicted_, {}); }
 
@@ -84,24 +93,36 @@ class HealthCache {
     std::size_t devices = 0;
     std::uint64_t reports = 0;
     bool connected = false;
+    std::uint64_t left_out = 0;  // the number of the last report of which devices were left out
+    bool may_have_silent = false;
+    Cause dropped;  // why, of those whose deadline is Time::min()
   };
 
   Entries::iterator FirstOf(const std::string& driver);
   // nullptr when the driver has no room for another device.
-  Entry* FindOrAdd(const DeviceId& id);
-  bool MakeRoom(const std::string& driver);
+  Entry* FindOrAdd(const DeviceId& id, WallTime wall);
+  bool MakeRoom(const std::string& driver, WallTime wall);
+  // Takes the device that has been silent for longest, if one is.
+  bool EvictSilent(const std::string& driver);
+  void Evict(const DeviceId& id);
+  void Displace(const DeviceId& id, WallTime wall);
   // The change that the driver's report of one device makes, if any.
   std::optional<HealthChange> TakeReport(Entry& entry, const DeviceHealth& reported, WallTime wall);
   // Makes the device Unknown and remembers what it was.
   HealthChange Silence(Entry& entry, Cause cause, WallTime wall);
-  Cause SilenceOf(const Entry& entry) const;
+  // Why it is silent, whose deadline has come.
+  Cause SilenceOf(const Entry& entry, bool dropped) const;
 
   const std::vector<TimeoutRule> rules_;
   Entries entries_;
   std::map<std::string, Driver> drivers_;
   std::vector<DeviceHealth> evicted_;
+  std::vector<HealthChange> displaced_;  // those among them of which somebody reported
   std::size_t refused_ = 0;
 };
+
+// The cause of one that is reported and left out.
+Cause LeftOutCause();
 
 // The health of a device that nobody ever reported.
 DeviceHealth NotReportedHealth(const DeviceId& id);

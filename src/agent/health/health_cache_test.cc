@@ -238,17 +238,55 @@ TEST(HealthCache, TheOperatorsTimeoutOverrulesTheDriversAndSaysSo) {
 TEST(HealthCache, MakesRoomByForgettingWhoIsSilentForLongest) {
   CacheAt at;
   std::vector<DeviceHealth> devices;
-  for (std::size_t i = 0; i < HealthCache::kDevicesPerDriverMax; ++i) {
+  for (std::size_t i = 0; i < HealthCache::kDevicesMax; ++i) {
     devices.push_back(Healthy(static_cast<int>(i)));
   }
   at.Apply(devices);
   EXPECT_THAT(at.Apply({Healthy(9000)}), IsEmpty()) << "nobody is silent, nobody makes room";
   EXPECT_EQ(at.cache.refused(), 1u);
+  EXPECT_TRUE(at.cache.LeavesOut(kCachedDriver));
   at.now += 60s;
   at.Expire();
   EXPECT_THAT(at.Apply({Healthy(9000)}), SizeIs(1));
+  EXPECT_FALSE(at.cache.LeavesOut(kCachedDriver));
   EXPECT_THAT(at.cache.TakeEvicted(), SizeIs(1));
-  EXPECT_EQ(at.cache.entries().size(), HealthCache::kDevicesPerDriverMax);
+  EXPECT_EQ(at.cache.entries().size(), HealthCache::kDevicesMax);
+}
+
+TEST(HealthCache, ADriverWithManyDevicesMakesRoomForOneWithFew) {
+  CacheAt at;
+  std::vector<DeviceHealth> many;
+  for (int i = 0; i < 6'000; ++i) many.push_back(Healthy(i));
+  at.Apply(many);
+  const DeviceId nic{"nic.example.com", "node-1", "eth-0"};
+  const DecodedReport few{
+      .report = {.driver = nic.driver, .devices = {{.id = nic, .state = HealthState::kHealthy}}}};
+  const std::vector<HealthChange> changes = at.cache.Apply(few, at.now, at.wall());
+  ASSERT_NE(at.cache.Find(nic), nullptr);
+  ASSERT_THAT(changes, SizeIs(2));
+  EXPECT_EQ(changes[1].after.id.driver, kCachedDriver);
+  EXPECT_EQ(changes[1].after.state, HealthState::kUnknown) << "never bad";
+  EXPECT_EQ(changes[1].after.cause, LeftOutCause());
+  EXPECT_EQ(at.cache.entries().size(), HealthCache::kDevicesMax);
+  at.Apply(many);
+  EXPECT_NE(at.cache.Find(nic), nullptr) << "and keeps it";
+}
+
+TEST(HealthCache, ManyDevicesBecomeUnknownAFewAtATime) {
+  CacheAt at;
+  std::vector<DeviceHealth> many;
+  for (int i = 0; i < 1'000; ++i) many.push_back(Healthy(i));
+  at.Apply(many);
+  const Cause gone{.code = std::string(cause_code::kDriverGone)};
+  std::size_t changes = at.cache.Drop(kCachedDriver, gone, at.wall()).size();
+  EXPECT_EQ(changes, HealthCache::kSilencedAtOnceMax);
+  while (at.cache.NextDeadline()) {
+    for (const HealthChange& change : at.Expire()) {
+      EXPECT_EQ(change.after.cause.code, cause_code::kDriverGone);
+      ++changes;
+    }
+  }
+  EXPECT_EQ(changes, 1'000u);
 }
 
 }  // namespace

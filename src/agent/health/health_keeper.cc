@@ -28,10 +28,23 @@ void HealthKeeper::Restore() {
   Arm();
 }
 
-void HealthKeeper::OnReport(const DecodedReport& report, Time reported) {
+std::size_t HealthKeeper::OnReport(const DecodedReport& report, Time reported) {
   // Also after a stream that ended and was opened again, which nobody reports.
   OnDriverConnected(report.report.driver);
-  Take(cache_.Apply(report, reported, edges_.loop.WallNow()));
+  std::vector<HealthChange> changes = cache_.Apply(report, reported, edges_.loop.WallNow());
+  NoteLeftOut(report.report.driver);
+  const std::size_t changed = changes.size();
+  Take(std::move(changes));
+  return changed;
+}
+
+void HealthKeeper::NoteLeftOut(const std::string& driver) {
+  const std::size_t more = cache_.refused() - std::exchange(left_out_, cache_.refused());
+  if (more == 0) return;
+  edges_.metrics.Add(metric::kDevicesLeftOut, {{"driver", driver}}, static_cast<double>(more));
+  if (!logged_.First(driver)) return;
+  edges_.log.Warning("no room for all devices of a driver, those left out are Unknown",
+                     {{"driver", driver}, {"limit_of_all_drivers", HealthCache::kDevicesMax}});
 }
 
 void HealthKeeper::OnDriverConnected(const std::string& driver) {
@@ -97,7 +110,7 @@ void HealthKeeper::Write() {
 }
 
 void HealthKeeper::OnWritten(const Status& status) {
-  const Batch batch = std::move(writes_.front());
+  Batch batch = std::move(writes_.front());
   writes_.pop_front();
   const bool hung = std::exchange(hangs_, false);
   NoteJournal(status);
@@ -106,14 +119,13 @@ void HealthKeeper::OnWritten(const Status& status) {
   } else if (status.ok() && (writes_.empty() || !writes_.front().published)) {
     NoteKept(std::exchange(late_, {}), true);
   }
-  if (!batch.published && status.ok()) {
-    NoteKept(batch.changes, false);
-    Publish(batch.changes);
-  } else if (!batch.published) {
-    PublishLate(batch.changes);
-  }
   // Nothing new need happen for a disk to have room again.
   if (!status.ok()) SyncAfter(batch.changes.empty() ? kSyncAgain : kSyncLater);
+  if (!batch.published && status.ok()) {
+    Publish(std::move(batch.changes), true);
+  } else if (!batch.published) {
+    PublishLate(std::move(batch.changes));
+  }
   ArmPatience();
 }
 
@@ -134,14 +146,14 @@ void HealthKeeper::EndPatience() {
 
 // A disk that hangs or fails delays nobody for longer: the record may be lost, what is published is
 // true.
-void HealthKeeper::PublishLate(const std::vector<HealthChange>& changes) {
+void HealthKeeper::PublishLate(std::vector<HealthChange> changes) {
   if (changes.empty()) return;
   edges_.metrics.Add(metric::kPublishedLate, {}, static_cast<double>(changes.size()));
   late_.insert(late_.end(), changes.begin(), changes.end());
   if (late_.size() > kLateMax) {
     late_.erase(late_.begin(), late_.end() - static_cast<std::ptrdiff_t>(kLateMax));
   }
-  Publish(changes);
+  Publish(std::move(changes), false);
 }
 
 // Only completes the line of causes, and so is not worth a write of its own before the Pods are
@@ -152,14 +164,28 @@ void HealthKeeper::NoteKept(const std::vector<HealthChange>& changes, bool late)
   SyncLater();
 }
 
-void HealthKeeper::Publish(const std::vector<HealthChange>& changes) {
+void HealthKeeper::Publish(std::vector<HealthChange> changes, bool kept) {
   if (changes.empty()) return;
-  for (const HealthChange& change : changes) {
+  due_.push_back({std::move(changes), 0, kept});
+  // Behind what waits; each further part in a turn of its own.
+  if (due_.size() == 1) PublishSome();
+}
+
+void HealthKeeper::PublishSome() {
+  Due& first = due_.front();
+  const std::size_t count = std::min(first.changes.size() - first.published, kPublishedAtOnceMax);
+  const auto begin = first.changes.begin() + static_cast<std::ptrdiff_t>(first.published);
+  const std::vector<HealthChange> part(begin, begin + static_cast<std::ptrdiff_t>(count));
+  if (first.kept) NoteKept(part, false);
+  for (const HealthChange& change : part) {
     const auto it = shown_.find(change.after.id);
     it->second.health = change.after;
     if (--it->second.changes == 0) shown_.erase(it);
   }
-  on_changes_(changes);
+  first.published += count;
+  if (first.published == first.changes.size()) due_.pop_front();
+  if (!due_.empty()) publish_ = edges_.loop.After(Duration::zero(), [this] { PublishSome(); });
+  on_changes_(part);
 }
 
 void HealthKeeper::SyncAfter(Duration delay) {

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/loop/loop.h"
 #include "base/metrics.h"
+#include "base/repeated_log.h"
 
 namespace galen::agent {
 
@@ -38,10 +39,14 @@ class HealthKeeper final : public HealthSink {
   // Changes that were published by then and are marked so in the journal; past it the oldest are
   // not.
   static constexpr std::size_t kLateMax = 4096;
+  // Changes that are published in one step of the loop, and those that wait to be before more of a
+  // long report is taken: so that others are served in between, and little waits in memory.
+  static constexpr std::size_t kPublishedAtOnceMax = 128;
+  static constexpr std::size_t kUnpublishedMax = 512;
   // What only completes the record is not worth a write of its own at once.
   static constexpr Duration kSyncLater = std::chrono::seconds(1);
-  // Called once for each turn of the loop in which something changed, with the changes in order; a
-  // device may be in it more than once.
+  // Called once for each turn of the loop in which something changed, with the changes in order, at
+  // most kPublishedAtOnceMax; a device may be in it more than once.
   using OnChanges = std::function<void(const std::vector<HealthChange>& changes)>;
 
   HealthKeeper(Edges edges, std::vector<TimeoutRule> rules, OnChanges on_changes);
@@ -50,7 +55,8 @@ class HealthKeeper final : public HealthSink {
   // the first report.
   void Restore();
 
-  void OnReport(const DecodedReport& report, Time reported) override;
+  std::size_t OnReport(const DecodedReport& report, Time reported) override;
+  bool HasRoom() const override { return shown_.size() < kUnpublishedMax; }
   void OnDriverConnected(const std::string& driver) override;
   void OnDriverSilent(const std::string& driver, const Cause& why) override;
 
@@ -88,6 +94,13 @@ class HealthKeeper final : public HealthSink {
     std::size_t changes = 0;
   };
 
+  // Changes to publish; those that the journal has are noted in it as such.
+  struct Due {
+    std::vector<HealthChange> changes;
+    std::size_t published = 0;
+    bool kept = false;
+  };
+
   void Take(std::vector<HealthChange> changes);
   // Journal first, then everybody else: what was published survives a crash.
   void Write();
@@ -97,8 +110,10 @@ class HealthKeeper final : public HealthSink {
   void ArmPatience();
   void EndPatience();
   // Before they are in the journal.
-  void PublishLate(const std::vector<HealthChange>& changes);
-  void Publish(const std::vector<HealthChange>& changes);
+  void PublishLate(std::vector<HealthChange> changes);
+  void Publish(std::vector<HealthChange> changes, bool kept);
+  void PublishSome();
+  void NoteLeftOut(const std::string& driver);
   void Expire();
   // Sets the timer for the next deadline.
   void Arm();
@@ -113,13 +128,16 @@ class HealthKeeper final : public HealthSink {
   std::function<void(const DeviceId& id)> on_forgotten_;
   std::vector<HealthChange> waiting_;  // applied, not yet given to the journal
   std::deque<Batch> writes_;           // given to it, in the order of its answers
+  std::deque<Due> due_;                // in the order of their changes
   std::map<DeviceId, Shown> shown_;
   std::vector<HealthChange> late_;  // published, and not yet in the journal
   std::uint64_t changes_ = 0;
   std::string trouble_;
   // When deadline_ comes; nullopt: it waits for nothing.
   std::optional<Time> armed_for_;
-  Timer flush_, deadline_, sync_later_, patience_;
+  Timer flush_, deadline_, sync_later_, patience_, publish_;
+  std::size_t left_out_ = 0;  // of the cache's, what is counted
+  LogOnce logged_;
   bool sync_waits_ = false;
   bool hangs_ = false;  // the disk: an answer is owed for longer than kDiskPatience
 };

@@ -28,6 +28,7 @@ class HealthKeeperTest : public ::testing::Test {
     keeper_.emplace(HealthKeeper::Edges{loop_, log_, metrics_, journal_},
                     std::vector<TimeoutRule>{}, [this](const std::vector<HealthChange>& changes) {
                       journal_.entries.push_back("acted");
+                      most_at_once_ = std::max(most_at_once_, changes.size());
                       changes_.insert(changes_.end(), changes.begin(), changes.end());
                     });
     keeper_->OnDriverConnected(kKeptDriver);
@@ -48,6 +49,7 @@ class HealthKeeperTest : public ::testing::Test {
   Metrics metrics_;
   FakeChangeLog journal_;
   std::vector<HealthChange> changes_;
+  std::size_t most_at_once_ = 0;
   std::optional<HealthKeeper> keeper_;
 };
 
@@ -63,6 +65,17 @@ TEST_F(HealthKeeperTest, ChangesOfOneTurnAreWrittenTogether) {
   loop_.RunUntilIdle();
   EXPECT_EQ(journal_.syncs, 1);
   EXPECT_THAT(changes_, SizeIs(3));
+}
+
+TEST_F(HealthKeeperTest, ManyChangesArePublishedAFewAtATime) {
+  std::vector<std::pair<int, HealthState>> devices;
+  for (int i = 0; i < 1'000; ++i) devices.emplace_back(i, HealthState::kHealthy);
+  Report(devices);
+  EXPECT_FALSE(keeper_->HasRoom());
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(keeper_->HasRoom());
+  EXPECT_THAT(changes_, SizeIs(1'000));
+  EXPECT_LE(most_at_once_, HealthKeeper::kPublishedAtOnceMax);
 }
 
 TEST_F(HealthKeeperTest, AReportThatRepeatsWritesNothing) {

@@ -191,10 +191,18 @@ std::optional<Duration> TimeoutOf(const RawDevice& device, ReportFaults& faults)
   return std::chrono::seconds(std::min<std::int64_t>(device.timeout_seconds, most));
 }
 
+}  // namespace
+
 // Gathers devices; of two with one name the last counts.
-class Gatherer {
+struct ReportReader::Impl {
  public:
-  Gatherer(const std::string& driver, WallTime now) : now_(now) { decoded_.report.driver = driver; }
+  Impl(const std::string& driver, std::string_view report, WallTime now)
+      : report_bytes(report.size()), fields(report), now_(now) {
+    decoded_.report.driver = driver;
+  }
+
+  const std::size_t report_bytes;
+  WireFields fields;
 
   void Add(std::string_view bytes) {
     ReportFaults& faults = decoded_.faults;
@@ -214,6 +222,7 @@ class Gatherer {
     Put(std::move(id), *raw);
   }
 
+  const std::string& driver() const { return decoded_.report.driver; }
   DecodedReport Take() { return std::move(decoded_); }
 
  private:
@@ -250,22 +259,38 @@ class Gatherer {
   std::map<DeviceId, std::size_t> places_;
 };
 
-}  // namespace
+ReportReader::ReportReader(const std::string& driver, std::string_view bytes, WallTime now)
+    : impl_(std::make_unique<Impl>(driver, bytes, now)) {}
+ReportReader::ReportReader(ReportReader&&) noexcept = default;
+ReportReader& ReportReader::operator=(ReportReader&&) noexcept = default;
+ReportReader::~ReportReader() = default;
+
+bool ReportReader::Step(std::size_t devices) {
+  // Fields that are no devices count as well: a report of nothing else is long, too.
+  for (std::size_t i = 0; i < devices; ++i) {
+    const auto field = impl_->fields.Next();
+    if (!field) return true;
+    const bool is_device = field->number == v1::NodeWatchResourcesResponse::kDevicesFieldNumber;
+    if (is_device && field->type == WireFields::Type::kBytes) impl_->Add(field->bytes);
+  }
+  return false;
+}
+
+StatusOr<DecodedReport> ReportReader::Take() {
+  // The devices before the broken byte are dropped as well: what is no message has no devices.
+  if (impl_->fields.broken()) {
+    return InvalidArgument("a health report of {} bytes from driver {} is no protobuf message",
+                           impl_->report_bytes, impl_->driver());
+  }
+  return impl_->Take();
+}
 
 StatusOr<DecodedReport> DecodeReport(const std::string& driver, std::string_view bytes,
                                      WallTime now) {
-  Gatherer gatherer(driver, now);
-  WireFields fields(bytes);
-  while (const auto field = fields.Next()) {
-    const bool is_device = field->number == v1::NodeWatchResourcesResponse::kDevicesFieldNumber;
-    if (is_device && field->type == WireFields::Type::kBytes) gatherer.Add(field->bytes);
+  ReportReader reader(driver, bytes, now);
+  while (!reader.Step(kDevicesPerReportMax)) {
   }
-  // The devices before the broken byte are dropped as well: what is no message has no devices.
-  if (fields.broken()) {
-    return InvalidArgument("a health report of {} bytes from driver {} is no protobuf message",
-                           bytes.size(), driver);
-  }
-  return gatherer.Take();
+  return reader.Take();
 }
 
 }  // namespace galen::agent

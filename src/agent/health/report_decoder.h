@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,8 @@ struct DecodedReport {
   ReportFaults faults;
   // Whether it holds until the next, however long that takes: who reports keeps the deadlines.
   bool lasting = false;
+  // Whether it is the next part of a report that is taken in parts, and counts as none of its own.
+  bool continues = false;
 };
 
 // At the limit the rest is counted and left out: 4096 devices is what one message of 4 MiB can hold
@@ -56,6 +59,26 @@ inline constexpr std::size_t kDevicesPerReportMax = 4096;
 inline constexpr std::size_t kReportedMessageBytesMax = 1024;
 // A serial, model, code, value, …
 inline constexpr std::size_t kFactBytesMax = 128;
+
+// Decodes a report in steps, for a loop that has others to serve. As DecodeReport, which is all its
+// steps at once. Pure.
+class ReportReader {
+ public:
+  // `bytes` are borrowed until the last step.
+  ReportReader(const std::string& driver, std::string_view bytes, WallTime now);
+  ReportReader(ReportReader&&) noexcept;
+  ReportReader& operator=(ReportReader&&) noexcept;
+  ~ReportReader();
+
+  // Reads `devices` more at most. True when that was the last step.
+  bool Step(std::size_t devices);
+  // Once, after the last step.
+  StatusOr<DecodedReport> Take();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 // `bytes` is a NodeWatchResourcesResponse, of v1 or v1alpha1: both have the same fields.
 // InvalidArgument when it is no such message at all. `now` bounds the times a driver may claim.

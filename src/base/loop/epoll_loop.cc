@@ -5,6 +5,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -74,7 +75,17 @@ struct EpollLoop::Impl {
   void Dispatch(const epoll_event& event);
   bool PrepareToSleep();
   void Forget(std::uint64_t id);
+  // Runs one task or callback.
+  template <typename F>
+  void Step(F step) {
+    const Time began = std::chrono::steady_clock::now();
+    step();
+    const Duration took = std::chrono::steady_clock::now() - began;
+    steps.longest = std::max(steps.longest, took);
+    steps.long_ones += took > kLongStep;
+  }
 
+  Steps steps;
   Fd epoll;
   Fd mailbox;  // readable when something was posted while the loop slept
   Fd clock;    // readable when the first timer is due
@@ -158,7 +169,7 @@ void EpollLoop::Impl::RunPosted() {
   while (!batch.empty() && !stop) {
     Task task = std::move(batch.front());
     batch.pop_front();
-    task();
+    Step([&] { task(); });
   }
 }
 
@@ -172,7 +183,7 @@ void EpollLoop::Impl::RunDue() {
     if (timers.begin()->first.second >= last.second) return;
     // Out of the map before it runs: the task may cancel itself, or ask for new timers.
     auto node = timers.extract(timers.begin());
-    node.mapped()();
+    Step([&] { node.mapped()(); });
   }
 }
 
@@ -231,7 +242,7 @@ void EpollLoop::Impl::Dispatch(const epoll_event& event) {
   if (found == watches.end()) return;  // ended by a callback before it in this turn
   // Remembered so that Forget can distinguish a watch that ends itself from one that ends another.
   running = found->second.get();
-  running->on_ready(FromEpoll(event.events));
+  Step([&] { running->on_ready(FromEpoll(event.events)); });
   running = nullptr;
   ended.reset();
 }
@@ -263,6 +274,8 @@ StatusOr<std::unique_ptr<EpollLoop>> EpollLoop::Create() {
   }
   return std::unique_ptr<EpollLoop>(new EpollLoop(std::move(impl)));
 }
+
+const EpollLoop::Steps& EpollLoop::steps() const { return impl_->steps; }
 
 Time EpollLoop::Now() const { return std::chrono::steady_clock::now(); }
 WallTime EpollLoop::WallNow() const { return std::chrono::system_clock::now(); }

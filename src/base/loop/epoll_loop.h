@@ -4,6 +4,7 @@
 // was posted, then what is due, then the descriptors that are ready.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "base/loop/io_loop.h"
@@ -30,6 +31,16 @@ class EpollLoop final : public IoLoop {
   // REQUIRES: `fd` is open, is a kind that epoll(7) takes (no plain file) and has no other watch.
   [[nodiscard]] FdWatch WatchFd(int fd, Readiness interest,
                                 std::function<void(Readiness)> on_ready) override;
+
+  // How long the loop was in single tasks and callbacks, since it was made: what everybody else
+  // waited for. A process that got no processor meanwhile counts as well.
+  struct Steps {
+    Duration longest = Duration::zero();
+    std::uint64_t long_ones = 0;  // longer than kLongStep
+  };
+  // What a step of ours may take at most, on the machines that we measure on.
+  static constexpr Duration kLongStep = std::chrono::milliseconds(20);
+  const Steps& steps() const;
 
   // Runs until Stop. Sleeps without waking while nothing is due. May be called again afterwards; it
   // goes on with what was left.

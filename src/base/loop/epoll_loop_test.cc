@@ -44,6 +44,20 @@ class EpollLoopTest : public testing::Test {
   Fd theirs_;
 };
 
+TEST_F(EpollLoopTest, KnowsHowLongItWasInItsLongestTask) {
+  Duration took{};
+  loop_->Post([&] {
+    const Time began = loop_->Now();
+    while (loop_->Now() - began < 21ms) {
+    }
+    took = loop_->Now() - began;
+    loop_->Stop();
+  });
+  loop_->Run();
+  EXPECT_GE(loop_->steps().longest, took);
+  EXPECT_EQ(loop_->steps().long_ones, 1u);
+}
+
 TEST_F(EpollLoopTest, RunsPostedTasksInOrder) {
   std::string order;
   loop_->Post([&] { order += "a"; });

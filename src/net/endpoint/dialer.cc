@@ -107,6 +107,7 @@ class SocketDialling final : public Dialling {
                              .authority = options_.authority,
                              .scheme = options_.tls ? "https" : "http",
                              .head_bytes_max = options_.response_head_bytes_max,
+                             .stream_window_bytes = options_.stream_window_bytes,
                              .ping_after = options_.ping_after});
     // Not done before the server's settings have come: a socket that accepts may still belong to
     // something other than an HTTP/2 server.

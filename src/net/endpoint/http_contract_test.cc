@@ -76,6 +76,27 @@ TEST_P(HttpContract, PiecesOfAnAnswerComeAsTheyAreWritten) {
   EXPECT_TRUE(sink_.end().ok());
 }
 
+TEST_P(HttpContract, PacedAnswerComesAsFarAsItIsTaken) {
+  const std::string big(3'000'000, 'x');
+  const std::size_t window = DialOptions().stream_window_bytes;
+  const auto connection = world_->Connect();
+  const auto call = connection->Send({.path = "/", .paced = true}, sink_);
+  Respond(Arrived(), 200, "text/plain", big);
+  world_->RunUntil([&] { return sink_.body().size() == window; });
+  // What would be under way besides has come by the time this is answered.
+  RecordingSink other;
+  const auto second = connection->Send({.path = "/"}, other);
+  Respond(Arrived(2), 200, "text/plain", "");
+  world_->RunUntil([&] { return other.ended(); });
+  EXPECT_EQ(sink_.body().size(), window) << "the server is held back";
+  EXPECT_FALSE(sink_.ended());
+  call->Take(window);
+  world_->RunUntil([&] { return sink_.body().size() == 2 * window; });
+  call->Take(window);
+  world_->RunUntil([&] { return sink_.ended(); });
+  EXPECT_TRUE(sink_.body() == big);
+}
+
 TEST_P(HttpContract, TrailersComeAfterTheBody) {
   const auto connection = world_->Connect();
   const auto call = connection->Send({.path = "/"}, sink_);

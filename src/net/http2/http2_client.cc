@@ -76,6 +76,7 @@ struct Http2Client::Stream {
   // The request's body and how much of it has left.
   std::string body;
   std::size_t body_sent = 0;
+  bool paced = false;
   int status = 0;
   Headers headers;
   Headers trailers;
@@ -94,6 +95,9 @@ class Http2Client::Call final : public HttpCall {
   ~Call() override {
     if (client_ != nullptr) client_->Cancel(id_);
   }
+  void Take(std::size_t bytes) override {
+    if (client_ != nullptr) client_->session_.Consume(id_, bytes);
+  }
   void Forget() { client_ = nullptr; }
 
  private:
@@ -108,6 +112,7 @@ Http2Client::Http2Client(Loop& loop, std::unique_ptr<ByteStream> stream, Options
                {.side = Http2Session::Options::Side::kClient,
                 .lax_messages = false,
                 .head_bytes_max = static_cast<std::uint32_t>(options_.head_bytes_max),
+                .stream_window_bytes = options_.stream_window_bytes,
                 .ping_after = options_.ping_after},
                *this) {
   session_.Start({});
@@ -127,6 +132,7 @@ std::unique_ptr<HttpCall> Http2Client::Send(HttpRequest request, HttpResponseSin
   stream.call = call.get();
   stream.sink = &sink;
   stream.body = std::move(request.body);
+  stream.paced = request.paced;
   return call;
 }
 
@@ -175,9 +181,9 @@ void Http2Client::OnHeadersEnd(std::int32_t id, bool last) {
   if (last) EndOfAnswer(id, OkStatus());
 }
 
-void Http2Client::OnData(std::int32_t id, std::string_view bytes) {
+bool Http2Client::OnData(std::int32_t id, std::string_view bytes) {
   const Stream* stream = Find(id);
-  if (stream == nullptr || stream->ended) return;
+  if (stream == nullptr || stream->ended) return true;
   // Many frames of one turn are delivered as one piece.
   const bool joins =
       !notes_.empty() && notes_.back().kind == Note::Kind::kData && notes_.back().stream == id;
@@ -187,6 +193,7 @@ void Http2Client::OnData(std::int32_t id, std::string_view bytes) {
     notes_.push_back({Note::Kind::kData, id, data_.size(), bytes.size()});
   }
   data_.append(bytes);
+  return !stream->paced;
 }
 
 void Http2Client::OnDataEnd(std::int32_t id) { EndOfAnswer(id, OkStatus()); }

@@ -20,7 +20,7 @@ namespace galen::net {
 // Many calls over one byte stream. Sinks are called only from the loop, outside of nghttp2's work,
 // and may destroy calls and the connection from any of their callbacks. What comes is noted in
 // OnHeader and its like, and delivered in OnTurn. Flow-control windows are given back as data comes
-// in: a sink cannot hold a server back.
+// in, those of paced requests as it is taken.
 class Http2Client final : public Connection, private Http2Session::Events {
  public:
   struct Options {
@@ -31,6 +31,7 @@ class Http2Client final : public Connection, private Http2Session::Events {
     // Counted over one answer, headers and trailers together, kFieldBytes for each field included.
     std::size_t head_bytes_max = 64 * 1024;
     // See DialOptions.
+    std::uint32_t stream_window_bytes = 1024 * 1024;
     Duration ping_after = Duration::zero();
   };
 
@@ -60,7 +61,7 @@ class Http2Client final : public Connection, private Http2Session::Events {
   void OnHeadersBegin(std::int32_t) override {}
   void OnHeader(std::int32_t id, std::string_view name, std::string_view value) override;
   void OnHeadersEnd(std::int32_t id, bool last) override;
-  void OnData(std::int32_t id, std::string_view bytes) override;
+  bool OnData(std::int32_t id, std::string_view bytes) override;
   void OnDataEnd(std::int32_t id) override;
   void OnStreamClosed(std::int32_t id, Http2Error error) override;
   Http2Session::BodyPiece ReadBody(std::int32_t id, char* to, std::size_t size) override;

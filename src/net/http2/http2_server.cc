@@ -159,18 +159,22 @@ void Http2Server::OnHeadersEnd(std::int32_t id, bool last) {
   if (last) RequestComplete(id);
 }
 
-void Http2Server::OnData(std::int32_t id, std::string_view bytes) {
+bool Http2Server::OnData(std::int32_t id, std::string_view bytes) {
   Stream* stream = Find(id);
-  if (stream == nullptr || stream->request_done) return;
+  if (stream != nullptr && !stream->request_done) TakeBody(id, *stream, bytes);
+  return true;
+}
+
+void Http2Server::TakeBody(std::int32_t id, Stream& stream, std::string_view bytes) {
   // A thousand uploads at once must not fill the memory; this one may be tried again.
   if (waiting_bytes_ + bytes.size() > context_.limits.waiting_bytes_max)
-    return ResetOverLimit(id, *stream);
-  if (stream->request.body.size() + bytes.size() > context_.limits.request_body_bytes_max) {
+    return ResetOverLimit(id, stream);
+  if (stream.request.body.size() + bytes.size() > context_.limits.request_body_bytes_max) {
     return Refuse(
         id, 413,
         fmt::format("the request exceeds {} bytes", context_.limits.request_body_bytes_max));
   }
-  stream->request.body.append(bytes);
+  stream.request.body.append(bytes);
   waiting_bytes_ += bytes.size();
 }
 

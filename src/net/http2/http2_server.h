@@ -41,7 +41,7 @@ class Http2Server final : public ServerSession, private Http2Session::Events {
   void OnHeadersBegin(std::int32_t id) override;
   void OnHeader(std::int32_t id, std::string_view name, std::string_view value) override;
   void OnHeadersEnd(std::int32_t id, bool last) override;
-  void OnData(std::int32_t id, std::string_view bytes) override;
+  bool OnData(std::int32_t id, std::string_view bytes) override;
   void OnDataEnd(std::int32_t id) override;
   void OnStreamClosed(std::int32_t id, Http2Error error) override;
   Http2Session::BodyPiece ReadBody(std::int32_t id, char* to, std::size_t size) override;
@@ -51,6 +51,8 @@ class Http2Server final : public ServerSession, private Http2Session::Events {
   Stream* Find(std::int32_t id);
   void RequestComplete(std::int32_t id);
   void Refuse(std::int32_t id, int status, std::string text);
+  // A part of the request's body.
+  void TakeBody(std::int32_t id, Stream& stream, std::string_view bytes);
   // A limit of the connection is reached: resets the stream with ENHANCE_YOUR_CALM (RFC 9113,
   // section 7), so that the peer may try again, unlike what is refused.
   void ResetOverLimit(std::int32_t id, Stream& stream);

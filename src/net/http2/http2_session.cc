@@ -12,8 +12,7 @@
 namespace galen::net {
 namespace {
 
-// Large lists come in few round trips: a stream may have 1 MiB under way, a connection 8 MiB.
-constexpr std::uint32_t kStreamWindowBytes = 1024 * 1024;
+// Large lists come in few round trips.
 constexpr std::int32_t kConnectionWindowBytes = 8 * 1024 * 1024;
 // What goes to the socket in one write; what does not fit stays where newer things overtake it.
 constexpr std::size_t kBatchBytesMax = 64 * 1024;
@@ -93,9 +92,12 @@ struct Http2Session::Callbacks {
     return 0;
   }
 
-  static int OnDataChunk(nghttp2_session*, std::uint8_t, std::int32_t stream,
+  static int OnDataChunk(nghttp2_session* session, std::uint8_t, std::int32_t stream,
                          const std::uint8_t* data, std::size_t size, void* user) {
-    Self(user).events_.OnData(stream, View(data, size));
+    const bool taken = Self(user).events_.OnData(stream, View(data, size));
+    // An error is of a stream or a connection that is gone.
+    static_cast<void>(taken ? nghttp2_session_consume(session, stream, size)
+                            : nghttp2_session_consume_connection(session, size));
     return 0;
   }
 
@@ -167,6 +169,7 @@ Http2Session::Http2Session(Loop& loop, std::unique_ptr<ByteStream> stream, Optio
   // Old grpc-go sends the socket's path as :authority, which nghttp2 would refuse with
   // PROTOCOL_ERROR. What we need of its checks is done by Http2Server.
   if (options_.lax_messages) nghttp2_option_set_no_http_messaging(option, 1);
+  nghttp2_option_set_no_auto_window_update(option, 1);
   const int made = options_.side == Options::Side::kClient
                        ? nghttp2_session_client_new2(&session_, callbacks, this, option)
                        : nghttp2_session_server_new2(&session_, callbacks, this, option);
@@ -188,7 +191,7 @@ void Http2Session::Start(std::string_view first) {
 
 void Http2Session::SendSettings() {
   std::vector<nghttp2_settings_entry> settings = {
-      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindowBytes},
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, options_.stream_window_bytes},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, options_.head_bytes_max}};
   if (options_.side == Options::Side::kClient) {
     // Nobody here could use a pushed answer.
@@ -231,6 +234,12 @@ void Http2Session::SubmitTrailers(std::int32_t stream, const Headers& fields) {
 
 void Http2Session::ResumeBody(std::int32_t stream) {
   static_cast<void>(nghttp2_session_resume_data(session_, stream));
+  SettleSoon();
+}
+
+void Http2Session::Consume(std::int32_t stream, std::size_t bytes) {
+  if (over_) return;
+  static_cast<void>(nghttp2_session_consume_stream(session_, stream, bytes));
   SettleSoon();
 }
 

@@ -50,8 +50,10 @@ class Http2Session final : private ByteStream::Sink {
     virtual void OnHeadersBegin(std::int32_t stream) = 0;
     virtual void OnHeader(std::int32_t stream, std::string_view name, std::string_view value) = 0;
     virtual void OnHeadersEnd(std::int32_t stream, bool last) = 0;
-    // Its window is given back at once; who keeps bytes bounds them.
-    virtual void OnData(std::int32_t stream, std::string_view bytes) = 0;
+    // True: the stream's window is given back at once, and who keeps bytes bounds them. False: by
+    // Consume. The connection's is given back at once in either case, so that no stream waits for
+    // another.
+    virtual bool OnData(std::int32_t stream, std::string_view bytes) = 0;
     virtual void OnDataEnd(std::int32_t stream) = 0;
     // Last of each stream, whoever ended it; also of a request that could not be sent.
     virtual void OnStreamClosed(std::int32_t stream, Http2Error error) = 0;
@@ -76,6 +78,8 @@ class Http2Session final : private ByteStream::Sink {
     // What SETTINGS_MAX_HEADER_LIST_SIZE announces to the peer; advice only, the events' owner
     // counts.
     std::uint32_t head_bytes_max = 64 * 1024;
+    // Of a stream, towards us.
+    std::uint32_t stream_window_bytes = 1024 * 1024;
     // See DialOptions; zero: no PINGs.
     Duration ping_after = Duration::zero();
   };
@@ -98,6 +102,8 @@ class Http2Session final : private ByteStream::Sink {
   void SubmitTrailers(std::int32_t stream, const Headers& fields);
   // After ReadBody said kWait: there is more.
   void ResumeBody(std::int32_t stream);
+  // Gives as much of the stream's window back. nghttp2 notifies the peer once it is half of it.
+  void Consume(std::int32_t stream, std::size_t bytes);
   // The other streams go on. Does nothing for a stream that is gone.
   void Reset(std::int32_t stream, Http2Error error);
   // Takes no more streams from the peer; the session ends after the last.

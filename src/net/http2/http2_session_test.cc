@@ -18,7 +18,7 @@ class QuietEvents final : public Http2Session::Events {
   void OnHeadersBegin(std::int32_t) override {}
   void OnHeader(std::int32_t, std::string_view, std::string_view) override {}
   void OnHeadersEnd(std::int32_t, bool) override {}
-  void OnData(std::int32_t, std::string_view) override {}
+  bool OnData(std::int32_t, std::string_view) override { return true; }
   void OnDataEnd(std::int32_t) override {}
   void OnStreamClosed(std::int32_t, Http2Error) override {}
   Http2Session::BodyPiece ReadBody(std::int32_t, char*, std::size_t) override {
