@@ -79,7 +79,10 @@ class ClaimPreparer {
   // device of ours; repeated, it is the same without asking the author again in this boot. A claim
   // that was freed and allocated anew under its UID is unprepared as it was, then prepared as it
   // is. A device that is still prepared for another claim, whose Pod was removed by force and may
-  // yet run, is Unavailable until that claim is unprepared.
+  // yet run, is Unavailable until that claim is unprepared, or a person removes its record, which
+  // the error names. No object of the API server could say that the Pod's containers have ended.
+  // Of a record that cannot be read the claim's CDI file says what its containers can have: where
+  // there is none they have nothing, and where that cannot be read either, nobody gets a device.
   void Prepare(const ClaimRef& claim, PrepareDone done);
   // Needs no claim object, which may be gone. OK also for a claim of which nothing is known.
   // Unavailable is the author's Failure; all is kept then, to be undone later.
@@ -112,6 +115,8 @@ class ClaimPreparer {
   Status UnprepareNow(const ClaimRef& claim);
   // OK when no device that `claim` has for itself is prepared for another claim in this boot.
   Status CheckNobodyElseHas(const DeviceClaim& claim);
+  // The same for one other, `uid`, whose record cannot be read because of `error`.
+  Status CheckNotInCdiFile(const DeviceClaim& claim, const std::string& uid, const Status& error);
   StatusOr<ClaimEdits> AskAuthor(const DeviceClaim& claim) const;
   std::vector<ReadyDevice> Answer(const PreparedClaim& prepared) const;
 
