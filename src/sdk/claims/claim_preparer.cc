@@ -9,11 +9,6 @@
 namespace galen::sdk {
 namespace {
 
-std::string BootIdOrNone(FileSystem& files) {
-  const StatusOr<std::string> id = ReadBootId(files);
-  return id.ok() ? *id : "";
-}
-
 // The kubelet shows the text on the Pod, where a person reads it.
 Status ExplainGet(const Status& status, const ClaimRef& claim) {
   if (status.code() == Code::kNotFound) {
@@ -48,17 +43,29 @@ ClaimPreparer::ClaimPreparer(Edges edges, Options options, Handlers handlers)
       handlers_(std::move(handlers)),
       records_(edges_.files, edges_.log, options_.directory),
       cdi_(edges_.files, options_.cdi_root, options_.driver),
-      boot_id_(BootIdOrNone(edges_.files)),
       lock_(edges_.loop, edges_.files, options_.lock) {
   edges_.metrics.DeclareCounter("galen_driver_claims_total",
                                 "Claims prepared and unprepared, by operation and result.");
 }
 
-void ClaimPreparer::Recover() {
+Status ClaimPreparer::Recover() {
+  const StatusOr<std::string> boot_id = ReadBootId(edges_.files);
+  if (!boot_id.ok()) {
+    return Annotate(boot_id.status(),
+                    "the id of this boot, without which nobody knows what a reboot has undone, "
+                    "cannot be read (ProcSubset=pid of a systemd unit hides it)");
+  }
+  boot_id_ = *boot_id;
+  TryToPutInOrder();
+  return OkStatus();
+}
+
+void ClaimPreparer::TryToPutInOrder() {
   lock_.Take([this](const Locked& lock) {
     const Status status = lock.ok() ? PutInOrder() : lock.status();
     if (status.ok()) return;
-    recover_again_ = edges_.loop.After(recover_backoff_.Next(edges_.random), [this] { Recover(); });
+    recover_again_ =
+        edges_.loop.After(recover_backoff_.Next(edges_.random), [this] { TryToPutInOrder(); });
     if (std::exchange(recover_error_, status.message()) == status.message()) return;
     edges_.log.Warning("what was prepared before could not be put in order, trying again",
                        {{"error", status.message()}});

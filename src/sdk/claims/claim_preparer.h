@@ -67,7 +67,9 @@ class ClaimPreparer {
   // use. What cannot be put in order now, since another process holds the lock or the disk fails,
   // is logged and tried again for as long as that lasts: a container that is started again in a Pod
   // that runs needs its CDI file, and the kubelet prepares no claim anew for that.
-  void Recover();
+  // The error of ReadBootId where the boot id is hidden: without it no record says whether a reboot
+  // has undone it, so nothing may be prepared. REQUIRES: OK before anything is prepared.
+  Status Recover();
   // A claim on a device that is not in it is not prepared; what was prepared before is still
   // answered, and can be undone.
   void SetInventory(const Inventory& inventory);
@@ -99,6 +101,7 @@ class ClaimPreparer {
 
   // Does the work, with the lock, now or behind what the claim does already.
   void Enqueue(const ClaimRef& claim, std::function<void(Locked)> work);
+  void TryToPutInOrder();
   Status PutInOrder();
   // The claim is free again: counts, and starts what waits behind.
   void Finish(const std::string& uid, std::string_view operation, const Status& status);
@@ -125,8 +128,7 @@ class ClaimPreparer {
   const Handlers handlers_;
   PreparedClaims records_;
   CdiStore cdi_;
-  // "" where it cannot be read: then every record counts as of this boot.
-  const std::string boot_id_;
+  std::string boot_id_;  // from Recover on
   ProcessLock lock_;
   Backoff recover_backoff_{kRecoverAgain};
   std::string recover_error_;  // that was logged last

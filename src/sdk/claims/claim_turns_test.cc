@@ -32,7 +32,7 @@ TEST_F(ClaimPreparerTest, ADeviceThatIsStillPreparedForAnotherClaimIsNotPrepared
 
 TEST_F(ClaimPreparerTest, ADeviceOfAnEarlierBootsClaimIsFree) {
   ASSERT_TRUE(Prepare().ok());
-  SetBoot("boot-2");
+  FakeBoot(node_.files, "boot-2");
   answer_ = Claim("uid-2", "fpga-0");
   Restart();
   EXPECT_TRUE(Prepare({.ns = "train", .name = "c", .uid = "uid-2"}).ok());
