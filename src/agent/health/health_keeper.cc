@@ -156,6 +156,7 @@ void HealthKeeper::Publish(const std::vector<HealthChange>& changes) {
   if (changes.empty()) return;
   for (const HealthChange& change : changes) {
     const auto it = shown_.find(change.after.id);
+    GALEN_CHECK(it != shown_.end());
     it->second.health = change.after;
     if (--it->second.changes == 0) shown_.erase(it);
   }
