@@ -120,6 +120,21 @@ TEST(PostMortem, AFaultSomeTimeAfterTheEndIsEnteredAndMakesNoEvent) {
   EXPECT_THAT(node.Events("trainer-0"), ::testing::Not(Contains("PostMortem x1")));
 }
 
+// By the clock it happened before the Pod's end, which lies in the future now.
+TEST(PostMortem, AFaultAfterTheClockWasSetBackIsNotOfAPodThatEndedBeforeThat) {
+  TrainerNode node(10min);
+  CrashContainer(node, "trainer-0", 1, true);
+  node.Pass(10s);
+  const std::string shown = node.Annotation("trainer-0");
+  node.cluster.loop().StepWallClock(-3min);
+  node.Pass(1min);
+  node.driver.Report({Lost("gpu-0")});
+  node.Pass(10s);
+  EXPECT_EQ(node.Annotation("trainer-0"), shown);
+  EXPECT_THAT(node.Events("trainer-0"), IsEmpty());
+  EXPECT_EQ(Said(RecordsOnDisk(node)[0]), "Failed: gpu-0 Healthy");
+}
+
 TEST(PostMortem, AReportLongAfterItsWindowIsAnotherPodsStory) {
   TrainerNode node(10min);
   node.cluster.Delete(kube::kPods, "trainer-0", "default", 0);

@@ -214,6 +214,8 @@ void PostMortemKeeper::OnChanges(const std::vector<HealthChange>& changes) {
     if (ids == open_of_device_.end()) continue;
     for (const Id& id : ids->second) {
       PostMortem& record = open_.at(id);
+      // The clock was set back since: what comes now cannot be dated by that record's times.
+      if (record.ended > now) continue;
       const history::ReceivedFinding finding{change.after, now};
       if (!IsWithin(finding, record.from(), record.until())) continue;
       for (PostMortemDevice& device : record.devices) {
