@@ -108,7 +108,8 @@ void AddPod(PostMortem& record, const kube::Pod& pod) {
 }
 
 EventText EventOf(const PostMortem& record) {
-  return {.warning = true,
+  // A deletion is nothing to be warned of, whatever the device had.
+  return {.warning = record.end != PodEnd::kDeleted || HasCrash(record),
           .reason = EventReason::kPostMortem,
           .message = CutText(SentenceOf(record), kube::kEventMessageBytesMax)};
 }

@@ -151,6 +151,18 @@ TEST(EventOfPostMortem, IsAWarningInOneSentence) {
   EXPECT_THAT(event.message, HasSubstr("Failed, container train, exit 134 (SIGABRT)"));
 }
 
+TEST(EventOfPostMortem, OfADeletedPodIsNoWarningUnlessItHadCrashed) {
+  PostMortem record;
+  record.end = history::PodEnd::kDeleted;
+  record.asked = kEndOfEntry - 30s;
+  record.containers = {{.container = "train", .exit_code = 137, .finished = kEndOfEntry}};
+  EXPECT_FALSE(EventOf(record).warning);
+  EXPECT_THAT(EventOf(record).message,
+              HasSubstr("Deleted, container train, exit 137 (SIGKILL); nothing crashed"));
+  record.asked = kEndOfEntry + 1s;
+  EXPECT_TRUE(EventOf(record).warning);
+}
+
 constexpr WallTime kEndOfStory(std::chrono::seconds(1'795'269'731));
 
 PostMortem RecordOf(PodEnd end) {

@@ -261,7 +261,7 @@ void PostMortemKeeper::Put(PostMortem record) {
 
 Verdict PostMortemKeeper::VerdictOn(const PostMortem& record) const {
   // An end without a crash is nobody's fault, and most ends are such.
-  if (std::ranges::none_of(record.containers, EndedBadly)) return {};
+  if (!HasCrash(record)) return {};
   Surroundings around{.view = parts_.view, .claims = parts_.claims, .worst_of = {}, .ended = {}};
   around.worst_of = [this](const DeviceId& device, WallTime from, WallTime until) {
     return findings_.WorstOf(parts_.health_of(device), from, until);
