@@ -44,6 +44,18 @@ TEST(Enter, KeepsTheOrderOfHearingAndTheFirstInItsPlace) {
   EXPECT_EQ(device.findings[2].received, kEndOfEntry + 3s);
 }
 
+TEST(Enter, ADriverThatIsBackAndRepeatsItselfEndsTheSilence) {
+  const PostMortem record = Record();
+  history::PostMortemDevice device;
+  const ReceivedFinding well = Finding(HealthState::kHealthy, -1h, -1h);
+  const ReceivedFinding silent = Finding(HealthState::kUnknown, -30s, -30s);
+  const ReceivedFinding again = Finding(HealthState::kHealthy, -1h, -1s);
+  for (const auto& finding : {well, silent, again}) EXPECT_TRUE(Enter(record, finding, device));
+  // As after a restart, when the journal gives them anew.
+  for (const auto& finding : {well, silent, again}) EXPECT_FALSE(Enter(record, finding, device));
+  EXPECT_EQ(device.findings, (std::vector<ReceivedFinding>{well, silent, again}));
+}
+
 TEST(Enter, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
   const PostMortem record = Record();
   history::PostMortemDevice device;
