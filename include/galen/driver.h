@@ -240,7 +240,8 @@ class Driver {
   void HealthChanged();
 
   // Blocks until Stop or a signal and a clean end, which is 0. 64: options, inventory or kubeconfig
-  // are wrong, nothing was started; 1: could not start, as when this driver runs here already. The
+  // are wrong, nothing was started; 1: could not start, as when this driver runs here already, or
+  // /proc hides the boot id, without which nobody knows which prepared claims a reboot undid. The
   // reason is on standard error. An API server or a kubelet that is away is no reason to end: it is
   // tried again for as long as the driver runs.
   int Run();

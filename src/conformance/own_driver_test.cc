@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files/fake_boot_id.h"
 #include "conformance/fake_observations.h"
 #include "conformance/fake_scene.h"
 #include "net/endpoint/fake_socket_host.h"
@@ -15,6 +16,7 @@ using ::testing::IsEmpty;
 
 TEST(OwnDriver, PassesEveryCheckThatThereIs) {
   FakeScene scene;
+  FakeBoot(scene.files, "boot-1");
   Metrics metrics;
   net::FakeSocketHost sockets(scene.loop, scene.network);
   sdk::DriverApp::Handlers handlers;

@@ -226,7 +226,7 @@ std::vector<Check> ClaimChecks() {
        "A Pod or claim was deleted by force. The devices stay prepared, and a new claim of that "
        "name is refused here.",
        "The kubelet unprepares it within a minute, if the driver runs. Else start the driver, then "
-       "the kubelet, again.",
+       "the kubelet, again. A kubelet that lost its state never does: docs/guide/doctor.md.",
        JudgePreparedGone},
       {"claims.devices-gone", Level::kWarning, "Each device that a claim holds is still offered",
        "The driver has withdrawn the device, as many do with a broken one; its Pod still uses it.",

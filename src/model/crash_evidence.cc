@@ -13,6 +13,10 @@ bool EndedBadly(const ContainerEnd& end) {
   return end.exit_code.value_or(0) != 0 || end.signal.value_or(0) != 0;
 }
 
+bool EndedAsAsked(const ContainerEnd& end, const std::optional<WallTime>& asked) {
+  return asked && (!end.finished || *end.finished >= *asked);
+}
+
 std::optional<int> SignalOf(const ContainerEnd& end) {
   if (end.signal.value_or(0) != 0) return end.signal;
   const int signal = end.exit_code.value_or(0) - kSignalBase;

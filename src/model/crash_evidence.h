@@ -104,6 +104,9 @@ struct CrashEvidence {
 
 // Whether it ended other than by saying that all went well.
 bool EndedBadly(const ContainerEnd& end);
+// Whether it ended once somebody had asked for its Pod to go (`asked`; nullopt: nobody has): it was
+// stopped then, whatever its code says. In a second that both have it was.
+bool EndedAsAsked(const ContainerEnd& end, const std::optional<WallTime>& asked);
 // The signal that ended it: as reported, else what an exit code above 128 stands for; nullopt:
 // none.
 std::optional<int> SignalOf(const ContainerEnd& end);

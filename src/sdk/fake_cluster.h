@@ -10,6 +10,7 @@
 
 #include "api_sim/serving/api_server.h"
 #include "api_sim/serving/local_transport.h"
+#include "base/liveness.h"
 #include "base/log.h"
 #include "base/loop/fake_loop.h"
 #include "kube/client.h"
@@ -29,8 +30,12 @@ class FakeWire final : public net::HttpClient {
     if (request.method != "GET") ++writes_;
     if (hangs_) return std::make_unique<net::HttpCall>();
     if (!dropped_.empty() && !request.body.empty()) request.body = WithoutDropped(request.body);
-    if (!away_) return server_.Send(std::move(request), sink);
-    return std::make_unique<Refused>(loop_, sink);
+    if (away_) return std::make_unique<Refused>(loop_, sink);
+    const bool is_news = request.path.find("watch=") != std::string::npos;
+    Gate& gate = is_news ? news_ : request.method == "GET" ? reads_ : answers_;
+    auto call = std::make_unique<Gated>(gate, sink);
+    call->Begin(server_, std::move(request));
+    return call;
   }
   void GoAway(bool away) { away_ = away; }
   // From now on nothing is answered.
@@ -38,9 +43,58 @@ class FakeWire final : public net::HttpClient {
   // From now on `field` of each device of a ResourceSlice is dropped, or kept again.
   void Drop(const std::string& field) { dropped_.insert(field); }
   void Keep(const std::string& field) { dropped_.erase(field); }
+  // From now on what watches show, or what writes are answered, is on its way; then all of it
+  // comes.
+  void HoldNews() { news_.held = true; }
+  void HoldAnswers() { answers_.held = true; }
+  void LetNewsPass() { news_.Open(loop_); }
+  void LetAnswersPass() { answers_.Open(loop_); }
   int writes() const { return writes_; }
 
  private:
+  struct Gate {
+    void Pass(Task task) { held ? kept.push_back(std::move(task)) : task(); }
+    // One after the other, with time for whoever receives them to act on each.
+    void Open(Loop& loop) {
+      held = false;
+      Duration after{};
+      for (Task& task : std::exchange(kept, {})) {
+        coming.push_back(loop.After(after += std::chrono::milliseconds(1), std::move(task)));
+      }
+    }
+    bool held = false;
+    std::vector<Task> kept;
+    std::vector<Timer> coming;
+  };
+  // A call whose answer goes through a gate.
+  class Gated final : public net::HttpCall, private net::HttpResponseSink {
+   public:
+    Gated(Gate& gate, net::HttpResponseSink& sink) : gate_(gate), sink_(sink) {}
+    void Begin(net::HttpClient& server, net::HttpRequest request) {
+      call_ = server.Send(std::move(request), *this);
+    }
+
+   private:
+    void OnHead(int status, const net::Headers& headers) override {
+      Pass([this, status, headers] { sink_.OnHead(status, headers); });
+    }
+    void OnData(std::string_view bytes) override {
+      Pass([this, data = std::string(bytes)] { sink_.OnData(data); });
+    }
+    void OnEnd(const Status& status, const net::Headers& trailers) override {
+      Pass([this, status, trailers] { sink_.OnEnd(status, trailers); });
+    }
+    void Pass(Task task) {
+      gate_.Pass([watch = Liveness::Watch(liveness_), task = std::move(task)]() mutable {
+        if (watch.alive()) task();
+      });
+    }
+
+    Gate& gate_;
+    net::HttpResponseSink& sink_;
+    std::unique_ptr<net::HttpCall> call_;
+    Liveness liveness_;
+  };
   class Refused final : public net::HttpCall {
    public:
     Refused(Loop& loop, net::HttpResponseSink& sink)
@@ -64,6 +118,7 @@ class FakeWire final : public net::HttpClient {
 
   Loop& loop_;
   net::HttpClient& server_;
+  Gate news_, reads_, answers_;
   std::set<std::string> dropped_;
   bool away_ = false;
   bool hangs_ = false;

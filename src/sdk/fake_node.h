@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/fake_boot_id.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "base/metrics.h"
@@ -86,6 +87,7 @@ class FakeSubscriber final : private rpc::StreamSink {
 };
 
 struct FakeNode {
+  FakeNode() { FakeBoot(files, "boot-1"); }
   FakeCaller Connect(const std::string& path) { return FakeCaller(loop, *dialer, path); }
 
   FakeLoop loop;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/files/fake_boot_id.h"
 #include "history/store/store.h"
 #include "tests/sim/agent_devices.h"
 
@@ -69,6 +70,7 @@ SimNode::SimNode(World world, std::string name, agent::Role role)
     if (!path.starts_with(registry)) return;
     there ? registry_.Put(path) : registry_.Remove(path);
   });
+  FakeBoot(driver_files_, "boot-1");
   const SimDriver::Edges edges{loop_, world.random, driver_files_, sockets_, *driver_api_};
   drivers_.push_back(
       std::make_unique<SimDriver>(edges, "gpu.example.com", name_,

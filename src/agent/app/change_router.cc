@@ -12,9 +12,12 @@ namespace galen::agent {
 namespace {
 
 // Nobody knows of a Pod whose containers do not say when they ended; it is not blamed.
-bool HappenedTo(const kube::Pod& ended, const DeviceHealth& health, bool is_only_its) {
+// Where its end lies in the future the clock was set back since, and nothing that comes now can be
+// dated before it.
+bool HappenedTo(const kube::Pod& ended, const DeviceHealth& health, bool is_only_its,
+                WallTime now) {
   const std::optional<WallTime> end = EndOf(ended);
-  return end && IsUntilEnd(health.since, *end, is_only_its);
+  return end && *end <= now && IsUntilEnd(health.since, *end, is_only_its);
 }
 
 }  // namespace
@@ -150,7 +153,8 @@ void ChangeRouter::Publish(const HealthChange& change) {
     // may be another Pod's by now.
     if (HasEnded(*pod) &&
         !(IsFault(change.after.state) &&
-          HappenedTo(*pod, change.after, parts_.claims.IsOnlyOf(key, change.after.id))))
+          HappenedTo(*pod, change.after, parts_.claims.IsOnlyOf(key, change.after.id),
+                     parts_.loop.WallNow())))
       continue;
     // Expected before it is marked, so that the write that follows is measured.
     parts_.publisher.Expect(key, change.after);

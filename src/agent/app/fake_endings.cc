@@ -16,6 +16,13 @@ void PatchStatus(AgentNode& node, const std::string& pod, const Json& patch) {
   ASSERT_TRUE(node.cluster.Do(request).ok()) << pod;
 }
 
+void SetFinalizers(AgentNode& node, const std::string& pod, Json finalizers) {
+  Json patch;
+  patch["metadata"]["finalizers"] = std::move(finalizers);
+  const auto request = kube::Patch(kube::kPods, "default", pod, kube::PatchType::kMerge, patch, {});
+  ASSERT_TRUE(node.cluster.Do(request).ok()) << pod;
+}
+
 }  // namespace
 
 FakeReport Well(const std::string& device) {
@@ -44,6 +51,12 @@ void CrashContainer(AgentNode& node, const std::string& pod, int code, bool for_
   if (for_good) patch["status"]["phase"] = "Failed";
   PatchStatus(node, pod, patch);
 }
+
+void Hold(AgentNode& node, const std::string& pod) {
+  SetFinalizers(node, pod, Json::MakeArray({Json("example.com/held")}));
+}
+
+void LetGo(AgentNode& node, const std::string& pod) { SetFinalizers(node, pod, Json()); }
 
 void Succeed(AgentNode& node, const std::string& pod) {
   Json status = api_sim::Yaml("{name: main, image: pause, imageID: \"\", ready: false}");

@@ -21,6 +21,10 @@ FakeReport Lost(const std::string& device, const std::string& message = "XID 79:
 void CrashContainer(AgentNode& node, const std::string& pod, int code, bool for_good);
 // Its container ends just now without a fault, and the Pod with it.
 void Succeed(AgentNode& node, const std::string& pod);
+// From now on a deletion waits until somebody lets the Pod go, as for a kubelet that cannot
+// unprepare its claims.
+void Hold(AgentNode& node, const std::string& pod);
+void LetGo(AgentNode& node, const std::string& pod);
 void Evict(AgentNode& node, const std::string& pod);
 // As when a kubelet has given the devices of all claims back: they are nobody's, whether their Pods
 // are said to have ended by then or not.

@@ -204,17 +204,22 @@ struct InspectService::Wire {
     for (const HeldDevice& held : parts.claims.DevicesOf(key)) ids.insert(held.device);
     const kube::Pod* pod = parts.view.FindPod(key);
     const std::string uid = pod == nullptr ? "" : pod->meta.uid;
-    std::vector<Step> steps = parts.journal.StepsOf({key, uid}, {ids.begin(), ids.end()});
-    // For a Pod that is gone the records show which devices it had.
-    for (const Step& step : steps) {
-      if (step.device != DeviceId{}) ids.insert(step.device);
-    }
     std::vector<history::PostMortem> records = parts.post_mortems.Records(key);
     // What became of an earlier Pod of that name is another story.
     std::erase_if(records,
                   [&](const auto& record) { return pod != nullptr && record.pod.uid != uid; });
+    const bool over = pod == nullptr || HasEnded(*pod);
+    const bool given_back = over && ids.empty() && !records.empty();
     for (const history::PostMortem& record : records) {
       for (const auto& device : record.devices) ids.insert(device.identity.id);
+    }
+    const std::vector<DeviceId> held(ids.begin(), ids.end());
+    std::vector<Step> steps =
+        given_back ? parts.journal.StepsOfEnded({key, uid}, held, records.front().until())
+                   : parts.journal.StepsOf({key, uid}, held);
+    // For a Pod that is gone the records show which devices it had.
+    for (const Step& step : steps) {
+      if (step.device != DeviceId{}) ids.insert(step.device);
     }
     if (pod == nullptr && steps.empty() && records.empty()) {
       return NotFound("pod {} is not on this node, and nothing is recorded of it", ToString(key));
@@ -225,7 +230,6 @@ struct InspectService::Wire {
     response.set_pod_uid(uid);
     if (pod != nullptr) PutLife(*pod, response);
     PutNotes(parts, pod, response);
-    const bool over = pod == nullptr || HasEnded(*pod);
     PutDevices(parts, ids, over && !records.empty() ? &records.front() : nullptr, response);
     AddEnds(records, steps);
     for (const Step& step : steps) PutStep(step, *response.add_steps());

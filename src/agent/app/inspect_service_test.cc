@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/app/fake_agent_node.h"
+#include "agent/app/fake_endings.h"
 #include "api_sim/objects/fake_objects.h"
 #include "kube/request.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
@@ -261,6 +262,39 @@ TEST_F(InspectServiceTest, OfAPodThatIsGoneTheDeviceIsAsItWasThen) {
   EXPECT_EQ(answer->devices(0).state(), "Healthy");
   ASSERT_EQ(answer->devices(0).holders_size(), 1);
   EXPECT_EQ(answer->devices(0).holders(0).claim(), claim);
+}
+
+// Its Pod is deleted while its driver is away, and goes when the driver is back.
+TEST_F(InspectServiceTest, OfAPodThatEndedDevicesStepsAndRecordSayTheSame) {
+  driver_->Kill();
+  node_.Pass(2s);
+  Hold(node_, "trainer-0");
+  node_.cluster.Delete(kube::kPods, "trainer-0", "default", 30);
+  node_.Pass(1s);
+  CrashContainer(node_, "trainer-0", 137, false);
+  node_.Pass(1s);
+  driver_->ListenAgain();
+  node_.Pass(500ms);
+  LetGo(node_, "trainer-0");
+  node_.Pass(1min);
+  driver_->Kill();
+  node_.Pass(10min);
+  driver_->ListenAgain();
+  node_.Pass(1min);
+  const auto answer = Explain("trainer-0", "default");
+  ASSERT_TRUE(answer.ok()) << ToString(answer.status());
+  ASSERT_EQ(answer->devices_size(), 1);
+  EXPECT_EQ(answer->devices(0).state(), "Healthy");
+  std::string drivers, states;
+  for (const wire::Step& step : answer->steps()) {
+    EXPECT_NE(step.kind(), "crash") << step.text();
+    if (step.kind().starts_with("driver")) drivers += step.kind() + " ";
+  }
+  EXPECT_EQ(drivers, "driver-connected driver-lost driver-connected driver-lost ");
+  for (const wire::Finding& finding : answer->post_mortems(0).devices(0).findings()) {
+    states += finding.state() + " ";
+  }
+  EXPECT_THAT(states, testing::StartsWith("Healthy Unknown Healthy Unknown "));
 }
 
 TEST_F(InspectServiceTest, ShowsNothingOfHowAnEarlierPodOfThatNameEnded) {

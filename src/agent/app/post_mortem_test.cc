@@ -86,6 +86,33 @@ TEST(PostMortem, OfAnOrdinaryEndIsKeptAndNotPublished) {
   EXPECT_EQ(Said(records[0]), "Deleted: gpu-0 Healthy");
 }
 
+// Its program hung on the lost GPU, so that the kubelet killed it: that is no crash, and whose
+// fault it was is not asked. What the device had is shown all the same.
+TEST(PostMortem, OfAPodThatWasDeletedSaysSoAndNamesTheFaultThatItsDeviceHad) {
+  TrainerNode node(10min);
+  node.driver.Report({Lost("gpu-0")});
+  node.Pass(40s);
+  Hold(node, "trainer-0");
+  node.cluster.Delete(kube::kPods, "trainer-0", "default", 30);
+  node.Pass(30s);
+  CrashContainer(node, "trainer-0", 137, true);
+  node.Pass(1s);
+  LetGo(node, "trainer-0");
+  node.Pass(10s);
+  std::string message;
+  for (const Json& event : node.cluster.List(kube::kEvents)) {
+    if (event["reason"].AsString() != "PostMortem") continue;
+    EXPECT_EQ(event["type"].AsString(), "Normal");
+    message += event["message"].AsString();
+  }
+  EXPECT_THAT(message, HasSubstr("Deleted, container main, exit 137 (SIGKILL); gpu-0 Unhealthy"));
+  EXPECT_THAT(message, HasSubstr("XID 79: lost; nothing crashed"));
+  const std::vector<PostMortem> records = RecordsOnDisk(node);
+  ASSERT_THAT(records, SizeIs(1));
+  EXPECT_EQ(records[0].end, PodEnd::kDeleted);
+  EXPECT_EQ(records[0].verdict, Verdict{});
+}
+
 TEST(PostMortem, OfAPodWithoutDevicesThereIsNone) {
   AgentNode node(Role::kObserver);
   node.AddDriver({"gpu-0"});
@@ -118,6 +145,21 @@ TEST(PostMortem, AFaultSomeTimeAfterTheEndIsEnteredAndMakesNoEvent) {
   node.Pass(1min);
   EXPECT_THAT(Said(RecordsOnDisk(node)[0]), HasSubstr("gpu-0 Unhealthy"));
   EXPECT_THAT(node.Events("trainer-0"), ::testing::Not(Contains("PostMortem x1")));
+}
+
+// By the clock it happened before the Pod's end, which lies in the future now.
+TEST(PostMortem, AFaultAfterTheClockWasSetBackIsNotOfAPodThatEndedBeforeThat) {
+  TrainerNode node(10min);
+  CrashContainer(node, "trainer-0", 1, true);
+  node.Pass(10s);
+  const std::string shown = node.Annotation("trainer-0");
+  node.cluster.loop().StepWallClock(-3min);
+  node.Pass(1min);
+  node.driver.Report({Lost("gpu-0")});
+  node.Pass(10s);
+  EXPECT_EQ(node.Annotation("trainer-0"), shown);
+  EXPECT_THAT(node.Events("trainer-0"), IsEmpty());
+  EXPECT_EQ(Said(RecordsOnDisk(node)[0]), "Failed: gpu-0 Healthy");
 }
 
 TEST(PostMortem, AReportLongAfterItsWindowIsAnotherPodsStory) {

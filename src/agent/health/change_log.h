@@ -90,6 +90,10 @@ class ChangeLog {
   // kStepsMax. Without a uid, as for one that is gone: of every Pod that had the name.
   virtual std::vector<Step> StepsOf(const PodRef& pod,
                                     const std::vector<DeviceId>& devices) const = 0;
+  // The same of a Pod that has given `devices` back, which may be another's by now: of them what
+  // its own incidents show, of their drivers what became of them from its first step until `until`.
+  virtual std::vector<Step> StepsOfEnded(const PodRef& pod, const std::vector<DeviceId>& devices,
+                                         WallTime until) const = 0;
   // Written since the start.
   virtual std::uint64_t records() const = 0;
   virtual std::uint64_t bytes() const = 0;

@@ -57,6 +57,10 @@ class FakeChangeLog final : public ChangeLog {
   std::vector<Step> StepsOf(const PodRef&, const std::vector<DeviceId>&) const override {
     return steps;
   }
+  std::vector<Step> StepsOfEnded(const PodRef&, const std::vector<DeviceId>&,
+                                 WallTime) const override {
+    return steps;
+  }
   std::uint64_t records() const override { return entries.size(); }
   std::uint64_t bytes() const override { return 0; }
 

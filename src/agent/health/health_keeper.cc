@@ -179,6 +179,7 @@ void HealthKeeper::PublishSome() {
   if (first.kept) NoteKept(part, false);
   for (const HealthChange& change : part) {
     const auto it = shown_.find(change.after.id);
+    GALEN_CHECK(it != shown_.end());
     it->second.health = change.after;
     if (--it->second.changes == 0) shown_.erase(it);
   }

@@ -60,6 +60,30 @@ Step StepOf(const history::Record& record) {
           .message = record.change ? record.change->after.cause.message : ""};
 }
 
+// What was published of a device to other Pods than `pod`, or when they got it, is their story.
+void AddTo(std::map<std::uint64_t, history::Record>& records, std::vector<history::Record> some,
+           const PodRef& pod) {
+  for (history::Record& record : some) {
+    if (record.pod && record.pod->key != pod.key) continue;
+    if (record.pod && !pod.uid.empty() && record.pod->uid != pod.uid) continue;
+    records.emplace(record.sequence, std::move(record));
+  }
+}
+
+// WallTime::max() when there are none.
+WallTime FirstTimeOf(const std::map<std::uint64_t, history::Record>& records) {
+  WallTime first = WallTime::max();
+  for (const auto& [sequence, record] : records) first = std::min(first, record.time);
+  return first;
+}
+
+// What the records of their drivers are filed under.
+std::set<DeviceId> DriversOf(const std::vector<DeviceId>& devices) {
+  std::set<DeviceId> drivers;
+  for (const DeviceId& device : devices) drivers.insert({device.driver, "", ""});
+  return drivers;
+}
+
 }  // namespace
 
 void HistoryLog::Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
@@ -199,31 +223,44 @@ std::vector<DeviceHealth> HistoryLog::Devices() const {
 
 std::vector<Step> HistoryLog::StepsOf(const PodRef& pod,
                                       const std::vector<DeviceId>& devices) const {
-  std::map<std::uint64_t, history::Record> records;
-  const auto add = [&](std::vector<history::Record> some) {
-    for (history::Record& record : some) {
-      // What was published of a device to other Pods, or when they got it, is their story.
-      if (record.pod && record.pod->key != pod.key) continue;
-      if (record.pod && !pod.uid.empty() && record.pod->uid != pod.uid) continue;
-      records.emplace(record.sequence, std::move(record));
-    }
-  };
-  add(pod.uid.empty() ? store_.OfPod(pod.key) : store_.OfPod(pod));
-  std::set<std::string> drivers;
-  for (const DeviceId& device : devices) {
-    add(store_.OfDevice(device));
-    if (drivers.insert(device.driver).second) add(store_.OfDevice({device.driver, "", ""}));
+  Records records = RecordsOf(pod);
+  for (const DeviceId& device : devices) AddTo(records, store_.OfDevice(device), pod);
+  for (const DeviceId& driver : DriversOf(devices)) AddTo(records, store_.OfDevice(driver), pod);
+  return StepsFrom(std::move(records), WallTime::max());
+}
+
+std::vector<Step> HistoryLog::StepsOfEnded(const PodRef& pod, const std::vector<DeviceId>& devices,
+                                           WallTime until) const {
+  Records records = RecordsOf(pod);
+  const WallTime first = FirstTimeOf(records);
+  for (const DeviceId& driver : DriversOf(devices)) {
+    std::vector<history::Record> of_driver = store_.OfDevice(driver);
+    std::erase_if(of_driver, [&](const history::Record& record) {
+      return record.time < first || record.time > until;
+    });
+    AddTo(records, std::move(of_driver), pod);
   }
+  return StepsFrom(std::move(records), until);
+}
+
+HistoryLog::Records HistoryLog::RecordsOf(const PodRef& pod) const {
+  Records records;
+  AddTo(records, pod.uid.empty() ? store_.OfPod(pod.key) : store_.OfPod(pod), pod);
+  return records;
+}
+
+std::vector<Step> HistoryLog::StepsFrom(Records records, WallTime until) const {
   // Between the steps, what the agent did itself; what it did before the first is no part of them.
   if (!records.empty()) {
-    WallTime first = records.begin()->second.time;
-    for (const auto& [sequence, record] : records) first = std::min(first, record.time);
+    const WallTime first = FirstTimeOf(records);
     std::vector<history::Record> own = store_.OfDevice(kAgentItself);
     const std::uint64_t first_written = records.begin()->first;
     std::erase_if(own, [&](const history::Record& record) {
-      return record.time < first || (record.time == first && record.sequence < first_written);
+      const bool before =
+          record.time < first || (record.time == first && record.sequence < first_written);
+      return before || record.time > until;
     });
-    add(std::move(own));
+    for (history::Record& record : own) records.emplace(record.sequence, std::move(record));
   }
   // A sign is written when its change arrives, and a crash when the Pod shows it: by time, and
   // what is of one time in the order of writing.

@@ -40,6 +40,8 @@ class HistoryLog final : public ChangeLog {
   bool has_gaps() const override { return store_.lossy(); }
   std::vector<DeviceHealth> Devices() const override;
   std::vector<Step> StepsOf(const PodRef& pod, const std::vector<DeviceId>& devices) const override;
+  std::vector<Step> StepsOfEnded(const PodRef& pod, const std::vector<DeviceId>& devices,
+                                 WallTime until) const override;
   std::uint64_t records() const override { return store_.journal().records_written(); }
   std::uint64_t bytes() const override { return store_.journal().bytes(); }
   // Devices of which something is held in memory.
@@ -58,6 +60,11 @@ class HistoryLog final : public ChangeLog {
     WallTime assigned{};
   };
 
+  using Records = std::map<std::uint64_t, history::Record>;  // by sequence
+
+  Records RecordsOf(const PodRef& pod) const;
+  // With what the agent did itself from the first of them until then.
+  std::vector<Step> StepsFrom(Records records, WallTime until) const;
   // The incident that `change` belongs to: it lasts from a device's first fault to its recovery.
   std::string IncidentOf(const HealthChange& change);
   // "" when the device never changed.

@@ -36,10 +36,10 @@ bool IsSidecar(const kube::Pod& pod, const std::string& name) {
   });
 }
 
-// Whether its work is done, or somebody wants it gone: sidecars are stopped then. A container that
-// the policy starts again is not done; without a policy the API server takes "Always".
+// Whether its work is done: sidecars are stopped then. A container that the policy starts again is
+// not done; without a policy the API server takes "Always".
 bool IsWindingUp(const kube::Pod& pod) {
-  if (HasEnded(pod) || pod.asked_to_go) return true;
+  if (HasEnded(pod)) return true;
   const bool never_again = pod.restart_policy == "Never";
   const bool again_if_failed = pod.restart_policy == "OnFailure";
   return !pod.statuses.empty() &&
@@ -161,6 +161,8 @@ std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* afte
   if (before != nullptr && before->meta.uid != after->meta.uid) return std::nullopt;
   WallTime crashed{};
   for (const ContainerEnd& end : ends) {
+    // The Pod is ending by that, and has ended when it is gone.
+    if (EndedAsAsked(end, after->asked_to_go)) continue;
     const bool is_new = before != nullptr ? IsNewCrash(*before, end) : IsSince(away_since, end);
     if (is_new) crashed = std::max(crashed, end.finished.value_or(now));
   }
@@ -173,6 +175,7 @@ std::vector<Crash> NewCrashes(const kube::Pod* before, const kube::Pod& after) {
   if (before == nullptr || before->meta.uid != after.meta.uid) return crashes;
   for (const ContainerEnd& end : ContainerEndsOf(after)) {
     if (!end.finished || !IsNewCrash(*before, end)) continue;
+    if (EndedAsAsked(end, after.asked_to_go)) continue;
     // The kubelet stops it then, which it mostly survives no better than a crash.
     if (IsWindingUp(after) && IsSidecar(after, end.container)) continue;
     crashes.push_back({after.ref(), history::TextOf(end), *end.finished});

@@ -22,7 +22,8 @@ struct PodEnding {
   bool operator==(const PodEnding&) const = default;
 };
 
-// nullopt while it lives and nothing of it crashed. `before` null: seen for the first time; what
+// nullopt while it lives and nothing of it crashed: what ends because the Pod was asked to go did
+// not. `before` null: seen for the first time; what
 // crashed from `away_since` on is news then, and nothing where that is not known. `after` null:
 // gone from the API.
 std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* after, WallTime now,
@@ -35,9 +36,10 @@ std::vector<ContainerEnd> ContainerEndsOf(const kube::Pod& pod);
 std::string ReasonOf(const kube::Pod& pod);
 
 // The bad ends of containers that `after` shows and `before` does not, each as "container train,
-// exit 134 (SIGABRT)"; init containers and sidecars among them, but no sidecar that was stopped
-// because the Pod is done or has to go. A Pod that is seen for the first time (null) brings its
-// past with it, which is no news; a container that ended well is no step of any fault.
+// exit 134 (SIGABRT)"; init containers and sidecars among them, but nothing that was stopped
+// because the Pod was asked to go, nor a sidecar because it is done. A Pod that is seen for the
+// first time (null) brings its past with it, which is no news; a container that ended well is no
+// step of any fault.
 std::vector<Crash> NewCrashes(const kube::Pod* before, const kube::Pod& after);
 
 // That the node was short of something, or shut down: the reasons that the kubelet gave for taking

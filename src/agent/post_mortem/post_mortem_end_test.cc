@@ -111,6 +111,16 @@ TEST(EndingOf, APodThatWasAskedToGoWasDeletedWhateverItsContainersSaid) {
   EXPECT_EQ(EndingOf(nullptr, &pod, kEndTime)->end, PodEnd::kDeleted);
 }
 
+TEST(EndingOf, AContainerThatEndsBecauseItsPodWasDeletedDidNotCrash) {
+  const kube::Pod before = Running();
+  kube::Pod after = Crashed(137, kEndTime - 1s);
+  after.asked_to_go = kEndTime - 31s;
+  EXPECT_EQ(EndingOf(&before, &after, kEndTime), std::nullopt) << "it has not gone yet";
+  EXPECT_EQ(EndingOf(nullptr, &after, kEndTime, kEndTime - 1min), std::nullopt);
+  after.asked_to_go = kEndTime;
+  EXPECT_EQ(EndingOf(&before, &after, kEndTime)->end, PodEnd::kCrashed) << "before that";
+}
+
 TEST(ContainerEndsOf, ShowTheEndAndNotWhatTheContainerDoesNow) {
   const std::vector<ContainerEnd> ends = ContainerEndsOf(Crashed(134, kEndTime));
   ASSERT_THAT(ends, SizeIs(1));
@@ -212,6 +222,15 @@ TEST(NewCrashes, ASidecarThatIsStoppedWithItsPodIsNone) {
   kube::Pod asked = PodWithInit("log", sidecar, 143);
   asked.asked_to_go = WallTime(6s);
   EXPECT_THAT(NewCrashes(&before, asked), IsEmpty());
+}
+
+TEST(NewCrashes, OfAPodThatWasAskedToGoAreThoseBeforeThat) {
+  const kube::Pod before = Running();
+  kube::Pod after = Crashed(137, WallTime(9s));
+  after.asked_to_go = WallTime(9s);
+  EXPECT_THAT(NewCrashes(&before, after), IsEmpty());
+  after.asked_to_go = WallTime(10s);
+  EXPECT_THAT(NewCrashes(&before, after), SizeIs(1));
 }
 
 TEST(NewCrashes, ASidecarThatCrashesBesideAContainerThatIsStartedAgainIsOne) {

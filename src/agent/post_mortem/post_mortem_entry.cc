@@ -38,14 +38,19 @@ void AddContainers(PostMortem& record, const kube::Pod& pod) {
 }  // namespace
 
 bool Enter(const PostMortem& record, const ReceivedFinding& finding, PostMortemDevice& device) {
-  const bool known = std::ranges::any_of(device.findings, [&](const ReceivedFinding& other) {
-    return SameFinding(other.health, finding.health) && other.health.since == finding.health.since;
-  });
-  if (known) return false;
   // The first is what was in force when the window began, whenever that was reported.
   const auto begin = device.findings.begin() + (device.findings.empty() ? 0 : 1);
   const auto after = std::ranges::upper_bound(begin, device.findings.end(), finding.received, {},
                                               &ReceivedFinding::received);
+  // Repeated, it is news only as the end of a silence.
+  const bool ends_silence =
+      after != device.findings.begin() && std::prev(after)->health.state == HealthState::kUnknown;
+  const bool known = std::ranges::any_of(device.findings, [&](const ReceivedFinding& other) {
+    const bool same =
+        SameFinding(other.health, finding.health) && other.health.since == finding.health.since;
+    return same && (!ends_silence || other.received == finding.received);
+  });
+  if (known) return false;
   device.findings.insert(after, finding);
   if (device.findings.size() <= history::kMortemFindingsMax) return true;
   history::BoundFindings(device.findings, record.first, record.ended);
@@ -108,7 +113,8 @@ void AddPod(PostMortem& record, const kube::Pod& pod) {
 }
 
 EventText EventOf(const PostMortem& record) {
-  return {.warning = true,
+  // A deletion is nothing to be warned of, whatever the device had.
+  return {.warning = record.end != PodEnd::kDeleted || HasCrash(record),
           .reason = EventReason::kPostMortem,
           .message = CutText(SentenceOf(record), kube::kEventMessageBytesMax)};
 }

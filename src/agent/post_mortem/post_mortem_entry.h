@@ -38,7 +38,7 @@ std::optional<WallTime> BeganOf(const kube::Pod& pod);
 // somebody asked for it to go. An end that is shown again may say more.
 void AddPod(history::PostMortem& record, const kube::Pod& pod);
 
-// The one Event of the record, a Warning on its Pod.
+// The one Event of the record on its Pod: a Warning, unless the Pod was only deleted.
 EventText EventOf(const history::PostMortem& record);
 
 // Whether a Pod that ended so will not run again.

@@ -44,6 +44,18 @@ TEST(Enter, KeepsTheOrderOfHearingAndTheFirstInItsPlace) {
   EXPECT_EQ(device.findings[2].received, kEndOfEntry + 3s);
 }
 
+TEST(Enter, ADriverThatIsBackAndRepeatsItselfEndsTheSilence) {
+  const PostMortem record = Record();
+  history::PostMortemDevice device;
+  const ReceivedFinding well = Finding(HealthState::kHealthy, -1h, -1h);
+  const ReceivedFinding silent = Finding(HealthState::kUnknown, -30s, -30s);
+  const ReceivedFinding again = Finding(HealthState::kHealthy, -1h, -1s);
+  for (const auto& finding : {well, silent, again}) EXPECT_TRUE(Enter(record, finding, device));
+  // As after a restart, when the journal gives them anew.
+  for (const auto& finding : {well, silent, again}) EXPECT_FALSE(Enter(record, finding, device));
+  EXPECT_EQ(device.findings, (std::vector<ReceivedFinding>{well, silent, again}));
+}
+
 TEST(Enter, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
   const PostMortem record = Record();
   history::PostMortemDevice device;
@@ -149,6 +161,18 @@ TEST(EventOfPostMortem, IsAWarningInOneSentence) {
   EXPECT_TRUE(event.warning);
   EXPECT_EQ(event.reason, EventReason::kPostMortem);
   EXPECT_THAT(event.message, HasSubstr("Failed, container train, exit 134 (SIGABRT)"));
+}
+
+TEST(EventOfPostMortem, OfADeletedPodIsNoWarningUnlessItHadCrashed) {
+  PostMortem record;
+  record.end = history::PodEnd::kDeleted;
+  record.asked = kEndOfEntry - 30s;
+  record.containers = {{.container = "train", .exit_code = 137, .finished = kEndOfEntry}};
+  EXPECT_FALSE(EventOf(record).warning);
+  EXPECT_THAT(EventOf(record).message,
+              HasSubstr("Deleted, container train, exit 137 (SIGKILL); nothing crashed"));
+  record.asked = kEndOfEntry + 1s;
+  EXPECT_TRUE(EventOf(record).warning);
 }
 
 constexpr WallTime kEndOfStory(std::chrono::seconds(1'795'269'731));

@@ -214,6 +214,8 @@ void PostMortemKeeper::OnChanges(const std::vector<HealthChange>& changes) {
     if (ids == open_of_device_.end()) continue;
     for (const Id& id : ids->second) {
       PostMortem& record = open_.at(id);
+      // The clock was set back since: what comes now cannot be dated by that record's times.
+      if (record.ended > now) continue;
       const history::ReceivedFinding finding{change.after, now};
       if (!IsWithin(finding, record.from(), record.until())) continue;
       for (PostMortemDevice& device : record.devices) {
@@ -259,7 +261,7 @@ void PostMortemKeeper::Put(PostMortem record) {
 
 Verdict PostMortemKeeper::VerdictOn(const PostMortem& record) const {
   // An end without a crash is nobody's fault, and most ends are such.
-  if (std::ranges::none_of(record.containers, EndedBadly)) return {};
+  if (!HasCrash(record)) return {};
   Surroundings around{.view = parts_.view, .claims = parts_.claims, .worst_of = {}, .ended = {}};
   around.worst_of = [this](const DeviceId& device, WallTime from, WallTime until) {
     return findings_.WorstOf(parts_.health_of(device), from, until);

@@ -84,6 +84,7 @@ void PutPostMortem(const history::PostMortem& record, wire::PostMortem& out) {
   out.set_exact(record.exact);
   out.set_first_unix_nanos(Nanos(record.first));
   out.set_began_unix_nanos(Nanos(record.began));
+  out.set_asked_unix_nanos(Nanos(record.asked));
   out.set_ended_unix_nanos(Nanos(record.ended));
   for (const ContainerEnd& end : record.containers) PutEnd(end, *out.add_containers());
   for (const auto& device : record.devices) PutDevice(device, *out.add_devices());

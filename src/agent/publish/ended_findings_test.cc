@@ -13,7 +13,7 @@ class EndedFindingsTest : public ::testing::Test {
   // What the Pod shows after a look that finds the device so, for so long before or after the end.
   HealthState After(HealthState state, Duration since = -1min) {
     findings_.Keep(
-        pod_, kEnd, {{.device = device_}},
+        pod_, kEnd, now_, {{.device = device_}},
         [&](const DeviceId& id) {
           return DeviceHealth{.id = id, .state = state, .since = kEnd + since};
         },
@@ -23,6 +23,7 @@ class EndedFindingsTest : public ::testing::Test {
   }
 
   static constexpr WallTime kEnd{std::chrono::seconds(1'795'269'734)};
+  WallTime now_ = kEnd + 10min;
   HealthState at_end_ = HealthState::kUnknown;
   bool is_only_its_ = false;
 
@@ -34,6 +35,14 @@ class EndedFindingsTest : public ::testing::Test {
 TEST_F(EndedFindingsTest, ADeviceStaysAsItWasWhenThePodEnded) {
   EXPECT_EQ(After(HealthState::kHealthy), HealthState::kHealthy);
   EXPECT_EQ(After(HealthState::kUnknown), HealthState::kHealthy) << "Unknown is no fault";
+}
+
+TEST_F(EndedFindingsTest, NothingIsAddedWhileTheClockIsSetBackBehindTheEnd) {
+  After(HealthState::kHealthy);
+  now_ = kEnd - 1s;
+  EXPECT_EQ(After(HealthState::kUnhealthy), HealthState::kHealthy);
+  now_ = kEnd;
+  EXPECT_EQ(After(HealthState::kUnhealthy), HealthState::kUnhealthy);
 }
 
 TEST_F(EndedFindingsTest, OnlyAWorseFaultIsAdded) {

@@ -25,8 +25,9 @@ bool RefusesExtended(const Status& status, const kube::Pod& pod) {
 
 }  // namespace
 
-void EndedFindings::Keep(const ObjectKey& pod, WallTime end, const std::vector<HeldDevice>& devices,
-                         const HealthOf& health_of, const HealthAt& health_at,
+void EndedFindings::Keep(const ObjectKey& pod, WallTime end, WallTime now,
+                         const std::vector<HeldDevice>& devices, const HealthOf& health_of,
+                         const HealthAt& health_at,
                          const std::function<bool(const DeviceId&)>& is_only_its) {
   Ended& kept = kept_.try_emplace(pod, Ended{end, {}}).first->second;
   for (const HeldDevice& held : devices) {
@@ -35,7 +36,8 @@ void EndedFindings::Keep(const ObjectKey& pod, WallTime end, const std::vector<H
     const auto it = kept.devices.find(held.device);
     if (it == kept.devices.end()) {
       kept.devices.emplace(held.device, of_pod ? present : health_at(held.device, kept.end));
-    } else if (of_pod && IsFault(present.state) && present.state > it->second.state) {
+    } else if (of_pod && kept.end <= now && IsFault(present.state) &&
+               present.state > it->second.state) {
       it->second = std::move(present);
     }
   }
@@ -279,7 +281,8 @@ void PodPublisher::KeepIfEnded(const kube::Pod& pod) {
   const std::vector<HeldDevice>& devices = edges_.index.DevicesOf(pod.meta.key);
   if (devices.empty()) return;
   const WallTime end = EndOf(pod).value_or(edges_.loop.WallNow());
-  ended_.Keep(pod.meta.key, end, devices, options_.health_of, options_.health_at,
+  ended_.Keep(pod.meta.key, end, edges_.loop.WallNow(), devices, options_.health_of,
+              options_.health_at,
               [&](const DeviceId& id) { return edges_.index.IsOnlyOf(pod.meta.key, id); });
 }
 

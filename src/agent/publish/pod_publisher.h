@@ -33,10 +33,11 @@ class EndedFindings {
   // The devices of a Pod that ended at `end` are like this now. To be called at once when it is
   // seen, and for each later change. `health_at` is asked about devices that changed since the end,
   // as after a restart of the agent.
-  // `is_only_its` says of a device whether no other Pod has had it since.
-  void Keep(const ObjectKey& pod, WallTime end, const std::vector<HeldDevice>& devices,
-            const HealthOf& health_of, const HealthAt& health_at,
-            const std::function<bool(const DeviceId&)>& is_only_its);
+  // `is_only_its` says of a device whether no other Pod has had it since. Where `now` lies before
+  // the end the clock was set back, so that nothing learnt now can be dated: nothing is added.
+  void Keep(const ObjectKey& pod, WallTime end, WallTime now,
+            const std::vector<HeldDevice>& devices, const HealthOf& health_of,
+            const HealthAt& health_at, const std::function<bool(const DeviceId&)>& is_only_its);
   // What the Pod shows of the device. REQUIRES: kept before.
   const DeviceHealth& Of(const ObjectKey& pod, const DeviceId& device) const {
     return kept_.at(pod).devices.at(device);

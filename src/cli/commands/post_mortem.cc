@@ -218,7 +218,7 @@ std::string DrawPostMortem(const ShownPostMortem& shown, const Options& options,
   for (const ContainerEnd& end : record.containers) {
     std::string body = Printable(history::TextOf(end));
     if (end.finished) body += " at " + ClockTime(*end.finished);
-    text += Line(EndedBadly(end) ? "crash" : "end", body);
+    text += Line(IsCrash(record, end) ? "crash" : "end", body);
     text += MessageLines(end.message);
   }
   for (const PostMortemDevice& device : record.devices) text += DrawDevice(device, options.colour);

@@ -67,7 +67,8 @@ history::PostMortem FromProto(const wire::PostMortem& record) {
   out.exact = record.exact();
   out.first = FromNanos(record.first_unix_nanos());
   out.ended = FromNanos(record.ended_unix_nanos());
-  if (record.began_unix_nanos() != 0) out.began = FromNanos(record.began_unix_nanos());
+  out.began = FromNanosOrNone(record.began_unix_nanos());
+  out.asked = FromNanosOrNone(record.asked_unix_nanos());
   for (const auto& end : record.containers()) out.containers.push_back(EndFromProto(end));
   for (const auto& device : record.devices()) out.devices.push_back(DeviceFromProto(device));
   out.devices_left_out = record.devices_left_out();

@@ -160,6 +160,17 @@ TEST(DrawPostMortem, ShowsTheWholeStoryAndWideItsEvidence) {
               HasSubstr("for         0.90 device-lost-b"));
 }
 
+TEST(DrawPostMortem, AContainerOfADeletedPodDidNotCrash) {
+  history::PostMortem record = Record();
+  record.end = history::PodEnd::kDeleted;
+  record.containers[0].finished = kEnd;
+  record.asked = kEnd - 30s;
+  const auto drawn = [&] { return DrawPostMortem(ToShown(record), Options(), kEnd + 1h); };
+  EXPECT_THAT(drawn(), HasSubstr("  end         container train, exit 134 (SIGABRT) at "));
+  record.asked = kEnd + 1s;
+  EXPECT_THAT(drawn(), HasSubstr("  crash       container train, exit 134 (SIGABRT) at "));
+}
+
 TEST(DrawPostMortem, NoTextFromOutsideReachesTheTerminalAsItIs) {
   history::PostMortem record = Record();
   const std::string escape = "\x1b[2J";

@@ -163,6 +163,16 @@ void BoundDevices(PostMortem& record) {
 
 }  // namespace
 
+bool IsCrash(const PostMortem& record, const ContainerEnd& end) {
+  if (!EndedBadly(end)) return false;
+  return record.end != PodEnd::kDeleted || (end.finished && !EndedAsAsked(end, record.asked));
+}
+
+bool HasCrash(const PostMortem& record) {
+  return std::ranges::any_of(record.containers,
+                             [&](const ContainerEnd& end) { return IsCrash(record, end); });
+}
+
 std::string_view ToString(PodEnd end) {
   switch (end) {
     case PodEnd::kCrashed:

@@ -73,6 +73,12 @@ struct PostMortem {
   WallTime until() const { return ended + kCrashWindow; }
 };
 
+// Whether the container crashed. One that ended badly because its Pod was deleted did not; nor, as
+// far as is known, one of a deleted Pod of which nobody knows when it ended.
+bool IsCrash(const PostMortem& record, const ContainerEnd& end);
+// Whether any of its containers did.
+bool HasCrash(const PostMortem& record);
+
 // Limit of one record; with names as long as Kubernetes takes them it stays below
 // kPostMortemBytesMax, for devices that are too many are left out.
 inline constexpr std::size_t kMortemDevicesMax = 64;

@@ -72,8 +72,7 @@ const ContainerEnd* MostRelevantEnd(const PostMortem& record) {
 }
 
 std::string VerdictText(const PostMortem& record) {
-  const bool crashed = std::ranges::any_of(record.containers, EndedBadly);
-  if (crashed || record.verdict != Verdict{} || record.end == PodEnd::kFailed) {
+  if (HasCrash(record) || record.verdict != Verdict{} || record.end == PodEnd::kFailed) {
     return Summary(record.verdict);
   }
   // Taken away by force, or while nobody looked.

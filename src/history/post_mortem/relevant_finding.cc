@@ -55,13 +55,16 @@ std::optional<RelevantFinding> Place(const PostMortem& record, const PostMortemD
   using When = RelevantFinding::When;
   const Span span = SpanOf(device, i);
   const ReceivedFinding* finding = &device.findings[i];
-  if (span.from > record.ended + kSeenLate) {
+  // A fault may be dated late, and an end is dated by the second. Unknown is dated by the agent
+  // itself: what was known again before the end, or no more after it, is not how it ended.
+  const bool fault = IsFault(finding->health.state);
+  if (span.from > record.ended + (fault ? kSeenLate : Duration::zero())) {
     return RelevantFinding{finding, When::kAfter, TimeBetween(record.ended, span.from)};
   }
   if (record.began && span.until <= *record.began) return std::nullopt;
   // An end that nobody observed is known only roughly anyway: a fault that was over by then was
   // over.
-  const Duration unsure = record.exact ? kEndPrecision : Duration::zero();
+  const Duration unsure = record.exact && fault ? kEndPrecision : Duration::zero();
   if (span.until > record.first - unsure) return RelevantFinding{finding};
   return RelevantFinding{finding, When::kBefore, TimeBetween(span.until, record.first)};
 }

@@ -92,6 +92,16 @@ TEST_F(RelevantFindingTest, AFaultThatWasOverIsShownWithItsTime) {
 }
 
 // The card took its driver along.
+// Two reports a moment apart are no fault that a driver saw late: the newest by then is how it was.
+TEST_F(RelevantFindingTest, OfAnEndInAMomentOfManyReportsTheLastStateByThenIsShown) {
+  Add(kHealthy, -1h);
+  Add(HealthState::kUnknown, -30s, "driver gpu.example.com is gone");
+  Add(kHealthy, -17ms);
+  EXPECT_EQ(AtTheEnd(), kHealthy);
+  Add(HealthState::kUnknown, 1s, "driver gpu.example.com is gone");
+  EXPECT_EQ(AtTheEnd(), kHealthy) << "what nobody knew later";
+}
+
 TEST_F(RelevantFindingTest, AFaultThatOnlyFellSilentIsNotOver) {
   Add(kHealthy, -1h);
   Add(kUnhealthy, -112s, "XID 79");

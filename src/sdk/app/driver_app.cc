@@ -96,7 +96,7 @@ Status DriverApp::Start() {
   RETURN_IF_ERROR(data_socket_.Start());
   // Only now, for one that is refused its place must not have touched anything; and still before
   // anybody is answered, which takes another turn of the loop.
-  preparer_.Recover();
+  RETURN_IF_ERROR(preparer_.Recover());
   if (health_) health_->Start();
   RETURN_IF_ERROR(registration_socket_.Start());
   // Last: the scheduler sends claims as soon as it sees devices.

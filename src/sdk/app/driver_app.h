@@ -41,8 +41,8 @@ class DriverApp {
   // names every fault and changes nothing. Until the first call no slice is written.
   Status Publish(const Inventory& inventory);
   // Listens, registers, publishes. AlreadyExists: this driver runs here already. Other errors are
-  // those of making directories and sockets; after one the app is of no use. An API server or a
-  // kubelet that is away is no error.
+  // those of making directories and sockets, and of reading the boot id; after one the app is of no
+  // use. An API server or a kubelet that is away is no error.
   Status Start();
   // As Driver's; nothing without a health handler.
   void HealthChanged();

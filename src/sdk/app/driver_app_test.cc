@@ -311,5 +311,16 @@ TEST_F(DriverAppTest, RefusesFaultyOptionsAndInventories) {
   EXPECT_EQ(cluster_.Slices().at(0).devices.at(0).name, "fpga-0");
 }
 
+// It could not know which of its records a reboot has undone: two Pods could get one device, or one
+// a device that nobody set up.
+TEST_F(DriverAppTest, DoesNotStartWhereTheBootIdIsHidden) {
+  ASSERT_EQ(node_.files.Remove(std::string(kBootIdPath)), OkStatus());
+  const std::unique_ptr<DriverApp> app = std::move(*Make(Options()));
+  const Status status = app->Start();
+  EXPECT_EQ(status.code(), Code::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr(kBootIdPath));
+  EXPECT_THAT(status.message(), HasSubstr("ProcSubset"));
+}
+
 }  // namespace
 }  // namespace galen::sdk

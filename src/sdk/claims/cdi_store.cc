@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/files/temporary_files.h"
+#include "model/cdi_spec.h"
 
 namespace galen::sdk {
 namespace {
@@ -26,6 +27,22 @@ Status CdiStore::Write(std::string_view claim_uid, const ClaimEdits& edits) {
   }
   RETURN_IF_ERROR(Annotate(files_.MakeDirectories(root_), "make the CDI directory"));
   return Annotate(files_.WriteAtomically(path, text, kFileMode), "write the CDI file {}", path);
+}
+
+StatusOr<std::vector<std::string>> CdiStore::DevicesOf(std::string_view claim_uid) const {
+  const std::string path = PathOf(claim_uid);
+  const StatusOr<std::string> text = files_.Read(path);
+  if (text.status().code() == Code::kNotFound) return std::vector<std::string>();
+  if (!text.ok()) return Annotate(text.status(), "read the CDI file");
+  const CdiSpec spec = ReadCdiSpec(path, *text);
+  if (!spec.unreadable.empty()) return DataLoss("{}: {}", path, spec.unreadable);
+  const std::string prefix = fmt::format("{}-", claim_uid);
+  std::vector<std::string> devices;
+  for (const std::string& name : spec.devices) {
+    if (!name.starts_with(prefix)) return DataLoss("{}: it holds a device {}", path, name);
+    devices.push_back(name.substr(prefix.size()));
+  }
+  return devices;
 }
 
 Status CdiStore::Remove(std::string_view claim_uid) {

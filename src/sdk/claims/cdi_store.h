@@ -21,6 +21,9 @@ class CdiStore {
   // Replaces the claim's file; writes nothing when it already says so. Makes the directory.
   // REQUIRES: edits that ValidateEdits takes.
   Status Write(std::string_view claim_uid, const ClaimEdits& edits);
+  // The devices that the claim's file gives to containers, whatever the claim holds beside them;
+  // none when there is no file. DataLoss when it is not one of ours.
+  StatusOr<std::vector<std::string>> DevicesOf(std::string_view claim_uid) const;
   // OK when there is none.
   Status Remove(std::string_view claim_uid);
   // What a crash left of writes of these claims' files.

@@ -9,11 +9,6 @@
 namespace galen::sdk {
 namespace {
 
-std::string BootIdOrNone(FileSystem& files) {
-  const StatusOr<std::string> id = ReadBootId(files);
-  return id.ok() ? *id : "";
-}
-
 // The kubelet shows the text on the Pod, where a person reads it.
 Status ExplainGet(const Status& status, const ClaimRef& claim) {
   if (status.code() == Code::kNotFound) {
@@ -48,17 +43,29 @@ ClaimPreparer::ClaimPreparer(Edges edges, Options options, Handlers handlers)
       handlers_(std::move(handlers)),
       records_(edges_.files, edges_.log, options_.directory),
       cdi_(edges_.files, options_.cdi_root, options_.driver),
-      boot_id_(BootIdOrNone(edges_.files)),
       lock_(edges_.loop, edges_.files, options_.lock) {
   edges_.metrics.DeclareCounter("galen_driver_claims_total",
                                 "Claims prepared and unprepared, by operation and result.");
 }
 
-void ClaimPreparer::Recover() {
+Status ClaimPreparer::Recover() {
+  const StatusOr<std::string> boot_id = ReadBootId(edges_.files);
+  if (!boot_id.ok()) {
+    return Annotate(boot_id.status(),
+                    "the id of this boot, without which nobody knows what a reboot has undone, "
+                    "cannot be read (ProcSubset=pid of a systemd unit hides it)");
+  }
+  boot_id_ = *boot_id;
+  TryToPutInOrder();
+  return OkStatus();
+}
+
+void ClaimPreparer::TryToPutInOrder() {
   lock_.Take([this](const Locked& lock) {
     const Status status = lock.ok() ? PutInOrder() : lock.status();
     if (status.ok()) return;
-    recover_again_ = edges_.loop.After(recover_backoff_.Next(edges_.random), [this] { Recover(); });
+    recover_again_ =
+        edges_.loop.After(recover_backoff_.Next(edges_.random), [this] { TryToPutInOrder(); });
     if (std::exchange(recover_error_, status.message()) == status.message()) return;
     edges_.log.Warning("what was prepared before could not be put in order, trying again",
                        {{"error", status.message()}});
@@ -72,7 +79,13 @@ Status ClaimPreparer::PutInOrder() {
   Status status = records_.RemoveTemporaryFiles();
   if (Status removed = cdi_.RemoveTemporaryFiles(*uids); !removed.ok()) status = removed;
   for (const std::string& uid : *uids) {
-    const auto record = records_.Find(uid);
+    const auto record = records_.Look(uid);
+    if (!record.ok()) {
+      edges_.log.Error(
+          "a record of a prepared claim cannot be read; a prepare of its devices says "
+          "what to do",
+          {{"claim", uid}, {"error", record.status().message()}});
+    }
     // What another boot prepared is made anew when it is asked for.
     if (!record.ok() || !record->has_value() || (*record)->boot_id != boot_id_) continue;
     if ((*record)->edits.devices.empty()) continue;
@@ -245,17 +258,40 @@ Status ClaimPreparer::CheckNobodyElseHas(const DeviceClaim& claim) {
   ASSIGN_OR_RETURN(const std::vector<std::string> uids, records_.List());
   for (const std::string& uid : uids) {
     if (uid == claim.uid) continue;
-    ASSIGN_OR_RETURN(const std::optional<PreparedClaim> other, records_.Find(uid));
+    const StatusOr<std::optional<PreparedClaim>> other = records_.Look(uid);
+    if (!other.ok()) {
+      RETURN_IF_ERROR(CheckNotInCdiFile(claim, uid, other.status()));
+      continue;
+    }
     // No container of an earlier boot runs.
-    if (!other || other->boot_id != boot_id_) continue;
-    const std::string device = DeviceOfBoth(claim, other->claim);
+    if (!other->has_value() || (*other)->boot_id != boot_id_) continue;
+    const DeviceClaim& its = (*other)->claim;
+    const std::string device = DeviceOfBoth(claim, its);
     if (device.empty()) continue;
     return Unavailable(
         "device {} is still prepared for ResourceClaim {}/{} (UID {}), whose Pod has not ended on "
-        "this node; the kubelet unprepares it and asks again",
-        device, other->claim.ns, other->claim.name, uid);
+        "this node; the kubelet unprepares it and asks again. A kubelet that lost its state never "
+        "does: then, and once no container of that Pod runs here, remove {}",
+        device, its.ns, its.name, uid, records_.PathOf(uid));
   }
   return OkStatus();
+}
+
+Status ClaimPreparer::CheckNotInCdiFile(const DeviceClaim& claim, const std::string& uid,
+                                        const Status& error) {
+  const StatusOr<std::vector<std::string>> devices = cdi_.DevicesOf(uid);
+  const auto is_in_it = [&](const DeviceClaim::Held& held) {
+    return IsForItself(held) && (!devices.ok() || std::ranges::count(*devices, held.device) > 0);
+  };
+  const auto held = std::ranges::find_if(claim.devices, is_in_it);
+  if (held == claim.devices.end()) return OkStatus();
+  return Unavailable(
+      "device {} may still be in use by ResourceClaim UID {}: {}{}. The kubelet's unprepare of "
+      "that "
+      "claim frees it; if none comes, and no container of that claim's Pod runs here, remove {}",
+      held->device, uid, error.message(),
+      devices.ok() ? ", and its CDI file has the device" : "; " + devices.status().message(),
+      records_.PathOf(uid));
 }
 
 StatusOr<ClaimEdits> ClaimPreparer::AskAuthor(const DeviceClaim& claim) const {

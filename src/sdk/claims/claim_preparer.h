@@ -67,7 +67,9 @@ class ClaimPreparer {
   // use. What cannot be put in order now, since another process holds the lock or the disk fails,
   // is logged and tried again for as long as that lasts: a container that is started again in a Pod
   // that runs needs its CDI file, and the kubelet prepares no claim anew for that.
-  void Recover();
+  // The error of ReadBootId where the boot id is hidden: without it no record says whether a reboot
+  // has undone it, so nothing may be prepared. REQUIRES: OK before anything is prepared.
+  Status Recover();
   // A claim on a device that is not in it is not prepared; what was prepared before is still
   // answered, and can be undone.
   void SetInventory(const Inventory& inventory);
@@ -79,7 +81,10 @@ class ClaimPreparer {
   // device of ours; repeated, it is the same without asking the author again in this boot. A claim
   // that was freed and allocated anew under its UID is unprepared as it was, then prepared as it
   // is. A device that is still prepared for another claim, whose Pod was removed by force and may
-  // yet run, is Unavailable until that claim is unprepared.
+  // yet run, is Unavailable until that claim is unprepared, or a person removes its record, which
+  // the error names. No object of the API server could say that the Pod's containers have ended.
+  // Of a record that cannot be read the claim's CDI file says what its containers can have: where
+  // there is none they have nothing, and where that cannot be read either, nobody gets a device.
   void Prepare(const ClaimRef& claim, PrepareDone done);
   // Needs no claim object, which may be gone. OK also for a claim of which nothing is known.
   // Unavailable is the author's Failure; all is kept then, to be undone later.
@@ -96,6 +101,7 @@ class ClaimPreparer {
 
   // Does the work, with the lock, now or behind what the claim does already.
   void Enqueue(const ClaimRef& claim, std::function<void(Locked)> work);
+  void TryToPutInOrder();
   Status PutInOrder();
   // The claim is free again: counts, and starts what waits behind.
   void Finish(const std::string& uid, std::string_view operation, const Status& status);
@@ -112,6 +118,8 @@ class ClaimPreparer {
   Status UnprepareNow(const ClaimRef& claim);
   // OK when no device that `claim` has for itself is prepared for another claim in this boot.
   Status CheckNobodyElseHas(const DeviceClaim& claim);
+  // The same for one other, `uid`, whose record cannot be read because of `error`.
+  Status CheckNotInCdiFile(const DeviceClaim& claim, const std::string& uid, const Status& error);
   StatusOr<ClaimEdits> AskAuthor(const DeviceClaim& claim) const;
   std::vector<ReadyDevice> Answer(const PreparedClaim& prepared) const;
 
@@ -120,8 +128,7 @@ class ClaimPreparer {
   const Handlers handlers_;
   PreparedClaims records_;
   CdiStore cdi_;
-  // "" where it cannot be read: then every record counts as of this boot.
-  const std::string boot_id_;
+  std::string boot_id_;  // from Recover on
   ProcessLock lock_;
   Backoff recover_backoff_{kRecoverAgain};
   std::string recover_error_;  // that was logged last

@@ -92,7 +92,7 @@ TEST_F(ClaimPreparerTest, AClaimThatIsGoneIsNotPreparedFromMemory) {
 TEST_F(ClaimPreparerTest, PreparesAnewAfterAReboot) {
   ASSERT_TRUE(Prepare().ok());
   ASSERT_EQ(node_.files.Remove(kCdiFile), OkStatus());  // /var/run does not survive
-  SetBoot("boot-2");
+  FakeBoot(node_.files, "boot-2");
   Restart();
   ASSERT_TRUE(Prepare().ok());
   EXPECT_THAT(prepared_, ElementsAre("uid-1", "uid-1"));

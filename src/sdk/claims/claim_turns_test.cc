@@ -2,6 +2,8 @@
 // does.
 #include <gmock/gmock.h>
 
+#include <functional>
+
 #include "sdk/claims/test_claim_preparer.h"
 
 namespace galen::sdk {
@@ -30,7 +32,7 @@ TEST_F(ClaimPreparerTest, ADeviceThatIsStillPreparedForAnotherClaimIsNotPrepared
 
 TEST_F(ClaimPreparerTest, ADeviceOfAnEarlierBootsClaimIsFree) {
   ASSERT_TRUE(Prepare().ok());
-  SetBoot("boot-2");
+  FakeBoot(node_.files, "boot-2");
   answer_ = Claim("uid-2", "fpga-0");
   Restart();
   EXPECT_TRUE(Prepare({.ns = "train", .name = "c", .uid = "uid-2"}).ok());
@@ -44,6 +46,84 @@ TEST_F(ClaimPreparerTest, ADeviceIsPreparedForAnAdministratorBesideItsHolder) {
                         device + R"(,"adminAccess":true)");
   EXPECT_TRUE(Prepare({.ns = "train", .name = "c", .uid = "uid-2"}).ok());
 }
+
+// A kubelet that lost its state never unprepares it.
+TEST_F(ClaimPreparerTest, ADeviceThatNobodyUnpreparesIsFreedByThePersonWhoFollowsTheError) {
+  const ClaimRef next{.ns = "train", .name = "c", .uid = "uid-2"};
+  ASSERT_TRUE(Prepare().ok());
+  answer_ = Claim("uid-2", "fpga-0");
+  EXPECT_THAT(Prepare(next).status().message(), HasSubstr("remove /claims/uid-1.json"));
+  ASSERT_EQ(node_.files.Remove("/claims/uid-1.json"), OkStatus());
+  EXPECT_TRUE(Prepare(next).ok()) << "the driver need not be started again";
+}
+
+TEST_F(ClaimPreparerTest, AFileThatIsNoRecordStandsInNobodysWay) {
+  ASSERT_EQ(node_.files.MakeDirectories("/claims/kept by admin.json", 0755), OkStatus());
+  ASSERT_EQ(node_.files.WriteAtomically("/claims/UID-1 (copy).json", "{}", 0600), OkStatus());
+  EXPECT_TRUE(Prepare().ok());
+}
+
+// Nobody knows what else it says, but what its containers can have is in its CDI file.
+TEST_F(ClaimPreparerTest, ARecordThatCannotBeReadRefusesTheDevicesOfItsCdiFileAlone) {
+  const ClaimRef other{.ns = "train", .name = "c", .uid = "uid-2"};
+  const ClaimRef same{.ns = "train", .name = "c", .uid = "uid-3"};
+  const auto torn = [&] {
+    EXPECT_EQ(node_.files.WriteAtomically("/claims/uid-1.json", "{", 0600), OkStatus());
+  };
+  const auto directory = [&] {
+    EXPECT_EQ(node_.files.Remove("/claims/uid-1.json"), OkStatus());
+    EXPECT_EQ(node_.files.MakeDirectories("/claims/uid-1.json", 0755), OkStatus());
+  };
+  for (const std::function<void()>& damage : {std::function<void()>(torn), {directory}}) {
+    answer_ = Claim("uid-1", "fpga-0");
+    ASSERT_TRUE(Prepare().ok());
+    damage();
+    Restart();
+    answer_ = Claim("uid-2", "fpga-1");
+    const auto ready = Prepare(other);
+    EXPECT_TRUE(ready.ok()) << ToString(ready.status());
+    answer_ = Claim("uid-3", "fpga-0");
+    const Status refused = Prepare(same).status();
+    EXPECT_EQ(refused.code(), Code::kUnavailable);
+    EXPECT_THAT(refused.message(), HasSubstr("device fpga-0"));
+    EXPECT_THAT(refused.message(), HasSubstr("remove /claims/uid-1.json"));
+    ASSERT_EQ(Unprepare(other), OkStatus());
+    if (node_.files.Read("/claims/uid-1.json").ok()) {
+      ASSERT_EQ(Unprepare(), OkStatus());
+    }
+  }
+}
+
+TEST_F(ClaimPreparerTest, ATornRecordIsPutAsideWhenItsOwnClaimIsUnprepared) {
+  const ClaimRef next{.ns = "train", .name = "c", .uid = "uid-2"};
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_EQ(node_.files.WriteAtomically("/claims/uid-1.json", "{", 0600), OkStatus());
+  answer_ = Claim("uid-2", "fpga-0");
+  EXPECT_FALSE(Prepare(next).ok());
+  EXPECT_EQ(Unprepare(), OkStatus());
+  EXPECT_TRUE(Prepare(next).ok());
+  EXPECT_THAT(*node_.files.List("/claims"), ElementsAre("uid-1.json.corrupt", "uid-2.json"));
+}
+
+// Then no container has a device of that claim from us.
+TEST_F(ClaimPreparerTest, ARecordThatCannotBeReadRefusesNothingWhereThereIsNoCdiFile) {
+  ASSERT_EQ(node_.files.MakeDirectories("/claims/uid-9.json", 0755), OkStatus());
+  EXPECT_TRUE(Prepare().ok());
+}
+
+TEST_F(ClaimPreparerTest, ARecordAndACdiFileThatCannotBeReadAreBothNamed) {
+  ASSERT_EQ(node_.files.MakeDirectories("/claims/uid-9.json", 0755), OkStatus());
+  ASSERT_EQ(node_.files.MakeDirectories("/cdi", 0755), OkStatus());
+  const std::string file = "/cdi/fpga.example.com-claim_uid-9.json";
+  ASSERT_EQ(node_.files.WriteAtomically(file, "{", 0644), OkStatus());
+  const Status refused = Prepare().status();
+  EXPECT_EQ(refused.code(), Code::kUnavailable);
+  EXPECT_THAT(refused.message(), HasSubstr("remove /claims/uid-9.json"));
+  EXPECT_THAT(refused.message(), HasSubstr(file));
+  ASSERT_EQ(node_.files.Remove(file), OkStatus());
+  EXPECT_TRUE(Prepare().ok());
+}
+
 // The kubelet asks the new process to unprepare while the old one still waits for the API server.
 TEST_F(ClaimPreparerTest, AnotherProcessDoesNotUnprepareUnderAPrepareThatIsUnderWay) {
   const auto allocated = std::exchange(answer_, std::nullopt);

@@ -150,22 +150,30 @@ PreparedClaims::PreparedClaims(FileSystem& files, Log& log, std::string director
     : files_(files), log_(log), directory_(std::move(directory)) {}
 
 StatusOr<std::optional<PreparedClaim>> PreparedClaims::Find(std::string_view claim_uid) {
+  StatusOr<std::optional<PreparedClaim>> found = Look(claim_uid);
+  if (found.status().code() != Code::kDataLoss) return found;
+  log_.Error("a record of a prepared claim cannot be understood and was put aside",
+             {{"error", found.status().message()}});
+  // Nothing known: a prepare is done anew, an unprepare has nobody to ask. The file stays for a
+  // person.
+  const std::string path = PathOf(claim_uid);
+  RETURN_IF_ERROR(files_.Rename(path, path + ".corrupt"));
+  return std::optional<PreparedClaim>();
+}
+
+StatusOr<std::optional<PreparedClaim>> PreparedClaims::Look(std::string_view claim_uid) const {
   RETURN_IF_ERROR(ValidateClaimUid(claim_uid));
   const std::string path = PathOf(claim_uid);
   const StatusOr<std::string> text = files_.Read(path);
   if (!text.ok() && text.status().code() == Code::kNotFound) return std::optional<PreparedClaim>();
   if (!text.ok()) return Annotate(text.status(), "read what was prepared");
   StatusOr<PreparedClaim> prepared = ParsePreparedClaim(*text);
+  if (!prepared.ok()) return DataLoss("{}: {}", path, prepared.status().message());
   // A file that was copied to another's name must not answer for it.
-  if (prepared.ok() && prepared->claim.uid == claim_uid) {
-    return std::optional<PreparedClaim>(std::move(*prepared));
+  if (prepared->claim.uid != claim_uid) {
+    return DataLoss("{}: it is the record of claim {}", path, prepared->claim.uid);
   }
-  log_.Error("a record of a prepared claim cannot be understood and was put aside",
-             {{"file", path}, {"error", prepared.status().message()}});
-  // Nothing known: a prepare is done anew, an unprepare has nobody to ask. The file stays for a
-  // person.
-  RETURN_IF_ERROR(files_.Rename(path, path + ".corrupt"));
-  return std::optional<PreparedClaim>();
+  return std::optional<PreparedClaim>(std::move(*prepared));
 }
 
 Status PreparedClaims::Save(const PreparedClaim& prepared) {
@@ -188,7 +196,13 @@ StatusOr<std::vector<std::string>> PreparedClaims::List() {
   std::vector<std::string> uids;
   for (const std::string& name : *names) {
     if (!name.ends_with(kSuffix)) continue;
-    uids.push_back(name.substr(0, name.size() - kSuffix.size()));
+    std::string uid = name.substr(0, name.size() - kSuffix.size());
+    if (ValidateClaimUid(uid).ok()) {
+      uids.push_back(std::move(uid));
+    } else if (logged_.First(name)) {
+      log_.Warning("a file among the records of prepared claims is none and is passed over",
+                   {{"file", Printable(directory_ + "/" + name)}});
+    }
   }
   return uids;
 }

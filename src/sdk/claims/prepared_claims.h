@@ -11,6 +11,7 @@
 
 #include "base/files/file_system.h"
 #include "base/log.h"
+#include "base/repeated_log.h"
 #include "galen/driver.h"
 #include "sdk/claims/cdi_spec.h"
 
@@ -50,22 +51,26 @@ class PreparedClaims {
   // nullopt: nothing is known of it. A file that cannot be understood is put aside under
   // "<name>.corrupt" and counts as nothing known.
   StatusOr<std::optional<PreparedClaim>> Find(std::string_view claim_uid);
+  // The same for somebody who asks beside that claim: a file that cannot be understood stays, and
+  // is DataLoss with its path. Find puts it aside when its own claim is worked on.
+  StatusOr<std::optional<PreparedClaim>> Look(std::string_view claim_uid) const;
   // On disk when it answers OK: one file, written whole, mode 0600 in a directory of mode 0700.
   Status Save(const PreparedClaim& prepared);
   // OK when there is none.
   Status Remove(std::string_view claim_uid);
   // UIDs in order; none when the directory is not there. Files that were put aside are not among
-  // them.
+  // them, nor those whose names are no UID, each of which is logged once.
   StatusOr<std::vector<std::string>> List();
   // What a crash left of writes. REQUIRES: no other process writes records now.
   Status RemoveTemporaryFiles();
-
- private:
+  // Where the record of the claim is, for people.
   std::string PathOf(std::string_view claim_uid) const;
 
+ private:
   FileSystem& files_;
   Log& log_;
   const std::string directory_;
+  LogOnce logged_;  // by name
 };
 
 // OK when `uid` can be part of a file's name and of a CDI name, as every UID of Kubernetes can.

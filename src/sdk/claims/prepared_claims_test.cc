@@ -9,6 +9,7 @@ namespace galen::sdk {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr char kDirectory[] = "/plugins/fpga.example.com/claims";
@@ -81,6 +82,31 @@ TEST_F(PreparedClaimsTest, ThatAreBrokenArePutAside) {
     EXPECT_FALSE(found->has_value()) << text;
     EXPECT_EQ(*files_.Read(path + ".corrupt"), text);
   }
+}
+
+TEST_F(PreparedClaimsTest, ThatAreBrokenStayWhereTheyAreForWhoeverOnlyLooks) {
+  const std::string path = std::string(kDirectory) + "/uid-1.json";
+  ASSERT_EQ(files_.MakeDirectories(kDirectory, 0700), OkStatus());
+  for (const char* text : {"{", R"({"version":1,"state":"Prepared","claim":{"uid":"uid-2"}})"}) {
+    ASSERT_EQ(files_.WriteAtomically(path, text, 0600), OkStatus());
+    const auto seen = Open().Look("uid-1");
+    EXPECT_EQ(seen.status().code(), Code::kDataLoss);
+    EXPECT_THAT(seen.status().message(), HasSubstr(path));
+    EXPECT_EQ(*files_.Read(path), text);
+  }
+}
+
+TEST_F(PreparedClaimsTest, FilesWhoseNamesAreNoUidAreNotListedAndLoggedOnce) {
+  std::vector<std::string> lines;
+  Log log(
+      LogLevel::kInfo, [] { return WallTime(); },
+      [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  PreparedClaims claims(files_, log, kDirectory);
+  ASSERT_EQ(claims.Save(Example()), OkStatus());
+  ASSERT_EQ(files_.WriteAtomically(std::string(kDirectory) + "/a copy.json", "{}", 0600),
+            OkStatus());
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(*claims.List(), ElementsAre("uid-1"));
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("a copy.json")));
 }
 
 TEST_F(PreparedClaimsTest, UidsThatWouldLeaveTheDirectoryAreRefused) {

@@ -22,15 +22,8 @@ inline const ClaimRef kPreparedClaim{.ns = "train", .name = "c", .uid = "uid-1"}
 class ClaimPreparerTest : public ::testing::Test {
  protected:
   ClaimPreparerTest() {
-    SetBoot("boot-1");
     api_.AnswerBy([this](const net::HttpRequest&) { return answer_; });
     Restart();
-  }
-
-  void SetBoot(const std::string& id) {
-    ASSERT_EQ(node_.files.MakeDirectories("/proc/sys/kernel/random", 0755), OkStatus());
-    ASSERT_EQ(node_.files.WriteAtomically("/proc/sys/kernel/random/boot_id", id + "\n", 0444),
-              OkStatus());
   }
 
   // As the driver's process would.
@@ -57,7 +50,7 @@ class ClaimPreparerTest : public ::testing::Test {
                                                                   return unprepare_answer_;
                                                                 }});
     preparer->SetInventory({{.name = "fpga-0"}, {.name = "fpga-1"}});
-    preparer->Recover();
+    EXPECT_EQ(preparer->Recover(), OkStatus());
     return preparer;
   }
 

@@ -19,6 +19,8 @@ constexpr std::size_t kRoomyDevicesMax = 2000;
 constexpr std::size_t kTightMessageBytesMax = 200;
 // As the agent bounds it: silence must end some day.
 constexpr std::chrono::hours kTimeoutMax{24};
+// Kubernetes 1.34, whose kubelets read no timeout of a device: pkg/kubelet/cm/dra, healthTimeout.
+constexpr std::chrono::seconds kOldKubeletTimeout{30};
 
 FaultOwner OwnerOf(HealthCause::Owner owner) {
   switch (owner) {
@@ -157,7 +159,7 @@ bool SaysTheSame(const HealthSnapshot& a, const HealthSnapshot& b) {
 }
 
 Duration ShortestTimeout(const HealthSnapshot& snapshot, const SnapshotOptions& options) {
-  Duration shortest = WholeSeconds(options.timeout);
+  Duration shortest = std::min<Duration>(WholeSeconds(options.timeout), kOldKubeletTimeout);
   for (const auto& [name, finding] : snapshot) {
     shortest = std::min(shortest, finding.health.timeout.value_or(shortest));
   }

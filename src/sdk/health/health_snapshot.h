@@ -82,8 +82,8 @@ HealthSnapshot Judge(const std::vector<DeviceIdentity>& devices, const HealthRou
 // and raw signs are left out.
 bool SaysTheSame(const HealthSnapshot& a, const HealthSnapshot& b);
 
-// The shortest timeout of the devices, or of the options when there is none. Half of it is the
-// longest that a driver may be silent.
+// The shortest timeout of the devices and of the options, and no longer than the 30 s of a kubelet
+// that knows no timeouts. Half of it is the longest that a driver may be silent.
 Duration ShortestTimeout(const HealthSnapshot& snapshot, const SnapshotOptions& options);
 
 // A NodeWatchResourcesResponse, with our Finding beside each device's health; its bytes are the

@@ -107,6 +107,11 @@ TEST(HealthSnapshot, TimeoutsAreWholeSecondsAndNeverZero) {
   EXPECT_EQ(ShortestTimeout({}, {.timeout = 20s}), 20s);
 }
 
+// A kubelet that knows no timeouts would show Unknown between two reports.
+TEST(HealthSnapshot, TheShortestTimeoutIsNeverLongerThanAKubeletWaitsThatKnowsNone) {
+  EXPECT_EQ(ShortestTimeout({}, {.timeout = 10min}), 30s);
+}
+
 TEST(HealthSnapshot, CarriesEveryFactOnTheWire) {
   HealthRound round;
   round.Degraded("a", 0.5,

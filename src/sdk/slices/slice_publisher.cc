@@ -30,6 +30,12 @@ WorkQueue<std::string>::Options QueueOptions() {
   return options;
 }
 
+// Versions of one resource are integers that grow, whatever their length (KEP-5504).
+bool IsOlder(const PublishedSlice& a, const PublishedSlice& b) {
+  const std::string &x = a.slice.resource_version, &y = b.slice.resource_version;
+  return x.size() != y.size() ? x.size() < y.size() : x < y;
+}
+
 }  // namespace
 
 // One look at the pool: what is to be done, how much of it is still under way, and how it went.
@@ -66,18 +72,34 @@ SlicePublisher::~SlicePublisher() = default;
 
 void SlicePublisher::Start() {
   informer_->AddListener(
-      [this](const ObjectKey& key, const PublishedSlice*, const PublishedSlice* after) {
-        if (after == nullptr) {
-          have_.erase(key.name);
-        } else {
-          have_.insert_or_assign(key.name, *after);
-        }
+      [this](const ObjectKey& key, const PublishedSlice* before, const PublishedSlice* after) {
+        after == nullptr ? OnGone(key.name, before->slice.uid) : OnShown(key.name, *after);
         queue_.MarkDirty(kPool);
       });
   informer_->OnSynced([this] { queue_.MarkDirty(kPool); });
   informer_->OnWatchTrouble([this](const Status& status) { LogTrouble(status); });
   informer_->Start();
   started_ = true;
+}
+
+void SlicePublisher::OnShown(const std::string& name, const PublishedSlice& now) {
+  // What we wrote since is on its way. Only then: a restored etcd goes back in its versions.
+  if (ahead_.contains(name) && IsOlder(now, have_.at(name))) return;
+  have_.insert_or_assign(name, now);
+  ahead_.erase(name);
+}
+
+void SlicePublisher::OnGone(const std::string& name, const std::string& uid) {
+  gone_.insert(uid);
+  EraseIf(name, uid);
+}
+
+// Another of the name may have been made meanwhile.
+void SlicePublisher::EraseIf(const std::string& name, const std::string& uid) {
+  const auto it = have_.find(name);
+  if (it == have_.end() || it->second.slice.uid != uid) return;
+  have_.erase(it);
+  ahead_.erase(name);
 }
 
 void SlicePublisher::SetInventory(const Inventory& inventory) {
@@ -100,6 +122,7 @@ void SlicePublisher::Reconcile(Done done) {
   // look like a wipe.
   if (stopped_ || !inventory_known_ || !informer_->synced()) return done(OkStatus());
   calls_.clear();
+  gone_.clear();
   round_ = std::make_unique<Round>();
   RankOnce();
   const bool alone = !another_runs_ || !another_runs_();
@@ -157,10 +180,9 @@ void SlicePublisher::Carry(const std::string& node_uid) {
     kube::DeleteOptions options;
     // A slice that was made again under the name is not the one that is to go.
     options.uid = slice.uid;
-    calls_.push_back(edges_.api.Do(kube::Delete(kube::kResourceSlices, "", slice.name, options),
-                                   [this, name = slice.name](const StatusOr<Json>& answer) {
-                                     OnRemoved(name, answer.status());
-                                   }));
+    calls_.push_back(edges_.api.Do(
+        kube::Delete(kube::kResourceSlices, "", slice.name, options),
+        [this, slice](const StatusOr<Json>& answer) { OnRemoved(slice, answer.status()); }));
   }
 }
 
@@ -171,11 +193,18 @@ void SlicePublisher::Write(net::HttpRequest request, const kube::ResourceSlice& 
 
 void SlicePublisher::OnWritten(const kube::ResourceSlice& sent, const StatusOr<Json>& answer) {
   if (!answer.ok()) return CountWrite(sent.name, answer.status());
-  // The watch says the same soon; until then the next look must not write it again.
   if (StatusOr<PublishedSlice> now = DecodePublishedSlice(*answer); now.ok()) {
     generation_ = std::max(generation_, now->slice.generation);
     RememberWhatWasKept(sent, now->slice);
-    have_.insert_or_assign(sent.name, std::move(*now));
+    // The watch shows the same soon; until then the next look must not write it again. It may also
+    // have overtaken this answer, with a change or a removal by somebody else.
+    const auto it = have_.find(sent.name);
+    const bool overtaken =
+        gone_.contains(now->slice.uid) || (it != have_.end() && !IsOlder(it->second, *now));
+    if (!overtaken) {
+      have_.insert_or_assign(sent.name, *std::move(now));
+      ahead_.insert(sent.name);
+    }
   }
   CountWrite(sent.name, OkStatus());
 }
@@ -195,14 +224,14 @@ void SlicePublisher::RememberWhatWasKept(const kube::ResourceSlice& sent,
   }
 }
 
-void SlicePublisher::OnRemoved(const std::string& name, const Status& status) {
+void SlicePublisher::OnRemoved(const kube::ResourceSlice& slice, const Status& status) {
   // Somebody else removed it, which is as good.
   const bool gone = status.ok() || status.code() == Code::kNotFound;
   if (gone) {
-    have_.erase(name);
-    reduced_.erase(name);
+    EraseIf(slice.name, slice.uid);
+    reduced_.erase(slice.name);
   }
-  CountWrite(name, gone ? OkStatus() : status);
+  CountWrite(slice.name, gone ? OkStatus() : status);
 }
 
 void SlicePublisher::CountWrite(const std::string& name, const Status& status) {

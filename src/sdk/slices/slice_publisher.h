@@ -120,7 +120,10 @@ class SlicePublisher {
   void Write(net::HttpRequest request, const kube::ResourceSlice& sent);
   void OnWritten(const kube::ResourceSlice& sent, const StatusOr<Json>& answer);
   void RememberWhatWasKept(const kube::ResourceSlice& sent, const kube::ResourceSlice& kept);
-  void OnRemoved(const std::string& name, const Status& status);
+  void OnRemoved(const kube::ResourceSlice& slice, const Status& status);
+  void OnShown(const std::string& name, const PublishedSlice& now);
+  void OnGone(const std::string& name, const std::string& uid);
+  void EraseIf(const std::string& name, const std::string& uid);
   void CountWrite(const std::string& name, const Status& status);
   void FinishRound();
   Json ToObject(const kube::ResourceSlice& slice, const std::string& node_uid) const;
@@ -134,6 +137,8 @@ class SlicePublisher {
   bool ranked_ = false;
   std::vector<kube::ResourceSlice> wanted_;
   std::map<std::string, PublishedSlice> have_;  // by watch, and from the answers to our own writes
+  std::set<std::string> ahead_;  // names in have_ whose answer the watch has not shown yet
+  std::set<std::string> gone_;   // UIDs that the watch showed as removed since the look began
   // By name, those of which the API server dropped fields at the last write.
   std::map<std::string, ReducedSlice> reduced_;
   std::set<std::string_view> logged_dropped_;  // each field is reported once

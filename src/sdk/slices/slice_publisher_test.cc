@@ -19,6 +19,8 @@ using ::testing::SizeIs;
 
 const SliceScope kPublisherScope{.driver = "fpga.example.com", .node = "node-7", .pool = "node-7"};
 
+constexpr char kLeftOver[] = "node-7-fpga-x7f2k";
+
 Inventory PublishedDevices(std::size_t count) {
   Inventory inventory;
   for (std::size_t i = 0; i < count; ++i)
@@ -42,6 +44,24 @@ class SlicePublisherTest : public ::testing::Test {
     publisher->Start();
     node_.loop.Advance(1s);
     return publisher;
+  }
+
+  // As an earlier driver did.
+  void Leave(const char* name) {
+    kube::ResourceSlice left_over;
+    left_over.name = name;
+    left_over.driver = "fpga.example.com";
+    left_over.pool = "node-7";
+    left_over.generation = 41;
+    left_over.slice_count = 1;
+    left_over.node = "node-7";
+    left_over.devices.resize(1);
+    left_over.devices[0].name = "old-0";
+    ASSERT_TRUE(
+        cluster_.Do(kube::Create(kube::kResourceSlices, "", kube::EncodeSlice(left_over))).ok());
+  }
+  void Remove(const std::string& name) {
+    ASSERT_TRUE(cluster_.Do(kube::Delete(kube::kResourceSlices, "", name, {})).ok());
   }
 
   bool another_runs_ = false;
@@ -191,17 +211,7 @@ TEST_F(SlicePublisherTest, BringsWipedSlicesBackAtOnce) {
 }
 
 TEST_F(SlicePublisherTest, TakesOverAndRemovesWhatAnEarlierDriverLeft) {
-  kube::ResourceSlice left_over;
-  left_over.name = "node-7-fpga-x7f2k";
-  left_over.driver = "fpga.example.com";
-  left_over.pool = "node-7";
-  left_over.generation = 41;
-  left_over.slice_count = 1;
-  left_over.node = "node-7";
-  left_over.devices.resize(1);
-  left_over.devices[0].name = "old-0";
-  ASSERT_TRUE(
-      cluster_.Do(kube::Create(kube::kResourceSlices, "", kube::EncodeSlice(left_over))).ok());
+  Leave(kLeftOver);
   const auto publisher = Start(1);
   const auto slices = cluster_.Slices();
   ASSERT_THAT(slices, SizeIs(1));
@@ -298,6 +308,59 @@ TEST_F(SlicePublisherTest, WipedSlicesComeBackUnderNoOlderGeneration) {
   node_.loop.Advance(1s);
   ASSERT_THAT(cluster_.Slices(), SizeIs(1));
   EXPECT_EQ(cluster_.Slices()[0].generation, 2);
+}
+
+// A kubelet wipes the slices of its node when it starts.
+TEST_F(SlicePublisherTest, AWipeThatOvertakesTheAnswerOfAWriteIsMended) {
+  cluster_.wire().HoldAnswers();
+  const auto publisher = Start(1);
+  ASSERT_THAT(cluster_.Slices(), SizeIs(1));
+  Remove(cluster_.Slices().at(0).name);
+  node_.loop.Advance(1s);
+  cluster_.wire().LetAnswersPass();
+  node_.loop.Advance(1s);
+  EXPECT_THAT(cluster_.Slices(), SizeIs(1));
+}
+
+TEST_F(SlicePublisherTest, AChangeByAnotherThatOvertakesTheAnswerOfAWriteIsMended) {
+  cluster_.wire().HoldAnswers();
+  const auto publisher = Start(1);
+  kube::ResourceSlice changed = cluster_.Slices().at(0);
+  changed.devices.at(0).name = "other-0";
+  ASSERT_TRUE(cluster_.Do(kube::Update(kube::kResourceSlices, kube::EncodeSlice(changed))).ok());
+  node_.loop.Advance(1s);
+  cluster_.wire().LetAnswersPass();
+  node_.loop.Advance(1s);
+  EXPECT_EQ(cluster_.Slices().at(0).devices.at(0).name, "fpga-0");
+}
+
+TEST_F(SlicePublisherTest, ASliceMadeAnewBeforeTheAnswerOfItsRemovalIsRemovedToo) {
+  Leave(kLeftOver);
+  cluster_.wire().HoldAnswers();
+  const auto publisher = Start(1);
+  Leave(kLeftOver);  // its name is free again: the removal has been done
+  node_.loop.Advance(1s);
+  cluster_.wire().LetAnswersPass();
+  node_.loop.Advance(10s);
+  const auto slices = cluster_.Slices();
+  ASSERT_THAT(slices, SizeIs(1));
+  EXPECT_EQ(slices[0].devices.at(0).name, "fpga-0");
+}
+
+TEST_F(SlicePublisherTest, LateNewsOfAFormerSlicesEndAreNotTakenForTheNewOnes) {
+  const auto publisher = Start(200);
+  ASSERT_THAT(cluster_.Slices(), SizeIs(2));
+  cluster_.wire().HoldNews();
+  publisher->SetInventory(PublishedDevices(1));
+  node_.loop.Advance(1s);
+  publisher->SetInventory(PublishedDevices(200));
+  node_.loop.Advance(1s);
+  ASSERT_THAT(cluster_.Slices(), SizeIs(2));
+  const int writes = cluster_.wire().writes();
+  cluster_.wire().LetNewsPass();
+  node_.loop.Advance(10s);
+  EXPECT_EQ(cluster_.wire().writes(), writes);
+  EXPECT_THAT(cluster_.Slices(), SizeIs(2));
 }
 
 }  // namespace
