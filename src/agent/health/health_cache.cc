@@ -115,7 +115,7 @@ std::vector<HealthChange> HealthCache::Expire(Time now, WallTime wall) {
 }
 
 std::vector<HealthChange> HealthCache::Drop(const std::string& driver, const Cause& cause,
-                                            WallTime wall) {
+                                            WallTime wall, std::size_t most) {
   drivers_[driver].dropped = cause;
   std::vector<HealthChange> changes;
   for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
@@ -124,7 +124,7 @@ std::vector<HealthChange> HealthCache::Drop(const std::string& driver, const Cau
     drivers_[driver].may_have_silent = true;
     // The time since when it is Unknown stays the first one.
     if (health.state == HealthState::kUnknown && health.cause.code == cause.code) continue;
-    if (changes.size() < kSilencedAtOnceMax) {
+    if (changes.size() < most) {
       changes.push_back(Silence(it->second, cause, wall));
     } else {
       it->second.deadline = Time::min();

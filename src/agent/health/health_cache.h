@@ -65,9 +65,10 @@ class HealthCache {
   // Devices whose deadline has come become Unknown, kSilencedAtOnceMax of them; NextDeadline says
   // that more are due.
   std::vector<HealthChange> Expire(Time now, WallTime wall);
-  // Nobody reports the driver's devices any more: Unknown at once, with this cause, the rest by
-  // Expire. Repeated with the same code, it changes nothing.
-  std::vector<HealthChange> Drop(const std::string& driver, const Cause& cause, WallTime wall);
+  // Nobody reports the driver's devices any more: Unknown at once, with this cause; those past
+  // `most` by Expire. Repeated with the same code, it changes nothing.
+  std::vector<HealthChange> Drop(const std::string& driver, const Cause& cause, WallTime wall,
+                                 std::size_t most = kSilencedAtOnceMax);
   // Whether the driver's stream is open decides what silence is called (DriverSilent or
   // DriverGone). Changes no device by itself. True when it was otherwise before.
   bool SetConnected(const std::string& driver, bool connected);

@@ -59,7 +59,9 @@ void HealthKeeper::OnDriverSilent(const std::string& driver, const Cause& why) {
     edges_.journal.DriverLost(driver, why.message, edges_.loop.WallNow());
     SyncLater();
   }
-  Take(cache_.Drop(driver, why, edges_.loop.WallNow()));
+  // Of all drivers that go in this turn together, as when their directory is removed.
+  const std::size_t taken = std::min(waiting_.size(), HealthCache::kSilencedAtOnceMax);
+  Take(cache_.Drop(driver, why, edges_.loop.WallNow(), HealthCache::kSilencedAtOnceMax - taken));
 }
 
 void HealthKeeper::Forget(const DeviceId& id, const std::string& why) {

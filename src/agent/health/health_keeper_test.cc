@@ -236,6 +236,31 @@ TEST_F(HealthKeeperTest, ADriverThatIsGoneIsReportedAtOnce) {
   EXPECT_EQ(changes_.back().after.cause.message, "gone");
 }
 
+TEST_F(HealthKeeperTest, DriversThatGoTogetherBecomeUnknownAFewDevicesAtATime) {
+  const std::vector<std::string> drivers = {"a.example.com", "b.example.com", "c.example.com"};
+  for (const std::string& driver : drivers) {
+    DecodedReport report;
+    report.report.driver = driver;
+    for (int i = 0; i < 200; ++i) {
+      report.report.devices.push_back(
+          {.id = {driver, "pool", std::to_string(i)}, .state = HealthState::kHealthy});
+    }
+    keeper_->OnReport(report, loop_.Now());
+  }
+  loop_.RunUntilIdle();
+  const std::uint64_t before = keeper_->changes();
+  for (const std::string& driver : drivers) {
+    keeper_->OnDriverSilent(driver,
+                            {.code = std::string(cause_code::kDriverGone), .message = driver});
+  }
+  EXPECT_LE(keeper_->changes() - before, HealthCache::kSilencedAtOnceMax);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(keeper_->changes() - before, 600u);
+  for (const std::string& driver : drivers) {
+    EXPECT_EQ(keeper_->HealthOf({driver, "pool", "199"}).cause.message, driver);
+  }
+}
+
 TEST_F(HealthKeeperTest, ADriverThatHangsAfterItsStreamWasReopenedIsSilentAndNotGone) {
   Report({{0, HealthState::kHealthy}});
   keeper_->OnDriverSilent(kKeptDriver,
