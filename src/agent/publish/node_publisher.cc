@@ -1,5 +1,7 @@
 #include "agent/publish/node_publisher.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +12,15 @@ namespace galen::agent {
 namespace {
 
 constexpr std::string_view kHealthFieldManager = "galen-agent";
+
+// No controller of it, and nothing that holds up the Node's deletion: the policies of deploy/ let
+// no other owner pass.
+std::vector<kube::OwnerReference> OwnersOf(const std::string& node, const Json& object) {
+  return {{.api_version = "v1",
+           .kind = "Node",
+           .name = node,
+           .uid = object["metadata"]["uid"].AsString()}};
+}
 
 }  // namespace
 
@@ -57,6 +68,7 @@ void NodePublisher::Flush() {
 void NodePublisher::Retry() {
   refusals_.Reset();
   refused_until_ = {};
+  if (!owner_trouble_.empty()) stale_ = true;
   MarkDirty();
 }
 
@@ -130,23 +142,53 @@ void NodePublisher::Ask(Step step, net::HttpRequest request, Done done) {
 void NodePublisher::OnAnswer(Step step, const StatusOr<Json>& reply, Done done) {
   if (step == Step::kFindKind) return OnKind(reply, std::move(done));
   if (step == Step::kRead) return OnRead(reply, std::move(done));
+  if (step == Step::kReadNode) return OnNode(reply, std::move(done));
   ++writes_;
   edges_.metrics.Add(metric::kApiWrites,
                      {{"kind", "NodeDeviceHealth"}, {"result", reply.ok() ? "ok" : "error"}});
   if (reply.ok()) {
     NoteWritten();
     version_ = (*reply)["metadata"]["resourceVersion"].AsString();
-    // The main resource is there now; its status is another write.
-    if (step == Step::kCreate) return Apply(std::move(done));
+    if (step != Step::kApply) {
+      if (!wanted_owners_.empty()) NoteOwner(OkStatus());
+      // The main resource is as it is to be; its status is another write.
+      return Apply(std::move(done));
+    }
     shown_ = std::exchange(sent_, std::nullopt);
     shown_is_ours_ = true;
     return done(OkStatus());
   }
+  const bool missing = reply.status().code() == Code::kNotFound;
+  const bool owned = step != Step::kApply && !wanted_owners_.empty();
+  if (owned && !missing && !IsRetryable(reply.status())) {
+    return OnOwnerRefused(reply.status(), std::move(done));
+  }
   // Somebody removed the object, or the kind: look again from the beginning.
   shown_.reset();
-  const bool vanished = step == Step::kApply && reply.status().code() == Code::kNotFound;
-  if (vanished) return done(Unavailable("NodeDeviceHealth {} vanished", node_));
+  if (missing && step != Step::kCreate) {
+    return done(Unavailable("NodeDeviceHealth {} vanished", node_));
+  }
   Refused(reply.status(), std::move(done));
+}
+
+// By a policy of an older deploy/galen.yaml, or an admission plugin that wants the right to delete
+// the object of whoever gives it an owner. Pods' readers lose nothing by it.
+void NodePublisher::OnOwnerRefused(const Status& status, Done done) {
+  NoteOwner(status);
+  wanted_owners_.clear();
+  if (owners_) return Apply(std::move(done));
+  Create(std::move(done));
+}
+
+void NodePublisher::NoteOwner(const Status& status) {
+  const std::string why =
+      status.ok() ? "" : fmt::format("it stays when the Node goes: {}", status.message());
+  if (std::exchange(owner_trouble_, why) == why) return;
+  if (why.empty()) {
+    edges_.log.Info("NodeDeviceHealth belongs to its Node now", {{"name", node_}});
+  } else {
+    edges_.log.Warning("NodeDeviceHealth does not belong to its Node", {{"error", why}});
+  }
 }
 
 void NodePublisher::NoteWritten() {
@@ -159,30 +201,69 @@ void NodePublisher::NoteWritten() {
 }
 
 void NodePublisher::OnRead(const StatusOr<Json>& reply, Done done) {
-  if (reply.status().code() == Code::kNotFound) return Create(std::move(done));
-  if (!reply.ok()) return Refused(reply.status(), std::move(done));
-  const StatusOr<kube::NodeDeviceHealth> shown = kube::DecodeNodeDeviceHealth(*reply);
-  // What we cannot read somebody else wrote; it is written over.
-  shown_ = shown.ok() ? *shown : kube::NodeDeviceHealth{};
+  const bool missing = reply.status().code() == Code::kNotFound;
+  if (!reply.ok() && !missing) return Refused(reply.status(), std::move(done));
+  shown_ = kube::NodeDeviceHealth{};
   shown_is_ours_ = false;
-  const auto seen = std::exchange(seen_meanwhile_, std::nullopt);
-  if (seen && *seen != (*reply)["metadata"]["resourceVersion"].AsString()) {
-    LookAfresh(*seen);
-    return done(OkStatus());
+  owners_.reset();
+  if (!missing) {
+    // What we cannot read somebody else wrote; it is written over.
+    if (const auto shown = kube::DecodeNodeDeviceHealth(*reply); shown.ok()) shown_ = *shown;
+    const StatusOr<kube::Meta> meta = kube::DecodeMeta(*reply);
+    owners_ = meta.ok() ? meta->owners : std::vector<kube::OwnerReference>{};
+    const auto seen = std::exchange(seen_meanwhile_, std::nullopt);
+    if (seen && *seen != (*reply)["metadata"]["resourceVersion"].AsString()) {
+      LookAfresh(*seen);
+      return done(OkStatus());
+    }
   }
+  Ask(Step::kReadNode, kube::Get(kube::kNodes, "", node_), std::move(done));
+}
+
+// Asked at each look: an object of a Node that was made again under its name would be collected as
+// soon as it is written.
+void NodePublisher::OnNode(const StatusOr<Json>& reply, Done done) {
+  wanted_owners_.clear();
+  if (reply.ok()) {
+    wanted_owners_ = OwnersOf(node_, *reply);
+  } else if (IsRetryable(reply.status())) {
+    return Refused(reply.status(), std::move(done));
+  } else if (reply.status().code() != Code::kNotFound) {
+    NoteOwner(reply.status());
+  } else if (!owners_) {
+    // One of a Node that is gone would stay for ever.
+    return Postpone(fmt::format("there is no Node {} that it could belong to", node_), absences_,
+                    std::move(done));
+  }
+  if (!owners_) return Create(std::move(done));
+  if (wanted_owners_.empty()) return Apply(std::move(done));
+  if (*owners_ != wanted_owners_) return Own(std::move(done));
+  NoteOwner(OkStatus());
   Apply(std::move(done));
 }
 
 // A status can only be applied to an object that exists.
 void NodePublisher::Create(Done done) {
-  shown_ = kube::NodeDeviceHealth{};
-  shown_is_ours_ = false;
+  Json meta = Json::MakeObject({{"name", node_}});
+  if (!wanted_owners_.empty()) meta["ownerReferences"] = kube::EncodeOwners(wanted_owners_);
   const Json object = Json::MakeObject({{"apiVersion", kube::kNodeDeviceHealths.api_version()},
                                         {"kind", kube::kNodeDeviceHealths.kind},
-                                        {"metadata", Json::MakeObject({{"name", node_}})}});
+                                        {"metadata", std::move(meta)}});
   Ask(Step::kCreate,
       kube::Patch(kube::kNodeDeviceHealths, "", node_, kube::PatchType::kApply, object,
                   {.field_manager = std::string(kHealthFieldManager), .force = true}),
+      std::move(done));
+}
+
+// Of the object that was read, and no other of its name. As a whole: an owner that somebody added
+// would keep the object when the Node goes.
+void NodePublisher::Own(Done done) {
+  Json meta = Json::MakeObject({{"ownerReferences", kube::EncodeOwners(wanted_owners_)}});
+  if (!shown_->uid.empty()) meta["uid"] = shown_->uid;
+  Ask(Step::kOwn,
+      kube::Patch(kube::kNodeDeviceHealths, "", node_, kube::PatchType::kMerge,
+                  Json::MakeObject({{"metadata", std::move(meta)}}),
+                  {.field_manager = std::string(kHealthFieldManager)}),
       std::move(done));
 }
 
@@ -210,14 +291,20 @@ void NodePublisher::Refused(const Status& status, Done done) {
   if (IsRetryable(status)) return done(status);
   // An object that is missing is created, so a 404 that comes here is of the kind itself.
   kind_missing_ = status.code() == Code::kNotFound;
-  const std::string why = kind_missing_
-                              ? "the cluster has no NodeDeviceHealth kind: apply its CRD, "
-                                "deploy/crds/nodedevicehealths.yaml"
-                              : status.message();
+  if (kind_missing_) {
+    return Postpone(
+        "the cluster has no NodeDeviceHealth kind: apply its CRD, "
+        "deploy/crds/nodedevicehealths.yaml",
+        absences_, std::move(done));
+  }
+  Postpone(std::string(status.message()), refusals_, std::move(done));
+}
+
+void NodePublisher::Postpone(const std::string& why, Backoff& backoff, Done done) {
+  shown_.reset();
   if (std::exchange(trouble_, why) != why) {
     edges_.log.Warning("NodeDeviceHealth is not written", {{"error", why}});
   }
-  Backoff& backoff = kind_missing_ ? absences_ : refusals_;
   refused_until_ = edges_.loop.Now() + backoff.Next(edges_.random);
   again_ = edges_.loop.At(refused_until_, [this] { MarkDirty(); });
   done(OkStatus());

@@ -1,7 +1,8 @@
 // Keeps the NodeDeviceHealth object named like the node equal to what is known, by server-side
 // apply, and writes nothing while nothing changes. It watches that one object, so that one which
 // somebody removed or altered is put right at once. A cluster without the kind is asked again
-// slowly. Belongs to the agent's loop.
+// slowly. The object belongs to its Node, so that it is collected when the Node goes. Belongs to
+// the agent's loop.
 #pragma once
 
 #include <functional>
@@ -13,6 +14,7 @@
 #include "agent/api_edges.h"
 #include "agent/publish/node_health.h"
 #include "base/loop/work_queue.h"
+#include "kube/objects/meta.h"
 #include "kube/watcher.h"
 
 namespace galen::agent {
@@ -28,8 +30,9 @@ class NodePublisher final : private kube::WatchSink {
   // We may not write it: an operator's hand is needed, which may be at work right now, or never be.
   static constexpr BackoffPolicy kRefusedAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(5)};
-  // The kind is missing: who applies its definition looks for the object next. Each time one list,
-  // which a server answers without its store, and no write.
+  // The kind or the Node is missing: who applies its definition, or registers the Node, looks for
+  // the object next. Each time one list, which a server answers without its store, or two reads,
+  // and no write.
   static constexpr BackoffPolicy kMissingAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(1)};
 
@@ -52,12 +55,13 @@ class NodePublisher final : private kube::WatchSink {
   // Requests that were to change something, answered in whatever way.
   std::uint64_t writes() const { return writes_; }
   // What hinders; "" when nothing does.
-  const std::string& trouble() const { return trouble_; }
+  const std::string& trouble() const { return trouble_.empty() ? owner_trouble_ : trouble_; }
 
  private:
   // The steps to an object that is right: see whether the kind is back, if it was missing, and what
-  // is shown; make the object if it is missing; apply its status.
-  enum class Step { kFindKind, kRead, kCreate, kApply };
+  // is shown, and who its Node is now; make the object if it is missing; give it to its Node; apply
+  // its status.
+  enum class Step { kFindKind, kRead, kReadNode, kCreate, kOwn, kApply };
   using Done = WorkQueue<std::string>::Done;
 
   void OnInit() override { listed_ = false; }
@@ -79,10 +83,15 @@ class NodePublisher final : private kube::WatchSink {
   void Ask(Step step, net::HttpRequest request, Done done);
   void OnAnswer(Step step, const StatusOr<Json>& reply, Done done);
   void OnRead(const StatusOr<Json>& reply, Done done);
+  void OnNode(const StatusOr<Json>& reply, Done done);
   void NoteWritten();
   void Create(Done done);
+  void Own(Done done);
+  void OnOwnerRefused(const Status& status, Done done);
+  void NoteOwner(const Status& status);
   void Apply(Done done);
   void Refused(const Status& status, Done done);
+  void Postpone(const std::string& why, Backoff& backoff, Done done);
 
   Edges edges_;
   const std::string node_;
@@ -92,7 +101,12 @@ class NodePublisher final : private kube::WatchSink {
   // What is under way; becomes shown_ when the server has taken it.
   std::optional<kube::NodeDeviceHealth> sent_;
   bool shown_is_ours_ = false;  // as build_ made it, and not as it was read
-  std::string version_;         // of the object as our last write left it
+  // As the last look found them; nullopt: there is no object.
+  std::optional<std::vector<kube::OwnerReference>> owners_;
+  // The Node; empty where it may not be read, is gone, or is refused as the owner.
+  std::vector<kube::OwnerReference> wanted_owners_;
+  std::string owner_trouble_;  // why the object does not belong to its Node
+  std::string version_;        // of the object as our last write left it
   std::string trouble_;
   std::uint64_t writes_ = 0;
   std::unique_ptr<net::HttpCall> call_;

@@ -27,26 +27,50 @@ class NodePublisherTest : public ::testing::Test {
             [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }) {
     metric::Declare(metrics_);
     api_.AnswerBy([this](const net::HttpRequest& request) { return Answer(request); });
-    publisher_.emplace(NodePublisher::Edges{loop_, random_, log_, metrics_, client_}, "node-1",
-                       [this](const auto&) { return wanted_; });
+    Restart();
     wanted_.node = "node-1";
     wanted_.summary.devices = 1;
   }
 
+  void Restart() {
+    publisher_.emplace(NodePublisher::Edges{loop_, random_, log_, metrics_, client_}, "node-1",
+                       [this](const auto&) { return wanted_; });
+  }
   // The object after a patch that replaces its status.
-  static std::string Patched(const std::string& text) {
+  std::string Patched(const std::string& text) const {
     const Json patch = Json::Parse(text).value();
     EXPECT_EQ(patch[0]["path"].AsString(), "/status") << text;
-    return Json::MakeObject({{"metadata", Json::MakeObject({{"name", "node-1"}, {"uid", "u"}})},
-                             {"status", patch[0]["value"]}})
-        .Dump();
+    Json object = Json::Parse(stored_).value();
+    object["status"] = patch[0]["value"];
+    return object.Dump();
+  }
+  void Alter(const std::string& status) {
+    Json object = Json::Parse(stored_).value();
+    object["status"] = Json::Parse(status).value();
+    stored_ = object.Dump();
+  }
+  void PutOwners(const Json& owners) {
+    Json object = Json::Parse(stored_).value();
+    object["metadata"].Erase("ownerReferences");
+    if (!owners.is_null()) object["metadata"]["ownerReferences"] = owners;
+    stored_ = object.Dump();
+  }
+  std::string Owners() const {
+    return Json::Parse(stored_).value()["metadata"]["ownerReferences"].Dump();
+  }
+  static bool IsOfNode(const net::HttpRequest& request) {
+    return request.path.starts_with("/api/v1/nodes/node-1");
   }
   static bool IsOfWatcher(const net::HttpRequest& request) {
     return request.path.find("fieldSelector") != std::string::npos;
   }
   std::optional<kube::FakeTransport::Answer> Answer(const net::HttpRequest& request) {
     if (IsOfWatcher(request)) return AnswerWatcher(request);
+    if (IsOfNode(request)) return node_;
     const bool status = request.path.find("/status") != std::string::npos;
+    if (owner_refused_ && request.body.find("ownerReferences") != std::string::npos) {
+      return kube::FakeTransport::Answer{.status = owner_refused_};
+    }
     if (!kind_exists_ || (!object_exists_ && (request.method == "GET" || status))) {
       return kube::FakeTransport::Answer{.status = 404};
     }
@@ -54,6 +78,7 @@ class NodePublisherTest : public ::testing::Test {
     if (request.method == "GET") return kube::FakeTransport::Answer{.body = stored_};
     object_exists_ = true;
     if (status) stored_ = Patched(request.body);
+    if (!status) PutOwners(Json::Parse(request.body).value()["metadata"]["ownerReferences"]);
     return kube::FakeTransport::Answer{.body = "{}"};
   }
   std::optional<kube::FakeTransport::Answer> AnswerWatcher(const net::HttpRequest& request) {
@@ -82,7 +107,8 @@ class NodePublisherTest : public ::testing::Test {
       const net::HttpRequest& request = api_.requests()[seen_];
       if (IsOfWatcher(request)) continue;
       const bool status = request.path.find("/status") != std::string::npos;
-      verbs.push_back(request.method + (status ? " status" : ""));
+      const char* of = IsOfNode(request) ? " node" : status ? " status" : "";
+      verbs.push_back(request.method + of);
     }
     return verbs;
   }
@@ -101,6 +127,8 @@ class NodePublisherTest : public ::testing::Test {
   bool kind_exists_ = true;
   bool holds_reads_ = false;  // their answers are a test's to send
   bool object_exists_ = false;
+  kube::FakeTransport::Answer node_{.body = R"({"metadata": {"name": "node-1", "uid": "n1"}})"};
+  int owner_refused_ = 0;  // the status of the answer to writes of it; 0: taken
   std::string stored_ = R"({"metadata": {"name": "node-1", "uid": "u"}})";
   std::size_t seen_ = 0;
   kube::NodeDeviceHealth wanted_;
@@ -109,28 +137,27 @@ class NodePublisherTest : public ::testing::Test {
 
 TEST_F(NodePublisherTest, MakesTheObjectAndThenItsStatus) {
   Look();
-  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH", "PATCH status"));
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH", "PATCH status"));
 }
 
 TEST_F(NodePublisherTest, NewsThatOvertakeTheAnswerOfALookAreLookedAt) {
   Look();
   const std::string right = stored_;
-  publisher_.emplace(NodePublisher::Edges{loop_, random_, log_, metrics_, client_}, "node-1",
-                     [this](const auto&) { return wanted_; });
+  Restart();
   Take();
   holds_reads_ = true;
   Look();
   ASSERT_THAT(Take(), ElementsAre("GET"));
   std::size_t read = api_.requests().size() - 1;
   while (IsOfWatcher(api_.requests()[read])) --read;
-  stored_ = R"({"metadata": {"name": "node-1", "uid": "u"}, "status": {"devices": []}})";
+  Alter(R"({"devices": []})");
   Watched("MODIFIED");
   holds_reads_ = false;
   api_.Head(read);
   api_.Data(read, right);
   api_.End(read);
   loop_.Advance(1s);
-  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH status"));
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH status"));
   EXPECT_EQ(stored_, right);
 }
 
@@ -189,16 +216,15 @@ TEST_F(NodePublisherTest, AnAgentThatCameBackFindsWhatItWrote) {
   Look();
   Take();
   wanted_.uid = "u";
-  publisher_.emplace(NodePublisher::Edges{loop_, random_, log_, metrics_, client_}, "node-1",
-                     [this](const auto&) { return wanted_; });
+  Restart();
   Look();
-  EXPECT_THAT(Take(), ElementsAre("GET"));
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node"));
 }
 
 TEST_F(NodePublisherTest, AClusterWithoutTheKindIsLoggedOnceAndAskedNowAndThen) {
   kind_exists_ = false;
   Look();
-  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH"))
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH"))
       << "a 404 to one object says nothing of its kind";
   const std::uint64_t writes = publisher_->writes();
   const std::size_t requests = api_.requests().size();
@@ -211,7 +237,7 @@ TEST_F(NodePublisherTest, AClusterWithoutTheKindIsLoggedOnceAndAskedNowAndThen) 
   EXPECT_LE(api_.requests().size() - requests, 160u);
   kind_exists_ = true;
   loop_.Advance(NodePublisher::kMissingAgain.most + 1s);
-  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH", "PATCH status"));
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH", "PATCH status"));
   EXPECT_EQ(publisher_->trouble(), "");
   ASSERT_THAT(lines_, SizeIs(2));
   EXPECT_THAT(lines_[1], HasSubstr("NodeDeviceHealth is written again"));
@@ -224,7 +250,7 @@ TEST_F(NodePublisherTest, AnObjectThatSomebodyRemovedIsMadeAgain) {
   wanted_.summary.devices = 2;
   publisher_->MarkDirty();
   loop_.Advance(5s);
-  EXPECT_THAT(Take(), ElementsAre("PATCH status", "GET", "PATCH", "PATCH status"));
+  EXPECT_THAT(Take(), ElementsAre("PATCH status", "GET", "GET node", "PATCH", "PATCH status"));
 }
 
 TEST_F(NodePublisherTest, AnObjectThatSomebodyRemovedIsMadeAgainAlthoughNothingElseChanges) {
@@ -234,18 +260,17 @@ TEST_F(NodePublisherTest, AnObjectThatSomebodyRemovedIsMadeAgainAlthoughNothingE
   object_exists_ = false;
   Watched("DELETED");
   loop_.Advance(1s);
-  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH", "PATCH status"));
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH", "PATCH status"));
 }
 
 TEST_F(NodePublisherTest, AnObjectThatSomebodyAlteredIsPutRight) {
   Look();
   Take();
   const std::string ours = stored_;
-  stored_ =
-      R"({"metadata": {"name": "node-1", "uid": "u"}, "status": {"summary": {"devices": 99}}})";
+  Alter(R"({"summary": {"devices": 99}})");
   Watched("MODIFIED");
   loop_.Advance(1s);
-  EXPECT_THAT(Take(), ElementsAre("GET", "PATCH status"));
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH status"));
   EXPECT_EQ(stored_, ours);
 }
 
@@ -255,6 +280,107 @@ TEST_F(NodePublisherTest, ItsOwnWritesAreNoNews) {
   Watched("MODIFIED");
   loop_.Advance(1s);
   EXPECT_THAT(Take(), SizeIs(0));
+}
+
+constexpr const char* kOwners = R"([{"apiVersion":"v1","kind":"Node","name":"node-1","uid":"n1"}])";
+
+TEST_F(NodePublisherTest, TheObjectBelongsToItsNodeAndGoesWithIt) {
+  Look();
+  EXPECT_EQ(Owners(), kOwners);
+}
+TEST_F(NodePublisherTest, AnObjectWithoutAnOwnerOrOfAnEarlierNodeIsGivenToTheNodeThatThereIs) {
+  Look();
+  for (const char* uid : {"", "n0"}) {
+    PutOwners(
+        *uid == '\0'
+            ? Json()
+            : Json::MakeArray({Json::MakeObject(
+                  {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", "node-1"}, {"uid", uid}})}));
+    Restart();
+    Take();
+    Look();
+    EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH")) << uid;
+    EXPECT_EQ(Owners(), kOwners) << uid;
+  }
+}
+
+TEST_F(NodePublisherTest, ANodeThatIsMadeAnewOwnsTheNextObject) {
+  Look();
+  node_.body = R"({"metadata": {"name": "node-1", "uid": "n2"}})";
+  Watched("DELETED");
+  object_exists_ = false;
+  loop_.Advance(1s);
+  EXPECT_THAT(Owners(), HasSubstr("n2"));
+}
+
+TEST_F(NodePublisherTest, WithoutItsNodeNoObjectIsMadeUntilThereIsOne) {
+  node_.status = 404;
+  Look();
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node"));
+  EXPECT_THAT(publisher_->trouble(), HasSubstr("there is no Node node-1"));
+  for (int i = 0; i < 600; ++i) Look();
+  EXPECT_THAT(lines_, SizeIs(1));
+  EXPECT_THAT(Take(), SizeIs(AllOf(Ge(20u), Le(80u)))) << "two requests each 30 s to 1 min";
+  EXPECT_EQ(publisher_->writes(), 0u);
+  node_.status = 200;
+  loop_.Advance(NodePublisher::kMissingAgain.most + 1s);
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH", "PATCH status"));
+  EXPECT_EQ(publisher_->trouble(), "");
+}
+
+TEST_F(NodePublisherTest, AnObjectWhoseNodeIsGoneIsLeftToTheCollector) {
+  Look();
+  Take();
+  node_.status = 404;
+  Alter(R"({"devices": []})");
+  Watched("MODIFIED");
+  loop_.Advance(1s);
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH status"));
+}
+
+TEST_F(NodePublisherTest, ARefusedOwnerStopsNoStatus) {
+  owner_refused_ = 403;
+  Look();
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH", "PATCH", "PATCH status"))
+      << "made without an owner";
+  EXPECT_EQ(Owners(), "null");
+  EXPECT_THAT(publisher_->trouble(), HasSubstr("stays when the Node goes"));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("stays when the Node goes")));
+  wanted_.summary.devices = 2;
+  Look();
+  EXPECT_THAT(Take(), ElementsAre("PATCH status"));
+  publisher_->Retry();
+  loop_.Advance(1s);
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH"));
+  EXPECT_THAT(lines_, SizeIs(1)) << "the same is not logged again";
+  owner_refused_ = 0;
+  publisher_->Retry();
+  loop_.Advance(1s);
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH"));
+  EXPECT_EQ(Owners(), kOwners);
+  EXPECT_EQ(publisher_->trouble(), "");
+}
+
+TEST_F(NodePublisherTest, WhoMayNotReadItsNodeWritesItsStatusAllTheSame) {
+  node_.status = 403;
+  Look();
+  EXPECT_THAT(Take(), ElementsAre("GET", "GET node", "PATCH", "PATCH status"));
+  EXPECT_EQ(Owners(), "null");
+  EXPECT_THAT(publisher_->trouble(), HasSubstr("stays when the Node goes"));
+  node_.status = 200;
+  publisher_->Retry();
+  loop_.Advance(1s);
+  EXPECT_EQ(Owners(), kOwners);
+  EXPECT_EQ(publisher_->trouble(), "");
+}
+
+TEST_F(NodePublisherTest, AnOutageWhileItsNodeIsReadIsWaitedOut) {
+  node_.status = 503;
+  Look();
+  node_.status = 200;
+  loop_.Advance(5s);
+  EXPECT_EQ(Owners(), kOwners);
+  EXPECT_EQ(publisher_->trouble(), "");
 }
 
 TEST_F(NodePublisherTest, TheLastStateIsWrittenAtOnce) {

@@ -131,7 +131,7 @@ TEST(ApiProbe, RightsAreThoseOfTheAgentsServiceAccount) {
   server.Ask();
   EXPECT_EQ(server.api.access_of, "service account galen-system/galen-agent");
   for (const AccessSeen& access : server.api.access) EXPECT_TRUE(*access.allowed) << access.right;
-  EXPECT_THAT(server.api.access, SizeIs(15));
+  EXPECT_THAT(server.api.access, SizeIs(16));
 }
 
 TEST(ApiProbe, WithoutAnAgentsPodRightsAreOurOwn) {

@@ -25,6 +25,7 @@ std::vector<Right> MakeRights() {
   Add(rights, {"list", "watch"}, {.resource = "pods"});
   Add(rights, {"patch"}, {.resource = "pods", .subresource = "status"});
   Add(rights, {"get", "create", "patch"}, {.resource = "events"});
+  Add(rights, {"get"}, {.resource = "nodes"});
   Add(rights, {"get"}, {.group = "resource.k8s.io", .resource = "resourceclaims"});
   Add(rights, {"list", "watch"}, {.group = "resource.k8s.io", .resource = "resourceslices"});
   Add(rights, {"get", "list", "watch", "create", "patch"},
@@ -32,7 +33,7 @@ std::vector<Right> MakeRights() {
   Add(rights, {"patch"},
       {.group = "galen.dev", .resource = "nodedevicehealths", .subresource = "status"});
   Add(rights, {"delete", "get"}, {.resource = "pods", .manager_only = true});
-  Add(rights, {"get", "create", "patch"}, {.resource = "nodes", .manager_only = true});
+  Add(rights, {"create", "patch"}, {.resource = "nodes", .manager_only = true});
   Add(rights, {"patch"}, {.resource = "nodes", .subresource = "status", .manager_only = true});
   Add(rights, {"create", "patch"},
       {.group = "coordination.k8s.io", .resource = "leases", .manager_only = true});

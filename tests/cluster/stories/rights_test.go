@@ -134,6 +134,12 @@ func healthOf(node string, more ...string) func(context.Context, kubernetes.Inte
 	}
 }
 
+// ownedBy is an owner in the metadata of an object, with more of its fields.
+func ownedBy(kind, name string, more ...string) string {
+	return `,"ownerReferences":[{"apiVersion":"v1","kind":"` + kind + `","name":"` + name +
+		`","uid":"u"` + strings.Join(more, "") + `}]`
+}
+
 // eventOf makes an Event, after each of `more` changed it.
 func eventOf(ns, host, kind, reason string,
 	more ...func(*corev1.Event)) func(context.Context, kubernetes.Interface) error {
@@ -258,6 +264,13 @@ func attempts(ns string) []attempt {
 			return err
 		}, rbac},
 		{"NodeDeviceHealth of its node", healthOf("node-1"), ""},
+		{"another Node as its owner", healthOf("node-1", ownedBy("Node", "node-9")),
+			"galen-agent may give a NodeDeviceHealth no owner but its Node"},
+		{"a Pod as its owner", healthOf("node-1", ownedBy("Pod", "node-1")),
+			"galen-agent may give a NodeDeviceHealth no owner but its Node"},
+		{"an owner that it holds up", healthOf("node-1",
+			ownedBy("Node", "node-1", `,"blockOwnerDeletion":true`)),
+			"galen-agent may give a NodeDeviceHealth no owner but its Node"},
 		{"a finalizer of it", healthOf("node-1", `,"finalizers":["a/b"]`),
 			"galen-agent may not touch labels, annotations"},
 		{"NodeDeviceHealth of another node", healthOf("node-9"),
