@@ -39,6 +39,7 @@ kind: ClusterRole
 metadata: {name: %[1]s}
 rules:
 - {apiGroups: [""], resources: [pods], verbs: [list, watch]}
+- {apiGroups: [""], resources: [nodes], verbs: [get]}
 - {apiGroups: [""], resources: [events], verbs: [create, get, patch]}
 - {apiGroups: [resource.k8s.io], resources: [resourceclaims], verbs: [get]}
 - {apiGroups: [resource.k8s.io], resources: [resourceslices], verbs: [list, watch]}
