@@ -98,8 +98,9 @@ TEST_F(DiskFault, FrozenDelaysNoReportAndIsSaidInTheJournalOnceItGoesOn) {
   disk->Freeze();
   const std::string lost = node_.LoseGpu();
   node_.ExpectSays(kTrainer, {"gpu-0 Unhealthy since ", "XID 79"});
-  node_.ExpectWhy(kTrainer, {"gpu-0   Unhealthy since ", "published",
-                             "The agent has a problem: journal: the disk takes longer than 250 ms"});
+  node_.ExpectWhy(kTrainer,
+                  {"gpu-0   Unhealthy since ", "published",
+                   "The agent has a problem: journal: the disk takes longer than 250 ms"});
 
   disk->GoOn();
   EXPECT_TRUE(node_.stage().Until(
