@@ -198,6 +198,7 @@ void NodePublisher::NoteWritten() {
   kind_missing_ = false;
   refusals_.Reset();
   absences_.Reset();
+  nodeless_.Reset();
 }
 
 void NodePublisher::OnRead(const StatusOr<Json>& reply, Done done) {
@@ -232,7 +233,7 @@ void NodePublisher::OnNode(const StatusOr<Json>& reply, Done done) {
     NoteOwner(reply.status());
   } else if (!owners_) {
     // One of a Node that is gone would stay for ever.
-    return Postpone(fmt::format("there is no Node {} that it could belong to", node_), absences_,
+    return Postpone(fmt::format("there is no Node {} that it could belong to", node_), nodeless_,
                     std::move(done));
   }
   if (!owners_) return Create(std::move(done));

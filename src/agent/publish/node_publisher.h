@@ -30,11 +30,13 @@ class NodePublisher final : private kube::WatchSink {
   // We may not write it: an operator's hand is needed, which may be at work right now, or never be.
   static constexpr BackoffPolicy kRefusedAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(5)};
-  // The kind or the Node is missing: who applies its definition, or registers the Node, looks for
-  // the object next. Each time one list, which a server answers without its store, or two reads,
-  // and no write.
+  // The kind is missing: who applies its definition looks for the object next. Each time one list,
+  // which a server answers without its store, and no write.
   static constexpr BackoffPolicy kMissingAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(1)};
+  // The Node is missing: a manager registers its own while this looks for it. Two reads, no write.
+  static constexpr BackoffPolicy kNodelessAgain{.first = std::chrono::milliseconds(100),
+                                                .most = std::chrono::minutes(1)};
 
   using Edges = ApiEdges;
   // The object as it should be, given the conditions it shows now.
@@ -117,6 +119,7 @@ class NodePublisher final : private kube::WatchSink {
   Time calm_from_{};               // a mark after this one is not part of what went on before
   Backoff refusals_{kRefusedAgain};
   Backoff absences_{kMissingAgain};
+  Backoff nodeless_{kNodelessAgain};
   bool kind_missing_ = false;  // as of the last answer
   Time refused_until_{};
   bool watching_ = false;
