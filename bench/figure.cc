@@ -30,8 +30,10 @@ std::string Cell(std::string text) {
 
 }  // namespace
 
-bool AllMet(const std::vector<Figure>& figures) {
-  return std::all_of(figures.begin(), figures.end(), [](const Figure& f) { return f.met; });
+bool AllMet(const std::vector<Figure>& figures, Deciding deciding) {
+  return std::all_of(figures.begin(), figures.end(), [deciding](const Figure& f) {
+    return f.met || (f.is_time && deciding == Deciding::kNoTimes);
+  });
 }
 
 Duration Percentile(std::vector<Duration> samples, double percent) {

@@ -38,9 +38,19 @@ TEST(Figures, AreReadWithoutALegend) {
 TEST(Figures, ThatMissAGoalFailTheRun) {
   const Figure met{.what = "a", .measured = "1", .goal = "2"};
   const Figure missed{.what = "b", .measured = "3", .goal = "2", .met = false};
-  EXPECT_TRUE(AllMet({}));
-  EXPECT_TRUE(AllMet({met}));
-  EXPECT_FALSE(AllMet({met, missed, met}));
+  for (const Deciding deciding : {Deciding::kAll, Deciding::kNoTimes}) {
+    EXPECT_TRUE(AllMet({}, deciding));
+    EXPECT_TRUE(AllMet({met}, deciding));
+    EXPECT_FALSE(AllMet({met, missed, met}, deciding));
+  }
+}
+
+TEST(Figures, ThatAreTimesFailTheRunUnlessTimesAreIgnored) {
+  const Figure slow{.what = "a", .measured = "3 ms", .goal = "2 ms", .met = false, .is_time = true};
+  const Figure missed{.what = "b", .measured = "3", .goal = "2", .met = false};
+  EXPECT_FALSE(AllMet({slow}, Deciding::kAll));
+  EXPECT_TRUE(AllMet({slow}, Deciding::kNoTimes));
+  EXPECT_FALSE(AllMet({slow, missed}, Deciding::kNoTimes));
 }
 
 TEST(TextTable, ShoutsWhatMissedItsGoalAndClaimsNothingWithoutOne) {

@@ -125,18 +125,31 @@ func (d delegation) clusterRuns() bool {
 	})
 }
 
-// giveBack sets the root as it was, when no cluster is left. What somebody else's groups have
-// come to use meanwhile the kernel keeps (EBUSY), and so do we.
+// giveBack sets the root as it was, when no cluster is left. A note of another boot is removed: what
+// it says is no longer so, and nobody else would remove it where /run is kept on a disk.
 func (d delegation) giveBack() error {
 	release, err := d.lock()
 	if err != nil {
 		return err
 	}
 	defer release()
-	given, known := d.before()
-	if !known || d.clusterRuns() {
+	if d.clusterRuns() {
 		return nil
 	}
+	if given, known := d.before(); known {
+		if err := d.restore(given); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(d.note); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// restore switches off all controllers but those given. What somebody else's groups have come to
+// use meanwhile the kernel keeps (EBUSY), and so do we.
+func (d delegation) restore(given []string) error {
 	for _, controller := range controllers(d.mount, "subtree_control") {
 		if slices.Contains(given, controller) {
 			continue
@@ -145,9 +158,6 @@ func (d delegation) giveBack() error {
 		if err != nil && !errors.Is(err, syscall.EBUSY) {
 			return fmt.Errorf("set the control groups in %s back: %w", d.mount, err)
 		}
-	}
-	if err := os.Remove(d.note); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	return nil
 }

@@ -90,6 +90,9 @@ func TestANoteOfAnotherBootIsNotBelieved(t *testing.T) {
 	if err := d.giveBack(); err != nil || d.switched() != "cpu" {
 		t.Errorf("%q, %v", d.switched(), err)
 	}
+	if _, err := os.Stat(d.note); err == nil {
+		t.Error("the note is still there")
+	}
 	if err := d.remember(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -21,6 +22,39 @@ type comparison struct {
 	figures      table
 	defects      table
 	reproduced   map[string]bool // of defects, by their row: whether the field showed it
+	goals        []goal
+}
+
+// A goal is what we promise of this page, and what came of it.
+type goal struct {
+	what, wanted, measured string
+	met                    bool
+}
+
+// goal puts one on the page, met or not. One that is missed fails the run only when the page has been
+// written: a page from which bad news keeps away is worth nothing. Nothing is promised of the kubelet
+// alone.
+func (c *comparison) goal(what, wanted, measured string, met bool) {
+	if c.alone {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.goals = append(c.goals, goal{what, wanted, measured, met})
+}
+
+// goalRows are sorted by what they are of: some are measured side by side.
+func (c *comparison) goalRows() string {
+	slices.SortStableFunc(c.goals, func(a, b goal) int { return strings.Compare(a.what, b.what) })
+	text := ""
+	for _, g := range c.goals {
+		met := "yes"
+		if !g.met {
+			met = "**no**"
+		}
+		text += fmt.Sprintf("| %s | %s | %s | %s |\n", g.what, g.wanted, g.measured, met)
+	}
+	return text
 }
 
 // A table has its rows by name, in the order in which they are printed.
@@ -84,7 +118,7 @@ func (c *comparison) page() string {
 	return `# The kubelet's field and ours, side by side
 
 Written by ` + "`./dev cluster compare`" + ` from one run on kubelet ` + c.kubelet + `,
-its gates as they come. Both listen to the same driver, Kubernetes' own Go helper
+its goals met or not. Both listen to the same driver, Kubernetes' own Go helper
 (` + "`tests/cluster/driver`" + `), and report on the same Pods: the kubelet in
 ` + "`allocatedResourcesStatus`" + `, our agent, installed from ` + "`deploy/galen.yaml`" + `,
 in its condition and annotation. Times are from what was done to the driver to the watch event of
@@ -110,6 +144,13 @@ field wait for a relist.
 | what was done | the field, kubelet alone | the field, beside our agent | we |
 |---|---|---|---|
 ` + c.figures.markdown(all) + `
+## Goals
+What we promise of the figures above. Shares are of the kubelet's field, alone or beside us, whichever
+was quicker.
+
+| what | wanted | measured | met |
+|---|---|---|---|
+` + c.goalRows() + `
 ## Known defects of the field, each on a running node
 | | defect | what was done | the field, kubelet alone | the field, beside our agent | we |
 |---|---|---|---|---|---|
