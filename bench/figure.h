@@ -16,8 +16,8 @@ struct Figure {
   std::string goal = {};  // "" = nothing was promised; shown because it explains the others
   // Stays true where nothing was promised.
   bool met = true;
-  // Its goal is in units of time: a machine that is slow, or busy with other work, misses it without
-  // a fault of ours. A ratio of two times in one run is none of these.
+  // Its goal is in units of time: a machine that is slow, or busy with other work, misses it
+  // without a fault of ours. A ratio of two times in one run is none of these.
   bool is_time = false;
 };
 

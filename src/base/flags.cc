@@ -36,8 +36,10 @@ struct Flags::Impl {
   std::vector<std::unique_ptr<Flags>> commands;
   std::function<int()> run;
   std::function<Status()> check;
-  // Reports faults of the whole command line, values first. CLI11 would stop at the first.
-  std::shared_ptr<std::vector<std::string>> faults;
+  // Of the whole command line, values first: CLI11 would stop at the first. The root has them, and
+  // its commands add to them.
+  std::vector<std::string> own_faults;
+  std::vector<std::string>* faults = &own_faults;
 
   // Notes the fault instead of throwing it; the value stays as it is.
   void Fault(const std::string& name, std::string_view what) {
@@ -76,7 +78,6 @@ struct Flags::Impl {
 
 Flags::Flags(std::string program, std::string description, std::string version)
     : impl_(std::make_unique<Impl>()) {
-  impl_->faults = std::make_shared<std::vector<std::string>>();
   impl_->root = std::make_unique<CLI::App>(std::move(description), std::move(program));
   impl_->app = impl_->root.get();
   impl_->app->set_version_flag("--version", version);

@@ -1,6 +1,7 @@
 // Whether an object is still there: for a function that calls out and may be destroyed by what it
 // calls, and for a task or an answer that may run after its object has gone. They hold a Watch, and
-// touch no member when it is no longer alive. Belongs to one thread.
+// touch no member when it is no longer alive. Belongs to one thread; another one may carry a Watch,
+// and not ask it.
 #pragma once
 
 #include <memory>

@@ -122,6 +122,7 @@ class Examination {
     claims.PutAway(cluster ? &*cluster : nullptr, seen_.claims);
     // It was refused for the examination's sake only.
     if (seen_.registration.notified_refused) {
+      // What it answers is not examined any more.
       (void)NotifyRegistered(edges_, seen_.registration.socket);
     }
   }

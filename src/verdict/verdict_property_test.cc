@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "base/test_rounds.h"
 #include "model/fake_crash.h"
 #include "verdict/judge.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kSeeds = 20'000;
+constexpr std::uint64_t kSeeds = Rounds(20'000, 2'000);
 
 template <typename T, std::size_t kSize>
 const T& OneOf(Random& random, const T (&choices)[kSize]) {

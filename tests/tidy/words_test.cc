@@ -67,14 +67,18 @@ TEST(Words, ThatWeDoNotUseAreNotThere) {
   EXPECT_EQ(findings.text(), "");
 }
 
-// Mutexes outside base and shared_ptr need a reason on the line or in the comment above.
+// Mutexes outside base and shared_ptr, of what may change, need a reason on the line or in the comment
+// above: all in headers, members in .cc files.
 TEST(Words, OfSharingComeWithAReason) {
   static const std::regex kSharing(R"(^[^/]*\b(Mutex |std::shared_ptr<))");
+  static const std::regex kMember(
+      R"(^  +(const |mutable )*(Mutex|std::shared_ptr<(?!const ).*>) [a-z_]+( = .*)?;)");
   Findings findings;
   for (const SourceFile& file : Sources()) {
-    if (file.IsTest() || !file.IsHeader() || file.Room() == "base") continue;
+    if (file.IsTest() || file.Room() == "base") continue;
+    const std::regex& sharing = file.IsHeader() ? kSharing : kMember;
     for (std::size_t i = 1; i < file.lines.size(); ++i) {
-      if (!std::regex_search(file.lines[i], kSharing)) continue;
+      if (!std::regex_search(file.lines[i], sharing)) continue;
       const bool reason = file.lines[i].find("//") != std::string::npos ||
                           file.lines[i - 1].find("//") != std::string::npos;
       if (!reason) findings.Add(file, i, "say why this is shared");

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "agent/app/fake_endings.h"
+#include "base/test_rounds.h"
 
 namespace galen::agent {
 namespace {
@@ -105,7 +106,7 @@ TEST(ShortPods, AllOfAHundredShortPodsWhoseDeviceFailsHaveTheFaultInTheirRecord)
   RecordProperty("seed", static_cast<int>(seed));
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   ShortPodsNode pods(seed);
-  constexpr int kPods = 100;
+  constexpr int kPods = static_cast<int>(Rounds(100, 10));
   for (int i = 0; i < kPods; ++i) {
     pods.Play(i);
     if (::testing::Test::HasFatalFailure()) return;

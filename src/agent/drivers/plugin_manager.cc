@@ -71,12 +71,12 @@ void PluginManager::OnSocketRemoved(const std::string& path) {
 void PluginManager::CallDriver(const std::string& driver, NodeCall call, std::string request,
                                std::function<void(StatusOr<std::string>)> done) {
   const auto it = drivers_.find(driver);
-  if (it == drivers_.end() || it->second.authority == 0) {
+  if (it == drivers_.end() || !it->second.authority) {
     // Later, as every answer comes: callers need not be ready for one within the call.
     return edges_.loop.Post(
         [done = std::move(done)] { done(Unavailable("not connected on this node")); });
   }
-  DriverLink& link = *it->second.instances.at(it->second.authority).link;
+  DriverLink& link = *it->second.instances.at(*it->second.authority).link;
   link.Call(MethodOf(link.facts().service, call), std::move(request), kCallTimeout,
             std::move(done));
 }
@@ -100,8 +100,8 @@ std::vector<DriverInfo> PluginManager::drivers() const {
   std::vector<DriverInfo> all;
   std::set<std::string> known;
   for (const auto& [name, driver] : drivers_) {
-    if (driver.authority != 0) {
-      all.push_back(InfoOf(driver.instances.at(driver.authority), true));
+    if (driver.authority) {
+      all.push_back(InfoOf(driver.instances.at(*driver.authority), true));
     }
     for (const auto& [number, instance] : driver.instances) {
       known.insert(instance.socket);
@@ -119,15 +119,15 @@ std::vector<DriverInfo> PluginManager::drivers() const {
 std::string PluginManager::WhyNotReported(const std::string& name) const {
   const auto it = drivers_.find(name);
   if (it == drivers_.end()) return fmt::format("driver {} is not registered on this node", name);
-  if (it->second.authority == 0) return fmt::format("driver {} is not connected", name);
-  const DriverLink& link = *it->second.instances.at(it->second.authority).link;
+  if (!it->second.authority) return fmt::format("driver {} is not connected", name);
+  const DriverLink& link = *it->second.instances.at(*it->second.authority).link;
   if (!link.wants_health()) return WithoutHealth(name).message;
   return fmt::format("driver {} has not reported this device", name);
 }
 
 bool PluginManager::IsConnected(const std::string& driver) const {
   const auto it = drivers_.find(driver);
-  return it != drivers_.end() && it->second.authority != 0;
+  return it != drivers_.end() && it->second.authority;
 }
 
 std::map<std::string, Duration> PluginManager::ReportAges() const {
@@ -245,16 +245,16 @@ Status PluginManager::TakeIn(const std::string& socket, const PluginFacts& facts
 
 void PluginManager::Elect(const std::string& name, const Status& why) {
   Driver& driver = drivers_.at(name);
-  std::uint64_t newest = 0;
+  std::optional<std::uint64_t> newest;
   for (const auto& [number, instance] : driver.instances) {
     // Numbers rise, so the last one that is connected is the newest. Without any there is no
     // authority: there is no use in a dead one.
     if (instance.link->up()) newest = number;
   }
-  const std::uint64_t before = std::exchange(driver.authority, newest);
+  const std::optional<std::uint64_t> before = std::exchange(driver.authority, newest);
   if (newest == before) return;
-  if (newest == 0) return edges_.sink.OnDriverSilent(name, GoneCause(name, why));
-  TakeOver(name, driver.instances.at(newest), newest > before, why);
+  if (!newest) return edges_.sink.OnDriverSilent(name, GoneCause(name, why));
+  TakeOver(name, driver.instances.at(*newest), newest > before, why);
 }
 
 // What the instance before reported holds until its deadline when another takes over. An older one

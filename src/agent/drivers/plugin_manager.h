@@ -132,7 +132,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   };
   struct Driver {
     std::map<std::uint64_t, Instance> instances;  // by number: the last is the newest
-    std::uint64_t authority = 0;                  // 0: nobody
+    std::optional<std::uint64_t> authority;       // null: nobody is connected
     Time reported{};  // when its authority last reported; before, when it registered
   };
 

@@ -121,7 +121,7 @@ class LocalCall final : public net::HttpCall {
   }
 
  private:
-  const std::shared_ptr<Link> link_;
+  const std::shared_ptr<Link> link_;  // with the exchange, see Link
 };
 
 }  // namespace

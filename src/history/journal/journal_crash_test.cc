@@ -8,6 +8,7 @@
 
 #include "base/files/fake_disk.h"
 #include "base/files/posix_file_system.h"
+#include "base/test_rounds.h"
 #include "history/journal/journal.h"
 #include "history/journal/segment.h"
 
@@ -178,7 +179,7 @@ bool LiveAndStartTwice(std::uint64_t operation, std::uint64_t way, std::uint64_t
 TEST(JournalCrash, AStartThatIsEndedAtEveryOperationLosesNothingEither) {
   AtEveryOperation([](std::uint64_t operation) {
     bool stopped = false;
-    for (std::uint64_t way = 0; way < kWays; way += 3) {
+    for (std::uint64_t way = 0; way < kWays; way += Rounds(3, 12)) {
       bool opened = false;
       for (std::uint64_t again = 0; !opened; ++again) {
         for (const std::uint64_t second_way : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U}) {

@@ -11,7 +11,7 @@ namespace galen::history {
 
 // One turn of the disk; nobody else touches the journal meanwhile.
 struct JournalWriter::Write {
-  std::shared_ptr<Journal> journal;
+  std::shared_ptr<Journal> journal;  // which outlives the writer while this is under way
   std::vector<std::string> records;
   std::optional<std::vector<std::string>> rewrite;
   bool must_rewrite = false;  // the journal lacks something

@@ -8,13 +8,14 @@
 
 #include "base/files/fake_disk.h"
 #include "base/files/posix_file_system.h"
+#include "base/test_rounds.h"
 #include "history/journal/test_synced.h"
 #include "history/store/store.h"
 
 namespace galen::history {
 namespace {
 
-constexpr std::uint64_t kSeeds = 150;
+constexpr std::uint64_t kSeeds = Rounds(150, 15);
 constexpr int kSteps = 300;
 constexpr std::size_t kWindow = 25;
 

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/liveness.h"
 #include "base/mutex.h"
 #include "net/socket/connector.h"
 
@@ -41,7 +42,7 @@ Addresses LookUp(const std::string& host, std::uint16_t port) {
 struct Resolver::Shared {
   explicit Shared(Loop& loop_in) : loop(&loop_in) {}
 
-  Mutex mu;
+  Mutex mu;  // the thread and the loop's end
   Loop* loop GALEN_GUARDED_BY(mu);
   int threads GALEN_GUARDED_BY(mu) = 0;
 };
@@ -66,7 +67,7 @@ class Resolver::Lookup final : public Resolution {
     }
     // The one place where the standard library has no other way to report it.
     try {
-      std::thread(LookUpAndPost, shared, std::move(host), port, std::weak_ptr<Lookup*>(self_))
+      std::thread(LookUpAndPost, shared, std::move(host), port, this, Liveness::Watch(liveness_))
           .detach();
     } catch (const std::system_error& error) {
       // Held while posting: the resolver, and so the loop, cannot go in between.
@@ -77,15 +78,15 @@ class Resolver::Lookup final : public Resolution {
   }
 
  private:
-  // What a lookup's thread does.
+  // What a lookup's thread does. It only carries `self` and its watch, which the loop looks at.
   static void LookUpAndPost(const std::shared_ptr<Shared>& shared, const std::string& host,
-                            std::uint16_t port, const std::weak_ptr<Lookup*>& self) {
+                            std::uint16_t port, Lookup* self, const Liveness::Watch& watch) {
     Addresses addresses = LookUp(host, port);
     MutexLock lock(shared->mu);
     --shared->threads;
     if (shared->loop == nullptr) return;
-    shared->loop->Post([self, addresses = std::move(addresses)] {
-      if (const auto lookup = self.lock()) (*lookup)->Deliver(addresses);
+    shared->loop->Post([self, watch, addresses = std::move(addresses)] {
+      if (watch.alive()) self->Deliver(addresses);
     });
   }
 
@@ -97,8 +98,7 @@ class Resolver::Lookup final : public Resolution {
   Loop& loop_;
   Done done_;
   Timer timer_;
-  // Dies with the lookup, so that a late answer finds nobody.
-  std::shared_ptr<Lookup*> self_ = std::make_shared<Lookup*>(this);
+  Liveness liveness_;  // a late answer finds nobody
 };
 
 Resolver::Resolver(Loop& loop) : loop_(loop), shared_(std::make_shared<Shared>(loop)) {}

@@ -93,7 +93,7 @@ void KernelLog::CatchUp() {
   // From here on the place counts, also for a process that follows this one.
   dealt_with_ = last_read_;
   parts_.state.Set(kSection, SectionOf(*dealt_with_));
-  static_cast<void>(parts_.state.Flush().ok());
+  static_cast<void>(parts_.state.Flush().ok());  // it reports a full disk itself
 }
 
 bool KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {

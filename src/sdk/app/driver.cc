@@ -95,6 +95,8 @@ struct Driver::Impl {
   bool publishes_none = false;
   std::atomic<bool> inventory_faulty = false;
   std::atomic<std::thread::id> runs_on{};  // the thread that is in Run
+  // Publish may be called by any thread. Were each inventory posted to the loop, a thread that
+  // publishes faster than the loop runs would fill the memory.
   Mutex mutex;
   std::optional<Inventory> newest GALEN_GUARDED_BY(mutex);
   std::atomic<bool> health_change_posted = false;
