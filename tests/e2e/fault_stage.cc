@@ -63,14 +63,18 @@ Program& FaultStage::StartAgent(const std::vector<std::string>& flags) {
                   agent_lines_));
   std::vector<std::string> arguments = {"--config", config};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
-  std::string program = "galen-agent";
+  std::string program = ProgramPath("galen-agent");
   if (!agent_runner_.empty()) {
     program = agent_runner_.front();
-    arguments.insert(arguments.begin(), BuiltProgram("galen-agent"));
+    arguments.insert(arguments.begin(), ProgramPath("galen-agent"));
     arguments.insert(arguments.begin(), agent_runner_.begin() + 1, agent_runner_.end());
   }
   agent_ = &stage().Start(program, std::move(arguments));
   return *agent_;
+}
+
+std::string FaultStage::ProgramPath(const std::string& name) const {
+  return programs_.empty() ? BuiltProgram(name) : programs_ + "/" + name;
 }
 
 std::vector<std::string> FaultStage::DriverCommand(const std::string& name,
@@ -96,12 +100,12 @@ Program& FaultStage::StartDriver(const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = DriverCommand(kDriver, "2");
   arguments.insert(arguments.end(), driver_flags_.begin(), driver_flags_.end());
   arguments.insert(arguments.end(), flags.begin(), flags.end());
-  driver_ = &stage().Start("galen-driver", std::move(arguments));
+  driver_ = &stage().Start(ProgramPath("galen-driver"), std::move(arguments));
   return *driver_;
 }
 
 Program& FaultStage::StartOtherDriver() {
-  other_driver_ = &stage().Start("galen-driver", DriverCommand(kOtherDriver, "1"));
+  other_driver_ = &stage().Start(ProgramPath("galen-driver"), DriverCommand(kOtherDriver, "1"));
   return *other_driver_;
 }
 

@@ -31,6 +31,8 @@ class FaultStage {
   void DriverFlags(std::vector<std::string> flags) { driver_flags_ = std::move(flags); }
   // A program and its arguments that agents to come are started by; {}: by nobody.
   void AgentRunner(std::vector<std::string> runner) { agent_runner_ = std::move(runner); }
+  // Where agents and drivers to come are; those of this build unless set.
+  void Programs(const std::string& directory) { programs_ = directory; }
   // What the programs of the node know the API by; the administrator's kubeconfig unless set.
   void NodeKubeconfig(const std::string& path) { node_kubeconfig_ = path; }
 
@@ -96,8 +98,10 @@ class FaultStage {
   std::string Expect(const std::vector<std::string>& command,
                      const std::vector<std::string>& texts);
 
+  std::string ProgramPath(const std::string& name) const;
+
   FleetStage fleet_;
-  std::string agent_lines_, node_kubeconfig_;
+  std::string agent_lines_, node_kubeconfig_, programs_;
   std::vector<std::string> driver_flags_, agent_runner_;
   Program* agent_ = nullptr;
   Program* driver_ = nullptr;

@@ -67,8 +67,8 @@ TEST(Words, ThatWeDoNotUseAreNotThere) {
   EXPECT_EQ(findings.text(), "");
 }
 
-// Mutexes outside base and shared_ptr, of what may change, need a reason on the line or in the comment
-// above: all in headers, members in .cc files.
+// Mutexes outside base and shared_ptr, of what may change, need a reason on the line or in the
+// comment above: all in headers, members in .cc files.
 TEST(Words, OfSharingComeWithAReason) {
   static const std::regex kSharing(R"(^[^/]*\b(Mutex |std::shared_ptr<))");
   static const std::regex kMember(
