@@ -108,8 +108,9 @@ int RunBench(int argc, char** argv) {
   flags.AddPositionals("part", settings.parts, PartNames() + "; all unless named");
   flags.Add("--markdown", settings.markdown, "also write the page of the figures here");
   flags.Add("--idle", settings.idle, "how long the idle agent is looked at");
-  flags.Add("--ignore-times", settings.ignore_times,
-            "exit with 0 although a goal in units of time was missed: for a machine that is busy");
+  flags.AddSwitch(
+      "--ignore-times", settings.ignore_times,
+      "exit with 0 although a goal in units of time was missed: for a machine that is busy");
   if (const auto code = flags.Parse(argc, argv)) return *code;
   const StatusOr<int> code = Run(settings);
   if (code.ok()) return *code;

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "base/environment.h"
 #include "tests/e2e/fault_stage.h"
 
 namespace galen::e2e {
@@ -18,10 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // The directory of the earlier release's programs.
-std::string Earlier() {
-  const char* directory = std::getenv("GALEN_EARLIER_PROGRAMS");
-  return directory == nullptr ? "" : directory;
-}
+std::string Earlier() { return Lookup(ReadEnvironment(), "GALEN_EARLIER_PROGRAMS").value_or(""); }
 
 class WithEarlierPrograms : public ::testing::Test {
  protected:
@@ -171,11 +168,11 @@ class TwoReleases : public WithEarlierPrograms {
     stage().Start(directory + "/galen-driver",
                   {"gpu", "--devices", "1", "--node", node.name, "--kubeconfig", kubeconfig(),
                    "--kubelet-root", root + "/kubelet", "--cdi-root", root + "/cdi",
-                   "--metrics-address", "", "--poll", "200ms"});
+                   "--metrics-address", "127.0.0.1:0", "--poll", "200ms"});
     stage().Start(directory + "/galen-agent",
                   {"--role", "manager", "--node", node.name, "--kubeconfig", kubeconfig(),
                    "--kubelet-root", root + "/kubelet", "--state-dir", root + "/agent", "--socket",
-                   root + "/agent.sock", "--metrics-address", ""});
+                   root + "/agent.sock", "--metrics-address", "127.0.0.1:0"});
   }
 
   Outcome Ask(const std::string& programs, const std::vector<std::string>& arguments) {
@@ -216,10 +213,10 @@ TEST_F(TwoReleases, SideBySideEachSayOfTheirOwnNodeWhatIsSoAndBothCommandsReadBo
     })) << programs
         << Ask(programs, {"get", "devices"}).output;
     for (const std::string node : {"node-7", "node-8"}) {
-      const Outcome status =
-          Ask(programs, {"--agent-socket", stage().Path(node) + "/agent.sock", "status"});
-      EXPECT_EQ(status.exit_code, 0) << status.error;
-      EXPECT_THAT(status.output, HasSubstr(node)) << programs;
+      const Outcome drivers =
+          Ask(programs, {"--agent-socket", stage().Path(node) + "/agent.sock", "get", "drivers"});
+      EXPECT_EQ(drivers.exit_code, 0) << drivers.error;
+      EXPECT_THAT(drivers.output, HasSubstr("gpu.example.com")) << programs;
     }
   }
 }

@@ -125,8 +125,8 @@ func (d delegation) clusterRuns() bool {
 	})
 }
 
-// giveBack sets the root as it was, when no cluster is left. A note of another boot is removed: what
-// it says is no longer so, and nobody else would remove it where /run is kept on a disk.
+// giveBack sets the root as it was, when no cluster is left. A note of another boot is removed:
+// what it says is no longer so, and nobody else would remove it where /run is kept on a disk.
 func (d delegation) giveBack() error {
 	release, err := d.lock()
 	if err != nil {

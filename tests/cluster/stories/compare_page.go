@@ -31,9 +31,9 @@ type goal struct {
 	met                    bool
 }
 
-// goal puts one on the page, met or not. One that is missed fails the run only when the page has been
-// written: a page from which bad news keeps away is worth nothing. Nothing is promised of the kubelet
-// alone.
+// goal puts one on the page, met or not. One that is missed fails the run only when the page has
+// been written: a page from which bad news keeps away is worth nothing. Nothing is promised of the
+// kubelet alone.
 func (c *comparison) goal(what, wanted, measured string, met bool) {
 	if c.alone {
 		return
@@ -145,8 +145,8 @@ field wait for a relist.
 |---|---|---|---|
 ` + c.figures.markdown(all) + `
 ## Goals
-What we promise of the figures above. Shares are of the kubelet's field, alone or beside us, whichever
-was quicker.
+What we promise of the figures above. Shares are of the kubelet's field, alone or beside us,
+whichever was quicker.
 
 | what | wanted | measured | met |
 |---|---|---|---|
