@@ -56,10 +56,14 @@ class RecordingByteSink final : public ByteStream::Sink {
  public:
   void OnBytes(std::string_view bytes) override { received.append(bytes); }
   void OnWritable() override { ++writable; }
-  void OnClosed(const Status& status) override { closed = status; }
+  void OnClosed(const Status& status) override {
+    closed = status;
+    ++ends;
+  }
 
   std::string received;
   int writable = 0;
+  int ends = 0;
   Status closed;  // OK while it is open
 };
 

@@ -143,6 +143,8 @@ void TlsStream::SendCipherText() {
 }
 
 void TlsStream::OnBytes(std::string_view bytes) {
+  // What follows a goodbye or a broken record is nobody's.
+  if (ended_) return;
   // Memory takes all of it.
   BIO_write(SSL_get_rbio(ssl_), bytes.data(), static_cast<int>(bytes.size()));
   Liveness::Watch watch(liveness_);
@@ -152,12 +154,18 @@ void TlsStream::OnBytes(std::string_view bytes) {
 }
 
 void TlsStream::OnWritable() {
-  if (!done_ && sink_ != nullptr) sink_->OnWritable();
+  if (!done_ && !ended_ && sink_ != nullptr) sink_->OnWritable();
 }
 
 void TlsStream::OnClosed(const Status& status) {
   if (done_) return FinishHandshake(Annotate(status, "TLS handshake"));
-  if (sink_ != nullptr) sink_->OnClosed(status);
+  if (sink_ != nullptr) End(status);
+}
+
+// A goodbye, a broken record and the inner stream's end each are one, and may follow one another.
+void TlsStream::End(const Status& status) {
+  if (std::exchange(ended_, true)) return;
+  sink_->OnClosed(status);
 }
 
 void TlsStream::Shake() {
@@ -189,7 +197,7 @@ void TlsStream::DeliverPlainText() {
     if (got <= 0) {
       const Status status = Error(got);
       SendCipherText();
-      if (!status.ok()) sink_->OnClosed(status);
+      if (!status.ok()) End(status);
       return;
     }
     sink_->OnBytes({buffer, static_cast<std::size_t>(got)});

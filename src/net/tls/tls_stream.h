@@ -64,6 +64,8 @@ class TlsStream final : public ByteStream, private ByteStream::Sink {
   void FinishHandshake(const StatusOr<std::string>& protocol);
   // Reads until nothing is left; may destroy this.
   void DeliverPlainText();
+  // Reports the first end to the sink; may destroy this.
+  void End(const Status& status);
   // Hands what OpenSSL has written to the inner stream.
   void SendCipherText();
   Status Error(int outcome) const;
@@ -73,6 +75,7 @@ class TlsStream final : public ByteStream, private ByteStream::Sink {
   TlsPeer peer_;
   OnHandshake done_;  // until the handshake is over
   ByteStream::Sink* sink_ = nullptr;
+  bool ended_ = false;     // the sink knows that nothing comes any more
   std::string rejection_;  // what is wrong with the peer's certificate
   Liveness liveness_;
 };

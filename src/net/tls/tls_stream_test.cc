@@ -96,6 +96,14 @@ TEST_F(TlsStreamTest, GoodbyeIsTheEnd) {
   EXPECT_EQ(server_sink_.closed, Unavailable("the peer closed the connection"));
 }
 
+// The peer's socket ends behind its goodbye, which is an end by itself.
+TEST_F(TlsStreamTest, TheEndIsReportedOnce) {
+  ShakeWell();
+  client_.reset();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(server_sink_.ends, 1);
+}
+
 TEST_F(TlsStreamTest, UnknownAuthorityIsNamed) {
   const TestAuthority other("other authority");
   Shake(other.Issue({.names = {"api.local"}}), {.ca_pem = authority_.pem()},

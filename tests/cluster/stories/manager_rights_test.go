@@ -34,6 +34,7 @@ func TestAManagersTokenDoesNothingButWhatItsNodeNeeds(t *testing.T) {
 	for _, each := range managerAttempts(ns) {
 		requireAnswer(t, each, each.try(t.Context(), manager))
 	}
+	requireBoundedInWhole(t, ns, virtualNode, manager)
 	// Nobody is there who would let it go.
 	if err := deletePod(ns, "others", false)(t.Context(), cluster.API); err != nil {
 		t.Error(err)
