@@ -6,7 +6,8 @@ namespace galen::bench {
 const std::vector<Part>& Parts() {
   static const std::vector<Part> kParts = {
       {"latency", MeasureLatency,
-       "300 single signs, XID 79 and its reset, injected over the driver's socket into eight GPUs "
+       "300 single changes, XID 79 and its reset, injected over the driver's socket into eight "
+       "GPUs "
        "in turn; the driver's answer holds when. The end is the moment at which a watcher of Pods "
        "in this program, over TLS, knows the new `allocatedResourcesStatus`."},
       {"flood", MeasureFlood,
@@ -29,7 +30,7 @@ const std::vector<Part>& Parts() {
        "state. The agent's resident memory is the kernel's, each second."},
       {"scale", MeasureScale,
        "an observer beside a simulated kubelet; sixteen drivers of 256 simulated GPUs, with "
-       "names as long as usual, 512 Pods with eight each. Signs as for latency, into one driver "
+       "names as long as usual, 512 Pods with eight each. Changes as for latency, into one driver "
        "after the other; the end is the "
        "Pod's condition at the watcher."},
       {"soak", MeasureSoak,

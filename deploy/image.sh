@@ -43,7 +43,7 @@ put() {
   install -D -m "$4" "$2" "$1/${3#/}"
 }
 
-# Debian's own libraries, with the word of dpkg on each package for whoever looks for known faults, and
+# Debian's own libraries, with dpkg's entry of each package for whoever looks for known faults, and
 # the licences under which they may be passed on.
 fill_libraries() {
   local root=$1 library real package
@@ -82,7 +82,7 @@ fill_programs() {
 
 # ---- an OCI layout -----------------------------------------------------------------------------
 
-# archive DIRECTORY: a tar that tells nothing of when and by whom it was made.
+# archive DIRECTORY: a tar that does not show when and by whom it was made.
 archive() {
   tar --create --directory "$1" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner \
     --mtime="$EPOCH" --mode=u+rwX,go+rX,go-w .

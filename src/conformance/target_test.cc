@@ -1,4 +1,4 @@
-// CheckResult drivers needs real sockets: the directory is walked.
+// Finding drivers walks a real directory of real sockets, so this test makes them.
 #include "conformance/target.h"
 
 #include <fcntl.h>

@@ -70,7 +70,7 @@ std::string HealthySection(const Report& report, const TextOptions& options) {
   return text.empty() ? text : "\nhealthy\n" + text;
 }
 
-// What could not be looked at, by the reason: one often stands before many checks.
+// Checks that could not be made, grouped by reason: one reason often prevents many checks.
 std::string UnknownSection(const Report& report, const TextOptions& options) {
   std::vector<std::pair<std::string, std::string>> reasons;  // with the checks' ids
   for (const CheckResult& result : report.results) {

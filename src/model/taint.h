@@ -17,9 +17,9 @@ namespace galen {
 // tolerate it; it asks no PodDisruptionBudget.
 enum class TaintEffect { kNone, kNoSchedule, kNoExecute };
 std::string_view ToString(TaintEffect effect);
-// Exact, as ToString writes it.
-TaintEffect ParseTaintEffect(
-    std::string_view text);  // an unknown effect acts as None, by the API's rule
+// Reads what ToString writes, exactly. Any other text is kNone: by the API's rule an effect that a
+// reader does not know does nothing.
+TaintEffect ParseTaintEffect(std::string_view text);
 
 // key: a label's name, by custom below the giver's domain ("fpga.example.com/flashing"). value: a
 // label's value or "". added: when the effect began, from which a claim's tolerationSeconds count;

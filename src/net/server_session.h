@@ -14,9 +14,9 @@ namespace galen::net {
 // What a server's connections have in common.
 struct SessionLimits {
   std::size_t request_body_bytes_max = 16 * 1024 * 1024;
-  // All bodies that have not been handed to the handler yet, of one connection.
+  // Bytes of all bodies of one connection that were not handed to the handler yet.
   std::size_t waiting_bytes_max = 64 * 1024 * 1024;
-  // Of one request, kFieldBytes for each field counted; past it: 431.
+  // Bytes of the headers of one request, with kFieldBytes more for each field; past it: 431.
   std::size_t head_bytes_max = 64 * 1024;
   // HTTP/2: the same of all requests of one connection, until their streams are closed. Compressed,
   // a field may come as one byte, so nothing else bounds what a client has us keep. 4 KiB for each

@@ -112,7 +112,7 @@ class Answer final : private net::HttpResponseSink {
     pace_->on_long(awaited);
   }
 
-  // Of the server's window, up to this byte of the answer. Each byte once.
+  // Gives window back to the server for the answer's bytes up to `position`, each byte once.
   void GiveBack(std::uint64_t position) {
     if (!pace_ || position <= given_back_) return;
     http_->Take(static_cast<std::size_t>(position - given_back_));

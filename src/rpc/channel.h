@@ -21,10 +21,10 @@ namespace galen::rpc {
 class Call {
  public:
   virtual ~Call() = default;
-  // Of a paced stream: the message that came last was read, and the next may come, perhaps inside
-  // this call. Not from inside OnMessage.
+  // For paced streams: the last message was read, and the next may come, perhaps inside this call.
+  // Must not be called from inside OnMessage.
   virtual void Next() {}
-  // Of a paced stream: lets the message come whole that OnLongMessage announced.
+  // For paced streams: lets the server send the rest of the message that OnLongMessage announced.
   virtual void Admit() {}
 };
 
@@ -34,10 +34,10 @@ class StreamSink {
   virtual ~StreamSink() = default;
   // One whole message, in order, borrowed for the call. May destroy the call.
   virtual void OnMessage(std::string_view message) = 0;
-  // Of a paced stream: a message of `bytes` is under way, too long for the stream's window, and
-  // comes no further before Call::Admit.
+  // For paced streams: a message of `bytes` is under way that is too long for the stream's window;
+  // the rest of it comes only after Call::Admit.
   virtual void OnLongMessage(std::size_t /*bytes*/) {}
-  // Of a paced stream: it has ended, and OnEnd comes once all that came before was read.
+  // For paced streams: the stream has ended; OnEnd follows once every message before it was read.
   virtual void OnEnding() {}
   // Exactly once, last; OK when the server ended the stream, otherwise its status, or Unavailable
   // when the connection was lost. May destroy the call.

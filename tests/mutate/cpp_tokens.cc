@@ -7,8 +7,8 @@
 namespace galen::mutate {
 namespace {
 
-// Of several characters, the longest first. ">>" is left out: it ends two templates more often than
-// it shifts, and nothing looks for a shift.
+// Operators of several characters, the longest first. ">>" is left out: it ends two templates more
+// often than it shifts, and nothing looks for a shift.
 constexpr std::array<std::string_view, 24> kLongSigns = {
     "<=>", "...", "->*", "<<=", ">>=", "::", "->", "++", "--", "<<", "<=", ">=",
     "==",  "!=",  "&&",  "||",  "+=",  "-=", "*=", "/=", "%=", "&=", "|=", "^="};

@@ -53,7 +53,7 @@ Fault FaultAt(const Place& place) {
           .source = source.substr(0, change.begin) + change.after + source.substr(rest)};
 }
 
-// Of each kind all places, in the order of the sources.
+// All places of each kind, in the order of the sources.
 std::vector<std::vector<Place>> PlacesOf(const std::vector<SourceText>& sources,
                                          const std::vector<std::unique_ptr<Code>>& codes) {
   std::vector<std::vector<Place>> places;

@@ -26,7 +26,7 @@ struct SourceText {
   std::string text;
 };
 
-// Of each kind as many as of any other while there are places left; never two faults that are
+// As many of each kind as of any other while there are places left; never two faults that are
 // alike. Fewer than `count` when there are no more. `room` is part of the seed, so that what is
 // drawn of one room does not depend on which others are asked for.
 std::vector<Fault> Draw(const std::vector<SourceText>& sources, const std::string& room,

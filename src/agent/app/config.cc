@@ -275,17 +275,17 @@ void CheckPath(Reader& reader, const std::string& where, const std::string& path
   reader.Fault(where, "is \"{}\", must be an absolute path", path);
 }
 
-// What only shows when file, flags and defaults are together.
+// Checks values as they result from file, flags and defaults together.
 void CheckWhole(Reader& reader, const AgentConfig& config) {
   if (reader.faults().Has("node")) {
-    // It is no text.
+    // Already reported while the file was read: the line holds no text.
   } else if (config.node.empty()) {
     reader.Fault("node", "is empty: give --node, or set NODE_NAME from spec.nodeName");
   } else if (!IsDnsSubdomain(config.node)) {
     reader.Fault("node", "is \"{}\", must be a node's name", Printable(ToValidUtf8(config.node)));
   }
   CheckPath(reader, "kubeletRoot", config.kubelet_root);
-  // One that follows from the kubelet's root is as right as that is.
+  // An empty one is derived from kubeletRoot, which is checked above.
   if (!config.registry.empty()) CheckPath(reader, "registry", config.registry);
   CheckPath(reader, "stateDir", config.state_dir);
   CheckPath(reader, "socket", config.socket);

@@ -6,8 +6,8 @@
 namespace galen::agent {
 namespace {
 
-// Whether the directory could be made as far as can be seen: what exists of its
-// path is directories.
+// Whether the directory could be made, as far as can be seen without making it: whatever part of
+// its path exists is a directory.
 Status CheckPlace(FileSystem& files, const std::string& directory) {
   std::string path = directory;
   Status listed = files.List(path).status();

@@ -20,8 +20,8 @@ class ReportRoom {
   // What a driver may have under way that was not read. HTTP/2's own first window (RFC 9113,
   // section 6.9.2), and about 800 devices with a sentence each.
   static constexpr std::uint32_t kStreamWindowBytes = 64 * 1024;
-  // Of all long reports: two of the longest that gRPC takes (4 MiB). At the limit the next one
-  // waits with its driver, in the order of asking.
+  // Bytes of all long reports together: two of the longest that gRPC takes (4 MiB). At the limit
+  // the next one waits at its driver, in the order of asking.
   static constexpr std::size_t kLongBytesMax = std::size_t{8} << 20;
 
   // A step of work is one device that changed: journal, metrics and Pods. What else a report costs

@@ -59,7 +59,7 @@ void HealthKeeper::OnDriverSilent(const std::string& driver, const Cause& why) {
     edges_.journal.DriverLost(driver, why.message, edges_.loop.WallNow());
     SyncLater();
   }
-  // Of all drivers that go in this turn together, as when their directory is removed.
+  // The limit is for all drivers that go in one turn, as when their directory is removed.
   const std::size_t taken = std::min(waiting_.size(), HealthCache::kSilencedAtOnceMax);
   Take(cache_.Drop(driver, why, edges_.loop.WallNow(), HealthCache::kSilencedAtOnceMax - taken));
 }

@@ -17,8 +17,8 @@ namespace {
 
 using rpc::WireFields;
 
-// The field "galen" of a device: what Galen's own drivers add. Kubernetes' readers
-// skip it as unknown.
+// The field "galen" of a device: what Galen's own drivers add. Kubernetes' readers skip it as
+// unknown.
 struct Finding {
   bool present = false;
   std::int64_t sign_unix_nanos = 0;

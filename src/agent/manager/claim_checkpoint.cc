@@ -90,8 +90,8 @@ bool ClaimRecord::IsStale(const Claim& claim) const {
         allocated_at.empty() || claim.allocated_at.empty() || allocated_at == claim.allocated_at;
     return !same_time || allocated != claim.devices;
   }
-  // Of an older agent's record only the answers are known; a driver may have named more than the
-  // claim holds.
+  // A record of an older agent holds only the drivers' answers, and a driver may have named more
+  // devices than the claim holds.
   return !devices.empty() && std::ranges::none_of(devices, [&](const PreparedDevice& prepared) {
     return claim.Holds(prepared.device);
   });

@@ -59,13 +59,14 @@ std::string PodRunner::trouble() const {
 
 void PodRunner::Reconcile(const PodRef& ref, Done done) {
   const auto failed = failures_.find(ref);
-  // News of the Pod must not turn into a storm of calls that fail.
+  // Updates of the Pod must not turn into a storm of calls that fail.
   if (failed != failures_.end() && edges_.loop.Now() < failed->second.not_before) {
     queue_.MarkDirtyAt(ref, failed->second.not_before);
     return done(OkStatus());
   }
   const kube::Pod* pod = edges_.view.FindPod(ref.key);
-  // Those of the checkpoint's Pods that are still there come by their names as well.
+  // A key without a name is a Pod that only the checkpoint remembered at the start. While the API
+  // still has that Pod, its key with the name does the work.
   if (ref.key.name.empty()) {
     bool present = false;
     edges_.view.ForEachPod([&](const kube::Pod& p) { present |= p.meta.uid == ref.uid; });

@@ -256,8 +256,8 @@ void NodePublisher::Create(Done done) {
       std::move(done));
 }
 
-// Of the object that was read, and no other of its name. As a whole: an owner that somebody added
-// would keep the object when the Node goes.
+// Writes the owners of the very object that was read (its uid), not of another with its name. The
+// whole list is replaced: an owner that somebody added would keep the object when the Node goes.
 void NodePublisher::Own(Done done) {
   Json meta = Json::MakeObject({{"ownerReferences", kube::EncodeOwners(wanted_owners_)}});
   if (!shown_->uid.empty()) meta["uid"] = shown_->uid;

@@ -27,11 +27,12 @@ class NodePublisher final : private kube::WatchSink {
   // twice as long up to the most: it is large, and all who watch it get all of it.
   static constexpr Duration kGather = std::chrono::milliseconds(250);
   static constexpr Duration kGatherMost = std::chrono::seconds(5);
-  // We may not write it: an operator's hand is needed, which may be at work right now, or never be.
+  // The API server forbids the write: only an operator can grant the right, perhaps right now,
+  // perhaps never.
   static constexpr BackoffPolicy kRefusedAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(5)};
-  // The kind is missing: who applies its definition looks for the object next. Each time one list,
-  // which a server answers without its store, and no write.
+  // The cluster has no NodeDeviceHealth yet: whoever applies the definition expects the object
+  // soon after. A try is one list request, which the server answers from memory, and no write.
   static constexpr BackoffPolicy kMissingAgain{.first = std::chrono::seconds(5),
                                                .most = std::chrono::minutes(1)};
   // The Node is missing: a manager registers its own while this looks for it. Two reads, no write.

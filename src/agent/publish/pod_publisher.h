@@ -72,7 +72,7 @@ class PodPublisher {
     bool manager = false;
     DegradedAs degraded = DegradedAs::kHealthy;
     HealthOf health_of;
-    // Of Pods that had ended before this agent began.
+    // A device's health at an earlier time: for Pods that had ended before this agent began.
     HealthAt health_at = [](const DeviceId& id, WallTime) { return DeviceHealth{.id = id}; };
     // Manager: whether the Pod's claims are ready, so that its containers run.
     std::function<bool(const kube::Pod& pod)> runs = [](const kube::Pod&) { return false; };

@@ -10,19 +10,21 @@
 
 namespace galen::api_sim {
 
-// Before a new object is checked; its status is already empty where clients may not set it.
+// Sets what the server itself sets in a new object. Called before its checks; the status is already
+// empty where clients may not set it.
 void PrepareNew(const Kind& kind, Json& object, WallTime now);
 
-// Before a changed object is checked, whatever part of it was written.
+// The same for a changed object, whichever part of it was written.
 void PrepareChanged(const Kind& kind, const Json& before, Json& after, WallTime now);
 
-// What must hold of any object of the kind.
+// Rules for every object of the kind, new or changed.
 Faults CheckObject(const Kind& kind, const Json& object);
 
-// What must hold besides when it is made.
+// Rules that apply only when an object is created, in addition to CheckObject.
 Faults CheckNew(const Kind& kind, const Json& object);
 
-// What may not change from `before` to `after`; `subresource` "" is the object's main part.
+// Fields that must not change from `before` to `after`. `subresource` says what was written: ""
+// for the object itself, "status" and so on.
 Faults CheckChange(const Kind& kind, const Json& before, const Json& after,
                    const std::string& subresource);
 

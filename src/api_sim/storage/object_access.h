@@ -89,7 +89,7 @@ class ObjectWriter {
   Outcome<Written> Apply(const WriteTarget& target, Json applied, bool force);
 
   // Tries before a taken generated name is a conflict (maxNameGenerationCreateAttempts upstream).
-  static constexpr int kGeneratedNamesMax = 8;  // tries before a taken name is a conflict
+  static constexpr int kGeneratedNamesMax = 8;
 
  private:
   // How a change came. It decides how another object's uid is refused, and whether managedFields
@@ -116,8 +116,7 @@ class ObjectWriter {
 // Ends objects the way Kubernetes does: Pods after their grace, anything with finalizers when the
 // last one is gone, a namespace after all that is in it. Marking an object is a write as any other;
 // whoever is asked to let go (a kubelet, a finalizer's owner) sees it by its watch. Owner
-// references are not followed: nothing is collected as garbage.
-// Belongs to the API's loop.
+// references are not followed: nothing is collected as garbage. Belongs to the API's loop.
 
 // metav1.DeleteOptions, as far as it is understood. Propagation policies are not: everything is
 // deleted in the background.

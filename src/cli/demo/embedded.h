@@ -5,7 +5,7 @@
 
 namespace galen::cli {
 
-extern const std::string_view kDemoManifest;     // src/cli/demo_manifest.yaml
+extern const std::string_view kDemoManifest;     // src/cli/demo/demo_manifest.yaml
 extern const std::string_view kDeviceHealthCrd;  // deploy/crds/nodedevicehealths.yaml
 
 }  // namespace galen::cli

@@ -333,7 +333,8 @@ Status Http2Session::SendBatches() {
 }
 
 void Http2Session::End(const Status& status) {
-  // The stream goes before the event: its owner may destroy this, and nothing is to be sent.
+  // The stream is closed before OnSessionEnd: that call may destroy this session, and nothing may
+  // be sent any more.
   over_ = true;
   settle_.Cancel();
   silence_.Cancel();

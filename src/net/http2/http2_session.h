@@ -73,12 +73,12 @@ class Http2Session final : private ByteStream::Sink {
     enum class Side { kClient, kServer } side = Side::kClient;
     // Lets through what old grpc-go sends on unix sockets: a path as :authority.
     bool lax_messages = false;
-    // That a client may open at a server; nghttp2 refuses the rest with REFUSED_STREAM.
+    // Streams that a client may have open at a server; nghttp2 refuses more with REFUSED_STREAM.
     std::uint32_t streams_max = 100;
     // What SETTINGS_MAX_HEADER_LIST_SIZE announces to the peer; advice only, the events' owner
     // counts.
     std::uint32_t head_bytes_max = 64 * 1024;
-    // Of a stream, towards us.
+    // How many bytes the peer may send ahead on one stream.
     std::uint32_t stream_window_bytes = 1024 * 1024;
     // See DialOptions; zero: no PINGs.
     Duration ping_after = Duration::zero();

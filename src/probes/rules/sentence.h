@@ -20,8 +20,8 @@ struct SentenceValues {
   double share = 1.0;
 };
 
-// Of the bytes that a sentence may have (kCauseMessageBytesMax), those that are kept for what is
-// filled in: two numbers and the text of a share. Longer values are cut at the sentence's end.
+// How many of a sentence's bytes (kCauseMessageBytesMax) are reserved for what is filled in: two
+// numbers and the text of a share. Longer values are cut at the sentence's end.
 inline constexpr std::size_t kSentenceBytesForValues = 40;
 
 // OK when every brace is part of a placeholder that FillSentence knows; else InvalidArgument names

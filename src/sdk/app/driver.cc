@@ -70,7 +70,7 @@ struct Driver::Impl {
   Status StartMetrics();
   void BeginStop();
   sdk::DriverApp::Handlers TakeHandlers();
-  // Of many inventories that wait, the newest.
+  // Publishes the newest of the inventories that wait, and drops the others.
   void PublishNewest();
 
   const Options options;

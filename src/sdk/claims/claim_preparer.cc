@@ -75,7 +75,7 @@ void ClaimPreparer::TryToPutInOrder() {
 Status ClaimPreparer::PutInOrder() {
   const StatusOr<std::vector<std::string>> uids = records_.List();
   if (!uids.ok()) return Annotate(uids.status(), "list what was prepared");
-  // Of this lock's holder alone, so that no other process is in the middle of one.
+  // Only the holder of this lock writes such files, so no other process is in the middle of one.
   Status status = records_.RemoveTemporaryFiles();
   if (Status removed = cdi_.RemoveTemporaryFiles(*uids); !removed.ok()) status = removed;
   for (const std::string& uid : *uids) {

@@ -83,8 +83,8 @@ class ClaimPreparer {
   // is. A device that is still prepared for another claim, whose Pod was removed by force and may
   // yet run, is Unavailable until that claim is unprepared, or a person removes its record, which
   // the error names. No object of the API server could say that the Pod's containers have ended.
-  // Of a record that cannot be read the claim's CDI file says what its containers can have: where
-  // there is none they have nothing, and where that cannot be read either, nobody gets a device.
+  // If a claim's record cannot be read, its CDI file shows which devices its containers can have:
+  // none if there is no file. If that cannot be read either, no claim is prepared.
   void Prepare(const ClaimRef& claim, PrepareDone done);
   // Needs no claim object, which may be gone. OK also for a claim of which nothing is known.
   // Unavailable is the author's Failure; all is kept then, to be undone later.

@@ -1,7 +1,7 @@
-// Of the processes that a driver has on one node (two in a rolling update), one at a time works on
-// claims: what one of them began for a claim, another must not undo in the middle. A lock on a file
-// in the driver's directory, as Kubernetes' own helper (kubeletplugin) has it. Belongs to its loop;
-// never blocks.
+// A lock between the processes that a driver has on one node (two in a rolling update): one at a
+// time works on claims, so that none undoes what another is in the middle of. It is a lock on a
+// file in the driver's directory, as Kubernetes' own helper (kubeletplugin) has it. Belongs to its
+// loop; never blocks.
 #pragma once
 
 #include <deque>

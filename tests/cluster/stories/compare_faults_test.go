@@ -85,11 +85,11 @@ func compareSilent(t *testing.T, c *comparison) {
 		s.driver.Tell(t, "stream silent")
 		return from
 	}, fieldSays("Unknown", ""), weSay("Unknown", ""))
-	c.figure("driver silent, its word holds 30 s → Unknown", spread(f, kubeletWithin),
+	c.figure("driver silent, its report is valid for 30 s → Unknown", spread(f, kubeletWithin),
 		c.ours(o, kubeletWithin))
 	c.requireOurs("silent driver", deadline, deadline+250*time.Millisecond, o...)
 	late := f[len(f)-1]
-	c.defect(2, "no timer at the deadline", "stream open and silent, its word holds 30 s",
+	c.defect(2, "no timer at the deadline", "stream open and silent, its report is valid for 30 s",
 		late == never || late > deadline+2*time.Second, "Unknown after "+spread(f, kubeletWithin),
 		"Unknown after "+c.ours(o, kubeletWithin))
 	f, o = each(scenes, kubeletWithin, func(_ int, s *scene) time.Time {
