@@ -193,5 +193,20 @@ TEST_F(RefusalWatchTest, AFurtherRefusalDoesNotPutOffTheQuestion) {
   EXPECT_THAT(reviews_, ElementsAre("patch pods train"));
 }
 
+TEST_F(RefusalWatchTest, ARightThatIsTakenASecondTimeIsLoggedAndAskedForAgain) {
+  for (int round = 1; round <= 2; ++round) {
+    allowed_.clear();
+    PatchPod("train", 403, Forbidden(kPatchStatus));
+    EXPECT_THAT(lines_, SizeIs(2 * round - 1));
+    loop_.Advance(RefusalWatch::kAskEvery + 1s);
+    EXPECT_THAT(watch_.missing(), SizeIs(1));
+    allowed_ = {"patch pods train"};
+    loop_.Advance(RefusalWatch::kAskEvery);
+    EXPECT_THAT(watch_.missing(), IsEmpty()) << round;
+    EXPECT_THAT(reviews_, SizeIs(2 * round));
+    EXPECT_EQ(restored_, round);
+  }
+}
+
 }  // namespace
 }  // namespace galen::kube

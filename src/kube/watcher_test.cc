@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "kube/test_watcher.h"
@@ -67,6 +68,11 @@ TEST_F(WatcherTest, BacksOffWhenTokensExpireAgainAndAgain) {
   watcher_.Start();
   loop_.Advance(1min);
   EXPECT_LT(Asked(), 40u) << "a tight loop of lists";
+  const auto is_first_page = [](const net::HttpRequest& request) {
+    return request.path.find("continue") == std::string::npos;
+  };
+  EXPECT_GE(std::ranges::count_if(transport_.requests(), is_first_page), 4)
+      << "a token that has expired is not asked for again";
 }
 
 TEST_F(WatcherTest, AsksForTheSamePageAgainWhenTheConnectionIsLostInIt) {
