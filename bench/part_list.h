@@ -8,6 +8,7 @@
 
 namespace galen::bench {
 
+// One thing to measure, with the name that people call it by.
 struct Part {
   std::string name;
   StatusOr<std::vector<Figure>> (*measure)(Bench&);

@@ -10,6 +10,7 @@
 
 namespace galen::checks {
 
+// How many checks had which verdict.
 struct Tally {
   std::size_t good = 0, unknown = 0, warning = 0, bad = 0;
 

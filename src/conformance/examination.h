@@ -9,6 +9,7 @@
 
 namespace galen::conformance {
 
+// Which driver is examined, and how far that may go.
 struct ExaminationOptions {
   // What finding the driver showed: socket, info, twins, kubelet_root.
   RegistrationSeen found;

@@ -18,6 +18,7 @@
 
 namespace galen::conformance {
 
+// One device of a health report, not judged: names may be empty, numbers out of range.
 struct DeviceHealthSeen {
   std::string pool, device, message;  // as they came
   std::int64_t health = 0;            // 0 unknown, 1 healthy, 2 unhealthy
@@ -30,6 +31,7 @@ struct DeviceHealthSeen {
   Duration Timeout() const;
 };
 
+// One message of a health stream.
 struct HealthReportSeen {
   Duration after{};  // since the stream was opened
   std::size_t bytes = 0;
@@ -60,11 +62,13 @@ struct Info {
   bool Offers(std::string_view version) const;
 };
 
+// A call of GetInfo.
 struct InfoAnswer {
   Answer answer;
   Info info;  // valid when the answer is OK
 };
 
+// A registration socket and what it answered, also when it was asked in unusual ways.
 struct RegistrationSeen {
   std::string socket;  // its path
   bool is_socket = true;
@@ -94,6 +98,7 @@ struct StreamSeen {
   static constexpr std::size_t kReportsKept = 256;
 };
 
+// Every health stream that was opened, by what was tried with it.
 struct HealthSeen {
   std::vector<StreamSeen> steady;  // one a version, kept open for the whole examination
   std::vector<StreamSeen> crowd;   // opened at once, each on a connection of its own
@@ -105,10 +110,12 @@ struct HealthSeen {
   std::map<std::string, Status> unannounced;
 };
 
+// By which a driver is asked for a claim.
 struct ClaimRef {
   std::string ns, name, uid;
 };
 
+// A device that the driver says it prepared; as it came.
 struct PreparedDevice {
   std::vector<std::string> requests;
   std::string pool, device;
@@ -138,6 +145,7 @@ struct TestAllocation {
   std::string request, pool, device;
 };
 
+// The calls that prepare and unprepare claims, in this order.
 struct ClaimsSeen {
   // Why nothing was called at all; "" = calls were made.
   std::string not_checked;
@@ -161,12 +169,14 @@ struct ClaimsSeen {
   std::optional<ClaimsAnswer> unprepare, unprepare_again, prepare_after, unprepare_deleted;
 };
 
+// The CDI files of the node while the claim was prepared.
 struct CdiSeen {
   std::string not_checked;  // why no directory was read
   std::vector<std::string> directories;
   std::vector<CdiSpec> specs;  // all files of the directories
 };
 
+// What the driver published of its devices.
 struct SlicesSeen {
   std::string not_checked;   // why the API server was not asked, or did not answer
   std::vector<Json> slices;  // ResourceSlices of this driver, all nodes

@@ -86,6 +86,7 @@ struct PluginState {
   bool registered = false;  // and registered it
 };
 
+// The kubelet: its process, its settings and what it keeps on disk.
 struct KubeletSeen {
   Seen<KubeletProcess> process;
   Seen<Gates> gates;
@@ -112,16 +113,19 @@ struct ConditionSeen {
   std::string status, reason, message;
 };
 
+// The Node object.
 struct NodeSeen {
   std::string kubelet_version;
   std::optional<ConditionSeen> ready;
 };
 
+// The node's Lease, which the kubelet renews while it lives.
 struct LeaseSeen {
   std::optional<WallTime> renewed;
   Duration holds = std::chrono::seconds(40);
 };
 
+// A Pod of this node.
 struct PodSeen {
   kube::Pod pod;
   std::vector<std::string> finalizers;
@@ -129,6 +133,7 @@ struct PodSeen {
   bool runs_agent = false;  // one of its containers is a galen-agent
 };
 
+// A ResourceClaim, wherever it is allocated.
 struct ClaimSeen {
   Claim claim;
   bool here = false;  // allocated to this node alone
@@ -140,6 +145,7 @@ struct SlicePlace {
   std::int64_t generation = 0;
 };
 
+// The node's NodeDeviceHealth object.
 struct NodeHealthSeen {
   std::optional<ConditionSeen> ready;
 };
@@ -172,6 +178,7 @@ struct ApiSeen {
   std::vector<AccessSeen> access;
 };
 
+// What the agent says of itself over its socket.
 struct AgentStatus {
   std::string version, node, role;
   std::vector<std::string> troubles;
@@ -184,11 +191,13 @@ struct AgentDriver {
   std::string registration_socket;  // as the agent sees it; "" = it does not say
 };
 
+// What the agent's journal says of its own past.
 struct JournalSeen {
   std::vector<std::string> quarantined;  // files that were set aside
   std::vector<std::string> jumps;        // of the clock, a sentence each
 };
 
+// The agent, by its socket and its files.
 struct AgentSeen {
   std::string socket;
   Seen<AgentStatus> status;
@@ -207,25 +216,30 @@ struct DiskSeen {
   Status writable;
 };
 
+// The control groups of this machine.
 struct CgroupSeen {
   bool unified = false;  // version 2 alone
   std::set<std::string> controllers;
 };
 
+// How many files may be watched, by the kernel's limits (inotify(7)).
 struct InotifySeen {
   std::int64_t instances_max = 0, watches_max = 0;  // of one user
   Status tried;                                     // one instance with one watch, just now
 };
 
+// Open files of the whole machine (/proc/sys/fs/file-nr).
 struct FileTableSeen {
   std::int64_t used = 0, max = 0;
 };
 
+// Whether the kernel's clock is kept in step, and its greatest error (adjtimex(2)).
 struct TimeSyncSeen {
   bool synchronised = false;
   Duration error_max{};
 };
 
+// The machine below kubelet and agent.
 struct HostSeen {
   Seen<CgroupSeen> cgroup;
   Seen<InotifySeen> inotify;
@@ -241,6 +255,7 @@ struct CdiFile {
   std::set<std::string> ids;  // "vendor.com/class=name"
 };
 
+// The directories that a container runtime reads CDI files from.
 struct CdiSeen {
   std::vector<std::string> directories;
   Seen<std::vector<CdiFile>> files;

@@ -20,6 +20,7 @@ struct Report {
 // Healthy is good.
 checks::Tally Count(const Report& report);
 
+// How the report is written for people.
 struct TextOptions {
   bool wide = false;        // what is healthy, too, a line each
   std::size_t columns = 0;  // lines are wrapped to it; 0 = as long as they are

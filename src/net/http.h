@@ -18,6 +18,7 @@
 
 namespace galen::net {
 
+// One line of a head.
 struct Header {
   // Lower case, as HTTP/2 has it on the wire (RFC 9113, section 8.2).
   std::string name;

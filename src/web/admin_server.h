@@ -42,6 +42,7 @@ class TokenGate final : public net::HttpHandler {
   std::optional<Time> read_;  // when
 };
 
+// Where the server listens, and who may ask.
 struct AdminOptions {
   std::string address;  // as for net::AdminAddress
   // PEM, the chain with the leaf first, and its key, both or neither: without them plain HTTP. Read

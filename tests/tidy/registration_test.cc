@@ -1,6 +1,7 @@
 // Every file is built, every test is run, every class says what it is.
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -126,21 +127,32 @@ TEST(Registration, HeadersAreGuardedAndSayWhatTheyAre) {
   EXPECT_EQ(findings.text(), "");
 }
 
-// A class needs a comment above it, unless it is the one the file's header is about.
-TEST(Registration, ClassesSayWhatTheyPromise) {
-  static const std::regex kClass(R"(^(class|struct) (GALEN_\w+ )?(\w+)( final)?( : .*)? \{.*)");
+// "ClaimIndex" for "src/agent/holdings/claim_index.h": the type that the head of the file is about.
+std::string NamesakeOf(const SourceFile& file) {
+  std::string name;
+  bool starts_word = true;
+  for (const char c : fs::path(file.path).stem().string()) {
+    if (c != '_') name += starts_word ? static_cast<char>(std::toupper(c)) : c;
+    starts_word = c == '_';
+  }
+  return name;
+}
+
+// Every type that a header exports needs a comment above it, but for the file's namesake, which the
+// head of the file describes.
+TEST(Registration, ExportedTypesSayWhatTheyAre) {
+  static const std::regex kType(
+      R"(^(class|struct|enum class) (GALEN_\w+ )?(\w+)( final)?( : .*)? \{.*)");
   Findings findings;
   for (const SourceFile& file : Sources()) {
     if (!file.IsHeader() || file.IsTest()) continue;
-    int seen = 0;
     for (std::size_t i = 1; i < file.lines.size(); ++i) {
       std::smatch match;
-      if (!std::regex_match(file.lines[i], match, kClass)) continue;
+      if (!std::regex_match(file.lines[i], match, kType)) continue;
       std::size_t above = i - 1;
       while (above > 0 && file.lines[above].starts_with("template")) --above;
-      const bool commented = file.lines[above].starts_with("//");
-      if (!commented && match[1] == "class" && ++seen > 1)
-        findings.Add(file, i, "say what this class promises");
+      if (!file.lines[above].starts_with("//") && match[3] != NamesakeOf(file))
+        findings.Add(file, i, "say above " + match.str(3) + " what it is");
     }
   }
   EXPECT_EQ(findings.text(), "");

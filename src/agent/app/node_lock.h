@@ -1,6 +1,7 @@
 // Sees to it that one agent runs per state directory and per kubelet: two would write one journal
 // or contradict each other on the Pods. An flock(2), which dies with its process, however that
-// dies; the file stays. Held for as long as the object lives.
+// dies; the file stays. Held for as long as the object lives. Taken before the loop runs; belongs
+// to the thread that took it.
 #pragma once
 
 #include <memory>

@@ -42,6 +42,7 @@ struct ContainerPlan {
   std::string fault;
 };
 
+// A Pod as the node starts it: every container that may run, and the rules of the whole.
 struct PodPlan {
   PodRef ref;
   RestartPolicy restart = RestartPolicy::kAlways;

@@ -2,7 +2,7 @@
 // a container whatever it does. Version 1's memory controller where it is mounted, else version 2.
 // Made below our own group, for which a machine may give us no right: then there are none, and
 // containers run without. Linux only; blocking calls, each a small file. Source: the kernel's
-// Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst.
+// Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst. Belongs to the agent's loop.
 #pragma once
 
 #include <sys/types.h>

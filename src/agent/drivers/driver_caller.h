@@ -9,6 +9,7 @@
 
 namespace galen::agent {
 
+// NodePrepareResources or NodeUnprepareResources.
 enum class NodeCall { kPrepare, kUnprepare };
 
 class DriverCaller {

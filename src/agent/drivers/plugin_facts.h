@@ -36,6 +36,7 @@ struct PluginFacts {
   bool operator==(const PluginFacts&) const = default;
 };
 
+// What a plugin is judged by, beside its own answer.
 struct PluginRules {
   // Endpoints lie in this directory; "" allows any.
   std::string kubelet_root;

@@ -12,6 +12,7 @@
 
 namespace galen::agent {
 
+// Who decided a timeout, the weakest first.
 enum class TimeoutSource { kDefault, kDriver, kConfig };
 std::string_view ToString(TimeoutSource source);  // "default", "driver", "config"
 
@@ -26,6 +27,7 @@ struct TimeoutRule {
   bool operator==(const TimeoutRule&) const = default;
 };
 
+// The timeout that holds for one device, and who decided it. Positive.
 struct EffectiveTimeout {
   Duration timeout{};
   TimeoutSource source = TimeoutSource::kDefault;

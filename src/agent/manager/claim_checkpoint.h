@@ -24,6 +24,7 @@ struct PreparedDevice {
   bool operator==(const PreparedDevice&) const = default;
 };
 
+// A claim that drivers were asked to prepare, as the checkpoint keeps it over a restart.
 struct ClaimRecord {
   ObjectKey key;
   std::string uid;

@@ -36,6 +36,7 @@ struct WantedCondition {
   bool operator==(const WantedCondition&) const = default;
 };
 
+// All that the agent wants a Pod's object to show of its devices.
 struct WantedPodStatus {
   std::string annotation;
   WantedCondition condition;

@@ -134,6 +134,8 @@ struct DeletionWish {
 Outcome<DeletionWish> ReadDeletionWish(const Json& options, const std::string& query_grace,
                                        bool query_dry_run);
 
+// Deletes objects as the API server does: at once, or marked until finalizers, grace periods and
+// namespaces' contents are gone. Belongs to its loop.
 class ObjectDeleter {
  public:
   // Goes on with the namespaces that were ending when the state was kept. What is lent outlives the

@@ -16,6 +16,7 @@ enum class SecondSignal {
   kIsIgnored,       // for a clean-up in bounded time
 };
 
+// Stops a program at its first SIGTERM or SIGINT. One a process; belongs to its loop.
 class SignalWatch {
  public:
   // Blocks both signals for the process (call before other threads start, they inherit the mask)

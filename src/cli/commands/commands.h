@@ -81,6 +81,7 @@ struct DoctorArguments {
   std::string output;                  // table, wide, json or junit; "" = what Options says
 };
 
+// How `galen doctor` ended: its exit status and what it prints.
 struct DoctorResult {
   int code = 0;         // 0 (nothing bad), 1 (something bad), 64, 69 (no node) or 130
   std::string text;     // for standard output

@@ -10,6 +10,7 @@
 
 namespace galen::cli {
 
+// What `galen conformance` is asked for.
 struct ConformanceArguments {
   std::string what;          // a registry directory, a registration socket, or a driver's name
   std::string kubelet_root;  // "" = the directory above plugins_registry, or /var/lib/kubelet
@@ -24,6 +25,7 @@ struct ConformanceArguments {
 // sysexits.h EX_UNAVAILABLE: nobody to examine, or the API server that was named does not answer.
 inline constexpr int kExitUnavailable = 69;
 
+// How it ended: the exit status and what is printed.
 struct ConformanceResult {
   int code = 0;         // 0, 1 (a check failed), 64, 69 or 130 (interrupted)
   std::string text;     // for standard output

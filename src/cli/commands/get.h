@@ -18,6 +18,7 @@ struct Answer {
   std::vector<std::string> notes;
 };
 
+// What the API server gave, and what could not be read of it, a sentence each.
 struct FetchedFleet {
   FleetObjects objects;
   std::vector<std::string> notes;

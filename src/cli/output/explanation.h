@@ -43,6 +43,7 @@ struct Explanation {
   std::optional<WallTime> asked_to_go = {};  // when somebody deleted the Pod, which is still there
 };
 
+// How an explanation is drawn.
 struct DrawOptions {
   bool colour = false;
   // To wrap lines at, without the numbers of reports; 0: lines are as long as they come.

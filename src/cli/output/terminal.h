@@ -8,6 +8,7 @@
 
 namespace galen::cli {
 
+// In characters.
 struct TerminalSize {
   std::size_t columns = 80;
   std::size_t rows = 24;

@@ -15,6 +15,7 @@
 
 namespace galen::cluster_sim {
 
+// As Kubernetes' Event.type.
 enum class EventType { kNormal, kWarning };
 
 class EventRecorder {

@@ -151,6 +151,7 @@ class ApiCall final : private net::HttpResponseSink {
   Timer deadline_;
 };
 
+// Which node is asked about, and whose rights.
 struct ApiProbeOptions {
   std::string node;
   std::optional<Subject> agent;  // whose rights; nullopt: those of the agent's Pod, else our own

@@ -23,6 +23,7 @@ struct Edges {
   net::HttpClient* api = nullptr;  // nullptr: no cluster; ExaminationOptions::no_cluster says why
 };
 
+// Where everything is on this node; a default where people seldom say.
 struct ExaminationOptions {
   std::string node;          // "" = what the agent calls it, else `host_name`
   std::string host_name;     // of this machine

@@ -48,6 +48,7 @@ struct PostMortemDevice {
   bool operator==(const PostMortemDevice&) const = default;
 };
 
+// One record of a Pod. Times are those of this node's clock.
 struct PostMortem {
   PodRef pod;
   int number = 1;  // of this Pod's records, from 1: a Pod that crashes again and again has several

@@ -24,6 +24,7 @@ struct DeviceUse {
   auto operator<=>(const DeviceUse&) const = default;
 };
 
+// A device of the node, its health and who holds it.
 struct NodeDevice {
   DeviceIdentity identity;
   HealthState state = HealthState::kUnknown;
@@ -38,6 +39,7 @@ struct NodeDevice {
   bool operator==(const NodeDevice&) const = default;
 };
 
+// A driver of the node and how the agent reaches it.
 struct NodeDriver {
   std::string name;
   std::string endpoint;

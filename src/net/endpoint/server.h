@@ -16,6 +16,7 @@
 
 namespace galen::net {
 
+// Where a Server listens, and what it takes of one client.
 struct ServerOptions {
   // "unix:/path" or "tcp:127.0.0.1:0" (port 0: any free one).
   std::string address{};

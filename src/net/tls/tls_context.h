@@ -12,6 +12,7 @@ struct ssl_ctx_st;
 
 namespace galen::net {
 
+// Frees with OpenSSL's own function, so that its headers stay out of this one.
 struct SslContextDeleter {
   void operator()(ssl_ctx_st* context) const;
 };

@@ -34,6 +34,7 @@ struct NetworkInterface {
 // when none can be made. Two interfaces may give one name.
 std::string DeviceNameOf(std::string_view interface);
 
+// Looks at the interfaces that its patterns name. Belongs to its loop.
 class NetworkProbe final : public Probe {
  public:
   struct Options {

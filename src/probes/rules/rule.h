@@ -41,11 +41,12 @@ struct SignSpec {
 // In a rules file: ">", ">=", "<", "<=", "==", "!=".
 enum class Compare { kAbove, kAtLeast, kBelow, kAtMost, kEqual, kNotEqual };
 
-// The right side of a comparison that is not in the table: what the sign itself says to expect,
-// and the best value this process has seen.
+// The right side of a comparison that is not in the table: what the sign itself says to expect.
 struct Expected {
   bool operator==(const Expected&) const = default;
 };
+
+// Likewise: the best value that this process has seen of the device.
 struct Baseline {
   bool operator==(const Baseline&) const = default;
 };
@@ -66,6 +67,8 @@ struct NumberRange {
 
   bool operator==(const NumberRange&) const = default;
 };
+
+// The numbers that a rule is about.
 struct NumberSet {
   std::vector<NumberRange> ranges{};
 

@@ -27,6 +27,7 @@ struct SimulatedGpu {
   bool operator==(const SimulatedGpu&) const = default;
 };
 
+// Stands for the hardware of a whole node. Belongs to its loop.
 class GpuSimulator final : public Probe {
  public:
   // As many devices as the agent takes of one driver; half of the buses that PCI can number.

@@ -17,6 +17,7 @@
 
 namespace galen::sdk {
 
+// One claim as its file has it: what was prepared and, once that is done, the answer to give.
 struct PreparedClaim {
   // kPreparing is written before the author's code runs: after a crash in it, unprepare must still
   // be asked for.
