@@ -1,5 +1,6 @@
 // Owns one file descriptor; closes it when it dies. Movable, not copyable. Empty when it holds a
-// negative number, so that the result of open(2) can be given to it before it is looked at.
+// negative number, so that the result of open(2) can be given to it before it is looked at. A value
+// of one thread.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,5 @@
-// One accepted connection once its version of HTTP is known. Internal to this room.
+// One accepted connection once its version of HTTP is known. Internal to this room; belongs
+// to the loop of its server.
 #pragma once
 
 #include <cstddef>

@@ -67,7 +67,8 @@ void HealthCache::Restore(const DeviceHealth& health, Time now, bool doubtful) {
   const bool silent = health.state == HealthState::kUnknown;
   drivers_[health.id.driver].may_have_silent |= silent;
   // What is Unknown already cannot become it.
-  entry->deadline = silent ? Time::max() : now + entry->timeout.timeout;
+  entry->deadline.reset();
+  if (!silent) entry->deadline = now + entry->timeout.timeout;
 }
 
 std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time now, WallTime wall) {
@@ -89,7 +90,9 @@ std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time n
     if (doubted && IsNewsOf(entry->health, reported)) entry->health = HistoryLost(entry->health);
     entry->timeout =
         report.lasting ? EffectiveTimeout{} : TimeoutOf(rules_, reported.id, reported.timeout);
-    entry->deadline = report.lasting ? Time::max() : now + entry->timeout.timeout;
+    entry->deadline.reset();
+    if (!report.lasting) entry->deadline = now + entry->timeout.timeout;
+    entry->dropped = false;
     entry->reported = now;
     entry->report = number;
     if (auto change = TakeReport(*entry, reported, wall)) changes.push_back(*std::move(change));
@@ -102,10 +105,11 @@ std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time n
 std::vector<HealthChange> HealthCache::Expire(Time now, WallTime wall) {
   std::vector<HealthChange> changes;
   for (auto& [id, entry] : entries_) {
-    if (entry.deadline > now) continue;
+    if (!entry.dropped && (!entry.deadline || *entry.deadline > now)) continue;
     if (changes.size() == kSilencedAtOnceMax) break;
     // Once: the next report of the driver sets the next deadline.
-    const bool dropped = std::exchange(entry.deadline, Time::max()) == Time::min();
+    entry.deadline.reset();
+    const bool dropped = std::exchange(entry.dropped, false);
     drivers_[id.driver].may_have_silent = true;
     // Nothing left to lose.
     if (entry.health.state == HealthState::kUnknown && !dropped) continue;
@@ -120,14 +124,15 @@ std::vector<HealthChange> HealthCache::Drop(const std::string& driver, const Cau
   std::vector<HealthChange> changes;
   for (auto it = FirstOf(driver); it != entries_.end() && it->first.driver == driver; ++it) {
     const DeviceHealth& health = it->second.health;
-    it->second.deadline = Time::max();
+    it->second.deadline.reset();
+    it->second.dropped = false;
     drivers_[driver].may_have_silent = true;
     // The time since when it is Unknown stays the first one.
     if (health.state == HealthState::kUnknown && health.cause.code == cause.code) continue;
     if (changes.size() < most) {
       changes.push_back(Silence(it->second, cause, wall));
     } else {
-      it->second.deadline = Time::min();
+      it->second.dropped = true;
     }
   }
   return changes;
@@ -142,9 +147,12 @@ void HealthCache::Forget(const DeviceId& id) {
 }
 
 std::optional<Time> HealthCache::NextDeadline() const {
-  Time next = Time::max();
-  for (const auto& [id, entry] : entries_) next = std::min(next, entry.deadline);
-  return next == Time::max() ? std::nullopt : std::optional(next);
+  std::optional<Time> next;
+  for (const auto& [id, entry] : entries_) {
+    const std::optional<Time> due = entry.dropped ? Time() : entry.deadline;
+    if (due && (!next || *due < *next)) next = due;
+  }
+  return next;
 }
 
 const HealthCache::Entry* HealthCache::Find(const DeviceId& id) const {

@@ -27,9 +27,11 @@ class HealthCache {
   struct Entry {
     DeviceHealth health;
     DeviceFacts facts;
-    Time deadline =
-        Time::max();  // when silence makes it Unknown; max: never, or it is Unknown already
-    Time reported{};  // when a driver last reported it; meaningless before one did
+    // When silence makes it Unknown; null: never, or it is Unknown already.
+    std::optional<Time> deadline;
+    // Its driver went, and its turn to become Unknown has not come: Expire takes it next.
+    bool dropped = false;
+    Time reported{};           // when a driver last reported it; meaningless before one did
     std::uint64_t report = 0;  // the number of that report of its driver; 0: restored from disk
     // How long its report holds, and by whose choice; zero: until the next.
     EffectiveTimeout timeout;
@@ -39,7 +41,7 @@ class HealthCache {
     bool doubtful = false;  // as restored, until a driver reports it
 
     // Unknown, with no report that still holds.
-    bool silent() const { return health.state == HealthState::kUnknown && deadline == Time::max(); }
+    bool silent() const { return health.state == HealthState::kUnknown && !deadline && !dropped; }
   };
 
   // Devices of all drivers together: as many as one report may have, as one driver of the SDK may,
@@ -96,7 +98,7 @@ class HealthCache {
     bool connected = false;
     std::uint64_t left_out = 0;  // the number of the last report of which devices were left out
     bool may_have_silent = false;
-    Cause dropped;  // why, of those whose deadline is Time::min()
+    Cause dropped;  // why it went
   };
 
   Entries::iterator FirstOf(const std::string& driver);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -10,7 +11,6 @@
 #include "base/flags.h"
 #include "base/loop/epoll_loop.h"
 #include "base/loop/signal.h"
-#include "base/mutex.h"
 #include "kube/transport.h"
 #include "net/admin_page.h"
 #include "net/endpoint/server.h"
@@ -62,6 +62,8 @@ struct Driver::Impl {
     }
   }
 
+  ~Impl() { TakeNewest(nullptr); }
+
   WallTime WallNow() const { return loop ? loop->WallNow() : WallTime{}; }
   StatusOr<std::unique_ptr<kube::Transport>> MakeTransport();
   // Everything that can be wrong before anything is started.
@@ -70,7 +72,11 @@ struct Driver::Impl {
   Status StartMetrics();
   void BeginStop();
   sdk::DriverApp::Handlers TakeHandlers();
-  // Publishes the newest of the inventories that wait, and drops the others.
+  // Gives the inventory that waits, if one does, and puts another in its place. On any thread.
+  std::unique_ptr<Inventory> TakeNewest(std::unique_ptr<Inventory> next) {
+    return std::unique_ptr<Inventory>(newest.exchange(next.release()));
+  }
+  // Publishes the inventory that waits.
   void PublishNewest();
 
   const Options options;
@@ -96,9 +102,8 @@ struct Driver::Impl {
   std::atomic<bool> inventory_faulty = false;
   std::atomic<std::thread::id> runs_on{};  // the thread that is in Run
   // Publish may be called by any thread. Were each inventory posted to the loop, a thread that
-  // publishes faster than the loop runs would fill the memory.
-  Mutex mutex;
-  std::optional<Inventory> newest GALEN_GUARDED_BY(mutex);
+  // publishes faster than the loop runs would fill the memory. Owned; exchanged whole.
+  std::atomic<Inventory*> newest = nullptr;
   std::atomic<bool> health_change_posted = false;
 };
 
@@ -169,11 +174,7 @@ void Driver::Impl::BeginStop() {
 }
 
 void Driver::Impl::PublishNewest() {
-  std::optional<Inventory> inventory;
-  {
-    const MutexLock lock(mutex);
-    inventory = std::exchange(newest, std::nullopt);
-  }
+  const std::unique_ptr<Inventory> inventory = TakeNewest(nullptr);
   if (!inventory || !app) return;
   if (const Status status = app->Publish(*inventory); !status.ok()) {
     log.Error("the inventory cannot be published", {{"error", status.message()}});
@@ -199,10 +200,8 @@ std::optional<Failure> Driver::Publish(Inventory inventory) {
   }
   impl_->inventory_faulty = false;
   if (!impl_->loop) return Failure{"there is no event loop"};
-  {
-    const MutexLock lock(impl_->mutex);
-    impl_->newest = std::move(inventory);
-  }
+  // The one that it takes the place of is dropped.
+  impl_->TakeNewest(std::make_unique<Inventory>(std::move(inventory)));
   // From a handler at once: what the handler reports next may be of devices that are new.
   if (impl_->runs_on == std::this_thread::get_id()) {
     impl_->PublishNewest();
