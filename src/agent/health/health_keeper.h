@@ -124,7 +124,7 @@ class HealthKeeper final : public HealthSink {
 
   Edges edges_;
   HealthCache cache_;
-  const OnChanges on_changes_;
+  const OnChanges on_changes_;  // AgentApp gives its ChangeRouter
   std::function<void(const DeviceId& id)> on_forgotten_;
   std::vector<HealthChange> waiting_;  // applied, not yet given to the journal
   std::deque<Batch> writes_;           // given to it, in the order of its answers
