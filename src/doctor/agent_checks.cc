@@ -173,7 +173,9 @@ std::vector<Check> AgentChecks() {
   const std::vector<Check> more = {
       {"agent.permissions", Level::kBad, "The agent has each right that it needs",
        "What it may not do it does not do: Pods, Events or objects stay as they were.",
-       "Give its ClusterRole the rights that docs/guide/operator.md lists.", JudgePermissions},
+       "Apply deploy/galen.yaml again, or deploy/examples/manager.yaml for a manager: it grants "
+       "all of them.",
+       JudgePermissions},
       {"agent.definition", Level::kBad, "The cluster knows NodeDeviceHealth",
        "No program but galen why can read what the node knows of its devices.",
        "kubectl apply -f deploy/galen.yaml.", JudgeDefinition},

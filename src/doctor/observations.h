@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,9 @@
 #include "model/claim.h"
 
 namespace galen::doctor {
+
+// In a reason why something could not be looked at: the API server refused it to doctor's account.
+inline constexpr std::string_view kMissingRight = "missing right: ";
 
 // Begins as "not looked at". What could not be read is neither good nor bad: a check that needs it
 // says Unknown and gives the status' sentence as its reason.

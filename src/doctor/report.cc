@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t kIndent = 10;        // of the lines below a result's first
 constexpr std::size_t kColumnsLeast = 40;  // narrower terminals get long lines
+// As in a Pod of the agent, whose account has the agent's rights and no others.
+constexpr std::string_view kRefusedAdvice =
+    "deploy/galen.yaml gives the agent's account only what the agent itself needs. For the other "
+    "rights name a kubeconfig of an account that may read these objects, by --kubeconfig.";
 
 // `text` broken into lines of `columns`; all but the first begin with `indent` spaces. `used` is
 // what the first line holds already.
@@ -88,7 +92,14 @@ std::string UnknownSection(const Report& report, const TextOptions& options) {
     text += fmt::format("  {}\n    {}\n", Wrapped(reason, 2, 2, options.columns),
                         Wrapped(ids, 4, 4, options.columns));
   }
-  return text.empty() ? text : "\nCould not be looked at, because of\n" + text;
+  if (text.empty()) return text;
+  const bool refused = std::ranges::any_of(reasons, [](const auto& reason) {
+    return reason.first.find(kMissingRight) != std::string::npos;
+  });
+  if (refused) {
+    text += fmt::format("\n{}\n", Wrapped(kRefusedAdvice, 0, 0, options.columns));
+  }
+  return "\nCould not be looked at, because of\n" + text;
 }
 
 }  // namespace

@@ -64,6 +64,16 @@ TEST(DoctorReport, NamesAReasonOnceForAllThatItHides) {
                                                 "  no socket\n    agent.running\n"));
 }
 
+TEST(DoctorReport, SaysWhereRightsThatAreMissingComeFrom) {
+  Report report = SampleReport();
+  report.results.push_back(Made("kubelet.lease", Level::kUnknown,
+                                "missing right: get leases of API group coordination.k8s.io"));
+  const std::string text = TextReport(report, {});
+  EXPECT_THAT(text, HasSubstr("\n  missing right: get leases of API group coordination.k8s.io\n"
+                              "    kubelet.lease\n\ndeploy/galen.yaml gives the agent's account"));
+  EXPECT_THAT(TextReport(SampleReport(), {}), Not(HasSubstr("deploy/galen.yaml")));
+}
+
 TEST(DoctorReport, IsWrappedToTheTerminal) {
   Report report = SampleReport();
   report.results = {Made("a.b", Level::kBad,

@@ -61,8 +61,9 @@ void AddFlags(Flags& flags, Kind kind, DriverConfig& config) {
       flags.Add("--devices", config.devices, "how many GPUs to simulate, up to 4096");
       flags.AddSwitch("--shared", config.shared,
                       "let claims share a GPU, each with the memory it asks for");
-      flags.Add("--kernel-log", config.kernel_log,
-                "also read faults of their PCI addresses from this log, e.g. /dev/kmsg");
+      flags.Add(
+          "--kernel-log", config.kernel_log,
+          "also read this log, e.g. /dev/kmsg, for faults of the simulated GPUs' PCI addresses");
       return;
     case Kind::kNic:
       flags.Add("--interfaces", config.interfaces,

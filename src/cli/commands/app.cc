@@ -113,7 +113,7 @@ void AddPostMortem(Flags& flags, Arguments& arguments) {
 
 void AddInject(Flags& flags, Arguments& arguments) {
   Flags& inject = flags.AddCommand(
-      "inject", "make a simulated device show a sign (simulator only)",
+      "inject", "make a simulated device fail, or show a reading (simulator only)",
       [&arguments] { return PrintOrFail(arguments, Inject(arguments.options, arguments.inject)); });
   inject.AddPositional("device", arguments.inject.device, "gpu-3; without it: what can be injected",
                        false);

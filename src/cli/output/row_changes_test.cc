@@ -14,7 +14,7 @@ Table Pods(const std::map<std::string, std::string>& health_of) {
 TEST(RowChanges, BeginWithTheWholeTable) {
   RowChanges changes;
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}})),
-            "POD  HEALTH         DETAIL\na    Healthy        \nb    Healthy        \n");
+            "POD  HEALTH         DETAIL\na    Healthy\nb    Healthy\n");
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}})), "");
 }
 
@@ -22,7 +22,7 @@ TEST(RowChanges, ShowOnlyTheRowThatChangedThoughItWidensItsColumn) {
   RowChanges changes;
   changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}, {"c", "Healthy"}}));
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}, {"b", "Unhealthy"}, {"c", "Healthy"}})),
-            "b    Unhealthy      \n");
+            "b    Unhealthy\n");
 }
 
 TEST(RowChanges, StandUnderTheirHeaderThoughTheyAreLongerThanWhatWasThereFirst) {
@@ -40,15 +40,14 @@ TEST(RowChanges, StandUnderTheirHeaderThoughTheyAreLongerThanWhatWasThereFirst) 
 TEST(RowChanges, ShowWhichRowIsGone) {
   RowChanges changes;
   changes.Next(Pods({{"a", "Healthy"}, {"b", "Healthy"}}));
-  EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})), "b    gone           \n");
+  EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})), "b    gone\n");
   EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})), "") << "once";
 }
 
 TEST(RowChanges, PrintTheHeaderWithTheFirstRow) {
   RowChanges changes;
   EXPECT_EQ(changes.Next(Pods({})), "");
-  EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})),
-            "POD  HEALTH         DETAIL\na    Healthy        \n");
+  EXPECT_EQ(changes.Next(Pods({{"a", "Healthy"}})), "POD  HEALTH         DETAIL\na    Healthy\n");
 }
 
 Json Devices(const std::map<std::string, std::string>& state_of) {

@@ -79,13 +79,15 @@ void Table::Widen(Widths& widths) const {
 
 std::string Table::Line(const std::vector<Cell>& cells, const Widths& widths, bool colour) {
   std::string line;
-  for (std::size_t column = 0; column < cells.size(); ++column) {
+  std::size_t end = cells.size();
+  // No blanks after the last text: they wrap on a narrow terminal and stay in what people paste.
+  while (end > 0 && cells[end - 1].text.empty()) --end;
+  for (std::size_t column = 0; column < end; ++column) {
     const Cell& cell = cells[column];
     line += Paint(cell.text, cell.tone, colour);
-    const bool last = column + 1 == cells.size();
-    line += last ? "\n" : std::string(widths[column] - Width(cell.text) + kGap, ' ');
+    if (column + 1 < end) line.append(widths[column] - Width(cell.text) + kGap, ' ');
   }
-  return line;
+  return line + "\n";
 }
 
 std::size_t Table::Columns() const {

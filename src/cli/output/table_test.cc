@@ -15,6 +15,14 @@ TEST(Table, AlignsColumnsToTheirWidestCell) {
             "llm        Healthy\n");
 }
 
+TEST(Table, EndsALineWithItsLastText) {
+  Table table({"DEVICE", "HEALTH", "REASON", "DETAIL"});
+  table.Add({"gpu-0", "Unhealthy", "XidGpuLost", "XID 79"});
+  table.Add({"gpu-1", "Healthy", "", {"", Tone::kFaint}});
+  const std::string last = table.Text(true).substr(table.Text(true).rfind("gpu-1"));
+  EXPECT_EQ(last, "gpu-1   Healthy\n");
+}
+
 TEST(Table, CountsCharactersNotBytes) {
   Table table({"VALUE", "UNIT"});
   table.Add({"91 °C", "x"});

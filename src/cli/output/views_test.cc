@@ -104,7 +104,7 @@ TEST(Views, SayWhyANodesAgentIsNotReadyAndThatItIsNotUp) {
   const std::string text = NodesTable({.devices = {}, .nodes = {node}},
                                       {.wide = true, .ns = "", .name = "", .now = kViewTime})
                                .Text(false);
-  EXPECT_TRUE(text.ends_with("AgentStopped  observer  0.1.0  \n")) << text;
+  EXPECT_TRUE(text.ends_with("AgentStopped  observer  0.1.0\n")) << text;
 }
 
 TEST(Views, ShowWhichDriverIsNotConnected) {

@@ -41,7 +41,9 @@ void ApiCall::OnData(std::string_view bytes) {
 
 void ApiCall::OnEnd(const Status& status, const net::Headers&) {
   if (!status.ok()) return Finish(status);
-  if (http_status_ != 200) return Finish(kube::StatusOfResponse(http_status_, answer_.body));
+  if (http_status_ != 200) {
+    return Finish(ExplainRefusal(kube::StatusOfResponse(http_status_, answer_.body)));
+  }
   Finish(OkStatus());
 }
 
@@ -211,7 +213,7 @@ void ApiProbe::Ask(net::HttpRequest request, Take take) {
   ++open_;
   calls_.push_back(
       client_.Do(std::move(request), [this, take = std::move(take)](StatusOr<Json> answer) {
-        take(std::move(answer));
+        take(answer.ok() ? std::move(answer) : ExplainRefusal(answer.status()));
         Finish();
       }));
 }

@@ -89,6 +89,10 @@ struct Right {
 };
 std::string ToString(const Right& right);  // "patch pods/status"
 
+// A refusal by RBAC becomes "missing right: list pods", with the file that grants the right where
+// one of ours does; any other status stays as it is.
+Status ExplainRefusal(Status status);
+
 // As deploy/galen.yaml and deploy/examples/manager.yaml give them; a test compares.
 const std::vector<Right>& AgentRights();
 

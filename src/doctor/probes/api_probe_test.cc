@@ -16,6 +16,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 using Answer = kube::FakeTransport::Answer;
 
@@ -170,13 +171,17 @@ TEST(ApiProbe, AServerThatCannotBeReachedIsAskedForNothingElse) {
 TEST(ApiProbe, WhatIsForbiddenLeavesTheRest) {
   Server server;
   const Answer forbidden = {.status = 403,
-                            .body = R"({"kind": "Status", "message": "pods is forbidden"})"};
+                            .body = R"({"kind": "Status", "message": "pods is forbidden: )"
+                                    R"(User \"u\" cannot list resource \"pods\" in API )"
+                                    R"(group \"\" at the cluster scope"})"};
   server.answers["/api/v1/pods"] = forbidden;
   server.answers["/api/v1/nodes/node-7/proxy/metrics"] = forbidden;
   server.kubelet.gates = Gates{.values = {}, .source = "/k/config.yaml"};
   server.Ask();
   EXPECT_EQ(server.api.pods.status().code(), Code::kPermissionDenied);
   EXPECT_EQ(server.kubelet.plugins.status().code(), Code::kPermissionDenied);
+  EXPECT_THAT(server.api.pods.status().message(), StartsWith("missing right: list pods"));
+  EXPECT_THAT(server.kubelet.plugins.status().message(), HasSubstr("missing right: list pods"));
   EXPECT_EQ(server.kubelet.gates->source, "/k/config.yaml") << "what its configuration said stays";
   EXPECT_TRUE(server.api.slices.ok());
 }

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "doctor/probes/api_probe.h"
+#include "kube/refusal_watch.h"
 #include "kube/request.h"
 
 namespace galen::doctor {
@@ -40,7 +43,42 @@ std::vector<Right> MakeRights() {
   return rights;
 }
 
+// The parts of `text` between quotes, in their order.
+std::vector<std::string> QuotedIn(std::string_view text) {
+  std::vector<std::string> quoted;
+  while (true) {
+    const std::size_t begin = text.find('"');
+    const std::size_t end = text.find('"', begin + 1);
+    if (begin == std::string_view::npos || end == std::string_view::npos) return quoted;
+    quoted.emplace_back(text.substr(begin + 1, end - begin - 1));
+    text.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
+
+// kube-apiserver's format, after "cannot": `list resource "pods" in API group "" at the cluster
+// scope`, `… in the namespace "train"`, or `get path "/metrics"`.
+Status ExplainRefusal(Status status) {
+  const std::string refused = kube::DeniedByRbac(status.message());
+  if (refused.empty()) return status;
+  const std::vector<std::string> quoted = QuotedIn(refused);
+  const std::string verb = refused.substr(0, refused.find(' '));
+  if (quoted.empty()) return {status.code(), fmt::format("{}{}", kMissingRight, refused)};
+  const std::string& group = quoted.size() > 1 ? quoted[1] : "";
+  std::string text = fmt::format("{}{} {}", kMissingRight, verb, quoted[0]);
+  if (!group.empty()) text += fmt::format(" of API group {}", group);
+  if (quoted.size() > 2) text += fmt::format(" in namespace {}", quoted[2]);
+  const std::vector<Right>& rights = AgentRights();
+  const auto granted = std::ranges::find_if(rights, [&](const Right& right) {
+    return ToString(right) == verb + " " + quoted[0] && right.group == group;
+  });
+  if (granted != rights.end()) {
+    text += fmt::format(" (deploy/{} grants it)",
+                        granted->manager_only ? "examples/manager.yaml" : "galen.yaml");
+  }
+  return {status.code(), std::move(text)};
+}
 
 std::string ToString(const Right& right) {
   return fmt::format("{} {}{}{}", right.verb, right.resource, right.subresource.empty() ? "" : "/",

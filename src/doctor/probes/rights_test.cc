@@ -99,5 +99,30 @@ TEST(Rights, AreShownAsPeopleSayThem) {
   EXPECT_EQ((Subject{"a", "b"}).phrase(), "service account a/b");
 }
 
+// The texts are in kube-apiserver's format.
+TEST(Rights, ThatAreRefusedAreNamedInsteadOfTheRawText) {
+  const auto refused = [](std::string_view what) {
+    return ExplainRefusal(
+               PermissionDenied("x is forbidden: User "
+                                "\"system:serviceaccount:galen-system:galen-agent\" cannot {}",
+                                what))
+        .message();
+  };
+  EXPECT_EQ(refused("list resource \"resourceclaims\" in API group \"resource.k8s.io\" at the "
+                    "cluster scope"),
+            "missing right: list resourceclaims of API group resource.k8s.io");
+  EXPECT_EQ(refused("get resource \"leases\" in API group \"coordination.k8s.io\" in the namespace "
+                    "\"kube-node-lease\""),
+            "missing right: get leases of API group coordination.k8s.io in namespace "
+            "kube-node-lease");
+  EXPECT_EQ(refused("get resource \"nodes/proxy\" in API group \"\" at the cluster scope"),
+            "missing right: get nodes/proxy");
+  EXPECT_EQ(refused("get path \"/metrics\""), "missing right: get /metrics");
+  EXPECT_EQ(refused("patch resource \"pods/status\" in API group \"\" in the namespace \"train\""),
+            "missing right: patch pods/status in namespace train (deploy/galen.yaml grants it)");
+  EXPECT_EQ(refused("fly"), "missing right: fly");
+  EXPECT_EQ(ExplainRefusal(PermissionDenied("pods is forbidden")).message(), "pods is forbidden");
+}
+
 }  // namespace
 }  // namespace galen::doctor
