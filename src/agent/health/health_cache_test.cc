@@ -119,6 +119,22 @@ TEST(HealthCache, AFaultThatOnlyPausedKeepsItsFirstTime) {
   EXPECT_EQ(at.Apply({Unhealthy(0)}).at(0).after.since, kMorning);
 }
 
+TEST(HealthCache, ASecondSilenceDoesNotForgetTheFaultBeforeTheFirst) {
+  CacheAt at;
+  at.Apply({Unhealthy(0)});
+  at.now += 60s;
+  at.Expire();
+  at.cache.Drop(kCachedDriver, {.code = std::string(cause_code::kDriverGone)}, at.wall());
+  EXPECT_EQ(at.Apply({Unhealthy(0)}).at(0).after.since, kMorning) << "silent, and then gone";
+  at.now += 60s;
+  at.Expire();
+  EXPECT_EQ(at.Apply({Unhealthy(0)}).at(0).after.since, kMorning) << "silent once more";
+  at.Apply({Healthy(0)});
+  at.now += 60s;
+  at.Expire();
+  EXPECT_EQ(at.Apply({Unhealthy(0)}).at(0).after.since, at.wall()) << "it was well in between";
+}
+
 TEST(HealthCache, AnotherFaultAfterASilenceHasItsOwnTime) {
   CacheAt at;
   at.Apply({Unhealthy(0, "XidGpuLost")});

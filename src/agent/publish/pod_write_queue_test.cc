@@ -75,6 +75,29 @@ TEST_F(PodWriteQueueTest, AServerThatIsAwayHoldsUpAllUntilItAnswers) {
   EXPECT_EQ(queue_.away(), 0ms) << "who answers is there";
 }
 
+TEST_F(PodWriteQueueTest, ASecondOutageIsWaitedForAsShortlyAsTheFirst) {
+  Duration longest{};
+  for (int i = 0; i < 10; ++i) {
+    queue_.NoteReply(Unavailable("no connection"));
+    longest = std::max(longest, queue_.away());
+    loop_.Advance(queue_.away());
+  }
+  queue_.NoteReply(OkStatus());
+  queue_.NoteReply(Unavailable("no connection"));
+  EXPECT_LT(queue_.away() * 4, longest);
+}
+
+TEST_F(PodWriteQueueTest, APodThatIsRefusedASecondTimeIsLoggedAgain) {
+  for (int i = 0; i < 2; ++i) {
+    queue_.Refused(a_, "refused", PermissionDenied("no right"));
+    queue_.Refused(a_, "refused", PermissionDenied("no right"));
+    queue_.NotRefused(a_);
+    queue_.NotRefused(a_);
+  }
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("no right"), HasSubstr("no Pod is refused any more"),
+                                  HasSubstr("no right"), HasSubstr("no Pod is refused any more")));
+}
+
 TEST_F(PodWriteQueueTest, ARefusedPodIsTroubleUntilItIsTakenAndLookedAtAgain) {
   queue_.Refused(a_, "refused", PermissionDenied("pods \"a\" is forbidden"));
   queue_.Refused(b_, "refused", PermissionDenied("pods \"b\" is forbidden"));

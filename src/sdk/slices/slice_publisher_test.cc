@@ -267,6 +267,22 @@ TEST_F(SlicePublisherTest, WaitsForAnApiServerThatIsAway) {
   EXPECT_LE(lines_.size(), 2u) << "the same trouble is told once";
 }
 
+TEST_F(SlicePublisherTest, ASecondOutageIsLoggedAgainAndEndsLikeTheFirst) {
+  const auto publisher = Start(1);
+  for (std::size_t round = 1; round <= 2; ++round) {
+    const std::size_t logged = lines_.size();
+    ASSERT_TRUE(cluster_.Do(kube::Delete(kube::kNodes, "", "node-7")).ok());
+    publisher->SetInventory(PublishedDevices(1 + round));
+    node_.loop.Advance(600s);
+    EXPECT_FALSE(publisher->settled());
+    EXPECT_THAT(lines_, SizeIs(logged + 1)) << round;
+    cluster_.AddNode("node-7");
+    node_.loop.Advance(60s);
+    EXPECT_TRUE(publisher->settled());
+    EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(1 + round));
+  }
+}
+
 TEST_F(SlicePublisherTest, WaitsForItsNodeToBeMade) {
   ASSERT_TRUE(cluster_.Do(kube::Delete(kube::kNodes, "", "node-7")).ok());
   const auto publisher = Start(1);
