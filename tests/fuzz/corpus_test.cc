@@ -70,6 +70,30 @@ TEST(Corpora, BelongToATarget) {
   }
 }
 
+// A clone carries them for ever.
+TEST(Corpora, AreSmall) {
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(kCorpus)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  EXPECT_LE(bytes, 5'000'000u);
+}
+
+// One that belonged to no target would be read by none. A line is a comment or a text in quotes:
+// libFuzzer ends at any other.
+TEST(Dictionaries, BelongToATargetAndAreReadable) {
+  static const std::regex kLine(R"re(#.*|"([^"\\]|\\["\\]|\\x[0-9A-F]{2})+")re");
+  std::set<std::string> names;
+  for (const Target& target : kTargets) names.emplace(target.name);
+  for (const auto& entry : fs::directory_iterator(GALEN_SOURCE_DIR "/tests/fuzz/dictionaries")) {
+    EXPECT_TRUE(names.contains(entry.path().filename())) << entry.path();
+    std::istringstream text(BytesOf(entry.path()));
+    for (std::string line; std::getline(text, line);) {
+      EXPECT_TRUE(std::regex_match(line, kLine)) << entry.path() << ": " << line;
+    }
+  }
+}
+
 // The messages of the services in one of our .proto files, in full.
 std::set<std::string> MessagesOf(const std::string& proto) {
   static const std::regex kPackage(R"(\npackage ([\w.]+);)");

@@ -27,12 +27,13 @@ void FuzzApply(std::string_view bytes);
 void FuzzWatch(std::string_view bytes);
 void FuzzObjects(std::string_view bytes);
 // The two ends of HTTP/2, and HTTP/1.1; the same below calls of gRPC, as on unix sockets; what a
-// proxy answers.
+// proxy answers; and TLS on a wire in wrong hands.
 void FuzzHttp2Client(std::string_view bytes);
 void FuzzHttpServer(std::string_view bytes);
 void FuzzGrpcServer(std::string_view bytes);
 void FuzzGrpcClient(std::string_view bytes);
 void FuzzProxyTunnel(std::string_view bytes);
+void FuzzTls(std::string_view bytes);
 // Another component's metrics.
 void FuzzMetricsText(std::string_view bytes);
 // gRPC's frames, headers and the messages of every service we call or serve.
@@ -64,6 +65,7 @@ inline constexpr Target kTargets[] = {
     {"grpc_server", FuzzGrpcServer},
     {"grpc_client", FuzzGrpcClient},
     {"proxy_tunnel", FuzzProxyTunnel},
+    {"tls", FuzzTls},
     {"metrics_text", FuzzMetricsText},
     {"grpc", FuzzGrpc},
     {"messages", FuzzMessages},
