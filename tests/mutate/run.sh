@@ -10,6 +10,8 @@ readonly ROOMS=("$@")
 readonly TREE=$PLACE/tree BUILD=$PLACE/tree/build/release RUN=$PLACE/seed-$SEED
 readonly SANDBOX=$TREE/tests/mutate/sandbox.sh
 readonly DRAWN=$RUN/faults.tsv RESULTS=$RUN/results.tsv
+# The faults, as in DRAWN, that survived once, before somebody wrote a test.
+readonly MISSED=$RUN/missed.tsv
 readonly JOBS=${GALEN_JOBS:-$(nproc)}
 # Survivors of which somebody found that they change nothing: file, before, after, why.
 readonly NO_CHANGE=$TREE/tests/mutate/no_change.tsv
@@ -170,22 +172,27 @@ try_row() {
 keep_results() {
   local same=0
   cmp -s "$PLACE/sources" "$RUN/sources" && same=1
-  [[ -e $RESULTS ]] || : >"$RESULTS"
-  awk -F'\t' -v same="$same" '
+  touch "$RESULTS" "$MISSED"
+  awk -F'\t' -v same="$same" -v missed="$MISSED" '
     FILENAME == ARGV[1] { known[$1, $2, $3] = 1; next }
     FILENAME == ARGV[2] { drawn[$1] = $0; next }
     { row = $1; for (i = 2; i <= 7; ++i) row = row FS $i }
     $1 in drawn && drawn[$1] != row { next }
-    same || $8 != "survived" || ($3, $6, $7) in known' \
+    same || $8 != "survived" || ($3, $6, $7) in known { print; next }
+    { print row >>missed }' \
     "$NO_CHANGE" "$DRAWN" "$RESULTS" >"$RESULTS.new"
   mv "$RESULTS.new" "$RESULTS"
   cp "$PLACE/sources" "$RUN/sources"
 }
 
-# Each fault is tried in a process group of its own, which ends as one.
+# Each fault is tried in a process group of its own, which ends as one. What was tried until then is
+# shown, and the same command goes on there.
 end_all() {
   local group
+  trap '' INT TERM
   for group in $(jobs -p); do kill -- "-$group" 2>/dev/null || true; done
+  wait || true
+  summary
   exit 130
 }
 
@@ -203,36 +210,40 @@ try_all() {
     try_row "$row" &
     set +m
   done <"$DRAWN"
-  wait
+  wait || true
   trap - INT TERM
 }
 
 # ---- what came of it -------------------------------------------------------------------------
 
 # The results of what is drawn, in the order of the faults' names, with the outcome "changes nothing"
-# where that is known.
+# where that is known, and as the last field whether it survived once.
 judged() {
   awk -F'\t' -v OFS='\t' '
     FILENAME == ARGV[1] { known[$1, $2, $3] = 1; next }
     FILENAME == ARGV[2] { drawn[$1] = 1; next }
+    FILENAME == ARGV[3] { missed[$0] = 1; next }
     !($1 in drawn) { next }
+    { row = $1; for (i = 2; i <= 7; ++i) row = row FS $i; $12 = row in missed ? "missed" : "" }
     $8 == "survived" && ($3, $6, $7) in known { $8 = "changes nothing" } { print }' \
-    "$NO_CHANGE" "$DRAWN" <(sort "$RESULTS")
+    "$NO_CHANGE" "$DRAWN" "$MISSED" <(sort "$RESULTS")
 }
 
 summary() {
   judged | awk -F'\t' '
-    { ++drawn[$2]; ++drawn["all"]; key = $8 == "found" ? $9 : $8; ++n[$2, key]; ++n["all", key]
+    { ++tried[$2]; ++tried["all"]; key = $8 == "found" ? $9 : $8; ++n[$2, key]; ++n["all", key]
+      if ($8 == "found" && $12 == "") { ++first[$2]; ++first["all"] }
       if (!($2 in seen)) { seen[$2] = 1; rooms[++count] = $2 } }
+    function share(some, all) { return all ? sprintf("%.0f %%", 100 * some / all) : "–" }
     function line(room,  found, real) {
       found = n[room, "own test"] + n[room, "room"] + n[room, "simulation"]
       real = found + n[room, "survived"]
-      printf "| %s | %d | %d | %d | %d | %d | %d | %d | %s |\n", room, drawn[room],
+      printf "| %s | %d | %d | %d | %d | %d | %d | %d | %s | %s |\n", room, tried[room],
         n[room, "not built"], n[room, "changes nothing"], n[room, "own test"], n[room, "room"],
-        n[room, "simulation"], n[room, "survived"], real ? sprintf("%.0f %%", 100 * found / real) : "–" }
+        n[room, "simulation"], n[room, "survived"], share(first[room], real), share(found, real) }
     END {
-      print "| room | drawn | did not build | change nothing | found by the own test | by the room | by the simulation | survived | found |"
-      print "|---|---|---|---|---|---|---|---|---|"
+      print "| room | tried | did not build | change nothing | found by the own test | by the room | by the simulation | survived | found at first | found now |"
+      print "|---|---|---|---|---|---|---|---|---|---|"
       for (i = 1; i <= count; ++i) line(rooms[i])
       if (count > 1) line("all") }'
   judged | awk -F'\t' '$8 == "survived" { if (!some++) print "\nSurvived:"

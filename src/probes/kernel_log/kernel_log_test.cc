@@ -128,6 +128,16 @@ TEST_F(KernelLogTest, WritesNothingForLinesThatTellNoFault) {
   EXPECT_EQ(files_.writes(), writes);
 }
 
+TEST_F(KernelLogTest, AFaultIsNotLostInHarmlessLinesThatAreReadWithIt) {
+  const std::vector<std::string> log = {"6,1,2,-;usb\n", Xid(2, 79), "6,3,2,-;usb\n"};
+  {
+    Follower follower(loop_, files_, "boot", log);
+    EXPECT_THAT(follower.sink.values, ElementsAre(79));
+  }
+  Follower next(loop_, files_, "boot", log);
+  EXPECT_THAT(next.sink.values, IsEmpty()) << "its place was kept";
+}
+
 TEST_F(KernelLogTest, AFullDiskStopsNothing) {
   files_.FailWrites(ResourceExhausted("disk full"));
   Follower follower(loop_, files_, "boot", {Xid(1, 74), Xid(2, 79)});

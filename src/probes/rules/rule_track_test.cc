@@ -241,6 +241,12 @@ TEST(RuleTrack, ACounterThatStartsAnewIsNoRise) {
   track.OnReading(Reading(0, 1s), 0, At(1s));
   track.OnReading(Reading(9, 2s), 0, At(2s));
   EXPECT_FALSE(track.finding());
+  RuleTrack above(rule);
+  above.OnReading(Reading(100, 0s), 0, At(0s));
+  above.OnReading(Reading(108, 10s), 0, At(10s));
+  above.OnReading(Reading(104, 20s), 0, At(20s));
+  above.OnReading(Reading(112, 30s), 0, At(30s));
+  EXPECT_FALSE(above.finding()) << "it fell, though not below where the window began";
 }
 
 TEST(RuleTrack, AnEventStaysUntilItIsEnded) {
