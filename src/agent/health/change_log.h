@@ -39,7 +39,7 @@ struct Publication {
 // A step that led to a device's state, worded for `galen why`.
 struct Step {
   WallTime time{};
-  std::string kind;  // "sign", "change", "kept", "told", "crash", "driver-lost", …
+  std::string kind;  // "sign", "change", "kept", "published", "crash", "driver-lost", …
   std::string text;
   std::string source;
   DeviceId device;           // all empty: of no single device

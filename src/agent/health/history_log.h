@@ -13,8 +13,8 @@
 
 namespace galen::agent {
 
-// An incident is what belongs together for a person: sign, change, kept, told, crash, up to the
-// device's recovery.
+// An incident is what belongs together for a person: sign, change, kept, published, crash, up to
+// the device's recovery.
 class HistoryLog final : public ChangeLog {
  public:
   // Devices of which no more is known than that a Pod got them: their drivers report no health, so
