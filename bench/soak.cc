@@ -120,7 +120,7 @@ class Soak {
       const auto status =
           rig_.AskAgent<inspect::GetStatusResponse>("GetStatus", inspect::GetStatusRequest());
       asked = status.status();
-      return !status.ok() || (status->all_told() && status->troubles().empty());
+      return !status.ok() || (status->all_published() && status->troubles().empty());
     }));
     RETURN_IF_ERROR(asked);
     rig_.Pause(500ms);

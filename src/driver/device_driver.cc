@@ -40,7 +40,7 @@ Prepared DeviceDriver::Prepare(const DeviceClaim& claim) const {
 }
 
 void DeviceDriver::ReportSoon() {
-  tell_due_ = true;
+  report_due_ = true;
   calls_.health_changed();
 }
 
@@ -53,8 +53,8 @@ void DeviceDriver::LookSoon() {
 // make it late.
 bool DeviceDriver::TakeLook() {
   const Time now = edges_.loop.Now();
-  const bool only_tells = std::exchange(tell_due_, false) && !look_due_ && now < next_look_;
-  if (only_tells) return false;
+  const bool only_reports = std::exchange(report_due_, false) && !look_due_ && now < next_look_;
+  if (only_reports) return false;
   look_due_ = false;
   next_look_ = now + poll_;
   return true;

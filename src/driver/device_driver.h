@@ -115,7 +115,7 @@ class DeviceDriver {
   HardwareEvents events_;
   const Duration poll_;
   Time next_look_{};  // the latest
-  bool look_due_ = false, tell_due_ = false;
+  bool look_due_ = false, report_due_ = false;
   const std::string taint_key_;  // "": devices are not tainted
   const Taint::Effect taint_effect_;
   std::optional<Inventory> devices_;    // as the hardware has them

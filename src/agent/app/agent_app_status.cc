@@ -78,7 +78,7 @@ AgentStatus AgentApp::StatusNow() const {
           .api_writes = api_writes(),
           .pod_writes = publisher_.writes(),
           .troubles = troubles(),
-          .all_told = keeper_.idle() && publisher_.idle() && node_publisher_.idle()};
+          .all_published = keeper_.idle() && publisher_.idle() && node_publisher_.idle()};
 }
 
 void AgentApp::Collect(Metrics& metrics) {

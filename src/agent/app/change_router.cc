@@ -22,8 +22,8 @@ bool HappenedTo(const kube::Pod& ended, const DeviceHealth& health, bool is_only
 
 }  // namespace
 
-std::vector<DeviceId> AssignedDevices::Look(const kube::Pod& pod,
-                                            const std::vector<HeldDevice>& held) {
+std::vector<DeviceId> AssignedDevices::TakeNew(const kube::Pod& pod,
+                                               const std::vector<HeldDevice>& held) {
   std::vector<DeviceId> gained;
   if (HasEnded(pod)) return gained;
   std::set<DeviceId> present;
@@ -140,8 +140,7 @@ void ChangeRouter::OnPublished(const kube::Pod& pod, const DeviceHealth& health,
 }
 
 void ChangeRouter::MarkEveryPod() {
-  parts_.view.ForEachPod(
-      [this](const kube::Pod& pod) { parts_.publisher.MarkDirty(pod.meta.key); });
+  parts_.view.ForEachPod([this](const kube::Pod& pod) { Mark(pod.meta.key); });
 }
 
 void ChangeRouter::Publish(const HealthChange& change) {
@@ -158,7 +157,7 @@ void ChangeRouter::Publish(const HealthChange& change) {
       continue;
     // Expected before it is marked, so that the write that follows is measured.
     parts_.publisher.Expect(key, change.after);
-    parts_.publisher.MarkDirty(key);
+    Mark(key);
     if (event) parts_.events.Publish(pod->ref(), ToString(change.after.id), *event);
   }
 }
@@ -178,12 +177,12 @@ void ChangeRouter::LogChange(const HealthChange& change) {
 void ChangeRouter::NoteAssigned(const ObjectKey& key) {
   const kube::Pod* pod = parts_.view.FindPod(key);
   if (pod == nullptr) return;
-  for (const DeviceId& id : assigned_.Look(*pod, parts_.claims.DevicesOf(key))) {
-    PublishAssigned(*pod, id);
+  for (const DeviceId& id : assigned_.TakeNew(*pod, parts_.claims.DevicesOf(key))) {
+    RecordAssigned(*pod, id);
   }
 }
 
-void ChangeRouter::PublishAssigned(const kube::Pod& pod, const DeviceId& id) {
+void ChangeRouter::RecordAssigned(const kube::Pod& pod, const DeviceId& id) {
   const bool found = !synced_;
   const auto is_ours = [](const kube::PodCondition& c) {
     return c.type == kube::kDevicesCondition;
@@ -226,7 +225,12 @@ void ChangeRouter::NoteCrashes(const kube::Pod* before, const kube::Pod& after) 
 }
 
 void ChangeRouter::Mark(const std::vector<ObjectKey>& pods) {
-  for (const ObjectKey& pod : pods) parts_.publisher.MarkDirty(pod);
+  for (const ObjectKey& pod : pods) Mark(pod);
+}
+
+void ChangeRouter::Mark(const ObjectKey& pod) {
+  parts_.publisher.KeepEvidence(pod);
+  parts_.publisher.MarkDirty(pod);
 }
 
 }  // namespace galen::agent

@@ -33,9 +33,9 @@ namespace galen::agent {
 // there are.
 class AssignedDevices {
  public:
-  // The devices that `pod` has got since the last look; none for a Pod that has ended: of it that
-  // is no news. What it has lost and gets again is new again.
-  std::vector<DeviceId> Look(const kube::Pod& pod, const std::vector<HeldDevice>& held);
+  // The devices that `pod` has got since the last call, which are known from now on; none for a Pod
+  // that has ended: of it that is no news. What it has lost and gets again is new again.
+  std::vector<DeviceId> TakeNew(const kube::Pod& pod, const std::vector<HeldDevice>& held);
   // The Pod is gone, or another has its name.
   void Forget(const ObjectKey& pod) { known_.erase(pod); }
 
@@ -122,12 +122,15 @@ class ChangeRouter final : public NodeListener {
   // In the log; of a driver that flaps only now and then.
   void LogChange(const HealthChange& change);
   void NoteAssigned(const ObjectKey& key);
-  void PublishAssigned(const kube::Pod& pod, const DeviceId& id);
+  // In the journal, with an Event where the device was not well when the Pod got it.
+  void RecordAssigned(const kube::Pod& pod, const DeviceId& id);
   // A Pod that holds devices and has ended takes late faults for a while.
   void AwaitLateFaults(const ObjectKey& key, const kube::Pod* pod);
   // Records containers that ended badly while their Pod holds devices: which of the two came first
   // is what people ask.
   void NoteCrashes(const kube::Pod* before, const kube::Pod& after);
+  // Of one that has ended the evidence is kept at once, whenever the publisher looks.
+  void Mark(const ObjectKey& pod);
   void Mark(const std::vector<ObjectKey>& pods);
 
   Parts parts_;

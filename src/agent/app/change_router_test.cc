@@ -233,13 +233,13 @@ TEST(AssignedDevices, EachDeviceIsNewToItsPodOnce) {
   AssignedDevices assigned;
   kube::Pod pod;
   pod.meta.key = {"train", "trainer-0"};
-  EXPECT_THAT(assigned.Look(pod, {}), IsEmpty());
-  EXPECT_THAT(assigned.Look(pod, {Held("gpu-0")}), ElementsAre(Held("gpu-0").device));
-  EXPECT_THAT(assigned.Look(pod, {Held("gpu-0"), Held("gpu-1")}),
+  EXPECT_THAT(assigned.TakeNew(pod, {}), IsEmpty());
+  EXPECT_THAT(assigned.TakeNew(pod, {Held("gpu-0")}), ElementsAre(Held("gpu-0").device));
+  EXPECT_THAT(assigned.TakeNew(pod, {Held("gpu-0"), Held("gpu-1")}),
               ElementsAre(Held("gpu-1").device));
-  EXPECT_THAT(assigned.Look(pod, {Held("gpu-0"), Held("gpu-1")}), IsEmpty());
+  EXPECT_THAT(assigned.TakeNew(pod, {Held("gpu-0"), Held("gpu-1")}), IsEmpty());
   assigned.Forget(pod.meta.key);
-  EXPECT_THAT(assigned.Look(pod, {Held("gpu-0")}), ElementsAre(Held("gpu-0").device))
+  EXPECT_THAT(assigned.TakeNew(pod, {Held("gpu-0")}), ElementsAre(Held("gpu-0").device))
       << "another Pod of its name";
 }
 
@@ -248,7 +248,7 @@ TEST(AssignedDevices, APodThatHasEndedGetsNothing) {
   kube::Pod pod;
   pod.meta.key = {"train", "trainer-0"};
   pod.phase = "Succeeded";
-  EXPECT_THAT(assigned.Look(pod, {Held("gpu-0")}), IsEmpty());
+  EXPECT_THAT(assigned.TakeNew(pod, {Held("gpu-0")}), IsEmpty());
 }
 
 TEST_F(ChangeRouterTest, NewsOfAnEndedPodDoesNotKeepItsDevicesLonger) {

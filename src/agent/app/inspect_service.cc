@@ -141,7 +141,7 @@ struct InspectService::Wire {
     response.set_api_writes(status.api_writes);
     response.set_pod_writes(status.pod_writes);
     for (const std::string& trouble : status.troubles) response.add_troubles(trouble);
-    response.set_all_told(status.all_told);
+    response.set_all_published(status.all_published);
     return response;
   }
 

@@ -28,7 +28,7 @@ struct AgentStatus {
   std::uint64_t api_writes = 0;
   std::uint64_t pod_writes = 0;  // of these, to Pods
   std::vector<std::string> troubles;
-  bool all_told = false;  // Pods and the node's object say all that is known
+  bool all_published = false;  // Pods and the node's object say all that is known
 };
 
 // The service galen.inspect.v1.Inspect. Every answer is made from the present when it is asked for;

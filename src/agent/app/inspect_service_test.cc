@@ -171,7 +171,7 @@ TEST_F(InspectServiceTest, ExplainsAPodByItsLineOfCauses) {
   std::vector<std::string> kinds;
   for (const wire::Step& step : line->steps()) kinds.push_back(step.kind());
   const std::vector<std::string> tail(kinds.end() - 4, kinds.end());
-  EXPECT_THAT(tail, ElementsAre("sign", "change", "kept", "told"));
+  EXPECT_THAT(tail, ElementsAre("sign", "change", "kept", "published"));
   const wire::Step& change = line->steps(line->steps_size() - 3);
   EXPECT_EQ(change.message(), "XID 79");
   EXPECT_THAT(change.device(), HasSubstr("/gpu-0"));

@@ -68,7 +68,7 @@ TEST_F(HistoryLogTest, GivesTheLineOfCausesOfAPodInTheOrderOfTime) {
               ElementsAre("sign: kernel log: Xid 79 on 0000:4b:00.0 (gpu.example.com)",
                           "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
                           "kept: journal (galen-agent)",
-                          "told: Pod status and annotation (7 ms after sign) (galen-agent)",
+                          "published: Pod status and annotation (7 ms after sign) (galen-agent)",
                           "crash: container train, exit 134 (container runtime)"));
 }
 
@@ -111,20 +111,22 @@ TEST_F(HistoryLogTest, CountsFromTheChangeWhereItsSignIsOldNews) {
   log_->Changed({.before = gone.after, .after = Lost().after}, {.sign = "kernel log: Xid 79"}, 1,
                 kSign + 6s);
   log_->Published(kLoggedPod, Lost().after, {6s + 6ms}, kSign + 6s + 6ms);
-  EXPECT_THAT(Line(),
-              ElementsAre("sign: kernel log: Xid 79 (gpu.example.com)",
-                          "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
-                          "told: Pod status and annotation (7 ms after sign) (galen-agent)",
-                          "change: Unhealthy → Unknown, DriverGone (galen-agent)",
-                          "told: Pod status and annotation (4 ms after change) (galen-agent)",
-                          "change: Unknown → Unhealthy, XidGpuLost (gpu.example.com, report 1)",
-                          "told: Pod status and annotation (6 ms after change) (galen-agent)"));
+  EXPECT_THAT(
+      Line(),
+      ElementsAre("sign: kernel log: Xid 79 (gpu.example.com)",
+                  "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
+                  "published: Pod status and annotation (7 ms after sign) (galen-agent)",
+                  "change: Unhealthy → Unknown, DriverGone (galen-agent)",
+                  "published: Pod status and annotation (4 ms after change) (galen-agent)",
+                  "change: Unknown → Unhealthy, XidGpuLost (gpu.example.com, report 1)",
+                  "published: Pod status and annotation (6 ms after change) (galen-agent)"));
 }
 
 TEST_F(HistoryLogTest, CountsFromTheSignThatTheAgentMissedWhileItWasAway) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79"}, 812, kSign + 2s);
   log_->Published(kLoggedPod, Lost().after, {2s + 5ms}, kSign + 2s + 5ms);
-  EXPECT_EQ(Line().back(), "told: Pod status and annotation (2005 ms after sign) (galen-agent)");
+  EXPECT_EQ(Line().back(),
+            "published: Pod status and annotation (2005 ms after sign) (galen-agent)");
 }
 
 TEST_F(HistoryLogTest, ShowsHowADeviceWasWhenThePodGotItOnceAndCountsFromThere) {
@@ -136,11 +138,12 @@ TEST_F(HistoryLogTest, ShowsHowADeviceWasWhenThePodGotItOnceAndCountsFromThere) 
   ASSERT_TRUE(history::Synced(*log_).ok());
   Open();
   EXPECT_FALSE(log_->Assigned({kLoggedPod, Lost().after}, kSign + 90s)) << "it was noted before";
-  EXPECT_THAT(Line(),
-              ElementsAre("sign: kernel log: Xid 79 (gpu.example.com)",
-                          "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
-                          "assigned: to this Pod: Unhealthy, XidGpuLost (galen-agent)",
-                          "told: Pod status and annotation (4 ms after assignment) (galen-agent)"));
+  EXPECT_THAT(
+      Line(),
+      ElementsAre("sign: kernel log: Xid 79 (gpu.example.com)",
+                  "change: Healthy → Unhealthy, XidGpuLost (gpu.example.com, report 812)",
+                  "assigned: to this Pod: Unhealthy, XidGpuLost (galen-agent)",
+                  "published: Pod status and annotation (4 ms after assignment) (galen-agent)"));
   const std::vector<Step> steps = log_->StepsOf(kLoggedPod, {kLoggedGpu});
   EXPECT_THAT(steps, SizeIs(4)) << "what the other Pod got is its own story";
   EXPECT_EQ(steps[3].device, kLoggedGpu);
@@ -150,9 +153,10 @@ TEST_F(HistoryLogTest, ADeviceThatNeverChangedIsShownFromItsAssignment) {
   const DeviceHealth well{.id = kLoggedGpu, .state = HealthState::kHealthy};
   EXPECT_TRUE(log_->Assigned({kLoggedPod, well, true}, kSign));
   log_->Published(kLoggedPod, well, {600h}, kSign + 3ms);
-  EXPECT_THAT(Line(),
-              ElementsAre("assigned: found on this Pod: Healthy (galen-agent)",
-                          "told: Pod status and annotation (3 ms after assignment) (galen-agent)"));
+  EXPECT_THAT(
+      Line(),
+      ElementsAre("assigned: found on this Pod: Healthy (galen-agent)",
+                  "published: Pod status and annotation (3 ms after assignment) (galen-agent)"));
 }
 
 TEST_F(HistoryLogTest, ForgetsTheOldestOfDevicesThatNobodyReports) {
@@ -248,7 +252,7 @@ TEST_F(HistoryLogTest, SaysThatASilenceWasOurOwnConclusion) {
   log_->Changed(silent, {.sign = "of another time"}, 812, kSign);
   log_->Published(kLoggedPod, silent.after, {1ms}, kSign + 1ms);
   EXPECT_THAT(Line(), ElementsAre("change: Healthy → Unknown, DriverSilent (galen-agent)",
-                                  ::testing::StartsWith("told")));
+                                  ::testing::StartsWith("published")));
 }
 
 TEST_F(HistoryLogTest, KnowsEveryDeviceAfterARestartAsItWasSynced) {

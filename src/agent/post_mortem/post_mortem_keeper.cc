@@ -33,7 +33,7 @@ void PostMortemKeeper::Start(const NodeBoot& boot) {
   const WallTime now = parts_.loop.WallNow();
   const WallTime newest = findings_.Restore(parts_.journal);
   last_alive_ = newest == WallTime{} ? now : std::min(newest, now);
-  for (const PostMortem& record : parts_.store.OpenAt(now, kHeardLateMax)) OpenUp(record);
+  for (const PostMortem& record : parts_.store.OpenAt(now, kReceivedLateMax)) OpenUp(record);
   // What the journal has and the records lack was reported shortly before the agent ended.
   std::vector<PostMortem> behind;
   for (const auto& [id, record] : open_) {
@@ -303,7 +303,7 @@ void PostMortemKeeper::CloseOld() {
   for (const auto& [id, record] : open_) {
     // What the store had no room for cannot be kept either.
     const bool kept = parts_.store.Has(id.first, id.second, now);
-    if (!kept || record.until() + kHeardLateMax < now) old.push_back(id);
+    if (!kept || record.until() + kReceivedLateMax < now) old.push_back(id);
   }
   for (const Id& id : old) Close(id);
   ShowNotable(notable_);

@@ -36,7 +36,7 @@ NodeBoot ReadNodeBoot(FileSystem& files);
 class PostMortemKeeper {
  public:
   // What happened in a record's window may be reported later, say by a driver that was away.
-  static constexpr Duration kHeardLateMax = std::chrono::hours(1);
+  static constexpr Duration kReceivedLateMax = std::chrono::hours(1);
   // Records that still take findings; past it the one that ended first takes no more.
   static constexpr std::size_t kOpenMax = 1024;
   // Findings of a record are gathered this long into one write: they are in the journal already.

@@ -37,7 +37,7 @@ void PutFinding(const history::ReceivedFinding& finding, wire::Finding& out) {
   out.mutable_cause()->set_unit(health.cause.unit);
   out.mutable_cause()->set_owner(std::string(ToString(health.cause.owner)));
   out.set_since_unix_nanos(Nanos(health.since));
-  out.set_heard_unix_nanos(Nanos(finding.received));
+  out.set_received_unix_nanos(Nanos(finding.received));
 }
 
 void PutDevice(const history::PostMortemDevice& device, wire::PostMortemDevice& out) {
@@ -56,7 +56,7 @@ void PutDevice(const history::PostMortemDevice& device, wire::PostMortemDevice& 
 
 void PutEvidence(const Evidence& evidence, wire::Evidence& out) {
   out.set_rule(evidence.rule);
-  out.set_speaks_for(std::string(ToString(evidence.supports)));
+  out.set_supports(std::string(ToString(evidence.supports)));
   out.set_weight(evidence.weight);
   out.set_sentence(evidence.sentence);
 }

@@ -60,8 +60,8 @@ std::optional<EventText> EventOf(const HealthChange& change) {
   // A value that moved, or another share, is on the Pod; an Event for each would bury the
   // transitions.
   if (before.state == after.state && before.cause.code == after.cause.code) return std::nullopt;
-  const bool first_word = before.cause.code == cause_code::kNotReported;
-  if (first_word && after.state == HealthState::kHealthy) return std::nullopt;
+  const bool is_first_report = before.cause.code == cause_code::kNotReported;
+  if (is_first_report && after.state == HealthState::kHealthy) return std::nullopt;
   const bool well = after.state == HealthState::kHealthy;
   // A program's own fault, noted on a device that was and is well.
   if (well && before.state == HealthState::kHealthy) return std::nullopt;

@@ -85,9 +85,9 @@ kube::NodePostMortem ShortOf(const history::PostMortem& record) {
   if (const auto* finding = history::FindingAtTheEnd(record, device)) {
     entry.state = finding->health.state;
   }
-  if (const auto telling = history::MostRelevantFinding(record, device)) {
-    entry.code = telling->finding->health.cause.code;
-    entry.message = history::DetailOf(*telling);
+  if (const auto relevant = history::MostRelevantFinding(record, device)) {
+    entry.code = relevant->finding->health.cause.code;
+    entry.message = history::DetailOf(*relevant);
   }
   return entry;
 }

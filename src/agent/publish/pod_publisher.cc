@@ -66,11 +66,13 @@ void PodPublisher::Retry() {
   MarkDirty(ObjectKey(*left_out_.begin()));
 }
 
-void PodPublisher::MarkDirty(const ObjectKey& pod) {
+void PodPublisher::KeepEvidence(const ObjectKey& pod) {
   if (!open_) return;
-  // At once, before its devices change once more.
   if (const kube::Pod* present = edges_.view.FindPod(pod)) KeepIfEnded(*present);
-  queue_.MarkDirty(pod);
+}
+
+void PodPublisher::MarkDirty(const ObjectKey& pod) {
+  if (open_) queue_.MarkDirty(pod);
 }
 
 void PodPublisher::Expect(const ObjectKey& pod, const DeviceHealth& health) {

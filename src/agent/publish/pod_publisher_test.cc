@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/health/health_cache.h"
 #include "agent/publish/fake_pod_server.h"
 
 namespace galen::agent {
@@ -32,6 +33,7 @@ TEST_F(PodPublisherTest, APodThatHasEndedKeepsWhatItSaidAndGetsOnlyFaults) {
   loop_.Advance(1s);
   const WallTime end = loop_.WallNow();
   EndPod();
+  publisher_->KeepEvidence(kPod);
   publisher_->MarkDirty(kPod);
   patches_.clear();
   Turn(HealthState::kUnknown);

@@ -197,7 +197,7 @@ void AwaitPublished(EpollLoop& loop, AgentLink& agent, std::uint64_t changes) {
     const auto status = AgentStatus(agent, left);
     if (!status.ok()) return;
     const bool reported = status->changes() != changes;
-    if (reported ? status->all_told() : loop.Now() - begin >= kReportedWithin) return;
+    if (reported ? status->all_published() : loop.Now() - begin >= kReportedWithin) return;
     Pause(loop, kAskEvery);
   }
 }

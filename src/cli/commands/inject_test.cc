@@ -120,7 +120,7 @@ class Node {
         [this](const auto&, const rpc::Caller&, const auto& reply) {
           wire::GetStatusResponse answer;
           answer.set_changes(injected_ ? 8 : 7);
-          answer.set_all_told(!injected_ || ++asked_since_ >= 3);
+          answer.set_all_published(!injected_ || ++asked_since_ >= 3);
           reply(answer);
         });
   }

@@ -37,7 +37,7 @@ history::ReceivedFinding FindingFromProto(const wire::Finding& finding, const De
   out.health.share = finding.share();
   out.health.cause = FromProto(finding.cause());
   out.health.since = FromNanos(finding.since_unix_nanos());
-  out.received = FromNanos(finding.heard_unix_nanos());
+  out.received = FromNanos(finding.received_unix_nanos());
   return out;
 }
 

@@ -29,7 +29,8 @@ void AddNote(Explanation& explanation, const std::string& note) {
   explanation.note += (explanation.note.empty() ? "" : "\n") + note;
 }
 
-// The journal's format (docs/formats/journal.md) has older names of two kinds of records.
+// The journal (docs/formats/journal.md) calls what it holds itself "kept"; an older agent still
+// says "told" of what is on the Pod.
 std::string KindOf(const std::string& record) {
   if (record == "kept") return "recorded";
   if (record == "told") return "published";

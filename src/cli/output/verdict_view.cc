@@ -12,7 +12,7 @@ std::vector<Evidence> EvidenceOf(
   std::vector<Evidence> all;
   for (const inspect::v1::Evidence& one : list) {
     all.push_back({.rule = one.rule(),
-                   .supports = ParseVerdictKind(one.speaks_for()),
+                   .supports = ParseVerdictKind(one.supports()),
                    .weight = one.weight(),
                    .sentence = one.sentence()});
   }
@@ -23,7 +23,7 @@ Json::Array ToJson(const std::vector<Evidence>& evidence) {
   Json::Array items;
   for (const Evidence& one : evidence) {
     items.push_back(Json::MakeObject({{"rule", one.rule},
-                                      {"speaksFor", ToString(one.supports)},
+                                      {"supports", ToString(one.supports)},
                                       {"weight", one.weight},
                                       {"sentence", one.sentence}}));
   }

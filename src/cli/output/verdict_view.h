@@ -20,7 +20,7 @@ std::optional<Verdict> VerdictOf(const inspect::v1::ExplainResponse& answer);
 // As the agent sends it.
 Verdict FromProto(const inspect::v1::Verdict& verdict);
 
-// "kind", "confidence", "summary", and "supporting" and "opposing" with "rule", "speaksFor",
+// "kind", "confidence", "summary", and "supporting" and "opposing" with "rule", "supports",
 // "weight" and "sentence" of each.
 Json ToJson(const Verdict& verdict);
 

@@ -24,7 +24,7 @@ void Judge(wire::PostMortem& record) {
   verdict.set_confidence(0.95);
   wire::Evidence& evidence = *verdict.add_supporting();
   evidence.set_rule("device-lost");
-  evidence.set_speaks_for("Hardware");
+  evidence.set_supports("Hardware");
   evidence.set_weight(0.95);
   evidence.set_sentence("device lost 2.7 s before the crash");
 }

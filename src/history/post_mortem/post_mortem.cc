@@ -270,9 +270,14 @@ Json ToJson(const PostMortemDevice& device) {
   for (const std::string& container : device.containers) json["containers"].Append(container);
   for (const ReceivedFinding& finding : device.findings) {
     Json& entry = json["findings"].MutableItems().emplace_back(ToJson(finding.health));
-    PutTime(entry, "heard", finding.received);
+    PutTime(entry, "received", finding.received);
   }
   return json;
+}
+
+// A member that older records have under the name `before`.
+const Json& Renamed(const Json& json, std::string_view name, std::string_view before) {
+  return json.Has(name) ? json[name] : json[before];
 }
 
 StatusOr<PostMortemDevice> ToPostMortemDevice(const Json& json) {
@@ -286,7 +291,7 @@ StatusOr<PostMortemDevice> ToPostMortemDevice(const Json& json) {
   for (const Json& entry : json["findings"].items()) {
     ReceivedFinding finding;
     ASSIGN_OR_RETURN(finding.health, ToHealth(entry, device.identity.id));
-    ASSIGN_OR_RETURN(finding.received, ToTime(entry["heard"]));
+    ASSIGN_OR_RETURN(finding.received, ToTime(Renamed(entry, "received", "heard")));
     device.findings.push_back(std::move(finding));
   }
   return device;
@@ -309,7 +314,7 @@ Json ToJson(const PostMortem& record) {
   for (const ContainerEnd& end : record.containers) json["containers"].Append(EndJson(end));
   for (const PostMortemDevice& device : record.devices) json["devices"].Append(ToJson(device));
   if (record.devices_left_out != 0) json["devicesLeftOut"] = record.devices_left_out;
-  if (record.published) json["told"] = true;
+  if (record.published) json["published"] = true;
   return json;
 }
 
@@ -339,7 +344,7 @@ StatusOr<PostMortem> ToPostMortem(const Json& json) {
   }
   record.devices_left_out = static_cast<int>(json["devicesLeftOut"].AsInt());
   record.verdict = ToVerdict(json["verdict"]);
-  record.published = json["told"].AsBool();
+  record.published = Renamed(json, "published", "told").AsBool();
   return record;
 }
 

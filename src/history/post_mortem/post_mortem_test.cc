@@ -87,6 +87,21 @@ TEST(PostMortem, ARecordWithoutInitAndAdminReadsAsOneOfWorkAndMainContainers) {
   EXPECT_EQ(ToJson(*record), old);
 }
 
+// Two members had other names once, and what is on disk stays.
+TEST(PostMortem, ARecordWithOldNamesReadsAsOneWithTheNewOnes) {
+  Json old = ToJson(FullMortem());
+  ASSERT_TRUE(old.Erase("published"));
+  old["told"] = true;
+  for (Json& finding : old["devices"].MutableItems().at(0)["findings"].MutableItems()) {
+    const Json received = finding["received"];
+    ASSERT_TRUE(finding.Erase("received"));
+    finding["heard"] = received;
+  }
+  const auto record = ToPostMortem(old);
+  ASSERT_TRUE(record.ok()) << ToString(record.status());
+  EXPECT_EQ(*record, FullMortem());
+}
+
 TEST(PostMortem, EveryEndHasANameThatReadsBack) {
   for (const PodEnd end : {PodEnd::kCrashed, PodEnd::kFailed, PodEnd::kSucceeded, PodEnd::kEvicted,
                            PodEnd::kDeleted, PodEnd::kNodeReboot, PodEnd::kGone}) {

@@ -22,6 +22,9 @@ constexpr Kind kKinds[] = {Kind::kSign,
                            Kind::kCrash,
                            Kind::kNote};
 
+// What older journals call kPublished.
+constexpr std::string_view kPublishedBefore = "told";
+
 }  // namespace
 
 std::string_view ToString(Kind kind) {
@@ -35,7 +38,7 @@ std::string_view ToString(Kind kind) {
     case Kind::kAssigned:
       return "assigned";
     case Kind::kPublished:
-      return "told";
+      return "published";
     case Kind::kForgotten:
       return "forgotten";
     case Kind::kDriverConnected:
@@ -55,6 +58,7 @@ std::string_view ToString(Kind kind) {
 }
 
 std::optional<Kind> ParseKind(std::string_view text) {
+  if (text == kPublishedBefore) return Kind::kPublished;
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                   [&](Kind kind) { return ToString(kind) == text; });
   return found == std::end(kKinds) ? std::nullopt : std::optional(*found);

@@ -69,10 +69,17 @@ TEST(Record, LineIsThatOfTheFormatsPage) {
   record.kind = Kind::kPublished;
   record.device = kRecordedGpu;
   record.text = "Pod status";
-  EXPECT_EQ(
-      Encode(record),
-      R"({"device":{"device":"gpu-3","driver":"gpu.example.com","pool":"node-7"},)"
-      R"("kind":"told","sequence":7,"text":"Pod status","time":"2026-11-21T14:02:11.304050607Z"})");
+  EXPECT_EQ(Encode(record),
+            R"({"device":{"device":"gpu-3","driver":"gpu.example.com","pool":"node-7"},)"
+            R"("kind":"published","sequence":7,"text":"Pod status",)"
+            R"("time":"2026-11-21T14:02:11.304050607Z"})");
+}
+
+TEST(Record, OfAnOlderJournalReadsAsWhatItIsCalledNow) {
+  const StatusOr<Record> record =
+      Decode(R"({"sequence":1,"time":"2026-11-21T14:02:11Z","kind":"told","text":"Pod status"})");
+  ASSERT_TRUE(record.ok()) << ToString(record.status());
+  EXPECT_EQ(record->kind, Kind::kPublished);
 }
 
 TEST(Record, BoundedRecordFitsAFrameAndReadsBackWhateverItHeld) {

@@ -49,16 +49,16 @@ TEST(Resolver, UnknownNameCanBeTriedAgainAndIsNamed) {
 
 TEST(Resolver, GivenUpLookupTellsNobody) {
   LoopRunner runner;
-  bool told = false;
+  bool called = false;
   {
     Resolver resolver(runner.loop());
-    auto numeric = resolver.Resolve("127.0.0.1", 80, [&](const Addresses&) { told = true; });
-    auto name = resolver.Resolve("localhost", 80, [&](const Addresses&) { told = true; });
+    auto numeric = resolver.Resolve("127.0.0.1", 80, [&](const Addresses&) { called = true; });
+    auto name = resolver.Resolve("localhost", 80, [&](const Addresses&) { called = true; });
     numeric.reset();
     name.reset();
   }
   runner.RunFor(std::chrono::milliseconds(50));
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(called);
 }
 
 TEST(Resolver, LoopMayEndWhileALookupIsUnderWay) {

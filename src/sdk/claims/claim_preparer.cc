@@ -14,9 +14,9 @@ Status ExplainGet(const Status& status, const ClaimRef& claim) {
   if (status.code() == Code::kNotFound) {
     return NotFound("ResourceClaim {}/{} does not exist", claim.ns, claim.name);
   }
-  const Status told = Annotate(status, "get ResourceClaim {}/{}", claim.ns, claim.name);
-  if (!IsRetryable(told)) return told;
-  return {told.code(), told.message() + "; the kubelet will ask again"};
+  const Status failure = Annotate(status, "get ResourceClaim {}/{}", claim.ns, claim.name);
+  if (!IsRetryable(failure)) return failure;
+  return {failure.code(), failure.message() + "; the kubelet will ask again"};
 }
 
 // Whether nobody else may have the device at the same time.
