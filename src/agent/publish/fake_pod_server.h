@@ -67,13 +67,22 @@ class PodPublisherTest : public ::testing::Test {
     const std::string& text = patch["metadata"]["annotations"][kube::kDevicesAnnotation].AsString();
     if (informer_follows_ && !text.empty()) pod.devices_annotation = text;
     for (const Json& c : patch["status"]["conditions"].items()) {
+      for (const auto& [member, value] : c.members()) condition_[member] = value;
       if (!informer_follows_) continue;
       pod.conditions = {{.type = c["type"].AsString(),
                          .status = c["status"].AsString(),
                          .reason = c["reason"].AsString(),
                          .message = c["message"].AsString()}};
     }
-    return kube::FakeTransport::Answer{.body = "{}"};
+    return kube::FakeTransport::Answer{.body = Stored().Dump()};
+  }
+  // The Pod as the server has it, as far as anybody here looks at it.
+  Json Stored() const {
+    Json pod = Json::MakeObject(
+        {{"metadata",
+          Json::MakeObject({{"name", "a"}, {"namespace", "default"}, {"uid", "uid-a"}})}});
+    if (!condition_.is_null()) pod["status"]["conditions"].Append(condition_);
+    return pod;
   }
 
   void Turn(HealthState state) { Turn(state, loop_.WallNow()); }
@@ -109,6 +118,7 @@ class PodPublisherTest : public ::testing::Test {
   std::string refusal_;       // its body
   std::string refused_text_;  // a patch with it is refused; "": none
   bool informer_follows_ = true;
+  Json condition_;  // as the server has it, with its time
   std::string object_;
   std::function<void()> on_read_;  // called once, when the server is asked for it
   std::vector<Json> patches_;

@@ -23,6 +23,13 @@ bool RefusesExtended(const Status& status, const kube::Pod& pod) {
          status.message().find("allocatedResourcesStatus") != std::string::npos;
 }
 
+// An empty one where the Pod has none.
+kube::PodCondition DevicesConditionOf(const kube::Pod& pod) {
+  const auto it =
+      std::ranges::find(pod.conditions, kube::kDevicesCondition, &kube::PodCondition::type);
+  return it == pod.conditions.end() ? kube::PodCondition() : *it;
+}
+
 }  // namespace
 
 void EndedFindings::Keep(const ObjectKey& pod, WallTime end, WallTime now,
@@ -48,6 +55,36 @@ bool EndedFindings::KnowsAllOf(const ObjectKey& pod) const {
   return it != kept_.end() && std::ranges::none_of(it->second.devices, [](const auto& device) {
            return SameFinding(device.second, NotReportedHealth(device.first));
          });
+}
+
+std::optional<kube::Pod> WrittenConditions::Newer(const kube::Pod& pod) {
+  const auto it = pods_.find(pod.meta.key);
+  if (it == pods_.end()) return std::nullopt;
+  const Written& written = it->second;
+  const bool behind =
+      written.uid == pod.meta.uid &&
+      std::ranges::find(written.passed, DevicesConditionOf(pod)) != written.passed.end();
+  if (!behind) {
+    // It shows what was written, or what somebody else wrote after it.
+    pods_.erase(it);
+    return std::nullopt;
+  }
+  kube::Pod newer = pod;
+  std::erase_if(newer.conditions, [](const kube::PodCondition& condition) {
+    return condition.type == kube::kDevicesCondition;
+  });
+  newer.conditions.push_back(written.present);
+  return newer;
+}
+
+void WrittenConditions::Note(const kube::Pod& before, const kube::Pod& after) {
+  kube::PodCondition was = DevicesConditionOf(before), is = DevicesConditionOf(after);
+  if (is == was || is.type.empty()) return;
+  Written& written = pods_[before.meta.key];
+  if (std::exchange(written.uid, before.meta.uid) != before.meta.uid) written.passed.clear();
+  written.passed.push_back(std::move(was));
+  written.present = std::move(is);
+  if (written.passed.size() > kBehindMax) pods_.erase(before.meta.key);
 }
 
 PodPublisher::PodPublisher(Edges edges, Options options)
@@ -87,6 +124,7 @@ void PodPublisher::Flush() {
 void PodPublisher::Forget(const ObjectKey& pod) {
   changes_.Forget(pod);
   ended_.Forget(pod);
+  conditions_.Forget(pod);
   left_out_.erase(pod);
   queue_.Forget(pod);
 }
@@ -122,7 +160,8 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
     queue_.NotRefused(key);
     return done(OkStatus());
   }
-  WriteFindings(*pod, *wanted, std::move(done));
+  const std::optional<kube::Pod> newer = conditions_.Newer(*pod);
+  WriteFindings(newer ? *newer : *pod, *wanted, std::move(done));
 }
 
 void PodPublisher::WriteFindings(const kube::Pod& pod, const WantedPodStatus& wanted, Done done) {
@@ -221,7 +260,7 @@ void PodPublisher::Write(const kube::Pod& pod, const Json& patch, Done done) {
                            return LeaveOutExtended(pod, reply.status(), done);
                          }
                          if (extended && reply.ok() && !pod.extended_claim.empty()) MarkLeftOut();
-                         Conclude(pod, {written, annotated}, reply.status(), done);
+                         Conclude(pod, {written, annotated}, reply, done);
                        });
 }
 
@@ -240,8 +279,9 @@ void PodPublisher::LeaveOutExtended(const kube::Pod& pod, const Status& status, 
   done(OkStatus());
 }
 
-void PodPublisher::Conclude(const kube::Pod& pod, const Written& written, const Status& status,
-                            Done done) {
+void PodPublisher::Conclude(const kube::Pod& pod, const Written& written,
+                            const StatusOr<Json>& reply, Done done) {
+  const Status& status = reply.status();
   edges_.metrics.Add(metric::kApiWrites,
                      {{"kind", "Pod"}, {"result", status.ok() ? "ok" : "error"}});
   queue_.NoteReply(status);
@@ -256,6 +296,10 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Written& written, const 
   }
   // The queue looks again, later and later: at the Pod as it is then, not at this patch.
   if (!status.ok()) return done(status);
+  if (!options_.manager) {
+    const StatusOr<kube::Pod> after = kube::DecodePod(*reply);
+    if (after.ok()) conditions_.Note(pod, *after);
+  }
   NoteShown(pod, written);
   done(OkStatus());
 }

@@ -54,6 +54,29 @@ class EndedFindings {
   std::map<ObjectKey, Ended> kept_;
 };
 
+// What this agent wrote as the condition of Pods that the informer does not show yet: the time of a
+// transition is that of the server's last one, not of the one before. Pure.
+class WrittenConditions {
+ public:
+  // Conditions that an informer may be behind; past it the informer is believed.
+  static constexpr std::size_t kBehindMax = 16;
+
+  // The Pod as the server has it, where the informer's `pod` is known to be older; nullopt: it is
+  // as the informer shows it.
+  std::optional<kube::Pod> Newer(const kube::Pod& pod);
+  // The server answered a write to the Pod, which was looked at as `before`, with `after`.
+  void Note(const kube::Pod& before, const kube::Pod& after);
+  void Forget(const ObjectKey& pod) { pods_.erase(pod); }
+
+ private:
+  struct Written {
+    std::string uid;
+    std::vector<kube::PodCondition> passed;  // what the informer may still show
+    kube::PodCondition present;
+  };
+  std::map<ObjectKey, Written> pods_;
+};
+
 // An observer writes the annotation and the condition, a manager also allocatedResourcesStatus and,
 // for its virtual node, that containers run. Of what the kubelet owns an observer writes nothing:
 // it would be overwritten.
@@ -144,7 +167,8 @@ class PodPublisher {
     HeldChanges::Changes changes;
     bool annotated = false;
   };
-  void Conclude(const kube::Pod& pod, const Written& written, const Status& status, Done done);
+  void Conclude(const kube::Pod& pod, const Written& written, const StatusOr<Json>& reply,
+                Done done);
   // The server does not know entries of extended resources: the Pod is written without.
   void LeaveOutExtended(const kube::Pod& pod, const Status& status, const Done& done);
   // It knows them: the Pods that were written without are looked at.
@@ -169,6 +193,7 @@ class PodPublisher {
   std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
   HeldChanges changes_;
   EndedFindings ended_;
+  WrittenConditions conditions_;  // an observer's: a manager reads the Pod before each write
   PodWriteQueue queue_;
 };
 

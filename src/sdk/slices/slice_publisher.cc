@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <utility>
 
 namespace galen::sdk {
@@ -51,6 +52,9 @@ StatusOr<PublishedSlice> DecodePublishedSlice(const Json& object) {
   ASSIGN_OR_RETURN(published.slice, kube::DecodeSlice(object));
   const std::string& text = object["metadata"]["annotations"][kPublisherAnnotation].AsString();
   std::from_chars(text.data(), text.data() + text.size(), published.publisher);
+  // Whoever comes next is one more, whatever somebody has written there.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() - 1;
+  published.publisher = std::clamp<std::int64_t>(published.publisher, 0, kMost);
   return published;
 }
 
