@@ -51,7 +51,7 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       journal_(*store_),
       keeper_({e.loop, e.log, e.metrics, journal_}, config_.timeouts,
               [this](const std::vector<HealthChange>& changes) { changes_.OnChanges(changes); }),
-      prepared_(e.files, config_.state_dir + "/claims.json"),
+      prepared_(e.files, config_.state_dir + "/claims.json", e.disk),
       informers_(e.loop, e.log, e.random, client_, config_.node),
       claims_(informers_, prepared_),
       plugins_({e.loop, e.random, e.log, e.metrics, e.dialer, keeper_}, PluginOptions()),
@@ -139,9 +139,10 @@ void AgentApp::StopWhenIdle(Duration left, std::function<void()> done) {
 }
 
 void AgentApp::StopWhenWritten(Duration left, std::function<void()> done) {
-  const bool written = !store_->journal().busy() && !post_mortem_store_->journal().busy();
+  const bool written =
+      !store_->journal().busy() && !post_mortem_store_->journal().busy() && !prepared_.busy();
   if (written || left <= Duration::zero()) {
-    if (!written) edges_.log.Error("journal is not written", {{"error", "the disk hangs"}});
+    if (!written) edges_.log.Error("state is not written", {{"error", "the disk hangs"}});
     edges_.log.Info("agent stops");
     return done();
   }

@@ -131,7 +131,29 @@ TEST_F(DiskHangTest, AnAgentStopsAllTheSame) {
   node_.app->Stop(5s, [&] { stopped = true; });
   node_.Pass(3s);
   EXPECT_TRUE(stopped);
-  EXPECT_EQ(node_.Logged("journal is not written"), 1);
+  EXPECT_EQ(node_.Logged("state is not written"), 1);
+}
+
+// The loop went on: the agent still publishes, and the Pod runs when the disk does.
+TEST(ManagerDiskHangTest, APodWaitsForTheRecordOfItsClaimsAndTheAgentDoesNot) {
+  AgentNode node(Role::kManager);
+  FakePlugin& driver = node.AddDriver({"gpu-0", "gpu-1"});
+  const auto phase = [&](const std::string& pod) {
+    return node.cluster.Pod(pod)["status"]["phase"].AsString();
+  };
+  node.AddPod("trainer-0");
+  node.StartAgent();
+  node.Pass(5s);
+  ASSERT_EQ(phase("trainer-0"), "Running");
+  node.disk->Hang();
+  node.AddPod("trainer-1");
+  driver.Report({{.device = "gpu-0", .health = 2, .message = "gone", .code = "XidGpuLost"}});
+  node.Pass(10s);
+  EXPECT_EQ(node.Condition("trainer-0"), "False XidGpuLost");
+  EXPECT_NE(phase("trainer-1"), "Running");
+  node.disk->GoOn();
+  node.Pass(5s);
+  EXPECT_EQ(phase("trainer-1"), "Running");
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ bool ClaimCaller::IsReady(const kube::Pod& pod) const {
   return std::all_of(keys.begin(), keys.end(), [&](const ObjectKey& key) {
     const Claim& claim = *edges_.view.FindClaim(key);
     const ClaimRecord* prepared = edges_.claims.Find(claim.uid);
-    return ready_.contains(claim.uid) && prepared != nullptr &&
+    return ready_.contains(claim.uid) && noted_.contains(pod.meta.uid) && prepared != nullptr &&
            prepared->pods.contains(pod.meta.uid) && !prepared->IsStale(claim);
   });
 }
@@ -110,18 +110,34 @@ void ClaimCaller::Prepare(const kube::Pod& pod, Done done) {
   const StatusOr<std::set<std::string>> stale = StaleClaims(pod);
   if (!stale.ok()) return done(stale.status());
   if (!stale->empty()) return UnprepareStale(pod.ref(), *stale, done);
-  StatusOr<Batches> batches = Reserve(pod);
+  const StatusOr<Batches> batches = Reserve(pod);
   if (!batches.ok()) return done(batches.status());
-  if (AnyBusy(*batches)) {
-    return done(Aborted("a claim of pod {} is being prepared for another", ToString(pod.meta.key)));
-  }
   std::set<std::string> uids;
   for (const auto& [driver, claims] : *batches) uids.insert(claims.begin(), claims.end());
-  Ask(NodeCall::kPrepare, *std::move(batches), [this, uids, done](const Status& status) {
-    if (!status.ok()) return done(status);
-    // Before the checkpoint is written: should that fail, the drivers have prepared all the same.
-    ready_.insert(uids.begin(), uids.end());
-    done(edges_.claims.Save());
+  if (AnyBusy(uids)) {
+    return done(Aborted("a claim of pod {} is being prepared for another", ToString(pod.meta.key)));
+  }
+  Hold(uids);
+  // On the disk before any driver is asked.
+  Save([this, uids, batches = *batches, pod_uid = pod.meta.uid, done](const Status& saved) {
+    if (!saved.ok()) {
+      LetGo(uids);
+      return done(saved);
+    }
+    noted_.insert(pod_uid);
+    if (batches.empty()) return done(OkStatus());
+    Ask(NodeCall::kPrepare, batches, [this, uids, done](const Status& status) {
+      if (!status.ok()) {
+        LetGo(uids);
+        return done(status);
+      }
+      Save([this, uids, done](const Status& kept) {
+        LetGo(uids);
+        // Should it not be kept, the drivers have prepared all the same.
+        ready_.insert(uids.begin(), uids.end());
+        done(kept);
+      });
+    });
   });
 }
 
@@ -145,31 +161,32 @@ StatusOr<std::set<std::string>> ClaimCaller::StaleClaims(const kube::Pod& pod) c
 
 void ClaimCaller::UnprepareStale(const PodRef& pod, const std::set<std::string>& uids,
                                  const Done& done) {
-  Batches batches;
-  for (const std::string& uid : uids) {
-    for (const std::string& driver : edges_.claims.Find(uid)->drivers) {
-      batches[driver].push_back(uid);
-    }
-  }
-  if (AnyBusy(batches)) return done(Aborted("a claim of pod {} is busy", ToString(pod.key)));
+  if (AnyBusy(uids)) return done(Aborted("a claim of pod {} is busy", ToString(pod.key)));
   for (const std::string& uid : uids) ready_.erase(uid);
-  Ask(NodeCall::kUnprepare, std::move(batches), [this, pod, uids, done](const Status& status) {
-    if (!status.ok()) return done(status);
-    for (const std::string& uid : uids) edges_.claims.Remove(uid);
-    if (const Status saved = edges_.claims.Save(); !saved.ok()) return done(saved);
-    const kube::Pod* now = edges_.view.FindPod(pod.key);
-    // An event of the Pod or its claim has come meanwhile, and it will be looked at again.
-    if (now == nullptr || now->meta.uid != pod.uid || IsWaiting(*now)) {
-      return done(Aborted("pod {} changed meanwhile", ToString(pod.key)));
+  Hold(uids);
+  Ask(NodeCall::kUnprepare, DriversOf(uids), [this, pod, uids, done](const Status& status) {
+    if (!status.ok()) {
+      LetGo(uids);
+      return done(status);
     }
-    Prepare(*now, done);
+    for (const std::string& uid : uids) edges_.claims.Remove(uid);
+    Save([this, pod, uids, done](const Status& saved) {
+      LetGo(uids);
+      if (!saved.ok()) return done(saved);
+      const kube::Pod* now = edges_.view.FindPod(pod.key);
+      // An event of the Pod or its claim has come meanwhile, and it will be looked at again.
+      if (now == nullptr || now->meta.uid != pod.uid || IsWaiting(*now)) {
+        return done(Aborted("pod {} changed meanwhile", ToString(pod.key)));
+      }
+      Prepare(*now, done);
+    });
   });
 }
 
 void ClaimCaller::Unprepare(const std::string& pod_uid, Done done) {
-  Batches batches;
   std::set<std::string> last;
   bool changed = false;
+  noted_.erase(pod_uid);
   for (const std::string& uid : edges_.claims.ClaimsOfPod(pod_uid)) {
     ClaimRecord& claim = *edges_.claims.Find(uid);
     if (claim.pods.size() > 1) {
@@ -178,20 +195,34 @@ void ClaimCaller::Unprepare(const std::string& pod_uid, Done done) {
       continue;
     }
     last.insert(uid);
-    for (const std::string& driver : claim.drivers) batches[driver].push_back(uid);
   }
   if (changed) {
-    if (const Status saved = edges_.claims.Save(); !saved.ok()) return done(saved);
+    // Looked at anew after it: another Pod may have come to a claim meanwhile.
+    return Save([this, pod_uid, done](const Status& saved) {
+      if (!saved.ok()) return done(saved);
+      Unprepare(pod_uid, done);
+    });
   }
   if (last.empty()) return done(OkStatus());
-  if (AnyBusy(batches)) return done(Aborted("a claim is being worked on"));
+  UnprepareLast(last, done);
+}
+
+void ClaimCaller::UnprepareLast(const std::set<std::string>& uids, const Done& done) {
+  if (AnyBusy(uids)) return done(Aborted("a claim is being worked on"));
   // From here on nobody is to take it for ready.
-  for (const std::string& uid : last) ready_.erase(uid);
-  Ask(NodeCall::kUnprepare, std::move(batches), [this, last, done](const Status& status) {
-    if (!status.ok()) return done(status);
+  for (const std::string& uid : uids) ready_.erase(uid);
+  Hold(uids);
+  Ask(NodeCall::kUnprepare, DriversOf(uids), [this, uids, done](const Status& status) {
+    if (!status.ok()) {
+      LetGo(uids);
+      return done(status);
+    }
     // Only now: had we ended before the drivers answered, the next life would ask them again.
-    for (const std::string& uid : last) edges_.claims.Remove(uid);
-    done(edges_.claims.Save());
+    for (const std::string& uid : uids) edges_.claims.Remove(uid);
+    Save([this, uids, done](const Status& saved) {
+      LetGo(uids);
+      done(saved);
+    });
   });
 }
 
@@ -203,7 +234,6 @@ std::set<std::string> ClaimCaller::PodsInCheckpoint() const {
   return pods;
 }
 
-// Notes the Pod and the drivers down before any driver is asked; gives what has to be asked.
 StatusOr<ClaimCaller::Batches> ClaimCaller::Reserve(const kube::Pod& pod) {
   Batches batches;
   for (const ObjectKey& key : ClaimKeysOf(pod)) {
@@ -223,15 +253,32 @@ StatusOr<ClaimCaller::Batches> ClaimCaller::Reserve(const kube::Pod& pod) {
     if (ready_.contains(claim.uid)) continue;
     for (const std::string& driver : prepared.drivers) batches[driver].push_back(claim.uid);
   }
-  RETURN_IF_ERROR(edges_.claims.Save());
   return batches;
 }
 
-bool ClaimCaller::AnyBusy(const Batches& batches) const {
-  return std::any_of(batches.begin(), batches.end(), [&](const auto& batch) {
-    return std::any_of(batch.second.begin(), batch.second.end(),
-                       [&](const std::string& uid) { return busy_.contains(uid); });
-  });
+void ClaimCaller::Save(Done next) {
+  edges_.claims.Save(
+      [next = std::move(next), watch = Liveness::Watch(liveness_)](const Status& saved) {
+        if (watch.alive()) next(saved);
+      });
+}
+
+bool ClaimCaller::AnyBusy(const std::set<std::string>& uids) const {
+  return std::ranges::any_of(uids, [&](const std::string& uid) { return busy_.contains(uid); });
+}
+
+void ClaimCaller::LetGo(const std::set<std::string>& uids) {
+  for (const std::string& uid : uids) busy_.erase(uid);
+}
+
+ClaimCaller::Batches ClaimCaller::DriversOf(const std::set<std::string>& uids) {
+  Batches batches;
+  for (const std::string& uid : uids) {
+    for (const std::string& driver : edges_.claims.Find(uid)->drivers) {
+      batches[driver].push_back(uid);
+    }
+  }
+  return batches;
 }
 
 void ClaimCaller::Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done) {
@@ -240,8 +287,6 @@ void ClaimCaller::Ask(NodeCall call, Batches batches, std::function<void(const S
   const auto round = std::make_shared<Round>(
       Round{.call = call, .batches = std::move(batches), .done = std::move(done)});
   round->open = round->batches.size();
-  // All of them before the first call: an answer may start the next round.
-  for (const auto& [driver, uids] : round->batches) busy_.insert(uids.begin(), uids.end());
   for (const auto& [driver, uids] : round->batches) {
     edges_.drivers.CallDriver(driver, call, RequestOf(call, uids),
                               [this, watch = Liveness::Watch(liveness_), round,
@@ -256,9 +301,6 @@ void ClaimCaller::OnAnswer(const std::shared_ptr<Round>& round, const std::strin
   const Status taken = TakeIn(round->call, driver, round->batches.at(driver), reply);
   if (round->first_error.ok()) round->first_error = taken;
   if (--round->open > 0) return;
-  for (const auto& [name, uids] : round->batches) {
-    for (const std::string& uid : uids) busy_.erase(uid);
-  }
   round->done(round->first_error);
 }
 

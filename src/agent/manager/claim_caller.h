@@ -60,6 +60,10 @@ class ClaimCaller {
   struct Round;
   using Batches = std::map<std::string, std::vector<std::string>>;  // driver → claims' uids
 
+  // Notes the Pod and the drivers down in memory; gives what has to be asked.
+  StatusOr<Batches> Reserve(const kube::Pod& pod);
+  // Writes the checkpoint, then goes on; not after this was destroyed.
+  void Save(Done next);
   // One call a driver, at once; `done` when the last has answered, with the first error.
   void Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done);
   // Shared by the calls of one round, which end in any order.
@@ -73,18 +77,25 @@ class ClaimCaller {
   Status TakeUnprepared(const std::string& driver, const std::vector<std::string>& uids,
                         const std::string& reply);
   std::string RequestOf(NodeCall call, const std::vector<std::string>& uids);
-  StatusOr<Batches> Reserve(const kube::Pod& pod);
   // UIDs of the Pod's claims that are prepared as they were allocated formerly. Aborted while
   // Pods that it is not reserved for any more hold them so.
   StatusOr<std::set<std::string>> StaleClaims(const kube::Pod& pod) const;
   // Unprepares them, then goes on with Prepare.
   void UnprepareStale(const PodRef& pod, const std::set<std::string>& uids, const Done& done);
-  // A claim is asked about by one round at a time, or a prepare could overtake its unprepare.
-  bool AnyBusy(const Batches& batches) const;
+  // Lets go of the claims that only this Pod uses. REQUIRES: there are some.
+  void UnprepareLast(const std::set<std::string>& uids, const Done& done);
+  // A claim is worked on for one Pod at a time, from before it is noted on the disk until what
+  // came of it is: or a prepare could overtake its unprepare.
+  bool AnyBusy(const std::set<std::string>& uids) const;
+  void Hold(const std::set<std::string>& uids) { busy_.insert(uids.begin(), uids.end()); }
+  void LetGo(const std::set<std::string>& uids);
+  // Every driver that was or may have been asked about them.
+  Batches DriversOf(const std::set<std::string>& uids);
 
   Edges edges_;
   std::set<std::string> ready_;  // uids of claims prepared since this process started
-  std::set<std::string> busy_;   // uids of claims that a driver is being asked about
+  std::set<std::string> busy_;   // uids of claims that are worked on
+  std::set<std::string> noted_;  // uids of Pods whose claims' records on the disk name them
   // Dies with this, so that an answer that comes later finds nobody.
   Liveness liveness_;
 };

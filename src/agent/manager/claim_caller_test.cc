@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/holdings/fake_node_view.h"
+#include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "protos/dra/v1/dra.pb.h"
@@ -75,22 +76,24 @@ class ClaimCallerTest : public ::testing::Test {
   ClaimCallerTest() { Restart(); }
   void Restart() {
     preparer_.reset();
-    claims_.emplace(files_, "/claims.json");
+    claims_.emplace(files_, "/claims.json", &disk_);
     ASSERT_TRUE(claims_->Load().ok());
     preparer_.emplace(ClaimCaller::Edges{loop_, drivers_, view_, *claims_});
   }
   const kube::Pod& Pod(const std::string& name) { return view_.pods.at({"default", name}); }
   Status Prepare(const std::string& pod) {
-    Status outcome = Internal("no answer");
-    preparer_->Prepare(Pod(pod), [&](const Status& status) { outcome = status; });
+    // It may come after this has returned, from a disk that hangs.
+    const auto outcome = std::make_shared<Status>(Internal("no answer"));
+    preparer_->Prepare(Pod(pod), [outcome](const Status& status) { *outcome = status; });
     loop_.RunUntilIdle();
-    return outcome;
+    return *outcome;
   }
   Status Unprepare(const std::string& pod) {
-    Status outcome = Internal("no answer");
-    preparer_->Unprepare("uid-" + pod, [&](const Status& status) { outcome = status; });
+    // It may come after this has returned, from a disk that hangs.
+    const auto outcome = std::make_shared<Status>(Internal("no answer"));
+    preparer_->Unprepare("uid-" + pod, [outcome](const Status& status) { *outcome = status; });
     loop_.RunUntilIdle();
-    return outcome;
+    return *outcome;
   }
   // Pods a and b that share one claim.
   void AddSharers() {
@@ -105,6 +108,7 @@ class ClaimCallerTest : public ::testing::Test {
 
   FakeLoop loop_;
   FakeFileSystem files_;
+  FakeDiskQueue disk_;
   FakeNodeView view_;
   FakeDrivers drivers_{loop_};
   std::optional<ClaimCheckpoint> claims_;
@@ -344,6 +348,50 @@ TEST_F(ClaimCallerTest, WhoLetsGoOfASharedClaimIsNotInTheCheckpointAnyMore) {
   ASSERT_EQ(Unprepare("a"), OkStatus());
   Restart();
   EXPECT_THAT(preparer_->PodsInCheckpoint(), ElementsAre("uid-b"));
+}
+
+TEST_F(ClaimCallerTest, ADriverIsAskedOnceTheDiskHasTheRecord) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
+  disk_.Hang();
+  EXPECT_EQ(Prepare("a").message(), "no answer");
+  EXPECT_THAT(drivers_.Take(), IsEmpty());
+  disk_.GoOn();
+  disk_.Hang();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(drivers_.Take(), ElementsAre("prepare gpu.example.com uid-a-gpu"));
+  EXPECT_FALSE(preparer_->IsReady(Pod("a"))) << "the driver's answer is not on the disk";
+  disk_.GoOn();
+  EXPECT_TRUE(preparer_->IsReady(Pod("a")));
+}
+
+TEST_F(ClaimCallerTest, AClaimIsWorkedOnForOnePodWhileTheDiskHangs) {
+  AddSharers();
+  disk_.Hang();
+  EXPECT_EQ(Prepare("a").message(), "no answer");
+  EXPECT_EQ(Prepare("b").code(), Code::kAborted);
+  disk_.GoOn();
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(preparer_->IsReady(Pod("a")));
+  disk_.Hang();
+  EXPECT_EQ(Prepare("b").message(), "no answer");
+  EXPECT_FALSE(preparer_->IsReady(Pod("b"))) << "the record on the disk does not name it";
+  disk_.GoOn();
+  EXPECT_TRUE(preparer_->IsReady(Pod("b")));
+  EXPECT_THAT(drivers_.Take(), ElementsAre("prepare gpu.example.com uid-shared"));
+}
+
+TEST_F(ClaimCallerTest, AClaimIsPreparedAnewOnceTheDiskHasForgottenIt) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
+  ASSERT_EQ(Prepare("a"), OkStatus());
+  drivers_.Take();
+  disk_.Hang();
+  EXPECT_EQ(Unprepare("a").message(), "no answer");
+  EXPECT_THAT(drivers_.Take(), ElementsAre("unprepare gpu.example.com uid-a-gpu"));
+  EXPECT_EQ(Prepare("a").code(), Code::kAborted);
+  disk_.GoOn();
+  EXPECT_EQ(Prepare("a"), OkStatus());
 }
 
 }  // namespace

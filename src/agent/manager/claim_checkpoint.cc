@@ -1,6 +1,7 @@
 #include "agent/manager/claim_checkpoint.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/data/json.h"
@@ -116,11 +117,40 @@ Status ClaimCheckpoint::Load() {
   return OkStatus();
 }
 
-Status ClaimCheckpoint::Save() {
+void ClaimCheckpoint::Save(Done done) {
+  asked_.push_back(std::move(done));
+  if (!busy_) Begin();
+}
+
+std::string ClaimCheckpoint::Text() const {
   Json list(Json::Array{});
   for (const auto& [uid, claim] : claims_) list.Append(ClaimJson(claim));
   const Json file = Json::MakeObject({{"version", kVersion}, {"claims", std::move(list)}});
-  return Annotate(files_.WriteAtomically(path_, file.Dump() + "\n"), "write checkpoint {}", path_);
+  return file.Dump() + "\n";
+}
+
+void ClaimCheckpoint::Begin() {
+  busy_ = true;
+  writing_ = std::exchange(asked_, {});
+  const auto write = [&files = files_, path = path_, text = Text()] {
+    return Annotate(files.WriteAtomically(path, text), "write checkpoint {}", path);
+  };
+  if (disk_ == nullptr) return End(write());
+  const auto written = std::make_shared<Status>();
+  disk_->Run([write, written] { *written = write(); },
+             [this, written, watch = Liveness::Watch(liveness_)] {
+               if (watch.alive()) End(*written);
+             });
+}
+
+void ClaimCheckpoint::End(const Status& written) {
+  const Liveness::Watch watch(liveness_);
+  for (const Done& done : std::exchange(writing_, {})) {
+    done(written);
+    if (!watch.alive()) return;
+  }
+  busy_ = false;
+  if (!asked_.empty()) Begin();
 }
 
 ClaimRecord* ClaimCheckpoint::Find(const std::string& uid) {

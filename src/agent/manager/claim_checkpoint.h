@@ -4,13 +4,16 @@
 // Belongs to the agent's loop.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "agent/holdings/node_view.h"
+#include "base/files/disk_queue.h"
 #include "base/files/file_system.h"
+#include "base/liveness.h"
 
 namespace galen::agent {
 
@@ -51,14 +54,24 @@ class ClaimCheckpoint final : public PreparedDevices {
   // One page a claim at most; 256 claims fill a large node.
   static constexpr std::size_t kClaimsMax = 4096;
 
-  ClaimCheckpoint(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
+  // The answer to Save, on the loop.
+  using Done = std::function<void(const Status& status)>;
+
+  // `disk` writes the file, so that the loop never waits for it; null: it is written in the call.
+  ClaimCheckpoint(FileSystem& files, std::string path, DiskQueue* disk = nullptr)
+      : files_(files), path_(std::move(path)), disk_(disk) {}
 
   // Once, before anything else. A file that is missing is an empty checkpoint. One that cannot be
   // read is set aside as PATH.corrupt and DataLoss says so; the claims of Pods that are still there
   // are prepared again anyway.
   Status Load();
-  // Writes everything down. On an error nothing was changed on disk.
-  Status Save();
+  // Writes everything down as it is now, or later within the same write; changes during a write are
+  // in the one after it. `done` is called once what was there at the call is on the disk, or with
+  // the error, after which the disk has what it had before. In the order of calls; perhaps inside
+  // this call; never after the checkpoint was destroyed.
+  void Save(Done done);
+  // Whether a write is under way.
+  bool busy() const { return busy_; }
 
   // nullptr when it is not known. The pointer holds until the claim is removed.
   ClaimRecord* Find(const std::string& uid);
@@ -78,9 +91,17 @@ class ClaimCheckpoint final : public PreparedDevices {
                                   const std::string& share_id) const;
 
  private:
+  std::string Text() const;
+  void Begin();
+  void End(const Status& written);
+
   FileSystem& files_;
   const std::string path_;
+  DiskQueue* const disk_;
   std::map<std::string, ClaimRecord> claims_;
+  std::vector<Done> asked_, writing_;  // who waits for the next write; for the present one
+  bool busy_ = false;
+  Liveness liveness_;
 };
 
 }  // namespace galen::agent

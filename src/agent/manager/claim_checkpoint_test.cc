@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 
 namespace galen::agent {
@@ -13,6 +14,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr const char* kPath = "/claims.json";
+Status SaveNow(ClaimCheckpoint& claims) {
+  Status outcome = Internal("no answer");
+  claims.Save([&](const Status& saved) { outcome = saved; });
+  return outcome;
+}
+
 const DeviceId kPreparedGpu{"gpu.example.com", "node-1", "gpu-0"};
 
 TEST(ClaimCheckpoint, ComeBackAfterARestart) {
@@ -22,7 +29,7 @@ TEST(ClaimCheckpoint, ComeBackAfterARestart) {
   claim.pods = {"pod-1", "pod-2"};
   claim.drivers = {"gpu.example.com"};
   claim.devices = {{kPreparedGpu, "share-1", {"gpu.example.com/gpu=gpu-0", "second"}}};
-  ASSERT_TRUE(before.Save().ok());
+  ASSERT_EQ(SaveNow(before), OkStatus());
   files.Crash();
   ClaimCheckpoint after(files, kPath);
   ASSERT_TRUE(after.Load().ok());
@@ -90,7 +97,7 @@ TEST(ClaimCheckpoint, ACorruptCheckpointIsSetAside) {
     EXPECT_EQ(loaded.code(), Code::kDataLoss);
     EXPECT_THAT(loaded.message(), HasSubstr("/claims.json.corrupt"));
     EXPECT_EQ(*files.Read("/claims.json.corrupt"), text);
-    EXPECT_TRUE(claims.Save().ok());
+    EXPECT_EQ(SaveNow(claims), OkStatus());
   }
 }
 
@@ -98,7 +105,47 @@ TEST(ClaimCheckpoint, AFullDiskIsReported) {
   FakeFileSystem files;
   ClaimCheckpoint claims(files, kPath);
   files.FailWrites(ResourceExhausted("no space left"));
-  EXPECT_THAT(claims.Save().message(), HasSubstr("write checkpoint /claims.json"));
+  EXPECT_THAT(SaveNow(claims).message(), HasSubstr("write checkpoint /claims.json"));
+}
+
+TEST(ClaimCheckpoint, WhatChangesDuringAWriteIsInTheOneAfterIt) {
+  FakeFileSystem files;
+  FakeDiskQueue disk;
+  ClaimCheckpoint claims(files, kPath, &disk);
+  disk.Hang();
+  std::vector<std::string> answers;
+  const auto save = [&](const std::string& uid) {
+    claims.Add({"default", uid}, uid);
+    claims.Save([&answers, uid](const Status& saved) {
+      EXPECT_EQ(saved, OkStatus());
+      answers.push_back(uid);
+    });
+  };
+  save("uid-1");
+  save("uid-2");
+  save("uid-3");
+  EXPECT_THAT(answers, IsEmpty());
+  EXPECT_EQ(disk.waiting(), 1u) << "what comes during a write is one more";
+  EXPECT_TRUE(claims.busy());
+  disk.GoOn();
+  EXPECT_THAT(answers, ElementsAre("uid-1", "uid-2", "uid-3"));
+  EXPECT_FALSE(claims.busy());
+  ClaimCheckpoint after(files, kPath);
+  ASSERT_TRUE(after.Load().ok());
+  EXPECT_EQ(after.all().size(), 3u);
+}
+
+TEST(ClaimCheckpoint, AWriteThatOutlivesItAnswersNobody) {
+  FakeFileSystem files;
+  FakeDiskQueue disk;
+  disk.Hang();
+  {
+    ClaimCheckpoint claims(files, kPath, &disk);
+    claims.Add({"default", "a-gpu"}, "uid-1");
+    claims.Save([](const Status&) { FAIL(); });
+  }
+  disk.GoOn();
+  EXPECT_TRUE(files.Read(kPath).ok());
 }
 
 }  // namespace
