@@ -128,6 +128,15 @@ TEST_F(RefusalWatchTest, WhenOneRightIsBackTheOthersAreAskedForAndStayUntilTheyA
   EXPECT_THAT(reviews_, IsEmpty()) << "nothing is missing";
 }
 
+TEST_F(RefusalWatchTest, AReviewSpeaksOfTheRightThatItAskedFor) {
+  Ask(Create(kEvents, "train", Json::MakeObject({})), 403,
+      Forbidden(R"(create resource \"events\")"));
+  PatchPod("train", 403, Forbidden(kPatchStatus));
+  allowed_ = {"create events train"};
+  loop_.Advance(RefusalWatch::kAskEvery + 1s);
+  EXPECT_THAT(watch_.missing(), ElementsAre(HasSubstr("pods/status")));
+}
+
 TEST_F(RefusalWatchTest, AReviewThatIsNotAnsweredLeavesARightMissing) {
   PatchPod("train", 403, Forbidden(kPatchStatus));
   PatchPod("serve", 403, Forbidden(kPatchStatus));

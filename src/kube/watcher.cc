@@ -71,7 +71,7 @@ struct Watcher::Impl final : net::HttpResponseSink {
 
   State state = State::kEmpty;
   State after = State::kListing;  // BackingOff: where to go then
-  std::string resume;             // Listing: the token of the page, "" = the first
+  std::string resume;             // Listing: the token of the page, "" = the first; else ""
   std::string version;            // of the last list or event
   bool progress = true;           // something was achieved since we last began again at once
   int refused_watches = 0;
@@ -232,7 +232,6 @@ void Watcher::Impl::OnRefused() {
   const bool no_such_version =
       state == State::kWatching &&
       (status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound);
-  if (too_often || no_such_version) resume.clear();
   const State next = too_often || no_such_version ? State::kListing : state;
   if (!IsRetryable(status) && !no_such_version) return WaitFor(next, refusals.Next(random));
   BackOff(next, retry_after);
@@ -251,7 +250,6 @@ void Watcher::Impl::OnErrorEvent(const Status& status) {
   if (status.code() == Code::kOutOfRange) return OnExpired(status);
   Report(status);
   const bool too_often = ++refused_watches >= kRefusedWatchesMax;
-  if (too_often) resume.clear();
   BackOff(too_often ? State::kListing : State::kWatching);
 }
 
@@ -262,7 +260,6 @@ void Watcher::Impl::OnLost(const Status& status) {
   const bool broken = status.code() == Code::kDataLoss || status.code() == Code::kResourceExhausted;
   const bool too_often =
       broken && state == State::kWatching && ++refused_watches >= kRefusedWatchesMax;
-  if (too_often) resume.clear();
   BackOff(too_often ? State::kListing : state);
 }
 

@@ -119,6 +119,15 @@ TEST_F(WatcherTest, WarnsOfWhatItMayNotList) {
   EXPECT_EQ(Asked(), 2u) << "rights may be given later";
 }
 
+TEST_F(WatcherTest, ARefusalThatComesInPiecesIsReadWhole) {
+  watcher_.Start();
+  transport_.Head(0, 403);
+  transport_.Data(0, R"({"kind":"Status","message":"pods is )");
+  transport_.Data(0, R"(forbidden"})");
+  transport_.End(0);
+  EXPECT_EQ(sink_.trouble, "PermissionDenied: list pods: pods is forbidden");
+}
+
 TEST_F(WatcherTest, WaitsLongForAPersonAndNotForAServerThatWasAway) {
   Transcript sink;
   Watcher patient(loop_, client_, random_,
