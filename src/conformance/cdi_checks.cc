@@ -23,7 +23,7 @@ const ClaimEntry* PreparedIn(const Observations& seen) {
 
 std::vector<std::string> IdsOf(const ClaimEntry& entry) {
   std::vector<std::string> ids;
-  for (const PreparedDevice& device : entry.devices) {
+  for (const PreparedDeviceSeen& device : entry.devices) {
     ids.insert(ids.end(), device.cdi_ids.begin(), device.cdi_ids.end());
   }
   return ids;
@@ -109,7 +109,7 @@ Outcome JudgeIdForm(const Observations& seen) {
 Outcome JudgeIdsUnique(const Observations& seen) {
   return WithIds(seen, [](const ClaimEntry& entry, const std::vector<std::string>&) {
     std::map<std::string, std::string> first_ids;
-    for (const PreparedDevice& device : entry.devices) {
+    for (const PreparedDeviceSeen& device : entry.devices) {
       if (device.cdi_ids.empty()) continue;
       const auto [it, added] =
           first_ids.emplace(device.cdi_ids.front(), device.pool + "/" + device.device);

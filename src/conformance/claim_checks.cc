@@ -185,7 +185,7 @@ Outcome WithPrepared(const Observations& seen, std::optional<ClaimsAnswer> Claim
 
 // share_id is v1's alone.
 ClaimEntry WithoutShares(ClaimEntry entry) {
-  for (PreparedDevice& device : entry.devices) device.share_id.clear();
+  for (PreparedDeviceSeen& device : entry.devices) device.share_id.clear();
   return entry;
 }
 
@@ -203,7 +203,7 @@ Outcome JudgeDevices(const Observations& seen) {
         if (entry.devices.size() != 1) {
           return Failed(fmt::format("{} devices for an allocation of one", entry.devices.size()));
         }
-        const PreparedDevice& device = entry.devices.front();
+        const PreparedDeviceSeen& device = entry.devices.front();
         return PassedIf(device.pool == held.pool && device.device == held.device,
                         Shown(device.pool + "/" + device.device));
       });
@@ -214,7 +214,7 @@ Outcome JudgeRequests(const Observations& seen) {
   return WithPrepared(
       seen, &ClaimsSeen::prepare,
       [](const ClaimEntry& entry, const ClaimsAnswer&, const ClaimsSeen& claims) {
-        for (const PreparedDevice& device : entry.devices) {
+        for (const PreparedDeviceSeen& device : entry.devices) {
           for (const std::string& request : device.requests) {
             if (request != claims.allocated.request) {
               return Failed(fmt::format("request_names has \"{}\", the claim has \"{}\"",

@@ -36,7 +36,7 @@ Status ReadPrepared(std::string_view bytes, ClaimsAnswer& answer) {
     ClaimEntry& seen = answer.entries[uid];
     seen.error = entry.error();
     for (const auto& device : entry.devices()) {
-      PreparedDevice& prepared = seen.devices.emplace_back();
+      PreparedDeviceSeen& prepared = seen.devices.emplace_back();
       prepared.requests = {device.request_names().begin(), device.request_names().end()};
       prepared.pool = device.pool_name();
       prepared.device = device.device_name();

@@ -35,7 +35,7 @@ template <typename Entry>
 void Write(const ClaimEntry& from, Entry& to) {
   to.set_error(from.error);
   if constexpr (requires { to.add_devices(); }) {
-    for (const PreparedDevice& device : from.devices) {
+    for (const PreparedDeviceSeen& device : from.devices) {
       auto& one = *to.add_devices();
       for (const std::string& request : device.requests) one.add_request_names(request);
       one.set_pool_name(device.pool);

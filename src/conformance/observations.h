@@ -116,18 +116,18 @@ struct ClaimRef {
 };
 
 // A device that the driver says it prepared; as it came.
-struct PreparedDevice {
+struct PreparedDeviceSeen {
   std::vector<std::string> requests;
   std::string pool, device;
   std::vector<std::string> cdi_ids;
   std::string share_id;
 
-  bool operator==(const PreparedDevice&) const = default;
+  bool operator==(const PreparedDeviceSeen&) const = default;
 };
 
 // One claim's part of an answer.
 struct ClaimEntry {
-  std::vector<PreparedDevice> devices;
+  std::vector<PreparedDeviceSeen> devices;
   std::string error;
 
   bool operator==(const ClaimEntry&) const = default;

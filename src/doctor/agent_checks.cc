@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kAgentFilesLeast = 1024;
 
 Outcome JudgeRunning(const Observations& seen) {
-  const Seen<AgentStatus>& status = seen.agent.status;
+  const Seen<AgentStatusSeen>& status = seen.agent.status;
   if (status.ok()) {
     return Healthy(fmt::format("galen-agent {}, {}", Shown(status->version), Shown(status->role)));
   }
@@ -30,7 +30,7 @@ Outcome JudgeRunning(const Observations& seen) {
 // Both mistakes are silent otherwise: the agent runs, is connected, and reports to nobody.
 Outcome JudgeRole(const Observations& seen) {
   if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
-  const AgentStatus& status = *seen.agent.status;
+  const AgentStatusSeen& status = *seen.agent.status;
   if (status.node != seen.node) {
     return Bad(fmt::format("the agent calls this node {}, it is {}", Shown(status.node),
                            Shown(seen.node)));

@@ -53,7 +53,7 @@ Outcome JudgeMissingCdiDevices(const Observations& seen) {
     for (const CdiFile& file : files) defined.insert(file.ids.begin(), file.ids.end());
     std::vector<std::string> found;
     std::size_t judged = 0;
-    for (const PreparedClaim& claim : *seen.kubelet.prepared) {
+    for (const CheckpointedClaim& claim : *seen.kubelet.prepared) {
       for (const std::string& id : claim.cdi_ids) {
         ++judged;
         if (defined.contains(id)) continue;

@@ -28,7 +28,7 @@ std::set<ObjectKey> ClaimsOf(const kube::Pod& pod) {
 std::set<std::string> DriversOf(const Observations& seen, const ObjectKey& key) {
   std::set<std::string> drivers;
   if (seen.kubelet.prepared.ok()) {
-    for (const PreparedClaim& claim : *seen.kubelet.prepared) {
+    for (const CheckpointedClaim& claim : *seen.kubelet.prepared) {
       if (claim.key == key) drivers.insert(claim.drivers.begin(), claim.drivers.end());
     }
   }
@@ -106,7 +106,7 @@ Outcome JudgeDriverGone(const Observations& seen) {
   }
   std::set<ObjectKey> keys;
   if (seen.kubelet.prepared.ok()) {
-    for (const PreparedClaim& claim : *seen.kubelet.prepared) keys.insert(claim.key);
+    for (const CheckpointedClaim& claim : *seen.kubelet.prepared) keys.insert(claim.key);
   }
   if (seen.api.claims.ok()) {
     for (const ClaimSeen& claim : *seen.api.claims) {
@@ -165,7 +165,7 @@ Outcome JudgePreparedGone(const Observations& seen) {
   std::map<ObjectKey, std::string> uids;
   for (const ClaimSeen& claim : *seen.api.claims) uids[claim.claim.key] = claim.claim.uid;
   std::vector<std::string> found;
-  for (const PreparedClaim& claim : *seen.kubelet.prepared) {
+  for (const CheckpointedClaim& claim : *seen.kubelet.prepared) {
     const auto there = uids.find(claim.key);
     if (there != uids.end() && there->second == claim.uid) continue;
     found.push_back(fmt::format(

@@ -94,10 +94,10 @@ inline KubeletSeen GoodKubelet() {
   kubelet.plugins = std::map<std::string, PluginState>{
       {"/var/lib/kubelet/plugins_registry/gpu.example.com-reg.sock",
        {.wanted = true, .registered = true}}};
-  kubelet.prepared = std::vector<PreparedClaim>{{.key = {"train", "c"},
-                                                 .uid = "claim-1",
-                                                 .drivers = {"gpu.example.com"},
-                                                 .cdi_ids = {"gpu.example.com/gpu=c-0"}}};
+  kubelet.prepared = std::vector<CheckpointedClaim>{{.key = {"train", "c"},
+                                                     .uid = "claim-1",
+                                                     .drivers = {"gpu.example.com"},
+                                                     .cdi_ids = {"gpu.example.com/gpu=c-0"}}};
   return kubelet;
 }
 
@@ -134,7 +134,7 @@ inline Observations GoodObservations() {
   seen.kubelet = GoodKubelet();
   seen.api = GoodApi(seen.when);
   seen.agent.socket = "/run/galen/agent.sock";
-  seen.agent.status = AgentStatus{.version = "0.1.0", .node = "node-7", .role = "observer"};
+  seen.agent.status = AgentStatusSeen{.version = "0.1.0", .node = "node-7", .role = "observer"};
   seen.agent.drivers = std::vector<AgentDriver>{{.name = "gpu.example.com",
                                                  .endpoint = "/k/plugins/gpu.example.com/dra.sock",
                                                  .health = "v1",

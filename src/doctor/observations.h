@@ -73,7 +73,7 @@ struct KubeletProcess {
 };
 
 // A claim that the kubelet has had prepared, by its checkpoint.
-struct PreparedClaim {
+struct CheckpointedClaim {
   ObjectKey key;
   std::string uid;
   std::set<std::string> drivers;
@@ -91,7 +91,7 @@ struct KubeletSeen {
   Seen<KubeletProcess> process;
   Seen<Gates> gates;
   Seen<std::map<std::string, PluginState>> plugins;  // by the registration socket's path
-  Seen<std::vector<PreparedClaim>> prepared;         // DataLoss: the checkpoint is broken
+  Seen<std::vector<CheckpointedClaim>> prepared;     // DataLoss: the checkpoint is broken
 };
 
 // "v1.37.1" in parts.
@@ -179,7 +179,7 @@ struct ApiSeen {
 };
 
 // What the agent says of itself over its socket.
-struct AgentStatus {
+struct AgentStatusSeen {
   std::string version, node, role;
   std::vector<std::string> troubles;
 };
@@ -200,7 +200,7 @@ struct JournalSeen {
 // The agent, by its socket and its files.
 struct AgentSeen {
   std::string socket;
-  Seen<AgentStatus> status;
+  Seen<AgentStatusSeen> status;
   Seen<std::vector<AgentDriver>> drivers;
   Seen<JournalSeen> journal;
   Seen<std::int64_t> open_files;  // as KubeletProcess::open_files

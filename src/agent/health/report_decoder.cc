@@ -19,7 +19,7 @@ using rpc::WireFields;
 
 // The field "galen" of a device: what Galen's own drivers add. Kubernetes' readers
 // skip it as unknown.
-struct Finding {
+struct RawFinding {
   bool present = false;
   std::int64_t sign_unix_nanos = 0;
   double share = 0;  // the wire leaves a zero out
@@ -34,7 +34,7 @@ struct RawDevice {
   std::uint64_t health = 0;
   std::int64_t updated_unix_seconds = 0;
   std::int64_t timeout_seconds = 0;
-  Finding finding;
+  RawFinding finding;
 };
 
 std::string CleanText(std::string_view text, std::size_t bytes_max, ReportFaults& faults) {
@@ -45,7 +45,7 @@ std::string CleanText(std::string_view text, std::size_t bytes_max, ReportFaults
 // Field numbers are those of protos/dra_health, the same in v1 and v1alpha1. Its messages are not
 // parsed as such: that would build every device before the first can be refused. Wire types are not
 // checked, for a field of the wrong type has no bytes or the number zero.
-void ReadFinding(std::string_view bytes, Finding& finding, ReportFaults& faults) {
+void ReadFinding(std::string_view bytes, RawFinding& finding, ReportFaults& faults) {
   finding.present = true;
   WireFields fields(bytes);
   while (const auto field = fields.Next()) {
@@ -157,7 +157,7 @@ bool IsCode(std::string_view text) {
 }
 
 Cause CauseOf(const RawDevice& device, HealthState state, ReportFaults& faults) {
-  const Finding& finding = device.finding;
+  const RawFinding& finding = device.finding;
   Cause cause{.code = IsCode(finding.code) ? finding.code : "",
               .message = CleanText(device.message, kReportedMessageBytesMax, faults),
               .value = finding.value,
@@ -214,8 +214,8 @@ struct ReportReader::Impl {
     if (!raw) return Count(faults.broken, [] { return "a device that cannot be decoded"; });
     // The driver is the one whose stream it is, whatever is in the report: no driver reports for
     // another.
-    DeviceId id{decoded_.report.driver, std::string(raw->pool.substr(0, kNameBytesMax)),
-                std::string(raw->device.substr(0, kNameBytesMax))};
+    DeviceId id{decoded_.report.driver, std::string(raw->pool.substr(0, kNameBytesRead)),
+                std::string(raw->device.substr(0, kNameBytesRead))};
     if (const Status valid = Validate(id); !valid.ok()) {
       return Count(faults.invalid, [&] { return Printable(ToValidUtf8(valid.message())); });
     }
@@ -227,7 +227,7 @@ struct ReportReader::Impl {
 
  private:
   // One more than any name may have: cut names stay invalid.
-  static constexpr std::size_t kNameBytesMax = 254;
+  static constexpr std::size_t kNameBytesRead = 254;
 
   template <typename Say>
   void Count(std::size_t& counter, Say say) {

@@ -10,27 +10,29 @@
 namespace galen::agent {
 namespace {
 
-// A text that is empty is written only to take an earlier one away.
-Json ConditionJson(std::string_view type, const WantedCondition& wanted,
-                   const WantedCondition& before, const std::string& changed) {
-  Json condition = Json::MakeObject(
-      {{"type", type}, {"status", wanted.status}, {"lastTransitionTime", changed}});
-  if (wanted.reason != before.reason) condition["reason"] = wanted.reason;
-  if (wanted.message != before.message) condition["message"] = wanted.message;
-  return condition;
+Json ToJson(std::string_view type, const WantedCondition& wanted) {
+  return Json::MakeObject({{"type", type},
+                           {"status", wanted.status},
+                           {"reason", wanted.reason},
+                           {"message", wanted.message}});
 }
 
-// The condition as it is to be written, or nullopt when `present` says the same. The time of the
-// transition moves only with the status, as everywhere in Kubernetes.
-std::optional<Json> ConditionPatch(std::string_view type, const Json& present,
-                                   const WantedCondition& wanted, WallTime now) {
-  const WantedCondition before{present["status"].AsString(), present["reason"].AsString(),
-                               present["message"].AsString()};
-  // The time is not compared: that a state lasts is no news.
-  if (before == wanted) return std::nullopt;
+// `wanted` as it is to be written, or nullopt when `present` says the same. The time of the
+// transition moves only with the status, as everywhere in Kubernetes, and is not compared: that a
+// state lasts is no news. A text that is there already is left out; an empty one takes it away.
+std::optional<Json> ChangedCondition(const Json& present, const Json& wanted, WallTime now) {
+  const bool same = std::ranges::all_of(wanted.members(), [&](const auto& member) {
+    return present[member.first].AsString() == member.second.AsString();
+  });
+  if (same) return std::nullopt;
+  Json condition = wanted;
   const std::string& since = present["lastTransitionTime"].AsString();
-  const bool kept = before.status == wanted.status && !since.empty();
-  return ConditionJson(type, wanted, before, kept ? since : FormatRfc3339(now));
+  const bool kept = present["status"] == wanted["status"] && !since.empty();
+  condition["lastTransitionTime"] = kept ? since : FormatRfc3339(now);
+  for (const std::string_view text : {"reason", "message"}) {
+    if (wanted[text].AsString() == present[text].AsString()) condition.Erase(text);
+  }
+  return condition;
 }
 
 // Null when there is none, which reads as empty everywhere below.
@@ -47,7 +49,8 @@ Json FindCondition(const kube::Pod& pod) {
   for (const kube::PodCondition& condition : pod.conditions) {
     if (condition.type != kube::kDevicesCondition) continue;
     return Json::MakeObject(
-        {{"status", condition.status},
+        {{"type", condition.type},
+         {"status", condition.status},
          {"reason", condition.reason},
          {"message", condition.message},
          {"lastTransitionTime", condition.changed ? FormatRfc3339(*condition.changed) : ""}});
@@ -148,7 +151,7 @@ void PutRunning(Json& status, const Json& present, WallTime now) {
        {"PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"}) {
     const Json& before = FindNamed(present["conditions"], "type", type);
     if (before["status"].AsString() == "True") continue;
-    if (auto patch = ConditionPatch(type, before, {"True", "", ""}, now)) {
+    if (auto patch = ChangedCondition(before, ToJson(type, {"True", "", ""}), now)) {
       status["conditions"].Append(*std::move(patch));
     }
   }
@@ -185,23 +188,6 @@ Json WithAllocated(Json list, const Json& present) {
   return list;
 }
 
-// nullopt when `present` says the same. The time of the transition moves with the status alone.
-std::optional<Json> ConditionPatch(const Json& present, const Json& wanted, WallTime now) {
-  bool same = true;
-  for (const auto& [name, value] : wanted.members()) {
-    same &= present[name].AsString() == value.AsString();
-  }
-  if (same) return std::nullopt;
-  Json condition = wanted;
-  const bool kept = present["status"] == wanted["status"] && present.Has("lastTransitionTime");
-  condition["lastTransitionTime"] = kept ? present["lastTransitionTime"] : Json(FormatRfc3339(now));
-  // An empty text is written only to take an earlier one away.
-  for (const std::string_view text : {"reason", "message"}) {
-    if (wanted[text].AsString().empty() && present[text].AsString().empty()) condition.Erase(text);
-  }
-  return condition;
-}
-
 // What `run` adds to the status that the device findings have left to write.
 void PutRun(const Json& present, const Json& merged, const Json& run, WallTime now, Json& status) {
   if (present["phase"] != run["phase"]) status["phase"] = run["phase"];
@@ -213,7 +199,7 @@ void PutRun(const Json& present, const Json& merged, const Json& run, WallTime n
   }
   for (const Json& wanted : run["conditions"].items()) {
     const Json& before = FindNamed(present["conditions"], "type", wanted["type"].AsString());
-    if (auto patch = ConditionPatch(before, wanted, now)) {
+    if (auto patch = ChangedCondition(before, wanted, now)) {
       status["conditions"].Append(*std::move(patch));
     }
   }
@@ -239,8 +225,8 @@ std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& w
 std::optional<Json> ConditionPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
                                    WallTime now) {
   Json status;
-  if (auto patch =
-          ConditionPatch(kube::kDevicesCondition, FindCondition(pod), wanted.condition, now)) {
+  const Json condition = ToJson(kube::kDevicesCondition, wanted.condition);
+  if (auto patch = ChangedCondition(FindCondition(pod), condition, now)) {
     status["conditions"].Append(*std::move(patch));
   }
   return Finish(pod, {}, std::move(status));
@@ -282,7 +268,8 @@ std::optional<Json> WholePatch(const Json& object, const kube::Pod& pod,
   }
   if (wanted) {
     const Json& before = FindNamed(present["conditions"], "type", kube::kDevicesCondition);
-    if (auto patch = ConditionPatch(kube::kDevicesCondition, before, wanted->condition, now)) {
+    const Json condition = ToJson(kube::kDevicesCondition, wanted->condition);
+    if (auto patch = ChangedCondition(before, condition, now)) {
       status["conditions"].Append(*std::move(patch));
     }
   }

@@ -80,7 +80,7 @@ void Examination::OnAgent() {
 
 // Only now is the node's name known, where the agent has to say it.
 void Examination::OnSockets() {
-  const Seen<AgentStatus>& agent = seen_.agent.status;
+  const Seen<AgentStatusSeen>& agent = seen_.agent.status;
   seen_.node = !options_.node.empty() ? options_.node
                : agent.ok()           ? agent->node
                                       : options_.host_name;

@@ -110,11 +110,11 @@ void ReadGateFlags(const KubeletProcess& process, Gates& gates) {
   }
 }
 
-StatusOr<PreparedClaim> ReadPrepared(const Json& state) {
-  PreparedClaim claim{.key = {state["Namespace"].AsString(), state["ClaimName"].AsString()},
-                      .uid = state["ClaimUID"].AsString(),
-                      .drivers = {},
-                      .cdi_ids = {}};
+StatusOr<CheckpointedClaim> ReadPrepared(const Json& state) {
+  CheckpointedClaim claim{.key = {state["Namespace"].AsString(), state["ClaimName"].AsString()},
+                          .uid = state["ClaimUID"].AsString(),
+                          .drivers = {},
+                          .cdi_ids = {}};
   if (claim.key.name.empty() || claim.uid.empty()) return DataLoss("a claim in it has no name");
   for (const auto& [driver, of_driver] : state["DriverState"].members()) {
     claim.drivers.insert(driver);
@@ -215,17 +215,17 @@ StatusOr<Gates> ReadConfiguredGates(FileSystem& files, const Seen<KubeletProcess
   return gates;
 }
 
-StatusOr<std::vector<PreparedClaim>> ReadPreparedClaims(FileSystem& files,
-                                                        const std::string& root) {
+StatusOr<std::vector<CheckpointedClaim>> ReadPreparedClaims(FileSystem& files,
+                                                            const std::string& root) {
   const std::string path = root + "/dra_manager_state";
   const StatusOr<std::string> text = files.Read(path);
   if (!text.ok()) return text.status();
   if (text->size() > kCheckpointBytesMax) return ResourceExhausted("{} is too large", path);
   const StatusOr<Json> state = ReadCheckpoint(*text);
   if (!state.ok()) return Annotate(state.status(), "{}", path);
-  std::vector<PreparedClaim> claims;
+  std::vector<CheckpointedClaim> claims;
   for (const Json& item : (*state)["ClaimInfoStateList"].items()) {
-    StatusOr<PreparedClaim> claim = ReadPrepared(item);
+    StatusOr<CheckpointedClaim> claim = ReadPrepared(item);
     if (!claim.ok()) return Annotate(claim.status(), "{}", path);
     claims.push_back(std::move(*claim));
   }

@@ -181,7 +181,7 @@ TEST(KubeletProbe, WithoutAProcessTheFileIsWhereKubeadmPutsIt) {
 TEST(KubeletProbe, PreparedClaimsAreReadFromTheCheckpoint) {
   Machine machine;
   machine.Write("/k/dra_manager_state", Checkpoint(kState));
-  const StatusOr<std::vector<PreparedClaim>> claims = ReadPreparedClaims(machine.files, "/k");
+  const StatusOr<std::vector<CheckpointedClaim>> claims = ReadPreparedClaims(machine.files, "/k");
   ASSERT_TRUE(claims.ok()) << claims.status().message();
   ASSERT_THAT(*claims, SizeIs(1));
   EXPECT_EQ((*claims)[0].key, (ObjectKey{"default", "holder-device"}));

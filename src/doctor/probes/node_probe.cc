@@ -44,14 +44,14 @@ Seen<PluginInfo> ReadInfo(const StatusOr<std::string>& answer) {
       .versions = {info->supported_versions().begin(), info->supported_versions().end()}};
 }
 
-Seen<AgentStatus> ReadStatus(const StatusOr<std::string>& answer) {
+Seen<AgentStatusSeen> ReadStatus(const StatusOr<std::string>& answer) {
   if (!answer.ok()) return answer.status();
   const auto status = rpc::Decode<wire::GetStatusResponse>(*answer);
   if (!status.ok()) return status.status();
-  return AgentStatus{.version = status->version(),
-                     .node = status->node(),
-                     .role = status->role(),
-                     .troubles = {status->troubles().begin(), status->troubles().end()}};
+  return AgentStatusSeen{.version = status->version(),
+                         .node = status->node(),
+                         .role = status->role(),
+                         .troubles = {status->troubles().begin(), status->troubles().end()}};
 }
 
 Seen<std::vector<AgentDriver>> ReadDrivers(const StatusOr<std::string>& answer) {

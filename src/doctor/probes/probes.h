@@ -90,7 +90,8 @@ StatusOr<Gates> ReadConfiguredGates(FileSystem& files, const Seen<KubeletProcess
 // <root>/dra_manager_state, which a kubelet makes at its start. NotFound when it is not there, as
 // for a program in a Pod that is given a part of the root. DataLoss when its checksum is wrong or
 // it is not what kubelets from 1.34 on write.
-StatusOr<std::vector<PreparedClaim>> ReadPreparedClaims(FileSystem& files, const std::string& root);
+StatusOr<std::vector<CheckpointedClaim>> ReadPreparedClaims(FileSystem& files,
+                                                            const std::string& root);
 
 // The sockets of this node: drivers in the kubelet's registry, and the agent. Asks each what it is,
 // all at once, and notifies nobody. Belongs to its loop.

@@ -11,7 +11,7 @@ namespace galen::sdk {
 namespace {
 
 // Codes, values, units: what is longer is a sentence in the wrong place.
-constexpr std::size_t kFactBytesMax = 64;
+constexpr std::size_t kCauseTextBytesMax = 64;
 constexpr std::size_t kSignBytesMax = 256;
 // 2,100 devices with every text at its bound are just below 4 MiB; past that texts are cut so that
 // kDevicesMax devices fit.
@@ -22,7 +22,7 @@ constexpr std::chrono::hours kTimeoutMax{24};
 // Kubernetes 1.34, whose kubelets read no timeout of a device: pkg/kubelet/cm/dra, healthTimeout.
 constexpr std::chrono::seconds kOldKubeletTimeout{30};
 
-FaultOwner OwnerOf(HealthCause::Owner owner) {
+FaultOwner FaultOwnerOf(HealthCause::Owner owner) {
   switch (owner) {
     case HealthCause::Owner::kUnsaid:
       return FaultOwner::kNobody;
@@ -39,12 +39,12 @@ FaultOwner OwnerOf(HealthCause::Owner owner) {
 }
 
 Cause CauseOf(const HealthCause& cause) {
-  return {.code = Shown(cause.code, kFactBytesMax),
+  return {.code = Shown(cause.code, kCauseTextBytesMax),
           .message = Shown(cause.message, kWireMessageBytesMax),
-          .value = Shown(cause.value, kFactBytesMax),
-          .threshold = Shown(cause.threshold, kFactBytesMax),
-          .unit = Shown(cause.unit, kFactBytesMax),
-          .owner = OwnerOf(cause.owner)};
+          .value = Shown(cause.value, kCauseTextBytesMax),
+          .threshold = Shown(cause.threshold, kCauseTextBytesMax),
+          .unit = Shown(cause.unit, kCauseTextBytesMax),
+          .owner = FaultOwnerOf(cause.owner)};
 }
 
 double ShareOf(const HealthRound::Report& report) {
