@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "agent/post_mortem/post_mortem_wire.h"
 #include "history/post_mortem/post_mortem_text.h"
 #include "history/post_mortem/relevant_finding.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"

@@ -18,6 +18,10 @@
 #include "rpc/newest_stream.h"
 #include "rpc/service.h"
 
+namespace galen::inspect::v1 {
+class PostMortem;
+}
+
 namespace galen::agent {
 
 // What GetStatus answers beyond what the parts know. Troubles are sentences; none when nothing
@@ -77,5 +81,7 @@ DeviceIdentity IdentityOf(const DeviceId& id, const HealthKeeper& keeper, const 
 // Every device that a driver reported or a Pod holds, in no order.
 std::vector<DeviceHealth> AllDevices(const HealthKeeper& keeper, const ClaimIndex& claims,
                                      const std::function<DeviceHealth(const DeviceId&)>& health_of);
+// The record as the service sends it. Times that are not known are 0; `out` is empty before.
+void PutPostMortem(const history::PostMortem& record, galen::inspect::v1::PostMortem& out);
 
 }  // namespace galen::agent

@@ -137,10 +137,6 @@ std::map<DeviceId, DeviceHealth> KubeletHealthOf(const kube::Pod& pod,
   return healths;
 }
 
-DecodedReport KubeletReport(const std::string& driver, std::vector<DeviceHealth> devices) {
-  return {.report = {.driver = driver, .devices = std::move(devices)}, .lasting = true};
-}
-
 void KubeletHealth::Look() {
   // As a rule every driver is asked, and nothing is to be read.
   if (drivers_.empty()) return;
@@ -178,7 +174,10 @@ void KubeletHealth::Report(const std::string& driver, const Healths& healths) {
     changed.push_back(health);
   }
   if (changed.empty()) return;
-  edges_.keeper.OnReport(KubeletReport(driver, std::move(changed)), edges_.loop.Now());
+  // It holds until the next: the kubelet keeps the deadlines.
+  edges_.keeper.OnReport(
+      {.report = {.driver = driver, .devices = std::move(changed)}, .lasting = true},
+      edges_.loop.Now());
 }
 
 void KubeletHealth::ForgetRest(const std::string& driver, const Healths& healths) {

@@ -25,9 +25,6 @@ std::map<DeviceId, DeviceHealth> KubeletHealthOf(const kube::Pod& pod,
                                                  const std::vector<HeldDevice>& held,
                                                  const std::set<std::string>& drivers);
 
-// What the kubelet reports of the driver's devices, as a report that holds until the next. Pure.
-DecodedReport KubeletReport(const std::string& driver, std::vector<DeviceHealth> devices);
-
 class KubeletHealth {
  public:
   struct Edges {

@@ -1,9 +1,8 @@
-#include "agent/post_mortem/post_mortem_entry.h"
-
 #include <algorithm>
 #include <iterator>
 
 #include "agent/post_mortem/post_mortem_end.h"
+#include "agent/post_mortem/post_mortem_keeper.h"
 #include "base/text.h"
 #include "history/post_mortem/post_mortem_text.h"
 

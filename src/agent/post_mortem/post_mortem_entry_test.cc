@@ -1,7 +1,7 @@
-#include "agent/post_mortem/post_mortem_entry.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "agent/post_mortem/post_mortem_keeper.h"
 
 namespace galen::agent {
 namespace {

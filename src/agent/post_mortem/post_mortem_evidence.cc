@@ -1,11 +1,10 @@
-#include "agent/post_mortem/post_mortem_evidence.h"
-
 #include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
 
 #include "agent/post_mortem/post_mortem_end.h"
+#include "agent/post_mortem/post_mortem_keeper.h"
 
 namespace galen::agent {
 namespace {

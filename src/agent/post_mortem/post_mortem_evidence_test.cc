@@ -1,9 +1,8 @@
-#include "agent/post_mortem/post_mortem_evidence.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "agent/holdings/fake_node_view.h"
+#include "agent/post_mortem/post_mortem_keeper.h"
 
 namespace galen::agent {
 namespace {

@@ -4,8 +4,6 @@
 #include <iterator>
 #include <limits>
 
-#include "agent/post_mortem/post_mortem_entry.h"
-#include "agent/post_mortem/post_mortem_evidence.h"
 #include "base/files/boot_id.h"
 #include "history/post_mortem/post_mortem_text.h"
 #include "history/post_mortem/relevant_finding.h"

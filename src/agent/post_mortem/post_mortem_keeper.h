@@ -20,8 +20,10 @@
 #include "base/files/file_system.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
+#include "history/post_mortem/post_mortem.h"
 #include "history/post_mortem/post_mortem_store.h"
 #include "history/store/store.h"
+#include "kube/objects/pod.h"
 
 namespace galen::agent {
 
@@ -171,5 +173,66 @@ class PostMortemKeeper {
   bool writing_ = false;
   Timer sync_, gather_, settle_, close_;
 };
+
+// What is entered into a record after it was begun, and which endings of a Pod make one record
+// (post_mortem_entry.cc). Pure, all of it.
+
+// Into a device of the record. Whether it was news that is kept: a driver that is back
+// repeats what it said before, and one that flaps says more than is kept. Findings stay in the
+// order in which they were reported.
+bool Enter(const history::PostMortem& record, const history::ReceivedFinding& finding,
+           history::PostMortemDevice& device);
+
+// Each device once for each claim, with every container that sees it: several shares of one, or
+// requests that got it, are one device.
+std::vector<history::PostMortemDevice> DevicesOfHeld(
+    const std::vector<HeldDevice>& held,
+    const std::function<DeviceIdentity(const DeviceId&)>& identity_of);
+// Whether it is one device through one claim.
+bool IsSame(const history::PostMortemDevice& a, const history::PostMortemDevice& b);
+
+// What is held now, behind those of `noted` that were given back meanwhile: they were held all the
+// same. Who a device is that nobody knows any more is taken from `noted`.
+std::vector<history::PostMortemDevice> WithNoted(std::vector<history::PostMortemDevice> present,
+                                                 std::vector<history::PostMortemDevice> noted);
+
+// When the Pod began to run; of one that never did, when it was made. nullopt: not known.
+std::optional<WallTime> BeganOf(const kube::Pod& pod);
+// What the Pod shows of its containers' ends in the record's window, who owns it and whether
+// somebody asked for it to go. An end that is shown again may say more.
+void AddPod(history::PostMortem& record, const kube::Pod& pod);
+
+// The one Event of the record on its Pod: a Warning, unless the Pod was only deleted.
+EventText EventOf(const history::PostMortem& record);
+
+// Whether a Pod that ended so will not run again.
+bool IsLast(history::PodEnd end);
+
+// Whether the ending belongs to `last`, the newest record of its Pod. A reboot of the node begins a
+// record of its own, to which belongs what the containers show of it afterwards.
+bool BelongsTo(const history::PostMortem& last, const PodEnding& ending);
+
+// Takes the ending into a record to which it belongs and that is not over.
+void Join(history::PostMortem& record, const PodEnding& ending);
+
+// What is known around the end of a Pod, gathered for the verdict on it: its own record, and what
+// became of its neighbours on the node (post_mortem_evidence.cc). Pure.
+
+// Containers of a node that are looked at for one verdict; past it the rest is left out, those that
+// share a device with the Pod last.
+inline constexpr std::size_t kNeighboursMax = 256;
+
+// Lent until the call returns.
+struct Surroundings {
+  const NodeView& view;
+  const ClaimIndex& claims;
+  // How a device was at worst between the two times.
+  std::function<HealthState(const DeviceId& device, WallTime from, WallTime until)> worst_of;
+  // Records of other Pods, which may be gone from the view.
+  std::vector<const history::PostMortem*> ended;
+};
+
+// Everything that `record` and its surroundings show, in the form that Judge takes.
+CrashEvidence EvidenceOf(const history::PostMortem& record, const Surroundings& around);
 
 }  // namespace galen::agent

@@ -1,9 +1,8 @@
-#include "agent/publish/node_health.h"
-
 #include <algorithm>
 #include <map>
 #include <utility>
 
+#include "agent/publish/node_publisher.h"
 #include "base/text.h"
 #include "history/post_mortem/post_mortem_text.h"
 #include "history/post_mortem/relevant_finding.h"

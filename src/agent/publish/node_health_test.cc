@@ -1,9 +1,8 @@
-#include "agent/publish/node_health.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "agent/holdings/fake_node_view.h"
+#include "agent/publish/node_publisher.h"
 
 namespace galen::agent {
 namespace {

@@ -12,12 +12,44 @@
 #include <vector>
 
 #include "agent/api_edges.h"
-#include "agent/publish/node_health.h"
+#include "agent/drivers/plugin_manager.h"
+#include "agent/health/health_cache.h"
+#include "agent/holdings/claim_index.h"
+#include "agent/publish/pod_status.h"
 #include "base/loop/work_queue.h"
+#include "history/post_mortem/post_mortem.h"
 #include "kube/objects/meta.h"
+#include "kube/objects/node_device_health.h"
 #include "kube/watcher.h"
 
 namespace galen::agent {
+
+// What the object is made of (node_health.cc). Lent parts (claims, post_mortems) live until
+// NodeHealthOf returns.
+struct NodeHealthInput {
+  std::string node;
+  std::string version;
+  // "observer" or "manager".
+  std::string role;
+  WallTime started{};
+  bool synced = false;   // the API's lists are known
+  bool stopped = false;  // this is the agent's last write
+  DegradedAs degraded = DegradedAs::kHealthy;
+  std::vector<DeviceHealth> devices;
+  // Asked for each of `devices`, which include those that nobody reported but some Pod holds.
+  std::function<EffectiveTimeout(const DeviceId& id)> timeout_of;
+  std::function<DeviceIdentity(const DeviceId& id)> identity_of;
+  const ClaimIndex* claims = nullptr;
+  std::vector<DriverInfo> drivers;
+  // Those in which a device had a fault, newest first; null for none.
+  const std::vector<history::PostMortem>* post_mortems = nullptr;
+};
+
+// Every device of the node, for whoever looks at the cluster. Pure; holds nothing that ticks, so
+// that equal states give equal objects. Worst first, as far as the object's bounds allow; the
+// summary counts all. `before` is what was published last: conditions keep their times.
+kube::NodeDeviceHealth NodeHealthOf(const NodeHealthInput& input,
+                                    const std::vector<kube::Condition>& before, WallTime now);
 
 // The object is cluster-scoped and the agent's alone: applied with force, under one field manager.
 class NodePublisher final : private kube::WatchSink {

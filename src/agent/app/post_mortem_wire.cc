@@ -1,6 +1,5 @@
 // Tested by inspect_service_test.cc, through the service that sends it.
-#include "agent/post_mortem/post_mortem_wire.h"
-
+#include "agent/app/inspect_service.h"
 #include "base/text.h"
 #include "history/post_mortem/post_mortem_text.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
