@@ -67,7 +67,7 @@ TEST(Watch, SaysWhichDeviceIsGoneAndWritesAnObjectALineForPrograms) {
   ASSERT_TRUE(fleet.stage().Until([&] { return Count(table.Log(), "gpu-") >= 2; })) << table.Log();
   ASSERT_TRUE(fleet.stage().Until([&] { return Count(json.Log(), "ADDED") == 2; })) << json.Log();
   ASSERT_TRUE(fleet.session().Fetch(kube::Delete(kube::kResourceSlices, "", "node-1-gpu")).ok());
-  EXPECT_TRUE(fleet.stage().Until([&] { return Count(table.Log(), " gone ") == 2; }))
+  EXPECT_TRUE(fleet.stage().Until([&] { return Count(table.Log(), " gone\n") == 2; }))
       << table.Log();
   EXPECT_TRUE(fleet.stage().Until([&] { return Count(json.Log(), "DELETED") == 2; })) << json.Log();
   for (const std::string& line : Rows(json.Log())) EXPECT_TRUE(Json::Parse(line).ok()) << line;
