@@ -14,6 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of runs of one container that have not ended whole; each is tried to be removed again.
+constexpr int kSameNameMax = 16;
+
 std::string TextOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -109,7 +112,12 @@ void ControlGroups::UseVersion2(const std::string& own) {
 
 StatusOr<std::string> ControlGroups::Make(const std::string& name,
                                           std::optional<std::uint64_t> memory_bytes_max) const {
-  const std::string group = directory_ + "/" + name;
+  std::string group = directory_ + "/" + name;
+  // One of an earlier run whose last processes have not gone yet keeps its name and its counts.
+  for (int number = 2; fs::exists(group) && !Remove(group); ++number) {
+    if (number > kSameNameMax) return ResourceExhausted("{} control groups {}", number, name);
+    group = fmt::format("{}/{}-{}", directory_, name, number);
+  }
   RETURN_IF_ERROR(MakeGroup(group));
   if (!memory_bytes_max || !bounds_memory_) return group;
   const Status bounded = WriteValue(group + (version2_ ? "/memory.max" : "/memory.limit_in_bytes"),

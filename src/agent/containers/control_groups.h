@@ -32,7 +32,8 @@ class ControlGroups {
   // What is missing, as a sentence; "" for nothing.
   const std::string& limitation() const { return limitation_; }
 
-  // A group of that name, empty and with that bound; its directory. An error leaves none.
+  // A group of that name, empty and with that bound; its directory. Where one of the name still has
+  // processes, another with a number behind it. An error leaves none.
   StatusOr<std::string> Make(const std::string& name,
                              std::optional<std::uint64_t> memory_bytes_max) const;
   // Whether the kernel killed a process of it for want of memory.

@@ -70,6 +70,26 @@ TEST_F(ControlGroupsTest, UsesVersionTwoWhereThatIsAll) {
   EXPECT_THAT(groups.All(), ElementsAre(*group));
 }
 
+// A container that is started again while a process of its last run has not gone.
+TEST_F(ControlGroupsTest, EachRunHasAGroupOfItsOwn) {
+  Write("/own", "0::/agent.slice\n");
+  Write("/cgroup/cgroup.controllers", "memory");
+  fs::create_directories(root() + "/cgroup/agent.slice");
+  const ControlGroups groups = Make();
+  const auto first = groups.Make("u-1.main.0", std::nullopt);
+  ASSERT_TRUE(first.ok());
+  std::ofstream(*first + "/cgroup.procs") << "12\n";
+  std::ofstream(*first + "/memory.events") << "oom_kill 1\n";
+  const auto second = groups.Make("u-1.main.0", std::nullopt);
+  ASSERT_TRUE(second.ok());
+  EXPECT_NE(*second, *first);
+  EXPECT_FALSE(groups.RanOutOfMemory(*second));
+  EXPECT_TRUE(groups.Remove(*second));
+  fs::remove(*first + "/cgroup.procs");
+  fs::remove(*first + "/memory.events");
+  EXPECT_EQ(*groups.Make("u-1.main.0", std::nullopt), *first) << "it was empty, and is made anew";
+}
+
 TEST_F(ControlGroupsTest, SaysWhatAMachineDoesNotGive) {
   Write("/own", "5:memory:/not/there\n");
   fs::create_directories(root() + "/cgroup/memory");

@@ -22,6 +22,8 @@ class DiskFile {
   // Takes the first of `bytes` and answers how many, as write(2) does: at least one, perhaps not
   // all of them. REQUIRES: not empty.
   virtual StatusOr<std::size_t> Write(std::string_view bytes) = 0;
+  // Removes the last `bytes` bytes, which were written and not synced (ftruncate(2)).
+  virtual Status TakeBack(std::size_t bytes) = 0;
   // Bytes and length are on the disk when this answers OK (fdatasync). After an error the kernel
   // may have forgotten what it could not write: a second call that answers OK proves nothing.
   virtual Status Sync() = 0;

@@ -7,9 +7,14 @@ namespace galen {
 namespace {
 
 Status WriteAll(DiskFile& file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ASSIGN_OR_RETURN(const std::size_t written, file.Write(bytes));
-    bytes.remove_prefix(written);
+  for (std::size_t done = 0; done < bytes.size();) {
+    const StatusOr<std::size_t> written = file.Write(bytes.substr(done));
+    if (!written.ok()) {
+      // On a full disk a part may have gone in, which whoever reads the file would take for damage.
+      if (done > 0) static_cast<void>(file.TakeBack(done));  // the first fault is reported
+      return written.status();
+    }
+    done += *written;
   }
   return OkStatus();
 }

@@ -175,6 +175,23 @@ TEST(DurableFileSystem, FullDiskLeavesTheOldFileAndNoOther) {
   }
 }
 
+TEST(DurableFileSystem, FullDiskLeavesNoPartOfWhatWasAppended) {
+  Random chance(1);
+  for (std::size_t room = 4; room < 10; ++room) {
+    FakeDisk disk;
+    DurableFileSystem durable(disk);
+    FileSystem& files = durable;
+    const auto file = files.OpenAppend("/file").value();
+    ASSERT_TRUE(file->Append("safe").ok());
+    ASSERT_TRUE(file->Sync().ok());
+    disk.SetRoom(room);
+    EXPECT_EQ(file->Append("too long").code(), Code::kResourceExhausted) << room;
+    EXPECT_EQ(*files.Read("/file"), "safe");
+    disk.CutPower(Unsynced::kKept, chance);
+    EXPECT_EQ(*files.Read("/file"), "safe");
+  }
+}
+
 TEST(DurableFileSystem, FailedSyncIsAnErrorAndTheOldFileStays) {
   FakeDisk disk;
   DurableFileSystem durable(disk);

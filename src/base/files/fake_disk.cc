@@ -19,6 +19,7 @@ class FakeDiskFile final : public DiskFile {
   StatusOr<std::size_t> Write(std::string_view bytes) override {
     return disk_.Write(*node_, bytes);
   }
+  Status TakeBack(std::size_t bytes) override { return disk_.TakeBack(*node_, bytes); }
   Status Sync() override { return disk_.SyncFile(*node_); }
 
  private:
@@ -217,6 +218,15 @@ StatusOr<std::size_t> FakeDisk::Write(Node& node, std::string_view bytes) {
   node.bytes.append(bytes.substr(0, size));
   if (!begun.ok()) return begun;
   return size;
+}
+
+Status FakeDisk::TakeBack(Node& node, std::size_t bytes) {
+  RETURN_IF_ERROR(Begin());
+  node.bytes.resize(node.bytes.size() - bytes);
+  const std::size_t size = node.bytes.size();
+  std::erase_if(node.unsynced, [size](const Extent& extent) { return extent.begin >= size; });
+  for (Extent& extent : node.unsynced) extent.end = std::min(extent.end, size);
+  return OkStatus();
 }
 
 Status FakeDisk::SyncFile(Node& node) {

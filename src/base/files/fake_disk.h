@@ -97,6 +97,7 @@ class FakeDisk final : public Disk {
   void Change(NameChange change);
   static void Apply(const NameChange& change, Names& names);
   StatusOr<std::size_t> Write(Node& node, std::string_view bytes);
+  Status TakeBack(Node& node, std::size_t bytes);
   Status SyncFile(Node& node);
   bool SyncFails();
   static void Settle(Node& node, Unsynced unsynced, Random& chance);

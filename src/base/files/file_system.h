@@ -21,7 +21,7 @@ class AppendFile {
  public:
   virtual ~AppendFile() = default;
   // Adds `bytes` at the end, where other handles' bytes end too. They are not on the disk before
-  // Sync. After an error any part of them may be there, so the file's end is unknown: the caller
+  // Sync. After an error none of them is there, unless the disk refuses that too: the caller
   // starts a new file.
   virtual Status Append(std::string_view bytes) = 0;
   // Returns when everything appended survives a power cut. After an error what was appended since

@@ -33,6 +33,14 @@ class PosixDiskFile final : public DiskFile {
     return static_cast<std::size_t>(written);
   }
 
+  Status TakeBack(std::size_t bytes) override {
+    const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
+    if (end < 0 || ::ftruncate(fd_.get(), end - static_cast<off_t>(bytes)) != 0) {
+      return ErrnoStatus(errno, "shorten " + path_);
+    }
+    return OkStatus();
+  }
+
   Status Sync() override {
     // The file's length is part of what fdatasync keeps; its times are not needed.
     if (::fdatasync(fd_.get()) != 0) return ErrnoStatus(errno, "sync " + path_);

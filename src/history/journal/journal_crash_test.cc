@@ -261,6 +261,24 @@ TEST(JournalCrash, FailedSyncOfAStartIsSaidAndTheRecordsAreWrittenOnceMore) {
   EXPECT_EQ(Journal::Open(files, kCrashDirectory)->records, CrashLines{"a"});
 }
 
+// A torn tail would be copied aside at the next start, and said to be lost although it was written
+// again behind it.
+TEST(JournalCrash, DiskThatWasFullForAWhileLeavesNothingTorn) {
+  FakeDisk disk;
+  DurableFileSystem files(disk);
+  for (std::size_t room = 1; room < 40; ++room) {
+    auto opened = *Journal::Open(files, kCrashDirectory);
+    EXPECT_EQ(opened.notes, CrashLines{}) << room;
+    ASSERT_TRUE(opened.journal->Append("a").ok());
+    ASSERT_TRUE(opened.journal->Sync().ok());
+    disk.SetRoom(disk.bytes_used() + room);
+    ASSERT_TRUE(opened.journal->Append(std::string(50, 'x')).ok());
+    EXPECT_FALSE(opened.journal->Sync().ok());
+    disk.SetRoom(std::nullopt);
+    EXPECT_TRUE(opened.journal->Sync().ok());
+  }
+}
+
 TEST(JournalCrash, DiskThatFillsUpAtEveryByteLosesNothingSafe) {
   for (std::size_t room = 0; room < 1200; room += 7) {
     for (std::uint64_t way = 0; way < 6; ++way) {

@@ -326,7 +326,7 @@ std::optional<Time> RuleEngine::NextDue(const Instant& at) const {
     if (due && (!first || *due < *first)) first = due;
   };
   for (const auto& [name, device] : devices_) {
-    for (const auto& [index, track] : device.tracks) consider(track.Due(at));
+    for (const auto& [index, track] : device.tracks) consider(track.Due());
     // Once it has set in, silence changes nothing more by time alone.
     if (device.last_read && !IsSilent(device, at)) {
       consider(*device.last_read + options_.silent_after);

@@ -21,8 +21,9 @@ namespace galen::probes {
 // One rule on one device over time: debounce before it bites, hysteresis before it lets go, and
 // what keeps a finding until a reset. A state machine over values: no clock, no I/O.
 
-// The present on both clocks. Readings are timed by `now`; events by their own wall times, because
-// a log that is read after a restart brings old ones.
+// The present on both clocks. Windows and quiet times run on `now`, which nobody sets. An event
+// says by its wall time how old it is when it comes: a log that is read after a restart brings old
+// ones.
 struct Instant {
   Time now{};
   WallTime wall{};
@@ -69,7 +70,7 @@ class RuleTrack {
   // The raw sign that ended it; "" when it was none, or no finding ended yet.
   const std::string& ended_by() const { return ended_by_; }
   // When Settle next has something to do, if no sign comes before.
-  std::optional<Time> Due(const Instant& at) const;
+  std::optional<Time> Due() const;
 
   // What must survive a restart: null when there is nothing.
   Json Save() const;
@@ -80,6 +81,12 @@ class RuleTrack {
     Time at{};
     double value = 0;
   };
+  // An event, by its own time and where that lies on the monotonic clock.
+  struct Hit {
+    WallTime time{};
+    Time at{};
+  };
+  static Hit HitAt(WallTime time, const Instant& at);
 
   // Whether the reading is a finding, or still is one.
   bool Matches(const Sign& sign, double best);
@@ -106,14 +113,14 @@ class RuleTrack {
   WallTime first_match_{};
   // Readings that matched, one after another.
   int streak_ = 0;
-  std::deque<WallTime> hits_;   // of events, at most rule.count
+  std::deque<Hit> hits_;        // at most rule.count
   std::deque<Sample> samples_;  // of a counter within its window
   // The identity of a finding.
   std::optional<Finding> finding_;
   // Since when the value is past the threshold to leave; nullopt: it is not.
   std::optional<Time> leaving_since_;
   WallTime first_miss_{};
-  WallTime last_event_{};
+  Hit last_event_{};
   WallTime ended_{};
   std::string ended_by_;
 };

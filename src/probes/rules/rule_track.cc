@@ -104,15 +104,21 @@ void RuleTrack::TryEnter(const Instant& at) {
   Enter(decided, std::max(last_.time, first_match_ + rule_->enter_for));
 }
 
+RuleTrack::Hit RuleTrack::HitAt(WallTime time, const Instant& at) {
+  // One from the future happened now: its clock, or ours, was set.
+  return {time, at.now - std::max(Duration::zero(), at.wall - time)};
+}
+
 void RuleTrack::OnEvent(const Sign& sign, const Instant& at) {
   // Also of a finding that stands: each further event puts the end of its quiet time off.
-  last_event_ = std::max(last_event_, sign.time);
+  const Hit hit = HitAt(sign.time, at);
+  if (hit.time >= last_event_.time) last_event_ = hit;
   if (finding_) return;
-  hits_.push_back(sign.time);
+  hits_.push_back(hit);
   // The last `count` hits are enough to know whether so many lie within the window.
   while (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.pop_front();
   const bool enough = hits_.size() == static_cast<std::size_t>(rule_->count);
-  if (enough && (rule_->count == 1 || sign.time - hits_.front() <= rule_->window)) {
+  if (enough && (rule_->count == 1 || hit.at - hits_.front().at <= rule_->window)) {
     Enter(sign, sign.time);
   }
   Settle(at);
@@ -133,9 +139,8 @@ void RuleTrack::OnUnreadable() {
 
 void RuleTrack::Settle(const Instant& at) {
   if (!finding_) return TryEnter(at);
-  // Wall time, because the last event may be older than this process.
-  if (rule_->until == Until::kFor && at.wall - last_event_ >= rule_->quiet) {
-    return End(last_event_ + rule_->quiet, "");
+  if (rule_->until == Until::kFor && at.now - last_event_.at >= rule_->quiet) {
+    return End(last_event_.time + rule_->quiet, "");
   }
   if (rule_->until != Until::kClear || !leaving_since_) return;
   if (at.now - *leaving_since_ < rule_->leave_for) return;
@@ -159,12 +164,12 @@ void RuleTrack::End(WallTime when, std::string by) {
   Pause();
 }
 
-std::optional<Time> RuleTrack::Due(const Instant& at) const {
+std::optional<Time> RuleTrack::Due() const {
   if (!finding_) {
     if (!matching_since_ || streak_ < rule_->count) return std::nullopt;
     return *matching_since_ + rule_->enter_for;
   }
-  if (rule_->until == Until::kFor) return at.now + (last_event_ + rule_->quiet - at.wall);
+  if (rule_->until == Until::kFor) return last_event_.at + rule_->quiet;
   if (rule_->until == Until::kClear && leaving_since_) return *leaving_since_ + rule_->leave_for;
   return std::nullopt;
 }
@@ -226,8 +231,8 @@ void RuleTrack::Enter(const Sign& sign, WallTime since) {
 // the last finding stands, and a fault that lasts keeps its time.
 Json RuleTrack::Save() const {
   if (!finding_ && hits_.empty()) return Json();
-  Json saved = Json::MakeObject({{"lastEvent", FormatRfc3339(last_event_, 9)}});
-  for (const WallTime hit : hits_) saved["hits"].Append(FormatRfc3339(hit, 9));
+  Json saved = Json::MakeObject({{"lastEvent", FormatRfc3339(last_event_.time, 9)}});
+  for (const Hit& hit : hits_) saved["hits"].Append(FormatRfc3339(hit.time, 9));
   if (!finding_) return saved;
   saved["since"] = FormatRfc3339(finding_->since, 9);
   saved["share"] = finding_->share;
@@ -244,8 +249,8 @@ void RuleTrack::Restore(const Json& saved, const Instant& at) {
     const StatusOr<WallTime> parsed = ParseRfc3339(text.AsString());
     return parsed.ok() ? *parsed : WallTime{};
   };
-  last_event_ = time(saved["lastEvent"]);
-  for (const Json& hit : saved["hits"].items()) hits_.push_back(time(hit));
+  last_event_ = HitAt(time(saved["lastEvent"]), at);
+  for (const Json& hit : saved["hits"].items()) hits_.push_back(HitAt(time(hit), at));
   while (hits_.size() > static_cast<std::size_t>(rule_->count)) hits_.pop_front();
   if (saved.Has("since")) {
     const double share = saved["share"].AsDouble(1.0);

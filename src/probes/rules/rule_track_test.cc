@@ -89,7 +89,7 @@ TEST(RuleTrack, ADebounceMayEndBetweenTwoReadings) {
   rule.enter_for = 3s;
   RuleTrack track(rule);
   track.OnReading(Reading(91, 0s), 91, At(0s));
-  EXPECT_EQ(track.Due(At(0s)), At(3s).now);
+  EXPECT_EQ(track.Due(), At(3s).now);
   track.Settle(At(2999ms));
   EXPECT_FALSE(track.finding());
   track.Settle(At(3s));
@@ -127,7 +127,7 @@ TEST(RuleTrack, AQuietWhileMayEndBetweenTwoReadings) {
   RuleTrack track(rule);
   track.OnReading(Reading(91, 0s), 91, At(0s));
   track.OnReading(Reading(80, 1s), 91, At(1s));
-  EXPECT_EQ(track.Due(At(1s)), At(3s).now);
+  EXPECT_EQ(track.Due(), At(3s).now);
   track.Settle(At(3s));
   EXPECT_FALSE(track.finding());
   EXPECT_EQ(track.ended(), At(3s).wall);
@@ -255,7 +255,7 @@ TEST(RuleTrack, AnEventStaysUntilItIsEnded) {
   track.OnEvent(Reading(79, 0s), At(0s));
   track.Settle(At(240h));
   ASSERT_TRUE(track.finding());
-  EXPECT_EQ(track.Due(At(0s)), std::nullopt);
+  EXPECT_EQ(track.Due(), std::nullopt);
   track.End(At(241h).wall, "reset of the GPU");
   EXPECT_EQ(track.ended_by(), "reset of the GPU");
   EXPECT_FALSE(track.finding());
@@ -268,7 +268,7 @@ TEST(RuleTrack, AnEventMayEndByQuietAndEachNewOneStartsTheQuietAnew) {
   track.OnEvent(Reading(1, 0s), At(0s));
   track.OnEvent(Reading(1, 50s), At(50s));
   EXPECT_EQ(track.finding()->since, At(0s).wall) << "it is one fault";
-  EXPECT_EQ(track.Due(At(50s)), At(110s).now);
+  EXPECT_EQ(track.Due(), At(110s).now);
   track.Settle(At(109s));
   EXPECT_TRUE(track.finding());
   track.Settle(At(110s));
@@ -293,6 +293,37 @@ TEST(RuleTrack, CountsEventsWithinTheirWindowByTheirOwnTimes) {
   track.OnEvent(Reading(1, 70s), At(500s));
   ASSERT_TRUE(track.finding());
   EXPECT_EQ(track.finding()->since, At(70s).wall);
+}
+
+TEST(RuleTrack, AWallClockThatIsSetNeitherEndsAQuietTimeNorPutsItOff) {
+  for (const Duration step : {-3600s, 3600s}) {
+    Rule rule = EventRule(Until::kFor);
+    rule.quiet = 60s;
+    RuleTrack track(rule);
+    track.OnEvent(Reading(1, 0s), At(0s));
+    track.Settle({At(59s).now, At(59s).wall + step});
+    EXPECT_TRUE(track.finding()) << step.count();
+    track.Settle({At(60s).now, At(60s).wall + step});
+    EXPECT_FALSE(track.finding()) << step.count();
+    EXPECT_EQ(track.ended(), At(60s).wall) << "as it was when the event came";
+  }
+}
+
+TEST(RuleTrack, AWallClockThatIsSetNeitherOpensNorClosesAWindowOfEvents) {
+  for (const Duration step : {-3600s, 3600s}) {
+    Rule rule = EventRule(Until::kReset);
+    rule.count = 2;
+    rule.window = 60s;
+    RuleTrack track(rule);
+    const auto event = [&](Duration at, Duration by) {
+      track.OnEvent(Reading(1, at + by), {At(at).now, At(at).wall + by});
+    };
+    event(0s, 0s);
+    event(61s, step);
+    EXPECT_FALSE(track.finding()) << "61 s apart, set by " << step.count();
+    event(100s, 2 * step);
+    EXPECT_TRUE(track.finding()) << "39 s apart, set by " << step.count();
+  }
 }
 
 TEST(RuleTrack, AReadingThatIsLostTakesItsFindingWithItButNotAKeptOne) {
