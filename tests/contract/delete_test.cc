@@ -7,9 +7,12 @@ namespace galen::contract {
 namespace {
 
 // Binds the Pod to a node that no kubelet runs, so that nobody ends it but us.
+// To a node that does not exist, so that no kubelet takes it. Each has a name of its own: of a node
+// that was missed for 40 s the garbage collector removes Pods at once (pkg/controller/podgc).
 void Bind(const Namespace& ns, std::string_view pod) {
   Json binding = ToJson(R"({"apiVersion": "v1", "kind": "Binding",
-      "target": {"apiVersion": "v1", "kind": "Node", "name": "no-such-node"}})");
+      "target": {"apiVersion": "v1", "kind": "Node", "name": ""}})");
+  binding["target"]["name"] = "no-such-node-" + ns.name();
   binding["metadata"]["name"] = pod;
   ASSERT_EQ(TheApi().Post(ns.Pod(pod) + "/binding", binding).code, 201);
 }
@@ -160,7 +163,7 @@ TEST(Binding, SetsTheNodeOnce) {
   TheApi().Post(ns.Pods(), MakePod("a"));
   Bind(ns, "a");
   const Json pod = TheApi().Get(ns.Pod("a")).body;
-  EXPECT_EQ(pod["spec"]["nodeName"].AsString(), "no-such-node");
+  EXPECT_EQ(pod["spec"]["nodeName"].AsString(), "no-such-node-" + ns.name());
   EXPECT_EQ(pod["status"]["conditions"][0]["type"].AsString(), "PodScheduled");
   Json binding = ToJson(R"({"target": {"kind": "Node", "name": "another"}})");
   binding["metadata"]["name"] = "a";
