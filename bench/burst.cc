@@ -21,6 +21,10 @@ constexpr Duration kTrueWithin = 30s;
 // Writes to a Pod for the first change and the last; a storm that goes on is published every five
 // seconds, with what is worse again after it.
 constexpr std::uint64_t kWritesAPod = 2;
+// A machine that pauses a driver or the agent for as long as a storm takes to rest (100 to 500 ms,
+// record 17) makes two storms of one. So the goal above is one of time; this holds on a busy machine
+// too. Without any pace it was 25 within four seconds.
+constexpr std::uint64_t kWritesAPodOfABusyMachine = 4;
 constexpr double kPublishedEachSeconds = 5;
 constexpr Duration kRest = 2s;  // what only completes the journal is written a second later
 
@@ -68,8 +72,9 @@ std::vector<Figure> FiguresOf(const Outcome& outcome) {
   const std::uint64_t writes = outcome.after.pod_writes - outcome.before.pod_writes;
   const std::uint64_t others = outcome.after.api_writes - outcome.before.api_writes - writes;
   const double seconds = std::chrono::duration<double>(outcome.made_in).count();
-  const std::uint64_t allowed =
-      kWritesAPod * (1 + static_cast<std::uint64_t>(seconds / kPublishedEachSeconds));
+  const std::uint64_t spans = 1 + static_cast<std::uint64_t>(seconds / kPublishedEachSeconds);
+  const std::uint64_t allowed = kWritesAPod * spans;
+  const std::uint64_t allowed_busy = kWritesAPodOfABusyMachine * spans;
   const auto made = static_cast<std::uint64_t>(outcome.made);
   return {{.what = fmt::format("{} changes over {} devices in {:.1f} s: last states right",
                                Count(made), kDevices, seconds),
@@ -90,7 +95,12 @@ std::vector<Figure> FiguresOf(const Outcome& outcome) {
                Count(writes), static_cast<double>(writes) / kDevices,
                Milliseconds(outcome.true_after), Count(others)),
            .goal = fmt::format("≤ {} a Pod: 2 for each 5 s", allowed),
-           .met = writes <= allowed * kDevices}};
+           .met = writes <= allowed * kDevices,
+           .is_time = true},
+          {.what = "… the same, where the machine pauses in between",
+           .measured = fmt::format("{} in all", Count(writes)),
+           .goal = fmt::format("≤ {} a Pod: 4 for each 5 s", allowed_busy),
+           .met = writes <= allowed_busy * kDevices}};
 }
 
 // A burst on a node of its own.
