@@ -40,8 +40,14 @@ bool FaultStage::Up() {
   MakePod(kTrainer, kDriver);
   MakePod(kBystander, kOtherDriver);
   for (const std::string pod : {kTrainer, kBystander}) {
-    if (!stage().Until([&] { return LineOf(pod) == "gpu-0 Healthy"; }, kPatience)) return false;
+    if (!stage().Until([&] { return LineOf(pod) == "gpu-0 Healthy" && HealthOf(pod) == "Healthy"; },
+                       kPatience)) {
+      return false;
+    }
   }
+  // One device of each Pod and a spare one; the node's object is written after the Pods.
+  const auto node_shows_all = [&] { return HealthyOnNode() == 3; };
+  if (!stage().Until(node_shows_all, kPatience)) return false;
   bystander_since_ = SinceOf(kBystander);
   bystander_changes_ = Steps(kBystander, "change");
   return true;
@@ -154,6 +160,12 @@ std::string FaultStage::ConditionOf(const std::string& pod) {
     return condition["status"].AsString() + " " + condition["reason"].AsString();
   }
   return "";
+}
+
+std::size_t FaultStage::HealthyOnNode() {
+  const auto node = fleet_.session().Fetch(kube::Get(kube::kNodeDeviceHealths, "", "node-7"));
+  if (!node.ok()) return 0;
+  return static_cast<std::size_t>((*node)["status"]["summary"]["healthy"].AsInt());
 }
 
 void FaultStage::ExpectSays(const std::string& pod, const std::vector<std::string>& texts) {

@@ -23,8 +23,8 @@ class FaultStage {
  public:
   FaultStage();
 
-  // Starts everything and waits until both Pods say Healthy; false when that does not come. What
-  // programs are to be like is said before.
+  // Starts everything and waits until both Pods, their containers' status and the node's object say
+  // Healthy; false when that does not come. What programs are to be like is said before.
   bool Up();
   // Lines of the agent's configuration file, beside those that say where things are.
   void Configure(const std::string& lines) { agent_lines_ = lines; }
@@ -93,6 +93,8 @@ class FaultStage {
   std::string Path(const std::string& name) { return stage().Path(name); }
 
  private:
+  // How many devices the node's NodeDeviceHealth counts as Healthy.
+  std::size_t HealthyOnNode();
   std::vector<std::string> DriverCommand(const std::string& name, const std::string& devices);
   Json Why(const std::string& pod);
   std::string Expect(const std::vector<std::string>& command,
