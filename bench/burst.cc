@@ -22,8 +22,8 @@ constexpr Duration kTrueWithin = 30s;
 // seconds, with what is worse again after it.
 constexpr std::uint64_t kWritesAPod = 2;
 // A machine that pauses a driver or the agent for as long as a storm takes to rest (100 to 500 ms,
-// record 17) makes two storms of one. So the goal above is one of time; this holds on a busy machine
-// too. Without any pace it was 25 within four seconds.
+// record 17) makes two storms of one. So the goal above is one of time; this holds on a busy
+// machine too. Without any pace it was 25 within four seconds.
 constexpr std::uint64_t kWritesAPodOfABusyMachine = 4;
 constexpr double kPublishedEachSeconds = 5;
 constexpr Duration kRest = 2s;  // what only completes the journal is written a second later
