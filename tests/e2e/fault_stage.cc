@@ -45,8 +45,9 @@ bool FaultStage::Up() {
       return false;
     }
   }
-  // One device of each Pod and a spare one; the node's object is written after the Pods.
-  const auto node_shows_all = [&] { return HealthyOnNode() == 3; };
+  // One device of each Pod and a spare one, beside those of a story's own drivers; the node's
+  // object is written after the Pods.
+  const auto node_shows_all = [&] { return HealthyOnNode() >= 3; };
   if (!stage().Until(node_shows_all, kPatience)) return false;
   bystander_since_ = SinceOf(kBystander);
   bystander_changes_ = Steps(kBystander, "change");
