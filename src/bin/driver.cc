@@ -1,4 +1,5 @@
-// galen-driver: a DRA driver with device health, for simulated GPUs or network interfaces.
+// galen-driver: a DRA driver with device health, for simulated GPUs, network interfaces or NVIDIA
+// GPUs.
 #include "base/version.h"
 #include "driver/driver_program.h"
 
@@ -6,19 +7,25 @@ int main(int argc, char** argv) {
   using galen::device_driver::Kind;
   galen::Flags flags("galen-driver", "A DRA driver that reports the health of its devices",
                      std::string(galen::kVersion));
-  galen::device_driver::DriverConfig gpu, nic;
+  galen::device_driver::DriverConfig gpu, nic, nvidia;
   gpu.driver.name = "gpu.example.com";
   nic.driver.name = "nic.example.com";
+  nvidia.driver.name = "nvidia.example.com";
   galen::Flags& gpu_flags =
       flags.AddCommand("gpu", "simulated GPUs, and what the kernel's log says of them",
                        [&gpu] { return galen::device_driver::RunDriver(gpu); });
   galen::Flags& nic_flags = flags.AddCommand("nic", "network interfaces of this machine", [&nic] {
     return galen::device_driver::RunDriver(nic);
   });
+  galen::Flags& nvidia_flags =
+      flags.AddCommand("nvidia", "NVIDIA GPUs of this machine, looked at by NVML",
+                       [&nvidia] { return galen::device_driver::RunDriver(nvidia); });
   galen::device_driver::AddFlags(gpu_flags, Kind::kGpu, gpu);
   galen::device_driver::AddFlags(nic_flags, Kind::kNic, nic);
+  galen::device_driver::AddFlags(nvidia_flags, Kind::kNvidia, nvidia);
   gpu_flags.AddCheck([&gpu] { return galen::device_driver::CheckDriver(gpu); });
   nic_flags.AddCheck([&nic] { return galen::device_driver::CheckDriver(nic); });
+  nvidia_flags.AddCheck([&nvidia] { return galen::device_driver::CheckDriver(nvidia); });
   if (const auto code = flags.Parse(argc, argv)) return *code;
   return flags.Run();
 }

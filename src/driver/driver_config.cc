@@ -44,6 +44,7 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
 std::string_view BuiltInRules(Kind kind) {
   switch (kind) {
     case Kind::kGpu:
+    case Kind::kNvidia:
       return probes::kGpuRules;
     case Kind::kNic:
       return probes::kNicRules;
@@ -72,6 +73,18 @@ void AddFlags(Flags& flags, Kind kind, DriverConfig& config) {
       flags.Add("--network-namespace", config.network_namespace,
                 "watch the links of this namespace, e.g. /proc/1/ns/net from inside a container; "
                 "goes with --sysfs-root /proc/1/root/sys");
+      return;
+    case Kind::kNvidia:
+      flags.Add("--nvml", config.nvml,
+                "NVIDIA's management library; libnvidia-ml.so.1 below --driver-root, or where the "
+                "dynamic linker finds it, unless given");
+      flags.Add("--driver-root", config.driver_root,
+                "where NVIDIA's driver is installed, as this process sees it");
+      flags.Add("--host-driver-root", config.host_driver_root,
+                "the same directory by the host's path, for CDI files; --driver-root unless given");
+      flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
+      flags.Add("--kernel-log", config.kernel_log,
+                "also read this log, e.g. /dev/kmsg: XIDs, lost GPUs and PCIe errors by address");
       return;
   }
 }
@@ -103,6 +116,10 @@ Status Validate(const DriverConfig& config) {
   // No default: taking every interface as a device would offer the node's own network to Pods.
   if (config.kind == Kind::kNic && config.interfaces.empty()) {
     add("--interfaces is missing: say which interfaces are devices, e.g. --interfaces 'eth*'");
+  }
+  if (!config.driver_root.starts_with('/')) add("--driver-root must be an absolute path");
+  if (!config.host_driver_root.empty() && !config.host_driver_root.starts_with('/')) {
+    add("--host-driver-root must be an absolute path");
   }
   return faults.empty() ? OkStatus() : Status(Code::kInvalidArgument, faults);
 }

@@ -12,8 +12,8 @@
 
 namespace galen::device_driver {
 
-// Which hardware: simulated GPUs, or network interfaces of this machine.
-enum class Kind { kGpu, kNic };
+// Which hardware: simulated GPUs, or network interfaces or NVIDIA GPUs of this machine.
+enum class Kind { kGpu, kNic, kNvidia };
 
 // What a driver is configured with; the members' defaults are the flags'. Only those of its kind
 // count.
@@ -27,18 +27,22 @@ struct DriverConfig {
   Duration health_timeout = std::chrono::seconds(30);
   // How often devices are looked at; Validate() has the bounds.
   Duration poll = std::chrono::seconds(2);
-  std::string kernel_log;    // gpu: "/dev/kmsg"; "" = not read
+  std::string kernel_log;    // gpu, nvidia: "/dev/kmsg"; "" = not read
   std::int64_t devices = 8;  // gpu
   bool shared = false;       // gpu: claims take parts of a GPU's memory
   // "NoSchedule" keeps new claims away from Unhealthy devices, "NoExecute" also has their holders
   // evicted; "" does neither.
   std::string taint_unhealthy;
-  std::string sysfs_root = "/sys";      // nic
+  std::string sysfs_root = "/sys";      // nic, nvidia
   std::string network_namespace;        // nic; "" = the one that the process is in
   std::vector<std::string> interfaces;  // nic: patterns
+  // nvidia: the library; "" = looked for below driver_root, then by the dynamic linker.
+  std::string nvml;
+  std::string driver_root = "/";  // nvidia: where this process sees the driver's files
+  std::string host_driver_root;   // nvidia: the same by the host's path; "" = driver_root
 };
 
-// Flags of `galen-driver gpu` or `galen-driver nic`; `config` holds the defaults, is filled in when
+// Flags of `galen-driver gpu`, `nic` or `nvidia`; `config` holds the defaults, is filled in when
 // they are parsed, and outlives them.
 void AddFlags(Flags& flags, Kind kind, DriverConfig& config);
 

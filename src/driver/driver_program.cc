@@ -3,17 +3,25 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <semaphore>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
 #include "base/files/boot_id.h"
+#include "base/files/disk_thread.h"
 #include "base/files/posix_file_system.h"
 #include "driver/device_driver.h"
 #include "driver/hardware.h"
+#include "driver/nvidia_files.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/network/network_interface.h"
+#include "probes/nvml/nvml_library.h"
 #include "sdk/app/driver_inside.h"
 #include "sdk/app/driver_options.h"
 
@@ -27,6 +35,48 @@ std::string StatePath(const DriverConfig& config) {
   return StateDirectory(config) + "/probes.json";
 }
 
+// Ends the process when what it guards takes too long: NVML blocks for ever on a machine whose GPU
+// hangs, and a driver that never says so looks as if it were starting.
+class StartDeadline {
+ public:
+  explicit StartDeadline(std::chrono::seconds deadline)
+      : thread_([this, deadline] {
+          if (over_.try_acquire_for(deadline)) return;
+          fmt::print(stderr,
+                     "galen-driver: NVML did not start within {} s: a GPU or its kernel module "
+                     "hangs; see the kernel's log, and whether nvidia-smi answers\n",
+                     deadline.count());
+          std::_Exit(EXIT_FAILURE);
+        }) {}
+  ~StartDeadline() {
+    over_.release();
+    thread_.join();
+  }
+  StartDeadline(const StartDeadline&) = delete;
+
+ private:
+  std::binary_semaphore over_{0};
+  std::thread thread_;
+};
+
+// GPUs that initialise take some seconds each, without the persistence daemon.
+constexpr std::chrono::seconds kNvmlStartsWithin{60};
+
+// Where sysfs knows one; -1 there: it knows none.
+std::map<std::string, std::int64_t> NumaNodes(FileSystem& files, const std::string& sysfs_root,
+                                              const std::vector<probes::NvmlGpu>& gpus) {
+  std::map<std::string, std::int64_t> nodes;
+  for (const probes::NvmlGpu& gpu : gpus) {
+    const StatusOr<std::string> text =
+        files.Read(fmt::format("{}/bus/pci/devices/{}/numa_node", sysfs_root, gpu.pci_address));
+    if (!text.ok()) continue;
+    std::int64_t node = -1;
+    std::from_chars(text->data(), text->data() + text->size(), node);
+    if (node >= 0) nodes[gpu.pci_address] = node;
+  }
+  return nodes;
+}
+
 // The hardware of a driver and what it stands on, given to the driver.
 class Program {
  public:
@@ -36,6 +86,8 @@ class Program {
   // Everything that can be wrong before anything is started.
   Status Prepare();
   Status Start() { return device_driver_->Start(); }
+  // Whether its end waits for nothing that hangs.
+  bool CanEnd() const { return hardware_->idle(); }
 
  private:
   // What an earlier process of this boot knew. A file of another boot counts for nothing.
@@ -44,6 +96,9 @@ class Program {
   Status PrepareHardware();
   Status PrepareGpus();
   void PrepareNics();
+  Status PrepareNvidia();
+  // Null when none is configured.
+  StatusOr<std::unique_ptr<probes::KernelLogSource>> OpenKernelLog();
   Status Listen(NicHardware::LinkNews news);
   Edges TheEdges() { return {inside_.loop, inside_.log, inside_.metrics, *state_, rules_}; }
 
@@ -54,6 +109,7 @@ class Program {
   probes::RuleTable rules_;
   std::unique_ptr<probes::StateFile> state_;
   std::unique_ptr<probes::LinkWatch> links_;
+  std::unique_ptr<probes::NvmlLibrary> nvml_;
   std::unique_ptr<Hardware> hardware_;
   std::unique_ptr<DeviceDriver> device_driver_;
 };
@@ -81,11 +137,34 @@ void Program::PrepareNics() {
       [this](NicHardware::LinkNews news) { return Listen(std::move(news)); });
 }
 
+StatusOr<std::unique_ptr<probes::KernelLogSource>> Program::OpenKernelLog() {
+  if (config_.kernel_log.empty()) return std::unique_ptr<probes::KernelLogSource>();
+  ASSIGN_OR_RETURN(std::unique_ptr<probes::KernelLogSource> log,
+                   probes::DevKmsg::Open(inside_.loop, config_.kernel_log));
+  return log;
+}
+
+Status Program::PrepareNvidia() {
+  const StartDeadline deadline(kNvmlStartsWithin);
+  const std::string library =
+      config_.nvml.empty() ? FindNvml(files_, config_.driver_root) : config_.nvml;
+  ASSIGN_OR_RETURN(nvml_, probes::NvmlLibrary::Open(library));
+  NvidiaHardware::Options options;
+  ASSIGN_OR_RETURN(options.driver_version, nvml_->DriverVersion());
+  ASSIGN_OR_RETURN(options.gpus, nvml_->Gpus());
+  options.numa_nodes = NumaNodes(files_, config_.sysfs_root, options.gpus);
+  options.files = FindNvidiaFiles(
+      files_, config_.driver_root,
+      config_.host_driver_root.empty() ? config_.driver_root : config_.host_driver_root);
+  ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
+  hardware_ = std::make_unique<NvidiaHardware>(
+      TheEdges(), std::move(options), *nvml_,
+      [this] { return std::make_unique<DiskThread>(inside_.loop); }, std::move(kernel_log));
+  return OkStatus();
+}
+
 Status Program::PrepareGpus() {
-  std::unique_ptr<probes::KernelLogSource> kernel_log;
-  if (!config_.kernel_log.empty()) {
-    ASSIGN_OR_RETURN(kernel_log, probes::DevKmsg::Open(inside_.loop, config_.kernel_log));
-  }
+  ASSIGN_OR_RETURN(std::unique_ptr<probes::KernelLogSource> kernel_log, OpenKernelLog());
   auto gpus = std::make_unique<GpuHardware>(
       TheEdges(),
       GpuHardware::Options{.count = static_cast<int>(config_.devices),
@@ -104,6 +183,8 @@ Status Program::PrepareHardware() {
     case Kind::kNic:
       PrepareNics();
       return OkStatus();
+    case Kind::kNvidia:
+      return PrepareNvidia();
   }
   GALEN_UNREACHABLE();
 }
@@ -155,7 +236,10 @@ int RunDriver(DriverConfig config) {
     return Fail(status, usage ? kExitUsage : kExitFailed);
   }
   if (const Status status = program.Start(); !status.ok()) return Fail(status, kExitFailed);
-  return driver.Run();
+  const int code = driver.Run();
+  // A thread in a call that hangs can neither be ended nor waited for.
+  if (!program.CanEnd()) std::_Exit(code);
+  return code;
 }
 
 }  // namespace galen::device_driver

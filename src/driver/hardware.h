@@ -1,5 +1,5 @@
 // What one kind of galen-driver looks after: which devices there are, what they show, and what a
-// container needs to use them; and the two kinds there are. Belongs to its loop.
+// container needs to use them; and the kinds there are. Belongs to its loop.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,12 @@
 
 #include "base/log.h"
 #include "driver/edges.h"
+#include "driver/nvidia_files.h"
 #include "galen/driver.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/network/network_interface.h"
+#include "probes/nvml/nvml_probe.h"
+#include "probes/nvml/xid_merger.h"
 #include "probes/rules/sign.h"
 #include "probes/simulator/simulator.h"
 #include "sdk/app/simulator_service.h"
@@ -36,6 +39,9 @@ class Hardware : public probes::Probe {
   virtual CdiEdits EditsFor(const std::string& device) const = 0;
   // Starts to listen for what hardware says by itself. Once; `events` outlives the hardware.
   virtual Status Start(HardwareEvents& events) = 0;
+  // Whether no call into the hardware's driver hangs. A program that ends while one does must not
+  // wait for its thread.
+  virtual bool idle() const { return true; }
 };
 
 // The GPUs of galen-driver: simulated ones, which show what is injected, and on demand the real
@@ -97,6 +103,41 @@ class NicHardware final : public Hardware {
 
   probes::NetworkProbe probe_;
   const Listen listen_;
+};
+
+// The NVIDIA GPUs of this machine: looked at by NVML, and on demand by what the real kernel's log
+// says of their PCI addresses. Belongs to its loop.
+class NvidiaHardware final : public Hardware {
+ public:
+  struct Options {
+    std::vector<probes::NvmlGpu> gpus{};  // as NVML counts them
+    std::string driver_version{};         // "570.124.06"
+    NvidiaFiles files{};                  // what containers need beside their GPUs
+    // By PCI address: the NUMA node, where sysfs knows one.
+    std::map<std::string, std::int64_t> numa_nodes{};
+  };
+
+  // `nvml` is lent, `kernel_log` may be null: then the kernel's log is not read.
+  NvidiaHardware(Edges edges, Options options, probes::Nvml& nvml,
+                 std::function<std::unique_ptr<DiskQueue>()> make_queue,
+                 std::unique_ptr<probes::KernelLogSource> kernel_log);
+
+  // The GPUs that were there at the start: one that is lost stays, Unhealthy. A GPU that is cut
+  // into MIG instances is left out, since claims would get all of it.
+  StatusOr<Inventory> Devices() override;
+  CdiEdits EditsFor(const std::string& device) const override;
+  Status Start(HardwareEvents& events) override;
+  StatusOr<std::vector<probes::Sign>> Observe() override { return probe_.Observe(); }
+  bool idle() const override { return probe_.idle(); }
+
+ private:
+  Edges edges_;
+  const Options options_;
+  const std::map<std::string, probes::NvmlGpu> gpus_;  // by the name of the device
+  probes::NvmlProbe probe_;
+  std::unique_ptr<probes::KernelLogSource> kernel_log_source_;
+  std::unique_ptr<probes::XidMerger> merger_;
+  std::unique_ptr<probes::KernelLog> kernel_log_;
 };
 
 }  // namespace galen::device_driver

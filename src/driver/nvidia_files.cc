@@ -1,0 +1,88 @@
+#include "driver/nvidia_files.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace galen::device_driver {
+namespace {
+
+constexpr std::string_view kNvml = "libnvidia-ml.so.1";
+
+// Where distributions put 64-bit libraries: Debian and Ubuntu on both processors, Red Hat and SUSE,
+// Arch.
+constexpr std::array<std::string_view, 4> kLibraryDirectories = {
+    "usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib"};
+
+// What programs that compute load (NVIDIA's driver README, "Listing of Installed Components"), by
+// the beginning of the file's name; graphics and display are left out.
+constexpr std::array<std::string_view, 10> kLibraries = {
+    "libcuda.so.",          "libcudadebugger.so.",
+    "libnvcuvid.so.",       "libnvidia-allocator.so.",
+    "libnvidia-cfg.so.",    "libnvidia-encode.so.",
+    "libnvidia-ml.so.",     "libnvidia-nvvm.so.",
+    "libnvidia-opencl.so.", "libnvidia-ptxjitcompiler.so."};
+
+// Of all GPUs together.
+constexpr std::array<std::string_view, 3> kControlNodes = {"nvidiactl", "nvidia-uvm",
+                                                           "nvidia-uvm-tools"};
+
+// "/" + "dev", "/run/nvidia/driver" + "dev".
+std::string Below(const std::string& root, std::string_view path) {
+  return (root.ends_with('/') ? root : root + "/") + std::string(path);
+}
+
+// Empty where there is no such directory.
+std::vector<std::string> NamesIn(FileSystem& files, const std::string& directory) {
+  StatusOr<std::vector<std::string>> names = files.List(directory);
+  return names.ok() ? *std::move(names) : std::vector<std::string>();
+}
+
+bool Has(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool IsWanted(const std::string& name) {
+  return std::ranges::any_of(kLibraries,
+                             [&name](std::string_view start) { return name.starts_with(start); });
+}
+
+}  // namespace
+
+NvidiaFiles FindNvidiaFiles(FileSystem& files, const std::string& root,
+                            const std::string& host_root) {
+  NvidiaFiles found;
+  // A driver in a container of its own has made its nodes there.
+  std::vector<std::string> nodes = NamesIn(files, Below(root, "dev"));
+  if (Has(nodes, "nvidiactl")) {
+    found.device_directory = Below(host_root, "dev");
+  } else {
+    nodes = NamesIn(files, "/dev");
+  }
+  for (const std::string_view node : kControlNodes) {
+    if (Has(nodes, node)) found.control_nodes.emplace_back(node);
+  }
+  for (const std::string_view directory : kLibraryDirectories) {
+    for (const std::string& name : NamesIn(files, Below(root, directory))) {
+      if (!IsWanted(name)) continue;
+      const std::string path = std::string(directory) + "/" + name;
+      found.libraries.push_back(
+          {.host_path = Below(host_root, path), .container_path = "/" + path});
+    }
+  }
+  if (Has(NamesIn(files, Below(root, "usr/bin")), "nvidia-smi")) {
+    found.libraries.push_back({.host_path = Below(host_root, "usr/bin/nvidia-smi"),
+                               .container_path = "/usr/bin/nvidia-smi"});
+  }
+  return found;
+}
+
+std::string FindNvml(FileSystem& files, const std::string& root) {
+  for (const std::string_view directory : kLibraryDirectories) {
+    const std::string place = Below(root, directory);
+    if (Has(NamesIn(files, place), kNvml)) return place + "/" + std::string(kNvml);
+  }
+  return std::string(kNvml);
+}
+
+}  // namespace galen::device_driver

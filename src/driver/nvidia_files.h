@@ -1,0 +1,33 @@
+// The files of NVIDIA's driver that a container needs beside its GPU: control device nodes and the
+// libraries that must be of the kernel module's own version.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/files/file_system.h"
+#include "galen/driver.h"
+
+namespace galen::device_driver {
+
+// What was found of them, as the host's paths.
+struct NvidiaFiles {
+  std::string device_directory = "/dev";     // where the host has nvidia0 and nvidiactl
+  std::vector<std::string> control_nodes{};  // names: "nvidiactl", "nvidia-uvm"
+  std::vector<CdiEdits::Mount> libraries{};
+
+  bool operator==(const NvidiaFiles&) const = default;
+};
+
+// Looks below `root`, where this process sees the root that NVIDIA's driver is installed in: "/",
+// or what the GPU operator mounts. `host_root` is the same directory by the host's path, which the
+// container runtime needs. What is not there is left out: a driver without libraries still has
+// device nodes.
+NvidiaFiles FindNvidiaFiles(FileSystem& files, const std::string& root,
+                            const std::string& host_root);
+
+// The path of libnvidia-ml.so.1 below `root`; its bare name, which the dynamic linker looks for,
+// where it is in none of the usual directories.
+std::string FindNvml(FileSystem& files, const std::string& root);
+
+}  // namespace galen::device_driver

@@ -1,0 +1,71 @@
+#include "driver/nvidia_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files/fake_file_system.h"
+
+namespace galen::device_driver {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class NvidiaFilesTest : public ::testing::Test {
+ protected:
+  void Make(const std::string& path) {
+    EXPECT_TRUE(files_.MakeDirectories(path.substr(0, path.rfind('/')), 0755).ok());
+    EXPECT_TRUE(files_.WriteAtomically(path, "x", 0644).ok());
+  }
+  std::vector<std::string> Mounts(const NvidiaFiles& found) {
+    std::vector<std::string> texts;
+    for (const CdiEdits::Mount& mount : found.libraries) {
+      texts.push_back(mount.host_path + " -> " + mount.container_path);
+    }
+    return texts;
+  }
+
+  FakeFileSystem files_;
+};
+
+TEST_F(NvidiaFilesTest, ComputeLibrariesAreMountedWhereTheyAreOnTheHost) {
+  Make("/usr/lib/x86_64-linux-gnu/libcuda.so.1");
+  Make("/usr/lib/x86_64-linux-gnu/libcuda.so.570.124.06");
+  Make("/usr/lib/x86_64-linux-gnu/libc.so.6");
+  Make("/usr/bin/nvidia-smi");
+  Make("/dev/nvidiactl");
+  Make("/dev/nvidia-uvm");
+  const NvidiaFiles found = FindNvidiaFiles(files_, "/", "/");
+  EXPECT_THAT(Mounts(found), ElementsAre("/usr/lib/x86_64-linux-gnu/libcuda.so.1 -> "
+                                         "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+                                         "/usr/lib/x86_64-linux-gnu/libcuda.so.570.124.06 -> "
+                                         "/usr/lib/x86_64-linux-gnu/libcuda.so.570.124.06",
+                                         "/usr/bin/nvidia-smi -> /usr/bin/nvidia-smi"));
+  EXPECT_EQ(found.device_directory, "/dev");
+  EXPECT_THAT(found.control_nodes, ElementsAre("nvidiactl", "nvidia-uvm"));
+}
+
+TEST_F(NvidiaFilesTest, ADriverInAContainerHasItsFilesByTheHostsPath) {
+  Make("/driver/usr/lib64/libcuda.so.1");
+  Make("/driver/dev/nvidiactl");
+  const NvidiaFiles found = FindNvidiaFiles(files_, "/driver", "/run/nvidia/driver");
+  EXPECT_THAT(Mounts(found),
+              ElementsAre("/run/nvidia/driver/usr/lib64/libcuda.so.1 -> /usr/lib64/libcuda.so.1"));
+  EXPECT_EQ(found.device_directory, "/run/nvidia/driver/dev");
+  EXPECT_THAT(found.control_nodes, ElementsAre("nvidiactl"));
+}
+
+TEST_F(NvidiaFilesTest, WhatIsNotThereIsLeftOut) {
+  const NvidiaFiles found = FindNvidiaFiles(files_, "/", "/");
+  EXPECT_THAT(found.libraries, IsEmpty());
+  EXPECT_THAT(found.control_nodes, IsEmpty());
+}
+
+TEST_F(NvidiaFilesTest, NvmlIsTakenFromTheDriversRootOrLeftToTheLinker) {
+  EXPECT_EQ(FindNvml(files_, "/driver"), "libnvidia-ml.so.1");
+  Make("/driver/usr/lib64/libnvidia-ml.so.1");
+  EXPECT_EQ(FindNvml(files_, "/driver"), "/driver/usr/lib64/libnvidia-ml.so.1");
+}
+
+}  // namespace
+}  // namespace galen::device_driver

@@ -1,0 +1,91 @@
+// Tested by device_driver_test.cc and nvidia_test.cc.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "driver/hardware.h"
+
+namespace galen::device_driver {
+namespace {
+
+// Named by NVML's order, which is that of the PCI addresses and of nvidia-smi.
+std::map<std::string, probes::NvmlGpu> WholeGpus(const std::vector<probes::NvmlGpu>& gpus,
+                                                 Log& log) {
+  std::map<std::string, probes::NvmlGpu> whole;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (gpus[i].is_partitioned) {
+      log.Warning("GPU is cut into MIG instances and no device of this driver",
+                  {{"gpu", i}, {"uuid", gpus[i].uuid}});
+      continue;
+    }
+    whole[fmt::format("gpu-{}", i)] = gpus[i];
+  }
+  return whole;
+}
+
+}  // namespace
+
+NvidiaHardware::NvidiaHardware(Edges edges, Options options, probes::Nvml& nvml,
+                               std::function<std::unique_ptr<DiskQueue>()> make_queue,
+                               std::unique_ptr<probes::KernelLogSource> kernel_log)
+    : edges_(edges),
+      options_(std::move(options)),
+      gpus_(WholeGpus(options_.gpus, edges.log)),
+      probe_({edges.loop, edges.log, nvml, std::move(make_queue)}, gpus_),
+      kernel_log_source_(std::move(kernel_log)) {}
+
+StatusOr<Inventory> NvidiaHardware::Devices() {
+  constexpr std::uint64_t kMebibyte = 1 << 20;
+  Inventory inventory;
+  for (const auto& [name, gpu] : gpus_) {
+    Device device;
+    device.name = name;
+    device.attributes = {{"uuid", gpu.uuid}, {"resource.kubernetes.io/pciBusID", gpu.pci_address}};
+    const auto add = [&device](const std::string& attribute, const std::string& value) {
+      if (!value.empty()) device.attributes[attribute] = value;
+    };
+    add("model", gpu.model);
+    add("serial", gpu.serial);
+    add("driverVersion", options_.driver_version);
+    if (const auto node = options_.numa_nodes.find(gpu.pci_address);
+        node != options_.numa_nodes.end()) {
+      device.attributes["numaNode"] = node->second;
+    }
+    if (gpu.memory > 0) device.capacity["memory"] = fmt::format("{}Mi", gpu.memory / kMebibyte);
+    inventory.push_back(std::move(device));
+  }
+  return inventory;
+}
+
+CdiEdits NvidiaHardware::EditsFor(const std::string& device) const {
+  CdiEdits edits;
+  const auto gpu = gpus_.find(device);
+  if (gpu == gpus_.end()) return edits;
+  // NVIDIA's own container runtime, where it is the default, must not add all GPUs.
+  edits.env = {"NVIDIA_VISIBLE_DEVICES=void"};
+  const auto add = [&](const std::string& node) {
+    edits.device_nodes.push_back(
+        {.path = "/dev/" + node, .host_path = options_.files.device_directory + "/" + node});
+  };
+  if (gpu->second.minor >= 0) add(fmt::format("nvidia{}", gpu->second.minor));
+  for (const std::string& node : options_.files.control_nodes) add(node);
+  edits.mounts = options_.files.libraries;
+  return edits;
+}
+
+Status NvidiaHardware::Start(HardwareEvents& events) {
+  merger_ = std::make_unique<probes::XidMerger>(edges_.loop, events.signs);
+  probe_.Start(events.signs, merger_->nvml());
+  if (kernel_log_source_ == nullptr) return OkStatus();
+  std::map<std::string, std::string> device_of_address;
+  for (const auto& [name, gpu] : gpus_) device_of_address[gpu.pci_address] = name;
+  kernel_log_ = std::make_unique<probes::KernelLog>(
+      probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
+                               *kernel_log_source_, merger_->kernel_log()},
+      device_of_address);
+  // What happened since the boot and before this driver is about these cards, too.
+  kernel_log_->Start(probes::KernelLog::Begin::kAtBoot);
+  return OkStatus();
+}
+
+}  // namespace galen::device_driver

@@ -1,0 +1,32 @@
+// GPUs that show what a test says.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "probes/nvml/nvml.h"
+
+namespace galen::probes {
+
+// Not blocking and without threads: a FakeDiskQueue decides when a call happens.
+class FakeNvml final : public Nvml {
+ public:
+  StatusOr<std::string> DriverVersion() override { return std::string("570.124.06"); }
+  StatusOr<std::vector<NvmlGpu>> Gpus() override { return gpus; }
+  std::vector<Sign> Read(const NvmlGpu& gpu, NvmlDepth depth) override {
+    depths.push_back(depth);
+    return shows[gpu.uuid];
+  }
+  StatusOr<std::vector<NvmlXid>> WaitForXids(Duration) override {
+    return std::exchange(xids, std::vector<NvmlXid>{});
+  }
+
+  std::vector<NvmlGpu> gpus;
+  std::map<std::string, std::vector<Sign>> shows;  // by uuid
+  std::vector<NvmlDepth> depths;                   // of all reads
+  StatusOr<std::vector<NvmlXid>> xids = std::vector<NvmlXid>{};
+};
+
+}  // namespace galen::probes

@@ -1,0 +1,59 @@
+// NVIDIA's management library (NVML) as the driver uses it: which GPUs there are, what each shows,
+// and the XIDs that it reports. The real one is NvmlLibrary; tests have FakeNvml, and the programs'
+// tests a library of ours under NVIDIA's name (scripted_nvml.cc).
+// https://docs.nvidia.com/deploy/nvml-api describes every function behind it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "probes/rules/sign.h"
+
+namespace galen::probes {
+
+// What stays of a GPU while its machine runs.
+struct NvmlGpu {
+  void* handle = nullptr;       // NVML's own; valid until the library is closed
+  std::string uuid{};           // "GPU-7d4b…", the one thing that is the same after a reboot
+  std::string serial{};         // of the board; "" where NVML knows none
+  std::string model{};          // "NVIDIA H100 80GB HBM3"
+  std::string pci_address{};    // "0000:4b:00.0", lower case as in sysfs
+  int minor = -1;               // of /dev/nvidiaN; -1: not known
+  std::uint64_t memory = 0;     // bytes; 0: not known
+  bool is_partitioned = false;  // MIG is on: programs get parts of it, never the whole
+
+  bool operator==(const NvmlGpu&) const = default;
+};
+
+// An XID as NVML's events bring it.
+struct NvmlXid {
+  std::string uuid{};  // of the GPU
+  std::uint64_t number = 0;
+
+  bool operator==(const NvmlXid&) const = default;
+};
+
+// What one read covers: the InfoROM is in flash memory, which is not read at each poll.
+enum class NvmlDepth { kPoll, kAll };
+
+// Every call may block, for ever if the GPU's firmware hangs (the kernel module waits in D state),
+// so none is made on a loop. Calls from several threads at once are allowed, as by NVML.
+class Nvml {
+ public:
+  virtual ~Nvml() = default;
+  // "570.124.06".
+  virtual StatusOr<std::string> DriverVersion() = 0;
+  // All GPUs of the machine, by index. An error: they cannot be counted.
+  virtual StatusOr<std::vector<NvmlGpu>> Gpus() = 0;
+  // What the GPU shows now. Signs come without device and time, which the caller knows. What this
+  // GPU or this version of the library does not have is left out; what could not be read has its
+  // error. A GPU that is lost shows "gpu-lost" and nothing else.
+  virtual std::vector<Sign> Read(const NvmlGpu& gpu, NvmlDepth depth) = 0;
+  // Waits for XIDs, at most `most`; none is no error. Unimplemented: this library reports none.
+  virtual StatusOr<std::vector<NvmlXid>> WaitForXids(Duration most) = 0;
+};
+
+}  // namespace galen::probes

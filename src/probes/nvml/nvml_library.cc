@@ -1,0 +1,204 @@
+#include "probes/nvml/nvml_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "probes/nvml/nvml_functions.h"
+
+namespace galen::probes {
+namespace {
+
+// Of one machine; more would be an answer of a broken library.
+constexpr unsigned kGpusMax = 1024;
+
+// The first name that the library has; nullptr: none.
+void* FirstSymbol(void* library, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (void* symbol = ::dlsym(library, name)) return symbol;
+  }
+  return nullptr;
+}
+
+// "" when NVML has no such text.
+template <typename Function>
+std::string TextOf(const Function& function, nvml::Device device) {
+  std::array<char, nvml::kTextSize> text{};
+  if (function(device, text.data(), static_cast<unsigned>(text.size())) != nvml::kSuccess)
+    return "";
+  text.back() = '\0';
+  return text.data();
+}
+
+// sysfs and the kernel's log have four digits of the domain and lower case; NVML eight and upper.
+std::string PciAddress(const nvml::PciInfo& info) {
+  return fmt::format("{:04x}:{:02x}:{:02x}.0", info.domain, info.bus, info.device);
+}
+
+}  // namespace
+
+std::string NvmlErrorText(int result) {
+  switch (result) {
+    case nvml::kInvalidArgument:
+      return "invalid argument";
+    case nvml::kNotSupported:
+      return "not supported";
+    case nvml::kNoPermission:
+      return "no permission";
+    case nvml::kNotFound:
+      return "not found";
+    case nvml::kDriverNotLoaded:
+      return "NVIDIA's kernel module is not loaded";
+    case nvml::kTimeout:
+      return "timed out";
+    case nvml::kFunctionNotFound:
+      return "this version of the library has no such function";
+    case nvml::kGpuIsLost:
+      return "the GPU is lost";
+    case nvml::kResetRequired:
+      return "the GPU needs a reset";
+    default:
+      return fmt::format("NVML error {}", result);
+  }
+}
+
+NvmlFunctions::NvmlFunctions(void* loaded) : library(loaded) {
+  const auto load = [this](auto& function, std::initializer_list<const char*> names) {
+    function.Set(FirstSymbol(library, names));
+  };
+  load(init, {"nvmlInit_v2", "nvmlInit"});
+  load(shutdown, {"nvmlShutdown"});
+  load(driver_version, {"nvmlSystemGetDriverVersion"});
+  load(count, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"});
+  load(by_index, {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"});
+  load(uuid, {"nvmlDeviceGetUUID"});
+  load(serial, {"nvmlDeviceGetSerial"});
+  load(name, {"nvmlDeviceGetName"});
+  load(pci_info, {"nvmlDeviceGetPciInfo_v3"});
+  load(minor, {"nvmlDeviceGetMinorNumber"});
+  load(memory, {"nvmlDeviceGetMemoryInfo"});
+  load(mig_mode, {"nvmlDeviceGetMigMode"});
+  load(temperature, {"nvmlDeviceGetTemperature"});
+  load(temperature_limit, {"nvmlDeviceGetTemperatureThreshold"});
+  load(power, {"nvmlDeviceGetPowerUsage"});
+  load(utilization, {"nvmlDeviceGetUtilizationRates"});
+  load(ecc_errors, {"nvmlDeviceGetTotalEccErrors"});
+  load(remapped_rows, {"nvmlDeviceGetRemappedRows"});
+  load(retirement_pending, {"nvmlDeviceGetRetiredPagesPendingStatus"});
+  load(width, {"nvmlDeviceGetCurrPcieLinkWidth"});
+  load(width_most, {"nvmlDeviceGetMaxPcieLinkWidth"});
+  load(generation, {"nvmlDeviceGetCurrPcieLinkGeneration"});
+  load(generation_most, {"nvmlDeviceGetMaxPcieLinkGeneration"});
+  load(replays, {"nvmlDeviceGetPcieReplayCounter"});
+  // Renamed with CUDA 12.2; the meaning stayed.
+  load(clock_reasons,
+       {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
+  load(nvlink_state, {"nvmlDeviceGetNvLinkState"});
+  load(validate_inforom, {"nvmlDeviceValidateInforom"});
+  load(fabric_info, {"nvmlDeviceGetGpuFabricInfo"});
+  load(field_values, {"nvmlDeviceGetFieldValues"});
+  load(event_set, {"nvmlEventSetCreate"});
+  load(register_events, {"nvmlDeviceRegisterEvents"});
+  load(wait, {"nvmlEventSetWait_v2"});
+}
+
+NvmlLibrary::NvmlLibrary(std::unique_ptr<NvmlFunctions> functions)
+    : functions_(std::move(functions)) {}
+
+NvmlLibrary::~NvmlLibrary() {
+  // The event set goes with the library; the handle of dlopen stays, since NVML has threads of its
+  // own that may be in its code.
+  functions_->shutdown();
+}
+
+StatusOr<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path) {
+  void* loaded = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded == nullptr) {
+    return NotFound("load NVML: {}; is NVIDIA's driver installed, and --nvml right?", ::dlerror());
+  }
+  auto functions = std::make_unique<NvmlFunctions>(loaded);
+  if (!functions->init || !functions->count || !functions->by_index) {
+    return NotFound("load NVML: {} is no NVML: it lacks nvmlInit_v2", path);
+  }
+  if (const int result = functions->init(); result != nvml::kSuccess) {
+    return FailedPrecondition(
+        "start NVML of {}: {}; does nvidia-smi work on this machine? After an update of the driver "
+        "the old kernel module stays until it is loaded anew",
+        path, NvmlErrorText(result));
+  }
+  return std::unique_ptr<NvmlLibrary>(new NvmlLibrary(std::move(functions)));
+}
+
+StatusOr<std::string> NvmlLibrary::DriverVersion() {
+  std::array<char, nvml::kTextSize> text{};
+  const int result = functions_->driver_version(text.data(), static_cast<unsigned>(text.size()));
+  if (result != nvml::kSuccess) return Unavailable("driver version: {}", NvmlErrorText(result));
+  text.back() = '\0';
+  return std::string(text.data());
+}
+
+StatusOr<NvmlGpu> NvmlLibrary::GpuAt(unsigned index) {
+  const NvmlFunctions& call = *functions_;
+  NvmlGpu gpu;
+  nvml::PciInfo pci{};
+  int result = call.by_index(index, &gpu.handle);
+  if (result == nvml::kSuccess) result = call.pci_info(gpu.handle, &pci);
+  if (result != nvml::kSuccess) {
+    return Unavailable("GPU {} of NVML: {}", index, NvmlErrorText(result));
+  }
+  gpu.pci_address = PciAddress(pci);
+  gpu.uuid = TextOf(call.uuid, gpu.handle);
+  gpu.serial = TextOf(call.serial, gpu.handle);
+  gpu.model = TextOf(call.name, gpu.handle);
+  unsigned minor = 0, mig = 0, mig_to_be = 0;
+  nvml::Memory memory{};
+  if (call.minor(gpu.handle, &minor) == nvml::kSuccess) gpu.minor = static_cast<int>(minor);
+  if (call.memory(gpu.handle, &memory) == nvml::kSuccess) gpu.memory = memory.total;
+  if (call.mig_mode(gpu.handle, &mig, &mig_to_be) == nvml::kSuccess) gpu.is_partitioned = mig != 0;
+  return gpu;
+}
+
+StatusOr<std::vector<NvmlGpu>> NvmlLibrary::Gpus() {
+  unsigned count = 0;
+  if (const int result = functions_->count(&count); result != nvml::kSuccess) {
+    return Unavailable("count GPUs: {}", NvmlErrorText(result));
+  }
+  std::vector<NvmlGpu> gpus;
+  for (unsigned index = 0; index < std::min(count, kGpusMax); ++index) {
+    ASSIGN_OR_RETURN(NvmlGpu gpu, GpuAt(index));
+    uuids_[gpu.handle] = gpu.uuid;
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
+}
+
+Status NvmlLibrary::Subscribe() {
+  if (functions_->event_set(&events_) != nvml::kSuccess) {
+    events_ = nullptr;
+    return Unimplemented("this version of NVML has no events");
+  }
+  bool any = false;
+  for (const auto& [device, uuid] : uuids_) {
+    any = functions_->register_events(device, nvml::kEventXid, events_) == nvml::kSuccess || any;
+  }
+  return any ? OkStatus() : Unimplemented("no GPU of this machine reports XIDs by NVML");
+}
+
+StatusOr<std::vector<NvmlXid>> NvmlLibrary::WaitForXids(Duration most) {
+  if (events_ == nullptr) RETURN_IF_ERROR(Subscribe());
+  nvml::EventData event{};
+  const auto wait =
+      static_cast<unsigned>(std::chrono::duration_cast<std::chrono::milliseconds>(most).count());
+  const int result = functions_->wait(events_, &event, wait);
+  if (result == nvml::kTimeout) return std::vector<NvmlXid>{};
+  if (result == nvml::kFunctionNotFound) return Unimplemented("{}", NvmlErrorText(result));
+  if (result != nvml::kSuccess) return Unavailable("wait for XIDs: {}", NvmlErrorText(result));
+  const auto uuid = uuids_.find(event.device);
+  if (event.type != nvml::kEventXid || uuid == uuids_.end()) return std::vector<NvmlXid>{};
+  return std::vector<NvmlXid>{{.uuid = uuid->second, .number = event.data}};
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,152 @@
+// The real reader of NVML against a library of our own that answers from a table.
+#include "probes/nvml/nvml_library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/files/test_temporary_directory.h"
+
+namespace galen::probes {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr const char* kOneGpu =
+    "driver 570.124.06\ngpus 1\n0 uuid GPU-1\n0 name H100\n0 serial 165\n0 bus 75\n0 minor 3\n"
+    "0 memory 85899345920\n";
+
+class NvmlLibraryTest : public ::testing::Test {
+ protected:
+  NvmlLibraryTest() { ::setenv("GALEN_NVML_ANSWERS", path_.c_str(), 1); }
+  ~NvmlLibraryTest() override { ::unsetenv("GALEN_NVML_ANSWERS"); }
+
+  void Answer(const std::string& lines) { std::ofstream(path_) << kOneGpu << lines; }
+  std::unique_ptr<NvmlLibrary> Open() {
+    auto library = NvmlLibrary::Open(GALEN_SCRIPTED_NVML);
+    EXPECT_TRUE(library.ok()) << library.status().message();
+    return std::move(*library);
+  }
+  // "power 300", "power !no permission"
+  std::vector<std::string> Read(const std::string& lines, NvmlDepth depth = NvmlDepth::kPoll) {
+    Answer(lines);
+    const auto library = Open();
+    std::vector<std::string> texts;
+    for (const Sign& sign : library->Read(library->Gpus()->at(0), depth)) {
+      texts.push_back(sign.name + " " + (sign.error.empty() ? ValueText(sign) : "!" + sign.error) +
+                      (sign.expected ? " of " + NumberText(*sign.expected) : ""));
+    }
+    return texts;
+  }
+
+  TemporaryDirectory directory_;
+  const std::string path_ = directory_.Path("answers");
+};
+
+TEST_F(NvmlLibraryTest, FindsTheGpusWithWhatStaysOfThem) {
+  Answer("");
+  const auto library = Open();
+  EXPECT_EQ(*library->DriverVersion(), "570.124.06");
+  const std::vector<NvmlGpu> gpus = *library->Gpus();
+  ASSERT_THAT(gpus, SizeIs(1));
+  EXPECT_EQ(gpus[0].uuid, "GPU-1");
+  EXPECT_EQ(gpus[0].model, "H100");
+  EXPECT_EQ(gpus[0].serial, "165");
+  EXPECT_EQ(gpus[0].pci_address, "0000:4b:00.0");
+  EXPECT_EQ(gpus[0].minor, 3);
+  EXPECT_EQ(gpus[0].memory, 85899345920u);
+  EXPECT_FALSE(gpus[0].is_partitioned);
+}
+
+TEST_F(NvmlLibraryTest, WhatAGpuDoesNotSupportIsLeftOut) {
+  EXPECT_THAT(Read("", NvmlDepth::kAll), IsEmpty());
+}
+
+TEST_F(NvmlLibraryTest, HeatIsHeldAgainstTheGpusOwnLimits) {
+  EXPECT_THAT(Read("0 temperature 60\n0 slowdown-at 87\n0 shutdown-at 92\n"),
+              ElementsAre("temperature-margin 27", "shutdown-margin 32"));
+  EXPECT_THAT(Read("0 temperature 60\n"), ElementsAre("temperature 60"));
+  EXPECT_THAT(Read("0 temperature 90\n0 slowdown-at 87\n"), ElementsAre("temperature-margin -3"));
+}
+
+TEST_F(NvmlLibraryTest, ClocksAreHeldDownByCause) {
+  EXPECT_THAT(Read("0 clock-reasons 96\n"),
+              ElementsAre("thermal-slowdown 1", "software-slowdown 1", "power-brake 0"));
+  EXPECT_THAT(Read("0 clock-reasons 132\n"),
+              ElementsAre("thermal-slowdown 0", "software-slowdown 0", "power-brake 1"));
+}
+
+TEST_F(NvmlLibraryTest, MemoryErrorsAndWhatWaitsForAReset) {
+  EXPECT_THAT(Read("0 uncorrected 2\n0 corrected 5\n0 remap-pending 1\n0 remap-failed 0\n"
+                   "0 retirement-pending 1\n0 memory-temperature 70\n0 recovery-action 1\n"),
+              ElementsAre("ecc-uncorrectable 2", "ecc-corrected 5", "row-remap-pending 1",
+                          "row-remap-failed 0", "page-retirement-pending 1",
+                          "memory-temperature 70", "recovery-action 1"));
+}
+
+TEST_F(NvmlLibraryTest, LinksAgainstWhatTheyCanBe) {
+  EXPECT_THAT(Read("0 width 8\n0 width-most 16\n0 generation 4\n0 generation-most 5\n0 replays 7\n"
+                   "0 links 18\n0 links-up 17\n0 fabric 2\n"),
+              ElementsAre("pcie-width 8 of 16", "pcie-speed 16 of 32", "pcie-replays 7",
+                          "nvlinks-up 17", "fabric-ready 0"));
+  EXPECT_THAT(Read("0 fabric 3\n"), ElementsAre("fabric-ready 1"));
+  EXPECT_THAT(Read("0 fabric 0\n"), IsEmpty()) << "a machine without NVSwitch";
+}
+
+TEST_F(NvmlLibraryTest, TheInforomIsReadOnlyWhenAskedFor) {
+  EXPECT_THAT(Read("0 inforom result 14\n"), IsEmpty());
+  EXPECT_THAT(Read("0 inforom result 14\n", NvmlDepth::kAll), ElementsAre("inforom-broken 1"));
+  EXPECT_THAT(Read("0 inforom 1\n", NvmlDepth::kAll), ElementsAre("inforom-broken 0"));
+}
+
+TEST_F(NvmlLibraryTest, ACallThatFailsSaysSoAndTheOthersCount) {
+  EXPECT_THAT(Read("0 power result 999\n0 utilization 90\n"),
+              ElementsAre("power !NVML error 999", "utilization 90"));
+}
+
+TEST_F(NvmlLibraryTest, ALostGpuShowsNothingElse) {
+  EXPECT_THAT(Read("0 power 300000\n0 utilization result 15\n"), ElementsAre("gpu-lost 1"));
+}
+
+TEST_F(NvmlLibraryTest, AGpuThatNeedsAResetAsksForIt) {
+  EXPECT_THAT(Read("0 utilization result 16\n"),
+              ElementsAre("utilization !the GPU needs a reset", "recovery-action 1"));
+}
+
+TEST_F(NvmlLibraryTest, XidsAreReportedOnceWithTheirGpu) {
+  Answer("");
+  const auto library = Open();
+  ASSERT_TRUE(library->Gpus().ok());
+  EXPECT_THAT(*library->WaitForXids(0s), IsEmpty());
+  Answer("xid 0 79\n");
+  EXPECT_THAT(*library->WaitForXids(1s), ElementsAre(NvmlXid{"GPU-1", 79}));
+  EXPECT_THAT(*library->WaitForXids(0s), IsEmpty());
+}
+
+TEST_F(NvmlLibraryTest, ALibraryWithoutEventsIsNotAskedAgain) {
+  Answer("events none\n");
+  const auto library = Open();
+  ASSERT_TRUE(library->Gpus().ok());
+  EXPECT_EQ(library->WaitForXids(0s).status().code(), Code::kUnimplemented);
+}
+
+TEST_F(NvmlLibraryTest, WhatCannotBeLoadedSaysWhatToDo) {
+  EXPECT_THAT(NvmlLibrary::Open("/nowhere/libnvidia-ml.so.1").status().message(),
+              HasSubstr("is NVIDIA's driver installed, and --nvml right?"));
+  EXPECT_THAT(NvmlLibrary::Open("libz.so.1").status().message(), HasSubstr("is no NVML"));
+  Answer("init 9\n");
+  const Status refused = NvmlLibrary::Open(GALEN_SCRIPTED_NVML).status();
+  EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("NVIDIA's kernel module is not loaded"));
+}
+
+}  // namespace
+}  // namespace galen::probes

@@ -1,0 +1,137 @@
+#include "probes/nvml/nvml_probe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files/fake_disk_queue.h"
+#include "base/loop/fake_loop.h"
+#include "probes/nvml/fake_nvml.h"
+
+namespace galen::probes {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class Sink final : public SignSink {
+ public:
+  void OnSigns(std::vector<Sign> signs) override {
+    for (Sign& sign : signs) {
+      texts.push_back(sign.device + " " + sign.name + " " + ValueText(sign));
+      last[sign.name] = sign;
+    }
+  }
+  std::vector<std::string> Take() { return std::exchange(texts, {}); }
+  std::vector<std::string> texts;
+  std::map<std::string, Sign> last;
+};
+
+class NvmlProbeTest : public ::testing::Test {
+ protected:
+  NvmlProbeTest() {
+    probe_.Start(readings_, xids_);
+    nvml_.shows["GPU-a"] = {{.name = "power", .value = 300.0}};
+    nvml_.shows["GPU-b"] = {{.name = "power", .value = 310.0}};
+  }
+  void Look() { EXPECT_THAT(*probe_.Observe(), IsEmpty()); }
+
+  FakeLoop loop_;
+  FakeNvml nvml_;
+  // In the order in which the probe makes them: XIDs, then the GPUs.
+  std::vector<FakeDiskQueue*> queues_;
+  Sink readings_, xids_;
+  NvmlProbe probe_{{loop_, NullLog(), nvml_,
+                    [this] {
+                      auto queue = std::make_unique<FakeDiskQueue>();
+                      queues_.push_back(queue.get());
+                      return queue;
+                    }},
+                   {{"gpu-0", {.uuid = "GPU-a"}}, {"gpu-1", {.uuid = "GPU-b"}}}};
+};
+
+TEST_F(NvmlProbeTest, ReadsEachGpuAndSaysThatNvmlAnswers) {
+  Look();
+  EXPECT_THAT(readings_.Take(),
+              ElementsAre("gpu-0 power 300", "gpu-0 nvml 1", "gpu-1 power 310", "gpu-1 nvml 1"));
+}
+
+TEST_F(NvmlProbeTest, AGpuThatDoesNotAnswerIsNamedAfterFiveSecondsAndTheOthersAreReadOn) {
+  queues_[1]->Hang();
+  Look();
+  loop_.Advance(4s);
+  Look();
+  readings_.Take();
+  loop_.Advance(1s);
+  const std::vector<Sign> hung = *probe_.Observe();
+  ASSERT_THAT(hung, SizeIs(1));
+  EXPECT_EQ(hung[0].device, "gpu-0");
+  EXPECT_EQ(hung[0].name, "nvml");
+  EXPECT_EQ(hung[0].error, "no answer for 5 s");
+  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-1 power 310", "gpu-1 nvml 1"));
+  EXPECT_EQ(queues_[1]->waiting(), 1u) << "no second read behind the one that hangs";
+  EXPECT_FALSE(probe_.idle());
+
+  queues_[1]->GoOn();
+  EXPECT_TRUE(probe_.idle());
+  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-0 power 300", "gpu-0 nvml 1"));
+  Look();
+}
+
+TEST_F(NvmlProbeTest, WhatNvmlShowsAtEachReadIsAnEventWhenItChanges) {
+  const auto show = [this](double action) {
+    nvml_.shows["GPU-a"] = {{.name = "recovery-action", .value = action}};
+    nvml_.shows["GPU-b"] = {};
+    readings_.Take();
+    Look();
+    return readings_.Take();
+  };
+  EXPECT_THAT(show(1), ElementsAre("gpu-0 recovery-action 1", "gpu-0 nvml 1", "gpu-1 nvml 1"));
+  EXPECT_THAT(show(1), ElementsAre("gpu-0 nvml 1", "gpu-1 nvml 1"));
+  EXPECT_THAT(show(0), ElementsAre("gpu-0 recovery-action 0", "gpu-0 nvml 1", "gpu-1 nvml 1"));
+}
+
+TEST_F(NvmlProbeTest, ALinkThatWasUpIsExpectedToBeUp) {
+  nvml_.shows["GPU-a"] = {{.name = "nvlinks-up", .value = 18.0}};
+  Look();
+  EXPECT_EQ(readings_.last["nvlinks-up"].expected, 18);
+  nvml_.shows["GPU-a"] = {{.name = "nvlinks-up", .value = 17.0}};
+  Look();
+  EXPECT_EQ(readings_.last["nvlinks-up"].expected, 18);
+}
+
+TEST_F(NvmlProbeTest, TheInforomIsReadEveryTenMinutes) {
+  Look();
+  loop_.Advance(9min);
+  Look();
+  loop_.Advance(1min);
+  Look();
+  EXPECT_THAT(nvml_.depths, ElementsAre(NvmlDepth::kAll, NvmlDepth::kAll, NvmlDepth::kPoll,
+                                        NvmlDepth::kPoll, NvmlDepth::kAll, NvmlDepth::kAll));
+}
+
+TEST_F(NvmlProbeTest, XidsComeByTheGpusUuid) {
+  nvml_.xids = std::vector<NvmlXid>{{"GPU-b", 79}, {"GPU-of-nobody", 13}};
+  loop_.Advance(20ms);
+  EXPECT_THAT(xids_.Take(), ElementsAre("gpu-1 xid 79"));
+}
+
+TEST_F(NvmlProbeTest, AWaitThatFailsIsTriedAgainAndOneThatCannotWorkIsNot) {
+  nvml_.xids = Unavailable("NVML error 999");
+  loop_.Advance(20ms);
+  nvml_.xids = std::vector<NvmlXid>{{"GPU-a", 48}};
+  loop_.Advance(4s);
+  EXPECT_THAT(xids_.Take(), IsEmpty());
+  loop_.Advance(1s);
+  EXPECT_THAT(xids_.Take(), ElementsAre("gpu-0 xid 48"));
+
+  nvml_.xids = Unimplemented("no events");
+  loop_.Advance(20ms);
+  nvml_.xids = std::vector<NvmlXid>{{"GPU-a", 48}};
+  loop_.Advance(1h);
+  EXPECT_THAT(xids_.Take(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace galen::probes

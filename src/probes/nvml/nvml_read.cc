@@ -1,0 +1,183 @@
+// Tested by nvml_library_test.cc
+// What one GPU shows, by NVML.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "probes/nvml/nvml_functions.h"
+#include "probes/nvml/nvml_library.h"
+
+namespace galen::probes {
+namespace {
+
+// GT/s of a lane, by PCIe's generation.
+constexpr std::array<double, 7> kLaneSpeeds = {0, 2.5, 5, 8, 16, 32, 64};
+
+// What this GPU, its kind or its driver does not have.
+bool IsMissing(int result) {
+  return result == nvml::kNotSupported || result == nvml::kFunctionNotFound ||
+         result == nvml::kInvalidArgument;
+}
+
+// Collects the signs of one GPU.
+class Signs {
+ public:
+  // Whether there is a value; what cannot be read is put down as that.
+  bool Has(int result, const char* name) {
+    lost_ = lost_ || result == nvml::kGpuIsLost;
+    needs_reset_ = needs_reset_ || result == nvml::kResetRequired;
+    if (result == nvml::kSuccess) return true;
+    if (!IsMissing(result)) signs_.push_back({.name = name, .error = NvmlErrorText(result)});
+    return false;
+  }
+  Sign& Add(const char* name, double value, const char* unit = "") {
+    signs_.push_back(
+        {.name = name,
+         .value = value,
+         .unit = unit,
+         .raw = fmt::format("NVML: {} {}{}{}", name, value, *unit != '\0' ? " " : "", unit)});
+    return signs_.back();
+  }
+  bool lost() const { return lost_; }
+
+  // Of a GPU that is lost nothing else counts, and of one that needs a reset nothing else is known.
+  std::vector<Sign> Take() && {
+    if (lost_) return {{.name = "gpu-lost", .value = 1.0, .raw = "NVML: the GPU is lost"}};
+    if (needs_reset_) {
+      signs_.push_back(
+          {.name = "recovery-action", .value = 1.0, .raw = "NVML: the GPU needs a reset"});
+    }
+    return std::move(signs_);
+  }
+
+ private:
+  std::vector<Sign> signs_;
+  bool lost_ = false, needs_reset_ = false;
+};
+
+// Against the limits of this very GPU where it says them.
+void ReadTemperature(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
+  unsigned celsius = 0, limit = 0;
+  if (signs.Has(call.temperature(gpu, nvml::kTemperatureOfGpu, &celsius), "temperature")) {
+    const double now = celsius;
+    if (call.temperature_limit(gpu, nvml::kLimitSlowdown, &limit) != nvml::kSuccess) {
+      signs.Add("temperature", now, "°C");
+    } else {
+      signs.Add("temperature-margin", limit - now, "°C").raw =
+          fmt::format("NVML: {} °C, slows down at {} °C", celsius, limit);
+    }
+    if (call.temperature_limit(gpu, nvml::kLimitShutdown, &limit) == nvml::kSuccess) {
+      signs.Add("shutdown-margin", limit - now, "°C").raw =
+          fmt::format("NVML: {} °C, shuts down at {} °C", celsius, limit);
+    }
+  }
+}
+
+void ReadClocksAndPower(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
+  unsigned long long reasons = 0;
+  if (signs.Has(call.clock_reasons(gpu, &reasons), "thermal-slowdown")) {
+    signs.Add("thermal-slowdown", (reasons & nvml::kSlowByHardwareThermal) != 0);
+    signs.Add("software-slowdown", (reasons & nvml::kSlowBySoftwareThermal) != 0);
+    signs.Add("power-brake", (reasons & nvml::kSlowByPowerBrake) != 0);
+  }
+  unsigned milliwatts = 0;
+  if (signs.Has(call.power(gpu, &milliwatts), "power")) {
+    signs.Add("power", milliwatts / 1000.0, "W");
+  }
+  nvml::Utilization utilization{};
+  if (signs.Has(call.utilization(gpu, &utilization), "utilization")) {
+    signs.Add("utilization", utilization.gpu, "%");
+  }
+}
+
+void ReadMemoryErrors(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
+  unsigned long long errors = 0;
+  if (signs.Has(call.ecc_errors(gpu, nvml::kEccUncorrected, nvml::kEccSinceReset, &errors),
+                "ecc-uncorrectable")) {
+    signs.Add("ecc-uncorrectable", static_cast<double>(errors));
+  }
+  if (signs.Has(call.ecc_errors(gpu, nvml::kEccCorrected, nvml::kEccSinceReset, &errors),
+                "ecc-corrected")) {
+    signs.Add("ecc-corrected", static_cast<double>(errors));
+  }
+  unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+  if (signs.Has(call.remapped_rows(gpu, &corrected, &uncorrected, &pending, &failed),
+                "row-remap-pending")) {
+    signs.Add("row-remap-pending", pending != 0);
+    signs.Add("row-remap-failed", failed != 0);
+  }
+  if (signs.Has(call.retirement_pending(gpu, &pending), "page-retirement-pending")) {
+    signs.Add("page-retirement-pending", pending != 0);
+  }
+}
+
+void ReadFields(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
+  nvml::FieldValue fields[2] = {};
+  fields[0].field_id = nvml::kFieldMemoryTemperature;
+  fields[1].field_id = nvml::kFieldRecoveryAction;
+  if (call.field_values(gpu, 2, fields) == nvml::kSuccess) {
+    // 0 °C is the answer of GPUs without such a sensor.
+    if (fields[0].result == nvml::kSuccess && fields[0].value.as_unsigned != 0) {
+      signs.Add("memory-temperature", fields[0].value.as_unsigned, "°C");
+    }
+    if (fields[1].result == nvml::kSuccess) {
+      signs.Add("recovery-action", fields[1].value.as_unsigned);
+    }
+  }
+}
+
+void ReadPcie(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
+  unsigned now = 0, most = 0;
+  if (signs.Has(call.width(gpu, &now), "pcie-width") &&
+      call.width_most(gpu, &most) == nvml::kSuccess) {
+    signs.Add("pcie-width", now, "lanes").expected = most;
+  }
+  if (signs.Has(call.generation(gpu, &now), "pcie-speed") &&
+      call.generation_most(gpu, &most) == nvml::kSuccess && now < kLaneSpeeds.size() &&
+      most < kLaneSpeeds.size()) {
+    signs.Add("pcie-speed", kLaneSpeeds[now], "GT/s").expected = kLaneSpeeds[most];
+  }
+  unsigned replays = 0;
+  if (signs.Has(call.replays(gpu, &replays), "pcie-replays")) {
+    signs.Add("pcie-replays", replays);
+  }
+}
+
+void ReadNvLink(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
+  unsigned links = 0, up = 0;
+  for (unsigned link = 0; link < nvml::kNvLinksMax; ++link) {
+    unsigned active = 0;
+    if (call.nvlink_state(gpu, link, &active) != nvml::kSuccess) continue;
+    ++links;
+    up += active != 0 ? 1 : 0;
+  }
+  if (links > 0) signs.Add("nvlinks-up", up, "links");
+  nvml::FabricInfo fabric{};
+  if (signs.Has(call.fabric_info(gpu, &fabric), "fabric-ready") &&
+      fabric.state != nvml::kFabricNotSupported) {
+    signs.Add("fabric-ready",
+              fabric.state == nvml::kFabricCompleted && fabric.status == nvml::kSuccess);
+  }
+}
+
+}  // namespace
+
+std::vector<Sign> NvmlLibrary::Read(const NvmlGpu& gpu, NvmlDepth depth) {
+  const NvmlFunctions& call = *functions_;
+  Signs signs;
+  ReadTemperature(call, gpu.handle, signs);
+  ReadClocksAndPower(call, gpu.handle, signs);
+  ReadMemoryErrors(call, gpu.handle, signs);
+  ReadFields(call, gpu.handle, signs);
+  ReadPcie(call, gpu.handle, signs);
+  ReadNvLink(call, gpu.handle, signs);
+  if (depth == NvmlDepth::kAll) {
+    const int inforom = call.validate_inforom(gpu.handle);
+    const bool broken = inforom == nvml::kCorruptedInforom;
+    if (broken || signs.Has(inforom, "inforom-broken")) signs.Add("inforom-broken", broken);
+  }
+  return std::move(signs).Take();
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,54 @@
+// The same XID comes by NVML's events and by the kernel's log: it counts once.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/loop/loop.h"
+#include "probes/rules/sign.h"
+
+namespace galen::probes {
+
+// Passes signs of two sources on; of an XID that both bring the first one. Two of one source are
+// two: a GPU may have the same fault again within a second. Belongs to its loop.
+class XidMerger {
+ public:
+  // How far apart the two sources may be. The kernel module logs and notifies within milliseconds;
+  // a log that is read after a restart is older, and NVML does not repeat what was before.
+  static constexpr Duration kWindow = std::chrono::seconds(5);
+
+  // Lent; they outlive the merger.
+  XidMerger(Loop& loop, SignSink& sink) : loop_(loop), sink_(sink) {}
+
+  SignSink& nvml() { return nvml_; }
+  SignSink& kernel_log() { return kernel_log_; }
+
+ private:
+  class Inlet final : public SignSink {
+   public:
+    explicit Inlet(XidMerger& merger) : merger_(merger) {}
+    void OnSigns(std::vector<Sign> signs) override { merger_.Take(*this, std::move(signs)); }
+
+   private:
+    XidMerger& merger_;
+  };
+  struct Seen {
+    const Inlet* by;
+    Time at;
+  };
+
+  void Take(const Inlet& by, std::vector<Sign> signs);
+  // Whether the other source brought it before; that one is used up then.
+  bool IsSecond(const Inlet& by, const Sign& sign);
+
+  Loop& loop_;
+  SignSink& sink_;
+  Inlet nvml_{*this}, kernel_log_{*this};
+  // By device and number; what is older than the window goes when the next of its kind comes.
+  std::map<std::pair<std::string, double>, std::deque<Seen>> seen_;
+};
+
+}  // namespace galen::probes

@@ -1,0 +1,59 @@
+#include "probes/nvml/xid_merger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/loop/fake_loop.h"
+
+namespace galen::probes {
+namespace {
+
+using namespace std::chrono_literals;
+
+class XidMergerTest : public ::testing::Test, public SignSink {
+ protected:
+  void OnSigns(std::vector<Sign> signs) override { count_ += signs.size(); }
+  // How many signs came through.
+  std::size_t Nvml(double xid, const std::string& device = "gpu-0") {
+    return Bring(merger_.nvml(), {.device = device, .name = "xid", .value = xid});
+  }
+  std::size_t Log(double xid) {
+    return Bring(merger_.kernel_log(), {.device = "gpu-0", .name = "xid", .value = xid});
+  }
+  std::size_t Bring(SignSink& inlet, Sign sign) {
+    count_ = 0;
+    inlet.OnSigns({std::move(sign)});
+    return count_;
+  }
+
+  FakeLoop loop_;
+  std::size_t count_ = 0;
+  XidMerger merger_{loop_, *this};
+};
+
+TEST_F(XidMergerTest, OneThatBothSourcesBringCountsOnceWhicheverIsFirst) {
+  EXPECT_EQ(Nvml(79), 1u);
+  EXPECT_EQ(Log(79), 0u);
+  EXPECT_EQ(Log(48), 1u);
+  EXPECT_EQ(Nvml(48), 0u);
+}
+
+TEST_F(XidMergerTest, TwoOfOneSourceAreTwo) {
+  EXPECT_EQ(Nvml(31), 1u);
+  EXPECT_EQ(Nvml(31), 1u);
+  EXPECT_EQ(Log(31), 0u);
+  EXPECT_EQ(Log(31), 0u);
+  EXPECT_EQ(Log(31), 1u);
+}
+
+TEST_F(XidMergerTest, OthersAndLaterOnesPass) {
+  EXPECT_EQ(Nvml(79), 1u);
+  EXPECT_EQ(Log(78), 1u) << "another number";
+  EXPECT_EQ(Nvml(79, "gpu-1"), 1u) << "another GPU";
+  loop_.Advance(XidMerger::kWindow + 1ms);
+  EXPECT_EQ(Log(79), 1u) << "too late to be the same";
+  EXPECT_EQ(Bring(merger_.kernel_log(), {.device = "gpu-0", .name = "aer-fatal"}), 1u);
+}
+
+}  // namespace
+}  // namespace galen::probes

@@ -1,0 +1,216 @@
+// A libnvidia-ml.so.1 for tests that answers from a table: the file that $GALEN_NVML_ANSWERS names,
+// read at every call, so that a test changes what a GPU shows by writing the file anew.
+//
+//   driver 570.124.06
+//   gpus 2
+//   0 uuid GPU-1            answers of GPU 0; what has no line is not supported
+//   0 temperature 41
+//   0 power result 999      that call fails with this nvmlReturn_t
+//   0 hangs 1               every call about GPU 0 blocks while this is so
+//   xid 0 79                an event of GPU 0; each line is reported once
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "probes/nvml/nvml_abi.h"
+
+namespace {
+
+namespace nvml = galen::probes::nvml;
+
+std::vector<std::string> Lines() {
+  std::vector<std::string> lines;
+  const char* path = std::getenv("GALEN_NVML_ANSWERS");
+  std::ifstream file(path == nullptr ? "" : path);
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// What follows `key` and a space in the table.
+std::optional<std::string> Answer(const std::string& key) {
+  for (const std::string& line : Lines()) {
+    if (line.starts_with(key + " ")) return line.substr(key.size() + 1);
+  }
+  return std::nullopt;
+}
+
+std::string IndexOf(nvml::Device device) {
+  return std::to_string(reinterpret_cast<std::uintptr_t>(device) - 1);
+}
+
+// The answer for a GPU, or what the call returns in its place.
+int Find(nvml::Device device, const std::string& name, std::string& answer) {
+  const std::string key = IndexOf(device) + " ";
+  while (Answer(key + "hangs") == "1") std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (const auto all = Answer(key + "result")) return std::stoi(*all);
+  const auto found = Answer(key + name);
+  if (!found) return nvml::kNotSupported;
+  if (found->starts_with("result ")) return std::stoi(found->substr(7));
+  answer = *found;
+  return nvml::kSuccess;
+}
+
+template <typename Value>
+int Number(nvml::Device device, const std::string& name, Value* value) {
+  std::string answer;
+  const int result = Find(device, name, answer);
+  if (result == nvml::kSuccess) *value = static_cast<Value>(std::stoull(answer));
+  return result;
+}
+
+int Text(nvml::Device device, const std::string& name, char* text, unsigned size) {
+  std::string answer;
+  const int result = Find(device, name, answer);
+  if (result == nvml::kSuccess) std::snprintf(text, size, "%s", answer.c_str());
+  return result;
+}
+
+std::atomic<std::size_t> g_reported = 0;
+
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2() {
+  const auto result = Answer("init");
+  return result ? std::stoi(*result) : nvml::kSuccess;
+}
+int nvmlShutdown() { return nvml::kSuccess; }
+int nvmlSystemGetDriverVersion(char* text, unsigned size) {
+  std::snprintf(text, size, "%s", Answer("driver").value_or("").c_str());
+  return nvml::kSuccess;
+}
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = static_cast<unsigned>(std::stoul(Answer("gpus").value_or("0")));
+  return nvml::kSuccess;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvml::Device* device) {
+  *device = reinterpret_cast<nvml::Device>(static_cast<std::uintptr_t>(index) + 1);
+  return nvml::kSuccess;
+}
+int nvmlDeviceGetUUID(nvml::Device device, char* text, unsigned size) {
+  return Text(device, "uuid", text, size);
+}
+int nvmlDeviceGetSerial(nvml::Device device, char* text, unsigned size) {
+  return Text(device, "serial", text, size);
+}
+int nvmlDeviceGetName(nvml::Device device, char* text, unsigned size) {
+  return Text(device, "name", text, size);
+}
+int nvmlDeviceGetPciInfo_v3(nvml::Device device, nvml::PciInfo* info) {
+  return Number(device, "bus", &info->bus);
+}
+int nvmlDeviceGetMinorNumber(nvml::Device device, unsigned* minor) {
+  return Number(device, "minor", minor);
+}
+int nvmlDeviceGetMemoryInfo(nvml::Device device, nvml::Memory* memory) {
+  return Number(device, "memory", &memory->total);
+}
+int nvmlDeviceGetMigMode(nvml::Device device, unsigned* now, unsigned* pending) {
+  *pending = 0;
+  return Number(device, "mig", now);
+}
+int nvmlDeviceGetTemperature(nvml::Device device, int, unsigned* celsius) {
+  return Number(device, "temperature", celsius);
+}
+int nvmlDeviceGetTemperatureThreshold(nvml::Device device, int limit, unsigned* celsius) {
+  return Number(device, limit == nvml::kLimitSlowdown ? "slowdown-at" : "shutdown-at", celsius);
+}
+int nvmlDeviceGetPowerUsage(nvml::Device device, unsigned* milliwatts) {
+  return Number(device, "power", milliwatts);
+}
+int nvmlDeviceGetUtilizationRates(nvml::Device device, nvml::Utilization* utilization) {
+  return Number(device, "utilization", &utilization->gpu);
+}
+int nvmlDeviceGetTotalEccErrors(nvml::Device device, int type, int, unsigned long long* errors) {
+  return Number(device, type == nvml::kEccCorrected ? "corrected" : "uncorrected", errors);
+}
+int nvmlDeviceGetRemappedRows(nvml::Device device, unsigned*, unsigned*, unsigned* pending,
+                              unsigned* failed) {
+  *failed = 0;
+  Number(device, "remap-failed", failed);
+  return Number(device, "remap-pending", pending);
+}
+int nvmlDeviceGetRetiredPagesPendingStatus(nvml::Device device, unsigned* pending) {
+  return Number(device, "retirement-pending", pending);
+}
+int nvmlDeviceGetCurrPcieLinkWidth(nvml::Device device, unsigned* width) {
+  return Number(device, "width", width);
+}
+int nvmlDeviceGetMaxPcieLinkWidth(nvml::Device device, unsigned* width) {
+  return Number(device, "width-most", width);
+}
+int nvmlDeviceGetCurrPcieLinkGeneration(nvml::Device device, unsigned* generation) {
+  return Number(device, "generation", generation);
+}
+int nvmlDeviceGetMaxPcieLinkGeneration(nvml::Device device, unsigned* generation) {
+  return Number(device, "generation-most", generation);
+}
+int nvmlDeviceGetPcieReplayCounter(nvml::Device device, unsigned* replays) {
+  return Number(device, "replays", replays);
+}
+int nvmlDeviceGetCurrentClocksEventReasons(nvml::Device device, unsigned long long* reasons) {
+  return Number(device, "clock-reasons", reasons);
+}
+// "links 18" are there, "links-up 17" are up.
+int nvmlDeviceGetNvLinkState(nvml::Device device, unsigned link, unsigned* active) {
+  unsigned links = 0, up = 0;
+  const int result = Number(device, "links", &links);
+  if (result != nvml::kSuccess) return result;
+  if (link >= links) return nvml::kInvalidArgument;
+  Number(device, "links-up", &up);
+  *active = link < up ? 1 : 0;
+  return nvml::kSuccess;
+}
+int nvmlDeviceValidateInforom(nvml::Device device) {
+  std::string answer;
+  return Find(device, "inforom", answer);
+}
+int nvmlDeviceGetGpuFabricInfo(nvml::Device device, nvml::FabricInfo* info) {
+  info->status = nvml::kSuccess;
+  return Number(device, "fabric", &info->state);
+}
+int nvmlDeviceGetFieldValues(nvml::Device device, int count, nvml::FieldValue* values) {
+  for (int i = 0; i < count; ++i) {
+    const bool heat = values[i].field_id == nvml::kFieldMemoryTemperature;
+    values[i].result = Number(device, heat ? "memory-temperature" : "recovery-action",
+                              &values[i].value.as_unsigned);
+  }
+  return nvml::kSuccess;
+}
+int nvmlEventSetCreate(nvml::EventSet* set) {
+  *set = &g_reported;
+  return nvml::kSuccess;
+}
+int nvmlDeviceRegisterEvents(nvml::Device, unsigned long long, nvml::EventSet) {
+  return Answer("events") == "none" ? nvml::kNotSupported : nvml::kSuccess;
+}
+int nvmlEventSetWait_v2(nvml::EventSet, nvml::EventData* event, unsigned milliseconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+  do {
+    std::size_t place = 0;
+    for (const std::string& line : Lines()) {
+      if (!line.starts_with("xid ") || place++ < g_reported) continue;
+      ++g_reported;
+      std::istringstream words(line.substr(4));
+      std::uintptr_t index = 0;
+      words >> index >> event->data;
+      event->device = reinterpret_cast<nvml::Device>(index + 1);
+      event->type = nvml::kEventXid;
+      return nvml::kSuccess;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  } while (std::chrono::steady_clock::now() < end);
+  return nvml::kTimeout;
+}
+
+}  // extern "C"
