@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/e2e/fault_stage.h"
 
@@ -30,8 +32,8 @@ class Nvidia : public ::testing::Test {
   // Both GPUs; `lines` come first, and the first line of a kind counts.
   void Show(const std::string& lines) {
     const std::string table =
-        node_.stage().Write("answers.new", lines + "driver 570.124.06\ngpus 2\n" + Well(0) +
-                                               Well(1) + "0 width 16\n1 width 16\n");
+        node_.stage().Write("answers.new", lines + beside_ + "driver 570.124.06\ngpus 2\n" +
+                                               Well(0) + Well(1) + "0 width 16\n1 width 16\n");
     // Whole or not at all: the library reads at any time.
     std::filesystem::rename(table, node_.Path("answers"));
   }
@@ -78,6 +80,7 @@ class Nvidia : public ::testing::Test {
 
   FaultStage node_;
   Program* driver_ = nullptr;
+  std::string beside_;  // lines of every table
 };
 
 TEST_F(Nvidia, AnXidIsOnThePodOfItsGpuAndOnNoOther) {
@@ -113,6 +116,23 @@ TEST_F(Nvidia, AGpuWhoseCallsHangIsUnknownTheOtherStaysAndTheDriverEndsCleanly) 
   EXPECT_THAT(node_.ConditionOf("first"), HasSubstr("Unknown "));
   node_.End(*driver_, SIGTERM);
   EXPECT_EQ(driver_->exit_code(), 0) << driver_->Log();
+}
+
+// In a domain of its own: what earlier runs wrote is in the log until the next boot.
+TEST_F(Nvidia, AnXidOfTheKernelsLogCountsByTheRealAddressAndOnlyOnceWithNvmls) {
+  if (access("/dev/kmsg", R_OK | W_OK) != 0) {
+    GTEST_SKIP() << "a fault as a line of the kernel's log (/dev/kmsg is for root to write)";
+  }
+  const int domain = 0x1000 + getpid() % 0xe000;
+  beside_ = fmt::format("0 domain {}\n", domain);
+  Up({"--kernel-log", "/dev/kmsg"});
+  std::ofstream("/dev/kmsg") << fmt::format(
+      "NVRM: Xid (PCI:{:04x}:4b:00): 79, GPU has fallen off the bus.", domain);
+  node_.ExpectSays("first", {"gpu-0 Unhealthy since ", "XID 79: GPU has fallen off the bus"});
+  Show("xid 0 79\nxid 0 13\n");
+  EXPECT_TRUE(node_.stage().Until([&] { return Count(driver_->Log(), "rule=xid-13") == 1; }));
+  EXPECT_EQ(Count(driver_->Log(), "rule=xid-79"), 1u) << driver_->Log();
+  EXPECT_EQ(node_.LineOf("second"), "gpu-1 Healthy");
 }
 
 TEST_F(Nvidia, AGpuThatIsLostStaysAndSaysSo) {

@@ -107,6 +107,8 @@ int nvmlDeviceGetName(nvml::Device device, char* text, unsigned size) {
   return Text(device, "name", text, size);
 }
 int nvmlDeviceGetPciInfo_v3(nvml::Device device, nvml::PciInfo* info) {
+  info->domain = 0;
+  Number(device, "domain", &info->domain);
   return Number(device, "bus", &info->bus);
 }
 int nvmlDeviceGetMinorNumber(nvml::Device device, unsigned* minor) {
