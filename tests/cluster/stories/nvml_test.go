@@ -22,8 +22,8 @@ gpus 2
 1 uncorrected 0
 `
 
-// startNvidia runs galen-driver nvidia beside node-1's kubelet, under the name by which the stories'
-// classes and claims know a driver of GPUs. What it gives makes the library show other lines first.
+// startNvidia runs galen-driver nvidia beside node-1's kubelet, under the name by which classes and
+// claims of the stories know a driver of GPUs. What it gives makes the library show lines first.
 func startNvidia(t *testing.T) (show func(lines string)) {
 	t.Helper()
 	answers := filepath.Join(t.TempDir(), "answers")
@@ -41,7 +41,8 @@ func startNvidia(t *testing.T) (show func(lines string)) {
 	library := filepath.Join(Root(), "build", "release", "scripted_nvml", "libnvidia-ml.so.1")
 	cluster.Apply(t, "default", gpuClass)
 	p := cluster.Run(t, "node-1", "env", "GALEN_NVML_ANSWERS="+answers, Program("galen-driver"),
-		"nvidia", "--name", gpuDriver, "--nvml", library, "--driver-root", t.TempDir(), "--poll", "500ms")
+		"nvidia", "--name", gpuDriver, "--nvml", library, "--driver-root", t.TempDir(),
+		"--poll", "500ms")
 	cluster.BeforeProgramsEnd(t, func() {
 		if p.Running() {
 			awaitNoneLeft(t)
