@@ -196,8 +196,9 @@ StatusOr<std::vector<NvmlXid>> NvmlLibrary::WaitForXids(Duration most) {
   if (result == nvml::kTimeout) return std::vector<NvmlXid>{};
   if (result == nvml::kFunctionNotFound) return Unimplemented("{}", NvmlErrorText(result));
   if (result != nvml::kSuccess) return Unavailable("wait for XIDs: {}", NvmlErrorText(result));
+  // XIDs are all that was asked for.
   const auto uuid = uuids_.find(event.device);
-  if (event.type != nvml::kEventXid || uuid == uuids_.end()) return std::vector<NvmlXid>{};
+  if (uuid == uuids_.end()) return std::vector<NvmlXid>{};
   return std::vector<NvmlXid>{{.uuid = uuid->second, .number = event.data}};
 }
 

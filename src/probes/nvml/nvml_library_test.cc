@@ -90,6 +90,7 @@ TEST_F(NvmlLibraryTest, MemoryErrorsAndWhatWaitsForAReset) {
               ElementsAre("ecc-uncorrectable 2", "ecc-corrected 5", "row-remap-pending 1",
                           "row-remap-failed 0", "page-retirement-pending 1",
                           "memory-temperature 70", "recovery-action 1"));
+  EXPECT_THAT(Read("0 memory-temperature 0\n"), IsEmpty()) << "a GPU without such a sensor";
 }
 
 TEST_F(NvmlLibraryTest, LinksAgainstWhatTheyCanBe) {

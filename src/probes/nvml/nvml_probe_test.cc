@@ -112,7 +112,7 @@ TEST_F(NvmlProbeTest, TheInforomIsReadEveryTenMinutes) {
 }
 
 TEST_F(NvmlProbeTest, XidsComeByTheGpusUuid) {
-  nvml_.xids = std::vector<NvmlXid>{{"GPU-b", 79}, {"GPU-of-nobody", 13}};
+  nvml_.xids = std::vector<NvmlXid>{{"GPU-of-nobody", 13}, {"GPU-b", 79}};
   loop_.Advance(20ms);
   EXPECT_THAT(xids_.Take(), ElementsAre("gpu-1 xid 79"));
 }
@@ -131,6 +131,15 @@ TEST_F(NvmlProbeTest, AWaitThatFailsIsTriedAgainAndOneThatCannotWorkIsNot) {
   nvml_.xids = std::vector<NvmlXid>{{"GPU-a", 48}};
   loop_.Advance(1h);
   EXPECT_THAT(xids_.Take(), IsEmpty());
+  EXPECT_TRUE(probe_.idle());
+}
+
+TEST_F(NvmlProbeTest, AWaitForXidsThatDoesNotEndKeepsAProgramFromWaitingForItsThread) {
+  queues_[0]->Hang();
+  loop_.Advance(5s);
+  EXPECT_TRUE(probe_.idle()) << "a wait ends by itself";
+  loop_.Advance(2s);
+  EXPECT_FALSE(probe_.idle());
 }
 
 }  // namespace

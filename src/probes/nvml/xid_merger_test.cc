@@ -50,6 +50,10 @@ TEST_F(XidMergerTest, OthersAndLaterOnesPass) {
   EXPECT_EQ(Nvml(79), 1u);
   EXPECT_EQ(Log(78), 1u) << "another number";
   EXPECT_EQ(Nvml(79, "gpu-1"), 1u) << "another GPU";
+  EXPECT_EQ(Nvml(62), 1u);
+  loop_.Advance(XidMerger::kWindow);
+  EXPECT_EQ(Log(62), 0u) << "the last moment";
+  EXPECT_EQ(Nvml(79), 1u);
   loop_.Advance(XidMerger::kWindow + 1ms);
   EXPECT_EQ(Log(79), 1u) << "too late to be the same";
   EXPECT_EQ(Bring(merger_.kernel_log(), {.device = "gpu-0", .name = "aer-fatal"}), 1u);
