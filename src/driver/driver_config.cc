@@ -1,8 +1,12 @@
 #include "driver/driver_config.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "base/check.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/simulator/simulator.h"
+#include "probes/sysfs/pci_device.h"
 #include "sdk/app/driver_options.h"
 
 namespace galen::device_driver {
@@ -41,13 +45,17 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
                   "the least important lines to write");
 }
 
-std::string_view BuiltInRules(Kind kind) {
+std::string_view BuiltInRulesOf(Kind kind) {
   switch (kind) {
     case Kind::kGpu:
     case Kind::kNvidia:
       return probes::kGpuRules;
     case Kind::kNic:
       return probes::kNicRules;
+    case Kind::kPci:
+      return probes::kPciRules;
+    case Kind::kSysfs:
+      return "";
   }
   GALEN_UNREACHABLE();
 }
@@ -86,6 +94,20 @@ void AddFlags(Flags& flags, Kind kind, DriverConfig& config) {
       flags.Add("--kernel-log", config.kernel_log,
                 "also read this log, e.g. /dev/kmsg: XIDs, lost GPUs and PCIe errors by address");
       return;
+    case Kind::kPci:
+      flags.Add("--select", config.selections,
+                "which devices: vendor (10de), model (10de:2330), class (class:0302) or address "
+                "(0000:4b:00.0); may be repeated");
+      flags.Add("--kernel-log", config.kernel_log,
+                "also read this log, e.g. /dev/kmsg, for PCIe errors that the kernel logs of them");
+      flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
+      return;
+    case Kind::kSysfs:
+      flags.Add("--pattern", config.patterns,
+                "which directories below /sys are devices, e.g. 'devices/system/edac/mc/mc*'; may "
+                "be repeated");
+      flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
+      return;
   }
 }
 
@@ -94,6 +116,66 @@ Driver::Options SdkOptions(const DriverConfig& config) {
   options.health_timeout = std::chrono::duration_cast<std::chrono::seconds>(config.health_timeout);
   return options;
 }
+
+namespace {
+
+using AddFault = std::function<void(std::string_view)>;
+
+// A path that stays below sysfs's root, with at most one star a segment as FindPaths takes it.
+bool IsPattern(std::string_view pattern) {
+  if (pattern.empty() || pattern.front() == '/') return false;
+  while (!pattern.empty()) {
+    const std::string_view segment = pattern.substr(0, pattern.find('/'));
+    pattern.remove_prefix(std::min(segment.size() + 1, pattern.size()));
+    if (segment.empty() || segment == "." || segment == "..") return false;
+    if (std::ranges::count(segment, '*') > 1) return false;
+  }
+  return true;
+}
+
+// What a kind must be given. No defaults: taking every interface or device would offer the node's
+// own to Pods.
+void ValidateKind(const DriverConfig& config, const AddFault& add) {
+  switch (config.kind) {
+    case Kind::kGpu:
+      return;
+    case Kind::kNic:
+      if (!config.interfaces.empty()) return;
+      return add(
+          "--interfaces is missing: say which interfaces are devices, e.g. --interfaces 'eth*'");
+    case Kind::kNvidia:
+      if (!config.driver_root.starts_with('/')) add("--driver-root must be an absolute path");
+      if (!config.host_driver_root.empty() && !config.host_driver_root.starts_with('/')) {
+        add("--host-driver-root must be an absolute path");
+      }
+      return;
+    case Kind::kPci:
+      if (config.selections.empty()) {
+        add("--select is missing: say which devices, e.g. --select 10de or --select class:0302");
+      }
+      for (const std::string& text : config.selections) {
+        const Status status = probes::ParsePciSelection(text).status();
+        if (!status.ok()) add("--select: " + status.message());
+      }
+      return;
+    case Kind::kSysfs:
+      if (config.patterns.empty()) {
+        add("--pattern is missing: say which directories are devices, e.g. --pattern "
+            "'devices/system/edac/mc/mc*'");
+      }
+      for (const std::string& pattern : config.patterns) {
+        if (IsPattern(pattern)) continue;
+        add(fmt::format("--pattern: '{}' is no path below /sys with at most one '*' a name",
+                        pattern));
+      }
+      if (config.rules_path.empty()) {
+        add("--rules is missing: say which files of such a device mean what");
+      }
+      return;
+  }
+}
+
+}  // namespace
 
 Status Validate(const DriverConfig& config) {
   std::string faults;
@@ -113,20 +195,15 @@ Status Validate(const DriverConfig& config) {
   if (config.devices < 1 || config.devices > probes::GpuSimulator::kCountMax) {
     add(fmt::format("--devices must be 1 to {}", probes::GpuSimulator::kCountMax));
   }
-  // No default: taking every interface as a device would offer the node's own network to Pods.
-  if (config.kind == Kind::kNic && config.interfaces.empty()) {
-    add("--interfaces is missing: say which interfaces are devices, e.g. --interfaces 'eth*'");
-  }
-  if (!config.driver_root.starts_with('/')) add("--driver-root must be an absolute path");
-  if (!config.host_driver_root.empty() && !config.host_driver_root.starts_with('/')) {
-    add("--host-driver-root must be an absolute path");
-  }
+  ValidateKind(config, add);
   return faults.empty() ? OkStatus() : Status(Code::kInvalidArgument, faults);
 }
 
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config) {
+  // Validate says that it is missing.
+  if (config.rules_path.empty() && config.kind == Kind::kSysfs) return probes::RuleTable();
   if (config.rules_path.empty()) {
-    return probes::ParseRules(BuiltInRules(config.kind), "built-in rules");
+    return probes::ParseRules(BuiltInRulesOf(config.kind), "built-in rules");
   }
   const StatusOr<std::string> text = files.Read(config.rules_path);
   if (!text.ok()) return InvalidArgument("--rules: {}", text.status().message());

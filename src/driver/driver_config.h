@@ -12,8 +12,9 @@
 
 namespace galen::device_driver {
 
-// Which hardware: simulated GPUs, or network interfaces or NVIDIA GPUs of this machine.
-enum class Kind { kGpu, kNic, kNvidia };
+// Which hardware: simulated GPUs, network interfaces, NVIDIA GPUs or PCI devices of this machine,
+// or whatever has a directory below /sys.
+enum class Kind { kGpu, kNic, kNvidia, kPci, kSysfs };
 
 // What a driver is configured with; the members' defaults are the flags'. Only those of its kind
 // count.
@@ -27,23 +28,25 @@ struct DriverConfig {
   Duration health_timeout = std::chrono::seconds(30);
   // How often devices are looked at; Validate() has the bounds.
   Duration poll = std::chrono::seconds(2);
-  std::string kernel_log;    // gpu, nvidia: "/dev/kmsg"; "" = not read
+  std::string kernel_log;    // gpu, nvidia, pci: "/dev/kmsg"; "" = not read
   std::int64_t devices = 8;  // gpu
   bool shared = false;       // gpu: claims take parts of a GPU's memory
   // "NoSchedule" keeps new claims away from Unhealthy devices, "NoExecute" also has their holders
   // evicted; "" does neither.
   std::string taint_unhealthy;
-  std::string sysfs_root = "/sys";      // nic, nvidia
+  std::string sysfs_root = "/sys";      // all but gpu
   std::string network_namespace;        // nic; "" = the one that the process is in
   std::vector<std::string> interfaces;  // nic: patterns
   // nvidia: the library; "" = looked for below driver_root, then by the dynamic linker.
   std::string nvml;
-  std::string driver_root = "/";  // nvidia: where this process sees the driver's files
-  std::string host_driver_root;   // nvidia: the same by the host's path; "" = driver_root
+  std::string driver_root = "/";        // nvidia: where this process sees the driver's files
+  std::string host_driver_root;         // nvidia: the same by the host's path; "" = driver_root
+  std::vector<std::string> selections;  // pci: probes::ParsePciSelection has the forms
+  std::vector<std::string> patterns;    // sysfs: directories below its root, with stars
 };
 
-// Flags of `galen-driver gpu`, `nic` or `nvidia`; `config` holds the defaults, is filled in when
-// they are parsed, and outlives them.
+// Flags of `galen-driver gpu`, `nic`, `nvidia`, `pci` or `sysfs`; `config` holds the defaults, is
+// filled in when they are parsed, and outlives them.
 void AddFlags(Flags& flags, Kind kind, DriverConfig& config);
 
 // What the SDK gets: `driver`, with the health timeout of the command line.
@@ -52,8 +55,8 @@ Driver::Options SdkOptions(const DriverConfig& config);
 // InvalidArgument holds every fault, one a line. Reads nothing but `config`.
 Status Validate(const DriverConfig& config);
 
-// The operator's table, or the built-in one of this kind. InvalidArgument names the file that
-// cannot be read, or every faulty line.
+// The operator's table, or the built-in one of this kind; a sysfs driver has none. InvalidArgument
+// names the file that cannot be read, or every faulty line.
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config);
 
 // Where the driver keeps what a restart must not forget: `state_dir`, or the driver's own directory

@@ -78,5 +78,27 @@ TEST(DriverConfig, KeepsItsStateBesideItsSocketUnlessConfiguredElsewhere) {
   EXPECT_EQ(StateDirectory(config), "/state");
 }
 
+TEST(DriverConfig, OfPciDevicesSaysWhichOnes) {
+  DriverConfig config = GoodConfig(Kind::kPci);
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--select is missing"));
+  config.selections = {"10de", "nvidia"};
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--select: 'nvidia' is no vendor (10de)"));
+  config.selections = {"10de", "class:0302"};
+  EXPECT_EQ(Validate(config), OkStatus());
+}
+
+TEST(DriverConfig, OfDirectoriesHasAPatternAndRules) {
+  DriverConfig config = GoodConfig(Kind::kSysfs);
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--pattern is missing"));
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--rules is missing"));
+  config.rules_path = "/r.yaml";
+  for (const char* pattern : {"/sys/a", "../a", "a/../b", "a//b", "a**"}) {
+    config.patterns = {pattern};
+    EXPECT_THAT(Validate(config).message(), HasSubstr("is no path below /sys")) << pattern;
+  }
+  config.patterns = {"devices/system/edac/mc/mc*"};
+  EXPECT_EQ(Validate(config), OkStatus());
+}
+
 }  // namespace
 }  // namespace galen::device_driver

@@ -19,9 +19,12 @@
 #include "driver/device_driver.h"
 #include "driver/hardware.h"
 #include "driver/nvidia_files.h"
+#include "driver/sysfs_hardware.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/network/network_interface.h"
 #include "probes/nvml/nvml_library.h"
+#include "probes/sysfs/detached_queue.h"
+#include "probes/sysfs/pci_device.h"
 #include "sdk/app/driver_inside.h"
 #include "sdk/app/driver_options.h"
 
@@ -97,7 +100,12 @@ class Program {
   Status PrepareGpus();
   void PrepareNics();
   Status PrepareNvidia();
-  // Null when none is configured.
+  Status PreparePci();
+  Status PrepareSysfs();
+  // The real devices that `find` gives.
+  std::unique_ptr<Hardware> MakeSysfs(DeviceFinder find,
+                                      std::unique_ptr<probes::KernelLogSource> kernel_log);
+  // Null when it is not to be read.
   StatusOr<std::unique_ptr<probes::KernelLogSource>> OpenKernelLog();
   Status Listen(NicHardware::LinkNews news);
   Edges TheEdges() { return {inside_.loop, inside_.log, inside_.metrics, *state_, rules_}; }
@@ -138,10 +146,11 @@ void Program::PrepareNics() {
 }
 
 StatusOr<std::unique_ptr<probes::KernelLogSource>> Program::OpenKernelLog() {
-  if (config_.kernel_log.empty()) return std::unique_ptr<probes::KernelLogSource>();
-  ASSIGN_OR_RETURN(std::unique_ptr<probes::KernelLogSource> log,
-                   probes::DevKmsg::Open(inside_.loop, config_.kernel_log));
-  return log;
+  std::unique_ptr<probes::KernelLogSource> kernel_log;
+  if (!config_.kernel_log.empty()) {
+    ASSIGN_OR_RETURN(kernel_log, probes::DevKmsg::Open(inside_.loop, config_.kernel_log));
+  }
+  return kernel_log;
 }
 
 Status Program::PrepareNvidia() {
@@ -163,8 +172,37 @@ Status Program::PrepareNvidia() {
   return OkStatus();
 }
 
+std::unique_ptr<Hardware> Program::MakeSysfs(DeviceFinder find,
+                                             std::unique_ptr<probes::KernelLogSource> kernel_log) {
+  return std::make_unique<SysfsHardware>(
+      TheEdges(), std::make_shared<const probes::RealSysfs>(),
+      SysfsHardware::Options{.sysfs_root = config_.sysfs_root, .find = std::move(find)},
+      [this] { return std::make_unique<probes::DetachedQueue>(inside_.loop); },
+      std::move(kernel_log));
+}
+
+Status Program::PreparePci() {
+  std::vector<probes::PciSelection> selections;
+  for (const std::string& text : config_.selections) {
+    ASSIGN_OR_RETURN(probes::PciSelection selection, probes::ParsePciSelection(text));
+    selections.push_back(std::move(selection));
+  }
+  ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
+  hardware_ = MakeSysfs(PciFinder(std::make_shared<const probes::RealSysfs>(), config_.sysfs_root,
+                                  std::move(selections)),
+                        std::move(kernel_log));
+  return OkStatus();
+}
+
+Status Program::PrepareSysfs() {
+  hardware_ = MakeSysfs(PatternFinder(std::make_shared<const probes::RealSysfs>(),
+                                      config_.sysfs_root, config_.patterns),
+                        nullptr);
+  return OkStatus();
+}
+
 Status Program::PrepareGpus() {
-  ASSIGN_OR_RETURN(std::unique_ptr<probes::KernelLogSource> kernel_log, OpenKernelLog());
+  ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
   auto gpus = std::make_unique<GpuHardware>(
       TheEdges(),
       GpuHardware::Options{.count = static_cast<int>(config_.devices),
@@ -185,6 +223,10 @@ Status Program::PrepareHardware() {
       return OkStatus();
     case Kind::kNvidia:
       return PrepareNvidia();
+    case Kind::kPci:
+      return PreparePci();
+    case Kind::kSysfs:
+      return PrepareSysfs();
   }
   GALEN_UNREACHABLE();
 }

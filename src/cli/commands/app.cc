@@ -14,6 +14,7 @@
 #include "cli/commands/conformance.h"
 #include "cli/commands/get.h"
 #include "cli/commands/post_mortem.h"
+#include "cli/commands/rules.h"
 #include "cli/commands/why.h"
 #include "cli/options.h"
 #include "cli/output/output.h"
@@ -50,6 +51,7 @@ struct Arguments {
   DevNodeArguments dev_node;
   ConformanceArguments conformance;
   DoctorArguments doctor;
+  std::string rules, rule, recording;
 };
 
 int PrintOrFail(Arguments& arguments, const StatusOr<std::string>& text) {
@@ -217,6 +219,29 @@ std::string VersionText(const Options& options) {
   return "galen " + std::string(kVersion) + "\n";
 }
 
+void AddRules(Flags& flags, Arguments& arguments) {
+  Flags& rules = flags.AddCommand("rules", "tables of rules: check, list, explain and try them");
+  constexpr const char* kTable = "a file, or a built-in table such as pci";
+  Flags& check = rules.AddCommand("check", "every fault of a table", [&arguments] {
+    return PrintOrFail(arguments, CheckRules(arguments.rules));
+  });
+  check.AddPositional("file", arguments.rules, kTable);
+  Flags& list = rules.AddCommand("list", "a line for each rule", [&arguments] {
+    return PrintOrFail(arguments, ListRules(arguments.options, arguments.rules));
+  });
+  list.AddPositional("file", arguments.rules, kTable);
+  Flags& explain = rules.AddCommand("explain", "what each rule reads, and when it holds", [&] {
+    return PrintOrFail(arguments, ExplainRules(arguments.rules, arguments.rule));
+  });
+  explain.AddPositional("file", arguments.rules, kTable);
+  explain.AddPositional("rule", arguments.rule, "only the one of this id", false);
+  Flags& test = rules.AddCommand("test", "which rules begin and end in a recording", [&arguments] {
+    return PrintOrFail(arguments, TestRules(arguments.rules, arguments.recording));
+  });
+  test.AddPositional("file", arguments.rules, kTable);
+  test.Add("--replay", arguments.recording, "a directory of steps: TIME/DEVICE/files");
+}
+
 void AddOthers(Flags& flags, Arguments& arguments) {
   flags.AddCommand("version", "print the version",
                    [&arguments] { return PrintOrFail(arguments, VersionText(arguments.options)); });
@@ -264,6 +289,7 @@ int RunGalen(int argc, char** argv, Environment environment) {
   AddDevNode(flags, arguments);
   AddConformance(flags, arguments);
   AddDoctor(flags, arguments);
+  AddRules(flags, arguments);
   AddOthers(flags, arguments);
   AddHelp(flags, arguments);
   // Help, the version or a fault: all is said already.

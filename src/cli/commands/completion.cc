@@ -15,7 +15,9 @@ namespace {
 const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
   static const std::vector<std::pair<std::string_view, std::string_view>> kWords = {
       {"@COMMANDS@",
-       "get why post-mortem watch inject demo dev-node conformance doctor version completion help"},
+       "get why post-mortem watch inject demo dev-node conformance doctor rules version completion "
+       "help"},
+      {"@RULES@", "check list explain test"},
       {"@KINDS@", "devices pods nodes drivers"},
       {"@FORMATS@", "table wide json yaml"},
       {"@REPORTS@", "text json junit"},
@@ -32,7 +34,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
       {"@DOCTOR@", "--node --kubelet-root --registry --state-dir --cdi-root --agent-account"},
       {"@PATHS@",
        "--kubeconfig --agent-socket --driver-socket --dir --directory --kubelet-root --cdi-root "
-       "--registry --state-dir"},
+       "--registry --state-dir --replay"},
       {"@IN@", "__fish_seen_subcommand_from"},
       // Pods that hold devices.
       {"@PODS@",
@@ -68,6 +70,7 @@ _galen() {
     [[ $command == dev-node ]] && flags+=" @DEVNODE@"
     [[ $command == conformance ]] && flags+=" @CONFORMANCE@"
     [[ $command == doctor ]] && flags+=" @DOCTOR@"
+    [[ $command == rules ]] && flags+=" --replay"
     COMPREPLY=($(compgen -W "$flags" -- "$word"))
   elif [[ " @PATHS@ " == *" $before "* ]]; then
     COMPREPLY=($(compgen -f -- "$word"))
@@ -96,6 +99,10 @@ _galen() {
     else
       COMPREPLY=($(compgen -W "$flags" -- "$word"))
     fi
+  elif [[ $before == rules ]]; then
+    COMPREPLY=($(compgen -W "@RULES@" -- "$word"))
+  elif [[ $command == rules ]]; then
+    COMPREPLY=($(compgen -f -- "$word"))
   elif [[ $command == completion ]]; then
     COMPREPLY=($(compgen -W "@SHELLS@" -- "$word"))
   fi
@@ -122,6 +129,7 @@ _galen() {
     [[ $command == dev-node ]] && flags+=(@DEVNODE@)
     [[ $command == conformance ]] && flags+=(@CONFORMANCE@)
     [[ $command == doctor ]] && flags+=(@DOCTOR@)
+    [[ $command == rules ]] && flags+=(--replay)
     compadd -- $flags
   elif [[ " @PATHS@ " == *" $before "* ]]; then
     _files
@@ -151,6 +159,10 @@ _galen() {
     else
       compadd -- $flags
     fi
+  elif [[ $before == rules ]]; then
+    compadd -- @RULES@
+  elif [[ $command == rules ]]; then
+    _files
   elif [[ $command == completion ]]; then
     compadd -- @SHELLS@
   fi
@@ -193,6 +205,9 @@ complete -c galen -n "@IN@ conformance doctor" -l cdi-root -r -F
 complete -c galen -n "@IN@ dev-node conformance doctor" -l node -x
 complete -c galen -n "@IN@ conformance" -l patience -x
 complete -c galen -n "@IN@ completion" -a "@SHELLS@"
+complete -c galen -n "@IN@ rules; and not @IN@ @RULES@" -a "@RULES@"
+complete -c galen -n "@IN@ rules; and @IN@ @RULES@" -F
+complete -c galen -n "@IN@ rules; and @IN@ test" -l replay -r -F
 complete -c galen -n "@IN@ doctor" -l registry -r -F
 complete -c galen -n "@IN@ doctor" -l state-dir -r -F
 complete -c galen -n "@IN@ doctor" -l agent-account -x

@@ -75,6 +75,8 @@ TEST(Completion, OfBashKnowsTheFlagsAndValuesOfEachCommand) {
   EXPECT_EQ(InBash("galen conformance --re", 2), "--read-only");
   EXPECT_EQ(InBash("galen conformance -o j", 3), "json junit");
   EXPECT_EQ(InBash("galen why --b", 2), "") << "it has none";
+  EXPECT_EQ(InBash("galen rules \"\"", 2), "check list explain test");
+  EXPECT_EQ(InBash("galen rules test --r", 3), "--replay");
 }
 
 // A file that is there once the name of a device was run as a command.
@@ -125,7 +127,8 @@ TEST(Completion, OfZshCompletesTheSame) {
                    "; _galen'");
   };
   EXPECT_EQ(in_zsh("galen \"\"", 2),
-            "get why watch inject demo dev-node conformance doctor version completion help");
+            "get why post-mortem watch inject demo dev-node conformance doctor rules version "
+            "completion help");
   EXPECT_EQ(in_zsh("galen get d", 3), "devices pods nodes drivers");
   EXPECT_EQ(in_zsh("galen get pods -o y", 5), "table wide json yaml");
 }

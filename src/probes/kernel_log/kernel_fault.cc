@@ -107,21 +107,28 @@ void AddLostGpu(std::string_view text, std::vector<KernelFault>& faults) {
   faults.push_back(MakeFault("gpu-lost", std::move(slot), 1, "GPU has fallen off the bus"));
 }
 
-// The slot of the PCI device that the kernel says a record is about; "" when it says none. Only the
-// kernel's own code fills these properties, whatever the text quotes.
-std::string SlotOfRecord(const KernelRecord& record) {
+// The PCI device, with its function, that the kernel says a record is about; "" when it says none.
+// Only the kernel's own code fills these properties, whatever the text quotes.
+std::string AddressOfRecord(const KernelRecord& record) {
   const auto subsystem = record.properties.find("SUBSYSTEM");
   const auto device = record.properties.find("DEVICE");
   if (subsystem == record.properties.end() || subsystem->second != "pci") return "";
   if (device == record.properties.end() || !device->second.starts_with("+pci:")) return "";
-  return PciSlot(std::string_view(device->second).substr(5));
+  const std::string_view address = std::string_view(device->second).substr(5);
+  const std::string slot = PciSlot(address);
+  const std::string_view function = address.substr(std::min(slot.size(), address.size()));
+  // A dot and one digit, up to 7.
+  const bool whole =
+      function.size() == 2 && function[0] == '.' && function[1] >= '0' && function[1] <= '7';
+  return slot.empty() || !whole ? "" : slot + std::string(function);
 }
 
 // "nvidia 0000:4b:00.0: PCIe Bus Error: severity=…", with "AER: " before it on newer kernels.
 // Before and after 6.4 they also name the severity differently: Corrected and Correctable,
 // Uncorrected (Non-Fatal) and Uncorrectable (Non-Fatal).
 void AddBusError(const KernelRecord& record, std::vector<KernelFault>& faults) {
-  const std::string slot = SlotOfRecord(record);
+  const std::string address = AddressOfRecord(record);
+  const std::string slot = PciSlot(address);
   std::string_view text = record.text;
   // The driver's name and the address.
   text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
@@ -138,7 +145,10 @@ void AddBusError(const KernelRecord& record, std::vector<KernelFault>& faults) {
     faults.push_back(MakeFault("aer-fatal", slot, 1, "fatal PCIe error"));
   } else if (text.starts_with("Uncorrect")) {
     faults.push_back(MakeFault("aer-nonfatal", slot, 1, "uncorrected PCIe error"));
+  } else {
+    return;
   }
+  faults.back().pci_function = address;
 }
 
 // "mce: [Hardware Error]: CPU 1: …", "[Hardware Error]: …" of a decoder, "{1}[Hardware Error]: …"

@@ -37,13 +37,21 @@ Json SectionOf(std::uint64_t sequence) {
 
 KernelLog::KernelLog(Parts parts, const std::map<std::string, std::string>& device_of_address)
     : parts_(parts) {
-  for (const auto& [address, device] : device_of_address)
-    device_of_slot_[PciSlot(address)] = device;
+  SetDevices(device_of_address);
   parts_.metrics.DeclareCounter("galen_kernel_log_faults_total",
                                 "Faults found in the kernel's log, by sign.");
   parts_.metrics.DeclareCounter("galen_kernel_log_lost_records_total",
                                 "Records of the kernel's log overwritten before they were read.");
   parts_.metrics.DeclareGauge("galen_kernel_log_readable", "1 while the kernel's log can be read.");
+}
+
+void KernelLog::SetDevices(const std::map<std::string, std::string>& device_of_address) {
+  device_of_address_.clear();
+  device_of_slot_.clear();
+  for (const auto& [address, device] : device_of_address) {
+    device_of_address_[address] = device;
+    device_of_slot_.try_emplace(PciSlot(address), device);
+  }
 }
 
 void KernelLog::Start(Begin begin) {
@@ -133,6 +141,14 @@ WallTime KernelLog::TimeOf(const KernelRecord& record) const {
   return std::min(written, now);
 }
 
+std::string KernelLog::DeviceOf(const KernelFault& fault) const {
+  if (ConcernsEveryDevice(fault)) return std::string(kEveryDevice);
+  const bool exact = !fault.pci_function.empty();
+  const auto& devices = exact ? device_of_address_ : device_of_slot_;
+  const auto device = devices.find(exact ? fault.pci_function : fault.pci_address);
+  return device == devices.end() ? "" : device->second;
+}
+
 void KernelLog::AddSign(const KernelFault& fault, WallTime time, std::vector<Sign>& signs) {
   parts_.metrics.Add("galen_kernel_log_faults_total", {{"sign", fault.sign}});
   if (fault.sign == "machine-check") {
@@ -145,12 +161,8 @@ void KernelLog::AddSign(const KernelFault& fault, WallTime time, std::vector<Sig
   sign.value = fault.value;
   sign.time = time;
   sign.raw = fault.raw;
-  if (ConcernsEveryDevice(fault)) {
-    sign.device = std::string(kEveryDevice);
-  } else if (const auto device = device_of_slot_.find(fault.pci_address);
-             device != device_of_slot_.end()) {
-    sign.device = device->second;
-  } else {
+  sign.device = DeviceOf(fault);
+  if (sign.device.empty()) {
     return parts_.log.Debug("the kernel's log names a device that is not ours",
                             {{"sign", fault.raw}});
   }

@@ -32,6 +32,8 @@ struct KernelFault {
   std::string pci_address{};  // "0000:4b:00", without the function; "" when no device is named
   double value = 1;           // the number of an XID or SXID
   std::string raw{};          // "kernel log: Xid 79 on 0000:4b:00"
+  // With the function, "0000:4b:00.1", where the kernel itself names the device; "" otherwise.
+  std::string pci_function{};
 
   bool operator==(const KernelFault&) const = default;
 };
@@ -79,6 +81,9 @@ class KernelLog {
   // All parts are lent. Devices by their PCI address ("0000:4b:00.0"); faults of others are
   // counted.
   KernelLog(Parts parts, const std::map<std::string, std::string>& device_of_address);
+  // The devices from now on. A fault that names a function counts for the device of that function
+  // alone; one that names a slot, for the device there with the lowest function.
+  void SetDevices(const std::map<std::string, std::string>& device_of_address);
 
   // Reports what this boot's log has and was not dealt with yet, then follows it. Devices that did
   // not exist before, such as simulated ones, start with the present line: older lines are about
@@ -94,11 +99,14 @@ class KernelLog {
   // Counts and reports records that were overwritten before they were read.
   void NoteGap(std::uint64_t sequence);
   void AddSign(const KernelFault& fault, WallTime time, std::vector<Sign>& signs);
+  // "" when the fault is of a device that is not ours.
+  std::string DeviceOf(const KernelFault& fault) const;
   // The record's time by our wall clock.
   WallTime TimeOf(const KernelRecord& record) const;
 
   Parts parts_;
-  // By PCI address without the function, as kernel lines name it.
+  // By PCI address with the function, and without it, as most kernel lines name it.
+  std::map<std::string, std::string, std::less<>> device_of_address_;
   std::map<std::string, std::string, std::less<>> device_of_slot_;
   std::optional<std::uint64_t> dealt_with_;  // sequence of the last reported or counted fault
   std::optional<std::uint64_t> last_read_;

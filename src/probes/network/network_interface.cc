@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "probes/device_name.h"
 
 namespace galen::probes {
 namespace {
@@ -60,18 +61,6 @@ void SetNumber(Sign& sign, const StatusOr<std::string>& text) {
 }
 
 }  // namespace
-
-std::string DeviceNameOf(std::string_view interface) {
-  std::string name;
-  for (const char c : interface) {
-    const bool kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    const bool upper = c >= 'A' && c <= 'Z';
-    name += kept ? c : upper ? static_cast<char>(c - 'A' + 'a') : '-';
-  }
-  while (!name.empty() && name.back() == '-') name.pop_back();
-  name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
-  return IsDnsLabel(name) ? name : "";
-}
 
 bool NetworkProbe::Wanted(const std::string& interface) const {
   // Always there, never faulty, nobody's device.

@@ -30,10 +30,6 @@ struct NetworkInterface {
   bool operator==(const NetworkInterface&) const = default;
 };
 
-// The device name that Kubernetes takes for an interface: lower case, other marks become "-". ""
-// when none can be made. Two interfaces may give one name.
-std::string DeviceNameOf(std::string_view interface);
-
 // Looks at the interfaces that its patterns name. Belongs to its loop.
 class NetworkProbe final : public Probe {
  public:

@@ -313,5 +313,19 @@ TEST(BuiltinRules, SentencesStayWithinTheirBoundAndWithoutShouting) {
   }
 }
 
+// What extends one of them counts on it.
+TEST(BuiltInRules, AreAllFreeOfFaults) {
+  const std::string names = BuiltInRuleNames();
+  EXPECT_EQ(names, "gpu, hwmon, memory, nic, nvme, pci, rdma");
+  for (std::size_t at = 0; at < names.size();) {
+    const std::size_t end = std::min(names.find(", ", at), names.size());
+    const std::string name = names.substr(at, end - at);
+    const StatusOr<RuleTable> table = ParseRules(BuiltInRules(name), name);
+    EXPECT_TRUE(table.ok()) << table.status().message();
+    at = end + 2;
+  }
+  EXPECT_EQ(BuiltInRules("other"), "");
+}
+
 }  // namespace
 }  // namespace galen::probes

@@ -21,6 +21,26 @@ namespace galen::probes {
 // only events are listed by number and counted within a window.
 enum class SignKind { kReading, kCounter, kEvent };
 
+// Of the files that a pattern names, which one counts. With a limit beside each file the highest
+// and the lowest are those of value against limit, so that the sensor nearest to its limit is
+// shown.
+enum class Several { kFirst, kHighest, kLowest, kSum };
+
+// Where a sign of any device with a directory is read: a file below that directory.
+struct FileSource {
+  // Relative to the device's directory, with at most one '*' a segment: "hwmon/hwmon*/temp1_input".
+  std::string path{};
+  std::string row{};  // the line that begins with it: "TOTAL_ERR_FATAL"; "": the file's first line
+  double scale = 1;   // what is read times this is the sign's value, in its unit
+  // A file with what to expect of the value, read and scaled alike. Each '*' stands for what the
+  // same '*' of `path` found. "": nothing is expected.
+  std::string expected{};
+  Several several = Several::kFirst;
+  Duration every{};  // read at most so often; zero: at each look
+
+  bool operator==(const FileSource&) const = default;
+};
+
 // A sign that rules may name.
 struct SignSpec {
   std::string name{};
@@ -34,6 +54,8 @@ struct SignSpec {
   std::optional<double> least{};
   std::optional<double> most{};
   bool whole = false;  // in plain digits, as faults are numbered and links are counted
+  // A value out of `least` and `most` that a file gives is none: 255 lanes mean that nobody knows.
+  std::optional<FileSource> file{};
 
   bool operator==(const SignSpec&) const = default;
 };

@@ -184,17 +184,52 @@ bool HasEnd(const Rule& rule, const RuleTable& table) {
   const bool waits = rule.state != HealthState::kHealthy &&
                      (rule.until == Until::kReset || rule.until == Until::kReboot);
   return !waits || std::ranges::any_of(table.rules, [&](const Rule& other) {
-    return &other != &rule && std::ranges::any_of(other.clears, [&](const std::string& cleared) {
-      return cleared == "reboot" || cleared == rule.id ||
-             (cleared == "reset" && rule.until == Until::kReset);
-    });
+    return other.id != rule.id && std::ranges::any_of(other.clears, [&](const std::string& it) {
+             return it == "reboot" || it == rule.id ||
+                    (it == "reset" && rule.until == Until::kReset);
+           });
   });
 }
 
-void CheckTable(const RuleTable& table, const YamlLines& lines, RuleFaults& faults) {
+void CheckEnd(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
+  if (HasEnd(rule, table)) return;
+  faults.Add("until", fmt::format("never comes: no rule of this file clears '{}'",
+                                  rule.until == Until::kReset ? "reset" : "reboot"));
+}
+
+// Of a device's directory, and nothing above it.
+void CheckPattern(std::string_view field, std::string_view path, RuleFaults& faults) {
+  constexpr std::size_t kPathBytesMax = 200;  // the longest in the kernel's own lists is below 80
+  if (path.empty() || path.front() == '/' || path.size() > kPathBytesMax) {
+    return faults.Add(field, "is no path below the device's directory like hwmon/hwmon*/name");
+  }
+  while (!path.empty()) {
+    const std::string_view segment = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(segment.size() + 1, path.size()));
+    if (segment.empty() || segment == "." || segment == "..") {
+      faults.Add(field, fmt::format("has the segment '{}'", segment));
+    }
+    if (std::ranges::count(segment, '*') > 1) {
+      faults.Add(field, fmt::format("has more than one '*' in '{}'", segment));
+    }
+  }
+}
+
+void CheckFileSource(const SignSpec& sign, RuleFaults& faults) {
+  if (!sign.file) return;
+  if (sign.kind == SignKind::kEvent) faults.Add("file", "is read again and again: no event");
+  CheckPattern("file", sign.file->path, faults);
+  if (sign.file->expected.empty()) return;
+  CheckPattern("expected", sign.file->expected, faults);
+  if (std::ranges::count(sign.file->expected, '*') > std::ranges::count(sign.file->path, '*')) {
+    faults.Add("expected", "has a '*' that `file` does not have");
+  }
+}
+
+void CheckSigns(const RuleTable& own, const YamlLines& lines, RuleFaults& faults) {
   std::set<std::string_view> names;
-  for (std::size_t i = 0; i < table.signs.size(); ++i) {
-    const SignSpec& sign = table.signs[i];
+  for (std::size_t i = 0; i < own.signs.size(); ++i) {
+    const SignSpec& sign = own.signs[i];
     faults.At(lines.OfItem("signs", i), sign.name);
     if (!sign.name.empty() && !IsDnsLabel(sign.name)) {
       faults.Add("name", "is not lower-case letters, digits and '-'");
@@ -202,24 +237,38 @@ void CheckTable(const RuleTable& table, const YamlLines& lines, RuleFaults& faul
     if (!names.insert(sign.name).second) faults.Add("name", "is taken by a row above");
     CheckValues(sign, faults);
   }
-  names.clear();
-  for (std::size_t i = 0; i < table.rules.size(); ++i) {
-    const Rule& rule = table.rules[i];
+}
+
+// Rules that were taken over: a row of the file may have taken away what they rest on.
+void CheckExtended(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
+                   RuleFaults& faults) {
+  for (const Rule& rule : table.rules) {
+    if (own.FindRule(rule.id) != nullptr) continue;
+    faults.At(lines.OfKey("extends"), rule.id);
+    CheckRule(rule, table, faults);
+    CheckEnd(rule, table, faults);
+  }
+}
+
+void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
+                RuleFaults& faults) {
+  CheckSigns(own, lines, faults);
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < own.rules.size(); ++i) {
+    const Rule& rule = own.rules[i];
     faults.At(lines.OfItem("rules", i), rule.id);
     // "reset" and "reboot" stand in `clears` for all rules that wait for them.
     if (!rule.id.empty() && (!IsDnsLabel(rule.id) || rule.id == "reset" || rule.id == "reboot")) {
       faults.Add("id", "is not lower-case letters, digits and '-', or means something else");
     }
     if (!names.insert(rule.id).second) faults.Add("id", "is taken by a row above");
-    if (!HasEnd(rule, table)) {
-      faults.Add("until", fmt::format("never comes: no rule of this file clears '{}'",
-                                      rule.until == Until::kReset ? "reset" : "reboot"));
-    }
+    CheckEnd(rule, table, faults);
     for (const std::string& cleared : rule.clears) {
       if (cleared == "reset" || cleared == "reboot" || table.FindRule(cleared) != nullptr) continue;
       faults.Add("clears", fmt::format("'{}' is no rule of this file, reset or reboot", cleared));
     }
   }
+  CheckExtended(own, table, lines, faults);
 }
 
 }  // namespace galen::probes

@@ -320,6 +320,16 @@ std::string RuleEngine::RawSign(std::string_view device) const {
   return known.health.state == HealthState::kHealthy ? known.good_by : "";
 }
 
+std::vector<std::pair<std::string, Finding>> RuleEngine::Findings(std::string_view device) const {
+  std::vector<std::pair<std::string, Finding>> findings;
+  const auto found = devices_.find(device);
+  if (found == devices_.end()) return findings;
+  for (const auto& [index, track] : found->second.tracks) {
+    if (track.finding()) findings.emplace_back(table_.rules[index].id, *track.finding());
+  }
+  return findings;
+}
+
 std::optional<Time> RuleEngine::NextDue(const Instant& at) const {
   std::optional<Time> first;
   const auto consider = [&first](std::optional<Time> due) {

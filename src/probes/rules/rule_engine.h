@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/data/json.h"
@@ -179,6 +180,9 @@ class RuleEngine {
   // The sign behind a device's cause, for people; of a device that is Healthy the one that ended
   // its last finding. "" when there is none, or no such device.
   std::string RawSign(std::string_view device) const;
+  // What holds of a device now, with the id of each rule, in the table's order. Empty for a device
+  // that is not there.
+  std::vector<std::pair<std::string, Finding>> Findings(std::string_view device) const;
   // When Evaluate({}, …) next changes something by time alone: a debounce, a quiet time, a silence.
   // nullopt: only a new sign can.
   std::optional<Time> NextDue(const Instant& at) const;

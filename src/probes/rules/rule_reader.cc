@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/check.h"
 #include "base/data/json.h"
 #include "base/data/yaml.h"
 #include "base/data/yaml_lines.h"
@@ -104,7 +105,47 @@ class Row {
   std::set<std::string, std::less<>> known_;
 };
 
-SignSpec ReadSign(Row row) {
+// "/ 1000" or "* 8": from what a file says to the sign's unit.
+double ReadScale(Row& row) {
+  const std::string text = row.Text("scale");
+  if (text.empty()) return 1;
+  const bool divides = text.starts_with('/');
+  const std::size_t digits = std::min(text.find_first_not_of(' ', 1), text.size());
+  const std::optional<double> number = NumberOf(Sign{.value = text.substr(digits)});
+  if ((!divides && !text.starts_with('*')) || !number || *number <= 0) {
+    row.Fault("scale", fmt::format("'{}' is not like \"/ 1000\" or \"* 8\"", text));
+    return 1;
+  }
+  return divides ? 1 / *number : *number;
+}
+
+Several ReadSeveral(Row& row, SignKind kind) {
+  // Errors of all parts are errors of the device; of readings a person has to say which one counts.
+  const Several usual = kind == SignKind::kCounter ? Several::kSum : Several::kFirst;
+  if (row.Take("several").is_null()) return usual;
+  return row.Choice<Several>("several", {{"first", Several::kFirst},
+                                         {"highest", Several::kHighest},
+                                         {"lowest", Several::kLowest},
+                                         {"sum", Several::kSum}});
+}
+
+void ReadFileSource(Row& row, SignSpec& sign) {
+  FileSource file{.path = row.Text("file"),
+                  .row = row.Text("row"),
+                  .scale = ReadScale(row),
+                  .expected = row.Text("expected"),
+                  .several = ReadSeveral(row, sign.kind),
+                  .every = row.Span("every")};
+  if (!row.Take("file").is_null()) {
+    sign.file = std::move(file);
+    return;
+  }
+  for (const std::string_view field : {"row", "scale", "expected", "several", "every"}) {
+    if (!row.Take(field).is_null()) row.Fault(field, "needs a `file` that it is about");
+  }
+}
+
+SignSpec ReadSign(Row row, RuleFaults& faults) {
   SignSpec sign{
       .name = row.Text("name", true),
       .kind = row.Choice<SignKind>("kind", {{"reading", SignKind::kReading},
@@ -118,7 +159,9 @@ SignSpec ReadSign(Row row) {
       .most = row.Number("most"),
       .whole = row.Switch("whole"),
   };
+  ReadFileSource(row, sign);
   row.RefuseUnknownFields();
+  CheckFileSource(sign, faults);
   return sign;
 }
 
@@ -232,6 +275,69 @@ void ReadRows(const Json& rows, std::string_view list, std::size_t rows_max, Yam
   }
 }
 
+// The row in the place of the one with the same key, else at the end.
+template <typename Row, typename Key>
+void Override(std::vector<Row>& rows, const Row& row, Key key) {
+  const auto same =
+      std::ranges::find_if(rows, [&](const Row& other) { return other.*key == row.*key; });
+  if (same == rows.end()) {
+    rows.push_back(row);
+  } else {
+    *same = row;
+  }
+}
+
+// The built-in table that the document extends; an empty one when it extends none.
+RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults) {
+  if (extends.is_null()) return {};
+  faults.At(lines.OfKey("extends"), "file");
+  const std::string_view text = BuiltInRules(extends.AsString());
+  if (text.empty()) {
+    faults.Add("extends", fmt::format("'{}' is none of {}", Printable(CutText(TextOf(extends), 80)),
+                                      BuiltInRuleNames()));
+    return {};
+  }
+  StatusOr<RuleTable> table = ParseRules(text, fmt::format("built-in {}", extends.AsString()));
+  // A fault here would be our own: builtin_rules_test reads each.
+  GALEN_CHECK(table.ok());
+  return *std::move(table);
+}
+
+void RefuseUnknownParts(const Json& document, YamlLines& lines, RuleFaults& faults) {
+  constexpr std::string_view kParts[] = {"extends", "signs", "rules", "defaults"};
+  for (const auto& [name, value] : document.members()) {
+    // Anything else is likelier a misspelled part than a part for a later version.
+    if (std::ranges::find(kParts, name) != std::end(kParts)) continue;
+    faults.At(lines.OfKey(name), "file");
+    faults.Add(name, "is no part of a rules file");
+  }
+}
+
+// All that the file says, itself and by what it extends.
+RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) {
+  const bool extends = !document["extends"].is_null();
+  RuleTable table = ReadExtended(document["extends"], lines, faults);
+  RuleTable own;
+  // Signs have no defaults; rules have those of their sign, so signs are read first.
+  const Json none;
+  if (!extends || document.Has("signs")) {
+    ReadRows(document["signs"], "signs", kSignsMax, lines, faults, [&](const Json& row) {
+      own.signs.push_back(ReadSign(Row(row, none, faults), faults));
+      Override(table.signs, own.signs.back(), &SignSpec::name);
+    });
+  }
+  const Json& defaults = document["defaults"];
+  if (!extends || document.Has("rules")) {
+    ReadRows(document["rules"], "rules", kRulesMax, lines, faults, [&](const Json& row) {
+      own.rules.push_back(ReadRule(Row(row, defaults[row["sign"].AsString()], faults)));
+      CheckRule(own.rules.back(), table, faults);
+      Override(table.rules, own.rules.back(), &Rule::id);
+    });
+  }
+  CheckTable(own, table, lines, faults);
+  return table;
+}
+
 }  // namespace
 
 StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
@@ -240,31 +346,15 @@ StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
   }
   const StatusOr<YamlReading> reading = ReadYaml(text);
   if (!reading.ok()) return Annotate(reading.status(), "{}", origin);
-  const Json& document = reading->value;
 
-  RuleTable table;
   RuleFaults faults{std::string(origin)};
   for (const DoubledKey& doubled : reading->doubled) {
     faults.At(doubled.line, fmt::format("key \"{}\"", doubled.key));
     faults.Add("", "comes twice");
   }
   YamlLines lines(text);
-  // Signs have no defaults; rules have those of their sign, so signs are read first.
-  const Json none;
-  ReadRows(document["signs"], "signs", kSignsMax, lines, faults,
-           [&](const Json& row) { table.signs.push_back(ReadSign(Row(row, none, faults))); });
-  const Json& defaults = document["defaults"];
-  ReadRows(document["rules"], "rules", kRulesMax, lines, faults, [&](const Json& row) {
-    table.rules.push_back(ReadRule(Row(row, defaults[row["sign"].AsString()], faults)));
-    CheckRule(table.rules.back(), table, faults);
-  });
-  CheckTable(table, lines, faults);
-  for (const auto& [name, value] : document.members()) {
-    // Anything else is likelier a misspelled part than a part for a later version.
-    if (name == "signs" || name == "rules" || name == "defaults") continue;
-    faults.At(lines.OfKey(name), "file");
-    faults.Add(name, "is no part of a rules file");
-  }
+  RuleTable table = ReadTable(reading->value, lines, faults);
+  RefuseUnknownParts(reading->value, lines, faults);
   RETURN_IF_ERROR(faults.ToStatus());
   return table;
 }

@@ -56,8 +56,12 @@ class RuleFaults {
 // has named the row.
 void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults);
 // Rules and signs against each other: names used twice, `clears` that name nothing. Once, after the
-// last row. Adds to `faults`.
-void CheckTable(const RuleTable& table, const YamlLines& lines, RuleFaults& faults);
+// last row. `own` is what the file itself says, whose lines are known; `table` that and what it
+// extends. Adds to `faults`.
+void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
+                RuleFaults& faults);
+// Where a sign is read. Adds to `faults`, where At has named the row.
+void CheckFileSource(const SignSpec& sign, RuleFaults& faults);
 
 // A table has room for every XID and SXID there is (NVIDIA's catalog has 173 XIDs), many times
 // over; a file past it is a mistake.
@@ -68,15 +72,26 @@ inline constexpr std::size_t kRuleFileBytesMax = 1024 * 1024;
 // `origin` names the table in reported faults: the file's path, or "built-in gpu rules".
 // InvalidArgument when the text is too large, no YAML, or a table with any fault; then nothing of
 // it is given. Durations are written as in flags ("250ms", "30s", "5m"). Fields that are not known
-// are faults, so that a misspelled one does not change a verdict in silence.
+// are faults, so that a misspelled one does not change a verdict in silence. A table that says
+// `extends: NAME` has the signs and rules of that built-in one too; its own take the place of those
+// with the same name or id.
 StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin);
 
 // The tables of rules that come with the program, as they are in rules/: put in at build time, so
 // that no file need be installed. Constant; YAML for ParseRules, and tested to be free of faults.
-
-// For the GPU driver and its simulator, and for network cards; an operator's own file takes the
-// place of one.
+// For the GPU driver and its simulator, for network cards, and for what has files below /sys; an
+// operator's own file takes the place of one, or extends it.
 extern const std::string_view kGpuRules;
 extern const std::string_view kNicRules;
+extern const std::string_view kPciRules;
+extern const std::string_view kHwmonRules;
+extern const std::string_view kMemoryRules;
+extern const std::string_view kRdmaRules;
+extern const std::string_view kNvmeRules;
+
+// The table of this name ("pci"); "" when there is none.
+std::string_view BuiltInRules(std::string_view name);
+// Their names, in order: "gpu, hwmon, memory, …".
+std::string BuiltInRuleNames();
 
 }  // namespace galen::probes

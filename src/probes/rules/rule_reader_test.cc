@@ -248,5 +248,78 @@ TEST(RuleReader, BoundsHowMuchItReadsAndHowMuchItTells) {
   EXPECT_THAT(faults, Not(HasSubstr("rules[99]")));
 }
 
+TEST(RuleReader, ReadsWhereASignIsFound) {
+  const StatusOr<RuleTable> table = ParseRules(
+      "signs:\n"
+      "- {name: t, kind: reading, file: 'hwmon/hwmon*/temp*_input', scale: / 1000, every: 5s,\n"
+      "   expected: 'hwmon/hwmon*/temp*_crit', several: highest}\n"
+      "- {name: e, kind: counter, file: aer_dev_fatal, row: TOTAL_ERR_FATAL, scale: '* 2'}\n"
+      "rules: []\n",
+      "r.yaml");
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  EXPECT_EQ(table->signs[0].file, (FileSource{"hwmon/hwmon*/temp*_input", "", 1.0 / 1000,
+                                              "hwmon/hwmon*/temp*_crit", Several::kHighest, 5s}));
+  EXPECT_EQ(table->signs[1].file, (FileSource{"aer_dev_fatal", "TOTAL_ERR_FATAL", 2, "",
+                                              Several::kSum, Duration::zero()}));
+}
+
+TEST(RuleReader, NamesEveryFaultOfAFileSource) {
+  const std::string faults = FaultsOf(
+      "signs:\n"
+      "- {name: a, kind: event, file: f}\n"
+      "- {name: b, kind: reading, file: ../f}\n"
+      "- {name: c, kind: reading, file: /sys/f, scale: thousand}\n"
+      "- {name: d, kind: reading, file: 'a**', expected: 'b*/c*/d*'}\n"
+      "- {name: e, kind: reading, row: R, every: 5s}\n"
+      "- {name: f, kind: reading, file: f, several: most}\n"
+      "rules: []\n");
+  EXPECT_THAT(faults, HasSubstr("r.yaml:2: a: file is read again and again: no event"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:3: b: file has the segment '..'"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:4: c: file is no path below the device's directory"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:4: c: scale 'thousand' is not like \"/ 1000\""));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:5: d: file has more than one '*' in 'a**'"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:5: d: expected has a '*' that `file` does not have"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:6: e: row needs a `file` that it is about"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:6: e: every needs a `file` that it is about"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:7: f: several 'most' is none of first, highest"));
+}
+
+TEST(RuleReader, ATableThatExtendsABuiltInOneReplacesItsRulesById) {
+  const StatusOr<RuleTable> builtin = ParseRules(kMemoryRules, "memory");
+  const StatusOr<RuleTable> table = ParseRules(
+      "extends: memory\n"
+      "signs:\n"
+      "- {name: scrub, kind: reading, file: sdram_scrub_rate}\n"
+      "rules:\n"
+      "- {id: memory-corrected-often, sign: memory-corrected, when: rises > 5 in 1m,\n"
+      "   state: Degraded, share: 1, code: Often, sentence: often, owner: Hardware}\n"
+      "- {id: no-scrub, sign: scrub, when: '== 0', state: Degraded, share: 1, code: NoScrub,\n"
+      "   sentence: no scrubbing, owner: Platform}\n",
+      "r.yaml");
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  EXPECT_EQ(table->rules.size(), builtin->rules.size() + 1);
+  EXPECT_EQ(table->FindRule("memory-corrected-often")->code, "Often");
+  EXPECT_EQ(*table->FindRule("memory-uncorrected"), *builtin->FindRule("memory-uncorrected"));
+  EXPECT_NE(table->FindSign("scrub"), nullptr);
+}
+
+TEST(RuleReader, ATableMayExtendAndSayNothingMore) {
+  EXPECT_EQ(*ParseRules("extends: pci\n", "r.yaml"), *ParseRules(kPciRules, "pci"));
+}
+
+TEST(RuleReader, ExtendsOnlyTablesThatThereAre) {
+  EXPECT_THAT(FaultsOf("extends: pcie\n"),
+              HasSubstr("r.yaml:1: file: extends 'pcie' is none of gpu, hwmon, memory, nic, nvme, "
+                        "pci, rdma"));
+}
+
+TEST(RuleReader, SaysWhatAnOverrideTakesAwayFromRulesThatItKeeps) {
+  const std::string faults = FaultsOf(
+      "extends: pci\n"
+      "signs:\n"
+      "- {name: link-width, kind: event}\n");
+  EXPECT_THAT(faults, HasSubstr("r.yaml:1: link-width-reduced: "));
+}
+
 }  // namespace
 }  // namespace galen::probes

@@ -1,0 +1,80 @@
+#include "cli/commands/rules.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/files/posix_file_system.h"
+#include "cli/output/table.h"
+#include "probes/rules/rule_reader.h"
+#include "probes/rules/rule_text.h"
+#include "probes/sysfs/rules_replay.h"
+
+namespace galen::cli {
+namespace {
+
+// The file, or the built-in table of that name where there is no such file.
+StatusOr<probes::RuleTable> Load(const std::string& file) {
+  StatusOr<std::string> text = PosixFileSystem().Read(file);
+  if (text.ok()) return probes::ParseRules(*text, file);
+  const std::string_view builtin = probes::BuiltInRules(file);
+  if (!builtin.empty()) return probes::ParseRules(builtin, "built-in " + file);
+  return NotFound("{}; built-in tables are {}", text.status().message(),
+                  probes::BuiltInRuleNames());
+}
+
+Tone ToneOf(HealthState state) {
+  switch (state) {
+    case HealthState::kUnhealthy:
+      return Tone::kBad;
+    case HealthState::kDegraded:
+    case HealthState::kUnknown:
+      return Tone::kWarning;
+    case HealthState::kHealthy:
+      return Tone::kGood;
+  }
+  GALEN_UNREACHABLE();
+}
+
+}  // namespace
+
+StatusOr<std::string> CheckRules(const std::string& file) {
+  ASSIGN_OR_RETURN(const probes::RuleTable table, Load(file));
+  return fmt::format("{}: {} signs and {} rules, no faults\n", file, table.signs.size(),
+                     table.rules.size());
+}
+
+StatusOr<std::string> ListRules(const Options& options, const std::string& file) {
+  ASSIGN_OR_RETURN(const probes::RuleTable table, Load(file));
+  Table text({"RULE", "STATE", "CODE", "SIGN", "WHEN"});
+  for (const probes::Rule& rule : table.rules) {
+    text.Add({rule.id,
+              {std::string(ToString(rule.state)), ToneOf(rule.state)},
+              rule.code,
+              rule.sign,
+              probes::MatchText(rule.match)});
+  }
+  return text.Text(options.colour);
+}
+
+StatusOr<std::string> ExplainRules(const std::string& file, const std::string& id) {
+  ASSIGN_OR_RETURN(const probes::RuleTable table, Load(file));
+  std::string text;
+  for (const probes::Rule& rule : table.rules) {
+    if (id.empty() || rule.id == id) text += probes::ExplainRule(rule, table);
+  }
+  if (text.empty() && !id.empty()) {
+    return NotFound("{} has no rule '{}': galen rules list {} shows them", file, id, file);
+  }
+  return text;
+}
+
+StatusOr<std::string> TestRules(const std::string& file, const std::string& recording) {
+  if (recording.empty()) return InvalidArgument("--replay is missing: a directory of steps");
+  ASSIGN_OR_RETURN(const probes::RuleTable table, Load(file));
+  ASSIGN_OR_RETURN(const probes::Replay replay,
+                   probes::ReplayRules(probes::RealSysfs(), recording, table));
+  return probes::ReplayText(replay);
+}
+
+}  // namespace galen::cli

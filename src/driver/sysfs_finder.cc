@@ -1,0 +1,92 @@
+// Tested by sysfs_hardware_test.cc.
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "driver/sysfs_hardware.h"
+#include "probes/device_name.h"
+#include "probes/sysfs/file_pattern.h"
+#include "probes/sysfs/pci_device.h"
+
+namespace galen::device_driver {
+namespace {
+
+// Of Kubernetes' standard attributes (dra-standard-device-attributes) those that the kernel knows.
+FoundDevice OfferPci(const probes::PciDevice& pci, std::size_t index) {
+  FoundDevice found;
+  found.path = "bus/pci/devices/" + pci.address;
+  found.pci_address = pci.address;
+  found.device.name = probes::DeviceNameOf(pci.address);
+  found.device.attributes = {{"vendor", pci.vendor},
+                             {"device", pci.device},
+                             {"class", pci.class_code},
+                             // What people tell cards apart by in a table.
+                             {"model", pci.vendor + ":" + pci.device},
+                             {"resource.kubernetes.io/pciBusID", pci.address}};
+  if (!pci.pcie_root.empty()) {
+    found.device.attributes["resource.kubernetes.io/pcieRoot"] = pci.pcie_root;
+  }
+  if (pci.numa_node) found.device.attributes["resource.kubernetes.io/numaNode"] = *pci.numa_node;
+  found.edits.env.push_back(fmt::format("PCI_{}={}", index, pci.address));
+  return found;
+}
+
+FoundDevice OfferPath(const std::string& pattern, const std::string& path, std::size_t index) {
+  constexpr std::size_t kAttributeBytesMax = 64;  // Kubernetes' limit
+  FoundDevice found;
+  found.path = path;
+  found.device.name = probes::DeviceNameOf(probes::StarredName(pattern, path));
+  if (path.size() <= kAttributeBytesMax) found.device.attributes["path"] = path;
+  found.edits.env.push_back(fmt::format("SYSFS_{}={}", index, path));
+  return found;
+}
+
+StatusOr<std::vector<FoundDevice>> CheckFound(std::vector<FoundDevice> found) {
+  if (found.size() > probes::SysfsProbe::kDevicesMax) {
+    return FailedPrecondition("{} devices are meant, at most {} are looked at: say which",
+                              found.size(), probes::SysfsProbe::kDevicesMax);
+  }
+  std::set<std::string> names;
+  for (const FoundDevice& each : found) {
+    if (each.device.name.empty()) {
+      return FailedPrecondition("{} gives no name for a device", each.path);
+    }
+    if (!names.insert(each.device.name).second) {
+      return FailedPrecondition("two devices would be named {}: {} is one of them",
+                                each.device.name, each.path);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+DeviceFinder PciFinder(SharedFiles files, std::string root,
+                       std::vector<probes::PciSelection> selections) {
+  return [files = std::move(files), root = std::move(root),
+          selections = std::move(selections)]() -> StatusOr<std::vector<FoundDevice>> {
+    ASSIGN_OR_RETURN(const auto devices, probes::FindPciDevices(*files, root, selections));
+    std::vector<FoundDevice> found;
+    for (const probes::PciDevice& pci : devices) found.push_back(OfferPci(pci, found.size()));
+    return CheckFound(std::move(found));
+  };
+}
+
+DeviceFinder PatternFinder(SharedFiles files, std::string root, std::vector<std::string> patterns) {
+  return [files = std::move(files), root = std::move(root),
+          patterns = std::move(patterns)]() -> StatusOr<std::vector<FoundDevice>> {
+    std::vector<FoundDevice> found;
+    for (const std::string& pattern : patterns) {
+      ASSIGN_OR_RETURN(const auto paths, probes::FindPaths(*files, root, pattern));
+      for (const probes::FoundPath& path : paths) {
+        // What is a file, or not there, is no device.
+        if (!files->IsDirectory(root + "/" + path.path)) continue;
+        found.push_back(OfferPath(pattern, path.path, found.size()));
+      }
+    }
+    return CheckFound(std::move(found));
+  };
+}
+
+}  // namespace galen::device_driver

@@ -1,0 +1,99 @@
+// Devices of galen-driver that have a directory below /sys, whoever made them: PCI devices, or what
+// a pattern names.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files/disk_queue.h"
+#include "base/liveness.h"
+#include "driver/edges.h"
+#include "driver/hardware.h"
+#include "galen/driver.h"
+#include "probes/kernel_log/kernel_log.h"
+#include "probes/sysfs/pci_device.h"
+#include "probes/sysfs/sysfs_probe.h"
+
+namespace galen::device_driver {
+
+// A device that was found.
+struct FoundDevice {
+  Device device{};            // as it is offered
+  std::string path{};         // below sysfs's root
+  std::string pci_address{};  // "" for one that is not on that bus
+  CdiEdits edits{};           // what a container gets that uses it
+
+  bool operator==(const FoundDevice&) const = default;
+};
+
+// Looks which devices there are; may block. Owns all that it needs, for it runs on a thread.
+using DeviceFinder = std::function<StatusOr<std::vector<FoundDevice>>()>;
+
+// The finders of `galen-driver pci` and `galen-driver sysfs`. More than SysfsProbe::kDevicesMax, or
+// two of one name, are FailedPrecondition: whoever meant all of a machine's devices should say
+// which. The files are shared with the finder's thread, which may hang.
+using SharedFiles = std::shared_ptr<const probes::SysfsFiles>;
+DeviceFinder PciFinder(SharedFiles files, std::string root,
+                       std::vector<probes::PciSelection> selections);
+DeviceFinder PatternFinder(SharedFiles files, std::string root, std::vector<std::string> patterns);
+
+// Such devices, with what the kernel's log says of those on the PCI bus. Devices that leave stay in
+// the inventory, where they show that they are gone. Belongs to its loop.
+class SysfsHardware final : public Hardware {
+ public:
+  struct Options {
+    std::string sysfs_root = "/sys";
+    DeviceFinder find;
+  };
+
+  // `kernel_log` may be null: then the kernel's log is not read. `make_queue` makes the threads on
+  // which files are read.
+  SysfsHardware(Edges edges, SharedFiles files, Options options,
+                std::function<std::unique_ptr<DiskQueue>()> make_queue,
+                std::unique_ptr<probes::KernelLogSource> kernel_log);
+  ~SysfsHardware() override;
+
+  // The first call looks by itself, before there is anything that it could hold up; later ones give
+  // what a thread found meanwhile.
+  StatusOr<Inventory> Devices() override;
+  CdiEdits EditsFor(const std::string& device) const override;
+  Status Start(HardwareEvents& events) override;
+  StatusOr<std::vector<probes::Sign>> Observe() override;
+
+ private:
+  struct Search;
+  // Passes on what the kernel itself says is about a device: records with DEVICE=+pci:…, which AER
+  // faults alone have. Whoever may write into the log can forge the text of the others.
+  class ProvenSigns final : public probes::SignSink {
+   public:
+    explicit ProvenSigns(probes::SignSink& sink) : sink_(sink) {}
+    void OnSigns(std::vector<probes::Sign> signs) override;
+
+   private:
+    probes::SignSink& sink_;
+  };
+
+  void LookForDevices();
+  // Whether devices came that were not known.
+  bool Add(const std::vector<FoundDevice>& found);
+  std::map<std::string, std::string> DeviceOfAddress() const;
+
+  Edges edges_;
+  const Options options_;
+  std::map<std::string, FoundDevice> devices_;  // by name
+  bool looked_ = false;
+  Status last_search_;
+  std::shared_ptr<Search> search_;  // under way; shared with the thread that looks
+  std::unique_ptr<DiskQueue> queue_;
+  probes::SysfsProbe probe_;
+  std::unique_ptr<probes::KernelLogSource> kernel_log_source_;
+  std::unique_ptr<ProvenSigns> proven_;
+  std::unique_ptr<probes::KernelLog> kernel_log_;
+  HardwareEvents* events_ = nullptr;
+  Liveness liveness_;
+};
+
+}  // namespace galen::device_driver

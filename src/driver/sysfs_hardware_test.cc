@@ -1,0 +1,165 @@
+#include "driver/sysfs_hardware.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files/fake_disk_queue.h"
+#include "base/files/fake_file_system.h"
+#include "base/loop/fake_loop.h"
+#include "probes/kernel_log/fake_kernel_log.h"
+#include "probes/rules/rule_reader.h"
+#include "probes/sysfs/fake_sysfs.h"
+
+namespace galen::device_driver {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Sink final : public probes::SignSink {
+ public:
+  void OnSigns(std::vector<probes::Sign> signs) override {
+    for (probes::Sign& sign : signs) all.push_back(std::move(sign));
+  }
+  // "device sign" of each.
+  std::vector<std::string> Said() const {
+    std::vector<std::string> said;
+    for (const probes::Sign& sign : all) said.push_back(sign.device + " " + sign.name);
+    return said;
+  }
+  std::vector<probes::Sign> all;
+};
+
+class SysfsHardwareTest : public ::testing::Test {
+ protected:
+  SysfsHardwareTest() { state_.Load(); }
+
+  void AddPci(const std::string& address) {
+    const std::string directory = "/sys/bus/pci/devices/" + address;
+    files_->files[directory + "/vendor"] = "0x10de\n";
+    files_->files[directory + "/device"] = "0x2330\n";
+    files_->files[directory + "/class"] = "0x030200\n";
+    files_->files[directory + "/numa_node"] = "1\n";
+    files_->links[directory] = "/sys/devices/pci0000:4a/0000:4a:01.0/" + address;
+  }
+  void MakePci() {
+    auto log = std::make_unique<probes::FakeKernelLog>();
+    kernel_log_ = log.get();
+    Make(PciFinder(files_, "/sys", {*probes::ParsePciSelection("10de")}), std::move(log));
+  }
+  void Make(DeviceFinder find, std::unique_ptr<probes::KernelLogSource> log = nullptr) {
+    hardware_ = std::make_unique<SysfsHardware>(
+        Edges{loop_, NullLog(), metrics_, state_, rules_}, files_,
+        SysfsHardware::Options{.find = std::move(find)},
+        [this] {
+          auto queue = std::make_unique<FakeDiskQueue>();
+          queues_.push_back(queue.get());
+          return queue;
+        },
+        std::move(log));
+  }
+  std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    const Inventory devices = *hardware_->Devices();
+    for (const Device& device : devices) names.push_back(device.name);
+    return names;
+  }
+  void Start() {
+    ASSERT_TRUE(hardware_->Devices().ok());
+    ASSERT_TRUE(hardware_->Start(events_).ok());
+  }
+
+  FakeLoop loop_;
+  FakeFileSystem disk_;
+  Metrics metrics_;
+  probes::StateFile state_{disk_, NullLog(), "/s.json", "boot"};
+  const probes::RuleTable rules_ = *probes::ParseRules(probes::kPciRules, "pci");
+  std::shared_ptr<probes::FakeSysfs> files_ = std::make_shared<probes::FakeSysfs>();
+  std::vector<FakeDiskQueue*> queues_;
+  probes::FakeKernelLog* kernel_log_ = nullptr;
+  Sink sink_;
+  int looks_ = 0;
+  HardwareEvents events_{sink_, [this] { ++looks_; }};
+  std::unique_ptr<SysfsHardware> hardware_;
+};
+
+TEST_F(SysfsHardwareTest, OffersPciDevicesWithWhatTheSchedulerCanMatch) {
+  AddPci("0000:4b:00.0");
+  MakePci();
+  const Inventory devices = *hardware_->Devices();
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].name, "0000-4b-00-0");
+  const std::map<std::string, Attribute>& attributes = devices[0].attributes;
+  EXPECT_EQ(attributes.at("resource.kubernetes.io/pciBusID"), Attribute("0000:4b:00.0"));
+  EXPECT_EQ(attributes.at("resource.kubernetes.io/pcieRoot"), Attribute("pci0000:4a"));
+  EXPECT_EQ(attributes.at("resource.kubernetes.io/numaNode"), Attribute(std::int64_t{1}));
+  EXPECT_EQ(attributes.at("model"), Attribute("10de:2330"));
+  EXPECT_THAT(hardware_->EditsFor("0000-4b-00-0").env, ElementsAre("PCI_0=0000:4b:00.0"));
+}
+
+TEST_F(SysfsHardwareTest, OffersTheDirectoriesThatAPatternNames) {
+  files_->files["/sys/devices/system/edac/mc/mc0/ue_count"] = "0\n";
+  files_->files["/sys/devices/system/edac/mc/mc1/ue_count"] = "0\n";
+  files_->files["/sys/devices/system/edac/mc/mc_file"] = "";
+  Make(PatternFinder(files_, "/sys", {"devices/system/edac/mc/mc*"}));
+  EXPECT_THAT(Names(), ElementsAre("mc0", "mc1"));
+  EXPECT_THAT(hardware_->EditsFor("mc1").env, ElementsAre("SYSFS_1=devices/system/edac/mc/mc1"));
+}
+
+TEST_F(SysfsHardwareTest, RefusesTwoDirectoriesOfOneName) {
+  files_->files["/sys/a/x/f"] = files_->files["/sys/b/x/f"] = "0\n";
+  Make(PatternFinder(files_, "/sys", {"a/*", "b/*"}));
+  EXPECT_THAT(hardware_->Devices().status().message(), HasSubstr("two devices would be named x"));
+}
+
+TEST_F(SysfsHardwareTest, ADeviceThatLeavesStaysAndOneThatComesIsOffered) {
+  AddPci("0000:4b:00.0");
+  MakePci();
+  Start();
+  ASSERT_TRUE(hardware_->Observe().ok());
+  EXPECT_EQ(looks_, 0) << "nothing is new";
+  files_->RemoveTree("/sys/bus/pci/devices/0000:4b:00.0");
+  AddPci("0000:4c:00.0");
+  ASSERT_TRUE(hardware_->Observe().ok());
+  EXPECT_EQ(looks_, 1);
+  EXPECT_THAT(Names(), ElementsAre("0000-4b-00-0", "0000-4c-00-0"));
+}
+
+TEST_F(SysfsHardwareTest, ASearchThatHangsHoldsUpNoReading) {
+  AddPci("0000:4b:00.0");
+  MakePci();
+  Start();
+  queues_.front()->Hang();
+  EXPECT_FALSE(hardware_->Observe()->empty());
+  EXPECT_FALSE(hardware_->Observe()->empty());
+  EXPECT_EQ(queues_.front()->waiting(), 1u);
+}
+
+constexpr const char* kFatal =
+    ",1,-;nvidia 0000:4b:00.1: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction "
+    "Layer, (Receiver ID)\n";
+
+TEST_F(SysfsHardwareTest, ARecordOfTheKernelsLogCountsForTheDeviceOfItsBusAddressAlone) {
+  AddPci("0000:4b:00.0");
+  AddPci("0000:4b:00.1");
+  MakePci();
+  Start();
+  kernel_log_->Append(std::string("3,7") + kFatal + " SUBSYSTEM=pci\n DEVICE=+pci:0000:4b:00.1\n");
+  loop_.RunUntilIdle();
+  EXPECT_THAT(sink_.Said(), ElementsAre("0000-4b-00-1 aer-fatal"));
+}
+
+TEST_F(SysfsHardwareTest, TextThatOnlyLooksLikeARecordCountsForNobody) {
+  AddPci("0000:4b:00.0");
+  AddPci("0000:4b:00.1");
+  MakePci();
+  Start();
+  kernel_log_->Append(std::string("3,7") + kFatal);
+  kernel_log_->Append("12,8,1,-;NVRM: Xid (PCI:0000:4b:00): 79, GPU has fallen off the bus.\n");
+  loop_.RunUntilIdle();
+  EXPECT_THAT(sink_.Said(), ElementsAre());
+}
+
+}  // namespace
+}  // namespace galen::device_driver

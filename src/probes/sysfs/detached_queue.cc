@@ -1,0 +1,77 @@
+#include "probes/sysfs/detached_queue.h"
+
+#include <pthread.h>
+
+#include <csignal>
+#include <deque>
+#include <semaphore>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "base/mutex.h"
+
+namespace galen::probes {
+
+struct DetachedQueue::Shared {
+  struct Job {
+    Task work, done;
+  };
+
+  Mutex mu;                                   // between the loop's thread and the worker
+  Loop* loop GALEN_GUARDED_BY(mu) = nullptr;  // null: nobody waits any more
+  std::deque<Job> jobs GALEN_GUARDED_BY(mu);
+  std::counting_semaphore<> given{0};
+};
+
+DetachedQueue::DetachedQueue(Loop& loop) : shared_(std::make_shared<Shared>()) {
+  {
+    MutexLock lock(shared_->mu);
+    shared_->loop = &loop;
+  }
+  // The thread inherits the mask: signals are the loop's.
+  sigset_t all, before;
+  sigfillset(&all);
+  GALEN_CHECK(pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
+  std::thread([shared = shared_] { Work(*shared); }).detach();
+  GALEN_CHECK(pthread_sigmask(SIG_SETMASK, &before, nullptr) == 0);
+}
+
+DetachedQueue::~DetachedQueue() {
+  {
+    MutexLock lock(shared_->mu);
+    shared_->loop = nullptr;
+  }
+  shared_->given.release();
+}
+
+void DetachedQueue::Run(Task work, Task done) {
+  {
+    MutexLock lock(shared_->mu);
+    shared_->jobs.push_back({std::move(work), std::move(done)});
+  }
+  shared_->given.release();
+}
+
+void DetachedQueue::Work(Shared& shared) {
+  // For those who look at the process with top or gdb.
+  pthread_setname_np(pthread_self(), "sysfs");
+  while (true) {
+    shared.given.acquire();
+    Shared::Job job;
+    {
+      MutexLock lock(shared.mu);
+      if (shared.loop == nullptr || shared.jobs.empty()) return;
+      job = std::move(shared.jobs.front());
+      shared.jobs.pop_front();
+    }
+    job.work();
+    job.work = {};
+    MutexLock lock(shared.mu);
+    if (shared.loop == nullptr) return;
+    // Under the lock, so that the loop is still there.
+    shared.loop->Post(std::move(job.done));
+  }
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,51 @@
+#include "probes/sysfs/detached_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <semaphore>
+
+#include "base/loop/epoll_loop.h"
+
+namespace galen::probes {
+namespace {
+
+TEST(DetachedQueue, DoesWorkBesideTheLoopAndReportsOnIt) {
+  const auto loop = EpollLoop::Create().value();
+  DetachedQueue queue(*loop);
+  int worked = 0;
+  queue.Run([&] { worked = 1; },
+            [&] {
+              EXPECT_EQ(worked, 1);
+              loop->Stop();
+            });
+  loop->Run();
+}
+
+// The thread lives on with what it owns; nothing of the queue is touched when it wakes.
+TEST(DetachedQueue, IsDestroyedAtOnceWhileItsWorkHangs) {
+  struct Gate {
+    std::binary_semaphore entered{0}, open{0}, left{0};
+  };
+  const auto gate = std::make_shared<Gate>();
+  bool reported = false;
+  {
+    const auto loop = EpollLoop::Create().value();
+    DetachedQueue queue(*loop);
+    queue.Run(
+        [gate] {
+          gate->entered.release();
+          gate->open.acquire();
+          gate->left.release();
+        },
+        [&] { reported = true; });
+    gate->entered.acquire();
+  }
+  gate->open.release();
+  gate->left.acquire();
+  EXPECT_FALSE(reported);
+}
+
+}  // namespace
+}  // namespace galen::probes

@@ -1,0 +1,181 @@
+#include "probes/sysfs/device_look.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/text.h"
+#include "probes/rules/sign.h"
+#include "probes/sysfs/file_pattern.h"
+
+namespace galen::probes {
+namespace {
+
+std::string_view TakeLine(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
+bool IsSeparator(char c) { return c == ' ' || c == '\t' || c == ':' || c == '='; }
+
+void TrimSpaces(std::string_view& text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+}
+
+// What stands behind the row's name; nullopt when no line begins with it.
+std::optional<std::string_view> TextOfRow(std::string_view text, std::string_view row) {
+  while (!text.empty()) {
+    std::string_view line = TakeLine(text);
+    TrimSpaces(line);
+    if (!line.starts_with(row)) continue;
+    line.remove_prefix(row.size());
+    if (!line.empty() && !IsSeparator(line.front())) continue;
+    while (!line.empty() && IsSeparator(line.front())) line.remove_prefix(1);
+    return line;
+  }
+  return std::nullopt;
+}
+
+// "Unknown" and "Unknown speed" of the kernel's PCI code, "N/A" of drivers.
+bool SaysUnknown(std::string_view text) {
+  return text.starts_with("Unknown") || text.starts_with("unknown") || text == "N/A";
+}
+
+std::optional<double> LeadingNumber(std::string_view text, std::string_view& rest) {
+  if (text.starts_with("0x")) {
+    std::uint64_t number = 0;
+    const auto [end, error] =
+        std::from_chars(text.data() + 2, text.data() + text.size(), number, 16);
+    rest = text.substr(static_cast<std::size_t>(end - text.data()));
+    if (error != std::errc() || end == text.data() + 2) return std::nullopt;
+    return static_cast<double>(number);
+  }
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+// A file that was read, or why not.
+struct FileNumber {
+  std::optional<double> value{};
+  std::string error{};
+};
+
+FileNumber ReadNumber(const SysfsFiles& files, const std::string& directory,
+                      const std::string& file, const FileSource& source) {
+  const StatusOr<std::string> text = files.Read(directory + "/" + file);
+  if (text.status().code() == Code::kNotFound) return {};
+  if (!text.ok()) return {.error = text.status().message()};
+  const StatusOr<std::optional<double>> number = NumberInFile(*text, source.row);
+  if (!number.ok()) return {.error = fmt::format("{}: {}", file, number.status().message())};
+  if (!*number) return {};
+  return {.value = **number * source.scale};
+}
+
+bool IsInBounds(const SignSpec& sign, double value) {
+  return (!sign.least || value >= *sign.least) && (!sign.most || value <= *sign.most);
+}
+
+// One of the files that a sign's pattern names.
+SignReading ReadOne(const SysfsFiles& files, const std::string& directory, const SignSpec& sign,
+                    const FoundPath& found, const BeforeRead& before_read) {
+  const FileSource& source = *sign.file;
+  before_read(sign.name, found.path);
+  FileNumber number = ReadNumber(files, directory, found.path, source);
+  SignReading reading{.sign = sign.name, .error = std::move(number.error)};
+  if (!number.value || !IsInBounds(sign, *number.value)) return reading;
+  reading.value = number.value;
+  reading.raw = fmt::format("{}: {}{}", found.path, source.row.empty() ? "" : source.row + " ",
+                            NumberText(*number.value));
+  if (source.expected.empty()) return reading;
+  const std::string file = FillStars(source.expected, found.stars);
+  before_read(sign.name, file);
+  // What is expected must be a value of the sign as well: 255 lanes are none to wait for.
+  const FileNumber expected = ReadNumber(files, directory, file, source);
+  if (expected.value && IsInBounds(sign, *expected.value)) reading.expected = expected.value;
+  return reading;
+}
+
+// What two readings are compared by: of those with a limit how near they are to it.
+double Rank(const SignReading& reading) {
+  if (!reading.expected || *reading.expected <= 0) return *reading.value;
+  return *reading.value / *reading.expected;
+}
+
+// Of two readings with values, the one that counts.
+SignReading Pick(Several several, SignReading a, SignReading b) {
+  // A sensor without a limit of its own says nothing beside one that has it.
+  if (a.expected.has_value() != b.expected.has_value() && several != Several::kSum) {
+    return a.expected ? a : b;
+  }
+  switch (several) {
+    case Several::kFirst:
+      return a;
+    case Several::kHighest:
+      return Rank(b) > Rank(a) ? b : a;
+    case Several::kLowest:
+      return Rank(b) < Rank(a) ? b : a;
+    case Several::kSum:
+      a.value = *a.value + *b.value;
+      a.raw += ", " + b.raw;
+      return a;
+  }
+  GALEN_UNREACHABLE();
+}
+
+SignReading ReadSign(const SysfsFiles& files, const std::string& directory, const SignSpec& sign,
+                     const BeforeRead& before_read) {
+  before_read(sign.name, sign.file->path);
+  const StatusOr<std::vector<FoundPath>> found = FindPaths(files, directory, sign.file->path);
+  if (!found.ok()) return {.sign = sign.name, .error = found.status().message()};
+  SignReading all{.sign = sign.name};
+  for (const FoundPath& each : *found) {
+    SignReading one = ReadOne(files, directory, sign, each, before_read);
+    // A part that cannot be read makes the whole unknown: it may be the one that is bad.
+    if (!one.error.empty()) return one;
+    if (!one.value) continue;
+    all = all.value ? Pick(sign.file->several, std::move(all), std::move(one)) : std::move(one);
+  }
+  constexpr std::size_t kRawBytesMax = 160;  // people read it in one line
+  all.raw = CutText(all.raw, kRawBytesMax);
+  return all;
+}
+
+}  // namespace
+
+StatusOr<std::optional<double>> NumberInFile(std::string_view text, std::string_view row) {
+  std::string_view line = text;
+  if (row.empty()) {
+    line = TakeLine(text);
+  } else {
+    const std::optional<std::string_view> found = TextOfRow(text, row);
+    if (!found) return std::optional<double>();
+    line = *found;
+  }
+  TrimSpaces(line);
+  if (SaysUnknown(line)) return std::optional<double>();
+  std::string_view rest;
+  const std::optional<double> number = LeadingNumber(line, rest);
+  if (!number || (!rest.empty() && !IsSeparator(rest.front()) && rest.front() != '%')) {
+    return InvalidArgument("'{}' is no number", Printable(CutText(ToValidUtf8(line), 40)));
+  }
+  return number;
+}
+
+DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
+                        const std::vector<SignSpec>& signs, const BeforeRead& before_read) {
+  DeviceLook look{.present = files.IsDirectory(directory)};
+  if (!look.present) return look;
+  for (const SignSpec& sign : signs) {
+    if (sign.file) look.readings.push_back(ReadSign(files, directory, sign, before_read));
+  }
+  return look;
+}
+
+}  // namespace galen::probes

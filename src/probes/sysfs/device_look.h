@@ -1,0 +1,48 @@
+// One look at the files of one device: what each of its signs shows. May block where a file does,
+// so it belongs on a thread of its own; it touches nothing but what it is given.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/rules/rule.h"
+#include "probes/sysfs/sysfs_files.h"
+
+namespace galen::probes {
+
+// What was read for a sign. Neither a value nor an error: there is no such file, or the kernel
+// itself has no value.
+struct SignReading {
+  std::string sign{};
+  std::optional<double> value{};
+  std::optional<double> expected{};
+  std::string raw{};    // "aer_dev_fatal: TOTAL_ERR_FATAL 3"
+  std::string error{};  // why it cannot be read, or what it holds instead of a number
+
+  bool operator==(const SignReading&) const = default;
+};
+
+struct DeviceLook {
+  bool present = false;  // the directory is there
+  std::vector<SignReading> readings{};
+
+  bool operator==(const DeviceLook&) const = default;
+};
+
+// Called before each file is read, with the sign and the file below the device's directory: what
+// hangs, should it never return.
+using BeforeRead = std::function<void(const std::string& sign, const std::string& file)>;
+
+// Reads the signs that have a file; the others are left out.
+DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,
+                        const std::vector<SignSpec>& signs, const BeforeRead& before_read);
+
+// The number in a file's text: of its first line, or of the line that begins with `row`; "16.0 GT/s
+// PCIe" is 16, "4: ACTIVE" 4, "0x10" 16. nullopt when there is no such row, or the kernel says that
+// it does not know. InvalidArgument for anything else.
+StatusOr<std::optional<double>> NumberInFile(std::string_view text, std::string_view row);
+
+}  // namespace galen::probes

@@ -1,0 +1,48 @@
+// What looks at one device show, held against what it showed before: a file that was there and is
+// gone is missed, one that never was is no sign of it. A value; no clock, no I/O.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "probes/rules/rule.h"
+#include "probes/rules/sign.h"
+#include "probes/sysfs/device_look.h"
+
+namespace galen::probes {
+
+// A directory of sysfs as a device.
+struct SysfsDevice {
+  std::string name{};  // as in the driver's inventory
+  std::string path{};  // below sysfs's root: "bus/pci/devices/0000:4b:00.0"
+
+  bool operator==(const SysfsDevice&) const = default;
+};
+
+// Beside the signs of its files a device shows `present` (1, or 0 when its directory is gone) and,
+// when a directory that was gone is back, the event `reset` with the value "device".
+class DeviceSigns {
+ public:
+  // `rules` is lent and outlives this.
+  DeviceSigns(const RuleTable& rules, SysfsDevice device)
+      : rules_(&rules), device_(std::move(device)) {}
+
+  // What a look showed at `now`. Signs that it did not read are as they were.
+  std::vector<Sign> Take(const DeviceLook& look, WallTime now);
+  // Nobody knows any more: `sign`, and all that had a value.
+  std::vector<Sign> Unknown(std::string_view sign, const std::string& error, WallTime now) const;
+
+ private:
+  Sign MakeSign(std::string_view name, WallTime now) const;
+  void TakeReading(const SignReading& reading, WallTime now, std::vector<Sign>& signs);
+
+  const RuleTable* rules_;
+  SysfsDevice device_;
+  bool gone_ = false;                 // its directory was not there at the last look
+  std::map<std::string, Sign> last_;  // of signs that had a value
+};
+
+}  // namespace galen::probes

@@ -1,0 +1,47 @@
+// A tree of files in memory, in the place of /sys. For tests, on one thread.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "probes/sysfs/sysfs_files.h"
+
+namespace galen::probes {
+
+class FakeSysfs final : public SysfsFiles {
+ public:
+  StatusOr<std::string> Read(const std::string& path) const override {
+    const auto refused = errors.find(path);
+    if (refused != errors.end()) return refused->second;
+    const auto file = files.find(path);
+    if (file == files.end()) return NotFound("{}: no such file", path);
+    return file->second;
+  }
+  StatusOr<std::vector<std::string>> List(const std::string& directory) const override {
+    std::set<std::string> names;
+    for (const auto& [path, text] : files) {
+      if (!path.starts_with(directory + "/")) continue;
+      const std::string rest = path.substr(directory.size() + 1);
+      names.insert(rest.substr(0, rest.find('/')));
+    }
+    if (names.empty()) return NotFound("{}: no such directory", directory);
+    return std::vector<std::string>(names.begin(), names.end());
+  }
+  bool IsDirectory(const std::string& path) const override { return List(path).ok(); }
+  std::string Resolve(const std::string& path) const override {
+    const auto link = links.find(path);
+    return link == links.end() ? path : link->second;
+  }
+
+  void RemoveTree(const std::string& directory) {
+    std::erase_if(files, [&](const auto& file) { return file.first.starts_with(directory + "/"); });
+  }
+
+  std::map<std::string, std::string> files;  // by path
+  std::map<std::string, std::string> links;  // what Resolve() gives
+  std::map<std::string, Status> errors;      // files that cannot be read
+};
+
+}  // namespace galen::probes

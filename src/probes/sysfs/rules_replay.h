@@ -1,0 +1,49 @@
+// Rules against files that were recorded: which of them begin and end when. So rules can be tried
+// before they judge a machine. Reads the files, waits for nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "model/health.h"
+#include "probes/rules/rule.h"
+#include "probes/sysfs/sysfs_files.h"
+
+namespace galen::probes {
+
+// A rule that began or ended to hold of a device; or, without a rule, a device that became Unknown
+// or is so no longer.
+struct ReplayEvent {
+  Duration at{};  // since the recording's begin
+  std::string device{};
+  std::string rule{};
+  bool began = false;
+  HealthState state = HealthState::kHealthy;  // that the rule gives, else of the device
+  std::string sentence{};
+
+  bool operator==(const ReplayEvent&) const = default;
+};
+
+// What a recording came to.
+struct Replay {
+  std::vector<ReplayEvent> events{};
+  Duration length{};
+  std::vector<DeviceHealth> end{};  // every device, as it is at the end
+};
+
+// What a recording may last, and how long its last step does.
+inline constexpr Duration kReplayMost = std::chrono::hours(24);
+inline constexpr Duration kReplayTail = std::chrono::minutes(1);
+
+// `directory` has one directory for each step, named by its time since the begin ("0s", "30s",
+// "2m"), which has one for each device, which has the files that the device shows from then on,
+// whole. Looks are 2 s apart, as the driver's are. InvalidArgument when it is no recording.
+StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directory,
+                             const RuleTable& rules);
+
+// A line an event and one for how each device ends: "12s gpu-0 link-width-reduced began, Degraded:
+// PCIe link at 8 of 16 lanes".
+std::string ReplayText(const Replay& replay);
+
+}  // namespace galen::probes

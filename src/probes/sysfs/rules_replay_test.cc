@@ -1,0 +1,43 @@
+#include "probes/sysfs/rules_replay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/rules/rule_reader.h"
+#include "probes/sysfs/fake_sysfs.h"
+
+namespace galen::probes {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Recordings of tests/replays: each has its rules, its steps and what is said of them.
+TEST(RulesReplay, OfEachRecordingSaysWhatItSaidWhenItWasMade) {
+  const RealSysfs files;
+  const std::string root = GALEN_SOURCE_DIR "/tests/replays";
+  const std::vector<std::string> names = *files.List(root);
+  EXPECT_GE(names.size(), 8u);
+  for (const std::string& name : names) {
+    const std::string directory = root + "/" + name;
+    const StatusOr<RuleTable> rules =
+        ParseRules(files.Read(directory + "/rules.yaml").value(), name);
+    ASSERT_TRUE(rules.ok()) << rules.status().message();
+    const StatusOr<Replay> replay = ReplayRules(files, directory, *rules);
+    ASSERT_TRUE(replay.ok()) << replay.status().message();
+    const StatusOr<std::string> said = files.Read(directory + "/said.txt");
+    EXPECT_EQ(ReplayText(*replay), said.ok() ? *said : "") << name;
+  }
+}
+
+TEST(RulesReplay, NeedsStepsThatAreNamedByTheirTime) {
+  const RuleTable rules;
+  FakeSysfs files;
+  files.files["/r/rules.yaml"] = "extends: pci\n";
+  EXPECT_THAT(ReplayRules(files, "/r", rules).status().message(), HasSubstr("/r has no steps"));
+  files.files["/r/soon/gpu/width"] = "1\n";
+  EXPECT_THAT(ReplayRules(files, "/r", rules).status().message(), HasSubstr("/r/soon is no time"));
+  EXPECT_EQ(ReplayRules(files, "/none", rules).status().code(), Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace galen::probes

@@ -1,0 +1,39 @@
+// Files below /sys, as the drivers of devices give them. A read runs a driver's code, which may ask
+// the hardware and hang with it: the real files block as long as they please, pipes included.
+// Without state; safe from any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace galen::probes {
+
+class SysfsFiles {
+ public:
+  virtual ~SysfsFiles() = default;
+  // Up to kSysfsFileBytesMax of the file. NotFound when there is none; other errors say why the
+  // kernel refused.
+  virtual StatusOr<std::string> Read(const std::string& path) const = 0;
+  // Names in order, without "." and ".."; NotFound when there is no such directory.
+  virtual StatusOr<std::vector<std::string>> List(const std::string& directory) const = 0;
+  virtual bool IsDirectory(const std::string& path) const = 0;
+  // The path without links; "" when there is nothing.
+  virtual std::string Resolve(const std::string& path) const = 0;
+};
+
+// An attribute of sysfs has at most a page; what is longer is none.
+inline constexpr std::size_t kSysfsFileBytesMax = 64UL * 1024;
+
+// The kernel's.
+class RealSysfs final : public SysfsFiles {
+ public:
+  StatusOr<std::string> Read(const std::string& path) const override;
+  StatusOr<std::vector<std::string>> List(const std::string& directory) const override;
+  bool IsDirectory(const std::string& path) const override;
+  std::string Resolve(const std::string& path) const override;
+};
+
+}  // namespace galen::probes

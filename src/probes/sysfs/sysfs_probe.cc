@@ -1,0 +1,149 @@
+#include "probes/sysfs/sysfs_probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/mutex.h"
+
+namespace galen::probes {
+
+// One look, made by the loop and done by the thread of its device.
+struct SysfsProbe::Look {
+  std::string directory;
+  std::vector<SignSpec> signs;
+  Time started{};
+
+  Mutex mu;  // the thread writes where it is while the loop may ask
+  std::string sign GALEN_GUARDED_BY(mu);
+  std::string file GALEN_GUARDED_BY(mu);
+  // Written by the thread, read by the loop once `done` has come.
+  DeviceLook result;
+};
+
+SysfsProbe::SysfsProbe(Parts parts, Options options)
+    : parts_(std::move(parts)), options_(std::move(options)) {
+  parts_.metrics.DeclareGauge("galen_sysfs_hanging_reads",
+                              "Devices with a file below /sys whose read has not returned.");
+  CountHanging();
+}
+
+SysfsProbe::~SysfsProbe() = default;
+
+void SysfsProbe::SetDevices(const std::vector<SysfsDevice>& devices) {
+  GALEN_CHECK(devices.size() <= kDevicesMax);
+  std::set<std::string> names;
+  for (const SysfsDevice& device : devices) {
+    names.insert(device.name);
+    const auto known = watched_.find(device.name);
+    if (known != watched_.end() && known->second.device == device) continue;
+    // Another device of that name: what was known of the one before means nothing.
+    watched_.insert_or_assign(device.name, Watched{.device = device,
+                                                   .signs = DeviceSigns(parts_.rules, device),
+                                                   .queue = parts_.make_queue()});
+  }
+  std::erase_if(watched_, [&](const auto& entry) { return !names.contains(entry.first); });
+}
+
+StatusOr<std::vector<Sign>> SysfsProbe::Observe() {
+  observing_ = true;
+  for (auto& [name, watched] : watched_) {
+    if (watched.look == nullptr) Begin(watched);
+  }
+  observing_ = false;
+  std::vector<Sign> signs = std::exchange(ready_, {});
+  for (auto& [name, watched] : watched_) NoteHanging(watched, signs);
+  CountHanging();
+  return signs;
+}
+
+std::vector<SignSpec> SysfsProbe::Due(Watched& watched) {
+  std::vector<SignSpec> due;
+  const Time now = parts_.loop.Now();
+  for (const SignSpec& sign : parts_.rules.signs) {
+    if (!sign.file) continue;
+    if (sign.file->every > Duration::zero()) {
+      Time& next = watched.next[sign.name];
+      if (now < next) continue;
+      next = now + sign.file->every;
+    }
+    due.push_back(sign);
+  }
+  return due;
+}
+
+void SysfsProbe::Begin(Watched& watched) {
+  auto look = std::make_shared<Look>();
+  look->directory = options_.root + "/" + watched.device.path;
+  look->signs = Due(watched);
+  look->started = parts_.loop.Now();
+  watched.look = look;
+  // It owns all that it touches: the probe may be gone when it returns.
+  auto work = [look, files = parts_.files] {
+    look->result = LookAtDevice(*files, look->directory, look->signs,
+                                [&look](const std::string& sign, const std::string& file) {
+                                  MutexLock lock(look->mu);
+                                  look->sign = sign;
+                                  look->file = file;
+                                });
+  };
+  watched.queue->Run(std::move(work),
+                     [this, alive = Liveness::Watch(liveness_), look, name = watched.device.name] {
+                       if (!alive.alive()) return;
+                       const auto it = watched_.find(name);
+                       if (it != watched_.end() && it->second.look == look) OnLook(name);
+                     });
+}
+
+void SysfsProbe::OnLook(const std::string& name) {
+  Watched& watched = watched_.at(name);
+  const auto look = std::exchange(watched.look, nullptr);
+  if (std::exchange(watched.reported, false)) {
+    parts_.log.Info("device answers again", {{"device", name}});
+    CountHanging();
+  }
+  for (Sign& sign : watched.signs.Take(look->result, parts_.loop.WallNow())) {
+    ready_.push_back(std::move(sign));
+  }
+  if (!observing_) Flush();
+}
+
+void SysfsProbe::Flush() {
+  // Each new one takes the place of the last, which has not run: the looks of a moment go together.
+  flush_ = parts_.loop.After(Duration::zero(), [this] {
+    if (sink_ != nullptr && !ready_.empty()) sink_->OnSigns(std::exchange(ready_, {}));
+  });
+}
+
+void SysfsProbe::NoteHanging(Watched& watched, std::vector<Sign>& signs) {
+  if (watched.look == nullptr) return;
+  const Duration waited = parts_.loop.Now() - watched.look->started;
+  if (waited < options_.patience) return;
+  std::string name, file;
+  {
+    MutexLock lock(watched.look->mu);
+    name = watched.look->sign;
+    file = watched.look->file;
+  }
+  // Before the first file it is the directory itself.
+  const std::string what = file.empty() ? watched.device.path : file;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();
+  for (Sign& sign : watched.signs.Unknown(
+           name.empty() ? "present" : name,
+           fmt::format("{} has not answered for {} s", what, seconds), parts_.loop.WallNow())) {
+    signs.push_back(std::move(sign));
+  }
+  if (std::exchange(watched.reported, true)) return;
+  parts_.log.Warning("a file does not answer, its device is unknown",
+                     {{"device", watched.device.name}, {"file", what}});
+}
+
+void SysfsProbe::CountHanging() {
+  const auto hanging =
+      std::ranges::count_if(watched_, [](const auto& entry) { return entry.second.reported; });
+  parts_.metrics.Set("galen_sysfs_hanging_reads", {}, static_cast<double>(hanging));
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,157 @@
+#include "probes/sysfs/sysfs_probe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files/fake_disk_queue.h"
+#include "base/loop/fake_loop.h"
+#include "probes/rules/rule_reader.h"
+#include "probes/sysfs/fake_sysfs.h"
+
+namespace galen::probes {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kRules = R"(
+signs:
+- {name: width, kind: reading, file: width, expected: max_width, most: 32}
+- {name: errors, kind: counter, file: errors}
+- {name: slow, kind: reading, file: slow, every: 10s}
+rules: []
+)";
+
+class Sink final : public SignSink {
+ public:
+  void OnSigns(std::vector<Sign> signs) override {
+    for (Sign& sign : signs) all.push_back(std::move(sign));
+  }
+  std::vector<Sign> all;
+};
+
+class SysfsProbeTest : public ::testing::Test {
+ protected:
+  SysfsProbeTest() {
+    for (const char* device : {"a", "b"}) {
+      Write(device, "width", "16\n");
+      Write(device, "max_width", "16\n");
+      Write(device, "errors", "0\n");
+    }
+    probe_.SetDevices({{"a", "d/a"}, {"b", "d/b"}});
+    probe_.Start(sink_);
+  }
+
+  void Write(const std::string& device, const std::string& file, const std::string& text) {
+    files_->files["/sys/d/" + device + "/" + file] = text;
+  }
+  // The sign of the device at the next look; nullopt: none was shown.
+  std::optional<Sign> Look(const std::string& device, const std::string& name) {
+    loop_.Advance(2s);
+    const std::vector<Sign> signs = *probe_.Observe();
+    for (const Sign& sign : signs) {
+      if (sign.device == device && sign.name == name) return sign;
+    }
+    return std::nullopt;
+  }
+  FakeDiskQueue& QueueOf(std::size_t index) { return *queues_.at(index); }
+
+  FakeLoop loop_;
+  Metrics metrics_;
+  const RuleTable rules_ = *ParseRules(kRules, "r");
+  std::shared_ptr<FakeSysfs> files_ = std::make_shared<FakeSysfs>();
+  std::vector<FakeDiskQueue*> queues_;
+  Sink sink_;
+  SysfsProbe probe_{{loop_, NullLog(), metrics_, rules_, files_,
+                     [this] {
+                       auto queue = std::make_unique<FakeDiskQueue>();
+                       queues_.push_back(queue.get());
+                       return queue;
+                     }},
+                    {}};
+};
+
+TEST_F(SysfsProbeTest, ShowsEachSignWithWhatIsExpectedOfIt) {
+  const std::optional<Sign> width = Look("a", "width");
+  EXPECT_EQ(NumberOf(*width), 16);
+  EXPECT_EQ(width->expected, 16);
+  EXPECT_EQ(width->raw, "sysfs: width: 16");
+  EXPECT_EQ(NumberOf(*Look("b", "present")), 1);
+}
+
+TEST_F(SysfsProbeTest, AFileThatADeviceNeverHadIsNoSignOfIt) {
+  EXPECT_EQ(Look("a", "slow"), std::nullopt);
+}
+
+TEST_F(SysfsProbeTest, AFileThatVanishesIsUnknownAndNotBad) {
+  ASSERT_TRUE(Look("a", "errors")->error.empty());
+  files_->files.erase("/sys/d/a/errors");
+  EXPECT_EQ(Look("a", "errors")->error, "the kernel gives no value any more");
+}
+
+TEST_F(SysfsProbeTest, AValueOutOfBoundsIsUnknownOnceThereWasOne) {
+  ASSERT_TRUE(Look("a", "width")->error.empty());
+  Write("a", "width", "255\n");
+  EXPECT_FALSE(Look("a", "width")->error.empty());
+}
+
+TEST_F(SysfsProbeTest, AFileThatNeverAnswersIsNamedAndHoldsUpNoOtherDevice) {
+  QueueOf(0).Hang();
+  Look("a", "width");
+  const std::optional<Sign> present = Look("a", "present");
+  EXPECT_EQ(present->error, "d/a has not answered for 2 s");
+  EXPECT_EQ(NumberOf(*Look("b", "width")), 16);
+  EXPECT_EQ(metrics_.Value("galen_sysfs_hanging_reads"), 1);
+  EXPECT_EQ(QueueOf(0).waiting(), 1u) << "no second read waits behind the first";
+
+  QueueOf(0).GoOn();
+  loop_.RunUntilIdle();
+  ASSERT_FALSE(sink_.all.empty()) << "what came late is shown at once";
+  EXPECT_EQ(sink_.all.front().device, "a");
+  EXPECT_EQ(metrics_.Value("galen_sysfs_hanging_reads"), 0);
+}
+
+TEST_F(SysfsProbeTest, ALookThatReturnsAfterItsProbeTouchesNothing) {
+  FakeLoop loop;
+  Metrics metrics;
+  FakeDiskQueue* queue = nullptr;
+  auto keeper = std::make_unique<FakeDiskQueue>();
+  {
+    SysfsProbe probe({loop, NullLog(), metrics, rules_, files_,
+                      [&] {
+                        auto made = std::make_unique<FakeDiskQueue>();
+                        queue = made.get();
+                        return made;
+                      }},
+                     {});
+    probe.SetDevices({{"a", "d/a"}});
+    queue->Hang();
+    ASSERT_TRUE(probe.Observe().ok());
+    // The thread has the work; the queue's owner goes.
+    std::swap(*keeper, *queue);
+  }
+  keeper->GoOn();
+  EXPECT_EQ(loop.waiting(), 0u);
+}
+
+TEST_F(SysfsProbeTest, ADeviceThatLeavesIsGoneAndItsSignsUnknownUntilItIsBack) {
+  ASSERT_TRUE(Look("a", "errors")->error.empty());
+  const std::map<std::string, std::string> before = files_->files;
+  files_->RemoveTree("/sys/d/a");
+  EXPECT_EQ(NumberOf(*Look("a", "present")), 0);
+  EXPECT_EQ(Look("a", "errors")->error, "its directory is gone");
+  files_->files = before;
+  EXPECT_EQ(ValueText(*Look("a", "reset")), "device");
+  EXPECT_EQ(Look("a", "reset"), std::nullopt) << "once";
+}
+
+TEST_F(SysfsProbeTest, ASignThatIsReadSeldomIsShownAtEachLookAsItWas) {
+  Write("a", "slow", "1\n");
+  EXPECT_EQ(NumberOf(*Look("a", "slow")), 1);
+  Write("a", "slow", "2\n");
+  EXPECT_EQ(NumberOf(*Look("a", "slow")), 1);
+  loop_.Advance(10s);
+  EXPECT_EQ(NumberOf(*Look("a", "slow")), 2);
+}
+
+}  // namespace
+}  // namespace galen::probes
