@@ -199,6 +199,20 @@ Status Validate(const DriverConfig& config) {
   return faults.empty() ? OkStatus() : Status(Code::kInvalidArgument, faults);
 }
 
+namespace {
+
+// A sign that nobody would ever read makes its rules look like they watch something.
+Status RefuseFiles(const probes::RuleTable& table, const std::string& path) {
+  for (const probes::SignSpec& sign : table.signs) {
+    if (!sign.file) continue;
+    return InvalidArgument("{}: sign '{}' is a file, which only galen-driver pci and sysfs read",
+                           path, sign.name);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config) {
   // Validate says that it is missing.
   if (config.rules_path.empty() && config.kind == Kind::kSysfs) return probes::RuleTable();
@@ -207,7 +221,10 @@ StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& con
   }
   const StatusOr<std::string> text = files.Read(config.rules_path);
   if (!text.ok()) return InvalidArgument("--rules: {}", text.status().message());
-  return probes::ParseRules(*text, config.rules_path);
+  ASSIGN_OR_RETURN(probes::RuleTable table, probes::ParseRules(*text, config.rules_path));
+  const bool reads_files = config.kind == Kind::kPci || config.kind == Kind::kSysfs;
+  if (!reads_files) RETURN_IF_ERROR(RefuseFiles(table, config.rules_path));
+  return table;
 }
 
 std::string StateDirectory(const DriverConfig& config) {

@@ -78,6 +78,17 @@ TEST(DriverConfig, KeepsItsStateBesideItsSocketUnlessConfiguredElsewhere) {
   EXPECT_EQ(StateDirectory(config), "/state");
 }
 
+TEST(DriverConfig, RefusesFilesWhereNobodyReadsThem) {
+  FakeFileSystem files;
+  ASSERT_TRUE(files.WriteAtomically("/r.yaml", "extends: memory\n", 0600).ok());
+  DriverConfig config = GoodConfig(Kind::kGpu);
+  config.rules_path = "/r.yaml";
+  EXPECT_THAT(LoadRules(files, config).status().message(),
+              HasSubstr("/r.yaml: sign 'memory-corrected' is a file"));
+  config.kind = Kind::kSysfs;
+  EXPECT_TRUE(LoadRules(files, config).ok());
+}
+
 TEST(DriverConfig, OfPciDevicesSaysWhichOnes) {
   DriverConfig config = GoodConfig(Kind::kPci);
   EXPECT_THAT(Validate(config).message(), HasSubstr("--select is missing"));

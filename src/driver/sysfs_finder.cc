@@ -13,7 +13,7 @@ namespace galen::device_driver {
 namespace {
 
 // Of Kubernetes' standard attributes (dra-standard-device-attributes) those that the kernel knows.
-FoundDevice OfferPci(const probes::PciDevice& pci, std::size_t index) {
+FoundDevice OfferPci(const probes::PciDevice& pci) {
   FoundDevice found;
   found.path = "bus/pci/devices/" + pci.address;
   found.pci_address = pci.address;
@@ -28,17 +28,19 @@ FoundDevice OfferPci(const probes::PciDevice& pci, std::size_t index) {
     found.device.attributes["resource.kubernetes.io/pcieRoot"] = pci.pcie_root;
   }
   if (pci.numa_node) found.device.attributes["resource.kubernetes.io/numaNode"] = *pci.numa_node;
-  found.edits.env.push_back(fmt::format("PCI_{}={}", index, pci.address));
+  found.variable = "PCI";
+  found.value = pci.address;
   return found;
 }
 
-FoundDevice OfferPath(const std::string& pattern, const std::string& path, std::size_t index) {
+FoundDevice OfferPath(const std::string& pattern, const std::string& path) {
   constexpr std::size_t kAttributeBytesMax = 64;  // Kubernetes' limit
   FoundDevice found;
   found.path = path;
   found.device.name = probes::DeviceNameOf(probes::StarredName(pattern, path));
   if (path.size() <= kAttributeBytesMax) found.device.attributes["path"] = path;
-  found.edits.env.push_back(fmt::format("SYSFS_{}={}", index, path));
+  found.variable = "SYSFS";
+  found.value = path;
   return found;
 }
 
@@ -68,7 +70,7 @@ DeviceFinder PciFinder(SharedFiles files, std::string root,
           selections = std::move(selections)]() -> StatusOr<std::vector<FoundDevice>> {
     ASSIGN_OR_RETURN(const auto devices, probes::FindPciDevices(*files, root, selections));
     std::vector<FoundDevice> found;
-    for (const probes::PciDevice& pci : devices) found.push_back(OfferPci(pci, found.size()));
+    for (const probes::PciDevice& pci : devices) found.push_back(OfferPci(pci));
     return CheckFound(std::move(found));
   };
 }
@@ -82,7 +84,7 @@ DeviceFinder PatternFinder(SharedFiles files, std::string root, std::vector<std:
       for (const probes::FoundPath& path : paths) {
         // What is a file, or not there, is no device.
         if (!files->IsDirectory(root + "/" + path.path)) continue;
-        found.push_back(OfferPath(pattern, path.path, found.size()));
+        found.push_back(OfferPath(pattern, path.path));
       }
     }
     return CheckFound(std::move(found));

@@ -1,5 +1,8 @@
 #include "driver/sysfs_hardware.h"
 
+#include <fmt/format.h>
+
+#include <iterator>
 #include <utility>
 
 namespace galen::device_driver {
@@ -84,7 +87,11 @@ StatusOr<std::vector<probes::Sign>> SysfsHardware::Observe() {
 
 CdiEdits SysfsHardware::EditsFor(const std::string& device) const {
   const auto known = devices_.find(device);
-  return known == devices_.end() ? CdiEdits{} : known->second.edits;
+  if (known == devices_.end()) return {};
+  const auto index = std::distance(devices_.begin(), known);
+  CdiEdits edits;
+  edits.env.push_back(fmt::format("{}_{}={}", known->second.variable, index, known->second.value));
+  return edits;
 }
 
 std::map<std::string, std::string> SysfsHardware::DeviceOfAddress() const {

@@ -24,7 +24,9 @@ struct FoundDevice {
   Device device{};            // as it is offered
   std::string path{};         // below sysfs's root
   std::string pci_address{};  // "" for one that is not on that bus
-  CdiEdits edits{};           // what a container gets that uses it
+  // What a container gets that uses it: "PCI_0=0000:4b:00.0", numbered among all devices.
+  std::string variable{};
+  std::string value{};
 
   bool operator==(const FoundDevice&) const = default;
 };

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "base/files/posix_file_system.h"
 #include "cli/output/table.h"
+#include "cli/output/tone.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/rules/rule_text.h"
 #include "probes/sysfs/rules_replay.h"
@@ -21,19 +20,6 @@ StatusOr<probes::RuleTable> Load(const std::string& file) {
   if (!builtin.empty()) return probes::ParseRules(builtin, "built-in " + file);
   return NotFound("{}; built-in tables are {}", text.status().message(),
                   probes::BuiltInRuleNames());
-}
-
-Tone ToneOf(HealthState state) {
-  switch (state) {
-    case HealthState::kUnhealthy:
-      return Tone::kBad;
-    case HealthState::kDegraded:
-    case HealthState::kUnknown:
-      return Tone::kWarning;
-    case HealthState::kHealthy:
-      return Tone::kGood;
-  }
-  GALEN_UNREACHABLE();
 }
 
 }  // namespace

@@ -218,6 +218,7 @@ void CheckPattern(std::string_view field, std::string_view path, RuleFaults& fau
 void CheckFileSource(const SignSpec& sign, RuleFaults& faults) {
   if (!sign.file) return;
   if (sign.kind == SignKind::kEvent) faults.Add("file", "is read again and again: no event");
+  if (sign.file->every > kFileEveryMost) faults.Add("every", "is past 1h");
   CheckPattern("file", sign.file->path, faults);
   if (sign.file->expected.empty()) return;
   CheckPattern("expected", sign.file->expected, faults);

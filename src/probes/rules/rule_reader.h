@@ -28,6 +28,8 @@ namespace galen::probes {
 
 // Matches that one rule remembers, each with its time, for each device: a bound on memory.
 inline constexpr int kCountMax = 64;  // matches that one rule remembers
+// The most seldom that a file may be read: between, its value counts as it was.
+inline constexpr Duration kFileEveryMost = std::chrono::hours(1);
 
 // Collects every fault of a file: "rules.yaml:12: temperature-high: when: ...".
 // A person repairs a file once, not fault by fault. At sets the place, Add notes what is wrong

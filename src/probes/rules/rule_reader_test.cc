@@ -271,7 +271,7 @@ TEST(RuleReader, NamesEveryFaultOfAFileSource) {
       "- {name: c, kind: reading, file: /sys/f, scale: thousand}\n"
       "- {name: d, kind: reading, file: 'a**', expected: 'b*/c*/d*'}\n"
       "- {name: e, kind: reading, row: R, every: 5s}\n"
-      "- {name: f, kind: reading, file: f, several: most}\n"
+      "- {name: f, kind: reading, file: f, several: most, every: 2h}\n"
       "rules: []\n");
   EXPECT_THAT(faults, HasSubstr("r.yaml:2: a: file is read again and again: no event"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:3: b: file has the segment '..'"));
@@ -282,6 +282,7 @@ TEST(RuleReader, NamesEveryFaultOfAFileSource) {
   EXPECT_THAT(faults, HasSubstr("r.yaml:6: e: row needs a `file` that it is about"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:6: e: every needs a `file` that it is about"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:7: f: several 'most' is none of first, highest"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:7: f: every is past 1h"));
 }
 
 TEST(RuleReader, ATableThatExtendsABuiltInOneReplacesItsRulesById) {
