@@ -118,7 +118,8 @@ TEST_F(Nvidia, AGpuWhoseCallsHangIsUnknownTheOtherStaysAndTheDriverEndsCleanly) 
   EXPECT_EQ(driver_->exit_code(), 0) << driver_->Log();
 }
 
-// In a domain of its own: what earlier runs wrote is in the log until the next boot.
+// In a domain of its own: what earlier runs wrote is in the log until the next boot. A line without
+// its end would wait there for the next one.
 TEST_F(Nvidia, AnXidOfTheKernelsLogCountsByTheRealAddressAndOnlyOnceWithNvmls) {
   if (access("/dev/kmsg", R_OK | W_OK) != 0) {
     GTEST_SKIP() << "a fault as a line of the kernel's log (/dev/kmsg is for root to write)";
@@ -127,7 +128,7 @@ TEST_F(Nvidia, AnXidOfTheKernelsLogCountsByTheRealAddressAndOnlyOnceWithNvmls) {
   beside_ = fmt::format("0 domain {}\n", domain);
   Up({"--kernel-log", "/dev/kmsg"});
   std::ofstream("/dev/kmsg") << fmt::format(
-      "NVRM: Xid (PCI:{:04x}:4b:00): 79, GPU has fallen off the bus.", domain);
+      "NVRM: Xid (PCI:{:04x}:4b:00): 79, GPU has fallen off the bus.\n", domain);
   node_.ExpectSays("first", {"gpu-0 Unhealthy since ", "XID 79: GPU has fallen off the bus"});
   Show("xid 0 79\nxid 0 13\n");
   EXPECT_TRUE(node_.stage().Until([&] { return Count(driver_->Log(), "rule=xid-13") == 1; }));
