@@ -1,6 +1,7 @@
 #include "tests/sim/agent_mutant.h"
 
 #include "base/check.h"
+#include "base/data/json.h"
 
 namespace galen::sim {
 namespace {
@@ -46,6 +47,10 @@ std::string_view ToString(AgentMutant mutant) {
       return "drops a change";
     case AgentMutant::kStopsPublishing:
       return "stops publishing";
+    case AgentMutant::kCountsTwice:
+      return "counts Events twice";
+    case AgentMutant::kWritesAnothers:
+      return "writes what is another's";
   }
   GALEN_UNREACHABLE();
 }
@@ -53,6 +58,20 @@ std::string_view ToString(AgentMutant mutant) {
 bool IsAgentWrite(const net::HttpRequest& request) {
   if (request.method != "PATCH" || request.path.find("/status") == std::string::npos) return false;
   return IsPodWrite(request) || request.path.find("/nodedevicehealths/") != std::string::npos;
+}
+
+bool IsEventWrite(const net::HttpRequest& request) {
+  return (request.method == "POST" || request.method == "PATCH") &&
+         request.path.find("/events") != std::string::npos;
+}
+
+net::HttpRequest MutatedEvent(AgentMutant mutant, const net::HttpRequest& write) {
+  net::HttpRequest other = write;
+  StatusOr<Json> body = Json::Parse(write.body);
+  if (mutant != AgentMutant::kCountsTwice || !body.ok() || !body->Has("count")) return other;
+  (*body)["count"] = 2 * (*body)["count"].AsInt();
+  other.body = body->Dump();
+  return other;
 }
 
 std::string ObjectOf(const net::HttpRequest& request) {
@@ -68,7 +87,16 @@ std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpReque
     case AgentMutant::kReadsNoJournal:
     case AgentMutant::kRecordsLate:
     case AgentMutant::kWritesForNothing:
+    case AgentMutant::kCountsTwice:
       return write;
+    case AgentMutant::kWritesAnothers: {
+      net::HttpRequest other = write;
+      if (to_pod) {
+        other.body = Replaced(write.body, "\"galen.dev/devices\":",
+                              "\"example.com/theirs\":\"x\",\"galen.dev/devices\":");
+      }
+      return other;
+    }
     case AgentMutant::kHealthyForEver:
     case AgentMutant::kPublishesUnknownLate:
       if (to_pod && Says(write, "Unknown")) return std::nullopt;

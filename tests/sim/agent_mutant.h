@@ -22,11 +22,17 @@ enum class AgentMutant {
   kWritesForNothing,      // it says again and again what it said
   kDropsAChange,          // some of its writes to Pods never leave
   kStopsPublishing,       // after a while the node's object is written no more
+  kCountsTwice,           // an Event's count is twice what happened
+  kWritesAnothers,        // a Pod's annotation that is somebody else's is written, too
 };
 std::string_view ToString(AgentMutant mutant);
 
 // Whether it is one that only an agent sends: to a Pod's status or to the node's object.
 bool IsAgentWrite(const net::HttpRequest& request);
+// Whether it is one of an Event.
+bool IsEventWrite(const net::HttpRequest& request);
+// What becomes of it.
+net::HttpRequest MutatedEvent(AgentMutant mutant, const net::HttpRequest& write);
 // "/api/v1/namespaces/default/pods/a" of ".../pods/a/status?fieldManager=b".
 std::string ObjectOf(const net::HttpRequest& request);
 

@@ -191,7 +191,9 @@ void ApiGate::Admit(std::unique_ptr<net::HttpExchange> exchange) {
   const net::HttpRequest request = exchange->request();
   if (const auto refusal = Refusal(request)) return Send(std::move(exchange), *refusal);
   if (IsWatch(request)) return AdmitWatch(std::move(exchange));
-  const WholeAnswer answer = IsAgentWrite(request) ? AskForAgent(request) : Ask(request);
+  const WholeAnswer answer = IsAgentWrite(request)   ? AskForAgent(request)
+                             : IsEventWrite(request) ? AskForEvent(request)
+                                                     : Ask(request);
   // Dropping the exchange resets the stream.
   if (IsWrite(request) && random_.Chance(weather_.lost_answer_chance)) return;
   if (!weather_.answers_wait) return Send(std::move(exchange), answer);
@@ -232,6 +234,12 @@ WholeAnswer ApiGate::AskForAgent(const net::HttpRequest& request) {
     last_write_ = *write;
     repeat_ = loop_.After(kRepeatAfter, [this] { Repeat(); });
   }
+  return answer;
+}
+
+WholeAnswer ApiGate::AskForEvent(const net::HttpRequest& request) {
+  WholeAnswer answer = Ask(MutatedEvent(mutant_, request));
+  if (answer.status == 200 || answer.status == 201) on_event_(answer.body);
   return answer;
 }
 

@@ -67,6 +67,10 @@ class ApiGate final : public net::HttpHandler {
   // The agent behind this gate is broken so from now on.
   void Break(AgentMutant mutant) { mutant_ = mutant; }
   void OnWrite(std::function<void(const Write&)> listener) { on_write_ = std::move(listener); }
+  // Called with each Event as it is after a write of it that took effect.
+  void OnEvent(std::function<void(const std::string& object)> listener) {
+    on_event_ = std::move(listener);
+  }
   // Whether answers are lost or refused now, so that a sender may rightly say a thing twice.
   bool doubtful() const { return weather_ != GateWeather(); }
 
@@ -86,6 +90,7 @@ class ApiGate final : public net::HttpHandler {
   // What an agent's write comes to, spoilt by the mutant.
   WholeAnswer AskForAgent(const net::HttpRequest& request);
   void Note(const net::HttpRequest& request, const WholeAnswer& answer);
+  WholeAnswer AskForEvent(const net::HttpRequest& request);
   void Repeat();
   // The newest of the writes to an object that wait so is done when the first is due.
   void WriteLate(const net::HttpRequest& write);
@@ -100,6 +105,7 @@ class ApiGate final : public net::HttpHandler {
   AgentMutant mutant_ = AgentMutant::kNone;
   int agent_writes_ = 0;
   std::function<void(const Write&)> on_write_ = [](const Write&) {};
+  std::function<void(const std::string& object)> on_event_ = [](const std::string&) {};
   std::map<std::string, std::string> versions_;  // of objects, after the agent's last write
   std::optional<net::HttpRequest> last_write_;
   Timer repeat_;

@@ -103,6 +103,8 @@ INSTANTIATE_TEST_SUITE_P(
         // It is down when the plan ends, so that it starts when all faults end and not before.
         OneFault{AgentMutant::kForgetsItsJournal, "kept", "agent is killed", 0s},
         OneFault{AgentMutant::kReadsNoJournal, "kept", "agent is killed", 0s},
+        OneFault{AgentMutant::kCountsTwice, "counted", "device changes", 10s},
+        OneFault{AgentMutant::kWritesAnothers, "ours", "bookmarks", 0s},
         OneFault{AgentMutant::kListsAnother, "holding", "bookmarks", 0s},
         OneFault{AgentMutant::kPublishesUnknownLate, "deadline", "driver is killed", 40s}),
     [](const auto& row) { return NameOf(row.param.mutant); });

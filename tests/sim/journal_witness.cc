@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/app/config.h"
+#include "agent/publish/event_publisher.h"
 #include "agent/publish/pod_status.h"
 #include "base/data/json.h"
 #include "history/journal/segment.h"
@@ -64,7 +65,9 @@ void JournalWitness::Note(std::string_view frames) {
     if (line.find("\"kind\":\"change\"") == std::string::npos) continue;
     const auto record = history::Decode(line);
     if (!record.ok() || !record->change) continue;
-    const std::vector<DeviceHealth> findings = {record->change->after};
+    const DeviceHealth& after = record->change->after;
+    if (agent::EventOf(*record->change)) ++changes_[{after.id.device, after.state}];
+    const std::vector<DeviceHealth> findings = {after};
     Remember(agent::AnnotationOf(findings));
     Remember(agent::ConditionOf(findings, agent::AgentConfig().degraded).message);
   }

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/files/file_system.h"
+#include "model/health.h"
 #include "net/http.h"
 
 namespace galen::sim {
@@ -27,6 +30,13 @@ class JournalWitness final : public FileSystem {
   // What a write to a Pod says of a device that reports and that no synced record says; nullopt
   // when it says nothing of that kind. For Pods that hold one device.
   std::optional<std::string> Unrecorded(const net::HttpRequest& write) const;
+
+  // How often the device of this name was recorded as it went to `state` in a way that is worth an
+  // Event.
+  int Changes(const std::string& device, HealthState state) const {
+    const auto it = changes_.find({device, state});
+    return it == changes_.end() ? 0 : it->second;
+  }
 
   StatusOr<std::string> Read(const std::string& path) override { return files_.Read(path); }
   StatusOr<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) override;
@@ -54,6 +64,7 @@ class JournalWitness final : public FileSystem {
   FileSystem& files_;
   std::set<std::string> texts_;  // annotations and conditions of what is recorded
   std::deque<std::string> order_;
+  std::map<std::pair<std::string, HealthState>, int> changes_;
 };
 
 }  // namespace galen::sim

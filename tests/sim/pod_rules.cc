@@ -3,6 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 
 #include "agent/holdings/claim_index.h"
 #include "tests/sim/sim_rules.h"
@@ -32,7 +36,62 @@ bool Names(const std::string& annotation, const std::string& device) {
   return at != std::string::npos && (at == 0 || annotation[at - 1] == ' ');
 }
 
+// The state of a reason that changes of devices have.
+std::optional<HealthState> StateOf(const std::string& reason) {
+  static const std::map<std::string, HealthState> kStates = {
+      {"DeviceRecovered", HealthState::kHealthy},
+      {"DeviceUnknown", HealthState::kUnknown},
+      {"DeviceDegraded", HealthState::kDegraded},
+      {"DeviceUnhealthy", HealthState::kUnhealthy}};
+  const auto it = kStates.find(reason);
+  return it == kStates.end() ? std::nullopt : std::optional(it->second);
+}
+
+constexpr std::string_view kGiven = "This Pod was given ";
+
 }  // namespace
+
+void SimRules::OnEvent(SimNode& node, const std::string& object) {
+  const StatusOr<Json> json = Json::Parse(object);
+  if (!json.ok() || node.disk_was_doubtful()) return;
+  const Json& event = *json;
+  const std::optional<HealthState> state = StateOf(event["reason"].AsString());
+  if (!state) return;
+  const std::string& name = event["metadata"]["name"].AsString();
+  std::string device = event["message"].AsString();
+  if (device.starts_with(kGiven)) {
+    given_.insert(name);
+    device = device.substr(kGiven.size());
+  }
+  device = device.substr(0, device.find_first_of(" :"));
+  const int most = node.JournaledChanges(device, *state) + node.agent_starts() - 1 +
+                   static_cast<int>(given_.count(name));
+  const std::int64_t count = event["count"].AsInt();
+  if (count <= most) return;
+  noted_.push_back({"counted", fmt::format("the agent on {} counts {} of '{}', which happened {} "
+                                           "times at most",
+                                           node.name(), count, event["message"].AsString(), most)});
+}
+
+void SimRules::CheckOurs(SimNode& node, const ApiGate::Write& write) {
+  const StatusOr<Json> json = Json::Parse(write.body);
+  if (!json.ok() || write.object.find("/pods/") == std::string::npos) return;
+  const auto found = [&](const std::string& what) {
+    noted_.push_back({"ours", fmt::format("the agent on {} writes {} of {}, which is not its own",
+                                          node.name(), what, write.object)});
+  };
+  for (const auto& [key, value] : (*json)["metadata"]["annotations"].members()) {
+    if (key != kube::kDevicesAnnotation) found(key);
+  }
+  if (node.role() == agent::Role::kManager) return;
+  for (const auto& [key, value] : (*json)["status"].members()) {
+    if (key != "conditions") found(key);
+  }
+  for (const Json& condition : (*json)["status"]["conditions"].items()) {
+    const std::string& type = condition["type"].AsString();
+    if (type != kube::kDevicesCondition) found(type);
+  }
+}
 
 std::string Annotated(const kube::Pod& pod, const std::string& device) {
   const std::string text = "; " + pod.devices_annotation;

@@ -98,7 +98,16 @@ class SimNode {
   void LetDiskGoOn();
   bool disk_hangs() const { return disk_hangs_; }
   // What it publishes while its disk fails, and until it has surely tried again, may not be kept.
-  void DoubtDisk() { disk_doubted_at_ = world_.loop.Now(); }
+  void DoubtDisk() {
+    disk_doubted_at_ = world_.loop.Now();
+    disk_was_doubtful_ = true;
+  }
+  // At any time until now.
+  bool disk_was_doubtful() const { return disk_was_doubtful_; }
+  // See JournalWitness::Changes.
+  int JournaledChanges(const std::string& device, HealthState state) const {
+    return agent_files_.Changes(device, state);
+  }
   bool disk_doubtful() const { return world_.loop.Now() - disk_doubted_at_ < kDiskDoubt; }
   // Called with what a write to a Pod says that the agent's journal does not have on the disk, when
   // it leaves the agent.
@@ -140,6 +149,7 @@ class SimNode {
   std::map<DeviceId, DeviceHealth> known_;
   int starts_ = 0;
   Time disk_doubted_at_ = Time{} - kDiskDoubt;
+  bool disk_was_doubtful_ = false;
   Time disturbed_at_{};
   Time api_disturbed_at_ = Time{} - std::chrono::hours(1);  // not yet
   FakeDisk agent_disk_;

@@ -49,6 +49,8 @@ SimRules::SimRules(SimWorld& world) : world_(world) {
   for (const auto& node : world.nodes()) {
     node->gate().OnWrite(
         [this, n = node.get()](const ApiGate::Write& write) { OnWrite(*n, write); });
+    node->gate().OnEvent(
+        [this, n = node.get()](const std::string& object) { OnEvent(*n, object); });
     node->OnUnrecorded([this, n = node.get()](const std::string& text) {
       if (n->disk_doubtful()) return;
       noted_.push_back({"recorded", fmt::format("the agent on {} writes to a Pod '{}', which its "
@@ -80,6 +82,7 @@ void SimRules::OnWrite(SimNode& node, const ApiGate::Write& write) {
     noted_.push_back(
         {"cause", fmt::format("the agent on {} writes to {} {}", node.name(), write.object, what)});
   };
+  CheckOurs(node, write);
   if (rests_) return found("while nothing changes");
   if (write.changed || !node.undisturbed()) return;
   // An agent that was just disturbed may write again what it cannot know to have arrived.

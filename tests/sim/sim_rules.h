@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,11 @@ class SimRules {
   // "prepared"    what a Pod that runs holds is prepared for it, on nodes whose agent runs Pods
   // "evidence"    a Pod that has ended shows no fault that came after its end, and goes on showing
   //               the one that it ended with, when the device is well again
+  // "counted"     an Event of a device's change on a Pod counts no more than the journal has of
+  // such
+  //               changes, and one more for each further start of the agent, unless the disk failed
+  // "ours"        an agent's write to a Pod has no annotation but its own, and an observer's no
+  //               condition and no other member of the status either
   // "cause"       where nothing is wrong an agent writes nothing that is written already
   std::vector<Breach> Check();
 
@@ -75,6 +81,8 @@ class SimRules {
   };
 
   void OnWrite(SimNode& node, const ApiGate::Write& write);
+  void OnEvent(SimNode& node, const std::string& object);
+  void CheckOurs(SimNode& node, const ApiGate::Write& write);
   void CheckHolding(Breaches& breaches);
   void CheckListed(const std::string& name, const kube::Pod& pod, const std::vector<DeviceId>& held,
                    Breaches& breaches);
@@ -94,6 +102,7 @@ class SimRules {
   SimWorld& world_;
   std::map<std::string, Agent> agents_;
   std::map<std::string, bool> shown_;  // by Pod's uid and device: a fault, when it was looked at
+  std::set<std::string> given_;        // Events that began as the one of a device that was given
   Breaches noted_;                     // when they happened, to be found by the next look
   bool rests_ = false;
   std::uint64_t writes_ = 0;

@@ -48,6 +48,7 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       store_(std::move(store)),
       post_mortem_store_(std::move(post_mortem_store)),
       client_(e.loop, e.api),
+      clock_(e.loop),
       journal_(*store_),
       keeper_({e.loop, e.log, e.metrics, journal_}, config_.timeouts,
               [this](const std::vector<HealthChange>& changes) { changes_.OnChanges(changes); }),
@@ -207,6 +208,7 @@ std::unique_ptr<ProcessRunner> AgentApp::MakeProcessRunner() {
 PostMortemKeeper::Parts AgentApp::PostMortemParts() {
   return {.loop = edges_.loop,
           .log = edges_.log,
+          .clock = clock_,
           .store = *post_mortem_store_,
           .journal = *store_,
           .claims = claims_,
@@ -232,6 +234,11 @@ PodPublisher::Options AgentApp::PublisherOptions() {
       .health_of = [this](const DeviceId& id) { return HealthOf(id); },
       .health_at = [this](const DeviceId& id,
                           WallTime time) { return post_mortems_.HealthAt(id, time); },
+      .set_back =
+          [this] {
+            clock_.Look();
+            return clock_.set_back();
+          },
       .runs = [this](const kube::Pod& pod) { return !processes_ && runner_.Runs(pod); },
       .run_of = [this](const kube::Pod& pod) -> std::optional<Json> {
         return processes_ ? processes_->StatusOf(pod.ref()) : std::nullopt;
@@ -243,6 +250,7 @@ PodPublisher::Options AgentApp::PublisherOptions() {
 ChangeRouter::Parts AgentApp::RouterParts() {
   return {.loop = edges_.loop,
           .log = edges_.log,
+          .clock = clock_,
           .view = informers_,
           .claims = claims_,
           .keeper = keeper_,

@@ -120,6 +120,7 @@ class AgentApp {
   const std::unique_ptr<history::Store> store_;
   const std::unique_ptr<history::PostMortemStore> post_mortem_store_;
   kube::Client client_;
+  ClockSteps clock_;
   HistoryLog journal_;
   HealthKeeper keeper_;
   ClaimCheckpoint prepared_;

@@ -9,19 +9,6 @@
 
 namespace galen::agent {
 
-namespace {
-
-// Nobody knows of a Pod whose containers do not say when they ended; it is not blamed.
-// Where its end lies in the future the clock was set back since, and nothing that comes now can be
-// dated before it.
-bool HappenedTo(const kube::Pod& ended, const DeviceHealth& health, bool is_only_its,
-                WallTime now) {
-  const std::optional<WallTime> end = EndOf(ended);
-  return end && *end <= now && IsUntilEnd(health.since, *end, is_only_its);
-}
-
-}  // namespace
-
 std::vector<DeviceId> AssignedDevices::TakeNew(const kube::Pod& pod,
                                                const std::vector<HeldDevice>& held) {
   std::vector<DeviceId> gained;
@@ -103,6 +90,7 @@ void ChangeRouter::OnSynced() {
 }
 
 void ChangeRouter::OnChanges(const std::vector<HealthChange>& changes) {
+  parts_.clock.Look();
   parts_.post_mortems.OnChanges(changes);
   for (const HealthChange& change : changes) {
     LogChange(change);
@@ -150,16 +138,26 @@ void ChangeRouter::Publish(const HealthChange& change) {
     if (pod == nullptr) continue;
     // A Pod that has ended shows what may have ended it, and nothing of the time after: the device
     // may be another Pod's by now.
-    if (HasEnded(*pod) &&
-        !(IsFault(change.after.state) &&
-          HappenedTo(*pod, change.after, parts_.claims.IsOnlyOf(key, change.after.id),
-                     parts_.loop.WallNow())))
+    if (HasEnded(*pod) && !(IsFault(change.after.state) && HappenedTo(*pod, change.after))) {
       continue;
+    }
     // Expected before it is marked, so that the write that follows is measured.
     parts_.publisher.Expect(key, change.after);
     Mark(key);
     if (event) parts_.events.Publish(pod->ref(), ToString(change.after.id), *event);
   }
+}
+
+bool ChangeRouter::HappenedTo(const kube::Pod& ended, const DeviceHealth& health) const {
+  const std::optional<WallTime> end = EndOf(ended);
+  // An end that lies in the future: the clock was set back since, and nothing that comes now can be
+  // dated before it.
+  if (!end || *end > parts_.loop.WallNow()) return false;
+  const auto seen = late_faults_.find(ended.meta.key);
+  const Duration later = seen == late_faults_.end()
+                             ? Duration::zero()
+                             : parts_.clock.set_back() - seen->second.set_back;
+  return IsUntilEnd(health.since + later, *end, parts_.claims.IsOnlyOf(ended.meta.key, health.id));
 }
 
 void ChangeRouter::LogChange(const HealthChange& change) {
@@ -206,10 +204,12 @@ void ChangeRouter::AwaitLateFaults(const ObjectKey& key, const kube::Pod* pod) {
     return;
   }
   if (late_faults_.contains(key)) return;
-  late_faults_[key] = parts_.loop.After(kLateFaults, [this, key] {
+  parts_.clock.Look();
+  Timer until = parts_.loop.After(kLateFaults, [this, key] {
     parts_.claims.LetGo(key);
     late_faults_.erase(key);
   });
+  late_faults_[key] = {std::move(until), parts_.clock.set_back()};
 }
 
 void ChangeRouter::NoteCrashes(const kube::Pod* before, const kube::Pod& after) {

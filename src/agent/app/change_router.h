@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/clock_steps.h"
 #include "agent/drivers/kubelet_health.h"
 #include "agent/drivers/plugin_facts.h"
 #include "agent/health/change_log.h"
@@ -62,6 +63,7 @@ class ChangeRouter final : public NodeListener {
   struct Parts {
     Loop& loop;
     Log& log;
+    ClockSteps& clock;
     const NodeView& view;
     ClaimIndex& claims;
     HealthKeeper& keeper;
@@ -129,6 +131,9 @@ class ChangeRouter final : public NodeListener {
   // Records containers that ended badly while their Pod holds devices: which of the two came first
   // is what people ask.
   void NoteCrashes(const kube::Pod* before, const kube::Pod& after);
+  // Nobody knows of a Pod whose containers do not say when they ended; it is not blamed. Nor is one
+  // for what a clock that was set back since may show too early.
+  bool HappenedTo(const kube::Pod& ended, const DeviceHealth& health) const;
   // Of one that has ended the evidence is kept at once, whenever the publisher looks.
   void Mark(const ObjectKey& pod);
   void Mark(const std::vector<ObjectKey>& pods);
@@ -139,7 +144,11 @@ class ChangeRouter final : public NodeListener {
   std::vector<HealthChange> early_changes_;
   LogSparsely changes_logged_;
   AssignedDevices assigned_;
-  std::map<ObjectKey, Timer> late_faults_;  // by Pods that ended: until when they take faults
+  struct LateFaults {
+    Timer until;
+    Duration set_back{};  // of the clock, when the Pod was seen to have ended
+  };
+  std::map<ObjectKey, LateFaults> late_faults_;  // by Pods that ended
   // Names of drivers that are connected, each with the socket of the instance that is authority.
   std::set<std::pair<std::string, std::string>> connected_drivers_;
   Timer patience_;

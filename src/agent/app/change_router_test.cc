@@ -71,6 +71,7 @@ class ChangeRouterTest : public ::testing::Test {
   std::vector<std::string> lines_;
   Log log_{LogLevel::kInfo, [this] { return loop_.WallNow(); },
            [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
+  ClockSteps clock_{loop_};
   Random random_{1};
   Metrics metrics_;
   FakeFileSystem files_;
@@ -95,6 +96,7 @@ class ChangeRouterTest : public ::testing::Test {
   PostMortemKeeper post_mortems_{
       {.loop = loop_,
        .log = log_,
+       .clock = clock_,
        .store = *records_,
        .journal = *store_,
        .claims = claims_,
@@ -106,12 +108,16 @@ class ChangeRouterTest : public ::testing::Test {
        .publish_event = [](const PodRef&, const std::string&, const EventText&) {},
        .on_notable = [] {}}};
   PodPublisher publisher_{{{loop_, random_, log_, metrics_, client_}, view_, claims_},
-                          {.health_of = health_of_}};
+                          {.health_of = health_of_, .set_back = [this] {
+                             clock_.Look();
+                             return clock_.set_back();
+                           }}};
   NodePublisher node_{{loop_, random_, log_, metrics_, client_}, "node-1", [](const auto&) {
                         return kube::NodeDeviceHealth{};
                       }};
   ChangeRouter router_{{.loop = loop_,
                         .log = log_,
+                        .clock = clock_,
                         .view = view_,
                         .claims = claims_,
                         .keeper = keeper_,
@@ -201,6 +207,29 @@ TEST_F(ChangeRouterTest, AnEndedPodTakesFaultsForAWhileAndNothingElse) {
   EXPECT_THAT(patched_, Contains(HasSubstr("/pods/a/status")));
   loop_.Advance(ChangeRouter::kLateFaults);
   EXPECT_THAT(claims_.PodsToNotify(kTrainersGpu), IsEmpty());
+}
+
+// What is dated in between looks as if it were before the end, once the clock has passed that
+// again.
+TEST_F(ChangeRouterTest, AFaultAfterTheClockWasSetBackIsNotOfAPodThatEndedBefore) {
+  router_.OnSynced();
+  PodAppears();
+  loop_.Advance(1s);
+  const WallTime end = loop_.WallNow();
+  PodCrashes();
+  loop_.Advance(1s);
+  loop_.StepWallClock(-2min);
+  loop_.Advance(1min);
+  DeviceTurns(HealthState::kUnhealthy);
+  loop_.Advance(90s);
+  ASSERT_GT(loop_.WallNow(), end);
+  PodBecomes([](kube::Pod& pod) { pod.meta.owners = {{.uid = "touched"}}; });
+  DeviceTurns(HealthState::kHealthy);
+  DeviceTurns(HealthState::kUnhealthy, end - 30s);
+  loop_.Advance(1s);
+  for (const net::HttpRequest& request : api_.requests()) {
+    EXPECT_THAT(request.body, Not(HasSubstr("Unhealthy"))) << request.path;
+  }
 }
 
 TEST_F(ChangeRouterTest, WhatWaitsForAPodIsNotForItsSuccessor) {

@@ -121,6 +121,24 @@ std::string HowItEnded(int status) {
 
 }  // namespace
 
+Status WhyNoKeeper(int error) {
+  constexpr std::string_view kWhat = "keep the processes of containers";
+  if (error == ENOSYS) {
+    return Unimplemented(
+        "{}: this kernel is too old, Linux 5.9 or newer is needed: update the "
+        "node's kernel, or start the agent without --containers processes",
+        kWhat);
+  }
+  if (error == EPERM) {
+    return PermissionDenied(
+        "{}: the machine refuses a system call (close_range, signalfd4 or "
+        "prctl): allow it in the sandbox or seccomp profile that the agent "
+        "runs in, or start the agent without --containers processes",
+        kWhat);
+  }
+  return ErrnoStatus(error, kWhat);
+}
+
 StatusOr<std::unique_ptr<ProcessKeeper>> ProcessKeeper::Start(Duration start_within) {
   ASSIGN_OR_RETURN(SocketPair pair, MakeSocketPair(SOCK_SEQPACKET));
   const pid_t pid = ::fork();
@@ -134,7 +152,7 @@ StatusOr<std::unique_ptr<ProcessKeeper>> ProcessKeeper::Start(Duration start_wit
          errno == EINTR) {
   }
   if (count != sizeof(report)) return Unavailable("the keeper of container processes ended");
-  if (report.status != 0) return ErrnoStatus(report.status, "keep the processes of containers");
+  if (report.status != 0) return WhyNoKeeper(report.status);
   return keeper;
 }
 

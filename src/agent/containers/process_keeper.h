@@ -22,6 +22,10 @@ namespace galen::agent {
 
 struct KeeperRequest;
 
+// Why a keeper that began could not go on, by its errno: Unimplemented where the kernel is older
+// than Linux 5.9, which brought close_range(2); PermissionDenied where a sandbox refuses a call.
+Status WhyNoKeeper(int error);
+
 // A keeper that runs, and its end of the conversation.
 class ProcessKeeper {
  public:
@@ -32,8 +36,7 @@ class ProcessKeeper {
   static constexpr Duration kEndWithin = std::chrono::seconds(2);
 
   // Forks it; `start_within` is another in tests. REQUIRES: this process has no threads yet.
-  // ResourceExhausted: no processes or descriptors are left; other errors are those of a kernel
-  // that lacks what it needs (Linux 5.9).
+  // ResourceExhausted: no processes or descriptors are left; others as WhyNoKeeper has them.
   static StatusOr<std::unique_ptr<ProcessKeeper>> Start(Duration start_within = kStartWithin);
   // Kills all that it started, and ends it.
   ~ProcessKeeper();

@@ -66,6 +66,17 @@ class ProcessKeeperTest : public ::testing::Test {
   std::optional<std::string> lost_;
 };
 
+TEST(WhyNoKeeper, SaysOfAnOldKernelAndOfASandboxWhatToDo) {
+  const Status old = WhyNoKeeper(ENOSYS);
+  EXPECT_EQ(old.code(), Code::kUnimplemented);
+  EXPECT_THAT(old.message(), HasSubstr("Linux 5.9 or newer"));
+  EXPECT_THAT(old.message(), HasSubstr("update the node's kernel"));
+  const Status refused = WhyNoKeeper(EPERM);
+  EXPECT_EQ(refused.code(), Code::kPermissionDenied);
+  EXPECT_THAT(refused.message(), HasSubstr("seccomp"));
+  EXPECT_EQ(WhyNoKeeper(EMFILE).code(), Code::kResourceExhausted);
+}
+
 TEST_F(ProcessKeeperTest, ReportsHowEachProcessEnded) {
   const std::uint64_t first = Run("exit 3").value();
   while (!ends_.contains(first)) Wait();

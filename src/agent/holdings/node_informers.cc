@@ -74,7 +74,9 @@ void NodeClaims::PodChanged(const ObjectKey& key, const kube::Pod* pod) {
   }
   for (const ObjectKey& claim : holder.claims) {
     const bool is_new = before.uid != holder.uid || !before.claims.contains(claim);
-    if (is_new && claims_.contains(claim)) outdated_.insert(claim);
+    // What is known, and what is asked for already, is of the time before the Pod.
+    const bool is_known = claims_.contains(claim) || calls_.contains(claim);
+    if (is_new && is_known) outdated_.insert(claim);
     Want(claim, key);
   }
   if (holder.claims.empty()) pods_.erase(key);
@@ -152,19 +154,26 @@ bool NodeClaims::SomePodWaits(const ObjectKey& claim) const {
 
 void NodeClaims::Look(const ObjectKey& claim, Done done) {
   if (!IsOpen(claim)) return done(OkStatus());
-  calls_[claim] = edges_.client.Do(
-      kube::Get(kube::kResourceClaims, claim.ns, claim.name),
-      [this, claim, done](const StatusOr<Json>& reply) { OnAnswer(claim, reply, done); });
+  const bool was_outdated = outdated_.erase(claim) > 0;
+  calls_[claim] = edges_.client.Do(kube::Get(kube::kResourceClaims, claim.ns, claim.name),
+                                   [this, claim, was_outdated, done](const StatusOr<Json>& reply) {
+                                     if (IsRetryable(reply.status()) && was_outdated) {
+                                       outdated_.insert(claim);
+                                     }
+                                     OnAnswer(claim, reply, done);
+                                   });
 }
 
 void NodeClaims::OnAnswer(const ObjectKey& claim, const StatusOr<Json>& reply, Done done) {
   calls_.erase(claim);
-  if (!pods_of_.contains(claim)) return done(OkStatus());
+  if (!pods_of_.contains(claim)) {
+    outdated_.erase(claim);
+    return done(OkStatus());
+  }
   const Status taken = TakeIn(claim, reply);
   if (IsRetryable(taken)) return done(taken);
   // Also a refusal is an answer: the agent goes on with what it may see.
   const bool first = unanswered_.erase(claim) > 0;
-  outdated_.erase(claim);
   if (taken.ok()) {
     troubles_.erase(claim);
   } else if (std::exchange(troubles_[claim], taken.message()) != taken.message()) {

@@ -39,6 +39,18 @@ class NodeClaimsTest : public ::testing::Test {
       "reservedFor": [{"resource": "pods", "name": "x", "uid": ")" +
            pod_uid + "\"}]}}";
   }
+  // The claim's reservation names the group "ring" alone.
+  void ReserveForTheGroup() {
+    const std::string of_pod = R"("resource": "pods", "name": "x", "uid": "uid-a")";
+    body_.replace(body_.find(of_pod), of_pod.size(),
+                  R"("apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "ring")");
+  }
+  void ShowOfTheGroup(const std::string& name) {
+    kube::Pod& pod = view_.AddPod(name);
+    pod.group = "ring";
+    pod.claim_names = {{"gpu", "a-gpu"}};
+    claims_.PodChanged(pod.meta.key, &pod);
+  }
   void Show(const std::string& name) {
     const kube::Pod& pod = view_.AddPod(name);
     claims_.PodChanged(pod.meta.key, &pod);
@@ -112,9 +124,7 @@ TEST_F(NodeClaimsTest, ASecondPodOfASharedClaimHasItReadAgain) {
 // Its reservation names the group alone, so that what was read for the last member seems to be the
 // next one's as well.
 TEST_F(NodeClaimsTest, AGroupsClaimIsReadAgainForEachPodThatIsNew) {
-  const std::string of_pod = R"("resource": "pods", "name": "x", "uid": "uid-a")";
-  body_.replace(body_.find(of_pod), of_pod.size(),
-                R"("apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "ring")");
+  ReserveForTheGroup();
   kube::Pod& first = view_.AddPod("a");
   first.group = "ring";
   claims_.PodChanged(first.meta.key, &first);
@@ -132,6 +142,31 @@ TEST_F(NodeClaimsTest, AGroupsClaimIsReadAgainForEachPodThatIsNew) {
     EXPECT_EQ(Asked(1h), 1u) << name;
     EXPECT_EQ(claims_.Find(kClaim)->devices.at(0).device.device, "gpu-1");
   }
+}
+
+TEST_F(NodeClaimsTest, AnAnswerThatWasAskedForBeforeAPodWasThereIsNotForIt) {
+  ReserveForTheGroup();
+  const std::string before = body_;
+  bool answers = false;
+  api_.AnswerBy([&](const net::HttpRequest&) -> std::optional<kube::FakeTransport::Answer> {
+    if (!answers) return std::nullopt;
+    return kube::FakeTransport::Answer{.status = status_, .body = body_};
+  });
+  ShowOfTheGroup("a");
+  loop_.RunUntilIdle();
+  ShowOfTheGroup("b");
+  body_.replace(body_.find("gpu-0"), 5, "gpu-1");
+  answers = true;
+  api_.Head(0);
+  api_.Data(0, before);
+  api_.End(0);
+  // The first time that it is asked for again the server is away.
+  status_ = 503;
+  loop_.Advance(10ms);
+  status_ = 200;
+  loop_.Advance(1min);
+  ASSERT_NE(claims_.Find(kClaim), nullptr);
+  EXPECT_EQ(claims_.Find(kClaim)->devices.at(0).device.device, "gpu-1");
 }
 
 TEST_F(NodeClaimsTest, APodThatHasEndedWaitsForNothing) {

@@ -33,6 +33,7 @@ class EndedPodsTest : public ::testing::Test {
     keeper_.emplace(PostMortemKeeper::Parts{
         .loop = loop_,
         .log = log_,
+        .clock = clock_,
         .store = *store_,
         .journal = *journal_,
         .claims = index_,
@@ -137,6 +138,7 @@ class EndedPodsTest : public ::testing::Test {
 
   std::vector<std::string> logged_;
   FakeLoop loop_;
+  ClockSteps clock_{loop_};
   FakeFileSystem files_;
   Log log_{LogLevel::kWarning, [] { return WallTime(); },
            [this](LogLevel, std::string_view line) { logged_.emplace_back(line); }};

@@ -115,7 +115,8 @@ EventText EventOf(const PostMortem& record) {
   // A deletion is nothing to be warned of, whatever the device had.
   return {.warning = record.end != PodEnd::kDeleted || HasCrash(record),
           .reason = EventReason::kPostMortem,
-          .message = CutText(SentenceOf(record), kube::kEventMessageBytesMax)};
+          .message = CutText(SentenceOf(record), kube::kEventMessageBytesMax),
+          .known_by = KnownBy::kSubject};
 }
 
 bool IsLast(PodEnd end) { return end != PodEnd::kCrashed && end != PodEnd::kNodeReboot; }

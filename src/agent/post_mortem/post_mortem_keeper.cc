@@ -204,6 +204,7 @@ bool PostMortemKeeper::CatchUp(PostMortem& record) const {
 }
 
 void PostMortemKeeper::OnChanges(const std::vector<HealthChange>& changes) {
+  parts_.clock.Look();
   const WallTime now = parts_.loop.WallNow();
   const bool waits = !dirty_.empty();
   for (const HealthChange& change : changes) {
@@ -212,8 +213,7 @@ void PostMortemKeeper::OnChanges(const std::vector<HealthChange>& changes) {
     if (ids == open_of_device_.end()) continue;
     for (const Id& id : ids->second) {
       PostMortem& record = open_.at(id);
-      // The clock was set back since: what comes now cannot be dated by that record's times.
-      if (record.ended > now) continue;
+      if (MayBeLater(id, change.after)) continue;
       const history::ReceivedFinding finding{change.after, now};
       if (!IsWithin(finding, record.from(), record.until())) continue;
       for (PostMortemDevice& device : record.devices) {
@@ -270,6 +270,8 @@ Verdict PostMortemKeeper::VerdictOn(const PostMortem& record) const {
 
 void PostMortemKeeper::OpenUp(const PostMortem& record) {
   const Id id = IdOf(record);
+  parts_.clock.Look();
+  const Duration at = opened_at_.contains(id) ? opened_at_[id] : parts_.clock.set_back();
   Close(id);
   if (open_.size() >= kOpenMax) {
     Close(std::ranges::min_element(open_, {}, [](const auto& entry) {
@@ -278,6 +280,7 @@ void PostMortemKeeper::OpenUp(const PostMortem& record) {
   }
   if (open_.empty()) close_ = parts_.loop.After(kCloseEvery, [this] { CloseOld(); });
   open_[id] = record;
+  opened_at_[id] = at;
   for (const PostMortemDevice& device : record.devices) {
     open_of_device_[device.identity.id].insert(id);
   }
@@ -293,6 +296,7 @@ void PostMortemKeeper::Close(const Id& id) {
     if (ids->second.empty()) open_of_device_.erase(ids);
   }
   open_.erase(it);
+  opened_at_.erase(id);
 }
 
 void PostMortemKeeper::CloseOld() {

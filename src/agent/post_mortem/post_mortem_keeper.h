@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/clock_steps.h"
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_view.h"
 #include "agent/post_mortem/post_mortem_end.h"
@@ -57,6 +58,7 @@ class PostMortemKeeper {
   struct Parts {
     Loop& loop;
     Log& log;
+    ClockSteps& clock;
     history::PostMortemStore& store;
     const history::Store& journal;
     const ClaimIndex& claims;
@@ -146,6 +148,13 @@ class PostMortemKeeper {
   // From now on findings of its devices are entered.
   void OpenUp(const history::PostMortem& record);
   void Close(const Id& id);
+  // Whether the health may be of the time after the record's end although it is dated before it:
+  // the clock was set back since. REQUIRES: the record is open.
+  bool MayBeLater(const Id& id, const DeviceHealth& health) const {
+    const WallTime ended = open_.at(id).ended;
+    const Duration later = parts_.clock.set_back() - opened_at_.at(id);
+    return ended > parts_.loop.WallNow() || (health.since <= ended && health.since + later > ended);
+  }
   // Records that take nothing more, or that were let go to make room.
   void CloseOld();
   // Into notable(), if it belongs there; what is no longer kept leaves it.
@@ -162,6 +171,7 @@ class PostMortemKeeper {
   Parts parts_;
   RecentFindings findings_;
   std::map<Id, history::PostMortem> open_;
+  std::map<Id, Duration> opened_at_;  // how far the clock was set back in all, when it was begun
   std::map<DeviceId, std::set<Id>> open_of_device_;
   std::set<Id> dirty_;
   std::map<Id, Time> unsettled_;  // when to judge them once more, and to publish

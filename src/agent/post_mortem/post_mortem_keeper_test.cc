@@ -58,6 +58,21 @@ TEST_F(PostMortemKeeperTest, KnowsOverRestartsHowADeviceWasAtATime) {
   EXPECT_EQ(keeper_->HealthAt(kGpu, repaired).state, HealthState::kUnhealthy);
 }
 
+// Its time looks like one before the end, once the clock has passed that again.
+TEST_F(PostMortemKeeperTest, AFaultAfterTheClockWasSetBackIsNotEntered) {
+  Add("a");
+  loop_.Advance(10min);
+  Remove("a");
+  loop_.StepWallClock(-2min);
+  loop_.Advance(3min);
+  Change(HealthState::kUnhealthy, 90s);
+  EXPECT_THAT(Records(), ElementsAre("a Deleted Healthy"));
+  Change(HealthState::kHealthy, 80s);
+  Change(HealthState::kUnhealthy, 10min);
+  EXPECT_THAT(Records(), ElementsAre("a Deleted Healthy Unhealthy"))
+      << "even so it was before the end";
+}
+
 // A node whose Pods come and go all day keeps in memory what it keeps on disk, and no more.
 TEST_F(PostMortemKeeperTest, ARecordThatTheStoreHadNoRoomForIsNoMoreInMemory) {
   store_bytes_max_ = 740;  // one of them

@@ -13,7 +13,7 @@ class EndedFindingsTest : public ::testing::Test {
   // What the Pod shows after a look that finds the device so, for so long before or after the end.
   HealthState After(HealthState state, Duration since = -1min) {
     findings_.Keep(
-        pod_, kEnd, now_, {{.device = device_}},
+        pod_, kEnd, {now_, set_back_}, {{.device = device_}},
         [&](const DeviceId& id) {
           return DeviceHealth{.id = id, .state = state, .since = kEnd + since};
         },
@@ -24,6 +24,7 @@ class EndedFindingsTest : public ::testing::Test {
 
   static constexpr WallTime kEnd{std::chrono::seconds(1'795'269'734)};
   WallTime now_ = kEnd + 10min;
+  Duration set_back_{};
   HealthState at_end_ = HealthState::kUnknown;
   bool is_only_its_ = false;
 
@@ -43,6 +44,22 @@ TEST_F(EndedFindingsTest, NothingIsAddedWhileTheClockIsSetBackBehindTheEnd) {
   EXPECT_EQ(After(HealthState::kUnhealthy), HealthState::kHealthy);
   now_ = kEnd;
   EXPECT_EQ(After(HealthState::kUnhealthy), HealthState::kUnhealthy);
+}
+
+// Its time looks like one before the end, also when the clock has passed the end once more.
+TEST_F(EndedFindingsTest, WhatIsDatedAfterAStepBackHappenedThatMuchLater) {
+  After(HealthState::kHealthy);
+  set_back_ = 15min;
+  EXPECT_EQ(After(HealthState::kUnhealthy, -1min), HealthState::kHealthy);
+  EXPECT_EQ(After(HealthState::kUnhealthy, -16min), HealthState::kUnhealthy)
+      << "even so it was before the end";
+}
+
+TEST_F(EndedFindingsTest, WhatIsDatedByAClockThatWasBehindTheEndIsNotAddedLater) {
+  now_ = kEnd - 5min;
+  After(HealthState::kHealthy, -1h);
+  now_ = kEnd + 1min;
+  EXPECT_EQ(After(HealthState::kUnhealthy, -4min), HealthState::kHealthy);
 }
 
 TEST_F(EndedFindingsTest, OnlyAWorseFaultIsAdded) {

@@ -28,6 +28,17 @@ EventReason ReasonOf(HealthState state) {
   GALEN_UNREACHABLE();
 }
 
+// A sentence has the time of a sign that is known.
+KnownBy KnownByTimeOf(const DeviceHealth& trouble) {
+  return trouble.since == WallTime{} ? KnownBy::kNothing : KnownBy::kMessage;
+}
+
+// Whether an Event that was there before the series shows what began it.
+bool Shows(const kube::Event& stored, const EventText& first) {
+  return first.known_by == KnownBy::kSubject ||
+         (first.known_by == KnownBy::kMessage && stored.message == first.message);
+}
+
 }  // namespace
 
 std::string_view ToString(EventReason reason) {
@@ -68,7 +79,8 @@ std::optional<EventText> EventOf(const HealthChange& change) {
   std::string sentence = after.id.device + " " + Sentence(after);
   // The trouble it recovered from may have no Event left.
   if (well) sentence += fmt::format(", was {}", Sentence(before));
-  return EventText{!well, ReasonOf(after.state), CutText(sentence, kube::kEventMessageBytesMax)};
+  return EventText{!well, ReasonOf(after.state), CutText(sentence, kube::kEventMessageBytesMax),
+                   KnownByTimeOf(well ? before : after)};
 }
 
 std::optional<EventText> EventOfAssignment(const DeviceHealth& health) {
@@ -78,7 +90,8 @@ std::optional<EventText> EventOfAssignment(const DeviceHealth& health) {
   return EventText{
       true, ReasonOf(health.state),
       CutText(fmt::format("This Pod was given {}: {}", health.id.device, Sentence(health)),
-              kube::kEventMessageBytesMax)};
+              kube::kEventMessageBytesMax),
+      KnownByTimeOf(health)};
 }
 
 EventPublisher::EventPublisher(Edges edges, std::string node)
@@ -197,6 +210,9 @@ void EventPublisher::TakeStored(Series& series, kube::Event stored) {
   const bool ours = std::exchange(series.maybe_made, false) && stored.host == node_ &&
                     FormatRfc3339(stored.first) == FormatRfc3339(series.event.first);
   if (ours) series.unwritten -= std::min(stored.count, series.unwritten);
+  if (!ours && Shows(stored, series.first)) --series.unwritten;
+  // What comes from now on is one more, whatever it says.
+  series.first = {};
   series.stored = std::move(stored);
 }
 
@@ -216,6 +232,7 @@ EventPublisher::Series& EventPublisher::SeriesOf(const PodRef& pod, const std::s
   if (const auto it = series_.find(key); it != series_.end()) return it->second;
   MakeRoom();
   Series& series = series_[key];
+  series.first = text;
   series.event = {.key = key,
                   .subject = about,
                   .warning = text.warning,
@@ -228,9 +245,11 @@ EventPublisher::Series& EventPublisher::SeriesOf(const PodRef& pod, const std::s
 
 void EventPublisher::MakeRoom() {
   if (series_.size() < kSeriesMax) return;
-  series_.erase(std::min_element(series_.begin(), series_.end(), [](const auto& a, const auto& b) {
-    return a.second.event.last < b.second.event.last;
-  }));
+  // Not one that is being written: the answer would be taken for that of a series made anew.
+  const auto rank = [this](const auto& entry) {
+    return std::pair(calls_.contains(entry.first), entry.second.event.last);
+  };
+  series_.erase(std::ranges::min_element(series_, {}, rank));
 }
 
 }  // namespace galen::agent

@@ -38,11 +38,20 @@ inline constexpr EventReason kLastEventReason = EventReason::kContainersAreProce
 // As an Event has it: "DeviceUnhealthy".
 std::string_view ToString(EventReason reason);
 
+// When an Event that an agent before this one wrote shows this very happening: its journal lacked
+// it, so that it is published once more, and must not be counted once more.
+enum class KnownBy {
+  kNothing,  // each is one more
+  kMessage,  // the same message, which has the time of what happened
+  kSubject,  // it happens once in its series
+};
+
 // What an Event says, as an operator reads it in `kubectl describe pod`.
 struct EventText {
   bool warning = true;  // else Normal
   EventReason reason = EventReason::kDeviceUnknown;
   std::string message;
+  KnownBy known_by = KnownBy::kNothing;
 
   bool operator==(const EventText&) const = default;
 };
@@ -92,6 +101,7 @@ class EventPublisher {
     Duration gap = kGather;             // to the next write
     bool forgotten = false;             // to be let go once it is written
     bool maybe_made = false;            // it was asked for, and the answer was lost
+    EventText first;                    // the one that began the series
     // Not before this; the epoch until the first write, so a new series is written at once.
     Time next_write{};
     Timer later;
@@ -101,7 +111,8 @@ class EventPublisher {
   void Ask(const ObjectKey& key, Step step, kube::Event sent, net::HttpRequest request, Done done);
   void Conclude(Series& series, Step step, const kube::Event& sent, const StatusOr<Json>& reply,
                 Done done);
-  // It is there already, made by an agent before us or by a request of ours.
+  // It is there already, made by an agent before us or by a request of ours: what of ours is in its
+  // count is not written again.
   void TakeStored(Series& series, kube::Event stored);
   void Written(Series& series, const kube::Event& sent);
   Series& SeriesOf(const PodRef& pod, const std::string& subject, const EventText& text);

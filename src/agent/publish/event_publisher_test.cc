@@ -219,6 +219,66 @@ TEST_F(EventPublisherTest, AnEventWhoseAnswerWasLostIsCountedOnce) {
   EXPECT_EQ(Body(api_.requests().size() - 1)["count"].AsInt(), 2);
 }
 
+// As after an agent that ended when the Event was written and its journal was not.
+class EventOfTheAgentBefore : public EventPublisherTest {
+ protected:
+  // The count of the Event in the end, after this agent published `text` `times` times.
+  std::int64_t CountAfter(const EventText& text, int times = 1) {
+    Json stored =
+        kube::EncodeEvent({.message = before_, .count = 7, .first = loop_.WallNow() - 1h});
+    stored["metadata"] = Json::MakeObject({{"name", "e"}, {"namespace", "train"}, {"uid", "e1"}});
+    api_.AnswerBy([&](const net::HttpRequest& request) {
+      if (request.method == "POST") {
+        return kube::FakeTransport::Answer{
+            .status = 409,
+            .body = R"({"kind": "Status", "reason": "AlreadyExists", "message": "x"})"};
+      }
+      if (request.method == "PATCH") stored["count"] = *Json::Parse(request.body)->Find("count");
+      return kube::FakeTransport::Answer{.body = stored.Dump()};
+    });
+    for (int i = 0; i < times; ++i) {
+      events_.Publish(kPod, "gpu-0", text);
+      loop_.Advance(2min);
+    }
+    return stored["count"].AsInt();
+  }
+
+  const std::string before_ = "gpu-0 Unhealthy since 2026-11-21T14:02:11Z: XID 79";
+};
+
+TEST_F(EventOfTheAgentBefore, IsNotCountedUpForTheSameHappening) {
+  const EventText same{true, EventReason::kDeviceUnhealthy, before_, KnownBy::kMessage};
+  EXPECT_EQ(CountAfter(same), 7);
+}
+
+TEST_F(EventOfTheAgentBefore, IsCountedUpForWhatThisAgentSawAfterIt) {
+  const EventText same{true, EventReason::kDeviceUnhealthy, before_, KnownBy::kMessage};
+  EXPECT_EQ(CountAfter(same, 3), 9);
+}
+
+TEST_F(EventOfTheAgentBefore, IsCountedUpForAnotherHappening) {
+  const EventText other{true, EventReason::kDeviceUnhealthy,
+                        "gpu-0 Unhealthy since 2026-11-21T15:02:11Z: XID 79", KnownBy::kMessage};
+  EXPECT_EQ(CountAfter(other), 8);
+}
+
+TEST_F(EventOfTheAgentBefore, IsCountedUpWhereNoMessageHasATime) {
+  EXPECT_EQ(CountAfter({true, EventReason::kFailedPrepare, before_}), 8);
+}
+
+TEST_F(EventOfTheAgentBefore, IsTheOnlyOneOfARecord) {
+  EXPECT_EQ(CountAfter({true, EventReason::kPostMortem, "in other words", KnownBy::kSubject}), 7);
+}
+
+TEST(EventOf, AnEventIsKnownByItsMessageWhereThatHasATime) {
+  DeviceHealth well = Health(HealthState::kHealthy), lost = Health(HealthState::kUnhealthy, "X");
+  EXPECT_EQ(EventOf({well, lost})->known_by, KnownBy::kNothing);
+  lost.since = WallTime(1s);
+  EXPECT_EQ(EventOf({well, lost})->known_by, KnownBy::kMessage);
+  EXPECT_EQ(EventOf({lost, well})->known_by, KnownBy::kMessage) << "it has when the trouble began";
+  EXPECT_EQ(EventOfAssignment(lost)->known_by, KnownBy::kMessage);
+}
+
 TEST_F(EventPublisherTest, AnEventThatTheServerLetGoOfIsMadeAgain) {
   events_.Publish(kPod, "gpu-0", text_);
   loop_.Advance(10s);
@@ -264,6 +324,28 @@ TEST_F(EventPublisherTest, OfAPodThatIsGoneNothingIsRememberedOnceItIsWritten) {
   events_.Forget(kPod);
   EXPECT_EQ(events_.remembered(), 0u);
   EXPECT_THAT(api_.requests(), SizeIs(2));
+}
+
+// Its answer would be taken for that of the series made anew, and lower the count.
+TEST_F(EventPublisherTest, ASeriesThatIsBeingWrittenIsNotLetGoToMakeRoom) {
+  bool answers = false;
+  api_.AnswerBy([&](const net::HttpRequest&) -> std::optional<kube::FakeTransport::Answer> {
+    if (!std::exchange(answers, true)) return std::nullopt;
+    return kube::FakeTransport::Answer{.status = 201, .body = "{}"};
+  });
+  for (int i = 0; i < 5; ++i) events_.Publish(kPod, "gpu-0", text_);
+  loop_.RunUntilIdle();
+  for (std::size_t i = 0; i < EventPublisher::kSeriesMax; ++i) {
+    loop_.Advance(1ms);
+    events_.Publish(kPod, "other-" + std::to_string(i), text_);
+  }
+  events_.Publish(kPod, "gpu-0", text_);
+  api_.Head(0, 201);
+  api_.Data(0, "{}");
+  api_.End(0);
+  loop_.Advance(1min);
+  EXPECT_EQ(api_.requests().back().method, "PATCH");
+  EXPECT_EQ(Body(api_.requests().size() - 1)["count"].AsInt(), 6);
 }
 
 TEST_F(EventPublisherTest, RemembersSoManySeriesAndNoMore) {

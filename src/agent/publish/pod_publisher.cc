@@ -32,18 +32,23 @@ kube::PodCondition DevicesConditionOf(const kube::Pod& pod) {
 
 }  // namespace
 
-void EndedFindings::Keep(const ObjectKey& pod, WallTime end, WallTime now,
+void EndedFindings::Keep(const ObjectKey& pod, WallTime end, const Clock& clock,
                          const std::vector<HeldDevice>& devices, const HealthOf& health_of,
                          const HealthAt& health_at,
                          const std::function<bool(const DeviceId&)>& is_only_its) {
-  Ended& kept = kept_.try_emplace(pod, Ended{end, {}}).first->second;
+  const Duration behind = std::max(end - clock.now, Duration::zero());
+  Ended& kept = kept_.try_emplace(pod, Ended{end, clock.set_back, behind, {}}).first->second;
+  const Duration later = clock.set_back - kept.set_back;
   for (const HeldDevice& held : devices) {
     DeviceHealth present = health_of(held.device);
-    const bool of_pod = IsUntilEnd(present.since, kept.end, is_only_its(held.device));
+    const auto is_of_pod = [&](Duration by) {
+      return IsUntilEnd(present.since + by, kept.end, is_only_its(held.device));
+    };
     const auto it = kept.devices.find(held.device);
     if (it == kept.devices.end()) {
+      const bool of_pod = is_of_pod(later);
       kept.devices.emplace(held.device, of_pod ? present : health_at(held.device, kept.end));
-    } else if (of_pod && kept.end <= now && IsFault(present.state) &&
+    } else if (is_of_pod(later + kept.behind) && kept.end <= clock.now && IsFault(present.state) &&
                present.state > it->second.state) {
       it->second = std::move(present);
     }
@@ -327,8 +332,8 @@ void PodPublisher::KeepIfEnded(const kube::Pod& pod) {
   const std::vector<HeldDevice>& devices = edges_.index.DevicesOf(pod.meta.key);
   if (devices.empty()) return;
   const WallTime end = EndOf(pod).value_or(edges_.loop.WallNow());
-  ended_.Keep(pod.meta.key, end, edges_.loop.WallNow(), devices, options_.health_of,
-              options_.health_at,
+  ended_.Keep(pod.meta.key, end, {edges_.loop.WallNow(), options_.set_back()}, devices,
+              options_.health_of, options_.health_at,
               [&](const DeviceId& id) { return edges_.index.IsOnlyOf(pod.meta.key, id); });
 }
 

@@ -35,7 +35,13 @@ class EndedFindings {
   // as after a restart of the agent.
   // `is_only_its` says of a device whether no other Pod has had it since. Where `now` lies before
   // the end the clock was set back, so that nothing learnt now can be dated: nothing is added.
-  void Keep(const ObjectKey& pod, WallTime end, WallTime now,
+  // `set_back` is how far it was set back in all by now (ClockSteps): what is dated since such a
+  // step is taken to have happened that much later.
+  struct Clock {
+    WallTime now{};
+    Duration set_back{};
+  };
+  void Keep(const ObjectKey& pod, WallTime end, const Clock& clock,
             const std::vector<HeldDevice>& devices, const HealthOf& health_of,
             const HealthAt& health_at, const std::function<bool(const DeviceId&)>& is_only_its);
   // What the Pod shows of the device. REQUIRES: kept before.
@@ -48,7 +54,9 @@ class EndedFindings {
 
  private:
   struct Ended {
-    WallTime end;  // as it was given first: where no container says when, the time goes on
+    WallTime end;       // as it was given first: where no container says when, the time goes on
+    Duration set_back;  // of the clock, by the first call
+    Duration behind;    // the clock's behind the end, then
     std::map<DeviceId, DeviceHealth> devices;
   };
   std::map<ObjectKey, Ended> kept_;
@@ -97,6 +105,8 @@ class PodPublisher {
     HealthOf health_of;
     // A device's health at an earlier time: for Pods that had ended before this agent began.
     HealthAt health_at = [](const DeviceId& id, WallTime) { return DeviceHealth{.id = id}; };
+    // How far the clock on the wall was set back in all (ClockSteps).
+    std::function<Duration()> set_back = [] { return Duration::zero(); };
     // Manager: whether the Pod's claims are ready, so that its containers run.
     std::function<bool(const kube::Pod& pod)> runs = [](const kube::Pod&) { return false; };
     // Manager that runs containers: what became of them (run_status.h); nullopt: nothing yet.
