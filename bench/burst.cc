@@ -84,17 +84,6 @@ StatusOr<Journalled> ReadJournal(const std::string& directory, std::int64_t chan
   return read;
 }
 
-// Enters what the Pods show of their devices from now on, until the rig's watch is given another
-// listener. `order` and `devices`, by Pod, outlive that.
-void EnterPods(Rig& rig, const std::map<std::string, std::string>& devices, DriverOrder& order) {
-  rig.pods().OnDevice([&devices, &order](const std::string& pod, const kube::ResourceHealth& now) {
-    const auto device = devices.find(pod);
-    const auto state = ParseHealthState(now.health);
-    if (device == devices.end() || !state) return;
-    order.Add(device->second, *state, ChangeIn(now.message));
-  });
-}
-
 // What one burst came to.
 struct Outcome {
   std::int64_t made = 0;
@@ -183,10 +172,10 @@ StatusOr<Outcome> Burst(Bench& bench, std::int64_t changes) {
   RETURN_IF_ERROR(rig->StartOwnDriver(driver));
   RETURN_IF_ERROR(rig->MakePods({.driver = kOwnDriverName, .count = kDevices}));
   ASSIGN_OR_RETURN(const LastReports last, ExpectedAfter(*rig, changes, kDevices));
-  ASSIGN_OR_RETURN(const auto devices, rig->DevicesOfPods());
+  ASSIGN_OR_RETURN(const auto device_of, rig->DevicesOfPods());
   Outcome outcome{
       .made = changes, .journal = {.order = {changes, kDevices}}, .shown = {changes, kDevices}};
-  EnterPods(*rig, devices, outcome.shown);
+  const OrderOnPods shown(*rig, device_of, changes, kDevices);
   ASSIGN_OR_RETURN(outcome.before, CountsOf(*rig));
   LetBegin(driver);
   ASSIGN_OR_RETURN(outcome.made_in, AwaitChanges(*rig, driver, kMadeWithin));
@@ -194,7 +183,7 @@ StatusOr<Outcome> Burst(Bench& bench, std::int64_t changes) {
   RETURN_IF_ERROR(AwaitPods(*rig, last, kTrueWithin));
   outcome.true_after = bench.loop.Now() - made;
   rig->Pause(kRest);
-  rig->pods().OnDevice({});
+  outcome.shown = shown.order();
   outcome.pods_right = PodsRight(*rig, last);
   ASSIGN_OR_RETURN(outcome.devices_right, DevicesRight(*rig, last));
   ASSIGN_OR_RETURN(outcome.after, CountsOf(*rig));

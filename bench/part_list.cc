@@ -29,7 +29,9 @@ const std::vector<Part>& Parts() {
        "carry as well."},
       {"sustained", MeasureSustained,
        "that driver at a pace: a hundred reports a second, each with fifty devices in another "
-       "state. The agent's resident memory is the kernel's, each second."},
+       "state. The agent's resident memory is the kernel's, each second. Each state on a Pod has "
+       "the "
+       "number that the driver gave its change."},
       {"scale", MeasureScale,
        "an observer beside a simulated kubelet; sixteen drivers of 256 simulated GPUs, with "
        "names as long as usual, 512 Pods with eight each. Changes as for latency, into one driver "
