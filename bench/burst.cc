@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <csignal>
 
 #include "base/files/posix_file_system.h"
+#include "bench/driver_order.h"
+#include "bench/kept_records.h"
 #include "bench/last_report.h"
 #include "bench/manifest.h"
 #include "bench/parts.h"
 #include "history/journal/journal.h"
+#include "history/journal/segment.h"
 #include "history/store/record.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 
@@ -45,17 +49,39 @@ StatusOr<Counts> CountsOf(Rig& rig) {
   return counts;
 }
 
-// The changes that the journal on disk holds. REQUIRES: its agent has ended.
-StatusOr<std::uint64_t> ChangesInJournal(const std::string& directory) {
+// What the journal on disk holds. REQUIRES: its agent has ended.
+struct Journalled {
+  std::uint64_t changes = 0;
+  KeptRecords records;
+  bool rewritten = false;
+  DriverOrder order;
+};
+
+// Whether the first segment is a snapshot, which stands for those that were there before it.
+StatusOr<bool> WasRewritten(FileSystem& files, const std::string& directory) {
+  ASSIGN_OR_RETURN(std::vector<std::string> names, files.List(directory));
+  std::erase_if(names, [](const std::string& name) { return !name.ends_with(".segment"); });
+  if (names.empty()) return NotFound("no journal in {}", directory);
+  ASSIGN_OR_RETURN(const std::string bytes,
+                   files.Read(directory + "/" + *std::ranges::min_element(names)));
+  return bytes.starts_with(history::HeaderOf(history::SegmentKind::kSnapshot));
+}
+
+StatusOr<Journalled> ReadJournal(const std::string& directory, std::int64_t changes) {
   PosixFileSystem files;
   ASSIGN_OR_RETURN(const auto replayed, history::Journal::Open(files, directory));
   if (!replayed.notes.empty()) return DataLoss("the journal: {}", replayed.notes.front());
-  std::uint64_t changes = 0;
+  Journalled read{.order = {changes, kDevices}};
+  ASSIGN_OR_RETURN(read.rewritten, WasRewritten(files, directory));
   for (const std::string& line : replayed.records) {
     ASSIGN_OR_RETURN(const history::Record record, history::Decode(line));
-    changes += record.kind == history::Kind::kChange;
+    read.records.Add(record.sequence);
+    if (record.kind != history::Kind::kChange || !record.change) continue;
+    ++read.changes;
+    const DeviceHealth& after = record.change->after;
+    read.order.Add(record.device.device, after.state, after.cause.value);
   }
-  return changes;
+  return read;
 }
 
 // What one burst came to.
@@ -64,11 +90,48 @@ struct Outcome {
   Duration made_in{}, true_after{};
   int pods_right = 0, devices_right = 0;
   Counts before, after;
-  std::uint64_t journalled = 0;
+  Journalled journal;
+  DriverOrder shown;  // on the Pods
 };
 
-std::vector<Figure> FiguresOf(const Outcome& outcome) {
+// What the journal holds of what the agent saw.
+Figure JournalFigure(const Outcome& outcome) {
+  const Journalled& journal = outcome.journal;
   const std::uint64_t reports = outcome.after.reports - outcome.before.reports;
+  std::string measured =
+      fmt::format("{} seen, {} kept; {} reports received, the rest merged on their way",
+                  Count(outcome.after.changes), Count(journal.changes), Count(reports));
+  if (journal.rewritten) {
+    measured += fmt::format("; rewritten at its bound of 16 MiB, the newest {} records whole",
+                            Count(journal.records.newest_without_gap()));
+  }
+  return {.what = "… transitions that the agent saw since its start, in its journal on disk",
+          .measured = std::move(measured),
+          .goal = "each; of a rewritten journal the newest, none missing between them",
+          .met = journal.records.AreAll(journal.rewritten) &&
+                 (journal.rewritten || outcome.after.changes == journal.changes)};
+}
+
+// What was kept and shown against the numbers that the driver gave its changes.
+Figure OrderFigure(const Outcome& outcome) {
+  const DriverOrder& kept = outcome.journal.order;
+  const DriverOrder& shown = outcome.shown;
+  std::string measured = fmt::format(
+      "journal: {} of {} changes out of order, {} of {} devices end with the last; Pods: {} of {}, "
+      "{} of {}",
+      kept.out_of_order(), Count(kept.numbered()), kept.at_the_last(), kDevices,
+      shown.out_of_order(), Count(shown.numbered()), shown.at_the_last(), kDevices);
+  for (const DriverOrder* order : {&kept, &shown}) {
+    if (!order->first_fault().empty()) measured += "; " + order->first_fault();
+  }
+  return {.what = "… the driver's own numbers of its changes, in the journal and on the Pods",
+          .measured = std::move(measured),
+          .goal = "0 out of order, all end with the last",
+          .met = kept.out_of_order() + shown.out_of_order() == 0 &&
+                 kept.at_the_last() == kDevices && shown.at_the_last() == kDevices};
+}
+
+std::vector<Figure> FiguresOf(const Outcome& outcome) {
   const std::uint64_t writes = outcome.after.pod_writes - outcome.before.pod_writes;
   const std::uint64_t others = outcome.after.api_writes - outcome.before.api_writes - writes;
   const double seconds = std::chrono::duration<double>(outcome.made_in).count();
@@ -82,12 +145,8 @@ std::vector<Figure> FiguresOf(const Outcome& outcome) {
                                    kDevices, outcome.pods_right, kDevices),
            .goal = "all; 0 lost",
            .met = outcome.devices_right == kDevices && outcome.pods_right == kDevices},
-          {.what = "… transitions that the agent saw since its start, in its journal on disk",
-           .measured =
-               fmt::format("{} seen, {} kept; {} reports received, the rest merged on their way",
-                           Count(outcome.after.changes), Count(outcome.journalled), Count(reports)),
-           .goal = "each",
-           .met = outcome.after.changes == outcome.journalled},
+          JournalFigure(outcome),
+          OrderFigure(outcome),
           {.what = "… writes to the Pods, the first change at once and the last",
            .measured = fmt::format(
                "{} in all, {:.1f} a Pod; last Pod right {} after the last change; {} to "
@@ -113,8 +172,10 @@ StatusOr<Outcome> Burst(Bench& bench, std::int64_t changes) {
   RETURN_IF_ERROR(rig->StartOwnDriver(driver));
   RETURN_IF_ERROR(rig->MakePods({.driver = kOwnDriverName, .count = kDevices}));
   ASSIGN_OR_RETURN(const LastReports last, ExpectedAfter(*rig, changes, kDevices));
-  Outcome outcome;
-  outcome.made = changes;
+  ASSIGN_OR_RETURN(const auto device_of, rig->DevicesOfPods());
+  Outcome outcome{
+      .made = changes, .journal = {.order = {changes, kDevices}}, .shown = {changes, kDevices}};
+  const OrderOnPods shown(*rig, device_of, changes, kDevices);
   ASSIGN_OR_RETURN(outcome.before, CountsOf(*rig));
   LetBegin(driver);
   ASSIGN_OR_RETURN(outcome.made_in, AwaitChanges(*rig, driver, kMadeWithin));
@@ -122,12 +183,13 @@ StatusOr<Outcome> Burst(Bench& bench, std::int64_t changes) {
   RETURN_IF_ERROR(AwaitPods(*rig, last, kTrueWithin));
   outcome.true_after = bench.loop.Now() - made;
   rig->Pause(kRest);
+  outcome.shown = shown.order();
   outcome.pods_right = PodsRight(*rig, last);
   ASSIGN_OR_RETURN(outcome.devices_right, DevicesRight(*rig, last));
   ASSIGN_OR_RETURN(outcome.after, CountsOf(*rig));
   // The journal has one writer and is read when that has gone.
   rig->programs().End(Rig::kAgent, SIGTERM);
-  ASSIGN_OR_RETURN(outcome.journalled, ChangesInJournal(rig->place().agent_state() + "/journal"));
+  ASSIGN_OR_RETURN(outcome.journal, ReadJournal(rig->place().agent_state() + "/journal", changes));
   return outcome;
 }
 

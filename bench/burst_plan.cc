@@ -13,6 +13,8 @@ constexpr int kBursts = 3;
 constexpr double kSmallest = 1'000;
 constexpr double kLargest = 160'000;
 
+constexpr std::string_view kBefore = "change ", kBehind = " of the burst";
+
 }  // namespace
 
 BurstReport ReportAfter(std::int64_t made, std::int64_t device, std::int64_t devices) {
@@ -22,7 +24,15 @@ BurstReport ReportAfter(std::int64_t made, std::int64_t device, std::int64_t dev
 }
 
 std::string SentenceOf(const BurstReport& report) {
-  return report.change < 0 ? "" : fmt::format("change {} of the burst", report.change);
+  return report.change < 0 ? "" : fmt::format("{}{}{}", kBefore, report.change, kBehind);
+}
+
+std::string ChangeIn(std::string_view sentence) {
+  if (!sentence.starts_with(kBefore) || !sentence.ends_with(kBehind)) return "";
+  sentence.remove_prefix(kBefore.size());
+  if (sentence.size() <= kBehind.size()) return "";
+  sentence.remove_suffix(kBehind.size());
+  return std::string(sentence);
 }
 
 std::vector<std::int64_t> DrawBursts(Random& random, std::int64_t devices) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
@@ -25,6 +26,8 @@ BurstReport ReportAfter(std::int64_t made, std::int64_t device, std::int64_t dev
 // A sentence that no other change has, so that one seen on a Pod identifies the change; "" before
 // the first.
 std::string SentenceOf(const BurstReport& report);
+// The number in such a sentence, as text; "" for any other.
+std::string ChangeIn(std::string_view sentence);
 
 // How many changes each of a run's bursts has, the smallest first. Drawn, evenly by their
 // logarithm, so that no limit of what is measured is known here or met by chance. Odd multiples of

@@ -56,5 +56,12 @@ TEST(BurstPlan, DistinguishesChanges) {
   EXPECT_NE(SentenceOf(ReportAfter(64, 0, 64)), SentenceOf(ReportAfter(129, 0, 64)));
 }
 
+TEST(BurstPlan, ASentenceHasItsChange) {
+  EXPECT_EQ(ChangeIn(SentenceOf({.healthy = false, .change = 4711})), "4711");
+  for (const char* other : {"", "change  of the burst", "change of the burst", "XID 79"}) {
+    EXPECT_EQ(ChangeIn(other), "") << other;
+  }
+}
+
 }  // namespace
 }  // namespace galen::bench

@@ -32,7 +32,7 @@ constexpr std::string_view kLongSteps = "galen_loop_long_steps_total";
 struct Outcome {
   std::vector<Duration> answers, changes;
   std::size_t unanswered = 0, unshown = 0;
-  // Of the agent's loop: the longest since it was started, in seconds; and how many were too long
+  // The agent's loop: the longest since it was started, in seconds; and how many were too long
   // since the crowd came.
   double longest_step = 0, long_steps = 0;
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <utility>
 
 #include "protos/galen/inspect/v1/inspect.pb.h"
 
@@ -61,6 +62,17 @@ Status AwaitPods(Rig& rig, const LastReports& last, Duration limit) {
   return rig.Until("the Pods", limit + std::chrono::seconds(1), [&] {
     return PodsRight(rig, last) == static_cast<int>(last.reports.size()) ||
            rig.bench().loop.Now() >= end;
+  });
+}
+
+OrderOnPods::OrderOnPods(Rig& rig, std::map<std::string, std::string> device_of,
+                         std::int64_t changes, std::int64_t devices)
+    : rig_(rig), device_of_(std::move(device_of)), order_(changes, devices) {
+  rig_.pods().OnDevice([this](const std::string& pod, const kube::ResourceHealth& now) {
+    const auto device = device_of_.find(pod);
+    const auto state = ParseHealthState(now.health);
+    if (device == device_of_.end() || !state) return;
+    order_.Add(device->second, *state, ChangeIn(now.message));
   });
 }
 

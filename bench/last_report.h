@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bench/burst_plan.h"
+#include "bench/driver_order.h"
 #include "bench/rig.h"
 
 namespace galen::bench {
@@ -25,6 +26,24 @@ int PodsRight(Rig& rig, const LastReports& last);
 StatusOr<int> DevicesRight(Rig& rig, const LastReports& last);
 // Waits until all Pods have it, `limit` at most: one that does not is a figure, not an error.
 Status AwaitPods(Rig& rig, const LastReports& last, Duration limit);
+
+// While it lives, the order of what the Pods show of their devices. The rig outlives it; one at a
+// time.
+class OrderOnPods {
+ public:
+  // `device_of` by Pod; the driver makes `changes` over `devices`.
+  OrderOnPods(Rig& rig, std::map<std::string, std::string> device_of, std::int64_t changes,
+              std::int64_t devices);
+  ~OrderOnPods() { rig_.pods().OnDevice({}); }
+  OrderOnPods(const OrderOnPods&) = delete;
+
+  const DriverOrder& order() const { return order_; }
+
+ private:
+  Rig& rig_;
+  const std::map<std::string, std::string> device_of_;
+  DriverOrder order_;
+};
 
 // Lets the driver begin, by its file.
 void LetBegin(const OwnDriver& driver);

@@ -24,10 +24,14 @@ const std::vector<Part>& Parts() {
        "round of health and asks for the next round at once; how many, from 1,000 to 160,000, is "
        "drawn anew in each run. Where its stream is slower than it, a newer snapshot takes an "
        "older one's place: that is what merges. Each device ends in a state that it never had "
-       "before. Then the agent is stopped and its journal is read from disk."},
+       "before. Then the agent is stopped and its journal is read from disk: the numbers of its "
+       "records, and the numbers that the driver gave its changes, which the states on the Pods "
+       "carry as well."},
       {"sustained", MeasureSustained,
        "that driver at a pace: a hundred reports a second, each with fifty devices in another "
-       "state. The agent's resident memory is the kernel's, each second."},
+       "state. The agent's resident memory is the kernel's, each second. Each state on a Pod has "
+       "the "
+       "number that the driver gave its change."},
       {"scale", MeasureScale,
        "an observer beside a simulated kubelet; sixteen drivers of 256 simulated GPUs, with "
        "names as long as usual, 512 Pods with eight each. Changes as for latency, into one driver "

@@ -53,6 +53,7 @@ void PodWatch::OnChange(const ObjectKey& key, const kube::Pod* after) {
   const bool same = device == line.device && after->devices_annotation == line.annotation &&
                     condition == line.condition;
   if (line.seen == WallTime{} || !same) line.seen = now;
+  if (on_device_ && device != line.device) on_device_(key.name, device);
   line.device = std::move(device);
   line.annotation = after->devices_annotation;
   line.condition = std::move(condition);

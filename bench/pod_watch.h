@@ -2,8 +2,10 @@
 // Belongs to its loop; stops the loop at each change, so that whoever waits looks again.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/loop/epoll_loop.h"
 #include "base/random.h"
@@ -28,6 +30,11 @@ class PodWatch {
   // Begins to follow the Pods; once. Watches repair themselves.
   void Start() { pods_.Start(); }
 
+  // Hands over each state of a Pod's device as it arrives, until it is called with nothing. One at
+  // a time.
+  using DeviceListener = std::function<void(const std::string& pod, const kube::ResourceHealth&)>;
+  void OnDevice(DeviceListener listener) { on_device_ = std::move(listener); }
+
   // By name; an empty line when there is no such Pod. Valid until the next change.
   const Line& Of(const std::string& pod) const;
 
@@ -36,6 +43,7 @@ class PodWatch {
 
   EpollLoop& loop_;
   std::map<std::string, Line> lines_;
+  DeviceListener on_device_;
   kube::Informer<kube::Pod> pods_;
 };
 

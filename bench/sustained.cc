@@ -32,6 +32,7 @@ struct Outcome {
   std::vector<std::uint64_t> resident;  // each second
   Duration made_in{}, true_after{};
   int pods_right = 0, devices_right = 0;
+  DriverOrder shown{kChanges, kDevices};  // on the Pods
   std::uint64_t transitions = 0, pod_writes = 0, ticks = 0;
 };
 
@@ -53,7 +54,9 @@ StatusOr<std::vector<std::uint64_t>> Sample(Rig& rig) {
 
 StatusOr<Outcome> Run(Rig& rig, const OwnDriver& driver) {
   ASSIGN_OR_RETURN(const LastReports last, ExpectedAfter(rig, kChanges, kDevices));
+  ASSIGN_OR_RETURN(const auto device_of, rig.DevicesOfPods());
   Outcome outcome;
+  const OrderOnPods shown(rig, device_of, kChanges, kDevices);
   const pid_t agent = rig.programs().pid(Rig::kAgent);
   ASSIGN_OR_RETURN(const auto before, StatusOf(rig));
   ASSIGN_OR_RETURN(const ProcessUse rested, ReadProcessUse(agent));
@@ -65,6 +68,7 @@ StatusOr<Outcome> Run(Rig& rig, const OwnDriver& driver) {
   const Time made = rig.bench().loop.Now();
   RETURN_IF_ERROR(AwaitPods(rig, last, kTrueWithin));
   outcome.true_after = rig.bench().loop.Now() - made;
+  outcome.shown = shown.order();
   outcome.pods_right = PodsRight(rig, last);
   ASSIGN_OR_RETURN(outcome.devices_right, DevicesRight(rig, last));
   ASSIGN_OR_RETURN(const auto after, StatusOf(rig));
@@ -95,6 +99,13 @@ StatusOr<std::vector<Figure>> MeasureSustained(Bench& bench) {
                                Milliseconds(run.true_after)),
        .goal = "all; 0 lost",
        .met = run.devices_right == kDevices && run.pods_right == kDevices},
+      {.what = "… the driver's own numbers of its changes, on the Pods",
+       .measured = fmt::format(
+           "{} of {} out of order, {} of {} devices end with the last{}{}",
+           run.shown.out_of_order(), Count(run.shown.numbered()), run.shown.at_the_last(), kDevices,
+           run.shown.first_fault().empty() ? "" : "; ", run.shown.first_fault()),
+       .goal = "0 out of order, all end with the last",
+       .met = run.shown.out_of_order() == 0 && run.shown.at_the_last() == kDevices},
       {.what = "… memory of the agent, median of seconds 11 to 20 and of the last ten",
        .measured = fmt::format("{}, {}: {:+} pages", Mebibytes(slope.early_bytes),
                                Mebibytes(slope.late_bytes), slope.pages()),

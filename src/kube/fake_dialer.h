@@ -15,12 +15,12 @@
 namespace galen::kube {
 
 // A connection whose answers a test gives; all connections of a test share one FakeTransport.
-class FakeConnection final : public net::Connection {
+class FakeServerConnection final : public net::Connection {
  public:
-  FakeConnection(FakeTransport& answers, int& alive) : answers_(answers), alive_(alive) {
+  FakeServerConnection(FakeTransport& answers, int& alive) : answers_(answers), alive_(alive) {
     ++alive_;
   }
-  ~FakeConnection() override { --alive_; }
+  ~FakeServerConnection() override { --alive_; }
 
   std::unique_ptr<net::HttpCall> Send(net::HttpRequest request,
                                       net::HttpResponseSink& sink) override {
@@ -56,7 +56,7 @@ class FakeDialer final : public net::Dialer {
     dialling->timer = loop_.After(delay, [this, done = std::move(done)] {
       const auto copy = done;
       if (!refusal.ok()) return copy(refusal);
-      auto connection = std::make_unique<FakeConnection>(answers_, alive);
+      auto connection = std::make_unique<FakeServerConnection>(answers_, alive);
       connections.push_back(connection.get());
       copy(std::unique_ptr<net::Connection>(std::move(connection)));
     });
@@ -66,7 +66,7 @@ class FakeDialer final : public net::Dialer {
   Status refusal;  // of dials that end from now on
   Duration delay = std::chrono::milliseconds(10);
   std::vector<net::DialOptions> dials;
-  std::vector<FakeConnection*> connections;
+  std::vector<FakeServerConnection*> connections;
   int alive = 0;
 
  private:

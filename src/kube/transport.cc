@@ -370,7 +370,8 @@ StatusOr<std::unique_ptr<Transport>> Transport::Create(Loop& loop, Log& log, net
     StatusOr<Url> parsed = ParseProxyUrl(config.proxy_url);
     if (!parsed.ok()) return Annotate(parsed.status(), "proxy {}", WithoutUser(config.proxy_url));
     if (parsed->tls)
-      return InvalidArgument("proxy {}: only http:// is supported", ToString(*parsed));
+      return InvalidArgument("proxy {}: only http:// is supported, write http://HOST:PORT",
+                             ToString(*parsed));
     proxy = std::move(parsed).value();
   }
   return std::unique_ptr<Transport>(

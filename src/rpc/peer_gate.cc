@@ -15,8 +15,8 @@ void PeerGate::Handle(std::unique_ptr<net::HttpExchange> exchange) {
                  {{"uid", peer->uid}, {"pid", peer->pid}, {"path", exchange->request().path}});
   }
   net::Headers head = {{"content-type", std::string(kContentType)}};
-  for (net::Header& header : StatusHeaders(
-           PermissionDenied("user {} may not ask here, only root and user {}", peer->uid, own_))) {
+  for (net::Header& header : StatusHeaders(PermissionDenied(
+           "user {} may not ask here: call as root or as user {}", peer->uid, own_))) {
     head.push_back(std::move(header));
   }
   exchange->Head(200, std::move(head));

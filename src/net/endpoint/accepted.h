@@ -1,6 +1,6 @@
 // An accepted connection from its first byte to its end: TLS if asked for, then HTTP/2 or 1.1 by
 // what the client says first. Internal to this room; made by Server for each socket it accepts.
-// Belongs to its loop. Owns the stream and is its sink loop and handler outlive it. Destroying it
+// Belongs to its loop. Owns the stream and is its sink; loop and handler outlive it. Destroying it
 // closes the connection, and exchanges under way are notified that they are gone.
 #pragma once
 

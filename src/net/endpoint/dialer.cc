@@ -95,7 +95,9 @@ class SocketDialling final : public Dialling {
     if (!protocol.ok()) return Finish(protocol.status());
     // A server without ALPN may use HTTP/1.1, which the client side here does not support.
     if (*protocol != "h2") {
-      return Finish(FailedPrecondition("the server offers no HTTP/2, which is needed here"));
+      return Finish(
+          FailedPrecondition("the server offers no HTTP/2, which is needed here: is something "
+                             "between that ends TLS?"));
     }
     StartHttp(std::move(secured_));
   }

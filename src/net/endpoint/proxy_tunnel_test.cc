@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Refusal{"HTTP/1.1 502 Bad Gateway\r\n\r\n", Code::kUnavailable, "502 Bad"},
                       Refusal{"SSH-2.0-OpenSSH\r\n\r\n", Code::kUnavailable, "no HTTP: \"SSH-2.0"},
                       Refusal{"HTTP/1.1 200 OK\r\n\r\nintruder", Code::kUnavailable,
-                              "says more than"}));
+                              "bytes of its own"}));
 
 TEST_F(ProxyTunnelTest, AnswerWithoutAnEndIsBounded) {
   Start();

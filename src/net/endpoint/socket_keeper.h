@@ -1,4 +1,4 @@
-// Unix sockets that stay in their place. Belongs to its loop.
+// Unix sockets that stay in their place: watched, and made again when removed. Belongs to its loop.
 #pragma once
 
 #include <functional>

@@ -61,7 +61,8 @@ class Resolver::Lookup final : public Resolution {
     {
       MutexLock lock(shared->mu);
       if (shared->threads >= kThreadsMax) {
-        return NotifySoon(Unavailable("no address for {}: {} lookups hang", host, kThreadsMax));
+        return NotifySoon(Unavailable(
+            "no address for {}: {} lookups hang, does the name server answer?", host, kThreadsMax));
       }
       ++shared->threads;
     }

@@ -89,8 +89,8 @@ Status Listen(int fd, const SocketAddress& address) {
 
 StatusOr<SocketAddress> UnixSocketAddress(const std::string& path) {
   if (path.size() > kSocketPathMax) {
-    return InvalidArgument("socket path {} is {} bytes, at most {} fit", path, path.size(),
-                           kSocketPathMax);
+    return InvalidArgument("socket path {} is {} bytes, at most {} fit: choose a shorter directory",
+                           path, path.size(), kSocketPathMax);
   }
   SocketAddress address;
   auto* local = reinterpret_cast<sockaddr_un*>(&address.storage);

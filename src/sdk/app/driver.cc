@@ -133,7 +133,7 @@ sdk::DriverApp::Handlers Driver::Impl::TakeHandlers() {
 }
 
 Status Driver::Impl::Prepare() {
-  if (!loop) return Internal("there is no event loop");
+  if (!loop) return Internal("the event loop could not be made, see above");
   // A driver that starts without its devices would take them from the scheduler.
   if (inventory_faulty) return InvalidArgument("the inventory is faulty, see above");
   RETURN_IF_ERROR(sdk::ValidateOptions(options));
@@ -199,7 +199,7 @@ std::optional<Failure> Driver::Publish(Inventory inventory) {
     return Failure{status.message()};
   }
   impl_->inventory_faulty = false;
-  if (!impl_->loop) return Failure{"there is no event loop"};
+  if (!impl_->loop) return Failure{"the event loop could not be made, see the log"};
   // The one that it takes the place of is dropped.
   impl_->TakeNewest(std::make_unique<Inventory>(std::move(inventory)));
   // From a handler at once: what the handler reports next may be of devices that are new.

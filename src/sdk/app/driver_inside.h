@@ -15,7 +15,7 @@ namespace galen::sdk {
 // Lent by the driver, for as long as it lives; to be touched before Run() from its thread, and on
 // its loop.
 struct DriverInside {
-  // nullopt: there is no event loop, which is in the log already; Run() would fail.
+  // nullopt: the event loop could not be made, which is in the log already; Run() would fail.
   static std::optional<DriverInside> Of(Driver& driver);
   // Serves the simulator's service on the driver's socket. Before Run(); `devices` outlives it.
   static void Simulate(Driver& driver, SimulatedDevices& devices);

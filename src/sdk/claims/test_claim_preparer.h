@@ -1,4 +1,4 @@
-// The stage of ClaimPreparer's tests: a node, an API server that answers as it is told, and an
+// The stage of ClaimPreparer's tests: a node, an API server that answers as tests say, and an
 // author whose calls are recorded. Test code.
 #pragma once
 

@@ -152,7 +152,7 @@ func (c commander) show() (string, error) {
 	return string(text), err
 }
 
-// tell is the other end: one command, its answer on standard output.
+// tell is the client: it sends one command and prints the answer to standard output.
 func tell(path, command string) error {
 	connection, err := net.Dial("unix", path)
 	if err != nil {

@@ -89,8 +89,8 @@ func (p *plugin) HandleError(_ context.Context, err error, message string) {
 }
 
 // WatchHealthStatus sends the whole board at once, on every change, and thrice within the time that
-// a report holds. With --single only the newest stream hears it. Told to be silent it keeps the
-// stream and says nothing; told to end, it ends.
+// a report holds. With --single only the newest stream gets it. Asked to be silent it keeps the
+// stream and sends nothing; asked to end, it ends.
 func (p *plugin) WatchHealthStatus(ctx context.Context,
 	reports chan<- kubeletplugin.DeviceHealthReport) error {
 	number, leave := p.board.join()

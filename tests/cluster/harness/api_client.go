@@ -91,7 +91,7 @@ type node struct {
 	} `json:"status"`
 }
 
-// ready gives the kubelet's word, when it was said, and why not if not.
+// ready gives whether the node is Ready, since when, and why not if not.
 func (n node) ready() (ready bool, said time.Time, why string) {
 	for _, condition := range n.Status.Conditions {
 		if condition.Type == "Ready" {

@@ -185,7 +185,7 @@ func (b builder) run(ctx context.Context, args []string, hear func(line string))
 // lineMax: what is longer, such as a linker's command, is cut.
 const lineMax = 4 << 10
 
-// eachLine hears every line to the end, whatever its length: who wrote it would wait for a reader
+// eachLine reads every line to the end, whatever its length: who wrote it would wait for a reader
 // that gave up.
 func eachLine(from io.Reader, hear func(line string)) {
 	reader := bufio.NewReaderSize(from, lineMax)

@@ -88,7 +88,7 @@ func (d delegation) handDown(path string) error {
 	return nil
 }
 
-// identity tells this root group from that of another boot, or of another container.
+// identity distinguishes this root group from that of another boot or container.
 func (d delegation) identity() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	inode := uint64(0)

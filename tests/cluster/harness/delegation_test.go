@@ -7,7 +7,7 @@ import (
 )
 
 // rootGroup stands in for a mounted hierarchy: it has these controllers and hands these down.
-// What is written to its switch is read there again, as the last word.
+// What is written to its switch is read there again, as its last entry.
 func rootGroup(t *testing.T, has, handsDown string) delegation {
 	t.Helper()
 	d := delegation{t.TempDir(), filepath.Join(t.TempDir(), "note")}

@@ -14,7 +14,7 @@ import (
 // endWithin is what a part gets that is asked to end; --kill gives it nothing.
 const endWithin = 10 * time.Second
 
-// withParts has the parts that the words name, of a cluster that runs and is locked meanwhile.
+// withParts gives the named parts of a running cluster, which is locked meanwhile.
 func (c commandLine) withParts(args []string,
 	do func(cl *cluster, words []string, parts []part) error) error {
 	cl, words, err := c.parse(args)

@@ -88,7 +88,7 @@ func (c *cluster) connect(ctx context.Context) error {
 	return c.ip(ctx, lines)
 }
 
-// cable are the commands that connect a node and tell all others where its Pods are.
+// cable gives the commands that connect a node and route to its Pods from all others.
 func (c *cluster) cable(number int, node string, control int) []string {
 	address, via := c.nodeAddress(number), c.controlAddress()
 	lines := []string{

@@ -38,8 +38,9 @@ func (c *cluster) kubelet(number int) part {
 		ready: func(ctx context.Context) bool { return c.nodeReady(ctx, name, since) }}
 }
 
-// nodeReady wants the word of the kubelet that runs now, since what the one before said stands for
-// a while. The status it writes when something changed, the lease within ten seconds.
+// nodeReady waits for the status that the kubelet running now writes, since the one before it
+// leaves a status that stands for a while. The status it writes when something changed, the lease
+// within ten seconds.
 func (c *cluster) nodeReady(ctx context.Context, name string, since time.Time) bool {
 	client, err := c.client()
 	if err != nil || c.portHolder(name, kubeletPort) == "" {

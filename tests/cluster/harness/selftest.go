@@ -160,7 +160,7 @@ func (b *bench) cluster(ctx context.Context, code int, verb string, args ...stri
 	return string(said), nil
 }
 
-// says runs a command like cluster and wants the words among what it says.
+// says runs a command as cluster does and expects the texts in its output.
 func (b *bench) says(ctx context.Context, code int, words []string, verb string,
 	args ...string) error {
 	said, err := b.cluster(ctx, code, verb, args...)

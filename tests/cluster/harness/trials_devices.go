@@ -30,7 +30,7 @@ func startDriver(ctx context.Context, b *bench) error {
 	})
 }
 
-// tell gives the driver a command, as a program outside of the namespaces would.
+// tell sends the driver a command, as a program outside of the namespaces would.
 func (b *bench) tell(command string) error {
 	sources, err := sourceDirectory()
 	if err != nil {
@@ -52,7 +52,7 @@ func (b *bench) tell(command string) error {
 	return nil
 }
 
-// podSays waits for words in the Pod's devices' status.
+// podSays waits until the Pod's status of its devices contains a text.
 func podSays(ctx context.Context, b *bench, words ...string) error {
 	var said string
 	err := until(ctx, 20*time.Second, "the Pod's devices", func() (bool, error) {
@@ -132,7 +132,7 @@ func tryNodes(ctx context.Context, b *bench) error {
 	return b.says(ctx, 0, []string{"node-1", "node-2", "node-3"}, "kubectl", "get", "nodes")
 }
 
-// tryOldRelease: its kubelet streams health when told to, and writes none of it (1.34.4 as it is).
+// tryOldRelease: its kubelet streams health where its gate is on, and writes none (1.34.4 as is).
 func tryOldRelease(ctx context.Context, b *bench) error {
 	if _, err := b.cluster(ctx, 0, "up", "--version", "1.34", "--feature-gates",
 		"ResourceHealthStatus=true"); err != nil {

@@ -1,5 +1,5 @@
 // Command pause is the process that holds a Pod's namespaces open: it sleeps, takes note of
-// children that were left to it, and ends when told.
+// children that were left to it, and ends on a signal.
 package main
 
 import (

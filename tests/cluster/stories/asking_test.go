@@ -19,7 +19,7 @@ func requireReadable(t *testing.T, ns, device string) {
 		"nodes":   {"node-1", "observer", device},
 		"drivers": {refDriver, gpuDriver, "mute.example.com"},
 	} {
-		// Of the node's object, which an agent writes after the Pod, and later where much changes.
+		// An agent writes the node's object after the Pod, and later where much changes.
 		Eventually(t, "galen get "+what+" says it all", shownWithin, func() (bool, string) {
 			text := cluster.Output(t, "node-1", "galen", "get", what, "-A", "-o", "json")
 			if !json.Valid([]byte(text)) {

@@ -213,7 +213,7 @@ func TestClaimsShareAGpuByTheMemoryTheyAskFor(t *testing.T) {
 		}
 	}
 	inject(t, "gpu-0", "reset")
-	// Of 141 GiB 21 are left.
+	// 21 of 141 GiB are left.
 	third := cluster.WatchPod(t, ns, "three")
 	cluster.Apply(t, ns, holder("three", fromTemplate))
 	third.Until(t, "cannot be scheduled", podWithin, unschedulable)

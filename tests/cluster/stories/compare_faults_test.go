@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What is done to drivers, claims and the kubelet while both sides tell of it; compare_test.go has
+// What is done to drivers, claims and the kubelet while both sides show it; compare_test.go has
 // the changes that a healthy driver reports.
 
 // sampleCount drivers are killed, silenced and woken: what happens once may be chance.
@@ -152,7 +152,7 @@ func compareRolling(t *testing.T, c *comparison) {
 	field, ours := s.path(from, fieldState), s.path(from, ourState)
 	done := fmt.Sprintf("two instances for %.0f s; the new one says Unhealthy, the old one Healthy",
 		long.Seconds())
-	// It goes to and fro, or stays with whoever spoke last.
+	// It goes to and fro, or stays with whoever reported last.
 	shown := len(field) > 2 || field[len(field)-1] != "Unhealthy"
 	c.defect(4, "each instance of a driver overwrites the other", done, shown, toldPath(field),
 		toldPath(ours))
@@ -161,7 +161,7 @@ func compareRolling(t *testing.T, c *comparison) {
 	}
 }
 
-// toldPath is a path in words.
+// toldPath writes a path as text.
 func toldPath(path []string) string {
 	if len(path) == 1 {
 		return path[0] + " all the time"
@@ -241,7 +241,7 @@ func compareKubelet(t *testing.T, c *comparison) {
 		weSay("Unhealthy", "")); f == never || (o == never && !c.alone) {
 		t.Fatalf("the fault: the field after %v, we after %v", f, o)
 	}
-	// Older than a word holds, so that what the kubelet kept has expired.
+	// Older than a report holds, so that what the kubelet kept has expired.
 	time.Sleep(8 * time.Second)
 	ours, helpers := watchSlices(t, gpuDriver), watchSlices(t, s.driverName())
 	from := time.Now()

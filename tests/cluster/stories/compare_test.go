@@ -205,7 +205,7 @@ func (c *comparison) compareShares(p spacing, field, ours []time.Duration) {
 		if len(alone) > 0 {
 			best = min(f, percentile(alone, each.share))
 		}
-		// Of few changes the slowest one, which both of these are, is decided by what else the machine
+		// The slowest of few changes, which both of these are, is decided by what else the machine
 		// does at that moment.
 		if c.alone || testing.Short() && each.share > 0.9 {
 			continue

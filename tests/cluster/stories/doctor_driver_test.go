@@ -33,7 +33,7 @@ spec:
 func TestDoctorFindsWhatIsWrongInTheRegistry(t *testing.T) {
 	doctorIsFor137(t)
 	// A kubelet whose registry was moved watches it no more, also when it is back in its place: it
-	// hears of no driver until it starts again.
+	// notices no driver until it starts again.
 	defer func() {
 		cluster.Kill(t, "node-1/kubelet")
 		cluster.Start(t, "node-1/kubelet")
@@ -58,7 +58,7 @@ func TestDoctorFindsWhatIsWrongInTheRegistry(t *testing.T) {
 			breaks: linked(socket, filepath.Join(registry, "copy-reg.sock"))},
 		{id: "drivers.endpoint", verdict: "bad", words: "ref.example.com says that it serves at",
 			breaks: moved(kubeletFile("plugins/ref.example.com/dra.sock"))},
-		// A driver that was told another directory than the kubelet watches.
+		// A driver that was given another directory than the kubelet watches.
 		{id: "drivers.registered", verdict: "bad", words: "is unknown to the kubelet",
 			args:   []string{"--registry", "/var/lib/other-registry"},
 			breaks: linked(socket, kubeletFile("../other-registry/ref-reg.sock"))},

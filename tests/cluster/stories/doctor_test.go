@@ -131,7 +131,7 @@ func diagnose(t testing.TB, before string, args ...string) diagnosis {
 // findingWithin bounds what the node takes to notice: registration, slices, controllers.
 const findingWithin = 90 * time.Second
 
-// awaitFinding looks until the check has the verdict and its words.
+// awaitFinding looks until the check has the verdict and its texts.
 func awaitFinding(t testing.TB, id, verdict, words, before string, args ...string) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("%s is %s (%s)", id, verdict, words), findingWithin,

@@ -301,7 +301,7 @@ func requireNoRefusal(t *testing.T, agent *Process) {
 }
 
 // requireAnotherOfTheName: two Pods share a GPU that is lost; one is removed, and the next of its
-// name, with another GPU, hears nothing of that one.
+// name, with another GPU, gets no news of that one.
 func requireAnotherOfTheName(t *testing.T, ns string) {
 	t.Helper()
 	keeper, again := hold(t, ns, "keeper", named("old")), hold(t, ns, "again", named("old"))

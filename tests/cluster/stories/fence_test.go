@@ -46,7 +46,7 @@ func TestAnAgentChangesNoFieldOfAPodsStatusButConditions(t *testing.T) {
 			t.Errorf("status.%s: forged with %s: %v", name, patch, err)
 		}
 	}
-	// Of these any text is valid in every release, so that nobody but the policy refuses it.
+	// Any text of these is valid in every release, so that nobody but the policy refuses it.
 	for _, name := range []string{"message", "phase", "reason", "startTime"} {
 		if !fenced[name] {
 			t.Errorf("status.%s was not refused by the policy", name)

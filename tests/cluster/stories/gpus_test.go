@@ -184,7 +184,7 @@ func remove(t *testing.T, ns, name string) {
 	})
 }
 
-// gpusIn are the variables that tell a container its GPUs: "GPU_3=GPU-…", sorted.
+// gpusIn are the variables that name a container's GPUs: "GPU_3=GPU-…", sorted.
 func gpusIn(t *testing.T, ns, pod, container string) []string {
 	t.Helper()
 	var gpus []string

@@ -274,7 +274,7 @@ func TestAManagerHasNoRightTooMany(t *testing.T) {
 		_ = pods.Delete(t.Context(), "holder", metav1.DeleteOptions{GracePeriodSeconds: &grace})
 		await("the Pod's end", gone)
 	}
-	// Of a Node that nobody made.
+	// For a Node that nobody made.
 	other := d
 	other.node = "virtual-2"
 	// What an observer has as well is shown by its day: the same parts ask for it. All take minutes.

@@ -30,7 +30,7 @@ var (
 var cluster *Cluster
 
 // The stories of one version run in a process of their own, so that the cluster comes down whatever
-// they do: a panic, a deadline, a signal. These tell that process what it is.
+// they do: a panic, a deadline, a signal. These say to that process what it is.
 const (
 	dirVariable     = "GALEN_STORIES_DIR"
 	versionVariable = "GALEN_STORIES_VERSION"

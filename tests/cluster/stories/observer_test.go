@@ -185,7 +185,7 @@ func withoutOurs(pod *corev1.Pod) corev1.PodStatus {
 	return status
 }
 
-// requireOnlyOurs: each version that brought a word of ours brought nothing else.
+// requireOnlyOurs: each version with a change of ours has no other change.
 func requireOnlyOurs(t *testing.T, watch *PodWatch) {
 	t.Helper()
 	count := 0

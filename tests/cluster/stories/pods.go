@@ -245,7 +245,7 @@ func Condition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditio
 	return corev1.PodCondition{}
 }
 
-// DeviceHealth is the kubelet's word in all containers' allocatedResourcesStatus, sorted: lines
+// DeviceHealth is what the kubelet wrote in all containers' allocatedResourcesStatus, sorted: lines
 // "container claim:name/request resourceID=Health message".
 func DeviceHealth(pod *corev1.Pod) []string {
 	var lines []string
@@ -269,7 +269,7 @@ func DeviceHealth(pod *corev1.Pod) []string {
 	return lines
 }
 
-// Tell is what a failure shows of a Pod.
+// Tell gives what a failed test prints of a Pod.
 func Tell(pod *corev1.Pod) string {
 	if pod == nil {
 		return "there is no such Pod"

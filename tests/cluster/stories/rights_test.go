@@ -40,7 +40,7 @@ func TestAnAgentsTokenDoesNothingButWhatItIsFor(t *testing.T) {
 	cluster.Install(t, "")
 	ns := cluster.Namespace(t)
 	cluster.Apply(t, ns, idle("mine", "node-1"))
-	// Of a node that there is not: the API server knows where a Pod belongs, and that is all it takes.
+	// There is no such node: the API server knows where a Pod belongs, and that is all it takes.
 	cluster.Apply(t, ns, idle("others", "node-9"))
 	agent := asAgent(t, true)
 	for _, each := range attempts(ns) {
