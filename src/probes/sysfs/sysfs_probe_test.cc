@@ -110,6 +110,30 @@ TEST_F(SysfsProbeTest, AFileThatNeverAnswersIsNamedAndHoldsUpNoOtherDevice) {
   EXPECT_EQ(metrics_.Value("galen_sysfs_hanging_reads"), 0);
 }
 
+TEST_F(SysfsProbeTest, ADeviceThatHangsMakesEachSignThatItHadUnknownOnce) {
+  Look("a", "width");
+  QueueOf(0).Hang();
+  Look("a", "width");
+  loop_.Advance(2s);
+  std::vector<std::string> unknown;
+  for (const std::vector<Sign> signs = *probe_.Observe(); const Sign& sign : signs) {
+    if (!sign.error.empty()) unknown.push_back(sign.device + " " + sign.name);
+  }
+  EXPECT_THAT(unknown, ::testing::ElementsAre("a present", "a errors", "a width"));
+}
+
+TEST_F(SysfsProbeTest, TheSignOfAFileThatHangsIsUnknownOnceToo) {
+  DeviceSigns device(rules_, {"a", "d/a"});
+  device.Take({.present = true,
+               .readings = {{.sign = "errors", .value = 1}, {.sign = "width", .value = 16}}},
+              loop_.WallNow());
+  const std::vector<Sign> unknown = device.Unknown("width", "hangs", loop_.WallNow());
+  ASSERT_EQ(unknown.size(), 2u);
+  EXPECT_EQ(unknown[0].name, "width");
+  EXPECT_EQ(unknown[1].name, "errors");
+  EXPECT_EQ(unknown[1].error, "hangs");
+}
+
 TEST_F(SysfsProbeTest, ALookThatReturnsAfterItsProbeTouchesNothing) {
   FakeLoop loop;
   Metrics metrics;
