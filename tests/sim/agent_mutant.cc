@@ -47,6 +47,8 @@ std::string_view ToString(AgentMutant mutant) {
       return "drops a change";
     case AgentMutant::kStopsPublishing:
       return "stops publishing";
+    case AgentMutant::kDatesBack:
+      return "dates back";
     case AgentMutant::kCountsTwice:
       return "counts Events twice";
     case AgentMutant::kWritesAnothers:
@@ -116,6 +118,12 @@ std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpReque
       // Not all, or the Pods would not even start.
       if (to_pod && Says(write, "Unhealthy") && number % 2 == 0) return std::nullopt;
       return write;
+    case AgentMutant::kDatesBack: {
+      net::HttpRequest other = write;
+      // The simulation begins at 14:00.
+      if (!to_pod && number > 10) other.body = Replaced(write.body, "T14:", "T13:");
+      return other;
+    }
     case AgentMutant::kStopsPublishing:
       if (!to_pod && number > 10) return std::nullopt;
       return write;

@@ -22,6 +22,7 @@ enum class AgentMutant {
   kWritesForNothing,      // it says again and again what it said
   kDropsAChange,          // some of its writes to Pods never leave
   kStopsPublishing,       // after a while the node's object is written no more
+  kDatesBack,             // after a while the node's object has times of the hour before
   kCountsTwice,           // an Event's count is twice what happened
   kWritesAnothers,        // a Pod's annotation that is somebody else's is written, too
 };

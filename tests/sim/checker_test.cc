@@ -60,7 +60,8 @@ TEST_P(Mutant, IsFoundByItsRuleInAShortStory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Mutant,
-                         testing::Values(Expected{AgentMutant::kForgetsItsJournal, "kept", 2},
+                         testing::Values(Expected{AgentMutant::kDatesBack, "order", 3},
+                                         Expected{AgentMutant::kForgetsItsJournal, "kept", 2},
                                          Expected{AgentMutant::kRecordsLate, "recorded", 1},
                                          Expected{AgentMutant::kHealthyForEver, "deadline", 3},
                                          Expected{AgentMutant::kPublishesAnother, "holding", 1},

@@ -73,6 +73,20 @@ void SimRules::OnEvent(SimNode& node, const std::string& object) {
                                            node.name(), count, event["message"].AsString(), most)});
 }
 
+void SimRules::CheckOrder(SimNode& node, const kube::NodeDevice& device) {
+  const DeviceId& id = device.identity.id;
+  if (node.loop().wall_steps() > 0 || device.state == HealthState::kUnknown) return;
+  const Shown now{node.agent_starts(), *device.since};
+  const Shown before = std::exchange(shown_since_[id], now);
+  // The API has times of signs in milliseconds.
+  if (before.starts != now.starts || now.since + 1ms >= before.since) return;
+  noted_.push_back(
+      {"order", fmt::format("{} is shown as {} since {}, and was in another state "
+                            "since {}",
+                            ToString(id), ToString(device.state), FormatRfc3339(now.since, 3),
+                            FormatRfc3339(before.since, 3))});
+}
+
 void SimRules::CheckOurs(SimNode& node, const ApiGate::Write& write) {
   const StatusOr<Json> json = Json::Parse(write.body);
   if (!json.ok() || write.object.find("/pods/") == std::string::npos) return;

@@ -48,6 +48,9 @@ class SimRules {
   // "counted"     an Event of a device's change on a Pod counts no more than the journal has of
   // such
   //               changes, and one more for each further start of the agent, unless the disk failed
+  // "order"       the time since which the node's object has a device's state never goes back,
+  // unless
+  //               the clock was set or the agent started anew; Unknown is a silence in between
   // "ours"        an agent's write to a Pod has no annotation but its own, and an observer's no
   //               condition and no other member of the status either
   // "cause"       where nothing is wrong an agent writes nothing that is written already
@@ -82,6 +85,7 @@ class SimRules {
 
   void OnWrite(SimNode& node, const ApiGate::Write& write);
   void OnEvent(SimNode& node, const std::string& object);
+  void CheckOrder(SimNode& node, const kube::NodeDevice& device);
   void CheckOurs(SimNode& node, const ApiGate::Write& write);
   void CheckHolding(Breaches& breaches);
   void CheckListed(const std::string& name, const kube::Pod& pod, const std::vector<DeviceId>& held,
@@ -102,8 +106,14 @@ class SimRules {
   SimWorld& world_;
   std::map<std::string, Agent> agents_;
   std::map<std::string, bool> shown_;  // by Pod's uid and device: a fault, when it was looked at
-  std::set<std::string> given_;        // Events that began as the one of a device that was given
-  Breaches noted_;                     // when they happened, to be found by the next look
+  // What was published last of each device that was not Unknown, and by the how manyth agent.
+  struct Shown {
+    int starts = 0;
+    WallTime since{};
+  };
+  std::map<DeviceId, Shown> shown_since_;
+  std::set<std::string> given_;  // Events that began as the one of a device that was given
+  Breaches noted_;               // when they happened, to be found by the next look
   bool rests_ = false;
   std::uint64_t writes_ = 0;
   std::uint64_t digest_ = kFnv1aStart;
