@@ -129,7 +129,7 @@ class ChangeRouter final : public NodeListener {
   // Records containers that ended badly while their Pod holds devices: which of the two came first
   // is what people ask.
   void NoteCrashes(const kube::Pod* before, const kube::Pod& after);
-  // Of one that has ended the evidence is kept at once, whenever the publisher looks.
+  // The evidence of one that has ended is kept at once, whenever the publisher looks.
   void Mark(const ObjectKey& pod);
   void Mark(const std::vector<ObjectKey>& pods);
 
