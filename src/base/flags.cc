@@ -36,7 +36,7 @@ struct Flags::Impl {
   std::vector<std::unique_ptr<Flags>> commands;
   std::function<int()> run;
   std::function<Status()> check;
-  // Of the whole command line, values first: CLI11 would stop at the first. The root has them, and
+  // The whole command line, values first: CLI11 would stop at the first. The root has them, and
   // its commands add to them.
   std::vector<std::string> own_faults;
   std::vector<std::string>* faults = &own_faults;

@@ -36,11 +36,11 @@
 namespace galen::agent {
 
 // A step of starting that others may wait for, as /readyz and `galen doctor` show it.
-struct Readiness {
+struct StartStep {
   std::string name;  // "journal replayed"
   bool done = false;
 
-  bool operator==(const Readiness&) const = default;
+  bool operator==(const StartStep&) const = default;
 };
 
 // Create, Start, run the loop, Stop. Destroying it without Stop is as a crash: nothing more is
@@ -82,8 +82,8 @@ class AgentApp {
 
   // To be served on the agent's socket.
   net::HttpHandler& inspect() { return dispatcher_; }
-  std::vector<Readiness> readiness() const;
-  // Whether every step of readiness() is done.
+  std::vector<StartStep> start_steps() const;
+  // Whether every step of start_steps() is done.
   bool ready() const;
   // What hinders right now, as sentences; empty when nothing does. For `galen doctor`: each goes
   // away by itself when its cause does, save a checkpoint that was lost at the start.

@@ -7,8 +7,8 @@
 
 namespace galen::agent {
 
-std::vector<Readiness> AgentApp::readiness() const {
-  std::vector<Readiness> steps = {{"journal replayed", true},
+std::vector<StartStep> AgentApp::start_steps() const {
+  std::vector<StartStep> steps = {{"journal replayed", true},
                                   {"registry scanned", watcher_.scanned()},
                                   {"API synced", informers_.synced()}};
   if (config_.role == Role::kManager) {
@@ -18,8 +18,8 @@ std::vector<Readiness> AgentApp::readiness() const {
 }
 
 bool AgentApp::ready() const {
-  const std::vector<Readiness> steps = readiness();
-  return std::all_of(steps.begin(), steps.end(), [](const Readiness& step) { return step.done; });
+  const std::vector<StartStep> steps = start_steps();
+  return std::all_of(steps.begin(), steps.end(), [](const StartStep& step) { return step.done; });
 }
 
 std::vector<std::string> AgentApp::troubles() const {

@@ -123,7 +123,7 @@ void AgentProcess::DescribeItself() {
 
 // The first step that is missing; later ones wait for it anyway.
 std::string AgentProcess::WhyNotReady() const {
-  for (const Readiness& step : app_->readiness()) {
+  for (const StartStep& step : app_->start_steps()) {
     if (!step.done) return "not yet: " + step.name;
   }
   return "";

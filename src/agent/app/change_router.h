@@ -134,7 +134,7 @@ class ChangeRouter final : public NodeListener {
   // Nobody knows of a Pod whose containers do not say when they ended; it is not blamed. Nor is one
   // for what a clock that was set back since may show too early.
   bool HappenedTo(const kube::Pod& ended, const DeviceHealth& health) const;
-  // Of one that has ended the evidence is kept at once, whenever the publisher looks.
+  // The evidence of one that has ended is kept at once, whenever the publisher looks.
   void Mark(const ObjectKey& pod);
   void Mark(const std::vector<ObjectKey>& pods);
 

@@ -221,7 +221,9 @@ struct InspectService::Wire {
       if (step.device != DeviceId{}) ids.insert(step.device);
     }
     if (pod == nullptr && steps.empty() && records.empty()) {
-      return NotFound("pod {} is not on this node, and nothing is recorded of it", ToString(key));
+      return NotFound(
+          "pod {} is not on this node, and nothing is recorded of it: ask on its own node",
+          ToString(key));
     }
     wire::ExplainResponse response;
     response.set_node(parts.status().node);

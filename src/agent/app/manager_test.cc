@@ -34,7 +34,7 @@ TEST(Manager, RunsThePodAndListsItsDeviceAsTheKubeletWould) {
   driver.Report({{.device = "gpu-0", .health = 2, .message = "ECC", .code = "EccUncorrectable"}});
   node.Pass(100ms);
   EXPECT_EQ(node.Allocated("trainer-0"), "claim:gpu gpu.example.com/gpu=gpu-0 Unhealthy: ECC");
-  EXPECT_THAT(node.app->readiness(), Contains(Readiness{"node registered", true}));
+  EXPECT_THAT(node.app->start_steps(), Contains(StartStep{"node registered", true}));
 }
 
 TEST(Manager, IsReadyAgainAfterTheClusterTookItForLost) {

@@ -320,7 +320,8 @@ Status ClaimCaller::TakePrepared(const std::string& driver, const std::vector<st
                                  const std::string& reply) {
   const auto answer = rpc::Decode<dra::NodePrepareResourcesResponse>(reply);
   if (!answer.ok()) {
-    return Unavailable("driver {} answered nonsense: {}", driver, answer.status().message());
+    return Unavailable("driver {} sent an answer that cannot be read: {}", driver,
+                       answer.status().message());
   }
   const auto& response = *answer;
   for (const std::string& uid : uids) RETURN_IF_ERROR(ErrorOf(response, driver, uid));
@@ -342,7 +343,8 @@ Status ClaimCaller::TakeUnprepared(const std::string& driver, const std::vector<
                                    const std::string& reply) {
   const auto answer = rpc::Decode<dra::NodeUnprepareResourcesResponse>(reply);
   if (!answer.ok()) {
-    return Unavailable("driver {} answered nonsense: {}", driver, answer.status().message());
+    return Unavailable("driver {} sent an answer that cannot be read: {}", driver,
+                       answer.status().message());
   }
   const auto& response = *answer;
   for (const std::string& uid : uids) RETURN_IF_ERROR(ErrorOf(response, driver, uid));

@@ -15,13 +15,16 @@ StatusOr<std::int64_t> OpenFilesOfAgent(FileSystem& files, const std::string& pr
   ASSIGN_OR_RETURN(const std::string text, files.Read(state_dir + "/lock"));
   std::int64_t pid = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), pid).ec != std::errc()) {
-    return DataLoss("{}/lock names no process", state_dir);
+    return DataLoss("{}/lock holds no process id: start the agent again", state_dir);
   }
   // The id may be of another process namespace, as of an agent in a Pod.
   ASSIGN_OR_RETURN(const std::string line, files.Read(fmt::format("{}/{}/cmdline", proc, pid)));
   const std::string program = line.substr(0, line.find('\0'));
   if (program.substr(program.rfind('/') + 1) != "galen-agent") {
-    return NotFound("process {} of {}/lock is no agent as seen from here", pid, state_dir);
+    return NotFound(
+        "process {}, named by {}/lock, is no galen-agent here: an agent in a Pod has process ids "
+        "of its own",
+        pid, state_dir);
   }
   return OpenFilesOf(files, proc, pid);
 }

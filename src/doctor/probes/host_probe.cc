@@ -73,7 +73,8 @@ StatusOr<FileTableSeen> LookAtFileTable(FileSystem& files, const KernelPlaces& p
   std::istringstream words(text);
   FileTableSeen seen;
   std::int64_t unused = 0;  // allocated and not used: always 0 since Linux 2.6
-  if (!(words >> seen.used >> unused >> seen.max)) return DataLoss("{} has no three numbers", path);
+  if (!(words >> seen.used >> unused >> seen.max))
+    return DataLoss("{} holds no three numbers, as the kernel writes there", path);
   return seen;
 }
 

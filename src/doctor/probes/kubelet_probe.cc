@@ -130,7 +130,7 @@ StatusOr<Json> ReadCheckpoint(const std::string& text) {
   const StatusOr<Json> outer = Json::Parse(text);
   if (!outer.ok()) return DataLoss("{}", outer.status().message());
   const std::string& data = (*outer)["Data"].AsString();
-  if (data.empty()) return DataLoss("it has no Data");
+  if (data.empty()) return DataLoss("it has no Data, as a kubelet's checkpoint has");
   const auto sum = static_cast<std::int64_t>(
       ::crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size()));
   if ((*outer)["Checksum"].AsInt(-1) != sum) {
@@ -158,7 +158,10 @@ StatusOr<KubeletProcess> FindKubelet(FileSystem& files, const std::string& proc,
     if (IsRootOf(process, proc, root)) found.push_back(std::move(process));
   }
   if (found.empty()) {
-    return NotFound("no kubelet with root {} among the processes that are seen from here", root);
+    return NotFound(
+        "no kubelet with root {} among the processes that are seen from here: run this on the "
+        "node, or name --kubelet-root",
+        root);
   }
   const auto choose = [&](auto wanted) {
     std::vector<KubeletProcess> some = found;
