@@ -229,7 +229,11 @@ TEST(Galen, CompletesEachOfItsCommandsAndTheirFlagsInEveryShell) {
   for (const std::string shell : {"bash", "zsh", "fish"}) {
     const std::string script = galen("completion", shell);
     for (const std::string& command : commands) {
-      std::set<std::string> flags = FlagsOf(galen("help", command));
+      const std::string page = galen("help", command);
+      std::set<std::string> flags = FlagsOf(page);
+      for (const std::string& part : NamesBelow(page, "Subcommands:")) {
+        flags.merge(FlagsOf(stage.Run({BuiltProgram("galen"), command, part, "--help"}).output));
+      }
       flags.insert(of_all.begin(), of_all.end());
       EXPECT_EQ(CompletedAfter(command, script), flags) << shell << ", after " << command;
       EXPECT_THAT(script, testing::ContainsRegex("[ \"]" + command + "[ \")\n]")) << shell;

@@ -32,7 +32,7 @@ class JournalWitness::File final : public AppendFile {
   }
   Status Sync() override {
     RETURN_IF_ERROR(file_->Sync());
-    witness_.Note(std::exchange(unsynced_, {}));
+    witness_.Note(std::exchange(unsynced_, {}), Way::kWritten);
     return OkStatus();
   }
 
@@ -41,6 +41,12 @@ class JournalWitness::File final : public AppendFile {
   const std::unique_ptr<AppendFile> file_;
   std::string unsynced_;
 };
+
+StatusOr<std::string> JournalWitness::Read(const std::string& path) {
+  StatusOr<std::string> bytes = files_.Read(path);
+  if (bytes.ok() && IsJournal(path)) Note(*bytes, Way::kRead);
+  return bytes;
+}
 
 StatusOr<std::unique_ptr<AppendFile>> JournalWitness::OpenAppend(const std::string& path) {
   auto opened = files_.OpenAppend(path);
@@ -51,11 +57,11 @@ StatusOr<std::unique_ptr<AppendFile>> JournalWitness::OpenAppend(const std::stri
 Status JournalWitness::WriteAtomically(const std::string& path, std::string_view bytes,
                                        unsigned mode) {
   RETURN_IF_ERROR(files_.WriteAtomically(path, bytes, mode));
-  if (IsJournal(path)) Note(bytes);
+  if (IsJournal(path)) Note(bytes, Way::kWritten);
   return OkStatus();
 }
 
-void JournalWitness::Note(std::string_view frames) {
+void JournalWitness::Note(std::string_view frames, Way way) {
   const std::string header(history::HeaderOf(history::SegmentKind::kContinuation));
   const bool has_header = frames.starts_with(header) ||
                           frames.starts_with(history::HeaderOf(history::SegmentKind::kSnapshot));
@@ -66,9 +72,11 @@ void JournalWitness::Note(std::string_view frames) {
     const auto record = history::Decode(line);
     if (!record.ok() || !record->change) continue;
     const DeviceHealth& after = record->change->after;
-    if (agent::EventOf(*record->change)) ++changes_[{after.id.device, after.state}];
     const std::vector<DeviceHealth> findings = {after};
-    Remember(agent::AnnotationOf(findings));
+    const std::string annotation = agent::AnnotationOf(findings);
+    if (way == Way::kRead && texts_.contains(annotation)) continue;
+    if (agent::EventOf(*record->change)) ++changes_[{after.id.device, after.state}];
+    Remember(annotation);
     Remember(agent::ConditionOf(findings, agent::AgentConfig().degraded).message);
   }
 }

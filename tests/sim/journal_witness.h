@@ -18,7 +18,8 @@
 
 namespace galen::sim {
 
-// Forwards every call to the real one. What a journal holds counts from its sync on.
+// Forwards every call to the real one. What a journal holds counts from its sync on, and what an
+// agent reads back: one that is killed in a sync leaves records that only the next one knows of.
 class JournalWitness final : public FileSystem {
  public:
   // The newest texts that are remembered; a write that leaves is never so far behind.
@@ -38,7 +39,7 @@ class JournalWitness final : public FileSystem {
     return it == changes_.end() ? 0 : it->second;
   }
 
-  StatusOr<std::string> Read(const std::string& path) override { return files_.Read(path); }
+  StatusOr<std::string> Read(const std::string& path) override;
   StatusOr<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) override;
   Status WriteAtomically(const std::string& path, std::string_view bytes, unsigned mode) override;
   Status Rename(const std::string& from, const std::string& to) override {
@@ -58,7 +59,10 @@ class JournalWitness final : public FileSystem {
  private:
   class File;
 
-  void Note(std::string_view frames);
+  // What segments come by: a write, or an agent that reads back what it may have been noted for.
+  enum class Way { kWritten, kRead };
+
+  void Note(std::string_view frames, Way way);
   void Remember(const std::string& text);
 
   FileSystem& files_;

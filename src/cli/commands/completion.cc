@@ -207,7 +207,7 @@ complete -c galen -n "@IN@ conformance" -l patience -x
 complete -c galen -n "@IN@ completion" -a "@SHELLS@"
 complete -c galen -n "@IN@ rules; and not @IN@ @RULES@" -a "@RULES@"
 complete -c galen -n "@IN@ rules; and @IN@ @RULES@" -F
-complete -c galen -n "@IN@ rules; and @IN@ test" -l replay -r -F
+complete -c galen -n "@IN@ rules" -l replay -r -F
 complete -c galen -n "@IN@ doctor" -l registry -r -F
 complete -c galen -n "@IN@ doctor" -l state-dir -r -F
 complete -c galen -n "@IN@ doctor" -l agent-account -x
