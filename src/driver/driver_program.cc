@@ -89,8 +89,8 @@ class Program {
   // Everything that can be wrong before anything is started.
   Status Prepare();
   Status Start() { return device_driver_->Start(); }
-  // Whether its end waits for nothing that hangs.
-  bool CanEnd() const { return hardware_->idle(); }
+  // Whether its end could wait for ever.
+  bool may_hang() const { return hardware_->may_hang(); }
 
  private:
   // What an earlier process of this boot knew. A file of another boot counts for nothing.
@@ -162,9 +162,10 @@ Status Program::PrepareNvidia() {
   ASSIGN_OR_RETURN(options.driver_version, nvml_->DriverVersion());
   ASSIGN_OR_RETURN(options.gpus, nvml_->Gpus());
   options.numa_nodes = NumaNodes(files_, config_.sysfs_root, options.gpus);
-  options.files = FindNvidiaFiles(
-      files_, config_.driver_root,
-      config_.host_driver_root.empty() ? config_.driver_root : config_.host_driver_root);
+  options.find_files = [this] {
+    const std::string& host = config_.host_driver_root;
+    return FindNvidiaFiles(files_, config_.driver_root, host.empty() ? config_.driver_root : host);
+  };
   ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
   hardware_ = std::make_unique<NvidiaHardware>(
       TheEdges(), std::move(options), *nvml_,
@@ -280,7 +281,7 @@ int RunDriver(DriverConfig config) {
   if (const Status status = program.Start(); !status.ok()) return Fail(status, kExitFailed);
   const int code = driver.Run();
   // A thread in a call that hangs can neither be ended nor waited for.
-  if (!program.CanEnd()) std::_Exit(code);
+  if (program.may_hang()) std::_Exit(code);
   return code;
 }
 

@@ -39,9 +39,9 @@ class Hardware : public probes::Probe {
   virtual CdiEdits EditsFor(const std::string& device) const = 0;
   // Starts to listen for what hardware says by itself. Once; `events` outlives the hardware.
   virtual Status Start(HardwareEvents& events) = 0;
-  // Whether no call into the hardware's driver hangs. A program that ends while one does must not
-  // wait for its thread.
-  virtual bool idle() const { return true; }
+  // Whether it has threads in calls that may never return: a program that ends must not wait for
+  // them.
+  virtual bool may_hang() const { return false; }
 };
 
 // The GPUs of galen-driver: simulated ones, which show what is injected, and on demand the real
@@ -112,7 +112,9 @@ class NvidiaHardware final : public Hardware {
   struct Options {
     std::vector<probes::NvmlGpu> gpus{};  // as NVML counts them
     std::string driver_version{};         // "570.124.06"
-    NvidiaFiles files{};                  // what containers need beside their GPUs
+    // What containers need beside their GPUs, looked for at each claim: some device nodes appear
+    // with the first program that computes.
+    std::function<NvidiaFiles()> find_files{};
     // By PCI address: the NUMA node, where sysfs knows one.
     std::map<std::string, std::int64_t> numa_nodes{};
   };
@@ -122,13 +124,14 @@ class NvidiaHardware final : public Hardware {
                  std::function<std::unique_ptr<DiskQueue>()> make_queue,
                  std::unique_ptr<probes::KernelLogSource> kernel_log);
 
-  // The GPUs that were there at the start: one that is lost stays, Unhealthy. A GPU that is cut
-  // into MIG instances is left out, since claims would get all of it.
+  // The GPUs that were there at the start, gpu-N by /dev/nvidiaN: one that is lost stays,
+  // Unhealthy. Left out are those that NVML cannot describe, and those that are cut into MIG
+  // instances, since claims would get all of such a GPU.
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override { return probe_.Observe(); }
-  bool idle() const override { return probe_.idle(); }
+  bool may_hang() const override { return true; }
 
  private:
   Edges edges_;

@@ -8,17 +8,22 @@
 namespace galen::device_driver {
 namespace {
 
-// Named by NVML's order, which is that of the PCI addresses and of nvidia-smi.
+// Named by their device nodes, whose numbers stay when another GPU is lost; by NVML's order where
+// it does not say them.
 std::map<std::string, probes::NvmlGpu> WholeGpus(const std::vector<probes::NvmlGpu>& gpus,
                                                  Log& log) {
   std::map<std::string, probes::NvmlGpu> whole;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    if (gpus[i].is_partitioned) {
+    if (!gpus[i].error.empty()) {
+      log.Warning("GPU cannot be described and is no device until the driver starts again",
+                  {{"index", i}, {"error", gpus[i].error}});
+    } else if (gpus[i].is_partitioned) {
       log.Warning("GPU is cut into MIG instances and no device of this driver",
-                  {{"gpu", i}, {"uuid", gpus[i].uuid}});
-      continue;
+                  {{"index", i}, {"uuid", gpus[i].uuid}});
+    } else {
+      const int number = gpus[i].minor >= 0 ? gpus[i].minor : static_cast<int>(i);
+      whole[fmt::format("gpu-{}", number)] = gpus[i];
     }
-    whole[fmt::format("gpu-{}", i)] = gpus[i];
   }
   return whole;
 }
@@ -63,19 +68,20 @@ CdiEdits NvidiaHardware::EditsFor(const std::string& device) const {
   if (gpu == gpus_.end()) return edits;
   // NVIDIA's own container runtime, where it is the default, must not add all GPUs.
   edits.env = {"NVIDIA_VISIBLE_DEVICES=void"};
+  const NvidiaFiles files = options_.find_files();
   const auto add = [&](const std::string& node) {
     edits.device_nodes.push_back(
-        {.path = "/dev/" + node, .host_path = options_.files.device_directory + "/" + node});
+        {.path = "/dev/" + node, .host_path = files.device_directory + "/" + node});
   };
   if (gpu->second.minor >= 0) add(fmt::format("nvidia{}", gpu->second.minor));
-  for (const std::string& node : options_.files.control_nodes) add(node);
-  edits.mounts = options_.files.libraries;
+  for (const std::string& node : files.control_nodes) add(node);
+  edits.mounts = files.libraries;
   return edits;
 }
 
 Status NvidiaHardware::Start(HardwareEvents& events) {
   merger_ = std::make_unique<probes::XidMerger>(edges_.loop, events.signs);
-  probe_.Start(events.signs, merger_->nvml());
+  probe_.Start(merger_->nvml(), merger_->nvml());
   if (kernel_log_source_ == nullptr) return OkStatus();
   std::map<std::string, std::string> device_of_address;
   for (const auto& [name, gpu] : gpus_) device_of_address[gpu.pci_address] = name;
@@ -83,8 +89,8 @@ Status NvidiaHardware::Start(HardwareEvents& events) {
       probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
                                *kernel_log_source_, merger_->kernel_log()},
       device_of_address);
-  // What happened since the boot and before this driver is about these cards, too.
-  kernel_log_->Start(probes::KernelLog::Begin::kAtBoot);
+  // What NVML does not show of the time before this driver may have been repaired since.
+  kernel_log_->Start(probes::KernelLog::Begin::kNow);
   return OkStatus();
 }
 

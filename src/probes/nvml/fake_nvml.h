@@ -20,13 +20,15 @@ class FakeNvml final : public Nvml {
     return shows[gpu.uuid];
   }
   StatusOr<std::vector<NvmlXid>> WaitForXids(Duration) override {
+    if (!fails.ok()) return fails;
     return std::exchange(xids, std::vector<NvmlXid>{});
   }
 
   std::vector<NvmlGpu> gpus;
-  std::map<std::string, std::vector<Sign>> shows;  // by uuid
-  std::vector<NvmlDepth> depths;                   // of all reads
-  StatusOr<std::vector<NvmlXid>> xids = std::vector<NvmlXid>{};
+  std::map<std::string, std::vector<Sign>> shows;                // by uuid
+  std::vector<NvmlDepth> depths;                                 // of all reads
+  StatusOr<std::vector<NvmlXid>> xids = std::vector<NvmlXid>{};  // of the next wait
+  Status fails;                                                  // all waits, while not OK
 };
 
 }  // namespace galen::probes

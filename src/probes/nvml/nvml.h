@@ -24,6 +24,8 @@ struct NvmlGpu {
   int minor = -1;               // of /dev/nvidiaN; -1: not known
   std::uint64_t memory = 0;     // bytes; 0: not known
   bool is_partitioned = false;  // MIG is on: programs get parts of it, never the whole
+  // Why nothing is known of it, as when it is lost; then all but its place in the list is empty.
+  std::string error{};
 
   bool operator==(const NvmlGpu&) const = default;
 };
@@ -46,13 +48,15 @@ class Nvml {
   virtual ~Nvml() = default;
   // "570.124.06".
   virtual StatusOr<std::string> DriverVersion() = 0;
-  // All GPUs of the machine, by index. An error: they cannot be counted.
+  // All GPUs of the machine, by index; one that cannot be described has its error. A status: they
+  // cannot be counted.
   virtual StatusOr<std::vector<NvmlGpu>> Gpus() = 0;
   // What the GPU shows now. Signs come without device and time, which the caller knows. What this
   // GPU or this version of the library does not have is left out; what could not be read has its
   // error. A GPU that is lost shows "gpu-lost" and nothing else.
   virtual std::vector<Sign> Read(const NvmlGpu& gpu, NvmlDepth depth) = 0;
   // Waits for XIDs, at most `most`; none is no error. Unimplemented: this library reports none.
+  // After another error the next call asks for the XIDs anew, of those GPUs that still answer.
   virtual StatusOr<std::vector<NvmlXid>> WaitForXids(Duration most) = 0;
 };
 

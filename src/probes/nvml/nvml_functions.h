@@ -46,6 +46,7 @@ struct NvmlFunctions {
   NvmlFunction<nvml::Device, nvml::FabricInfo*> fabric_info;
   NvmlFunction<nvml::Device, int, nvml::FieldValue*> field_values;
   NvmlFunction<nvml::EventSet*> event_set;
+  NvmlFunction<nvml::EventSet> free_events;
   NvmlFunction<nvml::Device, unsigned long long, nvml::EventSet> register_events;
   NvmlFunction<nvml::EventSet, nvml::EventData*, unsigned> wait;
 };

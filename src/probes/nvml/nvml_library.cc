@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <utility>
 
 #include "probes/nvml/nvml_functions.h"
 
@@ -101,6 +101,7 @@ NvmlFunctions::NvmlFunctions(void* loaded) : library(loaded) {
   load(fabric_info, {"nvmlDeviceGetGpuFabricInfo"});
   load(field_values, {"nvmlDeviceGetFieldValues"});
   load(event_set, {"nvmlEventSetCreate"});
+  load(free_events, {"nvmlEventSetFree"});
   load(register_events, {"nvmlDeviceRegisterEvents"});
   load(wait, {"nvmlEventSetWait_v2"});
 }
@@ -140,17 +141,16 @@ StatusOr<std::string> NvmlLibrary::DriverVersion() {
   return std::string(text.data());
 }
 
-StatusOr<NvmlGpu> NvmlLibrary::GpuAt(unsigned index) {
+NvmlGpu NvmlLibrary::GpuAt(unsigned index) {
   const NvmlFunctions& call = *functions_;
   NvmlGpu gpu;
   nvml::PciInfo pci{};
   int result = call.by_index(index, &gpu.handle);
   if (result == nvml::kSuccess) result = call.pci_info(gpu.handle, &pci);
-  if (result != nvml::kSuccess) {
-    return Unavailable("GPU {} of NVML: {}", index, NvmlErrorText(result));
-  }
+  if (result != nvml::kSuccess) return {.error = NvmlErrorText(result)};
   gpu.pci_address = PciAddress(pci);
   gpu.uuid = TextOf(call.uuid, gpu.handle);
+  if (gpu.uuid.empty()) return {.error = "it has no UUID"};
   gpu.serial = TextOf(call.serial, gpu.handle);
   gpu.model = TextOf(call.name, gpu.handle);
   unsigned minor = 0, mig = 0, mig_to_be = 0;
@@ -168,9 +168,8 @@ StatusOr<std::vector<NvmlGpu>> NvmlLibrary::Gpus() {
   }
   std::vector<NvmlGpu> gpus;
   for (unsigned index = 0; index < std::min(count, kGpusMax); ++index) {
-    ASSIGN_OR_RETURN(NvmlGpu gpu, GpuAt(index));
-    uuids_[gpu.handle] = gpu.uuid;
-    gpus.push_back(std::move(gpu));
+    gpus.push_back(GpuAt(index));
+    if (gpus.back().error.empty()) uuids_[gpus.back().handle] = gpus.back().uuid;
   }
   return gpus;
 }
@@ -195,7 +194,11 @@ StatusOr<std::vector<NvmlXid>> NvmlLibrary::WaitForXids(Duration most) {
   const int result = functions_->wait(events_, &event, wait);
   if (result == nvml::kTimeout) return std::vector<NvmlXid>{};
   if (result == nvml::kFunctionNotFound) return Unimplemented("{}", NvmlErrorText(result));
-  if (result != nvml::kSuccess) return Unavailable("wait for XIDs: {}", NvmlErrorText(result));
+  if (result != nvml::kSuccess) {
+    // A GPU that is lost fails the wait for all: the next set is without it.
+    functions_->free_events(std::exchange(events_, nullptr));
+    return Unavailable("wait for XIDs: {}", NvmlErrorText(result));
+  }
   // XIDs are all that was asked for.
   const auto uuid = uuids_.find(event.device);
   if (uuid == uuids_.end()) return std::vector<NvmlXid>{};

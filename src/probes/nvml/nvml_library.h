@@ -28,8 +28,8 @@ class NvmlLibrary final : public Nvml {
  private:
   explicit NvmlLibrary(std::unique_ptr<NvmlFunctions> functions);
 
-  StatusOr<NvmlGpu> GpuAt(unsigned index);
-  // Asks for the XIDs of all GPUs, once.
+  NvmlGpu GpuAt(unsigned index);
+  // Asks for the XIDs of all GPUs that answer.
   Status Subscribe();
 
   std::unique_ptr<NvmlFunctions> functions_;

@@ -113,12 +113,42 @@ TEST_F(NvmlLibraryTest, ACallThatFailsSaysSoAndTheOthersCount) {
               ElementsAre("power !NVML error 999", "utilization 90"));
 }
 
+TEST_F(NvmlLibraryTest, WhatCouldBeWorseThanShownIsNotKnown) {
+  EXPECT_THAT(Read("0 links 18\n0 links-up 18\n0 link-2 result 999\n"),
+              ElementsAre("nvlinks-up !NVML error 999"));
+  EXPECT_THAT(Read("0 temperature 60\n0 slowdown-at result 999\n"),
+              ElementsAre("temperature-margin !NVML error 999"));
+  EXPECT_THAT(Read("0 memory-temperature result 10\n"),
+              ElementsAre("memory-temperature !timed out"));
+  EXPECT_THAT(Read("0 width 8\n0 width-most result 999\n"),
+              ElementsAre("pcie-width !NVML error 999"));
+}
+
+TEST_F(NvmlLibraryTest, AGpuThatCannotBeHadKeepsItsPlaceWithItsError) {
+  std::ofstream(path_) << "gpus 3\n0 handle 15\n1 uuid GPU-2\n1 bus 76\n2 bus 77\n";
+  const auto library = Open();
+  const std::vector<NvmlGpu> gpus = *library->Gpus();
+  ASSERT_THAT(gpus, SizeIs(3));
+  EXPECT_EQ(gpus[0].error, "the GPU is lost");
+  EXPECT_EQ(gpus[1].uuid, "GPU-2");
+  EXPECT_EQ(gpus[2].error, "it has no UUID");
+}
+
+TEST_F(NvmlLibraryTest, AWaitThatFailedIsFollowedByOneOfTheGpusThatAnswer) {
+  Answer("wait 15\n");
+  const auto library = Open();
+  ASSERT_TRUE(library->Gpus().ok());
+  EXPECT_EQ(library->WaitForXids(0s).status().code(), Code::kUnavailable);
+  Answer("");
+  EXPECT_THAT(*library->WaitForXids(0s), IsEmpty());
+}
+
 TEST_F(NvmlLibraryTest, ALostGpuShowsNothingElse) {
   EXPECT_THAT(Read("0 power 300000\n0 utilization result 15\n"), ElementsAre("gpu-lost 1"));
 }
 
 TEST_F(NvmlLibraryTest, AGpuThatNeedsAResetAsksForIt) {
-  EXPECT_THAT(Read("0 utilization result 16\n"),
+  EXPECT_THAT(Read("0 utilization result 16\n0 recovery-action 0\n"),
               ElementsAre("utilization !the GPU needs a reset", "recovery-action 1"));
 }
 

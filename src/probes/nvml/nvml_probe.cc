@@ -15,6 +15,13 @@ constexpr Duration kBreath = std::chrono::milliseconds(10);
 // After a wait that failed.
 constexpr Duration kWaitAgain = std::chrono::seconds(5);
 
+// XIDs of NVLink 5: most of them are nonfatal, as the text of the log's line says.
+constexpr std::uint64_t kNvLink5First = 144, kNvLink5Last = 150;
+
+std::int64_t Seconds(Duration time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
 }  // namespace
 
 NvmlProbe::NvmlProbe(Parts parts, std::map<std::string, NvmlGpu> gpus)
@@ -35,22 +42,23 @@ void NvmlProbe::Start(SignSink& readings, SignSink& xids) {
   WaitForXids();
 }
 
-bool NvmlProbe::idle() const {
-  if (wait_began_ && parts_.loop.Now() - *wait_began_ >= kWait + kPatience) return false;
-  return std::ranges::none_of(gpus_, [](const auto& gpu) { return gpu->began.has_value(); });
-}
-
 StatusOr<std::vector<Sign>> NvmlProbe::Observe() {
+  const Time now = parts_.loop.Now();
   std::vector<Sign> hung;
   for (const auto& gpu : gpus_) {
     if (!gpu->began) {
       Read(*gpu);
-    } else if (parts_.loop.Now() - *gpu->began >= kPatience) {
-      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kPatience).count();
+    } else if (now - *gpu->began >= kPatience) {
       hung.push_back({.device = gpu->device,
                       .name = "nvml",
                       .time = parts_.loop.WallNow(),
-                      .error = fmt::format("no answer for {} s", seconds)});
+                      .error = fmt::format("no answer for {} s", Seconds(kPatience))});
+    }
+  }
+  if (wait_began_ && now - *wait_began_ >= kWait + kPatience) {
+    xids_missed_ = true;
+    for (Sign& sign : XidsReported(fmt::format("no answer for {} s", Seconds(kPatience)))) {
+      hung.push_back(std::move(sign));
     }
   }
   return hung;
@@ -72,11 +80,13 @@ void NvmlProbe::OnRead(Gpu& gpu) {
     parts_.log.Warning("NVML answers again", {{"device", gpu.device}, {"after", FormatAge(took)}});
   }
   std::vector<Sign> signs = std::exchange(gpu.signs, {});
-  std::erase_if(signs, [&gpu](const Sign& sign) { return IsRepeated(gpu, sign); });
+  KeepNews(gpu, signs);
   signs.push_back({.name = "nvml", .value = 1.0});
   for (Sign& sign : signs) {
     sign.device = gpu.device;
     sign.time = parts_.loop.WallNow();
+    // Once more at the next poll, not in ten minutes.
+    if (sign.name == "inforom-broken" && !sign.error.empty()) gpu.deep.reset();
     if (sign.name != "nvlinks-up") continue;
     // NVML does not say how many links this board has wired; one that was up can be.
     gpu.links_up = std::max(gpu.links_up, NumberOf(sign).value_or(0));
@@ -85,11 +95,20 @@ void NvmlProbe::OnRead(Gpu& gpu) {
   readings_->OnSigns(std::move(signs));
 }
 
-bool NvmlProbe::IsRepeated(Gpu& gpu, const Sign& sign) {
-  if (sign.name != "gpu-lost" && sign.name != "recovery-action") return false;
-  const double value = NumberOf(sign).value_or(0);
-  const auto [shown, first] = gpu.events.try_emplace(sign.name, value);
-  return !first && std::exchange(shown->second, value) == value;
+void NvmlProbe::KeepNews(Gpu& gpu, std::vector<Sign>& signs) {
+  const auto before = std::exchange(gpu.events, {});
+  std::erase_if(signs, [&](const Sign& sign) {
+    const bool is_event = sign.name == "gpu-lost" || sign.name == "recovery-action";
+    if (!is_event || !sign.error.empty()) return false;
+    const double value = NumberOf(sign).value_or(0);
+    gpu.events[sign.name] = value;
+    const auto shown = before.find(sign.name);
+    return shown != before.end() && shown->second == value;
+  });
+  if (gpu.events.contains("gpu-lost")) return;
+  const auto asked = before.find("recovery-action");
+  if (asked == before.end() || asked->second == 0 || gpu.events.contains("recovery-action")) return;
+  signs.push_back({.name = "recovery-action", .raw = "NVML: the GPU needs no reset any more"});
 }
 
 void NvmlProbe::WaitForXids() {
@@ -99,30 +118,53 @@ void NvmlProbe::WaitForXids() {
 
 void NvmlProbe::OnXids() {
   wait_began_.reset();
-  Duration pause = kBreath;
-  if (!waited_.ok()) {
-    if (!std::exchange(xids_failed_, true)) {
-      parts_.log.Warning(
-          "NVML reports no XIDs; the kernel's log still does where --kernel-log is given",
-          {{"error", waited_.status().message()}});
-    }
-    if (waited_.status().code() == Code::kUnimplemented) return;
-    pause = kWaitAgain;
-  } else if (!waited_->empty()) {
-    xids_failed_ = false;
-    std::vector<Sign> signs;
-    for (const NvmlXid& xid : *waited_) {
-      const auto device = device_of_uuid_.find(xid.uuid);
-      if (device == device_of_uuid_.end()) continue;
-      signs.push_back({.device = device->second,
-                       .name = "xid",
-                       .value = static_cast<double>(xid.number),
-                       .time = parts_.loop.WallNow(),
-                       .raw = fmt::format("NVML: Xid {}", xid.number)});
-    }
-    if (!signs.empty()) xids_->OnSigns(std::move(signs));
+  if (waited_.ok()) {
+    failed_waits_ = 0;
+    if (std::exchange(xids_missed_, false)) readings_->OnSigns(XidsReported(""));
+    TakeXids(*waited_);
+    timer_ = parts_.loop.After(kBreath, [this] { WaitForXids(); });
+    return;
   }
-  timer_ = parts_.loop.After(pause, [this] { WaitForXids(); });
+  const std::string& error = waited_.status().message();
+  if (++failed_waits_ == 1) parts_.log.Warning("NVML reports no XIDs now", {{"error", error}});
+  if (waited_.status().code() == Code::kUnimplemented) return;
+  // The first may be of a GPU that is lost, which the next set is without.
+  if (failed_waits_ > 1) {
+    xids_missed_ = true;
+    readings_->OnSigns(XidsReported(error));
+  }
+  timer_ = parts_.loop.After(kWaitAgain, [this] { WaitForXids(); });
+}
+
+std::vector<Sign> NvmlProbe::XidsReported(const std::string& error) const {
+  std::vector<Sign> signs;
+  for (const auto& gpu : gpus_) {
+    signs.push_back({.device = gpu->device,
+                     .name = "nvml-events",
+                     .value = 1.0,
+                     .time = parts_.loop.WallNow(),
+                     .error = error});
+  }
+  return signs;
+}
+
+void NvmlProbe::TakeXids(const std::vector<NvmlXid>& xids) {
+  std::vector<Sign> signs;
+  for (const NvmlXid& xid : xids) {
+    const auto device = device_of_uuid_.find(xid.uuid);
+    if (device == device_of_uuid_.end()) continue;
+    if (xid.number >= kNvLink5First && xid.number <= kNvLink5Last) {
+      parts_.log.Info("NVML reports an XID whose severity only the kernel's log has",
+                      {{"device", device->second}, {"xid", xid.number}});
+      continue;
+    }
+    signs.push_back({.device = device->second,
+                     .name = "xid",
+                     .value = static_cast<double>(xid.number),
+                     .time = parts_.loop.WallNow(),
+                     .raw = fmt::format("NVML: Xid {}", xid.number)});
+  }
+  if (!signs.empty()) xids_->OnSigns(std::move(signs));
 }
 
 }  // namespace galen::probes

@@ -20,7 +20,8 @@ namespace galen::probes {
 // Belongs to its loop.
 class NvmlProbe final : public Probe {
  public:
-  // Lent; they outlive the probe, and what blocks in `nvml` outlives neither (see idle()).
+  // Lent; they outlive the probe. A program that ends must not wait for the probe's threads: one in
+  // a call that hangs never ends.
   struct Parts {
     Loop& loop;
     Log& log;
@@ -40,12 +41,9 @@ class NvmlProbe final : public Probe {
   // What was read goes to `readings` when it comes, XIDs to `xids`, both from the loop. Once;
   // both outlive the probe.
   void Start(SignSink& readings, SignSink& xids);
-  // Begins a read of each GPU that has none under way; gives only what is known of those that do
-  // not answer.
+  // Begins a read of each GPU that has none under way; gives only that NVML does not answer for a
+  // GPU, or for XIDs.
   StatusOr<std::vector<Sign>> Observe() override;
-  // Whether no call is under way but a wait for XIDs that ends by itself. A program that ends while
-  // a call hangs must not wait for its thread.
-  bool idle() const;
 
  private:
   struct Gpu {
@@ -61,11 +59,14 @@ class NvmlProbe final : public Probe {
 
   void Read(Gpu& gpu);
   void OnRead(Gpu& gpu);
-  // Whether it says what it said at the last read. NVML shows these at each read, the table takes
-  // them as events.
-  static bool IsRepeated(Gpu& gpu, const Sign& sign);
+  // Leaves of what NVML shows at each read, and the table takes as events, what is new; a recovery
+  // that is asked for no more is one of value 0.
+  static void KeepNews(Gpu& gpu, std::vector<Sign>& signs);
   void WaitForXids();
   void OnXids();
+  void TakeXids(const std::vector<NvmlXid>& xids);
+  // Of every GPU: whether its XIDs are reported, or why not.
+  std::vector<Sign> XidsReported(const std::string& error) const;
 
   const Parts parts_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
@@ -73,7 +74,8 @@ class NvmlProbe final : public Probe {
   SignSink* readings_ = nullptr;
   SignSink* xids_ = nullptr;
   StatusOr<std::vector<NvmlXid>> waited_ = std::vector<NvmlXid>{};  // written by its thread
-  bool xids_failed_ = false;                                        // said so
+  int failed_waits_ = 0;                                            // in a row
+  bool xids_missed_ = false;                                        // shown so
   std::optional<Time> wait_began_;                                  // of the wait under way
   Timer timer_;
   std::unique_ptr<DiskQueue> xid_queue_;

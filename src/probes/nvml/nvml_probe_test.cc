@@ -71,10 +71,8 @@ TEST_F(NvmlProbeTest, AGpuThatDoesNotAnswerIsNamedAfterFiveSecondsAndTheOthersAr
   EXPECT_EQ(hung[0].error, "no answer for 5 s");
   EXPECT_THAT(readings_.Take(), ElementsAre("gpu-1 power 310", "gpu-1 nvml 1"));
   EXPECT_EQ(queues_[1]->waiting(), 1u) << "no second read behind the one that hangs";
-  EXPECT_FALSE(probe_.idle());
 
   queues_[1]->GoOn();
-  EXPECT_TRUE(probe_.idle());
   EXPECT_THAT(readings_.Take(), ElementsAre("gpu-0 power 300", "gpu-0 nvml 1"));
   Look();
 }
@@ -131,15 +129,63 @@ TEST_F(NvmlProbeTest, AWaitThatFailsIsTriedAgainAndOneThatCannotWorkIsNot) {
   nvml_.xids = std::vector<NvmlXid>{{"GPU-a", 48}};
   loop_.Advance(1h);
   EXPECT_THAT(xids_.Take(), IsEmpty());
-  EXPECT_TRUE(probe_.idle());
+  EXPECT_THAT(readings_.Take(), IsEmpty()) << "a GPU without events is no worse for it";
 }
 
-TEST_F(NvmlProbeTest, AWaitForXidsThatDoesNotEndKeepsAProgramFromWaitingForItsThread) {
+TEST_F(NvmlProbeTest, GpusWhoseXidsAreMissedAreUnknownUntilTheyAreReportedAgain) {
+  nvml_.fails = Unavailable("wait for XIDs: NVML error 999");
+  loop_.Advance(20ms);
+  EXPECT_THAT(readings_.Take(), IsEmpty()) << "the next wait may be without a GPU that is lost";
+  loop_.Advance(5s);
+  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-0 nvml-events 1", "gpu-1 nvml-events 1"));
+  EXPECT_EQ(readings_.last["nvml-events"].error, "wait for XIDs: NVML error 999");
+  nvml_.fails = OkStatus();
+  loop_.Advance(5s);
+  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-0 nvml-events 1", "gpu-1 nvml-events 1"));
+  EXPECT_EQ(readings_.last["nvml-events"].error, "");
+}
+
+TEST_F(NvmlProbeTest, AWaitForXidsThatDoesNotEndIsShownToo) {
   queues_[0]->Hang();
   loop_.Advance(5s);
-  EXPECT_TRUE(probe_.idle()) << "a wait ends by itself";
+  Look();
   loop_.Advance(2s);
-  EXPECT_FALSE(probe_.idle());
+  const std::vector<Sign> hung = *probe_.Observe();
+  ASSERT_THAT(hung, SizeIs(2));
+  EXPECT_EQ(hung[1].device, "gpu-1");
+  EXPECT_EQ(hung[1].name, "nvml-events");
+  EXPECT_EQ(hung[1].error, "no answer for 5 s");
+}
+
+// NVML's event has the number alone; most of these are harmless.
+TEST_F(NvmlProbeTest, AnXidOfNvLink5IsLeftToTheKernelsLogWhichHasItsSeverity) {
+  for (const std::uint64_t number : {143, 144, 150, 151}) {
+    nvml_.xids = std::vector<NvmlXid>{{"GPU-a", number}};
+    loop_.Advance(20ms);
+  }
+  EXPECT_THAT(xids_.Take(), ElementsAre("gpu-0 xid 143", "gpu-0 xid 151"));
+}
+
+TEST_F(NvmlProbeTest, AResetThatIsNeededNoMoreIsTakenBackAndANewOneIsNews) {
+  const auto show = [this](std::vector<Sign> signs) {
+    nvml_.shows["GPU-a"] = std::move(signs);
+    readings_.Take();
+    Look();
+    return readings_.Take().front();
+  };
+  const Sign reset{.name = "recovery-action", .value = 1.0};
+  EXPECT_EQ(show({reset}), "gpu-0 recovery-action 1");
+  EXPECT_EQ(show({}), "gpu-0 recovery-action 0");
+  EXPECT_EQ(show({}), "gpu-0 nvml 1");
+  EXPECT_EQ(show({reset}), "gpu-0 recovery-action 1");
+}
+
+TEST_F(NvmlProbeTest, AnInforomThatCouldNotBeReadIsReadAtTheNextPoll) {
+  nvml_.shows["GPU-a"] = {{.name = "inforom-broken", .error = "timed out"}};
+  Look();
+  Look();
+  EXPECT_THAT(nvml_.depths,
+              ElementsAre(NvmlDepth::kAll, NvmlDepth::kAll, NvmlDepth::kAll, NvmlDepth::kPoll));
 }
 
 }  // namespace

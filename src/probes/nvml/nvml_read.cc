@@ -45,6 +45,8 @@ class Signs {
   std::vector<Sign> Take() && {
     if (lost_) return {{.name = "gpu-lost", .value = 1.0, .raw = "NVML: the GPU is lost"}};
     if (needs_reset_) {
+      // What the field says beside it is older, or not set by such a GPU.
+      std::erase_if(signs_, [](const Sign& sign) { return sign.name == "recovery-action"; });
       signs_.push_back(
           {.name = "recovery-action", .value = 1.0, .raw = "NVML: the GPU needs a reset"});
     }
@@ -56,21 +58,21 @@ class Signs {
   bool lost_ = false, needs_reset_ = false;
 };
 
-// Against the limits of this very GPU where it says them.
+// Against the limits of this very GPU; against those of the table only where it has none.
 void ReadTemperature(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   unsigned celsius = 0, limit = 0;
-  if (signs.Has(call.temperature(gpu, nvml::kTemperatureOfGpu, &celsius), "temperature")) {
-    const double now = celsius;
-    if (call.temperature_limit(gpu, nvml::kLimitSlowdown, &limit) != nvml::kSuccess) {
-      signs.Add("temperature", now, "°C");
-    } else {
-      signs.Add("temperature-margin", limit - now, "°C").raw =
-          fmt::format("NVML: {} °C, slows down at {} °C", celsius, limit);
-    }
-    if (call.temperature_limit(gpu, nvml::kLimitShutdown, &limit) == nvml::kSuccess) {
-      signs.Add("shutdown-margin", limit - now, "°C").raw =
-          fmt::format("NVML: {} °C, shuts down at {} °C", celsius, limit);
-    }
+  if (!signs.Has(call.temperature(gpu, nvml::kTemperatureOfGpu, &celsius), "temperature")) return;
+  const double now = celsius;
+  const int slowdown = call.temperature_limit(gpu, nvml::kLimitSlowdown, &limit);
+  if (IsMissing(slowdown)) {
+    signs.Add("temperature", now, "°C");
+  } else if (signs.Has(slowdown, "temperature-margin")) {
+    signs.Add("temperature-margin", limit - now, "°C").raw =
+        fmt::format("NVML: {} °C, slows down at {} °C", celsius, limit);
+  }
+  if (signs.Has(call.temperature_limit(gpu, nvml::kLimitShutdown, &limit), "shutdown-margin")) {
+    signs.Add("shutdown-margin", limit - now, "°C").raw =
+        fmt::format("NVML: {} °C, shuts down at {} °C", celsius, limit);
   }
 }
 
@@ -113,28 +115,28 @@ void ReadMemoryErrors(const NvmlFunctions& call, nvml::Device gpu, Signs& signs)
 }
 
 void ReadFields(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
+  constexpr const char* kSigns[] = {"memory-temperature", "recovery-action"};
   nvml::FieldValue fields[2] = {};
   fields[0].field_id = nvml::kFieldMemoryTemperature;
   fields[1].field_id = nvml::kFieldRecoveryAction;
-  if (call.field_values(gpu, 2, fields) == nvml::kSuccess) {
+  const int all = call.field_values(gpu, 2, fields);
+  for (int i = 0; i < 2; ++i) {
+    if (!signs.Has(all == nvml::kSuccess ? fields[i].result : all, kSigns[i])) continue;
+    const unsigned value = fields[i].value.as_unsigned;
     // 0 °C is the answer of GPUs without such a sensor.
-    if (fields[0].result == nvml::kSuccess && fields[0].value.as_unsigned != 0) {
-      signs.Add("memory-temperature", fields[0].value.as_unsigned, "°C");
-    }
-    if (fields[1].result == nvml::kSuccess) {
-      signs.Add("recovery-action", fields[1].value.as_unsigned);
-    }
+    if (fields[i].field_id == nvml::kFieldMemoryTemperature && value == 0) continue;
+    signs.Add(kSigns[i], value);
   }
 }
 
 void ReadPcie(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   unsigned now = 0, most = 0;
   if (signs.Has(call.width(gpu, &now), "pcie-width") &&
-      call.width_most(gpu, &most) == nvml::kSuccess) {
+      signs.Has(call.width_most(gpu, &most), "pcie-width")) {
     signs.Add("pcie-width", now, "lanes").expected = most;
   }
   if (signs.Has(call.generation(gpu, &now), "pcie-speed") &&
-      call.generation_most(gpu, &most) == nvml::kSuccess && now < kLaneSpeeds.size() &&
+      signs.Has(call.generation_most(gpu, &most), "pcie-speed") && now < kLaneSpeeds.size() &&
       most < kLaneSpeeds.size()) {
     signs.Add("pcie-speed", kLaneSpeeds[now], "GT/s").expected = kLaneSpeeds[most];
   }
@@ -148,11 +150,17 @@ void ReadNvLink(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   unsigned links = 0, up = 0;
   for (unsigned link = 0; link < nvml::kNvLinksMax; ++link) {
     unsigned active = 0;
-    if (call.nvlink_state(gpu, link, &active) != nvml::kSuccess) continue;
+    const int result = call.nvlink_state(gpu, link, &active);
+    if (IsMissing(result)) continue;
+    // Whether it is up is not known, so neither is how many are.
+    if (!signs.Has(result, "nvlinks-up")) return;
     ++links;
     up += active != 0 ? 1 : 0;
   }
   if (links > 0) signs.Add("nvlinks-up", up, "links");
+}
+
+void ReadFabric(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   nvml::FabricInfo fabric{};
   if (signs.Has(call.fabric_info(gpu, &fabric), "fabric-ready") &&
       fabric.state != nvml::kFabricNotSupported) {
@@ -172,6 +180,7 @@ std::vector<Sign> NvmlLibrary::Read(const NvmlGpu& gpu, NvmlDepth depth) {
   ReadFields(call, gpu.handle, signs);
   ReadPcie(call, gpu.handle, signs);
   ReadNvLink(call, gpu.handle, signs);
+  ReadFabric(call, gpu.handle, signs);
   if (depth == NvmlDepth::kAll) {
     const int inforom = call.validate_inforom(gpu.handle);
     const bool broken = inforom == nvml::kCorruptedInforom;

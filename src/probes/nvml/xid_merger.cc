@@ -11,8 +11,16 @@ constexpr std::size_t kSeenMax = 1024;
 }  // namespace
 
 void XidMerger::Take(const Inlet& by, std::vector<Sign> signs) {
-  std::erase_if(signs, [&](const Sign& sign) { return sign.name == "xid" && IsSecond(by, sign); });
+  std::erase_if(signs, [&](const Sign& sign) { return IsLeftOut(by, sign); });
   if (!signs.empty()) sink_.OnSigns(std::move(signs));
+}
+
+bool XidMerger::IsLeftOut(const Inlet& by, const Sign& sign) {
+  if (sign.name == "xid") return IsSecond(by, sign);
+  if (sign.name != "recovery-action") return false;
+  if (&by == &kernel_log_) return says_recovery_.contains(sign.device);
+  says_recovery_.insert(sign.device);
+  return false;
 }
 
 bool XidMerger::IsSecond(const Inlet& by, const Sign& sign) {

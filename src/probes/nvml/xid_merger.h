@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,8 @@
 namespace galen::probes {
 
 // Passes signs of two sources on; of an XID that both bring the first one. Two of one source are
-// two: a GPU may have the same fault again within a second. Belongs to its loop.
+// two: a GPU may have the same fault again within a second. What a GPU asks for counts by NVML
+// alone where NVML says it, because only NVML takes it back. Belongs to its loop.
 class XidMerger {
  public:
   // How far apart the two sources may be. The kernel module logs and notifies within milliseconds;
@@ -41,6 +43,8 @@ class XidMerger {
   };
 
   void Take(const Inlet& by, std::vector<Sign> signs);
+  // Whether it counts by another sign that came or comes.
+  bool IsLeftOut(const Inlet& by, const Sign& sign);
   // Whether the other source brought it before; that one is used up then.
   bool IsSecond(const Inlet& by, const Sign& sign);
 
@@ -49,6 +53,7 @@ class XidMerger {
   Inlet nvml_{*this}, kernel_log_{*this};
   // By device and number; what is older than the window goes when the next of its kind comes.
   std::map<std::pair<std::string, double>, std::deque<Seen>> seen_;
+  std::set<std::string> says_recovery_;  // devices of which NVML says it
 };
 
 }  // namespace galen::probes

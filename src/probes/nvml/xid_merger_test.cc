@@ -59,5 +59,15 @@ TEST_F(XidMergerTest, OthersAndLaterOnesPass) {
   EXPECT_EQ(Bring(merger_.kernel_log(), {.device = "gpu-0", .name = "aer-fatal"}), 1u);
 }
 
+// Only NVML takes it back.
+TEST_F(XidMergerTest, WhatAGpuAsksForCountsByNvmlAloneWhereNvmlSaysIt) {
+  const Sign action{.device = "gpu-0", .name = "recovery-action", .value = 1.0};
+  EXPECT_EQ(Bring(merger_.kernel_log(), action), 1u);
+  EXPECT_EQ(Bring(merger_.nvml(), action), 1u);
+  EXPECT_EQ(Bring(merger_.kernel_log(), action), 0u);
+  const Sign others{.device = "gpu-1", .name = "recovery-action", .value = 1.0};
+  EXPECT_EQ(Bring(merger_.kernel_log(), others), 1u);
+}
+
 }  // namespace
 }  // namespace galen::probes
