@@ -104,6 +104,8 @@ void SysfsProbe::OnLook(const std::string& name) {
     parts_.log.Info("device answers again", {{"device", name}});
     CountHanging();
   }
+  // Whatever is back may be another device: all of it is read at once.
+  if (!look->result.present) watched.next.clear();
   for (Sign& sign : watched.signs.Take(look->result, parts_.loop.WallNow())) {
     ready_.push_back(std::move(sign));
   }
