@@ -110,7 +110,7 @@ TEST_F(SysfsProbeTest, AFileThatNeverAnswersIsNamedAndHoldsUpNoOtherDevice) {
   QueueOf(0).Hang();
   Look("a", "width");
   const std::optional<Sign> present = Look("a", "present");
-  EXPECT_EQ(present->error, "d/a has not answered for 2 s");
+  EXPECT_EQ(present->error, "no thread has looked at d/a for 2 s");
   EXPECT_EQ(NumberOf(*Look("b", "width")), 16);
   EXPECT_EQ(metrics_.Value("galen_sysfs_hanging_reads"), 1);
   EXPECT_EQ(QueueOf(0).waiting(), 1u) << "no second read waits behind the first";
