@@ -5,7 +5,18 @@
 #include <iterator>
 #include <utility>
 
+#include "sdk/inventory.h"
+
 namespace galen::device_driver {
+namespace {
+
+Inventory InventoryOf(const std::map<std::string, FoundDevice>& devices) {
+  Inventory inventory;
+  for (const auto& [name, device] : devices) inventory.push_back(device.device);
+  return inventory;
+}
+
+}  // namespace
 
 // One search for devices, made by the loop and done by a thread.
 struct SysfsHardware::Search {
@@ -31,20 +42,25 @@ SysfsHardware::SysfsHardware(Edges edges, SharedFiles files, Options options,
               .files = std::move(files),
               .make_queue = std::move(make_queue)},
              {.root = options_.sysfs_root}),
-      kernel_log_source_(std::move(kernel_log)) {}
+      kernel_log_source_(std::move(kernel_log)) {
+  edges_.metrics.DeclareCounter("galen_sysfs_failed_searches_total",
+                                "Searches for devices below /sys that failed.");
+}
 
 SysfsHardware::~SysfsHardware() = default;
 
-bool SysfsHardware::Add(const std::vector<FoundDevice>& found) {
-  bool news = false;
-  for (const FoundDevice& each : found) {
-    const auto known = devices_.find(each.device.name);
-    if (known != devices_.end() && known->second == each) continue;
-    if (known == devices_.end() && devices_.size() >= probes::SysfsProbe::kDevicesMax) continue;
-    devices_[each.device.name] = each;
-    news = true;
+StatusOr<bool> SysfsHardware::Add(const std::vector<FoundDevice>& found) {
+  std::map<std::string, FoundDevice> devices = devices_;
+  for (const FoundDevice& each : found) devices[each.device.name] = each;
+  if (devices == devices_) return false;
+  if (devices.size() > probes::SysfsProbe::kDevicesMax) {
+    return FailedPrecondition(
+        "{} devices with those that are gone, at most {} are looked at: say which, or restart the "
+        "driver to forget those that are gone",
+        devices.size(), probes::SysfsProbe::kDevicesMax);
   }
-  if (!news) return false;
+  RETURN_IF_ERROR(sdk::ValidateInventory(InventoryOf(devices)));
+  devices_ = std::move(devices);
   std::vector<probes::SysfsDevice> watched;
   for (const auto& [name, device] : devices_) watched.push_back({name, device.path});
   probe_.SetDevices(watched);
@@ -53,14 +69,30 @@ bool SysfsHardware::Add(const std::vector<FoundDevice>& found) {
 }
 
 StatusOr<Inventory> SysfsHardware::Devices() {
-  if (!std::exchange(looked_, true)) {
+  if (!looked_) {
     ASSIGN_OR_RETURN(const std::vector<FoundDevice> found, options_.find());
-    Add(found);
+    RETURN_IF_ERROR(Add(found).status());
+    looked_ = true;
   }
-  RETURN_IF_ERROR(last_search_);
-  Inventory inventory;
-  for (const auto& [name, device] : devices_) inventory.push_back(device.device);
-  return inventory;
+  return InventoryOf(devices_);
+}
+
+void SysfsHardware::OnSearch(const StatusOr<std::vector<FoundDevice>>& found) {
+  const StatusOr<bool> news = found.ok() ? Add(*found) : StatusOr<bool>(found.status());
+  NoteSearch(news.status());
+  if (news.ok() && *news && events_ != nullptr) events_->look_again();
+}
+
+void SysfsHardware::NoteSearch(const Status& status) {
+  const bool failed_before = std::exchange(search_failed_, !status.ok());
+  if (status.ok()) {
+    if (failed_before) edges_.log.Info("devices can be looked for again");
+    return;
+  }
+  edges_.metrics.Add("galen_sysfs_failed_searches_total", {});
+  if (failed_before) return;
+  edges_.log.Warning("devices cannot be looked for: known ones are read on, new ones not offered",
+                     {{"error", status.message()}});
 }
 
 void SysfsHardware::LookForDevices() {
@@ -71,12 +103,7 @@ void SysfsHardware::LookForDevices() {
               [this, alive = Liveness::Watch(liveness_)] {
                 if (!alive.alive()) return;
                 const auto search = std::exchange(search_, nullptr);
-                const bool was_ok = last_search_.ok();
-                last_search_ = search->found.status();
-                const bool news = last_search_.ok() && Add(*search->found);
-                if ((news || was_ok != last_search_.ok()) && events_ != nullptr) {
-                  events_->look_again();
-                }
+                OnSearch(search->found);
               });
 }
 

@@ -58,8 +58,9 @@ class SysfsHardware final : public Hardware {
                 std::unique_ptr<probes::KernelLogSource> kernel_log);
   ~SysfsHardware() override;
 
-  // The first call looks by itself, before there is anything that it could hold up; later ones give
-  // what a thread found meanwhile.
+  // The first call looks by itself, before there is anything that it could hold up; only its error
+  // is returned. Later ones give what a thread found meanwhile. A search that fails then is logged
+  // and counted (galen_sysfs_failed_searches_total), and the devices that are known are read on.
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
   Status Start(HardwareEvents& events) override;
@@ -79,15 +80,18 @@ class SysfsHardware final : public Hardware {
   };
 
   void LookForDevices();
-  // Whether devices came that were not known.
-  bool Add(const std::vector<FoundDevice>& found);
+  void OnSearch(const StatusOr<std::vector<FoundDevice>>& found);
+  // Whether devices came that were not known. All of them or none: an error when, with those that
+  // are known, they are more than SysfsProbe::kDevicesMax or cannot be offered.
+  StatusOr<bool> Add(const std::vector<FoundDevice>& found);
+  void NoteSearch(const Status& status);
   std::map<std::string, std::string> DeviceOfAddress() const;
 
   Edges edges_;
   const Options options_;
   std::map<std::string, FoundDevice> devices_;  // by name
   bool looked_ = false;
-  Status last_search_;
+  bool search_failed_ = false;      // the last one
   std::shared_ptr<Search> search_;  // under way; shared with the thread that looks
   std::unique_ptr<DiskQueue> queue_;
   probes::SysfsProbe probe_;

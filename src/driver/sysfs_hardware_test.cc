@@ -1,14 +1,17 @@
 #include "driver/sysfs_hardware.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
+#include "driver/device_driver.h"
 #include "probes/kernel_log/fake_kernel_log.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/sysfs/fake_sysfs.h"
+#include "sdk/health/health_snapshot.h"
 
 namespace galen::device_driver {
 namespace {
@@ -65,6 +68,28 @@ class SysfsHardwareTest : public ::testing::Test {
     for (const Device& device : devices) names.push_back(device.name);
     return names;
   }
+  // A driver of what `search` finds.
+  void StartDriver() {
+    Make([this] { return search_(); });
+    config_.driver = {.name = "pci.example.com", .node = "node-7"};
+    driver_ = std::make_unique<DeviceDriver>(
+        Edges{loop_, NullLog(), metrics_, state_, rules_}, *hardware_,
+        DeviceDriver::Calls{.publish = [](const Inventory&) { return std::nullopt; },
+                            .health_changed = [] {}},
+        config_);
+    ASSERT_EQ(driver_->Start(), OkStatus());
+  }
+  // The device after two more rounds of health: what a search finds is offered in the second.
+  HealthState StateOf(const std::string& device) {
+    for (int round = 0; round < 2; ++round) {
+      loop_.Advance(2s);
+      sdk::HealthRound reports;
+      driver_->Report(reports);
+      last_ = std::move(reports);
+    }
+    const sdk::HealthRound::Report* report = last_.Find(device);
+    return report == nullptr ? HealthState::kUnknown : report->state;
+  }
   void Start() {
     ASSERT_TRUE(hardware_->Devices().ok());
     ASSERT_TRUE(hardware_->Start(events_).ok());
@@ -82,6 +107,10 @@ class SysfsHardwareTest : public ::testing::Test {
   int looks_ = 0;
   HardwareEvents events_{sink_, [this] { ++looks_; }};
   std::unique_ptr<SysfsHardware> hardware_;
+  DeviceFinder search_ = PciFinder(files_, "/sys", {*probes::ParsePciSelection("10de")});
+  DriverConfig config_;
+  std::unique_ptr<DeviceDriver> driver_;
+  sdk::HealthRound last_;
 };
 
 TEST_F(SysfsHardwareTest, OffersPciDevicesWithWhatTheSchedulerCanMatch) {
@@ -134,6 +163,49 @@ TEST_F(SysfsHardwareTest, ASearchThatHangsHoldsUpNoReading) {
   EXPECT_FALSE(hardware_->Observe()->empty());
   EXPECT_FALSE(hardware_->Observe()->empty());
   EXPECT_EQ(queues_.front()->waiting(), 1u);
+}
+
+TEST_F(SysfsHardwareTest, KnownDevicesAreReadOnWhileSearchesFailAndNewOnesAreFoundAfter) {
+  AddPci("0000:4b:00.0");
+  const DeviceFinder good = search_;
+  StartDriver();
+  ASSERT_EQ(StateOf("0000-4b-00-0"), HealthState::kHealthy);
+  search_ = [] { return Unavailable("/sys/bus/pci/devices: Too many open files"); };
+  EXPECT_EQ(StateOf("0000-4b-00-0"), HealthState::kHealthy);
+  EXPECT_EQ(metrics_.Value("galen_sysfs_failed_searches_total"), 2);
+  files_->RemoveTree("/sys/bus/pci/devices/0000:4b:00.0");
+  EXPECT_EQ(StateOf("0000-4b-00-0"), HealthState::kUnhealthy) << "it left";
+  AddPci("0000:4c:00.0");
+  search_ = good;
+  EXPECT_EQ(StateOf("0000-4c-00-0"), HealthState::kHealthy);
+  EXPECT_EQ(StateOf("0000-4b-00-0"), HealthState::kUnhealthy);
+}
+
+TEST_F(SysfsHardwareTest, ADeviceThatCannotBeOfferedTakesNoKnownOneWithIt) {
+  AddPci("0000:4b:00.0");
+  const DeviceFinder good = search_;
+  StartDriver();
+  search_ = [good] {
+    StatusOr<std::vector<FoundDevice>> found = good();
+    found->push_back({.device = {.name = "No_Label"}, .path = "x"});
+    return found;
+  };
+  EXPECT_EQ(StateOf("0000-4b-00-0"), HealthState::kHealthy);
+  EXPECT_EQ(metrics_.Value("galen_sysfs_failed_searches_total"), 2);
+}
+
+TEST_F(SysfsHardwareTest, MoreDevicesThanAreLookedAtAreAFailedSearchAndNoSilence) {
+  AddPci("0000:4b:00.0");
+  StartDriver();
+  search_ = [] {
+    std::vector<FoundDevice> found;
+    for (std::size_t i = 0; i < probes::SysfsProbe::kDevicesMax; ++i) {
+      found.push_back({.device = {.name = fmt::format("d-{}", i)}, .path = "x"});
+    }
+    return found;
+  };
+  EXPECT_EQ(StateOf("0000-4b-00-0"), HealthState::kHealthy);
+  EXPECT_EQ(metrics_.Value("galen_sysfs_failed_searches_total"), 2);
 }
 
 constexpr const char* kFatal =

@@ -77,7 +77,7 @@ Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& a
   // First all values, so that a condition sees its sign whichever comes first.
   for (const Sign& sign : signs) {
     const std::optional<double> number = NumberOf(sign);
-    if (!number || !sign.error.empty()) continue;
+    if (!number || !sign.error.empty() || sign.absent) continue;
     for (Device* device : DevicesOf(sign)) {
       device->latest[sign.name] = *number;
       // In this process's life only: a link that trained badly at boot and never better has no
@@ -91,7 +91,9 @@ Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& a
     // A probe may read more than this table has rules for.
     if (spec == nullptr) continue;
     for (Device* device : DevicesOf(sign)) {
-      if (!sign.error.empty()) {
+      if (sign.absent) {
+        ApplyAbsent(*device, sign);
+      } else if (!sign.error.empty()) {
         ApplyUnreadable(*device, sign);
       } else if (spec->kind == SignKind::kEvent) {
         ApplyEvent(*device, sign, at, evaluation);
@@ -159,6 +161,14 @@ void RuleEngine::ApplyUnreadable(Device& device, const Sign& sign) {
   const auto rules = rules_of_sign_.find(sign.name);
   if (rules == rules_of_sign_.end()) return;
   for (const std::size_t index : rules->second) TrackOf(device, index).OnUnreadable();
+}
+
+void RuleEngine::ApplyAbsent(Device& device, const Sign& sign) {
+  ApplyUnreadable(device, sign);
+  device.unreadable.erase(sign.name);
+  if (sign.time < device.good_since) return;
+  device.good_since = sign.time;
+  device.good_by = sign.raw;
 }
 
 bool RuleEngine::MatchesEvent(const Rule& rule, const Sign& sign) const {

@@ -218,6 +218,8 @@ class RuleEngine {
   std::vector<Device*> DevicesOf(const Sign& sign);
   void ApplyReading(Device& device, const Sign& sign, const Instant& at);
   void ApplyUnreadable(Device& device, const Sign& sign);
+  // What was found by the sign's readings ends, and nothing of it is unknown.
+  void ApplyAbsent(Device& device, const Sign& sign);
   void ApplyEvent(Device& device, const Sign& sign, const Instant& at, Evaluation& evaluation);
   bool MatchesEvent(const Rule& rule, const Sign& sign) const;
   void Clear(Device& device, const Rule& by, const Sign& sign);

@@ -30,6 +30,9 @@ struct Sign {
   WallTime time{};
   std::string raw{};  // for people: "kernel log: Xid 79 on 0000:4b:00.0"; "" when there is no more
   std::string error{};  // why it could not be read
+  // The device has no such sign: an error that was shown of it before is over. `value` means
+  // nothing.
+  bool absent = false;
 
   bool operator==(const Sign&) const = default;
 };

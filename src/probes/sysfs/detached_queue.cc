@@ -5,6 +5,7 @@
 #include <csignal>
 #include <deque>
 #include <semaphore>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -24,17 +25,34 @@ struct DetachedQueue::Shared {
   std::counting_semaphore<> given{0};
 };
 
-DetachedQueue::DetachedQueue(Loop& loop) : shared_(std::make_shared<Shared>()) {
-  {
-    MutexLock lock(shared_->mu);
-    shared_->loop = &loop;
-  }
+bool DetachedQueue::StartDetached(Task work) {
   // The thread inherits the mask: signals are the loop's.
   sigset_t all, before;
   sigfillset(&all);
   GALEN_CHECK(pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
-  std::thread([shared = shared_] { Work(*shared); }).detach();
+  bool started = true;
+  // The standard library has no other way to report it.
+  try {
+    std::thread(std::move(work)).detach();
+  } catch (const std::system_error&) {
+    started = false;
+  }
   GALEN_CHECK(pthread_sigmask(SIG_SETMASK, &before, nullptr) == 0);
+  return started;
+}
+
+DetachedQueue::DetachedQueue(Loop& loop, StartThread start_thread)
+    : loop_(loop), start_thread_(std::move(start_thread)), shared_(std::make_shared<Shared>()) {
+  {
+    MutexLock lock(shared_->mu);
+    shared_->loop = &loop;
+  }
+  Start();
+}
+
+void DetachedQueue::Start() {
+  if (start_thread_([shared = shared_] { Work(*shared); })) return;
+  retry_ = loop_.After(kRetryAfter, [this] { Start(); });
 }
 
 DetachedQueue::~DetachedQueue() {

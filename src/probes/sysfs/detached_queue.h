@@ -2,17 +2,25 @@
 // nobody waits for.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/files/disk_queue.h"
+#include "base/loop/loop.h"
 
 namespace galen::probes {
 
 // Belongs to its loop, which is lent. Destroying it returns at once: work that is under way goes on
-// by itself, and its `done` is never called. So work must own all that it touches.
+// by itself, and its `done` is never called. So work must own all that it touches. Where no thread
+// can be started (a limit of processes) work waits, and another try is made each kRetryAfter.
 class DetachedQueue final : public DiskQueue {
  public:
-  explicit DetachedQueue(Loop& loop);
+  static constexpr Duration kRetryAfter = std::chrono::seconds(5);
+  // Does the task on a thread that nobody waits for; false when there is none left.
+  using StartThread = std::function<bool(Task)>;
+  static bool StartDetached(Task work);
+
+  explicit DetachedQueue(Loop& loop, StartThread start_thread = StartDetached);
   ~DetachedQueue() override;
   DetachedQueue(const DetachedQueue&) = delete;
 
@@ -21,7 +29,11 @@ class DetachedQueue final : public DiskQueue {
  private:
   struct Shared;
   static void Work(Shared& shared);
+  void Start();
 
+  Loop& loop_;
+  const StartThread start_thread_;
+  Timer retry_;
   // Shared with the thread, which outlives this while it hangs in the kernel.
   const std::shared_ptr<Shared> shared_;
 };

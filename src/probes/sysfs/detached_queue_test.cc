@@ -7,6 +7,7 @@
 #include <semaphore>
 
 #include "base/loop/epoll_loop.h"
+#include "base/loop/fake_loop.h"
 
 namespace galen::probes {
 namespace {
@@ -21,6 +22,18 @@ TEST(DetachedQueue, DoesWorkBesideTheLoopAndReportsOnIt) {
               loop->Stop();
             });
   loop->Run();
+}
+
+TEST(DetachedQueue, TriesAgainWhenNoThreadIsLeft) {
+  FakeLoop loop;
+  int tries = 0;
+  DetachedQueue queue(loop, [&](Task) { return ++tries == 3; });
+  EXPECT_EQ(tries, 1);
+  loop.Advance(DetachedQueue::kRetryAfter);
+  loop.Advance(DetachedQueue::kRetryAfter);
+  EXPECT_EQ(tries, 3);
+  loop.Advance(DetachedQueue::kRetryAfter);
+  EXPECT_EQ(tries, 3) << "the third has a thread";
 }
 
 // The thread lives on with what it owns; nothing of the queue is touched when it wakes.

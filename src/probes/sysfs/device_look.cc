@@ -96,15 +96,25 @@ SignReading ReadOne(const SysfsFiles& files, const std::string& directory, const
   if (source.expected.empty()) return reading;
   const std::string file = FillStars(source.expected, found.stars);
   before_read(sign.name, file);
-  // What is expected must be a value of the sign as well: 255 lanes are none to wait for.
-  const FileNumber expected = ReadNumber(files, directory, file, source);
-  if (expected.value && IsInBounds(sign, *expected.value)) reading.expected = expected.value;
+  FileNumber expected = ReadNumber(files, directory, file, source);
+  if (!expected.error.empty()) {
+    // Without its limit no rule would match, and a fault would pass for over.
+    reading.value.reset();
+    reading.raw.clear();
+    reading.error = std::move(expected.error);
+    return reading;
+  }
+  // What is expected must be a value of the sign as well (255 lanes are none to wait for), and more
+  // than nothing: sensors that are not wired have a limit of 0.
+  if (expected.value && *expected.value > 0 && IsInBounds(sign, *expected.value)) {
+    reading.expected = expected.value;
+  }
   return reading;
 }
 
 // What two readings are compared by: of those with a limit how near they are to it.
 double Rank(const SignReading& reading) {
-  if (!reading.expected || *reading.expected <= 0) return *reading.value;
+  if (!reading.expected) return *reading.value;
   return *reading.value / *reading.expected;
 }
 

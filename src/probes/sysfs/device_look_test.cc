@@ -90,6 +90,28 @@ TEST_F(DeviceLookTest, AnExpectationOutOfBoundsIsNone) {
   EXPECT_EQ(Read({.path = "width", .expected = "max"}, 32).expected, std::nullopt);
 }
 
+TEST_F(DeviceLookTest, ALimitThatCannotBeReadMakesTheValueUnknownToo) {
+  Write("temp1_input", "100");
+  Write("temp1_crit", "garbage");
+  Write("temp2_input", "40");
+  Write("temp2_crit", "90");
+  const SignReading reading =
+      Read({.path = "temp*_input", .expected = "temp*_crit", .several = Several::kHighest});
+  EXPECT_EQ(reading.value, std::nullopt) << "a cool sensor says nothing of a hot one";
+  EXPECT_EQ(reading.error, "temp1_crit: 'garbage' is no number");
+}
+
+TEST_F(DeviceLookTest, ALimitOfZeroIsOneThatNobodySet) {
+  Write("temp1_input", "80");
+  Write("temp1_crit", "100");
+  Write("temp2_input", "45");
+  Write("temp2_crit", "0");
+  const FileSource source{
+      .path = "temp*_input", .expected = "temp*_crit", .several = Several::kHighest};
+  EXPECT_EQ(Read(source).value, 80);
+  EXPECT_EQ(Read({.path = "temp2_input", .expected = "temp2_crit"}).expected, std::nullopt);
+}
+
 TEST_F(DeviceLookTest, GarbageAndARefusedReadAreErrorsThatNameTheFile) {
   Write("width", "sixteen\n");
   Write("broken", "");

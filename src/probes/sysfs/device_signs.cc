@@ -18,14 +18,20 @@ Sign DeviceSigns::MakeSign(std::string_view name, WallTime now) const {
   return sign;
 }
 
+Sign DeviceSigns::MakeUnknown(const std::string& name, const std::string& error, WallTime now) {
+  unknown_.insert(name);
+  Sign sign = MakeSign(name, now);
+  sign.error = error;
+  return sign;
+}
+
 std::vector<Sign> DeviceSigns::Unknown(std::string_view sign, const std::string& error,
-                                       WallTime now) const {
+                                       WallTime now) {
   std::vector<Sign> signs;
-  if (!sign.empty()) signs.push_back(MakeSign(sign, now));
+  if (!sign.empty()) signs.push_back(MakeUnknown(std::string(sign), error, now));
   for (const auto& [name, last] : last_) {
-    if (name != sign) signs.push_back(MakeSign(name, now));
+    if (name != sign) signs.push_back(MakeUnknown(name, error, now));
   }
-  for (Sign& each : signs) each.error = error;
   return signs;
 }
 
@@ -60,6 +66,25 @@ std::vector<Sign> DeviceSigns::Take(const DeviceLook& look, WallTime now) {
 }
 
 void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vector<Sign>& signs) {
+  const auto last = last_.find(reading.sign);
+  const bool known = last != last_.end();
+  std::string error = reading.error;
+  // A file that this device never had is no sign of it; one that it had is missed, and so is its
+  // limit: without one no rule matches, and a fault would pass for over.
+  if (error.empty() && known && !reading.value) error = "the kernel gives no value any more";
+  if (error.empty() && known && last->second.expected && !reading.expected) {
+    error = "the kernel gives no limit for it any more";
+  }
+  if (!error.empty()) {
+    Sign sign = MakeUnknown(reading.sign, error, now);
+    if (known) {
+      sign.expected = last->second.expected;
+      last->second = sign;
+    }
+    signs.push_back(std::move(sign));
+    return;
+  }
+  const bool was_unknown = unknown_.erase(reading.sign) > 0;
   Sign sign = MakeSign(reading.sign, now);
   if (reading.value) {
     sign.value = *reading.value;
@@ -67,13 +92,10 @@ void DeviceSigns::TakeReading(const SignReading& reading, WallTime now, std::vec
     sign.raw = "sysfs: " + reading.raw;
     last_[reading.sign] = sign;
     signs.push_back(std::move(sign));
-    return;
+  } else if (was_unknown) {
+    sign.absent = true;
+    signs.push_back(std::move(sign));
   }
-  // A file that this device never had is no sign of it; one that it had is missed.
-  const bool known = last_.contains(reading.sign);
-  if (reading.error.empty() && !known) return;
-  sign.error = reading.error.empty() ? "the kernel gives no value any more" : reading.error;
-  signs.push_back(std::move(sign));
 }
 
 }  // namespace galen::probes

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,19 +31,25 @@ class DeviceSigns {
   DeviceSigns(const RuleTable& rules, SysfsDevice device)
       : rules_(&rules), device_(std::move(device)) {}
 
-  // What a look showed at `now`. Signs that it did not read are as they were.
+  // What a look showed at `now`. Signs that it did not read are as they were. One that was unknown
+  // and of which the device has nothing is shown as absent, once.
   std::vector<Sign> Take(const DeviceLook& look, WallTime now);
   // Nobody knows any more: `sign`, and all that had a value.
-  std::vector<Sign> Unknown(std::string_view sign, const std::string& error, WallTime now) const;
+  std::vector<Sign> Unknown(std::string_view sign, const std::string& error, WallTime now);
 
  private:
   Sign MakeSign(std::string_view name, WallTime now) const;
+  // The same, as one that cannot be read.
+  Sign MakeUnknown(const std::string& name, const std::string& error, WallTime now);
   void TakeReading(const SignReading& reading, WallTime now, std::vector<Sign>& signs);
 
   const RuleTable* rules_;
   SysfsDevice device_;
-  bool gone_ = false;                 // its directory was not there at the last look
-  std::map<std::string, Sign> last_;  // of signs that had a value
+  bool gone_ = false;  // its directory was not there at the last look
+  // Signs that had a value: as they were read last, with the error where that failed. `expected` is
+  // the last one that was known.
+  std::map<std::string, Sign> last_;
+  std::set<std::string> unknown_;  // shown with an error since they were read
 };
 
 }  // namespace galen::probes

@@ -48,7 +48,10 @@ Status Extend(const SysfsFiles& files, const std::string& root, const FoundPath&
   }
   for (const std::string& name : *names) {
     std::optional<std::string> star = MatchStar(segment, name);
-    if (!star || found.size() >= kFoundPathsMax) continue;
+    if (!star) continue;
+    if (found.size() >= kFoundPathsMax) {
+      return FailedPrecondition("more than {} are there, say which are meant", kFoundPathsMax);
+    }
     FoundPath next{Join(from.path, name), from.stars};
     next.stars.push_back(*std::move(star));
     found.push_back(std::move(next));
@@ -61,15 +64,20 @@ Status Extend(const SysfsFiles& files, const std::string& root, const FoundPath&
 StatusOr<std::vector<FoundPath>> FindPaths(const SysfsFiles& files, const std::string& directory,
                                            std::string_view pattern) {
   std::vector<FoundPath> found{{}};
-  while (!pattern.empty()) {
-    const std::string_view segment = TakeSegment(pattern);
+  std::string_view rest = pattern;
+  while (!rest.empty()) {
+    const std::string_view segment = TakeSegment(rest);
     if (segment.find('*') == std::string_view::npos) {
       for (FoundPath& each : found) each.path = Join(each.path, segment);
       continue;
     }
     std::vector<FoundPath> next;
     for (const FoundPath& each : found) {
-      RETURN_IF_ERROR(Extend(files, directory, each, segment, next));
+      const Status status = Extend(files, directory, each, segment, next);
+      if (status.code() == Code::kFailedPrecondition) {
+        return FailedPrecondition("{}: {}", pattern, status.message());
+      }
+      RETURN_IF_ERROR(status);
     }
     found = std::move(next);
   }

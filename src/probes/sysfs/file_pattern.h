@@ -18,13 +18,13 @@ struct FoundPath {
   bool operator==(const FoundPath&) const = default;
 };
 
-// More than any device has sensors, or a machine devices of one pattern; what is past it is left
-// out.
+// More than any device has sensors, or a machine devices of one pattern.
 inline constexpr std::size_t kFoundPathsMax = 256;
 
 // What the pattern names below `directory`, in order of name (2 before 10). A star stands for any
 // part of one name; one without a star is given as it is, whether it is there or not. Empty when a
-// directory on the way is missing; the file system's error when one cannot be read.
+// directory on the way is missing; the file system's error when one cannot be read;
+// FailedPrecondition for more than kFoundPathsMax, also on the way: none is left out in silence.
 StatusOr<std::vector<FoundPath>> FindPaths(const SysfsFiles& files, const std::string& directory,
                                            std::string_view pattern);
 

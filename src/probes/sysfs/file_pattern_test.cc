@@ -33,6 +33,17 @@ TEST(FilePattern, GivesAPathWithoutAStarAsItIsAndNothingBelowWhatIsMissing) {
   EXPECT_THAT(Paths(files, "a/b*/c"), IsEmpty());
 }
 
+TEST(FilePattern, MoreThanAPatternMayNameIsAnErrorAndNoneIsLeftOutInSilence) {
+  FakeSysfs files;
+  for (std::size_t i = 0; i < kFoundPathsMax; ++i) {
+    files.files["/sys/hwmon/temp" + std::to_string(i) + "_input"] = "1\n";
+  }
+  EXPECT_EQ(Paths(files, "hwmon/temp*_input").size(), kFoundPathsMax);
+  files.files["/sys/hwmon/temp999_input"] = "1\n";
+  EXPECT_EQ(FindPaths(files, "/sys", "hwmon/temp*_input").status().message(),
+            "hwmon/temp*_input: more than 256 are there, say which are meant");
+}
+
 TEST(FilePattern, FillsInWhatItsStarsFound) {
   FakeSysfs files;
   files.files["/sys/hwmon/hwmon7/temp3_input"] = "1\n";

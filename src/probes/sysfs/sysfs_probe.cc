@@ -17,6 +17,7 @@ struct SysfsProbe::Look {
   Time started{};
 
   Mutex mu;  // the thread writes where it is while the loop may ask
+  bool begun GALEN_GUARDED_BY(mu) = false;
   std::string sign GALEN_GUARDED_BY(mu);
   std::string file GALEN_GUARDED_BY(mu);
   // Written by the thread, read by the loop once `done` has come.
@@ -82,6 +83,10 @@ void SysfsProbe::Begin(Watched& watched) {
   watched.look = look;
   // It owns all that it touches: the probe may be gone when it returns.
   auto work = [look, files = parts_.files] {
+    {
+      MutexLock lock(look->mu);
+      look->begun = true;
+    }
     look->result = LookAtDevice(*files, look->directory, look->signs,
                                 [&look](const std::string& sign, const std::string& file) {
                                   MutexLock lock(look->mu);
@@ -104,6 +109,8 @@ void SysfsProbe::OnLook(const std::string& name) {
     parts_.log.Info("device answers again", {{"device", name}});
     CountHanging();
   }
+  // Whatever is back may be another device: all of it is read at once.
+  if (!look->result.present) watched.next.clear();
   for (Sign& sign : watched.signs.Take(look->result, parts_.loop.WallNow())) {
     ready_.push_back(std::move(sign));
   }
@@ -121,22 +128,27 @@ void SysfsProbe::NoteHanging(Watched& watched, std::vector<Sign>& signs) {
   if (watched.look == nullptr) return;
   const Duration waited = parts_.loop.Now() - watched.look->started;
   if (waited < options_.patience) return;
+  bool begun = false;
   std::string name, file;
   {
     MutexLock lock(watched.look->mu);
+    begun = watched.look->begun;
     name = watched.look->sign;
     file = watched.look->file;
   }
   // Before the first file it is the directory itself.
   const std::string what = file.empty() ? watched.device.path : file;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();
-  for (Sign& sign : watched.signs.Unknown(
-           name.empty() ? "present" : name,
-           fmt::format("{} has not answered for {} s", what, seconds), parts_.loop.WallNow())) {
+  const std::string error = begun
+                                ? fmt::format("{} has not answered for {} s", what, seconds)
+                                : fmt::format("no thread has looked at {} for {} s", what, seconds);
+  for (Sign& sign :
+       watched.signs.Unknown(name.empty() ? "present" : name, error, parts_.loop.WallNow())) {
     signs.push_back(std::move(sign));
   }
   if (std::exchange(watched.reported, true)) return;
-  parts_.log.Warning("a file does not answer, its device is unknown",
+  parts_.log.Warning(begun ? "a file does not answer, its device is unknown"
+                           : "no thread can look at a device, it is unknown",
                      {{"device", watched.device.name}, {"file", what}});
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/files/fake_disk_queue.h"
 #include "base/loop/fake_loop.h"
+#include "probes/rules/rule_engine.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/sysfs/fake_sysfs.h"
 
@@ -39,6 +40,7 @@ class SysfsProbeTest : public ::testing::Test {
     }
     probe_.SetDevices({{"a", "d/a"}, {"b", "d/b"}});
     probe_.Start(sink_);
+    engine_.SetDevices({"a"}, {loop_.Now(), loop_.WallNow()});
   }
 
   void Write(const std::string& device, const std::string& file, const std::string& text) {
@@ -52,6 +54,15 @@ class SysfsProbeTest : public ::testing::Test {
       if (sign.device == device && sign.name == name) return sign;
     }
     return std::nullopt;
+  }
+  // The state of device "a" once the engine has these signs.
+  HealthState StateAfter(const std::vector<Sign>& signs) {
+    engine_.Evaluate(signs, {loop_.Now(), loop_.WallNow()});
+    return engine_.Snapshot().front().state;
+  }
+  HealthState StateAfterLook() {
+    loop_.Advance(2s);
+    return StateAfter(*probe_.Observe());
   }
   FakeDiskQueue& QueueOf(std::size_t index) { return *queues_.at(index); }
 
@@ -68,6 +79,7 @@ class SysfsProbeTest : public ::testing::Test {
                        return queue;
                      }},
                     {}};
+  RuleEngine engine_{rules_, {}};
 };
 
 TEST_F(SysfsProbeTest, ShowsEachSignWithWhatIsExpectedOfIt) {
@@ -98,7 +110,7 @@ TEST_F(SysfsProbeTest, AFileThatNeverAnswersIsNamedAndHoldsUpNoOtherDevice) {
   QueueOf(0).Hang();
   Look("a", "width");
   const std::optional<Sign> present = Look("a", "present");
-  EXPECT_EQ(present->error, "d/a has not answered for 2 s");
+  EXPECT_EQ(present->error, "no thread has looked at d/a for 2 s");
   EXPECT_EQ(NumberOf(*Look("b", "width")), 16);
   EXPECT_EQ(metrics_.Value("galen_sysfs_hanging_reads"), 1);
   EXPECT_EQ(QueueOf(0).waiting(), 1u) << "no second read waits behind the first";
@@ -166,6 +178,66 @@ TEST_F(SysfsProbeTest, ADeviceThatLeavesIsGoneAndItsSignsUnknownUntilItIsBack) {
   files_->files = before;
   EXPECT_EQ(ValueText(*Look("a", "reset")), "device");
   EXPECT_EQ(Look("a", "reset"), std::nullopt) << "once";
+}
+
+TEST_F(SysfsProbeTest, ADeviceThatComesBackWithoutOneOfItsFilesIsNotUnknownForIt) {
+  EXPECT_EQ(StateAfterLook(), HealthState::kHealthy);
+  std::map<std::string, std::string> later = files_->files;
+  later.erase("/sys/d/a/errors");
+  files_->RemoveTree("/sys/d/a");
+  EXPECT_EQ(StateAfterLook(), HealthState::kUnknown);
+  files_->files = later;
+  EXPECT_EQ(StateAfterLook(), HealthState::kHealthy);
+}
+
+TEST_F(SysfsProbeTest, AFileThatWasGarbageFromTheStartAndIsGoneIsNoSignOfTheDevice) {
+  Write("a", "errors", "garbage\n");
+  EXPECT_EQ(StateAfterLook(), HealthState::kUnknown);
+  files_->files.erase("/sys/d/a/errors");
+  EXPECT_EQ(StateAfterLook(), HealthState::kHealthy);
+}
+
+TEST_F(SysfsProbeTest, ALookThatWasLateAtAFileWhichTheDeviceHasNotIsForgottenByTheNext) {
+  DeviceSigns device(rules_, {"a", "d/a"});
+  const DeviceLook look{.present = true,
+                        .readings = {{.sign = "width", .value = 16}, {.sign = "slow"}}};
+  EXPECT_EQ(StateAfter(device.Take(look, loop_.WallNow())), HealthState::kHealthy);
+  EXPECT_EQ(StateAfter(device.Unknown("slow", "late", loop_.WallNow())), HealthState::kUnknown);
+  EXPECT_EQ(StateAfter(device.Take(look, loop_.WallNow())), HealthState::kHealthy);
+}
+
+TEST_F(SysfsProbeTest, ADeviceThatIsBackHasItsSeldomReadSignsReadAtOnce) {
+  Write("a", "slow", "1\n");
+  EXPECT_EQ(NumberOf(*Look("a", "slow")), 1);
+  std::map<std::string, std::string> later = files_->files;
+  later["/sys/d/a/slow"] = "2\n";
+  files_->RemoveTree("/sys/d/a");
+  EXPECT_EQ(Look("a", "slow")->error, "its directory is gone");
+  files_->files = later;
+  const std::optional<Sign> slow = Look("a", "slow");
+  ASSERT_NE(slow, std::nullopt);
+  EXPECT_EQ(NumberOf(*slow), 2);
+}
+
+TEST_F(SysfsProbeTest, ASeldomReadSignThatCannotBeReadIsUnknownUntilItIsReadAgain) {
+  Write("a", "slow", "1\n");
+  EXPECT_EQ(StateAfterLook(), HealthState::kHealthy);
+  Write("a", "slow", "garbage\n");
+  loop_.Advance(10s);
+  EXPECT_EQ(StateAfterLook(), HealthState::kUnknown);
+  EXPECT_EQ(StateAfterLook(), HealthState::kUnknown) << "its old value says nothing any more";
+  Write("a", "slow", "2\n");
+  loop_.Advance(10s);
+  EXPECT_EQ(StateAfterLook(), HealthState::kHealthy);
+}
+
+TEST_F(SysfsProbeTest, ALimitThatWasKnownAndIsMissedMakesItsSignUnknownUntilItIsBack) {
+  ASSERT_EQ(Look("a", "width")->expected, 16);
+  files_->files.erase("/sys/d/a/max_width");
+  EXPECT_EQ(Look("a", "width")->error, "the kernel gives no limit for it any more");
+  EXPECT_EQ(Look("a", "width")->error, "the kernel gives no limit for it any more");
+  Write("a", "max_width", "16\n");
+  EXPECT_EQ(Look("a", "width")->error, "");
 }
 
 TEST_F(SysfsProbeTest, ASignThatIsReadSeldomIsShownAtEachLookAsItWas) {
