@@ -159,7 +159,7 @@ TEST_F(NvmlProbeTest, AWaitForXidsThatDoesNotEndIsShownToo) {
 
 // NVML's event has the number alone; most of these are harmless.
 TEST_F(NvmlProbeTest, AnXidOfNvLink5IsLeftToTheKernelsLogWhichHasItsSeverity) {
-  for (const std::uint64_t number : {143, 144, 150, 151}) {
+  for (const std::uint64_t number : {143u, 144u, 150u, 151u}) {
     nvml_.xids = std::vector<NvmlXid>{{"GPU-a", number}};
     loop_.Advance(20ms);
   }
