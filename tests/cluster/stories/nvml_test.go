@@ -42,7 +42,7 @@ func startNvidia(t *testing.T) (show func(lines string)) {
 	cluster.Apply(t, "default", gpuClass)
 	p := cluster.Run(t, "node-1", "env", "GALEN_NVML_ANSWERS="+answers, Program("galen-driver"),
 		"nvidia", "--name", gpuDriver, "--nvml", library, "--driver-root", t.TempDir(),
-		"--poll", "500ms")
+		"--poll", "500ms", "--state-dir", t.TempDir())
 	cluster.BeforeProgramsEnd(t, func() {
 		if p.Running() {
 			awaitNoneLeft(t)
