@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 10> kLibraries = {
     "libnvidia-ml.so.",     "libnvidia-nvvm.so.",
     "libnvidia-opencl.so.", "libnvidia-ptxjitcompiler.so."};
 
-// Of all GPUs together.
+// What all GPUs share.
 constexpr std::array<std::string_view, 3> kControlNodes = {"nvidiactl", "nvidia-uvm",
                                                            "nvidia-uvm-tools"};
 

@@ -12,7 +12,7 @@
 namespace galen::probes {
 namespace {
 
-// Of one machine; more would be an answer of a broken library.
+// More in one machine would be the answer of a broken library.
 constexpr unsigned kGpusMax = 1024;
 
 // The first name that the library has; nullptr: none.

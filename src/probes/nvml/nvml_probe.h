@@ -65,7 +65,7 @@ class NvmlProbe final : public Probe {
   void WaitForXids();
   void OnXids();
   void TakeXids(const std::vector<NvmlXid>& xids);
-  // Of every GPU: whether its XIDs are reported, or why not.
+  // For every GPU, whether its XIDs are reported, or why not.
   std::vector<Sign> XidsReported(const std::string& error) const;
 
   const Parts parts_;
