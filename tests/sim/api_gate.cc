@@ -38,12 +38,12 @@ class ApiGate::WatchRelay final : public net::HttpExchange {
  public:
   WatchRelay(ApiGate& gate, std::unique_ptr<net::HttpExchange> inner)
       : gate_(&gate), inner_(std::move(inner)) {
-    gate_->watches_.insert(this);
+    gate_->watches_.push_back(this);
   }
   // An end that overtakes late events would lose them, so then the stream is just given up: the
   // client comes back for what it lacks.
   ~WatchRelay() override {
-    if (gate_ != nullptr) gate_->watches_.erase(this);
+    if (gate_ != nullptr) std::erase(gate_->watches_, this);
   }
   // The gate goes before the API's hub, which then notifies nobody any more.
   void Forget() {
@@ -169,21 +169,21 @@ void ApiGate::SetWeather(const GateWeather& weather) {
   }
   if (weather_.answers_wait) return;
   for (LateAnswer& late : std::exchange(late_, {})) Send(std::move(late.exchange), late.answer);
-  for (WatchRelay* watch : std::set<WatchRelay*>(watches_)) watch->Pump();
+  for (WatchRelay* watch : std::vector<WatchRelay*>(watches_)) watch->Pump();
 }
 
 void ApiGate::ExpireWatches() {
-  for (WatchRelay* watch : std::set<WatchRelay*>(watches_)) watch->Finish(GoneEvent());
+  for (WatchRelay* watch : std::vector<WatchRelay*>(watches_)) watch->Finish(GoneEvent());
 }
 
 void ApiGate::TearWatches() {
-  for (WatchRelay* watch : std::set<WatchRelay*>(watches_)) {
+  for (WatchRelay* watch : std::vector<WatchRelay*>(watches_)) {
     watch->Finish("{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Po");
   }
 }
 
 void ApiGate::SendBookmarks() {
-  for (WatchRelay* watch : std::set<WatchRelay*>(watches_)) watch->SendBookmark();
+  for (WatchRelay* watch : std::vector<WatchRelay*>(watches_)) watch->SendBookmark();
 }
 
 void ApiGate::Admit(std::unique_ptr<net::HttpExchange> exchange) {

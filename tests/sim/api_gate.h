@@ -10,8 +10,8 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "base/loop/loop.h"
 #include "base/random.h"
@@ -101,7 +101,7 @@ class ApiGate final : public net::HttpHandler {
   GateWeather weather_;
   std::list<std::unique_ptr<net::HttpExchange>> held_;
   std::list<LateAnswer> late_;
-  std::set<WatchRelay*> watches_;
+  std::vector<WatchRelay*> watches_;  // the oldest first: addresses differ from run to run
   AgentMutant mutant_ = AgentMutant::kNone;
   int agent_writes_ = 0;
   std::function<void(const Write&)> on_write_ = [](const Write&) {};

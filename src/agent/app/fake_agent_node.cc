@@ -24,14 +24,14 @@ class FakeApiLink::Call final : public net::HttpCall, private net::HttpResponseS
  public:
   Call(FakeApiLink& link, net::HttpRequest request, net::HttpResponseSink& sink)
       : link_(link), sink_(sink) {
-    link_.calls_.insert(this);
+    link_.calls_.push_back(this);
     if (link_.down_) {
       Cut(Unavailable("the API is away"));
     } else {
       inner_ = link_.inner_.Send(std::move(request), *this);
     }
   }
-  ~Call() override { link_.calls_.erase(this); }
+  ~Call() override { std::erase(link_.calls_, this); }
 
   void Cut(const Status& status) {
     inner_.reset();

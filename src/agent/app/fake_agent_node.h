@@ -43,7 +43,7 @@ class FakeApiLink final : public net::HttpClient {
   int writes_ = 0;
   int requests_ = 0;
   std::vector<std::string> paths_;
-  std::set<Call*> calls_;
+  std::vector<Call*> calls_;  // the oldest first: addresses differ from run to run
 };
 
 class AgentNode {

@@ -37,9 +37,9 @@ class FakeSocketHost::DirectoryWatch final : public PlaceWatch {
  public:
   DirectoryWatch(FakeSocketHost& host, std::string directory, std::function<void()> on_change)
       : host_(host), directory_(std::move(directory) + "/"), on_change_(std::move(on_change)) {
-    host_.watches_.insert(this);
+    host_.watches_.push_back(this);
   }
-  ~DirectoryWatch() override { host_.watches_.erase(this); }
+  ~DirectoryWatch() override { std::erase(host_.watches_, this); }
 
   void Notify(const std::string& path) {
     if (!path.starts_with(directory_)) return;

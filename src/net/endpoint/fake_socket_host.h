@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "net/endpoint/socket_keeper.h"
 #include "net/fake_link.h"
@@ -46,7 +47,7 @@ class FakeSocketHost final : public SocketHost {
   Loop& loop_;
   FakeNetwork& network_;
   std::map<std::string, const Socket*> sockets_;
-  std::set<DirectoryWatch*> watches_;
+  std::vector<DirectoryWatch*> watches_;  // the oldest first: addresses differ from run to run
   Listener listener_;
   Status fault_;
   Status watch_fault_;
