@@ -59,7 +59,17 @@ const std::vector<Part>& Parts() {
        "it."},
       {"list", MeasureListMemory,
        "a process of its own with the agent's informer; the growth of its resident peak, divided "
-       "by the bytes of the list."}};
+       "by the bytes of the list."},
+      {"engine", MeasureEngine,
+       "in this program, on one thread: all readings and counters of the built-in table, of 64 "
+       "GPUs "
+       "that are well, in two polls that take turns for three seconds. Calls of operator new are "
+       "counted after five thousand polls. What reading the hardware costs is not in it."},
+      {"devices", MeasureDevices,
+       "galen-driver as a process, beside an agent: over a tree of files like that of /sys, and "
+       "over an NVML library that answers from a table (no GPU: what the real library takes for an "
+       "answer is not in it). CPU time and memory are the kernel's count for the driver, after ten "
+       "seconds, while nothing changes."}};
   return kParts;
 }
 

@@ -34,5 +34,9 @@ StatusOr<std::vector<Figure>> MeasureIdle(Bench& bench);
 StatusOr<std::vector<Figure>> MeasureRestart(Bench& bench);
 // Memory that reading a Pod list of 46 MB takes.
 StatusOr<std::vector<Figure>> MeasureListMemory(Bench& bench);
+// Readings through the rules: how many a second, and how much memory they ask for.
+StatusOr<std::vector<Figure>> MeasureEngine(Bench& bench);
+// What a driver uses that reads files and NVML while nothing changes.
+StatusOr<std::vector<Figure>> MeasureDevices(Bench& bench);
 
 }  // namespace galen::bench

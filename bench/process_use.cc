@@ -1,6 +1,7 @@
 #include "bench/process_use.h"
 
 #include <charconv>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -68,9 +69,15 @@ StatusOr<ProcessUse> ParseProcessUse(std::string_view stat, std::string_view sta
 
 StatusOr<ProcessUse> ReadProcessUse(pid_t pid) {
   const std::string place = fmt::format("/proc/{}/", pid);
-  const StatusOr<ProcessUse> use =
+  StatusOr<ProcessUse> use =
       ParseProcessUse(ReadText(place + "stat"), ReadText(place + "status"), ReadText(place + "io"));
   if (!use.ok()) return Annotate(use.status(), "read {}", place);
+  clockid_t clock = 0;
+  timespec used = {};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) {
+    return Unavailable("the CPU time of process {} cannot be read", pid);
+  }
+  use->cpu = std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
   return use;
 }
 

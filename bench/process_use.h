@@ -8,12 +8,14 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "base/time.h"
 
 namespace galen::bench {
 
 // Counted by the kernel since the process began, unless it says "now".
 struct ProcessUse {
   std::uint64_t ticks = 0;       // of CPU time, user and system; 10 ms each on Linux
+  Duration cpu{};                // the same to the nanosecond, not in the texts of /proc
   std::uint64_t rss_bytes = 0;   // resident now
   std::uint64_t peak_bytes = 0;  // the most that was resident
   std::uint64_t disk_bytes = 0;  // that it caused to be written to storage

@@ -122,11 +122,25 @@ Status Rig::StartAgent() {
 }
 
 Status Rig::StartGpuDriver(int devices, const std::string& driver) {
-  return programs_->Start(
-      driver == kGpuDriver ? kDriver : driver,
-      {Program("galen-driver"), "gpu", "--name", driver, "--node", kNode, "--kubeconfig",
-       place_.kubeconfig(), "--kubelet-root", place_.kubelet_root(), "--cdi-root",
-       place_.cdi_root(), "--devices", std::to_string(devices)});
+  return StartDriver("gpu", driver, {"--devices", std::to_string(devices)});
+}
+
+Status Rig::StartDriver(const std::string& kind, const std::string& driver,
+                        const std::vector<std::string>& more) {
+  std::vector<std::string> command = {Program("galen-driver"),
+                                      kind,
+                                      "--name",
+                                      driver,
+                                      "--node",
+                                      kNode,
+                                      "--kubeconfig",
+                                      place_.kubeconfig(),
+                                      "--kubelet-root",
+                                      place_.kubelet_root(),
+                                      "--cdi-root",
+                                      place_.cdi_root()};
+  command.insert(command.end(), more.begin(), more.end());
+  return programs_->Start(driver == kGpuDriver ? kDriver : driver, std::move(command));
 }
 
 Status Rig::StartOwnDriver(OwnDriver driver) {

@@ -56,6 +56,9 @@ class Rig {
   Status RestartApi();
   // galen-driver with simulated GPUs. Those beside the first are programs of their driver's name.
   Status StartGpuDriver(int devices, const std::string& driver = kGpuDriver);
+  // galen-driver of another kind ("sysfs"), with what its kind asks for.
+  Status StartDriver(const std::string& kind, const std::string& driver,
+                     const std::vector<std::string>& more);
   // A driver of this program's own: see OwnDriver. Its directories are filled in here. One driver
   // at a time, whichever it is.
   Status StartOwnDriver(OwnDriver driver);

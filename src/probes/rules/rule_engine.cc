@@ -50,11 +50,20 @@ bool EndsBy(const Rule& kept, const std::string& by) {
 
 RuleEngine::RuleEngine(const RuleTable& table, Options options)
     : table_(table), options_(std::move(options)) {
+  for (const SignSpec& spec : table_.signs) signs_[spec.name].spec = &spec;
   for (std::size_t i = 0; i < table_.rules.size(); ++i) {
-    // An index by sign: of some eighty rules a reading concerns one or two.
-    rules_of_sign_[table_.rules[i].sign].push_back(i);
-    if (NeedsNumber(table_.rules[i].match)) numeric_signs_.insert(table_.rules[i].sign);
-    if (AsksForBaseline(table_.rules[i].match)) baseline_signs_.insert(table_.rules[i].sign);
+    const Rule& rule = table_.rules[i];
+    if (rule.condition) {
+      const auto condition = signs_.find(rule.condition->sign);
+      if (condition != signs_.end()) condition->second.is_condition = true;
+    }
+    const auto sign = signs_.find(rule.sign);
+    // The reader refuses such a rule; one that no sign can reach is no rule.
+    if (sign == signs_.end()) continue;
+    SignUse& use = sign->second;
+    use.rules.push_back(i);
+    use.needs_number = use.needs_number || NeedsNumber(rule.match);
+    use.has_baseline = use.has_baseline || AsksForBaseline(rule.match);
   }
 }
 
@@ -75,41 +84,45 @@ void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant
 Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& at) {
   Evaluation evaluation;
   // First all values, so that a condition sees its sign whichever comes first.
+  for (const Sign& sign : signs) Note(sign);
   for (const Sign& sign : signs) {
-    const std::optional<double> number = NumberOf(sign);
-    if (!number || !sign.error.empty() || sign.absent) continue;
-    for (Device* device : DevicesOf(sign)) {
-      device->latest[sign.name] = *number;
-      // In this process's life only: a link that trained badly at boot and never better has no
-      // baseline to fall from.
-      double& best = device->best.try_emplace(sign.name, *number).first->second;
-      best = std::max(best, *number);
-    }
-  }
-  for (const Sign& sign : signs) {
-    const SignSpec* spec = table_.FindSign(sign.name);
+    const auto use = signs_.find(sign.name);
     // A probe may read more than this table has rules for.
-    if (spec == nullptr) continue;
-    for (Device* device : DevicesOf(sign)) {
-      if (sign.absent) {
-        ApplyAbsent(*device, sign);
-      } else if (!sign.error.empty()) {
-        ApplyUnreadable(*device, sign);
-      } else if (spec->kind == SignKind::kEvent) {
-        ApplyEvent(*device, sign, at, evaluation);
-      } else if (numeric_signs_.contains(sign.name) && !NumberOf(sign)) {
-        // A value that no rule can weigh must not pass for a good one.
-        Sign unreadable = sign;
-        unreadable.error = fmt::format("'{}' is no number", ValueText(sign));
-        ApplyUnreadable(*device, unreadable);
-      } else {
-        ApplyReading(*device, sign, at);
-      }
+    if (use == signs_.end()) continue;
+    for (auto& [name, device] : DevicesOf(sign)) {
+      Apply(device, sign, use->second, at, evaluation);
     }
   }
   // All devices, not only those with signs: time has passed for every one.
   for (auto& [name, device] : devices_) Settle(device, at, evaluation);
   return evaluation;
+}
+
+void RuleEngine::Note(const Sign& sign) {
+  const auto use = signs_.find(sign.name);
+  if (use == signs_.end() || (!use->second.is_condition && !use->second.has_baseline)) return;
+  const std::optional<double> number = NumberOf(sign);
+  if (!number || !sign.error.empty() || sign.absent) return;
+  for (auto& [name, device] : DevicesOf(sign)) {
+    if (use->second.is_condition) device.latest[sign.name] = *number;
+    if (!use->second.has_baseline) continue;
+    // In this process's life only: a link that trained badly at boot and never better has no
+    // baseline to fall from.
+    double& best = device.best.try_emplace(sign.name, *number).first->second;
+    best = std::max(best, *number);
+  }
+}
+
+void RuleEngine::Apply(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
+                       Evaluation& evaluation) {
+  if (sign.absent) return ApplyAbsent(device, sign);
+  if (!sign.error.empty()) return ApplyUnreadable(device, sign);
+  if (use.spec->kind == SignKind::kEvent) return ApplyEvent(device, sign, use, at, evaluation);
+  if (!use.needs_number || NumberOf(sign)) return ApplyReading(device, sign, use, at);
+  // A value that no rule can weigh must not pass for a good one.
+  Sign unreadable = sign;
+  unreadable.error = fmt::format("'{}' is no number", ValueText(sign));
+  ApplyUnreadable(device, unreadable);
 }
 
 Evaluation RuleEngine::ObserveFailed(const Status& status, const Instant& at) {
@@ -121,17 +134,14 @@ Evaluation RuleEngine::ObserveFailed(const Status& status, const Instant& at) {
   return Evaluate({}, at);
 }
 
-std::vector<RuleEngine::Device*> RuleEngine::DevicesOf(const Sign& sign) {
-  std::vector<Device*> found;
-  if (sign.device == kEveryDevice) {
-    for (auto& [name, device] : devices_) found.push_back(&device);
-  } else if (const auto device = devices_.find(sign.device); device != devices_.end()) {
-    found.push_back(&device->second);
-  }
-  return found;
+std::ranges::subrange<RuleEngine::Devices::iterator> RuleEngine::DevicesOf(const Sign& sign) {
+  if (sign.device == kEveryDevice) return {devices_.begin(), devices_.end()};
+  const auto found = devices_.find(sign.device);
+  return {found, found == devices_.end() ? found : std::next(found)};
 }
 
-void RuleEngine::ApplyReading(Device& device, const Sign& sign, const Instant& at) {
+void RuleEngine::ApplyReading(Device& device, const Sign& sign, const SignUse& use,
+                              const Instant& at) {
   // The empty name is the probe as a whole: a single reading shows that it reads again.
   const bool was_unreadable = device.unreadable.erase(sign.name) + device.unreadable.erase("") > 0;
   if ((was_unreadable || !device.last_read) && sign.time > device.good_since) {
@@ -140,13 +150,11 @@ void RuleEngine::ApplyReading(Device& device, const Sign& sign, const Instant& a
     device.good_by = was_unreadable ? sign.raw : "";
   }
   device.last_read = at.now;
-  const auto rules = rules_of_sign_.find(sign.name);
-  if (rules == rules_of_sign_.end()) return;
-  for (const std::size_t index : rules->second) {
+  for (const std::size_t index : use.rules) {
     RuleTrack& track = TrackOf(device, index);
     if (ConditionHolds(device, table_.rules[index])) {
-      const auto best = device.best.find(sign.name);
-      track.OnReading(sign, best == device.best.end() ? 0 : best->second, at);
+      const double best = use.has_baseline ? device.best[sign.name] : 0;
+      track.OnReading(sign, best, at);
     } else {
       // What it found already stays: only the sign itself can end it.
       track.Pause();
@@ -158,9 +166,9 @@ void RuleEngine::ApplyUnreadable(Device& device, const Sign& sign) {
   device.latest.erase(sign.name);
   // The first error stays, so that the sentence and its time do not change while the trouble lasts.
   device.unreadable.try_emplace(sign.name, Trouble{sign.error, sign.time});
-  const auto rules = rules_of_sign_.find(sign.name);
-  if (rules == rules_of_sign_.end()) return;
-  for (const std::size_t index : rules->second) TrackOf(device, index).OnUnreadable();
+  const auto use = signs_.find(sign.name);
+  if (use == signs_.end()) return;
+  for (const std::size_t index : use->second.rules) TrackOf(device, index).OnUnreadable();
 }
 
 void RuleEngine::ApplyAbsent(Device& device, const Sign& sign) {
@@ -187,18 +195,16 @@ bool RuleEngine::MatchesEvent(const Rule& rule, const Sign& sign) const {
   }
   if (!std::holds_alternative<Other>(rule.match)) return false;
   // "other": no rule of this sign with a real match takes the event.
-  const std::vector<std::size_t>& siblings = rules_of_sign_.find(rule.sign)->second;
+  const std::vector<std::size_t>& siblings = signs_.find(rule.sign)->second.rules;
   return std::none_of(siblings.begin(), siblings.end(), [&](std::size_t index) {
     const Rule& sibling = table_.rules[index];
     return !std::holds_alternative<Other>(sibling.match) && MatchesEvent(sibling, sign);
   });
 }
 
-void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const Instant& at,
+void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
                             Evaluation& evaluation) {
-  const auto rules = rules_of_sign_.find(sign.name);
-  if (rules == rules_of_sign_.end()) return;
-  for (const std::size_t index : rules->second) {
+  for (const std::size_t index : use.rules) {
     const Rule& rule = table_.rules[index];
     if (!MatchesEvent(rule, sign) || !ConditionHolds(device, rule)) continue;
     // A Healthy rule is a record with a reason: it finds nothing, but it may clear what others
@@ -365,10 +371,8 @@ Json RuleEngine::Save() const {
       row["rule"] = table_.rules[index].id;
       rows.Append(std::move(row));
     }
-    for (const std::string& sign : baseline_signs_) {
-      const auto best = device.best.find(sign);
-      if (best == device.best.end()) continue;
-      rows.Append(Json::MakeObject({{"device", name}, {"sign", sign}, {"best", best->second}}));
+    for (const auto& [sign, best] : device.best) {
+      rows.Append(Json::MakeObject({{"device", name}, {"sign", sign}, {"best", best}}));
     }
   }
   return rows;
@@ -379,7 +383,9 @@ void RuleEngine::Restore(const Json& saved, const Instant& at) {
     const auto device = devices_.find(row["device"].AsString());
     if (device != devices_.end() && row.Has("best")) {
       const std::string& sign = row["sign"].AsString();
-      if (baseline_signs_.contains(sign)) device->second.best[sign] = row["best"].AsDouble();
+      const auto use = signs_.find(sign);
+      if (use == signs_.end() || !use->second.has_baseline) continue;
+      device->second.best[sign] = row["best"].AsDouble();
       continue;
     }
     const Rule* rule = table_.FindRule(row["rule"].AsString());

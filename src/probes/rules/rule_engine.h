@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -114,8 +115,8 @@ class RuleTrack {
   WallTime first_match_{};
   // Readings that matched, one after another.
   int streak_ = 0;
-  std::deque<Hit> hits_;        // at most rule.count
-  std::deque<Sample> samples_;  // of a counter within its window
+  std::deque<Hit> hits_;         // at most rule.count
+  std::vector<Sample> samples_;  // of a counter within its window; a few dozen at most
   // The identity of a finding.
   std::optional<Finding> finding_;
   // Since when the value is past the threshold to leave; nullopt: it is not.
@@ -205,7 +206,7 @@ class RuleEngine {
     std::map<std::string, Trouble> unreadable;  // by sign; "" is the probe as a whole
     // Numbers only, of signs that can be read now: what conditions are held against.
     std::map<std::string, double> latest;
-    // The highest value of each sign since the device is known: the baseline.
+    // The highest value since the device is known, of each sign that a baseline is asked of.
     std::map<std::string, double> best;
     std::optional<Time> last_read{};
     // Since when the device is Healthy if nothing is found: the end of the last finding, or of the
@@ -213,14 +214,28 @@ class RuleEngine {
     WallTime good_since{};
     std::string good_by{};  // the raw sign that showed it, or ""
   };
+  // What the table makes of a sign: of some eighty rules one or two look at it.
+  struct SignUse {
+    const SignSpec* spec = nullptr;
+    std::vector<std::size_t> rules{};  // by place in the table
+    bool needs_number = false;         // a rule weighs it
+    bool has_baseline = false;         // a rule compares with the best value
+    bool is_condition = false;         // a rule counts only while this sign says so
+  };
   using Devices = std::map<std::string, Device, std::less<>>;
 
-  std::vector<Device*> DevicesOf(const Sign& sign);
-  void ApplyReading(Device& device, const Sign& sign, const Instant& at);
+  // The devices that a sign is about: one, all or none.
+  std::ranges::subrange<Devices::iterator> DevicesOf(const Sign& sign);
+  // What later signs and rules of the same look compare with.
+  void Note(const Sign& sign);
+  void Apply(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
+             Evaluation& evaluation);
+  void ApplyReading(Device& device, const Sign& sign, const SignUse& use, const Instant& at);
   void ApplyUnreadable(Device& device, const Sign& sign);
   // What was found by the sign's readings ends, and nothing of it is unknown.
   void ApplyAbsent(Device& device, const Sign& sign);
-  void ApplyEvent(Device& device, const Sign& sign, const Instant& at, Evaluation& evaluation);
+  void ApplyEvent(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
+                  Evaluation& evaluation);
   bool MatchesEvent(const Rule& rule, const Sign& sign) const;
   void Clear(Device& device, const Rule& by, const Sign& sign);
   bool ConditionHolds(const Device& device, const Rule& rule) const;
@@ -237,9 +252,7 @@ class RuleEngine {
 
   const RuleTable& table_;
   const Options options_;
-  std::map<std::string, std::vector<std::size_t>, std::less<>> rules_of_sign_;
-  std::set<std::string, std::less<>> numeric_signs_;
-  std::set<std::string, std::less<>> baseline_signs_;  // those whose best value a rule asks for
+  std::map<std::string, SignUse, std::less<>> signs_;  // all that the table declares
   Devices devices_;
 };
 

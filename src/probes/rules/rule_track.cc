@@ -47,7 +47,10 @@ void RuleTrack::Remember(const Rise& rise, double value, Time now) {
   // A counter that fell was reset: what it counts starts anew.
   if (!samples_.empty() && value < samples_.back().value) samples_.clear();
   // The oldest sample that is kept stands at or before the window's start.
-  while (samples_.size() > 1 && now - samples_[1].at >= rise.window) samples_.pop_front();
+  const auto kept = std::ranges::find_if(
+      samples_.begin() + std::min<std::ptrdiff_t>(1, std::ssize(samples_)), samples_.end(),
+      [&](const Sample& sample) { return now - sample.at < rise.window; });
+  if (kept - samples_.begin() > 1) samples_.erase(samples_.begin(), std::prev(kept));
   // Bounded memory: readings closer together than a sixtieth of the window replace one another.
   const bool crowded = samples_.size() > 1 &&
                        now - samples_[samples_.size() - 2].at < rise.window / kSamplesPerWindow;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 
@@ -14,20 +15,19 @@ namespace galen::probes {
 StatusOr<std::string> RealSysfs::Read(const std::string& path) const {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return ErrnoStatus(errno, path);
-  std::string text(kSysfsFileBytesMax + 1, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t count = ::read(fd.get(), text.data() + size, text.size() - size);
+  // An attribute is a page at most: whole in one read, and nothing large is asked of the heap.
+  std::array<char, 4096> page;
+  std::string text;
+  while (true) {
+    const ssize_t count = ::read(fd.get(), page.data(), page.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return ErrnoStatus(errno, path);
-    if (count == 0) break;
-    size += static_cast<std::size_t>(count);
+    text.append(page.data(), static_cast<std::size_t>(count));
+    if (text.size() > kSysfsFileBytesMax) {
+      return ResourceExhausted("{}: more than {} bytes", path, kSysfsFileBytesMax);
+    }
+    if (static_cast<std::size_t>(count) < page.size()) return text;
   }
-  if (size > kSysfsFileBytesMax) {
-    return ResourceExhausted("{}: more than {} bytes", path, kSysfsFileBytesMax);
-  }
-  text.resize(size);
-  return text;
 }
 
 StatusOr<std::vector<std::string>> RealSysfs::List(const std::string& directory) const {

@@ -1,5 +1,5 @@
 // A libnvidia-ml.so.1 for tests that answers from a table: the file that $GALEN_NVML_ANSWERS names,
-// read at every call, so that a test changes what a GPU shows by writing the file anew.
+// looked at in every call, so that a test changes what a GPU shows by writing the file anew.
 //
 //   driver 570.124.06
 //   gpus 2
@@ -10,6 +10,8 @@
 //   wait 15                 the wait for events fails
 //   0 hangs 1               every call about GPU 0 blocks while this is so
 //   xid 0 79                an event of GPU 0; each line is reported once
+#include <sys/stat.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -17,10 +19,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "probes/nvml/nvml_abi.h"
@@ -29,21 +33,64 @@ namespace {
 
 namespace nvml = galen::probes::nvml;
 
-std::vector<std::string> Lines() {
-  std::vector<std::string> lines;
-  const char* path = std::getenv("GALEN_NVML_ANSWERS");
-  std::ifstream file(path == nullptr ? "" : path);
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
+// The table, read again when another file has its name: a call costs a stat(2), not a read.
+class Table {
+ public:
+  // What follows `key` and a space; of two lines with one key the first counts.
+  std::optional<std::string> Answer(const std::string& key) {
+    const std::lock_guard lock(mu_);
+    Refresh();
+    const auto found = answers_.find(key);
+    return found == answers_.end() ? std::nullopt : std::optional(found->second);
+  }
+  // The lines of events, in order.
+  std::vector<std::string> Events() {
+    const std::lock_guard lock(mu_);
+    Refresh();
+    return events_;
+  }
+
+ private:
+  void Refresh() {
+    const char* path = std::getenv("GALEN_NVML_ANSWERS");
+    struct stat now = {};
+    const bool there = path != nullptr && ::stat(path, &now) == 0;
+    if (there && now.st_ino == inode_ && now.st_mtim.tv_sec == seconds_ &&
+        now.st_mtim.tv_nsec == nanos_) {
+      return;
+    }
+    inode_ = now.st_ino;
+    seconds_ = now.st_mtim.tv_sec;
+    nanos_ = now.st_mtim.tv_nsec;
+    answers_.clear();
+    events_.clear();
+    std::ifstream file(there ? path : "");
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("xid ")) {
+        events_.push_back(line);
+        continue;
+      }
+      // A GPU's lines begin with its number, a space and the name.
+      const bool of_gpu = !line.empty() && line[0] >= '0' && line[0] <= '9';
+      const std::size_t end = line.find(' ', of_gpu ? line.find(' ') + 1 : 0);
+      if (end != std::string::npos) answers_.try_emplace(line.substr(0, end), line.substr(end + 1));
+    }
+  }
+
+  std::mutex mu_;
+  ino_t inode_ = 0;
+  time_t seconds_ = 0;
+  long nanos_ = 0;
+  std::unordered_map<std::string, std::string> answers_;
+  std::vector<std::string> events_;
+};
+
+Table& Script() {
+  static Table table;
+  return table;
 }
 
-// What follows `key` and a space in the table.
-std::optional<std::string> Answer(const std::string& key) {
-  for (const std::string& line : Lines()) {
-    if (line.starts_with(key + " ")) return line.substr(key.size() + 1);
-  }
-  return std::nullopt;
-}
+std::optional<std::string> Answer(const std::string& key) { return Script().Answer(key); }
 
 std::string IndexOf(nvml::Device device) {
   return std::to_string(reinterpret_cast<std::uintptr_t>(device) - 1);
@@ -208,8 +255,8 @@ int nvmlEventSetWait_v2(nvml::EventSet, nvml::EventData* event, unsigned millise
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
   do {
     std::size_t place = 0;
-    for (const std::string& line : Lines()) {
-      if (!line.starts_with("xid ") || place++ < g_reported) continue;
+    for (const std::string& line : Script().Events()) {
+      if (place++ < g_reported) continue;
       ++g_reported;
       std::istringstream words(line.substr(4));
       std::uintptr_t index = 0;
@@ -218,7 +265,7 @@ int nvmlEventSetWait_v2(nvml::EventSet, nvml::EventData* event, unsigned millise
       event->type = nvml::kEventXid;
       return nvml::kSuccess;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   } while (std::chrono::steady_clock::now() < end);
   return nvml::kTimeout;
 }

@@ -1,0 +1,11 @@
+// How often this program asked for memory, counted in place of the library's operator new.
+#pragma once
+
+#include <cstdint>
+
+namespace galen::bench {
+
+// Of all threads, since the program began.
+std::uint64_t AllocationsSoFar();
+
+}  // namespace galen::bench
