@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "base/files/test_temporary_directory.h"
+#include "probes/rules/rule_reader.h"
 
 namespace galen::cli {
 namespace {
@@ -59,6 +61,21 @@ TEST_F(RulesCommandTest, TriesRulesOnARecording) {
   EXPECT_THAT(*TestRules("memory", replays + "memory-errors"),
               HasSubstr("mc0 memory-uncorrected began, Unhealthy: "));
   EXPECT_THAT(TestRules("memory", "").status().message(), HasSubstr("--replay is missing"));
+}
+
+// Whoever adds a rule shows it there: galen rules list TABLE prints the block.
+TEST(BuiltInRulesPage, ShowsEachTableAsItIs) {
+  std::ifstream file(std::string(GALEN_SOURCE_DIR) + "/docs/formats/built-in-rules.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  std::stringstream names(probes::BuiltInRuleNames());
+  std::size_t tables = 0;
+  for (std::string name; std::getline(names >> std::ws, name, ','); ++tables) {
+    const StatusOr<std::string> list = ListRules({}, name);
+    ASSERT_TRUE(list.ok()) << list.status().message();
+    EXPECT_THAT(page.str(), HasSubstr("\n$ galen rules list " + name + "\n" + *list + "```\n"));
+  }
+  EXPECT_GE(tables, 7u);
 }
 
 }  // namespace
