@@ -12,6 +12,7 @@
 #include "cli/demo/demo_screen.h"
 #include "cli/demo/demo_stage.h"
 #include "cli/demo/demo_story.h"
+#include "cli/demo/real_sign.h"
 
 namespace galen::cli {
 namespace {
@@ -135,6 +136,9 @@ class DemoRun {
     std::string text = "\nMeasured in this run:\n";
     for (const std::string& line : story.measured()) text += "  " + line + "\n";
     text += "\n$ galen why serve/llm-0\n" + why;
+    // All of that was simulated but for the link; this is read, not made.
+    const std::string real = RealSign(probes::RealSysfs(), "/sys");
+    if (!real.empty()) text += "\nA sign of this machine itself, " + real + "\n";
     screen_.Close(text);
     return OkStatus();
   }
