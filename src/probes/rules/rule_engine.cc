@@ -56,6 +56,9 @@ RuleEngine::RuleEngine(const RuleTable& table, Options options)
     if (NeedsNumber(table_.rules[i].match)) numeric_signs_.insert(table_.rules[i].sign);
     if (AsksForBaseline(table_.rules[i].match)) baseline_signs_.insert(table_.rules[i].sign);
   }
+  for (const SignSpec& sign : table_.signs) {
+    if (options_.awaits_commands && sign.command) awaited_signs_.insert(sign.name);
+  }
 }
 
 void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant& at) {
@@ -66,6 +69,7 @@ void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant
   for (const std::string& name : present) {
     Device& device = devices_.try_emplace(name).first->second;
     if (!device.health.id.device.empty()) continue;
+    device.awaited = awaited_signs_;
     device.health.id = {options_.driver, options_.pool, name};
     device.health = UnknownHealth(device, cause_code::kNotProbed,
                                   "nothing was read from this device yet", at.wall);
@@ -91,6 +95,7 @@ Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& a
     // A probe may read more than this table has rules for.
     if (spec == nullptr) continue;
     for (Device* device : DevicesOf(sign)) {
+      device->awaited.erase(sign.name);
       if (sign.absent) {
         ApplyAbsent(*device, sign);
       } else if (!sign.error.empty()) {
@@ -294,9 +299,10 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
     return UnknownHealth(device, cause_code::kSignUnreadable,
                          fmt::format("{}: {}", what, trouble.error), trouble.since);
   }
-  if (!device.last_read) {
-    return UnknownHealth(device, cause_code::kNotProbed, "nothing was read from this device yet",
-                         at.wall);
+  if (!device.last_read || !device.awaited.empty()) {
+    const std::string what = device.last_read ? *device.awaited.begin() + " did not run on"
+                                              : std::string("nothing was read from");
+    return UnknownHealth(device, cause_code::kNotProbed, what + " this device yet", at.wall);
   }
   if (IsSilent(device, at)) {
     const auto seconds =

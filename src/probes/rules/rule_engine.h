@@ -159,6 +159,8 @@ class RuleEngine {
     // A device of which no reading came for so long is Unknown (ProbeSilent): Kubernetes' own
     // default of patience (KEP-4680).
     Duration silent_after = std::chrono::seconds(30);
+    // Of a device on which a command did not run yet nothing is known, whatever else was read.
+    bool awaits_commands = false;
   };
 
   // `table` is lent and outlives the engine.
@@ -208,6 +210,7 @@ class RuleEngine {
     // The highest value of each sign since the device is known: the baseline.
     std::map<std::string, double> best;
     std::optional<Time> last_read{};
+    std::set<std::string> awaited{};  // signs of commands of which nothing came yet
     // Since when the device is Healthy if nothing is found: the end of the last finding, or of the
     // last blindness.
     WallTime good_since{};
@@ -239,6 +242,7 @@ class RuleEngine {
   const Options options_;
   std::map<std::string, std::vector<std::size_t>, std::less<>> rules_of_sign_;
   std::set<std::string, std::less<>> numeric_signs_;
+  std::set<std::string> awaited_signs_;
   std::set<std::string, std::less<>> baseline_signs_;  // those whose best value a rule asks for
   Devices devices_;
 };
