@@ -31,6 +31,8 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
             "where findings are kept over restarts; below the kubelet's plugin directory unless "
             "given");
   flags.Add("--rules", config.rules_path, "a table of rules to use instead of the built-in one");
+  flags.AddSwitch("--run-commands", config.run_commands,
+                  "run the commands that the table of --rules names, as this program's user");
   flags.Add("--poll", config.poll, "how often devices are looked at");
   flags.Add("--health-timeout", config.health_timeout,
             "how long a report of a device's health holds: 1s to 24h, in whole seconds");
@@ -202,11 +204,17 @@ Status Validate(const DriverConfig& config) {
 namespace {
 
 // A sign that nobody would ever read makes its rules look like they watch something.
-Status RefuseFiles(const probes::RuleTable& table, const std::string& path) {
+Status RefuseUnread(const probes::RuleTable& table, const DriverConfig& config) {
+  const bool reads_files = config.kind == Kind::kPci || config.kind == Kind::kSysfs;
   for (const probes::SignSpec& sign : table.signs) {
-    if (!sign.file) continue;
-    return InvalidArgument("{}: sign '{}' is a file, which only galen-driver pci and sysfs read",
-                           path, sign.name);
+    if (sign.file && !reads_files) {
+      return InvalidArgument("{}: sign '{}' is a file, which only galen-driver pci and sysfs read",
+                             config.rules_path, sign.name);
+    }
+    if (sign.command && !config.run_commands) {
+      return InvalidArgument("{}: sign '{}' is a command: --run-commands lets the driver run it",
+                             config.rules_path, sign.name);
+    }
   }
   return OkStatus();
 }
@@ -222,9 +230,13 @@ StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& con
   const StatusOr<std::string> text = files.Read(config.rules_path);
   if (!text.ok()) return InvalidArgument("--rules: {}", text.status().message());
   ASSIGN_OR_RETURN(probes::RuleTable table, probes::ParseRules(*text, config.rules_path));
-  const bool reads_files = config.kind == Kind::kPci || config.kind == Kind::kSysfs;
-  if (!reads_files) RETURN_IF_ERROR(RefuseFiles(table, config.rules_path));
+  RETURN_IF_ERROR(RefuseUnread(table, config));
   return table;
+}
+
+bool HasCommands(const probes::RuleTable& table) {
+  return std::ranges::any_of(table.signs,
+                             [](const probes::SignSpec& sign) { return sign.command.has_value(); });
 }
 
 std::string StateDirectory(const DriverConfig& config) {

@@ -22,7 +22,10 @@ struct DriverConfig {
   Kind kind = Kind::kGpu;
   Driver::Options driver;
   std::string rules_path;  // "" = the built-in table
-  std::string state_dir;   // "" = below the kubelet's plugin directory
+  // Whether commands that the rules name may be run: whoever can write the file can run them as
+  // this process otherwise.
+  bool run_commands = false;
+  std::string state_dir;  // "" = below the kubelet's plugin directory
   // How long a report of a device's health holds, in whole seconds as the wire carries it; takes
   // the place of driver.health_timeout. It is sent again within half of that.
   Duration health_timeout = std::chrono::seconds(30);
@@ -56,8 +59,11 @@ Driver::Options SdkOptions(const DriverConfig& config);
 Status Validate(const DriverConfig& config);
 
 // The operator's table, or the built-in one of this kind; a sysfs driver has none. InvalidArgument
-// names the file that cannot be read, or every faulty line.
+// names the file that cannot be read, every faulty line, or a sign whose source nobody would read.
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config);
+
+// Whether some sign of it is a command.
+bool HasCommands(const probes::RuleTable& table);
 
 // Where the driver keeps what a restart must not forget: `state_dir`, or the driver's own directory
 // below the kubelet's root, which its container has anyway.

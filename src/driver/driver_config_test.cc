@@ -89,6 +89,22 @@ TEST(DriverConfig, RefusesFilesWhereNobodyReadsThem) {
   EXPECT_TRUE(LoadRules(files, config).ok());
 }
 
+TEST(DriverConfig, RunsCommandsOfATableOnlyWhereThatIsAllowed) {
+  FakeFileSystem files;
+  ASSERT_TRUE(files
+                  .WriteAtomically("/r.yaml",
+                                   "signs:\n- {name: fan, kind: reading, command: [/opt/fan.sh]}\n"
+                                   "rules: []\n",
+                                   0600)
+                  .ok());
+  DriverConfig config = GoodConfig(Kind::kGpu);
+  config.rules_path = "/r.yaml";
+  EXPECT_EQ(LoadRules(files, config).status().message(),
+            "/r.yaml: sign 'fan' is a command: --run-commands lets the driver run it");
+  config.run_commands = true;
+  EXPECT_TRUE(HasCommands(*LoadRules(files, config)));
+}
+
 TEST(DriverConfig, OfPciDevicesSaysWhichOnes) {
   DriverConfig config = GoodConfig(Kind::kPci);
   EXPECT_THAT(Validate(config).message(), HasSubstr("--select is missing"));

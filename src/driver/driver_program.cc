@@ -16,10 +16,12 @@
 #include "base/files/boot_id.h"
 #include "base/files/disk_thread.h"
 #include "base/files/posix_file_system.h"
+#include "driver/checked_hardware.h"
 #include "driver/device_driver.h"
 #include "driver/hardware.h"
 #include "driver/nvidia_files.h"
 #include "driver/sysfs_hardware.h"
+#include "probes/command/command_runner.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/network/network_interface.h"
 #include "probes/nvml/nvml_library.h"
@@ -236,6 +238,10 @@ Status Program::Prepare() {
   ASSIGN_OR_RETURN(rules_, LoadRules(files_, config_));
   RETURN_IF_ERROR(PrepareState());
   RETURN_IF_ERROR(PrepareHardware());
+  if (HasCommands(rules_)) {
+    hardware_ = std::make_unique<CheckedHardware>(TheEdges(), std::move(hardware_),
+                                                  probes::MakeCommandRunner(inside_.loop));
+  }
   device_driver_ = std::make_unique<DeviceDriver>(
       TheEdges(), *hardware_,
       DeviceDriver::Calls{

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,20 +42,32 @@ class SpawnPlan {
     sigfillset(&all);
     ::posix_spawnattr_setsigmask(&attributes_, &none);
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    SetFlags(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  // The number of the group is that of the child.
+  void MakeGroup() {
+    ::posix_spawnattr_setpgroup(&attributes_, 0);
+    SetFlags(POSIX_SPAWN_SETPGROUP);
   }
 
   posix_spawn_file_actions_t* actions() { return &actions_; }
   const posix_spawnattr_t* attributes() const { return &attributes_; }
 
  private:
+  void SetFlags(int more) {
+    flags_ |= more;
+    ::posix_spawnattr_setflags(&attributes_, static_cast<short>(flags_));
+  }
+
+  int flags_ = 0;
   posix_spawn_file_actions_t actions_;
   posix_spawnattr_t attributes_;
 };
 
-// Ours with the added lines on top; one line a name, so that no program sees the older one.
-std::vector<std::string> MergedEnvironment(const std::vector<std::string>& added) {
-  Environment merged = ReadEnvironment();
+// Ours, unless it is confined, with the added lines on top; one line a name, so that no program
+// sees the older one.
+std::vector<std::string> MergedEnvironment(const std::vector<std::string>& added, bool confined) {
+  Environment merged = confined ? Environment() : ReadEnvironment();
   for (const std::string& line : added) {
     const std::size_t equals = std::min(line.find('='), line.size() - 1);
     merged[line.substr(0, equals)] = line.substr(equals + 1);
@@ -86,10 +99,25 @@ Status CheckOptions(const Process::Options& options) {
   return OkStatus();
 }
 
+// Right after the start, since posix_spawn has no way to do it before: the program has not come
+// further than its own loading then. Its limit ends with a second's grace, in which it may clean
+// up. Where the kernel refuses, the timeout of whoever started it still holds.
+void Confine(pid_t pid, const Process::Confinement& confinement) {
+  const auto seconds = static_cast<rlim_t>(confinement.cpu_most.count());
+  const rlimit limit{.rlim_cur = seconds, .rlim_max = seconds + 1};
+  ::prlimit(pid, RLIMIT_CPU, &limit, nullptr);
+  ::setpriority(PRIO_PGRP, static_cast<id_t>(pid),
+                ::getpriority(PRIO_PROCESS, 0) + confinement.nice);
+}
+
 StatusOr<pid_t> Spawn(Process::Options& options, int output) {
   SpawnPlan plan;
   plan.ResetSignals();
   auto* actions = plan.actions();
+  if (options.confinement) {
+    plan.MakeGroup();
+    ::posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  }
   ::posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
   if (!options.output_path.empty()) {
     ::posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
@@ -100,14 +128,20 @@ StatusOr<pid_t> Spawn(Process::Options& options, int output) {
   if (!options.directory.empty()) {
     ::posix_spawn_file_actions_addchdir_np(actions, options.directory.c_str());
   }
-  std::vector<std::string> environment = MergedEnvironment(options.environment);
+  std::vector<std::string> environment =
+      MergedEnvironment(options.environment, options.confinement.has_value());
   pid_t pid = -1;
   // Everything else we hold is opened with O_CLOEXEC and ends here.
   const int error =
       ::posix_spawnp(&pid, options.command.front().c_str(), actions, plan.attributes(),
                      Pointers(options.command).data(), Pointers(environment).data());
   if (error != 0) return ErrnoStatus(error, "start " + options.command.front());
+  if (options.confinement) Confine(pid, *options.confinement);
   return pid;
+}
+
+Duration TimeOf(const timeval& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
 
 }  // namespace
@@ -115,12 +149,17 @@ StatusOr<pid_t> Spawn(Process::Options& options, int output) {
 struct Process::Impl {
   ~Impl();
 
+  // Whom signals reach: a group's number is kept from others while its leader is not reaped.
+  pid_t target() const { return confined ? -pid : pid; }
+  // Whether it has ended; reaps it then.
+  bool Reap(int& status, rusage& usage);
   void OnOutput();
   void OnEnd();
   std::string ReadOutput(std::size_t bytes_max);
   bool PassOn(const std::string& bytes);
 
   pid_t pid = -1;
+  bool confined = false;
   bool running = false;
   Fd pidfd;
   Fd output;  // our end of the pipe
@@ -135,7 +174,11 @@ Process::Impl::~Impl() {
   // Lets the PassOn() that is below us on the stack know that this is destroyed.
   if (gone != nullptr) *gone = true;
   if (!running) return;
-  ::kill(pid, SIGKILL);
+  ::kill(target(), SIGKILL);
+  if (confined) {
+    ::waitpid(pid, nullptr, WNOHANG);
+    return;
+  }
   // Waits for a process that SIGKILL ends at once, so that no zombie is left behind.
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -174,17 +217,29 @@ bool Process::Impl::PassOn(const std::string& bytes) {
 // One read a turn, so that a child that writes without end starves nobody.
 void Process::Impl::OnOutput() { PassOn(ReadOutput(1)); }
 
+bool Process::Impl::Reap(int& status, rusage& usage) {
+  siginfo_t ended{};
+  if (confined &&
+      ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      ended.si_pid == pid) {
+    // What it left behind, while the number is still its own.
+    ::kill(target(), SIGKILL);
+  }
+  return ::wait4(pid, &status, WNOHANG, &usage) == pid;
+}
+
 void Process::Impl::OnEnd() {
   int status = 0;
+  rusage usage{};
   // A pidfd is readable when the process has ended; reaping frees its number.
-  if (::waitpid(pid, &status, WNOHANG) != pid) return;
+  if (!Reap(status, usage)) return;
   running = false;
   end_watch.Cancel();
   // What it wrote before it ended is in the pipe by now.
   const std::string rest = ReadOutput(kRestBytesMax);
   output_watch.Cancel();
   if (!PassOn(rest)) return;
-  Exit exit;
+  Exit exit{.cpu = TimeOf(usage.ru_utime) + TimeOf(usage.ru_stime)};
   if (WIFSIGNALED(status)) {
     exit.signal = WTERMSIG(status);
   } else {
@@ -216,6 +271,7 @@ StatusOr<std::unique_ptr<Process>> Process::Start(IoLoop& loop, Options options,
   }
   // The child's end is closed on return; while we held it, its end could never be seen.
   ASSIGN_OR_RETURN(impl->pid, Spawn(options, childs_end.get()));
+  impl->confined = options.confinement.has_value();
   // From here on a failure kills and reaps the child, by ~Impl.
   impl->running = true;
   // By number: this C library declares the function for C only.
@@ -235,7 +291,7 @@ StatusOr<std::unique_ptr<Process>> Process::Start(IoLoop& loop, Options options,
 pid_t Process::pid() const { return impl_->pid; }
 
 void Process::Signal(int signal) {
-  if (impl_->running) ::kill(impl_->pid, signal);
+  if (impl_->running) ::kill(impl_->target(), signal);
 }
 
 }  // namespace galen

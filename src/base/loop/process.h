@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,11 +14,20 @@
 #include <vector>
 
 #include "base/loop/io_loop.h"
+#include "base/time.h"
 
 namespace galen {
 
 class Process {
  public:
+  // For a program of somebody else's, which may hang, fork, spin and print without end. It has a
+  // process group of its own, which is killed whole with it and when it has ended; of our
+  // environment it has nothing, and what it writes to standard error is dropped. A child of it that
+  // makes itself a session or group of its own is not met.
+  struct Confinement {
+    int nice = 10;                     // added to ours
+    std::chrono::seconds cpu_most{2};  // RLIMIT_CPU of each of its processes
+  };
   // What to run and where its output goes.
   struct Options {
     // Program and arguments. A program without a slash is found by our own PATH.
@@ -34,11 +44,13 @@ class Process {
     // end anywhere. Runs on the loop and may destroy the Process. Not bounded: who keeps the bytes
     // bounds them.
     std::function<void(std::string_view)> on_output;
+    std::optional<Confinement> confinement{};
   };
   // How it ended.
   struct Exit {
     int code = 0;    // valid when signal is 0
     int signal = 0;  // that ended it
+    Duration cpu{};  // of it and of those children that it waited for
   };
 
   // Starts the child; it runs when this returns. `on_exit` runs once, on the loop, after all output
@@ -48,12 +60,14 @@ class Process {
   // descriptors are used up, or the error of opening output_path.
   static StatusOr<std::unique_ptr<Process>> Start(IoLoop& loop, Options options,
                                                   std::function<void(Exit)> on_exit);
-  // Kills (SIGKILL) and reaps when it still runs; on_exit is not called then.
+  // Kills (SIGKILL) and reaps when it still runs; on_exit is not called then. A confined one is not
+  // waited for, since in the kernel it may hang for ever: it is reaped when we end.
   ~Process();
 
   // Stays what it was after the child has ended; the number may then be another's.
   pid_t pid() const;
-  // Sends `signal` to the child alone, not to its children. Does nothing when it has ended.
+  // Sends `signal` to the child alone, not to its children; to the group of a confined one. Does
+  // nothing when it has ended.
   void Signal(int signal);
 
  private:

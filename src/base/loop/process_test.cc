@@ -2,8 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "base/fd.h"
@@ -14,6 +18,8 @@
 
 namespace galen {
 namespace {
+
+using namespace std::chrono_literals;
 
 struct Ended {
   std::string output;
@@ -102,6 +108,56 @@ TEST_F(ProcessTest, ChildHasDefaultSignalsAndNoDescriptorOfOurs) {
   EXPECT_EQ(mask("SigIgn") & kUsual, 0u);
   const std::string descriptors = Run("ls -l /proc/self/fd").output;
   EXPECT_EQ(descriptors.find("anon_inode"), std::string::npos) << descriptors;
+}
+
+// Waits for the end of a process that is no child of ours, 5 s at most.
+bool Ends(pid_t pid) {
+  const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  pollfd watched{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
+  return !pidfd || ::poll(&watched, 1, 5000) == 1;
+}
+
+TEST_F(ProcessTest, ConfinedChildHasNothingOfOurEnvironmentAndErrorsAreDropped) {
+  EXPECT_EQ(Run("/usr/bin/env | grep -v -e ^PWD= -e ^SHLVL= -e ^_=; echo no >&2",
+                {.environment = {"GALEN_A=x"}, .confinement = Process::Confinement{}})
+                .output,
+            "GALEN_A=x\n");
+}
+
+TEST_F(ProcessTest, ConfinedChildIsNice) {
+  const int ours = ::getpriority(PRIO_PROCESS, 0);
+  EXPECT_EQ(Run("exec nice", {.environment = {"PATH=/usr/bin:/bin"},
+                              .confinement = Process::Confinement{.nice = 5}})
+                .output,
+            std::to_string(std::min(ours + 5, 19)) + "\n");
+}
+
+TEST_F(ProcessTest, WhatAConfinedChildLeavesBehindEndsWithIt) {
+  const Ended ended = Run("/bin/sleep 30 & echo $!", {.confinement = Process::Confinement{}});
+  EXPECT_TRUE(Ends(std::stoi(ended.output)));
+}
+
+TEST_F(ProcessTest, SignalReachesTheGrandchildrenOfAConfinedChild) {
+  std::string output;
+  std::unique_ptr<Process> process;
+  process = *Process::Start(*loop_,
+                            {.command = {"sh", "-c", "(/bin/sleep 30 & echo $!; wait) & wait"},
+                             .on_output =
+                                 [&](std::string_view bytes) {
+                                   output += bytes;
+                                   process->Signal(SIGKILL);
+                                 },
+                             .confinement = Process::Confinement{}},
+                            [&](Process::Exit) { loop_->Stop(); });
+  loop_->Run();
+  EXPECT_TRUE(Ends(std::stoi(output)));
+}
+
+TEST_F(ProcessTest, ConfinedChildThatSpinsIsEndedByItsLimitOfCpu) {
+  const Ended ended =
+      Run("while :; do :; done", {.confinement = Process::Confinement{.nice = 0, .cpu_most = 1s}});
+  EXPECT_EQ(ended.exit.signal, SIGXCPU);
+  EXPECT_GE(ended.exit.cpu, 900ms);
 }
 
 TEST_F(ProcessTest, ProgramThatIsNotThereIsNotFound) {

@@ -41,6 +41,25 @@ struct FileSource {
   bool operator==(const FileSource&) const = default;
 };
 
+// Where a sign of any device is what a command says of it. Its exit codes are those of the plugins
+// of Kubernetes' node-problem-detector: 0, all is well (the sign is 0), and 1, the problem exists
+// (1), with one line of standard output as detail. With anything else nobody knows.
+struct CommandSource {
+  // Program and arguments, without a shell. Each "{name}" of kCommandPlaceholders is filled in.
+  std::vector<std::string> command{};
+  // Standard output is {"value": 91.5, "message": "..."}: `value` takes the place of 0 and 1.
+  bool json = false;
+  Duration every = std::chrono::seconds(30);
+  Duration timeout = std::chrono::seconds(5);  // then it is killed, and nobody knows
+  Duration cpu = std::chrono::seconds(2);      // likewise, by RLIMIT_CPU; whole seconds
+
+  bool operator==(const CommandSource&) const = default;
+};
+
+// What a command may be given of its device: its name, and what it is known by elsewhere.
+inline constexpr std::string_view kCommandPlaceholders[] = {"device", "pci",  "uuid",
+                                                            "serial", "path", "interface"};
+
 // A sign that rules may name.
 struct SignSpec {
   std::string name{};
@@ -56,6 +75,8 @@ struct SignSpec {
   bool whole = false;  // in plain digits, as faults are numbered and links are counted
   // A value out of `least` and `most` that a file gives is none: 255 lanes mean that nobody knows.
   std::optional<FileSource> file{};
+  // In the place of a file; least and most bound what it gives, too.
+  std::optional<CommandSource> command{};
 
   bool operator==(const SignSpec&) const = default;
 };
@@ -153,7 +174,7 @@ struct Rule {
   // compared with.
   std::variant<double, ShareRatio> share = 1.0;
   std::string code{};      // "TemperatureHigh"
-  std::string sentence{};  // with {value} {threshold} {expected} {unit} {share} {text}
+  std::string sentence{};  // with {value} {threshold} {expected} {unit} {share} {text} {detail}
   std::string text{};      // what {text} stands for
   std::string unit{};
   FaultOwner owner = FaultOwner::kNobody;

@@ -1,8 +1,11 @@
 // Tested by rule_reader_test.cc, whose files have each of these faults.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "probes/rules/rule_reader.h"
@@ -173,6 +176,9 @@ void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
   if (sign != nullptr) {
     CheckMatch(rule, sign->kind, faults);
     CheckTimes(rule, sign->kind, faults);
+    if (NeedsDetail(rule.sentence) && !sign->command) {
+      faults.Add("sentence", "has {detail}, which only a sign with a `command` gives");
+    }
   }
   CheckCondition(rule, table, faults);
   CheckLeave(rule, faults);
@@ -216,7 +222,6 @@ void CheckPattern(std::string_view field, std::string_view path, RuleFaults& fau
 }
 
 void CheckFileSource(const SignSpec& sign, RuleFaults& faults) {
-  if (!sign.file) return;
   if (sign.kind == SignKind::kEvent) faults.Add("file", "is read again and again: no event");
   if (sign.file->every > kFileEveryMost) faults.Add("every", "is past 1h");
   CheckPattern("file", sign.file->path, faults);
@@ -225,6 +230,65 @@ void CheckFileSource(const SignSpec& sign, RuleFaults& faults) {
   if (std::ranges::count(sign.file->expected, '*') > std::ranges::count(sign.file->path, '*')) {
     faults.Add("expected", "has a '*' that `file` does not have");
   }
+}
+
+// Braces of a command are placeholders, so that a misspelled one does not reach the program.
+void CheckPlaceholders(std::string_view word, RuleFaults& faults) {
+  while (true) {
+    const std::size_t open = word.find_first_of("{}");
+    if (open == std::string_view::npos) return;
+    const std::size_t close = word.find('}', open);
+    const std::string_view name = close == std::string_view::npos
+                                      ? word.substr(open)
+                                      : word.substr(open + 1, close - open - 1);
+    if (word[open] == '}' || close == std::string_view::npos ||
+        std::ranges::find(kCommandPlaceholders, name) == std::end(kCommandPlaceholders)) {
+      return faults.Add("command", fmt::format("knows no placeholder in '{}': {{{}}}", word,
+                                               fmt::join(kCommandPlaceholders, "}, {")));
+    }
+    word.remove_prefix(close + 1);
+  }
+}
+
+void CheckCommandTimes(const CommandSource& source, RuleFaults& faults) {
+  if (source.every < kCommandEveryLeast || source.every > kCommandEveryMost) {
+    faults.Add("every", "is not from 1s to 24h");
+  }
+  if (source.timeout < kCommandTimeoutLeast || source.timeout > source.every) {
+    faults.Add("timeout", "is not from 100ms to `every`, so that runs do not meet");
+  }
+  if (source.cpu < std::chrono::seconds(1) || source.cpu > kCommandCpuMost ||
+      source.cpu % std::chrono::seconds(1) != Duration::zero()) {
+    faults.Add("cpu", "is not whole seconds from 1s to 1m");
+  }
+}
+
+void CheckCommandSource(const SignSpec& sign, RuleFaults& faults) {
+  const CommandSource& source = *sign.command;
+  if (sign.kind == SignKind::kEvent) faults.Add("command", "is run again and again: no event");
+  if (sign.kind == SignKind::kCounter && !source.json) {
+    faults.Add("command", "gives 0 or 1, which is no counter, unless `output` is json");
+  }
+  // Found by nobody's PATH: which program runs is what is written here.
+  if (source.command.empty() || !source.command.front().starts_with('/')) {
+    faults.Add("command", "begins with no program's whole path like [/opt/checks/fan.sh, {pci}]");
+  }
+  if (!source.command.empty() && source.command.front().find('{') != std::string::npos) {
+    faults.Add("command", "has a placeholder in the program's path");
+  }
+  if (source.command.size() > kCommandWordsMax) faults.Add("command", "has more than 32 words");
+  for (const std::string& word : source.command) {
+    if (word.size() > kCommandWordBytesMax || word.find('\0') != std::string::npos) {
+      faults.Add("command", "has a word past 1024 bytes or with a zero byte");
+    }
+    CheckPlaceholders(word, faults);
+  }
+  CheckCommandTimes(source, faults);
+}
+
+void CheckSource(const SignSpec& sign, RuleFaults& faults) {
+  if (sign.file) CheckFileSource(sign, faults);
+  if (sign.command) CheckCommandSource(sign, faults);
 }
 
 void CheckSigns(const RuleTable& own, const YamlLines& lines, RuleFaults& faults) {
@@ -270,6 +334,13 @@ void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& l
     }
   }
   CheckExtended(own, table, lines, faults);
+  const auto commands = std::ranges::count_if(
+      table.signs, [](const SignSpec& sign) { return sign.command.has_value(); });
+  if (std::cmp_greater(commands, kCommandSignsMax)) {
+    faults.At(lines.OfKey("signs"), "signs");
+    faults.Add("command",
+               fmt::format("stands in {} signs, at most {} fit", commands, kCommandSignsMax));
+  }
 }
 
 }  // namespace galen::probes

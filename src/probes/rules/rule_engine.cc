@@ -50,7 +50,10 @@ bool EndsBy(const Rule& kept, const std::string& by) {
 
 RuleEngine::RuleEngine(const RuleTable& table, Options options)
     : table_(table), options_(std::move(options)) {
-  for (const SignSpec& spec : table_.signs) signs_[spec.name].spec = &spec;
+  for (const SignSpec& spec : table_.signs) {
+    signs_[spec.name].spec = &spec;
+    if (options_.awaits_commands && spec.command) awaited_signs_.insert(spec.name);
+  }
   for (std::size_t i = 0; i < table_.rules.size(); ++i) {
     const Rule& rule = table_.rules[i];
     if (rule.condition) {
@@ -75,6 +78,7 @@ void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant
   for (const std::string& name : present) {
     Device& device = devices_.try_emplace(name).first->second;
     if (!device.health.id.device.empty()) continue;
+    device.awaited = awaited_signs_;
     device.health.id = {options_.driver, options_.pool, name};
     device.health = UnknownHealth(device, cause_code::kNotProbed,
                                   "nothing was read from this device yet", at.wall);
@@ -90,6 +94,7 @@ Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& a
     // A probe may read more than this table has rules for.
     if (use == signs_.end()) continue;
     for (auto& [name, device] : DevicesOf(sign)) {
+      device.awaited.erase(sign.name);
       Apply(device, sign, use->second, at, evaluation);
     }
   }
@@ -300,9 +305,10 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
     return UnknownHealth(device, cause_code::kSignUnreadable,
                          fmt::format("{}: {}", what, trouble.error), trouble.since);
   }
-  if (!device.last_read) {
-    return UnknownHealth(device, cause_code::kNotProbed, "nothing was read from this device yet",
-                         at.wall);
+  if (!device.last_read || !device.awaited.empty()) {
+    const std::string what = device.last_read ? *device.awaited.begin() + " did not run on"
+                                              : std::string("nothing was read from");
+    return UnknownHealth(device, cause_code::kNotProbed, what + " this device yet", at.wall);
   }
   if (IsSilent(device, at)) {
     const auto seconds =

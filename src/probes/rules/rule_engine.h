@@ -160,6 +160,8 @@ class RuleEngine {
     // A device of which no reading came for so long is Unknown (ProbeSilent): Kubernetes' own
     // default of patience (KEP-4680).
     Duration silent_after = std::chrono::seconds(30);
+    // Of a device on which a command did not run yet nothing is known, whatever else was read.
+    bool awaits_commands = false;
   };
 
   // `table` is lent and outlives the engine.
@@ -209,6 +211,7 @@ class RuleEngine {
     // The highest value since the device is known, of each sign that a baseline is asked of.
     std::map<std::string, double> best;
     std::optional<Time> last_read{};
+    std::set<std::string> awaited{};  // signs of commands of which nothing came yet
     // Since when the device is Healthy if nothing is found: the end of the last finding, or of the
     // last blindness.
     WallTime good_since{};
@@ -253,6 +256,7 @@ class RuleEngine {
   const RuleTable& table_;
   const Options options_;
   std::map<std::string, SignUse, std::less<>> signs_;  // all that the table declares
+  std::set<std::string> awaited_signs_;                // of commands
   Devices devices_;
 };
 

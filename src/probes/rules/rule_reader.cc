@@ -3,169 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/check.h"
 #include "base/data/json.h"
 #include "base/data/yaml.h"
 #include "base/data/yaml_lines.h"
 #include "base/text.h"
+#include "probes/rules/rule_row.h"
+#include "probes/rules/sign_reader.h"
 
 namespace galen::probes {
 namespace {
 
-// YAML makes numbers of texts like 79; a rule that is named or compared by one means the text.
-std::string TextOf(const Json& value) {
-  if (value.is_int()) return fmt::format("{}", value.AsInt());
-  if (value.is_double()) return NumberText(value.AsDouble());
-  return value.AsString();
-}
-
-// One row under reading: takes its fields and notes what is wrong with each.
-class Row {
- public:
-  Row(const Json& row, const Json& defaults, RuleFaults& faults)
-      : row_(row), defaults_(defaults), faults_(faults) {}
-
-  void Fault(std::string_view field, const std::string& what) { faults_.Add(field, what); }
-
-  // The row's own value, else the default of its sign; null when there is neither.
-  const Json& Take(std::string_view field) {
-    known_.insert(std::string(field));
-    const Json* own = row_.Find(field);
-    return own != nullptr ? *own : defaults_[field];
-  }
-
-  std::string Text(std::string_view field, bool required = false) {
-    const Json& value = Take(field);
-    if (value.is_null()) {
-      if (required) Fault(field, "is missing");
-      return "";
-    }
-    if (!value.is_string() && !value.is_number()) Fault(field, "is no text");
-    return TextOf(value);
-  }
-
-  std::optional<double> Number(std::string_view field) {
-    const Json& value = Take(field);
-    if (value.is_null()) return std::nullopt;
-    if (!value.is_number()) Fault(field, "is no number");
-    return value.AsDouble();
-  }
-
-  Duration Span(std::string_view field) {
-    const std::string text = Text(field);
-    if (text.empty()) return Duration::zero();
-    const StatusOr<Duration> span = ParseDuration(text);
-    if (!span.ok()) Fault(field, fmt::format("'{}' is no time like 30s or 5m", text));
-    return span.ok() ? *span : Duration::zero();
-  }
-
-  std::vector<std::string> Texts(std::string_view field) {
-    std::vector<std::string> texts;
-    const Json& value = Take(field);
-    if (!value.is_null() && !value.is_array()) Fault(field, "is no list");
-    for (const Json& item : value.items()) texts.push_back(TextOf(item));
-    return texts;
-  }
-
-  bool Switch(std::string_view field) {
-    const Json& value = Take(field);
-    if (!value.is_null() && !value.is_bool()) Fault(field, "is neither true nor false");
-    return value.AsBool();
-  }
-
-  template <typename T>
-  T Choice(std::string_view field, std::vector<std::pair<std::string_view, T>> choices) {
-    const std::string text = Text(field, true);
-    std::string names;
-    for (const auto& [name, value] : choices) {
-      if (name == text) return value;
-      names += names.empty() ? std::string(name) : fmt::format(", {}", name);
-    }
-    if (!text.empty()) Fault(field, fmt::format("'{}' is none of {}", text, names));
-    // Any will do: the fault that was noted keeps the table from being used.
-    return choices.front().second;
-  }
-
-  // After all Takes: a field that nobody asked for is a misspelling, in the row or in its sign's
-  // defaults.
-  void RefuseUnknownFields() {
-    for (const Json* from : {&row_, &defaults_}) {
-      for (const auto& [field, value] : from->members()) {
-        if (!known_.contains(field)) Fault(field, "is no field that this table knows");
-      }
-    }
-  }
-
- private:
-  const Json& row_;
-  const Json& defaults_;
-  RuleFaults& faults_;
-  std::set<std::string, std::less<>> known_;
-};
-
-// "/ 1000" or "* 8": from what a file says to the sign's unit.
-double ReadScale(Row& row) {
-  const std::string text = row.Text("scale");
-  if (text.empty()) return 1;
-  const bool divides = text.starts_with('/');
-  const std::size_t digits = std::min(text.find_first_not_of(' ', 1), text.size());
-  const std::optional<double> number = NumberOf(Sign{.value = text.substr(digits)});
-  if ((!divides && !text.starts_with('*')) || !number || *number <= 0) {
-    row.Fault("scale", fmt::format("'{}' is not like \"/ 1000\" or \"* 8\"", text));
-    return 1;
-  }
-  return divides ? 1 / *number : *number;
-}
-
-Several ReadSeveral(Row& row, SignKind kind) {
-  // Errors of all parts are errors of the device; of readings a person has to say which one counts.
-  const Several usual = kind == SignKind::kCounter ? Several::kSum : Several::kFirst;
-  if (row.Take("several").is_null()) return usual;
-  return row.Choice<Several>("several", {{"first", Several::kFirst},
-                                         {"highest", Several::kHighest},
-                                         {"lowest", Several::kLowest},
-                                         {"sum", Several::kSum}});
-}
-
-void ReadFileSource(Row& row, SignSpec& sign) {
-  FileSource file{.path = row.Text("file"),
-                  .row = row.Text("row"),
-                  .scale = ReadScale(row),
-                  .expected = row.Text("expected"),
-                  .several = ReadSeveral(row, sign.kind),
-                  .every = row.Span("every")};
-  if (!row.Take("file").is_null()) {
-    sign.file = std::move(file);
-    return;
-  }
-  for (const std::string_view field : {"row", "scale", "expected", "several", "every"}) {
-    if (!row.Take(field).is_null()) row.Fault(field, "needs a `file` that it is about");
-  }
-}
-
-SignSpec ReadSign(Row row, RuleFaults& faults) {
-  SignSpec sign{
-      .name = row.Text("name", true),
-      .kind = row.Choice<SignKind>("kind", {{"reading", SignKind::kReading},
-                                            {"counter", SignKind::kCounter},
-                                            {"event", SignKind::kEvent}}),
-      .unit = row.Text("unit"),
-      .help = row.Text("help"),
-      .usual = row.Text("usual"),
-      .among = row.Texts("among"),
-      .least = row.Number("least"),
-      .most = row.Number("most"),
-      .whole = row.Switch("whole"),
-  };
-  ReadFileSource(row, sign);
-  row.RefuseUnknownFields();
-  CheckFileSource(sign, faults);
-  return sign;
-}
-
-void ReadUntil(Row& row, Rule& rule) {
+void ReadUntil(RuleRow& row, Rule& rule) {
   const std::string text = row.Text("until");
   // An absent `until` is right for a reading; CheckRule refuses it for an event.
   if (text.empty() || text == "clear") return;
@@ -181,7 +31,7 @@ void ReadUntil(Row& row, Rule& rule) {
   }
 }
 
-void ReadShare(Row& row, Rule& rule) {
+void ReadShare(RuleRow& row, Rule& rule) {
   if (row.Take("share").AsString() == "ratio") {
     rule.share = ShareRatio{};
   } else if (const std::optional<double> share = row.Number("share")) {
@@ -192,7 +42,7 @@ void ReadShare(Row& row, Rule& rule) {
   }
 }
 
-void ReadMatch(Row& row, Rule& rule) {
+void ReadMatch(RuleRow& row, Rule& rule) {
   const std::string when = row.Text("when", true);
   StatusOr<Match> match = ParseMatch(when);
   if (match.ok()) {
@@ -212,7 +62,7 @@ void ReadMatch(Row& row, Rule& rule) {
   }
 }
 
-int ReadCount(Row& row) {
+int ReadCount(RuleRow& row) {
   const double count = row.Number("count").value_or(1);
   if (count >= 1 && count <= kCountMax && count == static_cast<int>(count)) {
     return static_cast<int>(count);
@@ -221,7 +71,7 @@ int ReadCount(Row& row) {
   return 1;
 }
 
-Rule ReadRule(Row row) {
+Rule ReadRule(RuleRow row) {
   Rule rule;
   rule.id = row.Text("id", true);
   rule.sign = row.Text("sign", true);
@@ -293,8 +143,9 @@ RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults
   faults.At(lines.OfKey("extends"), "file");
   const std::string_view text = BuiltInRules(extends.AsString());
   if (text.empty()) {
-    faults.Add("extends", fmt::format("'{}' is none of {}", Printable(CutText(TextOf(extends), 80)),
-                                      BuiltInRuleNames()));
+    faults.Add("extends",
+               fmt::format("'{}' is none of {}", Printable(CutText(FieldText(extends), 80)),
+                           BuiltInRuleNames()));
     return {};
   }
   StatusOr<RuleTable> table = ParseRules(text, fmt::format("built-in {}", extends.AsString()));
@@ -322,14 +173,14 @@ RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) 
   const Json none;
   if (!extends || document.Has("signs")) {
     ReadRows(document["signs"], "signs", kSignsMax, lines, faults, [&](const Json& row) {
-      own.signs.push_back(ReadSign(Row(row, none, faults), faults));
+      own.signs.push_back(ReadSign(RuleRow(row, none, faults), faults));
       Override(table.signs, own.signs.back(), &SignSpec::name);
     });
   }
   const Json& defaults = document["defaults"];
   if (!extends || document.Has("rules")) {
     ReadRows(document["rules"], "rules", kRulesMax, lines, faults, [&](const Json& row) {
-      own.rules.push_back(ReadRule(Row(row, defaults[row["sign"].AsString()], faults)));
+      own.rules.push_back(ReadRule(RuleRow(row, defaults[row["sign"].AsString()], faults)));
       CheckRule(own.rules.back(), table, faults);
       Override(table.rules, own.rules.back(), &Rule::id);
     });

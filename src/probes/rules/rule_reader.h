@@ -30,6 +30,16 @@ namespace galen::probes {
 inline constexpr int kCountMax = 64;  // matches that one rule remembers
 // The most seldom that a file may be read: between, its value counts as it was.
 inline constexpr Duration kFileEveryMost = std::chrono::hours(1);
+// How often a command may run, how long, and how long its processor's time: a process is no file.
+inline constexpr Duration kCommandEveryLeast = std::chrono::seconds(1);
+inline constexpr Duration kCommandEveryMost = std::chrono::hours(24);
+inline constexpr Duration kCommandTimeoutLeast = std::chrono::milliseconds(100);
+inline constexpr Duration kCommandCpuMost = std::chrono::minutes(1);
+// Commands of one table: each is a process for each device.
+inline constexpr std::size_t kCommandSignsMax = 32;
+// Words of a command, and the bytes of one.
+inline constexpr std::size_t kCommandWordsMax = 32;
+inline constexpr std::size_t kCommandWordBytesMax = 1024;
 
 // Collects every fault of a file: "rules.yaml:12: temperature-high: when: ...".
 // A person repairs a file once, not fault by fault. At sets the place, Add notes what is wrong
@@ -63,7 +73,7 @@ void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults);
 void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
                 RuleFaults& faults);
 // Where a sign is read. Adds to `faults`, where At has named the row.
-void CheckFileSource(const SignSpec& sign, RuleFaults& faults);
+void CheckSource(const SignSpec& sign, RuleFaults& faults);
 
 // A table has room for every XID and SXID there is (NVIDIA's catalog has 173 XIDs), many times
 // over; a file past it is a mistake.

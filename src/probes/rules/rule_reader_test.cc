@@ -280,7 +280,7 @@ TEST(RuleReader, NamesEveryFaultOfAFileSource) {
   EXPECT_THAT(faults, HasSubstr("r.yaml:5: d: file has more than one '*' in 'a**'"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:5: d: expected has a '*' that `file` does not have"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:6: e: row needs a `file` that it is about"));
-  EXPECT_THAT(faults, HasSubstr("r.yaml:6: e: every needs a `file` that it is about"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:6: e: every needs a `file` or `command` that it is about"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:7: f: several 'most' is none of first, highest"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:7: f: every is past 1h"));
 }

@@ -1,6 +1,7 @@
 #include "probes/rules/rule_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "probes/rules/sign.h"
 
@@ -73,8 +74,16 @@ std::string WhenText(const Rule& rule) {
   return when;
 }
 
+std::string CommandText(const CommandSource& source) {
+  return fmt::format("command {}{}; every {}, at most {} and {} of CPU",
+                     fmt::join(source.command, " "), source.json ? ", its JSON" : "",
+                     SecondsText(source.every), SecondsText(source.timeout),
+                     SecondsText(source.cpu));
+}
+
 std::string SourceText(const Rule& rule, const RuleTable& table) {
   const SignSpec* sign = table.FindSign(rule.sign);
+  if (sign != nullptr && sign->command) return CommandText(*sign->command);
   if (sign == nullptr || !sign->file) return "the driver";
   const FileSource& file = *sign->file;
   std::string text = file.path;

@@ -217,6 +217,7 @@ void RuleTrack::Enter(const Sign& sign, WallTime since) {
                               .expected = sign.expected ? NumberText(*sign.expected) : threshold,
                               .unit = unit,
                               .text = rule_->text,
+                              .detail = sign.detail,
                               .share = share};
   finding_ = Finding{.state = StateAt(share),
                      .share = share,

@@ -17,6 +17,7 @@ std::optional<std::string> Fill(std::string_view name, const SentenceValues& val
   if (name == "expected") return values.expected;
   if (name == "unit") return values.unit;
   if (name == "text") return values.text;
+  if (name == "detail") return values.detail;
   if (name == "share") return ShareWords(values.share);
   return std::nullopt;
 }
@@ -49,6 +50,10 @@ std::string ShareWords(double share) {
   return fmt::format("{} % of the", std::lround(share * 100));
 }
 
+bool NeedsDetail(std::string_view sentence) {
+  return sentence.find("{detail}") != std::string_view::npos;
+}
+
 Status CheckSentence(std::string_view sentence) {
   while (!sentence.empty()) {
     const Piece piece = NextPiece(sentence);
@@ -56,8 +61,8 @@ Status CheckSentence(std::string_view sentence) {
       return InvalidArgument("has a brace without its other half");
     }
     if (piece.name && !Fill(*piece.name, {})) {
-      return InvalidArgument("knows no {{{}}}: value, threshold, expected, unit, share, text",
-                             *piece.name);
+      return InvalidArgument(
+          "knows no {{{}}}: value, threshold, expected, unit, share, text, detail", *piece.name);
     }
     sentence = piece.after;
   }

@@ -17,8 +17,12 @@ struct SentenceValues {
   std::string expected{};
   std::string unit{};
   std::string text{};
+  std::string detail{};  // what a command printed
   double share = 1.0;
 };
+
+// Whether the sentence asks for what a command printed.
+bool NeedsDetail(std::string_view sentence);
 
 // How many of a sentence's bytes (kCauseMessageBytesMax) are reserved for what is filled in: two
 // numbers and the text of a share. Longer values are cut at the sentence's end.

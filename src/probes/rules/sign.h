@@ -25,6 +25,7 @@ struct Sign {
   std::variant<double, std::string> value = 0.0;
   std::string unit{};                // "°C"
   std::optional<double> expected{};  // what this device can do at its best, where known
+  std::string detail{};              // what a command says of it, printable; "" of other signs
   // When the hardware showed it, by the wall clock, because sources such as the kernel's log bring
   // old ones.
   WallTime time{};

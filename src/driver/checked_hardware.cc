@@ -1,0 +1,57 @@
+#include "driver/checked_hardware.h"
+
+#include <iterator>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace galen::device_driver {
+
+probes::CheckedDevice CheckedDeviceOf(const Device& device) {
+  probes::CheckedDevice checked{.name = device.name, .known = {{"device", device.name}}};
+  for (const std::string_view placeholder : probes::kCommandPlaceholders) {
+    const auto attribute = device.attributes.find(
+        placeholder == "pci" ? "resource.kubernetes.io/pciBusID" : std::string(placeholder));
+    if (placeholder == "device" || attribute == device.attributes.end()) continue;
+    if (const auto* text = std::get_if<std::string>(&attribute->second)) {
+      checked.known[std::string(placeholder)] = *text;
+    }
+  }
+  return checked;
+}
+
+CheckedHardware::CheckedHardware(Edges edges, std::unique_ptr<Hardware> hardware,
+                                 std::unique_ptr<probes::CommandRunner> runner)
+    : hardware_(std::move(hardware)),
+      runner_(std::move(runner)),
+      commands_({.loop = edges.loop,
+                 .log = edges.log,
+                 .metrics = edges.metrics,
+                 .rules = edges.rules,
+                 .runner = *runner_}) {}
+
+StatusOr<Inventory> CheckedHardware::Devices() {
+  ASSIGN_OR_RETURN(Inventory devices, hardware_->Devices());
+  if (devices == devices_) return devices;
+  std::vector<probes::CheckedDevice> checked;
+  for (const Device& device : devices) checked.push_back(CheckedDeviceOf(device));
+  commands_.SetDevices(checked);
+  devices_ = devices;
+  return devices;
+}
+
+Status CheckedHardware::Start(HardwareEvents& events) {
+  commands_.Start(events.signs);
+  return hardware_->Start(events);
+}
+
+StatusOr<std::vector<probes::Sign>> CheckedHardware::Observe() {
+  StatusOr<std::vector<probes::Sign>> said = commands_.Observe();
+  StatusOr<std::vector<probes::Sign>> shown = hardware_->Observe();
+  if (!shown.ok()) return shown;
+  shown->insert(shown->end(), std::make_move_iterator(said->begin()),
+                std::make_move_iterator(said->end()));
+  return shown;
+}
+
+}  // namespace galen::device_driver

@@ -1,0 +1,99 @@
+#include "driver/checked_hardware.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files/fake_file_system.h"
+#include "base/loop/fake_loop.h"
+#include "probes/command/fake_command_runner.h"
+#include "probes/rules/rule_reader.h"
+
+namespace galen::device_driver {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::string_view kCheckedRules = R"(
+signs:
+- {name: present, kind: reading}
+- {name: fan, kind: reading, command: [/opt/fan.sh, "{pci}"]}
+rules: []
+)";
+
+// One device that is there.
+class OneDevice final : public Hardware {
+ public:
+  StatusOr<Inventory> Devices() override {
+    return Inventory{
+        {.name = "d0", .attributes = {{"resource.kubernetes.io/pciBusID", "0000:4b:00.0"}}}};
+  }
+  CdiEdits EditsFor(const std::string& device) const override {
+    return {.env = {"DEVICE=" + device}};
+  }
+  Status Start(HardwareEvents&) override { return OkStatus(); }
+  StatusOr<std::vector<probes::Sign>> Observe() override {
+    if (fails) return Unavailable("bus is away");
+    return std::vector<probes::Sign>{{.device = "d0", .name = "present", .value = 1.0}};
+  }
+  bool fails = false;
+};
+
+class CheckedSink final : public probes::SignSink {
+ public:
+  void OnSigns(std::vector<probes::Sign> signs) override { all = std::move(signs); }
+  std::vector<probes::Sign> all;
+};
+
+class CheckedHardwareTest : public ::testing::Test {
+ protected:
+  CheckedHardwareTest() {
+    EXPECT_TRUE(hardware_.Devices().ok());
+    EXPECT_EQ(hardware_.Start(events_), OkStatus());
+  }
+
+  FakeLoop loop_;
+  Metrics metrics_;
+  FakeFileSystem disk_;
+  probes::StateFile state_{disk_, NullLog(), "/state/probes.json", "boot-1"};
+  const probes::RuleTable rules_ = *probes::ParseRules(kCheckedRules, "r");
+  CheckedSink sink_;
+  HardwareEvents events_{sink_, [] {}};
+  OneDevice* inner_ = new OneDevice;
+  probes::FakeCommandRunner* runner_ = new probes::FakeCommandRunner;
+  CheckedHardware hardware_{Edges{loop_, NullLog(), metrics_, state_, rules_},
+                            std::unique_ptr<Hardware>(inner_),
+                            std::unique_ptr<probes::CommandRunner>(runner_)};
+};
+
+TEST_F(CheckedHardwareTest, ShowsWhatTheHardwareShowsAndWhatCommandsSay) {
+  EXPECT_THAT(*hardware_.Observe(), SizeIs(1));
+  ASSERT_THAT(runner_->requests, SizeIs(1));
+  EXPECT_THAT(runner_->requests[0].command, ElementsAre("/opt/fan.sh", "0000:4b:00.0"));
+  runner_->End(0, {.number = 1, .output = "fan 2 stands\n"});
+  ASSERT_THAT(sink_.all, SizeIs(1));
+  EXPECT_EQ(sink_.all[0].detail, "fan 2 stands");
+  EXPECT_THAT(*hardware_.Observe(), SizeIs(2));
+}
+
+TEST_F(CheckedHardwareTest, HardwareThatCannotBeLookedAtIsSaidSo) {
+  inner_->fails = true;
+  EXPECT_EQ(hardware_.Observe().status().code(), Code::kUnavailable);
+}
+
+TEST_F(CheckedHardwareTest, ContainersGetWhatTheHardwareGives) {
+  EXPECT_THAT(hardware_.EditsFor("d0").env, ElementsAre("DEVICE=d0"));
+  EXPECT_FALSE(hardware_.may_hang());
+}
+
+TEST(CheckedDevice, IsKnownByItsNameAndTheAttributesThatAreText) {
+  const probes::CheckedDevice device = CheckedDeviceOf(
+      {.name = "gpu-0", .attributes = {{"uuid", "GPU-1"}, {"model", "H100"}, {"serial", true}}});
+  EXPECT_EQ(device.name, "gpu-0");
+  EXPECT_THAT(device.known,
+              ElementsAre(testing::Pair("device", "gpu-0"), testing::Pair("uuid", "GPU-1")));
+}
+
+}  // namespace
+}  // namespace galen::device_driver

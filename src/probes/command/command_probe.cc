@@ -1,0 +1,195 @@
+#include "probes/command/command_probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace galen::probes {
+namespace {
+
+// The command with its placeholders filled in, or the name of one that the device has not.
+// REQUIRES: braces are as CheckRule's room allows them.
+struct FilledCommand {
+  std::vector<std::string> command{};
+  std::string missing{};
+};
+
+FilledCommand FillCommand(const std::vector<std::string>& command, const CheckedDevice& device) {
+  FilledCommand filled;
+  for (const std::string& word : command) {
+    std::string whole;
+    std::size_t at = 0;
+    for (std::size_t open = word.find('{'); open != std::string::npos; open = word.find('{', at)) {
+      const std::size_t close = word.find('}', open);
+      const std::string name = word.substr(open + 1, close - open - 1);
+      const auto known = device.known.find(name);
+      if (known == device.known.end()) {
+        filled.missing = name;
+      } else {
+        whole += word.substr(at, open - at) + known->second;
+      }
+      at = close + 1;
+    }
+    filled.command.push_back(whole + word.substr(at));
+  }
+  return filled;
+}
+
+}  // namespace
+
+CommandProbe::CommandProbe(Parts parts) : parts_(parts) {
+  parts_.metrics.DeclareCounter("galen_check_runs_total",
+                                "Runs of commands that check devices, by check and result.");
+  parts_.metrics.DeclareCounter("galen_check_seconds_total", "How long these runs took, by check.");
+  parts_.metrics.DeclareCounter("galen_check_cpu_seconds_total",
+                                "What they used of the processor, by check.");
+  parts_.metrics.DeclareGauge("galen_checks_hanging",
+                              "Commands that were killed and have not gone.");
+  CountHanging();
+}
+
+void CommandProbe::SetDevices(const std::vector<CheckedDevice>& devices) {
+  std::set<std::string> names;
+  for (const CheckedDevice& device : devices) {
+    names.insert(device.name);
+    for (const SignSpec& sign : parts_.rules.signs) {
+      if (sign.command) Add(sign, device);
+    }
+  }
+  std::erase_if(checks_, [&](const auto& entry) { return !names.contains(entry.first.second); });
+}
+
+void CommandProbe::Add(const SignSpec& sign, const CheckedDevice& device) {
+  const Key key{sign.name, device.name};
+  const auto known = checks_.find(key);
+  if (known != checks_.end() && known->second.device == device) return;
+  FilledCommand filled = FillCommand(sign.command->command, device);
+  Check check{.sign = &sign,
+              .device = device,
+              .request = {.command = std::move(filled.command),
+                          .timeout = sign.command->timeout,
+                          .cpu = sign.command->cpu},
+              .pace = CheckPace(sign.command->every)};
+  if (!filled.missing.empty()) {
+    // Nothing could be run for it that would be about this device.
+    check.request.command.clear();
+    Keep(check, {.error = fmt::format("the device has no {{{}}}", filled.missing)});
+  }
+  checks_.insert_or_assign(key, std::move(check));
+}
+
+StatusOr<std::vector<Sign>> CommandProbe::Observe() {
+  for (auto& [key, check] : checks_) NoteHanging(check);
+  CountHanging();
+  BeginDue();
+  std::vector<Sign> signs;
+  for (const auto& [key, check] : checks_) {
+    if (check.last) signs.push_back(*check.last);
+  }
+  return signs;
+}
+
+void CommandProbe::BeginDue() {
+  const Time now = parts_.loop.Now();
+  std::map<std::string, int> running;  // by sign
+  std::vector<std::pair<Time, Key>> due;
+  for (const auto& [key, check] : checks_) {
+    if (check.run != 0) {
+      running[key.first] += check.hangs ? 0 : 1;
+    } else if (!check.request.command.empty() && check.pace.due() <= now) {
+      due.emplace_back(check.pace.due(), key);
+    }
+  }
+  // Who waits longest is first, so that a check of many devices reaches all of them.
+  std::ranges::sort(due);
+  for (const auto& [when, key] : due) {
+    if (running[key.first] >= kRunsOfCheckMax) continue;
+    ++running[key.first];
+    Begin(key, checks_.at(key));
+  }
+}
+
+void CommandProbe::Begin(const Key& key, Check& check) {
+  check.run = ++runs_;
+  check.started = parts_.loop.Now();
+  check.pace.Begin(check.started);
+  parts_.runner.Run(check.request, [this, alive = Liveness::Watch(liveness_), key,
+                                    run = check.run](const CommandEnd& end) {
+    if (alive.alive()) OnEnd(key, run, end);
+  });
+}
+
+void CommandProbe::OnEnd(const Key& key, std::uint64_t run, const CommandEnd& end) {
+  const auto it = checks_.find(key);
+  // The device has left meanwhile, or is another.
+  if (it == checks_.end() || it->second.run != run) return;
+  Check& check = it->second;
+  check.run = 0;
+  check.hangs = false;
+  CountHanging();
+  const CommandAnswer answer = AnswerOf(*check.sign, end);
+  check.pace.End(end.cpu, end.how == CommandEnd::How::kTimedOut);
+  Count(check, end, answer);
+  Keep(check, answer);
+  // A run that lasted is followed by another as late as that one's begin says, or at the next look.
+  BeginDue();
+  if (sink_ != nullptr) sink_->OnSigns({*check.last});
+}
+
+void CommandProbe::NoteHanging(Check& check) {
+  if (check.run == 0 || check.hangs) return;
+  const Duration waited = parts_.loop.Now() - check.started;
+  if (waited < check.request.timeout + kKillGrace) return;
+  check.hangs = true;
+  Keep(check,
+       {.error = fmt::format("{} was killed after {:g} s and has not gone: it hangs in the "
+                             "kernel",
+                             check.request.command.front(), SecondsOf(check.request.timeout))});
+}
+
+void CommandProbe::CountHanging() {
+  const auto hanging =
+      std::ranges::count_if(checks_, [](const auto& entry) { return entry.second.hangs; });
+  parts_.metrics.Set("galen_checks_hanging", {}, static_cast<double>(hanging));
+}
+
+void CommandProbe::Count(const Check& check, const CommandEnd& end, const CommandAnswer& answer) {
+  const std::string result = !answer.value ? "unknown" : end.number == 0 ? "ok" : "problem";
+  const std::string& name = check.sign->name;
+  parts_.metrics.Add("galen_check_runs_total", {{"check", name}, {"result", result}});
+  parts_.metrics.Add("galen_check_seconds_total", {{"check", name}},
+                     SecondsOf(parts_.loop.Now() - check.started));
+  parts_.metrics.Add("galen_check_cpu_seconds_total", {{"check", name}}, SecondsOf(end.cpu));
+}
+
+void CommandProbe::Keep(Check& check, const CommandAnswer& answer) {
+  const bool was_unknown = check.last && !check.last->error.empty();
+  check.last = MakeSign(check, answer);
+  if (was_unknown == !answer.error.empty()) return;
+  if (was_unknown) {
+    parts_.log.Info("a check says again how its device is",
+                    {{"device", check.device.name}, {"check", check.sign->name}});
+  } else {
+    parts_.log.Warning(
+        "a check does not say how its device is, which is unknown",
+        {{"device", check.device.name}, {"check", check.sign->name}, {"error", answer.error}});
+  }
+}
+
+Sign CommandProbe::MakeSign(const Check& check, const CommandAnswer& answer) const {
+  Sign sign;
+  sign.device = check.device.name;
+  sign.name = check.sign->name;
+  sign.unit = check.sign->unit;
+  sign.time = parts_.loop.WallNow();
+  sign.error = answer.error;
+  if (!answer.value) return sign;
+  sign.value = *answer.value;
+  sign.detail = answer.detail;
+  sign.raw = fmt::format("command {}: {} ({})", check.request.command.front(), answer.detail,
+                         NumberText(*answer.value));
+  return sign;
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,94 @@
+// Runs the commands that a table's signs name, for each device, and shows what they say. A command
+// that hangs holds up no other check and no other device. Belongs to its loop.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/liveness.h"
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "base/metrics.h"
+#include "probes/command/check_pace.h"
+#include "probes/command/command_answer.h"
+#include "probes/command/command_runner.h"
+#include "probes/rules/rule.h"
+#include "probes/rules/sign.h"
+
+namespace galen::probes {
+
+// A device as its commands know it.
+struct CheckedDevice {
+  std::string name{};
+  // What placeholders stand for, by their names (kCommandPlaceholders).
+  std::map<std::string, std::string> known{};
+
+  bool operator==(const CheckedDevice&) const = default;
+};
+
+class CommandProbe final : public Probe {
+ public:
+  // Runs of one check at a time, over all devices: 256 at once would be a load of their own. Those
+  // that were killed and do not go do not count.
+  static constexpr int kRunsOfCheckMax = 4;
+  // How long a killed command may take to go before it counts as hanging.
+  static constexpr Duration kKillGrace = std::chrono::seconds(1);
+
+  // Lent; they outlive the probe.
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+    const RuleTable& rules;
+    CommandRunner& runner;
+  };
+
+  explicit CommandProbe(Parts parts);
+
+  // The devices to check from now on, each with a name of its own. What is known of those that stay
+  // as they are stays.
+  void SetDevices(const std::vector<CheckedDevice>& devices);
+  // Who gets what a command says as soon as it has ended.
+  void Start(SignSink& sink) { sink_ = &sink; }
+  // Begins what is due, without waiting for it, and gives what each command said last. One that did
+  // not end yet for the first time is left out.
+  StatusOr<std::vector<Sign>> Observe() override;
+
+ private:
+  // The sign's name, the device's name.
+  using Key = std::pair<std::string, std::string>;
+  // One command for one device.
+  struct Check {
+    const SignSpec* sign = nullptr;
+    CheckedDevice device;
+    CommandRequest request;
+    CheckPace pace;
+    std::uint64_t run = 0;  // under way; 0: none
+    Time started{};         // of that run
+    bool hangs = false;     // was killed and does not go
+    std::optional<Sign> last{};
+  };
+
+  void Add(const SignSpec& sign, const CheckedDevice& device);
+  void BeginDue();
+  void Begin(const Key& key, Check& check);
+  void OnEnd(const Key& key, std::uint64_t run, const CommandEnd& end);
+  void NoteHanging(Check& check);
+  void CountHanging();
+  void Count(const Check& check, const CommandEnd& end, const CommandAnswer& answer);
+  // Keeps it as what the check says, and logs when it begins or ceases to be unknown.
+  void Keep(Check& check, const CommandAnswer& answer);
+  Sign MakeSign(const Check& check, const CommandAnswer& answer) const;
+
+  Parts parts_;
+  SignSink* sink_ = nullptr;
+  std::map<Key, Check> checks_;
+  std::uint64_t runs_ = 0;
+  Liveness liveness_;
+};
+
+}  // namespace galen::probes

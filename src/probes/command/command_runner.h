@@ -1,0 +1,56 @@
+// Runs a command once, bounded in time, processor and output; the real one starts a process, the
+// fake is FakeCommandRunner. Belongs to its loop.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop/io_loop.h"
+#include "base/time.h"
+
+namespace galen::probes {
+
+// What is kept of a command's standard output; the rest is read and dropped.
+inline constexpr std::size_t kCommandOutputBytesMax = 4096;
+// One that prints more is killed: to read it without end would cost us the processor.
+inline constexpr std::size_t kCommandPrintsBytesMax = std::size_t{1} << 20;
+
+// What to run.
+struct CommandRequest {
+  std::vector<std::string> command{};  // without a shell; the program by its whole path
+  Duration timeout{};
+  Duration cpu{};  // in whole seconds
+
+  bool operator==(const CommandRequest&) const = default;
+};
+
+// How a run went.
+struct CommandEnd {
+  enum class How { kExited, kSignalled, kTimedOut, kFlooded, kNotStarted };
+
+  How how = How::kExited;
+  int number = 0;        // the exit code, or the signal that ended it
+  std::string output{};  // the first kCommandOutputBytesMax, as they came
+  std::string error{};   // why it could not be started
+  Duration cpu{};        // that it used
+
+  bool operator==(const CommandEnd&) const = default;
+};
+
+class CommandRunner {
+ public:
+  virtual ~CommandRunner() = default;
+  // `done` runs once, never within this call, when nothing of the command is left; not any more
+  // when the runner is destroyed before. A command that hangs in the kernel is killed in time, but
+  // ends when the kernel lets it. Several may run at a time; who calls bounds how many.
+  virtual void Run(CommandRequest request, std::function<void(const CommandEnd&)> done) = 0;
+};
+
+// Starts processes, each with a group of its own, nice, and with an environment of PATH and LC_ALL
+// alone. The loop outlives it; destroying it kills what runs and waits for nothing.
+std::unique_ptr<CommandRunner> MakeCommandRunner(IoLoop& loop);
+
+}  // namespace galen::probes

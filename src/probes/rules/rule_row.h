@@ -1,0 +1,112 @@
+// One row of a rules file under reading, for those who read one: fields by name and type, each
+// fault noted. Inside this room only.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/data/json.h"
+#include "base/time.h"
+#include "probes/rules/rule_reader.h"
+#include "probes/rules/sign.h"
+
+namespace galen::probes {
+
+// YAML makes numbers of texts like 79; a rule that is named or compared by one means the text.
+inline std::string FieldText(const Json& value) {
+  if (value.is_int()) return fmt::format("{}", value.AsInt());
+  if (value.is_double()) return NumberText(value.AsDouble());
+  return value.AsString();
+}
+
+// One row under reading: takes its fields and notes what is wrong with each.
+class RuleRow {
+ public:
+  RuleRow(const Json& row, const Json& defaults, RuleFaults& faults)
+      : row_(row), defaults_(defaults), faults_(faults) {}
+
+  void Fault(std::string_view field, const std::string& what) { faults_.Add(field, what); }
+
+  // The row's own value, else the default of its sign; null when there is neither.
+  const Json& Take(std::string_view field) {
+    known_.insert(std::string(field));
+    const Json* own = row_.Find(field);
+    return own != nullptr ? *own : defaults_[field];
+  }
+
+  std::string Text(std::string_view field, bool required = false) {
+    const Json& value = Take(field);
+    if (value.is_null()) {
+      if (required) Fault(field, "is missing");
+      return "";
+    }
+    if (!value.is_string() && !value.is_number()) Fault(field, "is no text");
+    return FieldText(value);
+  }
+
+  std::optional<double> Number(std::string_view field) {
+    const Json& value = Take(field);
+    if (value.is_null()) return std::nullopt;
+    if (!value.is_number()) Fault(field, "is no number");
+    return value.AsDouble();
+  }
+
+  Duration Span(std::string_view field) {
+    const std::string text = Text(field);
+    if (text.empty()) return Duration::zero();
+    const StatusOr<Duration> span = ParseDuration(text);
+    if (!span.ok()) Fault(field, fmt::format("'{}' is no time like 30s or 5m", text));
+    return span.ok() ? *span : Duration::zero();
+  }
+
+  std::vector<std::string> Texts(std::string_view field) {
+    std::vector<std::string> texts;
+    const Json& value = Take(field);
+    if (!value.is_null() && !value.is_array()) Fault(field, "is no list");
+    for (const Json& item : value.items()) texts.push_back(FieldText(item));
+    return texts;
+  }
+
+  bool Switch(std::string_view field) {
+    const Json& value = Take(field);
+    if (!value.is_null() && !value.is_bool()) Fault(field, "is neither true nor false");
+    return value.AsBool();
+  }
+
+  template <typename T>
+  T Choice(std::string_view field, std::vector<std::pair<std::string_view, T>> choices) {
+    const std::string text = Text(field, true);
+    std::string names;
+    for (const auto& [name, value] : choices) {
+      if (name == text) return value;
+      names += names.empty() ? std::string(name) : fmt::format(", {}", name);
+    }
+    if (!text.empty()) Fault(field, fmt::format("'{}' is none of {}", text, names));
+    // Any will do: the fault that was noted keeps the table from being used.
+    return choices.front().second;
+  }
+
+  // After all Takes: a field that nobody asked for is a misspelling, in the row or in its sign's
+  // defaults.
+  void RefuseUnknownFields() {
+    for (const Json* from : {&row_, &defaults_}) {
+      for (const auto& [field, value] : from->members()) {
+        if (!known_.contains(field)) Fault(field, "is no field that this table knows");
+      }
+    }
+  }
+
+ private:
+  const Json& row_;
+  const Json& defaults_;
+  RuleFaults& faults_;
+  std::set<std::string, std::less<>> known_;
+};
+
+}  // namespace galen::probes

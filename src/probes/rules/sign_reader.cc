@@ -1,0 +1,103 @@
+// Files are tested by rule_reader_test.cc.
+#include "probes/rules/sign_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace galen::probes {
+namespace {
+
+// "/ 1000" or "* 8": from what a file says to the sign's unit.
+double ReadScale(RuleRow& row) {
+  const std::string text = row.Text("scale");
+  if (text.empty()) return 1;
+  const bool divides = text.starts_with('/');
+  const std::size_t digits = std::min(text.find_first_not_of(' ', 1), text.size());
+  const std::optional<double> number = NumberOf(Sign{.value = text.substr(digits)});
+  if ((!divides && !text.starts_with('*')) || !number || *number <= 0) {
+    row.Fault("scale", fmt::format("'{}' is not like \"/ 1000\" or \"* 8\"", text));
+    return 1;
+  }
+  return divides ? 1 / *number : *number;
+}
+
+Several ReadSeveral(RuleRow& row, SignKind kind) {
+  // Errors of all parts are errors of the device; of readings a person has to say which one counts.
+  const Several usual = kind == SignKind::kCounter ? Several::kSum : Several::kFirst;
+  if (row.Take("several").is_null()) return usual;
+  return row.Choice<Several>("several", {{"first", Several::kFirst},
+                                         {"highest", Several::kHighest},
+                                         {"lowest", Several::kLowest},
+                                         {"sum", Several::kSum}});
+}
+
+FileSource ReadFileSource(RuleRow& row, SignKind kind) {
+  return {.path = row.Text("file"),
+          .row = row.Text("row"),
+          .scale = ReadScale(row),
+          .expected = row.Text("expected"),
+          .several = ReadSeveral(row, kind),
+          .every = row.Span("every")};
+}
+
+CommandSource ReadCommandSource(RuleRow& row) {
+  CommandSource source{.command = row.Texts("command")};
+  if (!row.Take("output").is_null()) {
+    source.json = row.Choice<bool>("output", {{"line", false}, {"json", true}});
+  }
+  if (!row.Take("every").is_null()) source.every = row.Span("every");
+  if (!row.Take("timeout").is_null()) source.timeout = row.Span("timeout");
+  if (!row.Take("cpu").is_null()) source.cpu = row.Span("cpu");
+  return source;
+}
+
+// Fields of another source than that of the row are known, but would do nothing.
+void RefuseWithout(RuleRow& row, std::string_view sources,
+                   std::initializer_list<const char*> fields) {
+  for (const char* field : fields) {
+    if (row.Take(field).is_null()) continue;
+    row.Fault(field, fmt::format("needs a {} that it is about", sources));
+  }
+}
+
+void ReadSource(RuleRow& row, SignSpec& sign) {
+  const bool file = !row.Take("file").is_null(), command = !row.Take("command").is_null();
+  if (file && command) row.Fault("command", "stands beside `file`: a sign has one source");
+  if (file) {
+    sign.file = ReadFileSource(row, sign.kind);
+  } else {
+    RefuseWithout(row, "`file`", {"row", "scale", "expected", "several"});
+  }
+  if (command) {
+    sign.command = ReadCommandSource(row);
+  } else {
+    RefuseWithout(row, "`command`", {"output", "timeout", "cpu"});
+  }
+  if (!file && !command) RefuseWithout(row, "`file` or `command`", {"every"});
+}
+
+}  // namespace
+
+SignSpec ReadSign(RuleRow row, RuleFaults& faults) {
+  SignSpec sign{
+      .name = row.Text("name", true),
+      .kind = row.Choice<SignKind>("kind", {{"reading", SignKind::kReading},
+                                            {"counter", SignKind::kCounter},
+                                            {"event", SignKind::kEvent}}),
+      .unit = row.Text("unit"),
+      .help = row.Text("help"),
+      .usual = row.Text("usual"),
+      .among = row.Texts("among"),
+      .least = row.Number("least"),
+      .most = row.Number("most"),
+      .whole = row.Switch("whole"),
+  };
+  ReadSource(row, sign);
+  row.RefuseUnknownFields();
+  CheckSource(sign, faults);
+  return sign;
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,102 @@
+#include "probes/rules/sign_reader.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/rules/rule_text.h"
+
+namespace galen::probes {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+// A file with these rows of `signs`.
+std::string FileOf(std::string_view signs) { return fmt::format("signs:\n{}rules: []\n", signs); }
+
+std::string SignFaultsOf(std::string_view signs) {
+  return ParseRules(FileOf(signs), "r.yaml").status().message();
+}
+
+TEST(SignReader, ReadsACommandWithItsBounds) {
+  const StatusOr<RuleTable> table =
+      ParseRules(FileOf("- {name: fan, kind: reading, command: [/opt/fan.sh, '{pci}', 2]}\n"
+                        "- {name: t, kind: counter, command: [/opt/t], output: json, every: 1m,\n"
+                        "   timeout: 500ms, cpu: 10s}\n"),
+                 "r.yaml");
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  EXPECT_EQ(table->signs[0].command, (CommandSource{.command = {"/opt/fan.sh", "{pci}", "2"}}));
+  EXPECT_EQ(table->signs[1].command,
+            (CommandSource{
+                .command = {"/opt/t"}, .json = true, .every = 1min, .timeout = 500ms, .cpu = 10s}));
+}
+
+TEST(SignReader, NamesEveryFaultOfACommand) {
+  const std::string faults = SignFaultsOf(
+      "- {name: a, kind: event, command: [/c]}\n"
+      "- {name: b, kind: counter, command: [/c]}\n"
+      "- {name: c, kind: reading, command: [fan.sh]}\n"
+      "- {name: d, kind: reading, command: []}\n"
+      "- {name: e, kind: reading, command: ['/opt/{device}']}\n"
+      "- {name: f, kind: reading, command: [/c, '{bus}'], output: xml}\n"
+      "- {name: g, kind: reading, command: [/c, 'a}'], every: 100ms, timeout: 1ms}\n"
+      "- {name: h, kind: reading, command: [/c], every: 5s, timeout: 10s, cpu: 1500ms}\n"
+      "- {name: i, kind: reading, command: [/c], file: f}\n"
+      "- {name: j, kind: reading, command: /c, row: r}\n"
+      "- {name: k, kind: reading, timeout: 1s, cpu: 1s, output: json}\n");
+  for (const char* fault : {
+           "r.yaml:2: a: command is run again and again: no event",
+           "r.yaml:3: b: command gives 0 or 1, which is no counter, unless `output` is json",
+           "r.yaml:4: c: command begins with no program's whole path",
+           "r.yaml:5: d: command begins with no program's whole path",
+           "r.yaml:6: e: command has a placeholder in the program's path",
+           "r.yaml:7: f: command knows no placeholder in '{bus}': {device}, {pci}, {uuid}",
+           "r.yaml:7: f: output 'xml' is none of line, json",
+           "r.yaml:8: g: command knows no placeholder in 'a}'",
+           "r.yaml:8: g: every is not from 1s to 24h",
+           "r.yaml:8: g: timeout is not from 100ms to `every`",
+           "r.yaml:9: h: timeout is not from 100ms to `every`",
+           "r.yaml:9: h: cpu is not whole seconds from 1s to 1m",
+           "r.yaml:10: i: command stands beside `file`: a sign has one source",
+           "r.yaml:11: j: command is no list",
+           "r.yaml:11: j: row needs a `file` that it is about",
+           "r.yaml:12: k: timeout needs a `command` that it is about",
+           "r.yaml:12: k: output needs a `command` that it is about",
+       }) {
+    EXPECT_THAT(faults, HasSubstr(fault));
+  }
+}
+
+TEST(SignReader, ATableHasABoundedNumberOfCommands) {
+  std::string signs;
+  for (std::size_t i = 0; i <= kCommandSignsMax; ++i) {
+    signs += fmt::format("- {{name: c{}, kind: reading, command: [/c]}}\n", i);
+  }
+  EXPECT_THAT(SignFaultsOf(signs), HasSubstr("signs: command stands in 33 signs, at most 32 fit"));
+}
+
+// A table with one rule, on a sign that is read as `source` says.
+StatusOr<RuleTable> RuleOn(std::string_view source) {
+  return ParseRules(fmt::format("signs:\n- {{name: fan, kind: reading, {}}}\n"
+                                "rules:\n- {{id: fan, sign: fan, when: == 1, state: Unhealthy, "
+                                "code: Fan, owner: Hardware, sentence: 'Fan: {{detail}}'}}\n",
+                                source),
+                    "r.yaml");
+}
+
+TEST(SignReader, OnlyTheSentenceOfACommandHasADetail) {
+  EXPECT_TRUE(RuleOn("command: [/c]").ok());
+  EXPECT_THAT(RuleOn("file: fan").status().message(),
+              HasSubstr("sentence has {detail}, which only a sign with a `command` gives"));
+}
+
+TEST(SignReader, ACommandIsExplainedWithItsBounds) {
+  const RuleTable table = *RuleOn("command: [/opt/fan.sh, '{pci}'], every: 1m");
+  EXPECT_THAT(
+      ExplainRule(table.rules[0], table),
+      HasSubstr("  reads  command /opt/fan.sh {pci}; every 60s, at most 5s and 2s of CPU\n"));
+}
+
+}  // namespace
+}  // namespace galen::probes

@@ -1,0 +1,122 @@
+// Devices checked by commands: a real driver runs scripts as node-problem-detector's users have
+// them, and a Pod says what they found.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/e2e/fault_stage.h"
+
+namespace galen::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+// A plugin by node-problem-detector's conventions: 0 is OK, 1 NonOK, 2 Unknown, and one line says
+// more. It knows nothing of Galen.
+constexpr const char* kFanPlugin = R"(#!/bin/bash
+readonly OK=0
+readonly NONOK=1
+readonly UNKNOWN=2
+
+speed="$(cat "$1" 2>/dev/null)" if[[-z "${speed}"]];
+then echo "fan speed cannot be read" exit "${UNKNOWN}" fi if[["${speed}" - lt 500]]; then
+  echo "fan turns at ${speed} rpm"
+  exit "${NONOK}"
+fi
+echo "fan is fine"
+exit "${OK}"
+)";
+
+class ChecksStory : public ::testing::Test {
+ protected:
+  // A file below the node's directory, whole at each moment.
+  void Write(const std::string& path, const std::string& text) {
+    const fs::path file = node_.Path(path);
+    fs::create_directories(file.parent_path());
+    std::ofstream(file.string() + ".new") << text;
+    fs::rename(file.string() + ".new", file);
+  }
+  std::string WriteScript(const std::string& name, const std::string& text) {
+    Write(name, text);
+    fs::permissions(node_.Path(name), fs::perms::owner_all);
+    return node_.Path(name);
+  }
+  // The API, an agent, and a driver of card0 with these rules, whose Pod holds the card.
+  void Start(const std::string& rules) {
+    ASSERT_TRUE(node_.fleet().serves());
+    node_.fleet().InstallDefinitions();
+    Write("sys/class/acme/card0/uevent", "");
+    driver_ = &node_.stage().Start("galen-driver", {"sysfs",
+                                                    "--pattern",
+                                                    "class/acme/card*",
+                                                    "--rules",
+                                                    node_.stage().Write("acme.yaml", rules),
+                                                    "--run-commands",
+                                                    "--name",
+                                                    kDriver,
+                                                    "--node",
+                                                    "node-7",
+                                                    "--kubeconfig",
+                                                    node_.fleet().cluster().kubeconfig(),
+                                                    "--kubelet-root",
+                                                    node_.Path("kubelet"),
+                                                    "--cdi-root",
+                                                    node_.Path("cdi"),
+                                                    "--sysfs-root",
+                                                    node_.Path("sys"),
+                                                    "--poll",
+                                                    "200ms"});
+    node_.StartAgent();
+    node_.MakePod(kTrainer, kDriver);
+  }
+  // Ends the driver as the kubelet does; it must not wait for a command.
+  void ExpectCleanEnd() {
+    driver_->Signal(SIGTERM);
+    ASSERT_TRUE(node_.stage().Until([&] { return !driver_->running(); }));
+    EXPECT_EQ(driver_->exit_code(), 0);
+  }
+
+  FaultStage node_;
+  Program* driver_ = nullptr;
+};
+
+TEST_F(ChecksStory, APodSaysWhatAPluginOfNodeProblemDetectorFoundAndThatItIsOver) {
+  const std::string plugin = WriteScript("check_fan.sh", kFanPlugin);
+  Write("speed-card0", "1200\n");
+  Start("signs:\n- {name: fan, kind: reading, every: 1s, command: [" + plugin + ", '" +
+        node_.Path("speed-") + "{device}']}\n" +
+        "rules:\n- {id: fan, sign: fan, when: == 1, state: Unhealthy, code: FanFault,\n"
+        "   owner: Hardware, sentence: 'Fan check: {detail}'}\n");
+  node_.ExpectSays(kTrainer, {"card0 Healthy"});
+  Write("speed-card0", "120\n");
+  node_.ExpectSays(kTrainer, {"card0 Unhealthy", "Fan check: fan turns at 120 rpm"});
+  EXPECT_EQ(node_.ConditionOf(kTrainer), "False FanFault");
+  node_.ExpectWhy(kTrainer, {"Healthy → Unhealthy, FanFault", "check_fan.sh"});
+  fs::remove(node_.Path("speed-card0"));
+  node_.ExpectSays(kTrainer, {"card0 Unknown", "ended with exit code 2: fan speed cannot be read"});
+  Write("speed-card0", "1200\n");
+  node_.ExpectSays(kTrainer, {"card0 Healthy"});
+  ExpectCleanEnd();
+}
+
+TEST_F(ChecksStory, ACommandThatHangsIsUnknownAndHoldsUpNoOtherCheck) {
+  const std::string hangs = WriteScript("hangs.sh", "#!/bin/sh\nsleep 600 & sleep 600\n");
+  const std::string plugin = WriteScript("check_fan.sh", kFanPlugin);
+  Write("speed", "1200\n");
+  Start("signs:\n- {name: hangs, kind: reading, every: 1s, timeout: 1s, command: [" + hangs +
+        "]}\n- {name: fan, kind: reading, every: 1s, command: [" + plugin + ", " +
+        node_.Path("speed") + "]}\n" +
+        "rules:\n- {id: fan, sign: fan, when: == 1, state: Unhealthy, code: FanFault,\n"
+        "   owner: Hardware, sentence: 'Fan check: {detail}'}\n");
+  node_.ExpectSays(kTrainer, {"card0 Unknown", "hangs.sh had not ended after 1 s and was killed"});
+  Write("speed", "0\n");
+  node_.ExpectSays(kTrainer, {"card0 Unhealthy", "Fan check: fan turns at 0 rpm"});
+  EXPECT_THAT(driver_->Log(), HasSubstr("a check does not say how its device is"));
+  ExpectCleanEnd();
+}
+
+}  // namespace
+}  // namespace galen::e2e
