@@ -65,9 +65,15 @@ std::vector<Breach> SimRules::Check() {
   CheckHolding(breaches);
   CheckAllocation(breaches);
   CheckPrepared(breaches);
+  CheckTwicePrepared(breaches);
   CheckEvidence(breaches);
+  CheckRecords(breaches);
   CheckSilence(breaches);
-  for (const auto& node : world_.nodes()) CheckKept(*node, breaches);
+  for (const auto& node : world_.nodes()) {
+    CheckKept(*node, breaches);
+    CheckSerials(*node, breaches);
+    NoteStart(*node);
+  }
   return breaches;
 }
 
@@ -206,13 +212,19 @@ std::vector<Breach> SimRules::CheckConverged() {
   for (const auto& [key, pod] : world_.pods()) {
     // Evidence has its own rule.
     if (agent::HasEnded(pod)) continue;
-    ++alive;
+    alive += pod.group.empty() ? 1 : 0;
     CheckTruth(key.name, pod, breaches);
+    CheckEventThere(pod, breaches);
   }
   if (alive < SimWorld::kPods) {
     breaches.push_back({"converged", fmt::format("there are {} Pods", alive)});
   }
-  for (const auto& node : world_.nodes()) CheckNodeHealth(*node, breaches);
+  CheckRecordsThere(breaches);
+  for (const auto& node : world_.nodes()) {
+    CheckNodeHealth(*node, breaches);
+    CheckTidy(*node, breaches);
+    CheckIdentities(*node, breaches);
+  }
   return breaches;
 }
 
