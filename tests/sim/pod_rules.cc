@@ -73,13 +73,14 @@ void SimRules::OnEvent(SimNode& node, const std::string& object) {
                                            node.name(), count, event["message"].AsString(), most)});
 }
 
-void SimRules::CheckOrder(SimNode& node, const kube::NodeDevice& device) {
+void SimRules::CheckOrder(SimNode& node, const kube::NodeDeviceHealth& shown,
+                          const kube::NodeDevice& device) {
   const DeviceId& id = device.identity.id;
   if (node.loop().wall_steps() > 0 || device.state == HealthState::kUnknown) return;
-  const Shown now{node.agent_starts(), *device.since};
+  const Shown now{shown.agent_since, *device.since};
   const Shown before = std::exchange(shown_since_[id], now);
   // The API has times of signs in milliseconds.
-  if (before.starts != now.starts || now.since + 1ms >= before.since) return;
+  if (before.agent_since != now.agent_since || now.since + 1ms >= before.since) return;
   noted_.push_back(
       {"order", fmt::format("{} is shown as {} since {}, and was in another state "
                             "since {}",

@@ -193,7 +193,7 @@ void SimRules::NotePublished(SimNode& node, Agent& agent) {
     // A status without a time means that nothing was ever reported.
     if (!device.since) continue;
     const DeviceId& id = device.identity.id;
-    if (id.driver != kStranger) CheckOrder(node, device);
+    if (id.driver != kStranger) CheckOrder(node, *health, device);
     if (node.disk_doubtful()) {
       agent.doubted[id] = device;
       continue;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -97,7 +98,8 @@ class SimRules {
 
   void OnWrite(SimNode& node, const ApiGate::Write& write);
   void OnEvent(SimNode& node, const std::string& object);
-  void CheckOrder(SimNode& node, const kube::NodeDevice& device);
+  void CheckOrder(SimNode& node, const kube::NodeDeviceHealth& shown,
+                  const kube::NodeDevice& device);
   void CheckOurs(SimNode& node, const ApiGate::Write& write);
   void CheckHolding(Breaches& breaches);
   void CheckListed(const std::string& name, const kube::Pod& pod, const std::vector<DeviceId>& held,
@@ -128,9 +130,9 @@ class SimRules {
   SimWorld& world_;
   std::map<std::string, Agent> agents_;
   std::map<std::string, bool> shown_;  // by Pod's uid and device: a fault, when it was looked at
-  // What was published last of each device that was not Unknown, and by the how manyth agent.
+  // What was published last of each device that was not Unknown, and since when that agent ran.
   struct Shown {
-    int starts = 0;
+    std::optional<WallTime> agent_since;
     WallTime since{};
   };
   std::map<DeviceId, Shown> shown_since_;
