@@ -13,7 +13,7 @@ TEST(KnownDefect, SlicesOfADriverThatIsAwayAreWiped) {
   SimWorld world(1);
   ASSERT_TRUE(world.Settle());
   const std::set<DeviceId> before = world.Offered("node-1");
-  ASSERT_EQ(before.size(), 6u);
+  ASSERT_EQ(before.size(), 8u);
   const std::set<std::string> wiped = world.SliceUids("node-1");
   world.WipeSlices("node-1");
   world.Pass(2s);
@@ -21,7 +21,7 @@ TEST(KnownDefect, SlicesOfADriverThatIsAwayAreWiped) {
   for (const std::string& uid : world.SliceUids("node-1")) {
     EXPECT_FALSE(wiped.contains(uid)) << "this one was never away";
   }
-  EXPECT_EQ(world.Offered("node-2").size(), 6u);
+  EXPECT_EQ(world.Offered("node-2").size(), 8u);
 }
 
 }  // namespace

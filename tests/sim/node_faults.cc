@@ -10,11 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Duration Between(Random& chance, Duration least, Duration most) {
-  return least +
-         static_cast<int>(chance.Below(static_cast<std::uint64_t>((most - least) / 1ms))) * 1ms;
-}
-
 // "for 7.2 s"
 std::string For(Duration d) {
   return fmt::format("for {:.1f} s", std::chrono::duration<double>(d).count());

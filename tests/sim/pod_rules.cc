@@ -20,8 +20,6 @@ using namespace std::chrono_literals;
 constexpr Duration kEndsWithin = agent::kSeenWithin + 2s;
 // A state may stand so long on a Pod that cannot be written: an outage, and a backoff.
 constexpr Duration kPublishedMost = 15min;
-// What was so before a Pod's end and for so long was surely known at it, or not known at all.
-constexpr Duration kKnownFor = SimDriver::kTimeout + 5s;
 
 // Whether an id of the list in a Pod's status is this device's: "gpu.example.com/claim=UID-gpu-0"
 // as its driver prepared it (sdk::CdiId), or its name in full where it has no such id.
@@ -53,7 +51,7 @@ constexpr std::string_view kGiven = "This Pod was given ";
 
 void SimRules::OnEvent(SimNode& node, const std::string& object) {
   const StatusOr<Json> json = Json::Parse(object);
-  if (!json.ok() || node.disk_was_doubtful()) return;
+  if (!json.ok()) return;
   const Json& event = *json;
   const std::optional<HealthState> state = StateOf(event["reason"].AsString());
   if (!state) return;
@@ -64,6 +62,8 @@ void SimRules::OnEvent(SimNode& node, const std::string& object) {
     device = device.substr(kGiven.size());
   }
   device = device.substr(0, device.find_first_of(" :"));
+  NoteEvent(event, device);
+  if (node.disk_was_doubtful()) return;
   const int most = node.JournaledChanges(device, *state) + node.agent_starts() - 1 +
                    static_cast<int>(given_.count(name));
   const std::int64_t count = event["count"].AsInt();
@@ -73,13 +73,14 @@ void SimRules::OnEvent(SimNode& node, const std::string& object) {
                                            node.name(), count, event["message"].AsString(), most)});
 }
 
-void SimRules::CheckOrder(SimNode& node, const kube::NodeDevice& device) {
+void SimRules::CheckOrder(SimNode& node, const kube::NodeDeviceHealth& shown,
+                          const kube::NodeDevice& device) {
   const DeviceId& id = device.identity.id;
   if (node.loop().wall_steps() > 0 || device.state == HealthState::kUnknown) return;
-  const Shown now{node.agent_starts(), *device.since};
+  const Shown now{shown.agent_since, *device.since};
   const Shown before = std::exchange(shown_since_[id], now);
   // The API has times of signs in milliseconds.
-  if (before.starts != now.starts || now.since + 1ms >= before.since) return;
+  if (before.agent_since != now.agent_since || now.since + 1ms >= before.since) return;
   noted_.push_back(
       {"order", fmt::format("{} is shown as {} since {}, and was in another state "
                             "since {}",
@@ -116,10 +117,14 @@ std::string Annotated(const kube::Pod& pod, const std::string& device) {
 }
 
 void SimRules::CheckHolding(Breaches& breaches) {
-  static const std::vector<std::string> kNames = {"gpu-0", "gpu-1", "gpu-2",
-                                                  "gpu-3", "nic-0", "nic-1"};
+  static const std::vector<std::string> kNames = {"gpu-0", "gpu-1", "gpu-2", "gpu-3",
+                                                  "nic-0", "nic-1", "nic-2", "nic-3"};
+  std::map<std::string, std::vector<DeviceId>> at_end;  // by uid of those that have ended
+  for (const SimWorld::End& end : world_.ends()) at_end[end.pod.uid] = end.devices;
   for (const auto& [key, pod] : world_.pods()) {
-    const std::vector<DeviceId> held = world_.DevicesOf(pod);
+    const auto ended = at_end.find(pod.meta.uid);
+    const std::vector<DeviceId> held =
+        ended != at_end.end() ? ended->second : world_.DevicesOf(pod);
     // A Pod whose claim is just being taken away may still show its old line.
     if (held.empty()) continue;
     for (const std::string& name : kNames) {
@@ -166,20 +171,19 @@ void SimRules::CheckAllocation(Breaches& breaches) {
 void SimRules::CheckPrepared(Breaches& breaches) {
   std::map<std::string, std::set<std::string>> given;
   for (const auto& node : world_.nodes()) given[node->name()] = node->CdiDevices();
-  for (const auto& [claim_key, claim] : world_.claims()) {
-    for (const PodRef& holder : claim.reserved_for) {
-      const auto pod = world_.pods().find(holder.key);
-      if (pod == world_.pods().end() || pod->second.ref() != holder) continue;
-      SimNode* node = world_.node(pod->second.node);
-      const bool runs = pod->second.phase == "Running" && !pod->second.meta.deleted;
-      if (!runs || node == nullptr || node->role() != agent::Role::kManager) continue;
+  for (const auto& [key, pod] : world_.pods()) {
+    SimNode* node = world_.node(pod.node);
+    const bool runs = pod.phase == "Running" && !pod.meta.deleted;
+    if (!runs || node == nullptr || node->role() != agent::Role::kManager) continue;
+    for (const auto& [claim_key, claim] : world_.claims()) {
+      if (!SimWorld::IsHeldBy(claim, pod)) continue;
       for (const AllocatedDevice& allocated : claim.devices) {
         const DeviceId& id = allocated.device;
         const bool in_files = given[node->name()].contains(claim.uid + "-" + id.device);
         if (in_files && node->driver(id.driver).set_up_for(id.device) == claim.uid) continue;
         breaches.push_back({"prepared", fmt::format("{} runs and holds {}, which is not prepared "
                                                     "for it",
-                                                    holder.key.name, ToString(id))});
+                                                    key.name, ToString(id))});
       }
     }
   }

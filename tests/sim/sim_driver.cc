@@ -7,9 +7,14 @@
 namespace galen::sim {
 
 SimDriver::SimDriver(Edges edges, std::string name, std::string node,
-                     std::vector<std::string> devices)
-    : edges_(edges), loop_(edges.loop), name_(std::move(name)), node_(std::move(node)) {
-  for (std::string& device : devices) truth_[std::move(device)] = HealthState::kHealthy;
+                     std::vector<std::string> devices, std::vector<std::string> kept_free)
+    : edges_(edges),
+      loop_(edges.loop),
+      name_(std::move(name)),
+      node_(std::move(node)),
+      kept_free_(kept_free.begin(), kept_free.end()) {
+  for (const std::string& device : devices) truth_[device] = HealthState::kHealthy;
+  for (const std::string& device : kept_free_) truth_[device] = HealthState::kHealthy;
 }
 
 void SimDriver::Start() {
@@ -43,7 +48,10 @@ void SimDriver::Start() {
   app_ = std::move(app).value();
   Inventory inventory;
   for (const auto& [device, state] : truth_) {
-    inventory.push_back({.name = device, .attributes = {{"serial", "serial-of-" + device}}});
+    inventory.push_back({.name = device, .attributes = {{"serial", SerialOf(device)}}});
+    if (!kept_free_.contains(device)) continue;
+    inventory.back().taints.push_back(
+        {.key = "example.com/kept-free", .effect = Taint::Effect::kNoSchedule});
   }
   GALEN_CHECK(app_->Publish(inventory).ok());
   GALEN_CHECK(app_->Start().ok());
@@ -85,6 +93,16 @@ bool SimDriver::WasEver(HealthState state, const std::string& device, Time from,
     before = turn.state;
   }
   return before == state;
+}
+
+std::set<std::string> SimDriver::Records() const {
+  constexpr std::string_view kSuffix = ".json";
+  std::set<std::string> uids;
+  const auto files = edges_.files.List("/" + node_ + "/kubelet/plugins/" + name_ + "/claims");
+  for (const std::string& file : files.ok() ? *files : std::vector<std::string>{}) {
+    if (file.ends_with(kSuffix)) uids.insert(file.substr(0, file.size() - kSuffix.size()));
+  }
+  return uids;
 }
 
 void SimDriver::Report(HealthWriter& health) const {

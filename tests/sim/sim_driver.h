@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@
 
 namespace galen::sim {
 
+// The serial that every device of this name has, in each slice that lists it.
+inline std::string SerialOf(const std::string& device) { return "serial-of-" + device; }
+
 class SimDriver {
  public:
   // The node's sockets and directories; borrowed, they outlive the driver.
@@ -26,8 +30,10 @@ class SimDriver {
     net::SocketHost& sockets;
     kube::Client& api;
   };
-  // All devices are healthy at first. Does not start.
-  SimDriver(Edges edges, std::string name, std::string node, std::vector<std::string> devices);
+  // All devices are healthy at first. Those of `kept_free` are tainted, so that no scheduler gives
+  // them away by itself. Does not start.
+  SimDriver(Edges edges, std::string name, std::string node, std::vector<std::string> devices,
+            std::vector<std::string> kept_free = {});
 
   // As a new process: what the app knew is gone, the hardware is what it is. REQUIRES: not running.
   void Start();
@@ -50,6 +56,8 @@ class SimDriver {
     const auto it = set_up_.find(device);
     return it == set_up_.end() ? "" : it->second;
   }
+  // The UIDs of the claims that it has on record as prepared, or as being prepared.
+  std::set<std::string> Records() const;
   // Whether the hardware was so at any moment from `from` on and before `to`, by the node's clock.
   bool WasEver(HealthState state, const std::string& device, Time from, Time to) const;
   const std::map<std::string, HealthState>& truths() const { return truth_; }
@@ -72,6 +80,7 @@ class SimDriver {
   };
 
   std::map<std::string, HealthState> truth_;
+  std::set<std::string> kept_free_;
   std::map<std::string, std::string> set_up_;
   std::map<std::string, std::vector<Turn>> turns_;  // of those that changed; oldest first
   std::uint64_t events_ = 0;

@@ -54,6 +54,15 @@ struct FaultTable {
         {"Pod ends", 6, &F::EndPod, 0s, 4s},
         {"Pod is touched", 3, &F::TouchPod, 0s, 4s},
         {"node's object is overwritten", 2, &F::OverwriteNodeHealth, 0s, 4s},
+        // Faults of order: another of the same name, a second while the first is under way.
+        {"group is placed anew", 5, &F::PlaceGroup, 0s, 4s},
+        {"Pod joins the group", 2, &F::JoinGroup, 0s, 4s},
+        {"Pod is made again", 5, &F::RecreatePod, 0s, 4s},
+        {"driver hands over at work", 3, &F::HandOverAtWork, 0s, 4s},
+        {"watches expire twice", 2, &F::ExpireTwice, 0s, 4s},
+        {"disk fails twice", 2, &F::FailDiskTwice, 0s, 4s},
+        {"API is away twice", 1, &F::TwoOutages, 0s, 4s},
+        {"devices change slices", 2, &F::MoveDevices, 0s, 4s},
     };
     return kRows;
   }

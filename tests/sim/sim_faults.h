@@ -38,6 +38,13 @@ struct SimStep {
 };
 using SimPlan = std::vector<SimStep>;
 
+// In whole milliseconds. REQUIRES: least < most.
+inline Duration Between(Random& chance, Duration least, Duration most) {
+  constexpr Duration kStep = std::chrono::milliseconds(1);
+  return least +
+         static_cast<int>(chance.Below(static_cast<std::uint64_t>((most - least) / kStep))) * kStep;
+}
+
 class SimFaults {
  public:
   // The world outlives this.
@@ -99,6 +106,15 @@ class SimFaults {
   std::string PassClaimOn(SimNode& node, Random& chance);
   std::string EndPod(SimNode& node, Random& chance);
   std::string TouchPod(SimNode& node, Random& chance);
+  // Order (order_faults.cc).
+  std::string PlaceGroup(SimNode& node, Random& chance);
+  std::string JoinGroup(SimNode& node, Random& chance);
+  std::string RecreatePod(SimNode& node, Random& chance);
+  std::string HandOverAtWork(SimNode& node, Random& chance);
+  std::string ExpireTwice(SimNode& node, Random& chance);
+  std::string FailDiskTwice(SimNode& node, Random& chance);
+  std::string TwoOutages(SimNode& node, Random& chance);
+  std::string MoveDevices(SimNode& node, Random& chance);
   // The Pods of one of the world's places that are not yet asked to go: the one that lives, and the
   // ones that have ended and stay.
   std::vector<ObjectKey> PodsAt(std::uint64_t place, bool ended) const;

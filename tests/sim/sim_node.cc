@@ -75,8 +75,10 @@ SimNode::SimNode(World world, std::string name, agent::Role role)
   drivers_.push_back(
       std::make_unique<SimDriver>(edges, "gpu.example.com", name_,
                                   std::vector<std::string>{"gpu-0", "gpu-1", "gpu-2", "gpu-3"}));
+  // Two are for the PodGroup (SimWorld::PlaceGroup), which the simulated scheduler does not know.
   drivers_.push_back(std::make_unique<SimDriver>(edges, "nic.example.com", name_,
-                                                 std::vector<std::string>{"nic-0", "nic-1"}));
+                                                 std::vector<std::string>{"nic-0", "nic-1"},
+                                                 std::vector<std::string>{"nic-2", "nic-3"}));
 }
 
 SimNode::~SimNode() {

@@ -65,9 +65,15 @@ std::vector<Breach> SimRules::Check() {
   CheckHolding(breaches);
   CheckAllocation(breaches);
   CheckPrepared(breaches);
+  CheckTwicePrepared(breaches);
   CheckEvidence(breaches);
+  CheckRecords(breaches);
   CheckSilence(breaches);
-  for (const auto& node : world_.nodes()) CheckKept(*node, breaches);
+  for (const auto& node : world_.nodes()) {
+    CheckKept(*node, breaches);
+    CheckSerials(*node, breaches);
+    NoteStart(*node);
+  }
   return breaches;
 }
 
@@ -187,7 +193,7 @@ void SimRules::NotePublished(SimNode& node, Agent& agent) {
     // A status without a time means that nothing was ever reported.
     if (!device.since) continue;
     const DeviceId& id = device.identity.id;
-    if (id.driver != kStranger) CheckOrder(node, device);
+    if (id.driver != kStranger) CheckOrder(node, *health, device);
     if (node.disk_doubtful()) {
       agent.doubted[id] = device;
       continue;
@@ -206,13 +212,19 @@ std::vector<Breach> SimRules::CheckConverged() {
   for (const auto& [key, pod] : world_.pods()) {
     // Evidence has its own rule.
     if (agent::HasEnded(pod)) continue;
-    ++alive;
+    alive += pod.group.empty() ? 1 : 0;
     CheckTruth(key.name, pod, breaches);
+    CheckEventThere(pod, breaches);
   }
   if (alive < SimWorld::kPods) {
     breaches.push_back({"converged", fmt::format("there are {} Pods", alive)});
   }
-  for (const auto& node : world_.nodes()) CheckNodeHealth(*node, breaches);
+  CheckRecordsThere(breaches);
+  for (const auto& node : world_.nodes()) {
+    CheckNodeHealth(*node, breaches);
+    CheckTidy(*node, breaches);
+    CheckIdentities(*node, breaches);
+  }
   return breaches;
 }
 

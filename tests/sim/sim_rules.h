@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct Breach {
   std::string rule;  // "deadline"
   std::string text;
 };
+
+// What was so before a Pod's end and for so long was surely known at it, or not known at all.
+inline constexpr Duration kKnownFor = SimDriver::kTimeout + std::chrono::seconds(5);
 
 // What a Pod's annotation says of the device: "Healthy" of "gpu-0 Healthy; gpu-1 Unhealthy since
 // …"; "" where it names no such device.
@@ -51,6 +55,10 @@ class SimRules {
   // "order"       the time since which the node's object has a device's state never goes back,
   // unless
   //               the clock was set or the agent started anew; Unknown is a silence in between
+  // "identity"    the node's object never names a device by the serial of another
+  // "record"      the post-mortem record of a Pod that has a device's fault goes on having it,
+  // unless
+  //               the disk failed
   // "ours"        an agent's write to a Pod has no annotation but its own, and an observer's no
   //               condition and no other member of the status either
   // "cause"       where nothing is wrong an agent writes nothing that is written already
@@ -60,6 +68,11 @@ class SimRules {
   // to Check:
   // "converged"   each Pod runs and shows exactly the state of the hardware, in each of its places,
   //               and so do the nodes' objects, which name no Pod that does not hold the device
+  // "prepared"    where an agent runs Pods, drivers have set up, recorded and described for
+  //               containers exactly what the Pods that live hold, unless the agent's disk failed
+  // "counted"     a Pod that came while its agent ran and shows a fault has an Event of it
+  // "record"      a Pod that ended and showed a fault has a record with that fault
+  // "identity"    the node's object has serial and model of each device by the newest slice
   std::vector<Breach> CheckConverged();
 
   // A rest begins: from here on "cause" also says that nobody writes at all.
@@ -85,7 +98,8 @@ class SimRules {
 
   void OnWrite(SimNode& node, const ApiGate::Write& write);
   void OnEvent(SimNode& node, const std::string& object);
-  void CheckOrder(SimNode& node, const kube::NodeDevice& device);
+  void CheckOrder(SimNode& node, const kube::NodeDeviceHealth& shown,
+                  const kube::NodeDevice& device);
   void CheckOurs(SimNode& node, const ApiGate::Write& write);
   void CheckHolding(Breaches& breaches);
   void CheckListed(const std::string& name, const kube::Pod& pod, const std::vector<DeviceId>& held,
@@ -102,18 +116,40 @@ class SimRules {
   void CheckTruth(const std::string& name, const kube::Pod& pod, Breaches& breaches);
   void CheckNodeHealth(SimNode& node, Breaches& breaches);
   void CheckUses(const kube::NodeDevice& device, Breaches& breaches);
+  // order_rules.cc
+  void CheckTwicePrepared(Breaches& breaches);
+  void CheckTidy(SimNode& node, Breaches& breaches);
+  void NoteEvent(const Json& event, const std::string& device);
+  void NoteStart(SimNode& node);
+  void CheckEventThere(const kube::Pod& pod, Breaches& breaches);
+  void CheckSerials(SimNode& node, Breaches& breaches);
+  void CheckIdentities(SimNode& node, Breaches& breaches);
+  void CheckRecords(Breaches& breaches);
+  void CheckRecordsThere(Breaches& breaches);
 
   SimWorld& world_;
   std::map<std::string, Agent> agents_;
   std::map<std::string, bool> shown_;  // by Pod's uid and device: a fault, when it was looked at
-  // What was published last of each device that was not Unknown, and by the how manyth agent.
+  // What was published last of each device that was not Unknown, and since when that agent ran.
   struct Shown {
-    int starts = 0;
+    std::optional<WallTime> agent_since;
     WallTime since{};
   };
   std::map<DeviceId, Shown> shown_since_;
-  std::set<std::string> given_;  // Events that began as the one of a device that was given
-  Breaches noted_;               // when they happened, to be found by the next look
+  // A fault that a record was seen to have: since when, and of the how manyth agent.
+  struct Recorded {
+    int starts = 0;
+    Time since{};
+  };
+  std::map<std::string, Recorded> recorded_;  // by Pod's uid, number of the record and device
+  std::set<std::string> events_;              // Pod's uid, reason and device of each that was made
+  struct Start {
+    int starts = 0;
+    WallTime at{};
+  };
+  std::map<std::string, Start> started_;  // each node's present agent, when it was first seen
+  std::set<std::string> given_;           // Events that began as the one of a device that was given
+  Breaches noted_;                        // when they happened, to be found by the next look
   bool rests_ = false;
   std::uint64_t writes_ = 0;
   std::uint64_t digest_ = kFnv1aStart;

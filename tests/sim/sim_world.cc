@@ -2,6 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "agent/holdings/claim_index.h"
 #include "base/check.h"
 #include "base/data/yaml.h"
 #include "base/files/posix_file_system.h"
@@ -97,9 +101,13 @@ bool SimWorld::Settle() {
                "exactly: {{deviceClassName: {0}}}}}]}}}}}}}}",
                driver));
   }
-  Create(kube::kResourceClaims, "default",
-         "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: named}, spec: "
-         "{devices: {requests: [{name: main, exactly: {deviceClassName: gpu}}]}}}");
+  for (const auto& [name, device_class] : {std::pair("named", "gpu"), std::pair("ring", "nic")}) {
+    Create(kube::kResourceClaims, "default",
+           fmt::format("{{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {{name: "
+                       "{}}}, spec: {{devices: {{requests: [{{name: main, exactly: "
+                       "{{deviceClassName: {}}}}}]}}}}}}",
+                       name, device_class));
+  }
   // A third wants a network interface, of which there are two a node.
   for (int i = 0; i < kPods; ++i) AddPod(fmt::format("pod-{}", i), i % 3 == 2 ? "nic" : "gpu");
   const Time end = loop_.Now() + kSettleWithin;
@@ -124,13 +132,19 @@ SimNode* SimWorld::node(const std::string& name) {
 std::vector<DeviceId> SimWorld::DevicesOf(const kube::Pod& pod) const {
   std::vector<DeviceId> devices;
   for (const auto& [key, claim] : claims()) {
-    for (const PodRef& holder : claim.reserved_for) {
-      // By uid too: a claim of an earlier Pod of the name is another's.
-      if (holder != pod.ref()) continue;
-      for (const AllocatedDevice& allocated : claim.devices) devices.push_back(allocated.device);
-    }
+    if (!IsHeldBy(claim, pod)) continue;
+    for (const AllocatedDevice& allocated : claim.devices) devices.push_back(allocated.device);
   }
   return devices;
+}
+
+bool SimWorld::IsHeldBy(const Claim& claim, const kube::Pod& pod) {
+  // By uid too: a claim of an earlier Pod of the name is another's.
+  if (std::ranges::find(claim.reserved_for, pod.ref()) != claim.reserved_for.end()) return true;
+  const bool names_it = std::ranges::any_of(
+      pod.claims, [&](const kube::PodClaim& named) { return named.claim_name == claim.key.name; });
+  return names_it && !pod.group.empty() && !agent::HasEnded(pod) &&
+         claim.IsReservedFor("", pod.group);
 }
 
 std::set<DeviceId> SimWorld::Offered(const std::string& node) const {
@@ -167,19 +181,90 @@ void SimWorld::AddPodOfNamedClaim(const std::string& name) {
   CreatePod(name, "resourceClaimName: named");
 }
 
-void SimWorld::CreatePod(const std::string& name, const std::string& source) {
+void SimWorld::PlaceGroup(const std::string& node, const std::string& device) {
+  group_node_ = node;
+  // Two writes, as a controller and a scheduler make them: an allocation is never overwritten.
+  const std::string allocation = fmt::format(
+      "{{devices: {{results: [{{request: main, driver: nic.example.com, pool: {}, device: {}}}]}}, "
+      "allocationTimestamp: \"{}\"}}",
+      node, device, FormatRfc3339(loop_.WallNow()));
+  for (const std::string& status :
+       {std::string("{allocation: null, reservedFor: null}"),
+        fmt::format("{{allocation: {}, reservedFor: [{{apiGroup: scheduling.k8s.io, resource: "
+                    "podgroups, name: ring, uid: ring-uid}}]}}",
+                    allocation)}) {
+    const StatusOr<Json> patch = ParseYaml("{status: " + status + "}");
+    GALEN_CHECK(patch.ok());
+    Ask(kube::Patch(kube::kResourceClaims, "default", "ring", kube::PatchType::kMerge, *patch,
+                    {.subresource = "status"}));
+  }
+}
+
+void SimWorld::AddGroupPod(const std::string& name) {
+  GALEN_CHECK(group_is_placed());
+  CreatePod(name, "resourceClaimName: ring",
+            fmt::format("schedulingGroup: {{podGroupName: ring}}, nodeName: {}, ", group_node_));
+}
+
+void SimWorld::RecreatePod(const ObjectKey& pod, const std::string& driver) {
+  DeletePod(pod, true);
+  AddPod(pod.name, driver);
+}
+
+void SimWorld::MoveOddDevices(const std::string& node, bool new_first) {
+  const int generation = ++odd_slices_[node];
+  const auto name_of = [&](int number) { return fmt::format("odd-{}-{}", node, number); };
+  const auto make = [&] {
+    kube::ResourceSlice slice{.name = name_of(generation),
+                              .uid = "",
+                              .resource_version = "",
+                              .driver = "odd.example.com",
+                              .pool = node,
+                              .generation = generation,
+                              .slice_count = 1,
+                              .node = node,
+                              .devices = {}};
+    for (const std::string device : {"odd-0", "odd-1"}) {
+      slice.devices.push_back({.name = device,
+                               .attributes = {{"serial", SerialOf(device)},
+                                              {"model", fmt::format("model-{}", generation)}}});
+    }
+    Ask(kube::Create(kube::kResourceSlices, "", kube::EncodeSlice(slice)));
+  };
+  if (new_first) make();
+  Ask(kube::Delete(kube::kResourceSlices, "", name_of(generation - 1)));
+  if (!new_first) make();
+}
+
+std::optional<DeviceIdentity> SimWorld::IdentityOf(const DeviceId& id) const {
+  std::optional<DeviceIdentity> found;
+  std::int64_t newest = 0;
+  for (const auto& [key, slice] : slices_.objects()) {
+    if (slice.driver != id.driver || slice.pool != id.pool || slice.generation < newest) continue;
+    for (const kube::SliceDevice& device : slice.devices) {
+      if (device.name != id.device) continue;
+      found = kube::IdentityOf(slice, device);
+      newest = slice.generation;
+    }
+  }
+  return found;
+}
+
+void SimWorld::CreatePod(const std::string& name, const std::string& source,
+                         const std::string& spec) {
   Create(
       kube::kPods, "default",
       fmt::format("{{apiVersion: v1, kind: Pod, metadata: {{name: {0}, namespace: default}}, spec: "
-                  "{{resourceClaims: [{{name: device, {1}}}], containers: "
+                  "{{{2}resourceClaims: [{{name: device, {1}}}], containers: "
                   "[{{name: main, image: example.com/main, resources: {{claims: [{{name: "
                   "device}}]}}}}]}}}}",
-                  name, source));
+                  name, source, spec));
 }
 
 void SimWorld::EndPod(const kube::Pod& pod, int exit_code) {
   const NodeLoop& clock = node(pod.node)->loop();
-  ends_.push_back({pod.ref(), pod.node, DevicesOf(pod), clock.Now(), clock.wall_steps()});
+  ends_.push_back({pod.ref(), pod.node, DevicesOf(pod), pod.devices_annotation, clock.Now(),
+                   clock.wall_steps()});
   const StatusOr<Json> patch = ParseYaml(fmt::format(
       "{{metadata: {{uid: {}}}, status: {{phase: {}, containerStatuses: [{{name: main, "
       "image: pause, imageID: \"\", ready: false, restartCount: 0, state: {{terminated: "

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,18 +57,34 @@ class SimWorld {
   std::set<std::string> SliceUids(const std::string& node) const;
   // As a kubelet does that starts and does not see its drivers yet.
   void WipeSlices(const std::string& node);
-  // What is allocated to the Pod's claims.
+  // What is allocated to the Pod's claims. A Pod that has ended holds nothing of its group's.
   std::vector<DeviceId> DevicesOf(const kube::Pod& pod) const;
+  static bool IsHeldBy(const Claim& claim, const kube::Pod& pod);
   // Asks the API for a new Pod with a claim of its own for one device of `driver` ("gpu" or "nic");
   // it may stay pending when all are taken.
   void AddPod(const std::string& name, const std::string& driver);
   // The same with the one claim that is not made for a Pod, and goes from one to the next.
   void AddPodOfNamedClaim(const std::string& name);
-  // A Pod that has ended, with what it held by then.
+  // As the scheduler of PodGroups does with the claim "ring", which is reserved for the group of
+  // that name and not for Pods: it is freed and allocated anew under its UID, to this device
+  // ("nic-2" or "nic-3"). REQUIRES: the group's former Pods have ended or are asked to go by force.
+  void PlaceGroup(const std::string& node, const std::string& device);
+  // Asks for a Pod of the group, on the node where it was placed last. REQUIRES: it was.
+  void AddGroupPod(const std::string& name);
+  bool group_is_placed() const { return !group_node_.empty(); }
+  // Takes the Pod away by force, and asks for another of its name in the same breath.
+  void RecreatePod(const ObjectKey& pod, const std::string& driver);
+  // The devices "odd-0" and "odd-1" of odd.example.com go to another slice of the node's pool: it
+  // comes before the former is gone, or after.
+  void MoveOddDevices(const std::string& node, bool new_first);
+  // The identity of a device by the newest slice that lists it; nullopt when none does.
+  std::optional<DeviceIdentity> IdentityOf(const DeviceId& id) const;
+  // A Pod that has ended, with what it held and showed by then.
   struct End {
     PodRef pod;
     std::string node;
     std::vector<DeviceId> devices;
+    std::string annotation;
     Time at{};  // by the node's clock, which stands while the machine sleeps
     int wall_steps = 0;
   };
@@ -88,8 +105,9 @@ class SimWorld {
 
  private:
   void Create(const kube::Resource& resource, const std::string& ns, const std::string& yaml);
-  // `source` is a member of the Pod's entry for its claim: "resourceClaimName: named".
-  void CreatePod(const std::string& name, const std::string& source);
+  // `source` is a member of the Pod's entry for its claim: "resourceClaimName: named"; `spec` is
+  // more of the Pod's spec, "schedulingGroup: {…}, ", or nothing.
+  void CreatePod(const std::string& name, const std::string& source, const std::string& spec = "");
 
   FakeLoop loop_;
   Random random_;
@@ -103,6 +121,8 @@ class SimWorld {
   kube::Informer<kube::NodeDeviceHealth> healths_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::vector<End> ends_;
+  std::string group_node_;                 // "" until it is placed
+  std::map<std::string, int> odd_slices_;  // by node: how many there were of odd.example.com
   std::deque<std::unique_ptr<net::HttpCall>> calls_;  // the newest; older ones are long answered
 };
 

@@ -212,6 +212,7 @@ void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
   // The view may show a claim that was taken away meanwhile: nobody looks at an ended Pod's claims.
   if (!holder.ended || !holder.let_go) {
     holder.devices = agent::DevicesOf(pod, view_, prepared_);
+    if (holder.ended) DropGained(pod, before, holder.devices);
     if (before.uid == holder.uid) holder.taken = TakenFrom(std::move(before), holder.devices);
   }
   if (holder.ended) {
@@ -223,6 +224,22 @@ void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
   }
   for (const ObjectKey& claim : holder.claims) pods_of_claim_[claim].insert(pod.meta.key);
   pods_[pod.meta.key] = std::move(holder);
+}
+
+// A claim that is the Pod's by its group alone may have been freed since and allocated anew, for
+// others of the group: it says so of the ended Pod, too.
+void ClaimIndex::DropGained(const kube::Pod& pod, const Holder& before,
+                            std::vector<HeldDevice>& devices) const {
+  std::erase_if(devices, [&](const HeldDevice& held) {
+    const Claim* claim = view_.FindClaim({pod.meta.key.ns, held.claim});
+    if (claim == nullptr || claim->IsReservedFor(pod.meta.uid, "")) return false;
+    const auto is_it = [&](const HeldDevice& had) {
+      return had.claim_uid == held.claim_uid && had.device == held.device &&
+             had.share_id == held.share_id;
+    };
+    return before.uid != pod.meta.uid || (std::ranges::none_of(before.devices, is_it) &&
+                                          std::ranges::none_of(before.taken, is_it));
+  });
 }
 
 // What the Pod held before and holds no more, through whatever claim.

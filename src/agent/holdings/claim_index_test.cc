@@ -195,6 +195,25 @@ TEST_F(ClaimIndexTest, APodThatHasEndedIsStillNotifiedOfWhatItHeld) {
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), IsEmpty());
 }
 
+// Its claim is freed when the group has ended and allocated anew to the next group of the name.
+TEST_F(ClaimIndexTest, AnEndedPodOfAGroupGainsNothingByTheGroupsNextAllocation) {
+  view_.AddPod("a").group = "ring";
+  Claim& claim = view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
+  claim.reserved_for.clear();
+  claim.reserved_for_groups = {"ring"};
+  index_.PodChanged(Key("a"));
+  view_.pods.at(Key("a")).phase = "Failed";
+  index_.PodChanged(Key("a"));
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), ElementsAre(Key("a")));
+  claim.devices = {{"main", HeldGpu(1)}};
+  index_.ClaimChanged(Key("a-gpu"));
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(1)), IsEmpty());
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), ElementsAre(Key("a"))) << "it is how it ended";
+  ClaimIndex after_a_restart(view_, prepared_);
+  after_a_restart.PodChanged(Key("a"));
+  EXPECT_THAT(after_a_restart.DevicesOf(Key("a")), IsEmpty());
+}
+
 TEST_F(ClaimIndexTest, ADeviceIsOnlyAPodsUntilAnotherHasHadItAndNotOnlyLookedAtIt) {
   view_.AddPod("a").phase = "Failed";
   view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");

@@ -77,6 +77,9 @@ void NodeClaims::PodChanged(const ObjectKey& key, const kube::Pod* pod) {
     // What is known, and what is asked for already, is of the time before the Pod.
     const bool is_known = claims_.contains(claim) || calls_.contains(claim);
     if (is_new && is_known) outdated_.insert(claim);
+    // Known through Pods that have ended alone: freed and allocated anew, it would show this one
+    // the device of those, for a group's reservation stays the same.
+    if (is_new && !SomePodLives(claim, key)) claims_.erase(claim);
     Want(claim, key);
   }
   if (holder.claims.empty()) pods_.erase(key);
@@ -152,6 +155,13 @@ bool NodeClaims::SomePodWaits(const ObjectKey& claim) const {
   });
 }
 
+bool NodeClaims::SomePodLives(const ObjectKey& claim, const ObjectKey& but) const {
+  const auto it = pods_of_.find(claim);
+  return it != pods_of_.end() && std::ranges::any_of(it->second, [&](const ObjectKey& pod) {
+           return pod != but && !pods_.at(pod).ended;
+         });
+}
+
 void NodeClaims::Look(const ObjectKey& claim, Done done) {
   if (!IsOpen(claim)) return done(OkStatus());
   const bool was_outdated = outdated_.erase(claim) > 0;
@@ -170,6 +180,9 @@ void NodeClaims::OnAnswer(const ObjectKey& claim, const StatusOr<Json>& reply, D
     outdated_.erase(claim);
     return done(OkStatus());
   }
+  // Asked for before a Pod that names it was there, and asked for once more: it may have been
+  // allocated anew in between.
+  if (reply.ok() && outdated_.contains(claim)) return done(OkStatus());
   const Status taken = TakeIn(claim, reply);
   if (IsRetryable(taken)) return done(taken);
   // Also a refusal is an answer: the agent goes on with what it may see.

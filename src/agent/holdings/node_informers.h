@@ -68,6 +68,8 @@ class NodeClaims {
   // Whether another answer could say more.
   bool IsOpen(const ObjectKey& claim) const;
   bool SomePodWaits(const ObjectKey& claim) const;
+  // Whether a Pod other than `but` names it and has not ended.
+  bool SomePodLives(const ObjectKey& claim, const ObjectKey& but) const;
   void Look(const ObjectKey& claim, Done done);
   void OnAnswer(const ObjectKey& claim, const StatusOr<Json>& reply, Done done);
   Status TakeIn(const ObjectKey& claim, const StatusOr<Json>& reply);

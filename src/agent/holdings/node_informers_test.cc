@@ -169,6 +169,29 @@ TEST_F(NodeClaimsTest, AnAnswerThatWasAskedForBeforeAPodWasThereIsNotForIt) {
   EXPECT_EQ(claims_.Find(kClaim)->devices.at(0).device.device, "gpu-1");
 }
 
+TEST_F(NodeClaimsTest, AGroupsClaimThatOnlyEndedPodsNameIsUnknownUntilItIsReadForTheNextOne) {
+  ReserveForTheGroup();
+  ShowOfTheGroup("a");
+  loop_.Advance(1s);
+  kube::Pod& ended = view_.pods.at(kClaimingPod);
+  ended.phase = "Failed";
+  claims_.PodChanged(kClaimingPod, &ended);
+  body_.replace(body_.find("gpu-0"), 5, "gpu-1");
+  ShowOfTheGroup("b");
+  EXPECT_EQ(claims_.Find(kClaim), nullptr) << "it may be another allocation by now";
+  loop_.Advance(1s);
+  ASSERT_NE(claims_.Find(kClaim), nullptr);
+  EXPECT_EQ(claims_.Find(kClaim)->devices.at(0).device.device, "gpu-1");
+}
+
+TEST_F(NodeClaimsTest, AGroupsClaimStaysKnownForAPodThatRuns) {
+  ReserveForTheGroup();
+  ShowOfTheGroup("a");
+  loop_.Advance(1s);
+  ShowOfTheGroup("b");
+  EXPECT_NE(claims_.Find(kClaim), nullptr);
+}
+
 TEST_F(NodeClaimsTest, APodThatHasEndedWaitsForNothing) {
   status_ = 404;
   kube::Pod& pod = view_.AddPod("a");

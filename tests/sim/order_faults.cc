@@ -1,0 +1,173 @@
+// The faults of order, of the table in sim_faults.cc: another object of the same name or UID, a
+// second thing while the first is under way, and the second failure of what failed once.
+#include <fmt/core.h>
+
+#include "agent/holdings/claim_index.h"
+#include "tests/sim/sim_faults.h"
+
+namespace galen::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string Fresh(std::string_view prefix, Random& chance) {
+  return fmt::format("{}-{:08x}", prefix, chance.Below(std::uint64_t{1} << 32));
+}
+
+}  // namespace
+
+// The group's claim keeps its UID and name, and its Pods that have ended stay: an agent that knows
+// the claim through them knows a former allocation.
+std::string SimFaults::PlaceGroup(SimNode& node, Random& chance) {
+  const std::string fresh = Fresh("ring", chance);
+  const std::string device = chance.Chance(0.5) ? "nic-2" : "nic-3";
+  const bool ended_stay = chance.Chance(0.6);
+  const bool tidied = chance.Chance(0.5);
+  std::string before;
+  for (const auto& [key, pod] : world_.pods()) {
+    if (pod.group.empty()) continue;
+    if (agent::HasEnded(pod)) {
+      if (tidied) world_.DeletePod(key);
+      continue;
+    }
+    before += key.name + " ";
+    if (ended_stay && pod.phase == "Running" && !pod.meta.deleted) {
+      world_.EndPod(pod, 139);
+    } else {
+      world_.DeletePod(key, true);
+    }
+  }
+  world_.PlaceGroup(node.name(), device);
+  world_.AddGroupPod(fresh);
+  return fmt::format("the group's claim goes to {}, for {}; before: {}", device, fresh,
+                     before.empty() ? "nobody" : before + (ended_stay ? "ended" : "removed"));
+}
+
+std::string SimFaults::JoinGroup(SimNode&, Random& chance) {
+  const std::string fresh = Fresh("ring", chance);
+  if (!world_.group_is_placed()) return "nothing";
+  world_.AddGroupPod(fresh);
+  return fmt::format("{} joins the group", fresh);
+}
+
+// While what the agent writes about the former Pod is on its way.
+std::string SimFaults::RecreatePod(SimNode&, Random& chance) {
+  const std::uint64_t place = chance.Below(SimWorld::kPods);
+  const std::string driver = chance.Chance(0.5) ? "gpu" : "nic";
+  const Duration after = Between(chance, 1ms, 1500ms);
+  const bool breaks = chance.Chance(0.7), waits = chance.Chance(0.7);
+  const std::optional<ObjectKey> found = PodAt(place);
+  if (!found) return "nothing";
+  const kube::Pod& pod = world_.pods().at(*found);
+  SimNode* node = world_.node(pod.node);
+  std::string story = fmt::format("Pod {} is made again after {} ms", found->name, after / 1ms);
+  if (node != nullptr && waits) {
+    story += ", " + SpoilGate(
+                        *node, chance, "requests of " + pod.node + " do not reach the API", 6s,
+                        [](GateWeather& weather) { weather.requests_wait = true; },
+                        [](GateWeather& weather) { weather.requests_wait = false; });
+  }
+  for (const DeviceId& id : world_.DevicesOf(pod)) {
+    if (node != nullptr && breaks) {
+      node->driver(id.driver).Break(id.device, HealthState::kUnhealthy);
+      story += ", its " + id.device + " becomes Unhealthy";
+    }
+  }
+  Again("made again " + found->name, 1, after, [this, key = *found, uid = pod.meta.uid, driver] {
+    const auto now = world_.pods().find(key);
+    if (now == world_.pods().end() || now->second.meta.uid != uid) return;
+    world_.RecreatePod(key, driver);
+  });
+  return story;
+}
+
+// Prepares and unprepares are under way, for what the driver asks the API is answered late.
+std::string SimFaults::HandOverAtWork(SimNode& node, Random& chance) {
+  SimDriver& driver = *node.drivers()[chance.Below(node.drivers().size())];
+  const std::uint64_t place = chance.Below(SimWorld::kPods);
+  const std::string fresh = Fresh(fmt::format("late-{}", place), chance);
+  const Duration every = Between(chance, 20ms, 3s);
+  node.Disturb();
+  if (const std::optional<ObjectKey> gone = PodAt(place)) {
+    world_.DeletePod(*gone, chance.Chance(0.5));
+    world_.AddPod(fresh, driver.name() == "gpu.example.com" ? "gpu" : "nic");
+  }
+  const std::string late = SpoilGate(
+      node, chance, "the API's answers do not reach it", 8s,
+      [](GateWeather& weather) { weather.answers_wait = true; },
+      [](GateWeather& weather) { weather.answers_wait = false; });
+  Again(node.name() + " at work " + driver.name(), 2, every, [&node, &driver] {
+    if (!driver.running()) return;
+    node.Disturb();
+    driver.HandOver();
+  });
+  return fmt::format("{} hands over twice, every {} ms, {}, {} is made", driver.name(), every / 1ms,
+                     late, fresh);
+}
+
+std::string SimFaults::ExpireTwice(SimNode& node, Random& chance) {
+  const int times = 1 + static_cast<int>(chance.Below(3));
+  const Duration every = Between(chance, 1ms, 2s);
+  const auto expire = [&node] {
+    node.Disturb();
+    node.DisturbApi();
+    node.gate().ExpireWatches();
+  };
+  expire();
+  Again(node.name() + " expires", times, every, expire);
+  return fmt::format("its watches end with 410, and {} times more, every {} ms", times,
+                     every / 1ms);
+}
+
+// The second time is when an agent that waited tries again (HealthKeeper::kSyncAgain), or soon
+// after the first.
+std::string SimFaults::FailDiskTwice(SimNode& node, Random& chance) {
+  const bool fills = chance.Chance(0.5), soon = chance.Chance(0.3);
+  const Duration every = soon ? Between(chance, 10ms, 3s) : Between(chance, 29s, 32s);
+  const auto fail = [&node, fills, room = chance.Below(600), after = chance.Below(3)] {
+    node.DoubtDisk();
+    fills ? node.disk().SetRoom(node.disk().bytes_used() + room) : node.disk().FailSync(after);
+  };
+  fail();
+  Again(node.name() + " fails again", 2, every, fail);
+  Hold(node, fills ? "disk" : "sync", 2 * every + Between(chance, 10ms, 4s), [&node, fills] {
+    node.DoubtDisk();
+    fills ? node.disk().SetRoom(std::nullopt) : node.disk().FailSync(std::nullopt);
+  });
+  return fmt::format("{}, three times, every {} ms",
+                     fills ? "the disk is full" : "one of the disk's syncs fails", every / 1ms);
+}
+
+// The second begins while everybody still reads what the first has hidden.
+std::string SimFaults::TwoOutages(SimNode&, Random& chance) {
+  const Duration first = Between(chance, 1s, 40s), between = Between(chance, 1ms, 3s);
+  const Duration second = Between(chance, 1s, 30s);
+  const auto down = [this](Duration d) {
+    for (const auto& node : world_.nodes()) {
+      node->api_weather.down = true;
+      node->DisturbApi();
+      Hold(*node, "the way to the API down", d, [n = node.get()] { n->api_weather.down = false; });
+    }
+  };
+  down(first);
+  Again("second outage", 1, first + between, [down, second] { down(second); });
+  return fmt::format("and everybody: the API is away for {} ms, {} ms later again for {} ms",
+                     first / 1ms, between / 1ms, second / 1ms);
+}
+
+std::string SimFaults::MoveDevices(SimNode& node, Random& chance) {
+  const int times = 1 + static_cast<int>(chance.Below(3));
+  const Duration every = Between(chance, 1ms, 3s);
+  const bool new_first = chance.Chance(0.5);
+  node.StartStranger().Report({{.device = "odd-0", .health = 1}, {.device = "odd-1", .health = 2}});
+  Hold(node, "stranger", times * every + Between(chance, 1s, 30s),
+       [&node] { node.StopStranger(); });
+  world_.MoveOddDevices(node.name(), new_first);
+  Again(node.name() + " moves", times, every,
+        [this, &node, new_first] { world_.MoveOddDevices(node.name(), new_first); });
+  return fmt::format(
+      "devices of odd.example.com go to another slice, {} times more every {} ms, {}", times,
+      every / 1ms, new_first ? "new first" : "old first");
+}
+
+}  // namespace galen::sim

@@ -1,0 +1,189 @@
+// What must hold of things that come one after the other: claims that are prepared, Events and
+// records that are left, devices that go from slice to slice; rules of sim_rules.h.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include "agent/holdings/claim_index.h"
+#include "tests/sim/agent_devices.h"
+#include "tests/sim/sim_rules.h"
+
+namespace galen::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// So many of the Pods that ended last are looked at: older ones hold still.
+constexpr std::size_t kEndsMost = 6;
+// A record is on the disk by then, if that takes it at all.
+constexpr Duration kOnDiskWithin = 10s;
+
+std::string EventName(const std::string& uid, std::string_view reason, std::string_view device) {
+  return fmt::format("{} {} {}", uid, reason, device);
+}
+
+std::string Listing(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
+
+void SimRules::CheckTwicePrepared(Breaches& breaches) {
+  for (const auto& node : world_.nodes()) {
+    const std::set<std::string> given = node->CdiDevices();
+    for (const auto& driver : node->drivers()) {
+      for (const auto& [device, state] : driver->truths()) {
+        const auto count = std::ranges::count_if(
+            given, [&](const std::string& name) { return name.ends_with("-" + device); });
+        if (count < 2) continue;
+        breaches.push_back({"prepared", fmt::format("{} of {} is in the CDI files of {} claims",
+                                                    device, node->name(), count)});
+      }
+    }
+  }
+}
+
+void SimRules::CheckTidy(SimNode& node, Breaches& breaches) {
+  // The agent's own list of what it has had prepared is on that disk.
+  if (node.role() != agent::Role::kManager || node.disk_was_doubtful()) return;
+  std::set<std::string> given;
+  std::map<std::string, std::set<std::string>> recorded, set_up;  // by driver
+  for (const auto& [pod_key, pod] : world_.pods()) {
+    if (pod.node != node.name() || agent::HasEnded(pod)) continue;
+    for (const auto& [claim_key, claim] : world_.claims()) {
+      if (!SimWorld::IsHeldBy(claim, pod)) continue;
+      for (const AllocatedDevice& allocated : claim.devices) {
+        given.insert(claim.uid + "-" + allocated.device.device);
+        recorded[allocated.device.driver].insert(claim.uid);
+        set_up[allocated.device.driver].insert(allocated.device.device);
+      }
+    }
+  }
+  const auto compare = [&](const std::string& what, const std::set<std::string>& is,
+                           const std::set<std::string>& right) {
+    if (is == right) return;
+    breaches.push_back({"prepared", fmt::format("{} of {} are {}, and Pods hold {}", what,
+                                                node.name(), Listing(is), Listing(right))});
+  };
+  compare("CDI devices", node.CdiDevices(), given);
+  for (const auto& driver : node.drivers()) {
+    compare("records of " + driver->name(), driver->Records(), recorded[driver->name()]);
+    std::set<std::string> is_set_up;
+    for (const auto& [device, state] : driver->truths()) {
+      if (!driver->set_up_for(device).empty()) is_set_up.insert(device);
+    }
+    compare("devices set up by " + driver->name(), is_set_up, set_up[driver->name()]);
+  }
+}
+
+void SimRules::NoteEvent(const Json& event, const std::string& device) {
+  events_.insert(
+      EventName(event["involvedObject"]["uid"].AsString(), event["reason"].AsString(), device));
+}
+
+void SimRules::NoteStart(SimNode& node) {
+  Start& start = started_[node.name()];
+  if (start.starts != node.agent_starts()) start = {node.agent_starts(), world_.loop().WallNow()};
+}
+
+void SimRules::CheckEventThere(const kube::Pod& pod, Breaches& breaches) {
+  SimNode* node = world_.node(pod.node);
+  if (node == nullptr || node->disk_was_doubtful() || !pod.meta.created) return;
+  // An agent before this one may have been killed with the Event in its hands.
+  const Start& start = started_[node->name()];
+  if (start.starts != node->agent_starts() || *pod.meta.created <= start.at) return;
+  for (const DeviceId& id : world_.DevicesOf(pod)) {
+    if (node->driver(id.driver).truth(id.device) != HealthState::kUnhealthy) continue;
+    if (Annotated(pod, id.device) != "Unhealthy") continue;
+    if (events_.contains(EventName(pod.meta.uid, "DeviceUnhealthy", id.device))) continue;
+    breaches.push_back({"counted", fmt::format("{} shows a fault of {} and has no Event of it",
+                                               pod.meta.key.name, ToString(id))});
+  }
+}
+
+void SimRules::CheckSerials(SimNode& node, Breaches& breaches) {
+  const kube::NodeDeviceHealth* health = world_.NodeHealth(node.name());
+  if (health == nullptr) return;
+  for (const kube::NodeDevice& device : health->devices) {
+    const DeviceIdentity& identity = device.identity;
+    if (identity.serial.empty() || identity.serial == SerialOf(identity.id.device)) continue;
+    breaches.push_back({"identity", fmt::format("NodeDeviceHealth {} shows {} with {}", node.name(),
+                                                ToString(identity.id), identity.serial)});
+  }
+}
+
+void SimRules::CheckIdentities(SimNode& node, Breaches& breaches) {
+  const kube::NodeDeviceHealth* health = world_.NodeHealth(node.name());
+  if (health == nullptr) return;
+  for (const kube::NodeDevice& device : health->devices) {
+    const auto right = world_.IdentityOf(device.identity.id);
+    if (!right || device.identity == *right) continue;
+    breaches.push_back(
+        {"identity", fmt::format("NodeDeviceHealth {} shows {} as '{}' '{}', which is '{}' '{}'",
+                                 node.name(), ToString(right->id), device.identity.serial,
+                                 device.identity.model, right->serial, right->model)});
+  }
+}
+
+void SimRules::CheckRecords(Breaches& breaches) {
+  const auto& ends = world_.ends();
+  const std::size_t first = ends.size() - std::min(ends.size(), kEndsMost);
+  for (std::size_t i = first; i < ends.size(); ++i) {
+    SimNode& node = *world_.node(ends[i].node);
+    if (node.agent() == nullptr || node.disk_was_doubtful()) continue;
+    std::map<std::string, bool> present;
+    for (const RecordedDevice& r : AskPostMortems(node.agent()->inspect(), ends[i].pod.key)) {
+      if (r.uid == ends[i].pod.uid)
+        present[fmt::format("{} {}", r.number, ToString(r.device))] |= r.fault;
+    }
+    const std::string prefix = ends[i].pod.uid + " ";
+    for (const auto& [what, fault] : present) {
+      if (!fault) continue;
+      recorded_.try_emplace(prefix + what, Recorded{node.agent_starts(), world_.loop().Now()});
+    }
+    for (auto it = recorded_.lower_bound(prefix);
+         it != recorded_.end() && it->first.starts_with(prefix); ++it) {
+      const auto now = present.find(it->first.substr(prefix.size()));
+      if (now != present.end() && now->second) continue;
+      // An agent that was killed at once may not have written it.
+      const bool written = world_.loop().Now() - it->second.since >= kOnDiskWithin;
+      if (it->second.starts != node.agent_starts() && !written) continue;
+      breaches.push_back({"record", fmt::format("the record {} of {} had a fault and has none now",
+                                                it->first, ends[i].pod.key.name)});
+    }
+  }
+}
+
+void SimRules::CheckRecordsThere(Breaches& breaches) {
+  const auto& ends = world_.ends();
+  const std::size_t first = ends.size() - std::min(ends.size(), kEndsMost);
+  for (std::size_t i = first; i < ends.size(); ++i) {
+    const SimWorld::End& end = ends[i];
+    SimNode& node = *world_.node(end.node);
+    // Who has only a clock that jumps cannot know what came first.
+    if (node.agent() == nullptr || node.disk_was_doubtful() || node.loop().wall_steps() != 0)
+      continue;
+    for (const DeviceId& id : end.devices) {
+      const std::string mark = "; " + id.device + " Unhealthy";
+      const bool shown = ("; " + end.annotation).find(mark) != std::string::npos;
+      const bool lasted = !node.driver(id.driver).WasEver(HealthState::kHealthy, id.device,
+                                                          end.at - kKnownFor, end.at);
+      if (!shown || !lasted) continue;
+      const auto records = AskPostMortems(node.agent()->inspect(), end.pod.key);
+      if (std::ranges::any_of(records, [&](const RecordedDevice& r) {
+            return r.uid == end.pod.uid && r.device == id && r.fault;
+          })) {
+        continue;
+      }
+      breaches.push_back({"record", fmt::format("{} ended with a fault of {}, and no record has it",
+                                                end.pod.key.name, ToString(id))});
+    }
+  }
+}
+
+}  // namespace galen::sim
