@@ -214,14 +214,20 @@ TEST_P(RpcContract, NewestStreamMayDieWhenItsReaderLeaves) {
   newest->Send("first");
   call.reset();
   world_->RunUntil([&] { return newest == nullptr; });
+  EXPECT_EQ(newest, nullptr);
+  EXPECT_FALSE(stream_.end.has_value()) << "who left is not answered";
 }
 
 // Ends its own call as soon as something comes.
 class LeavingStream final : public StreamSink {
  public:
-  void OnMessage(std::string_view) override { call.reset(); }
+  void OnMessage(std::string_view) override {
+    ++messages;
+    call.reset();
+  }
   void OnEnd(const Status&) override { FAIL() << "a cancelled call received more"; }
   std::unique_ptr<Call> call;
+  int messages = 0;
 };
 
 TEST_P(RpcContract, StreamMayBeCancelledFromWithinItsMessage) {
@@ -231,6 +237,7 @@ TEST_P(RpcContract, StreamMayBeCancelledFromWithinItsMessage) {
   writers_[0]->Write("one");
   writers_[0]->Write("two");
   world_->RunUntil([&] { return leaving.call == nullptr; });
+  EXPECT_EQ(leaving.messages, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, RpcContract,

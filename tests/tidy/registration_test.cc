@@ -15,17 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sources without a test file of their own, and where they are tested instead.
-const std::map<std::string, std::string>& TestedElsewhere() {
-  static const std::map<std::string, std::string> kElsewhere = {
-      {"src/base/check.cc", "ends the process; nothing to look at afterwards"},
-      {"src/base/environment.cc",
-       "reads the process's environment; flags and config tests use its type"},
-      {"src/base/fd.cc", "one close(2); every socket test leans on it"},
-  };
-  return kElsewhere;
-}
-
 std::string CMakeListsOf(const SourceFile& file) {
   for (fs::path place = fs::path(file.path).parent_path(); !place.empty();
        place = place.parent_path()) {
@@ -63,7 +52,7 @@ TEST(Registration, EverySourceHasATestBesideIt) {
     const std::string room = file.Room();
     if (file.IsTest() || file.IsHeader() || room.empty() || room == "bin") continue;
     const std::string stem = file.path.substr(0, file.path.size() - 3);
-    if (paths.contains(stem + "_test.cc") || TestedElsewhere().contains(file.path)) continue;
+    if (paths.contains(stem + "_test.cc")) continue;
     // A source that says where it is tested instead.
     const bool says =
         std::any_of(file.lines.begin(), file.lines.end(),

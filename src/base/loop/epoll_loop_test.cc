@@ -140,9 +140,13 @@ TEST_F(EpollLoopTest, TimerThatAsksForNowAgainStarvesNobody) {
   std::function<void()> again = [&] { timer = loop_->At(loop_->Now(), [&] { again(); }); };
   again();
   Send(theirs_);
-  const FdWatch watch =
-      loop_->WatchFd(ours_.get(), {.readable = true}, [&](Readiness) { loop_->Stop(); });
+  bool served = false;
+  const FdWatch watch = loop_->WatchFd(ours_.get(), {.readable = true}, [&](Readiness) {
+    served = true;
+    loop_->Stop();
+  });
   loop_->Run();
+  EXPECT_TRUE(served);
 }
 
 TEST_F(EpollLoopTest, PostFromAnotherThreadWakesASleepingLoop) {
@@ -181,9 +185,15 @@ TEST_F(EpollLoopTest, NothingPostedByManyThreadsIsLost) {
 }
 
 TEST_F(EpollLoopTest, StopFromAnotherThreadEndsASleepingLoop) {
+  bool woke_by_itself = false;
+  const Timer far = loop_->After(1h, [&] {
+    woke_by_itself = true;
+    loop_->Stop();
+  });
   std::thread other([&] { loop_->Stop(); });
   loop_->Run();
   other.join();
+  EXPECT_FALSE(woke_by_itself);
 }
 
 TEST_F(EpollLoopTest, StopLeavesTheRestForTheNextRun) {

@@ -112,18 +112,28 @@ TEST(FakeLoop, StepRunsOneTaskAndMovesTimeToIt) {
 
 TEST(FakeLoop, TimerMayOutliveTheLoop) {
   Timer timer;
+  auto owned = std::make_shared<int>();
+  const std::weak_ptr<int> left = owned;
   {
     FakeLoop loop;
-    timer = loop.After(1s, [] {});
+    timer = loop.After(1s, [owned = std::move(owned)] {});
+    EXPECT_FALSE(left.expired());
   }
+  EXPECT_TRUE(left.expired());
   timer.Cancel();
 }
 
 TEST(FakeLoop, TasksThatOwnTimersDieWithTheLoop) {
   auto owned = std::make_shared<Timer>();
-  FakeLoop loop;
-  *owned = loop.After(1s, [owned] {});
-  loop.Post([owned, inner = loop.After(3s, [] {})] {});
+  const std::weak_ptr<Timer> left = owned;
+  {
+    FakeLoop loop;
+    *owned = loop.After(1s, [owned] {});
+    loop.Post([owned, inner = loop.After(3s, [] {})] {});
+    owned.reset();
+    EXPECT_FALSE(left.expired());
+  }
+  EXPECT_TRUE(left.expired());
 }
 
 TEST(FakeLoopDeathTest, NamesATaskThatPostsItselfForEver) {

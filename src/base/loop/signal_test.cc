@@ -42,8 +42,12 @@ TEST(SignalWatch, GivesTheSignalsBackWhenItGoes) {
 
 TEST(SignalWatch, BrokenPipeDoesNotEndTheProcess) {
   const auto loop = *EpollLoop::Create();
-  const auto watch = *SignalWatch::Start(*loop, [] {});
-  std::raise(SIGPIPE);
+  bool stopped = false;
+  const auto watch = *SignalWatch::Start(*loop, [&] { stopped = true; });
+  EXPECT_EQ(std::raise(SIGPIPE), 0);
+  loop->Post([&] { loop->Stop(); });
+  loop->Run();
+  EXPECT_FALSE(stopped) << "it is no wish that the program ends";
 }
 
 TEST(SignalWatchDeathTest, SecondSignalEndsTheProcessAtOnce) {

@@ -208,6 +208,7 @@ TEST_F(WorkQueueTest, QueueMayGoBetweenDoneAndItsEffect) {
   looks_[0].done(OkStatus());
   queue_.reset();
   loop_.RunUntilIdle();
+  EXPECT_EQ(looks_.size(), 1u);
 }
 
 TEST_F(WorkQueueTest, NoMarkIsLostInARandomRun) {

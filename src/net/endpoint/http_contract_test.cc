@@ -223,6 +223,7 @@ TEST_P(HttpContract, ExchangesHearThatTheirServerStopped) {
   Arrived().OnGone([&] { gone = true; });
   world_->StopServer();
   world_->RunUntil([&] { return gone; });
+  EXPECT_TRUE(gone);
   handler_.exchanges.back()->Head(200, {});  // to nobody, without harm
 }
 
@@ -237,6 +238,8 @@ TEST_P(HttpContract, ExchangesHearThatTheirClientLeft) {
   call.reset();
   connection.reset();
   world_->RunUntil([&] { return gone; });
+  EXPECT_TRUE(gone);
+  EXPECT_FALSE(sink_.ended()) << "who left is not answered";
 }
 
 TEST_P(HttpContract, CallsOnADeadConnectionFailLater) {

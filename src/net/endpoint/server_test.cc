@@ -252,6 +252,7 @@ TEST_F(ServerTest, DrainWithoutConnectionsIsDoneSoonButNotAtOnce) {
   server->Drain(10s, [&] { drained = true; });
   EXPECT_FALSE(drained);
   runner_.RunUntil([&] { return drained; });
+  EXPECT_TRUE(drained);
 }
 
 TEST_F(ServerTest, DrainedCallbackMayDestroyTheServer) {
@@ -259,6 +260,7 @@ TEST_F(ServerTest, DrainedCallbackMayDestroyTheServer) {
   const auto connection = Connect();
   server->Drain(10s, [&] { server.reset(); });
   runner_.RunUntil([&] { return server == nullptr; });
+  EXPECT_EQ(server, nullptr);
 }
 
 // Whoever can reach a program's page must not have it keep what compressed headers unpack to.
