@@ -16,19 +16,23 @@ using ::testing::HasSubstr;
 
 // A plugin by node-problem-detector's conventions: 0 is OK, 1 NonOK, 2 Unknown, and one line says
 // more. It knows nothing of Galen.
-constexpr const char* kFanPlugin = R"(#!/bin/bash
+constexpr const char* kFanPlugin = R"sh(#!/bin/bash
 readonly OK=0
 readonly NONOK=1
 readonly UNKNOWN=2
 
-speed="$(cat "$1" 2>/dev/null)" if[[-z "${speed}"]];
-then echo "fan speed cannot be read" exit "${UNKNOWN}" fi if[["${speed}" - lt 500]]; then
+speed="$(cat "$1" 2>/dev/null)"
+if [[ -z "${speed}" ]]; then
+  echo "fan speed cannot be read"
+  exit "${UNKNOWN}"
+fi
+if [[ "${speed}" -lt 500 ]]; then
   echo "fan turns at ${speed} rpm"
   exit "${NONOK}"
 fi
 echo "fan is fine"
 exit "${OK}"
-)";
+)sh";
 
 class ChecksStory : public ::testing::Test {
  protected:

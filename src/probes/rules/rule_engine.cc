@@ -27,17 +27,6 @@ Cause MakeCause(std::string_view code, std::string message, std::string value, F
   return cause;
 }
 
-// Everything but a comparison with a text needs a number to weigh.
-bool NeedsNumber(const Match& match) {
-  const auto* comparison = std::get_if<Comparison>(&match);
-  return comparison == nullptr || !std::holds_alternative<std::string>(comparison->with);
-}
-
-bool AsksForBaseline(const Match& match) {
-  const auto* comparison = std::get_if<Comparison>(&match);
-  return comparison != nullptr && std::holds_alternative<Baseline>(comparison->with);
-}
-
 bool EndsBy(const Rule& kept, const std::string& by) {
   if (by == kept.id) return true;
   // A reset of the device ends what waits for one. A start of the machine resets devices too, and
@@ -49,24 +38,9 @@ bool EndsBy(const Rule& kept, const std::string& by) {
 }  // namespace
 
 RuleEngine::RuleEngine(const RuleTable& table, Options options)
-    : table_(table), options_(std::move(options)) {
+    : table_(table), options_(std::move(options)), signs_(UsesOf(table)) {
   for (const SignSpec& spec : table_.signs) {
-    signs_[spec.name].spec = &spec;
     if (options_.awaits_commands && spec.command) awaited_signs_.insert(spec.name);
-  }
-  for (std::size_t i = 0; i < table_.rules.size(); ++i) {
-    const Rule& rule = table_.rules[i];
-    if (rule.condition) {
-      const auto condition = signs_.find(rule.condition->sign);
-      if (condition != signs_.end()) condition->second.is_condition = true;
-    }
-    const auto sign = signs_.find(rule.sign);
-    // The reader refuses such a rule; one that no sign can reach is no rule.
-    if (sign == signs_.end()) continue;
-    SignUse& use = sign->second;
-    use.rules.push_back(i);
-    use.needs_number = use.needs_number || NeedsNumber(rule.match);
-    use.has_baseline = use.has_baseline || AsksForBaseline(rule.match);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "model/health.h"
 #include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
+#include "probes/rules/sign_use.h"
 
 namespace galen::probes {
 
@@ -217,14 +218,6 @@ class RuleEngine {
     WallTime good_since{};
     std::string good_by{};  // the raw sign that showed it, or ""
   };
-  // What the table makes of a sign: of some eighty rules one or two look at it.
-  struct SignUse {
-    const SignSpec* spec = nullptr;
-    std::vector<std::size_t> rules{};  // by place in the table
-    bool needs_number = false;         // a rule weighs it
-    bool has_baseline = false;         // a rule compares with the best value
-    bool is_condition = false;         // a rule counts only while this sign says so
-  };
   using Devices = std::map<std::string, Device, std::less<>>;
 
   // The devices that a sign is about: one, all or none.
@@ -255,8 +248,8 @@ class RuleEngine {
 
   const RuleTable& table_;
   const Options options_;
-  std::map<std::string, SignUse, std::less<>> signs_;  // all that the table declares
-  std::set<std::string> awaited_signs_;                // of commands
+  SignUses signs_;                       // all that the table declares
+  std::set<std::string> awaited_signs_;  // of commands
   Devices devices_;
 };
 

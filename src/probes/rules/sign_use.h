@@ -1,0 +1,29 @@
+// What the rules of a table make of each sign, so that a reading meets only the rules that look at
+// it: of a table's rules one or two.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "probes/rules/rule.h"
+
+namespace galen::probes {
+
+struct SignUse {
+  const SignSpec* spec = nullptr;    // of the table, which outlives this
+  std::vector<std::size_t> rules{};  // by place in the table
+  bool needs_number = false;         // a rule weighs it
+  bool has_baseline = false;         // a rule compares with the best value
+  bool is_condition = false;         // a rule counts only while this sign says so
+};
+
+// By name.
+using SignUses = std::map<std::string, SignUse, std::less<>>;
+
+// One for each sign that the table declares.
+SignUses UsesOf(const RuleTable& table);
+
+}  // namespace galen::probes
