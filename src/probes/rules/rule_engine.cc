@@ -57,7 +57,7 @@ RuleEngine::RuleEngine(const RuleTable& table, Options options)
     if (AsksForBaseline(table_.rules[i].match)) baseline_signs_.insert(table_.rules[i].sign);
   }
   for (const SignSpec& sign : table_.signs) {
-    if (options_.awaits_commands && sign.command) awaited_signs_.insert(sign.name);
+    if (options_.awaits_checks && (sign.command || sign.metric)) awaited_signs_.insert(sign.name);
   }
 }
 
@@ -300,8 +300,9 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
                          fmt::format("{}: {}", what, trouble.error), trouble.since);
   }
   if (!device.last_read || !device.awaited.empty()) {
-    const std::string what = device.last_read ? *device.awaited.begin() + " did not run on"
-                                              : std::string("nothing was read from");
+    const std::string what = device.last_read
+                                 ? "nothing is known of " + *device.awaited.begin() + " of"
+                                 : "nothing was read from";
     return UnknownHealth(device, cause_code::kNotProbed, what + " this device yet", at.wall);
   }
   if (IsSilent(device, at)) {
