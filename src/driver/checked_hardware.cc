@@ -1,6 +1,5 @@
 #include "driver/checked_hardware.h"
 
-#include <iterator>
 #include <string>
 #include <utility>
 #include <variant>
@@ -9,7 +8,7 @@ namespace galen::device_driver {
 
 probes::CheckedDevice CheckedDeviceOf(const Device& device) {
   probes::CheckedDevice checked{.name = device.name, .known = {{"device", device.name}}};
-  for (const std::string_view placeholder : probes::kCommandPlaceholders) {
+  for (const std::string_view placeholder : probes::kPlaceholders) {
     const auto attribute = device.attributes.find(
         placeholder == "pci" ? "resource.kubernetes.io/pciBusID" : std::string(placeholder));
     if (placeholder == "device" || attribute == device.attributes.end()) continue;
@@ -20,15 +19,20 @@ probes::CheckedDevice CheckedDeviceOf(const Device& device) {
   return checked;
 }
 
-CheckedHardware::CheckedHardware(Edges edges, std::unique_ptr<Hardware> hardware,
-                                 std::unique_ptr<probes::CommandRunner> runner)
+CheckedHardware::CheckedHardware(Edges edges, std::unique_ptr<Hardware> hardware, Parts parts)
     : hardware_(std::move(hardware)),
-      runner_(std::move(runner)),
+      runner_(std::move(parts.runner)),
       commands_({.loop = edges.loop,
                  .log = edges.log,
                  .metrics = edges.metrics,
                  .rules = edges.rules,
-                 .runner = *runner_}) {}
+                 .runner = *runner_}),
+      exporters_({.loop = edges.loop,
+                  .log = edges.log,
+                  .metrics = edges.metrics,
+                  .rules = edges.rules,
+                  .make_queue = std::move(parts.make_queue),
+                  .fetch = std::move(parts.fetch)}) {}
 
 StatusOr<Inventory> CheckedHardware::Devices() {
   ASSIGN_OR_RETURN(Inventory devices, hardware_->Devices());
@@ -36,21 +40,25 @@ StatusOr<Inventory> CheckedHardware::Devices() {
   std::vector<probes::CheckedDevice> checked;
   for (const Device& device : devices) checked.push_back(CheckedDeviceOf(device));
   commands_.SetDevices(checked);
+  exporters_.SetDevices(checked);
   devices_ = devices;
   return devices;
 }
 
 Status CheckedHardware::Start(HardwareEvents& events) {
   commands_.Start(events.signs);
+  exporters_.Start(events.signs);
   return hardware_->Start(events);
 }
 
 StatusOr<std::vector<probes::Sign>> CheckedHardware::Observe() {
-  StatusOr<std::vector<probes::Sign>> said = commands_.Observe();
+  const StatusOr<std::vector<probes::Sign>> of_commands = commands_.Observe();
+  const StatusOr<std::vector<probes::Sign>> of_exporters = exporters_.Observe();
   StatusOr<std::vector<probes::Sign>> shown = hardware_->Observe();
   if (!shown.ok()) return shown;
-  shown->insert(shown->end(), std::make_move_iterator(said->begin()),
-                std::make_move_iterator(said->end()));
+  for (const auto* said : {&of_commands, &of_exporters}) {
+    shown->insert(shown->end(), (*said)->begin(), (*said)->end());
+  }
   return shown;
 }
 

@@ -1,33 +1,44 @@
-// Any hardware, and beside it the commands that a table of rules names for its devices.
+// Any hardware, and beside it the commands and exporters that a table of rules names for its
+// devices.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/files/disk_queue.h"
 #include "driver/edges.h"
 #include "driver/hardware.h"
 #include "probes/command/command_probe.h"
 #include "probes/command/command_runner.h"
+#include "probes/exporter/exporter_probe.h"
+#include "probes/rules/placeholders.h"
 
 namespace galen::device_driver {
 
-// What placeholders of commands stand for on this device: its name and those of its attributes that
-// kCommandPlaceholders asks for ("pci" is resource.kubernetes.io/pciBusID).
+// What placeholders stand for on this device: its name and those of its attributes that
+// kPlaceholders asks for ("pci" is resource.kubernetes.io/pciBusID).
 probes::CheckedDevice CheckedDeviceOf(const Device& device);
 
-// Shows what its hardware shows, and what the commands say. Belongs to its loop.
+// Shows what its hardware shows, and what commands and exporters say. Belongs to its loop.
 class CheckedHardware final : public Hardware {
  public:
-  CheckedHardware(Edges edges, std::unique_ptr<Hardware> hardware,
-                  std::unique_ptr<probes::CommandRunner> runner);
+  // What checks are made by.
+  struct Parts {
+    std::unique_ptr<probes::CommandRunner> runner;
+    std::function<std::unique_ptr<DiskQueue>()> make_queue;  // the thread of an exporter
+    probes::ExporterFetch fetch;
+  };
+
+  CheckedHardware(Edges edges, std::unique_ptr<Hardware> hardware, Parts parts);
 
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override {
     return hardware_->EditsFor(device);
   }
   Status Start(HardwareEvents& events) override;
-  // An error of the hardware is passed on, since it is about all devices; commands run all the
+  // An error of the hardware is passed on, since it is about all devices; checks are made all the
   // same, and their signs come with the next look that succeeds.
   StatusOr<std::vector<probes::Sign>> Observe() override;
   bool may_hang() const override { return hardware_->may_hang(); }
@@ -36,6 +47,7 @@ class CheckedHardware final : public Hardware {
   const std::unique_ptr<Hardware> hardware_;
   const std::unique_ptr<probes::CommandRunner> runner_;
   probes::CommandProbe commands_;
+  probes::ExporterProbe exporters_;
   std::optional<Inventory> devices_;
 };
 

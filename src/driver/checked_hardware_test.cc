@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
 #include "probes/command/fake_command_runner.h"
@@ -16,9 +17,12 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr std::string_view kCheckedRules = R"(
+exporters:
+- {name: x, url: "unix:/run/x.sock", labels: {pci: "{pci}"}}
 signs:
 - {name: present, kind: reading}
 - {name: fan, kind: reading, command: [/opt/fan.sh, "{pci}"]}
+- {name: heat, kind: reading, exporter: x, metric: heat, optional: true}
 rules: []
 )";
 
@@ -58,13 +62,16 @@ class CheckedHardwareTest : public ::testing::Test {
   FakeFileSystem disk_;
   probes::StateFile state_{disk_, NullLog(), "/state/probes.json", "boot-1"};
   const probes::RuleTable rules_ = *probes::ParseRules(kCheckedRules, "r");
+  StatusOr<std::string> page_ = std::string();
   CheckedSink sink_;
   HardwareEvents events_{sink_, [] {}};
   OneDevice* inner_ = new OneDevice;
   probes::FakeCommandRunner* runner_ = new probes::FakeCommandRunner;
   CheckedHardware hardware_{Edges{loop_, NullLog(), metrics_, state_, rules_},
                             std::unique_ptr<Hardware>(inner_),
-                            std::unique_ptr<probes::CommandRunner>(runner_)};
+                            {.runner = std::unique_ptr<probes::CommandRunner>(runner_),
+                             .make_queue = [] { return std::make_unique<FakeDiskQueue>(); },
+                             .fetch = [this](const auto&, Duration) { return page_; }}};
 };
 
 TEST_F(CheckedHardwareTest, ShowsWhatTheHardwareShowsAndWhatCommandsSay) {
@@ -75,6 +82,14 @@ TEST_F(CheckedHardwareTest, ShowsWhatTheHardwareShowsAndWhatCommandsSay) {
   ASSERT_THAT(sink_.all, SizeIs(1));
   EXPECT_EQ(sink_.all[0].detail, "fan 2 stands");
   EXPECT_THAT(*hardware_.Observe(), SizeIs(2));
+}
+
+TEST_F(CheckedHardwareTest, ShowsWhatAnExporterSaysOfADevice) {
+  page_ = std::string("heat{pci=\"00000000:4B:00.0\"} 91\n");
+  const std::vector<probes::Sign> signs = *hardware_.Observe();
+  ASSERT_THAT(signs, SizeIs(2));
+  EXPECT_EQ(signs[1].name, "heat");
+  EXPECT_EQ(probes::NumberOf(signs[1]), 91);
 }
 
 TEST_F(CheckedHardwareTest, HardwareThatCannotBeLookedAtIsSaidSo) {

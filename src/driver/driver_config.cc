@@ -234,9 +234,9 @@ StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& con
   return table;
 }
 
-bool HasCommands(const probes::RuleTable& table) {
-  return std::ranges::any_of(table.signs,
-                             [](const probes::SignSpec& sign) { return sign.command.has_value(); });
+bool HasChecks(const probes::RuleTable& table) {
+  return std::ranges::any_of(
+      table.signs, [](const probes::SignSpec& sign) { return sign.command || sign.metric; });
 }
 
 std::string StateDirectory(const DriverConfig& config) {

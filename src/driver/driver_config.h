@@ -62,8 +62,8 @@ Status Validate(const DriverConfig& config);
 // names the file that cannot be read, every faulty line, or a sign whose source nobody would read.
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config);
 
-// Whether some sign of it is a command.
-bool HasCommands(const probes::RuleTable& table);
+// Whether some sign of it is a command, or a metric of an exporter.
+bool HasChecks(const probes::RuleTable& table);
 
 // Where the driver keeps what a restart must not forget: `state_dir`, or the driver's own directory
 // below the kubelet's root, which its container has anyway.

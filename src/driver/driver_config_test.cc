@@ -102,7 +102,7 @@ TEST(DriverConfig, RunsCommandsOfATableOnlyWhereThatIsAllowed) {
   EXPECT_EQ(LoadRules(files, config).status().message(),
             "/r.yaml: sign 'fan' is a command: --run-commands lets the driver run it");
   config.run_commands = true;
-  EXPECT_TRUE(HasCommands(*LoadRules(files, config)));
+  EXPECT_TRUE(HasChecks(*LoadRules(files, config)));
 }
 
 TEST(DriverConfig, OfPciDevicesSaysWhichOnes) {

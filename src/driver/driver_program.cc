@@ -22,6 +22,7 @@
 #include "driver/nvidia_files.h"
 #include "driver/sysfs_hardware.h"
 #include "probes/command/command_runner.h"
+#include "probes/exporter/exporter_fetch.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/network/network_interface.h"
 #include "probes/nvml/nvml_library.h"
@@ -238,9 +239,13 @@ Status Program::Prepare() {
   ASSIGN_OR_RETURN(rules_, LoadRules(files_, config_));
   RETURN_IF_ERROR(PrepareState());
   RETURN_IF_ERROR(PrepareHardware());
-  if (HasCommands(rules_)) {
-    hardware_ = std::make_unique<CheckedHardware>(TheEdges(), std::move(hardware_),
-                                                  probes::MakeCommandRunner(inside_.loop));
+  if (HasChecks(rules_)) {
+    hardware_ = std::make_unique<CheckedHardware>(
+        TheEdges(), std::move(hardware_),
+        CheckedHardware::Parts{
+            .runner = probes::MakeCommandRunner(inside_.loop),
+            .make_queue = [this] { return std::make_unique<probes::DetachedQueue>(inside_.loop); },
+            .fetch = probes::FetchExporter});
   }
   device_driver_ = std::make_unique<DeviceDriver>(
       TheEdges(), *hardware_,

@@ -1,11 +1,13 @@
-// Devices checked by commands: a real driver runs scripts as node-problem-detector's users have
-// them, and a Pod says what they found.
+// Devices checked by commands and exporters: a real driver runs scripts as the users of
+// node-problem-detector have them and asks an exporter, and a Pod says what they found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
+#include "probes/exporter/test_exporter.h"
 #include "tests/e2e/fault_stage.h"
 
 namespace galen::e2e {
@@ -119,6 +121,31 @@ TEST_F(ChecksStory, ACommandThatHangsIsUnknownAndHoldsUpNoOtherCheck) {
   Write("speed", "0\n");
   node_.ExpectSays(kTrainer, {"card0 Unhealthy", "Fan check: fan turns at 0 rpm"});
   EXPECT_THAT(driver_->Log(), HasSubstr("a check does not say how its device is"));
+  ExpectCleanEnd();
+}
+
+TEST_F(ChecksStory, APodSaysWhatAnExporterShowsAndAnExporterThatIsAwayIsNoFault) {
+  auto exporter = std::make_unique<probes::TestExporter>();
+  exporter->Show("remap_failure{card=\"card0\"} 0\n");
+  Start("exporters:\n- {name: acme, url: '" + exporter->url() +
+        "', labels: {card: '{device}'}, every: 1s, timeout: 1s, patience: 3s}\n" +
+        "signs:\n- {name: remap, kind: reading, exporter: acme, metric: remap_failure}\n"
+        "rules:\n- {id: remap, sign: remap, when: == 1, state: Unhealthy, code: RemapFailed,\n"
+        "   owner: Hardware, sentence: Row remapping failed}\n");
+  node_.ExpectSays(kTrainer, {"card0 Healthy"});
+  exporter->Show("remap_failure{card=\"card0\"} 1\n");
+  node_.ExpectSays(kTrainer, {"card0 Unhealthy", "Row remapping failed"});
+  node_.ExpectWhy(kTrainer, {"Healthy → Unhealthy, RemapFailed", "exporter acme: remap_failure 1"});
+  exporter->Show("remap_failure{card=\"card0\"} 0\n");
+  node_.ExpectSays(kTrainer, {"card0 Healthy"});
+  exporter->Send("HTTP/1.0 200 OK\r\n\r\n" + std::string(1 << 20, 'x'), 100);
+  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme: more than 16777216 bytes"});
+  exporter->Hang();
+  node_.ExpectSays(kTrainer, {"card0 Unknown"});
+  exporter->Show("remap_failure{card=\"card0\"} 0\n");
+  node_.ExpectSays(kTrainer, {"card0 Healthy"});
+  exporter.reset();
+  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme: connect"});
   ExpectCleanEnd();
 }
 

@@ -8,8 +8,7 @@
 namespace galen::probes {
 namespace {
 
-// The command with its placeholders filled in, or the name of one that the device has not.
-// REQUIRES: braces are as CheckRule's room allows them.
+// The command with its placeholders filled in, or the first that the device has not.
 struct FilledCommand {
   std::vector<std::string> command{};
   std::string missing{};
@@ -18,20 +17,9 @@ struct FilledCommand {
 FilledCommand FillCommand(const std::vector<std::string>& command, const CheckedDevice& device) {
   FilledCommand filled;
   for (const std::string& word : command) {
-    std::string whole;
-    std::size_t at = 0;
-    for (std::size_t open = word.find('{'); open != std::string::npos; open = word.find('{', at)) {
-      const std::size_t close = word.find('}', open);
-      const std::string name = word.substr(open + 1, close - open - 1);
-      const auto known = device.known.find(name);
-      if (known == device.known.end()) {
-        filled.missing = name;
-      } else {
-        whole += word.substr(at, open - at) + known->second;
-      }
-      at = close + 1;
-    }
-    filled.command.push_back(whole + word.substr(at));
+    FilledText text = FillPlaceholders(word, device);
+    filled.command.push_back(std::move(text.text));
+    if (!text.missing.empty()) filled.missing = std::move(text.missing);
   }
   return filled;
 }

@@ -16,19 +16,11 @@
 #include "probes/command/check_pace.h"
 #include "probes/command/command_answer.h"
 #include "probes/command/command_runner.h"
+#include "probes/rules/placeholders.h"
 #include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
 
 namespace galen::probes {
-
-// A device as its commands know it.
-struct CheckedDevice {
-  std::string name{};
-  // What placeholders stand for, by their names (kCommandPlaceholders).
-  std::map<std::string, std::string> known{};
-
-  bool operator==(const CheckedDevice&) const = default;
-};
 
 class CommandProbe final : public Probe {
  public:

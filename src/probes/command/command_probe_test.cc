@@ -70,7 +70,7 @@ class CommandProbeTest : public ::testing::Test {
   FakeCommandRunner runner_;
   CommandSink sink_;
   CommandProbe probe_{{loop_, NullLog(), metrics_, rules_, runner_}};
-  RuleEngine engine_{rules_, {.awaits_commands = true}};
+  RuleEngine engine_{rules_, {.awaits_checks = true}};
 };
 
 TEST_F(CommandProbeTest, RunsTheCommandWithWhatTheDeviceIsKnownBy) {
@@ -95,7 +95,7 @@ TEST_F(CommandProbeTest, AProblemIsAFindingWithTheCommandsLine) {
 TEST_F(CommandProbeTest, ADeviceIsUnknownUntilItsCommandRan) {
   const DeviceHealth health = HealthAfter(LookAfter(0s));
   EXPECT_EQ(health.state, HealthState::kUnknown);
-  EXPECT_EQ(health.cause.message, "fan did not run on this device yet");
+  EXPECT_EQ(health.cause.message, "nothing is known of fan of this device yet");
 }
 
 TEST_F(CommandProbeTest, WhatIsNotKnownEndsAsUnknownAndNotAsBad) {

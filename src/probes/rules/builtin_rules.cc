@@ -8,8 +8,10 @@ namespace galen::probes {
 namespace {
 
 // In a function: the texts are put in by another file, whose constants may come to life later.
-std::array<std::pair<std::string_view, std::string_view>, 7> Tables() {
-  return {{{"gpu", kGpuRules},
+std::array<std::pair<std::string_view, std::string_view>, 9> Tables() {
+  return {{{"amd", kAmdRules},
+           {"dcgm", kDcgmRules},
+           {"gpu", kGpuRules},
            {"hwmon", kHwmonRules},
            {"memory", kMemoryRules},
            {"nic", kNicRules},

@@ -159,6 +159,11 @@ const SignSpec* RuleTable::FindSign(std::string_view name) const {
   return found == signs.end() ? nullptr : &*found;
 }
 
+const ExporterSpec* RuleTable::FindExporter(std::string_view name) const {
+  const auto found = std::ranges::find(exporters, name, &ExporterSpec::name);
+  return found == exporters.end() ? nullptr : &*found;
+}
+
 const Rule* RuleTable::FindRule(std::string_view id) const {
   const auto found =
       std::find_if(rules.begin(), rules.end(), [id](const Rule& rule) { return rule.id == id; });

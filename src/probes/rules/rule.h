@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,7 +46,7 @@ struct FileSource {
 // of Kubernetes' node-problem-detector: 0, all is well (the sign is 0), and 1, the problem exists
 // (1), with one line of standard output as detail. With anything else nobody knows.
 struct CommandSource {
-  // Program and arguments, without a shell. Each "{name}" of kCommandPlaceholders is filled in.
+  // Program and arguments, without a shell. Each "{name}" of kPlaceholders is filled in.
   std::vector<std::string> command{};
   // Standard output is {"value": 91.5, "message": "..."}: `value` takes the place of 0 and 1.
   bool json = false;
@@ -56,9 +57,32 @@ struct CommandSource {
   bool operator==(const CommandSource&) const = default;
 };
 
-// What a command may be given of its device: its name, and what it is known by elsewhere.
-inline constexpr std::string_view kCommandPlaceholders[] = {"device", "pci",  "uuid",
-                                                            "serial", "path", "interface"};
+// A page of metrics as Prometheus reads them, of somebody else's program on this machine.
+struct ExporterSpec {
+  std::string name{};
+  std::string url{};    // ParseExporterAddress has the forms
+  bool remote = false;  // may be on another machine
+  // Labels that a device's series have, each with placeholders: {"UUID", "{uuid}"}.
+  std::map<std::string, std::string> labels{};
+  Duration every = std::chrono::seconds(15);
+  Duration timeout = std::chrono::seconds(5);
+  // For so long the last value holds where a page says none, or no page comes.
+  Duration patience = std::chrono::minutes(1);
+
+  bool operator==(const ExporterSpec&) const = default;
+};
+
+// Where a sign of any device is a metric of an exporter. Of an event the value is its number, which
+// happens when it changes to another one than 0.
+struct MetricSource {
+  std::string exporter{};
+  std::string name{};
+  std::map<std::string, std::string> labels{};  // beside those of the exporter
+  // An exporter that does not show it at all has no such sign; otherwise it is unknown.
+  bool optional = false;
+
+  bool operator==(const MetricSource&) const = default;
+};
 
 // A sign that rules may name.
 struct SignSpec {
@@ -77,6 +101,7 @@ struct SignSpec {
   std::optional<FileSource> file{};
   // In the place of a file; least and most bound what it gives, too.
   std::optional<CommandSource> command{};
+  std::optional<MetricSource> metric{};
 
   bool operator==(const SignSpec&) const = default;
 };
@@ -198,12 +223,14 @@ struct Rule {
 // Everything that one rules file says. Never changes once read; engines, tracks and simulators
 // borrow it, so it outlives them.
 struct RuleTable {
+  std::vector<ExporterSpec> exporters{};
   std::vector<SignSpec> signs{};
   std::vector<Rule> rules{};
 
   // nullptr when there is none. Pointers hold as long as the table.
   const SignSpec* FindSign(std::string_view name) const;
   const Rule* FindRule(std::string_view id) const;
+  const ExporterSpec* FindExporter(std::string_view name) const;
   bool operator==(const RuleTable&) const = default;
 };
 

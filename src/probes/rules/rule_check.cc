@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "probes/rules/exporter_address.h"
+#include "probes/rules/placeholders.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/rules/sentence.h"
 #include "probes/rules/sign.h"
@@ -232,22 +234,12 @@ void CheckFileSource(const SignSpec& sign, RuleFaults& faults) {
   }
 }
 
-// Braces of a command are placeholders, so that a misspelled one does not reach the program.
-void CheckPlaceholders(std::string_view word, RuleFaults& faults) {
-  while (true) {
-    const std::size_t open = word.find_first_of("{}");
-    if (open == std::string_view::npos) return;
-    const std::size_t close = word.find('}', open);
-    const std::string_view name = close == std::string_view::npos
-                                      ? word.substr(open)
-                                      : word.substr(open + 1, close - open - 1);
-    if (word[open] == '}' || close == std::string_view::npos ||
-        std::ranges::find(kCommandPlaceholders, name) == std::end(kCommandPlaceholders)) {
-      return faults.Add("command", fmt::format("knows no placeholder in '{}': {{{}}}", word,
-                                               fmt::join(kCommandPlaceholders, "}, {")));
-    }
-    word.remove_prefix(close + 1);
-  }
+// Braces are placeholders, so that a misspelled one does not reach a program or a label.
+void CheckPlaceholders(std::string_view field, std::string_view text, RuleFaults& faults) {
+  const std::string wrong = WrongPlaceholder(text);
+  if (wrong.empty()) return;
+  faults.Add(field, fmt::format("knows no placeholder '{}': {{{}}}", Shown(wrong, 80),
+                                fmt::join(kPlaceholders, "}, {")));
 }
 
 void CheckCommandTimes(const CommandSource& source, RuleFaults& faults) {
@@ -281,14 +273,40 @@ void CheckCommandSource(const SignSpec& sign, RuleFaults& faults) {
     if (word.size() > kCommandWordBytesMax || word.find('\0') != std::string::npos) {
       faults.Add("command", "has a word past 1024 bytes or with a zero byte");
     }
-    CheckPlaceholders(word, faults);
+    CheckPlaceholders("command", word, faults);
   }
   CheckCommandTimes(source, faults);
+}
+
+void CheckLabels(const std::map<std::string, std::string>& labels, RuleFaults& faults) {
+  for (const auto& [name, text] : labels) CheckPlaceholders("labels", text, faults);
 }
 
 void CheckSource(const SignSpec& sign, RuleFaults& faults) {
   if (sign.file) CheckFileSource(sign, faults);
   if (sign.command) CheckCommandSource(sign, faults);
+  if (!sign.metric) return;
+  if (sign.metric->name.empty()) faults.Add("metric", "is missing: which metric of the exporter");
+  CheckLabels(sign.metric->labels, faults);
+}
+
+void CheckExporter(const ExporterSpec& exporter, RuleFaults& faults) {
+  if (!IsDnsLabel(exporter.name)) faults.Add("name", "is not lower-case letters, digits and '-'");
+  const StatusOr<ExporterAddress> address = ParseExporterAddress(exporter.url);
+  if (!address.ok()) faults.Add("url", address.status().message());
+  if (address.ok() && !address->is_local() && !exporter.remote) {
+    faults.Add("url", "is on another machine, whose word counts only with `remote: true`");
+  }
+  CheckLabels(exporter.labels, faults);
+  if (exporter.every < kCommandEveryLeast || exporter.every > kFileEveryMost) {
+    faults.Add("every", "is not from 1s to 1h");
+  }
+  if (exporter.timeout < kCommandTimeoutLeast || exporter.timeout > exporter.every) {
+    faults.Add("timeout", "is not from 100ms to `every`");
+  }
+  if (exporter.patience < exporter.every * 2 || exporter.patience > kExporterPatienceMost) {
+    faults.Add("patience", "is not from twice `every` to 24h: one page that is missed is no news");
+  }
 }
 
 void CheckSigns(const RuleTable& own, const YamlLines& lines, RuleFaults& faults) {
@@ -301,6 +319,18 @@ void CheckSigns(const RuleTable& own, const YamlLines& lines, RuleFaults& faults
     }
     if (!names.insert(sign.name).second) faults.Add("name", "is taken by a row above");
     CheckValues(sign, faults);
+  }
+}
+
+// Signs that name an exporter that is not there; those of rows only, whose lines are known.
+void CheckExporterNames(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
+                        RuleFaults& faults) {
+  for (std::size_t i = 0; i < own.signs.size(); ++i) {
+    const SignSpec& sign = own.signs[i];
+    if (!sign.metric || table.FindExporter(sign.metric->exporter) != nullptr) continue;
+    faults.At(lines.OfItem("signs", i), sign.name);
+    faults.Add("exporter", fmt::format("'{}' is not among this file's exporters",
+                                       Shown(sign.metric->exporter, 80)));
   }
 }
 
@@ -318,6 +348,7 @@ void CheckExtended(const RuleTable& own, const RuleTable& table, const YamlLines
 void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
                 RuleFaults& faults) {
   CheckSigns(own, lines, faults);
+  CheckExporterNames(own, table, lines, faults);
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < own.rules.size(); ++i) {
     const Rule& rule = own.rules[i];

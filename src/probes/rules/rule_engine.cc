@@ -40,7 +40,7 @@ bool EndsBy(const Rule& kept, const std::string& by) {
 RuleEngine::RuleEngine(const RuleTable& table, Options options)
     : table_(table), options_(std::move(options)), signs_(UsesOf(table)) {
   for (const SignSpec& spec : table_.signs) {
-    if (options_.awaits_commands && spec.command) awaited_signs_.insert(spec.name);
+    if (options_.awaits_checks && (spec.command || spec.metric)) awaited_signs_.insert(spec.name);
   }
 }
 
@@ -280,8 +280,9 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
                          fmt::format("{}: {}", what, trouble.error), trouble.since);
   }
   if (!device.last_read || !device.awaited.empty()) {
-    const std::string what = device.last_read ? *device.awaited.begin() + " did not run on"
-                                              : std::string("nothing was read from");
+    const std::string what = device.last_read
+                                 ? "nothing is known of " + *device.awaited.begin() + " of"
+                                 : "nothing was read from";
     return UnknownHealth(device, cause_code::kNotProbed, what + " this device yet", at.wall);
   }
   if (IsSilent(device, at)) {

@@ -161,8 +161,9 @@ class RuleEngine {
     // A device of which no reading came for so long is Unknown (ProbeSilent): Kubernetes' own
     // default of patience (KEP-4680).
     Duration silent_after = std::chrono::seconds(30);
-    // Of a device on which a command did not run yet nothing is known, whatever else was read.
-    bool awaits_commands = false;
+    // Of a device of which a command or an exporter said nothing yet nothing is known, whatever
+    // else was read.
+    bool awaits_checks = false;
   };
 
   // `table` is lent and outlives the engine.
@@ -212,7 +213,7 @@ class RuleEngine {
     // The highest value since the device is known, of each sign that a baseline is asked of.
     std::map<std::string, double> best;
     std::optional<Time> last_read{};
-    std::set<std::string> awaited{};  // signs of commands of which nothing came yet
+    std::set<std::string> awaited{};  // signs of commands and exporters, of which nothing came
     // Since when the device is Healthy if nothing is found: the end of the last finding, or of the
     // last blindness.
     WallTime good_since{};

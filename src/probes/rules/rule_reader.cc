@@ -155,7 +155,7 @@ RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults
 }
 
 void RefuseUnknownParts(const Json& document, YamlLines& lines, RuleFaults& faults) {
-  constexpr std::string_view kParts[] = {"extends", "signs", "rules", "defaults"};
+  constexpr std::string_view kParts[] = {"extends", "exporters", "signs", "rules", "defaults"};
   for (const auto& [name, value] : document.members()) {
     // Anything else is likelier a misspelled part than a part for a later version.
     if (std::ranges::find(kParts, name) != std::end(kParts)) continue;
@@ -171,6 +171,13 @@ RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) 
   RuleTable own;
   // Signs have no defaults; rules have those of their sign, so signs are read first.
   const Json none;
+  if (document.Has("exporters")) {
+    ReadRows(document["exporters"], "exporters", kExportersMax, lines, faults,
+             [&](const Json& row) {
+               const ExporterSpec spec = ReadExporter(RuleRow(row, none, faults), faults);
+               Override(table.exporters, spec, &ExporterSpec::name);
+             });
+  }
   if (!extends || document.Has("signs")) {
     ReadRows(document["signs"], "signs", kSignsMax, lines, faults, [&](const Json& row) {
       own.signs.push_back(ReadSign(RuleRow(row, none, faults), faults));

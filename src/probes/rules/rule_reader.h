@@ -35,6 +35,9 @@ inline constexpr Duration kCommandEveryLeast = std::chrono::seconds(1);
 inline constexpr Duration kCommandEveryMost = std::chrono::hours(24);
 inline constexpr Duration kCommandTimeoutLeast = std::chrono::milliseconds(100);
 inline constexpr Duration kCommandCpuMost = std::chrono::minutes(1);
+inline constexpr Duration kExporterPatienceMost = std::chrono::hours(24);
+// Exporters of one table, each with a thread.
+inline constexpr std::size_t kExportersMax = 8;
 // Commands of one table: each is a process for each device.
 inline constexpr std::size_t kCommandSignsMax = 32;
 // Words of a command, and the bytes of one.
@@ -72,6 +75,8 @@ void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults);
 // extends. Adds to `faults`.
 void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
                 RuleFaults& faults);
+// Where an exporter is and how often it is asked. Adds to `faults`, likewise.
+void CheckExporter(const ExporterSpec& exporter, RuleFaults& faults);
 // Where a sign is read. Adds to `faults`, where At has named the row.
 void CheckSource(const SignSpec& sign, RuleFaults& faults);
 
@@ -100,10 +105,12 @@ extern const std::string_view kHwmonRules;
 extern const std::string_view kMemoryRules;
 extern const std::string_view kRdmaRules;
 extern const std::string_view kNvmeRules;
+extern const std::string_view kDcgmRules;
+extern const std::string_view kAmdRules;
 
 // The table of this name ("pci"); "" when there is none.
 std::string_view BuiltInRules(std::string_view name);
-// Their names, in order: "gpu, hwmon, memory, …".
+// Their names, in order: "amd, dcgm, gpu, …".
 std::string BuiltInRuleNames();
 
 }  // namespace galen::probes

@@ -309,9 +309,11 @@ TEST(RuleReader, ATableMayExtendAndSayNothingMore) {
 }
 
 TEST(RuleReader, ExtendsOnlyTablesThatThereAre) {
-  EXPECT_THAT(FaultsOf("extends: pcie\n"),
-              HasSubstr("r.yaml:1: file: extends 'pcie' is none of gpu, hwmon, memory, nic, nvme, "
-                        "pci, rdma"));
+  EXPECT_THAT(
+      FaultsOf("extends: pcie\n"),
+      HasSubstr(
+          "r.yaml:1: file: extends 'pcie' is none of amd, dcgm, gpu, hwmon, memory, nic, nvme, "
+          "pci, rdma"));
 }
 
 TEST(RuleReader, SaysWhatAnOverrideTakesAwayFromRulesThatItKeeps) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -71,6 +72,15 @@ class RuleRow {
     if (!value.is_null() && !value.is_array()) Fault(field, "is no list");
     for (const Json& item : value.items()) texts.push_back(FieldText(item));
     return texts;
+  }
+
+  // A mapping of names to texts.
+  std::map<std::string, std::string> Labels(std::string_view field) {
+    std::map<std::string, std::string> labels;
+    const Json& value = Take(field);
+    if (!value.is_null() && !value.is_object()) Fault(field, "is no mapping of names to texts");
+    for (const auto& [name, text] : value.members()) labels[name] = FieldText(text);
+    return labels;
   }
 
   bool Switch(std::string_view field) {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
+#include <utility>
+
 #include "probes/rules/sign.h"
 
 namespace galen::probes {
@@ -81,9 +84,24 @@ std::string CommandText(const CommandSource& source) {
                      SecondsText(source.cpu));
 }
 
+std::string MetricText(const MetricSource& source, const RuleTable& table) {
+  std::string text = fmt::format("metric {}", source.name);
+  const ExporterSpec* exporter = table.FindExporter(source.exporter);
+  if (exporter == nullptr) return text;
+  std::map<std::string, std::string> labels = source.labels;
+  labels.insert(exporter->labels.begin(), exporter->labels.end());
+  std::string separator = " with ";
+  for (const auto& [name, value] : labels) {
+    text += fmt::format("{}{}=\"{}\"", std::exchange(separator, ", "), name, value);
+  }
+  return text + fmt::format("; exporter {} at {}, every {}", exporter->name, exporter->url,
+                            SecondsText(exporter->every));
+}
+
 std::string SourceText(const Rule& rule, const RuleTable& table) {
   const SignSpec* sign = table.FindSign(rule.sign);
   if (sign != nullptr && sign->command) return CommandText(*sign->command);
+  if (sign != nullptr && sign->metric) return MetricText(*sign->metric, table);
   if (sign == nullptr || !sign->file) return "the driver";
   const FileSource& file = *sign->file;
   std::string text = file.path;

@@ -62,9 +62,19 @@ void RefuseWithout(RuleRow& row, std::string_view sources,
   }
 }
 
+MetricSource ReadMetricSource(RuleRow& row) {
+  return {.exporter = row.Text("exporter"),
+          .name = row.Text("metric"),
+          .labels = row.Labels("labels"),
+          .optional = row.Switch("optional")};
+}
+
 void ReadSource(RuleRow& row, SignSpec& sign) {
-  const bool file = !row.Take("file").is_null(), command = !row.Take("command").is_null();
-  if (file && command) row.Fault("command", "stands beside `file`: a sign has one source");
+  const bool file = !row.Take("file").is_null(), command = !row.Take("command").is_null(),
+             metric = !row.Take("exporter").is_null();
+  if (file + command + metric > 1) {
+    row.Fault(command ? "command" : "exporter", "stands beside another source: a sign has one");
+  }
   if (file) {
     sign.file = ReadFileSource(row, sign.kind);
   } else {
@@ -74,6 +84,11 @@ void ReadSource(RuleRow& row, SignSpec& sign) {
     sign.command = ReadCommandSource(row);
   } else {
     RefuseWithout(row, "`command`", {"output", "timeout", "cpu"});
+  }
+  if (metric) {
+    sign.metric = ReadMetricSource(row);
+  } else {
+    RefuseWithout(row, "`exporter`", {"metric", "labels", "optional"});
   }
   if (!file && !command) RefuseWithout(row, "`file` or `command`", {"every"});
 }
@@ -98,6 +113,19 @@ SignSpec ReadSign(RuleRow row, RuleFaults& faults) {
   row.RefuseUnknownFields();
   CheckSource(sign, faults);
   return sign;
+}
+
+ExporterSpec ReadExporter(RuleRow row, RuleFaults& faults) {
+  ExporterSpec exporter{.name = row.Text("name", true),
+                        .url = row.Text("url", true),
+                        .remote = row.Switch("remote"),
+                        .labels = row.Labels("labels")};
+  if (!row.Take("every").is_null()) exporter.every = row.Span("every");
+  if (!row.Take("timeout").is_null()) exporter.timeout = row.Span("timeout");
+  if (!row.Take("patience").is_null()) exporter.patience = row.Span("patience");
+  row.RefuseUnknownFields();
+  CheckExporter(exporter, faults);
+  return exporter;
 }
 
 }  // namespace galen::probes

@@ -1,4 +1,4 @@
-// Reads a row of `signs` of a rules file, and where the sign comes from.
+// Reads a row of `signs` of a rules file, where the sign comes from, and a row of `exporters`.
 #pragma once
 
 #include "probes/rules/rule.h"
@@ -9,5 +9,6 @@ namespace galen::probes {
 
 // Adds what is wrong to `faults`, where At has named the row.
 SignSpec ReadSign(RuleRow row, RuleFaults& faults);
+ExporterSpec ReadExporter(RuleRow row, RuleFaults& faults);
 
 }  // namespace galen::probes

@@ -51,14 +51,14 @@ TEST(SignReader, NamesEveryFaultOfACommand) {
            "r.yaml:4: c: command begins with no program's whole path",
            "r.yaml:5: d: command begins with no program's whole path",
            "r.yaml:6: e: command has a placeholder in the program's path",
-           "r.yaml:7: f: command knows no placeholder in '{bus}': {device}, {pci}, {uuid}",
+           "r.yaml:7: f: command knows no placeholder '{bus}': {device}, {pci}, {uuid}",
            "r.yaml:7: f: output 'xml' is none of line, json",
-           "r.yaml:8: g: command knows no placeholder in 'a}'",
+           "r.yaml:8: g: command knows no placeholder '}'",
            "r.yaml:8: g: every is not from 1s to 24h",
            "r.yaml:8: g: timeout is not from 100ms to `every`",
            "r.yaml:9: h: timeout is not from 100ms to `every`",
            "r.yaml:9: h: cpu is not whole seconds from 1s to 1m",
-           "r.yaml:10: i: command stands beside `file`: a sign has one source",
+           "r.yaml:10: i: command stands beside another source: a sign has one",
            "r.yaml:11: j: command is no list",
            "r.yaml:11: j: row needs a `file` that it is about",
            "r.yaml:12: k: timeout needs a `command` that it is about",
@@ -74,6 +74,72 @@ TEST(SignReader, ATableHasABoundedNumberOfCommands) {
     signs += fmt::format("- {{name: c{}, kind: reading, command: [/c]}}\n", i);
   }
   EXPECT_THAT(SignFaultsOf(signs), HasSubstr("signs: command stands in 33 signs, at most 32 fit"));
+}
+
+TEST(SignReader, ReadsAnExporterAndWhatOfItIsASign) {
+  const StatusOr<RuleTable> table = ParseRules(
+      "exporters:\n"
+      "- {name: x, url: 'http://10.0.0.1:1/m', remote: true, labels: {id: '{uuid}'}, every: 30s,\n"
+      "   timeout: 2s, patience: 5m}\n"
+      "signs:\n"
+      "- {name: a, kind: reading, exporter: x, metric: m, labels: {core: 1}, optional: true}\n"
+      "rules: []\n",
+      "r.yaml");
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  EXPECT_EQ(table->exporters[0], (ExporterSpec{.name = "x",
+                                               .url = "http://10.0.0.1:1/m",
+                                               .remote = true,
+                                               .labels = {{"id", "{uuid}"}},
+                                               .every = 30s,
+                                               .timeout = 2s,
+                                               .patience = 5min}));
+  EXPECT_EQ(
+      table->signs[0].metric,
+      (MetricSource{.exporter = "x", .name = "m", .labels = {{"core", "1"}}, .optional = true}));
+}
+
+TEST(SignReader, NamesEveryFaultOfAnExporter) {
+  const std::string faults =
+      ParseRules(
+          "exporters:\n"
+          "- {name: X, url: 'https://127.0.0.1/'}\n"
+          "- {name: b, url: 'http://10.0.0.1:1/', labels: {id: '{bus}'}}\n"
+          "- {name: c, url: 'unix:/x', every: 2h, timeout: 3h, patience: 1s}\n"
+          "signs:\n"
+          "- {name: a, kind: reading, exporter: c}\n"
+          "- {name: b, kind: reading, exporter: z, metric: m}\n"
+          "- {name: c, kind: reading, exporter: c, metric: m, file: f}\n"
+          "- {name: d, kind: reading, metric: m, labels: {a: b}, optional: true}\n"
+          "- {name: e, kind: reading, exporter: c, metric: m, labels: {a: '{bus}'}, every: 1s}\n"
+          "rules: []\n",
+          "r.yaml")
+          .status()
+          .message();
+  for (const char* fault : {
+           "r.yaml:2: X: name is not lower-case letters",
+           "r.yaml:2: X: url expected \"http://127.0.0.1:9400/metrics\"",
+           "r.yaml:3: b: url is on another machine, whose word counts only with `remote: true`",
+           "r.yaml:3: b: labels knows no placeholder '{bus}'",
+           "r.yaml:4: c: every is not from 1s to 1h",
+           "r.yaml:4: c: timeout is not from 100ms to `every`",
+           "r.yaml:4: c: patience is not from twice `every` to 24h",
+           "r.yaml:6: a: metric is missing: which metric of the exporter",
+           "r.yaml:7: b: exporter 'z' is not among this file's exporters",
+           "r.yaml:8: c: exporter stands beside another source: a sign has one",
+           "r.yaml:9: d: metric needs a `exporter` that it is about",
+           "r.yaml:9: d: labels needs a `exporter` that it is about",
+           "r.yaml:10: e: labels knows no placeholder '{bus}'",
+           "r.yaml:10: e: every needs a `file` or `command` that it is about",
+       }) {
+    EXPECT_THAT(faults, HasSubstr(fault));
+  }
+}
+
+TEST(SignReader, AMetricIsExplainedWithWhereItIsRead) {
+  const RuleTable table = *ParseRules(kDcgmRules, "dcgm");
+  EXPECT_THAT(ExplainRule(*table.FindRule("row-remap-failure"), table),
+              HasSubstr("  reads  metric DCGM_FI_DEV_ROW_REMAP_FAILURE with pci_bus_id=\"{pci}\"; "
+                        "exporter dcgm at http://127.0.0.1:9400/metrics, every 15s\n"));
 }
 
 // A table with one rule, on a sign that is read as `source` says.

@@ -1,0 +1,98 @@
+// Asks the exporters that a table names and shows what they say of each device: one fetch for all
+// signs and devices. An exporter that is slow or away holds up nothing. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files/disk_queue.h"
+#include "base/liveness.h"
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "base/metrics.h"
+#include "probes/exporter/exporter_fetch.h"
+#include "probes/exporter/metrics_text.h"
+#include "probes/rules/placeholders.h"
+#include "probes/rules/rule.h"
+#include "probes/rules/sign.h"
+
+namespace galen::probes {
+
+// FetchExporter, or what a test has in its place; runs on a thread.
+using ExporterFetch = std::function<StatusOr<std::string>(const ExporterAddress&, Duration)>;
+
+class ExporterProbe final : public Probe {
+ public:
+  // The loop, log and table are lent and outlive the probe.
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+    const RuleTable& rules;
+    std::function<std::unique_ptr<DiskQueue>()> make_queue;  // the thread of an exporter
+    ExporterFetch fetch;
+  };
+
+  explicit ExporterProbe(Parts parts);
+  ~ExporterProbe() override;
+
+  // The devices from now on, each with a name of its own. What is known of those that stay as they
+  // are stays.
+  void SetDevices(const std::vector<CheckedDevice>& devices);
+  // Who gets what a page says as soon as it has come.
+  void Start(SignSink& sink) { sink_ = &sink; }
+  // Begins what is due, without waiting for it, and gives the last values, for the patience of
+  // their exporter; from then on errors. A sign of which neither is known yet is left out.
+  StatusOr<std::vector<Sign>> Observe() override;
+
+ private:
+  struct Fetch;
+  struct Exporter {
+    const ExporterSpec* spec = nullptr;
+    ExporterAddress address;
+    std::set<std::string, std::less<>> names;  // of the metrics that signs read
+    std::unique_ptr<DiskQueue> queue;
+    std::shared_ptr<Fetch> fetch{};  // under way; shared with the thread
+    Time next{};
+    std::string error{};  // of the last fetch
+  };
+  // The sign's name, the device's name.
+  using Key = std::pair<std::string, std::string>;
+  // What is known of one sign of one device.
+  struct Known {
+    Time good_at{};                    // the last value, or when it was first asked for
+    std::optional<Sign> last{};        // of a reading or counter
+    std::optional<double> previous{};  // of an event: the number shown before
+    std::string trouble{};             // why the last page said nothing
+    bool had = false;                  // a value, ever
+    bool is_absent = false;            // the exporter does not have it, and need not
+    bool in_doubt = true;              // no value yet, or an error was shown since
+  };
+
+  void Begin(Exporter& exporter);
+  void OnPage(const std::string& name);
+  // Takes a page, or its error, for all signs and devices; gives what is news.
+  std::vector<Sign> Take(const Exporter& exporter, const StatusOr<MetricSamples>& page);
+  void TakeValue(const SignSpec& sign, const CheckedDevice& device, double value,
+                 std::vector<Sign>& news);
+  void NoteFetch(Exporter& exporter, const Status& status);
+  // The value while it is young enough, or the error; nothing in between.
+  std::optional<Sign> SignOf(const SignSpec& sign, const CheckedDevice& device);
+  Sign MakeSign(const SignSpec& sign, const CheckedDevice& device) const;
+  const ExporterSpec& SpecOf(const SignSpec& sign) const;
+
+  Parts parts_;
+  SignSink* sink_ = nullptr;
+  std::map<std::string, Exporter> exporters_;
+  std::map<std::string, CheckedDevice> devices_;
+  std::map<Key, Known> known_;
+  Liveness liveness_;
+};
+
+}  // namespace galen::probes

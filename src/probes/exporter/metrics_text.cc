@@ -1,0 +1,114 @@
+#include "probes/exporter/metrics_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+
+namespace galen::probes {
+namespace {
+
+bool IsNameByte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == ':';
+}
+
+bool TakeByte(std::string_view& rest, char c) {
+  if (rest.empty() || rest.front() != c) return false;
+  rest.remove_prefix(1);
+  return true;
+}
+
+void SkipBlanks(std::string_view& rest) {
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+}
+
+std::string_view TakeName(std::string_view& rest) {
+  const auto end = std::ranges::find_if_not(rest, IsNameByte);
+  const std::string_view name = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
+  rest.remove_prefix(name.size());
+  return name;
+}
+
+// A value in quotes, with \\, \" and \n as the format escapes them.
+std::optional<std::string> TakeQuoted(std::string_view& rest) {
+  if (!TakeByte(rest, '"')) return std::nullopt;
+  std::string value;
+  while (!rest.empty()) {
+    const char c = rest.front();
+    rest.remove_prefix(1);
+    if (c == '"') return value;
+    if (c != '\\') {
+      value += c;
+      continue;
+    }
+    if (rest.empty()) return std::nullopt;
+    value += rest.front() == 'n' ? '\n' : rest.front();
+    rest.remove_prefix(1);
+  }
+  return std::nullopt;
+}
+
+// "{a="1",b="2"}", or nothing. False when it is neither, or a label comes twice.
+bool TakeLabels(std::string_view& rest, std::map<std::string, std::string>& labels) {
+  if (!TakeByte(rest, '{')) return true;
+  while (true) {
+    SkipBlanks(rest);
+    if (TakeByte(rest, '}')) return true;
+    const std::string_view name = TakeName(rest);
+    SkipBlanks(rest);
+    if (name.empty() || !TakeByte(rest, '=')) return false;
+    SkipBlanks(rest);
+    std::optional<std::string> value = TakeQuoted(rest);
+    if (!value || labels.size() >= kMetricLabelsMax) return false;
+    if (!labels.emplace(name, *std::move(value)).second) return false;
+    SkipBlanks(rest);
+    if (!TakeByte(rest, ',') && !rest.starts_with('}')) return false;
+  }
+}
+
+// As Go writes numbers: also "NaN", "+Inf" and "-Inf". A timestamp may follow and is passed over.
+std::optional<double> MetricValue(std::string_view rest) {
+  SkipBlanks(rest);
+  std::string_view word = rest.substr(0, rest.find_first_of(" \t"));
+  if (word == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (word.starts_with('+')) word.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+StatusOr<MetricSamples> ParseMetrics(std::string_view text,
+                                     const std::set<std::string, std::less<>>& names) {
+  MetricSamples samples;
+  std::size_t count = 0;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    line = Trimmed(line);
+    std::string_view rest = line;
+    const std::string_view name = TakeName(rest);
+    if (name.empty() || !names.contains(name)) continue;
+    if (++count > kMetricSamplesMax) {
+      return ResourceExhausted("more than {} samples", kMetricSamplesMax);
+    }
+    MetricSample sample;
+    SkipBlanks(rest);
+    const bool labelled = TakeLabels(rest, sample.labels);
+    const std::optional<double> value = labelled ? MetricValue(rest) : std::nullopt;
+    if (!value) {
+      return InvalidArgument("line {} is no sample: '{}'", number, Shown(line, 80));
+    }
+    sample.value = *value;
+    samples[std::string(name)].push_back(std::move(sample));
+  }
+  return samples;
+}
+
+}  // namespace galen::probes

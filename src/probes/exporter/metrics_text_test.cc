@@ -1,0 +1,52 @@
+#include "probes/exporter/metrics_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace galen::probes {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+TEST(MetricsText, GivesTheSamplesOfTheMetricsThatAreAskedFor) {
+  const MetricSamples samples = *ParseMetrics(
+      "# HELP a text\n# TYPE a gauge\n"
+      "a{gpu=\"0\",UUID=\"GPU-1\"} 79\n"
+      "a 1.5e3 1712000000000\r\n"
+      "b{broken 1\n"
+      "\n"
+      "a{ x = \"q\\\"\\\\\\n\" , } -Inf\n",
+      {"a"});
+  ASSERT_THAT(samples, SizeIs(1));
+  const std::vector<MetricSample>& a = samples.at("a");
+  ASSERT_THAT(a, SizeIs(3));
+  EXPECT_EQ(a[0], (MetricSample{{{"gpu", "0"}, {"UUID", "GPU-1"}}, 79}));
+  EXPECT_EQ(a[1], (MetricSample{{}, 1500}));
+  EXPECT_EQ(a[2].labels.at("x"), "q\"\\\n");
+  EXPECT_TRUE(std::isinf(a[2].value));
+}
+
+TEST(MetricsText, ReadsNotANumberAsSuch) {
+  EXPECT_TRUE(std::isnan(ParseMetrics("a NaN\n", {"a"})->at("a")[0].value));
+  EXPECT_EQ(ParseMetrics("a +7\n", {"a"})->at("a")[0].value, 7);
+}
+
+TEST(MetricsText, ABrokenLineOfSuchAMetricIsAnError) {
+  for (const char* line : {"a", "a x", "a{x=1} 1", "a{x=\"1} 1", "a{x=\"1\"y=\"2\"} 1",
+                           "a{x=\"1\",x=\"2\"} 1", "a{=\"1\"} 1", "a{x=\"1\"", "a{x=\"1\"}"}) {
+    const Status status = ParseMetrics(std::string("b 1\n") + line + "\n", {"a"}).status();
+    EXPECT_THAT(status.message(), HasSubstr("line 2 is no sample")) << line;
+  }
+}
+
+TEST(MetricsText, SamplesAreBounded) {
+  std::string text;
+  for (std::size_t i = 0; i <= kMetricSamplesMax; ++i) text += "a 1\n";
+  EXPECT_EQ(ParseMetrics(text, {"a"}).status().code(), Code::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace galen::probes
