@@ -30,7 +30,8 @@ constexpr std::uint64_t kWritesAPod = 2;
 // machine too. Without any pace it was 25 within four seconds.
 constexpr std::uint64_t kWritesAPodOfABusyMachine = 4;
 constexpr double kPublishedEachSeconds = 5;
-constexpr Duration kRest = 2s;  // what only completes the journal is written a second later
+// What only completes the journal is written a second later (HealthKeeper::kSyncLater).
+constexpr Duration kJournalSettles = 2s;
 
 // What the agent has counted.
 struct Counts {
@@ -182,7 +183,7 @@ StatusOr<Outcome> Burst(Bench& bench, std::int64_t changes) {
   const Time made = bench.loop.Now();
   RETURN_IF_ERROR(AwaitPods(*rig, last, kTrueWithin));
   outcome.true_after = bench.loop.Now() - made;
-  rig->Pause(kRest);
+  rig->Pause(kJournalSettles);
   outcome.shown = shown.order();
   outcome.pods_right = PodsRight(*rig, last);
   ASSIGN_OR_RETURN(outcome.devices_right, DevicesRight(*rig, last));

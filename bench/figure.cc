@@ -81,8 +81,8 @@ std::string TextTable(const std::vector<Figure>& figures) {
 std::string MarkdownPage(const std::vector<Figure>& figures, const RunFacts& facts) {
   std::string page = fmt::format(
       "# Figures\n\nOne run of `{}` on a machine with {} cores, {}. Times are of that machine; "
-      "look "
-      "at the\nratios and counts, and run it on yours. Written by `galen-bench --markdown`.\n\n"
+      "look at the\nratios and counts, and run it on yours. Written by `galen-bench "
+      "--markdown`.\n\n"
       "| what | measured | goal | met |\n|---|---|---|---|\n",
       facts.command, facts.cores, facts.build);
   for (const Figure& figure : figures) {

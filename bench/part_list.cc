@@ -1,15 +1,18 @@
 // A table; galen-bench --help and the page of the figures show it.
 #include "bench/part_list.h"
 
+#include <fmt/ranges.h>
+
+#include <string_view>
+
 namespace galen::bench {
 
 const std::vector<Part>& Parts() {
   static const std::vector<Part> kParts = {
       {"latency", MeasureLatency,
        "300 single changes, XID 79 and its reset, injected over the driver's socket into eight "
-       "GPUs "
-       "in turn; the driver's answer holds when. The end is the moment at which a watcher of Pods "
-       "in this program, over TLS, knows the new `allocatedResourcesStatus`."},
+       "GPUs in turn; the driver's answer holds when. The end is the moment at which a watcher of "
+       "Pods in this program, over TLS, knows the new `allocatedResourcesStatus`."},
       {"flood", MeasureFlood,
        "latency again, first alone and then beside a driver without the SDK that reports eight "
        "devices ten thousand times a second, each time with all of them in another state; from its "
@@ -30,13 +33,11 @@ const std::vector<Part>& Parts() {
       {"sustained", MeasureSustained,
        "that driver at a pace: a hundred reports a second, each with fifty devices in another "
        "state. The agent's resident memory is the kernel's, each second. Each state on a Pod has "
-       "the "
-       "number that the driver gave its change."},
+       "the number that the driver gave its change."},
       {"scale", MeasureScale,
        "an observer beside a simulated kubelet; sixteen drivers of 256 simulated GPUs, with "
        "names as long as usual, 512 Pods with eight each. Changes as for latency, into one driver "
-       "after the other; the end is the "
-       "Pod's condition at the watcher."},
+       "after the other; the end is the Pod's condition at the watcher."},
       {"soak", MeasureSoak,
        "an hour of a busy node is four seconds: the driver killed or stopped and started, sixteen "
        "Pods that come and go, 96 changes of the devices that they hold, 24 questions to the "
@@ -47,8 +48,7 @@ const std::vector<Part>& Parts() {
        "SIGKILL to the driver; the end is the last of eight Pods that says Unknown."},
       {"silent", MeasureSilentDriver,
        "SIGSTOP to a driver whose report is valid for one second; sockets stay open. The agent is "
-       "asked for "
-       "the age of the last report and its deadline; counted from that deadline."},
+       "asked for the age of the last report and its deadline; counted from that deadline."},
       {"idle", MeasureIdle,
        "an observer beside a simulated kubelet, 16 Pods with a GPU each. Ticks, resident memory "
        "and bytes to disk are the kernel's own count for the agent; writes to the API are the "
@@ -74,9 +74,9 @@ const std::vector<Part>& Parts() {
 }
 
 std::string PartNames() {
-  std::string names;
-  for (const Part& part : Parts()) names += (names.empty() ? "" : ", ") + part.name;
-  return names;
+  std::vector<std::string_view> names;
+  for (const Part& part : Parts()) names.push_back(part.name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace galen::bench

@@ -17,10 +17,8 @@ kube::ResourceHealth FirstDevice(const kube::Pod& pod) {
 }
 
 std::string ConditionOf(const kube::Pod& pod) {
-  for (const kube::PodCondition& condition : pod.conditions) {
-    if (condition.type == kube::kDevicesCondition) return condition.message;
-  }
-  return "";
+  const kube::PodCondition* condition = kube::FindDevicesCondition(pod);
+  return condition == nullptr ? "" : condition->message;
 }
 
 }  // namespace

@@ -129,8 +129,6 @@ void Flags::AddSwitch(const std::string& name, bool& value, const std::string& h
 
 void Flags::AddChoice(const std::string& name, std::string& value, std::vector<std::string> choices,
                       const std::string& help) {
-  std::string names;
-  for (const std::string& choice : choices) names += (names.empty() ? "" : ",") + choice;
   const auto set = [impl = impl_.get(), name, &value, choices](const std::string& text) {
     if (std::find(choices.begin(), choices.end(), text) != choices.end()) {
       value = text;
@@ -139,7 +137,7 @@ void Flags::AddChoice(const std::string& name, std::string& value, std::vector<s
     }
   };
   impl_->app->add_option_function<std::string>(name, set, help)
-      ->type_name(fmt::format("TEXT:{{{}}}", names))
+      ->type_name(fmt::format("TEXT:{{{}}}", fmt::join(choices, ",")))
       ->default_str(value);
 }
 
@@ -213,13 +211,13 @@ StatusOr<std::string> Flags::Help(const std::string& command) const {
   };
   const std::string& program = impl_->app->get_name();
   if (command.empty()) return help_of(*impl_->app, program);
-  std::string names;
+  std::vector<std::string> names;
   for (const auto& known : impl_->commands) {
     const CLI::App& app = *known->impl_->app;
     if (app.get_name() == command) return help_of(app, program + " " + command);
-    names += (names.empty() ? "" : ", ") + app.get_name();
+    names.push_back(app.get_name());
   }
-  return NotFound("there is no command '{}'; there are {}", command, names);
+  return NotFound("there is no command '{}'; there are {}", command, fmt::join(names, ", "));
 }
 
 int Flags::Run() {

@@ -19,6 +19,8 @@ namespace galen {
 // started. Distinguishes an operator's mistake from a failure at run time, which a restart may
 // mend.
 inline constexpr int kExitUsage = 64;
+// Any other failure.
+inline constexpr int kExitFailed = 1;
 
 class Flags {
  public:

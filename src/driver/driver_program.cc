@@ -278,7 +278,6 @@ Status CheckDriver(DriverConfig config) {
 }
 
 int RunDriver(DriverConfig config) {
-  constexpr int kExitFailed = 1;
   if (config.driver.node.empty()) config.driver.node = NodeNameFromEnv();
   Driver driver(SdkOptions(config));
   const std::optional<sdk::DriverInside> inside = sdk::DriverInside::Of(driver);

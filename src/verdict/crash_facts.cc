@@ -74,8 +74,7 @@ std::vector<FactRow> DeviceRows() {
        "hardware near, driver fault, platform fault, unowned fault or driver mismatch"},
       {Fact::kDevicesWell, "devices well",
        "each device known Healthy from 1 min before the end, or from the start of a shorter run, "
-       "to "
-       "5 s after, without a note of owner Hardware"},
+       "to 5 s after, without a note of owner Hardware"},
   };
 }
 

@@ -11,62 +11,62 @@
 
 namespace galen {
 
-// A hardware sign is a finding of a device that the ended container sees, of FaultOwner::kHardware,
-// that ends programs: Unhealthy, or Degraded by a fault that is known to kill its program. What
-// merely slows or warns is kDeviceStrained. "Lasts": no Healthy finding came after it.
+// What must be so for each is in its row (FactRows), which docs/guide/verdict.md shows as well.
+// There a hardware sign is a finding of a device that the ended container sees, of
+// FaultOwner::kHardware, that ends programs: Unhealthy, or Degraded by a fault that is known to
+// kill its program. "Lasts": no Healthy finding came after it. What may be the echo of a hardware
+// sign is no fault of a program, driver or platform.
 enum class Fact {
-  kDeviceLost,          // a hardware sign that the device is gone, up to 5 min before, and it lasts
-  kDeviceDown,          // one before the end, near, by which it is Unhealthy, and it lasts
-  kHardwareJustBefore,  // a hardware sign up to 1 min before the end
-  kHardwareSameSecond,  // one in the second of the end: nobody knows which came first
-  kHardwareAtStart,     // one that was there when this run began, and lasts
-  kHardwareEarlier,     // one from 5 min to 1 min before that lasts
-  kHardwareLong,        // one from longer before that lasts; when the run began is not known,
-                        // or before it
-  kHardwareOver,        // one from 5 min to 1 min before that does not last
-  kHardwareJustAfter,   // one up to 5 s after: drivers poll
-  kHardwareLater,       // one from 5 s to 5 min after
-  kHardwareNear,        // any of: just before, same second, at start, earlier, just after
-  kDeviceStrained,      // a lasting fault of the hardware that by itself ends no program
-  kProgramFault,   // a finding of FaultOwner::kApplication from 1 min before to 5 s after, with
-                   // no hardware sign in the minute before it, of which it may be the echo
-  kDriverFault,    // Unhealthy by FaultOwner::kDriver, up to 5 min before, no such echo
-  kPlatformFault,  // the same by FaultOwner::kPlatform
-  kUnownedFault,   // the same by a driver that does not say whose fault it is
-  kDeviceTrouble,  // a near hardware sign, any of these three faults, or a driver mismatch
-  kDevicesWell,    // each known Healthy from 1 min before, or the start, to 5 s after, no note
+  // Its devices.
+  kDeviceLost,
+  kDeviceDown,
+  kHardwareJustBefore,
+  kHardwareSameSecond,
+  kHardwareAtStart,
+  kHardwareEarlier,
+  kHardwareLong,
+  kHardwareOver,
+  kHardwareJustAfter,
+  kHardwareLater,
+  kHardwareNear,
+  kDeviceStrained,
+  kProgramFault,
+  kDriverFault,
+  kPlatformFault,
+  kUnownedFault,
+  kDeviceTrouble,
+  kDevicesWell,
 
-  kOwnEnding,       // it exited, or a fault of its own code ended it; not SIGKILL, not SIGTERM
-  kExitOrdinary,    // exit 1 to 125
-  kExitCommand,     // exit 126 or 127: the command cannot be run or does not exist
-  kSegfault,        // SIGSEGV
-  kAbort,           // SIGABRT
-  kArithmetic,      // SIGFPE
-  kBadInstruction,  // SIGILL
-  kBusError,        // SIGBUS
-  kKilled,          // SIGKILL, and not for its memory
-  kTerminated,      // SIGTERM
-  kOom,             // reason OOMKilled
-  kStartError,      // the runtime could not start it
-  kStatusUnknown,   // nobody saw how it ended
-  kEndedAtOnce,     // within 10 s of its start
-  kEndsRepeatedly,  // restarted at least 3 times before
+  // How it ended.
+  kOwnEnding,
+  kExitOrdinary,
+  kExitCommand,
+  kSegfault,
+  kAbort,
+  kArithmetic,
+  kBadInstruction,
+  kBusError,
+  kKilled,
+  kTerminated,
+  kOom,
+  kStartError,
+  kStatusUnknown,
+  kEndedAtOnce,
+  kEndsRepeatedly,
+  kSaysDeviceError,
+  kSaysProgramError,
+  kDriverMismatch,
 
-  kSaysDeviceError,   // its termination message names a fault of the hardware
-  kSaysProgramError,  // ... a fault of the program
-  kDriverMismatch,    // it, a driver or the evidence names one
-
-  kSiblingsFell,     // other containers on the same device ended badly within 5 s of the end
-  kSiblingsGoOn,     // other containers on the same device run on
-  kPeersUnharmed,    // ranks of the same workload, on Healthy devices: none ended badly before
-  kPeersFellFirst,   // ... some ended with the same exit code before, and before any hardware sign
-  kOthersFellAlike,  // two or more of other workloads and devices, same exit code, within 5 s
-
-  kEvicted,           // the node took the Pod down for want of a resource
-  kEvictedForDevice,  // the Pod was taken away because of a device taint
-  kAskedToGo,         // preempted, drained, deleted or shut down before it ended
-  kPastDeadline,      // its own activeDeadlineSeconds
-
+  // Its neighbours, and what became of Pod and node.
+  kSiblingsFell,
+  kSiblingsGoOn,
+  kPeersUnharmed,
+  kPeersFellFirst,
+  kOthersFellAlike,
+  kEvicted,
+  kEvictedForDevice,
+  kAskedToGo,
+  kPastDeadline,
   kReboot,
   kShutdown,
   kMemoryPressure,

@@ -6,6 +6,7 @@
 namespace galen {
 namespace {
 
+// Short, so that a row of the table takes two or three lines.
 constexpr VerdictKind kHw = VerdictKind::kHardware;
 constexpr VerdictKind kApp = VerdictKind::kApplication;
 constexpr VerdictKind kPlat = VerdictKind::kPlatform;

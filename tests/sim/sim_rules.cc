@@ -37,10 +37,8 @@ std::string Listed(const kube::Pod& pod) {
 }
 
 std::string Condition(const kube::Pod& pod) {
-  for (const kube::PodCondition& condition : pod.conditions) {
-    if (condition.type == kube::kDevicesCondition) return condition.status;
-  }
-  return "";
+  const kube::PodCondition* condition = kube::FindDevicesCondition(pod);
+  return condition == nullptr ? "" : condition->status;
 }
 
 }  // namespace

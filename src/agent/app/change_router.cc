@@ -9,19 +9,6 @@
 
 namespace galen::agent {
 
-std::vector<DeviceId> AssignedDevices::TakeNew(const kube::Pod& pod,
-                                               const std::vector<HeldDevice>& held) {
-  std::vector<DeviceId> gained;
-  if (HasEnded(pod)) return gained;
-  std::set<DeviceId> present;
-  for (const HeldDevice& device : held) present.insert(device.device);
-  const std::set<DeviceId> before = std::exchange(known_[pod.meta.key], present);
-  std::ranges::set_difference(present, before, std::back_inserter(gained));
-  // Most Pods of a node hold none.
-  if (present.empty()) known_.erase(pod.meta.key);
-  return gained;
-}
-
 ChangeRouter::ChangeRouter(Parts parts) : parts_(std::move(parts)) {}
 
 void ChangeRouter::Start() {
@@ -182,11 +169,8 @@ void ChangeRouter::NoteAssigned(const ObjectKey& key) {
 
 void ChangeRouter::RecordAssigned(const kube::Pod& pod, const DeviceId& id) {
   const bool found = !synced_;
-  const auto is_ours = [](const kube::PodCondition& c) {
-    return c.type == kube::kDevicesCondition;
-  };
   // The journal begins later than this Pod, whose status an agent before us has written.
-  if (found && std::ranges::any_of(pod.conditions, is_ours)) return;
+  if (found && kube::FindDevicesCondition(pod) != nullptr) return;
   const DeviceHealth health = parts_.health_of(id);
   // An agent before us recorded it.
   if (!parts_.journal.Assigned({pod.ref(), health, found}, parts_.loop.WallNow())) return;

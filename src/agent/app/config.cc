@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -62,7 +63,7 @@ class Reader {
   }
 
   void OnlyKnown(const Json& object, const std::string& where,
-                 std::initializer_list<std::string_view> known) {
+                 std::span<const std::string_view> known) {
     for (const auto& [name, value] : object.members()) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       Fault(where + Printable(name), "is not known; known are: {}", fmt::join(known, ", "));
@@ -99,7 +100,8 @@ void CheckParts(Reader& reader, const std::string& where, const TimeoutRule& rul
 void ReadTimeout(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {
   if (!item.is_object()) return reader.Fault(where, "must be an object with a timeout");
   // A misspelled part would make a rule for all devices.
-  reader.OnlyKnown(item, where + ".", {"driver", "pool", "device", "timeout"});
+  static constexpr std::string_view kKnown[] = {"driver", "pool", "device", "timeout"};
+  reader.OnlyKnown(item, where + ".", kKnown);
   TimeoutRule rule;
   reader.Text(item, "driver", rule.driver, where + ".");
   reader.Text(item, "pool", rule.pool, where + ".");
@@ -123,7 +125,8 @@ void ReadTimeout(Reader& reader, const std::string& where, const Json& item, Age
 
 void ReadDriver(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {
   if (!item.is_object()) return reader.Fault(where, "must be an object with a name");
-  reader.OnlyKnown(item, where + ".", {"name", "subscribe"});
+  static constexpr std::string_view kKnown[] = {"name", "subscribe"};
+  reader.OnlyKnown(item, where + ".", kKnown);
   std::string name, subscribe = "auto";
   reader.Text(item, "name", name, where + ".");
   reader.Text(item, "subscribe", subscribe, where + ".");
@@ -172,16 +175,75 @@ void ReadList(Reader& reader, const Json& file, const std::string& name, std::si
   }
 }
 
+// What file or flags said so far: texts go where they are used, names of choices wait beside it
+// ("": none was said).
+struct Said {
+  AgentConfig& config;
+  std::string role{}, degraded{}, log_level{}, containers{};
+};
+
+// Where a text goes, for the rows of Settings.
+template <auto kMember>
+std::string& Text(Said& said) {
+  return said.config.*kMember;
+}
+template <auto kMember>
+std::string& OfKubeconfig(Said& said) {
+  return said.config.kubeconfig.*kMember;
+}
+template <auto kMember>
+std::string& Choice(Said& said) {
+  return said.*kMember;
+}
+
+// One key of the file. Without `text` its value is none; without `flag` only the file has it.
+struct Setting {
+  std::string_view key;
+  std::string& (*text)(Said&) = nullptr;
+  std::string_view flag = "";
+  std::string AgentFlags::* given = nullptr;  // what the flag said
+};
+
+// Every key that a file may have.
+const std::vector<Setting>& Settings() {
+  using C = AgentConfig;
+  using F = AgentFlags;
+  static const std::vector<Setting> kSettings = {
+      {"node", Text<&C::node>, "--node", &F::node},
+      {"role", Choice<&Said::role>, "--role", &F::role},
+      {"kubeletRoot", Text<&C::kubelet_root>, "--kubelet-root", &F::kubelet_root},
+      {"registry", Text<&C::registry>, "--registry", &F::registry},
+      {"endpointsAnywhere"},
+      {"stateDir", Text<&C::state_dir>, "--state-dir", &F::state_dir},
+      {"socket", Text<&C::socket>, "--socket", &F::socket},
+      {"metricsAddress", Text<&C::metrics_address>, "--metrics-address", &F::metrics_address},
+      {"metricsCertificate", Text<&C::metrics_certificate>},
+      {"metricsKey", Text<&C::metrics_key>},
+      {"metricsTokenFile", Text<&C::metrics_token_file>},
+      {"probesAddress", Text<&C::probes_address>, "--probes-address", &F::probes_address},
+      {"degradedAs", Choice<&Said::degraded>, "--degraded-as", &F::degraded},
+      {"logLevel", Choice<&Said::log_level>, "--log-level", &F::log_level},
+      {"kubeconfig", OfKubeconfig<&kube::KubeconfigOptions::path>, "--kubeconfig", &F::kubeconfig},
+      {"context", OfKubeconfig<&kube::KubeconfigOptions::context>, "--context", &F::context},
+      {"timeouts"},
+      {"drivers"},
+      {"containers", Choice<&Said::containers>, "--containers", &F::containers},
+      {"processesAsRoot"},
+      {"cdiRoot", Text<&C::cdi_root>, "--cdi-root", &F::cdi_root},
+      {"postMortemAgeMax"},
+      {"postMortemBytesMax"}};
+  return kSettings;
+}
+
 // The same for file and flags: a flag overrules by being read later.
-void ReadChoices(Reader& reader, const std::string& role, const std::string& degraded,
-                 const std::string& log_level, const std::string& containers, AgentConfig& config) {
-  reader.Choice("containers", containers, config.containers,
+void ReadChoices(Reader& reader, Said& said) {
+  reader.Choice("containers", said.containers, said.config.containers,
                 {{"none", Containers::kNone}, {"processes", Containers::kProcesses}});
-  reader.Choice("role", role, config.role,
+  reader.Choice("role", said.role, said.config.role,
                 {{"observer", Role::kObserver}, {"manager", Role::kManager}});
-  reader.Choice("degradedAs", degraded, config.degraded,
+  reader.Choice("degradedAs", said.degraded, said.config.degraded,
                 {{"healthy", DegradedAs::kHealthy}, {"unhealthy", DegradedAs::kUnhealthy}});
-  reader.Choice("logLevel", log_level, config.log_level,
+  reader.Choice("logLevel", said.log_level, said.config.log_level,
                 {{"debug", LogLevel::kDebug},
                  {"info", LogLevel::kInfo},
                  {"warning", LogLevel::kWarning},
@@ -190,84 +252,31 @@ void ReadChoices(Reader& reader, const std::string& role, const std::string& deg
 
 void ReadFile(Reader& reader, const Json& file, AgentConfig& config) {
   if (!file.is_object() && !file.is_null()) return reader.Fault("the file", "must be a mapping");
-  reader.OnlyKnown(file, "",
-                   {"node",
-                    "role",
-                    "kubeletRoot",
-                    "registry",
-                    "endpointsAnywhere",
-                    "stateDir",
-                    "socket",
-                    "metricsAddress",
-                    "metricsCertificate",
-                    "metricsKey",
-                    "metricsTokenFile",
-                    "probesAddress",
-                    "degradedAs",
-                    "logLevel",
-                    "kubeconfig",
-                    "context",
-                    "timeouts",
-                    "drivers",
-                    "containers",
-                    "processesAsRoot",
-                    "cdiRoot",
-                    "postMortemAgeMax",
-                    "postMortemBytesMax"});
-  reader.Text(file, "node", config.node);
-  reader.Text(file, "kubeletRoot", config.kubelet_root);
-  reader.Text(file, "registry", config.registry);
+  std::vector<std::string_view> known;
+  for (const Setting& setting : Settings()) known.push_back(setting.key);
+  reader.OnlyKnown(file, "", known);
+  Said said{config};
+  for (const Setting& setting : Settings()) {
+    if (setting.text != nullptr) reader.Text(file, setting.key, setting.text(said));
+  }
   reader.Bool(file, "endpointsAnywhere", config.endpoints_anywhere);
-  reader.Text(file, "stateDir", config.state_dir);
-  reader.Text(file, "socket", config.socket);
-  reader.Text(file, "metricsAddress", config.metrics_address);
-  reader.Text(file, "metricsCertificate", config.metrics_certificate);
-  reader.Text(file, "metricsKey", config.metrics_key);
-  reader.Text(file, "metricsTokenFile", config.metrics_token_file);
-  reader.Text(file, "probesAddress", config.probes_address);
-  reader.Text(file, "kubeconfig", config.kubeconfig.path);
-  reader.Text(file, "context", config.kubeconfig.context);
   reader.Bool(file, "processesAsRoot", config.processes_as_root);
-  reader.Text(file, "cdiRoot", config.cdi_root);
-  std::string role, degraded, log_level, containers;
-  reader.Text(file, "containers", containers);
-  reader.Text(file, "role", role);
-  reader.Text(file, "degradedAs", degraded);
-  reader.Text(file, "logLevel", log_level);
-  ReadChoices(reader, role, degraded, log_level, containers, config);
+  ReadChoices(reader, said);
   ReadPostMortems(reader, file, config);
   ReadList(reader, file, "timeouts", kTimeoutRulesMax, ReadTimeout, config);
   ReadList(reader, file, "drivers", kDriverRulesMax, ReadDriver, config);
 }
 
 // An empty flag was not given. So `metricsAddress: ""`, for none, can be said in the file only.
-void Overrule(Reader& reader, const std::string& key, std::string& value, const std::string& name,
-              const std::string& flag) {
-  if (flag.empty()) return;
-  value = flag;
-  reader.faults().SaidByFlag(key, name);
-}
-
 void ReadFlags(Reader& reader, const AgentFlags& flags, AgentConfig& config) {
-  Overrule(reader, "node", config.node, "--node", flags.node);
-  Overrule(reader, "kubeletRoot", config.kubelet_root, "--kubelet-root", flags.kubelet_root);
-  Overrule(reader, "registry", config.registry, "--registry", flags.registry);
-  Overrule(reader, "stateDir", config.state_dir, "--state-dir", flags.state_dir);
-  Overrule(reader, "socket", config.socket, "--socket", flags.socket);
-  Overrule(reader, "metricsAddress", config.metrics_address, "--metrics-address",
-           flags.metrics_address);
-  Overrule(reader, "probesAddress", config.probes_address, "--probes-address",
-           flags.probes_address);
-  Overrule(reader, "kubeconfig", config.kubeconfig.path, "--kubeconfig", flags.kubeconfig);
-  Overrule(reader, "context", config.kubeconfig.context, "--context", flags.context);
-  Overrule(reader, "cdiRoot", config.cdi_root, "--cdi-root", flags.cdi_root);
+  Said said{config};
+  for (const Setting& setting : Settings()) {
+    if (setting.given == nullptr || (flags.*setting.given).empty()) continue;
+    setting.text(said) = flags.*setting.given;
+    reader.faults().SaidByFlag(std::string(setting.key), std::string(setting.flag));
+  }
   config.processes_as_root |= flags.processes_as_root;
-  std::string role, degraded, log_level, containers;
-  Overrule(reader, "containers", containers, "--containers", flags.containers);
-  Overrule(reader, "role", role, "--role", flags.role);
-  Overrule(reader, "degradedAs", degraded, "--degraded-as", flags.degraded);
-  Overrule(reader, "logLevel", log_level, "--log-level", flags.log_level);
-  ReadChoices(reader, role, degraded, log_level, containers, config);
+  ReadChoices(reader, said);
 }
 
 void CheckPath(Reader& reader, const std::string& where, const std::string& path) {

@@ -115,14 +115,14 @@ void DriverLink::Dial() {
 void DriverLink::OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection) {
   if (!connection.ok()) return DialLater(connection.status());
   connection_ = std::move(connection).value();
-  // A turn later: it is the connection that calls, and Fall destroys it.
+  // A turn later: it is the connection that calls, and OnDisconnected destroys it.
   connection_->OnClosed([this](const Status& why) {
-    fall_timer_ = edges_.loop.After(Duration::zero(), [this, why] { Fall(why); });
+    down_timer_ = edges_.loop.After(Duration::zero(), [this, why] { OnDisconnected(why); });
   });
   channel_ = std::make_unique<rpc::Channel>(
       edges_.loop, *connection_,
       rpc::Channel::Options{.stream_window_bytes = ReportRoom::kStreamWindowBytes});
-  up_timer_ = edges_.loop.After(Duration::zero(), [this] { Rise(); });
+  up_timer_ = edges_.loop.After(Duration::zero(), [this] { OnConnected(); });
 }
 
 void DriverLink::DialLater(const Status& why) {
@@ -131,9 +131,9 @@ void DriverLink::DialLater(const Status& why) {
   dial_timer_ = edges_.loop.After(backoff.Next(edges_.random), [this] { Dial(); });
 }
 
-void DriverLink::Rise() {
+void DriverLink::OnConnected() {
   up_since_ = edges_.loop.WallNow();
-  risen_ = edges_.loop.Now();
+  connected_at_ = edges_.loop.Now();
   // Somebody accepted; whether he also stays decides about the other backoff.
   backoff_.Reset();
   backoff_without_socket_.Reset();
@@ -145,13 +145,13 @@ void DriverLink::Rise() {
 
 // The connection is gone. Whoever accepted it may accept the next at once; whoever hangs up soon,
 // again and again, is waited for longer and longer.
-void DriverLink::Fall(const Status& why) {
+void DriverLink::OnDisconnected(const Status& why) {
   // The stream's end follows what it brought, and comes back here.
   if (ending_) return;
   Close();
   up_since_.reset();
   FailCalls(Unavailable("driver {} hung up", facts_.driver));
-  dial_timer_ = edges_.loop.After(DelayAfter(risen_), [this] { Dial(); });
+  dial_timer_ = edges_.loop.After(DelayAfter(connected_at_), [this] { Dial(); });
   edges_.listener.OnLinkDown(*this, why);
 }
 
@@ -177,7 +177,7 @@ void DriverLink::LoseStream(const Status& why) {
     return edges_.listener.OnLinkWithoutHealth(*this);
   }
   // The stream ended because the connection did; its own notice may come later or never.
-  if (!connection_->usable()) return Fall(why);
+  if (!connection_->usable()) return OnDisconnected(why);
   stream_timer_ = edges_.loop.After(DelayAfter(opened_), [this] { OpenStream(); });
   edges_.listener.OnLinkStreamLost(*this, why);
 }
@@ -205,7 +205,7 @@ void DriverLink::Close() {
   for (auto& [id, pending] : pending_) pending.call.reset();
   dial_timer_.Cancel();
   stream_timer_.Cancel();
-  fall_timer_.Cancel();
+  down_timer_.Cancel();
   up_timer_.Cancel();
   CloseStream();
   channel_.reset();

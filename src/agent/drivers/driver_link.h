@@ -124,9 +124,9 @@ class DriverLink final : private rpc::StreamSink {
   void DialLater(const Status& why);
   void OnDialled(StatusOr<std::unique_ptr<net::Connection>> connection);
   // Connected, reported a turn later: whoever listens may call or destroy.
-  void Rise();
+  void OnConnected();
   // The connection is gone: answers what waits, dials again, reports.
-  void Fall(const Status& why);
+  void OnDisconnected(const Status& why);
   void OpenStream();
   // The stream is gone, the connection perhaps not.
   void LoseStream(const Status& why);
@@ -138,8 +138,8 @@ class DriverLink final : private rpc::StreamSink {
   Edges edges_;
   const std::uint64_t number_;
   PluginFacts facts_;
-  const bool subscribe_;     // false: an operator's `subscribe: never`
-  Time risen_{}, opened_{};  // when the connection and the stream began
+  const bool subscribe_;            // false: an operator's `subscribe: never`
+  Time connected_at_{}, opened_{};  // when the connection and the stream began
   std::optional<WallTime> up_since_;
   Backoff backoff_{kBackoff};
   Backoff backoff_without_socket_{kBackoffWithoutSocket};
@@ -156,7 +156,7 @@ class DriverLink final : private rpc::StreamSink {
   std::map<std::uint64_t, Pending> pending_;
   std::uint64_t next_call_ = 0;
   // One for each thing that may have to wait for the next turn: they may all wait at once.
-  Timer dial_timer_, stream_timer_, fall_timer_, sweep_timer_, up_timer_, next_timer_, whole_timer_;
+  Timer dial_timer_, stream_timer_, down_timer_, sweep_timer_, up_timer_, next_timer_, whole_timer_;
 };
 
 }  // namespace galen::agent

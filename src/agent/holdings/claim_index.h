@@ -54,7 +54,7 @@ std::optional<WallTime> EndOf(const kube::Pod& pod);
 inline constexpr Duration kSeenWithin = std::chrono::seconds(10);
 // Whether what happened at `time` may be of a Pod that ended at `end`: the API gives ends in whole
 // seconds, rounded down. `is_only_its`: no other Pod has had the device since.
-bool IsUntilEnd(WallTime time, WallTime end, bool is_only_its);
+bool IsUntilEnd(WallTime time, WallTime end, bool is_only_its = false);
 // Whether `claim` is allocated, and to the Pod: reserved for its uid or for its group ("" for
 // none).
 bool IsHeldBy(const Claim& claim, const std::string& pod_uid, const std::string& group);

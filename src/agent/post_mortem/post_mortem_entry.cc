@@ -36,7 +36,8 @@ void AddContainers(PostMortem& record, const kube::Pod& pod) {
 
 }  // namespace
 
-bool Enter(const PostMortem& record, const ReceivedFinding& finding, PostMortemDevice& device) {
+bool AddFinding(const PostMortem& record, const ReceivedFinding& finding,
+                PostMortemDevice& device) {
   // The first is what was in force when the window began, whenever that was reported.
   const auto begin = device.findings.begin() + (device.findings.empty() ? 0 : 1);
   const auto after = std::ranges::upper_bound(begin, device.findings.end(), finding.received, {},
@@ -127,7 +128,7 @@ bool BelongsTo(const PostMortem& last, const PodEnding& ending) {
   return ending.end != PodEnd::kNodeReboot && ending.time <= last.first + kCrashWindow;
 }
 
-void Join(PostMortem& record, const PodEnding& ending) {
+void AddEnding(PostMortem& record, const PodEnding& ending) {
   record.over = IsLast(ending.end);
   // That the node went is why the Pod did, and when. Were its time moved by each crash that comes
   // after, a Pod that never stops crashing would have this record alone.

@@ -31,44 +31,46 @@ PostMortem Record() {
   return record;
 }
 
-TEST(Enter, KeepsTheOrderOfHearingAndTheFirstInItsPlace) {
+TEST(AddFinding, KeepsTheOrderOfReportsAndTheFirstInItsPlace) {
   const PostMortem record = Record();
   history::PostMortemDevice device;
-  EXPECT_TRUE(Enter(record, Finding(HealthState::kHealthy, -1h, 9min), device));
-  EXPECT_TRUE(Enter(record, Finding(HealthState::kHealthy, 2s, 3s), device));
-  EXPECT_TRUE(Enter(record, Finding(HealthState::kUnhealthy, 1s, 2s), device));
-  EXPECT_FALSE(Enter(record, Finding(HealthState::kUnhealthy, 1s, 4s), device)) << "once more";
+  EXPECT_TRUE(AddFinding(record, Finding(HealthState::kHealthy, -1h, 9min), device));
+  EXPECT_TRUE(AddFinding(record, Finding(HealthState::kHealthy, 2s, 3s), device));
+  EXPECT_TRUE(AddFinding(record, Finding(HealthState::kUnhealthy, 1s, 2s), device));
+  EXPECT_FALSE(AddFinding(record, Finding(HealthState::kUnhealthy, 1s, 4s), device)) << "once more";
   ASSERT_THAT(device.findings, SizeIs(3));
   EXPECT_EQ(device.findings[0].received, kEndOfEntry + 9min);
   EXPECT_EQ(device.findings[1].received, kEndOfEntry + 2s);
   EXPECT_EQ(device.findings[2].received, kEndOfEntry + 3s);
 }
 
-TEST(Enter, ADriverThatIsBackAndRepeatsItselfEndsTheSilence) {
+TEST(AddFinding, ADriverThatIsBackAndRepeatsItselfEndsTheSilence) {
   const PostMortem record = Record();
   history::PostMortemDevice device;
   const ReceivedFinding well = Finding(HealthState::kHealthy, -1h, -1h);
   const ReceivedFinding silent = Finding(HealthState::kUnknown, -30s, -30s);
   const ReceivedFinding again = Finding(HealthState::kHealthy, -1h, -1s);
-  for (const auto& finding : {well, silent, again}) EXPECT_TRUE(Enter(record, finding, device));
+  for (const auto& finding : {well, silent, again})
+    EXPECT_TRUE(AddFinding(record, finding, device));
   // As after a restart, when the journal gives them anew.
-  for (const auto& finding : {well, silent, again}) EXPECT_FALSE(Enter(record, finding, device));
+  for (const auto& finding : {well, silent, again})
+    EXPECT_FALSE(AddFinding(record, finding, device));
   EXPECT_EQ(device.findings, (std::vector<ReceivedFinding>{well, silent, again}));
 }
 
-TEST(Enter, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
+TEST(AddFinding, OfADeviceThatFlapsTheFirstAndThoseNearTheEndStay) {
   const PostMortem record = Record();
   history::PostMortemDevice device;
-  Enter(record, Finding(HealthState::kHealthy, -1h, -1h), device);
+  AddFinding(record, Finding(HealthState::kHealthy, -1h, -1h), device);
   for (int i = -400; i < 400; ++i) {
-    Enter(record, Finding(HealthState::kUnhealthy, i * 1s + 500ms, i * 1s + 500ms), device);
+    AddFinding(record, Finding(HealthState::kUnhealthy, i * 1s + 500ms, i * 1s + 500ms), device);
   }
   ASSERT_THAT(device.findings, SizeIs(history::kMortemFindingsMax));
   EXPECT_EQ(device.findings[0].received, kEndOfEntry - 1h);
   EXPECT_EQ(device.findings[1].received, kEndOfEntry - 17500ms);
   EXPECT_EQ(device.findings.back().received, kEndOfEntry + 4500ms)
       << "what comes later is weaker evidence";
-  EXPECT_FALSE(Enter(record, Finding(HealthState::kHealthy, 2min, 2min), device))
+  EXPECT_FALSE(AddFinding(record, Finding(HealthState::kHealthy, 2min, 2min), device))
       << "what is not kept is no news";
 }
 
@@ -189,14 +191,14 @@ TEST(PostMortemStory, CrashesOfFiveMinutesAreOneFromTheFirstOn) {
   PostMortem record = RecordOf(PodEnd::kCrashed);
   const PodEnding second{PodEnd::kCrashed, "", kEndOfStory + 4min};
   ASSERT_TRUE(BelongsTo(record, second));
-  Join(record, second);
+  AddEnding(record, second);
   EXPECT_EQ(record.ended, kEndOfStory + 4min);
   EXPECT_FALSE(BelongsTo(record, {PodEnd::kCrashed, "", kEndOfStory + 6min}));
 }
 
 TEST(PostMortemStory, ADeletionSoonAfterACrashEndsItsStory) {
   PostMortem record = RecordOf(PodEnd::kCrashed);
-  Join(record, {PodEnd::kDeleted, "DeletionByTaintManager", kEndOfStory + 1min});
+  AddEnding(record, {PodEnd::kDeleted, "DeletionByTaintManager", kEndOfStory + 1min});
   EXPECT_EQ(record.end, PodEnd::kDeleted);
   EXPECT_EQ(record.reason, "DeletionByTaintManager");
   EXPECT_TRUE(record.over);
@@ -213,7 +215,7 @@ TEST(PostMortemStory, CrashesAfterARebootDoNotKeepItsStoryOpen) {
   for (const Duration after : {2min, 4min}) {
     const PodEnding crash{PodEnd::kCrashed, "", kEndOfStory + after};
     ASSERT_TRUE(BelongsTo(record, crash));
-    Join(record, crash);
+    AddEnding(record, crash);
   }
   EXPECT_EQ(record.ended, kEndOfStory);
   EXPECT_FALSE(BelongsTo(record, {PodEnd::kCrashed, "", kEndOfStory + 6min}));
@@ -221,7 +223,7 @@ TEST(PostMortemStory, CrashesAfterARebootDoNotKeepItsStoryOpen) {
 
 TEST(PostMortemStory, APodThatGoesSoonAfterARebootWentByIt) {
   PostMortem record = RecordOf(PodEnd::kNodeReboot);
-  Join(record, {PodEnd::kDeleted, "", kEndOfStory + 1min});
+  AddEnding(record, {PodEnd::kDeleted, "", kEndOfStory + 1min});
   EXPECT_EQ(record.end, PodEnd::kNodeReboot);
   EXPECT_TRUE(record.over);
 }

@@ -31,16 +31,17 @@ void PostMortemKeeper::Start(const NodeBoot& boot) {
   const WallTime now = parts_.loop.WallNow();
   const WallTime newest = findings_.Restore(parts_.journal);
   last_alive_ = newest == WallTime{} ? now : std::min(newest, now);
-  for (const PostMortem& record : parts_.store.OpenAt(now, kReceivedLateMax)) OpenUp(record);
+  for (const PostMortem& record : parts_.store.OpenAt(now, kReceivedLateMax))
+    StartCollecting(record);
   // What the journal has and the records lack was reported shortly before the agent ended.
   std::vector<PostMortem> behind;
   for (const auto& [id, record] : open_) {
     PostMortem present = record;
     const bool news = CatchUp(present);
-    if (news || (HadFaultByItsEnd(present) && !present.published)) SettleAfter(id);
+    if (news || (HadFaultByItsEnd(present) && !present.published)) RejudgeLater(id);
     if (news) behind.push_back(std::move(present));
   }
-  for (PostMortem& record : behind) Put(std::move(record));
+  for (PostMortem& record : behind) Store(std::move(record));
   NoteReboot(boot);
   notable_ = parts_.store.WithFault(now, kNotableMax);
 }
@@ -73,7 +74,7 @@ void PostMortemKeeper::OnSynced() {
     if (pod != nullptr && pod->meta.uid == uid) continue;
     End(holding.pod, {{PodEnd::kGone, "", now}, last_alive_}, nullptr);
   }
-  if (!unsettled_.empty()) settle_ = parts_.loop.After(kSettle, [this] { SettleDue(); });
+  if (!to_rejudge_.empty()) rejudge_ = parts_.loop.After(kRejudgeAfter, [this] { RejudgeDue(); });
 }
 
 void PostMortemKeeper::OnPod(const ObjectKey&, const kube::Pod* before, const kube::Pod* after) {
@@ -89,14 +90,14 @@ void PostMortemKeeper::OnPod(const ObjectKey&, const kube::Pod* before, const ku
     }
     End(before->ref(), ended, before);
   }
-  if (after != nullptr) Look(*after, replaced ? nullptr : before);
+  if (after != nullptr) Observe(*after, replaced ? nullptr : before);
 }
 
 void PostMortemKeeper::OnClaims(const ObjectKey& key) {
-  if (const kube::Pod* pod = parts_.view.FindPod(key)) Look(*pod, pod);
+  if (const kube::Pod* pod = parts_.view.FindPod(key)) Observe(*pod, pod);
 }
 
-void PostMortemKeeper::Look(const kube::Pod& pod, const kube::Pod* before) {
+void PostMortemKeeper::Observe(const kube::Pod& pod, const kube::Pod* before) {
   const WallTime now = parts_.loop.WallNow();
   // A Pod that an agent before this one knew: its containers may have crashed in between.
   std::optional<WallTime> away_since;
@@ -118,7 +119,7 @@ void PostMortemKeeper::Enrich(const kube::Pod& pod) {
   PostMortem record = last->second;
   AddPod(record, pod);
   record = history::Bounded(std::move(record));
-  if (record != last->second) Keep(std::move(record));
+  if (record != last->second) JudgeAndStore(std::move(record));
 }
 
 void PostMortemKeeper::NoteHolding(const kube::Pod& pod) {
@@ -137,12 +138,12 @@ std::vector<PostMortemDevice> PostMortemKeeper::DevicesOf(const PodRef& ref) con
 }
 
 void PostMortemKeeper::End(const PodRef& ref, const Ended& ended, const kube::Pod* pod) {
-  KeepDirty();
+  StoreDirty();
   const std::optional<PostMortem> last = parts_.store.LastOf(ref.uid);
   const bool joins = last && BelongsTo(*last, ended.ending);
   PostMortem record = joins ? *last : Begin(ref, ended, last ? last->number + 1 : 1);
   if (joins && !last->over) {
-    Join(record, ended.ending);
+    AddEnding(record, ended.ending);
     CatchUp(record);
   }
   if (pod != nullptr) AddPod(record, *pod);
@@ -154,9 +155,9 @@ void PostMortemKeeper::End(const PodRef& ref, const Ended& ended, const kube::Po
     parts_.log.Info("pod ended", {{"pod", ToString(ref.key)}, {"end", EndText(record)}});
     // Long after the end its neighbours are others or gone: a verdict stays as it was.
     const bool judged = joins && record.devices == last->devices &&
-                        parts_.loop.WallNow() > record.until() + kSettle;
-    if (!judged) SettleAfter(IdOf(record));
-    judged ? Put(std::move(record)) : Keep(std::move(record));
+                        parts_.loop.WallNow() > record.until() + kRejudgeAfter;
+    if (!judged) RejudgeLater(IdOf(record));
+    judged ? Store(std::move(record)) : JudgeAndStore(std::move(record));
   }
   if (IsLast(ended.ending.end)) parts_.store.Release(ref.uid);
   if (parts_.store.waits()) SyncAfter(Duration::zero());
@@ -197,7 +198,7 @@ bool PostMortemKeeper::CatchUp(PostMortem& record) const {
   for (PostMortemDevice& device : record.devices) {
     const DeviceHealth present = parts_.health_of(device.identity.id);
     for (const auto& f : findings_.Of(present, record.from(), record.until())) {
-      if (IsWithin(f, record.from(), record.until())) news = Enter(record, f, device) || news;
+      if (IsWithin(f, record.from(), record.until())) news = AddFinding(record, f, device) || news;
     }
   }
   return news;
@@ -218,27 +219,27 @@ void PostMortemKeeper::OnChanges(const std::vector<HealthChange>& changes) {
       if (!IsWithin(finding, record.from(), record.until())) continue;
       for (PostMortemDevice& device : record.devices) {
         const bool same = device.identity.id == change.after.id;
-        if (same && Enter(record, finding, device)) dirty_.insert(id);
+        if (same && AddFinding(record, finding, device)) dirty_.insert(id);
       }
     }
   }
   if (waits || dirty_.empty()) return;
-  gather_ = parts_.loop.After(kGather, [this] { KeepDirty(); });
+  gather_ = parts_.loop.After(kGather, [this] { StoreDirty(); });
 }
 
-void PostMortemKeeper::KeepDirty() {
+void PostMortemKeeper::StoreDirty() {
   for (const Id& id : std::exchange(dirty_, {})) {
     const auto it = open_.find(id);
     if (it == open_.end()) continue;
-    Keep(PostMortem(it->second));
-    SettleAfter(id);
+    JudgeAndStore(PostMortem(it->second));
+    RejudgeLater(id);
   }
 }
 
-void PostMortemKeeper::Keep(PostMortem record) {
+void PostMortemKeeper::JudgeAndStore(PostMortem record) {
   // Before the lists are known nobody has neighbours: a verdict that was made with them is better.
   const bool judge = synced_ || record.verdict == Verdict{};
-  Put(judge ? Judged(std::move(record)) : std::move(record));
+  Store(judge ? Judged(std::move(record)) : std::move(record));
 }
 
 PostMortem PostMortemKeeper::Judged(PostMortem record) const {
@@ -248,11 +249,11 @@ PostMortem PostMortemKeeper::Judged(PostMortem record) const {
   return record;
 }
 
-void PostMortemKeeper::Put(PostMortem record) {
+void PostMortemKeeper::Store(PostMortem record) {
   record = history::Bounded(std::move(record));
   parts_.store.Put(record, parts_.loop.WallNow());
-  OpenUp(record);
-  CloseOld();
+  StartCollecting(record);
+  StopCollectingOld();
   NoteNotable(record);
   if (parts_.store.waits()) SyncAfter(Duration::zero());
 }
@@ -268,17 +269,17 @@ Verdict PostMortemKeeper::VerdictOn(const PostMortem& record) const {
   return Judge(EvidenceOf(record, around));
 }
 
-void PostMortemKeeper::OpenUp(const PostMortem& record) {
+void PostMortemKeeper::StartCollecting(const PostMortem& record) {
   const Id id = IdOf(record);
   parts_.clock.Look();
   const Duration at = opened_at_.contains(id) ? opened_at_[id] : parts_.clock.set_back();
-  Close(id);
+  StopCollecting(id);
   if (open_.size() >= kOpenMax) {
-    Close(std::ranges::min_element(open_, {}, [](const auto& entry) {
-            return entry.second.ended;
-          })->first);
+    StopCollecting(std::ranges::min_element(open_, {}, [](const auto& entry) {
+                     return entry.second.ended;
+                   })->first);
   }
-  if (open_.empty()) close_ = parts_.loop.After(kCloseEvery, [this] { CloseOld(); });
+  if (open_.empty()) old_timer_ = parts_.loop.After(kStopOldEvery, [this] { StopCollectingOld(); });
   open_[id] = record;
   opened_at_[id] = at;
   for (const PostMortemDevice& device : record.devices) {
@@ -286,7 +287,7 @@ void PostMortemKeeper::OpenUp(const PostMortem& record) {
   }
 }
 
-void PostMortemKeeper::Close(const Id& id) {
+void PostMortemKeeper::StopCollecting(const Id& id) {
   const auto it = open_.find(id);
   if (it == open_.end()) return;
   for (const PostMortemDevice& device : it->second.devices) {
@@ -299,7 +300,7 @@ void PostMortemKeeper::Close(const Id& id) {
   opened_at_.erase(id);
 }
 
-void PostMortemKeeper::CloseOld() {
+void PostMortemKeeper::StopCollectingOld() {
   const WallTime now = parts_.loop.WallNow();
   std::vector<Id> old;
   for (const auto& [id, record] : open_) {
@@ -307,9 +308,10 @@ void PostMortemKeeper::CloseOld() {
     const bool kept = parts_.store.Has(id.first, id.second, now);
     if (!kept || record.until() + kReceivedLateMax < now) old.push_back(id);
   }
-  for (const Id& id : old) Close(id);
+  for (const Id& id : old) StopCollecting(id);
   ShowNotable(notable_);
-  if (!open_.empty()) close_ = parts_.loop.After(kCloseEvery, [this] { CloseOld(); });
+  if (!open_.empty())
+    old_timer_ = parts_.loop.After(kStopOldEvery, [this] { StopCollectingOld(); });
 }
 
 void PostMortemKeeper::NoteNotable(const PostMortem& record) {
@@ -334,41 +336,35 @@ void PostMortemKeeper::ShowNotable(std::vector<PostMortem> notable) {
   parts_.on_notable();
 }
 
-void PostMortemKeeper::SettleAfter(const Id& id) {
-  const Time due = parts_.loop.Now() + kSettle;
-  if (unsettled_.empty()) settle_ = parts_.loop.At(due, [this] { SettleDue(); });
-  unsettled_.emplace(id, due);
+void PostMortemKeeper::RejudgeLater(const Id& id) {
+  const Time due = parts_.loop.Now() + kRejudgeAfter;
+  if (to_rejudge_.empty()) rejudge_ = parts_.loop.At(due, [this] { RejudgeDue(); });
+  to_rejudge_.emplace(id, due);
 }
 
-void PostMortemKeeper::SettleDue() {
+void PostMortemKeeper::RejudgeDue() {
   if (!synced_) return;  // OnSynced sees to them
-  KeepDirty();
+  StoreDirty();
   const Time now = parts_.loop.Now();
   Time next = Time::max();
-  std::size_t settled = 0;
-  for (auto it = unsettled_.begin(); it != unsettled_.end();) {
-    if (it->second > now || settled >= kSettledAtOnce) {
+  std::size_t rejudged = 0;
+  for (auto it = to_rejudge_.begin(); it != to_rejudge_.end();) {
+    if (it->second > now || rejudged >= kRejudgedAtOnceMax) {
       next = std::min(next, (it++)->second);
       continue;
     }
     const auto open = open_.find(it->first);
-    it = unsettled_.erase(it);
+    it = to_rejudge_.erase(it);
     if (open == open_.end()) continue;
-    ++settled;
+    ++rejudged;
     PostMortem record = Judged(open->second);
     if (HadFaultByItsEnd(record) && !std::exchange(record.published, true)) {
       parts_.publish_event(record.pod, "post-mortem " + std::to_string(record.number),
                            EventOf(record));
     }
-    Put(std::move(record));
+    Store(std::move(record));
   }
-  if (!unsettled_.empty()) settle_ = parts_.loop.At(next, [this] { SettleDue(); });
-}
-
-std::vector<PostMortem> PostMortemKeeper::Records(const std::optional<ObjectKey>& pod) {
-  KeepDirty();
-  const WallTime now = parts_.loop.WallNow();
-  return pod ? parts_.store.OfPod(*pod, now) : parts_.store.All(now);
+  if (!to_rejudge_.empty()) rejudge_ = parts_.loop.At(next, [this] { RejudgeDue(); });
 }
 
 void PostMortemKeeper::SyncAfter(Duration delay) {

@@ -45,13 +45,14 @@ class PostMortemKeeper {
   // Findings of a record are gathered this long into one write: they are in the journal already.
   static constexpr Duration kGather = std::chrono::seconds(1);
   // A verdict is looked at again, and an Event made, this long after the news: siblings crash, too.
-  static constexpr Duration kSettle = std::chrono::seconds(5);
+  static constexpr Duration kRejudgeAfter = std::chrono::seconds(5);
   // A disk that did not write is tried again this often.
   static constexpr Duration kSyncAgain = std::chrono::seconds(30);
-  static constexpr Duration kCloseEvery = std::chrono::minutes(5);
+  // Records that are old enough take no more findings; looked for this often.
+  static constexpr Duration kStopOldEvery = std::chrono::minutes(5);
   static constexpr std::size_t kNotableMax = 16;  // records that NodeDeviceHealth shows
   // Judged in one turn of the loop: after a reboot each Pod of the node has a record.
-  static constexpr std::size_t kSettledAtOnce = 32;
+  static constexpr std::size_t kRejudgedAtOnceMax = 32;
   // A watch of the Pods that is away for longer may show an end that was long ago.
   static constexpr Duration kUnseenMin = std::chrono::seconds(5);
 
@@ -97,14 +98,18 @@ class PostMortemKeeper {
   void Forget(const DeviceId& device) { findings_.Forget(device); }
   // Writes what waits; for the end of the process, and before anyone is answered.
   void Flush() {
-    KeepDirty();
+    StoreDirty();
     Sync();
   }
 
   // What `galen` is answered with: newest first; of all Pods, or of those of this name.
-  std::vector<history::PostMortem> Records(const std::optional<ObjectKey>& pod);
+  std::vector<history::PostMortem> Records(const std::optional<ObjectKey>& pod) {
+    StoreDirty();
+    const WallTime now = parts_.loop.WallNow();
+    return pod ? parts_.store.OfPod(*pod, now) : parts_.store.All(now);
+  }
   history::PostMortemStore::Answer Newest(const history::PostMortemStore::Query& query) {
-    KeepDirty();
+    StoreDirty();
     return parts_.store.Newest(query, parts_.loop.WallNow());
   }
   std::optional<ObjectKey> PodNamed(const std::string& name) const {
@@ -126,7 +131,8 @@ class PostMortemKeeper {
     WallTime first{};
   };
 
-  void Look(const kube::Pod& pod, const kube::Pod* before);
+  // What the Pod shows of its devices and its containers' ends.
+  void Observe(const kube::Pod& pod, const kube::Pod* before);
   void NoteHolding(const kube::Pod& pod);
   // `pod` null: only what was noted of it is known.
   void End(const PodRef& ref, const Ended& ended, const kube::Pod* pod);
@@ -140,14 +146,14 @@ class PostMortemKeeper {
   // Enters what was reported since the record was written; whether that was anything.
   bool CatchUp(history::PostMortem& record) const;
   // Judges the record, as far as its neighbours are known, and puts it away.
-  void Keep(history::PostMortem record);
+  void JudgeAndStore(history::PostMortem record);
   // Takes the record to the store; the disk has it a little later.
-  void Put(history::PostMortem record);
+  void Store(history::PostMortem record);
   history::PostMortem Judged(history::PostMortem record) const;
   Verdict VerdictOn(const history::PostMortem& record) const;
   // From now on findings of its devices are entered.
-  void OpenUp(const history::PostMortem& record);
-  void Close(const Id& id);
+  void StartCollecting(const history::PostMortem& record);
+  void StopCollecting(const Id& id);
   // Whether the health may be of the time after the record's end although it is dated before it:
   // the clock was set back since. REQUIRES: the record is open.
   bool MayBeLater(const Id& id, const DeviceHealth& health) const {
@@ -156,14 +162,15 @@ class PostMortemKeeper {
     return ended > parts_.loop.WallNow() || (health.since <= ended && health.since + later > ended);
   }
   // Records that take nothing more, or that were let go to make room.
-  void CloseOld();
+  void StopCollectingOld();
   // Into notable(), if it belongs there; what is no longer kept leaves it.
   void NoteNotable(const history::PostMortem& record);
   void ShowNotable(std::vector<history::PostMortem> notable);
-  void KeepDirty();
-  // Judges once more what has settled, and publishes it.
-  void SettleAfter(const Id& id);
-  void SettleDue();
+  // Those that got findings since they were stored.
+  void StoreDirty();
+  // Judges it once more, after kRejudgeAfter, and publishes it.
+  void RejudgeLater(const Id& id);
+  void RejudgeDue();
   void SyncAfter(Duration delay);
   void Sync();
   void OnWritten(const Status& status);
@@ -174,14 +181,14 @@ class PostMortemKeeper {
   std::map<Id, Duration> opened_at_;  // how far the clock was set back in all, when it was begun
   std::map<DeviceId, std::set<Id>> open_of_device_;
   std::set<Id> dirty_;
-  std::map<Id, Time> unsettled_;  // when to judge them once more, and to publish
+  std::map<Id, Time> to_rejudge_;  // when to judge them once more, and to publish
   std::vector<history::PostMortem> notable_;
   bool synced_ = false;
   WallTime last_alive_{};  // of the process before this one, as far as it wrote that down
   std::string trouble_;
   std::optional<Time> sync_at_;
   bool writing_ = false;
-  Timer sync_, gather_, settle_, close_;
+  Timer sync_, gather_, rejudge_, old_timer_;
 };
 
 // What is entered into a record after it was begun, and which endings of a Pod make one record
@@ -190,8 +197,8 @@ class PostMortemKeeper {
 // Into a device of the record. Whether it was news that is kept: a driver that is back
 // repeats what it said before, and one that flaps says more than is kept. Findings stay in the
 // order in which they were reported.
-bool Enter(const history::PostMortem& record, const history::ReceivedFinding& finding,
-           history::PostMortemDevice& device);
+bool AddFinding(const history::PostMortem& record, const history::ReceivedFinding& finding,
+                history::PostMortemDevice& device);
 
 // Each device once for each claim, with every container that sees it: several shares of one, or
 // requests that got it, are one device.
@@ -223,7 +230,7 @@ bool IsLast(history::PodEnd end);
 bool BelongsTo(const history::PostMortem& last, const PodEnding& ending);
 
 // Takes the ending into a record to which it belongs and that is not over.
-void Join(history::PostMortem& record, const PodEnding& ending);
+void AddEnding(history::PostMortem& record, const PodEnding& ending);
 
 // What is known around the end of a Pod, gathered for the verdict on it: its own record, and what
 // became of its neighbours on the node (post_mortem_evidence.cc). Pure.

@@ -161,11 +161,11 @@ TEST_F(PostMortemKeeperTest, WhatIsShownGoesWithItsRecord) {
 }
 
 TEST_F(PostMortemKeeperTest, AllPodsOfANodeAreJudgedInSmallPieces) {
-  constexpr int kPods = 2 * static_cast<int>(PostMortemKeeper::kSettledAtOnce) + 1;
+  constexpr int kPods = 2 * static_cast<int>(PostMortemKeeper::kRejudgedAtOnceMax) + 1;
   Change(HealthState::kUnhealthy);
   for (int i = 0; i < kPods; ++i) Add("pod-" + std::to_string(i));
   for (int i = 0; i < kPods; ++i) Remove("pod-" + std::to_string(i));
-  loop_.Advance(PostMortemKeeper::kSettle);
+  loop_.Advance(PostMortemKeeper::kRejudgeAfter);
   loop_.RunUntilIdle();
   EXPECT_THAT(published_, SizeIs(kPods));
 }

@@ -90,11 +90,11 @@ DeviceHealth RecentFindings::AtEnd(const DeviceHealth& present, WallTime end, Wa
   const std::vector<history::ReceivedFinding> findings = Of(present, end, now);
   DeviceHealth at_end = findings.front().health;
   // What is known begins later: the device flapped since, or was first reported then.
-  if (!IsUntilEnd(at_end.since, end, false)) at_end = NotReportedHealth(present.id);
+  if (!IsUntilEnd(at_end.since, end)) at_end = NotReportedHealth(present.id);
   for (const history::ReceivedFinding& finding : findings) {
     const DeviceHealth& later = finding.health;
     const bool worse = IsFault(later.state) && later.state > at_end.state;
-    if (worse && IsUntilEnd(later.since, end, false)) at_end = later;
+    if (worse && IsUntilEnd(later.since, end)) at_end = later;
   }
   return at_end;
 }

@@ -12,19 +12,19 @@ void ChangePacer::Changed(HealthState state, Time now) {
   const bool worse = sent_state_ && state > *sent_state_;
   rest_ = single ? kRest / 2 : std::min(rest_ * 2, kRestMost);
   if (!held_since_) held_since_ = now;
-  at_once_ = at_once_ || single || worse;
+  urgent_ = urgent_ || single || worse;
   changed_ = now;
   state_ = state;
 }
 
 void ChangePacer::Sent() {
   held_since_.reset();
-  at_once_ = false;
+  urgent_ = false;
   sent_state_ = state_;
 }
 
 std::optional<Time> ChangePacer::not_before() const {
-  if (!held_since_ || at_once_) return std::nullopt;
+  if (!held_since_ || urgent_) return std::nullopt;
   return std::min(*changed_ + rest_, *held_since_ + kHoldMost);
 }
 
@@ -95,7 +95,7 @@ void HeldChanges::Failed(const ObjectKey& pod) {
   for (auto& [id, change] : changes->second.devices) change.pacer.Failed();
 }
 
-void HeldChanges::Arrived(const ObjectKey& pod, const Changes& sent) {
+void HeldChanges::OnWritten(const ObjectKey& pod, const Changes& sent) {
   const auto changes = pods_.find(pod);
   if (changes == pods_.end()) return;
   for (const auto& [id, health] : sent) {
@@ -105,8 +105,8 @@ void HeldChanges::Arrived(const ObjectKey& pod, const Changes& sent) {
   }
 }
 
-void HeldChanges::Settled(const ObjectKey& pod) {
-  Arrived(pod, Send(pod));
+void HeldChanges::NothingToWrite(const ObjectKey& pod) {
+  OnWritten(pod, Send(pod));
   SendAnnotation(pod);
 }
 

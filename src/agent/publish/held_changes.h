@@ -44,7 +44,7 @@ class ChangePacer {
  private:
   std::optional<Time> changed_;     // the last time
   std::optional<Time> held_since_;  // when the first change came that was not sent
-  bool at_once_ = false;            // one of those is not to wait
+  bool urgent_ = false;             // one of those is not to wait
   Duration rest_ = kRest;
   HealthState state_ = HealthState::kUnknown;
   std::optional<HealthState> sent_state_;  // as it was sent last
@@ -81,9 +81,9 @@ class HeldChanges {
   // That write failed: nothing of it is held back any more.
   void Failed(const ObjectKey& pod);
   // It arrived. What changed while it was under way stays.
-  void Arrived(const ObjectKey& pod, const Changes& sent);
+  void OnWritten(const ObjectKey& pod, const Changes& sent);
   // The Pod shows all of it without a write.
-  void Settled(const ObjectKey& pod);
+  void NothingToWrite(const ObjectKey& pod);
   void Forget(const ObjectKey& pod) { pods_.erase(pod); }
 
  private:

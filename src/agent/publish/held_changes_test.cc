@@ -28,7 +28,7 @@ TEST_F(HeldChangesTest, ASingleChangeIsNotHeldAndStaysUntilItsWriteArrives) {
   const HeldChanges::Changes sent = changes_.Send(pod_);
   EXPECT_THAT(sent, SizeIs(1));
   EXPECT_THAT(changes_.Send(pod_), SizeIs(1)) << "it has not arrived";
-  changes_.Arrived(pod_, sent);
+  changes_.OnWritten(pod_, sent);
   EXPECT_THAT(changes_.Send(pod_), IsEmpty());
 }
 
@@ -36,13 +36,13 @@ TEST_F(HeldChangesTest, WhatChangesWhileItIsWrittenIsStillToBeShown) {
   Turn(HealthState::kUnhealthy);
   const HeldChanges::Changes sent = changes_.Send(pod_);
   Turn(HealthState::kHealthy);
-  changes_.Arrived(pod_, sent);
+  changes_.OnWritten(pod_, sent);
   EXPECT_THAT(changes_.Send(pod_), SizeIs(1));
 }
 
 TEST_F(HeldChangesTest, AStormIsHeldAndAnotherDeviceOfThePodIsNot) {
   Turn(HealthState::kUnhealthy);
-  changes_.Arrived(pod_, changes_.Send(pod_));
+  changes_.OnWritten(pod_, changes_.Send(pod_));
   now_ += 10ms;
   Turn(HealthState::kHealthy);
   EXPECT_GT(Hold(), 0ms);
@@ -62,7 +62,7 @@ TEST_F(HeldChangesTest, AfterAFailedWriteNothingIsHeld) {
 
 TEST_F(HeldChangesTest, APodThatShowsAllAlreadyOrIsGoneHasNothing) {
   Turn(HealthState::kUnhealthy);
-  changes_.Settled(pod_);
+  changes_.NothingToWrite(pod_);
   EXPECT_THAT(changes_.Send(pod_), IsEmpty());
   Turn(HealthState::kHealthy);
   changes_.Forget(pod_);
@@ -205,7 +205,7 @@ TEST_F(ChangePacerTest, WhatDidNotArriveIsNotHeldBack) {
 TEST_F(HeldChangesTest, OfTwoHeldDevicesTheOneThatRestsFirstIsWaitedFor) {
   Turn(HealthState::kUnhealthy);
   Turn(HealthState::kUnhealthy, "gpu-1");
-  changes_.Arrived(pod_, changes_.Send(pod_));
+  changes_.OnWritten(pod_, changes_.Send(pod_));
   now_ += 10ms;
   Turn(HealthState::kHealthy);
   const Duration alone = Hold();

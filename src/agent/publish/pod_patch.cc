@@ -1,10 +1,9 @@
-#include "agent/publish/pod_patch.h"
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "agent/publish/pod_publisher.h"
 #include "base/time.h"
 
 namespace galen::agent {
@@ -15,6 +14,10 @@ Json ToJson(std::string_view type, const WantedCondition& wanted) {
                            {"status", wanted.status},
                            {"reason", wanted.reason},
                            {"message", wanted.message}});
+}
+
+Json DevicesCondition(const WantedPodStatus& wanted) {
+  return ToJson(kube::kDevicesCondition, wanted.condition);
 }
 
 // `wanted` as it is to be written, or nullopt when `present` says the same. The time of the
@@ -35,6 +38,18 @@ std::optional<Json> ChangedCondition(const Json& present, const Json& wanted, Wa
   return condition;
 }
 
+// Puts what `before` lacks of the condition into the status that is to be written.
+void PutCondition(Json& status, const Json& before, const Json& wanted, WallTime now) {
+  if (auto changed = ChangedCondition(before, wanted, now)) {
+    status["conditions"].Append(*std::move(changed));
+  }
+}
+
+// The same of the annotation, into the metadata.
+void PutAnnotation(Json& metadata, const std::string& before, const std::string& wanted) {
+  if (before != wanted) metadata["annotations"][kube::kDevicesAnnotation] = wanted;
+}
+
 // Null when there is none, which reads as empty everywhere below.
 const Json& FindNamed(const Json& list, std::string_view member, std::string_view name) {
   static const Json kNone;
@@ -46,16 +61,14 @@ const Json& FindNamed(const Json& list, std::string_view member, std::string_vie
 
 // In the shape that the API server gives, so that both roles compare in one way.
 Json FindCondition(const kube::Pod& pod) {
-  for (const kube::PodCondition& condition : pod.conditions) {
-    if (condition.type != kube::kDevicesCondition) continue;
-    return Json::MakeObject(
-        {{"type", condition.type},
-         {"status", condition.status},
-         {"reason", condition.reason},
-         {"message", condition.message},
-         {"lastTransitionTime", condition.changed ? FormatRfc3339(*condition.changed) : ""}});
-  }
-  return {};
+  const kube::PodCondition* condition = kube::FindDevicesCondition(pod);
+  if (condition == nullptr) return {};
+  return Json::MakeObject(
+      {{"type", condition->type},
+       {"status", condition->status},
+       {"reason", condition->reason},
+       {"message", condition->message},
+       {"lastTransitionTime", condition->changed ? FormatRfc3339(*condition->changed) : ""}});
 }
 
 // In the order it is given: pod_status has sorted it.
@@ -151,9 +164,7 @@ void PutRunning(Json& status, const Json& present, WallTime now) {
        {"PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"}) {
     const Json& before = FindNamed(present["conditions"], "type", type);
     if (before["status"].AsString() == "True") continue;
-    if (auto patch = ChangedCondition(before, ToJson(type, {"True", "", ""}), now)) {
-      status["conditions"].Append(*std::move(patch));
-    }
+    PutCondition(status, before, ToJson(type, {"True", "", ""}), now);
   }
 }
 
@@ -199,9 +210,7 @@ void PutRun(const Json& present, const Json& merged, const Json& run, WallTime n
   }
   for (const Json& wanted : run["conditions"].items()) {
     const Json& before = FindNamed(present["conditions"], "type", wanted["type"].AsString());
-    if (auto patch = ChangedCondition(before, wanted, now)) {
-      status["conditions"].Append(*std::move(patch));
-    }
+    PutCondition(status, before, wanted, now);
   }
 }
 
@@ -215,20 +224,16 @@ std::vector<kube::ContainerStatus> WithoutDevices(std::vector<kube::ContainerSta
 
 std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
                                   WallTime now) {
-  std::optional<Json> patch = ConditionPatch(pod, wanted, now);
-  if (pod.devices_annotation == wanted.annotation) return patch;
-  if (!patch) patch = Json::MakeObject({{"metadata", Json::MakeObject({{"uid", pod.meta.uid}})}});
-  (*patch)["metadata"]["annotations"][kube::kDevicesAnnotation] = wanted.annotation;
-  return patch;
+  Json metadata, status;
+  PutAnnotation(metadata, pod.devices_annotation, wanted.annotation);
+  PutCondition(status, FindCondition(pod), DevicesCondition(wanted), now);
+  return Finish(pod, std::move(metadata), std::move(status));
 }
 
 std::optional<Json> ConditionPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
                                    WallTime now) {
   Json status;
-  const Json condition = ToJson(kube::kDevicesCondition, wanted.condition);
-  if (auto patch = ChangedCondition(FindCondition(pod), condition, now)) {
-    status["conditions"].Append(*std::move(patch));
-  }
+  PutCondition(status, FindCondition(pod), DevicesCondition(wanted), now);
   return Finish(pod, {}, std::move(status));
 }
 
@@ -262,16 +267,11 @@ std::optional<Json> WholePatch(const Json& object, const kube::Pod& pod,
   Json metadata, status;
   const bool runs = running && !HasEnded(pod);
   if (runs) PutRunning(status, present, now);
-  if (wanted && object["metadata"]["annotations"][kube::kDevicesAnnotation].AsString() !=
-                    wanted->annotation) {
-    metadata["annotations"][kube::kDevicesAnnotation] = wanted->annotation;
-  }
   if (wanted) {
+    const Json& annotations = object["metadata"]["annotations"];
+    PutAnnotation(metadata, annotations[kube::kDevicesAnnotation].AsString(), wanted->annotation);
     const Json& before = FindNamed(present["conditions"], "type", kube::kDevicesCondition);
-    const Json condition = ToJson(kube::kDevicesCondition, wanted->condition);
-    if (auto patch = ChangedCondition(before, condition, now)) {
-      status["conditions"].Append(*std::move(patch));
-    }
+    PutCondition(status, before, DevicesCondition(*wanted), now);
   }
   using Kind = kube::Container::Kind;
   const Wanted none;

@@ -1,8 +1,7 @@
-#include "agent/publish/pod_patch.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/publish/pod_publisher.h"
 #include "api_sim/patch/patch.h"
 #include "base/data/yaml.h"
 

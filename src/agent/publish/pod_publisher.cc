@@ -5,7 +5,6 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/health/health_cache.h"
-#include "agent/publish/pod_patch.h"
 #include "kube/request.h"
 #include "model/fault.h"
 
@@ -23,74 +22,7 @@ bool RefusesExtended(const Status& status, const kube::Pod& pod) {
          status.message().find("allocatedResourcesStatus") != std::string::npos;
 }
 
-// An empty one where the Pod has none.
-kube::PodCondition DevicesConditionOf(const kube::Pod& pod) {
-  const auto it =
-      std::ranges::find(pod.conditions, kube::kDevicesCondition, &kube::PodCondition::type);
-  return it == pod.conditions.end() ? kube::PodCondition() : *it;
-}
-
 }  // namespace
-
-void EndedFindings::Keep(const ObjectKey& pod, WallTime end, const Clock& clock,
-                         const std::vector<HeldDevice>& devices, const HealthOf& health_of,
-                         const HealthAt& health_at,
-                         const std::function<bool(const DeviceId&)>& is_only_its) {
-  const Duration behind = std::max(end - clock.now, Duration::zero());
-  Ended& kept = kept_.try_emplace(pod, Ended{end, clock.set_back, behind, {}}).first->second;
-  const Duration later = clock.set_back - kept.set_back;
-  for (const HeldDevice& held : devices) {
-    DeviceHealth present = health_of(held.device);
-    const auto is_of_pod = [&](Duration by) {
-      return IsUntilEnd(present.since + by, kept.end, is_only_its(held.device));
-    };
-    const auto it = kept.devices.find(held.device);
-    if (it == kept.devices.end()) {
-      const bool of_pod = is_of_pod(later);
-      kept.devices.emplace(held.device, of_pod ? present : health_at(held.device, kept.end));
-    } else if (is_of_pod(later + kept.behind) && kept.end <= clock.now && IsFault(present.state) &&
-               present.state > it->second.state) {
-      it->second = std::move(present);
-    }
-  }
-}
-
-bool EndedFindings::KnowsAllOf(const ObjectKey& pod) const {
-  const auto it = kept_.find(pod);
-  return it != kept_.end() && std::ranges::none_of(it->second.devices, [](const auto& device) {
-           return SameFinding(device.second, NotReportedHealth(device.first));
-         });
-}
-
-std::optional<kube::Pod> WrittenConditions::Newer(const kube::Pod& pod) {
-  const auto it = pods_.find(pod.meta.key);
-  if (it == pods_.end()) return std::nullopt;
-  const Written& written = it->second;
-  const bool behind =
-      written.uid == pod.meta.uid &&
-      std::ranges::find(written.passed, DevicesConditionOf(pod)) != written.passed.end();
-  if (!behind) {
-    // It shows what was written, or what somebody else wrote after it.
-    pods_.erase(it);
-    return std::nullopt;
-  }
-  kube::Pod newer = pod;
-  std::erase_if(newer.conditions, [](const kube::PodCondition& condition) {
-    return condition.type == kube::kDevicesCondition;
-  });
-  newer.conditions.push_back(written.present);
-  return newer;
-}
-
-void WrittenConditions::Note(const kube::Pod& before, const kube::Pod& after) {
-  kube::PodCondition was = DevicesConditionOf(before), is = DevicesConditionOf(after);
-  if (is == was || is.type.empty()) return;
-  Written& written = pods_[before.meta.key];
-  if (std::exchange(written.uid, before.meta.uid) != before.meta.uid) written.passed.clear();
-  written.passed.push_back(std::move(was));
-  written.present = std::move(is);
-  if (written.passed.size() > kBehindMax) pods_.erase(before.meta.key);
-}
 
 PodPublisher::PodPublisher(Edges edges, Options options)
     : edges_(edges),
@@ -157,7 +89,7 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
   if (options_.manager) {
     // The informer's Pod answers most looks without a request; only what is to be written needs the
     // server's version of the lists.
-    if (NeedsNoWrite(*pod, wanted)) return WriteOrRest(*pod, std::nullopt, done);
+    if (NeedsNoWrite(*pod, wanted)) return WriteIfNeeded(*pod, std::nullopt, done);
     return ReadThenWrite(*pod, std::move(done));
   }
   // What a Pod once showed of devices it holds no more stays: it is how the Pod ended.
@@ -178,11 +110,11 @@ void PodPublisher::WriteFindings(const kube::Pod& pod, const WantedPodStatus& wa
   // The condition names one device: what else is new is shown by the annotation alone.
   const bool enough = condition ? news <= 1 : news == 0;
   if (hold == Duration::zero() || !enough) {
-    return WriteOrRest(pod, FindingsPatch(pod, wanted, now), std::move(done));
+    return WriteIfNeeded(pod, FindingsPatch(pod, wanted, now), std::move(done));
   }
   queue_.MarkLater(key, hold);
   if (!condition) return done(OkStatus());
-  WriteOrRest(pod, condition, std::move(done));
+  WriteIfNeeded(pod, condition, std::move(done));
 }
 
 Duration PodPublisher::AnnotationHoldOf(const kube::Pod& pod) const {
@@ -216,7 +148,7 @@ void PodPublisher::ReadThenWrite(const kube::Pod& pod, Done done) {
         // The server may know already that it has ended.
         KeepIfEnded(*fresh);
         NoteLeftOut(*fresh);
-        WriteOrRest(*fresh, PatchOf(*object, *fresh), done);
+        WriteIfNeeded(*fresh, PatchOf(*object, *fresh), done);
       });
 }
 
@@ -235,12 +167,13 @@ std::optional<Json> PodPublisher::PatchOf(const Json& object, const kube::Pod& p
   return WholePatch(object, pod, WantedOf(pod), options_.runs(pod), now);
 }
 
-void PodPublisher::WriteOrRest(const kube::Pod& pod, const std::optional<Json>& patch, Done done) {
+void PodPublisher::WriteIfNeeded(const kube::Pod& pod, const std::optional<Json>& patch,
+                                 Done done) {
   if (!patch) {
     queue_.NotRefused(pod.meta.key);
     // It shows all already, perhaps written by an agent before this one: there is no delay to
     // measure.
-    changes_.Settled(pod.meta.key);
+    changes_.NothingToWrite(pod.meta.key);
     return done(OkStatus());
   }
   if (const Duration wait = queue_.TakeTurn(pod.meta.key); wait > Duration::zero()) {
@@ -305,7 +238,7 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Written& written,
     const StatusOr<kube::Pod> after = kube::DecodePod(*reply);
     if (after.ok()) conditions_.Note(pod, *after);
   }
-  NoteShown(pod, written);
+  OnShown(pod, written);
   done(OkStatus());
 }
 
@@ -313,8 +246,8 @@ void PodPublisher::MarkLeftOut() {
   for (const ObjectKey& key : left_out_) queue_.MarkDirty(key);
 }
 
-void PodPublisher::NoteShown(const kube::Pod& pod, const Written& written) {
-  changes_.Arrived(pod.meta.key, written.changes);
+void PodPublisher::OnShown(const kube::Pod& pod, const Written& written) {
+  changes_.OnWritten(pod.meta.key, written.changes);
   for (const auto& [id, health] : written.changes) {
     const Duration after_sign = std::max(edges_.loop.WallNow() - health.since, Duration::zero());
     // A Pod that came after the sign was not waiting for it.

@@ -19,6 +19,7 @@
 #include "agent/publish/held_changes.h"
 #include "agent/publish/pod_status.h"
 #include "agent/publish/pod_write_queue.h"
+#include "base/data/json.h"
 
 namespace galen::agent {
 
@@ -84,6 +85,41 @@ class WrittenConditions {
   };
   std::map<ObjectKey, Written> pods_;
 };
+
+// The one write that makes a Pod say what it should, or none when it already does
+// (pod_patch.cc). Pure.
+
+// Observer: annotation and condition, compared with the informer's Pod. A strategic merge patch for
+// pods/status that only fits the Pod of this uid: conditions merge by type there, so the kubelet's
+// stay as they are, and a service account that may only patch pods/status can write the annotation
+// with it (seen on Kubernetes 1.37). nullopt: it says it all.
+std::optional<Json> FindingsPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
+                                  WallTime now);
+// The same without the annotation.
+std::optional<Json> ConditionPatch(const kube::Pod& pod, const WantedPodStatus& wanted,
+                                   WallTime now);
+
+// Manager: whether the informer's Pod shows it all already, so that the server need not be asked.
+// `wanted` is nullopt for a Pod without devices.
+bool ShowsStatus(const kube::Pod& pod, const std::optional<WantedPodStatus>& wanted, bool running);
+
+// Manager: the same, and the container statuses, which the manager owns. `object` is the Pod as
+// the server has it now: the lists are replaced as a whole, so the patch only fits that version.
+// `running`: its claims are prepared, so its containers are shown as running.
+std::optional<Json> WholePatch(const Json& object, const kube::Pod& pod,
+                               const std::optional<WantedPodStatus>& wanted, bool running,
+                               WallTime now);
+
+// Manager that runs containers: whether the informer's Pod says all of `run` (RunStatusOf) already;
+// times of transitions apart.
+bool SaysRun(const kube::Pod& pod, const Json& run);
+
+// Manager that runs containers: a strategic merge patch of pods/status that fits only this version
+// of the Pod, since lists are replaced as a whole. `object` is the Pod as the server has it now,
+// `wanted` what is to be said of its devices, if it has any. A Pod that has ended keeps what it
+// says of its containers.
+std::optional<Json> RunPatch(const Json& object, const std::optional<WantedPodStatus>& wanted,
+                             const Json& run, WallTime now);
 
 // An observer writes the annotation and the condition, a manager also allocatedResourcesStatus and,
 // for its virtual node, that containers run. Of what the kubelet owns an observer writes nothing:
@@ -170,7 +206,7 @@ class PodPublisher {
   std::optional<Json> PatchOf(const Json& object, const kube::Pod& pod) const;
   // Manager: the server's own version first, because lists are replaced as a whole.
   void ReadThenWrite(const kube::Pod& pod, Done done);
-  void WriteOrRest(const kube::Pod& pod, const std::optional<Json>& patch, Done done);
+  void WriteIfNeeded(const kube::Pod& pod, const std::optional<Json>& patch, Done done);
   void Write(const kube::Pod& pod, const Json& patch, Done done);
   // What one write was to show.
   struct Written {
@@ -184,7 +220,7 @@ class PodPublisher {
   // It knows them: the Pods that were written without are looked at.
   void MarkLeftOut();
   // The write arrived: the delay of each change is measured and handed on.
-  void NoteShown(const kube::Pod& pod, const Written& written);
+  void OnShown(const kube::Pod& pod, const Written& written);
   // What the Pod should show; nullopt without devices. REQUIRES of one that has ended: kept.
   std::optional<WantedPodStatus> WantedOf(const kube::Pod& pod) const;
 

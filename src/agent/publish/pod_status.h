@@ -26,7 +26,7 @@ inline constexpr std::size_t kAnnotationBytesMax = 1024;
 // ResourceHealth.message and a condition's message, by Kubernetes' validation.
 inline constexpr std::size_t kStatusMessageBytesMax = 1024;
 
-// Its type is galen.dev/DevicesHealthy. True: no device is bad. The reason is the worst device's
+// Its type is kube::kDevicesCondition. True: no device is bad. The reason is the worst device's
 // code, or "AllHealthy".
 struct WantedCondition {
   std::string status;  // "True", "False", "Unknown"

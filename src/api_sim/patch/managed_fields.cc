@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -149,25 +150,25 @@ std::string ShownKey(const Json& identity) {
   return fmt::format("[{}]", fmt::join(keys, ","));
 }
 
-// The first list below `path` that holds a key twice, as a sentence, or "".
-std::string DuplicateIn(const Json& schema, const Json& value, const std::string& path) {
+// The first list below `path` that holds a key twice, as a sentence; nullopt: none does.
+std::optional<std::string> DuplicateIn(const Json& schema, const Json& value,
+                                       const std::string& path) {
   std::set<std::string> seen;
   for (const Json& item : value.items()) {
     const Json identity = ListItemIdentity(schema, item);
     if (!identity.is_null() && !seen.insert(identity.Dump()).second) {
       return fmt::format("{}: duplicate entries for key {}", path, ShownKey(identity));
     }
-    const std::string inner = DuplicateIn(schema["items"], item, path + ShownKey(identity));
-    if (!inner.empty()) return inner;
+    auto inner = DuplicateIn(schema["items"], item, path + ShownKey(identity));
+    if (inner) return inner;
   }
   for (const auto& [name, member] : value.members()) {
     const Json* known = schema["properties"].Find(name);
-    const std::string inner =
-        DuplicateIn(known == nullptr ? schema["additionalProperties"] : *known, member,
-                    fmt::format("{}.{}", path, name));
-    if (!inner.empty()) return inner;
+    auto inner = DuplicateIn(known == nullptr ? schema["additionalProperties"] : *known, member,
+                             fmt::format("{}.{}", path, name));
+    if (inner) return inner;
   }
-  return "";
+  return std::nullopt;
 }
 
 // An applied configuration must be one of its type, strictly, whatever fieldValidation says. A
@@ -175,15 +176,15 @@ std::string DuplicateIn(const Json& schema, const Json& value, const std::string
 std::optional<Refusal> CheckTyped(const Kind& kind, const Json& applied) {
   if (kind.schema == nullptr) return std::nullopt;
   Json copy = applied;
-  std::string fault = DuplicateIn(*kind.schema, applied, "");
+  std::optional<std::string> fault = DuplicateIn(*kind.schema, applied, "");
   const std::vector<std::string> unknown = Prune(*kind.schema, copy);
   if (!unknown.empty()) fault = "." + unknown.front() + ": field not declared in schema";
-  if (fault.empty()) return std::nullopt;
+  if (!fault) return std::nullopt;
   const Json& meta = applied["metadata"];
   return PlainRefusal(500, "",
                       fmt::format("failed to create typed patch object ({}/{}; {}, Kind={}): {}",
                                   meta["namespace"].AsString(), meta["name"].AsString(),
-                                  kind.resource.api_version(), kind.resource.kind, fault));
+                                  kind.resource.api_version(), kind.resource.kind, *fault));
 }
 
 void TakeFrom(std::vector<Owner>& owners, const Owner& except, const FieldSet& fields) {

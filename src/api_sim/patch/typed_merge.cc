@@ -78,12 +78,12 @@ void Add(Delta& delta, const std::string& step, Delta inner) {
   Put(delta.removed, step, std::move(inner.removed));
 }
 
-// A map entry counts as a field itself when its key is data rather than part of the type; a list
-// item always does.
-Delta OnlyIn(const Json& schema, const Json& value, bool itself, bool is_new) {
+// A list item counts as a field itself; so does the entry of a map whose key is data rather than
+// part of the type.
+FieldSet FieldsOfItem(const Json& schema, const Json& value) {
   FieldSet fields = FieldsOf(schema, value);
-  fields.member = fields.member || itself;
-  return is_new ? Delta{std::move(fields), {}} : Delta{{}, std::move(fields)};
+  fields.member = true;
+  return fields;
 }
 
 Delta CompareMaps(const Json& schema, const Json& before, const Json& after) {
@@ -96,9 +96,12 @@ Delta CompareMaps(const Json& schema, const Json& before, const Json& after) {
     const bool is_data = !schema["properties"].Has(name);
     const Json* old = before.Find(name);
     const Json* now = after.Find(name);
+    const auto fields_of = [&](const Json& value) {
+      return is_data ? FieldsOfItem(inner, value) : FieldsOf(inner, value);
+    };
     Add(delta, "f:" + name,
-        old == nullptr   ? OnlyIn(inner, *now, is_data, true)
-        : now == nullptr ? OnlyIn(inner, *old, is_data, false)
+        old == nullptr   ? Delta{fields_of(*now), {}}
+        : now == nullptr ? Delta{{}, fields_of(*old)}
                          : Compare(inner, *old, *now));
   }
   return delta;
@@ -111,12 +114,12 @@ Delta CompareLists(const Json& schema, ListShape shape, const Json& before, cons
     const Json& item = after.items()[at];
     const auto same = old.find(step);
     Add(delta, step,
-        same == old.end() ? OnlyIn(schema["items"], item, true, true)
+        same == old.end() ? Delta{FieldsOfItem(schema["items"], item), {}}
                           : Compare(schema["items"], before.items()[same->second], item));
   }
   for (const auto& [step, at] : old) {
     if (now.contains(step)) continue;
-    Add(delta, step, OnlyIn(schema["items"], before.items()[at], true, false));
+    Add(delta, step, {{}, FieldsOfItem(schema["items"], before.items()[at])});
   }
   return delta;
 }
@@ -225,7 +228,7 @@ FieldSet FieldsOf(const Json& schema, const Json& value) {
       set.member = value.members().empty();
       for (const auto& [name, member] : value.members()) {
         FieldSet child = FieldsOf(MemberSchema(schema, name), member);
-        // See OnlyIn: an entry of a map of data is owned as such.
+        // See FieldsOfItem: an entry of a map of data is owned as such.
         child.member = child.member || !schema["properties"].Has(name);
         Put(set, "f:" + name, std::move(child));
       }

@@ -1,6 +1,6 @@
 // A Kubernetes API server in memory: discovery, objects, watches, for kubectl and any client.
 // Answers requests of a net::Server (TLS), of a FakeNetwork or of a LocalTransport alike. It stores
-// and checks; nothing is scheduled or run unless controllers do it (see cluster_app.h).
+// and checks; nothing is scheduled or run unless controllers do it (see ClusterApp).
 // Belongs to its loop; what is lent outlives it. Exchanges under way die before it.
 #pragma once
 

@@ -121,16 +121,18 @@ bool WatchHub::SendInitial(Watcher& watcher) {
     if (!spec.selection.Matches(*object)) continue;
     watcher.exchange->Write(Line("ADDED", spec.present(*object)));
   }
-  if (std::exchange(watcher.beginning, false) && spec.initial_bookmark) SendBookmark(watcher, true);
+  if (std::exchange(watcher.beginning, false) && spec.initial_bookmark)
+    SendBookmark(watcher, Bookmark::kInitialEnd);
   return true;
 }
 
-void WatchHub::SendBookmark(Watcher& watcher, bool initial_end) {
+void WatchHub::SendBookmark(Watcher& watcher, Bookmark kind) {
   const kube::Resource& resource = watcher.spec.kind->resource;
   Json object = Json::MakeObject({{"kind", resource.kind}, {"apiVersion", resource.api_version()}});
   object["metadata"]["resourceVersion"] = std::to_string(watcher.sent);
   object["metadata"]["creationTimestamp"] = nullptr;
-  if (initial_end) object["metadata"]["annotations"]["k8s.io/initial-events-end"] = "true";
+  if (kind == Bookmark::kInitialEnd)
+    object["metadata"]["annotations"]["k8s.io/initial-events-end"] = "true";
   watcher.exchange->Write(Line("BOOKMARK", watcher.spec.present(object)));
 }
 
@@ -146,7 +148,8 @@ void WatchHub::OnTimeout(std::uint64_t id) {
   if (!it->second.ended) {
     // A last bookmark lets the client come back from here instead of from its last event.
     // Not while it lacks objects that are older than the bookmark.
-    if (it->second.spec.bookmarks && !it->second.beginning) SendBookmark(it->second, false);
+    if (it->second.spec.bookmarks && !it->second.beginning)
+      SendBookmark(it->second, Bookmark::kProgress);
     End(it->second);
   }
   WakeSoon();
@@ -159,7 +162,7 @@ void WatchHub::OnBookmarkTime() {
   for (auto& [id, watcher] : watchers_) {
     if (!watcher.spec.bookmarks || watcher.exchange->queued() >= kQueuedBytesMax) continue;
     watcher.sent = std::max(watcher.sent, store_.version());
-    SendBookmark(watcher, false);
+    SendBookmark(watcher, Bookmark::kProgress);
   }
   bookmark_timer_.Cancel();
   if (watchers_.empty()) return;

@@ -73,7 +73,9 @@ class WatchHub {
   void Send(Watcher& watcher, const Change& change);
   // What it can take of the objects it begins with; false while some are left.
   bool SendInitial(Watcher& watcher);
-  void SendBookmark(Watcher& watcher, bool initial_end);
+  // "How far the watcher is", or also "these were the objects that it begins with".
+  enum class Bookmark { kProgress, kInitialEnd };
+  void SendBookmark(Watcher& watcher, Bookmark kind);
   void End(Watcher& watcher);
   void OnTimeout(std::uint64_t id);
   void OnBookmarkTime();

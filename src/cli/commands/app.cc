@@ -14,7 +14,6 @@
 #include "cli/commands/conformance.h"
 #include "cli/commands/get.h"
 #include "cli/commands/post_mortem.h"
-#include "cli/commands/rules.h"
 #include "cli/commands/why.h"
 #include "cli/options.h"
 #include "cli/output/output.h"
@@ -22,8 +21,6 @@
 
 namespace galen::cli {
 namespace {
-
-constexpr int kExitFailed = 1;
 
 // What the user gave is blamed on the user: InvalidArgument is a wrong command line.
 int Fail(const Status& status) {

@@ -1,5 +1,3 @@
-#include "cli/commands/rules.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <sstream>
 
 #include "base/files/test_temporary_directory.h"
+#include "cli/commands/commands.h"
 #include "probes/rules/rule_reader.h"
 
 namespace galen::cli {

@@ -30,8 +30,7 @@ constexpr Duration kLookForFileEvery = 20ms;
 constexpr std::string_view kNamespaceScript =
     "mount -t sysfs sysfs /sys && ip link set lo up && "
     "ip link add rail0 type veth peer name rail1 && ip link set rail1 up && ip link set rail0 up "
-    "&& "
-    "exec sleep infinity";
+    "&& exec sleep infinity";
 
 // The program that the others talk to.
 const std::string kApi = "galen-sim";

@@ -1,6 +1,6 @@
 #include "cli/output/views.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "cli/output/tone.h"
 
@@ -24,11 +24,9 @@ Table::Cell StateCell(const DeviceHealth& health) {
 
 // "train/trainer-0, train/trainer-1"
 std::string HoldersText(const DeviceView& device) {
-  std::string text;
-  for (const Holding& holding : device.holders) {
-    text += (text.empty() ? "" : ", ") + ToString(holding.pod);
-  }
-  return text;
+  std::vector<std::string> pods;
+  for (const Holding& holding : device.holders) pods.push_back(ToString(holding.pod));
+  return fmt::format("{}", fmt::join(pods, ", "));
 }
 
 // The first of a node's list is its worst.

@@ -1,5 +1,7 @@
 #include "cluster_sim/app/sim_app.h"
 
+#include <fmt/ranges.h>
+
 #include <set>
 
 #include "base/text.h"
@@ -142,9 +144,7 @@ Status CheckOptions(const SimOptions& options) {
   }
   CheckNodes(options, faults);
   if (faults.empty()) return OkStatus();
-  std::string text;
-  for (const std::string& fault : faults) text += (text.empty() ? "" : "; ") + fault;
-  return InvalidArgument("{}", text);
+  return InvalidArgument("{}", fmt::join(faults, "; "));
 }
 
 struct SimApp::Impl {

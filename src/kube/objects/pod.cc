@@ -143,4 +143,9 @@ std::optional<std::string> ClaimObjectName(const Pod& pod, std::string_view pod_
   return std::nullopt;
 }
 
+const PodCondition* FindDevicesCondition(const Pod& pod) {
+  const auto it = std::ranges::find(pod.conditions, kDevicesCondition, &PodCondition::type);
+  return it == pod.conditions.end() ? nullptr : &*it;
+}
+
 }  // namespace galen::kube

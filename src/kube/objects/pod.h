@@ -126,4 +126,7 @@ std::optional<std::string> ClaimObjectName(const Pod& pod, std::string_view pod_
 inline constexpr std::string_view kDevicesAnnotation = "galen.dev/devices";
 inline constexpr std::string_view kDevicesCondition = "galen.dev/DevicesHealthy";
 
+// The Pod's condition of that type, which is part of `pod`; null where it has none.
+const PodCondition* FindDevicesCondition(const Pod& pod);
+
 }  // namespace galen::kube

@@ -41,6 +41,14 @@ constexpr std::string_view kPod = R"({
       {"exitCode": 0, "reason": "Completed"}}}, {"name": "proxy", "state": {"running": {}}}]}
 })";
 
+TEST(Pod, FindsTheConditionOfItsDevicesAmongOthers) {
+  Pod pod;
+  EXPECT_EQ(FindDevicesCondition(pod), nullptr);
+  pod.conditions = {{.type = "Ready"}, {.type = std::string(kDevicesCondition), .status = "False"}};
+  ASSERT_NE(FindDevicesCondition(pod), nullptr);
+  EXPECT_EQ(FindDevicesCondition(pod)->status, "False");
+}
+
 TEST(Pod, ReadsWhatDeviceHealthNeedsOfTheSpec) {
   const StatusOr<Pod> pod = DecodePod(JsonOf(kPod));
   ASSERT_TRUE(pod.ok());

@@ -22,7 +22,6 @@
 namespace galen {
 namespace {
 
-constexpr int kExitFailed = 1;
 // What a program raises need not be an exception, and then says nothing of itself.
 constexpr char kThrewNoException[] = "the driver's code threw something that is no std::exception";
 

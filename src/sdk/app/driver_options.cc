@@ -1,6 +1,6 @@
 #include "sdk/app/driver_options.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/environment.h"
 #include "base/flags.h"
@@ -63,10 +63,8 @@ StatusOr<kube::ClusterConfig> FindCluster(FileSystem& files, const Driver::Optio
 }
 
 Status ValidateOptions(const Driver::Options& options) {
-  std::string faults;
-  const auto add = [&faults](std::string fault) {
-    faults += (faults.empty() ? "" : "; ") + std::move(fault);
-  };
+  std::vector<std::string> faults;
+  const auto add = [&faults](std::string fault) { faults.push_back(std::move(fault)); };
   if (!IsDnsSubdomain(options.name) || options.name.size() > 63 || !IsCdiVendor(options.name)) {
     add(
         fmt::format("name \"{}\" must be a DNS subdomain of at most 63 characters that begins with "
@@ -107,7 +105,7 @@ Status ValidateOptions(const Driver::Options& options) {
     const auto paths = MakeSocketPaths(options.kubelet_root, options.name, options.instance);
     if (!paths.ok()) add(paths.status().message());
   }
-  return faults.empty() ? OkStatus() : InvalidArgument("{}", faults);
+  return faults.empty() ? OkStatus() : InvalidArgument("{}", fmt::join(faults, "; "));
 }
 
 }  // namespace sdk
