@@ -97,7 +97,8 @@ Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& a
         ApplyUnreadable(*device, sign);
       } else if (spec->kind == SignKind::kEvent) {
         ApplyEvent(*device, sign, at, evaluation);
-      } else if (numeric_signs_.contains(sign.name) && !NumberOf(sign)) {
+      } else if (numeric_signs_.contains(sign.name) && sign.expected_text.empty() &&
+                 !NumberOf(sign)) {
         // A value that no rule can weigh must not pass for a good one.
         Sign unreadable = sign;
         unreadable.error = fmt::format("'{}' is no number", ValueText(sign));
@@ -204,7 +205,8 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const Instant& at,
     // A Healthy rule is a record with a reason: it finds nothing, but it may clear what others
     // found.
     if (rule.state != HealthState::kHealthy) TrackOf(device, index).OnEvent(sign, at);
-    Clear(device, rule, sign);
+    const bool ended = Clear(device, rule, sign);
+    if (sign.maybe_old && !ended) continue;
     Sign of_device = sign;
     of_device.device = device.health.id.device;
     const std::string value = ValueText(sign);
@@ -215,19 +217,22 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const Instant& at,
   }
 }
 
-void RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign) {
+bool RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign) {
   const WallTime when = sign.time;
+  bool ended = false;
   for (const std::string& cleared : by.clears) {
     for (auto& [index, track] : device.tracks) {
       if (!track.finding() || !EndsBy(table_.rules[index], cleared)) continue;
       // A log that is read again may bring a reset older than the finding.
       if (track.finding()->since > when) continue;
       track.End(when, sign.raw);
+      ended = true;
       if (when < device.good_since) continue;
       device.good_since = when;
       device.good_by = sign.raw;
     }
   }
+  return ended;
 }
 
 bool RuleEngine::ConditionHolds(const Device& device, const Rule& rule) const {

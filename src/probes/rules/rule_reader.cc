@@ -227,6 +227,7 @@ Rule ReadRule(Row row) {
   rule.sign = row.Text("sign", true);
   ReadMatch(row, rule);
   rule.state = row.Choice<HealthState>("state", {{"Healthy", HealthState::kHealthy},
+                                                 {"Unknown", HealthState::kUnknown},
                                                  {"Degraded", HealthState::kDegraded},
                                                  {"Unhealthy", HealthState::kUnhealthy}});
   ReadShare(row, rule);
