@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "base/loop/loop.h"
 
@@ -11,33 +12,46 @@ namespace galen::agent {
 
 class ClockSteps {
  public:
-  // A smaller step cannot be distinguished from the noise of reading two clocks, and is below the
-  // precision of a Pod's end, which has whole seconds.
+  // A smaller step is below the precision of a Pod's end, which has whole seconds.
   static constexpr Duration kLeast = std::chrono::milliseconds(100);
+  // Both clocks are read at one moment when the reading took less: a thread that waits for a CPU
+  // between the two would see a step that nobody made. Far below kLeast, far above a reading.
+  static constexpr Duration kTogether = std::chrono::milliseconds(10);
+  static constexpr int kReadingsMax = 5;  // until two are together; else the look sees nothing
 
   // The loop outlives this.
   explicit ClockSteps(const Loop& loop) : loop_(loop), ahead_(Ahead()) {}
 
   // Reads both clocks. To be called whenever something comes that has a time: a step back that is
-  // undone before the next call stays unseen.
+  // undone before the next call stays unseen, and one that a busy machine hides is seen by a later
+  // call.
   void Look() {
-    const Duration ahead = Ahead();
-    if (ahead < ahead_ && ahead_ - ahead < kLeast) return;
-    set_back_ += std::max(ahead_ - ahead, Duration::zero());
-    ahead_ = ahead;
+    const std::optional<Duration> ahead = Ahead();
+    if (!ahead) return;
+    const Duration before = ahead_.value_or(*ahead);
+    if (*ahead < before && before - *ahead < kLeast) return;
+    set_back_ += std::max(before - *ahead, Duration::zero());
+    ahead_ = *ahead;
   }
   // All steps back together, from the beginning to the last look. Steps forward take nothing off:
   // what was dated before them stays as it is.
   Duration set_back() const { return set_back_; }
 
  private:
-  // Of the clock on the wall before the other. A machine that sleeps makes it more.
-  Duration Ahead() const {
-    return loop_.WallNow().time_since_epoch() - loop_.Now().time_since_epoch();
+  // How far the clock on the wall is ahead of the other; nullopt: they could not be read together.
+  // A machine that sleeps makes it more.
+  std::optional<Duration> Ahead() const {
+    for (int reading = 0; reading < kReadingsMax; ++reading) {
+      const Time before = loop_.Now();
+      const WallTime wall = loop_.WallNow();
+      if (loop_.Now() - before >= kTogether) continue;
+      return wall.time_since_epoch() - before.time_since_epoch();
+    }
+    return std::nullopt;
   }
 
   const Loop& loop_;
-  Duration ahead_;
+  std::optional<Duration> ahead_;  // at the last step; nullopt: it was never read
   Duration set_back_{};
 };
 

@@ -22,6 +22,56 @@ class ClockStepsTest : public ::testing::Test {
   ClockSteps steps_{loop_};
 };
 
+// A loop whose thread loses its CPU for a while after it has read the clock that nobody sets.
+class BusyLoop final : public Loop {
+ public:
+  Time Now() const override {
+    const Time read = now_;
+    if (pauses_ > 0) {
+      --pauses_;
+      now_ += 150ms;
+    }
+    return read;
+  }
+  WallTime WallNow() const override { return WallTime(now_ - Time{}) - set_back_; }
+  void Post(Task) override {}
+  [[nodiscard]] Timer At(Time, Task) override { return {}; }
+
+  // The next readings of the clock that nobody sets are each followed by 150 ms without a CPU.
+  void PauseAfter(int readings) { pauses_ = readings; }
+  void SetBack(Duration by) { set_back_ += by; }
+
+ private:
+  mutable Time now_{1h};
+  mutable int pauses_ = 0;
+  Duration set_back_{};
+};
+
+TEST(ClockStepsOnABusyMachine, APauseBetweenTheTwoClocksIsNoStep) {
+  BusyLoop loop;
+  ClockSteps steps(loop);
+  loop.PauseAfter(1);
+  steps.Look();  // an uneven reading would put the clock on the wall 150 ms further ahead
+  steps.Look();
+  EXPECT_EQ(steps.set_back(), 0s);
+}
+
+TEST(ClockStepsOnABusyMachine, AStepThatIsHiddenIsSeenLater) {
+  BusyLoop loop;
+  loop.PauseAfter(1000);  // not even the first reading counts
+  ClockSteps steps(loop);
+  steps.Look();
+  loop.PauseAfter(0);
+  steps.Look();
+  loop.SetBack(3min);
+  loop.PauseAfter(1000);
+  steps.Look();
+  EXPECT_EQ(steps.set_back(), 0s);
+  loop.PauseAfter(0);
+  steps.Look();
+  EXPECT_EQ(steps.set_back(), 3min);
+}
+
 TEST_F(ClockStepsTest, TimeThatPassesIsNoStep) { EXPECT_EQ(After(0s), 0s); }
 
 TEST_F(ClockStepsTest, StepsBackAddUpAndStepsForwardTakeNothingOff) {

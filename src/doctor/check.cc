@@ -39,7 +39,7 @@ std::vector<Check> AllChecks() {
   std::vector<Check> all;
   for (const auto& group :
        {ApiChecks(), KubeletChecks(), GateChecks(), DriverChecks(), SliceChecks(), ClaimChecks(),
-        CdiChecks(), AgentChecks(), HostChecks()}) {
+        CdiChecks(), AgentChecks(), HostChecks(), VersionChecks(), PracticeChecks()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;

@@ -36,6 +36,8 @@ std::vector<Check> ClaimChecks();
 std::vector<Check> CdiChecks();
 std::vector<Check> AgentChecks();
 std::vector<Check> HostChecks();
+std::vector<Check> VersionChecks();
+std::vector<Check> PracticeChecks();
 std::vector<Check> AllChecks();
 
 // Every check of AllChecks, in that order.

@@ -268,7 +268,7 @@ std::vector<Check> SocketChecks() {
   };
 }
 
-std::vector<Check> VersionChecks() {
+std::vector<Check> ServiceChecks() {
   return {
       {"drivers.service", Level::kBad, "Each driver offers a DRA service that the kubelet knows",
        "The kubelet refuses to register it.",
@@ -288,7 +288,7 @@ std::vector<Check> VersionChecks() {
 
 std::vector<Check> DriverChecks() {
   std::vector<Check> checks = SocketChecks();
-  const std::vector<Check> more = VersionChecks();
+  const std::vector<Check> more = ServiceChecks();
   checks.insert(checks.end(), more.begin(), more.end());
   return checks;
 }

@@ -50,6 +50,25 @@ inline PodSeen GoodPod() {
   seen.pod.meta.uid = "pod-1";
   seen.pod.node = "node-7";
   seen.pod.claims = {{.name = "gpu", .claim_name = "c", .template_name = ""}};
+  seen.pod.phase = "Running";
+  seen.pod.started = WallTime{std::chrono::seconds(1'795'000'000)};
+  for (const char* taint : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
+    seen.tolerations.push_back(
+        {.key = taint, .effect = "NoExecute", .lasts = std::chrono::seconds(300)});
+  }
+  return seen;
+}
+
+// A Pod of the driver, by its DaemonSet.
+inline PodSeen GoodDriverPod() {
+  PodSeen seen;
+  seen.pod.meta.key = {"gpu", "driver-x2c4"};
+  seen.pod.meta.uid = "pod-2";
+  seen.pod.meta.owners = {{.kind = "DaemonSet", .name = "driver", .controller = true}};
+  seen.pod.node = "node-7";
+  seen.pod.phase = "Running";
+  seen.is_driver = true;
+  seen.priority = 2'000'001'000;
   return seen;
 }
 
@@ -88,6 +107,7 @@ inline KubeletSeen GoodKubelet() {
   KubeletProcess process{.pid = 321, .arguments = {"kubelet"}};
   process.open_files = 1'000'000;
   process.watchdog = std::optional<Duration>(std::chrono::seconds(30));
+  process.started = WallTime{std::chrono::seconds(1'794'990'000)};
   kubelet.process = process;
   kubelet.gates = GoodGates("the kubelet's /metrics");
   // As the kubelet sees its own root.
@@ -114,7 +134,8 @@ inline ApiSeen GoodApi(WallTime now) {
   api.slices = std::vector{GoodSlice("s-0", "gpu-0"), GoodSlice("s-1", "gpu-1")};
   api.all_slices = std::vector{PlaceOf((*api.slices)[0]), PlaceOf((*api.slices)[1])};
   api.nodes = std::set<std::string>{"node-7", "node-8"};
-  api.pods = std::vector{GoodPod()};
+  api.pods = std::vector{GoodPod(), GoodDriverPod()};
+  api.daemon_sets["gpu/driver"] = DaemonSetSeen{.at_once = "1", .nodes = 8, .updated = 8};
   api.claims = std::vector{GoodClaim()};
   api.health_served = true;
   api.health = NodeHealthSeen{.ready = ConditionSeen{.status = "True"}};
@@ -148,6 +169,12 @@ inline Observations GoodObservations() {
       InotifySeen{.instances_max = 512, .watches_max = 524'288, .tried = OkStatus()};
   seen.host.file_table = FileTableSeen{.used = 5'000, .max = 1'000'000};
   seen.host.time_sync = TimeSyncSeen{.synchronised = true, .error_max = 20ms};
+  seen.host.runtime = RuntimeSeen{.name = "containerd", .started = WallTime{1'794'980'000s}};
+  seen.host.pressure = PressureSeen{.cpu = 12, .memory = 0, .io = 1};
+  seen.host.nvidia = NvidiaSeen{.module = "570.124.06", .libraries = {"570.124.06"}, .root = "/"};
+  seen.image = ImageSeen{};
+  seen.expected = ExpectedSeen{};
+  seen.expected->pci = std::map<std::string, std::set<std::string>>{};
   seen.host.disks = {GoodDisk("/k", "the kubelet"), GoodDisk("/var/lib/galen", "galen-agent")};
   seen.cdi.directories = {"/etc/cdi", "/var/run/cdi"};
   seen.cdi.files =

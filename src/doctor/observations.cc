@@ -26,6 +26,15 @@ std::optional<KubernetesVersion> ParseVersion(const std::string& text) {
   return version;
 }
 
+bool PodSeen::holds_devices() const { return !pod.claims.empty() || !pod.extended_claim.empty(); }
+
+std::string PodSeen::DaemonSet() const {
+  for (const kube::OwnerReference& owner : pod.meta.owners) {
+    if (owner.controller && owner.kind == "DaemonSet") return pod.meta.key.ns + "/" + owner.name;
+  }
+  return "";
+}
+
 WallTime Observations::ApiNow() const { return api.clock.ok() ? when - api.clock->ahead : when; }
 
 std::optional<KubernetesVersion> Observations::KubeletVersion() const {

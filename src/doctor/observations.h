@@ -13,6 +13,8 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "doctor/expectations.h"
+#include "doctor/image_compatibility.h"
 #include "kube/objects/pod.h"
 #include "kube/objects/resource_slice.h"
 #include "model/claim.h"
@@ -74,6 +76,7 @@ struct KubeletProcess {
   std::vector<std::string> arguments;
   Seen<std::int64_t> open_files;           // RLIMIT_NOFILE, the soft limit; -1 = unlimited
   Seen<std::optional<Duration>> watchdog;  // systemd's WatchdogSec; nullopt: none
+  Seen<WallTime> started;
 };
 
 // A claim that the kubelet has had prepared, by its checkpoint.
@@ -121,6 +124,7 @@ struct ConditionSeen {
 struct NodeSeen {
   std::string kubelet_version;
   std::optional<ConditionSeen> ready;
+  std::map<std::string, std::string> labels;  // those of Node Feature Discovery alone
 };
 
 // The node's Lease, which the kubelet renews while it lives.
@@ -129,12 +133,37 @@ struct LeaseSeen {
   Duration holds = std::chrono::seconds(40);
 };
 
+// A toleration of a Pod: a taint that does not remove it, or not at once.
+struct TolerationSeen {
+  std::string key;                // "" = every taint
+  std::string effect;             // "" = every effect
+  std::optional<Duration> lasts;  // nullopt: for ever
+};
+
 // A Pod of this node.
 struct PodSeen {
   kube::Pod pod;
   std::vector<std::string> finalizers;
   std::string service_account;
   bool runs_agent = false;  // one of its containers is a galen-agent
+  bool is_driver = false;   // it mounts the directory in which plugins register with a kubelet
+  std::int64_t priority = 0;
+  std::vector<std::string> without_requests;  // containers that request no CPU or no memory
+  Duration grace = std::chrono::seconds(30);  // from its deletion to the end of its containers
+  std::vector<TolerationSeen> tolerations;
+
+  // Whether it asks for devices by claims.
+  bool holds_devices() const;
+  // "namespace/name" of the DaemonSet that it belongs to; "" = to none.
+  std::string DaemonSet() const;
+};
+
+// A DaemonSet: how it replaces its Pods, and how far it is.
+struct DaemonSetSeen {
+  bool by_hand = false;       // updateStrategy OnDelete: somebody deletes each Pod
+  std::string at_once = "1";  // else rollingUpdate.maxUnavailable: "1", "10%"
+  std::int64_t nodes = 0;     // that should run one of its Pods
+  std::int64_t updated = 0;   // of these, with the present version
 };
 
 // A ResourceClaim, wherever it is allocated.
@@ -173,6 +202,8 @@ struct ApiSeen {
   Seen<std::vector<SlicePlace>> all_slices;
   Seen<std::set<std::string>> nodes;
   Seen<std::vector<PodSeen>> pods;  // of this node
+  // To which drivers and agents among these Pods belong, by "namespace/name".
+  std::map<std::string, Seen<DaemonSetSeen>> daemon_sets;
   Seen<std::vector<ClaimSeen>> claims;
   // Pods by UID that claims are reserved for and that are not on this node: whether they are there.
   std::map<std::string, Seen<bool>> far_pods;
@@ -243,8 +274,30 @@ struct TimeSyncSeen {
   Duration error_max{};
 };
 
+// The process that runs containers for the kubelet.
+struct RuntimeSeen {
+  std::string name;  // "containerd"
+  WallTime started{};
+};
+
+// The share of the last minute in which work waited, in percent (Documentation/accounting/psi.rst
+// of the kernel): some of it for a CPU, all of it for memory or disks.
+struct PressureSeen {
+  double cpu = 0, memory = 0, io = 0;
+};
+
+// The versions of NVIDIA's driver on this machine.
+struct NvidiaSeen {
+  std::string module;                  // of the loaded kernel module; "" = none is loaded
+  std::vector<std::string> libraries;  // each once; empty: none has a version in its name
+  std::string root;                    // below which the libraries are: "/", "/run/nvidia/driver"
+};
+
 // The machine below kubelet and agent.
 struct HostSeen {
+  Seen<RuntimeSeen> runtime;
+  Seen<PressureSeen> pressure;
+  Seen<NvidiaSeen> nvidia;
   Seen<CgroupSeen> cgroup;
   Seen<InotifySeen> inotify;
   Seen<FileTableSeen> file_table;
@@ -265,6 +318,26 @@ struct CdiSeen {
   Seen<std::vector<CdiFile>> files;
 };
 
+// The firmware that a file names.
+struct FirmwareSeen {
+  std::string path;  // below /sys
+  Seen<std::string> version;
+};
+
+// What the operator expects of this node, and what sysfs has of it.
+struct ExpectedSeen {
+  Expectations wanted;  // empty: nothing is expected
+  // Addresses by vendor and device ("10de:2330"), of all PCI devices.
+  Seen<std::map<std::string, std::set<std::string>>> pci;
+  std::map<std::string, std::vector<FirmwareSeen>> firmware;  // by ExpectedFirmware::files
+};
+
+// What an image needs, and what this machine shows of the features of nodes.
+struct ImageSeen {
+  std::vector<CompatibilitySet> needs;  // empty: no image is asked about
+  NodeFeatures features;                // without labels: those are the API server's
+};
+
 // All that was seen of one node.
 struct Observations {
   std::string node;
@@ -276,6 +349,8 @@ struct Observations {
   AgentSeen agent;
   HostSeen host;
   CdiSeen cdi;
+  Seen<ExpectedSeen> expected;
+  Seen<ImageSeen> image;
 
   // The API server's time, as far as it is known; else this machine's.
   WallTime ApiNow() const;

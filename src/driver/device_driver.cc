@@ -34,6 +34,9 @@ Status DeviceDriver::Start() {
 }
 
 Prepared DeviceDriver::Prepare(const DeviceClaim& claim) const {
+  if (const Status status = hardware_.CanPrepare(); !status.ok()) {
+    return Failure{status.message()};
+  }
   std::map<std::string, CdiEdits> edits;
   for (const DeviceClaim::Held& held : claim.devices) {
     edits[held.device] = hardware_.EditsFor(held.device);

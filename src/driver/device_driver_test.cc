@@ -28,8 +28,10 @@ class CountedHardware final : public Hardware {
   }
   StatusOr<Inventory> Devices() override { return real_->Devices(); }
   CdiEdits EditsFor(const std::string& device) const override { return real_->EditsFor(device); }
+  Status CanPrepare() const override { return refuses; }
   Status Start(HardwareEvents& events) override { return real_->Start(events); }
 
+  Status refuses;
   int looks = 0;
 
  private:
@@ -169,6 +171,12 @@ TEST_F(DeviceDriverTest, PublishesEightHealthyGpusWithTheirIdentity) {
   ASSERT_THAT(slices, SizeIs(1));
   EXPECT_THAT(slices[0].devices, SizeIs(8));
   EXPECT_TRUE(slices[0].devices[0].attributes.contains("resource.kubernetes.io/pciBusID"));
+}
+
+TEST_F(DeviceDriverTest, AClaimThatHardwareRefusesSaysWhy) {
+  Start(Kind::kGpu);
+  gpus_->refuses = FailedPrecondition("the module is old");
+  EXPECT_EQ(std::get<Failure>(driver_->Prepare({})).message, "the module is old");
 }
 
 TEST_F(DeviceDriverTest, SharedGpusSaySo) {

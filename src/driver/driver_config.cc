@@ -93,6 +93,8 @@ void AddFlags(Flags& flags, Kind kind, DriverConfig& config) {
       flags.Add("--host-driver-root", config.host_driver_root,
                 "the same directory by the host's path, for CDI files; --driver-root unless given");
       flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
+      flags.Add("--proc-root", config.proc_root,
+                "where proc is mounted; NVIDIA's kernel module shows itself below driver/nvidia");
       flags.Add("--kernel-log", config.kernel_log,
                 "also read this log, e.g. /dev/kmsg: XIDs, lost GPUs and PCIe errors by address");
       return;

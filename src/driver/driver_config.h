@@ -38,6 +38,7 @@ struct DriverConfig {
   // evicted; "" does neither.
   std::string taint_unhealthy;
   std::string sysfs_root = "/sys";      // all but gpu
+  std::string proc_root = "/proc";      // nvidia
   std::string network_namespace;        // nic; "" = the one that the process is in
   std::vector<std::string> interfaces;  // nic: patterns
   // nvidia: the library; "" = looked for below driver_root, then by the dynamic linker.

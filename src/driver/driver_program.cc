@@ -6,16 +6,14 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <semaphore>
-#include <thread>
 #include <utility>
 
 #include "base/check.h"
 #include "base/files/boot_id.h"
 #include "base/files/disk_thread.h"
 #include "base/files/posix_file_system.h"
+#include "base/start_deadline.h"
 #include "driver/checked_hardware.h"
 #include "driver/device_driver.h"
 #include "driver/hardware.h"
@@ -34,6 +32,8 @@
 namespace galen::device_driver {
 namespace {
 
+constexpr int kExitFailed = 1;
+
 // One file for all instances of a driver: what the outgoing one knows of the hardware (a lost GPU,
 // the place in the kernel's log) must be known to the one that follows it in a rolling update. Each
 // writes it whole, and what both look at is the same.
@@ -41,31 +41,8 @@ std::string StatePath(const DriverConfig& config) {
   return StateDirectory(config) + "/probes.json";
 }
 
-// Ends the process when what it guards takes too long: NVML blocks for ever on a machine whose GPU
-// hangs, and a driver that never says so looks as if it were starting.
-class StartDeadline {
- public:
-  explicit StartDeadline(std::chrono::seconds deadline)
-      : thread_([this, deadline] {
-          if (over_.try_acquire_for(deadline)) return;
-          fmt::print(stderr,
-                     "galen-driver: NVML did not start within {} s: a GPU or its kernel module "
-                     "hangs; see the kernel's log, and whether nvidia-smi answers\n",
-                     deadline.count());
-          std::_Exit(EXIT_FAILURE);
-        }) {}
-  ~StartDeadline() {
-    over_.release();
-    thread_.join();
-  }
-  StartDeadline(const StartDeadline&) = delete;
-
- private:
-  std::binary_semaphore over_{0};
-  std::thread thread_;
-};
-
-// GPUs that initialise take some seconds each, without the persistence daemon.
+// NVML blocks for ever on a machine whose GPU hangs, and a driver that never says so looks as if it
+// were starting. GPUs that initialise take some seconds each, without the persistence daemon.
 constexpr std::chrono::seconds kNvmlStartsWithin{60};
 
 // Where sysfs knows one; -1 there: it knows none.
@@ -86,8 +63,8 @@ std::map<std::string, std::int64_t> NumaNodes(FileSystem& files, const std::stri
 // The hardware of a driver and what it stands on, given to the driver.
 class Program {
  public:
-  Program(Driver& driver, sdk::DriverInside inside, DriverConfig config)
-      : driver_(driver), inside_(inside), config_(std::move(config)) {}
+  Program(Driver& driver, sdk::DriverInside inside, DriverConfig config, EndProcess end)
+      : driver_(driver), inside_(inside), config_(std::move(config)), end_(std::move(end)) {}
 
   // Everything that can be wrong before anything is started.
   Status Prepare();
@@ -103,6 +80,8 @@ class Program {
   Status PrepareGpus();
   void PrepareNics();
   Status PrepareNvidia();
+  // One for XIDs and one for each of so many GPUs.
+  Status StartNvmlThreads(std::size_t gpus);
   Status PreparePci();
   Status PrepareSysfs();
   // The real devices that `find` gives.
@@ -116,11 +95,13 @@ class Program {
   Driver& driver_;
   const sdk::DriverInside inside_;
   const DriverConfig config_;
+  const EndProcess end_;
   PosixFileSystem files_;
   probes::RuleTable rules_;
   std::unique_ptr<probes::StateFile> state_;
   std::unique_ptr<probes::LinkWatch> links_;
   std::unique_ptr<probes::NvmlLibrary> nvml_;
+  std::vector<std::unique_ptr<DiskQueue>> nvml_threads_;  // not given to the hardware yet
   std::unique_ptr<Hardware> hardware_;
   std::unique_ptr<DeviceDriver> device_driver_;
 };
@@ -157,10 +138,20 @@ StatusOr<std::unique_ptr<probes::KernelLogSource>> Program::OpenKernelLog() {
 }
 
 Status Program::PrepareNvidia() {
-  const StartDeadline deadline(kNvmlStartsWithin);
+  const StartDeadline deadline(kNvmlStartsWithin, [end = end_] {
+    end(kExitFailed,
+        fmt::format("NVML did not start within {} s: a GPU or its kernel module hangs; see the "
+                    "kernel's log, and whether nvidia-smi answers",
+                    kNvmlStartsWithin.count()));
+  });
   const std::string library =
       config_.nvml.empty() ? FindNvml(files_, config_.driver_root) : config_.nvml;
-  ASSIGN_OR_RETURN(nvml_, probes::NvmlLibrary::Open(library));
+  // On the threads that read GPUs, too, so with files of its own.
+  const auto look_at_module = [sysfs = config_.sysfs_root, proc = config_.proc_root] {
+    PosixFileSystem files;
+    return probes::ReadNvmlModule(files, sysfs, proc);
+  };
+  ASSIGN_OR_RETURN(nvml_, probes::NvmlLibrary::Open(library, look_at_module));
   NvidiaHardware::Options options;
   ASSIGN_OR_RETURN(options.driver_version, nvml_->DriverVersion());
   ASSIGN_OR_RETURN(options.gpus, nvml_->Gpus());
@@ -169,10 +160,24 @@ Status Program::PrepareNvidia() {
     const std::string& host = config_.host_driver_root;
     return FindNvidiaFiles(files_, config_.driver_root, host.empty() ? config_.driver_root : host);
   };
+  options.module_version = [look_at_module] { return look_at_module().version; };
   ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
-  hardware_ = std::make_unique<NvidiaHardware>(
-      TheEdges(), std::move(options), *nvml_,
-      [this] { return std::make_unique<DiskThread>(inside_.loop); }, std::move(kernel_log));
+  RETURN_IF_ERROR(StartNvmlThreads(options.gpus.size()));
+  const auto take_thread = [this] {
+    std::unique_ptr<DiskQueue> thread = std::move(nvml_threads_.back());
+    nvml_threads_.pop_back();
+    return thread;
+  };
+  hardware_ = std::make_unique<NvidiaHardware>(TheEdges(), std::move(options), *nvml_, take_thread,
+                                               std::move(kernel_log));
+  return OkStatus();
+}
+
+Status Program::StartNvmlThreads(std::size_t gpus) {
+  for (std::size_t i = 0; i < gpus + 1; ++i) {
+    ASSIGN_OR_RETURN(auto thread, DiskThread::Start(inside_.loop, "nvml"));
+    nvml_threads_.push_back(std::move(thread));
+  }
   return OkStatus();
 }
 
@@ -277,12 +282,12 @@ Status CheckDriver(DriverConfig config) {
   return faults.empty() ? OkStatus() : Status(Code::kInvalidArgument, faults);
 }
 
-int RunDriver(DriverConfig config) {
+int RunDriver(DriverConfig config, const EndProcess& end) {
   if (config.driver.node.empty()) config.driver.node = NodeNameFromEnv();
   Driver driver(SdkOptions(config));
   const std::optional<sdk::DriverInside> inside = sdk::DriverInside::Of(driver);
   if (!inside) return kExitFailed;
-  Program program(driver, *inside, std::move(config));
+  Program program(driver, *inside, std::move(config), end);
   if (const Status status = program.Prepare(); !status.ok()) {
     // NotFound is a file that the configuration names.
     const bool usage = status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound;
@@ -291,7 +296,7 @@ int RunDriver(DriverConfig config) {
   if (const Status status = program.Start(); !status.ok()) return Fail(status, kExitFailed);
   const int code = driver.Run();
   // A thread in a call that hangs can neither be ended nor waited for.
-  if (program.may_hang()) std::_Exit(code);
+  if (program.may_hang()) end(code, "");
   return code;
 }
 

@@ -1,6 +1,9 @@
 // Runs a galen-driver as a process: its real loop, files, sockets, kernel log and signals.
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "driver/driver_config.h"
 
 namespace galen::device_driver {
@@ -10,9 +13,13 @@ namespace galen::device_driver {
 // fault, one a line.
 Status CheckDriver(DriverConfig config);
 
+// Ends this process at once, with an exit code and a sentence for standard error ("": none): where
+// threads hang in calls that can be neither ended nor waited for. Called from any thread.
+using EndProcess = std::function<void(int code, std::string_view sentence)>;
+
 // Blocks until a signal and a clean end. The exit code: 0; 64 when the configuration is wrong and
 // nothing was started; 1 when it could not start. Errors go to standard error. REQUIRES:
 // CheckDriver found nothing.
-int RunDriver(DriverConfig config);
+int RunDriver(DriverConfig config, const EndProcess& end);
 
 }  // namespace galen::device_driver

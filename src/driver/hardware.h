@@ -37,6 +37,9 @@ class Hardware : public probes::Probe {
   // What a container gets that uses `device`: environment, device nodes. Empty for a device that is
   // not there.
   virtual CdiEdits EditsFor(const std::string& device) const = 0;
+  // Why no claim can be prepared now, whatever its devices: a sentence for the Pod's Event, with
+  // what to do. OK: nothing is known against it. May read a few files.
+  virtual Status CanPrepare() const { return OkStatus(); }
   // Starts to listen for what hardware says by itself. Once; `events` outlives the hardware.
   virtual Status Start(HardwareEvents& events) = 0;
   // Whether it has threads in calls that may never return: a program that ends must not wait for
@@ -115,6 +118,8 @@ class NvidiaHardware final : public Hardware {
     // What containers need beside their GPUs, looked for at each claim: some device nodes appear
     // with the first program that computes.
     std::function<NvidiaFiles()> find_files{};
+    // The version of the kernel module that is loaded now; "" = not known.
+    std::function<std::string()> module_version{};
     // By PCI address: the NUMA node, where sysfs knows one.
     std::map<std::string, std::int64_t> numa_nodes{};
   };
@@ -129,6 +134,9 @@ class NvidiaHardware final : public Hardware {
   // instances, since claims would get all of such a GPU.
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
+  // FailedPrecondition while no library that containers would get is of the module's version:
+  // their programs could not use a GPU.
+  Status CanPrepare() const override;
   Status Start(HardwareEvents& events) override;
   StatusOr<std::vector<probes::Sign>> Observe() override { return probe_.Observe(); }
   bool may_hang() const override { return true; }

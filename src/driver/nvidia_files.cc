@@ -1,18 +1,17 @@
 #include "driver/nvidia_files.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "model/driver_version.h"
 
 namespace galen::device_driver {
 namespace {
 
 constexpr std::string_view kNvml = "libnvidia-ml.so.1";
-
-// Where distributions put 64-bit libraries: Debian and Ubuntu on both processors, Red Hat and SUSE,
-// Arch.
-constexpr std::array<std::string_view, 4> kLibraryDirectories = {
-    "usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib"};
 
 // What programs that compute load (NVIDIA's driver README, "Listing of Installed Components"), by
 // the beginning of the file's name; graphics and display are left out.
@@ -62,7 +61,7 @@ NvidiaFiles FindNvidiaFiles(FileSystem& files, const std::string& root,
   for (const std::string_view node : kControlNodes) {
     if (Has(nodes, node)) found.control_nodes.emplace_back(node);
   }
-  for (const std::string_view directory : kLibraryDirectories) {
+  for (const std::string_view directory : kNvidiaLibraryDirectories) {
     for (const std::string& name : NamesIn(files, Below(root, directory))) {
       if (!IsWanted(name)) continue;
       const std::string path = std::string(directory) + "/" + name;
@@ -77,8 +76,23 @@ NvidiaFiles FindNvidiaFiles(FileSystem& files, const std::string& root,
   return found;
 }
 
+Status CheckVersions(const std::string& module_version, const NvidiaFiles& files) {
+  std::vector<std::string> names;
+  for (const CdiEdits::Mount& library : files.libraries) {
+    names.push_back(library.host_path.substr(library.host_path.rfind('/') + 1));
+  }
+  const std::vector<std::string> versions = LibraryVersions(names);
+  if (module_version.empty() || versions.empty() || Has(versions, module_version)) {
+    return OkStatus();
+  }
+  return FailedPrecondition(
+      "NVIDIA's kernel module is {}, its libraries on this node are {}: drain the node and load "
+      "the new module, or start the node anew",
+      module_version, fmt::join(versions, ", "));
+}
+
 std::string FindNvml(FileSystem& files, const std::string& root) {
-  for (const std::string_view directory : kLibraryDirectories) {
+  for (const std::string_view directory : kNvidiaLibraryDirectories) {
     const std::string place = Below(root, directory);
     if (Has(NamesIn(files, place), kNvml)) return place + "/" + std::string(kNvml);
   }

@@ -26,6 +26,11 @@ struct NvidiaFiles {
 NvidiaFiles FindNvidiaFiles(FileSystem& files, const std::string& root,
                             const std::string& host_root);
 
+// FailedPrecondition, with both versions and what to do, when there are libraries with a version in
+// their names and none is of the kernel module's; "" = the module's version is not known, which is
+// no reason to refuse anything.
+Status CheckVersions(const std::string& module_version, const NvidiaFiles& files);
+
 // The path of libnvidia-ml.so.1 below `root`; its bare name, which the dynamic linker looks for,
 // where it is in none of the usual directories.
 std::string FindNvml(FileSystem& files, const std::string& root);

@@ -61,6 +61,27 @@ TEST_F(NvidiaFilesTest, WhatIsNotThereIsLeftOut) {
   EXPECT_THAT(found.control_nodes, IsEmpty());
 }
 
+TEST_F(NvidiaFilesTest, LibrariesOfAnotherVersionThanTheModuleAreRefusedWithBoth) {
+  Make("/usr/lib64/libcuda.so.1");
+  Make("/usr/lib64/libcuda.so.570.133.20");
+  Make("/usr/lib64/libnvidia-ml.so.570.133.20");
+  const NvidiaFiles found = FindNvidiaFiles(files_, "/", "/");
+  EXPECT_EQ(CheckVersions("570.133.20", found), OkStatus());
+  const Status refused = CheckVersions("570.124.06", found);
+  EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(refused.message(),
+            "NVIDIA's kernel module is 570.124.06, its libraries on this node are 570.133.20: "
+            "drain the node and load the new module, or start the node anew");
+}
+
+TEST_F(NvidiaFilesTest, AVersionThatIsNotKnownRefusesNothing) {
+  Make("/usr/lib64/libcuda.so.1");
+  const NvidiaFiles unversioned = FindNvidiaFiles(files_, "/", "/");
+  EXPECT_EQ(CheckVersions("570.124.06", unversioned), OkStatus());
+  Make("/usr/lib64/libcuda.so.570.133.20");
+  EXPECT_EQ(CheckVersions("", FindNvidiaFiles(files_, "/", "/")), OkStatus());
+}
+
 TEST_F(NvidiaFilesTest, NvmlIsTakenFromTheDriversRootOrLeftToTheLinker) {
   EXPECT_EQ(FindNvml(files_, "/driver"), "libnvidia-ml.so.1");
   Make("/driver/usr/lib64/libnvidia-ml.so.1");

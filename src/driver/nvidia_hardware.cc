@@ -79,6 +79,10 @@ CdiEdits NvidiaHardware::EditsFor(const std::string& device) const {
   return edits;
 }
 
+Status NvidiaHardware::CanPrepare() const {
+  return CheckVersions(options_.module_version(), options_.find_files());
+}
+
 Status NvidiaHardware::Start(HardwareEvents& events) {
   merger_ = std::make_unique<probes::XidMerger>(edges_.loop, events.signs);
   probe_.Start(merger_->nvml(), merger_->nvml());

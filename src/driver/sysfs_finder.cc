@@ -12,7 +12,8 @@
 namespace galen::device_driver {
 namespace {
 
-// Of Kubernetes' standard attributes (dra-standard-device-attributes) those that the kernel knows.
+// With those of Kubernetes' standard attributes (dra-standard-device-attributes) that the kernel
+// knows.
 FoundDevice OfferPci(const probes::PciDevice& pci) {
   FoundDevice found;
   found.path = "bus/pci/devices/" + pci.address;

@@ -160,6 +160,32 @@ TEST_F(Nvidia, ContainersGetTheirGpusNodeAndTheDriversLibraries) {
   EXPECT_THAT(files, HasSubstr("NVIDIA_VISIBLE_DEVICES=void"));
 }
 
+// The old module stays loaded after an update of the packages, and a driver that starts then finds
+// the new library. Pods that run go on; their GPUs are Unknown, not broken.
+TEST_F(Nvidia, AModuleOfAnotherVersionThanTheLibraryMakesGpusUnknownUntilBothMatch) {
+  std::filesystem::create_directories(node_.Path("proc/driver/nvidia/gpus/0000:4b:00.0"));
+  std::filesystem::create_directories(node_.Path("proc/driver/nvidia/gpus/0000:4c:00.0"));
+  node_.stage().Write("proc/driver/nvidia/version",
+                      "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.124.06  Wed\n");
+  for (int index = 0; index < 2; ++index) {
+    node_.stage().Write(
+        fmt::format("proc/driver/nvidia/gpus/0000:4{}:00.0/information", "bc"[index]),
+        fmt::format("Model: NVIDIA H100\nGPU UUID: GPU-{0}\nDevice Minor: {0}\n", index));
+  }
+  const std::vector<std::string> module = {"--proc-root", node_.Path("proc"), "--sysfs-root",
+                                           node_.Path("sys")};
+  Up(module);
+  node_.End(*driver_, SIGTERM);
+  Show("init 18\n");
+  StartDriver(module);
+  node_.ExpectSays("first", {"gpu-0 Unknown since ", "kernel module is 570.124.06, its library"});
+  EXPECT_THAT(node_.ConditionOf("first"), HasSubstr("Unknown DriverMismatch"));
+  node_.ExpectWhy("first", {"DriverMismatch", "kernel module is 570.124.06"});
+  Show("");
+  node_.ExpectSays("first", {"gpu-0 Healthy"});
+  node_.ExpectSays("second", {"gpu-1 Healthy"});
+}
+
 TEST_F(Nvidia, WithoutTheLibraryTheDriverSaysWhatIsMissing) {
   ASSERT_TRUE(node_.fleet().serves());
   const Outcome outcome = node_.stage().Run(

@@ -37,17 +37,18 @@ StatusOr<std::unique_ptr<AgentProcess>> AgentProcess::Create(AgentConfig config)
     ASSIGN_OR_RETURN(keeper, ProcessKeeper::Start());
   }
   ASSIGN_OR_RETURN(std::unique_ptr<EpollLoop> loop, EpollLoop::Create());
+  ASSIGN_OR_RETURN(std::unique_ptr<DiskThread> disk, DiskThread::Start(*loop, "disk"));
   return std::unique_ptr<AgentProcess>(
-      new AgentProcess(std::move(loop), std::move(config), std::move(keeper)));
+      new AgentProcess(std::move(loop), std::move(disk), std::move(config), std::move(keeper)));
 }
 
-AgentProcess::AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config,
-                           std::unique_ptr<ProcessKeeper> keeper)
+AgentProcess::AgentProcess(std::unique_ptr<EpollLoop> loop, std::unique_ptr<DiskThread> disk,
+                           AgentConfig config, std::unique_ptr<ProcessKeeper> keeper)
     : loop_(std::move(loop)),
       config_(std::move(config)),
       log_(
           config_.log_level, [this] { return loop_->WallNow(); }, StderrSink()),
-      disk_(*loop_),
+      disk_(std::move(disk)),
       registry_(*loop_, config_.registry_directory()),
       keeper_(std::move(keeper)),
       service_manager_(*loop_, ReadEnvironment(), ::getpid()) {}
@@ -91,11 +92,11 @@ Status AgentProcess::Start() {
                      app_->Stop(kStopDeadline, [this] { loop_->Stop(); });
                    }));
   PrepareProcesses();
-  ASSIGN_OR_RETURN(
-      app_, AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_, *refusals_,
-                              registry_, processes_.get(),
-                              Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath), &disk_},
-                             config_, std::string(kVersion)));
+  ASSIGN_OR_RETURN(app_, AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_,
+                                           *refusals_, registry_, processes_.get(),
+                                           Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath),
+                                           disk_.get()},
+                                          config_, std::string(kVersion)));
   // Made again when somebody removes it.
   sockets_ = net::MakeSocketHost(*loop_, log_);
   inspect_.emplace(net::SocketKeeper::Parts{*loop_, log_, random_, files_, *sockets_},
@@ -135,7 +136,7 @@ void AgentProcess::Run() {
   loop_->Post([this] { service_manager_.Ready(); });
   loop_->Run();
   // What it was to write is lost, as the log says.
-  if (!disk_.idle()) std::_Exit(EXIT_FAILURE);
+  if (!disk_->idle()) std::_Exit(EXIT_FAILURE);
 }
 
 }  // namespace galen::agent

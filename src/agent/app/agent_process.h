@@ -79,8 +79,8 @@ class AgentProcess {
   net::AdminPage& page() { return page_; }
 
  private:
-  AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config,
-               std::unique_ptr<ProcessKeeper> keeper);
+  AgentProcess(std::unique_ptr<EpollLoop> loop, std::unique_ptr<DiskThread> disk,
+               AgentConfig config, std::unique_ptr<ProcessKeeper> keeper);
 
   // Containers as processes, where the configuration asks for them.
   void PrepareProcesses();
@@ -95,7 +95,7 @@ class AgentProcess {
   Metrics metrics_;
   Random random_{Random::Seed()};
   PosixFileSystem files_;
-  DiskThread disk_;
+  std::unique_ptr<DiskThread> disk_;
   PosixSocketDirectory registry_;
   std::unique_ptr<NodeLock> lock_, node_lock_;
   std::unique_ptr<net::Dialer> dialer_;

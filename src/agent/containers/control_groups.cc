@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of runs of one container that have not ended whole; each is tried to be removed again.
+// How many runs of one container that have not ended whole are kept in mind, to be removed later.
 constexpr int kSameNameMax = 16;
 
 std::string TextOf(const std::string& path) {

@@ -162,8 +162,8 @@ class PodPublisher {
   // The server may take now what it refused, after an upgrade say: one Pod of which something was
   // left out is tried, and the others once that is taken.
   void Retry();
-  // Of a Pod that has ended: what its devices are like now is what it shows of them. To be called
-  // as soon as that is known, before they change once more; nothing for any other Pod.
+  // Has a Pod that has ended show what its devices are like now. To be called as soon as its end is
+  // known, before they change once more; nothing for any other Pod.
   void KeepEvidence(const ObjectKey& pod);
   // Asks for a look. Cheap; merges with one that is asked for already. While all changes of a
   // running Pod are held back, the look waits with them.

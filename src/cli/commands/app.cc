@@ -181,6 +181,10 @@ void AddDoctor(Flags& flags, Arguments& arguments) {
               "the kubelet's root; that of the agent's drivers, else /var/lib/kubelet");
   command.Add("--registry", doctor.registry, "where drivers register; below the root unless given");
   command.Add("--state-dir", doctor.state_dir, "the agent's");
+  command.Add("--compatibility", doctor.compatibility,
+              "what an image needs, as Node Feature Discovery has it (v1alpha1)");
+  command.Add("--expect", doctor.expect,
+              "a file of the devices and firmware that this node should have");
   command.Add("--cdi-root", doctor.cdi_roots,
               "a CDI directory, may be repeated; /etc/cdi and /var/run/cdi unless given");
   command.Add("--agent-account", doctor.agent_account,

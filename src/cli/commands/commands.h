@@ -78,6 +78,8 @@ struct DoctorArguments {
   // A directory that is given replaces these.
   std::vector<std::string> cdi_roots;  // {} = /etc/cdi and /var/run/cdi
   std::string agent_account;           // "NAMESPACE/NAME"; "" = that of the agent's Pod
+  std::string compatibility;           // NFD's document of an image; "" = none is asked about
+  std::string expect;                  // a file of what the node should have; "" = nothing is said
   std::string output;                  // table, wide, json or junit; "" = what Options says
 };
 

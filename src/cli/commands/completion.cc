@@ -31,7 +31,9 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
       {"@DEMO@", "--batch --keep --kernel-log --directory"},
       {"@DEVNODE@", "--dir --node --driver-sim --as-root"},
       {"@CONFORMANCE@", "--read-only --full --kubelet-root --cdi-root --node --patience"},
-      {"@DOCTOR@", "--node --kubelet-root --registry --state-dir --cdi-root --agent-account"},
+      {"@DOCTOR@",
+       "--node --kubelet-root --registry --state-dir --cdi-root --agent-account "
+       "--compatibility --expect"},
       {"@PATHS@",
        "--kubeconfig --agent-socket --driver-socket --dir --directory --kubelet-root --cdi-root "
        "--registry --state-dir --replay"},
@@ -211,6 +213,8 @@ complete -c galen -n "@IN@ rules" -l replay -r -F
 complete -c galen -n "@IN@ doctor" -l registry -r -F
 complete -c galen -n "@IN@ doctor" -l state-dir -r -F
 complete -c galen -n "@IN@ doctor" -l agent-account -x
+complete -c galen -n "@IN@ doctor" -l compatibility -r -F
+complete -c galen -n "@IN@ doctor" -l expect -r -F
 complete -c galen -n "@IN@ doctor" -s o -l output -x -a "@FINDINGS@"
 complete -c galen -n "not @IN@ conformance doctor" -s o -l output -x -a "@FORMATS@"
 complete -c galen -n "@IN@ conformance" -s o -l output -x -a "@REPORTS@"

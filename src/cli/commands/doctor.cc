@@ -124,6 +124,20 @@ Status CheckPlaces(const DoctorArguments& arguments) {
   return OkStatus();
 }
 
+// What `read` makes of the file that a flag names; empty where it names none. One that cannot be
+// read is a wrong flag.
+template <typename T>
+Status ReadNamed(std::string_view flag, const std::string& path,
+                 StatusOr<T> (*read)(std::string_view), T& into) {
+  if (path.empty()) return OkStatus();
+  const StatusOr<std::string> text = PosixFileSystem().Read(path);
+  if (!text.ok()) return InvalidArgument("{} {}: {}", flag, path, text.status().message());
+  StatusOr<T> value = read(*text);
+  if (!value.ok()) return Annotate(value.status(), "{} {}", flag, path);
+  into = *std::move(value);
+  return OkStatus();
+}
+
 doctor::ExaminationOptions OptionsOf(const Options& options, const DoctorArguments& arguments) {
   doctor::ExaminationOptions made{.node = arguments.node,
                                   .host_name = HostName(),
@@ -152,6 +166,12 @@ DoctorResult Doctor(const Options& options, const DoctorArguments& arguments) {
   const auto loop = EpollLoop::Create();
   if (!loop.ok()) return DoctorProblem(loop.status());
   doctor::ExaminationOptions examined = OptionsOf(options, arguments);
+  for (const Status& named :
+       {ReadNamed("--expect", arguments.expect, doctor::ReadExpectations, examined.expected),
+        ReadNamed("--compatibility", arguments.compatibility, doctor::ReadCompatibility,
+                  examined.needs)}) {
+    if (!named.ok()) return DoctorProblem(named);
+  }
   examined.agent = *subject;
   DoctorRun run(**loop, std::move(examined));
   if (const Status found = run.FindCluster(options); !found.ok()) return DoctorProblem(found);

@@ -39,6 +39,20 @@ TEST(DoctorCommand, ARootThatIsNotThereIsAWrongFlag) {
   EXPECT_EQ(result.text, "");
 }
 
+TEST(DoctorCommand, AFileOfExpectationsThatCannotBeReadIsAWrongFlag) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.Path("kubelet"));
+  DoctorArguments arguments = Below(directory);
+  arguments.expect = directory.Path("none.yaml");
+  DoctorResult result = Doctor(Alone(directory), arguments);
+  EXPECT_EQ(result.code, kExitUsage);
+  EXPECT_THAT(result.problem, HasSubstr("--expect " + arguments.expect));
+  std::ofstream(arguments.expect) << "devices: [{model: H200}]\n";
+  result = Doctor(Alone(directory), arguments);
+  EXPECT_EQ(result.code, kExitUsage);
+  EXPECT_THAT(result.problem, HasSubstr("devices[0]: needs count"));
+}
+
 TEST(DoctorCommand, WhereThereIsNoNodeItSaysSo) {
   const TemporaryDirectory directory;
   std::filesystem::create_directories(directory.Path("kubelet"));

@@ -162,7 +162,22 @@ void ApiProbe::AskGates() {
 void ApiProbe::AskRest() {
   if (seen_.claims.ok() && seen_.slices.ok()) MarkClaimsHere(*seen_.claims, *seen_.slices);
   AskFarPods();
+  AskDaemonSets();
   AskRights();
+}
+
+void ApiProbe::AskDaemonSets() {
+  if (!seen_.pods.ok()) return;
+  for (const PodSeen& pod : *seen_.pods) {
+    const std::string key = pod.DaemonSet();
+    const bool wanted = !key.empty() && (pod.is_driver || pod.runs_agent);
+    if (!wanted || seen_.daemon_sets.size() >= kDaemonSetsMax) continue;
+    const auto [entry, fresh] = seen_.daemon_sets.try_emplace(key);
+    if (!fresh) continue;
+    const std::string path = "/apis/apps/v1/namespaces/" + pod.pod.meta.key.ns + "/daemonsets/" +
+                             key.substr(key.find('/') + 1);
+    Fetch(net::HttpRequest{.path = path}, entry->second, ReadDaemonSet);
+  }
 }
 
 void ApiProbe::AskFarPods() {

@@ -68,6 +68,9 @@ std::set<std::string> ReadGroupVersions(const Json& group);  // of /apis/GROUP
 NodeSeen ReadNode(const Json& node);
 LeaseSeen ReadLease(const Json& lease);
 StatusOr<PodSeen> ReadPod(const Json& pod);
+// What its spec says of its place on the node: priority, requests, tolerations, grace.
+void ReadPlace(const Json& spec, PodSeen& pod);
+DaemonSetSeen ReadDaemonSet(const Json& object);
 // `node` is this node's name.
 StatusOr<ClaimSeen> ReadClaim(const Json& claim, const std::string& node);
 SlicePlace ReadSlicePlace(const Json& slice);
@@ -180,6 +183,7 @@ class ApiProbe {
   // Objects of one kind; of larger clusters the checks that need all of them say Unknown.
   static constexpr std::size_t kObjectsMax = 50'000;
   static constexpr std::size_t kFarPodsMax = 100;
+  static constexpr std::size_t kDaemonSetsMax = 50;  // of one node; further ones are not asked for
 
  private:
   using Take = std::function<void(StatusOr<Json>)>;
@@ -206,6 +210,7 @@ class ApiProbe {
   void AskGates();
   void AskRest();
   void AskFarPods();
+  void AskDaemonSets();
   void AskRights();
   Subject SubjectOfAgent() const;
   void Finish();

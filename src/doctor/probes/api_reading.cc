@@ -86,8 +86,12 @@ std::set<std::string> ReadGroupVersions(const Json& group) {
 }
 
 NodeSeen ReadNode(const Json& node) {
-  return {.kubelet_version = node["status"]["nodeInfo"]["kubeletVersion"].AsString(),
-          .ready = ReadyOf(node)};
+  NodeSeen seen{.kubelet_version = node["status"]["nodeInfo"]["kubeletVersion"].AsString(),
+                .ready = ReadyOf(node)};
+  for (const auto& [label, value] : node["metadata"]["labels"].members()) {
+    if (label.starts_with("feature.node.kubernetes.io/")) seen.labels[label] = value.AsString();
+  }
+  return seen;
 }
 
 LeaseSeen ReadLease(const Json& lease) {
@@ -103,6 +107,7 @@ StatusOr<PodSeen> ReadPod(const Json& object) {
                .finalizers = {},
                .service_account = object["spec"]["serviceAccountName"].AsString(),
                .runs_agent = RunsAgent(object)};
+  ReadPlace(object["spec"], seen);
   for (const Json& finalizer : object["metadata"]["finalizers"].items()) {
     seen.finalizers.push_back(finalizer.AsString());
   }

@@ -49,6 +49,10 @@ TEST(ApiReading, NodeLeaseAndObjectSayWhetherTheyAreReady) {
   ASSERT_TRUE(node.ready.has_value());
   EXPECT_EQ(node.ready->reason, "KubeletNotReady");
   EXPECT_FALSE(ReadNode(Json()).ready.has_value());
+  EXPECT_THAT(ReadNode(Read(R"({"metadata": {"labels": {"zone": "a",
+    "feature.node.kubernetes.io/cpu-cpuid.AVX2": "true"}}})"))
+                  .labels,
+              ElementsAre(std::pair("feature.node.kubernetes.io/cpu-cpuid.AVX2", "true")));
   const LeaseSeen lease = ReadLease(Read(
       R"({"spec": {"leaseDurationSeconds": 20, "renewTime": "2026-11-21T22:17:42.751906Z"}})"));
   EXPECT_EQ(lease.holds, 20s);

@@ -112,6 +112,12 @@ void Examination::LookAtHost() {
   host.inotify = LookAtInotify(edges_.files, options_.kernel);
   host.file_table = LookAtFileTable(edges_.files, options_.kernel);
   host.time_sync = LookAtTimeSync();
+  host.runtime = FindRuntime(edges_.files, options_.kernel.proc);
+  host.pressure = LookAtPressure(edges_.files, options_.kernel);
+  host.nvidia = LookAtNvidia(edges_.files, options_.kernel);
+  seen_.image =
+      ImageSeen{.needs = options_.needs, .features = LookAtFeatures(edges_.files, options_.kernel)};
+  seen_.expected = LookForExpected(edges_.files, options_.kernel, options_.expected);
   host.disks.push_back(LookAtRoot(edges_.files, seen_.kubelet_root));
   host.disks.push_back(LookAtDisk(options_.state_dir, "galen-agent"));
   for (const std::string& directory : options_.cdi_directories) {

@@ -35,6 +35,8 @@ struct ExaminationOptions {
   std::optional<Subject> agent;  // see ApiProbeOptions
   std::string server;            // the API server's address, for people
   Status no_cluster;
+  Expectations expected;                // empty: nothing is
+  std::vector<CompatibilitySet> needs;  // of an image; empty: none is asked about
   KernelPlaces kernel;
   std::string fallback_root = "/var/lib/kubelet";  // where kubelets keep their files by default
 };

@@ -173,6 +173,7 @@ StatusOr<KubeletProcess> FindKubelet(FileSystem& files, const std::string& proc,
   if (found.size() > 1) return FailedPrecondition("several kubelets run: --node names one");
   KubeletProcess& process = found.front();
   process.open_files = OpenFilesOf(files, proc, process.pid);
+  process.started = StartedAt(files, proc, process.pid);
   process.watchdog = WatchdogOf(files, fmt::format("{}/{}", proc, process.pid));
   return std::move(process);
 }

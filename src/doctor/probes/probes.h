@@ -27,7 +27,21 @@ namespace galen::doctor {
 struct KernelPlaces {
   std::string proc = "/proc";
   std::string cgroups = "/sys/fs/cgroup";
+  std::string sysfs = "/sys";
+  // Below which NVIDIA's driver may be installed: a driver in a container of its own, as with the
+  // GPU operator, comes before one of the host.
+  std::vector<std::string> nvidia_roots = {"/run/nvidia/driver", "/"};
 };
+
+// When a process was started, by proc(5)'s stat.
+StatusOr<WallTime> StartedAt(FileSystem& files, const std::string& proc, std::int64_t pid);
+// The oldest process of a container runtime that kubelets know: containerd, CRI-O, Docker. NotFound
+// where there is none to be seen, as for a program in a Pod.
+StatusOr<RuntimeSeen> FindRuntime(FileSystem& files, const std::string& proc);
+// NotFound on a kernel without pressure stall information.
+StatusOr<PressureSeen> LookAtPressure(FileSystem& files, const KernelPlaces& places);
+// The libraries are those of the first of `nvidia_roots` that has any.
+NvidiaSeen LookAtNvidia(FileSystem& files, const KernelPlaces& places);
 
 // A hierarchy of version 2 has cgroup.controllers at its top; else the directories of version 1.
 StatusOr<CgroupSeen> LookAtCgroups(FileSystem& files, const KernelPlaces& places);
@@ -40,6 +54,18 @@ StatusOr<TimeSyncSeen> LookAtTimeSync();
 // can be made there; as another user only whether it is mounted read-only, because those who write
 // there are root.
 DiskSeen LookAtDisk(const std::string& path, const std::string& of);
+
+// The digits in a file such as a PCI device's vendor: "10de" of "0x10de\n"; "" when it cannot be
+// read.
+std::string PciNumber(FileSystem& files, const std::string& path);
+// What sysfs has of that which is expected. Pure of `wanted`, which it keeps.
+ExpectedSeen LookForExpected(FileSystem& files, const KernelPlaces& places, Expectations wanted);
+
+// Features by NFD's names, as far as /proc and /sys show them alike: kernel.version,
+// kernel.loadedmodule, cpu.model of the makers that NFD has short names for, and pci.device.
+NodeFeatures LookAtFeatures(FileSystem& files, const KernelPlaces& places);
+
+inline constexpr std::size_t kFirmwareFilesMax = 1024;  // of one pattern; further ones are left out
 
 // The files of CDI directories, read as a container runtime does (container-device-interface,
 // SPEC.md 1.1.0): which devices they define, or why they are left out.

@@ -14,6 +14,9 @@
 
 namespace galen::probes {
 
+// More GPUs in one machine would be the answer of something broken; further ones are left out.
+inline constexpr unsigned kNvmlGpusMax = 1024;
+
 // What stays of a GPU while its machine runs.
 struct NvmlGpu {
   void* handle = nullptr;       // NVML's own; valid until the library is closed

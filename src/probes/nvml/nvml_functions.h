@@ -30,6 +30,7 @@ struct NvmlFunctions {
   NvmlFunction<char*, unsigned> driver_version;
   NvmlFunction<unsigned*> count;
   NvmlFunction<unsigned, nvml::Device*> by_index;
+  NvmlFunction<const char*, nvml::Device*> by_address;
   NvmlFunction<nvml::Device, char*, unsigned> uuid, serial, name;
   NvmlFunction<nvml::Device, nvml::PciInfo*> pci_info;
   NvmlFunction<nvml::Device, unsigned*> minor, power, width, width_most, generation,

@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
+#include "model/driver_version.h"
 #include "probes/nvml/nvml_functions.h"
 
 namespace galen::probes {
 namespace {
-
-// More in one machine would be the answer of a broken library.
-constexpr unsigned kGpusMax = 1024;
 
 // The first name that the library has; nullptr: none.
 void* FirstSymbol(void* library, std::initializer_list<const char*> names) {
@@ -31,6 +30,16 @@ std::string TextOf(const Function& function, nvml::Device device) {
     return "";
   text.back() = '\0';
   return text.data();
+}
+
+// By the name of the file that was loaded, whose links are followed: "libnvidia-ml.so.1" is one to
+// "libnvidia-ml.so.570.124.06". nvmlSystemGetNVMLVersion gives less: "12.570.124".
+std::string VersionOf(const NvmlFunctions& functions) {
+  Dl_info info{};
+  if (::dladdr(::dlsym(functions.library, "nvmlInit_v2"), &info) == 0) return "";
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::canonical(info.dli_fname, error);
+  return error ? "" : LibraryVersion(file.string());
 }
 
 // sysfs and the kernel's log have four digits of the domain and lower case; NVML eight and upper.
@@ -60,6 +69,8 @@ std::string NvmlErrorText(int result) {
       return "the GPU is lost";
     case nvml::kResetRequired:
       return "the GPU needs a reset";
+    case nvml::kVersionMismatch:
+      return "driver/library version mismatch";
     default:
       return fmt::format("NVML error {}", result);
   }
@@ -74,6 +85,7 @@ NvmlFunctions::NvmlFunctions(void* loaded) : library(loaded) {
   load(driver_version, {"nvmlSystemGetDriverVersion"});
   load(count, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"});
   load(by_index, {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"});
+  load(by_address, {"nvmlDeviceGetHandleByPciBusId_v2"});
   load(uuid, {"nvmlDeviceGetUUID"});
   load(serial, {"nvmlDeviceGetSerial"});
   load(name, {"nvmlDeviceGetName"});
@@ -106,8 +118,12 @@ NvmlFunctions::NvmlFunctions(void* loaded) : library(loaded) {
   load(wait, {"nvmlEventSetWait_v2"});
 }
 
-NvmlLibrary::NvmlLibrary(std::unique_ptr<NvmlFunctions> functions)
-    : functions_(std::move(functions)) {}
+NvmlLibrary::NvmlLibrary(std::unique_ptr<NvmlFunctions> functions, std::string version,
+                         LookAtModule module, bool ready)
+    : functions_(std::move(functions)),
+      version_(std::move(version)),
+      module_(std::move(module)),
+      ready_(ready) {}
 
 NvmlLibrary::~NvmlLibrary() {
   // The event set goes with the library; the handle of dlopen stays, since NVML has threads of its
@@ -115,7 +131,8 @@ NvmlLibrary::~NvmlLibrary() {
   functions_->shutdown();
 }
 
-StatusOr<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path) {
+StatusOr<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path,
+                                                         LookAtModule module) {
   void* loaded = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded == nullptr) {
     return NotFound("load NVML: {}; is NVIDIA's driver installed, and --nvml right?", ::dlerror());
@@ -124,16 +141,41 @@ StatusOr<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path
   if (!functions->init || !functions->count || !functions->by_index) {
     return NotFound("load NVML: {} is no NVML: it lacks nvmlInit_v2", path);
   }
-  if (const int result = functions->init(); result != nvml::kSuccess) {
+  const int result = functions->init();
+  // A driver that ended here could neither say why, nor unprepare claims of Pods that end.
+  const bool mismatch = result == nvml::kVersionMismatch && !module().gpus.empty();
+  if (result != nvml::kSuccess && !mismatch) {
     return FailedPrecondition(
         "start NVML of {}: {}; does nvidia-smi work on this machine? After an update of the driver "
         "the old kernel module stays until it is loaded anew",
         path, NvmlErrorText(result));
   }
-  return std::unique_ptr<NvmlLibrary>(new NvmlLibrary(std::move(functions)));
+  std::string version = VersionOf(*functions);
+  return std::unique_ptr<NvmlLibrary>(
+      new NvmlLibrary(std::move(functions), std::move(version), std::move(module), !mismatch));
+}
+
+bool NvmlLibrary::Ready() {
+  MutexLock lock(mu_);
+  ready_ = ready_ || functions_->init() == nvml::kSuccess;
+  return ready_;
+}
+
+Sign NvmlLibrary::Mismatch() const {
+  const auto named = [](const std::string& version) {
+    return version.empty() ? std::string("of unknown version") : version;
+  };
+  Sign sign{.name = "kernel-module",
+            .value = named(module_().version),
+            .raw = "NVML: " + NvmlErrorText(nvml::kVersionMismatch),
+            .expected_text = named(version_)};
+  // NVML knows better than names of files, which may have been exchanged.
+  if (ValueText(sign) == sign.expected_text) sign.expected_text = "of another version";
+  return sign;
 }
 
 StatusOr<std::string> NvmlLibrary::DriverVersion() {
+  if (!Ready()) return module_().version;
   std::array<char, nvml::kTextSize> text{};
   const int result = functions_->driver_version(text.data(), static_cast<unsigned>(text.size()));
   if (result != nvml::kSuccess) return Unavailable("driver version: {}", NvmlErrorText(result));
@@ -162,12 +204,13 @@ NvmlGpu NvmlLibrary::GpuAt(unsigned index) {
 }
 
 StatusOr<std::vector<NvmlGpu>> NvmlLibrary::Gpus() {
+  if (!Ready()) return module_().gpus;
   unsigned count = 0;
   if (const int result = functions_->count(&count); result != nvml::kSuccess) {
     return Unavailable("count GPUs: {}", NvmlErrorText(result));
   }
   std::vector<NvmlGpu> gpus;
-  for (unsigned index = 0; index < std::min(count, kGpusMax); ++index) {
+  for (unsigned index = 0; index < std::min(count, kNvmlGpusMax); ++index) {
     gpus.push_back(GpuAt(index));
     if (gpus.back().error.empty()) uuids_[gpus.back().handle] = gpus.back().uuid;
   }
@@ -175,6 +218,9 @@ StatusOr<std::vector<NvmlGpu>> NvmlLibrary::Gpus() {
 }
 
 Status NvmlLibrary::Subscribe() {
+  if (!Ready()) return Unavailable("{}", NvmlErrorText(nvml::kVersionMismatch));
+  // None were found while the versions did not match.
+  if (uuids_.empty()) RETURN_IF_ERROR(Gpus().status());
   if (functions_->event_set(&events_) != nvml::kSuccess) {
     events_ = nullptr;
     return Unimplemented("this version of NVML has no events");

@@ -1,11 +1,14 @@
 // libnvidia-ml.so.1, loaded at run time.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "base/mutex.h"
 #include "probes/nvml/nvml.h"
+#include "probes/nvml/nvml_module.h"
 
 namespace galen::probes {
 
@@ -14,10 +17,15 @@ struct NvmlFunctions;
 // The real NVML. Any thread may call it; calls block for as long as the kernel module does.
 class NvmlLibrary final : public Nvml {
  public:
+  // Looks at the kernel module now. Called from any thread.
+  using LookAtModule = std::function<NvmlModule()>;
+
   // Loads and initialises the library: a path, or a name that the dynamic linker looks for. Blocks.
   // NotFound: there is no such library, or it is none of NVML; FailedPrecondition: NVIDIA's kernel
-  // module is not loaded or not of this version. Both say what to do.
-  static StatusOr<std::unique_ptr<NvmlLibrary>> Open(const std::string& path);
+  // module is not loaded. Both say what to do.
+  // A module of another version is no error where `module` shows its GPUs: until both match, Gpus
+  // are those of the module, and Read shows nothing but the two versions ("kernel-module").
+  static StatusOr<std::unique_ptr<NvmlLibrary>> Open(const std::string& path, LookAtModule module);
   ~NvmlLibrary() override;
 
   StatusOr<std::string> DriverVersion() override;
@@ -26,13 +34,22 @@ class NvmlLibrary final : public Nvml {
   StatusOr<std::vector<NvmlXid>> WaitForXids(Duration most) override;
 
  private:
-  explicit NvmlLibrary(std::unique_ptr<NvmlFunctions> functions);
+  NvmlLibrary(std::unique_ptr<NvmlFunctions> functions, std::string version, LookAtModule module,
+              bool ready);
 
+  // Whether NVML is initialised; tries again where its version did not match the module's.
+  bool Ready();
+  // The sign of a mismatch, with both versions.
+  Sign Mismatch() const;
   NvmlGpu GpuAt(unsigned index);
   // Asks for the XIDs of all GPUs that answer.
   Status Subscribe();
 
   std::unique_ptr<NvmlFunctions> functions_;
+  const std::string version_;  // of the library; "" = its file's name does not say
+  const LookAtModule module_;
+  Mutex mu_;  // a loop would not do: each GPU is read on a thread of its own
+  bool ready_ GALEN_GUARDED_BY(mu_);
   // Only the thread that waits for XIDs touches these, after Gpus() was called.
   void* events_ = nullptr;
   std::map<void*, std::string> uuids_;  // by handle

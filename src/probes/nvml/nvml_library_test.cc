@@ -31,7 +31,7 @@ class NvmlLibraryTest : public ::testing::Test {
 
   void Answer(const std::string& lines) { std::ofstream(path_) << kOneGpu << lines; }
   std::unique_ptr<NvmlLibrary> Open() {
-    auto library = NvmlLibrary::Open(GALEN_SCRIPTED_NVML);
+    auto library = NvmlLibrary::Open(GALEN_SCRIPTED_NVML, [this] { return module_; });
     EXPECT_TRUE(library.ok()) << library.status().message();
     return std::move(*library);
   }
@@ -47,6 +47,7 @@ class NvmlLibraryTest : public ::testing::Test {
     return texts;
   }
 
+  NvmlModule module_;  // what the kernel module shows without NVML
   TemporaryDirectory directory_;
   const std::string path_ = directory_.Path("answers");
 };
@@ -169,12 +170,40 @@ TEST_F(NvmlLibraryTest, ALibraryWithoutEventsIsNotAskedAgain) {
   EXPECT_EQ(library->WaitForXids(0s).status().code(), Code::kUnimplemented);
 }
 
+TEST_F(NvmlLibraryTest, AModuleOfAnotherVersionIsShownWithItsGpusUntilBothMatch) {
+  module_ = {.version = "570.133.20",
+             .gpus = {{.uuid = "GPU-1", .pci_address = "0000:4b:00.0", .minor = 3}}};
+  Answer("init 18\n");
+  const auto library = Open();
+  EXPECT_EQ(*library->DriverVersion(), "570.133.20");
+  const std::vector<NvmlGpu> gpus = *library->Gpus();
+  EXPECT_EQ(gpus, module_.gpus);
+  const std::vector<Sign> signs = library->Read(gpus[0], NvmlDepth::kAll);
+  ASSERT_THAT(signs, SizeIs(1));
+  EXPECT_EQ(signs[0].name, "kernel-module");
+  EXPECT_EQ(ValueText(signs[0]), "570.133.20");
+  EXPECT_EQ(signs[0].expected_text, "of unknown version") << "the scripted file has no version";
+  EXPECT_EQ(signs[0].raw, "NVML: driver/library version mismatch");
+  EXPECT_EQ(library->WaitForXids(0s).status().code(), Code::kUnavailable);
+
+  Answer("0 power 300000\n");
+  EXPECT_EQ(library->Read(gpus[0], NvmlDepth::kPoll).at(0).name, "power");
+  EXPECT_THAT(library->WaitForXids(0s).value(), IsEmpty()) << "asked of the GPUs that answer now";
+}
+
+TEST_F(NvmlLibraryTest, AModuleThatWasExchangedBelowTheLibraryIsAllThatAGpuShows) {
+  module_ = {.version = "570.133.20"};
+  EXPECT_THAT(Read("0 temperature 41\n0 power result 18\n"),
+              ElementsAre("kernel-module 570.133.20"));
+}
+
 TEST_F(NvmlLibraryTest, WhatCannotBeLoadedSaysWhatToDo) {
-  EXPECT_THAT(NvmlLibrary::Open("/nowhere/libnvidia-ml.so.1").status().message(),
+  EXPECT_THAT(NvmlLibrary::Open("/nowhere/libnvidia-ml.so.1", {}).status().message(),
               HasSubstr("is NVIDIA's driver installed, and --nvml right?"));
-  EXPECT_THAT(NvmlLibrary::Open("libz.so.1").status().message(), HasSubstr("is no NVML"));
+  EXPECT_THAT(NvmlLibrary::Open("libz.so.1", {}).status().message(), HasSubstr("is no NVML"));
   Answer("init 9\n");
-  const Status refused = NvmlLibrary::Open(GALEN_SCRIPTED_NVML).status();
+  const Status refused =
+      NvmlLibrary::Open(GALEN_SCRIPTED_NVML, [this] { return module_; }).status();
   EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
   EXPECT_THAT(refused.message(), HasSubstr("NVIDIA's kernel module is not loaded"));
 }

@@ -81,6 +81,7 @@ void NvmlProbe::OnRead(Gpu& gpu) {
   }
   std::vector<Sign> signs = std::exchange(gpu.signs, {});
   KeepNews(gpu, signs);
+  EndMismatch(gpu, signs);
   signs.push_back({.name = "nvml", .value = 1.0});
   for (Sign& sign : signs) {
     sign.device = gpu.device;
@@ -105,10 +106,25 @@ void NvmlProbe::KeepNews(Gpu& gpu, std::vector<Sign>& signs) {
     const auto shown = before.find(sign.name);
     return shown != before.end() && shown->second == value;
   });
+  // A GPU that asks for nothing when it is first looked at most likely did not before either.
+  for (Sign& sign : signs) {
+    const bool nothing = sign.name == "recovery-action" && NumberOf(sign) == 0.0;
+    sign.maybe_old = nothing && sign.error.empty() && !before.contains(sign.name);
+  }
   if (gpu.events.contains("gpu-lost")) return;
   const auto asked = before.find("recovery-action");
   if (asked == before.end() || asked->second == 0 || gpu.events.contains("recovery-action")) return;
   signs.push_back({.name = "recovery-action", .raw = "NVML: the GPU needs no reset any more"});
+}
+
+void NvmlProbe::EndMismatch(Gpu& gpu, std::vector<Sign>& signs) {
+  const bool before = std::exchange(gpu.mismatch, std::ranges::any_of(signs, [](const Sign& sign) {
+                                      return sign.name == "kernel-module";
+                                    }));
+  if (!before || gpu.mismatch) return;
+  signs.push_back({.name = "kernel-module",
+                   .raw = "NVML: kernel module and library are of one version",
+                   .absent = true});
 }
 
 void NvmlProbe::WaitForXids() {

@@ -53,6 +53,8 @@ class NvmlProbe final : public Probe {
     std::optional<Time> deep;   // when its InfoROM was looked at
     std::vector<Sign> signs;    // the read's, written by its thread while `began`
     double links_up = 0;        // the most NVLinks that were up
+    // The last read showed a mismatch of versions; a process before this one may have.
+    bool mismatch = true;
     std::map<std::string, double, std::less<>> events;  // last shown, by sign
     std::unique_ptr<DiskQueue> queue;  // last: its thread uses the others until it has ended
   };
@@ -62,6 +64,8 @@ class NvmlProbe final : public Probe {
   // Leaves of what NVML shows at each read, and the table takes as events, what is new; a recovery
   // that is asked for no more is one of value 0.
   static void KeepNews(Gpu& gpu, std::vector<Sign>& signs);
+  // Adds that versions match again, once.
+  static void EndMismatch(Gpu& gpu, std::vector<Sign>& signs);
   void WaitForXids();
   void OnXids();
   void TakeXids(const std::vector<NvmlXid>& xids);

@@ -54,7 +54,25 @@ class NvmlProbeTest : public ::testing::Test {
 TEST_F(NvmlProbeTest, ReadsEachGpuAndSaysThatNvmlAnswers) {
   Look();
   EXPECT_THAT(readings_.Take(),
-              ElementsAre("gpu-0 power 300", "gpu-0 nvml 1", "gpu-1 power 310", "gpu-1 nvml 1"));
+              ElementsAre("gpu-0 power 300", "gpu-0 kernel-module 0", "gpu-0 nvml 1",
+                          "gpu-1 power 310", "gpu-1 kernel-module 0", "gpu-1 nvml 1"));
+  EXPECT_TRUE(readings_.last["kernel-module"].absent) << "an earlier process may have shown one";
+}
+
+TEST_F(NvmlProbeTest, AMismatchOfVersionsThatIsOverIsShownOnce) {
+  Look();
+  const Sign mismatch{.name = "kernel-module", .value = "570.124", .expected_text = "570.133"};
+  nvml_.shows["GPU-a"] = {mismatch};
+  readings_.Take();
+  Look();
+  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-0 kernel-module 570.124", "gpu-0 nvml 1",
+                                            "gpu-1 power 310", "gpu-1 nvml 1"));
+  nvml_.shows["GPU-a"] = {};
+  Look();
+  EXPECT_TRUE(readings_.last["kernel-module"].absent);
+  readings_.Take();
+  Look();
+  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-0 nvml 1", "gpu-1 power 310", "gpu-1 nvml 1"));
 }
 
 TEST_F(NvmlProbeTest, AGpuThatDoesNotAnswerIsNamedAfterFiveSecondsAndTheOthersAreReadOn) {
@@ -73,11 +91,13 @@ TEST_F(NvmlProbeTest, AGpuThatDoesNotAnswerIsNamedAfterFiveSecondsAndTheOthersAr
   EXPECT_EQ(queues_[1]->waiting(), 1u) << "no second read behind the one that hangs";
 
   queues_[1]->GoOn();
-  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-0 power 300", "gpu-0 nvml 1"));
+  EXPECT_THAT(readings_.Take(),
+              ElementsAre("gpu-0 power 300", "gpu-0 kernel-module 0", "gpu-0 nvml 1"));
   Look();
 }
 
 TEST_F(NvmlProbeTest, WhatNvmlShowsAtEachReadIsAnEventWhenItChanges) {
+  Look();
   const auto show = [this](double action) {
     nvml_.shows["GPU-a"] = {{.name = "recovery-action", .value = action}};
     nvml_.shows["GPU-b"] = {};
@@ -88,6 +108,17 @@ TEST_F(NvmlProbeTest, WhatNvmlShowsAtEachReadIsAnEventWhenItChanges) {
   EXPECT_THAT(show(1), ElementsAre("gpu-0 recovery-action 1", "gpu-0 nvml 1", "gpu-1 nvml 1"));
   EXPECT_THAT(show(1), ElementsAre("gpu-0 nvml 1", "gpu-1 nvml 1"));
   EXPECT_THAT(show(0), ElementsAre("gpu-0 recovery-action 0", "gpu-0 nvml 1", "gpu-1 nvml 1"));
+}
+
+TEST_F(NvmlProbeTest, ThatNoRecoveryIsAskedForIsNewsOnlyAfterOneWas) {
+  const auto show = [this](double action) {
+    nvml_.shows["GPU-a"] = {{.name = "recovery-action", .value = action}};
+    Look();
+    return readings_.last["recovery-action"].maybe_old;
+  };
+  EXPECT_TRUE(show(0)) << "the first look";
+  EXPECT_FALSE(show(1));
+  EXPECT_FALSE(show(0));
 }
 
 TEST_F(NvmlProbeTest, ALinkThatWasUpIsExpectedToBeUp) {
@@ -167,6 +198,7 @@ TEST_F(NvmlProbeTest, AnXidOfNvLink5IsLeftToTheKernelsLogWhichHasItsSeverity) {
 }
 
 TEST_F(NvmlProbeTest, AResetThatIsNeededNoMoreIsTakenBackAndANewOneIsNews) {
+  Look();
   const auto show = [this](std::vector<Sign> signs) {
     nvml_.shows["GPU-a"] = std::move(signs);
     readings_.Take();

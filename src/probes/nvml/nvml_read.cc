@@ -27,6 +27,7 @@ class Signs {
   bool Has(int result, const char* name) {
     lost_ = lost_ || result == nvml::kGpuIsLost;
     needs_reset_ = needs_reset_ || result == nvml::kResetRequired;
+    mismatch_ = mismatch_ || result == nvml::kVersionMismatch;
     if (result == nvml::kSuccess) return true;
     if (!IsMissing(result)) signs_.push_back({.name = name, .error = NvmlErrorText(result)});
     return false;
@@ -39,9 +40,10 @@ class Signs {
          .raw = fmt::format("NVML: {} {}{}{}", name, value, *unit != '\0' ? " " : "", unit)});
     return signs_.back();
   }
-  bool lost() const { return lost_; }
+  // What a library reads of a module of another version means nothing.
+  bool mismatch() const { return mismatch_; }
 
-  // Of a GPU that is lost nothing else counts, and of one that needs a reset nothing else is known.
+  // Nothing else counts of a GPU that is lost, and nothing else is known of one that needs a reset.
   std::vector<Sign> Take() && {
     if (lost_) return {{.name = "gpu-lost", .value = 1.0, .raw = "NVML: the GPU is lost"}};
     if (needs_reset_) {
@@ -55,7 +57,7 @@ class Signs {
 
  private:
   std::vector<Sign> signs_;
-  bool lost_ = false, needs_reset_ = false;
+  bool lost_ = false, needs_reset_ = false, mismatch_ = false;
 };
 
 // Against the limits of this very GPU; against those of the table only where it has none.
@@ -172,20 +174,27 @@ void ReadFabric(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
 }  // namespace
 
 std::vector<Sign> NvmlLibrary::Read(const NvmlGpu& gpu, NvmlDepth depth) {
+  if (!Ready()) return {Mismatch()};
   const NvmlFunctions& call = *functions_;
   Signs signs;
-  ReadTemperature(call, gpu.handle, signs);
-  ReadClocksAndPower(call, gpu.handle, signs);
-  ReadMemoryErrors(call, gpu.handle, signs);
-  ReadFields(call, gpu.handle, signs);
-  ReadPcie(call, gpu.handle, signs);
-  ReadNvLink(call, gpu.handle, signs);
-  ReadFabric(call, gpu.handle, signs);
+  nvml::Device handle = gpu.handle;
+  // It was found by the module alone, while the versions did not match.
+  if (handle == nullptr && !signs.Has(call.by_address(gpu.pci_address.c_str(), &handle), "nvml")) {
+    return std::move(signs).Take();
+  }
+  ReadTemperature(call, handle, signs);
+  ReadClocksAndPower(call, handle, signs);
+  ReadMemoryErrors(call, handle, signs);
+  ReadFields(call, handle, signs);
+  ReadPcie(call, handle, signs);
+  ReadNvLink(call, handle, signs);
+  ReadFabric(call, handle, signs);
   if (depth == NvmlDepth::kAll) {
-    const int inforom = call.validate_inforom(gpu.handle);
+    const int inforom = call.validate_inforom(handle);
     const bool broken = inforom == nvml::kCorruptedInforom;
     if (broken || signs.Has(inforom, "inforom-broken")) signs.Add("inforom-broken", broken);
   }
+  if (signs.mismatch()) return {Mismatch()};
   return std::move(signs).Take();
 }
 

@@ -5,7 +5,8 @@
 namespace galen::probes {
 namespace {
 
-// Of one kind within a window: a program in a loop of faults must not fill our memory.
+// How many of one kind are kept within a window: a program in a loop of faults must not fill our
+// memory.
 constexpr std::size_t kSeenMax = 1024;
 
 }  // namespace

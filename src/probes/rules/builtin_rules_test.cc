@@ -287,6 +287,44 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"aer-fatal", 1, {}, kBad, 1, "PcieErrorFatal", "PCIe error that took the link down"},
         Row{"machine-check", 1, {}, kGood, 1, "", ""}));
 
+// Nobody repairs a GPU for it: the verdict and the agent know the code and both versions by it.
+TEST(BuiltinRules, AModuleOfAnotherVersionThanItsLibraryIsUnknownAndTheDriversFault) {
+  Sign sign{.device = "d", .name = "kernel-module", .value = "570.124", .expected_text = "570.133"};
+  const DeviceHealth health = Judge(Table(kGpuRules), sign).health;
+  EXPECT_EQ(health.state, HealthState::kUnknown);
+  EXPECT_EQ(health.cause.code, "DriverMismatch");
+  EXPECT_EQ(health.cause.owner, FaultOwner::kDriver);
+  EXPECT_EQ(health.cause.value, "570.124");
+  EXPECT_EQ(health.cause.threshold, "570.133");
+  EXPECT_EQ(health.cause.message,
+            "The driver's kernel module is 570.124, its library 570.133: programs that start "
+            "cannot use the GPU until both are of one version");
+  // Versions that are no numbers are compared, too, and not taken for what cannot be read.
+  sign.value = "570.124.06";
+  sign.expected_text = "570.124.06";
+  EXPECT_EQ(Judge(Table(kGpuRules), sign).health.state, HealthState::kHealthy);
+}
+
+TEST(BuiltinRules, AKnownFaultOutranksAMismatch) {
+  const Sign mismatch{
+      .device = "d", .name = "kernel-module", .value = "1.2", .expected_text = "1.3"};
+  EXPECT_EQ(Judge(Table(kGpuRules), MakeSign("xid", 79), {mismatch}).health.cause.code,
+            "XidGpuLost");
+}
+
+TEST(BuiltinRules, ARecoveryThatWasNeverAskedForIsNoEventAtADriversStart) {
+  RuleEngine engine(Table(kGpuRules), {.driver = "gpu.example.com", .pool = "node-7"});
+  engine.SetDevices({"d"}, {});
+  Sign none = MakeSign("recovery-action", 0);
+  none.maybe_old = true;
+  EXPECT_TRUE(engine.Evaluate({none}, {}).records.empty());
+  // An earlier process has found that it was asked for.
+  const Evaluation asked = engine.Evaluate({MakeSign("recovery-action", 1)}, {});
+  EXPECT_EQ(asked.records.size(), 1u);
+  EXPECT_EQ(engine.Evaluate({none}, {}).records.size(), 1u);
+  EXPECT_TRUE(engine.Findings("d").empty());
+}
+
 TEST(BuiltinRules, AnIdleGpuMayLowerItsLinksSpeedAndStaysHealthy) {
   const Verdict idle =
       Judge(Table(kGpuRules), MakeSign("pcie-speed", 2.5, 32), {MakeSign("utilization", 0)});

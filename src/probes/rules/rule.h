@@ -22,7 +22,7 @@ namespace galen::probes {
 // only events are listed by number and counted within a window.
 enum class SignKind { kReading, kCounter, kEvent };
 
-// Of the files that a pattern names, which one counts. With a limit beside each file the highest
+// Which of the files that a pattern names counts. With a limit beside each file the highest
 // and the lowest are those of value against limit, so that the sensor nearest to its limit is
 // shown.
 enum class Several { kFirst, kHighest, kLowest, kSum };

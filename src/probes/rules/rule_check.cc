@@ -205,7 +205,7 @@ void CheckEnd(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
                                   rule.until == Until::kReset ? "reset" : "reboot"));
 }
 
-// Of a device's directory, and nothing above it.
+// A path has to stay below the device's directory.
 void CheckPattern(std::string_view field, std::string_view path, RuleFaults& faults) {
   constexpr std::size_t kPathBytesMax = 200;  // the longest in the kernel's own lists is below 80
   if (path.empty() || path.front() == '/' || path.size() > kPathBytesMax) {

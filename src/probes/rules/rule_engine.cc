@@ -97,7 +97,8 @@ void RuleEngine::Apply(Device& device, const Sign& sign, const SignUse& use, con
   if (sign.absent) return ApplyAbsent(device, sign);
   if (!sign.error.empty()) return ApplyUnreadable(device, sign);
   if (use.spec->kind == SignKind::kEvent) return ApplyEvent(device, sign, use, at, evaluation);
-  if (!use.needs_number || NumberOf(sign)) return ApplyReading(device, sign, use, at);
+  const bool weighable = !use.needs_number || !sign.expected_text.empty() || NumberOf(sign);
+  if (weighable) return ApplyReading(device, sign, use, at);
   // A value that no rule can weigh must not pass for a good one.
   Sign unreadable = sign;
   unreadable.error = fmt::format("'{}' is no number", ValueText(sign));
@@ -189,7 +190,8 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use
     // A Healthy rule is a record with a reason: it finds nothing, but it may clear what others
     // found.
     if (rule.state != HealthState::kHealthy) TrackOf(device, index).OnEvent(sign, at);
-    Clear(device, rule, sign);
+    const bool ended = Clear(device, rule, sign);
+    if (sign.maybe_old && !ended) continue;
     Sign of_device = sign;
     of_device.device = device.health.id.device;
     const std::string value = ValueText(sign);
@@ -200,19 +202,22 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use
   }
 }
 
-void RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign) {
+bool RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign) {
   const WallTime when = sign.time;
+  bool ended = false;
   for (const std::string& cleared : by.clears) {
     for (auto& [index, track] : device.tracks) {
       if (!track.finding() || !EndsBy(table_.rules[index], cleared)) continue;
       // A log that is read again may bring a reset older than the finding.
       if (track.finding()->since > when) continue;
       track.End(when, sign.raw);
+      ended = true;
       if (when < device.good_since) continue;
       device.good_since = when;
       device.good_by = sign.raw;
     }
   }
+  return ended;
 }
 
 bool RuleEngine::ConditionHolds(const Device& device, const Rule& rule) const {

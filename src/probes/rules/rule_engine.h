@@ -234,7 +234,8 @@ class RuleEngine {
   void ApplyEvent(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
                   Evaluation& evaluation);
   bool MatchesEvent(const Rule& rule, const Sign& sign) const;
-  void Clear(Device& device, const Rule& by, const Sign& sign);
+  // Whether a finding ended.
+  bool Clear(Device& device, const Rule& by, const Sign& sign);
   bool ConditionHolds(const Device& device, const Rule& rule) const;
   // Made when the rule first matters to the device: most rules never do.
   RuleTrack& TrackOf(Device& device, std::size_t rule);

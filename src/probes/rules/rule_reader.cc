@@ -77,6 +77,7 @@ Rule ReadRule(RuleRow row) {
   rule.sign = row.Text("sign", true);
   ReadMatch(row, rule);
   rule.state = row.Choice<HealthState>("state", {{"Healthy", HealthState::kHealthy},
+                                                 {"Unknown", HealthState::kUnknown},
                                                  {"Degraded", HealthState::kDegraded},
                                                  {"Unhealthy", HealthState::kUnhealthy}});
   ReadShare(row, rule);

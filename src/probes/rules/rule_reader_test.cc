@@ -103,7 +103,8 @@ TEST(RuleReader, TellsEveryFaultAtOnceWithLineRowAndField) {
                         "    sign: temperature\n"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:7: one: sign 'heat' is not among"));
   EXPECT_THAT(faults, HasSubstr("r.yaml:7: one: when expected \"> 85\""));
-  EXPECT_THAT(faults, HasSubstr("r.yaml:7: one: state 'Bad' is none of Healthy, Degraded"));
+  EXPECT_THAT(faults,
+              HasSubstr("r.yaml:7: one: state 'Bad' is none of Healthy, Unknown, Degraded"));
   EXPECT_THAT(faults, HasSubstr("one: code is no CamelCase noun"));
   EXPECT_THAT(faults, HasSubstr("one: sentence knows no {celsius}"));
   EXPECT_THAT(faults, HasSubstr("one: sentence has an exclamation mark"));

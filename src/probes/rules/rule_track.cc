@@ -18,6 +18,11 @@ bool SameText(const Comparison& comparison, const std::string& text) {
   return same == (comparison.compare == Compare::kEqual);
 }
 
+// Whether a sign brings a text of its own to be compared with.
+bool ExpectsText(const Comparison& comparison, const Sign& sign) {
+  return std::holds_alternative<Expected>(comparison.with) && !sign.expected_text.empty();
+}
+
 // What the comparison compares with, as a number.
 std::optional<double> RightSide(const Comparison& comparison, const Sign& sign, double best) {
   if (const double* number = std::get_if<double>(&comparison.with)) return *number;
@@ -35,6 +40,10 @@ bool RuleTrack::Matches(const Sign& sign, double best) {
   if (comparison == nullptr) return false;
   if (std::holds_alternative<std::string>(comparison->with)) {
     return SameText(*comparison, ValueText(sign));
+  }
+  if (ExpectsText(*comparison, sign)) {
+    const bool same = ValueText(sign) == sign.expected_text;
+    return comparison->compare == (same ? Compare::kEqual : Compare::kNotEqual);
   }
   const std::optional<double> left = NumberOf(sign);
   std::optional<double> right = RightSide(*comparison, sign, best);
@@ -182,6 +191,7 @@ std::string RuleTrack::ThresholdText(const Sign& sign) const {
   const auto* comparison = std::get_if<Comparison>(&rule_->match);
   if (comparison == nullptr) return "";
   if (const auto* text = std::get_if<std::string>(&comparison->with)) return *text;
+  if (ExpectsText(*comparison, sign)) return sign.expected_text;
   const std::optional<double> right = RightSide(*comparison, sign, best_);
   return right ? NumberText(*right) : "";
 }

@@ -34,6 +34,11 @@ struct Sign {
   // The device has no such sign: an error that was shown of it before is over. `value` means
   // nothing.
   bool absent = false;
+  // What a text should be, such as a version: then `value` is compared with it as a text.
+  std::string expected_text{};
+  // An event that may be older than this process, such as what a first look shows: it ends findings
+  // of an earlier process, and is an event only where it ends one.
+  bool maybe_old = false;
 
   bool operator==(const Sign&) const = default;
 };

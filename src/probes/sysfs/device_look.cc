@@ -118,7 +118,7 @@ double Rank(const SignReading& reading) {
   return *reading.value / *reading.expected;
 }
 
-// Of two readings with values, the one that counts.
+// Which of two readings with values counts.
 SignReading Pick(Several several, SignReading a, SignReading b) {
   // A sensor without a limit of its own says nothing beside one that has it.
   if (a.expected.has_value() != b.expected.has_value() && several != Several::kSum) {

@@ -40,8 +40,8 @@ std::optional<std::int64_t> ReadNumaNode(const SysfsFiles& files, const std::str
   return node >= 0 ? std::optional(node) : std::nullopt;
 }
 
-// Of "/sys/devices/pci0000:4a/0000:4a:01.0/0000:4b:00.0" the root complex, as Kubernetes'
-// attribute pcieRoot has it: "pci<domain>:<bus>".
+// The root complex in a path like "/sys/devices/pci0000:4a/0000:4a:01.0/0000:4b:00.0", as
+// Kubernetes' attribute pcieRoot has it: "pci<domain>:<bus>".
 std::string RootOf(std::string_view path) {
   while (!path.empty()) {
     const std::string_view segment = path.substr(0, path.find('/'));

@@ -49,7 +49,8 @@ StatusOr<std::vector<Step>> ReadSteps(const SysfsFiles& files, const std::string
 // Plays steps to an engine and notes what comes and goes.
 class Player {
  public:
-  Player(const RuleTable& rules, const std::set<std::string>& devices) : engine_(rules, {}) {
+  Player(const RuleTable& rules, const std::set<std::string>& devices)
+      : rules_(rules), engine_(rules, {}) {
     engine_.SetDevices({devices.begin(), devices.end()}, AtTime(Duration::zero()));
     for (const std::string& name : devices) {
       devices_.emplace(name, DeviceSigns(rules, {name, name}));
@@ -60,9 +61,8 @@ class Player {
     std::vector<Sign> signs;
     for (auto& [name, device] : devices_) {
       const auto look = step.looks.find(name);
-      const DeviceLook gone;
-      for (Sign& sign :
-           device.Take(look == step.looks.end() ? gone : look->second, AtTime(at).wall)) {
+      const DeviceLook shown = look == step.looks.end() ? DeviceLook() : look->second;
+      for (Sign& sign : device.Take(Due(name, shown, at), AtTime(at).wall)) {
         signs.push_back(std::move(sign));
       }
     }
@@ -77,6 +77,22 @@ class Player {
 
  private:
   static Instant AtTime(Duration at) { return {Time(at), WallTime(at)}; }
+
+  // Without the signs that a driver does not read yet: those with `every`, until that has passed.
+  DeviceLook Due(const std::string& device, DeviceLook look, Duration at) {
+    std::map<std::string, Duration>& next = next_[device];
+    // Whatever is back may be another device: all of it is read at once.
+    if (!look.present) next.clear();
+    std::erase_if(look.readings, [&](const SignReading& reading) {
+      const SignSpec* sign = rules_.FindSign(reading.sign);
+      if (sign == nullptr || !sign->file || sign->file->every <= Duration::zero()) return false;
+      Duration& due = next.try_emplace(reading.sign, at).first->second;
+      if (at < due) return true;
+      due = at + sign->file->every;
+      return false;
+    });
+    return look;
+  }
 
   // What no rule says: that nobody knows how the device is, and that somebody does again.
   void NoteUnknown(const HealthChange& change, Duration at) {
@@ -110,8 +126,10 @@ class Player {
             .sentence = finding.cause.message};
   }
 
+  const RuleTable& rules_;
   RuleEngine engine_;
   std::map<std::string, DeviceSigns> devices_;
+  std::map<std::string, std::map<std::string, Duration>> next_;  // by device and sign with `every`
   std::map<std::string, std::map<std::string, Finding>> holding_;  // by device and rule
   std::vector<ReplayEvent> events_;
 };

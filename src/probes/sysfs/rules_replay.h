@@ -38,7 +38,8 @@ inline constexpr Duration kReplayTail = std::chrono::minutes(1);
 
 // `directory` has one directory for each step, named by its time since the begin ("0s", "30s",
 // "2m"), which has one for each device, which has the files that the device shows from then on,
-// whole. Looks are 2 s apart, as the driver's are. InvalidArgument when it is no recording.
+// whole. Looks are 2 s apart, as the driver's are, and a sign with `every` is read as seldom.
+// InvalidArgument when it is no recording.
 StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directory,
                              const RuleTable& rules);
 

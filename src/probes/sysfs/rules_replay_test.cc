@@ -29,6 +29,25 @@ TEST(RulesReplay, OfEachRecordingSaysWhatItSaidWhenItWasMade) {
   }
 }
 
+// A driver reads a slow sign every 10 s and sees no peak in between.
+TEST(RulesReplay, ASignWithEveryIsReadAsSeldomAsADriverDoes) {
+  const StatusOr<RuleTable> rules = ParseRules(
+      "signs: [{name: heat, kind: reading, file: heat, every: 10s}]\n"
+      "rules: [{id: hot, sign: heat, when: '> 90', state: Unhealthy, code: Hot, sentence: hot, "
+      "owner: Hardware}]\n",
+      "r.yaml");
+  ASSERT_TRUE(rules.ok()) << rules.status().message();
+  FakeSysfs files;
+  files.files["/r/0s/card/heat"] = "40\n";
+  files.files["/r/4s/card/heat"] = "99\n";
+  files.files["/r/8s/card/heat"] = "40\n";
+  const StatusOr<Replay> peak = ReplayRules(files, "/r", *rules);
+  ASSERT_TRUE(peak.ok()) << peak.status().message();
+  EXPECT_EQ(ReplayText(*peak), "68s card Healthy\n");
+  files.files["/r/8s/card/heat"] = "99\n";
+  EXPECT_THAT(ReplayText(*ReplayRules(files, "/r", *rules)), HasSubstr("10s card hot began"));
+}
+
 TEST(RulesReplay, NeedsStepsThatAreNamedByTheirTime) {
   const RuleTable rules;
   FakeSysfs files;

@@ -147,6 +147,15 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvml::Device* device) {
   *device = reinterpret_cast<nvml::Device>(static_cast<std::uintptr_t>(index) + 1);
   return nvml::kSuccess;
 }
+// "0000:4b:00.0" is the GPU whose bus is 75.
+int nvmlDeviceGetHandleByPciBusId_v2(const char* address, nvml::Device* device) {
+  for (unsigned index = 0; Answer(std::to_string(index) + " bus"); ++index) {
+    const std::string bus = *Answer(std::to_string(index) + " bus");
+    if (std::stoul(std::string(address).substr(5, 2), nullptr, 16) != std::stoul(bus)) continue;
+    return nvmlDeviceGetHandleByIndex_v2(index, device);
+  }
+  return nvml::kNotFound;
+}
 int nvmlDeviceGetUUID(nvml::Device device, char* text, unsigned size) {
   return Text(device, "uuid", text, size);
 }

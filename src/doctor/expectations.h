@@ -1,0 +1,45 @@
+// What an operator says that a node should have: its devices and their firmware. Read from a file
+// of theirs (docs/formats/expectations.md); values only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace galen::doctor {
+
+// So many devices of one kind. By ResourceSlices where `model` is set, else by sysfs.
+struct ExpectedDevices {
+  std::string model{};                   // as a driver publishes it: "NVIDIA H100 80GB HBM3"
+  std::string driver{};                  // with `model`; "" = any
+  std::string pci{};                     // vendor and device as in sysfs: "10de:2330"
+  std::vector<std::string> addresses{};  // with `pci`, where they are to be; empty: anywhere
+  std::int64_t count = 0;
+};
+
+// The firmware of one kind of device: in files below /sys where `files` is set, else in an
+// attribute that a driver publishes.
+struct ExpectedFirmware {
+  std::string files{};      // "class/infiniband/mlx5_*/fw_ver"; stars stand within one name
+  std::string driver{};     // with `attribute`
+  std::string attribute{};  // "firmwareVersion"
+  std::vector<std::string> versions{};  // any of these will do
+};
+
+// The whole file.
+struct Expectations {
+  std::vector<ExpectedDevices> devices{};
+  std::vector<ExpectedFirmware> firmware{};
+};
+
+inline constexpr std::size_t kExpectationsMax = 100;  // rows of each list
+inline constexpr std::size_t kExpectationBytesMax = 256 * 1024;
+
+// InvalidArgument names the first row that is wrong, and how it should be.
+StatusOr<Expectations> ReadExpectations(std::string_view text);
+
+}  // namespace galen::doctor

@@ -1,0 +1,67 @@
+// What Pods and DaemonSets say of how they are placed and replaced.
+#include <algorithm>
+#include <array>
+
+#include "doctor/probes/api_probe.h"
+
+namespace galen::doctor {
+namespace {
+
+// Directories of a kubelet in which plugins show themselves: the registry of DRA and CSI drivers,
+// and that of device plugins.
+constexpr std::array<std::string_view, 2> kRegistries = {"/plugins_registry", "/device-plugins"};
+
+bool MountsRegistry(const Json& spec) {
+  for (const Json& volume : spec["volumes"].items()) {
+    const std::string& path = volume["hostPath"]["path"].AsString();
+    for (const std::string_view registry : kRegistries) {
+      if (path.find(registry) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
+// Limits stand for requests that are not given, as the API server sets them.
+bool Requests(const Json& container, const char* resource) {
+  const Json& resources = container["resources"];
+  return resources["requests"].Has(resource) || resources["limits"].Has(resource);
+}
+
+}  // namespace
+
+void ReadPlace(const Json& spec, PodSeen& pod) {
+  pod.is_driver = !pod.runs_agent && MountsRegistry(spec);
+  pod.priority = spec["priority"].AsInt();
+  for (const Json& container : spec["containers"].items()) {
+    if (Requests(container, "cpu") && Requests(container, "memory")) continue;
+    pod.without_requests.push_back(container["name"].AsString());
+  }
+  const std::int64_t grace = spec["terminationGracePeriodSeconds"].AsInt(-1);
+  if (grace >= 0) pod.grace = std::chrono::seconds(grace);
+  for (const Json& toleration : spec["tolerations"].items()) {
+    TolerationSeen seen{.key = toleration["key"].AsString(),
+                        .effect = toleration["effect"].AsString(),
+                        .lasts = std::nullopt};
+    if (toleration.Has("tolerationSeconds")) {
+      seen.lasts = std::chrono::seconds(toleration["tolerationSeconds"].AsInt());
+    }
+    pod.tolerations.push_back(std::move(seen));
+  }
+}
+
+DaemonSetSeen ReadDaemonSet(const Json& object) {
+  const Json& strategy = object["spec"]["updateStrategy"];
+  const Json& status = object["status"];
+  DaemonSetSeen seen{.by_hand = strategy["type"].AsString() == "OnDelete",
+                     .nodes = status["desiredNumberScheduled"].AsInt(),
+                     .updated = status["updatedNumberScheduled"].AsInt()};
+  const Json& at_once = strategy["rollingUpdate"]["maxUnavailable"];
+  if (!at_once.AsString().empty()) {
+    seen.at_once = at_once.AsString();
+  } else if (!at_once.is_null()) {
+    seen.at_once = std::to_string(at_once.AsInt());
+  }
+  return seen;
+}
+
+}  // namespace galen::doctor
