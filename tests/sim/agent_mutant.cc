@@ -121,7 +121,7 @@ std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpReque
     case AgentMutant::kDatesBack: {
       net::HttpRequest other = write;
       // The simulation begins at 14:00.
-      if (!to_pod && number > 10) other.body = Replaced(write.body, "T14:", "T13:");
+      if (!to_pod && number > 4) other.body = Replaced(write.body, "T14:", "T13:");
       return other;
     }
     case AgentMutant::kStopsPublishing:
