@@ -21,6 +21,18 @@ bool Says(const net::HttpRequest& write, std::string_view text) {
   return write.body.find(text) != std::string::npos;
 }
 
+// Those that write the right thing about the wrong object.
+net::HttpRequest MutatedByOrder(AgentMutant mutant, net::HttpRequest write) {
+  if (mutant == AgentMutant::kMixesSerials && !IsPodWrite(write)) {
+    write.body = Replaced(write.body, "serial-of-gpu-0", "serial-of-gpu-3");
+  }
+  if (mutant == AgentMutant::kKeepsTheGroupsDevice &&
+      write.path.find("/pods/ring-") != std::string::npos) {
+    write.body = Replaced(write.body, "nic-3 ", "nic-2 ");
+  }
+  return write;
+}
+
 }  // namespace
 
 std::string_view ToString(AgentMutant mutant) {
@@ -53,6 +65,18 @@ std::string_view ToString(AgentMutant mutant) {
       return "counts Events twice";
     case AgentMutant::kWritesAnothers:
       return "writes what is another's";
+    case AgentMutant::kForgetsTheFirstEvent:
+      return "forgets the first Event";
+    case AgentMutant::kForgetsItsRecords:
+      return "forgets its records";
+    case AgentMutant::kMixesSerials:
+      return "mixes serials";
+    case AgentMutant::kKeepsTheGroupsDevice:
+      return "keeps the group's device";
+    case AgentMutant::kDeafAfterASecond410:
+      return "is deaf after a second 410";
+    case AgentMutant::kNeverResets:
+      return "never resets a device";
   }
   GALEN_UNREACHABLE();
 }
@@ -67,7 +91,11 @@ bool IsEventWrite(const net::HttpRequest& request) {
          request.path.find("/events") != std::string::npos;
 }
 
-net::HttpRequest MutatedEvent(AgentMutant mutant, const net::HttpRequest& write) {
+std::optional<net::HttpRequest> MutatedEvent(AgentMutant mutant, const net::HttpRequest& write) {
+  if (mutant == AgentMutant::kForgetsTheFirstEvent && write.method == "POST" &&
+      Says(write, "DeviceUnhealthy")) {
+    return std::nullopt;
+  }
   net::HttpRequest other = write;
   StatusOr<Json> body = Json::Parse(write.body);
   if (mutant != AgentMutant::kCountsTwice || !body.ok() || !body->Has("count")) return other;
@@ -90,7 +118,14 @@ std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpReque
     case AgentMutant::kRecordsLate:
     case AgentMutant::kWritesForNothing:
     case AgentMutant::kCountsTwice:
+    case AgentMutant::kForgetsTheFirstEvent:
+    case AgentMutant::kForgetsItsRecords:
+    case AgentMutant::kDeafAfterASecond410:
+    case AgentMutant::kNeverResets:
       return write;
+    case AgentMutant::kMixesSerials:
+    case AgentMutant::kKeepsTheGroupsDevice:
+      return MutatedByOrder(mutant, write);
     case AgentMutant::kWritesAnothers: {
       net::HttpRequest other = write;
       if (to_pod) {

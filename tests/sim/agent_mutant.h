@@ -25,6 +25,12 @@ enum class AgentMutant {
   kDatesBack,             // after a while the node's object has times of the hour before
   kCountsTwice,           // an Event's count is twice what happened
   kWritesAnothers,        // a Pod's annotation that is somebody else's is written, too
+  kForgetsTheFirstEvent,  // the Event of a fault is never made
+  kForgetsItsRecords,     // its post-mortem records are gone when it starts again
+  kMixesSerials,          // the node's object names gpu-0 by the serial of gpu-3
+  kKeepsTheGroupsDevice,  // what it says of nic-3 of a PodGroup, it says of nic-2
+  kDeafAfterASecond410,   // its watches say nothing any more once they have expired twice
+  kNeverResets,           // its drivers leave devices set up that no Pod holds
 };
 std::string_view ToString(AgentMutant mutant);
 
@@ -32,8 +38,8 @@ std::string_view ToString(AgentMutant mutant);
 bool IsAgentWrite(const net::HttpRequest& request);
 // Whether it is one of an Event.
 bool IsEventWrite(const net::HttpRequest& request);
-// What becomes of it.
-net::HttpRequest MutatedEvent(AgentMutant mutant, const net::HttpRequest& write);
+// What becomes of it; none is taken for written.
+std::optional<net::HttpRequest> MutatedEvent(AgentMutant mutant, const net::HttpRequest& write);
 // "/api/v1/namespaces/default/pods/a" of ".../pods/a/status?fieldManager=b".
 std::string ObjectOf(const net::HttpRequest& request);
 

@@ -173,6 +173,7 @@ void ApiGate::SetWeather(const GateWeather& weather) {
 }
 
 void ApiGate::ExpireWatches() {
+  ++expired_;
   for (WatchRelay* watch : std::vector<WatchRelay*>(watches_)) watch->Finish(GoneEvent());
 }
 
@@ -201,6 +202,11 @@ void ApiGate::Admit(std::unique_ptr<net::HttpExchange> exchange) {
 }
 
 void ApiGate::AdmitWatch(std::unique_ptr<net::HttpExchange> exchange) {
+  if (mutant_ == AgentMutant::kDeafAfterASecond410 && expired_ >= 2) {
+    exchange->Head(200, kJsonHeaders);
+    silent_.push_back(std::move(exchange));
+    return silent_.back()->OnGone([this, it = std::prev(silent_.end())] { silent_.erase(it); });
+  }
   if (!random_.Chance(weather_.gone_chance)) {
     return api_.Handle(std::make_unique<WatchRelay>(*this, std::move(exchange)));
   }
@@ -238,7 +244,9 @@ WholeAnswer ApiGate::AskForAgent(const net::HttpRequest& request) {
 }
 
 WholeAnswer ApiGate::AskForEvent(const net::HttpRequest& request) {
-  WholeAnswer answer = Ask(MutatedEvent(mutant_, request));
+  const std::optional<net::HttpRequest> write = MutatedEvent(mutant_, request);
+  if (!write) return {201, kJsonHeaders, request.body};
+  WholeAnswer answer = Ask(*write);
   if (answer.status == 200 || answer.status == 201) on_event_(answer.body);
   return answer;
 }
@@ -264,7 +272,7 @@ void ApiGate::Note(const net::HttpRequest& request, const WholeAnswer& answer) {
   const std::string object = ObjectOf(request);
   const std::string version(VersionIn(answer.body));
   const bool changed = std::exchange(versions_[object], version) != version;
-  on_write_({object, changed, request.body});
+  on_write_({object, changed, request.body, answer.body});
 }
 
 }  // namespace galen::sim

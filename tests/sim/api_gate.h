@@ -48,6 +48,7 @@ class ApiGate final : public net::HttpHandler {
     std::string object;    // its path, without the subresource
     bool changed = false;  // the object has another version than after the agent's last write to it
     std::string body;
+    std::string after;  // the object as it is then
   };
 
   ApiGate(Loop& loop, Random& random, net::HttpHandler& api);
@@ -103,6 +104,8 @@ class ApiGate final : public net::HttpHandler {
   std::list<LateAnswer> late_;
   std::vector<WatchRelay*> watches_;  // the oldest first: addresses differ from run to run
   AgentMutant mutant_ = AgentMutant::kNone;
+  int expired_ = 0;                                       // how often watches did
+  std::list<std::unique_ptr<net::HttpExchange>> silent_;  // watches of kDeafAfterASecond410
   int agent_writes_ = 0;
   std::function<void(const Write&)> on_write_ = [](const Write&) {};
   std::function<void(const std::string& object)> on_event_ = [](const std::string&) {};

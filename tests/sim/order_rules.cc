@@ -86,17 +86,11 @@ void SimRules::NoteEvent(const Json& event, const std::string& device) {
       EventName(event["involvedObject"]["uid"].AsString(), event["reason"].AsString(), device));
 }
 
-void SimRules::NoteStart(SimNode& node) {
-  Start& start = started_[node.name()];
-  if (start.starts != node.agent_starts()) start = {node.agent_starts(), world_.loop().WallNow()};
-}
-
 void SimRules::CheckEventThere(const kube::Pod& pod, Breaches& breaches) {
   SimNode* node = world_.node(pod.node);
   if (node == nullptr || node->disk_was_doubtful() || !pod.meta.created) return;
   // An agent before this one may have been killed with the Event in its hands.
-  const Start& start = started_[node->name()];
-  if (start.starts != node->agent_starts() || *pod.meta.created <= start.at) return;
+  if (*pod.meta.created < node->agent_started_at()) return;
   for (const DeviceId& id : world_.DevicesOf(pod)) {
     if (node->driver(id.driver).truth(id.device) != HealthState::kUnhealthy) continue;
     if (Annotated(pod, id.device) != "Unhealthy") continue;

@@ -45,6 +45,13 @@ std::optional<HealthState> StateOf(const std::string& reason) {
   return it == kStates.end() ? std::nullopt : std::optional(it->second);
 }
 
+// The devices that any node has.
+const std::vector<std::string>& DeviceNames() {
+  static const std::vector<std::string> kNames = {"gpu-0", "gpu-1", "gpu-2", "gpu-3",
+                                                  "nic-0", "nic-1", "nic-2", "nic-3"};
+  return kNames;
+}
+
 constexpr std::string_view kGiven = "This Pod was given ";
 
 }  // namespace
@@ -80,7 +87,7 @@ void SimRules::CheckOrder(SimNode& node, const kube::NodeDeviceHealth& shown,
   const Shown now{shown.agent_since, *device.since};
   const Shown before = std::exchange(shown_since_[id], now);
   // The API has times of signs in milliseconds.
-  if (before.agent_since != now.agent_since || now.since + 1ms >= before.since) return;
+  if (now.agent_since > before.agent_since || now.since + 1ms >= before.since) return;
   noted_.push_back(
       {"order", fmt::format("{} is shown as {} since {}, and was in another state "
                             "since {}",
@@ -116,9 +123,27 @@ std::string Annotated(const kube::Pod& pod, const std::string& device) {
   return text.substr(state, text.find_first_of(" ;", state) - state);
 }
 
+// What the agent itself corrects a moment later is found only here.
+void SimRules::CheckWritten(SimNode& node, const ApiGate::Write& write) {
+  if (write.object.find("/pods/") == std::string::npos) return;
+  const StatusOr<Json> object = Json::Parse(write.after);
+  const StatusOr<kube::Pod> pod =
+      object.ok() ? kube::DecodePod(*object) : StatusOr<kube::Pod>(object.status());
+  // What these held may be taken from them already.
+  if (!pod.ok() || pod->meta.deleted || agent::HasEnded(*pod)) return;
+  const std::vector<DeviceId> held = world_.DevicesOf(*pod);
+  for (const std::string& name : DeviceNames()) {
+    const bool holds =
+        std::ranges::any_of(held, [&](const DeviceId& id) { return id.device == name; });
+    if (holds || !Names(pod->devices_annotation, name)) continue;
+    noted_.push_back(
+        {"holding", fmt::format("the agent on {} writes to {} that it has {}, which it "
+                                "does not hold",
+                                node.name(), pod->meta.key.name, name)});
+  }
+}
+
 void SimRules::CheckHolding(Breaches& breaches) {
-  static const std::vector<std::string> kNames = {"gpu-0", "gpu-1", "gpu-2", "gpu-3",
-                                                  "nic-0", "nic-1", "nic-2", "nic-3"};
   std::map<std::string, std::vector<DeviceId>> at_end;  // by uid of those that have ended
   for (const SimWorld::End& end : world_.ends()) at_end[end.pod.uid] = end.devices;
   for (const auto& [key, pod] : world_.pods()) {
@@ -127,7 +152,7 @@ void SimRules::CheckHolding(Breaches& breaches) {
         ended != at_end.end() ? ended->second : world_.DevicesOf(pod);
     // A Pod whose claim is just being taken away may still show its old line.
     if (held.empty()) continue;
-    for (const std::string& name : kNames) {
+    for (const std::string& name : DeviceNames()) {
       const bool holds = std::any_of(held.begin(), held.end(),
                                      [&](const DeviceId& id) { return id.device == name; });
       if (!holds && Names(pod.devices_annotation, name)) {
@@ -189,6 +214,14 @@ void SimRules::CheckPrepared(Breaches& breaches) {
   }
 }
 
+// Whoever is cut off writes to a Pod that has ended what is true of one that runs; once it sees the
+// end, it takes it back.
+bool SimRules::IsInventedForLong(const std::string& what, const SimNode& node) {
+  const Time now = world_.loop().Now();
+  const Time since = invented_since_.try_emplace(what, now).first->second;
+  return now - std::max(since, node.api_disturbed_at()) >= kCalmAfter;
+}
+
 void SimRules::CheckEvidence(Breaches& breaches) {
   for (const SimWorld::End& end : world_.ends()) {
     const auto it = world_.pods().find(end.pod.key);
@@ -202,13 +235,16 @@ void SimRules::CheckEvidence(Breaches& breaches) {
         return driver.WasEver(state, id.device, end.at - before, end.at + kEndsWithin);
       };
       const std::string said = Annotated(it->second, id.device);
-      if (said == "Unhealthy" && !was(HealthState::kUnhealthy, kPublishedMost)) {
+      const std::string key = end.pod.uid + ToString(id);
+      const bool invented = said == "Unhealthy" && !was(HealthState::kUnhealthy, kPublishedMost);
+      if (invented && IsInventedForLong(key, *world_.node(end.node))) {
         breaches.push_back({"evidence", fmt::format("{} has ended and shows a fault of {} that "
                                                     "came later",
                                                     end.pod.key.name, ToString(id))});
       }
       const bool ended_with_it = !was(HealthState::kHealthy, kKnownFor);
-      bool& shown = shown_[end.pod.uid + ToString(id)];
+      if (!invented) invented_since_.erase(key);
+      bool& shown = shown_[key];
       if (shown && ended_with_it && said == "Healthy") {
         breaches.push_back({"evidence", fmt::format("{} ended with a fault of {}, showed it and "
                                                     "does no more",

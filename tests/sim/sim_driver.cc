@@ -34,6 +34,7 @@ void SimDriver::Start() {
   };
   // As a driver that resets what it set up.
   handlers.unprepare = [this](const DeviceClaim& claim) {
+    if (never_resets_) return std::nullopt;
     for (const DeviceClaim::Held& held : claim.devices) set_up_.erase(held.device);
     return std::nullopt;
   };

@@ -47,6 +47,9 @@ class SimDriver {
   // A rolling update: another instance starts, the present one leaves in order. REQUIRES: running.
   void HandOver();
 
+  // From now on it leaves set up what it is to unprepare.
+  void NeverReset() { never_resets_ = true; }
+
   // The hardware changes; the driver is notified at once unless it is away, and then when it
   // starts.
   void Break(const std::string& device, HealthState state);
@@ -81,6 +84,7 @@ class SimDriver {
 
   std::map<std::string, HealthState> truth_;
   std::set<std::string> kept_free_;
+  bool never_resets_ = false;
   std::map<std::string, std::string> set_up_;
   std::map<std::string, std::vector<Turn>> turns_;  // of those that changed; oldest first
   std::uint64_t events_ = 0;

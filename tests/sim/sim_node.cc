@@ -88,16 +88,11 @@ SimNode::~SimNode() {
 
 void SimNode::StartAgent() {
   GALEN_CHECK(agent_ == nullptr);
-  const std::string journal = StateDir() + "/journal";
-  if (mutant_ == AgentMutant::kForgetsItsJournal) {
-    const auto files = agent_disk_.List(journal);
-    for (const std::string& file : files.ok() ? *files : std::vector<std::string>{}) {
-      const Status removed = agent_disk_.Remove(journal + "/" + file);
-      GALEN_CHECK(removed.ok());
-    }
-  }
+  if (mutant_ == AgentMutant::kForgetsItsJournal) Empty(StateDir() + "/journal");
+  if (mutant_ == AgentMutant::kForgetsItsRecords) Empty(StateDir() + "/post-mortem");
   ReadJournal();
   ++starts_;
+  started_at_ = world_.loop.WallNow();
   // A new process counts from nothing and dials anew.
   metrics_ = std::make_unique<Metrics>();
   agent_transport_ = MakeTransport(*api_dialer_);
@@ -114,6 +109,14 @@ void SimNode::StartAgent() {
   agent_ = std::move(app).value();
   agent_->Start();
   known_ = AskDevices(agent_->inspect());
+}
+
+void SimNode::Empty(const std::string& directory) {
+  const auto files = agent_disk_.List(directory);
+  for (const std::string& file : files.ok() ? *files : std::vector<std::string>{}) {
+    const Status removed = agent_disk_.Remove(directory + "/" + file);
+    GALEN_CHECK(removed.ok());
+  }
 }
 
 void SimNode::UpgradeAgent(std::string version) {
@@ -176,6 +179,9 @@ agent::FakePlugin& SimNode::StartStranger() {
 }
 
 void SimNode::BreakAgent(AgentMutant mutant) {
+  if (mutant == AgentMutant::kNeverResets) {
+    for (const auto& driver : drivers_) driver->NeverReset();
+  }
   mutant_ = mutant;
   gate_.Break(mutant);
 }

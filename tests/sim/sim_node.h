@@ -64,6 +64,8 @@ class SimNode {
   // What the present agent answered as soon as it had started, before any driver reported.
   const std::map<DeviceId, DeviceHealth>& known() const { return known_; }
   int agent_starts() const { return starts_; }
+  // By the clock of the API server.
+  WallTime agent_started_at() const { return started_at_; }
 
   // The whole machine, as when a laptop's lid is closed. Its links are silent meanwhile.
   void Suspend();
@@ -137,6 +139,8 @@ class SimNode {
 
   std::string StateDir() const;
   void ReadJournal();
+  // Removes the files of a directory of the agent.
+  void Empty(const std::string& directory);
 
   World world_;
   NodeLoop loop_;
@@ -148,6 +152,7 @@ class SimNode {
   std::optional<Journaled> restored_;
   std::map<DeviceId, DeviceHealth> known_;
   int starts_ = 0;
+  WallTime started_at_{};
   Time disk_doubted_at_ = Time{} - kDiskDoubt;
   bool disk_was_doubtful_ = false;
   Time disturbed_at_{};

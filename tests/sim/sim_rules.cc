@@ -17,9 +17,6 @@ constexpr Duration kPublishedWithin = SimDriver::kTimeout + 6s;
 // The same, and the longest backoff of whoever asks an API that was away.
 constexpr Duration kPublishedWithinBackoff = SimDriver::kTimeout + 35s;
 
-// The longest backoff of a part that was disturbed, and what follows from it.
-constexpr Duration kCalmAfter = 45s;
-
 // The node's object has the times of signs so exactly.
 constexpr Duration kTimesWithin = 1ms;
 
@@ -70,7 +67,6 @@ std::vector<Breach> SimRules::Check() {
   for (const auto& node : world_.nodes()) {
     CheckKept(*node, breaches);
     CheckSerials(*node, breaches);
-    NoteStart(*node);
   }
   return breaches;
 }
@@ -87,6 +83,7 @@ void SimRules::OnWrite(SimNode& node, const ApiGate::Write& write) {
         {"cause", fmt::format("the agent on {} writes to {} {}", node.name(), write.object, what)});
   };
   CheckOurs(node, write);
+  CheckWritten(node, write);
   if (rests_) return found("while nothing changes");
   if (write.changed || !node.undisturbed()) return;
   // An agent that was just disturbed may write again what it cannot know to have arrived.

@@ -21,6 +21,8 @@ struct Breach {
   std::string text;
 };
 
+// The longest backoff of a part that was disturbed, and what follows from it.
+inline constexpr Duration kCalmAfter = std::chrono::seconds(45);
 // What was so before a Pod's end and for so long was surely known at it, or not known at all.
 inline constexpr Duration kKnownFor = SimDriver::kTimeout + std::chrono::seconds(5);
 
@@ -36,7 +38,7 @@ class SimRules {
 
   // Breaches of what must hold at any moment, faults or not; each is reported once:
   // "holding"     neither a Pod's annotation nor the list in its status names a device that it does
-  //               not hold
+  //               not hold, or, when it has ended, did not hold then; not for a moment either
   // "allocation"  no device is in two claims
   // "deadline"    no Pod shows Healthy for a device whose driver is gone or silent for longer than
   //               its deadline while its agent could publish: moments later where the network was
@@ -47,8 +49,10 @@ class SimRules {
   // "recorded"    no write to a Pod leaves an agent with a state that its journal does not have on
   //               the disk, unless the disk failed
   // "prepared"    what a Pod that runs holds is prepared for it, on nodes whose agent runs Pods
-  // "evidence"    a Pod that has ended shows no fault that came after its end, and goes on showing
-  //               the one that it ended with, when the device is well again
+  // "evidence"    a Pod that has ended shows no fault that came after its end, but for a moment of
+  // an
+  //               agent that was cut off; it goes on showing the one that it ended with, when the
+  //               device is well again
   // "counted"     an Event of a device's change on a Pod counts no more than the journal has of
   // such
   //               changes, and one more for each further start of the agent, unless the disk failed
@@ -101,12 +105,14 @@ class SimRules {
   void CheckOrder(SimNode& node, const kube::NodeDeviceHealth& shown,
                   const kube::NodeDevice& device);
   void CheckOurs(SimNode& node, const ApiGate::Write& write);
+  void CheckWritten(SimNode& node, const ApiGate::Write& write);
   void CheckHolding(Breaches& breaches);
   void CheckListed(const std::string& name, const kube::Pod& pod, const std::vector<DeviceId>& held,
                    Breaches& breaches);
   void CheckAllocation(Breaches& breaches);
   void CheckPrepared(Breaches& breaches);
   void CheckEvidence(Breaches& breaches);
+  bool IsInventedForLong(const std::string& what, const SimNode& node);
   void CheckSilence(Breaches& breaches);
   void CheckSilent(SimNode& node, SimDriver& driver, Breaches& breaches);
   void CheckKept(SimNode& node, Breaches& breaches);
@@ -120,7 +126,6 @@ class SimRules {
   void CheckTwicePrepared(Breaches& breaches);
   void CheckTidy(SimNode& node, Breaches& breaches);
   void NoteEvent(const Json& event, const std::string& device);
-  void NoteStart(SimNode& node);
   void CheckEventThere(const kube::Pod& pod, Breaches& breaches);
   void CheckSerials(SimNode& node, Breaches& breaches);
   void CheckIdentities(SimNode& node, Breaches& breaches);
@@ -129,6 +134,8 @@ class SimRules {
 
   SimWorld& world_;
   std::map<std::string, Agent> agents_;
+  // By Pod's uid and device: that a Pod that has ended shows a fault that came later.
+  std::map<std::string, Time> invented_since_;
   std::map<std::string, bool> shown_;  // by Pod's uid and device: a fault, when it was looked at
   // What was published last of each device that was not Unknown, and since when that agent ran.
   struct Shown {
@@ -143,13 +150,8 @@ class SimRules {
   };
   std::map<std::string, Recorded> recorded_;  // by Pod's uid, number of the record and device
   std::set<std::string> events_;              // Pod's uid, reason and device of each that was made
-  struct Start {
-    int starts = 0;
-    WallTime at{};
-  };
-  std::map<std::string, Start> started_;  // each node's present agent, when it was first seen
-  std::set<std::string> given_;           // Events that began as the one of a device that was given
-  Breaches noted_;                        // when they happened, to be found by the next look
+  std::set<std::string> given_;  // Events that began as the one of a device that was given
+  Breaches noted_;               // when they happened, to be found by the next look
   bool rests_ = false;
   std::uint64_t writes_ = 0;
   std::uint64_t digest_ = kFnv1aStart;
