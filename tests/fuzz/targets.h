@@ -52,6 +52,8 @@ void FuzzClaims(std::string_view bytes);
 void FuzzSelectors(std::string_view bytes);
 void FuzzFlags(std::string_view bytes);
 void FuzzKernelLog(std::string_view bytes);
+// A page of somebody else's exporter, of which a driver reads the health of devices.
+void FuzzExporter(std::string_view bytes);
 
 inline constexpr Target kTargets[] = {
     {"json", FuzzJson},
@@ -78,6 +80,7 @@ inline constexpr Target kTargets[] = {
     {"selectors", FuzzSelectors},
     {"flags", FuzzFlags},
     {"kernel_log", FuzzKernelLog},
+    {"exporter", FuzzExporter},
 };
 
 }  // namespace galen::fuzz

@@ -13,6 +13,7 @@
 #include "cli/commands/get.h"
 #include "cli/commands/why.h"
 #include "net/address.h"
+#include "probes/exporter/metrics_text.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/kernel_log/kernel_record.h"
 #include "tests/fuzz/input.h"
@@ -137,6 +138,20 @@ void FuzzKernelLog(std::string_view bytes) {
   crash.text = fmt::format("{}[4711]: segfault at 0 ip 0 sp 0 error 4 in {}[561a+1000]",
                            std::string_view(record->text).substr(0, 15), record->text);
   GALEN_CHECK(probes::FaultsIn(crash).empty());
+}
+
+void FuzzExporter(std::string_view bytes) {
+  const auto samples = probes::ParseMetrics(bytes, {"a", "b"});
+  if (!samples.ok()) return;
+  std::size_t count = 0;
+  for (const auto& [name, all] : *samples) {
+    GALEN_CHECK(name == "a" || name == "b");
+    count += all.size();
+    for (const probes::MetricSample& sample : all) {
+      GALEN_CHECK(sample.labels.size() <= probes::kMetricLabelsMax);
+    }
+  }
+  GALEN_CHECK(count <= probes::kMetricSamplesMax);
 }
 
 }  // namespace galen::fuzz

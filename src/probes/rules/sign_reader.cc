@@ -48,6 +48,8 @@ CommandSource ReadCommandSource(RuleRow& row) {
     source.json = row.Choice<bool>("output", {{"line", false}, {"json", true}});
   }
   if (!row.Take("every").is_null()) source.every = row.Span("every");
+  // A check that runs each second need not say that it has no more than that.
+  source.timeout = std::min(source.timeout, source.every);
   if (!row.Take("timeout").is_null()) source.timeout = row.Span("timeout");
   if (!row.Take("cpu").is_null()) source.cpu = row.Span("cpu");
   return source;
@@ -121,6 +123,8 @@ ExporterSpec ReadExporter(RuleRow row, RuleFaults& faults) {
                         .remote = row.Switch("remote"),
                         .labels = row.Labels("labels")};
   if (!row.Take("every").is_null()) exporter.every = row.Span("every");
+  exporter.timeout = std::min(exporter.timeout, exporter.every);
+  exporter.patience = std::max(exporter.patience, 2 * exporter.every);
   if (!row.Take("timeout").is_null()) exporter.timeout = row.Span("timeout");
   if (!row.Take("patience").is_null()) exporter.patience = row.Span("patience");
   row.RefuseUnknownFields();

@@ -68,6 +68,20 @@ TEST(SignReader, NamesEveryFaultOfACommand) {
   }
 }
 
+TEST(SignReader, WhatIsNotSaidFitsToHowOftenACheckIsMade) {
+  const StatusOr<RuleTable> table = ParseRules(
+      "exporters:\n"
+      "- {name: x, url: 'unix:/x', every: 1s}\n"
+      "- {name: y, url: 'unix:/y', every: 10m}\n"
+      "signs:\n- {name: fan, kind: reading, command: [/c], every: 1s}\n"
+      "rules: []\n",
+      "r.yaml");
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  EXPECT_EQ(table->signs[0].command->timeout, 1s);
+  EXPECT_EQ(table->exporters[0].timeout, 1s);
+  EXPECT_EQ(table->exporters[1].patience, 20min);
+}
+
 TEST(SignReader, ATableHasABoundedNumberOfCommands) {
   std::string signs;
   for (std::size_t i = 0; i <= kCommandSignsMax; ++i) {
