@@ -1,5 +1,3 @@
-#include "conformance/report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "conformance/examination.h"
 
 namespace galen::conformance {
 namespace {

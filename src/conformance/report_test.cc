@@ -1,7 +1,7 @@
-#include "conformance/report.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "conformance/examination.h"
 
 namespace galen::conformance {
 namespace {

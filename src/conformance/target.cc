@@ -1,5 +1,3 @@
-#include "conformance/target.h"
-
 #include <fcntl.h>
 #include <fmt/ranges.h>
 #include <sys/file.h>
@@ -11,6 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "conformance/check.h"
+#include "conformance/examination.h"
 #include "conformance/probes.h"
 
 namespace galen::conformance {

@@ -1,6 +1,4 @@
 // Finding drivers walks a real directory of real sockets, so this test makes them.
-#include "conformance/target.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +12,7 @@
 #include "base/files/test_temporary_directory.h"
 #include "base/log.h"
 #include "base/loop/epoll_loop.h"
+#include "conformance/examination.h"
 #include "conformance/fake_driver.h"
 #include "conformance/waiter.h"
 #include "net/endpoint/server.h"

@@ -13,7 +13,7 @@
 #include "api_sim/serving/local_transport.h"
 #include "base/loop/fake_loop.h"
 #include "base/random.h"
-#include "cluster_sim/app/cluster_app.h"
+#include "cluster_sim/app/sim_app.h"
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/objects/node_device_health.h"

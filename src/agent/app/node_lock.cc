@@ -1,5 +1,3 @@
-#include "agent/app/node_lock.h"
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "agent/app/agent_process.h"
 #include "base/path.h"
 
 namespace galen::agent {

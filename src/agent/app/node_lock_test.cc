@@ -1,11 +1,10 @@
-#include "agent/app/node_lock.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "agent/app/agent_process.h"
 #include "base/fd.h"
 #include "base/files/test_temporary_directory.h"
 

@@ -11,8 +11,6 @@
 #include "base/random.h"
 #include "cli/fleet/session.h"
 #include "conformance/examination.h"
-#include "conformance/report.h"
-#include "conformance/target.h"
 #include "conformance/waiter.h"
 
 namespace galen::cli {

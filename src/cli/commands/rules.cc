@@ -1,8 +1,7 @@
-#include "cli/commands/rules.h"
-
 #include <fmt/format.h>
 
 #include "base/files/posix_file_system.h"
+#include "cli/commands/commands.h"
 #include "cli/output/table.h"
 #include "cli/output/tone.h"
 #include "probes/rules/rule_reader.h"

@@ -1,11 +1,10 @@
-#include "cli/commands/rules.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "base/files/test_temporary_directory.h"
+#include "cli/commands/commands.h"
 
 namespace galen::cli {
 namespace {

@@ -1,8 +1,7 @@
-#include "cluster_sim/app/cluster_app.h"
-
 #include <optional>
 
 #include "api_sim/serving/local_transport.h"
+#include "cluster_sim/app/sim_app.h"
 #include "cluster_sim/app/sim_credentials.h"
 #include "cluster_sim/controllers/claim_controller.h"
 #include "cluster_sim/controllers/cluster_view.h"

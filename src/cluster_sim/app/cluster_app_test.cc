@@ -1,11 +1,10 @@
-#include "cluster_sim/app/cluster_app.h"
-
 #include <gtest/gtest.h>
 
 #include "api_sim/objects/fake_objects.h"
 #include "api_sim/objects/pod_facts.h"
 #include "base/files/fake_file_system.h"
 #include "cluster_sim/app/fake_cluster.h"
+#include "cluster_sim/app/sim_app.h"
 
 namespace galen::cluster_sim {
 namespace {

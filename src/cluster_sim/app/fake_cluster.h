@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/loop/fake_loop.h"
 #include "base/random.h"
-#include "cluster_sim/app/cluster_app.h"
+#include "cluster_sim/app/sim_app.h"
 #include "kube/client.h"
 #include "kube/request.h"
 

@@ -1,11 +1,10 @@
-#include "sdk/app/registration_service.h"
-
 #include <utility>
 
 #include "base/text.h"
 #include "protos/pluginregistration/v1/registration.pb.h"
 #include "rpc/typed.h"
 #include "sdk/app/dra_service.h"
+#include "sdk/app/driver_app.h"
 #include "sdk/health/health_publisher.h"
 
 namespace galen::sdk {

@@ -1,6 +1,5 @@
-#include "sdk/claims/allocated_claim.h"
-
 #include "kube/objects/resource_claim.h"
+#include "sdk/claims/claim_preparer.h"
 
 namespace galen::sdk {
 namespace {

@@ -1,7 +1,7 @@
-#include "sdk/claims/allocated_claim.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "sdk/claims/claim_preparer.h"
 
 namespace galen::sdk {
 namespace {

@@ -1,11 +1,10 @@
-#include "sdk/claims/cdi_store.h"
-
 #include <fmt/format.h>
 
 #include <set>
 
 #include "base/files/temporary_files.h"
 #include "model/cdi_spec.h"
+#include "sdk/claims/claim_preparer.h"
 
 namespace galen::sdk {
 namespace {

@@ -1,9 +1,8 @@
-#include "sdk/claims/cdi_store.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files/fake_file_system.h"
+#include "sdk/claims/claim_preparer.h"
 
 namespace galen::sdk {
 namespace {

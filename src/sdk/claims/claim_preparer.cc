@@ -287,8 +287,8 @@ Status ClaimPreparer::CheckNotInCdiFile(const DeviceClaim& claim, const std::str
   if (held == claim.devices.end()) return OkStatus();
   return Unavailable(
       "device {} may still be in use by ResourceClaim UID {}: {}{}. The kubelet's unprepare of "
-      "that "
-      "claim frees it; if none comes, and no container of that claim's Pod runs here, remove {}",
+      "that claim frees it; if none comes, and no container of that claim's Pod runs here, remove "
+      "{}",
       held->device, uid, error.message(),
       devices.ok() ? ", and its CDI file has the device" : "; " + devices.status().message(),
       records_.PathOf(uid));

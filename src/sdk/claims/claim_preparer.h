@@ -9,17 +9,69 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/data/json.h"
+#include "base/files/file_system.h"
 #include "base/liveness.h"
 #include "base/loop/backoff.h"
-#include "sdk/claims/allocated_claim.h"
-#include "sdk/claims/cdi_store.h"
+#include "galen/driver.h"
+#include "sdk/claims/cdi_spec.h"
 #include "sdk/claims/prepared_claims.h"
 #include "sdk/claims/process_lock.h"
 #include "sdk/edges.h"
 
 namespace galen::sdk {
+
+// What a ResourceClaim object gave to one driver on one node. Pure; the seam between the API's JSON
+// and what an author is handed (allocated_claim.cc).
+
+// A claim as the kubelet names it.
+// All three come from the caller's request and are not checked here.
+struct ClaimRef {
+  std::string ns;
+  std::string name;
+  std::string uid;
+};
+
+// The part of `object`, a ResourceClaim as the API server gave it, that is `driver`'s: devices and
+// opaque parameters. FailedPrecondition when the object is another one of the same name, is not
+// allocated, or holds devices of another pool of ours; devices of other drivers are left out, so
+// the answer may have none. Other errors are of an object that cannot be decoded.
+StatusOr<DeviceClaim> ReadAllocation(const Json& object, const ClaimRef& claim,
+                                     std::string_view driver, std::string_view pool);
+
+// When it was allocated, as the API wrote it; "" where it does not say (before 1.34).
+std::string AllocationTime(const Json& object);
+
+// The CDI files of this driver's prepared claims, where container runtimes find them: one file a
+// claim, written whole or not at all and readable by everybody (0644). Belongs to its loop; the
+// calls block shortly. Errors are those of the file system. Two instances of one driver share these
+// files: a claim's file is the same whoever writes it.
+class CdiStore {
+ public:
+  // `files` is lent.
+  CdiStore(FileSystem& files, std::string root, std::string driver);
+
+  // Replaces the claim's file; writes nothing when it already says so. Makes the directory.
+  // REQUIRES: edits that ValidateEdits takes.
+  Status Write(std::string_view claim_uid, const ClaimEdits& edits);
+  // The devices that the claim's file gives to containers, whatever the claim holds beside them;
+  // none when there is no file. DataLoss when it is not one of ours.
+  StatusOr<std::vector<std::string>> DevicesOf(std::string_view claim_uid) const;
+  // OK when there is none.
+  Status Remove(std::string_view claim_uid);
+  // What a crash left of writes of these claims' files.
+  Status RemoveTemporaryFiles(const std::vector<std::string>& claim_uids);
+
+ private:
+  std::string PathOf(std::string_view claim_uid) const;
+
+  FileSystem& files_;
+  const std::string root_;
+  const std::string driver_;
+};
 
 // What a container runtime needs to know of one device of a claim.
 struct ReadyDevice {
