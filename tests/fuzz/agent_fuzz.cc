@@ -1,6 +1,5 @@
 // What an agent reads: its configuration and its drivers' reports.
 #include "agent/app/config.h"
-#include "agent/app/config_faults.h"
 #include "agent/health/report_decoder.h"
 #include "base/check.h"
 #include "base/files/fake_file_system.h"

@@ -1,9 +1,9 @@
-#include "agent/app/config_faults.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
+
+#include "agent/app/config.h"
 
 namespace galen::agent {
 

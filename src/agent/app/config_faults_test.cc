@@ -1,6 +1,6 @@
-#include "agent/app/config_faults.h"
-
 #include <gtest/gtest.h>
+
+#include "agent/app/config.h"
 
 namespace galen::agent {
 namespace {
