@@ -1,11 +1,6 @@
 #include "conformance/probes.h"
 
 namespace galen::conformance {
-namespace {
-
-constexpr std::size_t kSpecsMax = 4096;  // files of all directories; more are not read
-
-}  // namespace
 
 std::vector<CdiSpec> ReadCdiDirectories(FileSystem& files,
                                         const std::vector<std::string>& directories) {
@@ -14,7 +9,7 @@ std::vector<CdiSpec> ReadCdiDirectories(FileSystem& files,
     const StatusOr<std::vector<std::string>> names = files.List(directory);
     if (!names.ok()) continue;
     for (const std::string& name : *names) {
-      if (specs.size() >= kSpecsMax) return specs;
+      if (specs.size() >= kCdiFilesMax) return specs;
       if (!name.ends_with(".json") && !name.ends_with(".yaml")) continue;
       const std::string path = directory + "/" + name;
       const StatusOr<std::string> text = files.Read(path);

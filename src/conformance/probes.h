@@ -125,8 +125,8 @@ class HealthProbe {
 
 // The CDI directories of a node, as a container runtime finds them.
 
-// All .json and .yaml files, at most 4096; a directory that is not there or may not be read holds
-// none, a file that may not be read says why.
+// All .json and .yaml files, at most kCdiFilesMax of all directories; a directory that is not there
+// or may not be read holds none, a file that may not be read says why.
 std::vector<CdiSpec> ReadCdiDirectories(FileSystem& files,
                                         const std::vector<std::string>& directories);
 

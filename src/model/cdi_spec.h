@@ -4,6 +4,7 @@
 // package, which container runtimes link). A value; reading it is pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "base/status.h"
 
 namespace galen {
+
+// CDI files of a node that are looked at: a driver writes one a claim, and one for itself.
+inline constexpr std::size_t kCdiFilesMax = 4096;
 
 // What a file says. Texts in `faults` and `relative_paths` are fit to be shown to a person.
 struct CdiSpec {

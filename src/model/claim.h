@@ -5,6 +5,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@
 #include "model/device.h"
 
 namespace galen {
+
+// Claims of one node: 256 fill a large one.
+inline constexpr std::size_t kNodeClaimsMax = 4096;
 
 // A namespaced object's name. Not its identity: an object that was deleted and made again has the
 // same key and another uid.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <string>
 
 #include "base/status.h"
@@ -29,6 +30,10 @@ std::string ToString(const DeviceId& id);
 // label (63). InvalidArgument names the first part that is none; its message is short and printable
 // whatever came in, because these names come from drivers.
 Status Validate(const DeviceId& id);
+
+// Devices of a node, and so of one driver and of one report: one message of 4 MiB holds as many
+// with a kilobyte each, and a metric has as many series.
+inline constexpr std::size_t kNodeDevicesMax = 4096;
 
 // What distinguishes one piece of hardware from another, whatever slot or name it has today. Serial
 // and model are as the driver says, from attributes of its ResourceSlice or from its health report;

@@ -7,12 +7,12 @@
 #include "base/status.h"
 #include "galen/driver.h"
 #include "kube/objects/resource_slice.h"
+#include "model/device.h"
 
 namespace galen::sdk {
 
-// Our own limit: what the agent takes in one report, and what fits into one message of health below
-// 4 MiB.
-inline constexpr std::size_t kDevicesMax = 4096;
+// What the agent takes in one report.
+inline constexpr std::size_t kDevicesMax = kNodeDevicesMax;
 // Limits of resource.k8s.io/v1 on one device: attributes and capacities together, taints, and bytes
 // of an attribute's text.
 inline constexpr std::size_t kAttributesAndCapacitiesMax = 32;

@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "base/token_bucket.h"
+#include "model/device.h"
 
 namespace galen::agent {
 
@@ -30,9 +31,9 @@ class ReportRoom {
   // writes of the journal (galen-bench flood), and a person reads no thousand.
   static constexpr std::int64_t kStepsPerSecond = 1'000;
   // What all drivers together may do at one stroke before the pace holds: each device that a node
-  // may have (HealthCache::kDevicesMax, 4,096) goes once through each of the four states, as at the
-  // loss and the return of a whole node's hardware.
-  static constexpr std::int64_t kStepsAtOnce = std::int64_t{4} * 4'096;
+  // may have goes once through each of the four states, as at the loss and the return of a whole
+  // node's hardware.
+  static constexpr std::int64_t kStepsAtOnce = std::int64_t{4} * kNodeDevicesMax;
 
   ReportRoom() = default;
   ReportRoom(const ReportRoom&) = delete;

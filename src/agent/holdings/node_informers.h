@@ -29,7 +29,7 @@ namespace galen::agent {
 class NodeClaims {
  public:
   // Claims past this wait until there is room, which is logged: no node holds as many.
-  static constexpr std::size_t kClaimsMax = 4096;
+  static constexpr std::size_t kClaimsMax = kNodeClaimsMax;
   // A claim is mostly there before its Pod comes to a node; what is not may take its time.
   static constexpr BackoffPolicy kBackoff{.first = std::chrono::milliseconds(100),
                                           .most = std::chrono::seconds(30)};

@@ -51,8 +51,8 @@ struct ClaimRecord {
 // is lent outlives it.
 class ClaimCheckpoint final : public PreparedDevices {
  public:
-  // One page a claim at most; 256 claims fill a large node.
-  static constexpr std::size_t kClaimsMax = 4096;
+  // One page a claim at most.
+  static constexpr std::size_t kClaimsMax = kNodeClaimsMax;
 
   // The answer to Save, on the loop.
   using Done = std::function<void(const Status& status)>;
