@@ -13,6 +13,7 @@
 #include "base/data/json.h"
 #include "base/data/yaml.h"
 #include "base/text.h"
+#include "model/cdi_spec.h"
 
 namespace galen::agent {
 namespace {

@@ -73,9 +73,6 @@ std::string ExpandVariables(std::string_view text,
 // A quantity of bytes ("128Mi", "1e9", 512), rounded up; nullopt for anything else.
 std::optional<std::uint64_t> BytesOf(const Json& quantity);
 
-// CDI files of a directory that are looked at; one driver writes one a claim.
-inline constexpr std::size_t kCdiFilesMax = 4096;
-
 // The environment that drivers give to containers by CDI files, as far as a process can have it:
 // mounts and hooks need a container and are left out, device nodes are those of the machine.
 // Format: github.com/cncf-tags/container-device-interface, SPEC.md. The variables of these devices

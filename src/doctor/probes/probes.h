@@ -52,8 +52,6 @@ CdiFile ReadCdiFile(const std::string& path, std::string_view text);
 StatusOr<std::vector<CdiFile>> ReadCdiFiles(FileSystem& files,
                                             const std::vector<std::string>& directories);
 
-inline constexpr std::size_t kCdiFilesMax = 4096;
-
 // What the agent's journal shows from outside, while the agent owns it: files that were set aside,
 // and times that went back. Reads only; a file that the agent is writing may end in the middle.
 
