@@ -11,6 +11,7 @@
 
 #include "base/loop/loop.h"
 #include "base/random.h"
+#include "model/device.h"
 #include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
 
@@ -31,7 +32,7 @@ struct SimulatedGpu {
 class GpuSimulator final : public Probe {
  public:
   // As many devices as the agent takes of one driver; half of the buses that PCI can number.
-  static constexpr int kCountMax = 4096;
+  static constexpr int kCountMax = static_cast<int>(kNodeDevicesMax);
   // Names that Inject takes beside the table's: what brings a device back, and what blinds its
   // probe.
   static constexpr std::string_view kReset = "reset";

@@ -9,6 +9,11 @@
 #include "base/mutex.h"
 
 namespace galen::probes {
+namespace {
+
+constexpr std::string_view kHangingReads = "galen_sysfs_hanging_reads";
+
+}  // namespace
 
 // One look, made by the loop and done by the thread of its device.
 struct SysfsProbe::Look {
@@ -26,7 +31,7 @@ struct SysfsProbe::Look {
 
 SysfsProbe::SysfsProbe(Parts parts, Options options)
     : parts_(std::move(parts)), options_(std::move(options)) {
-  parts_.metrics.DeclareGauge("galen_sysfs_hanging_reads",
+  parts_.metrics.DeclareGauge(kHangingReads,
                               "Devices with a file below /sys whose read has not returned.");
   CountHanging();
 }
@@ -155,7 +160,7 @@ void SysfsProbe::NoteHanging(Watched& watched, std::vector<Sign>& signs) {
 void SysfsProbe::CountHanging() {
   const auto hanging =
       std::ranges::count_if(watched_, [](const auto& entry) { return entry.second.reported; });
-  parts_.metrics.Set("galen_sysfs_hanging_reads", {}, static_cast<double>(hanging));
+  parts_.metrics.Set(kHangingReads, {}, static_cast<double>(hanging));
 }
 
 }  // namespace galen::probes
