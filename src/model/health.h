@@ -61,6 +61,8 @@ inline constexpr std::string_view kDriverSilent = "DriverSilent";  // stream ope
 inline constexpr std::string_view kDriverGone = "DriverGone";      // socket or stream gone
 inline constexpr std::string_view kNotReported =
     "NotReported";  // the driver has no health, or left this device out
+inline constexpr std::string_view kHistoryLost =
+    "HistoryLost";  // what was written down of it was lost, and it did something meanwhile
 inline constexpr std::string_view kReported = "Reported";  // the driver gave a state and no code
 }  // namespace cause_code
 

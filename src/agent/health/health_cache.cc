@@ -35,7 +35,7 @@ bool IsNewsOf(const DeviceHealth& before, const DeviceHealth& reported) {
 DeviceHealth HistoryLost(const DeviceHealth& before) {
   return {.id = before.id,
           .state = HealthState::kUnknown,
-          .cause = {.code = std::string(kHistoryLost),
+          .cause = {.code = std::string(cause_code::kHistoryLost),
                     .message = "part of the agent's journal was lost",
                     .owner = FaultOwner::kNobody},
           .since = before.since,
@@ -79,7 +79,7 @@ std::vector<HealthChange> HealthCache::Apply(const DecodedReport& report, Time n
   for (const DeviceHealth& reported : report.report.devices) {
     Entry* entry = FindOrAdd(reported.id, wall);
     if (entry == nullptr) {
-      driver.left_out = number;
+      driver.last_report_left_out = number;
       continue;
     }
     const auto facts = report.facts.find(reported.id);
@@ -167,14 +167,14 @@ HealthCache::Entries::iterator HealthCache::FirstOf(const std::string& driver) {
 
 bool HealthCache::LeavesOut(const std::string& driver) const {
   const auto it = drivers_.find(driver);
-  return it != drivers_.end() && it->second.left_out > 0 &&
-         it->second.left_out == it->second.reports;
+  return it != drivers_.end() && it->second.last_report_left_out > 0 &&
+         it->second.last_report_left_out == it->second.reports;
 }
 
 HealthCache::Entry* HealthCache::FindOrAdd(const DeviceId& id, WallTime wall) {
   if (const auto it = entries_.find(id); it != entries_.end()) return &it->second;
   if (entries_.size() >= kDevicesMax && !MakeRoom(id.driver, wall)) {
-    ++refused_;
+    ++left_out_;
     return nullptr;
   }
   ++drivers_[id.driver].devices;

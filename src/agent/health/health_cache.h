@@ -17,10 +17,6 @@
 
 namespace galen::agent {
 
-// The cause of Unknown, as in model/health.h: what was written down of the device was lost, and it
-// did something meanwhile.
-inline constexpr std::string_view kHistoryLost = "HistoryLost";
-
 class HealthCache {
  public:
   // One device. Its health is what is shown, not what was last reported: silence changes it.
@@ -49,7 +45,7 @@ class HealthCache {
   // it one that is silent is forgotten for a new one of its driver; then one of the driver that has
   // most, for a driver that has fewer; else the new one is left out and counted. So drivers that
   // make up names fill no memory, and take no room from one with few devices.
-  static constexpr std::size_t kDevicesMax = 4096;
+  static constexpr std::size_t kDevicesMax = kNodeDevicesMax;
   // What Expire and Drop change at a time, so that the loop can serve others in between.
   static constexpr std::size_t kSilencedAtOnceMax = 128;
 
@@ -83,7 +79,7 @@ class HealthCache {
   const Entry* Find(const DeviceId& id) const;
   const std::map<DeviceId, Entry>& entries() const { return entries_; }
   // How often a device was left out at kDevicesMax since the start.
-  std::size_t refused() const { return refused_; }
+  std::size_t left_out() const { return left_out_; }
   // Whether the driver's last report had devices that are left out, so that a device which it does
   // not show may be one of them.
   bool LeavesOut(const std::string& driver) const;
@@ -96,7 +92,7 @@ class HealthCache {
     std::size_t devices = 0;
     std::uint64_t reports = 0;
     bool connected = false;
-    std::uint64_t left_out = 0;  // the number of the last report of which devices were left out
+    std::uint64_t last_report_left_out = 0;  // the last report of which devices were left out
     bool may_have_silent = false;
     Cause dropped;  // why it went
   };
@@ -121,7 +117,7 @@ class HealthCache {
   std::map<std::string, Driver> drivers_;
   std::vector<DeviceHealth> evicted_;
   std::vector<HealthChange> displaced_;  // those among them of which somebody reported
-  std::size_t refused_ = 0;
+  std::size_t left_out_ = 0;
 };
 
 // The cause of one that is reported and left out.

@@ -205,7 +205,7 @@ TEST(HealthCache, AfterALossTheDriverKnowsBetterSinceWhenADeviceIsAsItIs) {
   const std::vector<HealthChange> changes = at.cache.Apply(of_ours, at.now, at.wall());
   ASSERT_THAT(changes, SizeIs(1)) << "it was not well all the time";
   EXPECT_EQ(changes[0].before.state, HealthState::kUnknown);
-  EXPECT_EQ(changes[0].before.cause.code, kHistoryLost);
+  EXPECT_EQ(changes[0].before.cause.code, cause_code::kHistoryLost);
   EXPECT_EQ(at.Health(0).since, kMorning - 1min);
   reported.since = kMorning;
   EXPECT_THAT(at.Apply({reported}), IsEmpty()) << "from the first report on nothing is doubtful";
@@ -259,7 +259,7 @@ TEST(HealthCache, MakesRoomByForgettingWhoIsSilentForLongest) {
   }
   at.Apply(devices);
   EXPECT_THAT(at.Apply({Healthy(9000)}), IsEmpty()) << "nobody is silent, nobody makes room";
-  EXPECT_EQ(at.cache.refused(), 1u);
+  EXPECT_EQ(at.cache.left_out(), 1u);
   EXPECT_TRUE(at.cache.LeavesOut(kCachedDriver));
   at.now += 60s;
   at.Expire();

@@ -39,7 +39,7 @@ std::size_t HealthKeeper::OnReport(const DecodedReport& report, Time reported) {
 }
 
 void HealthKeeper::NoteLeftOut(const std::string& driver) {
-  const std::size_t more = cache_.refused() - std::exchange(left_out_, cache_.refused());
+  const std::size_t more = cache_.left_out() - std::exchange(left_out_, cache_.left_out());
   if (more == 0) return;
   edges_.metrics.Add(metric::kDevicesLeftOut, {{"driver", driver}}, static_cast<double>(more));
   if (!logged_.First(driver)) return;

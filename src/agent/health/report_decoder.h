@@ -52,9 +52,8 @@ struct DecodedReport {
   bool continues = false;
 };
 
-// At the limit the rest is counted and left out: 4096 devices is what one message of 4 MiB can hold
-// with a kilobyte each.
-inline constexpr std::size_t kDevicesPerReportMax = 4096;
+// At the limit the rest is counted and left out.
+inline constexpr std::size_t kDevicesPerReportMax = kNodeDevicesMax;
 // As Kubernetes' ResourceHealth.message.
 inline constexpr std::size_t kReportedMessageBytesMax = 1024;
 // A serial, model, code, value, …
