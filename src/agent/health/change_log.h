@@ -48,6 +48,9 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
+// Whether a change was on disk before it was published. It is, unless the disk hangs or fails.
+enum class OnDisk { kBeforePublished, kAfterPublished };
+
 class ChangeLog {
  public:
   virtual ~ChangeLog() = default;
@@ -57,9 +60,9 @@ class ChangeLog {
   // of this process's.
   virtual void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
                        WallTime now) = 0;
-  // The changes are on disk; `late`: after they were published. Written with the next Sync: it
-  // completes the record, nobody waits for it.
-  virtual void Kept(const std::vector<HealthChange>& changes, bool late, WallTime now) = 0;
+  // The changes are on disk. Written with the next Sync: it completes the record, nobody waits for
+  // it.
+  virtual void Kept(const std::vector<HealthChange>& changes, OnDisk when, WallTime now) = 0;
   // The Pod shows this health now.
   virtual void Published(const PodRef& pod, const DeviceHealth& health, const Publication& how,
                          WallTime now) = 0;

@@ -14,7 +14,8 @@ class FakeChangeLog final : public ChangeLog {
   void Changed(const HealthChange& change, const DeviceFacts&, std::uint64_t, WallTime) override {
     entries.push_back("changed " + change.after.id.device);
   }
-  void Kept(const std::vector<HealthChange>& changes, bool late, WallTime) override {
+  void Kept(const std::vector<HealthChange>& changes, OnDisk when, WallTime) override {
+    const bool late = when == OnDisk::kAfterPublished;
     entries.push_back((late ? "kept late " : "kept ") + std::to_string(changes.size()));
   }
   void Published(const PodRef& pod, const DeviceHealth& health, const Publication&,

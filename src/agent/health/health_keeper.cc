@@ -119,12 +119,12 @@ void HealthKeeper::OnWritten(const Status& status) {
   if (hung) {
     Write();  // what came meanwhile; its answer says that all of it is kept
   } else if (status.ok() && (writes_.empty() || !writes_.front().published)) {
-    NoteKept(std::exchange(late_, {}), true);
+    NoteOnDisk(std::exchange(late_, {}), OnDisk::kAfterPublished);
   }
   // Nothing new need happen for a disk to have room again.
   if (!status.ok()) SyncAfter(batch.changes.empty() ? kSyncAgain : kSyncLater);
   if (!batch.published && status.ok()) {
-    Publish(std::move(batch.changes), true);
+    Publish(std::move(batch.changes), OnDisk::kBeforePublished);
   } else if (!batch.published) {
     PublishLate(std::move(batch.changes));
   }
@@ -155,20 +155,20 @@ void HealthKeeper::PublishLate(std::vector<HealthChange> changes) {
   if (late_.size() > kLateMax) {
     late_.erase(late_.begin(), late_.end() - static_cast<std::ptrdiff_t>(kLateMax));
   }
-  Publish(std::move(changes), false);
+  Publish(std::move(changes), OnDisk::kAfterPublished);
 }
 
 // Only completes the line of causes, and so is not worth a write of its own before the Pods are
 // written.
-void HealthKeeper::NoteKept(const std::vector<HealthChange>& changes, bool late) {
+void HealthKeeper::NoteOnDisk(const std::vector<HealthChange>& changes, OnDisk when) {
   if (changes.empty()) return;
-  edges_.journal.Kept(changes, late, edges_.loop.WallNow());
+  edges_.journal.Kept(changes, when, edges_.loop.WallNow());
   SyncLater();
 }
 
-void HealthKeeper::Publish(std::vector<HealthChange> changes, bool kept) {
+void HealthKeeper::Publish(std::vector<HealthChange> changes, OnDisk on_disk) {
   if (changes.empty()) return;
-  due_.push_back({std::move(changes), 0, kept});
+  due_.push_back({std::move(changes), 0, on_disk});
   // Behind what waits; each further part in a turn of its own.
   if (due_.size() == 1) PublishSome();
 }
@@ -178,7 +178,7 @@ void HealthKeeper::PublishSome() {
   const std::size_t count = std::min(first.changes.size() - first.published, kPublishedAtOnceMax);
   const auto begin = first.changes.begin() + static_cast<std::ptrdiff_t>(first.published);
   const std::vector<HealthChange> part(begin, begin + static_cast<std::ptrdiff_t>(count));
-  if (first.kept) NoteKept(part, false);
+  if (first.on_disk == OnDisk::kBeforePublished) NoteOnDisk(part, first.on_disk);
   for (const HealthChange& change : part) {
     const auto it = shown_.find(change.after.id);
     GALEN_CHECK(it != shown_.end());

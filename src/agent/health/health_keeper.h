@@ -98,20 +98,20 @@ class HealthKeeper final : public HealthSink {
   struct Due {
     std::vector<HealthChange> changes;
     std::size_t published = 0;
-    bool kept = false;
+    OnDisk on_disk = OnDisk::kAfterPublished;
   };
 
   void Take(std::vector<HealthChange> changes);
   // Journal first, then everybody else: what was published survives a crash.
   void Write();
   void OnWritten(const Status& status);
-  void NoteKept(const std::vector<HealthChange>& changes, bool late);
+  void NoteOnDisk(const std::vector<HealthChange>& changes, OnDisk when);
   // Sets the timer for the oldest change that waits for the disk.
   void ArmPatience();
   void EndPatience();
   // Before they are in the journal.
   void PublishLate(std::vector<HealthChange> changes);
-  void Publish(std::vector<HealthChange> changes, bool kept);
+  void Publish(std::vector<HealthChange> changes, OnDisk on_disk);
   void PublishSome();
   void NoteLeftOut(const std::string& driver);
   void Expire();
@@ -126,6 +126,10 @@ class HealthKeeper final : public HealthSink {
   HealthCache cache_;
   const OnChanges on_changes_;  // AgentApp gives its ChangeRouter
   std::function<void(const DeviceId& id)> on_forgotten_;
+  // The way of a change: from the cache into waiting_ until the turn of the loop ends, into writes_
+  // until the journal answers or kDiskPatience is over, into due_ until its turn comes, and out to
+  // on_changes_. Until then HealthOf gives what shown_ has of its device. What was published before
+  // the journal had it is in late_ until the journal does.
   std::vector<HealthChange> waiting_;  // applied, not yet given to the journal
   std::deque<Batch> writes_;           // given to it, in the order of its answers
   std::deque<Due> due_;                // in the order of their changes

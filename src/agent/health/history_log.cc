@@ -113,7 +113,8 @@ void HistoryLog::Changed(const HealthChange& change, const DeviceFacts& facts, s
           .incident = incident});
 }
 
-void HistoryLog::Kept(const std::vector<HealthChange>& changes, bool late, WallTime now) {
+void HistoryLog::Kept(const std::vector<HealthChange>& changes, OnDisk when, WallTime now) {
+  const bool late = when == OnDisk::kAfterPublished;
   for (const HealthChange& change : changes) {
     store_.Append({.time = now,
                    .kind = history::Kind::kKept,

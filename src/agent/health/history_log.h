@@ -25,7 +25,7 @@ class HistoryLog final : public ChangeLog {
 
   void Changed(const HealthChange& change, const DeviceFacts& facts, std::uint64_t report,
                WallTime now) override;
-  void Kept(const std::vector<HealthChange>& changes, bool late, WallTime now) override;
+  void Kept(const std::vector<HealthChange>& changes, OnDisk when, WallTime now) override;
   void Published(const PodRef& pod, const DeviceHealth& health, const Publication& how,
                  WallTime now) override;
   bool Assigned(const Assignment& assignment, WallTime now) override;

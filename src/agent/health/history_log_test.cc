@@ -61,7 +61,7 @@ class HistoryLogTest : public ::testing::Test {
 
 TEST_F(HistoryLogTest, GivesTheLineOfCausesOfAPodInTheOrderOfTime) {
   log_->Changed(Lost(), {.sign = "kernel log: Xid 79 on 0000:4b:00.0"}, 812, kSign + 1ms);
-  log_->Kept({Lost()}, false, kSign + 2ms);
+  log_->Kept({Lost()}, OnDisk::kBeforePublished, kSign + 2ms);
   log_->Published(kLoggedPod, Lost().after, {7ms}, kSign + 7ms);
   log_->Crashed({kLoggedPod, "container train, exit 134", kSign + 3s}, {kLoggedGpu});
   EXPECT_THAT(Line(),
@@ -174,7 +174,7 @@ TEST_F(HistoryLogTest, ForgetsTheOldestOfDevicesThatNobodyReports) {
   EXPECT_EQ(log_->StepsOf(pod, {}).back().text,
             "Pod status and annotation (3 ms after assignment)");
   // What a driver reported is still known.
-  log_->Kept({Lost()}, false, kSign + 2s);
+  log_->Kept({Lost()}, OnDisk::kBeforePublished, kSign + 2s);
   EXPECT_EQ(store_->OfDevice(kLoggedGpu).back().incident,
             store_->OfDevice(kLoggedGpu).front().incident);
 }
@@ -208,7 +208,7 @@ TEST_F(HistoryLogTest, GivesTheSentenceOfEachChange) {
 
 TEST_F(HistoryLogTest, WhatWasPublishedBeforeItWasKeptIsSaidSo) {
   log_->Changed(Lost(), {}, 6, kSign);
-  log_->Kept({Lost()}, true, kSign + 9s);
+  log_->Kept({Lost()}, OnDisk::kAfterPublished, kSign + 9s);
   EXPECT_EQ(log_->StepsOf(kLoggedPod, {kLoggedGpu}).back().text, "journal, after it was published");
   ASSERT_TRUE(history::Synced(*log_).ok());
   Open();
