@@ -161,12 +161,15 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // Counts and logs, once, that a driver reports faster than it is read.
   void NoteWaits(const DriverLink& link, Instance& instance);
   // The next step of the first of readings_, and so on until none is left.
-  void ReadSome();
-  void ReadLater(Duration delay);
-  // True when the report is read, whatever came of it.
-  bool ReadStep(Reading& reading, Instance& instance);
+  void StepFirstReading();
+  void StepLater(Duration delay);
+  // Of a report that is decoded: the next part, and at the end, or if it was refused, the link
+  // reads on.
+  enum class Progress { kMore, kDone };
+  Progress ApplyStep(Reading& reading, Instance& instance);
+  void ApplyWhole(Reading& reading, Instance& instance);
   // Counts and logs a report that is decoded; nullopt if it is refused.
-  std::optional<DecodedReport> Judge(Instance& instance, StatusOr<DecodedReport> decoded);
+  std::optional<DecodedReport> Accept(Instance& instance, StatusOr<DecodedReport> decoded);
   // Hands on the next part of a report.
   void ApplyPart(Reading& reading, Instance& instance);
   void ForgetReading(std::uint64_t number);

@@ -24,26 +24,25 @@ void PluginManager::OnLinkReport(const DriverLink& link, std::string_view report
                   ReportReader(driver, report, edges_.loop.WallNow())};
   if (!reading.reader.Step(kDevicesPerStep)) {
     readings_.push_back(std::move(reading));
-    return ReadLater(Duration::zero());
+    return StepLater(Duration::zero());
   }
-  reading.decoded = Judge(instance, reading.reader.Take());
-  while (!ReadStep(reading, instance)) {
-  }
+  reading.decoded = Accept(instance, reading.reader.Take());
+  ApplyWhole(reading, instance);
 }
 
-void PluginManager::ReadLater(Duration delay) {
+void PluginManager::StepLater(Duration delay) {
   if (read_) return;
   read_ = edges_.loop.After(delay, [this] {
     read_.Cancel();
-    ReadSome();
+    StepFirstReading();
   });
 }
 
 // One report after another, so that only one is held decoded; what others report in few devices
 // comes in between.
-void PluginManager::ReadSome() {
+void PluginManager::StepFirstReading() {
   if (readings_.empty()) return;
-  if (!edges_.sink.HasRoom()) return ReadLater(kRoomAgain);
+  if (!edges_.sink.HasRoom()) return StepLater(kRoomAgain);
   Reading& reading = readings_.front();
   Instance& instance = drivers_.at(reading.driver).instances.at(reading.number);
   // A newer instance has become the authority since: what this one says does not count any more.
@@ -53,26 +52,33 @@ void PluginManager::ReadSome() {
     instance.link->Read(1);
   } else if (!reading.decoded) {
     if (reading.reader.Step(kDevicesPerStep)) {
-      reading.decoded = Judge(instance, reading.reader.Take());
-      if (!reading.decoded && ReadStep(reading, instance)) readings_.pop_front();
+      reading.decoded = Accept(instance, reading.reader.Take());
+      if (!reading.decoded && ApplyStep(reading, instance) == Progress::kDone) {
+        readings_.pop_front();
+      }
     }
-  } else if (ReadStep(reading, instance)) {
+  } else if (ApplyStep(reading, instance) == Progress::kDone) {
     readings_.pop_front();
   }
-  if (!readings_.empty()) ReadLater(Duration::zero());
+  if (!readings_.empty()) StepLater(Duration::zero());
 }
 
-bool PluginManager::ReadStep(Reading& reading, Instance& instance) {
+PluginManager::Progress PluginManager::ApplyStep(Reading& reading, Instance& instance) {
   if (!reading.decoded) {
     instance.link->Read(1);
-    return true;
+    return Progress::kDone;
   }
   ApplyPart(reading, instance);
   const std::size_t devices = reading.decoded->report.devices.size();
-  if (reading.applied < devices) return false;
+  if (reading.applied < devices) return Progress::kMore;
   instance.link->Read(
       static_cast<std::int64_t>(1 + reading.changes + devices / kDevicesReadPerStep));
-  return true;
+  return Progress::kDone;
+}
+
+void PluginManager::ApplyWhole(Reading& reading, Instance& instance) {
+  while (ApplyStep(reading, instance) == Progress::kMore) {
+  }
 }
 
 void PluginManager::ApplyPart(Reading& reading, Instance& instance) {
@@ -112,8 +118,8 @@ void PluginManager::NoteWaits(const DriverLink& link, Instance& instance) {
       {{"driver", driver}, {"changes_per_second_of_all_drivers", ReportRoom::kStepsPerSecond}});
 }
 
-std::optional<DecodedReport> PluginManager::Judge(Instance& instance,
-                                                  StatusOr<DecodedReport> decoded) {
+std::optional<DecodedReport> PluginManager::Accept(Instance& instance,
+                                                   StatusOr<DecodedReport> decoded) {
   const std::string& driver = instance.link->facts().driver;
   const bool faulty = decoded.ok() && decoded->faults.any();
   edges_.metrics.Add(metric::kReports, {{"driver", driver},
