@@ -175,7 +175,7 @@ std::string SimFaults::FillDisk(SimNode& node, Random& chance) {
   node.DoubtDisk();
   // In the middle of some write to come.
   node.disk().SetRoom(node.disk().bytes_used() + chance.Below(2000));
-  Hold(node, "disk", d, [&node] {
+  Hold(node, kDiskRoom, d, [&node] {
     node.DoubtDisk();
     node.disk().SetRoom(std::nullopt);
   });
@@ -186,7 +186,7 @@ std::string SimFaults::FailSync(SimNode& node, Random& chance) {
   const std::uint64_t after = chance.Below(4);
   node.DoubtDisk();
   node.disk().FailSync(after);
-  Hold(node, "sync", 30s, [&node] {
+  Hold(node, kDiskSync, 30s, [&node] {
     node.DoubtDisk();
     node.disk().FailSync(std::nullopt);
   });
@@ -200,7 +200,7 @@ std::string SimFaults::HangDisk(SimNode& node, Random& chance) {
   // Two short ones in a row are a long one.
   if (!is_short || node.disk_hangs()) node.DoubtDisk();
   node.HangDisk();
-  Hold(node, "hang", d, [&node, is_short] {
+  Hold(node, kDiskAnswer, d, [&node, is_short] {
     if (!is_short) node.DoubtDisk();
     node.LetDiskGoOn();
   });

@@ -124,11 +124,11 @@ void SimFaults::Again(const std::string& key, int times, Duration every,
 
 void SimFaults::EndAll() {
   again_.clear();
-  // Disks before the agents that open their journals on them: "agent" comes before "disk".
+  // Disks before the agents that open their journals on them.
   for (const auto& node : world_.nodes()) {
-    End(node->name() + " disk");
-    End(node->name() + " sync");
-    End(node->name() + " hang");
+    for (const char* of_disk : {kDiskRoom, kDiskSync, kDiskAnswer}) {
+      End(node->name() + " " + of_disk);
+    }
   }
   while (!held_.empty()) End(held_.begin()->first);
   for (const auto& node : world_.nodes()) {

@@ -106,6 +106,7 @@ class SimFaults {
   std::string PassClaimOn(SimNode& node, Random& chance);
   std::string EndPod(SimNode& node, Random& chance);
   std::string TouchPod(SimNode& node, Random& chance);
+  std::string OverwriteNodeHealth(SimNode& node, Random& chance);
   // Order (order_faults.cc).
   std::string PlaceGroup(SimNode& node, Random& chance);
   std::string JoinGroup(SimNode& node, Random& chance);
@@ -120,7 +121,11 @@ class SimFaults {
   std::vector<ObjectKey> PodsAt(std::uint64_t place, bool ended) const;
   // The one that lives; nullopt while there is none.
   std::optional<ObjectKey> PodAt(std::uint64_t place) const;
-  std::string OverwriteNodeHealth(SimNode& node, Random& chance);
+
+  // What is taken of a disk: EndAll gives it back first.
+  static constexpr const char* kDiskRoom = "disk";
+  static constexpr const char* kDiskSync = "sync";
+  static constexpr const char* kDiskAnswer = "hang";
 
   // What is taken away until `d` has passed; asked for again meanwhile, until the later of the two.
   void Hold(SimNode& node, const std::string& what, Duration d, std::function<void()> end);

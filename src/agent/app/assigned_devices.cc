@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
 #include "agent/app/change_router.h"
 
 namespace galen::agent {

@@ -1,7 +1,6 @@
 #include "agent/app/change_router.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "agent/post_mortem/post_mortem_end.h"

@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "agent/agent_metrics.h"
-#include "agent/health/health_cache.h"
 #include "kube/request.h"
-#include "model/fault.h"
 
 namespace galen::agent {
 namespace {
