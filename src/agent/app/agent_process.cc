@@ -76,6 +76,7 @@ void AgentProcess::PrepareProcesses() {
   }
   processes_ = std::make_unique<PosixContainerProcesses>(*loop_, log_, std::move(keeper_),
                                                          config_.pods_directory());
+  container_disk_.emplace(*loop_);
 }
 
 Status AgentProcess::Start() {
@@ -91,11 +92,11 @@ Status AgentProcess::Start() {
                      app_->Stop(kStopDeadline, [this] { loop_->Stop(); });
                    }));
   PrepareProcesses();
-  ASSIGN_OR_RETURN(
-      app_, AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_, *refusals_,
-                              registry_, processes_.get(),
-                              Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath), &disk_},
-                             config_, std::string(kVersion)));
+  ASSIGN_OR_RETURN(app_, AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_,
+                                           *refusals_, registry_, processes_.get(),
+                                           Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath),
+                                           &disk_, container_disk_ ? &*container_disk_ : nullptr},
+                                          config_, std::string(kVersion)));
   // Made again when somebody removes it.
   sockets_ = net::MakeSocketHost(*loop_, log_);
   inspect_.emplace(net::SocketKeeper::Parts{*loop_, log_, random_, files_, *sockets_},
@@ -135,7 +136,8 @@ void AgentProcess::Run() {
   loop_->Post([this] { service_manager_.Ready(); });
   loop_->Run();
   // What it was to write is lost, as the log says.
-  if (!disk_.idle()) std::_Exit(EXIT_FAILURE);
+  const bool written = disk_.idle() && (!container_disk_ || container_disk_->idle());
+  if (!written) std::_Exit(EXIT_FAILURE);
 }
 
 }  // namespace galen::agent

@@ -80,6 +80,9 @@ class AgentProcess {
   std::unique_ptr<kube::RefusalWatch> refusals_;
   std::unique_ptr<ProcessKeeper> keeper_;  // until processes_ has it
   std::unique_ptr<PosixContainerProcesses> processes_;
+  // Theirs, where there are some: what a container writes must not delay the journal, which a
+  // change waits 250 ms for.
+  std::optional<DiskThread> container_disk_;
   std::unique_ptr<AgentApp> app_;
   std::unique_ptr<net::SocketHost> sockets_;
   std::optional<rpc::PeerGate> gate_;
