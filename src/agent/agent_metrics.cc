@@ -25,6 +25,9 @@ void Declare(Metrics& metrics) {
   metrics.DeclareCounter(kJournalErrors, "Writes of the journal that failed or took too long.");
   metrics.DeclareCounter(
       kPublishedLate, "Changes published before the journal had them, as the disk hung or failed.");
+  metrics.DeclareCounter(kContainerOutputLost,
+                         "Bytes of containers' output that are in no log, as the disk hung or "
+                         "failed.");
 }
 
 void ShowAges(Metrics& metrics, const std::map<std::string, Duration>& ages,

@@ -26,6 +26,7 @@ inline constexpr std::string_view kApiWrites = "galen_api_writes_total";
 inline constexpr std::string_view kJournalBytes = "galen_journal_bytes";
 inline constexpr std::string_view kPublishedLate = "galen_published_before_kept_total";
 inline constexpr std::string_view kJournalErrors = "galen_journal_errors_total";
+inline constexpr std::string_view kContainerOutputLost = "galen_container_output_lost_bytes_total";
 
 // REQUIRES: once a registry, before anything is counted.
 void Declare(Metrics& metrics);

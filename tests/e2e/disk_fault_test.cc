@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "net/fake_memory_stream.h"
+#include "net/socket/fd_stream.h"
+#include "net/socket/socket.h"
 #include "tests/e2e/fault_stage.h"
 #include "tests/e2e/own_mounts.h"
 
@@ -56,6 +59,40 @@ class DiskFault : public ::testing::Test {
     node_.End(node_.agent(), SIGKILL);
     node_.StartAgent();
     ExpectLostSince(lost);
+  }
+
+  // A Pod whose container writes without end, without a device.
+  void MakeWriter(const std::string& name) {
+    node_.fleet().Create(kube::kPods, "default",
+                         "{metadata: {name: " + name +
+                             "}, spec: {containers: [{name: main, image: none, command: [sh, -c, "
+                             "'while :; do echo a line; sleep 0.01; done']}]}}");
+  }
+  bool Runs(const std::string& pod) {
+    return node_.Pod(pod)["status"]["containerStatuses"][0]["state"].Has("running");
+  }
+  // Bytes of its container's log.
+  std::size_t Output(const std::string& pod) {
+    std::error_code none;
+    const std::string directory =
+        "default_" + pod + "_" + node_.Pod(pod)["metadata"]["uid"].AsString();
+    const auto size = fs::file_size(node_.Path("agent/pods/" + directory + "/main/log"), none);
+    return none ? 0 : static_cast<std::size_t>(size);
+  }
+  // What the agent answers its probe within 2 s.
+  std::string Health() {
+    const std::string said = "msg=\"probes are served\" address=tcp:127.0.0.1:";
+    const std::string log = node_.agent().Log();
+    const std::size_t at = log.find(said);
+    if (at == std::string::npos) return "no port";
+    const int port = std::stoi(log.substr(at + said.size()));
+    net::RecordingByteSink sink;
+    const auto place = net::NumericSocketAddress("127.0.0.1", static_cast<std::uint16_t>(port));
+    const auto stream = net::MakeFdStream(node_.stage().loop(), net::StartConnect(*place).value());
+    stream->SetSink(sink);
+    stream->Write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    node_.stage().Until([&] { return sink.received.ends_with("ok\n"); }, std::chrono::seconds(2));
+    return sink.received;
   }
 
   FaultStage node_;
@@ -114,6 +151,41 @@ TEST_F(DiskFault, FrozenDelaysNoReportAndIsSaidInTheJournalOnceItGoesOn) {
   node_.ExpectWhy(kTrainer, {"journal, after it was published"});
   EXPECT_THAT(node_.Steps(kTrainer, "change"),
               ElementsAre("Unknown → Healthy", "Healthy → Unhealthy, XidGpuLost"));
+  node_.ExpectBystanderUntouched();
+}
+
+// A manager whose containers write to the disk that hangs, and want directories on it.
+TEST_F(DiskFault, FrozenUnderContainersHoldsUpThePodsThatWaitForItAndNothingElse) {
+  if (const Status own = EnterOwnMounts(); !own.ok()) {
+    GTEST_SKIP() << "a frozen disk: " << own.message();
+  }
+  auto mounted = FreezableDisk::Mount(node_.Path("agent"), kDiskBytes);
+  if (!mounted.ok()) GTEST_SKIP() << "a frozen disk: " << mounted.status().message();
+  const std::unique_ptr<FreezableDisk> disk = *std::move(mounted);
+  node_.Configure(
+      "containers: processes\nprocessesAsRoot: true\nprobesAddress: 127.0.0.1:0\ncdiRoot: " +
+      node_.Path("cdi") + "\n");
+  ASSERT_TRUE(node_.Up());
+  MakeWriter("writer");
+  ASSERT_TRUE(node_.stage().Until([&] { return Output("writer") > 0; })) << node_.agent().Log();
+
+  disk->Freeze();
+  node_.Let(std::chrono::seconds(2));  // until what a write may wait for is over
+  const std::size_t before = Output("writer");
+  MakeWriter("late");
+  node_.LoseGpu();
+  node_.ExpectSays(kTrainer, {"gpu-0 Unhealthy since ", "XID 79"});
+  EXPECT_THAT(Health(), HasSubstr("200 OK"));
+  node_.ExpectDoctor(
+      {"containers: default/late cannot be run: its directory waits for the disk, which hangs"});
+  EXPECT_THAT(Health(), HasSubstr("200 OK"));
+  EXPECT_FALSE(Runs("late"));
+  EXPECT_TRUE(Runs("writer"));
+  EXPECT_EQ(Output("writer"), before);
+
+  disk->GoOn();
+  EXPECT_TRUE(node_.stage().Until([&] { return Runs("late") && Output("late") > 0; }));
+  EXPECT_TRUE(node_.stage().Until([&] { return Output("writer") > before; }));
   node_.ExpectBystanderUntouched();
 }
 

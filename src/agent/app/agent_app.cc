@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/agent_metrics.h"
+#include "base/check.h"
 
 namespace galen::agent {
 namespace {
@@ -140,8 +141,8 @@ void AgentApp::StopWhenIdle(Duration left, std::function<void()> done) {
 }
 
 void AgentApp::StopWhenWritten(Duration left, std::function<void()> done) {
-  const bool written =
-      !store_->journal().busy() && !post_mortem_store_->journal().busy() && !prepared_.busy();
+  const bool written = !store_->journal().busy() && !post_mortem_store_->journal().busy() &&
+                       !prepared_.busy() && (!processes_ || !processes_->writes());
   if (written || left <= Duration::zero()) {
     if (!written) edges_.log.Error("state is not written", {{"error", "the disk hangs"}});
     edges_.log.Info("agent stops");
@@ -190,11 +191,13 @@ PluginManager::Options AgentApp::PluginOptions() const {
 
 std::unique_ptr<ProcessRunner> AgentApp::MakeProcessRunner() {
   if (edges_.processes == nullptr) return nullptr;
+  GALEN_CHECK(edges_.container_disk != nullptr);
   std::vector<std::string> cdi(std::begin(kCdiDirectories), std::end(kCdiDirectories));
   if (!config_.cdi_root.empty()) cdi = {config_.cdi_root};
   return std::make_unique<ProcessRunner>(
-      ProcessRunner::Edges{edges_.loop, edges_.random, edges_.log, edges_.files, client_, events_,
-                           *edges_.processes, informers_, prepared_},
+      ProcessRunner::Edges{edges_.loop, edges_.random, edges_.log, edges_.metrics, edges_.files,
+                           *edges_.container_disk, client_, events_, *edges_.processes, informers_,
+                           prepared_},
       ProcessRunner::Options{.node = config_.node,
                              .directory = config_.pods_directory(),
                              .path = edges_.path,

@@ -62,6 +62,9 @@ class AgentApp {
     std::string path = {};
     // What writes journals; null: they are written in the call.
     DiskQueue* disk = nullptr;
+    // What writes for containers, and so nothing that a publication waits for. REQUIRES: there is
+    // one where there are processes.
+    DiskQueue* container_disk = nullptr;
   };
 
   // Makes the state directory (mode 0700) and reads the journal; what is broken in it is in

@@ -69,14 +69,16 @@ Status AgentProcess::PrepareApi() {
   return OkStatus();
 }
 
-void AgentProcess::PrepareProcesses() {
-  if (!keeper_) return;
+Status AgentProcess::PrepareProcesses() {
+  if (!keeper_) return OkStatus();
   if (::geteuid() == 0) {
     log_.Warning(
         "containers of every Pod run as root of this machine, as the operator has allowed");
   }
   processes_ = std::make_unique<PosixContainerProcesses>(*loop_, log_, std::move(keeper_),
                                                          config_.pods_directory());
+  ASSIGN_OR_RETURN(container_disk_, DiskThread::Start(*loop_));
+  return OkStatus();
 }
 
 Status AgentProcess::Start() {
@@ -91,11 +93,11 @@ Status AgentProcess::Start() {
                      inspect_->Stop();
                      app_->Stop(kStopDeadline, [this] { loop_->Stop(); });
                    }));
-  PrepareProcesses();
+  RETURN_IF_ERROR(PrepareProcesses());
   ASSIGN_OR_RETURN(app_, AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_,
                                            *refusals_, registry_, processes_.get(),
                                            Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath),
-                                           disk_.get()},
+                                           disk_.get(), container_disk_.get()},
                                           config_, std::string(kVersion)));
   // Made again when somebody removes it.
   sockets_ = net::MakeSocketHost(*loop_, log_);
@@ -136,7 +138,8 @@ void AgentProcess::Run() {
   loop_->Post([this] { service_manager_.Ready(); });
   loop_->Run();
   // What it was to write is lost, as the log says.
-  if (!disk_->idle()) std::_Exit(EXIT_FAILURE);
+  const bool written = disk_->idle() && (!container_disk_ || container_disk_->idle());
+  if (!written) std::_Exit(EXIT_FAILURE);
 }
 
 }  // namespace galen::agent

@@ -83,7 +83,7 @@ class AgentProcess {
                AgentConfig config, std::unique_ptr<ProcessKeeper> keeper);
 
   // Containers as processes, where the configuration asks for them.
-  void PrepareProcesses();
+  Status PrepareProcesses();
   void DescribeItself();
   std::string WhyNotReady() const;
 
@@ -104,6 +104,9 @@ class AgentProcess {
   std::unique_ptr<kube::RefusalWatch> refusals_;
   std::unique_ptr<ProcessKeeper> keeper_;  // until processes_ has it
   std::unique_ptr<PosixContainerProcesses> processes_;
+  // Theirs, where there are some: what a container writes must not delay the journal, which a
+  // change waits 250 ms for.
+  std::unique_ptr<DiskThread> container_disk_;
   std::unique_ptr<AgentApp> app_;
   std::unique_ptr<net::SocketHost> sockets_;
   std::optional<rpc::PeerGate> gate_;

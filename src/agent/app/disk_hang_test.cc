@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "agent/app/fake_agent_node.h"
+#include "agent/containers/fake_container_processes.h"
+#include "api_sim/objects/fake_objects.h"
 #include "history/post_mortem/post_mortem_store.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "rpc/channel.h"
@@ -154,6 +156,95 @@ TEST(ManagerDiskHangTest, APodWaitsForTheRecordOfItsClaimsAndTheAgentDoesNot) {
   node.disk->GoOn();
   node.Pass(5s);
   EXPECT_EQ(phase("trainer-1"), "Running");
+}
+
+// Containers write to the disk, too, and what they write has a queue of its own.
+class ContainersDiskHangTest : public ::testing::Test {
+ protected:
+  ContainersDiskHangTest() {
+    node_.processes = &processes_;
+    node_.AddPod("trainer-0");
+    node_.StartAgent();
+    AddWriter("writer-0");
+    node_.Pass(5s);
+  }
+  // The agent's processes are the fake's.
+  ~ContainersDiskHangTest() override { node_.app.reset(); }
+
+  void AddWriter(const std::string& name) {
+    Json pod = api_sim::FakePod(name);
+    pod["spec"]["containers"].MutableItems()[0]["command"] = Json::MakeArray({"write"});
+    node_.CreatePod(pod);
+  }
+  std::string Phase(const std::string& pod) {
+    return node_.cluster.Pod(pod)["status"]["phase"].AsString();
+  }
+  void Write(std::size_t bytes) {
+    processes_.Say(processes_.Running().front(), std::string(bytes, 'x'));
+  }
+
+  AgentNode node_{Role::kManager};
+  FakePlugin& driver_ = node_.AddDriver({"gpu-0"});
+  FakeContainerProcesses processes_{node_.cluster.loop(), node_.files};
+};
+
+TEST_F(ContainersDiskHangTest, OtherPodsGoOnAndTheOneThatWaitsForItRunsLater) {
+  ASSERT_EQ(Phase("writer-0"), "Running");
+  node_.disk->Hang();
+  node_.container_disk->Hang();
+  Write(100'000);
+  AddWriter("writer-1");
+  driver_.Report({{.device = "gpu-0", .health = 2, .message = "gone", .code = "XidGpuLost"}});
+  node_.Pass(10s);
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+  EXPECT_EQ(Phase("writer-0"), "Running");
+  EXPECT_EQ(Phase("writer-1"), "Pending");
+  EXPECT_THAT(node_.app->troubles(),
+              Contains("containers: default/writer-1 cannot be run: its directory waits for the "
+                       "disk, which hangs"));
+  node_.disk->GoOn();
+  node_.container_disk->GoOn();
+  node_.Pass(5s);
+  EXPECT_EQ(Phase("writer-1"), "Running");
+  EXPECT_THAT(node_.app->troubles(), Not(Contains(HasSubstr("containers: "))));
+}
+
+// The journal does not wait behind a container's output.
+TEST_F(ContainersDiskHangTest, AContainersSlowWriteDelaysNoChange) {
+  node_.container_disk->Hang();
+  Write(100'000);
+  driver_.Report({{.device = "gpu-0", .health = 2, .message = "gone", .code = "XidGpuLost"}});
+  node_.Pass(50ms);
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+  EXPECT_EQ(node_.metrics->Value("galen_published_before_kept_total"), 0);
+}
+
+TEST_F(ContainersDiskHangTest, AnAgentStopsAllTheSame) {
+  node_.container_disk->Hang();
+  Write(100'000);
+  bool stopped = false;
+  node_.app->Stop(5s, [&] { stopped = true; });
+  node_.Pass(10ms);
+  processes_.End(processes_.Running().front(), {.signal = 15});
+  node_.Pass(500ms);
+  EXPECT_FALSE(stopped) << "the last output is waited for a little";
+  node_.Pass(1s);
+  EXPECT_TRUE(stopped);
+}
+
+TEST_F(ContainersDiskHangTest, TheLastOutputIsWrittenBeforeAnAgentHasStopped) {
+  node_.container_disk->Hang();
+  Write(100'000);
+  Write(100'000);
+  bool stopped = false;
+  node_.app->Stop(5s, [&] { stopped = true; });
+  node_.Pass(10ms);
+  processes_.End(processes_.Running().front(), {.signal = 15});
+  node_.Pass(100ms);
+  node_.container_disk->GoOn();
+  node_.Pass(100ms);
+  EXPECT_TRUE(stopped);
+  EXPECT_EQ(node_.Logged("state is not written"), 0);
 }
 
 }  // namespace

@@ -124,8 +124,9 @@ void AgentNode::CreatePod(Json pod) {
 void AgentNode::StartAgent() {
   metrics = std::make_unique<Metrics>();
   disk = std::make_unique<FakeDiskQueue>();
+  container_disk = std::make_unique<FakeDiskQueue>();
   app = AgentApp::Create({cluster.loop(), log, *metrics, random, files, *dialer, api, registry,
-                          processes, "", disk.get()},
+                          processes, "", disk.get(), container_disk.get()},
                          config, "1.2.3")
             .value();
   app->Start();
@@ -135,6 +136,7 @@ void AgentNode::KillAgent() {
   registry.GoDeaf();
   app.reset();
   disk.reset();
+  container_disk.reset();
   files.Crash();
 }
 

@@ -84,7 +84,8 @@ class AgentNode {
   net::LinkWeather weather;
   net::FakeNetwork network;
   FakeFileSystem files;
-  std::unique_ptr<FakeDiskQueue> disk;  // of the agent that runs; made with it
+  // Of the agent that runs; made with it.
+  std::unique_ptr<FakeDiskQueue> disk, container_disk;
   FakeSocketDirectory registry;
   std::vector<std::unique_ptr<FakePlugin>> drivers;
   api_sim::LocalTransport transport;

@@ -7,40 +7,107 @@
 
 namespace galen::agent {
 
-ContainerLog::ContainerLog(Loop& loop, FileSystem& files, std::string path)
-    : loop_(loop), files_(files), path_(std::move(path)) {}
+// The file itself; touched by one write at a time.
+class ContainerLog::File {
+ public:
+  File(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-Status ContainerLog::Open() {
-  // How far the agent before us came, or we before the disk refused: a read of all of it, and so
-  // seldom.
-  const StatusOr<std::string> present = files_.Read(path_);
-  size_ = present.ok() ? present->size() : 0;
-  ASSIGN_OR_RETURN(file_, files_.OpenAppend(path_));
-  return OkStatus();
+  Status Append(std::string_view bytes) {
+    const Status written = Write(bytes);
+    // Where the file ends is not known now: it is looked up anew.
+    if (!written.ok()) file_.reset();
+    return written;
+  }
+
+ private:
+  Status Open() {
+    // How far the agent before us came, or we before the disk refused: a read of all of it, and so
+    // seldom.
+    const StatusOr<std::string> present = files_.Read(path_);
+    size_ = present.ok() ? present->size() : 0;
+    ASSIGN_OR_RETURN(file_, files_.OpenAppend(path_));
+    return OkStatus();
+  }
+
+  Status Write(std::string_view bytes) {
+    if (!file_) RETURN_IF_ERROR(Open());
+    if (size_ > 0 && size_ + bytes.size() > kBytesMax) {
+      file_.reset();
+      RETURN_IF_ERROR(files_.Rename(path_, path_ + ".1"));
+      RETURN_IF_ERROR(Open());
+    }
+    size_ += bytes.size();
+    return file_->Append(bytes);
+  }
+
+  FileSystem& files_;
+  const std::string path_;
+  std::unique_ptr<AppendFile> file_;
+  std::size_t size_ = 0;
+};
+
+ContainerLog::ContainerLog(Edges edges, std::string path, Events events)
+    : edges_(edges),
+      events_(std::move(events)),
+      file_(std::make_shared<File>(edges.files, std::move(path))) {}
+
+void ContainerLog::BeginRun() {
+  tail_.clear();
+  held_ = false;
+  patience_.Cancel();
 }
 
-Status ContainerLog::Append(std::string_view bytes) {
+void ContainerLog::Append(std::string_view bytes) {
   tail_.append(bytes);
   if (tail_.size() > kTailBytesMax) tail_.erase(0, tail_.size() - kTailBytesMax);
-  if (!refused_.ok() && loop_.Now() < again_) return refused_;
-  refused_ = Write(bytes);
-  if (!refused_.ok()) {
-    // Where the file ends is not known now: it is looked up anew.
-    file_.reset();
-    again_ = loop_.Now() + kTryAgain;
+  if (!refused_.ok() && edges_.loop.Now() < again_) return events_.lost(bytes.size(), refused_);
+  if (!busy_) return Begin(std::string(bytes));
+  if (waiting_.size() + bytes.size() > kWaitingBytesMax) {
+    return events_.lost(bytes.size(), Unavailable("the disk hangs, or is slower than the output"));
   }
-  return refused_;
+  waiting_.append(bytes);
+  if (waiting_.size() > kHoldBytes) Hold();
 }
 
-Status ContainerLog::Write(std::string_view bytes) {
-  if (!file_) RETURN_IF_ERROR(Open());
-  if (size_ > 0 && size_ + bytes.size() > kBytesMax) {
-    file_.reset();
-    RETURN_IF_ERROR(files_.Rename(path_, path_ + ".1"));
-    RETURN_IF_ERROR(Open());
+void ContainerLog::Begin(std::string bytes) {
+  busy_ = true;
+  const auto written = std::make_shared<Status>();
+  const std::size_t size = bytes.size();
+  edges_.disk.Run(
+      [file = file_, written, bytes = std::move(bytes)] { *written = file->Append(bytes); },
+      [this, written, size, watch = Liveness::Watch(liveness_)] {
+        if (watch.alive()) End(size, *written);
+      });
+}
+
+void ContainerLog::End(std::size_t bytes, const Status& written) {
+  busy_ = false;
+  hangs_ = false;
+  refused_ = written;
+  std::string next = std::exchange(waiting_, {});
+  if (!written.ok()) {
+    again_ = edges_.loop.Now() + kTryAgain;
+    // The disk is not asked again for what waited.
+    events_.lost(bytes + next.size(), written);
+  } else if (!next.empty()) {
+    Begin(std::move(next));
   }
-  size_ += bytes.size();
-  return file_->Append(bytes);
+  LetGo();
+}
+
+void ContainerLog::Hold() {
+  if (held_ || hangs_) return;
+  held_ = true;
+  patience_ = edges_.loop.After(kHoldMax, [this] {
+    hangs_ = true;
+    LetGo();
+  });
+  events_.hold(true);
+}
+
+void ContainerLog::LetGo() {
+  patience_.Cancel();
+  if (std::exchange(held_, false)) events_.hold(false);
 }
 
 std::string ContainerLog::Tail() const {

@@ -1,13 +1,17 @@
 // What a container writes, in a file of bounded size: at the bound the file is set aside as
-// PATH.1, in the place of the one before. Nothing is promised over a power cut. Belongs to the
-// agent's loop.
+// PATH.1, in the place of the one before. Nothing is promised over a power cut. Written beside the
+// loop: one write is under way, and what comes meanwhile waits in memory for the next. Belongs to
+// the agent's loop.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "base/files/disk_queue.h"
 #include "base/files/file_system.h"
+#include "base/liveness.h"
 #include "base/loop/loop.h"
 
 namespace galen::agent {
@@ -20,33 +24,67 @@ class ContainerLog {
   // Limits of a log that stands in for a termination message: Kubernetes' bounds.
   static constexpr std::size_t kTailBytesMax = 2048;
   static constexpr std::size_t kTailLinesMax = 80;
+  // Output that waits for the write under way; what exceeds this is lost. As much is in that write.
+  static constexpr std::size_t kWaitingBytesMax = std::size_t{256} << 10;
+  // From here on the container waits for the disk, as it would write to it itself: one that writes
+  // faster than a disk that is well loses nothing.
+  static constexpr std::size_t kHoldBytes = kWaitingBytesMax / 2;
+  // But no longer than this: a disk that hangs costs lines of a log and does not stop containers.
+  static constexpr Duration kHoldMax = std::chrono::seconds(1);
 
   // A disk that refused is left alone for so long.
   static constexpr Duration kTryAgain = std::chrono::seconds(30);
 
-  // `path`'s directory is there; what is lent outlives the log.
-  ContainerLog(Loop& loop, FileSystem& files, std::string path);
+  struct Edges {
+    Loop& loop;
+    FileSystem& files;
+    DiskQueue& disk;
+  };
+  // To be called on the loop, perhaps inside of Append.
+  struct Events {
+    // True: no more output for now; false: it may come again.
+    std::function<void(bool hold)> hold = [](bool) {};
+    // So many bytes are in no file, and why.
+    std::function<void(std::size_t bytes, const Status& why)> lost = [](std::size_t,
+                                                                        const Status&) {};
+  };
 
-  // A new run: what was written before is not its own. The file goes on.
-  void BeginRun() { tail_.clear(); }
-  // The error is that of the disk, which it stays for kTryAgain; the bytes are lost then, but for
-  // the tail.
-  Status Append(std::string_view bytes);
+  // `path`'s directory is there; what is lent outlives the log. A write under way when the log is
+  // destroyed is done all the same; what waits is not written.
+  ContainerLog(Edges edges, std::string path, Events events);
+
+  // A new run: what was written before is not its own, and its output is not held. The file goes
+  // on.
+  void BeginRun();
+  // Takes the bytes for the file; touches memory only.
+  void Append(std::string_view bytes);
   // The last lines of the present run, at most kTailLinesMax and kTailBytesMax, as text.
   std::string Tail() const;
+  // Whether a write is under way.
+  bool busy() const { return busy_; }
 
  private:
-  Status Open();
-  Status Write(std::string_view bytes);
+  class File;
 
-  Loop& loop_;
-  FileSystem& files_;
-  const std::string path_;
-  std::unique_ptr<AppendFile> file_;
-  std::size_t size_ = 0;
+  // Gives the bytes to the disk. REQUIRES: no write is under way.
+  void Begin(std::string bytes);
+  void End(std::size_t bytes, const Status& written);
+  void Hold();
+  void LetGo();
+
+  const Edges edges_;
+  const Events events_;
+  // Shared with a write under way, which may outlive the log.
+  const std::shared_ptr<File> file_;
   std::string tail_;
+  std::string waiting_;
+  bool busy_ = false;
+  bool held_ = false;
+  bool hangs_ = false;  // the write under way takes longer than kHoldMax
+  Timer patience_;
   Status refused_;  // by the disk, until again_
   Time again_{};
+  Liveness liveness_;
 };
 
 }  // namespace galen::agent

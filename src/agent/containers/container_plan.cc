@@ -101,7 +101,7 @@ void PutEnvironment(const Json& container, const PodFields& fields, ContainerPla
 void PutCommand(const Json& container, ContainerPlan& plan) {
   for (const std::string_view member : {"command", "args"}) {
     for (const Json& item : container[member].items()) {
-      plan.command.push_back(ExpandVariables(item.AsString(), plan.environment));
+      plan.command.push_back(item.AsString());
     }
     // Without a command the image would say what to run, and nothing here reads images.
     if (plan.command.empty() && plan.fault.empty()) {
@@ -127,10 +127,8 @@ ContainerPlan PlanContainer(const Json& container, ContainerKind kind, const Pod
                       {"HOSTNAME", fields.Field("metadata.name").value_or("")},
                       {"HOME", plan.directory}};
   PutEnvironment(container, fields, plan);
-  // Last: by these it is known whose process it is.
+  // Last: by this it is known whose process it is.
   plan.environment[std::string(kContainerDirectoryVariable)] = plan.directory;
-  plan.environment[std::string(kTerminationLogVariable)] =
-      plan.directory + "/" + std::string(kTerminationLogName);
   PutCommand(container, plan);
   return plan;
 }

@@ -32,7 +32,8 @@ struct PlanPlace {
 struct ContainerPlan {
   std::string name, image;
   kube::Container::Kind kind = kube::Container::Kind::kMain;  // never ephemeral
-  std::vector<std::string> command;                           // program and arguments
+  // Program and arguments as written: "$(NAME)" in them stands for a variable of the run.
+  std::vector<std::string> command;
   std::map<std::string, std::string> environment;
   std::string directory;  // its own: log and termination message; it goes with the Pod
   std::string working_directory;
@@ -52,8 +53,8 @@ struct PodPlan {
 
 // By which a process, and whoever finds it later, knows its container: its directory.
 inline constexpr std::string_view kContainerDirectoryVariable = "GALEN_CONTAINER_DIRECTORY";
-// The file whose text becomes the message of the container's end, as /dev/termination-log is in a
-// container of its own.
+// The file whose text becomes the message of the run's end, as /dev/termination-log is in a
+// container of its own. Each run has another, in the container's directory.
 inline constexpr std::string_view kTerminationLogVariable = "GALEN_TERMINATION_LOG";
 inline constexpr std::string_view kTerminationLogName = "termination-log";
 

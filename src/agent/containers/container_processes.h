@@ -40,6 +40,9 @@ class ContainerProcess {
   virtual ~ContainerProcess() = default;
   // To all its processes, as far as they are known to be its.
   virtual void Signal(int signal) = 0;
+  // True: no more output is handed on, and who writes waits once the pipe is full, until false. At
+  // its end it is handed on all the same.
+  virtual void HoldOutput(bool hold) = 0;
 };
 
 class ContainerProcesses {
@@ -59,6 +62,9 @@ class ContainerProcesses {
   // Kills what containers of an agent before this one left behind, each by what it says of itself
   // and never by a number that may be another's now. How many were killed.
   virtual int KillLeftovers() = 0;
+  // The next two touch the disk, and nothing of the loop's: they may be called from another thread,
+  // one at a time.
+  //
   // The file's first bytes, at most that many, which a container wrote: never more than these are
   // held, whatever it is. NotFound when there is none; an error for a link or what is no file.
   virtual StatusOr<std::string> ReadStart(const std::string& path, std::size_t bytes_max) = 0;

@@ -24,7 +24,7 @@ class FakeContainerProcesses final : public ContainerProcesses {
     if (!refusal.ok()) return refusal;
     started.push_back(command);
     const int number = ++numbers_;
-    running_[number] = {command.id, std::move(on_output), std::move(on_end)};
+    running_[number] = {command.id, std::move(on_output), std::move(on_end), false};
     return std::unique_ptr<ContainerProcess>(new Process(*this, number));
   }
   int KillLeftovers() override { return std::exchange(leftovers, 0); }
@@ -44,6 +44,8 @@ class FakeContainerProcesses final : public ContainerProcesses {
   }
   // What runs under the id writes this. REQUIRES: it runs.
   void Say(const std::string& id, std::string_view bytes) { Find(id)->second.on_output(bytes); }
+  // Whether a process would wait that writes now. REQUIRES: it runs.
+  bool IsHeld(const std::string& id) { return Find(id)->second.held; }
   // It ends, by a task of the loop. REQUIRES: it runs.
   void End(const std::string& id, ProcessEnd end) {
     loop_.Post([this, number = Find(id)->first, end] {
@@ -68,6 +70,7 @@ class FakeContainerProcesses final : public ContainerProcesses {
     std::string id;
     OnOutput on_output;
     OnEnd on_end;
+    bool held = false;
   };
   class Process final : public ContainerProcess {
    public:
@@ -77,6 +80,10 @@ class FakeContainerProcesses final : public ContainerProcesses {
       const auto run = owner_.running_.find(number_);
       if (run == owner_.running_.end()) return;
       owner_.signals_.push_back(run->second.id + " " + std::to_string(signal));
+    }
+    void HoldOutput(bool hold) override {
+      const auto run = owner_.running_.find(number_);
+      if (run != owner_.running_.end()) run->second.held = hold;
     }
 
    private:

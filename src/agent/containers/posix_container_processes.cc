@@ -68,8 +68,7 @@ class PosixContainerProcesses::Running final : public ContainerProcess {
         on_end_(std::move(on_end)) {
     owner_.running_[id_] = this;
     ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
-    output_watch_ = owner_.loop_.WatchFd(output_.get(), {.readable = true},
-                                         [this](Readiness) { ReadOutput(); });
+    HoldOutput(false);
   }
   ~Running() override {
     if (finished_) return;
@@ -80,6 +79,14 @@ class PosixContainerProcesses::Running final : public ContainerProcess {
 
   void Signal(int signal) override { owner_.keeper_->Signal(id_, signal); }
 
+  void HoldOutput(bool hold) override {
+    held_ = hold;
+    output_watch_.Cancel();
+    if (held_ || !output_) return;
+    output_watch_ = owner_.loop_.WatchFd(output_.get(), {.readable = true},
+                                         [this](Readiness) { ReadOutput(); });
+  }
+
   // Its first process has ended; the end is reported once the last one is gone.
   void OnFirstEnded(int status) {
     owner_.running_.erase(id_);
@@ -89,7 +96,7 @@ class PosixContainerProcesses::Running final : public ContainerProcess {
  private:
   void ReadOutput() {
     char buffer[16 * 1024];
-    for (std::size_t read = 0; output_ && read < kReadBytesMax;) {
+    for (std::size_t read = 0; output_ && (!held_ || finished_) && read < kReadBytesMax;) {
       const ssize_t count = ::read(output_.get(), buffer, sizeof(buffer));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
@@ -149,6 +156,7 @@ class PosixContainerProcesses::Running final : public ContainerProcess {
   const std::string group_;  // "" without one
   const std::string mark_;   // the line of its environment that is only its own
   bool finished_ = false;
+  bool held_ = false;
   Timer look_;
   Fd output_;
   OnOutput on_output_;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <csignal>
-#include <set>
 #include <utility>
 
+#include "agent/agent_metrics.h"
 #include "agent/containers/container_plan.h"
 #include "agent/manager/run_status.h"
 #include "base/text.h"
@@ -32,7 +32,10 @@ RunEnd EndOf(const ProcessEnd& end, WallTime started, WallTime finished) {
 }  // namespace
 
 ProcessRunner::ProcessRunner(Edges edges, Options options, OnChange on_change)
-    : edges_(edges), options_(std::move(options)), on_change_(std::move(on_change)) {}
+    : edges_(edges),
+      options_(std::move(options)),
+      on_change_(std::move(on_change)),
+      directories_({edges.loop, edges.files, edges.processes, edges.disk}, options_.directory) {}
 
 ProcessRunner::~ProcessRunner() = default;
 
@@ -47,15 +50,9 @@ void ProcessRunner::Start() {
 }
 
 void ProcessRunner::Open() {
-  std::set<std::string> known;
-  edges_.view.ForEachPod(
-      [&](const kube::Pod& pod) { known.insert(DirectoryOfPod(options_.directory, pod.ref())); });
-  const StatusOr<std::vector<std::string>> names = edges_.files.List(options_.directory);
-  if (!names.ok()) return;  // there is none before the first Pod
-  for (const std::string& name : *names) {
-    const std::string directory = options_.directory + "/" + name;
-    if (!known.contains(directory)) edges_.processes.RemoveTree(directory);
-  }
+  std::vector<PodRef> known;
+  edges_.view.ForEachPod([&](const kube::Pod& pod) { known.push_back(pod.ref()); });
+  directories_.RemoveOthers(known);
 }
 
 void ProcessRunner::Correct(const kube::Pod& pod) {
@@ -89,9 +86,7 @@ void ProcessRunner::OnRead(const PodRef& ref, const StatusOr<Json>& object) {
   // The watch reports its end.
   if (another || object.status().code() == Code::kNotFound) return Forget(ref);
   const Status begun = object.ok() ? Begin(ref, *object, entry) : object.status();
-  if (!begun.ok()) return TryAgain(ref, entry, begun);
-  entry.error.clear();
-  Advance(ref, true);
+  if (!begun.ok()) TryAgain(ref, entry, begun);
 }
 
 void ProcessRunner::TryAgain(const PodRef& ref, Entry& entry, const Status& why) {
@@ -106,24 +101,51 @@ void ProcessRunner::TryAgain(const PodRef& ref, Entry& entry, const Status& why)
 }
 
 Status ProcessRunner::Begin(const PodRef& ref, const Json& object, Entry& entry) {
-  ASSIGN_OR_RETURN(PodPlan plan, PlanOf(object, {.node = options_.node,
-                                                 .directory = options_.directory,
-                                                 .path = options_.path}));
-  // All or nothing: what fails half-way is begun anew.
-  std::vector<Box> boxes;
-  for (const ContainerPlan& container : plan.containers) {
-    // For nobody else: logs and what programs leave.
-    RETURN_IF_ERROR(edges_.files.MakeDirectories(container.directory, 0700));
-    boxes.push_back({.process = nullptr,
-                     .log = std::make_unique<ContainerLog>(edges_.loop, edges_.files,
-                                                           container.directory + "/log")});
+  ASSIGN_OR_RETURN(entry.plan, PlanOf(object, {.node = options_.node,
+                                               .directory = options_.directory,
+                                               .path = options_.path}));
+  std::vector<std::string> directories;
+  for (const ContainerPlan& container : entry.plan->containers) {
+    directories.push_back(container.directory);
   }
-  entry.plan = std::move(plan);
-  entry.boxes = std::move(boxes);
-  entry.life.emplace(*entry.plan);
-  RestoreLife(*entry.plan, object["status"], edges_.loop.Now(), edges_.loop.WallNow(), *entry.life);
-  PublishLimits(ref);
+  directories_.Make(ref, std::move(directories),
+                    [this, ref, status = object["status"],
+                     watch = Liveness::Watch(entry.liveness)](const Status& made) {
+                      if (watch.alive()) OnDirectories(ref, status, made);
+                    });
   return OkStatus();
+}
+
+void ProcessRunner::OnDirectories(const PodRef& ref, const Json& status, const Status& made) {
+  Entry& entry = pods_.at(ref);
+  if (stopped_) return;
+  // All or nothing: what fails half-way is begun anew.
+  if (!made.ok()) return TryAgain(ref, entry, made);
+  entry.error.clear();
+  const PodPlan& plan = *entry.plan;
+  for (std::size_t i = 0; i < plan.containers.size(); ++i) {
+    entry.boxes.push_back(MakeBox(ref, i, plan.containers[i]));
+  }
+  entry.life.emplace(plan);
+  RestoreLife(plan, status, edges_.loop.Now(), edges_.loop.WallNow(), *entry.life);
+  PublishLimits(ref);
+  Advance(ref, true);
+}
+
+ProcessRunner::Box ProcessRunner::MakeBox(const PodRef& ref, std::size_t index,
+                                          const ContainerPlan& container) {
+  const auto hold = [this, ref, index](bool wait) {
+    const Box& box = pods_.at(ref).boxes[index];
+    if (box.process) box.process->HoldOutput(wait);
+  };
+  const auto lost = [this, ref, index](std::size_t bytes, const Status& why) {
+    OnOutputLost(ref, index, bytes, why);
+  };
+  Box box;
+  box.log = std::make_unique<ContainerLog>(
+      ContainerLog::Edges{edges_.loop, edges_.files, edges_.disk}, container.directory + "/log",
+      ContainerLog::Events{.hold = hold, .lost = lost});
+  return box;
 }
 
 // At each start of the agent: who reads the Pod's events knows then what an image or a probe does
@@ -152,13 +174,15 @@ void ProcessRunner::Advance(const PodRef& ref, bool changed) {
 }
 
 void ProcessRunner::Perform(const PodRef& ref, Entry& entry, const PodLife::Action& action) {
+  // None while the message of its end is read.
+  ContainerProcess* process = entry.boxes[action.container].process.get();
   switch (action.kind) {
     case PodLife::Action::Kind::kStart:
       return StartContainer(ref, entry, action.container);
     case PodLife::Action::Kind::kTerminate:
-      return entry.boxes[action.container].process->Signal(SIGTERM);
+      return process == nullptr ? void() : process->Signal(SIGTERM);
     case PodLife::Action::Kind::kKill:
-      return entry.boxes[action.container].process->Signal(SIGKILL);
+      return process == nullptr ? void() : process->Signal(SIGKILL);
   }
 }
 
@@ -170,19 +194,20 @@ void ProcessRunner::StartContainer(const PodRef& ref, Entry& entry, std::size_t 
   if (!plan.fault.empty()) {
     return life.OnUnable("CreateContainerConfigError", plan.fault, Time::max());
   }
-  const StatusOr<ContainerCommand> command = CommandOf(entry, index);
+  // Each run has a file of its own: what an earlier one left is not this one's message. The time is
+  // for runs whose number an agent before this one could not publish.
+  Box& box = entry.boxes[index];
+  box.message_file = fmt::format("{}/{}-{}-{}", plan.directory, kTerminationLogName,
+                                 life.ever_ran() ? life.restarts() + 1 : 0,
+                                 wall.time_since_epoch() / std::chrono::milliseconds(1));
+  const StatusOr<ContainerCommand> command = CommandOf(entry, index, box.message_file);
   if (!command.ok()) {
     return life.OnUnable("CreateContainerConfigError", command.status().message(),
                          now + kLookAgain);
   }
-  Box& box = entry.boxes[index];
   box.log->BeginRun();
-  // What an earlier run left is not this one's message; one that cannot go is no reason not to run.
-  const Status removed =
-      edges_.files.Remove(plan.directory + "/" + std::string(kTerminationLogName));
-  if (!removed.ok()) edges_.log.Debug("termination log stays", {{"error", removed.message()}});
   auto process = edges_.processes.Start(
-      *command, [this, ref, index](std::string_view bytes) { OnOutput(ref, index, bytes); },
+      *command, [log = box.log.get()](std::string_view bytes) { log->Append(bytes); },
       [this, ref, index](const ProcessEnd& end) { OnEnd(ref, index, end); });
   life.OnStarted(now, wall);
   if (process.ok()) {
@@ -197,22 +222,28 @@ void ProcessRunner::StartContainer(const PodRef& ref, Entry& entry, std::size_t 
                now);
 }
 
-StatusOr<ContainerCommand> ProcessRunner::CommandOf(const Entry& entry, std::size_t index) const {
+StatusOr<ContainerCommand> ProcessRunner::CommandOf(const Entry& entry, std::size_t index,
+                                                    const std::string& message_file) const {
   const ContainerPlan& plan = entry.plan->containers[index];
+  std::map<std::string, std::string> environment = plan.environment;
+  environment[std::string(kTerminationLogVariable)] = message_file;
   ASSIGN_OR_RETURN(const std::vector<std::string> ids, CdiIdsOf(entry.plan->ref, plan));
   ASSIGN_OR_RETURN(auto variables, CdiEnvironment(edges_.files, options_.cdi_directories, ids));
   // What the driver says of its device wins over the spec, as a runtime adds it last; but not over
   // that by which we know whose process it is.
-  for (const auto& [name, value] : plan.environment) {
+  for (const auto& [name, value] : environment) {
     const bool ours = name == kContainerDirectoryVariable || name == kTerminationLogVariable;
     if (ours || !variables.contains(name)) variables[name] = value;
   }
   ContainerCommand command{.id = fmt::format("{}.{}.{}", entry.plan->ref.uid, plan.name,
                                              entry.life->container(index).restarts()),
-                           .command = plan.command,
+                           .command = {},
                            .environment = {},
                            .working_directory = plan.working_directory,
                            .memory_bytes_max = plan.memory_bytes_max};
+  for (const std::string& text : plan.command) {
+    command.command.push_back(ExpandVariables(text, environment));
+  }
   for (const auto& [name, value] : variables) command.environment.push_back(name + "=" + value);
   return command;
 }
@@ -234,13 +265,13 @@ StatusOr<std::vector<std::string>> ProcessRunner::CdiIdsOf(const PodRef& ref,
   return ids;
 }
 
-void ProcessRunner::OnOutput(const PodRef& ref, std::size_t index, std::string_view bytes) {
-  Box& box = pods_.at(ref).boxes[index];
-  const Status appended = box.log->Append(bytes);
-  // A full disk costs lines of a log, not the container.
-  if (appended.ok() || std::exchange(box.log_trouble, true)) return;
+// A disk that is full or hangs costs lines of a log, not the container.
+void ProcessRunner::OnOutputLost(const PodRef& ref, std::size_t index, std::size_t bytes,
+                                 const Status& why) {
+  edges_.metrics.Add(metric::kContainerOutputLost, {}, static_cast<double>(bytes));
+  if (std::exchange(pods_.at(ref).boxes[index].log_trouble, true)) return;
   edges_.log.Warning("output of a container is lost",
-                     {{"pod", ToString(ref.key)}, {"error", appended.message()}});
+                     {{"pod", ToString(ref.key)}, {"error", why.message()}});
 }
 
 void ProcessRunner::OnEnd(const PodRef& ref, std::size_t index, const ProcessEnd& end) {
@@ -248,23 +279,51 @@ void ProcessRunner::OnEnd(const PodRef& ref, std::size_t index, const ProcessEnd
   Box& box = entry.boxes[index];
   box.process.reset();
   ContainerLife& life = entry.life->container(index);
-  RunEnd run_end = EndOf(end, life.started(), edges_.loop.WallNow());
-  run_end.message = MessageOf(entry.plan->containers[index], *box.log, run_end.code);
+  const RunEnd run_end = EndOf(end, life.started(), edges_.loop.WallNow());
   edges_.log.Info("container ended", {{"pod", ToString(ref.key)},
                                       {"container", entry.plan->containers[index].name},
                                       {"exit_code", run_end.code},
                                       {"reason", run_end.reason}});
-  life.OnEnded(run_end, edges_.loop.Now());
-  Advance(ref, true);
+  // Nothing is published any more.
+  if (stopped_) return life.OnEnded(run_end, edges_.loop.Now());
+  box.ended = run_end;
+  AskForMessage(ref, index);
 }
 
-std::string ProcessRunner::MessageOf(const ContainerPlan& plan, const ContainerLog& log, int code) {
-  // A little more than is kept: what is cut off may be the rest of a character.
-  const StatusOr<std::string> written = edges_.processes.ReadStart(
-      plan.directory + "/" + std::string(kTerminationLogName), kMessageBytesMax + 4);
-  std::string message = written.ok() ? *written : "";
-  if (message.empty() && plan.message_from_log && code != 0) message = log.Tail();
-  return CutText(ToValidUtf8(message), kMessageBytesMax);
+void ProcessRunner::AskForMessage(const PodRef& ref, std::size_t index) {
+  Entry& entry = pods_.at(ref);
+  Box& box = entry.boxes[index];
+  // The disk hangs since an earlier run ended. This one's file goes with the Pod.
+  if (std::exchange(box.message_asked, true)) return OnMessage(ref, index, "");
+  box.message_patience =
+      edges_.loop.After(kDiskPatience, [this, ref, index] { OnMessage(ref, index, ""); });
+  const auto written = std::make_shared<std::string>();
+  edges_.disk.Run(
+      [&processes = edges_.processes, &files = edges_.files, path = box.message_file, written] {
+        // A little more than is kept: what is cut off may be the rest of a character.
+        const auto start = processes.ReadStart(path, kMessageBytesMax + 4);
+        if (start.ok()) *written = *start;
+        static_cast<void>(files.Remove(path));  // what cannot go goes with the Pod
+      },
+      [this, ref, index, written, watch = Liveness::Watch(entry.liveness)] {
+        if (!watch.alive()) return;
+        Box& asked = pods_.at(ref).boxes[index];
+        asked.message_asked = false;
+        if (asked.ended) OnMessage(ref, index, *written);
+      });
+}
+
+void ProcessRunner::OnMessage(const PodRef& ref, std::size_t index, const std::string& written) {
+  Entry& entry = pods_.at(ref);
+  Box& box = entry.boxes[index];
+  box.message_patience.Cancel();
+  RunEnd run_end = *std::exchange(box.ended, std::nullopt);
+  std::string message = written;
+  const bool from_log = entry.plan->containers[index].message_from_log && run_end.code != 0;
+  if (message.empty() && from_log) message = box.log->Tail();
+  run_end.message = CutText(ToValidUtf8(message), kMessageBytesMax);
+  entry.life->container(index).OnEnded(run_end, edges_.loop.Now());
+  Advance(ref, true);
 }
 
 bool ProcessRunner::End(const PodRef& ref, const kube::Pod* pod) {
@@ -304,15 +363,7 @@ bool ProcessRunner::MayGo(const PodRef& ref, Entry& entry, const kube::Pod* pod)
 void ProcessRunner::Forget(const PodRef& ref) {
   pods_.erase(ref);
   // The name of one that only the checkpoint remembers is not known; Open has seen to it.
-  if (!ref.key.name.empty()) {
-    edges_.processes.RemoveTree(DirectoryOfPod(options_.directory, ref));
-  }
-}
-
-std::optional<Json> ProcessRunner::StatusOf(const PodRef& pod) const {
-  const auto it = pods_.find(pod);
-  if (it == pods_.end() || !it->second.life) return std::nullopt;
-  return RunStatusOf(*it->second.plan, *it->second.life);
+  if (!ref.key.name.empty()) directories_.Remove(ref);
 }
 
 void ProcessRunner::Stop() {
@@ -327,25 +378,6 @@ void ProcessRunner::SignalAll(int signal) {
       if (box.process) box.process->Signal(signal);
     }
   }
-}
-
-std::string ProcessRunner::trouble() const {
-  const auto failed = [](const auto& item) { return !item.second.error.empty(); };
-  const auto first = std::ranges::find_if(pods_, failed);
-  if (first == pods_.end()) return "";
-  const auto count = std::ranges::count_if(pods_, failed);
-  std::string text =
-      fmt::format("{} cannot be run: {}", ToString(first->first.key), first->second.error);
-  return count == 1 ? text
-                    : text + fmt::format(", and {} more",
-                                         Counted(static_cast<std::size_t>(count - 1), "Pod"));
-}
-
-bool ProcessRunner::idle() const {
-  return std::ranges::all_of(pods_, [](const auto& item) {
-    return std::ranges::all_of(item.second.boxes,
-                               [](const Box& box) { return box.process == nullptr; });
-  });
 }
 
 }  // namespace galen::agent

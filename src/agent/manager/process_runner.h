@@ -1,7 +1,9 @@
 // Runs the containers of a virtual node's Pods as processes of this machine: starts them in their
 // order, waits out the back-off, keeps their output, ends them within their grace, and knows what
-// became of each (run_status.h). Manager role only, and only where it is asked for
-// (docs/adr/0015-processes-end-with-the-agent.md). Belongs to the agent's loop.
+// became of each (run_status.h). What it writes, a disk of its own queue writes: one that hangs
+// holds up the Pods that wait for their directories, and nothing else. Manager role only, and only
+// where it is asked for (docs/adr/0015-processes-end-with-the-agent.md). Belongs to the agent's
+// loop.
 #pragma once
 
 #include <functional>
@@ -13,10 +15,12 @@
 
 #include "agent/containers/container_log.h"
 #include "agent/containers/container_processes.h"
+#include "agent/containers/pod_directories.h"
 #include "agent/containers/pod_life.h"
 #include "agent/holdings/claim_index.h"
 #include "agent/manager/claim_checkpoint.h"
 #include "agent/publish/event_publisher.h"
+#include "base/files/disk_queue.h"
 #include "base/loop/backoff.h"
 #include "kube/client.h"
 
@@ -32,6 +36,8 @@ class ProcessRunner {
   static constexpr Duration kFinalStatusWithin = std::chrono::seconds(2);
   // What got SIGTERM because the agent ends, and goes on, is killed.
   static constexpr Duration kStopWithin = std::chrono::seconds(3);
+  // A disk that takes longer hangs: how a container ended is reported without its message then.
+  static constexpr Duration kDiskPatience = std::chrono::seconds(1);
   // Kubernetes' bound of a termination message.
   static constexpr std::size_t kMessageBytesMax = 4096;
   static constexpr BackoffPolicy kReadAgain{.first = std::chrono::milliseconds(100),
@@ -41,7 +47,9 @@ class ProcessRunner {
     Loop& loop;
     Random& random;
     Log& log;
+    Metrics& metrics;
     FileSystem& files;
+    DiskQueue& disk;  // of what containers write, and nothing that others wait for
     kube::Client& client;
     EventPublisher& events;
     ContainerProcesses& processes;
@@ -81,15 +89,21 @@ class ProcessRunner {
   void Stop();
   // Whether nothing runs.
   bool idle() const;
+  // Whether the disk has something of ours.
+  bool writes() const;
   // What keeps Pods from being begun; "" when nothing does.
   std::string trouble() const;
 
  private:
   // One container's process and what belongs to it.
   struct Box {
+    std::unique_ptr<ContainerLog> log;  // outlives the process, which writes to it
     std::unique_ptr<ContainerProcess> process;
-    std::unique_ptr<ContainerLog> log;
-    bool log_trouble = false;  // logged already
+    bool log_trouble = false;     // logged already
+    std::string message_file;     // of the newest run
+    bool message_asked = false;   // the disk has the question
+    std::optional<RunEnd> ended;  // how the newest run did, until its message is known
+    Timer message_patience;
   };
   struct Entry {
     bool may_run = false;                 // its claims are ready
@@ -97,26 +111,34 @@ class ProcessRunner {
     std::unique_ptr<net::HttpCall> read;  // while its object is asked for
     Backoff backoff{kReadAgain};
     std::optional<PodPlan> plan;
-    std::optional<PodLife> life;
-    std::vector<Box> boxes;  // in the order of the plan
+    std::optional<PodLife> life;  // once its directories are there
+    std::vector<Box> boxes;       // in the order of the plan
     Timer due;
     std::optional<Time> final_status;  // when it goes even if the API does not say how it ended
+    Liveness liveness;                 // for answers of the disk
   };
 
   void Read(const PodRef& ref);
   void OnRead(const PodRef& ref, const StatusOr<Json>& object);
+  // Plans the Pod and asks for its directories.
   Status Begin(const PodRef& ref, const Json& object, Entry& entry);
+  void OnDirectories(const PodRef& ref, const Json& status, const Status& made);
+  Box MakeBox(const PodRef& ref, std::size_t index, const ContainerPlan& container);
   // It could not be begun, which is published once for each reason.
   void TryAgain(const PodRef& ref, Entry& entry, const Status& why);
   // Does what is due, until nothing is; reports it, and what `changed` before.
   void Advance(const PodRef& ref, bool changed);
   void Perform(const PodRef& ref, Entry& entry, const PodLife::Action& action);
   void StartContainer(const PodRef& ref, Entry& entry, std::size_t index);
-  StatusOr<ContainerCommand> CommandOf(const Entry& entry, std::size_t index) const;
+  StatusOr<ContainerCommand> CommandOf(const Entry& entry, std::size_t index,
+                                       const std::string& message_file) const;
   StatusOr<std::vector<std::string>> CdiIdsOf(const PodRef& ref, const ContainerPlan& plan) const;
-  void OnOutput(const PodRef& ref, std::size_t index, std::string_view bytes);
+  void OnOutputLost(const PodRef& ref, std::size_t index, std::size_t bytes, const Status& why);
   void OnEnd(const PodRef& ref, std::size_t index, const ProcessEnd& end);
-  std::string MessageOf(const ContainerPlan& plan, const ContainerLog& log, int code);
+  // Has the file that the run left read and removed.
+  void AskForMessage(const PodRef& ref, std::size_t index);
+  // What the run left is known, or not waited for any longer.
+  void OnMessage(const PodRef& ref, std::size_t index, const std::string& written);
   bool MayGo(const PodRef& ref, Entry& entry, const kube::Pod* pod);
   void Forget(const PodRef& ref);
   void SignalAll(int signal);
@@ -125,6 +147,7 @@ class ProcessRunner {
   const Edges edges_;
   const Options options_;
   const OnChange on_change_;
+  PodDirectories directories_;
   bool stopped_ = false;
   Timer kill_;
   std::map<PodRef, Entry> pods_;

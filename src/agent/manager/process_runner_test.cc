@@ -3,13 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/agent_metrics.h"
-#include "agent/containers/fake_container_processes.h"
-#include "agent/holdings/fake_node_view.h"
-#include "base/data/yaml.h"
-#include "base/files/fake_file_system.h"
-#include "base/loop/fake_loop.h"
-#include "kube/fake_transport.h"
+#include "agent/manager/test_process_runner.h"
 
 namespace galen::agent {
 namespace {
@@ -20,75 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-const DeviceId kRunGpu{"gpu.example.com", "node-1", "gpu-0"};
-const PodRef kRef{{"default", "a"}, "uid-a"};
-
-class ProcessRunnerTest : public ::testing::Test {
- protected:
-  ProcessRunnerTest() {
-    metric::Declare(metrics_);
-    object_ = ParseYaml(R"(
-metadata: {name: a, namespace: default, uid: uid-a}
-spec:
-  restartPolicy: Always
-  terminationGracePeriodSeconds: 30
-  containers:
-  - {name: train, image: x, command: [train, "--fast"], resources: {claims: [{name: gpu}]}}
-)")
-                  .value();
-    api_.AnswerBy([this](const net::HttpRequest& request) {
-      const bool pod = request.method == "GET" && request.path.ends_with("/pods/a");
-      return kube::FakeTransport::Answer{.status = pod ? status_ : 201,
-                                         .body = pod ? object_.Dump() : "{}"};
-    });
-    view_.AddPod("a").phase = "Pending";
-    view_.AddClaim("a-gpu", {{"gpu", kRunGpu}}, "a");
-    ClaimRecord& claim = claims_.Add({"default", "a-gpu"}, "uid-a-gpu");
-    claim.devices = {{.device = kRunGpu, .cdi_ids = {"gpu.example.com/claim=gpu-0"}}};
-    WriteCdi();
-  }
-  void WriteCdi() {
-    ASSERT_TRUE(files_.MakeDirectories("/cdi", 0755).ok());
-    ASSERT_TRUE(files_
-                    .WriteAtomically("/cdi/gpu.json",
-                                     R"({"kind": "gpu.example.com/claim", "devices": [{"name":
-        "gpu-0", "containerEdits": {"env": ["GPU_UUID=1234"]}}]})",
-                                     0644)
-                    .ok());
-  }
-  kube::Pod& Pod() { return view_.pods.at(kRef.key); }
-  void Run() {
-    runner_.Run(Pod());
-    loop_.Advance(10ms);
-  }
-  // The process that runs ends so.
-  void EndProcess(ProcessEnd end) {
-    ASSERT_THAT(processes_.Running(), SizeIs(1));
-    processes_.End(processes_.Running().front(), end);
-    loop_.Advance(1ms);
-  }
-  Json Status() { return runner_.StatusOf(kRef).value_or(Json())["containerStatuses"][0]; }
-  std::string WaitingFor() { return Status()["state"]["waiting"]["reason"].AsString(); }
-
-  FakeLoop loop_;
-  Random random_{1};
-  Metrics metrics_;
-  FakeFileSystem files_;
-  FakeNodeView view_;
-  kube::FakeTransport api_{loop_};
-  kube::Client client_{loop_, api_};
-  ClaimCheckpoint claims_{files_, "/claims.json"};
-  EventPublisher events_{{loop_, random_, NullLog(), metrics_, client_}, "node-1"};
-  FakeContainerProcesses processes_{loop_, files_};
-  Json object_;
-  int status_ = 200;
-  std::vector<std::string> changed_;
-  ProcessRunner runner_{
-      {loop_, random_, NullLog(), files_, client_, events_, processes_, view_, claims_},
-      {.node = "node-1", .directory = "/s/pods", .path = "/bin", .cdi_directories = {"/cdi"}},
-      [this](const PodRef& pod) { changed_.push_back(pod.key.name); }};
-};
 
 TEST_F(ProcessRunnerTest, AContainerSeesTheVariablesOfItsDevices) {
   Run();
@@ -132,12 +57,24 @@ TEST_F(ProcessRunnerTest, OutOfMemoryHasItsOwnReason) {
 
 TEST_F(ProcessRunnerTest, TheTerminationLogIsTheMessageAndBelongsToOneRun) {
   Run();
-  const std::string path = "/s/pods/default_a_uid-a/train/termination-log";
-  ASSERT_TRUE(files_.WriteAtomically(path, "out of ideas", 0644).ok());
+  const std::string first = MessageFile();
+  EXPECT_TRUE(first.starts_with("/s/pods/default_a_uid-a/train/termination-log-0-"));
+  ASSERT_TRUE(files_.WriteAtomically(first, "out of ideas", 0644).ok());
   EndProcess({.code = 1});
-  EXPECT_FALSE(files_.Read(path).ok()) << "the next run begins without";
+  EXPECT_EQ(Status()["lastState"]["terminated"]["message"].AsString(), "out of ideas");
+  EXPECT_NE(MessageFile(), first);
+  EXPECT_FALSE(files_.Read(first).ok()) << "it was read";
   EndProcess({.code = 1});
   EXPECT_FALSE(Status()["lastState"]["terminated"].Has("message"));
+}
+
+TEST_F(ProcessRunnerTest, ACommandMayNameTheTerminationLog) {
+  object_["spec"]["containers"].MutableItems()[0]["args"] =
+      Json::MakeArray({"--log", "$(GALEN_TERMINATION_LOG)", "$$(HOME)", "$(HOME)"});
+  Run();
+  EXPECT_THAT(processes_.started[0].command,
+              ElementsAre("train", "--fast", "--log", MessageFile(), "$(HOME)",
+                          "/s/pods/default_a_uid-a/train"));
 }
 
 TEST_F(ProcessRunnerTest, WhereAskedForTheLogsEndStandsInForAMessage) {
@@ -212,8 +149,7 @@ TEST_F(ProcessRunnerTest, ADeletionThatHurriesCountsFromThenOn) {
 
 TEST_F(ProcessRunnerTest, OfATerminationLogOfAnySizeLittleIsRead) {
   Run();
-  const std::string path = "/s/pods/default_a_uid-a/train/termination-log";
-  ASSERT_TRUE(files_.WriteAtomically(path, std::string(1 << 20, 'x'), 0644).ok());
+  ASSERT_TRUE(files_.WriteAtomically(MessageFile(), std::string(1 << 20, 'x'), 0644).ok());
   EndProcess({.code = 1});
   EXPECT_LE(processes_.most_read, ProcessRunner::kMessageBytesMax + 4);
   EndProcess({.code = 1});
