@@ -21,8 +21,12 @@ enum class Kind { kGpu, kNic, kNvidia, kPci, kSysfs };
 struct DriverConfig {
   Kind kind = Kind::kGpu;
   Driver::Options driver;
-  std::string rules_path;  // "" = the built-in table
-  std::string state_dir;   // "" = below the kubelet's plugin directory
+  // The name of somebody else's driver: this program is then a health source beside it
+  // (sdk/app/health_source.h) and no driver of its own; takes the place of driver.name.
+  std::string health_only_for;
+  std::string health_sources = "/run/galen/health";  // where a health source has its socket
+  std::string rules_path;                            // "" = the built-in table
+  std::string state_dir;                             // "" = below the kubelet's plugin directory
   // How long a report of a device's health holds, in whole seconds as the wire carries it; takes
   // the place of driver.health_timeout. It is sent again within half of that.
   Duration health_timeout = std::chrono::seconds(30);
@@ -60,7 +64,8 @@ Status Validate(const DriverConfig& config);
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config);
 
 // Where the driver keeps what a restart must not forget: `state_dir`, or the driver's own directory
-// below the kubelet's root, which its container has anyway.
+// below the kubelet's root, which its container has anyway. A health source has it beside its
+// socket: the other is the directory of the driver that it is for.
 std::string StateDirectory(const DriverConfig& config);
 
 }  // namespace galen::device_driver

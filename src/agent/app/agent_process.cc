@@ -49,6 +49,7 @@ AgentProcess::AgentProcess(std::unique_ptr<EpollLoop> loop, AgentConfig config,
           config_.log_level, [this] { return loop_->WallNow(); }, StderrSink()),
       disk_(*loop_),
       registry_(*loop_, config_.registry_directory()),
+      health_sources_(*loop_, config_.health_sources_directory(), ::geteuid()),
       keeper_(std::move(keeper)),
       service_manager_(*loop_, ReadEnvironment(), ::getpid()) {}
 
@@ -91,11 +92,11 @@ Status AgentProcess::Start() {
                      app_->Stop(kStopDeadline, [this] { loop_->Stop(); });
                    }));
   PrepareProcesses();
-  ASSIGN_OR_RETURN(
-      app_, AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_, *refusals_,
-                              registry_, processes_.get(),
-                              Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath), &disk_},
-                             config_, std::string(kVersion)));
+  ASSIGN_OR_RETURN(app_, AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_,
+                                           *refusals_, registry_, processes_.get(),
+                                           Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath),
+                                           &disk_, &health_sources_},
+                                          config_, std::string(kVersion)));
   // Made again when somebody removes it.
   sockets_ = net::MakeSocketHost(*loop_, log_);
   inspect_.emplace(net::SocketKeeper::Parts{*loop_, log_, random_, files_, *sockets_},

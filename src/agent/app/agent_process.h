@@ -72,7 +72,7 @@ class AgentProcess {
   Random random_{Random::Seed()};
   PosixFileSystem files_;
   DiskThread disk_;
-  PosixSocketDirectory registry_;
+  PosixSocketDirectory registry_, health_sources_;
   std::unique_ptr<NodeLock> lock_, node_lock_;
   std::unique_ptr<net::Dialer> dialer_;
   std::unique_ptr<kube::ExecRunner> exec_;

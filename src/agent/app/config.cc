@@ -198,6 +198,7 @@ void ReadFile(Reader& reader, const Json& file, AgentConfig& config) {
                     "endpointsAnywhere",
                     "stateDir",
                     "socket",
+                    "healthSources",
                     "metricsAddress",
                     "metricsCertificate",
                     "metricsKey",
@@ -220,6 +221,7 @@ void ReadFile(Reader& reader, const Json& file, AgentConfig& config) {
   reader.Bool(file, "endpointsAnywhere", config.endpoints_anywhere);
   reader.Text(file, "stateDir", config.state_dir);
   reader.Text(file, "socket", config.socket);
+  reader.Text(file, "healthSources", config.health_sources);
   reader.Text(file, "metricsAddress", config.metrics_address);
   reader.Text(file, "metricsCertificate", config.metrics_certificate);
   reader.Text(file, "metricsKey", config.metrics_key);
@@ -254,6 +256,8 @@ void ReadFlags(Reader& reader, const AgentFlags& flags, AgentConfig& config) {
   Overrule(reader, "registry", config.registry, "--registry", flags.registry);
   Overrule(reader, "stateDir", config.state_dir, "--state-dir", flags.state_dir);
   Overrule(reader, "socket", config.socket, "--socket", flags.socket);
+  Overrule(reader, "healthSources", config.health_sources, "--health-sources",
+           flags.health_sources);
   Overrule(reader, "metricsAddress", config.metrics_address, "--metrics-address",
            flags.metrics_address);
   Overrule(reader, "probesAddress", config.probes_address, "--probes-address",
@@ -293,6 +297,7 @@ void CheckWhole(Reader& reader, const AgentConfig& config) {
     reader.Fault("socket", "is {} bytes long, at most {} fit a socket's address",
                  config.socket.size(), net::kSocketPathMax);
   }
+  if (!config.health_sources.empty()) CheckPath(reader, "healthSources", config.health_sources);
   CheckAddresses(config, reader.faults());
   if (!config.cdi_root.empty()) CheckPath(reader, "cdiRoot", config.cdi_root);
   if (config.containers == Containers::kProcesses && config.role != Role::kManager) {
@@ -321,6 +326,9 @@ void AddFlags(Flags& flags, AgentFlags& values) {
   flags.Add("--registry", values.registry, "default plugins_registry below the kubelet's root");
   flags.Add("--state-dir", values.state_dir, "journal and checkpoint; default /var/lib/galen");
   flags.Add("--socket", values.socket, "of the inspect service; default /run/galen/agent.sock");
+  flags.Add("--health-sources", values.health_sources,
+            "sockets of programs that report for drivers without health; default \"health\" beside "
+            "the socket");
   flags.Add("--metrics-address", values.metrics_address, "default 127.0.0.1:9470");
   flags.Add("--probes-address", values.probes_address,
             "/healthz and /readyz only, for a kubelet's probes; default none");

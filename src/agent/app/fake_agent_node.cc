@@ -125,7 +125,7 @@ void AgentNode::StartAgent() {
   metrics = std::make_unique<Metrics>();
   disk = std::make_unique<FakeDiskQueue>();
   app = AgentApp::Create({cluster.loop(), log, *metrics, random, files, *dialer, api, registry,
-                          processes, "", disk.get()},
+                          processes, "", disk.get(), &sources},
                          config, "1.2.3")
             .value();
   app->Start();
@@ -133,6 +133,7 @@ void AgentNode::StartAgent() {
 
 void AgentNode::KillAgent() {
   registry.GoDeaf();
+  sources.GoDeaf();
   app.reset();
   disk.reset();
   files.Crash();

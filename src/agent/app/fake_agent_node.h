@@ -85,7 +85,7 @@ class AgentNode {
   net::FakeNetwork network;
   FakeFileSystem files;
   std::unique_ptr<FakeDiskQueue> disk;  // of the agent that runs; made with it
-  FakeSocketDirectory registry;
+  FakeSocketDirectory registry, sources;
   std::vector<std::unique_ptr<FakePlugin>> drivers;
   api_sim::LocalTransport transport;
   FakeApiLink api;

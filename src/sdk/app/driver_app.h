@@ -11,6 +11,7 @@
 #include "net/endpoint/socket_keeper.h"
 #include "rpc/service.h"
 #include "sdk/app/registration_service.h"
+#include "sdk/app/running_driver.h"
 #include "sdk/claims/claim_preparer.h"
 #include "sdk/edges.h"
 #include "sdk/health/health_publisher.h"
@@ -22,7 +23,7 @@ namespace galen::sdk {
 // Serves two sockets (registration and data), publishes ResourceSlices, prepares claims, reports
 // health. Start once, Stop once; destroying it without Stop closes everything at once, as a crash
 // would.
-class DriverApp {
+class DriverApp final : public RunningDriver {
  public:
   // What the author gives; each may be empty. Called on the loop.
   struct Handlers {
@@ -39,21 +40,22 @@ class DriverApp {
 
   // Replaces the inventory for slices, prepares and health; before Start or after. InvalidArgument
   // names every fault and changes nothing. Until the first call no slice is written.
-  Status Publish(const Inventory& inventory);
+  Status Publish(const Inventory& inventory) override;
   // Listens, registers, publishes. AlreadyExists: this driver runs here already. Other errors are
   // those of making directories and sockets, and of reading the boot id; after one the app is of no
   // use. An API server or a kubelet that is away is no error.
-  Status Start();
+  Status Start() override;
   // As Driver's; nothing without a health handler.
-  void HealthChanged();
+  void HealthChanged() override;
   // In order: no more registration, prepares under way end (up to Options::drain), streams end, the
   // socket closes; then `done`, from the loop, which may destroy the app. A second call replaces
   // `done`. Slices and prepared claims stay.
-  void Stop(std::function<void()> done);
+  void Stop(std::function<void()> done) override;
 
   // "" when sockets are there, the kubelet (or an agent) has registered us and slices are
   // published.
-  std::string WhyNotReady() const;
+  std::string WhyNotReady() const override;
+  std::string socket() const override { return paths_.data; }
   const SocketPaths& paths() const { return paths_; }
   // What the data socket serves, for services of the driver's own. Before Start.
   rpc::Dispatcher& methods() { return data_methods_; }

@@ -19,6 +19,8 @@ class RegistrationService {
   struct Options {
     std::string driver;
     std::string endpoint;  // absolute path of the data socket
+    std::string type = "DRAPlugin";
+    bool has_claims = true;
     bool has_health = false;
   };
 
