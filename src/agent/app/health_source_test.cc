@@ -88,6 +88,24 @@ TEST_F(HealthSourceTest, ASourceThatEndsIsUnknownAndItsSuccessorCounts) {
   EXPECT_EQ(node_.Annotation("trainer-0"), "card-0 Healthy");
 }
 
+TEST_F(HealthSourceTest, ARestartOfTheAgentAloneChangesNothingOnThePod) {
+  FakePlugin& source = AddSource();
+  source.Report({Card(2)});
+  node_.StartAgent();
+  node_.Pass(HeldChanges::kAnnotationCalm);
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+  const std::string before = node_.Annotation("trainer-0");
+  node_.KillAgent();
+  node_.StartAgent();
+  // Longer than what was restored holds by itself.
+  for (int second = 0; second < 40; ++second) {
+    if (second % 15 == 0) source.Report({Card(2)});
+    node_.Pass(1s);
+    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << second << " s";
+  }
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+}
+
 TEST_F(HealthSourceTest, ADriverInTheSourcesDirectoryAndASourceInTheRegistryAreNeither) {
   FakePlugin::Options driver{.socket = "/run/galen/health/gpu.sock",
                              .endpoint = "/run/galen/health/gpu-data.sock"};
