@@ -8,6 +8,7 @@
 #include "probes/simulator/simulator.h"
 #include "probes/sysfs/pci_device.h"
 #include "sdk/app/driver_options.h"
+#include "sdk/app/health_source.h"
 
 namespace galen::device_driver {
 namespace {
@@ -27,6 +28,11 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
             "kubeconfig to use; $KUBECONFIG, ~/.kube/config or the Pod's account unless given");
   flags.Add("--instance", driver.instance,
             "unique id of this instance (the Pod's UID), so that two can run during an update");
+  flags.Add("--health-only-for", config.health_only_for,
+            "report the health of this driver's devices to Galen's agent, and be no driver: no "
+            "slices, no claims, no API server; devices are found by UUID, PCI address and serial");
+  flags.Add("--health-sources", config.health_sources,
+            "with --health-only-for: the directory in which the agent looks for the socket");
   flags.Add("--state-dir", config.state_dir,
             "where findings are kept over restarts; below the kubelet's plugin directory unless "
             "given");
@@ -179,6 +185,22 @@ void ValidateKind(const DriverConfig& config, const AddFault& add) {
   }
 }
 
+void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
+  if (config.health_only_for.empty()) return;
+  if (config.kind == Kind::kGpu) {
+    add("--health-only-for: simulated GPUs are no other driver's; use nvidia, pci, nic or sysfs");
+  }
+  if (!config.taint_unhealthy.empty()) {
+    add("--taint-unhealthy: the slices are those of the driver of --health-only-for, which alone "
+        "may taint its devices");
+  }
+  if (!config.health_sources.starts_with('/')) return add("--health-sources must be absolute");
+  const Status path =
+      sdk::HealthSourceSocket(config.health_sources, config.health_only_for, config.driver.instance)
+          .status();
+  if (!path.ok()) add("--health-sources: " + path.message());
+}
+
 }  // namespace
 
 Status Validate(const DriverConfig& config) {
@@ -200,6 +222,7 @@ Status Validate(const DriverConfig& config) {
     add(fmt::format("--devices must be 1 to {}", probes::GpuSimulator::kCountMax));
   }
   ValidateKind(config, add);
+  ValidateHealthOnly(config, add);
   return faults.empty() ? OkStatus() : Status(Code::kInvalidArgument, faults);
 }
 
@@ -243,6 +266,10 @@ bool HasChecks(const probes::RuleTable& table) {
 
 std::string StateDirectory(const DriverConfig& config) {
   if (!config.state_dir.empty()) return config.state_dir;
+  // A directory whose name begins with a dot: the agent looks for sockets in all others.
+  if (!config.health_only_for.empty()) {
+    return fmt::format("{}/.state/{}", config.health_sources, config.health_only_for);
+  }
   return fmt::format("{}/plugins/{}", config.driver.kubelet_root, config.driver.name);
 }
 

@@ -21,7 +21,11 @@ enum class Kind { kGpu, kNic, kNvidia, kPci, kSysfs };
 struct DriverConfig {
   Kind kind = Kind::kGpu;
   Driver::Options driver;
-  std::string rules_path;  // "" = the built-in table
+  // The name of somebody else's driver: this program is then a health source beside it
+  // (sdk/app/health_source.h) and no driver of its own; takes the place of driver.name.
+  std::string health_only_for;
+  std::string health_sources = "/run/galen/health";  // where a health source has its socket
+  std::string rules_path;                            // "" = the built-in table
   // Whether commands that the rules name may be run: whoever can write the file can run them as
   // this process otherwise.
   bool run_commands = false;
@@ -67,7 +71,8 @@ StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& con
 bool HasChecks(const probes::RuleTable& table);
 
 // Where the driver keeps what a restart must not forget: `state_dir`, or the driver's own directory
-// below the kubelet's root, which its container has anyway.
+// below the kubelet's root, which its container has anyway. A health source has it beside its
+// socket: the other is the directory of the driver that it is for.
 std::string StateDirectory(const DriverConfig& config);
 
 }  // namespace galen::device_driver

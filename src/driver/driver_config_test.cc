@@ -78,6 +78,23 @@ TEST(DriverConfig, KeepsItsStateBesideItsSocketUnlessConfiguredElsewhere) {
   EXPECT_EQ(StateDirectory(config), "/state");
 }
 
+TEST(DriverConfig, BesideAnothersDriverItTouchesNothingOfThatDrivers) {
+  DriverConfig config = GoodConfig(Kind::kNvidia);
+  config.health_only_for = config.driver.name = "gpu.vendor.example";
+  EXPECT_EQ(Validate(config), OkStatus());
+  EXPECT_EQ(StateDirectory(config), "/run/galen/health/.state/gpu.vendor.example");
+  config.taint_unhealthy = "NoSchedule";
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--taint-unhealthy: the slices are those of"));
+  config.taint_unhealthy = "";
+  config.health_sources = "/" + std::string(110, 'd');
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--health-sources: no socket fits"));
+  config.health_sources = "here";
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--health-sources must be absolute"));
+  DriverConfig simulated = GoodConfig(Kind::kGpu);
+  simulated.health_only_for = simulated.driver.name;
+  EXPECT_THAT(Validate(simulated).message(), HasSubstr("simulated GPUs are no other driver's"));
+}
+
 TEST(DriverConfig, RefusesFilesWhereNobodyReadsThem) {
   FakeFileSystem files;
   ASSERT_TRUE(files.WriteAtomically("/r.yaml", "extends: memory\n", 0600).ok());

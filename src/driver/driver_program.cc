@@ -32,8 +32,6 @@
 namespace galen::device_driver {
 namespace {
 
-constexpr int kExitFailed = 1;
-
 // One file for all instances of a driver: what the outgoing one knows of the hardware (a lost GPU,
 // the place in the kernel's log) must be known to the one that follows it in a rolling update. Each
 // writes it whole, and what both look at is the same.
@@ -155,6 +153,7 @@ Status Program::PrepareNvidia() {
   NvidiaHardware::Options options;
   ASSIGN_OR_RETURN(options.driver_version, nvml_->DriverVersion());
   ASSIGN_OR_RETURN(options.gpus, nvml_->Gpus());
+  options.with_partitioned = !config_.health_only_for.empty();
   options.numa_nodes = NumaNodes(files_, config_.sysfs_root, options.gpus);
   options.find_files = [this] {
     const std::string& host = config_.host_driver_root;
@@ -263,6 +262,13 @@ Status Program::Prepare() {
   return OkStatus();
 }
 
+// With what is not on the command line.
+DriverConfig Completed(DriverConfig config) {
+  if (config.driver.node.empty()) config.driver.node = NodeNameFromEnv();
+  if (!config.health_only_for.empty()) config.driver.name = config.health_only_for;
+  return config;
+}
+
 int Fail(const Status& status, int code) {
   fmt::print(stderr, "galen-driver: {}\n", status.message());
   return code;
@@ -271,9 +277,10 @@ int Fail(const Status& status, int code) {
 }  // namespace
 
 Status CheckDriver(DriverConfig config) {
-  if (config.driver.node.empty()) config.driver.node = NodeNameFromEnv();
+  config = Completed(std::move(config));
   PosixFileSystem files;
-  const Status cluster = sdk::FindCluster(files, config.driver).status();
+  Status cluster;
+  if (config.health_only_for.empty()) cluster = sdk::FindCluster(files, config.driver).status();
   std::string faults;
   for (const Status& status : {Validate(config), LoadRules(files, config).status(),
                                cluster.ok() ? cluster : Annotate(cluster, "--kubeconfig")}) {
@@ -283,8 +290,11 @@ Status CheckDriver(DriverConfig config) {
 }
 
 int RunDriver(DriverConfig config, const EndProcess& end) {
-  if (config.driver.node.empty()) config.driver.node = NodeNameFromEnv();
+  config = Completed(std::move(config));
   Driver driver(SdkOptions(config));
+  if (!config.health_only_for.empty()) {
+    sdk::DriverInside::BecomeHealthSource(driver, config.health_sources);
+  }
   const std::optional<sdk::DriverInside> inside = sdk::DriverInside::Of(driver);
   if (!inside) return kExitFailed;
   Program program(driver, *inside, std::move(config), end);

@@ -122,6 +122,9 @@ class NvidiaHardware final : public Hardware {
     std::function<std::string()> module_version{};
     // By PCI address: the NUMA node, where sysfs knows one.
     std::map<std::string, std::int64_t> numa_nodes{};
+    // Whether GPUs that are cut into MIG instances are devices too: where no claims are prepared,
+    // nobody gets all of one by mistake.
+    bool with_partitioned = false;
   };
 
   // `nvml` is lent, `kernel_log` may be null: then the kernel's log is not read.
@@ -130,8 +133,8 @@ class NvidiaHardware final : public Hardware {
                  std::unique_ptr<probes::KernelLogSource> kernel_log);
 
   // The GPUs that were there at the start, gpu-N by /dev/nvidiaN: one that is lost stays,
-  // Unhealthy. Left out are those that NVML cannot describe, and those that are cut into MIG
-  // instances, since claims would get all of such a GPU.
+  // Unhealthy. Left out are those that NVML cannot describe and, unless the options take
+  // them, those that are cut into MIG instances, since claims would get all of such a GPU.
   StatusOr<Inventory> Devices() override;
   CdiEdits EditsFor(const std::string& device) const override;
   // FailedPrecondition while no library that containers would get is of the module's version:

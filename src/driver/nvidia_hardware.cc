@@ -10,14 +10,14 @@ namespace {
 
 // Named by their device nodes, whose numbers stay when another GPU is lost; by NVML's order where
 // it does not say them.
-std::map<std::string, probes::NvmlGpu> WholeGpus(const std::vector<probes::NvmlGpu>& gpus,
-                                                 Log& log) {
+std::map<std::string, probes::NvmlGpu> WholeGpus(const NvidiaHardware::Options& options, Log& log) {
+  const std::vector<probes::NvmlGpu>& gpus = options.gpus;
   std::map<std::string, probes::NvmlGpu> whole;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     if (!gpus[i].error.empty()) {
       log.Warning("GPU cannot be described and is no device until the driver starts again",
                   {{"index", i}, {"error", gpus[i].error}});
-    } else if (gpus[i].is_partitioned) {
+    } else if (gpus[i].is_partitioned && !options.with_partitioned) {
       log.Warning("GPU is cut into MIG instances and no device of this driver",
                   {{"index", i}, {"uuid", gpus[i].uuid}});
     } else {
@@ -35,7 +35,7 @@ NvidiaHardware::NvidiaHardware(Edges edges, Options options, probes::Nvml& nvml,
                                std::unique_ptr<probes::KernelLogSource> kernel_log)
     : edges_(edges),
       options_(std::move(options)),
-      gpus_(WholeGpus(options_.gpus, edges.log)),
+      gpus_(WholeGpus(options_, edges.log)),
       probe_({edges.loop, edges.log, nvml, std::move(make_queue)}, gpus_),
       kernel_log_source_(std::move(kernel_log)) {}
 

@@ -28,15 +28,16 @@ std::string HealthReport() {
 
 }  // namespace
 
-ScriptedDriver::ScriptedDriver(Stage& stage, std::string name)
+ScriptedDriver::ScriptedDriver(Stage& stage, std::string name, bool with_health)
     : stage_(stage),
       name_(std::move(name)),
       endpoint_(stage.Path("kubelet/plugins/" + name_ + "/dra.sock")),
+      with_health_(with_health),
       registration_(stage.loop()),
       service_(stage.loop()) {
   ServeRegistration();
   ServeClaims();
-  ServeHealth();
+  if (with_health_) ServeHealth();
   std::filesystem::create_directories(stage.Path("kubelet/plugins/" + name_));
   std::filesystem::create_directories(stage.Path("kubelet/plugins_registry"));
   // The data socket first: who finds the other one dials it.
@@ -73,7 +74,9 @@ void ScriptedDriver::ServeRegistration() {
                            info.set_name(name_);
                            info.set_endpoint(endpoint_);
                            info.add_supported_versions("v1.DRAPlugin");
-                           info.add_supported_versions("v1.DRAResourceHealth");
+                           if (with_health_) {
+                             info.add_supported_versions("v1.DRAResourceHealth");
+                           }
                            reply(info.SerializeAsString());
                          });
   registration_.AddUnary("/pluginregistration.Registration/NotifyRegistrationStatus",

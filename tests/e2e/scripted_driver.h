@@ -16,8 +16,8 @@ namespace galen::e2e {
 class ScriptedDriver {
  public:
   // Listens below the stage's directory "kubelet", as a driver of that name. Says that "gpu-0" of
-  // the pool "node-7" is well, twice a second.
-  ScriptedDriver(Stage& stage, std::string name);
+  // the pool "node-7" is well, twice a second; without health it has no stream and says nothing.
+  ScriptedDriver(Stage& stage, std::string name, bool with_health = true);
   ~ScriptedDriver();
   ScriptedDriver(const ScriptedDriver&) = delete;
 
@@ -36,6 +36,7 @@ class ScriptedDriver {
 
   Stage& stage_;
   const std::string name_, endpoint_;
+  const bool with_health_;
   rpc::Dispatcher registration_, service_;
   std::unique_ptr<net::Server> data_server_, registration_server_;
   std::map<int, std::unique_ptr<rpc::StreamWriter>> streams_;

@@ -1,5 +1,6 @@
 #include "agent/app/agent_app.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/agent_metrics.h"
@@ -56,10 +57,17 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       prepared_(e.files, config_.state_dir + "/claims.json", e.disk),
       informers_(e.loop, e.log, e.random, client_, config_.node),
       claims_(informers_, prepared_),
-      plugins_({e.loop, e.random, e.log, e.metrics, e.dialer, keeper_}, PluginOptions()),
+      merger_({e.loop, e.log, keeper_}, config_.timeouts,
+              [this](const std::string& driver) { return informers_.OfferedBy(driver); }),
+      plugins_({e.loop, e.random, e.log, e.metrics, e.dialer, merger_.drivers()}, PluginOptions()),
       watcher_(e.loop, e.log, e.registry, plugins_),
+      sources_({e.loop, e.random, e.log, e.metrics, e.dialer, merger_.sources()}, SourceOptions()),
+      source_watcher_(e.health_sources == nullptr ? nullptr
+                                                  : std::make_unique<PluginWatcher>(
+                                                        e.loop, e.log, *e.health_sources, sources_,
+                                                        PluginWatcher::Place::kHealthSources)),
       // A manager's Pods have no kubelet: the field is ours.
-      kubelet_health_({e.loop, informers_, claims_, keeper_},
+      kubelet_health_({e.loop, informers_, claims_, keeper_, merger_.drivers()},
                       observes() ? config_.unsubscribed : std::set<std::string>{},
                       [this](const std::string& driver) { return plugins_.IsConnected(driver); }),
       events_({e.loop, e.random, e.log, e.metrics, client_}, config_.node),
@@ -113,8 +121,9 @@ void AgentApp::Start() {
   informers_.Start(changes_);
   changes_.Start();
   departed_.Start();
-  const Status watching = watcher_.Start();
-  if (!watching.ok()) return;  // logged by the watcher, which goes on by looking now and then
+  // What a watcher cannot watch is in its log, and it goes on by looking now and then.
+  if (source_watcher_) static_cast<void>(source_watcher_->Start());
+  static_cast<void>(watcher_.Start());
 }
 
 void AgentApp::Stop(Duration deadline, std::function<void()> done) {
@@ -165,6 +174,10 @@ DepartedDevices::Traces AgentApp::TracesOf(const DeviceId& id) const {
   traces.driver_registered = !watcher_.scanned() || plugins_.IsRegistered(id.driver);
   const auto ages = plugins_.ReportAges();
   if (const auto it = ages.find(id.driver); it != ages.end()) traces.report_age = it->second;
+  const auto source_ages = sources_.ReportAges();
+  if (const auto it = source_ages.find(id.driver); it != source_ages.end()) {
+    traces.report_age = std::min(traces.report_age.value_or(it->second), it->second);
+  }
   return traces;
 }
 
@@ -176,8 +189,23 @@ DeviceHealth AgentApp::HealthOf(const DeviceId& id) const {
   } else if (health.cause.code == cause_code::kNotReported)
     // "Not reported" by itself helps nobody: no driver, no connection and no health are three
     // different things to do.
-    health.cause.message = plugins_.WhyNotReported(id.driver);
+    health.cause.message = WhyNotReported(id);
   return health;
+}
+
+std::string AgentApp::WhyNotReported(const DeviceId& id) const {
+  const std::string why = plugins_.WhyNotReported(id.driver);
+  const std::string unmatched = merger_.WhyNotMatched(id);
+  return unmatched.empty() ? why : why + "; " + unmatched;
+}
+
+PluginManager::Options AgentApp::SourceOptions() const {
+  const std::string directory = config_.health_sources_directory();
+  return {.rules = {.kubelet_root = directory,
+                    .health_sources = true,
+                    .real_path = [this](const std::string& path) {
+                      return edges_.health_sources->RealPath(path);
+                    }}};
 }
 
 PluginManager::Options AgentApp::PluginOptions() const {
@@ -266,7 +294,11 @@ ChangeRouter::Parts AgentApp::RouterParts() {
           .runner = config_.role == Role::kManager ? &runner_ : nullptr,
           .health_of = [this](const DeviceId& id) { return HealthOf(id); },
           .drivers = [this] { return plugins_.drivers(); },
-          .on_devices_changed = [this] { inspect_.Changed(); }};
+          .on_devices_changed =
+              [this] {
+                merger_.OnSlicesChanged();
+                inspect_.Changed();
+              }};
 }
 
 }  // namespace galen::agent

@@ -18,6 +18,7 @@
 #include "agent/drivers/plugin_watcher.h"
 #include "agent/health/departed_devices.h"
 #include "agent/health/health_keeper.h"
+#include "agent/health/health_merger.h"
 #include "agent/health/history_log.h"
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_informers.h"
@@ -65,6 +66,8 @@ class AgentApp {
     // What writes for containers, and so nothing that a publication waits for. REQUIRES: there is
     // one where there are processes.
     DiskQueue* container_disk = nullptr;
+    // Where health sources have their sockets; null: there are none.
+    SocketDirectory* health_sources = nullptr;
   };
 
   // Makes the state directory (mode 0700) and reads the journal; what is broken in it is in
@@ -105,8 +108,10 @@ class AgentApp {
   void StopWhenIdle(Duration left, std::function<void()> done);
   void StopWhenWritten(Duration left, std::function<void()> done);
   DeviceHealth HealthOf(const DeviceId& id) const;
+  std::string WhyNotReported(const DeviceId& id) const;
   kube::NodeDeviceHealth NodeHealth(const std::vector<kube::Condition>& before) const;
   PluginManager::Options PluginOptions() const;
+  PluginManager::Options SourceOptions() const;
   std::unique_ptr<ProcessRunner> MakeProcessRunner();
   PodPublisher::Options PublisherOptions();
   ChangeRouter::Parts RouterParts();
@@ -129,8 +134,11 @@ class AgentApp {
   ClaimCheckpoint prepared_;
   NodeInformers informers_;
   ClaimIndex claims_;
+  HealthMerger merger_;
   PluginManager plugins_;
   PluginWatcher watcher_;
+  PluginManager sources_;  // health sources beside drivers
+  const std::unique_ptr<PluginWatcher> source_watcher_;
   KubeletHealth kubelet_health_;
   EventPublisher events_;
   PostMortemKeeper post_mortems_;

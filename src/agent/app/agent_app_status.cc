@@ -39,6 +39,10 @@ std::vector<std::string> AgentApp::troubles() const {
   for (const DriverInfo& driver : plugins_.drivers()) {
     add(driver.name.empty() ? driver.socket : "driver " + driver.name, driver.trouble);
   }
+  if (source_watcher_) add("health sources", source_watcher_->trouble());
+  for (const DriverInfo& source : sources_.drivers()) {
+    add(source.name.empty() ? source.socket : "health source for " + source.name, source.trouble);
+  }
   return all;
 }
 

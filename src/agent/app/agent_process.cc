@@ -50,6 +50,7 @@ AgentProcess::AgentProcess(std::unique_ptr<EpollLoop> loop, std::unique_ptr<Disk
           config_.log_level, [this] { return loop_->WallNow(); }, StderrSink()),
       disk_(std::move(disk)),
       registry_(*loop_, config_.registry_directory()),
+      health_sources_(*loop_, config_.health_sources_directory(), ::geteuid()),
       keeper_(std::move(keeper)),
       service_manager_(*loop_, ReadEnvironment(), ::getpid()) {}
 
@@ -77,7 +78,7 @@ Status AgentProcess::PrepareProcesses() {
   }
   processes_ = std::make_unique<PosixContainerProcesses>(*loop_, log_, std::move(keeper_),
                                                          config_.pods_directory());
-  ASSIGN_OR_RETURN(container_disk_, DiskThread::Start(*loop_));
+  ASSIGN_OR_RETURN(container_disk_, DiskThread::Start(*loop_, "containers"));
   return OkStatus();
 }
 
@@ -97,7 +98,7 @@ Status AgentProcess::Start() {
   ASSIGN_OR_RETURN(app_, AgentApp::Create({*loop_, log_, metrics_, random_, files_, *dialer_,
                                            *refusals_, registry_, processes_.get(),
                                            Lookup(ReadEnvironment(), "PATH").value_or(kDefaultPath),
-                                           disk_.get(), container_disk_.get()},
+                                           disk_.get(), container_disk_.get(), &health_sources_},
                                           config_, std::string(kVersion)));
   // Made again when somebody removes it.
   sockets_ = net::MakeSocketHost(*loop_, log_);

@@ -96,7 +96,7 @@ class AgentProcess {
   Random random_{Random::Seed()};
   PosixFileSystem files_;
   std::unique_ptr<DiskThread> disk_;
-  PosixSocketDirectory registry_;
+  PosixSocketDirectory registry_, health_sources_;
   std::unique_ptr<NodeLock> lock_, node_lock_;
   std::unique_ptr<net::Dialer> dialer_;
   std::unique_ptr<kube::ExecRunner> exec_;

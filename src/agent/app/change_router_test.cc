@@ -87,7 +87,7 @@ class ChangeRouterTest : public ::testing::Test {
   HealthKeeper keeper_{{loop_, log_, metrics_, journal_}, {}, [](const auto&) {}};
   ClaimIndex claims_{view_, prepared_};
   KubeletHealth kubelet_{
-      {loop_, view_, claims_, keeper_}, {}, [](const std::string&) { return true; }};
+      {loop_, view_, claims_, keeper_, keeper_}, {}, [](const std::string&) { return true; }};
   EventPublisher events_{{loop_, random_, log_, metrics_, client_}, "node-1"};
   std::unique_ptr<history::Store> store_ =
       history::Store::Open(files_, {.directory = "/journal"}).value();

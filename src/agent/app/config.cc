@@ -216,6 +216,7 @@ const std::vector<Setting>& Settings() {
       {"endpointsAnywhere"},
       {"stateDir", Text<&C::state_dir>, "--state-dir", &F::state_dir},
       {"socket", Text<&C::socket>, "--socket", &F::socket},
+      {"healthSources", Text<&C::health_sources>, "--health-sources", &F::health_sources},
       {"metricsAddress", Text<&C::metrics_address>, "--metrics-address", &F::metrics_address},
       {"metricsCertificate", Text<&C::metrics_certificate>},
       {"metricsKey", Text<&C::metrics_key>},
@@ -302,6 +303,7 @@ void CheckWhole(Reader& reader, const AgentConfig& config) {
     reader.Fault("socket", "is {} bytes long, at most {} fit a socket's address",
                  config.socket.size(), net::kSocketPathMax);
   }
+  if (!config.health_sources.empty()) CheckPath(reader, "healthSources", config.health_sources);
   CheckAddresses(config, reader.faults());
   if (!config.cdi_root.empty()) CheckPath(reader, "cdiRoot", config.cdi_root);
   if (config.containers == Containers::kProcesses && config.role != Role::kManager) {
@@ -330,6 +332,9 @@ void AddFlags(Flags& flags, AgentFlags& values) {
   flags.Add("--registry", values.registry, "default plugins_registry below the kubelet's root");
   flags.Add("--state-dir", values.state_dir, "journal and checkpoint; default /var/lib/galen");
   flags.Add("--socket", values.socket, "of the inspect service; default /run/galen/agent.sock");
+  flags.Add("--health-sources", values.health_sources,
+            "sockets of programs that report for drivers without health; default \"health\" beside "
+            "the socket");
   flags.Add("--metrics-address", values.metrics_address, "default 127.0.0.1:9470");
   flags.Add("--probes-address", values.probes_address,
             "/healthz and /readyz only, for a kubelet's probes; default none");

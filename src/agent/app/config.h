@@ -81,6 +81,7 @@ struct AgentConfig {
   std::string state_dir = "/var/lib/galen";
   // The inspect service, which `galen` asks.
   std::string socket = "/run/galen/agent.sock";
+  std::string health_sources;  // "": "health" beside the socket
   // host:port; "" for none.
   std::string metrics_address = "127.0.0.1:9470";
   // PEM files and a bearer token's; all three or an address of this machine only. "": none.
@@ -102,6 +103,11 @@ struct AgentConfig {
 
   std::string registry_directory() const {
     return registry.empty() ? kubelet_root + "/plugins_registry" : registry;
+  }
+  // Where programs that report the health of a driver's devices in its place have their sockets.
+  std::string health_sources_directory() const {
+    if (!health_sources.empty()) return health_sources;
+    return socket.substr(0, socket.rfind('/')) + "/health";
   }
   // For containers that are processes: each Pod has a directory below it.
   std::string pods_directory() const { return state_dir + "/pods"; }
@@ -126,7 +132,7 @@ inline constexpr std::size_t kPostMortemBytesMost = std::size_t{64} << 20;
 struct AgentFlags {
   std::string config_path;
   std::string node, role, kubelet_root, registry, state_dir, socket, metrics_address, degraded;
-  std::string probes_address;
+  std::string probes_address, health_sources;
   std::string kubeconfig, context, log_level;
   std::string containers, cdi_root;
   bool processes_as_root = false;

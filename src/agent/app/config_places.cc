@@ -36,6 +36,7 @@ void PreparePlaces(FileSystem& files, const Environment& environment, const Agen
   };
   make("stateDir", config.state_dir, 0700);
   make("socket", ParentOf(config.socket), 0755);
+  if (!faults.Has("socket")) make("healthSources", config.health_sources_directory(), 0755);
   // A manager stands in the kubelet's place, so it makes what the kubelet would.
   if (config.role != Role::kManager || faults.Has("role")) return;
   if (faults.Has("kubeletRoot")) return;

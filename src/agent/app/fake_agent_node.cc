@@ -126,7 +126,7 @@ void AgentNode::StartAgent() {
   disk = std::make_unique<FakeDiskQueue>();
   container_disk = std::make_unique<FakeDiskQueue>();
   app = AgentApp::Create({cluster.loop(), log, *metrics, random, files, *dialer, api, registry,
-                          processes, "", disk.get(), container_disk.get()},
+                          processes, "", disk.get(), container_disk.get(), &sources},
                          config, "1.2.3")
             .value();
   app->Start();
@@ -134,6 +134,7 @@ void AgentNode::StartAgent() {
 
 void AgentNode::KillAgent() {
   registry.GoDeaf();
+  sources.GoDeaf();
   app.reset();
   disk.reset();
   container_disk.reset();

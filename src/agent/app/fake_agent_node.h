@@ -86,7 +86,7 @@ class AgentNode {
   FakeFileSystem files;
   // Of the agent that runs; made with it.
   std::unique_ptr<FakeDiskQueue> disk, container_disk;
-  FakeSocketDirectory registry;
+  FakeSocketDirectory registry, sources;
   std::vector<std::unique_ptr<FakePlugin>> drivers;
   api_sim::LocalTransport transport;
   FakeApiLink api;

@@ -25,13 +25,16 @@ std::string EncodeReport(const std::string& pool, const std::vector<FakeReport>&
     device.set_health(static_cast<::v1::HealthStatus>(report.health));
     device.set_health_check_timeout_seconds(report.timeout_seconds);
     device.set_message(report.message);
-    if (report.code.empty() && report.serial.empty() && report.sign_unix_nanos == 0) continue;
+    const bool has_ids = !(report.serial + report.uuid + report.pci_address).empty();
+    if (report.code.empty() && !has_ids && report.sign_unix_nanos == 0) continue;
     ::v1::Finding& finding = *device.mutable_galen();
     finding.set_code(report.code);
     finding.set_sign_unix_nanos(report.sign_unix_nanos);
     finding.set_degraded(report.degraded);
     finding.set_share(report.share);
     finding.set_serial(report.serial);
+    finding.set_uuid(report.uuid);
+    finding.set_pci_address(report.pci_address);
     finding.set_model(report.model);
     finding.set_sign(report.sign);
     finding.set_owner(report.owner);

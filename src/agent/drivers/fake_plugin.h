@@ -32,6 +32,8 @@ struct FakeReport {
   std::string model = {};
   std::string sign = {};
   std::string owner = {};  // "Hardware"
+  std::string uuid = {};
+  std::string pci_address = {};
 };
 
 // A NodeWatchResourcesResponse, encoded.

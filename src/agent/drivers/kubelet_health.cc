@@ -175,7 +175,7 @@ void KubeletHealth::Report(const std::string& driver, const Healths& healths) {
   }
   if (changed.empty()) return;
   // It holds until the next: the kubelet keeps the deadlines.
-  edges_.keeper.OnReport(
+  edges_.sink.OnReport(
       {.report = {.driver = driver, .devices = std::move(changed)}, .lasting = true},
       edges_.loop.Now());
 }
@@ -187,7 +187,7 @@ void KubeletHealth::ForgetRest(const std::string& driver, const Healths& healths
   }
   for (const DeviceId& id : rest) {
     reported_.erase(id);
-    edges_.keeper.Forget(id, "no Pod's own field names it, and its driver is not asked");
+    edges_.sink.Forget(id, "no Pod's own field names it, and its driver is not asked");
   }
 }
 

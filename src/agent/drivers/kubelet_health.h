@@ -31,7 +31,8 @@ class KubeletHealth {
     Loop& loop;
     const NodeView& view;
     const ClaimIndex& index;
-    HealthKeeper& keeper;
+    const HealthKeeper& keeper;
+    HealthSink& sink;  // what is read goes there
   };
   // `is_connected`: whether the driver is there. Of one that is not nothing is reported: that it is
   // gone is known here at once, to the kubelet a minute later.
@@ -40,7 +41,7 @@ class KubeletHealth {
       : edges_(edges), drivers_(std::move(drivers)), is_connected_(std::move(is_connected)) {}
 
   // To be called when Pods, claims or drivers are others than before, once the first lists are
-  // known. Reports to the keeper what is new, and has it forget devices that no Pod's field lists
+  // known. Reports what is new, and has devices forgotten that no Pod's field lists
   // any more. If several Pods share a device, the worst counts: they are written one after
   // another.
   void Look();

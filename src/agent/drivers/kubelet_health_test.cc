@@ -25,8 +25,8 @@ class KubeletHealthTest : public ::testing::Test {
     metric::Declare(metrics_);
     keeper_.emplace(HealthKeeper::Edges{loop_, NullLog(), metrics_, journal_},
                     std::vector<TimeoutRule>{}, [](const std::vector<HealthChange>&) {});
-    health_.emplace(KubeletHealth::Edges{loop_, view_, index_, *keeper_}, std::set{kSilentDriver},
-                    [this](const std::string&) { return connected_; });
+    health_.emplace(KubeletHealth::Edges{loop_, view_, index_, *keeper_, *keeper_},
+                    std::set{kSilentDriver}, [this](const std::string&) { return connected_; });
   }
 
   void Hold(const std::string& pod, const std::vector<std::string>& devices) {

@@ -124,6 +124,11 @@ StatusOr<PluginFacts> JudgePlugin(const PluginAnswer& answer, const std::string&
   PluginFacts facts{.driver = answer.name,
                     .endpoint = answer.endpoint.empty() ? socket : answer.endpoint};
   RETURN_IF_ERROR(CheckEndpoint(facts.endpoint, rules));
+  facts.health = PickHealth(VersionsOf(answer));
+  if (rules.health_sources) {
+    if (facts.health != HealthService::kNone) return facts;
+    return InvalidArgument("the health source for {} offers no v1.DRAResourceHealth", answer.name);
+  }
   const std::optional<DraService> service = PickService(VersionsOf(answer));
   if (!service) {
     return InvalidArgument("driver {} offers [{}], we support v1.DRAPlugin and v1beta1.DRAPlugin",
@@ -131,7 +136,6 @@ StatusOr<PluginFacts> JudgePlugin(const PluginAnswer& answer, const std::string&
                            Shown(fmt::format("{}", fmt::join(VersionsOf(answer), ", "))));
   }
   facts.service = *service;
-  facts.health = PickHealth(VersionsOf(answer));
   return facts;
 }
 

@@ -40,10 +40,15 @@ struct PluginFacts {
 struct PluginRules {
   // Endpoints lie in this directory; "" allows any.
   std::string kubelet_root;
+  // Health sources are wanted rather than drivers: they report the health of a driver's devices,
+  // serve no claims, and name the driver that they are for.
+  bool health_sources = false;
   std::function<StatusOr<std::string>(const std::string& path)> real_path;
 };
 
 inline constexpr std::string_view kDraPluginType = "DRAPlugin";
+// As the SDK's health source says it; no kubelet knows the type.
+inline constexpr std::string_view kHealthSourceType = "galen.dev/HealthSource";
 inline constexpr std::size_t kVersionsMax = 64;  // of one answer; more are not looked at
 
 // `socket` is where the plugin registered; it stands for an empty endpoint. InvalidArgument says

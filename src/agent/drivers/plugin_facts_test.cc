@@ -33,6 +33,16 @@ TEST(PluginFacts, ADriverWithOurVersionsIsTaken) {
             (PluginFacts{"gpu.example.com", kEndpoint, DraService::kV1, HealthService::kNone}));
 }
 
+TEST(PluginFacts, AHealthSourceNeedsHealthAndNoClaims) {
+  PluginRules rules = Rules();
+  rules.health_sources = true;
+  PluginAnswer answer = Answer({"v1.DRAResourceHealth"});
+  EXPECT_EQ(JudgePlugin(answer, kSocket, rules)->health, HealthService::kV1);
+  EXPECT_FALSE(Judge(answer).ok()) << "a driver without claims is none";
+  answer.versions = {"v1.DRAPlugin"};
+  EXPECT_FALSE(JudgePlugin(answer, kSocket, rules).ok());
+}
+
 TEST(PluginFacts, ThePluginsOrderDecidesItsService) {
   EXPECT_EQ(Judge(Answer({"v1beta1.DRAPlugin", "v1.DRAPlugin"}))->service, DraService::kV1Beta1);
   EXPECT_EQ(Judge(Answer({"v9.DRAPlugin", "v1.DRAPlugin"}))->service, DraService::kV1);

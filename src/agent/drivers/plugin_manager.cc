@@ -10,19 +10,6 @@
 namespace galen::agent {
 namespace {
 
-// The Pod is to say why briefly, so of the chain of causes only the last is taken.
-Cause GoneCause(const std::string& driver, const Status& why) {
-  // The last of the causes; which socket it was is in the log.
-  const std::string& chain = why.message();
-  const std::size_t last = chain.rfind(": ");
-  const std::string reason =
-      why.ok() ? "its health stream ended" : chain.substr(last == std::string::npos ? 0 : last + 2);
-  return {.code = std::string(cause_code::kDriverGone),
-          .message =
-              CutText(fmt::format("driver {} is gone: {}", driver, reason), kCauseMessageBytesMax),
-          .owner = FaultOwner::kDriver};
-}
-
 std::string MethodOf(DraService service, NodeCall call) {
   return fmt::format(
       "/k8s.io.kubelet.pkg.apis.dra.{}.DRAPlugin/{}", service == DraService::kV1 ? "v1" : "v1beta1",
@@ -139,6 +126,23 @@ std::map<std::string, Duration> PluginManager::ReportAges() const {
   return ages;
 }
 
+std::string_view PluginManager::Subject() const {
+  return options_.rules.health_sources ? "health source for" : "driver";
+}
+
+// The Pod is to say why briefly, so of the chain of causes only the last is taken.
+Cause PluginManager::GoneCause(const std::string& driver, const Status& why) const {
+  // The last of the causes; which socket it was is in the log.
+  const std::string& chain = why.message();
+  const std::size_t last = chain.rfind(": ");
+  const std::string reason =
+      why.ok() ? "its health stream ended" : chain.substr(last == std::string::npos ? 0 : last + 2);
+  return {.code = std::string(cause_code::kDriverGone),
+          .message = CutText(fmt::format("{} {} is gone: {}", Subject(), driver, reason),
+                             kCauseMessageBytesMax),
+          .owner = FaultOwner::kDriver};
+}
+
 Cause PluginManager::WithoutHealth(const std::string& driver) const {
   Cause cause{.code = std::string(cause_code::kNotReported),
               .message = fmt::format("driver {} reports no health", driver)};
@@ -154,9 +158,10 @@ void PluginManager::OnLinkUp(const DriverLink& link) {
   const std::string driver = link.facts().driver;
   Instance& instance = InstanceOf(link);
   instance.trouble.clear();
-  edges_.log.Info("driver connected", {{"driver", driver},
-                                       {"endpoint", link.facts().endpoint},
-                                       {"health", ToString(link.facts().health)}});
+  edges_.log.Info(options_.rules.health_sources ? "health source connected" : "driver connected",
+                  {{"driver", driver},
+                   {"endpoint", link.facts().endpoint},
+                   {"health", ToString(link.facts().health)}});
   Elect(driver, OkStatus());
   RemoveInstances(
       [&](const Instance& i) {
@@ -187,7 +192,7 @@ void PluginManager::OnLinkDown(const DriverLink& link, const Status& why) {
   ForgetReading(link.number());
   instance.trouble = why.ok() ? "the connection was closed" : why.message();
   edges_.log.Warning(
-      "driver disconnected",
+      options_.rules.health_sources ? "health source disconnected" : "driver disconnected",
       {{"driver", driver}, {"endpoint", link.facts().endpoint}, {"error", instance.trouble}});
   const bool superseded = instance.superseded;
   const Status gone = why.ok() ? Unavailable("the connection was closed") : why;

@@ -1,5 +1,6 @@
-// The drivers of this node: takes in what registers, keeps a link to each instance, and lets only
-// the newest connected instance of a driver report its devices. Belongs to the agent's loop.
+// The drivers of this node, or the health sources beside them (PluginRules): takes in what
+// registers, keeps a link to each instance, and lets only the newest connected instance of a driver
+// report its devices. Belongs to the agent's loop.
 #pragma once
 
 #include <cstdint>
@@ -174,6 +175,10 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   void ApplyPart(Reading& reading, Instance& instance);
   void ForgetReading(std::uint64_t number);
   Cause WithoutHealth(const std::string& driver) const;
+  // Why nobody reports any more: "driver gpu.example.com is gone: …".
+  Cause GoneCause(const std::string& driver, const Status& why) const;
+  // What an instance is, for people: "driver", or "health source for".
+  std::string_view Subject() const;
   Instance& InstanceOf(const DriverLink& link);
   bool IsAuthority(const DriverLink& link) const;
   void Changed();

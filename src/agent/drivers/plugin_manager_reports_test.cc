@@ -29,6 +29,7 @@ class RecordedReports final : public HealthSink {
   }
   bool HasRoom() const override { return has_room; }
   void OnDriverConnected(const std::string& driver) override { calls.push_back("+" + driver); }
+  void Forget(const DeviceId&, const std::string&) override {}
   void OnDriverSilent(const std::string& driver, const Cause&) override {
     calls.push_back("-" + driver);
   }

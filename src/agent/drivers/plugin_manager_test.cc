@@ -28,6 +28,7 @@ class RecordedCalls final : public HealthSink {
     return report.report.devices.size();
   }
   void OnDriverConnected(const std::string& driver) override { calls.push_back("+" + driver); }
+  void Forget(const DeviceId&, const std::string&) override {}
   void OnDriverSilent(const std::string& driver, const Cause& why) override {
     calls.push_back("-" + driver + " " + why.code);
     last_sentence = why.message;

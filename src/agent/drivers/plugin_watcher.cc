@@ -18,8 +18,14 @@ std::string_view WhatItIs(DirectoryEntry::Kind kind) {
       return "no socket";
     case DirectoryEntry::Kind::kUnreadable:
       return "unreadable";
+    case DirectoryEntry::Kind::kForeign:
+      return "socket of another user than root or the agent's";
   }
   GALEN_UNREACHABLE();
+}
+
+std::string_view NameOf(PluginWatcher::Place place) {
+  return place == PluginWatcher::Place::kRegistry ? "registry" : "health sources";
 }
 
 bool HasDotName(const std::string& path) { return path.compare(path.rfind('/') + 1, 1, ".") == 0; }
@@ -30,8 +36,10 @@ Status PluginWatcher::Start() {
   // Watched before the first look, so that nothing falls between the two.
   const Status watching = directory_.Watch([this] { Scan(); });
   if (!watching.ok()) {
-    log_.Warning("cannot watch the registry, will look at it now and then",
-                 {{"error", watching.message()}, {"every", kRescanAfter.count() / 1'000'000'000}});
+    log_.Warning("cannot watch the directory of sockets, will look at it now and then",
+                 {{"which", NameOf(place_)},
+                  {"error", watching.message()},
+                  {"every", kRescanAfter.count() / 1'000'000'000}});
   }
   Scan();
   return watching;
@@ -42,6 +50,7 @@ void PluginWatcher::Scan() {
   const bool missing = entries.status().code() == Code::kNotFound;
   std::string trouble = entries.ok() ? "" : entries.status().message();
   if (missing) trouble += ": is the kubelet's root right?";
+  if (missing && place_ == Place::kHealthSources) trouble.clear();
   if (entries.ok() || missing) {
     Compare(entries.ok() ? *entries : std::vector<DirectoryEntry>{});
     scanned_ = true;
@@ -57,9 +66,10 @@ void PluginWatcher::Scan() {
 void PluginWatcher::Note(const std::string& trouble) {
   if (std::exchange(trouble_, trouble) == trouble) return;
   if (trouble.empty()) {
-    log_.Info("registry can be read again");
+    log_.Info("directory of sockets can be read again", {{"which", NameOf(place_)}});
   } else {
-    log_.Warning("cannot read the registry", {{"error", trouble}});
+    log_.Warning("cannot read the directory of sockets",
+                 {{"which", NameOf(place_)}, {"error", trouble}});
   }
 }
 
@@ -96,8 +106,8 @@ bool PluginWatcher::IsWanted(const DirectoryEntry& entry) {
   if (entry.kind == DirectoryEntry::Kind::kSocket && !hidden) return true;
   // Dot files are somebody's temporary ones, and not worth a line in the log.
   if (!hidden && logged_.First(entry.path)) {
-    log_.Info("left alone in the registry: only sockets are plugins",
-              {{"path", entry.path}, {"is", WhatItIs(entry.kind)}});
+    log_.Info("left alone in the directory of sockets: it is none that may be dialled",
+              {{"which", NameOf(place_)}, {"path", entry.path}, {"is", WhatItIs(entry.kind)}});
   }
   return false;
 }

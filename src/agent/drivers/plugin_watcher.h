@@ -32,8 +32,13 @@ class PluginWatcher {
   // While something hinders: a right that is given or a disk that is mounted gives no hint.
   static constexpr Duration kRescanInTrouble = std::chrono::seconds(10);
 
-  PluginWatcher(Loop& loop, Log& log, SocketDirectory& directory, SocketListener& listener)
-      : loop_(loop), log_(log), directory_(directory), listener_(listener) {}
+  // Which directory it is: the kubelet's, which there is where a kubelet is, or one that nobody
+  // need have made.
+  enum class Place { kRegistry, kHealthSources };
+
+  PluginWatcher(Loop& loop, Log& log, SocketDirectory& directory, SocketListener& listener,
+                Place place = Place::kRegistry)
+      : loop_(loop), log_(log), directory_(directory), listener_(listener), place_(place) {}
 
   // Watches, and looks once before it returns: whoever registered before the agent is known then.
   // An error means that only rescans will notice changes; the watcher goes on. Once.
@@ -53,6 +58,7 @@ class PluginWatcher {
   Log& log_;
   SocketDirectory& directory_;
   SocketListener& listener_;
+  const Place place_;
   std::map<std::string, std::uint64_t> sockets_;  // path → stamp
   LogOnce logged_;
   std::string trouble_;

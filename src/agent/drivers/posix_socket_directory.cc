@@ -46,7 +46,10 @@ std::optional<DirectoryEntry> Look(const std::string& path) {
     if (errno == ENOENT) return std::nullopt;
     return DirectoryEntry{.path = path, .kind = DirectoryEntry::Kind::kUnreadable};
   }
-  return DirectoryEntry{.path = path, .kind = KindOfFile(info.stx_mode), .stamp = StampOf(info)};
+  return DirectoryEntry{.path = path,
+                        .kind = KindOfFile(info.stx_mode),
+                        .stamp = StampOf(info),
+                        .owner = info.stx_uid};
 }
 
 Status ScanInto(const std::string& directory, int depth, DirectoryEntries& entries);
@@ -89,6 +92,12 @@ Status PosixSocketDirectory::Watch(std::function<void()> on_change) {
 StatusOr<std::vector<DirectoryEntry>> PosixSocketDirectory::Scan() {
   std::vector<DirectoryEntry> entries;
   RETURN_IF_ERROR(ScanInto(directory_, 1, entries));
+  for (DirectoryEntry& entry : entries) {
+    const bool foreign = trusted_ && entry.owner != 0 && entry.owner != *trusted_;
+    if (foreign && entry.kind == DirectoryEntry::Kind::kSocket) {
+      entry.kind = DirectoryEntry::Kind::kForeign;
+    }
+  }
   std::sort(entries.begin(), entries.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
   return entries;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,11 @@ class PosixSocketDirectory final : public SocketDirectory {
   static constexpr int kDepthMax = 8;
   static constexpr std::size_t kEntriesMax = 4096;
 
-  PosixSocketDirectory(IoLoop& loop, std::string directory)
-      : loop_(loop), directory_(std::move(directory)) {}
+  // `trusted`: only sockets of this user and of root are sockets, those of others kForeign.
+  // nullopt: whose they are is for whoever made the directory to say, as of the kubelet's.
+  PosixSocketDirectory(IoLoop& loop, std::string directory,
+                       std::optional<unsigned> trusted = std::nullopt)
+      : loop_(loop), directory_(std::move(directory)), trusted_(trusted) {}
 
   Status Watch(std::function<void()> on_change) override;
   StatusOr<std::vector<DirectoryEntry>> Scan() override;
@@ -28,6 +32,7 @@ class PosixSocketDirectory final : public SocketDirectory {
  private:
   IoLoop& loop_;
   const std::string directory_;
+  const std::optional<unsigned> trusted_;
   std::unique_ptr<DirectoryWatch> watch_;
 };
 

@@ -61,6 +61,19 @@ TEST_F(PosixSocketDirectoryTest, DistinguishesSocketsFromEverythingElseBelowIt) 
   EXPECT_EQ(entries.size(), 6u) << "what lies behind a link is not looked at";
 }
 
+TEST_F(PosixSocketDirectoryTest, ASocketOfAnotherUserIsForeignWhereOnlyOneIsTrusted) {
+  const std::string path = root_.Path("a.sock");
+  const Fd socket = Listen(path);
+  // Root's is everybody's, so root gives it away.
+  const unsigned owner = ::geteuid() == 0 ? 1001U : ::geteuid();
+  ASSERT_EQ(::chown(path.c_str(), owner, ::getegid()), 0);
+  PosixSocketDirectory trusting(*loop_, root_.path(), owner);
+  EXPECT_EQ(trusting.Scan()->front().kind, EntryKind::kSocket);
+  PosixSocketDirectory wary(*loop_, root_.path(), owner + 1);
+  EXPECT_EQ(wary.Scan()->front().kind, EntryKind::kForeign);
+  EXPECT_EQ(Scan().at(path).kind, EntryKind::kSocket) << "the kubelet's directory is its own";
+}
+
 TEST_F(PosixSocketDirectoryTest, ASocketMadeAgainHasAnotherStampAndOneThatIsTouchedHasNot) {
   const std::string path = root_.Path("a.sock");
   Fd first = Listen(path);

@@ -52,7 +52,7 @@ void Registration::OnInfo(StatusOr<PluginAnswer> answer) {
 }
 
 void Registration::Conclude(const PluginAnswer& answer) {
-  if (answer.type != kDraPluginType) {
+  if (answer.type != (options_.rules.health_sources ? kHealthSourceType : kDraPluginType)) {
     // Somebody else's plugin. Not a fault, so nothing is said and nothing tried again.
     // The code is a mark for Notify: concluded, but not taken in.
     return Notify(Unimplemented("no handler for plugin type {}", Shown(answer.type, 64)));

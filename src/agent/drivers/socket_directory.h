@@ -13,12 +13,14 @@ namespace galen::agent {
 
 // A name below the directory. A file that was removed and made again has another stamp.
 struct DirectoryEntry {
-  // kUnreadable: it is there, but what it is, or what lies below it, could not be seen.
-  enum class Kind { kSocket, kDirectory, kSymlink, kOther, kUnreadable };
+  // kUnreadable: it is there, but what it is, or what lies below it, could not be seen. kForeign: a
+  // socket of a user that is not trusted here.
+  enum class Kind { kSocket, kDirectory, kSymlink, kOther, kUnreadable, kForeign };
   std::string path;
   Kind kind = Kind::kOther;
   // Opaque: only to be compared with an earlier one of the same path.
   std::uint64_t stamp = 0;
+  unsigned owner = 0;  // the user whose file it is
 
   bool operator==(const DirectoryEntry&) const = default;
 };

@@ -171,6 +171,16 @@ bool HealthCache::LeavesOut(const std::string& driver) const {
          it->second.last_report_left_out == it->second.reports;
 }
 
+bool HealthCache::HoldsOnlyRestored(const std::string& driver) const {
+  bool known = false;
+  for (auto it = entries_.lower_bound(DeviceId{driver, "", ""});
+       it != entries_.end() && it->first.driver == driver; ++it) {
+    if (it->second.report != 0) return false;
+    known |= it->second.health.state != HealthState::kUnknown;
+  }
+  return known;
+}
+
 HealthCache::Entry* HealthCache::FindOrAdd(const DeviceId& id, WallTime wall) {
   if (const auto it = entries_.find(id); it != entries_.end()) return &it->second;
   if (entries_.size() >= kDevicesMax && !MakeRoom(id.driver, wall)) {

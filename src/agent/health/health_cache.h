@@ -78,6 +78,8 @@ class HealthCache {
   // nullptr when nobody ever reported it. Pointers hold until the next verb.
   const Entry* Find(const DeviceId& id) const;
   const std::map<DeviceId, Entry>& entries() const { return entries_; }
+  // Whether something is known of devices of this driver, all of it from before this agent ran.
+  bool HoldsOnlyRestored(const std::string& driver) const;
   // How often a device was left out at kDevicesMax since the start.
   std::size_t left_out() const { return left_out_; }
   // Whether the driver's last report had devices that are left out, so that a device which it does

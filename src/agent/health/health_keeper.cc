@@ -31,6 +31,10 @@ void HealthKeeper::Restore() {
 std::size_t HealthKeeper::OnReport(const DecodedReport& report, Time reported) {
   // Also after a stream that ended and was opened again, which nobody reports.
   OnDriverConnected(report.report.driver);
+  return OnMerged(report, reported);
+}
+
+std::size_t HealthKeeper::OnMerged(const DecodedReport& report, Time reported) {
   std::vector<HealthChange> changes = cache_.Apply(report, reported, edges_.loop.WallNow());
   NoteLeftOut(report.report.driver);
   const std::size_t changed = changes.size();
@@ -55,13 +59,16 @@ void HealthKeeper::OnDriverConnected(const std::string& driver) {
 
 void HealthKeeper::OnDriverSilent(const std::string& driver, const Cause& why) {
   const bool gone = why.code == cause_code::kDriverGone;
-  if (cache_.SetConnected(driver, !gone) && gone) {
-    edges_.journal.DriverLost(driver, why.message, edges_.loop.WallNow());
-    SyncLater();
-  }
+  gone ? OnDriverLost(driver, why) : static_cast<void>(cache_.SetConnected(driver, true));
   // The limit is for all drivers that go in one turn, as when their directory is removed.
   const std::size_t taken = std::min(waiting_.size(), HealthCache::kSilencedAtOnceMax);
   Take(cache_.Drop(driver, why, edges_.loop.WallNow(), HealthCache::kSilencedAtOnceMax - taken));
+}
+
+void HealthKeeper::OnDriverLost(const std::string& driver, const Cause& why) {
+  if (!cache_.SetConnected(driver, false)) return;
+  edges_.journal.DriverLost(driver, why.message, edges_.loop.WallNow());
+  SyncLater();
 }
 
 void HealthKeeper::Forget(const DeviceId& id, const std::string& why) {

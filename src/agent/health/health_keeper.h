@@ -59,6 +59,10 @@ class HealthKeeper final : public HealthSink {
   bool HasRoom() const override { return shown_.size() < kUnpublishedMax; }
   void OnDriverConnected(const std::string& driver) override;
   void OnDriverSilent(const std::string& driver, const Cause& why) override;
+  // Where more than the driver report of its devices (HealthMerger), which says nothing of whether
+  // it is connected: as OnReport and OnDriverSilent, but for what they take from that.
+  std::size_t OnMerged(const DecodedReport& report, Time reported);
+  void OnDriverLost(const std::string& driver, const Cause& why);
 
   // Called for each device that is forgotten, for whatever reason; for who keeps something of it.
   void OnForgotten(std::function<void(const DeviceId& id)> on_forgotten) {
@@ -66,7 +70,7 @@ class HealthKeeper final : public HealthSink {
   }
 
   // The device is no more: it is in no report and no metric again.
-  void Forget(const DeviceId& id, const std::string& why);
+  void Forget(const DeviceId& id, const std::string& why) override;
 
   // As published: a change that the journal does not have yet is not seen. Never fails: of an
   // unknown device nothing was reported (Unknown, NotReported).

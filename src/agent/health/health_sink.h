@@ -23,6 +23,8 @@ class HealthSink {
   // Nobody reports the driver's devices any more, or nobody can; why. DriverGone: the connection
   // or its stream is gone. NotReported: it is there and has no health.
   virtual void OnDriverSilent(const std::string& driver, const Cause& why) = 0;
+  // The device is no more, as far as whoever reports it knows; why, for the log.
+  virtual void Forget(const DeviceId& id, const std::string& why) = 0;
 };
 
 }  // namespace galen::agent

@@ -84,6 +84,12 @@ void ReadFinding(std::string_view bytes, RawFinding& finding, ReportFaults& faul
       case v1::Finding::kSignFieldNumber:
         finding.facts.sign = CleanText(field->bytes, kReportedMessageBytesMax, faults);
         break;
+      case v1::Finding::kUuidFieldNumber:
+        finding.facts.uuid = text();
+        break;
+      case v1::Finding::kPciAddressFieldNumber:
+        finding.facts.pci_address = text();
+        break;
       default:
         break;  // of a later version
     }

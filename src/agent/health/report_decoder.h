@@ -19,6 +19,8 @@ struct DeviceFacts {
   std::string serial;
   std::string model;
   std::string sign;  // the raw sign, for people: "kernel log: Xid 79 on 0000:4b:00.0"
+  // From health sources only.
+  std::string uuid, pci_address;
 
   bool operator==(const DeviceFacts&) const = default;
 };

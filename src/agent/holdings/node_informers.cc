@@ -19,8 +19,8 @@ StatusOr<SliceIdentities> DecodeIdentities(const Json& object) {
   identities.devices.reserve(slice.devices.size());
   for (const kube::SliceDevice& device : slice.devices) {
     DeviceIdentity identity = kube::IdentityOf(slice, device);
-    identities.devices.push_back(
-        {device.name, std::move(identity.serial), std::move(identity.model)});
+    identities.devices.push_back({device.name, std::move(identity.serial),
+                                  std::move(identity.model), kube::HardwareIdsOf(device)});
   }
   std::ranges::sort(identities.devices, {}, &SliceIdentities::Device::name);
   return identities;
@@ -277,6 +277,22 @@ std::optional<DeviceIdentity> NodeInformers::FindIdentity(const DeviceId& id) co
     found = {id, device->serial, device->model};
   }
   return found;
+}
+
+std::map<DeviceId, HardwareIds> NodeInformers::OfferedBy(const std::string& driver) const {
+  std::map<DeviceId, HardwareIds> offered;
+  std::map<DeviceId, std::int64_t> generations;
+  for (const auto& [key, slice] : slices_.objects()) {
+    if (slice.driver != driver) continue;
+    for (const SliceIdentities::Device& device : slice.devices) {
+      const DeviceId id{driver, slice.pool, device.name};
+      const auto [known, fresh] = generations.try_emplace(id, slice.generation);
+      if (!fresh && slice.generation <= known->second) continue;
+      known->second = slice.generation;
+      offered[id] = device.ids;
+    }
+  }
+  return offered;
 }
 
 template <typename T>

@@ -90,11 +90,12 @@ class NodeClaims {
   WorkQueue<ObjectKey> queue_;
 };
 
-// A slice with only what identifies its devices: attributes are many and none of ours. A node may
+// A slice with only what identifies its devices: attributes are many and few of ours. A node may
 // have thousands, so what they share stands once.
 struct SliceIdentities {
   struct Device {
     std::string name, serial, model;
+    HardwareIds ids;
     bool operator==(const Device&) const = default;
   };
   std::string driver, pool;
@@ -143,6 +144,9 @@ class NodeInformers final : public NodeView {
   const Claim* FindClaim(const ObjectKey& key) const override { return claims_.Find(key); }
   void ForEachPod(const std::function<void(const kube::Pod&)>& visit) const override;
   std::optional<DeviceIdentity> FindIdentity(const DeviceId& id) const override;
+  // The devices that this driver offers here, each as the newest slice that lists it says. While a
+  // pool's slices change one after another, those that have not yet count as well.
+  std::map<DeviceId, HardwareIds> OfferedBy(const std::string& driver) const;
 
  private:
   template <typename T>

@@ -316,6 +316,14 @@ class NodeInformersTest : public ::testing::Test, protected NodeListener {
     const auto identity = informers_.FindIdentity({"d", "p", device});
     return identity ? identity->serial : "unknown";
   }
+  // "gpu-0=S0 " for each device that the driver offers, with its serial.
+  std::string Offered(const std::string& driver) const {
+    std::string text;
+    for (const auto& [id, ids] : informers_.OfferedBy(driver)) {
+      text += id.device + "=" + ids.serial + " ";
+    }
+    return text;
+  }
 
  private:
   std::optional<kube::FakeTransport::Answer> Answer(const net::HttpRequest& request) {
@@ -360,6 +368,13 @@ TEST_F(NodeInformersTest, ADeviceThatMovesBetweenSlicesKeepsItsSerialInEveryOrde
   EXPECT_EQ(Serial("gpu-1"), "unknown");
   Watch("MODIFIED", Slice("b", 4, {{"gpu-0", "S0"}, {"gpu-1", "S1"}}));
   EXPECT_EQ(Serial("gpu-1"), "S1");
+}
+
+TEST_F(NodeInformersTest, APoolWhoseSlicesChangeOneAfterAnotherOffersAllOfItsDevices) {
+  EXPECT_EQ(Offered("d"), "gpu-0=S0 gpu-1=S1 ");
+  Watch("ADDED", Slice("b", 2, {{"gpu-1", "S1-replaced"}, {"gpu-2", "S2"}}));
+  EXPECT_EQ(Offered("d"), "gpu-0=S0 gpu-1=S1-replaced gpu-2=S2 ");
+  EXPECT_EQ(Offered("another"), "");
 }
 
 TEST_F(NodeInformersTest, OfTwoSlicesThatListADeviceTheNewerGenerationSaysWhatItIs) {

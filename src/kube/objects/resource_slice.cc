@@ -137,4 +137,13 @@ DeviceIdentity IdentityOf(const ResourceSlice& slice, const SliceDevice& device)
           .model = FirstOf(device, {"model", "productName"})};
 }
 
+HardwareIds HardwareIdsOf(const SliceDevice& device) {
+  return {.uuid = FirstOf(device, {"uuid"}),
+          .pci_address =
+              NormalPciAddress(FirstOf(device, {"pciBusID", "pcieBusID", "pciAddress", "pciAddr"})),
+          .serial = FirstOf(device, {"serial", "serialNumber"}),
+          .parent_uuid = FirstOf(device, {"parentUUID"}),
+          .type = FirstOf(device, {"type"})};
+}
+
 }  // namespace galen::kube

@@ -88,5 +88,22 @@ TEST(IdentityOf, FindsSerialAndModelByTheNamesThatDriversUse) {
   EXPECT_EQ(IdentityOf(slice, other).serial, "42") << "a serial says more than a uuid";
 }
 
+TEST(HardwareIdsOf, ReadsTheStandardAddressAndWhatVendorsCallTheirs) {
+  SliceDevice device{.name = "n", .attributes = {}, .capacity = {}, .taints = {}};
+  EXPECT_EQ(HardwareIdsOf(device), HardwareIds{});
+  device.attributes = {{"pcieBusID", std::string("00000000:4B:00.0")},
+                       {"uuid", std::string("MIG-1")},
+                       {"parentUUID", std::string("GPU-1")},
+                       {"type", std::string("mig")}};
+  EXPECT_EQ(
+      HardwareIdsOf(device),
+      (HardwareIds{
+          .uuid = "MIG-1", .pci_address = "0000:4b:00.0", .parent_uuid = "GPU-1", .type = "mig"}));
+  device.attributes["resource.kubernetes.io/pciBusID"] = std::string("0000:4c:00.0");
+  device.attributes["e.com/serialNumber"] = std::int64_t{42};
+  EXPECT_EQ(HardwareIdsOf(device).pci_address, "0000:4c:00.0") << "the standard one comes first";
+  EXPECT_EQ(HardwareIdsOf(device).serial, "42");
+}
+
 }  // namespace
 }  // namespace galen::kube

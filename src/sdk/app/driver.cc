@@ -17,6 +17,7 @@
 #include "sdk/app/driver_app.h"
 #include "sdk/app/driver_inside.h"
 #include "sdk/app/driver_options.h"
+#include "sdk/app/health_source.h"
 #include "sdk/inventory.h"
 
 namespace galen {
@@ -67,6 +68,7 @@ struct Driver::Impl {
   StatusOr<std::unique_ptr<kube::Transport>> MakeTransport();
   // Everything that can be wrong before anything is started.
   Status Prepare();
+  Status PrepareHealthSource();
   Status StartAll();
   Status StartMetrics();
   void BeginStop();
@@ -91,7 +93,8 @@ struct Driver::Impl {
   std::unique_ptr<kube::Transport> transport;
   std::unique_ptr<kube::Client> api;
   std::unique_ptr<net::SocketHost> sockets;
-  std::unique_ptr<sdk::DriverApp> app;
+  std::unique_ptr<sdk::RunningDriver> app;
+  std::string health_sources;  // the directory of a health source's socket; "": a whole driver
   net::AdminPage metrics_page{metrics};
   std::unique_ptr<net::Server> metrics_server;
   std::unique_ptr<SignalWatch> signals;
@@ -135,15 +138,33 @@ Status Driver::Impl::Prepare() {
   if (!loop) return Internal("the event loop could not be made, see above");
   // A driver that starts without its devices would take them from the scheduler.
   if (inventory_faulty) return InvalidArgument("the inventory is faulty, see above");
+  if (!health_sources.empty()) return PrepareHealthSource();
   RETURN_IF_ERROR(sdk::ValidateOptions(options));
   dialer = net::MakeDialer(*loop);
   exec = kube::MakeExecRunner(*loop);
   ASSIGN_OR_RETURN(transport, MakeTransport());
   api = std::make_unique<kube::Client>(*loop, *transport);
   sockets = net::MakeSocketHost(*loop, log);
-  ASSIGN_OR_RETURN(app, sdk::DriverApp::Create({*loop, log, metrics, random, files, *sockets, *api},
-                                               options, TakeHandlers()));
-  if (simulated != nullptr) sdk::ServeSimulator(app->methods(), *simulated);
+  ASSIGN_OR_RETURN(auto driver,
+                   sdk::DriverApp::Create({*loop, log, metrics, random, files, *sockets, *api},
+                                          options, TakeHandlers()));
+  if (simulated != nullptr) sdk::ServeSimulator(driver->methods(), *simulated);
+  app = std::move(driver);
+  return OkStatus();
+}
+
+Status Driver::Impl::PrepareHealthSource() {
+  sockets = net::MakeSocketHost(*loop, log);
+  sdk::DriverApp::Handlers taken = TakeHandlers();
+  ASSIGN_OR_RETURN(app, sdk::HealthSource::Create(
+                            {*loop, log, metrics, random, files, *sockets},
+                            {.driver = options.name,
+                             .directory = health_sources,
+                             .instance = options.instance,
+                             .snapshot = {.timeout = options.health_timeout,
+                                          .degraded_as_unhealthy = options.degraded_as_unhealthy},
+                             .period = taken.health_period,
+                             .health = std::move(taken.health)}));
   return OkStatus();
 }
 
@@ -162,7 +183,7 @@ Status Driver::Impl::StartAll() {
   RETURN_IF_ERROR(StartMetrics());
   RETURN_IF_ERROR(app->Start());
   log.Info("driver is running",
-           {{"driver", options.name}, {"node", options.node}, {"socket", app->paths().data}});
+           {{"driver", options.name}, {"node", options.node}, {"socket", app->socket()}});
   return OkStatus();
 }
 
@@ -181,7 +202,9 @@ void Driver::Impl::PublishNewest() {
   // A driver that finds no hardware runs as well as any; only its log can say why nothing is there.
   const bool empty = inventory->empty();
   if (empty && !publishes_none) {
-    log.Warning("the driver has no devices: nothing can be allocated from it on this node",
+    log.Warning(health_sources.empty()
+                    ? "the driver has no devices: nothing can be allocated from it on this node"
+                    : "the health source has no devices: nothing is reported for the driver",
                 {{"driver", options.name}, {"node", options.node}});
   }
   publishes_none = empty;
@@ -272,6 +295,10 @@ std::optional<sdk::DriverInside> sdk::DriverInside::Of(Driver& driver) {
   Driver::Impl& impl = *driver.impl_;
   if (!impl.loop) return std::nullopt;
   return DriverInside{*impl.loop, impl.log, impl.metrics};
+}
+
+void sdk::DriverInside::BecomeHealthSource(Driver& driver, std::string directory) {
+  driver.impl_->health_sources = std::move(directory);
 }
 
 void sdk::DriverInside::Simulate(Driver& driver, SimulatedDevices& devices) {

@@ -18,7 +18,7 @@ std::unique_ptr<HealthPublisher> MakeHealth(const Edges& edges, const Driver::Op
   // A driver without health has no publisher, so the service is neither served nor advertised.
   if (!handlers.health) return nullptr;
   return std::make_unique<HealthPublisher>(
-      edges,
+      HealthPublisher::Parts{edges.loop, edges.log, edges.metrics},
       HealthPublisher::Options{
           .driver = options.name,
           .pool = PoolOf(options),

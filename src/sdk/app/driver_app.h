@@ -13,6 +13,8 @@
 #include "galen/driver.h"
 #include "net/endpoint/socket_keeper.h"
 #include "rpc/service.h"
+#include "sdk/app/registration_service.h"
+#include "sdk/app/running_driver.h"
 #include "sdk/claims/claim_preparer.h"
 #include "sdk/edges.h"
 #include "sdk/health/health_publisher.h"
@@ -21,48 +23,10 @@
 
 namespace galen::sdk {
 
-// The registration service, which the kubelet, or whoever else watches the registry directory,
-// calls to learn what this driver is. Belongs to its loop.
-// The driver is the server here, the kubelet or an agent in the manager role the client. What it
-// says never changes, so it may be asked any number of times by anybody.
-class RegistrationService {
- public:
-  struct Options {
-    std::string driver;
-    std::string endpoint;  // absolute path of the data socket
-    bool has_health = false;
-  };
-
-  RegistrationService(Log& log, Metrics& metrics, Options options);
-
-  // Adds GetInfo and NotifyRegistrationStatus. The dispatcher calls this for as long as it serves.
-  void Serve(rpc::Dispatcher& dispatcher);
-  // Called with the outcome of each registration: "" = it worked, else why not.
-  void OnOutcome(std::function<void(const std::string& refusal)> callback) {
-    on_outcome_ = std::move(callback);
-  }
-
-  // The last outcome was success. False until a kubelet, or an agent in the manager role, has
-  // reported one.
-  bool registered() const { return registered_; }
-  // In the order in which the reader chooses: a kubelet takes the first DRA service it knows.
-  std::vector<std::string> SupportedVersions() const;
-
- private:
-  void TakeOutcome(bool registered, const std::string& error);
-
-  Log& log_;
-  Metrics& metrics_;
-  const Options options_;
-  bool registered_ = false;
-  std::string last_refusal_;
-  std::function<void(const std::string&)> on_outcome_;
-};
-
 // Serves two sockets (registration and data), publishes ResourceSlices, prepares claims, reports
 // health. Start once, Stop once; destroying it without Stop closes everything at once, as a crash
 // would.
-class DriverApp {
+class DriverApp final : public RunningDriver {
  public:
   // What the author gives; each may be empty. Called on the loop.
   struct Handlers {
@@ -79,21 +43,22 @@ class DriverApp {
 
   // Replaces the inventory for slices, prepares and health; before Start or after. InvalidArgument
   // names every fault and changes nothing. Until the first call no slice is written.
-  Status Publish(const Inventory& inventory);
+  Status Publish(const Inventory& inventory) override;
   // Listens, registers, publishes. AlreadyExists: this driver runs here already. Other errors are
   // those of making directories and sockets, and of reading the boot id; after one the app is of no
   // use. An API server or a kubelet that is away is no error.
-  Status Start();
+  Status Start() override;
   // As Driver's; nothing without a health handler.
-  void HealthChanged();
+  void HealthChanged() override;
   // In order: no more registration, prepares under way end (up to Options::drain), streams end, the
   // socket closes; then `done`, from the loop, which may destroy the app. A second call replaces
   // `done`. Slices and prepared claims stay.
-  void Stop(std::function<void()> done);
+  void Stop(std::function<void()> done) override;
 
   // "" when sockets are there, the kubelet (or an agent) has registered us and slices are
   // published.
-  std::string WhyNotReady() const;
+  std::string WhyNotReady() const override;
+  std::string socket() const override { return paths_.data; }
   const SocketPaths& paths() const { return paths_; }
   // What the data socket serves, for services of the driver's own. Before Start.
   rpc::Dispatcher& methods() { return data_methods_; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/log.h"
 #include "base/loop/io_loop.h"
@@ -17,6 +18,10 @@ namespace galen::sdk {
 struct DriverInside {
   // nullopt: the event loop could not be made, which is in the log already; Run() would fail.
   static std::optional<DriverInside> Of(Driver& driver);
+  // Run() runs a health source for the driver of the options' name instead, with its socket in
+  // `directory` (HealthSource). Before Run(). Of the options, those of sockets, slices, claims and
+  // the API server do not count then, nor does OnPrepare.
+  static void BecomeHealthSource(Driver& driver, std::string directory);
   // Serves the simulator's service on the driver's socket. Before Run(); `devices` outlives it.
   static void Simulate(Driver& driver, SimulatedDevices& devices);
 

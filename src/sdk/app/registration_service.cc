@@ -1,10 +1,11 @@
+#include "sdk/app/registration_service.h"
+
 #include <utility>
 
 #include "base/text.h"
 #include "protos/pluginregistration/v1/registration.pb.h"
 #include "rpc/typed.h"
 #include "sdk/app/dra_service.h"
-#include "sdk/app/driver_app.h"
 #include "sdk/health/health_publisher.h"
 
 namespace galen::sdk {
@@ -28,7 +29,7 @@ void RegistrationService::Serve(rpc::Dispatcher& dispatcher) {
       [this](const wire::InfoRequest&, const rpc::Caller&,
              rpc::TypedReply<wire::PluginInfo> reply) {
         wire::PluginInfo info;
-        info.set_type("DRAPlugin");
+        info.set_type(options_.type);
         info.set_name(options_.driver);
         info.set_endpoint(options_.endpoint);
         for (std::string& version : SupportedVersions()) {
@@ -47,7 +48,8 @@ void RegistrationService::Serve(rpc::Dispatcher& dispatcher) {
 }
 
 std::vector<std::string> RegistrationService::SupportedVersions() const {
-  std::vector<std::string> versions = {std::string(kDraV1), std::string(kDraV1Beta1)};
+  std::vector<std::string> versions;
+  if (options_.has_claims) versions = {std::string(kDraV1), std::string(kDraV1Beta1)};
   // A health service that answers "unimplemented" must not be announced: a kubelet 1.36 would ask
   // every five seconds for ever.
   if (options_.has_health) {

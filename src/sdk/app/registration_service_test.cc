@@ -1,8 +1,9 @@
+#include "sdk/app/registration_service.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "protos/pluginregistration/v1/registration.pb.h"
-#include "sdk/app/driver_app.h"
 #include "sdk/fake_node.h"
 
 namespace galen::sdk {

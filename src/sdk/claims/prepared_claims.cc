@@ -13,7 +13,7 @@ namespace {
 constexpr int kFormatVersion = 1;
 constexpr std::string_view kSuffix = ".json";
 
-Json Strings(const std::vector<std::string>& texts) {
+Json TextList(const std::vector<std::string>& texts) {
   Json::Array array;
   for (const std::string& text : texts) array.emplace_back(text);
   return array;
@@ -25,8 +25,8 @@ std::vector<std::string> ReadStrings(const Json& json) {
   return texts;
 }
 
-Json EditsJson(const CdiEdits& edits) {
-  Json json = Json::MakeObject({{"env", Strings(edits.env)}});
+Json EditsRecord(const CdiEdits& edits) {
+  Json json = Json::MakeObject({{"env", TextList(edits.env)}});
   for (const auto& node : edits.device_nodes) {
     json["deviceNodes"].Append(Json::MakeObject(
         {{"path", node.path}, {"hostPath", node.host_path}, {"permissions", node.permissions}}));
@@ -34,13 +34,13 @@ Json EditsJson(const CdiEdits& edits) {
   for (const auto& mount : edits.mounts) {
     json["mounts"].Append(Json::MakeObject({{"hostPath", mount.host_path},
                                             {"containerPath", mount.container_path},
-                                            {"options", Strings(mount.options)}}));
+                                            {"options", TextList(mount.options)}}));
   }
   for (const auto& hook : edits.hooks) {
     json["hooks"].Append(Json::MakeObject({{"name", hook.name},
                                            {"path", hook.path},
-                                           {"args", Strings(hook.args)},
-                                           {"env", Strings(hook.env)}}));
+                                           {"args", TextList(hook.args)},
+                                           {"env", TextList(hook.env)}}));
   }
   return json;
 }
@@ -76,7 +76,7 @@ Json ClaimJson(const DeviceClaim& claim) {
   }
   for (const DeviceClaim::Config& config : claim.configs) {
     json["configs"].Append(Json::MakeObject({{"parameters", config.parameters},
-                                             {"requests", Strings(config.requests)},
+                                             {"requests", TextList(config.requests)},
                                              {"fromClass", config.from_class}}));
   }
   return json;
@@ -119,7 +119,7 @@ Json ToJson(const PreparedClaim& prepared) {
        {"claim", ClaimJson(prepared.claim)},
        {"edits", Json::Object{}}});
   for (const auto& [device, edits] : prepared.edits.devices)
-    json["edits"][device] = EditsJson(edits);
+    json["edits"][device] = EditsRecord(edits);
   return json;
 }
 

@@ -17,7 +17,7 @@ constexpr std::size_t kStrangersLoggedMax = 32;
 
 }  // namespace
 
-HealthPublisher::HealthPublisher(Edges edges, Options options,
+HealthPublisher::HealthPublisher(Parts edges, Options options,
                                  std::function<void(HealthWriter&)> report)
     : edges_(edges), options_(std::move(options)), report_(std::move(report)) {
   edges_.metrics.DeclareCounter("galen_driver_health_reports_total",
@@ -38,6 +38,7 @@ void HealthPublisher::Serve(rpc::Dispatcher& dispatcher) {
 
 void HealthPublisher::SetInventory(const Inventory& inventory) {
   devices_ = IdentitiesOf(options_.driver, options_.pool, inventory);
+  if (options_.with_hardware_ids) ids_ = HardwareIdsOf(inventory);
   if (started_) Changed();
 }
 
@@ -138,7 +139,7 @@ void HealthPublisher::Subscribe(std::unique_ptr<rpc::StreamWriter> writer) {
                      static_cast<double>(subscribers_.size()));
   if (started_ && ProbeLives()) {
     // Everything at once, as the kubelet expects of a new stream.
-    (*place)->Send(Encode(snapshot_, options_.snapshot, edges_.loop.WallNow()));
+    (*place)->Send(Encode(snapshot_, options_.snapshot, edges_.loop.WallNow(), ids_));
   } else {
     // Old news must not look fresh to somebody new: the probe's next answer is sent.
     resend_timer_.Cancel();
@@ -151,7 +152,7 @@ void HealthPublisher::Send() {
   resend_timer_ = edges_.loop.After(rest, [this] { OnResendDue(); });
   edges_.metrics.Add("galen_driver_health_reports_total", {});
   if (subscribers_.empty()) return;
-  const std::string bytes = Encode(snapshot_, options_.snapshot, edges_.loop.WallNow());
+  const std::string bytes = Encode(snapshot_, options_.snapshot, edges_.loop.WallNow(), ids_);
   // A subscriber that turns out to be gone may leave the list while it is notified.
   for (auto it = subscribers_.begin(); it != subscribers_.end();) (*it++)->Send(bytes);
 }

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "base/liveness.h"
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "base/metrics.h"
 #include "rpc/newest_stream.h"
-#include "sdk/edges.h"
 #include "sdk/health/health_snapshot.h"
 
 namespace galen::sdk {
@@ -38,9 +40,18 @@ class HealthPublisher {
     std::string pool;
     Duration period = std::chrono::seconds(5);
     SnapshotOptions snapshot = {};
+    // Reports carry what each device's hardware is found again by, for a reader that knows it by
+    // another name.
+    bool with_hardware_ids = false;
+  };
+  // What it needs of the process; lent.
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
   };
   // `report` is the author's; called on the loop, never from within a call to this.
-  HealthPublisher(Edges edges, Options options, std::function<void(HealthWriter&)> report);
+  HealthPublisher(Parts edges, Options options, std::function<void(HealthWriter&)> report);
 
   // Adds the v1 and v1alpha1 methods, which say the same. Before Start; the dispatcher calls this
   // for as long as it serves.
@@ -74,10 +85,11 @@ class HealthPublisher {
   void OnResendDue();
   bool ProbeLives() const;
 
-  const Edges edges_;
+  const Parts edges_;
   const Options options_;
   const std::function<void(HealthWriter&)> report_;
   std::vector<DeviceIdentity> devices_;
+  HardwareIdsByName ids_;  // as Options ask for them
   HealthSnapshot snapshot_;
   // Names that are in no inventory, once reported.
   std::set<std::string> strangers_logged_;

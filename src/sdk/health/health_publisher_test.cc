@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sdk/fake_cluster.h"
 #include "sdk/fake_node.h"
 
 namespace galen::sdk {
@@ -36,7 +35,6 @@ class HealthPublisherTest : public ::testing::Test {
   void Run(Duration d) { node_.loop.Advance(d); }
 
   FakeNode node_;
-  FakeCluster cluster_{node_.loop, node_.random};
   int asked_ = 0;
   bool link_down_ = false;
   std::optional<std::chrono::seconds> timeout_;
@@ -46,8 +44,7 @@ class HealthPublisherTest : public ::testing::Test {
   Log log_{LogLevel::kInfo, [] { return WallTime{}; },
            [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
   rpc::Dispatcher dispatcher_{node_.loop};
-  HealthPublisher publisher_{{node_.loop, log_, node_.metrics, node_.random, node_.files,
-                              node_.sockets, cluster_.client()},
+  HealthPublisher publisher_{{node_.loop, log_, node_.metrics},
                              {.driver = "fpga.example.com", .pool = "node-7", .period = 5s},
                              [this](HealthWriter& health) { Report(health); }};
 };

@@ -128,6 +128,14 @@ std::vector<DeviceIdentity> IdentitiesOf(const std::string& driver, const std::s
   return identities;
 }
 
+HardwareIdsByName HardwareIdsOf(const Inventory& inventory) {
+  HardwareIdsByName ids;
+  for (const Device& device : inventory) {
+    ids[device.name] = kube::HardwareIdsOf(ToSliceDevice(device));
+  }
+  return ids;
+}
+
 HealthSnapshot Judge(const std::vector<DeviceIdentity>& devices, const HealthRound& round,
                      const HealthSnapshot& before, const SnapshotOptions& options, WallTime now) {
   HealthSnapshot snapshot;
@@ -166,7 +174,8 @@ Duration ShortestTimeout(const HealthSnapshot& snapshot, const SnapshotOptions& 
   return shortest;
 }
 
-std::string Encode(const HealthSnapshot& snapshot, const SnapshotOptions& options, WallTime now) {
+std::string Encode(const HealthSnapshot& snapshot, const SnapshotOptions& options, WallTime now,
+                   const HardwareIdsByName& ids) {
   const bool roomy = snapshot.size() <= kRoomyDevicesMax;
   v1::NodeWatchResourcesResponse response;
   for (const auto& [name, finding] : snapshot) {
@@ -182,6 +191,10 @@ std::string Encode(const HealthSnapshot& snapshot, const SnapshotOptions& option
     out.set_message(
         CutText(health.cause.message, roomy ? kWireMessageBytesMax : kTightMessageBytesMax));
     EncodeFinding(finding, roomy, *out.mutable_galen());
+    if (const auto known = ids.find(name); known != ids.end()) {
+      out.mutable_galen()->set_uuid(known->second.uuid);
+      out.mutable_galen()->set_pci_address(known->second.pci_address);
+    }
   }
   return response.SerializeAsString();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "galen/driver.h"
+#include "model/hardware_ids.h"
 #include "model/health.h"
 
 namespace galen::sdk {
@@ -71,6 +72,11 @@ struct SnapshotOptions {
 std::vector<DeviceIdentity> IdentitiesOf(const std::string& driver, const std::string& pool,
                                          const Inventory& inventory);
 
+using HardwareIdsByName = std::map<std::string, HardwareIds, std::less<>>;
+// The same inventory's devices by what their hardware is found again by: the attributes "uuid",
+// "serial" and Kubernetes' standard "pciBusID".
+HardwareIdsByName HardwareIdsOf(const Inventory& inventory);
+
 // The finding of each of `devices`; reports on others are left out. `since` stays what it was while
 // state, share and cause do; a new finding dates from when the author saw it, never later than
 // `now`. Texts are made valid and bounded, timeouts whole seconds from 1 s to 24 h. A device
@@ -89,6 +95,8 @@ Duration ShortestTimeout(const HealthSnapshot& snapshot, const SnapshotOptions& 
 // A NodeWatchResourcesResponse, with our Finding beside each device's health; its bytes are the
 // same in v1 and v1alpha1. `now` becomes last_updated_time. Never more than kSnapshotBytesMax for
 // up to kDevicesMax devices: with very many, texts get shorter.
-std::string Encode(const HealthSnapshot& snapshot, const SnapshotOptions& options, WallTime now);
+// Devices in `ids` are reported with these too.
+std::string Encode(const HealthSnapshot& snapshot, const SnapshotOptions& options, WallTime now,
+                   const HardwareIdsByName& ids = {});
 
 }  // namespace galen::sdk

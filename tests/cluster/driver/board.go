@@ -16,6 +16,7 @@ type board struct {
 	mu      sync.Mutex // commands, streams and requests come on goroutines of their own
 	changed chan struct{}
 	node    string
+	uuids   string // how devices' UUIDs begin; "": they have none
 	timeout time.Duration
 	devices []deviceState
 	stream  string // "on", "silent" or "end"
@@ -35,8 +36,8 @@ type deviceState struct {
 }
 
 func newBoard(o options) *board {
-	b := &board{changed: make(chan struct{}), node: o.node, timeout: o.timeout, stream: "on",
-		prepare: "ok", single: o.single}
+	b := &board{changed: make(chan struct{}), node: o.node, uuids: o.uuids,
+		timeout: o.timeout, stream: "on", prepare: "ok", single: o.single}
 	b.resize(o.devices)
 	return b
 }
@@ -111,9 +112,13 @@ func (b *board) resources() resourceslice.DriverResources {
 	var devices []resourceapi.Device
 	for i, d := range b.devices {
 		index := int64(i)
-		devices = append(devices, resourceapi.Device{Name: d.Name,
-			Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{
-				"model": {StringValue: &model}, "index": {IntValue: &index}}})
+		attributes := map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{
+			"model": {StringValue: &model}, "index": {IntValue: &index}}
+		if b.uuids != "" {
+			uuid := fmt.Sprintf("%s%d", b.uuids, i)
+			attributes["uuid"] = resourceapi.DeviceAttribute{StringValue: &uuid}
+		}
+		devices = append(devices, resourceapi.Device{Name: d.Name, Attributes: attributes})
 	}
 	return resourceslice.DriverResources{Pools: map[string]resourceslice.Pool{
 		b.node: {Slices: []resourceslice.Slice{{Devices: devices}}}}}

@@ -29,10 +29,10 @@ import (
 type options struct {
 	name, node, kubeconfig, root, cdi, control, health, instance string
 
-	register, versions string
-	devices            int
-	single             bool
-	timeout            time.Duration
+	register, versions, uuids string
+	devices                   int
+	single                    bool
+	timeout                   time.Duration
 }
 
 func main() {
@@ -82,6 +82,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.versions, "versions", "", "with --register: the services to announce")
 	flags.BoolVar(&o.single, "single", false, "serve one health stream only, the newest")
 	flags.IntVar(&o.devices, "devices", 4, "how many devices, dev-0 and on")
+	flags.StringVar(&o.uuids, "uuids", "", "begin of devices' attribute uuid, which their numbers end")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long a health report holds")
 	if err := flags.Parse(args); err != nil {
 		return o, err

@@ -22,11 +22,11 @@ gpus 2
 1 uncorrected 0
 `
 
-// startNvidia runs galen-driver nvidia beside node-1's kubelet, under the name by which classes and
-// claims of the stories know a driver of GPUs. What it gives makes the library show lines first.
-func startNvidia(t *testing.T) (show func(lines string)) {
+// showNvml makes a table for the library, of two GPUs that are well: its place, and what puts lines
+// first in it.
+func showNvml(t *testing.T) (answers string, show func(lines string)) {
 	t.Helper()
-	answers := filepath.Join(t.TempDir(), "answers")
+	answers = filepath.Join(t.TempDir(), "answers")
 	show = func(lines string) {
 		t.Helper()
 		// Whole or not at all: the library reads at any time.
@@ -38,10 +38,22 @@ func startNvidia(t *testing.T) (show func(lines string)) {
 		}
 	}
 	show("")
-	library := filepath.Join(Root(), "build", "release", "scripted_nvml", "libnvidia-ml.so.1")
+	return answers, show
+}
+
+// nvmlLibrary is the path of ours under NVIDIA's name.
+func nvmlLibrary() string {
+	return filepath.Join(Root(), "build", "release", "scripted_nvml", "libnvidia-ml.so.1")
+}
+
+// startNvidia runs galen-driver nvidia beside node-1's kubelet, under the name by which classes and
+// claims of the stories know a driver of GPUs. What it gives makes the library show lines first.
+func startNvidia(t *testing.T) func(lines string) {
+	t.Helper()
+	answers, show := showNvml(t)
 	cluster.Apply(t, "default", gpuClass)
 	p := cluster.Run(t, "node-1", "env", "GALEN_NVML_ANSWERS="+answers, Program("galen-driver"),
-		"nvidia", "--name", gpuDriver, "--nvml", library, "--driver-root", t.TempDir(),
+		"nvidia", "--name", gpuDriver, "--nvml", nvmlLibrary(), "--driver-root", t.TempDir(),
 		"--poll", "500ms", "--state-dir", t.TempDir())
 	cluster.BeforeProgramsEnd(t, func() {
 		if p.Running() {

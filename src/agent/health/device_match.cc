@@ -1,0 +1,129 @@
+#include "agent/health/device_match.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace galen::agent {
+namespace {
+
+// One way to find a device again.
+struct IdKey {
+  std::string_view name;  // for people
+  std::string HardwareIds::* member;
+};
+constexpr IdKey kIdKeys[] = {{"UUID", &HardwareIds::uuid},
+                             {"PCI address", &HardwareIds::pci_address},
+                             {"serial", &HardwareIds::serial}};
+
+bool IsPartition(const HardwareIds& ids) { return !ids.parent_uuid.empty(); }
+
+// What a driver's device is looked for by: a partition by what it has of its parent. The serial of
+// a partition could be its own.
+HardwareIds WantedOf(const HardwareIds& ids) {
+  if (!IsPartition(ids)) return ids;
+  return {.uuid = ids.parent_uuid, .pci_address = ids.pci_address, .type = ids.type};
+}
+
+// The values that more than one device of a side has, by key; of whole devices of one type.
+class RepeatedIds {
+ public:
+  explicit RepeatedIds(const std::map<DeviceId, HardwareIds>& devices) {
+    std::set<std::pair<std::string, std::string>> seen[std::size(kIdKeys)];
+    for (const auto& [id, ids] : devices) {
+      if (IsPartition(ids)) continue;
+      for (std::size_t i = 0; i < std::size(kIdKeys); ++i) {
+        const std::string& value = ids.*kIdKeys[i].member;
+        if (!value.empty() && !seen[i].emplace(ids.type, value).second) values_[i].insert(value);
+      }
+    }
+  }
+  bool Has(std::size_t key, const std::string& value) const { return values_[key].contains(value); }
+
+ private:
+  std::set<std::string> values_[std::size(kIdKeys)];
+};
+
+// Where a source's devices are found by their values, by key.
+using PlacesByKey = std::map<std::string, DeviceId>[std::size(kIdKeys)];
+
+// A refusal, or the match; neither: nothing matches.
+struct MatchOutcome {
+  std::optional<DeviceId> match;
+  std::string refusal;
+};
+
+// Each key that both sides have must lead to the same device.
+MatchOutcome FindMatch(const HardwareIds& ids, const RepeatedIds& offered,
+                       const RepeatedIds& probed, const PlacesByKey& places) {
+  const HardwareIds wanted = WantedOf(ids);
+  MatchOutcome outcome;
+  std::string_view by;
+  for (std::size_t i = 0; i < std::size(kIdKeys); ++i) {
+    const std::string& value = wanted.*kIdKeys[i].member;
+    const auto place = places[i].find(value);
+    if (value.empty() || place == places[i].end()) continue;
+    const bool theirs = !IsPartition(ids) && offered.Has(i, value);
+    if (theirs || probed.Has(i, value)) {
+      return {.refusal = fmt::format(
+                  "{} {} is that of two devices {}: one of them is wrong", kIdKeys[i].name, value,
+                  theirs ? "in the driver's ResourceSlices" : "of the health source")};
+    }
+    if (outcome.match && *outcome.match != place->second) {
+      return {.refusal =
+                  fmt::format("its {} is that of {} and its {} that of {}: its ResourceSlice "
+                              "is wrong, or the health source's device was replaced",
+                              by, outcome.match->device, kIdKeys[i].name, place->second.device)};
+    }
+    if (!outcome.match) by = kIdKeys[i].name;
+    outcome.match = place->second;
+  }
+  return outcome;
+}
+
+// A key that both have and that differs, although another led here: the hardware in the slot was
+// changed on one side. "" when there is none. The serial is left out: some drivers give the
+// board's.
+std::string ContradictionOf(const HardwareIds& wanted, const HardwareIds& found) {
+  for (const IdKey& key : kIdKeys) {
+    const std::string &ours = wanted.*key.member, &theirs = found.*key.member;
+    if (key.member == &HardwareIds::serial || ours.empty() || theirs.empty()) continue;
+    if (ours != theirs) {
+      return fmt::format(
+          "its {} is {}, the health source's device has {}: restart the one that "
+          "still shows what was there before",
+          key.name, ours, theirs);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+DeviceMatches MatchDevices(const std::map<DeviceId, HardwareIds>& offered,
+                           const std::map<DeviceId, HardwareIds>& probed) {
+  const RepeatedIds offered_twice(offered), probed_twice(probed);
+  PlacesByKey places;
+  for (const auto& [id, ids] : probed) {
+    for (std::size_t i = 0; i < std::size(kIdKeys); ++i) {
+      if (!(ids.*kIdKeys[i].member).empty()) places[i].emplace(ids.*kIdKeys[i].member, id);
+    }
+  }
+  DeviceMatches matches;
+  for (const auto& [id, ids] : offered) {
+    MatchOutcome outcome = FindMatch(ids, offered_twice, probed_twice, places);
+    if (outcome.match) {
+      outcome.refusal = ContradictionOf(WantedOf(ids), probed.at(*outcome.match));
+    }
+    if (!outcome.refusal.empty()) {
+      matches.refused[id] = std::move(outcome.refusal);
+    } else if (outcome.match) {
+      matches.found[id] = {*outcome.match, IsPartition(ids)};
+    }
+  }
+  return matches;
+}
+
+}  // namespace galen::agent

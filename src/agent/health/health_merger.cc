@@ -1,0 +1,302 @@
+#include "agent/health/health_merger.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace galen::agent {
+namespace {
+
+bool IsKnown(const DeviceHealth* health) {
+  return health != nullptr && health->state != HealthState::kUnknown;
+}
+
+// Whose sentence it is, at its end: what it is about is what people read first.
+void Attribute(DeviceHealth& health, const std::string& whose) {
+  std::string& message = health.cause.message;
+  if (message.empty() && health.state == HealthState::kHealthy) return;
+  if (message.empty()) message = health.cause.code;
+  const std::string suffix = fmt::format(" ({})", whose);
+  message = CutText(message, kReportedMessageBytesMax - suffix.size()) + suffix;
+}
+
+// The source's finding rather than the driver's, where both are known.
+bool SourceDecides(const DeviceHealth& driver, const DeviceHealth& source) {
+  if (driver.state != source.state || driver.share != source.share) {
+    return WorseFirst(source, driver);
+  }
+  const auto says_why = [](const DeviceHealth& health) {
+    return !health.cause.code.empty() && health.cause.code != cause_code::kReported;
+  };
+  return source.state != HealthState::kHealthy && says_why(source) && !says_why(driver);
+}
+
+// Neither knows anything: why the driver does not, or why the source does not where the driver
+// never reports.
+DeviceHealth BothUnknown(const DeviceHealth* driver, const DeviceHealth* source) {
+  if (source == nullptr) return *driver;
+  const bool has_none = driver == nullptr || driver->cause.code == cause_code::kNotReported;
+  return has_none ? *source : *driver;
+}
+
+}  // namespace
+
+DeviceHealth MergedHealth(const DeviceHealth* driver, const DeviceHealth* source) {
+  GALEN_CHECK(driver != nullptr || source != nullptr);
+  if (!IsKnown(driver) && !IsKnown(source)) return BothUnknown(driver, source);
+  const bool both = IsKnown(driver) && IsKnown(source);
+  const bool source_decides = !IsKnown(driver) || (both && SourceDecides(*driver, *source));
+  DeviceHealth merged = source_decides ? *source : *driver;
+  const DeviceHealth* other = source_decides ? driver : source;
+  const bool contradicted = both && other->state != merged.state;
+  if (source_decides) {
+    Attribute(merged, contradicted ? fmt::format("seen by Galen's probes; the driver reports {}",
+                                                 ToString(other->state))
+                                   : "seen by Galen's probes");
+  } else if (contradicted) {
+    Attribute(merged, fmt::format("reported by the driver; Galen's probes report {}",
+                                  ToString(other->state)));
+  }
+  return merged;
+}
+
+std::size_t HealthMerger::Side::OnReport(const DecodedReport& report, Time reported) {
+  return source_ ? merger_.OnSourceReport(report, reported)
+                 : merger_.OnDriverReport(report, reported);
+}
+
+void HealthMerger::Side::OnDriverConnected(const std::string& driver) {
+  if (source_) {
+    merger_.source_cache_.SetConnected(driver, true);
+    const auto joined = merger_.joined_.find(driver);
+    if (joined != merger_.joined_.end()) ++joined->second.reports;
+  } else {
+    merger_.driver_cache_.SetConnected(driver, true);
+    merger_.edges_.keeper.OnDriverConnected(driver);
+  }
+}
+
+void HealthMerger::Side::OnDriverSilent(const std::string& driver, const Cause& why) {
+  source_ ? merger_.OnSourceSilent(driver, why) : merger_.OnDriverSilent(driver, why);
+}
+
+void HealthMerger::Side::Forget(const DeviceId& id, const std::string& why) {
+  if (source_) return;
+  if (!merger_.joined_.contains(id.driver)) return merger_.edges_.keeper.Forget(id, why);
+  if (merger_.driver_cache_.Find(id) == nullptr) return;
+  merger_.driver_cache_.Forget(id);
+  merger_.Publish(id.driver, {id}, merger_.edges_.loop.Now());
+}
+
+HealthMerger::HealthMerger(Edges edges, const std::vector<TimeoutRule>& rules, Offered offered)
+    : edges_(edges), offered_(std::move(offered)), driver_cache_(rules), source_cache_(rules) {}
+
+std::size_t HealthMerger::OnDriverReport(const DecodedReport& report, Time reported) {
+  const std::string& driver = report.report.driver;
+  if (!joined_.contains(driver)) return edges_.keeper.OnReport(report, reported);
+  edges_.keeper.OnDriverConnected(driver);
+  driver_cache_.SetConnected(driver, true);
+  // What has to make room for others was published; it is only not merged any more.
+  driver_cache_.Apply(report, reported, edges_.loop.WallNow());
+  driver_cache_.TakeEvicted();
+  std::vector<DeviceId> devices;
+  for (const DeviceHealth& health : report.report.devices) devices.push_back(health.id);
+  Arm();
+  return Publish(driver, devices, reported, report.continues);
+}
+
+std::size_t HealthMerger::OnSourceReport(const DecodedReport& report, Time reported) {
+  const std::string& driver = report.report.driver;
+  Joined& joined = Join(driver);
+  source_cache_.SetConnected(driver, true);
+  source_cache_.Apply(report, reported, edges_.loop.WallNow());
+  if (TakeProbed(joined, report)) Match(driver, joined);
+  std::set<DeviceId> devices;
+  for (const DeviceHealth& health : report.report.devices) {
+    const auto place = joined.by_source.find(health.id);
+    if (place != joined.by_source.end()) devices.insert(place->second.begin(), place->second.end());
+  }
+  Arm();
+  return Publish(driver, {devices.begin(), devices.end()}, reported, report.continues);
+}
+
+bool HealthMerger::TakeProbed(Joined& joined, const DecodedReport& report) {
+  bool others = false;
+  const auto drop = [&](const DeviceId& id) {
+    source_cache_.Forget(id);
+    joined.seen.erase(id);
+    others |= joined.probed.erase(id) > 0;
+  };
+  if (!report.continues) ++joined.reports;
+  for (const auto& [id, facts] : report.facts) {
+    if (source_cache_.Find(id) == nullptr) continue;
+    const HardwareIds ids{.uuid = facts.uuid,
+                          .pci_address = NormalPciAddress(facts.pci_address),
+                          .serial = facts.serial};
+    const auto [place, fresh] = joined.probed.try_emplace(id, ids);
+    others |= fresh || std::exchange(place->second, ids) != ids;
+    joined.seen[id] = joined.reports;
+  }
+  std::vector<DeviceId> gone;
+  for (const auto& [id, number] : joined.seen) {
+    if (number + 1 < joined.reports) gone.push_back(id);
+  }
+  for (const DeviceHealth& health : source_cache_.TakeEvicted()) gone.push_back(health.id);
+  for (const DeviceId& id : gone) drop(id);
+  return others;
+}
+
+// What an agent knew when it last ran of a driver without health came from a source, which may
+// connect a moment later: it holds until its deadline.
+void HealthMerger::OnDriverSilent(const std::string& driver, const Cause& why) {
+  const bool gone = why.code == cause_code::kDriverGone;
+  if (!joined_.contains(driver)) {
+    const bool restored = !gone && edges_.keeper.cache().HoldsOnlyRestored(driver);
+    return restored ? edges_.keeper.OnDriverConnected(driver)
+                    : edges_.keeper.OnDriverSilent(driver, why);
+  }
+  gone ? edges_.keeper.OnDriverLost(driver, why) : edges_.keeper.OnDriverConnected(driver);
+  driver_cache_.SetConnected(driver, !gone);
+  PublishChanged(driver_cache_.Drop(driver, why, edges_.loop.WallNow()), {});
+}
+
+void HealthMerger::OnSourceSilent(const std::string& driver, const Cause& why) {
+  if (!joined_.contains(driver)) return;
+  source_cache_.SetConnected(driver, why.code != cause_code::kDriverGone);
+  PublishChanged({}, source_cache_.Drop(driver, why, edges_.loop.WallNow()));
+}
+
+HealthMerger::Joined& HealthMerger::Join(const std::string& driver) {
+  const auto [place, fresh] = joined_.try_emplace(driver);
+  if (!fresh) return place->second;
+  edges_.log.Info("health source of a driver reports", {{"driver", driver}});
+  DecodedReport own{.report = {.driver = driver}};
+  DecodedReport lasting{.report = {.driver = driver}, .lasting = true};
+  for (const auto& [id, entry] : edges_.keeper.cache().entries()) {
+    // What was restored may be what a source reported to an agent before.
+    if (id.driver != driver || entry.report == 0 || entry.silent()) continue;
+    DecodedReport& report = entry.deadline ? own : lasting;
+    report.report.devices.push_back(entry.health);
+    report.facts[id] = entry.facts;
+  }
+  driver_cache_.SetConnected(driver, true);
+  driver_cache_.Apply(own, edges_.loop.Now(), edges_.loop.WallNow());
+  driver_cache_.Apply(lasting, edges_.loop.Now(), edges_.loop.WallNow());
+  return place->second;
+}
+
+void HealthMerger::OnSlicesChanged() {
+  for (auto& [driver, joined] : joined_) Match(driver, joined);
+}
+
+void HealthMerger::Match(const std::string& driver, Joined& joined) {
+  DeviceMatches matches = MatchDevices(offered_(driver), joined.probed);
+  if (matches == joined.matches) return;
+  LogRefused(driver, matches);
+  joined.by_source.clear();
+  for (const auto& [id, match] : matches.found) joined.by_source[match.source].push_back(id);
+  std::vector<DeviceId> others;
+  const DeviceMatches before = std::exchange(joined.matches, std::move(matches));
+  for (const auto& [id, match] : before.found) {
+    if (!joined.matches.found.contains(id)) others.push_back(id);
+  }
+  for (const auto& [id, match] : joined.matches.found) {
+    const auto known = before.found.find(id);
+    if (known == before.found.end() || known->second != match) others.push_back(id);
+  }
+  Publish(driver, others, edges_.loop.Now());
+}
+
+void HealthMerger::LogRefused(const std::string& driver, const DeviceMatches& matches) {
+  for (const auto& [id, why] : matches.refused) {
+    if (std::exchange(logged_[id], why) == why) continue;
+    edges_.log.Warning("health source says nothing of this device: it cannot be matched",
+                       {{"device", ToString(id)}, {"why", why}});
+  }
+  // What was put right and goes wrong again is news.
+  std::erase_if(logged_, [&](const auto& item) {
+    return item.first.driver == driver && !matches.refused.contains(item.first);
+  });
+}
+
+std::string HealthMerger::WhyNotMatched(const DeviceId& id) const {
+  const auto joined = joined_.find(id.driver);
+  if (joined == joined_.end() || joined->second.matches.found.contains(id)) return "";
+  const auto refused = joined->second.matches.refused.find(id);
+  if (refused != joined->second.matches.refused.end()) return refused->second;
+  return "no device of its health source has its UUID, PCI address or serial";
+}
+
+void HealthMerger::PublishChanged(const std::vector<HealthChange>& driver_changes,
+                                  const std::vector<HealthChange>& source_changes) {
+  std::map<std::string, std::set<DeviceId>> devices;
+  for (const HealthChange& change : driver_changes) {
+    devices[change.after.id.driver].insert(change.after.id);
+  }
+  for (const HealthChange& change : source_changes) {
+    const std::string& driver = change.after.id.driver;
+    const std::map<DeviceId, std::vector<DeviceId>>& by_source = joined_.at(driver).by_source;
+    const auto place = by_source.find(change.after.id);
+    if (place != by_source.end()) {
+      devices[driver].insert(place->second.begin(), place->second.end());
+    }
+  }
+  for (const auto& [driver, ids] : devices) {
+    Publish(driver, {ids.begin(), ids.end()}, edges_.loop.Now());
+  }
+  Arm();
+}
+
+std::size_t HealthMerger::Publish(const std::string& driver, const std::vector<DeviceId>& devices,
+                                  Time reported, bool continues) {
+  const DeviceMatches& matches = joined_.at(driver).matches;
+  // Each side keeps its deadlines; a device that nobody reports any more has one, so that it is
+  // forgotten when it has left.
+  DecodedReport merged{.report = {.driver = driver}, .lasting = true, .continues = continues};
+  DecodedReport lost{.report = {.driver = driver}, .continues = true};
+  for (const DeviceId& id : devices) {
+    const HealthCache::Entry* own = driver_cache_.Find(id);
+    const auto match = matches.found.find(id);
+    const HealthCache::Entry* seen =
+        match == matches.found.end() ? nullptr : source_cache_.Find(match->second.source);
+    if (own == nullptr && seen == nullptr) {
+      lost.report.devices.push_back(NotReportedHealth(id));
+      continue;
+    }
+    DeviceHealth health =
+        MergedHealth(own ? &own->health : nullptr, seen ? &seen->health : nullptr);
+    health.id = id;
+    DeviceFacts facts = own ? own->facts : DeviceFacts{};
+    // A partition's serial is not its parent's.
+    if (facts.serial.empty() && seen && !match->second.partition) facts.serial = seen->facts.serial;
+    if (facts.model.empty() && seen && !match->second.partition) facts.model = seen->facts.model;
+    if (seen && (!own || health.state == seen->health.state)) facts.sign = seen->facts.sign;
+    merged.facts[id] = std::move(facts);
+    merged.report.devices.push_back(std::move(health));
+  }
+  std::size_t changed = 0;
+  if (!merged.report.devices.empty()) changed += edges_.keeper.OnMerged(merged, reported);
+  if (!lost.report.devices.empty()) changed += edges_.keeper.OnMerged(lost, reported);
+  return changed;
+}
+
+void HealthMerger::Expire() {
+  const Time now = edges_.loop.Now();
+  const WallTime wall = edges_.loop.WallNow();
+  const std::vector<HealthChange> own = driver_cache_.Expire(now, wall);
+  PublishChanged(own, source_cache_.Expire(now, wall));
+}
+
+void HealthMerger::Arm() {
+  std::optional<Time> next = driver_cache_.NextDeadline();
+  const std::optional<Time> theirs = source_cache_.NextDeadline();
+  if (!next || (theirs && *theirs < *next)) next = theirs;
+  if (!next) return deadline_.Cancel();
+  deadline_ = edges_.loop.At(*next, [this] { Expire(); });
+}
+
+}  // namespace galen::agent

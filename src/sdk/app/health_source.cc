@@ -1,0 +1,99 @@
+#include "sdk/app/health_source.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "net/address.h"
+#include "sdk/digest.h"
+#include "sdk/inventory.h"
+
+namespace galen::sdk {
+namespace {
+
+// The devices' pool in reports: a name that no reader looks at, since the driver has its own.
+constexpr const char* kSourcePool = "health-source";
+// As DriverApp gives its subscribers to end.
+constexpr Duration kSourceStreamsEnd = std::chrono::milliseconds(500);
+
+}  // namespace
+
+StatusOr<std::string> HealthSourceSocket(const std::string& directory, const std::string& driver,
+                                         const std::string& instance) {
+  const std::string name = instance.empty() ? driver : driver + "-" + instance;
+  for (const std::string& candidate : {name, DigestBase64Url(name, 16)}) {
+    std::string path = fmt::format("{}/{}.sock", directory, candidate);
+    if (path.size() <= net::kSocketPathMax) return path;
+  }
+  return InvalidArgument(
+      "no socket fits into {}, whose path has {} bytes: at most {} are a "
+      "socket's address",
+      directory, directory.size(), net::kSocketPathMax);
+}
+
+StatusOr<std::unique_ptr<HealthSource>> HealthSource::Create(Edges edges, Options options) {
+  ASSIGN_OR_RETURN(std::string path,
+                   HealthSourceSocket(options.directory, options.driver, options.instance));
+  return std::unique_ptr<HealthSource>(
+      new HealthSource(edges, std::move(options), std::move(path)));
+}
+
+HealthSource::HealthSource(Edges edges, Options options, std::string path)
+    : edges_(edges),
+      path_(std::move(path)),
+      health_({edges.loop, edges.log, edges.metrics},
+              {.driver = options.driver,
+               .pool = kSourcePool,
+               .period = options.period,
+               .snapshot = options.snapshot,
+               .with_hardware_ids = true},
+              std::move(options.health)),
+      registration_(edges.log, edges.metrics,
+                    {.driver = options.driver,
+                     .endpoint = path_,
+                     .type = std::string(kHealthSourceType),
+                     .has_claims = false,
+                     .has_health = true}),
+      methods_(edges.loop),
+      socket_({edges.loop, edges.log, edges.random, edges.files, edges.sockets}, path_, methods_) {
+  registration_.Serve(methods_);
+  health_.Serve(methods_);
+}
+
+Status HealthSource::Publish(const Inventory& inventory) {
+  RETURN_IF_ERROR(ValidateInventory(inventory));
+  health_.SetInventory(inventory);
+  return OkStatus();
+}
+
+Status HealthSource::Start() {
+  RETURN_IF_ERROR(socket_.Start());
+  health_.Start();
+  return OkStatus();
+}
+
+void HealthSource::Stop(std::function<void()> done) {
+  const bool already = on_stopped_ != nullptr;
+  on_stopped_ = std::move(done);
+  if (already) return;
+  edges_.log.Info("health source is stopping");
+  health_.Stop();
+  socket_.Drain(kSourceStreamsEnd, [this] {
+    // Later: this is said by the very socket that is closed next.
+    end_timer_ = edges_.loop.After(Duration::zero(), [this] {
+      socket_.Stop();
+      edges_.log.Info("health source has stopped");
+      // Moved out, for it may end this.
+      const auto stopped = std::move(on_stopped_);
+      stopped();
+    });
+  });
+}
+
+std::string HealthSource::WhyNotReady() const {
+  if (!socket_.listening()) return "the socket is not there";
+  if (health_.subscribers() == 0) return "no agent of Galen has subscribed yet";
+  return "";
+}
+
+}  // namespace galen::sdk

@@ -1,0 +1,72 @@
+// A health source: reports how the devices of somebody else's driver are, to the node's agent of
+// Galen alone. It publishes no slices, prepares no claims and has no socket where a kubelet looks,
+// for a second registration under a driver's name would get that driver's claims. It asks no API
+// server: the agent, which knows the driver's slices, finds out which devices are meant by their
+// UUIDs, PCI addresses and serials. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "net/endpoint/socket_keeper.h"
+#include "rpc/service.h"
+#include "sdk/app/registration_service.h"
+#include "sdk/app/running_driver.h"
+#include "sdk/health/health_publisher.h"
+
+namespace galen::sdk {
+
+// As the agent's kHealthSourceType has it.
+inline constexpr std::string_view kHealthSourceType = "galen.dev/HealthSource";
+// Where agents look unless configured otherwise: "health" beside their own socket.
+inline constexpr const char* kHealthSourcesDirectory = "/run/galen/health";
+
+// One socket: who asks learns which driver it is for, and may subscribe to its health.
+class HealthSource final : public RunningDriver {
+ public:
+  struct Edges {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+    Random& random;
+    FileSystem& files;
+    net::SocketHost& sockets;
+  };
+  struct Options {
+    std::string driver;     // the other's
+    std::string directory;  // of the socket; made if need be
+    std::string instance;   // as Driver::Options::instance
+    SnapshotOptions snapshot = {};
+    Duration period = std::chrono::seconds(5);
+    std::function<void(HealthWriter&)> health;
+  };
+
+  // InvalidArgument when the socket's path would be too long. Starts nothing.
+  static StatusOr<std::unique_ptr<HealthSource>> Create(Edges edges, Options options);
+
+  Status Publish(const Inventory& inventory) override;
+  Status Start() override;
+  void HealthChanged() override { health_.Changed(); }
+  void Stop(std::function<void()> done) override;
+  std::string WhyNotReady() const override;
+  std::string socket() const override { return path_; }
+
+ private:
+  HealthSource(Edges edges, Options options, std::string path);
+
+  const Edges edges_;
+  const std::string path_;
+  HealthPublisher health_;
+  RegistrationService registration_;
+  rpc::Dispatcher methods_;
+  net::SocketKeeper socket_;
+  Timer end_timer_;
+  std::function<void()> on_stopped_;
+};
+
+// The socket of a health source for `driver`. InvalidArgument when no name fits a socket's address.
+StatusOr<std::string> HealthSourceSocket(const std::string& directory, const std::string& driver,
+                                         const std::string& instance);
+
+}  // namespace galen::sdk

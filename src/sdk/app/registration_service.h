@@ -1,0 +1,53 @@
+// The registration service, which the kubelet, or whoever else watches the registry directory,
+// calls to learn what this driver is. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "rpc/service.h"
+
+namespace galen::sdk {
+
+// The driver is the server here, the kubelet or an agent in the manager role the client. What it
+// says never changes, so it may be asked any number of times by anybody.
+class RegistrationService {
+ public:
+  struct Options {
+    std::string driver;
+    std::string endpoint;  // absolute path of the data socket
+    std::string type = "DRAPlugin";
+    bool has_claims = true;
+    bool has_health = false;
+  };
+
+  RegistrationService(Log& log, Metrics& metrics, Options options);
+
+  // Adds GetInfo and NotifyRegistrationStatus. The dispatcher calls this for as long as it serves.
+  void Serve(rpc::Dispatcher& dispatcher);
+  // Called with the outcome of each registration: "" = it worked, else why not.
+  void OnOutcome(std::function<void(const std::string& refusal)> callback) {
+    on_outcome_ = std::move(callback);
+  }
+
+  // The last outcome was success. False until a kubelet, or an agent in the manager role, has
+  // reported one.
+  bool registered() const { return registered_; }
+  // In the order in which the reader chooses: a kubelet takes the first DRA service it knows.
+  std::vector<std::string> SupportedVersions() const;
+
+ private:
+  void TakeOutcome(bool registered, const std::string& error);
+
+  Log& log_;
+  Metrics& metrics_;
+  const Options options_;
+  bool registered_ = false;
+  std::string last_refusal_;
+  std::function<void(const std::string&)> on_outcome_;
+};
+
+}  // namespace galen::sdk
