@@ -231,8 +231,11 @@ void SimWorld::MoveOddDevices(const std::string& node, bool new_first) {
     }
     Ask(kube::Create(kube::kResourceSlices, "", kube::EncodeSlice(slice)));
   };
+  // The former one then stays until the next move: a slice of an older generation counts no more.
   if (new_first) make();
-  Ask(kube::Delete(kube::kResourceSlices, "", name_of(generation - 1)));
+  for (const int former : {generation - 2, new_first ? generation - 2 : generation - 1}) {
+    Ask(kube::Delete(kube::kResourceSlices, "", name_of(former)));
+  }
   if (!new_first) make();
 }
 
