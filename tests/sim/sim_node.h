@@ -103,8 +103,9 @@ class SimNode {
   void LetDiskGoOn();
   bool disk_hangs() const { return disk_hangs_; }
   // What it publishes while its disk fails, and until it has surely tried again, may not be kept.
+  // By the machine's clock: while it sleeps, nobody tries.
   void DoubtDisk() {
-    disk_doubted_at_ = world_.loop.Now();
+    disk_doubted_at_ = loop_.Now();
     disk_was_doubtful_ = true;
   }
   // At any time until now.
@@ -113,7 +114,7 @@ class SimNode {
   int JournaledChanges(const std::string& device, HealthState state) const {
     return agent_files_.Changes(device, state);
   }
-  bool disk_doubtful() const { return world_.loop.Now() - disk_doubted_at_ < kDiskDoubt; }
+  bool disk_doubtful() const { return loop_.Now() - disk_doubted_at_ < kDiskDoubt; }
   // Called with what a write to a Pod says that the agent's journal does not have on the disk, when
   // it leaves the agent.
   void OnUnrecorded(std::function<void(const std::string& text)> listener) {

@@ -41,5 +41,15 @@ TEST_F(OneNode, AnAgentThatIsBroughtBackBeforeItsLastOperationLives) {
   EXPECT_EQ(node.agent_starts(), starts);
 }
 
+TEST_F(OneNode, ADiskThatFailedIsDoubtedForTimeThatTheMachineIsAwake) {
+  node.DoubtDisk();
+  node.Suspend();
+  world.Pass(10min);
+  node.WakeUp();
+  EXPECT_TRUE(node.disk_doubtful());
+  world.Pass(41s);
+  EXPECT_FALSE(node.disk_doubtful());
+}
+
 }  // namespace
 }  // namespace galen::sim
