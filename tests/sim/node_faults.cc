@@ -147,7 +147,7 @@ std::string SimFaults::KillAgent(SimNode& node, Random& chance) {
   const bool power_cut = chance.Chance(0.5);
   const Duration d = Between(chance, 10ms, 30s);
   node.KillAgent(power_cut);
-  Hold(node, "agent", d, [this, &node] { BringAgentBack(node); });
+  Hold(node, "agent", d, [&node] { node.BringAgentBack(); });
   return fmt::format("the agent is killed{} {}", power_cut ? ", with the power," : "", For(d));
 }
 
@@ -156,7 +156,7 @@ std::string SimFaults::KillAgentAtWrite(SimNode& node, Random& chance) {
   const std::uint64_t operations = chance.Below(12);
   const Duration d = Between(chance, 1s, 30s);
   node.KillAgentAtWrite(operations, power_cut);
-  Hold(node, "agent", d, [this, &node] { BringAgentBack(node); });
+  Hold(node, "agent", d, [&node] { node.BringAgentBack(); });
   return fmt::format("the agent dies {} disk operations from now{}, and is there again in {:.1f} s",
                      operations, power_cut ? " with the power" : "",
                      std::chrono::duration<double>(d).count());
@@ -166,7 +166,7 @@ std::string SimFaults::UpgradeAgent(SimNode& node, Random& chance) {
   const std::string version = fmt::format("1.{}.0", chance.Below(3));
   node.UpgradeAgent(version);
   // Should it die while it stops.
-  Hold(node, "agent", 20s, [this, &node] { BringAgentBack(node); });
+  Hold(node, "agent", 20s, [&node] { node.BringAgentBack(); });
   return fmt::format("the agent ends in order, version {} starts", version);
 }
 

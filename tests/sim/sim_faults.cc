@@ -133,14 +133,8 @@ void SimFaults::EndAll() {
   while (!held_.empty()) End(held_.begin()->first);
   for (const auto& node : world_.nodes()) {
     node->Disturb();
-    BringAgentBack(*node);
+    node->BringAgentBack();
   }
-}
-
-void SimFaults::BringAgentBack(SimNode& node) {
-  // One that was to die at a write lives.
-  node.disk().Restart();
-  if (node.agent() == nullptr) node.StartAgent();
 }
 
 }  // namespace galen::sim

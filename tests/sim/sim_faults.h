@@ -137,8 +137,6 @@ class SimFaults {
                         const std::function<void(GateWeather&)>& mend);
   std::string SpoilLink(SimNode& node, Random& chance, const std::string& what,
                         net::LinkWeather& weather);
-  // The agent runs when nothing else keeps it from running.
-  void BringAgentBack(SimNode& node);
 
   struct Held {
     Time until{};

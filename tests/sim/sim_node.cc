@@ -199,6 +199,7 @@ StatusOr<std::unique_ptr<agent::AgentApp>> SimNode::MakeAgent() {
 }
 
 void SimNode::KillAgent(bool power_cut) {
+  dying_.reset();
   registry_.GoDeaf();  // its watch dies with it
   agent_.reset();
   disk_queue_.reset();
@@ -223,8 +224,20 @@ void SimNode::LetDiskGoOn() {
 
 void SimNode::KillAgentAtWrite(std::uint64_t operations, bool power_cut) {
   // What the agent sends from here on is sent later in the loop than it dies.
-  agent_disk_.StopAfter(
-      operations, [this, power_cut] { loop_.Post([this, power_cut] { KillAgent(power_cut); }); });
+  agent_disk_.StopAfter(operations, [this, power_cut] {
+    dying_ = power_cut;
+    loop_.Post([this] { EndDying(); });
+  });
+}
+
+void SimNode::EndDying() {
+  if (dying_) KillAgent(*dying_);
+}
+
+void SimNode::BringAgentBack() {
+  EndDying();
+  agent_disk_.Restart();
+  if (agent_ == nullptr) StartAgent();
 }
 
 SimDriver& SimNode::driver(const std::string& name) {

@@ -51,6 +51,9 @@ class SimNode {
   // one is half done or not at all, and nothing that it does afterwards leaves the process. Taken
   // back when it dies before.
   void KillAgentAtWrite(std::uint64_t operations, bool power_cut);
+  // An agent runs afterwards: the present one, which dies at no write any more, or a new one where
+  // none runs or its last operation has been done.
+  void BringAgentBack();
   // Null while none runs.
   agent::AgentApp* agent() { return agent_.get(); }
   const std::string& agent_version() const { return version_; }
@@ -100,8 +103,9 @@ class SimNode {
   void LetDiskGoOn();
   bool disk_hangs() const { return disk_hangs_; }
   // What it publishes while its disk fails, and until it has surely tried again, may not be kept.
+  // By the machine's clock: while it sleeps, nobody tries.
   void DoubtDisk() {
-    disk_doubted_at_ = world_.loop.Now();
+    disk_doubted_at_ = loop_.Now();
     disk_was_doubtful_ = true;
   }
   // At any time until now.
@@ -110,7 +114,7 @@ class SimNode {
   int JournaledChanges(const std::string& device, HealthState state) const {
     return agent_files_.Changes(device, state);
   }
-  bool disk_doubtful() const { return world_.loop.Now() - disk_doubted_at_ < kDiskDoubt; }
+  bool disk_doubtful() const { return loop_.Now() - disk_doubted_at_ < kDiskDoubt; }
   // Called with what a write to a Pod says that the agent's journal does not have on the disk, when
   // it leaves the agent.
   void OnUnrecorded(std::function<void(const std::string& text)> listener) {
@@ -137,6 +141,8 @@ class SimNode {
   // Where what the agent sends is looked at.
   class Outbox;
 
+  // An agent whose disk has stopped under it dies now. REQUIRES: it is not the caller.
+  void EndDying();
   std::string StateDir() const;
   void ReadJournal();
   // Removes the files of a directory of the agent.
@@ -158,6 +164,7 @@ class SimNode {
   Time disturbed_at_{};
   Time api_disturbed_at_ = Time{} - std::chrono::hours(1);  // not yet
   FakeDisk agent_disk_;
+  std::optional<bool> dying_;  // since its disk stopped until it is gone: whether with the power
   bool disk_hangs_ = false;
   std::unique_ptr<FakeDiskQueue> disk_queue_;  // of the agent that runs
   std::unique_ptr<DiskQueue> early_queue_;     // the same of kRecordsLate

@@ -19,8 +19,10 @@ constexpr std::uint64_t kSeeds = 200;
 // Steps of the long run, unless GALEN_SIM_EVENTS says otherwise.
 constexpr std::uint64_t kEvents = 10'000;
 // Seeds that chance drew and that broke a rule. 308306: an agent is killed in a sync, and the next
-// one publishes what the disk has of it.
-constexpr std::uint64_t kOnceBroken[] = {308306};
+// one publishes what the disk has of it. 631 and 1943: the faults end in the moment in which an
+// agent does its last operation, and the world left it dead. 503: a machine sleeps after its disk
+// was full, and the rule took its sleep for time to try again in.
+constexpr std::uint64_t kOnceBroken[] = {308306, 503, 631, 1943};
 
 std::uint64_t NumberOf(const std::string& variable, std::uint64_t otherwise) {
   const auto given = Lookup(ReadEnvironment(), variable);
