@@ -212,7 +212,7 @@ void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
   // The view may show a claim that was taken away meanwhile: nobody looks at an ended Pod's claims.
   if (!holder.ended || !holder.let_go) {
     holder.devices = agent::DevicesOf(pod, view_, prepared_);
-    if (holder.ended) DropGained(pod, before, holder.devices);
+    DropGained(pod, before, holder.devices);
     if (before.uid == holder.uid) holder.taken = TakenFrom(std::move(before), holder.devices);
   }
   if (holder.ended) {
@@ -227,18 +227,26 @@ void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
 }
 
 // A claim that is the Pod's by its group alone may have been freed since and allocated anew, for
-// others of the group: it says so of the ended Pod, too.
+// others of the group: it says so of the Pod, too. A claim is freed only once its Pods have ended,
+// so one that began with the former allocation has, whether that is seen already or not.
 void ClaimIndex::DropGained(const kube::Pod& pod, const Holder& before,
                             std::vector<HeldDevice>& devices) const {
+  // It may still get what its claim has by then.
+  if (pod.phase == "Pending") return;
+  const bool is_known = before.uid == pod.meta.uid;
+  const auto had = [&](const auto& is_it) {
+    return is_known &&
+           (std::ranges::any_of(before.devices, is_it) || std::ranges::any_of(before.taken, is_it));
+  };
   std::erase_if(devices, [&](const HeldDevice& held) {
     const Claim* claim = view_.FindClaim({pod.meta.key.ns, held.claim});
     if (claim == nullptr || claim->IsReservedFor(pod.meta.uid, "")) return false;
-    const auto is_it = [&](const HeldDevice& had) {
-      return had.claim_uid == held.claim_uid && had.device == held.device &&
-             had.share_id == held.share_id;
-    };
-    return before.uid != pod.meta.uid || (std::ranges::none_of(before.devices, is_it) &&
-                                          std::ranges::none_of(before.taken, is_it));
+    const auto of_claim = [&](const HeldDevice& h) { return h.claim_uid == held.claim_uid; };
+    // Of a Pod that lives the claim may be read for the first time.
+    if (!HasEnded(pod) && !had(of_claim)) return false;
+    return !had([&](const HeldDevice& h) {
+      return of_claim(h) && h.device == held.device && h.share_id == held.share_id;
+    });
   });
 }
 

@@ -111,7 +111,7 @@ class ClaimIndex {
 
   Holder Drop(const ObjectKey& pod);
   void Add(const kube::Pod& pod, Holder before);
-  // Takes out what the Pod, which has ended, was not known to hold before.
+  // Takes out what came to the Pod by a later allocation of its group's claim.
   void DropGained(const kube::Pod& pod, const Holder& before,
                   std::vector<HeldDevice>& devices) const;
   static std::vector<HeldDevice> TakenFrom(Holder before, const std::vector<HeldDevice>& present);

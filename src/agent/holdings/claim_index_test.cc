@@ -214,6 +214,34 @@ TEST_F(ClaimIndexTest, AnEndedPodOfAGroupGainsNothingByTheGroupsNextAllocation) 
   EXPECT_THAT(after_a_restart.DevicesOf(Key("a")), IsEmpty());
 }
 
+// The claim was allocated anew since its Pods ended; the news of their end is on its way.
+TEST_F(ClaimIndexTest, APodThatRunsGainsNothingByItsGroupsNextAllocationEither) {
+  view_.AddPod("a").group = "ring";
+  Claim& claim = view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
+  claim.reserved_for.clear();
+  claim.reserved_for_groups = {"ring"};
+  index_.PodChanged(Key("a"));
+  claim.devices = {{"main", HeldGpu(1)}};
+  index_.ClaimChanged(Key("a-gpu"));
+  EXPECT_THAT(index_.DevicesOf(Key("a")), IsEmpty());
+  view_.pods.at(Key("a")).phase = "Failed";
+  index_.PodChanged(Key("a"));
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(1)), IsEmpty());
+  EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), ElementsAre(Key("a")));
+}
+
+TEST_F(ClaimIndexTest, APodThatHasNotBegunHoldsWhatItsGroupsClaimHasNow) {
+  view_.AddPod("a").group = "ring";
+  view_.pods.at(Key("a")).phase = "Pending";
+  Claim& claim = view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
+  claim.reserved_for.clear();
+  claim.reserved_for_groups = {"ring"};
+  index_.PodChanged(Key("a"));
+  claim.devices = {{"main", HeldGpu(1)}};
+  index_.ClaimChanged(Key("a-gpu"));
+  EXPECT_THAT(index_.PodsOf(HeldGpu(1)), ElementsAre(Key("a")));
+}
+
 TEST_F(ClaimIndexTest, ADeviceIsOnlyAPodsUntilAnotherHasHadItAndNotOnlyLookedAtIt) {
   view_.AddPod("a").phase = "Failed";
   view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");

@@ -180,10 +180,9 @@ void PodRunner::Delete(const PodRef& ref, Done done) {
         calls_.erase(ref);
         edges_.metrics.Add(metric::kApiWrites,
                            {{"kind", "PodDeletion"}, {"result", reply.ok() ? "ok" : "error"}});
-        // Gone already, or another of its name: nothing is left to do.
-        const bool settled =
-            reply.ok() || !IsRetryable(reply.status()) || reply.status().code() == Code::kAborted;
-        done(settled ? OkStatus() : reply.status());
+        // A conflict, too, is tried again: it is not always another Pod of the name, which the next
+        // look finds.
+        done(reply.ok() ? OkStatus() : reply.status());
       });
 }
 

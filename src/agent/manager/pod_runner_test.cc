@@ -237,6 +237,34 @@ TEST_F(PodRunnerTest, APodWithoutClaimsGoesAtOnce) {
   EXPECT_THAT(driver_.Take(), IsEmpty());
 }
 
+// It was taken for "another of its name", and the Pod stayed in Terminating for ever.
+TEST_F(PodRunnerTest, ADeletionThatMeetsAConflictIsTriedAgainWhileThePodIsThere) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
+  Mark();
+  status_ = 409;
+  Pod().meta.deleted = loop_.WallNow();
+  Mark();
+  status_ = 200;
+  const std::size_t refused = Deleted().size();
+  loop_.Advance(30s);
+  EXPECT_THAT(Deleted(), SizeIs(refused + 1));
+}
+
+TEST_F(PodRunnerTest, AConflictWithAnotherPodOfTheNameIsTheEndOfIt) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
+  Mark();
+  status_ = 409;
+  Pod().meta.deleted = loop_.WallNow();
+  Mark();
+  view_.pods.clear();
+  view_.AddPod("a").meta.uid = "another";
+  const std::size_t refused = Deleted().size();
+  loop_.Advance(5min);
+  EXPECT_THAT(Deleted(), SizeIs(refused));
+}
+
 TEST_F(PodRunnerTest, APodThatWasRemovedByForceHasItsClaimsLetGoOf) {
   view_.AddPod("a");
   view_.AddClaim("a-gpu", {{"main", kGpu}}, "a");
