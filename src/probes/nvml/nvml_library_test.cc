@@ -191,6 +191,28 @@ TEST_F(NvmlLibraryTest, AModuleOfAnotherVersionIsShownWithItsGpusUntilBothMatch)
   EXPECT_THAT(library->WaitForXids(0s).value(), IsEmpty()) << "asked of the GPUs that answer now";
 }
 
+TEST_F(NvmlLibraryTest, AGpuOfTheModuleThatNvmlDoesNotKnowIsNotReadWhateverTheReason) {
+  const NvmlGpu gpu{.uuid = "GPU-1", .pci_address = "0000:4b:00.0"};
+  const auto read = [&](const char* lines) {
+    Answer(lines);
+    return Open()->Read(gpu, NvmlDepth::kAll);
+  };
+  // A function that is missing and an argument that is refused are no values left out here: there
+  // is no value at all.
+  for (const auto& [result, error] : std::map<std::string, std::string>{
+           {"2", "invalid argument"},
+           {"3", "not supported"},
+           {"6", "not found"},
+           {"13", "this version of the library has no such function"}}) {
+    const std::vector<Sign> signs = read(("0 power 300000\n0 handle " + result + "\n").c_str());
+    ASSERT_THAT(signs, SizeIs(1)) << error;
+    EXPECT_EQ(signs[0].name, "nvml");
+    EXPECT_EQ(signs[0].error, error);
+  }
+  EXPECT_EQ(read("0 handle 15\n").at(0).name, "gpu-lost");
+  EXPECT_EQ(read("0 handle 18\n").at(0).name, "kernel-module");
+}
+
 TEST_F(NvmlLibraryTest, AModuleThatWasExchangedBelowTheLibraryIsAllThatAGpuShows) {
   module_ = {.version = "570.133.20"};
   EXPECT_THAT(Read("0 temperature 41\n0 power result 18\n"),

@@ -22,6 +22,10 @@ std::int64_t Seconds(Duration time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
 }
 
+bool IsShown(const std::vector<Sign>& signs, std::string_view name) {
+  return std::ranges::any_of(signs, [&](const Sign& sign) { return sign.name == name; });
+}
+
 }  // namespace
 
 NvmlProbe::NvmlProbe(Parts parts, std::map<std::string, NvmlGpu> gpus)
@@ -81,8 +85,11 @@ void NvmlProbe::OnRead(Gpu& gpu) {
   }
   std::vector<Sign> signs = std::exchange(gpu.signs, {});
   KeepNews(gpu, signs);
-  EndMismatch(gpu, signs);
-  signs.push_back({.name = "nvml", .value = 1.0});
+  // NVML may answer, and not know this GPU: then nothing was read of it.
+  if (!IsShown(signs, "nvml")) {
+    EndMismatch(gpu, signs);
+    signs.push_back({.name = "nvml", .value = 1.0});
+  }
   for (Sign& sign : signs) {
     sign.device = gpu.device;
     sign.time = parts_.loop.WallNow();
@@ -114,13 +121,18 @@ void NvmlProbe::KeepNews(Gpu& gpu, std::vector<Sign>& signs) {
   if (gpu.events.contains("gpu-lost")) return;
   const auto asked = before.find("recovery-action");
   if (asked == before.end() || asked->second == 0 || gpu.events.contains("recovery-action")) return;
+  // Nothing takes the request back but a read that could have shown it; its error is one that did
+  // not.
+  if (IsShown(signs, "nvml") || IsShown(signs, "kernel-module") ||
+      IsShown(signs, "recovery-action")) {
+    gpu.events.insert(*asked);
+    return;
+  }
   signs.push_back({.name = "recovery-action", .raw = "NVML: the GPU needs no reset any more"});
 }
 
 void NvmlProbe::EndMismatch(Gpu& gpu, std::vector<Sign>& signs) {
-  const bool before = std::exchange(gpu.mismatch, std::ranges::any_of(signs, [](const Sign& sign) {
-                                      return sign.name == "kernel-module";
-                                    }));
+  const bool before = std::exchange(gpu.mismatch, IsShown(signs, "kernel-module"));
   if (!before || gpu.mismatch) return;
   signs.push_back({.name = "kernel-module",
                    .raw = "NVML: kernel module and library are of one version",

@@ -75,6 +75,46 @@ TEST_F(NvmlProbeTest, AMismatchOfVersionsThatIsOverIsShownOnce) {
   EXPECT_THAT(readings_.Take(), ElementsAre("gpu-0 nvml 1", "gpu-1 power 310", "gpu-1 nvml 1"));
 }
 
+TEST_F(NvmlProbeTest, AGpuThatNvmlDoesNotKnowIsNotShownAsOneThatAnswers) {
+  const Sign unknown{.name = "nvml", .error = "not found"};
+  nvml_.shows["GPU-a"] = {unknown};
+  Look();
+  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-0 nvml 0", "gpu-1 power 310",
+                                            "gpu-1 kernel-module 0", "gpu-1 nvml 1"));
+  nvml_.shows["GPU-b"] = {unknown};
+  Look();
+  EXPECT_EQ(readings_.last["nvml"].error, "not found");
+
+  nvml_.shows["GPU-a"] = {{.name = "power", .value = 300.0}};
+  readings_.Take();
+  Look();
+  EXPECT_THAT(readings_.Take(), ElementsAre("gpu-0 power 300", "gpu-0 kernel-module 0",
+                                            "gpu-0 nvml 1", "gpu-1 nvml 0"))
+      << "that versions match is shown with the first read";
+}
+
+TEST_F(NvmlProbeTest, AResetThatIsAskedForIsNotTakenBackByAReadThatDoesNotShowIt) {
+  nvml_.shows["GPU-b"] = {};
+  Look();
+  const auto show = [this](std::vector<Sign> signs) {
+    nvml_.shows["GPU-a"] = std::move(signs);
+    readings_.Take();
+    Look();
+    return readings_.Take().front();
+  };
+  const Sign reset{.name = "recovery-action", .value = 1.0};
+  const Sign mismatch{.name = "kernel-module", .value = "570.124", .expected_text = "570.133"};
+  EXPECT_EQ(show({reset}), "gpu-0 recovery-action 1");
+  EXPECT_EQ(show({{.name = "nvml", .error = "not found"}}), "gpu-0 nvml 0");
+  EXPECT_EQ(readings_.last["recovery-action"].raw, "");
+  show({mismatch});
+  EXPECT_EQ(readings_.last["recovery-action"].raw, "");
+  show({{.name = "recovery-action", .error = "timed out"}});
+  EXPECT_EQ(readings_.last["recovery-action"].error, "timed out");
+  EXPECT_EQ(show({reset}), "gpu-0 nvml 1") << "it was asked for all the time";
+  EXPECT_EQ(show({}), "gpu-0 recovery-action 0");
+}
+
 TEST_F(NvmlProbeTest, AGpuThatDoesNotAnswerIsNamedAfterFiveSecondsAndTheOthersAreReadOn) {
   queues_[1]->Hang();
   Look();

@@ -32,6 +32,11 @@ class Signs {
     if (!IsMissing(result)) signs_.push_back({.name = name, .error = NvmlErrorText(result)});
     return false;
   }
+  // The same of what nothing can be read without: that it is missing is an error, too.
+  bool Needs(int result, const char* name) {
+    if (IsMissing(result)) signs_.push_back({.name = name, .error = NvmlErrorText(result)});
+    return Has(result, name);
+  }
   Sign& Add(const char* name, double value, const char* unit = "") {
     signs_.push_back(
         {.name = name,
@@ -179,7 +184,9 @@ std::vector<Sign> NvmlLibrary::Read(const NvmlGpu& gpu, NvmlDepth depth) {
   Signs signs;
   nvml::Device handle = gpu.handle;
   // It was found by the module alone, while the versions did not match.
-  if (handle == nullptr && !signs.Has(call.by_address(gpu.pci_address.c_str(), &handle), "nvml")) {
+  if (handle == nullptr &&
+      !signs.Needs(call.by_address(gpu.pci_address.c_str(), &handle), "nvml")) {
+    if (signs.mismatch()) return {Mismatch()};
     return std::move(signs).Take();
   }
   ReadTemperature(call, handle, signs);
