@@ -22,6 +22,7 @@ Status CheckMembers(const Json& row, std::initializer_list<std::string_view> kno
 
 // Texts of a list; numbers such as 1.10 would lose digits, so they are refused.
 StatusOr<std::vector<std::string>> Texts(const Json& row, const char* name) {
+  RETURN_IF_ERROR(CheckList(row, name));
   std::vector<std::string> texts;
   for (const Json& item : row[name].items()) {
     if (item.AsString().empty()) {
@@ -77,6 +78,7 @@ StatusOr<ExpectedFirmware> ReadFirmware(const Json& row) {
 
 template <typename T, typename Read>
 Status ReadRows(const Json& document, const char* list, Read read, std::vector<T>& rows) {
+  RETURN_IF_ERROR(CheckList(document, list));
   for (const Json& row : document[list].items()) {
     if (rows.size() >= kExpectationsMax) {
       return InvalidArgument("{} has more than {} rows", list, kExpectationsMax);
@@ -89,6 +91,11 @@ Status ReadRows(const Json& document, const char* list, Read read, std::vector<T
 }
 
 }  // namespace
+
+Status CheckList(const Json& row, const char* name) {
+  if (!row.Has(name) || row[name].is_array()) return OkStatus();
+  return InvalidArgument("{} is no list: begin each of its items with \"- \"", name);
+}
 
 StatusOr<Expectations> ReadExpectations(std::string_view text) {
   if (text.size() > kExpectationBytesMax) {

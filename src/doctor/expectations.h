@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/data/json.h"
 #include "base/status.h"
 
 namespace galen::doctor {
@@ -38,6 +39,10 @@ struct Expectations {
 
 inline constexpr std::size_t kExpectationsMax = 100;  // rows of each list
 inline constexpr std::size_t kExpectationBytesMax = 256 * 1024;
+
+// OK when `row`, of this or another file of an operator's, has a list under that name, or nothing.
+// Else InvalidArgument: what is no list reads as an empty one, and would pass without a look.
+Status CheckList(const Json& row, const char* name);
 
 // InvalidArgument names the first row that is wrong, and how it should be.
 StatusOr<Expectations> ReadExpectations(std::string_view text);

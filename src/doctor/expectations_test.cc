@@ -55,6 +55,15 @@ TEST(Expectations, AMemberThatNobodyKnowsIsRefused) {
   EXPECT_THAT(FaultOf("devices: [{modell: A, count: 1}]"), HasSubstr("'modell' is none of"));
 }
 
+TEST(Expectations, WhatIsNoListIsRefusedAndNotTakenForAnEmptyOne) {
+  EXPECT_THAT(FaultOf("devices: {pci: '10de:2330', count: 8}\n"
+                      "firmware: [{files: a, versions: [b]}]"),
+              HasSubstr("devices is no list"));
+  EXPECT_THAT(FaultOf("devices: [{pci: '10de:2330', count: 8, addresses: '0000:4b:00.0'}]"),
+              HasSubstr("devices[0]: addresses is no list"));
+  EXPECT_THAT(FaultOf("firmware:"), HasSubstr("firmware is no list"));
+}
+
 TEST(Expectations, AFileThatExpectsNothingIsAMistake) {
   EXPECT_THAT(FaultOf(""), HasSubstr("expects nothing"));
   EXPECT_THAT(FaultOf("devices: []"), HasSubstr("expects nothing"));

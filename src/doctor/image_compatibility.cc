@@ -7,6 +7,7 @@
 
 #include "base/data/yaml.h"
 #include "base/text.h"
+#include "doctor/expectations.h"
 
 namespace galen::doctor {
 namespace {
@@ -18,6 +19,23 @@ constexpr std::array<std::string_view, 9> kOperators = {
 
 std::string TextOf(const Json& value) {
   return value.AsString().empty() && !value.is_null() ? value.Dump() : value.AsString();
+}
+
+Status CheckTerms(const Json& rule) {
+  RETURN_IF_ERROR(CheckList(rule, "matchFeatures"));
+  for (const Json& matcher : rule["matchFeatures"].items()) {
+    for (const auto& [element, expression] : matcher["matchExpressions"].members()) {
+      RETURN_IF_ERROR(CheckList(expression, "value"));
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckRule(const Json& rule) {
+  RETURN_IF_ERROR(CheckTerms(rule));
+  RETURN_IF_ERROR(CheckList(rule, "matchAny"));
+  for (const Json& any : rule["matchAny"].items()) RETURN_IF_ERROR(CheckTerms(any));
+  return OkStatus();
 }
 
 FeatureTerm ReadTerm(const Json& matcher) {
@@ -165,6 +183,9 @@ StatusOr<std::vector<CompatibilitySet>> ReadCompatibility(std::string_view text)
   for (const Json& item : document["compatibilities"].items()) {
     CompatibilitySet set{.description = item["description"].AsString()};
     for (const Json& rule : item["rules"].items()) {
+      if (const Status checked = CheckRule(rule); !checked.ok()) {
+        return Annotate(checked, "rule '{}'", Shown(rule["name"].AsString()));
+      }
       FeatureRule read{.name = rule["name"].AsString(), .terms = ReadTerms(rule)};
       for (const Json& any : rule["matchAny"].items()) read.any.push_back(ReadTerms(any));
       set.rules.push_back(std::move(read));

@@ -116,6 +116,24 @@ TEST(ImageCompatibility, OperatorsMeanWhatNfdSaysOfThem) {
   EXPECT_EQ(Family("family: {op: InRegexp, value: ['2.']}"), Fit::kUnknown);
 }
 
+TEST(ImageCompatibility, WhatIsNoListIsRefusedAndNotTakenForNeedingNothing) {
+  const auto fault_of = [](const std::string& rule) {
+    return std::string(
+        ReadCompatibility("version: v1alpha1\ncompatibilities: [{rules: [{name: r, " + rule +
+                          "}]}]")
+            .status()
+            .message());
+  };
+  EXPECT_THAT(fault_of("matchFeatures: {feature: cpu.model}"),
+              HasSubstr("rule 'r': matchFeatures is no list"));
+  EXPECT_THAT(fault_of("matchAny: {matchFeatures: []}"), HasSubstr("matchAny is no list"));
+  EXPECT_THAT(fault_of("matchAny: [{matchFeatures: {feature: cpu.model}}]"),
+              HasSubstr("matchFeatures is no list"));
+  EXPECT_THAT(fault_of("matchFeatures: [{feature: cpu.model, matchExpressions: "
+                       "{family: {op: NotIn, value: '25'}}}]"),
+              HasSubstr("value is no list"));
+}
+
 TEST(ImageCompatibility, WhatIsNoSuchDocumentIsRefused) {
   EXPECT_THAT(ReadCompatibility("version: v2\n").status().message(), HasSubstr("has version 'v2'"));
   EXPECT_THAT(ReadCompatibility("version: v1alpha1\n").status().message(),
