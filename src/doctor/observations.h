@@ -146,7 +146,7 @@ struct PodSeen {
   std::vector<std::string> finalizers;
   std::string service_account;
   bool runs_agent = false;  // one of its containers is a galen-agent
-  bool is_driver = false;   // it mounts the directory in which plugins register with a kubelet
+  bool is_driver = false;   // it mounts a directory of plugins' or health sources' sockets
   std::int64_t priority = 0;
   std::vector<std::string> without_requests;  // containers that request no CPU or no memory
   Duration grace = std::chrono::seconds(30);  // from its deletion to the end of its containers

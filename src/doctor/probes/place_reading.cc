@@ -7,9 +7,10 @@
 namespace galen::doctor {
 namespace {
 
-// Directories of a kubelet in which plugins show themselves: the registry of DRA and CSI drivers,
-// and that of device plugins.
-constexpr std::array<std::string_view, 2> kRegistries = {"/plugins_registry", "/device-plugins"};
+// Directories in which those show themselves that look after devices: a kubelet's registry of DRA
+// and CSI drivers, that of its device plugins, and Galen's of probes beside a vendor's driver.
+constexpr std::array<std::string_view, 3> kRegistries = {"/plugins_registry", "/device-plugins",
+                                                         "/run/galen/health"};
 
 bool MountsRegistry(const Json& spec) {
   for (const Json& volume : spec["volumes"].items()) {

@@ -33,6 +33,10 @@ TEST(PlaceReading, APodThatMountsTheKubeletsRegistryIsADrivers) {
       PlaceOf(R"({"volumes": [{"hostPath": {"path": "/var/log"}}, {"emptyDir": {}}]})").is_driver);
 }
 
+TEST(PlaceReading, ProbesBesideAVendorsDriverAreADriversToo) {
+  EXPECT_TRUE(PlaceOf(R"({"volumes": [{"hostPath": {"path": "/run/galen/health"}}]})").is_driver);
+}
+
 TEST(PlaceReading, PriorityGraceAndTolerationsAreTheSpecs) {
   const PodSeen pod = PlaceOf(R"({"priority": 2000001000, "terminationGracePeriodSeconds": 600,
     "tolerations": [{"operator": "Exists"},
