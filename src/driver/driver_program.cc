@@ -185,7 +185,7 @@ std::unique_ptr<Hardware> Program::MakeSysfs(DeviceFinder find,
   return std::make_unique<SysfsHardware>(
       TheEdges(), std::make_shared<const probes::RealSysfs>(),
       SysfsHardware::Options{.sysfs_root = config_.sysfs_root, .find = std::move(find)},
-      [this] { return std::make_unique<probes::DetachedQueue>(inside_.loop); },
+      [this] { return std::make_unique<probes::DetachedQueue>(inside_.loop, "sysfs"); },
       std::move(kernel_log));
 }
 
@@ -246,10 +246,13 @@ Status Program::Prepare() {
   if (HasChecks(rules_)) {
     hardware_ = std::make_unique<CheckedHardware>(
         TheEdges(), std::move(hardware_),
-        CheckedHardware::Parts{
-            .runner = probes::MakeCommandRunner(inside_.loop),
-            .make_queue = [this] { return std::make_unique<probes::DetachedQueue>(inside_.loop); },
-            .fetch = probes::FetchExporter});
+        CheckedHardware::Parts{.runner = probes::MakeCommandRunner(inside_.loop),
+                               .make_queue =
+                                   [this] {
+                                     return std::make_unique<probes::DetachedQueue>(inside_.loop,
+                                                                                    "exporter");
+                                   },
+                               .fetch = probes::FetchExporter});
   }
   device_driver_ = std::make_unique<DeviceDriver>(
       TheEdges(), *hardware_,

@@ -41,8 +41,11 @@ bool DetachedQueue::StartDetached(Task work) {
   return started;
 }
 
-DetachedQueue::DetachedQueue(Loop& loop, StartThread start_thread)
-    : loop_(loop), start_thread_(std::move(start_thread)), shared_(std::make_shared<Shared>()) {
+DetachedQueue::DetachedQueue(Loop& loop, std::string name, StartThread start_thread)
+    : loop_(loop),
+      name_(std::move(name)),
+      start_thread_(std::move(start_thread)),
+      shared_(std::make_shared<Shared>()) {
   {
     MutexLock lock(shared_->mu);
     shared_->loop = &loop;
@@ -51,7 +54,7 @@ DetachedQueue::DetachedQueue(Loop& loop, StartThread start_thread)
 }
 
 void DetachedQueue::Start() {
-  if (start_thread_([shared = shared_] { Work(*shared); })) return;
+  if (start_thread_([shared = shared_, name = name_] { Work(*shared, name); })) return;
   retry_ = loop_.After(kRetryAfter, [this] { Start(); });
 }
 
@@ -71,9 +74,9 @@ void DetachedQueue::Run(Task work, Task done) {
   shared_->given.release();
 }
 
-void DetachedQueue::Work(Shared& shared) {
+void DetachedQueue::Work(Shared& shared, const std::string& name) {
   // For those who look at the process with top or gdb.
-  pthread_setname_np(pthread_self(), "sysfs");
+  pthread_setname_np(pthread_self(), name.c_str());
   while (true) {
     shared.given.acquire();
     Shared::Job job;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/files/disk_queue.h"
 #include "base/loop/loop.h"
@@ -20,7 +21,8 @@ class DetachedQueue final : public DiskQueue {
   using StartThread = std::function<bool(Task)>;
   static bool StartDetached(Task work);
 
-  explicit DetachedQueue(Loop& loop, StartThread start_thread = StartDetached);
+  // `name` is that of its thread in top and ps -L, of 15 bytes at most: "sysfs".
+  DetachedQueue(Loop& loop, std::string name, StartThread start_thread = StartDetached);
   ~DetachedQueue() override;
   DetachedQueue(const DetachedQueue&) = delete;
 
@@ -28,10 +30,11 @@ class DetachedQueue final : public DiskQueue {
 
  private:
   struct Shared;
-  static void Work(Shared& shared);
+  static void Work(Shared& shared, const std::string& name);
   void Start();
 
   Loop& loop_;
+  const std::string name_;
   const StartThread start_thread_;
   Timer retry_;
   // Shared with the thread, which outlives this while it hangs in the kernel.

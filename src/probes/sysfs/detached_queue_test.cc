@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <memory>
 #include <semaphore>
@@ -14,7 +15,7 @@ namespace {
 
 TEST(DetachedQueue, DoesWorkBesideTheLoopAndReportsOnIt) {
   const auto loop = EpollLoop::Create().value();
-  DetachedQueue queue(*loop);
+  DetachedQueue queue(*loop, "sysfs");
   int worked = 0;
   queue.Run([&] { worked = 1; },
             [&] {
@@ -24,10 +25,19 @@ TEST(DetachedQueue, DoesWorkBesideTheLoopAndReportsOnIt) {
   loop->Run();
 }
 
+TEST(DetachedQueue, ItsThreadHasTheNameOfWhatItWaitsFor) {
+  const auto loop = EpollLoop::Create().value();
+  DetachedQueue queue(*loop, "exporter");
+  char name[16] = {};
+  queue.Run([&] { pthread_getname_np(pthread_self(), name, sizeof(name)); }, [&] { loop->Stop(); });
+  loop->Run();
+  EXPECT_STREQ(name, "exporter");
+}
+
 TEST(DetachedQueue, TriesAgainWhenNoThreadIsLeft) {
   FakeLoop loop;
   int tries = 0;
-  DetachedQueue queue(loop, [&](Task) { return ++tries == 3; });
+  DetachedQueue queue(loop, "sysfs", [&](Task) { return ++tries == 3; });
   EXPECT_EQ(tries, 1);
   loop.Advance(DetachedQueue::kRetryAfter);
   loop.Advance(DetachedQueue::kRetryAfter);
@@ -45,7 +55,7 @@ TEST(DetachedQueue, IsDestroyedAtOnceWhileItsWorkHangs) {
   bool reported = false;
   {
     const auto loop = EpollLoop::Create().value();
-    DetachedQueue queue(*loop);
+    DetachedQueue queue(*loop, "sysfs");
     queue.Run(
         [gate] {
           gate->entered.release();
