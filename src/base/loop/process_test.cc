@@ -153,6 +153,30 @@ TEST_F(ProcessTest, SignalReachesTheGrandchildrenOfAConfinedChild) {
   EXPECT_TRUE(Ends(std::stoi(output)));
 }
 
+TEST_F(ProcessTest, SignalReachesAConfinedChildThatLeftItsGroup) {
+  Process::Exit end;
+  std::unique_ptr<Process> process;
+  process = *Process::Start(
+      *loop_,
+      {.command = {"perl", "-e",
+                   "setpgrp(0, getpgrp(getppid())) or die; $| = 1; print 1; sleep 10"},
+       .on_output = [&](std::string_view) { process->Signal(SIGKILL); },
+       .confinement = Process::Confinement{}},
+      [&](Process::Exit exit) {
+        end = exit;
+        loop_->Stop();
+      });
+  loop_->Run();
+  EXPECT_EQ(end.signal, SIGKILL);
+}
+
+TEST_F(ProcessTest, ConfinedChildHasItsLimitOfMemoryAndIsTheFirstToEndWithoutAny) {
+  // It begins before it has them, which a moment of sleep is longer than.
+  const Ended ended = Run("/bin/sleep 0.2; ulimit -d; /bin/cat /proc/self/oom_score_adj",
+                          {.confinement = Process::Confinement{.memory_most = 64 << 20}});
+  EXPECT_EQ(ended.output, "65536\n1000\n");
+}
+
 TEST_F(ProcessTest, ConfinedChildThatSpinsIsEndedByItsLimitOfCpu) {
   const Ended ended =
       Run("while :; do :; done", {.confinement = Process::Confinement{.nice = 0, .cpu_most = 1s}});
