@@ -171,10 +171,11 @@ TEST_F(ProcessTest, SignalReachesAConfinedChildThatLeftItsGroup) {
 }
 
 TEST_F(ProcessTest, ConfinedChildHasItsLimitOfMemoryAndIsTheFirstToEndWithoutAny) {
-  // It begins before it has them, which a moment of sleep is longer than.
-  const Ended ended = Run("/bin/sleep 0.2; ulimit -d; /bin/cat /proc/self/oom_score_adj",
-                          {.confinement = Process::Confinement{.memory_most = 64 << 20}});
-  EXPECT_EQ(ended.output, "65536\n1000\n");
+  // It begins before it has them.
+  const Ended ended =
+      Run("until read score </proc/$$/oom_score_adj && [ $score = 1000 ]; do :; done; ulimit -d",
+          {.confinement = Process::Confinement{.memory_most = 64 << 20}});
+  EXPECT_EQ(ended.output, "65536\n");
 }
 
 TEST_F(ProcessTest, ConfinedChildThatSpinsIsEndedByItsLimitOfCpu) {
