@@ -106,6 +106,12 @@ void Confine(pid_t pid, const Process::Confinement& confinement) {
   const auto seconds = static_cast<rlim_t>(confinement.cpu_most.count());
   const rlimit limit{.rlim_cur = seconds, .rlim_max = seconds + 1};
   ::prlimit(pid, RLIMIT_CPU, &limit, nullptr);
+  const rlimit memory{.rlim_cur = confinement.memory_most, .rlim_max = confinement.memory_most};
+  ::prlimit(pid, RLIMIT_DATA, &memory, nullptr);
+  // The most that proc(5) knows: the kernel's first choice.
+  const Fd score(
+      ::open(("/proc/" + std::to_string(pid) + "/oom_score_adj").c_str(), O_WRONLY | O_CLOEXEC));
+  if (score) static_cast<void>(!::write(score.get(), "1000", 4));
   ::setpriority(PRIO_PGRP, static_cast<id_t>(pid),
                 ::getpriority(PRIO_PROCESS, 0) + confinement.nice);
 }
@@ -149,8 +155,9 @@ Duration TimeOf(const timeval& time) {
 struct Process::Impl {
   ~Impl();
 
-  // Whom signals reach: a group's number is kept from others while its leader is not reaped.
-  pid_t target() const { return confined ? -pid : pid; }
+  // To the child, which is not reaped yet, and to the group of a confined one: its number is kept
+  // from others until then. A leader may have gone to another group, where the first finds it.
+  void Send(int signal) const;
   // Whether it has ended; reaps it then.
   bool Reap(int& status, rusage& usage);
   void OnOutput();
@@ -174,7 +181,7 @@ Process::Impl::~Impl() {
   // Lets the PassOn() that is below us on the stack know that this is destroyed.
   if (gone != nullptr) *gone = true;
   if (!running) return;
-  ::kill(target(), SIGKILL);
+  Send(SIGKILL);
   if (confined) {
     ::waitpid(pid, nullptr, WNOHANG);
     return;
@@ -182,6 +189,11 @@ Process::Impl::~Impl() {
   // Waits for a process that SIGKILL ends at once, so that no zombie is left behind.
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+void Process::Impl::Send(int signal) const {
+  if (confined) ::kill(-pid, signal);
+  ::kill(pid, signal);
 }
 
 std::string Process::Impl::ReadOutput(std::size_t bytes_max) {
@@ -223,7 +235,7 @@ bool Process::Impl::Reap(int& status, rusage& usage) {
       ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
       ended.si_pid == pid) {
     // What it left behind, while the number is still its own.
-    ::kill(target(), SIGKILL);
+    ::kill(-pid, SIGKILL);
   }
   return ::wait4(pid, &status, WNOHANG, &usage) == pid;
 }
@@ -291,7 +303,7 @@ StatusOr<std::unique_ptr<Process>> Process::Start(IoLoop& loop, Options options,
 pid_t Process::pid() const { return impl_->pid; }
 
 void Process::Signal(int signal) {
-  if (impl_->running) ::kill(impl_->target(), signal);
+  if (impl_->running) impl_->Send(signal);
 }
 
 }  // namespace galen

@@ -27,6 +27,9 @@ class Process {
   struct Confinement {
     int nice = 10;                     // added to ours
     std::chrono::seconds cpu_most{2};  // RLIMIT_CPU of each of its processes
+    // RLIMIT_DATA of each of its processes; runtimes that take much and use little (Go) fit. Where
+    // memory runs out all the same, it is ended in our place.
+    std::size_t memory_most = std::size_t{256} << 20;
   };
   // What to run and where its output goes.
   struct Options {
@@ -66,7 +69,7 @@ class Process {
 
   // Stays what it was after the child has ended; the number may then be another's.
   pid_t pid() const;
-  // Sends `signal` to the child alone, not to its children; to the group of a confined one. Does
+  // Sends `signal` to the child alone, not to its children; a confined one's group has it too. Does
   // nothing when it has ended.
   void Signal(int signal);
 

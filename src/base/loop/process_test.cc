@@ -153,6 +153,31 @@ TEST_F(ProcessTest, SignalReachesTheGrandchildrenOfAConfinedChild) {
   EXPECT_TRUE(Ends(std::stoi(output)));
 }
 
+TEST_F(ProcessTest, SignalReachesAConfinedChildThatLeftItsGroup) {
+  Process::Exit end;
+  std::unique_ptr<Process> process;
+  process = *Process::Start(
+      *loop_,
+      {.command = {"perl", "-e",
+                   "setpgrp(0, getpgrp(getppid())) or die; $| = 1; print 1; sleep 10"},
+       .on_output = [&](std::string_view) { process->Signal(SIGKILL); },
+       .confinement = Process::Confinement{}},
+      [&](Process::Exit exit) {
+        end = exit;
+        loop_->Stop();
+      });
+  loop_->Run();
+  EXPECT_EQ(end.signal, SIGKILL);
+}
+
+TEST_F(ProcessTest, ConfinedChildHasItsLimitOfMemoryAndIsTheFirstToEndWithoutAny) {
+  // It begins before it has them.
+  const Ended ended =
+      Run("until read score </proc/$$/oom_score_adj && [ $score = 1000 ]; do :; done; ulimit -d",
+          {.confinement = Process::Confinement{.memory_most = 64 << 20}});
+  EXPECT_EQ(ended.output, "65536\n");
+}
+
 TEST_F(ProcessTest, ConfinedChildThatSpinsIsEndedByItsLimitOfCpu) {
   const Ended ended =
       Run("while :; do :; done", {.confinement = Process::Confinement{.nice = 0, .cpu_most = 1s}});

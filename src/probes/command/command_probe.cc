@@ -72,8 +72,8 @@ StatusOr<std::vector<Sign>> CommandProbe::Observe() {
   CountHanging();
   BeginDue();
   std::vector<Sign> signs;
-  for (const auto& [key, check] : checks_) {
-    if (check.last) signs.push_back(*check.last);
+  for (auto& [key, check] : checks_) {
+    if (check.last) signs.push_back(Show(check));
   }
   return signs;
 }
@@ -81,10 +81,12 @@ StatusOr<std::vector<Sign>> CommandProbe::Observe() {
 void CommandProbe::BeginDue() {
   const Time now = parts_.loop.Now();
   std::map<std::string, int> running;  // by sign
+  int all = 0;
   std::vector<std::pair<Time, Key>> due;
   for (const auto& [key, check] : checks_) {
     if (check.run != 0) {
       running[key.first] += check.hangs ? 0 : 1;
+      all += check.hangs ? 0 : 1;
     } else if (!check.request.command.empty() && check.pace.due() <= now) {
       due.emplace_back(check.pace.due(), key);
     }
@@ -93,7 +95,9 @@ void CommandProbe::BeginDue() {
   std::ranges::sort(due);
   for (const auto& [when, key] : due) {
     if (running[key.first] >= kRunsOfCheckMax) continue;
+    if (all >= kRunsMax) return;
     ++running[key.first];
+    ++all;
     Begin(key, checks_.at(key));
   }
 }
@@ -122,7 +126,13 @@ void CommandProbe::OnEnd(const Key& key, std::uint64_t run, const CommandEnd& en
   Keep(check, answer);
   // A run that lasted is followed by another as late as that one's begin says, or at the next look.
   BeginDue();
-  if (sink_ != nullptr) sink_->OnSigns({*check.last});
+  if (sink_ != nullptr) sink_->OnSigns({Show(check)});
+}
+
+Sign CommandProbe::Show(Check& check) {
+  Sign shown = *check.last;
+  check.last->look = Sign::Look::kAgain;
+  return shown;
 }
 
 void CommandProbe::NoteHanging(Check& check) {
@@ -171,6 +181,7 @@ Sign CommandProbe::MakeSign(const Check& check, const CommandAnswer& answer) con
   sign.name = check.sign->name;
   sign.unit = check.sign->unit;
   sign.time = parts_.loop.WallNow();
+  sign.look = Sign::Look::kSeldom;
   sign.error = answer.error;
   if (!answer.value) return sign;
   sign.value = *answer.value;

@@ -27,6 +27,8 @@ class CommandProbe final : public Probe {
   // Runs of one check at a time, over all devices: 256 at once would be a load of their own. Those
   // that were killed and do not go do not count.
   static constexpr int kRunsOfCheckMax = 4;
+  // Runs of all checks at a time, likewise: all of them count against the driver's own memory.
+  static constexpr int kRunsMax = 8;
   // How long a killed command may take to go before it counts as hanging.
   static constexpr Duration kKillGrace = std::chrono::seconds(1);
 
@@ -74,6 +76,8 @@ class CommandProbe final : public Probe {
   void Count(const Check& check, const CommandEnd& end, const CommandAnswer& answer);
   // Keeps it as what the check says, and logs when it begins or ceases to be unknown.
   void Keep(Check& check, const CommandAnswer& answer);
+  // What is known of it, which must be something; from the second time on as shown again.
+  static Sign Show(Check& check);
   Sign MakeSign(const Check& check, const CommandAnswer& answer) const;
 
   Parts parts_;

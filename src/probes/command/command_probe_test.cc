@@ -139,6 +139,33 @@ TEST_F(CommandProbeTest, ACommandThatCannotBeKilledIsUnknownAndNotRunAgain) {
   EXPECT_THAT(metrics_.Text(), HasSubstr("galen_checks_hanging 1"));
 }
 
+TEST_F(CommandProbeTest, FewRunOfAllChecksAtATime) {
+  const RuleTable rules = *ParseRules(R"(
+signs:
+- {name: a, kind: reading, command: [/a]}
+- {name: b, kind: reading, command: [/b]}
+- {name: c, kind: reading, command: [/c]}
+rules:
+- {id: a, sign: a, when: == 1, state: Unhealthy, code: A, owner: Hardware, sentence: a}
+)",
+                                      "r");
+  Metrics metrics;
+  CommandProbe probe({loop_, NullLog(), metrics, rules, runner_});
+  probe.SetDevices({{"d0", {}}, {"d1", {}}, {"d2", {}}, {"d3", {}}});
+  static_cast<void>(probe.Observe());
+  EXPECT_THAT(runner_.requests, SizeIs(8));
+  End(0, 0, "");
+  EXPECT_THAT(runner_.requests, SizeIs(9));
+}
+
+TEST_F(CommandProbeTest, OneProblemIsNotConfirmedByShowingItAgain) {
+  LookAfter(0s);
+  End(0, 1, "fan 2 stands\n");
+  ASSERT_THAT(sink_.all, SizeIs(1));
+  EXPECT_EQ(sink_.all[0].look, Sign::Look::kSeldom);
+  EXPECT_EQ(LookAfter(1s)[0].look, Sign::Look::kAgain);
+}
+
 TEST_F(CommandProbeTest, FewRunOfOneCheckAtATimeAndOneThatHangsForEverTakesNoPlace) {
   SetDevices(10);
   LookAfter(0s);

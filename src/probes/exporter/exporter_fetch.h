@@ -12,7 +12,7 @@
 namespace galen::probes {
 
 // An exporter of 256 devices sends well below a megabyte; one that floods is not read on.
-inline constexpr std::size_t kExporterBytesMax = std::size_t{16} << 20;
+inline constexpr std::size_t kExporterBytesMax = std::size_t{4} << 20;
 
 // The body of an answer of 200. Blocks up to `timeout` in all, whatever the exporter does;
 // DeadlineExceeded then, ResourceExhausted past kExporterBytesMax, Unavailable for what is no such

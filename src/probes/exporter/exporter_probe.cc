@@ -24,7 +24,12 @@ ExporterProbe::ExporterProbe(Parts parts) : parts_(std::move(parts)) {
         Exporter{.spec = &spec, .address = *std::move(address), .queue = parts_.make_queue()});
   }
   for (const SignSpec& sign : parts_.rules.signs) {
-    if (sign.metric) exporters_.at(sign.metric->exporter).names.insert(sign.metric->name);
+    if (!sign.metric) continue;
+    Exporter& exporter = exporters_.at(sign.metric->exporter);
+    exporter.names.insert(sign.metric->name);
+    for (const auto* from : {&exporter.spec->labels, &sign.metric->labels}) {
+      for (const auto& [label, text] : *from) exporter.labels.insert(label);
+    }
   }
 }
 
@@ -69,9 +74,10 @@ void ExporterProbe::Begin(Exporter& exporter) {
   // It owns all that it touches: the probe may be gone when it returns. A page is read there, too,
   // since one of megabytes takes a while.
   auto work = [fetch, ask = parts_.fetch, address = exporter.address,
-               timeout = exporter.spec->timeout, names = exporter.names] {
+               timeout = exporter.spec->timeout, names = exporter.names, labels = exporter.labels] {
     const StatusOr<std::string> text = ask(address, timeout);
-    fetch->page = text.ok() ? ParseMetrics(*text, names) : StatusOr<MetricSamples>(text.status());
+    fetch->page =
+        text.ok() ? ParseMetrics(*text, names, labels) : StatusOr<MetricSamples>(text.status());
   };
   exporter.queue->Run(std::move(work),
                       [this, alive = Liveness::Watch(liveness_), name = exporter.spec->name] {
@@ -145,7 +151,9 @@ void ExporterProbe::TakeValue(const SignSpec& sign, const CheckedDevice& device,
   shown.raw = fmt::format("exporter {}: {} {}", sign.metric->exporter, sign.metric->name,
                           NumberText(value));
   if (sign.kind != SignKind::kEvent) {
+    shown.look = Sign::Look::kSeldom;
     known.last = shown;
+    known.last->look = Sign::Look::kAgain;
     news.push_back(std::move(shown));
     return;
   }

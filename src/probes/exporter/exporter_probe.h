@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,7 +55,8 @@ class ExporterProbe final : public Probe {
   struct Exporter {
     const ExporterSpec* spec = nullptr;
     ExporterAddress address;
-    std::set<std::string, std::less<>> names;  // of the metrics that signs read
+    MetricNames names;   // of the metrics that signs read
+    MetricNames labels;  // by which devices are found in them
     std::unique_ptr<DiskQueue> queue;
     std::shared_ptr<Fetch> fetch{};  // under way; shared with the thread
     Time next{};

@@ -26,11 +26,14 @@ signs:
 - {name: present, kind: reading}
 - {name: remap, kind: reading, exporter: dcgm, metric: REMAP_FAILURE}
 - {name: ecc, kind: counter, exporter: dcgm, metric: ECC, optional: true}
+- {name: doubt, kind: reading, exporter: dcgm, metric: DOUBT, optional: true}
 - {name: xid, kind: event, exporter: dcgm, metric: XID}
 - {name: reset, kind: event}
 rules:
 - {id: remap, sign: remap, when: == 1, state: Unhealthy, code: RemapFailed, owner: Hardware,
    sentence: Row remapping failed}
+- {id: doubt, sign: doubt, when: == 1, state: Unhealthy, code: Doubted, owner: Hardware,
+   sentence: Doubted, enter_for: 25s}
 - {id: lost, sign: xid, when: in 79, state: Unhealthy, code: Lost, owner: Hardware, until: reset,
    sentence: "XID {value}: lost"}
 - {id: device-back, sign: reset, when: == device, state: Healthy, code: Reset, owner: Platform,
@@ -124,6 +127,23 @@ TEST_F(ExporterProbeTest, AnExporterThatGoesAwayIsUnknownOnlyAfterItsPatience) {
   EXPECT_THAT(health.cause.message, HasSubstr("exporter dcgm: connect: refused"));
   page_ = std::string(kWell);
   EXPECT_EQ(HealthAfter(10s).state, HealthState::kHealthy);
+}
+
+TEST_F(ExporterProbeTest, OneBadPageOfAnExporterThatGoesAwayIsNotConfirmedByItself) {
+  HealthAfter(0s);
+  page_ = std::string(kWell) + "DOUBT{pci=\"0:4b:00.0\"} 1\n";
+  HealthAfter(10s);
+  page_ = Unavailable("connect: refused");
+  for (int looks = 0; looks < 45; ++looks) {
+    EXPECT_NE(HealthAfter(0s).state, HealthState::kUnhealthy) << looks;
+  }
+}
+
+TEST_F(ExporterProbeTest, PagesOneAfterTheOtherConfirmWhatTheySay) {
+  HealthAfter(0s);
+  page_ = std::string(kWell) + "DOUBT{pci=\"0:4b:00.0\"} 1\n";
+  EXPECT_EQ(HealthAfter(20s).state, HealthState::kHealthy);
+  EXPECT_EQ(HealthAfter(20s).state, HealthState::kUnhealthy);
 }
 
 TEST_F(ExporterProbeTest, APageThatLiesIsUnknownAndNeverBad) {

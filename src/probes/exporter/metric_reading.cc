@@ -98,13 +98,14 @@ MetricReading ReadMetric(const SignSpec& sign, const ExporterSpec& exporter,
   std::size_t count = 0;
   for (const MetricSample& sample : series->second) {
     if (!HasLabels(sample, wanted.labels)) continue;
+    if (found != nullptr && found->value == sample.value) continue;
     found = &sample;
     ++count;
   }
   if (count != 1) {
     return {.error = Shown(fmt::format("exporter {} shows {} of {} with {}", exporter.name,
-                                       count == 0 ? "none" : fmt::format("{} series", count),
-                                       source.name, TextOfLabels(wanted.labels)))};
+                                       count == 0 ? "none" : "several values", source.name,
+                                       TextOfLabels(wanted.labels)))};
   }
   if (const std::string fault = FaultOfValue(sign, found->value); !fault.empty()) {
     return {.error = fmt::format("{} of exporter {} {}", source.name, exporter.name, fault)};

@@ -20,9 +20,10 @@ struct MetricReading {
   bool operator==(const MetricReading&) const = default;
 };
 
-// REQUIRES: `sign` has a metric of `exporter`. Exactly one series must be the device's, since which
-// of two is right nobody knows; a value that is none (NaN), a negative count or one out of the
-// sign's bounds is an error.
+// REQUIRES: `sign` has a metric of `exporter`. A series must be the device's, or several that
+// say the same (of its instances, or of the Pods that share it): which of two values is right
+// nobody knows. A value that is none (NaN), a negative count or one out of the sign's bounds is an
+// error.
 MetricReading ReadMetric(const SignSpec& sign, const ExporterSpec& exporter,
                          const MetricSamples& samples, const CheckedDevice& device);
 

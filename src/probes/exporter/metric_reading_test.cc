@@ -16,7 +16,7 @@ MetricReading ReadErrors(std::string_view page, bool optional = false,
       .most = 1000.0,
       .metric = MetricSource{.exporter = "x", .name = "errors_total", .optional = optional}};
   const ExporterSpec exporter{.name = "x", .labels = {{"pci", "{pci}"}}};
-  return ReadMetric(sign, exporter, *ParseMetrics(page, {"errors_total"}), device);
+  return ReadMetric(sign, exporter, *ParseMetrics(page, {"errors_total"}, {"pci"}), device);
 }
 
 TEST(MetricReading, IsTheSeriesOfTheDevice) {
@@ -39,7 +39,14 @@ TEST(MetricReading, OfAMetricThatIsMissingIsAnErrorUnlessItIsOptional) {
 TEST(MetricReading, OfTwoRowsNeitherIsTaken) {
   EXPECT_EQ(
       ReadErrors("errors_total{pci=\"0:4b:00.0\"} 3\nerrors_total{pci=\"0:4b:00.0\"} 4\n").error,
-      "exporter x shows 2 series of errors_total with pci=\"0000:4b:00.0\"");
+      "exporter x shows several values of errors_total with pci=\"0000:4b:00.0\"");
+}
+
+TEST(MetricReading, OfSeveralRowsThatSayTheSameIsWhatTheySay) {
+  EXPECT_EQ(ReadErrors("errors_total{pci=\"0:4b:00.0\",GPU_I_ID=\"1\"} 3\n"
+                       "errors_total{pci=\"0:4b:00.0\",GPU_I_ID=\"2\"} 3\n")
+                .value,
+            3);
 }
 
 TEST(MetricReading, OfAValueThatIsNoneIsAnError) {

@@ -52,10 +52,11 @@ std::optional<std::string> TakeQuoted(std::string_view& rest) {
   return std::nullopt;
 }
 
-// "{a="1",b="2"}", or nothing. False when it is neither, or a label comes twice.
-bool TakeLabels(std::string_view& rest, std::map<std::string, std::string>& labels) {
+// "{a="1",b="2"}", or nothing; keeps those that are wanted. False when it is neither, or one of
+// these comes twice.
+bool TakeLabels(std::string_view& rest, const MetricNames& wanted, MetricSample& sample) {
   if (!TakeByte(rest, '{')) return true;
-  while (true) {
+  for (std::size_t count = 0;; ++count) {
     SkipBlanks(rest);
     if (TakeByte(rest, '}')) return true;
     const std::string_view name = TakeName(rest);
@@ -63,8 +64,10 @@ bool TakeLabels(std::string_view& rest, std::map<std::string, std::string>& labe
     if (name.empty() || !TakeByte(rest, '=')) return false;
     SkipBlanks(rest);
     std::optional<std::string> value = TakeQuoted(rest);
-    if (!value || labels.size() >= kMetricLabelsMax) return false;
-    if (!labels.emplace(name, *std::move(value)).second) return false;
+    if (!value || count >= kMetricLabelsMax) return false;
+    if (wanted.contains(name) && !sample.labels.emplace(name, *std::move(value)).second) {
+      return false;
+    }
     SkipBlanks(rest);
     if (!TakeByte(rest, ',') && !rest.starts_with('}')) return false;
   }
@@ -82,12 +85,20 @@ std::optional<double> MetricValue(std::string_view rest) {
   return value;
 }
 
+// What a sample takes of memory, about: itself, and a node of the map for each label.
+std::size_t BytesOf(const MetricSample& sample) {
+  constexpr std::size_t kNodeBytes = 112;
+  std::size_t bytes = sizeof(sample);
+  for (const auto& [name, value] : sample.labels) bytes += kNodeBytes + name.size() + value.size();
+  return bytes;
+}
+
 }  // namespace
 
-StatusOr<MetricSamples> ParseMetrics(std::string_view text,
-                                     const std::set<std::string, std::less<>>& names) {
+StatusOr<MetricSamples> ParseMetrics(std::string_view text, const MetricNames& names,
+                                     const MetricNames& labels) {
   MetricSamples samples;
-  std::size_t count = 0;
+  std::size_t count = 0, bytes = 0;
   for (std::size_t number = 1; !text.empty(); ++number) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -100,13 +111,21 @@ StatusOr<MetricSamples> ParseMetrics(std::string_view text,
     }
     MetricSample sample;
     SkipBlanks(rest);
-    const bool labelled = TakeLabels(rest, sample.labels);
+    const bool labelled = TakeLabels(rest, labels, sample);
     const std::optional<double> value = labelled ? MetricValue(rest) : std::nullopt;
     if (!value) {
       return InvalidArgument("line {} is no sample: '{}'", number, Shown(line, 80));
     }
     sample.value = *value;
-    samples[std::string(name)].push_back(std::move(sample));
+    bytes += BytesOf(sample);
+    if (bytes > kMetricKeptBytesMax) {
+      return ResourceExhausted("samples of more than {} bytes", kMetricKeptBytesMax);
+    }
+    std::vector<MetricSample>& series = samples[std::string(name)];
+    if (series.size() >= kMetricSeriesMax) {
+      return ResourceExhausted("more than {} series of {}", kMetricSeriesMax, name);
+    }
+    series.push_back(std::move(sample));
   }
   return samples;
 }

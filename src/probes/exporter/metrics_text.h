@@ -13,7 +13,10 @@
 
 namespace galen::probes {
 
-// One series and its value, which may be NaN or infinite.
+// Names of metrics, or of labels.
+using MetricNames = std::set<std::string, std::less<>>;
+
+// One series and its value, which may be NaN or infinite. Of its labels those that were asked for.
 struct MetricSample {
   std::map<std::string, std::string> labels{};
   double value = 0;
@@ -26,11 +29,17 @@ using MetricSamples = std::map<std::string, std::vector<MetricSample>, std::less
 
 // Series kept of one text: 256 devices with some of each of 32 metrics, many times over.
 inline constexpr std::size_t kMetricSamplesMax = 65536;
+// Of one metric: each is held against each device. 256 devices of 16 parts each.
+inline constexpr std::size_t kMetricSeriesMax = 4096;
 inline constexpr std::size_t kMetricLabelsMax = 64;
+// Bytes of memory for what is kept of one text, so that whoever writes it does not take the
+// driver's: the manifests give a driver 128 MiB.
+inline constexpr std::size_t kMetricKeptBytesMax = std::size_t{8} << 20;
 
-// The samples of the metrics in `names`; lines of others are passed over. InvalidArgument names the
-// first line of these that is no sample; ResourceExhausted for more than kMetricSamplesMax.
-StatusOr<MetricSamples> ParseMetrics(std::string_view text,
-                                     const std::set<std::string, std::less<>>& names);
+// The samples of the metrics in `names`, each with those of its labels that are in `labels`; lines
+// of others are passed over. InvalidArgument names the first line of these that is no sample;
+// ResourceExhausted for more than kMetricSamplesMax, kMetricSeriesMax or kMetricKeptBytesMax.
+StatusOr<MetricSamples> ParseMetrics(std::string_view text, const MetricNames& names,
+                                     const MetricNames& labels);
 
 }  // namespace galen::probes

@@ -19,7 +19,7 @@ TEST(MetricsText, GivesTheSamplesOfTheMetricsThatAreAskedFor) {
       "b{broken 1\n"
       "\n"
       "a{ x = \"q\\\"\\\\\\n\" , } -Inf\n",
-      {"a"});
+      {"a"}, {"gpu", "UUID", "x"});
   ASSERT_THAT(samples, SizeIs(1));
   const std::vector<MetricSample>& a = samples.at("a");
   ASSERT_THAT(a, SizeIs(3));
@@ -30,22 +30,49 @@ TEST(MetricsText, GivesTheSamplesOfTheMetricsThatAreAskedFor) {
 }
 
 TEST(MetricsText, ReadsNotANumberAsSuch) {
-  EXPECT_TRUE(std::isnan(ParseMetrics("a NaN\n", {"a"})->at("a")[0].value));
-  EXPECT_EQ(ParseMetrics("a +7\n", {"a"})->at("a")[0].value, 7);
+  EXPECT_TRUE(std::isnan(ParseMetrics("a NaN\n", {"a"}, {"x"})->at("a")[0].value));
+  EXPECT_EQ(ParseMetrics("a +7\n", {"a"}, {"x"})->at("a")[0].value, 7);
 }
 
 TEST(MetricsText, ABrokenLineOfSuchAMetricIsAnError) {
   for (const char* line : {"a", "a x", "a{x=1} 1", "a{x=\"1} 1", "a{x=\"1\"y=\"2\"} 1",
                            "a{x=\"1\",x=\"2\"} 1", "a{=\"1\"} 1", "a{x=\"1\"", "a{x=\"1\"}"}) {
-    const Status status = ParseMetrics(std::string("b 1\n") + line + "\n", {"a"}).status();
+    const Status status = ParseMetrics(std::string("b 1\n") + line + "\n", {"a"}, {"x"}).status();
     EXPECT_THAT(status.message(), HasSubstr("line 2 is no sample")) << line;
   }
 }
 
-TEST(MetricsText, SamplesAreBounded) {
+TEST(MetricsText, KeepsOfTheLabelsThoseThatAreAskedFor) {
+  EXPECT_EQ(ParseMetrics("a{x=\"1\",y=\"2\"} 7\n", {"a"}, {"x"})->at("a")[0],
+            (MetricSample{{{"x", "1"}}, 7}));
+}
+
+TEST(MetricsText, SeriesOfAMetricAreBounded) {
   std::string text;
-  for (std::size_t i = 0; i <= kMetricSamplesMax; ++i) text += "a 1\n";
-  EXPECT_EQ(ParseMetrics(text, {"a"}).status().code(), Code::kResourceExhausted);
+  for (std::size_t i = 0; i < kMetricSeriesMax; ++i) text += "a 1\n";
+  EXPECT_TRUE(ParseMetrics(text, {"a"}, {}).ok());
+  EXPECT_THAT(ParseMetrics(text + "a 1\n", {"a"}, {}).status().message(),
+              HasSubstr("more than 4096 series of a"));
+}
+
+TEST(MetricsText, SamplesOfAllMetricsAreBounded) {
+  MetricNames names;
+  std::string text;
+  for (std::size_t i = 0; i <= kMetricSamplesMax; ++i) {
+    const std::string name = "a" + std::to_string(i / kMetricSeriesMax);
+    text += name + " 1\n";
+    names.insert(name);
+  }
+  EXPECT_THAT(ParseMetrics(text, names, {}).status().message(),
+              HasSubstr("more than 65536 samples"));
+}
+
+TEST(MetricsText, MemoryForWhatIsKeptIsBounded) {
+  const std::string line = "a{x=\"" + std::string(kMetricKeptBytesMax / 8, 'x') + "\"} 1\n";
+  std::string text;
+  for (int i = 0; i < 8; ++i) text += line;
+  EXPECT_EQ(ParseMetrics(text, {"a"}, {"x"}).status().code(), Code::kResourceExhausted);
+  EXPECT_TRUE(ParseMetrics(text, {"a"}, {"y"}).ok());
 }
 
 }  // namespace

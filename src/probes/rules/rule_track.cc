@@ -85,6 +85,8 @@ void RuleTrack::OnReading(const Sign& sign, double best, const Instant& at) {
   // Entering and leaving never happen on one reading.
   if (finding_) return WatchForEnd(sign, matches, at);
   if (!matches) return Pause();
+  // That is no second reading; a rule that was paused, though, begins with it.
+  if (matching_since_ && sign.look == Sign::Look::kAgain) return;
   if (!matching_since_) {
     matching_since_ = at.now;
     first_match_ = sign.time;
@@ -150,7 +152,10 @@ void RuleTrack::OnUnreadable() {
 }
 
 void RuleTrack::Settle(const Instant& at) {
-  if (!finding_) return TryEnter(at);
+  if (!finding_) {
+    if (last_.look == Sign::Look::kNow) TryEnter(at);
+    return;
+  }
   if (rule_->until == Until::kFor && at.now - last_event_.at >= rule_->quiet) {
     return End(last_event_.time + rule_->quiet, "");
   }
@@ -179,6 +184,7 @@ void RuleTrack::End(WallTime when, std::string by) {
 std::optional<Time> RuleTrack::Due() const {
   if (!finding_) {
     if (!matching_since_ || streak_ < rule_->count) return std::nullopt;
+    if (last_.look != Sign::Look::kNow) return std::nullopt;
     return *matching_since_ + rule_->enter_for;
   }
   if (rule_->until == Until::kFor) return last_event_.at + rule_->quiet;

@@ -39,6 +39,15 @@ struct Sign {
   // An event that may be older than this process, such as what a first look shows: it ends findings
   // of an earlier process, and is an event only where it ends one.
   bool maybe_old = false;
+  // How a reading came. What is asked for seldom, such as an exporter's page, stands for the time
+  // until it is asked for again; but only another reading confirms it, and neither time nor showing
+  // it again does.
+  enum class Look {
+    kNow,
+    kSeldom,
+    kAgain
+  };  // at each look; seldom, and now; the last one of these
+  Look look = Look::kNow;
 
   bool operator==(const Sign&) const = default;
 };
