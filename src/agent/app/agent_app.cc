@@ -57,8 +57,10 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       prepared_(e.files, config_.state_dir + "/claims.json", e.disk),
       informers_(e.loop, e.log, e.random, client_, config_.node),
       claims_(informers_, prepared_),
-      merger_({e.loop, e.log, keeper_}, config_.timeouts,
-              [this](const std::string& driver) { return informers_.OfferedBy(driver); }),
+      merger_(
+          {e.loop, e.log, keeper_}, config_.timeouts,
+          [this](const std::string& driver) { return informers_.OfferedBy(driver); },
+          [this](const std::string& driver) { return sources_.MayReport(driver); }),
       plugins_({e.loop, e.random, e.log, e.metrics, e.dialer, merger_.drivers()}, PluginOptions()),
       watcher_(e.loop, e.log, e.registry, plugins_),
       sources_({e.loop, e.random, e.log, e.metrics, e.dialer, merger_.sources()}, SourceOptions()),
@@ -94,7 +96,10 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       departed_(
           {e.loop, e.log, keeper_}, [this](const DeviceId& id) { return TracesOf(id); },
           [this] { changes_.OnDevicesChanged(); }) {
-  keeper_.OnForgotten([this](const DeviceId& id) { post_mortems_.Forget(id); });
+  keeper_.OnForgotten([this](const DeviceId& id) {
+    post_mortems_.Forget(id);
+    merger_.OnForgotten(id);
+  });
   plugins_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
   e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
 }

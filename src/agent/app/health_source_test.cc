@@ -18,11 +18,12 @@ constexpr const char* kVendor = "gpu.vendor.example";
 
 class HealthSourceTest : public ::testing::Test {
  protected:
-  HealthSourceTest() : node_(Role::kObserver) {
+  explicit HealthSourceTest(std::vector<std::string> versions = {"v1.DRAPlugin"})
+      : node_(Role::kObserver) {
     FakePlugin::Options options{.driver = kVendor};
     options.socket = "/var/lib/kubelet/plugins_registry/vendor-reg.sock";
     options.endpoint = "/var/lib/kubelet/plugins/vendor/dra.sock";
-    options.versions = {"v1.DRAPlugin"};
+    options.versions = std::move(versions);
     Json slice = api_sim::FakeSlice(kVendor, "node-1", {"card-0"});
     slice["spec"]["devices"].MutableItems()[0]["attributes"] = Json::MakeObject(
         {{"resource.kubernetes.io/pciBusID", Json::MakeObject({{"string", "0000:4b:00.0"}})}});
@@ -104,6 +105,33 @@ TEST_F(HealthSourceTest, ARestartOfTheAgentAloneChangesNothingOnThePod) {
     ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << second << " s";
   }
   EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+}
+
+// The driver has health itself and sees nothing of what the probes see.
+class BesideHealthTest : public HealthSourceTest {
+ protected:
+  BesideHealthTest() : HealthSourceTest({"v1.DRAPlugin", "v1.DRAResourceHealth"}) {}
+};
+
+TEST_F(BesideHealthTest, ARestartOfTheAgentAloneShowsNoRecovery) {
+  FakePlugin& source = AddSource();
+  source.Report({Card(2)});
+  node_.StartAgent();
+  node_.Pass(HeldChanges::kAnnotationCalm);
+  const std::string before = node_.Annotation("trainer-0");
+  EXPECT_THAT(before, HasSubstr("XID 79"));
+  node_.KillAgent();
+  source.Kill();
+  node_.StartAgent();
+  // The driver reports at once, the source a little later.
+  for (int tenth = 0; tenth < 50; ++tenth) {
+    if (tenth == 5) source.ListenAgain();
+    node_.Pass(100ms);
+    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << tenth << " tenths";
+  }
+  source.Report({Card(1)});
+  node_.Pass(HeldChanges::kAnnotationCalm);
+  EXPECT_EQ(node_.Annotation("trainer-0"), "card-0 Healthy");
 }
 
 TEST_F(HealthSourceTest, ADriverInTheSourcesDirectoryAndASourceInTheRegistryAreNeither) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/agent_metrics.h"
@@ -115,6 +116,16 @@ std::string PluginManager::WhyNotReported(const std::string& name) const {
 bool PluginManager::IsConnected(const std::string& driver) const {
   const auto it = drivers_.find(driver);
   return it != drivers_.end() && it->second.authority;
+}
+
+bool PluginManager::MayReport(const std::string& driver) const {
+  if (drivers_.contains(driver)) return true;
+  std::set<std::string> known;
+  for (const auto& [name, of_driver] : drivers_) {
+    for (const auto& [number, instance] : of_driver.instances) known.insert(instance.socket);
+  }
+  return std::ranges::any_of(registrations_,
+                             [&](const auto& entry) { return !known.contains(entry.first); });
 }
 
 std::map<std::string, Duration> PluginManager::ReportAges() const {

@@ -104,6 +104,8 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // connected, no health, or nothing of this device.
   std::string WhyNotReported(const std::string& driver) const;
   bool IsConnected(const std::string& driver) const;
+  // Whether an instance of it is registered, or may be: some socket has not said yet whose it is.
+  bool MayReport(const std::string& driver) const;
   // For each driver whose reports are expected: since when none came, or since it registered.
   std::map<std::string, Duration> ReportAges() const;
   // In order of name, of each the authority first; last what has not answered with its name.

@@ -100,6 +100,7 @@ void PluginManager::ApplyPart(Reading& reading, Instance& instance) {
     if (auto facts = whole.facts.extract(device.id)) part.facts.insert(std::move(facts));
     part.report.devices.push_back(std::move(device));
   }
+  part.more = reading.applied < whole.report.devices.size();
   reading.changes += edges_.sink.OnReport(part, reading.reported);
 }
 

@@ -22,6 +22,7 @@ class RecordedReports final : public HealthSink {
  public:
   std::size_t OnReport(const DecodedReport& report, Time) override {
     most_devices = std::max(most_devices, report.report.devices.size());
+    ends += report.more ? 0 : 1;
     for (const DeviceHealth& health : report.report.devices) {
       calls.push_back(health.id.device + " " + std::string(ToString(health.state)));
     }
@@ -37,6 +38,7 @@ class RecordedReports final : public HealthSink {
 
   std::vector<std::string> calls;
   std::size_t most_devices = 0;  // in one call
+  std::size_t ends = 0;          // of reports
   bool has_room = true;
 };
 
@@ -135,9 +137,11 @@ TEST_F(PluginManagerReportsTest, ALongReportWaitsForWhatComesOfTheOneBefore) {
   plugin.Report(Devices(1'000));
   loop_.Advance(1s);
   EXPECT_THAT(sink_.Take(), IsEmpty());
+  sink_.ends = 0;
   sink_.has_room = true;
   loop_.Advance(1s);
   EXPECT_THAT(sink_.Take(), SizeIs(1'000));
+  EXPECT_EQ(sink_.ends, 1u) << "only the last part ends the report";
 }
 
 TEST_F(PluginManagerReportsTest, ALongReportOfAnInstanceThatStepsInAgainIsReadOnce) {

@@ -43,6 +43,18 @@ DeviceHealth BothUnknown(const DeviceHealth* driver, const DeviceHealth* source)
   return has_none ? *source : *driver;
 }
 
+// Adds to `matches` those of `before` whose device is not offered any more, while the source still
+// has its hardware and no other device is that now.
+void KeepWithdrawn(const DeviceMatches& before, const std::map<DeviceId, HardwareIds>& offered,
+                   const std::map<DeviceId, HardwareIds>& probed, DeviceMatches& matches) {
+  std::set<DeviceId> taken;
+  for (const auto& [id, match] : matches.found) taken.insert(match.source);
+  for (const auto& [id, match] : before.found) {
+    const bool stays = !offered.contains(id) && probed.contains(match.source);
+    if (stays && !taken.contains(match.source)) matches.found.emplace(id, match);
+  }
+}
+
 }  // namespace
 
 DeviceHealth MergedHealth(const DeviceHealth* driver, const DeviceHealth* source) {
@@ -92,12 +104,27 @@ void HealthMerger::Side::Forget(const DeviceId& id, const std::string& why) {
   merger_.Publish(id.driver, {id}, merger_.edges_.loop.Now());
 }
 
-HealthMerger::HealthMerger(Edges edges, const std::vector<TimeoutRule>& rules, Offered offered)
-    : edges_(edges), offered_(std::move(offered)), driver_cache_(rules), source_cache_(rules) {}
+HealthMerger::HealthMerger(Edges edges, const std::vector<TimeoutRule>& rules, Offered offered,
+                           Awaited awaited)
+    : edges_(edges),
+      offered_(std::move(offered)),
+      awaited_(std::move(awaited)),
+      driver_cache_(rules),
+      source_cache_(rules) {}
+
+bool HealthMerger::HasSource(const std::string& driver) const {
+  const auto joined = joined_.find(driver);
+  return joined != joined_.end() && joined->second.source_reported;
+}
 
 std::size_t HealthMerger::OnDriverReport(const DecodedReport& report, Time reported) {
   const std::string& driver = report.report.driver;
-  if (!joined_.contains(driver)) return edges_.keeper.OnReport(report, reported);
+  if (!joined_.contains(driver)) {
+    // A fault that was restored may be the source's, which reports a moment later.
+    const bool waits = edges_.keeper.cache().HoldsOnlyRestored(driver) && awaited_(driver);
+    if (!waits) return edges_.keeper.OnReport(report, reported);
+    Join(driver);
+  }
   edges_.keeper.OnDriverConnected(driver);
   driver_cache_.SetConnected(driver, true);
   // What has to make room for others was published; it is only not merged any more.
@@ -106,7 +133,10 @@ std::size_t HealthMerger::OnDriverReport(const DecodedReport& report, Time repor
   std::vector<DeviceId> devices;
   for (const DeviceHealth& health : report.report.devices) devices.push_back(health.id);
   Arm();
-  return Publish(driver, devices, reported, report.continues);
+  const std::size_t changed = Publish(driver, devices, reported, report.continues);
+  joined_.at(driver).driver_reported |= !report.more;
+  PublishHeld(driver);
+  return changed;
 }
 
 std::size_t HealthMerger::OnSourceReport(const DecodedReport& report, Time reported) {
@@ -114,7 +144,14 @@ std::size_t HealthMerger::OnSourceReport(const DecodedReport& report, Time repor
   Joined& joined = Join(driver);
   source_cache_.SetConnected(driver, true);
   source_cache_.Apply(report, reported, edges_.loop.WallNow());
-  if (TakeProbed(joined, report)) Match(driver, joined);
+  if (!std::exchange(joined.source_reported, true)) {
+    edges_.log.Info("health source of a driver reports", {{"driver", driver}});
+  }
+  TakeProbed(joined, report);
+  if (!report.more) {
+    DropGone(joined);
+    if (std::exchange(joined.others, false)) Match(driver, joined);
+  }
   std::set<DeviceId> devices;
   for (const DeviceHealth& health : report.report.devices) {
     const auto place = joined.by_source.find(health.id);
@@ -124,13 +161,7 @@ std::size_t HealthMerger::OnSourceReport(const DecodedReport& report, Time repor
   return Publish(driver, {devices.begin(), devices.end()}, reported, report.continues);
 }
 
-bool HealthMerger::TakeProbed(Joined& joined, const DecodedReport& report) {
-  bool others = false;
-  const auto drop = [&](const DeviceId& id) {
-    source_cache_.Forget(id);
-    joined.seen.erase(id);
-    others |= joined.probed.erase(id) > 0;
-  };
+void HealthMerger::TakeProbed(Joined& joined, const DecodedReport& report) {
   if (!report.continues) ++joined.reports;
   for (const auto& [id, facts] : report.facts) {
     if (source_cache_.Find(id) == nullptr) continue;
@@ -138,16 +169,22 @@ bool HealthMerger::TakeProbed(Joined& joined, const DecodedReport& report) {
                           .pci_address = NormalPciAddress(facts.pci_address),
                           .serial = facts.serial};
     const auto [place, fresh] = joined.probed.try_emplace(id, ids);
-    others |= fresh || std::exchange(place->second, ids) != ids;
+    joined.others |= fresh || std::exchange(place->second, ids) != ids;
     joined.seen[id] = joined.reports;
   }
+}
+
+void HealthMerger::DropGone(Joined& joined) {
   std::vector<DeviceId> gone;
   for (const auto& [id, number] : joined.seen) {
     if (number + 1 < joined.reports) gone.push_back(id);
   }
   for (const DeviceHealth& health : source_cache_.TakeEvicted()) gone.push_back(health.id);
-  for (const DeviceId& id : gone) drop(id);
-  return others;
+  for (const DeviceId& id : gone) {
+    source_cache_.Forget(id);
+    joined.seen.erase(id);
+    joined.others |= joined.probed.erase(id) > 0;
+  }
 }
 
 // What an agent knew when it last ran of a driver without health came from a source, which may
@@ -161,6 +198,7 @@ void HealthMerger::OnDriverSilent(const std::string& driver, const Cause& why) {
   }
   gone ? edges_.keeper.OnDriverLost(driver, why) : edges_.keeper.OnDriverConnected(driver);
   driver_cache_.SetConnected(driver, !gone);
+  joined_.at(driver).driver_reported |= !gone;
   PublishChanged(driver_cache_.Drop(driver, why, edges_.loop.WallNow()), {});
 }
 
@@ -173,12 +211,17 @@ void HealthMerger::OnSourceSilent(const std::string& driver, const Cause& why) {
 HealthMerger::Joined& HealthMerger::Join(const std::string& driver) {
   const auto [place, fresh] = joined_.try_emplace(driver);
   if (!fresh) return place->second;
-  edges_.log.Info("health source of a driver reports", {{"driver", driver}});
   DecodedReport own{.report = {.driver = driver}};
   DecodedReport lasting{.report = {.driver = driver}, .lasting = true};
   for (const auto& [id, entry] : edges_.keeper.cache().entries()) {
     // What was restored may be what a source reported to an agent before.
-    if (id.driver != driver || entry.report == 0 || entry.silent()) continue;
+    if (id.driver != driver || entry.silent()) continue;
+    if (entry.report == 0) {
+      if (IsKnown(&entry.health) && entry.health.state != HealthState::kHealthy) {
+        place->second.held.insert(id);
+      }
+      continue;
+    }
     DecodedReport& report = entry.deadline ? own : lasting;
     report.report.devices.push_back(entry.health);
     report.facts[id] = entry.facts;
@@ -186,6 +229,10 @@ HealthMerger::Joined& HealthMerger::Join(const std::string& driver) {
   driver_cache_.SetConnected(driver, true);
   driver_cache_.Apply(own, edges_.loop.Now(), edges_.loop.WallNow());
   driver_cache_.Apply(lasting, edges_.loop.Now(), edges_.loop.WallNow());
+  place->second.driver_reported = !own.report.devices.empty() || !lasting.report.devices.empty();
+  if (!place->second.held.empty()) {
+    place->second.release = edges_.loop.After(kRestoredHold, [this, driver] { EndHold(driver); });
+  }
   return place->second;
 }
 
@@ -194,7 +241,9 @@ void HealthMerger::OnSlicesChanged() {
 }
 
 void HealthMerger::Match(const std::string& driver, Joined& joined) {
-  DeviceMatches matches = MatchDevices(offered_(driver), joined.probed);
+  const std::map<DeviceId, HardwareIds> offered = offered_(driver);
+  DeviceMatches matches = MatchDevices(offered, joined.probed);
+  KeepWithdrawn(joined.matches, offered, joined.probed, matches);
   if (matches == joined.matches) return;
   LogRefused(driver, matches);
   joined.by_source.clear();
@@ -225,10 +274,48 @@ void HealthMerger::LogRefused(const std::string& driver, const DeviceMatches& ma
 
 std::string HealthMerger::WhyNotMatched(const DeviceId& id) const {
   const auto joined = joined_.find(id.driver);
-  if (joined == joined_.end() || joined->second.matches.found.contains(id)) return "";
+  if (!HasSource(id.driver) || joined->second.matches.found.contains(id)) return "";
   const auto refused = joined->second.matches.refused.find(id);
   if (refused != joined->second.matches.refused.end()) return refused->second;
   return "no device of its health source has its UUID, PCI address or serial";
+}
+
+void HealthMerger::OnForgotten(const DeviceId& id) {
+  const auto joined = joined_.find(id.driver);
+  if (joined == joined_.end() || offered_(id.driver).contains(id)) return;
+  DeviceMatches& matches = joined->second.matches;
+  const auto match = matches.found.find(id);
+  if (match == matches.found.end()) return;
+  std::erase(joined->second.by_source[match->second.source], id);
+  matches.found.erase(match);
+}
+
+const HealthCache::Entry* HealthMerger::SeenOf(const Joined& joined, const DeviceId& id) const {
+  const auto match = joined.matches.found.find(id);
+  return match == joined.matches.found.end() ? nullptr : source_cache_.Find(match->second.source);
+}
+
+bool HealthMerger::Holds(Joined& joined, const DeviceId& id, const HealthCache::Entry* own,
+                         const HealthCache::Entry* seen) {
+  if (!joined.held.contains(id)) return false;
+  const bool both = seen != nullptr && (own != nullptr || joined.driver_reported);
+  if (both) joined.held.erase(id);
+  return !both;
+}
+
+void HealthMerger::PublishHeld(const std::string& driver) {
+  const std::set<DeviceId>& held = joined_.at(driver).held;
+  if (!held.empty()) Publish(driver, {held.begin(), held.end()}, edges_.loop.Now(), true);
+}
+
+void HealthMerger::EndHold(const std::string& driver) {
+  Joined& joined = joined_.at(driver);
+  std::vector<DeviceId> reported;
+  // What neither side reports has its deadline as it was restored.
+  for (const DeviceId& id : std::exchange(joined.held, {})) {
+    if (driver_cache_.Find(id) || SeenOf(joined, id)) reported.push_back(id);
+  }
+  Publish(driver, reported, edges_.loop.Now());
 }
 
 void HealthMerger::PublishChanged(const std::vector<HealthChange>& driver_changes,
@@ -253,16 +340,15 @@ void HealthMerger::PublishChanged(const std::vector<HealthChange>& driver_change
 
 std::size_t HealthMerger::Publish(const std::string& driver, const std::vector<DeviceId>& devices,
                                   Time reported, bool continues) {
-  const DeviceMatches& matches = joined_.at(driver).matches;
+  Joined& joined = joined_.at(driver);
   // Each side keeps its deadlines; a device that nobody reports any more has one, so that it is
   // forgotten when it has left.
   DecodedReport merged{.report = {.driver = driver}, .lasting = true, .continues = continues};
   DecodedReport lost{.report = {.driver = driver}, .continues = true};
   for (const DeviceId& id : devices) {
     const HealthCache::Entry* own = driver_cache_.Find(id);
-    const auto match = matches.found.find(id);
-    const HealthCache::Entry* seen =
-        match == matches.found.end() ? nullptr : source_cache_.Find(match->second.source);
+    const HealthCache::Entry* seen = SeenOf(joined, id);
+    if (Holds(joined, id, own, seen)) continue;
     if (own == nullptr && seen == nullptr) {
       lost.report.devices.push_back(NotReportedHealth(id));
       continue;
@@ -272,8 +358,9 @@ std::size_t HealthMerger::Publish(const std::string& driver, const std::vector<D
     health.id = id;
     DeviceFacts facts = own ? own->facts : DeviceFacts{};
     // A partition's serial is not its parent's.
-    if (facts.serial.empty() && seen && !match->second.partition) facts.serial = seen->facts.serial;
-    if (facts.model.empty() && seen && !match->second.partition) facts.model = seen->facts.model;
+    const bool whole = seen && !joined.matches.found.at(id).partition;
+    if (facts.serial.empty() && whole) facts.serial = seen->facts.serial;
+    if (facts.model.empty() && whole) facts.model = seen->facts.model;
     if (seen && (!own || health.state == seen->health.state)) facts.sign = seen->facts.sign;
     merged.facts[id] = std::move(facts);
     merged.report.devices.push_back(std::move(health));

@@ -32,14 +32,22 @@ class HealthMerger {
  public:
   // The devices that a driver offers on this node now.
   using Offered = std::function<std::map<DeviceId, HardwareIds>(const std::string& driver)>;
+  // Whether a health source of the driver is on this node, or may be: what its socket is for is
+  // not known yet.
+  using Awaited = std::function<bool(const std::string& driver)>;
   struct Edges {
     Loop& loop;
     Log& log;
     HealthKeeper& keeper;
   };
+  // How long a fault from before the agent's start stands while one side reports and the other has
+  // not yet: a source that is there connects and reports within a second. Less than any restored
+  // finding holds by itself with the default timeout.
+  static constexpr Duration kRestoredHold = std::chrono::seconds(10);
 
   // What is lent outlives this.
-  HealthMerger(Edges edges, const std::vector<TimeoutRule>& rules, Offered offered);
+  HealthMerger(Edges edges, const std::vector<TimeoutRule>& rules, Offered offered,
+               Awaited awaited);
 
   // Takes what drivers report, or the kubelet in their place.
   HealthSink& drivers() { return driver_side_; }
@@ -50,10 +58,12 @@ class HealthMerger {
   // take their health with them.
   void OnSlicesChanged();
   // Whether reports of a health source concern the driver's devices.
-  bool HasSource(const std::string& driver) const { return joined_.contains(driver); }
+  bool HasSource(const std::string& driver) const;
   // Why a health source says nothing of the device, as a sentence; "" when it does, or when its
   // driver has none.
   std::string WhyNotMatched(const DeviceId& id) const;
+  // The keeper forgot the device: one that its driver offers no more is the source's no more.
+  void OnForgotten(const DeviceId& id);
 
  private:
   // One of the two sides, as the plugin managers see it.
@@ -70,16 +80,24 @@ class HealthMerger {
     HealthMerger& merger_;
     const bool source_;
   };
-  // A driver with a health source.
+  // A driver with a health source, or one that may have one.
   struct Joined {
+    bool source_reported = false, driver_reported = false;
     // The source's devices, with the number of the report that had them last. A source reports all
     // that it has each time: what is in none of the last two is no device of it any more, and after
     // another instance has taken over, what is not in the first.
     std::map<DeviceId, HardwareIds> probed;
     std::map<DeviceId, std::uint64_t> seen;
     std::uint64_t reports = 0;
+    bool others = false;  // the source's devices are others than at the last match
+    // By the slices now; and of devices that have left the slices while the source still sees their
+    // hardware, as before: a driver that dies, or that withdraws a GPU which broke, takes no fault
+    // away from the Pods that hold it.
     DeviceMatches matches;
     std::map<DeviceId, std::vector<DeviceId>> by_source;  // the driver's devices, by the source's
+    // Devices with a fault from before the agent's start, until both sides have reported them.
+    std::set<DeviceId> held;
+    Timer release;
   };
 
   std::size_t OnDriverReport(const DecodedReport& report, Time reported);
@@ -88,14 +106,22 @@ class HealthMerger {
   void OnSourceSilent(const std::string& driver, const Cause& why);
   // From now on the driver has a source; what it reported itself so far is taken over.
   Joined& Join(const std::string& driver);
-  // Takes note of which devices the source has; whether these are others than before.
-  bool TakeProbed(Joined& joined, const DecodedReport& report);
+  // Takes note of which devices the source has. What it has no more shows at the end of a report.
+  void TakeProbed(Joined& joined, const DecodedReport& report);
+  void DropGone(Joined& joined);
   // Finds out anew whose the source's devices are, and hands on what that changes.
   void Match(const std::string& driver, Joined& joined);
   void LogRefused(const std::string& driver, const DeviceMatches& matches);
   // Hands what both sides say of these devices to the keeper; the number that changed.
   std::size_t Publish(const std::string& driver, const std::vector<DeviceId>& devices,
                       Time reported, bool continues = false);
+  // What the source reported of the driver's device; nullptr: nothing.
+  const HealthCache::Entry* SeenOf(const Joined& joined, const DeviceId& id) const;
+  // Whether what was known before the agent's start stands, given what each side reported since.
+  bool Holds(Joined& joined, const DeviceId& id, const HealthCache::Entry* own,
+             const HealthCache::Entry* seen);
+  void PublishHeld(const std::string& driver);
+  void EndHold(const std::string& driver);
   void PublishChanged(const std::vector<HealthChange>& driver_changes,
                       const std::vector<HealthChange>& source_changes);
   void Expire();
@@ -104,10 +130,11 @@ class HealthMerger {
 
   Edges edges_;
   const Offered offered_;
+  const Awaited awaited_;
   Side driver_side_{*this, false}, source_side_{*this, true};
   HealthCache driver_cache_;  // of drivers in joined_
   HealthCache source_cache_;  // by the source's own names
-  // At most as many as sockets of health sources.
+  // At most as many as sockets of health sources, and drivers of which faults were restored.
   std::map<std::string, Joined> joined_;
   std::map<DeviceId, std::string> logged_;  // refusals
   Timer deadline_;

@@ -38,8 +38,10 @@ class HealthMergerTest : public ::testing::Test {
     keeper_.emplace(
         HealthKeeper::Edges{loop_, log_, metrics_, journal_}, std::vector<TimeoutRule>{},
         [this](const std::vector<HealthChange>& changes) { changes_ += changes.size(); });
-    merger_.emplace(HealthMerger::Edges{loop_, log_, *keeper_}, std::vector<TimeoutRule>{},
-                    [this](const std::string&) { return offered_; });
+    merger_.emplace(
+        HealthMerger::Edges{loop_, log_, *keeper_}, std::vector<TimeoutRule>{},
+        [this](const std::string&) { return offered_; },
+        [this](const std::string&) { return awaited_; });
   }
 
   void DriverReports(std::vector<DeviceHealth> devices) {
@@ -47,8 +49,11 @@ class HealthMergerTest : public ::testing::Test {
     merger_->drivers().OnReport(report, loop_.Now());
     loop_.RunUntilIdle();
   }
-  void SourceReports(std::vector<DeviceHealth> devices) {
+  enum class Part { kWhole, kFirst, kLast };
+  void SourceReports(std::vector<DeviceHealth> devices, Part part = Part::kWhole) {
     DecodedReport report{.report = {.driver = kVendor, .devices = std::move(devices)}};
+    report.continues = part == Part::kLast;
+    report.more = part == Part::kFirst;
     for (const DeviceHealth& health : report.report.devices) {
       report.facts[health.id] = {.serial = "16", .uuid = "GPU-" + health.id.device};
     }
@@ -68,6 +73,7 @@ class HealthMergerTest : public ::testing::Test {
   FakeChangeLog journal_;
   std::map<DeviceId, HardwareIds> offered_ = {{Theirs("gpu-0"), {.uuid = "GPU-a"}},
                                               {Theirs("gpu-1"), {.uuid = "GPU-b"}}};
+  bool awaited_ = false;  // a health source
   std::size_t changes_ = 0;
   std::optional<HealthKeeper> keeper_;
   std::optional<HealthMerger> merger_;
@@ -187,6 +193,51 @@ TEST_F(HealthMergerTest, ADeviceThatItsSourceReportsNoMoreIsItsNoMore) {
   EXPECT_THAT(Says("gpu-1"), HasSubstr("Unknown: "));
 }
 
+TEST_F(HealthMergerTest, ALongReportOfASuccessorLosesNoneOfItsDevicesBetweenItsParts) {
+  SourceReports({Well(Seen("a")), Lost(Seen("b"))});
+  const std::size_t before = changes_;
+  for (int successor = 0; successor < 2; ++successor) {
+    merger_->sources().OnDriverConnected(kVendor);
+    SourceReports({Well(Seen("a"))}, Part::kFirst);
+    EXPECT_THAT(Says("gpu-1"), HasSubstr("Unhealthy: "));
+    SourceReports({Lost(Seen("b"))}, Part::kLast);
+  }
+  EXPECT_EQ(changes_, before);
+}
+
+TEST_F(HealthMergerTest, ADeviceThatNoPartOfASuccessorsReportHasIsItsNoMore) {
+  SourceReports({Well(Seen("a")), Lost(Seen("b"))});
+  merger_->sources().OnDriverConnected(kVendor);
+  SourceReports({Well(Seen("a"))}, Part::kFirst);
+  SourceReports({Well(Seen("c"))}, Part::kLast);
+  EXPECT_THAT(Says("gpu-1"), HasSubstr("Unknown: "));
+}
+
+TEST_F(HealthMergerTest, ADeviceThatLeavesItsDriversSlicesKeepsWhatTheProbesSee) {
+  SourceReports({Lost(Seen("a")), Well(Seen("b"))});
+  offered_ = {{Theirs("gpu-1"), {.uuid = "GPU-b"}}};
+  merger_->OnSlicesChanged();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(Says("gpu-0"), HasSubstr("Unhealthy: XID 79"));
+  offered_.clear();
+  merger_->OnSlicesChanged();
+  SourceReports({Well(Seen("a")), Lost(Seen("b"))});
+  EXPECT_EQ(Says("gpu-0"), "Healthy: ");
+  EXPECT_THAT(Says("gpu-1"), HasSubstr("Unhealthy: XID 79"));
+  keeper_->Forget(Theirs("gpu-1"), "it has left");
+  merger_->OnForgotten(Theirs("gpu-1"));
+  SourceReports({Well(Seen("a")), Lost(Seen("b"))});
+  EXPECT_EQ(keeper_->cache().Find(Theirs("gpu-1")), nullptr);
+}
+
+TEST_F(HealthMergerTest, ADeviceThatIsOfferedAsOtherHardwareLosesWhatTheProbesSee) {
+  SourceReports({Lost(Seen("a"))});
+  offered_[Theirs("gpu-0")] = {.uuid = "GPU-new"};
+  merger_->OnSlicesChanged();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(Says("gpu-0"), HasSubstr("Unknown: "));
+}
+
 TEST_F(HealthMergerTest, WhatCannotBeMatchedIsLoggedOnceAndSaysWhy) {
   offered_[Theirs("gpu-1")] = {.uuid = "GPU-a"};
   SourceReports({Lost(Seen("a"))});
@@ -229,6 +280,38 @@ TEST_F(HealthMergerTest, ARestartAloneDoesNotMakeADeviceUnknownThatASourceReport
   EXPECT_THAT(Says("gpu-0"), HasSubstr("Unhealthy: "));
   loop_.Advance(31s);
   EXPECT_THAT(Says("gpu-0"), HasSubstr("Unknown: "));
+}
+
+TEST_F(HealthMergerTest, AFaultFromBeforeTheStartStandsUntilBothSidesHaveReported) {
+  journal_.devices = {Lost(Theirs("gpu-0"))};
+  keeper_->Restore();
+  awaited_ = true;
+  DriverReports({Well(Theirs("gpu-0"))});
+  EXPECT_THAT(Says("gpu-0"), HasSubstr("Unhealthy: "));
+  EXPECT_FALSE(merger_->HasSource(kVendor));
+  SourceReports({Lost(Seen("a"))});
+  EXPECT_THAT(Says("gpu-0"), HasSubstr("Unhealthy: "));
+  SourceReports({Well(Seen("a"))});
+  EXPECT_EQ(Says("gpu-0"), "Healthy: ");
+}
+
+TEST_F(HealthMergerTest, AFaultFromBeforeTheStartStandsAlsoWhenTheSourceReportsFirst) {
+  journal_.devices = {Lost(Theirs("gpu-0"))};
+  keeper_->Restore();
+  SourceReports({Well(Seen("a"))});
+  EXPECT_THAT(Says("gpu-0"), HasSubstr("Unhealthy: "));
+  DriverReports({Well(Theirs("gpu-0"))});
+  EXPECT_EQ(Says("gpu-0"), "Healthy: ");
+}
+
+TEST_F(HealthMergerTest, AFaultFromBeforeTheStartStandsNoLongerThanASourceIsWaitedFor) {
+  journal_.devices = {Lost(Theirs("gpu-0")), Lost(Theirs("gpu-1"))};
+  keeper_->Restore();
+  awaited_ = true;
+  DriverReports({Well(Theirs("gpu-0"))});
+  loop_.Advance(HealthMerger::kRestoredHold);
+  EXPECT_EQ(Says("gpu-0"), "Healthy: ");
+  EXPECT_THAT(Says("gpu-1"), HasSubstr("Unhealthy: ")) << "nobody has reported it, it has 30 s";
 }
 
 TEST_F(HealthMergerTest, WhatTheKubeletReportsInTheDriversPlaceHoldsUntilItForgetsTheDevice) {

@@ -52,6 +52,8 @@ struct DecodedReport {
   bool lasting = false;
   // Whether it is the next part of a report that is taken in parts, and counts as none of its own.
   bool continues = false;
+  // Whether further parts of it follow.
+  bool more = false;
 };
 
 // At the limit the rest is counted and left out.
