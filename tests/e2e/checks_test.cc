@@ -139,7 +139,7 @@ TEST_F(ChecksStory, APodSaysWhatAnExporterShowsAndAnExporterThatIsAwayIsNoFault)
   exporter->Show("remap_failure{card=\"card0\"} 0\n");
   node_.ExpectSays(kTrainer, {"card0 Healthy"});
   exporter->Send("HTTP/1.0 200 OK\r\n\r\n" + std::string(1 << 20, 'x'), 100);
-  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme: more than 16777216 bytes"});
+  node_.ExpectSays(kTrainer, {"card0 Unknown", "exporter acme: more than 4194304 bytes"});
   exporter->Hang();
   node_.ExpectSays(kTrainer, {"card0 Unknown"});
   exporter->Show("remap_failure{card=\"card0\"} 0\n");
