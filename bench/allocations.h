@@ -5,7 +5,7 @@
 
 namespace galen::bench {
 
-// Of all threads, since the program began.
+// Counted over all threads, since the program began.
 std::uint64_t AllocationsSoFar();
 
 }  // namespace galen::bench

@@ -84,7 +84,7 @@ class AgentNode {
   net::LinkWeather weather;
   net::FakeNetwork network;
   FakeFileSystem files;
-  // Of the agent that runs; made with it.
+  // The running agent's; made with it.
   std::unique_ptr<FakeDiskQueue> disk, container_disk;
   FakeSocketDirectory registry, sources;
   std::vector<std::unique_ptr<FakePlugin>> drivers;

@@ -166,8 +166,8 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
   // The next step of the first of readings_, and so on until none is left.
   void StepFirstReading();
   void StepLater(Duration delay);
-  // Of a report that is decoded: the next part, and at the end, or if it was refused, the link
-  // reads on.
+  // Applies the next part of a decoded report. At its end, or if it was refused, the link reads
+  // on.
   enum class Progress { kMore, kDone };
   Progress ApplyStep(Reading& reading, Instance& instance);
   void ApplyWhole(Reading& reading, Instance& instance);

@@ -242,7 +242,7 @@ void ClaimIndex::DropGained(const kube::Pod& pod, const Holder& before,
     const Claim* claim = view_.FindClaim({pod.meta.key.ns, held.claim});
     if (claim == nullptr || claim->IsReservedFor(pod.meta.uid, "")) return false;
     const auto of_claim = [&](const HeldDevice& h) { return h.claim_uid == held.claim_uid; };
-    // Of a Pod that lives the claim may be read for the first time.
+    // A Pod that lives may have its claim read for the first time.
     if (!HasEnded(pod) && !had(of_claim)) return false;
     return !had([&](const HeldDevice& h) {
       return of_claim(h) && h.device == held.device && h.share_id == held.share_id;

@@ -29,7 +29,7 @@ using MetricSamples = std::map<std::string, std::vector<MetricSample>, std::less
 
 // Series kept of one text: 256 devices with some of each of 32 metrics, many times over.
 inline constexpr std::size_t kMetricSamplesMax = 65536;
-// Of one metric: each is held against each device. 256 devices of 16 parts each.
+// Series kept of one metric, each held against each device: 256 devices of 16 parts each.
 inline constexpr std::size_t kMetricSeriesMax = 4096;
 inline constexpr std::size_t kMetricLabelsMax = 64;
 // Bytes of memory for what is kept of one text, so that whoever writes it does not take the

@@ -161,8 +161,8 @@ class RuleEngine {
     // A device of which no reading came for so long is Unknown (ProbeSilent): Kubernetes' own
     // default of patience (KEP-4680).
     Duration silent_after = std::chrono::seconds(30);
-    // Of a device of which a command or an exporter said nothing yet nothing is known, whatever
-    // else was read.
+    // A device is Unknown until each command and exporter has said something of it, whatever else
+    // was read.
     bool awaits_checks = false;
   };
 
