@@ -33,7 +33,7 @@ void ApiCall::OnData(std::string_view bytes) {
     return Finish(ResourceExhausted("the answer is too large"));
   }
   if (metrics) {
-    collector_.Take(bytes);
+    metrics_.Take(bytes);
   } else {
     answer_.body += bytes;
   }
@@ -44,15 +44,16 @@ void ApiCall::OnEnd(const Status& status, const net::Headers&) {
   if (http_status_ != 200) {
     return Finish(ExplainRefusal(kube::StatusOfResponse(http_status_, answer_.body)));
   }
-  Finish(OkStatus());
+  if (kind_ != Kind::kMetrics) return Finish(OkStatus());
+  StatusOr<MetricSamples> samples = metrics_.End();
+  if (samples.ok()) answer_.samples = *std::move(samples);
+  Finish(samples.status());
 }
 
 void ApiCall::Finish(Status status) {
   if (!done_) return;
   call_.reset();
   deadline_.Cancel();
-  collector_.End();
-  answer_.samples = collector_.samples();
   answer_.status = std::move(status);
   std::exchange(done_, nullptr)(std::move(answer_));
 }

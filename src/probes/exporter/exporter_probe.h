@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/data/metrics_text.h"
 #include "base/files/disk_queue.h"
 #include "base/liveness.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
 #include "base/metrics.h"
 #include "probes/exporter/exporter_fetch.h"
-#include "probes/exporter/metrics_text.h"
 #include "probes/rules/placeholders.h"
 #include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
@@ -51,14 +51,13 @@ class ExporterProbe final : public Probe {
   StatusOr<std::vector<Sign>> Observe() override;
 
  private:
-  struct Fetch;
   struct Exporter {
     const ExporterSpec* spec = nullptr;
     ExporterAddress address;
     MetricNames names;   // of the metrics that signs read
     MetricNames labels;  // by which devices are found in them
     std::unique_ptr<DiskQueue> queue;
-    std::shared_ptr<Fetch> fetch{};  // under way; shared with the thread
+    bool asked = false;  // a fetch is under way
     Time next{};
     std::string error{};  // of the last fetch
   };
@@ -76,7 +75,7 @@ class ExporterProbe final : public Probe {
   };
 
   void Begin(Exporter& exporter);
-  void OnPage(const std::string& name);
+  void OnPage(const std::string& name, const StatusOr<MetricSamples>& page);
   // Takes a page, or its error, for all signs and devices; gives what is news.
   std::vector<Sign> Take(const Exporter& exporter, const StatusOr<MetricSamples>& page);
   void TakeValue(const SignSpec& sign, const CheckedDevice& device, double value,

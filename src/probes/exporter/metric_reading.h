@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "probes/exporter/metrics_text.h"
+#include "base/data/metrics_text.h"
 #include "probes/rules/placeholders.h"
 #include "probes/rules/rule.h"
 

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -48,6 +50,12 @@ class TestExporter {
     answer_ = std::move(bytes);
     times_ = times;
   }
+  // A page without an end, a byte each millisecond.
+  void Trickle() {
+    Send("x", std::numeric_limits<std::size_t>::max());
+    MutexLock lock(mu_);
+    pause_ = true;
+  }
   // It takes connections and says nothing.
   void Hang() { Send("", 0); }
 
@@ -59,8 +67,10 @@ class TestExporter {
       if (!client) return;
       std::string answer;
       std::size_t times = 0;
+      bool pause = false;
       {
         MutexLock lock(mu_);
+        pause = pause_;
         answer = answer_;
         times = times_;
       }
@@ -71,6 +81,7 @@ class TestExporter {
       char request[4096];
       if (::recv(client.get(), request, sizeof(request), 0) <= 0) continue;
       for (std::size_t i = 0; i < times; ++i) {
+        if (pause) static_cast<void>(::poll(nullptr, 0, 1));
         if (::send(client.get(), answer.data(), answer.size(), MSG_NOSIGNAL) < 0) break;
       }
     }
@@ -81,6 +92,7 @@ class TestExporter {
   Mutex mu_;  // between the test and the thread that serves
   std::string answer_ GALEN_GUARDED_BY(mu_);
   std::size_t times_ GALEN_GUARDED_BY(mu_) = 0;
+  bool pause_ GALEN_GUARDED_BY(mu_) = false;  // a millisecond before each
   std::thread thread_;
 };
 

@@ -1,12 +1,12 @@
 // libnvidia-ml.so.1, loaded at run time.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
-#include "base/mutex.h"
 #include "probes/nvml/nvml.h"
 #include "probes/nvml/nvml_module.h"
 
@@ -37,7 +37,8 @@ class NvmlLibrary final : public Nvml {
   NvmlLibrary(std::unique_ptr<NvmlFunctions> functions, std::string version, LookAtModule module,
               bool ready);
 
-  // Whether NVML is initialised; tries again where its version did not match the module's.
+  // Whether NVML is initialised; tries again where its version did not match the module's, one
+  // thread at a time: the others get what was true before.
   bool Ready();
   // The sign of a mismatch, with both versions.
   Sign Mismatch() const;
@@ -48,8 +49,9 @@ class NvmlLibrary final : public Nvml {
   std::unique_ptr<NvmlFunctions> functions_;
   const std::string version_;  // of the library; "" = its file's name does not say
   const LookAtModule module_;
-  Mutex mu_;  // a loop would not do: each GPU is read on a thread of its own
-  bool ready_ GALEN_GUARDED_BY(mu_);
+  // Asked and set by the thread of each GPU.
+  std::atomic<bool> ready_;
+  std::atomic_flag trying_;  // one of them initialises, which may take seconds
   // Only the thread that waits for XIDs touches these, after Gpus() was called.
   void* events_ = nullptr;
   std::map<void*, std::string> uuids_;  // by handle
