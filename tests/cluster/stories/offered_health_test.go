@@ -10,14 +10,17 @@ import (
 
 // What the real scheduler makes of health in ResourceSlices.
 
-// unharmed selects GPUs that have lost nothing, atLeastHalf also such that work at half their width.
+// unharmed selects GPUs that have lost nothing, atLeastHalf also such that work at half their
+// width.
 const unharmed = `
 apiVersion: resource.k8s.io/v1
 kind: DeviceClass
 metadata: {name: unharmed}
 spec:
   selectors:
-  - cel: {expression: 'device.driver == "gpu.example.com" && device.attributes["galen.dev"].degraded == 0'}
+  - cel:
+      expression: >-
+        device.driver == "gpu.example.com" && device.attributes["galen.dev"].degraded == 0
 `
 
 var atLeastHalf = strings.NewReplacer("name: unharmed", "name: at-least-half", "== 0", "<= 50").
