@@ -244,7 +244,7 @@ Status Program::Prepare() {
   RETURN_IF_ERROR(PrepareState());
   RETURN_IF_ERROR(PrepareHardware());
   if (HasChecks(rules_)) {
-    hardware_ = std::make_unique<CheckedHardware>(
+    auto checked = std::make_unique<CheckedHardware>(
         TheEdges(), std::move(hardware_),
         CheckedHardware::Parts{.runner = probes::MakeCommandRunner(inside_.loop),
                                .make_queue =
@@ -253,6 +253,8 @@ Status Program::Prepare() {
                                                                                     "exporter");
                                    },
                                .fetch = probes::FetchExporter});
+    sdk::DriverInside::ShowChecks(driver_, *checked);
+    hardware_ = std::move(checked);
   }
   device_driver_ = std::make_unique<DeviceDriver>(
       TheEdges(), *hardware_,
