@@ -53,6 +53,15 @@ struct Taint {
 // Attributes and capacities are named by a C identifier of at most 32 characters, below a DNS
 // subdomain and "/" if it is not the driver's own name.
 struct Device {
+  // Whether ResourceSlices have it, so that new claims can get it. Its health is reported, and the
+  // claims that hold it keep it, either way.
+  enum class Offered {
+    kAlways,
+    // Only while the API server keeps `taints`; one whose feature gate DRADeviceTaints is off drops
+    // them, and is asked again when the driver starts anew. Needs a taint.
+    kWhereTaintsCount,
+    kNever,
+  };
   std::string name = {};                             // DNS label, unique here: "fpga-0"
   std::map<std::string, Attribute> attributes = {};  // {"model", "U250"}; at most 32 with capacity
   // Quantities as Kubernetes writes them: {"memory", "16Gi"}.
@@ -62,6 +71,7 @@ struct Device {
   // and a share id of its own (consumable capacity, KEP-5075: by default since Kubernetes 1.36). A
   // claim that asks for none gets all that there is.
   bool allow_multiple_allocations = false;
+  Offered offered = Offered::kAlways;
   bool operator==(const Device&) const = default;
 };
 // All devices of this driver on this node; at most 4096.

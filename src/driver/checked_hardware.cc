@@ -4,7 +4,28 @@
 #include <utility>
 #include <variant>
 
+#include "base/check.h"
+
 namespace galen::device_driver {
+
+namespace {
+
+std::string NameOf(probes::CommandReport::State state) {
+  using State = probes::CommandReport::State;
+  switch (state) {
+    case State::kWaiting:
+      return "waiting";
+    case State::kRunning:
+      return "running";
+    case State::kHanging:
+      return "hanging";
+    case State::kOff:
+      return "off";
+  }
+  GALEN_UNREACHABLE();
+}
+
+}  // namespace
 
 probes::CheckedDevice CheckedDeviceOf(const Device& device) {
   probes::CheckedDevice checked{.name = device.name, .known = {{"device", device.name}}};
@@ -60,6 +81,25 @@ StatusOr<std::vector<probes::Sign>> CheckedHardware::Observe() {
     shown->insert(shown->end(), (*said)->begin(), (*said)->end());
   }
   return shown;
+}
+
+std::vector<sdk::CheckReport> CheckedHardware::Checks() const {
+  std::vector<sdk::CheckReport> checks;
+  for (probes::CommandReport& report : commands_.Reports()) {
+    checks.push_back({.name = std::move(report.check),
+                      .device = std::move(report.device),
+                      .state = NameOf(report.state),
+                      .result = std::move(report.result),
+                      .says = std::move(report.says),
+                      .every = report.every,
+                      .interval = report.interval,
+                      .last_run = report.last_run,
+                      .took = report.took,
+                      .cpu = report.cpu,
+                      .runs = report.runs,
+                      .cpu_of_all = report.cpu_of_all});
+  }
+  return checks;
 }
 
 }  // namespace galen::device_driver

@@ -14,6 +14,7 @@
 #include "probes/command/command_runner.h"
 #include "probes/exporter/exporter_probe.h"
 #include "probes/rules/placeholders.h"
+#include "sdk/app/checks_service.h"
 
 namespace galen::device_driver {
 
@@ -22,7 +23,7 @@ namespace galen::device_driver {
 probes::CheckedDevice CheckedDeviceOf(const Device& device);
 
 // Shows what its hardware shows, and what commands and exporters say. Belongs to its loop.
-class CheckedHardware final : public Hardware {
+class CheckedHardware final : public Hardware, public sdk::CheckSource {
  public:
   // What checks are made by.
   struct Parts {
@@ -37,11 +38,13 @@ class CheckedHardware final : public Hardware {
   CdiEdits EditsFor(const std::string& device) const override {
     return hardware_->EditsFor(device);
   }
+  Status CanPrepare() const override { return hardware_->CanPrepare(); }
   Status Start(HardwareEvents& events) override;
   // An error of the hardware is passed on, since it is about all devices; checks are made all the
   // same, and their signs come with the next look that succeeds.
   StatusOr<std::vector<probes::Sign>> Observe() override;
   bool may_hang() const override { return hardware_->may_hang(); }
+  std::vector<sdk::CheckReport> Checks() const override;
 
  private:
   const std::unique_ptr<Hardware> hardware_;

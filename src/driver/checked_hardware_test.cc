@@ -36,12 +36,16 @@ class OneDevice final : public Hardware {
   CdiEdits EditsFor(const std::string& device) const override {
     return {.env = {"DEVICE=" + device}};
   }
+  Status CanPrepare() const override {
+    return refuses ? FailedPrecondition("the module is old") : OkStatus();
+  }
   Status Start(HardwareEvents&) override { return OkStatus(); }
   StatusOr<std::vector<probes::Sign>> Observe() override {
     if (fails) return Unavailable("bus is away");
     return std::vector<probes::Sign>{{.device = "d0", .name = "present", .value = 1.0}};
   }
   bool fails = false;
+  bool refuses = false;
 };
 
 class CheckedSink final : public probes::SignSink {
@@ -95,6 +99,24 @@ TEST_F(CheckedHardwareTest, ShowsWhatAnExporterSaysOfADevice) {
 TEST_F(CheckedHardwareTest, HardwareThatCannotBeLookedAtIsSaidSo) {
   inner_->fails = true;
   EXPECT_EQ(hardware_.Observe().status().code(), Code::kUnavailable);
+}
+
+TEST_F(CheckedHardwareTest, WhatTheHardwareCannotPrepareIsRefused) {
+  EXPECT_EQ(hardware_.CanPrepare(), OkStatus());
+  inner_->refuses = true;
+  EXPECT_EQ(hardware_.CanPrepare().message(), "the module is old");
+}
+
+TEST_F(CheckedHardwareTest, ListsItsCommandsForEachDevice) {
+  EXPECT_EQ(hardware_.Checks().at(0).state, "waiting");
+  EXPECT_TRUE(hardware_.Observe().ok());
+  ASSERT_THAT(hardware_.Checks(), SizeIs(1)) << "an exporter is no command";
+  EXPECT_EQ(hardware_.Checks().at(0).name, "fan");
+  EXPECT_EQ(hardware_.Checks().at(0).device, "d0");
+  EXPECT_EQ(hardware_.Checks().at(0).state, "running");
+  runner_->End(0, {.number = 1, .output = "fan 2 stands\n"});
+  EXPECT_EQ(hardware_.Checks().at(0).result, "problem");
+  EXPECT_EQ(hardware_.Checks().at(0).says, "fan 2 stands");
 }
 
 TEST_F(CheckedHardwareTest, ContainersGetWhatTheHardwareGives) {

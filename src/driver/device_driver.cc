@@ -19,9 +19,7 @@ DeviceDriver::DeviceDriver(Edges edges, Hardware& hardware, Calls calls, const D
           {.on_verdict = [this] { ReportSoon(); }, .look_again = [this] { LookSoon(); }}),
       events_{judge_, [this] { LookSoon(); }},
       poll_(config.poll),
-      taint_key_(config.taint_unhealthy.empty() ? "" : config.driver.name + "/unhealthy"),
-      taint_effect_(config.taint_unhealthy == "NoExecute" ? Taint::Effect::kNoExecute
-                                                          : Taint::Effect::kNoSchedule) {
+      offer_policy_(OfferPolicyOf(config)) {
   edges_.metrics.DeclareGauge("galen_build_info", "1; the labels are version and driver.");
   edges_.metrics.Set("galen_build_info", {{"version", kVersion}, {"driver", config.driver.name}},
                      1);
@@ -92,17 +90,8 @@ Status DeviceDriver::TakeInventory() {
 }
 
 Status DeviceDriver::Offer() {
-  Inventory offered = *devices_;
-  const std::map<std::string, std::string> unhealthy =
-      taint_key_.empty() ? std::map<std::string, std::string>() : judge_.Unhealthy();
-  for (Device& device : offered) {
-    const auto it = unhealthy.find(device.name);
-    if (it == unhealthy.end()) continue;
-    // A code of an operator's own rules may be no label value.
-    device.taints.push_back({.key = taint_key_,
-                             .value = sdk::IsTaintValue(it->second) ? it->second : "",
-                             .effect = taint_effect_});
-  }
+  Inventory offered =
+      offer_policy_.any() ? OfferedWith(offer_policy_, *devices_, judge_.Verdicts()) : *devices_;
   if (offered == published_) return OkStatus();
   if (const std::optional<Failure> failure = calls_.publish(offered)) {
     return InvalidArgument("{}", failure->message);

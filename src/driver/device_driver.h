@@ -10,6 +10,7 @@
 #include "driver/driver_config.h"
 #include "driver/edges.h"
 #include "driver/hardware.h"
+#include "driver/offer_policy.h"
 #include "galen/driver.h"
 #include "model/health.h"
 #include "probes/rules/rule_engine.h"
@@ -41,8 +42,8 @@ class HealthJudge final : public probes::SignSink {
   void Observe(const StatusOr<std::vector<probes::Sign>>& observed);
   // Says of every device how it is, with the cause.
   void Report(HealthWriter& writer) const;
-  // The devices that are Unhealthy, each with its cause's code.
-  std::map<std::string, std::string> Unhealthy() const;
+  // How every device is, by name.
+  std::map<std::string, DeviceHealth> Verdicts() const;
 
  private:
   probes::Instant Present() const { return {edges_.loop.Now(), edges_.loop.WallNow()}; }
@@ -104,8 +105,8 @@ class DeviceDriver {
   void LookAtAll();
   // Looks which devices there are, and publishes what is new.
   Status TakeInventory();
-  // Publishes the devices, with the taints that their health asks for, when that differs from what
-  // was published last.
+  // Publishes the devices, with what their health asks for, when that differs from what was
+  // published last.
   Status Offer();
 
   Edges edges_;
@@ -116,10 +117,9 @@ class DeviceDriver {
   const Duration poll_;
   Time next_look_{};  // the latest
   bool look_due_ = false, report_due_ = false;
-  const std::string taint_key_;  // "": devices are not tainted
-  const Taint::Effect taint_effect_;
+  const OfferPolicy offer_policy_;
   std::optional<Inventory> devices_;    // as the hardware has them
-  std::optional<Inventory> published_;  // with taints
+  std::optional<Inventory> published_;  // with taints and attributes of health
 };
 
 }  // namespace galen::device_driver

@@ -214,20 +214,17 @@ TEST_F(DeviceDriverTest, ATaintOutlivesTheDriverThatGaveIt) {
   EXPECT_EQ(cluster_.wire().writes(), writes) << "never published without it in between";
 }
 
-TEST_F(DeviceDriverTest, UnknownIsNeverTainted) {
-  config_.taint_unhealthy = "NoExecute";
-  Start(Kind::kGpu);
-  ASSERT_TRUE(Inject("gpu-0", "unreadable", "temperature").ok());
-  node_.loop.Advance(10s);
-  EXPECT_EQ(Health("gpu-0").health(), v1::UNKNOWN);
-  EXPECT_THAT(Taints("gpu-0"), SizeIs(0));
-}
-
-TEST_F(DeviceDriverTest, NothingIsTaintedUnlessAskedFor) {
+TEST_F(DeviceDriverTest, AWithdrawnGpuIsInNoSliceAndItsHealthIsStillReported) {
+  config_.withdraw_unhealthy = "always";
   Start(Kind::kGpu);
   ASSERT_TRUE(Inject("gpu-3", "xid", "79").ok());
-  node_.loop.Advance(10s);
-  EXPECT_THAT(Taints("gpu-3"), SizeIs(0));
+  node_.loop.Advance(1s);
+  EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(7));
+  EXPECT_EQ(Health("gpu-3").health(), v1::UNHEALTHY);
+  EXPECT_EQ(Health("gpu-3").message(), "XID 79: GPU has fallen off the bus");
+  ASSERT_TRUE(Inject("gpu-3", "reset", "").ok());
+  node_.loop.Advance(1s);
+  EXPECT_THAT(cluster_.Slices().at(0).devices, SizeIs(8));
 }
 
 TEST_F(DeviceDriverTest, AnInjectedXidReachesTheKubeletAtOnceWithItsCauseAndTime) {

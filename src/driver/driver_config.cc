@@ -46,6 +46,14 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
   flags.AddChoice("--taint-unhealthy", config.taint_unhealthy, {"NoSchedule", "NoExecute"},
                   "taint Unhealthy devices, so that no new claim gets them (NoSchedule) or that "
                   "their Pods are evicted too (NoExecute); Unknown is never tainted");
+  flags.AddChoice("--taint-degraded", config.taint_degraded, {"NoSchedule", "NoExecute"},
+                  "the same of Degraded devices; claims that tolerate the taint still get them");
+  flags.AddChoice("--withdraw-unhealthy", config.withdraw_unhealthy, {"always", "without-taints"},
+                  "leave Unhealthy devices out of the ResourceSlices: always, or only where the "
+                  "API server does not keep the taint of --taint-unhealthy");
+  flags.AddSwitch("--health-attributes", config.health_attributes,
+                  "publish the attributes galen.dev/health and galen.dev/degraded (what is lost, "
+                  "in per cent), which device classes and claims can select by");
   flags.AddChoice("--log-level", driver.log_level, {"debug", "info", "warning", "error"},
                   "the least important lines to write");
 }
@@ -67,14 +75,27 @@ Driver::Options SdkOptions(const DriverConfig& config) {
 
 namespace {
 
+void ValidateOffer(const DriverConfig& config, const AddFault& add) {
+  if (config.withdraw_unhealthy == "without-taints" && config.taint_unhealthy.empty()) {
+    add("--withdraw-unhealthy without-taints: say by --taint-unhealthy which taint they have "
+        "elsewhere, or withdraw them always");
+  }
+}
+
 void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
   if (config.health_only_for.empty()) return;
   if (SpecOf(config.kind).simulated) {
     add("--health-only-for: simulated GPUs are no other driver's; use nvidia, pci, nic or sysfs");
   }
-  if (!config.taint_unhealthy.empty()) {
-    add("--taint-unhealthy: the slices are those of the driver of --health-only-for, which alone "
-        "may taint its devices");
+  const std::pair<std::string_view, bool> of_slices[] = {
+      {"--taint-unhealthy", !config.taint_unhealthy.empty()},
+      {"--taint-degraded", !config.taint_degraded.empty()},
+      {"--withdraw-unhealthy", !config.withdraw_unhealthy.empty()},
+      {"--health-attributes", config.health_attributes}};
+  for (const auto& [flag, given] : of_slices) {
+    if (!given) continue;
+    add(std::string(flag) +
+        ": the slices are those of the driver of --health-only-for, which alone may change them");
   }
   if (!config.health_sources.starts_with('/')) return add("--health-sources must be absolute");
   const Status path =
@@ -104,6 +125,7 @@ Status Validate(const DriverConfig& config) {
     add(fmt::format("--devices must be 1 to {}", probes::GpuSimulator::kCountMax));
   }
   SpecOf(config.kind).validate(config, add);
+  ValidateOffer(config, add);
   ValidateHealthOnly(config, add);
   return faults.empty() ? OkStatus() : Status(Code::kInvalidArgument, faults);
 }

@@ -44,6 +44,12 @@ struct DriverConfig {
   // "NoSchedule" keeps new claims away from Unhealthy devices, "NoExecute" also has their holders
   // evicted; "" does neither.
   std::string taint_unhealthy;
+  std::string taint_degraded;  // the same of Degraded devices
+  // "always" leaves Unhealthy devices out of the ResourceSlices, "without-taints" only where the
+  // API server does not keep the taint of taint_unhealthy; "" does neither.
+  std::string withdraw_unhealthy;
+  // Whether devices have the attributes galen.dev/health and galen.dev/degraded.
+  bool health_attributes = false;
   std::string sysfs_root = "/sys";      // all but gpu
   std::string proc_root = "/proc";      // nvidia
   std::string network_namespace;        // nic; "" = the one that the process is in

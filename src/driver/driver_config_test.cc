@@ -9,6 +9,7 @@ namespace galen::device_driver {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 DriverConfig GoodConfig(Kind kind) {
@@ -78,6 +79,14 @@ TEST(DriverConfig, KeepsItsStateBesideItsSocketUnlessConfiguredElsewhere) {
   EXPECT_EQ(StateDirectory(config), "/state");
 }
 
+TEST(DriverConfig, WithdrawalForWantOfATaintNeedsTheTaint) {
+  DriverConfig config = GoodConfig(Kind::kGpu);
+  config.withdraw_unhealthy = "without-taints";
+  EXPECT_THAT(Validate(config).message(), HasSubstr("say by --taint-unhealthy which taint"));
+  config.taint_unhealthy = "NoSchedule";
+  EXPECT_EQ(Validate(config), OkStatus());
+}
+
 TEST(DriverConfig, BesideAnothersDriverItTouchesNothingOfThatDrivers) {
   DriverConfig config = GoodConfig(Kind::kNvidia);
   config.health_only_for = config.driver.name = "gpu.vendor.example";
@@ -85,7 +94,14 @@ TEST(DriverConfig, BesideAnothersDriverItTouchesNothingOfThatDrivers) {
   EXPECT_EQ(StateDirectory(config), "/run/galen/health/.state/gpu.vendor.example");
   config.taint_unhealthy = "NoSchedule";
   EXPECT_THAT(Validate(config).message(), HasSubstr("--taint-unhealthy: the slices are those of"));
-  config.taint_unhealthy = "";
+  config = {.kind = Kind::kNvidia, .driver = config.driver, .health_only_for = config.driver.name};
+  config.taint_degraded = "NoSchedule";
+  config.withdraw_unhealthy = "always";
+  config.health_attributes = true;
+  EXPECT_THAT(Validate(config).message(), AllOf(HasSubstr("--taint-degraded: the slices are"),
+                                                HasSubstr("--withdraw-unhealthy: the slices are"),
+                                                HasSubstr("--health-attributes: the slices are")));
+  config = {.kind = Kind::kNvidia, .driver = config.driver, .health_only_for = config.driver.name};
   config.health_sources = "/" + std::string(110, 'd');
   EXPECT_THAT(Validate(config).message(), HasSubstr("--health-sources: no socket fits"));
   config.health_sources = "here";

@@ -244,13 +244,15 @@ Status Program::Prepare() {
   RETURN_IF_ERROR(PrepareState());
   RETURN_IF_ERROR(PrepareHardware());
   if (HasChecks(rules_)) {
-    hardware_ = std::make_unique<CheckedHardware>(
+    auto checked = std::make_unique<CheckedHardware>(
         TheEdges(), std::move(hardware_),
         CheckedHardware::Parts{
             .runner = probes::MakeCommandRunner(inside_.loop),
             .make_queue =
                 [this] { return std::make_unique<DetachedQueue>(inside_.loop, "exporter"); },
             .fetch = probes::FetchExporter});
+    sdk::DriverInside::ShowChecks(driver_, *checked);
+    hardware_ = std::move(checked);
   }
   device_driver_ = std::make_unique<DeviceDriver>(
       TheEdges(), *hardware_,

@@ -149,12 +149,13 @@ void HealthJudge::WaitForTime() {
   timer_ = edges_.loop.At(when, [this] { callbacks_.look_again(); });
 }
 
-std::map<std::string, std::string> HealthJudge::Unhealthy() const {
-  std::map<std::string, std::string> codes;
-  for (const DeviceHealth& health : engine_.Snapshot()) {
-    if (health.state == HealthState::kUnhealthy) codes[health.id.device] = health.cause.code;
+std::map<std::string, DeviceHealth> HealthJudge::Verdicts() const {
+  std::map<std::string, DeviceHealth> verdicts;
+  for (DeviceHealth& health : engine_.Snapshot()) {
+    std::string device = health.id.device;
+    verdicts.emplace(std::move(device), std::move(health));
   }
-  return codes;
+  return verdicts;
 }
 
 void HealthJudge::Report(HealthWriter& writer) const {

@@ -83,6 +83,9 @@ void CheckTaints(const Device& device, Faults& faults) {
     faults.Add("device {}: {} taints, at most {} are allowed", device.name, device.taints.size(),
                kTaintsMax);
   }
+  if (device.offered == Device::Offered::kWhereTaintsCount && device.taints.empty()) {
+    faults.Add("device {}: is offered where its taints count, and has none", device.name);
+  }
   for (const Taint& taint : device.taints) {
     if (!IsTaintKey(taint.key)) {
       faults.Add("device {}: taint key \"{}\" is not of the form example.com/name", device.name,

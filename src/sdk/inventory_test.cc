@@ -46,6 +46,8 @@ TEST(Inventory, RefusesWhatKubernetesWouldRefuse) {
               HasSubstr("Not A Domain/x"));
   EXPECT_THAT(FaultOfDevice({.name = "a", .attributes = {{"model", std::string(65, 'm')}}}),
               HasSubstr("65 bytes, at most 64"));
+  EXPECT_THAT(FaultOfDevice({.name = "a", .offered = Device::Offered::kWhereTaintsCount}),
+              HasSubstr("offered where its taints count, and has none"));
   EXPECT_THAT(FaultOfDevice({.name = "a", .taints = {{.key = "bad key"}}}),
               HasSubstr("\"bad key\""));
   EXPECT_THAT(

@@ -69,6 +69,8 @@ class FaultStage {
   // test with that when it does not.
   std::string ExpectWhy(const std::string& pod, const std::vector<std::string>& texts);
   // The same of `galen doctor`.
+  // The same of `galen get checks`.
+  std::string ExpectChecks(const std::vector<std::string>& texts);
   std::string ExpectDoctor(const std::vector<std::string>& texts);
   // Since when the Pod's device is as it is, by the agent, in milliseconds: RFC 3339.
   std::string SinceOf(const std::string& pod);

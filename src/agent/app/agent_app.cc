@@ -90,7 +90,7 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       virtual_node_({e.loop, e.random, e.log, e.metrics, client_}, config_.node, version_),
       dispatcher_(e.loop),
       inspect_(
-          {e.loop, keeper_, claims_, informers_, plugins_, journal_, post_mortems_,
+          {e.loop, keeper_, claims_, informers_, plugins_, sources_, journal_, post_mortems_,
            [this](const DeviceId& id) { return HealthOf(id); }, [this] { return StatusNow(); }},
           dispatcher_),
       departed_(

@@ -144,21 +144,27 @@ struct InspectService::Wire {
     return response;
   }
 
+  static wire::Driver ToDriver(const DriverInfo& info) {
+    wire::Driver out;
+    out.set_name(info.name);
+    out.set_endpoint(info.endpoint);
+    out.set_registration_socket(info.socket);
+    out.set_service(std::string(ToString(info.service)));
+    out.set_health(std::string(ToString(info.health)));
+    out.set_connected(info.connected);
+    out.set_authority(info.authority);
+    if (info.connected_since) out.set_connected_since_unix_nanos(Nanos(*info.connected_since));
+    if (info.last_report) out.set_last_report_unix_nanos(Nanos(*info.last_report));
+    out.set_reports(info.reports);
+    out.set_trouble(info.trouble);
+    return out;
+  }
+
   static wire::ListDriversResponse Drivers(const Parts& parts) {
     wire::ListDriversResponse response;
-    for (const DriverInfo& info : parts.plugins.drivers()) {
-      wire::Driver& out = *response.add_drivers();
-      out.set_name(info.name);
-      out.set_endpoint(info.endpoint);
-      out.set_registration_socket(info.socket);
-      out.set_service(std::string(ToString(info.service)));
-      out.set_health(std::string(ToString(info.health)));
-      out.set_connected(info.connected);
-      out.set_authority(info.authority);
-      if (info.connected_since) out.set_connected_since_unix_nanos(Nanos(*info.connected_since));
-      if (info.last_report) out.set_last_report_unix_nanos(Nanos(*info.last_report));
-      out.set_reports(info.reports);
-      out.set_trouble(info.trouble);
+    for (const DriverInfo& info : parts.plugins.drivers()) *response.add_drivers() = ToDriver(info);
+    for (const DriverInfo& info : parts.health_sources.drivers()) {
+      *response.add_health_sources() = ToDriver(info);
     }
     return response;
   }

@@ -49,6 +49,7 @@ class InspectService {
     const ClaimIndex& claims;
     const NodeView& view;
     const PluginManager& plugins;
+    const PluginManager& health_sources;
     const ChangeLog& journal;
     PostMortemKeeper& post_mortems;
     std::function<DeviceHealth(const DeviceId&)> health_of;  // as Pods show it

@@ -80,9 +80,11 @@ int GetOrFollow(Arguments& arguments) {
 }
 
 void AddGet(Flags& flags, Arguments& arguments) {
-  Flags& get = flags.AddCommand("get", "show devices, pods (with devices), nodes or drivers",
-                                [&arguments] { return GetOrFollow(arguments); });
-  get.AddPositional("kind", arguments.kind, "devices, pods, nodes or drivers");
+  Flags& get =
+      flags.AddCommand("get", "show devices, pods (with devices), nodes, drivers or checks",
+                       [&arguments] { return GetOrFollow(arguments); });
+  get.AddPositional("kind", arguments.kind,
+                    "devices, pods, nodes or drivers; checks that are commands, on their node");
   get.AddPositional("name", arguments.name,
                     "only the one of this name; of a Pod NAME, pod/NAME or NAMESPACE/NAME", false);
   get.AddSwitch("-w,--watch", arguments.follow, "stay, and show what changes");

@@ -91,7 +91,9 @@ _galen() {
     COMPREPLY=($(compgen -W "$(@DEVICES@)" -- "$word"))
   elif [[ $command == get && $before == drivers || $command == conformance ]]; then
     COMPREPLY=($(compgen -W "$(@DRIVERS@)" -- "$word"))
-  elif [[ $command == get || $command == watch ]]; then
+  elif [[ $command == get ]]; then
+    COMPREPLY=($(compgen -W "@KINDS@ checks" -- "$word"))
+  elif [[ $command == watch ]]; then
     COMPREPLY=($(compgen -W "@KINDS@" -- "$word"))
   elif [[ $command == inject ]]; then
     flags=" $(@SIMULATED@) "
@@ -150,7 +152,9 @@ _galen() {
     compadd -- $(@DEVICES@)
   elif [[ $command == get && $before == drivers || $command == conformance ]]; then
     compadd -- $(@DRIVERS@)
-  elif [[ $command == get || $command == watch ]]; then
+  elif [[ $command == get ]]; then
+    compadd -- @KINDS@ checks
+  elif [[ $command == watch ]]; then
     compadd -- @KINDS@
   elif [[ $command == inject ]]; then
     flags=($(@SIMULATED@))
@@ -183,6 +187,7 @@ complete -c galen -f
 complete -c galen -n "not @IN@ $commands" -a "$commands"
 complete -c galen -n "@IN@ help" -a "$commands"
 complete -c galen -n "@IN@ get watch" -a "@KINDS@"
+complete -c galen -n "@IN@ get" -a checks
 complete -c galen -n "@IN@ get; and @IN@ pods" -a "(@PODS@)"
 complete -c galen -n "@IN@ get; and @IN@ devices" -a "(@DEVICES@)"
 complete -c galen -n "@IN@ get; and @IN@ drivers" -a "(@DRIVERS@)"

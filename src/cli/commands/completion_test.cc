@@ -129,7 +129,7 @@ TEST(Completion, OfZshCompletesTheSame) {
   EXPECT_EQ(in_zsh("galen \"\"", 2),
             "get why post-mortem watch inject demo dev-node conformance doctor rules version "
             "completion help");
-  EXPECT_EQ(in_zsh("galen get d", 3), "devices pods nodes drivers");
+  EXPECT_EQ(in_zsh("galen get d", 3), "devices pods nodes drivers checks");
   EXPECT_EQ(in_zsh("galen get pods -o y", 5), "table wide json yaml");
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/data/yaml.h"
+#include "cli/commands/get_checks.h"
 #include "cli/commands/why.h"
 #include "cli/inspect/decode_all.h"
 #include "kube/objects/resource_claim.h"
@@ -58,8 +59,11 @@ StatusOr<View> ViewOf(const std::string& kind) {
   const auto alias = kPlural.find(kind);
   const auto view = kViews.find(alias == kPlural.end() ? kind : alias->second);
   if (view != kViews.end()) return view->second;
-  return InvalidArgument("'{}' is nothing that galen can get: name devices, pods, nodes or drivers",
-                         kind);
+  if (kind == "checks" || kind == "check") {
+    return InvalidArgument("checks are shown once: `galen get checks`, on their node");
+  }
+  return InvalidArgument(
+      "'{}' is nothing that galen can get: name devices, pods, nodes, drivers or checks", kind);
 }
 
 // InvalidArgument when `name` names a Pod of another namespace than -n does, or none at all.
@@ -200,6 +204,7 @@ Status SplitKind(std::string& kind, std::string& name) {
 
 StatusOr<Answer> Get(const Options& options, std::string kind, std::string name) {
   RETURN_IF_ERROR(SplitKind(kind, name));
+  if (kind == "check" || kind == "checks") return GetChecks(options, name);
   RETURN_IF_ERROR(ViewOf(kind).status());
   ASSIGN_OR_RETURN(const auto loop, EpollLoop::Create());
   ASSIGN_OR_RETURN(auto session, Session::Open(*loop, options));

@@ -25,7 +25,8 @@ TEST(Get, NamesTheKindsItHasWhenAskedForAnother) {
   const auto text = Show(OneDevice(), "gadgets", "", {}, {});
   ASSERT_FALSE(text.ok());
   EXPECT_EQ(text.status().code(), Code::kInvalidArgument);
-  EXPECT_NE(text.status().message().find("devices, pods, nodes or drivers"), std::string::npos);
+  EXPECT_NE(text.status().message().find("devices, pods, nodes, drivers or checks"),
+            std::string::npos);
 }
 
 TEST(Get, SaysThatThereIsNothingInsteadOfAnEmptyTable) {

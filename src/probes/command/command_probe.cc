@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace galen::probes {
 namespace {
@@ -22,6 +23,11 @@ FilledCommand FillCommand(const std::vector<std::string>& command, const Checked
     if (!text.missing.empty()) filled.missing = std::move(text.missing);
   }
   return filled;
+}
+
+std::string_view ResultOf(const CommandEnd& end, const CommandAnswer& answer) {
+  if (!answer.value) return "unknown";
+  return end.number == 0 ? "ok" : "problem";
 }
 
 }  // namespace
@@ -123,10 +129,39 @@ void CommandProbe::OnEnd(const Key& key, std::uint64_t run, const CommandEnd& en
   const CommandAnswer answer = AnswerOf(*check.sign, end);
   check.pace.End(end.cpu, end.how == CommandEnd::How::kTimedOut);
   Count(check, end, answer);
+  check.report.result = ResultOf(end, answer);
+  check.report.last_run = parts_.loop.WallNow();
+  check.report.took = parts_.loop.Now() - check.started;
+  check.report.cpu = end.cpu;
+  check.report.cpu_of_all += end.cpu;
+  ++check.report.runs;
   Keep(check, answer);
   // A run that lasted is followed by another as late as that one's begin says, or at the next look.
   BeginDue();
   if (sink_ != nullptr) sink_->OnSigns({Show(check)});
+}
+
+std::vector<CommandReport> CommandProbe::Reports() const {
+  using State = CommandReport::State;
+  std::vector<CommandReport> reports;
+  for (const auto& [key, check] : checks_) {
+    CommandReport report = check.report;
+    std::tie(report.check, report.device) = key;
+    report.every = check.sign->command->every;
+    report.interval = check.pace.interval();
+    if (check.request.command.empty()) {
+      report.state = State::kOff;
+    } else if (check.run != 0) {
+      report.state = check.hangs ? State::kHanging : State::kRunning;
+    }
+    if (check.last) {
+      report.says = check.last->error.empty() ? check.last->detail : check.last->error;
+      // A run that was killed and does not go has not ended, and says so.
+      if (!check.last->error.empty()) report.result = "unknown";
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
 }
 
 Sign CommandProbe::Show(Check& check) {
@@ -153,9 +188,9 @@ void CommandProbe::CountHanging() {
 }
 
 void CommandProbe::Count(const Check& check, const CommandEnd& end, const CommandAnswer& answer) {
-  const std::string result = !answer.value ? "unknown" : end.number == 0 ? "ok" : "problem";
   const std::string& name = check.sign->name;
-  parts_.metrics.Add("galen_check_runs_total", {{"check", name}, {"result", result}});
+  parts_.metrics.Add("galen_check_runs_total",
+                     {{"check", name}, {"result", std::string(ResultOf(end, answer))}});
   parts_.metrics.Add("galen_check_seconds_total", {{"check", name}},
                      SecondsOf(parts_.loop.Now() - check.started));
   parts_.metrics.Add("galen_check_cpu_seconds_total", {{"check", name}}, SecondsOf(end.cpu));

@@ -22,6 +22,26 @@
 
 namespace galen::probes {
 
+// How one command stands for one device.
+struct CommandReport {
+  enum class State {
+    kWaiting,
+    kRunning,
+    kHanging,  // was killed and does not go
+    kOff,      // lacks what its device does not have
+  };
+  std::string check{}, device{};
+  State state = State::kWaiting;
+  std::string result{};  // "ok", "problem" or "unknown"; "" before the first run has ended
+  std::string says{};    // the command's line, printable and bounded, or why nobody knows
+  Duration every{};      // as its sign says
+  Duration interval{};   // as it is run now
+  std::optional<WallTime> last_run{};  // its end
+  Duration took{}, cpu{};              // of the last run
+  std::uint64_t runs = 0;              // that ended
+  Duration cpu_of_all{};
+};
+
 class CommandProbe final : public Probe {
  public:
   // Runs of one check at a time, over all devices: 256 at once would be a load of their own. Those
@@ -51,6 +71,8 @@ class CommandProbe final : public Probe {
   // Begins what is due, without waiting for it, and gives what each command said last. One that did
   // not end yet for the first time is left out.
   StatusOr<std::vector<Sign>> Observe() override;
+  // By check, then by device.
+  std::vector<CommandReport> Reports() const;
 
  private:
   // The sign's name, the device's name.
@@ -65,6 +87,7 @@ class CommandProbe final : public Probe {
     Time started{};         // of that run
     bool hangs = false;     // was killed and does not go
     std::optional<Sign> last{};
+    CommandReport report{};  // but for what is above
   };
 
   void Add(const SignSpec& sign, const CheckedDevice& device);

@@ -201,5 +201,45 @@ TEST_F(CommandProbeTest, CountsRunsByTheirResult) {
   EXPECT_THAT(text, HasSubstr("galen_check_cpu_seconds_total{check=\"fan\"} 0.25"));
 }
 
+TEST_F(CommandProbeTest, ReportsHowEachCheckStandsAndWhatItCost) {
+  using State = CommandReport::State;
+  EXPECT_EQ(probe_.Reports().at(0).state, State::kWaiting);
+  LookAfter(0s);
+  CommandReport report = probe_.Reports().at(0);
+  EXPECT_EQ(report.check, "fan");
+  EXPECT_EQ(report.device, "d0");
+  EXPECT_EQ(report.state, State::kRunning);
+  EXPECT_EQ(report.result, "");
+  EXPECT_EQ(report.last_run, std::nullopt);
+  EXPECT_EQ(report.every, 10s);
+  loop_.Advance(1s);
+  runner_.End(0, {.number = 1, .output = "fan 3 stands still", .cpu = 2s});
+  report = probe_.Reports().at(0);
+  EXPECT_EQ(report.state, State::kWaiting);
+  EXPECT_EQ(report.result, "problem");
+  EXPECT_EQ(report.says, "fan 3 stands still");
+  EXPECT_EQ(report.last_run, loop_.WallNow());
+  EXPECT_EQ(report.took, 1s);
+  EXPECT_EQ(report.cpu, 2s);
+  EXPECT_EQ(report.interval, 20s) << "a fifth of a processor is too much";
+  LookAfter(20s);
+  runner_.End(1, {.how = How::kTimedOut, .cpu = 3s});
+  report = probe_.Reports().at(0);
+  EXPECT_EQ(report.result, "unknown");
+  EXPECT_EQ(report.runs, 2u);
+  EXPECT_EQ(report.cpu_of_all, 5s);
+}
+
+TEST_F(CommandProbeTest, ReportsWhatHangsAndWhatCannotRun) {
+  using State = CommandReport::State;
+  LookAfter(0s);
+  LookAfter(60s);
+  EXPECT_EQ(probe_.Reports().at(0).state, State::kHanging);
+  EXPECT_EQ(probe_.Reports().at(0).result, "unknown");
+  probe_.SetDevices({{"d0", {{"device", "d0"}}}});
+  EXPECT_EQ(probe_.Reports().at(0).state, State::kOff);
+  EXPECT_EQ(probe_.Reports().at(0).says, "the device has no {pci}");
+}
+
 }  // namespace
 }  // namespace galen::probes

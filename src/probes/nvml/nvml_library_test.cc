@@ -68,7 +68,12 @@ TEST_F(NvmlLibraryTest, FindsTheGpusWithWhatStaysOfThem) {
 }
 
 TEST_F(NvmlLibraryTest, WhatAGpuDoesNotSupportIsLeftOut) {
-  EXPECT_THAT(Read("", NvmlDepth::kAll), IsEmpty());
+  EXPECT_THAT(Read("0 power 300000\n", NvmlDepth::kAll), ElementsAre("power 300"));
+}
+
+TEST_F(NvmlLibraryTest, AGpuThatSupportsNothingIsNotKnownToBeWell) {
+  EXPECT_THAT(Read("", NvmlDepth::kAll),
+              ElementsAre("nvml !it supports nothing of what is read of a GPU"));
 }
 
 TEST_F(NvmlLibraryTest, HeatIsHeldAgainstTheGpusOwnLimits) {
@@ -104,7 +109,7 @@ TEST_F(NvmlLibraryTest, LinksAgainstWhatTheyCanBe) {
 }
 
 TEST_F(NvmlLibraryTest, TheInforomIsReadOnlyWhenAskedFor) {
-  EXPECT_THAT(Read("0 inforom result 14\n"), IsEmpty());
+  EXPECT_THAT(Read("0 power 1000\n0 inforom result 14\n"), ElementsAre("power 1"));
   EXPECT_THAT(Read("0 inforom result 14\n", NvmlDepth::kAll), ElementsAre("inforom-broken 1"));
   EXPECT_THAT(Read("0 inforom 1\n", NvmlDepth::kAll), ElementsAre("inforom-broken 0"));
 }

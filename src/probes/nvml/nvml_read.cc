@@ -28,6 +28,7 @@ class Signs {
     lost_ = lost_ || result == nvml::kGpuIsLost;
     needs_reset_ = needs_reset_ || result == nvml::kResetRequired;
     mismatch_ = mismatch_ || result == nvml::kVersionMismatch;
+    answered_ = answered_ || result == nvml::kSuccess;
     if (result == nvml::kSuccess) return true;
     if (!IsMissing(result)) signs_.push_back({.name = name, .error = NvmlErrorText(result)});
     return false;
@@ -57,12 +58,16 @@ class Signs {
       signs_.push_back(
           {.name = "recovery-action", .value = 1.0, .raw = "NVML: the GPU needs a reset"});
     }
+    // Silence about everything is no health.
+    if (!answered_ && signs_.empty()) {
+      return {{.name = "nvml", .error = "it supports nothing of what is read of a GPU"}};
+    }
     return std::move(signs_);
   }
 
  private:
   std::vector<Sign> signs_;
-  bool lost_ = false, needs_reset_ = false, mismatch_ = false;
+  bool lost_ = false, needs_reset_ = false, mismatch_ = false, answered_ = false;
 };
 
 // Against the limits of this very GPU; against those of the table only where it has none.

@@ -68,6 +68,7 @@ struct Driver::Impl {
   StatusOr<std::unique_ptr<kube::Transport>> MakeTransport();
   // Everything that can be wrong before anything is started.
   Status Prepare();
+  Status PrepareDriver();
   Status PrepareHealthSource();
   Status StartAll();
   Status StartMetrics();
@@ -88,6 +89,7 @@ struct Driver::Impl {
   PosixFileSystem files;
   sdk::DriverApp::Handlers handlers;
   sdk::SimulatedDevices* simulated = nullptr;
+  const sdk::CheckSource* checks = nullptr;
   std::unique_ptr<net::Dialer> dialer;
   std::unique_ptr<kube::ExecRunner> exec;
   std::unique_ptr<kube::Transport> transport;
@@ -138,7 +140,12 @@ Status Driver::Impl::Prepare() {
   if (!loop) return Internal("the event loop could not be made, see above");
   // A driver that starts without its devices would take them from the scheduler.
   if (inventory_faulty) return InvalidArgument("the inventory is faulty, see above");
-  if (!health_sources.empty()) return PrepareHealthSource();
+  RETURN_IF_ERROR(health_sources.empty() ? PrepareDriver() : PrepareHealthSource());
+  if (checks != nullptr) sdk::ServeChecks(app->methods(), *checks);
+  return OkStatus();
+}
+
+Status Driver::Impl::PrepareDriver() {
   RETURN_IF_ERROR(sdk::ValidateOptions(options));
   dialer = net::MakeDialer(*loop);
   exec = kube::MakeExecRunner(*loop);
@@ -303,6 +310,10 @@ void sdk::DriverInside::BecomeHealthSource(Driver& driver, std::string directory
 
 void sdk::DriverInside::Simulate(Driver& driver, SimulatedDevices& devices) {
   driver.impl_->simulated = &devices;
+}
+
+void sdk::DriverInside::ShowChecks(Driver& driver, const CheckSource& source) {
+  driver.impl_->checks = &source;
 }
 
 }  // namespace galen

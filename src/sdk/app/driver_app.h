@@ -61,7 +61,7 @@ class DriverApp final : public RunningDriver {
   std::string socket() const override { return paths_.data; }
   const SocketPaths& paths() const { return paths_; }
   // What the data socket serves, for services of the driver's own. Before Start.
-  rpc::Dispatcher& methods() { return data_methods_; }
+  rpc::Dispatcher& methods() override { return data_methods_; }
   // Prepares and unprepares asked for and not answered.
   std::size_t claims_under_way() const { return preparer_.under_way(); }
   // nullptr without a health handler.

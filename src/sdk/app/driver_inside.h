@@ -9,6 +9,7 @@
 #include "base/loop/io_loop.h"
 #include "base/metrics.h"
 #include "galen/driver.h"
+#include "sdk/app/checks_service.h"
 #include "sdk/app/simulator_service.h"
 
 namespace galen::sdk {
@@ -24,6 +25,9 @@ struct DriverInside {
   static void BecomeHealthSource(Driver& driver, std::string directory);
   // Serves the simulator's service on the driver's socket. Before Run(); `devices` outlives it.
   static void Simulate(Driver& driver, SimulatedDevices& devices);
+  // Serves what checks say and cost on the driver's socket, or the health source's. Before Run();
+  // `source` outlives it.
+  static void ShowChecks(Driver& driver, const CheckSource& source);
 
   IoLoop& loop;
   Log& log;

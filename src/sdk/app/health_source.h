@@ -51,6 +51,7 @@ class HealthSource final : public RunningDriver {
   void Stop(std::function<void()> done) override;
   std::string WhyNotReady() const override;
   std::string socket() const override { return path_; }
+  rpc::Dispatcher& methods() override { return methods_; }
 
  private:
   HealthSource(Edges edges, Options options, std::string path);

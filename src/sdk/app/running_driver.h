@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "galen/driver.h"
+#include "rpc/service.h"
 
 namespace galen::sdk {
 
@@ -28,6 +29,8 @@ class RunningDriver {
   virtual std::string WhyNotReady() const = 0;
   // The path of the socket that health is read from.
   virtual std::string socket() const = 0;
+  // What that socket serves; to be added to before Start.
+  virtual rpc::Dispatcher& methods() = 0;
 };
 
 }  // namespace galen::sdk

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "sdk/digest.h"
@@ -112,7 +113,13 @@ bool NewerInstancePublishes(const Have& have, std::int64_t publisher) {
 
 }  // namespace
 
-std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Inventory& inventory) {
+std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Inventory& all,
+                                          bool taints_count) {
+  Inventory inventory;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(inventory), [&](const Device& device) {
+    return device.offered == Device::Offered::kAlways ||
+           (device.offered == Device::Offered::kWhereTaintsCount && taints_count);
+  });
   const bool tainted = std::any_of(inventory.begin(), inventory.end(),
                                    [](const Device& device) { return !device.taints.empty(); });
   // Either limit for all slices: one taint more or less then moves devices between slices, which is
@@ -146,7 +153,7 @@ std::vector<DroppedField> DroppedFields(const kube::ResourceSlice& sent,
   }
   std::vector<DroppedField> dropped;
   if (taints) {
-    dropped.push_back({"taints", "switch the API server's feature gate DRADeviceTaints on"});
+    dropped.push_back({kTaintsField, "switch the API server's feature gate DRADeviceTaints on"});
   }
   if (sharing) {
     dropped.push_back({"allowMultipleAllocations",

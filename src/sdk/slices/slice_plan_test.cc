@@ -57,6 +57,23 @@ TEST(SlicesOf, HoldAtMost64DevicesWithTaints) {
   EXPECT_EQ(slices[1].devices[63].taints.size(), 1u);
 }
 
+TEST(SlicesOf, HaveOnlyWhatIsOffered) {
+  Inventory inventory = Devices(3);
+  inventory[0].offered = Device::Offered::kNever;
+  inventory[1].offered = Device::Offered::kWhereTaintsCount;
+  inventory[1].taints.push_back({.key = "example.com/x"});
+  const auto names = [&](bool taints_count) {
+    std::string all;
+    const auto slices = SlicesOf(kScope, inventory, taints_count);
+    for (const auto& device : slices.at(0).devices) {
+      all += device.name + " ";
+    }
+    return all;
+  };
+  EXPECT_EQ(names(true), "fpga-1 fpga-2 ");
+  EXPECT_EQ(names(false), "fpga-2 ");
+}
+
 TEST(SlicesOf, NoDevicesAreNone) { EXPECT_TRUE(SlicesOf(kScope, {}).empty()); }
 
 TEST(SlicesOf, LongNamesAreCutAndStayApart) {

@@ -107,13 +107,27 @@ void SlicePublisher::EraseIf(const std::string& name, const std::string& uid) {
 }
 
 void SlicePublisher::SetInventory(const Inventory& inventory) {
-  std::vector<kube::ResourceSlice> wanted = SlicesOf(scope_, inventory);
+  inventory_ = inventory;
   // Each change is tried in full: the feature gate may have been switched on meanwhile.
-  if (wanted != wanted_) reduced_.clear();
-  wanted_ = std::move(wanted);
+  if (WantOffered()) reduced_.clear();
   inventory_known_ = true;
   settled_ = false;
   if (started_) queue_.MarkDirty(kPool);
+}
+
+bool SlicePublisher::WantOffered() {
+  std::vector<kube::ResourceSlice> wanted = SlicesOf(scope_, inventory_, taints_count_);
+  const bool changed = wanted != wanted_;
+  wanted_ = std::move(wanted);
+  return changed;
+}
+
+// Once and for all: trying again would offer a bad device each time.
+void SlicePublisher::WithdrawWhatTaintsDoNotKeepAway() {
+  if (!std::exchange(taints_count_, false) || !WantOffered()) return;
+  edges_.log.Warning("tainted devices are withdrawn: the API server keeps no taints",
+                     {{"pool", scope_.pool}});
+  queue_.MarkDirty(kPool);
 }
 
 void SlicePublisher::Stop() {
@@ -222,6 +236,7 @@ void SlicePublisher::RememberWhatWasKept(const kube::ResourceSlice& sent,
   if (dropped.empty()) return;
   reduced_.insert_or_assign(sent.name, ReducedSlice{sent, kept});
   for (const DroppedField& each : dropped) {
+    if (each.field == kTaintsField) WithdrawWhatTaintsDoNotKeepAway();
     if (!logged_dropped_.insert(each.field).second) continue;
     edges_.log.Warning("the API server drops a field of devices; they are published without it",
                        {{"pool", scope_.pool}, {"field", each.field}, {"advice", each.advice}});

@@ -68,13 +68,18 @@ struct DroppedField {
   std::string_view advice;
 };
 
+// DroppedField::field where the API server keeps no device taints.
+inline constexpr std::string_view kTaintsField = "taints";
+
 // What of `sent` the `answer` to its write lacks; empty when all is there, whatever times and forms
 // of quantities the API server gave it. Never empty when PlanSlices would write it again.
 std::vector<DroppedField> DroppedFields(const kube::ResourceSlice& sent,
                                         const kube::ResourceSlice& answer);
 
-// The slices that hold `inventory`: deterministic names, as few as possible; generation 0.
-std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Inventory& inventory);
+// The slices that hold what of `inventory` is offered: deterministic names, as few as possible;
+// generation 0. `taints_count`: whether the API server keeps taints (Device::Offered).
+std::vector<kube::ResourceSlice> SlicesOf(const SliceScope& scope, const Inventory& inventory,
+                                          bool taints_count = true);
 
 // `have` are all slices of the driver on the node by name; what is not wanted is removed. `rank` is
 // that of the calling instance while several run: slices that differ and were written by one of a
@@ -119,6 +124,9 @@ class SlicePublisher {
   void Carry(const std::string& node_uid);
   void Write(net::HttpRequest request, const kube::ResourceSlice& sent);
   void OnWritten(const kube::ResourceSlice& sent, const StatusOr<Json>& answer);
+  // Has to be published from now on; whether that is something new.
+  bool WantOffered();
+  void WithdrawWhatTaintsDoNotKeepAway();
   void RememberWhatWasKept(const kube::ResourceSlice& sent, const kube::ResourceSlice& kept);
   void OnRemoved(const kube::ResourceSlice& slice, const Status& status);
   void OnShown(const std::string& name, const PublishedSlice& now);
@@ -135,6 +143,9 @@ class SlicePublisher {
   const SliceScope scope_;
   std::int64_t publisher_;
   bool ranked_ = false;
+  Inventory inventory_;
+  // Until an answer shows that the API server drops them.
+  bool taints_count_ = true;
   std::vector<kube::ResourceSlice> wanted_;
   std::map<std::string, PublishedSlice> have_;  // by watch, and from the answers to our own writes
   std::set<std::string> ahead_;  // names in have_ whose answer the watch has not shown yet
