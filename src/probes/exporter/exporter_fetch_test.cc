@@ -39,7 +39,7 @@ TEST_F(ExporterFetchTest, OneThatSaysNothingIsOver) {
   EXPECT_EQ(Fetch(200ms).status().code(), Code::kDeadlineExceeded);
 }
 
-// There is soon a byte to read again, and as many as are read at most would take an hour.
+// There is always a byte to read, and as many as are read at most take seconds.
 TEST_F(ExporterFetchTest, OneThatSaysItsPageByteByByteIsOverAllTheSame) {
   exporter_.Trickle();
   EXPECT_EQ(Fetch(200ms).status().code(), Code::kDeadlineExceeded);
