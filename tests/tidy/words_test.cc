@@ -32,6 +32,7 @@ const std::vector<Ban>& Bans() {
        "use galen::Mutex, or better a Loop",
        {"base"},
        false},
+      {R"(\bstd::j?thread[({]|[^_a-z]pthread_create\()", "use galen::StartThread", {"base"}, false},
       {R"(\babsl::|\bboost::|\bgrpc::)", "not one of our libraries", {}, false},
       {R"(\busing namespace (?!std::chrono_literals|std::literals|std::string_literals))",
        "name what you use",
