@@ -91,6 +91,19 @@ TEST(Words, OfSharingComeWithAReason) {
   EXPECT_EQ(findings.text(), "");
 }
 
+// docs/adr/0027: what may be absent is an optional. base has the descriptor of Fd.
+TEST(Words, OfHeadersNameNoNumberThatMeansNone) {
+  static const std::regex kMinusOne(R"( = -1;|^ .*//.*-1(:| =| means))");
+  Findings findings;
+  for (const SourceFile& file : Sources()) {
+    if (file.IsTest() || !file.IsHeader() || file.Room() == "base") continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      if (std::regex_search(file.lines[i], kMinusOne)) findings.Add(file, i, "use std::optional");
+    }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
 TEST(Words, InErrorsHaveNoCapitalAndNoFailedTo) {
   static const std::regex kError(
       R"rx(\b(InvalidArgument|NotFound|Unavailable|FailedPrecondition|Internal|Annotate)\((?:[a-z_.]+, )?"(Failed|failed to|Error|Could not|could not|Unable))rx");

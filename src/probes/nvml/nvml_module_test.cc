@@ -49,7 +49,7 @@ TEST_F(NvmlModuleTest, AGpuThatWasNeverInitialisedCannotBeDescribed) {
         "Model: NVIDIA H100\nGPU UUID: GPU-?\n");
   ASSERT_THAT(Read().gpus, SizeIs(1));
   EXPECT_EQ(Read().gpus[0].error, "it has no UUID");
-  EXPECT_EQ(Read().gpus[0].minor, -1);
+  EXPECT_EQ(Read().gpus[0].minor, std::nullopt);
 }
 
 TEST_F(NvmlModuleTest, AModuleThatIsNotLoadedShowsNothing) {
