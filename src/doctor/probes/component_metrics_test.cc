@@ -24,14 +24,14 @@ constexpr std::string_view kPage =
     "plugin_manager_total_plugins{socket_path=\"/k/plugins_registry/b.sock\","
     "state=\"desired_state_of_world\"} 1\n";
 
-MetricSamples Read(std::string_view page) {
+MetricSamples ReadPage(std::string_view page) {
   MetricsReader reader = ComponentMetrics();
   reader.Take(page);
   return reader.End().value();
 }
 
 TEST(ComponentMetrics, GatesAndPluginsAreRead) {
-  const MetricSamples samples = Read(kPage);
+  const MetricSamples samples = ReadPage(kPage);
   const std::optional<Gates> gates = GatesOf(samples, "the page");
   ASSERT_TRUE(gates.has_value());
   EXPECT_TRUE(gates->complete);
@@ -46,7 +46,7 @@ TEST(ComponentMetrics, GatesAndPluginsAreRead) {
 }
 
 TEST(ComponentMetrics, APageWithoutGatesGivesNone) {
-  EXPECT_FALSE(GatesOf(Read("go_goroutines 12\n"), "the page").has_value());
+  EXPECT_FALSE(GatesOf(ReadPage("go_goroutines 12\n"), "the page").has_value());
 }
 
 }  // namespace

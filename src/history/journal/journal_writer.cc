@@ -11,7 +11,7 @@ namespace galen::history {
 
 // One turn of the disk; nobody else touches the journal meanwhile.
 struct JournalWriter::Write {
-  std::unique_ptr<Journal> journal;
+  std::shared_ptr<Journal> journal;  // which outlives the writer while this is under way
   std::vector<std::string> records;
   std::optional<std::vector<std::string>> rewrite;
   bool must_rewrite = false;  // the journal lacks something
@@ -76,28 +76,25 @@ void JournalWriter::Sync(Done done) {
 void JournalWriter::Begin() {
   busy_ = true;
   writing_ = std::exchange(asked_, {});
-  Write write{.journal = std::move(journal_),
-              .records = std::exchange(taken_, {}),
-              .must_rewrite = std::exchange(incomplete_, false)};
-  if (write.must_rewrite || pending_bytes() + bytes() > rewrite_at_) {
-    write.rewrite = options_.lines();
+  const auto write = std::make_shared<Write>();
+  write->journal = journal_;
+  write->records = std::exchange(taken_, {});
+  write->must_rewrite = std::exchange(incomplete_, false);
+  if (write->must_rewrite || pending_bytes() + bytes() > rewrite_at_) {
+    write->rewrite = options_.lines();
   }
   seen_.pending_bytes += std::exchange(taken_bytes_, 0);
   if (options_.disk == nullptr) {
-    write.Run();
-    return End(std::move(write));
+    write->Run();
+    return End(*write);
   }
-  RunFor(
-      liveness_, *options_.disk,
-      [write = std::move(write)]() mutable {
-        write.Run();
-        return std::move(write);
-      },
-      [this](Write done) { End(std::move(done)); });
+  options_.disk->Run([write] { write->Run(); },
+                     [this, write, watch = Liveness::Watch(liveness_)] {
+                       if (watch.alive()) End(*write);
+                     });
 }
 
-void JournalWriter::End(Write write) {
-  journal_ = std::move(write.journal);
+void JournalWriter::End(const Write& write) {
   seen_ = write.seen;
   if (write.must_rewrite && !write.rewritten) incomplete_ = true;
   if (write.rewrite) {

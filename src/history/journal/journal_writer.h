@@ -61,10 +61,10 @@ class JournalWriter {
 
   static Seen See(const Journal& journal);
   void Begin();
-  void End(Write write);
+  void End(const Write& write);
 
-  // A write under way has it, and may outlive this when the process ends.
-  std::unique_ptr<Journal> journal_;
+  // Shared with a write under way, which may outlive this when the process ends.
+  const std::shared_ptr<Journal> journal_;
   const Options options_;
   std::vector<std::string> taken_;  // since the last write began
   std::size_t taken_bytes_ = 0;
