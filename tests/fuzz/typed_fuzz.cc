@@ -14,7 +14,7 @@
 #include "cli/commands/get.h"
 #include "cli/commands/why.h"
 #include "net/address.h"
-#include "probes/exporter/metric_reading.h"
+#include "probes/exporter/exporter_probe.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/kernel_log/kernel_record.h"
 #include "tests/fuzz/input.h"

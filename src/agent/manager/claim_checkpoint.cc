@@ -132,11 +132,15 @@ std::string ClaimCheckpoint::Text() const {
 void ClaimCheckpoint::Begin() {
   busy_ = true;
   writing_ = std::exchange(asked_, {});
-  auto write = [&files = files_, path = path_, text = Text()] {
+  const auto write = [&files = files_, path = path_, text = Text()] {
     return Annotate(files.WriteAtomically(path, text), "write checkpoint {}", path);
   };
   if (disk_ == nullptr) return End(write());
-  RunFor(liveness_, *disk_, std::move(write), [this](const Status& written) { End(written); });
+  const auto written = std::make_shared<Status>();
+  disk_->Run([write, written] { *written = write(); },
+             [this, written, watch = Liveness::Watch(liveness_)] {
+               if (watch.alive()) End(*written);
+             });
 }
 
 void ClaimCheckpoint::End(const Status& written) {

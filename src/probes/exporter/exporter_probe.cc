@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "probes/exporter/metric_reading.h"
 
 namespace galen::probes {
 

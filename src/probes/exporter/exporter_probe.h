@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,25 @@
 #include "probes/rules/sign.h"
 
 namespace galen::probes {
+
+// What a page says of one sign of one device: a value, an error, or neither, where the exporter
+// does not show the metric at all and the sign is optional.
+struct MetricReading {
+  std::optional<double> value{};
+  std::string error{};
+
+  bool operator==(const MetricReading&) const = default;
+};
+
+// Pure. REQUIRES: `sign` has a metric of `exporter`. A series must be the device's, or several that
+// say the same (of its instances, or of the Pods that share it): which of two values is right
+// nobody knows. A value that is none (NaN), a negative count or one out of the sign's bounds is an
+// error.
+MetricReading ReadMetric(const SignSpec& sign, const ExporterSpec& exporter,
+                         const MetricSamples& samples, const CheckedDevice& device);
+
+// Bus addresses however they are written: exporters have "00000000:4B:00.0" for "0000:4b:00.0".
+bool SamePciAddress(std::string_view a, std::string_view b);
 
 // FetchExporter, or what a test has in its place; runs on a thread.
 using ExporterFetch = std::function<StatusOr<std::string>(const ExporterAddress&, Duration)>;

@@ -1,9 +1,8 @@
-#include "probes/nvml/nvml_module.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files/fake_file_system.h"
+#include "probes/nvml/nvml_library.h"
 
 namespace galen::probes {
 namespace {
