@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -80,6 +81,14 @@ class UnixSocketHost final : public SocketHost {
       if (path != own && SocketFileAt(path) && Answers(path)) return true;
     }
     return false;
+  }
+
+  // With the time of its last change, since a file system may give an inode's number again at once.
+  std::optional<std::string> MarkOf(const std::string& path) override {
+    struct stat facts{};
+    if (::lstat(path.c_str(), &facts) != 0 || !S_ISSOCK(facts.st_mode)) return std::nullopt;
+    return fmt::format("{}:{}:{}.{}", facts.st_dev, facts.st_ino, facts.st_ctim.tv_sec,
+                       facts.st_ctim.tv_nsec);
   }
 
  private:
