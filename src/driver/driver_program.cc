@@ -26,6 +26,7 @@
 #include "probes/nvml/nvml_library.h"
 #include "probes/sysfs/detached_queue.h"
 #include "probes/sysfs/pci_device.h"
+#include "probes/sysfs/uevent_watch.h"
 #include "sdk/app/driver_inside.h"
 #include "sdk/app/driver_options.h"
 
@@ -88,6 +89,7 @@ class Program {
   // Null when it is not to be read.
   StatusOr<std::unique_ptr<probes::KernelLogSource>> OpenKernelLog();
   Status Listen(NicHardware::LinkNews news);
+  Status ListenForDevices(std::function<void()> news);
   Edges TheEdges() { return {inside_.loop, inside_.log, inside_.metrics, *state_, rules_}; }
 
   Driver& driver_;
@@ -98,6 +100,7 @@ class Program {
   probes::RuleTable rules_;
   std::unique_ptr<probes::StateFile> state_;
   std::unique_ptr<probes::LinkWatch> links_;
+  std::unique_ptr<probes::UeventWatch> uevents_;
   std::unique_ptr<probes::NvmlLibrary> nvml_;
   std::vector<std::unique_ptr<DiskQueue>> nvml_threads_;  // not given to the hardware yet
   std::unique_ptr<Hardware> hardware_;
@@ -116,6 +119,11 @@ Status Program::PrepareState() {
 Status Program::Listen(NicHardware::LinkNews news) {
   ASSIGN_OR_RETURN(
       links_, probes::LinkWatch::Start(inside_.loop, config_.network_namespace, std::move(news)));
+  return OkStatus();
+}
+
+Status Program::ListenForDevices(std::function<void()> news) {
+  ASSIGN_OR_RETURN(uevents_, probes::UeventWatch::Start(inside_.loop, std::move(news)));
   return OkStatus();
 }
 
@@ -184,7 +192,11 @@ std::unique_ptr<Hardware> Program::MakeSysfs(DeviceFinder find,
                                              std::unique_ptr<probes::KernelLogSource> kernel_log) {
   return std::make_unique<SysfsHardware>(
       TheEdges(), std::make_shared<const probes::RealSysfs>(),
-      SysfsHardware::Options{.sysfs_root = config_.sysfs_root, .find = std::move(find)},
+      SysfsHardware::Options{
+          .sysfs_root = config_.sysfs_root,
+          .find = std::move(find),
+          .listen =
+              [this](std::function<void()> news) { return ListenForDevices(std::move(news)); }},
       [this] { return std::make_unique<probes::DetachedQueue>(inside_.loop, "sysfs"); },
       std::move(kernel_log));
 }

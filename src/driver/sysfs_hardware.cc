@@ -129,8 +129,25 @@ std::map<std::string, std::string> SysfsHardware::DeviceOfAddress() const {
   return device_of_address;
 }
 
+void SysfsHardware::ListenForDevices() {
+  if (options_.listen == nullptr) return;
+  const Status listening = options_.listen([this] { OnHotplug(); });
+  if (listening.ok()) return;
+  edges_.log.Warning("the kernel does not say when devices come and go: each poll looks for them",
+                     {{"error", listening.message()}});
+}
+
+void SysfsHardware::OnHotplug() {
+  if (hotplug_) return;
+  hotplug_ = edges_.loop.After(kHotplugPause, [this] {
+    hotplug_.reset();
+    events_->look_again();
+  });
+}
+
 Status SysfsHardware::Start(HardwareEvents& events) {
   events_ = &events;
+  ListenForDevices();
   probe_.Start(events.signs);
   if (kernel_log_source_ == nullptr) return OkStatus();
   proven_ = std::make_unique<ProvenSigns>(events.signs);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,15 @@ DeviceFinder PatternFinder(SharedFiles files, std::string root, std::vector<std:
 // the inventory, where they show that they are gone. Belongs to its loop.
 class SysfsHardware final : public Hardware {
  public:
+  // Begins to call `news` when devices come or go; the real one is a UeventWatch.
+  using Listen = std::function<Status(std::function<void()> news)>;
   struct Options {
     std::string sysfs_root = "/sys";
     DeviceFinder find;
+    Listen listen = {};  // null: devices are looked for at each look only
   };
+  // One plugged card makes dozens of messages, for each of its parts: they are one look.
+  static constexpr Duration kHotplugPause = std::chrono::milliseconds(200);
 
   // `kernel_log` may be null: then the kernel's log is not read. `make_queue` makes the threads on
   // which files are read.
@@ -79,6 +85,8 @@ class SysfsHardware final : public Hardware {
     probes::SignSink& sink_;
   };
 
+  void ListenForDevices();
+  void OnHotplug();
   void LookForDevices();
   void OnSearch(const StatusOr<std::vector<FoundDevice>>& found);
   // Whether devices came that were not known. All of them or none: an error when, with those that
@@ -99,6 +107,7 @@ class SysfsHardware final : public Hardware {
   std::unique_ptr<ProvenSigns> proven_;
   std::unique_ptr<probes::KernelLog> kernel_log_;
   HardwareEvents* events_ = nullptr;
+  std::optional<Timer> hotplug_;  // until the look
   Liveness liveness_;
 };
 

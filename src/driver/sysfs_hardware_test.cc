@@ -54,7 +54,12 @@ class SysfsHardwareTest : public ::testing::Test {
   void Make(DeviceFinder find, std::unique_ptr<probes::KernelLogSource> log = nullptr) {
     hardware_ = std::make_unique<SysfsHardware>(
         Edges{loop_, NullLog(), metrics_, state_, rules_}, files_,
-        SysfsHardware::Options{.find = std::move(find)},
+        SysfsHardware::Options{.find = std::move(find),
+                               .listen =
+                                   [this](std::function<void()> news) {
+                                     plug_ = std::move(news);
+                                     return listens_;
+                                   }},
         [this] {
           auto queue = std::make_unique<FakeDiskQueue>();
           queues_.push_back(queue.get());
@@ -105,6 +110,8 @@ class SysfsHardwareTest : public ::testing::Test {
   probes::FakeKernelLog* kernel_log_ = nullptr;
   Sink sink_;
   int looks_ = 0;
+  std::function<void()> plug_;
+  Status listens_;
   HardwareEvents events_{sink_, [this] { ++looks_; }};
   std::unique_ptr<SysfsHardware> hardware_;
   DeviceFinder search_ = PciFinder(files_, "/sys", {*probes::ParsePciSelection("10de")});
@@ -153,6 +160,29 @@ TEST_F(SysfsHardwareTest, ADeviceThatLeavesStaysAndOneThatComesIsOffered) {
   ASSERT_TRUE(hardware_->Observe().ok());
   EXPECT_EQ(looks_, 1);
   EXPECT_THAT(Names(), ElementsAre("0000-4b-00-0", "0000-4c-00-0"));
+}
+
+TEST_F(SysfsHardwareTest, ManyMessagesOfAPluggedCardAreOneLookSoonAfter) {
+  AddPci("0000:4b:00.0");
+  MakePci();
+  Start();
+  for (int i = 0; i < 50; ++i) plug_();
+  EXPECT_EQ(looks_, 0) << "the card is not whole yet";
+  loop_.Advance(SysfsHardware::kHotplugPause);
+  EXPECT_EQ(looks_, 1);
+  loop_.Advance(10s);
+  EXPECT_EQ(looks_, 1);
+  plug_();
+  loop_.Advance(1s);
+  EXPECT_EQ(looks_, 2) << "the next one counts as well";
+}
+
+TEST_F(SysfsHardwareTest, WhereNobodySaysThatDevicesComeItStartsNevertheless) {
+  listens_ = PermissionDenied("no netlink here");
+  AddPci("0000:4b:00.0");
+  MakePci();
+  Start();
+  EXPECT_TRUE(hardware_->Observe().ok());
 }
 
 TEST_F(SysfsHardwareTest, ASearchThatHangsHoldsUpNoReading) {

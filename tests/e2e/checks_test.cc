@@ -101,7 +101,8 @@ TEST_F(ChecksStory, APodSaysWhatAPluginOfNodeProblemDetectorFoundAndThatItIsOver
   node_.ExpectSays(kTrainer, {"card0 Unhealthy", "Fan check: fan turns at 120 rpm"});
   EXPECT_EQ(node_.ConditionOf(kTrainer), "False FanFault");
   node_.ExpectWhy(kTrainer, {"Healthy → Unhealthy, FanFault", "check_fan.sh"});
-  node_.ExpectChecks({"fan    card0   problem", "fan turns at 120 rpm", kDriver});
+  node_.Expect({"get", "checks", "-o", "wide"},
+               {"fan    card0   problem", "fan turns at 120 rpm", kDriver});
   fs::remove(node_.Path("speed-card0"));
   node_.ExpectSays(kTrainer, {"card0 Unknown", "ended with exit code 2: fan speed cannot be read"});
   Write("speed-card0", "1200\n");

@@ -197,10 +197,6 @@ std::string FaultStage::ExpectWhy(const std::string& pod, const std::vector<std:
   return Expect({"why", "default/" + pod}, texts);
 }
 
-std::string FaultStage::ExpectChecks(const std::vector<std::string>& texts) {
-  return Expect({"get", "checks", "-o", "wide"}, texts);
-}
-
 std::string FaultStage::ExpectDoctor(const std::vector<std::string>& texts) {
   return Expect({"doctor", "--node", "node-7", "--kubelet-root", Path("kubelet"), "--state-dir",
                  Path("agent"), "--cdi-root", Path("cdi")},

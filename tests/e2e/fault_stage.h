@@ -69,8 +69,9 @@ class FaultStage {
   // test with that when it does not.
   std::string ExpectWhy(const std::string& pod, const std::vector<std::string>& texts);
   // The same of `galen doctor`.
-  // The same of `galen get checks`.
-  std::string ExpectChecks(const std::vector<std::string>& texts);
+  // The same of any command of `galen`.
+  std::string Expect(const std::vector<std::string>& command,
+                     const std::vector<std::string>& texts);
   std::string ExpectDoctor(const std::vector<std::string>& texts);
   // Since when the Pod's device is as it is, by the agent, in milliseconds: RFC 3339.
   std::string SinceOf(const std::string& pod);
@@ -99,8 +100,6 @@ class FaultStage {
   std::size_t HealthyOnNode();
   std::vector<std::string> DriverCommand(const std::string& name, const std::string& devices);
   Json Why(const std::string& pod);
-  std::string Expect(const std::vector<std::string>& command,
-                     const std::vector<std::string>& texts);
 
   std::string ProgramPath(const std::string& name) const;
 

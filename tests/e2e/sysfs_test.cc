@@ -38,7 +38,7 @@ class SysfsStory : public ::testing::Test {
     Write(directory + "aer_dev_fatal", "DLP 0\nTOTAL_ERR_FATAL 0\n");
   }
   // The API, an agent, and a driver of this kind with a Pod on a device of it.
-  void Start(std::vector<std::string> arguments) {
+  void Start(std::vector<std::string> arguments, const std::string& poll = "200ms") {
     ASSERT_TRUE(node_.fleet().serves());
     node_.fleet().InstallDefinitions();
     for (const std::string& more :
@@ -46,7 +46,7 @@ class SysfsStory : public ::testing::Test {
           std::string("--kubeconfig"), node_.fleet().cluster().kubeconfig(),
           std::string("--kubelet-root"), node_.Path("kubelet"), std::string("--cdi-root"),
           node_.Path("cdi"), std::string("--sysfs-root"), node_.Path("sys"), std::string("--poll"),
-          std::string("200ms")}) {
+          poll}) {
       arguments.push_back(more);
     }
     driver_ = &node_.stage().Start("galen-driver", std::move(arguments));
@@ -69,6 +69,18 @@ class SysfsStory : public ::testing::Test {
   FaultStage node_;
   Program* driver_ = nullptr;
 };
+
+// The tree is ours; that something came is said by the real kernel, of its loopback interface.
+TEST_F(SysfsStory, ADeviceThatIsPluggedInIsOfferedLongBeforeTheNextPoll) {
+  if (::geteuid() != 0) GTEST_SKIP() << "making the kernel say that a device came needs root";
+  AddPci("0000:4b:00.0");
+  Start({"pci", "--select", "10de:2330"}, "10s");
+  const auto begin = std::chrono::steady_clock::now();
+  AddPci("0000:4c:00.0");
+  std::ofstream("/sys/class/net/lo/uevent") << "add";
+  node_.Expect({"get", "devices"}, {"0000-4c-00-0"});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
 
 TEST_F(SysfsStory, APodSaysThatItsPciLinkLostHalfOfItsLanesAndThatItFailed) {
   AddPci("0000:4b:00.0");

@@ -1,0 +1,95 @@
+#include "probes/sysfs/uevent_watch.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/loop/epoll_loop.h"
+#include "base/random.h"
+
+namespace galen::probes {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+
+const std::string kAdded =
+    "add@/devices/pci0000:00/0000:4b:00.0\0ACTION=add\0DEVPATH=/devices/pci0000:00/0000:4b:00.0\0"
+    "SUBSYSTEM=pci\0PCI_ID=10DE:2330\0SEQNUM=883\0"s;
+
+TEST(Uevent, SaysWhatHappenedToWhichDevice) {
+  EXPECT_EQ(
+      ParseUevent(kAdded),
+      (Uevent{.action = "add", .path = "/devices/pci0000:00/0000:4b:00.0", .subsystem = "pci"}));
+}
+
+TEST(Uevent, WhatIsNotTheKernelsIsNone) {
+  EXPECT_EQ(ParseUevent(""), std::nullopt);
+  EXPECT_EQ(ParseUevent("libudev\0ACTION=add\0DEVPATH=/devices/x\0"s), std::nullopt);
+  EXPECT_EQ(ParseUevent("add@/devices/x\0ACTION=add\0"s), std::nullopt) << "of no device";
+  EXPECT_EQ(ParseUevent("add@/devices/x\0DEVPATH=/devices/x\0"s), std::nullopt)
+      << "nothing happened";
+}
+
+TEST(Uevent, OnlySomeChangeWhichDevicesThereAre) {
+  for (const char* action : {"add", "remove", "bind", "unbind", "move"}) {
+    EXPECT_TRUE(ChangesDevices({.action = action})) << action;
+  }
+  for (const char* action : {"change", "online", "offline", "added", ""}) {
+    EXPECT_FALSE(ChangesDevices({.action = action})) << action;
+  }
+}
+
+TEST(Uevent, NoBytesWhateverBreakTheReader) {
+  constexpr std::uint64_t kSeed = 815;
+  SCOPED_TRACE(fmt::format("seed {}", kSeed));
+  Random chance(kSeed);
+  for (int i = 0; i < 20000; ++i) {
+    std::string bytes = kAdded;
+    for (int n = 0; n < 4; ++n) {
+      bytes[chance.Next() % bytes.size()] = static_cast<char>(chance.Next());
+    }
+    bytes.resize(chance.Next() % (bytes.size() + 1));
+    const auto event = ParseUevent(bytes);
+    if (event) {
+      ASSERT_LE(event->path.size(), bytes.size());
+    }
+  }
+}
+
+// Makes the kernel say that the loopback interface did this (sysfs-uevent: writing an action).
+bool Announce(const char* action) {
+  std::ofstream file("/sys/class/net/lo/uevent");
+  file << action << std::flush;
+  return file.good();
+}
+
+// Whether the watch notifies of what the kernel is made to say, before one second is over.
+bool IsNotified(EpollLoop& loop, const char* action) {
+  bool notified = false;
+  const auto watch = UeventWatch::Start(loop, [&] {
+    notified = true;
+    loop.Stop();
+  });
+  EXPECT_TRUE(watch.ok()) << watch.status().message();
+  if (!watch.ok() || !Announce(action)) return false;
+  const Timer limit = loop.After(1s, [&loop] { loop.Stop(); });
+  loop.Run();
+  return notified;
+}
+
+TEST(UeventWatch, HearsTheRealKernelSayThatADeviceCame) {
+  if (::geteuid() != 0 || !Announce("change")) {
+    fmt::print(
+        "not tried, only the parser is tested: writing to /sys/class/net/lo/uevent needs root\n");
+    return;
+  }
+  const auto loop = EpollLoop::Create();
+  ASSERT_TRUE(loop.ok());
+  EXPECT_TRUE(IsNotified(**loop, "add"));
+}
+
+}  // namespace
+}  // namespace galen::probes
