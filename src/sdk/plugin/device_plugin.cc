@@ -66,8 +66,13 @@ void DevicePlugin::HealthChanged() {
 
 Status DevicePlugin::Start() {
   RETURN_IF_ERROR(TryToListen());
-  upkeep_timer_ = edges_.loop.After(kUpkeepPeriod, [this] { KeepUp(); });
+  KeepUpLater();
   return OkStatus();
+}
+
+void DevicePlugin::KeepUpLater() {
+  upkeep_timer_ =
+      edges_.loop.After(active_ ? kUpkeepPeriod : kTakeOverPeriod, [this] { KeepUp(); });
 }
 
 Status DevicePlugin::TryToListen() {
@@ -90,14 +95,15 @@ Status DevicePlugin::TryToListen() {
 }
 
 void DevicePlugin::KeepUp() {
-  upkeep_timer_ = edges_.loop.After(kUpkeepPeriod, [this] { KeepUp(); });
   if (!active_) {
-    if (const Status status = TryToListen(); !status.ok()) {
+    const Status status = TryToListen();
+    if (!status.ok() && std::exchange(trouble_, status.message()) != status.message()) {
       edges_.log.Warning("the device plugin's socket cannot be made; trying again",
                          {{"error", status.message()}});
     }
-    return;
+    return KeepUpLater();
   }
+  KeepUpLater();
   if (file_due_) WriteFile();
   if (held_.empty()) return;
   LookForHeld();

@@ -37,9 +37,10 @@ class DevicePlugin {
     // OK when no claim has the device.
     std::function<Status(const std::string& device)> check_free;
   };
-  // Between looks at whether claims have let go of devices, another process of the socket, or the
-  // disk takes what it refused.
+  // Between looks at whether claims have let go of devices, or the disk takes what it refused.
   static constexpr Duration kUpkeepPeriod = std::chrono::seconds(5);
+  // The same for another process and the socket: as long the resource is gone in a rolling update.
+  static constexpr Duration kTakeOverPeriod = std::chrono::seconds(1);
 
   // `health` is what the driver knows of its devices, nullptr without health; lent. REQUIRES: edges
   // with a dialer.
@@ -61,6 +62,7 @@ class DevicePlugin {
 
  private:
   Status TryToListen();
+  void KeepUpLater();
   void KeepUp();
   void WriteFile();
   // Which devices claims have, if that may have changed.
@@ -84,6 +86,7 @@ class DevicePlugin {
   bool active_ = false;  // the socket is ours
   bool file_due_ = false;
   bool waiting_logged_ = false;
+  std::string trouble_;  // with the socket, that was logged last
   Timer upkeep_timer_;
 };
 

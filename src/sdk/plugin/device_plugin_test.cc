@@ -161,7 +161,7 @@ TEST_F(DevicePluginTest, TheNextInstanceWaitsForTheSocket) {
   first->Stop(100ms);
   node_.loop.Advance(1s);
   first.reset();
-  node_.loop.Advance(DevicePlugin::kUpkeepPeriod + 1s);
+  node_.loop.Advance(DevicePlugin::kTakeOverPeriod + 100ms);
   EXPECT_THAT(kubelet_.registrations(), SizeIs(2));
   EXPECT_EQ(kubelet_.list(), "fpga-0 Healthy, fpga-1 Healthy");
 }

@@ -21,8 +21,8 @@ namespace galen::sdk {
 
 // A kubelet that took the plugin reads its list for as long as both live, so that stream is the
 // registration: while it is open, and the kubelet's socket is the one that was asked, nothing is
-// done. An older kubelet that is told twice while
-// it reads mixes up its two streams.
+// done. A kubelet that is told twice while it reads refuses that (1.37) or mixes up its two streams
+// (older ones).
 class KubeletRegistration {
  public:
   // Between tries; shorter when the kubelet makes its socket anew.
