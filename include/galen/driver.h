@@ -148,6 +148,9 @@ struct Failure {
 // it could not be.
 using Prepared = std::variant<CdiEdits, std::map<std::string, CdiEdits>, Failure>;
 
+// What a container gets with one device, or why it cannot have it now.
+using DeviceEdits = std::variant<CdiEdits, Failure>;
+
 // Why a device is as it is. Every member may be empty. Texts are made valid UTF-8 and printable,
 // and cut: the message at 1024 bytes (Kubernetes' limit; 200 are easily read), the sign at 256, the
 // rest at 64.
@@ -218,7 +221,17 @@ class Driver {
     // Healthy.
     bool degraded_as_unhealthy = false;
     std::chrono::milliseconds drain{5000};  // how long prepares under way may take after Stop
-    bool handle_signals = true;             // SIGTERM and SIGINT stop it, a second one ends it
+    // Devices that Pods ask for as an extended resource (resources.limits) instead of by claims:
+    // the driver serves them as a device plugin (v1beta1) and leaves them out of its
+    // ResourceSlices, so that a device is never given out both ways. Before a device goes from one
+    // way to the other, drain the node: nobody tells a device plugin that its device is free again.
+    struct DevicePlugin {
+      std::string resource = {};  // "vendor.com/gpu"; "" = no device plugin
+      // Names, "*" for any characters: {"gpu-0", "gpu-1*"}; empty = all devices.
+      std::vector<std::string> devices = {};
+    };
+    DevicePlugin device_plugin = {};
+    bool handle_signals = true;  // SIGTERM and SIGINT stop it, a second one ends it
   };
 
   explicit Driver(Options options);
@@ -240,6 +253,10 @@ class Driver {
   // with, also when that failed or the driver crashed in it. The claim is as it was then; its
   // object may be long gone.
   void OnUnprepare(std::function<std::optional<Failure>(const DeviceClaim&)> unprepare);
+  // What a container gets with a device of Options::device_plugin: asked for when the inventory
+  // changes and again when the kubelet gives the device to a container, so it must be repeatable
+  // and quick; nothing follows when the container ends. Without it, containers get nothing.
+  void OnDeviceEdits(std::function<DeviceEdits(const std::string& device)> edits);
   // `report` is called every `period` (above zero) and soon after HealthChanged(). Without it, the
   // driver registers without a health service. While it does not return nothing is reported, and
   // devices become Unknown after their timeout.

@@ -99,6 +99,7 @@ struct KubeletSeen {
   Seen<Gates> gates;
   Seen<std::map<std::string, PluginState>> plugins;  // by the registration socket's path
   Seen<std::vector<CheckpointedClaim>> prepared;     // DataLoss: the checkpoint is broken
+  std::set<std::string> device_plugins;              // drivers by the names of their sockets
 };
 
 // "v1.37.1" in parts.

@@ -65,6 +65,14 @@ TEST(SliceChecks, DevicesThatAllNodesReachAreInSlicesWithoutANode) {
   EXPECT_EQ(ResultOf(seen, "slices.missing").level, Level::kGood);
 }
 
+TEST(SliceChecks, ADriverWhoseDevicesGoByADevicePluginNeedsNoSlice) {
+  Observations seen = GoodObservations();
+  SetSlices(seen, {});
+  EXPECT_EQ(ResultOf(seen, "slices.missing").level, Level::kBad);
+  seen.kubelet.device_plugins = {"gpu.example.com"};
+  EXPECT_EQ(ResultOf(seen, "slices.missing").level, Level::kGood);
+}
+
 TEST(SliceChecks, APoolThatSpansNodesIsCountedOverAllOfThem) {
   Observations seen = GoodObservations();
   for (kube::ResourceSlice& slice : *seen.api.slices) slice.slice_count = 3;

@@ -42,6 +42,13 @@ Prepared DeviceDriver::Prepare(const DeviceClaim& claim) const {
   return edits;
 }
 
+DeviceEdits DeviceDriver::EditsFor(const std::string& device) const {
+  if (const Status status = hardware_.CanPrepare(); !status.ok()) {
+    return Failure{status.message()};
+  }
+  return hardware_.EditsFor(device);
+}
+
 void DeviceDriver::ReportSoon() {
   report_due_ = true;
   calls_.health_changed();

@@ -92,6 +92,8 @@ class DeviceDriver {
   Status Start();
   // What the containers of a claim need, by device.
   Prepared Prepare(const DeviceClaim& claim) const;
+  // What a container needs that gets `device` by the device plugin.
+  DeviceEdits EditsFor(const std::string& device) const;
   // One round of health, at the driver's pace and when something asks for it at once.
   void Report(HealthWriter& writer);
 

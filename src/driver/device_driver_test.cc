@@ -173,10 +173,12 @@ TEST_F(DeviceDriverTest, PublishesEightHealthyGpusWithTheirIdentity) {
   EXPECT_TRUE(slices[0].devices[0].attributes.contains("resource.kubernetes.io/pciBusID"));
 }
 
-TEST_F(DeviceDriverTest, AClaimThatHardwareRefusesSaysWhy) {
+TEST_F(DeviceDriverTest, AClaimOrAPluginsDeviceThatHardwareRefusesSaysWhy) {
   Start(Kind::kGpu);
+  EXPECT_EQ(std::get<CdiEdits>(driver_->EditsFor("gpu-0")), gpus_->EditsFor("gpu-0"));
   gpus_->refuses = FailedPrecondition("the module is old");
   EXPECT_EQ(std::get<Failure>(driver_->Prepare({})).message, "the module is old");
+  EXPECT_EQ(std::get<Failure>(driver_->EditsFor("gpu-0")).message, "the module is old");
 }
 
 TEST_F(DeviceDriverTest, SharedGpusSaySo) {

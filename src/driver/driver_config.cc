@@ -25,6 +25,12 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
             "kubeconfig to use; $KUBECONFIG, ~/.kube/config or the Pod's account unless given");
   flags.Add("--instance", driver.instance,
             "unique id of this instance (the Pod's UID), so that two can run during an update");
+  flags.Add("--device-plugin", driver.device_plugin.resource,
+            "offer devices as this extended resource instead, e.g. vendor.com/gpu, by a device "
+            "plugin; they are in no ResourceSlice then");
+  flags.Add("--device-plugin-devices", driver.device_plugin.devices,
+            "with --device-plugin: only devices of these names, by pattern, e.g. 'gpu-1*'; may be "
+            "repeated; all unless given");
   flags.Add("--health-only-for", config.health_only_for,
             "report the health of this driver's devices to Galen's agent, and be no driver: no "
             "slices, no claims, no API server; devices are found by UUID, PCI address and serial");
@@ -96,6 +102,10 @@ void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
     if (!given) continue;
     add(std::string(flag) +
         ": the slices are those of the driver of --health-only-for, which alone may change them");
+  }
+  if (!config.driver.device_plugin.resource.empty()) {
+    add("--device-plugin: the devices are those of the driver of --health-only-for, which alone "
+        "may offer them");
   }
   if (!config.health_sources.starts_with('/')) return add("--health-sources must be absolute");
   const Status path =

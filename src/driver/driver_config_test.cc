@@ -106,6 +106,10 @@ TEST(DriverConfig, BesideAnothersDriverItTouchesNothingOfThatDrivers) {
   EXPECT_THAT(Validate(config).message(), HasSubstr("--health-sources: no socket fits"));
   config.health_sources = "here";
   EXPECT_THAT(Validate(config).message(), HasSubstr("--health-sources must be absolute"));
+  config = GoodConfig(Kind::kNvidia);
+  config.health_only_for = config.driver.name;
+  config.driver.device_plugin.resource = "vendor.com/gpu";
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--device-plugin: the devices are those of"));
   DriverConfig simulated = GoodConfig(Kind::kGpu);
   simulated.health_only_for = simulated.driver.name;
   EXPECT_THAT(Validate(simulated).message(), HasSubstr("simulated GPUs are no other driver's"));

@@ -273,6 +273,8 @@ Status Program::Prepare() {
           .health_changed = [this] { driver_.HealthChanged(); }},
       config_);
   driver_.OnPrepare([this](const DeviceClaim& claim) { return device_driver_->Prepare(claim); });
+  driver_.OnDeviceEdits(
+      [this](const std::string& device) { return device_driver_->EditsFor(device); });
   driver_.OnHealth(config_.poll, [this](HealthWriter& writer) { device_driver_->Report(writer); });
   return OkStatus();
 }

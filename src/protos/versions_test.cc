@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "protos/deviceplugin/v1beta1/deviceplugin.pb.h"
 #include "protos/dra/v1/dra.pb.h"
 #include "protos/dra/v1beta1/dra.pb.h"
 #include "protos/dra_health/v1/health.pb.h"
@@ -302,6 +303,70 @@ TEST(PodResources, RequestsAndOtherAnswersEncodeTheirFields) {
 TEST(PodResources, ClassNameOfOlderKubeletsIsSkipped) {
   const auto dynamic = Decoded<v1::DynamicResource>(Text(1, "class") + Text(2, "claim"));
   EXPECT_EQ(dynamic.claim_name(), "claim");
+}
+
+TEST(DevicePlugin, RegistrationEncodesEachFieldUnderItsNumber) {
+  v1beta1::RegisterRequest request;
+  request.set_version("v1beta1");
+  request.set_endpoint("gpu.sock");
+  request.set_resource_name("vendor.com/gpu");
+  request.mutable_options()->set_pre_start_required(true);
+  request.mutable_options()->set_get_preferred_allocation_available(true);
+  EXPECT_EQ(request.SerializeAsString(), Text(1, "v1beta1") + Text(2, "gpu.sock") +
+                                             Text(3, "vendor.com/gpu") +
+                                             Text(4, Number(1, 1) + Number(2, 1)));
+  EXPECT_EQ(v1beta1::Empty().SerializeAsString(), "");
+}
+
+TEST(DevicePlugin, ListEncodesEachFieldUnderItsNumber) {
+  v1beta1::ListAndWatchResponse list;
+  auto& device = *list.add_devices();
+  device.set_id("gpu-3");
+  device.set_health("Unhealthy");
+  device.mutable_topology()->add_nodes()->set_id(1);
+  EXPECT_EQ(list.SerializeAsString(),
+            Text(1, Text(1, "gpu-3") + Text(2, "Unhealthy") + Text(3, Text(1, Number(1, 1)))));
+}
+
+TEST(DevicePlugin, PreferenceEncodesEachFieldUnderItsNumber) {
+  v1beta1::PreferredAllocationRequest request;
+  auto& container = *request.add_container_requests();
+  container.add_available_deviceids("a");
+  container.add_must_include_deviceids("b");
+  container.set_allocation_size(2);
+  EXPECT_EQ(request.SerializeAsString(), Text(1, Text(1, "a") + Text(2, "b") + Number(3, 2)));
+  v1beta1::PreferredAllocationResponse response;
+  response.add_container_responses()->add_deviceids("a");
+  EXPECT_EQ(response.SerializeAsString(), Text(1, Text(1, "a")));
+}
+
+TEST(DevicePlugin, AllocationEncodesEachFieldUnderItsNumber) {
+  v1beta1::AllocateRequest request;
+  request.add_container_requests()->add_devices_ids("gpu-3");
+  EXPECT_EQ(request.SerializeAsString(), Text(1, Text(1, "gpu-3")));
+  v1beta1::AllocateResponse response;
+  auto& container = *response.add_container_responses();
+  (*container.mutable_envs())["A"] = "1";
+  auto& mount = *container.add_mounts();
+  mount.set_container_path("/c");
+  mount.set_host_path("/h");
+  mount.set_read_only(true);
+  auto& node = *container.add_devices();
+  node.set_container_path("/dev/c");
+  node.set_host_path("/dev/h");
+  node.set_permissions("rw");
+  (*container.mutable_annotations())["b"] = "2";
+  container.add_cdi_devices()->set_name("vendor.com/gpu=gpu-3");
+  EXPECT_EQ(
+      response.SerializeAsString(),
+      Text(1, Text(1, Text(1, "A") + Text(2, "1")) +
+                  Text(2, Text(1, "/c") + Text(2, "/h") + Number(3, 1)) +
+                  Text(3, Text(1, "/dev/c") + Text(2, "/dev/h") + Text(3, "rw")) +
+                  Text(4, Text(1, "b") + Text(2, "2")) + Text(5, Text(1, "vendor.com/gpu=gpu-3"))));
+  v1beta1::PreStartContainerRequest start;
+  start.add_devices_ids("gpu-3");
+  EXPECT_EQ(start.SerializeAsString(), Text(1, "gpu-3"));
+  EXPECT_EQ(v1beta1::PreStartContainerResponse().SerializeAsString(), "");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "kube/client.h"
+#include "net/connection.h"
 #include "net/endpoint/socket_keeper.h"
 
 namespace galen::sdk {
@@ -20,6 +21,8 @@ struct Edges {
   FileSystem& files;
   net::SocketHost& sockets;
   kube::Client& api;
+  // To the kubelet; a driver without a device plugin dials nobody.
+  net::Dialer* dialer = nullptr;
 };
 
 }  // namespace galen::sdk

@@ -54,4 +54,18 @@ StatusOr<SocketPaths> MakeSocketPaths(std::string_view kubelet_root, std::string
   return paths;
 }
 
+std::string PluginDirectory(std::string_view kubelet_root) {
+  return fmt::format("{}/device-plugins", kubelet_root);
+}
+
+std::string KubeletSocket(std::string_view kubelet_root) {
+  return PluginDirectory(kubelet_root) + "/kubelet.sock";
+}
+
+StatusOr<std::string> MakePluginSocketPath(std::string_view kubelet_root, std::string_view driver) {
+  return FirstThatFits(
+      In(PluginDirectory(kubelet_root),
+         {fmt::format("{}.sock", driver), fmt::format("{}.sock", DigestBase64Url(driver, 16))}));
+}
+
 }  // namespace galen::sdk

@@ -27,4 +27,11 @@ struct SocketPaths {
 StatusOr<SocketPaths> MakeSocketPaths(std::string_view kubelet_root, std::string_view driver,
                                       std::string_view instance);
 
+// The socket of the driver's device plugin, in the kubelet's directory for such: one a driver,
+// whatever its instances, for one process at a time serves it. InvalidArgument as above.
+StatusOr<std::string> MakePluginSocketPath(std::string_view kubelet_root, std::string_view driver);
+// Where the kubelet registers device plugins, and the directory around it.
+std::string PluginDirectory(std::string_view kubelet_root);
+std::string KubeletSocket(std::string_view kubelet_root);
+
 }  // namespace galen::sdk

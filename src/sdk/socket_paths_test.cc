@@ -56,5 +56,19 @@ TEST(SocketPaths, ThatCannotFitAreRefusedWithTheirLength) {
   EXPECT_THAT(paths.status().message(), HasSubstr("at most 107 fit"));
 }
 
+TEST(SocketPaths, OfADevicePluginAreInTheKubeletsDirectoryForSuch) {
+  EXPECT_EQ(*MakePluginSocketPath("/var/lib/kubelet", "fpga.example.com"),
+            "/var/lib/kubelet/device-plugins/fpga.example.com.sock");
+  EXPECT_EQ(KubeletSocket("/var/lib/kubelet"), "/var/lib/kubelet/device-plugins/kubelet.sock");
+  const std::string root = "/" + std::string(50, 'r');
+  const auto shortened = MakePluginSocketPath(root, std::string(60, 'd'));
+  ASSERT_TRUE(shortened.ok()) << ToString(shortened.status());
+  EXPECT_LE(shortened->size(), net::kSocketPathMax);
+  EXPECT_THAT(*shortened, StartsWith(PluginDirectory(root) + "/"));
+  EXPECT_THAT(*shortened, EndsWith(".sock"));
+  EXPECT_EQ(MakePluginSocketPath("/" + std::string(90, 'r'), "d").status().code(),
+            Code::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace galen::sdk

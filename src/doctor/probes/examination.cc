@@ -41,6 +41,19 @@ DiskSeen LookAtRoot(FileSystem& files, const std::string& root) {
 
 constexpr char kRegistryDirectory[] = "/plugins_registry";
 
+// "gpu.example.com" of gpu.example.com.sock. None where the directory cannot be read: then no check
+// says less than it would.
+std::set<std::string> DevicePlugins(FileSystem& files, const std::string& directory) {
+  constexpr std::string_view kEnd = ".sock";
+  std::set<std::string> drivers;
+  const StatusOr<std::vector<std::string>> names = files.List(directory);
+  if (!names.ok()) return drivers;
+  for (const std::string& name : *names) {
+    if (name.ends_with(kEnd)) drivers.insert(name.substr(0, name.size() - kEnd.size()));
+  }
+  return drivers;
+}
+
 // The root of the drivers that the agent lists; "" when it lists none, or has that directory
 // mounted where we do not see it.
 std::string RootByAgent(const AgentSeen& agent) {
@@ -99,6 +112,7 @@ void Examination::LookAtFiles() {
   kubelet.process = FindKubelet(files, options_.kernel.proc, seen_.kubelet_root, seen_.node);
   kubelet.gates = ReadConfiguredGates(files, kubelet.process, seen_.kubelet_root);
   kubelet.prepared = ReadPreparedClaims(files, seen_.kubelet_root);
+  kubelet.device_plugins = DevicePlugins(files, seen_.kubelet_root + "/device-plugins");
   seen_.agent.journal =
       LookAtJournal(files, options_.state_dir + "/journal", edges_.loop.WallNow());
   seen_.agent.open_files = OpenFilesOfAgent(files, options_.kernel.proc, options_.state_dir);

@@ -68,12 +68,16 @@ TEST(Examination, LooksAtEverythingThatIsThere) {
   place.Make("galen/journal");
   place.Write("kubelet/plugins_registry/stray.txt", "x");
   place.Write("kubelet/dra_manager_state", "{}");
+  place.Make("kubelet/device-plugins");
+  place.Write("kubelet/device-plugins/gpu.example.com.sock", "");
+  place.Write("kubelet/device-plugins/kubelet_internal_checkpoint", "{}");
   place.Write("galen/journal/00000001.segment.corrupt-1", "x");
   const Observations seen = place.Look(place.Options());
   EXPECT_EQ(seen.node, "this-host");
   ASSERT_TRUE(seen.registry.ok());
   EXPECT_EQ(seen.registry->size(), 1u);
   EXPECT_EQ(seen.kubelet.prepared.status().code(), Code::kDataLoss);
+  EXPECT_EQ(seen.kubelet.device_plugins, std::set<std::string>{"gpu.example.com"});
   EXPECT_EQ(seen.agent.journal->quarantined.size(), 1u);
   EXPECT_TRUE(seen.cdi.files.ok());
   EXPECT_TRUE(seen.host.inotify.ok());

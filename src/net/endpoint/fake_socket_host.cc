@@ -63,6 +63,7 @@ StatusOr<std::unique_ptr<ListeningSocket>> FakeSocketHost::Listen(const std::str
   network_.Listen("unix:" + path, handler);
   auto socket = std::make_unique<Socket>(*this, path);
   sockets_[path] = socket.get();
+  ++made_[path];
   Notify(path, true);
   return std::unique_ptr<ListeningSocket>(std::move(socket));
 }
@@ -78,6 +79,11 @@ bool FakeSocketHost::OthersListen(const std::string& directory, const std::strin
   return std::any_of(sockets_.begin(), sockets_.end(), [&](const auto& entry) {
     return entry.first != own && entry.first.starts_with(directory + "/");
   });
+}
+
+std::optional<std::string> FakeSocketHost::MarkOf(const std::string& path) {
+  if (!sockets_.contains(path)) return std::nullopt;
+  return std::to_string(made_[path]);
 }
 
 std::set<std::string> FakeSocketHost::sockets() const {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ class FakeSocketHost final : public SocketHost {
   StatusOr<std::unique_ptr<PlaceWatch>> Watch(const std::string& directory,
                                               std::function<void()> on_change) override;
   bool OthersListen(const std::string& directory, const std::string& own) override;
+  std::optional<std::string> MarkOf(const std::string& path) override;
 
   // Called with each socket that comes (true) or goes (false), at once.
   using Listener = std::function<void(const std::string& path, bool there)>;
@@ -47,6 +49,7 @@ class FakeSocketHost final : public SocketHost {
   Loop& loop_;
   FakeNetwork& network_;
   std::map<std::string, const Socket*> sockets_;
+  std::map<std::string, int> made_;       // how often each was made
   std::vector<DirectoryWatch*> watches_;  // the oldest first: addresses differ from run to run
   Listener listener_;
   Status fault_;

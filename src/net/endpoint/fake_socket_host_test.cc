@@ -22,6 +22,13 @@ TEST(FakeSocketHost, BehavesLikeTheRealOne) {
   EXPECT_TRUE(place.Connects("/d/a.sock"));
   second->reset();
   EXPECT_FALSE(place.Connects("/d/a.sock"));
+  EXPECT_EQ(place.sockets.MarkOf("/d/a.sock"), std::nullopt);
+  auto third = place.sockets.Listen("/d/a.sock", place.handler);
+  const auto mark = place.sockets.MarkOf("/d/a.sock");
+  EXPECT_EQ(place.sockets.MarkOf("/d/a.sock"), mark);
+  third->reset();
+  auto fourth = place.sockets.Listen("/d/a.sock", place.handler);
+  EXPECT_NE(place.sockets.MarkOf("/d/a.sock"), mark);
 }
 
 TEST(FakeSocketHost, NotifiesWatchersOfTheDirectoryOnly) {

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -80,6 +82,19 @@ class UnixSocketHost final : public SocketHost {
       if (path != own && SocketFileAt(path) && Answers(path)) return true;
     }
     return false;
+  }
+
+  // With the time of its birth (zero where the file system keeps none), since the number of an
+  // inode may be given again at once; never that of its last change, which a chmod is, too.
+  std::optional<std::string> MarkOf(const std::string& path) override {
+    struct statx facts{};
+    constexpr unsigned kWanted = STATX_TYPE | STATX_INO | STATX_BTIME;
+    if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, kWanted, &facts) != 0) {
+      return std::nullopt;
+    }
+    if (!S_ISSOCK(facts.stx_mode)) return std::nullopt;
+    return fmt::format("{}:{}:{}:{}.{}", facts.stx_dev_major, facts.stx_dev_minor, facts.stx_ino,
+                       facts.stx_btime.tv_sec, facts.stx_btime.tv_nsec);
   }
 
  private:

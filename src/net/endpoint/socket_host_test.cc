@@ -68,6 +68,21 @@ TEST_F(SocketHostTest, OnlyALivingSocketBesideItsOwnCountsAsAnother) {
   EXPECT_FALSE(host_->OthersListen("/nonexistent", path_));
 }
 
+TEST_F(SocketHostTest, MarksTellASocketFromTheOneBeforeIt) {
+  EXPECT_EQ(host_->MarkOf(path_), std::nullopt);
+  auto first = host_->Listen(path_, handler_);
+  const auto mark = host_->MarkOf(path_);
+  ASSERT_TRUE(mark);
+  std::filesystem::permissions(path_, std::filesystem::perms::all);
+  EXPECT_EQ(host_->MarkOf(path_), mark) << "the same socket with another mode";
+  first->reset();
+  EXPECT_EQ(host_->MarkOf(path_), std::nullopt);
+  // A file system may well give it the same inode again.
+  auto second = host_->Listen(path_, handler_);
+  EXPECT_NE(host_->MarkOf(path_), mark);
+  EXPECT_EQ(host_->MarkOf(directory_.Path("")), std::nullopt) << "a directory is no socket";
+}
+
 TEST_F(SocketHostTest, WatchesADirectoryThatGoesAndComes) {
   const std::string place = directory_.Path("registry");
   std::filesystem::create_directory(place);

@@ -31,13 +31,13 @@ LogLevel LevelOf(const Driver::Options& options) {
   return level.ok() ? *level : LogLevel::kInfo;
 }
 
-// What the author's code throws is that claim's trouble, not the driver's end.
-template <typename Answer>
-std::function<Answer(const DeviceClaim&)> Guard(std::function<Answer(const DeviceClaim&)> handler) {
+// What the author's code throws is that claim's or device's trouble, not the driver's end.
+template <typename Answer, typename Subject>
+std::function<Answer(const Subject&)> Guard(std::function<Answer(const Subject&)> handler) {
   if (!handler) return nullptr;
-  return [handler = std::move(handler)](const DeviceClaim& claim) -> Answer {
+  return [handler = std::move(handler)](const Subject& subject) -> Answer {
     try {
-      return handler(claim);
+      return handler(subject);
     } catch (const std::exception& e) {
       return Failure{e.what()};
     } catch (...) {
@@ -120,8 +120,9 @@ StatusOr<std::unique_ptr<kube::Transport>> Driver::Impl::MakeTransport() {
 // The author's code behind guards: nothing that it throws gets into the loop.
 sdk::DriverApp::Handlers Driver::Impl::TakeHandlers() {
   sdk::DriverApp::Handlers taken = std::move(handlers);
-  taken.prepare = Guard<Prepared>(std::move(taken.prepare));
-  taken.unprepare = Guard<std::optional<Failure>>(std::move(taken.unprepare));
+  taken.prepare = Guard(std::move(taken.prepare));
+  taken.unprepare = Guard(std::move(taken.unprepare));
+  taken.device_edits = Guard(std::move(taken.device_edits));
   if (!taken.health) return taken;
   taken.health = [this, report = std::move(taken.health)](HealthWriter& writer) {
     try {
@@ -152,9 +153,9 @@ Status Driver::Impl::PrepareDriver() {
   ASSIGN_OR_RETURN(transport, MakeTransport());
   api = std::make_unique<kube::Client>(*loop, *transport);
   sockets = net::MakeSocketHost(*loop, log);
-  ASSIGN_OR_RETURN(auto driver,
-                   sdk::DriverApp::Create({*loop, log, metrics, random, files, *sockets, *api},
-                                          options, TakeHandlers()));
+  ASSIGN_OR_RETURN(auto driver, sdk::DriverApp::Create({*loop, log, metrics, random, files,
+                                                        *sockets, *api, dialer.get()},
+                                                       options, TakeHandlers()));
   if (simulated != nullptr) sdk::ServeSimulator(driver->methods(), *simulated);
   app = std::move(driver);
   return OkStatus();
@@ -246,6 +247,10 @@ void Driver::OnPrepare(std::function<Prepared(const DeviceClaim&)> prepare) {
 
 void Driver::OnUnprepare(std::function<std::optional<Failure>(const DeviceClaim&)> unprepare) {
   impl_->handlers.unprepare = std::move(unprepare);
+}
+
+void Driver::OnDeviceEdits(std::function<DeviceEdits(const std::string& device)> edits) {
+  impl_->handlers.device_edits = std::move(edits);
 }
 
 void Driver::OnHealth(std::chrono::nanoseconds period, std::function<void(HealthWriter&)> report) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "sdk/app/dra_service.h"
 #include "sdk/app/driver_options.h"
 #include "sdk/inventory.h"
@@ -47,6 +48,7 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
     : edges_(edges),
       paths_(std::move(paths)),
       drain_(options.drain),
+      plugin_patterns_(options.device_plugin.devices),
       preparer_(edges,
                 {.driver = options.name,
                  .pool = PoolOf(options),
@@ -57,6 +59,7 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
                  .lock = paths_.plugin_directory + "/serialize.lock"},
                 {std::move(handlers.prepare), std::move(handlers.unprepare)}),
       health_(MakeHealth(edges, options, handlers)),
+      plugin_(MakePlugin(options, std::move(handlers.device_edits))),
       slices_(edges, {.driver = options.name, .node = options.node, .pool = PoolOf(options)},
               // Who of two instances started later decides about the slices, so it must compare
               // across processes: wall time.
@@ -73,6 +76,7 @@ DriverApp::DriverApp(Edges edges, const Driver::Options& options, SocketPaths pa
   // Services are added before anything listens, so no caller ever meets half a driver.
   ServeDra(data_methods_, preparer_);
   if (health_) health_->Serve(data_methods_);
+  if (health_ && plugin_) health_->OnRound([this] { plugin_->HealthChanged(); });
   registration_.Serve(registration_methods_);
   registration_.OnOutcome([this](const std::string& refusal) { OnRegistrationOutcome(refusal); });
 }
@@ -83,11 +87,41 @@ std::function<bool()> DriverApp::AnotherRuns(const std::string& instance) {
   return [this] { return edges_.sockets.OthersListen(paths_.plugin_directory, paths_.data); };
 }
 
+std::unique_ptr<DevicePlugin> DriverApp::MakePlugin(const Driver::Options& options,
+                                                    PluginDeviceEdits::Ask edits) {
+  if (options.device_plugin.resource.empty()) return nullptr;
+  StatusOr<std::string> socket = MakePluginSocketPath(options.kubelet_root, options.name);
+  GALEN_CHECK(socket.ok());  // ValidateOptions has asked
+  return std::make_unique<DevicePlugin>(
+      edges_,
+      DevicePlugin::Options{.driver = options.name,
+                            .resource = options.device_plugin.resource,
+                            .socket = *std::move(socket),
+                            .kubelet_socket = KubeletSocket(options.kubelet_root),
+                            .cdi_root = options.cdi_root,
+                            .degraded_as_unhealthy = options.degraded_as_unhealthy},
+      DevicePlugin::Handlers{
+          .edits = std::move(edits),
+          .check_free = [this](const std::string& name) { return preparer_.CheckFree(name); }},
+      health_ ? &health_->snapshot() : nullptr);
+}
+
+DriverApp::Ways DriverApp::WaysOf(const Inventory& inventory) const {
+  Ways ways;
+  for (const Device& device : inventory) {
+    const bool by_plugin = plugin_ && IsSelected(device.name, plugin_patterns_);
+    (by_plugin ? ways.plugin : ways.claims).push_back(device);
+  }
+  return ways;
+}
+
 Status DriverApp::Publish(const Inventory& inventory) {
   RETURN_IF_ERROR(ValidateInventory(inventory));
-  preparer_.SetInventory(inventory);
+  const Ways ways = WaysOf(inventory);
+  preparer_.SetInventory(ways.claims);
   if (health_) health_->SetInventory(inventory);
-  slices_.SetInventory(inventory);
+  if (plugin_) plugin_->SetInventory(ways.plugin);
+  slices_.SetInventory(ways.claims);
   return OkStatus();
 }
 
@@ -98,6 +132,8 @@ Status DriverApp::Start() {
   // anybody is answered, which takes another turn of the loop.
   RETURN_IF_ERROR(preparer_.Recover());
   if (health_) health_->Start();
+  // With what the first round found of the devices.
+  if (plugin_) RETURN_IF_ERROR(plugin_->Start());
   RETURN_IF_ERROR(registration_socket_.Start());
   // Last: the scheduler sends claims as soon as it sees devices.
   slices_.Start();
@@ -115,6 +151,7 @@ void DriverApp::Stop(std::function<void()> done) {
   edges_.log.Info("driver is stopping", {{"claims_under_way", preparer_.under_way()}});
   // First out of the registry, so that nobody new comes; what is under way may still end.
   registration_socket_.Stop();
+  if (plugin_) plugin_->Stop(kStreamsEnd);
   slices_.Stop();
   if (preparer_.under_way() == 0) return FinishStreams();
   preparer_.OnIdle([this] { FinishStreams(); });
@@ -142,7 +179,7 @@ std::string DriverApp::WhyNotReady() const {
   if (!registration_socket_.listening()) return "the registration socket is not there";
   if (!registration_.registered()) return "nobody has registered this driver yet";
   if (!slices_.settled()) return "ResourceSlices are not published yet";
-  return "";
+  return plugin_ ? plugin_->WhyNotReady() : "";
 }
 
 void DriverApp::OnRegistrationOutcome(const std::string& refusal) {

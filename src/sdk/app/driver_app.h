@@ -18,6 +18,7 @@
 #include "sdk/claims/claim_preparer.h"
 #include "sdk/edges.h"
 #include "sdk/health/health_publisher.h"
+#include "sdk/plugin/device_plugin.h"
 #include "sdk/slices/slice_publisher.h"
 #include "sdk/socket_paths.h"
 
@@ -34,15 +35,18 @@ class DriverApp final : public RunningDriver {
     std::function<std::optional<Failure>(const DeviceClaim&)> unprepare;
     Duration health_period = std::chrono::seconds(5);
     std::function<void(HealthWriter&)> health;
+    PluginDeviceEdits::Ask device_edits;
   };
 
   // Starts and writes nothing. InvalidArgument names every fault of the options, or a health period
-  // that is not above zero.
+  // that is not above zero. REQUIRES: edges with a dialer, for a device plugin.
   static StatusOr<std::unique_ptr<DriverApp>> Create(Edges edges, const Driver::Options& options,
                                                      Handlers handlers);
 
-  // Replaces the inventory for slices, prepares and health; before Start or after. InvalidArgument
-  // names every fault and changes nothing. Until the first call no slice is written.
+  // Replaces the inventory for slices, prepares and health; before Start or after. Devices of the
+  // device plugin are in no slice, no claim on them is prepared, and reports of health have them
+  // all the same. InvalidArgument names every fault and changes nothing. Until the first call no
+  // slice is written.
   Status Publish(const Inventory& inventory) override;
   // Listens, registers, publishes. AlreadyExists: this driver runs here already. Other errors are
   // those of making directories and sockets, and of reading the boot id; after one the app is of no
@@ -55,8 +59,8 @@ class DriverApp final : public RunningDriver {
   // `done`. Slices and prepared claims stay.
   void Stop(std::function<void()> done) override;
 
-  // "" when sockets are there, the kubelet (or an agent) has registered us and slices are
-  // published.
+  // "" when sockets are there, the kubelet (or an agent) has registered us, slices are published
+  // and the kubelet reads the device plugin's list.
   std::string WhyNotReady() const override;
   std::string socket() const override { return paths_.data; }
   const SocketPaths& paths() const { return paths_; }
@@ -68,8 +72,16 @@ class DriverApp final : public RunningDriver {
   const HealthPublisher* health() const { return health_.get(); }
 
  private:
+  // Of both ways to offer a device, the one that each of them goes.
+  struct Ways {
+    Inventory claims, plugin;
+  };
+
   DriverApp(Edges edges, const Driver::Options& options, SocketPaths paths, Handlers handlers);
 
+  std::unique_ptr<DevicePlugin> MakePlugin(const Driver::Options& options,
+                                           PluginDeviceEdits::Ask edits);
+  Ways WaysOf(const Inventory& inventory) const;
   void OnRegistrationOutcome(const std::string& refusal);
   void FinishStreams();
   std::function<bool()> AnotherRuns(const std::string& instance);
@@ -77,8 +89,10 @@ class DriverApp final : public RunningDriver {
   const Edges edges_;
   const SocketPaths paths_;
   const Duration drain_;
+  const std::vector<std::string> plugin_patterns_;
   ClaimPreparer preparer_;
   std::unique_ptr<HealthPublisher> health_;
+  std::unique_ptr<DevicePlugin> plugin_;  // nullptr without one
   SlicePublisher slices_;
   RegistrationService registration_;
   rpc::Dispatcher data_methods_;

@@ -2,12 +2,15 @@
 
 #include <fmt/ranges.h>
 
+#include <functional>
+
 #include "base/environment.h"
 #include "base/flags.h"
 #include "base/text.h"
 #include "model/device.h"
 #include "net/admin_page.h"
 #include "sdk/claims/cdi_spec.h"
+#include "sdk/plugin/plugin_devices.h"
 #include "sdk/socket_paths.h"
 
 namespace galen {
@@ -40,6 +43,12 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Driver::Options& opti
   flags.Add("--health-timeout", timeout, "how long a report of a device's health holds");
   flags.AddSwitch("--degraded-as-unhealthy", options.degraded_as_unhealthy,
                   "report a degraded device to Kubernetes as Unhealthy rather than Healthy");
+  flags.Add("--device-plugin", options.device_plugin.resource,
+            "offer devices as this extended resource instead, e.g. vendor.com/gpu, by a device "
+            "plugin; they are in no ResourceSlice then");
+  flags.Add("--device-plugin-devices", options.device_plugin.devices,
+            "with --device-plugin: only devices of these names, by pattern, e.g. 'gpu-1*'; may be "
+            "repeated; all unless given");
   flags.Add("--drain", drain, "how long prepares under way may take at the end");
   flags.AddChoice("--log-level", options.log_level, {"debug", "info", "warning", "error"},
                   "the least important lines to write");
@@ -61,6 +70,24 @@ StatusOr<kube::ClusterConfig> FindCluster(FileSystem& files, const Driver::Optio
   where.path = options.kubeconfig;
   return kube::FindConfig(files, ReadEnvironment(), where);
 }
+
+namespace {
+
+void ValidateDevicePlugin(const Driver::Options::DevicePlugin& plugin,
+                          const std::function<void(std::string)>& add) {
+  if (plugin.resource.empty()) {
+    if (!plugin.devices.empty()) add("--device-plugin-devices goes with --device-plugin");
+    return;
+  }
+  if (!IsExtendedResource(plugin.resource)) {
+    add(
+        fmt::format("device plugin \"{}\" is no extended resource like vendor.com/gpu: a domain of "
+                    "your own, \"/\" and a name",
+                    Shown(plugin.resource, 80)));
+  }
+}
+
+}  // namespace
 
 Status ValidateOptions(const Driver::Options& options) {
   std::vector<std::string> faults;
@@ -94,6 +121,7 @@ Status ValidateOptions(const Driver::Options& options) {
     const StatusOr<std::string> address = net::AdminAddress(options.metrics_address);
     if (!address.ok()) add("--metrics-address: " + address.status().message());
   }
+  ValidateDevicePlugin(options.device_plugin, add);
   const std::string pool = PoolOf(options);
   // Only once its parts are right, or one fault would be reported twice. A pool named after the
   // node was checked as the node.
@@ -104,6 +132,10 @@ Status ValidateOptions(const Driver::Options& options) {
   if (faults.empty()) {
     const auto paths = MakeSocketPaths(options.kubelet_root, options.name, options.instance);
     if (!paths.ok()) add(paths.status().message());
+  }
+  if (faults.empty() && !options.device_plugin.resource.empty()) {
+    const auto path = MakePluginSocketPath(options.kubelet_root, options.name);
+    if (!path.ok()) add(path.status().message());
   }
   return faults.empty() ? OkStatus() : InvalidArgument("{}", fmt::join(faults, "; "));
 }

@@ -52,6 +52,18 @@ TEST(DriverOptions, RefuseANameThatIsNoCdiVendor) {
   EXPECT_THAT(Fault(options), HasSubstr("begins with a letter"));
 }
 
+TEST(DriverOptions, ADevicePluginHasAResourceInADomainOfItsOwn) {
+  Driver::Options options = Good();
+  options.device_plugin = {.resource = "vendor.com/fpga", .devices = {"fpga-1*"}};
+  EXPECT_EQ(ValidateOptions(options), OkStatus());
+  options.device_plugin.resource = "fpga";
+  EXPECT_THAT(Fault(options), HasSubstr("\"fpga\" is no extended resource like vendor.com/gpu"));
+  options.device_plugin.resource = "kubernetes.io/fpga";
+  EXPECT_THAT(Fault(options), HasSubstr("is no extended resource"));
+  options.device_plugin.resource = "";
+  EXPECT_THAT(Fault(options), HasSubstr("--device-plugin-devices goes with --device-plugin"));
+}
+
 TEST(DriverOptions, RefusePathsThatNoSocketFitsInto) {
   Driver::Options options = Good();
   options.kubelet_root = "/" + std::string(100, 'k');
@@ -76,10 +88,12 @@ TEST(DriverOptions, NameTheClusterToAsk) {
 
 TEST(CommandLine, FillsTheOptionsAndKeepsTheDefaults) {
   Driver::Options options = Good();
-  EXPECT_EQ(Parse({"--node", "node-8", "--instance", "uid-1", "--health-timeout", "10s",
-                   "--degraded-as-unhealthy", "--log-level", "debug"},
-                  options),
-            std::nullopt);
+  EXPECT_EQ(
+      Parse({"--node", "node-8", "--instance", "uid-1", "--health-timeout", "10s",
+             "--degraded-as-unhealthy", "--log-level", "debug", "--device-plugin",
+             "vendor.com/fpga", "--device-plugin-devices", "a", "--device-plugin-devices", "b*"},
+            options),
+      std::nullopt);
   EXPECT_EQ(options.node, "node-8");
   EXPECT_EQ(options.instance, "uid-1");
   EXPECT_EQ(options.health_timeout, 10s);
@@ -87,6 +101,8 @@ TEST(CommandLine, FillsTheOptionsAndKeepsTheDefaults) {
   EXPECT_EQ(options.log_level, "debug");
   EXPECT_EQ(options.kubelet_root, "/var/lib/kubelet");
   EXPECT_EQ(options.drain, 5s);
+  EXPECT_EQ(options.device_plugin.resource, "vendor.com/fpga");
+  EXPECT_EQ(options.device_plugin.devices, (std::vector<std::string>{"a", "b*"}));
 }
 
 TEST(CommandLine, LeavesOnHelpAndOnFaults) {

@@ -97,6 +97,16 @@ std::string CdiFileName(std::string_view driver, std::string_view claim_uid) {
   return fmt::format("{}-claim_{}.json", driver, claim_uid);
 }
 
+std::string CdiDeviceKind(std::string_view driver) { return fmt::format("{}/device", driver); }
+
+std::string CdiDeviceId(std::string_view driver, std::string_view device) {
+  return fmt::format("{}={}", CdiDeviceKind(driver), device);
+}
+
+std::string CdiDeviceFileName(std::string_view driver) {
+  return fmt::format("{}-device.json", driver);
+}
+
 bool IsCdiVendor(std::string_view driver) {
   if (driver.empty() || std::isalpha(static_cast<unsigned char>(driver.front())) == 0) return false;
   if (!IsAlphanumeric(driver.back())) return false;
@@ -123,6 +133,17 @@ Json MakeCdiSpec(std::string_view driver, std::string_view claim_uid, const Clai
   }
   return Json::MakeObject(
       {{"cdiVersion", kCdiVersion}, {"kind", CdiKind(driver)}, {"devices", std::move(devices)}});
+}
+
+Json MakeCdiDeviceSpec(std::string_view driver, const std::map<std::string, CdiEdits>& edits) {
+  Json::Array devices;
+  for (const auto& [device, device_edits] : edits) {
+    devices.push_back(
+        Json::MakeObject({{"name", device}, {"containerEdits", EditsJson(device_edits)}}));
+  }
+  return Json::MakeObject({{"cdiVersion", kCdiVersion},
+                           {"kind", CdiDeviceKind(driver)},
+                           {"devices", std::move(devices)}});
 }
 
 }  // namespace galen::sdk

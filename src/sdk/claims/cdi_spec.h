@@ -27,6 +27,13 @@ std::string CdiId(std::string_view driver, std::string_view claim_uid, std::stri
 // "fpga.example.com-claim_<uid>.json"
 std::string CdiFileName(std::string_view driver, std::string_view claim_uid);
 
+// The same for devices that no claim holds, as a device plugin gives them out: one file a driver,
+// with a device for each of its devices. "fpga.example.com/device",
+// "fpga.example.com/device=fpga-0" and "fpga.example.com-device.json".
+std::string CdiDeviceKind(std::string_view driver);
+std::string CdiDeviceId(std::string_view driver, std::string_view device);
+std::string CdiDeviceFileName(std::string_view driver);
+
 // Whether `driver` can be a vendor (CDI's SPEC.md): a letter first, a letter or digit last, "-",
 // "_", "." between.
 bool IsCdiVendor(std::string_view driver);
@@ -38,5 +45,7 @@ Status ValidateEdits(const CdiEdits& edits);
 // The whole file's content. A device without edits is listed all the same: its id must resolve.
 // REQUIRES: valid edits.
 Json MakeCdiSpec(std::string_view driver, std::string_view claim_uid, const ClaimEdits& edits);
+// Of devices that no claim holds. REQUIRES: valid edits, none of them empty.
+Json MakeCdiDeviceSpec(std::string_view driver, const std::map<std::string, CdiEdits>& edits);
 
 }  // namespace galen::sdk

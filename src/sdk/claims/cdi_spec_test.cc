@@ -37,6 +37,14 @@ TEST(CdiSpec, IdsAndFilesBelongToTheClaim) {
   EXPECT_EQ(CdiFileName(kDriver, kUid), "fpga.example.com-claim_0f8fad5b-d9cb.json");
 }
 
+TEST(CdiSpec, DevicesWithoutAClaimAreNamedByThemselves) {
+  EXPECT_EQ(CdiDeviceId(kDriver, "fpga-0"), "fpga.example.com/device=fpga-0");
+  EXPECT_EQ(CdiDeviceFileName(kDriver), "fpga.example.com-device.json");
+  EXPECT_EQ(MakeCdiDeviceSpec(kDriver, {{"fpga-0", {.env = {"FPGA=0"}}}}),
+            *Json::Parse(R"({"cdiVersion": "0.5.0", "kind": "fpga.example.com/device",
+              "devices": [{"name": "fpga-0", "containerEdits": {"env": ["FPGA=0"]}}]})"));
+}
+
 TEST(CdiSpec, VendorsBeginWithALetter) {
   EXPECT_TRUE(IsCdiVendor("fpga.example.com"));
   EXPECT_FALSE(IsCdiVendor("3d.example.com"));

@@ -277,6 +277,14 @@ Status ClaimPreparer::CheckNobodyElseHas(const DeviceClaim& claim) {
   return OkStatus();
 }
 
+Status ClaimPreparer::CheckFree(const std::string& device) {
+  return CheckNobodyElseHas({.ns = {},
+                             .name = {},
+                             .uid = {},
+                             .devices = {{.device = device, .request = {}, .share_id = {}}},
+                             .configs = {}});
+}
+
 Status ClaimPreparer::CheckNotInCdiFile(const DeviceClaim& claim, const std::string& uid,
                                         const Status& error) {
   const StatusOr<std::vector<std::string>> devices = cdi_.DevicesOf(uid);

@@ -142,6 +142,11 @@ class ClaimPreparer {
   // Unavailable is the author's Failure; all is kept then, to be undone later.
   void Unprepare(const ClaimRef& claim, UnprepareDone done);
 
+  // OK when no claim that was prepared in this boot has `device` for itself; otherwise Unavailable
+  // says which one, or whatever keeps that from being known. For who gives devices out without
+  // claims. REQUIRES: Recover was OK.
+  Status CheckFree(const std::string& device);
+
   std::size_t under_way() const { return under_way_; }
   // Called each time nothing is under way any more, from the loop; for a Stop that waits. One
   // callback.

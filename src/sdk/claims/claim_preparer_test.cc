@@ -136,6 +136,16 @@ TEST_F(ClaimPreparerTest, UnpreparesOnceEverythingIsUndone) {
   EXPECT_THAT(unprepared_, ElementsAre("uid-1"));
 }
 
+TEST_F(ClaimPreparerTest, ADeviceIsFreeUntilAClaimIsPreparedWithItInThisBoot) {
+  EXPECT_EQ(preparer_->CheckFree("fpga-0"), OkStatus());
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_THAT(preparer_->CheckFree("fpga-0").message(), HasSubstr("ResourceClaim train/c"));
+  EXPECT_EQ(preparer_->CheckFree("fpga-1"), OkStatus());
+  EXPECT_FALSE(StartAnother()->CheckFree("fpga-0").ok()) << "what another process prepared, too";
+  ASSERT_EQ(Unprepare(), OkStatus());
+  EXPECT_EQ(preparer_->CheckFree("fpga-0"), OkStatus());
+}
+
 TEST_F(ClaimPreparerTest, UnpreparesAfterARestartThoughTheClaimIsGone) {
   ASSERT_TRUE(Prepare().ok());
   Restart();

@@ -88,6 +88,7 @@ void HealthPublisher::Ask() {
   CountStates(before);
   // Without a timer nothing was sent yet, or the last report was withheld: this one must go.
   if (!SaysTheSame(before, snapshot_) || !resend_timer_) Send();
+  if (on_round_) on_round_();
 }
 
 // Reported once each: a name that is not in the inventory is a mistake of the author's.

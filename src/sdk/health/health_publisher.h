@@ -65,6 +65,8 @@ class HealthPublisher {
   void Changed();
   // Ends every stream; asks no more.
   void Stop();
+  // Called after each round, when snapshot() is what it found. One callback.
+  void OnRound(std::function<void()> callback) { on_round_ = std::move(callback); }
 
   // Open streams.
   std::size_t subscribers() const { return subscribers_.size(); }
@@ -102,6 +104,7 @@ class HealthPublisher {
   // Counts as set after it ran, too; without it nothing of the present was sent.
   Timer resend_timer_;
   Subscribers subscribers_;
+  std::function<void()> on_round_;
   // Dies with this, so that a posted task finds nobody.
   Liveness liveness_;
 };

@@ -217,6 +217,16 @@ TEST_F(HealthPublisherTest, ANewInventoryIsToldAtOnce) {
   EXPECT_EQ(subscriber.reports().back().devices_size(), 1);
 }
 
+TEST_F(HealthPublisherTest, AfterEachRoundTheSnapshotIsWhatItFound) {
+  std::vector<HealthState> seen;
+  publisher_.OnRound([&] { seen.push_back(publisher_.snapshot().at("a").health.state); });
+  publisher_.Start();
+  link_down_ = true;
+  publisher_.Changed();
+  Run(0s);
+  EXPECT_EQ(seen, (std::vector{HealthState::kHealthy, HealthState::kUnhealthy}));
+}
+
 TEST_F(HealthPublisherTest, AStrangersNameIsToldOnceAndLeftOut) {
   stranger_ = "z";
   publisher_.Start();

@@ -1,0 +1,80 @@
+// The service v1beta1.DevicePlugin for one resource: the list of devices on streams, and what a
+// container gets with them. Belongs to its loop.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "rpc/newest_stream.h"
+#include "rpc/service.h"
+#include "sdk/plugin/plugin_devices.h"
+
+namespace galen::sdk {
+
+// The kubelet's options for registering are what GetDevicePluginOptions answers: no call before a
+// container starts, and preferences are known.
+inline constexpr bool kPreStartRequired = false;
+inline constexpr bool kPreferenceKnown = true;
+
+// Each stream has one slot that holds the newest list: a slow reader misses lists in between and
+// never the last. The kubelet has one stream; others may look on, and never end the kubelet's.
+class PluginService {
+ public:
+  // Past it the oldest that is not the kubelet's has to leave.
+  static constexpr std::size_t kStreamsMax = 16;
+  // Containers of one request.
+  static constexpr int kContainersMax = 1024;
+
+  // The CDI names of devices that a container is given, or why it cannot have them.
+  using Allocate =
+      std::function<StatusOr<std::vector<std::string>>(const std::vector<std::string>& ids)>;
+
+  // What is lent outlives it.
+  PluginService(Log& log, Metrics& metrics, Allocate allocate);
+
+  // Adds the five methods. Before the socket listens; the dispatcher calls this for as long as it
+  // serves.
+  void Serve(rpc::Dispatcher& dispatcher);
+
+  // The list from now on. Streams get it at once where it differs from the last; until the first
+  // call they get nothing.
+  void SetDevices(PluginDevices devices);
+  // Whether the next stream is the kubelet's, which is being told of this plugin now; a stream that
+  // it has from before is ended then.
+  void AwaitKubelet(bool await) { awaiting_kubelet_ = await; }
+  // Called each time the kubelet's stream has gone, or come.
+  void OnKubelet(std::function<void(bool listens)> callback) { on_kubelet_ = std::move(callback); }
+  // Ends every stream, so that the kubelet knows at once; new ones are refused.
+  void Stop();
+
+  bool kubelet_listens() const { return kubelet_ != streams_.end(); }
+  std::size_t streams() const { return streams_.size(); }
+  const PluginDevices& devices() const { return devices_; }
+
+ private:
+  using Streams = std::list<std::unique_ptr<rpc::NewestStream>>;
+
+  void Listen(std::unique_ptr<rpc::StreamWriter> writer);
+  void MakeRoom();
+  void OnGone(Streams::iterator stream);
+  void CountStreams();
+
+  Log& log_;
+  Metrics& metrics_;
+  const Allocate allocate_;
+  std::function<void(bool listens)> on_kubelet_;
+  std::optional<std::string> list_;  // as it is sent
+  PluginDevices devices_;
+  Streams streams_;
+  Streams::iterator kubelet_ = streams_.end();
+  bool awaiting_kubelet_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace galen::sdk
