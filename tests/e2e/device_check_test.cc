@@ -44,7 +44,7 @@ TEST(ProcessorCheck, OfSeveralItChecksTheTransfersBetweenThem) {
 TEST(ProcessorCheck, CannotTellWhenItsTimeIsTooShort) {
   Stage stage;
   const Outcome outcome =
-      stage.Run({BuiltProgram("galen"), "check", "cpu", "--seconds", "1", "--memory", "10%"});
+      stage.Run({BuiltProgram("galen"), "check", "cpu", "--seconds", "1", "--memory", "2%"});
   EXPECT_EQ(outcome.exit_code, 2) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("cpu: could not tell: the time was over before one round"));
 }
