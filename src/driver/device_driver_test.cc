@@ -24,14 +24,7 @@ class CountedHardware final : public Hardware {
   explicit CountedHardware(std::unique_ptr<Hardware> real) : real_(std::move(real)) {}
   StatusOr<std::vector<probes::Sign>> Observe() override {
     ++looks;
-    StatusOr<std::vector<probes::Sign>> shown = real_->Observe();
-    for (const probes::Sign& sign : instead) {
-      std::erase_if(*shown, [&sign](const probes::Sign& each) {
-        return each.device == sign.device && each.name == sign.name;
-      });
-      shown->push_back(sign);
-    }
-    return shown;
+    return real_->Observe();
   }
   StatusOr<Inventory> Devices() override { return real_->Devices(); }
   CdiEdits EditsFor(const std::string& device) const override { return real_->EditsFor(device); }
@@ -40,7 +33,6 @@ class CountedHardware final : public Hardware {
 
   Status refuses;
   int looks = 0;
-  std::vector<probes::Sign> instead;  // of what the hardware shows by these names
 
  private:
   const std::unique_ptr<Hardware> real_;
@@ -170,27 +162,6 @@ class DeviceDriverTest : public ::testing::Test {
   std::unique_ptr<sdk::FakeCaller> caller_;
   std::unique_ptr<sdk::FakeSubscriber> kubelet_;
 };
-
-TEST_F(DeviceDriverTest, AnActiveCheckThatFailedMakesItsDeviceUnhealthyAndOneThatPassedIsSaid) {
-  Start(Kind::kGpu);
-  gpus_->instead = {{.device = "gpu-1",
-                     .name = "active-check",
-                     .value = 1.0,
-                     .detail = "bit 17 is wrong",
-                     .time = node_.loop.WallNow()}};
-  node_.loop.Advance(config_.poll * 2);
-  EXPECT_EQ(Health("gpu-1").health(), v1::UNHEALTHY);
-  EXPECT_EQ(Health("gpu-1").message(), "Active check: bit 17 is wrong");
-  EXPECT_EQ(Health("gpu-2").health(), v1::HEALTHY);
-  gpus_->instead[0].value = 0.0;
-  gpus_->instead[0].detail = "Active check of device passed at noon";
-  node_.loop.Advance(config_.poll * 2);
-  EXPECT_EQ(Health("gpu-1").health(), v1::HEALTHY);
-  EXPECT_EQ(Health("gpu-1").message(), "Active check of device passed at noon");
-  gpus_->instead[0].detail = "";
-  node_.loop.Advance(config_.poll * 2);
-  EXPECT_EQ(Health("gpu-1").message(), Health("gpu-2").message());
-}
 
 TEST_F(DeviceDriverTest, PublishesEightHealthyGpusWithTheirIdentity) {
   Start(Kind::kGpu);

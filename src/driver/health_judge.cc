@@ -1,4 +1,4 @@
-// Tested by device_driver_test.cc.
+// Tested by device_driver_test.cc; what active checks say, by tests/e2e/device_check_test.cc.
 #include <algorithm>
 #include <utility>
 
