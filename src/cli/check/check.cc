@@ -13,6 +13,7 @@
 
 #include "active/link_check.h"
 #include "base/files/boot_id.h"
+#include "base/files/detached_queue.h"
 #include "base/files/posix_file_system.h"
 #include "base/flags.h"
 #include "base/loop/epoll_loop.h"
@@ -24,7 +25,6 @@
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "net/connection.h"
-#include "probes/sysfs/detached_queue.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 
 namespace galen::cli {
@@ -138,7 +138,7 @@ class CheckRun {
                        watch_->Stop();
                      }));
     const auto report = std::make_shared<CheckReport>();
-    probes::DetachedQueue thread(*loop_, "check");
+    DetachedQueue thread(*loop_, "check");
     thread.Run(
         [watch, thermometer, report, work = work_] {
           *report = RunCheckWork(work, *watch,
