@@ -14,7 +14,6 @@
 #include "base/files/posix_file_system.h"
 #include "cli/check/check.h"
 #include "probes/nvml/nvml_library.h"
-#include "probes/nvml/nvml_module.h"
 
 namespace galen::cli {
 namespace {
