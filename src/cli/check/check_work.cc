@@ -138,7 +138,7 @@ class CheckBench {
     std::string address = IsAddress(name) ? name : "";
     if (name.starts_with("gpu-")) {
       for (const probes::NvmlGpu& gpu : module.gpus) {
-        if (fmt::format("gpu-{}", gpu.minor) == name) address = gpu.pci_address;
+        if (gpu.minor && fmt::format("gpu-{}", *gpu.minor) == name) address = gpu.pci_address;
       }
       if (address.empty()) {
         return NotFound(
@@ -159,8 +159,8 @@ class CheckBench {
   // galen-driver's, by the number of the device's node.
   static std::string DriversName(const active::CudaGpu& gpu, const probes::NvmlModule& module) {
     for (const probes::NvmlGpu& known : module.gpus) {
-      if (known.pci_address == gpu.pci_address && known.minor >= 0) {
-        return fmt::format("gpu-{}", known.minor);
+      if (known.pci_address == gpu.pci_address && known.minor) {
+        return fmt::format("gpu-{}", *known.minor);
       }
     }
     return "";
@@ -221,7 +221,7 @@ std::optional<std::string> NameOfDriver(const std::string& name, const std::stri
   PosixFileSystem files;
   for (const probes::NvmlGpu& gpu : probes::ReadNvmlModule(files, sysfs_root, proc_root).gpus) {
     const bool is_it = gpu.uuid == name || gpu.pci_address == name;
-    if (is_it && gpu.minor >= 0) return fmt::format("gpu-{}", gpu.minor);
+    if (is_it && gpu.minor) return fmt::format("gpu-{}", *gpu.minor);
   }
   return std::nullopt;
 }
