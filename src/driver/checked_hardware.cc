@@ -1,5 +1,6 @@
 #include "driver/checked_hardware.h"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -40,6 +41,29 @@ probes::CheckedDevice CheckedDeviceOf(const Device& device) {
   return checked;
 }
 
+namespace {
+
+// A simulator shows such a sign itself, which holds unless a check said something.
+void AddResults(std::vector<probes::Sign> results, std::vector<probes::Sign>& shown) {
+  std::set<std::string> own;
+  for (const probes::Sign& sign : shown) {
+    if (sign.name == probes::kActiveCheckSign) own.insert(sign.device);
+  }
+  std::set<std::string> said;
+  for (const probes::Sign& result : results) {
+    if (!result.detail.empty()) said.insert(result.device);
+  }
+  std::erase_if(shown, [&said](const probes::Sign& sign) {
+    return sign.name == probes::kActiveCheckSign && said.contains(sign.device);
+  });
+  for (probes::Sign& result : results) {
+    const bool stays = said.contains(result.device) || !own.contains(result.device);
+    if (stays) shown.push_back(std::move(result));
+  }
+}
+
+}  // namespace
+
 CheckedHardware::CheckedHardware(Edges edges, std::unique_ptr<Hardware> hardware, Parts parts)
     : hardware_(std::move(hardware)),
       runner_(std::move(parts.runner)),
@@ -53,7 +77,8 @@ CheckedHardware::CheckedHardware(Edges edges, std::unique_ptr<Hardware> hardware
                   .metrics = edges.metrics,
                   .rules = edges.rules,
                   .make_queue = std::move(parts.make_queue),
-                  .fetch = std::move(parts.fetch)}) {}
+                  .fetch = std::move(parts.fetch)}),
+      results_(std::move(parts.results)) {}
 
 StatusOr<Inventory> CheckedHardware::Devices() {
   ASSIGN_OR_RETURN(Inventory devices, hardware_->Devices());
@@ -62,6 +87,7 @@ StatusOr<Inventory> CheckedHardware::Devices() {
   for (const Device& device : devices) checked.push_back(CheckedDeviceOf(device));
   commands_.SetDevices(checked);
   exporters_.SetDevices(checked);
+  if (results_) results_->SetDevices(checked);
   devices_ = devices;
   return devices;
 }
@@ -80,6 +106,7 @@ StatusOr<std::vector<probes::Sign>> CheckedHardware::Observe() {
   for (const auto* said : {&of_commands, &of_exporters}) {
     shown->insert(shown->end(), (*said)->begin(), (*said)->end());
   }
+  if (results_) AddResults(*results_->Observe(), *shown);
   return shown;
 }
 

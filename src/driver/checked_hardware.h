@@ -1,5 +1,5 @@
 // Any hardware, and beside it the commands and exporters that a table of rules names for its
-// devices.
+// devices, and what active checks left of them.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 #include "base/files/disk_queue.h"
 #include "driver/edges.h"
 #include "driver/hardware.h"
+#include "probes/active_check/check_results.h"
 #include "probes/command/command_probe.h"
 #include "probes/command/command_runner.h"
 #include "probes/exporter/exporter_probe.h"
@@ -30,6 +31,8 @@ class CheckedHardware final : public Hardware, public sdk::CheckSource {
     std::unique_ptr<probes::CommandRunner> runner;
     std::function<std::unique_ptr<DiskQueue>()> make_queue;  // the thread of an exporter
     probes::ExporterFetch fetch;
+    // What active checks left; null: nobody looks.
+    std::unique_ptr<probes::CheckResults> results;
   };
 
   CheckedHardware(Edges edges, std::unique_ptr<Hardware> hardware, Parts parts);
@@ -51,6 +54,7 @@ class CheckedHardware final : public Hardware, public sdk::CheckSource {
   const std::unique_ptr<probes::CommandRunner> runner_;
   probes::CommandProbe commands_;
   probes::ExporterProbe exporters_;
+  const std::unique_ptr<probes::CheckResults> results_;
   std::optional<Inventory> devices_;
 };
 

@@ -6,6 +6,7 @@
 #include "base/files/fake_disk_queue.h"
 #include "base/files/fake_file_system.h"
 #include "base/loop/fake_loop.h"
+#include "probes/active_check/fake_result_files.h"
 #include "probes/command/fake_command_runner.h"
 #include "probes/rules/rule_reader.h"
 
@@ -42,8 +43,11 @@ class OneDevice final : public Hardware {
   Status Start(HardwareEvents&) override { return OkStatus(); }
   StatusOr<std::vector<probes::Sign>> Observe() override {
     if (fails) return Unavailable("bus is away");
-    return std::vector<probes::Sign>{{.device = "d0", .name = "present", .value = 1.0}};
+    std::vector<probes::Sign> signs = {{.device = "d0", .name = "present", .value = 1.0}};
+    if (simulates) signs.push_back({.device = "d0", .name = "active-check", .value = 1.0});
+    return signs;
   }
+  bool simulates = false;  // shows an active check by itself
   bool fails = false;
   bool refuses = false;
 };
@@ -62,7 +66,7 @@ class CheckedHardwareTest : public ::testing::Test {
   }
 
   FakeLoop loop_;
-  Metrics metrics_;
+  Metrics metrics_, metrics_of_other_;
   FakeFileSystem disk_;
   probes::StateFile state_{disk_, NullLog(), "/state/probes.json", "boot-1"};
   const probes::RuleTable rules_ = *probes::ParseRules(kCheckedRules, "r");
@@ -94,6 +98,43 @@ TEST_F(CheckedHardwareTest, ShowsWhatAnExporterSaysOfADevice) {
   ASSERT_THAT(signs, SizeIs(2));
   EXPECT_EQ(signs[1].name, "heat");
   EXPECT_EQ(probes::NumberOf(signs[1]), 91);
+}
+
+// What an active check left, beside hardware that shows such a sign itself, and hardware that does
+// not.
+TEST_F(CheckedHardwareTest, ShowsWhatAnActiveCheckLeft) {
+  auto files = std::make_unique<probes::FakeResultFiles>();
+  probes::FakeResultFiles& left = *files;
+  auto inner = std::make_unique<OneDevice>();
+  OneDevice& device = *inner;
+  CheckedHardware hardware(Edges{loop_, NullLog(), metrics_of_other_, state_, rules_},
+                           std::move(inner),
+                           {.runner = std::make_unique<probes::FakeCommandRunner>(),
+                            .make_queue = [] { return std::make_unique<FakeDiskQueue>(); },
+                            .fetch = [this](const auto&, Duration) { return page_; },
+                            .results = std::make_unique<probes::CheckResults>(
+                                probes::CheckResults::Parts{loop_, NullLog(), metrics_of_other_},
+                                std::move(files), "/checks", "boot-1")});
+  ASSERT_TRUE(hardware.Devices().ok());
+  const auto shown = [&] {
+    std::vector<double> values;
+    for (const probes::Sign& sign : *hardware.Observe()) {
+      if (sign.name == "active-check") values.push_back(*probes::NumberOf(sign));
+    }
+    return values;
+  };
+  EXPECT_THAT(shown(), ElementsAre(0));
+  device.simulates = true;
+  EXPECT_THAT(shown(), ElementsAre(1));
+  CheckResult result{.device = "d0", .verdict = CheckVerdict::kPassed, .boot_id = "boot-1"};
+  result.began = result.ended = loop_.WallNow();
+  left.Write("d0.json", ToJson(result).Dump());
+  EXPECT_THAT(shown(), ElementsAre(0));
+  device.simulates = false;
+  result.verdict = CheckVerdict::kFailed;
+  result.message = "bit 17 is wrong";
+  left.Write("d0.json", ToJson(result).Dump());
+  EXPECT_THAT(shown(), ElementsAre(1));
 }
 
 TEST_F(CheckedHardwareTest, HardwareThatCannotBeLookedAtIsSaidSo) {

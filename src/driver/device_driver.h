@@ -60,7 +60,9 @@ class HealthJudge final : public probes::SignSink {
   // Everything passes here.
   bool Take(const probes::Evaluation& evaluation);
   bool TakeNote(const probes::SignRecord& record);
-  // The device's note, for some seconds, else `well`.
+  // Which devices an active check found to be well.
+  void TakePassed(const std::vector<probes::Sign>& signs);
+  // The device's note, for some seconds, else what an active check said of it, else `well`.
   HealthCause NoteOn(const std::string& device, HealthCause well) const;
   // The next look at the latest when something changes by time alone.
   void WaitForTime();
@@ -69,7 +71,8 @@ class HealthJudge final : public probes::SignSink {
   probes::RuleEngine engine_;
   const Callbacks callbacks_;
   bool restored_ = false;
-  std::map<std::string, Note> notes_;  // by device
+  std::map<std::string, Note> notes_;          // by device
+  std::map<std::string, HealthCause> passed_;  // likewise: what is said while it is well
   Timer timer_;
 };
 

@@ -76,6 +76,8 @@ class Program {
   Status PrepareState();
   // The hardware of the configured kind.
   Status PrepareHardware();
+  // What `galen check` leaves; null where no rule asks for it.
+  std::unique_ptr<probes::CheckResults> MakeCheckResults();
   Status PrepareGpus();
   void PrepareNics();
   Status PrepareNvidia();
@@ -98,6 +100,7 @@ class Program {
   const EndProcess end_;
   PosixFileSystem files_;
   probes::RuleTable rules_;
+  std::string boot_id_;
   std::unique_ptr<probes::StateFile> state_;
   std::unique_ptr<probes::LinkWatch> links_;
   std::unique_ptr<probes::UeventWatch> uevents_;
@@ -110,6 +113,7 @@ class Program {
 Status Program::PrepareState() {
   ASSIGN_OR_RETURN(std::string boot_id, ReadBootId(files_));
   RETURN_IF_ERROR(files_.MakeDirectories(StateDirectory(config_), 0755));
+  boot_id_ = boot_id;
   state_ = std::make_unique<probes::StateFile>(files_, inside_.log, StatePath(config_),
                                                std::move(boot_id));
   state_->Load();
@@ -251,19 +255,29 @@ Status Program::PrepareHardware() {
   GALEN_UNREACHABLE();
 }
 
+std::unique_ptr<probes::CheckResults> Program::MakeCheckResults() {
+  if (rules_.FindSign(probes::kActiveCheckSign) == nullptr) return nullptr;
+  return std::make_unique<probes::CheckResults>(
+      probes::CheckResults::Parts{inside_.loop, inside_.log, inside_.metrics},
+      std::make_unique<probes::DiskResultFiles>(),
+      fmt::format("{}/{}", StateDirectory(config_), kCheckResultsDirectory), boot_id_);
+}
+
 Status Program::Prepare() {
   ASSIGN_OR_RETURN(rules_, LoadRules(files_, config_));
   RETURN_IF_ERROR(PrepareState());
   RETURN_IF_ERROR(PrepareHardware());
-  if (HasChecks(rules_)) {
+  const bool has_checks = HasChecks(rules_);
+  if (has_checks || rules_.FindSign(probes::kActiveCheckSign) != nullptr) {
     auto checked = std::make_unique<CheckedHardware>(
         TheEdges(), std::move(hardware_),
         CheckedHardware::Parts{
             .runner = probes::MakeCommandRunner(inside_.loop),
             .make_queue =
                 [this] { return std::make_unique<DetachedQueue>(inside_.loop, "exporter"); },
-            .fetch = probes::FetchExporter});
-    sdk::DriverInside::ShowChecks(driver_, *checked);
+            .fetch = probes::FetchExporter,
+            .results = MakeCheckResults()});
+    if (has_checks) sdk::DriverInside::ShowChecks(driver_, *checked);
     hardware_ = std::move(checked);
   }
   device_driver_ = std::make_unique<DeviceDriver>(

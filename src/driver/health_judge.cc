@@ -1,8 +1,9 @@
-// Tested by device_driver_test.cc.
+// Tested by device_driver_test.cc; what active checks say, by tests/e2e/device_check_test.cc.
 #include <algorithm>
 #include <utility>
 
 #include "driver/device_driver.h"
+#include "probes/active_check/check_results.h"
 
 namespace galen::device_driver {
 namespace {
@@ -74,6 +75,16 @@ void HealthJudge::CountUnreadable(const std::vector<probes::Sign>& signs) {
   }
 }
 
+void HealthJudge::TakePassed(const std::vector<probes::Sign>& signs) {
+  for (const probes::Sign& sign : signs) {
+    if (sign.name != probes::kActiveCheckSign) continue;
+    passed_.erase(sign.device);
+    if (probes::NumberOf(sign) != 0 || sign.detail.empty()) continue;
+    passed_[sign.device] = {
+        .code = "ActiveCheckPassed", .message = sign.detail, .sign = sign.raw, .seen = sign.time};
+  }
+}
+
 void HealthJudge::OnSigns(std::vector<probes::Sign> signs) {
   CountUnreadable(signs);
   const probes::Evaluation evaluation = engine_.Evaluate(signs, Present());
@@ -87,6 +98,7 @@ void HealthJudge::Observe(const StatusOr<std::vector<probes::Sign>>& observed) {
     return;
   }
   CountUnreadable(*observed);
+  TakePassed(*observed);
   Take(engine_.Evaluate(*observed, Present()));
 }
 
@@ -128,7 +140,8 @@ bool HealthJudge::TakeNote(const probes::SignRecord& record) {
 
 HealthCause HealthJudge::NoteOn(const std::string& device, HealthCause well) const {
   const auto it = notes_.find(device);
-  if (it == notes_.end()) return well;
+  const auto passed = passed_.find(device);
+  if (it == notes_.end()) return passed == passed_.end() ? well : passed->second;
   DeviceHealth noted;
   noted.cause = it->second.cause;
   noted.since = it->second.seen;

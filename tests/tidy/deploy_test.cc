@@ -48,8 +48,8 @@ TEST(Deploy, InstallsTheDefinitionOfNodeDeviceHealthAsItsFileHasIt) {
 
 TEST(Deploy, RunsTheImageOfThisVersion) {
   const std::string image = "image: localhost/galen:" + std::string(kVersion) + "\n";
-  for (const char* manifest :
-       {"deploy/galen.yaml", "deploy/examples/driver.yaml", "deploy/examples/health-only.yaml"}) {
+  for (const char* manifest : {"deploy/galen.yaml", "deploy/examples/check.yaml",
+                               "deploy/examples/driver.yaml", "deploy/examples/health-only.yaml"}) {
     EXPECT_NE(TextOf(manifest).find(image), std::string::npos) << manifest << " wants " << image;
   }
 }

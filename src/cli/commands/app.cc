@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 
@@ -10,6 +11,7 @@
 #include "base/data/yaml.h"
 #include "base/flags.h"
 #include "base/version.h"
+#include "cli/check/check.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/conformance.h"
 #include "cli/commands/get.h"
@@ -48,6 +50,7 @@ struct Arguments {
   DevNodeArguments dev_node;
   ConformanceArguments conformance;
   DoctorArguments doctor;
+  CheckArguments check;
   std::string rules, rule, recording;
 };
 
@@ -215,6 +218,41 @@ void AddConformance(Flags& flags, Arguments& arguments) {
   command.AddChoice("-o,--output", conformance.output, {"text", "json", "junit"}, "how to print");
 }
 
+int CheckOrFail(Arguments& arguments) {
+  const CheckEnd end = Check(arguments.options, arguments.check);
+  const int code = ReportOrFail(arguments, end);
+  // A thread in a call that hangs can neither be ended nor waited for.
+  if (end.hangs) std::_Exit(code);
+  return code;
+}
+
+void AddCheck(Flags& flags, Arguments& arguments) {
+  CheckArguments& check = arguments.check;
+  Flags& command = flags.AddCommand(
+      "check", "compute on a device and compare each bit; several devices: their links",
+      [&arguments] { return CheckOrFail(arguments); });
+  command.AddPositionals("device", check.devices, "cpu, gpu-0, a GPU's UUID or PCI address");
+  command.Add("--seconds", check.seconds, "how long, 1 to 86400");
+  command.Add("--rounds", check.rounds, "end after so many rounds, if the time lets it");
+  command.Add("--memory", check.memory,
+              "the share of the free memory to test; 80% of a GPU's, 5% and at most 256 MiB of "
+              "the machine's unless given");
+  command.Add("--max-temperature", check.max_temperature,
+              "in °C: hotter, the check stops and cannot tell");
+  command.Add("--call-timeout", check.call_timeout, "a call of the driver that lasts longer hangs");
+  command.Add("--seed", check.seed, "of random patterns, as a check before printed it");
+  command.Add("--driver", check.driver,
+              "the DRA driver of the device: its state directory gets the result, and so the Pod");
+  command.Add("--results", check.results, "the directory for the result, in the place of that");
+  command.Add("--kubelet-root", check.kubelet_root, "the kubelet's root, above plugins");
+  command.AddSwitch("--in-use-too", check.in_use_too, "check devices that Pods hold, too");
+  command.Add("--cuda", check.cuda, "NVIDIA's CUDA driver");
+  command.Add("--nvml", check.nvml, "NVIDIA's management library, for the temperature");
+  command.Add("--sysfs-root", check.sysfs_root, "where sysfs is mounted");
+  command.Add("--proc-root", check.proc_root, "where proc is mounted");
+  command.AddChoice("-o,--output", check.output, {"table", "json"}, "how to print");
+}
+
 std::string VersionText(const Options& options) {
   const Json json = Json::MakeObject({{"version", kVersion}});
   if (options.output == "json") return json.DumpPretty() + "\n";
@@ -292,6 +330,7 @@ int RunGalen(int argc, char** argv, Environment environment) {
   AddDevNode(flags, arguments);
   AddConformance(flags, arguments);
   AddDoctor(flags, arguments);
+  AddCheck(flags, arguments);
   AddRules(flags, arguments);
   AddOthers(flags, arguments);
   AddHelp(flags, arguments);

@@ -15,8 +15,8 @@ namespace {
 const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
   static const std::vector<std::pair<std::string_view, std::string_view>> kWords = {
       {"@COMMANDS@",
-       "get why post-mortem watch inject demo dev-node conformance doctor rules version completion "
-       "help"},
+       "get why post-mortem watch inject demo dev-node conformance doctor check rules version "
+       "completion help"},
       {"@RULES@", "check list explain test"},
       {"@KINDS@", "devices pods nodes drivers"},
       {"@FORMATS@", "table wide json yaml"},
@@ -34,9 +34,13 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
       {"@DOCTOR@",
        "--node --kubelet-root --registry --state-dir --cdi-root --agent-account "
        "--compatibility --expect"},
+      {"@CHECK@",
+       "--seconds --rounds --memory --max-temperature --call-timeout --seed --driver --results "
+       "--kubelet-root --in-use-too --cuda --nvml --sysfs-root --proc-root"},
       {"@PATHS@",
        "--kubeconfig --agent-socket --driver-socket --dir --directory --kubelet-root --cdi-root "
-       "--registry --state-dir --replay"},
+       "--registry --state-dir --replay "
+       "--results --cuda --nvml --sysfs-root --proc-root"},
       {"@IN@", "__fish_seen_subcommand_from"},
       // Pods that hold devices.
       {"@PODS@",
@@ -72,6 +76,7 @@ _galen() {
     [[ $command == dev-node ]] && flags+=" @DEVNODE@"
     [[ $command == conformance ]] && flags+=" @CONFORMANCE@"
     [[ $command == doctor ]] && flags+=" @DOCTOR@"
+    [[ $command == check ]] && flags+=" @CHECK@"
     [[ $command == rules ]] && flags+=" --replay"
     COMPREPLY=($(compgen -W "$flags" -- "$word"))
   elif [[ " @PATHS@ " == *" $before "* ]]; then
@@ -82,6 +87,7 @@ _galen() {
     flags="@FORMATS@"
     [[ $command == conformance ]] && flags="@REPORTS@"
     [[ $command == doctor ]] && flags="@FINDINGS@"
+    [[ $command == check ]] && flags="table json"
     COMPREPLY=($(compgen -W "$flags" -- "$word"))
   elif [[ -z $command || $before == help ]]; then
     COMPREPLY=($(compgen -W "@COMMANDS@" -- "$word"))
@@ -95,6 +101,8 @@ _galen() {
     COMPREPLY=($(compgen -W "@KINDS@ checks" -- "$word"))
   elif [[ $command == watch ]]; then
     COMPREPLY=($(compgen -W "@KINDS@" -- "$word"))
+  elif [[ $command == check ]]; then
+    COMPREPLY=($(compgen -W "cpu $(@DEVICES@)" -- "$word"))
   elif [[ $command == inject ]]; then
     flags=" $(@SIMULATED@) "
     if [[ $flags == *" $before "* ]]; then
@@ -133,6 +141,7 @@ _galen() {
     [[ $command == dev-node ]] && flags+=(@DEVNODE@)
     [[ $command == conformance ]] && flags+=(@CONFORMANCE@)
     [[ $command == doctor ]] && flags+=(@DOCTOR@)
+    [[ $command == check ]] && flags+=(@CHECK@)
     [[ $command == rules ]] && flags+=(--replay)
     compadd -- $flags
   elif [[ " @PATHS@ " == *" $before "* ]]; then
@@ -143,6 +152,7 @@ _galen() {
     flags=(@FORMATS@)
     [[ $command == conformance ]] && flags=(@REPORTS@)
     [[ $command == doctor ]] && flags=(@FINDINGS@)
+    [[ $command == check ]] && flags=(table json)
     compadd -- $flags
   elif [[ -z $command || $before == help ]]; then
     compadd -- @COMMANDS@
@@ -156,6 +166,8 @@ _galen() {
     compadd -- @KINDS@ checks
   elif [[ $command == watch ]]; then
     compadd -- @KINDS@
+  elif [[ $command == check ]]; then
+    compadd -- cpu $(@DEVICES@)
   elif [[ $command == inject ]]; then
     flags=($(@SIMULATED@))
     if [[ " $flags " == *" $before "* ]]; then
@@ -221,7 +233,23 @@ complete -c galen -n "@IN@ doctor" -l agent-account -x
 complete -c galen -n "@IN@ doctor" -l compatibility -r -F
 complete -c galen -n "@IN@ doctor" -l expect -r -F
 complete -c galen -n "@IN@ doctor" -s o -l output -x -a "@FINDINGS@"
-complete -c galen -n "not @IN@ conformance doctor" -s o -l output -x -a "@FORMATS@"
+complete -c galen -n "@IN@ check; and not @IN@ rules" -a "cpu (@DEVICES@)"
+complete -c galen -n "@IN@ check" -s o -l output -x -a "table json"
+complete -c galen -n "@IN@ check" -l seconds -x
+complete -c galen -n "@IN@ check" -l rounds -x
+complete -c galen -n "@IN@ check" -l memory -x
+complete -c galen -n "@IN@ check" -l max-temperature -x
+complete -c galen -n "@IN@ check" -l call-timeout -x
+complete -c galen -n "@IN@ check" -l seed -x
+complete -c galen -n "@IN@ check" -l driver -x -a "(@DRIVERS@)"
+complete -c galen -n "@IN@ check" -l results -r -F
+complete -c galen -n "@IN@ check" -l kubelet-root -r -F
+complete -c galen -n "@IN@ check" -l in-use-too
+complete -c galen -n "@IN@ check" -l cuda -r -F
+complete -c galen -n "@IN@ check" -l nvml -r -F
+complete -c galen -n "@IN@ check" -l sysfs-root -r -F
+complete -c galen -n "@IN@ check" -l proc-root -r -F
+complete -c galen -n "not @IN@ conformance doctor check" -s o -l output -x -a "@FORMATS@"
 complete -c galen -n "@IN@ conformance" -s o -l output -x -a "@REPORTS@"
 complete -c galen -s n -l namespace -x
 complete -c galen -s A -l all-namespaces

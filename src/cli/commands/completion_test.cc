@@ -127,7 +127,7 @@ TEST(Completion, OfZshCompletesTheSame) {
                    "; _galen'");
   };
   EXPECT_EQ(in_zsh("galen \"\"", 2),
-            "get why post-mortem watch inject demo dev-node conformance doctor rules version "
+            "get why post-mortem watch inject demo dev-node conformance doctor check rules version "
             "completion help");
   EXPECT_EQ(in_zsh("galen get d", 3), "devices pods nodes drivers checks");
   EXPECT_EQ(in_zsh("galen get pods -o y", 5), "table wide json yaml");

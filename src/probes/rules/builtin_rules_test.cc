@@ -219,6 +219,8 @@ INSTANTIATE_TEST_SUITE_P(
             1,
             "InforomBroken",
             "The checksum of the GPU's InfoROM is wrong: its record of errors cannot be trusted"},
+        Row{"active-check", 0, {}, kGood, 1, "", ""},
+        Row{"active-check", 1, {}, kBad, 1, "ActiveCheckFailed", "Active check: "},
         Row{"fabric-ready", 1, {}, kGood, 1, "", ""},
         Row{"fabric-ready",
             0,

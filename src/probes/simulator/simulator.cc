@@ -71,6 +71,7 @@ Sign GpuSimulator::Reading(const SimulatedGpu& device, const SignSpec& spec) {
   if (const auto injected = state.injected.find(spec.name); injected != state.injected.end()) {
     sign.value = injected->second;
     sign.raw = fmt::format("simulator: {} {}", spec.name, NumberText(injected->second));
+    sign.detail = "as injected";
     if (!spec.unit.empty()) sign.raw += " " + spec.unit;
   } else if (const auto own = state.own.find(spec.name); own != state.own.end()) {
     // One step up or down, as a thermometer that is read again.

@@ -1,0 +1,76 @@
+// Between a check, on a thread of its own, and whoever waits for it on a loop: whether it may go
+// on, what it does, and which call of a device's driver it is in and since when. Safe from both.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "base/time.h"
+
+namespace galen::active {
+
+class CheckWatch {
+ public:
+  struct Options {
+    std::function<Time()> now;                             // called from both threads
+    Time end = Time::max();                                // when the check has to be over
+    std::function<std::optional<double>()> temperature{};  // °C; may be slow; empty: not known
+    double temperature_most = 0;                           // °C; hotter, the check stops
+  };
+  // The least time between two looks at the temperature.
+  static constexpr Duration kTemperatureEvery = std::chrono::seconds(1);
+
+  explicit CheckWatch(Options options) : options_(std::move(options)) {}
+  CheckWatch(const CheckWatch&) = delete;
+
+  // For the check.
+
+  // Between two steps, each of which takes a fraction of a second: whether there may be another.
+  // Cancelled: somebody asked it to stop; DeadlineExceeded: its time is over; FailedPrecondition:
+  // the device is too hot. The device is as good or bad as before then.
+  Status Continue(std::string_view doing);
+  Time Now() const { return options_.now(); }
+
+  // As long as it lives the check is in the call `name`, which may never return.
+  class Call {
+   public:
+    Call(CheckWatch& watch, std::string_view name) : watch_(watch) { watch_.Enter(name); }
+    ~Call() { watch_.Leave(); }
+    Call(const Call&) = delete;
+
+   private:
+    CheckWatch& watch_;
+  };
+
+  // For the loop.
+
+  // The next Continue gives Cancelled.
+  void Stop();
+
+  struct View {
+    std::string doing{};                  // "walking ones"; "" before the first step
+    std::string call{};                   // "cuMemAlloc_v2"; "" outside of calls
+    Duration lasts{};                     // of the call
+    std::optional<double> temperature{};  // °C, the last one
+  };
+  View Look() const;
+
+ private:
+  void Enter(std::string_view name);
+  void Leave();
+  // Looks at the temperature where it is time to.
+  Status CheckTemperature(Time now);
+
+  const Options options_;
+  std::optional<Time> looked_;  // at the temperature; the check's own
+  mutable Mutex mu_;            // a loop would not do: the check must not wait for one
+  bool stopped_ GALEN_GUARDED_BY(mu_) = false;
+  View view_ GALEN_GUARDED_BY(mu_);
+  Time entered_ GALEN_GUARDED_BY(mu_){};
+};
+
+}  // namespace galen::active

@@ -1,0 +1,80 @@
+#include "active/check_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace galen::active {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+class CheckWatchTest : public ::testing::Test {
+ protected:
+  CheckWatch::Options Hot(double most) {
+    return {.now = [this] { return now_; },
+            .end = Time{} + 60s,
+            .temperature =
+                [this] {
+                  ++reads_;
+                  return temperature_;
+                },
+            .temperature_most = most};
+  }
+  Time now_{};
+  std::optional<double> temperature_ = 40;
+  int reads_ = 0;
+};
+
+TEST_F(CheckWatchTest, LetsACheckGoOnUntilItsTimeIsOver) {
+  CheckWatch watch(Hot(80));
+  now_ += 59s;
+  EXPECT_TRUE(watch.Continue("zeros").ok());
+  now_ += 1s;
+  EXPECT_EQ(watch.Continue("zeros").code(), Code::kDeadlineExceeded);
+}
+
+TEST_F(CheckWatchTest, StopsWhatIsInterrupted) {
+  CheckWatch watch(Hot(80));
+  watch.Stop();
+  EXPECT_EQ(watch.Continue("zeros").code(), Code::kCancelled);
+}
+
+TEST_F(CheckWatchTest, StopsWhatIsTooHotAndLooksOnceASecond) {
+  CheckWatch watch(Hot(80));
+  EXPECT_TRUE(watch.Continue("zeros").ok());
+  temperature_ = 80.5;
+  now_ += 999ms;
+  EXPECT_TRUE(watch.Continue("zeros").ok());
+  EXPECT_EQ(reads_, 1);
+  now_ += 1ms;
+  const Status hot = watch.Continue("zeros");
+  EXPECT_EQ(hot.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(hot.message(), "too hot: 80.5 °C exceeds 80 °C");
+  EXPECT_EQ(watch.Look().temperature, 80.5);
+}
+
+TEST_F(CheckWatchTest, GoesOnWithoutATemperature) {
+  CheckWatch watch(Hot(80));
+  temperature_ = std::nullopt;
+  EXPECT_TRUE(watch.Continue("zeros").ok());
+}
+
+TEST_F(CheckWatchTest, ShowsTheCallAndHowLongItLasts) {
+  CheckWatch watch({.now = [this] { return now_; }});
+  ASSERT_TRUE(watch.Continue("walking ones").ok());
+  EXPECT_EQ(watch.Look().call, "");
+  {
+    const CheckWatch::Call call(watch, "cuMemAlloc_v2");
+    now_ += 7s;
+    const CheckWatch::View view = watch.Look();
+    EXPECT_EQ(view.call, "cuMemAlloc_v2");
+    EXPECT_EQ(view.lasts, 7s);
+    EXPECT_EQ(view.doing, "walking ones");
+  }
+  EXPECT_EQ(watch.Look().call, "");
+  EXPECT_EQ(watch.Look().lasts, 0s);
+}
+
+}  // namespace
+}  // namespace galen::active

@@ -1,0 +1,73 @@
+// A device that an active check computes on: the processor of this machine (CpuDevice) or a GPU
+// (CudaDevice). Calls block and may hang for ever, so none is made on a loop; one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "active/pattern.h"
+#include "base/status.h"
+
+namespace galen::active {
+
+// In the device's own memory.
+using Address = std::uint64_t;
+
+// A run of 64-bit words; the first of them is the `first`th of its pattern.
+struct Words {
+  Address begin = 0;
+  std::uint64_t count = 0;
+  std::uint64_t first = 0;
+
+  bool operator==(const Words&) const = default;
+};
+
+// How words differ from their pattern.
+struct Mismatch {
+  std::uint64_t count = 0;  // of words; 0: none, and the rest means nothing
+  std::uint64_t first = 0;  // the least place of one in the pattern
+  std::uint64_t bits = 0;   // those that are wrong in any of them
+
+  bool operator==(const Mismatch&) const = default;
+};
+
+// What matrices are made of: unsigned integers modulo 2^32, or IEEE 754 single precision.
+enum class MatrixKind { kIntegers, kFloats };
+
+// Numbers of 32 bits, row after row.
+struct Matrices {
+  Address left = 0, right = 0, product = 0;
+  std::uint32_t size = 0;  // rows and columns of each
+
+  bool operator==(const Matrices&) const = default;
+};
+
+// An error of the device: Unavailable where it may be anything, DataLoss where the device itself
+// says that its memory or a link of it is broken, ResourceExhausted for memory that is not free.
+class ComputeDevice {
+ public:
+  virtual ~ComputeDevice() = default;
+
+  // For people: "NVIDIA H100 80GB HBM3".
+  virtual std::string Model() const = 0;
+  virtual StatusOr<std::uint64_t> FreeBytes() = 0;
+  // Whole pages, with any content; given back by Free, or with the device.
+  virtual StatusOr<Address> Allocate(std::uint64_t bytes) = 0;
+  virtual Status Free(Address begin) = 0;
+  virtual Status Upload(std::span<const std::byte> bytes, Address to) = 0;
+  virtual Status Download(Address from, std::span<std::byte> bytes) = 0;
+  // From the memory of `source`, which is a device of the same kind, and may be this one.
+  virtual Status CopyFrom(ComputeDevice& source, Address from, Address to, std::uint64_t bytes) = 0;
+
+  // Writes the pattern.
+  virtual Status Fill(const Words& words, const Pattern& pattern) = 0;
+  // Reads all words and compares them with it.
+  virtual StatusOr<Mismatch> Compare(const Words& words, const Pattern& pattern) = 0;
+  virtual Status Multiply(MatrixKind kind, const Matrices& matrices) = 0;
+  // The sum of MixBits((place + 1) * kGoldenStep + element) over 32-bit elements.
+  virtual StatusOr<std::uint64_t> Checksum(Address elements, std::uint64_t count) = 0;
+};
+
+}  // namespace galen::active

@@ -1,0 +1,16 @@
+// What a check found to be wrong.
+#pragma once
+
+#include <string>
+
+namespace galen::active {
+
+// For a cause of health: a code for programs, one sentence for people.
+struct Finding {
+  std::string code{};
+  std::string message{};
+
+  bool operator==(const Finding&) const = default;
+};
+
+}  // namespace galen::active

@@ -1,0 +1,50 @@
+// Whether memory holds what is written to it: filled with a pattern as a whole, then read as a
+// whole, so that what is read comes from the memory and not from a cache.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "active/check_watch.h"
+#include "active/compute_device.h"
+#include "active/finding.h"
+#include "base/status.h"
+
+namespace galen::active {
+
+inline constexpr std::string_view kMemoryWrong = "MemoryMismatch";
+
+// On the check's thread.
+class MemoryCheck {
+ public:
+  // How much is taken at once. A device whose memory is in pieces gives as many as it has.
+  static constexpr std::uint64_t kBlockBytesMax = std::uint64_t{1} << 30;
+  // A step: so short that a check can stop soon, on a processor, too.
+  static constexpr std::uint64_t kChunkBytes = std::uint64_t{64} << 20;
+  // What is taken is a multiple of it.
+  static constexpr std::uint64_t kPageBytes = 4096;
+
+  // Takes `bytes` of the device's memory, or what of it there is. ResourceExhausted: not one page.
+  // The device outlives the check.
+  static StatusOr<MemoryCheck> Take(ComputeDevice& device, std::uint64_t bytes, CheckWatch& watch);
+
+  // Fills all of it and compares. An error: the check could not be made, or was stopped.
+  StatusOr<std::optional<Finding>> Run(const Pattern& pattern, CheckWatch& watch);
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  explicit MemoryCheck(ComputeDevice& device) : device_(&device) {}
+  // A part of a block whose words are `wrong`, as a sentence's object.
+  StatusOr<Finding> Describe(const Pattern& pattern, const Words& chunk, const Mismatch& wrong,
+                             std::uint64_t count);
+
+  ComputeDevice* device_;
+  std::vector<Words> chunks_;
+  std::uint64_t bytes_ = 0;
+};
+
+// "bit 17", "bits 3 and 17", "12 bits" of a 64-bit word; REQUIRES: not zero.
+std::string BitsText(std::uint64_t bits);
+
+}  // namespace galen::active

@@ -1,0 +1,336 @@
+// Tested by check_command_test.cc, and as a program by tests/e2e/device_check_test.cc.
+#include "cli/check/check.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "active/link_check.h"
+#include "base/files/boot_id.h"
+#include "base/files/detached_queue.h"
+#include "base/files/posix_file_system.h"
+#include "base/flags.h"
+#include "base/loop/epoll_loop.h"
+#include "base/loop/signal.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "cli/inspect/agent_link.h"
+#include "cli/interrupt.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "net/connection.h"
+#include "protos/galen/inspect/v1/inspect.pb.h"
+
+namespace galen::cli {
+namespace {
+
+namespace wire = galen::inspect::v1;
+
+constexpr int kExitBroken = 1;    // the device failed
+constexpr int kExitNoAnswer = 2;  // could not tell
+constexpr std::int64_t kSecondsMost = 24 * 3600;
+constexpr std::int64_t kRoundsMost = 1'000'000;
+constexpr double kMemoryPercentMost = 95;
+// How often the terminal's line is written anew, and how often a line elsewhere.
+constexpr Duration kCheckRedrawEvery = std::chrono::milliseconds(500);
+constexpr Duration kCheckLineEvery = std::chrono::seconds(10);
+constexpr Duration kLookAtCallEvery = std::chrono::milliseconds(100);
+
+StatusOr<std::uint64_t> ParseSeed(const std::string& text) {
+  if (text.empty()) return Random::Seed();
+  std::uint64_t seed = 0;
+  const bool is_hexadecimal = text.starts_with("0x");
+  const char* const begin = text.data() + (is_hexadecimal ? 2 : 0);
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(begin, end, seed, is_hexadecimal ? 16 : 10);
+  if (read.ec != std::errc() || read.ptr != end) {
+    return InvalidArgument("--seed {} is no number of 64 bits, such as 0x1f", text);
+  }
+  return seed;
+}
+
+Status ValidateCheck(const CheckArguments& arguments) {
+  if (arguments.devices.empty()) return InvalidArgument("no device is named: cpu, gpu-0, …");
+  if (arguments.devices.size() > active::kLinkEndsMax) {
+    return InvalidArgument("{} devices are named, at most {} are checked at once",
+                           arguments.devices.size(), active::kLinkEndsMax);
+  }
+  if (arguments.seconds < 1 || arguments.seconds > kSecondsMost) {
+    return InvalidArgument("--seconds must be 1 to {}", kSecondsMost);
+  }
+  if (arguments.rounds < 0 || arguments.rounds > kRoundsMost) {
+    return InvalidArgument("--rounds must be 0 to {}", kRoundsMost);
+  }
+  if (arguments.call_timeout < std::chrono::seconds(1)) {
+    return InvalidArgument("--call-timeout must be 1s or more");
+  }
+  return OkStatus();
+}
+
+// That no Pod holds one of them, by the agent of this node.
+Status CheckUnused(EpollLoop& loop, const Options& options, const CheckArguments& arguments) {
+  constexpr std::string_view kAdvice = "--in-use-too checks it all the same";
+  const auto dialer = net::MakeDialer(loop);
+  const auto ask = [&]() -> StatusOr<wire::ListDevicesResponse> {
+    ASSIGN_OR_RETURN(auto agent, AgentLink::OpenAgent(loop, *dialer, options.agent_socket));
+    return agent->Ask<wire::ListDevicesResponse>("/galen.inspect.v1.Inspect/ListDevices",
+                                                 wire::ListDevicesRequest());
+  };
+  const auto answer = ask();
+  if (!answer.ok()) {
+    return Unavailable("nobody says whether a Pod holds {}: {}; {}",
+                       fmt::join(arguments.devices, ", "), answer.status().message(), kAdvice);
+  }
+  for (const std::string& name : arguments.devices) {
+    const std::optional<std::string> known =
+        NameOfDriver(name, arguments.sysfs_root, arguments.proc_root);
+    bool is_found = false;
+    for (const wire::Device& device : answer->devices()) {
+      const bool is_other = !arguments.driver.empty() && device.driver() != arguments.driver;
+      if (!known || device.device() != *known || is_other) continue;
+      is_found = true;
+      if (device.holders().empty()) continue;
+      const wire::Holder& holder = device.holders(0);
+      return FailedPrecondition("Pod {}/{} holds {}, and a check takes its time and memory; {}",
+                                holder.namespace_(), holder.pod(), name, kAdvice);
+    }
+    if (is_found) continue;
+    return Unavailable("nobody says whether a Pod holds {}: the agent knows no such device; {}",
+                       name, kAdvice);
+  }
+  return OkStatus();
+}
+
+// One run of the command: the check on a thread, and this loop, which watches it.
+class CheckRun {
+ public:
+  // `loop` is shared with the check's thread, which outlives this while it hangs.
+  CheckRun(std::shared_ptr<EpollLoop> loop, const CheckArguments& arguments, CheckWork work)
+      : loop_(std::move(loop)),
+        arguments_(arguments),
+        work_(std::move(work)),
+        time_(std::chrono::seconds(arguments.seconds)),
+        start_(loop_->Now()),
+        terminal_(isatty(STDERR_FILENO) != 0) {}
+
+  struct Result {
+    CheckReport report;
+    bool hangs = false, interrupted = false;
+  };
+
+  StatusOr<Result> Run() {
+    // Shared with the thread, likewise.
+    const auto thermometer = std::make_shared<CheckThermometer>();
+    const auto watch = std::make_shared<active::CheckWatch>(active::CheckWatch::Options{
+        .now = [loop = loop_] { return loop->Now(); },
+        .end = start_ + time_,
+        .temperature = [thermometer] { return *thermometer ? (*thermometer)() : std::nullopt; },
+        .temperature_most = static_cast<double>(arguments_.max_temperature)});
+    watch_ = watch.get();
+    ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(*loop_, [&] {
+                       interrupted_ = true;
+                       watch_->Stop();
+                     }));
+    const auto report = std::make_shared<CheckReport>();
+    DetachedQueue thread(*loop_, "check");
+    thread.Run(
+        [watch, thermometer, report, work = work_] {
+          *report = RunCheckWork(work, *watch,
+                                 [&](CheckThermometer how) { *thermometer = std::move(how); });
+        },
+        [this] {
+          done_ = true;
+          loop_->Stop();
+        });
+    Look();
+    while (!done_ && hangs_.empty()) loop_->Run();
+    EndLine();
+    if (done_) return Result{.report = std::move(*report), .interrupted = interrupted_};
+    CheckReport hanging{.outcome = {.code = "CallHangs", .message = hangs_}};
+    for (const std::string& name : work_.devices) hanging.devices.push_back({.device = name});
+    return Result{.report = std::move(hanging), .hangs = true};
+  }
+
+ private:
+  // At the calls of the check, and at what there is to show.
+  void Look() {
+    const active::CheckWatch::View view = watch_->Look();
+    if (view.lasts > arguments_.call_timeout) {
+      hangs_ = fmt::format("{} has not returned for {}: the device, or its kernel module, hangs",
+                           view.call, FormatAge(view.lasts));
+      loop_->Stop();
+      return;
+    }
+    Show(view);
+    timer_ = loop_->After(kLookAtCallEvery, [this] { Look(); });
+  }
+
+  void Show(const active::CheckWatch::View& view) {
+    const Time now = loop_->Now();
+    const Duration every = terminal_ ? kCheckRedrawEvery : kCheckLineEvery;
+    if (now - (shown_ ? *shown_ : start_) < every) return;
+    shown_ = now;
+    std::string line = CheckProgress(work_.devices, view, now - start_, time_);
+    if (terminal_) {
+      line = CutLine(line, SizeOfTerminal(STDERR_FILENO).columns);
+      fmt::print(stderr, "\r\x1b[K{}", line);
+      std::fflush(stderr);
+      drawn_ = true;
+    } else {
+      fmt::print(stderr, "{}\n", line);
+    }
+  }
+
+  void EndLine() {
+    if (std::exchange(drawn_, false)) fmt::print(stderr, "\r\x1b[K");
+  }
+
+  const std::shared_ptr<EpollLoop> loop_;
+  const CheckArguments& arguments_;
+  const CheckWork work_;
+  const Duration time_;
+  const Time start_;
+  const bool terminal_;
+  active::CheckWatch* watch_ = nullptr;
+  Timer timer_;
+  std::optional<Time> shown_;
+  bool drawn_ = false, done_ = false, interrupted_ = false;
+  std::string hangs_;  // which call
+};
+
+int CodeOf(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::kPassed:
+      return 0;
+    case CheckVerdict::kFailed:
+      return kExitBroken;
+    case CheckVerdict::kUnknown:
+      return kExitNoAnswer;
+  }
+  return kExitNoAnswer;
+}
+
+// A check that could not tell leaves what was known before.
+Status LeaveResults(const CheckReport& report, const std::string& directory) {
+  PosixFileSystem files;
+  if (directory.empty()) return OkStatus();
+  RETURN_IF_ERROR(files.MakeDirectories(directory, 0755));
+  for (const CheckResult& result : report.devices) {
+    if (result.verdict == CheckVerdict::kUnknown) continue;
+    if (!IsDnsLabel(result.device)) {
+      return FailedPrecondition("{} has no name of a driver's: nobody would look for its result",
+                                result.device);
+    }
+    RETURN_IF_ERROR(
+        files.WriteAtomically(directory + "/" + CheckResultFile(result.device, result.subject),
+                              ToJson(result).DumpPretty() + "\n", 0644));
+  }
+  return OkStatus();
+}
+
+CheckEnd CheckProblem(const Status& status) {
+  const bool usage = status.code() == Code::kInvalidArgument;
+  return {.code = usage ? kExitUsage : kExitNoAnswer, .problem = status.message()};
+}
+
+StatusOr<CheckWork> WorkOf(const CheckArguments& arguments) {
+  CheckWork work{.devices = arguments.devices,
+                 .options = {.memory_share = 0, .rounds_max = static_cast<int>(arguments.rounds)},
+                 .cuda = arguments.cuda,
+                 .nvml = arguments.nvml,
+                 .sysfs_root = arguments.sysfs_root,
+                 .proc_root = arguments.proc_root};
+  ASSIGN_OR_RETURN(work.options.seed, ParseSeed(arguments.seed));
+  if (!arguments.memory.empty()) {
+    ASSIGN_OR_RETURN(work.options.memory_share, ParseMemoryShare(arguments.memory));
+  }
+  return work;
+}
+
+// What is left of it once it has ended.
+CheckEnd Conclude(const std::string& format, const CheckWork& work, const CheckRun::Result& result,
+                  const std::string& directory, Duration took) {
+  CheckEnd end{.code = CodeOf(result.report.outcome.verdict), .hangs = result.hangs};
+  if (result.report.refused) {
+    end.code = kExitUsage;
+    end.problem = result.report.outcome.message;
+    return end;
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(took).count();
+  end.text = format == "json" ? CheckJson(result.report, work.options.seed)
+                              : CheckText(result.report, seconds, work.options.seed);
+  if (const Status left = LeaveResults(result.report, directory); !left.ok()) {
+    end.problem = Annotate(left, "leave the result in {}", directory).message();
+    if (end.code == 0) end.code = kExitNoAnswer;
+  }
+  if (result.interrupted && end.code == kExitNoAnswer) end.code = kExitInterrupted;
+  return end;
+}
+
+}  // namespace
+
+CheckEnd Check(const Options& options, const CheckArguments& arguments) {
+  const std::string& format = arguments.output.empty() ? options.output : arguments.output;
+  if (format != "table" && format != "json") {
+    return CheckProblem(InvalidArgument("check prints table or json, not {}", format));
+  }
+  if (const Status valid = ValidateCheck(arguments); !valid.ok()) return CheckProblem(valid);
+  const auto directory = ResultsDirectory(arguments);
+  if (!directory.ok()) return CheckProblem(directory.status());
+  const auto work = WorkOf(arguments);
+  if (!work.ok()) return CheckProblem(work.status());
+  PosixFileSystem files;
+  const auto boot_id = ReadBootId(files);
+  if (!boot_id.ok() && !directory->empty()) return CheckProblem(boot_id.status());
+  auto made = EpollLoop::Create();
+  if (!made.ok()) return CheckProblem(made.status());
+  // Shared with the check's thread, which looks at its clock and cannot be ended while it hangs.
+  const std::shared_ptr<EpollLoop> loop = std::move(*made);
+  const bool is_cpu = arguments.devices.front() == "cpu";
+  if (!is_cpu && !arguments.in_use_too) {
+    const Status unused = CheckUnused(*loop, options, arguments);
+    if (!unused.ok()) return CheckProblem(unused);
+  }
+  const WallTime began = loop->WallNow();
+  const Time start = loop->Now();
+  CheckRun run(loop, arguments, *work);
+  auto result = run.Run();
+  if (!result.ok()) return CheckProblem(result.status());
+  for (CheckResult& device : result->report.devices) {
+    device.began = began;
+    device.ended = loop->WallNow();
+    if (boot_id.ok()) device.boot_id = *boot_id;
+  }
+  return Conclude(format, *work, *result, *directory, loop->Now() - start);
+}
+
+StatusOr<double> ParseMemoryShare(std::string_view text) {
+  double percent = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, percent);
+  const bool whole = read.ec == std::errc() && read.ptr + 1 == end && text.back() == '%';
+  if (!whole || !(percent > 0) || percent > kMemoryPercentMost) {
+    return InvalidArgument(
+        "--memory {} is no share of the free memory, such as 80%: above 0%, up "
+        "to {:g}%",
+        Shown(text), kMemoryPercentMost);
+  }
+  return percent / 100;
+}
+
+StatusOr<std::string> ResultsDirectory(const CheckArguments& arguments) {
+  if (!arguments.results.empty() || arguments.driver.empty()) return arguments.results;
+  if (!IsDnsSubdomain(arguments.driver)) {
+    return InvalidArgument("--driver {} is no name of a driver", arguments.driver);
+  }
+  return fmt::format("{}/plugins/{}/{}", arguments.kubelet_root, arguments.driver,
+                     kCheckResultsDirectory);
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,107 @@
+// What `galen check` says; as a program it is tested by tests/e2e/device_check_test.cc.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/data/json.h"
+#include "base/files/test_temporary_directory.h"
+#include "base/flags.h"
+#include "cli/check/check.h"
+
+namespace galen::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+CheckReport ReportOf(CheckVerdict verdict, std::vector<std::string> devices = {"gpu-0"}) {
+  CheckReport report{.outcome = {.verdict = verdict,
+                                 .code = "MemoryMismatch",
+                                 .message = "Memory is wrong",
+                                 .rounds = 3,
+                                 .bytes = 68'200'000'000}};
+  for (std::string& name : devices) report.devices.push_back({.device = std::move(name)});
+  return report;
+}
+
+TEST(CheckCommand, TakesAShareOfTheMemoryThatLeavesSome) {
+  EXPECT_EQ(*ParseMemoryShare("80%"), 0.8);
+  EXPECT_EQ(*ParseMemoryShare("0.5%"), 0.005);
+  for (const char* wrong : {"", "%", "80", "0%", "-1%", "96%", "nan%", "80%%", "1e9%", "8 %"}) {
+    EXPECT_EQ(ParseMemoryShare(wrong).status().code(), Code::kInvalidArgument) << wrong;
+  }
+}
+
+TEST(CheckCommand, LeavesResultsWhereTheDriverLooks) {
+  EXPECT_EQ(*ResultsDirectory({}), "");
+  EXPECT_EQ(*ResultsDirectory({.driver = "nvidia.example.com"}),
+            "/var/lib/kubelet/plugins/nvidia.example.com/checks");
+  EXPECT_EQ(*ResultsDirectory({.driver = "nvidia.example.com", .results = "/r"}), "/r");
+  EXPECT_FALSE(ResultsDirectory({.driver = "../etc"}).ok());
+}
+
+TEST(CheckCommand, RefusesAWrongCommandLine) {
+  const auto code = [](CheckArguments arguments) { return Check({}, arguments).code; };
+  EXPECT_EQ(code({}), kExitUsage);
+  EXPECT_EQ(code({.devices = {"cpu"}, .seconds = 0}), kExitUsage);
+  EXPECT_EQ(code({.devices = {"cpu"}, .memory = "all"}), kExitUsage);
+  EXPECT_EQ(code({.devices = {"cpu"}, .call_timeout = 1ms}), kExitUsage);
+  EXPECT_EQ(code({.devices = {"cpu"}, .seed = "0xg"}), kExitUsage);
+  EXPECT_EQ(code({.devices = {"cpu"}, .output = "junit"}), kExitUsage);
+  EXPECT_EQ(code({.devices = std::vector<std::string>(17, "cpu")}), kExitUsage);
+}
+
+TEST(CheckCommand, RefusesADeviceThatNobodySaysIsFree) {
+  const TemporaryDirectory directory;
+  Options options;
+  options.agent_socket = directory.Path("agent.sock");
+  const CheckEnd end = Check(options, {.devices = {"gpu-0"}});
+  EXPECT_EQ(end.code, 2);
+  EXPECT_THAT(end.problem, HasSubstr("nobody says whether a Pod holds gpu-0"));
+  EXPECT_THAT(end.problem, HasSubstr("--in-use-too"));
+}
+
+TEST(CheckCommand, KnowsAGpuByTheDriversNameWhateverItIsCalled) {
+  const TemporaryDirectory proc;
+  const std::string directory = proc.Path("driver/nvidia/gpus/0000:4b:00.0");
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory + "/information") << "GPU UUID: GPU-1\nDevice Minor: 3\n";
+  const auto name = [&](const std::string& called) {
+    return NameOfDriver(called, "/nowhere", proc.path());
+  };
+  EXPECT_EQ(name("gpu-7"), "gpu-7");
+  EXPECT_EQ(name("GPU-1"), "gpu-3");
+  EXPECT_EQ(name("0000:4b:00.0"), "gpu-3");
+  EXPECT_EQ(name("GPU-2"), std::nullopt);
+}
+
+TEST(CheckCommand, SaysInALineHowItWent) {
+  EXPECT_EQ(
+      CheckText(ReportOf(CheckVerdict::kPassed), 60, 0x1f),
+      "gpu-0: passed: 3 rounds of 68.2 GB of memory, and matrices in 60 s, no bit wrong (seed "
+      "0x1f)\n");
+  EXPECT_EQ(CheckText(ReportOf(CheckVerdict::kFailed), 60, 0x1f),
+            "gpu-0: failed: Memory is wrong (seed 0x1f)\n");
+  EXPECT_EQ(CheckText(ReportOf(CheckVerdict::kUnknown, {"gpu-0", "gpu-1"}), 60, 0x1f),
+            "gpu-0, gpu-1, links between them: could not tell: Memory is wrong\n");
+}
+
+TEST(CheckCommand, SaysTheSameAsJson) {
+  const auto json = Json::Parse(CheckJson(ReportOf(CheckVerdict::kFailed), 0x1f));
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ((*json)["verdict"].AsString(), "Failed");
+  EXPECT_EQ((*json)["code"].AsString(), "MemoryMismatch");
+  EXPECT_EQ((*json)["seed"].AsString(), "0x1f");
+  EXPECT_EQ((*json)["devices"][0]["device"].AsString(), "gpu-0");
+}
+
+TEST(CheckCommand, ShowsHowFarItIs) {
+  EXPECT_EQ(CheckProgress({"gpu-0"}, {.doing = "walking ones", .temperature = 61}, 23s, 60s),
+            "gpu-0: 23 s of 60 s, walking ones, 61 °C");
+  EXPECT_EQ(CheckProgress({"a", "b"}, {.call = "cuInit"}, 61s, 60s), "a, b: 60 s of 60 s, cuInit");
+}
+
+}  // namespace
+}  // namespace galen::cli

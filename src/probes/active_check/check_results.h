@@ -1,0 +1,71 @@
+// What active checks left of a driver's devices, as a sign of each: "active-check", 1 while the
+// last one failed. Belongs to its loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "base/metrics.h"
+#include "model/check_result.h"
+#include "probes/active_check/result_file.h"
+#include "probes/rules/placeholders.h"
+#include "probes/rules/sign.h"
+
+namespace galen::probes {
+
+inline constexpr std::string_view kActiveCheckSign = "active-check";
+
+class CheckResults final : public Probe {
+ public:
+  // So long it is worth saying that a device passed.
+  static constexpr Duration kPassedHolds = std::chrono::hours(24 * 7);
+  // Clocks of this machine that jump back a little, as at its start.
+  static constexpr Duration kFutureMost = std::chrono::minutes(1);
+
+  // Lent; they outlive the probe.
+  struct Parts {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+  };
+
+  // `directory` need not be there. `boot_id` is that of the machine's present life: a result of
+  // another one counts for nothing.
+  CheckResults(Parts parts, std::unique_ptr<ResultFiles> files, std::string directory,
+               std::string boot_id);
+
+  // The devices from now on.
+  void SetDevices(const std::vector<CheckedDevice>& devices);
+  // A sign for each device. Its detail is the sentence of the check that failed, or says when one
+  // passed; "" where there is none to believe.
+  StatusOr<std::vector<Sign>> Observe() override;
+
+ private:
+  // A file as it was read.
+  struct Known {
+    FileStamp stamp{};
+    std::optional<CheckResult> result{};  // when it is believed
+  };
+
+  void Refresh();
+  // Reads `name` anew, and says in the log what speaks against it.
+  Known Load(const std::string& name, const FileStamp& stamp);
+  // InvalidArgument: it is about another life of this machine, or another time.
+  Status Believe(const CheckResult& result, const std::string& name) const;
+  const CheckResult* Of(const CheckedDevice& device, CheckSubject subject) const;
+  Sign SignOf(const CheckedDevice& device) const;
+
+  Parts parts_;
+  const std::unique_ptr<ResultFiles> files_;
+  const std::string directory_, boot_id_;
+  std::vector<CheckedDevice> devices_;
+  std::map<std::string, Known> known_;  // by the file's name
+};
+
+}  // namespace galen::probes

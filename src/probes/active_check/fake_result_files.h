@@ -1,0 +1,36 @@
+// Results that a test writes down. For tests.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "probes/active_check/result_file.h"
+
+namespace galen::probes {
+
+class FakeResultFiles final : public ResultFiles {
+ public:
+  // As another file under this name.
+  void Write(const std::string& name, std::string text) {
+    texts_[name] = {{.inode = ++inodes_, .bytes = text.size()}, std::move(text)};
+  }
+  void Remove(const std::string& name) { texts_.erase(name); }
+
+  std::map<std::string, FileStamp> List(const std::string&) override {
+    std::map<std::string, FileStamp> files;
+    for (const auto& [name, file] : texts_) files[name] = file.first;
+    return files;
+  }
+  StatusOr<std::string> Read(const std::string& path) override {
+    ++reads;
+    return texts_.at(path.substr(path.rfind('/') + 1)).second;
+  }
+
+  int reads = 0;
+
+ private:
+  std::map<std::string, std::pair<FileStamp, std::string>> texts_;
+  std::uint64_t inodes_ = 0;
+};
+
+}  // namespace galen::probes
