@@ -37,11 +37,11 @@ Status CudaDevice::Start() {
   cuda::Module module = nullptr;
   RETURN_IF_ERROR(driver_.Call(driver_.load, &module, std::string(kKernels).c_str()));
   const std::pair<const char*, cuda::Function*> kernels[] = {
-      {"galen_fill", &fill_},
-      {"galen_compare", &compare_},
-      {"galen_multiply_integers", &multiply_integers_},
-      {"galen_multiply_floats", &multiply_floats_},
-      {"galen_checksum", &checksum_}};
+      {"active_fill", &fill_},
+      {"active_compare", &compare_},
+      {"active_multiply_integers", &multiply_integers_},
+      {"active_multiply_floats", &multiply_floats_},
+      {"active_checksum", &checksum_}};
   for (const auto& [name, kernel] : kernels) {
     RETURN_IF_ERROR(driver_.Call(driver_.find, kernel, module, name));
   }

@@ -106,7 +106,7 @@ TEST_F(CudaDeviceTest, AFlippedBitOfItsMemoryIsFound) {
 }
 
 TEST_F(CudaDeviceTest, AWrongSumIsFound) {
-  for (const char* kernel : {"galen_multiply_integers", "galen_multiply_floats"}) {
+  for (const char* kernel : {"active_multiply_integers", "active_multiply_floats"}) {
     answers_.Write(fmt::format("gpus 3\n0 miscomputes {}\n", kernel));
     const CheckOutcome outcome = Check();
     EXPECT_EQ(outcome.code, "MatrixMismatch") << outcome.message;
@@ -115,9 +115,9 @@ TEST_F(CudaDeviceTest, AWrongSumIsFound) {
 }
 
 TEST_F(CudaDeviceTest, WhatTheGpuSaysOfItsMemoryFailsItAndWhatElseItSaysDoesNot) {
-  answers_.Write("gpus 3\nfails galen_compare 214\n");
+  answers_.Write("gpus 3\nfails active_compare 214\n");
   EXPECT_EQ(Check().verdict, CheckVerdict::kFailed);
-  answers_.Write("gpus 3\nfails galen_compare 700\n");
+  answers_.Write("gpus 3\nfails active_compare 700\n");
   const CheckOutcome outcome = Check();
   EXPECT_EQ(outcome.verdict, CheckVerdict::kUnknown);
   EXPECT_EQ(outcome.message, "cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS");

@@ -11,6 +11,7 @@
 
 namespace galen::active {
 
+// How a device is checked; the defaults are the command line's.
 struct DeviceCheckOptions {
   std::uint64_t seed = 0;      // of what is random
   double memory_share = 0.05;  // of the memory that is free

@@ -164,8 +164,7 @@ TEST_F(GpuCheckOnANode, AFlippedBitIsFoundIsOnThePodAndInItsHistoryUntilACheckPa
   EXPECT_EQ(passed.exit_code, 0) << passed.output << passed.error;
   node_.ExpectSays("first", {"gpu-0 Healthy"});
   node_.ExpectWhy("first", {"active check of device passed at "});
-  EXPECT_THAT(node_.Galen({"get", "devices"}).output,
-              HasSubstr("Active check of device passed at"));
+  node_.Expect({"get", "devices"}, {"Active check of device passed at"});
 }
 
 TEST_F(GpuCheckOnANode, OneThatAPodHoldsIsRefusedAndAFreeOneIsNot) {

@@ -4,6 +4,7 @@
 #include "api_sim/serving/body.h"
 #include "base/check.h"
 #include "base/text.h"
+#include "protos/deviceplugin/v1beta1/deviceplugin.pb.h"
 #include "protos/dra/v1/dra.pb.h"
 #include "protos/dra/v1beta1/dra.pb.h"
 #include "protos/dra_health/v1/health.pb.h"
@@ -105,6 +106,16 @@ constexpr Kind kKinds[] = {
     kKind<::v1::GetPodResourcesResponse>,
     kKind<checks::v1::ListChecksRequest>,
     kKind<checks::v1::ListChecksResponse>,
+    kKind<::v1beta1::RegisterRequest>,
+    kKind<::v1beta1::Empty>,
+    kKind<::v1beta1::DevicePluginOptions>,
+    kKind<::v1beta1::ListAndWatchResponse>,
+    kKind<::v1beta1::PreferredAllocationRequest>,
+    kKind<::v1beta1::PreferredAllocationResponse>,
+    kKind<::v1beta1::AllocateRequest>,
+    kKind<::v1beta1::AllocateResponse>,
+    kKind<::v1beta1::PreStartContainerRequest>,
+    kKind<::v1beta1::PreStartContainerResponse>,
 };
 
 }  // namespace

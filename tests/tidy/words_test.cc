@@ -17,16 +17,20 @@ struct Ban {
   bool in_tests = true;                  // whether tests are held to it too
 };
 
-// Stands for a library that blocks in its calls and knows no loop of ours.
-constexpr const char* kLibraryOfOthers = "tests/e2e/nvml/";
+// Stand for libraries that block in their calls and know no loop of ours.
+constexpr const char* kNvmlOfOthers = "tests/e2e/nvml/";
+constexpr const char* kCudaOfOthers = "tests/e2e/cuda/";
 
 const std::vector<Ban>& Bans() {
   static const std::vector<Ban> kBans = {
       {R"(::now\()", "take Time from the loop", {"base"}, false},
       {R"(\b(sleep_for|sleep_until|usleep|nanosleep)\b|[^_a-z]sleep\()",
        "wait by a timer on the loop",
-       {kLibraryOfOthers}},
-      {R"([^_a-z](secure_)?getenv\()", "take an Environment", {"base", kLibraryOfOthers}, true},
+       {kNvmlOfOthers, kCudaOfOthers}},
+      {R"([^_a-z](secure_)?getenv\()",
+       "take an Environment",
+       {"base", kNvmlOfOthers, kCudaOfOthers},
+       true},
       {R"(std::rand\b|\bsrand\(|[^_a-zA-Z.>]rand\(\))", "take a Random", {}, true},
       {R"(\bstd::(mutex|recursive_mutex|shared_mutex)\b)",
        "use galen::Mutex, or better a Loop",

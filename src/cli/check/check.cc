@@ -191,6 +191,7 @@ class CheckRun {
     if (std::exchange(drawn_, false)) fmt::print(stderr, "\r\x1b[K");
   }
 
+  // Shared with the check's thread, which a hanging call can keep longer than the command.
   const std::shared_ptr<EpollLoop> loop_;
   const CheckArguments& arguments_;
   const CheckWork work_;

@@ -67,6 +67,7 @@ struct CheckWork {
   active::DeviceCheckOptions options;  // memory_share 0: that of the kind
   std::string cuda, nvml, sysfs_root, proc_root;
 };
+// What a check found, of all its devices and of each.
 struct CheckReport {
   active::CheckOutcome outcome;
   std::vector<CheckResult> devices;  // each with what is known of it; times and boot are left out

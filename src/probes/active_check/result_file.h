@@ -32,6 +32,7 @@ class ResultFiles {
   virtual StatusOr<std::string> Read(const std::string& path) = 0;
 };
 
+// The real ones.
 class DiskResultFiles final : public ResultFiles {
  public:
   std::map<std::string, FileStamp> List(const std::string& directory) override;
