@@ -65,6 +65,13 @@ const std::vector<Part>& Parts() {
        "GPUs "
        "that are well, in two polls that take turns for three seconds. Calls of operator new are "
        "counted after five thousand polls. What reading the hardware costs is not in it."},
+      {"kernel", MeasureKernelLog,
+       "galen-driver as a process, beside an agent, reads a pipe in packet mode in the place of "
+       "/dev/kmsg: one read is one record, as there, and a line for which the pipe has no room is "
+       "lost, as in a ring that went round (it has 256 records, less than any kernel). First XIDs "
+       "79, each on a Pod before the next line is written, and reset; from before the write to a "
+       "watcher of Pods, over TLS. Then lines at a pace, most of them of other matters, the others "
+       "XID 13, of which the driver's own metrics say how many it found."},
       {"devices", MeasureDevices,
        "galen-driver as a process, beside an agent: over a tree of files like that of /sys, and "
        "over an NVML library that answers from a table (no GPU: what the real library takes for an "

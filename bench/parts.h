@@ -36,6 +36,8 @@ StatusOr<std::vector<Figure>> MeasureRestart(Bench& bench);
 StatusOr<std::vector<Figure>> MeasureListMemory(Bench& bench);
 // Readings through the rules: how many a second, and how much memory they ask for.
 StatusOr<std::vector<Figure>> MeasureEngine(Bench& bench);
+// Lines of the kernel's log at a driver: how many it takes, and how soon a fault is on the Pod.
+StatusOr<std::vector<Figure>> MeasureKernelLog(Bench& bench);
 // What a driver uses that reads files and NVML while nothing changes.
 StatusOr<std::vector<Figure>> MeasureDevices(Bench& bench);
 

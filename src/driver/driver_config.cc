@@ -121,6 +121,8 @@ void AddFlags(Flags& flags, Kind kind, DriverConfig& config) {
       flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
       return;
     case Kind::kSysfs:
+      flags.Add("--kernel-log", config.kernel_log,
+                "also read this log, e.g. /dev/kmsg, for lines of the table about NVMe drives");
       flags.Add("--pattern", config.patterns,
                 "which directories below /sys are devices, e.g. 'devices/system/edac/mc/mc*'; may "
                 "be repeated");
@@ -268,6 +270,12 @@ Status RefuseUnread(const probes::RuleTable& table, const DriverConfig& config) 
 
 }  // namespace
 
+StatusOr<probes::RuleTable> ParseRulesFile(std::string_view text, const DriverConfig& config) {
+  ASSIGN_OR_RETURN(probes::RuleTable table, probes::ParseRules(text, config.rules_path));
+  RETURN_IF_ERROR(RefuseUnread(table, config));
+  return table;
+}
+
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config) {
   // Validate says that it is missing.
   if (config.rules_path.empty() && config.kind == Kind::kSysfs) return probes::RuleTable();
@@ -276,9 +284,7 @@ StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& con
   }
   const StatusOr<std::string> text = files.Read(config.rules_path);
   if (!text.ok()) return InvalidArgument("--rules: {}", text.status().message());
-  ASSIGN_OR_RETURN(probes::RuleTable table, probes::ParseRules(*text, config.rules_path));
-  RETURN_IF_ERROR(RefuseUnread(table, config));
-  return table;
+  return ParseRulesFile(*text, config);
 }
 
 bool HasChecks(const probes::RuleTable& table) {

@@ -17,7 +17,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
       {"@COMMANDS@",
        "get why post-mortem watch inject demo dev-node conformance doctor rules version completion "
        "help"},
-      {"@RULES@", "check list explain test"},
+      {"@RULES@", "check list explain test schema record"},
       {"@KINDS@", "devices pods nodes drivers"},
       {"@FORMATS@", "table wide json yaml"},
       {"@REPORTS@", "text json junit"},
@@ -34,9 +34,11 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
       {"@DOCTOR@",
        "--node --kubelet-root --registry --state-dir --cdi-root --agent-account "
        "--compatibility --expect"},
+      {"@RECORD@",
+       "--replay --out --pattern --sysfs-root --kernel-log --nvml --for --every --hash-serials"},
       {"@PATHS@",
        "--kubeconfig --agent-socket --driver-socket --dir --directory --kubelet-root --cdi-root "
-       "--registry --state-dir --replay"},
+       "--registry --state-dir --replay --out --sysfs-root --nvml"},
       {"@IN@", "__fish_seen_subcommand_from"},
       // Pods that hold devices.
       {"@PODS@",
@@ -72,7 +74,7 @@ _galen() {
     [[ $command == dev-node ]] && flags+=" @DEVNODE@"
     [[ $command == conformance ]] && flags+=" @CONFORMANCE@"
     [[ $command == doctor ]] && flags+=" @DOCTOR@"
-    [[ $command == rules ]] && flags+=" --replay"
+    [[ $command == rules ]] && flags+=" @RECORD@"
     COMPREPLY=($(compgen -W "$flags" -- "$word"))
   elif [[ " @PATHS@ " == *" $before "* ]]; then
     COMPREPLY=($(compgen -f -- "$word"))
@@ -133,7 +135,7 @@ _galen() {
     [[ $command == dev-node ]] && flags+=(@DEVNODE@)
     [[ $command == conformance ]] && flags+=(@CONFORMANCE@)
     [[ $command == doctor ]] && flags+=(@DOCTOR@)
-    [[ $command == rules ]] && flags+=(--replay)
+    [[ $command == rules ]] && flags+=(@RECORD@)
     compadd -- $flags
   elif [[ " @PATHS@ " == *" $before "* ]]; then
     _files
@@ -215,6 +217,14 @@ complete -c galen -n "@IN@ completion" -a "@SHELLS@"
 complete -c galen -n "@IN@ rules; and not @IN@ @RULES@" -a "@RULES@"
 complete -c galen -n "@IN@ rules; and @IN@ @RULES@" -F
 complete -c galen -n "@IN@ rules" -l replay -r -F
+complete -c galen -n "@IN@ rules" -l out -r -F
+complete -c galen -n "@IN@ rules" -l pattern -x
+complete -c galen -n "@IN@ rules" -l sysfs-root -r -F
+complete -c galen -n "@IN@ rules" -l kernel-log -r -F
+complete -c galen -n "@IN@ rules" -l nvml -r -F
+complete -c galen -n "@IN@ rules" -l for -x
+complete -c galen -n "@IN@ rules" -l every -x
+complete -c galen -n "@IN@ rules" -l hash-serials
 complete -c galen -n "@IN@ doctor" -l registry -r -F
 complete -c galen -n "@IN@ doctor" -l state-dir -r -F
 complete -c galen -n "@IN@ doctor" -l agent-account -x
