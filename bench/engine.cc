@@ -21,6 +21,17 @@ constexpr Duration kMeasuredFor = 3s;
 constexpr Duration kPoll = 1s;  // of the simulated time that passes between two polls
 // Until each window of a rule is full of samples: what a device costs once.
 constexpr int kWarmUp = 5'000;
+// The built-in table, and a rule of each form that it has none of.
+constexpr std::string_view kRules = R"(
+extends: gpu
+rules:
+- {id: slower-than-peers, sign: power, when: "< 20 % of peers", leave: 30, while: utilization > 101,
+   state: Degraded, share: ratio, code: SlowerThanPeers, owner: Hardware, sentence: slow}
+- {id: colder-than-peers, sign: temperature, when: "< 20 % of peers", state: Degraded, share: 1,
+   code: Colder, owner: Hardware, sentence: cold, supersedes: [slower-than-peers]}
+- {id: some-slowdown, sign: thermal-slowdown, when: any of 0x60, state: Degraded, share: 1,
+   code: Slowdown, owner: Platform, sentence: slow, supersedes: [colder-than-peers]}
+)";
 // The goals.
 constexpr double kSamplesASecondLeast = 5e6;
 
@@ -63,6 +74,9 @@ Rate Measure(const probes::RuleTable& table) {
     names.push_back(fmt::format("0000-{:02x}-00-0", device));
   }
   engine.SetDevices(names, at);
+  std::map<std::string, std::string> models;
+  for (const std::string& name : names) models[name] = "H200";
+  engine.SetModels(models);
   // Both are made before the clock runs: what a probe spends on reading is no cost of the engine.
   const std::vector<Sign> polls[] = {PollOf(table, 0, at), PollOf(table, 1, at)};
   int poll = 0;
@@ -87,8 +101,7 @@ Rate Measure(const probes::RuleTable& table) {
 }  // namespace
 
 StatusOr<std::vector<Figure>> MeasureEngine(Bench&) {
-  ASSIGN_OR_RETURN(const probes::RuleTable table,
-                   probes::ParseRules(probes::kGpuRules, "built-in gpu rules"));
+  ASSIGN_OR_RETURN(const probes::RuleTable table, probes::ParseRules(kRules, "gpu and more"));
   const Rate rate = Measure(table);
   const double seconds = std::chrono::duration<double>(rate.took).count();
   const double a_second = static_cast<double>(rate.samples) / seconds;

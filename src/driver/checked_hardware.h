@@ -14,7 +14,7 @@
 #include "probes/command/command_probe.h"
 #include "probes/command/command_runner.h"
 #include "probes/exporter/exporter_probe.h"
-#include "probes/rules/placeholders.h"
+#include "probes/placeholders.h"
 #include "sdk/app/checks_service.h"
 
 namespace galen::device_driver {

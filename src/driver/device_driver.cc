@@ -90,8 +90,15 @@ Status DeviceDriver::TakeInventory() {
   // Refused as a whole before a part of it is published.
   RETURN_IF_ERROR(sdk::ValidateInventory(devices));
   std::vector<std::string> names;
-  for (const Device& device : devices) names.push_back(device.name);
+  std::map<std::string, std::string> models;
+  for (const Device& device : devices) {
+    names.push_back(device.name);
+    const auto model = device.attributes.find("model");
+    if (model == device.attributes.end()) continue;
+    if (const auto* text = std::get_if<std::string>(&model->second)) models[device.name] = *text;
+  }
   judge_.SetDevices(names);
+  judge_.SetModels(models);
   devices_ = std::move(devices);
   return Offer();
 }

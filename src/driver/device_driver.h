@@ -36,6 +36,13 @@ class HealthJudge final : public probes::SignSink {
   // knew. A device that is new is Unknown until something shows how it is; one that left is
   // forgotten.
   void SetDevices(const std::vector<std::string>& names);
+  // The model of each device: those of one model are held against one another.
+  void SetModels(const std::map<std::string, std::string>& model_of_device) {
+    engine_.SetModels(model_of_device);
+  }
+  // Judges by another table from now on, which is lent until the next one; the one before must
+  // still be there.
+  void SetRules(const probes::RuleTable& rules);
   // What devices showed by themselves: judged at once, and reported at once when a verdict changed.
   void OnSigns(std::vector<probes::Sign> signs) override;
   // A whole look at all devices, or why there was none; called in a round, so it asks for no other.
@@ -97,6 +104,8 @@ class DeviceDriver {
   Prepared Prepare(const DeviceClaim& claim) const;
   // What a container needs that gets `device` by the device plugin.
   DeviceEdits EditsFor(const std::string& device) const;
+  // As HealthJudge has it; may report at once.
+  void SetRules(const probes::RuleTable& rules) { judge_.SetRules(rules); }
   // One round of health, at the driver's pace and when something asks for it at once.
   void Report(HealthWriter& writer);
 

@@ -168,6 +168,12 @@ Status RefuseUnread(const probes::RuleTable& table, const DriverConfig& config) 
 
 }  // namespace
 
+StatusOr<probes::RuleTable> ParseRulesFile(std::string_view text, const DriverConfig& config) {
+  ASSIGN_OR_RETURN(probes::RuleTable table, probes::ParseRules(text, config.rules_path));
+  RETURN_IF_ERROR(RefuseUnread(table, config));
+  return table;
+}
+
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config) {
   const std::string_view* built_in = SpecOf(config.kind).rules;
   // Validate says that it is missing.
@@ -175,9 +181,7 @@ StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& con
   if (config.rules_path.empty()) return probes::ParseRules(*built_in, "built-in rules");
   const StatusOr<std::string> text = files.Read(config.rules_path);
   if (!text.ok()) return InvalidArgument("--rules: {}", text.status().message());
-  ASSIGN_OR_RETURN(probes::RuleTable table, probes::ParseRules(*text, config.rules_path));
-  RETURN_IF_ERROR(RefuseUnread(table, config));
-  return table;
+  return ParseRulesFile(*text, config);
 }
 
 bool HasChecks(const probes::RuleTable& table) {

@@ -38,7 +38,7 @@ struct DriverConfig {
   Duration health_timeout = std::chrono::seconds(30);
   // How often devices are looked at; Validate() has the bounds.
   Duration poll = std::chrono::seconds(2);
-  std::string kernel_log;    // gpu, nvidia, pci: "/dev/kmsg"; "" = not read
+  std::string kernel_log;    // all but nic: "/dev/kmsg"; "" = not read
   std::int64_t devices = 8;  // gpu
   bool shared = false;       // gpu: claims take parts of a GPU's memory
   // "NoSchedule" keeps new claims away from Unhealthy devices, "NoExecute" also has their holders
@@ -95,6 +95,8 @@ Status Validate(const DriverConfig& config);
 // The operator's table, or the built-in one of this kind; a sysfs driver has none. InvalidArgument
 // names the file that cannot be read, every faulty line, or a sign whose source nobody would read.
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config);
+// Likewise, of the text of the operator's file.
+StatusOr<probes::RuleTable> ParseRulesFile(std::string_view text, const DriverConfig& config);
 
 // Whether some sign of it is a command, or a metric of an exporter.
 bool HasChecks(const probes::RuleTable& table);

@@ -65,6 +65,8 @@ void AddPciFlags(Flags& flags, DriverConfig& config) {
 }
 
 void AddSysfsFlags(Flags& flags, DriverConfig& config) {
+  flags.Add("--kernel-log", config.kernel_log,
+            "also read this log, e.g. /dev/kmsg, for lines of the table about NVMe drives");
   flags.Add("--pattern", config.patterns,
             "which directories below /sys are devices, e.g. 'devices/system/edac/mc/mc*'; may "
             "be repeated");

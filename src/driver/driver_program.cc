@@ -19,6 +19,7 @@
 #include "driver/device_driver.h"
 #include "driver/hardware.h"
 #include "driver/nvidia_files.h"
+#include "driver/rules_file.h"
 #include "driver/sysfs_hardware.h"
 #include "probes/command/command_runner.h"
 #include "probes/exporter/exporter_fetch.h"
@@ -67,7 +68,7 @@ class Program {
 
   // Everything that can be wrong before anything is started.
   Status Prepare();
-  Status Start() { return device_driver_->Start(); }
+  Status Start();
   // Whether its end could wait for ever.
   bool may_hang() const { return hardware_->may_hang(); }
 
@@ -91,6 +92,8 @@ class Program {
   // Null when it is not to be read.
   StatusOr<std::unique_ptr<probes::KernelLogSource>> OpenKernelLog();
   Status Listen(NicHardware::LinkNews news);
+  // The rules that the configuration names are read anew when their file changes.
+  void FollowRules();
   Status ListenForDevices(std::function<void()> news);
   Edges TheEdges() { return {inside_.loop, inside_.log, inside_.metrics, *state_, rules_}; }
 
@@ -108,6 +111,7 @@ class Program {
   std::vector<std::unique_ptr<DiskQueue>> nvml_threads_;  // not given to the hardware yet
   std::unique_ptr<Hardware> hardware_;
   std::unique_ptr<DeviceDriver> device_driver_;
+  std::unique_ptr<RulesFile> rules_file_;
 };
 
 Status Program::PrepareState() {
@@ -219,9 +223,10 @@ Status Program::PreparePci() {
 }
 
 Status Program::PrepareSysfs() {
+  ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
   hardware_ = MakeSysfs(PatternFinder(std::make_shared<const probes::RealSysfs>(),
                                       config_.sysfs_root, config_.patterns),
-                        nullptr);
+                        std::move(kernel_log));
   return OkStatus();
 }
 
@@ -291,6 +296,27 @@ Status Program::Prepare() {
       [this](const std::string& device) { return device_driver_->EditsFor(device); });
   driver_.OnHealth(config_.poll, [this](HealthWriter& writer) { device_driver_->Report(writer); });
   return OkStatus();
+}
+
+Status Program::Start() {
+  RETURN_IF_ERROR(device_driver_->Start());
+  if (!config_.rules_path.empty()) FollowRules();
+  return OkStatus();
+}
+
+void Program::FollowRules() {
+  rules_file_ = std::make_unique<RulesFile>(
+      RulesFile::Parts{.loop = inside_.loop,
+                       .log = inside_.log,
+                       .metrics = inside_.metrics,
+                       .queue = std::make_unique<DetachedQueue>(inside_.loop, "rules")},
+      rules_,
+      RulesFile::Calls{
+          .read = [path = config_.rules_path] { return PosixFileSystem().Read(path); },
+          .parse = [config =
+                        config_](const std::string& text) { return ParseRulesFile(text, config); },
+          .apply = [this](const probes::RuleTable& rules) { device_driver_->SetRules(rules); }});
+  rules_file_->Start();
 }
 
 // With what is not on the command line.

@@ -84,7 +84,7 @@ Status GpuHardware::Start(HardwareEvents& events) {
   }
   kernel_log_ = std::make_unique<probes::KernelLog>(
       probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
-                               *kernel_log_source_, events.signs},
+                               *kernel_log_source_, events.signs, edges_.rules},
       device_of_address);
   // What the log said before these GPUs were thought of is not about them.
   kernel_log_->Start(probes::KernelLog::Begin::kNow);

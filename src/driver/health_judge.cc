@@ -68,6 +68,11 @@ void HealthJudge::SetDevices(const std::vector<std::string>& names) {
   Take(engine_.Evaluate({}, Present()));
 }
 
+void HealthJudge::SetRules(const probes::RuleTable& rules) {
+  const probes::Evaluation evaluation = engine_.SetTable(rules, Present());
+  if (Take(evaluation) || !evaluation.changes.empty()) callbacks_.on_verdict();
+}
+
 void HealthJudge::CountUnreadable(const std::vector<probes::Sign>& signs) {
   for (const probes::Sign& sign : signs) {
     if (sign.error.empty()) continue;

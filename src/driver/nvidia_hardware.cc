@@ -91,7 +91,7 @@ Status NvidiaHardware::Start(HardwareEvents& events) {
   for (const auto& [name, gpu] : gpus_) device_of_address[gpu.pci_address] = name;
   kernel_log_ = std::make_unique<probes::KernelLog>(
       probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
-                               *kernel_log_source_, merger_->kernel_log()},
+                               *kernel_log_source_, merger_->kernel_log(), edges_.rules},
       device_of_address);
   // What NVML does not show of the time before this driver may have been repaired since.
   kernel_log_->Start(probes::KernelLog::Begin::kNow);

@@ -34,12 +34,20 @@ FoundDevice OfferPci(const probes::PciDevice& pci) {
   return found;
 }
 
+// "class/nvme/nvme0" is called nvme0 in the kernel's log.
+std::vector<std::string> KernelNames(std::string_view path) {
+  constexpr std::string_view kNvme = "class/nvme/";
+  if (!path.starts_with(kNvme) || path.find('/', kNvme.size()) != std::string_view::npos) return {};
+  return {fmt::format("nvme:{}", path.substr(kNvme.size()))};
+}
+
 FoundDevice OfferPath(const std::string& pattern, const std::string& path) {
   constexpr std::size_t kAttributeBytesMax = 64;  // Kubernetes' limit
   FoundDevice found;
   found.path = path;
   found.device.name = probes::DeviceNameOf(probes::StarredName(pattern, path));
   if (path.size() <= kAttributeBytesMax) found.device.attributes["path"] = path;
+  found.kernel_names = KernelNames(path);
   found.variable = "SYSFS";
   found.value = path;
   return found;
@@ -71,7 +79,13 @@ DeviceFinder PciFinder(SharedFiles files, std::string root,
           selections = std::move(selections)]() -> StatusOr<std::vector<FoundDevice>> {
     ASSIGN_OR_RETURN(const auto devices, probes::FindPciDevices(*files, root, selections));
     std::vector<FoundDevice> found;
-    for (const probes::PciDevice& pci : devices) found.push_back(OfferPci(pci));
+    for (const probes::PciDevice& pci : devices) {
+      found.push_back(OfferPci(pci));
+      // The drives of an NVMe controller; of other devices there is no such directory.
+      const auto drives = files->List(fmt::format("{}/{}/nvme", root, found.back().path));
+      if (!drives.ok()) continue;
+      for (const std::string& drive : *drives) found.back().kernel_names.push_back("nvme:" + drive);
+    }
     return CheckFound(std::move(found));
   };
 }

@@ -19,7 +19,11 @@ Inventory InventoryOf(const std::map<std::string, FoundDevice>& devices) {
 }  // namespace
 
 void SysfsHardware::ProvenSigns::OnSigns(std::vector<probes::Sign> signs) {
-  std::erase_if(signs, [](const probes::Sign& sign) { return !sign.name.starts_with("aer-"); });
+  std::erase_if(signs, [this](const probes::Sign& sign) {
+    const probes::SignSpec* spec = rules_.FindSign(sign.name);
+    const bool by_table = spec != nullptr && spec->kernel.has_value();
+    return !by_table && !sign.name.starts_with("aer-");
+  });
   if (!signs.empty()) sink_.OnSigns(std::move(signs));
 }
 
@@ -114,6 +118,9 @@ std::map<std::string, std::string> SysfsHardware::DeviceOfAddress() const {
   std::map<std::string, std::string> device_of_address;
   for (const auto& [name, device] : devices_) {
     if (!device.pci_address.empty()) device_of_address[device.pci_address] = name;
+    for (const std::string& kernel_name : device.kernel_names) {
+      device_of_address[kernel_name] = name;
+    }
   }
   return device_of_address;
 }
@@ -139,10 +146,10 @@ Status SysfsHardware::Start(HardwareEvents& events) {
   ListenForDevices();
   probe_.Start(events.signs);
   if (kernel_log_source_ == nullptr) return OkStatus();
-  proven_ = std::make_unique<ProvenSigns>(events.signs);
+  proven_ = std::make_unique<ProvenSigns>(events.signs, edges_.rules);
   kernel_log_ = std::make_unique<probes::KernelLog>(
       probes::KernelLog::Parts{edges_.loop, edges_.log, edges_.metrics, edges_.state,
-                               *kernel_log_source_, *proven_},
+                               *kernel_log_source_, *proven_, edges_.rules},
       DeviceOfAddress());
   // These devices are as old as the machine's boot: what was logged before this process counts.
   kernel_log_->Start(probes::KernelLog::Begin::kAtBoot);

@@ -25,6 +25,8 @@ struct FoundDevice {
   Device device{};            // as it is offered
   std::string path{};         // below sysfs's root
   std::string pci_address{};  // "" for one that is not on that bus
+  // As the kernel's log names it by another subsystem: "nvme:nvme0".
+  std::vector<std::string> kernel_names{};
   // What a container gets that uses it: "PCI_0=0000:4b:00.0", numbered among all devices.
   std::string variable{};
   std::string value{};
@@ -74,14 +76,17 @@ class SysfsHardware final : public Hardware {
 
  private:
   // Passes on what the kernel itself says is about a device: records with DEVICE=+pci:…, which AER
-  // faults alone have. Whoever may write into the log can forge the text of the others.
+  // faults and lines that the table knows alone have. Whoever may write into the log can forge the
+  // text of the others.
   class ProvenSigns final : public probes::SignSink {
    public:
-    explicit ProvenSigns(probes::SignSink& sink) : sink_(sink) {}
+    ProvenSigns(probes::SignSink& sink, const probes::RuleTable& rules)
+        : sink_(sink), rules_(rules) {}
     void OnSigns(std::vector<probes::Sign> signs) override;
 
    private:
     probes::SignSink& sink_;
+    const probes::RuleTable& rules_;
   };
 
   void ListenForDevices();

@@ -104,7 +104,7 @@ class SysfsHardwareTest : public ::testing::Test {
   FakeFileSystem disk_;
   Metrics metrics_;
   probes::StateFile state_{disk_, NullLog(), "/s.json", "boot"};
-  const probes::RuleTable rules_ = *probes::ParseRules(probes::kPciRules, "pci");
+  probes::RuleTable rules_ = *probes::ParseRules(probes::kPciRules, "pci");
   std::shared_ptr<probes::FakeSysfs> files_ = std::make_shared<probes::FakeSysfs>();
   std::vector<FakeDiskQueue*> queues_;
   probes::FakeKernelLog* kernel_log_ = nullptr;
@@ -261,6 +261,63 @@ TEST_F(SysfsHardwareTest, TextThatOnlyLooksLikeARecordCountsForNobody) {
   kernel_log_->Append("12,8,1,-;NVRM: Xid (PCI:0000:4b:00): 79, GPU has fallen off the bus.\n");
   loop_.RunUntilIdle();
   EXPECT_THAT(sink_.Said(), ElementsAre());
+}
+
+// One line of the kernel's nvme driver, about the drive nvme0.
+constexpr const char* kDriveDead =
+    "4,7,1,-;nvme nvme0: Disabling device after reset failure: -19\n SUBSYSTEM=nvme\n"
+    " DEVICE=c241:0\n";
+
+TEST_F(SysfsHardwareTest, ALineOfADriversCountsForThePciDeviceOfItsDrive) {
+  AddPci("0000:4b:00.0");
+  AddPci("0000:4c:00.0");
+  files_->files["/sys/bus/pci/devices/0000:4c:00.0/nvme/nvme0/model"] = "FASTDISK\n";
+  rules_ = *probes::ParseRules(probes::kNvmeRules, "nvme");
+  MakePci();
+  Start();
+  kernel_log_->Append(kDriveDead);
+  loop_.RunUntilIdle();
+  EXPECT_THAT(sink_.Said(), ElementsAre("0000-4c-00-0 nvme-dead"));
+}
+
+TEST_F(SysfsHardwareTest, ALineOfADriversCountsForTheDirectoryOfItsDrive) {
+  files_->files["/sys/class/nvme/nvme0/model"] = "FASTDISK\n";
+  files_->files["/sys/class/nvme/nvme1/model"] = "FASTDISK\n";
+  rules_ = *probes::ParseRules(probes::kNvmeRules, "nvme");
+  auto log = std::make_unique<probes::FakeKernelLog>();
+  kernel_log_ = log.get();
+  Make(PatternFinder(files_, "/sys", {"class/nvme/nvme*"}), std::move(log));
+  Start();
+  kernel_log_->Append(kDriveDead);
+  // Without the kernel's own word, and of a drive that is not ours.
+  kernel_log_->Append("12,8,1,-;nvme nvme1: Disabling device after reset failure: -19\n");
+  kernel_log_->Append(
+      "4,9,1,-;nvme nvme7: Disabling device after reset failure: -19\n"
+      " SUBSYSTEM=nvme\n DEVICE=c241:7\n");
+  loop_.RunUntilIdle();
+  EXPECT_THAT(sink_.Said(), ElementsAre("nvme0 nvme-dead"));
+}
+
+// Four cards of one model, one of them at half the speed of the others.
+TEST_F(SysfsHardwareTest, RulesThatAreReadAnewJudgeByPeersAtOnce) {
+  for (int slot = 0; slot < 4; ++slot) {
+    const std::string address = fmt::format("0000:4{}:00.0", slot);
+    AddPci(address);
+    files_->files["/sys/bus/pci/devices/" + address + "/current_link_speed"] =
+        slot == 0 ? "16.0 GT/s PCIe\n" : "32.0 GT/s PCIe\n";
+  }
+  search_ = PciFinder(files_, "/sys", {*probes::ParsePciSelection("10de")});
+  StartDriver();
+  EXPECT_EQ(StateOf("0000-40-00-0"), HealthState::kHealthy);
+  const probes::RuleTable next = *probes::ParseRules(
+      "extends: pci\nrules:\n- {id: slow, sign: link-speed, when: '< 80 % of peers', state: "
+      "Degraded, share: ratio, code: Slow, owner: Hardware, sentence: '{value} of {expected}'}\n",
+      "r");
+  driver_->SetRules(next);
+  EXPECT_EQ(StateOf("0000-40-00-0"), HealthState::kDegraded);
+  EXPECT_EQ(StateOf("0000-41-00-0"), HealthState::kHealthy);
+  driver_->SetRules(rules_);
+  EXPECT_EQ(StateOf("0000-40-00-0"), HealthState::kHealthy);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "base/data/yaml_lines.h"
 
+#include <algorithm>
+
 namespace galen {
 namespace {
 
@@ -43,23 +45,34 @@ std::size_t YamlLines::OfItem(std::string_view key, std::size_t index) const {
   return index < found->second.items.size() ? found->second.items[index] : found->second.line;
 }
 
+YamlPlace YamlLines::PlaceAt(std::size_t line, std::size_t at) const {
+  if (line == 0 || line > lines_.size()) return {line, 0};
+  const std::string& text = lines_[line - 1];
+  const std::size_t end = std::min(at, text.find_first_not_of(' '));
+  const std::string_view before = std::string_view(text).substr(0, at == text.npos ? end : at);
+  // Bytes that go on with a character of UTF-8 are no characters of their own.
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+  return {line, static_cast<std::size_t>(std::ranges::count_if(before, begins)) + 1};
+}
+
 // A field stands behind blanks, a dash, a brace or a comma, so that an equal value is not taken for
 // it.
-std::size_t YamlLines::OfField(std::string_view key, std::size_t index,
-                               std::string_view field) const {
+YamlPlace YamlLines::PlaceOfField(std::string_view key, std::size_t index,
+                                  std::string_view field) const {
   const std::size_t first = OfItem(key, index);
-  if (first == 0) return 0;
+  if (first == 0) return {};
   const std::size_t next = OfItem(key, index + 1);
   const std::string wanted = std::string(field) + ":";
   for (std::size_t line = first; line <= lines_.size() && (next <= first || line < next); ++line) {
     const std::string& text = lines_[line - 1];
     if (line > first && IsTopKey(text)) break;
-    const std::size_t at = text.find(wanted);
-    if (at == std::string::npos) continue;
-    if (at == 0 || std::string_view(" -{,").find(text[at - 1]) != std::string_view::npos)
-      return line;
+    for (std::size_t at = text.find(wanted); at != text.npos; at = text.find(wanted, at + 1)) {
+      const bool begins =
+          at == 0 || std::string_view(" -{,").find(text[at - 1]) != std::string_view::npos;
+      if (begins && !field.empty()) return PlaceAt(line, at);
+    }
   }
-  return first;
+  return PlaceAt(first, std::string::npos);
 }
 
 }  // namespace galen

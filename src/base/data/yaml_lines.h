@@ -11,6 +11,13 @@
 
 namespace galen {
 
+// Where something stands; both count from 1, columns in characters. Line 0: nobody knows.
+struct YamlPlace {
+  std::size_t line = 0;
+  std::size_t column = 0;
+  bool operator==(const YamlPlace&) const = default;
+};
+
 // A hint for people, made beside the real parser: it never fails, and being wrong about a line is
 // the worst it can do.
 class YamlLines {
@@ -23,9 +30,15 @@ class YamlLines {
   // distinguished.
   std::size_t OfItem(std::string_view key, std::size_t index) const;
   // The line of that item's own field; the item's line when it cannot be found.
-  std::size_t OfField(std::string_view key, std::size_t index, std::string_view field) const;
+  std::size_t OfField(std::string_view key, std::size_t index, std::string_view field) const {
+    return PlaceOfField(key, index, field).line;
+  }
+  // Likewise, with the column.
+  YamlPlace PlaceOfField(std::string_view key, std::size_t index, std::string_view field) const;
 
  private:
+  // Of the byte `at` of a line; its first that is no blank for npos.
+  YamlPlace PlaceAt(std::size_t line, std::size_t at) const;
   struct Place {
     std::size_t line = 0;
     std::vector<std::size_t> items;

@@ -16,6 +16,7 @@
 #include "cli/commands/conformance.h"
 #include "cli/commands/get.h"
 #include "cli/commands/post_mortem.h"
+#include "cli/commands/record_rules.h"
 #include "cli/commands/why.h"
 #include "cli/options.h"
 #include "cli/output/output.h"
@@ -52,6 +53,7 @@ struct Arguments {
   DoctorArguments doctor;
   CheckArguments check;
   std::string rules, rule, recording;
+  RecordArguments record;
 };
 
 int PrintOrFail(Arguments& arguments, const StatusOr<std::string>& text) {
@@ -260,6 +262,27 @@ std::string VersionText(const Options& options) {
   return "galen " + std::string(kVersion) + "\n";
 }
 
+void AddRecord(Flags& rules, Arguments& arguments) {
+  RecordArguments& record = arguments.record;
+  Flags& command = rules.AddCommand(
+      "record", "record what devices of this node show, to be tried by test --replay",
+      [&arguments] {
+        return PrintOrFail(arguments, RecordRules(arguments.rules, arguments.record));
+      });
+  command.AddPositional("file", arguments.rules, "a file, or a built-in table such as pci");
+  command.Add("--out", record.directory, "a new directory for the recording");
+  command.Add("--pattern", record.patterns,
+              "which directories below /sys are devices, e.g. 'class/nvme/nvme*'; may be repeated");
+  command.Add("--sysfs-root", record.sysfs_root, "where sysfs is mounted");
+  command.Add("--kernel-log", record.kernel_log, "also keep faults of this log, e.g. /dev/kmsg");
+  command.Add("--nvml", record.nvml,
+              "also keep what NVIDIA's library says, e.g. libnvidia-ml.so.1");
+  command.Add("--for", record.length, "how long; Ctrl-C ends it before");
+  command.Add("--every", record.every, "how often devices are looked at");
+  command.AddSwitch("--hash-serials", record.hash_serials,
+                    "write serial numbers, UUIDs and addresses as hashes");
+}
+
 void AddRules(Flags& flags, Arguments& arguments) {
   Flags& rules = flags.AddCommand("rules", "tables of rules: check, list, explain and try them");
   constexpr const char* kTable = "a file, or a built-in table such as pci";
@@ -281,6 +304,9 @@ void AddRules(Flags& flags, Arguments& arguments) {
   });
   test.AddPositional("file", arguments.rules, kTable);
   test.Add("--replay", arguments.recording, "a directory of steps: TIME/DEVICE/files");
+  rules.AddCommand("schema", "the JSON schema of tables, for editors and CI",
+                   [&arguments] { return PrintOrFail(arguments, SchemaOfRules()); });
+  AddRecord(rules, arguments);
 }
 
 void AddOthers(Flags& flags, Arguments& arguments) {

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "cli/options.h"
 #include "cli/output/output.h"
+#include "probes/rules/rule.h"
 
 namespace galen::cli {
 
@@ -127,6 +128,8 @@ std::string DevNodeText(const std::string& directory, const DevNodeArguments& ar
 // `file` is a path, or the name of a built-in table ("pci") where there is no such file. Each gives
 // what to print. NotFound: no such table; InvalidArgument: every fault of it, one a line.
 
+// The file, or the built-in table of that name where there is no such file.
+StatusOr<probes::RuleTable> LoadRulesTable(const std::string& file);
 // That there is nothing wrong with it.
 StatusOr<std::string> CheckRules(const std::string& file);
 // A line for each rule, those of a table that it extends too.
@@ -137,6 +140,8 @@ StatusOr<std::string> ExplainRules(const std::string& file, const std::string& i
 // Which rules begin and end when the devices show what is recorded: probes::ReplayRules says what a
 // recording is.
 StatusOr<std::string> TestRules(const std::string& file, const std::string& recording);
+// The JSON schema of rules files.
+std::string SchemaOfRules();
 
 // `galen completion SHELL`: a script that completes commands, their flags and values, and the names
 // of Pods, devices, drivers and simulated signs.

@@ -17,7 +17,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
       {"@COMMANDS@",
        "get why post-mortem watch inject demo dev-node conformance doctor check rules version "
        "completion help"},
-      {"@RULES@", "check list explain test"},
+      {"@RULES@", "check list explain test schema record"},
       {"@KINDS@", "devices pods nodes drivers"},
       {"@FORMATS@", "table wide json yaml"},
       {"@REPORTS@", "text json junit"},
@@ -37,10 +37,11 @@ const std::vector<std::pair<std::string_view, std::string_view>>& Words() {
       {"@CHECK@",
        "--seconds --rounds --memory --max-temperature --call-timeout --seed --driver --results "
        "--kubelet-root --in-use-too --cuda --nvml --sysfs-root --proc-root"},
+      {"@RECORD@",
+       "--replay --out --pattern --sysfs-root --kernel-log --nvml --for --every --hash-serials"},
       {"@PATHS@",
        "--kubeconfig --agent-socket --driver-socket --dir --directory --kubelet-root --cdi-root "
-       "--registry --state-dir --replay "
-       "--results --cuda --nvml --sysfs-root --proc-root"},
+       "--registry --state-dir --replay --out --results --cuda --nvml --sysfs-root --proc-root"},
       {"@IN@", "__fish_seen_subcommand_from"},
       // Pods that hold devices.
       {"@PODS@",
@@ -77,7 +78,7 @@ _galen() {
     [[ $command == conformance ]] && flags+=" @CONFORMANCE@"
     [[ $command == doctor ]] && flags+=" @DOCTOR@"
     [[ $command == check ]] && flags+=" @CHECK@"
-    [[ $command == rules ]] && flags+=" --replay"
+    [[ $command == rules ]] && flags+=" @RECORD@"
     COMPREPLY=($(compgen -W "$flags" -- "$word"))
   elif [[ " @PATHS@ " == *" $before "* ]]; then
     COMPREPLY=($(compgen -f -- "$word"))
@@ -142,7 +143,7 @@ _galen() {
     [[ $command == conformance ]] && flags+=(@CONFORMANCE@)
     [[ $command == doctor ]] && flags+=(@DOCTOR@)
     [[ $command == check ]] && flags+=(@CHECK@)
-    [[ $command == rules ]] && flags+=(--replay)
+    [[ $command == rules ]] && flags+=(@RECORD@)
     compadd -- $flags
   elif [[ " @PATHS@ " == *" $before "* ]]; then
     _files
@@ -227,6 +228,14 @@ complete -c galen -n "@IN@ completion" -a "@SHELLS@"
 complete -c galen -n "@IN@ rules; and not @IN@ @RULES@" -a "@RULES@"
 complete -c galen -n "@IN@ rules; and @IN@ @RULES@" -F
 complete -c galen -n "@IN@ rules" -l replay -r -F
+complete -c galen -n "@IN@ rules" -l out -r -F
+complete -c galen -n "@IN@ rules" -l pattern -x
+complete -c galen -n "@IN@ rules" -l sysfs-root -r -F
+complete -c galen -n "@IN@ rules" -l kernel-log -r -F
+complete -c galen -n "@IN@ rules" -l nvml -r -F
+complete -c galen -n "@IN@ rules" -l for -x
+complete -c galen -n "@IN@ rules" -l every -x
+complete -c galen -n "@IN@ rules" -l hash-serials
 complete -c galen -n "@IN@ doctor" -l registry -r -F
 complete -c galen -n "@IN@ doctor" -l state-dir -r -F
 complete -c galen -n "@IN@ doctor" -l agent-account -x

@@ -75,7 +75,7 @@ TEST(Completion, OfBashKnowsTheFlagsAndValuesOfEachCommand) {
   EXPECT_EQ(InBash("galen conformance --re", 2), "--read-only");
   EXPECT_EQ(InBash("galen conformance -o j", 3), "json junit");
   EXPECT_EQ(InBash("galen why --b", 2), "") << "it has none";
-  EXPECT_EQ(InBash("galen rules \"\"", 2), "check list explain test");
+  EXPECT_EQ(InBash("galen rules \"\"", 2), "check list explain test schema record");
   EXPECT_EQ(InBash("galen rules test --r", 3), "--replay");
 }
 

@@ -4,15 +4,13 @@
 #include "cli/commands/commands.h"
 #include "cli/output/table.h"
 #include "cli/output/tone.h"
+#include "probes/recording/rules_replay.h"
 #include "probes/rules/rule_reader.h"
+#include "probes/rules/rule_schema.h"
 #include "probes/rules/rule_text.h"
-#include "probes/sysfs/rules_replay.h"
 
 namespace galen::cli {
-namespace {
-
-// The file, or the built-in table of that name where there is no such file.
-StatusOr<probes::RuleTable> Load(const std::string& file) {
+StatusOr<probes::RuleTable> LoadRulesTable(const std::string& file) {
   StatusOr<std::string> text = PosixFileSystem().Read(file);
   if (text.ok()) return probes::ParseRules(*text, file);
   const std::string_view builtin = probes::BuiltInRules(file);
@@ -21,16 +19,14 @@ StatusOr<probes::RuleTable> Load(const std::string& file) {
                   probes::BuiltInRuleNames());
 }
 
-}  // namespace
-
 StatusOr<std::string> CheckRules(const std::string& file) {
-  ASSIGN_OR_RETURN(const probes::RuleTable table, Load(file));
+  ASSIGN_OR_RETURN(const probes::RuleTable table, LoadRulesTable(file));
   return fmt::format("{}: {} signs and {} rules, no faults\n", file, table.signs.size(),
                      table.rules.size());
 }
 
 StatusOr<std::string> ListRules(const Options& options, const std::string& file) {
-  ASSIGN_OR_RETURN(const probes::RuleTable table, Load(file));
+  ASSIGN_OR_RETURN(const probes::RuleTable table, LoadRulesTable(file));
   Table text({"RULE", "STATE", "CODE", "SIGN", "WHEN"});
   for (const probes::Rule& rule : table.rules) {
     text.Add({rule.id,
@@ -43,7 +39,7 @@ StatusOr<std::string> ListRules(const Options& options, const std::string& file)
 }
 
 StatusOr<std::string> ExplainRules(const std::string& file, const std::string& id) {
-  ASSIGN_OR_RETURN(const probes::RuleTable table, Load(file));
+  ASSIGN_OR_RETURN(const probes::RuleTable table, LoadRulesTable(file));
   std::string text;
   for (const probes::Rule& rule : table.rules) {
     if (id.empty() || rule.id == id) text += probes::ExplainRule(rule, table);
@@ -56,10 +52,12 @@ StatusOr<std::string> ExplainRules(const std::string& file, const std::string& i
 
 StatusOr<std::string> TestRules(const std::string& file, const std::string& recording) {
   if (recording.empty()) return InvalidArgument("--replay is missing: a directory of steps");
-  ASSIGN_OR_RETURN(const probes::RuleTable table, Load(file));
+  ASSIGN_OR_RETURN(const probes::RuleTable table, LoadRulesTable(file));
   ASSIGN_OR_RETURN(const probes::Replay replay,
                    probes::ReplayRules(probes::RealSysfs(), recording, table));
   return probes::ReplayText(replay);
 }
+
+std::string SchemaOfRules() { return probes::RulesSchema().DumpPretty() + "\n"; }
 
 }  // namespace galen::cli

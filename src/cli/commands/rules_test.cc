@@ -1,11 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/files/test_temporary_directory.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/record_rules.h"
 #include "probes/rules/rule_reader.h"
 
 namespace galen::cli {
@@ -33,14 +35,14 @@ TEST_F(RulesCommandTest, NamesEveryFaultOfAFile) {
                        "- {id: x, sign: y}\n"))
           .status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_THAT(status.message(), HasSubstr("r.yaml:3: A: name is not lower-case"));
-  EXPECT_THAT(status.message(), HasSubstr("r.yaml:5: x: sign 'y' is not among"));
+  EXPECT_THAT(status.message(), HasSubstr("r.yaml:3:4: A: name is not lower-case"));
+  EXPECT_THAT(status.message(), HasSubstr("r.yaml:5:11: x: sign 'y' is not among"));
 }
 
 TEST_F(RulesCommandTest, SaysWhichTablesThereAreWhenThereIsNoSuchFile) {
   const Status status = CheckRules("none.yaml").status();
   EXPECT_EQ(status.code(), Code::kNotFound);
-  EXPECT_THAT(status.message(), HasSubstr("built-in tables are amd, dcgm, gpu, hwmon"));
+  EXPECT_THAT(status.message(), HasSubstr("built-in tables are amd, amdgpu, dcgm, gpu, hwmon"));
 }
 
 TEST_F(RulesCommandTest, ListsRulesByTheirIds) {
@@ -60,6 +62,44 @@ TEST_F(RulesCommandTest, TriesRulesOnARecording) {
   EXPECT_THAT(*TestRules("memory", replays + "memory-errors"),
               HasSubstr("mc0 memory-uncorrected began, Unhealthy: "));
   EXPECT_THAT(TestRules("memory", "").status().message(), HasSubstr("--replay is missing"));
+}
+
+TEST_F(RulesCommandTest, RecordsWhatDevicesShowToBeTriedLater) {
+  const std::string drive = directory_.Path("sys/class/nvme/nvme0");
+  std::filesystem::create_directories(drive + "/hwmon1");
+  std::ofstream(drive + "/serial") << "SN-0815-4711\n";
+  std::ofstream(drive + "/hwmon1/temp1_input") << "91000\n";
+  std::ofstream(drive + "/hwmon1/temp1_crit") << "90000 of SN-0815-4711\n";
+  RecordArguments arguments{.directory = directory_.Path("out"),
+                            .patterns = {"class/nvme/nvme*"},
+                            .sysfs_root = directory_.Path("sys"),
+                            .length = Duration(1),
+                            .hash_serials = true};
+  const StatusOr<std::string> said = RecordRules("nvme", arguments);
+  ASSERT_TRUE(said.ok()) << said.status().message();
+  EXPECT_THAT(*said, HasSubstr("out: 1 steps; galen rules test nvme --replay "));
+  EXPECT_THAT(*TestRules("nvme", directory_.Path("out")),
+              HasSubstr("nvme0 temperature-critical began, Unhealthy: Drive temperature 91"));
+  std::ifstream file(directory_.Path("out/0s/nvme0/hwmon1/temp1_crit"));
+  std::string limit;
+  std::getline(file, limit);
+  EXPECT_THAT(limit, HasSubstr("90000 of hashed-"));
+  EXPECT_EQ(RecordRules("nvme", arguments).status().code(), Code::kAlreadyExists);
+}
+
+TEST_F(RulesCommandTest, SaysWhatARecordingLacks) {
+  RecordArguments arguments;
+  EXPECT_THAT(RecordRules("nvme", arguments).status().message(), HasSubstr("--out is missing"));
+  arguments.directory = directory_.Path("out");
+  EXPECT_THAT(RecordRules("nvme", arguments).status().message(), HasSubstr("--pattern is missing"));
+  arguments.patterns = {"class/nvme/nvme*"};
+  arguments.sysfs_root = directory_.Path("none");
+  EXPECT_EQ(RecordRules("nvme", arguments).status().code(), Code::kNotFound);
+  EXPECT_EQ(RecordRules("none.yaml", arguments).status().code(), Code::kNotFound);
+}
+
+TEST(RulesSchemaCommand, PrintsTheSchema) {
+  EXPECT_THAT(SchemaOfRules(), HasSubstr("https://json-schema.org/draft/2020-12/schema"));
 }
 
 // Whoever adds a rule shows it there: galen rules list TABLE prints the block.

@@ -14,7 +14,7 @@
 #include "base/metrics.h"
 #include "model/check_result.h"
 #include "probes/active_check/result_file.h"
-#include "probes/rules/placeholders.h"
+#include "probes/placeholders.h"
 #include "probes/rules/sign.h"
 
 namespace galen::probes {

@@ -16,7 +16,7 @@
 #include "probes/command/check_pace.h"
 #include "probes/command/command_answer.h"
 #include "probes/command/command_runner.h"
-#include "probes/rules/placeholders.h"
+#include "probes/placeholders.h"
 #include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
 

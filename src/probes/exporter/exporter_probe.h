@@ -18,7 +18,7 @@
 #include "base/loop/loop.h"
 #include "base/metrics.h"
 #include "probes/exporter/exporter_fetch.h"
-#include "probes/rules/placeholders.h"
+#include "probes/placeholders.h"
 #include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
 

@@ -107,22 +107,6 @@ void AddLostGpu(std::string_view text, std::vector<KernelFault>& faults) {
   faults.push_back(MakeFault("gpu-lost", std::move(slot), 1, "GPU has fallen off the bus"));
 }
 
-// The PCI device, with its function, that the kernel says a record is about; "" when it says none.
-// Only the kernel's own code fills these properties, whatever the text quotes.
-std::string AddressOfRecord(const KernelRecord& record) {
-  const auto subsystem = record.properties.find("SUBSYSTEM");
-  const auto device = record.properties.find("DEVICE");
-  if (subsystem == record.properties.end() || subsystem->second != "pci") return "";
-  if (device == record.properties.end() || !device->second.starts_with("+pci:")) return "";
-  const std::string_view address = std::string_view(device->second).substr(5);
-  const std::string slot = PciSlot(address);
-  const std::string_view function = address.substr(std::min(slot.size(), address.size()));
-  // A dot and one digit, up to 7.
-  const bool whole =
-      function.size() == 2 && function[0] == '.' && function[1] >= '0' && function[1] <= '7';
-  return slot.empty() || !whole ? "" : slot + std::string(function);
-}
-
 // "nvidia 0000:4b:00.0: PCIe Bus Error: severity=…", with "AER: " before it on newer kernels.
 // Before and after 6.4 they also name the severity differently: Corrected and Correctable,
 // Uncorrected (Non-Fatal) and Uncorrectable (Non-Fatal).
@@ -177,6 +161,20 @@ std::string PciSlot(std::string_view text) {
     slot += static_cast<char>(std::tolower(c));
   }
   return slot;
+}
+
+std::string AddressOfRecord(const KernelRecord& record) {
+  const auto subsystem = record.properties.find("SUBSYSTEM");
+  const auto device = record.properties.find("DEVICE");
+  if (subsystem == record.properties.end() || subsystem->second != "pci") return "";
+  if (device == record.properties.end() || !device->second.starts_with("+pci:")) return "";
+  const std::string_view address = std::string_view(device->second).substr(5);
+  const std::string slot = PciSlot(address);
+  const std::string_view function = address.substr(std::min(slot.size(), address.size()));
+  // A dot and one digit, up to 7.
+  const bool whole =
+      function.size() == 2 && function[0] == '.' && function[1] >= '0' && function[1] <= '7';
+  return slot.empty() || !whole ? "" : slot + std::string(function);
 }
 
 std::vector<KernelFault> FaultsIn(const KernelRecord& record) {

@@ -50,7 +50,9 @@ void KernelLog::SetDevices(const std::map<std::string, std::string>& device_of_a
   device_of_slot_.clear();
   for (const auto& [address, device] : device_of_address) {
     device_of_address_[address] = device;
-    device_of_slot_.try_emplace(PciSlot(address), device);
+    if (std::string slot = PciSlot(address); !slot.empty()) {
+      device_of_slot_.try_emplace(std::move(slot), device);
+    }
   }
 }
 
@@ -114,7 +116,10 @@ bool KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {
   if (skipping_) return false;
   // Reported by this process or by one before it: exactly once within a boot.
   if (dealt_with_ && record->sequence <= *dealt_with_) return false;
-  const std::vector<KernelFault> faults = FaultsIn(*record);
+  std::vector<KernelFault> faults = FaultsIn(*record);
+  for (KernelFault& fault : FaultsBySigns(*record, parts_.rules.signs)) {
+    faults.push_back(std::move(fault));
+  }
   if (faults.empty()) return false;
   dealt_with_ = record->sequence;
   for (const KernelFault& fault : faults) AddSign(fault, TimeOf(*record), signs);
@@ -143,6 +148,10 @@ WallTime KernelLog::TimeOf(const KernelRecord& record) const {
 
 std::string KernelLog::DeviceOf(const KernelFault& fault) const {
   if (ConcernsEveryDevice(fault)) return std::string(kEveryDevice);
+  if (!fault.kernel_name.empty()) {
+    const auto named = device_of_address_.find(fault.kernel_name);
+    return named == device_of_address_.end() ? "" : named->second;
+  }
   const bool exact = !fault.pci_function.empty();
   const auto& devices = exact ? device_of_address_ : device_of_slot_;
   const auto device = devices.find(exact ? fault.pci_function : fault.pci_address);

@@ -17,6 +17,7 @@
 #include "base/metrics.h"
 #include "probes/kernel_log/kernel_record.h"
 #include "probes/kernel_log/state_file.h"
+#include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
 
 namespace galen::probes {
@@ -34,6 +35,8 @@ struct KernelFault {
   std::string raw{};          // "kernel log: Xid 79 on 0000:4b:00"
   // With the function, "0000:4b:00.1", where the kernel itself names the device; "" otherwise.
   std::string pci_function{};
+  // "nvme:nvme0", where the kernel itself names a device of another subsystem than PCI.
+  std::string kernel_name{};
 
   bool operator==(const KernelFault&) const = default;
 };
@@ -43,6 +46,16 @@ struct KernelFault {
 // only where the record's properties (SUBSYSTEM=pci, DEVICE=+pci:…, written by the kernel's
 // dev_printk) name the device that its text names; root's lines have none.
 std::vector<KernelFault> FaultsIn(const KernelRecord& record);
+
+// The PCI device, with its function, that the kernel says a record is about: "0000:4b:00.1"; ""
+// when it says none. Only the kernel's own code fills the record's properties, whatever the text
+// quotes.
+std::string AddressOfRecord(const KernelRecord& record);
+
+// Faults of lines that a table knows (SignSpec::kernel): the driver's name, the device's as the
+// record's properties have it, then what the sign's expression takes from there on.
+std::vector<KernelFault> FaultsBySigns(const KernelRecord& record,
+                                       const std::vector<SignSpec>& signs);
 
 // "PCI:0000:4b:00" or "0000:4B:00.0" → "0000:4b:00"; "" when the text starts with no address.
 // Drivers name the slot with or without the function, so slots are compared without.
@@ -73,13 +86,15 @@ class KernelLog {
     StateFile& state;
     KernelLogSource& source;
     SignSink& sink;
+    // Lines that it knows count beside those that FaultsIn knows.
+    const RuleTable& rules;
   };
   // Where to begin when no state file says how far this boot's log was dealt with: at the oldest
   // record there is, or with what comes from now on.
   enum class Begin { kAtBoot, kNow };
 
-  // All parts are lent. Devices by their PCI address ("0000:4b:00.0"); faults of others are
-  // counted.
+  // All parts are lent. Devices by their PCI address ("0000:4b:00.0"), or by subsystem and name
+  // ("nvme:nvme0"); faults of others are counted.
   KernelLog(Parts parts, const std::map<std::string, std::string>& device_of_address);
   // The devices from now on. A fault that names a function counts for the device of that function
   // alone; one that names a slot, for the device there with the lowest function.

@@ -39,7 +39,7 @@ struct Follower {
   Follower(FakeLoop& loop, FakeFileSystem& files, std::string boot_id,
            std::vector<std::string> records, KernelLog::Begin begin = KernelLog::Begin::kAtBoot)
       : state(files, NullLog(), "/state/gpu.json", std::move(boot_id)),
-        log({loop, NullLog(), metrics, state, source, sink},
+        log({loop, NullLog(), metrics, state, source, sink, rules},
             {{"0000:4B:00.0", "gpu-3"}, {"0000:4c:00.0", "gpu-4"}}) {
     for (std::string& record : records) source.Append(std::move(record));
     state.Load();
@@ -51,6 +51,7 @@ struct Follower {
   FakeKernelLog source;
   KeepingSink sink;
   StateFile state;
+  const RuleTable rules{};
   KernelLog log;
 };
 

@@ -8,12 +8,14 @@ namespace galen::probes {
 namespace {
 
 // In a function: the texts are put in by another file, whose constants may come to life later.
-std::array<std::pair<std::string_view, std::string_view>, 9> Tables() {
+std::array<std::pair<std::string_view, std::string_view>, 11> Tables() {
   return {{{"amd", kAmdRules},
+           {"amdgpu", kAmdgpuRules},
            {"dcgm", kDcgmRules},
            {"gpu", kGpuRules},
            {"hwmon", kHwmonRules},
            {"memory", kMemoryRules},
+           {"mlx5", kMlx5Rules},
            {"nic", kNicRules},
            {"nvme", kNvmeRules},
            {"pci", kPciRules},

@@ -9,8 +9,9 @@ namespace galen::probes {
 namespace {
 
 constexpr std::string_view kForms =
-    "expected \"> 85\", \"== down\", \"< expected\", \"< baseline\", \"in 13, 31-33\", "
-    "\"rises > 10 in 60s\" or \"other\"";
+    "expected \"> 85\", \"== down\", \"< expected\", \"< baseline\", \"< 90 % of peers\", "
+    "\"in 13, 31-33\", \"rises > 10 in 60s\", \"any of 0x60\", \"all of 0x3\", \"none of 0x1\" or "
+    "\"other\"";
 
 // Takes words and marks off the front of a short text.
 class Cursor {
@@ -65,6 +66,19 @@ bool IsEquality(Compare compare) {
   return compare == Compare::kEqual || compare == Compare::kNotEqual;
 }
 
+// "90 % of peers"; nullopt where the text is about no peers.
+std::optional<StatusOr<Peers>> ParsePeers(std::string_view right) {
+  constexpr std::string_view kEnd = " % of peers";
+  if (!right.ends_with(kEnd)) return std::nullopt;
+  const std::optional<double> percent =
+      ParseNumber<double>(right.substr(0, right.size() - kEnd.size()));
+  constexpr double kPercentMost = 100'000;
+  if (!percent || *percent <= 0 || *percent > kPercentMost) {
+    return InvalidArgument("'{}' is not like \"90 % of peers\", above 0", right);
+  }
+  return Peers{*percent / 100};
+}
+
 StatusOr<Match> ParseComparison(Compare compare, Cursor& cursor) {
   const std::string_view right = cursor.Rest();
   if (right.empty()) return InvalidArgument("nothing to compare with: {}", kForms);
@@ -75,6 +89,11 @@ StatusOr<Match> ParseComparison(Compare compare, Cursor& cursor) {
     // The best value seen is the highest one: a counter or a temperature has no such thing.
     if (compare != Compare::kBelow) return InvalidArgument("only \"< baseline\" has a meaning");
     comparison.with = Baseline{};
+  } else if (const std::optional<StatusOr<Peers>> peers = ParsePeers(right)) {
+    if (!peers->ok()) return peers->status();
+    // Equal to a median is what nobody means: half of all devices are a little off it.
+    if (IsEquality(compare)) return InvalidArgument("peers are compared by <, <=, > or >=");
+    comparison.with = **peers;
   } else if (const std::optional<double> number = ParseNumber<double>(right)) {
     comparison.with = *number;
   } else if (IsEquality(compare)) {
@@ -115,7 +134,33 @@ StatusOr<Match> ParseRise(Cursor& cursor) {
   return Match(Rise{*above, window});
 }
 
+// "0x60" or "96".
+StatusOr<Match> ParseBitMask(BitMask::Need need, Cursor& cursor) {
+  const std::string_view text = cursor.Rest();
+  const bool hex = text.starts_with("0x");
+  const std::string_view digits = hex ? text.substr(2) : text;
+  BitMask mask{.need = need};
+  const char* const last = digits.data() + digits.size();
+  const auto [end, error] = std::from_chars(digits.data(), last, mask.bits, hex ? 16 : 10);
+  if (error != std::errc() || end != last || mask.bits == 0 || mask.bits > kBitsMost) {
+    return InvalidArgument("'{}' is no mask of bits like 0x60, above 0 and below 2^53", text);
+  }
+  return Match(mask);
+}
+
 }  // namespace
+
+bool BitMask::Matches(std::uint64_t value) const {
+  switch (need) {
+    case Need::kAny:
+      return (value & bits) != 0;
+    case Need::kAll:
+      return (value & bits) == bits;
+    case Need::kNone:
+      return (value & bits) == 0;
+  }
+  GALEN_UNREACHABLE();
+}
 
 bool NumberSet::Contains(std::int64_t number) const {
   return std::any_of(ranges.begin(), ranges.end(), [number](const NumberRange& range) {
@@ -131,6 +176,9 @@ StatusOr<Match> ParseMatch(std::string_view text) {
   }
   if (cursor.Take("in ")) return ParseNumberSet(cursor);
   if (cursor.Take("rises ")) return ParseRise(cursor);
+  if (cursor.Take("any of ")) return ParseBitMask(BitMask::Need::kAny, cursor);
+  if (cursor.Take("all of ")) return ParseBitMask(BitMask::Need::kAll, cursor);
+  if (cursor.Take("none of ")) return ParseBitMask(BitMask::Need::kNone, cursor);
   if (cursor.Take("other") && cursor.done()) return Match(Other{});
   return InvalidArgument("{}", kForms);
 }

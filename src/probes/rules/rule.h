@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "model/health.h"
+#include "probes/pattern.h"
 #include "probes/rules/sign.h"
 
 namespace galen::probes {
@@ -21,6 +23,15 @@ namespace galen::probes {
 // It decides what a rule may say: only readings and counters end by themselves, only counters rise,
 // only events are listed by number and counted within a window.
 enum class SignKind { kReading, kCounter, kEvent };
+
+// A regular expression of a table, which is copied without being compiled anew.
+struct Expression {
+  std::string text{};
+  // Of an immutable object; nullptr where the text is none, which the reader refuses.
+  std::shared_ptr<const Pattern> pattern{};
+
+  bool operator==(const Expression& other) const { return text == other.text; }
+};
 
 // Which of the files that a pattern names counts. With a limit beside each file the highest
 // and the lowest are those of value against limit, so that the sensor nearest to its limit is
@@ -38,6 +49,8 @@ struct FileSource {
   std::string expected{};
   Several several = Several::kFirst;
   Duration every{};  // read at most so often; zero: at each look
+  // What of the file's text is the number, in the place of the begin of its first line.
+  std::optional<Expression> capture{};
 
   bool operator==(const FileSource&) const = default;
 };
@@ -84,6 +97,16 @@ struct MetricSource {
   bool operator==(const MetricSource&) const = default;
 };
 
+// Where an event of a device is a line that its driver writes into the kernel's log. Only records
+// of which the kernel itself says which device they are about (SUBSYSTEM and DEVICE, by
+// dev_printk).
+struct KernelSource {
+  std::string driver{};           // "mlx5_core": how such a line begins, before the device's name
+  std::string subsystem = "pci";  // or "nvme"
+  Expression line{};              // from the begin of what follows the name on
+  bool operator==(const KernelSource&) const = default;
+};
+
 // A sign that rules may name.
 struct SignSpec {
   std::string name{};
@@ -102,6 +125,7 @@ struct SignSpec {
   // In the place of a file; least and most bound what it gives, too.
   std::optional<CommandSource> command{};
   std::optional<MetricSource> metric{};
+  std::optional<KernelSource> kernel{};
 
   bool operator==(const SignSpec&) const = default;
 };
@@ -119,11 +143,22 @@ struct Baseline {
   bool operator==(const Baseline&) const = default;
 };
 
-// "> 85", "== down", "< expected", "< baseline". Texts can only be equal or not; "baseline" goes
-// with "<" only, because the best value is the highest one.
+// Likewise: a share of the median of the other devices of the same model on this node, as they show
+// the same sign now. With fewer than kPeersLeast of them, or a median that is not above zero, there
+// is nothing to compare with.
+struct Peers {
+  double share = 1;
+
+  bool operator==(const Peers&) const = default;
+};
+// The median of two is between them whoever of the two is bad.
+inline constexpr std::size_t kPeersLeast = 3;
+
+// "> 85", "== down", "< expected", "< baseline", "< 90 % of peers". Texts can only be equal or not;
+// "baseline" goes with "<" only, because the best value is the highest one.
 struct Comparison {
   Compare compare = Compare::kEqual;
-  std::variant<double, std::string, Expected, Baseline> with = 0.0;
+  std::variant<double, std::string, Expected, Baseline, Peers> with = 0.0;
 
   bool operator==(const Comparison&) const = default;
 };
@@ -153,12 +188,24 @@ struct Rise {
   bool operator==(const Rise&) const = default;
 };
 
+// "any of 0x60", "all of 0x3", "none of 0x1": bits of a whole number.
+struct BitMask {
+  enum class Need { kAny, kAll, kNone };
+  Need need = Need::kAny;
+  std::uint64_t bits = 0;
+
+  bool Matches(std::uint64_t value) const;
+  bool operator==(const BitMask&) const = default;
+};
+// Up to here a double holds each whole number exactly, so that no bit is lost on the way.
+inline constexpr std::uint64_t kBitsMost = (std::uint64_t{1} << 53) - 1;
+
 // "other": an event whose number no other rule of this sign lists.
 struct Other {
   bool operator==(const Other&) const = default;
 };
 
-using Match = std::variant<Comparison, NumberSet, Rise, Other>;
+using Match = std::variant<Comparison, NumberSet, Rise, Other, BitMask>;
 
 // Reads the `when` of a rule. InvalidArgument says which form was expected.
 StatusOr<Match> ParseMatch(std::string_view text);
@@ -216,6 +263,8 @@ struct Rule {
   Until until = Until::kClear;
   Duration quiet{};                   // for Until::kFor
   std::vector<std::string> clears{};  // rule ids, or "reset" / "reboot" for all that wait for it
+  // Rule ids whose findings do not count while this rule has one: they are what follows from it.
+  std::vector<std::string> supersedes{};
 
   bool operator==(const Rule&) const = default;
 };

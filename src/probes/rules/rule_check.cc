@@ -8,11 +8,10 @@
 #include <utility>
 
 #include "base/text.h"
-#include "probes/rules/exporter_address.h"
-#include "probes/rules/placeholders.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/rules/sentence.h"
 #include "probes/rules/sign.h"
+#include "probes/rules/sign_use.h"
 #include "probes/rules/sign_value.h"
 
 namespace galen::probes {
@@ -31,7 +30,8 @@ bool IsCamelCase(std::string_view text) {
 bool ComparesWithKnownBest(const Rule& rule) {
   const auto* comparison = std::get_if<Comparison>(&rule.match);
   return comparison != nullptr && (std::holds_alternative<Expected>(comparison->with) ||
-                                   std::holds_alternative<Baseline>(comparison->with));
+                                   std::holds_alternative<Baseline>(comparison->with) ||
+                                   std::holds_alternative<Peers>(comparison->with));
 }
 
 void CheckMatch(const Rule& rule, SignKind kind, RuleFaults& faults) {
@@ -39,11 +39,13 @@ void CheckMatch(const Rule& rule, SignKind kind, RuleFaults& faults) {
   const bool numbers_of_events =
       std::holds_alternative<NumberSet>(rule.match) || std::holds_alternative<Other>(rule.match);
   if (numbers_of_events && !event) faults.Add("when", "lists numbers, but the sign is no event");
+  if (event && AsksForPeers(rule))
+    faults.Add("when", "compares with peers, but an event happens to one");
   if (std::holds_alternative<Rise>(rule.match) && kind != SignKind::kCounter) {
     faults.Add("when", "watches a counter rise, but the sign is no counter");
   }
   if (std::holds_alternative<ShareRatio>(rule.share) && !ComparesWithKnownBest(rule)) {
-    faults.Add("share", "is a ratio, so `when` must compare with expected or baseline");
+    faults.Add("share", "is a ratio, so `when` must compare with expected, baseline or peers");
   }
 }
 
@@ -62,18 +64,20 @@ void CheckCondition(const Rule& rule, const RuleTable& table, RuleFaults& faults
 void CheckLeave(const Rule& rule, RuleFaults& faults) {
   if (!rule.leave) return;
   const auto* comparison = std::get_if<Comparison>(&rule.match);
-  const double* threshold = comparison ? std::get_if<double>(&comparison->with) : nullptr;
-  if (threshold == nullptr) return faults.Add("leave", "needs a `when` with a number");
+  const double* number = comparison ? std::get_if<double>(&comparison->with) : nullptr;
+  const Peers* peers = comparison ? std::get_if<Peers>(&comparison->with) : nullptr;
+  if (number == nullptr && peers == nullptr) {
+    return faults.Add("leave", "needs a `when` with a number");
+  }
+  const double threshold = number != nullptr ? *number : peers->share * 100;
   switch (comparison->compare) {
     case Compare::kAbove:
     case Compare::kAtLeast:
-      if (*rule.leave > *threshold)
-        faults.Add("leave", "is above the threshold it should be below");
+      if (*rule.leave > threshold) faults.Add("leave", "is above the threshold it should be below");
       return;
     case Compare::kBelow:
     case Compare::kAtMost:
-      if (*rule.leave < *threshold)
-        faults.Add("leave", "is below the threshold it should be above");
+      if (*rule.leave < threshold) faults.Add("leave", "is below the threshold it should be above");
       return;
     case Compare::kEqual:
     case Compare::kNotEqual:
@@ -149,13 +153,24 @@ void CheckWords(const Rule& rule, RuleFaults& faults) {
 
 }  // namespace
 
-void RuleFaults::At(std::size_t line, std::string row) {
-  line_ = line;
+void RuleFaults::At(std::size_t line, std::string row, std::size_t column) {
+  place_ = {line, column};
+  lines_ = nullptr;
+  row_ = std::move(row);
+}
+
+void RuleFaults::At(const YamlLines& lines, std::string_view list, std::size_t index,
+                    std::string row) {
+  lines_ = &lines;
+  list_ = list;
+  index_ = index;
   row_ = std::move(row);
 }
 
 void RuleFaults::Add(std::string_view field, std::string_view what) {
-  const std::string place = line_ > 0 ? fmt::format("{}:{}", origin_, line_) : origin_;
+  const YamlPlace at = lines_ != nullptr ? lines_->PlaceOfField(list_, index_, field) : place_;
+  const std::string place =
+      at.line > 0 ? fmt::format("{}:{}:{}", origin_, at.line, at.column) : origin_;
   faults_.push_back(field.empty() ? fmt::format("{}: {} {}", place, row_, what)
                                   : fmt::format("{}: {}: {} {}", place, row_, field, what));
 }
@@ -206,115 +221,47 @@ void CheckEnd(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
                                   rule.until == Until::kReset ? "reset" : "reboot"));
 }
 
-// A path has to stay below the device's directory.
-void CheckPattern(std::string_view field, std::string_view path, RuleFaults& faults) {
-  constexpr std::size_t kPathBytesMax = 200;  // the longest in the kernel's own lists is below 80
-  if (path.empty() || path.front() == '/' || path.size() > kPathBytesMax) {
-    return faults.Add(field, "is no path below the device's directory like hwmon/hwmon*/name");
-  }
-  while (!path.empty()) {
-    const std::string_view segment = path.substr(0, path.find('/'));
-    path.remove_prefix(std::min(segment.size() + 1, path.size()));
-    if (segment.empty() || segment == "." || segment == "..") {
-      faults.Add(field, fmt::format("has the segment '{}'", segment));
+// What a rule silences must be there, and no rule silences itself, not even by way of others: then
+// none of them would be shown.
+class SupersedeCheck {
+ public:
+  SupersedeCheck(const RuleTable& table, RuleFaults& faults) : table_(table), faults_(faults) {}
+
+  void Check(const Rule& rule) {
+    if (!rule.supersedes.empty() && rule.state == HealthState::kHealthy) {
+      faults_.Add("supersedes", "stands in a Healthy rule, which finds nothing");
     }
-    if (std::ranges::count(segment, '*') > 1) {
-      faults.Add(field, fmt::format("has more than one '*' in '{}'", segment));
+    for (const std::string& id : rule.supersedes) {
+      const Rule* named = table_.FindRule(id);
+      if (named == nullptr) {
+        faults_.Add("supersedes", fmt::format("'{}' is no rule of this file", Shown(id, 80)));
+      } else if (std::set<const Rule*> seen; Reaches(*named, rule, seen)) {
+        faults_.Add("supersedes",
+                    fmt::format("'{}' supersedes this rule, itself or by others", id));
+      }
     }
   }
-}
 
-void CheckFileSource(const SignSpec& sign, RuleFaults& faults) {
-  if (sign.kind == SignKind::kEvent) faults.Add("file", "is read again and again: no event");
-  if (sign.file->every > kFileEveryMost) faults.Add("every", "is past 1h");
-  CheckPattern("file", sign.file->path, faults);
-  if (sign.file->expected.empty()) return;
-  CheckPattern("expected", sign.file->expected, faults);
-  if (std::ranges::count(sign.file->expected, '*') > std::ranges::count(sign.file->path, '*')) {
-    faults.Add("expected", "has a '*' that `file` does not have");
+ private:
+  // Whether `from` is `to`, or supersedes it by way of others.
+  bool Reaches(const Rule& from, const Rule& to, std::set<const Rule*>& seen) const {
+    if (from.id == to.id) return true;
+    if (!seen.insert(&from).second) return false;
+    return std::ranges::any_of(from.supersedes, [&](const std::string& id) {
+      const Rule* next = table_.FindRule(id);
+      return next != nullptr && Reaches(*next, to, seen);
+    });
   }
-}
 
-// Braces are placeholders, so that a misspelled one does not reach a program or a label.
-void CheckPlaceholders(std::string_view field, std::string_view text, RuleFaults& faults) {
-  const std::string wrong = WrongPlaceholder(text);
-  if (wrong.empty()) return;
-  faults.Add(field, fmt::format("knows no placeholder '{}': {{{}}}", Shown(wrong, 80),
-                                fmt::join(kPlaceholders, "}, {")));
-}
-
-void CheckCommandTimes(const CommandSource& source, RuleFaults& faults) {
-  if (source.every < kCommandEveryLeast || source.every > kCommandEveryMost) {
-    faults.Add("every", "is not from 1s to 24h");
-  }
-  if (source.timeout < kCommandTimeoutLeast || source.timeout > source.every) {
-    faults.Add("timeout", "is not from 100ms to `every`, so that runs do not meet");
-  }
-  if (source.cpu < std::chrono::seconds(1) || source.cpu > kCommandCpuMost ||
-      source.cpu % std::chrono::seconds(1) != Duration::zero()) {
-    faults.Add("cpu", "is not whole seconds from 1s to 1m");
-  }
-}
-
-void CheckCommandSource(const SignSpec& sign, RuleFaults& faults) {
-  const CommandSource& source = *sign.command;
-  if (sign.kind == SignKind::kEvent) faults.Add("command", "is run again and again: no event");
-  if (sign.kind == SignKind::kCounter && !source.json) {
-    faults.Add("command", "gives 0 or 1, which is no counter, unless `output` is json");
-  }
-  // Found by nobody's PATH: which program runs is what is written here.
-  if (source.command.empty() || !source.command.front().starts_with('/')) {
-    faults.Add("command", "begins with no program's whole path like [/opt/checks/fan.sh, {pci}]");
-  }
-  if (!source.command.empty() && source.command.front().find('{') != std::string::npos) {
-    faults.Add("command", "has a placeholder in the program's path");
-  }
-  if (source.command.size() > kCommandWordsMax) faults.Add("command", "has more than 32 words");
-  for (const std::string& word : source.command) {
-    if (word.size() > kCommandWordBytesMax || word.find('\0') != std::string::npos) {
-      faults.Add("command", "has a word past 1024 bytes or with a zero byte");
-    }
-    CheckPlaceholders("command", word, faults);
-  }
-  CheckCommandTimes(source, faults);
-}
-
-void CheckLabels(const std::map<std::string, std::string>& labels, RuleFaults& faults) {
-  for (const auto& [name, text] : labels) CheckPlaceholders("labels", text, faults);
-}
-
-void CheckSource(const SignSpec& sign, RuleFaults& faults) {
-  if (sign.file) CheckFileSource(sign, faults);
-  if (sign.command) CheckCommandSource(sign, faults);
-  if (!sign.metric) return;
-  if (sign.metric->name.empty()) faults.Add("metric", "is missing: which metric of the exporter");
-  CheckLabels(sign.metric->labels, faults);
-}
-
-void CheckExporter(const ExporterSpec& exporter, RuleFaults& faults) {
-  if (!IsDnsLabel(exporter.name)) faults.Add("name", "is not lower-case letters, digits and '-'");
-  const StatusOr<ExporterAddress> address = ParseExporterAddress(exporter.url);
-  if (!address.ok()) faults.Add("url", address.status().message());
-  if (address.ok() && !address->is_local() && !exporter.remote) {
-    faults.Add("url", "is on another machine, whose word counts only with `remote: true`");
-  }
-  CheckLabels(exporter.labels, faults);
-  if (exporter.every < kCommandEveryLeast || exporter.every > kFileEveryMost) {
-    faults.Add("every", "is not from 1s to 1h");
-  }
-  if (exporter.timeout < kCommandTimeoutLeast || exporter.timeout > exporter.every) {
-    faults.Add("timeout", "is not from 100ms to `every`");
-  }
-  if (exporter.patience < exporter.every * 2 || exporter.patience > kExporterPatienceMost) {
-    faults.Add("patience", "is not from twice `every` to 24h: one page that is missed is no news");
-  }
-}
+  const RuleTable& table_;
+  RuleFaults& faults_;
+};
 
 void CheckSigns(const RuleTable& own, const YamlLines& lines, RuleFaults& faults) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < own.signs.size(); ++i) {
     const SignSpec& sign = own.signs[i];
-    faults.At(lines.OfItem("signs", i), sign.name);
+    faults.At(lines, "signs", i, sign.name);
     if (!sign.name.empty() && !IsDnsLabel(sign.name)) {
       faults.Add("name", "is not lower-case letters, digits and '-'");
     }
@@ -329,7 +276,7 @@ void CheckExporterNames(const RuleTable& own, const RuleTable& table, const Yaml
   for (std::size_t i = 0; i < own.signs.size(); ++i) {
     const SignSpec& sign = own.signs[i];
     if (!sign.metric || table.FindExporter(sign.metric->exporter) != nullptr) continue;
-    faults.At(lines.OfItem("signs", i), sign.name);
+    faults.At(lines, "signs", i, sign.name);
     faults.Add("exporter", fmt::format("'{}' is not among this file's exporters",
                                        Shown(sign.metric->exporter, 80)));
   }
@@ -346,6 +293,15 @@ void CheckExtended(const RuleTable& own, const RuleTable& table, const YamlLines
   }
 }
 
+void CheckSupersedes(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
+                     RuleFaults& faults) {
+  SupersedeCheck check(table, faults);
+  for (std::size_t i = 0; i < own.rules.size(); ++i) {
+    faults.At(lines, "rules", i, own.rules[i].id);
+    check.Check(own.rules[i]);
+  }
+}
+
 void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& lines,
                 RuleFaults& faults) {
   CheckSigns(own, lines, faults);
@@ -359,7 +315,7 @@ void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& l
   }
   for (std::size_t i = 0; i < own.rules.size(); ++i) {
     const Rule& rule = own.rules[i];
-    faults.At(lines.OfItem("rules", i), rule.id);
+    faults.At(lines, "rules", i, rule.id);
     // "reset" and "reboot" stand in `clears` for all rules that wait for them.
     if (!rule.id.empty() && (!IsDnsLabel(rule.id) || rule.id == "reset" || rule.id == "reboot")) {
       faults.Add("id", "is not lower-case letters, digits and '-', or means something else");
@@ -372,6 +328,7 @@ void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& l
     }
   }
   CheckExtended(own, table, lines, faults);
+  CheckSupersedes(own, table, lines, faults);
   const auto commands = std::ranges::count_if(
       table.signs, [](const SignSpec& sign) { return sign.command.has_value(); });
   if (std::cmp_greater(commands, kCommandSignsMax)) {

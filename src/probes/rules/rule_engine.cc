@@ -38,10 +38,8 @@ bool EndsBy(const Rule& kept, const std::string& by) {
 }  // namespace
 
 RuleEngine::RuleEngine(const RuleTable& table, Options options)
-    : table_(table), options_(std::move(options)), signs_(UsesOf(table)) {
-  for (const SignSpec& spec : table_.signs) {
-    if (options_.awaits_checks && (spec.command || spec.metric)) awaited_signs_.insert(spec.name);
-  }
+    : table_(&table), options_(std::move(options)) {
+  ReadTable();
 }
 
 void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant& at) {
@@ -49,6 +47,8 @@ void RuleEngine::SetDevices(const std::vector<std::string>& names, const Instant
   // A device that comes back under its name may be another: it starts without the old one's
   // findings.
   std::erase_if(devices_, [&present](const auto& entry) { return !present.contains(entry.first); });
+  // Whoever left is nobody's peer any more.
+  for (PeerValues& values : peers_) values.Forget();
   for (const std::string& name : present) {
     Device& device = devices_.try_emplace(name).first->second;
     if (!device.health.id.device.empty()) continue;
@@ -78,13 +78,21 @@ Evaluation RuleEngine::Evaluate(const std::vector<Sign>& signs, const Instant& a
 }
 
 void RuleEngine::Note(const Sign& sign) {
-  const auto use = signs_.find(sign.name);
-  if (use == signs_.end() || (!use->second.is_condition && !use->second.has_baseline)) return;
-  const std::optional<double> number = NumberOf(sign);
-  if (!number || !sign.error.empty() || sign.absent) return;
+  const auto found = signs_.find(sign.name);
+  if (found == signs_.end()) return;
+  const SignUse& use = found->second;
+  if (!use.is_condition && !use.has_baseline && !use.peers) return;
+  const bool known = sign.error.empty() && !sign.absent;
+  const std::optional<double> number = known ? NumberOf(sign) : std::nullopt;
   for (auto& [name, device] : DevicesOf(sign)) {
-    if (use->second.is_condition) device.latest[sign.name] = *number;
-    if (!use->second.has_baseline) continue;
+    if (use.peers && device.model) peers_[*device.model * peer_signs_ + *use.peers].Forget();
+    if (!number) {
+      // Its peers' readings, which may come before it, must not be held against an old one.
+      device.latest.erase(sign.name);
+      continue;
+    }
+    if (use.is_condition || use.peers) device.latest[sign.name] = *number;
+    if (!use.has_baseline) continue;
     // In this process's life only: a link that trained badly at boot and never better has no
     // baseline to fall from.
     double& best = device.best.try_emplace(sign.name, *number).first->second;
@@ -97,11 +105,13 @@ void RuleEngine::Apply(Device& device, const Sign& sign, const SignUse& use, con
   if (sign.absent) return ApplyAbsent(device, sign);
   if (!sign.error.empty()) return ApplyUnreadable(device, sign);
   if (use.spec->kind == SignKind::kEvent) return ApplyEvent(device, sign, use, at, evaluation);
-  const bool weighable = !use.needs_number || !sign.expected_text.empty() || NumberOf(sign);
+  const bool number = !use.needs_number || !sign.expected_text.empty() || NumberOf(sign);
+  const bool weighable = number && (!use.needs_whole || WholeNumberOf(sign).value_or(-1) >= 0);
   if (weighable) return ApplyReading(device, sign, use, at);
   // A value that no rule can weigh must not pass for a good one.
   Sign unreadable = sign;
-  unreadable.error = fmt::format("'{}' is no number", ValueText(sign));
+  unreadable.error = fmt::format("'{}' is no {}", ValueText(sign),
+                                 use.needs_whole ? "whole number with bits" : "number");
   ApplyUnreadable(device, unreadable);
 }
 
@@ -132,12 +142,14 @@ void RuleEngine::ApplyReading(Device& device, const Sign& sign, const SignUse& u
   device.last_read = at.now;
   for (const std::size_t index : use.rules) {
     RuleTrack& track = TrackOf(device, index);
-    if (ConditionHolds(device, table_.rules[index])) {
-      const double best = use.has_baseline ? device.best[sign.name] : 0;
-      track.OnReading(sign, best, at);
-    } else {
+    if (!ConditionHolds(device, table_->rules[index])) {
       // What it found already stays: only the sign itself can end it.
       track.Pause();
+    } else if (AsksForPeers(table_->rules[index])) {
+      ApplyAgainstPeers(device, sign, index, *use.peers, at);
+    } else {
+      const double best = use.has_baseline ? device.best[sign.name] : 0;
+      track.OnReading(sign, best, at);
     }
   }
 }
@@ -148,7 +160,10 @@ void RuleEngine::ApplyUnreadable(Device& device, const Sign& sign) {
   device.unreadable.try_emplace(sign.name, Trouble{sign.error, sign.time});
   const auto use = signs_.find(sign.name);
   if (use == signs_.end()) return;
-  for (const std::size_t index : use->second.rules) TrackOf(device, index).OnUnreadable();
+  for (const std::size_t index : use->second.rules) {
+    TrackOf(device, index).OnUnreadable();
+    device.uncompared.erase(index);
+  }
 }
 
 void RuleEngine::ApplyAbsent(Device& device, const Sign& sign) {
@@ -169,6 +184,10 @@ bool RuleEngine::MatchesEvent(const Rule& rule, const Sign& sign) const {
     const double* right = std::get_if<double>(&comparison->with);
     return number && right != nullptr && Holds(comparison->compare, *number, *right);
   }
+  if (const auto* mask = std::get_if<BitMask>(&rule.match)) {
+    const std::int64_t whole = WholeNumberOf(sign).value_or(-1);
+    return whole >= 0 && mask->Matches(static_cast<std::uint64_t>(whole));
+  }
   if (const auto* set = std::get_if<NumberSet>(&rule.match)) {
     const std::optional<std::int64_t> whole = WholeNumberOf(sign);
     return whole && set->Contains(*whole);
@@ -177,7 +196,7 @@ bool RuleEngine::MatchesEvent(const Rule& rule, const Sign& sign) const {
   // "other": no rule of this sign with a real match takes the event.
   const std::vector<std::size_t>& siblings = signs_.find(rule.sign)->second.rules;
   return std::none_of(siblings.begin(), siblings.end(), [&](std::size_t index) {
-    const Rule& sibling = table_.rules[index];
+    const Rule& sibling = table_->rules[index];
     return !std::holds_alternative<Other>(sibling.match) && MatchesEvent(sibling, sign);
   });
 }
@@ -185,7 +204,7 @@ bool RuleEngine::MatchesEvent(const Rule& rule, const Sign& sign) const {
 void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
                             Evaluation& evaluation) {
   for (const std::size_t index : use.rules) {
-    const Rule& rule = table_.rules[index];
+    const Rule& rule = table_->rules[index];
     if (!MatchesEvent(rule, sign) || !ConditionHolds(device, rule)) continue;
     // A Healthy rule is a record with a reason: it finds nothing, but it may clear what others
     // found.
@@ -207,7 +226,7 @@ bool RuleEngine::Clear(Device& device, const Rule& by, const Sign& sign) {
   bool ended = false;
   for (const std::string& cleared : by.clears) {
     for (auto& [index, track] : device.tracks) {
-      if (!track.finding() || !EndsBy(table_.rules[index], cleared)) continue;
+      if (!track.finding() || !EndsBy(table_->rules[index], cleared)) continue;
       // A log that is read again may bring a reset older than the finding.
       if (track.finding()->since > when) continue;
       track.End(when, sign.raw);
@@ -230,7 +249,7 @@ bool RuleEngine::ConditionHolds(const Device& device, const Rule& rule) const {
 }
 
 RuleTrack& RuleEngine::TrackOf(Device& device, std::size_t rule) {
-  return device.tracks.try_emplace(rule, table_.rules[rule]).first->second;
+  return device.tracks.try_emplace(rule, table_->rules[rule]).first->second;
 }
 
 bool RuleEngine::IsSilent(const Device& device, const Instant& at) const {
@@ -256,7 +275,7 @@ void RuleEngine::Settle(Device& device, const Instant& at, Evaluation& evaluatio
 const Finding* RuleEngine::Worst(const Device& device) const {
   const Finding* worst = nullptr;
   for (const auto& [index, track] : device.tracks) {
-    if (!track.finding()) continue;
+    if (!track.finding() || Superseder(device, index)) continue;
     if (worst == nullptr || Outranks(*track.finding(), *worst)) worst = &*track.finding();
   }
   return worst;
@@ -283,6 +302,10 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
     const std::string what = sign.empty() ? "cannot look at the device" : "cannot read " + sign;
     return UnknownHealth(device, cause_code::kSignUnreadable,
                          fmt::format("{}: {}", what, trouble.error), trouble.since);
+  }
+  if (!device.uncompared.empty()) {
+    const auto& [rule, trouble] = *device.uncompared.begin();
+    return UnknownHealth(device, cause_code::kPeersMissing, trouble.error, trouble.since);
   }
   if (!device.last_read || !device.awaited.empty()) {
     const std::string what = device.last_read
@@ -327,7 +350,8 @@ std::vector<std::pair<std::string, Finding>> RuleEngine::Findings(std::string_vi
   const auto found = devices_.find(device);
   if (found == devices_.end()) return findings;
   for (const auto& [index, track] : found->second.tracks) {
-    if (track.finding()) findings.emplace_back(table_.rules[index].id, *track.finding());
+    if (!track.finding() || Superseder(found->second, index)) continue;
+    findings.emplace_back(table_->rules[index].id, *track.finding());
   }
   return findings;
 }
@@ -345,41 +369,6 @@ std::optional<Time> RuleEngine::NextDue(const Instant& at) const {
     }
   }
   return first;
-}
-
-Json RuleEngine::Save() const {
-  Json rows{Json::Array()};
-  for (const auto& [name, device] : devices_) {
-    for (const auto& [index, track] : device.tracks) {
-      Json row = track.Save();
-      if (row.is_null()) continue;
-      row["device"] = name;
-      row["rule"] = table_.rules[index].id;
-      rows.Append(std::move(row));
-    }
-    for (const auto& [sign, best] : device.best) {
-      rows.Append(Json::MakeObject({{"device", name}, {"sign", sign}, {"best", best}}));
-    }
-  }
-  return rows;
-}
-
-void RuleEngine::Restore(const Json& saved, const Instant& at) {
-  for (const Json& row : saved.items()) {
-    const auto device = devices_.find(row["device"].AsString());
-    if (device != devices_.end() && row.Has("best")) {
-      const std::string& sign = row["sign"].AsString();
-      const auto use = signs_.find(sign);
-      if (use == signs_.end() || !use->second.has_baseline) continue;
-      device->second.best[sign] = row["best"].AsDouble();
-      continue;
-    }
-    const Rule* rule = table_.FindRule(row["rule"].AsString());
-    // Rules may have been renamed, devices taken out; their findings mean nothing any more.
-    if (device == devices_.end() || rule == nullptr) continue;
-    const auto index = static_cast<std::size_t>(rule - table_.rules.data());
-    TrackOf(device->second, index).Restore(row, at);
-  }
 }
 
 }  // namespace galen::probes

@@ -15,6 +15,7 @@
 
 #include "base/data/json.h"
 #include "model/health.h"
+#include "probes/rules/peer_values.h"
 #include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
 #include "probes/rules/sign_use.h"
@@ -49,9 +50,12 @@ class RuleTrack {
  public:
   // `rule` is lent and outlives the track.
   explicit RuleTrack(const Rule& rule) : rule_(&rule) {}
+  // The same rule in another place, when the table that it stands in is read anew.
+  void Rebind(const Rule& rule) { rule_ = &rule; }
 
-  // A reading or a counter; `best` is the highest value seen on this device, for "< baseline". May
-  // enter a finding, begin or finish its end.
+  // A reading or a counter; `best` is what the rule compares with, of what others know: for
+  // "< baseline" the highest value seen on this device, for "… of peers" their median. May enter a
+  // finding, begin or finish its end.
   void OnReading(const Sign& sign, double best, const Instant& at);
   // An event that the rule matches. True when it counts (now, or as one of several).
   void OnEvent(const Sign& sign, const Instant& at);
@@ -103,6 +107,7 @@ class RuleTrack {
   // The newest sign, raw; the text adds for how long the condition held where a rule debounces.
   std::string RawFor(Duration debounce) const;
   std::string ThresholdText(const Sign& sign) const;
+  std::string ExpectedText(const Sign& sign, const std::string& threshold) const;
   double ShareOf(const Sign& sign) const;
   // The rule's state; Unhealthy where a ratio leaves nothing: whoever holds such a device can do
   // nothing with it, so it is not merely Degraded.
@@ -133,6 +138,9 @@ namespace cause_code {
 inline constexpr std::string_view kNotProbed = "NotProbed";            // nothing was read yet
 inline constexpr std::string_view kProbeSilent = "ProbeSilent";        // nothing was read for long
 inline constexpr std::string_view kSignUnreadable = "SignUnreadable";  // a sign could not be read
+// A device was found to fall behind its peers, of which too few are left to say whether it still
+// does.
+inline constexpr std::string_view kPeersMissing = "PeersMissing";
 }  // namespace cause_code
 
 // An event, and what its rule says of it; also of those that change nothing. For the history of a
@@ -166,12 +174,20 @@ class RuleEngine {
     bool awaits_checks = false;
   };
 
-  // `table` is lent and outlives the engine.
+  // `table` is lent and outlives the engine, or the next SetTable.
   RuleEngine(const RuleTable& table, Options options);
 
   // The devices there are now. New ones start Unknown; what is known of the others stays; those
   // that are gone are forgotten with all their findings. Reports no changes.
   void SetDevices(const std::vector<std::string>& names, const Instant& at);
+  // The model of each device: those of one model are peers. A device without one has none.
+  void SetModels(const std::map<std::string, std::string>& model_of_device);
+
+  // Another table from now on, lent likewise; that before must still be there. All that is known of
+  // a rule that did not change stays, its debounce and its samples too; of a rule that did, what a
+  // restart would keep: its findings, under the new words from the next reading or event on. What
+  // rules found that are gone, or look at another sign now, is over. Gives what changes by that.
+  Evaluation SetTable(const RuleTable& table, const Instant& at);
 
   // What follows from these signs, and from time having passed; call it with none when NextDue has
   // come. Signs of other devices, and signs that the table does not know, are left out. Each change
@@ -185,9 +201,11 @@ class RuleEngine {
   // The sign behind a device's cause, for people; of a device that is Healthy the one that ended
   // its last finding. "" when there is none, or no such device.
   std::string RawSign(std::string_view device) const;
-  // What holds of a device now, with the id of each rule, in the table's order. Empty for a device
-  // that is not there.
+  // What counts of a device now, with the id of each rule, in the table's order: what holds and is
+  // not superseded. Empty for a device that is not there.
   std::vector<std::pair<std::string, Finding>> Findings(std::string_view device) const;
+  // The rule whose finding keeps that of `rule` from counting; "" when there is none.
+  std::string SupersededBy(std::string_view device, std::string_view rule) const;
   // When Evaluate({}, …) next changes something by time alone: a debounce, a quiet time, a silence.
   // nullopt: only a new sign can.
   std::optional<Time> NextDue(const Instant& at) const;
@@ -208,7 +226,10 @@ class RuleEngine {
     DeviceHealth health{};
     std::map<std::size_t, RuleTrack> tracks;    // by the rule's place in the table
     std::map<std::string, Trouble> unreadable;  // by sign; "" is the probe as a whole
-    // Numbers only, of signs that can be read now: what conditions are held against.
+    // By rule: it had found something, and its peers are too few by now.
+    std::map<std::size_t, Trouble> uncompared;
+    std::optional<std::size_t> model{};  // a number for each model
+    // Numbers only, of signs that can be read now: what conditions and peers are held against.
     std::map<std::string, double> latest;
     // The highest value since the device is known, of each sign that a baseline is asked of.
     std::map<std::string, double> best;
@@ -221,6 +242,10 @@ class RuleEngine {
   };
   using Devices = std::map<std::string, Device, std::less<>>;
 
+  // What is derived from the table.
+  void ReadTable();
+  // The device's tracks by the present table, from those by the one before.
+  void MoveTracks(Device& device, const RuleTable& before, const Instant& at);
   // The devices that a sign is about: one, all or none.
   std::ranges::subrange<Devices::iterator> DevicesOf(const Sign& sign);
   // What later signs and rules of the same look compare with.
@@ -228,6 +253,11 @@ class RuleEngine {
   void Apply(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
              Evaluation& evaluation);
   void ApplyReading(Device& device, const Sign& sign, const SignUse& use, const Instant& at);
+  void ApplyAgainstPeers(Device& device, const Sign& sign, std::size_t rule, std::size_t slot,
+                         const Instant& at);
+  // The median of what other devices of its model show; nullopt where too few do.
+  std::optional<double> PeersMedian(const Device& device, const Sign& sign, std::size_t slot,
+                                    const Instant& at);
   void ApplyUnreadable(Device& device, const Sign& sign);
   // What was found by the sign's readings ends, and nothing of it is unknown.
   void ApplyAbsent(Device& device, const Sign& sign);
@@ -242,16 +272,22 @@ class RuleEngine {
   // Lets time pass for a device, and notes the change if its health is another now.
   void Settle(Device& device, const Instant& at, Evaluation& evaluation);
   bool IsSilent(const Device& device, const Instant& at) const;
+  // Whether another rule's finding keeps this one's from counting.
+  std::optional<std::size_t> Superseder(const Device& device, std::size_t rule) const;
   // The finding that is shown; nullptr when there is none.
   const Finding* Worst(const Device& device) const;
   DeviceHealth HealthOf(const Device& device, const Instant& at) const;
   DeviceHealth UnknownHealth(const Device& device, std::string_view code, std::string_view message,
                              WallTime since) const;
 
-  const RuleTable& table_;
+  const RuleTable* table_;
   const Options options_;
   SignUses signs_;                       // all that the table declares
   std::set<std::string> awaited_signs_;  // of commands
+  // By model and sign: models_ rows of as many as there are signs with peers.
+  std::vector<PeerValues> peers_;
+  std::size_t peer_signs_ = 0;
+  std::vector<std::vector<std::size_t>> superseders_;  // of each rule, the rules that name it
   Devices devices_;
 };
 

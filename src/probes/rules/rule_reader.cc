@@ -97,6 +97,7 @@ Rule ReadRule(RuleRow row) {
   rule.leave_for = row.Span("leave_for");
   ReadUntil(row, rule);
   rule.clears = row.Texts("clears");
+  rule.supersedes = row.Texts("supersedes");
   row.RefuseUnknownFields();
   return rule;
 }
@@ -116,7 +117,7 @@ void ReadRows(const Json& rows, std::string_view list, std::size_t rows_max, Yam
   for (std::size_t i = 0; i < rows.items().size(); ++i) {
     const Json& row = rows[i];
     const std::string& name = row[list == "rules" ? "id" : "name"].AsString();
-    faults.At(lines.OfItem(list, i),
+    faults.At(lines, list, i,
               name.empty() ? fmt::format("{}[{}]", list, i) : Printable(CutText(name, 80)));
     if (row.is_object()) {
       read(row);
@@ -175,20 +176,22 @@ RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) 
   if (document.Has("exporters")) {
     ReadRows(document["exporters"], "exporters", kExportersMax, lines, faults,
              [&](const Json& row) {
-               own.exporters.push_back(ReadExporter(RuleRow(row, none, faults), faults));
+               own.exporters.push_back(
+                   ReadExporter(RuleRow(RowKind::kExporter, row, none, faults), faults));
                Override(table.exporters, own.exporters.back(), &ExporterSpec::name);
              });
   }
   if (!extends || document.Has("signs")) {
     ReadRows(document["signs"], "signs", kSignsMax, lines, faults, [&](const Json& row) {
-      own.signs.push_back(ReadSign(RuleRow(row, none, faults), faults));
+      own.signs.push_back(ReadSign(RuleRow(RowKind::kSign, row, none, faults), faults));
       Override(table.signs, own.signs.back(), &SignSpec::name);
     });
   }
   const Json& defaults = document["defaults"];
   if (!extends || document.Has("rules")) {
     ReadRows(document["rules"], "rules", kRulesMax, lines, faults, [&](const Json& row) {
-      own.rules.push_back(ReadRule(RuleRow(row, defaults[row["sign"].AsString()], faults)));
+      own.rules.push_back(
+          ReadRule(RuleRow(RowKind::kRule, row, defaults[row["sign"].AsString()], faults)));
       CheckRule(own.rules.back(), table, faults);
       Override(table.rules, own.rules.back(), &Rule::id);
     });
@@ -208,7 +211,7 @@ StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
 
   RuleFaults faults{std::string(origin)};
   for (const DoubledKey& doubled : reading->doubled) {
-    faults.At(doubled.line, fmt::format("key \"{}\"", doubled.key));
+    faults.At(doubled.line, fmt::format("key \"{}\"", doubled.key), doubled.column);
     faults.Add("", "comes twice");
   }
   YamlLines lines(text);

@@ -44,15 +44,17 @@ inline constexpr std::size_t kCommandSignsMax = 32;
 inline constexpr std::size_t kCommandWordsMax = 32;
 inline constexpr std::size_t kCommandWordBytesMax = 1024;
 
-// Collects every fault of a file: "rules.yaml:12: temperature-high: when: ...".
-// A person repairs a file once, not fault by fault. At sets the place, Add notes what is wrong
-// there.
+// Collects every fault of a file: "rules.yaml:12:5: temperature-high: when ...", with line and
+// column of the field. A person repairs a file once, not fault by fault. At sets the place, Add
+// notes what is wrong there.
 class RuleFaults {
  public:
   explicit RuleFaults(std::string origin) : origin_(std::move(origin)) {}
 
-  // Where the next faults are: a line (0: unknown) and a row's name.
-  void At(std::size_t line, std::string row);
+  // Where the next faults are: a line (0: unknown), perhaps a column, and a row's name.
+  void At(std::size_t line, std::string row, std::size_t column = 1);
+  // Likewise, in the fields of a row of a list; `lines` is lent until the next At.
+  void At(const YamlLines& lines, std::string_view list, std::size_t index, std::string row);
   // `field` may be "" when the row as a whole is meant.
   void Add(std::string_view field, std::string_view what);
   // All faults, one a line; past kFaultsListedMax the rest is counted.
@@ -62,7 +64,10 @@ class RuleFaults {
 
  private:
   const std::string origin_;
-  std::size_t line_ = 0;
+  YamlPlace place_;
+  const YamlLines* lines_ = nullptr;  // of the row, where it is one of a list
+  std::string list_;
+  std::size_t index_ = 0;
   std::string row_;
   std::vector<std::string> faults_;
 };
@@ -107,6 +112,8 @@ extern const std::string_view kRdmaRules;
 extern const std::string_view kNvmeRules;
 extern const std::string_view kDcgmRules;
 extern const std::string_view kAmdRules;
+extern const std::string_view kAmdgpuRules;
+extern const std::string_view kMlx5Rules;
 
 // The table of this name ("pci"); "" when there is none.
 std::string_view BuiltInRules(std::string_view name);

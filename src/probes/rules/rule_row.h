@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/data/json.h"
 #include "base/time.h"
+#include "probes/rules/rule_fields.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/rules/sign.h"
 
@@ -29,14 +31,16 @@ inline std::string FieldText(const Json& value) {
 // One row under reading: takes its fields and notes what is wrong with each.
 class RuleRow {
  public:
-  RuleRow(const Json& row, const Json& defaults, RuleFaults& faults)
-      : row_(row), defaults_(defaults), faults_(faults) {}
+  RuleRow(RowKind kind, const Json& row, const Json& defaults, RuleFaults& faults)
+      : kind_(kind), row_(row), defaults_(defaults), faults_(faults) {}
 
   void Fault(std::string_view field, const std::string& what) { faults_.Add(field, what); }
 
   // The row's own value, else the default of its sign; null when there is neither.
   const Json& Take(std::string_view field) {
-    known_.insert(std::string(field));
+    // One that the table of fields lacks would be missing in the schema.
+    GALEN_CHECK(FindField(kind_, field) != nullptr);
+    taken_.insert(std::string(field));
     const Json* own = row_.Find(field);
     return own != nullptr ? *own : defaults_[field];
   }
@@ -92,31 +96,36 @@ class RuleRow {
   template <typename T>
   T Choice(std::string_view field, std::vector<std::pair<std::string_view, T>> choices) {
     const std::string text = Text(field, true);
-    std::string names;
+    std::string names, words;
     for (const auto& [name, value] : choices) {
       if (name == text) return value;
       names += names.empty() ? std::string(name) : fmt::format(", {}", name);
+      words += words.empty() ? std::string(name) : fmt::format(" {}", name);
     }
+    GALEN_CHECK(FindField(kind_, field)->choices == words);
     if (!text.empty()) Fault(field, fmt::format("'{}' is none of {}", text, names));
     // Any will do: the fault that was noted keeps the table from being used.
     return choices.front().second;
   }
 
-  // After all Takes: a field that nobody asked for is a misspelling, in the row or in its sign's
+  // After all Takes: a field that is not in the table is a misspelling, in the row or in its sign's
   // defaults.
   void RefuseUnknownFields() {
+    // Nor does the table have one that nothing comes of.
+    GALEN_CHECK(taken_.size() == FieldsOf(kind_).size());
     for (const Json* from : {&row_, &defaults_}) {
       for (const auto& [field, value] : from->members()) {
-        if (!known_.contains(field)) Fault(field, "is no field that this table knows");
+        if (FindField(kind_, field) == nullptr) Fault(field, "is no field that this table knows");
       }
     }
   }
 
  private:
+  const RowKind kind_;
   const Json& row_;
   const Json& defaults_;
   RuleFaults& faults_;
-  std::set<std::string, std::less<>> known_;
+  std::set<std::string, std::less<>> taken_;
 };
 
 }  // namespace galen::probes

@@ -53,6 +53,18 @@ TEST(RuleMatch, RefusesWhatItDoesNotUnderstandAndShowsTheForms) {
                                       "rises > -1 in 60s",
                                       "rises > 10 in 0s",
                                       "others",
+                                      "< 0 % of peers",
+                                      "< -5 % of peers",
+                                      "< x % of peers",
+                                      "== 90 % of peers",
+                                      "< 90 % of pears",
+                                      "any of",
+                                      "any of 0",
+                                      "any of 0x",
+                                      "any of 0xg",
+                                      "any of -1",
+                                      "all of 0x20000000000000",
+                                      "some of 0x1",
                                       "> baseline",
                                       "== baseline"}) {
     const StatusOr<Match> match = ParseMatch(text);
@@ -87,6 +99,19 @@ TEST(RuleTable, FindsByName) {
   EXPECT_EQ(table.FindSign("xi"), nullptr);
   EXPECT_EQ(table.FindRule("xid-79"), &table.rules[0]);
   EXPECT_EQ(table.FindRule("xid-7"), nullptr);
+}
+
+TEST(ParseMatch, ReadsPeersAndBits) {
+  EXPECT_EQ(*ParseMatch("< 90 % of peers"), Match(Comparison{Compare::kBelow, Peers{0.9}}));
+  EXPECT_EQ(*ParseMatch("any of 0x60"), Match(BitMask{BitMask::Need::kAny, 0x60}));
+  EXPECT_EQ(*ParseMatch("all of 3"), Match(BitMask{BitMask::Need::kAll, 3}));
+  EXPECT_EQ(*ParseMatch("none of 0x1"), Match(BitMask{BitMask::Need::kNone, 1}));
+  EXPECT_TRUE((BitMask{BitMask::Need::kAny, 0x60}).Matches(0x20));
+  EXPECT_FALSE((BitMask{BitMask::Need::kAny, 0x60}).Matches(0x9f));
+  EXPECT_TRUE((BitMask{BitMask::Need::kAll, 3}).Matches(7));
+  EXPECT_FALSE((BitMask{BitMask::Need::kAll, 3}).Matches(2));
+  EXPECT_TRUE((BitMask{BitMask::Need::kNone, 3}).Matches(4));
+  EXPECT_FALSE((BitMask{BitMask::Need::kNone, 3}).Matches(1));
 }
 
 }  // namespace

@@ -36,6 +36,9 @@ std::string_view MarkOf(Compare compare) {
 std::string RightSideText(const Comparison& comparison) {
   if (const double* number = std::get_if<double>(&comparison.with)) return NumberText(*number);
   if (const auto* text = std::get_if<std::string>(&comparison.with)) return *text;
+  if (const auto* peers = std::get_if<Peers>(&comparison.with)) {
+    return NumberText(peers->share * 100) + " % of peers";
+  }
   return std::holds_alternative<Expected>(comparison.with) ? "expected" : "baseline";
 }
 
@@ -49,12 +52,31 @@ std::string NumbersText(const NumberSet& set) {
   return all;
 }
 
+std::string MaskText(const BitMask& mask) {
+  switch (mask.need) {
+    case BitMask::Need::kAny:
+      return fmt::format("any of {:#x}", mask.bits);
+    case BitMask::Need::kAll:
+      return fmt::format("all of {:#x}", mask.bits);
+    case BitMask::Need::kNone:
+      return fmt::format("none of {:#x}", mask.bits);
+  }
+  GALEN_UNREACHABLE();
+}
+
+// Of peers the threshold to leave is a percentage as the one to enter is.
+std::string LeaveText(const Rule& rule) {
+  const auto* comparison = std::get_if<Comparison>(&rule.match);
+  const bool peers = comparison != nullptr && std::holds_alternative<Peers>(comparison->with);
+  return NumberText(*rule.leave) + (peers ? " % of peers" : "");
+}
+
 std::string EndText(const Rule& rule) {
   switch (rule.until) {
     case Until::kClear:
-      return rule.leave ? fmt::format("past {} for {}", NumberText(*rule.leave),
-                                      SecondsText(rule.leave_for))
-                        : fmt::format("no longer so for {}", SecondsText(rule.leave_for));
+      return rule.leave
+                 ? fmt::format("past {} for {}", LeaveText(rule), SecondsText(rule.leave_for))
+                 : fmt::format("no longer so for {}", SecondsText(rule.leave_for));
     case Until::kFor:
       return fmt::format("not again for {}", SecondsText(rule.quiet));
     case Until::kReset:
@@ -128,6 +150,7 @@ std::string MatchText(const Match& match) {
   if (const auto* rise = std::get_if<Rise>(&match)) {
     return fmt::format("rises > {} in {}", NumberText(rise->above), SecondsText(rise->window));
   }
+  if (const auto* mask = std::get_if<BitMask>(&match)) return MaskText(*mask);
   return "other";
 }
 
@@ -139,6 +162,9 @@ std::string ExplainRule(const Rule& rule, const RuleTable& table) {
   if (!rule.text.empty()) text += fmt::format("  text   {}\n", rule.text);
   if (!rule.because.empty()) text += fmt::format("  because {}\n", rule.because);
   for (const std::string& cleared : rule.clears) text += fmt::format("  clears {}\n", cleared);
+  for (const std::string& silent : rule.supersedes) {
+    text += fmt::format("  supersedes {}\n", silent);
+  }
   return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "probes/rules/rule_engine.h"
 #include "probes/rules/sentence.h"
+#include "probes/rules/sign_use.h"
 
 namespace galen::probes {
 namespace {
@@ -23,11 +24,12 @@ bool ExpectsText(const Comparison& comparison, const Sign& sign) {
   return std::holds_alternative<Expected>(comparison.with) && !sign.expected_text.empty();
 }
 
-// What the comparison compares with, as a number.
+// What the comparison compares with, as a number; `best` is what RuleTrack::OnReading has it for.
 std::optional<double> RightSide(const Comparison& comparison, const Sign& sign, double best) {
   if (const double* number = std::get_if<double>(&comparison.with)) return *number;
   if (std::holds_alternative<Expected>(comparison.with)) return sign.expected;
   if (std::holds_alternative<Baseline>(comparison.with)) return best;
+  if (const auto* peers = std::get_if<Peers>(&comparison.with)) return peers->share * best;
   return std::nullopt;
 }
 
@@ -35,6 +37,10 @@ std::optional<double> RightSide(const Comparison& comparison, const Sign& sign, 
 
 bool RuleTrack::Matches(const Sign& sign, double best) {
   if (const Rise* rise = std::get_if<Rise>(&rule_->match)) return Rises(*rise);
+  if (const auto* mask = std::get_if<BitMask>(&rule_->match)) {
+    const std::optional<std::int64_t> whole = WholeNumberOf(sign);
+    return whole && *whole >= 0 && mask->Matches(static_cast<std::uint64_t>(*whole));
+  }
   const auto* comparison = std::get_if<Comparison>(&rule_->match);
   // Numbers and "other" are for events, which come through OnEvent.
   if (comparison == nullptr) return false;
@@ -48,7 +54,10 @@ bool RuleTrack::Matches(const Sign& sign, double best) {
   const std::optional<double> left = NumberOf(sign);
   std::optional<double> right = RightSide(*comparison, sign, best);
   // Once found, the threshold to leave is the one that counts: that is the hysteresis.
-  if (finding_ && rule_->leave) right = rule_->leave;
+  if (finding_ && rule_->leave) {
+    const bool peers = std::holds_alternative<Peers>(comparison->with);
+    right = peers ? *rule_->leave / 100 * best : *rule_->leave;
+  }
   return left && right && Holds(comparison->compare, *left, *right);
 }
 
@@ -105,7 +114,11 @@ void RuleTrack::WatchForEnd(const Sign& sign, bool matches, const Instant& at) {
   }
   leaving_since_.reset();
   // The sentence keeps the value that brought it, or each reading would be news; another share is.
-  if (ShareOf(sign) != finding_->share) Enter(sign, sign.time);
+  const double share = ShareOf(sign);
+  // The share of peers' median moves with each look at any of them: less than a tenth is no news.
+  constexpr double kPeersNews = 0.1;
+  if (AsksForPeers(*rule_) && std::fabs(share - finding_->share) < kPeersNews) return;
+  if (share != finding_->share) Enter(sign, sign.time);
 }
 
 void RuleTrack::TryEnter(const Instant& at) {
@@ -194,6 +207,9 @@ std::optional<Time> RuleTrack::Due() const {
 
 std::string RuleTrack::ThresholdText(const Sign& sign) const {
   if (const Rise* rise = std::get_if<Rise>(&rule_->match)) return NumberText(rise->above);
+  if (const auto* mask = std::get_if<BitMask>(&rule_->match)) {
+    return fmt::format("{:#x}", mask->bits);
+  }
   const auto* comparison = std::get_if<Comparison>(&rule_->match);
   if (comparison == nullptr) return "";
   if (const auto* text = std::get_if<std::string>(&comparison->with)) return *text;
@@ -202,11 +218,18 @@ std::string RuleTrack::ThresholdText(const Sign& sign) const {
   return right ? NumberText(*right) : "";
 }
 
+std::string RuleTrack::ExpectedText(const Sign& sign, const std::string& threshold) const {
+  if (AsksForPeers(*rule_)) return NumberText(best_);
+  return sign.expected ? NumberText(*sign.expected) : threshold;
+}
+
 // A fixed share, or the value against what it is compared with; 1 when that is unknown.
 double RuleTrack::ShareOf(const Sign& sign) const {
   if (const double* share = std::get_if<double>(&rule_->share)) return *share;
   const auto& comparison = std::get<Comparison>(rule_->match);
-  const std::optional<double> whole = RightSide(comparison, sign, best_);
+  // Of peers what is left is the part of what they have, not of the threshold.
+  const bool peers = std::holds_alternative<Peers>(comparison.with);
+  const std::optional<double> whole = peers ? best_ : RightSide(comparison, sign, best_);
   const std::optional<double> left = NumberOf(sign);
   if (!whole || !left || *whole <= 0) return 1.0;
   if (*left <= 0) return 0;
@@ -230,7 +253,7 @@ void RuleTrack::Enter(const Sign& sign, WallTime since) {
   }
   const SentenceValues values{.value = value,
                               .threshold = threshold,
-                              .expected = sign.expected ? NumberText(*sign.expected) : threshold,
+                              .expected = ExpectedText(sign, threshold),
                               .unit = unit,
                               .text = rule_->text,
                               .detail = sign.detail,

@@ -33,13 +33,36 @@ Several ReadSeveral(RuleRow& row, SignKind kind) {
                                          {"sum", Several::kSum}});
 }
 
+// nullopt when the row has none.
+std::optional<Expression> ReadExpression(RuleRow& row, std::string_view field) {
+  if (row.Take(field).is_null()) return std::nullopt;
+  Expression expression{.text = row.Text(field)};
+  StatusOr<std::shared_ptr<const Pattern>> pattern = Pattern::Create(expression.text);
+  if (pattern.ok()) {
+    expression.pattern = *std::move(pattern);
+  } else {
+    row.Fault(field, pattern.status().message());
+  }
+  return expression;
+}
+
+KernelSource ReadKernelSource(RuleRow& row) {
+  KernelSource source{.driver = row.Text("driver", true)};
+  if (!row.Take("subsystem").is_null()) {
+    source.subsystem = row.Choice<std::string>("subsystem", {{"pci", "pci"}, {"nvme", "nvme"}});
+  }
+  source.line = ReadExpression(row, "line").value_or(Expression());
+  return source;
+}
+
 FileSource ReadFileSource(RuleRow& row, SignKind kind) {
   return {.path = row.Text("file"),
           .row = row.Text("row"),
           .scale = ReadScale(row),
           .expected = row.Text("expected"),
           .several = ReadSeveral(row, kind),
-          .every = row.Span("every")};
+          .every = row.Span("every"),
+          .capture = ReadExpression(row, "capture")};
 }
 
 CommandSource ReadCommandSource(RuleRow& row) {
@@ -73,14 +96,17 @@ MetricSource ReadMetricSource(RuleRow& row) {
 
 void ReadSource(RuleRow& row, SignSpec& sign) {
   const bool file = !row.Take("file").is_null(), command = !row.Take("command").is_null(),
-             metric = !row.Take("exporter").is_null();
-  if (file + command + metric > 1) {
-    row.Fault(command ? "command" : "exporter", "stands beside another source: a sign has one");
+             metric = !row.Take("exporter").is_null(), kernel = !row.Take("line").is_null();
+  if (file + command + metric + kernel > 1) {
+    row.Fault(kernel    ? "line"
+              : command ? "command"
+                        : "exporter",
+              "stands beside another source: a sign has one");
   }
   if (file) {
     sign.file = ReadFileSource(row, sign.kind);
   } else {
-    RefuseWithout(row, "`file`", {"row", "scale", "expected", "several"});
+    RefuseWithout(row, "`file`", {"row", "capture", "scale", "expected", "several"});
   }
   if (command) {
     sign.command = ReadCommandSource(row);
@@ -91,6 +117,11 @@ void ReadSource(RuleRow& row, SignSpec& sign) {
     sign.metric = ReadMetricSource(row);
   } else {
     RefuseWithout(row, "`exporter`", {"metric", "labels", "optional"});
+  }
+  if (kernel) {
+    sign.kernel = ReadKernelSource(row);
+  } else {
+    RefuseWithout(row, "`line`", {"driver", "subsystem"});
   }
   if (!file && !command) RefuseWithout(row, "`file` or `command`", {"every"});
 }

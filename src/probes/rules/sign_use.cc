@@ -19,8 +19,14 @@ bool AsksForBaseline(const Match& match) {
 
 }  // namespace
 
+bool AsksForPeers(const Rule& rule) {
+  const auto* comparison = std::get_if<Comparison>(&rule.match);
+  return comparison != nullptr && std::holds_alternative<Peers>(comparison->with);
+}
+
 SignUses UsesOf(const RuleTable& table) {
   SignUses uses;
+  std::size_t with_peers = 0;
   for (const SignSpec& spec : table.signs) uses[spec.name].spec = &spec;
   for (std::size_t i = 0; i < table.rules.size(); ++i) {
     const Rule& rule = table.rules[i];
@@ -34,9 +40,24 @@ SignUses UsesOf(const RuleTable& table) {
     SignUse& use = sign->second;
     use.rules.push_back(i);
     use.needs_number = use.needs_number || NeedsNumber(rule.match);
+    use.needs_whole = use.needs_whole || std::holds_alternative<BitMask>(rule.match);
     use.has_baseline = use.has_baseline || AsksForBaseline(rule.match);
+    if (AsksForPeers(rule) && !use.peers) use.peers = with_peers++;
   }
   return uses;
+}
+
+std::vector<std::vector<std::size_t>> SupersedersOf(const RuleTable& table) {
+  std::vector<std::vector<std::size_t>> superseders(table.rules.size());
+  for (std::size_t i = 0; i < table.rules.size(); ++i) {
+    for (const std::string& id : table.rules[i].supersedes) {
+      const Rule* named = table.FindRule(id);
+      // The reader refuses a name of no rule.
+      if (named == nullptr) continue;
+      superseders[static_cast<std::size_t>(named - table.rules.data())].push_back(i);
+    }
+  }
+  return superseders;
 }
 
 }  // namespace galen::probes

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,21 @@ struct SignUse {
   const SignSpec* spec = nullptr;    // of the table, which outlives this
   std::vector<std::size_t> rules{};  // by place in the table
   bool needs_number = false;         // a rule weighs it
+  bool needs_whole = false;          // a rule looks at its bits
   bool has_baseline = false;         // a rule compares with the best value
   bool is_condition = false;         // a rule counts only while this sign says so
+  // A rule compares with peers: its place among such signs.
+  std::optional<std::size_t> peers{};
 };
+
+// Whether the rule holds a reading against that of other devices.
+bool AsksForPeers(const Rule& rule);
 
 // By name.
 using SignUses = std::map<std::string, SignUse, std::less<>>;
+
+// Of each rule, by place in the table, the rules that supersede it.
+std::vector<std::vector<std::size_t>> SupersedersOf(const RuleTable& table);
 
 // One for each sign that the table declares.
 SignUses UsesOf(const RuleTable& table);

@@ -67,12 +67,20 @@ struct FileNumber {
   std::string error{};
 };
 
+StatusOr<std::optional<double>> NumberIn(std::string_view text, const FileSource& source) {
+  if (!source.capture || source.capture->pattern == nullptr) return NumberInFile(text, source.row);
+  const Pattern::Found found = source.capture->pattern->Find(text);
+  // As of a row that is not there.
+  if (!found.matches) return std::optional<double>();
+  return NumberInFile(found.text, "");
+}
+
 FileNumber ReadNumber(const SysfsFiles& files, const std::string& directory,
                       const std::string& file, const FileSource& source) {
   const StatusOr<std::string> text = files.Read(directory + "/" + file);
   if (text.status().code() == Code::kNotFound) return {};
   if (!text.ok()) return {.error = text.status().message()};
-  const StatusOr<std::optional<double>> number = NumberInFile(*text, source.row);
+  const StatusOr<std::optional<double>> number = NumberIn(*text, source);
   if (!number.ok()) return {.error = fmt::format("{}: {}", file, number.status().message())};
   if (!*number) return {};
   return {.value = **number * source.scale};

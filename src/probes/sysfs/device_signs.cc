@@ -15,6 +15,8 @@ Sign DeviceSigns::MakeSign(std::string_view name, WallTime now) const {
   sign.time = now;
   const SignSpec* spec = rules_->FindSign(name);
   if (spec != nullptr) sign.unit = spec->unit;
+  const bool seldom = spec != nullptr && spec->file && spec->file->every > Duration::zero();
+  if (seldom) sign.look = Sign::Look::kSeldom;
   return sign;
 }
 
@@ -60,7 +62,10 @@ std::vector<Sign> DeviceSigns::Take(const DeviceLook& look, WallTime now) {
   }
   // What is read more seldom is still as it was: silence would make the device unknown.
   for (const auto& [name, last] : last_) {
-    if (!read.contains(name)) signs.push_back(last);
+    if (read.contains(name)) continue;
+    signs.push_back(last);
+    // No second reading, which alone could confirm the first.
+    signs.back().look = Sign::Look::kAgain;
   }
   return signs;
 }

@@ -19,7 +19,9 @@ signs:
 - {name: width, kind: reading, file: width, expected: max_width, most: 32}
 - {name: errors, kind: counter, file: errors}
 - {name: slow, kind: reading, file: slow, every: 10s}
-rules: []
+rules:
+- {id: slow, sign: slow, when: "== 7", enter_for: 4s, state: Unhealthy, code: Slow,
+   owner: Driver, sentence: slow}
 )";
 
 class Sink final : public SignSink {
@@ -104,6 +106,12 @@ TEST_F(SysfsProbeTest, AValueOutOfBoundsIsUnknownOnceThereWasOne) {
   ASSERT_TRUE(Look("a", "width")->error.empty());
   Write("a", "width", "255\n");
   EXPECT_FALSE(Look("a", "width")->error.empty());
+}
+
+TEST_F(SysfsProbeTest, AValueThatIsShownAgainConfirmsNothing) {
+  Write("a", "slow", "7\n");
+  for (int i = 0; i < 5; ++i) EXPECT_NE(StateAfterLook(), HealthState::kUnhealthy) << i;
+  EXPECT_EQ(StateAfterLook(), HealthState::kUnhealthy) << "read a second time after 10 s";
 }
 
 TEST_F(SysfsProbeTest, AFileThatNeverAnswersIsNamedAndHoldsUpNoOtherDevice) {

@@ -1,4 +1,4 @@
-#include "probes/sysfs/rules_replay.h"
+#include "probes/recording/rules_replay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -21,6 +21,7 @@ struct ReplayEvent {
   bool began = false;
   HealthState state = HealthState::kHealthy;  // that the rule gives, else of the device
   std::string sentence{};
+  std::string superseded_by{};  // of one that ended: it holds still, and this rule stands for it
 
   bool operator==(const ReplayEvent&) const = default;
 };
@@ -36,10 +37,10 @@ struct Replay {
 inline constexpr Duration kReplayMost = std::chrono::hours(24);
 inline constexpr Duration kReplayTail = std::chrono::minutes(1);
 
-// `directory` has one directory for each step, named by its time since the begin ("0s", "30s",
-// "2m"), which has one for each device, which has the files that the device shows from then on,
-// whole. Looks are 2 s apart, as the driver's are, and a sign with `every` is read as seldom.
-// InvalidArgument when it is no recording.
+// `directory` is a recording (recording.h): it has one directory for each step, named by its time
+// since the begin ("0s", "30s", "2m"), which has one for each device, which has the files that the
+// device shows from then on, whole. Looks are 2 s apart, as the driver's are, and a sign with
+// `every` is read as seldom. InvalidArgument when it is no recording.
 StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directory,
                              const RuleTable& rules);
 

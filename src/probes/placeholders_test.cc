@@ -1,4 +1,4 @@
-#include "probes/rules/placeholders.h"
+#include "probes/placeholders.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,56 @@
+#include "probes/pattern.h"
+
+#include <re2/re2.h>
+
+#include <utility>
+
+#include "base/text.h"
+
+namespace galen::probes {
+
+struct Pattern::Impl {
+  Impl(std::string_view text, const re2::RE2::Options& options)
+      : expression({text.data(), text.size()}, options) {}
+
+  Found Match(std::string_view text, re2::RE2::Anchor anchor) const {
+    re2::StringPiece parts[2];
+    const int wanted = expression.NumberOfCapturingGroups() > 0 ? 2 : 1;
+    const re2::StringPiece input(text.data(), text.size());
+    if (!expression.Match(input, 0, text.size(), anchor, parts, wanted)) return {};
+    const re2::StringPiece& found = parts[wanted - 1];
+    return {true, {found.data(), found.size()}};
+  }
+
+  re2::RE2 expression;
+};
+
+Pattern::Pattern(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Pattern::~Pattern() = default;
+
+StatusOr<std::shared_ptr<const Pattern>> Pattern::Create(std::string_view text) {
+  if (text.empty() || text.size() > kTextBytesMax) {
+    return InvalidArgument("is no expression of 1 to {} bytes", kTextBytesMax);
+  }
+  re2::RE2::Options options;
+  options.set_encoding(re2::RE2::Options::EncodingLatin1);
+  options.set_log_errors(false);
+  options.set_max_mem(static_cast<std::int64_t>(kMemoryMax));
+  const std::string of_lines = "(?m)" + std::string(text);
+  auto impl = std::make_unique<Impl>(of_lines, options);
+  if (!impl->expression.ok()) {
+    return InvalidArgument("is no regular expression: {}", Shown(impl->expression.error(), 120));
+  }
+  return std::shared_ptr<const Pattern>(new Pattern(std::move(impl)));
+}
+
+int Pattern::groups() const { return impl_->expression.NumberOfCapturingGroups(); }
+
+Pattern::Found Pattern::Find(std::string_view text) const {
+  return impl_->Match(text, re2::RE2::UNANCHORED);
+}
+
+Pattern::Found Pattern::FindAtBegin(std::string_view text) const {
+  return impl_->Match(text, re2::RE2::ANCHOR_START);
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,43 @@
+#include "probes/recording/recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace galen::probes {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+TEST(Recording, DevicesAreReadAsTheyWereWritten) {
+  const std::vector<RecordedDevice> devices = {
+      {"gpu-0", "bus/pci/devices/0000:4b:00.0", "10de:2330", {"0000:4b:00.0"}},
+      {"nvme0", "class/nvme/nvme0", "", {"nvme:nvme0", "0000:01:00.0"}}};
+  const auto read = ReadRecordedDevices(WriteRecordedDevices(devices));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, devices);
+  EXPECT_THAT(ReadRecordedDevices("x: 1\n").status().message(), HasSubstr("names no devices"));
+  EXPECT_FALSE(ReadRecordedDevices("{").ok());
+}
+
+TEST(Recording, SignsAreReadAsTheyWereWritten) {
+  const std::vector<Sign> signs = {
+      {.device = "gpu-0", .name = "temperature", .value = 41.5, .unit = "°C", .expected = 85.0},
+      {.device = "gpu-0", .name = "reset", .value = "gpu", .raw = "nvml: reset"},
+      {.device = "*", .name = "driver", .value = "570", .expected_text = "580"},
+      {.device = "gpu-1", .name = "power", .error = "no answer for 5 s"},
+      {.device = "gpu-1", .name = "fan", .detail = "slow", .absent = true}};
+  const auto read = ReadSigns(WriteSigns(signs));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, signs);
+  EXPECT_FALSE(ReadSigns("{}").ok());
+}
+
+TEST(Recording, AStepIsNamedByItsTime) {
+  EXPECT_EQ(StepName(0s), "0s");
+  EXPECT_EQ(StepName(12500ms), "12.5s");
+  EXPECT_EQ(StepName(24h), "86400s");
+}
+
+}  // namespace
+}  // namespace galen::probes

@@ -1,0 +1,295 @@
+#include "probes/recording/rules_replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "probes/kernel_log/kernel_log.h"
+#include "probes/recording/recording.h"
+#include "probes/rules/rule_engine.h"
+#include "probes/sysfs/device_signs.h"
+
+namespace galen::probes {
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::seconds(2);
+
+struct Step {
+  Duration at{};
+  std::map<std::string, DeviceLook> looks{};  // by the device's directory
+  std::vector<Sign> signs{};                  // that are no files
+};
+
+// Of a sign that the kernel's log shows: the device that it names, all for one that names none, ""
+// for one that is none of ours.
+std::string DeviceOf(const KernelFault& fault, const std::vector<RecordedDevice>& devices) {
+  if (fault.pci_address.empty() && fault.kernel_name.empty()) return std::string(kEveryDevice);
+  for (const RecordedDevice& device : devices) {
+    for (const std::string& name : device.kernel_names) {
+      const bool named = !fault.kernel_name.empty()    ? name == fault.kernel_name
+                         : !fault.pci_function.empty() ? name == fault.pci_function
+                                                       : PciSlot(name) == fault.pci_address;
+      if (named) return device.name;
+    }
+  }
+  return "";
+}
+
+void AddKernelSigns(std::string_view log, const std::vector<RecordedDevice>& devices,
+                    const RuleTable& rules, std::vector<Sign>& signs) {
+  while (!log.empty()) {
+    const std::string_view bytes = log.substr(0, log.find(kRecordEnd));
+    log.remove_prefix(std::min(bytes.size() + kRecordEnd.size(), log.size()));
+    const StatusOr<KernelRecord> record = ParseKernelRecord(bytes);
+    if (!record.ok()) continue;
+    std::vector<KernelFault> faults = FaultsIn(*record);
+    for (KernelFault& fault : FaultsBySigns(*record, rules.signs)) faults.push_back(fault);
+    for (const KernelFault& fault : faults) {
+      std::string device = DeviceOf(fault, devices);
+      if (device.empty()) continue;
+      signs.push_back({.device = std::move(device),
+                       .name = fault.sign,
+                       .value = fault.value,
+                       .raw = fault.raw});
+    }
+  }
+}
+
+// Signs of a step that are no files; a recording that a person made may have none.
+StatusOr<std::vector<Sign>> ReadStepSigns(const SysfsFiles& files, const std::string& step,
+                                          const std::vector<RecordedDevice>& devices,
+                                          const RuleTable& rules) {
+  std::vector<Sign> signs;
+  if (const auto text = files.Read(step + "/" + std::string(kSignsFile)); text.ok()) {
+    StatusOr<std::vector<Sign>> read = ReadSigns(*text);
+    if (!read.ok()) return Annotate(read.status(), "{}/{}", step, kSignsFile);
+    signs = *std::move(read);
+  }
+  const auto log = files.Read(step + "/" + std::string(kKernelLogFile));
+  if (log.ok()) AddKernelSigns(*log, devices, rules, signs);
+  return signs;
+}
+
+StatusOr<std::vector<RecordedDevice>> ReadDevices(const SysfsFiles& files,
+                                                  const std::string& directory) {
+  const auto text = files.Read(directory + "/" + std::string(kRecordingFile));
+  if (text.status().code() == Code::kNotFound) return std::vector<RecordedDevice>();
+  if (!text.ok()) return text.status();
+  StatusOr<std::vector<RecordedDevice>> devices = ReadRecordedDevices(*text);
+  if (devices.ok()) return devices;
+  return Annotate(devices.status(), "{}/{}", directory, kRecordingFile);
+}
+
+StatusOr<std::vector<Step>> ReadSteps(const SysfsFiles& files, const std::string& directory,
+                                      const std::vector<RecordedDevice>& known,
+                                      const RuleTable& rules) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
+  std::vector<Step> steps;
+  for (const std::string& name : names) {
+    // A page that says what the recording is may lie beside its steps.
+    if (!files.IsDirectory(directory + "/" + name)) continue;
+    const StatusOr<Duration> at = ParseDuration(name);
+    if (!at.ok() || *at > kReplayMost) {
+      return InvalidArgument("{}/{} is no time up to 24h like 0s or 30s", directory, name);
+    }
+    Step step{.at = *at};
+    ASSIGN_OR_RETURN(const std::vector<std::string> devices, files.List(directory + "/" + name));
+    ASSIGN_OR_RETURN(step.signs, ReadStepSigns(files, directory + "/" + name, known, rules));
+    for (const std::string& device : devices) {
+      if (!files.IsDirectory(directory + "/" + name + "/" + device)) continue;
+      step.looks[device] = LookAtDevice(files, directory + "/" + name + "/" + device, rules.signs,
+                                        [](const std::string&, const std::string&) {});
+    }
+    steps.push_back(std::move(step));
+  }
+  if (steps.empty()) {
+    return InvalidArgument("{} has no steps: directories named by a time, such as 0s", directory);
+  }
+  std::ranges::sort(steps, {}, &Step::at);
+  return steps;
+}
+
+// Plays steps to an engine and notes what comes and goes.
+class Player {
+ public:
+  Player(const RuleTable& rules, const std::set<std::string>& devices,
+         const std::vector<RecordedDevice>& known)
+      : rules_(rules), engine_(rules, {}) {
+    engine_.SetDevices({devices.begin(), devices.end()}, AtTime(Duration::zero()));
+    std::map<std::string, std::string> models;
+    for (const RecordedDevice& device : known) models[device.name] = device.model;
+    engine_.SetModels(models);
+    for (const std::string& name : devices) {
+      // One that has no directory has no files to miss.
+      const auto recorded = std::ranges::find(known, name, &RecordedDevice::name);
+      if (recorded != known.end() && recorded->path.empty()) continue;
+      devices_.emplace(name, DeviceSigns(rules, {name, name}));
+    }
+    names_.assign(devices.begin(), devices.end());
+  }
+
+  // `fresh`: the step begins with this look, and its events happen.
+  void Look(const Step& step, Duration at, bool fresh) {
+    std::vector<Sign> signs = fresh ? Begun(step, at) : Again(at);
+    for (auto& [name, device] : devices_) {
+      const auto look = step.looks.find(name);
+      const DeviceLook shown = look == step.looks.end() ? DeviceLook() : look->second;
+      for (Sign& sign : device.Take(Due(name, shown, at), AtTime(at).wall)) {
+        signs.push_back(std::move(sign));
+      }
+    }
+    for (const HealthChange& change : engine_.Evaluate(signs, AtTime(at)).changes) {
+      NoteUnknown(change, at);
+    }
+    for (const std::string& name : names_) Note(name, at);
+  }
+
+  std::vector<ReplayEvent> TakeEvents() { return std::move(events_); }
+  std::vector<DeviceHealth> Health() const { return engine_.Snapshot(); }
+
+ private:
+  // Signs that are no files, as the step brings them; readings stand until the next one.
+  std::vector<Sign> Begun(const Step& step, Duration at) {
+    std::vector<Sign> signs = step.signs;
+    for (Sign& sign : signs) {
+      sign.time = AtTime(at).wall;
+      const SignSpec* spec = rules_.FindSign(sign.name);
+      const bool reading = spec != nullptr && spec->kind != SignKind::kEvent;
+      if (reading) readings_[{sign.device, sign.name}] = sign;
+    }
+    std::set<std::pair<std::string, std::string>> begun;
+    for (const Sign& sign : signs) begun.insert({sign.device, sign.name});
+    for (const Sign& sign : Again(at)) {
+      if (!begun.contains({sign.device, sign.name})) signs.push_back(sign);
+    }
+    return signs;
+  }
+  // A probe reads them at each look, and found them as they were.
+  std::vector<Sign> Again(Duration at) {
+    std::vector<Sign> signs;
+    for (const auto& [of, sign] : readings_) {
+      signs.push_back(sign);
+      signs.back().time = AtTime(at).wall;
+    }
+    return signs;
+  }
+  static Instant AtTime(Duration at) { return {Time(at), WallTime(at)}; }
+
+  // Without the signs that a driver does not read yet: those with `every`, until that has passed.
+  DeviceLook Due(const std::string& device, DeviceLook look, Duration at) {
+    std::map<std::string, Duration>& next = next_[device];
+    // Whatever is back may be another device: all of it is read at once.
+    if (!look.present) next.clear();
+    std::erase_if(look.readings, [&](const SignReading& reading) {
+      const SignSpec* sign = rules_.FindSign(reading.sign);
+      if (sign == nullptr || !sign->file || sign->file->every <= Duration::zero()) return false;
+      Duration& due = next.try_emplace(reading.sign, at).first->second;
+      if (at < due) return true;
+      due = at + sign->file->every;
+      return false;
+    });
+    return look;
+  }
+
+  // What no rule says: that nobody knows how the device is, and that somebody does again.
+  void NoteUnknown(const HealthChange& change, Duration at) {
+    const bool first_look = change.before.cause.code == cause_code::kNotProbed;
+    const HealthState before = change.before.state, after = change.after.state;
+    if (first_look || (before != HealthState::kUnknown && after != HealthState::kUnknown)) return;
+    events_.push_back({.at = at,
+                       .device = change.after.id.device,
+                       .state = after,
+                       .sentence = change.after.cause.message});
+  }
+  void Note(const std::string& device, Duration at) {
+    std::map<std::string, Finding> now;
+    for (auto& [rule, finding] : engine_.Findings(device)) now[rule] = std::move(finding);
+    std::map<std::string, Finding>& before = holding_[device];
+    for (const auto& [rule, finding] : before) {
+      if (now.contains(rule)) continue;
+      events_.push_back(EventOf(device, rule, finding, false, at));
+      events_.back().superseded_by = engine_.SupersededBy(device, rule);
+    }
+    for (const auto& [rule, finding] : now) {
+      if (!before.contains(rule)) events_.push_back(EventOf(device, rule, finding, true, at));
+    }
+    before = std::move(now);
+  }
+  static ReplayEvent EventOf(const std::string& device, const std::string& rule,
+                             const Finding& finding, bool began, Duration at) {
+    return {.at = at,
+            .device = device,
+            .rule = rule,
+            .began = began,
+            .state = finding.state,
+            .sentence = finding.cause.message};
+  }
+
+  const RuleTable& rules_;
+  RuleEngine engine_;
+  std::vector<std::string> names_;
+  std::map<std::string, DeviceSigns> devices_;                    // of those that have files
+  std::map<std::pair<std::string, std::string>, Sign> readings_;  // that are no files
+  std::map<std::string, std::map<std::string, Duration>> next_;   // by device and sign with `every`
+  std::map<std::string, std::map<std::string, Finding>> holding_;  // by device and rule
+  std::vector<ReplayEvent> events_;
+};
+
+std::string EndWords(const ReplayEvent& event) {
+  return event.superseded_by.empty() ? " ended" : " superseded by " + event.superseded_by;
+}
+
+}  // namespace
+
+StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directory,
+                             const RuleTable& rules) {
+  ASSIGN_OR_RETURN(const std::vector<RecordedDevice> known, ReadDevices(files, directory));
+  ASSIGN_OR_RETURN(const std::vector<Step> steps, ReadSteps(files, directory, known, rules));
+  std::set<std::string> devices;
+  for (const RecordedDevice& device : known) devices.insert(device.name);
+  for (const Step& step : steps) {
+    for (const auto& [name, look] : step.looks) devices.insert(name);
+  }
+  Player player(rules, devices, known);
+  const Duration length = steps.back().at + kReplayTail;
+  player.Look(steps.front(), steps.front().at, true);
+  std::size_t step = 0;
+  for (Duration at = steps.front().at + kLookEvery; at <= length; at += kLookEvery) {
+    // Of several steps in one look each is played: the events of none are lost.
+    const std::size_t before = step;
+    while (step + 1 < steps.size() && steps[step + 1].at <= at) {
+      ++step;
+      player.Look(steps[step], at, true);
+    }
+    if (step == before) player.Look(steps[step], at, false);
+  }
+  return Replay{.events = player.TakeEvents(), .length = length, .end = player.Health()};
+}
+
+std::string ReplayText(const Replay& replay) {
+  const auto seconds = [](Duration at) {
+    return fmt::format("{:g}s", std::chrono::duration<double>(at).count());
+  };
+  std::string text;
+  for (const ReplayEvent& event : replay.events) {
+    text += fmt::format("{} {} ", seconds(event.at), event.device);
+    if (!event.rule.empty()) text += event.rule + (event.began ? " began, " : EndWords(event));
+    if (event.began || event.rule.empty()) text += ToString(event.state);
+    if (!event.sentence.empty() && (event.began || event.rule.empty())) {
+      text += ": " + event.sentence;
+    }
+    text += "\n";
+  }
+  for (const DeviceHealth& health : replay.end) {
+    text +=
+        fmt::format("{} {} {}", seconds(replay.length), health.id.device, ToString(health.state));
+    if (!health.cause.message.empty()) text += ": " + health.cause.message;
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace galen::probes

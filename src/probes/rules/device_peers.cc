@@ -1,0 +1,79 @@
+// Tested by peer_values_test.cc.
+// What RuleEngine makes of other devices and other rules: readings held against those of peers, and
+// findings that another finding stands for. Tested by peer_values_test.cc.
+#include <fmt/format.h>
+
+#include "probes/rules/rule_engine.h"
+
+namespace galen::probes {
+
+void RuleEngine::SetModels(const std::map<std::string, std::string>& model_of_device) {
+  std::map<std::string_view, std::size_t> numbers;
+  for (auto& [name, device] : devices_) {
+    device.model.reset();
+    const auto model = model_of_device.find(name);
+    if (model == model_of_device.end() || model->second.empty()) continue;
+    device.model = numbers.try_emplace(model->second, numbers.size()).first->second;
+  }
+  peers_.assign(numbers.size() * peer_signs_, PeerValues());
+}
+
+std::optional<double> RuleEngine::PeersMedian(const Device& device, const Sign& sign,
+                                              std::size_t slot, const Instant& at) {
+  if (!device.model) return std::nullopt;
+  PeerValues& values = peers_[*device.model * peer_signs_ + slot];
+  if (values.is_forgotten()) {
+    values.Clear();
+    for (const auto& [name, other] : devices_) {
+      // What a silent device showed once is no news of it.
+      if (other.model != device.model || IsSilent(other, at)) continue;
+      const auto latest = other.latest.find(sign.name);
+      if (latest != other.latest.end()) values.Add(latest->second);
+    }
+    values.Settle();
+  }
+  const auto own = device.latest.find(sign.name);
+  return own == device.latest.end() ? std::nullopt : values.MedianOfOthers(own->second);
+}
+
+void RuleEngine::ApplyAgainstPeers(Device& device, const Sign& sign, std::size_t rule,
+                                   std::size_t slot, const Instant& at) {
+  RuleTrack& track = TrackOf(device, rule);
+  if (const std::optional<double> median = PeersMedian(device, sign, slot, at)) {
+    if (device.uncompared.erase(rule) > 0 && sign.time > device.good_since) {
+      device.good_since = sign.time;
+      device.good_by = sign.raw;
+    }
+    return track.OnReading(sign, *median, at);
+  }
+  const bool had_found = track.finding().has_value();
+  track.OnUnreadable();
+  // Never bad for want of peers; but what was bad is not known to be well either.
+  if (!had_found || track.finding()) return;
+  device.uncompared.try_emplace(
+      rule, Trouble{fmt::format("cannot compare {} with peers any more: fewer than {} of its model "
+                                "show one above 0",
+                                sign.name, kPeersLeast),
+                    sign.time});
+}
+
+std::optional<std::size_t> RuleEngine::Superseder(const Device& device, std::size_t rule) const {
+  for (const std::size_t other : superseders_[rule]) {
+    const auto track = device.tracks.find(other);
+    if (track != device.tracks.end() && track->second.finding()) return other;
+  }
+  return std::nullopt;
+}
+
+std::string RuleEngine::SupersededBy(std::string_view device, std::string_view rule) const {
+  const auto found = devices_.find(device);
+  const Rule* row = table_->FindRule(rule);
+  if (found == devices_.end() || row == nullptr) return "";
+  const auto index = static_cast<std::size_t>(row - table_->rules.data());
+  const auto track = found->second.tracks.find(index);
+  if (track == found->second.tracks.end() || !track->second.finding()) return "";
+  const std::optional<std::size_t> other = Superseder(found->second, index);
+  return other ? table_->rules[*other].id : "";
+}
+
+}  // namespace galen::probes

@@ -1,0 +1,105 @@
+// What of an engine outlives its process, and what its table of rules.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "probes/rules/rule_engine.h"
+
+namespace galen::probes {
+
+void RuleEngine::ReadTable() {
+  signs_ = UsesOf(*table_);
+  superseders_ = SupersedersOf(*table_);
+  awaited_signs_.clear();
+  for (const SignSpec& spec : table_->signs) {
+    if (options_.awaits_checks && (spec.command || spec.metric)) awaited_signs_.insert(spec.name);
+  }
+  peer_signs_ = 0;
+  std::size_t models = 0;
+  for (const auto& [name, use] : signs_) peer_signs_ += use.peers ? 1 : 0;
+  for (const auto& [name, device] : devices_) {
+    if (device.model) models = std::max(models, *device.model + 1);
+  }
+  peers_.assign(models * peer_signs_, PeerValues());
+}
+
+void RuleEngine::MoveTracks(Device& device, const RuleTable& before, const Instant& at) {
+  const std::map<std::size_t, RuleTrack> tracks = std::exchange(device.tracks, {});
+  for (const auto& [place, track] : tracks) {
+    const Rule& old = before.rules[place];
+    const Rule* rule = table_->FindRule(old.id);
+    // Of another sign, or now only a record: that is another rule of this name.
+    const bool goes_on =
+        rule != nullptr && rule->sign == old.sign && rule->state != HealthState::kHealthy;
+    if (!goes_on) {
+      // What it had found is over as of now.
+      if (track.finding()) device.good_since = at.wall;
+      if (track.finding()) device.good_by.clear();
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(rule - table_->rules.data());
+    if (*rule == old) {
+      device.tracks.emplace(index, track).first->second.Rebind(*rule);
+    } else if (const Json saved = track.Save(); !saved.is_null()) {
+      TrackOf(device, index).Restore(saved, at);
+    }
+  }
+}
+
+Evaluation RuleEngine::SetTable(const RuleTable& table, const Instant& at) {
+  const RuleTable& before = *std::exchange(table_, &table);
+  const std::set<std::string> awaited_before = awaited_signs_;
+  ReadTable();
+  for (auto& [name, device] : devices_) {
+    MoveTracks(device, before, at);
+    device.uncompared.clear();
+    const auto unknown = [this](const auto& entry) { return !signs_.contains(entry.first); };
+    std::erase_if(device.latest, unknown);
+    std::erase_if(device.best, unknown);
+    std::erase_if(device.unreadable,
+                  [&](const auto& entry) { return !entry.first.empty() && unknown(entry); });
+    std::erase_if(device.awaited,
+                  [this](const std::string& sign) { return !awaited_signs_.contains(sign); });
+    for (const std::string& sign : awaited_signs_) {
+      if (!awaited_before.contains(sign)) device.awaited.insert(sign);
+    }
+  }
+  return Evaluate({}, at);
+}
+
+Json RuleEngine::Save() const {
+  Json rows{Json::Array()};
+  for (const auto& [name, device] : devices_) {
+    for (const auto& [index, track] : device.tracks) {
+      Json row = track.Save();
+      if (row.is_null()) continue;
+      row["device"] = name;
+      row["rule"] = table_->rules[index].id;
+      rows.Append(std::move(row));
+    }
+    for (const auto& [sign, best] : device.best) {
+      rows.Append(Json::MakeObject({{"device", name}, {"sign", sign}, {"best", best}}));
+    }
+  }
+  return rows;
+}
+
+void RuleEngine::Restore(const Json& saved, const Instant& at) {
+  for (const Json& row : saved.items()) {
+    const auto device = devices_.find(row["device"].AsString());
+    if (device != devices_.end() && row.Has("best")) {
+      const std::string& sign = row["sign"].AsString();
+      const auto use = signs_.find(sign);
+      if (use == signs_.end() || !use->second.has_baseline) continue;
+      device->second.best[sign] = row["best"].AsDouble();
+      continue;
+    }
+    const Rule* rule = table_->FindRule(row["rule"].AsString());
+    // Rules may have been renamed, devices taken out; their findings mean nothing any more.
+    if (device == devices_.end() || rule == nullptr) continue;
+    const auto index = static_cast<std::size_t>(rule - table_->rules.data());
+    TrackOf(device->second, index).Restore(row, at);
+  }
+}
+
+}  // namespace galen::probes
