@@ -1,7 +1,8 @@
 #include "base/start_deadline.h"
 
-#include <system_error>
 #include <utility>
+
+#include "base/thread.h"
 
 namespace galen {
 
@@ -10,10 +11,8 @@ StartDeadline::StartDeadline(std::chrono::nanoseconds within, std::function<void
     if (!over_.try_acquire_for(within)) missed();
   };
   // Where no thread is left the start goes on unwatched: what it starts itself says so.
-  try {
-    thread_ = std::thread(std::move(watch));
-  } catch (const std::system_error&) {
-  }
+  StatusOr<std::thread> thread = StartThread("start-deadline", std::move(watch));
+  if (thread.ok()) thread_ = *std::move(thread);
 }
 
 StartDeadline::~StartDeadline() {

@@ -138,10 +138,10 @@ Outcome JudgeJournal(const Observations& seen) {
 
 // A limit that systemd or a shell gave it; the agent itself raises none.
 Outcome JudgeAgentOpenFiles(const Observations& seen) {
-  const Seen<std::int64_t>& limit = seen.agent.open_files;
+  const Seen<std::optional<std::int64_t>>& limit = seen.agent.open_files;
   if (!limit.ok()) return Unknown(limit.status());
-  if (*limit < 0) return Healthy("unlimited");
-  std::string text = fmt::format("it may open {} files", *limit);
+  if (!*limit) return Healthy("unlimited");
+  std::string text = fmt::format("it may open {} files", **limit);
   return *limit >= kAgentFilesLeast ? Healthy(std::move(text)) : Warning(std::move(text));
 }
 

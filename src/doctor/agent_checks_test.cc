@@ -40,7 +40,7 @@ const std::vector<Flaw>& AgentFlaws() {
        }},
       {{"agent.open-files warning"},
        "it may open 256 files",
-       [](Observations& s) { s.agent.open_files = 256; }},
+       [](Observations& s) { s.agent.open_files = std::optional<std::int64_t>(256); }},
       {{"agent.journal warning"},
        "00000001.segment.corrupt-1",
        [](Observations& s) { s.agent.journal->quarantined = {"00000001.segment.corrupt-1"}; }},

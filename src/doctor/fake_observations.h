@@ -105,7 +105,7 @@ inline Gates GoodGates(const std::string& source) {
 inline KubeletSeen GoodKubelet() {
   KubeletSeen kubelet;
   KubeletProcess process{.pid = 321, .arguments = {"kubelet"}};
-  process.open_files = 1'000'000;
+  process.open_files = std::optional<std::int64_t>(1'000'000);
   process.watchdog = std::optional<Duration>(std::chrono::seconds(30));
   process.started = WallTime{std::chrono::seconds(1'794'990'000)};
   kubelet.process = process;
@@ -162,7 +162,7 @@ inline Observations GoodObservations() {
                                                  .trouble = "",
                                                  .connected = true}};
   seen.agent.journal = JournalSeen{};
-  seen.agent.open_files = 20'000;
+  seen.agent.open_files = std::optional<std::int64_t>(20'000);
   seen.host.cgroup =
       CgroupSeen{.unified = true, .controllers = {"cpu", "cpuset", "io", "memory", "pids"}};
   seen.host.inotify =

@@ -77,10 +77,11 @@ Outcome JudgeWatchdog(const Observations& seen) {
 // Go raises the soft limit to the hard one at its start, so this is the hard one in truth.
 Outcome JudgeKubeletOpenFiles(const Observations& seen) {
   if (!seen.kubelet.process.ok()) return Unknown(seen.kubelet.process.status());
-  const Seen<std::int64_t>& limit = seen.kubelet.process->open_files;
+  const Seen<std::optional<std::int64_t>>& limit = seen.kubelet.process->open_files;
   if (!limit.ok()) return Unknown(limit.status());
-  if (*limit < 0) return Healthy("unlimited");
-  std::string text = fmt::format("process {} may open {} files", seen.kubelet.process->pid, *limit);
+  if (!*limit) return Healthy("unlimited");
+  std::string text =
+      fmt::format("process {} may open {} files", seen.kubelet.process->pid, **limit);
   return *limit >= kKubeletFilesLeast ? Healthy(std::move(text)) : Warning(std::move(text));
 }
 

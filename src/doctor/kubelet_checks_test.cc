@@ -48,7 +48,7 @@ const std::vector<Flaw>& KubeletFlaws() {
        [](Observations& s) { s.kubelet.process->watchdog = std::optional<Duration>(2s); }},
       {{"kubelet.open-files warning"},
        "process 321 may open 1024 files",
-       [](Observations& s) { s.kubelet.process->open_files = 1024; }},
+       [](Observations& s) { s.kubelet.process->open_files = std::optional<std::int64_t>(1024); }},
       {{"kubelet.checkpoint bad", "claims.prepared-gone unknown", "cdi.missing unknown"},
        "its checksum is 1",
        [](Observations& s) {

@@ -74,8 +74,8 @@ struct Gates {
 struct KubeletProcess {
   std::int64_t pid = 0;
   std::vector<std::string> arguments;
-  Seen<std::int64_t> open_files;           // RLIMIT_NOFILE, the soft limit; -1 = unlimited
-  Seen<std::optional<Duration>> watchdog;  // systemd's WatchdogSec; nullopt: none
+  Seen<std::optional<std::int64_t>> open_files;  // RLIMIT_NOFILE, the soft limit; nullopt: none
+  Seen<std::optional<Duration>> watchdog;        // systemd's WatchdogSec; nullopt: none
   Seen<WallTime> started;
 };
 
@@ -239,7 +239,7 @@ struct AgentSeen {
   Seen<AgentStatusSeen> status;
   Seen<std::vector<AgentDriver>> drivers;
   Seen<JournalSeen> journal;
-  Seen<std::int64_t> open_files;  // as KubeletProcess::open_files
+  Seen<std::optional<std::int64_t>> open_files;  // RLIMIT_NOFILE, the soft limit; nullopt: none
 };
 
 // A place where somebody must be able to write.

@@ -1,14 +1,11 @@
 #include "driver/driver_config.h"
 
 #include <algorithm>
-#include <functional>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "model/plugin_resource.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/simulator/simulator.h"
-#include "probes/sysfs/pci_device.h"
 #include "sdk/app/driver_options.h"
 #include "sdk/app/health_source.h"
 
@@ -66,72 +63,13 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
                   "the least important lines to write");
 }
 
-std::string_view BuiltInRulesOf(Kind kind) {
-  switch (kind) {
-    case Kind::kGpu:
-    case Kind::kNvidia:
-      return probes::kGpuRules;
-    case Kind::kNic:
-      return probes::kNicRules;
-    case Kind::kPci:
-      return probes::kPciRules;
-    case Kind::kSysfs:
-      return "";
-  }
-  GALEN_UNREACHABLE();
-}
-
 }  // namespace
 
-void AddFlags(Flags& flags, Kind kind, DriverConfig& config) {
-  config.kind = kind;
+void AddFlags(Flags& flags, const KindSpec& kind, DriverConfig& config) {
+  config.kind = kind.kind;
+  config.driver.name = kind.driver;
   AddSharedFlags(flags, config);
-  switch (kind) {
-    case Kind::kGpu:
-      flags.Add("--devices", config.devices, "how many GPUs to simulate, up to 4096");
-      flags.AddSwitch("--shared", config.shared,
-                      "let claims share a GPU, each with the memory it asks for");
-      flags.Add(
-          "--kernel-log", config.kernel_log,
-          "also read this log, e.g. /dev/kmsg, for faults of the simulated GPUs' PCI addresses");
-      return;
-    case Kind::kNic:
-      flags.Add("--interfaces", config.interfaces,
-                "which interfaces are devices, by shell pattern, e.g. 'eth*'; may be repeated");
-      flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
-      flags.Add("--network-namespace", config.network_namespace,
-                "watch the links of this namespace, e.g. /proc/1/ns/net from inside a container; "
-                "goes with --sysfs-root /proc/1/root/sys");
-      return;
-    case Kind::kNvidia:
-      flags.Add("--nvml", config.nvml,
-                "NVIDIA's management library; libnvidia-ml.so.1 below --driver-root, or where the "
-                "dynamic linker finds it, unless given");
-      flags.Add("--driver-root", config.driver_root,
-                "where NVIDIA's driver is installed, as this process sees it");
-      flags.Add("--host-driver-root", config.host_driver_root,
-                "the same directory by the host's path, for CDI files; --driver-root unless given");
-      flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
-      flags.Add("--proc-root", config.proc_root,
-                "where proc is mounted; NVIDIA's kernel module shows itself below driver/nvidia");
-      flags.Add("--kernel-log", config.kernel_log,
-                "also read this log, e.g. /dev/kmsg: XIDs, lost GPUs and PCIe errors by address");
-      return;
-    case Kind::kPci:
-      flags.Add("--select", config.selections,
-                "which devices: vendor (10de), model (10de:2330), class (class:0302) or address "
-                "(0000:4b:00.0); may be repeated");
-      flags.Add("--kernel-log", config.kernel_log,
-                "also read this log, e.g. /dev/kmsg, for PCIe errors that the kernel logs of them");
-      flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
-      return;
-    case Kind::kSysfs:
-      flags.Add("--pattern", config.patterns,
-                "which directories below /sys are devices, e.g. 'devices/system/edac/mc/mc*'; may "
-                "be repeated");
-      flags.Add("--sysfs-root", config.sysfs_root, "where sysfs is mounted");
-      return;
-  }
+  kind.add_flags(flags, config);
 }
 
 Driver::Options SdkOptions(const DriverConfig& config) {
@@ -141,62 +79,6 @@ Driver::Options SdkOptions(const DriverConfig& config) {
 }
 
 namespace {
-
-using AddFault = std::function<void(std::string_view)>;
-
-// A path that stays below sysfs's root, with at most one star a segment as FindPaths takes it.
-bool IsPattern(std::string_view pattern) {
-  if (pattern.empty() || pattern.front() == '/') return false;
-  while (!pattern.empty()) {
-    const std::string_view segment = pattern.substr(0, pattern.find('/'));
-    pattern.remove_prefix(std::min(segment.size() + 1, pattern.size()));
-    if (segment.empty() || segment == "." || segment == "..") return false;
-    if (std::ranges::count(segment, '*') > 1) return false;
-  }
-  return true;
-}
-
-// What a kind must be given. No defaults: taking every interface or device would offer the node's
-// own to Pods.
-void ValidateKind(const DriverConfig& config, const AddFault& add) {
-  switch (config.kind) {
-    case Kind::kGpu:
-      return;
-    case Kind::kNic:
-      if (!config.interfaces.empty()) return;
-      return add(
-          "--interfaces is missing: say which interfaces are devices, e.g. --interfaces 'eth*'");
-    case Kind::kNvidia:
-      if (!config.driver_root.starts_with('/')) add("--driver-root must be an absolute path");
-      if (!config.host_driver_root.empty() && !config.host_driver_root.starts_with('/')) {
-        add("--host-driver-root must be an absolute path");
-      }
-      return;
-    case Kind::kPci:
-      if (config.selections.empty()) {
-        add("--select is missing: say which devices, e.g. --select 10de or --select class:0302");
-      }
-      for (const std::string& text : config.selections) {
-        const Status status = probes::ParsePciSelection(text).status();
-        if (!status.ok()) add("--select: " + status.message());
-      }
-      return;
-    case Kind::kSysfs:
-      if (config.patterns.empty()) {
-        add("--pattern is missing: say which directories are devices, e.g. --pattern "
-            "'devices/system/edac/mc/mc*'");
-      }
-      for (const std::string& pattern : config.patterns) {
-        if (IsPattern(pattern)) continue;
-        add(fmt::format("--pattern: '{}' is no path below /sys with at most one '*' a name",
-                        pattern));
-      }
-      if (config.rules_path.empty()) {
-        add("--rules is missing: say which files of such a device mean what");
-      }
-      return;
-  }
-}
 
 void ValidateOffer(const DriverConfig& config, const AddFault& add) {
   if (config.withdraw_unhealthy == "without-taints" && config.taint_unhealthy.empty()) {
@@ -213,7 +95,7 @@ void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
                     "such as nvidia.com/gpu, of at most 63 characters",
                     Printable(config.health_only_for)));
   }
-  if (config.kind == Kind::kGpu) {
+  if (SpecOf(config.kind).simulated) {
     add("--health-only-for: simulated GPUs are no other driver's; use nvidia, pci, nic or sysfs");
   }
   const std::pair<std::string_view, bool> of_slices[] = {
@@ -255,7 +137,7 @@ Status Validate(const DriverConfig& config) {
   if (config.devices < 1 || config.devices > probes::GpuSimulator::kCountMax) {
     add(fmt::format("--devices must be 1 to {}", probes::GpuSimulator::kCountMax));
   }
-  ValidateKind(config, add);
+  SpecOf(config.kind).validate(config, add);
   ValidateOffer(config, add);
   ValidateHealthOnly(config, add);
   return faults.empty() ? OkStatus() : Status(Code::kInvalidArgument, faults);
@@ -263,13 +145,21 @@ Status Validate(const DriverConfig& config) {
 
 namespace {
 
+// "pci and sysfs".
+std::string NamesOfFileReaders() {
+  std::string names;
+  for (const KindSpec& kind : Kinds()) {
+    if (kind.reads_files) names += (names.empty() ? "" : " and ") + std::string(kind.name);
+  }
+  return names;
+}
+
 // A sign that nobody would ever read makes its rules look like they watch something.
 Status RefuseUnread(const probes::RuleTable& table, const DriverConfig& config) {
-  const bool reads_files = config.kind == Kind::kPci || config.kind == Kind::kSysfs;
   for (const probes::SignSpec& sign : table.signs) {
-    if (sign.file && !reads_files) {
-      return InvalidArgument("{}: sign '{}' is a file, which only galen-driver pci and sysfs read",
-                             config.rules_path, sign.name);
+    if (sign.file && !SpecOf(config.kind).reads_files) {
+      return InvalidArgument("{}: sign '{}' is a file, which only galen-driver {} read",
+                             config.rules_path, sign.name, NamesOfFileReaders());
     }
     if (sign.command && !config.run_commands) {
       return InvalidArgument("{}: sign '{}' is a command: --run-commands lets the driver run it",
@@ -282,11 +172,10 @@ Status RefuseUnread(const probes::RuleTable& table, const DriverConfig& config) 
 }  // namespace
 
 StatusOr<probes::RuleTable> LoadRules(FileSystem& files, const DriverConfig& config) {
+  const std::string_view* built_in = SpecOf(config.kind).rules;
   // Validate says that it is missing.
-  if (config.rules_path.empty() && config.kind == Kind::kSysfs) return probes::RuleTable();
-  if (config.rules_path.empty()) {
-    return probes::ParseRules(BuiltInRulesOf(config.kind), "built-in rules");
-  }
+  if (config.rules_path.empty() && built_in == nullptr) return probes::RuleTable();
+  if (config.rules_path.empty()) return probes::ParseRules(*built_in, "built-in rules");
   const StatusOr<std::string> text = files.Read(config.rules_path);
   if (!text.ok()) return InvalidArgument("--rules: {}", text.status().message());
   ASSIGN_OR_RETURN(probes::RuleTable table, probes::ParseRules(*text, config.rules_path));

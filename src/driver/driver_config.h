@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files/file_system.h"
@@ -60,9 +63,29 @@ struct DriverConfig {
   std::vector<std::string> patterns;    // sysfs: directories below its root, with stars
 };
 
-// Flags of `galen-driver gpu`, `nic`, `nvidia`, `pci` or `sysfs`; `config` holds the defaults, is
-// filled in when they are parsed, and outlives them.
-void AddFlags(Flags& flags, Kind kind, DriverConfig& config);
+// Takes what is wrong with a configuration, a sentence at a time.
+using AddFault = std::function<void(std::string_view)>;
+
+// What is particular to a kind.
+struct KindSpec {
+  Kind kind;
+  std::string_view name;          // of its subcommand: `galen-driver gpu`
+  std::string_view summary;       // its devices, for --help
+  std::string_view driver;        // the driver's name unless --name says another
+  const std::string_view* rules;  // the built-in table; null: there is none
+  bool simulated = false;         // there are no such devices
+  bool reads_files = false;       // the signs of its rules may be files below /sys
+  void (*add_flags)(Flags& flags, DriverConfig& config);
+  void (*validate)(const DriverConfig& config, const AddFault& add);
+};
+
+// All kinds, each once.
+std::span<const KindSpec> Kinds();
+const KindSpec& SpecOf(Kind kind);
+
+// Flags of `galen-driver KIND`. `config` gets the kind and its defaults now, the rest when the
+// flags are parsed; it outlives them.
+void AddFlags(Flags& flags, const KindSpec& kind, DriverConfig& config);
 
 // What the SDK gets: `driver`, with the health timeout of the command line.
 Driver::Options SdkOptions(const DriverConfig& config);

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/files/boot_id.h"
+#include "base/files/detached_queue.h"
 #include "base/files/disk_thread.h"
 #include "base/files/posix_file_system.h"
 #include "base/start_deadline.h"
@@ -24,7 +25,6 @@
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/network/network_interface.h"
 #include "probes/nvml/nvml_library.h"
-#include "probes/sysfs/detached_queue.h"
 #include "probes/sysfs/pci_device.h"
 #include "probes/sysfs/uevent_watch.h"
 #include "sdk/app/driver_inside.h"
@@ -197,7 +197,7 @@ std::unique_ptr<Hardware> Program::MakeSysfs(DeviceFinder find,
           .find = std::move(find),
           .listen =
               [this](std::function<void()> news) { return ListenForDevices(std::move(news)); }},
-      [this] { return std::make_unique<probes::DetachedQueue>(inside_.loop, "sysfs"); },
+      [this] { return std::make_unique<DetachedQueue>(inside_.loop, "sysfs"); },
       std::move(kernel_log));
 }
 
@@ -258,13 +258,11 @@ Status Program::Prepare() {
   if (HasChecks(rules_)) {
     auto checked = std::make_unique<CheckedHardware>(
         TheEdges(), std::move(hardware_),
-        CheckedHardware::Parts{.runner = probes::MakeCommandRunner(inside_.loop),
-                               .make_queue =
-                                   [this] {
-                                     return std::make_unique<probes::DetachedQueue>(inside_.loop,
-                                                                                    "exporter");
-                                   },
-                               .fetch = probes::FetchExporter});
+        CheckedHardware::Parts{
+            .runner = probes::MakeCommandRunner(inside_.loop),
+            .make_queue =
+                [this] { return std::make_unique<DetachedQueue>(inside_.loop, "exporter"); },
+            .fetch = probes::FetchExporter});
     sdk::DriverInside::ShowChecks(driver_, *checked);
     hardware_ = std::move(checked);
   }

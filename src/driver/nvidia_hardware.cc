@@ -21,7 +21,7 @@ std::map<std::string, probes::NvmlGpu> WholeGpus(const NvidiaHardware::Options& 
       log.Warning("GPU is cut into MIG instances and no device of this driver",
                   {{"index", i}, {"uuid", gpus[i].uuid}});
     } else {
-      const int number = gpus[i].minor >= 0 ? gpus[i].minor : static_cast<int>(i);
+      const int number = gpus[i].minor.value_or(static_cast<int>(i));
       whole[fmt::format("gpu-{}", number)] = gpus[i];
     }
   }
@@ -73,7 +73,7 @@ CdiEdits NvidiaHardware::EditsFor(const std::string& device) const {
     edits.device_nodes.push_back(
         {.path = "/dev/" + node, .host_path = files.device_directory + "/" + node});
   };
-  if (gpu->second.minor >= 0) add(fmt::format("nvidia{}", gpu->second.minor));
+  if (gpu->second.minor) add(fmt::format("nvidia{}", *gpu->second.minor));
   for (const std::string& node : files.control_nodes) add(node);
   edits.mounts = files.libraries;
   return edits;

@@ -18,12 +18,6 @@ Inventory InventoryOf(const std::map<std::string, FoundDevice>& devices) {
 
 }  // namespace
 
-// One search for devices, made by the loop and done by a thread.
-struct SysfsHardware::Search {
-  DeviceFinder find;
-  StatusOr<std::vector<FoundDevice>> found = std::vector<FoundDevice>();
-};
-
 void SysfsHardware::ProvenSigns::OnSigns(std::vector<probes::Sign> signs) {
   std::erase_if(signs, [](const probes::Sign& sign) { return !sign.name.starts_with("aer-"); });
   if (!signs.empty()) sink_.OnSigns(std::move(signs));
@@ -78,6 +72,7 @@ StatusOr<Inventory> SysfsHardware::Devices() {
 }
 
 void SysfsHardware::OnSearch(const StatusOr<std::vector<FoundDevice>>& found) {
+  searching_ = false;
   const StatusOr<bool> news = found.ok() ? Add(*found) : StatusOr<bool>(found.status());
   NoteSearch(news.status());
   if (news.ok() && *news && events_ != nullptr) events_->look_again();
@@ -96,15 +91,9 @@ void SysfsHardware::NoteSearch(const Status& status) {
 }
 
 void SysfsHardware::LookForDevices() {
-  if (search_ != nullptr) return;
-  search_ = std::make_shared<Search>();
-  search_->find = options_.find;
-  queue_->Run([search = search_] { search->found = search->find(); },
-              [this, alive = Liveness::Watch(liveness_)] {
-                if (!alive.alive()) return;
-                const auto search = std::exchange(search_, nullptr);
-                OnSearch(search->found);
-              });
+  if (std::exchange(searching_, true)) return;
+  RunFor(liveness_, *queue_, options_.find,
+         [this](const StatusOr<std::vector<FoundDevice>>& found) { OnSearch(found); });
 }
 
 StatusOr<std::vector<probes::Sign>> SysfsHardware::Observe() {

@@ -73,7 +73,6 @@ class SysfsHardware final : public Hardware {
   StatusOr<std::vector<probes::Sign>> Observe() override;
 
  private:
-  struct Search;
   // Passes on what the kernel itself says is about a device: records with DEVICE=+pci:…, which AER
   // faults alone have. Whoever may write into the log can forge the text of the others.
   class ProvenSigns final : public probes::SignSink {
@@ -99,8 +98,8 @@ class SysfsHardware final : public Hardware {
   const Options options_;
   std::map<std::string, FoundDevice> devices_;  // by name
   bool looked_ = false;
-  bool search_failed_ = false;      // the last one
-  std::shared_ptr<Search> search_;  // under way; shared with the thread that looks
+  bool search_failed_ = false;  // the last one
+  bool searching_ = false;
   std::unique_ptr<DiskQueue> queue_;
   probes::SysfsProbe probe_;
   std::unique_ptr<probes::KernelLogSource> kernel_log_source_;

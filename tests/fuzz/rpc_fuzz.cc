@@ -8,6 +8,7 @@
 #include "protos/dra/v1beta1/dra.pb.h"
 #include "protos/dra_health/v1/health.pb.h"
 #include "protos/dra_health/v1alpha1/health.pb.h"
+#include "protos/galen/checks/v1/checks.pb.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "protos/galen/simulator/v1/simulator.pb.h"
 #include "protos/pluginregistration/v1/registration.pb.h"
@@ -102,6 +103,8 @@ constexpr Kind kKinds[] = {
     kKind<::v1::AllocatableResourcesResponse>,
     kKind<::v1::GetPodResourcesRequest>,
     kKind<::v1::GetPodResourcesResponse>,
+    kKind<checks::v1::ListChecksRequest>,
+    kKind<checks::v1::ListChecksResponse>,
 };
 
 }  // namespace

@@ -43,17 +43,22 @@ void FuzzMetricsText(std::string_view bytes) {
   Input input(bytes);
   const std::size_t piece = std::size_t{input.Byte()} + 1;
   const std::string_view rest = input.Rest();
-  doctor::SampleCollector whole, cut;
+  MetricsReader whole = doctor::ComponentMetrics(), cut = doctor::ComponentMetrics();
   whole.Take(rest);
-  whole.End();
   for (Input pieces(rest); !pieces.empty();) cut.Take(pieces.Piece(piece));
-  cut.End();
-  GALEN_CHECK(whole.samples().size() <= doctor::SampleCollector::kSamplesMax);
-  GALEN_CHECK(std::ranges::equal(whole.samples(), cut.samples(), [](const auto& a, const auto& b) {
-    return a.name == b.name && a.labels == b.labels;
-  }));
-  static_cast<void>(doctor::GatesOf(whole.samples(), "fuzz"));
-  static_cast<void>(doctor::PluginsOf(whole.samples()));
+  const StatusOr<MetricSamples> samples = whole.End(), again = cut.End();
+  GALEN_CHECK(samples.status() == again.status());
+  if (!samples.ok()) return;
+  std::size_t count = 0;
+  for (const auto& [name, series] : *samples) {
+    count += series.size();
+    // A value may be NaN, which is not equal to itself.
+    GALEN_CHECK(std::ranges::equal(series, again->at(name), {}, &MetricSample::labels,
+                                   &MetricSample::labels));
+  }
+  GALEN_CHECK(count <= kMetricSamplesMax);
+  static_cast<void>(doctor::GatesOf(*samples, "fuzz"));
+  static_cast<void>(doctor::PluginsOf(*samples));
 }
 
 }  // namespace galen::fuzz

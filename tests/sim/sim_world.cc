@@ -203,7 +203,15 @@ void SimWorld::PlaceGroup(const std::string& node, const std::string& device) {
 void SimWorld::AddGroupPod(const std::string& name) {
   GALEN_CHECK(group_is_placed());
   CreatePod(name, "resourceClaimName: ring",
-            fmt::format("schedulingGroup: {{podGroupName: ring}}, nodeName: {}, ", group_node_));
+            "schedulingGroup: {podGroupName: ring}, schedulerName: groups, ");
+  net::HttpRequest bind = kube::Create(
+      kube::kPods, "default",
+      Json::MakeObject({{"apiVersion", "v1"},
+                        {"kind", "Binding"},
+                        {"metadata", Json::MakeObject({{"name", name}})},
+                        {"target", Json::MakeObject({{"kind", "Node"}, {"name", group_node_}})}}));
+  bind.path = kube::Get(kube::kPods, "default", name).path + "/binding";
+  Ask(std::move(bind));
 }
 
 void SimWorld::RecreatePod(const ObjectKey& pod, const std::string& driver) {

@@ -32,6 +32,7 @@ const std::vector<Ban>& Bans() {
        "use galen::Mutex, or better a Loop",
        {"base"},
        false},
+      {R"(\bstd::j?thread[({]|[^_a-z]pthread_create\()", "use galen::StartThread", {"base"}, false},
       {R"(\babsl::|\bboost::|\bgrpc::)", "not one of our libraries", {}, false},
       {R"(\busing namespace (?!std::chrono_literals|std::literals|std::string_literals))",
        "name what you use",
@@ -85,6 +86,19 @@ TEST(Words, OfSharingComeWithAReason) {
       const bool reason = file.lines[i].find("//") != std::string::npos ||
                           file.lines[i - 1].find("//") != std::string::npos;
       if (!reason) findings.Add(file, i, "say why this is shared");
+    }
+  }
+  EXPECT_EQ(findings.text(), "");
+}
+
+// docs/adr/0027: what may be absent is an optional. base has the descriptor of Fd.
+TEST(Words, OfHeadersNameNoNumberThatMeansNone) {
+  static const std::regex kMinusOne(R"( = -1;|^ .*//.*-1(:| =| means))");
+  Findings findings;
+  for (const SourceFile& file : Sources()) {
+    if (file.IsTest() || !file.IsHeader() || file.Room() == "base") continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      if (std::regex_search(file.lines[i], kMinusOne)) findings.Add(file, i, "use std::optional");
     }
   }
   EXPECT_EQ(findings.text(), "");

@@ -53,7 +53,7 @@ class ChangeRouter final : public NodeListener {
   // measured delay, though every Pod is still looked at.
   static constexpr std::size_t kEarlyChangesMax = 4096;
 
-  // The node's object is not written before the lists are known, or they were not for this long.
+  // The node's object is written once the API's lists are known, or after so long without them.
   static constexpr Duration kSyncPatience = std::chrono::seconds(30);
 
   // A fault that is reported this long after a Pod ended may be why it did; later it is another

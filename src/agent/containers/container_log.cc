@@ -49,7 +49,9 @@ class ContainerLog::File {
 ContainerLog::ContainerLog(Edges edges, std::string path, Events events)
     : edges_(edges),
       events_(std::move(events)),
-      file_(std::make_shared<File>(edges.files, std::move(path))) {}
+      file_(std::make_unique<File>(edges.files, std::move(path))) {}
+
+ContainerLog::~ContainerLog() = default;
 
 void ContainerLog::BeginRun() {
   tail_.clear();
@@ -71,12 +73,20 @@ void ContainerLog::Append(std::string_view bytes) {
 
 void ContainerLog::Begin(std::string bytes) {
   busy_ = true;
-  const auto written = std::make_shared<Status>();
   const std::size_t size = bytes.size();
-  edges_.disk.Run(
-      [file = file_, written, bytes = std::move(bytes)] { *written = file->Append(bytes); },
-      [this, written, size, watch = Liveness::Watch(liveness_)] {
-        if (watch.alive()) End(size, *written);
+  struct Written {
+    std::unique_ptr<File> file;
+    Status status;
+  };
+  RunFor(
+      liveness_, edges_.disk,
+      [file = std::move(file_), bytes = std::move(bytes)]() mutable {
+        const Status status = file->Append(bytes);
+        return Written{std::move(file), status};
+      },
+      [this, size](Written written) {
+        file_ = std::move(written.file);
+        End(size, written.status);
       });
 }
 

@@ -52,6 +52,7 @@ class ContainerLog {
   // `path`'s directory is there; what is lent outlives the log. A write under way when the log is
   // destroyed is done all the same; what waits is not written.
   ContainerLog(Edges edges, std::string path, Events events);
+  ~ContainerLog();
 
   // A new run: what was written before is not its own, and its output is not held. The file goes
   // on.
@@ -74,8 +75,8 @@ class ContainerLog {
 
   const Edges edges_;
   const Events events_;
-  // Shared with a write under way, which may outlive the log.
-  const std::shared_ptr<File> file_;
+  // A write under way has it, and may outlive the log.
+  std::unique_ptr<File> file_;
   std::string tail_;
   std::string waiting_;
   bool busy_ = false;

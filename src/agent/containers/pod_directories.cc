@@ -10,7 +10,7 @@ namespace galen::agent {
 struct PodDirectories::Turn {
   FileSystem& files;
   ContainerProcesses& processes;
-  const std::string directory;
+  std::string directory;
   std::optional<std::set<std::string>> keep;
   std::set<std::string> removals;
   std::map<PodRef, Request> makes;
@@ -60,19 +60,21 @@ void PodDirectories::RemoveOthers(const std::vector<PodRef>& pods) {
 void PodDirectories::Look() {
   if (busy_since_ || (makes_.empty() && removals_.empty() && !keep_)) return;
   busy_since_ = edges_.loop.Now();
-  const std::shared_ptr<Turn> turn(new Turn{.files = edges_.files,
-                                            .processes = edges_.processes,
-                                            .directory = directory_,
-                                            .keep = std::exchange(keep_, std::nullopt),
-                                            .removals = std::exchange(removals_, {}),
-                                            .makes = std::exchange(makes_, {})});
-  edges_.disk.Run([turn] { turn->Run(); },
-                  [this, turn, watch = Liveness::Watch(liveness_)] {
-                    if (watch.alive()) End(*turn);
-                  });
+  RunFor(
+      liveness_, edges_.disk,
+      [turn = Turn{.files = edges_.files,
+                   .processes = edges_.processes,
+                   .directory = directory_,
+                   .keep = std::exchange(keep_, std::nullopt),
+                   .removals = std::exchange(removals_, {}),
+                   .makes = std::exchange(makes_, {})}]() mutable {
+        turn.Run();
+        return std::move(turn);
+      },
+      [this](Turn turn) { End(std::move(turn)); });
 }
 
-void PodDirectories::End(Turn& turn) {
+void PodDirectories::End(Turn turn) {
   const Liveness::Watch watch(liveness_);
   for (auto& [pod, request] : turn.makes) {
     request.done(request.made);

@@ -58,7 +58,7 @@ class PodDirectories {
   struct Turn;
 
   void Look();
-  void End(Turn& turn);
+  void End(Turn turn);
 
   const Edges edges_;
   const std::string directory_;

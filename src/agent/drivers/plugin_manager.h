@@ -78,7 +78,7 @@ class PluginManager final : public SocketListener, public DriverCaller, private 
     Log& log;
     Metrics& metrics;
     net::Dialer& dialer;
-    HealthSink& sink;
+    HealthSink& sink;  // the HealthMerger, for drivers or for health sources
   };
 
   // What is lent outlives the manager. Does nothing until there is a socket.

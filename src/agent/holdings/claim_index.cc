@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/time.h"
 #include "model/crash_evidence.h"
 
 namespace galen::agent {
@@ -77,6 +78,24 @@ HeldDevice Hold(const kube::Pod& pod, const NamedClaim& named, const Claim& clai
   // lists things in.
   std::sort(held.uses.begin(), held.uses.end());
   return held;
+}
+
+// When its scheduler gave it its node, by the API server's clock.
+std::optional<WallTime> BoundAt(const kube::Pod& pod) {
+  for (const kube::PodCondition& condition : pod.conditions) {
+    if (condition.type == "PodScheduled" && condition.status == "True") return condition.changed;
+  }
+  return std::nullopt;
+}
+
+// A scheduler binds a Pod only once its claims are allocated (kube-scheduler: PreBind before Bind).
+// Both have whole seconds, of two machines whose clocks need not be quite the same.
+constexpr Duration kClocksApartMost = std::chrono::seconds(2);
+
+bool IsAllocatedAfterBinding(const Claim& claim, const kube::Pod& pod) {
+  const std::optional<WallTime> bound = BoundAt(pod);
+  const StatusOr<WallTime> allocated = ParseRfc3339(claim.allocated_at);
+  return bound && allocated.ok() && *allocated > *bound + kClocksApartMost;
 }
 
 auto OrderOf(const HeldDevice& held) {
@@ -235,8 +254,6 @@ void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
 // so one that began with the former allocation has, whether that is seen already or not.
 void ClaimIndex::DropGained(const kube::Pod& pod, const Holder& before,
                             std::vector<HeldDevice>& devices) const {
-  // It may still get what its claim has by then.
-  if (pod.phase == "Pending") return;
   const bool is_known = before.uid == pod.meta.uid;
   const auto had = [&](const auto& is_it) {
     return is_known &&
@@ -245,6 +262,10 @@ void ClaimIndex::DropGained(const kube::Pod& pod, const Holder& before,
   std::erase_if(devices, [&](const HeldDevice& held) {
     const Claim* claim = view_.FindClaim({pod.meta.key.ns, held.claim});
     if (claim == nullptr || claim->IsReservedFor(pod.meta.uid, "")) return false;
+    // It may be seen so late that nothing of the former allocation ever was.
+    if (IsAllocatedAfterBinding(*claim, pod)) return true;
+    // It may still get what its claim has by then.
+    if (pod.phase == "Pending") return false;
     const auto of_claim = [&](const HeldDevice& h) { return h.claim_uid == held.claim_uid; };
     // A Pod that lives may have its claim read for the first time.
     if (!HasEnded(pod) && !had(of_claim)) return false;

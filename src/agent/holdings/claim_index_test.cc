@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/holdings/fake_node_view.h"
+#include "base/time.h"
 
 namespace galen::agent {
 namespace {
@@ -15,6 +16,7 @@ using HolderKind = kube::Container::Kind;
 
 DeviceId HeldGpu(int i) { return {"gpu.example.com", "node-1", "gpu-" + std::to_string(i)}; }
 ObjectKey Key(const std::string& name) { return {"default", name}; }
+WallTime At(int second) { return WallTime{} + std::chrono::seconds(second); }
 
 class ClaimIndexTest : public ::testing::Test {
  protected:
@@ -267,6 +269,34 @@ TEST_F(ClaimIndexTest, APodThatHasNotBegunHoldsWhatItsGroupsClaimHasNow) {
   claim.devices = {{"main", HeldGpu(1)}};
   index_.ClaimChanged(Key("a-gpu"));
   EXPECT_THAT(index_.PodsOf(HeldGpu(1)), ElementsAre(Key("a")));
+}
+
+// A watch that is late shows it as Pending when its group's claim is another's already.
+TEST_F(ClaimIndexTest, APodHoldsNothingOfAnAllocationThatIsLaterThanItsBinding) {
+  const auto bound = [this](const std::string& pod, int second) {
+    view_.AddPod(pod).group = "ring";
+    view_.pods.at(Key(pod)).phase = "Pending";
+    view_.pods.at(Key(pod)).claim_names = {{"gpu", "ring"}};
+    view_.pods.at(Key(pod)).conditions = {
+        {.type = "PodScheduled", .status = "True", .changed = At(second)}};
+    index_.PodChanged(Key(pod));
+  };
+  Claim& claim = view_.AddClaim("ring", {{"main", HeldGpu(1)}}, "");
+  claim.reserved_for.clear();
+  claim.reserved_for_groups = {"ring"};
+  claim.allocated_at = FormatRfc3339(At(10));
+  bound("former", 7);
+  bound("next", 10);
+  // Its scheduler's clock is a little ahead of the API server's.
+  bound("skewed", 8);
+  EXPECT_THAT(index_.PodsOf(HeldGpu(1)), ElementsAre(Key("next"), Key("skewed")));
+  view_.pods.at(Key("former")).phase = "Failed";
+  index_.PodChanged(Key("former"));
+  EXPECT_THAT(index_.DevicesOf(Key("former")), IsEmpty());
+  // By its own UID it holds the claim whatever the times are.
+  claim.reserved_for = {{Key("former"), "uid-former"}};
+  index_.ClaimChanged(Key("ring"));
+  EXPECT_THAT(index_.DevicesOf(Key("former")), SizeIs(1));
 }
 
 TEST_F(ClaimIndexTest, ADeviceIsOnlyAPodsUntilAnotherHasHadItAndNotOnlyLookedAtIt) {

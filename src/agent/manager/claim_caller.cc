@@ -72,15 +72,6 @@ Status ErrorOf(const Response& response, const std::string& driver, const std::s
 
 }  // namespace
 
-// REQUIRES of std::function: copyable; shared by the answers of one round, the last ends it.
-struct ClaimCaller::Round {
-  NodeCall call = NodeCall::kPrepare;
-  Batches batches;
-  std::size_t open = 0;
-  Status first_error;
-  std::function<void(const Status&)> done;
-};
-
 bool ClaimCaller::IsWaiting(const kube::Pod& pod) const {
   const std::vector<ObjectKey> keys = ClaimKeysOf(pod);
   // A claim that needs no object has an entry in the status without a name.
@@ -284,10 +275,13 @@ ClaimCaller::Batches ClaimCaller::DriversOf(const std::set<std::string>& uids) {
 void ClaimCaller::Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done) {
   // Every claim was ready, or holds no devices: nobody need be asked.
   if (batches.empty()) return done(OkStatus());
-  const auto round = std::make_shared<Round>(
-      Round{.call = call, .batches = std::move(batches), .done = std::move(done)});
-  round->open = round->batches.size();
-  for (const auto& [driver, uids] : round->batches) {
+  const std::uint64_t round = next_round_++;
+  rounds_.emplace(round, Round{.call = call,
+                               .batches = batches,
+                               .open = batches.size(),
+                               .first_error = OkStatus(),
+                               .done = std::move(done)});
+  for (const auto& [driver, uids] : batches) {
     edges_.drivers.CallDriver(driver, call, RequestOf(call, uids),
                               [this, watch = Liveness::Watch(liveness_), round,
                                name = driver](const StatusOr<std::string>& reply) {
@@ -296,12 +290,14 @@ void ClaimCaller::Ask(NodeCall call, Batches batches, std::function<void(const S
   }
 }
 
-void ClaimCaller::OnAnswer(const std::shared_ptr<Round>& round, const std::string& driver,
+void ClaimCaller::OnAnswer(std::uint64_t round, const std::string& driver,
                            const StatusOr<std::string>& reply) {
-  const Status taken = TakeIn(round->call, driver, round->batches.at(driver), reply);
-  if (round->first_error.ok()) round->first_error = taken;
-  if (--round->open > 0) return;
-  round->done(round->first_error);
+  Round& of = rounds_.at(round);
+  const Status taken = TakeIn(of.call, driver, of.batches.at(driver), reply);
+  if (of.first_error.ok()) of.first_error = taken;
+  if (--of.open > 0) return;
+  const Round over = std::move(rounds_.extract(round).mapped());
+  over.done(over.first_error);  // last: it may destroy this
 }
 
 Status ClaimCaller::TakeIn(NodeCall call, const std::string& driver,

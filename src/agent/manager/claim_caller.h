@@ -2,11 +2,13 @@
 // gone. Manager role only: elsewhere the kubelet does this. Belongs to the agent's loop.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "agent/drivers/driver_caller.h"
 #include "agent/holdings/node_view.h"
@@ -56,9 +58,15 @@ class ClaimCaller {
   std::set<std::string> PodsInCheckpoint() const;
 
  private:
-  // One round of calls to some drivers, for one Pod.
-  struct Round;
   using Batches = std::map<std::string, std::vector<std::string>>;  // driver → claims' uids
+  // One round of calls to some drivers, for one Pod. The calls end in any order.
+  struct Round {
+    NodeCall call;
+    Batches batches;
+    std::size_t open;  // calls that have not been answered
+    Status first_error;
+    std::function<void(const Status&)> done;
+  };
 
   // Notes the Pod and the drivers down in memory; gives what has to be asked.
   StatusOr<Batches> Reserve(const kube::Pod& pod);
@@ -66,9 +74,7 @@ class ClaimCaller {
   void Save(Done next);
   // One call a driver, at once; `done` when the last has answered, with the first error.
   void Ask(NodeCall call, Batches batches, std::function<void(const Status&)> done);
-  // Shared by the calls of one round, which end in any order.
-  void OnAnswer(const std::shared_ptr<Round>& round, const std::string& driver,
-                const StatusOr<std::string>& reply);
+  void OnAnswer(std::uint64_t round, const std::string& driver, const StatusOr<std::string>& reply);
   // A driver's whole answer, or why there is none; changes `claims`.
   Status TakeIn(NodeCall call, const std::string& driver, const std::vector<std::string>& uids,
                 const StatusOr<std::string>& reply);
@@ -93,6 +99,8 @@ class ClaimCaller {
   Batches DriversOf(const std::set<std::string>& uids);
 
   Edges edges_;
+  std::map<std::uint64_t, Round> rounds_;  // under way, by number
+  std::uint64_t next_round_ = 0;
   std::set<std::string> ready_;  // uids of claims prepared since this process started
   std::set<std::string> busy_;   // uids of claims that are worked on
   std::set<std::string> noted_;  // uids of Pods whose claims' records on the disk name them

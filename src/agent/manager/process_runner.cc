@@ -297,19 +297,18 @@ void ProcessRunner::AskForMessage(const PodRef& ref, std::size_t index) {
   if (std::exchange(box.message_asked, true)) return OnMessage(ref, index, "");
   box.message_patience =
       edges_.loop.After(kDiskPatience, [this, ref, index] { OnMessage(ref, index, ""); });
-  const auto written = std::make_shared<std::string>();
-  edges_.disk.Run(
-      [&processes = edges_.processes, &files = edges_.files, path = box.message_file, written] {
+  RunFor(
+      entry.liveness, edges_.disk,
+      [&processes = edges_.processes, &files = edges_.files, path = box.message_file] {
         // A little more than is kept: what is cut off may be the rest of a character.
-        const auto start = processes.ReadStart(path, kMessageBytesMax + 4);
-        if (start.ok()) *written = *start;
+        auto start = processes.ReadStart(path, kMessageBytesMax + 4);
         static_cast<void>(files.Remove(path));  // what cannot go goes with the Pod
+        return start.ok() ? *std::move(start) : "";
       },
-      [this, ref, index, written, watch = Liveness::Watch(entry.liveness)] {
-        if (!watch.alive()) return;
+      [this, ref, index](const std::string& written) {
         Box& asked = pods_.at(ref).boxes[index];
         asked.message_asked = false;
-        if (asked.ended) OnMessage(ref, index, *written);
+        if (asked.ended) OnMessage(ref, index, written);
       });
 }
 

@@ -16,8 +16,10 @@ void EndedFindings::Keep(const ObjectKey& pod, WallTime end, const Clock& clock,
   const Duration later = clock.set_back - kept.set_back;
   for (const HeldDevice& held : devices) {
     DeviceHealth present = health_of(held.device);
+    // Only faults are seen later than they happen.
+    const bool may_be_late = IsFault(present.state) && is_only_its(held.device);
     const auto is_of_pod = [&](Duration by) {
-      return IsUntilEnd(present.since + by, kept.end, is_only_its(held.device));
+      return IsUntilEnd(present.since + by, kept.end, may_be_late);
     };
     const auto it = kept.devices.find(held.device);
     if (it == kept.devices.end()) {

@@ -86,6 +86,13 @@ TEST_F(EndedFindingsTest, AFaultSeenSoonAfterTheEndIsThePodsWhileNobodyElseHasTh
   EXPECT_EQ(After(HealthState::kUnhealthy, 5s), HealthState::kUnhealthy);
 }
 
+// The end is seen after the repair, as by an agent that was cut off.
+TEST_F(EndedFindingsTest, ARepairSoonAfterTheEndIsNotThePodsAlthoughNobodyElseHasTheDevice) {
+  is_only_its_ = true;
+  at_end_ = HealthState::kUnhealthy;
+  EXPECT_EQ(After(HealthState::kHealthy, 5s), HealthState::kUnhealthy);
+}
+
 // As after a restart of the agent: the device was repaired, or broke, while nobody of ours ran.
 TEST_F(EndedFindingsTest, ADeviceThatChangedSinceTheEndIsShownAsItWasThen) {
   at_end_ = HealthState::kUnhealthy;

@@ -1,7 +1,13 @@
-// Where work that blocks on a disk is done, so that a loop never waits for one: DiskThread is a
-// thread of its own; FakeDiskQueue does it in the call, or later, when a test says so.
+// Where work that blocks is done, so that a loop never waits for it: DiskThread and DetachedQueue
+// are threads of their own; FakeDiskQueue does it in the call, or later, when a test says so.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "base/liveness.h"
 #include "base/loop/loop.h"
 
 namespace galen {
@@ -15,5 +21,22 @@ class DiskQueue {
   // the loop's. Not bounded: who gives work waits for one piece before the next.
   virtual void Run(Task work, Task done) = 0;
 };
+
+// Does `work` on the queue and gives `done` what it returned, as Run() does; nobody is called when
+// the object that `owner` belongs to has gone by then. `work` owns all that it touches, or it is
+// lent for longer than the queue: it may run on when the owner has gone.
+template <typename Work, typename Done>
+void RunFor(const Liveness& owner, DiskQueue& queue, Work work, Done done) {
+  struct Piece {
+    Work work;
+    std::optional<std::invoke_result_t<Work&>> result{};
+  };
+  // Shared by the queue's thread and the loop, which have it one after the other.
+  const auto piece = std::make_shared<Piece>(Piece{std::move(work)});
+  queue.Run([piece] { piece->result.emplace(piece->work()); },
+            [piece, done = std::move(done), watch = Liveness::Watch(owner)]() mutable {
+              if (watch.alive()) done(std::move(*piece->result));
+            });
+}
 
 }  // namespace galen

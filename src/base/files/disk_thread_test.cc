@@ -2,14 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 
-#include <array>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <semaphore>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -20,7 +17,6 @@ namespace galen {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(DiskThread, WorkThatHangsLeavesTheLoopFreeAndComesToAnEndInOrder) {
@@ -55,24 +51,13 @@ TEST(DiskThread, WhatWasGivenIsDoneBeforeItEnds) {
   EXPECT_EQ(done, 3);
 }
 
-TEST(DiskThread, IsCalledByItsNameForThoseWhoLookAtTheProcess) {
+TEST(DiskThread, WithoutAThreadLeftThereIsNone) {
   const auto loop = EpollLoop::Create().value();
-  const auto disk = DiskThread::Start(*loop, "nvml").value();
-  std::array<char, 16> name{};
-  disk->Run([&] { pthread_getname_np(pthread_self(), name.data(), name.size()); },
-            [&] { loop->Stop(); });
-  loop->Run();
-  EXPECT_STREQ(name.data(), "nvml");
-}
-
-TEST(DiskThread, WithoutAThreadLeftItSaysWhatToRaise) {
-  const auto loop = EpollLoop::Create().value();
-  const auto refused = DiskThread::Start(*loop, "disk", [](Task) -> std::thread {
-    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
-  });
-  EXPECT_EQ(refused.status().code(), Code::kResourceExhausted);
-  EXPECT_THAT(refused.status().message(), HasSubstr("start thread \"disk\": "));
-  EXPECT_THAT(refused.status().message(), HasSubstr("raise the limit of processes"));
+  const auto refused =
+      DiskThread::Start(*loop, "disk", [](const std::string& name, const std::function<void()>&) {
+        return StatusOr<std::thread>(ResourceExhausted("no thread \"{}\"", name));
+      });
+  EXPECT_EQ(refused.status(), ResourceExhausted("no thread \"disk\""));
 }
 
 TEST(FakeDiskQueue, HangsUntilItGoesOn) {

@@ -99,9 +99,10 @@ Status CheckOptions(const Process::Options& options) {
   return OkStatus();
 }
 
-// Right after the start, since posix_spawn has no way to do it before: the program has not come
-// further than its own loading then. Its limit ends with a second's grace, in which it may clean
-// up. Where the kernel refuses, the timeout of whoever started it still holds.
+// Right after the start, since posix_spawn has no way to do it before: on a machine that is not
+// busy the program has not come further than its own loading then. Its limit ends with a second's
+// grace, in which it may clean up. Where the kernel refuses, the timeout of whoever started it
+// still holds.
 void Confine(pid_t pid, const Process::Confinement& confinement) {
   const auto seconds = static_cast<rlim_t>(confinement.cpu_most.count());
   const rlimit limit{.rlim_cur = seconds, .rlim_max = seconds + 1};

@@ -14,7 +14,8 @@
 namespace galen::cluster_sim {
 namespace {
 
-// A container that may ask, with its place among all of the Pod's, by which its requests are named.
+// A container that may ask for extended resources. Its requests are named by its place among all
+// containers of the Pod.
 struct Asker {
   const Json* container = nullptr;
   std::size_t index = 0;

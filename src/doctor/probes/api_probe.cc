@@ -33,7 +33,7 @@ void ApiCall::OnData(std::string_view bytes) {
     return Finish(ResourceExhausted("the answer is too large"));
   }
   if (metrics) {
-    collector_.Take(bytes);
+    metrics_.Take(bytes);
   } else {
     answer_.body += bytes;
   }
@@ -44,15 +44,16 @@ void ApiCall::OnEnd(const Status& status, const net::Headers&) {
   if (http_status_ != 200) {
     return Finish(ExplainRefusal(kube::StatusOfResponse(http_status_, answer_.body)));
   }
-  Finish(OkStatus());
+  if (kind_ != Kind::kMetrics) return Finish(OkStatus());
+  StatusOr<MetricSamples> samples = metrics_.End();
+  if (samples.ok()) answer_.samples = *std::move(samples);
+  Finish(samples.status());
 }
 
 void ApiCall::Finish(Status status) {
   if (!done_) return;
   call_.reset();
   deadline_.Cancel();
-  collector_.End();
-  answer_.samples = collector_.samples();
   answer_.status = std::move(status);
   std::exchange(done_, nullptr)(std::move(answer_));
 }
@@ -127,14 +128,12 @@ void ApiProbe::AskObjects() {
 }
 
 void ApiProbe::AskNodes() {
-  using Names = std::set<std::string>;
-  // Shared by the page's reader and the end's, which come one after the other.
-  const auto names = std::make_shared<Names>();
+  seen_.nodes = std::set<std::string>();
   AskAll(
       kube::kNodes, "",
-      [names](const Json& node) { names->insert(node["metadata"]["name"].AsString()); },
-      [this, names](Status status) {
-        seen_.nodes = status.ok() ? Seen<Names>(std::move(*names)) : Seen<Names>(std::move(status));
+      [this](const Json& node) { seen_.nodes->insert(node["metadata"]["name"].AsString()); },
+      [this](Status status) {
+        if (!status.ok()) seen_.nodes = std::move(status);
       });
 }
 
@@ -268,17 +267,15 @@ void ApiProbe::AskPage(const kube::Resource& resource, kube::ListOptions page, s
 template <typename T, typename Read>
 void ApiProbe::Gather(const kube::Resource& resource, const std::string& field,
                       Seen<std::vector<T>>& into, Read read) {
-  // Shared by the page's reader and the end's, which come one after the other.
-  const auto all = std::make_shared<std::vector<T>>();
+  into = std::vector<T>();
   AskAll(
       resource, field,
-      [all, read](const Json& item) {
+      [&into, read](const Json& item) {
         // One that cannot be read is left out: it is not what this node is judged by.
-        if (StatusOr<T> one = read(item); one.ok()) all->push_back(std::move(*one));
+        if (StatusOr<T> one = read(item); one.ok()) into->push_back(std::move(*one));
       },
-      [all, &into](Status status) {
-        into = status.ok() ? Seen<std::vector<T>>(std::move(*all))
-                           : Seen<std::vector<T>>(std::move(status));
+      [&into](Status status) {
+        if (!status.ok()) into = std::move(status);
       });
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/data/json.h"
+#include "base/data/metrics_text.h"
 #include "base/loop/loop.h"
 #include "doctor/observations.h"
 #include "kube/client.h"
@@ -21,42 +22,12 @@
 namespace galen::doctor {
 
 // The few lines of a Kubernetes component's /metrics that are of interest: feature gates and the
-// kubelet's plugins (Prometheus' text format 0.0.4). Pure, but for the collector, which keeps what
-// it was given.
-
-// One sample. Time stamps and comments are not kept.
-struct Sample {
-  std::string name;
-  std::map<std::string, std::string> labels;
-  double value = 0;
-};
-// nullopt for a comment, an empty line and what is no sample.
-std::optional<Sample> ParseSample(std::string_view line);
-
-// Takes a page in pieces and keeps the samples of the names below: an API server's page has
-// megabytes, of which some dozen lines are wanted.
-class SampleCollector {
- public:
-  void Take(std::string_view bytes);
-  // Takes the last line, too, when it has no newline.
-  void End();
-  const std::vector<Sample>& samples() const { return samples_; }
-
-  static constexpr std::size_t kLineBytesMax = 64 * 1024;  // longer ones are skipped
-  static constexpr std::size_t kSamplesMax = 4096;
-
- private:
-  void TakeLine(std::string_view line);
-
-  std::string rest_;
-  bool skipping_ = false;
-  std::vector<Sample> samples_;
-};
-
+// kubelet's plugins.
+MetricsReader ComponentMetrics();
 // kubernetes_feature_enabled; nullopt when the page has none, as of a version before 1.26.
-std::optional<Gates> GatesOf(const std::vector<Sample>& samples, std::string source);
+std::optional<Gates> GatesOf(const MetricSamples& samples, std::string source);
 // plugin_manager_total_plugins, by the registration socket.
-std::map<std::string, PluginState> PluginsOf(const std::vector<Sample>& samples);
+std::map<std::string, PluginState> PluginsOf(const MetricSamples& samples);
 
 // What the API server's answers say, as observations. Pure; everything absent is empty, because
 // objects come from many versions.
@@ -121,8 +92,8 @@ net::HttpRequest ReviewRequest(const Right& right, const Subject& subject);
 struct PlainAnswer {
   Status status;  // OK for 200; else what the server or the way there said
   std::string date;
-  std::string body;             // of text; "" of metrics
-  std::vector<Sample> samples;  // of metrics
+  std::string body;       // of text; "" of metrics
+  MetricSamples samples;  // of metrics
   WallTime asked{}, answered{};
 };
 
@@ -151,7 +122,7 @@ class ApiCall final : private net::HttpResponseSink {
   const Kind kind_;
   std::function<void(PlainAnswer)> done_;
   PlainAnswer answer_;
-  SampleCollector collector_;
+  MetricsReader metrics_ = ComponentMetrics();
   int http_status_ = 0;
   std::size_t bytes_ = 0;
   std::unique_ptr<net::HttpCall> call_;

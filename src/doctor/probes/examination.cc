@@ -10,8 +10,8 @@ namespace galen::doctor {
 namespace {
 
 // The agent's process, by the lock that it holds.
-StatusOr<std::int64_t> OpenFilesOfAgent(FileSystem& files, const std::string& proc,
-                                        const std::string& state_dir) {
+StatusOr<std::optional<std::int64_t>> OpenFilesOfAgent(FileSystem& files, const std::string& proc,
+                                                       const std::string& state_dir) {
   ASSIGN_OR_RETURN(const std::string text, files.Read(state_dir + "/lock"));
   std::int64_t pid = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), pid).ec != std::errc()) {

@@ -178,7 +178,8 @@ StatusOr<KubeletProcess> FindKubelet(FileSystem& files, const std::string& proc,
   return std::move(process);
 }
 
-StatusOr<std::int64_t> OpenFilesOf(FileSystem& files, const std::string& proc, std::int64_t pid) {
+StatusOr<std::optional<std::int64_t>> OpenFilesOf(FileSystem& files, const std::string& proc,
+                                                  std::int64_t pid) {
   ASSIGN_OR_RETURN(const std::string text, files.Read(fmt::format("{}/{}/limits", proc, pid)));
   constexpr std::string_view kName = "Max open files";
   for (const std::string& line : SplitAt(text, '\n')) {
@@ -186,8 +187,8 @@ StatusOr<std::int64_t> OpenFilesOf(FileSystem& files, const std::string& proc, s
     std::string_view rest = std::string_view(line).substr(kName.size());
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
     const std::string_view soft = rest.substr(0, rest.find(' '));
-    if (soft == "unlimited") return -1;
-    if (const auto value = ParseNumber(soft)) return *value;
+    if (soft == "unlimited") return std::optional<std::int64_t>();
+    if (const std::optional<std::int64_t> value = ParseNumber(soft)) return value;
   }
   return DataLoss("{}/{}/limits has no line \"{}\"", proc, pid, kName);
 }

@@ -101,8 +101,9 @@ std::vector<std::string> JumpsOf(const std::vector<history::Record>& records, Wa
 StatusOr<KubeletProcess> FindKubelet(FileSystem& files, const std::string& proc,
                                      const std::string& root, const std::string& node);
 
-// RLIMIT_NOFILE of a process, by proc(5)'s limits; -1 = unlimited.
-StatusOr<std::int64_t> OpenFilesOf(FileSystem& files, const std::string& proc, std::int64_t pid);
+// RLIMIT_NOFILE of a process, by proc(5)'s limits; nullopt: unlimited.
+StatusOr<std::optional<std::int64_t>> OpenFilesOf(FileSystem& files, const std::string& proc,
+                                                  std::int64_t pid);
 
 // featureGates of the configuration file that the process was given, or of <root>/config.yaml
 // where kubeadm puts it; what --feature-gates says wins. NotFound when neither is there. Of a

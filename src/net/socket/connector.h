@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
+#include "base/files/detached_queue.h"
+#include "base/liveness.h"
 #include "base/loop/io_loop.h"
 #include "base/loop/loop.h"
 #include "base/status.h"
@@ -34,10 +37,9 @@ class Resolver {
   using Done = std::function<void(StatusOr<std::vector<SocketAddress>>)>;
 
   // The loop outlives the resolver, the resolver all resolutions.
-  explicit Resolver(Loop& loop);
+  explicit Resolver(Loop& loop) : loop_(loop) {}
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
-  ~Resolver();
 
   // `done` runs once, later, on the loop, unless the Resolution is destroyed first; it may destroy
   // it. Gives at least one address, in the system's order of preference (RFC 6724), or Unavailable:
@@ -46,12 +48,17 @@ class Resolver {
   std::unique_ptr<Resolution> Resolve(const std::string& host, std::uint16_t port, Done done);
 
  private:
-  struct Shared;
   class Lookup;
 
+  // Looks the name up on a thread of its own, for a Lookup that may be gone by then.
+  void LookUpBeside(const std::string& host, std::uint16_t port, Lookup& lookup);
+
   Loop& loop_;
-  // Shared with threads that are still waiting for an answer when the resolver dies.
-  std::shared_ptr<Shared> shared_;
+  Liveness liveness_;
+  // The threads of lookups under way, also of those that were given up, by number. What they
+  // wait for outlives this.
+  std::map<std::uint64_t, DetachedQueue> threads_;
+  std::uint64_t next_thread_ = 0;
 };
 
 // One attempt; destroying it gives up. Has no deadline of its own.

@@ -1,19 +1,15 @@
 #include <netdb.h>
 
 #include <cstring>
-#include <system_error>
-#include <thread>
 #include <utility>
 
-#include "base/liveness.h"
-#include "base/mutex.h"
 #include "net/socket/connector.h"
 
 namespace galen::net {
 namespace {
 
 // A resolver that hangs must not collect threads.
-constexpr int kThreadsMax = 8;
+constexpr std::size_t kThreadsMax = 8;
 
 using Addresses = StatusOr<std::vector<SocketAddress>>;
 
@@ -38,15 +34,6 @@ Addresses LookUp(const std::string& host, std::uint16_t port) {
 
 }  // namespace
 
-// A loop would not do here: the thread must know whether there still is one to post to.
-struct Resolver::Shared {
-  explicit Shared(Loop& loop_in) : loop(&loop_in) {}
-
-  Mutex mu;  // the thread and the loop's end
-  Loop* loop GALEN_GUARDED_BY(mu);
-  int threads GALEN_GUARDED_BY(mu) = 0;
-};
-
 class Resolver::Lookup final : public Resolution {
  public:
   Lookup(Loop& loop, Done done) : loop_(loop), done_(std::move(done)) {}
@@ -57,57 +44,19 @@ class Resolver::Lookup final : public Resolution {
         loop_.At(loop_.Now(), [this, addresses = std::move(addresses)] { Deliver(addresses); });
   }
 
-  void StartThread(const std::shared_ptr<Shared>& shared, std::string host, std::uint16_t port) {
-    {
-      MutexLock lock(shared->mu);
-      if (shared->threads >= kThreadsMax) {
-        return NotifySoon(Unavailable(
-            "no address for {}: {} lookups hang, does the name server answer?", host, kThreadsMax));
-      }
-      ++shared->threads;
-    }
-    // The one place where the standard library has no other way to report it.
-    try {
-      std::thread(LookUpAndPost, shared, std::move(host), port, this, Liveness::Watch(liveness_))
-          .detach();
-    } catch (const std::system_error& error) {
-      // Held while posting: the resolver, and so the loop, cannot go in between.
-      MutexLock lock(shared->mu);
-      --shared->threads;
-      NotifySoon(ResourceExhausted("start a thread for a lookup: {}", error.what()));
-    }
-  }
-
- private:
-  // What a lookup's thread does. It only carries `self` and its watch, which the loop looks at.
-  static void LookUpAndPost(const std::shared_ptr<Shared>& shared, const std::string& host,
-                            std::uint16_t port, Lookup* self, const Liveness::Watch& watch) {
-    Addresses addresses = LookUp(host, port);
-    MutexLock lock(shared->mu);
-    --shared->threads;
-    if (shared->loop == nullptr) return;
-    shared->loop->Post([self, watch, addresses = std::move(addresses)] {
-      if (watch.alive()) self->Deliver(addresses);
-    });
-  }
-
   void Deliver(Addresses addresses) {
     const Done done = std::move(done_);
     done(std::move(addresses));  // last: it may destroy this
   }
 
+  const Liveness& liveness() const { return liveness_; }
+
+ private:
   Loop& loop_;
   Done done_;
   Timer timer_;
   Liveness liveness_;  // a late answer finds nobody
 };
-
-Resolver::Resolver(Loop& loop) : loop_(loop), shared_(std::make_shared<Shared>(loop)) {}
-
-Resolver::~Resolver() {
-  MutexLock lock(shared_->mu);
-  shared_->loop = nullptr;
-}
 
 std::unique_ptr<Resolution> Resolver::Resolve(const std::string& host, std::uint16_t port,
                                               Done done) {
@@ -115,9 +64,29 @@ std::unique_ptr<Resolution> Resolver::Resolve(const std::string& host, std::uint
   if (const auto numeric = NumericSocketAddress(host, port)) {
     lookup->NotifySoon(std::vector<SocketAddress>{*numeric});
   } else {
-    lookup->StartThread(shared_, host, port);
+    LookUpBeside(host, port, *lookup);
   }
   return lookup;
+}
+
+void Resolver::LookUpBeside(const std::string& host, std::uint16_t port, Lookup& lookup) {
+  if (threads_.size() >= kThreadsMax) {
+    return lookup.NotifySoon(Unavailable(
+        "no address for {}: {} lookups hang, does the name server answer?", host, kThreadsMax));
+  }
+  const std::uint64_t number = next_thread_++;
+  DetachedQueue& thread = threads_.try_emplace(number, loop_, "resolver").first->second;
+  if (!thread.started().ok()) {
+    lookup.NotifySoon(Annotate(thread.started(), "look up {}", host));
+    threads_.erase(number);
+    return;
+  }
+  RunFor(
+      liveness_, thread, [host, port] { return LookUp(host, port); },
+      [this, number, &lookup, asked = Liveness::Watch(lookup.liveness())](Addresses addresses) {
+        threads_.erase(number);
+        if (asked.alive()) lookup.Deliver(std::move(addresses));
+      });
 }
 
 }  // namespace galen::net

@@ -162,12 +162,21 @@ StatusOr<std::string> BodyOf(std::string answer) {
 
 }  // namespace
 
+std::string ExporterRequest(const ExporterAddress& address) {
+  std::string host = "localhost";
+  if (!address.host.empty()) {
+    // An IPv6 address stands in brackets, or its last part would be read as the port (RFC 3986).
+    const bool six = address.host.find(':') != std::string::npos;
+    host = fmt::format("{}{}{}:{}", six ? "[" : "", address.host, six ? "]" : "", address.port);
+  }
+  return fmt::format("GET {} HTTP/1.0\r\nHost: {}\r\nAccept: text/plain;version=0.0.4\r\n\r\n",
+                     address.path, host);
+}
+
 StatusOr<std::string> FetchExporter(const ExporterAddress& address, Duration timeout) {
   Exchange exchange;
   RETURN_IF_ERROR(exchange.Open(address, timeout));
-  RETURN_IF_ERROR(exchange.Send(
-      fmt::format("GET {} HTTP/1.0\r\nHost: {}\r\nAccept: text/plain;version=0.0.4\r\n\r\n",
-                  address.path, address.host.empty() ? "localhost" : address.host)));
+  RETURN_IF_ERROR(exchange.Send(ExporterRequest(address)));
   ASSIGN_OR_RETURN(std::string answer, exchange.ReadAll());
   return BodyOf(std::move(answer));
 }

@@ -34,8 +34,14 @@ TEST_F(ExporterFetchTest, AFloodIsNotReadOn) {
   EXPECT_EQ(Fetch().status().code(), Code::kResourceExhausted);
 }
 
-TEST_F(ExporterFetchTest, OneThatSaysNothingOrLittleIsOver) {
+TEST_F(ExporterFetchTest, OneThatSaysNothingIsOver) {
   exporter_.Hang();
+  EXPECT_EQ(Fetch(200ms).status().code(), Code::kDeadlineExceeded);
+}
+
+// There is always a byte to read, and as many as are read at most take seconds.
+TEST_F(ExporterFetchTest, OneThatSaysItsPageByteByByteIsOverAllTheSame) {
+  exporter_.Trickle();
   EXPECT_EQ(Fetch(200ms).status().code(), Code::kDeadlineExceeded);
 }
 
@@ -49,6 +55,17 @@ TEST_F(ExporterFetchTest, AnyOtherAnswerIsAnError) {
   EXPECT_THAT(Fetch().status().message(), HasSubstr("503 Service Unavailable"));
   exporter_.Send("SSH-2.0-x\r\n");
   EXPECT_THAT(Fetch().status().message(), HasSubstr("no HTTP: 'SSH-2.0-x'"));
+}
+
+TEST(ExporterFetch, NamesTheHostAsUrlsDo) {
+  const auto host = [](std::string_view url) {
+    const std::string request = ExporterRequest(*ParseExporterAddress(url));
+    const std::size_t from = request.find("\r\nHost: ") + 8;
+    return request.substr(from, request.find("\r\n", from) - from);
+  };
+  EXPECT_EQ(host("http://127.0.0.1:9400/metrics"), "127.0.0.1:9400");
+  EXPECT_EQ(host("http://[::1]:9400/metrics"), "[::1]:9400");
+  EXPECT_EQ(host("unix:/run/x.sock"), "localhost");
 }
 
 TEST(ExporterFetch, NobodyThereIsAnError) {

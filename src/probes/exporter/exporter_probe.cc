@@ -3,14 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "probes/exporter/metric_reading.h"
 
 namespace galen::probes {
-
-// One fetch, made by the loop and done by the exporter's thread.
-struct ExporterProbe::Fetch {
-  StatusOr<MetricSamples> page = MetricSamples();
-};
 
 ExporterProbe::ExporterProbe(Parts parts) : parts_(std::move(parts)) {
   parts_.metrics.DeclareCounter("galen_exporter_fetches_total",
@@ -55,7 +49,7 @@ void ExporterProbe::SetDevices(const std::vector<CheckedDevice>& devices) {
 
 StatusOr<std::vector<Sign>> ExporterProbe::Observe() {
   for (auto& [name, exporter] : exporters_) {
-    if (exporter.fetch == nullptr && exporter.next <= parts_.loop.Now()) Begin(exporter);
+    if (!exporter.asked && exporter.next <= parts_.loop.Now()) Begin(exporter);
   }
   std::vector<Sign> signs;
   for (const SignSpec& sign : parts_.rules.signs) {
@@ -68,28 +62,26 @@ StatusOr<std::vector<Sign>> ExporterProbe::Observe() {
 }
 
 void ExporterProbe::Begin(Exporter& exporter) {
-  auto fetch = std::make_shared<Fetch>();
-  exporter.fetch = fetch;
+  exporter.asked = true;
   exporter.next = parts_.loop.Now() + exporter.spec->every;
   // It owns all that it touches: the probe may be gone when it returns. A page is read there, too,
   // since one of megabytes takes a while.
-  auto work = [fetch, ask = parts_.fetch, address = exporter.address,
-               timeout = exporter.spec->timeout, names = exporter.names, labels = exporter.labels] {
-    const StatusOr<std::string> text = ask(address, timeout);
-    fetch->page =
-        text.ok() ? ParseMetrics(*text, names, labels) : StatusOr<MetricSamples>(text.status());
+  auto work = [ask = parts_.fetch, address = exporter.address, timeout = exporter.spec->timeout,
+               names = exporter.names, labels = exporter.labels]() -> StatusOr<MetricSamples> {
+    ASSIGN_OR_RETURN(const std::string text, ask(address, timeout));
+    return ParseMetrics(text, names, labels);
   };
-  exporter.queue->Run(std::move(work),
-                      [this, alive = Liveness::Watch(liveness_), name = exporter.spec->name] {
-                        if (alive.alive()) OnPage(name);
-                      });
+  RunFor(liveness_, *exporter.queue, std::move(work),
+         [this, name = exporter.spec->name](const StatusOr<MetricSamples>& page) {
+           OnPage(name, page);
+         });
 }
 
-void ExporterProbe::OnPage(const std::string& name) {
+void ExporterProbe::OnPage(const std::string& name, const StatusOr<MetricSamples>& page) {
   Exporter& exporter = exporters_.at(name);
-  const auto fetch = std::exchange(exporter.fetch, nullptr);
-  NoteFetch(exporter, fetch->page.status());
-  std::vector<Sign> news = Take(exporter, fetch->page);
+  exporter.asked = false;
+  NoteFetch(exporter, page.status());
+  std::vector<Sign> news = Take(exporter, page);
   if (sink_ != nullptr && !news.empty()) sink_->OnSigns(std::move(news));
 }
 

@@ -7,21 +7,41 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/data/metrics_text.h"
 #include "base/files/disk_queue.h"
 #include "base/liveness.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
 #include "base/metrics.h"
 #include "probes/exporter/exporter_fetch.h"
-#include "probes/exporter/metrics_text.h"
 #include "probes/rules/placeholders.h"
 #include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
 
 namespace galen::probes {
+
+// What a page says of one sign of one device: a value, an error, or neither, where the exporter
+// does not show the metric at all and the sign is optional.
+struct MetricReading {
+  std::optional<double> value{};
+  std::string error{};
+
+  bool operator==(const MetricReading&) const = default;
+};
+
+// Pure. REQUIRES: `sign` has a metric of `exporter`. A series must be the device's, or several that
+// say the same (of its instances, or of the Pods that share it): which of two values is right
+// nobody knows. A value that is none (NaN), a negative count or one out of the sign's bounds is an
+// error.
+MetricReading ReadMetric(const SignSpec& sign, const ExporterSpec& exporter,
+                         const MetricSamples& samples, const CheckedDevice& device);
+
+// Bus addresses however they are written: exporters have "00000000:4B:00.0" for "0000:4b:00.0".
+bool SamePciAddress(std::string_view a, std::string_view b);
 
 // FetchExporter, or what a test has in its place; runs on a thread.
 using ExporterFetch = std::function<StatusOr<std::string>(const ExporterAddress&, Duration)>;
@@ -51,14 +71,13 @@ class ExporterProbe final : public Probe {
   StatusOr<std::vector<Sign>> Observe() override;
 
  private:
-  struct Fetch;
   struct Exporter {
     const ExporterSpec* spec = nullptr;
     ExporterAddress address;
     MetricNames names;   // of the metrics that signs read
     MetricNames labels;  // by which devices are found in them
     std::unique_ptr<DiskQueue> queue;
-    std::shared_ptr<Fetch> fetch{};  // under way; shared with the thread
+    bool asked = false;  // a fetch is under way
     Time next{};
     std::string error{};  // of the last fetch
   };
@@ -76,7 +95,7 @@ class ExporterProbe final : public Probe {
   };
 
   void Begin(Exporter& exporter);
-  void OnPage(const std::string& name);
+  void OnPage(const std::string& name, const StatusOr<MetricSamples>& page);
   // Takes a page, or its error, for all signs and devices; gives what is news.
   std::vector<Sign> Take(const Exporter& exporter, const StatusOr<MetricSamples>& page);
   void TakeValue(const SignSpec& sign, const CheckedDevice& device, double value,

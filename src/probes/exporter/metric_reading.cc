@@ -1,5 +1,3 @@
-#include "probes/exporter/metric_reading.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "probes/exporter/exporter_probe.h"
 #include "probes/rules/sign.h"
 #include "probes/rules/sign_value.h"
 

@@ -1,6 +1,6 @@
-#include "probes/exporter/metric_reading.h"
-
 #include <gtest/gtest.h>
+
+#include "probes/exporter/exporter_probe.h"
 
 namespace galen::probes {
 namespace {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -48,6 +49,8 @@ class TestExporter {
     answer_ = std::move(bytes);
     times_ = times;
   }
+  // A byte at a time, without an end: there is always one more to read.
+  void Trickle() { Send("x", std::numeric_limits<std::size_t>::max()); }
   // It takes connections and says nothing.
   void Hang() { Send("", 0); }
 

@@ -11,9 +11,9 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <thread>
 #include <utility>
 
+#include "base/thread.h"
 #include "probes/network/network_interface.h"
 
 namespace galen::probes {
@@ -73,11 +73,13 @@ StatusOr<Fd> OpenSocketIn(const std::string& network_namespace) {
   const Fd wanted(::open(network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
   if (!wanted) return ErrnoStatus(errno, "open " + network_namespace);
   StatusOr<Fd> fd = Internal("no thread ran");
-  std::thread([&] {
-    fd = ::setns(wanted.get(), CLONE_NEWNET) == 0
-             ? OpenSocket()
-             : StatusOr<Fd>(ErrnoStatus(errno, "enter the network namespace " + network_namespace));
-  }).join();
+  ASSIGN_OR_RETURN(std::thread thread, StartThread("netns", [&] {
+                     fd = ::setns(wanted.get(), CLONE_NEWNET) == 0
+                              ? OpenSocket()
+                              : StatusOr<Fd>(ErrnoStatus(
+                                    errno, "enter the network namespace " + network_namespace));
+                   }));
+  thread.join();
   return fd;
 }
 

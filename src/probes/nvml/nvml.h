@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct NvmlGpu {
   std::string serial{};         // of the board; "" where NVML knows none
   std::string model{};          // "NVIDIA H100 80GB HBM3"
   std::string pci_address{};    // "0000:4b:00.0", lower case as in sysfs
-  int minor = -1;               // of /dev/nvidiaN; -1: not known
+  std::optional<int> minor{};   // of /dev/nvidiaN, where it is known
   std::uint64_t memory = 0;     // bytes; 0: not known
   bool is_partitioned = false;  // MIG is on: programs get parts of it, never the whole
   // Why nothing is known of it, as when it is lost; then all but its place in the list is empty.

@@ -156,8 +156,10 @@ StatusOr<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path
 }
 
 bool NvmlLibrary::Ready() {
-  MutexLock lock(mu_);
+  if (ready_ || trying_.test_and_set()) return ready_;
+  // Asked again: the one who tried before may have ended in between.
   ready_ = ready_ || functions_->init() == nvml::kSuccess;
+  trying_.clear();
   return ready_;
 }
 

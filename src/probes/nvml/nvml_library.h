@@ -1,16 +1,29 @@
-// libnvidia-ml.so.1, loaded at run time.
+// libnvidia-ml.so.1, loaded at run time; and what NVIDIA's kernel module shows without it.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "base/mutex.h"
+#include "base/files/file_system.h"
 #include "probes/nvml/nvml.h"
-#include "probes/nvml/nvml_module.h"
 
 namespace galen::probes {
+
+// The module, as far as its files say; everything is empty where it is not loaded.
+struct NvmlModule {
+  std::string version{};        // "570.124.06"
+  std::vector<NvmlGpu> gpus{};  // without NVML's handles, serials and memory, in order of address
+};
+
+// Reads <sysfs>/module/nvidia/version, else <proc>/driver/nvidia/version, and
+// <proc>/driver/nvidia/gpus (NVIDIA's driver README, "Using the /proc File System Interface").
+// Never waits for a GPU.
+NvmlModule ReadNvmlModule(FileSystem& files, const std::string& sysfs_root,
+                          const std::string& proc_root);
 
 struct NvmlFunctions;
 
@@ -37,7 +50,8 @@ class NvmlLibrary final : public Nvml {
   NvmlLibrary(std::unique_ptr<NvmlFunctions> functions, std::string version, LookAtModule module,
               bool ready);
 
-  // Whether NVML is initialised; tries again where its version did not match the module's.
+  // Whether NVML is initialised; tries again where its version did not match the module's, one
+  // thread at a time: the others get what was true before.
   bool Ready();
   // The sign of a mismatch, with both versions.
   Sign Mismatch() const;
@@ -48,8 +62,9 @@ class NvmlLibrary final : public Nvml {
   std::unique_ptr<NvmlFunctions> functions_;
   const std::string version_;  // of the library; "" = its file's name does not say
   const LookAtModule module_;
-  Mutex mu_;  // a loop would not do: each GPU is read on a thread of its own
-  bool ready_ GALEN_GUARDED_BY(mu_);
+  // Asked and set by the thread of each GPU.
+  std::atomic<bool> ready_;
+  std::atomic_flag trying_;  // one of them initialises, which may take seconds
   // Only the thread that waits for XIDs touches these, after Gpus() was called.
   void* events_ = nullptr;
   std::map<void*, std::string> uuids_;  // by handle

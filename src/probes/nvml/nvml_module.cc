@@ -1,10 +1,9 @@
-#include "probes/nvml/nvml_module.h"
-
 #include <algorithm>
 #include <charconv>
 #include <string_view>
 
 #include "model/driver_version.h"
+#include "probes/nvml/nvml_library.h"
 
 namespace galen::probes {
 namespace {

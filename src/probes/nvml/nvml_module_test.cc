@@ -1,9 +1,8 @@
-#include "probes/nvml/nvml_module.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files/fake_file_system.h"
+#include "probes/nvml/nvml_library.h"
 
 namespace galen::probes {
 namespace {
@@ -49,7 +48,7 @@ TEST_F(NvmlModuleTest, AGpuThatWasNeverInitialisedCannotBeDescribed) {
         "Model: NVIDIA H100\nGPU UUID: GPU-?\n");
   ASSERT_THAT(Read().gpus, SizeIs(1));
   EXPECT_EQ(Read().gpus[0].error, "it has no UUID");
-  EXPECT_EQ(Read().gpus[0].minor, -1);
+  EXPECT_EQ(Read().gpus[0].minor, std::nullopt);
 }
 
 TEST_F(NvmlModuleTest, AModuleThatIsNotLoadedShowsNothing) {

@@ -349,7 +349,13 @@ void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& l
                 RuleFaults& faults) {
   CheckSigns(own, lines, faults);
   CheckExporterNames(own, table, lines, faults);
-  std::set<std::string_view> names;
+  std::set<std::string_view> exporters, names;
+  for (std::size_t i = 0; i < own.exporters.size(); ++i) {
+    faults.At(lines.OfItem("exporters", i), own.exporters[i].name);
+    if (!exporters.insert(own.exporters[i].name).second) {
+      faults.Add("name", "is taken by a row above");
+    }
+  }
   for (std::size_t i = 0; i < own.rules.size(); ++i) {
     const Rule& rule = own.rules[i];
     faults.At(lines.OfItem("rules", i), rule.id);

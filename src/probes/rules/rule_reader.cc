@@ -175,8 +175,8 @@ RuleTable ReadTable(const Json& document, YamlLines& lines, RuleFaults& faults) 
   if (document.Has("exporters")) {
     ReadRows(document["exporters"], "exporters", kExportersMax, lines, faults,
              [&](const Json& row) {
-               const ExporterSpec spec = ReadExporter(RuleRow(row, none, faults), faults);
-               Override(table.exporters, spec, &ExporterSpec::name);
+               own.exporters.push_back(ReadExporter(RuleRow(row, none, faults), faults));
+               Override(table.exporters, own.exporters.back(), &ExporterSpec::name);
              });
   }
   if (!extends || document.Has("signs")) {

@@ -119,6 +119,7 @@ TEST(SignReader, NamesEveryFaultOfAnExporter) {
           "- {name: X, url: 'https://127.0.0.1/'}\n"
           "- {name: b, url: 'http://10.0.0.1:1/', labels: {id: '{bus}'}}\n"
           "- {name: c, url: 'unix:/x', every: 2h, timeout: 3h, patience: 1s}\n"
+          "- {name: c, url: 'unix:/y'}\n"
           "signs:\n"
           "- {name: a, kind: reading, exporter: c}\n"
           "- {name: b, kind: reading, exporter: z, metric: m}\n"
@@ -137,13 +138,14 @@ TEST(SignReader, NamesEveryFaultOfAnExporter) {
            "r.yaml:4: c: every is not from 1s to 1h",
            "r.yaml:4: c: timeout is not from 100ms to `every`",
            "r.yaml:4: c: patience is not from twice `every` to 24h",
-           "r.yaml:6: a: metric is missing: which metric of the exporter",
-           "r.yaml:7: b: exporter 'z' is not among this file's exporters",
-           "r.yaml:8: c: exporter stands beside another source: a sign has one",
-           "r.yaml:9: d: metric needs a `exporter` that it is about",
-           "r.yaml:9: d: labels needs a `exporter` that it is about",
-           "r.yaml:10: e: labels knows no placeholder '{bus}'",
-           "r.yaml:10: e: every needs a `file` or `command` that it is about",
+           "r.yaml:5: c: name is taken by a row above",
+           "r.yaml:7: a: metric is missing: which metric of the exporter",
+           "r.yaml:8: b: exporter 'z' is not among this file's exporters",
+           "r.yaml:9: c: exporter stands beside another source: a sign has one",
+           "r.yaml:10: d: metric needs a `exporter` that it is about",
+           "r.yaml:10: d: labels needs a `exporter` that it is about",
+           "r.yaml:11: e: labels knows no placeholder '{bus}'",
+           "r.yaml:11: e: every needs a `file` or `command` that it is about",
        }) {
     EXPECT_THAT(faults, HasSubstr(fault));
   }

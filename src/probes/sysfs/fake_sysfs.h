@@ -16,7 +16,13 @@ class FakeSysfs final : public SysfsFiles {
     const auto refused = errors.find(path);
     if (refused != errors.end()) return refused->second;
     const auto file = files.find(path);
-    if (file == files.end()) return NotFound("{}: no such file", path);
+    if (file == files.end()) {
+      return IsDirectory(path) ? InvalidArgument("{}: is a directory", path)
+                               : NotFound("{}: no such file", path);
+    }
+    if (file->second.size() > kSysfsFileBytesMax) {
+      return ResourceExhausted("{}: more than {} bytes", path, kSysfsFileBytesMax);
+    }
     return file->second;
   }
   StatusOr<std::vector<std::string>> List(const std::string& directory) const override {
@@ -32,7 +38,8 @@ class FakeSysfs final : public SysfsFiles {
   bool IsDirectory(const std::string& path) const override { return List(path).ok(); }
   std::string Resolve(const std::string& path) const override {
     const auto link = links.find(path);
-    return link == links.end() ? path : link->second;
+    if (link != links.end()) return link->second;
+    return files.contains(path) || IsDirectory(path) ? path : "";
   }
 
   void RemoveTree(const std::string& directory) {

@@ -15,18 +15,14 @@ constexpr std::string_view kHangingReads = "galen_sysfs_hanging_reads";
 
 }  // namespace
 
-// One look, made by the loop and done by the thread of its device.
+// How far the look of a device has come.
 struct SysfsProbe::Look {
-  std::string directory;
-  std::vector<SignSpec> signs;
   Time started{};
 
   Mutex mu;  // the thread writes where it is while the loop may ask
   bool begun GALEN_GUARDED_BY(mu) = false;
   std::string sign GALEN_GUARDED_BY(mu);
   std::string file GALEN_GUARDED_BY(mu);
-  // Written by the thread, read by the loop once `done` has come.
-  DeviceLook result;
 };
 
 SysfsProbe::SysfsProbe(Parts parts, Options options)
@@ -82,41 +78,38 @@ std::vector<SignSpec> SysfsProbe::Due(Watched& watched) {
 
 void SysfsProbe::Begin(Watched& watched) {
   auto look = std::make_shared<Look>();
-  look->directory = options_.root + "/" + watched.device.path;
-  look->signs = Due(watched);
   look->started = parts_.loop.Now();
   watched.look = look;
   // It owns all that it touches: the probe may be gone when it returns.
-  auto work = [look, files = parts_.files] {
+  auto work = [look, files = parts_.files, directory = options_.root + "/" + watched.device.path,
+               signs = Due(watched)] {
     {
       MutexLock lock(look->mu);
       look->begun = true;
     }
-    look->result = LookAtDevice(*files, look->directory, look->signs,
-                                [&look](const std::string& sign, const std::string& file) {
-                                  MutexLock lock(look->mu);
-                                  look->sign = sign;
-                                  look->file = file;
-                                });
+    return LookAtDevice(*files, directory, signs,
+                        [&look](const std::string& sign, const std::string& file) {
+                          MutexLock lock(look->mu);
+                          look->sign = sign;
+                          look->file = file;
+                        });
   };
-  watched.queue->Run(std::move(work),
-                     [this, alive = Liveness::Watch(liveness_), look, name = watched.device.name] {
-                       if (!alive.alive()) return;
-                       const auto it = watched_.find(name);
-                       if (it != watched_.end() && it->second.look == look) OnLook(name);
-                     });
+  RunFor(liveness_, *watched.queue, std::move(work),
+         [this, look, name = watched.device.name](const DeviceLook& result) {
+           const auto it = watched_.find(name);
+           if (it != watched_.end() && it->second.look == look) OnLook(it->second, result);
+         });
 }
 
-void SysfsProbe::OnLook(const std::string& name) {
-  Watched& watched = watched_.at(name);
-  const auto look = std::exchange(watched.look, nullptr);
+void SysfsProbe::OnLook(Watched& watched, const DeviceLook& result) {
+  watched.look.reset();
   if (std::exchange(watched.reported, false)) {
-    parts_.log.Info("device answers again", {{"device", name}});
+    parts_.log.Info("device answers again", {{"device", watched.device.name}});
     CountHanging();
   }
   // Whatever is back may be another device: all of it is read at once.
-  if (!look->result.present) watched.next.clear();
-  for (Sign& sign : watched.signs.Take(look->result, parts_.loop.WallNow())) {
+  if (!result.present) watched.next.clear();
+  for (Sign& sign : watched.signs.Take(result, parts_.loop.WallNow())) {
     ready_.push_back(std::move(sign));
   }
   if (!observing_) Flush();

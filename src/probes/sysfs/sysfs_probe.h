@@ -69,7 +69,7 @@ class SysfsProbe final : public Probe {
   };
 
   void Begin(Watched& watched);
-  void OnLook(const std::string& name);
+  void OnLook(Watched& watched, const DeviceLook& result);
   // The signs whose time has come.
   std::vector<SignSpec> Due(Watched& watched);
   void NoteHanging(Watched& watched, std::vector<Sign>& signs);

@@ -1,11 +1,11 @@
-#include "probes/exporter/metrics_text.h"
+#include "base/data/metrics_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace galen::probes {
+namespace galen {
 namespace {
 
 using ::testing::HasSubstr;
@@ -68,12 +68,35 @@ TEST(MetricsText, SamplesOfAllMetricsAreBounded) {
 }
 
 TEST(MetricsText, MemoryForWhatIsKeptIsBounded) {
-  const std::string line = "a{x=\"" + std::string(kMetricKeptBytesMax / 8, 'x') + "\"} 1\n";
+  const std::string line = "a{x=\"" + std::string(kMetricLineBytesMax / 2, 'x') + "\"} 1\n";
   std::string text;
-  for (int i = 0; i < 8; ++i) text += line;
+  while (text.size() <= kMetricKeptBytesMax) text += line;
   EXPECT_EQ(ParseMetrics(text, {"a"}, {"x"}).status().code(), Code::kResourceExhausted);
   EXPECT_TRUE(ParseMetrics(text, {"a"}, {"y"}).ok());
 }
 
+TEST(MetricsText, ALineThatNeverEndsIsAnErrorWhereItIsWantedAndElseHidesNoOther) {
+  const std::string endless(3 * kMetricLineBytesMax, ' ');
+  for (const char* end : {"\n", "\na 1\n", ""}) {
+    EXPECT_THAT(ParseMetrics("b 1\na 1" + endless + "x" + end, {"a"}, {}).status().message(),
+                HasSubstr("line 2 is no sample"));
+  }
+  EXPECT_THAT(ParseMetrics("b" + endless + "x\na 1\n", {"a"}, {})->at("a"), SizeIs(1));
+}
+
+TEST(MetricsText, PiecesMayEndAnywhere) {
+  const std::string text =
+      "b " + std::string(kMetricLineBytesMax, '1') + "\na{x=\"1\"} 1\n\na{x=\"2\"} 2\na 3";
+  const MetricSamples whole = *ParseMetrics(text, {"a"}, {"x"});
+  EXPECT_THAT(whole.at("a"), SizeIs(3));
+  for (const std::size_t piece : {1u, 7u, 64u, 4096u}) {
+    MetricsReader reader({"a"}, {"x"});
+    for (std::size_t at = 0; at < text.size(); at += piece) reader.Take(text.substr(at, piece));
+    const StatusOr<MetricSamples> samples = reader.End();
+    ASSERT_TRUE(samples.ok()) << piece << ": " << samples.status().message();
+    EXPECT_EQ(*samples, whole) << piece;
+  }
+}
+
 }  // namespace
-}  // namespace galen::probes
+}  // namespace galen

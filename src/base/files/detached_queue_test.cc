@@ -1,16 +1,18 @@
-#include "probes/sysfs/detached_queue.h"
+#include "base/files/detached_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 
+#include <functional>
 #include <memory>
 #include <semaphore>
+#include <string>
+#include <utility>
 
 #include "base/loop/epoll_loop.h"
 #include "base/loop/fake_loop.h"
 
-namespace galen::probes {
+namespace galen {
 namespace {
 
 TEST(DetachedQueue, DoesWorkBesideTheLoopAndReportsOnIt) {
@@ -25,23 +27,29 @@ TEST(DetachedQueue, DoesWorkBesideTheLoopAndReportsOnIt) {
   loop->Run();
 }
 
-TEST(DetachedQueue, ItsThreadHasTheNameOfWhatItWaitsFor) {
-  const auto loop = EpollLoop::Create().value();
-  DetachedQueue queue(*loop, "exporter");
-  char name[16] = {};
-  queue.Run([&] { pthread_getname_np(pthread_self(), name, sizeof(name)); }, [&] { loop->Stop(); });
-  loop->Run();
-  EXPECT_STREQ(name, "exporter");
-}
-
 TEST(DetachedQueue, TriesAgainWhenNoThreadIsLeft) {
   FakeLoop loop;
   int tries = 0;
-  DetachedQueue queue(loop, "sysfs", [&](Task) { return ++tries == 3; });
-  EXPECT_EQ(tries, 1);
+  std::string worked;
+  DetachedQueue queue(loop, "sysfs", [&](const std::string& name, std::function<void()> work) {
+    return ++tries < 3 ? StatusOr<std::thread>(ResourceExhausted("none left"))
+                       : StartThread(name, std::move(work));
+  });
+  EXPECT_EQ(queue.started(), ResourceExhausted("none left"));
+  std::binary_semaphore done{0};
+  queue.Run(
+      [&] {
+        worked = "all the same";
+        done.release();
+      },
+      [] {});
   loop.Advance(DetachedQueue::kRetryAfter);
+  EXPECT_EQ(tries, 2);
   loop.Advance(DetachedQueue::kRetryAfter);
   EXPECT_EQ(tries, 3);
+  EXPECT_EQ(queue.started(), OkStatus());
+  done.acquire();
+  EXPECT_EQ(worked, "all the same");
   loop.Advance(DetachedQueue::kRetryAfter);
   EXPECT_EQ(tries, 3) << "the third has a thread";
 }
@@ -71,4 +79,4 @@ TEST(DetachedQueue, IsDestroyedAtOnceWhileItsWorkHangs) {
 }
 
 }  // namespace
-}  // namespace galen::probes
+}  // namespace galen

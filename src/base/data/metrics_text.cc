@@ -1,4 +1,4 @@
-#include "probes/exporter/metrics_text.h"
+#include "base/data/metrics_text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace galen::probes {
+namespace galen {
 namespace {
 
 bool IsNameByte(char c) {
@@ -95,39 +95,62 @@ std::size_t BytesOf(const MetricSample& sample) {
 
 }  // namespace
 
-StatusOr<MetricSamples> ParseMetrics(std::string_view text, const MetricNames& names,
-                                     const MetricNames& labels) {
-  MetricSamples samples;
-  std::size_t count = 0, bytes = 0;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    line = Trimmed(line);
-    std::string_view rest = line;
-    const std::string_view name = TakeName(rest);
-    if (name.empty() || !names.contains(name)) continue;
-    if (++count > kMetricSamplesMax) {
-      return ResourceExhausted("more than {} samples", kMetricSamplesMax);
+void MetricsReader::Take(std::string_view bytes) {
+  while (!bytes.empty() && error_.ok()) {
+    const std::size_t end = bytes.find('\n');
+    const std::string_view piece = bytes.substr(0, end);
+    if (end == std::string_view::npos || !rest_.empty()) {
+      if (!too_long_) rest_ += piece.substr(0, kMetricLineBytesMax + 1);
+      if (rest_.size() > kMetricLineBytesMax && !std::exchange(too_long_, true)) {
+        error_ = TakeLine(rest_);
+      }
     }
-    MetricSample sample;
-    SkipBlanks(rest);
-    const bool labelled = TakeLabels(rest, labels, sample);
-    const std::optional<double> value = labelled ? MetricValue(rest) : std::nullopt;
-    if (!value) {
-      return InvalidArgument("line {} is no sample: '{}'", number, Shown(line, 80));
-    }
-    sample.value = *value;
-    bytes += BytesOf(sample);
-    if (bytes > kMetricKeptBytesMax) {
-      return ResourceExhausted("samples of more than {} bytes", kMetricKeptBytesMax);
-    }
-    std::vector<MetricSample>& series = samples[std::string(name)];
-    if (series.size() >= kMetricSeriesMax) {
-      return ResourceExhausted("more than {} series of {}", kMetricSeriesMax, name);
-    }
-    series.push_back(std::move(sample));
+    if (end == std::string_view::npos) return;
+    if (!std::exchange(too_long_, false)) error_ = TakeLine(rest_.empty() ? piece : rest_);
+    rest_.clear();
+    bytes.remove_prefix(end + 1);
+    ++line_;
   }
-  return samples;
 }
 
-}  // namespace galen::probes
+StatusOr<MetricSamples> MetricsReader::End() {
+  if (error_.ok() && !too_long_) error_ = TakeLine(rest_);
+  if (!error_.ok()) return error_;
+  return std::move(samples_);
+}
+
+Status MetricsReader::TakeLine(std::string_view line) {
+  const bool whole = line.size() <= kMetricLineBytesMax;
+  line = Trimmed(line);
+  std::string_view rest = line;
+  const std::string_view name = TakeName(rest);
+  if (name.empty() || !names_.contains(name)) return OkStatus();
+  if (++count_ > kMetricSamplesMax) {
+    return ResourceExhausted("more than {} samples", kMetricSamplesMax);
+  }
+  MetricSample sample;
+  SkipBlanks(rest);
+  const bool labelled = whole && TakeLabels(rest, labels_, sample);
+  const std::optional<double> value = labelled ? MetricValue(rest) : std::nullopt;
+  if (!value) return InvalidArgument("line {} is no sample: '{}'", line_, Shown(line, 80));
+  sample.value = *value;
+  kept_bytes_ += BytesOf(sample);
+  if (kept_bytes_ > kMetricKeptBytesMax) {
+    return ResourceExhausted("samples of more than {} bytes", kMetricKeptBytesMax);
+  }
+  std::vector<MetricSample>& series = samples_[std::string(name)];
+  if (series.size() >= kMetricSeriesMax) {
+    return ResourceExhausted("more than {} series of {}", kMetricSeriesMax, name);
+  }
+  series.push_back(std::move(sample));
+  return OkStatus();
+}
+
+StatusOr<MetricSamples> ParseMetrics(std::string_view text, const MetricNames& names,
+                                     const MetricNames& labels) {
+  MetricsReader reader(names, labels);
+  reader.Take(text);
+  return reader.End();
+}
+
+}  // namespace galen

@@ -24,15 +24,14 @@ constexpr std::string_view kPage =
     "plugin_manager_total_plugins{socket_path=\"/k/plugins_registry/b.sock\","
     "state=\"desired_state_of_world\"} 1\n";
 
-std::vector<Sample> Collect(std::string_view page, std::size_t piece) {
-  SampleCollector collector;
-  for (std::size_t at = 0; at < page.size(); at += piece) collector.Take(page.substr(at, piece));
-  collector.End();
-  return collector.samples();
+MetricSamples ReadPage(std::string_view page) {
+  MetricsReader reader = ComponentMetrics();
+  reader.Take(page);
+  return reader.End().value();
 }
 
-TEST(MetricsText, GatesAndPluginsAreRead) {
-  const std::vector<Sample> samples = Collect(kPage, kPage.size());
+TEST(ComponentMetrics, GatesAndPluginsAreRead) {
+  const MetricSamples samples = ReadPage(kPage);
   const std::optional<Gates> gates = GatesOf(samples, "the page");
   ASSERT_TRUE(gates.has_value());
   EXPECT_TRUE(gates->complete);
@@ -46,35 +45,8 @@ TEST(MetricsText, GatesAndPluginsAreRead) {
   EXPECT_FALSE(plugins.at("/k/plugins_registry/b.sock").registered);
 }
 
-TEST(MetricsText, PiecesMayEndAnywhere) {
-  for (const std::size_t piece : {1u, 7u, 64u}) EXPECT_THAT(Collect(kPage, piece), SizeIs(5));
-}
-
-TEST(MetricsText, ALastLineWithoutNewlineCounts) {
-  EXPECT_THAT(Collect("kubernetes_feature_enabled{name=\"A\"} 1", 8), SizeIs(1));
-}
-
-TEST(MetricsText, ALineThatNeverEndsCostsNoMemoryAndHidesNoOther) {
-  std::string page(SampleCollector::kLineBytesMax * 3, 'x');
-  page += "\nkubernetes_feature_enabled{name=\"A\"} 1\n";
-  EXPECT_THAT(Collect(page, 4096), SizeIs(1));
-}
-
-TEST(MetricsText, APageWithoutGatesGivesNone) {
-  EXPECT_FALSE(GatesOf(Collect("go_goroutines 12\n", 99), "the page").has_value());
-}
-
-TEST(MetricsText, SamplesAreReadByTheFormat) {
-  const std::optional<Sample> sample = ParseSample(R"(a{b="x\"y\\z",c=""} 1.5 1700000000)");
-  ASSERT_TRUE(sample.has_value());
-  EXPECT_EQ(sample->name, "a");
-  EXPECT_EQ(sample->labels.at("b"), R"(x"y\z)");
-  EXPECT_EQ(sample->labels.at("c"), "");
-  EXPECT_EQ(sample->value, 1.5);
-  for (const char* bad :
-       {"", "# HELP a b", "a", "a{b} 1", "a{b=\"c} 1", "a{b=\"c\"", "a x", "{} 1"}) {
-    EXPECT_FALSE(ParseSample(bad).has_value()) << bad;
-  }
+TEST(ComponentMetrics, APageWithoutGatesGivesNone) {
+  EXPECT_FALSE(GatesOf(ReadPage("go_goroutines 12\n"), "the page").has_value());
 }
 
 }  // namespace
