@@ -20,6 +20,9 @@ using namespace std::chrono_literals;
 constexpr Duration kEndsWithin = agent::kSeenWithin + 2s;
 // A state may stand so long on a Pod that cannot be written: an outage, and a backoff.
 constexpr Duration kPublishedMost = 15min;
+// Whose of two allocations of a group's claim a Pod is, nobody knows who was not there: their times
+// have whole seconds, of clocks that may be apart (agent/holdings/claim_index.cc).
+constexpr Duration kClearAfter = 3s;
 
 // Whether an id of the list in a Pod's status is this device's: "gpu.example.com/claim=UID-gpu-0"
 // as its driver prepared it (sdk::CdiId), or its name in full where it has no such id.
@@ -145,8 +148,13 @@ void SimRules::CheckWritten(SimNode& node, const ApiGate::Write& write) {
 
 void SimRules::CheckHolding(Breaches& breaches) {
   std::map<std::string, std::vector<DeviceId>> at_end;  // by uid of those that have ended
-  for (const SimWorld::End& end : world_.ends()) at_end[end.pod.uid] = end.devices;
+  std::set<std::string> unclear;
+  for (const SimWorld::End& end : world_.ends()) {
+    at_end[end.pod.uid] = end.devices;
+    if (end.lived < kClearAfter) unclear.insert(end.pod.uid);
+  }
   for (const auto& [key, pod] : world_.pods()) {
+    if (!pod.group.empty() && unclear.contains(pod.meta.uid)) continue;
     const auto ended = at_end.find(pod.meta.uid);
     const std::vector<DeviceId> held =
         ended != at_end.end() ? ended->second : world_.DevicesOf(pod);
@@ -242,7 +250,9 @@ void SimRules::CheckEvidence(Breaches& breaches) {
                                                     "came later",
                                                     end.pod.key.name, ToString(id))});
       }
-      const bool ended_with_it = !was(HealthState::kHealthy, kKnownFor);
+      // Whatever became of the device after the end; ends have whole seconds.
+      const bool ended_with_it =
+          !driver.WasEver(HealthState::kHealthy, id.device, end.at - kKnownFor, end.at + 1s);
       if (!invented) invented_since_.erase(key);
       bool& shown = shown_[key];
       if (shown && ended_with_it && said == "Healthy") {

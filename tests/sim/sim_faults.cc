@@ -63,6 +63,13 @@ struct FaultTable {
         {"disk fails twice", 2, &F::FailDiskTwice, 0s, 4s},
         {"API is away twice", 1, &F::TwoOutages, 0s, 4s},
         {"devices change slices", 2, &F::MoveDevices, 0s, 4s},
+        // The first kRowsOnce end here.
+        {"Pod is made again unseen", 4, &F::RecreateUnseen, 0s, 4s},
+        {"group is placed anew unseen", 2, &F::PlaceGroupUnseen, 0s, 4s},
+        {"news comes during a write", 3, &F::NewsDuringWrite, 0s, 4s},
+        {"Pods come while the disk hangs", 2, &F::PodsDuringHang, 0s, 4s},
+        {"Pod ends with a fault", 3, &F::EndWithFault, 0s, 4s},
+        {"Pod ends before a fault", 2, &F::EndBeforeFault, 0s, 4s},
     };
     return kRows;
   }
@@ -70,9 +77,11 @@ struct FaultTable {
 
 std::span<const FaultKind> SimFaults::Kinds() { return FaultTable::Rows(); }
 
-SimPlan SimFaults::Draw(Random& random, int steps) {
+SimPlan SimFaults::Draw(Random& random, int steps, std::size_t rows) {
   std::uint64_t weights = 0;
-  for (const FaultKind& kind : Kinds()) weights += static_cast<std::uint64_t>(kind.weight);
+  for (const FaultKind& kind : Kinds().first(rows)) {
+    weights += static_cast<std::uint64_t>(kind.weight);
+  }
   SimPlan plan;
   for (int i = 0; i < steps; ++i) {
     std::uint64_t drawn = random.Below(weights);

@@ -51,7 +51,9 @@ class SimFaults {
   explicit SimFaults(SimWorld& world) : world_(world) {}
 
   static std::span<const FaultKind> Kinds();
-  static SimPlan Draw(Random& random, int steps);
+  // Of the first so many rows of the table: a plan that was drawn before there were more is drawn
+  // again.
+  static SimPlan Draw(Random& random, int steps, std::size_t rows = Kinds().size());
 
   // Gives what happens, as text, for the story of a failing seed.
   std::string Happen(const SimStep& step);
@@ -116,6 +118,16 @@ class SimFaults {
   std::string FailDiskTwice(SimNode& node, Random& chance);
   std::string TwoOutages(SimNode& node, Random& chance);
   std::string MoveDevices(SimNode& node, Random& chance);
+  std::string RecreateUnseen(SimNode& node, Random& chance);
+  std::string PlaceGroupUnseen(SimNode& node, Random& chance);
+  std::string NewsDuringWrite(SimNode& node, Random& chance);
+  std::string PodsDuringHang(SimNode& node, Random& chance);
+  std::string EndWithFault(SimNode& node, Random& chance);
+  std::string EndBeforeFault(SimNode& node, Random& chance);
+  // The node's agent sees nothing for a while, and then how things are, but not in which order they
+  // became so: its watches have ended, and their lists are late.
+  std::string Blind(SimNode& node, Random& chance);
+  std::string PlaceGroupAt(SimNode& node, const std::string& device, Random& chance);
   // The Pods of one of the world's places that are not yet asked to go: the one that lives, and the
   // ones that have ended and stay.
   std::vector<ObjectKey> PodsAt(std::uint64_t place, bool ended) const;

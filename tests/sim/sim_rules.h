@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/data/fnv1a.h"
+#include "tests/sim/agent_devices.h"
 #include "tests/sim/sim_world.h"
 
 namespace galen::sim {
@@ -38,7 +39,8 @@ class SimRules {
 
   // Breaches of what must hold at any moment, faults or not; each is reported once:
   // "holding"     neither a Pod's annotation nor the list in its status names a device that it does
-  //               not hold, or, when it has ended, did not hold then; not for a moment either
+  //               not hold, or, when it has ended, did not hold then; not for a moment either. A
+  //               Pod of a group that lived for a moment only is left out
   // "allocation"  no device is in two claims
   // "deadline"    no Pod shows Healthy for a device whose driver is gone or silent for longer than
   //               its deadline while its agent could publish: moments later where the network was
@@ -62,7 +64,7 @@ class SimRules {
   // "identity"    the node's object never names a device by the serial of another
   // "record"      the post-mortem record of a Pod that has a device's fault goes on having it,
   // unless
-  //               the disk failed
+  //               the disk failed; it names no device that the Pod never held
   // "ours"        an agent's write to a Pod has no annotation but its own, and an observer's no
   //               condition and no other member of the status either
   // "cause"       where nothing is wrong an agent writes nothing that is written already
@@ -74,8 +76,10 @@ class SimRules {
   //               and so do the nodes' objects, which name no Pod that does not hold the device
   // "prepared"    where an agent runs Pods, drivers have set up, recorded and described for
   //               containers exactly what the Pods that live hold, unless the agent's disk failed
-  // "counted"     a Pod that came while its agent ran and shows a fault has an Event of it
-  // "record"      a Pod that ended and showed a fault has a record with that fault
+  // "counted"     a Pod that came while its agent ran and shows a fault has an Event of it; what
+  //               happened to a Pod's device since the same agent showed it is counted in full
+  // "record"      a Pod that ended and showed a fault, then or now, has a record with that fault;
+  //               one that is gone and had a device has a record
   // "identity"    the node's object has serial and model of each device by the newest slice
   std::vector<Breach> CheckConverged();
 
@@ -131,6 +135,12 @@ class SimRules {
   void CheckIdentities(SimNode& node, Breaches& breaches);
   void CheckRecords(Breaches& breaches);
   void CheckRecordsThere(Breaches& breaches);
+  void CheckRecordsOfGone(Breaches& breaches);
+  void CheckRecordsAreOf(const ObjectKey& pod, const std::vector<RecordedDevice>& records,
+                         Breaches& breaches);
+  void NoteShown();
+  void CheckCounted(const kube::Pod& pod, Breaches& breaches);
+  void CheckCdiDevices(SimNode& node, const std::set<std::string>& given, Breaches& breaches);
 
   SimWorld& world_;
   std::map<std::string, Agent> agents_;
@@ -149,7 +159,15 @@ class SimRules {
     Time since{};
   };
   std::map<std::string, Recorded> recorded_;  // by Pod's uid, number of the record and device
-  std::set<std::string> events_;              // Pod's uid, reason and device of each that was made
+  // Pod's uid, reason and device of each Event that was made, and its count.
+  std::map<std::string, std::int64_t> events_;
+  // How often a Pod's device had changed when it was first seen to be shown, and by the how manyth
+  // agent.
+  struct FirstShown {
+    int starts = 0;
+    std::map<HealthState, int> changes;
+  };
+  std::map<std::string, FirstShown> first_shown_;  // by Pod's uid and device
   std::set<std::string> given_;  // Events that began as the one of a device that was given
   Breaches noted_;               // when they happened, to be found by the next look
   bool rests_ = false;

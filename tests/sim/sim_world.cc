@@ -69,6 +69,12 @@ SimWorld::SimWorld(std::uint64_t seed)
         std::make_unique<SimNode>(SimNode::World{loop_, random_, network_, cluster_->api()},
                                   fmt::format("node-{}", i), RoleOf(i)));
   }
+  pods_.AddListener([this](const ObjectKey&, const kube::Pod* before, const kube::Pod* after) {
+    NotePod(before, after);
+  });
+  claims_.AddListener([this](const ObjectKey&, const Claim*, const Claim* after) {
+    if (after != nullptr) NoteClaim(*after);
+  });
   Create(kube::kCustomResourceDefinitions, "", PosixFileSystem().Read(kCrdFile).value());
   pods_.Start();
   claims_.Start();
@@ -145,6 +151,23 @@ bool SimWorld::IsHeldBy(const Claim& claim, const kube::Pod& pod) {
       pod.claims, [&](const kube::PodClaim& named) { return named.claim_name == claim.key.name; });
   return names_it && !pod.group.empty() && !agent::HasEnded(pod) &&
          claim.IsReservedFor("", pod.group);
+}
+
+void SimWorld::NotePod(const kube::Pod* before, const kube::Pod* after) {
+  const bool is_gone =
+      before != nullptr && (after == nullptr || after->meta.uid != before->meta.uid);
+  if (is_gone && !before->devices_annotation.empty()) gone_.push_back({*before, loop_.Now()});
+  if (after == nullptr) return;
+  for (const DeviceId& id : DevicesOf(*after)) ever_held_.emplace(after->meta.uid, id);
+}
+
+void SimWorld::NoteClaim(const Claim& claim) {
+  for (const AllocatedDevice& allocated : claim.devices) {
+    ever_allocated_.emplace(claim.uid, allocated.device.device);
+    for (const auto& [key, pod] : pods()) {
+      if (IsHeldBy(claim, pod)) ever_held_.emplace(pod.meta.uid, allocated.device);
+    }
+  }
 }
 
 std::set<DeviceId> SimWorld::Offered(const std::string& node) const {
@@ -275,7 +298,7 @@ void SimWorld::CreatePod(const std::string& name, const std::string& source,
 void SimWorld::EndPod(const kube::Pod& pod, int exit_code) {
   const NodeLoop& clock = node(pod.node)->loop();
   ends_.push_back({pod.ref(), pod.node, DevicesOf(pod), pod.devices_annotation, clock.Now(),
-                   clock.wall_steps()});
+                   clock.wall_steps(), loop_.WallNow() - pod.meta.created.value_or(WallTime{})});
   const StatusOr<Json> patch = ParseYaml(fmt::format(
       "{{metadata: {{uid: {}}}, status: {{phase: {}, containerStatuses: [{{name: main, "
       "image: pause, imageID: \"\", ready: false, restartCount: 0, state: {{terminated: "
