@@ -38,7 +38,7 @@ class MatrixCheck {
  private:
   explicit MatrixCheck(ComputeDevice& device) : device_(&device) {}
   Matrices& Of(MatrixKind kind) { return kind == MatrixKind::kIntegers ? integers_ : floats_; }
-  StatusOr<Finding> Describe(MatrixKind kind);
+  Finding Describe(MatrixKind kind);
 
   ComputeDevice* device_;
   Matrices integers_, floats_;

@@ -51,34 +51,40 @@ StatusOr<std::optional<Finding>> MemoryCheck::Run(const Pattern& pattern, CheckW
     const Status more = watch.Continue(pattern.name);
     if (!more.ok() && !place) return more;
     if (!more.ok()) break;
-    ASSIGN_OR_RETURN(const Mismatch wrong, device_->Compare(chunk, pattern));
-    if (wrong.count == 0) continue;
+    const StatusOr<Mismatch> wrong = device_->Compare(chunk, pattern);
+    // Nor when the next call fails: a broken device most likely does.
+    if (!wrong.ok() && !place) return wrong.status();
+    if (!wrong.ok()) break;
+    if (wrong->count == 0) continue;
     if (!place) {
       place = chunk;
-      all = wrong;
+      all = *wrong;
     } else {
-      all.count += wrong.count;
+      all.count += wrong->count;
     }
   }
   if (!place) return std::optional<Finding>();
-  ASSIGN_OR_RETURN(Finding finding, Describe(pattern, *place, all, bytes_ / 8));
-  return std::optional(std::move(finding));
+  return std::optional(Describe(pattern, *place, all, bytes_ / 8));
 }
 
-StatusOr<Finding> MemoryCheck::Describe(const Pattern& pattern, const Words& chunk,
-                                        const Mismatch& wrong, std::uint64_t count) {
+Finding MemoryCheck::Describe(const Pattern& pattern, const Words& chunk, const Mismatch& wrong,
+                              std::uint64_t count) {
   const Address address = chunk.begin + (wrong.first - chunk.first) * 8;
   std::array<std::byte, 8> bytes{};
-  RETURN_IF_ERROR(device_->Download(address, bytes));
+  const bool read = device_->Download(address, bytes).ok();
   const std::uint64_t seen = std::bit_cast<std::uint64_t>(bytes);
-  const std::uint64_t differs = seen ^ PatternWord(pattern, wrong.first);
-  // Read once more it may be right; then all that is known is which bits were wrong.
+  const std::uint64_t differs = read ? seen ^ PatternWord(pattern, wrong.first) : 0;
+  // Read once more it may be right, or not be read; then all that is known is which bits were
+  // wrong.
   const std::string which = BitsText(differs != 0 ? differs : wrong.bits);
-  return Finding{.code = std::string(kMemoryWrong),
-                 .message = fmt::format("Memory does not hold what was written ({}): {} of {}, the "
-                                        "first at {:#x} with {} wrong{}",
-                                        pattern.name, wrong.count, Counted(count, "word"), address,
-                                        which, differs != 0 ? "" : ", right when read again")};
+  return Finding{
+      .code = std::string(kMemoryWrong),
+      .message = fmt::format("Memory does not hold what was written ({}): {} of {}, the "
+                             "first at {:#x} with {} wrong{}",
+                             pattern.name, wrong.count, Counted(count, "word"), address, which,
+                             differs != 0 ? ""
+                             : read       ? ", right when read again"
+                                          : ", not read again")};
 }
 
 }  // namespace galen::active

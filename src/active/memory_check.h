@@ -36,8 +36,8 @@ class MemoryCheck {
  private:
   explicit MemoryCheck(ComputeDevice& device) : device_(&device) {}
   // A part of a block whose words are `wrong`, as a sentence's object.
-  StatusOr<Finding> Describe(const Pattern& pattern, const Words& chunk, const Mismatch& wrong,
-                             std::uint64_t count);
+  Finding Describe(const Pattern& pattern, const Words& chunk, const Mismatch& wrong,
+                   std::uint64_t count);
 
   ComputeDevice* device_;
   std::vector<Words> chunks_;

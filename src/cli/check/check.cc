@@ -222,17 +222,19 @@ Status LeaveResults(const CheckReport& report, const std::string& directory) {
   PosixFileSystem files;
   if (directory.empty()) return OkStatus();
   RETURN_IF_ERROR(files.MakeDirectories(directory, 0755));
+  Status unnamed;
   for (const CheckResult& result : report.devices) {
     if (result.verdict == CheckVerdict::kUnknown) continue;
     if (!IsDnsLabel(result.device)) {
-      return FailedPrecondition("{} has no name of a driver's: nobody would look for its result",
-                                result.device);
+      unnamed = FailedPrecondition("{} has no name of a driver's: nobody would look for its result",
+                                   result.device);
+      continue;
     }
     RETURN_IF_ERROR(
         files.WriteAtomically(directory + "/" + CheckResultFile(result.device, result.subject),
                               ToJson(result).DumpPretty() + "\n", 0644));
   }
-  return OkStatus();
+  return unnamed;
 }
 
 CheckEnd CheckProblem(const Status& status) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace galen::probes {
 namespace {
 
@@ -37,35 +39,58 @@ StatusOr<std::vector<Sign>> CheckResults::Observe() {
 }
 
 void CheckResults::Refresh() {
-  const std::map<std::string, FileStamp> files = files_->List(directory_);
-  std::erase_if(known_, [&files](const auto& entry) { return !files.contains(entry.first); });
-  for (const auto& [name, stamp] : files) {
+  const auto files = files_->List(directory_);
+  const std::string trouble = files.status().message();
+  if (std::exchange(trouble_, trouble) != trouble && !files.ok()) {
+    parts_.log.Warning("results of active checks cannot be listed; what is known stays",
+                       {{"error", trouble}});
+  }
+  if (!files.ok()) return;
+  listed_ = true;
+  std::erase_if(known_, [&files](const auto& entry) { return !files->contains(entry.first); });
+  for (const auto& [name, stamp] : *files) {
     const auto known = known_.find(name);
-    if (known != known_.end() && known->second.stamp == stamp) continue;
-    known_.insert_or_assign(name, Load(name, stamp));
+    if (known == known_.end() || known->second.stamp != stamp) Load(name, stamp);
   }
 }
 
-CheckResults::Known CheckResults::Load(const std::string& name, const FileStamp& stamp) {
-  const std::string path = directory_ + "/" + name;
-  const auto read = [&]() -> StatusOr<CheckResult> {
-    ASSIGN_OR_RETURN(const std::string text, files_->Read(path));
-    ASSIGN_OR_RETURN(CheckResult result, ParseCheckResult(text));
-    RETURN_IF_ERROR(Believe(result, name));
-    return result;
-  };
-  StatusOr<CheckResult> result = read();
-  parts_.metrics.Add("galen_active_checks_total",
-                     {{"verdict", result.ok() ? ToString(result->verdict) : "refused"}});
-  if (!result.ok()) {
-    parts_.log.Warning("a result of an active check is not believed",
-                       {{"file", path}, {"error", result.status().message()}});
-    return {.stamp = stamp};
+void CheckResults::Load(const std::string& name, const FileStamp& stamp) {
+  Known& known = known_[name];
+  const StatusOr<std::string> text = files_->Read(directory_ + "/" + name);
+  if (!text.ok() && text.status().code() != Code::kPermissionDenied) {
+    // The disk's trouble says nothing of the device: what was read before holds.
+    known.stamp.reset();
+    if (!known.result) known.error = text.status().message();
+    return Refuse(name, known, text.status());
   }
+  StatusOr<CheckResult> result =
+      text.ok() ? ParseCheckResult(*text) : StatusOr<CheckResult>(text.status());
+  const Status doubt = result.ok() ? Believe(*result, name) : result.status();
+  const std::string complaint = std::exchange(known.complaint, "");
+  known = {.complaint = complaint};
+  if (doubt.code() != Code::kOutOfRange) known.stamp = stamp;
+  if (!doubt.ok()) return Refuse(name, known, doubt);
+  known.complaint.clear();
+  parts_.metrics.Add("galen_active_checks_total", {{"verdict", ToString(result->verdict)}});
   parts_.log.Info("an active check left its result", {{"device", result->device},
                                                       {"verdict", ToString(result->verdict)},
                                                       {"message", result->message}});
-  return {.stamp = stamp, .result = *std::move(result)};
+  known.result = *std::move(result);
+}
+
+void CheckResults::Refuse(const std::string& name, Known& known, const Status& why) {
+  if (std::exchange(known.complaint, why.message()) == why.message()) return;
+  // A reboot leaves the files of the time before; nothing is wrong with them.
+  const bool stale = why.code() == Code::kFailedPrecondition;
+  parts_.metrics.Add("galen_active_checks_total", {{"verdict", stale ? "stale" : "refused"}});
+  const std::string path = directory_ + "/" + name;
+  if (stale) {
+    parts_.log.Info("a result of an active check counts no more",
+                    {{"file", path}, {"why", why.message()}});
+  } else {
+    parts_.log.Warning("a result of an active check is not believed",
+                       {{"file", path}, {"error", why.message()}});
+  }
 }
 
 Status CheckResults::Believe(const CheckResult& result, const std::string& name) const {
@@ -73,9 +98,12 @@ Status CheckResults::Believe(const CheckResult& result, const std::string& name)
     return InvalidArgument("it is about {} of {}, which has another name", ToString(result.subject),
                            result.device);
   }
-  if (result.boot_id != boot_id_) return InvalidArgument("it is of another start of this machine");
+  if (result.boot_id != boot_id_) {
+    return FailedPrecondition("it is of another start of this machine");
+  }
   if (result.ended > parts_.loop.WallNow() + kFutureMost) {
-    return InvalidArgument("it ended in the future, at {}", FormatRfc3339(result.ended));
+    return Status(Code::kOutOfRange,
+                  fmt::format("it ended in the future, at {}", FormatRfc3339(result.ended)));
   }
   return OkStatus();
 }
@@ -96,12 +124,16 @@ Sign CheckResults::SignOf(const CheckedDevice& device) const {
   sign.device = device.name;
   sign.name = kActiveCheckSign;
   sign.time = parts_.loop.WallNow();
+  if (!listed_) sign.error = trouble_;
   for (const CheckSubject subject : {CheckSubject::kDevice, CheckSubject::kLinks}) {
     const CheckResult* result = Of(device, subject);
+    const auto known = known_.find(CheckResultFile(device.name, subject));
+    if (result == nullptr && known != known_.end()) sign.error = known->second.error;
     if (result == nullptr || result->verdict == CheckVerdict::kUnknown) continue;
     const std::string ended = FormatRfc3339(result->ended);
     if (result->verdict == CheckVerdict::kFailed) {
       sign.value = 1.0;
+      sign.error.clear();
       sign.time = result->ended;
       sign.detail = result->message;
       sign.raw = fmt::format("active check of {} failed at {}: {}", ToString(subject), ended,

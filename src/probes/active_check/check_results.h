@@ -49,14 +49,19 @@ class CheckResults final : public Probe {
  private:
   // A file as it was read.
   struct Known {
-    FileStamp stamp{};
+    std::optional<FileStamp> stamp{};     // none: it is read again at the next look
     std::optional<CheckResult> result{};  // when it is believed
+    std::string error{};                  // why nobody knows what is in it
+    std::string complaint{};              // what the log said last
   };
 
+  // What could not be listed or read now stays as it was.
   void Refresh();
-  // Reads `name` anew, and says in the log what speaks against it.
-  Known Load(const std::string& name, const FileStamp& stamp);
-  // InvalidArgument: it is about another life of this machine, or another time.
+  void Load(const std::string& name, const FileStamp& stamp);
+  // Says in the log, once, and counts what speaks against it.
+  void Refuse(const std::string& name, Known& known, const Status& why);
+  // FailedPrecondition: it is about another life of this machine. OutOfRange: it is of a time to
+  // come, which may come. InvalidArgument: it is about another device.
   Status Believe(const CheckResult& result, const std::string& name) const;
   const CheckResult* Of(const CheckedDevice& device, CheckSubject subject) const;
   Sign SignOf(const CheckedDevice& device) const;
@@ -66,6 +71,8 @@ class CheckResults final : public Probe {
   const std::string directory_, boot_id_;
   std::vector<CheckedDevice> devices_;
   std::map<std::string, Known> known_;  // by the file's name
+  bool listed_ = false;                 // at least once
+  std::string trouble_;                 // of the last listing
 };
 
 }  // namespace galen::probes

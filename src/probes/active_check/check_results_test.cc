@@ -114,6 +114,55 @@ TEST_F(CheckResultsTest, BelievesNothingOfAnotherBootDeviceNameOrOfTheFuture) {
   EXPECT_FALSE(Says());
 }
 
+TEST_F(CheckResultsTest, ADirectoryThatCannotBeListedClearsNothing) {
+  Leave(Result(CheckVerdict::kFailed));
+  EXPECT_EQ(NumberOf(SignOfFirst()), 1);
+  files_->trouble = Unavailable("too many open files");
+  EXPECT_EQ(NumberOf(SignOfFirst()), 1);
+  files_->trouble = OkStatus();
+  EXPECT_EQ(NumberOf(SignOfFirst()), 1);
+  EXPECT_EQ(files_->reads, 1);
+}
+
+TEST_F(CheckResultsTest, BeforeTheFirstListNobodyKnows) {
+  files_->trouble = Unavailable("too many open files");
+  EXPECT_EQ(SignOfFirst().error, "too many open files");
+  files_->trouble = OkStatus();
+  EXPECT_EQ(SignOfFirst().error, "");
+}
+
+TEST_F(CheckResultsTest, AFileThatCannotBeReadNowIsReadAgainAndClearsNothing) {
+  Leave(Result(CheckVerdict::kFailed));
+  files_->trouble_of_reads = Unavailable("input/output error");
+  EXPECT_EQ(SignOfFirst().error, "input/output error");
+  files_->trouble_of_reads = OkStatus();
+  EXPECT_EQ(NumberOf(SignOfFirst()), 1);
+  EXPECT_EQ(SignOfFirst().error, "");
+  Leave(Result(CheckVerdict::kFailed));
+  files_->trouble_of_reads = Unavailable("input/output error");
+  EXPECT_EQ(NumberOf(SignOfFirst()), 1) << "what was read before";
+  EXPECT_EQ(SignOfFirst().error, "");
+  EXPECT_THAT(metrics_.Text(), HasSubstr("verdict=\"refused\"} 2")) << "each trouble once";
+}
+
+TEST_F(CheckResultsTest, AResultOfATimeToComeCountsWhenItHasCome) {
+  CheckResult result = Result(CheckVerdict::kFailed);
+  result.ended += 5min;
+  Leave(result);
+  EXPECT_FALSE(Says());
+  loop_.Advance(5min);
+  EXPECT_EQ(NumberOf(SignOfFirst()), 1);
+}
+
+TEST_F(CheckResultsTest, AResultOfAnotherBootIsStaleAndNotRefused) {
+  CheckResult result = Result(CheckVerdict::kFailed);
+  result.boot_id = "boot-0";
+  Leave(result);
+  EXPECT_FALSE(Says());
+  EXPECT_THAT(metrics_.Text(), HasSubstr("verdict=\"stale\"} 1"));
+  EXPECT_EQ(metrics_.Text().find("refused"), std::string::npos);
+}
+
 TEST_F(CheckResultsTest, ReadsAFileOnceAndCountsWhatItSays) {
   Leave(Result(CheckVerdict::kFailed));
   for (int look = 0; look < 5; ++look) EXPECT_TRUE(Says());

@@ -16,17 +16,21 @@ class FakeResultFiles final : public ResultFiles {
   }
   void Remove(const std::string& name) { texts_.erase(name); }
 
-  std::map<std::string, FileStamp> List(const std::string&) override {
+  StatusOr<std::map<std::string, FileStamp>> List(const std::string&) override {
+    if (!trouble.ok()) return trouble;
     std::map<std::string, FileStamp> files;
     for (const auto& [name, file] : texts_) files[name] = file.first;
     return files;
   }
   StatusOr<std::string> Read(const std::string& path) override {
     ++reads;
+    if (!trouble_of_reads.ok()) return trouble_of_reads;
     return texts_.at(path.substr(path.rfind('/') + 1)).second;
   }
 
   int reads = 0;
+  Status trouble;           // of listing
+  Status trouble_of_reads;  // and of reading
 
  private:
   std::map<std::string, std::pair<FileStamp, std::string>> texts_;

@@ -37,11 +37,17 @@ std::string DoubtOf(const struct stat& file) {
 
 }  // namespace
 
-std::map<std::string, FileStamp> DiskResultFiles::List(const std::string& path) {
+StatusOr<std::map<std::string, FileStamp>> DiskResultFiles::List(const std::string& path) {
   std::map<std::string, FileStamp> files;
   const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
-  if (!directory) return files;
-  while (const dirent* entry = ::readdir(directory.get())) {
+  if (!directory && errno == ENOENT) return files;
+  if (!directory) return ErrnoStatus(errno, "open " + path);
+  while (true) {
+    // It tells an error from the end by errno alone.
+    errno = 0;
+    const dirent* entry = ::readdir(directory.get());
+    if (entry == nullptr && errno != 0) return ErrnoStatus(errno, "read " + path);
+    if (entry == nullptr) return files;
     struct stat file{};
     if (entry->d_name[0] == '.' || files.size() >= kResultFilesMax) continue;
     if (::fstatat(::dirfd(directory.get()), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -51,7 +57,6 @@ std::map<std::string, FileStamp> DiskResultFiles::List(const std::string& path) 
                             .changed = file.st_ctim.tv_sec * 1'000'000'000 + file.st_ctim.tv_nsec,
                             .bytes = static_cast<std::uint64_t>(file.st_size)};
   }
-  return files;
 }
 
 StatusOr<std::string> DiskResultFiles::Read(const std::string& path) {

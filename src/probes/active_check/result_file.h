@@ -25,8 +25,8 @@ class ResultFiles {
  public:
   virtual ~ResultFiles() = default;
   // The files of a directory, by name; empty where there is no directory. Short: asked at each
-  // look.
-  virtual std::map<std::string, FileStamp> List(const std::string& directory) = 0;
+  // look. Errors are those of the disk and of too many open files.
+  virtual StatusOr<std::map<std::string, FileStamp>> List(const std::string& directory) = 0;
   // The text of a file that nobody but root and this process's user can have written.
   // PermissionDenied says what speaks against it: its owner, its mode, or that it is no plain file.
   virtual StatusOr<std::string> Read(const std::string& path) = 0;
@@ -35,7 +35,7 @@ class ResultFiles {
 // The real ones.
 class DiskResultFiles final : public ResultFiles {
  public:
-  std::map<std::string, FileStamp> List(const std::string& directory) override;
+  StatusOr<std::map<std::string, FileStamp>> List(const std::string& directory) override;
   StatusOr<std::string> Read(const std::string& path) override;
 };
 

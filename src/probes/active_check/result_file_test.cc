@@ -64,14 +64,16 @@ TEST_F(ResultFileTest, ReadsNoMoreThanAResultHas) {
 }
 
 TEST_F(ResultFileTest, SeesThatAFileIsAnother) {
-  EXPECT_THAT(files_.List(directory_.Path("none")), IsEmpty());
+  EXPECT_THAT(*files_.List(directory_.Path("none")), IsEmpty());
+  EXPECT_FALSE(files_.List(Write("a-file", "text")).ok()) << "no directory";
+  std::filesystem::remove(directory_.Path("a-file"));
   Write("gpu-0.json", "one");
   Write(".gpu-0.json.tmp", "half");
-  const auto before = files_.List(directory_.path());
+  const auto before = *files_.List(directory_.path());
   EXPECT_THAT(before, SizeIs(1));
-  EXPECT_EQ(files_.List(directory_.path()), before);
+  EXPECT_EQ(*files_.List(directory_.path()), before);
   std::filesystem::rename(Write("new", "two"), directory_.Path("gpu-0.json"));
-  EXPECT_NE(files_.List(directory_.path()), before);
+  EXPECT_NE(*files_.List(directory_.path()), before);
 }
 
 }  // namespace

@@ -136,6 +136,9 @@ INSTANTIATE_TEST_SUITE_P(
              "nvme-dead"},
         Line{"nvme", "nvme", "c241:0", "nvme nvme0: I/O 12 QID 3 timeout, aborting",
              "nvme-timeout"},
+        // Kernel 6.2 names the command.
+        Line{"nvme", "nvme", "c241:0", "nvme nvme0: I/O 0 (I/O Cmd) QID 2 timeout, aborting",
+             "nvme-timeout"},
         Line{"nvme", "nvme", "c241:0",
              "nvme nvme0: I/O tag 12 (100c) opcode 0x2 (I/O Cmd) QID 3 timeout, aborting "
              "req_op:READ(0) size:4096",

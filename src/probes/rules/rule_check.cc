@@ -238,6 +238,9 @@ class SupersedeCheck {
       } else if (std::set<const Rule*> seen; Reaches(*named, rule, seen)) {
         faults_.Add("supersedes",
                     fmt::format("'{}' supersedes this rule, itself or by others", id));
+      } else if (named->state == HealthState::kUnhealthy && rule.state != HealthState::kUnhealthy) {
+        faults_.Add("supersedes",
+                    fmt::format("'{}' is worse than this rule, which would hide it", id));
       }
     }
   }

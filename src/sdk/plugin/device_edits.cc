@@ -25,19 +25,41 @@ PluginDeviceEdits::PluginDeviceEdits(FileSystem& files, Log& log, std::string cd
       ask_(std::move(ask)) {}
 
 Status PluginDeviceEdits::SetDevices(const std::vector<std::string>& devices) {
-  std::erase_if(edits_, [&](const auto& entry) {
+  TakeFormer();
+  const auto is_gone = [&](const auto& entry) {
     return std::ranges::find(devices, entry.first) == devices.end();
-  });
+  };
+  std::erase_if(edits_, is_gone);
+  std::erase_if(former_, is_gone);
+  Status unanswered;
   for (const std::string& device : devices) {
     StatusOr<CdiEdits> edits = AskFor(device);
     if (edits.ok()) {
       edits_[device] = *std::move(edits);
+      former_.erase(device);
+      complaints_.erase(device);
     } else {
+      // Edits that a runtime would refuse are not asked for again: they are the author's fault.
+      if (edits.status().code() == Code::kUnavailable) unanswered = edits.status();
+      const std::string& why = edits.status().message();
+      if (std::exchange(complaints_[device], why) == why) continue;
       log_.Warning("what containers get with a device cannot be said now",
-                   {{"device", device}, {"error", edits.status().message()}});
+                   {{"device", device}, {"error", why}});
     }
   }
-  return Write();
+  RETURN_IF_ERROR(Write());
+  return unanswered;
+}
+
+void PluginDeviceEdits::TakeFormer() {
+  if (std::exchange(former_taken_, true)) return;
+  const StatusOr<std::string> text = files_.Read(path_);
+  const StatusOr<Json> file = text.ok() ? Json::Parse(*text) : StatusOr<Json>(text.status());
+  // One that cannot be read is written anew.
+  if (!file.ok()) return;
+  for (const Json& device : (*file)["devices"].items()) {
+    former_[device["name"].AsString()] = device;
+  }
 }
 
 StatusOr<std::vector<std::string>> PluginDeviceEdits::NamesFor(
@@ -51,7 +73,10 @@ StatusOr<std::vector<std::string>> PluginDeviceEdits::NamesFor(
   for (const std::string& device : devices) {
     if (fresh[device] != CdiEdits{}) names.push_back(CdiDeviceId(driver_, device));
   }
-  for (auto& [device, edits] : fresh) edits_[device] = std::move(edits);
+  for (auto& [device, edits] : fresh) {
+    edits_[device] = std::move(edits);
+    former_.erase(device);
+  }
   RETURN_IF_ERROR(Write());
   return names;
 }
@@ -72,8 +97,12 @@ Status PluginDeviceEdits::Write() {
   // container-device-interface refuses a whole file for one device without edits ("empty device
   // edits"), and one without devices.
   std::erase_if(edits_, [](const auto& entry) { return entry.second == CdiEdits{}; });
-  if (edits_.empty()) return Annotate(files_.Remove(path_), "remove the CDI file {}", path_);
-  const std::string text = MakeCdiDeviceSpec(driver_, edits_).DumpPretty() + "\n";
+  if (edits_.empty() && former_.empty()) {
+    return Annotate(files_.Remove(path_), "remove the CDI file {}", path_);
+  }
+  Json spec = MakeCdiDeviceSpec(driver_, edits_);
+  for (const auto& [device, former] : former_) spec["devices"].Append(former);
+  const std::string text = spec.DumpPretty() + "\n";
   // Container runtimes watch the directory and read it again for each change.
   if (const StatusOr<std::string> now = files_.Read(path_); now.ok() && *now == text) {
     return OkStatus();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/data/json.h"
 #include "base/files/file_system.h"
 #include "base/log.h"
 #include "galen/driver.h"
@@ -26,8 +27,8 @@ class PluginDeviceEdits {
   PluginDeviceEdits(FileSystem& files, Log& log, std::string cdi_root, std::string driver, Ask ask);
 
   // The devices that there are from now on: asks about each, and writes the file. A device that
-  // cannot be had now keeps what it had, and has no CDI name before it had anything; that is
-  // logged. Errors are those of the disk.
+  // cannot be had now keeps what it had, also in the file of the process before; that is logged,
+  // and Unavailable, so that somebody asks again. Other errors are those of the disk.
   Status SetDevices(const std::vector<std::string>& devices);
   // Asks about each of `devices` anew, writes the file where something changed, and gives the CDI
   // names by which a container gets them; a device that brings nothing has none. Unavailable is the
@@ -39,6 +40,8 @@ class PluginDeviceEdits {
 
  private:
   StatusOr<CdiEdits> AskFor(const std::string& device) const;
+  // What the file of the process before has of devices that nobody answered for yet.
+  void TakeFormer();
   Status Write();
 
   FileSystem& files_;
@@ -48,6 +51,9 @@ class PluginDeviceEdits {
   const std::string path_;
   const Ask ask_;
   std::map<std::string, CdiEdits> edits_;  // none of them empty: runtimes refuse such a file
+  std::map<std::string, Json> former_;     // as the file has them
+  std::map<std::string, std::string> complaints_;  // by device, what the log said last
+  bool former_taken_ = false;
 };
 
 }  // namespace galen::sdk

@@ -57,11 +57,30 @@ TEST_F(DeviceEditsTest, ADeviceThatCannotBeHadNowKeepsWhatItHad) {
   answers_["fpga-1"] = CdiEdits{.env = {"FPGA=1"}};
   ASSERT_EQ(edits_.SetDevices({"fpga-0", "fpga-1"}), OkStatus());
   answers_["fpga-0"] = Failure{"the firmware is being flashed"};
-  ASSERT_EQ(edits_.SetDevices({"fpga-0", "fpga-1"}), OkStatus());
+  EXPECT_EQ(edits_.SetDevices({"fpga-0", "fpga-1"}).code(), Code::kUnavailable);
   EXPECT_THAT(InFile(), ElementsAre("fpga-0", "fpga-1"));
   const auto names = edits_.NamesFor({"fpga-1", "fpga-0"});
   EXPECT_EQ(names.status().code(), Code::kUnavailable);
   EXPECT_THAT(names.status().message(), HasSubstr("fpga-0: the firmware is being flashed"));
+}
+
+TEST_F(DeviceEditsTest, AProcessThatCannotAnswerYetKeepsTheFileOfTheOneBefore) {
+  answers_["fpga-0"] = CdiEdits{.env = {"FPGA=0"}};
+  answers_["fpga-1"] = CdiEdits{.env = {"FPGA=1"}};
+  ASSERT_EQ(edits_.SetDevices({"fpga-0", "fpga-1"}), OkStatus());
+  const std::string before = *files_.Read(kEditsFile);
+  PluginDeviceEdits next{files_, NullLog(), "/cdi", "fpga.example.com",
+                         [this](const std::string& device) { return answers_[device]; }};
+  answers_["fpga-0"] = answers_["fpga-1"] = Failure{"the module is old"};
+  EXPECT_EQ(next.SetDevices({"fpga-0", "fpga-1"}).code(), Code::kUnavailable);
+  EXPECT_EQ(*files_.Read(kEditsFile), before);
+  answers_["fpga-1"] = CdiEdits{.env = {"FPGA=one"}};
+  ASSERT_TRUE(next.NamesFor({"fpga-1"}).ok());
+  EXPECT_THAT(InFile(), ElementsAre("fpga-1", "fpga-0")) << "the other is still there";
+  EXPECT_THAT(*files_.Read(kEditsFile), HasSubstr("FPGA=one"));
+  answers_["fpga-0"] = CdiEdits{};
+  EXPECT_EQ(next.SetDevices({"fpga-0", "fpga-1"}), OkStatus());
+  EXPECT_THAT(InFile(), ElementsAre("fpga-1")) << "it brings nothing any more";
 }
 
 TEST_F(DeviceEditsTest, EditsThatARuntimeWouldRefuseAreNotWritten) {

@@ -23,6 +23,12 @@ const pluginResource = "gpus.example.com/gpu"
 // the kubelet has taken its devices.
 func startPlugin(t *testing.T, flags ...string) *Process {
 	t.Helper()
+	// It stays when its driver ends, for containers that start again; the next story has none.
+	t.Cleanup(func() {
+		if err := os.Remove(devicesFile()); err != nil && !os.IsNotExist(err) {
+			t.Error(err)
+		}
+	})
 	p := cluster.Run(t, "node-1", "galen-driver",
 		append([]string{"gpu", "--device-plugin", pluginResource}, flags...)...)
 	awaitLog(t, p, "the kubelet takes the devices of the device plugin")
@@ -87,11 +93,15 @@ func saysOfPlugin(device, state string) func(*corev1.Pod) bool {
 	}
 }
 
+// devicesFile says to container runtimes what the plugin's devices bring.
+func devicesFile() string {
+	return filepath.Join(cluster.Dir, "node-1", "run", "cdi", gpuDriver+"-device.json")
+}
+
 // gpuNamed is the variable by which the driver's CDI file gives out a device of the plugin.
 func gpuNamed(t *testing.T, device string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(cluster.Dir, "node-1", "run", "cdi",
-		gpuDriver+"-device.json"))
+	text, err := os.ReadFile(devicesFile())
 	if err != nil {
 		t.Fatal(err)
 	}
