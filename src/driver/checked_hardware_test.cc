@@ -118,7 +118,8 @@ TEST_F(CheckedHardwareTest, ShowsWhatAnActiveCheckLeft) {
   ASSERT_TRUE(hardware.Devices().ok());
   const auto shown = [&] {
     std::vector<double> values;
-    for (const probes::Sign& sign : *hardware.Observe()) {
+    const auto signs = hardware.Observe();
+    for (const probes::Sign& sign : *signs) {
       if (sign.name == "active-check") values.push_back(*probes::NumberOf(sign));
     }
     return values;

@@ -58,16 +58,20 @@ std::optional<int> Trouble(const std::string& called) {
   return fails ? std::optional(std::stoi(*fails)) : std::nullopt;
 }
 
+struct Free {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
 struct Gpu {
   explicit Gpu(int number)
       : index(number), size(std::min<std::uint64_t>(Number("memory", 4 << 20), 64 << 20)) {
-    memory = static_cast<std::byte*>(std::aligned_alloc(kPage, size));
-    std::memset(memory, 0xa5, size);
+    memory.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, size)));
+    std::memset(memory.get(), 0xa5, size);
   }
   std::uint64_t Number(const std::string& name, std::uint64_t otherwise) const {
     return NumberOr(std::to_string(index) + " " + name, otherwise);
   }
-  std::uint64_t begin() const { return reinterpret_cast<std::uint64_t>(memory); }
+  std::uint64_t begin() const { return reinterpret_cast<std::uint64_t>(memory.get()); }
   bool Has(std::uint64_t address, std::size_t bytes) const {
     return address >= begin() && bytes <= size && address - begin() <= size - bytes;
   }
@@ -79,7 +83,7 @@ struct Gpu {
 
   int index;
   std::uint64_t size;
-  std::byte* memory;                              // never given back: the process ends
+  std::unique_ptr<std::byte, Free> memory;
   std::map<std::uint64_t, std::uint64_t> blocks;  // by offset
 };
 
@@ -96,6 +100,16 @@ struct Kernel {
   std::string name;
   const PtxKernel* code;
 };
+
+// What was loaded, for as long as the library is there: a program may ask for it at any time.
+std::vector<std::unique_ptr<PtxModule>>& Modules() {
+  static std::vector<std::unique_ptr<PtxModule>> modules;
+  return modules;
+}
+std::vector<std::unique_ptr<Kernel>>& Kernels() {
+  static std::vector<std::unique_ptr<Kernel>> kernels;
+  return kernels;
+}
 
 // The broken parts of a GPU, as a kernel that stores meets them.
 galen::e2e::PtxMemory MemoryOf(const Gpu& gpu, const std::string& kernel) {
@@ -246,14 +260,14 @@ int cuModuleLoadData(cuda::Module* module, const void* text) {
     std::fprintf(stderr, "scripted CUDA: PTX: %s\n", parsed->error.c_str());
     return cuda::kInvalidImage;
   }
-  *module = parsed.release();  // as long as the process
+  *module = Modules().emplace_back(std::move(parsed)).get();
   return cuda::kSuccess;
 }
 int cuModuleGetFunction(cuda::Function* function, cuda::Module module, const char* name) {
   const PtxModule& parsed = *static_cast<PtxModule*>(module);
   const auto found = parsed.kernels.find(name);
   if (found == parsed.kernels.end()) return cuda::kNotFound;
-  *function = new Kernel{name, &found->second};  // likewise
+  *function = Kernels().emplace_back(new Kernel{name, &found->second}).get();
   return cuda::kSuccess;
 }
 int cuLaunchKernel(cuda::Function function, unsigned blocks, unsigned, unsigned, unsigned threads,
