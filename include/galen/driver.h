@@ -223,8 +223,9 @@ class Driver {
     std::chrono::milliseconds drain{5000};  // how long prepares under way may take after Stop
     // Devices that Pods ask for as an extended resource (resources.limits) instead of by claims:
     // the driver serves them as a device plugin (v1beta1) and leaves them out of its
-    // ResourceSlices, so that a device is never given out both ways. Before a device goes from one
-    // way to the other, drain the node: nobody tells a device plugin that its device is free again.
+    // ResourceSlices, so that a device is never given out both ways. Drain the node before
+    // you move a device from one way to the other: the kubelet does not report to a device plugin
+    // that a device is free again.
     struct DevicePlugin {
       std::string resource = {};  // "vendor.com/gpu"; "" = no device plugin
       // Names, "*" for any characters: {"gpu-0", "gpu-1*"}; empty = all devices.

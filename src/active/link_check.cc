@@ -31,7 +31,7 @@ class LinkCheck {
     while (true) {
       done_ = 0;
       if (const Status round = Round(link.outcome.rounds); !round.ok()) {
-        // What was found is told even when there is no time for the rest of the round.
+        // A wrong pair that was found is reported, though there is no time for the whole round.
         if (!wrong_.empty() || !broken_.empty()) break;
         link.outcome = OutcomeOfError(round, link.outcome.rounds,
                                       fmt::format("{} of {}", done_, Counted(Planned(), "pair")));

@@ -47,12 +47,12 @@ StatusOr<std::optional<Finding>> MemoryCheck::Run(const Pattern& pattern, CheckW
   std::optional<Words> place;
   Mismatch all;
   for (const Words& chunk : chunks_) {
-    // What was found is told even when there is no time to count the rest.
+    // A wrong word that was found is reported, though there is no time to count the others,
     const Status more = watch.Continue(pattern.name);
     if (!more.ok() && !place) return more;
     if (!more.ok()) break;
     const StatusOr<Mismatch> wrong = device_->Compare(chunk, pattern);
-    // Nor when the next call fails: a broken device most likely does.
+    // or the next call fails, as it often does on a broken device.
     if (!wrong.ok() && !place) return wrong.status();
     if (!wrong.ok()) break;
     if (wrong->count == 0) continue;

@@ -18,7 +18,7 @@ inline constexpr std::string_view kMemoryWrong = "MemoryMismatch";
 // On the check's thread.
 class MemoryCheck {
  public:
-  // How much is taken at once. A device whose memory is in pieces gives as many as it has.
+  // The size of a block. Blocks are allocated one by one, until there are enough or one is refused.
   static constexpr std::uint64_t kBlockBytesMax = std::uint64_t{1} << 30;
   // A step: so short that a check can stop soon, on a processor, too.
   static constexpr std::uint64_t kChunkBytes = std::uint64_t{64} << 20;

@@ -26,23 +26,6 @@ std::string NameOf(probes::CommandReport::State state) {
   GALEN_UNREACHABLE();
 }
 
-}  // namespace
-
-probes::CheckedDevice CheckedDeviceOf(const Device& device) {
-  probes::CheckedDevice checked{.name = device.name, .known = {{"device", device.name}}};
-  for (const std::string_view placeholder : probes::kPlaceholders) {
-    const auto attribute = device.attributes.find(
-        placeholder == "pci" ? "resource.kubernetes.io/pciBusID" : std::string(placeholder));
-    if (placeholder == "device" || attribute == device.attributes.end()) continue;
-    if (const auto* text = std::get_if<std::string>(&attribute->second)) {
-      checked.known[std::string(placeholder)] = *text;
-    }
-  }
-  return checked;
-}
-
-namespace {
-
 // A simulator shows such a sign itself, which holds unless a check said something.
 void AddResults(std::vector<probes::Sign> results, std::vector<probes::Sign>& shown) {
   std::set<std::string> own;
@@ -63,6 +46,19 @@ void AddResults(std::vector<probes::Sign> results, std::vector<probes::Sign>& sh
 }
 
 }  // namespace
+
+probes::CheckedDevice CheckedDeviceOf(const Device& device) {
+  probes::CheckedDevice checked{.name = device.name, .known = {{"device", device.name}}};
+  for (const std::string_view placeholder : probes::kPlaceholders) {
+    const auto attribute = device.attributes.find(
+        placeholder == "pci" ? "resource.kubernetes.io/pciBusID" : std::string(placeholder));
+    if (placeholder == "device" || attribute == device.attributes.end()) continue;
+    if (const auto* text = std::get_if<std::string>(&attribute->second)) {
+      checked.known[std::string(placeholder)] = *text;
+    }
+  }
+  return checked;
+}
 
 CheckedHardware::CheckedHardware(Edges edges, std::unique_ptr<Hardware> hardware, Parts parts)
     : hardware_(std::move(hardware)),

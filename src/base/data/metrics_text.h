@@ -43,7 +43,7 @@ inline constexpr std::size_t kMetricKeptBytesMax = std::size_t{8} << 20;
 // dozen lines are wanted. Lines of metrics that are not in `names` are passed over unread.
 class MetricsReader {
  public:
-  // Of the metrics in `names` it keeps the labels that are in `labels`.
+  // Keeps the metrics in `names`, and of their labels those in `labels`.
   MetricsReader(MetricNames names, MetricNames labels)
       : names_(std::move(names)), labels_(std::move(labels)) {}
 

@@ -37,7 +37,7 @@ class YamlLines {
   YamlPlace PlaceOfField(std::string_view key, std::size_t index, std::string_view field) const;
 
  private:
-  // Of the byte `at` of a line; its first that is no blank for npos.
+  // The place of the byte at offset `at` of a line; for npos, of its first byte that is not blank.
   YamlPlace PlaceAt(std::size_t line, std::size_t at) const;
   struct Place {
     std::size_t line = 0;

@@ -1,5 +1,5 @@
-// `galen get checks`: what commands say of this node's devices, and what they cost; by the sockets
-// of the node's drivers, which the agent knows.
+// `galen get checks`: the results of the commands that check this node's devices, and their cost.
+// The agent lists the sockets of the node's drivers, and each driver is asked for its checks.
 #pragma once
 
 #include <string>

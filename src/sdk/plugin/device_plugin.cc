@@ -113,7 +113,7 @@ void DevicePlugin::KeepUp() {
 void DevicePlugin::WriteFile() {
   const Status status = edits_.SetDevices(NamesOf(inventory_));
   if (!status.ok() && !file_due_) {
-    edges_.log.Error("the CDI file of the device plugin cannot be written; trying again",
+    edges_.log.Error("the CDI file of the device plugin is not complete; trying again",
                      {{"error", status.message()}});
   }
   file_due_ = !status.ok();

@@ -1,7 +1,6 @@
 #include "sdk/plugin/plugin_devices.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 #include <variant>
 
@@ -9,6 +8,7 @@
 #include "base/text.h"
 #include "protos/deviceplugin/v1beta1/deviceplugin.pb.h"
 #include "rpc/typed.h"
+#include "sdk/inventory.h"
 
 namespace galen::sdk {
 namespace {
@@ -35,15 +35,6 @@ bool IsHealthy(const DeviceFinding& finding, bool before, bool degraded_as_unhea
       return false;
   }
   GALEN_UNREACHABLE();
-}
-
-// A label's name: letters, digits, "-", "_", ".", both ends alphanumeric, at most 63 characters.
-bool IsResourceName(std::string_view text) {
-  const auto alphanumeric = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  if (text.empty() || text.size() > 63) return false;
-  if (!alphanumeric(text.front()) || !alphanumeric(text.back())) return false;
-  return std::ranges::all_of(
-      text, [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 // "*" takes any characters, also none. In time of both lengths multiplied, at most.
@@ -109,8 +100,10 @@ bool IsExtendedResource(std::string_view name) {
   if (domain.ends_with("kubernetes.io")) return false;
   // Quota counts it as "requests.<name>", which must be a qualified name, too: 253 less 9.
   constexpr std::size_t kDomainMax = 244;
-  return domain.size() <= kDomainMax && IsDnsSubdomain(domain) &&
-         IsResourceName(name.substr(slash + 1));
+  // The part behind it is named as a label's value is, which a taint's is, too.
+  const std::string_view resource = name.substr(slash + 1);
+  return domain.size() <= kDomainMax && IsDnsSubdomain(domain) && !resource.empty() &&
+         IsTaintValue(resource);
 }
 
 bool IsSelected(std::string_view device, const std::vector<std::string>& patterns) {

@@ -16,7 +16,7 @@ namespace galen::sdk {
 
 // One device of the list.
 struct PluginDevice {
-  // What the kubelet is told. Of a device that is Unknown: what was known of it last.
+  // What is reported to the kubelet. Of a device that is Unknown: what was known of it last.
   bool healthy = true;
   std::optional<std::int64_t> numa_node = {};
   std::string pcie_root = {};  // "pci0000:4a"; "" when it is not known
