@@ -45,6 +45,15 @@ TEST_P(MatrixCheckTest, TellsTheFirstWrongElement) {
   EXPECT_LE(found->message.size(), 200u);
 }
 
+TEST_P(MatrixCheckTest, AWrongProductStaysFoundWhenItCannotBeReadAfterwards) {
+  device_.miscomputes = GetParam();
+  device_.loses_reads = true;
+  const auto found = Check();
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  ASSERT_TRUE(*found);
+  EXPECT_THAT((*found)->message, HasSubstr("wrong checksum, and its elements cannot be read"));
+}
+
 TEST_P(MatrixCheckTest, AProductThatWasNotWrittenIsNotTheOneBefore) {
   loses_second_ = true;
   const auto found = *Check();

@@ -48,6 +48,21 @@ TEST_F(MemoryCheckTest, SaysSoWhenTheWordIsRightTheNextTime) {
   EXPECT_THAT((*Check(1 << 16))->message, HasSubstr("with bit 17 wrong, right when read again"));
 }
 
+TEST_F(MemoryCheckTest, AWrongBitStaysFoundWhenTheDeviceIsLostAfterwards) {
+  device_.stuck = 5;
+  device_.compares_most = 1;
+  device_.loses_reads = true;
+  const auto found = Check(MemoryCheck::kChunkBytes + 4096);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  ASSERT_TRUE(*found);
+  EXPECT_THAT((*found)->message, HasSubstr(": 1 of 8389120 words, "));
+  EXPECT_THAT((*found)->message, HasSubstr("with bit 17 wrong, not read again"));
+  device_.stuck.reset();
+  device_.compares_most = 1;
+  EXPECT_EQ(Check(MemoryCheck::kChunkBytes + 4096).status().code(), Code::kUnavailable)
+      << "nothing was found before";
+}
+
 TEST_F(MemoryCheckTest, CountsOverAllBlocksAndTellsTheFirst) {
   device_.stuck = 5;
   const auto found = *Check(MemoryCheck::kChunkBytes + 4096);

@@ -19,6 +19,8 @@ class TestDevice final : public ComputeDevice {
   std::optional<MatrixKind> miscomputes{};  // one element of its products is wrong
   bool loses_products = false;              // nothing is written
   Status fails{};                           // what Compare gives
+  int compares_most = 1000;                 // it is lost after so many
+  bool loses_reads = false;                 // Download fails
   bool flips_when_copied = false;           // what is copied to it arrives wrong
   std::function<void()> on_step = [] {};    // at each Fill
 
@@ -34,6 +36,7 @@ class TestDevice final : public ComputeDevice {
     return cpu_.Upload(bytes, to);
   }
   Status Download(Address from, std::span<std::byte> bytes) override {
+    if (loses_reads) return Unavailable("the device is lost");
     if (reads_right_again && stuck) Flip(from, 17);
     return cpu_.Download(from, bytes);
   }
@@ -50,6 +53,7 @@ class TestDevice final : public ComputeDevice {
   }
   StatusOr<Mismatch> Compare(const Words& words, const Pattern& pattern) override {
     RETURN_IF_ERROR(fails);
+    if (--compares_most < 0) return Unavailable("the device is lost");
     return cpu_.Compare(words, pattern);
   }
   Status Multiply(MatrixKind kind, const Matrices& matrices) override {

@@ -217,26 +217,6 @@ int CodeOf(CheckVerdict verdict) {
   return kExitNoAnswer;
 }
 
-// A check that could not tell leaves what was known before.
-Status LeaveResults(const CheckReport& report, const std::string& directory) {
-  PosixFileSystem files;
-  if (directory.empty()) return OkStatus();
-  RETURN_IF_ERROR(files.MakeDirectories(directory, 0755));
-  Status unnamed;
-  for (const CheckResult& result : report.devices) {
-    if (result.verdict == CheckVerdict::kUnknown) continue;
-    if (!IsDnsLabel(result.device)) {
-      unnamed = FailedPrecondition("{} has no name of a driver's: nobody would look for its result",
-                                   result.device);
-      continue;
-    }
-    RETURN_IF_ERROR(
-        files.WriteAtomically(directory + "/" + CheckResultFile(result.device, result.subject),
-                              ToJson(result).DumpPretty() + "\n", 0644));
-  }
-  return unnamed;
-}
-
 CheckEnd CheckProblem(const Status& status) {
   const bool usage = status.code() == Code::kInvalidArgument;
   return {.code = usage ? kExitUsage : kExitNoAnswer, .problem = status.message()};
@@ -277,6 +257,25 @@ CheckEnd Conclude(const std::string& format, const CheckWork& work, const CheckR
 }
 
 }  // namespace
+
+Status LeaveResults(const CheckReport& report, const std::string& directory) {
+  PosixFileSystem files;
+  if (directory.empty()) return OkStatus();
+  RETURN_IF_ERROR(files.MakeDirectories(directory, 0755));
+  Status unnamed;
+  for (const CheckResult& result : report.devices) {
+    if (result.verdict == CheckVerdict::kUnknown) continue;
+    if (!IsDnsLabel(result.device)) {
+      unnamed = FailedPrecondition("{} has no name of a driver's: nobody would look for its result",
+                                   result.device);
+      continue;
+    }
+    RETURN_IF_ERROR(
+        files.WriteAtomically(directory + "/" + CheckResultFile(result.device, result.subject),
+                              ToJson(result).DumpPretty() + "\n", 0644));
+  }
+  return unnamed;
+}
 
 CheckEnd Check(const Options& options, const CheckArguments& arguments) {
   const std::string& format = arguments.output.empty() ? options.output : arguments.output;

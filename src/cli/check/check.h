@@ -82,6 +82,11 @@ using CheckThermometer = std::function<std::optional<double>()>;
 CheckReport RunCheckWork(const CheckWork& work, active::CheckWatch& watch,
                          const std::function<void(CheckThermometer)>& set_thermometer);
 
+// Writes a file for each device with a verdict into `directory`, which is made where it is missing;
+// a device whose check could not tell keeps its former file. FailedPrecondition: one of them has no
+// name that a driver knows; the others' results are written. Other errors are those of the disk.
+Status LeaveResults(const CheckReport& report, const std::string& directory);
+
 // What is printed. `seconds` that it took.
 std::string CheckText(const CheckReport& report, std::int64_t seconds, std::uint64_t seed);
 std::string CheckJson(const CheckReport& report, std::uint64_t seed);

@@ -42,6 +42,18 @@ TEST(CheckCommand, LeavesResultsWhereTheDriverLooks) {
   EXPECT_FALSE(ResultsDirectory({.driver = "../etc"}).ok());
 }
 
+TEST(CheckCommand, ADeviceWithoutADriversNameKeepsNoOthersResultFromBeingLeft) {
+  const TemporaryDirectory directory;
+  CheckReport report = ReportOf(CheckVerdict::kFailed, {"GPU-a", "gpu-1", "gpu-2"});
+  report.devices[0].verdict = report.devices[1].verdict = CheckVerdict::kFailed;
+  report.devices[2].verdict = CheckVerdict::kUnknown;
+  const Status left = LeaveResults(report, directory.Path("checks"));
+  EXPECT_EQ(left.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(left.message(), HasSubstr("GPU-a has no name of a driver's"));
+  EXPECT_TRUE(std::filesystem::exists(directory.Path("checks/gpu-1.json")));
+  EXPECT_FALSE(std::filesystem::exists(directory.Path("checks/gpu-2.json")));
+}
+
 TEST(CheckCommand, RefusesAWrongCommandLine) {
   const auto code = [](CheckArguments arguments) { return Check({}, arguments).code; };
   EXPECT_EQ(code({}), kExitUsage);

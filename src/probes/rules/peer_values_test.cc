@@ -228,6 +228,11 @@ TEST(Supersedes, NamesOnlyRulesThatThereAreAndNoCircle) {
               HasSubstr("r.yaml:5: a: supersedes 'x' is no rule of this file"));
   EXPECT_THAT(FaultsOfPeerRules(RuleText("a", "supersedes: [a]")),
               HasSubstr("'a' supersedes this rule, itself or by others"));
+  EXPECT_THAT(FaultsOfPeerRules(
+                  "- {id: a, sign: s, when: '> 1', state: Degraded, share: 0.5, code: C, owner: "
+                  "Driver, sentence: s, supersedes: [b]}\n" +
+                  RuleText("b", "")),
+              HasSubstr("a: supersedes 'b' is worse than this rule, which would hide it"));
   const std::string circle =
       FaultsOfPeerRules(RuleText("a", "supersedes: [b]") + RuleText("b", "supersedes: [c]") +
                         RuleText("c", "supersedes: [a]"));
