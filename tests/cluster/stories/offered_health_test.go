@@ -1,7 +1,9 @@
 package stories
 
 import (
+	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -47,6 +49,18 @@ func offered(t *testing.T) map[string]resourcev1.Device {
 	return devices
 }
 
+// taintsCount is whether the API server keeps taints of devices: its DRADeviceTaints gate is on.
+func taintsCount(t *testing.T) bool {
+	t.Helper()
+	get := cluster.API.CoreV1().RESTClient().Get().AbsPath("/metrics")
+	text, err := get.DoRaw(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := regexp.MustCompile(`kubernetes_feature_enabled\{name="DRADeviceTaints",stage="[A-Z]*"\} 1\n`)
+	return on.Match(text)
+}
+
 func awaitOffered(t *testing.T, what string, holds func(map[string]resourcev1.Device) bool) {
 	t.Helper()
 	Eventually(t, what, shownWithin, func() (bool, string) {
@@ -87,7 +101,7 @@ func TestAnUnhealthyGpuIsWithdrawnOnlyWhereTaintsDoNotCount(t *testing.T) {
 		"without-taints")
 	inject(t, "gpu-0", "xid=79")
 	defer inject(t, "gpu-0", "reset")
-	if cluster.Is("1.34") {
+	if !taintsCount(t) {
 		awaitOffered(t, "gpu-0 is gone", func(now map[string]resourcev1.Device) bool {
 			_, there := now["gpu-0"]
 			return len(now) == 1 && !there
