@@ -6,15 +6,21 @@
 namespace galen::contract {
 namespace {
 
-// Binds the Pod to a node that no kubelet runs, so that nobody ends it but us.
-// To a node that does not exist, so that no kubelet takes it. Each has a name of its own: of a node
-// that was missed for 40 s the garbage collector removes Pods at once (pkg/controller/podgc).
+// Binds the Pod to a node that does not exist, so that nobody ends it but us. Each has a name of
+// its own: of a node that was missed for 40 s the garbage collector removes Pods at once
+// (pkg/controller/podgc). Waits until the server's watch cache has the binding: a real one tries a
+// deletion on the cached Pod first, and the grace of zero that a Pod without a node has stays in
+// the options when it tries the Pod as it is (CheckGracefulDelete in
+// pkg/registry/core/pod/strategy.go).
 void Bind(const Namespace& ns, std::string_view pod) {
   Json binding = ToJson(R"({"apiVersion": "v1", "kind": "Binding",
       "target": {"apiVersion": "v1", "kind": "Node", "name": ""}})");
   binding["target"]["name"] = "no-such-node-" + ns.name();
   binding["metadata"]["name"] = pod;
   ASSERT_EQ(TheApi().Post(ns.Pod(pod) + "/binding", binding).code, 201);
+  const Json bound = TheApi().Get(ns.Pod(pod)).body;
+  const std::string version = bound["metadata"]["resourceVersion"].AsString();
+  ASSERT_EQ(TheApi().Get(ns.Pod(pod) + "?resourceVersion=" + version).code, 200);
 }
 
 TEST(Delete, RemovesAndSaysWhat) {
