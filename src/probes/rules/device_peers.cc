@@ -1,4 +1,3 @@
-// Tested by peer_values_test.cc.
 // What RuleEngine makes of other devices and other rules: readings held against those of peers, and
 // findings that another finding stands for. Tested by peer_values_test.cc.
 #include <fmt/format.h>
@@ -46,6 +45,11 @@ void RuleEngine::ApplyAgainstPeers(Device& device, const Sign& sign, std::size_t
     }
     return track.OnReading(sign, *median, at);
   }
+  LosePeers(device, sign, rule);
+}
+
+void RuleEngine::LosePeers(Device& device, const Sign& sign, std::size_t rule) {
+  RuleTrack& track = TrackOf(device, rule);
   const bool had_found = track.finding().has_value();
   track.OnUnreadable();
   // Never bad for want of peers; but what was bad is not known to be well either.

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "base/time.h"
 #include "probes/rules/rule_engine.h"
 
 namespace galen::probes {
@@ -25,6 +26,13 @@ void RuleEngine::ReadTable() {
 
 void RuleEngine::MoveTracks(Device& device, const RuleTable& before, const Instant& at) {
   const std::map<std::size_t, RuleTrack> tracks = std::exchange(device.tracks, {});
+  for (auto& [place, trouble] : std::exchange(device.uncompared, {})) {
+    const Rule& old = before.rules[place];
+    const Rule* rule = table_->FindRule(old.id);
+    if (rule == nullptr || rule->sign != old.sign || !AsksForPeers(*rule)) continue;
+    const auto index = static_cast<std::size_t>(rule - table_->rules.data());
+    device.uncompared.emplace(index, std::move(trouble));
+  }
   for (const auto& [place, track] : tracks) {
     const Rule& old = before.rules[place];
     const Rule* rule = table_->FindRule(old.id);
@@ -52,7 +60,6 @@ Evaluation RuleEngine::SetTable(const RuleTable& table, const Instant& at) {
   ReadTable();
   for (auto& [name, device] : devices_) {
     MoveTracks(device, before, at);
-    device.uncompared.clear();
     const auto unknown = [this](const auto& entry) { return !signs_.contains(entry.first); };
     std::erase_if(device.latest, unknown);
     std::erase_if(device.best, unknown);
@@ -77,6 +84,12 @@ Json RuleEngine::Save() const {
       row["rule"] = table_->rules[index].id;
       rows.Append(std::move(row));
     }
+    for (const auto& [index, trouble] : device.uncompared) {
+      rows.Append(Json::MakeObject({{"device", name},
+                                    {"rule", table_->rules[index].id},
+                                    {"uncompared", trouble.error},
+                                    {"since", FormatRfc3339(trouble.since, 9)}}));
+    }
     for (const auto& [sign, best] : device.best) {
       rows.Append(Json::MakeObject({{"device", name}, {"sign", sign}, {"best", best}}));
     }
@@ -98,6 +111,12 @@ void RuleEngine::Restore(const Json& saved, const Instant& at) {
     // Rules may have been renamed, devices taken out; their findings mean nothing any more.
     if (device == devices_.end() || rule == nullptr) continue;
     const auto index = static_cast<std::size_t>(rule - table_->rules.data());
+    if (row.Has("uncompared")) {
+      const StatusOr<WallTime> since = ParseRfc3339(row["since"].AsString());
+      if (!since.ok() || !AsksForPeers(*rule)) continue;
+      device->second.uncompared.emplace(index, Trouble{row["uncompared"].AsString(), *since});
+      continue;
+    }
     TrackOf(device->second, index).Restore(row, at);
   }
 }

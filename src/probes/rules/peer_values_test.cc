@@ -138,6 +138,43 @@ TEST_F(PeersTest, APeerThatCannotBeReadIsNone) {
   EXPECT_EQ(Of("a").state, HealthState::kHealthy);
 }
 
+TEST_F(PeersTest, WhatWasBadBeforeItsPeersWentIsUnknownAfterAReloadOrARestart) {
+  Show("speed", {50, 100, 100, 100, 10});
+  Sign broken = Make("d", "speed", 0);
+  broken.error = "no";
+  const std::vector<Sign> look = {Make("a", "speed", 50), Make("b", "speed", 100),
+                                  Make("c", "speed", 100), broken};
+  Evaluate(look);
+  const DeviceHealth lost = Of("a");
+  const RuleTable again = *ParseRules(kPeerRules, "again");
+  engine_.SetTable(again, At());
+  EXPECT_EQ(Of("a").cause, lost.cause);
+  EXPECT_EQ(Of("a").since, lost.since);
+
+  RuleEngine next(again, {});
+  next.SetDevices({"a", "b", "c", "d", "e"}, At());
+  next.SetModels({{"a", "H"}, {"b", "H"}, {"c", "H"}, {"d", "H"}, {"e", "K"}});
+  next.Restore(engine_.Save(), At());
+  next.Evaluate(look, At());
+  EXPECT_EQ(next.Snapshot()[0].cause, lost.cause);
+  EXPECT_EQ(next.Snapshot()[0].since, lost.since);
+  engine_.SetTable(table_, At());
+}
+
+TEST_F(PeersTest, WhatWasBadBeforeItCouldNotBeReadNeedsPeersToBeWell) {
+  Show("speed", {50, 100, 100, 100, 10});
+  Sign broken = Make("a", "speed", 0);
+  broken.error = "no";
+  Evaluate({broken});
+  EXPECT_EQ(Of("a").cause.code, cause_code::kSignUnreadable);
+  Sign away = Make("d", "speed", 0);
+  away.error = "no";
+  Evaluate({away, Make("a", "speed", 50)});
+  EXPECT_EQ(Of("a").cause.code, cause_code::kPeersMissing);
+  Show("speed", {100, 100, 100, 100, 10});
+  EXPECT_EQ(Of("a").state, HealthState::kHealthy);
+}
+
 TEST_F(PeersTest, TooFewPeersOrASilentOneMakeNothingBad) {
   engine_.SetDevices({"a", "b", "c"}, At());
   Show("speed", {1, 100, 100});

@@ -161,14 +161,21 @@ void RuleEngine::ApplyUnreadable(Device& device, const Sign& sign) {
   const auto use = signs_.find(sign.name);
   if (use == signs_.end()) return;
   for (const std::size_t index : use->second.rules) {
-    TrackOf(device, index).OnUnreadable();
-    device.uncompared.erase(index);
+    if (AsksForPeers(table_->rules[index])) {
+      LosePeers(device, sign, index);
+    } else {
+      TrackOf(device, index).OnUnreadable();
+    }
   }
 }
 
 void RuleEngine::ApplyAbsent(Device& device, const Sign& sign) {
   ApplyUnreadable(device, sign);
   device.unreadable.erase(sign.name);
+  const auto use = signs_.find(sign.name);
+  if (use != signs_.end()) {
+    for (const std::size_t index : use->second.rules) device.uncompared.erase(index);
+  }
   if (sign.time < device.good_since) return;
   device.good_since = sign.time;
   device.good_by = sign.raw;

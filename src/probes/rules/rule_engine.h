@@ -211,8 +211,9 @@ class RuleEngine {
   std::optional<Time> NextDue(const Instant& at) const;
 
   // What outlives the process, to be given back after a restart within the same boot: findings (a
-  // lost GPU stays lost, a hot one keeps its "since" until it is seen cool) and the best values
-  // that baselines compare with. Rows for rules or devices that are gone are dropped.
+  // lost GPU stays lost, a hot one keeps its "since" until it is seen cool), what was found against
+  // peers that are too few now, and the best values that baselines compare with. Rows for rules or
+  // devices that are gone are dropped.
   Json Save() const;
   void Restore(const Json& saved, const Instant& at);
 
@@ -258,6 +259,8 @@ class RuleEngine {
   // The median of what other devices of its model show; nullopt where too few do.
   std::optional<double> PeersMedian(const Device& device, const Sign& sign, std::size_t slot,
                                     const Instant& at);
+  // What the rule found is over, and nobody knows whether the device is well.
+  void LosePeers(Device& device, const Sign& sign, std::size_t rule);
   void ApplyUnreadable(Device& device, const Sign& sign);
   // What was found by the sign's readings ends, and nothing of it is unknown.
   void ApplyAbsent(Device& device, const Sign& sign);
