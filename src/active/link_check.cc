@@ -36,6 +36,7 @@ class LinkCheck {
         link.outcome = OutcomeOfError(round, link.outcome.rounds,
                                       fmt::format("{} of {}", done_, Counted(Planned(), "pair")));
         link.outcome.bytes = bytes_;
+        link.bad = says_it_;
         return link;
       }
       if (!wrong_.empty() || !broken_.empty()) break;
@@ -85,19 +86,29 @@ class LinkCheck {
                     .argument = MixBits(seed_ + round * 0x10000 + from * 0x100 + to)};
     ComputeDevice& sender = *ends_[from].device;
     ComputeDevice& receiver = *ends_[to].device;
-    RETURN_IF_ERROR(sender.Fill(sent_[from], pattern));
+    RETURN_IF_ERROR(Of(from, sender.Fill(sent_[from], pattern)));
     Pattern inverse = pattern;
     inverse.mask = ~pattern.mask;
-    RETURN_IF_ERROR(receiver.Fill(received_[to], inverse));
+    RETURN_IF_ERROR(Of(to, receiver.Fill(received_[to], inverse)));
+    // Either end may be what is wrong with it, so that nobody is named.
     RETURN_IF_ERROR(receiver.CopyFrom(sender, sent_[from].begin, received_[to].begin, bytes_));
-    ASSIGN_OR_RETURN(const Mismatch before, sender.Compare(sent_[from], pattern));
-    if (before.count > 0) {
+    const StatusOr<Mismatch> before = sender.Compare(sent_[from], pattern);
+    RETURN_IF_ERROR(Of(from, before.status()));
+    if (before->count > 0) {
       broken_.insert(from);
       return OkStatus();
     }
-    ASSIGN_OR_RETURN(const Mismatch after, receiver.Compare(received_[to], pattern));
-    if (after.count > 0) wrong_.insert(std::minmax(from, to));
+    const StatusOr<Mismatch> after = receiver.Compare(received_[to], pattern);
+    RETURN_IF_ERROR(Of(to, after.status()));
+    if (after->count > 0) wrong_.insert(std::minmax(from, to));
     return OkStatus();
+  }
+
+  // What one end did by itself: an error of its own names it.
+  Status Of(std::size_t end, const Status& status) {
+    if (status.code() != Code::kDataLoss) return status;
+    says_it_.push_back(end);
+    return Annotate(status, "{}", ends_[end].name);
   }
 
   std::string Names(const std::vector<std::size_t>& ends) const {
@@ -135,7 +146,8 @@ class LinkCheck {
   CheckWatch& watch_;
   std::vector<Words> sent_, received_;
   std::set<EndPair> wrong_;
-  std::set<std::size_t> broken_;  // whose memory is wrong before anything is sent
+  std::set<std::size_t> broken_;      // whose memory is wrong before anything is sent
+  std::vector<std::size_t> says_it_;  // the end that says itself that it is broken
   std::size_t done_ = 0;
 };
 

@@ -87,6 +87,22 @@ TEST_F(LinkCheckTest, DoesNotBlameALinkForWhatWasWrongBefore) {
   EXPECT_THAT(link.bad, ElementsAre(1));
 }
 
+TEST_F(LinkCheckTest, NamesTheEndThatSaysItselfThatItIsBroken) {
+  devices_[2].fails = DataLoss("cuCtxSynchronize: CUDA_ERROR_ECC_UNCORRECTABLE");
+  const LinkOutcome link = Check(3);
+  EXPECT_EQ(link.outcome.verdict, CheckVerdict::kFailed);
+  EXPECT_EQ(link.outcome.code, "DeviceReportsError");
+  EXPECT_THAT(link.bad, ElementsAre(2));
+  EXPECT_THAT(link.outcome.message, HasSubstr("gpu-2: cuCtxSynchronize"));
+}
+
+TEST_F(LinkCheckTest, NobodyIsNamedByAnErrorThatMayBeAnything) {
+  devices_[2].fails = Unavailable("cuCtxSynchronize: CUDA_ERROR_LAUNCH_FAILED");
+  const LinkOutcome link = Check(3);
+  EXPECT_EQ(link.outcome.verdict, CheckVerdict::kUnknown);
+  EXPECT_THAT(link.bad, IsEmpty());
+}
+
 TEST_F(LinkCheckTest, TellsWhatItFoundWhenItsTimeIsOver) {
   devices_[0].flips_when_copied = true;
   devices_[1].flips_when_copied = true;
