@@ -331,8 +331,15 @@ StatusOr<std::string> ResultsDirectory(const CheckArguments& arguments) {
   if (!IsDnsSubdomain(arguments.driver)) {
     return InvalidArgument("--driver {} is no name of a driver", arguments.driver);
   }
-  return fmt::format("{}/plugins/{}/{}", arguments.kubelet_root, arguments.driver,
-                     kCheckResultsDirectory);
+  const std::string plugins = arguments.kubelet_root + "/plugins";
+  const auto drivers = PosixFileSystem().List(plugins);
+  if (!drivers.ok() || std::ranges::find(*drivers, arguments.driver) == drivers->end()) {
+    return InvalidArgument(
+        "--driver {}: no such driver has run on this node: {}/{} is missing; --results names a "
+        "directory itself",
+        arguments.driver, plugins, arguments.driver);
+  }
+  return fmt::format("{}/{}/{}", plugins, arguments.driver, kCheckResultsDirectory);
 }
 
 }  // namespace galen::cli

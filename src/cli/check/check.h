@@ -53,7 +53,7 @@ CheckEnd Check(const Options& options, const CheckArguments& arguments);
 // "80%" → 0.8; above 0 and up to 95: a device without any free memory stops working.
 // InvalidArgument for anything else.
 StatusOr<double> ParseMemoryShare(std::string_view text);
-// Where results go; "" = nowhere. InvalidArgument: a driver's name that is none.
+// Where results go; "" = nowhere. InvalidArgument: no driver of that name has state on this node.
 StatusOr<std::string> ResultsDirectory(const CheckArguments& arguments);
 
 // What galen-driver calls the GPU that is named so: "gpu-0" itself, and what NVIDIA's kernel module

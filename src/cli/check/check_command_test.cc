@@ -36,10 +36,23 @@ TEST(CheckCommand, TakesAShareOfTheMemoryThatLeavesSome) {
 
 TEST(CheckCommand, LeavesResultsWhereTheDriverLooks) {
   EXPECT_EQ(*ResultsDirectory({}), "");
-  EXPECT_EQ(*ResultsDirectory({.driver = "nvidia.example.com"}),
-            "/var/lib/kubelet/plugins/nvidia.example.com/checks");
   EXPECT_EQ(*ResultsDirectory({.driver = "nvidia.example.com", .results = "/r"}), "/r");
   EXPECT_FALSE(ResultsDirectory({.driver = "../etc"}).ok());
+  const TemporaryDirectory kubelet;
+  const std::string plugin = kubelet.Path("plugins/nvidia.example.com");
+  std::filesystem::create_directories(plugin);
+  EXPECT_EQ(*ResultsDirectory({.driver = "nvidia.example.com", .kubelet_root = kubelet.Path("")}),
+            kubelet.Path("") + "/plugins/nvidia.example.com/checks");
+}
+
+TEST(CheckCommand, RefusesADriverThatHasNeverRunHere) {
+  const TemporaryDirectory kubelet;
+  std::filesystem::create_directories(kubelet.Path("plugins/nvidia.example.com"));
+  const auto typo =
+      ResultsDirectory({.driver = "nvidia.exmaple.com", .kubelet_root = kubelet.Path("")});
+  EXPECT_EQ(typo.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(typo.status().message(), HasSubstr("plugins/nvidia.exmaple.com is missing"));
+  EXPECT_FALSE(ResultsDirectory({.driver = "nvidia.example.com", .kubelet_root = "/nowhere"}).ok());
 }
 
 TEST(CheckCommand, ADeviceWithoutADriversNameKeepsNoOthersResultFromBeingLeft) {
