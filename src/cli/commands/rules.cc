@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "base/files/posix_file_system.h"
 #include "cli/commands/commands.h"
 #include "cli/output/table.h"
@@ -55,6 +57,7 @@ StatusOr<std::string> TestRules(const std::string& file, const std::string& reco
   ASSIGN_OR_RETURN(const probes::RuleTable table, LoadRulesTable(file));
   ASSIGN_OR_RETURN(const probes::Replay replay,
                    probes::ReplayRules(probes::RealSysfs(), recording, table));
+  for (const std::string& note : replay.notes) fmt::print(stderr, "galen: {}\n", note);
   return probes::ReplayText(replay);
 }
 

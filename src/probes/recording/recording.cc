@@ -1,8 +1,13 @@
 #include "probes/recording/recording.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "base/data/yaml.h"
+#include "base/text.h"
 
 namespace galen::probes {
 namespace {
@@ -25,6 +30,30 @@ Json JsonOf(const Sign& sign) {
   if (sign.expected) json["expected"] = *sign.expected;
   if (sign.absent) json["absent"] = true;
   return json;
+}
+
+constexpr std::string_view kSignFields[] = {"device",   "name",  "value", "unit",
+                                            "detail",   "raw",   "error", "expectedText",
+                                            "expected", "absent"};
+
+// What a person who wrote it by hand got wrong: nothing of a sign may be passed over.
+Status CheckSign(const Json& json) {
+  if (!json.is_object()) return InvalidArgument("is no object");
+  for (const auto& [field, value] : json.members()) {
+    if (std::ranges::find(kSignFields, field) == std::end(kSignFields)) {
+      return InvalidArgument("has an unknown field {}; these are known: {}", Shown(field),
+                             fmt::join(kSignFields, ", "));
+    }
+  }
+  for (const char* field : {"device", "name"}) {
+    if (json[field].AsString().empty()) return InvalidArgument("has no {}", field);
+  }
+  const bool has_value = json["value"].is_string() || json["value"].is_number();
+  if (!has_value && json["error"].AsString().empty() && !json["absent"].AsBool()) {
+    return InvalidArgument("{} of {} has no value that is a number or a text",
+                           Shown(json["name"].AsString()), Shown(json["device"].AsString()));
+  }
+  return OkStatus();
 }
 
 Sign SignOf(const Json& json) {
@@ -82,7 +111,11 @@ StatusOr<std::vector<Sign>> ReadSigns(std::string_view text) {
   ASSIGN_OR_RETURN(const Json json, Json::Parse(text));
   if (!json.is_array()) return InvalidArgument("is no list of signs");
   std::vector<Sign> signs;
-  for (const Json& row : json.items()) signs.push_back(SignOf(row));
+  for (const Json& row : json.items()) {
+    const Status sound = CheckSign(row);
+    if (!sound.ok()) return Annotate(sound, "sign {}", signs.size() + 1);
+    signs.push_back(SignOf(row));
+  }
   return signs;
 }
 

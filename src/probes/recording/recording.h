@@ -39,7 +39,8 @@ struct RecordedDevice {
 std::string WriteRecordedDevices(const std::vector<RecordedDevice>& devices);
 StatusOr<std::vector<RecordedDevice>> ReadRecordedDevices(std::string_view text);
 
-// The text of signs.json, and back. Times are not kept: a step has its own.
+// The text of signs.json, and back. Times are not kept: a step has its own. InvalidArgument: it is
+// no list, or a sign has an unknown field or lacks its device, its name or its value.
 std::string WriteSigns(const std::vector<Sign>& signs);
 StatusOr<std::vector<Sign>> ReadSigns(std::string_view text);
 

@@ -33,6 +33,19 @@ TEST(Recording, SignsAreReadAsTheyWereWritten) {
   EXPECT_FALSE(ReadSigns("{}").ok());
 }
 
+TEST(Recording, ASignByHandIsReadWholeOrNotAtAll) {
+  const auto fault = [](std::string_view text) {
+    return std::string(ReadSigns(text).status().message());
+  };
+  EXPECT_EQ(fault(R"([{"device": "gpu-0", "name": "power", "value": 1}, {"name": "power"}])"),
+            "sign 2: has no device");
+  EXPECT_THAT(fault(R"([{"device": "gpu-0", "sign": "power", "value": 1}])"),
+              HasSubstr("sign 1: has an unknown field sign; these are known: device, name"));
+  EXPECT_EQ(fault(R"([{"device": "gpu-0", "name": "power"}])"),
+            "sign 1: power of gpu-0 has no value that is a number or a text");
+  EXPECT_EQ(fault(R"(["power"])"), "sign 1: is no object");
+}
+
 TEST(Recording, AStepIsNamedByItsTime) {
   EXPECT_EQ(StepName(0s), "0s");
   EXPECT_EQ(StepName(12500ms), "12.5s");

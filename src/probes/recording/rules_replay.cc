@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "probes/kernel_log/kernel_log.h"
 #include "probes/recording/recording.h"
 #include "probes/rules/rule_engine.h"
@@ -38,13 +40,22 @@ std::string DeviceOf(const KernelFault& fault, const std::vector<RecordedDevice>
   return "";
 }
 
+// `note` is given what is no record of the kernel's log.
 void AddKernelSigns(std::string_view log, const std::vector<RecordedDevice>& devices,
-                    const RuleTable& rules, std::vector<Sign>& signs) {
+                    const RuleTable& rules, std::vector<Sign>& signs,
+                    const std::function<void(std::string)>& note) {
+  int number = 0;
   while (!log.empty()) {
     const std::string_view bytes = log.substr(0, log.find(kRecordEnd));
     log.remove_prefix(std::min(bytes.size() + kRecordEnd.size(), log.size()));
     const StatusOr<KernelRecord> record = ParseKernelRecord(bytes);
-    if (!record.ok()) continue;
+    ++number;
+    if (!record.ok()) {
+      // What ends the file is no record either.
+      if (bytes.find_first_not_of('\n') == std::string_view::npos) continue;
+      note(fmt::format("record {} is passed over: {}", number, record.status().message()));
+      continue;
+    }
     std::vector<KernelFault> faults = FaultsIn(*record);
     for (KernelFault& fault : FaultsBySigns(*record, rules.signs)) faults.push_back(fault);
     for (const KernelFault& fault : faults) {
@@ -58,18 +69,30 @@ void AddKernelSigns(std::string_view log, const std::vector<RecordedDevice>& dev
   }
 }
 
-// Signs of a step that are no files; a recording that a person made may have none.
+// Signs of a step that are no files; a recording that a person made may have none. `notes` gains
+// what no rule will ever look at.
 StatusOr<std::vector<Sign>> ReadStepSigns(const SysfsFiles& files, const std::string& step,
                                           const std::vector<RecordedDevice>& devices,
-                                          const RuleTable& rules) {
+                                          const RuleTable& rules, std::vector<std::string>& notes) {
   std::vector<Sign> signs;
   if (const auto text = files.Read(step + "/" + std::string(kSignsFile)); text.ok()) {
     StatusOr<std::vector<Sign>> read = ReadSigns(*text);
     if (!read.ok()) return Annotate(read.status(), "{}/{}", step, kSignsFile);
     signs = *std::move(read);
+    std::set<std::string_view> unknown;
+    for (const Sign& sign : signs) {
+      if (rules.FindSign(sign.name) == nullptr) unknown.insert(sign.name);
+    }
+    for (const std::string_view name : unknown) {
+      notes.push_back(
+          fmt::format("{}/{}: no rule knows the sign {}", step, kSignsFile, Shown(name)));
+    }
   }
-  const auto log = files.Read(step + "/" + std::string(kKernelLogFile));
-  if (log.ok()) AddKernelSigns(*log, devices, rules, signs);
+  const std::string path = step + "/" + std::string(kKernelLogFile);
+  if (const auto log = files.Read(path); log.ok()) {
+    AddKernelSigns(*log, devices, rules, signs,
+                   [&](std::string note) { notes.push_back(fmt::format("{}: {}", path, note)); });
+  }
   return signs;
 }
 
@@ -85,7 +108,7 @@ StatusOr<std::vector<RecordedDevice>> ReadDevices(const SysfsFiles& files,
 
 StatusOr<std::vector<Step>> ReadSteps(const SysfsFiles& files, const std::string& directory,
                                       const std::vector<RecordedDevice>& known,
-                                      const RuleTable& rules) {
+                                      const RuleTable& rules, std::vector<std::string>& notes) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
   std::vector<Step> steps;
   for (const std::string& name : names) {
@@ -97,7 +120,7 @@ StatusOr<std::vector<Step>> ReadSteps(const SysfsFiles& files, const std::string
     }
     Step step{.at = *at};
     ASSIGN_OR_RETURN(const std::vector<std::string> devices, files.List(directory + "/" + name));
-    ASSIGN_OR_RETURN(step.signs, ReadStepSigns(files, directory + "/" + name, known, rules));
+    ASSIGN_OR_RETURN(step.signs, ReadStepSigns(files, directory + "/" + name, known, rules, notes));
     for (const std::string& device : devices) {
       if (!files.IsDirectory(directory + "/" + name + "/" + device)) continue;
       step.looks[device] = LookAtDevice(files, directory + "/" + name + "/" + device, rules.signs,
@@ -247,7 +270,8 @@ std::string EndWords(const ReplayEvent& event) {
 StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directory,
                              const RuleTable& rules) {
   ASSIGN_OR_RETURN(const std::vector<RecordedDevice> known, ReadDevices(files, directory));
-  ASSIGN_OR_RETURN(const std::vector<Step> steps, ReadSteps(files, directory, known, rules));
+  std::vector<std::string> notes;
+  ASSIGN_OR_RETURN(const std::vector<Step> steps, ReadSteps(files, directory, known, rules, notes));
   std::set<std::string> devices;
   for (const RecordedDevice& device : known) devices.insert(device.name);
   for (const Step& step : steps) {
@@ -266,7 +290,10 @@ StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directo
     }
     if (step == before) player.Look(steps[step], at, false);
   }
-  return Replay{.events = player.TakeEvents(), .length = length, .end = player.Health()};
+  return Replay{.events = player.TakeEvents(),
+                .length = length,
+                .end = player.Health(),
+                .notes = std::move(notes)};
 }
 
 std::string ReplayText(const Replay& replay) {

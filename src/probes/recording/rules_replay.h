@@ -31,6 +31,8 @@ struct Replay {
   std::vector<ReplayEvent> events{};
   Duration length{};
   std::vector<DeviceHealth> end{};  // every device, as it is at the end
+  // What of the recording counts for nothing: a line for each, with its file.
+  std::vector<std::string> notes{};
 };
 
 // What a recording may last, and how long its last step does.

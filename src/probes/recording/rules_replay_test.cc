@@ -9,6 +9,7 @@
 namespace galen::probes {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Recordings of tests/replays: each has its rules, its steps and what is said of them.
@@ -46,6 +47,27 @@ TEST(RulesReplay, ASignWithEveryIsReadAsSeldomAsADriverDoes) {
   EXPECT_EQ(ReplayText(*peak), "68s card Healthy\n");
   files.files["/r/8s/card/heat"] = "99\n";
   EXPECT_THAT(ReplayText(*ReplayRules(files, "/r", *rules)), HasSubstr("10s card hot began"));
+}
+
+TEST(RulesReplay, NotesWhatCountsForNothing) {
+  const StatusOr<RuleTable> rules = ParseRules(
+      "signs: [{name: heat, kind: reading}]\n"
+      "rules: [{id: hot, sign: heat, when: '> 90', state: Unhealthy, code: Hot, sentence: hot, "
+      "owner: Hardware}]\n",
+      "r.yaml");
+  ASSERT_TRUE(rules.ok()) << rules.status().message();
+  FakeSysfs files;
+  files.files["/r/recording.yaml"] = "devices: {card: {path: ''}}\n";
+  files.files["/r/0s/signs.json"] = R"([{"device": "card", "name": "heet", "value": 99},
+      {"device": "card", "name": "heat", "value": 40}])";
+  files.files["/r/0s/kernel.log"] = "6,1,1,-;mce: a record\n\nno record\n\n";
+  const StatusOr<Replay> replay = ReplayRules(files, "/r", *rules);
+  ASSERT_TRUE(replay.ok()) << replay.status().message();
+  EXPECT_THAT(replay->notes, ElementsAre("/r/0s/signs.json: no rule knows the sign heet",
+                                         HasSubstr("/r/0s/kernel.log: record 2 is passed over: ")));
+  files.files["/r/0s/signs.json"] = R"([{"device": "card", "name": "heat"}])";
+  EXPECT_THAT(ReplayRules(files, "/r", *rules).status().message(),
+              HasSubstr("/r/0s/signs.json: sign 1: heat of card has no value"));
 }
 
 TEST(RulesReplay, NeedsStepsThatAreNamedByTheirTime) {
