@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -135,8 +136,11 @@ void SysfsHardware::ListenForDevices() {
 
 void SysfsHardware::OnHotplug() {
   if (hotplug_) return;
-  hotplug_ = edges_.loop.After(kHotplugPause, [this] {
+  const Time now = edges_.loop.Now();
+  const Time next = hotplug_look_ ? *hotplug_look_ + kHotplugEvery : now;
+  hotplug_ = edges_.loop.After(std::max(kHotplugPause, next - now), [this] {
     hotplug_.reset();
+    hotplug_look_ = edges_.loop.Now();
     events_->look_again();
   });
 }

@@ -58,6 +58,9 @@ class SysfsHardware final : public Hardware {
   };
   // One plugged card makes dozens of messages, for each of its parts: they are one look.
   static constexpr Duration kHotplugPause = std::chrono::milliseconds(200);
+  // Looks for such messages begin so far apart: each container that starts makes some as well, for
+  // its network interface.
+  static constexpr Duration kHotplugEvery = std::chrono::seconds(2);
 
   // `kernel_log` may be null: then the kernel's log is not read. `make_queue` makes the threads on
   // which files are read.
@@ -112,6 +115,7 @@ class SysfsHardware final : public Hardware {
   std::unique_ptr<probes::KernelLog> kernel_log_;
   HardwareEvents* events_ = nullptr;
   std::optional<Timer> hotplug_;  // until the look
+  std::optional<Time> hotplug_look_;
   Liveness liveness_;
 };
 

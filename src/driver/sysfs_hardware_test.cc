@@ -177,6 +177,22 @@ TEST_F(SysfsHardwareTest, ManyMessagesOfAPluggedCardAreOneLookSoonAfter) {
   EXPECT_EQ(looks_, 2) << "the next one counts as well";
 }
 
+TEST_F(SysfsHardwareTest, ContainersThatComeAndGoAreNoMoreLooksThanAPollMakes) {
+  AddPci("0000:4b:00.0");
+  MakePci();
+  Start();
+  for (int i = 0; i < 200; ++i) {
+    plug_();
+    loop_.Advance(50ms);
+  }
+  EXPECT_LE(looks_, 5);
+  EXPECT_GE(looks_, 4);
+  loop_.Advance(2s);
+  const int looks = looks_;
+  loop_.Advance(10s);
+  EXPECT_EQ(looks_, looks) << "the last message was looked after";
+}
+
 TEST_F(SysfsHardwareTest, WhereNobodySaysThatDevicesComeItStartsNevertheless) {
   listens_ = PermissionDenied("no netlink here");
   AddPci("0000:4b:00.0");

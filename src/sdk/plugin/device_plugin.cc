@@ -52,17 +52,14 @@ DevicePlugin::DevicePlugin(Edges edges, Options options, Handlers handlers,
 void DevicePlugin::SetInventory(const Inventory& inventory) {
   const bool same = NamesOf(inventory) == NamesOf(inventory_);
   inventory_ = inventory;
-  if (!active_) return;
-  if (!same) {
+  if (active_ && !same) {
     LookForHeld();
     WriteFile();
   }
   Offer();
 }
 
-void DevicePlugin::HealthChanged() {
-  if (active_) Offer();
-}
+void DevicePlugin::HealthChanged() { Offer(); }
 
 Status DevicePlugin::Start() {
   RETURN_IF_ERROR(TryToListen());
@@ -133,7 +130,9 @@ void DevicePlugin::LookForHeld() {
 }
 
 void DevicePlugin::Offer() {
+  // Also while another process serves: what an Unknown device was last is its word afterwards.
   devices_ = ListDevices(inventory_, health_, devices_, options_.degraded_as_unhealthy);
+  if (!active_) return;
   PluginDevices offered = devices_;
   for (const std::string& device : held_) offered.erase(device);
   service_.SetDevices(std::move(offered));

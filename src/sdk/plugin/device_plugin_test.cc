@@ -88,6 +88,20 @@ TEST_F(DevicePluginTest, OffersItsDevicesAndFollowsTheirHealth) {
   EXPECT_THAT(kubelet_.reader()->lists(), SizeIs(2));
 }
 
+TEST_F(DevicePluginTest, OneThatWaitedKnowsWhatAnUnknownDeviceWasLast) {
+  auto first = Start();
+  const auto second = Make();
+  EXPECT_EQ(second->Start(), OkStatus());
+  Is("fpga-1", HealthState::kUnhealthy, "QSFP link down");
+  second->HealthChanged();
+  Is("fpga-1", HealthState::kUnknown, "the probe does not answer");
+  second->HealthChanged();
+  first->Stop(0s);
+  first.reset();
+  node_.loop.Advance(10s);
+  EXPECT_EQ(kubelet_.list(), "fpga-0 Healthy, fpga-1 Unhealthy");
+}
+
 TEST_F(DevicePluginTest, ADeviceIsGivenByItsCdiName) {
   const auto plugin = Start();
   const auto answer = Allocate({"fpga-1"});

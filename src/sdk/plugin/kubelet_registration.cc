@@ -71,7 +71,8 @@ void KubeletRegistration::LookNowAndThen() {
 void KubeletRegistration::Look() {
   if (stopped_ || asking_) return;
   const std::optional<std::string> mark = parts_.sockets.MarkOf(options_.kubelet_socket);
-  if (!mark || (service_.kubelet_listens() && mark == asked_)) return;
+  if (!mark) return NoteTrouble("there is no " + options_.kubelet_socket);
+  if (service_.kubelet_listens() && mark == asked_) return;
   if (mark != asked_) {
     // A new kubelet: it does not pay for what the former one refused.
     backoff_.Reset();
@@ -131,7 +132,10 @@ void KubeletRegistration::OnAnswer(const Status& status) {
   }
   service_.AwaitKubelet(false);
   LookAfter(backoff_.Next(parts_.random));
-  const std::string trouble = Shown(status.message(), kRefusalBytesMax);
+  NoteTrouble(Shown(status.message(), kRefusalBytesMax));
+}
+
+void KubeletRegistration::NoteTrouble(const std::string& trouble) {
   if (std::exchange(trouble_, trouble) == trouble) return;
   parts_.log.Warning("the device plugin cannot be registered; trying again",
                      {{"resource", options_.resource}, {"error", trouble}});

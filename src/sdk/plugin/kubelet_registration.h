@@ -71,6 +71,8 @@ class KubeletRegistration {
   void LookAfter(Duration delay);
   void Register();
   void OnAnswer(const Status& status);
+  // Logs it unless it was the last one.
+  void NoteTrouble(const std::string& trouble);
   void OnKubelet(bool listens);
 
   const Parts parts_;

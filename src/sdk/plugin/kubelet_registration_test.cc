@@ -9,6 +9,7 @@ namespace galen::sdk {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -34,10 +35,13 @@ class KubeletRegistrationTest : public ::testing::Test {
   PluginService service_{NullLog(), node_.metrics, [](const auto&) {
                            return StatusOr<std::vector<std::string>>(std::vector<std::string>());
                          }};
+  std::vector<std::string> lines_;
+  Log log_{LogLevel::kInfo, [] { return WallTime{}; },
+           [this](LogLevel, std::string_view line) { lines_.emplace_back(line); }};
   rpc::Dispatcher methods_{node_.loop};
   std::unique_ptr<net::ListeningSocket> socket_;
   KubeletRegistration registration_{
-      {node_.loop, NullLog(), node_.metrics, node_.random, node_.sockets, *node_.dialer},
+      {node_.loop, log_, node_.metrics, node_.random, node_.sockets, *node_.dialer},
       {.kubelet_socket = "/k/device-plugins/kubelet.sock",
        .endpoint = "fpga.example.com.sock",
        .resource = "example.com/fpga"},
@@ -64,6 +68,8 @@ TEST_F(KubeletRegistrationTest, WaitsForAKubeletThatIsNotThereYet) {
   registration_.Start();
   node_.loop.Advance(1h);
   EXPECT_THAT(registration_.WhyNot(), HasSubstr("there is no /k/device-plugins/kubelet.sock"));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("there is no /k/device-plugins/kubelet.sock")))
+      << "said once";
   kubelet_.Start();
   Listen();
   node_.loop.Advance(100ms);
