@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <tuple>
 #include <utility>
+
+#include "base/text.h"
 
 namespace galen::probes {
 namespace {
@@ -79,6 +82,16 @@ std::optional<StatusOr<Peers>> ParsePeers(std::string_view right) {
   return Peers{*percent / 100};
 }
 
+// "85 °C".
+std::optional<std::pair<double, std::string>> ParseNumberWithUnit(std::string_view right) {
+  const std::size_t space = right.find(' ');
+  if (space == std::string_view::npos) return std::nullopt;
+  const std::optional<double> number = ParseNumber<double>(right.substr(0, space));
+  const std::string_view unit = Trimmed(right.substr(space));
+  if (!number || unit.empty() || unit.find(' ') != std::string_view::npos) return std::nullopt;
+  return std::pair(*number, std::string(unit));
+}
+
 StatusOr<Match> ParseComparison(Compare compare, Cursor& cursor) {
   const std::string_view right = cursor.Rest();
   if (right.empty()) return InvalidArgument("nothing to compare with: {}", kForms);
@@ -98,6 +111,8 @@ StatusOr<Match> ParseComparison(Compare compare, Cursor& cursor) {
     comparison.with = *number;
   } else if (IsEquality(compare)) {
     comparison.with = std::string(right);
+  } else if (const auto with_unit = ParseNumberWithUnit(right)) {
+    std::tie(comparison.with, comparison.unit) = *with_unit;
   } else {
     // Which of two texts is the greater would be a matter of taste.
     return InvalidArgument("'{}' is no number: {}", right, kForms);

@@ -154,11 +154,12 @@ struct Peers {
 // The median of two is between them whoever of the two is bad.
 inline constexpr std::size_t kPeersLeast = 3;
 
-// "> 85", "== down", "< expected", "< baseline", "< 90 % of peers". Texts can only be equal or not;
-// "baseline" goes with "<" only, because the best value is the highest one.
+// "> 85", "> 85 °C", "== down", "< expected", "< baseline", "< 90 % of peers". Texts can only be
+// equal or not; "baseline" goes with "<" only, because the best value is the highest one.
 struct Comparison {
   Compare compare = Compare::kEqual;
   std::variant<double, std::string, Expected, Baseline, Peers> with = 0.0;
+  std::string unit = {};  // of a number, where it is written; a table is sound if it is its sign's
 
   bool operator==(const Comparison&) const = default;
 };

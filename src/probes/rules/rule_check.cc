@@ -34,7 +34,20 @@ bool ComparesWithKnownBest(const Rule& rule) {
                                    std::holds_alternative<Peers>(comparison->with));
 }
 
-void CheckMatch(const Rule& rule, SignKind kind, RuleFaults& faults) {
+// A number means nothing in another unit than its sign's; nothing is converted.
+void CheckUnit(const Comparison& comparison, const SignSpec& sign, const char* field,
+               RuleFaults& faults) {
+  if (comparison.unit.empty() || comparison.unit == sign.unit) return;
+  const std::string unit = sign.unit.empty() ? "has no unit" : "is in " + sign.unit;
+  faults.Add(field, fmt::format("compares in '{}', but {} {}", Shown(comparison.unit, 40),
+                                sign.name, unit));
+}
+
+void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
+  const SignKind kind = sign.kind;
+  if (const auto* comparison = std::get_if<Comparison>(&rule.match)) {
+    CheckUnit(*comparison, sign, "when", faults);
+  }
   const bool event = kind == SignKind::kEvent;
   const bool numbers_of_events =
       std::holds_alternative<NumberSet>(rule.match) || std::holds_alternative<Other>(rule.match);
@@ -51,8 +64,11 @@ void CheckMatch(const Rule& rule, SignKind kind, RuleFaults& faults) {
 
 void CheckCondition(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
   if (!rule.condition) return;
-  if (table.FindSign(rule.condition->sign) == nullptr) {
+  const SignSpec* sign = table.FindSign(rule.condition->sign);
+  if (sign == nullptr) {
     faults.Add("while", fmt::format("'{}' is not among this file's signs", rule.condition->sign));
+  } else {
+    CheckUnit(rule.condition->comparison, *sign, "while", faults);
   }
   if (!std::holds_alternative<double>(rule.condition->comparison.with)) {
     faults.Add("while", "compares with something else than a number");
@@ -191,7 +207,7 @@ void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
     faults.Add("sign", fmt::format("'{}' is not among this file's signs", rule.sign));
   }
   if (sign != nullptr) {
-    CheckMatch(rule, sign->kind, faults);
+    CheckMatch(rule, *sign, faults);
     CheckTimes(rule, sign->kind, faults);
     // An active check has a sentence of its own, too (check_results.h).
     if (NeedsDetail(rule.sentence) && !sign->command && sign->name != "active-check") {

@@ -288,6 +288,24 @@ TEST(RuleReader, NamesEveryFaultOfAFileSource) {
   EXPECT_THAT(faults, HasSubstr("r.yaml:7: f: every is past 1h"));
 }
 
+TEST(RuleReader, ANumberIsInTheUnitOfItsSign) {
+  const auto table = [](std::string_view when, std::string_view condition) {
+    return fmt::format(
+        "signs:\n"
+        "- {{name: heat, kind: reading, unit: °C}}\n"
+        "- {{name: load, kind: reading}}\n"
+        "rules:\n"
+        "- {{id: hot, sign: heat, when: '{}', while: '{}', state: Degraded, share: 1, code: Hot,\n"
+        "   sentence: hot, owner: Platform}}\n",
+        when, condition);
+  };
+  EXPECT_TRUE(ParseRules(table("> 85 °C", "load > 0.5"), "r.yaml").ok());
+  EXPECT_THAT(FaultsOf(table("> 185 °F", "load > 0.5")),
+              HasSubstr("when compares in '°F', but heat is in °C"));
+  EXPECT_THAT(FaultsOf(table("> 85", "load > 50 %")),
+              HasSubstr("while compares in '%', but load has no unit"));
+}
+
 TEST(RuleReader, ATableThatExtendsABuiltInOneReplacesItsRulesById) {
   const StatusOr<RuleTable> builtin = ParseRules(kMemoryRules, "memory");
   const StatusOr<RuleTable> table = ParseRules(

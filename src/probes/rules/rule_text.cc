@@ -34,7 +34,9 @@ std::string_view MarkOf(Compare compare) {
 }
 
 std::string RightSideText(const Comparison& comparison) {
-  if (const double* number = std::get_if<double>(&comparison.with)) return NumberText(*number);
+  if (const double* number = std::get_if<double>(&comparison.with)) {
+    return NumberText(*number) + (comparison.unit.empty() ? "" : " " + comparison.unit);
+  }
   if (const auto* text = std::get_if<std::string>(&comparison.with)) return *text;
   if (const auto* peers = std::get_if<Peers>(&comparison.with)) {
     return NumberText(peers->share * 100) + " % of peers";
