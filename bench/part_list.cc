@@ -65,6 +65,13 @@ const std::vector<Part>& Parts() {
        "GPUs "
        "that are well, in two polls that take turns for three seconds. Calls of operator new are "
        "counted after five thousand polls. What reading the hardware costs is not in it."},
+      {"kernel-log", MeasureKernelLog,
+       "lines with an XID, each of a GPU that a Pod holds, written by this program into a pipe "
+       "that "
+       "gives the driver one record a read, as /dev/kmsg does, which takes ten lines in five "
+       "seconds of a program; each GPU is reset before its next line. Then the same for fifteen "
+       "seconds among other lines, some much like it. A line that finds the pipe full counts as "
+       "lost."},
       {"devices", MeasureDevices,
        "galen-driver as a process, beside an agent: over a tree of files like that of /sys, and "
        "over an NVML library that answers from a table (no GPU: what the real library takes for an "

@@ -36,6 +36,8 @@ StatusOr<std::vector<Figure>> MeasureRestart(Bench& bench);
 StatusOr<std::vector<Figure>> MeasureListMemory(Bench& bench);
 // Readings through the rules: how many a second, and how much memory they ask for.
 StatusOr<std::vector<Figure>> MeasureEngine(Bench& bench);
+// A line of the kernel's log → the Pod, alone and among ten thousand others a second.
+StatusOr<std::vector<Figure>> MeasureKernelLog(Bench& bench);
 // What a driver uses that reads files and NVML while nothing changes.
 StatusOr<std::vector<Figure>> MeasureDevices(Bench& bench);
 
