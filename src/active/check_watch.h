@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/mutex.h"
+#include "base/guarded.h"
 #include "base/status.h"
 #include "base/time.h"
 
@@ -65,12 +65,16 @@ class CheckWatch {
   // Looks at the temperature where it is time to.
   Status CheckTemperature(Time now);
 
+  // What both threads know.
+  struct State {
+    bool stopped = false;
+    View view{};
+    Time entered{};  // the call
+  };
+
   const Options options_;
   std::optional<Time> looked_;  // at the temperature; the check's own
-  mutable Mutex mu_;            // a loop would not do: the check must not wait for one
-  bool stopped_ GALEN_GUARDED_BY(mu_) = false;
-  View view_ GALEN_GUARDED_BY(mu_);
-  Time entered_ GALEN_GUARDED_BY(mu_){};
+  Guarded<State> state_;        // a loop would not do: the check must not wait for one
 };
 
 }  // namespace galen::active

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
+#include "base/thread.h"
+
 namespace galen::active {
 namespace {
 
@@ -74,6 +78,40 @@ TEST_F(CheckWatchTest, ShowsTheCallAndHowLongItLasts) {
   }
   EXPECT_EQ(watch.Look().call, "");
   EXPECT_EQ(watch.Look().lasts, 0s);
+}
+
+// As `galen check` has it: the check on a thread, whoever waits for it beside it.
+TEST(CheckWatchThreads, EachLookIsOfOneMomentAndAStopIsSeenByTheCheck) {
+  std::atomic<std::int64_t> ticks = 0;
+  CheckWatch watch({.now = [&] { return Time(std::chrono::milliseconds(++ticks)); },
+                    .temperature = [] { return std::optional<double>(40); },
+                    .temperature_most = 80});
+  Status ended;
+  int steps = 0;
+  auto check = StartThread("check-test", [&] {
+    while (ended.ok()) {
+      // The name of each call says in which step it is.
+      const CheckWatch::Call call(watch, steps % 2 == 0 ? "even, first" : "odd, second");
+      ended = watch.Continue(steps % 2 == 0 ? "even" : "odd");
+      ++steps;
+    }
+  });
+  ASSERT_TRUE(check.ok());
+  int in_calls = 0, torn = 0;
+  while (in_calls < 2'000) {
+    const CheckWatch::View view = watch.Look();
+    if (view.call.empty()) continue;
+    ++in_calls;
+    const bool known = view.call == "even, first" || view.call == "odd, second" ||
+                       view.call == "reading the temperature";
+    if (!known || view.lasts <= Duration::zero()) ++torn;
+  }
+  watch.Stop();
+  check->join();
+  EXPECT_EQ(torn, 0);
+  EXPECT_EQ(ended.code(), Code::kCancelled);
+  EXPECT_GT(steps, 0);
+  EXPECT_EQ(watch.Look().call, "") << "the check has left its last call";
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
-#include "active/pattern.h"
-
 #include <bit>
 
+#include "active/compute_device.h"
 #include "base/check.h"
 
 namespace galen::active {

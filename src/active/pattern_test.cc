@@ -1,8 +1,8 @@
-#include "active/pattern.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "active/compute_device.h"
 
 namespace galen::active {
 namespace {

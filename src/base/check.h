@@ -11,8 +11,8 @@ namespace galen {
 }  // namespace galen
 
 // Evaluates `condition` once. REQUIRES in a comment means that a check like this guards it, or that
-// the caller is trusted to keep it. The file's name without its path, which is no other in any
-// checkout.
+// the caller is trusted to keep it. Prints the file's name without its directories, so that the
+// program is the same wherever it was built.
 #define GALEN_CHECK(condition) \
   ((condition) ? static_cast<void>(0) : ::galen::CheckFailed(#condition, __FILE_NAME__, __LINE__))
 // After a switch over all values of an enum, which has no default so that a new value breaks the

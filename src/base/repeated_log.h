@@ -44,12 +44,12 @@ class LogOnce {
   std::deque<std::string> order_;  // first logged, first forgotten
 };
 
-// A burst of lines is logged as a whole, of a flood one now and then with the number of those that
-// were left out before it. Lines after the last that was logged are never counted anywhere, so this
-// is for the log only, not for a record of states (that is the journal).
+// Logs a burst of lines as a whole; of a flood it logs one line now and then, with the number of
+// lines left out before it. Lines left out after the last one that was logged are counted nowhere,
+// so this is for the log only, not for a record of states (that is the journal).
 class LogSparsely {
  public:
-  // A person reads a burst of this size, and no longer one; both for each key.
+  // For each key: a person reads a burst of this many lines, but none that is longer.
   static constexpr int kBurst = 200;
   static constexpr Duration kEvery = std::chrono::seconds(10);
   // Past it the key that was logged longest ago is new again.

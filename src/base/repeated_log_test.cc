@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Time kStart{1h};
+constexpr Time kFirstLine{1h};
 
 // How many of `lines` are logged at `now`.
 int CountLogged(LogSparsely& log, const std::string& key, int lines, Time now) {
@@ -38,37 +38,37 @@ TEST(LogOnce, SomethingNewIsLoggedHoweverMuchWasLoggedBefore) {
 
 TEST(LogSparsely, ABurstIsLoggedLineByLine) {
   LogSparsely log;
-  EXPECT_EQ(CountLogged(log, "a", 1'000, kStart), LogSparsely::kBurst);
+  EXPECT_EQ(CountLogged(log, "a", 1'000, kFirstLine), LogSparsely::kBurst);
 }
 
 TEST(LogSparsely, AfterABurstALineNowAndThenSaysHowManyWereLeftOut) {
   LogSparsely log;
-  CountLogged(log, "a", 1'000, kStart);
-  EXPECT_EQ(log.Take("a", kStart + 9s), std::nullopt);
-  EXPECT_EQ(log.Take("a", kStart + 10s), 801u);
-  EXPECT_EQ(log.Take("a", kStart + 10s), std::nullopt);
-  EXPECT_EQ(log.Take("a", kStart + 20s), 1u);
+  CountLogged(log, "a", 1'000, kFirstLine);
+  EXPECT_EQ(log.Take("a", kFirstLine + 9s), std::nullopt);
+  EXPECT_EQ(log.Take("a", kFirstLine + 10s), 801u);
+  EXPECT_EQ(log.Take("a", kFirstLine + 10s), std::nullopt);
+  EXPECT_EQ(log.Take("a", kFirstLine + 20s), 1u);
 }
 
 TEST(LogSparsely, OneFloodLeavesTheOthersTheirLines) {
   LogSparsely log;
-  CountLogged(log, "a", 1'000, kStart);
-  EXPECT_EQ(log.Take("b", kStart), 0u);
+  CountLogged(log, "a", 1'000, kFirstLine);
+  EXPECT_EQ(log.Take("b", kFirstLine), 0u);
 }
 
 TEST(LogSparsely, AQuietTimeAllowsABurstAgain) {
   LogSparsely log;
-  CountLogged(log, "a", 1'000, kStart);
-  EXPECT_EQ(CountLogged(log, "a", 1'000, kStart + 24h), LogSparsely::kBurst);
+  CountLogged(log, "a", 1'000, kFirstLine);
+  EXPECT_EQ(CountLogged(log, "a", 1'000, kFirstLine + 24h), LogSparsely::kBurst);
 }
 
 TEST(LogSparsely, OfTooManyKeysTheOneThatWasLoggedLongestAgoIsNewAgain) {
   LogSparsely log;
-  CountLogged(log, "first", 1'000, kStart);
+  CountLogged(log, "first", 1'000, kFirstLine);
   for (std::size_t i = 0; i < LogSparsely::kKeysMax; ++i) {
-    log.Take("key " + std::to_string(i), kStart + 1s);
+    log.Take("key " + std::to_string(i), kFirstLine + 1s);
   }
-  EXPECT_EQ(CountLogged(log, "first", 1'000, kStart + 1s), LogSparsely::kBurst);
+  EXPECT_EQ(CountLogged(log, "first", 1'000, kFirstLine + 1s), LogSparsely::kBurst);
 }
 
 }  // namespace

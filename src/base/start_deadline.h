@@ -8,7 +8,8 @@
 
 namespace galen {
 
-// From its making to its end. Not for a loop's work, whose deadlines are timers.
+// Watches from its construction to its destruction. Not for a loop's work, whose deadlines are
+// timers.
 class StartDeadline {
  public:
   // `missed` runs once, on the watch's thread, when this still lives after `within`. It may end the

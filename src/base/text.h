@@ -26,8 +26,8 @@ std::string Printable(std::string_view text);
 // bound does, for what is sent may be megabytes.
 std::string Shown(std::string_view text, std::size_t bytes_max = 240);
 
-// Empties the text and gives its memory back: one that an empty text is assigned to keeps its room
-// (libstdc++), which after a burst may be megabytes.
+// Empties the text and gives its memory back. To assign "" would keep the memory (libstdc++ does),
+// which after a burst may be megabytes.
 void GiveBack(std::string& text);
 
 // Without spaces, tabs and line ends before and after; a part of `text`.

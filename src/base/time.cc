@@ -17,7 +17,7 @@ constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Reads a text from left to right; every reader leaves the rest behind it.
+// Reads a text from left to right: each call takes what it has read off the front.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}

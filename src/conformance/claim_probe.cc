@@ -134,7 +134,7 @@ void ClaimProbe::Unprepare(ClusterAccess& cluster, ClaimsSeen& seen) {
   }
 }
 
-void ClaimProbe::PutAway(ClusterAccess* cluster, const ClaimsSeen& seen) {
+Status ClaimProbe::PutAway(ClusterAccess* cluster, const ClaimsSeen& seen) {
   const bool undone = seen.unprepare_deleted && seen.unprepare_deleted->answer.status.ok();
   for (const ClaimRef& claim : to_put_away_) {
     if (undone && claim.uid == seen.claim.uid) continue;
@@ -142,8 +142,7 @@ void ClaimProbe::PutAway(ClusterAccess* cluster, const ClaimsSeen& seen) {
     const ClaimsAnswer answer = Ask(Operation::kUnprepare, {claim});
     if (answer.answer.status.code() == Code::kDeadlineExceeded) break;
   }
-  // What cannot be removed now is named galen-conformance-…
-  if (cluster != nullptr) (void)cluster->PutAway();
+  return cluster == nullptr ? OkStatus() : cluster->PutAway();
 }
 
 ClaimProbe::OpenClaims ClaimProbe::Start(Operation operation, const std::string& version,

@@ -12,7 +12,22 @@ namespace galen::conformance {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+// An API server that lets nobody delete anything.
+class RefusesToDelete final : public net::HttpHandler {
+ public:
+  explicit RefusesToDelete(net::HttpHandler& server) : server_(server) {}
+  void Handle(std::unique_ptr<net::HttpExchange> exchange) override {
+    if (exchange->request().method != "DELETE") return server_.Handle(std::move(exchange));
+    net::Respond(*exchange, 403, "text/plain", "no");
+  }
+
+ private:
+  net::HttpHandler& server_;
+};
 
 TEST(ClaimProbe, InterruptedItStillPutsItsClaimsAway) {
   FakeScene scene;
@@ -53,6 +68,33 @@ TEST(ClaimProbe, WithoutAClusterWhatWasPreparedIsPutAwayToo) {
   scene.Run();
   scene.loop.Advance(1s);
   EXPECT_THAT(driver.prepared(), IsEmpty());
+}
+
+TEST(ClaimProbe, AClaimThatCannotBeDeletedIsNamed) {
+  FakeScene scene;
+  RefusesToDelete server(*scene.server);
+  api_sim::LocalTransport transport(scene.loop, server);
+  kube::Client client(scene.loop, transport);
+  scene.edges.api = &client;
+  scene.Publish();
+  scene.Start();
+  EXPECT_THAT(scene.Run().left_behind,
+              ElementsAre(HasSubstr("delete ResourceClaim t/galen-conformance-")));
+}
+
+TEST(ClaimProbe, NothingIsLeftBehindByADriverThatBehaves) {
+  FakeScene scene;
+  scene.Publish();
+  FakeDriver& driver = scene.Start();
+  EXPECT_THAT(scene.Run().left_behind, IsEmpty());
+  EXPECT_THAT(driver.notified(), ElementsAre(true, false, true));
+}
+
+TEST(ClaimProbe, ADriverThatCannotBeNotifiedAgainIsNamed) {
+  FakeScene scene;
+  scene.Publish();
+  scene.Start({.ends_when_refused = true});
+  EXPECT_THAT(scene.Run().left_behind, ElementsAre(HasSubstr("registered after all: ")));
 }
 
 }  // namespace

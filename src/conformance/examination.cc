@@ -119,12 +119,17 @@ class Examination {
 
   void PutAway(ClaimProbe& claims, std::optional<ClusterAccess>& cluster) {
     edges_.waiter.StartPuttingAway();
-    claims.PutAway(cluster ? &*cluster : nullptr, seen_.claims);
+    Note(claims.PutAway(cluster ? &*cluster : nullptr, seen_.claims), "a test claim");
     // It was refused for the examination's sake only.
     if (seen_.registration.notified_refused) {
-      // What it answers is not examined any more.
-      (void)NotifyRegistered(edges_, seen_.registration.socket);
+      Note(NotifyRegistered(edges_, seen_.registration.socket).status,
+           "the driver does not know that it is registered after all");
     }
+  }
+
+  void Note(const Status& status, std::string_view left) {
+    if (status.ok()) return;
+    seen_.left_behind.push_back(std::string(left) + ": " + status.message());
   }
 
   const Edges& edges_;

@@ -16,10 +16,9 @@ namespace galen::conformance {
 
 inline constexpr std::string_view kKubeletRoot = "/var/lib/kubelet";
 
-// `what` is a directory, a socket's path, or the name of a driver in the registry of
-// `kubelet_root` ("" = kKubeletRoot). In a directory, plugins that say they are of another type
-// than DRAPlugin are left out. Each is asked GetInfo. NotFound, Unavailable: there is nobody to
-// examine.
+// `what` is a directory, a socket's path, or the name of a driver in the registry of `kubelet_root`
+// ("" = kKubeletRoot). In a directory, plugins that say they are of another type than DRAPlugin are
+// left out. Each is asked GetInfo. NotFound, Unavailable: there is nobody to examine.
 StatusOr<std::vector<RegistrationSeen>> FindTargets(const Edges& edges, const std::string& what,
                                                     const std::string& kubelet_root);
 
@@ -41,7 +40,7 @@ struct ExaminationOptions {
   Duration patience = std::chrono::seconds(60);  // how long repetitions of health are waited for
 };
 
-// Test claims are gone when it returns.
+// Test claims are gone when it returns, or are named in what it left behind.
 Observations Examine(const Edges& edges, const ExaminationOptions& options);
 
 // What an examination found, as people and machines read it (report.cc). Pure.
@@ -53,15 +52,17 @@ struct DriverReport {
   bool read_only = false;
   std::string why_read_only;  // a clause: "it was asked for", "a kubelet's sockets lie beside …"
   std::vector<CheckResult> results;
+  std::vector<std::string> left_behind;  // what the examination could not put away
 };
 
 // Passed is good, failed is bad, not checked is unknown.
 checks::Tally Count(const std::vector<DriverReport>& reports);
 
-// Grouped, one line a check; a failed one is followed by what was seen and what to do.
+// Grouped, one line a check; a failed one is followed by what was seen and what to do. Last comes
+// what was left behind.
 std::string TextReport(const std::vector<DriverReport>& reports);
 // {"drivers": [{"driver", "socket", "mode", "checks": [{"id", "group", "verdict", "expected",
-// "seen", "advice"}]}], "summary": {"passed", "failed", "notChecked"}}
+// "seen", "advice"}], "leftBehind"}], "summary": {"passed", "failed", "notChecked"}}
 Json JsonReport(const std::vector<DriverReport>& reports);
 // JUnit's XML: a suite for each driver's groups; what was not checked is "skipped" with its reason.
 std::string JunitReport(const std::vector<DriverReport>& reports);

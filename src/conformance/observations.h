@@ -193,6 +193,8 @@ struct Observations {
   ClaimsSeen claims;
   CdiSeen cdi;
   SlicesSeen slices;
+  // What could not be put away or put right at the end, a sentence each.
+  std::vector<std::string> left_behind;
 };
 
 }  // namespace galen::conformance

@@ -45,8 +45,9 @@ class ClaimProbe {
   // Unprepares that claim in every way and removes it. REQUIRES: Prepare.
   void Unprepare(ClusterAccess& cluster, ClaimsSeen& seen);
   // Leaves nothing behind, whatever happened before and whatever a driver prepared that it should
-  // have refused. `cluster` may be nullptr: then no claim was made.
-  void PutAway(ClusterAccess* cluster, const ClaimsSeen& seen);
+  // have refused. `cluster` may be nullptr: then no claim was made. An error: a claim is still
+  // there, under a name that begins with galen-conformance-.
+  Status PutAway(ClusterAccess* cluster, const ClaimsSeen& seen);
 
   // As the kubelet's (dra_plugin.go: defaultClientCallTimeout).
   static constexpr Duration kCallLimit = std::chrono::seconds(45);

@@ -91,6 +91,9 @@ std::string TextReport(const std::vector<DriverReport>& reports) {
     }
     if (!group.empty()) text += fmt::format("\n{}\n{}", group[0]->group(), GroupText(group));
     text += "\n" + Sum(checks::Count(report.results));
+    for (const std::string& left : report.left_behind) {
+      text += fmt::format("left behind: {}\n", Shown(left));
+    }
   }
   return text;
 }
@@ -98,10 +101,13 @@ std::string TextReport(const std::vector<DriverReport>& reports) {
 Json JsonReport(const std::vector<DriverReport>& reports) {
   Json::Array drivers;
   for (const DriverReport& report : reports) {
+    Json::Array left_behind;
+    for (const std::string& left : report.left_behind) left_behind.push_back(ToValidUtf8(left));
     drivers.push_back(Json::MakeObject({{"driver", ToValidUtf8(report.driver)},
                                         {"socket", ToValidUtf8(report.socket)},
                                         {"mode", report.read_only ? "read-only" : "full"},
-                                        {"checks", checks::ToJson(report.results, ToString)}}));
+                                        {"checks", checks::ToJson(report.results, ToString)},
+                                        {"leftBehind", std::move(left_behind)}}));
   }
   const Tally tally = Count(reports);
   return Json::MakeObject({{"drivers", std::move(drivers)},

@@ -56,6 +56,16 @@ TEST(Report, SaysWhenItOnlyLooked) {
   EXPECT_EQ(JsonReport(reports)["drivers"][0]["mode"].AsString(), "read-only");
 }
 
+TEST(Report, SaysWhatItLeftBehind) {
+  std::vector<DriverReport> reports = Reports();
+  EXPECT_THAT(TextReport(reports), Not(HasSubstr("left behind")));
+  reports[0].left_behind = {"a test claim: delete ResourceClaim t/galen-conformance-1: 403"};
+  EXPECT_TRUE(TextReport(reports).ends_with(
+      "not checked\nleft behind: a test claim: delete ResourceClaim t/galen-conformance-1: 403\n"));
+  EXPECT_EQ(JsonReport(reports)["drivers"][0]["leftBehind"][0].AsString(),
+            reports[0].left_behind[0]);
+}
+
 TEST(Report, GivesOneReasonForNotCheckingOnceAGroup) {
   std::vector<DriverReport> reports = Reports();
   reports[0].results.push_back(

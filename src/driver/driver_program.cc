@@ -199,7 +199,7 @@ Status Program::StartNvmlThreads(std::size_t gpus) {
 std::unique_ptr<Hardware> Program::MakeSysfs(DeviceFinder find,
                                              std::unique_ptr<probes::KernelLogSource> kernel_log) {
   return std::make_unique<SysfsHardware>(
-      TheEdges(), std::make_shared<const probes::RealSysfs>(),
+      TheEdges(), probes::kRealSysfs,
       SysfsHardware::Options{
           .sysfs_root = config_.sysfs_root,
           .find = std::move(find),
@@ -216,16 +216,14 @@ Status Program::PreparePci() {
     selections.push_back(std::move(selection));
   }
   ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
-  hardware_ = MakeSysfs(PciFinder(std::make_shared<const probes::RealSysfs>(), config_.sysfs_root,
-                                  std::move(selections)),
+  hardware_ = MakeSysfs(PciFinder(probes::kRealSysfs, config_.sysfs_root, std::move(selections)),
                         std::move(kernel_log));
   return OkStatus();
 }
 
 Status Program::PrepareSysfs() {
   ASSIGN_OR_RETURN(auto kernel_log, OpenKernelLog());
-  hardware_ = MakeSysfs(PatternFinder(std::make_shared<const probes::RealSysfs>(),
-                                      config_.sysfs_root, config_.patterns),
+  hardware_ = MakeSysfs(PatternFinder(probes::kRealSysfs, config_.sysfs_root, config_.patterns),
                         std::move(kernel_log));
   return OkStatus();
 }

@@ -56,7 +56,7 @@ StatusOr<Inventory> NvidiaHardware::Devices() {
         node != options_.numa_nodes.end()) {
       device.attributes["numaNode"] = node->second;
     }
-    if (gpu.memory > 0) device.capacity["memory"] = fmt::format("{}Mi", gpu.memory / kMebibyte);
+    if (gpu.memory) device.capacity["memory"] = fmt::format("{}Mi", *gpu.memory / kMebibyte);
     inventory.push_back(std::move(device));
   }
   return inventory;

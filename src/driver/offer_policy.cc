@@ -1,9 +1,8 @@
-#include "driver/offer_policy.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
+#include "driver/device_driver.h"
 #include "sdk/inventory.h"
 
 namespace galen::device_driver {

@@ -1,7 +1,7 @@
-#include "driver/offer_policy.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "driver/device_driver.h"
 
 namespace galen::device_driver {
 namespace {

@@ -73,16 +73,16 @@ StatusOr<std::vector<FoundDevice>> CheckFound(std::vector<FoundDevice> found) {
 
 }  // namespace
 
-DeviceFinder PciFinder(SharedFiles files, std::string root,
+DeviceFinder PciFinder(const probes::SysfsFiles& files, std::string root,
                        std::vector<probes::PciSelection> selections) {
-  return [files = std::move(files), root = std::move(root),
+  return [&files, root = std::move(root),
           selections = std::move(selections)]() -> StatusOr<std::vector<FoundDevice>> {
-    ASSIGN_OR_RETURN(const auto devices, probes::FindPciDevices(*files, root, selections));
+    ASSIGN_OR_RETURN(const auto devices, probes::FindPciDevices(files, root, selections));
     std::vector<FoundDevice> found;
     for (const probes::PciDevice& pci : devices) {
       found.push_back(OfferPci(pci));
       // The drives of an NVMe controller; of other devices there is no such directory.
-      const auto drives = files->List(fmt::format("{}/{}/nvme", root, found.back().path));
+      const auto drives = files.List(fmt::format("{}/{}/nvme", root, found.back().path));
       if (!drives.ok()) continue;
       for (const std::string& drive : *drives) found.back().kernel_names.push_back("nvme:" + drive);
     }
@@ -90,15 +90,16 @@ DeviceFinder PciFinder(SharedFiles files, std::string root,
   };
 }
 
-DeviceFinder PatternFinder(SharedFiles files, std::string root, std::vector<std::string> patterns) {
-  return [files = std::move(files), root = std::move(root),
+DeviceFinder PatternFinder(const probes::SysfsFiles& files, std::string root,
+                           std::vector<std::string> patterns) {
+  return [&files, root = std::move(root),
           patterns = std::move(patterns)]() -> StatusOr<std::vector<FoundDevice>> {
     std::vector<FoundDevice> found;
     for (const std::string& pattern : patterns) {
-      ASSIGN_OR_RETURN(const auto paths, probes::FindPaths(*files, root, pattern));
+      ASSIGN_OR_RETURN(const auto paths, probes::FindPaths(files, root, pattern));
       for (const probes::FoundPath& path : paths) {
         // What is a file, or not there, is no device.
-        if (!files->IsDirectory(root + "/" + path.path)) continue;
+        if (!files.IsDirectory(root + "/" + path.path)) continue;
         found.push_back(OfferPath(pattern, path.path));
       }
     }

@@ -28,7 +28,7 @@ void SysfsHardware::ProvenSigns::OnSigns(std::vector<probes::Sign> signs) {
   if (!signs.empty()) sink_.OnSigns(std::move(signs));
 }
 
-SysfsHardware::SysfsHardware(Edges edges, SharedFiles files, Options options,
+SysfsHardware::SysfsHardware(Edges edges, const probes::SysfsFiles& files, Options options,
                              std::function<std::unique_ptr<DiskQueue>()> make_queue,
                              std::unique_ptr<probes::KernelLogSource> kernel_log)
     : edges_(edges),
@@ -38,7 +38,7 @@ SysfsHardware::SysfsHardware(Edges edges, SharedFiles files, Options options,
               .log = edges.log,
               .metrics = edges.metrics,
               .rules = edges.rules,
-              .files = std::move(files),
+              .files = files,
               .make_queue = std::move(make_queue)},
              {.root = options_.sysfs_root}),
       kernel_log_source_(std::move(kernel_log)) {

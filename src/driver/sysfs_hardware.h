@@ -39,11 +39,11 @@ using DeviceFinder = std::function<StatusOr<std::vector<FoundDevice>>()>;
 
 // The finders of `galen-driver pci` and `galen-driver sysfs`. More than SysfsProbe::kDevicesMax, or
 // two of one name, are FailedPrecondition: whoever meant all of a machine's devices should say
-// which. The files are shared with the finder's thread, which may hang.
-using SharedFiles = std::shared_ptr<const probes::SysfsFiles>;
-DeviceFinder PciFinder(SharedFiles files, std::string root,
+// which. The files are lent, and outlive the finder's thread, which may hang in one.
+DeviceFinder PciFinder(const probes::SysfsFiles& files, std::string root,
                        std::vector<probes::PciSelection> selections);
-DeviceFinder PatternFinder(SharedFiles files, std::string root, std::vector<std::string> patterns);
+DeviceFinder PatternFinder(const probes::SysfsFiles& files, std::string root,
+                           std::vector<std::string> patterns);
 
 // Such devices, with what the kernel's log says of those on the PCI bus. Devices that leave stay in
 // the inventory, where they show that they are gone. Belongs to its loop.
@@ -64,7 +64,7 @@ class SysfsHardware final : public Hardware {
 
   // `kernel_log` may be null: then the kernel's log is not read. `make_queue` makes the threads on
   // which files are read.
-  SysfsHardware(Edges edges, SharedFiles files, Options options,
+  SysfsHardware(Edges edges, const probes::SysfsFiles& files, Options options,
                 std::function<std::unique_ptr<DiskQueue>()> make_queue,
                 std::unique_ptr<probes::KernelLogSource> kernel_log);
   ~SysfsHardware() override;

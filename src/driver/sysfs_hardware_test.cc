@@ -40,11 +40,11 @@ class SysfsHardwareTest : public ::testing::Test {
 
   void AddPci(const std::string& address) {
     const std::string directory = "/sys/bus/pci/devices/" + address;
-    files_->files[directory + "/vendor"] = "0x10de\n";
-    files_->files[directory + "/device"] = "0x2330\n";
-    files_->files[directory + "/class"] = "0x030200\n";
-    files_->files[directory + "/numa_node"] = "1\n";
-    files_->links[directory] = "/sys/devices/pci0000:4a/0000:4a:01.0/" + address;
+    files_.files[directory + "/vendor"] = "0x10de\n";
+    files_.files[directory + "/device"] = "0x2330\n";
+    files_.files[directory + "/class"] = "0x030200\n";
+    files_.files[directory + "/numa_node"] = "1\n";
+    files_.links[directory] = "/sys/devices/pci0000:4a/0000:4a:01.0/" + address;
   }
   void MakePci() {
     auto log = std::make_unique<probes::FakeKernelLog>();
@@ -105,7 +105,7 @@ class SysfsHardwareTest : public ::testing::Test {
   Metrics metrics_;
   probes::StateFile state_{disk_, NullLog(), "/s.json", "boot"};
   probes::RuleTable rules_ = *probes::ParseRules(probes::kPciRules, "pci");
-  std::shared_ptr<probes::FakeSysfs> files_ = std::make_shared<probes::FakeSysfs>();
+  probes::FakeSysfs files_;
   std::vector<FakeDiskQueue*> queues_;
   probes::FakeKernelLog* kernel_log_ = nullptr;
   Sink sink_;
@@ -135,16 +135,16 @@ TEST_F(SysfsHardwareTest, OffersPciDevicesWithWhatTheSchedulerCanMatch) {
 }
 
 TEST_F(SysfsHardwareTest, OffersTheDirectoriesThatAPatternNames) {
-  files_->files["/sys/devices/system/edac/mc/mc0/ue_count"] = "0\n";
-  files_->files["/sys/devices/system/edac/mc/mc1/ue_count"] = "0\n";
-  files_->files["/sys/devices/system/edac/mc/mc_file"] = "";
+  files_.files["/sys/devices/system/edac/mc/mc0/ue_count"] = "0\n";
+  files_.files["/sys/devices/system/edac/mc/mc1/ue_count"] = "0\n";
+  files_.files["/sys/devices/system/edac/mc/mc_file"] = "";
   Make(PatternFinder(files_, "/sys", {"devices/system/edac/mc/mc*"}));
   EXPECT_THAT(Names(), ElementsAre("mc0", "mc1"));
   EXPECT_THAT(hardware_->EditsFor("mc1").env, ElementsAre("SYSFS_1=devices/system/edac/mc/mc1"));
 }
 
 TEST_F(SysfsHardwareTest, RefusesTwoDirectoriesOfOneName) {
-  files_->files["/sys/a/x/f"] = files_->files["/sys/b/x/f"] = "0\n";
+  files_.files["/sys/a/x/f"] = files_.files["/sys/b/x/f"] = "0\n";
   Make(PatternFinder(files_, "/sys", {"a/*", "b/*"}));
   EXPECT_THAT(hardware_->Devices().status().message(), HasSubstr("two devices would be named x"));
 }
@@ -155,7 +155,7 @@ TEST_F(SysfsHardwareTest, ADeviceThatLeavesStaysAndOneThatComesIsOffered) {
   Start();
   ASSERT_TRUE(hardware_->Observe().ok());
   EXPECT_EQ(looks_, 0) << "nothing is new";
-  files_->RemoveTree("/sys/bus/pci/devices/0000:4b:00.0");
+  files_.RemoveTree("/sys/bus/pci/devices/0000:4b:00.0");
   AddPci("0000:4c:00.0");
   ASSERT_TRUE(hardware_->Observe().ok());
   EXPECT_EQ(looks_, 1);
@@ -219,7 +219,7 @@ TEST_F(SysfsHardwareTest, KnownDevicesAreReadOnWhileSearchesFailAndNewOnesAreFou
   search_ = [] { return Unavailable("/sys/bus/pci/devices: Too many open files"); };
   EXPECT_EQ(StateOf("0000-4b-00-0"), HealthState::kHealthy);
   EXPECT_EQ(metrics_.Value("galen_sysfs_failed_searches_total"), 2);
-  files_->RemoveTree("/sys/bus/pci/devices/0000:4b:00.0");
+  files_.RemoveTree("/sys/bus/pci/devices/0000:4b:00.0");
   EXPECT_EQ(StateOf("0000-4b-00-0"), HealthState::kUnhealthy) << "it left";
   AddPci("0000:4c:00.0");
   search_ = good;
@@ -287,7 +287,7 @@ constexpr const char* kDriveDead =
 TEST_F(SysfsHardwareTest, ALineOfADriversCountsForThePciDeviceOfItsDrive) {
   AddPci("0000:4b:00.0");
   AddPci("0000:4c:00.0");
-  files_->files["/sys/bus/pci/devices/0000:4c:00.0/nvme/nvme0/model"] = "FASTDISK\n";
+  files_.files["/sys/bus/pci/devices/0000:4c:00.0/nvme/nvme0/model"] = "FASTDISK\n";
   rules_ = *probes::ParseRules(probes::kNvmeRules, "nvme");
   MakePci();
   Start();
@@ -297,8 +297,8 @@ TEST_F(SysfsHardwareTest, ALineOfADriversCountsForThePciDeviceOfItsDrive) {
 }
 
 TEST_F(SysfsHardwareTest, ALineOfADriversCountsForTheDirectoryOfItsDrive) {
-  files_->files["/sys/class/nvme/nvme0/model"] = "FASTDISK\n";
-  files_->files["/sys/class/nvme/nvme1/model"] = "FASTDISK\n";
+  files_.files["/sys/class/nvme/nvme0/model"] = "FASTDISK\n";
+  files_.files["/sys/class/nvme/nvme1/model"] = "FASTDISK\n";
   rules_ = *probes::ParseRules(probes::kNvmeRules, "nvme");
   auto log = std::make_unique<probes::FakeKernelLog>();
   kernel_log_ = log.get();
@@ -319,7 +319,7 @@ TEST_F(SysfsHardwareTest, RulesThatAreReadAnewJudgeByPeersAtOnce) {
   for (int slot = 0; slot < 4; ++slot) {
     const std::string address = fmt::format("0000:4{}:00.0", slot);
     AddPci(address);
-    files_->files["/sys/bus/pci/devices/" + address + "/current_link_speed"] =
+    files_.files["/sys/bus/pci/devices/" + address + "/current_link_speed"] =
         slot == 0 ? "16.0 GT/s PCIe\n" : "32.0 GT/s PCIe\n";
   }
   search_ = PciFinder(files_, "/sys", {*probes::ParsePciSelection("10de")});

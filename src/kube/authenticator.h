@@ -54,8 +54,9 @@ class Authenticator {
   static constexpr Duration kTokenFileAge = std::chrono::seconds(60);
   // What a plugin gave is not used in the last moments before its end: it must live through a call.
   static constexpr Duration kExpirySkew = std::chrono::seconds(10);
-  // But so long it is, whatever its end says: a plugin whose credentials are that short-lived, or a
-  // machine whose clock is ahead, must not make us run it without a pause. The server decides.
+  // But for at least this long it is used, whatever end it names: a plugin whose credentials live
+  // shorter, or a machine whose clock is ahead, must not make us run the plugin without a pause. If
+  // the credentials have really ended, the server says so.
   static constexpr Duration kUseAtLeast = std::chrono::seconds(10);
 
   // `config` is what Transport was made with; it and all else outlive this.
@@ -64,8 +65,8 @@ class Authenticator {
 
   // Whether what we hold can be used now. Otherwise Prepare.
   bool ready() const;
-  // Reads the token file or runs the plugin; `done` runs once, maybe at once, not any more when
-  // this is destroyed before. REQUIRES: no Prepare is under way.
+  // Reads the token file or runs the plugin. `done` is called once, perhaps before this returns,
+  // and never after this was destroyed. REQUIRES: no Prepare is under way.
   void Prepare(std::function<void(const Status&)> done);
 
   // The value of the Authorization header, or "".

@@ -15,10 +15,10 @@ namespace galen::kube {
 class ExecRunner {
  public:
   virtual ~ExecRunner() = default;
-  // `done` gets what the plugin printed to its standard output; its standard error is ours. Runs
-  // once, maybe at once; not any more when the runner is destroyed before. Unauthenticated when it
-  // ended badly, DeadlineExceeded, ResourceExhausted, or the error of starting it. Several may run
-  // at a time.
+  // `done` gets what the plugin printed to its standard output; its standard error goes to ours. It
+  // is called once, perhaps before this returns, and never after the runner was destroyed.
+  // Unauthenticated when the plugin ended badly, DeadlineExceeded, ResourceExhausted, or the error
+  // of starting it. Several plugins may run at a time.
   virtual void Run(const ExecPlugin& plugin, std::function<void(StatusOr<std::string>)> done) = 0;
 };
 

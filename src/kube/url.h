@@ -24,8 +24,8 @@ struct Url {
 };
 
 // "https://host", "http://name:password@[::1]:8080/prefix/". No query, no fragment:
-// InvalidArgument, whose sentence goes behind the name of the field; it
-// quotes nothing that may be a password. Slashes at the end are dropped.
+// InvalidArgument, whose sentence goes behind the name of the field; it quotes nothing that may be
+// a password. Slashes at the end are dropped.
 StatusOr<Url> ParseUrl(std::string_view text);
 // The same of a proxy, whose URL has no use for a path: one with an "@" in it is InvalidArgument,
 // since it would most often be the end of a password with a "/".

@@ -104,8 +104,8 @@ struct CrashEvidence {
 
 // Whether it ended other than by saying that all went well.
 bool EndedBadly(const ContainerEnd& end);
-// Whether it ended once somebody had asked for its Pod to go (`asked`; nullopt: nobody has): it was
-// stopped then, whatever its code says. In a second that both have it was.
+// Whether it ended after somebody had asked for its Pod to go (at `asked`; nullopt: nobody has): it
+// was stopped then, whatever its code says. Times of whole seconds that are equal count as after.
 bool EndedAsAsked(const ContainerEnd& end, const std::optional<WallTime>& asked);
 // The signal that ended it: as reported, else what an exit code above 128 stands for; nullopt:
 // none.

@@ -44,8 +44,8 @@ struct HttpRequest {
   Headers headers{};
   // "" = none. content-length is added where it is missing.
   std::string body{};
-  // At a client: the server sends no more of the answer than DialOptions::stream_window_bytes that
-  // HttpCall::Take has not given back. Otherwise all is given back as it comes.
+  // At a client: of the bytes that HttpCall::Take was not called for, the server sends at most
+  // DialOptions::stream_window_bytes. Of other requests each byte counts as taken when it comes.
   bool paced = false;
 
   bool operator==(const HttpRequest&) const = default;
@@ -58,8 +58,8 @@ class HttpResponseSink {
   virtual ~HttpResponseSink() = default;
   // At most once, first. Preliminary answers (1xx) are not passed on.
   virtual void OnHead(int status, const Headers& headers) = 0;
-  // A piece of the body, borrowed for the call; pieces end anywhere. Only a paced request holds the
-  // server back: elsewhere who cannot take more destroys the call.
+  // A piece of the body, borrowed for the call; pieces end anywhere. Only a paced request can make
+  // the server wait: a reader of any other that cannot take more destroys the call.
   virtual void OnData(std::string_view bytes) = 0;
   // Exactly once, last. OK: the peer ended the answer properly, whatever its HTTP status says.
   // Otherwise Unavailable for a connection or stream that was lost (try again), Cancelled,
@@ -90,7 +90,7 @@ class HttpClient {
 
 // Who is on the other end of a unix socket (SO_PEERCRED), as the kernel noted it at connect(2).
 struct PeerCredentials {
-  pid_t pid = 0;  // 0: of no process that our namespace knows
+  std::optional<pid_t> pid{};  // nullopt: of no process that our namespace knows
   uid_t uid = 0;
   gid_t gid = 0;
 };

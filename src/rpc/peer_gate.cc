@@ -12,7 +12,9 @@ void PeerGate::Handle(std::unique_ptr<net::HttpExchange> exchange) {
   if (!peer || peer->uid == 0 || peer->uid == own_) return behind_.Handle(std::move(exchange));
   if (refused_.First(std::to_string(peer->uid))) {
     log_.Warning("a call of another user was refused",
-                 {{"uid", peer->uid}, {"pid", peer->pid}, {"path", exchange->request().path}});
+                 {{"uid", peer->uid},
+                  {"pid", peer->pid.value_or(0)},  // as the kernel writes that it is not known
+                  {"path", exchange->request().path}});
   }
   net::Headers head = {{"content-type", std::string(kContentType)}};
   for (net::Header& header : StatusHeaders(PermissionDenied(

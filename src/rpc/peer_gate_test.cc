@@ -51,7 +51,7 @@ class PeerGateTest : public ::testing::Test {
 
 TEST_F(PeerGateTest, LetsRootAndItsOwnUserThrough) {
   EXPECT_EQ(Call(net::PeerCredentials{.pid = 1, .uid = 1000}), "");
-  EXPECT_EQ(Call(net::PeerCredentials{.pid = 0, .uid = 0}), "");
+  EXPECT_EQ(Call(net::PeerCredentials{.uid = 0}), "");
   EXPECT_EQ(Call(std::nullopt), "") << "over no unix socket";
   EXPECT_EQ(behind_.exchanges.size(), 3U);
   EXPECT_TRUE(lines_.empty());

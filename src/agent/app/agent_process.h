@@ -55,8 +55,8 @@ class NodeLock {
 // cannot be made, which may be possible in a moment.
 StatusOr<AgentConfig> PrepareConfig(const AgentFlags& flags);
 
-// Everything is called from one thread, which is the loop's. In this order: Create,
-// PrepareApi, Start, Run.
+// Everything is called from one thread, which is the loop's. In this order: Create, PrepareApi,
+// Start, Run.
 class AgentProcess {
  public:
   // Forks the keeper of containers' processes, where the configuration asks for them, and makes the

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -47,12 +48,12 @@ class ConfigFaults {
 
  private:
   struct Fault {
-    std::size_t line = 0;  // 0: of no line
+    std::optional<std::size_t> line;  // of the file
     std::string where;
     std::string text;
   };
 
-  std::size_t LineOf(std::string_view where) const;
+  std::optional<std::size_t> LineOf(std::string_view where) const;
 
   std::string path_;
   YamlLines lines_{""};

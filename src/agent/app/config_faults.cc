@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "agent/app/config.h"
 
@@ -13,10 +14,10 @@ void ConfigFaults::UseFile(std::string path, std::string_view text) {
 }
 
 // "timeouts[2].timeout" stands in the third item of its list.
-std::size_t ConfigFaults::LineOf(std::string_view where) const {
+std::optional<std::size_t> ConfigFaults::LineOf(std::string_view where) const {
   const std::size_t bracket = where.find('[');
   const std::string_view key = where.substr(0, bracket);
-  if (flags_.contains(key)) return 0;
+  if (flags_.contains(key)) return std::nullopt;
   if (bracket == std::string_view::npos) return lines_.OfKey(key);
   std::size_t index = 0;
   std::from_chars(where.data() + bracket + 1, where.data() + where.size(), index);
@@ -53,7 +54,8 @@ void ConfigFaults::AddRefusal(std::string_view where, const Status& status) {
 Status ConfigFaults::ToStatus() const {
   if (faults_.empty()) return OkStatus();
   // What stands in no line comes last; of one line, what was found first comes first.
-  const auto place = [](const Fault& fault) { return fault.line - 1; };
+  const std::size_t kLast = std::numeric_limits<std::size_t>::max();
+  const auto place = [kLast](const Fault& fault) { return fault.line.value_or(kLast); };
   std::vector<Fault> sorted;
   for (const Fault& fault : faults_) {
     sorted.insert(std::ranges::upper_bound(sorted, place(fault), {}, place), fault);
@@ -61,7 +63,7 @@ Status ConfigFaults::ToStatus() const {
   std::string text = path_.empty() ? "" : path_ + ": ";
   text += sorted.size() == 1 ? "1 fault:" : fmt::format("{} faults:", sorted.size());
   for (const Fault& fault : sorted) {
-    const std::string line = fault.line > 0 ? fmt::format("{}:{}: ", path_, fault.line) : "";
+    const std::string line = fault.line ? fmt::format("{}:{}: ", path_, *fault.line) : "";
     // A fault of many lines stays one block.
     std::string indented = fault.text;
     for (std::size_t at = 0; (at = indented.find('\n', at)) != std::string::npos; at += 5) {

@@ -27,8 +27,8 @@ struct ContainerCommand {
 
 // How its first process ended.
 struct ProcessEnd {
-  int code = 0;    // valid when signal is 0
-  int signal = 0;  // that ended it
+  int code = 0;                 // valid when no signal ended it
+  std::optional<int> signal{};  // the one that ended it
   bool out_of_memory = false;
 
   bool operator==(const ProcessEnd&) const = default;

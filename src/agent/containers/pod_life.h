@@ -17,8 +17,8 @@ namespace galen::agent {
 
 // How a run of a container ended.
 struct RunEnd {
-  int code = 0;         // 128 + the signal where one ended it, as container runtimes write it
-  int signal = 0;       // 0: none
+  int code = 0;  // 128 + the signal where one ended it, as container runtimes write it
+  std::optional<int> signal{};  // the one that ended it
   std::string reason;   // "Completed", "Error", "OOMKilled", "StartError", "ContainerStatusUnknown"
   std::string message;  // what it left in its termination log, or why it could not start
   WallTime started, finished;

@@ -100,7 +100,7 @@ TEST_F(PosixContainerProcessesTest, ReportsOutputAndExitCode) {
   ASSERT_TRUE(Start(Shell("echo $WORD; echo also >&2; pwd; exit 3")).ok());
   WaitForEnd();
   EXPECT_EQ(end_->code, 3);
-  EXPECT_EQ(end_->signal, 0);
+  EXPECT_EQ(end_->signal, std::nullopt);
   EXPECT_THAT(output_, HasSubstr("seen\nalso\n"));
   EXPECT_THAT(output_, HasSubstr("/pod/main\n"));
 }

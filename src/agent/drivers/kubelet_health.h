@@ -41,9 +41,8 @@ class KubeletHealth {
       : edges_(edges), drivers_(std::move(drivers)), is_connected_(std::move(is_connected)) {}
 
   // To be called when Pods, claims or drivers are others than before, once the first lists are
-  // known. Reports what is new, and has devices forgotten that no Pod's field lists
-  // any more. If several Pods share a device, the worst counts: they are written one after
-  // another.
+  // known. Reports what is new, and has devices forgotten that no Pod's field lists any more. If
+  // several Pods share a device, the worst counts: they are written one after another.
   void Look();
 
  private:

@@ -1,7 +1,7 @@
-#include "agent/drivers/report_room.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "agent/drivers/driver_link.h"
 
 namespace galen::agent {
 

@@ -1,9 +1,9 @@
-#include "agent/drivers/report_room.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "agent/drivers/driver_link.h"
 
 namespace galen::agent {
 namespace {

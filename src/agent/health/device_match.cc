@@ -1,10 +1,10 @@
-#include "agent/health/device_match.h"
-
 #include <fmt/format.h>
 
 #include <optional>
 #include <set>
 #include <utility>
+
+#include "agent/health/health_merger.h"
 
 namespace galen::agent {
 namespace {

@@ -1,7 +1,7 @@
-#include "agent/health/device_match.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "agent/health/health_merger.h"
 
 namespace galen::agent {
 namespace {

@@ -1,7 +1,7 @@
 // Where what a driver reports of its devices and what a health source reports of the same hardware
 // become one finding. A health source looks at hardware whose driver has no health, or not all of
-// it; it names devices in its own way, and this finds out whose they are (device_match.h).
-// Belongs to the agent's loop.
+// it; it names devices in its own way, and this finds out whose they are. Belongs to the
+// agent's loop.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,41 @@
 #include <string>
 #include <vector>
 
-#include "agent/health/device_match.h"
 #include "agent/health/health_cache.h"
 #include "agent/health/health_keeper.h"
 #include "agent/health/health_sink.h"
 #include "base/log.h"
 #include "base/loop/loop.h"
+#include "model/device.h"
+#include "model/hardware_ids.h"
 
 namespace galen::agent {
+
+// Which device of a health source is which device of the driver that offers it: by what the
+// hardware says of itself, never by names, of which each side has its own. Pure.
+
+// How the devices of one driver and of its health source go together.
+struct DeviceMatches {
+  struct Match {
+    DeviceId source;         // the device of the health source
+    bool partition = false;  // the driver's device is a part of it
+    bool operator==(const Match&) const = default;
+  };
+  std::map<DeviceId, Match> found;  // by the driver's device
+  // Why a driver's device has none although something matches: what contradicts what, and what to
+  // do. By the driver's device.
+  std::map<DeviceId, std::string> refused;
+  bool operator==(const DeviceMatches&) const = default;
+};
+
+// `offered` are the driver's devices by its ResourceSlices, `probed` those of its health source.
+// Two are one if the first of these that both sides have is equal: UUID, PCI address, serial; and
+// none of the others contradicts it. A device with a parent's UUID is a partition: it goes with the
+// parent, as many others may. Otherwise an id that two devices of one side have decides nothing;
+// devices of different types may share it, since drivers offer one GPU in several forms (NVIDIA's
+// "gpu" and "vfio"). What matches nothing is in neither map.
+DeviceMatches MatchDevices(const std::map<DeviceId, HardwareIds>& offered,
+                           const std::map<DeviceId, HardwareIds>& probed);
 
 // The finding of two that are about the same device, each null when nothing was ever reported: what
 // is known counts more than Unknown, of two that are known the worse, and the driver's own where

@@ -43,9 +43,9 @@ inline constexpr Duration kTimeoutMax = std::chrono::hours(24);
 // Below it a loaded node alone would make devices Unknown.
 inline constexpr Duration kTimeoutLeast = std::chrono::milliseconds(100);
 
-// The rule that fits and names most parts decides; of equals, the last. A driver's
-// wish is clamped to kTimeoutLeast and kTimeoutMax; an operator's rule was checked when the
-// configuration was read.
+// Of the rules that fit, the one that names most parts of the device decides; of equals, the last.
+// A driver's wish is clamped to kTimeoutLeast and kTimeoutMax; an operator's rule was checked when
+// the configuration was read.
 EffectiveTimeout TimeoutOf(const std::vector<TimeoutRule>& rules, const DeviceId& device,
                            std::optional<Duration> asked_by_driver);
 

@@ -21,7 +21,7 @@ constexpr int kSignalCodeBase = 128;
 constexpr int kStartErrorCode = 128;
 
 RunEnd EndOf(const ProcessEnd& end, WallTime started, WallTime finished) {
-  RunEnd out{.code = end.signal != 0 ? kSignalCodeBase + end.signal : end.code,
+  RunEnd out{.code = end.signal ? kSignalCodeBase + *end.signal : end.code,
              .signal = end.signal,
              .started = started,
              .finished = finished};

@@ -23,7 +23,7 @@ Json TerminatedJson(const RunEnd& end, const std::string& id) {
                                       {"startedAt", FormatRfc3339(end.started)},
                                       {"finishedAt", FormatRfc3339(end.finished)},
                                       {"containerID", id}});
-  if (end.signal != 0) terminated["signal"] = end.signal;
+  if (end.signal) terminated["signal"] = *end.signal;
   if (!end.message.empty()) terminated["message"] = end.message;
   return Json::MakeObject({{"terminated", std::move(terminated)}});
 }
@@ -141,8 +141,9 @@ std::optional<RunEnd> LastEndOf(const Json& status, WallTime wall) {
   const Json& now = state["terminated"];
   const Json& ended = now.is_object() ? now : status["lastState"]["terminated"];
   if (!ended.is_object()) return std::nullopt;
+  const int signal = static_cast<int>(ended["signal"].AsInt());
   return RunEnd{.code = static_cast<int>(ended["exitCode"].AsInt()),
-                .signal = static_cast<int>(ended["signal"].AsInt()),
+                .signal = signal != 0 ? std::optional(signal) : std::nullopt,
                 .reason = ended["reason"].AsString(),
                 .message = ended["message"].AsString(),
                 .started = kube::DecodeTime(ended["startedAt"]).value_or(wall),

@@ -23,7 +23,7 @@ PodPlan Plan(RestartPolicy policy, bool with_init = false) {
 
 RunEnd Failed(int code) {
   return {.code = code,
-          .signal = code > 128 ? code - 128 : 0,
+          .signal = code > 128 ? std::optional(code - 128) : std::nullopt,
           .reason = "Error",
           .message = "no such file",
           .started = kWall,

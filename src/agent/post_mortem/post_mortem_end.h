@@ -23,9 +23,8 @@ struct PodEnding {
 };
 
 // nullopt while it lives and nothing of it crashed: what ends because the Pod was asked to go did
-// not. `before` null: seen for the first time; what
-// crashed from `away_since` on is news then, and nothing where that is not known. `after` null:
-// gone from the API.
+// not. `before` null: seen for the first time; what crashed from `away_since` on is news then, and
+// nothing where that is not known. `after` null: gone from the API.
 std::optional<PodEnding> EndingOf(const kube::Pod* before, const kube::Pod* after, WallTime now,
                                   std::optional<WallTime> away_since = {});
 

@@ -44,16 +44,19 @@ class PostMortemKeeper {
   static constexpr std::size_t kOpenMax = 1024;
   // Findings of a record are gathered this long into one write: they are in the journal already.
   static constexpr Duration kGather = std::chrono::seconds(1);
-  // A verdict is looked at again, and an Event made, this long after the news: siblings crash, too.
+  // A Pod is judged again, and its Event written, this long after a crash became known: when other
+  // Pods of the same job crash as well, they do so within seconds, and that is evidence.
   static constexpr Duration kRejudgeAfter = std::chrono::seconds(5);
   // A disk that did not write is tried again this often.
   static constexpr Duration kSyncAgain = std::chrono::seconds(30);
   // Records that are old enough take no more findings; looked for this often.
   static constexpr Duration kStopOldEvery = std::chrono::minutes(5);
   static constexpr std::size_t kNotableMax = 16;  // records that NodeDeviceHealth shows
-  // Judged in one turn of the loop: after a reboot each Pod of the node has a record.
+  // Records judged in one turn of the loop, so that it is not held up: after a reboot each Pod of
+  // the node has a record.
   static constexpr std::size_t kRejudgedAtOnceMax = 32;
-  // A watch of the Pods that is away for longer may show an end that was long ago.
+  // After a watch of the Pods was interrupted for longer than this, an end that it shows may have
+  // been long ago.
   static constexpr Duration kUnseenMin = std::chrono::seconds(5);
 
   struct Parts {
@@ -194,9 +197,9 @@ class PostMortemKeeper {
 // What is entered into a record after it was begun, and which endings of a Pod make one record
 // (post_mortem_entry.cc). Pure, all of it.
 
-// Into a device of the record. Whether it was news that is kept: a driver that is back
-// repeats what it said before, and one that flaps says more than is kept. Findings stay in the
-// order in which they were reported.
+// Enters a finding into a device of the record, in the order in which findings were reported. False
+// when the record is as before: a driver that is back repeats what it said, and one whose device
+// flaps reports more than a record keeps.
 bool AddFinding(const history::PostMortem& record, const history::ReceivedFinding& finding,
                 history::PostMortemDevice& device);
 

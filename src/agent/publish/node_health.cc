@@ -42,8 +42,8 @@ kube::NodeDevice DeviceOf(const NodeHealthInput& input, const DeviceHealth& heal
   return device;
 }
 
-// One entry a driver, of its authority: the list is keyed by name, and an object with
-// a key twice is refused. Two instances are there in each rolling update.
+// One entry for each driver, of the instance whose reports count: the API server refuses an object
+// that lists a name twice, and in each rolling update a driver has two instances.
 std::vector<kube::NodeDriver> DriversOf(const std::vector<DriverInfo>& drivers) {
   std::vector<kube::NodeDriver> entries;
   for (const DriverInfo& driver : drivers) {

@@ -86,8 +86,8 @@ class WrittenConditions {
   std::map<ObjectKey, Written> pods_;
 };
 
-// The one write that makes a Pod say what it should, or none when it already does
-// (pod_patch.cc). Pure.
+// The one write that makes a Pod say what it should, or none when it already does (pod_patch.cc).
+// Pure.
 
 // Observer: annotation and condition, compared with the informer's Pod. A strategic merge patch for
 // pods/status that only fits the Pod of this uid: conditions merge by type there, so the kubelet's

@@ -1,13 +1,15 @@
 #include "base/data/percent.h"
 
+#include <optional>
+
 namespace galen {
 namespace {
 
-int HexDigit(char c) {
+std::optional<int> HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -15,10 +17,11 @@ int HexDigit(char c) {
 std::string PercentDecode(std::string_view text, Plus plus) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
-    if (low >= 0) {
-      out += static_cast<char>(high * 16 + low);
+    const bool may_be = text[i] == '%' && i + 2 < text.size();
+    const std::optional<int> high = may_be ? HexDigit(text[i + 1]) : std::nullopt;
+    const std::optional<int> low = may_be ? HexDigit(text[i + 2]) : std::nullopt;
+    if (high && low) {
+      out += static_cast<char>(*high * 16 + *low);
       i += 2;
     } else {
       out += plus == Plus::kIsSpace && text[i] == '+' ? ' ' : text[i];

@@ -34,19 +34,26 @@ YamlLines::YamlLines(std::string_view text) {
   }
 }
 
-std::size_t YamlLines::OfKey(std::string_view key) const {
+std::optional<std::size_t> YamlLines::OfKey(std::string_view key) const {
   const auto found = keys_.find(key);
-  return found == keys_.end() ? 0 : found->second.line;
+  if (found == keys_.end()) return std::nullopt;
+  return found->second.line;
 }
 
-std::size_t YamlLines::OfItem(std::string_view key, std::size_t index) const {
+std::optional<std::size_t> YamlLines::OfItem(std::string_view key, std::size_t index) const {
   const auto found = keys_.find(key);
-  if (found == keys_.end()) return 0;
+  if (found == keys_.end()) return std::nullopt;
   return index < found->second.items.size() ? found->second.items[index] : found->second.line;
 }
 
+std::optional<std::size_t> YamlLines::OfField(std::string_view key, std::size_t index,
+                                              std::string_view field) const {
+  const std::optional<YamlPlace> place = PlaceOfField(key, index, field);
+  if (!place) return std::nullopt;
+  return place->line;
+}
+
 YamlPlace YamlLines::PlaceAt(std::size_t line, std::size_t at) const {
-  if (line == 0 || line > lines_.size()) return {line, 0};
   const std::string& text = lines_[line - 1];
   const std::size_t end = std::min(at, text.find_first_not_of(' '));
   const std::string_view before = std::string_view(text).substr(0, at == text.npos ? end : at);
@@ -57,22 +64,23 @@ YamlPlace YamlLines::PlaceAt(std::size_t line, std::size_t at) const {
 
 // A field stands behind blanks, a dash, a brace or a comma, so that an equal value is not taken for
 // it.
-YamlPlace YamlLines::PlaceOfField(std::string_view key, std::size_t index,
-                                  std::string_view field) const {
-  const std::size_t first = OfItem(key, index);
-  if (first == 0) return {};
-  const std::size_t next = OfItem(key, index + 1);
+std::optional<YamlPlace> YamlLines::PlaceOfField(std::string_view key, std::size_t index,
+                                                 std::string_view field) const {
+  const std::optional<std::size_t> first = OfItem(key, index), next = OfItem(key, index + 1);
+  if (!first) return std::nullopt;
+  // The last item, and one that cannot be distinguished, go on to the next key.
+  const std::size_t end = *next > *first ? *next : lines_.size() + 1;
   const std::string wanted = std::string(field) + ":";
-  for (std::size_t line = first; line <= lines_.size() && (next <= first || line < next); ++line) {
+  for (std::size_t line = *first; line < end; ++line) {
     const std::string& text = lines_[line - 1];
-    if (line > first && IsTopKey(text)) break;
+    if (line > *first && IsTopKey(text)) break;
     for (std::size_t at = text.find(wanted); at != text.npos; at = text.find(wanted, at + 1)) {
       const bool begins =
           at == 0 || std::string_view(" -{,").find(text[at - 1]) != std::string_view::npos;
       if (begins && !field.empty()) return PlaceAt(line, at);
     }
   }
-  return PlaceAt(first, std::string::npos);
+  return PlaceAt(*first, std::string::npos);
 }
 
 }  // namespace galen

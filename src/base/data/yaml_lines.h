@@ -5,16 +5,17 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace galen {
 
-// Where something stands; both count from 1, columns in characters. Line 0: nobody knows.
+// Where something stands; both count from 1, columns in characters.
 struct YamlPlace {
-  std::size_t line = 0;
-  std::size_t column = 0;
+  std::size_t line = 1;
+  std::size_t column = 1;
   bool operator==(const YamlPlace&) const = default;
 };
 
@@ -24,17 +25,17 @@ class YamlLines {
  public:
   explicit YamlLines(std::string_view text);
 
-  // Lines count from 1; 0 when there is no such key.
-  std::size_t OfKey(std::string_view key) const;
+  // All answer nullopt when there is no such key.
+  std::optional<std::size_t> OfKey(std::string_view key) const;
   // The line of the key's item `index`, counted from 0; the key's own line when the items cannot be
   // distinguished.
-  std::size_t OfItem(std::string_view key, std::size_t index) const;
+  std::optional<std::size_t> OfItem(std::string_view key, std::size_t index) const;
   // The line of that item's own field; the item's line when it cannot be found.
-  std::size_t OfField(std::string_view key, std::size_t index, std::string_view field) const {
-    return PlaceOfField(key, index, field).line;
-  }
+  std::optional<std::size_t> OfField(std::string_view key, std::size_t index,
+                                     std::string_view field) const;
   // Likewise, with the column.
-  YamlPlace PlaceOfField(std::string_view key, std::size_t index, std::string_view field) const;
+  std::optional<YamlPlace> PlaceOfField(std::string_view key, std::size_t index,
+                                        std::string_view field) const;
 
  private:
   // The place of the byte at offset `at` of a line; for npos, of its first byte that is not blank.

@@ -28,9 +28,9 @@ TEST(YamlLines, NamesTheLineOfEachRowOfAList) {
 TEST(YamlLines, FallsBackToTheKeyAndThenToNothing) {
   const YamlLines lines("rules: [{id: one}, {id: two}]");
   EXPECT_EQ(lines.OfItem("rules", 1), 1u);
-  EXPECT_EQ(lines.OfItem("signs", 0), 0u);
-  EXPECT_EQ(lines.OfKey("signs"), 0u);
-  EXPECT_EQ(YamlLines("").OfKey("rules"), 0u);
+  EXPECT_EQ(lines.OfItem("signs", 0), std::nullopt);
+  EXPECT_EQ(lines.OfKey("signs"), std::nullopt);
+  EXPECT_EQ(YamlLines("").OfKey("rules"), std::nullopt);
 }
 
 TEST(YamlLines, NamesTheLineOfARowsField) {
@@ -44,7 +44,8 @@ TEST(YamlLines, NamesTheLineOfARowsField) {
   EXPECT_EQ(lines.OfField("timeouts", 0, "timeout"), 3u);
   EXPECT_EQ(lines.OfField("timeouts", 1, "timeout"), 4u);
   EXPECT_EQ(lines.OfField("timeouts", 2, "timeout"), 5u) << "it has none: its own line";
-  EXPECT_EQ(lines.OfField("drivers", 0, "name"), 0u);
+  EXPECT_EQ(lines.OfField("drivers", 0, "name"), std::nullopt);
+  EXPECT_EQ(lines.PlaceOfField("drivers", 0, "name"), std::nullopt);
 }
 
 TEST(YamlLines, RowsMayStartAtTheLeftEdge) {

@@ -1,8 +1,8 @@
-// Notifies its owner that something in a directory tree may have changed, by inotify(7). The
-// notification does not say what changed, the owner looks, so a lost or merged event costs nothing.
-// May notify too often, e.g. when a name above the tree comes or goes. Belongs to its loop, which
-// outlives it. Network file systems give no events: who needs to be sure also looks from time to
-// time.
+// Notifies its owner, by inotify(7), that something in a directory tree may have changed. It does
+// not say what: the owner looks, so that an event which is lost or merged with another does no
+// harm. May notify too often, e.g. when a name above the tree comes or goes. Belongs to its loop,
+// which outlives it. Network file systems give no events: who needs to be sure also looks from time
+// to time.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,8 @@
-// Keys that need a look. Equal keys merge, one key is never looked at twice at once, a failed look
-// is repeated with backoff. Never carries what happened: the worker reads the present, so that
-// restart, retry, overload and resync are the same code. Bounded by the number of keys there are.
-// Belongs to its loop; loop and random outlive it. It may be destroyed while looks are under way.
+// Keys that are to be processed. Equal keys merge, a key is never processed twice at the same time,
+// a failure is repeated with backoff. Never carries what happened: the worker reads the present, so
+// that restart, retry, overload and resync are the same code. Bounded by the number of keys there
+// are. Belongs to its loop; loop and random outlive it. It may be destroyed while keys are
+// processed.
 #pragma once
 
 #include <cstddef>

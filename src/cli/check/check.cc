@@ -110,69 +110,87 @@ Status CheckUnused(EpollLoop& loop, const Options& options, const CheckArguments
 // One run of the command: the check on a thread, and this loop, which watches it.
 class CheckRun {
  public:
-  // `loop` is shared with the check's thread, which outlives this while it hangs.
-  CheckRun(std::shared_ptr<EpollLoop> loop, const CheckArguments& arguments, CheckWork work)
-      : loop_(std::move(loop)),
+  CheckRun(std::unique_ptr<EpollLoop> loop, const CheckArguments& arguments, CheckWork work)
+      : shared_(std::make_shared<Shared>(std::move(loop), arguments)),
+        loop_(*shared_->loop),
         arguments_(arguments),
         work_(std::move(work)),
         time_(std::chrono::seconds(arguments.seconds)),
-        start_(loop_->Now()),
+        start_(loop_.Now()),
         terminal_(isatty(STDERR_FILENO) != 0) {}
 
   struct Result {
     CheckReport report;
     bool hangs = false, interrupted = false;
+    Duration took{};
+    WallTime ended{};
   };
 
   StatusOr<Result> Run() {
-    // Shared with the thread, likewise.
-    const auto thermometer = std::make_shared<CheckThermometer>();
-    const auto watch = std::make_shared<active::CheckWatch>(active::CheckWatch::Options{
-        .now = [loop = loop_] { return loop->Now(); },
-        .end = start_ + time_,
-        .temperature = [thermometer] { return *thermometer ? (*thermometer)() : std::nullopt; },
-        .temperature_most = static_cast<double>(arguments_.max_temperature)});
-    watch_ = watch.get();
-    ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(*loop_, [&] {
+    ASSIGN_OR_RETURN(const auto signals, SignalWatch::Start(loop_, [&] {
                        interrupted_ = true;
-                       watch_->Stop();
+                       shared_->watch.Stop();
                      }));
-    const auto report = std::make_shared<CheckReport>();
-    DetachedQueue thread(*loop_, "check");
+    DetachedQueue thread(loop_, "check");
     thread.Run(
-        [watch, thermometer, report, work = work_] {
-          *report = RunCheckWork(work, *watch,
-                                 [&](CheckThermometer how) { *thermometer = std::move(how); });
+        [shared = shared_, work = work_] {
+          shared->report = RunCheckWork(work, shared->watch, [&](CheckThermometer how) {
+            shared->thermometer = std::move(how);
+          });
         },
         [this] {
           done_ = true;
-          loop_->Stop();
+          loop_.Stop();
         });
     Look();
-    while (!done_ && hangs_.empty()) loop_->Run();
+    while (!done_ && hangs_.empty()) loop_.Run();
     EndLine();
-    if (done_) return Result{.report = std::move(*report), .interrupted = interrupted_};
-    CheckReport hanging{.outcome = {.code = "CallHangs", .message = hangs_}};
-    for (const std::string& name : work_.devices) hanging.devices.push_back({.device = name});
-    return Result{.report = std::move(hanging), .hangs = true};
+    Result result{.took = loop_.Now() - start_, .ended = loop_.WallNow()};
+    if (done_) {
+      result.report = std::move(shared_->report);
+      result.interrupted = interrupted_;
+      return result;
+    }
+    result.hangs = true;
+    result.report.outcome = {.code = "CallHangs", .message = hangs_};
+    for (const std::string& name : work_.devices) {
+      result.report.devices.push_back({.device = name});
+    }
+    return result;
   }
 
  private:
+  // What the check's thread uses: a call that hangs keeps it longer than the command.
+  struct Shared {
+    Shared(std::unique_ptr<EpollLoop> loop_in, const CheckArguments& arguments)
+        : loop(std::move(loop_in)),
+          watch({.now = [this] { return loop->Now(); },
+                 .end = loop->Now() + std::chrono::seconds(arguments.seconds),
+                 .temperature = [this] { return thermometer ? thermometer() : std::nullopt; },
+                 .temperature_most = static_cast<double>(arguments.max_temperature)}) {}
+    Shared(const Shared&) = delete;
+
+    const std::unique_ptr<EpollLoop> loop;  // both read its clock
+    CheckThermometer thermometer;           // the thread's own
+    CheckReport report;                     // likewise, until it has ended
+    active::CheckWatch watch;
+  };
+
   // At the calls of the check, and at what there is to show.
   void Look() {
-    const active::CheckWatch::View view = watch_->Look();
+    const active::CheckWatch::View view = shared_->watch.Look();
     if (view.lasts > arguments_.call_timeout) {
       hangs_ = fmt::format("{} has not returned for {}: the device, or its kernel module, hangs",
                            view.call, FormatAge(view.lasts));
-      loop_->Stop();
+      loop_.Stop();
       return;
     }
     Show(view);
-    timer_ = loop_->After(kLookAtCallEvery, [this] { Look(); });
+    timer_ = loop_.After(kLookAtCallEvery, [this] { Look(); });
   }
 
   void Show(const active::CheckWatch::View& view) {
-    const Time now = loop_->Now();
+    const Time now = loop_.Now();
     const Duration every = terminal_ ? kCheckRedrawEvery : kCheckLineEvery;
     if (now - (shown_ ? *shown_ : start_) < every) return;
     shown_ = now;
@@ -191,14 +209,13 @@ class CheckRun {
     if (std::exchange(drawn_, false)) fmt::print(stderr, "\r\x1b[K");
   }
 
-  // Shared with the check's thread, which a hanging call can keep longer than the command.
-  const std::shared_ptr<EpollLoop> loop_;
+  const std::shared_ptr<Shared> shared_;  // with the check's thread, which may hang
+  EpollLoop& loop_;                       // of it
   const CheckArguments& arguments_;
   const CheckWork work_;
   const Duration time_;
   const Time start_;
   const bool terminal_;
-  active::CheckWatch* watch_ = nullptr;
   Timer timer_;
   std::optional<Time> shown_;
   bool drawn_ = false, done_ = false, interrupted_ = false;
@@ -238,14 +255,14 @@ StatusOr<CheckWork> WorkOf(const CheckArguments& arguments) {
 
 // What is left of it once it has ended.
 CheckEnd Conclude(const std::string& format, const CheckWork& work, const CheckRun::Result& result,
-                  const std::string& directory, Duration took) {
+                  const std::string& directory) {
   CheckEnd end{.code = CodeOf(result.report.outcome.verdict), .hangs = result.hangs};
   if (result.report.refused) {
     end.code = kExitUsage;
     end.problem = result.report.outcome.message;
     return end;
   }
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(took).count();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(result.took).count();
   end.text = format == "json" ? CheckJson(result.report, work.options.seed)
                               : CheckText(result.report, seconds, work.options.seed);
   if (const Status left = LeaveResults(result.report, directory); !left.ok()) {
@@ -290,26 +307,23 @@ CheckEnd Check(const Options& options, const CheckArguments& arguments) {
   PosixFileSystem files;
   const auto boot_id = ReadBootId(files);
   if (!boot_id.ok() && !directory->empty()) return CheckProblem(boot_id.status());
-  auto made = EpollLoop::Create();
-  if (!made.ok()) return CheckProblem(made.status());
-  // Shared with the check's thread, which looks at its clock and cannot be ended while it hangs.
-  const std::shared_ptr<EpollLoop> loop = std::move(*made);
+  auto loop = EpollLoop::Create();
+  if (!loop.ok()) return CheckProblem(loop.status());
   const bool is_cpu = arguments.devices.front() == "cpu";
   if (!is_cpu && !arguments.in_use_too) {
-    const Status unused = CheckUnused(*loop, options, arguments);
+    const Status unused = CheckUnused(**loop, options, arguments);
     if (!unused.ok()) return CheckProblem(unused);
   }
-  const WallTime began = loop->WallNow();
-  const Time start = loop->Now();
-  CheckRun run(loop, arguments, *work);
+  const WallTime began = (*loop)->WallNow();
+  CheckRun run(std::move(*loop), arguments, *work);
   auto result = run.Run();
   if (!result.ok()) return CheckProblem(result.status());
   for (CheckResult& device : result->report.devices) {
     device.began = began;
-    device.ended = loop->WallNow();
+    device.ended = result->ended;
     if (boot_id.ok()) device.boot_id = *boot_id;
   }
-  return Conclude(format, *work, *result, *directory, loop->Now() - start);
+  return Conclude(format, *work, *result, *directory);
 }
 
 StatusOr<double> ParseMemoryShare(std::string_view text) {

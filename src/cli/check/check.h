@@ -77,8 +77,8 @@ struct CheckReport {
 // °C of what is checked; nullopt: not known. Set by the work, asked through its watch.
 using CheckThermometer = std::function<std::optional<double>()>;
 
-// Finds the devices and checks them, on the check's thread; blocks. `set_thermometer` gets how hot
-// they are measured once they are known.
+// Finds the devices and checks them, on the check's thread; blocks. `set_thermometer` gets how
+// their temperature is measured once they are known, and an empty function at the end.
 CheckReport RunCheckWork(const CheckWork& work, active::CheckWatch& watch,
                          const std::function<void(CheckThermometer)>& set_thermometer);
 

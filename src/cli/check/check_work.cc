@@ -69,6 +69,7 @@ class CheckBench {
     return report;
   }
 
+  // To be asked while this bench is there.
   CheckThermometer Thermometer() {
     if (!is_gpu_) {
       return [root = work_.sysfs_root] {
@@ -78,7 +79,8 @@ class CheckBench {
     }
     auto nvml = probes::NvmlLibrary::Open(work_.nvml, [] { return probes::NvmlModule(); });
     if (!nvml.ok()) return {};
-    const auto gpus = (*nvml)->Gpus();
+    nvml_ = std::move(*nvml);
+    const auto gpus = nvml_->Gpus();
     if (!gpus.ok()) return {};
     std::vector<probes::NvmlGpu> ours;
     for (const probes::NvmlGpu& gpu : *gpus) {
@@ -87,11 +89,10 @@ class CheckBench {
       });
       if (is_ours) ours.push_back(gpu);
     }
-    // Shared with the watch's copy of it, which any thread may drop.
-    return [library = std::shared_ptr(std::move(*nvml)), ours] {
+    return [this, ours] {
       std::optional<double> hottest;
       for (const probes::NvmlGpu& gpu : ours) {
-        for (const probes::Sign& sign : library->Read(gpu, probes::NvmlDepth::kPoll)) {
+        for (const probes::Sign& sign : nvml_->Read(gpu, probes::NvmlDepth::kPoll)) {
           if (sign.name != "temperature" || !sign.error.empty()) continue;
           const std::optional<double> now = probes::NumberOf(sign);
           if (now) hottest = std::max(hottest.value_or(*now), *now);
@@ -206,6 +207,7 @@ class CheckBench {
   active::CheckWatch& watch_;
   PosixFileSystem files_;
   bool is_gpu_ = false;
+  std::unique_ptr<probes::NvmlLibrary> nvml_;
   std::unique_ptr<active::CudaDriver> cuda_;
   std::vector<std::unique_ptr<active::CudaDevice>> gpus_;
   std::vector<std::unique_ptr<active::CpuDevice>> cpus_;
@@ -242,7 +244,9 @@ CheckReport RunCheckWork(const CheckWork& work, active::CheckWatch& watch,
     const active::CheckWatch::Call call(watch, "loading NVML");
     set_thermometer(bench.Thermometer());
   }
-  return bench.Run();
+  CheckReport report = bench.Run();
+  set_thermometer({});
+  return report;
 }
 
 }  // namespace galen::cli

@@ -16,7 +16,6 @@
 #include "cli/commands/conformance.h"
 #include "cli/commands/get.h"
 #include "cli/commands/post_mortem.h"
-#include "cli/commands/record_rules.h"
 #include "cli/commands/why.h"
 #include "cli/options.h"
 #include "cli/output/output.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/time.h"
 #include "cli/options.h"
 #include "cli/output/output.h"
 #include "probes/rules/rule.h"
@@ -142,6 +143,26 @@ StatusOr<std::string> ExplainRules(const std::string& file, const std::string& i
 StatusOr<std::string> TestRules(const std::string& file, const std::string& recording);
 // The JSON schema of rules files.
 std::string SchemaOfRules();
+
+// `galen rules record`: what devices of this machine show, kept for `galen rules test --replay`.
+
+// What the command line says.
+struct RecordArguments {
+  std::string directory;              // where the recording is made
+  std::vector<std::string> patterns;  // which directories below sysfs are devices
+  std::string sysfs_root = "/sys";
+  std::string kernel_log;  // "/dev/kmsg"; "" = not read
+  std::string nvml;        // NVIDIA's library; "" = not asked
+  Duration length = std::chrono::minutes(1);
+  Duration every = std::chrono::seconds(2);
+  bool hash_serials = false;
+};
+
+// Records for as long as it says, or until it is interrupted; what was recorded until then is
+// whole. Gives what to print: how many steps there are, and how to play them. InvalidArgument: the
+// command line; NotFound: no such table, or no device; else why nothing can be read or written any
+// more.
+StatusOr<std::string> RecordRules(const std::string& table, const RecordArguments& arguments);
 
 // `galen completion SHELL`: a script that completes commands, their flags and values, and the names
 // of Pods, devices, drivers and simulated signs.

@@ -105,7 +105,8 @@ class ConformanceRun {
             .socket = target.socket,
             .read_only = seen.read_only,
             .why_read_only = why_read_only,
-            .results = conformance::Judge(seen)};
+            .results = conformance::Judge(seen),
+            .left_behind = seen.left_behind};
   }
 
   EpollLoop& loop_;

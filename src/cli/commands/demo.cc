@@ -12,7 +12,6 @@
 #include "cli/demo/demo_screen.h"
 #include "cli/demo/demo_stage.h"
 #include "cli/demo/demo_story.h"
-#include "cli/demo/real_sign.h"
 
 namespace galen::cli {
 namespace {

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/data/yaml.h"
-#include "cli/commands/get_checks.h"
 #include "cli/commands/why.h"
 #include "cli/inspect/decode_all.h"
 #include "kube/objects/resource_claim.h"

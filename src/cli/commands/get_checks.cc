@@ -1,11 +1,10 @@
-#include "cli/commands/get_checks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "base/data/yaml.h"
+#include "cli/commands/get.h"
 #include "cli/inspect/agent_link.h"
 #include "cli/inspect/inspect_values.h"
 #include "cli/output/tone.h"

@@ -1,7 +1,6 @@
-#include "cli/commands/get_checks.h"
-
 #include <gtest/gtest.h>
 
+#include "cli/commands/get.h"
 #include "protos/galen/checks/v1/checks.pb.h"
 
 namespace galen::cli {

@@ -1,6 +1,4 @@
 // Tested by rules_test.cc.
-#include "cli/commands/record_rules.h"
-
 #include <fmt/format.h>
 
 #include <functional>

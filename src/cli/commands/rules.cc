@@ -8,7 +8,6 @@
 #include "cli/output/tone.h"
 #include "probes/recording/rules_replay.h"
 #include "probes/rules/rule_reader.h"
-#include "probes/rules/rule_schema.h"
 #include "probes/rules/rule_text.h"
 
 namespace galen::cli {

@@ -7,7 +7,6 @@
 
 #include "base/files/test_temporary_directory.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/record_rules.h"
 #include "probes/rules/rule_reader.h"
 
 namespace galen::cli {

@@ -1,7 +1,6 @@
-#include "cli/demo/real_sign.h"
-
 #include <fmt/format.h>
 
+#include "cli/demo/demo_story.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/rules/sign.h"
 #include "probes/sysfs/device_look.h"

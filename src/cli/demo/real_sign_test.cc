@@ -1,7 +1,6 @@
-#include "cli/demo/real_sign.h"
-
 #include <gtest/gtest.h>
 
+#include "cli/demo/demo_story.h"
 #include "probes/sysfs/fake_sysfs.h"
 
 namespace galen::cli {

@@ -1,5 +1,5 @@
-// The answer to "why": which devices a Pod holds, how they are, and the steps that led
-// there. Values and their picture; pure.
+// The answer to "why": which devices a Pod holds, how they are, and the steps that led there.
+// Values, and how they are printed; pure.
 #pragma once
 
 #include <optional>

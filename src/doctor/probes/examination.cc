@@ -41,8 +41,9 @@ DiskSeen LookAtRoot(FileSystem& files, const std::string& root) {
 
 constexpr char kRegistryDirectory[] = "/plugins_registry";
 
-// "gpu.example.com" of gpu.example.com.sock. None where the directory cannot be read: then no check
-// says less than it would.
+// The drivers with a socket in the directory of device plugins: "gpu.example.com" for
+// gpu.example.com.sock. Empty where the directory cannot be read: a driver that offers its devices
+// there, and not in slices, is then reported like one that offers none.
 std::set<std::string> DevicePlugins(FileSystem& files, const std::string& directory) {
   constexpr std::string_view kEnd = ".sock";
   std::set<std::string> drivers;

@@ -74,11 +74,11 @@ class SocketKeeper {
   // what making directory and socket gave; the caller reports an error, and nothing is tried again.
   // A directory that cannot be watched is looked at every ten seconds.
   Status Start();
-  // After a while (2 s, doubling to 2 min) closes the socket and makes it again; the longer the
-  // more often this is asked for without a Settled() between. For a reader that looks again only at
-  // a new file. Nothing while one waits already.
+  // Closes the socket and makes it again after 2 s; each time that this is asked for again without
+  // a Settled() in between it waits twice as long, up to 2 min. For a reader that looks again only
+  // at a new file. Does nothing while a remake is waiting.
   void RemakeLater();
-  // The reader is content.
+  // The reader has found the socket: the next remake that is asked for waits the least time again.
   void Settled() { remake_backoff_.Reset(); }
   // Closes the socket with its connections, removes its file, and makes nothing again.
   void Stop();

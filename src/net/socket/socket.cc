@@ -212,7 +212,9 @@ std::optional<PeerCredentials> ReadPeerCredentials(int fd) {
   socklen_t size = sizeof(found);
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &found, &size) != 0) return std::nullopt;
   if (found.uid == static_cast<uid_t>(-1)) return std::nullopt;  // as other sockets answer
-  return PeerCredentials{.pid = found.pid, .uid = found.uid, .gid = found.gid};
+  PeerCredentials peer{.uid = found.uid, .gid = found.gid};
+  if (found.pid != 0) peer.pid = found.pid;
+  return peer;
 }
 
 bool IsOutOfResources(int error) {

@@ -2,22 +2,55 @@
 // last one failed. Belongs to its loop.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "base/loop/loop.h"
 #include "base/metrics.h"
+#include "base/status.h"
 #include "model/check_result.h"
-#include "probes/active_check/result_file.h"
 #include "probes/placeholders.h"
 #include "probes/rules/sign.h"
 
 namespace galen::probes {
+
+// Files with results of active checks (docs/formats/check-result.md), read with the distrust that
+// belongs to what makes a device Unhealthy.
+
+// What tells a file from another under its name: replaced, or written to.
+struct FileStamp {
+  std::uint64_t inode = 0;
+  std::int64_t changed = 0;  // ctime in nanoseconds, which nobody sets at will
+  std::uint64_t bytes = 0;
+
+  bool operator==(const FileStamp&) const = default;
+};
+
+// Where they come from; the real one is the disk.
+class ResultFiles {
+ public:
+  virtual ~ResultFiles() = default;
+  // The files of a directory, by name; empty where there is no directory. Short: asked at each
+  // look. Errors are those of the disk and of too many open files.
+  virtual StatusOr<std::map<std::string, FileStamp>> List(const std::string& directory) = 0;
+  // The text of a file that nobody but root and this process's user can have written.
+  // PermissionDenied says what speaks against it: its owner, its mode, or that it is no plain file.
+  virtual StatusOr<std::string> Read(const std::string& path) = 0;
+};
+
+// The real ones.
+class DiskResultFiles final : public ResultFiles {
+ public:
+  StatusOr<std::map<std::string, FileStamp>> List(const std::string& directory) override;
+  StatusOr<std::string> Read(const std::string& path) override;
+};
 
 inline constexpr std::string_view kActiveCheckSign = "active-check";
 

@@ -3,8 +3,10 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
-#include "probes/active_check/result_file.h"
+#include "model/check_result.h"
+#include "probes/active_check/check_results.h"
 
 namespace galen::probes {
 
@@ -19,13 +21,17 @@ class FakeResultFiles final : public ResultFiles {
   StatusOr<std::map<std::string, FileStamp>> List(const std::string&) override {
     if (!trouble.ok()) return trouble;
     std::map<std::string, FileStamp> files;
-    for (const auto& [name, file] : texts_) files[name] = file.first;
+    for (const auto& [name, file] : texts_) {
+      if (!name.starts_with('.')) files[name] = file.first;
+    }
     return files;
   }
   StatusOr<std::string> Read(const std::string& path) override {
     ++reads;
     if (!trouble_of_reads.ok()) return trouble_of_reads;
-    return texts_.at(path.substr(path.rfind('/') + 1)).second;
+    const auto it = texts_.find(path.substr(path.rfind('/') + 1));
+    if (it == texts_.end()) return NotFound("{}: no such file", path);
+    return it->second.second.substr(0, kCheckResultBytesMax + 1);
   }
 
   int reads = 0;

@@ -1,5 +1,3 @@
-#include "probes/active_check/result_file.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,6 +10,7 @@
 
 #include "base/fd.h"
 #include "model/check_result.h"
+#include "probes/active_check/check_results.h"
 
 namespace galen::probes {
 namespace {

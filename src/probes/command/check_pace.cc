@@ -1,6 +1,6 @@
-#include "probes/command/check_pace.h"
-
 #include <algorithm>
+
+#include "probes/command/command_probe.h"
 
 namespace galen::probes {
 namespace {

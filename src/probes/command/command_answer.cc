@@ -1,5 +1,3 @@
-#include "probes/command/command_answer.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 
 #include "base/data/json.h"
 #include "base/text.h"
+#include "probes/command/command_probe.h"
 #include "probes/rules/sign.h"
 #include "probes/rules/sign_value.h"
 

@@ -1,10 +1,10 @@
-#include "probes/command/command_answer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <limits>
+
+#include "probes/command/command_probe.h"
 
 namespace galen::probes {
 namespace {

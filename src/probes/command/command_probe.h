@@ -2,6 +2,7 @@
 // that hangs holds up no other check and no other device. Belongs to its loop.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,14 +14,58 @@
 #include "base/log.h"
 #include "base/loop/loop.h"
 #include "base/metrics.h"
-#include "probes/command/check_pace.h"
-#include "probes/command/command_answer.h"
+#include "base/time.h"
 #include "probes/command/command_runner.h"
 #include "probes/placeholders.h"
 #include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
 
 namespace galen::probes {
+
+// How often a command runs: as its sign says, and more seldom while it costs too much or does not
+// end. A value; no clock.
+class CheckPace {
+ public:
+  // The most of one processor that a command may use over time.
+  static constexpr double kCpuShareMost = 0.05;
+  // Its interval doubles up to this many times what the sign says.
+  static constexpr int kSlowdownMost = 16;
+
+  explicit CheckPace(Duration every) : every_(every) {}
+
+  // When it runs next; Time::min() before the first run.
+  Time due() const { return began_ ? *began_ + interval() : Time::min(); }
+  Duration interval() const { return every_ * slowdown_; }
+  void Begin(Time now) { began_ = now; }
+  // The run ended, or was killed at its timeout. One that used more than its share of the interval
+  // doubles that; one that would be within its share at half of it halves it.
+  void End(Duration cpu, bool timed_out);
+
+ private:
+  Duration every_;
+  int slowdown_ = 1;
+  std::optional<Time> began_;
+};
+
+// As much of a command's line as goes into a sentence: what node-problem-detector shows of a
+// plugin's message by default (max_output_length).
+inline constexpr std::size_t kDetailBytesMax = 80;
+
+// What a run of a command says of its device: either a value or an error, never both.
+struct CommandAnswer {
+  std::optional<double> value{};
+  std::string detail{};  // printable, at most kDetailBytesMax; never empty beside a value
+  std::string error{};   // why nobody knows; the command's line in it is bounded alike
+
+  bool operator==(const CommandAnswer&) const = default;
+};
+
+// REQUIRES: `sign` has a command. What a command prints is trusted in nothing: a value out of the
+// sign's bounds is none.
+CommandAnswer AnswerOf(const SignSpec& sign, const CommandEnd& end);
+
+// For people and metrics.
+double SecondsOf(Duration time);
 
 // How one command stands for one device.
 struct CommandReport {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,12 +14,140 @@
 #include "base/files/posix_file_system.h"
 #include "base/files/test_temporary_directory.h"
 #include "base/loop/epoll_loop.h"
+#include "probes/command/fake_command_runner.h"
 
 namespace galen::probes {
 namespace {
 
 using namespace std::chrono_literals;
 using How = CommandEnd::How;
+
+// What all CommandRunners promise: one suite, run on processes and on the fake.
+
+// The script prints and exits as it is told, once the pipe of its run is closed.
+struct ProcessPlace {
+  void Begin(const std::string& prints, int code, std::function<void(const CommandEnd&)> done) {
+    const std::string pipe = directory.Path(std::to_string(pipes.size()));
+    EXPECT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    runner->Run(
+        {.command = {"/bin/sh", "-c",
+                     "read line <" + pipe + "; " + prints + "; exit " + std::to_string(code)},
+         .timeout = 30s,
+         .cpu = 10s},
+        std::move(done));
+    pipes.push_back(pipe);
+  }
+  void LetEnd(std::size_t index) {
+    // Waits for the script to read.
+    const Fd fd(::open(pipes.at(index).c_str(), O_WRONLY | O_CLOEXEC));
+    EXPECT_TRUE(fd.get() >= 0);
+  }
+  void RunUntil(const std::function<bool()>& done) {
+    for (int i = 0; i < 10'000 && !done(); ++i) {
+      const Timer turn = loop->After(1ms, [this] { loop->Stop(); });
+      loop->Run();
+    }
+    ASSERT_TRUE(done());
+  }
+  std::string Long() const { return "head -c 100000 /dev/zero | tr '\\0' x"; }
+  std::string Short() const { return "echo fan 2 stands"; }
+
+  const TemporaryDirectory directory;
+  std::vector<std::string> pipes{};
+  const std::unique_ptr<EpollLoop> loop = *EpollLoop::Create();
+  std::unique_ptr<CommandRunner> runner = MakeCommandRunner(*loop);
+};
+
+struct ScriptedPlace {
+  void Begin(const std::string& prints, int code, std::function<void(const CommandEnd&)> done) {
+    ends.push_back({.number = code, .output = prints});
+    runner->Run({.command = {"/check"}}, std::move(done));
+  }
+  void LetEnd(std::size_t index) { runner->End(index, ends.at(index)); }
+  void RunUntil(const std::function<bool()>& done) { ASSERT_TRUE(done()); }
+  std::string Long() const { return std::string(100'000, 'x'); }
+  std::string Short() const { return "fan 2 stands\n"; }
+
+  std::vector<CommandEnd> ends{};
+  std::unique_ptr<FakeCommandRunner> runner = std::make_unique<FakeCommandRunner>();
+};
+
+template <typename Place>
+class CommandRunnerContract : public ::testing::Test {
+ protected:
+  // Notes how it ended.
+  std::function<void(const CommandEnd&)> Note() {
+    return [this](const CommandEnd& end) { ends_.push_back(end); };
+  }
+  void WaitForEnds(std::size_t count) {
+    place_.RunUntil([&] { return ends_.size() >= count; });
+  }
+
+  Place place_;
+  std::vector<CommandEnd> ends_;
+};
+
+using CommandPlaces = ::testing::Types<ProcessPlace, ScriptedPlace>;
+TYPED_TEST_SUITE(CommandRunnerContract, CommandPlaces);
+
+TYPED_TEST(CommandRunnerContract, GivesExitCodeAndOutputOnceAndNeverWithinRun) {
+  this->place_.Begin(this->place_.Short(), 1, this->Note());
+  EXPECT_TRUE(this->ends_.empty());
+  this->place_.LetEnd(0);
+  this->WaitForEnds(1);
+  ASSERT_EQ(this->ends_.size(), 1u);
+  EXPECT_EQ(this->ends_[0].how, How::kExited);
+  EXPECT_EQ(this->ends_[0].number, 1);
+  EXPECT_EQ(this->ends_[0].output, "fan 2 stands\n");
+}
+
+TYPED_TEST(CommandRunnerContract, OfALongOutputTheBeginIsKept) {
+  this->place_.Begin(this->place_.Long(), 0, this->Note());
+  this->place_.LetEnd(0);
+  this->WaitForEnds(1);
+  EXPECT_EQ(this->ends_[0].output, std::string(kCommandOutputBytesMax, 'x'));
+}
+
+TYPED_TEST(CommandRunnerContract, SeveralRunAtATimeAndEndInAnyOrder) {
+  for (int code = 0; code < 3; ++code) {
+    this->place_.Begin(this->place_.Short(), code, this->Note());
+  }
+  for (const std::size_t next : {2u, 0u, 1u}) {
+    const std::size_t before = this->ends_.size();
+    this->place_.LetEnd(next);
+    this->WaitForEnds(before + 1);
+  }
+  EXPECT_EQ(this->ends_[0].number, 2);
+  EXPECT_EQ(this->ends_[1].number, 0);
+  EXPECT_EQ(this->ends_[2].number, 1);
+}
+
+TYPED_TEST(CommandRunnerContract, WhoIsToldOfAnEndMayRunAnother) {
+  this->place_.Begin(this->place_.Short(), 0, [this](const CommandEnd& end) {
+    this->ends_.push_back(end);
+    this->place_.Begin(this->place_.Short(), 7, this->Note());
+  });
+  this->place_.LetEnd(0);
+  this->WaitForEnds(1);
+  this->place_.LetEnd(1);
+  this->WaitForEnds(2);
+  EXPECT_EQ(this->ends_[1].number, 7);
+}
+
+TYPED_TEST(CommandRunnerContract, WhoIsToldOfAnEndMayDestroyItAndHearsOfNoOther) {
+  int others = 0;
+  this->place_.Begin(this->place_.Short(), 0, [this](const CommandEnd& end) {
+    this->place_.runner.reset();
+    this->ends_.push_back(end);
+  });
+  this->place_.Begin(this->place_.Short(), 0, [&](const CommandEnd&) { ++others; });
+  this->place_.LetEnd(0);
+  this->WaitForEnds(1);
+  EXPECT_EQ(this->ends_[0].output, "fan 2 stands\n");
+  EXPECT_EQ(others, 0);
+}
+
+// What only processes do.
 
 class CommandRunnerTest : public ::testing::Test {
  protected:
@@ -47,13 +176,6 @@ class CommandRunnerTest : public ::testing::Test {
   const std::unique_ptr<CommandRunner> runner_ = MakeCommandRunner(*loop_);
 };
 
-TEST_F(CommandRunnerTest, GivesExitCodeAndOutput) {
-  const CommandEnd end = Run("echo fan 2 stands; echo no >&2; exit 1");
-  EXPECT_EQ(end.how, How::kExited);
-  EXPECT_EQ(end.number, 1);
-  EXPECT_EQ(end.output, "fan 2 stands\n");
-}
-
 TEST_F(CommandRunnerTest, ACommandIsGivenAnEnvironmentOfOurChoiceAndNoInput) {
   EXPECT_EQ(Run("echo $LC_ALL; echo \"$HOME\"; pwd; cat").output, "C\n\n/\n");
 }
@@ -78,12 +200,6 @@ TEST_F(CommandRunnerTest, WhatACommandLeavesRunningEndsWithIt) {
   const CommandEnd end = Run("sleep 60 >/dev/null & echo $!");
   EXPECT_EQ(end.how, How::kExited);
   EXPECT_TRUE(Ends(end.output));
-}
-
-TEST_F(CommandRunnerTest, OfALongOutputTheBeginIsKept) {
-  const CommandEnd end = Run("head -c 100000 /dev/zero | tr '\\0' x; exit 1");
-  EXPECT_EQ(end.how, How::kExited);
-  EXPECT_EQ(end.output, std::string(kCommandOutputBytesMax, 'x'));
 }
 
 TEST_F(CommandRunnerTest, AFloodIsKilled) { EXPECT_EQ(Run("yes").how, How::kFlooded); }

@@ -1,6 +1,7 @@
 // A CommandRunner whose commands end when a test says so. For tests, on one thread.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -15,8 +16,11 @@ class FakeCommandRunner final : public CommandRunner {
     requests.push_back(std::move(request));
     running_.push_back(std::move(done));
   }
-  // The run that began as the `index`th ends now.
-  void End(std::size_t index, const CommandEnd& end) { std::exchange(running_.at(index), {})(end); }
+  // The run that began as the `index`th ends now. May destroy this.
+  void End(std::size_t index, CommandEnd end) {
+    end.output.resize(std::min(end.output.size(), kCommandOutputBytesMax));
+    std::exchange(running_.at(index), {})(end);
+  }
 
   std::vector<CommandRequest> requests;  // all that were run, in order
 

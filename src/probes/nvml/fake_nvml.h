@@ -1,6 +1,7 @@
 // GPUs that show what a test says.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,7 +18,14 @@ class FakeNvml final : public Nvml {
   StatusOr<std::vector<NvmlGpu>> Gpus() override { return gpus; }
   std::vector<Sign> Read(const NvmlGpu& gpu, NvmlDepth depth) override {
     depths.push_back(depth);
-    return shows[gpu.uuid];
+    std::vector<Sign> signs = shows[gpu.uuid];
+    const auto lost = std::ranges::find(signs, "gpu-lost", &Sign::name);
+    if (lost != signs.end()) return {*lost};
+    // The InfoROM is not read at each poll.
+    if (depth == NvmlDepth::kPoll) {
+      std::erase_if(signs, [](const Sign& sign) { return sign.name == "inforom-broken"; });
+    }
+    return signs;
   }
   StatusOr<std::vector<NvmlXid>> WaitForXids(Duration) override {
     if (!fails.ok()) return fails;

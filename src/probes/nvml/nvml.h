@@ -20,14 +20,14 @@ inline constexpr unsigned kNvmlGpusMax = 1024;
 
 // What stays of a GPU while its machine runs.
 struct NvmlGpu {
-  void* handle = nullptr;       // NVML's own; valid until the library is closed
-  std::string uuid{};           // "GPU-7d4b…", the one thing that is the same after a reboot
-  std::string serial{};         // of the board; "" where NVML knows none
-  std::string model{};          // "NVIDIA H100 80GB HBM3"
-  std::string pci_address{};    // "0000:4b:00.0", lower case as in sysfs
-  std::optional<int> minor{};   // of /dev/nvidiaN, where it is known
-  std::uint64_t memory = 0;     // bytes; 0: not known
-  bool is_partitioned = false;  // MIG is on: programs get parts of it, never the whole
+  void* handle = nullptr;      // NVML's own; valid until the library is closed
+  std::string uuid{};          // "GPU-7d4b…", the one thing that is the same after a reboot
+  std::string serial{};        // of the board; "" where NVML knows none
+  std::string model{};         // "NVIDIA H100 80GB HBM3"
+  std::string pci_address{};   // "0000:4b:00.0", lower case as in sysfs
+  std::optional<int> minor{};  // of /dev/nvidiaN, where it is known
+  std::optional<std::uint64_t> memory{};  // bytes, where they are known
+  bool is_partitioned = false;            // MIG is on: programs get parts of it, never the whole
   // Why nothing is known of it, as when it is lost; then all but its place in the list is empty.
   std::string error{};
 

@@ -200,7 +200,10 @@ NvmlGpu NvmlLibrary::GpuAt(unsigned index) {
   unsigned minor = 0, mig = 0, mig_to_be = 0;
   nvml::Memory memory{};
   if (call.minor(gpu.handle, &minor) == nvml::kSuccess) gpu.minor = static_cast<int>(minor);
-  if (call.memory(gpu.handle, &memory) == nvml::kSuccess) gpu.memory = memory.total;
+  // No GPU is without memory: a library that says so does not know it.
+  if (call.memory(gpu.handle, &memory) == nvml::kSuccess && memory.total > 0) {
+    gpu.memory = memory.total;
+  }
   if (call.mig_mode(gpu.handle, &mig, &mig_to_be) == nvml::kSuccess) gpu.is_partitioned = mig != 0;
   return gpu;
 }

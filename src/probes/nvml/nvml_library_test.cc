@@ -1,13 +1,16 @@
-// The real reader of NVML against a library of our own that answers from a table.
+// The real reader of NVML against a library of our own that answers from a table, and what it and
+// the fake both promise.
 #include "probes/nvml/nvml_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "base/files/test_temporary_directory.h"
+#include "probes/nvml/fake_nvml.h"
 
 namespace galen::probes {
 namespace {
@@ -233,6 +236,115 @@ TEST_F(NvmlLibraryTest, WhatCannotBeLoadedSaysWhatToDo) {
       NvmlLibrary::Open(GALEN_SCRIPTED_NVML, [this] { return module_; }).status();
   EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
   EXPECT_THAT(refused.message(), HasSubstr("NVIDIA's kernel module is not loaded"));
+}
+
+// What every Nvml promises: one suite, run on the scripted library and on the fake.
+
+struct ScriptedGpus {
+  ScriptedGpus() { ::setenv("GALEN_NVML_ANSWERS", path.c_str(), 1); }
+  ~ScriptedGpus() { ::unsetenv("GALEN_NVML_ANSWERS"); }
+  // The second GPU draws power and has a broken InfoROM, or is lost.
+  void Show(bool lost, const std::string& more = "") {
+    // Another file, which is seen to be another however fast one follows the other.
+    std::ofstream(path + ".new") << "driver 570.124.06\ngpus 2\n0 uuid GPU-1\n0 bus 75\n"
+                                 << "1 uuid GPU-2\n1 bus 76\n1 inforom result 14\n"
+                                 << (lost ? "1 power result 15\n" : "1 power 300000\n") << more;
+    std::filesystem::rename(path + ".new", path);
+  }
+  // Of all events of a table each is reported once.
+  void Xid(std::uint64_t number) {
+    events += "xid 1 " + std::to_string(number) + "\n";
+    Show(false, events);
+  }
+  void FailWaits() { Show(false, "wait 15\n"); }
+  Nvml& nvml() {
+    if (!library) library = std::move(*NvmlLibrary::Open(GALEN_SCRIPTED_NVML, {}));
+    return *library;
+  }
+
+  TemporaryDirectory directory;
+  const std::string path = directory.Path("answers");
+  std::string events;
+  std::unique_ptr<NvmlLibrary> library;
+};
+
+struct FakeGpus {
+  void Show(bool lost) {
+    fake.gpus = {{.uuid = "GPU-1", .pci_address = "0000:4b:00.0"},
+                 {.uuid = "GPU-2", .pci_address = "0000:4c:00.0"}};
+    fake.shows["GPU-2"] = {{.name = "power", .value = 300.0},
+                           {.name = "inforom-broken", .value = 1.0}};
+    if (lost) fake.shows["GPU-2"].push_back({.name = "gpu-lost", .value = 1.0});
+    fake.fails = OkStatus();
+  }
+  void Xid(std::uint64_t number) {
+    fake.fails = OkStatus();
+    fake.xids = std::vector<NvmlXid>{{"GPU-2", number}};
+  }
+  void FailWaits() { fake.fails = Unavailable("the GPU is lost"); }
+  Nvml& nvml() { return fake; }
+
+  FakeNvml fake;
+};
+
+template <typename Gpus>
+class NvmlContract : public ::testing::Test {
+ protected:
+  NvmlContract() { gpus_.Show(false); }
+  // What the second GPU shows.
+  std::vector<std::string> Read(NvmlDepth depth) {
+    Nvml& nvml = gpus_.nvml();
+    std::vector<std::string> names;
+    for (const Sign& sign : nvml.Read(nvml.Gpus()->at(1), depth)) {
+      names.push_back(sign.name);
+      EXPECT_EQ(sign.device, "") << "the caller knows it";
+      EXPECT_EQ(sign.time, WallTime{}) << "likewise";
+    }
+    return names;
+  }
+
+  Gpus gpus_;
+};
+
+using GpuKinds = ::testing::Types<ScriptedGpus, FakeGpus>;
+TYPED_TEST_SUITE(NvmlContract, GpuKinds);
+
+TYPED_TEST(NvmlContract, NamesTheGpusInOrder) {
+  EXPECT_EQ(*this->gpus_.nvml().DriverVersion(), "570.124.06");
+  const std::vector<NvmlGpu> gpus = *this->gpus_.nvml().Gpus();
+  ASSERT_THAT(gpus, SizeIs(2));
+  EXPECT_EQ(gpus[0].uuid, "GPU-1");
+  EXPECT_EQ(gpus[1].uuid, "GPU-2");
+  EXPECT_EQ(gpus[1].pci_address, "0000:4c:00.0");
+  EXPECT_EQ(gpus[1].memory, std::nullopt) << "neither knows it";
+}
+
+TYPED_TEST(NvmlContract, APollLeavesFlashMemoryAlone) {
+  EXPECT_THAT(this->Read(NvmlDepth::kPoll), ElementsAre("power"));
+  EXPECT_THAT(this->Read(NvmlDepth::kAll), ElementsAre("power", "inforom-broken"));
+}
+
+TYPED_TEST(NvmlContract, ALostGpuShowsThatAlone) {
+  this->gpus_.Show(true);
+  EXPECT_THAT(this->Read(NvmlDepth::kAll), ElementsAre("gpu-lost"));
+}
+
+TYPED_TEST(NvmlContract, EachXidComesOnceAndNoneIsNoError) {
+  Nvml& nvml = this->gpus_.nvml();
+  ASSERT_TRUE(nvml.Gpus().ok());
+  EXPECT_THAT(*nvml.WaitForXids(0s), IsEmpty());
+  this->gpus_.Xid(79);
+  EXPECT_THAT(*nvml.WaitForXids(1s), ElementsAre(NvmlXid{"GPU-2", 79}));
+  EXPECT_THAT(*nvml.WaitForXids(0s), IsEmpty());
+}
+
+TYPED_TEST(NvmlContract, AfterAWaitThatFailedXidsComeAgain) {
+  Nvml& nvml = this->gpus_.nvml();
+  ASSERT_TRUE(nvml.Gpus().ok());
+  this->gpus_.FailWaits();
+  EXPECT_FALSE(nvml.WaitForXids(0s).ok());
+  this->gpus_.Xid(48);
+  EXPECT_THAT(*nvml.WaitForXids(1s), ElementsAre(NvmlXid{"GPU-2", 48}));
 }
 
 }  // namespace

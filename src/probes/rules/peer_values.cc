@@ -1,8 +1,7 @@
-#include "probes/rules/peer_values.h"
-
 #include <algorithm>
 
 #include "probes/rules/rule.h"
+#include "probes/rules/rule_engine.h"
 
 namespace galen::probes {
 

@@ -1,5 +1,3 @@
-#include "probes/rules/peer_values.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -169,10 +169,14 @@ void CheckWords(const Rule& rule, RuleFaults& faults) {
 
 }  // namespace
 
-void RuleFaults::At(std::size_t line, std::string row, std::size_t column) {
-  place_ = {line, column};
+void RuleFaults::At(std::optional<YamlPlace> place, std::string row) {
+  place_ = place;
   lines_ = nullptr;
   row_ = std::move(row);
+}
+
+void RuleFaults::At(std::optional<std::size_t> line, std::string row) {
+  At(line ? std::optional(YamlPlace{.line = *line}) : std::nullopt, std::move(row));
 }
 
 void RuleFaults::At(const YamlLines& lines, std::string_view list, std::size_t index,
@@ -184,9 +188,9 @@ void RuleFaults::At(const YamlLines& lines, std::string_view list, std::size_t i
 }
 
 void RuleFaults::Add(std::string_view field, std::string_view what) {
-  const YamlPlace at = lines_ != nullptr ? lines_->PlaceOfField(list_, index_, field) : place_;
-  const std::string place =
-      at.line > 0 ? fmt::format("{}:{}:{}", origin_, at.line, at.column) : origin_;
+  const std::optional<YamlPlace> at =
+      lines_ != nullptr ? lines_->PlaceOfField(list_, index_, field) : place_;
+  const std::string place = at ? fmt::format("{}:{}:{}", origin_, at->line, at->column) : origin_;
   faults_.push_back(field.empty() ? fmt::format("{}: {} {}", place, row_, what)
                                   : fmt::format("{}: {}: {} {}", place, row_, field, what));
 }

@@ -211,7 +211,7 @@ StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin) {
 
   RuleFaults faults{std::string(origin)};
   for (const DoubledKey& doubled : reading->doubled) {
-    faults.At(doubled.line, fmt::format("key \"{}\"", doubled.key), doubled.column);
+    faults.At(YamlPlace{doubled.line, doubled.column}, fmt::format("key \"{}\"", doubled.key));
     faults.Add("", "comes twice");
   }
   YamlLines lines(text);

@@ -15,10 +15,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/data/json.h"
 #include "base/data/yaml_lines.h"
 #include "probes/rules/rule.h"
 
@@ -51,8 +53,9 @@ class RuleFaults {
  public:
   explicit RuleFaults(std::string origin) : origin_(std::move(origin)) {}
 
-  // Where the next faults are: a line (0: unknown), perhaps a column, and a row's name.
-  void At(std::size_t line, std::string row, std::size_t column = 1);
+  // Where the next faults are, if that is known, and a row's name.
+  void At(std::optional<YamlPlace> place, std::string row);
+  void At(std::optional<std::size_t> line, std::string row);
   // Likewise, in the fields of a row of a list; `lines` is lent until the next At.
   void At(const YamlLines& lines, std::string_view list, std::size_t index, std::string row);
   // `field` may be "" when the row as a whole is meant.
@@ -64,7 +67,7 @@ class RuleFaults {
 
  private:
   const std::string origin_;
-  YamlPlace place_;
+  std::optional<YamlPlace> place_;
   const YamlLines* lines_ = nullptr;  // of the row, where it is one of a list
   std::string list_;
   std::size_t index_ = 0;
@@ -98,6 +101,11 @@ inline constexpr std::size_t kRuleFileBytesMax = 1024 * 1024;
 // `extends: NAME` has the signs and rules of that built-in one too; its own take the place of those
 // with the same name or id.
 StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin);
+
+// What ParseRules takes, as a JSON schema, for editors and CI. Pure.
+// By JSON Schema 2020-12 (https://json-schema.org/draft/2020-12). What a schema cannot say, such as
+// that a rule's sign is there, `galen rules check` says.
+Json RulesSchema();
 
 // The tables of rules that come with the program, as they are in rules/: put in at build time, so
 // that no file need be installed. Constant; YAML for ParseRules, and tested to be free of faults.

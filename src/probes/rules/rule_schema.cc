@@ -1,5 +1,3 @@
-#include "probes/rules/rule_schema.h"
-
 #include <fmt/format.h>
 
 #include <sstream>

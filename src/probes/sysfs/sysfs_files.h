@@ -13,7 +13,7 @@ namespace galen::probes {
 
 class SysfsFiles {
  public:
-  virtual ~SysfsFiles() = default;
+  constexpr virtual ~SysfsFiles() = default;
   // Up to kSysfsFileBytesMax of the file. NotFound when there is none; other errors say why the
   // kernel refused.
   virtual StatusOr<std::string> Read(const std::string& path) const = 0;
@@ -30,10 +30,15 @@ inline constexpr std::size_t kSysfsFileBytesMax = 64UL * 1024;
 // The kernel's.
 class RealSysfs final : public SysfsFiles {
  public:
+  // GCC 12 lets no constant have a destructor of this kind that is defaulted.
+  constexpr ~RealSysfs() override {}
   StatusOr<std::string> Read(const std::string& path) const override;
   StatusOr<std::vector<std::string>> List(const std::string& directory) const override;
   bool IsDirectory(const std::string& path) const override;
   std::string Resolve(const std::string& path) const override;
 };
+
+// For threads that may hang in a read: it is there for as long as the process is.
+inline constexpr RealSysfs kRealSysfs;
 
 }  // namespace galen::probes

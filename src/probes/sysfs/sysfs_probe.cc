@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/mutex.h"
+#include "base/guarded.h"
 
 namespace galen::probes {
 namespace {
@@ -17,12 +17,13 @@ constexpr std::string_view kHangingReads = "galen_sysfs_hanging_reads";
 
 // How far the look of a device has come.
 struct SysfsProbe::Look {
-  Time started{};
+  struct Place {
+    bool begun = false;
+    std::string sign{}, file{};
+  };
 
-  Mutex mu;  // the thread writes where it is while the loop may ask
-  bool begun GALEN_GUARDED_BY(mu) = false;
-  std::string sign GALEN_GUARDED_BY(mu);
-  std::string file GALEN_GUARDED_BY(mu);
+  Time started{};
+  Guarded<Place> place;  // the thread writes where it is while the loop may ask
 };
 
 SysfsProbe::SysfsProbe(Parts parts, Options options)
@@ -81,17 +82,15 @@ void SysfsProbe::Begin(Watched& watched) {
   look->started = parts_.loop.Now();
   watched.look = look;
   // It owns all that it touches: the probe may be gone when it returns.
-  auto work = [look, files = parts_.files, directory = options_.root + "/" + watched.device.path,
+  auto work = [look, &files = parts_.files, directory = options_.root + "/" + watched.device.path,
                signs = Due(watched)] {
-    {
-      MutexLock lock(look->mu);
-      look->begun = true;
-    }
-    return LookAtDevice(*files, directory, signs,
+    look->place.Update([](Look::Place& place) { place.begun = true; });
+    return LookAtDevice(files, directory, signs,
                         [&look](const std::string& sign, const std::string& file) {
-                          MutexLock lock(look->mu);
-                          look->sign = sign;
-                          look->file = file;
+                          look->place.Update([&](Look::Place& place) {
+                            place.sign = sign;
+                            place.file = file;
+                          });
                         });
   };
   RunFor(liveness_, *watched.queue, std::move(work),
@@ -126,14 +125,7 @@ void SysfsProbe::NoteHanging(Watched& watched, std::vector<Sign>& signs) {
   if (watched.look == nullptr) return;
   const Duration waited = parts_.loop.Now() - watched.look->started;
   if (waited < options_.patience) return;
-  bool begun = false;
-  std::string name, file;
-  {
-    MutexLock lock(watched.look->mu);
-    begun = watched.look->begun;
-    name = watched.look->sign;
-    file = watched.look->file;
-  }
+  const auto [begun, name, file] = watched.look->place.Get();
   // Before the first file it is the directory itself.
   const std::string what = file.empty() ? watched.device.path : file;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();

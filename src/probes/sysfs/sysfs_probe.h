@@ -28,13 +28,13 @@ class SysfsProbe final : public Probe {
   // Each device has a thread: so many idle ones cost little, more are refused by the driver.
   static constexpr std::size_t kDevicesMax = 256;
 
-  // The loop, log and table are lent and outlive the probe; threads that hang keep the files.
+  // All lent: they outlive the probe, and the files also each thread that hangs in one.
   struct Parts {
     Loop& loop;
     Log& log;
     Metrics& metrics;
     const RuleTable& rules;
-    std::shared_ptr<const SysfsFiles> files;  // shared with threads that hang
+    const SysfsFiles& files;
     // Makes the thread that a device is read on.
     std::function<std::unique_ptr<DiskQueue>()> make_queue;
   };

@@ -46,7 +46,7 @@ class SysfsProbeTest : public ::testing::Test {
   }
 
   void Write(const std::string& device, const std::string& file, const std::string& text) {
-    files_->files["/sys/d/" + device + "/" + file] = text;
+    files_.files["/sys/d/" + device + "/" + file] = text;
   }
   // The sign of the device at the next look; nullopt: none was shown.
   std::optional<Sign> Look(const std::string& device, const std::string& name) {
@@ -71,7 +71,7 @@ class SysfsProbeTest : public ::testing::Test {
   FakeLoop loop_;
   Metrics metrics_;
   const RuleTable rules_ = *ParseRules(kRules, "r");
-  std::shared_ptr<FakeSysfs> files_ = std::make_shared<FakeSysfs>();
+  FakeSysfs files_;
   std::vector<FakeDiskQueue*> queues_;
   Sink sink_;
   SysfsProbe probe_{{loop_, NullLog(), metrics_, rules_, files_,
@@ -98,7 +98,7 @@ TEST_F(SysfsProbeTest, AFileThatADeviceNeverHadIsNoSignOfIt) {
 
 TEST_F(SysfsProbeTest, AFileThatVanishesIsUnknownAndNotBad) {
   ASSERT_TRUE(Look("a", "errors")->error.empty());
-  files_->files.erase("/sys/d/a/errors");
+  files_.files.erase("/sys/d/a/errors");
   EXPECT_EQ(Look("a", "errors")->error, "the kernel gives no value any more");
 }
 
@@ -179,29 +179,29 @@ TEST_F(SysfsProbeTest, ALookThatReturnsAfterItsProbeTouchesNothing) {
 
 TEST_F(SysfsProbeTest, ADeviceThatLeavesIsGoneAndItsSignsUnknownUntilItIsBack) {
   ASSERT_TRUE(Look("a", "errors")->error.empty());
-  const std::map<std::string, std::string> before = files_->files;
-  files_->RemoveTree("/sys/d/a");
+  const std::map<std::string, std::string> before = files_.files;
+  files_.RemoveTree("/sys/d/a");
   EXPECT_EQ(NumberOf(*Look("a", "present")), 0);
   EXPECT_EQ(Look("a", "errors")->error, "its directory is gone");
-  files_->files = before;
+  files_.files = before;
   EXPECT_EQ(ValueText(*Look("a", "reset")), "device");
   EXPECT_EQ(Look("a", "reset"), std::nullopt) << "once";
 }
 
 TEST_F(SysfsProbeTest, ADeviceThatComesBackWithoutOneOfItsFilesIsNotUnknownForIt) {
   EXPECT_EQ(StateAfterLook(), HealthState::kHealthy);
-  std::map<std::string, std::string> later = files_->files;
+  std::map<std::string, std::string> later = files_.files;
   later.erase("/sys/d/a/errors");
-  files_->RemoveTree("/sys/d/a");
+  files_.RemoveTree("/sys/d/a");
   EXPECT_EQ(StateAfterLook(), HealthState::kUnknown);
-  files_->files = later;
+  files_.files = later;
   EXPECT_EQ(StateAfterLook(), HealthState::kHealthy);
 }
 
 TEST_F(SysfsProbeTest, AFileThatWasGarbageFromTheStartAndIsGoneIsNoSignOfTheDevice) {
   Write("a", "errors", "garbage\n");
   EXPECT_EQ(StateAfterLook(), HealthState::kUnknown);
-  files_->files.erase("/sys/d/a/errors");
+  files_.files.erase("/sys/d/a/errors");
   EXPECT_EQ(StateAfterLook(), HealthState::kHealthy);
 }
 
@@ -217,11 +217,11 @@ TEST_F(SysfsProbeTest, ALookThatWasLateAtAFileWhichTheDeviceHasNotIsForgottenByT
 TEST_F(SysfsProbeTest, ADeviceThatIsBackHasItsSeldomReadSignsReadAtOnce) {
   Write("a", "slow", "1\n");
   EXPECT_EQ(NumberOf(*Look("a", "slow")), 1);
-  std::map<std::string, std::string> later = files_->files;
+  std::map<std::string, std::string> later = files_.files;
   later["/sys/d/a/slow"] = "2\n";
-  files_->RemoveTree("/sys/d/a");
+  files_.RemoveTree("/sys/d/a");
   EXPECT_EQ(Look("a", "slow")->error, "its directory is gone");
-  files_->files = later;
+  files_.files = later;
   const std::optional<Sign> slow = Look("a", "slow");
   ASSERT_NE(slow, std::nullopt);
   EXPECT_EQ(NumberOf(*slow), 2);
@@ -241,7 +241,7 @@ TEST_F(SysfsProbeTest, ASeldomReadSignThatCannotBeReadIsUnknownUntilItIsReadAgai
 
 TEST_F(SysfsProbeTest, ALimitThatWasKnownAndIsMissedMakesItsSignUnknownUntilItIsBack) {
   ASSERT_EQ(Look("a", "width")->expected, 16);
-  files_->files.erase("/sys/d/a/max_width");
+  files_.files.erase("/sys/d/a/max_width");
   EXPECT_EQ(Look("a", "width")->error, "the kernel gives no limit for it any more");
   EXPECT_EQ(Look("a", "width")->error, "the kernel gives no limit for it any more");
   Write("a", "max_width", "16\n");

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "protos/deviceplugin/v1beta1/deviceplugin.pb.h"
 #include "rpc/typed.h"
-#include "sdk/plugin/preferred_allocation.h"
 
 namespace galen::sdk {
 namespace {

@@ -1,11 +1,11 @@
-#include "sdk/plugin/preferred_allocation.h"
-
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
+
+#include "sdk/plugin/plugin_service.h"
 
 namespace galen::sdk {
 namespace {

@@ -1,5 +1,3 @@
-#include "sdk/plugin/preferred_allocation.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/test_rounds.h"
+#include "sdk/plugin/plugin_service.h"
 
 namespace galen::sdk {
 namespace {

@@ -33,6 +33,9 @@ namespace {
 
 namespace nvml = galen::probes::nvml;
 
+// Events of the present table that were reported.
+std::atomic<std::size_t> g_reported = 0;
+
 // The table, read again when another file has its name: a call costs a stat(2), not a read.
 class Table {
  public:
@@ -55,6 +58,10 @@ class Table {
     const char* path = std::getenv("GALEN_NVML_ANSWERS");
     struct stat now = {};
     const bool there = path != nullptr && ::stat(path, &now) == 0;
+    if (path_ != (path == nullptr ? "" : path)) {
+      path_ = path == nullptr ? "" : path;
+      g_reported = 0;
+    }
     if (there && now.st_ino == inode_ && now.st_mtim.tv_sec == seconds_ &&
         now.st_mtim.tv_nsec == nanos_) {
       return;
@@ -78,6 +85,7 @@ class Table {
   }
 
   std::mutex mu_;
+  std::string path_;
   ino_t inode_ = 0;
   time_t seconds_ = 0;
   long nanos_ = 0;
@@ -122,8 +130,6 @@ int Text(nvml::Device device, const std::string& name, char* text, unsigned size
   if (result == nvml::kSuccess) std::snprintf(text, size, "%s", answer.c_str());
   return result;
 }
-
-std::atomic<std::size_t> g_reported = 0;
 
 }  // namespace
 
