@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kResource = "vendor.example/card";
 constexpr const char* kAddress = "0000:4b:00.0";
@@ -45,6 +46,7 @@ class PluginDeviceStory : public ::testing::Test {
           ::v1::ContainerDevices& devices = *container.add_devices();
           devices.set_resource_name(kResource);
           devices.add_device_ids(kAddress);
+          if (gave_another_) devices.add_device_ids("0000:5c:00.0");
           reply(response);
         });
     server_ =
@@ -78,6 +80,7 @@ class PluginDeviceStory : public ::testing::Test {
   FaultStage node_;
   rpc::Dispatcher kubelet_{node_.stage().loop()};
   std::unique_ptr<net::Server> server_;
+  bool gave_another_ = false;  // one that is nowhere below /sys
   int asked_ = 0;
 };
 
@@ -89,7 +92,7 @@ TEST_F(PluginDeviceStory, APodShowsTheHealthOfTheDeviceThatItsKubeletGaveIt) {
   Write("current_link_width", "8\n");
   node_.ExpectSays(kTrainer, {"0000:4b:00.0 Degraded", "PCIe link at 8 of 16 lanes"});
   EXPECT_EQ(node_.ConditionOf(kTrainer), "True PcieWidthReduced") << "it works, at half its width";
-  node_.ExpectWhy(kTrainer, {"0000:4b:00.0   Degraded", "resource vendor.example/card",
+  node_.ExpectWhy(kTrainer, {"0000:4b:00.0  Degraded", "resource vendor.example/card",
                              "Healthy → Degraded, PcieWidthReduced"});
   EXPECT_LE(asked_, 5) << "it is no poll";
   // What was known before the agent's restart is shown all the time.
@@ -98,6 +101,20 @@ TEST_F(PluginDeviceStory, APodShowsTheHealthOfTheDeviceThatItsKubeletGaveIt) {
   node_.StartAgent({"--role", "observer"});
   node_.ExpectWhy(kTrainer, {"Degraded"});
   EXPECT_EQ(node_.LineOf(kTrainer), before);
+}
+
+TEST_F(PluginDeviceStory, ADeviceThatNobodyLooksAtIsNotOnThePodAndWhyNamesItWithTheReason) {
+  gave_another_ = true;
+  StartKubelet();
+  Up();
+  node_.ExpectWhy(kTrainer, {"0000:4b:00.0", "0000:5c:00.0",
+                             "no health source for vendor.example/card reports on this node"});
+  EXPECT_EQ(node_.LineOf(kTrainer), "");
+  StartSource();
+  node_.ExpectSays(kTrainer, {"0000:4b:00.0 Healthy"});
+  node_.ExpectWhy(kTrainer, {"holds 2 devices", "0000:4b:00.0  Healthy",
+                             "no device of its health source has its UUID, PCI address or serial"});
+  EXPECT_THAT(node_.LineOf(kTrainer), Not(HasSubstr("0000:5c:00.0")));
 }
 
 TEST_F(PluginDeviceStory, AKubeletThatIsNotThereIsSaidAndHurtsNoPod) {

@@ -45,8 +45,12 @@ class Reader {
  private:
   void ReadDevices(const std::string& container, const ::v1::ContainerDevices& said,
                    PodResources& pod) {
-    for (const std::string& name : said.device_ids()) {
-      const DeviceId id{said.resource_name(), node_, name};
+    for (int i = 0; i < said.device_ids_size(); ++i) {
+      if (pod.plugin_devices.size() >= ClaimIndex::kDevicesPerPodMax) {
+        const auto rest = static_cast<std::size_t>(said.device_ids_size() - i);
+        return LeaveOut("Pod " + ToString(pod.pod) + " has too many devices", rest);
+      }
+      const DeviceId id{said.resource_name(), node_, said.device_ids(i)};
       // A name without a domain would be a driver's: no resource of a plugin has one.
       const Status valid = IsPluginResource(id.driver)
                                ? Validate(id)
@@ -54,8 +58,6 @@ class Reader {
                                                  Shown(id.driver, kNameShownBytesMax));
       if (!valid.ok() || !IsDnsLabel(container)) {
         LeaveOut(valid.ok() ? "a container has no name of one" : valid.message());
-      } else if (pod.plugin_devices.size() >= ClaimIndex::kDevicesPerPodMax) {
-        LeaveOut("Pod " + ToString(pod.pod) + " has too many devices");
       } else {
         pod.plugin_devices.push_back({container, id});
       }
@@ -82,8 +84,9 @@ class Reader {
     }
   }
 
-  void LeaveOut(const std::string& why) {
-    if (answer_.left_out++ == 0) answer_.first_left_out = why;
+  void LeaveOut(const std::string& why, std::size_t count = 1) {
+    if (answer_.left_out == 0) answer_.first_left_out = why;
+    answer_.left_out += count;
   }
 
   const std::string& node_;
