@@ -158,6 +158,34 @@ TEST_F(PluginDevicesTest, ARestartOfTheAgentTakesNothingFromThePod) {
   EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
 }
 
+TEST_F(PluginDevicesTest, AKubeletThatStartsTogetherWithTheAgentTakesNothingFromThePod) {
+  FakePlugin& driver = node_.AddDriver({"gpu-0"});
+  AddPod("trainer-0", "gpu.example.com");
+  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+  FakePlugin& source = AddSource();
+  source.Report({Gpu(2)});
+  node_.StartAgent();
+  node_.Pass(HeldChanges::kAnnotationCalm + 5s);
+  const std::string before = node_.Annotation("trainer-0");
+  EXPECT_THAT(before, HasSubstr("XID 79"));
+  node_.KillAgent();
+  kubelet_.Stop();
+  node_.StartAgent();
+  for (int second = 0; second < 60; ++second) {
+    // At first it knows of no Pod.
+    if (second == 12) kubelet_.Say({});
+    if (second == 12) kubelet_.Start();
+    if (second == 20) kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+    if (second % 15 == 0) {
+      driver.Report({{.device = "gpu-0"}});
+      source.Report({Gpu(2)});
+    }
+    node_.Pass(1s);
+    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << second << " s";
+  }
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+}
+
 TEST_F(PluginDevicesTest, AClaimsDeviceThatOnlyTheKubeletNamesIsSaidOnceAndCountedWhileItsPodIs) {
   FakePlugin& driver = node_.AddDriver({"gpu-0"});
   node_.AddPod("trainer-0");

@@ -28,8 +28,9 @@ std::string ClaimDifference(const PodResources& said, const std::vector<HeldDevi
 class PodResourcesJoin {
  public:
   // After a start a Pod that showed something before is left as it is for so long, until the
-  // kubelet has said which devices of plugins it has: else it would lose these for a moment.
-  static constexpr Duration kPatience = std::chrono::seconds(10);
+  // kubelet has said which devices of plugins it has: else it would lose these for a moment. Long
+  // enough for a kubelet that starts at the same time to be asked four times.
+  static constexpr Duration kPatience = std::chrono::seconds(30);
 
   static constexpr std::size_t kDifferencesShown = 16;
 
