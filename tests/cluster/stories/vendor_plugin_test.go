@@ -1,7 +1,6 @@
 package stories
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +80,36 @@ func TestAPodShowsADevicePluginsDeviceBesideThatOfItsClaim(t *testing.T) {
 		t.Errorf("%s was listened to %d times, the kubelet does it once:\n%s", vendorResource, heard,
 			plugin.Log())
 	}
-	if differs := fmt.Sprint(agent.Log()); strings.Contains(differs, "name different devices") {
-		t.Errorf("kubelet and API server name different devices:\n%s", differs)
+	staysWhileKubeletAndAgentStartAgain(t, watch, agent, gpu+" Unhealthy since",
+		device+" Unhealthy since")
+}
+
+// staysWhileKubeletAndAgentStartAgain fails where a version of the Pod meanwhile, or in the end,
+// does not have all of said in its annotation.
+func staysWhileKubeletAndAgentStartAgain(t *testing.T, watch *PodWatch, agent *Process,
+	said ...string) {
+	t.Helper()
+	before := len(watch.All())
+	cluster.Kill(t, "node-1/kubelet")
+	agent.Kill()
+	next := startObserver(t)
+	awaitLog(t, next, "lists of the API server are known")
+	awaitLog(t, next, "kubelet does not say which devices its Pods have")
+	cluster.Start(t, "node-1/kubelet")
+	awaitLog(t, next, "kubelet says which devices its Pods have")
+	// As long as the agent leaves the Pod as it is, and reports take to be repeated.
+	time.Sleep(35 * time.Second)
+	for _, seen := range append(watch.All()[before:], watch.Last()) {
+		for _, each := range said {
+			if !strings.Contains(seen.Pod.Annotations[annotation], each) {
+				t.Errorf("at %s the Pod said nothing of %q: %s", seen.At.Format(time.RFC3339Nano), each,
+					seen.Pod.Annotations[annotation])
+			}
+		}
+	}
+	for _, log := range []string{agent.Log(), next.Log()} {
+		if strings.Contains(log, "name different devices") {
+			t.Errorf("kubelet and API server name different devices:\n%s", log)
+		}
 	}
 }
