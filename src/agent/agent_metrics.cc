@@ -28,6 +28,10 @@ void Declare(Metrics& metrics) {
   metrics.DeclareCounter(kContainerOutputLost,
                          "Bytes of containers' output that are in no log, as the disk hung or "
                          "failed.");
+  metrics.DeclareCounter(kPodResourcesLists,
+                         "Questions to the kubelet which devices its Pods have, by result.");
+  metrics.DeclareGauge(kPodResourcesDifferences,
+                       "Pods of which kubelet and API name different devices of claims.");
 }
 
 void ShowAges(Metrics& metrics, const std::map<std::string, Duration>& ages,

@@ -27,6 +27,8 @@ inline constexpr std::string_view kJournalBytes = "galen_journal_bytes";
 inline constexpr std::string_view kPublishedLate = "galen_published_before_kept_total";
 inline constexpr std::string_view kJournalErrors = "galen_journal_errors_total";
 inline constexpr std::string_view kContainerOutputLost = "galen_container_output_lost_bytes_total";
+inline constexpr std::string_view kPodResourcesLists = "galen_pod_resources_lists_total";
+inline constexpr std::string_view kPodResourcesDifferences = "galen_pod_resources_differences";
 
 // REQUIRES: once a registry, before anything is counted.
 void Declare(Metrics& metrics);

@@ -50,6 +50,16 @@ Outcome JudgeTroubles(const Observations& seen) {
   return Judged(Level::kBad, found);
 }
 
+// The kubelet gave the container the device; the API server is what everybody else reads.
+Outcome JudgeHoldings(const Observations& seen) {
+  if (!seen.agent.status.ok()) return Unknown("the agent could not be asked");
+  std::vector<std::string> found;
+  for (const std::string& difference : seen.agent.status->holding_differences) {
+    found.push_back(Shown(difference));
+  }
+  return Judged(Level::kWarning, found);
+}
+
 // "" when the agent is connected to an instance of it.
 std::string FaultOfDriver(const std::vector<AgentDriver>& known, const std::string& name) {
   std::string fault = "is unknown to the agent";
@@ -156,6 +166,12 @@ std::vector<Check> ProcessChecks() {
        "Give the agent the kubelet's root as the kubelet sees it (same path, read access); the "
        "sentence says what it met.",
        JudgeDrivers},
+      {"agent.holdings", Level::kWarning, "Kubelet and API server name the same devices of Pods",
+       "A Pod may show the health of a device that it does not have, and not that of its own.",
+       "Delete the Pod, so that its claim is allocated and prepared anew. If it comes back, "
+       "compare "
+       "the claim's status.allocation with what the driver prepares.",
+       JudgeHoldings},
       {"agent.open-files", Level::kWarning, "The agent may open at least 1024 files",
        "With many drivers it cannot connect to all of them.", "Raise its LimitNOFILE.",
        JudgeAgentOpenFiles},

@@ -9,7 +9,7 @@ namespace {
 const std::vector<Flaw>& AgentFlaws() {
   static const std::vector<Flaw> kFlaws = {
       {{"agent.running bad", "agent.role unknown", "agent.troubles unknown",
-        "agent.drivers unknown"},
+        "agent.drivers unknown", "agent.holdings unknown"},
        "/run/galen/agent.sock: nobody listens",
        [](Observations& s) {
          s.agent.status = Unavailable("nobody listens");
@@ -33,6 +33,11 @@ const std::vector<Flaw>& AgentFlaws() {
       {{"agent.drivers bad"},
        "gpu.example.com: the stream ended",
        [](Observations& s) { (*s.agent.drivers)[0].trouble = "the stream ended"; }},
+      {{"agent.holdings warning"},
+       "default/a: the kubelet has gpu-1 for claim a-gpu",
+       [](Observations& s) {
+         s.agent.status->holding_differences = {"default/a: the kubelet has gpu-1 for claim a-gpu"};
+       }},
       {{"agent.open-files warning"},
        "it may open 256 files",
        [](Observations& s) { s.agent.open_files = std::optional<std::int64_t>(256); }},

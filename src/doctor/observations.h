@@ -218,6 +218,7 @@ struct ApiSeen {
 struct AgentStatusSeen {
   std::string version, node, role;
   std::vector<std::string> troubles;
+  std::vector<std::string> holding_differences;  // between kubelet and API server
 };
 
 // A driver as the agent sees it.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+#include "model/plugin_resource.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/simulator/simulator.h"
 #include "sdk/app/driver_options.h"
@@ -12,6 +14,8 @@ namespace {
 
 // So that a slip such as 1ms does not make the driver look without pause.
 constexpr Duration kPollLeast = std::chrono::milliseconds(100);
+// For checks of the rest, where the name of a resource stands for that of a driver.
+constexpr const char* kResourceStandIn = "resource.galen.dev";
 constexpr Duration kPollMost = std::chrono::seconds(10);  // well below a report's 30 s
 
 void AddSharedFlags(Flags& flags, DriverConfig& config) {
@@ -32,8 +36,9 @@ void AddSharedFlags(Flags& flags, DriverConfig& config) {
             "with --device-plugin: only devices of these names, by pattern, e.g. 'gpu-1*'; may be "
             "repeated; all unless given");
   flags.Add("--health-only-for", config.health_only_for,
-            "report the health of this driver's devices to Galen's agent, and be no driver: no "
-            "slices, no claims, no API server; devices are found by UUID, PCI address and serial");
+            "report the health of this driver's devices, or of those of a device plugin's resource "
+            "such as nvidia.com/gpu, to Galen's agent, and be no driver: no slices, no claims, no "
+            "API server; devices are found by UUID, PCI address and serial");
   flags.Add("--health-sources", config.health_sources,
             "with --health-only-for: the directory in which the agent looks for the socket");
   flags.Add("--state-dir", config.state_dir,
@@ -90,6 +95,12 @@ void ValidateOffer(const DriverConfig& config, const AddFault& add) {
 
 void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
   if (config.health_only_for.empty()) return;
+  if (IsPluginResource(config.health_only_for) && !IsResourceName(config.health_only_for)) {
+    add(
+        fmt::format("--health-only-for: '{}' is neither a driver nor a device plugin's resource, "
+                    "such as nvidia.com/gpu, of at most 63 characters",
+                    Printable(config.health_only_for)));
+  }
   if (SpecOf(config.kind).simulated) {
     add("--health-only-for: simulated GPUs are no other driver's; use nvidia, pci, nic or sysfs");
   }
@@ -121,8 +132,10 @@ Status Validate(const DriverConfig& config) {
   const auto add = [&faults](std::string_view fault) {
     faults += (faults.empty() ? "" : "\n") + std::string(fault);
   };
-  if (const Status status = sdk::ValidateOptions(SdkOptions(config)); !status.ok())
-    add(status.message());
+  Driver::Options options = SdkOptions(config);
+  // A resource is no driver's name, and said below to be right or wrong.
+  if (IsPluginResource(config.health_only_for)) options.name = kResourceStandIn;
+  if (const Status status = sdk::ValidateOptions(options); !status.ok()) add(status.message());
   if (config.health_timeout % std::chrono::seconds(1) != Duration::zero()) {
     add("--health-timeout must be whole seconds");
   }
@@ -193,7 +206,9 @@ std::string StateDirectory(const DriverConfig& config) {
   if (!config.state_dir.empty()) return config.state_dir;
   // A directory whose name begins with a dot: the agent looks for sockets in all others.
   if (!config.health_only_for.empty()) {
-    return fmt::format("{}/.state/{}", config.health_sources, config.health_only_for);
+    std::string name = config.health_only_for;
+    std::ranges::replace(name, '/', '_');
+    return fmt::format("{}/.state/{}", config.health_sources, name);
   }
   return fmt::format("{}/plugins/{}", config.driver.kubelet_root, config.driver.name);
 }

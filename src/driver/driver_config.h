@@ -24,8 +24,9 @@ enum class Kind { kGpu, kNic, kNvidia, kPci, kSysfs };
 struct DriverConfig {
   Kind kind = Kind::kGpu;
   Driver::Options driver;
-  // The name of somebody else's driver: this program is then a health source beside it
-  // (sdk/app/health_source.h) and no driver of its own; takes the place of driver.name.
+  // The name of somebody else's driver, or of a device plugin's resource: this program is then a
+  // health source beside it (sdk/app/health_source.h) and no driver of its own; takes the place of
+  // driver.name.
   std::string health_only_for;
   std::string health_sources = "/run/galen/health";  // where a health source has its socket
   std::string rules_path;                            // "" = the built-in table

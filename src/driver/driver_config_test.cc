@@ -115,6 +115,24 @@ TEST(DriverConfig, BesideAnothersDriverItTouchesNothingOfThatDrivers) {
   EXPECT_THAT(Validate(simulated).message(), HasSubstr("simulated GPUs are no other driver's"));
 }
 
+TEST(DriverConfig, BesideADevicePluginItIsNamedByItsResource) {
+  DriverConfig config = GoodConfig(Kind::kNvidia);
+  config.health_only_for = config.driver.name = "nvidia.com/gpu";
+  EXPECT_EQ(Validate(config), OkStatus());
+  EXPECT_EQ(StateDirectory(config), "/run/galen/health/.state/nvidia.com_gpu");
+  for (const std::string wrong : {"nvidia.com/", "a/b/c", "../gpu"}) {
+    config.health_only_for = config.driver.name = wrong;
+    EXPECT_THAT(Validate(config).message(),
+                HasSubstr("--health-only-for: '" + wrong + "' is neither a driver nor"));
+  }
+}
+
+TEST(DriverConfig, ADriverOfItsOwnIsNotNamedAsAResource) {
+  DriverConfig config = GoodConfig(Kind::kGpu);
+  config.driver.name = "nvidia.com/gpu";
+  EXPECT_THAT(Validate(config).message(), HasSubstr("name \"nvidia.com/gpu\" must be a DNS"));
+}
+
 TEST(DriverConfig, RefusesFilesWhereNobodyReadsThem) {
   FakeFileSystem files;
   ASSERT_TRUE(files.WriteAtomically("/r.yaml", "extends: memory\n", 0600).ok());

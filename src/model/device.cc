@@ -1,6 +1,7 @@
 #include "model/device.h"
 
 #include "base/text.h"
+#include "model/plugin_resource.h"
 
 namespace galen {
 namespace {
@@ -30,7 +31,9 @@ std::string ToString(const DeviceId& id) {
 }
 
 Status Validate(const DeviceId& id) {
-  if (id.driver.size() > kDriverBytesMax || !IsDnsSubdomain(id.driver)) {
+  const bool plugin = IsPluginResource(id.driver);
+  if (plugin) RETURN_IF_ERROR(ValidatePluginDevice(id));
+  if (!plugin && (id.driver.size() > kDriverBytesMax || !IsDnsSubdomain(id.driver))) {
     return InvalidArgument(
         "driver name \"{}\" must be a DNS subdomain of at most {} characters, as gpu.example.com",
         Shown(id.driver, kShownBytesMax), kDriverBytesMax);
@@ -41,7 +44,7 @@ Status Validate(const DeviceId& id) {
         Shown(id.pool, kShownBytesMax), kPoolBytesMax);
   }
   // Its limit of 63 bytes is a DNS label's.
-  if (!IsDnsLabel(id.device)) {
+  if (!plugin && !IsDnsLabel(id.device)) {
     return InvalidArgument(
         "device name \"{}\" must be 1 to 63 lower-case letters, digits or \"-\", as gpu-0",
         Shown(id.device, kShownBytesMax));

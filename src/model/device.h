@@ -11,8 +11,8 @@
 namespace galen {
 
 // A device as DRA names it: unique in the cluster only with all three parts. `pool` is usually the
-// node's name; `device` is unique in its pool. The name is of a slot: after a repair another piece
-// of hardware may bear it, which DeviceIdentity shows.
+// node's name; `device` is unique in its pool, the name of a slot: after a repair another piece of
+// hardware may bear it, which DeviceIdentity shows. Those of device plugins: plugin_resource.h.
 struct DeviceId {
   std::string driver;
   std::string pool;
@@ -25,10 +25,10 @@ struct DeviceId {
 // again: a pool may hold "/".
 std::string ToString(const DeviceId& id);
 
-// OK when all three parts are names that Kubernetes would take: a driver of at most 63 characters
-// (DNS subdomain), a pool of DNS subdomains joined by "/" (253 in all), a device that is a DNS
-// label (63). InvalidArgument names the first part that is none; its message is short and printable
-// whatever came in, because these names come from drivers.
+// OK when all parts are names that Kubernetes would take: a driver of at most 63 characters (DNS
+// subdomain), a pool of DNS subdomains joined by "/" (253 in all), a device that is a DNS label
+// (63); or, of a device plugin, as plugin_resource.h has it. InvalidArgument names the first part
+// that is none; its message is short and printable, because these names come from drivers.
 Status Validate(const DeviceId& id);
 
 // Devices of a node, and so of one driver and of one report: one message of 4 MiB holds as many

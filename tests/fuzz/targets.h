@@ -42,6 +42,7 @@ void FuzzMessages(std::string_view bytes);
 // Which those are, in full: "galen.inspect.v1.ExplainRequest".
 std::set<std::string> FuzzedMessages();
 void FuzzReport(std::string_view bytes);
+void FuzzPodResources(std::string_view bytes);
 // Files: of the cluster's address, of the agent and its rules, of the journals, of CDI and claims.
 void FuzzKubeconfig(std::string_view bytes);
 void FuzzRules(std::string_view bytes);
@@ -72,6 +73,7 @@ inline constexpr Target kTargets[] = {
     {"grpc", FuzzGrpc},
     {"messages", FuzzMessages},
     {"report", FuzzReport},
+    {"pod_resources", FuzzPodResources},
     {"kubeconfig", FuzzKubeconfig},
     {"rules", FuzzRules},
     {"agent_config", FuzzAgentConfig},

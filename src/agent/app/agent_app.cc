@@ -5,6 +5,7 @@
 
 #include "agent/agent_metrics.h"
 #include "base/check.h"
+#include "model/plugin_resource.h"
 
 namespace galen::agent {
 namespace {
@@ -53,13 +54,20 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       clock_(e.loop),
       journal_(*store_),
       keeper_({e.loop, e.log, e.metrics, journal_}, config_.timeouts,
-              [this](const std::vector<HealthChange>& changes) { changes_.OnChanges(changes); }),
+              [this](const std::vector<HealthChange>& changes) {
+                changes_.OnChanges(changes);
+                if (pod_resources_) pod_resources_->OnChanges(changes);
+              }),
       prepared_(e.files, config_.state_dir + "/claims.json", e.disk),
       informers_(e.loop, e.log, e.random, client_, config_.node),
-      claims_(informers_, prepared_),
+      pod_resources_(MakePodResources()),
+      claims_(informers_, prepared_,
+              [this](const kube::Pod& pod) {
+                return pod_resources_ ? pod_resources_->ShownOf(pod) : std::vector<HeldDevice>();
+              }),
       merger_(
           {e.loop, e.log, keeper_}, config_.timeouts,
-          [this](const std::string& driver) { return informers_.OfferedBy(driver); },
+          [this](const std::string& driver) { return OfferedBy(driver); },
           [this](const std::string& driver) { return sources_.MayReport(driver); }),
       plugins_({e.loop, e.random, e.log, e.metrics, e.dialer, merger_.drivers()}, PluginOptions()),
       watcher_(e.loop, e.log, e.registry, plugins_),
@@ -89,13 +97,16 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       changes_(RouterParts()),
       virtual_node_({e.loop, e.random, e.log, e.metrics, client_}, config_.node, version_),
       dispatcher_(e.loop),
-      inspect_(
-          {e.loop, keeper_, claims_, informers_, plugins_, sources_, journal_, post_mortems_,
-           [this](const DeviceId& id) { return HealthOf(id); }, [this] { return StatusNow(); }},
-          dispatcher_),
+      inspect_({e.loop, keeper_, claims_, informers_, plugins_, sources_, journal_, post_mortems_,
+                [this](const DeviceId& id) { return HealthOf(id); }, [this] { return StatusNow(); },
+                pod_resources_.get()},
+               dispatcher_),
       departed_(
           {e.loop, e.log, keeper_}, [this](const DeviceId& id) { return TracesOf(id); },
           [this] { changes_.OnDevicesChanged(); }) {
+  if (!observes()) {
+    pod_resources_service_.emplace(PodResourcesService::Parts{informers_, claims_}, dispatcher_);
+  }
   keeper_.OnForgotten([this](const DeviceId& id) {
     post_mortems_.Forget(id);
     merger_.OnForgotten(id);
@@ -123,6 +134,7 @@ void AgentApp::Start() {
     virtual_node_.Start();
     if (processes_) processes_->Start();
   }
+  if (pod_resources_) pod_resources_->Start();
   informers_.Start(changes_);
   changes_.Start();
   departed_.Start();
@@ -176,7 +188,8 @@ DepartedDevices::Traces AgentApp::TracesOf(const DeviceId& id) const {
   DepartedDevices::Traces traces;
   traces.held = !informers_.synced() || !claims_.PodsToNotify(id).empty();
   traces.listed = !informers_.synced() || informers_.FindIdentity(id).has_value();
-  traces.driver_registered = !watcher_.scanned() || plugins_.IsRegistered(id.driver);
+  traces.driver_registered = !watcher_.scanned() || plugins_.IsRegistered(id.driver) ||
+                             (IsPluginResource(id.driver) && sources_.IsRegistered(id.driver));
   const auto ages = plugins_.ReportAges();
   if (const auto it = ages.find(id.driver); it != ages.end()) traces.report_age = it->second;
   const auto source_ages = sources_.ReportAges();
@@ -199,9 +212,29 @@ DeviceHealth AgentApp::HealthOf(const DeviceId& id) const {
 }
 
 std::string AgentApp::WhyNotReported(const DeviceId& id) const {
+  if (IsPluginResource(id.driver)) {
+    if (merger_.HasSource(id.driver)) return merger_.WhyNotMatched(id);
+    return "no health source for " + id.driver + " reports on this node";
+  }
   const std::string why = plugins_.WhyNotReported(id.driver);
   const std::string unmatched = merger_.WhyNotMatched(id);
   return unmatched.empty() ? why : why + "; " + unmatched;
+}
+
+std::map<DeviceId, HardwareIds> AgentApp::OfferedBy(const std::string& driver) const {
+  if (!IsPluginResource(driver)) return informers_.OfferedBy(driver);
+  if (!pod_resources_) return {};
+  return pod_resources_->OfferedBy(driver);
+}
+
+std::unique_ptr<PodResourcesJoin> AgentApp::MakePodResources() {
+  // Where there is no kubelet there are no device plugins either.
+  if (!observes()) return nullptr;
+  return std::make_unique<PodResourcesJoin>(
+      PodResourcesJoin::Edges{edges_.loop, edges_.log, edges_.metrics, edges_.dialer, informers_,
+                              claims_, keeper_.cache()},
+      PodResourcesReader::Options{.socket = config_.pod_resources_socket(), .node = config_.node},
+      [this](const std::vector<ObjectKey>& pods) { changes_.OnPluginDevices(pods); });
 }
 
 PluginManager::Options AgentApp::SourceOptions() const {
@@ -275,6 +308,10 @@ PodPublisher::Options AgentApp::PublisherOptions() {
             clock_.Look();
             return clock_.set_back();
           },
+      .patience_with =
+          [this](const kube::Pod& pod) {
+            return pod_resources_ ? pod_resources_->PatienceWith(pod) : Duration::zero();
+          },
       .runs = [this](const kube::Pod& pod) { return !processes_ && runner_.Runs(pod); },
       .run_of = [this](const kube::Pod& pod) -> std::optional<Json> {
         return processes_ ? processes_->StatusOf(pod.ref()) : std::nullopt;
@@ -303,7 +340,8 @@ ChangeRouter::Parts AgentApp::RouterParts() {
               [this] {
                 merger_.OnSlicesChanged();
                 inspect_.Changed();
-              }};
+              },
+          .pod_resources = pod_resources_.get()};
 }
 
 }  // namespace galen::agent

@@ -13,6 +13,7 @@
 #include "agent/app/change_router.h"
 #include "agent/app/config.h"
 #include "agent/app/inspect_service.h"
+#include "agent/app/pod_resources_join.h"
 #include "agent/drivers/kubelet_health.h"
 #include "agent/drivers/plugin_manager.h"
 #include "agent/drivers/plugin_watcher.h"
@@ -23,6 +24,7 @@
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_informers.h"
 #include "agent/manager/claim_caller.h"
+#include "agent/manager/pod_resources_service.h"
 #include "agent/manager/pod_runner.h"
 #include "agent/manager/virtual_node.h"
 #include "agent/post_mortem/post_mortem_keeper.h"
@@ -110,6 +112,8 @@ class AgentApp {
   DeviceHealth HealthOf(const DeviceId& id) const;
   std::string WhyNotReported(const DeviceId& id) const;
   kube::NodeDeviceHealth NodeHealth(const std::vector<kube::Condition>& before) const;
+  std::map<DeviceId, HardwareIds> OfferedBy(const std::string& driver) const;
+  std::unique_ptr<PodResourcesJoin> MakePodResources();
   PluginManager::Options PluginOptions() const;
   PluginManager::Options SourceOptions() const;
   std::unique_ptr<ProcessRunner> MakeProcessRunner();
@@ -133,6 +137,7 @@ class AgentApp {
   HealthKeeper keeper_;
   ClaimCheckpoint prepared_;
   NodeInformers informers_;
+  const std::unique_ptr<PodResourcesJoin> pod_resources_;  // beside a kubelet; else null
   ClaimIndex claims_;
   HealthMerger merger_;
   PluginManager plugins_;
@@ -151,6 +156,8 @@ class AgentApp {
   VirtualNode virtual_node_;
   rpc::Dispatcher dispatcher_;
   InspectService inspect_;
+  // A manager's: where there is a kubelet, it says which Pod has which device.
+  std::optional<PodResourcesService> pod_resources_service_;
   DepartedDevices departed_;
   std::string checkpoint_trouble_;
   std::set<std::string> aged_drivers_;  // whose reports' age is shown

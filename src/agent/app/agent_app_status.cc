@@ -39,6 +39,7 @@ std::vector<std::string> AgentApp::troubles() const {
   for (const DriverInfo& driver : plugins_.drivers()) {
     add(driver.name.empty() ? driver.socket : "driver " + driver.name, driver.trouble);
   }
+  if (pod_resources_) add("Pod resources", pod_resources_->trouble());
   if (source_watcher_) add("health sources", source_watcher_->trouble());
   for (const DriverInfo& source : sources_.drivers()) {
     add(source.name.empty() ? source.socket : "health source for " + source.name, source.trouble);
@@ -82,6 +83,8 @@ AgentStatus AgentApp::StatusNow() const {
           .api_writes = api_writes(),
           .pod_writes = publisher_.writes(),
           .troubles = troubles(),
+          .holding_differences =
+              pod_resources_ ? pod_resources_->differences() : std::vector<std::string>(),
           .all_published = keeper_.idle() && publisher_.idle() && node_publisher_.idle()};
 }
 

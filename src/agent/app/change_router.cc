@@ -23,6 +23,7 @@ void ChangeRouter::OnPod(const ObjectKey& key, const kube::Pod* before, const ku
   const bool replaced =
       before != nullptr && after != nullptr && before->meta.uid != after->meta.uid;
   if (replaced) parts_.publisher.Forget(key);
+  if (parts_.pod_resources != nullptr) parts_.pod_resources->OnPod(key, before, after);
   // Asked before and after: a Pod that lets go of a device changes the node's object as well.
   const bool held = !parts_.claims.DevicesOf(key).empty();
   Mark(parts_.claims.PodChanged(key));
@@ -46,6 +47,7 @@ void ChangeRouter::OnPod(const ObjectKey& key, const kube::Pod* before, const ku
 void ChangeRouter::OnClaim(const ObjectKey& key) {
   const std::vector<ObjectKey> pods = parts_.claims.ClaimChanged(key);
   if (pods.empty()) return;
+  if (parts_.pod_resources != nullptr) parts_.pod_resources->OnClaim();
   Mark(pods);
   for (const ObjectKey& pod : pods) {
     NoteAssigned(pod);
@@ -53,6 +55,15 @@ void ChangeRouter::OnClaim(const ObjectKey& key) {
     const kube::Pod* present = parts_.view.FindPod(pod);
     // The claim may be what the Pod was waiting for.
     if (present != nullptr && parts_.runner != nullptr) parts_.runner->MarkDirty(present->ref());
+  }
+  OnDevicesChanged();
+}
+
+void ChangeRouter::OnPluginDevices(const std::vector<ObjectKey>& pods) {
+  for (const ObjectKey& pod : pods) {
+    Mark(parts_.claims.PodChanged(pod));
+    NoteAssigned(pod);
+    parts_.post_mortems.OnClaims(pod);
   }
   OnDevicesChanged();
 }

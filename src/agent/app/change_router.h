@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/app/pod_resources_join.h"
 #include "agent/clock_steps.h"
 #include "agent/drivers/kubelet_health.h"
 #include "agent/drivers/plugin_facts.h"
@@ -76,7 +77,8 @@ class ChangeRouter final : public NodeListener {
     PodRunner* runner = nullptr;  // where Pods are run: the manager's
     HealthOf health_of;
     std::function<std::vector<DriverInfo>()> drivers;
-    std::function<void()> on_devices_changed;  // after everybody else, for each such change
+    std::function<void()> on_devices_changed;   // after everybody else, for each such change
+    PodResourcesJoin* pod_resources = nullptr;  // beside a kubelet
   };
 
   explicit ChangeRouter(Parts parts);
@@ -96,6 +98,8 @@ class ChangeRouter final : public NodeListener {
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after) override;
   // The same for the Pods that name the claim; nothing when none does.
   void OnClaim(const ObjectKey& key) override;
+  // The same for Pods whose devices of plugins are others than before.
+  void OnPluginDevices(const std::vector<ObjectKey>& pods);
   // Something about devices that the node's object or `inspect` shows may have changed: health,
   // holder, serial, driver. What the kubelet reports is read anew first.
   void OnDevicesChanged() override;

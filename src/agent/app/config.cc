@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/data/yaml.h"
 #include "base/text.h"
+#include "model/plugin_resource.h"
 #include "net/address.h"
 
 namespace galen::agent {
@@ -92,9 +93,12 @@ void CheckParts(Reader& reader, const std::string& where, const TimeoutRule& rul
     reader.Fault(fmt::format("{}.{}", where, part), "is \"{}\", must be {} name, in lower case",
                  Shown(name, kShownBytesMax), whose);
   };
-  check("driver", rule.driver, IsDnsSubdomain(rule.driver), "a driver's");
+  const bool plugin = IsPluginResource(rule.driver);
+  check("driver", rule.driver, IsDnsSubdomain(rule.driver) || IsResourceName(rule.driver),
+        "a driver's");
   check("pool", rule.pool, IsPoolName(rule.pool), "a pool's");
-  check("device", rule.device, IsDnsLabel(rule.device), "a device's");
+  // A device plugin names its devices as it likes.
+  check("device", rule.device, IsDnsLabel(rule.device) || plugin, "a device's");
 }
 
 void ReadTimeout(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {

@@ -105,6 +105,8 @@ struct AgentConfig {
   std::string registry_directory() const {
     return registry.empty() ? kubelet_root + "/plugins_registry" : registry;
   }
+  // Where a kubelet says which devices its Pods have.
+  std::string pod_resources_socket() const { return kubelet_root + "/pod-resources/kubelet.sock"; }
   // Where programs that report the health of a driver's devices in its place have their sockets.
   std::string health_sources_directory() const {
     if (!health_sources.empty()) return health_sources;

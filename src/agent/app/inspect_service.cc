@@ -52,10 +52,26 @@ const history::PostMortemDevice* FindDevice(const history::PostMortem* record, c
 // Turns the parts' values into messages. Lists have the order of the parts, which is the same for
 // equal states.
 struct InspectService::Wire {
+  // What the Pod holds, and what device plugins gave it of which nobody reports: it is on no Pod,
+  // but who asks for this one Pod may know.
+  static std::vector<HeldDevice> HeldBy(const Parts& parts, const ObjectKey& key) {
+    std::vector<HeldDevice> held = parts.claims.DevicesOf(key);
+    const kube::Pod* pod = parts.view.FindPod(key);
+    if (pod == nullptr || parts.pod_resources == nullptr) return held;
+    for (HeldDevice& device : parts.pod_resources->AllOf(*pod)) {
+      const bool shown = std::ranges::any_of(
+          held, [&](const HeldDevice& other) { return other.device == device.device; });
+      if (!shown) held.push_back(std::move(device));
+    }
+    return held;
+  }
+
   static void PutHolders(const Parts& parts, const DeviceId& id, wire::Device& out) {
-    for (const ObjectKey& key : parts.claims.PodsOf(id)) {
+    std::vector<ObjectKey> pods = parts.claims.PodsOf(id);
+    if (pods.empty() && parts.pod_resources != nullptr) pods = parts.pod_resources->PodsOf(id);
+    for (const ObjectKey& key : pods) {
       const kube::Pod* pod = parts.view.FindPod(key);
-      for (const HeldDevice& held : parts.claims.DevicesOf(key)) {
+      for (const HeldDevice& held : HeldBy(parts, key)) {
         if (held.device != id) continue;
         std::vector<ContainerUse> uses = held.uses;
         // A Pod may hold a device that none of its containers sees: it is listed without a
@@ -140,6 +156,9 @@ struct InspectService::Wire {
     response.set_api_writes(status.api_writes);
     response.set_pod_writes(status.pod_writes);
     for (const std::string& trouble : status.troubles) response.add_troubles(trouble);
+    for (const std::string& difference : status.holding_differences) {
+      response.add_holding_differences(difference);
+    }
     response.set_all_published(status.all_published);
     return response;
   }
@@ -206,7 +225,7 @@ struct InspectService::Wire {
     ASSIGN_OR_RETURN(const ObjectKey key, KeyOf(parts, request));
     // By device: claims that share one name it once.
     std::set<DeviceId> ids;
-    for (const HeldDevice& held : parts.claims.DevicesOf(key)) ids.insert(held.device);
+    for (const HeldDevice& held : HeldBy(parts, key)) ids.insert(held.device);
     const kube::Pod* pod = parts.view.FindPod(key);
     const std::string uid = pod == nullptr ? "" : pod->meta.uid;
     std::vector<history::PostMortem> records = parts.post_mortems.Records(key);

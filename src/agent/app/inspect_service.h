@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/app/pod_resources_join.h"
 #include "agent/drivers/plugin_manager.h"
 #include "agent/health/change_log.h"
 #include "agent/health/health_keeper.h"
@@ -32,7 +33,8 @@ struct AgentStatus {
   std::uint64_t api_writes = 0;
   std::uint64_t pod_writes = 0;  // of these, to Pods
   std::vector<std::string> troubles;
-  bool all_published = false;  // Pods and the node's object say all that is known
+  std::vector<std::string> holding_differences;  // PodResourcesJoin::differences()
+  bool all_published = false;                    // Pods and the node's object say all that is known
 };
 
 // The service galen.inspect.v1.Inspect. Every answer is made from the present when it is asked for;
@@ -54,6 +56,7 @@ class InspectService {
     PostMortemKeeper& post_mortems;
     std::function<DeviceHealth(const DeviceId&)> health_of;  // as Pods show it
     std::function<AgentStatus()> status;
+    const PodResourcesJoin* pod_resources = nullptr;  // beside a kubelet
   };
 
   // Adds its methods to `dispatcher`, which calls this for as long as it serves. Parts are lent.

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "model/plugin_resource.h"
 #include "net/address.h"
 
 namespace galen::agent {
@@ -41,7 +42,9 @@ HealthService PickHealth(std::span<const std::string> versions) {
   return HealthService::kNone;
 }
 
-Status CheckName(const std::string& name) {
+// A health source may be for a device plugin's resource as well.
+Status CheckName(const std::string& name, bool of_source) {
+  if (of_source && IsResourceName(name)) return OkStatus();
   if (name.empty()) return InvalidArgument("the driver's name is empty");
   if (name.size() > kDriverNameBytesMax) {
     return InvalidArgument("driver name \"{}\" is {} bytes, at most {} fit", Shown(name),
@@ -120,7 +123,7 @@ std::string_view ToString(HealthService service) {
 
 StatusOr<PluginFacts> JudgePlugin(const PluginAnswer& answer, const std::string& socket,
                                   const PluginRules& rules) {
-  RETURN_IF_ERROR(CheckName(answer.name));
+  RETURN_IF_ERROR(CheckName(answer.name, rules.health_sources));
   PluginFacts facts{.driver = answer.name,
                     .endpoint = answer.endpoint.empty() ? socket : answer.endpoint};
   RETURN_IF_ERROR(CheckEndpoint(facts.endpoint, rules));

@@ -43,6 +43,18 @@ TEST(PluginFacts, AHealthSourceNeedsHealthAndNoClaims) {
   EXPECT_FALSE(JudgePlugin(answer, kSocket, rules).ok());
 }
 
+TEST(PluginFacts, AHealthSourceMayBeForAResourceAndADriverMayNot) {
+  PluginRules rules = Rules();
+  rules.health_sources = true;
+  PluginAnswer answer = Answer({"v1.DRAResourceHealth"});
+  answer.name = "nvidia.com/gpu";
+  EXPECT_EQ(JudgePlugin(answer, kSocket, rules)->driver, "nvidia.com/gpu");
+  answer.versions = {"v1.DRAPlugin", "v1.DRAResourceHealth"};
+  EXPECT_FALSE(Judge(answer).ok());
+  answer.name = "nvidia.com/gpu/0";
+  EXPECT_FALSE(JudgePlugin(answer, kSocket, rules).ok());
+}
+
 TEST(PluginFacts, ThePluginsOrderDecidesItsService) {
   EXPECT_EQ(Judge(Answer({"v1beta1.DRAPlugin", "v1.DRAPlugin"}))->service, DraService::kV1Beta1);
   EXPECT_EQ(Judge(Answer({"v9.DRAPlugin", "v1.DRAPlugin"}))->service, DraService::kV1);

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "model/plugin_resource.h"
 
 namespace galen::agent {
 namespace {
@@ -229,7 +230,9 @@ HealthMerger::Joined& HealthMerger::Join(const std::string& driver) {
   driver_cache_.SetConnected(driver, true);
   driver_cache_.Apply(own, edges_.loop.Now(), edges_.loop.WallNow());
   driver_cache_.Apply(lasting, edges_.loop.Now(), edges_.loop.WallNow());
-  place->second.driver_reported = !own.report.devices.empty() || !lasting.report.devices.empty();
+  // A device plugin reports to nobody but the kubelet.
+  place->second.driver_reported =
+      IsPluginResource(driver) || !own.report.devices.empty() || !lasting.report.devices.empty();
   if (!place->second.held.empty()) {
     place->second.release = edges_.loop.After(kRestoredHold, [this, driver] { EndHold(driver); });
   }

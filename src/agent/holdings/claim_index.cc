@@ -46,13 +46,6 @@ std::vector<ContainerUse> OrdinaryUses(const kube::Pod& pod, const NamedClaim& n
   return uses;
 }
 
-kube::Container::Kind KindOf(const kube::Pod& pod, const std::string& container) {
-  for (const kube::Container& candidate : pod.containers) {
-    if (candidate.name == container) return candidate.kind;
-  }
-  return kube::Container::Kind::kMain;
-}
-
 // Containers that asked for an ordinary resource got a claim they never wrote; the status maps
 // them.
 std::vector<ContainerUse> ExtendedUses(const kube::Pod& pod, const NamedClaim& named,
@@ -110,6 +103,13 @@ auto OrderOf(const HeldDevice& held) {
 }
 
 }  // namespace
+
+kube::Container::Kind KindOf(const kube::Pod& pod, const std::string& container) {
+  for (const kube::Container& candidate : pod.containers) {
+    if (candidate.name == container) return candidate.kind;
+  }
+  return kube::Container::Kind::kMain;
+}
 
 bool HasEnded(const kube::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
@@ -222,16 +222,22 @@ ClaimIndex::Holder ClaimIndex::Drop(const ObjectKey& pod) {
   return std::move(node.mapped());
 }
 
-// Only Pods with claims are kept: most Pods of a node hold no device.
+// Only Pods with claims or with devices of plugins are kept: most Pods of a node hold no device.
 void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
   Holder holder{.uid = pod.meta.uid, .ended = HasEnded(pod)};
   for (ObjectKey& claim : ClaimKeysOf(pod)) holder.claims.insert(std::move(claim));
-  if (holder.claims.empty()) return;
+  std::vector<HeldDevice> plugin_devices;
+  if (plugin_devices_of_) plugin_devices = plugin_devices_of_(pod);
+  if (holder.claims.empty() && plugin_devices.empty()) return;
   holder.let_go = before.uid == holder.uid && before.let_go;
   // The view may show a claim that was taken away meanwhile: nobody looks at an ended Pod's claims.
   if (!holder.ended || !holder.let_go) {
     holder.devices = agent::DevicesOf(pod, view_, prepared_);
     DropGained(pod, before, holder.devices);
+    const std::size_t room = kDevicesPerPodMax - std::min(kDevicesPerPodMax, holder.devices.size());
+    if (plugin_devices.size() > room) plugin_devices.resize(room);
+    std::ranges::move(plugin_devices, std::back_inserter(holder.devices));
+    std::ranges::sort(holder.devices, {}, OrderOf);
     if (before.uid == holder.uid) holder.taken = TakenFrom(std::move(before), holder.devices);
   }
   if (holder.ended) {

@@ -1,13 +1,15 @@
-// Who holds which device: device → Pods, and Pod → devices with the containers that see them. Kept
-// up to date by a call for each Pod or claim that changed; looks the rest up in the view, which
-// outlives it. A Pod that has ended takes late news of what it held, although its claims are
-// taken away as soon as it ends: its devices stay until LetGo, or until the Pod is gone.
-// Belongs to the agent's loop. Lookups never fail: an unknown device has no Pods.
+// Who holds which device, by claims and by device plugins: device → Pods, and Pod → devices with
+// the containers that see them. Kept up to date by a call for each Pod or claim that changed; looks
+// the rest up in the view, which outlives it. A Pod that has ended takes late news of what it held,
+// although its claims are taken away as soon as it ends: its devices stay until LetGo, or until the
+// Pod is gone. Belongs to the agent's loop. Lookups never fail: an unknown device has no Pods.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/holdings/node_view.h"
@@ -20,24 +22,26 @@ struct ContainerUse {
   // what the container wrote (KEP-4680).
   std::string container;
   kube::Container::Kind kind = kube::Container::Kind::kMain;
-  std::string entry;  // "claim:gpu", "claim:gpu/main"
+  std::string entry;  // "claim:gpu", "claim:gpu/main", "nvidia.com/gpu"
 
   auto operator<=>(const ContainerUse&) const = default;
 };
 
-// A device that a Pod holds through one claim. Two shares of a device, or two claims on it, are two
-// of these.
+// A device that a Pod holds through one claim, or that a device plugin gave it. Two shares of a
+// device, or two claims on it, are two of these.
 struct HeldDevice {
   DeviceId device;
-  std::string share_id;
-  std::string claim;  // the ResourceClaim object's name
-  std::string claim_uid;
-  std::string request;  // without its "/sub"
+  std::string share_id = {};
+  std::string claim = {};  // the ResourceClaim object's name; "" for a device plugin's
+  std::string claim_uid = {};
+  std::string request = {};  // without its "/sub"
+  // The extended resource of a device plugin's device: "nvidia.com/gpu"; else "".
+  std::string resource = {};
   // What the kubelet would write as resourceID: the first CDI id of the device, else
-  // "driver/pool/device".
-  std::string resource_id;
-  std::vector<ContainerUse> uses;  // none: no container references the claim
-  bool admin_access = false;       // beside whoever works on it: a monitor, say
+  // "driver/pool/device"; of a device plugin's its own id of the device.
+  std::string resource_id = {};
+  std::vector<ContainerUse> uses = {};  // none: no container references the claim
+  bool admin_access = false;            // beside whoever works on it: a monitor, say
 
   bool operator==(const HeldDevice&) const = default;
 };
@@ -45,6 +49,8 @@ struct HeldDevice {
 // The ResourceClaim objects that `pod` names, as far as they are made: named ones, those made from
 // templates (by the Pod's status), and the one of its extended resources. Pure.
 std::vector<ObjectKey> ClaimKeysOf(const kube::Pod& pod);
+// The kind of the Pod's container of that name; kMain where it has none.
+kube::Container::Kind KindOf(const kube::Pod& pod, const std::string& container);
 // Whether it ran and never will again.
 bool HasEnded(const kube::Pod& pod);
 // When the last of its containers ended; nullopt when none says. Of a Pod that has ended.
@@ -69,8 +75,12 @@ class ClaimIndex {
   // A Pod holds at most this many devices for us: 256 claims of 32 results would be absurd.
   static constexpr std::size_t kDevicesPerPodMax = 512;
 
-  ClaimIndex(const NodeView& view, const PreparedDevices& prepared)
-      : view_(view), prepared_(prepared) {}
+  // What a Pod has of device plugins and is to be shown; at most as many as kDevicesPerPodMax.
+  using PluginDevicesOf = std::function<std::vector<HeldDevice>(const kube::Pod&)>;
+
+  ClaimIndex(const NodeView& view, const PreparedDevices& prepared,
+             PluginDevicesOf plugin_devices_of = nullptr)
+      : view_(view), prepared_(prepared), plugin_devices_of_(std::move(plugin_devices_of)) {}
 
   // The view's Pod of that name is new, different or gone. Names the Pods to look at again: that
   // Pod, even if it holds nothing.
@@ -92,7 +102,7 @@ class ClaimIndex {
   const std::vector<HeldDevice>& DevicesOf(const ObjectKey& pod) const;
   // Every device that some Pod of this node holds.
   std::vector<DeviceId> HeldDevices() const;
-  // Pods with claims, whether these are allocated or not.
+  // Pods with claims, whether these are allocated or not, and with devices of plugins.
   std::size_t pods() const { return pods_.size(); }
 
  private:
@@ -118,6 +128,7 @@ class ClaimIndex {
 
   const NodeView& view_;
   const PreparedDevices& prepared_;
+  const PluginDevicesOf plugin_devices_of_;
   std::map<ObjectKey, Holder> pods_;
   std::map<DeviceId, std::set<ObjectKey>> pods_of_device_;
   // By claims that are named, not only those that exist: a claim that is made later finds its Pods.

@@ -55,6 +55,46 @@ TEST_F(ClaimIndexTest, ANamedClaimIsFoundByItsName) {
   EXPECT_THAT(Uses("a"), ElementsAre("train claim:gpu"));
 }
 
+TEST_F(ClaimIndexTest, WhatAPluginGaveIsHeldBesideTheClaimsDevices) {
+  const HeldDevice plugins{.device = {"nvidia.com/gpu", "node-1", "GPU-1"},
+                           .resource = "nvidia.com/gpu",
+                           .resource_id = "GPU-1"};
+  bool shown = false;
+  ClaimIndex index(view_, prepared_, [&](const kube::Pod&) {
+    return shown ? std::vector<HeldDevice>{plugins} : std::vector<HeldDevice>();
+  });
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
+  kube::Pod& other = view_.AddPod("b");
+  other.claims.clear();
+  index.PodChanged(Key("a"));
+  index.PodChanged(Key("b"));
+  EXPECT_THAT(index.DevicesOf(Key("a")), SizeIs(1));
+  EXPECT_EQ(index.pods(), 1u) << "of a Pod without any nothing is kept";
+  shown = true;
+  index.PodChanged(Key("a"));
+  index.PodChanged(Key("b"));
+  EXPECT_THAT(index.DevicesOf(Key("a")), SizeIs(2));
+  EXPECT_THAT(index.DevicesOf(Key("b")), ElementsAre(plugins));
+  EXPECT_THAT(index.PodsOf(plugins.device), ElementsAre(Key("a"), Key("b")));
+  view_.pods.erase(Key("b"));
+  index.PodChanged(Key("b"));
+  EXPECT_THAT(index.PodsOf(plugins.device), ElementsAre(Key("a")));
+}
+
+TEST_F(ClaimIndexTest, APodHoldsNoMoreOfPluginsThanItsClaimsLeaveRoomFor) {
+  std::vector<HeldDevice> many(ClaimIndex::kDevicesPerPodMax);
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    many[i].device = {"x.com/many", "node-1", std::to_string(i)};
+  }
+  ClaimIndex index(view_, prepared_, [&](const kube::Pod&) { return many; });
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
+  index.PodChanged(Key("a"));
+  EXPECT_THAT(index.DevicesOf(Key("a")), SizeIs(ClaimIndex::kDevicesPerPodMax));
+  EXPECT_THAT(index.PodsOf(HeldGpu(0)), ElementsAre(Key("a")));
+}
+
 TEST_F(ClaimIndexTest, AClaimSharedByTwoPodsIsHeldByBoth) {
   for (const std::string name : {"a", "b"}) {
     kube::Pod& pod = view_.AddPod(name);

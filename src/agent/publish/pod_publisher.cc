@@ -81,6 +81,11 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
     queue_.MarkLater(key, hold);
     return done(OkStatus());
   }
+  const Duration patience = stopping_ ? Duration::zero() : options_.patience_with(*pod);
+  if (patience > Duration::zero()) {
+    queue_.MarkLater(key, patience);
+    return done(OkStatus());
+  }
   KeepIfEnded(*pod);
   NoteLeftOut(*pod);
   const std::optional<WantedPodStatus> wanted = WantedOf(*pod);

@@ -143,6 +143,10 @@ class PodPublisher {
     HealthAt health_at = [](const DeviceId& id, WallTime) { return DeviceHealth{.id = id}; };
     // How far the clock on the wall was set back in all (ClockSteps).
     std::function<Duration()> set_back = [] { return Duration::zero(); };
+    // How much longer the Pod is left as it is, since not all that it holds is known yet.
+    std::function<Duration(const kube::Pod& pod)> patience_with = [](const kube::Pod&) {
+      return Duration::zero();
+    };
     // Manager: whether the Pod's claims are ready, so that its containers run.
     std::function<bool(const kube::Pod& pod)> runs = [](const kube::Pod&) { return false; };
     // Manager that runs containers: what became of them (run_status.h); nullopt: nothing yet.

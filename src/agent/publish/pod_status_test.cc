@@ -54,6 +54,24 @@ HealthOf Among(std::vector<DeviceHealth> healths) {
   };
 }
 
+TEST(PodStatus, ADevicePluginsDeviceHasAnEntryByItsResourceBesideTheClaims) {
+  const DeviceId gpu{"nvidia.com/gpu", "node-1", "GPU-5f3c"};
+  DeviceHealth lost = kLost;
+  lost.id = gpu;
+  const WantedPodStatus wanted = WantedStatusOf(
+      {Held(ShownGpu(4)), Held(gpu, "GPU-5f3c", {{"train", UserKind::kMain, "nvidia.com/gpu"}})},
+      Among({kWell, lost}), DegradedAs::kHealthy);
+  EXPECT_THAT(wanted.annotation, HasSubstr("GPU-5f3c Unhealthy since"));
+  EXPECT_THAT(wanted.annotation, EndsWith("; gpu-4 Healthy"));
+  EXPECT_EQ(wanted.condition.status, "False");
+  const std::vector<kube::ResourceStatus>& entries = wanted.main.at("train");
+  ASSERT_THAT(entries, SizeIs(2));
+  EXPECT_EQ(entries[0].name, "claim:gpu");
+  EXPECT_EQ(entries[1].name, "nvidia.com/gpu");
+  EXPECT_EQ(entries[1].resources[0].resource_id, "GPU-5f3c");
+  EXPECT_EQ(entries[1].resources[0].health, "Unhealthy");
+}
+
 TEST(PodStatus, TheAnnotationListsTheWorstFirst) {
   const auto findings = FindingsOf({Held(ShownGpu(4)), Held(ShownGpu(5)), Held(ShownGpu(3))},
                                    Among({kLost, kWell, kSlow}));

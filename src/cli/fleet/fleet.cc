@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
+
+#include "model/plugin_resource.h"
 
 namespace galen::cli {
 namespace {
@@ -112,6 +115,25 @@ void AddHolders(Devices& devices, const std::vector<Claim>& claims) {
   }
 }
 
+// Which Pods hold a device plugin's device only their kubelet knows, and the node's agent from it.
+void AddPluginHolders(Devices& devices, const std::vector<kube::NodeDeviceHealth>& healths,
+                      const std::vector<kube::Pod>& pods) {
+  std::map<ObjectKey, std::string> uids;
+  for (const kube::Pod& pod : pods) uids[pod.meta.key] = pod.meta.uid;
+  for (const kube::NodeDeviceHealth& node : healths) {
+    for (const kube::NodeDevice& entry : node.devices) {
+      if (!IsPluginResource(entry.identity.id.driver)) continue;
+      std::set<ObjectKey> holders;
+      for (const kube::DeviceUse& use : entry.used_by) holders.insert(use.pod);
+      for (const ObjectKey& pod : holders) {
+        const auto uid = uids.find(pod);
+        Enter(devices, entry.identity.id)
+            .holders.push_back({pod, "", "", uid == uids.end() ? "" : uid->second});
+      }
+    }
+  }
+}
+
 void Take(DeviceView& view, const kube::ResourceHealth& entry) {
   view.health.state = ParseHealthState(entry.health).value_or(HealthState::kUnknown);
   view.health.cause = {};
@@ -181,6 +203,7 @@ Fleet JoinFleet(const FleetObjects& objects, WallTime now) {
       groups ? WithGroupMembers(objects.claims, objects.pods) : std::vector<Claim>();
   const std::vector<Claim>& claims = groups ? of_groups : objects.claims;
   AddHolders(devices, claims);
+  AddPluginHolders(devices, fleet.nodes, objects.pods);
   AddPods(devices, objects.pods, claims);
   DoubtLapsed(devices, lives);
   if (objects.kind_missing) BlameMissingKind(devices);

@@ -94,7 +94,7 @@ void Doubt(kube::NodeDeviceHealth& node, const Lapse& lapse);
 // One Pod's hold on one device.
 struct Holding {
   ObjectKey pod;
-  std::string claim;  // the ResourceClaim's name
+  std::string claim;  // the ResourceClaim's name; "" for a device plugin's device
   std::string request;
   std::string pod_uid = {};  // a claim may still be reserved for a former Pod of that name
 

@@ -56,6 +56,20 @@ TEST(Fleet, JoinsWhatSlicesClaimsAndHealthSayOfADevice) {
       (std::vector<Holding>{{{"train", "trainer-0"}, "trainer-0-gpu", "gpu", "uid-trainer-0"}}));
 }
 
+TEST(Fleet, ShowsWhoHoldsADevicePluginsDeviceAsTheAgentSays) {
+  const DeviceId gpu{"nvidia.com/gpu", "node-7", "GPU-5f3c"};
+  kube::NodeDeviceHealth health = HealthOfNode7(gpu, HealthState::kUnhealthy);
+  health.devices[0].used_by = {{{"train", "trainer-0"}, "main", ""},
+                               {{"train", "trainer-0"}, "side", ""}};
+  kube::Pod pod;
+  pod.meta.key = {"train", "trainer-0"};
+  pod.meta.uid = "uid-0";
+  const Fleet fleet = JoinFleet({.pods = {pod}, .claims = {}, .slices = {}, .healths = {health}});
+  ASSERT_EQ(fleet.devices.size(), 1u);
+  EXPECT_EQ(fleet.devices[0].holders,
+            (std::vector<Holding>{{{"train", "trainer-0"}, "", "", "uid-0"}}));
+}
+
 TEST(Fleet, ShowsTheRunningPodsThatNameTheClaimOfAGroup) {
   Claim claim = ClaimOf(kGpu3, "gang");
   claim.reserved_for.clear();

@@ -10,6 +10,7 @@
 #include "cli/output/table.h"
 #include "cli/output/terminal.h"
 #include "cli/output/tone.h"
+#include "model/plugin_resource.h"
 
 namespace galen::cli {
 namespace {
@@ -48,8 +49,14 @@ std::string IdentityLine(const ExplainedDevice& device) {
   };
   add("", device.identity.model);
   add("serial ", device.identity.serial);
-  add("pool ", device.identity.id.pool);
-  add("driver ", device.identity.id.driver);
+  const DeviceId& id = device.identity.id;
+  if (IsPluginResource(id.driver)) {
+    // Its pool is the node, which is said above.
+    add("resource ", id.driver);
+    return line;
+  }
+  add("pool ", id.pool);
+  add("driver ", id.driver);
   add("claim ", device.claim);
   return line;
 }

@@ -37,6 +37,16 @@ TEST(Explanation, SaysDeviceStateAndSinceWhen) {
             "  14:02:11.311  published  Pod status          galen-agent\n");
 }
 
+TEST(Explanation, OfADevicePluginsDeviceNamesItsResourceAndNoClaim) {
+  Explanation explanation = TrainerOnAFallenGpu();
+  ExplainedDevice& gpu = explanation.devices[0];
+  gpu.identity = {.id = {"nvidia.com/gpu", "node-7", "GPU-5f3c"}, .model = "H200"};
+  gpu.claim = "";
+  EXPECT_NE(
+      Draw(explanation, At("2026-11-21T14:02:49Z"), {}).find("H200, resource nvidia.com/gpu\n"),
+      std::string::npos);
+}
+
 TEST(Explanation, OfAPodThatEndedOrIsToGoSaysSo) {
   Explanation explanation = TrainerOnAFallenGpu();
   const WallTime now = At("2026-11-21T14:02:49Z");

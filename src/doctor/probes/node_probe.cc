@@ -51,7 +51,9 @@ Seen<AgentStatusSeen> ReadStatus(const StatusOr<std::string>& answer) {
   return AgentStatusSeen{.version = status->version(),
                          .node = status->node(),
                          .role = status->role(),
-                         .troubles = {status->troubles().begin(), status->troubles().end()}};
+                         .troubles = {status->troubles().begin(), status->troubles().end()},
+                         .holding_differences = {status->holding_differences().begin(),
+                                                 status->holding_differences().end()}};
 }
 
 Seen<std::vector<AgentDriver>> ReadDrivers(const StatusOr<std::string>& answer) {

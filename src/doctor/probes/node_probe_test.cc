@@ -126,6 +126,7 @@ TEST(NodeProbe, TheAgentReportsItsStatusAndItsDrivers) {
                                 status.set_node("node-7");
                                 status.set_role("observer");
                                 status.add_troubles("watch pods: forbidden");
+                                status.add_holding_differences("default/a: differs");
                                 reply(status.SerializeAsString());
                               });
   node.agent_service.AddUnary("/galen.inspect.v1.Inspect/ListDrivers",
@@ -140,6 +141,7 @@ TEST(NodeProbe, TheAgentReportsItsStatusAndItsDrivers) {
   ASSERT_TRUE(node.agent.status.ok()) << node.agent.status.status().message();
   EXPECT_EQ(node.agent.status->node, "node-7");
   EXPECT_THAT(node.agent.status->troubles, ElementsAre("watch pods: forbidden"));
+  EXPECT_THAT(node.agent.status->holding_differences, ElementsAre("default/a: differs"));
   ASSERT_TRUE(node.agent.drivers.ok());
   EXPECT_TRUE((*node.agent.drivers)[0].connected);
 }

@@ -14,6 +14,18 @@ std::vector<ContainerClaim> DecodeContainerClaims(const Json& container) {
   return claims;
 }
 
+// As Kubernetes tells extended resources from its own (IsExtendedResourceName): a domain that is
+// not kubernetes.io or below it. Limits: requests of such a resource are equal to them.
+std::set<std::string> DecodeExtendedResources(const Json& container) {
+  std::set<std::string> resources;
+  for (const auto& [name, quantity] : container["resources"]["limits"].members()) {
+    const std::size_t slash = name.find('/');
+    if (slash == std::string::npos || quantity.AsString() == "0") continue;
+    if (name.find("kubernetes.io/") == std::string::npos) resources.insert(name);
+  }
+  return resources;
+}
+
 // Appends, so that the kinds come one after the other in `out`.
 void DecodeContainers(const Json& list, Container::Kind kind, std::vector<Container>& out) {
   for (const Json& container : list.items()) {
@@ -23,7 +35,8 @@ void DecodeContainers(const Json& list, Container::Kind kind, std::vector<Contai
     out.push_back({.name = container["name"].AsString(),
                    .image = container["image"].AsString(),
                    .kind = sidecar ? Container::Kind::kSidecar : kind,
-                   .claims = DecodeContainerClaims(container)});
+                   .claims = DecodeContainerClaims(container),
+                   .resources = DecodeExtendedResources(container)});
   }
 }
 
@@ -141,6 +154,20 @@ std::optional<std::string> ClaimObjectName(const Pod& pod, std::string_view pod_
     if (claim.name == pod_claim && !claim.claim_name.empty()) return claim.claim_name;
   }
   return std::nullopt;
+}
+
+bool WantsPluginDevices(const Pod& pod) {
+  const auto by_claim = [&](const std::string& container, const std::string& resource) {
+    return std::ranges::any_of(pod.extended, [&](const ExtendedResourceMapping& mapping) {
+      return mapping.container == container && mapping.resource == resource;
+    });
+  };
+  return std::ranges::any_of(pod.containers, [&](const Container& container) {
+    if (container.kind == Container::Kind::kInit) return false;
+    return std::ranges::any_of(container.resources, [&](const std::string& resource) {
+      return !by_claim(container.name, resource);
+    });
+  });
 }
 
 const PodCondition* FindDevicesCondition(const Pod& pod) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct Container {
   std::string image;
   Kind kind = Kind::kMain;
   std::vector<ContainerClaim> claims;
+  // Extended resources that it asks for, such as "nvidia.com/gpu": a device plugin's, or a driver's
+  // where the Pod's `extended` has them.
+  std::set<std::string> resources = {};
   bool operator==(const Container&) const = default;
 };
 
@@ -121,6 +125,10 @@ StatusOr<Pod> DecodePod(const Json& object);
 // The ResourceClaim object that a pod-local claim name stands for: status first, then
 // spec.resourceClaimName. nullopt: not made yet, or needs none.
 std::optional<std::string> ClaimObjectName(const Pod& pod, std::string_view pod_claim);
+
+// Whether a container asks for devices of a device plugin: for an extended resource that no claim
+// stands for. Not one that ends before the others begin: of those the kubelet names no devices.
+bool WantsPluginDevices(const Pod& pod);
 
 // What our publisher writes: the devices in short, and whether all of them are well.
 inline constexpr std::string_view kDevicesAnnotation = "galen.dev/devices";

@@ -133,6 +133,35 @@ TEST(Pod, ABarePodIsReadable) {
   EXPECT_EQ(DecodePod(JsonOf("{}")).status().code(), Code::kInvalidArgument);
 }
 
+TEST(WantsPluginDevices, AnExtendedResourceThatNoClaimStandsForIsAPlugins) {
+  const auto pod = [](const std::string& limits) {
+    return *DecodePod(JsonOf(R"({"metadata":{"name":"p","uid":"u"},"spec":{"containers":[
+        {"name":"main","resources":{"limits":)" +
+                             limits + "}}]}}"));
+  };
+  EXPECT_TRUE(WantsPluginDevices(pod(R"({"nvidia.com/gpu":"1"})")));
+  EXPECT_FALSE(WantsPluginDevices(pod(R"({"nvidia.com/gpu":"0","cpu":"1"})")));
+  EXPECT_FALSE(
+      WantsPluginDevices(pod(R"({"attachable.kubernetes.io/x":"1","hugepages-2Mi":"1"})")));
+  Pod by_claim = pod(R"({"nvidia.com/gpu":"1"})");
+  by_claim.extended = {{"main", "nvidia.com/gpu", "r0"}};
+  EXPECT_FALSE(WantsPluginDevices(by_claim));
+  by_claim.extended = {{"other", "nvidia.com/gpu", "r0"}};
+  EXPECT_TRUE(WantsPluginDevices(by_claim));
+}
+
+TEST(WantsPluginDevices, AContainerThatEndsBeforeTheOthersBeginDoesNotCountAndASidecarDoes) {
+  Pod pod;
+  pod.containers = {{.name = "setup",
+                     .image = "",
+                     .kind = Container::Kind::kInit,
+                     .claims = {},
+                     .resources = {"nvidia.com/gpu"}}};
+  EXPECT_FALSE(WantsPluginDevices(pod));
+  pod.containers[0].kind = Container::Kind::kSidecar;
+  EXPECT_TRUE(WantsPluginDevices(pod));
+}
+
 TEST(ClaimObjectName, PrefersWhatTheStatusSays) {
   Pod pod = *DecodePod(JsonOf(kPod));
   EXPECT_EQ(ClaimObjectName(pod, "gpu"), "trainer-0-gpu-x");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "net/address.h"
@@ -20,7 +21,9 @@ constexpr Duration kSourceStreamsEnd = std::chrono::milliseconds(500);
 
 StatusOr<std::string> HealthSourceSocket(const std::string& directory, const std::string& driver,
                                          const std::string& instance) {
-  const std::string name = instance.empty() ? driver : driver + "-" + instance;
+  std::string name = instance.empty() ? driver : driver + "-" + instance;
+  // Of a device plugin's resource: no driver's name has a "_".
+  std::ranges::replace(name, '/', '_');
   for (const std::string& candidate : {name, DigestBase64Url(name, 16)}) {
     std::string path = fmt::format("{}/{}.sock", directory, candidate);
     if (path.size() <= net::kSocketPathMax) return path;

@@ -34,7 +34,7 @@ class HealthSource final : public RunningDriver {
     net::SocketHost& sockets;
   };
   struct Options {
-    std::string driver;     // the other's
+    std::string driver;     // the other's, or a device plugin's resource: "nvidia.com/gpu"
     std::string directory;  // of the socket; made if need be
     std::string instance;   // as Driver::Options::instance
     SnapshotOptions snapshot = {};

@@ -110,5 +110,10 @@ TEST(HealthSourceSocket, TwoInstancesHaveTwoAndALongNameIsShortened) {
   EXPECT_FALSE(socket("/" + std::string(100, 'd'), "").ok());
 }
 
+TEST(HealthSourceSocket, OfAResourceItIsOneFileAndNoDirectory) {
+  EXPECT_EQ(*HealthSourceSocket("/run/galen/health", "nvidia.com/gpu", ""),
+            "/run/galen/health/nvidia.com_gpu.sock");
+}
+
 }  // namespace
 }  // namespace galen::sdk

@@ -5,6 +5,7 @@
 //	reference-driver [flags]               serve, beside a kubelet
 //	reference-driver tell SOCKET WORD…     give a command to one that serves
 //	reference-driver --register …          announce another driver, with versions of one's choice
+//	reference-driver --plugin …            be a device plugin instead, of a resource of one's choice
 package main
 
 import (
@@ -29,10 +30,10 @@ import (
 type options struct {
 	name, node, kubeconfig, root, cdi, control, health, instance string
 
-	register, versions, uuids string
-	devices                   int
-	single                    bool
-	timeout                   time.Duration
+	register, versions, uuids, plugin string
+	devices                           int
+	single                            bool
+	timeout                           time.Duration
 }
 
 func main() {
@@ -54,6 +55,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	if o.register != "" {
 		return register(ctx, o)
+	}
+	if o.plugin != "" {
+		return servePlugin(ctx, o)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
 	if err != nil {
@@ -79,6 +83,8 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.instance, "instance", "", "this instance's id, for rolling updates")
 	flags.StringVar(&o.register, "register", "",
 		"DRIVER=SOCKET: be no driver, register one that serves there")
+	flags.StringVar(&o.plugin, "plugin", "",
+		"RESOURCE=ID,ID: be no driver, but a device plugin of these devices")
 	flags.StringVar(&o.versions, "versions", "", "with --register: the services to announce")
 	flags.BoolVar(&o.single, "single", false, "serve one health stream only, the newest")
 	flags.IntVar(&o.devices, "devices", 4, "how many devices, dev-0 and on")

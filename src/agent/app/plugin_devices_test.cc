@@ -1,0 +1,233 @@
+// Devices of device plugins: the kubelet says which Pod has which, a health source how they are;
+// what the whole agent makes of both, beside devices of a DRA driver.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/app/fake_agent_node.h"
+#include "agent/holdings/fake_pod_resources.h"
+#include "api_sim/objects/fake_objects.h"
+
+namespace galen::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kResource = "nvidia.com/gpu";
+constexpr const char* kGpu = "GPU-5f3c1c8e-0000-4000-8000-000000000001";
+
+class PluginDevicesTest : public ::testing::Test {
+ protected:
+  PluginDevicesTest() : node_(Role::kObserver), kubelet_(node_.cluster.loop(), node_.network) {
+    kubelet_.Start();
+  }
+
+  // A Pod that asks for a GPU of the plugin, and for one by a claim of `device_class` if any.
+  void AddPod(const std::string& name, const std::string& device_class = "") {
+    Json pod = api_sim::FakePod(name);
+    if (!device_class.empty()) pod = api_sim::WithTemplate(std::move(pod), "gpu", device_class);
+    Json& container = pod["spec"]["containers"].MutableItems()[0];
+    container["resources"]["limits"] = Json::MakeObject({{kResource, "1"}});
+    if (!device_class.empty()) {
+      container["resources"]["claims"].Append(Json::MakeObject({{"name", "gpu"}}));
+    }
+    node_.CreatePod(pod);
+  }
+  static FakeReport Gpu(int health, const std::string& uuid = kGpu) {
+    return {.device = "gpu-0",
+            .health = health,
+            .message = health == 2 ? "XID 79: GPU has fallen off the bus" : "",
+            .code = health == 2 ? "XidGpuLost" : "",
+            .uuid = uuid,
+            .pci_address = "0000:4b:00.0"};
+  }
+  FakePlugin& AddSource() {
+    source_ = std::make_unique<FakePlugin>(
+        node_.cluster.loop(), node_.network, node_.sources,
+        FakePlugin::Options{.driver = kResource,
+                            .pool = "health-source",
+                            .socket = "/run/galen/health/nvidia.sock",
+                            .endpoint = "/run/galen/health/nvidia-data.sock",
+                            .type = "galen.dev/HealthSource",
+                            .versions = {"v1.DRAResourceHealth"}});
+    source_->Report({Gpu(1)});
+    source_->Start();
+    return *source_;
+  }
+
+  AgentNode node_;
+  FakePodResources kubelet_;
+  std::unique_ptr<FakePlugin> source_;
+};
+
+TEST_F(PluginDevicesTest, APodShowsTheHealthOfADeviceThatThePluginGaveIt) {
+  AddPod("trainer-0");
+  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+  FakePlugin& source = AddSource();
+  node_.StartAgent();
+  node_.Pass(5s);
+  EXPECT_EQ(node_.Annotation("trainer-0"), std::string(kGpu) + " Healthy");
+  source.Report({Gpu(2)});
+  node_.Pass(1s);
+  EXPECT_THAT(node_.Annotation("trainer-0"), StartsWith(std::string(kGpu) + " Unhealthy since "));
+  EXPECT_THAT(node_.Annotation("trainer-0"), HasSubstr("XID 79: GPU has fallen off the bus"));
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+  EXPECT_THAT(node_.Events("trainer-0"), Contains("DeviceUnhealthy x1"));
+  node_.Pass(20s);
+  source.Report({Gpu(1)});
+  node_.Pass(HeldChanges::kAnnotationCalm);
+  EXPECT_EQ(node_.Annotation("trainer-0"), std::string(kGpu) + " Healthy");
+}
+
+TEST_F(PluginDevicesTest, APodWithAClaimAndAPluginsDeviceShowsBoth) {
+  node_.AddDriver({"gpu-0"});
+  AddPod("trainer-0", "gpu.example.com");
+  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+  AddSource().Report({Gpu(2)});
+  node_.StartAgent();
+  node_.Pass(5s);
+  EXPECT_THAT(node_.Annotation("trainer-0"), StartsWith(std::string(kGpu) + " Unhealthy since "));
+  EXPECT_THAT(node_.Annotation("trainer-0"), HasSubstr("; gpu-0 Healthy"));
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+}
+
+TEST_F(PluginDevicesTest, ADeviceThatNoSourceLooksAtIsShownOnNoPod) {
+  AddPod("trainer-0");
+  kubelet_.Say({{"trainer-0", kResource, {"GPU-00000000-0000-4000-8000-000000000009"}}});
+  AddSource();
+  node_.StartAgent();
+  node_.Pass(1min);
+  EXPECT_EQ(node_.Annotation("trainer-0"), "");
+  EXPECT_EQ(node_.Condition("trainer-0"), "");
+}
+
+TEST_F(PluginDevicesTest, ASourceThatComesLateIsShownOnPodsThatRunAlready) {
+  AddPod("trainer-0");
+  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+  node_.StartAgent();
+  node_.Pass(1min);
+  EXPECT_EQ(node_.Annotation("trainer-0"), "");
+  AddSource().Report({Gpu(2)});
+  node_.Pass(5s);
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+  EXPECT_THAT(node_.Events("trainer-0"), Contains("DeviceUnhealthy x1"));
+}
+
+TEST_F(PluginDevicesTest, ATimeSliceHasTheHealthOfItsGpu) {
+  AddPod("trainer-0");
+  AddPod("trainer-1");
+  const std::string gpu = kGpu;
+  kubelet_.Say({{"trainer-0", kResource, {gpu + "::0"}}, {"trainer-1", kResource, {gpu + "::3"}}});
+  AddSource().Report({Gpu(2)});
+  node_.StartAgent();
+  node_.Pass(5s);
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+  EXPECT_EQ(node_.Condition("trainer-1"), "False XidGpuLost");
+}
+
+TEST_F(PluginDevicesTest, ARestartOfTheAgentTakesNothingFromThePod) {
+  FakePlugin& driver = node_.AddDriver({"gpu-0"});
+  AddPod("trainer-0", "gpu.example.com");
+  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+  FakePlugin& source = AddSource();
+  source.Report({Gpu(2)});
+  node_.StartAgent();
+  node_.Pass(HeldChanges::kAnnotationCalm + 5s);
+  const std::string before = node_.Annotation("trainer-0");
+  EXPECT_THAT(before, HasSubstr("XID 79"));
+  node_.KillAgent();
+  // As a kubelet that is busy.
+  kubelet_.Hang(true);
+  node_.StartAgent();
+  for (int tenth = 0; tenth < 30; ++tenth) {
+    node_.Pass(100ms);
+    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << tenth << " tenths";
+  }
+  kubelet_.Hang(false);
+  kubelet_.AnswerHanging();
+  for (int second = 0; second < 30; ++second) {
+    if (second % 15 == 0) {
+      driver.Report({{.device = "gpu-0"}});
+      source.Report({Gpu(2)});
+    }
+    node_.Pass(1s);
+    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << second << " s";
+  }
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+}
+
+TEST_F(PluginDevicesTest, AKubeletThatStartsTogetherWithTheAgentTakesNothingFromThePod) {
+  FakePlugin& driver = node_.AddDriver({"gpu-0"});
+  AddPod("trainer-0", "gpu.example.com");
+  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+  FakePlugin& source = AddSource();
+  source.Report({Gpu(2)});
+  node_.StartAgent();
+  node_.Pass(HeldChanges::kAnnotationCalm + 5s);
+  const std::string before = node_.Annotation("trainer-0");
+  EXPECT_THAT(before, HasSubstr("XID 79"));
+  node_.KillAgent();
+  kubelet_.Stop();
+  node_.StartAgent();
+  for (int second = 0; second < 60; ++second) {
+    // At first it knows of no Pod.
+    if (second == 12) kubelet_.Say({});
+    if (second == 12) kubelet_.Start();
+    if (second == 20) kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+    if (second % 15 == 0) {
+      driver.Report({{.device = "gpu-0"}});
+      source.Report({Gpu(2)});
+    }
+    node_.Pass(1s);
+    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << second << " s";
+  }
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+}
+
+TEST_F(PluginDevicesTest, AClaimsDeviceThatOnlyTheKubeletNamesIsSaidOnceAndCountedWhileItsPodIs) {
+  FakePlugin& driver = node_.AddDriver({"gpu-0"});
+  node_.AddPod("trainer-0");
+  kubelet_.Say({{"trainer-0", "gpu.example.com", {"gpu-7"}, "another-claim"}});
+  node_.StartAgent();
+  node_.Pass(10s);
+  const std::string_view count = "galen_pod_resources_differences";
+  EXPECT_EQ(node_.metrics->Value(count), 1);
+  const auto logged = [this] { return node_.Logged("kubelet and API name different devices"); };
+  EXPECT_EQ(logged(), 1);
+  // What is written on the Pod is no reason to forget it.
+  driver.Report({{.device = "gpu-0", .health = 2, .message = "broken"}});
+  node_.Pass(11min);
+  EXPECT_EQ(node_.metrics->Value(count), 1);
+  EXPECT_EQ(logged(), 1);
+  node_.cluster.Delete(kube::kPods, "trainer-0", "default", 0);
+  node_.Pass(1s);
+  EXPECT_EQ(node_.metrics->Value(count), 0);
+}
+
+TEST_F(PluginDevicesTest, WithoutAKubeletOnlyTheClaimsDevicesAreShown) {
+  kubelet_.Stop();
+  node_.DefineNodeDeviceHealth(GALEN_SOURCE_DIR "/deploy/crds/nodedevicehealths.yaml");
+  FakePlugin& driver = node_.AddDriver({"gpu-0"});
+  AddPod("trainer-0", "gpu.example.com");
+  FakePlugin& source = AddSource();
+  node_.StartAgent();
+  node_.Pass(20s);
+  EXPECT_EQ(node_.Annotation("trainer-0"), "gpu-0 Healthy");
+  EXPECT_EQ(node_.Logged("kubelet does not say which devices its Pods have"), 1);
+  EXPECT_THAT(node_.app->troubles(), Contains(StartsWith("Pod resources: dial unix:")));
+  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+  kubelet_.Start();
+  // Drivers repeat what they report; the kubelet is asked again within five minutes.
+  for (int report = 0; report < 20; ++report) {
+    driver.Report({{.device = "gpu-0"}});
+    source.Report({Gpu(2)});
+    node_.Pass(15s);
+  }
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+  EXPECT_THAT(node_.app->troubles(), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace galen::agent

@@ -1,0 +1,91 @@
+// Beside a kubelet: asks it which devices its Pods have, keeps what device plugins gave them, and
+// compares what it says of claims with what the agent knows from the API. A device of a plugin is
+// shown on its Pod from the first report of a health source on: of one that nobody looks at there
+// is nothing to say. Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/health/health_cache.h"
+#include "agent/holdings/claim_index.h"
+#include "agent/holdings/plugin_holdings.h"
+#include "agent/holdings/pod_resources_reader.h"
+
+namespace galen::agent {
+
+// A device that the kubelet gave the Pod by a claim and that the agent's index does not know for
+// that claim, as a sentence; "" when there is none. What the kubelet does not name is no
+// difference: it lists what drivers prepared and named to it. Nor is a share, which kubelets name
+// since 1.35. Pure.
+std::string ClaimDifference(const PodResources& said, const std::vector<HeldDevice>& held);
+
+class PodResourcesJoin {
+ public:
+  // After a start a Pod that showed something before is left as it is for so long, until the
+  // kubelet has said which devices of plugins it has: else it would lose these for a moment. Long
+  // enough for a kubelet that starts at the same time to be asked four times.
+  static constexpr Duration kPatience = std::chrono::seconds(30);
+
+  static constexpr std::size_t kDifferencesShown = 16;
+
+  struct Edges {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+    net::Dialer& dialer;
+    const NodeView& view;
+    const ClaimIndex& claims;
+    const HealthCache& cache;  // of what is shown
+  };
+  // `on_pods` names Pods that have other devices than before, or whose devices are shown from now
+  // on. What is lent outlives this.
+  PodResourcesJoin(Edges edges, PodResourcesReader::Options options,
+                   std::function<void(const std::vector<ObjectKey>&)> on_pods);
+
+  void Start() { started_ = edges_.loop.Now(); }
+  // As NodeListener::OnPod, and before the claim index hears of it.
+  void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after);
+  // A claim of some Pod is allocated, or another.
+  void OnClaim() { reader_.Look(); }
+  // After everybody else: devices that were reported for the first time are shown from now on.
+  void OnChanges(const std::vector<HealthChange>& changes);
+
+  // What is shown of them on the Pod, for the claim index.
+  std::vector<HeldDevice> ShownOf(const kube::Pod& pod) const;
+  // All that the kubelet named, shown or not.
+  std::vector<HeldDevice> AllOf(const kube::Pod& pod) const { return holdings_.DevicesOf(pod); }
+  std::vector<ObjectKey> PodsOf(const DeviceId& id) const { return holdings_.PodsOf(id); }
+  std::map<DeviceId, HardwareIds> OfferedBy(const std::string& resource) const {
+    return holdings_.OfferedBy(resource);
+  }
+  // How much longer the Pod is to be left as it is.
+  Duration PatienceWith(const kube::Pod& pod) const;
+  // What hinders; "" when nothing does.
+  std::string trouble() const { return reader_.trouble(); }
+  // Where kubelet and API server differ, a sentence a Pod, kDifferencesShown at most.
+  std::vector<std::string> differences() const;
+
+ private:
+  void OnAnswer(const PodResourcesAnswer& answer);
+  void Compare(const PodResourcesAnswer& answer);
+  void ShowDifferences() const;
+  bool SomePod(const std::function<bool(const kube::Pod&)>& is_it) const;
+
+  const Edges edges_;
+  const std::function<void(const std::vector<ObjectKey>&)> on_pods_;
+  PluginHoldings holdings_;
+  PluginHoldings::AskedPods asked_;
+  // By Pod, what differs in the last answer; it counts once it was so in the one before: an
+  // allocation may be on its way to one of the two.
+  std::map<ObjectKey, std::string> suspected_, differences_;
+  Time started_{};
+  PodResourcesReader reader_;
+};
+
+}  // namespace galen::agent

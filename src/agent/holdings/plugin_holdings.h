@@ -1,0 +1,56 @@
+// Which devices of device plugins the Pods of this node hold, as the kubelet said last. The kubelet
+// alone knows: it chose them. Kept until the Pod is gone, or the kubelet says that it has others: a
+// kubelet that is starting, and so knows of no Pod or no device yet, takes nothing away. Belongs to
+// the agent's loop.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/holdings/claim_index.h"
+#include "agent/holdings/node_view.h"
+#include "agent/holdings/pod_resources.h"
+#include "model/hardware_ids.h"
+
+namespace galen::agent {
+
+// What a device plugin's id of a device says of the hardware: NVIDIA's is the GPU's UUID, that of a
+// MIG device, or with "::3" behind it a time slice of one; those of AMD and of SR-IOV are PCI
+// addresses. A part of a device has what is known of the whole as its parent. Any other id may be a
+// serial, unless it is as short as a number, and mostly matches nothing. Pure.
+HardwareIds IdsOfPluginDevice(std::string_view device);
+
+class PluginHoldings {
+ public:
+  explicit PluginHoldings(const NodeView& view) : view_(view) {}
+
+  // UIDs of the Pods when the kubelet was asked: an answer is about those.
+  using AskedPods = std::map<ObjectKey, std::string>;
+  AskedPods PodsNow() const;
+  // Takes what the kubelet said. Names the Pods that have others than before.
+  std::vector<ObjectKey> Apply(const PodResourcesAnswer& answer, const AskedPods& asked);
+  // The view's Pod of that name is new, different or gone.
+  void PodChanged(const ObjectKey& pod);
+
+  // In order of device. None for a Pod of which the kubelet has said nothing.
+  std::vector<HeldDevice> DevicesOf(const kube::Pod& pod) const;
+  // Whether the kubelet has said which devices the Pod has.
+  bool Knows(const kube::Pod& pod) const;
+  std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
+  // The devices of the resource that some Pod holds, by what their ids say.
+  std::map<DeviceId, HardwareIds> OfferedBy(const std::string& resource) const;
+
+ private:
+  struct Holder {
+    std::string uid;
+    std::vector<PodResources::PluginDevice> devices;
+    bool operator==(const Holder&) const = default;
+  };
+
+  const NodeView& view_;
+  std::map<ObjectKey, Holder> pods_;
+};
+
+}  // namespace galen::agent

@@ -1,0 +1,52 @@
+// What a kubelet says of its Pods by the Pod resources API (v1.PodResourcesLister, List): which
+// devices of device plugins, and which of claims, each container has. Values, read within bounds.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/holdings/claim_index.h"
+#include "base/status.h"
+#include "model/claim.h"
+
+namespace galen::agent {
+
+// A Pod without any device is left out.
+struct PodResources {
+  struct PluginDevice {
+    std::string container;
+    DeviceId device;  // of the node that was read for
+    auto operator<=>(const PluginDevice&) const = default;
+  };
+  struct ClaimDevice {
+    ObjectKey claim;
+    DeviceId device;
+    std::string share_id;
+    auto operator<=>(const ClaimDevice&) const = default;
+  };
+  ObjectKey pod;  // the API gives no UID
+  std::vector<PluginDevice> plugin_devices;
+  // In order, each once.
+  std::vector<ClaimDevice> claim_devices;
+  bool operator==(const PodResources&) const = default;
+};
+
+// All that one answer says, and how much of it could not be used.
+struct PodResourcesAnswer {
+  // A kubelet runs 110 Pods unless told otherwise; more than this many are left out.
+  static constexpr std::size_t kPodsMax = 4096;
+
+  std::vector<PodResources> pods;
+  // Pods and devices past a bound, and those whose names are none: their number, and what is wrong
+  // with the first of them.
+  std::size_t left_out = 0;
+  std::string first_left_out;
+};
+
+// A ListPodResourcesResponse; of a Pod at most ClaimIndex::kDevicesPerPodMax devices of each kind.
+// InvalidArgument for what is none. Pure.
+StatusOr<PodResourcesAnswer> DecodePodResources(std::string_view response, const std::string& node);
+
+}  // namespace galen::agent

@@ -1,0 +1,98 @@
+// Asks the kubelet which devices its Pods have (v1.PodResourcesLister, List) when there is a reason
+// to, and now and then: never as a poll. The API has no watch, and the only other way, a second
+// ListAndWatch of a plugin, steals events from some plugins (docs/adr/0029). A kubelet that is
+// slow, absent or talks nonsense holds up nobody. Belongs to the agent's loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/holdings/pod_resources.h"
+#include "base/log.h"
+#include "base/loop/loop.h"
+#include "base/metrics.h"
+#include "base/repeated_log.h"
+#include "net/connection.h"
+#include "rpc/channel.h"
+
+namespace galen::agent {
+
+class PodResourcesReader {
+ public:
+  // A Pod that comes changes several times within a moment: one look is enough.
+  static constexpr Duration kRest = std::chrono::milliseconds(300);
+  // Between two looks: a node that starts many Pods is asked about all of them at once.
+  static constexpr Duration kLeast = std::chrono::seconds(2);
+  // As the kubelet answers from memory, in milliseconds.
+  static constexpr Duration kDeadline = std::chrono::seconds(5);
+  // Where nothing changes; what was missed by any accident is seen then.
+  static constexpr Duration kPeriod = std::chrono::minutes(5);
+  // After a failure, or while the kubelet does not know yet what a Pod has; doubles up to kPeriod.
+  static constexpr Duration kAgain = std::chrono::seconds(3);
+  // Twice what a node of 250 Pods needs that lists its processors for each container.
+  static constexpr std::size_t kAnswerBytesMax = std::size_t{8} << 20;
+
+  struct Edges {
+    Loop& loop;
+    Log& log;
+    Metrics& metrics;
+    net::Dialer& dialer;
+  };
+  struct Options {
+    std::string socket;  // the kubelet's
+    std::string node;
+  };
+  struct Calls {
+    std::function<void()> on_ask;  // right before the kubelet is asked
+    std::function<void(const PodResourcesAnswer&)> on_answer;
+    // Whether a Pod has devices of a plugin of which the kubelet has said nothing yet.
+    std::function<bool()> waits;
+    // Whether some Pod has devices that only the kubelet knows of: only then is it a trouble that
+    // it does not answer.
+    std::function<bool()> needs;
+  };
+
+  PodResourcesReader(Edges edges, Options options, Calls calls)
+      : edges_(edges), options_(std::move(options)), calls_(std::move(calls)) {}
+
+  // Something may be others than before: asks, soon.
+  void Look();
+  // Whether the kubelet has ever answered.
+  bool answered() const { return answered_; }
+  // Whether it failed to, when it was asked last.
+  bool failed() const { return !trouble_.empty(); }
+  // What hinders; "" when nothing does, or when nobody needs the answer.
+  std::string trouble() const;
+
+ private:
+  void Plan(Duration delay);
+  void Ask();
+  void OnConnected(std::unique_ptr<net::Connection> connection);
+  void OnReply(const StatusOr<std::string>& reply);
+  void Conclude(const Status& status);
+  void Take(const PodResourcesAnswer& answer);
+  void Close();
+
+  Edges edges_;
+  const Options options_;
+  const Calls calls_;
+  bool answered_ = false;
+  bool asking_ = false;
+  bool again_ = false;  // something changed while the kubelet was asked
+  std::string trouble_;
+  std::optional<Time> asked_;
+  std::optional<Time> planned_;
+  Duration wait_ = kAgain;
+  LogOnce logged_;
+  std::unique_ptr<net::Dialling> dialling_;
+  // A call ends before what carries it.
+  std::unique_ptr<net::Connection> connection_;
+  std::unique_ptr<rpc::Channel> channel_;
+  std::unique_ptr<rpc::Call> call_;
+  Timer next_;
+  Timer conclude_;
+};
+
+}  // namespace galen::agent
