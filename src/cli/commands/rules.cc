@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/files/posix_file_system.h"
+#include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/output/table.h"
 #include "cli/output/tone.h"
@@ -22,8 +23,8 @@ StatusOr<probes::RuleTable> LoadRulesTable(const std::string& file) {
 
 StatusOr<std::string> CheckRules(const std::string& file) {
   ASSIGN_OR_RETURN(const probes::RuleTable table, LoadRulesTable(file));
-  return fmt::format("{}: {} signs and {} rules, no faults\n", file, table.signs.size(),
-                     table.rules.size());
+  return fmt::format("{}: {} and {}, no faults\n", file, Counted(table.signs.size(), "sign"),
+                     Counted(table.rules.size(), "rule"));
 }
 
 StatusOr<std::string> ListRules(const Options& options, const std::string& file) {

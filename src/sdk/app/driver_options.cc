@@ -103,15 +103,20 @@ Status ValidateOptions(const Driver::Options& options) {
   } else if (!IsDnsSubdomain(options.node)) {
     add(fmt::format("node \"{}\" is no name of a node", Printable(options.node)));
   }
-  if (!options.kubelet_root.starts_with('/')) add("kubelet root must be an absolute path");
-  if (!options.cdi_root.starts_with('/')) add("CDI root must be an absolute path");
+  // By their flags, which an SDK program has as a rule.
+  const auto check_absolute = [&add](const char* flag, const std::string& path) {
+    if (path.starts_with('/')) return;
+    add(fmt::format("--{} \"{}\" must be an absolute path", flag, Printable(path)));
+  };
+  check_absolute("kubelet-root", options.kubelet_root);
+  check_absolute("cdi-root", options.cdi_root);
   if (!options.instance.empty() && !IsDnsLabel(options.instance)) {
     add(fmt::format("instance \"{}\" must be a DNS label, such as a Pod's UID",
                     Printable(options.instance)));
   }
   if (options.health_timeout < std::chrono::seconds(1) ||
       options.health_timeout > std::chrono::hours(24)) {
-    add("health timeout must be 1s to 24h");
+    add("--health-timeout must be 1s to 24h");
   }
   if (!ParseLogLevel(options.log_level).ok()) {
     add(fmt::format("log level \"{}\" is none of debug, info, warning, error",

@@ -42,7 +42,7 @@ TEST(DriverOptions, TellEveryFaultAtOnce) {
   EXPECT_EQ(ValidateOptions(options).code(), Code::kInvalidArgument);
   EXPECT_THAT(Fault(options),
               AllOf(HasSubstr("name \"Not A Name\""), HasSubstr("$NODE_NAME"),
-                    HasSubstr("kubelet root"), HasSubstr("\"loud\""), HasSubstr("1s to 24h"),
+                    HasSubstr("--kubelet-root \""), HasSubstr("\"loud\""), HasSubstr("1s to 24h"),
                     HasSubstr("instance \"a/b\""), HasSubstr("'9464' is no address")));
 }
 
