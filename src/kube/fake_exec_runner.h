@@ -26,7 +26,7 @@ class FakeExecRunner final : public ExecRunner {
 
   // What the next run gives, at once; without one a run waits for Finish.
   void AnswerNext(StatusOr<std::string> result) { script_.push_back(std::move(result)); }
-  // Ends the oldest run that waits.
+  // Ends the oldest run that waits. May destroy this.
   void Finish(StatusOr<std::string> result) {
     const auto done = std::move(waiting_.front());
     waiting_.pop_front();

@@ -75,6 +75,7 @@ class FakeConnection final : public Connection {
   bool usable() const override { return usable_; }
 
   const std::string& target() const { return parts_.options.target; }
+  const HttpHandler& handler() const { return parts_.handler; }
   // Ends everything in the loop's next turn; what the server has not received by now is lost. The
   // first reason counts.
   void EndSoon(Status why);

@@ -139,6 +139,17 @@ void FakeNetwork::StopListening(const std::string& target) {
   impl_->EndAll(target, Unavailable("connection to {}: the server stopped", target));
 }
 
+void FakeNetwork::StopAccepting(const std::string& target) { impl_->handlers.erase(target); }
+
+void FakeNetwork::EndAll(const std::string& target, const HttpHandler& handler) {
+  const Status why = Unavailable("connection to {}: the server stopped", target);
+  for (const auto& [id, connection] : impl_->connections) {
+    if (connection->target() == target && &connection->handler() == &handler) {
+      connection->EndSoon(why);
+    }
+  }
+}
+
 bool FakeNetwork::listening(const std::string& target) const {
   return impl_->handlers.contains(target);
 }

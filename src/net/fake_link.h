@@ -36,6 +36,11 @@ class FakeNetwork {
   // `handler` outlives that. The target is any text; REQUIRES: nobody listens there.
   void Listen(const std::string& target, HttpHandler& handler);
   void StopListening(const std::string& target);
+  // Nobody new is let in from now on, and another may listen here; connections that stand go on.
+  // `handler` outlives them: EndAll.
+  void StopAccepting(const std::string& target);
+  // Ends what was dialled at `target` while `handler` listened there.
+  void EndAll(const std::string& target, const HttpHandler& handler);
   bool listening(const std::string& target) const;
 
   // A dialer whose connections feel `weather`, e.g. one for each node. `weather` outlives the

@@ -1,8 +1,10 @@
 // A socket directory in memory; a test puts sockets in and takes them out. For tests.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,10 +27,12 @@ class FakeSocketDirectory final : public SocketDirectory {
     return entries;
   }
   StatusOr<std::string> RealPath(const std::string& path) override {
+    const std::string plain = std::filesystem::path(path).lexically_normal();
     for (const auto& [from, to] : links_) {
-      if (path.starts_with(from)) return to + path.substr(from.size());
+      if (plain == from || plain.starts_with(from + "/")) return to + plain.substr(from.size());
     }
-    return path;
+    if (missing_.contains(plain)) return NotFound("resolve {}: no such file", path);
+    return plain;
   }
 
   void Put(const std::string& path, DirectoryEntry::Kind kind = DirectoryEntry::Kind::kSocket) {
@@ -39,7 +43,10 @@ class FakeSocketDirectory final : public SocketDirectory {
     entries_.erase(path);
     Notify();
   }
-  // What begins with `from` lies at `to` in truth.
+  // Nothing is at `path`; elsewhere RealPath takes anything to be there, for the directories of
+  // drivers are not in here.
+  void Miss(const std::string& path) { missing_.insert(path); }
+  // `from`, and what lies below it, lies at `to` in truth.
   void Link(const std::string& from, const std::string& to) { links_[from] = to; }
   void FailScans(Status status) { fault_ = std::move(status); }
   // From now on changes are not noticed, as when inotify's queue overflowed.
@@ -53,6 +60,7 @@ class FakeSocketDirectory final : public SocketDirectory {
 
   std::map<std::string, DirectoryEntry> entries_;
   std::map<std::string, std::string> links_;
+  std::set<std::string> missing_;
   std::function<void()> on_change_;
   Status fault_;
   std::uint64_t stamp_ = 0;

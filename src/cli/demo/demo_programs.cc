@@ -1,4 +1,4 @@
-// Tested by tests/e2e/demo_test.cc, which plays the demo in batch.
+// Its links are tested by tests/e2e/demo_test.cc, which plays the demo in batch.
 #include "cli/demo/demo_programs.h"
 
 #include <fmt/core.h>

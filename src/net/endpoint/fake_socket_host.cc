@@ -1,9 +1,11 @@
+// Tested by socket_host_contract_test.cc.
 #include "net/endpoint/fake_socket_host.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/liveness.h"
+#include "base/path.h"
 
 namespace galen::net {
 namespace {
@@ -15,8 +17,12 @@ constexpr Duration kDrain = std::chrono::milliseconds(100);
 
 class FakeSocketHost::Socket final : public ListeningSocket {
  public:
-  Socket(FakeSocketHost& host, std::string path) : host_(host), path_(std::move(path)) {}
-  ~Socket() override { host_.Close(path_, this); }
+  Socket(FakeSocketHost& host, std::string path, HttpHandler& handler)
+      : host_(host), path_(std::move(path)), handler_(handler) {}
+  ~Socket() override {
+    if (InPlace()) host_.RemoveFile(path_);
+    host_.network_.EndAll("unix:" + path_, handler_);
+  }
 
   bool InPlace() const override {
     const auto it = host_.sockets_.find(path_);
@@ -24,12 +30,14 @@ class FakeSocketHost::Socket final : public ListeningSocket {
   }
   // Answers that were given arrive meanwhile.
   void Drain(Duration deadline, std::function<void()> done) override {
+    if (InPlace()) host_.RemoveFile(path_);
     draining_ = host_.loop_.After(std::min<Duration>(deadline, kDrain), std::move(done));
   }
 
  private:
   FakeSocketHost& host_;
   const std::string path_;
+  HttpHandler& handler_;
   Timer draining_;
 };
 
@@ -61,7 +69,7 @@ StatusOr<std::unique_ptr<ListeningSocket>> FakeSocketHost::Listen(const std::str
   if (!fault_.ok()) return fault_;
   if (sockets_.contains(path)) return AlreadyExists("somebody listens on {}", path);
   network_.Listen("unix:" + path, handler);
-  auto socket = std::make_unique<Socket>(*this, path);
+  auto socket = std::make_unique<Socket>(*this, path, handler);
   sockets_[path] = socket.get();
   ++made_[path];
   Notify(path, true);
@@ -77,7 +85,7 @@ StatusOr<std::unique_ptr<PlaceWatch>> FakeSocketHost::Watch(const std::string& d
 
 bool FakeSocketHost::OthersListen(const std::string& directory, const std::string& own) {
   return std::any_of(sockets_.begin(), sockets_.end(), [&](const auto& entry) {
-    return entry.first != own && entry.first.starts_with(directory + "/");
+    return entry.first != own && ParentOf(entry.first) == directory;
   });
 }
 
@@ -94,13 +102,8 @@ std::set<std::string> FakeSocketHost::sockets() const {
 
 void FakeSocketHost::RemoveFile(const std::string& path) {
   if (sockets_.erase(path) == 0) return;
-  network_.StopListening("unix:" + path);
+  network_.StopAccepting("unix:" + path);
   Notify(path, false);
-}
-
-void FakeSocketHost::Close(const std::string& path, const Socket* socket) {
-  const auto it = sockets_.find(path);
-  if (it != sockets_.end() && it->second == socket) RemoveFile(path);
 }
 
 void FakeSocketHost::Notify(const std::string& path, bool there) {

@@ -32,8 +32,8 @@ class FakeSocketHost final : public SocketHost {
   void OnChange(Listener listener) { listener_ = std::move(listener); }
   std::set<std::string> sockets() const;
 
-  // As when somebody removes the file: nobody new can connect, and the watch is notified. Nothing
-  // when there is none.
+  // As when somebody removes the file: nobody new can connect, who is connected stays so until the
+  // socket is destroyed, and the watch is notified. Nothing when there is none.
   void RemoveFile(const std::string& path);
   // From now on Listen (Watch) answers this; OK ends it.
   void FailListen(Status status) { fault_ = std::move(status); }
@@ -43,7 +43,6 @@ class FakeSocketHost final : public SocketHost {
   class Socket;
   class DirectoryWatch;
 
-  void Close(const std::string& path, const Socket* socket);
   void Notify(const std::string& path, bool there);
 
   Loop& loop_;

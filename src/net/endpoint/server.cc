@@ -188,8 +188,10 @@ void Server::Impl::StopListening() {
   watch.Cancel();
   accepting.Cancel();
   pause.Cancel();
-  listener.fd.Reset();
   if (!unix_path.empty()) RemoveSocketFile(unix_path, listener);
+  // Once and while the descriptor holds the inode: the next socket's file may get its number.
+  unix_path.clear();
+  listener.fd.Reset();
 }
 
 void Server::Impl::Drain(Duration deadline, std::function<void()> done) {

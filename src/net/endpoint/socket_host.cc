@@ -40,13 +40,14 @@ class UnixSocket final : public ListeningSocket {
 
   bool InPlace() const override { return file_ && SocketFileAt(path_) == file_; }
   void Drain(Duration deadline, std::function<void()> done) override {
+    file_.reset();
     server_->Drain(deadline, std::move(done));
   }
 
  private:
   const std::string path_;
   const std::unique_ptr<Server> server_;
-  const std::optional<FileId> file_;
+  std::optional<FileId> file_;  // nullopt: it was removed, and its inode may be another's now
 };
 
 class InotifyWatch final : public PlaceWatch {

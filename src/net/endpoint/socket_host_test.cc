@@ -1,3 +1,4 @@
+// What only unix sockets do; what every SocketHost promises is in socket_host_contract_test.cc.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,20 +21,6 @@ class SocketHostTest : public ::testing::Test {
   const std::string path_ = directory_.Path("dra.sock");
 };
 
-TEST_F(SocketHostTest, KnowsWhenItsFileIsGoneOrAnothers) {
-  auto socket = host_->Listen(path_, handler_);
-  ASSERT_TRUE(socket.ok()) << ToString(socket.status());
-  EXPECT_TRUE((*socket)->InPlace());
-  std::filesystem::remove(path_);
-  EXPECT_FALSE((*socket)->InPlace());
-  auto other = host_->Listen(path_, handler_);
-  ASSERT_TRUE(other.ok());
-  EXPECT_TRUE((*other)->InPlace());
-  EXPECT_FALSE((*socket)->InPlace());
-  socket->reset();
-  EXPECT_TRUE((*other)->InPlace()) << "closing the old one must not take the new one's file";
-}
-
 TEST_F(SocketHostTest, ReplacesAFileThatNobodyListensOn) {
   {
     auto crashed = host_->Listen(path_, handler_);
@@ -43,13 +30,6 @@ TEST_F(SocketHostTest, ReplacesAFileThatNobodyListensOn) {
   std::filesystem::rename(path_ + ".kept", path_);
   auto socket = host_->Listen(path_, handler_);
   EXPECT_TRUE(socket.ok()) << ToString(socket.status());
-}
-
-TEST_F(SocketHostTest, LeavesALivingSocketToItsOwner) {
-  auto first = host_->Listen(path_, handler_);
-  ASSERT_TRUE(first.ok());
-  EXPECT_EQ(host_->Listen(path_, handler_).status().code(), Code::kAlreadyExists);
-  EXPECT_TRUE((*first)->InPlace());
 }
 
 TEST_F(SocketHostTest, OnlyALivingSocketBesideItsOwnCountsAsAnother) {

@@ -46,6 +46,37 @@ TEST(Recording, ASignByHandIsReadWholeOrNotAtAll) {
   EXPECT_EQ(fault(R"(["power"])"), "sign 1: is no object");
 }
 
+TEST(Recording, WhatAPersonLeavesOutOfADeviceIsNotThere) {
+  const auto devices = ReadRecordedDevices("devices:\n  a: {}\n  b: {path: 7, kernelNames: x}\n");
+  ASSERT_TRUE(devices.ok()) << devices.status().message();
+  EXPECT_EQ(*devices, (std::vector<RecordedDevice>{{.name = "a"}, {.name = "b"}}));
+}
+
+TEST(Recording, ANumberAndAnExpectationOfZeroAreKept) {
+  const std::vector<Sign> signs = {{.device = "a", .name = "x", .value = 0.0, .expected = 0.0},
+                                   {.device = "a", .name = "y", .value = ""}};
+  const auto read = ReadSigns(WriteSigns(signs));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(*read, signs) << "no expectation would be another thing";
+  EXPECT_EQ(*ReadSigns(WriteSigns({})), std::vector<Sign>{});
+}
+
+TEST(Recording, NamesOfDevicesThatYamlWouldReadAsSomethingElseStayText) {
+  const std::vector<RecordedDevice> devices = {{.name = "0000:4b:00.0", .model = "0x10de"},
+                                               {.name = "7", .path = "true"},
+                                               {.name = "no", .kernel_names = {"1:2"}}};
+  const auto read = ReadRecordedDevices(WriteRecordedDevices(devices));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, devices);
+}
+
+TEST(Recording, AStepsNameIsReadAsTheTimeItIsNamedBy) {
+  for (const Duration at : {Duration(0s), Duration(100ms), Duration(12500ms), Duration(90min),
+                            Duration(24h), Duration(86399999ms)}) {
+    EXPECT_EQ(*ParseDuration(StepName(at)), at) << StepName(at);
+  }
+}
+
 TEST(Recording, AStepIsNamedByItsTime) {
   EXPECT_EQ(StepName(0s), "0s");
   EXPECT_EQ(StepName(12500ms), "12.5s");

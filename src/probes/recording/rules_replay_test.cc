@@ -3,14 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probes/recording/recording.h"
 #include "probes/rules/rule_reader.h"
 #include "probes/sysfs/fake_sysfs.h"
 
 namespace galen::probes {
 namespace {
 
+using namespace std::chrono_literals;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 // Recordings of tests/replays: each has its rules, its steps and what is said of them.
 TEST(RulesReplay, OfEachRecordingSaysWhatItSaidWhenItWasMade) {
@@ -78,6 +83,195 @@ TEST(RulesReplay, NeedsStepsThatAreNamedByTheirTime) {
   files.files["/r/soon/gpu/width"] = "1\n";
   EXPECT_THAT(ReplayRules(files, "/r", rules).status().message(), HasSubstr("/r/soon is no time"));
   EXPECT_EQ(ReplayRules(files, "/none", rules).status().code(), Code::kNotFound);
+}
+
+// A table with a sign of each kind, and a recording that a test makes step by step.
+constexpr std::string_view kPlayedRules = R"(
+signs:
+- {name: heat, kind: reading, file: heat}
+- {name: power, kind: reading}
+- {name: xid, kind: event}
+- {name: reset, kind: event}
+- {name: dead, kind: event, driver: nvme, subsystem: nvme, line: Disabling device}
+rules:
+- {id: hot, sign: heat, when: "> 90", state: Unhealthy, code: Hot, owner: Hardware,
+   sentence: "{value} °C"}
+- {id: thirsty, sign: power, when: "> 700", state: Degraded, share: 1, code: Power,
+   owner: Platform, sentence: "{value} W"}
+- {id: often, sign: xid, when: "== 63", count: 2, window: 10s, state: Degraded, share: 1,
+   code: Often, owner: Hardware, until: reset, sentence: "twice"}
+- {id: lost, sign: xid, when: "== 79", state: Unhealthy, code: Lost, owner: Hardware, until: reset,
+   sentence: "off the bus", supersedes: [often]}
+- {id: dead, sign: dead, when: == 1, state: Unhealthy, code: Dead, owner: Hardware, until: reset,
+   sentence: dead}
+- {id: back, sign: reset, when: == device, state: Healthy, code: Back, owner: Platform,
+   sentence: back, clears: [reset]}
+)";
+
+class PlayedTest : public ::testing::Test {
+ protected:
+  void Put(const std::string& step, const std::string& file, const std::string& text) {
+    files_.files["/r/" + step + "/" + file] = text;
+  }
+  void PutSigns(const std::string& step, const std::vector<Sign>& signs) {
+    Put(step, "signs.json", WriteSigns(signs));
+  }
+  void PutDevices(const std::vector<RecordedDevice>& devices) {
+    files_.files["/r/recording.yaml"] = WriteRecordedDevices(devices);
+  }
+  StatusOr<Replay> Play() { return ReplayRules(files_, "/r", rules_); }
+  std::vector<std::string> Said() {
+    const StatusOr<Replay> replay = Play();
+    EXPECT_TRUE(replay.ok()) << replay.status().message();
+    std::vector<std::string> lines;
+    std::string text = replay.ok() ? ReplayText(*replay) : "";
+    for (std::size_t end = 0; (end = text.find('\n')) != text.npos; text.erase(0, end + 1)) {
+      lines.push_back(text.substr(0, end));
+    }
+    return lines;
+  }
+  static Sign Xid(double number) {
+    return {.device = "gpu-0", .name = "xid", .value = number, .raw = "nvml"};
+  }
+
+  const RuleTable rules_ = ParseRules(kPlayedRules, "played.yaml").value();
+  FakeSysfs files_;
+};
+
+TEST_F(PlayedTest, AReadingThatIsNoFileStandsUntilTheNextOne) {
+  PutDevices({{.name = "gpu-0"}});
+  PutSigns("0s", {{.device = "gpu-0", .name = "power", .value = 650.0}});
+  PutSigns("10s", {{.device = "gpu-0", .name = "power", .value = 710.0}});
+  PutSigns("30s", {{.device = "gpu-0", .name = "power", .value = 640.0}});
+  EXPECT_THAT(Said(), ElementsAre("10s gpu-0 thirsty began, Degraded: 710 W",
+                                  "30s gpu-0 thirsty ended", "90s gpu-0 Healthy"));
+}
+
+TEST_F(PlayedTest, AnotherSignOfTheDeviceDoesNotEndWhatAReadingShows) {
+  PutDevices({{.name = "gpu-0"}});
+  PutSigns("0s", {{.device = "gpu-0", .name = "power", .value = 710.0}});
+  PutSigns("20s", {Xid(1)});
+  EXPECT_THAT(Said(),
+              ElementsAre("0s gpu-0 thirsty began, Degraded: 710 W", "80s gpu-0 Degraded: 710 W"));
+}
+
+TEST_F(PlayedTest, AnEventHappensOnceHoweverLongItsStepLasts) {
+  PutDevices({{.name = "gpu-0"}});
+  PutSigns("0s", {Xid(63)});
+  EXPECT_THAT(Said(), ElementsAre("60s gpu-0 Unknown: nothing was read from this device yet"));
+  PutSigns("8s", {Xid(63)});
+  EXPECT_THAT(Said().front(), "8s gpu-0 often began, Degraded: twice");
+}
+
+TEST_F(PlayedTest, EventsThatAreFurtherApartThanTheWindowAreNotCountedTogether) {
+  PutDevices({{.name = "gpu-0"}});
+  PutSigns("0s", {Xid(63)});
+  PutSigns("12s", {Xid(63)});
+  EXPECT_THAT(Said(), Not(Contains(HasSubstr("often"))));
+}
+
+TEST_F(PlayedTest, OfSeveralStepsBetweenTwoLooksNoEventIsLost) {
+  PutDevices({{.name = "gpu-0"}});
+  PutSigns("0s", {{.device = "gpu-0", .name = "power", .value = 100.0}});
+  PutSigns("100ms", {Xid(63)});
+  PutSigns("200ms", {Xid(63)});
+  PutSigns("300ms", {Xid(79)});
+  const std::vector<std::string> said = Said();
+  EXPECT_THAT(said, ElementsAre("2s gpu-0 often began, Degraded: twice",
+                                "2s gpu-0 often superseded by lost",
+                                "2s gpu-0 lost began, Unhealthy: off the bus",
+                                "60.3s gpu-0 Unhealthy: off the bus"));
+}
+
+TEST_F(PlayedTest, WhatHoldsUntilAResetEndsWithOne) {
+  PutDevices({{.name = "gpu-0"}});
+  PutSigns("0s", {{.device = "gpu-0", .name = "power", .value = 100.0}, Xid(79)});
+  PutSigns("20s", {{.device = "gpu-0", .name = "reset", .value = "device"}});
+  EXPECT_THAT(Said(), ElementsAre("0s gpu-0 lost began, Unhealthy: off the bus",
+                                  "20s gpu-0 lost ended", "80s gpu-0 Healthy"));
+}
+
+TEST_F(PlayedTest, ADeviceWhoseFilesAreGoneIsUnknownAndIsKnownAgainWhenTheyAreBack) {
+  Put("0s", "card/heat", "40\n");
+  Put("0s", "other/heat", "40\n");
+  Put("10s", "other/heat", "40\n");
+  Put("20s", "card/heat", "41\n");
+  Put("20s", "other/heat", "40\n");
+  const StatusOr<Replay> replay = Play();
+  ASSERT_TRUE(replay.ok());
+  ASSERT_EQ(replay->events.size(), 2u) << ReplayText(*replay);
+  for (const ReplayEvent& event : replay->events) {
+    EXPECT_EQ(event.device, "card");
+    EXPECT_EQ(event.rule, "");
+  }
+  EXPECT_EQ(replay->events[0].at, 10s);
+  EXPECT_EQ(replay->events[0].state, HealthState::kUnknown);
+  EXPECT_EQ(replay->events[1].at, 20s);
+  EXPECT_EQ(replay->events[1].state, HealthState::kHealthy);
+}
+
+TEST_F(PlayedTest, AFileThatCannotBeReadMakesItsDeviceUnknownAndNoOther) {
+  Put("0s", "card/heat", "40\n");
+  Put("0s", "other/heat", "95\n");
+  files_.errors["/r/0s/card/heat"] = Unavailable("I/O error");
+  const StatusOr<Replay> replay = Play();
+  ASSERT_TRUE(replay.ok());
+  ASSERT_EQ(replay->end.size(), 2u);
+  EXPECT_EQ(replay->end[0].id.device, "card");
+  EXPECT_EQ(replay->end[0].state, HealthState::kUnknown);
+  EXPECT_EQ(replay->end[1].state, HealthState::kUnhealthy);
+}
+
+TEST_F(PlayedTest, TheRecordingLastsAMinuteLongerThanItsLastStep) {
+  Put("1m", "card/heat", "40\n");
+  Put("2m", "card/heat", "95\n");
+  const StatusOr<Replay> replay = Play();
+  ASSERT_TRUE(replay.ok());
+  EXPECT_EQ(replay->length, 3min);
+  EXPECT_THAT(Said(),
+              ElementsAre("120s card hot began, Unhealthy: 95 °C", "180s card Unhealthy: 95 °C"));
+}
+
+TEST_F(PlayedTest, StepsArePlayedInOrderOfTimeAndNotOfName) {
+  Put("100s", "card/heat", "95\n");
+  Put("20s", "card/heat", "40\n");
+  Put("3s", "card/heat", "95\n");
+  EXPECT_THAT(Said(),
+              ElementsAre("3s card hot began, Unhealthy: 95 °C", "21s card hot ended",
+                          "101s card hot began, Unhealthy: 95 °C", "160s card Unhealthy: 95 °C"));
+}
+
+TEST_F(PlayedTest, TheKernelsLogIsReadForTheDevicesThatItNames) {
+  PutDevices({{.name = "nvme0", .kernel_names = {"nvme:nvme0"}},
+              {.name = "nvme1", .kernel_names = {"nvme:nvme1"}}});
+  Put("0s", "kernel.log", "");
+  Put("10s", "kernel.log",
+      "3,7,100,-;nvme nvme1: Disabling device after reset failure: -19\n"
+      " SUBSYSTEM=nvme\n DEVICE=+nvme:nvme1\n\n"
+      "no record at all\n\n"
+      "3,8,101,-;nvme nvme7: Disabling device after reset failure: -19\n"
+      " SUBSYSTEM=nvme\n DEVICE=+nvme:nvme7\n\n");
+  EXPECT_THAT(Said(), Contains("10s nvme1 dead began, Unhealthy: dead"));
+  EXPECT_THAT(Said(), Not(Contains(StartsWith("10s nvme0"))));
+  EXPECT_THAT(Said(), Not(Contains(HasSubstr("nvme7"))));
+}
+
+TEST_F(PlayedTest, WhatIsBrokenIsNamedByItsFile) {
+  Put("0s", "card/heat", "40\n");
+  Put("0s", "signs.json", "{}");
+  EXPECT_EQ(Play().status(), InvalidArgument("/r/0s/signs.json: is no list of signs"));
+  files_.files.erase("/r/0s/signs.json");
+  files_.files["/r/recording.yaml"] = "devices: [a]\n";
+  EXPECT_EQ(Play().status(), InvalidArgument("/r/recording.yaml: names no devices"));
+  files_.errors["/r/recording.yaml"] = PermissionDenied("not yours");
+  EXPECT_EQ(Play().status().code(), Code::kPermissionDenied) << "not taken for one without a list";
+}
+
+TEST_F(PlayedTest, ARecordingOfMoreThanADayIsRefused) {
+  Put("24h", "card/heat", "40\n");
+  EXPECT_TRUE(Play().ok());
+  Put("24h1s", "card/heat", "40\n");
+  EXPECT_THAT(Play().status().message(), HasSubstr("/r/24h1s is no time up to 24h"));
 }
 
 }  // namespace
