@@ -75,6 +75,10 @@ std::string_view ToString(AgentMutant mutant) {
       return "keeps the group's device";
     case AgentMutant::kDeafAfterASecond410:
       return "is deaf after a second 410";
+    case AgentMutant::kCountsOnce:
+      return "counts each Event once";
+    case AgentMutant::kRecordsAnothers:
+      return "records another's device";
     case AgentMutant::kNeverResets:
       return "never resets a device";
   }
@@ -98,8 +102,10 @@ std::optional<net::HttpRequest> MutatedEvent(AgentMutant mutant, const net::Http
   }
   net::HttpRequest other = write;
   StatusOr<Json> body = Json::Parse(write.body);
-  if (mutant != AgentMutant::kCountsTwice || !body.ok() || !body->Has("count")) return other;
-  (*body)["count"] = 2 * (*body)["count"].AsInt();
+  const bool miscounts = mutant == AgentMutant::kCountsTwice || mutant == AgentMutant::kCountsOnce;
+  if (!miscounts || !body.ok() || !body->Has("count")) return other;
+  (*body)["count"] =
+      mutant == AgentMutant::kCountsOnce ? std::int64_t{1} : 2 * (*body)["count"].AsInt();
   other.body = body->Dump();
   return other;
 }
@@ -121,6 +127,8 @@ std::optional<net::HttpRequest> Mutated(AgentMutant mutant, const net::HttpReque
     case AgentMutant::kForgetsTheFirstEvent:
     case AgentMutant::kForgetsItsRecords:
     case AgentMutant::kDeafAfterASecond410:
+    case AgentMutant::kCountsOnce:
+    case AgentMutant::kRecordsAnothers:
     case AgentMutant::kNeverResets:
       return write;
     case AgentMutant::kMixesSerials:

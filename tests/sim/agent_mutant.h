@@ -30,6 +30,8 @@ enum class AgentMutant {
   kMixesSerials,          // the node's object names gpu-0 by the serial of gpu-3
   kKeepsTheGroupsDevice,  // what it says of nic-3 of a PodGroup, it says of nic-2
   kDeafAfterASecond410,   // its watches say nothing any more once they have expired twice
+  kCountsOnce,            // an Event's count stays 1, however often it happens
+  kRecordsAnothers,       // its post-mortem records have gpu-3 for gpu-0
   kNeverResets,           // its drivers leave devices set up that no Pod holds
 };
 std::string_view ToString(AgentMutant mutant);

@@ -114,6 +114,8 @@ INSTANTIATE_TEST_SUITE_P(
         OneFault{AgentMutant::kForgetsItsJournal, "kept", "agent is killed", 0s},
         OneFault{AgentMutant::kReadsNoJournal, "kept", "agent is killed", 0s},
         OneFault{AgentMutant::kCountsTwice, "counted", "device changes", 10s},
+        OneFault{AgentMutant::kCountsOnce, "counted", "device flaps", 10s},
+        OneFault{AgentMutant::kRecordsAnothers, "record", "Pod ends", 10s},
         OneFault{AgentMutant::kForgetsTheFirstEvent, "counted", "device changes", 10s},
         OneFault{AgentMutant::kMixesSerials, "identity", "bookmarks", 0s},
         OneFault{AgentMutant::kKeepsTheGroupsDevice, "holding", "group is placed anew", 10s},
@@ -158,7 +160,8 @@ TEST(Allocation, OfADeviceToTwoClaimsIsFound) {
 
 // What the rules find when the one Pod of the world's first node has ended with its device in
 // `state`, its agent is dead, and somebody writes that the device is in `written`.
-std::vector<Breach> FoundWhenRewritten(HealthState state, std::string_view written) {
+std::vector<Breach> FoundWhenRewritten(HealthState state, std::string_view written,
+                                       bool repaired = false) {
   SimWorld world(1);
   SimRules rules(world);
   EXPECT_TRUE(world.Settle());
@@ -168,7 +171,9 @@ std::vector<Breach> FoundWhenRewritten(HealthState state, std::string_view writt
   node.driver(device.driver).Break(device.device, state);
   world.Pass(20s);
   world.EndPod(pod, 139);
-  world.Pass(20s);
+  world.Pass(2s);
+  if (repaired) node.driver(device.driver).Break(device.device, HealthState::kHealthy);
+  world.Pass(18s);
   EXPECT_THAT(rules.Check(), IsEmpty());
   node.KillAgent(false);
   Json patch;
@@ -192,6 +197,35 @@ TEST(Evidence, OfAnEndedPodThatIsLostOrInventedIsFound) {
   ASSERT_THAT(invented, SizeIs(1));
   EXPECT_EQ(invented[0].rule, "evidence");
   EXPECT_THAT(invented[0].text, HasSubstr("that came later"));
+}
+
+TEST(Evidence, OfAPodWhoseDeviceIsRepairedSoonIsLostAllTheSame) {
+  const std::vector<Breach> lost = FoundWhenRewritten(HealthState::kUnhealthy, "Healthy", true);
+  ASSERT_THAT(lost, SizeIs(1));
+  EXPECT_EQ(lost[0].rule, "evidence");
+}
+
+TEST(Record, OfAPodThatIsGoneIsMissed) {
+  SimWorld world(1);
+  SimRules rules(world);
+  ASSERT_TRUE(world.Settle());
+  const auto [key, pod] = *world.pods().begin();
+  SimNode& node = *world.node(pod.node);
+  world.Pass(10s);
+  world.DeletePod(key, true);
+  const auto missed = [&] {
+    world.Pass(20s);
+    std::string texts;
+    for (const Breach& breach : rules.CheckConverged()) {
+      if (breach.rule == "record") texts += breach.text;
+    }
+    return texts;
+  };
+  EXPECT_EQ(missed(), "");
+  node.BreakAgent(AgentMutant::kForgetsItsRecords);
+  node.KillAgent(false);
+  node.StartAgent();
+  EXPECT_THAT(missed(), HasSubstr("has no record"));
 }
 
 TEST(Plan, OfAPodMeansTheSameWhenAnEarlierOneIsLeftOut) {

@@ -1,5 +1,6 @@
 #include "tests/sim/journal_witness.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/app/config.h"
@@ -74,8 +75,12 @@ void JournalWitness::Note(std::string_view frames, Way way) {
     const DeviceHealth& after = record->change->after;
     const std::vector<DeviceHealth> findings = {after};
     const std::string annotation = agent::AnnotationOf(findings);
+    const bool is_event = agent::EventOf(*record->change).has_value();
+    const bool is_new = record->sequence > newest_;
+    newest_ = std::max(newest_, record->sequence);
+    if (is_event && is_new) ++times_changed_[{after.id, after.state}];
     if (way == Way::kRead && texts_.contains(annotation)) continue;
-    if (agent::EventOf(*record->change)) ++changes_[{after.id.device, after.state}];
+    if (is_event) ++changes_[{after.id.device, after.state}];
     Remember(annotation);
     Remember(agent::ConditionOf(findings, agent::AgentConfig().degraded).message);
   }

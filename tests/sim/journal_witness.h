@@ -2,6 +2,7 @@
 // agent can be compared with it. Belongs to the world's loop.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -39,6 +40,13 @@ class JournalWitness final : public FileSystem {
     return it == changes_.end() ? 0 : it->second;
   }
 
+  // The same of one driver's device, where a record that is written once more, as by a rewrite,
+  // counts once.
+  int TimesChanged(const DeviceId& device, HealthState state) const {
+    const auto it = times_changed_.find({device, state});
+    return it == times_changed_.end() ? 0 : it->second;
+  }
+
   StatusOr<std::string> Read(const std::string& path) override;
   StatusOr<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) override;
   Status WriteAtomically(const std::string& path, std::string_view bytes, unsigned mode) override;
@@ -69,6 +77,8 @@ class JournalWitness final : public FileSystem {
   std::set<std::string> texts_;  // annotations and conditions of what is recorded
   std::deque<std::string> order_;
   std::map<std::pair<std::string, HealthState>, int> changes_;
+  std::map<std::pair<DeviceId, HealthState>, int> times_changed_;
+  std::uint64_t newest_ = 0;  // sequence of a change that was counted
 };
 
 }  // namespace galen::sim

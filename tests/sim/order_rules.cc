@@ -8,7 +8,6 @@
 #include <string>
 
 #include "agent/holdings/claim_index.h"
-#include "tests/sim/agent_devices.h"
 #include "tests/sim/sim_rules.h"
 
 namespace galen::sim {
@@ -25,6 +24,12 @@ std::string EventName(const std::string& uid, std::string_view reason, std::stri
   return fmt::format("{} {} {}", uid, reason, device);
 }
 
+// Of changes of devices, by the state that they end in.
+constexpr std::pair<HealthState, std::string_view> kEventReasons[] = {
+    {HealthState::kHealthy, "DeviceRecovered"},
+    {HealthState::kUnknown, "DeviceUnknown"},
+    {HealthState::kUnhealthy, "DeviceUnhealthy"}};
+
 std::string Listing(const std::set<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -36,6 +41,7 @@ std::string Listing(const std::set<std::string>& names) {
 void SimRules::CheckTwicePrepared(Breaches& breaches) {
   for (const auto& node : world_.nodes()) {
     const std::set<std::string> given = node->CdiDevices();
+    CheckCdiDevices(*node, given, breaches);
     for (const auto& driver : node->drivers()) {
       for (const auto& [device, state] : driver->truths()) {
         const auto count = std::ranges::count_if(
@@ -45,6 +51,19 @@ void SimRules::CheckTwicePrepared(Breaches& breaches) {
                                                     device, node->name(), count)});
       }
     }
+  }
+}
+
+void SimRules::CheckCdiDevices(SimNode& node, const std::set<std::string>& given,
+                               Breaches& breaches) {
+  for (const std::string& name : given) {
+    // "UID-gpu-0", where a UID has dashes, too.
+    const std::size_t number = name.rfind('-');
+    const std::size_t device = name.rfind('-', number - 1);
+    if (world_.EverAllocated(name.substr(0, device), name.substr(device + 1))) continue;
+    breaches.push_back({"prepared", fmt::format("CDI device {} of {} is of no allocation that ever "
+                                                "was",
+                                                name, node.name())});
   }
 }
 
@@ -82,8 +101,8 @@ void SimRules::CheckTidy(SimNode& node, Breaches& breaches) {
 }
 
 void SimRules::NoteEvent(const Json& event, const std::string& device) {
-  events_.insert(
-      EventName(event["involvedObject"]["uid"].AsString(), event["reason"].AsString(), device));
+  events_[EventName(event["involvedObject"]["uid"].AsString(), event["reason"].AsString(),
+                    device)] = event["count"].AsInt();
 }
 
 void SimRules::CheckEventThere(const kube::Pod& pod, Breaches& breaches) {
@@ -97,6 +116,43 @@ void SimRules::CheckEventThere(const kube::Pod& pod, Breaches& breaches) {
     if (events_.contains(EventName(pod.meta.uid, "DeviceUnhealthy", id.device))) continue;
     breaches.push_back({"counted", fmt::format("{} shows a fault of {} and has no Event of it",
                                                pod.meta.key.name, ToString(id))});
+  }
+}
+
+// What an agent shows of a Pod's device it follows from then on.
+void SimRules::NoteShown() {
+  for (const auto& [key, pod] : world_.pods()) {
+    SimNode* node = world_.node(pod.node);
+    if (node == nullptr || node->agent() == nullptr || agent::HasEnded(pod)) continue;
+    for (const DeviceId& id : world_.DevicesOf(pod)) {
+      if (Annotated(pod, id.device).empty()) continue;
+      const auto [it, first] = first_shown_.try_emplace(pod.meta.uid + " " + id.device);
+      if (!first) continue;
+      it->second.starts = node->agent_starts();
+      for (const auto& [state, reason] : kEventReasons) {
+        it->second.changes[state] = node->TimesChanged(id, state);
+      }
+    }
+  }
+}
+
+void SimRules::CheckCounted(const kube::Pod& pod, Breaches& breaches) {
+  SimNode* node = world_.node(pod.node);
+  // An agent that was killed may have had some of it in its hands.
+  if (node == nullptr || node->disk_was_doubtful()) return;
+  for (const DeviceId& id : world_.DevicesOf(pod)) {
+    const auto shown = first_shown_.find(pod.meta.uid + " " + id.device);
+    if (shown == first_shown_.end() || shown->second.starts != node->agent_starts()) continue;
+    for (const auto& [state, reason] : kEventReasons) {
+      const int happened = node->TimesChanged(id, state) - shown->second.changes.at(state);
+      const auto made = events_.find(EventName(pod.meta.uid, reason, id.device));
+      const std::int64_t counted = made == events_.end() ? 0 : made->second;
+      if (counted >= happened) continue;
+      breaches.push_back(
+          {"counted", fmt::format("the Event {} of {} on {} counts {}, and it "
+                                  "happened {} times",
+                                  reason, ToString(id), pod.meta.key.name, counted, happened)});
+    }
   }
 }
 
@@ -131,7 +187,9 @@ void SimRules::CheckRecords(Breaches& breaches) {
     SimNode& node = *world_.node(ends[i].node);
     if (node.agent() == nullptr || node.disk_was_doubtful()) continue;
     std::map<std::string, bool> present;
-    for (const RecordedDevice& r : AskPostMortems(node.agent()->inspect(), ends[i].pod.key)) {
+    const auto records = node.PostMortems(ends[i].pod.key);
+    CheckRecordsAreOf(ends[i].pod.key, records, breaches);
+    for (const RecordedDevice& r : records) {
       if (r.uid == ends[i].pod.uid)
         present[fmt::format("{} {}", r.number, ToString(r.device))] |= r.fault;
     }
@@ -153,6 +211,42 @@ void SimRules::CheckRecords(Breaches& breaches) {
   }
 }
 
+void SimRules::CheckRecordsAreOf(const ObjectKey& pod, const std::vector<RecordedDevice>& records,
+                                 Breaches& breaches) {
+  for (const RecordedDevice& r : records) {
+    if (world_.EverHeld(r.uid, r.device) || IsUnclear(r.uid)) continue;
+    breaches.push_back({"record", fmt::format("a record of {} has {}, which it never held",
+                                              pod.name, ToString(r.device))});
+  }
+}
+
+void SimRules::CheckRecordsOfGone(Breaches& breaches) {
+  const auto& gone = world_.gone();
+  const std::size_t first = gone.size() - std::min(gone.size(), kEndsMost);
+  for (std::size_t i = first; i < gone.size(); ++i) {
+    const kube::Pod& pod = gone[i].pod;
+    SimNode* node = world_.node(pod.node);
+    if (node == nullptr || node->agent() == nullptr || node->disk_was_doubtful()) continue;
+    // By a clock that jumped, it may have ended long ago.
+    if (node->loop().wall_steps() != 0) continue;
+    const auto records = node->PostMortems(pod.meta.key);
+    CheckRecordsAreOf(pod.meta.key, records, breaches);
+    bool found = false, fault = false;
+    for (const RecordedDevice& r : records) {
+      if (r.uid != pod.meta.uid) continue;
+      found = true;
+      fault |= r.fault;
+    }
+    const bool showed =
+        agent::HasEnded(pod) && pod.devices_annotation.find(" Unhealthy") != std::string::npos;
+    if (found && (fault || !showed)) continue;
+    breaches.push_back(
+        {"record", fmt::format("{} is gone since {} s and has no record{}", pod.meta.key.name,
+                               (world_.loop().Now() - gone[i].at) / 1s,
+                               found ? " of the fault that it showed" : "")});
+  }
+}
+
 void SimRules::CheckRecordsThere(Breaches& breaches) {
   const auto& ends = world_.ends();
   const std::size_t first = ends.size() - std::min(ends.size(), kEndsMost);
@@ -167,8 +261,11 @@ void SimRules::CheckRecordsThere(Breaches& breaches) {
       const bool shown = ("; " + end.annotation).find(mark) != std::string::npos;
       const bool lasted = !node.driver(id.driver).WasEver(HealthState::kHealthy, id.device,
                                                           end.at - kKnownFor, end.at);
-      if (!shown || !lasted) continue;
-      const auto records = AskPostMortems(node.agent()->inspect(), end.pod.key);
+      const auto pod = world_.pods().find(end.pod.key);
+      const bool shows = pod != world_.pods().end() && pod->second.ref() == end.pod &&
+                         Annotated(pod->second, id.device) == "Unhealthy";
+      if (!(shown && lasted) && !shows) continue;
+      const auto records = node.PostMortems(end.pod.key);
       if (std::ranges::any_of(records, [&](const RecordedDevice& r) {
             return r.uid == end.pod.uid && r.device == id && r.fault;
           })) {

@@ -18,9 +18,10 @@ using namespace std::chrono_literals;
 
 // Ends have whole seconds, and what is seen soon after one counts while nobody else has the device.
 constexpr Duration kEndsWithin = agent::kSeenWithin + 2s;
+// So soon an agent that nothing hinders sees an end.
+constexpr Duration kSeenAtOnce = 150ms;
 // A state may stand so long on a Pod that cannot be written: an outage, and a backoff.
 constexpr Duration kPublishedMost = 15min;
-
 // Whether an id of the list in a Pod's status is this device's: "gpu.example.com/claim=UID-gpu-0"
 // as its driver prepared it (sdk::CdiId), or its name in full where it has no such id.
 bool IsIdOf(const std::string& resource_id, const DeviceId& device) {
@@ -143,10 +144,20 @@ void SimRules::CheckWritten(SimNode& node, const ApiGate::Write& write) {
   }
 }
 
+// Whose of two allocations of a group's claim a Pod is, nobody knows who was not there: their times
+// have whole seconds, of clocks that may be apart (agent/holdings/claim_index.cc).
+bool SimRules::IsUnclear(const std::string& pod_uid) const {
+  constexpr Duration kClearAfter = 3s;
+  return std::ranges::any_of(world_.ends(), [&](const SimWorld::End& end) {
+    return end.pod.uid == pod_uid && end.is_of_group && end.lived < kClearAfter;
+  });
+}
+
 void SimRules::CheckHolding(Breaches& breaches) {
   std::map<std::string, std::vector<DeviceId>> at_end;  // by uid of those that have ended
   for (const SimWorld::End& end : world_.ends()) at_end[end.pod.uid] = end.devices;
   for (const auto& [key, pod] : world_.pods()) {
+    if (IsUnclear(pod.meta.uid)) continue;
     const auto ended = at_end.find(pod.meta.uid);
     const std::vector<DeviceId> held =
         ended != at_end.end() ? ended->second : world_.DevicesOf(pod);
@@ -222,6 +233,13 @@ bool SimRules::IsInventedForLong(const std::string& what, const SimNode& node) {
   return now - std::max(since, node.api_disturbed_at()) >= kCalmAfter;
 }
 
+// Whether nothing kept the node's agent from seeing the Pod's end when it came. Asked soon after.
+bool SimRules::SawAtOnce(const SimWorld::End& end) {
+  SimNode& node = *world_.node(end.node);
+  return node.undisturbed() && world_.loop().Now() - node.disturbed_at() >= kCalmAfter &&
+         world_.loop().Now() - node.api_disturbed_at() >= kCalmAfter;
+}
+
 void SimRules::CheckEvidence(Breaches& breaches) {
   for (const SimWorld::End& end : world_.ends()) {
     const auto it = world_.pods().find(end.pod.key);
@@ -242,15 +260,20 @@ void SimRules::CheckEvidence(Breaches& breaches) {
                                                     "came later",
                                                     end.pod.key.name, ToString(id))});
       }
-      const bool ended_with_it = !was(HealthState::kHealthy, kKnownFor);
+      const bool at_end =
+          ("; " + end.annotation).find("; " + id.device + " Unhealthy") != std::string::npos;
+      ShownFault& fault = shown_.try_emplace(key, ShownFault{at_end, SawAtOnce(end)}).first->second;
+      // Whatever became of the device after the end; ends have whole seconds.
+      const bool ended_with_it =
+          !driver.WasEver(HealthState::kHealthy, id.device, end.at - kKnownFor,
+                          end.at + (fault.saw_end ? kSeenAtOnce : 1s));
       if (!invented) invented_since_.erase(key);
-      bool& shown = shown_[key];
-      if (shown && ended_with_it && said == "Healthy") {
+      if (fault.shown && ended_with_it && said == "Healthy") {
         breaches.push_back({"evidence", fmt::format("{} ended with a fault of {}, showed it and "
                                                     "does no more",
                                                     end.pod.key.name, ToString(id))});
       }
-      shown = said == "Unhealthy";
+      fault.shown = said == "Unhealthy";
     }
   }
 }

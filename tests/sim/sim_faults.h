@@ -51,7 +51,15 @@ class SimFaults {
   explicit SimFaults(SimWorld& world) : world_(world) {}
 
   static std::span<const FaultKind> Kinds();
-  static SimPlan Draw(Random& random, int steps);
+  // Of these rows of the table, the last of which is not among them: a plan that was drawn before
+  // there were more is drawn again.
+  struct Rows {
+    std::size_t first = 0;
+    std::size_t end = Kinds().size();
+  };
+  static SimPlan Draw(Random& random, int steps, Rows rows);
+  // Those of order.
+  static Rows OrderRows();
 
   // Gives what happens, as text, for the story of a failing seed.
   std::string Happen(const SimStep& step);
@@ -116,6 +124,20 @@ class SimFaults {
   std::string FailDiskTwice(SimNode& node, Random& chance);
   std::string TwoOutages(SimNode& node, Random& chance);
   std::string MoveDevices(SimNode& node, Random& chance);
+  std::string RecreateUnseen(SimNode& node, Random& chance);
+  std::string PlaceGroupUnseen(SimNode& node, Random& chance);
+  std::string NewsDuringWrite(SimNode& node, Random& chance);
+  std::string PodsDuringHang(SimNode& node, Random& chance);
+  std::string EndWithFault(SimNode& node, Random& chance);
+  std::string EndBeforeFault(SimNode& node, Random& chance);
+  std::string NewsDuringAnswer(SimNode& node, Random& chance);
+  std::string NameAnothersClaim(SimNode& node, Random& chance);
+  // Each device that Pods of the node hold changes now, and so often again.
+  std::string TurnHeld(SimNode& node, int times, Duration every);
+  // The node's agent sees nothing for a while, and then how things are, but not in which order they
+  // became so: its watches have ended, and their lists are late.
+  std::string Blind(SimNode& node, Random& chance);
+  std::string PlaceGroupAt(SimNode& node, const std::string& device, Random& chance);
   // The Pods of one of the world's places that are not yet asked to go: the one that lives, and the
   // ones that have ended and stay.
   std::vector<ObjectKey> PodsAt(std::uint64_t place, bool ended) const;

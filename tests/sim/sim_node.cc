@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/files/fake_boot_id.h"
 #include "history/store/store.h"
-#include "tests/sim/agent_devices.h"
 
 namespace galen::sim {
 namespace {
@@ -245,6 +244,15 @@ SimDriver& SimNode::driver(const std::string& name) {
     if (driver->name() == name) return *driver;
   }
   GALEN_UNREACHABLE();
+}
+
+std::vector<RecordedDevice> SimNode::PostMortems(const ObjectKey& pod) {
+  std::vector<RecordedDevice> devices = AskPostMortems(agent_->inspect(), pod);
+  if (mutant_ != AgentMutant::kRecordsAnothers) return devices;
+  for (RecordedDevice& recorded : devices) {
+    if (recorded.device.device == "gpu-0") recorded.device.device = "gpu-3";
+  }
+  return devices;
 }
 
 std::set<std::string> SimNode::CdiDevices() {

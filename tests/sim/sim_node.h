@@ -19,6 +19,7 @@
 #include "base/files/posix_file_system.h"
 #include "kube/transport.h"
 #include "net/fake_link.h"
+#include "tests/sim/agent_devices.h"
 #include "tests/sim/api_gate.h"
 #include "tests/sim/journal_witness.h"
 #include "tests/sim/node_loop.h"
@@ -83,6 +84,8 @@ class SimNode {
   agent::FakePlugin* stranger() { return stranger_.get(); }
 
   std::vector<std::unique_ptr<SimDriver>>& drivers() { return drivers_; }
+  // What the agent answers of a Pod's post-mortem records. REQUIRES: an agent runs.
+  std::vector<RecordedDevice> PostMortems(const ObjectKey& pod);
   // The devices that containers can be given: the names in the CDI files, "UID-gpu-0".
   std::set<std::string> CdiDevices();
   // REQUIRES: there is one of this name.
@@ -113,6 +116,10 @@ class SimNode {
   // See JournalWitness::Changes.
   int JournaledChanges(const std::string& device, HealthState state) const {
     return agent_files_.Changes(device, state);
+  }
+  // See JournalWitness::TimesChanged.
+  int TimesChanged(const DeviceId& device, HealthState state) const {
+    return agent_files_.TimesChanged(device, state);
   }
   bool disk_doubtful() const { return loop_.Now() - disk_doubted_at_ < kDiskDoubt; }
   // Called with what a write to a Pod says that the agent's journal does not have on the disk, when

@@ -64,7 +64,8 @@ class Stage {
 
   // False when the Pods do not come up before any fault.
   bool Settle() {
-    if (world.Settle()) return true;
+    // What the first fault meets is known to the rules.
+    if (world.Settle()) return !Found(rules.Check());
     Found({{"settles", "the Pods did not come up before any fault"}});
     return false;
   }
@@ -99,9 +100,21 @@ bool Breaks(const SimCase& what, std::string_view rule) { return Play(what).brea
 }  // namespace
 
 SimCase MakeCase(std::uint64_t seed, AgentMutant mutant) {
+  SimCase what = MakeCaseOf(seed, SimFaults::Kinds().size());
+  what.mutant = mutant;
+  return what;
+}
+
+SimCase MakeCaseOf(std::uint64_t seed, std::size_t rows) {
   // Apart from the world's chance, which is the seed's too.
   Random random(seed ^ 0x9e3779b97f4a7c15u);
-  return {seed, SimFaults::Draw(random, kSteps), mutant, {}};
+  return {seed, SimFaults::Draw(random, kSteps, {0, rows}), AgentMutant::kNone, {}};
+}
+
+SimCase MakeOrderCase(std::uint64_t seed) {
+  Random random(seed ^ 0x9e3779b97f4a7c15u);
+  return {
+      seed, SimFaults::Draw(random, kOrderSteps, SimFaults::OrderRows()), AgentMutant::kNone, {}};
 }
 
 SimOutcome Play(const SimCase& what) {
@@ -169,7 +182,7 @@ LongRun PlayLong(std::uint64_t seed, std::uint64_t events) {
   bool fine = stage.Settle();
   while (fine && stage.world.device_events() < events) {
     stage.story.clear();
-    for (const SimStep& step : SimFaults::Draw(random, kFaultsARest)) {
+    for (const SimStep& step : SimFaults::Draw(random, kFaultsARest, {})) {
       stage.Say(stage.faults.Happen(step));
       for (const auto& node : stage.world.nodes()) stage.faults.Burst(*node, kBurst, random.Next());
       fine = stage.Pass(step.pause);

@@ -35,6 +35,12 @@ struct SimOutcome {
 inline constexpr int kSteps = 50;
 
 SimCase MakeCase(std::uint64_t seed, AgentMutant mutant = AgentMutant::kNone);
+// The same by the first so many rows of the table of faults, as it was when there were no more.
+SimCase MakeCaseOf(std::uint64_t seed, std::size_t rows);
+// A few faults of order and no others: what they leave behind is looked at while nothing else has
+// hidden it.
+inline constexpr int kOrderSteps = 6;
+SimCase MakeOrderCase(std::uint64_t seed);
 SimOutcome Play(const SimCase& what);
 
 // Leaves out of the plan what the breach of `rule` does not need: halves first, then quarters, then

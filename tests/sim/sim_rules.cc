@@ -63,6 +63,7 @@ std::vector<Breach> SimRules::Check() {
   CheckTwicePrepared(breaches);
   CheckEvidence(breaches);
   CheckRecords(breaches);
+  NoteShown();
   CheckSilence(breaches);
   for (const auto& node : world_.nodes()) {
     CheckKept(*node, breaches);
@@ -210,11 +211,13 @@ std::vector<Breach> SimRules::CheckConverged() {
     alive += pod.group.empty() ? 1 : 0;
     CheckTruth(key.name, pod, breaches);
     CheckEventThere(pod, breaches);
+    CheckCounted(pod, breaches);
   }
   if (alive < SimWorld::kPods) {
     breaches.push_back({"converged", fmt::format("there are {} Pods", alive)});
   }
   CheckRecordsThere(breaches);
+  CheckRecordsOfGone(breaches);
   for (const auto& node : world_.nodes()) {
     CheckNodeHealth(*node, breaches);
     CheckTidy(*node, breaches);

@@ -69,6 +69,12 @@ SimWorld::SimWorld(std::uint64_t seed)
         std::make_unique<SimNode>(SimNode::World{loop_, random_, network_, cluster_->api()},
                                   fmt::format("node-{}", i), RoleOf(i)));
   }
+  pods_.AddListener([this](const ObjectKey&, const kube::Pod* before, const kube::Pod* after) {
+    NotePod(before, after);
+  });
+  claims_.AddListener([this](const ObjectKey&, const Claim*, const Claim* after) {
+    if (after != nullptr) NoteClaim(*after);
+  });
   Create(kube::kCustomResourceDefinitions, "", PosixFileSystem().Read(kCrdFile).value());
   pods_.Start();
   claims_.Start();
@@ -147,6 +153,23 @@ bool SimWorld::IsHeldBy(const Claim& claim, const kube::Pod& pod) {
          claim.IsReservedFor("", pod.group);
 }
 
+void SimWorld::NotePod(const kube::Pod* before, const kube::Pod* after) {
+  const bool is_gone =
+      before != nullptr && (after == nullptr || after->meta.uid != before->meta.uid);
+  if (is_gone && !before->devices_annotation.empty()) gone_.push_back({*before, loop_.Now()});
+  if (after == nullptr) return;
+  for (const DeviceId& id : DevicesOf(*after)) ever_held_.emplace(after->meta.uid, id);
+}
+
+void SimWorld::NoteClaim(const Claim& claim) {
+  for (const AllocatedDevice& allocated : claim.devices) {
+    ever_allocated_.emplace(claim.uid, allocated.device.device);
+    for (const auto& [key, pod] : pods()) {
+      if (IsHeldBy(claim, pod)) ever_held_.emplace(pod.meta.uid, allocated.device);
+    }
+  }
+}
+
 std::set<DeviceId> SimWorld::Offered(const std::string& node) const {
   std::set<DeviceId> devices;
   for (const auto& [key, slice] : slices_.objects()) {
@@ -204,13 +227,23 @@ void SimWorld::AddGroupPod(const std::string& name) {
   GALEN_CHECK(group_is_placed());
   CreatePod(name, "resourceClaimName: ring",
             "schedulingGroup: {podGroupName: ring}, schedulerName: groups, ");
+  Bind(name, group_node_);
+}
+
+void SimWorld::AddPodOfClaim(const std::string& name, const std::string& claim,
+                             const std::string& node) {
+  CreatePod(name, "resourceClaimName: " + claim, "schedulerName: nobody, ");
+  Bind(name, node);
+}
+
+void SimWorld::Bind(const std::string& pod, const std::string& node) {
   net::HttpRequest bind = kube::Create(
       kube::kPods, "default",
       Json::MakeObject({{"apiVersion", "v1"},
                         {"kind", "Binding"},
-                        {"metadata", Json::MakeObject({{"name", name}})},
-                        {"target", Json::MakeObject({{"kind", "Node"}, {"name", group_node_}})}}));
-  bind.path = kube::Get(kube::kPods, "default", name).path + "/binding";
+                        {"metadata", Json::MakeObject({{"name", pod}})},
+                        {"target", Json::MakeObject({{"kind", "Node"}, {"name", node}})}}));
+  bind.path = kube::Get(kube::kPods, "default", pod).path + "/binding";
   Ask(std::move(bind));
 }
 
@@ -275,7 +308,8 @@ void SimWorld::CreatePod(const std::string& name, const std::string& source,
 void SimWorld::EndPod(const kube::Pod& pod, int exit_code) {
   const NodeLoop& clock = node(pod.node)->loop();
   ends_.push_back({pod.ref(), pod.node, DevicesOf(pod), pod.devices_annotation, clock.Now(),
-                   clock.wall_steps()});
+                   clock.wall_steps(), loop_.WallNow() - pod.meta.created.value_or(WallTime{}),
+                   !pod.group.empty()});
   const StatusOr<Json> patch = ParseYaml(fmt::format(
       "{{metadata: {{uid: {}}}, status: {{phase: {}, containerStatuses: [{{name: main, "
       "image: pause, imageID: \"\", ready: false, restartCount: 0, state: {{terminated: "

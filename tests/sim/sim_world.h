@@ -60,6 +60,13 @@ class SimWorld {
   // What is allocated to the Pod's claims. A Pod that has ended holds nothing of its group's.
   std::vector<DeviceId> DevicesOf(const kube::Pod& pod) const;
   static bool IsHeldBy(const Claim& claim, const kube::Pod& pod);
+  // Whether the device was allocated to the Pod of that UID at any time until now; to the claim.
+  bool EverHeld(const std::string& pod_uid, const DeviceId& device) const {
+    return ever_held_.contains({pod_uid, device});
+  }
+  bool EverAllocated(const std::string& claim_uid, const std::string& device) const {
+    return ever_allocated_.contains({claim_uid, device});
+  }
   // Asks the API for a new Pod with a claim of its own for one device of `driver` ("gpu" or "nic");
   // it may stay pending when all are taken.
   void AddPod(const std::string& name, const std::string& driver);
@@ -69,9 +76,13 @@ class SimWorld {
   // that name and not for Pods: it is freed and allocated anew under its UID, to this device
   // ("nic-2" or "nic-3"). REQUIRES: the group's former Pods have ended or are asked to go by force.
   void PlaceGroup(const std::string& node, const std::string& device);
+  // Asks for a Pod that names this claim, whoever has it, and puts it on that node past the
+  // scheduler.
+  void AddPodOfClaim(const std::string& name, const std::string& claim, const std::string& node);
   // Asks for a Pod of the group, on the node where it was placed last. REQUIRES: it was.
   void AddGroupPod(const std::string& name);
   bool group_is_placed() const { return !group_node_.empty(); }
+  const std::string& group_node() const { return group_node_; }
   // Takes the Pod away by force, and asks for another of its name in the same breath.
   void RecreatePod(const ObjectKey& pod, const std::string& driver);
   // The devices "odd-0" and "odd-1" of odd.example.com go to another slice of the node's pool: it
@@ -87,11 +98,20 @@ class SimWorld {
     std::string annotation;
     Time at{};  // by the node's clock, which stands while the machine sleeps
     int wall_steps = 0;
+    Duration lived{};  // by the API server's clock
+    bool is_of_group = false;
   };
   // Its container ends with this exit code and does not run again, as its kubelet would write it.
   // Its claim is free soon after, and the Pod stays. REQUIRES: it is on a node.
   void EndPod(const kube::Pod& pod, int exit_code);
   const std::vector<End>& ends() const { return ends_; }
+  // A Pod that is no more, as it was at last; `at` by the world's clock. Of those that had shown
+  // what they hold, the oldest first.
+  struct Gone {
+    kube::Pod pod;
+    Time at{};
+  };
+  const std::vector<Gone>& gone() const { return gone_; }
   // Asks for deletion; the Pod goes when its node lets it, or at once when `by_force`.
   void DeletePod(const ObjectKey& pod, bool by_force = false);
   // Asks as any client with all rights may; nobody waits for the answer.
@@ -105,9 +125,12 @@ class SimWorld {
 
  private:
   void Create(const kube::Resource& resource, const std::string& ns, const std::string& yaml);
+  void NotePod(const kube::Pod* before, const kube::Pod* after);
+  void NoteClaim(const Claim& claim);
   // `source` is a member of the Pod's entry for its claim: "resourceClaimName: named"; `spec` is
   // more of the Pod's spec, "schedulingGroup: {…}, ", or nothing.
   void CreatePod(const std::string& name, const std::string& source, const std::string& spec = "");
+  void Bind(const std::string& pod, const std::string& node);
 
   FakeLoop loop_;
   Random random_;
@@ -121,7 +144,10 @@ class SimWorld {
   kube::Informer<kube::NodeDeviceHealth> healths_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::vector<End> ends_;
-  std::string group_node_;                 // "" until it is placed
+  std::vector<Gone> gone_;
+  std::set<std::pair<std::string, DeviceId>> ever_held_;          // by Pod's uid
+  std::set<std::pair<std::string, std::string>> ever_allocated_;  // claim's uid and device
+  std::string group_node_;                                        // "" until it is placed
   std::map<std::string, int> odd_slices_;  // by node: how many there were of odd.example.com
   std::deque<std::unique_ptr<net::HttpCall>> calls_;  // the newest; older ones are long answered
 };

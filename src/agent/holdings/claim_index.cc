@@ -141,7 +141,7 @@ std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const NodeView& view,
                                   const PreparedDevices& prepared) {
   std::vector<HeldDevice> devices;
   for (const NamedClaim& named : ClaimsOf(pod)) {
-    const Claim* claim = view.FindClaim({pod.meta.key.ns, named.object});
+    const Claim* claim = view.FindClaimFor(pod, {pod.meta.key.ns, named.object});
     if (claim == nullptr || !IsHeldBy(*claim, pod.meta.uid, pod.group)) continue;
     for (const AllocatedDevice& allocated : claim->devices) {
       if (devices.size() >= ClaimIndex::kDevicesPerPodMax) return devices;

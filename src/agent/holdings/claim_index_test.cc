@@ -237,6 +237,17 @@ TEST_F(ClaimIndexTest, APodThatHasEndedIsStillNotifiedOfWhatItHeld) {
   EXPECT_THAT(index_.PodsToNotify(HeldGpu(0)), IsEmpty());
 }
 
+TEST_F(ClaimIndexTest, AClaimThatIsNotReadForAPodYetGivesItNothing) {
+  view_.AddPod("a");
+  view_.AddClaim("a-gpu", {{"main", HeldGpu(0)}}, "a");
+  view_.unread = {Key("a")};
+  index_.PodChanged(Key("a"));
+  EXPECT_THAT(index_.DevicesOf(Key("a")), IsEmpty());
+  view_.unread.clear();
+  index_.ClaimChanged(Key("a-gpu"));
+  EXPECT_THAT(index_.PodsOf(HeldGpu(0)), ElementsAre(Key("a")));
+}
+
 // Its claim is freed when the group has ended and allocated anew to the next group of the name.
 TEST_F(ClaimIndexTest, AnEndedPodOfAGroupGainsNothingByTheGroupsNextAllocation) {
   view_.AddPod("a").group = "ring";

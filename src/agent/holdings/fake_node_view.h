@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,9 @@ class FakeNodeView final : public NodeView {
   const Claim* FindClaim(const ObjectKey& key) const override {
     const auto it = claims.find(key);
     return it == claims.end() ? nullptr : &it->second;
+  }
+  const Claim* FindClaimFor(const kube::Pod& pod, const ObjectKey& key) const override {
+    return unread.contains(pod.meta.key) ? nullptr : FindClaim(key);
   }
   void ForEachPod(const std::function<void(const kube::Pod&)>& visit) const override {
     for (const auto& [key, pod] : pods) visit(pod);
@@ -50,6 +54,7 @@ class FakeNodeView final : public NodeView {
 
   std::map<ObjectKey, kube::Pod> pods;
   std::map<ObjectKey, Claim> claims;
+  std::set<ObjectKey> unread;  // Pods whose claims are not known yet
   std::map<DeviceId, DeviceIdentity> identities;
 };
 

@@ -68,7 +68,7 @@ void NodeClaims::PodChanged(const ObjectKey& key, const kube::Pod* pod) {
     const std::vector<ObjectKey> named = ClaimKeysOf(*pod);
     holder = {pod->meta.uid, pod->group, HasEnded(*pod), {named.begin(), named.end()}};
   }
-  const Holder before = std::exchange(pods_[key], holder);
+  const Holder before = std::exchange(pods_[key], {});
   for (const ObjectKey& claim : before.claims) {
     if (!holder.claims.contains(claim)) Unwant(claim, key);
   }
@@ -77,17 +77,26 @@ void NodeClaims::PodChanged(const ObjectKey& key, const kube::Pod* pod) {
     // What is known, and what is asked for already, is of the time before the Pod.
     const bool is_known = claims_.contains(claim) || calls_.contains(claim);
     if (is_new && is_known) outdated_.insert(claim);
-    // Known through Pods that have ended alone: freed and allocated anew, it would show this one
-    // the device of those, for a group's reservation stays the same.
-    if (is_new && !SomePodLives(claim, key)) claims_.erase(claim);
-    Want(claim, key);
+    if (is_new ? is_known : before.unread.contains(claim)) holder.unread.insert(claim);
   }
-  if (holder.claims.empty()) pods_.erase(key);
+  const std::set<ObjectKey>& claims = (pods_[key] = std::move(holder)).claims;
+  for (const ObjectKey& claim : claims) Want(claim, key);
+  if (claims.empty()) pods_.erase(key);
 }
 
 const Claim* NodeClaims::Find(const ObjectKey& key) const {
   const auto it = claims_.find(key);
   return it == claims_.end() ? nullptr : &it->second;
+}
+
+// A group's claim may have been freed and allocated anew, with the same reservation: what was read
+// before the Pod was there says nothing of it, unless it names the Pod itself.
+const Claim* NodeClaims::FindFor(const kube::Pod& pod, const ObjectKey& key) const {
+  const Claim* claim = Find(key);
+  const auto it = pods_.find(pod.meta.key);
+  const bool unread =
+      it != pods_.end() && it->second.uid == pod.meta.uid && it->second.unread.contains(key);
+  return claim != nullptr && unread && !claim->IsReservedFor(pod.meta.uid, "") ? nullptr : claim;
 }
 
 std::string NodeClaims::trouble() const {
@@ -151,15 +160,9 @@ bool NodeClaims::SomePodWaits(const ObjectKey& claim) const {
   const Claim* known = Find(claim);
   return std::ranges::any_of(it->second, [&](const ObjectKey& pod) {
     const Holder& holder = pods_.at(pod);
-    return !holder.ended && (known == nullptr || !IsHeldBy(*known, holder.uid, holder.group));
+    const std::string group = holder.unread.contains(claim) ? "" : holder.group;
+    return !holder.ended && (known == nullptr || !IsHeldBy(*known, holder.uid, group));
   });
-}
-
-bool NodeClaims::SomePodLives(const ObjectKey& claim, const ObjectKey& but) const {
-  const auto it = pods_of_.find(claim);
-  return it != pods_of_.end() && std::ranges::any_of(it->second, [&](const ObjectKey& pod) {
-           return pod != but && !pods_.at(pod).ended;
-         });
 }
 
 void NodeClaims::Look(const ObjectKey& claim, Done done) {
@@ -211,9 +214,11 @@ Status NodeClaims::TakeIn(const ObjectKey& claim, const StatusOr<Json>& reply) {
 }
 
 void NodeClaims::Replace(const ObjectKey& key, std::optional<Claim> claim) {
+  bool is_news = false;
+  for (const ObjectKey& pod : pods_of_.at(key)) is_news |= pods_.at(pod).unread.erase(key) > 0;
   const Claim* known = Find(key);
   const bool equal = known == nullptr ? !claim : claim && *claim == *known;
-  if (equal) return;
+  if (equal && !is_news) return;
   if (claim) {
     claims_.insert_or_assign(key, *std::move(claim));
   } else {

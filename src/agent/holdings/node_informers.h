@@ -48,6 +48,8 @@ class NodeClaims {
   void PodChanged(const ObjectKey& key, const kube::Pod* pod);
 
   const Claim* Find(const ObjectKey& key) const;
+  // What it says of that Pod; nullptr until it has been read since the Pod is there.
+  const Claim* FindFor(const kube::Pod& pod, const ObjectKey& key) const;
   // Whether the server has said something of every claim that is named.
   bool settled() const { return unanswered_.empty(); }
   // What hinders; "" when nothing does.
@@ -59,6 +61,7 @@ class NodeClaims {
     std::string uid, group;
     bool ended = false;
     std::set<ObjectKey> claims;
+    std::set<ObjectKey> unread;  // of these: known or asked for already when the Pod came
   };
 
   void Want(const ObjectKey& claim, const ObjectKey& pod);
@@ -68,8 +71,6 @@ class NodeClaims {
   // Whether another answer could say more.
   bool IsOpen(const ObjectKey& claim) const;
   bool SomePodWaits(const ObjectKey& claim) const;
-  // Whether a Pod other than `but` names it and has not ended.
-  bool SomePodLives(const ObjectKey& claim, const ObjectKey& but) const;
   void Look(const ObjectKey& claim, Done done);
   void OnAnswer(const ObjectKey& claim, const StatusOr<Json>& reply, Done done);
   Status TakeIn(const ObjectKey& claim, const StatusOr<Json>& reply);
@@ -142,6 +143,9 @@ class NodeInformers final : public NodeView {
 
   const kube::Pod* FindPod(const ObjectKey& key) const override { return pods_.Find(key); }
   const Claim* FindClaim(const ObjectKey& key) const override { return claims_.Find(key); }
+  const Claim* FindClaimFor(const kube::Pod& pod, const ObjectKey& key) const override {
+    return claims_.FindFor(pod, key);
+  }
   void ForEachPod(const std::function<void(const kube::Pod&)>& visit) const override;
   std::optional<DeviceIdentity> FindIdentity(const DeviceId& id) const override;
   // The devices that this driver offers here, each as the newest slice that lists it says. While a

@@ -18,6 +18,9 @@ class NodeView {
   virtual ~NodeView() = default;
   virtual const kube::Pod* FindPod(const ObjectKey& key) const = 0;
   virtual const Claim* FindClaim(const ObjectKey& key) const = 0;
+  // The same for one who asks what the Pod has: a claim of its group that was read before the Pod
+  // was there may be of a former allocation, and is not known yet.
+  virtual const Claim* FindClaimFor(const kube::Pod& pod, const ObjectKey& key) const = 0;
   virtual void ForEachPod(const std::function<void(const kube::Pod&)>& visit) const = 0;
   // Serial and model as in the drivers' ResourceSlices.
   virtual std::optional<DeviceIdentity> FindIdentity(const DeviceId& id) const = 0;

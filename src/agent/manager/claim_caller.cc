@@ -81,7 +81,7 @@ bool ClaimCaller::IsWaiting(const kube::Pod& pod) const {
       }));
   if (named < pod.claims.size()) return true;
   return std::any_of(keys.begin(), keys.end(), [&](const ObjectKey& key) {
-    const Claim* claim = edges_.view.FindClaim(key);
+    const Claim* claim = edges_.view.FindClaimFor(pod, key);
     return claim == nullptr || !IsHeldBy(*claim, pod.meta.uid, pod.group);
   });
 }

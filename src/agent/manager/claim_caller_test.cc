@@ -128,6 +128,8 @@ TEST_F(ClaimCallerTest, WaitsUntilTheClaimIsMadeAllocatedAndThePods) {
   view_.AddClaim("a-gpu", {{"main", PreparedGpu(0)}}, "a");
   EXPECT_FALSE(preparer_->IsWaiting(pod));
   EXPECT_FALSE(preparer_->IsReady(pod));
+  view_.unread = {pod.meta.key};
+  EXPECT_TRUE(preparer_->IsWaiting(pod)) << "not read since the Pod is there";
 }
 
 TEST_F(ClaimCallerTest, AsksEachDriverOfTheClaimAndKeepsItsCdiIds) {
