@@ -24,8 +24,8 @@
 #include "cli/interrupt.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
+#include "model/plugin_resource.h"
 #include "net/connection.h"
-#include "protos/galen/inspect/v1/inspect.pb.h"
 
 namespace galen::cli {
 namespace {
@@ -88,21 +88,18 @@ Status CheckUnused(EpollLoop& loop, const Options& options, const CheckArguments
                        fmt::join(arguments.devices, ", "), answer.status().message(), kAdvice);
   }
   for (const std::string& name : arguments.devices) {
-    const std::optional<std::string> known =
-        NameOfDriver(name, arguments.sysfs_root, arguments.proc_root);
-    bool is_found = false;
-    for (const wire::Device& device : answer->devices()) {
-      const bool is_other = !arguments.driver.empty() && device.driver() != arguments.driver;
-      if (!known || device.device() != *known || is_other) continue;
-      is_found = true;
+    const GpuNames names = NamesOfGpu(name, arguments.sysfs_root, arguments.proc_root);
+    const std::vector<wire::Device> devices = DevicesNamed(*answer, names, arguments.driver);
+    if (devices.empty()) {
+      return Unavailable("nobody says whether a Pod holds {}: the agent knows no such device; {}",
+                         name, kAdvice);
+    }
+    for (const wire::Device& device : devices) {
       if (device.holders().empty()) continue;
       const wire::Holder& holder = device.holders(0);
       return FailedPrecondition("Pod {}/{} holds {}, and a check takes its time and memory; {}",
                                 holder.namespace_(), holder.pod(), name, kAdvice);
     }
-    if (is_found) continue;
-    return Unavailable("nobody says whether a Pod holds {}: the agent knows no such device; {}",
-                       name, kAdvice);
   }
   return OkStatus();
 }
@@ -275,6 +272,20 @@ CheckEnd Conclude(const std::string& format, const CheckWork& work, const CheckR
 
 }  // namespace
 
+std::vector<wire::Device> DevicesNamed(const wire::ListDevicesResponse& answer,
+                                       const GpuNames& names, const std::string& driver) {
+  std::vector<wire::Device> found;
+  for (const wire::Device& device : answer.devices()) {
+    const bool is_drivers =
+        device.device() == names.of_driver && (driver.empty() || device.driver() == driver);
+    // A share of it in time or a part of it has its UUID in front.
+    const bool is_plugins = IsPluginResource(device.driver()) && !names.uuid.empty() &&
+                            device.device().starts_with(names.uuid);
+    if (is_drivers || is_plugins) found.push_back(device);
+  }
+  return found;
+}
+
 Status LeaveResults(const CheckReport& report, const std::string& directory) {
   PosixFileSystem files;
   if (directory.empty()) return OkStatus();
@@ -347,6 +358,7 @@ StatusOr<std::string> ResultsDirectory(const CheckArguments& arguments) {
   }
   const std::string plugins = arguments.kubelet_root + "/plugins";
   const auto drivers = PosixFileSystem().List(plugins);
+  if (!drivers.ok() && drivers.status().code() != Code::kNotFound) return drivers.status();
   if (!drivers.ok() || std::ranges::find(*drivers, arguments.driver) == drivers->end()) {
     return InvalidArgument(
         "--driver {}: no such driver has run on this node: {}/{} is missing; --results names a "

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "cli/options.h"
 #include "model/check_result.h"
+#include "protos/galen/inspect/v1/inspect.pb.h"
 
 namespace galen::cli {
 
@@ -56,10 +57,19 @@ StatusOr<double> ParseMemoryShare(std::string_view text);
 // Where results go; "" = nowhere. InvalidArgument: no driver of that name has state on this node.
 StatusOr<std::string> ResultsDirectory(const CheckArguments& arguments);
 
-// What galen-driver calls the GPU that is named so: "gpu-0" itself, and what NVIDIA's kernel module
-// shows of a UUID or a PCI address; nullopt: it shows no such GPU.
-std::optional<std::string> NameOfDriver(const std::string& name, const std::string& sysfs_root,
-                                        const std::string& proc_root);
+// What a GPU is called by others.
+struct GpuNames {
+  std::optional<std::string> of_driver{};  // galen-driver's: "gpu-0"; nullopt where nobody says it
+  std::string uuid{};                      // a device plugin's: "GPU-7d4b…"; "" likewise
+};
+// Of the GPU that is named so: by any of them, or by its PCI address. By what NVIDIA's kernel
+// module shows of it, which may be nothing.
+GpuNames NamesOfGpu(const std::string& name, const std::string& sysfs_root,
+                    const std::string& proc_root);
+// What the agent says of that GPU: as a device of `driver` ("" = of any driver), and as those that
+// device plugins gave to containers.
+std::vector<inspect::v1::Device> DevicesNamed(const inspect::v1::ListDevicesResponse& answer,
+                                              const GpuNames& names, const std::string& driver);
 
 // What a check's thread is given, and what it says in the end.
 struct CheckWork {

@@ -93,13 +93,41 @@ TEST(CheckCommand, KnowsAGpuByTheDriversNameWhateverItIsCalled) {
   const std::string directory = proc.Path("driver/nvidia/gpus/0000:4b:00.0");
   std::filesystem::create_directories(directory);
   std::ofstream(directory + "/information") << "GPU UUID: GPU-1\nDevice Minor: 3\n";
-  const auto name = [&](const std::string& called) {
-    return NameOfDriver(called, "/nowhere", proc.path());
+  const auto names = [&](const std::string& called) {
+    const GpuNames known = NamesOfGpu(called, "/nowhere", proc.path());
+    return known.of_driver.value_or("nobody") + " " + known.uuid;
   };
-  EXPECT_EQ(name("gpu-7"), "gpu-7");
-  EXPECT_EQ(name("GPU-1"), "gpu-3");
-  EXPECT_EQ(name("0000:4b:00.0"), "gpu-3");
-  EXPECT_EQ(name("GPU-2"), std::nullopt);
+  EXPECT_EQ(names("gpu-7"), "gpu-7 ");
+  EXPECT_EQ(names("gpu-3"), "gpu-3 GPU-1");
+  EXPECT_EQ(names("GPU-1"), "gpu-3 GPU-1");
+  EXPECT_EQ(names("0000:4b:00.0"), "gpu-3 GPU-1");
+  EXPECT_EQ(names("GPU-2"), "nobody GPU-2");
+}
+
+TEST(CheckCommand, AGpuThatADevicePluginGaveAwayIsInUseToo) {
+  inspect::v1::ListDevicesResponse answer;
+  const auto add = [&answer](const char* driver, const char* device) {
+    inspect::v1::Device& added = *answer.add_devices();
+    added.set_driver(driver);
+    added.set_device(device);
+  };
+  add("nvidia.example.com", "gpu-0");
+  add("other.example.com", "gpu-0");
+  add("nvidia.com/gpu", "GPU-1");
+  add("nvidia.com/gpu", "GPU-1::3");
+  add("nvidia.com/gpu", "GPU-2");
+  const auto found = [&](const GpuNames& names, const std::string& driver) {
+    std::string all;
+    for (const auto& device : DevicesNamed(answer, names, driver)) {
+      all += device.driver() + " " + device.device() + "; ";
+    }
+    return all;
+  };
+  EXPECT_EQ(found({.of_driver = "gpu-0", .uuid = "GPU-1"}, "nvidia.example.com"),
+            "nvidia.example.com gpu-0; nvidia.com/gpu GPU-1; nvidia.com/gpu GPU-1::3; ");
+  EXPECT_EQ(found({.of_driver = "gpu-0"}, ""),
+            "nvidia.example.com gpu-0; other.example.com gpu-0; ");
+  EXPECT_EQ(found({}, ""), "");
 }
 
 TEST(CheckCommand, SaysInALineHowItWent) {

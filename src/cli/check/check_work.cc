@@ -217,15 +217,19 @@ class CheckBench {
 
 }  // namespace
 
-std::optional<std::string> NameOfDriver(const std::string& name, const std::string& sysfs_root,
-                                        const std::string& proc_root) {
-  if (name.starts_with("gpu-")) return name;
+GpuNames NamesOfGpu(const std::string& name, const std::string& sysfs_root,
+                    const std::string& proc_root) {
+  GpuNames names;
+  if (name.starts_with("gpu-")) names.of_driver = name;
+  if (name.starts_with("GPU-")) names.uuid = name;
   PosixFileSystem files;
   for (const probes::NvmlGpu& gpu : probes::ReadNvmlModule(files, sysfs_root, proc_root).gpus) {
-    const bool is_it = gpu.uuid == name || gpu.pci_address == name;
-    if (is_it && gpu.minor) return fmt::format("gpu-{}", *gpu.minor);
+    const std::string of_driver = gpu.minor ? fmt::format("gpu-{}", *gpu.minor) : "";
+    if (gpu.uuid != name && gpu.pci_address != name && of_driver != name) continue;
+    if (!of_driver.empty()) names.of_driver = of_driver;
+    names.uuid = gpu.uuid;
   }
-  return std::nullopt;
+  return names;
 }
 
 CheckReport RunCheckWork(const CheckWork& work, active::CheckWatch& watch,

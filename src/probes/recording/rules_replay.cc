@@ -135,6 +135,21 @@ StatusOr<std::vector<Step>> ReadSteps(const SysfsFiles& files, const std::string
   return steps;
 }
 
+// Signs of devices that the recording does not have.
+void NoteStrangers(const std::vector<Step>& steps, const std::set<std::string>& devices,
+                   std::vector<std::string>& notes) {
+  std::set<std::string> strangers;
+  for (const Step& step : steps) {
+    for (const Sign& sign : step.signs) {
+      const bool known = sign.device == kEveryDevice || devices.contains(sign.device);
+      if (known || !strangers.insert(sign.device).second) continue;
+      notes.push_back(
+          fmt::format("signs of {} are passed over: neither {} nor a directory names it",
+                      Shown(sign.device), kRecordingFile));
+    }
+  }
+}
+
 // Plays steps to an engine and notes what comes and goes.
 class Player {
  public:
@@ -277,6 +292,7 @@ StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directo
   for (const Step& step : steps) {
     for (const auto& [name, look] : step.looks) devices.insert(name);
   }
+  NoteStrangers(steps, devices, notes);
   Player player(rules, devices, known);
   const Duration length = steps.back().at + kReplayTail;
   player.Look(steps.front(), steps.front().at, true);

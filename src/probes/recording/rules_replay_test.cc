@@ -64,12 +64,15 @@ TEST(RulesReplay, NotesWhatCountsForNothing) {
   FakeSysfs files;
   files.files["/r/recording.yaml"] = "devices: {card: {path: ''}}\n";
   files.files["/r/0s/signs.json"] = R"([{"device": "card", "name": "heet", "value": 99},
+      {"device": "crad", "name": "heat", "value": 99},
       {"device": "card", "name": "heat", "value": 40}])";
   files.files["/r/0s/kernel.log"] = "6,1,1,-;mce: a record\n\nno record\n\n";
   const StatusOr<Replay> replay = ReplayRules(files, "/r", *rules);
   ASSERT_TRUE(replay.ok()) << replay.status().message();
-  EXPECT_THAT(replay->notes, ElementsAre("/r/0s/signs.json: no rule knows the sign heet",
-                                         HasSubstr("/r/0s/kernel.log: record 2 is passed over: ")));
+  EXPECT_THAT(replay->notes,
+              ElementsAre("/r/0s/signs.json: no rule knows the sign heet",
+                          HasSubstr("/r/0s/kernel.log: record 2 is passed over: "),
+                          HasSubstr("signs of crad are passed over: neither recording.yaml")));
   files.files["/r/0s/signs.json"] = R"([{"device": "card", "name": "heat"}])";
   EXPECT_THAT(ReplayRules(files, "/r", *rules).status().message(),
               HasSubstr("/r/0s/signs.json: sign 1: heat of card has no value"));

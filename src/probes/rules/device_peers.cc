@@ -45,20 +45,20 @@ void RuleEngine::ApplyAgainstPeers(Device& device, const Sign& sign, std::size_t
     }
     return track.OnReading(sign, *median, at);
   }
-  LosePeers(device, sign, rule);
+  LoseReading(device, rule, sign.time);
 }
 
-void RuleEngine::LosePeers(Device& device, const Sign& sign, std::size_t rule) {
+void RuleEngine::LoseReading(Device& device, std::size_t rule, WallTime time) {
   RuleTrack& track = TrackOf(device, rule);
   const bool had_found = track.finding().has_value();
   track.OnUnreadable();
   // Never bad for want of peers; but what was bad is not known to be well either.
-  if (!had_found || track.finding()) return;
+  if (!AsksForPeers(table_->rules[rule]) || !had_found || track.finding()) return;
   device.uncompared.try_emplace(
       rule, Trouble{fmt::format("cannot compare {} with peers any more: fewer than {} of its model "
                                 "show one above 0",
-                                sign.name, kPeersLeast),
-                    sign.time});
+                                table_->rules[rule].sign, kPeersLeast),
+                    time});
 }
 
 std::optional<std::size_t> RuleEngine::Superseder(const Device& device, std::size_t rule) const {

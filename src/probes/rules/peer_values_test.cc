@@ -173,6 +173,25 @@ TEST_F(PeersTest, WhatWasBadBeforeItCouldNotBeReadNeedsPeersToBeWell) {
   EXPECT_EQ(Of("a").state, HealthState::kHealthy);
 }
 
+TEST_F(PeersTest, WhatWasBadBeforeALookFailedNeedsPeersToBeWell) {
+  Show("speed", {50, 100, 100, 100, 10});
+  engine_.ObserveFailed(Unavailable("no files"), At());
+  EXPECT_EQ(Of("a").cause.code, cause_code::kSignUnreadable);
+  Evaluate({Make("a", "speed", 50)});
+  EXPECT_EQ(Of("a").cause.code, cause_code::kPeersMissing);
+}
+
+TEST_F(PeersTest, WhatWasBadBeforeItFellSilentNeedsPeersToBeWell) {
+  Show("speed", {50, 100, 100, 100, 10});
+  now_ += 60s;
+  Evaluate({});
+  EXPECT_EQ(Of("a").cause.code, cause_code::kProbeSilent);
+  Evaluate({Make("a", "speed", 50)});
+  EXPECT_EQ(Of("a").cause.code, cause_code::kPeersMissing);
+  Show("speed", {100, 100, 100, 100, 10});
+  EXPECT_EQ(Of("a").state, HealthState::kHealthy);
+}
+
 TEST_F(PeersTest, TooFewPeersOrASilentOneMakeNothingBad) {
   engine_.SetDevices({"a", "b", "c"}, At());
   Show("speed", {1, 100, 100});

@@ -109,10 +109,10 @@ StatusOr<Match> ParseComparison(Compare compare, Cursor& cursor) {
     comparison.with = **peers;
   } else if (const std::optional<double> number = ParseNumber<double>(right)) {
     comparison.with = *number;
-  } else if (IsEquality(compare)) {
-    comparison.with = std::string(right);
   } else if (const auto with_unit = ParseNumberWithUnit(right)) {
     std::tie(comparison.with, comparison.unit) = *with_unit;
+  } else if (IsEquality(compare)) {
+    comparison.with = std::string(right);
   } else {
     // Which of two texts is the greater would be a matter of taste.
     return InvalidArgument("'{}' is no number: {}", right, kForms);

@@ -45,12 +45,14 @@ void CheckUnit(const Comparison& comparison, const SignSpec& sign, const char* f
 
 void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
   const SignKind kind = sign.kind;
-  if (const auto* comparison = std::get_if<Comparison>(&rule.match)) {
-    CheckUnit(*comparison, sign, "when", faults);
-  }
   const bool event = kind == SignKind::kEvent;
   const bool numbers_of_events =
       std::holds_alternative<NumberSet>(rule.match) || std::holds_alternative<Other>(rule.match);
+  const auto* comparison = std::get_if<Comparison>(&rule.match);
+  if (comparison != nullptr) CheckUnit(*comparison, sign, "when", faults);
+  if (!event && comparison != nullptr && std::holds_alternative<std::string>(comparison->with)) {
+    faults.Add("when", "compares a number with a text; only an event can be text");
+  }
   if (numbers_of_events && !event) faults.Add("when", "lists numbers, but the sign is no event");
   if (event && AsksForPeers(rule))
     faults.Add("when", "compares with peers, but an event happens to one");

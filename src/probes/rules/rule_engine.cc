@@ -118,7 +118,7 @@ void RuleEngine::Apply(Device& device, const Sign& sign, const SignUse& use, con
 Evaluation RuleEngine::ObserveFailed(const Status& status, const Instant& at) {
   const Sign failed{.time = at.wall, .error = status.message()};
   for (auto& [name, device] : devices_) {
-    for (auto& [rule, track] : device.tracks) track.OnUnreadable();
+    for (auto& [rule, track] : device.tracks) LoseReading(device, rule, at.wall);
     ApplyUnreadable(device, failed);
   }
   return Evaluate({}, at);
@@ -161,11 +161,7 @@ void RuleEngine::ApplyUnreadable(Device& device, const Sign& sign) {
   const auto use = signs_.find(sign.name);
   if (use == signs_.end()) return;
   for (const std::size_t index : use->second.rules) {
-    if (AsksForPeers(table_->rules[index])) {
-      LosePeers(device, sign, index);
-    } else {
-      TrackOf(device, index).OnUnreadable();
-    }
+    LoseReading(device, index, sign.time);
   }
 }
 
@@ -266,7 +262,7 @@ bool RuleEngine::IsSilent(const Device& device, const Instant& at) const {
 void RuleEngine::Settle(Device& device, const Instant& at, Evaluation& evaluation) {
   for (auto& [index, track] : device.tracks) {
     // Silence ends what rests on readings. A lost GPU stays lost.
-    if (IsSilent(device, at)) track.OnUnreadable();
+    if (IsSilent(device, at)) LoseReading(device, index, at.wall);
     track.Settle(at);
     if (track.ended() <= device.good_since) continue;
     device.good_since = track.ended();
@@ -310,10 +306,6 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
     return UnknownHealth(device, cause_code::kSignUnreadable,
                          fmt::format("{}: {}", what, trouble.error), trouble.since);
   }
-  if (!device.uncompared.empty()) {
-    const auto& [rule, trouble] = *device.uncompared.begin();
-    return UnknownHealth(device, cause_code::kPeersMissing, trouble.error, trouble.since);
-  }
   if (!device.last_read || !device.awaited.empty()) {
     const std::string what = device.last_read
                                  ? "nothing is known of " + *device.awaited.begin() + " of"
@@ -326,6 +318,10 @@ DeviceHealth RuleEngine::HealthOf(const Device& device, const Instant& at) const
     return UnknownHealth(device, cause_code::kProbeSilent,
                          fmt::format("nothing was read from this device for {} s", seconds),
                          at.wall);
+  }
+  if (!device.uncompared.empty()) {
+    const auto& [rule, trouble] = *device.uncompared.begin();
+    return UnknownHealth(device, cause_code::kPeersMissing, trouble.error, trouble.since);
   }
   // A first bad reading that waits out its debounce is no proof of health either.
   const bool in_doubt = std::any_of(device.tracks.begin(), device.tracks.end(),

@@ -282,8 +282,9 @@ class RuleEngine {
   // The median of what other devices of its model show; nullopt where too few do.
   std::optional<double> PeersMedian(const Device& device, const Sign& sign, std::size_t slot,
                                     const Instant& at);
-  // What the rule found is over, and nobody knows whether the device is well.
-  void LosePeers(Device& device, const Sign& sign, std::size_t rule);
+  // What the rule found is over, as of `time`: there is no reading of its sign, or there are too
+  // few peers to hold it against. What rests on peers is well only when they show it.
+  void LoseReading(Device& device, std::size_t rule, WallTime time);
   void ApplyUnreadable(Device& device, const Sign& sign);
   // What was found by the sign's readings ends, and nothing of it is unknown.
   void ApplyAbsent(Device& device, const Sign& sign);

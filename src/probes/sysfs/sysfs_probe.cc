@@ -81,7 +81,7 @@ void SysfsProbe::Begin(Watched& watched) {
   auto look = std::make_shared<Look>();
   look->started = parts_.loop.Now();
   watched.look = look;
-  // It owns all that it touches: the probe may be gone when it returns.
+  // The probe may be gone when it returns; the files outlive the process's threads.
   auto work = [look, &files = parts_.files, directory = options_.root + "/" + watched.device.path,
                signs = Due(watched)] {
     look->place.Update([](Look::Place& place) { place.begun = true; });
