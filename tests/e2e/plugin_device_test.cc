@@ -68,6 +68,14 @@ class PluginDeviceStory : public ::testing::Test {
         kube::kPods, "default",
         "{metadata: {name: trainer-0}, spec: {nodeName: node-7, containers: [{name: "
         "main, image: pause, resources: {limits: {vendor.example/card: '1'}}}]}}");
+    // As the kubelet, once it has admitted the Pod and given it its card.
+    Json started;
+    started["status"]["startTime"] = "2026-11-21T14:00:00Z";
+    ASSERT_TRUE(node_.fleet()
+                    .session()
+                    .Fetch(kube::Patch(kube::kPods, "default", kTrainer, kube::PatchType::kMerge,
+                                       started, {.subresource = "status"}))
+                    .ok());
   }
   Program& StartSource() {
     return node_.stage().Start(
@@ -95,7 +103,8 @@ TEST_F(PluginDeviceStory, APodShowsTheHealthOfTheDeviceThatItsKubeletGaveIt) {
   node_.ExpectWhy(kTrainer, {"0000:4b:00.0  Degraded", "resource vendor.example/card",
                              "Healthy → Degraded, PcieWidthReduced"});
   EXPECT_LE(asked_, 5) << "it is no poll";
-  // What was known before the agent's restart is shown all the time.
+  // What was known before the agent's restart is shown after it. That a claim's device beside it
+  // takes nothing away meanwhile is tested in src/agent/app/plugin_devices_test.cc.
   const std::string before = node_.LineOf(kTrainer);
   node_.End(node_.agent(), SIGKILL);
   node_.StartAgent({"--role", "observer"});

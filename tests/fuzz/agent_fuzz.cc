@@ -42,7 +42,7 @@ void FuzzPodResources(std::string_view bytes) {
   const auto answer = agent::DecodePodResources(bytes, "node-7");
   if (!answer.ok()) return;
   GALEN_CHECK(answer->pods.size() <= agent::PodResourcesAnswer::kPodsMax);
-  GALEN_CHECK((answer->left_out == 0) == answer->first_left_out.empty());
+  GALEN_CHECK((answer->left_out == 0) == answer->faults.empty());
   for (const agent::PodResources& pod : answer->pods) {
     GALEN_CHECK(pod.plugin_devices.size() <= agent::ClaimIndex::kDevicesPerPodMax);
     GALEN_CHECK(pod.claim_devices.size() <= agent::ClaimIndex::kDevicesPerPodMax);

@@ -6,6 +6,7 @@
 
 #include "history/post_mortem/post_mortem_text.h"
 #include "history/post_mortem/relevant_finding.h"
+#include "model/plugin_resource.h"
 #include "protos/galen/inspect/v1/inspect.pb.h"
 #include "rpc/typed.h"
 
@@ -58,6 +59,12 @@ struct InspectService::Wire {
     std::vector<HeldDevice> held = parts.claims.DevicesOf(key);
     const kube::Pod* pod = parts.view.FindPod(key);
     if (pod == nullptr || parts.pod_resources == nullptr) return held;
+    if (HasEnded(*pod)) {
+      // The kubelet gives a plugin's device away again as soon as its Pod has ended: how it was
+      // then is in the Pod's records.
+      std::erase_if(held, [](const HeldDevice& h) { return IsPluginResource(h.device.driver); });
+      return held;
+    }
     for (HeldDevice& device : parts.pod_resources->AllOf(*pod)) {
       const bool shown = std::ranges::any_of(
           held, [&](const HeldDevice& other) { return other.device == device.device; });
@@ -234,13 +241,15 @@ struct InspectService::Wire {
                   [&](const auto& record) { return pod != nullptr && record.pod.uid != uid; });
     const bool over = pod == nullptr || HasEnded(*pod);
     const bool given_back = over && ids.empty() && !records.empty();
+    // What happens to a device that a Pod had until its end is another's.
+    const std::vector<DeviceId> present(ids.begin(), ids.end());
     for (const history::PostMortem& record : records) {
       for (const auto& device : record.devices) ids.insert(device.identity.id);
     }
     const std::vector<DeviceId> held(ids.begin(), ids.end());
     std::vector<Step> steps =
         given_back ? parts.journal.StepsOfEnded({key, uid}, held, records.front().until())
-                   : parts.journal.StepsOf({key, uid}, held);
+                   : parts.journal.StepsOf({key, uid}, over ? present : held);
     // For a Pod that is gone the records show which devices it had.
     for (const Step& step : steps) {
       if (step.device != DeviceId{}) ids.insert(step.device);

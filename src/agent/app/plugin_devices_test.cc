@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "agent/app/fake_agent_node.h"
+#include "agent/app/fake_endings.h"
 #include "agent/holdings/fake_pod_resources.h"
 #include "api_sim/objects/fake_objects.h"
+#include "protos/galen/inspect/v1/inspect.pb.h"
+#include "rpc/typed.h"
 
 namespace galen::agent {
 namespace {
@@ -55,6 +60,28 @@ class PluginDevicesTest : public ::testing::Test {
     source_->Report({Gpu(1)});
     source_->Start();
     return *source_;
+  }
+
+  // What `galen why` gets.
+  inspect::v1::ExplainResponse Explain(const std::string& pod) {
+    node_.network.Listen("unix:/agent.sock", node_.app->inspect());
+    std::unique_ptr<net::Connection> connection;
+    const auto dialling = node_.dialer->Dial(
+        {.target = "unix:/agent.sock"}, [&](StatusOr<std::unique_ptr<net::Connection>> dialled) {
+          connection = std::move(dialled).value();
+        });
+    node_.Pass(10ms);
+    rpc::Channel channel(node_.cluster.loop(), *connection);
+    inspect::v1::ExplainRequest request;
+    request.set_namespace_("default");
+    request.set_pod(pod);
+    inspect::v1::ExplainResponse answer;
+    const auto call = rpc::Unary<inspect::v1::ExplainResponse>(
+        channel, "/galen.inspect.v1.Inspect/Explain", request, 1s,
+        [&](StatusOr<inspect::v1::ExplainResponse> reply) { answer = std::move(reply).value(); });
+    node_.Pass(10ms);
+    node_.network.StopListening("unix:/agent.sock");
+    return answer;
   }
 
   AgentNode node_;
@@ -127,6 +154,47 @@ TEST_F(PluginDevicesTest, ATimeSliceHasTheHealthOfItsGpu) {
   EXPECT_EQ(node_.Condition("trainer-1"), "False XidGpuLost");
 }
 
+// Its GPU is another Pod's by then.
+TEST_F(PluginDevicesTest, WhyOfAPodThatHasEndedSaysNothingOfWhatItsGpuDidLater) {
+  node_.AddDriver({"gpu-0"});
+  FakePlugin& source = AddSource();
+  node_.StartAgent();
+  const std::map<std::string, std::string> classes = {{"claimer", "gpu.example.com"},
+                                                      {"trainer", ""}};
+  for (const auto& [pod, device_class] : classes) {
+    const std::string next = pod + "-2";
+    AddPod(pod, device_class);
+    kubelet_.Say({{pod, kResource, {kGpu}}});
+    source.Report({Gpu(1)});
+    node_.Pass(15s);
+    source.Report({Gpu(1)});
+    ASSERT_THAT(node_.Annotation(pod), HasSubstr(std::string(kGpu) + " Healthy"));
+    const std::int64_t ended = node_.cluster.loop().WallNow().time_since_epoch().count();
+    CrashContainer(node_, pod, 1, true);
+    node_.Pass(15s);
+    AddPod(next);
+    kubelet_.Say({{next, kResource, {kGpu}}});
+    node_.Pass(5s);
+    source.Report({Gpu(2)});
+    node_.Pass(5s);
+    EXPECT_THAT(Explain(next).SerializeAsString(), HasSubstr("XID 79"));
+    const inspect::v1::ExplainResponse answer = Explain(pod);
+    EXPECT_EQ(answer.phase(), "Failed");
+    bool shown = false;
+    for (const inspect::v1::Device& device : answer.devices()) {
+      if (device.device() != kGpu) continue;
+      shown = true;
+      EXPECT_EQ(device.state(), "Healthy") << "of " << pod << ", as it was at the end";
+    }
+    EXPECT_TRUE(shown) << pod;
+    for (const inspect::v1::Step& step : answer.steps()) {
+      const bool of_gpu = step.device().find(kGpu) != std::string::npos;
+      EXPECT_FALSE(of_gpu && step.unix_nanos() > ended) << pod << ": " << step.text();
+    }
+    node_.cluster.Delete(kube::kPods, next, "default", 0);
+  }
+}
+
 TEST_F(PluginDevicesTest, ARestartOfTheAgentTakesNothingFromThePod) {
   FakePlugin& driver = node_.AddDriver({"gpu-0"});
   AddPod("trainer-0", "gpu.example.com");
@@ -184,6 +252,50 @@ TEST_F(PluginDevicesTest, AKubeletThatStartsTogetherWithTheAgentTakesNothingFrom
     ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << second << " s";
   }
   EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+}
+
+TEST_F(PluginDevicesTest, AKubeletThatStaysAwayTakesNothingFromThePodNorDoesAStopMeanwhile) {
+  FakePlugin& driver = node_.AddDriver({"gpu-0"});
+  AddPod("trainer-0", "gpu.example.com");
+  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+  FakePlugin& source = AddSource();
+  source.Report({Gpu(2)});
+  node_.StartAgent();
+  node_.Pass(HeldChanges::kAnnotationCalm + 5s);
+  const std::string before = node_.Annotation("trainer-0");
+  EXPECT_THAT(before, HasSubstr("XID 79"));
+  node_.KillAgent();
+  kubelet_.Stop();
+  node_.StartAgent();
+  for (int second = 0; second < 300; ++second) {
+    if (second % 15 == 0) {
+      driver.Report({{.device = "gpu-0"}});
+      source.Report({Gpu(2)});
+    }
+    node_.Pass(1s);
+    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << second << " s";
+  }
+  bool stopped = false;
+  node_.app->Stop(5s, [&] { stopped = true; });
+  node_.Pass(1s);
+  EXPECT_TRUE(stopped) << "it waits for no kubelet";
+  EXPECT_EQ(node_.Annotation("trainer-0"), before);
+  EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
+}
+
+TEST_F(PluginDevicesTest, APodThatShowsItsClaimsOnlyShowsTheirFaultsWithoutAKubelet) {
+  kubelet_.Stop();
+  FakePlugin& driver = node_.AddDriver({"gpu-0"});
+  AddPod("trainer-0", "gpu.example.com");
+  node_.StartAgent();
+  node_.Pass(10s);
+  EXPECT_EQ(node_.Annotation("trainer-0"), "gpu-0 Healthy");
+  node_.KillAgent();
+  node_.StartAgent();
+  node_.Pass(PodResourcesJoin::kPatience + 5s);
+  driver.Report({{.device = "gpu-0", .health = 2, .message = "broken"}});
+  node_.Pass(HeldChanges::kAnnotationCalm + 5s);
+  EXPECT_THAT(node_.Annotation("trainer-0"), HasSubstr("broken"));
 }
 
 TEST_F(PluginDevicesTest, AClaimsDeviceThatOnlyTheKubeletNamesIsSaidOnceAndCountedWhileItsPodIs) {

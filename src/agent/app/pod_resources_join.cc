@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "agent/agent_metrics.h"
@@ -14,6 +15,7 @@ namespace {
 // Whether what the kubelet says of the Pod may be other than before.
 bool IsNews(const kube::Pod* before, const kube::Pod& after) {
   return before == nullptr || before->meta.uid != after.meta.uid || before->phase != after.phase ||
+         before->started.has_value() != after.started.has_value() ||
          before->claim_names != after.claim_names || before->extended != after.extended;
 }
 
@@ -30,6 +32,26 @@ std::string ClaimDifference(const PodResources& said, const std::vector<HeldDevi
                        ToString(theirs.device), theirs.claim.name);
   }
   return "";
+}
+
+bool ShowsOthers(std::string_view annotation, const std::vector<HeldDevice>& held) {
+  constexpr std::string_view kBetween = "; ";
+  while (!annotation.empty()) {
+    const std::size_t end = annotation.find(kBetween);
+    const std::string_view piece = annotation.substr(0, end);
+    annotation.remove_prefix(end == annotation.npos ? annotation.size() : end + kBetween.size());
+    const std::string_view name = piece.substr(0, piece.find(' '));
+    const std::string_view after = piece.substr(std::min(piece.size(), name.size() + 1));
+    // Only a device's name is followed by a state; a cause's sentence may have a semicolon.
+    const bool is_device = ParseHealthState(after.substr(0, after.find(' '))).has_value();
+    const bool is_ours = std::ranges::any_of(held, [&](const HeldDevice& h) {
+      return h.device.device == name || ToString(h.device) == name;
+    });
+    if (is_device && !is_ours) return true;
+    // The rest were counted only.
+    if (annotation.empty() && piece.starts_with("and ") && piece.ends_with(" more")) return true;
+  }
+  return false;
 }
 
 PodResourcesJoin::PodResourcesJoin(Edges edges, PodResourcesReader::Options options,
@@ -84,8 +106,12 @@ std::vector<HeldDevice> PodResourcesJoin::ShownOf(const kube::Pod& pod) const {
 Duration PodResourcesJoin::PatienceWith(const kube::Pod& pod) const {
   const bool settled = pod.devices_annotation.empty() || HasEnded(pod) ||
                        !WantsPluginDevices(pod) || holdings_.Knows(pod);
-  const Duration past = edges_.loop.Now() - started_;
-  return settled || past >= kPatience ? Duration::zero() : kPatience - past;
+  if (settled) return Duration::zero();
+  const bool loses = ShowsOthers(pod.devices_annotation, edges_.claims.DevicesOf(pod.meta.key));
+  // What an agent before this one knew is not taken back by one that knows less.
+  if (loses && !reader_.first_answer()) return kPatience;
+  const Time since = reader_.first_answer().value_or(started_);
+  return std::max(Duration::zero(), since + kPatience - edges_.loop.Now());
 }
 
 std::vector<std::string> PodResourcesJoin::differences() const {

@@ -6,10 +6,8 @@
 
 #include <functional>
 #include <map>
-#include <memory>
-#include <set>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "agent/health/health_cache.h"
@@ -25,11 +23,16 @@ namespace galen::agent {
 // since 1.35. Pure.
 std::string ClaimDifference(const PodResources& said, const std::vector<HeldDevice>& held);
 
+// Whether an annotation (AnnotationOf) shows, or may show, a device that is none of these. Pure.
+bool ShowsOthers(std::string_view annotation, const std::vector<HeldDevice>& held);
+
 class PodResourcesJoin {
  public:
-  // After a start a Pod that showed something before is left as it is for so long, until the
-  // kubelet has said which devices of plugins it has: else it would lose these for a moment. Long
-  // enough for a kubelet that starts at the same time to be asked four times.
+  // After a start a Pod that showed something before is left as it is until the kubelet has said
+  // which devices of plugins it has: else it would lose these. A kubelet that has answered and does
+  // not name the Pod is waited for so long, enough for one that starts at the same time to be asked
+  // four times; one that never answers as long for a Pod that shows its claims' devices only, and
+  // without an end for one that shows more.
   static constexpr Duration kPatience = std::chrono::seconds(30);
 
   static constexpr std::size_t kDifferencesShown = 16;

@@ -45,14 +45,17 @@ DeviceHealth BothUnknown(const DeviceHealth* driver, const DeviceHealth* source)
 }
 
 // Adds to `matches` those of `before` whose device is not offered any more, while the source still
-// has its hardware and no other device is that now.
+// has its hardware and no other device is that now: many may be parts of it at a time.
 void KeepWithdrawn(const DeviceMatches& before, const std::map<DeviceId, HardwareIds>& offered,
                    const std::map<DeviceId, HardwareIds>& probed, DeviceMatches& matches) {
   std::set<DeviceId> taken;
-  for (const auto& [id, match] : matches.found) taken.insert(match.source);
+  for (const auto& [id, match] : matches.found) {
+    if (!match.partition) taken.insert(match.source);
+  }
   for (const auto& [id, match] : before.found) {
     const bool stays = !offered.contains(id) && probed.contains(match.source);
-    if (stays && !taken.contains(match.source)) matches.found.emplace(id, match);
+    if (stays && (match.partition || !taken.contains(match.source)))
+      matches.found.emplace(id, match);
   }
 }
 

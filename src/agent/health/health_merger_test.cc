@@ -230,6 +230,17 @@ TEST_F(HealthMergerTest, ADeviceThatLeavesItsDriversSlicesKeepsWhatTheProbesSee)
   EXPECT_EQ(keeper_->cache().Find(Theirs("gpu-1")), nullptr);
 }
 
+TEST_F(HealthMergerTest, APartThatIsOfferedNoMoreKeepsWhatTheProbesSeeBesideOtherPartsOfItsDevice) {
+  offered_ = {{Theirs("gpu-0::0"), {.parent_uuid = "GPU-a"}},
+              {Theirs("gpu-0::1"), {.parent_uuid = "GPU-a"}}};
+  SourceReports({Lost(Seen("a"))});
+  offered_.erase(Theirs("gpu-0::0"));
+  merger_->OnSlicesChanged();
+  loop_.RunUntilIdle();
+  EXPECT_THAT(Says("gpu-0::0"), HasSubstr("Unhealthy: XID 79"));
+  EXPECT_THAT(Says("gpu-0::1"), HasSubstr("Unhealthy: XID 79"));
+}
+
 TEST_F(HealthMergerTest, ADeviceThatIsOfferedAsOtherHardwareLosesWhatTheProbesSee) {
   SourceReports({Lost(Seen("a"))});
   offered_[Theirs("gpu-0")] = {.uuid = "GPU-new"};

@@ -59,13 +59,17 @@ HardwareIds IdsOfPluginDevice(std::string_view device) {
 
 PluginHoldings::AskedPods PluginHoldings::PodsNow() const {
   AskedPods pods;
-  view_.ForEachPod([&](const kube::Pod& pod) { pods[pod.meta.key] = pod.meta.uid; });
+  view_.ForEachPod([&](const kube::Pod& pod) {
+    if (pod.started) pods[pod.meta.key] = pod.meta.uid;
+  });
   return pods;
 }
 
 std::vector<ObjectKey> PluginHoldings::Apply(const PodResourcesAnswer& answer,
                                              const AskedPods& asked) {
   std::vector<ObjectKey> changed;
+  std::map<ObjectKey, int> times_named;
+  for (const PodResources& said : answer.pods) ++times_named[said.pod];
   for (const PodResources& said : answer.pods) {
     const auto uid = asked.find(said.pod);
     const kube::Pod* pod = view_.FindPod(said.pod);
@@ -73,7 +77,12 @@ std::vector<ObjectKey> PluginHoldings::Apply(const PodResourcesAnswer& answer,
     if (uid == asked.end() || pod == nullptr || pod->meta.uid != uid->second) continue;
     // What it held when it ended is how it ended.
     if (HasEnded(*pod)) continue;
+    // Both a Pod and its successor: which of the two has what is not said.
+    if (times_named.at(said.pod) > 1) continue;
     Holder holder{uid->second, said.plugin_devices};
+    std::erase_if(holder.devices, [&](const PodResources::PluginDevice& d) {
+      return !WantsPluginDevice(*pod, d.container, d.device.driver);
+    });
     std::ranges::sort(holder.devices, {},
                       [](const auto& d) { return std::tie(d.device, d.container); });
     // A device of two NUMA nodes may be named for each.
@@ -119,6 +128,8 @@ bool PluginHoldings::Knows(const kube::Pod& pod) const {
 std::vector<ObjectKey> PluginHoldings::PodsOf(const DeviceId& device) const {
   std::vector<ObjectKey> pods;
   for (const auto& [pod, holder] : pods_) {
+    const kube::Pod* present = view_.FindPod(pod);
+    if (present == nullptr || present->meta.uid != holder.uid || HasEnded(*present)) continue;
     if (std::ranges::any_of(holder.devices, [&](const auto& d) { return d.device == device; })) {
       pods.push_back(pod);
     }

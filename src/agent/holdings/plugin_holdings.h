@@ -5,8 +5,8 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/holdings/claim_index.h"
@@ -26,7 +26,9 @@ class PluginHoldings {
  public:
   explicit PluginHoldings(const NodeView& view) : view_(view) {}
 
-  // UIDs of the Pods when the kubelet was asked: an answer is about those.
+  // UIDs of the Pods that the kubelet knew when it was asked: an answer is about those. It has
+  // admitted a Pod, and given it its devices, before it writes when the Pod started; a Pod without
+  // that may have a name that is another's in the kubelet's memory.
   using AskedPods = std::map<ObjectKey, std::string>;
   AskedPods PodsNow() const;
   // Takes what the kubelet said. Names the Pods that have others than before.
@@ -38,6 +40,7 @@ class PluginHoldings {
   std::vector<HeldDevice> DevicesOf(const kube::Pod& pod) const;
   // Whether the kubelet has said which devices the Pod has.
   bool Knows(const kube::Pod& pod) const;
+  // Pods that have not ended, in order of name.
   std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
   // The devices of the resource that some Pod holds, by what their ids say.
   std::map<DeviceId, HardwareIds> OfferedBy(const std::string& resource) const;

@@ -48,6 +48,19 @@ TEST(IdsOfPluginDevice, ANumberIsNoSerial) {
 
 class PluginHoldingsTest : public ::testing::Test {
  protected:
+  // Its containers "train" and "main" and the sidecar "setup" ask for a GPU; its kubelet has
+  // started it.
+  kube::Pod& AddAdmitted(const std::string& name) {
+    kube::Pod& pod = view_.AddPod(name);
+    pod.started = WallTime{};
+    pod.containers[0].resources = {"nvidia.com/gpu"};
+    for (const char* more : {"main", "setup"}) {
+      pod.containers.push_back(pod.containers[0]);
+      pod.containers.back().name = more;
+    }
+    pod.containers.back().kind = kube::Container::Kind::kSidecar;
+    return pod;
+  }
   std::vector<ObjectKey> Say(const std::vector<FakePodDevices>& devices) {
     return holdings_.Apply(*DecodePodResources(EncodePodResources(devices), "node-1"),
                            holdings_.PodsNow());
@@ -65,7 +78,7 @@ class PluginHoldingsTest : public ::testing::Test {
 };
 
 TEST_F(PluginHoldingsTest, APodHoldsWhatTheKubeletSays) {
-  view_.AddPod("a");
+  AddAdmitted("a");
   EXPECT_THAT(Say({{"a", "nvidia.com/gpu", {"GPU-2", "GPU-1"}, "", "train"}}),
               ElementsAre(PluginPod("a")));
   const std::vector<HeldDevice> held = holdings_.DevicesOf(view_.pods.at(PluginPod("a")));
@@ -81,13 +94,13 @@ TEST_F(PluginHoldingsTest, APodHoldsWhatTheKubeletSays) {
 }
 
 TEST_F(PluginHoldingsTest, TheSameAnswerIsNoNews) {
-  view_.AddPod("a");
+  AddAdmitted("a");
   Say({{"a", "nvidia.com/gpu", {"GPU-1"}}});
   EXPECT_THAT(Say({{"a", "nvidia.com/gpu", {"GPU-1"}}}), IsEmpty());
 }
 
 TEST_F(PluginHoldingsTest, AKubeletThatKnowsOfNoPodYetTakesNothingAway) {
-  view_.AddPod("a");
+  AddAdmitted("a");
   Say({{"a", "nvidia.com/gpu", {"GPU-1"}}});
   EXPECT_THAT(Say({}), IsEmpty());
   EXPECT_THAT(Held("a"), SizeIs(1));
@@ -95,7 +108,7 @@ TEST_F(PluginHoldingsTest, AKubeletThatKnowsOfNoPodYetTakesNothingAway) {
 
 // It names a Pod's claims from a file of their own.
 TEST_F(PluginHoldingsTest, AKubeletThatKnowsOfAPodsClaimsOnlyTakesNothingAway) {
-  view_.AddPod("a");
+  AddAdmitted("a");
   const FakePodDevices of_claim{"a", "gpu.example.com", {"gpu-0"}, "a-gpu"};
   Say({{"a", "nvidia.com/gpu", {"GPU-1"}}, of_claim});
   EXPECT_THAT(Say({of_claim}), IsEmpty());
@@ -104,7 +117,7 @@ TEST_F(PluginHoldingsTest, AKubeletThatKnowsOfAPodsClaimsOnlyTakesNothingAway) {
 }
 
 TEST_F(PluginHoldingsTest, AnAnswerAboutAPodsNamesakeIsNotItsOwn) {
-  view_.AddPod("a");
+  AddAdmitted("a");
   const PluginHoldings::AskedPods asked = holdings_.PodsNow();
   view_.pods.at(PluginPod("a")).meta.uid = "another";
   const auto answer =
@@ -113,8 +126,46 @@ TEST_F(PluginHoldingsTest, AnAnswerAboutAPodsNamesakeIsNotItsOwn) {
   EXPECT_THAT(Held("a"), IsEmpty());
 }
 
+// The kubelet names a Pod before that, which had the name, until it knows of this one.
+TEST_F(PluginHoldingsTest, AnAnswerCountsOnlyForAPodThatTheKubeletHasStarted) {
+  AddAdmitted("a").started.reset();
+  EXPECT_THAT(Say({{"a", "nvidia.com/gpu", {"GPU-1"}}}), IsEmpty());
+  EXPECT_FALSE(holdings_.Knows(view_.pods.at(PluginPod("a"))));
+  view_.pods.at(PluginPod("a")).started = WallTime{};
+  Say({{"a", "nvidia.com/gpu", {"GPU-2"}}});
+  EXPECT_THAT(Held("a"), ElementsAre("nvidia.com/gpu/node-1/GPU-2"));
+}
+
+TEST_F(PluginHoldingsTest, OfTwoPodsOfOneNameInAnAnswerNoneIsTaken) {
+  AddAdmitted("a");
+  PodResources said{.pod = PluginPod("a"),
+                    .plugin_devices = {{"main", {"nvidia.com/gpu", "node-1", "GPU-1"}}}};
+  PodResourcesAnswer answer{.pods = {said}};
+  said.plugin_devices[0].device.device = "GPU-2";
+  answer.pods.push_back(said);
+  EXPECT_THAT(holdings_.Apply(answer, holdings_.PodsNow()), IsEmpty());
+  EXPECT_THAT(Held("a"), IsEmpty());
+}
+
+TEST_F(PluginHoldingsTest, APodHoldsOnlyWhatItsContainersAskFor) {
+  AddAdmitted("a");
+  EXPECT_THAT(Say({{"a", "x.com/nic", {"nic-0"}}, {"a", "nvidia.com/gpu", {"GPU-1"}, "", "b"}}),
+              IsEmpty());
+  Say({{"a", "x.com/nic", {"nic-0"}}, {"a", "nvidia.com/gpu", {"GPU-1"}}});
+  EXPECT_THAT(Held("a"), ElementsAre("nvidia.com/gpu/node-1/GPU-1"));
+}
+
+TEST_F(PluginHoldingsTest, APodThatHasEndedIsNoHolder) {
+  AddAdmitted("a");
+  Say({{"a", "nvidia.com/gpu", {"GPU-1"}}});
+  const DeviceId gpu{"nvidia.com/gpu", "node-1", "GPU-1"};
+  EXPECT_THAT(holdings_.PodsOf(gpu), ElementsAre(PluginPod("a")));
+  view_.pods.at(PluginPod("a")).phase = "Succeeded";
+  EXPECT_THAT(holdings_.PodsOf(gpu), IsEmpty());
+}
+
 TEST_F(PluginHoldingsTest, APodMadeAgainUnderItsNameHoldsNothingOfItsNamesake) {
-  view_.AddPod("a");
+  AddAdmitted("a");
   Say({{"a", "nvidia.com/gpu", {"GPU-1"}}});
   view_.pods.at(PluginPod("a")).meta.uid = "another";
   EXPECT_THAT(Held("a"), IsEmpty()) << "even before it is known as changed";
@@ -123,7 +174,7 @@ TEST_F(PluginHoldingsTest, APodMadeAgainUnderItsNameHoldsNothingOfItsNamesake) {
 }
 
 TEST_F(PluginHoldingsTest, APodThatHasEndedKeepsWhatItHeld) {
-  view_.AddPod("a");
+  AddAdmitted("a");
   Say({{"a", "nvidia.com/gpu", {"GPU-1"}}});
   view_.pods.at(PluginPod("a")).phase = "Failed";
   holdings_.PodChanged(PluginPod("a"));
@@ -135,7 +186,7 @@ TEST_F(PluginHoldingsTest, APodThatHasEndedKeepsWhatItHeld) {
 }
 
 TEST_F(PluginHoldingsTest, ADeviceOfTwoContainersIsHeldOnce) {
-  view_.AddPod("a");
+  AddAdmitted("a");
   Say({{"a", "nvidia.com/gpu", {"GPU-1"}, "", "setup"}, {"a", "nvidia.com/gpu", {"GPU-1"}}});
   const std::vector<HeldDevice> held = holdings_.DevicesOf(view_.pods.at(PluginPod("a")));
   ASSERT_THAT(held, SizeIs(1));
@@ -143,7 +194,7 @@ TEST_F(PluginHoldingsTest, ADeviceOfTwoContainersIsHeldOnce) {
 }
 
 TEST_F(PluginHoldingsTest, ADeviceThatIsNamedTwiceForAContainerIsUsedByItOnce) {
-  view_.AddPod("a");
+  AddAdmitted("a");
   Say({{"a", "nvidia.com/gpu", {"GPU-1"}}, {"a", "nvidia.com/gpu", {"GPU-1"}}});
   const std::vector<HeldDevice> held = holdings_.DevicesOf(view_.pods.at(PluginPod("a")));
   ASSERT_THAT(held, SizeIs(1));

@@ -25,19 +25,23 @@ class Reader {
   void Read(const ::v1::PodResources& said) {
     PodResources pod{.pod = {said.namespace_(), said.name()}};
     if (!IsDnsLabel(pod.pod.ns) || !IsDnsSubdomain(pod.pod.name)) {
-      return LeaveOut("Pod \"" + Shown(said.name(), kNameShownBytesMax) +
-                      "\" has no name of a Pod");
+      return LeaveOut("Pod \"" + Shown(said.namespace_(), kNameShownBytesMax) + "/" +
+                          Shown(said.name(), kNameShownBytesMax) + "\"",
+                      "it has no name of a Pod");
     }
     for (const ::v1::ContainerResources& container : said.containers()) {
       for (const auto& devices : container.devices()) ReadDevices(container.name(), devices, pod);
-      for (const auto& claim : container.dynamic_resources()) ReadClaim(claim, pod);
+      for (const auto& claim : container.dynamic_resources()) {
+        ReadClaim(container.name(), claim, pod);
+      }
     }
     std::ranges::sort(pod.claim_devices);
     const auto twice = std::ranges::unique(pod.claim_devices);
     pod.claim_devices.erase(twice.begin(), twice.end());
     if (pod.plugin_devices.empty() && pod.claim_devices.empty()) return;
     if (answer_.pods.size() >= PodResourcesAnswer::kPodsMax) {
-      return LeaveOut("there are more than " + Counted(PodResourcesAnswer::kPodsMax, "Pod"));
+      return LeaveOut("the answer",
+                      "there are more than " + Counted(PodResourcesAnswer::kPodsMax, "Pod"));
     }
     answer_.pods.push_back(std::move(pod));
   }
@@ -48,7 +52,8 @@ class Reader {
     for (int i = 0; i < said.device_ids_size(); ++i) {
       if (pod.plugin_devices.size() >= ClaimIndex::kDevicesPerPodMax) {
         const auto rest = static_cast<std::size_t>(said.device_ids_size() - i);
-        return LeaveOut("Pod " + ToString(pod.pod) + " has too many devices", rest);
+        return LeaveOut(Where(pod, container, "resource", said.resource_name()),
+                        "the Pod has too many devices", rest);
       }
       const DeviceId id{said.resource_name(), node_, said.device_ids(i)};
       // A name without a domain would be a driver's: no resource of a plugin has one.
@@ -57,15 +62,20 @@ class Reader {
                                : InvalidArgument("resource \"{}\" has no domain",
                                                  Shown(id.driver, kNameShownBytesMax));
       if (!valid.ok() || !IsDnsLabel(container)) {
-        LeaveOut(valid.ok() ? "a container has no name of one" : valid.message());
+        LeaveOut(Where(pod, container, "resource", id.driver),
+                 valid.ok() ? "the container has no name of one" : valid.message());
       } else {
         pod.plugin_devices.push_back({container, id});
       }
     }
   }
 
-  void ReadClaim(const ::v1::DynamicResource& said, PodResources& pod) {
+  void ReadClaim(const std::string& container, const ::v1::DynamicResource& said,
+                 PodResources& pod) {
     const ObjectKey claim{said.claim_namespace(), said.claim_name()};
+    const auto leave_out = [&](const std::string& why) {
+      LeaveOut(Where(pod, container, "claim", claim.name), why);
+    };
     for (const ::v1::ClaimResource& resource : said.claim_resources()) {
       const DeviceId id{resource.driver_name(), resource.pool_name(), resource.device_name()};
       // The name of a plugin's resource would be right as that of a device, and is no driver's.
@@ -75,18 +85,28 @@ class Reader {
                                : Validate(id);
       if (!valid.ok() || !IsDnsLabel(claim.ns) || !IsDnsSubdomain(claim.name) ||
           resource.share_id().size() > kShareIdBytesMax) {
-        LeaveOut(valid.ok() ? "a claim has no name of one" : valid.message());
+        leave_out(valid.ok() ? "the claim has no name of one" : valid.message());
       } else if (pod.claim_devices.size() >= ClaimIndex::kDevicesPerPodMax) {
-        LeaveOut("Pod " + ToString(pod.pod) + " has too many devices by claims");
+        leave_out("the Pod has too many devices by claims");
       } else {
         pod.claim_devices.push_back({claim, id, resource.share_id()});
       }
     }
   }
 
-  void LeaveOut(const std::string& why, std::size_t count = 1) {
-    if (answer_.left_out == 0) answer_.first_left_out = why;
+  // Names from the kubelet may be anything here.
+  static std::string Where(const PodResources& pod, const std::string& container,
+                           const std::string& kind, const std::string& name) {
+    return "Pod " + ToString(pod.pod) + ", container " + Shown(container, kNameShownBytesMax) +
+           ", " + kind + " " + Shown(name, kNameShownBytesMax);
+  }
+
+  void LeaveOut(const std::string& where, const std::string& why, std::size_t count = 1) {
     answer_.left_out += count;
+    if (answer_.faults.size() >= PodResourcesAnswer::kFaultsMax) return;
+    const bool known =
+        std::ranges::count(answer_.faults, where, &PodResourcesAnswer::Fault::where) > 0;
+    if (!known) answer_.faults.push_back({where, why});
   }
 
   const std::string& node_;

@@ -39,10 +39,18 @@ struct PodResourcesAnswer {
   static constexpr std::size_t kPodsMax = 4096;
 
   std::vector<PodResources> pods;
-  // Pods and devices past a bound, and those whose names are none: their number, and what is wrong
-  // with the first of them.
+  // What could not be used in one place.
+  struct Fault {
+    std::string where;  // "Pod default/a, container main, resource nvidia.com/gpu"
+    std::string why;    // of the first there
+  };
+  // Past it they are counted only.
+  static constexpr std::size_t kFaultsMax = 64;
+
+  // Pods and devices past a bound, and those whose names are none: their number, and where they
+  // are, each place once.
   std::size_t left_out = 0;
-  std::string first_left_out;
+  std::vector<Fault> faults;
 };
 
 // A ListPodResourcesResponse; of a Pod at most ClaimIndex::kDevicesPerPodMax devices of each kind.

@@ -65,10 +65,11 @@ void PodResourcesReader::OnReply(const StatusOr<std::string>& reply) {
 }
 
 void PodResourcesReader::Take(const PodResourcesAnswer& answer) {
-  answered_ = true;
-  if (answer.left_out > 0 && logged_.First(answer.first_left_out)) {
+  if (!first_answer_) first_answer_ = edges_.loop.Now();
+  for (const PodResourcesAnswer::Fault& fault : answer.faults) {
+    if (!logged_.First(fault.where)) continue;
     edges_.log.Warning("not all that the kubelet says of its Pods' devices can be used",
-                       {{"left_out", answer.left_out}, {"first", answer.first_left_out}});
+                       {{"where", fault.where}, {"why", fault.why}});
   }
   calls_.on_answer(answer);
 }

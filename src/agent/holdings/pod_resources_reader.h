@@ -59,10 +59,8 @@ class PodResourcesReader {
 
   // Something may be others than before: asks, soon.
   void Look();
-  // Whether the kubelet has ever answered.
-  bool answered() const { return answered_; }
-  // Whether it failed to, when it was asked last.
-  bool failed() const { return !trouble_.empty(); }
+  // nullopt: the kubelet has not answered yet.
+  std::optional<Time> first_answer() const { return first_answer_; }
   // What hinders; "" when nothing does, or when nobody needs the answer.
   std::string trouble() const;
 
@@ -78,7 +76,7 @@ class PodResourcesReader {
   Edges edges_;
   const Options options_;
   const Calls calls_;
-  bool answered_ = false;
+  std::optional<Time> first_answer_;
   bool asking_ = false;
   bool again_ = false;  // something changed while the kubelet was asked
   std::string trouble_;

@@ -50,7 +50,7 @@ TEST_F(PodResourcesReaderTest, AsksOnlyWhenThereIsAReason) {
   loop_.Advance(1s);
   EXPECT_EQ(answers_, 1);
   EXPECT_EQ(asked_, 1);
-  EXPECT_TRUE(reader_.answered());
+  EXPECT_TRUE(reader_.first_answer());
 }
 
 TEST_F(PodResourcesReaderTest, ManyChangesAreOneQuestionAndManyPodsNotMoreThanOneInTwoSeconds) {
@@ -130,13 +130,26 @@ TEST_F(PodResourcesReaderTest, NonsenseIsATroubleAndNoAnswer) {
   EXPECT_NE(reader_.trouble(), "");
 }
 
-TEST_F(PodResourcesReaderTest, WhatCannotBeUsedIsLoggedOnce) {
+TEST_F(PodResourcesReaderTest, WhatCannotBeUsedIsLoggedOnceForEachPlace) {
   kubelet_.Say({{"a", "nvidia.com/gpu", {"GPU 1"}}});
   reader_.Look();
   loop_.Advance(20min);
-  int logged = 0;
-  for (const std::string& line : lines_) logged += line.find("can be used") != std::string::npos;
-  EXPECT_EQ(logged, 1);
+  std::string logged;
+  const auto take_lines = [&] {
+    for (const std::string& line : lines_) logged += line;
+    lines_.clear();
+    return std::exchange(logged, "");
+  };
+  const std::string place = "Pod default/a, container main, resource nvidia.com/gpu";
+  const std::string first = take_lines();
+  EXPECT_THAT(first, HasSubstr(place));
+  EXPECT_EQ(first.find(place), first.rfind(place)) << first;
+  // The fault that is logged already does not hide the next one's.
+  kubelet_.Say({{"a", "nvidia.com/gpu", {"GPU 1"}}, {"b", "nvidia.com/gpu", {"GPU 1"}}});
+  loop_.Advance(6min);
+  const std::string second = take_lines();
+  EXPECT_THAT(second, HasSubstr("Pod default/b, container main, resource nvidia.com/gpu"));
+  EXPECT_THAT(second, testing::Not(HasSubstr(place)));
 }
 
 }  // namespace

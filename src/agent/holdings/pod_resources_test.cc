@@ -61,7 +61,14 @@ TEST(PodResources, NamesThatAreNoneAreCountedAndHideNoOthers) {
   EXPECT_THAT(answer.pods[0].plugin_devices, ElementsAre(PodResources::PluginDevice{
                                                  "main", {"nvidia.com/gpu", "node-1", "GPU-2"}}));
   EXPECT_EQ(answer.left_out, 7u);
-  EXPECT_THAT(answer.first_left_out, HasSubstr("device id \"GPU 1\" of resource nvidia.com/gpu"));
+  std::vector<std::string> places;
+  for (const PodResourcesAnswer::Fault& fault : answer.faults) places.push_back(fault.where);
+  EXPECT_THAT(places,
+              ElementsAre("Pod default/a, container main, resource nvidia.com/gpu",
+                          "Pod default/a, container main, resource cpu",
+                          "Pod default/a, container main, resource -x.com/gpu",
+                          "Pod \"default/B!\"", "Pod default/c, container main, claim a-gpu"));
+  EXPECT_THAT(answer.faults[0].why, HasSubstr("device id \"GPU 1\" of resource nvidia.com/gpu"));
 }
 
 TEST(PodResources, APodHasNoMoreDevicesThanTheIndexTakes) {

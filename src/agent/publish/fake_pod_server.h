@@ -40,6 +40,7 @@ class PodPublisherTest : public ::testing::Test {
             .manager = manager,
             .health_of = [this](const DeviceId&) { return health_; },
             .health_at = [this](const DeviceId&, WallTime) { return at_end_; },
+            .patience_with = [this](const kube::Pod&) { return patience_; },
             .runs = [this](const kube::Pod&) { return runs_; },
             .run_of = [this](const kube::Pod&) { return run_; },
             .on_published =
@@ -112,6 +113,7 @@ class PodPublisherTest : public ::testing::Test {
   ClaimIndex index_{view_, prepared_};
   DeviceHealth health_;
   DeviceHealth at_end_{.id = kGpu};  // of a Pod that ended before this agent began
+  Duration patience_{};
   bool runs_ = false;
   std::optional<Json> run_;  // what became of the Pod's containers
   int status_ = 200;

@@ -81,9 +81,9 @@ void PodPublisher::Reconcile(const ObjectKey& key, Done done) {
     queue_.MarkLater(key, hold);
     return done(OkStatus());
   }
-  const Duration patience = stopping_ ? Duration::zero() : options_.patience_with(*pod);
-  if (patience > Duration::zero()) {
-    queue_.MarkLater(key, patience);
+  if (const Duration patience = options_.patience_with(*pod); patience > Duration::zero()) {
+    // An agent that stops leaves it to the next one, which may learn what is missing.
+    if (!stopping_) queue_.MarkLater(key, patience);
     return done(OkStatus());
   }
   KeepIfEnded(*pod);

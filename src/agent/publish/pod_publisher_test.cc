@@ -268,6 +268,19 @@ TEST_F(PodPublisherTest, NothingIsWrittenBeforeTheListsAreKnown) {
   EXPECT_THAT(api_.requests(), IsEmpty());
 }
 
+TEST_F(PodPublisherTest, APodOfWhichNotAllIsKnownIsNotWrittenEvenByAnAgentThatStops) {
+  patience_ = 30s;
+  Turn(HealthState::kUnhealthy);
+  loop_.Advance(1s);
+  EXPECT_FALSE(publisher_->idle());
+  publisher_->Flush();
+  loop_.Advance(1s);
+  EXPECT_TRUE(publisher_->idle()) << "nor is it waited for";
+  publisher_->MarkDirty(kPod);
+  loop_.Advance(1min);
+  EXPECT_THAT(patches_, IsEmpty());
+}
+
 TEST_F(PodPublisherTest, AManagerReadsBeforeItReplacesTheLists) {
   Make(true);
   runs_ = true;

@@ -157,16 +157,20 @@ std::optional<std::string> ClaimObjectName(const Pod& pod, std::string_view pod_
 }
 
 bool WantsPluginDevices(const Pod& pod) {
-  const auto by_claim = [&](const std::string& container, const std::string& resource) {
-    return std::ranges::any_of(pod.extended, [&](const ExtendedResourceMapping& mapping) {
-      return mapping.container == container && mapping.resource == resource;
-    });
-  };
   return std::ranges::any_of(pod.containers, [&](const Container& container) {
-    if (container.kind == Container::Kind::kInit) return false;
     return std::ranges::any_of(container.resources, [&](const std::string& resource) {
-      return !by_claim(container.name, resource);
+      return WantsPluginDevice(pod, container.name, resource);
     });
+  });
+}
+
+bool WantsPluginDevice(const Pod& pod, std::string_view container, std::string_view resource) {
+  const bool by_claim = std::ranges::any_of(pod.extended, [&](const auto& mapping) {
+    return mapping.container == container && mapping.resource == resource;
+  });
+  return !by_claim && std::ranges::any_of(pod.containers, [&](const Container& c) {
+    return c.name == container && c.kind != Container::Kind::kInit &&
+           c.resources.contains(std::string(resource));
   });
 }
 

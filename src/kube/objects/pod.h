@@ -129,6 +129,8 @@ std::optional<std::string> ClaimObjectName(const Pod& pod, std::string_view pod_
 // Whether a container asks for devices of a device plugin: for an extended resource that no claim
 // stands for. Not one that ends before the others begin: of those the kubelet names no devices.
 bool WantsPluginDevices(const Pod& pod);
+// The same of that container and resource.
+bool WantsPluginDevice(const Pod& pod, std::string_view container, std::string_view resource);
 
 // What our publisher writes: the devices in short, and whether all of them are well.
 inline constexpr std::string_view kDevicesAnnotation = "galen.dev/devices";

@@ -162,6 +162,18 @@ TEST(WantsPluginDevices, AContainerThatEndsBeforeTheOthersBeginDoesNotCountAndAS
   EXPECT_TRUE(WantsPluginDevices(pod));
 }
 
+TEST(WantsPluginDevice, IsAskedOfTheContainerAndResource) {
+  Pod pod;
+  pod.containers = {{.name = "main", .image = "", .claims = {}, .resources = {"nvidia.com/gpu"}},
+                    {.name = "side", .image = "", .claims = {}, .resources = {"x.com/nic"}}};
+  EXPECT_TRUE(WantsPluginDevice(pod, "main", "nvidia.com/gpu"));
+  EXPECT_FALSE(WantsPluginDevice(pod, "main", "x.com/nic"));
+  EXPECT_FALSE(WantsPluginDevice(pod, "other", "x.com/nic"));
+  pod.extended = {{"main", "nvidia.com/gpu", "r0"}};
+  EXPECT_FALSE(WantsPluginDevice(pod, "main", "nvidia.com/gpu"));
+  EXPECT_TRUE(WantsPluginDevice(pod, "side", "x.com/nic"));
+}
+
 TEST(ClaimObjectName, PrefersWhatTheStatusSays) {
   Pod pod = *DecodePod(JsonOf(kPod));
   EXPECT_EQ(ClaimObjectName(pod, "gpu"), "trainer-0-gpu-x");
