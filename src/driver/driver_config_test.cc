@@ -51,7 +51,7 @@ TEST(DriverConfig, AReportHoldsForWholeSecondsFromOneToADay) {
   config.health_timeout = 1500ms;
   EXPECT_THAT(Validate(config).message(), HasSubstr("--health-timeout must be whole seconds"));
   config.health_timeout = 0s;
-  EXPECT_THAT(Validate(config).message(), HasSubstr("health timeout must be 1s to 24h"));
+  EXPECT_THAT(Validate(config).message(), HasSubstr("--health-timeout must be 1s to 24h"));
 }
 
 TEST(DriverConfig, TheOperatorsRulesTakeThePlaceOfTheBuiltInOnes) {

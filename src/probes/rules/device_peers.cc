@@ -1,5 +1,6 @@
 // What RuleEngine makes of other devices and other rules: readings held against those of peers, and
-// findings that another finding stands for. Tested by peer_values_test.cc.
+// findings that another finding stands for.
+// Tested by peer_values_test.cc.
 #include <fmt/format.h>
 
 #include "probes/rules/rule_engine.h"

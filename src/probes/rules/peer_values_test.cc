@@ -177,7 +177,9 @@ TEST_F(PeersTest, WhatWasBadBeforeALookFailedNeedsPeersToBeWell) {
   Show("speed", {50, 100, 100, 100, 10});
   engine_.ObserveFailed(Unavailable("no files"), At());
   EXPECT_EQ(Of("a").cause.code, cause_code::kSignUnreadable);
-  Evaluate({Make("a", "speed", 50)});
+  Sign broken = Make("d", "speed", 0);
+  broken.error = "no";
+  Evaluate({broken, Make("a", "speed", 50)});
   EXPECT_EQ(Of("a").cause.code, cause_code::kPeersMissing);
 }
 
@@ -189,7 +191,8 @@ TEST_F(PeersTest, WhatWasBadBeforeItFellSilentNeedsPeersToBeWell) {
   Evaluate({Make("a", "speed", 50)});
   EXPECT_EQ(Of("a").cause.code, cause_code::kPeersMissing);
   Show("speed", {100, 100, 100, 100, 10});
-  EXPECT_EQ(Of("a").state, HealthState::kHealthy);
+  Show("speed", {100, 100, 100, 100, 10});
+  EXPECT_EQ(Of("a").state, HealthState::kHealthy) << "once its peers are heard of again";
 }
 
 TEST_F(PeersTest, TooFewPeersOrASilentOneMakeNothingBad) {

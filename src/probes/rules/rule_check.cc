@@ -50,9 +50,6 @@ void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
       std::holds_alternative<NumberSet>(rule.match) || std::holds_alternative<Other>(rule.match);
   const auto* comparison = std::get_if<Comparison>(&rule.match);
   if (comparison != nullptr) CheckUnit(*comparison, sign, "when", faults);
-  if (!event && comparison != nullptr && std::holds_alternative<std::string>(comparison->with)) {
-    faults.Add("when", "compares a number with a text; only an event can be text");
-  }
   if (numbers_of_events && !event) faults.Add("when", "lists numbers, but the sign is no event");
   if (event && AsksForPeers(rule))
     faults.Add("when", "compares with peers, but an event happens to one");

@@ -66,8 +66,8 @@ func breakGpu(t *testing.T, place, lines string) {
 		"gpus 1\n0 uuid 7d4b0f9e00112233445566778899aabb\n0 bus 75\n"), 0o644))
 }
 
-// checkManifest is the file of the example, with the driver's name, and with what makes the libraries scripted
-// and the check short.
+// checkManifest is the file of the example, with the driver's name, and with what makes the
+// libraries scripted and the check short.
 func checkManifest(t *testing.T, place string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(Root(), "deploy", "examples", "check.yaml"))
