@@ -99,7 +99,7 @@ Outcome JudgeResend(const Observations& seen) {
     Duration longest{}, unrepeated{};
     std::size_t judged = 0;
     for (const StreamSeen& stream : streams) {
-      // What a stream's end silences is another check's matter.
+      // A stream that ended is judged by another check.
       if (stream.reports.empty() || stream.end) continue;
       // A driver that floods has repeated; what was not kept cannot be timed.
       if (stream.report_count > StreamSeen::kReportsKept) return Passed("without end");

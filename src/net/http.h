@@ -44,8 +44,8 @@ struct HttpRequest {
   Headers headers{};
   // "" = none. content-length is added where it is missing.
   std::string body{};
-  // At a client: of the bytes that HttpCall::Take was not called for, the server sends at most
-  // DialOptions::stream_window_bytes. Of other requests each byte counts as taken when it comes.
+  // At a client: the server sends DialOptions::stream_window_bytes and then waits until
+  // HttpCall::Take has taken some. Without it each byte counts as taken when it comes.
   bool paced = false;
 
   bool operator==(const HttpRequest&) const = default;

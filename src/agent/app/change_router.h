@@ -49,8 +49,8 @@ class AssignedDevices {
 // node's object is always last: it shows what the others made of the change.
 class ChangeRouter final : public NodeListener {
  public:
-  // Changes that come before the API's lists are known; later ones past it get no Event and no
-  // measured delay, though every Pod is still looked at.
+  // Changes that are kept until the API's lists are known. Further ones get no Event and no
+  // measured delay; their Pods are looked at all the same.
   static constexpr std::size_t kEarlyChangesMax = 4096;
 
   // The node's object is written once the API's lists are known, or after so long without them.

@@ -46,7 +46,7 @@ bool ConfigFaults::Has(std::string_view where) const {
 void ConfigFaults::AddRefusal(std::string_view where, const Status& status) {
   Add(where, status.message());
   std::string& text = faults_.back().text;
-  // "stateDir: make directory …": a message of its own, no end of our sentence.
+  // "stateDir: make directory …": the status is a sentence of its own, so a colon stands before it.
   text.insert(text.size() - status.message().size() - 1, ":");
   if (refusals_++ == 0) refusal_ = status;
 }

@@ -257,7 +257,7 @@ void NodeInformers::Start(NodeListener& listener) {
 std::vector<std::string> NodeInformers::troubles() const {
   std::vector<std::string> all;
   for (const auto& [kind, trouble] : troubles_) {
-    // What hinders the watch names it; what could not be decoded names its object.
+    // A watch that fails says which it is; an object that cannot be decoded names itself only.
     const bool named = trouble.starts_with("watch ") || trouble.starts_with("list ");
     all.push_back(named ? trouble : "watch " + kind + ": " + trouble);
   }

@@ -128,7 +128,7 @@ class PostMortemKeeper {
  private:
   using Id = std::pair<std::string, int>;  // the Pod's uid, and the record's number
 
-  // An ending, and from when on it may have been.
+  // How a Pod ended, and the earliest time at which that can have happened.
   struct Ended {
     PodEnding ending;
     WallTime first{};

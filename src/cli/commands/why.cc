@@ -151,7 +151,7 @@ StatusOr<kube::Pod> FindPod(Session& session, const ObjectKey& key) {
 Status WithDeviceHint(Session& session, const Status& missing, const std::string& name) {
   if (missing.code() != Code::kNotFound) return missing;
   const StatusOr<FetchedFleet> fetched = FetchFleet(session, "");
-  // The question was another one: that this was not answered either helps nobody.
+  // The hint is an extra: why it cannot be given is no answer to the question.
   if (!fetched.ok()) return missing;
   const Fleet fleet = JoinFleet(fetched->objects, session.loop().WallNow());
   return NotFound("{}{}", missing.message(), DeviceHint(fleet, name));

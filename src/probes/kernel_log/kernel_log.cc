@@ -128,8 +128,8 @@ bool KernelLog::TakeRecord(const std::string& bytes, std::vector<Sign>& signs) {
 
 void KernelLog::NoteGap(std::uint64_t sequence) {
   const std::optional<std::uint64_t> before = std::exchange(last_read_, sequence);
-  // What the first record after a start lies behind of is not known to be lost: only the place of
-  // the last fault is kept, and harmless records after it may have been read by the process before.
+  // At the first record after a start no loss is known: only the last fault's place is kept, and
+  // the process before may have read harmless records behind it.
   if (!before || sequence <= *before + 1) return;
   const std::uint64_t lost = sequence - *before - 1;
   parts_.metrics.Add("galen_kernel_log_lost_records_total", {}, static_cast<double>(lost));
