@@ -46,8 +46,9 @@ void ApiCall::OnEnd(const Status& status, const net::Headers&) {
   }
   if (kind_ != Kind::kMetrics) return Finish(OkStatus());
   StatusOr<MetricSamples> samples = metrics_.End();
-  if (samples.ok()) answer_.samples = *std::move(samples);
-  Finish(samples.status());
+  const Status read = samples.status();
+  if (read.ok()) answer_.samples = *std::move(samples);
+  Finish(read);
 }
 
 void ApiCall::Finish(Status status) {
