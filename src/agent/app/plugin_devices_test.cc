@@ -62,6 +62,23 @@ class PluginDevicesTest : public ::testing::Test {
     return *source_;
   }
 
+  // The Pod shows a GPU of the plugin that is broken, and one of a driver that is well.
+  void ShowABrokenGpuBesideAClaims() {
+    driver_ = &node_.AddDriver({"gpu-0"});
+    AddPod("trainer-0", "gpu.example.com");
+    kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+    AddSource().Report({Gpu(2)});
+    node_.StartAgent();
+    node_.Pass(HeldChanges::kAnnotationCalm + 5s);
+    before_ = node_.Annotation("trainer-0");
+    EXPECT_THAT(before_, HasSubstr("XID 79"));
+  }
+  // As both do every now and then.
+  void ReportAgain() {
+    driver_->Report({{.device = "gpu-0"}});
+    source_->Report({Gpu(2)});
+  }
+
   // What `galen why` gets.
   inspect::v1::ExplainResponse Explain(const std::string& pod) {
     node_.network.Listen("unix:/agent.sock", node_.app->inspect());
@@ -87,6 +104,8 @@ class PluginDevicesTest : public ::testing::Test {
   AgentNode node_;
   FakePodResources kubelet_;
   std::unique_ptr<FakePlugin> source_;
+  FakePlugin* driver_ = nullptr;
+  std::string before_;  // what the Pod showed
 };
 
 TEST_F(PluginDevicesTest, APodShowsTheHealthOfADeviceThatThePluginGaveIt) {
@@ -196,46 +215,27 @@ TEST_F(PluginDevicesTest, WhyOfAPodThatHasEndedSaysNothingOfWhatItsGpuDidLater) 
 }
 
 TEST_F(PluginDevicesTest, ARestartOfTheAgentTakesNothingFromThePod) {
-  FakePlugin& driver = node_.AddDriver({"gpu-0"});
-  AddPod("trainer-0", "gpu.example.com");
-  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
-  FakePlugin& source = AddSource();
-  source.Report({Gpu(2)});
-  node_.StartAgent();
-  node_.Pass(HeldChanges::kAnnotationCalm + 5s);
-  const std::string before = node_.Annotation("trainer-0");
-  EXPECT_THAT(before, HasSubstr("XID 79"));
+  ShowABrokenGpuBesideAClaims();
   node_.KillAgent();
   // As a kubelet that is busy.
   kubelet_.Hang(true);
   node_.StartAgent();
   for (int tenth = 0; tenth < 30; ++tenth) {
     node_.Pass(100ms);
-    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << tenth << " tenths";
+    ASSERT_EQ(node_.Annotation("trainer-0"), before_) << "after " << tenth << " tenths";
   }
   kubelet_.Hang(false);
   kubelet_.AnswerHanging();
   for (int second = 0; second < 30; ++second) {
-    if (second % 15 == 0) {
-      driver.Report({{.device = "gpu-0"}});
-      source.Report({Gpu(2)});
-    }
+    if (second % 15 == 0) ReportAgain();
     node_.Pass(1s);
-    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << second << " s";
+    ASSERT_EQ(node_.Annotation("trainer-0"), before_) << "after " << second << " s";
   }
   EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
 }
 
 TEST_F(PluginDevicesTest, AKubeletThatStartsTogetherWithTheAgentTakesNothingFromThePod) {
-  FakePlugin& driver = node_.AddDriver({"gpu-0"});
-  AddPod("trainer-0", "gpu.example.com");
-  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
-  FakePlugin& source = AddSource();
-  source.Report({Gpu(2)});
-  node_.StartAgent();
-  node_.Pass(HeldChanges::kAnnotationCalm + 5s);
-  const std::string before = node_.Annotation("trainer-0");
-  EXPECT_THAT(before, HasSubstr("XID 79"));
+  ShowABrokenGpuBesideAClaims();
   node_.KillAgent();
   kubelet_.Stop();
   node_.StartAgent();
@@ -244,42 +244,28 @@ TEST_F(PluginDevicesTest, AKubeletThatStartsTogetherWithTheAgentTakesNothingFrom
     if (second == 12) kubelet_.Say({});
     if (second == 12) kubelet_.Start();
     if (second == 20) kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
-    if (second % 15 == 0) {
-      driver.Report({{.device = "gpu-0"}});
-      source.Report({Gpu(2)});
-    }
+    if (second % 15 == 0) ReportAgain();
     node_.Pass(1s);
-    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << second << " s";
+    ASSERT_EQ(node_.Annotation("trainer-0"), before_) << "after " << second << " s";
   }
   EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
 }
 
 TEST_F(PluginDevicesTest, AKubeletThatStaysAwayTakesNothingFromThePodNorDoesAStopMeanwhile) {
-  FakePlugin& driver = node_.AddDriver({"gpu-0"});
-  AddPod("trainer-0", "gpu.example.com");
-  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
-  FakePlugin& source = AddSource();
-  source.Report({Gpu(2)});
-  node_.StartAgent();
-  node_.Pass(HeldChanges::kAnnotationCalm + 5s);
-  const std::string before = node_.Annotation("trainer-0");
-  EXPECT_THAT(before, HasSubstr("XID 79"));
+  ShowABrokenGpuBesideAClaims();
   node_.KillAgent();
   kubelet_.Stop();
   node_.StartAgent();
   for (int second = 0; second < 300; ++second) {
-    if (second % 15 == 0) {
-      driver.Report({{.device = "gpu-0"}});
-      source.Report({Gpu(2)});
-    }
+    if (second % 15 == 0) ReportAgain();
     node_.Pass(1s);
-    ASSERT_EQ(node_.Annotation("trainer-0"), before) << "after " << second << " s";
+    ASSERT_EQ(node_.Annotation("trainer-0"), before_) << "after " << second << " s";
   }
   bool stopped = false;
   node_.app->Stop(5s, [&] { stopped = true; });
   node_.Pass(1s);
   EXPECT_TRUE(stopped) << "it waits for no kubelet";
-  EXPECT_EQ(node_.Annotation("trainer-0"), before);
+  EXPECT_EQ(node_.Annotation("trainer-0"), before_);
   EXPECT_EQ(node_.Condition("trainer-0"), "False XidGpuLost");
 }
 

@@ -152,7 +152,7 @@ void PodResourcesJoin::Compare(const PodResourcesAnswer& answer) {
   }
   differences_ = std::move(differences);
   ShowDifferences();
-  // Looked at once more soon: it may be on its way.
+  // The kubelet is asked again soon: one of the two may only be late.
   if (suspected != suspected_ && !suspected.empty()) reader_.Look();
   suspected_ = std::move(suspected);
 }

@@ -52,7 +52,7 @@ class PodResourcesJoin {
                    std::function<void(const std::vector<ObjectKey>&)> on_pods);
 
   void Start() { started_ = edges_.loop.Now(); }
-  // As NodeListener::OnPod, and before the claim index hears of it.
+  // With the arguments of NodeListener::OnPod; before the claim index takes the same change.
   void OnPod(const ObjectKey& key, const kube::Pod* before, const kube::Pod* after);
   // A claim of some Pod is allocated, or another.
   void OnClaim() { reader_.Look(); }

@@ -43,7 +43,8 @@ inline constexpr Duration kTimeoutMax = std::chrono::hours(24);
 // Below it a loaded node alone would make devices Unknown.
 inline constexpr Duration kTimeoutLeast = std::chrono::milliseconds(100);
 
-// Of the rules that fit, the one that names most parts of the device decides; of equals, the last.
+// Of the rules that fit a device, the one with most of driver, pool and device decides; of equals,
+// the last.
 // A driver's wish is clamped to kTimeoutLeast and kTimeoutMax; an operator's rule was checked when
 // the configuration was read.
 EffectiveTimeout TimeoutOf(const std::vector<TimeoutRule>& rules, const DeviceId& device,

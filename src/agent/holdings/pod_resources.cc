@@ -13,7 +13,7 @@ namespace {
 
 // Kubernetes' names are no longer (a DNS subdomain), and a share's is a UID.
 constexpr std::size_t kShareIdBytesMax = 63;
-// Of a name that is none this much is shown.
+// An invalid name is shown in messages up to this length.
 constexpr std::size_t kNameShownBytesMax = 80;
 
 // Reads one answer; what cannot be used is counted and never an error: one plugin with odd names

@@ -35,7 +35,7 @@ struct PodResources {
 
 // All that one answer says, and how much of it could not be used.
 struct PodResourcesAnswer {
-  // A kubelet runs 110 Pods unless told otherwise; more than this many are left out.
+  // Pods of an answer that are read; further ones are left out. A kubelet runs 110 by default.
   static constexpr std::size_t kPodsMax = 4096;
 
   std::vector<PodResources> pods;

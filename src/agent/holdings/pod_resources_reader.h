@@ -23,7 +23,7 @@ class PodResourcesReader {
  public:
   // A Pod that comes changes several times within a moment: one look is enough.
   static constexpr Duration kRest = std::chrono::milliseconds(300);
-  // Between two looks: a node that starts many Pods is asked about all of them at once.
+  // At least so long between two questions, so that many Pods that start share one.
   static constexpr Duration kLeast = std::chrono::seconds(2);
   // As the kubelet answers from memory, in milliseconds.
   static constexpr Duration kDeadline = std::chrono::seconds(5);

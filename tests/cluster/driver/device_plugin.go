@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -64,12 +62,7 @@ func servePlugin(ctx context.Context, o options) error {
 	d := &devicePlugin{resource: resource, ids: strings.Split(ids, ",")}
 	directory := filepath.Join(o.root, "device-plugins")
 	name := strings.ReplaceAll(resource, "/", "_") + ".sock"
-	path := filepath.Join(directory, name)
-	// One that was killed leaves its socket behind.
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	listener, err := net.Listen("unix", path)
+	listener, err := listenAnew(filepath.Join(directory, name))
 	if err != nil {
 		return err
 	}

@@ -43,11 +43,7 @@ func register(ctx context.Context, o options) error {
 		return errors.New("--register DRIVER=SOCKET needs --versions, as v1beta1.DRAPlugin")
 	}
 	path := filepath.Join(o.root, "plugins_registry", name+"-registrar-reg.sock")
-	// One that was killed leaves its socket behind.
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	listener, err := net.Listen("unix", path)
+	listener, err := listenAnew(path)
 	if err != nil {
 		return err
 	}
@@ -57,4 +53,12 @@ func register(ctx context.Context, o options) error {
 		SupportedVersions: strings.Split(o.versions, ",")}})
 	context.AfterFunc(ctx, server.Stop)
 	return server.Serve(listener)
+}
+
+// listenAnew listens at a path where a program that was killed may have left its socket.
+func listenAnew(path string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return net.Listen("unix", path)
 }
