@@ -148,12 +148,13 @@ void AgentApp::Stop(Duration deadline, std::function<void()> done) {
   if (processes_) processes_->Stop();
   publisher_.Flush();
   node_publisher_.Flush();
+  events_.Flush();
   StopWhenIdle(deadline, std::move(done));
 }
 
 void AgentApp::StopWhenIdle(Duration left, std::function<void()> done) {
-  const bool idle =
-      publisher_.idle() && node_publisher_.idle() && (!processes_ || processes_->idle());
+  const bool idle = publisher_.idle() && node_publisher_.idle() && events_.idle() &&
+                    (!processes_ || processes_->idle());
   if (idle || left <= Duration::zero()) {
     post_mortems_.Flush();
     journal_.AgentStopped(edges_.loop.WallNow());
@@ -287,8 +288,9 @@ PostMortemKeeper::Parts AgentApp::PostMortemParts() {
           .health_of = [this](const DeviceId& id) { return HealthOf(id); },
           .identity_of = [this](const DeviceId& id) { return IdentityOf(id, keeper_, informers_); },
           .publish_event =
-              [this](const PodRef& pod, const std::string& subject, const EventText& text) {
-                events_.Publish(pod, subject, text);
+              [this](const PodRef& pod, const std::string& subject, const EventText& text,
+                     std::function<void()> on_written) {
+                events_.Publish(pod, subject, text, std::move(on_written));
                 const kube::Pod* present = informers_.FindPod(pod.key);
                 const bool gone = present == nullptr || present->meta.uid != pod.uid;
                 if (gone) events_.Forget(pod);

@@ -356,6 +356,24 @@ TEST(Observer, StopsProperly) {
   EXPECT_TRUE(stopped);
 }
 
+TEST(Observer, WritesTheEventsThatItGathersBeforeItStops) {
+  AgentNode node(Role::kObserver);
+  FakePlugin& driver = node.AddDriver({"gpu-0"});
+  node.AddPod("trainer-0");
+  node.StartAgent();
+  node.Pass();
+  driver.Report({Lost("gpu-0")});
+  node.Pass(100ms);
+  driver.Report({{.device = "gpu-0"}});
+  node.Pass(100ms);
+  driver.Report({Lost("gpu-0")});
+  node.Pass(100ms);
+  EXPECT_THAT(node.Events("trainer-0"), Contains("DeviceUnhealthy x1"));
+  node.app->Stop(5s, [] {});
+  node.Pass(100ms);
+  EXPECT_THAT(node.Events("trainer-0"), Contains("DeviceUnhealthy x2"));
+}
+
 TEST(Observer, StopsAtItsDeadlineWhenTheApiIsAway) {
   AgentNode node(Role::kObserver);
   FakePlugin& driver = node.AddDriver({"gpu-0"});

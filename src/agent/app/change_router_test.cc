@@ -105,7 +105,7 @@ class ChangeRouterTest : public ::testing::Test {
        .unseen_since = [] { return std::optional<WallTime>(); },
        .health_of = health_of_,
        .identity_of = [](const DeviceId& id) { return DeviceIdentity{id}; },
-       .publish_event = [](const PodRef&, const std::string&, const EventText&) {},
+       .publish_event = [](const PodRef&, const std::string&, const EventText&, const auto&) {},
        .on_notable = [] {}}};
   PodPublisher publisher_{{{loop_, random_, log_, metrics_, client_}, view_, claims_},
                           {.health_of = health_of_, .set_back = [this] {

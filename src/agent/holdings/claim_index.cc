@@ -155,7 +155,9 @@ std::vector<HeldDevice> DevicesOf(const kube::Pod& pod, const NodeView& view,
 std::vector<ObjectKey> ClaimIndex::PodChanged(const ObjectKey& pod) {
   // Taken out and put in anew: the few devices of a Pod are not worth a comparison.
   Holder before = Drop(pod);
+  const std::vector<HeldDevice> had = before.devices;
   if (const kube::Pod* present = view_.FindPod(pod)) Add(*present, std::move(before));
+  ForgetLast(had);
   return {pod};
 }
 
@@ -187,6 +189,11 @@ std::vector<ObjectKey> ClaimIndex::PodsToNotify(const DeviceId& device) const {
 }
 
 bool ClaimIndex::IsOnlyOf(const ObjectKey& pod, const DeviceId& device) const {
+  const auto own = pods_.find(pod);
+  const auto last = last_of_device_.find(device);
+  if (own != pods_.end() && last != last_of_device_.end() && last->second != own->second.uid) {
+    return false;
+  }
   return std::ranges::none_of(PodsToNotify(device), [&](const ObjectKey& other) {
     return other != pod && std::ranges::any_of(DevicesOf(other), [&](const HeldDevice& held) {
              return held.device == device && !held.admin_access;
@@ -246,9 +253,16 @@ void ClaimIndex::Add(const kube::Pod& pod, Holder before) {
   }
   for (const HeldDevice& held : holder.devices) {
     pods_of_device_[held.device].insert(pod.meta.key);
+    if (!holder.ended && !held.admin_access) last_of_device_[held.device] = holder.uid;
   }
   for (const ObjectKey& claim : holder.claims) pods_of_claim_[claim].insert(pod.meta.key);
   pods_[pod.meta.key] = std::move(holder);
+}
+
+void ClaimIndex::ForgetLast(const std::vector<HeldDevice>& devices) {
+  for (const HeldDevice& held : devices) {
+    if (!pods_of_device_.contains(held.device)) last_of_device_.erase(held.device);
+  }
 }
 
 // A claim that is the Pod's by its group alone may have been freed since and allocated anew, for

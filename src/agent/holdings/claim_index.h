@@ -95,7 +95,8 @@ class ClaimIndex {
   std::vector<ObjectKey> PodsOf(const DeviceId& device) const;
   // These, and those that held it when they ended.
   std::vector<ObjectKey> PodsToNotify(const DeviceId& device) const;
-  // Whether no other Pod is among these, but for those that only look at it (admin access).
+  // Whether no other Pod is among these or has had the device since, was it only for a moment; but
+  // for those that only look at it (admin access).
   bool IsOnlyOf(const ObjectKey& pod, const DeviceId& device) const;
   // For a Pod that has ended also what it held. Empty for a Pod that is not known or holds none.
   // The reference holds until the Pod or one of its claims changes.
@@ -121,6 +122,8 @@ class ClaimIndex {
 
   Holder Drop(const ObjectKey& pod);
   void Add(const kube::Pod& pod, Holder before);
+  // Forgets who had the devices last that nobody has any more.
+  void ForgetLast(const std::vector<HeldDevice>& devices);
   // Takes out what came to the Pod by a later allocation of its group's claim.
   void DropGained(const kube::Pod& pod, const Holder& before,
                   std::vector<HeldDevice>& devices) const;
@@ -131,6 +134,9 @@ class ClaimIndex {
   const PluginDevicesOf plugin_devices_of_;
   std::map<ObjectKey, Holder> pods_;
   std::map<DeviceId, std::set<ObjectKey>> pods_of_device_;
+  // UID of the Pod that was seen last to work on a device. It may be gone, unlike one that ended
+  // before it and had the device, too.
+  std::map<DeviceId, std::string> last_of_device_;
   // By claims that are named, not only those that exist: a claim that is made later finds its Pods.
   std::map<ObjectKey, std::set<ObjectKey>> pods_of_claim_;
 };

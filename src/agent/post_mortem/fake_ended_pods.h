@@ -47,8 +47,10 @@ class EndedPodsTest : public ::testing::Test {
             },
         .identity_of = [](const DeviceId& id) { return DeviceIdentity{id, "S1", "H200"}; },
         .publish_event =
-            [this](const PodRef& pod, const std::string& subject, const EventText&) {
+            [this](const PodRef& pod, const std::string& subject, const EventText&,
+                   const std::function<void()>& on_written) {
               published_.push_back(pod.key.name + " " + subject);
+              if (api_answers_) on_written();
             },
         .on_notable = [this] { ++notable_calls_; }});
     keeper_->Start(boot);
@@ -151,6 +153,7 @@ class EndedPodsTest : public ::testing::Test {
   std::unique_ptr<history::PostMortemStore> store_;
   std::size_t store_bytes_max_ = std::size_t{2} << 20;
   std::vector<std::string> published_;
+  bool api_answers_ = true;  // each Event is written at once
   int notable_calls_ = 0;
   std::optional<PostMortemKeeper> keeper_;
 };

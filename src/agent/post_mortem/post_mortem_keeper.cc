@@ -358,13 +358,24 @@ void PostMortemKeeper::RejudgeDue() {
     if (open == open_.end()) continue;
     ++rejudged;
     PostMortem record = Judged(open->second);
-    if (HadFaultByItsEnd(record) && !std::exchange(record.published, true)) {
+    const Id id = IdOf(record);
+    const bool publish = HadFaultByItsEnd(record) && !record.published;
+    Store(record);
+    if (publish && publishing_.insert(id).second) {
       parts_.publish_event(record.pod, "post-mortem " + std::to_string(record.number),
-                           EventOf(record));
+                           EventOf(record), [this, id] { NotePublished(id); });
     }
-    Store(std::move(record));
   }
   if (!to_rejudge_.empty()) rejudge_ = parts_.loop.At(next, [this] { RejudgeDue(); });
+}
+
+void PostMortemKeeper::NotePublished(const Id& id) {
+  publishing_.erase(id);
+  const auto open = open_.find(id);
+  if (open == open_.end()) return;
+  PostMortem record = open->second;
+  record.published = true;
+  Store(std::move(record));
 }
 
 void PostMortemKeeper::SyncAfter(Duration delay) {

@@ -72,7 +72,10 @@ class PostMortemKeeper {
     std::function<std::optional<WallTime>()> unseen_since;
     std::function<DeviceHealth(const DeviceId&)> health_of;
     std::function<DeviceIdentity(const DeviceId&)> identity_of;
-    std::function<void(const PodRef&, const std::string& subject, const EventText&)> publish_event;
+    // `on_written` is to be called once the API server has it, or refused it for good.
+    std::function<void(const PodRef&, const std::string& subject, const EventText&,
+                       std::function<void()> on_written)>
+        publish_event;
     std::function<void()> on_notable;  // notable() says something else now
   };
 
@@ -174,6 +177,8 @@ class PostMortemKeeper {
   // Judges it once more, after kRejudgeAfter, and publishes it.
   void RejudgeLater(const Id& id);
   void RejudgeDue();
+  // Its Event is written: the agent after this one has nothing to do for it.
+  void NotePublished(const Id& id);
   void SyncAfter(Duration delay);
   void Sync();
   void OnWritten(const Status& status);
@@ -185,6 +190,7 @@ class PostMortemKeeper {
   std::map<DeviceId, std::set<Id>> open_of_device_;
   std::set<Id> dirty_;
   std::map<Id, Time> to_rejudge_;  // when to judge them once more, and to publish
+  std::set<Id> publishing_;        // their Events are on their way
   std::vector<history::PostMortem> notable_;
   bool synced_ = false;
   WallTime last_alive_{};  // of the process before this one, as far as it wrote that down

@@ -40,6 +40,22 @@ TEST_F(PostMortemKeeperTest, AFaultBeforeTheEndIsInItAndIsPublishedOnceOverResta
   EXPECT_THAT(keeper_->notable(), SizeIs(1));
 }
 
+TEST_F(PostMortemKeeperTest, AnEventThatTheApiServerNeverGotIsPublishedByTheNextAgent) {
+  api_answers_ = false;
+  Add("a");
+  Change(HealthState::kUnhealthy);
+  Remove("a");
+  loop_.Advance(10s);
+  EXPECT_THAT(published_, SizeIs(1));
+  api_answers_ = true;
+  Restart();
+  loop_.Advance(10s);
+  EXPECT_THAT(published_, SizeIs(2));
+  Restart();
+  loop_.Advance(10s);
+  EXPECT_THAT(published_, SizeIs(2)) << "now it is written";
+}
+
 TEST_F(PostMortemKeeperTest, KnowsOverRestartsHowADeviceWasAtATime) {
   Change(HealthState::kUnhealthy);
   loop_.Advance(10s);

@@ -103,13 +103,27 @@ EventPublisher::EventPublisher(Edges edges, std::string node)
            .at_once_max = 4},
           [this](const ObjectKey& key, Done done) { Reconcile(key, std::move(done)); }) {}
 
-void EventPublisher::Publish(const PodRef& pod, const std::string& subject, const EventText& text) {
+void EventPublisher::Publish(const PodRef& pod, const std::string& subject, const EventText& text,
+                             std::function<void()> on_written) {
   // One for each Pod, reason and subject: the same transition again is the same Event.
   Series& series = SeriesOf(pod, subject, text);
   series.event.message = text.message;
   series.event.last = edges_.loop.WallNow();
   ++series.unwritten;
+  if (on_written) series.on_written.push_back(std::move(on_written));
   queue_.MarkDirty(series.event.key);
+}
+
+void EventPublisher::Flush() {
+  gathers_ = false;
+  for (const auto& [key, series] : series_) {
+    if (series.unwritten > 0) queue_.MarkDirty(key);
+  }
+}
+
+bool EventPublisher::idle() const {
+  return calls_.empty() &&
+         std::ranges::all_of(series_, [](const auto& one) { return one.second.unwritten == 0; });
 }
 
 void EventPublisher::Forget(const PodRef& pod) {
@@ -133,7 +147,7 @@ void EventPublisher::Reconcile(const ObjectKey& key, Done done) {
   if (it == series_.end() || it->second.unwritten == 0) return done(OkStatus());
   Series& series = it->second;
   // Nothing is lost by waiting: what happens meanwhile is counted into the same write.
-  if (edges_.loop.Now() < series.next_write) {
+  if (gathers_ && edges_.loop.Now() < series.next_write) {
     series.later = edges_.loop.At(series.next_write, [this, key] { queue_.MarkDirty(key); });
     return done(OkStatus());
   }
@@ -214,6 +228,7 @@ void EventPublisher::TakeStored(Series& series, kube::Event stored) {
   // What comes from now on is one more, whatever it says.
   series.first = {};
   series.stored = std::move(stored);
+  CallIfAllIsWritten(series);
 }
 
 void EventPublisher::Written(Series& series, const kube::Event& sent) {
@@ -223,6 +238,12 @@ void EventPublisher::Written(Series& series, const kube::Event& sent) {
   series.next_write = edges_.loop.Now() + series.gap;
   series.gap = std::min(series.gap * 2, kGatherMost);
   if (series.unwritten > 0) queue_.MarkDirty(sent.key);
+  CallIfAllIsWritten(series);
+}
+
+void EventPublisher::CallIfAllIsWritten(Series& series) {
+  if (series.unwritten > 0) return;
+  for (const auto& call : std::exchange(series.on_written, {})) call();
 }
 
 EventPublisher::Series& EventPublisher::SeriesOf(const PodRef& pod, const std::string& subject,

@@ -3,11 +3,13 @@
 // misses is written when it is back, merged. Belongs to the agent's loop.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "agent/api_edges.h"
 #include "base/loop/work_queue.h"
@@ -82,8 +84,14 @@ class EventPublisher {
   EventPublisher(Edges edges, std::string node);
 
   // It happened once more, now. `subject` separates the series of a Pod: the device, or what else
-  // it is about. The latest message is the one that is shown.
-  void Publish(const PodRef& pod, const std::string& subject, const EventText& text);
+  // it is about. The latest message is the one that is shown. `on_written` is called once the API
+  // server has it, or refused it for good; never where the agent ends before that.
+  void Publish(const PodRef& pod, const std::string& subject, const EventText& text,
+               std::function<void()> on_written = nullptr);
+  // For the end of the process: nothing is gathered from here on.
+  void Flush();
+  // Whether all is written.
+  bool idle() const;
   // The Pod is gone: its series go as soon as they are written. What is published of it later all
   // the same is counted on, for the Event is there.
   void Forget(const PodRef& pod);
@@ -105,6 +113,7 @@ class EventPublisher {
     // Not before this; the epoch until the first write, so a new series is written at once.
     Time next_write{};
     Timer later;
+    std::vector<std::function<void()>> on_written;
   };
 
   void Reconcile(const ObjectKey& key, Done done);
@@ -115,6 +124,7 @@ class EventPublisher {
   // count is not written again.
   void TakeStored(Series& series, kube::Event stored);
   void Written(Series& series, const kube::Event& sent);
+  static void CallIfAllIsWritten(Series& series);
   Series& SeriesOf(const PodRef& pod, const std::string& subject, const EventText& text);
   void MakeRoom();
   // Lets go of a forgotten series of which nothing is left to write.
@@ -125,6 +135,7 @@ class EventPublisher {
   std::map<ObjectKey, Series> series_;  // by the Event's own name
   // Kept apart from the series, which may be let go while it is written.
   std::map<ObjectKey, std::unique_ptr<net::HttpCall>> calls_;
+  bool gathers_ = true;
   bool refused_ = false;  // the last answer was a refusal, and that was logged
   WorkQueue<ObjectKey> queue_;
 };

@@ -175,6 +175,31 @@ TEST_F(EventPublisherTest, WhatAServerThatIsAwayMissesIsWrittenMerged) {
   EXPECT_EQ(Body(api_.requests().size() - 1)["count"].AsInt(), 5);
 }
 
+TEST_F(EventPublisherTest, SaysWhenTheServerHasItAndNotBefore) {
+  int written = 0;
+  create_status_ = 503;
+  events_.Publish(kPod, "gpu-0", text_, [&] { ++written; });
+  loop_.Advance(10s);
+  EXPECT_EQ(written, 0);
+  EXPECT_FALSE(events_.idle());
+  create_status_ = 201;
+  loop_.Advance(61s);
+  EXPECT_EQ(written, 1);
+  EXPECT_TRUE(events_.idle());
+}
+
+TEST_F(EventPublisherTest, AnAgentThatEndsGathersNothing) {
+  events_.Publish(kPod, "gpu-0", text_);
+  loop_.RunUntilIdle();
+  events_.Publish(kPod, "gpu-0", text_);
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(events_.idle()) << "the second waits for more of its kind";
+  events_.Flush();
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(events_.idle());
+  EXPECT_EQ(Body(1)["count"].AsInt(), 2);
+}
+
 TEST_F(EventPublisherTest, AnEventOfTheAgentBeforeIsCountedUp) {
   create_status_ = 409;
   body_ = R"({"kind": "Status", "reason": "AlreadyExists", "message": "there"})";

@@ -226,7 +226,8 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Written& written,
   edges_.metrics.Add(metric::kApiWrites,
                      {{"kind", "Pod"}, {"result", status.ok() ? "ok" : "error"}});
   queue_.NoteReply(status);
-  if (!status.ok()) changes_.Failed(pod.meta.key);
+  const bool present = IsPresent(pod);
+  if (!status.ok() && present) changes_.Failed(pod.meta.key);
   // The Pod may have gone while it was written; neither way is it refused any more.
   const bool gone = status.code() == Code::kNotFound;
   if (status.ok() || gone) queue_.NotRefused(pod.meta.key);
@@ -237,7 +238,7 @@ void PodPublisher::Conclude(const kube::Pod& pod, const Written& written,
   }
   // The queue looks again, later and later: at the Pod as it is then, not at this patch.
   if (!status.ok()) return done(status);
-  if (!options_.manager) {
+  if (!options_.manager && present) {
     const StatusOr<kube::Pod> after = kube::DecodePod(*reply);
     if (after.ok()) conditions_.Note(pod, *after);
   }
@@ -249,8 +250,13 @@ void PodPublisher::MarkLeftOut() {
   for (const ObjectKey& key : left_out_) queue_.MarkDirty(key);
 }
 
+bool PodPublisher::IsPresent(const kube::Pod& pod) const {
+  const kube::Pod* present = edges_.view.FindPod(pod.meta.key);
+  return present != nullptr && present->meta.uid == pod.meta.uid;
+}
+
 void PodPublisher::OnShown(const kube::Pod& pod, const Written& written) {
-  changes_.OnWritten(pod.meta.key, written.changes);
+  if (IsPresent(pod)) changes_.OnWritten(pod.meta.key, written.changes);
   for (const auto& [id, health] : written.changes) {
     const Duration after_sign = std::max(edges_.loop.WallNow() - health.since, Duration::zero());
     // A Pod that came after the sign was not waiting for it.

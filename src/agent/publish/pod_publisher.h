@@ -224,6 +224,8 @@ class PodPublisher {
   void LeaveOutExtended(const kube::Pod& pod, const Status& status, const Done& done);
   // It knows them: the Pods that were written without are looked at.
   void MarkLeftOut();
+  // Whether it is still there, and not another of its name.
+  bool IsPresent(const kube::Pod& pod) const;
   // The write arrived: the delay of each change is measured and handed on.
   void OnShown(const kube::Pod& pod, const Written& written);
   // What the Pod should show; nullopt without devices. REQUIRES of one that has ended: kept.

@@ -233,6 +233,26 @@ TEST_F(PodPublisherTest, APodThatGoesWhileItIsWrittenHoldsUpNobody) {
   EXPECT_TRUE(publisher_->idle());
 }
 
+TEST_F(PodPublisherTest, AnAnswerAboutAPodThatIsGoneSaysNothingOfTheNextOfItsName) {
+  api_.AnswerBy([](const net::HttpRequest&) { return std::nullopt; });
+  health_.state = HealthState::kUnhealthy;
+  publisher_->Expect(kPod, health_);
+  publisher_->MarkDirty(kPod);
+  loop_.RunUntilIdle();
+  publisher_->Forget(kPod);
+  view_.pods.at(kPod).meta.uid = "uid-of-the-next";
+  view_.claims.at({"default", "a-gpu"}).reserved_for = {{kPod, "uid-of-the-next"}};
+  index_.PodChanged(kPod);
+  publisher_->Expect(kPod, health_);
+  api_.Head(0, 200);
+  api_.End(0);
+  loop_.RunUntilIdle();
+  api_.AnswerBy([this](const net::HttpRequest& request) { return Answer(request); });
+  publisher_->MarkDirty(kPod);
+  loop_.RunUntilIdle();
+  EXPECT_THAT(published_, ElementsAre("Unhealthy", "Unhealthy")) << "each of its own Pod";
+}
+
 TEST_F(PodPublisherTest, HowAPodEndedStaysOnIt) {
   Turn(HealthState::kUnhealthy);
   loop_.Advance(1s);

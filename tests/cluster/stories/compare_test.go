@@ -149,6 +149,7 @@ func compareSpacing(t *testing.T, c *comparison, s *scene, p spacing) {
 	seed := time.Now().UnixNano()
 	chance := rand.New(rand.NewSource(seed))
 	var field, ours, sentences []time.Duration
+	p.pause(chance) // what came before was of another spacing
 	for i := range p.count(c) {
 		state, words := "Healthy", ""
 		if i%2 == 0 {
