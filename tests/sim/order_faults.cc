@@ -251,7 +251,7 @@ std::string SimFaults::TurnHeld(SimNode& node, int times, Duration every) {
 std::string SimFaults::NewsDuringWrite(SimNode& node, Random& chance) {
   const Duration d = Between(chance, 100ms, 240ms);
   const Duration second = Between(chance, 5ms, 80ms), touched = Between(chance, 5ms, 60ms);
-  if (node.disk_hangs() || node.dies_at_write()) return "nothing";
+  if (node.disk_hangs()) return "nothing";
   std::string story = fmt::format("the disk needs {} ms", d / 1ms);
   node.HangDisk();
   Hold(node, kDiskAnswer, d, [&node] { node.LetDiskGoOn(); });

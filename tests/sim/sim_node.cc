@@ -222,10 +222,11 @@ void SimNode::LetDiskGoOn() {
 }
 
 void SimNode::KillAgentAtWrite(std::uint64_t operations, bool power_cut) {
-  // What the agent sends from here on is sent later in the loop than it dies.
-  dies_at_write_ = true;
   agent_disk_.StopAfter(operations, [this, power_cut] {
     dying_ = power_cut;
+    // A machine that stops answers nothing; what the agent sends from here on is sent later in the
+    // loop than it dies.
+    if (disk_queue_) disk_queue_->Hang();
     loop_.Post([this] { EndDying(); });
   });
 }
@@ -236,7 +237,6 @@ void SimNode::EndDying() {
 
 void SimNode::BringAgentBack() {
   EndDying();
-  dies_at_write_ = false;
   agent_disk_.Restart();
   if (agent_ == nullptr) StartAgent();
 }

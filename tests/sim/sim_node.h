@@ -52,8 +52,6 @@ class SimNode {
   // one is half done or not at all, and nothing that it does afterwards leaves the process. Taken
   // back when it dies before.
   void KillAgentAtWrite(std::uint64_t operations, bool power_cut);
-  // Whether it is to, or has.
-  bool dies_at_write() const { return dies_at_write_; }
   // An agent runs afterwards: the present one, which dies at no write any more, or a new one where
   // none runs or its last operation has been done.
   void BringAgentBack();
@@ -173,7 +171,6 @@ class SimNode {
   Time disturbed_at_{};
   Time api_disturbed_at_ = Time{} - std::chrono::hours(1);  // not yet
   FakeDisk agent_disk_;
-  bool dies_at_write_ = false;
   std::optional<bool> dying_;  // since its disk stopped until it is gone: whether with the power
   bool disk_hangs_ = false;
   std::unique_ptr<FakeDiskQueue> disk_queue_;  // of the agent that runs

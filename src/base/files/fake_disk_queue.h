@@ -18,7 +18,7 @@ class FakeDiskQueue final : public DiskQueue {
     DoAll();
   }
 
-  // From now on work waits.
+  // From now on work waits; what is being done is answered no more either.
   void Hang() { hangs_ = true; }
   // What waits is done now.
   void GoOn() {
@@ -36,6 +36,10 @@ class FakeDiskQueue final : public DiskQueue {
       auto [work, done] = std::move(jobs_.front());
       jobs_.pop_front();
       work();
+      if (hangs_) {
+        jobs_.emplace_front([] {}, std::move(done));
+        break;
+      }
       done();
     }
     busy_ = false;
