@@ -357,7 +357,8 @@ TEST(BuiltinRules, SentencesStayWithinTheirBoundAndWithoutShouting) {
 // What extends one of them counts on it.
 TEST(BuiltInRules, AreAllFreeOfFaults) {
   const std::string names = BuiltInRuleNames();
-  EXPECT_EQ(names, "amd, amdgpu, dcgm, gpu, hwmon, memory, mlx5, nic, nvme, pci, rdma");
+  EXPECT_EQ(names,
+            "amd, amdgpu, dcgm, fpga, gpu, hwmon, memory, mlx5, nic, nvme, pci, rdma");
   for (std::size_t at = 0; at < names.size();) {
     const std::size_t end = std::min(names.find(", ", at), names.size());
     const std::string name = names.substr(at, end - at);
