@@ -123,6 +123,7 @@ extern const std::string_view kAmdRules;
 extern const std::string_view kAmdgpuRules;
 extern const std::string_view kMlx5Rules;
 extern const std::string_view kFpgaRules;
+extern const std::string_view kIntelRules;
 
 // The table of this name ("pci"); "" when there is none.
 std::string_view BuiltInRules(std::string_view name);
