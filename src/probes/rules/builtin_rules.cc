@@ -8,7 +8,7 @@ namespace galen::probes {
 namespace {
 
 // In a function: the texts are put in by another file, whose constants may come to life later.
-std::array<std::pair<std::string_view, std::string_view>, 13> Tables() {
+std::array<std::pair<std::string_view, std::string_view>, 14> Tables() {
   return {{{"amd", kAmdRules},
            {"amdgpu", kAmdgpuRules},
            {"dcgm", kDcgmRules},
@@ -20,6 +20,7 @@ std::array<std::pair<std::string_view, std::string_view>, 13> Tables() {
            {"mlx5", kMlx5Rules},
            {"nic", kNicRules},
            {"nvme", kNvmeRules},
+           {"nvme-smart", kNvmeSmartRules},
            {"pci", kPciRules},
            {"rdma", kRdmaRules}}};
 }

@@ -375,7 +375,7 @@ TEST(BuiltInRules, AreAllFreeOfFaults) {
   const std::string names = BuiltInRuleNames();
   EXPECT_EQ(
       names,
-      "amd, amdgpu, dcgm, fpga, gpu, hwmon, intel, memory, mlx5, nic, nvme, pci, rdma");
+      "amd, amdgpu, dcgm, fpga, gpu, hwmon, intel, memory, mlx5, nic, nvme, nvme-smart, pci, rdma");
   for (std::size_t at = 0; at < names.size();) {
     const std::size_t end = std::min(names.find(", ", at), names.size());
     const std::string name = names.substr(at, end - at);
