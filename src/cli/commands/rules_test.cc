@@ -41,7 +41,7 @@ TEST_F(RulesCommandTest, NamesEveryFaultOfAFile) {
 TEST_F(RulesCommandTest, SaysWhichTablesThereAreWhenThereIsNoSuchFile) {
   const Status status = CheckRules("none.yaml").status();
   EXPECT_EQ(status.code(), Code::kNotFound);
-  EXPECT_THAT(status.message(), HasSubstr("built-in tables are amd, amdgpu, dcgm, gpu, hwmon"));
+  EXPECT_THAT(status.message(), HasSubstr("built-in tables are amd, amdgpu, dcgm, fpga, gpu"));
 }
 
 TEST_F(RulesCommandTest, ListsRulesByTheirIds) {

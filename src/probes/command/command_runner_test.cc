@@ -187,6 +187,14 @@ TEST_F(CommandRunnerTest, AProgramThatIsNotThereOrMayNotRunIsSaidSo) {
   EXPECT_EQ(RunCommand({"/etc/passwd"}).how, How::kNotStarted);
 }
 
+// As the guide has it (docs/guide/health-in-20-lines.md).
+TEST_F(CommandRunnerTest, WhetherANodeIsThereTestSaysByItsExitCode) {
+  EXPECT_EQ(RunCommand({"/usr/bin/test", "-c", "/dev/null"}).number, 0);
+  const CommandEnd missing = RunCommand({"/usr/bin/test", "-c", "/dev/no-such-node"});
+  EXPECT_EQ(missing.how, How::kExited);
+  EXPECT_EQ(missing.number, 1);
+}
+
 TEST_F(CommandRunnerTest, AtItsTimeoutACommandIsKilledWithItsGrandchildren) {
   const TemporaryDirectory directory;
   const std::string pids = directory.Path("pids");

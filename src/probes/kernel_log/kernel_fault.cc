@@ -63,17 +63,35 @@ std::optional<std::int64_t> RecoveryAction(std::string_view rest) {
   return to == std::string_view::npos ? std::nullopt : LeadingNumber(rest.substr(to + 6), 16);
 }
 
+// Most XIDs are told apart by their number alone. Those of NVLink say more in registers; where
+// these are not clear, those of NVLink 5 still have their severity as text, and most are not
+// severe. It is behind the last comma: the name of a process may stand before it, and says what the
+// process likes.
+std::string_view SignOfXid(std::int64_t number, std::string_view rest) {
+  switch (DecodeNvlinkXid(number, rest)) {
+    case NvlinkFault::kHardware:
+      return "nvlink-hardware";
+    case NvlinkFault::kLink:
+      return "nvlink-link";
+    case NvlinkFault::kProgram:
+      return "nvlink-program";
+    case NvlinkFault::kIgnored:
+      return "nvlink-ignored";
+    case NvlinkFault::kUnclear:
+      break;
+  }
+  const bool nvlink5 = number >= 144 && number <= 150;
+  const std::string_view last = rest.substr(rest.rfind(", ") + 1);
+  const bool nonfatal = nvlink5 && last.find(" Nonfatal ") != std::string_view::npos;
+  return nonfatal ? "xid-nonfatal" : "xid";
+}
+
 void AddXid(std::string_view text, std::vector<KernelFault>& faults) {
   // "GPU recovery action changed": the number behind " to 0x" is what the driver asks for.
   constexpr std::int64_t kRecoveryActionXid = 154;
   const std::optional<Numbered> xid = ParseNumbered(text.substr(kXid.size()));
   if (!xid) return;
-  // NVLink5 faults have their severity as text, and most are not severe. It is behind the last
-  // comma: the name of a process may stand before it, and says what the process likes.
-  const bool nvlink5 = xid->number >= 144 && xid->number <= 150;
-  const std::string_view last = xid->rest.substr(xid->rest.rfind(", ") + 1);
-  const bool nonfatal = nvlink5 && last.find(" Nonfatal ") != std::string_view::npos;
-  faults.push_back(MakeFault(nonfatal ? "xid-nonfatal" : "xid", xid->slot, xid->number,
+  faults.push_back(MakeFault(SignOfXid(xid->number, xid->rest), xid->slot, xid->number,
                              fmt::format("Xid {}", xid->number)));
   if (xid->number != kRecoveryActionXid) return;
   if (const std::optional<std::int64_t> action = RecoveryAction(xid->rest)) {

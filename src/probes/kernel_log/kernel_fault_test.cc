@@ -58,6 +58,15 @@ INSTANTIATE_TEST_SUITE_P(
              "xid-nonfatal", "0000:01:00", 145},
         Line{"NVRM: Xid (PCI:0000:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x4)", "xid",
              "0000:01:00", 149},
+        Line{"NVRM: Xid (PCI:0000:01:00): 145, RLW_SRC_TRACK Nonfatal XC1 i0 Link 11 (0x00000007 "
+             "0x00000004 0x00000000 0x00000000 0x00000000 0x00000000 0x00000000)",
+             "nvlink-program", "0000:01:00", 145},
+        Line{"NVRM: Xid (PCI:0000:01:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error "
+             "detected on link 14(0x0, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0)",
+             "nvlink-hardware", "0000:01:00", 74},
+        Line{"NVRM: Xid (PCI:0000:01:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error "
+             "detected on link 14(0x0, 0x0, 0x80010000, 0x0, 0x0, 0x0, 0x0)",
+             "xid", "0000:01:00", 74},
         Line{"NVRM: Xid (PCI:0000:01:00): 13, some Nonfatal word", "xid", "0000:01:00", 13},
         Line{"nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
              "sxid", "0000:c1:00", 20034},

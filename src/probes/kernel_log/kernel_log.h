@@ -47,6 +47,19 @@ struct KernelFault {
 // dev_printk) name the device that its text names; root's lines have none.
 std::vector<KernelFault> FaultsIn(const KernelRecord& record);
 
+// What the registers of an NVLink XID (74, and 144 to 150) mean, by NVIDIA's catalog.
+enum class NvlinkFault {
+  kUnclear,   // none that the catalog knows, or text and registers disagree: the XID counts by
+              // number
+  kHardware,  // a part of the GPU is broken: only a reset helps
+  kLink,      // the link between two devices is: contacts, cables, the other end
+  kProgram,   // a program ended by it; XID 154 follows where a reset is needed
+  kIgnored,   // the catalog says to ignore it
+};
+// `rest` is a line of the kernel's log from the XID's number on. Pure; what programs are called may
+// stand in it and changes nothing.
+NvlinkFault DecodeNvlinkXid(std::int64_t xid, std::string_view rest);
+
 // The PCI device, with its function, that the kernel says a record is about: "0000:4b:00.1"; ""
 // when it says none. Only the kernel's own code fills the record's properties, whatever the text
 // quotes.

@@ -87,11 +87,18 @@ inline constexpr unsigned long long kSlowByPowerBrake = 0x80;
 // nvmlMemoryErrorType_t, nvmlEccCounterType_t, nvmlTemperatureThresholds_t.
 inline constexpr int kEccCorrected = 0;
 inline constexpr int kEccUncorrected = 1;
-inline constexpr int kEccSinceReset = 0;
+inline constexpr int kEccSinceReset = 0;  // NVML_VOLATILE_ECC
+inline constexpr int kEccEver = 1;        // NVML_AGGREGATE_ECC: kept by the board
 inline constexpr int kTemperatureOfGpu = 0;
 inline constexpr int kLimitShutdown = 0;
 inline constexpr int kLimitSlowdown = 1;
 
 inline constexpr unsigned kNvLinksMax = 18;  // NVML_NVLINK_MAX_LINKS
+
+// nvmlNvLinkErrorCounter_t.
+inline constexpr int kNvLinkReplays = 0;
+inline constexpr int kNvLinkRecoveries = 1;
+inline constexpr int kNvLinkCrcOfFlits = 2;
+inline constexpr int kNvLinkCrcOfData = 3;
 
 }  // namespace galen::probes::nvml

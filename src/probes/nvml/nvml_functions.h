@@ -43,6 +43,7 @@ struct NvmlFunctions {
   NvmlFunction<nvml::Device, unsigned*, unsigned*, unsigned*, unsigned*> remapped_rows;
   NvmlFunction<nvml::Device, unsigned long long*> clock_reasons;
   NvmlFunction<nvml::Device, unsigned, unsigned*> nvlink_state;
+  NvmlFunction<nvml::Device, unsigned, int, unsigned long long*> nvlink_errors;
   NvmlFunction<nvml::Device> validate_inforom;
   NvmlFunction<nvml::Device, nvml::FabricInfo*> fabric_info;
   NvmlFunction<nvml::Device, int, nvml::FieldValue*> field_values;

@@ -109,6 +109,7 @@ NvmlFunctions::NvmlFunctions(void* loaded) : library(loaded) {
   load(clock_reasons,
        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
   load(nvlink_state, {"nvmlDeviceGetNvLinkState"});
+  load(nvlink_errors, {"nvmlDeviceGetNvLinkErrorCounter"});
   load(validate_inforom, {"nvmlDeviceValidateInforom"});
   load(fabric_info, {"nvmlDeviceGetGpuFabricInfo"});
   load(field_values, {"nvmlDeviceGetFieldValues"});

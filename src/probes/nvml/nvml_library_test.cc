@@ -109,6 +109,27 @@ TEST_F(NvmlLibraryTest, LinksAgainstWhatTheyCanBe) {
   EXPECT_THAT(Read("0 fabric 0\n"), IsEmpty()) << "a machine without NVSwitch";
 }
 
+TEST_F(NvmlLibraryTest, ErrorsOfLinksAreAddedUpAndTheWorstLinkIsNamed) {
+  const std::string lines =
+      "0 link-0-replays 1\n0 link-3-replays 5\n0 link-3-recoveries 0\n0 link-2-crc-flits 7\n"
+      "0 link-2-crc-data 1\n0 link-17-crc-data 2\n";
+  EXPECT_THAT(Read(lines),
+              ElementsAre("nvlink-replays 6", "nvlink-recoveries 0", "nvlink-crc-errors 10"));
+  const auto library = Open();
+  const std::vector<Sign> signs = library->Read(library->Gpus()->at(0), NvmlDepth::kPoll);
+  EXPECT_EQ(signs.at(2).raw, "NVML: nvlink-crc-errors 10, 8 of them on link 2");
+  EXPECT_THAT(Read("0 link-0-replays 1\n0 link-3-replays result 999\n"),
+              ElementsAre("nvlink-replays !NVML error 999"));
+  Answer("0 links 4\n0 links-up 2\n");
+  EXPECT_EQ(Open()->Read(library->Gpus()->at(0), NvmlDepth::kPoll).at(0).raw,
+            "NVML: nvlinks-up 2 links, not up: 2 3");
+}
+
+TEST_F(NvmlLibraryTest, TheBoardKeepsWhatWasNotCorrectedOverResets) {
+  EXPECT_THAT(Read("0 uncorrected 0\n0 uncorrected-ever 9\n"),
+              ElementsAre("ecc-uncorrectable 0", "ecc-uncorrectable-ever 9"));
+}
+
 TEST_F(NvmlLibraryTest, TheInforomIsReadOnlyWhenAskedFor) {
   EXPECT_THAT(Read("0 power 1000\n0 inforom result 14\n"), ElementsAre("power 1"));
   EXPECT_THAT(Read("0 inforom result 14\n", NvmlDepth::kAll), ElementsAre("inforom-broken 1"));

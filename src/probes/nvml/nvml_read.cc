@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "probes/nvml/nvml_functions.h"
 #include "probes/nvml/nvml_library.h"
@@ -115,6 +116,10 @@ void ReadMemoryErrors(const NvmlFunctions& call, nvml::Device gpu, Signs& signs)
                 "ecc-corrected")) {
     signs.Add("ecc-corrected", static_cast<double>(errors));
   }
+  if (signs.Has(call.ecc_errors(gpu, nvml::kEccUncorrected, nvml::kEccEver, &errors),
+                "ecc-uncorrectable-ever")) {
+    signs.Add("ecc-uncorrectable-ever", static_cast<double>(errors));
+  }
   unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
   if (signs.Has(call.remapped_rows(gpu, &corrected, &uncorrected, &pending, &failed),
                 "row-remap-pending")) {
@@ -160,6 +165,7 @@ void ReadPcie(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
 
 void ReadNvLink(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
   unsigned links = 0, up = 0;
+  std::string down;
   for (unsigned link = 0; link < nvml::kNvLinksMax; ++link) {
     unsigned active = 0;
     const int result = call.nvlink_state(gpu, link, &active);
@@ -168,8 +174,36 @@ void ReadNvLink(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
     if (!signs.Has(result, "nvlinks-up")) return;
     ++links;
     up += active != 0 ? 1 : 0;
+    if (active == 0) down += fmt::format("{}{}", down.empty() ? ", not up: " : " ", link);
   }
-  if (links > 0) signs.Add("nvlinks-up", up, "links");
+  if (links > 0) signs.Add("nvlinks-up", up, "links").raw += down;
+}
+
+// Of all links together; which one has most of them, people read beside it.
+void ReadLinkErrors(const NvmlFunctions& call, nvml::Device gpu, const char* name,
+                    std::initializer_list<int> counters, Signs& signs) {
+  unsigned long long all = 0, most = 0;
+  unsigned worst = 0;
+  bool any = false;
+  for (unsigned link = 0; link < nvml::kNvLinksMax; ++link) {
+    unsigned long long own = 0;
+    for (const int counter : counters) {
+      unsigned long long errors = 0;
+      const int result = call.nvlink_errors(gpu, link, counter, &errors);
+      if (IsMissing(result)) continue;
+      // The one that cannot be asked may be the bad one.
+      if (!signs.Has(result, name)) return;
+      any = true;
+      own += errors;
+    }
+    all += own;
+    if (own <= most) continue;
+    most = own;
+    worst = link;
+  }
+  if (!any) return;
+  Sign& sign = signs.Add(name, static_cast<double>(all));
+  if (most > 0) sign.raw += fmt::format(", {} of them on link {}", most, worst);
 }
 
 void ReadFabric(const NvmlFunctions& call, nvml::Device gpu, Signs& signs) {
@@ -200,6 +234,10 @@ std::vector<Sign> NvmlLibrary::Read(const NvmlGpu& gpu, NvmlDepth depth) {
   ReadFields(call, handle, signs);
   ReadPcie(call, handle, signs);
   ReadNvLink(call, handle, signs);
+  ReadLinkErrors(call, handle, "nvlink-replays", {nvml::kNvLinkReplays}, signs);
+  ReadLinkErrors(call, handle, "nvlink-recoveries", {nvml::kNvLinkRecoveries}, signs);
+  ReadLinkErrors(call, handle, "nvlink-crc-errors",
+                 {nvml::kNvLinkCrcOfFlits, nvml::kNvLinkCrcOfData}, signs);
   ReadFabric(call, handle, signs);
   if (depth == NvmlDepth::kAll) {
     const int inforom = call.validate_inforom(handle);

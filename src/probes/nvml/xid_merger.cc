@@ -9,15 +9,47 @@ namespace {
 // memory.
 constexpr std::size_t kSeenMax = 1024;
 
+// The XID of NVLink that NVML reports without what its registers say. Those of NVLink 5 it does not
+// pass on at all (NvmlProbe).
+constexpr double kNvlinkXid = 74;
+
 }  // namespace
 
 void XidMerger::Take(const Inlet& by, std::vector<Sign> signs) {
-  std::erase_if(signs, [&](const Sign& sign) { return IsLeftOut(by, sign); });
+  std::erase_if(signs, [&](const Sign& sign) { return IsLeftOut(by, sign) || Hold(by, sign); });
+  if (!signs.empty()) sink_.OnSigns(std::move(signs));
+}
+
+bool XidMerger::Hold(const Inlet& by, const Sign& sign) {
+  if (&by != &nvml_ || sign.name != "xid" || NumberOf(sign) != kNvlinkXid) return false;
+  // NVML repeats nothing: what does not fit goes its way at once.
+  if (held_.size() >= kSeenMax) return false;
+  held_.push_back({sign, loop_.Now() + kHold});
+  if (held_.size() == 1) let_go_ = loop_.After(kHold, [this] { LetGo(); });
+  return true;
+}
+
+void XidMerger::LetGo() {
+  std::vector<Sign> signs;
+  while (!held_.empty() && held_.front().until <= loop_.Now()) {
+    signs.push_back(std::move(held_.front().sign));
+    held_.pop_front();
+  }
+  if (!held_.empty()) {
+    let_go_ = loop_.After(held_.front().until - loop_.Now(), [this] { LetGo(); });
+  }
   if (!signs.empty()) sink_.OnSigns(std::move(signs));
 }
 
 bool XidMerger::IsLeftOut(const Inlet& by, const Sign& sign) {
   if (sign.name == "xid") return IsSecond(by, sign);
+  // The log's line, decoded: it counts, and what NVML brought before does not.
+  if (sign.name.starts_with("nvlink-") && &by == &kernel_log_ && IsSecond(by, sign)) {
+    const auto same = std::ranges::find_if(held_, [&](const Held& held) {
+      return held.sign.device == sign.device && NumberOf(held.sign) == NumberOf(sign);
+    });
+    if (same != held_.end()) held_.erase(same);
+  }
   if (sign.name != "recovery-action") return false;
   if (&by == &kernel_log_) return says_recovery_.contains(sign.device);
   says_recovery_.insert(sign.device);

@@ -15,12 +15,15 @@ namespace galen::probes {
 
 // Passes signs of two sources on; of an XID that both bring the first one. Two of one source are
 // two: a GPU may have the same fault again within a second. What a GPU asks for counts by NVML
-// alone where NVML says it, because only NVML takes it back. Belongs to its loop.
+// alone where NVML says it, because only NVML takes it back. An XID 74 of NVML waits a moment for
+// the log's line, which alone says what it means (nvlink-hardware, …). Belongs to its loop.
 class XidMerger {
  public:
   // How far apart the two sources may be. The kernel module logs and notifies within milliseconds;
   // a log that is read after a restart is older, and NVML does not repeat what was before.
   static constexpr Duration kWindow = std::chrono::seconds(5);
+  // For so long the log's line is waited for. Without a log each such XID comes later by it.
+  static constexpr Duration kHold = std::chrono::seconds(1);
 
   // Lent; they outlive the merger.
   XidMerger(Loop& loop, SignSink& sink) : loop_(loop), sink_(sink) {}
@@ -42,7 +45,16 @@ class XidMerger {
     Time at;
   };
 
+  struct Held {
+    Sign sign;
+    Time until;
+  };
+
   void Take(const Inlet& by, std::vector<Sign> signs);
+  // Whether it waits for the log's line.
+  bool Hold(const Inlet& by, const Sign& sign);
+  // Passes on what has waited long enough.
+  void LetGo();
   // Whether it counts by another sign that came or comes.
   bool IsLeftOut(const Inlet& by, const Sign& sign);
   // Whether the other source brought it before; that one is used up then.
@@ -54,6 +66,8 @@ class XidMerger {
   // By device and number; what is older than the window goes when the next of its kind comes.
   std::map<std::pair<std::string, double>, std::deque<Seen>> seen_;
   std::set<std::string> says_recovery_;  // devices of which NVML says it
+  std::deque<Held> held_;                // in the order in which they came
+  Timer let_go_;
 };
 
 }  // namespace galen::probes

@@ -69,5 +69,32 @@ TEST_F(XidMergerTest, WhatAGpuAsksForCountsByNvmlAloneWhereNvmlSaysIt) {
   EXPECT_EQ(Bring(merger_.kernel_log(), others), 1u);
 }
 
+TEST_F(XidMergerTest, AnXidOfNvlinkCountsByWhatTheLogDecodesOfIt) {
+  const Sign decoded{.device = "gpu-0", .name = "nvlink-ignored", .value = 74.0};
+  EXPECT_EQ(Nvml(74), 0u) << "waits for the log";
+  EXPECT_EQ(Bring(merger_.kernel_log(), decoded), 1u);
+  count_ = 0;
+  loop_.Advance(XidMerger::kHold + 1ms);
+  EXPECT_EQ(count_, 0u) << "the log has said it";
+  loop_.Advance(XidMerger::kWindow);
+  EXPECT_EQ(Bring(merger_.kernel_log(), decoded), 1u);
+  EXPECT_EQ(Nvml(74), 0u) << "the log was first";
+  loop_.Advance(XidMerger::kHold + 1ms);
+  EXPECT_EQ(count_, 0u);
+}
+
+TEST_F(XidMergerTest, AnXidOfNvlinkThatTheLogSaysNothingOfCountsAfterAMoment) {
+  EXPECT_EQ(Nvml(74), 0u);
+  loop_.Advance(500ms);
+  EXPECT_EQ(Nvml(74, "gpu-1"), 0u);
+  loop_.Advance(501ms);
+  EXPECT_EQ(count_, 1u);
+  loop_.Advance(500ms);
+  EXPECT_EQ(count_, 2u);
+  // A line whose registers are not clear is the same XID by its number.
+  EXPECT_EQ(Log(74), 0u);
+  EXPECT_EQ(Nvml(79), 1u) << "others never wait";
+}
+
 }  // namespace
 }  // namespace galen::probes

@@ -8,16 +8,19 @@ namespace galen::probes {
 namespace {
 
 // In a function: the texts are put in by another file, whose constants may come to life later.
-std::array<std::pair<std::string_view, std::string_view>, 11> Tables() {
+std::array<std::pair<std::string_view, std::string_view>, 14> Tables() {
   return {{{"amd", kAmdRules},
            {"amdgpu", kAmdgpuRules},
            {"dcgm", kDcgmRules},
+           {"fpga", kFpgaRules},
            {"gpu", kGpuRules},
            {"hwmon", kHwmonRules},
+           {"intel", kIntelRules},
            {"memory", kMemoryRules},
            {"mlx5", kMlx5Rules},
            {"nic", kNicRules},
            {"nvme", kNvmeRules},
+           {"nvme-smart", kNvmeSmartRules},
            {"pci", kPciRules},
            {"rdma", kRdmaRules}}};
 }

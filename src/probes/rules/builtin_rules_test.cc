@@ -253,6 +253,22 @@ INSTANTIATE_TEST_SUITE_P(
             "EccContained",
             "XID 94: memory error that was contained to one program"},
         Row{"xid-nonfatal", 145, {}, kGood, 1, "", ""},
+        Row{"nvlink-hardware",
+            74,
+            {},
+            kBad,
+            1,
+            "XidNvlinkError",
+            "XID 74: NVLink error, a part of the GPU is broken or needs a reset"},
+        Row{"nvlink-link",
+            149,
+            {},
+            kBad,
+            1,
+            "XidNvlinkLink",
+            "XID 149: NVLink error, look at the link's contacts, cables and other end"},
+        Row{"nvlink-program", 145, {}, kGood, 1, "", ""},
+        Row{"nvlink-ignored", 74, {}, kGood, 1, "", ""},
         Row{"sxid",
             23004,
             {},
@@ -357,7 +373,9 @@ TEST(BuiltinRules, SentencesStayWithinTheirBoundAndWithoutShouting) {
 // What extends one of them counts on it.
 TEST(BuiltInRules, AreAllFreeOfFaults) {
   const std::string names = BuiltInRuleNames();
-  EXPECT_EQ(names, "amd, amdgpu, dcgm, gpu, hwmon, memory, mlx5, nic, nvme, pci, rdma");
+  EXPECT_EQ(
+      names,
+      "amd, amdgpu, dcgm, fpga, gpu, hwmon, intel, memory, mlx5, nic, nvme, nvme-smart, pci, rdma");
   for (std::size_t at = 0; at < names.size();) {
     const std::size_t end = std::min(names.find(", ", at), names.size());
     const std::string name = names.substr(at, end - at);

@@ -51,6 +51,9 @@ struct FileSource {
   Duration every{};  // read at most so often; zero: at each look
   // What of the file's text is the number, in the place of the begin of its first line.
   std::optional<Expression> capture{};
+  // What stands there instead of a number, and which number that is: {"live", 0}. Any other text
+  // is as garbage is.
+  std::map<std::string, double> words{};
 
   bool operator==(const FileSource&) const = default;
 };

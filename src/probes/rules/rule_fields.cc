@@ -34,6 +34,7 @@ constexpr Field kSignFields[] = {
     {"file", kText, "path below the device's directory, with at most one * a name"},
     {"row", kText, "of a file with a line for each number: what the line begins with"},
     {"capture", kText, "regular expression (RE2) whose one group is the number"},
+    {"words", kLabels, "texts that a file may hold, and the number that each is"},
     {"scale", kText, "from the number to the unit: \"/ 1000\" or \"* 8\""},
     {"expected", kText, "a file with what the value is held against"},
     {"several", kText, "which of several files counts", false, "first highest lowest sum"},

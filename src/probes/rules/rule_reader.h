@@ -122,6 +122,9 @@ extern const std::string_view kDcgmRules;
 extern const std::string_view kAmdRules;
 extern const std::string_view kAmdgpuRules;
 extern const std::string_view kMlx5Rules;
+extern const std::string_view kFpgaRules;
+extern const std::string_view kIntelRules;
+extern const std::string_view kNvmeSmartRules;
 
 // The table of this name ("pci"); "" when there is none.
 std::string_view BuiltInRules(std::string_view name);

@@ -333,8 +333,8 @@ TEST(RuleReader, ATableMayExtendAndSayNothingMore) {
 
 TEST(RuleReader, ExtendsOnlyTablesThatThereAre) {
   EXPECT_THAT(FaultsOf("extends: pcie\n"),
-              HasSubstr("r.yaml:1: file: extends 'pcie' is none of amd, amdgpu, dcgm, gpu, hwmon, "
-                        "memory, mlx5, nic, nvme, "
+              HasSubstr("r.yaml:1: file: extends 'pcie' is none of amd, amdgpu, dcgm, fpga, gpu, "
+                        "hwmon, intel, memory, mlx5, nic, nvme, nvme-smart, "
                         "pci, rdma"));
 }
 

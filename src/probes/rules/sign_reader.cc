@@ -46,6 +46,16 @@ std::optional<Expression> ReadExpression(RuleRow& row, std::string_view field) {
   return expression;
 }
 
+std::map<std::string, double> ReadWords(RuleRow& row) {
+  std::map<std::string, double> words;
+  for (const auto& [word, text] : row.Labels("words")) {
+    const std::optional<double> number = NumberOf(Sign{.value = text});
+    if (!number) row.Fault("words", fmt::format("'{}' of '{}' is no number", text, word));
+    words[word] = number.value_or(0);
+  }
+  return words;
+}
+
 KernelSource ReadKernelSource(RuleRow& row) {
   KernelSource source{.driver = row.Text("driver", true)};
   if (!row.Take("subsystem").is_null()) {
@@ -62,7 +72,8 @@ FileSource ReadFileSource(RuleRow& row, SignKind kind) {
           .expected = row.Text("expected"),
           .several = ReadSeveral(row, kind),
           .every = row.Span("every"),
-          .capture = ReadExpression(row, "capture")};
+          .capture = ReadExpression(row, "capture"),
+          .words = ReadWords(row)};
 }
 
 CommandSource ReadCommandSource(RuleRow& row) {
@@ -106,7 +117,7 @@ void ReadSource(RuleRow& row, SignSpec& sign) {
   if (file) {
     sign.file = ReadFileSource(row, sign.kind);
   } else {
-    RefuseWithout(row, "`file`", {"row", "capture", "scale", "expected", "several"});
+    RefuseWithout(row, "`file`", {"row", "capture", "words", "scale", "expected", "several"});
   }
   if (command) {
     sign.command = ReadCommandSource(row);

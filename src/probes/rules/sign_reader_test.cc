@@ -33,6 +33,23 @@ TEST(SignReader, ReadsACommandWithItsBounds) {
                 .command = {"/opt/t"}, .json = true, .every = 1min, .timeout = 500ms, .cpu = 10s}));
 }
 
+TEST(SignReader, WordsOfAFileAreNumbers) {
+  const StatusOr<RuleTable> table = ParseRules(
+      FileOf(
+          "- {name: s, kind: reading, file: state, words: {live: 0, 'power off': 2.5, '': 3}}\n"),
+      "r.yaml");
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  EXPECT_EQ(table->signs[0].file->words,
+            (std::map<std::string, double>{{"", 3}, {"live", 0}, {"power off", 2.5}}));
+  const std::string faults = SignFaultsOf(
+      "- {name: a, kind: reading, file: f, words: {live: well}}\n"
+      "- {name: b, kind: reading, words: {live: 0}}\n"
+      "- {name: c, kind: reading, file: f, words: [live]}\n");
+  EXPECT_THAT(faults, HasSubstr("r.yaml:2: a: words 'well' of 'live' is no number"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:3: b: words needs a `file` that it is about"));
+  EXPECT_THAT(faults, HasSubstr("r.yaml:4: c: words is no mapping of names to texts"));
+}
+
 TEST(SignReader, NamesEveryFaultOfACommand) {
   const std::string faults = SignFaultsOf(
       "- {name: a, kind: event, command: [/c]}\n"

@@ -65,14 +65,51 @@ std::optional<double> LeadingNumber(std::string_view text, std::string_view& res
 struct FileNumber {
   std::optional<double> value{};
   std::string error{};
+  std::string word{};  // what stood there, where a sign's words make numbers of texts
 };
 
-StatusOr<std::optional<double>> NumberIn(std::string_view text, const FileSource& source) {
-  if (!source.capture || source.capture->pattern == nullptr) return NumberInFile(text, source.row);
-  const Pattern::Found found = source.capture->pattern->Find(text);
-  // As of a row that is not there.
-  if (!found.matches) return std::optional<double>();
-  return NumberInFile(found.text, "");
+// The first line, or what stands behind the row's name; nullopt when no line begins with it.
+std::optional<std::string_view> LineOf(std::string_view text, std::string_view row) {
+  std::optional<std::string_view> line = row.empty() ? TakeLine(text) : TextOfRow(text, row);
+  if (line) TrimSpaces(*line);
+  return line;
+}
+
+StatusOr<std::optional<double>> NumberOfLine(std::string_view line) {
+  if (SaysUnknown(line)) return std::optional<double>();
+  std::string_view rest;
+  const std::optional<double> number = LeadingNumber(line, rest);
+  if (!number || (!rest.empty() && !IsSeparator(rest.front()) && rest.front() != '%')) {
+    return InvalidArgument("'{}' is no number", Printable(CutText(ToValidUtf8(line), 40)));
+  }
+  return number;
+}
+
+// A driver of another version may know states that the table does not: nobody knows what they mean.
+FileNumber NumberOfWord(std::string_view line, const FileSource& source) {
+  const std::string word(line);
+  if (const auto known = source.words.find(word); known != source.words.end()) {
+    return {.value = known->second, .word = word};
+  }
+  if (SaysUnknown(line)) return {};
+  return {.error =
+              fmt::format("'{}' is none of its words", Printable(CutText(ToValidUtf8(word), 40)))};
+}
+
+FileNumber NumberIn(std::string_view text, const FileSource& source) {
+  std::optional<std::string_view> line;
+  if (source.capture && source.capture->pattern != nullptr) {
+    const Pattern::Found found = source.capture->pattern->Find(text);
+    if (found.matches) line = LineOf(found.text, "");
+  } else {
+    line = LineOf(text, source.row);
+  }
+  // A row that is not there; likewise a text that the expression does not fit.
+  if (!line) return {};
+  if (!source.words.empty()) return NumberOfWord(*line, source);
+  const StatusOr<std::optional<double>> number = NumberOfLine(*line);
+  if (!number.ok()) return {.error = number.status().message()};
+  return {.value = *number};
 }
 
 FileNumber ReadNumber(const SysfsFiles& files, const std::string& directory,
@@ -80,10 +117,10 @@ FileNumber ReadNumber(const SysfsFiles& files, const std::string& directory,
   const StatusOr<std::string> text = files.Read(directory + "/" + file);
   if (text.status().code() == Code::kNotFound) return {};
   if (!text.ok()) return {.error = text.status().message()};
-  const StatusOr<std::optional<double>> number = NumberIn(*text, source);
-  if (!number.ok()) return {.error = fmt::format("{}: {}", file, number.status().message())};
-  if (!*number) return {};
-  return {.value = **number * source.scale};
+  FileNumber number = NumberIn(*text, source);
+  if (!number.error.empty()) return {.error = fmt::format("{}: {}", file, number.error)};
+  if (number.value) *number.value *= source.scale;
+  return number;
 }
 
 bool IsInBounds(const SignSpec& sign, double value) {
@@ -100,7 +137,7 @@ SignReading ReadOne(const SysfsFiles& files, const std::string& directory, const
   if (!number.value || !IsInBounds(sign, *number.value)) return reading;
   reading.value = number.value;
   reading.raw = fmt::format("{}: {}{}", found.path, source.row.empty() ? "" : source.row + " ",
-                            NumberText(*number.value));
+                            number.word.empty() ? NumberText(*number.value) : number.word);
   if (source.expected.empty()) return reading;
   const std::string file = FillStars(source.expected, found.stars);
   before_read(sign.name, file);
@@ -168,22 +205,8 @@ SignReading ReadSign(const SysfsFiles& files, const std::string& directory, cons
 }  // namespace
 
 StatusOr<std::optional<double>> NumberInFile(std::string_view text, std::string_view row) {
-  std::string_view line = text;
-  if (row.empty()) {
-    line = TakeLine(text);
-  } else {
-    const std::optional<std::string_view> found = TextOfRow(text, row);
-    if (!found) return std::optional<double>();
-    line = *found;
-  }
-  TrimSpaces(line);
-  if (SaysUnknown(line)) return std::optional<double>();
-  std::string_view rest;
-  const std::optional<double> number = LeadingNumber(line, rest);
-  if (!number || (!rest.empty() && !IsSeparator(rest.front()) && rest.front() != '%')) {
-    return InvalidArgument("'{}' is no number", Printable(CutText(ToValidUtf8(line), 40)));
-  }
-  return number;
+  const std::optional<std::string_view> line = LineOf(text, row);
+  return line ? NumberOfLine(*line) : std::optional<double>();
 }
 
 DeviceLook LookAtDevice(const SysfsFiles& files, const std::string& directory,

@@ -46,6 +46,24 @@ TEST_F(DeviceLookTest, UnderstandsHowTheKernelWritesNumbers) {
   EXPECT_FALSE(NumberInFile("\xff\xfe", "").ok());
 }
 
+TEST_F(DeviceLookTest, AWordIsTheNumberThatTheSignSays) {
+  const FileSource state{.path = "state", .words = {{"live", 0}, {"deleting (no IO)", 2}, {"", 7}}};
+  Write("state", "live\n");
+  EXPECT_EQ(Read(state).value, 0);
+  EXPECT_EQ(Read(state).raw, "state: live");
+  Write("state", "deleting (no IO)\n");
+  EXPECT_EQ(Read(state).value, 2);
+  Write("state", "");
+  EXPECT_EQ(Read(state).value, 7) << "a file may be empty while all is well";
+  Write("state", "alive\n");
+  EXPECT_EQ(Read(state).value, std::nullopt);
+  EXPECT_EQ(Read(state).error, "state: 'alive' is none of its words");
+  Write("state", "unknown\n");
+  EXPECT_EQ(Read(state), SignReading{.sign = "s"}) << "the kernel itself does not know";
+  Write("mode", "Type: Boot\nInfo: 3\n");
+  EXPECT_EQ(Read({.path = "mode", .row = "Type", .words = {{"Boot", 1}}}).value, 1);
+}
+
 TEST_F(DeviceLookTest, ScalesAValueAndWhatIsExpectedOfItAlike) {
   Write("hwmon/hwmon3/temp1_input", "91500\n");
   Write("hwmon/hwmon3/temp1_crit", "90000\n");

@@ -13,6 +13,7 @@
 namespace galen::probes {
 
 StatusOr<std::string> RealSysfs::Read(const std::string& path) const {
+  if (const std::string node = NvmeNodeOf(path); !node.empty()) return ReadNvmeSmart(node);
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return ErrnoStatus(errno, path);
   // An attribute is a page at most: whole in one read, and nothing large is asked of the heap.

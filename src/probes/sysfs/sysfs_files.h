@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -26,6 +27,18 @@ class SysfsFiles {
 
 // An attribute of sysfs has at most a page; what is longer is none.
 inline constexpr std::size_t kSysfsFileBytesMax = 64UL * 1024;
+
+// A file of NVMe controllers that is none of the kernel's: "/sys/class/nvme/nvme0/@nvme-smart" is
+// what the drive itself says of its health, a line for each number. Below another root than /sys it
+// is a file like any other.
+inline constexpr std::string_view kSmartFile = "/@nvme-smart";
+// The log page that the drive gives, and its numbers as such lines; "" of a page that is too short.
+inline constexpr std::size_t kSmartPageBytes = 512;
+std::string SmartText(std::string_view page);
+// The device node to ask for the file of this path: "/dev/nvme0"; "" of any other path.
+std::string NvmeNodeOf(std::string_view path);
+// Asks the drive. NotFound where there is no node; PermissionDenied without the right to ask.
+StatusOr<std::string> ReadNvmeSmart(const std::string& node);
 
 // The kernel's.
 class RealSysfs final : public SysfsFiles {

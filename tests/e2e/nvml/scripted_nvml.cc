@@ -198,8 +198,11 @@ int nvmlDeviceGetPowerUsage(nvml::Device device, unsigned* milliwatts) {
 int nvmlDeviceGetUtilizationRates(nvml::Device device, nvml::Utilization* utilization) {
   return Number(device, "utilization", &utilization->gpu);
 }
-int nvmlDeviceGetTotalEccErrors(nvml::Device device, int type, int, unsigned long long* errors) {
-  return Number(device, type == nvml::kEccCorrected ? "corrected" : "uncorrected", errors);
+// "uncorrected 2" since the last reset, "uncorrected-ever 9" of the board's whole life.
+int nvmlDeviceGetTotalEccErrors(nvml::Device device, int type, int counter,
+                                unsigned long long* errors) {
+  const std::string name = type == nvml::kEccCorrected ? "corrected" : "uncorrected";
+  return Number(device, name + (counter == nvml::kEccEver ? "-ever" : ""), errors);
 }
 int nvmlDeviceGetRemappedRows(nvml::Device device, unsigned*, unsigned*, unsigned* pending,
                               unsigned* failed) {
@@ -240,6 +243,16 @@ int nvmlDeviceGetNvLinkState(nvml::Device device, unsigned link, unsigned* activ
   Number(device, "links-up", &up);
   *active = link < up ? 1 : 0;
   return nvml::kSuccess;
+}
+// "link-3-replays 5"; what has no line is not supported by that link.
+int nvmlDeviceGetNvLinkErrorCounter(nvml::Device device, unsigned link, int counter,
+                                    unsigned long long* errors) {
+  constexpr std::array kNames = {"replays", "recoveries", "crc-flits", "crc-data"};
+  if (counter < 0 || static_cast<std::size_t>(counter) >= kNames.size()) {
+    return nvml::kInvalidArgument;
+  }
+  const std::string name = kNames[static_cast<std::size_t>(counter)];
+  return Number(device, "link-" + std::to_string(link) + "-" + name, errors);
 }
 int nvmlDeviceValidateInforom(nvml::Device device) {
   std::string answer;
