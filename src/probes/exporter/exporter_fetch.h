@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
-#include "probes/rules/exporter_address.h"
+#include "probes/exporter_address.h"
 
 namespace galen::probes {
 

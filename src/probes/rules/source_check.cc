@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "probes/exporter_address.h"
 #include "probes/placeholders.h"
-#include "probes/rules/exporter_address.h"
 #include "probes/rules/rule_reader.h"
 
 namespace galen::probes {

@@ -1,4 +1,4 @@
-#include "probes/rules/exporter_address.h"
+#include "probes/exporter_address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
