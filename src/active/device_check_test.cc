@@ -55,6 +55,15 @@ TEST_F(DeviceCheckTest, CannotTellWhenItsTimeIsOverBeforeARound) {
             "the time was over before one round was complete (9 of 26 tests done)");
 }
 
+TEST_F(DeviceCheckTest, DoesNotCountMatricesAsDoneWhileTheyAreMultiplied) {
+  // Patterns take half of a round of some 50 s, matrices the other.
+  for (const Duration time : {28s, 34s, 40s, 46s}) {
+    const CheckOutcome outcome = Check(time);
+    EXPECT_EQ(outcome.rounds, 0);
+    EXPECT_THAT(outcome.message, HasSubstr("(24 of 26 tests done)")) << time.count();
+  }
+}
+
 TEST_F(DeviceCheckTest, FailsByMemoryAndByMatrices) {
   device_.miscomputes = MatrixKind::kFloats;
   EXPECT_EQ(Check(200s).code, "MatrixMismatch");

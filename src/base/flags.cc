@@ -28,6 +28,23 @@ std::string FormatDuration(Duration duration) {
   return text.empty() ? "0s" : text;
 }
 
+// Without each "--flag=" that says no value, which is a fault: CLI11 would take the next word for
+// it, and a variable that was not set would swallow the flag behind.
+std::vector<char*> WordsWithValues(int argc, char** argv, std::vector<std::string>& faults) {
+  std::vector<char*> words;
+  bool flags_end = false;
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    flags_end = flags_end || word == "--";
+    if (!flags_end && word.starts_with("--") && word.find('=') == word.size() - 1) {
+      faults.push_back(fmt::format("{} has no value behind it", word));
+    } else {
+      words.push_back(argv[i]);
+    }
+  }
+  return words;
+}
+
 }  // namespace
 
 struct Flags::Impl {
@@ -65,6 +82,25 @@ struct Flags::Impl {
       return fmt::format("{} is missing: {}", option->get_name(), option->get_description());
     }
     return error.what();
+  }
+
+  // Of the command that the words name, which `path` is above.
+  StatusOr<std::string> HelpOf(std::string_view words, const std::string& path) const {
+    // Not App::help, which gives the help of the command that was parsed.
+    if (words.empty()) {
+      return app->get_formatter()->make_help(app, path, CLI::AppFormatMode::Normal);
+    }
+    const std::string_view name = words.substr(0, words.find(' '));
+    std::vector<std::string> names;
+    for (const auto& known : commands) {
+      const Impl& below = *known->impl_;
+      names.push_back(below.app->get_name());
+      if (names.back() != name) continue;
+      words.remove_prefix(std::min(name.size() + 1, words.size()));
+      return below.HelpOf(words, path + " " + names.back());
+    }
+    if (names.empty()) return NotFound("{} has no commands", path);
+    return NotFound("there is no command '{}'; there are {}", name, fmt::join(names, ", "));
   }
 
   // Whether what was parsed leaves nothing to run.
@@ -173,9 +209,10 @@ void Flags::AddCheck(std::function<Status()> check) { impl_->check = std::move(c
 std::optional<int> Flags::Parse(int argc, char** argv) {
   CLI::App& app = *impl_->app;
   std::vector<std::string>& faults = *impl_->faults;
+  const std::vector<char*> words = WordsWithValues(argc, argv, faults);
   // CLI11 reports by exceptions; they end here.
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
     if (impl_->NeedsCommand()) faults.push_back("a command is missing");
   } catch (const CLI::ExtrasError&) {
     // CLI11's own sentence has them in the reverse order.
@@ -205,19 +242,7 @@ std::optional<int> Flags::Parse(int argc, char** argv) {
 }
 
 StatusOr<std::string> Flags::Help(const std::string& command) const {
-  // Not App::help, which gives the help of the command that was parsed.
-  const auto help_of = [](const CLI::App& app, const std::string& path) {
-    return app.get_formatter()->make_help(&app, path, CLI::AppFormatMode::Normal);
-  };
-  const std::string& program = impl_->app->get_name();
-  if (command.empty()) return help_of(*impl_->app, program);
-  std::vector<std::string> names;
-  for (const auto& known : impl_->commands) {
-    const CLI::App& app = *known->impl_->app;
-    if (app.get_name() == command) return help_of(app, program + " " + command);
-    names.push_back(app.get_name());
-  }
-  return NotFound("there is no command '{}'; there are {}", command, fmt::join(names, ", "));
+  return impl_->HelpOf(command, impl_->app->get_name());
 }
 
 int Flags::Run() {

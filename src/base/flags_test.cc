@@ -82,6 +82,18 @@ TEST(Flags, EveryFaultIsReportedAtOnce) {
   }
 }
 
+TEST(Flags, AFlagWithoutItsValueSwallowsNoOther) {
+  Program program;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Parse(program.flags, {"--node=", "--port", "many"}), kExitUsage);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("galen: --node= has no value behind it\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("galen: --port: 'many' is no whole number\n"), std::string::npos) << text;
+  Program fine;
+  EXPECT_EQ(Parse(fine.flags, {"--node=a=b="}), std::nullopt);
+  EXPECT_EQ(fine.node, "a=b=");
+}
+
 TEST(Flags, ACheckOfTheCommandThatWasNamedIsAsked) {
   bool asked = false;
   const auto refuse = [&] {
@@ -164,6 +176,15 @@ TEST(Flags, GivesTheHelpOfACommandAsItsOwnFlagDoes) {
   EXPECT_EQ(Parse(commands.flags, {"why", "--help"}), 0);
   EXPECT_EQ(text, testing::internal::GetCapturedStdout());
   EXPECT_NE(commands.flags.Help("")->find("Show the version"), std::string::npos);
+  Flags outer("galen", "Shows device health.", "1");
+  outer.AddCommand("rules", "Tables").AddCommand("check", "Every fault of a table", [] {
+    return 0;
+  });
+  EXPECT_NE(outer.Help("rules check")->find("Every fault of a table"), std::string::npos);
+  EXPECT_NE(outer.Help("rules check")->find("galen rules check"), std::string::npos);
+  EXPECT_EQ(outer.Help("rules chek").status().message(),
+            "there is no command 'chek'; there are check");
+  EXPECT_EQ(outer.Help("rules check me").status().message(), "galen rules check has no commands");
   EXPECT_NE(commands.flags.Help("whence").status().message().find("get, version, why"),
             std::string::npos);
 }

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -82,7 +83,12 @@ Outcome JudgeDrivers(const Observations& seen) {
       found.push_back(fmt::format("{}: {}", Shown(name), fault));
     }
   }
-  return Judged(Level::kBad, found, Counted(live.size(), "driver"));
+  std::string all = Counted(live.size(), "driver");
+  if (const auto& sources = seen.agent.health_sources; !sources.empty()) {
+    all += fmt::format(", and health sources for {}",
+                       Shown(fmt::format("{}", fmt::join(sources, ", "))));
+  }
+  return Judged(Level::kBad, found, all);
 }
 
 // One right that is missing is reported even if others could not be asked for.

@@ -86,6 +86,14 @@ TEST(AgentChecks, OneInstanceOfADriverThatIsConnectedIsEnough) {
   EXPECT_EQ(ResultOf(seen, "agent.drivers").level, Level::kGood);
 }
 
+TEST(AgentChecks, HealthSourcesAreSaidBesideTheDrivers) {
+  Observations seen = GoodObservations();
+  const std::string drivers = ResultOf(seen, "agent.drivers").seen;
+  seen.agent.health_sources = {"gpu.vendor.example", "nvidia.com/gpu"};
+  EXPECT_EQ(ResultOf(seen, "agent.drivers").seen,
+            drivers + ", and health sources for gpu.vendor.example, nvidia.com/gpu");
+}
+
 TEST(AgentChecks, RightsThatCouldNotBeAskedForAreUnknown) {
   Observations seen = GoodObservations();
   seen.api.access[1].allowed = PermissionDenied("subjectaccessreviews is forbidden");

@@ -239,6 +239,8 @@ struct AgentSeen {
   std::string socket;
   Seen<AgentStatusSeen> status;
   Seen<std::vector<AgentDriver>> drivers;
+  // For whom programs say how devices are without being their driver, as `drivers` was answered.
+  std::vector<std::string> health_sources;
   Seen<JournalSeen> journal;
   Seen<std::optional<std::int64_t>> open_files;  // RLIMIT_NOFILE, the soft limit; nullopt: none
 };

@@ -95,14 +95,23 @@ void ValidateOffer(const DriverConfig& config, const AddFault& add) {
 
 void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
   if (config.health_only_for.empty()) return;
-  if (IsPluginResource(config.health_only_for) && !IsResourceName(config.health_only_for)) {
+  const bool resource = IsPluginResource(config.health_only_for);
+  if (resource && !IsResourceName(config.health_only_for)) {
     add(
-        fmt::format("--health-only-for: '{}' is neither a driver nor a device plugin's resource, "
-                    "such as nvidia.com/gpu, of at most 63 characters",
+        fmt::format("--health-only-for: '{}' is no device plugin's resource, such as "
+                    "nvidia.com/gpu, of at most 63 characters; below kubernetes.io are none",
+                    Printable(config.health_only_for)));
+  } else if (!resource && config.health_only_for.find('.') == std::string::npos) {
+    add(
+        fmt::format("--health-only-for: '{}' has no domain: a driver is called like "
+                    "gpu.nvidia.com, a device plugin's resource like nvidia.com/gpu",
                     Printable(config.health_only_for)));
   }
   if (SpecOf(config.kind).simulated) {
-    add("--health-only-for: simulated GPUs are no other driver's; use nvidia, pci, nic or sysfs");
+    add(
+        fmt::format("--health-only-for: simulated GPUs are no other {}'s; use nvidia, pci, nic or "
+                    "sysfs",
+                    resource ? "device plugin" : "driver"));
   }
   const std::pair<std::string_view, bool> of_slices[] = {
       {"--taint-unhealthy", !config.taint_unhealthy.empty()},
@@ -112,11 +121,16 @@ void ValidateHealthOnly(const DriverConfig& config, const AddFault& add) {
   for (const auto& [flag, given] : of_slices) {
     if (!given) continue;
     add(std::string(flag) +
-        ": the slices are those of the driver of --health-only-for, which alone may change them");
+        (resource ? ": devices of a device plugin, whose resource --health-only-for is, are in no "
+                    "slices"
+                  : ": the slices are those of the driver of --health-only-for, which alone may "
+                    "change them"));
   }
   if (!config.driver.device_plugin.resource.empty()) {
-    add("--device-plugin: the devices are those of the driver of --health-only-for, which alone "
-        "may offer them");
+    add(
+        fmt::format("--device-plugin: the devices are those of the {} of --health-only-for, which "
+                    "alone may offer them",
+                    resource ? "device plugin" : "driver"));
   }
   if (!config.health_sources.starts_with('/')) return add("--health-sources must be absolute");
   const Status path =

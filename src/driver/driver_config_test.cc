@@ -11,6 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 DriverConfig GoodConfig(Kind kind) {
   DriverConfig config;
@@ -123,8 +124,32 @@ TEST(DriverConfig, BesideADevicePluginItIsNamedByItsResource) {
   for (const std::string wrong : {"nvidia.com/", "a/b/c", "../gpu"}) {
     config.health_only_for = config.driver.name = wrong;
     EXPECT_THAT(Validate(config).message(),
-                HasSubstr("--health-only-for: '" + wrong + "' is neither a driver nor"));
+                HasSubstr("--health-only-for: '" + wrong + "' is no device plugin's resource"));
   }
+}
+
+TEST(DriverConfig, BesideAnotherItRefusesWhatNobodyIsCalled) {
+  DriverConfig config = GoodConfig(Kind::kNvidia);
+  config.health_only_for = config.driver.name = "nvidia";
+  EXPECT_EQ(Validate(config).message(),
+            "--health-only-for: 'nvidia' has no domain: a driver is called like gpu.nvidia.com, a "
+            "device plugin's resource like nvidia.com/gpu");
+  for (const char* native : {"kubernetes.io/gpu", "node.kubernetes.io/gpu", "requests.x.y/gpu"}) {
+    config.health_only_for = config.driver.name = native;
+    EXPECT_THAT(Validate(config).message(), HasSubstr("below kubernetes.io are none")) << native;
+  }
+}
+
+TEST(DriverConfig, BesideADevicePluginRefusalsSpeakOfOne) {
+  DriverConfig config = GoodConfig(Kind::kGpu);
+  config.health_only_for = config.driver.name = "nvidia.com/gpu";
+  config.taint_unhealthy = "NoSchedule";
+  config.driver.device_plugin.resource = "vendor.com/gpu";
+  const std::string told(Validate(config).message());
+  EXPECT_THAT(told, HasSubstr("simulated GPUs are no other device plugin's"));
+  EXPECT_THAT(told, HasSubstr("--taint-unhealthy: devices of a device plugin"));
+  EXPECT_THAT(told, HasSubstr("--device-plugin: the devices are those of the device plugin of"));
+  EXPECT_THAT(told, Not(HasSubstr("driver of --health-only-for")));
 }
 
 TEST(DriverConfig, ADriverOfItsOwnIsNotNamedAsAResource) {

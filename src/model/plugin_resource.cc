@@ -39,8 +39,10 @@ bool IsPluginResource(std::string_view driver) {
 
 bool IsResourceName(std::string_view text) {
   const std::size_t slash = text.find('/');
-  return slash != std::string_view::npos && text.size() <= kResourceBytesMax &&
-         IsDnsSubdomain(text.substr(0, slash)) && IsQualifiedPart(text.substr(slash + 1));
+  if (slash == std::string_view::npos || text.size() > kResourceBytesMax) return false;
+  const std::string_view domain = text.substr(0, slash);
+  if (domain.ends_with("kubernetes.io") || domain.starts_with("requests.")) return false;
+  return IsDnsSubdomain(domain) && IsQualifiedPart(text.substr(slash + 1));
 }
 
 Status ValidatePluginDevice(const DeviceId& id) {

@@ -15,6 +15,7 @@ bool IsPluginResource(std::string_view driver);
 // Whether `text` is the name of an extended resource: a DNS subdomain, "/", and letters, digits,
 // "-", "_" and "." between two letters or digits; at most 63 characters in all, although Kubernetes
 // takes more: none that we know of is longer, and everything that shows devices has this bound.
+// Not below kubernetes.io, whose resources are Kubernetes' own, nor "requests.", which quota adds.
 bool IsResourceName(std::string_view text);
 
 // As Validate, which asks this of devices whose driver IsPluginResource: a resource as

@@ -22,6 +22,8 @@ TEST(PluginResource, ItsDeviceHasTheIdThatThePluginGave) {
       {{"/gpu", "node-7", "a"}, "resource"},
       {{"nvidia.com/gpu-", "node-7", "a"}, "resource"},
       {{"a/b/c", "node-7", "a"}, "resource"},
+      {{"node.kubernetes.io/gpu", "node-7", "a"}, "resource"},
+      {{"requests.nvidia.com/gpu", "node-7", "a"}, "resource"},
       {{"x.com/" + std::string(58, 'g'), "node-7", "a"}, "resource"},
       {{"nvidia.com/gpu", "node-7", ""}, "device id \"\""},
       {{"nvidia.com/gpu", "node-7", "two words"}, "device id"},

@@ -174,7 +174,10 @@ TEST_F(GpuCheckOnANode, OneThatAPodHoldsIsRefusedAndAFreeOneIsNot) {
   EXPECT_THAT(refused.error, HasSubstr("--in-use-too"));
   // By whatever name.
   EXPECT_THAT(Check({Uuid(0)}).error, HasSubstr("Pod default/first holds " + Uuid(0)));
-  EXPECT_THAT(Check({"gpu-9"}).error, HasSubstr("the agent knows no such device"));
+  const Outcome nobodys = Check({"gpu-9"});
+  EXPECT_EQ(nobodys.exit_code, 64);
+  EXPECT_THAT(nobodys.error,
+              HasSubstr("neither the agent of this node nor NVIDIA's kernel module"));
   const Outcome free = Check({"gpu-1"});
   EXPECT_EQ(free.exit_code, 0) << free.output << free.error;
 }

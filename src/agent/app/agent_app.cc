@@ -104,14 +104,14 @@ AgentApp::AgentApp(Edges e, AgentConfig config, std::string version,
       departed_(
           {e.loop, e.log, keeper_}, [this](const DeviceId& id) { return TracesOf(id); },
           [this] { changes_.OnDevicesChanged(); }) {
-  if (!observes()) {
-    pod_resources_service_.emplace(PodResourcesService::Parts{informers_, claims_}, dispatcher_);
-  }
+  const PodResourcesService::Parts resources{informers_, claims_, e.log};
+  if (!observes()) pod_resources_service_.emplace(resources, dispatcher_);
   keeper_.OnForgotten([this](const DeviceId& id) {
     post_mortems_.Forget(id);
     merger_.OnForgotten(id);
   });
   plugins_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
+  sources_.OnDriversChanged([this] { changes_.OnDriversChanged(); });
   e.metrics.OnCollect([this](Metrics& metrics) { Collect(metrics); });
 }
 

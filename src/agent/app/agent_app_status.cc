@@ -71,6 +71,7 @@ kube::NodeDeviceHealth AgentApp::NodeHealth(const std::vector<kube::Condition>& 
        .identity_of = [this](const DeviceId& id) { return IdentityOf(id, keeper_, informers_); },
        .claims = &claims_,
        .drivers = plugins_.drivers(),
+       .health_sources = sources_.drivers(),
        .post_mortems = &post_mortems_.notable()},
       before, edges_.loop.WallNow());
 }

@@ -93,12 +93,17 @@ void CheckParts(Reader& reader, const std::string& where, const TimeoutRule& rul
     reader.Fault(fmt::format("{}.{}", where, part), "is \"{}\", must be {} name, in lower case",
                  Shown(name, kShownBytesMax), whose);
   };
-  const bool plugin = IsPluginResource(rule.driver);
-  check("driver", rule.driver, IsDnsSubdomain(rule.driver) || IsResourceName(rule.driver),
-        "a driver's");
+  if (IsPluginResource(rule.driver)) {
+    // A device plugin names its devices as it likes; one must be named for the resource's check.
+    const DeviceId id{rule.driver, "", rule.device.empty() ? "any" : rule.device};
+    const Status right = ValidatePluginDevice(id);
+    if (!right.ok()) reader.Fault(where, "{}", right.message());
+    check("pool", rule.pool, IsPoolName(rule.pool), "a pool's");
+    return;
+  }
+  check("driver", rule.driver, IsDnsSubdomain(rule.driver), "a driver's");
   check("pool", rule.pool, IsPoolName(rule.pool), "a pool's");
-  // A device plugin names its devices as it likes.
-  check("device", rule.device, IsDnsLabel(rule.device) || plugin, "a device's");
+  check("device", rule.device, IsDnsLabel(rule.device), "a device's");
 }
 
 void ReadTimeout(Reader& reader, const std::string& where, const Json& item, AgentConfig& config) {

@@ -181,6 +181,25 @@ timeouts:
             "  /etc/galen/agent.yaml:3: timeouts[0].timeout is \"48h\", must be from 100ms to 24h");
 }
 
+TEST(Config, ATimeoutForAResourceThatNobodyHasIsAFault) {
+  const Status status = Load(R"(
+timeouts:
+- {driver: kubernetes.io/gpu, timeout: 45s}
+- {driver: nvidia.com/gpu, device: "GPU 5f3c", timeout: 45s}
+- {driver: nvidia.com/, timeout: 45s}
+- {driver: nvidia.com/gpu, device: "GPU-5f3c::3", timeout: 45s}
+)")
+                            .status();
+  EXPECT_EQ(status.message(),
+            "/etc/galen/agent.yaml: 3 faults:\n"
+            "  /etc/galen/agent.yaml:3: timeouts[0] resource \"kubernetes.io/gpu\" must be "
+            "DOMAIN/NAME of at most 63 characters, as example.com/gpu\n"
+            "  /etc/galen/agent.yaml:4: timeouts[1] device id \"GPU 5f3c\" of resource "
+            "nvidia.com/gpu must be 1 to 63 printable characters without spaces\n"
+            "  /etc/galen/agent.yaml:5: timeouts[2] resource \"nvidia.com/\" must be "
+            "DOMAIN/NAME of at most 63 characters, as example.com/gpu");
+}
+
 TEST(Config, AKeyThatComesTwiceHidesNoOtherFault) {
   const Status status = Load(
                             "role: kubelet\n"

@@ -217,6 +217,12 @@ struct InspectService::Wire {
     if (claims && !HasEnded(*pod) && parts.claims.DevicesOf(pod->meta.key).empty()) {
       out.add_notes("Its claims give it no device, as far as the agent knows from the API.");
     }
+    const bool awaited =
+        pod != nullptr && parts.pod_resources != nullptr && parts.pod_resources->Awaits(*pod);
+    out.set_devices_awaited(awaited);
+    if (awaited) {
+      out.add_notes("The kubelet has not said yet which devices of device plugins it has.");
+    }
     for (const std::string& trouble : parts.status().troubles) {
       out.add_notes("The agent has a problem: " + trouble + (trouble.ends_with('.') ? "" : "."));
     }

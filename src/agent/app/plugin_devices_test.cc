@@ -304,6 +304,28 @@ TEST_F(PluginDevicesTest, AClaimsDeviceThatOnlyTheKubeletNamesIsSaidOnceAndCount
   EXPECT_EQ(node_.metrics->Value(count), 0);
 }
 
+TEST_F(PluginDevicesTest, WhyOfAPodOfWhichTheKubeletHasSaidNothingDoesNotCallItEmpty) {
+  kubelet_.Stop();
+  AddPod("trainer-0");
+  FakePlugin& source = AddSource();
+  node_.StartAgent();
+  node_.Pass(5s);
+  const inspect::v1::ExplainResponse before = Explain("trainer-0");
+  EXPECT_EQ(before.devices_size(), 0);
+  EXPECT_TRUE(before.devices_awaited());
+  ASSERT_GT(before.notes_size(), 0);
+  EXPECT_THAT(before.notes(0), HasSubstr("The kubelet has not said yet which devices"));
+  kubelet_.Say({{"trainer-0", kResource, {kGpu}}});
+  kubelet_.Start();
+  for (int report = 0; report < 20; ++report) {
+    source.Report({Gpu(1)});
+    node_.Pass(15s);
+  }
+  const inspect::v1::ExplainResponse after = Explain("trainer-0");
+  EXPECT_EQ(after.devices_size(), 1);
+  EXPECT_FALSE(after.devices_awaited());
+}
+
 TEST_F(PluginDevicesTest, WithoutAKubeletOnlyTheClaimsDevicesAreShown) {
   kubelet_.Stop();
   node_.DefineNodeDeviceHealth(GALEN_SOURCE_DIR "/deploy/crds/nodedevicehealths.yaml");

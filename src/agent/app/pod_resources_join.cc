@@ -103,10 +103,12 @@ std::vector<HeldDevice> PodResourcesJoin::ShownOf(const kube::Pod& pod) const {
   return devices;
 }
 
+bool PodResourcesJoin::Awaits(const kube::Pod& pod) const {
+  return !HasEnded(pod) && WantsPluginDevices(pod) && !holdings_.Knows(pod);
+}
+
 Duration PodResourcesJoin::PatienceWith(const kube::Pod& pod) const {
-  const bool settled = pod.devices_annotation.empty() || HasEnded(pod) ||
-                       !WantsPluginDevices(pod) || holdings_.Knows(pod);
-  if (settled) return Duration::zero();
+  if (pod.devices_annotation.empty() || !Awaits(pod)) return Duration::zero();
   const bool loses = ShowsOthers(pod.devices_annotation, edges_.claims.DevicesOf(pod.meta.key));
   // What an agent before this one knew is not taken back by one that knows less.
   if (loses && !reader_.first_answer()) return kPatience;

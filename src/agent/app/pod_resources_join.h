@@ -67,6 +67,8 @@ class PodResourcesJoin {
   std::map<DeviceId, HardwareIds> OfferedBy(const std::string& resource) const {
     return holdings_.OfferedBy(resource);
   }
+  // Whether the Pod asks for devices of plugins and the kubelet has not said which it has.
+  bool Awaits(const kube::Pod& pod) const;
   // How much longer the Pod is to be left as it is.
   Duration PatienceWith(const kube::Pod& pod) const;
   // What hinders; "" when nothing does.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "protos/podresources/v1/podresources.pb.h"
@@ -51,11 +52,24 @@ struct PodResourcesService::Wire {
     }
   }
 
-  static ::v1::ListPodResourcesResponse List(const Parts& parts) {
+  // `left_out`: how many Pods did not fit.
+  static ::v1::ListPodResourcesResponse List(const Parts& parts, std::size_t& left_out) {
     ::v1::ListPodResourcesResponse response;
+    std::size_t bytes = 0;
     parts.view.ForEachPod([&](const kube::Pod& pod) {
+      if (HasEnded(pod)) return;
+      ::v1::PodResources listed;
+      Put(parts, pod, listed);
+      // With the field's number and its length, which take a byte and five at the most.
+      constexpr std::size_t kHeadBytesMax = 6;
+      const std::size_t more = listed.ByteSizeLong() + kHeadBytesMax;
       const bool full = static_cast<std::size_t>(response.pod_resources_size()) >= kPodsMax;
-      if (!HasEnded(pod) && !full) Put(parts, pod, *response.add_pod_resources());
+      if (full || bytes + more > parts.bytes_max) {
+        ++left_out;
+        return;
+      }
+      bytes += more;
+      *response.add_pod_resources() = std::move(listed);
     });
     return response;
   }
@@ -76,14 +90,26 @@ struct PodResourcesService::Wire {
 PodResourcesService::PodResourcesService(Parts parts, rpc::Dispatcher& dispatcher) : parts_(parts) {
   const std::string service = "/v1.PodResourcesLister/";
   rpc::AddUnary<::v1::ListPodResourcesRequest, ::v1::ListPodResourcesResponse>(
-      dispatcher, service + "List",
-      [this](const auto&, const auto&, auto reply) { reply(Wire::List(parts_)); });
+      dispatcher, service + "List", [this](const auto&, const auto&, auto reply) {
+        std::size_t left_out = 0;
+        ::v1::ListPodResourcesResponse response = Wire::List(parts_, left_out);
+        NoteLeftOut(left_out);
+        reply(std::move(response));
+      });
   rpc::AddUnary<::v1::GetPodResourcesRequest, ::v1::GetPodResourcesResponse>(
       dispatcher, service + "Get",
       [this](const auto& request, const auto&, auto reply) { reply(Wire::Get(parts_, request)); });
   rpc::AddUnary<::v1::AllocatableResourcesRequest, ::v1::AllocatableResourcesResponse>(
       dispatcher, service + "GetAllocatableResources",
       [](const auto&, const auto&, auto reply) { reply(::v1::AllocatableResourcesResponse()); });
+}
+
+// Who asks does so each few seconds: only what is new is said.
+void PodResourcesService::NoteLeftOut(std::size_t pods) {
+  if (pods == std::exchange(left_out_, pods)) return;
+  if (pods == 0) return parts_.log.Info("the Pod resources answer has all Pods again");
+  parts_.log.Warning("the Pod resources answer leaves Pods out: it is as large as clients take",
+                     {{"pods", pods}, {"bytes_max", parts_.bytes_max}});
 }
 
 }  // namespace galen::agent

@@ -5,6 +5,7 @@
 
 #include "agent/holdings/claim_index.h"
 #include "agent/holdings/node_view.h"
+#include "base/log.h"
 #include "rpc/service.h"
 
 namespace galen::agent {
@@ -14,20 +15,28 @@ namespace galen::agent {
 // processors or memory of one's own, so that GetAllocatableResources answers with nothing.
 class PodResourcesService {
  public:
-  // More are left out: no virtual node runs as many, and an answer stays below what clients take.
+  // More are left out, which a line of the log says: no virtual node runs as many.
   static constexpr std::size_t kPodsMax = 1024;
+  // Likewise: clients of a kubelet take 16 MiB (its podresources.DefaultMaxMsgSize), and an answer
+  // past that is none at all. What is left is for what stands around it.
+  static constexpr std::size_t kBytesMax = (std::size_t{16} << 20) - 4096;
 
   // What is lent outlives the dispatcher's serving.
   struct Parts {
     const NodeView& view;
     const ClaimIndex& claims;
+    Log& log;
+    std::size_t bytes_max = kBytesMax;
   };
   PodResourcesService(Parts parts, rpc::Dispatcher& dispatcher);
 
  private:
   struct Wire;  // knows the messages
 
+  void NoteLeftOut(std::size_t pods);
+
   const Parts parts_;
+  std::size_t left_out_ = 0;  // of the last answer
 };
 
 }  // namespace galen::agent

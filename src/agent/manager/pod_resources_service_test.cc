@@ -1,7 +1,10 @@
 #include "agent/manager/pod_resources_service.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "agent/holdings/fake_node_view.h"
 #include "base/loop/fake_loop.h"
@@ -29,11 +32,12 @@ class PodResourcesServiceTest : public ::testing::Test {
     view_.AddPod("ended").phase = "Succeeded";
   }
   template <typename Response, typename Request>
-  StatusOr<Response> Ask(const std::string& method, const Request& request) {
+  StatusOr<Response> Ask(const std::string& method, const Request& request,
+                         const std::string& target = "unix:/agent.sock") {
     StatusOr<Response> answer = Internal("no answer");
     std::unique_ptr<net::Connection> connection;
-    auto dialling = dialer_->Dial({.target = "unix:/agent.sock"},
-                                  [&](auto made) { connection = std::move(made).value(); });
+    auto dialling =
+        dialer_->Dial({.target = target}, [&](auto made) { connection = std::move(made).value(); });
     loop_.Advance(1s);
     rpc::Channel channel(loop_, *connection);
     auto call = rpc::Unary<Response>(
@@ -53,8 +57,36 @@ class PodResourcesServiceTest : public ::testing::Test {
   FakePreparedDevices prepared_;
   ClaimIndex index_{view_, prepared_};
   rpc::Dispatcher dispatcher_{loop_};
-  PodResourcesService service_{{view_, index_}, dispatcher_};
+  std::string logged_;
+  Log log_{LogLevel::kInfo, [] { return WallTime(); },
+           [this](LogLevel, std::string_view line) { logged_ += std::string(line) + "\n"; }};
+  PodResourcesService service_{{view_, index_, log_}, dispatcher_};
 };
+
+TEST_F(PodResourcesServiceTest, WhatClientsWouldNotTakeIsLeftOutAndSaid) {
+  rpc::Dispatcher dispatcher(loop_);
+  constexpr std::size_t kFew = 300;
+  const PodResourcesService service({view_, index_, log_, kFew}, dispatcher);
+  network_.Listen("unix:/small.sock", dispatcher);
+  const auto ask = [&] {
+    return *Ask<::v1::ListPodResourcesResponse>("List", ::v1::ListPodResourcesRequest(),
+                                                "unix:/small.sock");
+  };
+  EXPECT_EQ(ask().pod_resources_size(), 1);
+  EXPECT_EQ(logged_, "");
+  for (const std::string name : {"b", "c", "d", "e", "f", "g", "h"}) {
+    view_.AddPod(name).containers.push_back({.name = std::string(50, 'x')});
+  }
+  const ::v1::ListPodResourcesResponse answer = ask();
+  EXPECT_LT(answer.ByteSizeLong(), kFew);
+  EXPECT_GT(answer.pod_resources_size(), 1);
+  EXPECT_LT(answer.pod_resources_size(), 8);
+  ask();
+  EXPECT_THAT(logged_, ::testing::HasSubstr(
+                           fmt::format("leaves Pods out: it is as large as clients take\" pods={} ",
+                                       8 - answer.pod_resources_size())));
+  EXPECT_EQ(std::count(logged_.begin(), logged_.end(), '\n'), 1) << "once";
+}
 
 TEST_F(PodResourcesServiceTest, ListNamesTheDevicesOfEachContainerOfPodsThatRun) {
   const auto answer = Ask<::v1::ListPodResourcesResponse>("List", ::v1::ListPodResourcesRequest());

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -57,6 +59,21 @@ std::vector<kube::NodeDriver> DriversOf(const std::vector<DriverInfo>& drivers) 
                        .connected_since = driver.connected_since});
   }
   return entries;
+}
+
+// Likewise. A source that looks at the devices of a driver of the list is said in that one's row:
+// both have its name.
+void AddSources(const std::vector<DriverInfo>& sources, std::vector<kube::NodeDriver>& entries) {
+  const std::vector<kube::NodeDriver> rows = DriversOf(sources);
+  for (kube::NodeDriver row : rows) {
+    const auto driver = std::ranges::find(entries, row.name, &kube::NodeDriver::name);
+    if (driver == entries.end()) {
+      row.version = kube::kHealthSourceVersion;
+      entries.push_back(std::move(row));
+    } else {
+      driver->version += fmt::format(", {}", kube::kHealthSourceVersion);
+    }
+  }
 }
 
 // In short: the record itself stays with the agent.
@@ -160,6 +177,7 @@ kube::NodeDeviceHealth NodeHealthOf(const NodeHealthInput& input,
                      ConditionFor("DriversConnected", DriversConnected(input.drivers), before,
                                   now)},
       .drivers = DriversOf(input.drivers)};
+  AddSources(input.health_sources, health.drivers);
   for (const DeviceHealth* device : worst_first) {
     health.devices.push_back(DeviceOf(input, *device));
   }

@@ -59,6 +59,21 @@ class NodeHealthTest : public ::testing::Test {
   NodeHealthInput input_;
 };
 
+TEST_F(NodeHealthTest, AHealthSourceIsListedAndToldFromADriver) {
+  input_.health_sources = {
+      {.name = "gpu.example.com", .endpoint = "/a.sock", .health = HealthService::kV1},
+      {.name = "nvidia.com/gpu", .endpoint = "/b.sock", .health = HealthService::kV1}};
+  const kube::NodeDeviceHealth health = Build();
+  ASSERT_THAT(health.drivers, SizeIs(2));
+  EXPECT_EQ(health.drivers[0].name, "gpu.example.com");
+  EXPECT_EQ(health.drivers[0].endpoint, "/dra.sock");
+  EXPECT_THAT(health.drivers[0].version, testing::EndsWith(", health source"));
+  EXPECT_EQ(health.drivers[1].name, "nvidia.com/gpu");
+  EXPECT_EQ(health.drivers[1].version, "health source");
+  EXPECT_EQ(health.drivers[1].health, "v1");
+  EXPECT_EQ(Says(health, "DriversConnected"), "True AllConnected") << "it is no driver";
+}
+
 TEST_F(NodeHealthTest, ListsTheWorstFirstWithWhoUsesIt) {
   const kube::NodeDeviceHealth health = Build();
   ASSERT_THAT(health.devices, SizeIs(2));

@@ -41,6 +41,8 @@ struct NodeHealthInput {
   std::function<DeviceIdentity(const DeviceId& id)> identity_of;
   const ClaimIndex* claims = nullptr;
   std::vector<DriverInfo> drivers;
+  // Programs that say only how another's devices are.
+  std::vector<DriverInfo> health_sources{};
   // Those in which a device had a fault, newest first; null for none.
   const std::vector<history::PostMortem>* post_mortems = nullptr;
 };

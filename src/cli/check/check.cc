@@ -90,6 +90,11 @@ Status CheckUnused(EpollLoop& loop, const Options& options, const CheckArguments
   for (const std::string& name : arguments.devices) {
     const GpuNames names = NamesOfGpu(name, arguments.sysfs_root, arguments.proc_root);
     const std::vector<wire::Device> devices = DevicesNamed(*answer, names, arguments.driver);
+    if (devices.empty() && !names.known) {
+      return InvalidArgument(
+          "{}{}: neither the agent of this node nor NVIDIA's kernel module knows such a device",
+          name, arguments.driver.empty() ? "" : " of " + arguments.driver);
+    }
     if (devices.empty()) {
       return Unavailable("nobody says whether a Pod holds {}: the agent knows no such device; {}",
                          name, kAdvice);
@@ -305,7 +310,13 @@ Status LeaveResults(const CheckReport& report, const std::string& directory) {
   return unnamed;
 }
 
-CheckEnd Check(const Options& options, const CheckArguments& arguments) {
+CheckEnd Check(const Options& options, const CheckArguments& given) {
+  CheckArguments arguments = given;
+  for (std::string& name : arguments.devices) {
+    StatusOr<std::string> canonical = CanonicalDevice(name);
+    if (!canonical.ok()) return CheckProblem(canonical.status());
+    name = *std::move(canonical);
+  }
   const std::string& format = arguments.output.empty() ? options.output : arguments.output;
   if (format != "table" && format != "json") {
     return CheckProblem(InvalidArgument("check prints table or json, not {}", format));
@@ -352,9 +363,22 @@ StatusOr<double> ParseMemoryShare(std::string_view text) {
 }
 
 StatusOr<std::string> ResultsDirectory(const CheckArguments& arguments) {
-  if (!arguments.results.empty() || arguments.driver.empty()) return arguments.results;
+  if (arguments.driver.empty()) return arguments.results;
+  if (!arguments.results.empty()) {
+    return InvalidArgument("--driver and --results each say where the result goes: name one");
+  }
   if (!IsDnsSubdomain(arguments.driver)) {
-    return InvalidArgument("--driver {} is no name of a driver", arguments.driver);
+    return InvalidArgument("--driver {} is no name of a driver, such as gpu.nvidia.com{}",
+                           Shown(arguments.driver, 80),
+                           IsPluginResource(arguments.driver)
+                               ? "; it is a device plugin's resource, whose driver is the one that "
+                                 "runs with --health-only-for"
+                               : "");
+  }
+  if (std::ranges::find(arguments.devices, "cpu") != arguments.devices.end()) {
+    return InvalidArgument(
+        "--driver {}: no driver looks for a result of cpu; --results names a directory itself",
+        arguments.driver);
   }
   const std::string plugins = arguments.kubelet_root + "/plugins";
   const auto drivers = PosixFileSystem().List(plugins);

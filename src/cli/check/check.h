@@ -54,13 +54,18 @@ CheckEnd Check(const Options& options, const CheckArguments& arguments);
 // "80%" → 0.8; above 0 and up to 95: a device without any free memory stops working.
 // InvalidArgument for anything else.
 StatusOr<double> ParseMemoryShare(std::string_view text);
-// Where results go; "" = nowhere. InvalidArgument: no driver of that name has state on this node.
+// The name as the kernel and the drivers write it, where only its capitals are others: of a PCI
+// address. InvalidArgument: it is none of the forms of CheckArguments::devices.
+StatusOr<std::string> CanonicalDevice(const std::string& name);
+// Where results go; "" = nowhere. InvalidArgument: no driver of that name has state on this node,
+// none would look for the result, or both `driver` and `results` say where.
 StatusOr<std::string> ResultsDirectory(const CheckArguments& arguments);
 
 // What a GPU is called by others.
 struct GpuNames {
   std::optional<std::string> of_driver{};  // galen-driver's: "gpu-0"; nullopt where nobody says it
   std::string uuid{};                      // a device plugin's: "GPU-7d4b…"; "" likewise
+  bool known = false;                      // to NVIDIA's kernel module
 };
 // Of the GPU that is named so: by any of them, or by its PCI address. By what NVIDIA's kernel
 // module shows of it, which may be nothing.

@@ -1,4 +1,5 @@
 // What `galen check` says; as a program it is tested by tests/e2e/device_check_test.cc.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +37,7 @@ TEST(CheckCommand, TakesAShareOfTheMemoryThatLeavesSome) {
 
 TEST(CheckCommand, LeavesResultsWhereTheDriverLooks) {
   EXPECT_EQ(*ResultsDirectory({}), "");
-  EXPECT_EQ(*ResultsDirectory({.driver = "nvidia.example.com", .results = "/r"}), "/r");
+  EXPECT_EQ(*ResultsDirectory({.results = "/r"}), "/r");
   EXPECT_FALSE(ResultsDirectory({.driver = "../etc"}).ok());
   const TemporaryDirectory kubelet;
   const std::string plugin = kubelet.Path("plugins/nvidia.example.com");
@@ -53,6 +54,33 @@ TEST(CheckCommand, RefusesADriverThatHasNeverRunHere) {
   EXPECT_EQ(typo.status().code(), Code::kInvalidArgument);
   EXPECT_THAT(typo.status().message(), HasSubstr("plugins/nvidia.exmaple.com is missing"));
   EXPECT_FALSE(ResultsDirectory({.driver = "nvidia.example.com", .kubelet_root = "/nowhere"}).ok());
+}
+
+TEST(CheckCommand, RefusesAPlaceWhereNobodyWouldLookForTheResult) {
+  const auto told = [](CheckArguments arguments) {
+    const CheckEnd end = Check({}, arguments);
+    return fmt::format("{} {}", end.code, end.problem);
+  };
+  EXPECT_THAT(told({.devices = {"cpu"}, .driver = "gpu.example.com"}),
+              HasSubstr("64 --driver gpu.example.com: no driver looks for a result of cpu"));
+  EXPECT_THAT(told({.devices = {"gpu-0"}, .driver = "gpu.example.com", .results = "/r"}),
+              HasSubstr("64 --driver and --results each say where"));
+  EXPECT_THAT(told({.devices = {"gpu-0"}, .driver = "nvidia.com/gpu"}),
+              HasSubstr("64 --driver nvidia.com/gpu is no name of a driver, such as "
+                        "gpu.nvidia.com; it is a device plugin's resource"));
+}
+
+TEST(CheckCommand, KnowsANameInAnyFormAndRefusesWhatIsNone) {
+  EXPECT_EQ(*CanonicalDevice("0000:4B:00.0"), "0000:4b:00.0");
+  for (const char* name : {"cpu", "gpu-0", "gpu-12", "GPU-7d4b", "0000:4b:00.0"}) {
+    EXPECT_EQ(*CanonicalDevice(name), name);
+  }
+  for (const char* name : {"", "gpu", "gpu-", "gpu-x", "GPU-", "nic-0", "4b:00.0", "0000:4b:00"}) {
+    EXPECT_EQ(CanonicalDevice(name).status().code(), Code::kInvalidArgument) << name;
+  }
+  const CheckEnd end = Check({}, {.devices = {"gqu-0"}});
+  EXPECT_EQ(end.code, kExitUsage);
+  EXPECT_THAT(end.problem, HasSubstr("'gqu-0' is no device: cpu, gpu-0"));
 }
 
 TEST(CheckCommand, ADeviceWithoutADriversNameKeepsNoOthersResultFromBeingLeft) {
@@ -95,6 +123,7 @@ TEST(CheckCommand, KnowsAGpuByTheDriversNameWhateverItIsCalled) {
   std::ofstream(directory + "/information") << "GPU UUID: GPU-1\nDevice Minor: 3\n";
   const auto names = [&](const std::string& called) {
     const GpuNames known = NamesOfGpu(called, "/nowhere", proc.path());
+    EXPECT_EQ(known.known, !called.ends_with("7") && !called.ends_with("2"));
     return known.of_driver.value_or("nobody") + " " + known.uuid;
   };
   EXPECT_EQ(names("gpu-7"), "gpu-7 ");

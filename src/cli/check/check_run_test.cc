@@ -221,6 +221,11 @@ class CheckInUseTest : public CheckRunTest {
     options.agent_socket = socket_;
     CheckArguments arguments = Arguments({device});
     arguments.driver = driver;
+    if (!driver.empty()) {
+      arguments.results.clear();
+      arguments.kubelet_root = directory_.Path("kubelet");
+      std::filesystem::create_directories(arguments.kubelet_root + "/plugins/" + driver);
+    }
     return Check(options, arguments);
   }
   const std::string socket_ = directory_.Path("agent.sock");
@@ -244,12 +249,13 @@ TEST_F(CheckInUseTest, ThatOfAnotherDriverIsNotTheOneThatIsHeld) {
   EXPECT_THAT(end.problem, HasSubstr("/nowhere/libcuda.so.1")) << "it went on to the device";
 }
 
-TEST_F(CheckInUseTest, OfADeviceThatTheAgentDoesNotKnowNobodySaysThatItIsFree) {
+TEST_F(CheckInUseTest, ADeviceThatNobodyKnowsIsAMistakeOfTheCommandLine) {
   for (const auto& [device, driver] : std::map<std::string, std::string>{
            {"gpu-1", "a.example.com"}, {"gpu-0", "c.example.com"}, {"GPU-7d4b", ""}}) {
     const CheckEnd end = CheckOf(device, driver);
-    EXPECT_EQ(end.code, 2) << device;
-    EXPECT_THAT(end.problem, HasSubstr("the agent knows no such device; --in-use-too"));
+    EXPECT_EQ(end.code, kExitUsage) << device;
+    EXPECT_THAT(end.problem, StartsWith(device + (driver.empty() ? "" : " of " + driver)));
+    EXPECT_THAT(end.problem, HasSubstr("neither the agent of this node nor NVIDIA's kernel"));
   }
 }
 

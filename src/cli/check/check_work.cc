@@ -12,7 +12,9 @@
 #include "active/link_check.h"
 #include "active/thermal_zones.h"
 #include "base/files/posix_file_system.h"
+#include "base/text.h"
 #include "cli/check/check.h"
+#include "probes/kernel_log/kernel_log.h"
 #include "probes/nvml/nvml_library.h"
 
 namespace galen::cli {
@@ -215,7 +217,26 @@ class CheckBench {
   std::vector<CheckResult> devices_;
 };
 
+bool IsNumber(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 }  // namespace
+
+StatusOr<std::string> CanonicalDevice(const std::string& name) {
+  constexpr std::string_view kNumbered = "gpu-", kUuid = "GPU-";
+  if (name == kCpu || (name.starts_with(kUuid) && name.size() > kUuid.size())) return name;
+  if (name.starts_with(kNumbered) && IsNumber(std::string_view(name).substr(kNumbered.size()))) {
+    return name;
+  }
+  // As the kernel writes it, with the function, whatever a tool printed.
+  const std::string slot = probes::PciSlot(name);
+  if (IsAddress(name) && !slot.empty()) return slot + name.substr(slot.size());
+  return InvalidArgument(
+      "'{}' is no device: cpu, gpu-0 (by the number of /dev/nvidia0), a GPU's UUID (GPU-…) or its "
+      "PCI address (0000:4b:00.0)",
+      Shown(name, 80));
+}
 
 GpuNames NamesOfGpu(const std::string& name, const std::string& sysfs_root,
                     const std::string& proc_root) {
@@ -226,6 +247,7 @@ GpuNames NamesOfGpu(const std::string& name, const std::string& sysfs_root,
   for (const probes::NvmlGpu& gpu : probes::ReadNvmlModule(files, sysfs_root, proc_root).gpus) {
     const std::string of_driver = gpu.minor ? fmt::format("gpu-{}", *gpu.minor) : "";
     if (gpu.uuid != name && gpu.pci_address != name && of_driver != name) continue;
+    names.known = true;
     if (!of_driver.empty()) names.of_driver = of_driver;
     names.uuid = gpu.uuid;
   }

@@ -1,6 +1,7 @@
 // Tested by tests/e2e/galen_test.cc, as the program galen.
 #include "cli/commands/app.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -43,7 +44,8 @@ std::string OwnDirectory() {
 struct Arguments {
   Options options;
   Output output{STDOUT_FILENO};
-  std::string kind = "pods", name, pod, shell = "bash", help_of;
+  std::string kind = "pods", name, pod, shell = "bash";
+  std::vector<std::string> help_of;
   bool follow = false, all_namespaces = false, no_colour = false;
   InjectArguments inject;
   DemoArguments demo;
@@ -159,12 +161,13 @@ void AddDevNode(Flags& flags, Arguments& arguments) {
 // The flags outlive the run of their command.
 void AddHelp(Flags& flags, Arguments& arguments) {
   Flags& help = flags.AddCommand("help", "what a command does, and its flags", [&] {
-    const StatusOr<std::string> text = flags.Help(arguments.help_of);
+    const StatusOr<std::string> text =
+        flags.Help(fmt::format("{}", fmt::join(arguments.help_of, " ")));
     // What the user typed is wrong, not the world.
     if (!text.ok()) return Fail(InvalidArgument("{}", text.status().message()));
     return PrintOrFail(arguments, text);
   });
-  help.AddPositional("command", arguments.help_of, "get, why, watch, …", false);
+  help.AddPositionals("command", arguments.help_of, "get, why, watch, …; rules check");
 }
 
 // For conformance and doctor, whose own code wins over what became of the output.

@@ -77,6 +77,7 @@ TEST(Completion, OfBashKnowsTheFlagsAndValuesOfEachCommand) {
   EXPECT_EQ(InBash("galen why --b", 2), "") << "it has none";
   EXPECT_EQ(InBash("galen rules \"\"", 2), "check list explain test schema record");
   EXPECT_EQ(InBash("galen rules test --r", 3), "--replay");
+  EXPECT_EQ(InBash("galen help rules e", 3), "explain");
 }
 
 // A file that is there once the name of a device was run as a command.

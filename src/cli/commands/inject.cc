@@ -140,8 +140,8 @@ class DriverSearch {
       names.push_back(driver.name());
     }
     if (names.empty()) names.emplace_back("none");
-    return NotFound("the agent knows no driver {}; it knows {}", arguments_.driver,
-                    fmt::join(names, ", "));
+    return InvalidArgument("the agent knows no driver {}; it knows {}", arguments_.driver,
+                           fmt::join(names, ", "));
   }
 
   // What the agent knows of devices whose driver is not among `found`.

@@ -8,8 +8,8 @@
 #include "cli/output/table.h"
 #include "cli/output/tone.h"
 #include "probes/recording/rules_replay.h"
+#include "probes/rule_text/rule_text.h"
 #include "probes/rules/rule_reader.h"
-#include "probes/rules/rule_text.h"
 
 namespace galen::cli {
 StatusOr<probes::RuleTable> LoadRulesTable(const std::string& file) {
@@ -58,6 +58,10 @@ StatusOr<std::string> TestRules(const std::string& file, const std::string& reco
   ASSIGN_OR_RETURN(const probes::Replay replay,
                    probes::ReplayRules(probes::RealSysfs(), recording, table));
   for (const std::string& note : replay.notes) fmt::print(stderr, "galen: {}\n", note);
+  if (replay.tried == 0) {
+    return FailedPrecondition("nothing was tried: no rule of {} looks at anything of {}", file,
+                              recording);
+  }
   return probes::ReplayText(replay);
 }
 

@@ -63,6 +63,20 @@ TEST_F(RulesCommandTest, TriesRulesOnARecording) {
   EXPECT_THAT(TestRules("memory", "").status().message(), HasSubstr("--replay is missing"));
 }
 
+TEST_F(RulesCommandTest, ARecordingOfWhichNothingWasTriedIsAnError) {
+  std::filesystem::create_directories(directory_.Path("rec/0s/card0"));
+  std::ofstream(directory_.Path("rec/0s/card0/ue_counts")) << "1\n";
+  const Status status =
+      TestRules(
+          Write("signs: [{name: ue, kind: counter, file: ue_count}]\nrules:\n"
+                "- {id: ue, sign: ue, when: '> 0', state: Unhealthy, code: Ue, sentence: ue,\n"
+                "   owner: Hardware}\n"),
+          directory_.Path("rec"))
+          .status();
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("nothing was tried: no rule of "));
+}
+
 TEST_F(RulesCommandTest, RecordsWhatDevicesShowToBeTriedLater) {
   const std::string drive = directory_.Path("sys/class/nvme/nvme0");
   std::filesystem::create_directories(drive + "/hwmon1");

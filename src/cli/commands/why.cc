@@ -64,6 +64,7 @@ StatusOr<Explanation> AskAgent(Session& session, const Options& options, const O
   }
   for (const std::string& note : answer.notes()) AddNote(explanation, note);
   explanation.gone = answer.pod_uid().empty();
+  explanation.devices_awaited = answer.devices_awaited();
   return explanation;
 }
 
@@ -124,6 +125,8 @@ StatusOr<Explanation> AskApi(Session& session, const kube::Pod& pod, const Statu
   explanation.steps = ByTime(std::move(explanation.steps));
   explanation.phase = pod.phase;
   explanation.asked_to_go = pod.asked_to_go;
+  // Which ones a device plugin gave it only its node knows, unless somebody looks at one of them.
+  explanation.devices_awaited = explanation.devices.empty() && kube::WantsPluginDevices(pod);
   explanation.note = NoteOf(refusal, pod.node, command);
   for (const std::string& note : fetched.notes) AddNote(explanation, note);
   return explanation;
@@ -274,6 +277,7 @@ Json ToJson(const Explanation& explanation) {
   if (explanation.asked_to_go) json["askedToGo"] = FormatRfc3339(*explanation.asked_to_go, 3);
   if (explanation.verdict) json["verdict"] = ToJson(*explanation.verdict);
   // Without it a short answer would look like a whole one.
+  if (explanation.devices_awaited) json["devicesAwaited"] = true;
   if (!explanation.note.empty()) json["note"] = explanation.note;
   return json;
 }

@@ -26,7 +26,8 @@ Status Missing(const std::vector<SimulatedDriver>& drivers, const std::string& d
   for (const SimulatedDriver& driver : drivers) {
     text += fmt::format("; {} has {}", driver.name, fmt::join(driver.devices, ", "));
   }
-  return NotFound("no driver of this node simulates a device {}{}", device, text);
+  // A slip of whoever wrote the name, as is a sign that there is not.
+  return InvalidArgument("no driver of this node simulates a device {}{}", device, text);
 }
 
 }  // namespace

@@ -54,7 +54,9 @@ TEST(SimulatedDriver, CallsNoDeviceRealWhoseDriverDoesNotSay) {
 TEST(SimulatedDriver, NamesTheDevicesThatThereAre) {
   EXPECT_THAT(ChooseDriver({kGpu}, "gpu-9", {}).status().message(),
               HasSubstr("gpu-9; gpu.example.com has gpu-0, gpu-1"));
+  EXPECT_EQ(ChooseDriver({kGpu}, "gpu-9", {}).status().code(), Code::kInvalidArgument);
   EXPECT_THAT(ChooseDriver({}, "", {}).status().message(), HasSubstr("no driver of this node"));
+  EXPECT_EQ(ChooseDriver({}, "", {}).status().code(), Code::kNotFound);
 }
 
 TEST(SimulatedDriver, SaysInOneShortLineThatThereIsNoSuchSign) {

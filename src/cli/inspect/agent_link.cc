@@ -16,7 +16,8 @@ StatusOr<std::unique_ptr<AgentLink>> AgentLink::Open(EpollLoop& loop, net::Diale
         dialling = dialer.Dial(options, std::move(done));
       },
       interrupt);
-  if (!connection.ok()) return Annotate(connection.status(), "connect to {}", socket);
+  // Its sentence names the socket: "dial unix:/run/galen/agent.sock: …".
+  if (!connection.ok()) return connection.status();
   return std::unique_ptr<AgentLink>(new AgentLink(loop, std::move(connection).value(), interrupt));
 }
 
@@ -32,7 +33,7 @@ StatusOr<std::unique_ptr<AgentLink>> AgentLink::OpenAgent(EpollLoop& loop, net::
 
 Status Advise(const Status& failed, std::string_view who, const std::string& socket,
               std::string_view advice) {
-  // The path was said three times over on the way up: by the system, the dialler and the link.
+  // In the words of whoever typed the path rather than in the dialler's.
   if (failed.code() == Code::kNotFound)
     return NotFound("no {} listens on {}: {}", who, socket, advice);
   if (failed.code() == Code::kUnavailable) {

@@ -24,10 +24,13 @@ std::string Clock(WallTime time, int digits) {
   return text.substr(11, text.size() - 12);
 }
 
-std::string Count(std::size_t devices) {
-  if (devices == 0) return "no devices";
-  if (devices == 1) return "one device";
-  return fmt::format("{} devices", devices);
+std::string Count(std::size_t devices, bool awaited) {
+  const std::string known = devices == 0   ? "no devices"
+                            : devices == 1 ? "one device"
+                                           : fmt::format("{} devices", devices);
+  if (!awaited) return known;
+  const std::string_view plugins = "devices of a device plugin that are not known yet";
+  return devices == 0 ? std::string(plugins) : fmt::format("{}, and {}", known, plugins);
 }
 
 std::string StateLine(const DeviceHealth& health, WallTime now, bool colour) {
@@ -207,7 +210,7 @@ std::string LifeLine(const Explanation& explanation, WallTime now) {
   std::string line = fmt::format(
       "{} {} {} and {} {}", Printable(explanation.pod.name), over ? "ran on" : "runs on",
       explanation.node.empty() ? "no node yet" : Printable(explanation.node),
-      over ? "held" : "holds", Count(explanation.devices.size()));
+      over ? "held" : "holds", Count(explanation.devices.size(), explanation.devices_awaited));
   if (ended)
     line += "; it has " + std::string(explanation.phase == "Failed" ? "failed" : "succeeded");
   if (explanation.asked_to_go) {

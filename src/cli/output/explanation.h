@@ -41,6 +41,7 @@ struct Explanation {
   std::optional<Verdict> verdict;    // on the last crash; nullopt: none, or nobody judged it
   std::string phase = {};            // the Pod's; "" when it is not known
   std::optional<WallTime> asked_to_go = {};  // when somebody deleted the Pod, which is still there
+  bool devices_awaited = false;  // there may be more: which ones of a plugin's it has nobody said
 };
 
 // How an explanation is drawn.

@@ -227,6 +227,19 @@ TEST(Explanation, OfAPodWithoutDevicesSaysSo) {
   EXPECT_EQ(Draw(explanation, {}, {}), "web runs on node-1 and holds no devices.\n");
 }
 
+TEST(Explanation, OfAPodWhoseDevicesNobodyHasSaidYetClaimsNothing) {
+  Explanation explanation{
+      .pod = {"a", "web"}, .node = "node-1", .devices = {}, .steps = {}, .note = ""};
+  explanation.devices_awaited = true;
+  EXPECT_EQ(Draw(explanation, {}, {}),
+            "web runs on node-1 and holds devices of a device plugin that are not known yet.\n");
+  explanation = TrainerOnAFallenGpu();
+  explanation.devices_awaited = true;
+  EXPECT_TRUE(Draw(explanation, {}, {})
+                  .starts_with("trainer-0 runs on node-7 and holds one device, and devices of a "
+                               "device plugin that are not known yet.\n"));
+}
+
 TEST(Explanation, OfAPodThatIsGoneSaysSo) {
   Explanation explanation = TrainerOnAFallenGpu();
   explanation.gone = true;

@@ -2,6 +2,11 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
 #include "cli/output/tone.h"
 
 namespace galen::cli {
@@ -70,11 +75,34 @@ std::string KeyOf(const Holding& holding) {
 using Header = std::vector<std::string>;
 using Row = std::vector<Table::Cell>;
 
+// Whether a node has two devices of one name: then only their drivers tell them apart.
+bool NamesAreAmbiguous(const Fleet& fleet) {
+  std::set<std::pair<std::string_view, std::string_view>> names;
+  return std::ranges::any_of(fleet.devices, [&names](const DeviceView& device) {
+    return !names.emplace(device.node, device.identity.id.device).second;
+  });
+}
+
+// Of a row of devices: the driver, where it is shown without -o wide.
+template <typename Cells>
+Cells WithDriver(Cells cells, bool shown, const typename Cells::value_type& driver) {
+  if (shown) cells.insert(cells.end() - 1, driver);
+  return cells;
+}
+
+// "v1", "v1, health source": what is no driver, or has one beside it, is told apart.
+std::string HealthText(const kube::NodeDriver& driver) {
+  const bool source = driver.version.ends_with(kube::kHealthSourceVersion);
+  return driver.health + (source ? fmt::format(", {}", kube::kHealthSourceVersion) : "");
+}
+
 }  // namespace
 
 Table DevicesTable(const Fleet& fleet, const ViewOptions& options) {
-  Table table(WidenBeforeDetail(Header{"NODE", "DEVICE", "MODEL", "HEALTH", "SINCE", "REASON",
-                                       "USED BY", "DETAIL"},
+  const bool driver = !options.wide && NamesAreAmbiguous(fleet);
+  Table table(WidenBeforeDetail(WithDriver(Header{"NODE", "DEVICE", "MODEL", "HEALTH", "SINCE",
+                                                  "REASON", "USED BY", "DETAIL"},
+                                           driver, "DRIVER"),
                                 options, Header{"DRIVER", "POOL", "SERIAL", "DEADLINE"}),
               3);
   for (const DeviceView& device : fleet.devices) {
@@ -82,9 +110,11 @@ Table DevicesTable(const Fleet& fleet, const ViewOptions& options) {
     if (!options.Shows(identity.id.device)) continue;
     table.Add(
         WidenBeforeDetail(
-            Row{device.node, identity.id.device, identity.model, StateCell(device.health),
-                AgeText(device.health.since, options.now), device.health.cause.code,
-                HoldersText(device), device.health.cause.message},
+            WithDriver(
+                Row{device.node, identity.id.device, identity.model, StateCell(device.health),
+                    AgeText(device.health.since, options.now), device.health.cause.code,
+                    HoldersText(device), device.health.cause.message},
+                driver, identity.id.driver),
             options, Row{identity.id.driver, identity.id.pool, identity.serial, Deadline(device)}),
         ToString(identity.id));
   }
@@ -92,22 +122,26 @@ Table DevicesTable(const Fleet& fleet, const ViewOptions& options) {
 }
 
 Table PodsTable(const Fleet& fleet, const ViewOptions& options) {
-  Table table(WidenBeforeDetail(Header{"NAMESPACE", "POD", "DEVICE", "MODEL", "HEALTH", "SINCE",
-                                       "REASON", "DETAIL"},
+  const bool driver = !options.wide && NamesAreAmbiguous(fleet);
+  Table table(WidenBeforeDetail(WithDriver(Header{"NAMESPACE", "POD", "DEVICE", "MODEL", "HEALTH",
+                                                  "SINCE", "REASON", "DETAIL"},
+                                           driver, "DRIVER"),
                                 options, Header{"NODE", "DRIVER", "CLAIM", "SERIAL", "DEADLINE"}),
               4);
   for (const DeviceView& device : fleet.devices) {
     const DeviceIdentity& identity = device.identity;
     for (const Holding& holding : device.holders) {
       if (!Shown(options, holding)) continue;
-      table.Add(WidenBeforeDetail(
-                    Row{holding.pod.ns, holding.pod.name, identity.id.device, identity.model,
-                        StateCell(device.health), AgeText(device.health.since, options.now),
-                        device.health.cause.code, device.health.cause.message},
-                    options,
-                    Row{device.node, identity.id.driver, holding.claim, identity.serial,
-                        Deadline(device)}),
-                ToString(identity.id) + " " + KeyOf(holding));
+      table.Add(
+          WidenBeforeDetail(
+              WithDriver(Row{holding.pod.ns, holding.pod.name, identity.id.device, identity.model,
+                             StateCell(device.health), AgeText(device.health.since, options.now),
+                             device.health.cause.code, device.health.cause.message},
+                         driver, identity.id.driver),
+              options,
+              Row{device.node, identity.id.driver, holding.claim, identity.serial,
+                  Deadline(device)}),
+          ToString(identity.id) + " " + KeyOf(holding));
     }
   }
   return table;
@@ -163,7 +197,7 @@ Table DriversTable(const Fleet& fleet, const ViewOptions& options) {
       if (!options.Shows(driver.name)) continue;
       const Table::Cell connected(driver.connected_since ? "yes" : "no",
                                   driver.connected_since ? Tone::kGood : Tone::kBad);
-      table.Add(Widen(Row{node.node, driver.name, driver.health, connected,
+      table.Add(Widen(Row{node.node, driver.name, HealthText(driver), connected,
                           AgeText(driver.connected_since.value_or(WallTime{}), options.now)},
                       options, Row{driver.version, driver.endpoint}),
                 node.node + " " + driver.name);

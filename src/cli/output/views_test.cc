@@ -118,6 +118,36 @@ TEST(Views, ShowWhichDriverIsNotConnected) {
   EXPECT_NE(text.find("node-7  gpu.example.com  v1      no"), std::string::npos) << text;
 }
 
+TEST(Views, SayWhatIsNoDriverButAHealthSource) {
+  kube::NodeDeviceHealth node;
+  node.node = "node-7";
+  node.drivers = {{.name = "gpu.example.com", .version = "v1, health source", .health = "v1"},
+                  {.name = "nic.example.com", .version = "v1", .health = "v1"},
+                  {.name = "nvidia.com/gpu", .version = "health source", .health = "v1"}};
+  EXPECT_EQ(DriversTable({.devices = {}, .nodes = {node}}, {}).Text(false),
+            "NODE    DRIVER           HEALTH             CONNECTED  FOR\n"
+            "node-7  gpu.example.com  v1, health source  no\n"
+            "node-7  nic.example.com  v1                 no\n"
+            "node-7  nvidia.com/gpu   v1, health source  no\n");
+}
+
+TEST(Views, TellDevicesOfOneNameApartByTheirDriver) {
+  DeviceView other = FallenGpu();
+  other.identity.id.driver = "gpu.vendor.example";
+  const Fleet alike{.devices = {FallenGpu(), other}, .nodes = {}};
+  const ViewOptions options{.wide = false, .ns = "train", .name = "", .now = kViewTime};
+  for (const Table& table : {DevicesTable(alike, options), PodsTable(alike, options)}) {
+    const std::string text = table.Text(false);
+    EXPECT_NE(text.find("DRIVER"), std::string::npos) << text;
+    EXPECT_NE(text.find("gpu.example.com"), std::string::npos) << text;
+    EXPECT_NE(text.find("gpu.vendor.example"), std::string::npos) << text;
+    EXPECT_EQ(table.header().back(), "DETAIL");
+  }
+  other.node = "node-8";
+  const Fleet apart{.devices = {FallenGpu(), other}, .nodes = {}};
+  EXPECT_EQ(DevicesTable(apart, options).Text(false).find("DRIVER"), std::string::npos);
+}
+
 TEST(Views, GiveProgramsStatesByNameAndTimesInFull) {
   const Fleet fleet{.devices = {FallenGpu()}, .nodes = {}};
   const Json json = DevicesJson(fleet, {});

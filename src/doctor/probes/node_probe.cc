@@ -72,6 +72,17 @@ Seen<std::vector<AgentDriver>> ReadDrivers(const StatusOr<std::string>& answer) 
   return drivers;
 }
 
+std::vector<std::string> ReadHealthSources(const StatusOr<std::string>& answer) {
+  std::vector<std::string> sources;
+  if (!answer.ok()) return sources;
+  const auto list = rpc::Decode<wire::ListDriversResponse>(*answer);
+  if (!list.ok()) return sources;
+  for (const wire::Driver& source : list->health_sources()) {
+    if (!source.name().empty()) sources.push_back(source.name());
+  }
+  return sources;
+}
+
 // By its letters: where a symlink leads is the kubelet's to find out.
 bool IsBelow(const std::string& path, const std::string& root) {
   const fs::path place = fs::path(path).lexically_normal();
@@ -180,6 +191,7 @@ void NodeProbe::AskAgent(const std::string& socket, AgentSeen& agent) {
   });
   Ask(socket, kListDrivers, [&agent](const Status&, const StatusOr<std::string>& answer) {
     agent.drivers = ReadDrivers(answer);
+    agent.health_sources = ReadHealthSources(answer);
   });
 }
 

@@ -134,11 +134,13 @@ TEST(NodeProbe, TheAgentReportsItsStatusAndItsDrivers) {
                                 wire::ListDriversResponse list;
                                 list.add_drivers()->set_name("gpu.example.com");
                                 list.mutable_drivers(0)->set_connected(true);
+                                list.add_health_sources()->set_name("nvidia.com/gpu");
                                 reply(list.SerializeAsString());
                               });
   node.network.Listen("unix:/run/agent.sock", node.agent_service);
   node.Ask();
   ASSERT_TRUE(node.agent.status.ok()) << node.agent.status.status().message();
+  EXPECT_THAT(node.agent.health_sources, ElementsAre("nvidia.com/gpu"));
   EXPECT_EQ(node.agent.status->node, "node-7");
   EXPECT_THAT(node.agent.status->troubles, ElementsAre("watch pods: forbidden"));
   EXPECT_THAT(node.agent.status->holding_differences, ElementsAre("default/a: differs"));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/data/json.h"
@@ -110,6 +111,9 @@ inline constexpr std::size_t kNodeDevicesMax = 256;
 inline constexpr std::size_t kDeviceUsesMax = 16;
 inline constexpr std::size_t kNodeUsesMax = 1024;  // of all devices; the worst have theirs first
 inline constexpr std::size_t kNodeDriversMax = 32;
+// NodeDriver::version of what is no driver but says how another's devices are; behind a driver's
+// own, where both are there.
+inline constexpr std::string_view kHealthSourceVersion = "health source";
 inline constexpr std::size_t kNodeConditionsMax = 16;
 inline constexpr std::size_t kNodePostMortemsMax = 16;
 inline constexpr std::size_t kPostMortemSummaryBytesMax = 512;

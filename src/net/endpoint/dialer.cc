@@ -120,6 +120,14 @@ class SocketDialling final : public Dialling {
     });
   }
 
+  // The socket's own sentence names where it went, which is the target but for a name's address.
+  Status Annotated(const Status& status) const {
+    const std::string connect = fmt::format("connect to {}: ", options_.target);
+    std::string message = status.message();
+    if (message.starts_with(connect)) message.erase(0, connect.size());
+    return Status(status.code(), fmt::format("dial {}: {}", options_.target, message));
+  }
+
   // The only way out, from any step; a Finish ends all timers and parts, so it comes once.
   void Finish(StatusOr<std::unique_ptr<Connection>> outcome) {
     // All parts are destroyed before `done` runs, including the one that called us: each reports
@@ -130,7 +138,7 @@ class SocketDialling final : public Dialling {
     secured_.reset();
     client_.reset();
     const DialDone done = std::exchange(done_, nullptr);
-    if (!outcome.ok()) outcome = Annotate(outcome.status(), "dial {}", options_.target);
+    if (!outcome.ok()) outcome = Annotated(outcome.status());
     done(std::move(outcome));  // last: it may destroy this
   }
 

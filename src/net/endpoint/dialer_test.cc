@@ -50,6 +50,12 @@ class DialerTest : public ::testing::Test {
   const std::unique_ptr<Dialer> dialer_ = MakeDialer(runner_.loop());
 };
 
+TEST_F(DialerTest, ASocketThatIsNotThereIsNamedOnce) {
+  const std::string target = "unix:" + directory_.Path("none");
+  const auto connection = Dial({.target = target});
+  EXPECT_EQ(connection.status().message(), "dial " + target + ": No such file or directory");
+}
+
 TEST_F(DialerTest, NamesAreResolvedAndVerified) {
   const auto server = StartTls(authority_.Issue({.names = {"localhost"}}));
   const std::string port = server->address().substr(server->address().rfind(':'));

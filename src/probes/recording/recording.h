@@ -14,6 +14,7 @@
 #include "base/data/json.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "probes/rules/rule.h"
 #include "probes/rules/sign.h"
 
 namespace galen::probes {
@@ -35,14 +36,20 @@ struct RecordedDevice {
   bool operator==(const RecordedDevice&) const = default;
 };
 
-// The text of recording.yaml, and back. InvalidArgument: it is none.
+// The text of recording.yaml, and back; `origin` names it in faults. InvalidArgument, with the
+// line: it is none, or has what is not known, comes twice, is of another type, or no name that a
+// kernel writes.
 std::string WriteRecordedDevices(const std::vector<RecordedDevice>& devices);
-StatusOr<std::vector<RecordedDevice>> ReadRecordedDevices(std::string_view text);
+StatusOr<std::vector<RecordedDevice>> ReadRecordedDevices(std::string_view text,
+                                                          std::string_view origin);
 
-// The text of signs.json, and back. Times are not kept: a step has its own. InvalidArgument: it is
-// no list, or a sign has an unknown field or lacks its device, its name or its value.
+// The text of signs.json, and back. Times are not kept: a step has its own. InvalidArgument, with
+// the line: it is no list, or a sign has an unknown field or one of another type, lacks its device,
+// its name or its value, stands there twice without being an event of the table, or has another
+// unit than there.
 std::string WriteSigns(const std::vector<Sign>& signs);
-StatusOr<std::vector<Sign>> ReadSigns(std::string_view text);
+StatusOr<std::vector<Sign>> ReadSigns(std::string_view text, std::string_view origin,
+                                      const RuleTable& rules);
 
 // "12.5s": the name of a step.
 std::string StepName(Duration at);

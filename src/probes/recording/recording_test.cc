@@ -1,7 +1,10 @@
 #include "probes/recording/recording.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "probes/rules/rule_reader.h"
 
 namespace galen::probes {
 namespace {
@@ -13,11 +16,12 @@ TEST(Recording, DevicesAreReadAsTheyWereWritten) {
   const std::vector<RecordedDevice> devices = {
       {"gpu-0", "bus/pci/devices/0000:4b:00.0", "10de:2330", {"0000:4b:00.0"}},
       {"nvme0", "class/nvme/nvme0", "", {"nvme:nvme0", "0000:01:00.0"}}};
-  const auto read = ReadRecordedDevices(WriteRecordedDevices(devices));
+  const auto read = ReadRecordedDevices(WriteRecordedDevices(devices), "recording.yaml");
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, devices);
-  EXPECT_THAT(ReadRecordedDevices("x: 1\n").status().message(), HasSubstr("names no devices"));
-  EXPECT_FALSE(ReadRecordedDevices("{").ok());
+  EXPECT_THAT(ReadRecordedDevices("", "r.yaml").status().message(),
+              HasSubstr("r.yaml: names no devices"));
+  EXPECT_FALSE(ReadRecordedDevices("{", "r.yaml").ok());
 }
 
 TEST(Recording, SignsAreReadAsTheyWereWritten) {
@@ -27,45 +31,89 @@ TEST(Recording, SignsAreReadAsTheyWereWritten) {
       {.device = "*", .name = "driver", .value = "570", .expected_text = "580"},
       {.device = "gpu-1", .name = "power", .error = "no answer for 5 s"},
       {.device = "gpu-1", .name = "fan", .detail = "slow", .absent = true}};
-  const auto read = ReadSigns(WriteSigns(signs));
+  const auto read = ReadSigns(WriteSigns(signs), "signs.json", {});
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, signs);
-  EXPECT_FALSE(ReadSigns("{}").ok());
+  EXPECT_FALSE(ReadSigns("{}", "signs.json", {}).ok());
 }
 
 TEST(Recording, ASignByHandIsReadWholeOrNotAtAll) {
-  const auto fault = [](std::string_view text) {
-    return std::string(ReadSigns(text).status().message());
+  const RuleTable table =
+      ParseRules(
+          "signs: [{name: power, kind: reading, unit: W}, {name: xid, kind: event}]\nrules: []\n",
+          "r.yaml")
+          .value();
+  const auto fault = [&](std::string_view text) {
+    return std::string(ReadSigns(text, "s.json", table).status().message());
   };
-  EXPECT_EQ(fault(R"([{"device": "gpu-0", "name": "power", "value": 1}, {"name": "power"}])"),
-            "sign 2: has no device");
+  const auto row = [&](std::string_view more) {
+    return fault(R"([{"device": "gpu-0", "name": "power", )" + std::string(more) + "}]");
+  };
+  EXPECT_EQ(fault("[{\"device\": \"gpu-0\",\n\"name\": \"fan, or [1]\", \"value\": 1},\n"
+                  "{\"name\": \"power\"}]"),
+            "s.json:3: sign 2: has no device");
   EXPECT_THAT(fault(R"([{"device": "gpu-0", "sign": "power", "value": 1}])"),
-              HasSubstr("sign 1: has an unknown field sign; these are known: device, name"));
+              HasSubstr("s.json:1: sign 1: has an unknown field sign; these are known: device"));
   EXPECT_EQ(fault(R"([{"device": "gpu-0", "name": "power"}])"),
-            "sign 1: power of gpu-0 has no value that is a number or a text");
-  EXPECT_EQ(fault(R"(["power"])"), "sign 1: is no object");
+            "s.json:1: sign 1: power of gpu-0 has no value that is a number or a text");
+  EXPECT_EQ(fault(R"(["power"])"), "s.json:1: sign 1: is no object");
+  EXPECT_EQ(fault("["), "s.json: " + std::string(Json::Parse("[").status().message()));
+  EXPECT_EQ(row(R"("value": true)"), "s.json:1: sign 1: value is no number and no text");
+  EXPECT_EQ(row(R"("value": 1, "expected": "2")"), "s.json:1: sign 1: expected is no number");
+  EXPECT_EQ(row(R"("value": 1, "absent": "no")"), "s.json:1: sign 1: absent is no true or false");
+  EXPECT_EQ(row(R"("value": 1, "unit": 7)"), "s.json:1: sign 1: unit is no text");
+  EXPECT_EQ(row(R"("value": 1, "unit": "kW")"),
+            "s.json:1: sign 1: power of gpu-0 is in kW, but the table has it in W");
+  EXPECT_EQ(row(R"("value": 1, "unit": "W")"), "");
+  EXPECT_THAT(row(R"("value": 1}, {"device": "gpu-0", "name": "power", "value": 2)"),
+              HasSubstr("sign 2: power of gpu-0 stands here twice"));
+  EXPECT_EQ(row(R"("value": 1}, {"device": "gpu-1", "name": "power", "value": 2)"), "");
+  const std::string_view xid = R"({"device": "gpu-0", "name": "xid", "value": 63})";
+  EXPECT_EQ(fault(fmt::format("[{0}, {0}]", xid)), "") << "an event may happen twice";
 }
 
-TEST(Recording, WhatAPersonLeavesOutOfADeviceIsNotThere) {
-  const auto devices = ReadRecordedDevices("devices:\n  a: {}\n  b: {path: 7, kernelNames: x}\n");
+TEST(Recording, ADeviceByHandIsReadWholeOrNotAtAll) {
+  const auto fault = [](std::string_view text) {
+    return std::string(ReadRecordedDevices(text, "r.yaml").status().message());
+  };
+  const auto devices = ReadRecordedDevices("devices:\n  a: {}\n  b: {path: x}\n", "r.yaml");
   ASSERT_TRUE(devices.ok()) << devices.status().message();
-  EXPECT_EQ(*devices, (std::vector<RecordedDevice>{{.name = "a"}, {.name = "b"}}));
+  EXPECT_EQ(*devices, (std::vector<RecordedDevice>{{.name = "a"}, {.name = "b", .path = "x"}}));
+  EXPECT_EQ(fault("devices:\n  a: {}\n  b: {path: 7}\n"), "r.yaml:3: device b: path is no text");
+  EXPECT_EQ(fault("devices:\n  a:\n    kernelNames: x\n"),
+            "r.yaml:3: device a: kernelNames is no list");
+  EXPECT_THAT(fault("devices: {a: {kernelnames: []}}\n"),
+              HasSubstr("r.yaml:1: device a: has an unknown field kernelnames; these are known"));
+  EXPECT_EQ(fault("devices: {a: yes}\n"),
+            "r.yaml:1: device a: is no mapping of path, model and kernelNames");
+  EXPECT_EQ(fault("devices: {}\nmodel: x\n"),
+            "r.yaml:2: model is no part of a recording; `devices` is");
+  EXPECT_EQ(fault("devices:\n  a: {}\n  a: {}\n"), "r.yaml:3:3: key \"a\" comes twice");
+  for (const char* name :
+       {"0000:4B:00.0", "4b:00.0", "c4:00.0", "nvme0", "0000:4b:00.0 ", "pci:"}) {
+    EXPECT_THAT(fault(fmt::format("devices: {{a: {{kernelNames: ['{}']}}}}\n", name)),
+                HasSubstr("is no name like \"0000:4b:00.0\" or \"nvme:nvme0\""))
+        << name;
+  }
+  for (const char* name : {"0000:4b:00.0", "0000:4b:00", "nvme:nvme0"}) {
+    EXPECT_EQ(fault(fmt::format("devices: {{a: {{kernelNames: ['{}']}}}}\n", name)), "") << name;
+  }
 }
 
 TEST(Recording, ANumberAndAnExpectationOfZeroAreKept) {
   const std::vector<Sign> signs = {{.device = "a", .name = "x", .value = 0.0, .expected = 0.0},
                                    {.device = "a", .name = "y", .value = ""}};
-  const auto read = ReadSigns(WriteSigns(signs));
+  const auto read = ReadSigns(WriteSigns(signs), "signs.json", {});
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(*read, signs) << "no expectation would be another thing";
-  EXPECT_EQ(*ReadSigns(WriteSigns({})), std::vector<Sign>{});
+  EXPECT_EQ(*ReadSigns(WriteSigns({}), "signs.json", {}), std::vector<Sign>{});
 }
 
 TEST(Recording, NamesOfDevicesThatYamlWouldReadAsSomethingElseStayText) {
   const std::vector<RecordedDevice> devices = {{.name = "0000:4b:00.0", .model = "0x10de"},
                                                {.name = "7", .path = "true"},
-                                               {.name = "no", .kernel_names = {"1:2"}}};
-  const auto read = ReadRecordedDevices(WriteRecordedDevices(devices));
+                                               {.name = "no", .model = "1:2"}};
+  const auto read = ReadRecordedDevices(WriteRecordedDevices(devices), "recording.yaml");
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, devices);
 }

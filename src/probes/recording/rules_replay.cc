@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
-#include "probes/kernel_log/kernel_log.h"
 #include "probes/recording/recording.h"
+#include "probes/recording/recording_reader.h"
 #include "probes/rules/rule_engine.h"
 #include "probes/sysfs/device_signs.h"
 
@@ -25,107 +24,32 @@ struct Step {
   std::vector<Sign> signs{};                  // that are no files
 };
 
-// Of a sign that the kernel's log shows: the device that it names, all for one that names none, ""
-// for one that is none of ours.
-std::string DeviceOf(const KernelFault& fault, const std::vector<RecordedDevice>& devices) {
-  if (fault.pci_address.empty() && fault.kernel_name.empty()) return std::string(kEveryDevice);
-  for (const RecordedDevice& device : devices) {
-    for (const std::string& name : device.kernel_names) {
-      const bool named = !fault.kernel_name.empty()    ? name == fault.kernel_name
-                         : !fault.pci_function.empty() ? name == fault.pci_function
-                                                       : PciSlot(name) == fault.pci_address;
-      if (named) return device.name;
-    }
-  }
-  return "";
-}
-
-// `note` is given what is no record of the kernel's log.
-void AddKernelSigns(std::string_view log, const std::vector<RecordedDevice>& devices,
-                    const RuleTable& rules, std::vector<Sign>& signs,
-                    const std::function<void(std::string)>& note) {
-  int number = 0;
-  while (!log.empty()) {
-    const std::string_view bytes = log.substr(0, log.find(kRecordEnd));
-    log.remove_prefix(std::min(bytes.size() + kRecordEnd.size(), log.size()));
-    const StatusOr<KernelRecord> record = ParseKernelRecord(bytes);
-    ++number;
-    if (!record.ok()) {
-      // What ends the file is no record either.
-      if (bytes.find_first_not_of('\n') == std::string_view::npos) continue;
-      note(fmt::format("record {} is passed over: {}", number, record.status().message()));
-      continue;
-    }
-    std::vector<KernelFault> faults = FaultsIn(*record);
-    for (KernelFault& fault : FaultsBySigns(*record, rules.signs)) faults.push_back(fault);
-    for (const KernelFault& fault : faults) {
-      std::string device = DeviceOf(fault, devices);
-      if (device.empty()) continue;
-      signs.push_back({.device = std::move(device),
-                       .name = fault.sign,
-                       .value = fault.value,
-                       .raw = fault.raw});
-    }
-  }
-}
-
-// Signs of a step that are no files; a recording that a person made may have none. `notes` gains
-// what no rule will ever look at.
-StatusOr<std::vector<Sign>> ReadStepSigns(const SysfsFiles& files, const std::string& step,
-                                          const std::vector<RecordedDevice>& devices,
-                                          const RuleTable& rules, std::vector<std::string>& notes) {
-  std::vector<Sign> signs;
-  if (const auto text = files.Read(step + "/" + std::string(kSignsFile)); text.ok()) {
-    StatusOr<std::vector<Sign>> read = ReadSigns(*text);
-    if (!read.ok()) return Annotate(read.status(), "{}/{}", step, kSignsFile);
-    signs = *std::move(read);
-    std::set<std::string_view> unknown;
-    for (const Sign& sign : signs) {
-      if (rules.FindSign(sign.name) == nullptr) unknown.insert(sign.name);
-    }
-    for (const std::string_view name : unknown) {
-      notes.push_back(
-          fmt::format("{}/{}: no rule knows the sign {}", step, kSignsFile, Shown(name)));
-    }
-  }
-  const std::string path = step + "/" + std::string(kKernelLogFile);
-  if (const auto log = files.Read(path); log.ok()) {
-    AddKernelSigns(*log, devices, rules, signs,
-                   [&](std::string note) { notes.push_back(fmt::format("{}: {}", path, note)); });
-  }
-  return signs;
-}
-
 StatusOr<std::vector<RecordedDevice>> ReadDevices(const SysfsFiles& files,
                                                   const std::string& directory) {
-  const auto text = files.Read(directory + "/" + std::string(kRecordingFile));
+  const std::string path = directory + "/" + std::string(kRecordingFile);
+  const auto text = files.Read(path);
   if (text.status().code() == Code::kNotFound) return std::vector<RecordedDevice>();
   if (!text.ok()) return text.status();
-  StatusOr<std::vector<RecordedDevice>> devices = ReadRecordedDevices(*text);
-  if (devices.ok()) return devices;
-  return Annotate(devices.status(), "{}/{}", directory, kRecordingFile);
+  return ReadRecordedDevices(*text, path);
 }
 
-StatusOr<std::vector<Step>> ReadSteps(const SysfsFiles& files, const std::string& directory,
-                                      const std::vector<RecordedDevice>& known,
-                                      const RuleTable& rules, std::vector<std::string>& notes) {
+StatusOr<std::vector<Step>> ReadSteps(RecordingReader& reader, const SysfsFiles& files,
+                                      const std::string& directory) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
   std::vector<Step> steps;
   for (const std::string& name : names) {
     // A page that says what the recording is may lie beside its steps.
-    if (!files.IsDirectory(directory + "/" + name)) continue;
+    if (!files.IsDirectory(directory + "/" + name)) {
+      reader.NoteBesideSteps(name);
+      continue;
+    }
     const StatusOr<Duration> at = ParseDuration(name);
     if (!at.ok() || *at > kReplayMost) {
       return InvalidArgument("{}/{} is no time up to 24h like 0s or 30s", directory, name);
     }
     Step step{.at = *at};
-    ASSIGN_OR_RETURN(const std::vector<std::string> devices, files.List(directory + "/" + name));
-    ASSIGN_OR_RETURN(step.signs, ReadStepSigns(files, directory + "/" + name, known, rules, notes));
-    for (const std::string& device : devices) {
-      if (!files.IsDirectory(directory + "/" + name + "/" + device)) continue;
-      step.looks[device] = LookAtDevice(files, directory + "/" + name + "/" + device, rules.signs,
-                                        [](const std::string&, const std::string&) {});
-    }
+    ASSIGN_OR_RETURN(step.signs, reader.SignsOf(name));
+    ASSIGN_OR_RETURN(step.looks, reader.LooksOf(name));
     steps.push_back(std::move(step));
   }
   if (steps.empty()) {
@@ -133,6 +57,34 @@ StatusOr<std::vector<Step>> ReadSteps(const SysfsFiles& files, const std::string
   }
   std::ranges::sort(steps, {}, &Step::at);
   return steps;
+}
+
+// How many signs of the recording some rule looks at.
+std::size_t Tried(const std::vector<Step>& steps, const std::set<std::string>& devices,
+                  const RuleTable& rules) {
+  std::set<std::string_view> looked_at;
+  for (const Rule& rule : rules.rules) looked_at.insert(rule.sign);
+  std::set<std::string_view> with_files;
+  for (const Step& step : steps) {
+    for (const auto& [name, look] : step.looks) with_files.insert(name);
+  }
+  std::size_t tried = 0;
+  for (const Step& step : steps) {
+    for (const Sign& sign : step.signs) {
+      const bool known = sign.device == kEveryDevice || devices.contains(sign.device);
+      if (known && looked_at.contains(sign.name)) ++tried;
+    }
+    // That a device is there tries no rule; that one of them is not does.
+    const bool one_left = step.looks.size() < with_files.size();
+    if (one_left && looked_at.contains("present")) ++tried;
+    for (const auto& [name, look] : step.looks) {
+      for (const SignReading& reading : look.readings) {
+        const bool read = reading.value || !reading.error.empty();
+        if (read && looked_at.contains(reading.sign)) ++tried;
+      }
+    }
+  }
+  return tried;
 }
 
 // Signs of devices that the recording does not have.
@@ -285,14 +237,20 @@ std::string EndWords(const ReplayEvent& event) {
 StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directory,
                              const RuleTable& rules) {
   ASSIGN_OR_RETURN(const std::vector<RecordedDevice> known, ReadDevices(files, directory));
-  std::vector<std::string> notes;
-  ASSIGN_OR_RETURN(const std::vector<Step> steps, ReadSteps(files, directory, known, rules, notes));
+  RecordingReader reader(files, directory, known, rules);
+  ASSIGN_OR_RETURN(const std::vector<Step> steps, ReadSteps(reader, files, directory));
+  std::vector<std::string> notes = reader.TakeNotes();
   std::set<std::string> devices;
   for (const RecordedDevice& device : known) devices.insert(device.name);
   for (const Step& step : steps) {
     for (const auto& [name, look] : step.looks) devices.insert(name);
   }
   NoteStrangers(steps, devices, notes);
+  if (notes.size() > kReplayNotesMax) {
+    const std::size_t more = notes.size() - kReplayNotesMax;
+    notes.resize(kReplayNotesMax);
+    notes.push_back(fmt::format("and {} more", more));
+  }
   Player player(rules, devices, known);
   const Duration length = steps.back().at + kReplayTail;
   player.Look(steps.front(), steps.front().at, true);
@@ -309,7 +267,8 @@ StatusOr<Replay> ReplayRules(const SysfsFiles& files, const std::string& directo
   return Replay{.events = player.TakeEvents(),
                 .length = length,
                 .end = player.Health(),
-                .notes = std::move(notes)};
+                .notes = std::move(notes),
+                .tried = Tried(steps, devices, rules)};
 }
 
 std::string ReplayText(const Replay& replay) {

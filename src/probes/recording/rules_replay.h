@@ -33,11 +33,15 @@ struct Replay {
   std::vector<DeviceHealth> end{};  // every device, as it is at the end
   // What of the recording counts for nothing: a line for each, with its file.
   std::vector<std::string> notes{};
+  // How much of the recording some rule looked at; 0: nothing was tried.
+  std::size_t tried = 0;
 };
 
 // What a recording may last, and how long its last step does.
 inline constexpr Duration kReplayMost = std::chrono::hours(24);
 inline constexpr Duration kReplayTail = std::chrono::minutes(1);
+// More notes than a person reads are counted.
+inline constexpr std::size_t kReplayNotesMax = 50;
 
 // `directory` is a recording (recording.h): it has one directory for each step, named by its time
 // since the begin ("0s", "30s", "2m"), which has one for each device, which has the files that the

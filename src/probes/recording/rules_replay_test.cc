@@ -1,5 +1,6 @@
 #include "probes/recording/rules_replay.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,28 +55,42 @@ TEST(RulesReplay, ASignWithEveryIsReadAsSeldomAsADriverDoes) {
   EXPECT_THAT(ReplayText(*ReplayRules(files, "/r", *rules)), HasSubstr("10s card hot began"));
 }
 
-TEST(RulesReplay, NotesWhatCountsForNothing) {
+TEST(RulesReplay, CountsWhatWasTried) {
   const StatusOr<RuleTable> rules = ParseRules(
-      "signs: [{name: heat, kind: reading}]\n"
+      "signs: [{name: heat, kind: reading, file: heat}, {name: power, kind: reading},\n"
+      "        {name: present, kind: reading}]\n"
       "rules: [{id: hot, sign: heat, when: '> 90', state: Unhealthy, code: Hot, sentence: hot, "
+      "owner: Hardware},\n"
+      "        {id: gone, sign: present, when: '== 0', state: Unhealthy, code: Gone, sentence: "
+      "gone, "
       "owner: Hardware}]\n",
       "r.yaml");
   ASSERT_TRUE(rules.ok()) << rules.status().message();
   FakeSysfs files;
   files.files["/r/recording.yaml"] = "devices: {card: {path: ''}}\n";
-  files.files["/r/0s/signs.json"] = R"([{"device": "card", "name": "heet", "value": 99},
-      {"device": "crad", "name": "heat", "value": 99},
-      {"device": "card", "name": "heat", "value": 40}])";
-  files.files["/r/0s/kernel.log"] = "6,1,1,-;mce: a record\n\nno record\n\n";
-  const StatusOr<Replay> replay = ReplayRules(files, "/r", *rules);
+  const auto tried = [&](const std::string& file, const std::string& text) {
+    files.files["/r/0s/" + file] = text;
+    const StatusOr<Replay> replay = ReplayRules(files, "/r", *rules);
+    files.files.erase("/r/0s/" + file);
+    return replay.ok() ? replay->tried : 99;
+  };
+  EXPECT_EQ(tried("signs.json", R"([{"device": "card", "name": "power", "value": 1}])"), 0u);
+  EXPECT_EQ(tried("signs.json", R"([{"device": "crad", "name": "heat", "value": 1}])"), 0u);
+  EXPECT_EQ(tried("signs.json", R"([{"device": "card", "name": "heat", "value": 1}])"), 1u);
+  EXPECT_EQ(tried("other/temp", "1\n"), 0u) << "that it is there tries no rule";
+  files.files["/r/10s/signs.json"] = "[]";
+  EXPECT_EQ(tried("other/temp", "1\n"), 1u) << "that it is gone does";
+  files.files.erase("/r/10s/signs.json");
+  EXPECT_EQ(tried("other/heat", "1\n"), 1u);
+}
+
+TEST(RulesReplay, ManyNotesAreCounted) {
+  FakeSysfs files;
+  for (int i = 0; i < 60; ++i) files.files[fmt::format("/r/0s/card/file{}", i)] = "1\n";
+  const StatusOr<Replay> replay = ReplayRules(files, "/r", RuleTable());
   ASSERT_TRUE(replay.ok()) << replay.status().message();
-  EXPECT_THAT(replay->notes,
-              ElementsAre("/r/0s/signs.json: no rule knows the sign heet",
-                          HasSubstr("/r/0s/kernel.log: record 2 is passed over: "),
-                          HasSubstr("signs of crad are passed over: neither recording.yaml")));
-  files.files["/r/0s/signs.json"] = R"([{"device": "card", "name": "heat"}])";
-  EXPECT_THAT(ReplayRules(files, "/r", *rules).status().message(),
-              HasSubstr("/r/0s/signs.json: sign 1: heat of card has no value"));
+  ASSERT_EQ(replay->notes.size(), kReplayNotesMax + 1);
+  EXPECT_EQ(replay->notes.back(), "and 10 more");
 }
 
 TEST(RulesReplay, NeedsStepsThatAreNamedByTheirTime) {
@@ -95,6 +110,8 @@ signs:
 - {name: power, kind: reading}
 - {name: xid, kind: event}
 - {name: reset, kind: event}
+- {name: fan, kind: reading, unit: rpm}
+- {name: stall, kind: event, unit: turns}
 - {name: dead, kind: event, driver: nvme, subsystem: nvme, line: Disabling device}
 rules:
 - {id: hot, sign: heat, when: "> 90", state: Unhealthy, code: Hot, owner: Hardware,
@@ -107,6 +124,10 @@ rules:
    sentence: "off the bus", supersedes: [often]}
 - {id: dead, sign: dead, when: == 1, state: Unhealthy, code: Dead, owner: Hardware, until: reset,
    sentence: dead}
+- {id: slow, sign: fan, when: "< 100", state: Unhealthy, code: Slow, owner: Hardware,
+   sentence: "{value} {unit}"}
+- {id: stalled, sign: stall, when: "> 0", state: Unhealthy, code: Stall, owner: Hardware,
+   until: reset, sentence: "{value} {unit}"}
 - {id: back, sign: reset, when: == device, state: Healthy, code: Back, owner: Platform,
    sentence: back, clears: [reset]}
 )";
@@ -257,6 +278,21 @@ TEST_F(PlayedTest, TheKernelsLogIsReadForTheDevicesThatItNames) {
   EXPECT_THAT(Said(), Contains("10s nvme1 dead began, Unhealthy: dead"));
   EXPECT_THAT(Said(), Not(Contains(StartsWith("10s nvme0"))));
   EXPECT_THAT(Said(), Not(Contains(HasSubstr("nvme7"))));
+}
+
+TEST_F(PlayedTest, SignsOfADeviceThatNothingNamesAreNoted) {
+  PutDevices({{.name = "gpu-0"}});
+  PutSigns("0s", {{.device = "gqu-0", .name = "power", .value = 1.0}, Xid(1)});
+  EXPECT_THAT(Play()->notes, ElementsAre("signs of gqu-0 are passed over: neither recording.yaml "
+                                         "nor a directory names it"));
+}
+
+TEST_F(PlayedTest, ASentenceHasTheTablesUnitWhereTheRecordingHasNone) {
+  PutDevices({{.name = "gpu-0"}});
+  PutSigns("0s", {{.device = "gpu-0", .name = "fan", .value = 10.0},
+                  {.device = "gpu-0", .name = "stall", .value = 3.0}});
+  EXPECT_THAT(Said(), Contains("0s gpu-0 slow began, Unhealthy: 10 rpm"));
+  EXPECT_THAT(Said(), Contains("0s gpu-0 stalled began, Unhealthy: 3 turns"));
 }
 
 TEST_F(PlayedTest, WhatIsBrokenIsNamedByItsFile) {

@@ -12,7 +12,8 @@ namespace galen::probes {
 namespace {
 
 constexpr std::string_view kForms =
-    "expected \"> 85\", \"== down\", \"< expected\", \"< baseline\", \"< 90 % of peers\", "
+    "expected \"> 85\", \"> 85 °C\", \"== down\", \"< expected\", \"< baseline\", \"< 90 % of "
+    "peers\", "
     "\"in 13, 31-33\", \"rises > 10 in 60s\", \"any of 0x60\", \"all of 0x3\", \"none of 0x1\" or "
     "\"other\"";
 

@@ -156,6 +156,8 @@ struct Peers {
 };
 // The median of two is between them whoever of the two is bad.
 inline constexpr std::size_t kPeersLeast = 3;
+// What Rule::leave is in where peers are compared with.
+inline constexpr std::string_view kPeersUnit = "% of peers";
 
 // "> 85", "> 85 °C", "== down", "< expected", "< baseline", "< 90 % of peers". Texts can only be
 // equal or not; "baseline" goes with "<" only, because the best value is the highest one.
@@ -263,6 +265,7 @@ struct Rule {
   int count = 1;                  // and so many times
   Duration window{};              // within this; zero: one after the other
   std::optional<double> leave{};  // the threshold that ends a finding, on the good side of `match`
+  std::string leave_unit{};       // where it is written, as Comparison::unit; "% of peers"
   Duration leave_for{};           // no longer matches for so long
   Until until = Until::kClear;
   Duration quiet{};                   // for Until::kFor

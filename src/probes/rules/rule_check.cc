@@ -34,50 +34,46 @@ bool ComparesWithKnownBest(const Rule& rule) {
                                    std::holds_alternative<Peers>(comparison->with));
 }
 
-// A number means nothing in another unit than its sign's; nothing is converted.
-void CheckUnit(const Comparison& comparison, const SignSpec& sign, const char* field,
-               RuleFaults& faults) {
-  if (comparison.unit.empty() || comparison.unit == sign.unit) return;
-  const std::string unit = sign.unit.empty() ? "has no unit" : "is in " + sign.unit;
-  faults.Add(field, fmt::format("compares in '{}', but {} {}", Shown(comparison.unit, 40),
-                                sign.name, unit));
-}
-
 void CheckMatch(const Rule& rule, const SignSpec& sign, RuleFaults& faults) {
   const SignKind kind = sign.kind;
   const bool event = kind == SignKind::kEvent;
   const bool numbers_of_events =
       std::holds_alternative<NumberSet>(rule.match) || std::holds_alternative<Other>(rule.match);
-  const auto* comparison = std::get_if<Comparison>(&rule.match);
-  if (comparison != nullptr) CheckUnit(*comparison, sign, "when", faults);
   if (numbers_of_events && !event) faults.Add("when", "lists numbers, but the sign is no event");
   if (event && AsksForPeers(rule))
     faults.Add("when", "compares with peers, but an event happens to one");
   if (std::holds_alternative<Rise>(rule.match) && kind != SignKind::kCounter) {
     faults.Add("when", "watches a counter rise, but the sign is no counter");
   }
-  if (std::holds_alternative<ShareRatio>(rule.share) && !ComparesWithKnownBest(rule)) {
+  if (std::holds_alternative<ShareRatio>(rule.share) && !faults.Unread("when") &&
+      !ComparesWithKnownBest(rule)) {
     faults.Add("share", "is a ratio, so `when` must compare with expected, baseline or peers");
   }
+}
+
+// What the file extends could not be read: whatever is not there may be there.
+bool LacksTable(const RuleFaults& faults) { return faults.UnreadInAny("", "extends"); }
+
+// A sign that is not there may be one whose row, or whose table, could not be read.
+void RefuseUnknownSign(const std::string& name, const char* field, RuleFaults& faults) {
+  if (faults.UnreadInAny("signs", "name") || LacksTable(faults)) return;
+  faults.Add(field, fmt::format("'{}' is not among this file's signs", name));
 }
 
 void CheckCondition(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
   if (!rule.condition) return;
   const SignSpec* sign = table.FindSign(rule.condition->sign);
-  if (sign == nullptr) {
-    faults.Add("while", fmt::format("'{}' is not among this file's signs", rule.condition->sign));
-  } else {
-    CheckUnit(rule.condition->comparison, *sign, "while", faults);
-  }
   if (!std::holds_alternative<double>(rule.condition->comparison.with)) {
-    faults.Add("while", "compares with something else than a number");
+    return faults.Add("while", "compares with something else than a number");
   }
+  if (sign == nullptr) return RefuseUnknownSign(rule.condition->sign, "while", faults);
+  CheckComparison(rule.condition->comparison, *sign, "while", faults);
 }
 
 // Hysteresis: the threshold to leave lies on the good side of the one to enter, or the finding
 // would flap at once.
 void CheckLeave(const Rule& rule, RuleFaults& faults) {
-  if (!rule.leave) return;
+  if (!rule.leave || faults.Unread("when")) return;
   const auto* comparison = std::get_if<Comparison>(&rule.match);
   const double* number = comparison ? std::get_if<double>(&comparison->with) : nullptr;
   const Peers* peers = comparison ? std::get_if<Peers>(&comparison->with) : nullptr;
@@ -105,7 +101,8 @@ void CheckLeave(const Rule& rule, RuleFaults& faults) {
 void CheckTimes(const Rule& rule, SignKind kind, RuleFaults& faults) {
   const bool event = kind == SignKind::kEvent;
   const bool record = rule.state == HealthState::kHealthy;
-  if (event && !record && rule.until == Until::kClear) {
+  const bool state_known = !faults.Unread("state");
+  if (event && !record && state_known && rule.until == Until::kClear) {
     faults.Add("until", "is missing: an event does not end by itself (reset, reboot or a time)");
   }
   if (!event && record) faults.Add("state", "is Healthy, which means something for events only");
@@ -132,7 +129,7 @@ void CheckNumbers(const SignSpec& sign, RuleFaults& faults) {
 }
 
 // What a sign can be must leave something, and the value of a healthy device within it.
-void CheckValues(const SignSpec& sign, RuleFaults& faults) {
+void CheckPossible(const SignSpec& sign, RuleFaults& faults) {
   CheckNumbers(sign, faults);
   if (sign.least && sign.most && *sign.least > *sign.most) {
     return faults.Add("least", "is above most");
@@ -161,7 +158,8 @@ void CheckWords(const Rule& rule, RuleFaults& faults) {
   if ((rule.sentence + rule.text).find('!') != std::string::npos) {
     faults.Add("sentence", "has an exclamation mark");
   }
-  if (rule.state == HealthState::kHealthy && rule.because.empty() && rule.clears.empty()) {
+  if (rule.state == HealthState::kHealthy && rule.because.empty() && rule.clears.empty() &&
+      !faults.Unread("state") && !faults.Unread("clears")) {
     faults.Add("because", "is missing: a rule that changes nothing says why");
   }
 }
@@ -171,6 +169,7 @@ void CheckWords(const Rule& rule, RuleFaults& faults) {
 void RuleFaults::At(std::optional<YamlPlace> place, std::string row) {
   place_ = place;
   lines_ = nullptr;
+  list_.clear();
   row_ = std::move(row);
 }
 
@@ -186,7 +185,27 @@ void RuleFaults::At(const YamlLines& lines, std::string_view list, std::size_t i
   row_ = std::move(row);
 }
 
+bool RuleFaults::Unread(std::string_view field) const {
+  return unread_.contains({list_, row_, std::string(field)});
+}
+
+bool RuleFaults::UnreadInAny(std::string_view list, std::string_view field) const {
+  return unread_fields_.contains({std::string(list), std::string(field)});
+}
+
+bool RuleFaults::UnreadRow(std::string_view list, std::string_view row) const {
+  return unread_rows_.contains({std::string(list), std::string(row)});
+}
+
+void RuleFaults::AddUnread(std::string_view field, std::string_view what) {
+  Add(field, what);
+  unread_.insert({list_, row_, std::string(field)});
+  unread_fields_.insert({list_, std::string(field)});
+  unread_rows_.insert({list_, row_});
+}
+
 void RuleFaults::Add(std::string_view field, std::string_view what) {
+  if (Unread(field)) return;
   const std::optional<YamlPlace> at =
       lines_ != nullptr ? lines_->PlaceOfField(list_, index_, field) : place_;
   const std::string place = at ? fmt::format("{}:{}:{}", origin_, at->line, at->column) : origin_;
@@ -206,11 +225,10 @@ Status RuleFaults::ToStatus() const {
 
 void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
   const SignSpec* sign = table.FindSign(rule.sign);
-  if (sign == nullptr && !rule.sign.empty()) {
-    faults.Add("sign", fmt::format("'{}' is not among this file's signs", rule.sign));
-  }
-  if (sign != nullptr) {
+  if (sign == nullptr && !rule.sign.empty()) RefuseUnknownSign(rule.sign, "sign", faults);
+  if (sign != nullptr && !faults.UnreadRow("signs", rule.sign)) {
     CheckMatch(rule, *sign, faults);
+    CheckValues(rule, *sign, faults);
     CheckTimes(rule, sign->kind, faults);
     // An active check has a sentence of its own, too (check_results.h).
     if (NeedsDetail(rule.sentence) && !sign->command && sign->name != "active-check") {
@@ -235,7 +253,7 @@ bool HasEnd(const Rule& rule, const RuleTable& table) {
 }
 
 void CheckEnd(const Rule& rule, const RuleTable& table, RuleFaults& faults) {
-  if (HasEnd(rule, table)) return;
+  if (HasEnd(rule, table) || faults.UnreadInAny("rules", "clears") || LacksTable(faults)) return;
   faults.Add("until", fmt::format("never comes: no rule of this file clears '{}'",
                                   rule.until == Until::kReset ? "reset" : "reboot"));
 }
@@ -247,11 +265,13 @@ class SupersedeCheck {
   SupersedeCheck(const RuleTable& table, RuleFaults& faults) : table_(table), faults_(faults) {}
 
   void Check(const Rule& rule) {
+    if (faults_.Unread("state")) return;
     if (!rule.supersedes.empty() && rule.state == HealthState::kHealthy) {
       faults_.Add("supersedes", "stands in a Healthy rule, which finds nothing");
     }
     for (const std::string& id : rule.supersedes) {
       const Rule* named = table_.FindRule(id);
+      if (named == nullptr && LacksTable(faults_)) continue;
       if (named == nullptr) {
         faults_.Add("supersedes", fmt::format("'{}' is no rule of this file", Shown(id, 80)));
       } else if (std::set<const Rule*> seen; Reaches(*named, rule, seen)) {
@@ -288,7 +308,7 @@ void CheckSigns(const RuleTable& own, const YamlLines& lines, RuleFaults& faults
       faults.Add("name", "is not lower-case letters, digits and '-'");
     }
     if (!names.insert(sign.name).second) faults.Add("name", "is taken by a row above");
-    CheckValues(sign, faults);
+    CheckPossible(sign, faults);
   }
 }
 
@@ -345,6 +365,7 @@ void CheckTable(const RuleTable& own, const RuleTable& table, const YamlLines& l
     if (!names.insert(rule.id).second) faults.Add("id", "is taken by a row above");
     CheckEnd(rule, table, faults);
     for (const std::string& cleared : rule.clears) {
+      if (LacksTable(faults)) break;
       if (cleared == "reset" || cleared == "reboot" || table.FindRule(cleared) != nullptr) continue;
       faults.Add("clears", fmt::format("'{}' is no rule of this file, reset or reboot", cleared));
     }

@@ -102,6 +102,11 @@ void RuleEngine::Note(const Sign& sign) {
 
 void RuleEngine::Apply(Device& device, const Sign& sign, const SignUse& use, const Instant& at,
                        Evaluation& evaluation) {
+  if (sign.unit.empty() && !use.spec->unit.empty()) {
+    Sign with_unit = sign;
+    with_unit.unit = use.spec->unit;
+    return Apply(device, with_unit, use, at, evaluation);
+  }
   if (sign.absent) return ApplyAbsent(device, sign);
   if (!sign.error.empty()) return ApplyUnreadable(device, sign);
   if (use.spec->kind == SignKind::kEvent) return ApplyEvent(device, sign, use, at, evaluation);
@@ -217,8 +222,9 @@ void RuleEngine::ApplyEvent(Device& device, const Sign& sign, const SignUse& use
     Sign of_device = sign;
     of_device.device = device.health.id.device;
     const std::string value = ValueText(sign);
-    const std::string message =
-        FillSentence(rule.sentence, {.value = value, .unit = rule.unit, .text = rule.text});
+    const std::string message = FillSentence(
+        rule.sentence,
+        {.value = value, .unit = rule.unit.empty() ? sign.unit : rule.unit, .text = rule.text});
     evaluation.records.push_back(
         {std::move(of_device), rule.id, MakeCause(rule.code, message, value, rule.owner)});
   }

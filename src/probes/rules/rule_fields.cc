@@ -1,4 +1,4 @@
-// Tested by rule_schema_test.cc.
+// Tested by rule_schema_test.cc, beside the schema that is made of it.
 #include "probes/rules/rule_fields.h"
 
 #include <algorithm>
@@ -57,11 +57,13 @@ constexpr Field kRuleFields[] = {
     {"id", kText, "of the rule, once in the file", true},
     {"sign", kText, "which sign it looks at", true},
     {"when", kText,
-     "\"> 85\", \"== down\", \"< expected\", \"< baseline\", \"< 90 % of peers\", \"in 13, "
+     "\"> 85\", \"> 85 °C\" with a blank and the sign's unit, \"== down\", \"< expected\", \"< "
+     "baseline\", \"< 90 % of peers\", \"in 13, "
      "31-33\", "
      "\"rises > 10 in 60s\", \"any of 0x60\", \"all of 0x3\", \"none of 0x1\", \"other\"",
      true},
-    {"while", kText, "begins only while another sign says so: \"utilization > 20\""},
+    {"while", kText,
+     "begins only while another sign says so: \"utilization > 20\", \"utilization > 20 %\""},
     {"state", kText, "what it means", true, "Healthy Unknown Degraded Unhealthy"},
     {"share", kShare, "what is left of a Degraded device"},
     {"code", kText, "reason in CamelCase", true},
@@ -74,7 +76,7 @@ constexpr Field kRuleFields[] = {
     {"enter_for", kTime, "matches without a break for so long before it counts"},
     {"count", kCount, "and so many times"},
     {"window", kTime, "of events: within so long"},
-    {"leave", kNumber, "the threshold that ends it"},
+    {"leave", kText, "the threshold that ends it: 82, \"82 °C\", of peers \"95 % of peers\""},
     {"leave_for", kTime, "no longer matches for so long before it ends"},
     {"until", kText, "clear, reset, reboot or a time such as 10m"},
     {"clears", kTexts, "rules that this event ends, by id, or reset or reboot"},

@@ -37,7 +37,7 @@ void ReadShare(RuleRow& row, Rule& rule) {
   } else if (const std::optional<double> share = row.Number("share")) {
     if (*share <= 0 || *share > 1) row.Fault("share", "is neither ratio nor above 0 and up to 1");
     rule.share = *share;
-  } else if (rule.state == HealthState::kDegraded) {
+  } else if (rule.state == HealthState::kDegraded && !row.Unread("share")) {
     row.Fault("share", "is missing: a Degraded device says what is left of it");
   }
 }
@@ -59,6 +59,23 @@ void ReadMatch(RuleRow& row, Rule& rule) {
     rule.condition = Condition{condition.substr(0, space), std::get<Comparison>(*holds)};
   } else {
     row.Fault("while", "is no sign and comparison like \"utilization > 20\"");
+  }
+}
+
+// What may stand behind the mark of `when` may stand here, read alike.
+void ReadLeave(RuleRow& row, Rule& rule) {
+  const std::string text = row.Text("leave");
+  if (text.empty()) return;
+  const StatusOr<Match> match = ParseMatch("> " + text);
+  const auto* past = match.ok() ? std::get_if<Comparison>(&*match) : nullptr;
+  if (past != nullptr && std::holds_alternative<double>(past->with)) {
+    rule.leave = std::get<double>(past->with);
+    rule.leave_unit = past->unit;
+  } else if (past != nullptr && std::holds_alternative<Peers>(past->with)) {
+    rule.leave = std::get<Peers>(past->with).share * 100;
+    rule.leave_unit = kPeersUnit;
+  } else if (!row.Unread("leave")) {
+    row.Fault("leave", "is no number like 82, \"82 °C\" or \"95 % of peers\"");
   }
 }
 
@@ -93,7 +110,7 @@ Rule ReadRule(RuleRow row) {
   rule.enter_for = row.Span("enter_for");
   rule.count = ReadCount(row);
   rule.window = row.Span("window");
-  rule.leave = row.Number("leave");
+  ReadLeave(row, rule);
   rule.leave_for = row.Span("leave_for");
   ReadUntil(row, rule);
   rule.clears = row.Texts("clears");
@@ -145,9 +162,9 @@ RuleTable ReadExtended(const Json& extends, YamlLines& lines, RuleFaults& faults
   faults.At(lines.OfKey("extends"), "file");
   const std::string_view text = BuiltInRules(extends.AsString());
   if (text.empty()) {
-    faults.Add("extends",
-               fmt::format("'{}' is none of {}", Printable(CutText(FieldText(extends), 80)),
-                           BuiltInRuleNames()));
+    faults.AddUnread("extends",
+                     fmt::format("'{}' is none of {}", Printable(CutText(FieldText(extends), 80)),
+                                 BuiltInRuleNames()));
     return {};
   }
   StatusOr<RuleTable> table = ParseRules(text, fmt::format("built-in {}", extends.AsString()));

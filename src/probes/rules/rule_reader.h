@@ -16,8 +16,11 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/data/json.h"
@@ -60,6 +63,14 @@ class RuleFaults {
   void At(const YamlLines& lines, std::string_view list, std::size_t index, std::string row);
   // `field` may be "" when the row as a whole is meant.
   void Add(std::string_view field, std::string_view what);
+  // As Add, of a field that could not be read. What the value in its place would be blamed for is
+  // no mistake of whoever wrote the file: nothing more is added of that field of the row.
+  void AddUnread(std::string_view field, std::string_view what);
+  // Whether that field of the row that At has named is such a one, or of any row of the list.
+  bool Unread(std::string_view field) const;
+  bool UnreadInAny(std::string_view list, std::string_view field) const;
+  // Whether any field of the list's row of this name is.
+  bool UnreadRow(std::string_view list, std::string_view row) const;
   // All faults, one a line; past kFaultsListedMax the rest is counted.
   Status ToStatus() const;
 
@@ -69,8 +80,11 @@ class RuleFaults {
   const std::string origin_;
   std::optional<YamlPlace> place_;
   const YamlLines* lines_ = nullptr;  // of the row, where it is one of a list
-  std::string list_;
+  std::string list_;                  // "" for what is no row
   std::size_t index_ = 0;
+  // By list, row and field, by list and field, and by list and row.
+  std::set<std::tuple<std::string, std::string, std::string>> unread_;
+  std::set<std::pair<std::string, std::string>> unread_fields_, unread_rows_;
   std::string row_;
   std::vector<std::string> faults_;
 };
@@ -78,6 +92,11 @@ class RuleFaults {
 // One rule against the signs of its table, which must be read before. Adds to `faults`, where At
 // has named the row.
 void CheckRule(const Rule& rule, const RuleTable& table, RuleFaults& faults);
+// Whether the sign can be what the rule compares it with, in unit and value. Adds to `faults`,
+// likewise.
+void CheckValues(const Rule& rule, const SignSpec& sign, RuleFaults& faults);
+void CheckComparison(const Comparison& comparison, const SignSpec& sign, std::string_view field,
+                     RuleFaults& faults);
 // Rules and signs against each other: names used twice, `clears` that name nothing. Once, after the
 // last row. `own` is what the file itself says, whose lines are known; `table` that and what it
 // extends. Adds to `faults`.
@@ -101,11 +120,6 @@ inline constexpr std::size_t kRuleFileBytesMax = 1024 * 1024;
 // `extends: NAME` has the signs and rules of that built-in one too; its own take the place of those
 // with the same name or id.
 StatusOr<RuleTable> ParseRules(std::string_view text, std::string_view origin);
-
-// What ParseRules takes, as a JSON schema, for editors and CI. Pure.
-// By JSON Schema 2020-12 (https://json-schema.org/draft/2020-12). What a schema cannot say, such as
-// that a rule's sign is there, `galen rules check` says.
-Json RulesSchema();
 
 // The tables of rules that come with the program, as they are in rules/: put in at build time, so
 // that no file need be installed. Constant; YAML for ParseRules, and tested to be free of faults.

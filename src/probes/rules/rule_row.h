@@ -34,7 +34,9 @@ class RuleRow {
   RuleRow(RowKind kind, const Json& row, const Json& defaults, RuleFaults& faults)
       : kind_(kind), row_(row), defaults_(defaults), faults_(faults) {}
 
-  void Fault(std::string_view field, const std::string& what) { faults_.Add(field, what); }
+  // Of a field that cannot be read: what would follow from it is no fault of its own.
+  void Fault(std::string_view field, const std::string& what) { faults_.AddUnread(field, what); }
+  bool Unread(std::string_view field) const { return faults_.Unread(field); }
 
   // The row's own value, else the default of its sign; null when there is neither.
   const Json& Take(std::string_view field) {
@@ -58,8 +60,9 @@ class RuleRow {
   std::optional<double> Number(std::string_view field) {
     const Json& value = Take(field);
     if (value.is_null()) return std::nullopt;
-    if (!value.is_number()) Fault(field, "is no number");
-    return value.AsDouble();
+    if (value.is_number()) return value.AsDouble();
+    Fault(field, "is no number");
+    return std::nullopt;
   }
 
   Duration Span(std::string_view field) {

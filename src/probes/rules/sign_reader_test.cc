@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/rules/rule_text.h"
+#include "probes/rule_text/rule_text.h"
 #include "probes/rules/test_faults.h"
 
 namespace galen::probes {
@@ -173,7 +173,8 @@ TEST(SignReader, AMetricIsExplainedWithWhereItIsRead) {
   const RuleTable table = *ParseRules(kDcgmRules, "dcgm");
   EXPECT_THAT(ExplainRule(*table.FindRule("row-remap-failure"), table),
               HasSubstr("  reads  metric DCGM_FI_DEV_ROW_REMAP_FAILURE with pci_bus_id=\"{pci}\"; "
-                        "exporter dcgm at http://127.0.0.1:9400/metrics, every 15s\n"));
+                        "exporter dcgm at http://127.0.0.1:9400/metrics, every 15s, "
+                        "at most 5s, the last value for 1m\n"));
 }
 
 // A table with one rule, on a sign that is read as `source` says.
@@ -195,7 +196,7 @@ TEST(SignReader, ACommandIsExplainedWithItsBounds) {
   const RuleTable table = *RuleOn("command: [/opt/fan.sh, '{pci}'], every: 1m");
   EXPECT_THAT(
       ExplainRule(table.rules[0], table),
-      HasSubstr("  reads  command /opt/fan.sh {pci}; every 60s, at most 5s and 2s of CPU\n"));
+      HasSubstr("  reads  command /opt/fan.sh {pci}; every 1m, at most 5s and 2s of CPU\n"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/plugin_resource.h"
 #include "net/address.h"
 #include "sdk/digest.h"
 #include "sdk/inventory.h"
@@ -43,6 +44,7 @@ StatusOr<std::unique_ptr<HealthSource>> HealthSource::Create(Edges edges, Option
 
 HealthSource::HealthSource(Edges edges, Options options, std::string path)
     : edges_(edges),
+      driver_(options.driver),
       path_(std::move(path)),
       health_({edges.loop, edges.log, edges.metrics},
               {.driver = options.driver,
@@ -65,8 +67,27 @@ HealthSource::HealthSource(Edges edges, Options options, std::string path)
 
 Status HealthSource::Publish(const Inventory& inventory) {
   RETURN_IF_ERROR(ValidateInventory(inventory));
+  NoteWhatNobodyFinds(inventory);
   health_.SetInventory(inventory);
   return OkStatus();
+}
+
+void HealthSource::NoteWhatNobodyFinds(const Inventory& inventory) {
+  const bool resource = IsPluginResource(driver_);
+  const HardwareIdsByName ids = HardwareIdsOf(inventory);
+  // A device plugin says no serial numbers.
+  const bool some = std::ranges::any_of(ids, [&](const auto& entry) {
+    const HardwareIds& known = entry.second;
+    return !known.uuid.empty() || !known.pci_address.empty() ||
+           (!resource && !known.serial.empty());
+  });
+  if (some || ids.empty()) return;
+  edges_.log.Warning(
+      resource ? "no device of this resource will be found: a device plugin's are known by UUID or "
+                 "PCI address, which ours have not"
+               : "no device of this driver will be found: they are known by UUID, PCI address or "
+                 "serial, which ours have not",
+      {{resource ? "resource" : "driver", driver_}, {"devices", ids.size()}});
 }
 
 Status HealthSource::Start() {

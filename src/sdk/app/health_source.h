@@ -55,8 +55,11 @@ class HealthSource final : public RunningDriver {
 
  private:
   HealthSource(Edges edges, Options options, std::string path);
+  // Says so where no device has what an agent finds it by.
+  void NoteWhatNobodyFinds(const Inventory& inventory);
 
   const Edges edges_;
+  const std::string driver_;
   const std::string path_;
   HealthPublisher health_;
   RegistrationService registration_;

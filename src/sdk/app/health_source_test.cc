@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "net/address.h"
 #include "protos/pluginregistration/v1/registration.pb.h"
 #include "sdk/fake_node.h"
@@ -96,6 +99,33 @@ TEST_F(HealthSourceTest, IsReadyWhenAnAgentHasSubscribedAndLeavesNothingAtItsEnd
   EXPECT_TRUE(stopped);
   EXPECT_EQ(agent.end(), OkStatus());
   EXPECT_THAT(node_.sockets.sockets(), testing::IsEmpty());
+}
+
+// What a source logs that publishes one device with these attributes for `driver`.
+std::string LoggedOf(const std::string& driver, const std::map<std::string, std::string>& known) {
+  FakeNode node;
+  std::string logged;
+  Log log(
+      LogLevel::kWarning, [] { return WallTime(); },
+      [&](LogLevel, std::string_view line) { logged += line; });
+  const auto source = HealthSource::Create(
+      {node.loop, log, node.metrics, node.random, node.files, node.sockets},
+      {.driver = driver, .directory = kHealthSourcesDirectory, .health = [](HealthWriter&) {}});
+  Device device{.name = "gpu-0"};
+  for (const auto& [name, value] : known) device.attributes[name] = value;
+  EXPECT_EQ((*source)->Publish({device}), OkStatus());
+  return logged;
+}
+
+TEST(HealthSourceOfFiles, SaysThatNobodyFindsItsDevices) {
+  EXPECT_THAT(LoggedOf("nvidia.com/gpu", {{"path", "class/drm/card0"}}),
+              HasSubstr("no device of this resource will be found: a device plugin's are known by "
+                        "UUID or PCI address"));
+  EXPECT_THAT(LoggedOf("nvidia.com/gpu", {{"serial", "1650"}}), HasSubstr("no device of this"));
+  EXPECT_THAT(LoggedOf("gpu.vendor.example", {{"path", "x"}}),
+              HasSubstr("no device of this driver"));
+  EXPECT_EQ(LoggedOf("gpu.vendor.example", {{"serial", "1650"}}), "");
+  EXPECT_EQ(LoggedOf("nvidia.com/gpu", {{"uuid", "GPU-5f3c"}}), "");
 }
 
 TEST(HealthSourceSocket, TwoInstancesHaveTwoAndALongNameIsShortened) {

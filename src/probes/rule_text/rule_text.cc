@@ -1,4 +1,4 @@
-#include "probes/rules/rule_text.h"
+#include "probes/rule_text/rule_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +13,39 @@ namespace {
 
 std::string SecondsText(Duration time) {
   return fmt::format("{:g}s", std::chrono::duration<double>(time).count());
+}
+
+// As a file has it, in the parts that a person would write: "250ms", "90s" as "1m30s", "24h".
+std::string TimeText(Duration time) {
+  using std::chrono::hours, std::chrono::minutes;
+  const auto whole_hours = std::chrono::floor<hours>(time);
+  const auto whole_minutes = std::chrono::floor<minutes>(time - whole_hours);
+  const Duration rest = time - whole_hours - whole_minutes;
+  std::string text;
+  if (whole_hours > hours(0)) text += fmt::format("{}h", whole_hours.count());
+  if (whole_minutes > minutes(0)) text += fmt::format("{}m", whole_minutes.count());
+  if (rest == Duration::zero() && !text.empty()) return text;
+  if (text.empty() && rest > Duration::zero() && rest < std::chrono::seconds(1)) {
+    return fmt::format("{:g}ms", std::chrono::duration<double, std::milli>(rest).count());
+  }
+  return text + SecondsText(rest);
+}
+
+// The unit of a rule's numbers; "" where it has none.
+std::string UnitOf(const RuleTable& table, std::string_view sign) {
+  const SignSpec* spec = table.FindSign(sign);
+  return spec == nullptr || spec->unit.empty() ? "" : " " + spec->unit;
+}
+
+// The match with the unit of its sign, whether or not the file says it.
+std::string MatchWithUnit(Match match, const std::string& unit) {
+  if (auto* comparison = std::get_if<Comparison>(&match)) {
+    if (!unit.empty()) comparison->unit = unit.substr(1);
+  }
+  if (const auto* rise = std::get_if<Rise>(&match)) {
+    return fmt::format("rises > {}{} in {}", NumberText(rise->above), unit, TimeText(rise->window));
+  }
+  return MatchText(match);
 }
 
 std::string_view MarkOf(Compare compare) {
@@ -67,20 +100,19 @@ std::string MaskText(const BitMask& mask) {
 }
 
 // Of peers the threshold to leave is a percentage as the one to enter is.
-std::string LeaveText(const Rule& rule) {
+std::string LeaveText(const Rule& rule, const std::string& unit) {
   const auto* comparison = std::get_if<Comparison>(&rule.match);
   const bool peers = comparison != nullptr && std::holds_alternative<Peers>(comparison->with);
-  return NumberText(*rule.leave) + (peers ? " % of peers" : "");
+  return NumberText(*rule.leave) + (peers ? fmt::format(" {}", kPeersUnit) : unit);
 }
 
-std::string EndText(const Rule& rule) {
+std::string EndText(const Rule& rule, const std::string& unit) {
   switch (rule.until) {
     case Until::kClear:
-      return rule.leave
-                 ? fmt::format("past {} for {}", LeaveText(rule), SecondsText(rule.leave_for))
-                 : fmt::format("no longer so for {}", SecondsText(rule.leave_for));
+      return (rule.leave ? "past " + LeaveText(rule, unit) : "no longer so") +
+             (rule.leave_for > Duration::zero() ? " for " + TimeText(rule.leave_for) : "");
     case Until::kFor:
-      return fmt::format("not again for {}", SecondsText(rule.quiet));
+      return fmt::format("not again for {}", TimeText(rule.quiet));
     case Until::kReset:
       return "the device was reset, or the machine started";
     case Until::kReboot:
@@ -89,23 +121,23 @@ std::string EndText(const Rule& rule) {
   GALEN_UNREACHABLE();
 }
 
-std::string WhenText(const Rule& rule) {
-  std::string when = rule.sign + " " + MatchText(rule.match);
+std::string WhenText(const Rule& rule, const RuleTable& table) {
+  std::string when = rule.sign + " " + MatchWithUnit(rule.match, UnitOf(table, rule.sign));
   if (rule.condition) {
-    when += fmt::format(", while {} {}", rule.condition->sign,
-                        MatchText(Match(rule.condition->comparison)));
+    when += fmt::format(
+        ", while {} {}", rule.condition->sign,
+        MatchWithUnit(Match(rule.condition->comparison), UnitOf(table, rule.condition->sign)));
   }
   if (rule.count > 1) when += fmt::format(", {} times", rule.count);
-  if (rule.window > Duration::zero()) when += fmt::format(" in {}", SecondsText(rule.window));
-  if (rule.enter_for > Duration::zero()) when += ", for " + SecondsText(rule.enter_for);
+  if (rule.window > Duration::zero()) when += fmt::format(" in {}", TimeText(rule.window));
+  if (rule.enter_for > Duration::zero()) when += ", for " + TimeText(rule.enter_for);
   return when;
 }
 
 std::string CommandText(const CommandSource& source) {
   return fmt::format("command {}{}; every {}, at most {} and {} of CPU",
                      fmt::join(source.command, " "), source.json ? ", its JSON" : "",
-                     SecondsText(source.every), SecondsText(source.timeout),
-                     SecondsText(source.cpu));
+                     TimeText(source.every), TimeText(source.timeout), TimeText(source.cpu));
 }
 
 std::string MetricText(const MetricSource& source, const RuleTable& table) {
@@ -118,20 +150,25 @@ std::string MetricText(const MetricSource& source, const RuleTable& table) {
   for (const auto& [name, value] : labels) {
     text += fmt::format("{}{}=\"{}\"", std::exchange(separator, ", "), name, value);
   }
-  return text + fmt::format("; exporter {} at {}, every {}", exporter->name, exporter->url,
-                            SecondsText(exporter->every));
+  return text + fmt::format("; exporter {} at {}, every {}, at most {}, the last value for {}",
+                            exporter->name, exporter->url, TimeText(exporter->every),
+                            TimeText(exporter->timeout), TimeText(exporter->patience));
 }
 
 std::string SourceText(const Rule& rule, const RuleTable& table) {
   const SignSpec* sign = table.FindSign(rule.sign);
   if (sign != nullptr && sign->command) return CommandText(*sign->command);
   if (sign != nullptr && sign->metric) return MetricText(*sign->metric, table);
+  if (sign != nullptr && sign->kernel) {
+    return fmt::format("the kernel's log, {} of {}: {}", sign->kernel->driver,
+                       sign->kernel->subsystem, sign->kernel->line.text);
+  }
   if (sign == nullptr || !sign->file) return "the driver";
   const FileSource& file = *sign->file;
   std::string text = file.path;
   if (!file.row.empty()) text += fmt::format(", row {}", file.row);
   if (!file.expected.empty()) text += fmt::format("; expected: {}", file.expected);
-  if (file.every > Duration::zero()) text += fmt::format("; every {}", SecondsText(file.every));
+  if (file.every > Duration::zero()) text += fmt::format("; every {}", TimeText(file.every));
   return text;
 }
 
@@ -158,8 +195,10 @@ std::string MatchText(const Match& match) {
 
 std::string ExplainRule(const Rule& rule, const RuleTable& table) {
   std::string text = fmt::format("{}: {}\n  reads  {}\n  when   {}\n", rule.id, StateText(rule),
-                                 SourceText(rule, table), WhenText(rule));
-  if (rule.state != HealthState::kHealthy) text += fmt::format("  ends   {}\n", EndText(rule));
+                                 SourceText(rule, table), WhenText(rule, table));
+  if (rule.state != HealthState::kHealthy) {
+    text += fmt::format("  ends   {}\n", EndText(rule, UnitOf(table, rule.sign)));
+  }
   text += fmt::format("  says   {}\n", rule.sentence);
   if (!rule.text.empty()) text += fmt::format("  text   {}\n", rule.text);
   if (!rule.because.empty()) text += fmt::format("  because {}\n", rule.because);

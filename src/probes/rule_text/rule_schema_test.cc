@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/data/yaml.h"
+#include "probes/rule_text/rule_text.h"
 #include "probes/rules/rule_fields.h"
 #include "probes/rules/rule_reader.h"
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "probes/rule_text/rule_text.h"
 #include "probes/rules/rule_fields.h"
 #include "probes/rules/rule_reader.h"
 
