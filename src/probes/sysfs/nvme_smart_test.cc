@@ -4,7 +4,9 @@
 #include <fstream>
 
 #include "base/files/test_temporary_directory.h"
-#include "probes/sysfs/sysfs_files.h"
+#include "probes/rules/rule_reader.h"
+#include "probes/sysfs/device_look.h"
+#include "probes/sysfs/fake_sysfs.h"
 
 namespace galen::probes {
 namespace {
@@ -45,6 +47,26 @@ TEST(NvmeSmart, WhatIsNoDriveIsAnErrorAndAMissingNodeIsNone) {
               HasSubstr("is no character device"));
   EXPECT_EQ(ReadNvmeSmart(directory.Path("nvme1")).status().code(), Code::kNotFound);
   EXPECT_FALSE(ReadNvmeSmart("/dev/null").ok()) << "a device that knows no such command";
+}
+
+// Of the built-in table: who may not ask learns nothing, bad or good; who has no node has no sign.
+TEST(NvmeSmart, ARefusalIsAnErrorOfEachOfItsSigns) {
+  const StatusOr<RuleTable> rules = ParseRules(kNvmeSmartRules, "nvme-smart");
+  ASSERT_TRUE(rules.ok()) << rules.status().message();
+  FakeSysfs files;
+  files.files["/sys/class/nvme/nvme0/state"] = "live\n";
+  const auto look = [&] {
+    std::string said;
+    for (const SignReading& reading :
+         LookAtDevice(files, "/sys/class/nvme/nvme0", rules->signs, [](const auto&, const auto&) {
+         }).readings) {
+      if (reading.sign.starts_with("smart-")) said += reading.error + (reading.value ? "!" : ".");
+    }
+    return said;
+  };
+  EXPECT_EQ(look(), "....");
+  files.errors["/sys/class/nvme/nvme0/@nvme-smart"] = PermissionDenied("not permitted");
+  EXPECT_EQ(look(), "not permitted.not permitted.not permitted.not permitted.");
 }
 
 }  // namespace
