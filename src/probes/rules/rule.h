@@ -151,7 +151,7 @@ struct Peers {
 
   bool operator==(const Peers&) const = default;
 };
-// The median of two is between them whoever of the two is bad.
+// The median of two devices lies between them and cannot tell which of them is bad.
 inline constexpr std::size_t kPeersLeast = 3;
 
 // "> 85", "> 85 °C", "== down", "< expected", "< baseline", "< 90 % of peers". Texts can only be
